@@ -1,0 +1,56 @@
+# The two commands of the README first; `make help` lists the rest.
+BUILD := build/release
+SHELL := /bin/bash
+
+.PHONY: audit test build deps test-deps dev asan tsan tidy fuzz bench fresh format clean help
+
+audit: build        ## build idleburn and audit the example recording; leaves report.html
+	./$(BUILD)/idleburn audit $$(./tools/example_input.sh) --price 8 -o report.html --format html --quiet
+	./$(BUILD)/idleburn audit $$(./tools/example_input.sh) --price 8
+	@echo "The same with the phase ribbon and timelines: report.html"
+
+test: test-deps     ## build and run every test
+	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null
+	cmake --build $(BUILD)
+	ctest --test-dir $(BUILD) --output-on-failure
+
+build: deps         ## build build/release/idleburn
+	cmake --preset release >/dev/null
+	cmake --build $(BUILD) --target idleburn
+
+deps:
+	@./tools/install_deps.sh build
+test-deps:
+	@./tools/install_deps.sh test
+
+dev asan tsan: test-deps  ## build and run the unit tests of that preset
+	cmake --preset $@ -DIDLEBURN_TESTS=ON >/dev/null
+	cmake --build build/$@ --target unit_tests
+	./build/$@/unit_tests --gtest_brief=1
+
+tidy:               ## clang-tidy over every file
+	@./tools/install_deps.sh tidy
+	cmake --preset tidy >/dev/null
+	cmake --build build/tidy
+
+fuzz: test-deps     ## run each fuzz target for FUZZ_SECONDS (default 60)
+	cmake --preset fuzz >/dev/null
+	cmake --build build/fuzz
+	./tools/run_fuzzers.sh build/fuzz $${FUZZ_SECONDS:-60}
+
+bench: test-deps    ## speed and memory, as ratios against peers in the same run
+	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null
+	cmake --build $(BUILD)
+	./tools/bench.sh $(BUILD)
+
+fresh:              ## prove the two commands in a bare Debian 12 folder (root, debootstrap)
+	./tools/fresh.sh
+
+format:             ## clang-format every file
+	git ls-files '*.h' '*.cc' | xargs clang-format -i
+
+clean:
+	rm -rf build report.html
+
+help:
+	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'

@@ -1,0 +1,26 @@
+# Strict warnings, as errors, in both compilers.
+add_library(idleburn_flags INTERFACE)
+target_compile_options(idleburn_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wcast-qual -Wformat=2 -Wundef -Werror -fno-omit-frame-pointer
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # g++ 12 reports std::string itself (GCC bug 105651)
+target_include_directories(idleburn_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(idleburn_flags SYSTEM INTERFACE ${IDLEBURN_DEPS}/include)
+
+if(IDLEBURN_SANITIZE)
+  # g++ 12 sees uninitialised members inside std::regex when it instruments it.
+  add_compile_options(-fsanitize=${IDLEBURN_SANITIZE} -fno-sanitize-recover=all -O1 -g1 -Wno-maybe-uninitialized)
+  add_link_options(-fsanitize=${IDLEBURN_SANITIZE})
+endif()
+if(IDLEBURN_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -O1 -g1)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+if(IDLEBURN_TIDY)
+  set(CMAKE_CXX_CLANG_TIDY clang-tidy-14)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT IDLEBURN_TIDY)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()

@@ -1,0 +1,6 @@
+#include "import/agent_jsonl.h"
+#include "import_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  return idleburn::FuzzImport(idleburn::SniffAgentJsonl, idleburn::ImportAgentJsonl, data, size);
+}

@@ -1,0 +1,6 @@
+#include "import/nvidia_smi_csv.h"
+#include "import_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  return idleburn::FuzzImport(idleburn::SniffNvidiaSmiCsv, idleburn::ImportNvidiaSmiCsv, data, size);
+}

@@ -1,0 +1,6 @@
+#include "import/prometheus_metrics.h"
+#include "import_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  return idleburn::FuzzImport(idleburn::SniffPrometheus, idleburn::ImportPrometheus, data, size);
+}

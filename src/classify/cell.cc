@@ -1,0 +1,156 @@
+#include "classify/cell.h"
+
+#include <algorithm>
+
+namespace idleburn {
+
+Phase PhaseOf(std::int64_t area, std::int64_t ns, const Thresholds& thresholds) {
+  const auto below = [&](std::int64_t edge) { return static_cast<Int128>(area) < static_cast<Int128>(edge) * ns; };
+  if (below(thresholds.idle_below)) return Phase::kIdle;
+  if (below(thresholds.productive_from)) return Phase::kUnderutilized;
+  if (below(thresholds.bound_from)) return Phase::kProductive;
+  return Phase::kComputeBound;
+}
+
+CellAccumulator::CellAccumulator(const Thresholds& thresholds, bool by_engine)
+    : thresholds_(&thresholds), by_engine_(by_engine), spin_(thresholds.spin_cells) {}
+
+CellAccumulator::Context CellAccumulator::ContextOf(const Cell& cell) const {
+  const std::int64_t processes = cell.Mean(Signal::kProcesses);
+  if (processes != Cell::kAbsent)
+    return cell.side[Index(Signal::kProcesses)].area > 0 ? Context::kHeld : Context::kEmpty;
+  const std::int64_t memory = cell.Mean(Signal::kMemoryUsed);
+  if (memory == Cell::kAbsent) return Context::kUnknown;
+  return memory >= thresholds_->held_memory ? Context::kHeld : Context::kEmpty;
+}
+
+std::int64_t CellAccumulator::SpinLevel(const Cell& cell, Phase phase) const {
+  if (phase != Phase::kComputeBound || cell.covered_ns == 0) return SpinWindow::kNever;
+  const std::int64_t sm = cell.Mean(Signal::kSmActive);
+  // Exactly 0 while a kernel is resident is a counter that is not being read, not a wait.
+  if (sm > 0) {
+    const std::int64_t tensor = cell.Mean(Signal::kTensorActive);
+    const std::int64_t dram = cell.Mean(Signal::kDramActive);
+    const bool waits = sm < thresholds_->spin_sm_below &&
+                       (tensor == Cell::kAbsent || tensor < thresholds_->spin_tensor_below) &&
+                       (dram == Cell::kAbsent || dram < thresholds_->spin_dram_below);
+    return waits ? SpinWindow::kActive : SpinWindow::kNever;
+  }
+  const std::int64_t power = cell.Mean(Signal::kPower);
+  return power == Cell::kAbsent ? SpinWindow::kNever : std::max<std::int64_t>(power, 0) / 1000;
+}
+
+void CellAccumulator::AddIdle(const Cell& cell, DeviceTotals& totals) {
+  const std::int64_t ns = cell.covered_ns * cell.count;
+  const Context context = ContextOf(cell);
+  std::int64_t* const split[] = {&totals.idle_held_ns, &totals.idle_empty_ns, &totals.idle_unknown_ns};
+  *split[static_cast<std::size_t>(context)] += ns;
+  const std::int64_t power = cell.Mean(Signal::kPower);
+  if (cell.area == 0 && power != Cell::kAbsent) {
+    (context == Context::kHeld ? totals.idle_power_held : totals.idle_power_empty).Add(power / 1000, ns, 0);
+  }
+}
+
+void CellAccumulator::AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase,
+                                    DeviceTotals& totals) const {
+  for (std::size_t i = 0; i < kEventReasonCount; ++i) totals.reason_ns[i] += cell.reason_ns[i] * cell.count;
+  totals.throttled_ns += cell.throttled_ns * cell.count;
+  const std::int64_t clock = cell.Mean(Signal::kSmClock);
+  if (clock == Cell::kAbsent) return;
+  if (phase == Phase::kComputeBound) totals.busy_clock.Add(cell.covered_ns * cell.count, clock);
+  if (phase == Phase::kIdle || max_sm_khz == 0) return;  // the clock of an idle board says nothing
+  const bool loss = (max_sm_khz - clock) * 1000 >= thresholds_->clock_loss_tenths_percent * max_sm_khz;
+  if (!loss) return;
+  totals.slowdown_with_loss_ns += cell.slowdown_ns * cell.count;
+  totals.power_cap_with_loss_ns += cell.power_cap_ns * cell.count;
+  if (cell.slowdown_ns > 0) totals.throttled_clock.Add(cell.slowdown_ns * cell.count, clock);
+}
+
+void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, DeviceTotals& totals) const {
+  std::int64_t left = cell.count;
+  for (std::int64_t second = cell.second; left > 0;) {
+    Timeline::Bucket& bucket = totals.timeline.At(second);
+    const std::int64_t width = totals.timeline.bucket_seconds;
+    const std::int64_t offset = second % width;
+    const std::int64_t n = std::min(left, width - offset);
+    const std::int64_t ns = cell.covered_ns * n;
+    if (ns > 0) {
+      bucket.phase_ns[static_cast<std::size_t>(phase)] += ns;
+      bucket.utilization.Merge({ns, static_cast<Int128>(cell.area) * n});
+      if (phase == Phase::kIdle && ContextOf(cell) == Context::kHeld) bucket.held_ns += ns;
+    }
+    const auto add = [&](Integral& into, Signal s) {
+      const Integral& side = cell.side[Index(s)];
+      into.Merge({side.ns * n, side.area * n});
+    };
+    add(bucket.power, Signal::kPower);
+    add(bucket.sm_active, Signal::kSmActive);
+    if (phase == Phase::kComputeBound && ns > 0) add(bucket.busy_power, Signal::kPower);
+    bucket.throttled_ns += cell.throttled_ns * n;
+    second += n;
+    left -= n;
+  }
+}
+
+// Graphics-engine activity of exactly 0 for a minute while the board draws well above idle: the counter is
+// broken, so the time is unobserved. Known only after the minute, so idle time is moved over afterwards.
+void CellAccumulator::WatchStuckEngine(const Cell& cell, Phase phase, DeviceTotals& totals) {
+  if (!by_engine_ || !thresholds_->idle_power) return;
+  const std::int64_t power = cell.Mean(Signal::kPower);
+  const bool suspect = phase == Phase::kIdle && cell.covered_ns > 0 && cell.area == 0 && power != Cell::kAbsent &&
+                       power * 4 > *thresholds_->idle_power * 5;
+  if (!suspect) {
+    suspect_ns_ = {};
+    suspect_confirmed_ = false;
+    return;
+  }
+  suspect_ns_[static_cast<std::size_t>(ContextOf(cell))] += cell.covered_ns * cell.count;
+  const std::int64_t sum = suspect_ns_[0] + suspect_ns_[1] + suspect_ns_[2];
+  suspect_confirmed_ = suspect_confirmed_ || sum >= thresholds_->stuck_after.count();
+  if (!suspect_confirmed_) return;
+  totals.phase_ns[static_cast<std::size_t>(Phase::kIdle)] -= sum;
+  totals.idle_held_ns -= suspect_ns_[0];
+  totals.idle_empty_ns -= suspect_ns_[1];
+  totals.idle_unknown_ns -= suspect_ns_[2];
+  totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kInvalidCounter)] += sum;
+  totals.utilization.ns -= sum;
+  totals.profiling_stuck = true;
+  suspect_ns_ = {};
+}
+
+void CellAccumulator::Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals) {
+  for (std::size_t i = 0; i < kUnobservedCount; ++i) totals.unobserved_ns[i] += cell.unobserved_ns[i] * cell.count;
+  Phase phase = Phase::kIdle;
+  std::int64_t mean = 0;
+  if (cell.covered_ns > 0) {
+    phase = PhaseOf(cell.area, cell.covered_ns, *thresholds_);
+    mean = cell.area / cell.covered_ns;
+    totals.phase_ns[static_cast<std::size_t>(phase)] += cell.covered_ns * cell.count;
+    totals.utilization.Merge({cell.covered_ns * cell.count, static_cast<Int128>(cell.area) * cell.count});
+    if (phase == Phase::kIdle) AddIdle(cell, totals);
+  }
+  const auto add = [&](Integral& into, Signal s) {
+    const Integral& side = cell.side[Index(s)];
+    if (side.ns != 0) into.Merge({side.ns * cell.count, side.area * cell.count});
+  };
+  add(totals.power, Signal::kPower);
+  add(totals.sm_active, Signal::kSmActive);
+  add(totals.tensor_active, Signal::kTensorActive);
+  add(totals.dram_active, Signal::kDramActive);
+  add(totals.gr_engine, Signal::kGrEngineActive);
+  add(totals.pcie_rx, Signal::kPcieRx);
+  add(totals.pcie_tx, Signal::kPcieTx);
+  AddThrottling(cell, max_sm_khz, phase, totals);
+  spin_.Push(SpinLevel(cell, phase), cell.count, cell.covered_ns, mean, totals);
+  WatchStuckEngine(cell, phase, totals);
+  AddTimeline(cell, phase, totals);
+}
+
+void CellAccumulator::AddGap(std::int64_t count, DeviceTotals& totals) {
+  totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] += count * kNanosPerSecond;
+  spin_.Push(SpinWindow::kNever, count, 0, 0, totals);
+  suspect_ns_ = {};
+  suspect_confirmed_ = false;
+}
+
+}  // namespace idleburn

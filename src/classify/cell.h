@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "classify/spin_window.h"
+#include "classify/thresholds.h"
+#include "classify/totals.h"
+#include "telemetry/sample.h"
+
+namespace idleburn {
+
+// Signals of which a cell keeps the mean.
+inline constexpr std::array<Signal, 10> kAveraged = {
+    Signal::kPower,        Signal::kSmClock,    Signal::kMemoryUsed,     Signal::kProcesses, Signal::kSmActive,
+    Signal::kTensorActive, Signal::kDramActive, Signal::kGrEngineActive, Signal::kPcieRx,    Signal::kPcieTx};
+
+constexpr std::uint32_t AveragedMask() {
+  std::uint32_t mask = 0;
+  for (const Signal s : kAveraged) mask |= Bit(s);
+  return mask;
+}
+
+// One second of a device (or `count` equal ones in a row), reduced: what a phase is decided on.
+struct Cell {
+  std::int64_t second = 0;  // since the epoch
+  std::int64_t count = 1;
+  std::int64_t covered_ns = 0;                                 // of each: time with a valid busy reading
+  std::int64_t area = 0;                                       // of each: utilisation x ns over the covered time
+  std::array<std::int64_t, kUnobservedCount> unobserved_ns{};  // of each
+  std::array<Integral, kSignalCount> side{};                   // of each, for kAveraged
+  std::int64_t throttled_ns = 0;                               // of each: mask & kThrottledMask
+  std::int64_t slowdown_ns = 0;                                // mask & kSlowdownMask
+  std::int64_t power_cap_ns = 0;                               // mask & kThrottledMask == kPowerCapMask
+  std::array<std::int64_t, kEventReasonCount> reason_ns{};
+
+  // Mean of a side signal over the time it was known, rounded toward zero; kAbsent without any.
+  static constexpr std::int64_t kAbsent = INT64_MIN;
+  [[nodiscard]] std::int64_t Mean(Signal s) const {
+    const Integral& i = side[Index(s)];
+    return i.ns == 0 ? kAbsent : static_cast<std::int64_t>(i.area / i.ns);
+  }
+};
+
+// Phase of an exact mean area / ns (ns > 0), by half-open bands, never rounded first.
+Phase PhaseOf(std::int64_t area, std::int64_t ns, const Thresholds& thresholds);
+
+// Adds up cells of one device in order of time: phases, idle split, spin-wait candidates, throttling, timeline.
+class CellAccumulator {
+ public:
+  // `max_sm_khz`: the board's highest SM clock, 0 if unknown. `by_engine`: the phases come from graphics-engine
+  // activity, whose exact 0 at high power is a broken counter.
+  CellAccumulator(const Thresholds& thresholds, bool by_engine);
+
+  void Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals);
+  // `count` seconds from `second` without any reading.
+  void AddGap(std::int64_t count, DeviceTotals& totals);
+  void Flush(DeviceTotals& totals) { spin_.Flush(totals); }
+
+ private:
+  [[nodiscard]] std::int64_t SpinLevel(const Cell& cell, Phase phase) const;
+  void AddIdle(const Cell& cell, DeviceTotals& totals);
+  void AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase, DeviceTotals& totals) const;
+  void AddTimeline(const Cell& cell, Phase phase, DeviceTotals& totals) const;
+  void WatchStuckEngine(const Cell& cell, Phase phase, DeviceTotals& totals);
+  enum class Context : std::uint8_t { kHeld, kEmpty, kUnknown };
+  [[nodiscard]] Context ContextOf(const Cell& cell) const;
+
+  const Thresholds* thresholds_;
+  bool by_engine_;
+  SpinWindow spin_;
+  // Idle time that may turn out to be a broken counter, by Context.
+  std::array<std::int64_t, 3> suspect_ns_{};
+  bool suspect_confirmed_ = false;
+};
+
+}  // namespace idleburn

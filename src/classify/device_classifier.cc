@@ -1,0 +1,302 @@
+#include "classify/device_classifier.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDefaultLimit) | Bit(Signal::kMaxSmClock) |
+                                 Bit(Signal::kMemoryTotal) | Bit(Signal::kXid) | Bit(Signal::kMemoryUsed) |
+                                 Bit(Signal::kNvlink);
+constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
+
+// A second at the mean of `count` readings: their sum x 1 s / count, half to even. Mostly fits 64 bits.
+Int128 MeanSecond(std::int64_t sum, std::int64_t count) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(sum, kNanosPerSecond, &product)) {
+    return DivHalfEven(static_cast<Int128>(sum) * kNanosPerSecond, count);
+  }
+  const std::int64_t quotient = product / count;
+  const std::int64_t twice = 2 * (product % count);
+  return quotient + (twice > count || (twice == count && quotient % 2 != 0) ? 1 : 0);  // readings are not negative
+}
+
+std::int64_t FloorSecond(std::int64_t ns) { return ns / kNanosPerSecond - (ns % kNanosPerSecond < 0 ? 1 : 0); }
+
+}  // namespace
+
+DeviceClassifier::DeviceClassifier(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz)
+    : thresholds_(&thresholds),
+      cadence_(cadence),
+      fast_(cadence.Fast(thresholds)),
+      counter_bit_(cadence.counter ? Bit(*cadence.counter) : 0),
+      side_limit_(std::max(thresholds.side_hold, cadence.max_gap).count()),
+      max_sm_khz_(max_sm_khz),
+      cells_(thresholds, cadence.counter == Signal::kGrEngineActive),
+      ticks_(thresholds, cadence) {}
+
+std::optional<std::int64_t> DeviceClassifier::Known(Signal s) const {
+  const Side& side = side_[Index(s)];
+  return side.time == INT64_MIN ? std::nullopt : std::optional(side.value);
+}
+
+bool DeviceClassifier::Valid(const Side& side, std::int64_t time) const {
+  return side.time != INT64_MIN && time - side.time <= side_limit_;
+}
+
+// False if the sample is dropped. A stamp a little older than the last is a row out of order; one older by more
+// than the hold limit is a wall clock that was set back: then time goes on one period later, so durations do not
+// change, and that interval is unobserved.
+bool DeviceClassifier::PlaceInTime(const Sample& sample, bool has_counter, std::int64_t* time) {
+  *time = sample.time.nanos() + shift_;
+  if (*time > last_time_) return true;
+  if (*time == last_time_) {
+    if (!has_counter || !last_had_counter_) return true;
+    ++totals_.duplicates;
+    return false;
+  }
+  if (last_time_ - *time <= std::max(cadence_.max_gap.count(), kNanosPerSecond)) {
+    ++totals_.out_of_order;
+    return false;
+  }
+  ++totals_.clock_steps;
+  const std::int64_t resumed = last_time_ + std::max<std::int64_t>(cadence_.period.count(), 1);
+  shift_ += resumed - *time;
+  *time = resumed;
+  if (!fast_) {
+    held_valid_ = false;
+    held_reason_ = Unobserved::kClock;
+  }
+  return true;
+}
+
+void DeviceClassifier::Feed(const Sample& sample) {
+  const bool has_counter = ((sample.present | sample.unavailable) & counter_bit_) != 0 || counter_bit_ == 0;
+  std::int64_t time = 0;
+  if (!PlaceInTime(sample, has_counter, &time)) return;
+  ++totals_.samples;
+  if ((sample.present & kFacts) != 0) NoteFacts(sample);
+  if (sample.Has(Signal::kEnergy)) NoteEnergy(sample.Get(Signal::kEnergy));
+  if ((sample.present & kProfiling) != 0) WatchStuckCounters(sample, time);
+  if (fast_) {
+    FeedFast(sample, time);
+  } else {
+    FeedSlow(sample, time);
+  }
+  last_had_counter_ = has_counter || (last_had_counter_ && time == last_time_);
+  last_time_ = time;
+}
+
+void DeviceClassifier::NoteFacts(const Sample& s) {
+  for (const Signal fact : {Signal::kPowerLimit, Signal::kPowerDefaultLimit}) {
+    if (s.Has(fact)) side_[Index(fact)] = {s.Get(fact), s.time.nanos()};
+  }
+  if (s.Has(Signal::kMaxSmClock)) max_sm_khz_ = s.Get(Signal::kMaxSmClock);
+  if (s.Has(Signal::kMemoryTotal)) totals_.memory_total = std::max(totals_.memory_total, s.Get(Signal::kMemoryTotal));
+  if (s.Has(Signal::kMemoryUsed))
+    totals_.max_memory_used = std::max(totals_.max_memory_used, s.Get(Signal::kMemoryUsed));
+  if (s.Has(Signal::kNvlink)) totals_.nvlink_readings.Add(1, s.Get(Signal::kNvlink));
+  if (s.Has(Signal::kXid) && s.Get(Signal::kXid) != 0) xid_seen_ = true;
+}
+
+// The counter runs since the driver was loaded; after a fall the new value is the increase.
+void DeviceClassifier::NoteEnergy(std::int64_t millijoules) {
+  if (last_energy_ >= 0) {
+    totals_.has_energy_counter = true;
+    const bool reset = millijoules < last_energy_;
+    totals_.energy_resets += reset ? 1 : 0;
+    totals_.energy_mj += reset ? millijoules : millijoules - last_energy_;
+  }
+  last_energy_ = millijoules;
+}
+
+void DeviceClassifier::WatchStuckCounters(const Sample& s, std::int64_t time) {
+  if (!s.Has(Signal::kUtilization)) return;
+  const bool busy = s.Get(Signal::kUtilization) >= thresholds_->stuck_busy_from;
+  const std::array<Signal, 2> watched = {Signal::kGrEngineActive, Signal::kSmActive};
+  for (std::size_t i = 0; i < watched.size(); ++i) {
+    if (!s.Has(watched[i])) continue;
+    if (!busy || s.Get(watched[i]) != 0) {
+      stuck_since_[i] = INT64_MIN;
+    } else if (stuck_since_[i] == INT64_MIN) {
+      stuck_since_[i] = time;
+    } else if (time - stuck_since_[i] >= thresholds_->stuck_after.count()) {
+      totals_.profiling_stuck = true;
+    }
+  }
+}
+
+// --- several readings a second: means of ticks
+
+void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
+  if (time >= cell_end_) {
+    const std::int64_t second = FloorSecond(time);
+    if (cell_end_ != INT64_MIN) {
+      CloseFastCell();
+      const std::int64_t missed = second - cell_end_ / kNanosPerSecond;
+      if (missed > 0) cells_.AddGap(missed, totals_);
+    } else {
+      first_ = std::min(first_, second * kNanosPerSecond);
+    }
+    ticks_.CloseBlocks(time, totals_);
+    cell_end_ = (second + 1) * kNanosPerSecond;
+    last_edge_ = cell_end_;
+  }
+  if ((s.present & counter_bit_) != 0) {
+    const std::int64_t value = s.Get(*cadence_.counter);
+    tick_sum_ += value;
+    ++tick_count_;
+    ticks_.OnReading(time, value, totals_);
+  } else if ((s.unavailable & counter_bit_) != 0) {
+    fast_reason_ = s.reason;
+  }
+  for (std::uint32_t bits = s.present & AveragedMask(); bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    side_sum_[i] += s.value[i];
+    ++side_count_[i];
+    side_[i] = {s.value[i], time};
+  }
+  if (s.Has(Signal::kEventReasons)) {
+    const std::int64_t mask = s.Get(Signal::kEventReasons);
+    ++mask_count_;
+    if (mask != 0) {
+      for (std::size_t i = 0; i < kEventReasonCount; ++i) reason_count_[i] += (mask >> i) & 1;
+      throttled_count_ += (mask & kThrottledMask) != 0 ? 1 : 0;
+      slowdown_count_ += (mask & kSlowdownMask) != 0 ? 1 : 0;
+      power_cap_count_ += (mask & kThrottledMask) == kPowerCapMask ? 1 : 0;
+    }
+  }
+}
+
+void DeviceClassifier::CloseFastCell() {
+  Cell cell;
+  cell.second = cell_end_ / kNanosPerSecond - 1;
+  if (tick_count_ > 0) {
+    cell.covered_ns = kNanosPerSecond;
+    cell.area = static_cast<std::int64_t>(MeanSecond(tick_sum_, tick_count_));
+    ticks_.OnObserved(kNanosPerSecond);
+  } else {
+    cell.unobserved_ns[static_cast<std::size_t>(fast_reason_)] = kNanosPerSecond;
+  }
+  for (const Signal s : kAveraged) {
+    const std::size_t i = Index(s);
+    if (side_count_[i] > 0) {
+      cell.side[i] = {kNanosPerSecond, MeanSecond(side_sum_[i], side_count_[i])};
+      side_sum_[i] = 0;
+      side_count_[i] = 0;
+    } else if (Valid(side_[i], cell_end_ - 1)) {
+      cell.side[i] = {kNanosPerSecond, static_cast<Int128>(side_[i].value) * kNanosPerSecond};
+    }
+  }
+  if (mask_count_ > 0) {
+    const auto part = [&](std::int64_t count) { return kNanosPerSecond * count / mask_count_; };
+    for (std::size_t i = 0; i < kEventReasonCount; ++i) cell.reason_ns[i] = part(reason_count_[i]);
+    cell.throttled_ns = part(throttled_count_);
+    cell.slowdown_ns = part(slowdown_count_);
+    cell.power_cap_ns = part(power_cap_count_);
+    mask_count_ = throttled_count_ = slowdown_count_ = power_cap_count_ = 0;
+    reason_count_ = {};
+  }
+  cells_.Add(cell, max_sm_khz_, totals_);
+  tick_sum_ = tick_count_ = 0;
+  fast_reason_ = Unobserved::kUnsupported;
+}
+
+// --- one reading a second or slower: held forward
+
+void DeviceClassifier::FeedSlow(const Sample& s, std::int64_t time) {
+  if (cursor_ == INT64_MIN) {
+    cursor_ = time;
+    first_ = std::min(first_, time);
+  }
+  Advance(time);
+  last_edge_ = time;
+  if ((s.present & counter_bit_) != 0) {
+    held_valid_ = true;
+    held_value_ = s.Get(*cadence_.counter);
+    held_until_ = time + cadence_.max_gap.count();
+    ticks_.CloseBlocks(time, totals_);
+    ticks_.OnReading(time, held_value_, totals_);
+  } else if ((s.unavailable & counter_bit_) != 0) {
+    held_valid_ = false;
+    held_reason_ = s.reason;
+  }
+  for (std::uint32_t bits = s.present & (AveragedMask() | Bit(Signal::kEventReasons)); bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    side_[i] = {s.value[i], time};
+  }
+  for (std::uint32_t bits = s.unavailable & (AveragedMask() | Bit(Signal::kEventReasons)); bits != 0;
+       bits &= bits - 1) {
+    side_[static_cast<std::size_t>(std::countr_zero(bits))].time = INT64_MIN;
+  }
+}
+
+// Accounts for [cursor_, to) with what is held, in pieces over which nothing changes.
+void DeviceClassifier::Advance(std::int64_t to) {
+  while (cursor_ < to) {
+    const bool observed = held_valid_ && cursor_ < held_until_;
+    std::int64_t end = observed ? std::min(to, held_until_) : to;
+    for (const Side& side : side_) {
+      if (Valid(side, cursor_)) end = std::min(end, side.time + side_limit_ + 1);
+    }
+    const Unobserved why = held_valid_ ? Unobserved::kGap : held_reason_;
+    const std::int64_t second = FloorSecond(cursor_);
+    const std::int64_t cell_end = (second + 1) * kNanosPerSecond;
+    if (end <= cell_end || cursor_ != second * kNanosPerSecond) {
+      const std::int64_t stop = std::min(end, cell_end);
+      if (!open_used_) open_.second = second;
+      HoldPiece(cursor_, stop, observed, why);
+      cursor_ = stop;
+      if (stop == cell_end) CloseSlowCell();
+      continue;
+    }
+    // Whole equal cells in one go.
+    CHECK(!open_used_);
+    const std::int64_t count = (end - cursor_) / kNanosPerSecond;
+    open_.second = second;
+    HoldPiece(cursor_, cell_end, observed, why);
+    open_.count = count;
+    CloseSlowCell();
+    cursor_ += count * kNanosPerSecond;
+  }
+}
+
+void DeviceClassifier::HoldPiece(std::int64_t from, std::int64_t to, bool observed, Unobserved why) {
+  const std::int64_t ns = to - from;
+  open_used_ = true;
+  if (observed) {
+    open_.covered_ns += ns;
+    open_.area += held_value_ * ns;
+  } else {
+    open_.unobserved_ns[static_cast<std::size_t>(why)] += ns;
+  }
+  for (const Signal s : kAveraged) {
+    const Side& side = side_[Index(s)];
+    if (Valid(side, from)) open_.side[Index(s)].Add(ns, side.value);
+  }
+  const Side& reasons = side_[Index(Signal::kEventReasons)];
+  if (!Valid(reasons, from)) return;
+  const std::int64_t mask = reasons.value;
+  for (std::size_t i = 0; i < kEventReasonCount; ++i) open_.reason_ns[i] += ((mask >> i) & 1) * ns;
+  open_.throttled_ns += (mask & kThrottledMask) != 0 ? ns : 0;
+  open_.slowdown_ns += (mask & kSlowdownMask) != 0 ? ns : 0;
+  open_.power_cap_ns += (mask & kThrottledMask) == kPowerCapMask ? ns : 0;
+}
+
+void DeviceClassifier::CloseSlowCell() {
+  cells_.Add(open_, max_sm_khz_, totals_);
+  open_ = Cell{};
+  open_used_ = false;
+}
+
+void DeviceClassifier::Close() {
+  if (fast_ && cell_end_ != INT64_MIN) CloseFastCell();
+  if (!fast_ && open_used_) CloseSlowCell();
+  ticks_.CloseBlocks(INT64_MAX / 4, totals_);
+  cells_.Flush(totals_);
+}
+
+}  // namespace idleburn

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "classify/cadence.h"
+#include "classify/cell.h"
+#include "classify/tick_counter.h"
+
+namespace idleburn {
+
+// Turns the samples of one device, in order of time, into DeviceTotals.
+//
+// The grid is wall-aligned seconds. A device that reports several times a second (Cadence::Fast) is read by
+// ticks: the value of a cell is the mean of its ticks, a cell with a tick counts whole, one without is
+// unobserved. A slower device is read by holding each value until the next, at most Cadence::max_gap: a cell's
+// value is the overlap-weighted mean, its uncovered part unobserved.
+class DeviceClassifier {
+ public:
+  // `thresholds` outlives the classifier. `max_sm_khz`: 0 if unknown; a reading of it replaces it.
+  DeviceClassifier(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz);
+
+  void Feed(const Sample& sample);
+  // End of input: closes what is open. Nothing may be fed afterwards.
+  void Close();
+
+  [[nodiscard]] const DeviceTotals& totals() const { return totals_; }
+  // Forgets the totals so far but not the state: for the exact merge of partial results.
+  void DropTotals() { totals_ = {}; }
+  void MergeTotals(const DeviceTotals& earlier) { totals_.Merge(earlier); }
+
+  // Window of the device on the run's time line: whole seconds where Fast, else first to last sample.
+  [[nodiscard]] Instant first() const { return Instant::FromNanos(first_); }
+  [[nodiscard]] Instant last() const { return Instant::FromNanos(last_edge_); }
+  void set_first(Instant first) { first_ = first.nanos(); }
+  [[nodiscard]] std::int64_t clock_shift() const { return shift_; }
+
+  // Last readings of slow-changing facts; absent if never read.
+  [[nodiscard]] std::optional<std::int64_t> power_limit() const { return Known(Signal::kPowerLimit); }
+  [[nodiscard]] std::optional<std::int64_t> default_limit() const { return Known(Signal::kPowerDefaultLimit); }
+  [[nodiscard]] std::int64_t max_sm_khz() const { return max_sm_khz_; }
+  [[nodiscard]] bool xid_seen() const { return xid_seen_; }
+
+ private:
+  struct Side {
+    std::int64_t value = 0;
+    std::int64_t time = INT64_MIN;  // INT64_MIN: never read
+  };
+
+  bool PlaceInTime(const Sample& sample, bool has_counter, std::int64_t* time);
+  void FeedFast(const Sample& sample, std::int64_t time);
+  void CloseFastCell();
+  void FeedSlow(const Sample& sample, std::int64_t time);
+  void Advance(std::int64_t to);
+  void HoldPiece(std::int64_t from, std::int64_t to, bool observed, Unobserved why);
+  void CloseSlowCell();
+  void NoteFacts(const Sample& sample);
+  void NoteEnergy(std::int64_t millijoules);
+  void WatchStuckCounters(const Sample& sample, std::int64_t time);
+  [[nodiscard]] std::optional<std::int64_t> Known(Signal s) const;
+  [[nodiscard]] bool Valid(const Side& side, std::int64_t time) const;
+
+  const Thresholds* thresholds_;
+  Cadence cadence_;
+  bool fast_;
+  std::uint32_t counter_bit_;
+  std::int64_t side_limit_;
+  std::int64_t max_sm_khz_;
+
+  DeviceTotals totals_;
+  CellAccumulator cells_;
+  TickCounter ticks_;
+
+  std::int64_t shift_ = 0;  // added to stamps after the wall clock went back
+  std::int64_t first_ = INT64_MAX;
+  std::int64_t last_edge_ = INT64_MIN;
+  std::int64_t last_time_ = INT64_MIN;
+  bool last_had_counter_ = false;
+  std::int64_t last_energy_ = -1;
+  std::array<std::int64_t, 2> stuck_since_ = {INT64_MIN, INT64_MIN};
+  bool xid_seen_ = false;
+  std::array<Side, kSignalCount> side_{};
+
+  // Fast: ticks of the open second.
+  std::int64_t cell_end_ = INT64_MIN;
+  std::int64_t tick_sum_ = 0;
+  std::int64_t tick_count_ = 0;
+  std::array<std::int64_t, kSignalCount> side_sum_{};
+  std::array<std::int32_t, kSignalCount> side_count_{};
+  std::int64_t mask_count_ = 0;
+  std::array<std::int64_t, kEventReasonCount> reason_count_{};
+  std::int64_t throttled_count_ = 0;
+  std::int64_t slowdown_count_ = 0;
+  std::int64_t power_cap_count_ = 0;
+  Unobserved fast_reason_ = Unobserved::kUnsupported;
+
+  // Slow: the reading being held, and the open cell.
+  std::int64_t cursor_ = INT64_MIN;
+  std::int64_t held_value_ = 0;
+  std::int64_t held_until_ = INT64_MIN;
+  Unobserved held_reason_ = Unobserved::kUnsupported;  // while no valid reading is held
+  bool held_valid_ = false;
+  Cell open_;
+  bool open_used_ = false;
+};
+
+}  // namespace idleburn

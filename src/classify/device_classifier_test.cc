@@ -1,0 +1,261 @@
+#include "classify/device_classifier.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "classify/naive_twin.h"
+#include "classify/partial.h"
+#include "support/property.h"
+
+namespace idleburn {
+namespace {
+
+using testing::NaiveFast;
+using testing::NaiveSlow;
+using testing::NaiveTotals;
+
+constexpr std::int64_t kStart = 1'772'445'600 * kNanosPerSecond;
+constexpr std::int64_t kMs = 1'000'000;
+
+// A plausible device: stretches of a level with noise, gaps, missing values, a memory that comes and goes.
+std::vector<Sample> RandomTrace(std::int64_t period_ns) {
+  std::vector<Sample> trace;
+  std::int64_t time = kStart + *rc::gen::inRange<std::int64_t>(0, 3 * kNanosPerSecond);
+  const int stretches = *rc::gen::inRange(1, 7);
+  for (int i = 0; i < stretches; ++i) {
+    const auto level = *rc::gen::element<std::int64_t>(0, 5, 9, 10, 40, 69, 70, 85, 90, 100);
+    const auto noise = *rc::gen::element<std::int64_t>(0, 0, 3, 60);
+    const auto watts = *rc::gen::element<std::int64_t>(60, 120, 170, 390, 650);
+    const auto memory = *rc::gen::element<std::int64_t>(-1, 17, 99, 100, 60'000);
+    const int rows = *rc::gen::inRange(1, 60);
+    for (int r = 0; r < rows; ++r) {
+      Sample s;
+      s.time = Instant::FromNanos(time);
+      const std::int64_t u =
+          std::clamp<std::int64_t>(level + *rc::gen::inRange<std::int64_t>(-noise, noise + 1), 0, 100);
+      if (*rc::gen::inRange(0, 40) == 0) {
+        s.SetUnavailable(Signal::kUtilization, Unobserved::kSentinel);
+      } else {
+        s.Set(Signal::kUtilization, u * kPercent);
+      }
+      if (*rc::gen::inRange(0, 20) != 0) s.Set(Signal::kPower, watts * 1000 + *rc::gen::inRange<std::int64_t>(0, 2000));
+      if (memory >= 0 && *rc::gen::inRange(0, 4) != 0) s.Set(Signal::kMemoryUsed, memory << 20);
+      s.Set(Signal::kEventReasons, *rc::gen::element<std::int64_t>(0, 0, 0, 1, 4, 0x68));
+      trace.push_back(s);
+      time += period_ns * *rc::gen::inRange<std::int64_t>(85, 116) / 100;
+    }
+    if (*rc::gen::inRange(0, 3) == 0) time += *rc::gen::inRange<std::int64_t>(0, 90) * kNanosPerSecond / 2;
+  }
+  return trace;
+}
+
+Cadence CadenceOf(std::int64_t period_ns) {
+  return {Signal::kUtilization, Nanos(period_ns), Nanos(kNanosPerSecond / 6), Nanos(period_ns * 5 / 2)};
+}
+
+DeviceTotals Stream(const std::vector<Sample>& trace, const Cadence& cadence, const Thresholds& thresholds) {
+  DeviceClassifier classifier(thresholds, cadence, 1'980'000);
+  for (const Sample& s : trace) classifier.Feed(s);
+  classifier.Close();
+  return classifier.totals();
+}
+
+void ExpectSame(const DeviceTotals& got, const NaiveTotals& want) {
+  for (std::size_t p = 0; p < kPhaseCount; ++p) RC_ASSERT(got.phase_ns[p] == want.phase_ns[p]);
+  RC_ASSERT(got.UnobservedNs() == want.unobserved_ns);
+  RC_ASSERT(got.idle_held_ns == want.held_ns);
+  RC_ASSERT(got.idle_empty_ns == want.empty_ns);
+  RC_ASSERT(got.idle_unknown_ns == want.unknown_ns);
+  RC_ASSERT(got.throttled_ns == want.throttled_ns);
+  RC_ASSERT(got.utilization.area == want.utilization_area);
+  RC_ASSERT(got.power.area == want.power_area);
+  for (const auto& [watts, ns] : want.spin_below) RC_ASSERT(got.spin_by_power.Below(watts).ns == ns);
+  RC_ASSERT(got.idle_held_ns + got.idle_empty_ns + got.idle_unknown_ns == got.phase_ns[0]);
+}
+
+TEST(DeviceClassifierTest, FastStreamEqualsTheNaiveBatch) {
+  const Thresholds thresholds;
+  test::ExpectProperty([&] {
+    const std::int64_t period = *rc::gen::element(50, 100, 166, 250, 500) * kMs;
+    const std::vector<Sample> trace = RandomTrace(period);
+    ExpectSame(Stream(trace, CadenceOf(period), thresholds), NaiveFast(trace, thresholds));
+  });
+}
+
+TEST(DeviceClassifierTest, SlowStreamEqualsTheNaiveBatch) {
+  const Thresholds thresholds;
+  test::ExpectProperty([&] {
+    const std::int64_t period = *rc::gen::element(700, 1000, 1500, 5000, 15'000, 60'000) * kMs;
+    const std::vector<Sample> trace = RandomTrace(period);
+    ExpectSame(Stream(trace, CadenceOf(period), thresholds), NaiveSlow(trace, CadenceOf(period), thresholds));
+  });
+}
+
+TEST(DevicePartialTest, PartsMergeExactlyWhereverTheyAreCut) {
+  const Thresholds thresholds;
+  test::ExpectProperty([&] {
+    const std::int64_t period = *rc::gen::element(100, 250, 1000, 15'000) * kMs;
+    std::vector<Sample> trace;
+    for (int i = 0; i < 4; ++i) {  // long enough that partials detach from their heads
+      const std::int64_t shift = trace.empty() ? 0 : (trace.back().time - Instant::FromNanos(kStart)).count() + period;
+      for (Sample s : RandomTrace(period)) {
+        s.time = s.time + Nanos(shift);
+        s.Set(Signal::kEnergy, (s.time.nanos() / kMs) % 700'000);
+        trace.push_back(s);
+      }
+    }
+    const Cadence cadence = CadenceOf(period);
+    DevicePartial merged(thresholds, cadence, 1'980'000);
+    std::size_t from = 0;
+    while (from < trace.size()) {
+      const std::size_t to = from + *rc::gen::inRange<std::size_t>(1, trace.size() - from + 1);
+      DevicePartial part(thresholds, cadence, 1'980'000);
+      for (std::size_t i = from; i < to; ++i) part.Feed(trace[i]);
+      RC_ASSERT(merged.Append(part).has_value());
+      from = to;
+    }
+    const DeviceClassifier whole = std::move(merged).Finish();
+    const DeviceTotals want = Stream(trace, cadence, thresholds);
+    RC_ASSERT(whole.totals() == want);
+    RC_ASSERT(want.has_energy_counter || trace.size() == 1);
+  });
+}
+
+std::vector<Sample> Constant(std::int64_t percent, std::int64_t seconds, std::int64_t period_ms) {
+  std::vector<Sample> trace;
+  for (std::int64_t ms = 0; ms <= seconds * 1000; ms += period_ms) {
+    Sample s;
+    s.time = Instant::FromNanos(kStart + ms * kMs);
+    s.Set(Signal::kUtilization, percent * kPercent);
+    trace.push_back(s);
+  }
+  return trace;
+}
+
+TEST(DeviceClassifierTest, BandsAreHalfOpen) {
+  const Thresholds t;
+  for (const auto& [percent, phase] : std::vector<std::pair<std::int64_t, Phase>>{{0, Phase::kIdle},
+                                                                                  {9, Phase::kIdle},
+                                                                                  {10, Phase::kUnderutilized},
+                                                                                  {69, Phase::kUnderutilized},
+                                                                                  {70, Phase::kProductive},
+                                                                                  {89, Phase::kProductive},
+                                                                                  {90, Phase::kComputeBound},
+                                                                                  {100, Phase::kComputeBound}}) {
+    EXPECT_EQ(PhaseOf(percent * kPercent * 7, 7, t), phase) << percent;
+  }
+  EXPECT_EQ(PhaseOf(10 * kPercent * kNanosPerSecond - 1, kNanosPerSecond, t), Phase::kIdle);
+}
+
+TEST(DeviceClassifierTest, TimeIsIntegratedFromStampsNotRows) {
+  // A nominal 1 s log that ticks every 1.078 s.
+  const Thresholds t;
+  std::vector<Sample> trace;
+  for (int i = 0; i <= 1000; ++i) {
+    Sample s;
+    s.time = Instant::FromNanos(kStart + i * 1078 * kMs);
+    s.Set(Signal::kUtilization, 50 * kPercent);
+    trace.push_back(s);
+  }
+  const DeviceTotals totals = Stream(trace, MeasureCadence(trace, t), t);
+  EXPECT_EQ(totals.phase_ns[1], 1'078 * kNanosPerSecond);
+}
+
+TEST(DeviceClassifierTest, AGapIsUnobservedNotIdle) {
+  const Thresholds t;
+  std::vector<Sample> trace = Constant(95, 100, 10'000);
+  for (Sample s : Constant(0, 100, 10'000)) {
+    s.time = s.time + Nanos(400 * kNanosPerSecond);
+    trace.push_back(s);
+  }
+  const DeviceTotals totals = Stream(trace, MeasureCadence(trace, t), t);
+  EXPECT_EQ(totals.phase_ns[3], 125 * kNanosPerSecond);
+  EXPECT_EQ(totals.phase_ns[0], 100 * kNanosPerSecond);
+  EXPECT_EQ(totals.UnobservedNs(), 275 * kNanosPerSecond);
+}
+
+TEST(DeviceClassifierTest, AWallClockSetBackDoesNotShortenOrRepeatTime) {
+  const Thresholds t;
+  std::vector<Sample> trace = Constant(80, 600, 1000);
+  std::vector<Sample> later = Constant(80, 600, 1000);
+  for (Sample s : later) {
+    s.time = s.time + Nanos(601 * kNanosPerSecond - 3600 * kNanosPerSecond);
+    trace.push_back(s);
+  }
+  const DeviceTotals totals = Stream(trace, MeasureCadence(trace, t), t);
+  EXPECT_EQ(totals.clock_steps, 1);
+  EXPECT_EQ(totals.phase_ns[2], 1200 * kNanosPerSecond);
+  EXPECT_EQ(totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kClock)], kNanosPerSecond);
+}
+
+TEST(DeviceClassifierTest, DuplicatesAndStragglersAreDroppedAndCounted) {
+  const Thresholds t;
+  std::vector<Sample> trace = Constant(50, 30, 1000);
+  trace.insert(trace.begin() + 10, trace[9]);
+  trace.insert(trace.begin() + 20, trace[17]);
+  const DeviceTotals totals = Stream(trace, MeasureCadence(trace, t), t);
+  EXPECT_EQ(totals.duplicates, 1);
+  EXPECT_EQ(totals.out_of_order, 1);
+  EXPECT_EQ(totals.phase_ns[1], 30 * kNanosPerSecond);
+}
+
+TEST(DeviceClassifierTest, EnergyCounterResetsAddUp) {
+  const Thresholds t;
+  std::vector<Sample> trace;
+  const std::array<std::int64_t, 4> mj = {8'999'400'000, 9'000'000'000, 300'000, 1'200'000};
+  for (std::size_t i = 0; i < mj.size(); ++i) {
+    Sample s;
+    s.time = Instant::FromNanos(kStart + static_cast<std::int64_t>(i) * kNanosPerSecond);
+    s.Set(Signal::kEnergy, mj[i]);
+    trace.push_back(s);
+  }
+  const DeviceTotals totals = Stream(trace, MeasureCadence(trace, t), t);
+  EXPECT_EQ(static_cast<std::int64_t>(totals.energy_mj), 600'000 + 300'000 + 900'000);
+  EXPECT_EQ(totals.energy_resets, 1);
+  EXPECT_EQ(totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kUnsupported)], 3 * kNanosPerSecond);
+}
+
+TEST(DeviceClassifierTest, AProfilingCounterStuckAtZeroIsNotBelieved) {
+  const Thresholds t;
+  std::vector<Sample> trace = Constant(99, 600, 15'000);
+  for (Sample& s : trace) {
+    s.Set(Signal::kGrEngineActive, 0);
+    s.Set(Signal::kSmActive, 0);
+  }
+  const DeviceTotals totals = Stream(trace, MeasureCadence(trace, t), t);
+  EXPECT_TRUE(totals.profiling_stuck);
+  EXPECT_EQ(totals.phase_ns[0], 0);
+  EXPECT_EQ(totals.spin_by_activity.ns, 0);
+}
+
+TEST(CadenceTest, PeriodIsTheMedianOfTheFirstIntervals) {
+  const Thresholds t;
+  std::vector<Sample> trace = Constant(50, 100, 10'000);
+  EXPECT_EQ(MeasureCadence(trace, t).period, Nanos(10 * kNanosPerSecond));
+  EXPECT_EQ(MeasureCadence(trace, t).max_gap, Nanos(25 * kNanosPerSecond));
+  Thresholds given;
+  given.max_gap = Nanos(5 * kNanosPerSecond);
+  EXPECT_EQ(MeasureCadence(trace, given).max_gap, Nanos(5 * kNanosPerSecond));
+}
+
+TEST(TickCounterTest, SquareWaveHasTheDerivedBurstIndex) {
+  // P = 1 s, d = 0.5 through W = 1/6 s: a third of the readings at each extreme (telemetry.md section 2).
+  const Thresholds t;
+  const std::array<std::int64_t, 6> wave = {70, 100, 100, 30, 0, 0};
+  std::vector<Sample> trace;
+  for (std::int64_t i = 0; i < 720; ++i) {
+    Sample s;
+    s.time = Instant::FromNanos(kStart + (i + 1) * 1000 / 6 * kMs);
+    s.Set(Signal::kUtilization, wave[static_cast<std::size_t>(i % 6)] * kPercent);
+    trace.push_back(s);
+  }
+  const DeviceTotals totals = Stream(trace, MeasureCadence(trace, t), t);
+  const std::int64_t n = totals.ticks[0] + totals.ticks[1] + totals.ticks[2] + totals.ticks[3];
+  EXPECT_EQ(n, 720);
+  EXPECT_EQ(totals.ticks[0], 240);
+  EXPECT_EQ(totals.ticks[3], 240);
+  EXPECT_GE(totals.burst_ns, 119 * kNanosPerSecond);
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,177 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "classify/cadence.h"
+#include "classify/cell.h"
+
+namespace idleburn::testing {
+
+// The classifier's rules once more, as a batch that sees all samples and forgets nothing: slow, short, and written
+// without looking at the streaming one, for property tests.
+struct NaiveTotals {
+  std::array<std::int64_t, kPhaseCount> phase_ns{};
+  std::int64_t unobserved_ns = 0;
+  std::int64_t held_ns = 0;
+  std::int64_t empty_ns = 0;
+  std::int64_t unknown_ns = 0;
+  std::int64_t throttled_ns = 0;
+  Int128 utilization_area = 0;
+  Int128 power_area = 0;
+  std::map<std::int64_t, std::int64_t> spin_below;  // threshold in watts -> time
+};
+
+struct NaiveCell {
+  std::int64_t covered = 0;
+  Int128 area = 0;
+  std::int64_t memory_ns = 0;
+  Int128 memory = 0;
+  std::int64_t power_ns = 0;
+  Int128 power = 0;
+};
+
+inline NaiveTotals Reduce(const std::map<std::int64_t, NaiveCell>& cells, const Thresholds& t) {
+  NaiveTotals out;
+  std::map<std::int64_t, std::int64_t> busy_watts;
+  for (const auto& [second, cell] : cells) {
+    out.power_area += cell.power;
+    if (cell.covered == 0) continue;
+    const auto u = static_cast<double>(cell.area) / static_cast<double>(cell.covered) / kPercent;
+    const std::size_t phase = u < 10 ? 0 : u < 70 ? 1 : u < 90 ? 2 : 3;
+    out.phase_ns[phase] += cell.covered;
+    out.utilization_area += cell.area;
+    if (phase == 0) {
+      const bool known = cell.memory_ns > 0;
+      const bool held = known && cell.memory / cell.memory_ns >= t.held_memory;
+      (held ? out.held_ns : known ? out.empty_ns : out.unknown_ns) += cell.covered;
+    }
+    if (phase == 3 && cell.power_ns > 0)
+      busy_watts[second] = static_cast<std::int64_t>(cell.power / cell.power_ns) / 1000;
+  }
+  for (const std::int64_t threshold : {100, 150, 200, 400}) {
+    const auto passes = [&](std::int64_t second) {
+      const auto found = busy_watts.find(second);
+      return found != busy_watts.end() && found->second < threshold;
+    };
+    std::int64_t ns = 0;
+    for (const auto& [second, watts] : busy_watts) {
+      std::int64_t run = 0;
+      for (std::int64_t s = second; passes(s); --s) ++run;
+      for (std::int64_t s = second + 1; passes(s); ++s) ++run;
+      if (passes(second) && run >= t.spin_cells) ns += cells.at(second).covered;
+    }
+    out.spin_below[threshold] = ns;
+  }
+  return out;
+}
+
+// `samples`: one device, strictly increasing times, each with utilisation (valid or unavailable), maybe memory,
+// power and reasons.
+inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Thresholds& t) {
+  std::map<std::int64_t, std::vector<Sample>> by_second;
+  for (const Sample& s : samples) by_second[s.time.nanos() / kNanosPerSecond].push_back(s);
+  std::map<std::int64_t, NaiveCell> cells;
+  std::int64_t throttled = 0;
+  for (const auto& [second, rows] : by_second) {
+    NaiveCell& cell = cells[second];
+    Int128 sum = 0;
+    Int128 n = 0;
+    Int128 power = 0;
+    Int128 powers = 0;
+    Int128 memory = 0;
+    Int128 memories = 0;
+    std::int64_t masks = 0;
+    std::int64_t hot = 0;
+    for (const Sample& s : rows) {
+      if (s.Has(Signal::kUtilization)) sum += s.Get(Signal::kUtilization), ++n;
+      if (s.Has(Signal::kPower)) power += s.Get(Signal::kPower), ++powers;
+      if (s.Has(Signal::kMemoryUsed)) memory += s.Get(Signal::kMemoryUsed), ++memories;
+      if (s.Has(Signal::kEventReasons)) ++masks, hot += (s.Get(Signal::kEventReasons) & 0xEC) != 0 ? 1 : 0;
+    }
+    if (n > 0) cell.covered = kNanosPerSecond, cell.area = DivHalfEven(sum * kNanosPerSecond, n);
+    if (masks > 0) throttled += kNanosPerSecond * hot / masks;
+    const auto side = [&, at = second](Int128 total, Int128 count, Signal signal, std::int64_t* ns, Int128* area) {
+      if (count > 0) {
+        *ns = kNanosPerSecond;
+        *area = DivHalfEven(total * kNanosPerSecond, count);
+        return;
+      }
+      for (auto s = samples.rbegin(); s != samples.rend(); ++s) {  // held from an earlier second
+        if (s->time.nanos() / kNanosPerSecond >= at || !s->Has(signal)) continue;
+        if ((at + 1) * kNanosPerSecond - 1 - s->time.nanos() > t.side_hold.count()) return;
+        *ns = kNanosPerSecond;
+        *area = static_cast<Int128>(s->Get(signal)) * kNanosPerSecond;
+        return;
+      }
+    };
+    side(power, powers, Signal::kPower, &cell.power_ns, &cell.power);
+    side(memory, memories, Signal::kMemoryUsed, &cell.memory_ns, &cell.memory);
+  }
+  NaiveTotals out = Reduce(cells, t);
+  out.throttled_ns = throttled;
+  const std::int64_t window = (by_second.rbegin()->first - by_second.begin()->first + 1) * kNanosPerSecond;
+  out.unobserved_ns = window;
+  for (const std::int64_t ns : out.phase_ns) out.unobserved_ns -= ns;
+  return out;
+}
+
+inline NaiveTotals NaiveSlow(const std::vector<Sample>& samples, const Cadence& cadence, const Thresholds& t) {
+  std::map<std::int64_t, NaiveCell> cells;
+  const std::int64_t side_limit = std::max(t.side_hold, cadence.max_gap).count();
+  std::int64_t throttled = 0;
+  // Spreads `value` over [from, to) of the grid.
+  const auto spread = [&](std::int64_t from, std::int64_t to, auto&& put) {
+    while (from < to) {
+      const std::int64_t second = from / kNanosPerSecond;
+      const std::int64_t end = std::min(to, (second + 1) * kNanosPerSecond);
+      put(cells[second], end - from);
+      from = end;
+    }
+  };
+  const std::int64_t last = samples.back().time.nanos();
+  for (std::size_t i = 0; i + 1 < samples.size(); ++i) {
+    const Sample& s = samples[i];
+    const std::int64_t from = s.time.nanos();
+    if (s.Has(Signal::kUtilization)) {
+      const std::int64_t to = std::min(samples[i + 1].time.nanos(), from + cadence.max_gap.count());
+      spread(from, to, [&](NaiveCell& c, std::int64_t ns) {
+        c.covered += ns;
+        c.area += static_cast<Int128>(s.Get(Signal::kUtilization)) * ns;
+      });
+    }
+    // Side signals hold until the next reading of the same signal.
+    const auto until_next = [&](Signal signal) {
+      std::int64_t to = last;
+      for (std::size_t j = i + 1; j < samples.size(); ++j) {
+        if (samples[j].Has(signal)) {
+          to = samples[j].time.nanos();
+          break;
+        }
+      }
+      return std::min(to, from + side_limit + 1);
+    };
+    if (s.Has(Signal::kPower)) {
+      spread(from, until_next(Signal::kPower), [&](NaiveCell& c, std::int64_t ns) {
+        c.power_ns += ns;
+        c.power += static_cast<Int128>(s.Get(Signal::kPower)) * ns;
+      });
+    }
+    if (s.Has(Signal::kMemoryUsed)) {
+      spread(from, until_next(Signal::kMemoryUsed), [&](NaiveCell& c, std::int64_t ns) {
+        c.memory_ns += ns;
+        c.memory += static_cast<Int128>(s.Get(Signal::kMemoryUsed)) * ns;
+      });
+    }
+    if (s.Has(Signal::kEventReasons) && (s.Get(Signal::kEventReasons) & 0xEC) != 0) {
+      throttled += until_next(Signal::kEventReasons) - from;
+    }
+  }
+  NaiveTotals out = Reduce(cells, t);
+  out.throttled_ns = throttled;
+  out.unobserved_ns = last - samples.front().time.nanos();
+  for (const std::int64_t ns : out.phase_ns) out.unobserved_ns -= ns;
+  return out;
+}
+
+}  // namespace idleburn::testing

@@ -1,0 +1,129 @@
+#include "classify/run_classifier.h"
+
+#include <algorithm>
+
+namespace idleburn {
+
+RunClassifier::RunClassifier(const Thresholds& thresholds, const DeviceTable& devices, DataQuality& quality,
+                             FactsByName facts)
+    : thresholds_(thresholds), devices_(devices), quality_(quality), facts_(facts) {}
+
+void RunClassifier::OnSamples(std::span<const Sample> samples) {
+  for (const Sample& s : samples) {
+    if (s.device >= streams_.size()) streams_.resize(s.device + 1);
+    Stream& stream = streams_[s.device];
+    if (stream.live) {
+      stream.live->Feed(s);
+      continue;
+    }
+    stream.first.push_back(s);
+    if (stream.first.size() == kIntervals + 1) Begin(s.device, stream);
+  }
+}
+
+void RunClassifier::Begin(DeviceId device, Stream& stream) {
+  stream.cadence = MeasureCadence(stream.first, thresholds_);
+  const BoardFacts facts = facts_(devices_[device].name);
+  stream.live = std::make_unique<DeviceClassifier>(thresholds_, stream.cadence, facts.max_sm_khz.value_or(0));
+  for (const Sample& s : stream.first) stream.live->Feed(s);
+  stream.first = {};
+}
+
+SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds, std::optional<std::int64_t> limit_mw) {
+  SpinVerdict verdict;
+  verdict.limit_mw = limit_mw;
+  verdict.idle_mw = thresholds.idle_power;
+  if (!verdict.idle_mw) {
+    const WattHistogram& idle = totals.idle_power_held.TotalNs() > 0 ? totals.idle_power_held : totals.idle_power_empty;
+    const std::optional<std::int64_t> watts = idle.Percentile(thresholds.idle_power_percentile);
+    if (watts) verdict.idle_mw = *watts * 1000 + 500;  // the middle of its 1 W bin
+  }
+  verdict.time = totals.spin_by_activity;
+  if (totals.spin_by_activity.ns > 0) verdict.evidence = SpinVerdict::Evidence::kActivity;
+  if (verdict.idle_mw && limit_mw && *limit_mw > *verdict.idle_mw) {
+    const std::int64_t dynamic = *limit_mw - *verdict.idle_mw;
+    const std::int64_t edge_mw = *verdict.idle_mw + dynamic * thresholds.spin_power_tenths_percent / 1000;
+    verdict.below_watts = edge_mw / 1000;
+    const Integral by_power = totals.spin_by_power.Below(*verdict.below_watts);
+    verdict.time.Merge(by_power);
+    if (by_power.ns > 0 && verdict.evidence == SpinVerdict::Evidence::kNone)
+      verdict.evidence = SpinVerdict::Evidence::kPower;
+  }
+  return verdict;
+}
+
+DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
+  DeviceClassifier& live = *stream.live;
+  live.Close();
+  const BoardFacts facts = facts_(devices_[device].name);
+  DeviceResult result;
+  result.device = device;
+  result.counter = stream.cadence.counter;
+  result.first = live.first();
+  result.last = live.last();
+  if (stream.cadence.period > Nanos(0)) {
+    result.period = stream.cadence.period;
+    result.tick_window = std::max(stream.cadence.tick_window, stream.cadence.period);
+  }
+  result.fast = stream.cadence.Fast(thresholds_);
+  result.totals = live.totals();
+  result.power_limit_mw = live.power_limit();
+  result.default_limit_mw = live.default_limit();
+  if (live.max_sm_khz() > 0) result.max_sm_khz = live.max_sm_khz();
+  std::optional<std::int64_t> limit = live.power_limit();
+  if (!limit) limit = live.default_limit();
+  if (!limit) limit = facts.power_limit_mw;
+  result.spin = SettleSpin(result.totals, thresholds_, limit);
+  // A power cap is how a loaded board runs; it counts only where somebody lowered the limit.
+  const bool lowered =
+      result.power_limit_mw && result.default_limit_mw && *result.power_limit_mw < *result.default_limit_mw;
+  result.throttled_with_loss_ns =
+      result.totals.slowdown_with_loss_ns + (lowered ? result.totals.power_cap_with_loss_ns : 0);
+  return result;
+}
+
+void RunClassifier::CountQuality(const DeviceResult& result, const Stream& stream) {
+  const DeviceTotals& t = result.totals;
+  quality_.Count(QualityId::kDuplicateRow, {}, t.duplicates);
+  quality_.Count(QualityId::kOutOfOrder, {}, t.out_of_order);
+  quality_.Count(QualityId::kClockStep, {}, t.clock_steps);
+  quality_.Count(QualityId::kCounterReset, {}, t.energy_resets);
+  quality_.Count(QualityId::kInvalidProfilingCounter, {}, t.profiling_stuck ? 1 : 0);
+  quality_.Count(QualityId::kXidSeen, {}, stream.live->xid_seen() ? 1 : 0);
+  quality_.Count(QualityId::kSingleSample, {}, t.samples == 1 ? 1 : 0);
+}
+
+RunResult RunClassifier::Finish() {
+  RunResult run;
+  std::vector<Nanos> hold;
+  for (DeviceId id = 0; id < streams_.size(); ++id) {
+    Stream& stream = streams_[id];
+    if (!stream.live && stream.first.empty()) continue;
+    if (!stream.live) Begin(id, stream);
+    run.devices.push_back(Settle(id, stream));
+    hold.push_back(std::max(stream.cadence.max_gap, Nanos(kNanosPerSecond)));
+    CountQuality(run.devices.back(), stream);
+  }
+  if (run.devices.empty()) return run;
+  run.start = run.devices.front().first;
+  run.end = run.devices.front().last;
+  for (const DeviceResult& d : run.devices) {
+    run.start = std::min(run.start, d.first);
+    run.end = std::max(run.end, d.last);
+  }
+  for (std::size_t i = 0; i < run.devices.size(); ++i) {
+    DeviceResult& d = run.devices[i];
+    std::int64_t& gap = d.totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)];
+    if (d.first - run.start > hold[i]) {
+      gap += (d.first - run.start).count();
+      d.first = run.start;
+    }
+    if (run.end - d.last > hold[i]) {
+      gap += (run.end - d.last).count();
+      d.last = run.end;
+    }
+  }
+  return run;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "classify/device_classifier.h"
+#include "telemetry/data_quality.h"
+#include "telemetry/device.h"
+
+namespace idleburn {
+
+// What is known of a board by its name, where its own readings do not say.
+struct BoardFacts {
+  std::optional<std::int64_t> power_limit_mw;
+  std::optional<std::int64_t> max_sm_khz;
+};
+
+// Classifies every device of a run from one stream of samples. Memory: a classifier per device and its first
+// kIntervals + 1 samples, until its cadence is known.
+class RunClassifier final : public SampleSink {
+ public:
+  using FactsByName = BoardFacts (*)(std::string_view gpu_name);
+
+  // All references outlive the classifier.
+  RunClassifier(const Thresholds& thresholds, const DeviceTable& devices, DataQuality& quality, FactsByName facts);
+
+  void OnSamples(std::span<const Sample> samples) override;
+  // End of input. Every device is carried to the window of the run: where it was silent at either end for longer
+  // than it is held, while others reported, that time is unobserved.
+  RunResult Finish();
+
+ private:
+  struct Stream {
+    std::vector<Sample> first;
+    Cadence cadence;
+    std::unique_ptr<DeviceClassifier> live;
+  };
+  void Begin(DeviceId device, Stream& stream);
+  [[nodiscard]] DeviceResult Settle(DeviceId device, Stream& stream) const;
+  void CountQuality(const DeviceResult& result, const Stream& stream);
+
+  const Thresholds& thresholds_;
+  const DeviceTable& devices_;
+  DataQuality& quality_;
+  FactsByName facts_;
+  std::vector<Stream> streams_;
+};
+
+// Spin-wait of a device once its idle power is known (telemetry.md section 5). `limit_mw` absent: power decides
+// nothing.
+SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds, std::optional<std::int64_t> limit_mw);
+
+}  // namespace idleburn

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+
+#include "classify/cadence.h"
+#include "classify/thresholds.h"
+#include "classify/totals.h"
+
+namespace idleburn {
+
+// Published readings of the busy counter: a polled gauge repeats them, so rows are not readings. A reading is new
+// when the value changed, or when W passed since the last new one.
+//
+// Also finds starvation in bursts: blocks of ten seconds in which readings alternate between both extremes.
+class TickCounter {
+ public:
+  // State is anchored every minute, so that a stretch classified alone and one classified in a stream agree.
+  static constexpr std::int64_t kAnchor = 60 * kNanosPerSecond;
+
+  TickCounter(const Thresholds& thresholds, const Cadence& cadence);
+
+  void OnReading(std::int64_t time, std::int64_t value, DeviceTotals& totals);
+  // Observed time that belongs to the current block; call before OnReading of a later one.
+  void OnObserved(std::int64_t ns) { block_observed_ns_ += ns; }
+  // Closes the block that ends at or before `time`.
+  void CloseBlocks(std::int64_t time, DeviceTotals& totals) {
+    if (time >= block_end_) CloseBlock(time, totals);
+  }
+
+ private:
+  void CloseBlock(std::int64_t time, DeviceTotals& totals);
+
+  const Thresholds* thresholds_;
+  std::int64_t repeat_after_;  // 0.9 W: stamps are rounded to milliseconds and jitter
+  std::int64_t last_tick_ = INT64_MIN / 2;
+  std::int64_t last_row_ = INT64_MIN / 2;
+  std::int64_t last_value_ = -1;
+  std::int64_t anchor_end_ = INT64_MIN;
+
+  std::int64_t block_end_ = INT64_MIN;
+  std::int64_t block_observed_ns_ = 0;
+  std::int64_t block_ticks_ = 0;
+  std::int64_t block_low_ = 0;
+  std::int64_t block_high_ = 0;
+  std::int64_t alternations_ = 0;
+  int extreme_ = 0;  // of the last reading at an extreme: -1 low, +1 high
+};
+
+}  // namespace idleburn

@@ -1,0 +1,157 @@
+#include "classify/totals.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace idleburn {
+namespace {
+
+template <typename T, std::size_t N>
+void AddAll(std::array<T, N>& into, const std::array<T, N>& from) {
+  for (std::size_t i = 0; i < N; ++i) into[i] += from[i];
+}
+
+std::int64_t FloorDiv(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+void MergeBucket(Timeline::Bucket& into, const Timeline::Bucket& from) {
+  AddAll(into.phase_ns, from.phase_ns);
+  into.utilization.Merge(from.utilization);
+  into.power.Merge(from.power);
+  into.sm_active.Merge(from.sm_active);
+  into.held_ns += from.held_ns;
+  into.throttled_ns += from.throttled_ns;
+  into.busy_power.Merge(from.busy_power);
+}
+
+}  // namespace
+
+void WattHistogram::Add(std::int64_t watts, std::int64_t ns, std::int64_t utilization) {
+  constexpr std::int64_t kMaxWatts = 20'000;  // far above any board; keeps a wrong reading from growing the table
+  const auto bin = static_cast<std::size_t>(std::clamp<std::int64_t>(watts, 0, kMaxWatts));
+  if (bins.size() <= bin) bins.resize(bin + 1);
+  bins[bin].Add(ns, utilization);
+}
+
+void WattHistogram::Merge(const WattHistogram& o) {
+  if (bins.size() < o.bins.size()) bins.resize(o.bins.size());
+  for (std::size_t i = 0; i < o.bins.size(); ++i) bins[i].Merge(o.bins[i]);
+}
+
+Integral WattHistogram::Below(std::int64_t watts) const {
+  Integral sum;
+  for (std::size_t i = 0; i < bins.size() && static_cast<std::int64_t>(i) < watts; ++i) sum.Merge(bins[i]);
+  return sum;
+}
+
+std::int64_t WattHistogram::TotalNs() const {
+  return std::accumulate(bins.begin(), bins.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Integral& bin) { return sum + bin.ns; });
+}
+
+std::optional<std::int64_t> WattHistogram::Percentile(std::int64_t percent) const {
+  const Int128 total = TotalNs();
+  if (total == 0) return std::nullopt;
+  Int128 seen = 0;
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    seen += bins[i].ns;
+    if (seen * 100 >= total * percent) return static_cast<std::int64_t>(i);
+  }
+  return std::nullopt;
+}
+
+Timeline::Bucket& Timeline::At(std::int64_t second) {
+  while (true) {
+    const std::int64_t number = FloorDiv(second, bucket_seconds);
+    if (buckets.empty()) first = number;
+    const std::int64_t lowest = std::min(first, number);
+    const std::int64_t highest = std::max(first + static_cast<std::int64_t>(buckets.size()) - 1, number);
+    if (highest - lowest < static_cast<std::int64_t>(kMaxBuckets)) {
+      if (lowest < first) buckets.insert(buckets.begin(), static_cast<std::size_t>(first - lowest), Bucket{});
+      first = lowest;
+      buckets.resize(static_cast<std::size_t>(highest - lowest + 1));
+      return buckets[static_cast<std::size_t>(number - first)];
+    }
+    Coarsen();
+  }
+}
+
+void Timeline::Coarsen() {
+  const std::int64_t coarse_first = FloorDiv(first, 2);
+  std::vector<Bucket> coarse;
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    const auto at = static_cast<std::size_t>(FloorDiv(first + static_cast<std::int64_t>(i), 2) - coarse_first);
+    coarse.resize(at + 1);
+    MergeBucket(coarse[at], buckets[i]);
+  }
+  buckets = std::move(coarse);
+  first = coarse_first;
+  bucket_seconds *= 2;
+}
+
+void Timeline::Merge(const Timeline& o) {
+  if (o.buckets.empty()) return;
+  Timeline other = o;
+  while (other.bucket_seconds < bucket_seconds) other.Coarsen();
+  if (buckets.empty()) {
+    *this = std::move(other);
+    return;
+  }
+  while (bucket_seconds < other.bucket_seconds) Coarsen();
+  for (std::size_t i = 0; i < other.buckets.size(); ++i) {
+    // At may coarsen this while other stays fine; the second decides where a bucket goes, so that is exact.
+    const std::int64_t second = (other.first + static_cast<std::int64_t>(i)) * other.bucket_seconds;
+    MergeBucket(At(second), other.buckets[i]);
+  }
+}
+
+void DeviceTotals::Merge(const DeviceTotals& o) {
+  AddAll(phase_ns, o.phase_ns);
+  AddAll(unobserved_ns, o.unobserved_ns);
+  idle_held_ns += o.idle_held_ns;
+  idle_empty_ns += o.idle_empty_ns;
+  idle_unknown_ns += o.idle_unknown_ns;
+  utilization.Merge(o.utilization);
+  spin_by_activity.Merge(o.spin_by_activity);
+  spin_by_power.Merge(o.spin_by_power);
+  idle_power_held.Merge(o.idle_power_held);
+  idle_power_empty.Merge(o.idle_power_empty);
+  throttled_ns += o.throttled_ns;
+  slowdown_with_loss_ns += o.slowdown_with_loss_ns;
+  power_cap_with_loss_ns += o.power_cap_with_loss_ns;
+  AddAll(reason_ns, o.reason_ns);
+  busy_clock.Merge(o.busy_clock);
+  throttled_clock.Merge(o.throttled_clock);
+  power.Merge(o.power);
+  energy_mj += o.energy_mj;
+  energy_resets += o.energy_resets;
+  has_energy_counter = has_energy_counter || o.has_energy_counter;
+  AddAll(ticks, o.ticks);
+  burst_ns += o.burst_ns;
+  sm_active.Merge(o.sm_active);
+  tensor_active.Merge(o.tensor_active);
+  dram_active.Merge(o.dram_active);
+  gr_engine.Merge(o.gr_engine);
+  pcie_rx.Merge(o.pcie_rx);
+  pcie_tx.Merge(o.pcie_tx);
+  nvlink_readings.Merge(o.nvlink_readings);
+  max_memory_used = std::max(max_memory_used, o.max_memory_used);
+  memory_total = std::max(memory_total, o.memory_total);
+  profiling_stuck = profiling_stuck || o.profiling_stuck;
+  samples += o.samples;
+  duplicates += o.duplicates;
+  out_of_order += o.out_of_order;
+  clock_steps += o.clock_steps;
+  timeline.Merge(o.timeline);
+}
+
+std::int64_t DeviceTotals::ObservedNs() const {
+  return std::accumulate(phase_ns.begin(), phase_ns.end(), std::int64_t{0});
+}
+
+std::int64_t DeviceTotals::UnobservedNs() const {
+  return std::accumulate(unobserved_ns.begin(), unobserved_ns.end(), std::int64_t{0});
+}
+
+}  // namespace idleburn

@@ -1,0 +1,180 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/int128.h"
+#include "base/time.h"
+#include "telemetry/sample.h"
+
+namespace idleburn {
+
+enum class Phase : std::uint8_t { kIdle, kUnderutilized, kProductive, kComputeBound };
+inline constexpr std::size_t kPhaseCount = 4;
+inline constexpr std::array<std::string_view, kPhaseCount> kPhaseNames = {"idle", "underutilized", "productive",
+                                                                          "compute_bound"};
+
+// Clock-event bits (NVML): index is the bit number.
+inline constexpr std::size_t kEventReasonCount = 9;
+inline constexpr std::array<std::string_view, kEventReasonCount> kEventReasonNames = {"gpu_idle",
+                                                                                      "applications_clocks_setting",
+                                                                                      "sw_power_cap",
+                                                                                      "hw_slowdown",
+                                                                                      "sync_boost",
+                                                                                      "sw_thermal_slowdown",
+                                                                                      "hw_thermal_slowdown",
+                                                                                      "hw_power_brake_slowdown",
+                                                                                      "display_clock_setting"};
+inline constexpr std::int64_t kThrottledMask = 0xEC;  // power cap, slowdowns, thermal; not idle, not application clocks
+inline constexpr std::int64_t kSlowdownMask = 0xE8;   // without the power cap
+inline constexpr std::int64_t kPowerCapMask = 0x04;
+
+// Time, and a quantity integrated over it: mean = area / ns.
+struct Integral {
+  std::int64_t ns = 0;
+  Int128 area = 0;  // unit of the quantity x ns
+  void Add(std::int64_t d, std::int64_t value) {
+    ns += d;
+    area += static_cast<Int128>(value) * d;
+  }
+  void Merge(const Integral& o) {
+    ns += o.ns;
+    area += o.area;
+  }
+  [[nodiscard]] std::optional<double> Mean() const {
+    return ns == 0 ? std::nullopt : std::optional(static_cast<double>(area) / static_cast<double>(ns));
+  }
+  friend bool operator==(const Integral&, const Integral&) = default;
+};
+
+// A histogram over whole watts, of time and of utilisation integrated over it. Grows to the watts seen.
+struct WattHistogram {
+  std::vector<Integral> bins;  // index: floor of watts; the integrated quantity is utilisation
+  void Add(std::int64_t watts, std::int64_t ns, std::int64_t utilization);
+  void Merge(const WattHistogram& o);
+  // Time and utilisation of all bins whose watts are below `watts`.
+  [[nodiscard]] Integral Below(std::int64_t watts) const;
+  [[nodiscard]] std::int64_t TotalNs() const;
+  // The smallest watts w such that at least `percent` of the time lies at or below w; absent when empty.
+  [[nodiscard]] std::optional<std::int64_t> Percentile(std::int64_t percent) const;
+  friend bool operator==(const WattHistogram&, const WattHistogram&) = default;
+};
+
+// A coarse picture of a device over time for reports: buckets of 2^k seconds, aligned, at most kMaxBuckets.
+struct Timeline {
+  static constexpr std::size_t kMaxBuckets = 1024;
+  struct Bucket {
+    std::array<std::int64_t, kPhaseCount> phase_ns{};
+    Integral utilization;  // micro-percent
+    Integral power;        // milliwatts
+    Integral sm_active;
+    std::int64_t held_ns = 0;       // idle while a process holds memory
+    std::int64_t throttled_ns = 0;  // kThrottledMask
+    Integral busy_power;            // power while compute_bound: spin-wait shows as a low mean
+    friend bool operator==(const Bucket&, const Bucket&) = default;
+  };
+  std::int64_t bucket_seconds = 1;
+  std::int64_t first = 0;  // number of the first bucket: its start is first x bucket_seconds
+  std::vector<Bucket> buckets;
+
+  // The bucket of that second, growing and coarsening as needed.
+  Bucket& At(std::int64_t second);
+  void Merge(const Timeline& o);
+  friend bool operator==(const Timeline&, const Timeline&) = default;
+
+ private:
+  void Coarsen();
+};
+
+// Everything known of one device's time, in integer nanoseconds. Additive: see DevicePartial::Append for the
+// exact merge of consecutive stretches.
+struct DeviceTotals {
+  std::array<std::int64_t, kPhaseCount> phase_ns{};
+  std::array<std::int64_t, kUnobservedCount> unobserved_ns{};
+  std::int64_t idle_held_ns = 0;
+  std::int64_t idle_empty_ns = 0;
+  std::int64_t idle_unknown_ns = 0;
+  Integral utilization;  // of observed time, micro-percent: effective time = area / kFull
+
+  Integral spin_by_activity;       // spin-wait decided by SM activity: time, utilisation
+  WattHistogram spin_by_power;     // candidate cells by the power below which they would be spin-wait
+  WattHistogram idle_power_held;   // power of cells at utilisation 0, with a context
+  WattHistogram idle_power_empty;  // without one, or unknown
+
+  std::int64_t throttled_ns = 0;            // kThrottledMask
+  std::int64_t slowdown_with_loss_ns = 0;   // kSlowdownMask and clock loss
+  std::int64_t power_cap_with_loss_ns = 0;  // kPowerCapMask alone and clock loss
+  std::array<std::int64_t, kEventReasonCount> reason_ns{};
+  Integral busy_clock;       // SM clock (kHz) while in compute_bound
+  Integral throttled_clock;  // SM clock (kHz) while a slowdown (kSlowdownMask) cost clock
+
+  Integral power;        // milliwatts
+  Int128 energy_mj = 0;  // of the energy counter, resets added up
+  std::int64_t energy_resets = 0;
+  bool has_energy_counter = false;
+
+  std::array<std::int64_t, kPhaseCount> ticks{};  // published readings by band
+  std::int64_t burst_ns = 0;                      // blocks that alternate between both extremes
+  Integral sm_active;
+  Integral tensor_active;
+  Integral dram_active;
+  Integral gr_engine;
+  Integral pcie_rx;  // bytes per second
+  Integral pcie_tx;
+  // A rate over the interval before each reading, so every reading counts alike: ns is their number.
+  Integral nvlink_readings;           // bytes per second
+  std::int64_t max_memory_used = -1;  // bytes; -1: never read
+  std::int64_t memory_total = -1;
+  bool profiling_stuck = false;  // a profiling counter stayed at exactly 0 while the GPU was busy
+  std::int64_t samples = 0;
+  std::int64_t duplicates = 0;    // dropped: the device and time were already read
+  std::int64_t out_of_order = 0;  // dropped: a little older than the sample before
+  std::int64_t clock_steps = 0;   // the wall clock went back; time continues one period later
+  Timeline timeline;
+
+  void Merge(const DeviceTotals& o);
+  [[nodiscard]] std::int64_t ObservedNs() const;
+  [[nodiscard]] std::int64_t UnobservedNs() const;
+  friend bool operator==(const DeviceTotals&, const DeviceTotals&) = default;
+};
+
+// How idle power and the limit of a board were known, and what spin-wait came to.
+struct SpinVerdict {
+  enum class Evidence : std::uint8_t { kNone, kPower, kActivity };
+  Evidence evidence = Evidence::kNone;
+  Integral time;                            // spin-wait time and utilisation
+  std::optional<std::int64_t> idle_mw;      // P_idle used
+  std::optional<std::int64_t> limit_mw;     // P_limit used
+  std::optional<std::int64_t> below_watts;  // cells below this were spin-wait
+};
+
+// One device after the end of input.
+struct DeviceResult {
+  DeviceId device = 0;
+  std::optional<Signal> counter;  // that decided the phases; absent: none was reported
+  Instant first;
+  Instant last;
+  std::optional<Nanos> period;
+  bool fast = false;                 // cells are means of ticks
+  std::optional<Nanos> tick_window;  // W: distance of independent readings
+  DeviceTotals totals;               // window = observed + unobserved
+  SpinVerdict spin;
+  std::optional<std::int64_t> power_limit_mw;
+  std::optional<std::int64_t> default_limit_mw;
+  std::optional<std::int64_t> max_sm_khz;
+  std::int64_t throttled_with_loss_ns = 0;
+
+  [[nodiscard]] std::int64_t WindowNs() const { return totals.ObservedNs() + totals.UnobservedNs(); }
+};
+
+// A whole run.
+struct RunResult {
+  Instant start;
+  Instant end;
+  std::vector<DeviceResult> devices;  // in order of DeviceId; devices without any sample are left out
+};
+
+}  // namespace idleburn

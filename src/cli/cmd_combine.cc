@@ -1,0 +1,91 @@
+#include "cli/cmd_combine.h"
+
+#include "cli/combine_output.h"
+#include "cli/flags.h"
+#include "recommend/combine_spec.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kMostSteps = 1'000'000'000;
+
+// What the command line holds before any of it is understood.
+struct Words {
+  CombineSpec spec;
+  std::vector<std::string> more_fixes;
+  std::string steps;
+  std::string format = "text";
+  std::string output;
+  bool explain = false;
+};
+
+std::vector<Flag> FlagsFor(Words& words) {
+  CombineSpec& spec = words.spec;
+  std::vector<Flag> flags;
+  const auto one = [&flags](const char* name, const char* value, const char* help, std::string& into) {
+    flags.push_back({name, value, help, &into});
+  };
+  const auto many = [&flags](const char* name, const char* value, const char* help, std::vector<std::string>& into) {
+    flags.push_back({name, value, help, nullptr, &into});
+  };
+  many("--fix", "F|NAME=F", "a saving claimed as a share of GPU time: .35, 35%, dali=.35", spec.fixes);
+  many("more", "F", "further shares after --fix", words.more_fixes);
+  one("--waste", "W", "measured waste share; no fix on waste saves more", spec.waste);
+  one("--rate", "R", "the price falls by this share (spot, commitment)", spec.rate);
+  one("--overhead", "O", "time that the lower price costs: lost work, restarts, checkpoints", spec.overhead);
+  one("--avoided", "F", "share of the runs not made at all", spec.avoided);
+  many("--pool", "NAME=w:fix=e,...", "a stall of share w of the time; each fix recovers e of what is left", spec.pools);
+  many("--substitutes", "A,B", "fixes of which only the larger counts", spec.substitutes);
+  many("--lane", "NAME=stage:ms,...", "stages of a step one after the other; lanes run side by side", spec.lanes);
+  many("--lane-fix", "NAME=stage:e,...", "a fix that cuts these stages by e", spec.lane_fixes);
+  many("--cheaper", "SHARE:SPEEDUP", "a share of the busy time made faster: .75:2", spec.cheaper);
+  one("--independent-steps", "M", "independent steps behind the pool shares (30)", words.steps);
+  one("--format", "text|json", "how to print it", words.format);
+  one("--output", "FILE", "write there instead of the terminal", words.output);
+  Flag explain = {"--explain", "", "also print seed, draws and priors"};
+  explain.on = &words.explain;
+  flags.push_back(explain);
+  return flags;
+}
+
+Result<SavingDraws> ReadDraws(const std::string& steps) {
+  SavingDraws draws;
+  if (steps.empty()) return draws;
+  const std::optional<std::int64_t> count = ParseInteger(steps);
+  if (!count || *count < 1 || *count > kMostSteps) {
+    return FailUsage("combine: --independent-steps '" + steps.substr(0, 20) + "' is not a count from 1; write 30");
+  }
+  draws.independent_steps = static_cast<double>(*count);
+  return draws;
+}
+
+}  // namespace
+
+Result<int> RunCombine(const std::vector<std::string>& arguments, const Environment&) {
+  Words words;
+  std::string help;
+  TRY(ReadFlags("combine", "What several claimed savings really add up to.", FlagsFor(words), arguments, &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  if (words.format != "text" && words.format != "json") {
+    return FailUsage("combine: --format '" + words.format.substr(0, 20) + "' is none of text, json");
+  }
+  if (words.spec.fixes.empty() && !words.more_fixes.empty()) {
+    return FailUsage("combine: '" + words.more_fixes.front().substr(0, 40) + "' stands alone; write --fix " +
+                     words.more_fixes.front().substr(0, 40));
+  }
+  words.spec.fixes.insert(words.spec.fixes.end(), words.more_fixes.begin(), words.more_fixes.end());
+  const Result<SavingDraws> draws = ReadDraws(words.steps);
+  if (!draws) return tl::unexpected<Error>(draws.error());
+  const Result<CombineInput> input = ReadCombineSpec(words.spec);
+  if (!input) return tl::unexpected<Error>(input.error());
+
+  const CombineAnswer answer = {*input, Combine(*input), DrawSaving(*input, *draws), *draws};
+  TRY(WriteOutput(words.output, words.format == "json" ? CombineJson(answer) : CombineText(answer, words.explain)));
+  return 0;
+}
+
+}  // namespace idleburn

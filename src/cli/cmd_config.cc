@@ -1,0 +1,75 @@
+#include "cli/cmd_config.h"
+
+#include <filesystem>
+
+#include "cli/common_flags.h"
+#include "os/output_file.h"
+
+namespace idleburn {
+namespace {
+
+Result<int> Init() {
+  const std::string path = SettingFiles().front();
+  if (std::filesystem::exists(path)) return Fail(path + ": exists already; remove it first if you want the template");
+  TRY(WriteFileWhole(path, SettingTemplate()));
+  TRY(Print("wrote " + path + "\n"));
+  return 0;
+}
+
+Result<int> PrintAll(const Settings& settings) {
+  std::string text;
+  for (const SettingInfo& info : SettingTable()) {
+    const Settings::Value& value = settings.Get(info.key);
+    std::string line(info.key);
+    line.resize(28, ' ');
+    line += value.text.empty() ? "-" : value.text;
+    if (line.size() < 52) line.resize(52, ' ');
+    text += line + "  " + value.origin + "\n";
+  }
+  TRY(Print(text));
+  return 0;
+}
+
+Result<int> Paths() {
+  std::string text;
+  for (const std::string& file : SettingFiles()) {
+    text += file + (std::filesystem::exists(file) ? "\n" : "  (not there)\n");
+  }
+  TRY(Print(text));
+  return 0;
+}
+
+}  // namespace
+
+Result<int> RunConfig(const std::vector<std::string>& arguments, const Environment&) {
+  std::string action;
+  SettingFlags settings_flags({});
+  std::vector<Flag> flags = {
+      {"action", "init|print|path|validate",
+       "write a template, show every value with its origin, show where the files are, check them"}};
+  flags.front().text = &action;
+  flags.front().required = true;
+  settings_flags.AppendTo(flags);
+  std::string help;
+  TRY(ReadFlags("config", "Settings: idleburn.toml, environment, flags.", flags, arguments, &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  if (action == "init") return Init();
+  if (action == "path") return Paths();
+  if (action != "print" && action != "validate") {
+    return FailUsage("config: '" + action.substr(0, 20) + "' is none of init, print, path, validate");
+  }
+  const Result<Settings> settings = settings_flags.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  const Result<Thresholds> thresholds = ThresholdsFrom(*settings);
+  if (!thresholds) return tl::unexpected<Error>(thresholds.error());
+  if (action == "print") return PrintAll(*settings);
+  std::string text;
+  for (const std::string& file : settings->files()) text += file + ": good\n";
+  TRY(Print(text.empty() ? "no settings file; the defaults are in force\n" : text));
+  return 0;
+}
+
+}  // namespace idleburn

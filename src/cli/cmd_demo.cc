@@ -1,0 +1,77 @@
+#include "cli/cmd_demo.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/cmd_audit.h"
+#include "cli/flags.h"
+#include "os/output_file.h"
+
+namespace idleburn {
+
+namespace embedded {
+extern const std::string_view example_log;  // examples/finetune_4xh100.csv.gz
+}
+
+namespace {
+
+// A folder of our own for the recording, removed with everything in it.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "idleburn-demo-XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+constexpr const char* kIntroduction =
+    "This is a demonstration: the recording is invented (4 H100 GPUs fine-tune a model for 15 minutes), the audit is\n"
+    "real. Your own: nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,memory.used,power.draw \\\n"
+    "  --format=csv -lms 250 > gpu.csv      then: idleburn audit gpu.csv --price 2.50\n\n";
+
+}  // namespace
+
+Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment& environment) {
+  AuditRequest request;
+  std::string price = "8";
+  std::string format;
+  std::vector<Flag> flags;
+  const auto text = [&](const char* name, const char* value, const char* about, std::string* into) {
+    Flag flag{name, value, about};
+    flag.text = into;
+    flags.push_back(flag);
+  };
+  text("--price", "RATE", "USD per GPU-hour or a catalogue key (default 8)", &price);
+  text("--format", "KIND", "text, json, html, csv or markdown", &format);
+  text("--output", "FILE", "write the report to FILE", &request.output);
+  std::string help;
+  TRY(ReadFlags("demo", "Audits an invented recording that ships with the program: no GPU needed.", flags, arguments,
+                &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  const ScratchFolder folder;
+  if (folder.path().empty()) return Fail("demo: no temporary folder can be made; set TMPDIR to a writable one");
+  const std::string file = folder.path() + "/finetune_4xh100.csv.gz";
+  TRY(WriteFileWhole(file, embedded::example_log));
+  request.inputs = {file};
+  std::map<std::string, std::string> given = {{"--price", price}};
+  if (!format.empty()) given["--format"] = format;
+  const Result<Settings> settings = Settings::Load("", given);
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  if (request.output.empty() && format.empty()) TRY(Print(kIntroduction));
+  return Audit(request, *settings, environment);
+}
+
+}  // namespace idleburn

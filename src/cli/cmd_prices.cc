@@ -1,0 +1,148 @@
+#include "cli/cmd_prices.h"
+
+#include <fmt/format.h>
+
+#include "cli/flags.h"
+#include "cli/load_prices.h"
+#include "price/resolve.h"
+#include "telemetry/gpu_facts.h"
+#include "text/escape.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+struct PricesRequest {
+  std::vector<std::string> words;  // action and what it is about
+  std::string prices;
+  std::string provider;
+  std::string as_of;
+  std::string output;
+  std::string gpu;
+};
+
+std::string Date(const std::optional<Instant>& as_of) {
+  return as_of ? FormatRfc3339(*as_of).substr(0, 10) : "undated";
+}
+
+Result<std::string> RowLine(const CatalogueRow& row) {
+  const Result<Money> per_gpu = PerGpuHour(row);
+  if (!per_gpu) return tl::unexpected<Error>(per_gpu.error());
+  return fmt::format("{:>12} {:>12}  {:<20} {:<10} {}\n", FormatExact(*per_gpu), FormatExact(row.per_hour), row.gpu,
+                     Date(row.as_of), KeyOf(row));
+}
+
+constexpr const char* kHeading = " $/GPU-hour  $/instance-h  GPU                  as of      key for --price\n";
+
+Result<int> List(const PricesRequest& request, const Catalogue& catalogue) {
+  std::vector<const CatalogueRow*> rows = request.gpu.empty() ? catalogue.Rows() : RowsOfGpu(catalogue, request.gpu);
+  if (rows.empty())
+    return Fail("prices: no row for the GPU '" + request.gpu.substr(0, 60) + "'; idleburn prices list shows all");
+  std::string text = kHeading;
+  for (const CatalogueRow* row : rows) {
+    const Result<std::string> line = RowLine(*row);
+    if (!line) return tl::unexpected<Error>(line.error());
+    text += *line;
+  }
+  TRY(Print(text));
+  return 0;
+}
+
+Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, const Environment& environment) {
+  if (request.words.size() != 2)
+    return FailUsage("prices resolve: give one GPU name, number or key, e.g. 'NVIDIA H100 80GB HBM3'");
+  const std::string& what = request.words[1];
+  PriceRequest ask;
+  ask.now = environment.now;
+  const bool is_gpu = what.find('@') == std::string::npos && !Money::Parse(what);
+  if (is_gpu) {
+    ask.gpu_names = {what};
+  } else {
+    ask.price = what;
+  }
+  const Result<Rate> rate = ResolveRate(catalogue, ask);
+  if (!rate) return tl::unexpected<Error>(rate.error());
+  std::string text;
+  if (rate->per_gpu_hour) {
+    text = fmt::format("{} {} a GPU-hour ({}{})\n", FormatExact(*rate->per_gpu_hour), rate->currency, rate->source,
+                       rate->stale ? ", older than 90 days" : "");
+  } else if (rate->reason == "ambiguous_price") {
+    text = fmt::format("{} to {} {} a GPU-hour: {} offers; choose one with --price KEY:\n", FormatExact(*rate->low),
+                       FormatExact(*rate->high), rate->currency, rate->candidates.size());
+    for (const Rate::Candidate& c : rate->candidates)
+      text += fmt::format("{:>12}  {}\n", FormatExact(c.per_gpu_hour), c.key);
+  } else {
+    text = "no price is known for '" + Printable(what) + "'; give one with --price, or a list with --prices\n";
+  }
+  TRY(Print(text));
+  return rate->per_gpu_hour || rate->reason == "ambiguous_price" ? 0 : 1;
+}
+
+Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
+  if (request.words.size() != 2)
+    return FailUsage(
+        "prices import: give one file, e.g. idleburn prices import vms.csv --provider lambda -o prices.csv");
+  PriceFileOptions options;
+  options.provider = request.provider;
+  if (!request.as_of.empty()) {
+    const Result<Instant> as_of =
+        ParseRfc3339(request.as_of.size() == 10 ? request.as_of + "T00:00:00Z" : request.as_of);
+    if (!as_of) return FailUsage("--as-of: " + as_of.error().message);
+    options.as_of = *as_of;
+  }
+  DataQuality quality;
+  const Result<PriceFile> file = OpenPrices(request.words[1], options, catalogue, quality);
+  if (!file) return tl::unexpected<Error>(file.error());
+  std::vector<const CatalogueRow*> rows;
+  for (const CatalogueRow& row : file->rows) rows.push_back(&row);
+  TRY(WriteOutput(request.output, WritePrices(rows)));
+  std::fprintf(stderr,
+               "idleburn: %zu prices read; left out: %lld host without its GPU, %lld GPU without its host, %lld not "
+               "for sale (700.0), "
+               "%lld spot prices equal to on-demand; %lld without a stated form (reached by key only); %lld rounded to "
+               "nine decimals\n",
+               rows.size(), static_cast<long long>(file->host_only), static_cast<long long>(file->gpu_only),
+               static_cast<long long>(file->unavailable), static_cast<long long>(file->spot_not_offered),
+               static_cast<long long>(file->form_not_stated),
+               static_cast<long long>(quality.CountOf(QualityId::kPriceRounded)));
+  return 0;
+}
+
+}  // namespace
+
+Result<int> RunPrices(const std::vector<std::string>& arguments, const Environment& environment) {
+  PricesRequest request;
+  std::vector<Flag> flags;
+  const auto text = [&](const char* name, const char* value, const char* about, std::string* into) {
+    Flag flag{name, value, about};
+    flag.text = into;
+    flags.push_back(flag);
+  };
+  Flag words{"action", "list|resolve WHAT|import FILE",
+             "list the catalogue; find a price for a GPU name, number or key; read a price list"};
+  words.list = &request.words;
+  words.required = true;
+  flags.push_back(words);
+  text("--gpu", "NAME", "list: only rows of this GPU", &request.gpu);
+  text("--prices", "FILE", "own prices over the shipped catalogue", &request.prices);
+  text("--provider", "NAME", "import: whose prices a SkyPilot catalogue holds", &request.provider);
+  text("--as-of", "DATE", "import: date of the prices, 2026-11-01", &request.as_of);
+  text("--output", "FILE", "import: write the rows here, for --prices", &request.output);
+  std::string help;
+  TRY(ReadFlags("prices", "The price catalogue: USD per hour, with place, market, date and source.", flags, arguments,
+                &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  DataQuality quality;
+  const Result<Catalogue> catalogue = LoadPrices(request.prices, quality);
+  if (!catalogue) return tl::unexpected<Error>(catalogue.error());
+  const std::string& action = request.words.front();
+  if (action == "list") return List(request, *catalogue);
+  if (action == "resolve") return Resolve(request, *catalogue, environment);
+  if (action == "import") return Import(request, *catalogue);
+  return FailUsage("prices: '" + action.substr(0, 20) + "' is none of list, resolve, import");
+}
+
+}  // namespace idleburn

@@ -1,0 +1,162 @@
+#include "cli/combine_output.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kSameFraction = 5e-4;  // differences that one printed decimal of a per cent cannot show
+
+struct RuleRow {
+  CombineRule rule;
+  std::optional<double> CombineResult::*value;
+  std::string_view lacks;
+};
+
+// In the order in which they decide.
+constexpr std::array<RuleRow, 3> kRules = {{
+    {CombineRule::kLanes, &CombineResult::lanes, "--lane NAME=stage:ms,... and --lane-fix NAME=stage:e,..."},
+    {CombineRule::kPools, &CombineResult::pools, "--pool NAME=w:fix=e,..."},
+    {CombineRule::kFraction, &CombineResult::fraction, "--fix F, or --cheaper SHARE:SPEEDUP with --waste W"},
+}};
+
+std::string Percent(double fraction) {
+  const double shown = std::abs(fraction) < kSameFraction ? 0 : fraction;  // no "-0.0 %"
+  return fmt::format("{:.1f} %", 100 * shown);
+}
+
+// What kind of truth the headline is.
+std::string_view Basis(const CombineResult& result) {
+  if (!result.rule) return "exact: price and runs not made only, no fix on time";
+  if (*result.rule == CombineRule::kLanes) return "the longest lane, recomputed with every fix";
+  return "upper bound, overlap unknown";
+}
+
+std::string Headline(const CombineAnswer& answer) {
+  const CombineResult& result = answer.result;
+  std::string parts;
+  const auto add = [&parts](double fraction, std::string_view of) {
+    if (fraction != 0) parts += (parts.empty() ? "" : ", then ") + Percent(fraction) + " of the " + std::string(of);
+  };
+  add(answer.input.avoided, "runs");
+  if (result.rule) {
+    parts += (parts.empty() ? "" : ", then ") + Percent(result.time) + " of the GPU time";
+  }
+  add(result.rate, "price");
+  if (result.total < 0) {
+    return "These fixes together cost " + Percent(-result.total) + " more than the bill is now: " + parts + ".\n";
+  }
+  return "These fixes together save " + Percent(result.total) + " of the bill: " + parts + ".\n";
+}
+
+std::string RuleLine(const RuleRow& row, const CombineResult& result) {
+  const std::optional<double>& value = result.*row.value;
+  if (!value) return fmt::format("  {:<10}not given; needs {}\n", Name(row.rule), row.lacks);
+  std::string line = fmt::format("  {:<10}{:>7}", Name(row.rule), Percent(*value));
+  if (result.rule == row.rule) line += "  <- decides";
+  if (row.rule == CombineRule::kFraction && result.fraction_before_cap) {
+    line += result.cap
+                ? fmt::format("  ({} before the cap of {})", Percent(*result.fraction_before_cap), Percent(*result.cap))
+                : "  (no cap: the waste is not given; --waste W)";
+  }
+  return line + "\n";
+}
+
+std::string Warnings(const CombineAnswer& answer) {
+  const CombineInput& input = answer.input;
+  const CombineResult& result = answer.result;
+  std::string text;
+  if (std::abs(result.naive_sum - result.total) >= kSameFraction) {
+    text +=
+        fmt::format("Warning: the plain sum of these claims is {}. It is not a saving: overlaps count twice in it{}.\n",
+                    Percent(result.naive_sum), input.overhead > 0 ? ", the overhead not at all" : "");
+  }
+  if (result.rule == CombineRule::kLanes && !input.cheaper.empty()) {
+    text += "Warning: --cheaper is not in the lanes rule, which cannot know its stage; write it as --lane-fix.\n";
+  }
+  if (input.rate_cut > 0) {
+    text += fmt::format("Spot: {} off the price pays while lost work and restarts add less than {} of time; {}.\n",
+                        Percent(input.rate_cut), Percent(BreakEvenOverhead(input.rate_cut)),
+                        input.overhead > 0 ? Percent(input.overhead) + " given" : "none given (--overhead O)");
+  } else if (input.overhead > 0) {
+    text += "Warning: --overhead without --rate only costs; give the rate cut that it buys.\n";
+  }
+  return text;
+}
+
+std::string Explanation(const CombineAnswer& answer) {
+  if (!answer.result.rule) return "Nothing was drawn: no fix is on time.\n";
+  std::string text = fmt::format("Interval: 5 % and 95 % points of {} draws, seed {}; median {}.\n", answer.draws.count,
+                                 answer.draws.seed, Percent(answer.drawn.median));
+  text += fmt::format("  every fix recovers its claim x Beta({:g},1), mean {:g}\n", kRecoveryShape,
+                      kRecoveryShape / (kRecoveryShape + 1));
+  text += fmt::format("  fixes on one pool or stage: Gaussian copula, correlation {:g}\n", kPoolCorrelation);
+  if (!answer.input.pools.empty()) {
+    text += fmt::format("  pool shares: Dirichlet({:g} x shares)\n", answer.draws.independent_steps);
+  }
+  text +=
+      "  caps and maxima act inside each draw; the rate, the overhead, the speed-ups and the runs avoided are as "
+      "given\n";
+  if (*answer.result.rule != CombineRule::kLanes)
+    text += "  without lanes the low end is 0: another lane may take over\n";
+  return text;
+}
+
+Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+}  // namespace
+
+std::string CombineText(const CombineAnswer& answer, bool explain) {
+  const CombineResult& result = answer.result;
+  std::string text = Headline(answer);
+  if (result.rule) text += fmt::format("Between {} and {}: ", Percent(answer.drawn.low), Percent(answer.drawn.high));
+  text += std::string(Basis(result)) + ".\n\nGPU time saved, by rule\n";
+  for (const RuleRow& row : kRules) text += RuleLine(row, result);
+  if (result.cheaper && !answer.input.cheaper.empty()) {
+    text += fmt::format("Of it {} of waste and {} of busy time made cheaper.\n", Percent(result.waste.value_or(0)),
+                        Percent(*result.cheaper));
+  }
+  const std::string warnings = Warnings(answer);
+  if (!warnings.empty()) text += "\n" + warnings;
+  if (explain) text += "\n" + Explanation(answer);
+  return text;
+}
+
+std::string CombineJson(const CombineAnswer& answer) {
+  const CombineInput& input = answer.input;
+  const CombineResult& result = answer.result;
+  Json json = {{"schema", "idleburn.combine/1"}};
+  json["total_fraction"] = result.total;
+  json["low"] = answer.drawn.low;
+  json["median"] = answer.drawn.median;
+  json["high"] = answer.drawn.high;
+  json["basis"] = Basis(result);
+  json["rule"] = result.rule ? Json(Name(*result.rule)) : Json(nullptr);
+  for (const RuleRow& row : kRules) json["rules"][std::string(Name(row.rule))] = OrNull(result.*row.value);
+  json["time_fraction"] = result.time;
+  json["waste_fraction"] = OrNull(result.waste);
+  json["cheaper_fraction"] = OrNull(result.cheaper);
+  json["fraction_before_cap"] = OrNull(result.fraction_before_cap);
+  json["cap"] = OrNull(result.cap);
+  json["uncapped"] = result.uncapped;
+  json["avoided_fraction"] = input.avoided;
+  json["rate_cut"] = input.rate_cut;
+  json["overhead"] = input.overhead;
+  json["rate_fraction"] = result.rate;
+  json["break_even_overhead"] = input.rate_cut > 0 ? Json(BreakEvenOverhead(input.rate_cut)) : Json();
+  json["naive_sum"] = result.naive_sum;
+  json["draws"] = {{"count", answer.draws.count},
+                   {"seed", answer.draws.seed},
+                   {"independent_steps", answer.draws.independent_steps},
+                   {"recovery", fmt::format("Beta({:g},1)", kRecoveryShape)},
+                   {"correlation", kPoolCorrelation}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace idleburn

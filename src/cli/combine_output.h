@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "recommend/combine.h"
+#include "recommend/saving_draws.h"
+
+namespace idleburn {
+
+// All that `idleburn combine` has to say; the printers below compute nothing of their own.
+struct CombineAnswer {
+  CombineInput input;
+  CombineResult result;
+  DrawnSaving drawn;
+  SavingDraws draws;
+};
+
+// For a person: the headline, its interval, every rule, then what to beware of. `explain` adds how it was drawn.
+std::string CombineText(const CombineAnswer& answer, bool explain);
+// Schema idleburn.combine/1.
+std::string CombineJson(const CombineAnswer& answer);
+
+}  // namespace idleburn

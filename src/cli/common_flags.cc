@@ -1,0 +1,37 @@
+#include "cli/common_flags.h"
+
+#include <algorithm>
+
+namespace idleburn {
+
+SettingFlags::SettingFlags(std::vector<std::string> prefixes) {
+  for (const SettingInfo& info : SettingTable()) {
+    const bool wanted = std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& prefix) {
+      return info.key.substr(0, prefix.size()) == prefix;
+    });
+    if (wanted && !info.flag.empty()) texts_[std::string(info.flag)] = "";
+  }
+}
+
+void SettingFlags::AppendTo(std::vector<Flag>& flags) {
+  for (const SettingInfo& info : SettingTable()) {
+    const auto text = texts_.find(std::string(info.flag));
+    if (text == texts_.end() || info.flag.empty()) continue;
+    Flag flag{text->first, std::string(info.value), std::string(info.help)};
+    flag.text = &text->second;
+    flags.push_back(flag);
+  }
+  Flag config{"--config", "FILE", "read settings from FILE instead of ./idleburn.toml and the user's"};
+  config.text = &config_;
+  flags.push_back(config);
+}
+
+Result<Settings> SettingFlags::Load() const {
+  std::map<std::string, std::string> given;
+  for (const auto& [flag, text] : texts_) {
+    if (!text.empty()) given[flag] = text;
+  }
+  return Settings::Load(config_, given);
+}
+
+}  // namespace idleburn

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/flags.h"
+#include "cli/settings.h"
+
+namespace idleburn {
+
+// Flags that set a setting, shared by the commands. Own the texts; outlive the Flag list that points to them.
+class SettingFlags {
+ public:
+  // Flags of the settings whose key starts with one of `prefixes` ("price.", "import.").
+  explicit SettingFlags(std::vector<std::string> prefixes);
+  // Appends them to a command's flags, and --config.
+  void AppendTo(std::vector<Flag>& flags);
+  // The settings with the flags that were given laid over them.
+  [[nodiscard]] Result<Settings> Load() const;
+
+ private:
+  std::map<std::string, std::string> texts_;  // by flag
+  std::string config_;
+};
+
+}  // namespace idleburn

@@ -1,0 +1,68 @@
+#include "cli/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "text/spelling.h"
+
+namespace idleburn {
+namespace {
+
+// CLI11's message for an unknown flag lists what was left over; the nearest flag is more help.
+std::string Explain(const CLI::Error& error, const std::vector<Flag>& flags,
+                    const std::vector<std::string>& arguments) {
+  std::string message = error.what();
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  std::vector<std::string> names = {"--help"};
+  for (const Flag& flag : flags) {
+    if (flag.name.rfind("--", 0) == 0) names.push_back(flag.name);
+  }
+  for (const std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name.rfind('-', 0) != 0 || name.size() < 3 || std::find(names.begin(), names.end(), name) != names.end())
+      continue;
+    return "unknown flag " + name + "; did you mean " + NearestSpelling(name, names) + "?";
+  }
+  return message;
+}
+
+}  // namespace
+
+Result<void> ReadFlags(const std::string& command, const std::string& about, const std::vector<Flag>& flags,
+                       const std::vector<std::string>& arguments, std::string* help) {
+  try {
+    CLI::App app(about, "idleburn " + command);
+    app.set_help_flag();
+    bool wants_help = false;
+    app.add_flag("-h,--help", wants_help, "print this and exit");
+    for (const Flag& flag : flags) {
+      const std::string name = flag.name == "--output" ? "-o,--output" : flag.name;
+      CLI::Option* option = nullptr;
+      if (flag.on != nullptr) {
+        option = app.add_flag(name, *flag.on, flag.help);
+      } else if (flag.list != nullptr) {
+        option = app.add_option(name, *flag.list, flag.help);
+        if (name.rfind('-', 0) == 0) option->allow_extra_args(false);
+      } else {
+        option = app.add_option(name, *flag.text, flag.help);
+      }
+      if (!flag.value.empty()) option->type_name(flag.value);
+    }
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+    if (wants_help) {
+      *help = app.help();
+      return {};
+    }
+    for (const Flag& flag : flags) {
+      const bool missing = (flag.text != nullptr && flag.text->empty()) || (flag.list != nullptr && flag.list->empty());
+      if (flag.required && missing)
+        return FailUsage(command + ": " + flag.name + " is missing; see idleburn " + command + " --help");
+    }
+    return {};
+  } catch (const CLI::Error& error) {
+    return FailUsage(command + ": " + Explain(error, flags, arguments));
+  }
+}
+
+}  // namespace idleburn

@@ -1,0 +1,23 @@
+#include "cli/load_prices.h"
+
+#include "os/input_file.h"
+
+namespace idleburn {
+
+Result<PriceFile> OpenPrices(const std::string& path, const PriceFileOptions& options, const Catalogue& known,
+                             DataQuality& quality) {
+  const Result<std::unique_ptr<ByteSource>> in = OpenInput(path);
+  if (!in) return tl::unexpected<Error>(in.error());
+  return ReadPrices(**in, options, known, quality);
+}
+
+Result<Catalogue> LoadPrices(const std::string& file, DataQuality& quality) {
+  Catalogue catalogue = Catalogue::BuiltIn();
+  if (file.empty()) return catalogue;
+  const Result<PriceFile> prices = OpenPrices(file, {}, catalogue, quality);
+  if (!prices) return tl::unexpected<Error>(prices.error());
+  for (const CatalogueRow& row : prices->rows) catalogue.Put(row);
+  return catalogue;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "price/catalogue.h"
+#include "price/price_file.h"
+#include "telemetry/data_quality.h"
+
+namespace idleburn {
+
+// The shipped catalogue, with the rows of the user's file over it ("": none).
+Result<Catalogue> LoadPrices(const std::string& file, DataQuality& quality);
+
+// The rows of a price file; what was left out of it is in the result.
+Result<PriceFile> OpenPrices(const std::string& path, const PriceFileOptions& options, const Catalogue& known,
+                             DataQuality& quality);
+
+}  // namespace idleburn

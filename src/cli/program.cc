@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "cli/command.h"
+#include "os/output_file.h"
+#include "text/escape.h"
+#include "text/spelling.h"
+
+namespace idleburn {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+
+std::string Overview() {
+  std::string text =
+      "idleburn: where GPU dollars went, why, what would fix it, and how much that would save\n\n"
+      "usage: idleburn COMMAND [flags]      idleburn COMMAND --help\n\n";
+  for (const Command& command : Commands()) {
+    std::string name(command.name);
+    name.resize(12, ' ');
+    text += "  " + name + std::string(command.summary) + "\n";
+  }
+  return text + "\nfirst steps: idleburn demo      idleburn audit gpu.csv --price 2.50\n";
+}
+
+int Complain(const Error& error) {
+  std::fprintf(stderr, "idleburn: %s\n", Printable(error.message).c_str());
+  return error.kind == Error::Kind::kUsage ? kExitUsage : kExitFailed;
+}
+
+}  // namespace
+
+Result<void> Print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    return Fail(std::string("standard output cannot be written: ") + std::strerror(errno));
+  }
+  return {};
+}
+
+Result<void> WriteOutput(const std::string& path, std::string_view text) {
+  return path.empty() || path == "-" ? Print(text) : WriteFileWhole(path, text);
+}
+
+int RunProgram(const std::vector<std::string>& arguments, const Environment& environment) {
+  const std::string name = arguments.empty() ? "--help" : arguments.front();
+  if (name == "--help" || name == "-h" || name == "help" || name == "--version") {
+    const Result<void> printed = Print(name == "--version" ? "idleburn " IDLEBURN_VERSION "\n" : Overview());
+    if (!printed) return Complain(printed.error());
+    return arguments.empty() ? kExitUsage : 0;
+  }
+  const auto commands = Commands();
+  const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
+  if (command == commands.end()) {
+    std::vector<std::string> names;
+    for (const Command& c : commands) names.emplace_back(c.name);
+    return Complain({"unknown command '" + name.substr(0, 40) + "'; did you mean " + NearestSpelling(name, names) + "?",
+                     Error::Kind::kUsage});
+  }
+  const Result<int> code = command->run({arguments.begin() + 1, arguments.end()}, environment);
+  return code ? *code : Complain(code.error());
+}
+
+}  // namespace idleburn

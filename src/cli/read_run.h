@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "classify/run_classifier.h"
+#include "import/importer.h"
+
+namespace idleburn {
+
+// A run read from files: who was there, what each second was, and what was doubtful.
+struct RunInputs {
+  DeviceTable devices;
+  DataQuality quality;
+  OwnerLedger owners;
+  RunResult run;
+};
+
+// Imports all inputs of one run and classifies them. The format of each is told by its content. One input whose
+// rows are in order of time streams straight through; several, or one that groups by metric, are first put on
+// a common clock. They are read in the order of their names: what comes first names a device's counters and the
+// place of a doubt, and the order in which the inputs are given shall decide nothing. An input without times is
+// refused beside one that has them. `show_progress`: on standard error.
+Result<std::unique_ptr<RunInputs>> ReadRun(std::vector<std::string> paths, const ImportOptions& options,
+                                           const Thresholds& thresholds, RunClassifier::FactsByName facts,
+                                           bool show_progress = false);
+
+}  // namespace idleburn

@@ -1,0 +1,216 @@
+#include "cli/settings.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/check.h"
+#include "text/duration.h"
+#include "text/number.h"
+#include "text/spelling.h"
+
+namespace idleburn {
+namespace {
+
+constexpr auto kTable = std::to_array<SettingInfo>({
+    {"price.rate", "--price", "RATE", SettingKind::kText, "",
+     "USD per GPU-hour (8), or a catalogue key (aws:p5.48xlarge@us-east-1)"},
+    {"price.catalogue", "--prices", "FILE", SettingKind::kText, "", "CSV of own prices over the shipped catalogue"},
+    {"price.owned", "--owned", "FIGURES", SettingKind::kText, "",
+     "owned hardware: capex=250000,life=4,gpus=8,kw=10.2,tariff=0.11"},
+    {"price.currency", "--currency", "CODE", SettingKind::kText, "USD", "ISO 4217 code of --price and --owned"},
+    {"price.month_hours", "--month-hours", "H", SettingKind::kCount, "720", "hours of a projected month"},
+    {"energy.tariff", "--tariff", "PRICE", SettingKind::kText, "", "price of a kWh, for energy cost"},
+    {"energy.grid", "--grid", "GRAMS", SettingKind::kNumber, "", "g CO2e per kWh of the grid, for emissions"},
+    {"import.timezone", "--timezone", "ZONE", SettingKind::kText, "",
+     "of stamps without a zone: Europe/Berlin, +02:00 (default UTC)"},
+    {"import.period", "--period", "TIME", SettingKind::kDuration, "", "sampling period, instead of the measured one"},
+    {"import.max_gap", "--max-gap", "TIME", SettingKind::kDuration, "",
+     "how long a reading is held (default 2.5 periods)"},
+    {"import.columns", "--columns", "MAP", SettingKind::kText, "",
+     "foreign columns: time=timestamp,gpu=container,util=value"},
+    {"import.threads", "--threads", "N", SettingKind::kCount, "1", "threads that parse"},
+    {"classify.idle_power", "--idle-power", "WATTS", SettingKind::kNumber, "", "power of an idle board with a context"},
+    {"classify.idle_below", "", "%", SettingKind::kShare, "10", "idle: mean utilisation of a second below this"},
+    {"classify.productive_from", "", "%", SettingKind::kShare, "70",
+     "productive: from this on; between: underutilized"},
+    {"classify.bound_from", "", "%", SettingKind::kShare, "90", "compute-bound: from this on"},
+    {"classify.held_memory_mib", "", "MIB", SettingKind::kCount, "100", "memory from which an idle GPU counts as held"},
+    {"classify.spin_sm_below", "", "%", SettingKind::kShare, "25", "spin-wait: SM activity below this while busy"},
+    {"classify.spin_power_below", "", "%", SettingKind::kShare, "15",
+     "spin-wait: share of dynamic power below this while busy"},
+    {"classify.spin_seconds", "", "S", SettingKind::kCount, "5", "spin-wait: for at least so many seconds"},
+    {"classify.clock_loss", "", "%", SettingKind::kShare, "5", "throttling matters from this loss of SM clock"},
+    {"classify.burst", "", "%", SettingKind::kShare, "30", "starved in bursts: burst index above this"},
+    {"output.format", "--format", "KIND", SettingKind::kText, "",
+     "text, json, html, csv or markdown (default: by -o, else text)"},
+});
+
+const SettingInfo* FindSetting(std::string_view key) {
+  const auto* found = std::find_if(kTable.begin(), kTable.end(), [&](const SettingInfo& s) { return s.key == key; });
+  return found == kTable.end() ? nullptr : found;
+}
+
+std::string EnvironmentName(std::string_view key) {
+  std::string name = "IDLEBURN_CFG_";
+  for (const char c : key) name += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+// Why `text` is no value of that kind; empty if it is one.
+std::string WhyBad(SettingKind kind, const std::string& text) {
+  const ScaledNumber n = ParseScaled(text, 6);
+  const bool number = n.fault == NumberFault::kNone && n.value >= 0;
+  switch (kind) {
+    case SettingKind::kText:
+      return "";
+    case SettingKind::kDuration:
+      return ParseDuration(text) ? "" : "a span of time such as 5s";
+    case SettingKind::kShare:
+      return number && n.value <= 100'000'000 ? "" : "a number from 0 to 100";
+    case SettingKind::kCount:
+      return number && n.value % 1'000'000 == 0 && n.value > 0 ? "" : "a whole number above 0";
+    case SettingKind::kNumber:
+      return number ? "" : "a number of at least 0";
+  }
+  return "";
+}
+
+std::int64_t Scaled(const Settings& settings, std::string_view key, int decimals) {
+  return ParseScaled(settings.Text(key), decimals).value;
+}
+
+}  // namespace
+
+std::span<const SettingInfo> SettingTable() { return kTable; }
+
+Result<void> Settings::Set(std::string_view key, std::string text, std::string origin) {
+  const SettingInfo* info = FindSetting(key);
+  if (info == nullptr) {
+    std::vector<std::string> keys;
+    for (const SettingInfo& s : kTable) keys.emplace_back(s.key);
+    return FailUsage(origin + ": unknown setting '" + std::string(key.substr(0, 60)) + "'; did you mean " +
+                     NearestSpelling(key, keys) + "?");
+  }
+  const std::string why = WhyBad(info->kind, text);
+  if (!why.empty()) return FailUsage(origin + ": '" + text.substr(0, 40) + "' is not " + why);
+  values_[std::string(key)] = {std::move(text), std::move(origin)};
+  return {};
+}
+
+Result<void> Settings::ReadFile(const std::string& path) {
+  try {
+    const toml::table file = toml::parse_file(path);
+    for (const auto& [section, content] : file) {
+      const toml::table* keys = content.as_table();
+      if (keys == nullptr) {
+        return FailUsage(path + ":" + std::to_string(section.source().begin.line) + ": '" + std::string(section.str()) +
+                         "' stands outside a section; write it under [price], [classify], ...");
+      }
+      for (const auto& [key, node] : *keys) {
+        const std::string where = path + ":" + std::to_string(key.source().begin.line);
+        std::string text;
+        if (const auto* t = node.as_string()) {
+          text = t->get();
+        } else if (const auto* i = node.as_integer()) {
+          text = std::to_string(i->get());
+        } else if (node.is_floating_point()) {
+          return FailUsage(where + ": write the number in quotes, so that it is read exactly: \"2.49\"");
+        } else {
+          return FailUsage(where + ": '" + std::string(key.str()) + "' is not a text or a number");
+        }
+        TRY(Set(std::string(section.str()) + "." + std::string(key.str()), text, where));
+      }
+    }
+    files_.push_back(path);
+    return {};
+  } catch (const toml::parse_error& error) {
+    return FailUsage(path + ":" + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
+  }
+}
+
+Result<Settings> Settings::Load(const std::string& config_file, const std::map<std::string, std::string>& flags) {
+  Settings settings;
+  for (const SettingInfo& info : kTable)
+    settings.values_[std::string(info.key)] = {std::string(info.standard), "default"};
+  std::vector<std::string> files = SettingFiles();
+  std::reverse(files.begin(), files.end());
+  if (!config_file.empty()) files = {config_file};
+  for (const std::string& file : files) {
+    std::error_code ignored;
+    if (config_file.empty() && !std::filesystem::exists(file, ignored)) continue;
+    TRY(settings.ReadFile(file));
+  }
+  for (const SettingInfo& info : kTable) {
+    const std::string name = EnvironmentName(info.key);
+    if (const char* text = std::getenv(name.c_str()); text != nullptr && *text != '\0')
+      TRY(settings.Set(info.key, text, name));
+  }
+  for (const SettingInfo& info : kTable) {
+    const auto given = flags.find(std::string(info.flag));
+    if (!info.flag.empty() && given != flags.end()) TRY(settings.Set(info.key, given->second, given->first));
+  }
+  return settings;
+}
+
+const Settings::Value& Settings::Get(std::string_view key) const {
+  const auto found = values_.find(key);
+  CHECK(found != values_.end());
+  return found->second;
+}
+
+const std::string& Settings::Text(std::string_view key) const { return Get(key).text; }
+
+std::vector<std::string> SettingFiles() {
+  std::vector<std::string> files = {"idleburn.toml"};
+  const char* xdg = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  if (xdg != nullptr && *xdg != '\0') {
+    files.push_back(std::string(xdg) + "/idleburn/idleburn.toml");
+  } else if (home != nullptr) {
+    files.push_back(std::string(home) + "/.config/idleburn/idleburn.toml");
+  }
+  return files;
+}
+
+std::string SettingTemplate() {
+  std::string text =
+      "# idleburn.toml: settings of idleburn. Remove the # of a line to change it; flags win over this file.\n";
+  std::string section;
+  for (const SettingInfo& info : kTable) {
+    const std::size_t dot = info.key.find('.');
+    if (section != info.key.substr(0, dot)) {
+      section = info.key.substr(0, dot);
+      text += "\n[" + section + "]\n";
+    }
+    text += "# " + std::string(info.help) + "\n";
+    text += "#" + std::string(info.key.substr(dot + 1)) + " = \"" + std::string(info.standard) + "\"\n";
+  }
+  return text;
+}
+
+Result<Thresholds> ThresholdsFrom(const Settings& settings) {
+  Thresholds t;
+  t.idle_below = Scaled(settings, "classify.idle_below", 6);
+  t.productive_from = Scaled(settings, "classify.productive_from", 6);
+  t.bound_from = Scaled(settings, "classify.bound_from", 6);
+  if (t.idle_below > t.productive_from || t.productive_from > t.bound_from) {
+    return FailUsage("classify: the bands must rise: idle_below <= productive_from <= bound_from");
+  }
+  t.held_memory = Scaled(settings, "classify.held_memory_mib", 0) << 20;
+  t.spin_sm_below = Scaled(settings, "classify.spin_sm_below", 6);
+  t.spin_power_tenths_percent = Scaled(settings, "classify.spin_power_below", 1);
+  t.spin_cells = Scaled(settings, "classify.spin_seconds", 0);
+  if (t.spin_cells > 3600) return FailUsage("classify.spin_seconds: at most 3600");
+  t.clock_loss_tenths_percent = Scaled(settings, "classify.clock_loss", 1);
+  t.burst_percent = Scaled(settings, "classify.burst", 0);
+  if (settings.Has("classify.idle_power")) t.idle_power = Scaled(settings, "classify.idle_power", 3);
+  if (settings.Has("import.period")) t.period = *ParseDuration(settings.Text("import.period"));
+  if (settings.Has("import.max_gap")) t.max_gap = *ParseDuration(settings.Text("import.max_gap"));
+  return t;
+}
+
+}  // namespace idleburn

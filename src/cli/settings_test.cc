@@ -1,0 +1,79 @@
+#include "cli/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace idleburn {
+namespace {
+
+class SettingsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = std::filesystem::temp_directory_path() / ("idleburn_settings_" + std::to_string(getpid()) + ".toml");
+  }
+  void TearDown() override {
+    std::filesystem::remove(path_);
+    unsetenv("IDLEBURN_CFG_CLASSIFY_IDLE_BELOW");
+  }
+  void Write(const std::string& text) { std::ofstream(path_) << text; }
+  Result<Settings> Load(const std::map<std::string, std::string>& flags = {}) {
+    return Settings::Load(path_.string(), flags);
+  }
+
+  std::filesystem::path path_;
+};
+
+TEST_F(SettingsTest, FlagWinsOverEnvironmentOverFileOverDefault) {
+  Write("[classify]\nidle_below = 7\nbound_from = \"95\"\n[price]\nrate = \"2.49\"\n");
+  setenv("IDLEBURN_CFG_CLASSIFY_IDLE_BELOW", "8", 1);
+  const Settings s = Load({{"--price", "3"}}).value();
+  EXPECT_EQ(s.Text("price.rate"), "3");
+  EXPECT_EQ(s.Get("price.rate").origin, "--price");
+  EXPECT_EQ(s.Text("classify.idle_below"), "8");
+  EXPECT_EQ(s.Get("classify.idle_below").origin, "IDLEBURN_CFG_CLASSIFY_IDLE_BELOW");
+  EXPECT_EQ(s.Text("classify.bound_from"), "95");
+  EXPECT_EQ(s.Get("classify.bound_from").origin, path_.string() + ":3");
+  EXPECT_EQ(s.Get("classify.productive_from").origin, "default");
+  EXPECT_EQ(ThresholdsFrom(s)->idle_below, 8 * kPercent);
+}
+
+TEST_F(SettingsTest, BadSettingsNameTheirPlaceAndWhatToDo) {
+  Write("[classify]\nidle_bellow = 7\n");
+  EXPECT_EQ(Load().error().message,
+            path_.string() + ":2: unknown setting 'classify.idle_bellow'; did you mean classify.idle_below?");
+  Write("[classify]\nidle_below = 700\n");
+  EXPECT_NE(Load().error().message.find(":2: '700' is not a number from 0 to 100"), std::string::npos);
+  Write("[price]\nrate = 2.49\n");
+  EXPECT_NE(Load().error().message.find("in quotes"), std::string::npos);
+  Write("[price\n");
+  EXPECT_EQ(Load().error().kind, Error::Kind::kUsage);
+  Write("[classify]\nidle_below = 80\n");
+  EXPECT_FALSE(ThresholdsFrom(Load().value()));
+}
+
+TEST_F(SettingsTest, TheTemplateLoadsAndIsAllDefaults) {
+  Write(SettingTemplate());
+  const Settings s = Load().value();
+  for (const SettingInfo& info : SettingTable()) EXPECT_EQ(s.Get(info.key).origin, "default");
+}
+
+TEST_F(SettingsTest, DefaultsAreTheThresholdsOwn) {
+  Write("");
+  const Thresholds from = ThresholdsFrom(Load().value()).value();
+  const Thresholds own;
+  EXPECT_EQ(from.idle_below, own.idle_below);
+  EXPECT_EQ(from.productive_from, own.productive_from);
+  EXPECT_EQ(from.bound_from, own.bound_from);
+  EXPECT_EQ(from.held_memory, own.held_memory);
+  EXPECT_EQ(from.spin_sm_below, own.spin_sm_below);
+  EXPECT_EQ(from.spin_power_tenths_percent, own.spin_power_tenths_percent);
+  EXPECT_EQ(from.spin_cells, own.spin_cells);
+  EXPECT_EQ(from.clock_loss_tenths_percent, own.clock_loss_tenths_percent);
+  EXPECT_EQ(from.burst_percent, own.burst_percent);
+}
+
+}  // namespace
+}  // namespace idleburn

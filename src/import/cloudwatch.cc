@@ -1,0 +1,191 @@
+#include "import/cloudwatch.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "import/json_text.h"
+#include "import/metric_table.h"
+#include "import/reading_writer.h"
+#include "import/stamp.h"
+#include "text/escape.h"
+#include "text/line_reader.h"
+#include "text/number.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+struct AgentMetric {
+  std::string_view name;
+  Signal signal;
+  Scale scale;
+};
+// The agent passes nvidia-smi's numbers on; its "Megabytes" are nvidia-smi's MiB.
+constexpr AgentMetric kAgentMetrics[] = {
+    {"nvidia_smi_utilization_gpu", Signal::kUtilization, Scale::kPercentage},
+    {"nvidia_smi_utilization_memory", Signal::kMemoryUtilization, Scale::kPercentage},
+    {"nvidia_smi_memory_used", Signal::kMemoryUsed, Scale::kMebibyte},
+    {"nvidia_smi_memory_total", Signal::kMemoryTotal, Scale::kMebibyte},
+    {"nvidia_smi_power_draw", Signal::kPower, Scale::kWatt},
+    {"nvidia_smi_temperature_gpu", Signal::kTemperature, Scale::kCelsius},
+    {"nvidia_smi_clocks_current_sm", Signal::kSmClock, Scale::kMegahertz},
+};
+
+const AgentMetric* FindAgentMetric(std::string_view name) {
+  for (const AgentMetric& m : kAgentMetrics) {
+    if (m.name == name) return &m;
+  }
+  return nullptr;
+}
+
+// What a result is about: the metric's name and labels for Identify.
+struct Subject {
+  std::string metric;
+  Labels labels;
+};
+
+// "i-0abc 0 nvidia_smi_power_draw" or "CWAgent nvidia_smi_power_draw index=0": best effort, word by word.
+Subject FromLabel(std::string_view label) {
+  Subject subject;
+  while (!label.empty()) {
+    const std::size_t end = std::min(label.find_first_of(" ,;\t"), label.size());
+    const std::string word(label.substr(0, end));
+    label.remove_prefix(std::min(end + 1, label.size()));
+    const std::size_t equals = word.find('=');
+    if (equals != std::string::npos) {
+      subject.labels.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+    } else if (word.rfind("i-", 0) == 0) {
+      subject.labels.emplace_back("InstanceId", word);
+    } else if (ParseInteger(word)) {
+      subject.labels.emplace_back("index", word);
+    } else if (FindAgentMetric(word) != nullptr || word.rfind("nvidia_smi_", 0) == 0) {
+      subject.metric = word;
+    }
+  }
+  return subject;
+}
+
+Subject FromQuery(const JsonNode& query) {
+  Subject subject;
+  const std::optional<JsonNode> stat = query.Get("MetricStat");
+  const std::optional<JsonNode> metric = stat ? stat->Get("Metric") : std::nullopt;
+  if (!metric) return subject;
+  subject.metric = metric->TextOf("MetricName");
+  for (const JsonNode& dimension : metric->ItemsOf("Dimensions")) {
+    subject.labels.emplace_back(dimension.TextOf("Name"), dimension.TextOf("Value"));
+  }
+  return subject;
+}
+
+// "2026-07-03T22:22:00+00:00", or seconds since the epoch as the API itself writes them.
+std::optional<Instant> StampOf(const std::string& text) {
+  const ScaledNumber seconds = ParseScaled(text, 9);
+  if (seconds.fault == NumberFault::kNone && seconds.value >= 0) return Instant::FromNanos(seconds.value);
+  const Result<Instant> time = ParseRfc3339(text);
+  return time ? std::optional(*time) : std::nullopt;
+}
+
+class CloudWatchImport {
+ public:
+  CloudWatchImport(const std::string& name, ImportTarget& out) : place_{&name, 0}, out_(out), writer_(out) {}
+
+  void AddPage(const JsonNode& root);
+  // Ends the import.
+  [[nodiscard]] Result<void> Finish() const;
+
+ private:
+  void AddResult(const JsonNode& result);
+  DeviceId DeviceOf(const Subject& subject, const std::string& id);
+
+  Place place_;
+  ImportTarget& out_;
+  ReadingWriter writer_;
+  std::map<std::string, Subject> queries_;                      // by Id
+  std::map<std::string, std::vector<std::string>> positions_;  // of results that name no GPU: metric to their Ids
+  bool unit_assumed_ = false;
+  bool any_ = false;
+  std::string seen_;
+};
+
+void CloudWatchImport::AddPage(const JsonNode& root) {
+  for (const JsonNode& query : root.ItemsOf("MetricDataQueries")) queries_[query.TextOf("Id")] = FromQuery(query);
+  for (const JsonNode& result : root.ItemsOf("MetricDataResults")) AddResult(result);
+}
+
+void CloudWatchImport::AddResult(const JsonNode& result) {
+  const std::string id = result.TextOf("Id");
+  const std::string label = result.TextOf("Label");
+  Subject subject = FromLabel(label);
+  const auto query = queries_.find(id);
+  if (query != queries_.end() && !query->second.metric.empty()) subject = query->second;
+  const std::vector<JsonNode> stamps = result.ItemsOf("Timestamps");
+  const std::vector<JsonNode> values = result.ItemsOf("Values");
+  const AgentMetric* metric = FindAgentMetric(subject.metric);
+  if (metric == nullptr) {
+    const std::string& name = subject.metric.empty() ? label : subject.metric;
+    if (seen_.size() < 200) seen_ += (seen_.empty() ? "" : ", ") + Printable(name);
+    const auto n = static_cast<std::int64_t>(values.size());
+    return out_.quality.CountNamed(QualityId::kUnknownMetric, name, place_, n);
+  }
+  any_ = true;
+  if (metric->scale == Scale::kMebibyte && !unit_assumed_) out_.quality.Count(QualityId::kUnitAssumed, place_);
+  unit_assumed_ = unit_assumed_ || metric->scale == Scale::kMebibyte;
+  const DeviceId device = DeviceOf(subject, id);
+  writer_.Claim(device, metric->signal, metric->name, "cloudwatch." + std::string(metric->name));
+  const std::size_t n = std::min(stamps.size(), values.size());
+  out_.quality.Count(QualityId::kBadRow, place_, static_cast<std::int64_t>(stamps.size() + values.size() - 2 * n));
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::optional<Instant> time = StampOf(stamps[i].Text());
+    if (!time) {
+      out_.quality.Count(QualityId::kBadRow, place_);
+      continue;
+    }
+    writer_.Put(*time, device, metric->signal, ReadScaled(values[i].Text(), metric->scale), place_);
+  }
+}
+
+// Results that name no GPU are told apart by their position among those of their metric.
+DeviceId CloudWatchImport::DeviceOf(const Subject& subject, const std::string& id) {
+  DeviceKey key = Identify(subject.labels).device;
+  if (key.uuid.empty() && key.bus_id.empty() && !key.index) {
+    out_.quality.Count(QualityId::kInferredIdentity, place_);
+    std::vector<std::string>& ids = positions_[key.host + " " + subject.metric];
+    auto at = std::find(ids.begin(), ids.end(), id);
+    if (at == ids.end()) at = ids.insert(ids.end(), id);
+    key.index = static_cast<int>(at - ids.begin());
+  }
+  return EnterDevice(key, out_, place_);
+}
+
+Result<void> CloudWatchImport::Finish() const {
+  if (any_) return {};
+  return Fail(*place_.file + ": no GPU metric of the CloudWatch agent is known here (saw " +
+              (seen_.empty() ? "none" : seen_) + "); ask GetMetricData for nvidia_smi_utilization_gpu");
+}
+
+}  // namespace
+
+bool SniffCloudWatch(std::string_view head) {
+  return !Trim(head).empty() && head.find("\"MetricDataResults\"") != std::string_view::npos;
+}
+
+Result<void> ImportCloudWatch(ByteSource& in, const ImportOptions& /*options*/, ImportTarget& out) {
+  const Result<std::string> text = ReadAll(in, kMaxJsonBytes);
+  if (!text) return tl::unexpected<Error>(text.error());
+  CloudWatchImport import(in.name(), out);
+  JsonParser parser;
+  std::string_view rest = *text;
+  for (std::string_view json = TakeJsonDocument(rest); !json.empty(); json = TakeJsonDocument(rest)) {
+    const Result<JsonNode> page = parser.Parse(json);
+    if (page) {
+      import.AddPage(*page);
+    } else {
+      out.quality.Count(rest.empty() ? QualityId::kTornRow : QualityId::kBadRow, {&in.name(), 0});
+    }
+  }
+  return import.Finish();
+}
+
+}  // namespace idleburn

@@ -1,0 +1,70 @@
+#include "import/cloudwatch.h"
+
+#include <gtest/gtest.h>
+
+#include "support/metrics_testing.h"
+
+namespace idleburn {
+namespace {
+
+std::unique_ptr<Imported> Import(std::string text) { return ImportText(&ImportCloudWatch, std::move(text)); }
+
+TEST(CloudWatch, LabelsNameDeviceAndMetric) {
+  const std::string text = R"({"MetricDataResults": [
+    {"Id": "m1", "Label": "i-0abc 0 nvidia_smi_utilization_gpu", "StatusCode": "Complete",
+     "Timestamps": ["2026-07-03T22:23:00+00:00", "2026-07-03T22:22:00+00:00"], "Values": [42.5, 0.0]},
+    {"Id": "m2", "Label": "CWAgent nvidia_smi_power_draw index=1 InstanceId=i-0abc",
+     "Timestamps": ["2026-07-03T22:22:00Z"], "Values": [78.28]},
+    {"Id": "m3", "Label": "i-0abc 0 nvidia_smi_memory_used", "Timestamps": [1783117320], "Values": [614]},
+    {"Id": "m4", "Label": "CPUUtilization", "Timestamps": ["2026-07-03T22:22:00Z"], "Values": [3]}]})";
+  EXPECT_TRUE(SniffCloudWatch(text));
+  const auto in = Import(text);
+  ASSERT_EQ(in->error, "");
+  ASSERT_EQ(in->devices.size(), 2U);
+  EXPECT_EQ(in->devices[0].host, "i-0abc");
+  EXPECT_EQ(in->devices[0].index, 0);
+  EXPECT_EQ(in->devices[1].index, 1);
+  EXPECT_EQ(in->Values(Signal::kUtilization, 0), (std::vector<std::int64_t>{0, 42'500'000}));
+  EXPECT_EQ(in->Values(Signal::kPower, 1), std::vector<std::int64_t>{78'280});
+  EXPECT_EQ(in->Values(Signal::kMemoryUsed, 0), std::vector<std::int64_t>{std::int64_t{614} << 20});
+  EXPECT_EQ(in->samples.front().time.nanos(), 1'783'117'320 * kNanosPerSecond);
+  EXPECT_TRUE(in->samples.front().Has(Signal::kMemoryUsed));  // both stamps are the same instant
+  EXPECT_EQ(in->quality.Get(QualityId::kUnknownMetric).names.count("CPUUtilization"), 1U);
+  EXPECT_EQ(in->quality.CountOf(QualityId::kUnitAssumed), 1);
+  EXPECT_EQ(in->devices[0].counter[Index(Signal::kUtilization)], "cloudwatch.nvidia_smi_utilization_gpu");
+}
+
+TEST(CloudWatch, QueriesBesideTheResultsNameTheirDimensions) {
+  const auto in = Import(R"({"MetricDataQueries": [{"Id": "m1", "MetricStat": {"Metric": {"Namespace": "CWAgent",
+      "MetricName": "nvidia_smi_utilization_gpu", "Dimensions": [{"Name": "index", "Value": "3"},
+      {"Name": "name", "Value": "Tesla T4"}, {"Name": "InstanceId", "Value": "i-1"}]},
+      "Period": 60, "Stat": "Average"}}],
+    "MetricDataResults": [{"Id": "m1", "Label": "my label", "Timestamps": ["2026-07-03T22:22:00Z"], "Values": [7]}]})");
+  ASSERT_EQ(in->error, "");
+  EXPECT_EQ(in->devices[0].index, 3);
+  EXPECT_EQ(in->devices[0].name, "Tesla T4");
+  EXPECT_EQ(in->devices[0].host, "i-1");
+  EXPECT_EQ(in->Values(Signal::kUtilization, 0), std::vector<std::int64_t>{7 * kPercent});
+}
+
+TEST(CloudWatch, ResultsWithoutAnIndexAreToldApartByPosition) {
+  const std::string text = R"({"MetricDataResults": [
+    {"Id": "a", "Label": "nvidia_smi_utilization_gpu", "Timestamps": ["2026-07-03T22:22:00Z"], "Values": [1]},
+    {"Id": "b", "Label": "nvidia_smi_utilization_gpu", "Timestamps": ["2026-07-03T22:22:00Z"], "Values": [2]}]})";
+  const auto in = Import(text + text);  // the second page has the same Ids
+  ASSERT_EQ(in->devices.size(), 2U);
+  EXPECT_EQ(in->Values(Signal::kUtilization, 1), std::vector<std::int64_t>{2 * kPercent});
+  EXPECT_EQ(in->quality.CountOf(QualityId::kInferredIdentity), 4);
+}
+
+TEST(CloudWatch, NothingKnownIsAnErrorAndTornPagesAreCounted) {
+  EXPECT_NE(Import(R"({"MetricDataResults": []})")->error.find("no GPU metric"), std::string::npos);
+  const auto in = Import(R"({"MetricDataResults": [{"Id": "a", "Label": "0 nvidia_smi_utilization_gpu",
+    "Timestamps": ["2026-07-03T22:22:00Z", "yesterday"], "Values": [101, 2, 3]}]} {"MetricDataRes)");
+  EXPECT_EQ(in->quality.CountOf(QualityId::kTornRow), 1);
+  EXPECT_EQ(in->quality.CountOf(QualityId::kBadRow), 2);
+  EXPECT_EQ(in->quality.CountOf(QualityId::kOutOfRange), 1);
+}
+
+}  // namespace
+}  // namespace idleburn

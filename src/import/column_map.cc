@@ -1,0 +1,279 @@
+#include "import/column_map.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "text/escape.h"
+#include "text/number.h"
+#include "text/spelling.h"
+
+namespace idleburn {
+namespace {
+
+using K = ColumnKind;
+
+std::string Quoted(std::string_view text) { return "'" + Printable(text.substr(0, 80)) + "'"; }
+
+Result<const ColumnRole*> FindRole(std::string_view name) {
+  const ColumnRole* const known = FindColumnRole(name);
+  if (known != nullptr) return known;
+  std::size_t distance = 4;  // farther words are no misspellings
+  std::string nearest;
+  std::string all;
+  for (const ColumnRole& role : ColumnRoles()) {
+    const std::size_t d = EditDistance(name.substr(0, 40), role.name);
+    if (d < distance) nearest = role.name;
+    distance = std::min(distance, d);
+    all += (all.empty() ? "" : ", ") + std::string(role.name);
+  }
+  const std::string hint = nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+  return FailUsage("--columns: unknown role " + Quoted(name) + hint + " (roles: " + all + ")");
+}
+
+const TimeUnit* FindTimeUnit(std::string_view name) {
+  const std::span<const TimeUnit> units = TimeUnits();
+  const auto found =
+      std::find_if(units.begin(), units.end(), [&](const TimeUnit& u) { return EqualsIgnoreCase(u.name, name); });
+  return found == units.end() ? nullptr : &*found;
+}
+
+// Gives the column a unit by name; false if its role has no such unit.
+bool SetUnit(BoundColumn& column, std::string_view name) {
+  if (column.role->kind == K::kTime) {
+    const TimeUnit* unit = FindTimeUnit(name);
+    if (unit != nullptr) column.time = unit->form;
+    return unit != nullptr;
+  }
+  if (column.role->kind != K::kSignal || name.empty()) return false;
+  const ColumnUnit* unit = FindColumnUnit(name, Info(column.role->signal).unit);
+  if (unit != nullptr) column.unit = unit;
+  return unit != nullptr;
+}
+
+tl::unexpected<Error> NoSuchUnit(const ColumnRole& role, std::string_view unit) {
+  std::string names;
+  const auto add = [&](std::string_view name) { names += (names.empty() ? "use one of " : ", ") + std::string(name); };
+  if (role.kind == K::kTime) {
+    for (const TimeUnit& u : TimeUnits()) add(u.name);
+  } else if (role.kind == K::kSignal) {
+    for (const ColumnUnit& u : ColumnUnits()) {
+      if (u.unit == Info(role.signal).unit && !u.name.empty()) add(u.name);
+    }
+  }
+  return FailUsage("--columns: " + std::string(role.name) + " has no unit " + Quoted(unit) + "; " +
+                   (names.empty() ? "it takes none" : names));
+}
+
+// "memory.used [MiB]" and "power (W)" to the name and the unit.
+struct HeaderParts {
+  std::string_view name;
+  std::string_view unit;
+};
+HeaderParts SplitHeader(std::string_view cell) {
+  cell = Trim(cell);
+  if (cell.empty() || (cell.back() != ']' && cell.back() != ')')) return {cell, {}};
+  const std::size_t open = cell.rfind(cell.back() == ']' ? '[' : '(');
+  if (open == std::string_view::npos) return {cell, {}};
+  return {Trim(cell.substr(0, open)), Trim(cell.substr(open + 1, cell.size() - open - 2))};
+}
+
+// The unit that a header cell carries: in brackets, or as its last word ("power_mw", "bytes").
+void SetUnitOfHeader(BoundColumn& column, std::string_view cell) {
+  const HeaderParts parts = SplitHeader(cell);
+  if (SetUnit(column, parts.unit)) return;
+  const std::size_t word = parts.name.find_last_of("_. ") + 1;
+  if (parts.name.size() - word >= 2 || word > 0) SetUnit(column, parts.name.substr(word));
+}
+
+void SetUnitOf(BoundColumn& column, std::string_view header_cell) {
+  if (column.unit != nullptr || column.time != TimeForm::kByFirstRow) return;
+  SetUnitOfHeader(column, header_cell);
+  if (column.unit != nullptr || column.role->kind != K::kSignal) return;
+  column.unit = FindColumnUnit(column.role->unit, Info(column.role->signal).unit);
+  column.unit_assumed = !column.role->unit.empty();
+}
+
+// Positions of the columns that `name` may mean: "#3", or the header cells equal to it, else equal without their unit
+// in brackets, else equal but for case.
+Result<std::vector<std::size_t>> Matches(std::string_view name, std::span<const std::string> header, std::size_t width,
+                                         const std::string& where) {
+  std::vector<std::size_t> found;
+  if (name.size() >= 2 && name.front() == '#') {
+    if (const std::optional<std::int64_t> n = ParseInteger(name.substr(1))) {
+      if (*n < 1 || *n > static_cast<std::int64_t>(width)) {
+        return Fail(where + ": no column " + Quoted(name) + "; there are " + std::to_string(width));
+      }
+      return std::vector<std::size_t>{static_cast<std::size_t>(*n - 1)};
+    }
+  }
+  const auto collect = [&](auto same) {
+    for (std::size_t i = 0; i < header.size() && (found.empty() || same(header[found.front()])); ++i) {
+      if (same(header[i])) found.push_back(i);
+    }
+  };
+  collect([&](std::string_view cell) { return Trim(cell) == name; });
+  if (found.empty()) collect([&](std::string_view cell) { return SplitHeader(cell).name == name; });
+  if (found.empty()) collect([&](std::string_view cell) { return EqualsIgnoreCase(SplitHeader(cell).name, name); });
+  return found;
+}
+
+Result<BoundColumn> BindOne(const ColumnRole& role, std::string_view text, std::span<const std::string> header,
+                            std::size_t width, const std::string& where) {
+  BoundColumn column;
+  column.role = &role;
+  text = Trim(text);
+  Result<std::vector<std::size_t>> found = Matches(text, header, width, where);
+  if (!found) return tl::unexpected<Error>(found.error());
+  const std::size_t colon = text.rfind(':');
+  if (found->empty() && colon != std::string_view::npos) {
+    const std::string_view unit = Trim(text.substr(colon + 1));
+    found = Matches(Trim(text.substr(0, colon)), header, width, where);
+    if (!found) return tl::unexpected<Error>(found.error());
+    if (!found->empty() && !SetUnit(column, unit)) {
+      return NoSuchUnit(role, unit);
+    }
+  }
+  const std::string said = "--columns " + std::string(role.name) + "=" + Printable(text.substr(0, 80));
+  if (found->empty()) {
+    const std::string have = header.empty() ? "without a header columns go by position, as in time=#1,util=#3"
+                                            : "the columns are: " + ListColumns(header);
+    return Fail(where + ": no such column (" + said + "); " + have);
+  }
+  if (found->size() > 1) {
+    return Fail(where + ": several columns have that name (" + said + "); name it by position, #" +
+                std::to_string(found->front() + 1) + " or #" + std::to_string((*found)[1] + 1));
+  }
+  column.position = found->front();
+  const bool named = column.position < header.size();
+  column.name = named ? std::string(Trim(header[column.position])) : "#" + std::to_string(column.position + 1);
+  SetUnitOf(column, named ? std::string_view(column.name) : std::string_view());
+  return column;
+}
+
+// The next item of a comma-separated list in which "..." protects commas; quotes stay.
+std::string_view TakeItem(std::string_view& text) {
+  bool quoted = false;
+  std::size_t end = 0;
+  while (end < text.size() && (quoted || text[end] != ',')) quoted = quoted != (text[end++] == '"');
+  const std::string_view item = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return item;
+}
+
+// "..." at the start of the text, with "" for a quote, to what it holds; the rest follows as it is.
+std::string WithoutQuotes(std::string_view text) {
+  if (text.empty() || text.front() != '"') return std::string(text);
+  std::string bare;
+  std::size_t at = 1;
+  while (at < text.size()) {
+    const bool quote = text[at] == '"';
+    const bool doubled = quote && at + 1 < text.size() && text[at + 1] == '"';
+    if (quote && !doubled) return bare + std::string(text.substr(at + 1));
+    bare += text[at];
+    at += doubled ? 2 : 1;
+  }
+  return bare;
+}
+
+std::string Normalized(std::string_view header_cell) {
+  std::string name(SplitHeader(header_cell).name);
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+    return c == '.' || c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(c));
+  });
+  return name;
+}
+
+}  // namespace
+
+std::string ListColumns(std::span<const std::string> header) {
+  constexpr std::size_t kListed = 30;
+  std::string list;
+  for (std::size_t i = 0; i < header.size() && i < kListed; ++i) {
+    list += (i == 0 ? "" : ", ") + Printable(Trim(header[i]).substr(0, 60));
+  }
+  return list + (header.size() > kListed ? ", ..." : "");
+}
+
+Result<std::map<std::string, std::string>> ParseColumns(std::string_view text) {
+  std::map<std::string, std::string> columns;
+  while (!Trim(text).empty()) {
+    const std::string_view item = Trim(TakeItem(text));
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos || Trim(item.substr(equals + 1)).empty()) {
+      return FailUsage("--columns: " + Quoted(item) + " is not ROLE=COLUMN; write time=timestamp,util=value");
+    }
+    const std::string_view left = Trim(item.substr(0, equals));
+    const std::string_view role_name = Trim(left.substr(0, left.find(':')));
+    const Result<const ColumnRole*> role = FindRole(role_name);
+    if (!role) return tl::unexpected<Error>(role.error());
+    std::string column = WithoutQuotes(Trim(item.substr(equals + 1)));
+    if (role_name.size() < left.size()) {
+      const std::string_view unit = Trim(left.substr(left.find(':') + 1));
+      BoundColumn probe;
+      probe.role = *role;
+      if (!SetUnit(probe, unit)) {
+        return NoSuchUnit(**role, unit);
+      }
+      column += ":" + std::string(unit);
+    }
+    if (!columns.emplace(role_name, column).second) {
+      return FailUsage("--columns: " + std::string(role_name) + " is given twice; name each role once");
+    }
+  }
+  return columns;
+}
+
+bool NamesOnlyPositions(const std::map<std::string, std::string>& columns) {
+  return std::all_of(columns.begin(), columns.end(), [](const auto& entry) {
+    const std::string_view text = Trim(entry.second);
+    const std::string_view number = text.substr(std::min<std::size_t>(1, text.size()), text.find(':') - 1);
+    return !text.empty() && text.front() == '#' && ParseInteger(number).has_value();
+  });
+}
+
+Result<std::vector<BoundColumn>> BindColumns(const std::map<std::string, std::string>& columns,
+                                             std::span<const std::string> header, std::size_t width,
+                                             const std::string& where) {
+  std::vector<BoundColumn> bound;
+  bool has_time = false;
+  bool has_signal = false;
+  for (const auto& [role_name, text] : columns) {
+    const Result<const ColumnRole*> role = FindRole(role_name);
+    if (!role) return tl::unexpected<Error>(role.error());
+    Result<BoundColumn> column = BindOne(**role, text, header, width, where);
+    if (!column) return tl::unexpected<Error>(column.error());
+    has_time = has_time || (*role)->kind == K::kTime;
+    has_signal = has_signal || (*role)->kind == K::kSignal;
+    bound.push_back(std::move(*column));
+  }
+  if (!has_time || !has_signal) {
+    return FailUsage("--columns: name at least the time and one signal, for example time=timestamp,util=value");
+  }
+  return bound;
+}
+
+std::optional<std::vector<BoundColumn>> RecognizeColumns(std::span<const std::string> header) {
+  std::vector<std::string> names;
+  for (const std::string& cell : header) names.push_back(Normalized(cell));
+  std::vector<BoundColumn> bound;
+  bool has_time = false;
+  bool has_util = false;
+  for (const ColumnAlias& alias : ColumnAliases()) {
+    const auto at = std::find(names.begin(), names.end(), alias.name);
+    const bool known =
+        std::any_of(bound.begin(), bound.end(), [&](const BoundColumn& c) { return c.role->name == alias.role; });
+    if (at == names.end() || known) continue;
+    BoundColumn column;
+    column.role = FindColumnRole(alias.role);
+    column.position = static_cast<std::size_t>(at - names.begin());
+    column.name = Trim(header[column.position]);
+    SetUnitOf(column, column.name);
+    has_time = has_time || column.role->kind == K::kTime;
+    has_util = has_util || (column.role->kind == K::kSignal && column.role->signal == Signal::kUtilization);
+    bound.push_back(std::move(column));
+  }
+  if (!has_time || !has_util) return std::nullopt;
+  return bound;
+}
+
+}  // namespace idleburn

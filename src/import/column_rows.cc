@@ -1,0 +1,210 @@
+#include "import/column_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "text/escape.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kTrialRows = 8192;  // looked at to see whether the table is in order
+constexpr std::size_t kBatch = 256;       // samples that stay in the cache between here and the classifier
+constexpr std::size_t kMaxDevices = 20'000;
+constexpr char kBetweenCells = '\xff';
+
+// "00000000:65:00.0"
+bool IsBusId(std::string_view text) {
+  const std::size_t domain = text.find(':');
+  if ((domain != 4 && domain != 8) || text.size() != domain + 8) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char want = i == domain || i == domain + 3 ? ':' : i == domain + 6 ? '.' : 'x';
+    const bool hex = std::isxdigit(static_cast<unsigned char>(text[i])) != 0;
+    if (want == 'x' ? !hex : text[i] != want) return false;
+  }
+  return true;
+}
+
+// "3", or "3.0" as spreadsheets and data frames write it.
+std::optional<int> AsIndex(std::string_view text) {
+  const std::size_t point = text.find('.');
+  const std::size_t decimals = point == std::string_view::npos ? point : text.find_first_not_of('0', point + 1);
+  const std::optional<std::int64_t> n = ParseInteger(text.substr(0, point));
+  if (!n || *n < 0 || *n > 65535 || decimals != std::string_view::npos) return std::nullopt;
+  return static_cast<int>(*n);
+}
+
+// Fills the field of the key that the text of a gpu or uuid cell is. False if it is only a name.
+bool SetIdentity(DeviceKey& key, std::string_view text) {
+  if (!NormalUuid(text).empty()) {
+    key.uuid = text;
+  } else if (const std::optional<int> index = AsIndex(text)) {
+    key.index = index;
+  } else if (IsBusId(text)) {
+    key.bus_id = text;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Of the first `count` devices, one that is known only by its name.
+std::optional<DeviceId> FindByName(const DeviceTable& devices, std::size_t count, const DeviceKey& key) {
+  for (DeviceId id = 0; id < count; ++id) {
+    const Device& d = devices[id];
+    if (d.uuid.empty() && d.bus_id.empty() && !d.index && d.name == key.name && d.host == key.host) return id;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool IsIdentity(const BoundColumn& column) {
+  using K = ColumnKind;
+  const K kind = column.role->kind;
+  return kind == K::kGpu || kind == K::kUuid || kind == K::kName || kind == K::kHost;
+}
+
+ColumnRows::ColumnRows(std::span<const BoundColumn> columns, std::string_view source, const std::string& file,
+                       ImportTarget& out)
+    : columns_(columns.begin(), columns.end()),
+      source_(source),
+      file_(file),
+      out_(out),
+      known_before_(out.devices.size()),
+      batch_(kTrialRows),
+      limit_(kTrialRows) {
+  std::copy_if(columns.begin(), columns.end(), std::back_inserter(identity_), IsIdentity);
+  for (const BoundColumn& column : columns_) {
+    if (!column.unit_assumed) continue;
+    const std::string said = column.name + " in " + std::string(column.unit->name);
+    out_.quality.CountNamed(QualityId::kUnitAssumed, said, {&file_, 0});
+  }
+}
+
+ColumnRows::~ColumnRows() = default;
+
+bool ColumnRows::Matches(const Named& named, std::span<const std::string_view> cells) {
+  return std::equal(cells.begin(), cells.end(), named.cells.begin(), named.cells.end());
+}
+
+Result<std::optional<DeviceId>> ColumnRows::Device(std::span<const std::string_view> cells, std::int64_t line) {
+  if (!named_.empty()) {
+    const std::size_t next = last_ + 1 == named_.size() ? 0 : last_ + 1;
+    for (const std::size_t guess : {next, last_}) {
+      if (!Matches(named_[guess], cells)) continue;
+      last_ = guess;
+      return std::optional(named_[guess].id);
+    }
+  }
+  joined_.clear();
+  for (const std::string_view cell : cells) (joined_ += cell) += kBetweenCells;
+  const auto found = by_cells_.find(joined_);
+  if (found != by_cells_.end()) {
+    last_ = found->second;
+    return std::optional(named_[last_].id);
+  }
+  if (named_.size() == kMaxDevices) {
+    return Fail(file_ + ":" + std::to_string(line) + ": column '" + Printable(identity_.front().name) +
+                "' names more than " + std::to_string(kMaxDevices) + " GPUs; check --columns gpu=");
+  }
+  const std::optional<DeviceId> id = EnterDevice(cells, line);
+  if (!id) return id;
+  last_ = named_.size();
+  named_.push_back({{cells.begin(), cells.end()}, *id});
+  by_cells_.emplace(joined_, last_);
+  return id;
+}
+
+std::optional<DeviceId> ColumnRows::EnterDevice(std::span<const std::string_view> cells, std::int64_t line) {
+  DeviceKey key;
+  std::string label;
+  bool one_gpu = true;  // no column says which
+  bool named = false;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string_view text = Trim(cells[i]);
+    const ColumnKind kind = identity_[i].role->kind;
+    const bool which = kind == ColumnKind::kGpu || kind == ColumnKind::kUuid;
+    one_gpu = one_gpu && !which;
+    if (WhyCellIsEmpty(text)) continue;
+    if (kind == ColumnKind::kName) key.name = Printable(text);
+    if (kind == ColumnKind::kHost) key.host = Printable(text);
+    if (!which) continue;
+    named = true;
+    if (!SetIdentity(key, text)) label = Printable(text);
+  }
+  if (!one_gpu && !named) return std::nullopt;
+  if (one_gpu) key.index = 0;
+  const bool by_name = key.uuid.empty() && key.bus_id.empty() && !key.index;
+  if (by_name) key.name = key.name.empty() ? label : label + " (" + key.name + ")";
+  if (!key.uuid.empty() && IsMaskedUuid(NormalUuid(key.uuid))) {
+    out_.quality.Count(QualityId::kMaskedUuid, {&file_, line});
+  }
+  std::optional<DeviceId> id;
+  if (by_name) id = FindByName(out_.devices, known_before_, key);
+  if (!id) id = out_.devices.Enter(key);
+  for (const BoundColumn& column : columns_) {
+    if (column.role->kind != ColumnKind::kSignal) continue;
+    out_.devices.NameCounter(*id, column.role->signal, source_ + "." + Printable(column.name));
+  }
+  return id;
+}
+
+void ColumnRows::PutFault(Sample& sample, Signal signal, const CellReading& reading, std::int64_t line) {
+  using Q = QualityId;
+  constexpr std::array<Q, 6> kIds = {Q::kBadRow,     Q::kUnavailableValue, Q::kNotFinite,  // in the order of CellFault
+                                     Q::kOutOfRange, Q::kSentinelValue,    Q::kBadRow};
+  out_.quality.Count(kIds[static_cast<std::size_t>(reading.fault)], {&file_, line});
+  sample.SetUnavailable(signal, reading.why);
+}
+
+void ColumnRows::Own(std::string_view owner, std::int64_t line) {
+  const Sample& sample = batch_[used_ - 1];
+  Scrape& scrape = scrapes_[sample.device];
+  if (scrape.time != sample.time) {
+    if (scrape.time) out_.owners.Add(sample.device, scrape.owners);
+    scrape.time = sample.time;
+    scrape.owners.clear();
+  } else {
+    out_.quality.Count(QualityId::kSharedCopies, {&file_, line});
+    --used_;
+  }
+  owner = Trim(owner);
+  if (WhyCellIsEmpty(owner)) return;
+  std::string name = Printable(owner);
+  const bool known = std::find(scrape.owners.begin(), scrape.owners.end(), name) != scrape.owners.end();
+  if (!known) scrape.owners.push_back(std::move(name));
+}
+
+void ColumnRows::Flush() {
+  const std::span<const Sample> samples(batch_.data(), used_);
+  if (rows_ == 0) {
+    std::map<DeviceId, Instant> latest;
+    for (const Sample& s : samples) {
+      const auto [at, first] = latest.emplace(s.device, s.time);
+      if (!first && s.time < at->second) sorter_ = std::make_unique<TimeSorter>(out_.devices, out_.quality);
+      if (sorter_) break;
+      at->second = s.time;
+    }
+    limit_ = kBatch;
+  }
+  rows_ += static_cast<std::int64_t>(used_);
+  used_ = 0;
+  (sorter_ ? *sorter_ : out_.sink).OnSamples(samples);
+}
+
+Result<void> ColumnRows::Finish() {
+  if (used_ > 0) Flush();
+  for (const auto& [device, scrape] : scrapes_) {
+    if (scrape.time) out_.owners.Add(device, scrape.owners);
+  }
+  if (sorter_) TRY(sorter_->Deliver(out_.sink));
+  if (rows_ > 0) return {};
+  const DataQuality::Row& bad = out_.quality.Get(QualityId::kBadRow);
+  const std::string first = bad.first_place.empty() ? "" : " (first unreadable row: " + bad.first_place + ")";
+  return Fail(file_ + ": no row has a time and a GPU in the chosen columns" + first + "; check --columns");
+}
+
+}  // namespace idleburn

@@ -1,0 +1,159 @@
+#include "import/column_values.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "telemetry/value_range.h"
+#include "text/escape.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Unobserved>, 15> kEmptyCells = {{
+    {"", Unobserved::kSentinel},
+    {"-", Unobserved::kUnsupported},
+    {"N/A", Unobserved::kUnsupported},
+    {"NA", Unobserved::kUnsupported},
+    {"None", Unobserved::kUnsupported},
+    {"null", Unobserved::kUnsupported},
+    {"Not Supported", Unobserved::kUnsupported},
+    {"Not Available", Unobserved::kUnsupported},
+    {"Function Not Found", Unobserved::kUnsupported},
+    {"Requested functionality has been deprecated", Unobserved::kUnsupported},
+    {"Insufficient Permissions", Unobserved::kPermission},
+    {"Unknown Error", Unobserved::kSentinel},
+    {"ERR!", Unobserved::kSentinel},
+    {"GPU requires reset", Unobserved::kSentinel},
+    {"GPU is lost", Unobserved::kSentinel},
+}};
+
+// DCGM's codes for "no value" (dcgm_structs.h), four of each type.
+constexpr std::int64_t kBlankInt32 = 0x7ffffff0;
+constexpr std::int64_t kBlankInt64 = 0x7ffffffffffffff0;
+constexpr double kBlankReal = 140737488355328.0;
+
+CellReading NoReading(CellFault fault, Unobserved why = Unobserved::kSentinel) { return {0, fault, why}; }
+
+}  // namespace
+
+std::optional<Unobserved> WhyCellIsEmpty(std::string_view cell) {
+  cell = Trim(cell);
+  const bool bracketed = cell.size() >= 2 && cell.front() == '[' && cell.back() == ']';
+  if (bracketed) cell = Trim(cell.substr(1, cell.size() - 2));
+  for (const auto& [text, why] : kEmptyCells) {
+    if (EqualsIgnoreCase(cell, text)) return why;
+  }
+  return bracketed ? std::optional(Unobserved::kSentinel) : std::nullopt;
+}
+
+ColumnScale::ColumnScale(const BoundColumn& column)
+    : kind_(Info(column.role->signal).unit),
+      unit_(column.unit),
+      integer_factor_(static_cast<Int128>(PowerOfTen(unit_->decimals)) * unit_->numerator),
+      integer_divisor_(unit_->denominator),
+      real_factor_(static_cast<double>(integer_factor_) / static_cast<double>(unit_->denominator)),
+      percent_assumed_(column.unit_assumed && kind_ == Unit::kMicroPercent && unit_->decimals == 6) {
+  if (integer_factor_ % integer_divisor_ == 0) {
+    integer_factor_ /= integer_divisor_;
+    integer_divisor_ = 1;
+  }
+  const std::int64_t high = RangeOf(kind_).high;
+  if (integer_divisor_ == 1 && FitsInt64(integer_factor_)) {
+    plain_factor_ = static_cast<std::int64_t>(integer_factor_);
+    plain_high_ = std::min(high / plain_factor_, kBlankInt32 - 1);
+  }
+  real_high_ = std::min(static_cast<double>(high), (kBlankReal - 1) * real_factor_) * 0.999;
+}
+
+CellReading ColumnScale::Checked(Int128 value) const {
+  const std::optional<std::int64_t> valid = InRange(kind_, value);
+  return valid ? CellReading{*valid} : NoReading(CellFault::kOutOfRange);
+}
+
+CellReading ColumnScale::FromInteger(std::int64_t v) {
+  if ((v & ~std::int64_t{3}) == kBlankInt32 || (v & ~std::int64_t{3}) == kBlankInt64) {
+    return NoReading(CellFault::kSentinel);
+  }
+  const Int128 scaled = static_cast<Int128>(v) * integer_factor_;
+  if (integer_divisor_ == 1) {
+    Saw(false, v > 1);
+    return Checked(scaled);
+  }
+  const CellReading reading = Checked(DivHalfEven(scaled, integer_divisor_));
+  Saw(reading.value > 0, reading.value > kPercent);
+  return reading;
+}
+
+CellReading ColumnScale::FromReal(double v) {
+  if (!std::isfinite(v)) return NoReading(CellFault::kNotFinite);
+  if (v >= kBlankReal && v < kBlankReal + 4) return NoReading(CellFault::kSentinel);
+  Saw(v > 0, v > 1);
+  const double scaled = v * real_factor_;
+  if (std::abs(scaled) >= 9e18) return NoReading(CellFault::kOutOfRange);
+  return Checked(static_cast<std::int64_t>(scaled + std::copysign(0.5, scaled)));
+}
+
+bool ColumnScale::FromPlain(std::span<const std::int64_t> cells, std::int64_t* out) {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+  for (const std::int64_t cell : cells) {
+    least = std::min(least, cell);
+    most = std::max(most, cell);
+  }
+  if (least < 0 || most > plain_high_) return false;
+  for (std::size_t i = 0; i < cells.size(); ++i) out[i] = cells[i] * plain_factor_;
+  Saw(false, most > 1);
+  return true;
+}
+
+bool ColumnScale::FromPlain(std::span<const double> cells, std::int64_t* out) {
+  bool plain = true;
+  double most = 0;
+  for (const double cell : cells) {
+    plain &= cell >= 0 && cell * real_factor_ <= real_high_;  // NaN is neither
+    most = std::max(most, cell);
+  }
+  if (!plain) return false;
+  for (std::size_t i = 0; i < cells.size(); ++i) out[i] = static_cast<std::int64_t>(cells[i] * real_factor_ + 0.5);
+  Saw(most > 0, most > 1);
+  return true;
+}
+
+CellReading ColumnScale::FromText(std::string_view cell) {
+  cell = Trim(cell);
+  if (const std::optional<std::int64_t> integer = ParseInteger(cell)) return FromInteger(*integer);
+  const bool number_like = !cell.empty() && cell.front() >= '0' && cell.front() <= '9';  // nearly every cell
+  if (!number_like) {
+    if (const std::optional<Unobserved> why = WhyCellIsEmpty(cell)) return NoReading(CellFault::kUnavailable, *why);
+  }
+  if (kind_ == Unit::kMask) {
+    const std::optional<std::uint64_t> mask = ParseMask(cell);
+    return mask ? Checked(static_cast<Int128>(*mask)) : NoReading(CellFault::kUnreadable);
+  }
+  const std::size_t stop = std::min(cell.find_first_not_of("+-.0123456789eE"), cell.size());
+  const std::string_view suffix = stop == 0 ? std::string_view() : Trim(cell.substr(stop));
+  const ColumnUnit* const unit = suffix.empty() ? unit_ : FindColumnUnit(suffix, kind_);
+  if (unit == nullptr) return NoReading(CellFault::kUnreadable);
+  const ScaledNumber number = ParseScaled(stop == 0 ? cell : Trim(cell.substr(0, stop)), unit->decimals);
+  if (number.fault == NumberFault::kNotFinite) return NoReading(CellFault::kNotFinite);
+  if (number.fault == NumberFault::kTooLarge) return NoReading(CellFault::kOutOfRange);
+  if (number.fault != NumberFault::kNone) return NoReading(CellFault::kUnreadable);
+  if (!suffix.empty()) {
+    percent_assumed_ = false;  // the cells say it themselves
+  } else {
+    Saw(number.value > 0, number.value > kPercent);
+  }
+  return Checked(DivHalfEven(static_cast<Int128>(number.value) * unit->numerator, unit->denominator));
+}
+
+Result<void> ColumnScale::CheckUnit(const BoundColumn& column, const std::string& file) const {
+  if (!percent_assumed_ || !saw_fraction_ || saw_above_one_) return {};
+  const std::string role = "--columns " + std::string(column.role->name);
+  return Fail(file + ": column '" + Printable(column.name) + "' never exceeds 1: per cent or a ratio? Say " + role +
+              ":ratio=... or " + role + ":percent=...");
+}
+
+}  // namespace idleburn

@@ -1,0 +1,149 @@
+#include "import/columns_csv.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "import/column_clock.h"
+#include "import/column_map.h"
+#include "import/column_rows.h"
+#include "import/column_values.h"
+#include "text/csv_record.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+using Cells = std::vector<std::string_view>;
+
+std::vector<std::string> Copy(const Cells& cells) { return {cells.begin(), cells.end()}; }
+
+const BoundColumn& OfKind(const std::vector<BoundColumn>& columns, ColumnKind kind) {
+  return *std::find_if(columns.begin(), columns.end(), [&](const BoundColumn& c) { return c.role->kind == kind; });
+}
+
+// One table while it is read.
+class Table {
+ public:
+  Table(const std::vector<BoundColumn>& columns, std::size_t width, const ImportOptions& options,
+        const std::string& file, ImportTarget& out)
+      : time_(OfKind(columns, ColumnKind::kTime)),
+        width_(width),
+        file_(file),
+        out_(out),
+        clock_(time_, options, out.quality, file),
+        rows_(columns, "csv", file, out),
+        identity_(rows_.identity().size()) {
+    for (const BoundColumn& column : columns) {
+      if (column.role->kind == ColumnKind::kSignal) signals_.emplace_back(column, ColumnScale(column));
+      if (column.role->kind == ColumnKind::kOwner) owner_ = column.position;
+    }
+  }
+
+  Result<void> Add(const Cells& cells, std::int64_t line, bool torn) {
+    if (!HasWidth(cells)) return Drop(line, torn);
+    if (Trim(cells[time_.position]) == time_.name) return {};  // the header again: logs put together
+    const Result<std::optional<Instant>> time = clock_.FromText(cells[time_.position], line);
+    if (!time) return tl::unexpected<Error>(time.error());
+    if (!*time) return Drop(line, torn);
+    for (std::size_t i = 0; i < identity_.size(); ++i) identity_[i] = Trim(cells[rows_.identity()[i].position]);
+    const Result<std::optional<DeviceId>> device = rows_.Device(identity_, line);
+    if (!device) return tl::unexpected<Error>(device.error());
+    if (!*device) return Drop(line, torn);
+    Sample& sample = rows_.Begin(**time, **device);
+    for (auto& [column, scale] : signals_) {
+      rows_.Put(sample, column.role->signal, scale.FromText(cells[column.position]), line);
+    }
+    if (owner_) rows_.Own(cells[*owner_], line);
+    return {};
+  }
+
+  Result<void> Finish() {
+    TRY(rows_.Finish());
+    for (const auto& [column, scale] : signals_) TRY(scale.CheckUnit(column, file_));
+    return {};
+  }
+
+ private:
+  // As many cells as the first row; empty ones may be too many.
+  [[nodiscard]] bool HasWidth(const Cells& cells) const {
+    return cells.size() >= width_ && std::all_of(cells.begin() + static_cast<std::ptrdiff_t>(width_), cells.end(),
+                                                 [](std::string_view cell) { return Trim(cell).empty(); });
+  }
+
+  Result<void> Drop(std::int64_t line, bool torn) {
+    out_.quality.Count(torn ? QualityId::kTornRow : QualityId::kBadRow, {&file_, line});
+    return {};
+  }
+
+  BoundColumn time_;
+  std::size_t width_;
+  const std::string& file_;
+  ImportTarget& out_;
+  ColumnClock clock_;
+  ColumnRows rows_;
+  Cells identity_;
+  std::vector<std::pair<BoundColumn, ColumnScale>> signals_;
+  std::optional<std::size_t> owner_;
+};
+
+// Columns by position fit a table with and without a header: a first row whose time starts with a digit is data.
+bool FirstRowIsData(const std::vector<BoundColumn>& columns, const Cells& first) {
+  const std::string_view cell = Trim(first[OfKind(columns, ColumnKind::kTime).position]);
+  return !cell.empty() && std::isdigit(static_cast<unsigned char>(cell.front())) != 0;
+}
+
+// Empty if the text has none.
+std::vector<std::string> FirstRecord(std::string_view head) {
+  StringSource source{std::string(head)};
+  LineReader lines(source);
+  CsvReader csv(lines);
+  const Result<bool> got = csv.Next();
+  return got && *got ? Copy(csv.cells()) : std::vector<std::string>();
+}
+
+}  // namespace
+
+bool SniffColumnsCsv(std::string_view head) {
+  const std::vector<std::string> first = FirstRecord(head);
+  const std::size_t start = head.find_first_not_of(" \t\r\n");
+  const bool other =
+      start == std::string_view::npos || std::string_view("<{[#").find(head[start]) != std::string_view::npos;
+  return first.size() >= 2 && !other && head.find('\0') == std::string_view::npos;
+}
+
+bool SniffUsualColumnsCsv(std::string_view head) { return RecognizeColumns(FirstRecord(head)).has_value(); }
+
+Result<void> ImportColumnsCsv(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
+  LineReader lines(in);
+  CsvReader csv(lines);
+  const Result<bool> got = csv.Next();
+  if (!got) return tl::unexpected<Error>(got.error());
+  if (!*got) return Fail(in.name() + ": holds no rows; nothing was recorded, or the copy failed");
+  const std::size_t width = csv.cells().size();
+  const std::string where = in.name() + ":" + std::to_string(csv.line());
+  const std::vector<std::string> header = Copy(csv.cells());
+  std::vector<BoundColumn> columns;
+  bool first_is_data = false;
+  if (options.columns.empty()) {
+    std::optional<std::vector<BoundColumn>> known = RecognizeColumns(header);
+    if (!known) return Fail(where + ": no known column names; say which is which with --columns time=...,util=...");
+    columns = std::move(*known);
+  } else {
+    Result<std::vector<BoundColumn>> bound = BindColumns(options.columns, header, width, where);
+    if (!bound) return tl::unexpected<Error>(bound.error());
+    first_is_data = NamesOnlyPositions(options.columns) && FirstRowIsData(*bound, csv.cells());
+    if (first_is_data) bound = BindColumns(options.columns, {}, width, where);
+    columns = std::move(*bound);
+  }
+  Table table(columns, width, options, in.name(), out);
+  if (first_is_data) TRY(table.Add(csv.cells(), csv.line(), csv.torn()));
+  while (true) {
+    const Result<bool> more = csv.Next();
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) return table.Finish();
+    TRY(table.Add(csv.cells(), csv.line(), csv.torn()));
+  }
+}
+
+}  // namespace idleburn

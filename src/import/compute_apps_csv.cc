@@ -1,0 +1,230 @@
+#include "import/compute_apps_csv.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "import/stamp.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+struct ColumnName {
+  std::string_view name;
+  ComputeApp::Column column;
+};
+constexpr std::array<ColumnName, 10> kColumnNames = {{
+    {"timestamp", ComputeApp::kTimestamp},
+    {"gpu_name", ComputeApp::kGpuName},
+    {"gpu_bus_id", ComputeApp::kBusId},
+    {"gpu_serial", ComputeApp::kSerial},
+    {"gpu_uuid", ComputeApp::kUuid},
+    {"pid", ComputeApp::kPid},
+    {"process_name", ComputeApp::kProcessName},
+    {"name", ComputeApp::kProcessName},
+    {"used_gpu_memory", ComputeApp::kUsedMemory},
+    {"used_memory", ComputeApp::kUsedMemory},
+}};
+
+std::vector<std::string_view> Split(std::string_view line) {
+  std::vector<std::string_view> cells;
+  while (true) {
+    const std::size_t comma = line.find(',');
+    cells.push_back(Trim(line.substr(0, comma)));
+    if (comma == std::string_view::npos) return cells;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+// "used_gpu_memory [MiB]" -> kUsedMemory.
+std::optional<ComputeApp::Column> ColumnOf(std::string_view title) {
+  const std::string_view name = Trim(title.substr(0, title.find('[')));
+  for (const ColumnName& known : kColumnNames) {
+    if (known.name == name) return known.column;
+  }
+  return std::nullopt;
+}
+
+bool IsHeader(const std::vector<std::string_view>& cells) {
+  const auto has = [&](ComputeApp::Column column) {
+    return std::any_of(cells.begin(), cells.end(), [&](std::string_view c) { return ColumnOf(c) == column; });
+  };
+  const auto accounted = [](std::string_view c) { return c.substr(0, 15) == "gpu_utilization"; };
+  return has(ComputeApp::kPid) && (has(ComputeApp::kProcessName) || has(ComputeApp::kUsedMemory)) &&
+         std::none_of(cells.begin(), cells.end(), accounted);
+}
+
+// Counts processes by GPU. A sweep over the GPUs ends where one comes again at another time or, without times, where
+// one of its processes comes again.
+class Counter {
+ public:
+  Counter(const ComputeAppsReader& rows, const ImportOptions& options, ImportTarget& out, const std::string& file)
+      : rows_(rows), out_(out), clock_(options, out.quality, file) {}
+
+  void Add(const ComputeApp& app) {
+    const std::optional<std::int64_t> pid = ParseInteger(app.Get(ComputeApp::kPid));
+    DeviceKey key;
+    key.uuid = app.Get(ComputeApp::kUuid);
+    key.bus_id = app.Get(ComputeApp::kBusId);
+    key.name = app.Get(ComputeApp::kGpuName);
+    const bool named = !NormalUuid(key.uuid).empty() || key.bus_id.find(':') != std::string::npos;
+    const std::optional<Instant> time = TimeOf(app);
+    if (!pid || !named || !time) {
+      out_.quality.Count(QualityId::kBadRow, rows_.place());
+      return;
+    }
+    const DeviceId id = EnterDevice(key, out_, rows_.place());
+    if (const auto seen = sweep_.find(id); seen != sweep_.end()) {
+      const bool timed = rows_.Has(ComputeApp::kTimestamp);
+      if (timed ? seen->second.time != *time : seen->second.pids.count(*pid) != 0) Flush();
+    }
+    Group& group = sweep_[id];
+    if (group.pids.empty()) group.time = rows_.Has(ComputeApp::kTimestamp) ? *time : Assumed();
+    group.pids.insert(*pid);
+    out_.quality.Count(QualityId::kProcessDetail, rows_.place());
+  }
+
+  // Delivers the sweep that was being collected.
+  void Flush() {
+    if (sweep_.empty()) return;
+    Instant first = sweep_.begin()->second.time;
+    for (const auto& [id, group] : sweep_) first = std::min(first, group.time);
+    std::vector<Sample> samples;
+    for (const DeviceId id : devices_) {
+      if (sweep_.count(id) == 0) samples.push_back(CountAt(first, id, 0));
+    }
+    for (const auto& [id, group] : sweep_) {
+      samples.push_back(CountAt(group.time, id, static_cast<std::int64_t>(group.pids.size())));
+      devices_.insert(id);
+    }
+    std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) { return a.time < b.time; });
+    out_.sink.OnSamples(samples);
+    sweep_.clear();
+    ++sweeps_;
+  }
+
+ private:
+  struct Group {
+    Instant time;
+    std::set<std::int64_t> pids;
+  };
+
+  // Without times every sweep is a second later than the last.
+  Instant Assumed() const { return Instant::FromNanos(sweeps_ * kNanosPerSecond); }
+
+  std::optional<Instant> TimeOf(const ComputeApp& app) {
+    if (!rows_.Has(ComputeApp::kTimestamp)) {
+      if (!std::exchange(assumed_, true)) {
+        out_.quality.Count(QualityId::kNoTimestamp, rows_.place());
+        out_.quality.Count(QualityId::kPeriodEstimated, rows_.place());
+      }
+      return Assumed();
+    }
+    std::string_view text = app.Get(ComputeApp::kTimestamp);
+    CivilTime stamp;
+    bool zoned = false;
+    if (!TakeCivilTime(text, &stamp, &zoned) || !text.empty()) return std::nullopt;
+    return clock_.At(stamp, zoned, rows_.place().line);
+  }
+
+  Sample CountAt(Instant time, DeviceId id, std::int64_t processes) {
+    Sample sample;
+    sample.time = time;
+    sample.device = id;
+    sample.Set(Signal::kProcesses, processes);
+    out_.devices.NameCounter(id, Signal::kProcesses, "nvidia_smi_compute_apps.pid");
+    return sample;
+  }
+
+  const ComputeAppsReader& rows_;
+  ImportTarget& out_;
+  StampClock clock_;
+  std::map<DeviceId, Group> sweep_;
+  std::set<DeviceId> devices_;  // that had a process
+  std::int64_t sweeps_ = 0;
+  bool assumed_ = false;
+};
+
+}  // namespace
+
+ComputeAppsReader::ComputeAppsReader(ByteSource& in, DataQuality& quality) : lines_(in), quality_(quality) {}
+
+Result<bool> ComputeAppsReader::Next(ComputeApp* app) {
+  std::string_view line;
+  while (true) {
+    const Result<bool> more = lines_.Next(&line);
+    if (!more) return more;
+    if (!*more) break;
+    if (lines_.number() == 1 && line.substr(0, 3) == "\xEF\xBB\xBF") line.remove_prefix(3);
+    if (Trim(line).empty() || TakeHeader(line)) continue;
+    if (columns_.empty()) break;
+    if (TakeRow(line, app)) return true;
+    quality_.Count(lines_.terminated() ? QualityId::kBadRow : QualityId::kTornRow, place());
+  }
+  if (!columns_.empty()) return false;
+  return Fail(lines_.name() + ": the first line names no columns pid and process_name or used_gpu_memory; " +
+              "run nvidia-smi --query-compute-apps with --format=csv, without noheader");
+}
+
+bool ComputeAppsReader::Has(ComputeApp::Column column) const {
+  return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
+}
+
+bool ComputeAppsReader::TakeHeader(std::string_view line) {
+  const std::vector<std::string_view> cells = Split(line);
+  if (!IsHeader(cells)) return false;
+  columns_.clear();
+  for (const std::string_view cell : cells) {
+    columns_.push_back(ColumnOf(cell));
+    if (!columns_.back()) quality_.CountNamed(QualityId::kUnknownColumn, cell, place());
+  }
+  return true;
+}
+
+// Process names are not quoted and may hold commas: what is too much belongs to the name.
+bool ComputeAppsReader::TakeRow(std::string_view line, ComputeApp* app) const {
+  const std::vector<std::string_view> cells = Split(line);
+  if (cells.size() < columns_.size()) return false;
+  std::size_t surplus = cells.size() - columns_.size();
+  if (surplus > 0 && !Has(ComputeApp::kProcessName)) return false;
+  app->cells.fill(std::nullopt);
+  std::size_t at = 0;
+  for (const std::optional<ComputeApp::Column>& column : columns_) {
+    const std::size_t last = at + (column == ComputeApp::kProcessName ? std::exchange(surplus, 0) : 0);
+    const char* end = cells[last].data() + cells[last].size();
+    const std::string_view cell(cells[at].data(), static_cast<std::size_t>(end - cells[at].data()));
+    if (column) app->cells[*column] = cell;
+    at = last + 1;
+  }
+  return true;
+}
+
+bool SniffComputeAppsCsv(std::string_view head) {
+  if (head.substr(0, 3) == "\xEF\xBB\xBF") head.remove_prefix(3);
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return false;
+  head.remove_prefix(first);
+  return IsHeader(Split(head.substr(0, std::min<std::size_t>(head.find('\n'), 4096))));
+}
+
+Result<void> ImportComputeAppsCsv(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
+  ComputeAppsReader rows(in, out.quality);
+  Counter counter(rows, options, out, in.name());
+  ComputeApp app;
+  bool checked = false;
+  while (true) {
+    const Result<bool> more = rows.Next(&app);
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) break;
+    if (!std::exchange(checked, true) && !rows.Has(ComputeApp::kUuid) && !rows.Has(ComputeApp::kBusId)) {
+      return Fail(in.name() + ": the rows name no GPU; add gpu_uuid to --query-compute-apps");
+    }
+    counter.Add(app);
+  }
+  counter.Flush();
+  return {};
+}
+
+}  // namespace idleburn

@@ -1,0 +1,275 @@
+#include "import/duckdb_query.h"
+
+#include <array>
+#include <utility>
+
+#include "os/dynamic_library.h"
+
+// DuckDB's header is optional: without it the program is built all the same and says that it cannot read Parquet.
+#if __has_include(<duckdb.h>)
+#include <duckdb.h>
+#endif
+
+namespace idleburn {
+namespace {
+
+std::string QuotedBy(char quote, std::string_view text) {
+  std::string quoted(1, quote);
+  for (const char c : text) quoted.append(c == quote ? 2 : 1, c);
+  return quoted + quote;
+}
+
+}  // namespace
+
+std::string SqlName(std::string_view name) { return QuotedBy('"', name); }
+std::string SqlText(std::string_view text) { return QuotedBy('\'', text); }
+
+#if __has_include(<duckdb.h>)
+
+namespace {
+
+// The functions of the library that are used, by their names without "duckdb_".
+struct DuckDbApi {
+  decltype(&duckdb_create_config) create_config = nullptr;
+  decltype(&duckdb_set_config) set_config = nullptr;
+  decltype(&duckdb_destroy_config) destroy_config = nullptr;
+  decltype(&duckdb_open_ext) open_ext = nullptr;
+  decltype(&duckdb_close) close = nullptr;
+  decltype(&duckdb_free) free = nullptr;
+  decltype(&duckdb_connect) connect = nullptr;
+  decltype(&duckdb_disconnect) disconnect = nullptr;
+  decltype(&duckdb_prepare) prepare = nullptr;
+  decltype(&duckdb_prepare_error) prepare_error = nullptr;
+  decltype(&duckdb_destroy_prepare) destroy_prepare = nullptr;
+  decltype(&duckdb_pending_prepared_streaming) pending_prepared_streaming = nullptr;
+  decltype(&duckdb_pending_error) pending_error = nullptr;
+  decltype(&duckdb_destroy_pending) destroy_pending = nullptr;
+  decltype(&duckdb_execute_pending) execute_pending = nullptr;
+  decltype(&duckdb_result_error) result_error = nullptr;
+  decltype(&duckdb_destroy_result) destroy_result = nullptr;
+  decltype(&duckdb_column_count) column_count = nullptr;
+  decltype(&duckdb_column_name) column_name = nullptr;
+  decltype(&duckdb_column_type) column_type = nullptr;
+  decltype(&duckdb_fetch_chunk) fetch_chunk = nullptr;
+  decltype(&duckdb_destroy_data_chunk) destroy_data_chunk = nullptr;
+  decltype(&duckdb_data_chunk_get_size) data_chunk_get_size = nullptr;
+  decltype(&duckdb_data_chunk_get_vector) data_chunk_get_vector = nullptr;
+  decltype(&duckdb_vector_get_data) vector_get_data = nullptr;
+  decltype(&duckdb_vector_get_validity) vector_get_validity = nullptr;
+};
+
+// False if the library lacks one of the functions: an older version, or another library of that name.
+bool Resolve(const DynamicLibrary& library, DuckDbApi& api) {
+  bool complete = true;
+  const auto find = [&](const char* name, auto* function) {
+    library.Find(name, function);
+    complete = complete && *function != nullptr;
+  };
+  find("duckdb_create_config", &api.create_config);
+  find("duckdb_set_config", &api.set_config);
+  find("duckdb_destroy_config", &api.destroy_config);
+  find("duckdb_open_ext", &api.open_ext);
+  find("duckdb_close", &api.close);
+  find("duckdb_free", &api.free);
+  find("duckdb_connect", &api.connect);
+  find("duckdb_disconnect", &api.disconnect);
+  find("duckdb_prepare", &api.prepare);
+  find("duckdb_prepare_error", &api.prepare_error);
+  find("duckdb_destroy_prepare", &api.destroy_prepare);
+  find("duckdb_pending_prepared_streaming", &api.pending_prepared_streaming);
+  find("duckdb_pending_error", &api.pending_error);
+  find("duckdb_destroy_pending", &api.destroy_pending);
+  find("duckdb_execute_pending", &api.execute_pending);
+  find("duckdb_result_error", &api.result_error);
+  find("duckdb_destroy_result", &api.destroy_result);
+  find("duckdb_column_count", &api.column_count);
+  find("duckdb_column_name", &api.column_name);
+  find("duckdb_column_type", &api.column_type);
+  find("duckdb_fetch_chunk", &api.fetch_chunk);
+  find("duckdb_destroy_data_chunk", &api.destroy_data_chunk);
+  find("duckdb_data_chunk_get_size", &api.data_chunk_get_size);
+  find("duckdb_data_chunk_get_vector", &api.data_chunk_get_vector);
+  find("duckdb_vector_get_data", &api.vector_get_data);
+  find("duckdb_vector_get_validity", &api.vector_get_validity);
+  return complete;
+}
+
+Result<DuckDbApi> Load() {
+  const std::array<std::string, 3> paths = {"libduckdb.so", ProgramFolder() + "/libduckdb.so",
+                                            IDLEBURN_DEPS "/lib/libduckdb.so"};
+  for (const std::string& path : paths) {
+    const Result<DynamicLibrary> library = DynamicLibrary::Open(path);
+    DuckDbApi api;
+    if (library && Resolve(*library, api)) return api;
+  }
+  return Fail(
+      "Parquet is read with DuckDB's C library, and no usable libduckdb.so was found; install it, or put it beside the "
+      "program (tools/install_deps.sh build fetches it)");
+}
+
+// Messages of the library run over several lines; the first says what.
+tl::unexpected<Error> FailWith(const char* message) {
+  const std::string_view text = message != nullptr ? message : "DuckDB: unknown error";
+  return Fail(std::string(text.substr(0, text.find('\n'))));
+}
+
+DuckDbType TypeOf(duckdb_type type) {
+  using T = DuckDbType;
+  constexpr std::array<std::pair<duckdb_type, T>, 16> kTypes = {{
+      {DUCKDB_TYPE_TINYINT, T::kInteger},
+      {DUCKDB_TYPE_SMALLINT, T::kInteger},
+      {DUCKDB_TYPE_INTEGER, T::kInteger},
+      {DUCKDB_TYPE_BIGINT, T::kInteger},
+      {DUCKDB_TYPE_UTINYINT, T::kInteger},
+      {DUCKDB_TYPE_USMALLINT, T::kInteger},
+      {DUCKDB_TYPE_UINTEGER, T::kInteger},
+      {DUCKDB_TYPE_UBIGINT, T::kInteger},
+      {DUCKDB_TYPE_FLOAT, T::kReal},
+      {DUCKDB_TYPE_DOUBLE, T::kReal},
+      {DUCKDB_TYPE_VARCHAR, T::kText},
+      {DUCKDB_TYPE_TIMESTAMP_S, T::kTimestampSeconds},
+      {DUCKDB_TYPE_TIMESTAMP_MS, T::kTimestampMillis},
+      {DUCKDB_TYPE_TIMESTAMP, T::kTimestampMicros},
+      {DUCKDB_TYPE_TIMESTAMP_NS, T::kTimestampNanos},
+      {DUCKDB_TYPE_TIMESTAMP_TZ, T::kTimestampUtc},
+  }};
+  for (const auto& [theirs, ours] : kTypes) {
+    if (theirs == type) return ours;
+  }
+  return T::kOther;
+}
+
+class Chunk final : public DuckDbChunk {
+ public:
+  Chunk(const DuckDbApi& api, duckdb_data_chunk chunk) : api_(api), chunk_(chunk) {}
+  ~Chunk() override { api_.destroy_data_chunk(&chunk_); }
+  Chunk(const Chunk&) = delete;
+  Chunk& operator=(const Chunk&) = delete;
+
+  [[nodiscard]] std::size_t rows() const override { return static_cast<std::size_t>(api_.data_chunk_get_size(chunk_)); }
+  [[nodiscard]] DuckDbVector Vector(std::size_t column) const override {
+    const duckdb_vector vector = api_.data_chunk_get_vector(chunk_, column);
+    return {api_.vector_get_data(vector), api_.vector_get_validity(vector)};
+  }
+
+ private:
+  const DuckDbApi& api_;
+  duckdb_data_chunk chunk_;
+};
+
+class Stream final : public DuckDbStream {
+ public:
+  explicit Stream(const DuckDbApi& api) : api_(api) {}
+  ~Stream() override { api_.destroy_result(&result_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  Result<void> Run(duckdb_connection connection, const std::string& sql) {
+    duckdb_prepared_statement statement = nullptr;
+    duckdb_pending_result pending = nullptr;
+    Result<void> done;
+    if (api_.prepare(connection, sql.c_str(), &statement) != DuckDBSuccess) {
+      done = FailWith(api_.prepare_error(statement));
+    } else if (api_.pending_prepared_streaming(statement, &pending) != DuckDBSuccess) {
+      done = FailWith(api_.pending_error(pending));
+    } else if (api_.execute_pending(pending, &result_) != DuckDBSuccess) {
+      done = FailWith(api_.result_error(&result_));
+    } else {
+      ReadColumns();
+    }
+    api_.destroy_pending(&pending);
+    api_.destroy_prepare(&statement);
+    return done;
+  }
+
+  [[nodiscard]] const std::vector<DuckDbColumn>& columns() const override { return columns_; }
+
+  Result<std::unique_ptr<DuckDbChunk>> Next() override {
+    const duckdb_data_chunk chunk = api_.fetch_chunk(result_);
+    if (chunk != nullptr) return std::make_unique<Chunk>(api_, chunk);
+    const char* const error = api_.result_error(&result_);
+    if (error != nullptr) return FailWith(error);
+    return std::unique_ptr<DuckDbChunk>();
+  }
+
+ private:
+  void ReadColumns() {
+    const idx_t count = api_.column_count(&result_);
+    for (idx_t i = 0; i < count; ++i) {
+      columns_.push_back({api_.column_name(&result_, i), TypeOf(api_.column_type(&result_, i))});
+    }
+  }
+
+  const DuckDbApi& api_;
+  duckdb_result result_{};
+  std::vector<DuckDbColumn> columns_;
+};
+
+class Connection final : public DuckDbConnection {
+ public:
+  explicit Connection(const DuckDbApi& api) : api_(api) {}
+  ~Connection() override {
+    if (connection_ != nullptr) api_.disconnect(&connection_);
+    if (database_ != nullptr) api_.close(&database_);
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  Result<void> Open(int threads) {
+    const std::string thread_count = std::to_string(threads);
+    const std::array<std::pair<const char*, const char*>, 5> settings = {{
+        {"threads", thread_count.c_str()},
+        {"memory_limit", "1GB"},  // a bound; a row group of a few columns takes tens of megabytes
+        {"temp_directory", ""},
+        {"autoinstall_known_extensions", "false"},
+        {"autoload_known_extensions", "false"},
+    }};
+    duckdb_config config = nullptr;
+    api_.create_config(&config);
+    // Older libraries lack some of these; none changes an answer.
+    for (const auto& [name, value] : settings) api_.set_config(config, name, value);
+    char* error = nullptr;
+    const bool opened = api_.open_ext(nullptr, &database_, config, &error) == DuckDBSuccess;
+    api_.destroy_config(&config);
+    Result<void> done;
+    if (!opened) done = FailWith(error);
+    api_.free(error);
+    if (opened && api_.connect(database_, &connection_) != DuckDBSuccess) done = FailWith("DuckDB: cannot connect");
+    return done;
+  }
+
+  Result<std::unique_ptr<DuckDbStream>> Query(const std::string& sql) override {
+    auto stream = std::make_unique<Stream>(api_);
+    TRY(stream->Run(connection_, sql));
+    return stream;
+  }
+
+ private:
+  const DuckDbApi& api_;
+  duckdb_database database_ = nullptr;
+  duckdb_connection connection_ = nullptr;
+};
+
+static_assert(sizeof(duckdb_string_t) == 16);  // as DuckDbVector::Text has it
+
+}  // namespace
+
+Result<std::unique_ptr<DuckDbConnection>> OpenDuckDb(int threads) {
+  static const Result<DuckDbApi> kApi = Load();
+  if (!kApi) return tl::unexpected<Error>(kApi.error());
+  auto connection = std::make_unique<Connection>(*kApi);
+  TRY(connection->Open(threads));
+  return connection;
+}
+
+#else
+
+Result<std::unique_ptr<DuckDbConnection>> OpenDuckDb(int) {
+  return Fail(
+      "Parquet is read with DuckDB, whose header duckdb.h was missing when idleburn was built; run "
+      "tools/install_deps.sh build and build again, or convert the file to CSV");
+}
+
+#endif
+
+}  // namespace idleburn

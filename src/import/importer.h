@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/byte_source.h"
+#include "base/result.h"
+#include "telemetry/data_quality.h"
+#include "telemetry/device.h"
+#include "telemetry/sample.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+
+// Which clock stamps a source's rows.
+enum class ClockDomain : std::uint8_t { kWall, kMonotonic, kNone };
+
+// How the user told us to read inputs.
+struct ImportOptions {
+  std::optional<TimeZone> timezone;            // of stamps without a zone; absent: UTC, and said so
+  std::map<std::string, std::string> columns;  // --columns role=column[:unit] (time, gpu, util, power, memory)
+  int threads = 1;
+};
+
+// Where an importer puts what it reads. All references outlive the import.
+struct ImportTarget {
+  DeviceTable& devices;
+  DataQuality& quality;
+  OwnerLedger& owners;
+  SampleSink& sink;
+};
+
+// One offline format. Streaming: memory does not grow with the input.
+struct Importer {
+  std::string_view name;  // "nvidia-smi CSV"
+  ClockDomain clock;
+  bool in_order;    // rows come in order of time, so they need no sorting before they are classified
+  bool by_columns;  // for inputs whose columns the user names with --columns
+  // True if the first bytes of an input (up to kSniffBytes, decompressed) look like this format.
+  bool (*sniff)(std::string_view head);
+  Result<void> (*import)(ByteSource& in, const ImportOptions& options, ImportTarget& out);
+};
+inline constexpr std::size_t kSniffBytes = 65536;
+
+// All formats, most specific first.
+std::span<const Importer> Importers();
+
+}  // namespace idleburn

@@ -1,0 +1,162 @@
+#include "import/metric_readings.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/int128.h"
+
+namespace idleburn {
+namespace {
+
+// a + b, at most the largest value: sums of what only broken sources report.
+std::int64_t Sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(std::min<Int128>(static_cast<Int128>(a) + b, INT64_MAX));
+}
+
+}  // namespace
+
+std::optional<PairUp::Both> PairUp::Add(int side, Instant time, std::int64_t value, bool* dropped) {
+  std::deque<Waiting>& partners = waiting_[static_cast<std::size_t>(1 - side)];
+  while (!partners.empty() && partners.front().time < time) partners.pop_front();
+  if (!partners.empty() && partners.front().time == time) {
+    const std::int64_t other = partners.front().value;
+    partners.pop_front();
+    return side == 0 ? Both{value, other} : Both{other, value};
+  }
+  std::deque<Waiting>& own = waiting_[static_cast<std::size_t>(side)];
+  own.push_back({time, value});
+  *dropped = own.size() > kMaxWaiting;
+  if (*dropped) own.pop_front();
+  return std::nullopt;
+}
+
+bool MetricReadings::Accepts(const Metric& metric, DeviceId device) {
+  const std::string field = metric.field != 0 ? std::to_string(metric.field) : std::string(metric.name);
+  switch (metric.role) {
+    case MetricRole::kSignal:
+    case MetricRole::kNvlinkRate:
+      return writer_.Claim(device, metric.signal, field, CounterName(metric));
+    case MetricRole::kNvlinkPart:
+      return writer_.Claim(device, metric.signal, "parts", CounterName(metric));
+    case MetricRole::kCyclesElapsed:
+    case MetricRole::kCyclesActive:
+      return writer_.Claim(device, metric.signal, "cycles", CounterName(metric));
+    default:
+      return true;
+  }
+}
+
+void MetricReadings::Add(const Metric& metric, DeviceId device, std::int64_t code, Instant time, std::string_view value,
+                         Place place) {
+  const Reading reading = ReadScaled(value, metric.scale, metric.type);
+  if (metric.role == MetricRole::kSignal) return AddSignal(metric, device, time, reading, place);
+  if (metric.role == MetricRole::kNvlinkRate) return AddNvlinkRate(metric, device, time, reading, place);
+  if (reading.doubt) return out_.quality.Count(*reading.doubt, place);
+  State& state = states_[device];
+  switch (metric.role) {
+    case MetricRole::kProcess:
+      return AddProcesses(device, time, 1, false);
+    case MetricRole::kXid:
+      return AddXid(device, time, reading.value, place);
+    case MetricRole::kXidCount:
+      return AddXid(device, time, reading.value > 0 ? code : 0, place);
+    case MetricRole::kMemoryFree:
+      if (!state.free) state.free = At{time, reading.value};
+      return;
+    case MetricRole::kMemoryReserved:
+      if (!state.reserved) state.reserved = At{time, reading.value};
+      return;
+    case MetricRole::kNvlinkPart:
+    case MetricRole::kCyclesElapsed:
+    case MetricRole::kCyclesActive:
+      return AddPart(metric, device, time, reading.value, place);
+    default:
+      return;
+  }
+}
+
+void MetricReadings::AddSignal(const Metric& metric, DeviceId device, Instant time, const Reading& reading,
+                               Place place) {
+  if (!reading.doubt) {
+    State& state = states_[device];
+    if (metric.signal == Signal::kProcesses) return AddProcesses(device, time, reading.value, true);
+    if (metric.signal == Signal::kMemoryTotal) state.has_total = true;
+    if (metric.signal == Signal::kMemoryUsed && !state.used) state.used = At{time, reading.value};
+  }
+  writer_.Put(time, device, metric.signal, reading, place);
+}
+
+// A count of processes is whole; otherwise each process is a series of its own and they are counted.
+void MetricReadings::AddProcesses(DeviceId device, Instant time, std::int64_t count, bool whole) {
+  std::optional<At>& now = states_[device].processes;
+  if (now && now->time == time) {
+    now->value = whole ? count : Sum(now->value, count);
+    return;
+  }
+  if (now) writer_.Put(now->time, device, Signal::kProcesses, {now->value, std::nullopt}, {});
+  now = At{time, count};
+}
+
+void MetricReadings::AddXid(DeviceId device, Instant time, std::int64_t code, Place place) {
+  if (code == 0) return;
+  State& state = states_[device];
+  if (!state.xid_seen) out_.quality.CountNamed(QualityId::kXidSeen, "Xid " + std::to_string(code), place);
+  state.xid_seen = true;
+  writer_.Put(time, device, Signal::kXid, {code, std::nullopt}, place);
+}
+
+void MetricReadings::AddNvlinkRate(const Metric& metric, DeviceId device, Instant time, const Reading& reading,
+                                   Place place) {
+  if (!mislabelled_) out_.quality.CountNamed(QualityId::kMislabelledCounter, metric.name, place);
+  mislabelled_ = true;
+  State& state = states_[device];
+  const bool first = !state.nvlink_read;
+  state.nvlink_read = true;
+  if (first && !reading.doubt && reading.value == 0) return;  // no interval lies before it
+  writer_.Put(time, device, Signal::kNvlink, reading, place);
+}
+
+void MetricReadings::AddPart(const Metric& metric, DeviceId device, Instant time, std::int64_t value, Place place) {
+  State& state = states_[device];
+  const bool link = metric.role == MetricRole::kNvlinkPart;
+  const bool sent =
+      metric.name.find("TX") != std::string_view::npos || metric.name.find("tx") != std::string_view::npos;
+  const int side = (link ? sent : metric.role == MetricRole::kCyclesElapsed) ? 0 : 1;
+  bool dropped = false;
+  const std::optional<PairUp::Both> both = (link ? state.nvlink : state.cycles).Add(side, time, value, &dropped);
+  if (dropped) out_.quality.CountNamed(QualityId::kUnavailableValue, metric.name, place);
+  if (!both) return;
+  if (!link) return AddCycles(device, time, *both, place);
+  writer_.Put(time, device, Signal::kNvlink, {Sum(both->first, both->second), std::nullopt}, place);
+}
+
+// The share of cycles with a warp since the pair before: exact, whatever the distance of the scrapes.
+void MetricReadings::AddCycles(DeviceId device, Instant time, const PairUp::Both& now, Place place) {
+  std::optional<PairUp::Both>& last = states_[device].last_cycles;
+  if (last && now.first == last->first) return;  // read again before the counter was
+  const bool reset = last && (now.first < last->first || now.second < last->second);
+  if (reset) out_.quality.Count(QualityId::kCounterReset, place);
+  if (last && !reset) {
+    const Int128 share = DivHalfEven(static_cast<Int128>(now.second - last->second) * kFull, now.first - last->first);
+    const bool inside = share <= kFull + kFull / 200;
+    const auto value = static_cast<std::int64_t>(std::min<Int128>(share, kFull));
+    const Reading reading = inside ? Reading{value, std::nullopt} : Reading{0, QualityId::kOutOfRange};
+    writer_.Put(time, device, Signal::kSmActive, reading, place);
+  }
+  last = now;
+}
+
+void MetricReadings::Finish() {
+  for (auto& [device, state] : states_) {
+    if (state.processes) {
+      writer_.Put(state.processes->time, device, Signal::kProcesses, {state.processes->value, std::nullopt}, {});
+    }
+    if (state.has_total || !state.used || !state.free || state.used->time != state.free->time) continue;
+    const bool reserved = state.reserved && state.reserved->time == state.free->time;
+    const std::int64_t total = Sum(Sum(state.used->value, state.free->value), reserved ? state.reserved->value : 0);
+    writer_.Put(state.free->time, device, Signal::kMemoryTotal, {total, std::nullopt}, {});
+  }
+  states_.clear();
+}
+
+}  // namespace idleburn

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "import/metric_table.h"
+#include "import/reading_writer.h"
+
+namespace idleburn {
+
+// Joins two metrics of one device by time. Within a scrape the second follows at once; in a file ordered by
+// metric all stamps of the first come before the second, so readings wait for their partner, up to a limit.
+class PairUp {
+ public:
+  struct Both {
+    std::int64_t first = 0;
+    std::int64_t second = 0;
+  };
+  // The pair, once its second half (`side` 0 or 1) is there. *dropped is set when waiting readings became too many.
+  std::optional<Both> Add(int side, Instant time, std::int64_t value, bool* dropped);
+
+ private:
+  struct Waiting {
+    Instant time;
+    std::int64_t value;
+  };
+  static constexpr std::size_t kMaxWaiting = 1 << 16;
+  std::array<std::deque<Waiting>, 2> waiting_;
+};
+
+// Makes signals of the samples of known metrics, also where a signal takes several metrics or the last value.
+class MetricReadings {
+ public:
+  MetricReadings(ImportTarget& out, ReadingWriter& writer) : out_(out), writer_(writer) {}
+
+  // False if another metric already tells this signal of the device: its samples are not to be added.
+  bool Accepts(const Metric& metric, DeviceId device);
+  // `code` is that of an `xid` label.
+  void Add(const Metric& metric, DeviceId device, std::int64_t code, Instant time, std::string_view value, Place place);
+  // Hands on what waited for more.
+  void Finish();
+
+ private:
+  struct At {
+    Instant time;
+    std::int64_t value = 0;
+  };
+  struct State {
+    bool xid_seen = false;
+    std::optional<At> processes;  // of the scrape being read
+    // Of the first scrape, for the total where it is not exported.
+    bool has_total = false;
+    std::optional<At> used, free, reserved;
+    bool nvlink_read = false;
+    PairUp nvlink, cycles;
+    std::optional<PairUp::Both> last_cycles;
+  };
+
+  void AddSignal(const Metric& metric, DeviceId device, Instant time, const Reading& reading, Place place);
+  void AddProcesses(DeviceId device, Instant time, std::int64_t count, bool whole);
+  void AddXid(DeviceId device, Instant time, std::int64_t code, Place place);
+  void AddNvlinkRate(const Metric& metric, DeviceId device, Instant time, const Reading& reading, Place place);
+  void AddPart(const Metric& metric, DeviceId device, Instant time, std::int64_t value, Place place);
+  void AddCycles(DeviceId device, Instant time, const PairUp::Both& now, Place place);
+
+  ImportTarget& out_;
+  ReadingWriter& writer_;
+  std::map<DeviceId, State> states_;
+  bool mislabelled_ = false;
+};
+
+}  // namespace idleburn

@@ -1,0 +1,334 @@
+#include "import/nvidia_smi_csv.h"
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "import/line_blocks.h"
+#include "import/smi_columns.h"
+#include "import/smi_rows.h"
+#include "import/sweep_identity.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kBatch = 256;
+
+std::string_view FirstLine(std::string_view text) {
+  while (!text.empty() && (text.front() == '\n' || text.front() == '\r')) text.remove_prefix(1);
+  if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
+  return text.substr(0, text.find('\n'));
+}
+
+// What the workers share. Touched only by the worker whose turn it is.
+struct Shared {
+  Shared(ByteSource& source, ImportTarget& target, const TimeZone* time_zone)
+      : in(source), out(target), zone(time_zone) {}
+
+  ByteSource& in;
+  ImportTarget& out;
+  const TimeZone* zone;
+  std::unique_ptr<SmiLayout> layout;  // bound by the first block
+  std::string header;                 // as written
+  std::int64_t lines = 0;             // delivered so far
+  std::int64_t rows = 0;
+  std::int64_t bad_rows = 0;
+  std::string first_bad;
+  bool zone_noted = false;
+};
+
+// Finds the device of a row. Rows of a sweep come in the same order each time, so the next one is guessed first.
+class DeviceCache {
+ public:
+  // kUnknown: not seen by this worker yet.
+  static constexpr DeviceId kUnknown = UINT32_MAX;
+
+  DeviceId Find(const RowIdentity& row) {
+    for (std::size_t tried = 0; tried < entries_.size(); ++tried) {
+      next_ = next_ + 1 < entries_.size() ? next_ + 1 : 0;
+      const Entry& e = entries_[next_];
+      if (Same(e.index, row.index) && Same(e.uuid, row.uuid) && Same(e.bus_id, row.bus_id) && Same(e.name, row.name)) {
+        return e.device;
+      }
+    }
+    return kUnknown;
+  }
+  void Learn(const RowIdentity& row, DeviceId device) {
+    entries_.push_back(
+        {std::string(row.index), std::string(row.uuid), std::string(row.bus_id), std::string(row.name), device});
+    next_ = entries_.size() - 1;
+  }
+
+ private:
+  // Identities of one log mostly have one length and differ at the end.
+  static bool Same(std::string_view a, std::string_view b) {
+    return a.size() == b.size() && (a.empty() || (a.back() == b.back() && (a.size() == 1 || a == b)));
+  }
+  struct Entry {
+    std::string index;
+    std::string uuid;
+    std::string bus_id;
+    std::string name;
+    DeviceId device;
+  };
+  std::vector<Entry> entries_;
+  std::size_t next_ = 0;
+};
+
+Result<DeviceId> EnterDevice(const RowIdentity& row, Shared& shared) {
+  DeviceKey key;
+  key.uuid = row.uuid;
+  key.bus_id = row.bus_id;
+  key.name = row.name;
+  if (const std::optional<std::int64_t> index = ParseInteger(row.index); index && *index >= 0 && *index < 65536) {
+    key.index = static_cast<int>(*index);
+  }
+  if (key.uuid.empty() && key.bus_id.empty() && !key.index) {
+    return Fail("a row names no GPU ('" + std::string(row.index.substr(0, 20)) + "'); record index or uuid");
+  }
+  const std::string uuid = NormalUuid(key.uuid);
+  if (!uuid.empty() && IsMaskedUuid(uuid)) shared.out.quality.Count(QualityId::kMaskedUuid, {&shared.in.name(), 0});
+  const std::size_t before = shared.out.devices.size();
+  const DeviceId id = shared.out.devices.Enter(key);
+  const Device& known = shared.out.devices[id];
+  if (key.index && known.index && *known.index != *key.index) {
+    shared.out.quality.Count(QualityId::kIndexRemapped, {&shared.in.name(), 0});
+  }
+  if (!row.name.empty() && known.name != row.name && id < before) {
+    return Fail("GPU " + std::string(row.index) + " is called '" + known.name.substr(0, 40) + "' and then '" +
+                std::string(row.name.substr(0, 40)) + "': the indices moved; record uuid to tell the GPUs apart");
+  }
+  for (const SmiColumn& column : shared.layout->columns) {
+    if (column.role == ColumnRole::kValue || column.role == ColumnRole::kMask) {
+      shared.out.devices.NameCounter(id, column.signal, "nvidia_smi." + column.header);
+    } else if (column.role == ColumnRole::kFlag) {
+      shared.out.devices.NameCounter(id, Signal::kEventReasons, "nvidia_smi.clocks_event_reasons");
+    }
+  }
+  return id;
+}
+
+// Rows of a log that names no GPU: held back until enough are known to tell sweeps apart.
+class UnnamedRows {
+ public:
+  explicit UnnamedRows(Shared& shared) : shared_(shared) {}
+
+  Result<void> Add(const std::vector<Sample>& samples, const std::vector<std::int64_t>& lines) {
+    samples_.insert(samples_.end(), samples.begin(), samples.end());
+    lines_.insert(lines_.end(), lines.begin(), lines.end());
+    return samples_.size() < SweepIdentity::kLearn && !sweeps_ ? Result<void>{} : Place();
+  }
+  Result<void> Finish() {
+    TRY(Place());
+    if (sweeps_ && sweeps_->open_rows() != sweeps_->gpus()) {
+      shared_.out.quality.Count(QualityId::kTornRow, {&shared_.in.name(), shared_.lines}, sweeps_->open_rows());
+    }
+    return {};
+  }
+
+ private:
+  // Gives each row its place in the sweep and passes it on.
+  Result<void> Place() {
+    if (samples_.empty()) return {};
+    if (!sweeps_) TRY(Learn());
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      const std::optional<int> gpu = sweeps_->Next(samples_[i].time);
+      if (!gpu) {
+        return Fail(shared_.in.name() + ":" + std::to_string(lines_[i]) + ": the sweep that ends here does not have " +
+                    std::to_string(sweeps_->gpus()) +
+                    " rows like the others, and no column says which GPU a row is of; record index or uuid");
+      }
+      samples_[i].device = devices_[static_cast<std::size_t>(*gpu)];
+    }
+    shared_.out.sink.OnSamples(samples_);
+    samples_.clear();
+    lines_.clear();
+    return {};
+  }
+
+  Result<void> Learn() {
+    std::vector<Instant> stamps;
+    for (const Sample& s : samples_) stamps.push_back(s.time);
+    sweeps_ = std::make_unique<SweepIdentity>(stamps);
+    shared_.out.quality.Count(QualityId::kInferredIdentity, {&shared_.in.name(), 0});
+    for (int gpu = 0; gpu < sweeps_->gpus(); ++gpu) {
+      const std::string index = std::to_string(gpu);
+      RowIdentity row;
+      row.index = index;
+      const Result<DeviceId> device = EnterDevice(row, shared_);
+      if (!device) return tl::unexpected<Error>(device.error());
+      devices_.push_back(*device);
+    }
+    return {};
+  }
+
+  Shared& shared_;
+  std::vector<Sample> samples_;
+  std::vector<std::int64_t> lines_;  // of samples_
+  std::unique_ptr<SweepIdentity> sweeps_;
+  std::vector<DeviceId> devices_;
+};
+
+class CsvWorker final : public LineBlockWorker {
+ public:
+  CsvWorker(Shared& shared, UnnamedRows& unnamed) : shared_(shared), unnamed_(unnamed) {}
+
+  void Parse(const LineBlock& block, Turn& turn) override {
+    samples_.clear();
+    lines_of_.clear();
+    error_.reset();
+    bad_ = Faulty{};
+    torn_ = Faulty{};
+    lines_ = 0;
+    const char* p = block.buffer.data();
+    const char* end = p + block.size;
+    if (!reader_) {
+      turn.Await();
+      if (!Start(p, end)) return;
+    }
+    while (p < end) {
+      ++lines_;
+      Sample& sample = samples_.emplace_back();
+      RowIdentity identity;
+      const char* next = nullptr;
+      const SmiRowReader::Outcome outcome = reader_->Read(p, sample, identity, &next);
+      const std::string_view line(p, static_cast<std::size_t>(next - p - 1));
+      p = next;
+      if (outcome != SmiRowReader::Outcome::kRow) {
+        samples_.pop_back();
+        if (outcome == SmiRowReader::Outcome::kBad) OnBadRow(line, p == end && !block.terminated);
+        if (error_) return;
+        continue;
+      }
+      if (named_) {
+        sample.device = cache_.Find(identity);
+        if (sample.device == DeviceCache::kUnknown && !LearnDevice(identity, turn, sample.device)) return;
+      } else {
+        lines_of_.push_back(lines_);
+      }
+    }
+  }
+
+  Result<void> Deliver() override {
+    const std::string& file = shared_.in.name();
+    DataQuality& quality = shared_.out.quality;
+    const auto place = [&](std::int64_t line) { return Place{&file, shared_.lines + line}; };
+    const RowFaults faults = reader_ ? reader_->TakeFaults() : RowFaults{};
+    quality.Count(QualityId::kOutOfRange, place(1), faults.out_of_range);
+    quality.Count(QualityId::kNotFinite, place(1), faults.not_finite);
+    quality.Count(QualityId::kUnavailableValue, place(1), faults.unavailable);
+    quality.Count(QualityId::kTimezoneAmbiguous, place(1), faults.zone_ambiguous);
+    if (faults.unit_assumed) quality.Count(QualityId::kUnitAssumed, place(1));
+    quality.Count(QualityId::kBadRow, place(bad_.line), bad_.count);
+    quality.Count(QualityId::kTornRow, place(torn_.line), torn_.count);
+    if (bad_.count > 0 && shared_.bad_rows == 0) shared_.first_bad = file + ":" + std::to_string(place(bad_.line).line);
+    shared_.bad_rows += bad_.count;
+    if (error_)
+      return tl::unexpected<Error>(Error{file + ":" + std::to_string(shared_.lines + lines_) + ": " + *error_});
+    if (!samples_.empty() && !shared_.zone_noted && shared_.zone == nullptr) {
+      quality.Count(QualityId::kTimezoneAssumed, {&file, 0});
+      shared_.zone_noted = true;
+    }
+    shared_.rows += static_cast<std::int64_t>(samples_.size());
+    if (named_) {
+      for (std::size_t i = 0; i < samples_.size(); i += kBatch) {
+        shared_.out.sink.OnSamples(std::span(samples_).subspan(i, std::min(kBatch, samples_.size() - i)));
+      }
+    } else {
+      for (std::int64_t& line : lines_of_) line += shared_.lines;
+      TRY(unnamed_.Add(samples_, lines_of_));
+    }
+    shared_.lines += lines_;
+    return {};
+  }
+
+  [[nodiscard]] std::int64_t LinesDelivered() const override { return shared_.lines; }
+
+ private:
+  struct Faulty {
+    std::int64_t count = 0;
+    std::int64_t line = 0;  // of the first, in the block
+  };
+
+  // Binds the header if this is the first block. False: it could not be bound.
+  bool Start(const char*& p, const char* end) {
+    if (!shared_.layout) {
+      std::string_view text(p, static_cast<std::size_t>(end - p));
+      const std::string_view line = FirstLine(text);
+      for (const char* c = p; c < line.data(); ++c) lines_ += *c == '\n' ? 1 : 0;
+      p = line.data() + line.size() + 1;
+      ++lines_;
+      shared_.header = Trim(line);
+      Result<SmiLayout> layout = BindSmiHeader(line, shared_.in.name(), shared_.out.quality);
+      if (!layout) {
+        error_ = layout.error().message;
+        return false;
+      }
+      shared_.layout = std::make_unique<SmiLayout>(std::move(*layout));
+    }
+    reader_ = std::make_unique<SmiRowReader>(*shared_.layout, shared_.zone);
+    named_ = shared_.layout->has_identity;
+    return true;
+  }
+
+  void OnBadRow(std::string_view line, bool torn) {
+    if (Trim(line) == shared_.header) return;  // two logs in one file: the same header again
+    if (IsSmiHeader(line)) {
+      error_ = "the columns change here; split the file at this line and give both parts";
+      return;
+    }
+    Faulty& faulty = torn ? torn_ : bad_;
+    if (faulty.count++ == 0) faulty.line = lines_;
+  }
+
+  bool LearnDevice(const RowIdentity& identity, Turn& turn, DeviceId& device) {
+    turn.Await();
+    const Result<DeviceId> entered = EnterDevice(identity, shared_);
+    if (!entered) {
+      error_ = entered.error().message;
+      return false;
+    }
+    device = *entered;
+    cache_.Learn(identity, device);
+    return true;
+  }
+
+  Shared& shared_;
+  UnnamedRows& unnamed_;
+  std::unique_ptr<SmiRowReader> reader_;
+  bool named_ = true;
+  DeviceCache cache_;
+  std::vector<Sample> samples_;
+  std::vector<std::int64_t> lines_of_;
+  std::optional<std::string> error_;
+  Faulty bad_;
+  Faulty torn_;
+  std::int64_t lines_ = 0;
+};
+
+}  // namespace
+
+bool SniffNvidiaSmiCsv(std::string_view head) { return IsSmiHeader(FirstLine(head)); }
+
+Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
+  Shared shared(in, out, options.timezone ? &*options.timezone : nullptr);
+  UnnamedRows unnamed(shared);
+  // A zone's repeated hour is told by the row before it, so such a log is read in order by one worker.
+  const bool ordered = shared.zone != nullptr;
+  std::vector<std::unique_ptr<LineBlockWorker>> workers;
+  for (int i = 0; i < (ordered ? 1 : std::max(options.threads, 1)); ++i) {
+    workers.push_back(std::make_unique<CsvWorker>(shared, unnamed));
+  }
+  TRY(ForEachLineBlock(in, workers));
+  TRY(unnamed.Finish());
+  if (shared.rows == 0) {
+    const std::string why = shared.bad_rows > 0 ? ": no row fits the header (first at " + shared.first_bad + ")"
+                                                : ": has a header but no rows";
+    return Fail(in.name() + why + "; record again with --format=csv");
+  }
+  return {};
+}
+
+}  // namespace idleburn

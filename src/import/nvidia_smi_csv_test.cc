@@ -1,0 +1,255 @@
+#include "import/nvidia_smi_csv.h"
+
+#include <gtest/gtest.h>
+
+#include "import/collecting_sink.h"
+#include "text/line_reader.h"
+
+namespace idleburn {
+namespace {
+
+using testing::Collected;
+
+Result<void> Import(const std::string& text, Collected& into, const ImportOptions& options = {}) {
+  StringSource in(text, "gpu.csv");
+  return ImportNvidiaSmiCsv(in, options, into.target);
+}
+
+std::string ErrorOf(const std::string& text) {
+  Collected c;
+  const Result<void> done = Import(text, c);
+  return done ? "" : done.error().message;
+}
+
+constexpr const char* kTwoRows =
+    "timestamp, index, utilization.gpu [%], power.draw [W], memory.used [MiB], clocks.current.sm [MHz]\n"
+    "2026/03/02 10:00:00.123, 0, 79 %, 537.05 W, 61234 MiB, 1980 MHz\n"
+    "2026/03/02 10:00:01.123, 0, 0 %, 70.00 W, 0 MiB, 345 MHz\n";
+
+TEST(NvidiaSmiCsvTest, ReadsValuesInTheirUnits) {
+  Collected c;
+  ASSERT_TRUE(Import(kTwoRows, c));
+  ASSERT_EQ(c.samples.size(), 2U);
+  const Sample& s = c.samples[0];
+  EXPECT_EQ(FormatRfc3339(s.time), "2026-03-02T10:00:00.123Z");
+  EXPECT_EQ(s.Get(Signal::kUtilization), 79 * kPercent);
+  EXPECT_EQ(s.Get(Signal::kPower), 537'050);
+  EXPECT_EQ(s.Get(Signal::kMemoryUsed), std::int64_t{61234} << 20);
+  EXPECT_EQ(s.Get(Signal::kSmClock), 1'980'000);
+  EXPECT_EQ(c.devices[s.device].counter[Index(Signal::kUtilization)], "nvidia_smi.utilization.gpu");
+  EXPECT_EQ(c.quality.CountOf(QualityId::kTimezoneAssumed), 1);
+}
+
+TEST(NvidiaSmiCsvTest, UnitsMayStandInHeaderOrCellsOrNowhere) {
+  for (const char* text :
+       {"timestamp, index, utilization.gpu [%], power.draw [W]\n2026/03/02 10:00:00.000, 3, 45, 300.5\n",
+        "timestamp,index,utilization.gpu,power.draw\n2026/03/02 10:00:00.000,3,45 %,300.50 W\n",
+        "timestamp,index,utilization.gpu,power.draw\n2026/03/02 10:00:00.000,3,45,300.5\n",
+        "power.draw [W], utilization.gpu [%], timestamp, index\r\n300.50 W, 45 %, 2026/03/02 10:00:00.000, 3\r\n",
+        "timestamp, index, utilization.gpu [%], power.draw [W]\n2026/03/02 10:00:00.000, 3, 45 %, 300.50 W"}) {
+    Collected c;
+    ASSERT_TRUE(Import(text, c)) << text;
+    ASSERT_EQ(c.samples.size(), 1U);
+    EXPECT_EQ(c.samples[0].Get(Signal::kUtilization), 45 * kPercent) << text;
+    EXPECT_EQ(c.samples[0].Get(Signal::kPower), 300'500) << text;
+    EXPECT_EQ(c.devices[0].index, 3);
+  }
+}
+
+TEST(NvidiaSmiCsvTest, MissingIsNeverZero) {
+  Collected c;
+  ASSERT_TRUE(
+      Import("timestamp, index, utilization.gpu [%], power.draw [W], memory.used [MiB]\n"
+             "2026/03/02 10:00:00.000, 0, [N/A], [Not Supported], [Insufficient Permissions]\n"
+             "2026/03/02 10:00:01.000, 0, [Requested functionality has been deprecated], ERR!, N/A\n"
+             "2026/03/02 10:00:02.000, 0, [Unknown Error], [GPU requires reset], -\n",
+             c));
+  ASSERT_EQ(c.samples.size(), 3U);
+  for (const Sample& s : c.samples) {
+    EXPECT_EQ(s.present, 0U);
+    EXPECT_TRUE(s.Lacks(Signal::kUtilization) && s.Lacks(Signal::kPower) && s.Lacks(Signal::kMemoryUsed));
+  }
+  EXPECT_EQ(c.quality.CountOf(QualityId::kUnavailableValue), 9);
+}
+
+TEST(NvidiaSmiCsvTest, ImpossibleReadingsAreCountedNotClamped) {
+  Collected c;
+  ASSERT_TRUE(
+      Import("timestamp, index, utilization.gpu [%]\n"
+             "2026/03/02 10:00:00.000, 0, 300 %\n"
+             "2026/03/02 10:00:01.000, 0, -1 %\n"
+             "2026/03/02 10:00:02.000, 0, NaN\n"
+             "2026/03/02 10:00:03.000, 0, inf %\n"
+             "2026/03/02 10:00:04.000, 0, 1e30 %\n"
+             "2026/03/02 10:00:05.000, 0, 100.4 %\n",
+             c));
+  EXPECT_EQ(c.quality.CountOf(QualityId::kOutOfRange), 3);
+  EXPECT_EQ(c.quality.CountOf(QualityId::kNotFinite), 2);
+  EXPECT_EQ(c.samples.back().Get(Signal::kUtilization), kFull);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_TRUE(c.samples[i].Lacks(Signal::kUtilization)) << i;
+}
+
+TEST(NvidiaSmiCsvTest, ATornLastRowIsDroppedAndCounted) {
+  Collected c;
+  ASSERT_TRUE(Import(std::string(kTwoRows) + "2026/03/02 10:00:02.123, 0, 50 %, 3", c));
+  EXPECT_EQ(c.samples.size(), 2U);
+  EXPECT_EQ(c.quality.CountOf(QualityId::kTornRow), 1);
+  EXPECT_EQ(c.quality.CountOf(QualityId::kBadRow), 0);
+}
+
+TEST(NvidiaSmiCsvTest, BadRowsAreCountedWithTheirPlace) {
+  Collected c;
+  ASSERT_TRUE(Import(std::string(kTwoRows) +
+                         "\nError: lost connection\n2026/03/02 10:00:03.123, 0, 61234 MiB, 1 W, 5 %, 7 MHz\n" +
+                         "2026/03/02 10:00:04.123, 0, 50 %, 300.00 W, 100 MiB, 1980 MHz\n",
+                     c));
+  EXPECT_EQ(c.samples.size(), 3U);
+  EXPECT_EQ(c.quality.CountOf(QualityId::kBadRow), 2);  // the second has its cells in other columns
+  EXPECT_EQ(c.quality.Get(QualityId::kBadRow).first_place, "gpu.csv:5");
+}
+
+TEST(NvidiaSmiCsvTest, ChangedColumnsAreRefusedRepeatedHeadersAreNot) {
+  Collected c;
+  ASSERT_TRUE(Import(std::string(kTwoRows) + kTwoRows, c));
+  EXPECT_EQ(c.samples.size(), 4U);
+  EXPECT_EQ(ErrorOf(std::string(kTwoRows) + "timestamp, index, power.draw [W]\n2026/03/02 10:00:02.123, 0, 5 W\n"),
+            "gpu.csv:4: the columns change here; split the file at this line and give both parts");
+}
+
+TEST(NvidiaSmiCsvTest, SaysWhatIsWrongInOneLine) {
+  EXPECT_EQ(ErrorOf("timestamp, index, utilization.gpu [%]\n"),
+            "gpu.csv: has a header but no rows; record again with --format=csv");
+  EXPECT_NE(ErrorOf("timestamp, index, utilization.gpu [parsecs]\nx\n")
+                .find("gpu.csv:1: column 'utilization.gpu' has the unit [parsecs]"),
+            std::string::npos);
+  EXPECT_NE(
+      ErrorOf("timestamp, index, utilization.gpu [%]\na, b, c\n").find("no row fits the header (first at gpu.csv:2)"),
+      std::string::npos);
+  EXPECT_NE(ErrorOf("timestamp, index, utilization.gpu [%]\n2026/03/02 10:00:00.000, x, 5 %\n").find("names no GPU"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf("timestamp, index, utilization.gpu [%]\n2026/03/02 10:00:00.000, 0, " + std::string(1 << 20, '5'))
+                .find("gpu.csv:2: a line is longer than"),
+            std::string::npos);
+}
+
+TEST(NvidiaSmiCsvTest, GpusAreToldApartByUuidWhenIndicesMove) {
+  Collected c;
+  ASSERT_TRUE(
+      Import("timestamp, index, uuid, utilization.gpu [%]\n"
+             "2026/03/02 10:00:00.000, 0, GPU-00000000-4d1c-11ee-9a6b-00000000000a, 10 %\n"
+             "2026/03/02 10:00:00.000, 1, GPU-00000000-4d1c-11ee-9a6b-00000000000b, 20 %\n"
+             "2026/03/02 10:00:01.000, 0, GPU-00000000-4d1c-11ee-9a6b-00000000000b, 21 %\n",
+             c));
+  EXPECT_EQ(c.devices.size(), 2U);
+  EXPECT_EQ(c.samples[2].device, c.samples[1].device);
+  EXPECT_EQ(c.quality.CountOf(QualityId::kIndexRemapped), 1);
+}
+
+TEST(NvidiaSmiCsvTest, AnIndexThatChangesItsModelIsRefused) {
+  EXPECT_NE(ErrorOf("timestamp, index, name, utilization.gpu [%]\n"
+                    "2026/03/02 10:00:00.000, 0, NVIDIA H100 80GB HBM3, 10 %\n"
+                    "2026/03/02 10:00:01.000, 0, Tesla T4, 20 %\n")
+                .find("the indices moved"),
+            std::string::npos);
+}
+
+std::string Unnamed(int sweeps, int gpus, int drop_at = -1) {
+  std::string text = "timestamp, utilization.gpu [%]\n";
+  for (int s = 0; s < sweeps; ++s) {
+    for (int g = 0; g < gpus; ++g) {
+      if (s == drop_at && g == 1) continue;
+      text += "2026/03/02 10:" + std::string(s / 60 < 10 ? "0" : "") + std::to_string(s / 60) + ":" +
+              (s % 60 < 10 ? "0" : "") + std::to_string(s % 60) + ".00" + std::to_string(g) + ", " +
+              std::to_string(10 * g) + " %\n";
+    }
+  }
+  return text;
+}
+
+TEST(NvidiaSmiCsvTest, RowsWithoutIdentityAreToldApartBySweep) {
+  for (const int sweeps : {30, 3000}) {
+    Collected c;
+    ASSERT_TRUE(Import(Unnamed(sweeps, 4), c));
+    ASSERT_EQ(c.devices.size(), 4U);
+    EXPECT_EQ(c.samples.size(), static_cast<std::size_t>(4 * sweeps));
+    for (const Sample& s : c.samples)
+      EXPECT_EQ(s.Get(Signal::kUtilization), static_cast<std::int64_t>(s.device) * 10 * kPercent);
+    EXPECT_EQ(c.quality.CountOf(QualityId::kInferredIdentity), 1);
+  }
+  Collected one;
+  ASSERT_TRUE(Import(Unnamed(50, 1), one));
+  EXPECT_EQ(one.devices.size(), 1U);
+}
+
+TEST(NvidiaSmiCsvTest, AMissingRowInASweepIsRefusedNotGuessed) {
+  const std::string error = ErrorOf(Unnamed(40, 4, 20));
+  EXPECT_NE(error.find("does not have 4 rows like the others"), std::string::npos);
+  EXPECT_EQ(error.find("gpu.csv:85:"), 0U) << error;
+}
+
+TEST(NvidiaSmiCsvTest, LocalTimesKeepGoingThroughTheRepeatedHour) {
+  ImportOptions options;
+  options.timezone = TimeZone::Load("Europe/Berlin").value();
+  std::string text = "timestamp, index, utilization.gpu [%]\n";
+  // 2026-10-25: 03:00 summer time becomes 02:00. Ten minutes a row, from 01:30 to 03:30 of real time passing.
+  for (const char* stamp : {"01:30", "01:40", "01:50", "02:00", "02:10", "02:20", "02:30", "02:40", "02:50", "02:00",
+                            "02:10", "02:20", "02:30", "02:40", "02:50", "03:00", "03:10"}) {
+    text += std::string("2026/10/25 ") + stamp + ":00.000, 0, 50 %\n";
+  }
+  Collected c;
+  ASSERT_TRUE(Import(text, c, options));
+  ASSERT_EQ(c.samples.size(), 17U);
+  for (std::size_t i = 1; i < c.samples.size(); ++i) {
+    EXPECT_EQ(c.samples[i].time - c.samples[i - 1].time, Nanos(600 * kNanosPerSecond)) << i;
+  }
+  EXPECT_EQ(FormatRfc3339(c.samples.front().time), "2026-10-24T23:30:00Z");
+  EXPECT_EQ(c.quality.CountOf(QualityId::kTimezoneAssumed), 0);
+  EXPECT_GT(c.quality.CountOf(QualityId::kTimezoneAmbiguous), 0);
+}
+
+TEST(NvidiaSmiCsvTest, ThreadsDeliverTheSameInTheSameOrder) {
+  std::string text = "timestamp, index, uuid, utilization.gpu [%], power.draw [W]\n";
+  for (int i = 0; i < 40'000; ++i) {
+    const std::string seconds = std::to_string(10 + i / 8 % 50);
+    text += "2026/03/02 1" + std::to_string(i / 16'000) + ":" + std::to_string(10 + i / 400 % 40) + ":" + seconds +
+            ".00" + std::to_string(i % 8) + ", " + std::to_string(i % 8) + ", GPU-0000000" + std::to_string(i % 8) +
+            "-4d1c-11ee-9a6b-0000000000aa, " + std::to_string(i % 101) + " %, " + std::to_string(i % 700) + ".25 W\n";
+    if (i % 7000 == 6999) text += "junk\n";
+  }
+  Collected one;
+  Collected four;
+  ASSERT_TRUE(Import(text, one));
+  ImportOptions options;
+  options.threads = 4;
+  ASSERT_TRUE(Import(text, four, options));
+  ASSERT_EQ(one.samples.size(), four.samples.size());
+  for (std::size_t i = 0; i < one.samples.size(); ++i) {
+    ASSERT_EQ(one.samples[i].time, four.samples[i].time);
+    ASSERT_EQ(one.samples[i].device, four.samples[i].device);
+    ASSERT_EQ(one.samples[i].Get(Signal::kPower), four.samples[i].Get(Signal::kPower));
+  }
+  EXPECT_EQ(one.quality.Get(QualityId::kBadRow).first_place, four.quality.Get(QualityId::kBadRow).first_place);
+  EXPECT_EQ(one.quality.CountOf(QualityId::kBadRow), 5);
+}
+
+TEST(NvidiaSmiCsvTest, FlagColumnsMakeTheMask) {
+  Collected c;
+  ASSERT_TRUE(
+      Import("timestamp, index, clocks_throttle_reasons.sw_power_cap, clocks_throttle_reasons.hw_thermal_slowdown\n"
+             "2026/03/02 10:00:00.000, 0, Active, Not Active\n"
+             "2026/03/02 10:00:01.000, 0, Active, Active\n",
+             c));
+  EXPECT_EQ(c.samples[0].Get(Signal::kEventReasons), 0x4);
+  EXPECT_EQ(c.samples[1].Get(Signal::kEventReasons), 0x44);
+}
+
+TEST(NvidiaSmiCsvTest, SniffsItsHeaderOnly) {
+  EXPECT_TRUE(SniffNvidiaSmiCsv(kTwoRows));
+  EXPECT_TRUE(SniffNvidiaSmiCsv("utilization.gpu [%], timestamp\n"));
+  EXPECT_FALSE(SniffNvidiaSmiCsv("time,value\n1,2\n"));
+  EXPECT_FALSE(SniffNvidiaSmiCsv(std::string(1000, '\0')));
+  EXPECT_FALSE(SniffNvidiaSmiCsv(""));
+}
+
+}  // namespace
+}  // namespace idleburn

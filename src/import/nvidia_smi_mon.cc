@@ -1,0 +1,334 @@
+#include "import/nvidia_smi_mon.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <utility>
+
+#include "import/stamp.h"
+#include "import/units.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+struct Source {
+  std::string_view column;
+  Signal signal;
+  std::string_view unit;  // dmon prints bare numbers; its "MB" of memory are MiB
+};
+constexpr std::array<Source, 11> kSources = {{
+    {"pwr", Signal::kPower, "W"},
+    {"gtemp", Signal::kTemperature, "C"},
+    {"temp", Signal::kTemperature, "C"},  // drivers before 396
+    {"sm", Signal::kUtilization, "%"},
+    {"mem", Signal::kMemoryUtilization, "%"},
+    {"enc", Signal::kEncoderUtilization, "%"},
+    {"dec", Signal::kDecoderUtilization, "%"},
+    {"pclk", Signal::kSmClock, "MHz"},
+    {"fb", Signal::kMemoryUsed, "MiB"},
+    {"rxpci", Signal::kPcieRx, "MB/s"},
+    {"txpci", Signal::kPcieTx, "MB/s"},
+}};
+constexpr std::array<std::string_view, 3> kCommonColumns = {"gpu", "date", "time"};
+constexpr std::array<std::string_view, 3> kProcessColumns = {"pid", "type", "command"};
+constexpr std::int64_t kSecondsPerDay = 86400;
+
+bool IsSeparator(char c) { return c == ' ' || c == '\t' || c == ','; }
+
+// The next word of `text`, which `--format csv` separates by commas; empty at the end.
+std::string_view TakeWord(std::string_view& text) {
+  while (!text.empty() && IsSeparator(text.front())) text.remove_prefix(1);
+  std::size_t n = 0;
+  while (n < text.size() && !IsSeparator(text[n])) ++n;
+  const std::string_view word = text.substr(0, n);
+  text.remove_prefix(n);
+  return word;
+}
+
+// Column names of a header line; empty for a line of units and for anything else.
+std::vector<std::string> HeaderColumns(std::string_view line) {
+  std::vector<std::string> columns;
+  if (line.empty() || line.front() != '#') return columns;
+  line.remove_prefix(1);
+  bool gpu = false;
+  for (std::string_view word = TakeWord(line); !word.empty(); word = TakeWord(line)) {
+    std::string& name = columns.emplace_back(word);
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    gpu = gpu || name == "gpu";
+  }
+  if (!gpu) columns.clear();
+  return columns;
+}
+
+bool Contains(const auto& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+bool IsPmon(const std::vector<std::string>& columns) { return Contains(columns, "pid"); }
+
+// Dates the rows of a log. Without a clock in the log, every sweep over the GPUs is a second later than the last.
+class RowClock {
+ public:
+  RowClock(const MonReader& rows, const ImportOptions& options, ImportTarget& out, const std::string& file)
+      : rows_(rows), quality_(out.quality), stamps_(options, out.quality, file) {}
+
+  // The time of the present row; absent if its stamp cannot be read.
+  std::optional<Instant> At(std::int64_t sweep) {
+    const std::string_view date = rows_.Cell("date").value_or("");
+    const std::string_view time = rows_.Cell("time").value_or("");
+    if (time.empty() || date.empty()) CountAssumed(time.empty());
+    const std::optional<CivilTime> stamp = Parse(date, time);
+    if (!stamp) return std::nullopt;
+    if (time.empty()) {
+      if (!start_) start_ = InUtc(*stamp);
+      return *start_ + Nanos(sweep * kNanosPerSecond);
+    }
+    if (!date.empty()) return stamps_.At(*stamp, false, rows_.place().line);
+    return RollOver(InUtc(*stamp));
+  }
+
+ private:
+  void CountAssumed(bool no_time) {
+    if (std::exchange(assumed_, true)) return;
+    quality_.Count(QualityId::kNoTimestamp, rows_.place());
+    if (no_time) quality_.Count(QualityId::kPeriodEstimated, rows_.place());
+  }
+
+  // "20210102" and "19:12:31"; without a date, of the first day of 1970; without a time, its midnight.
+  static std::optional<CivilTime> Parse(std::string_view date, std::string_view time) {
+    if (date.empty()) date = "19700101";
+    if (date.size() != 8) return std::nullopt;
+    std::string text;
+    text.append(date.substr(0, 4)).append("-").append(date.substr(4, 2)).append("-").append(date.substr(6, 2));
+    text.append(" ").append(time.empty() ? "00:00:00" : time);
+    std::string_view rest = text;
+    CivilTime stamp;
+    bool zoned = false;
+    if (!TakeCivilTime(rest, &stamp, &zoned) || !rest.empty()) return std::nullopt;
+    return stamp;
+  }
+
+  // A time of day that falls back by more than half a day has passed midnight.
+  Instant RollOver(Instant time) {
+    const Nanos day(kSecondsPerDay * kNanosPerSecond);
+    time = time + days_ * day;
+    if (last_ && *last_ - time > day / 2) {
+      ++days_;
+      time = time + day;
+    }
+    last_ = time;
+    return time;
+  }
+
+  const MonReader& rows_;
+  DataQuality& quality_;
+  StampClock stamps_;
+  std::optional<Instant> start_;  // of a log without times
+  std::optional<Instant> last_;   // of a log without dates
+  std::int64_t days_ = 0;
+  bool assumed_ = false;
+};
+
+class Mapper {
+ public:
+  Mapper(ByteSource& in, const ImportOptions& options, ImportTarget& out)
+      : rows_(in, out.quality), clock_(rows_, options, out, in.name()), out_(out) {}
+
+  Result<void> Run() {
+    while (true) {
+      const Result<bool> more = rows_.Next();
+      if (!more) return tl::unexpected<Error>(more.error());
+      if (!*more) break;
+      if (rows_.header() != header_) NewHeader();
+      const std::optional<std::int64_t> gpu = ParseInteger(*rows_.Cell("gpu"));
+      if (!gpu || *gpu < 0 || *gpu > kMaxIndex) {
+        out_.quality.Count(QualityId::kBadRow, rows_.place());
+      } else if (pmon_) {
+        TakeProcess(static_cast<int>(*gpu));
+      } else {
+        TakeDevice(static_cast<int>(*gpu));
+      }
+    }
+    FlushProcesses();
+    return {};
+  }
+
+ private:
+  static constexpr std::int64_t kMaxIndex = 4095;
+
+  void NewHeader() {
+    const bool pmon = IsPmon(rows_.columns());
+    if (pmon != pmon_) FlushProcesses();
+    pmon_ = pmon;
+    header_ = rows_.header();
+    for (const std::string& name : rows_.columns()) {
+      const auto is = [&](const Source& source) { return source.column == name; };
+      const bool used = Contains(kCommonColumns, name) ||
+                        (pmon ? Contains(kProcessColumns, name) : std::any_of(kSources.begin(), kSources.end(), is));
+      if (!used && unknown_.size() < kMaxUnknown && unknown_.insert(name).second) {
+        out_.quality.CountNamed(QualityId::kUnknownColumn, name, rows_.place());
+      }
+    }
+  }
+  static constexpr std::size_t kMaxUnknown = 1000;
+
+  DeviceId Enter(int gpu) {
+    DeviceKey key;
+    key.index = gpu;
+    return EnterDevice(key, out_, rows_.place());
+  }
+
+  void TakeDevice(int gpu) {
+    if (last_gpu_ >= gpu) ++sweep_;
+    last_gpu_ = gpu;
+    const std::optional<Instant> time = clock_.At(sweep_);
+    if (!time) {
+      out_.quality.Count(QualityId::kBadRow, rows_.place());
+      return;
+    }
+    Sample sample;
+    sample.time = *time;
+    sample.device = Enter(gpu);
+    for (const Source& source : kSources) {
+      const std::optional<std::string_view> text = rows_.Cell(source.column);
+      if (!text || !PutQuantity(source.signal, *text, source.unit, &sample, out_.quality, rows_.place())) continue;
+      out_.devices.NameCounter(sample.device, source.signal, "nvidia_smi_dmon." + std::string(source.column));
+    }
+    out_.sink.OnSamples({&sample, 1});
+  }
+
+  // The processes of one GPU in one sweep. pmon repeats a GPU's rows without a mark between sweeps, so a sweep ends
+  // where the GPU falls back, a process comes again, "no process" stands, or the row's own time changes.
+  void TakeProcess(int gpu) {
+    const std::string_view pid = rows_.Cell("pid").value_or("-");
+    const std::string time(rows_.Cell("time").value_or(""));
+    const bool none = pid == "-";
+    if (!none && !ParseInteger(pid)) {
+      out_.quality.Count(QualityId::kBadRow, rows_.place());
+      return;
+    }
+    const bool same_gpu = last_gpu_ == gpu;
+    const bool again = same_gpu && (none || pids_.empty() || pids_.contains(std::string(pid)) || time != last_time_);
+    if (!same_gpu || again) FlushProcesses();
+    if (last_gpu_ > gpu || again) ++sweep_;
+    if (!pending_) {
+      const std::optional<Instant> at = clock_.At(sweep_);
+      if (!at) {
+        out_.quality.Count(QualityId::kBadRow, rows_.place());
+        return;
+      }
+      pending_ = *at;
+    }
+    last_gpu_ = gpu;
+    last_time_ = time;
+    if (none) return;
+    out_.quality.Count(QualityId::kProcessDetail, rows_.place());
+    pids_.emplace(pid);
+    if (rows_.Cell("type").value_or("").find('C') != std::string_view::npos) ++computing_;
+  }
+
+  void FlushProcesses() {
+    if (pending_) {
+      Sample sample;
+      sample.time = *pending_;
+      sample.device = Enter(last_gpu_);
+      sample.Set(Signal::kProcesses, computing_);
+      out_.devices.NameCounter(sample.device, Signal::kProcesses, "nvidia_smi_pmon.pid");
+      out_.sink.OnSamples({&sample, 1});
+    }
+    pending_.reset();
+    pids_.clear();
+    computing_ = 0;
+  }
+
+  MonReader rows_;
+  RowClock clock_;
+  ImportTarget& out_;
+  int header_ = 0;
+  bool pmon_ = false;
+  std::set<std::string> unknown_;
+  std::int64_t sweep_ = 0;
+  int last_gpu_ = -1;
+
+  std::optional<Instant> pending_;  // time of the GPU and sweep being collected
+  std::set<std::string> pids_;
+  std::int64_t computing_ = 0;
+  std::string last_time_;
+};
+
+}  // namespace
+
+MonReader::MonReader(ByteSource& in, DataQuality& quality) : lines_(in), quality_(quality) {}
+
+Result<bool> MonReader::Next() {
+  std::string_view line;
+  while (true) {
+    const Result<bool> more = lines_.Next(&line);
+    if (!more) return more;
+    if (!*more) break;
+    if (Trim(line).empty()) continue;
+    if (line.front() == '#') {
+      TakeHeader(line);
+    } else if (TakeRow(line)) {
+      return true;
+    } else {
+      quality_.Count(lines_.terminated() ? QualityId::kBadRow : QualityId::kTornRow, place());
+    }
+  }
+  if (header_ > 0) return false;
+  return Fail(lines_.name() + ": no header line that begins with '# gpu'; expected a log of nvidia-smi dmon or pmon");
+}
+
+std::optional<std::string_view> MonReader::Cell(std::string_view column) const {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i] == column) return cells_[i];
+  }
+  return std::nullopt;
+}
+
+void MonReader::TakeHeader(std::string_view line) {
+  std::vector<std::string> columns = HeaderColumns(line);
+  if (columns.empty()) return;  // units, or a remark
+  row_length_ = 0;
+  if (header_ > 0 && columns == columns_) return;
+  columns_ = std::move(columns);
+  ++header_;
+}
+
+bool MonReader::TakeRow(std::string_view line) {
+  if (header_ == 0) return false;
+  // A last line without its end that is shorter than the padded rows before it may have lost digits.
+  if (!lines_.terminated() && line.size() < row_length_) return false;
+  cells_.clear();
+  std::string_view rest = line;
+  while (cells_.size() < columns_.size()) {
+    // A command may hold spaces, and it is the last column.
+    const bool tail = columns_[cells_.size()] == "command" && cells_.size() + 1 == columns_.size();
+    while (tail && !rest.empty() && IsSeparator(rest.front())) rest.remove_prefix(1);
+    const std::string_view word = tail ? Trim(std::exchange(rest, {})) : TakeWord(rest);
+    if (word.empty() && !tail) return false;
+    cells_.push_back(word);
+  }
+  if (!TakeWord(rest).empty()) return false;
+  row_length_ = line.size();
+  return true;
+}
+
+bool SniffNvidiaSmiMon(std::string_view head) {
+  constexpr std::array<std::string_view, 8> kMarks = {"pid", "pwr", "sm", "fb", "mclk", "pviol", "sbecc", "rxpci"};
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return false;
+  head.remove_prefix(first);
+  const std::vector<std::string> columns =
+      HeaderColumns(Trim(head.substr(0, std::min<std::size_t>(head.find('\n'), 4096))));
+  return std::any_of(kMarks.begin(), kMarks.end(), [&](std::string_view mark) { return Contains(columns, mark); });
+}
+
+Result<void> ImportNvidiaSmiMon(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
+  return Mapper(in, options, out).Run();
+}
+
+}  // namespace idleburn

@@ -1,0 +1,301 @@
+#include "import/nvidia_smi_xml.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "import/stamp.h"
+#include "import/units.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+// Where a signal is found below <gpu> (and, if of an instance's scope, below <mig_device>), best source first:
+// v13 reports an average and an instant draw, v12 and older one of them, unnamed.
+struct Source {
+  Signal signal;
+  std::string_view path;
+};
+constexpr std::array<Source, 20> kSources = {{
+    {Signal::kUtilization, "utilization/gpu_util"},
+    {Signal::kMemoryUtilization, "utilization/memory_util"},
+    {Signal::kEncoderUtilization, "utilization/encoder_util"},
+    {Signal::kDecoderUtilization, "utilization/decoder_util"},
+    {Signal::kPower, "gpu_power_readings/average_power_draw"},
+    {Signal::kPower, "gpu_power_readings/power_draw"},
+    {Signal::kPower, "gpu_power_readings/instant_power_draw"},
+    {Signal::kPower, "power_readings/power_draw"},
+    {Signal::kPowerLimit, "gpu_power_readings/current_power_limit"},
+    {Signal::kPowerLimit, "power_readings/enforced_power_limit"},
+    {Signal::kPowerLimit, "power_readings/power_limit"},
+    {Signal::kPowerDefaultLimit, "gpu_power_readings/default_power_limit"},
+    {Signal::kPowerDefaultLimit, "power_readings/default_power_limit"},
+    {Signal::kSmClock, "clocks/sm_clock"},
+    {Signal::kMaxSmClock, "max_clocks/sm_clock"},
+    {Signal::kMemoryUsed, "fb_memory_usage/used"},
+    {Signal::kMemoryTotal, "fb_memory_usage/total"},
+    {Signal::kTemperature, "temperature/gpu_temp"},
+    {Signal::kPcieRx, "pci/rx_util"},
+    {Signal::kPcieTx, "pci/tx_util"},
+}};
+
+// Element names of the event reasons after "clocks_event_reason_" (v12 on) or "clocks_throttle_reason_", and NVML's
+// bits.
+struct Reason {
+  std::string_view name;
+  std::int64_t bit;
+};
+constexpr std::array<Reason, 9> kReasons = {{
+    {"gpu_idle", 0x1},
+    {"applications_clocks_setting", 0x2},
+    {"sw_power_cap", 0x4},
+    {"hw_slowdown", 0x8},
+    {"sync_boost", 0x10},
+    {"sw_thermal_slowdown", 0x20},
+    {"hw_thermal_slowdown", 0x40},
+    {"hw_power_brake_slowdown", 0x80},
+    {"display_clocks_setting", 0x100},
+}};
+constexpr std::array<std::string_view, 2> kReasonElements = {"clocks_event_reason", "clocks_throttle_reason"};
+
+// Leaves that say who a GPU is or introduce its records.
+constexpr std::array<std::string_view, 5> kIdentity = {"uuid", "product_name", "pci/pci_bus_id", "processes",
+                                                       "mig_devices"};
+
+// Multiprocessors of one compute slice (MIG user guide of NVIDIA, tables of profiles). A report names no profile.
+struct SliceSize {
+  std::string_view product;
+  std::int64_t multiprocessors;
+};
+constexpr std::array<SliceSize, 8> kSliceSizes = {{
+    {"A100", 14},
+    {"A800", 14},
+    {"A30", 14},
+    {"H100", 16},
+    {"H800", 16},
+    {"H200", 16},
+    {"GH200", 16},
+    {"B200", 18},
+}};
+
+// One GPU instance of a board, out of its compute instances.
+struct Instance {
+  const Leaves* leaves = nullptr;  // of the first compute instance; memory is the same in all
+  std::int64_t multiprocessors = 0;
+};
+
+// Whole MiB; nothing when there is not one.
+std::optional<std::int64_t> Mebibytes(std::string_view text) {
+  const std::int64_t whole = ReadQuantity(text, Unit::kByte, "MiB").value.value_or(0) >> 20;
+  return whole > 0 ? std::optional(whole) : std::nullopt;
+}
+
+// "3g.71gb" out of what the report does say: slices by multiprocessors, and memory in eighths of the board's,
+// as NVIDIA names profiles. Without a known product the memory decides: an eighth a slice.
+MigInstance DescribeInstance(std::string_view id, const Instance& instance, const SmiGpu& gpu) {
+  MigInstance mig{std::string(id), "", 1};
+  const std::string_view product = gpu.leaves.Get("product_name");
+  const std::optional<std::int64_t> board = Mebibytes(gpu.leaves.Get("fb_memory_usage/total"));
+  const std::optional<std::int64_t> own = Mebibytes(instance.leaves->Get("fb_memory_usage/total"));
+  const std::int64_t eighths = board && own ? std::clamp<std::int64_t>((*own * 16 / *board + 1) / 2, 1, 8) : 0;
+  std::int64_t slices = std::max<std::int64_t>(eighths, 1);
+  for (const SliceSize& size : kSliceSizes) {
+    const bool known = product.find(size.product) != std::string_view::npos && instance.multiprocessors > 0;
+    if (known) slices = instance.multiprocessors / size.multiprocessors;
+  }
+  mig.slices = static_cast<int>(std::clamp<std::int64_t>(slices, 1, BoardSlices(product)));
+  if (eighths > 0) {
+    const std::int64_t board_gb = (*board + 1023) / 1024;
+    mig.profile = std::to_string(mig.slices) + "g." + std::to_string((board_gb * eighths + 4) / 8) + "gb";
+  }
+  return mig;
+}
+
+// A process that holds a compute context: C, C+G, M+C.
+bool Computes(const Leaves& process) { return process.Get("type").find('C') != std::string_view::npos; }
+
+class Mapper {
+ public:
+  Mapper(const ByteSource& in, const ImportOptions& options, ImportTarget& out)
+      : out_(out), file_(in.name()), clock_(options, out.quality, in.name()) {}
+
+  void Map(const SmiDocument& document) {
+    place_ = {&file_, document.line};
+    const Instant time = TimeOf(document);
+    samples_.clear();
+    // An index is a position only if the report lists every GPU of its host.
+    const bool all =
+        ParseInteger(document.leaves.Get("attached_gpus")) == static_cast<std::int64_t>(document.gpus.size());
+    int index = 0;
+    for (const SmiGpu& gpu : document.gpus) {
+      if (!std::exchange(counted_, true)) CountUnknown(gpu.leaves);
+      MapGpu(gpu, time, all ? std::optional(index) : std::nullopt);
+      ++index;
+    }
+    if (!samples_.empty()) out_.sink.OnSamples(samples_);
+  }
+
+ private:
+  Instant TimeOf(const SmiDocument& document) {
+    if (const std::optional<CivilTime> stamp = ParseCtime(document.leaves.Get("timestamp"))) {
+      last_ = clock_.At(*stamp, false, document.line);
+    } else {
+      out_.quality.Count(QualityId::kNoTimestamp, place_);
+    }
+    return last_;
+  }
+
+  void MapGpu(const SmiGpu& gpu, Instant time, std::optional<int> index) {
+    DeviceKey key;
+    key.uuid = gpu.leaves.Get("uuid");
+    key.bus_id = !gpu.id.empty() ? gpu.id : std::string(gpu.leaves.Get("pci/pci_bus_id"));
+    key.index = index;
+    key.name = gpu.leaves.Get("product_name");
+    Sample& board = Begin(key, time);
+    Read(gpu.leaves, Scope::kBoard, board);
+    Read(gpu.leaves, Scope::kInstance, board);
+    ReadReasons(gpu.leaves, board);
+    CountProcesses(gpu, "", board);
+
+    std::map<std::string_view, Instance> instances;
+    for (const Leaves& device : gpu.mig_devices) {
+      const std::string_view id = device.Get("gpu_instance_id");
+      if (!ParseInteger(id)) {
+        out_.quality.Count(QualityId::kBadRow, place_);
+        continue;
+      }
+      Instance& instance = instances[id];
+      if (instance.leaves == nullptr) instance.leaves = &device;
+      instance.multiprocessors += ParseInteger(device.Get("device_attributes/shared/multiprocessor_count")).value_or(0);
+    }
+    for (const auto& [id, instance] : instances) {
+      key.mig = DescribeInstance(id, instance, gpu);
+      Sample& sample = Begin(key, time);
+      Read(*instance.leaves, Scope::kInstance, sample);
+      CountProcesses(gpu, id, sample);
+      // Reports give no activity of an instance: that is unobserved, not idle.
+      if (!sample.Has(Signal::kUtilization)) sample.SetUnavailable(Signal::kUtilization, Unobserved::kUnsupported);
+    }
+  }
+
+  Sample& Begin(const DeviceKey& key, Instant time) {
+    Sample& sample = samples_.emplace_back();
+    sample.time = time;
+    sample.device = EnterDevice(key, out_, place_);
+    return sample;
+  }
+
+  void Name(const Sample& sample, Signal signal, std::string_view path) {
+    out_.devices.NameCounter(sample.device, signal, "nvidia_smi_xml." + std::string(path));
+  }
+
+  void Read(const Leaves& leaves, Scope scope, Sample& sample) {
+    std::array<Quantity, kSignalCount> missing;
+    std::uint32_t asked = 0;
+    for (const Source& source : kSources) {
+      const std::optional<std::string_view> text = leaves.Find(source.path);
+      if (!text || Info(source.signal).scope != scope || sample.Has(source.signal)) continue;
+      const Unit unit = Info(source.signal).unit;
+      const Quantity quantity = ReadQuantity(*text, unit, "");
+      if (quantity.value) {
+        sample.Set(source.signal, *quantity.value);
+        Name(sample, source.signal, source.path);
+      } else if ((asked & Bit(source.signal)) == 0) {
+        asked |= Bit(source.signal);
+        missing[Index(source.signal)] = quantity;
+      }
+    }
+    for (const SignalInfo& info : kSignals) {
+      if ((asked & Bit(info.id)) == 0 || sample.Has(info.id)) continue;
+      sample.SetUnavailable(info.id, missing[Index(info.id)].why);
+      out_.quality.Count(missing[Index(info.id)].issue, place_);
+    }
+  }
+
+  void ReadReasons(const Leaves& leaves, Sample& sample) {
+    for (const std::string_view element : kReasonElements) {
+      const std::string group = std::string(element) + "s";
+      std::int64_t mask = 0;
+      bool any = false;
+      for (const Reason& reason : kReasons) {
+        const std::string_view text = leaves.Get(group + "/" + std::string(element) + "_" + std::string(reason.name));
+        any = any || text == "Active" || text == "Not Active";
+        mask |= text == "Active" ? reason.bit : 0;
+      }
+      if (any) {
+        sample.Set(Signal::kEventReasons, mask);
+        Name(sample, Signal::kEventReasons, group);
+        return;
+      }
+      if (const std::optional<std::string_view> text = leaves.Find(group)) {
+        sample.SetUnavailable(Signal::kEventReasons, WhyUnavailable(*text).value_or(Unobserved::kSentinel));
+        out_.quality.Count(QualityId::kUnavailableValue, place_);
+        return;
+      }
+    }
+  }
+
+  // Of the whole board, or of the GPU instance of that id. An empty <processes> says that there are none; a report
+  // without one says nothing.
+  void CountProcesses(const SmiGpu& gpu, std::string_view instance, Sample& sample) {
+    const std::optional<std::string_view> text = gpu.leaves.Find("processes");
+    if (gpu.processes.empty() && !text) return;
+    if (gpu.processes.empty() && !text->empty() && *text != "None") {
+      sample.SetUnavailable(Signal::kProcesses, WhyUnavailable(*text).value_or(Unobserved::kSentinel));
+      out_.quality.Count(QualityId::kUnavailableValue, place_);
+      return;
+    }
+    sample.Set(Signal::kProcesses,
+               std::count_if(gpu.processes.begin(), gpu.processes.end(), [&](const Leaves& process) {
+                 return Computes(process) && (instance.empty() || process.Get("gpu_instance_id") == instance);
+               }));
+    Name(sample, Signal::kProcesses, "processes");
+  }
+
+  // Elements that are not used: counted for the first GPU of an input, since the rest repeats them.
+  void CountUnknown(const Leaves& leaves) {
+    for (const auto& [path, text] : leaves.all()) {
+      const std::string_view name = path;
+      const auto is = [&](const Source& source) { return source.path == name; };
+      const auto in_group = [&](std::string_view element) { return name.substr(0, element.size()) == element; };
+      const bool used = std::any_of(kSources.begin(), kSources.end(), is) ||
+                        std::any_of(kReasonElements.begin(), kReasonElements.end(), in_group) ||
+                        std::find(kIdentity.begin(), kIdentity.end(), name) != kIdentity.end();
+      if (!used) out_.quality.CountNamed(QualityId::kUnknownColumn, name, place_);
+    }
+  }
+
+  ImportTarget& out_;
+  std::string file_;
+  StampClock clock_;
+  Place place_;
+  Instant last_;
+  std::vector<Sample> samples_;
+  bool counted_ = false;
+};
+
+}  // namespace
+
+bool SniffNvidiaSmiXml(std::string_view head) {
+  if (head.substr(0, 3) == "\xEF\xBB\xBF") head.remove_prefix(3);
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && head[first] == '<' &&
+         head.find("<nvidia_smi_log") != std::string_view::npos;
+}
+
+Result<void> ImportNvidiaSmiXml(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
+  SmiXmlReader reader(in, out.quality);
+  Mapper mapper(in, options, out);
+  SmiDocument document;
+  while (true) {
+    const Result<bool> more = reader.Next(&document);
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) return {};
+    mapper.Map(document);
+  }
+}
+
+}  // namespace idleburn

@@ -1,0 +1,86 @@
+#include "import/owner_timeline.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+namespace idleburn {
+namespace {
+
+struct Held {
+  int owner;
+  int first;
+  int last;
+};
+
+double ShareOf(const OwnerLedger& ledger, const std::string& owner) {
+  for (const OwnerLedger::Share& share : ledger.SharesOf(0)) {
+    if (share.owner == owner) return share.fraction;
+  }
+  return 0;
+}
+
+// Against counting scrape by scrape, in the order of scrapes, of series, and of series twice (two metrics).
+TEST(OwnerTimeline, EqualsCountingEveryScrape) {
+  const bool held = rc::check("stretches count what single scrapes count", [] {
+    std::vector<Held> runs;
+    const int owners = *rc::gen::inRange(1, 5);
+    for (int owner = 0; owner < owners; ++owner) {
+      const int first = *rc::gen::inRange(0, 60);
+      runs.push_back({owner, first, first + *rc::gen::inRange(0, 60)});
+    }
+    const auto name = [](int owner) { return owner == 0 ? std::string() : "job " + std::to_string(owner); };
+    OwnerLedger want;
+    OwnerTimeline by_scrape;
+    for (int t = 0; t < 130; ++t) {
+      std::vector<std::string> here;
+      bool any = false;
+      for (const Held& run : runs) {
+        if (t < run.first || t > run.last) continue;
+        any = true;
+        if (run.owner != 0) here.push_back(name(run.owner));
+        OwnerTimeline::See(by_scrape.Track(0, name(run.owner)), Instant::FromNanos(t * kNanosPerSecond));
+      }
+      if (any) want.Add(0, here);
+    }
+    OwnerTimeline by_series;
+    for (int pass = 0; pass < 2; ++pass) {
+      for (const Held& run : runs) {
+        OwnerTimeline::Presence* presence = by_series.Track(0, name(run.owner));
+        for (int t = run.first; t <= run.last; ++t) {
+          OwnerTimeline::See(presence, Instant::FromNanos(t * kNanosPerSecond));
+        }
+      }
+    }
+    for (const OwnerTimeline* timeline : {&by_scrape, &by_series}) {
+      OwnerLedger got;
+      timeline->Deliver(got);
+      for (const Held& run : runs) {
+        const double difference = ShareOf(got, name(run.owner)) - ShareOf(want, name(run.owner));
+        RC_ASSERT(difference < 1e-9 && difference > -1e-9);
+      }
+    }
+  });
+  EXPECT_TRUE(held);
+}
+
+TEST(OwnerTimeline, AGapIsNobodysTime) {
+  OwnerTimeline timeline;
+  const auto see = [&](const std::string& owner, int from, int to) {
+    for (int t = from; t < to; t += 10) {
+      OwnerTimeline::See(timeline.Track(0, owner), Instant::FromNanos(t * kNanosPerSecond));
+    }
+  };
+  see("job 1", 0, 100);
+  see("job 1", 1000, 1100);
+  see("job 2", 200, 900);
+  OwnerLedger ledger;
+  timeline.Deliver(ledger);
+  EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 1"), 20.0 / 90);
+  EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 2"), 70.0 / 90);
+  EXPECT_FALSE(ledger.SharesOf(0)[0].estimated);
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,317 @@
+#include "import/parquet.h"
+
+#include <algorithm>
+
+#include "import/column_clock.h"
+#include "import/column_map.h"
+#include "import/column_rows.h"
+#include "import/column_values.h"
+#include "import/duckdb_prefetch.h"
+#include "import/duckdb_query.h"
+#include "os/seekable_file.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::string_view kMagic = "PAR1";
+
+}  // namespace
+
+bool SniffParquet(std::string_view head) { return head.substr(0, kMagic.size()) == kMagic; }
+
+namespace {
+
+// Nanoseconds in one of a timestamp type's unit; 0 for other types.
+std::int64_t TimestampUnit(DuckDbType type) {
+  switch (type) {
+    case DuckDbType::kTimestampSeconds:
+      return kNanosPerSecond;
+    case DuckDbType::kTimestampMillis:
+      return 1'000'000;
+    case DuckDbType::kTimestampMicros:
+    case DuckDbType::kTimestampUtc:
+      return 1000;
+    case DuckDbType::kTimestampNanos:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+// A signal's column. It is converted a chunk at a time, so that its type is looked at once a chunk.
+class SignalColumn {
+ public:
+  SignalColumn(const BoundColumn& bound, const DuckDbColumn& column, std::size_t at)
+      : bound_(bound), type_(column.type), at_(at), scale_(bound) {}
+
+  void Convert(const DuckDbChunk& chunk, std::size_t rows) {
+    const DuckDbVector vector = chunk.Vector(at_);
+    values_.resize(rows);
+    readings_.clear();
+    switch (type_) {
+      case DuckDbType::kInteger:
+        if (vector.IsFull(rows) && scale_.FromPlain(vector.All<std::int64_t>(rows), values_.data())) return;
+        return ConvertEach(vector, [&](std::size_t i) { return scale_.FromInteger(vector.Get<std::int64_t>(i)); });
+      case DuckDbType::kReal:
+        if (vector.IsFull(rows) && scale_.FromPlain(vector.All<double>(rows), values_.data())) return;
+        return ConvertEach(vector, [&](std::size_t i) { return scale_.FromReal(vector.Get<double>(i)); });
+      default:
+        return ConvertEach(vector, [&](std::size_t i) { return scale_.FromText(vector.Text(i)); });
+    }
+  }
+
+  [[nodiscard]] Signal signal() const { return bound_.role->signal; }
+  // Of the chunk: every row is a plain number, and these are the values; else there are readings.
+  [[nodiscard]] bool plain() const { return readings_.empty(); }
+  [[nodiscard]] const std::int64_t* values() const { return values_.data(); }
+  [[nodiscard]] CellReading Reading(std::size_t row) const {
+    return plain() ? CellReading{values_[row]} : readings_[row];
+  }
+  [[nodiscard]] Result<void> CheckUnit(const std::string& file) const { return scale_.CheckUnit(bound_, file); }
+
+ private:
+  template <typename Read>
+  void ConvertEach(const DuckDbVector& vector, Read read) {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      readings_.push_back(vector.IsNull(i) ? CellReading{0, CellFault::kUnavailable} : read(i));
+    }
+  }
+
+  BoundColumn bound_;
+  DuckDbType type_;
+  std::size_t at_;
+  ColumnScale scale_;
+  std::vector<std::int64_t> values_;
+  std::vector<CellReading> readings_;
+};
+
+// One file while it is read. Columns are in the order of the query.
+class Table {
+ public:
+  Table(const std::vector<BoundColumn>& bound, const std::vector<DuckDbColumn>& columns, const ImportOptions& options,
+        const std::string& file, ImportTarget& out)
+      : columns_(columns), file_(file), rows_(bound, "parquet", file, out), cells_(rows_.identity().size()) {
+    for (std::size_t i = 0; i < bound.size(); ++i) {
+      const ColumnKind kind = bound[i].role->kind;
+      if (kind == ColumnKind::kTime) {
+        time_ = i;
+        clock_.emplace(bound[i], options, out.quality, file);
+      } else if (kind == ColumnKind::kSignal) {
+        signals_.emplace_back(bound[i], columns[i], i);
+        all_signals_ |= Bit(bound[i].role->signal);
+      } else if (kind == ColumnKind::kOwner) {
+        owner_ = i;
+      } else {
+        identity_.push_back(i);
+      }
+    }
+  }
+
+  Result<void> Add(const DuckDbChunk& chunk) {
+    const std::size_t rows = chunk.rows();
+    times_.resize(rows);
+    devices_.resize(rows);
+    TRY(ConvertTimes(chunk, rows));
+    TRY(ConvertDevices(chunk, rows));
+    for (SignalColumn& column : signals_) column.Convert(chunk, rows);
+    const bool plain = std::all_of(signals_.begin(), signals_.end(), [](const SignalColumn& c) { return c.plain(); });
+    const DuckDbVector owners = owner_ ? chunk.Vector(*owner_) : DuckDbVector{};
+    for (std::size_t i = 0; i < rows; ++i) {
+      const std::int64_t line = Line(i);
+      if (!times_[i] || !devices_[i]) {
+        rows_.CountBadRow(line);
+        continue;
+      }
+      Sample& sample = rows_.Begin(*times_[i], *devices_[i]);
+      if (plain) {
+        sample.present = all_signals_;
+        for (const SignalColumn& column : signals_) sample.value[Index(column.signal())] = column.values()[i];
+      } else {
+        for (const SignalColumn& column : signals_) rows_.Put(sample, column.signal(), column.Reading(i), line);
+      }
+      if (owner_) rows_.Own(owners.IsNull(i) ? std::string_view() : owners.Text(i), line);
+    }
+    done_ += static_cast<std::int64_t>(rows);
+    return {};
+  }
+
+  Result<void> Finish() {
+    TRY(rows_.Finish());
+    for (const SignalColumn& column : signals_) TRY(column.CheckUnit(file_));
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::int64_t Line(std::size_t row) const { return done_ + static_cast<std::int64_t>(row) + 1; }
+
+  Result<void> ConvertTimes(const DuckDbChunk& chunk, std::size_t rows) {
+    const DuckDbVector vector = chunk.Vector(time_);
+    const DuckDbType type = columns_[time_].type;
+    if (const std::int64_t unit = TimestampUnit(type); unit != 0) {
+      ConvertTimestamps(vector, rows, unit, type == DuckDbType::kTimestampUtc);
+      return {};
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+      Result<std::optional<Instant>> time;
+      if (vector.IsNull(i)) {
+        time = std::optional<Instant>();
+      } else if (type == DuckDbType::kInteger) {
+        time = clock_->FromInteger(vector.Get<std::int64_t>(i), Line(i));
+      } else if (type == DuckDbType::kReal) {
+        time = clock_->FromReal(vector.Get<double>(i), Line(i));
+      } else {
+        time = clock_->FromText(vector.Text(i), Line(i));
+      }
+      if (!time) return tl::unexpected<Error>(time.error());
+      times_[i] = *time;
+    }
+    return {};
+  }
+
+  void ConvertTimestamps(const DuckDbVector& vector, std::size_t rows, std::int64_t unit, bool zoned) {
+    const std::int64_t limit = INT64_MAX / unit - 1;  // beyond: infinity, or past what nanoseconds hold
+    for (std::size_t i = 0; i < rows; ++i) {
+      const auto stamp = vector.Get<std::int64_t>(i);
+      times_[i].reset();
+      if (vector.IsNull(i) || stamp > limit || stamp < -limit) continue;
+      const std::int64_t nanos = stamp * unit;
+      times_[i] = zoned ? Instant::FromNanos(nanos) : clock_->FromLocal(nanos, Line(i));
+    }
+  }
+
+  Result<void> ConvertDevices(const DuckDbChunk& chunk, std::size_t rows) {
+    std::vector<DuckDbVector> vectors;
+    for (const std::size_t at : identity_) vectors.push_back(chunk.Vector(at));
+    const bool by_index = vectors.size() == 1 && columns_[identity_[0]].type == DuckDbType::kInteger;
+    if (by_index) return ConvertIndexes(vectors[0], rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t c = 0; c < vectors.size(); ++c) {
+        cells_[c] = vectors[c].IsNull(i) ? std::string_view() : vectors[c].Text(i);
+      }
+      TRY(SetDevice(i));
+    }
+    return {};
+  }
+
+  // A single integer column names GPUs by index; each index is looked up once.
+  Result<void> ConvertIndexes(const DuckDbVector& vector, std::size_t rows) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      devices_[i].reset();
+      if (vector.IsNull(i)) continue;
+      const auto index = vector.Get<std::int64_t>(i);
+      const auto slot = static_cast<std::size_t>(index);  // of a negative index: beyond all
+      if (slot < by_index_.size() && by_index_[slot]) {
+        devices_[i] = by_index_[slot];
+        continue;
+      }
+      const std::string text = std::to_string(index);
+      cells_[0] = text;
+      TRY(SetDevice(i));
+      if (slot >= kIndexes) continue;
+      by_index_.resize(std::max(by_index_.size(), slot + 1));
+      by_index_[slot] = devices_[i];
+    }
+    return {};
+  }
+
+  Result<void> SetDevice(std::size_t row) {
+    const Result<std::optional<DeviceId>> device = rows_.Device(cells_, Line(row));
+    if (!device) return tl::unexpected<Error>(device.error());
+    devices_[row] = *device;
+    return {};
+  }
+
+  static constexpr std::size_t kIndexes = 65536;
+
+  std::vector<DuckDbColumn> columns_;
+  const std::string& file_;
+  ColumnRows rows_;
+  std::size_t time_ = 0;
+  std::optional<ColumnClock> clock_;
+  std::vector<SignalColumn> signals_;
+  std::uint32_t all_signals_ = 0;
+  std::optional<std::size_t> owner_;
+  std::vector<std::size_t> identity_;
+  std::vector<std::string_view> cells_;
+  std::vector<std::optional<DeviceId>> by_index_;
+  std::int64_t done_ = 0;  // rows of the chunks before
+
+  // Of the chunk.
+  std::vector<std::optional<Instant>> times_;
+  std::vector<std::optional<DeviceId>> devices_;
+};
+
+Result<std::vector<BoundColumn>> Bind(const std::vector<DuckDbColumn>& columns, const ImportOptions& options,
+                                      const std::string& file) {
+  std::vector<std::string> header;
+  for (const DuckDbColumn& column : columns) header.push_back(column.name);
+  if (!options.columns.empty()) return BindColumns(options.columns, header, header.size(), file);
+  std::optional<std::vector<BoundColumn>> known = RecognizeColumns(header);
+  if (!known) {
+    return Fail(file + ": no columns of usual names; say which is which with --columns time=...,util=... (they are: " +
+                ListColumns(header) + ")");
+  }
+  return std::move(*known);
+}
+
+// The part of the query that reads a column, in the form in which its role takes it. Widening costs nothing: it spares
+// DuckDB a copy of dictionaries row by row. A number that a cast cannot hold is NULL.
+std::string Selected(const BoundColumn& bound, const DuckDbColumn& column, bool single_identity) {
+  const std::string name = SqlName(column.name);
+  const ColumnKind kind = bound.role->kind;
+  const bool number = kind == ColumnKind::kTime || kind == ColumnKind::kSignal;
+  const bool index = kind == ColumnKind::kGpu && single_identity;
+  if (kind == ColumnKind::kTime && TimestampUnit(column.type) != 0) return name;
+  if ((number || index) && column.type == DuckDbType::kInteger) return "TRY_CAST(" + name + " AS BIGINT)";
+  if (number && column.type == DuckDbType::kReal) return name + "::DOUBLE";
+  return name + "::VARCHAR";
+}
+
+Result<void> ReadTable(const SeekableFile& parquet, const std::string& file, const ImportOptions& options,
+                       ImportTarget& out) {
+  // More threads of its own do not speed up a result that is read in order.
+  Result<std::unique_ptr<DuckDbConnection>> connection = OpenDuckDb(1);
+  if (!connection) return tl::unexpected<Error>(connection.error());
+  const std::string from = " FROM read_parquet(" + SqlText(parquet.alias()) + ", hive_partitioning = false)";
+  Result<std::unique_ptr<DuckDbStream>> empty = (*connection)->Query("SELECT *" + from + " LIMIT 0");
+  if (!empty) return tl::unexpected<Error>(empty.error());
+  const std::vector<DuckDbColumn> columns = (*empty)->columns();
+  const Result<std::vector<BoundColumn>> bound = Bind(columns, options, file);
+  if (!bound) return tl::unexpected<Error>(bound.error());
+  const auto identities = std::count_if(bound->begin(), bound->end(), IsIdentity);
+  std::string select;
+  for (const BoundColumn& b : *bound) {
+    select += (select.empty() ? "SELECT " : ", ") + Selected(b, columns[b.position], identities == 1);
+  }
+  Result<std::unique_ptr<DuckDbStream>> stream = (*connection)->Query(select + from);
+  if (!stream) return tl::unexpected<Error>(stream.error());
+  Table table(*bound, (*stream)->columns(), options, file, out);
+  if (options.threads > 1) *stream = Prefetched(std::move(*stream));
+  while (true) {
+    const Result<std::unique_ptr<DuckDbChunk>> chunk = (*stream)->Next();
+    if (!chunk) return tl::unexpected<Error>(chunk.error());
+    if (*chunk == nullptr) return table.Finish();
+    TRY(table.Add(**chunk));
+  }
+}
+
+}  // namespace
+
+Result<void> ImportParquet(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
+  const std::optional<SeekableFile> parquet = SeekableFile::Open(in.name());
+  if (!parquet || !SniffParquet(parquet->Head(kMagic.size()))) {
+    return Fail(in.name() + ": Parquet is read by position, which needs a plain file; save or unpack it first");
+  }
+  const Result<void> done = ReadTable(*parquet, in.name(), options, out);
+  if (done) return {};
+  Error error = done.error();
+  const std::size_t alias = error.message.find(parquet->alias());
+  if (alias != std::string::npos) error.message.replace(alias, parquet->alias().size(), in.name());
+  if (error.message.find(in.name()) == std::string::npos && error.kind == Error::Kind::kFailed) {
+    error.message.insert(0, in.name() + ": ");
+  }
+  return tl::unexpected<Error>(std::move(error));
+}
+
+}  // namespace idleburn

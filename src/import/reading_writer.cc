@@ -1,0 +1,54 @@
+#include "import/reading_writer.h"
+
+namespace idleburn {
+
+Unobserved ReasonOf(QualityId doubt) {
+  switch (doubt) {
+    case QualityId::kOutOfRange:
+    case QualityId::kNotFinite: return Unobserved::kInvalidCounter;
+    case QualityId::kUnavailableValue: return Unobserved::kUnsupported;
+    case QualityId::kFailedScrape: return Unobserved::kStale;
+    case QualityId::kClockStep: return Unobserved::kClock;
+    default: return Unobserved::kSentinel;
+  }
+}
+
+bool ReadingWriter::Claim(DeviceId device, Signal signal, std::string_view field, std::string_view counter) {
+  const DeviceId home = out_.devices.Home(device, signal);
+  const auto [claim, first] = claims_.emplace(std::pair(home, signal), field);
+  if (first) out_.devices.NameCounter(home, signal, counter);
+  return first || claim->second == field;
+}
+
+void ReadingWriter::Put(Instant time, DeviceId device, Signal signal, const Reading& reading, Place place) {
+  if (reading.doubt) {
+    out_.quality.Count(*reading.doubt, place);
+    PutUnavailable(time, device, signal, ReasonOf(*reading.doubt));
+    return;
+  }
+  Sample& s = batch_.emplace_back();
+  s.time = time;
+  s.device = device;
+  s.Set(signal, reading.value);
+  if (batch_.size() == kBatch) Flush();
+}
+
+void ReadingWriter::PutUnavailable(Instant time, DeviceId device, Signal signal, Unobserved reason) {
+  Sample& s = batch_.emplace_back();
+  s.time = time;
+  s.device = device;
+  s.SetUnavailable(signal, reason);
+  if (batch_.size() == kBatch) Flush();
+}
+
+void ReadingWriter::PutSample(const Sample& sample) {
+  batch_.push_back(sample);
+  if (batch_.size() == kBatch) Flush();
+}
+
+void ReadingWriter::Flush() {
+  if (!batch_.empty()) out_.sink.OnSamples(batch_);
+  batch_.clear();
+}
+
+}  // namespace idleburn

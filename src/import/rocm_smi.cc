@@ -1,0 +1,204 @@
+#include "import/rocm_smi.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "import/json_text.h"
+#include "import/metric_table.h"
+#include "import/reading_writer.h"
+#include "import/stamp.h"
+#include "text/line_reader.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+// Keys in lower case: ROCm 6.1 changed their case. Of several keys for one field, the first that has a value counts.
+struct TextField {
+  std::string_view key;
+  std::string RocmCard::*member;
+};
+constexpr TextField kTexts[] = {
+    {"unique id", &RocmCard::unique_id},     {"serial number", &RocmCard::serial_number},
+    {"pci bus", &RocmCard::bus_id},          {"card series", &RocmCard::series},
+    {"device name", &RocmCard::series},      {"card model", &RocmCard::model},
+    {"gfx version", &RocmCard::gfx_version},
+};
+
+struct NumberField {
+  std::string_view key;
+  std::optional<std::int64_t> RocmCard::*member;
+  Scale scale;
+};
+constexpr NumberField kNumbers[] = {
+    {"gpu use (%)", &RocmCard::use, Scale::kPercentage},
+    {"gpu memory use (%)", &RocmCard::memory_use, Scale::kPercentage},
+    {"gpu memory read/write activity (%)", &RocmCard::memory_use, Scale::kPercentage},  // since ROCm 6.1
+    {"average graphics package power (w)", &RocmCard::power, Scale::kWatt},
+    {"current socket graphics package power (w)", &RocmCard::power, Scale::kWatt},  // Instinct MI300 and newer
+    {"current graphics package power (w)", &RocmCard::power, Scale::kWatt},
+    {"max graphics package power (w)", &RocmCard::max_power, Scale::kWatt},
+    {"temperature (sensor edge) (c)", &RocmCard::edge, Scale::kCelsius},
+    {"temperature (sensor junction) (c)", &RocmCard::junction, Scale::kCelsius},
+    {"sclk clock speed:", &RocmCard::sclk, Scale::kMegahertz},
+    {"vram total memory (b)", &RocmCard::vram_total, Scale::kByte},
+    {"vram total used memory (b)", &RocmCard::vram_used, Scale::kByte},
+    {"vis_vram total memory (b)", &RocmCard::vis_vram_total, Scale::kByte},
+    {"vis_vram total used memory (b)", &RocmCard::vis_vram_used, Scale::kByte},
+};
+
+struct SignalField {
+  Signal signal;
+  std::optional<std::int64_t> RocmCard::*member;
+  std::string_view counter;
+};
+constexpr SignalField kSignalFields[] = {
+    {Signal::kUtilization, &RocmCard::use, "rocm_smi.GPU use (%)"},
+    {Signal::kMemoryUtilization, &RocmCard::memory_use, "rocm_smi.GPU memory use (%)"},
+    {Signal::kPower, &RocmCard::power, "rocm_smi.Graphics Package Power (W)"},
+    {Signal::kPowerLimit, &RocmCard::max_power, "rocm_smi.Max Graphics Package Power (W)"},
+    {Signal::kTemperature, &RocmCard::edge, "rocm_smi.Temperature (Sensor edge) (C)"},
+    {Signal::kTemperature, &RocmCard::junction, "rocm_smi.Temperature (Sensor junction) (C)"},
+    {Signal::kSmClock, &RocmCard::sclk, "rocm_smi.sclk clock speed"},
+    {Signal::kMemoryUsed, &RocmCard::vram_used, "rocm_smi.VRAM Total Used Memory (B)"},
+    {Signal::kMemoryTotal, &RocmCard::vram_total, "rocm_smi.VRAM Total Memory (B)"},
+};
+
+std::string LowerCase(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+// "N/A", "N/A (Secondary die)" and the like.
+bool IsMissing(std::string_view text) {
+  for (const std::string_view word : {"N/A", "None", "Not supported", "Unsupported", "Unknown"}) {
+    if (EqualsIgnoreCase(text.substr(0, word.size()), word)) return true;
+  }
+  return text.empty();
+}
+
+// "(300Mhz)" to "300".
+std::string_view WithoutUnit(std::string_view text) {
+  constexpr std::string_view kUnit = "mhz";
+  if (text.size() > 2 && text.front() == '(' && text.back() == ')') text = text.substr(1, text.size() - 2);
+  if (text.size() > 3 && EqualsIgnoreCase(text.substr(text.size() - 3), kUnit)) text.remove_suffix(3);
+  return text;
+}
+
+// True if `key` is a known field.
+bool AddField(const std::string& key, std::string_view text, RocmCard* card) {
+  for (const TextField& field : kTexts) {
+    if (key != field.key) continue;
+    std::string& member = card->*field.member;
+    const bool placeholder = (field.member == &RocmCard::serial_number && text == "0") ||
+                             (field.member == &RocmCard::series && text.substr(0, 2) == "0x");
+    if (!IsMissing(text) && !placeholder && member.empty()) member = text;
+    return true;
+  }
+  for (const NumberField& field : kNumbers) {
+    if (key != field.key) continue;
+    const Reading reading = ReadScaled(WithoutUnit(text), field.scale);
+    if (IsMissing(text) || reading.doubt) {
+      card->unavailable.push_back(key);
+    } else if (!(card->*field.member)) {
+      card->*field.member = reading.value;
+    }
+    return true;
+  }
+  return false;
+}
+
+bool IsCard(std::string_view name) {
+  return name.size() > 4 && name.substr(0, 4) == "card" && ParseInteger(name.substr(4)).has_value();
+}
+
+// The unique id in the form of ROCm's device lists: 16 digits. Empty if it is none.
+std::string UuidOf(const RocmCard& card) {
+  std::string_view digits = card.unique_id;
+  if (digits.substr(0, 2) != "0x" || digits.size() > 18) return {};
+  digits.remove_prefix(2);
+  return "GPU-" + std::string(16 - digits.size(), '0') + std::string(digits);
+}
+
+DeviceKey KeyOf(const RocmCard& card) {
+  DeviceKey key;
+  key.uuid = UuidOf(card);
+  key.bus_id = card.bus_id;
+  key.index = static_cast<int>(std::clamp<std::int64_t>(*ParseInteger(card.card.substr(4)), 0, 4096));
+  key.name = card.series;
+  return key;
+}
+
+void AddCard(const RocmCard& card, Instant time, std::set<std::string>& unknown, Place place, ReadingWriter& writer,
+             ImportTarget& out) {
+  const DeviceId device = EnterDevice(KeyOf(card), out, place);
+  for (const SignalField& field : kSignalFields) {
+    const std::optional<std::int64_t>& value = card.*field.member;
+    if (!value || !writer.Claim(device, field.signal, field.counter, field.counter)) continue;
+    writer.Put(time, device, field.signal, {*value, std::nullopt}, place);
+  }
+  for (const std::string& key : card.unavailable) out.quality.CountNamed(QualityId::kUnavailableValue, key, place);
+  if (!card.use) writer.PutUnavailable(time, device, Signal::kUtilization, Unobserved::kUnsupported);
+  for (const std::string& key : card.unknown) {
+    if (unknown.size() < 1024 && unknown.insert(key).second) {
+      out.quality.CountNamed(QualityId::kUnknownColumn, key, place);
+    }
+  }
+}
+
+}  // namespace
+
+Result<RocmReport> ParseRocmSmi(std::string_view json) {
+  JsonParser parser;
+  const Result<JsonNode> root = parser.Parse(json);
+  if (!root) return tl::unexpected<Error>(root.error());
+  RocmReport report;
+  for (const auto& [name, content] : root->Members()) {
+    if (name == "system") report.driver_version = content.TextOf("Driver version");
+    if (!IsCard(name)) continue;
+    RocmCard& card = report.cards.emplace_back();
+    card.card = name;
+    for (const auto& [key, value] : content.Members()) {
+      if (!AddField(LowerCase(Trim(key)), value.Text(), &card)) card.unknown.push_back(key);
+    }
+  }
+  return report;
+}
+
+bool SniffRocmSmi(std::string_view head) {
+  const std::size_t card = head.find("\"card");
+  const std::size_t brace = head.find('{');
+  if (brace == std::string_view::npos || card == std::string_view::npos || brace > card) return false;
+  const std::string_view rest = head.substr(card + 1);
+  return IsCard(rest.substr(0, rest.find('"')));
+}
+
+Result<void> ImportRocmSmi(ByteSource& in, const ImportOptions& /*options*/, ImportTarget& out) {
+  const Result<std::string> text = ReadAll(in, kMaxJsonBytes);
+  if (!text) return tl::unexpected<Error>(text.error());
+  const Place place{&in.name(), 0};
+  ReadingWriter writer(out);
+  std::set<std::string> unknown;
+  std::int64_t scrapes = 0;
+  std::string_view rest = *text;
+  for (std::string_view json = TakeJsonDocument(rest); !json.empty(); json = TakeJsonDocument(rest)) {
+    const Result<RocmReport> report = ParseRocmSmi(json);
+    if (!report || report->cards.empty()) {
+      out.quality.Count(!report && rest.empty() ? QualityId::kTornRow : QualityId::kBadRow, place);
+      continue;
+    }
+    const Instant time = Instant::FromNanos(scrapes * kNanosPerSecond);
+    for (const RocmCard& card : report->cards) AddCard(card, time, unknown, place, writer, out);
+    if (scrapes == 0) out.quality.Count(QualityId::kNoTimestamp, place);
+    if (++scrapes == 2) {
+      out.quality.Count(QualityId::kPeriodEstimated, place, static_cast<std::int64_t>(report->cards.size()));
+    }
+  }
+  if (scrapes > 0) return {};
+  return Fail(in.name() + ": holds no card of rocm-smi; record it with rocm-smi --showuse --showpower --json");
+}
+
+}  // namespace idleburn

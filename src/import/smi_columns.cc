@@ -1,0 +1,224 @@
+#include "import/smi_columns.h"
+
+#include <algorithm>
+#include <array>
+
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+struct Known {
+  std::string_view name;
+  ColumnRole role;
+  Signal signal;
+  int rank;  // of several columns for one signal the lowest rank is used
+};
+
+// power.draw is the 1 s average on boards that have one and instantaneous on the others; the explicit columns are
+// taken only where it is missing.
+constexpr auto kKnown = std::to_array<Known>({
+    {"timestamp", ColumnRole::kTime, Signal::kUtilization, 0},
+    {"index", ColumnRole::kIndex, Signal::kUtilization, 0},
+    {"uuid", ColumnRole::kUuid, Signal::kUtilization, 0},
+    {"gpu_uuid", ColumnRole::kUuid, Signal::kUtilization, 1},
+    {"pci.bus_id", ColumnRole::kBusId, Signal::kUtilization, 0},
+    {"gpu_bus_id", ColumnRole::kBusId, Signal::kUtilization, 1},
+    {"name", ColumnRole::kName, Signal::kUtilization, 0},
+    {"gpu_name", ColumnRole::kName, Signal::kUtilization, 1},
+    {"utilization.gpu", ColumnRole::kValue, Signal::kUtilization, 0},
+    {"utilization.memory", ColumnRole::kValue, Signal::kMemoryUtilization, 0},
+    {"utilization.encoder", ColumnRole::kValue, Signal::kEncoderUtilization, 0},
+    {"utilization.decoder", ColumnRole::kValue, Signal::kDecoderUtilization, 0},
+    {"power.draw", ColumnRole::kValue, Signal::kPower, 0},
+    {"power.draw.average", ColumnRole::kValue, Signal::kPower, 1},
+    {"power.draw.instant", ColumnRole::kValue, Signal::kPower, 2},
+    {"enforced.power.limit", ColumnRole::kValue, Signal::kPowerLimit, 0},
+    {"power.limit", ColumnRole::kValue, Signal::kPowerLimit, 1},
+    {"power.default_limit", ColumnRole::kValue, Signal::kPowerDefaultLimit, 0},
+    {"clocks.current.sm", ColumnRole::kValue, Signal::kSmClock, 0},
+    {"clocks.sm", ColumnRole::kValue, Signal::kSmClock, 1},
+    {"clocks.max.sm", ColumnRole::kValue, Signal::kMaxSmClock, 0},
+    {"memory.used", ColumnRole::kValue, Signal::kMemoryUsed, 0},
+    {"memory.total", ColumnRole::kValue, Signal::kMemoryTotal, 0},
+    {"temperature.gpu", ColumnRole::kValue, Signal::kTemperature, 0},
+    {"clocks_event_reasons.active", ColumnRole::kMask, Signal::kEventReasons, 0},
+    {"clocks_throttle_reasons.active", ColumnRole::kMask, Signal::kEventReasons, 1},
+});
+
+struct Flag {
+  std::string_view name;
+  int bit;
+};
+constexpr auto kFlags = std::to_array<Flag>({
+    {"gpu_idle", 0},
+    {"applications_clocks_setting", 1},
+    {"sw_power_cap", 2},
+    {"hw_slowdown", 3},
+    {"sync_boost", 4},
+    {"sw_thermal_slowdown", 5},
+    {"hw_thermal_slowdown", 6},
+    {"hw_power_brake_slowdown", 7},
+    {"display_clocks_setting", 8},
+});
+
+struct UnitScale {
+  std::string_view text;
+  Unit unit;
+  std::int64_t multiplier;  // thousandths of the text's unit to the signal's unit
+  std::int64_t divisor;
+};
+constexpr auto kUnits = std::to_array<UnitScale>({
+    {"%", Unit::kMicroPercent, 1000, 1},
+    {"W", Unit::kMilliwatt, 1, 1},
+    {"mW", Unit::kMilliwatt, 1, 1000},
+    {"MHz", Unit::kKilohertz, 1, 1},
+    {"KiB", Unit::kByte, 1024, 1000},
+    {"MiB", Unit::kByte, std::int64_t{1} << 20, 1000},
+    {"GiB", Unit::kByte, std::int64_t{1} << 30, 1000},
+    {"C", Unit::kMillicelsius, 1, 1},
+});
+
+// nvidia-smi's own unit, for columns that show none.
+constexpr std::string_view OwnUnit(Unit unit) {
+  switch (unit) {
+    case Unit::kMicroPercent:
+      return "%";
+    case Unit::kMilliwatt:
+      return "W";
+    case Unit::kKilohertz:
+      return "MHz";
+    case Unit::kByte:
+      return "MiB";
+    default:
+      return "C";
+  }
+}
+
+const Known* FindKnown(std::string_view name) {
+  const auto* found =
+      std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& k) { return EqualsIgnoreCase(k.name, name); });
+  return found == kKnown.end() ? nullptr : found;
+}
+
+std::optional<int> FindFlag(std::string_view name) {
+  for (const std::string_view prefix :
+       {std::string_view("clocks_event_reasons."), std::string_view("clocks_throttle_reasons.")}) {
+    if (name.substr(0, prefix.size()) != prefix) continue;
+    for (const Flag& flag : kFlags) {
+      if (flag.name == name.substr(prefix.size())) return flag.bit;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> SplitCells(std::string_view line) {
+  std::vector<std::string_view> cells;
+  std::size_t start = 0;
+  while (true) {
+    const std::size_t comma = line.find(',', start);
+    cells.push_back(Trim(line.substr(start, comma == std::string_view::npos ? comma : comma - start)));
+    if (comma == std::string_view::npos) return cells;
+    start = comma + 1;
+  }
+}
+
+// "power.draw [W]" -> name and unit.
+SmiColumn ReadHeaderCell(std::string_view cell) {
+  SmiColumn column;
+  const std::size_t bracket = cell.find('[');
+  if (bracket != std::string_view::npos && !cell.empty() && cell.back() == ']') {
+    column.unit = Trim(cell.substr(bracket + 1, cell.size() - bracket - 2));
+    cell = Trim(cell.substr(0, bracket));
+  }
+  column.header = cell;
+  return column;
+}
+
+// Of several columns with one role or signal, keeps the best; the rest are ignored.
+void KeepBest(std::vector<SmiColumn>& columns, const std::vector<int>& ranks) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      const bool rivals = i != j && columns[i].role == columns[j].role && columns[i].role != ColumnRole::kIgnored &&
+                          columns[i].role != ColumnRole::kFlag && columns[i].signal == columns[j].signal;
+      if (rivals && (ranks[j] < ranks[i] || (ranks[j] == ranks[i] && j < i))) {
+        columns[i].role = ColumnRole::kIgnored;
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string SmiLayout::CounterOf(Signal signal) const {
+  for (const SmiColumn& column : columns) {
+    if ((column.role == ColumnRole::kValue || column.role == ColumnRole::kMask) && column.signal == signal) {
+      return "nvidia_smi." + column.header;
+    }
+  }
+  return "nvidia_smi." + std::string(Info(signal).name);
+}
+
+bool SetUnit(SmiColumn& column, std::string_view unit) {
+  for (const UnitScale& scale : kUnits) {
+    if (scale.text == unit && scale.unit == Info(column.signal).unit) {
+      column.multiplier = scale.multiplier;
+      column.divisor = scale.divisor;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool IsSmiHeader(std::string_view line) {
+  bool time = false;
+  bool value = false;
+  for (const std::string_view cell : SplitCells(line.substr(0, 65536))) {
+    const SmiColumn column = ReadHeaderCell(cell);
+    const Known* known = FindKnown(column.header);
+    time = time || (known != nullptr && known->role == ColumnRole::kTime);
+    value = value || (known != nullptr && (known->role == ColumnRole::kValue || known->role == ColumnRole::kMask)) ||
+            FindFlag(column.header).has_value();
+  }
+  return time && value;
+}
+
+Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, DataQuality& quality) {
+  SmiLayout layout;
+  std::vector<int> ranks;
+  for (const std::string_view cell : SplitCells(line)) {
+    SmiColumn column = ReadHeaderCell(cell);
+    int rank = 0;
+    if (const Known* known = FindKnown(column.header)) {
+      column.role = known->role;
+      column.signal = known->signal;
+      rank = known->rank;
+    } else if (const std::optional<int> bit = FindFlag(column.header)) {
+      column.role = ColumnRole::kFlag;
+      column.signal = Signal::kEventReasons;
+      column.flag_bit = *bit;
+    } else {
+      quality.CountNamed(QualityId::kUnknownColumn, column.header, {&file, 1});
+    }
+    if (column.role == ColumnRole::kValue &&
+        !SetUnit(column, column.unit.empty() ? OwnUnit(Info(column.signal).unit) : column.unit)) {
+      return Fail("column '" + column.header + "' has the unit [" + column.unit.substr(0, 20) +
+                  "], which is none of its kind; fix the header");
+    }
+    layout.columns.push_back(std::move(column));
+    ranks.push_back(rank);
+  }
+  KeepBest(layout.columns, ranks);
+  bool measures = false;
+  for (const SmiColumn& c : layout.columns) {
+    layout.has_identity = layout.has_identity || c.role == ColumnRole::kIndex || c.role == ColumnRole::kUuid ||
+                          c.role == ColumnRole::kBusId;
+    layout.has_mask = layout.has_mask || c.role == ColumnRole::kMask;
+    measures = measures || c.role == ColumnRole::kValue || c.role == ColumnRole::kMask || c.role == ColumnRole::kFlag;
+  }
+  if (!measures) return Fail("no column here can be measured; record at least timestamp, index, utilization.gpu");
+  return layout;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,69 @@
+#include "import/stamp.h"
+
+#include <gtest/gtest.h>
+
+#include "support/import_run.h"
+
+namespace idleburn {
+namespace {
+
+std::string Utc(std::string_view text) {
+  const std::optional<CivilTime> t = ParseCtime(text);
+  return t ? FormatRfc3339(InUtc(*t)) : "none";
+}
+
+TEST(Stamp, ReadsTheTimeOfCtime) {
+  EXPECT_EQ(Utc("Mon Apr 24 16:11:51 2023"), "2023-04-24T16:11:51Z");
+  EXPECT_EQ(Utc("Tue Sep  1 08:00:05 2026"), "2026-09-01T08:00:05Z");
+  EXPECT_EQ(Utc("Thu Feb 29 23:59:59 2024"), "2024-02-29T23:59:59Z");
+}
+
+TEST(Stamp, RefusesWhatIsNone) {
+  for (const char* text : {"", "N/A", "Still Running", "Mon Foo 24 16:11:51 2023", "Wed Feb 30 16:11:51 2023",
+                           "Mon Apr 24 16:11:51 2023 CET", "Mon Apr 24 16:11 2023", "Mon Apr -4 16:11:51 2023",
+                           "Mon Apr 24 25:11:51 2023", "2023-04-24 16:11:51"}) {
+    EXPECT_EQ(Utc(text), "none") << text;
+  }
+}
+
+TEST(Stamp, TheZoneIsTheUsersOrCountedOnce) {
+  const std::optional<CivilTime> local = ParseCtime("Sun Oct 25 02:30:00 2026");
+  ASSERT_TRUE(local);
+  DataQuality quality;
+  const std::string file = "log";
+  const ImportOptions none;
+  StampClock utc(none, quality, file);
+  EXPECT_EQ(FormatRfc3339(utc.At(*local, false, 7)), "2026-10-25T02:30:00Z");
+  utc.At(*local, false, 8);
+  EXPECT_EQ(quality.CountOf(QualityId::kTimezoneAssumed), 1);
+  EXPECT_EQ(quality.Get(QualityId::kTimezoneAssumed).first_place, "log:7");
+
+  ImportOptions berlin;
+  berlin.timezone = *TimeZone::Load("Europe/Berlin");
+  StampClock zoned(berlin, quality, file);
+  EXPECT_EQ(FormatRfc3339(zoned.At(*local, false, 9)), "2026-10-25T00:30:00Z") << "summer time, the first meaning";
+  EXPECT_EQ(quality.CountOf(QualityId::kTimezoneAmbiguous), 1);
+  EXPECT_EQ(quality.CountOf(QualityId::kTimezoneAssumed), 1);
+}
+
+TEST(Stamp, MaskedUuidsAreCountedOncePerDevice) {
+  DeviceTable devices;
+  DataQuality quality;
+  OwnerLedger owners;
+  struct : SampleSink {
+    void OnSamples(std::span<const Sample> /*samples*/) override {}
+  } sink;
+  ImportTarget target{devices, quality, owners, sink};
+  DeviceKey key;
+  key.uuid = "GPU-00000000-0000-0000-0000-000000000000";
+  key.bus_id = "00000000:83:00.0";
+  EnterDevice(key, target, {});
+  EnterDevice(key, target, {});
+  key.bus_id = "00000000:84:00.0";
+  EnterDevice(key, target, {});
+  EXPECT_EQ(devices.size(), 2U);
+  EXPECT_EQ(quality.CountOf(QualityId::kMaskedUuid), 2);
+}
+
+}  // namespace
+}  // namespace idleburn

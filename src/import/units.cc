@@ -1,0 +1,126 @@
+#include "import/units.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/int128.h"
+#include "telemetry/value_range.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+struct Spelling {
+  std::string_view text;
+  Unobserved why;
+};
+constexpr std::array<Spelling, 15> kUnavailable = {{
+    {"", Unobserved::kSentinel},
+    {"-", Unobserved::kUnsupported},
+    {"N/A", Unobserved::kUnsupported},
+    {"None", Unobserved::kUnsupported},
+    {"Not Supported", Unobserved::kUnsupported},
+    {"Not Available", Unobserved::kUnsupported},
+    {"Function Not Found", Unobserved::kUnsupported},
+    {"Requested functionality has been deprecated", Unobserved::kUnsupported},
+    {"Insufficient Permissions", Unobserved::kPermission},
+    {"Not Permitted", Unobserved::kPermission},
+    {"Unknown Error", Unobserved::kSentinel},
+    {"Unknown", Unobserved::kSentinel},
+    {"ERR!", Unobserved::kSentinel},
+    {"GPU requires reset", Unobserved::kSentinel},
+    {"GPU is lost", Unobserved::kSentinel},
+}};
+
+// One of `suffix` is numerator / denominator of the unit.
+struct Scale {
+  std::string_view suffix;
+  Unit unit;
+  std::int64_t numerator;
+  std::int64_t denominator;
+};
+constexpr std::int64_t kMebi = 1 << 20;
+constexpr std::array<Scale, 23> kScales = {{
+    {"%", Unit::kMicroPercent, kPercent, 1},
+    {"W", Unit::kMilliwatt, 1000, 1},
+    {"mW", Unit::kMilliwatt, 1, 1},
+    {"kW", Unit::kMilliwatt, 1'000'000, 1},
+    {"J", Unit::kMillijoule, 1000, 1},
+    {"mJ", Unit::kMillijoule, 1, 1},
+    {"Hz", Unit::kKilohertz, 1, 1000},
+    {"kHz", Unit::kKilohertz, 1, 1},
+    {"MHz", Unit::kKilohertz, 1000, 1},
+    {"GHz", Unit::kKilohertz, 1'000'000, 1},
+    {"B", Unit::kByte, 1, 1},
+    {"KiB", Unit::kByte, 1024, 1},
+    {"MiB", Unit::kByte, kMebi, 1},
+    {"MB", Unit::kByte, kMebi, 1},  // old drivers and dmon print MB and mean MiB
+    {"GiB", Unit::kByte, 1024 * kMebi, 1},
+    {"C", Unit::kMillicelsius, 1000, 1},
+    {"", Unit::kCount, 1, 1},
+    {"B/s", Unit::kBytePerSecond, 1, 1},
+    {"KB/s", Unit::kBytePerSecond, 1000, 1},
+    {"KiB/s", Unit::kBytePerSecond, 1024, 1},
+    {"MB/s", Unit::kBytePerSecond, 1'000'000, 1},
+    {"MiB/s", Unit::kBytePerSecond, kMebi, 1},
+    {"GB/s", Unit::kBytePerSecond, 1'000'000'000, 1},
+}};
+
+Quantity NoValue(Unobserved why, QualityId issue) { return {std::nullopt, why, issue}; }
+
+Quantity ReadMask(std::string_view text) {
+  const std::optional<std::uint64_t> mask = ParseMask(text);
+  if (!mask) return NoValue(Unobserved::kSentinel, QualityId::kBadRow);
+  if (*mask > INT32_MAX) return NoValue(Unobserved::kSentinel, QualityId::kOutOfRange);
+  return {static_cast<std::int64_t>(*mask)};
+}
+
+}  // namespace
+
+std::optional<Unobserved> WhyUnavailable(std::string_view text) {
+  text = Trim(text);
+  const bool bracketed = text.size() >= 2 && text.front() == '[' && text.back() == ']';
+  if (bracketed) text = Trim(text.substr(1, text.size() - 2));
+  for (const Spelling& spelling : kUnavailable) {
+    if (EqualsIgnoreCase(text, spelling.text)) return spelling.why;
+  }
+  return bracketed ? std::optional(Unobserved::kSentinel) : std::nullopt;
+}
+
+Quantity ReadQuantity(std::string_view text, Unit unit, std::string_view plain) {
+  text = Trim(text);
+  if (const std::optional<Unobserved> why = WhyUnavailable(text)) {
+    return NoValue(*why, QualityId::kUnavailableValue);
+  }
+  if (unit == Unit::kMask) return ReadMask(text);
+  const std::size_t stop = std::min(text.find_first_not_of("+-.0123456789"), text.size());
+  const std::string_view printed = Trim(text.substr(stop));
+  const std::string_view suffix = printed.empty() ? plain : printed;
+  const auto* scale = std::find_if(kScales.begin(), kScales.end(),
+                                   [&](const Scale& s) { return s.unit == unit && s.suffix == suffix; });
+  // Millionths keep every decimal that a tool prints.
+  const ScaledNumber number = ParseScaled(stop == 0 ? text : text.substr(0, stop), 6);
+  if (number.fault == NumberFault::kNotFinite) return NoValue(Unobserved::kSentinel, QualityId::kNotFinite);
+  if (number.fault == NumberFault::kTooLarge) return NoValue(Unobserved::kSentinel, QualityId::kOutOfRange);
+  if (number.fault != NumberFault::kNone || scale == kScales.end()) {
+    return NoValue(Unobserved::kSentinel, QualityId::kBadRow);
+  }
+  const Int128 value = DivHalfEven(static_cast<Int128>(number.value) * scale->numerator,
+                                   static_cast<Int128>(scale->denominator) * 1'000'000);
+  const std::optional<std::int64_t> valid = InRange(unit, value);
+  return valid ? Quantity{*valid} : NoValue(Unobserved::kSentinel, QualityId::kOutOfRange);
+}
+
+bool PutQuantity(Signal signal, std::string_view text, std::string_view plain, Sample* sample, DataQuality& quality,
+                 Place place) {
+  const Quantity quantity = ReadQuantity(text, Info(signal).unit, plain);
+  if (quantity.value) {
+    sample->Set(signal, *quantity.value);
+    return true;
+  }
+  sample->SetUnavailable(signal, quantity.why);
+  quality.Count(quantity.issue, place);
+  return false;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,194 @@
+#include "os/inflate.h"
+
+#include <lzma.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <vector>
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kBlock = 1 << 17;
+constexpr std::uint64_t kBombBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kBombRatio = 1000;  // an idle GPU's log as .xz unpacks to 560 times its size
+constexpr std::uint64_t kXzMemory = std::uint64_t{256} << 20;
+
+// One decompression library. Consumes from `in`, produces into `out`, and moves both past what it used.
+class Codec {
+ public:
+  enum class State : std::uint8_t { kMore, kMemberEnd, kBroken };
+
+  Codec() = default;
+  Codec(const Codec&) = delete;
+  Codec& operator=(const Codec&) = delete;
+  virtual ~Codec() = default;
+  virtual State Step(std::span<const char>& in, std::span<char>& out) = 0;
+  virtual void Restart() = 0;  // for the next member
+};
+
+class GzipCodec final : public Codec {
+ public:
+  GzipCodec() { inflateInit2(&stream_, 15 + 16); }
+  ~GzipCodec() override { inflateEnd(&stream_); }
+  GzipCodec(const GzipCodec&) = delete;
+  GzipCodec& operator=(const GzipCodec&) = delete;
+
+  State Step(std::span<const char>& in, std::span<char>& out) override {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
+    stream_.avail_in = static_cast<uInt>(in.size());
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream_.avail_out = static_cast<uInt>(out.size());
+    const int rc = inflate(&stream_, Z_NO_FLUSH);
+    in = in.subspan(in.size() - stream_.avail_in);
+    out = out.subspan(out.size() - stream_.avail_out);
+    if (rc == Z_STREAM_END) return State::kMemberEnd;
+    return rc == Z_OK || rc == Z_BUF_ERROR ? State::kMore : State::kBroken;
+  }
+  void Restart() override { inflateReset(&stream_); }
+
+ private:
+  z_stream stream_{};
+};
+
+class XzCodec final : public Codec {
+ public:
+  XzCodec() { Restart(); }
+  ~XzCodec() override { lzma_end(&stream_); }
+  XzCodec(const XzCodec&) = delete;
+  XzCodec& operator=(const XzCodec&) = delete;
+
+  State Step(std::span<const char>& in, std::span<char>& out) override {
+    stream_.next_in = reinterpret_cast<const std::uint8_t*>(in.data());
+    stream_.avail_in = in.size();
+    stream_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+    stream_.avail_out = out.size();
+    const lzma_ret rc = lzma_code(&stream_, LZMA_RUN);
+    in = in.subspan(in.size() - stream_.avail_in);
+    out = out.subspan(out.size() - stream_.avail_out);
+    if (rc == LZMA_STREAM_END) return State::kMemberEnd;
+    return rc == LZMA_OK || rc == LZMA_BUF_ERROR ? State::kMore : State::kBroken;
+  }
+  void Restart() override {
+    if (lzma_stream_decoder(&stream_, kXzMemory, 0) != LZMA_OK) lzma_end(&stream_);
+  }
+
+ private:
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+};
+
+class ZstdCodec final : public Codec {
+ public:
+  ZstdCodec() : stream_(ZSTD_createDStream()) {}
+  ~ZstdCodec() override { ZSTD_freeDStream(stream_); }
+  ZstdCodec(const ZstdCodec&) = delete;
+  ZstdCodec& operator=(const ZstdCodec&) = delete;
+
+  State Step(std::span<const char>& in, std::span<char>& out) override {
+    ZSTD_inBuffer from{in.data(), in.size(), 0};
+    ZSTD_outBuffer to{out.data(), out.size(), 0};
+    const std::size_t rc = ZSTD_decompressStream(stream_, &to, &from);
+    in = in.subspan(from.pos);
+    out = out.subspan(to.pos);
+    if (ZSTD_isError(rc) != 0U) return State::kBroken;
+    return rc == 0 ? State::kMemberEnd : State::kMore;
+  }
+  void Restart() override { ZSTD_DCtx_reset(stream_, ZSTD_reset_session_only); }
+
+ private:
+  ZSTD_DStream* stream_;
+};
+
+std::unique_ptr<Codec> MakeCodec(Compression compression) {
+  switch (compression) {
+    case Compression::kGzip: return std::make_unique<GzipCodec>();
+    case Compression::kXz: return std::make_unique<XzCodec>();
+    case Compression::kZstd: return std::make_unique<ZstdCodec>();
+  }
+  return nullptr;
+}
+
+class InflateSource final : public ByteSource {
+ public:
+  InflateSource(std::unique_ptr<ByteSource> packed, std::unique_ptr<Codec> codec)
+      : packed_(std::move(packed)), codec_(std::move(codec)), block_(kBlock) {}
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    std::span<char> room = out;
+    while (room.size() == out.size() && !done_) {
+      if (rest_.empty()) TRY(Refill());
+      if (between_members_) {
+        SkipPadding();
+        if (rest_.empty()) {
+          done_ = at_end_;
+          continue;
+        }
+      }
+      const bool starved = rest_.empty();
+      between_members_ = false;
+      const Codec::State state = codec_->Step(rest_, room);
+      if (state == Codec::State::kBroken) {
+        if (out.size() - room.size() + produced_ == 0) {
+          return Fail(name() + ": the compressed data is damaged from the start; copy it again, or unpack it yourself");
+        }
+        truncated_ = done_ = true;
+      } else if (state == Codec::State::kMemberEnd) {
+        codec_->Restart();
+        between_members_ = true;
+      } else if (starved && room.size() == out.size()) {
+        truncated_ = done_ = true;
+      }
+    }
+    const std::size_t n = out.size() - room.size();
+    produced_ += n;
+    if (produced_ > kBombBytes && produced_ / kBombRatio > consumed_ - rest_.size()) {
+      return Fail(name() + ": unpacks to more than " + std::to_string(kBombRatio) +
+                  " times its size; refused as a decompression bomb (unpack it yourself if you trust it)");
+    }
+    return n;
+  }
+  [[nodiscard]] bool truncated() const override { return truncated_; }
+  [[nodiscard]] const std::string& name() const override { return packed_->name(); }
+
+ private:
+  Result<void> Refill() {
+    const Result<std::size_t> got = packed_->Read(block_);
+    if (!got) return tl::unexpected<Error>(got.error());
+    rest_ = std::span<const char>(block_.data(), *got);
+    consumed_ += *got;
+    at_end_ = *got == 0;
+    return {};
+  }
+  // Tapes and block devices fill up with zeros, with which no member starts.
+  void SkipPadding() {
+    while (!rest_.empty() && rest_.front() == '\0') rest_ = rest_.subspan(1);
+  }
+
+  std::unique_ptr<ByteSource> packed_;
+  std::unique_ptr<Codec> codec_;
+  std::vector<char> block_;
+  std::span<const char> rest_;
+  std::uint64_t consumed_ = 0;
+  std::uint64_t produced_ = 0;
+  bool at_end_ = false;
+  bool between_members_ = false;
+  bool done_ = false;
+  bool truncated_ = false;
+};
+
+bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+
+}  // namespace
+
+std::optional<Compression> SniffCompression(std::string_view head) {
+  if (StartsWith(head, "\x1f\x8b")) return Compression::kGzip;
+  if (StartsWith(head, std::string_view("\xfd\x37zXZ\0", 6))) return Compression::kXz;
+  if (StartsWith(head, "\x28\xb5\x2f\xfd")) return Compression::kZstd;
+  return std::nullopt;
+}
+
+std::unique_ptr<ByteSource> Inflate(std::unique_ptr<ByteSource> packed, Compression compression) {
+  return std::make_unique<InflateSource>(std::move(packed), MakeCodec(compression));
+}
+
+}  // namespace idleburn

@@ -1,0 +1,126 @@
+#include "os/input_file.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "text/line_reader.h"
+
+namespace idleburn {
+namespace {
+
+class InputFileTest : public ::testing::Test {
+ protected:
+  InputFileTest() {
+    std::string folder = (std::filesystem::temp_directory_path() / "input.XXXXXX").string();
+    EXPECT_NE(mkdtemp(folder.data()), nullptr);
+    folder_ = folder;
+  }
+  ~InputFileTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string Write(const std::string& name, std::string_view bytes) {
+    const std::string path = (folder_ / name).string();
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+  static std::string ErrorOf(const std::string& path) {
+    const auto input = OpenInput(path);
+    return input ? "" : input.error().message;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(InputFileTest, ReadsPlainAndPackedFiles) {
+  const std::string plain = Write("a.csv", "one\ntwo\n");
+  EXPECT_EQ(ReadAll(**OpenInput(plain), 100).value(), "one\ntwo\n");
+  EXPECT_EQ((*OpenInput(plain))->name(), plain);
+  const std::string packed = (folder_ / "no-extension").string();
+  for (int member = 0; member < 2; ++member) {
+    gzFile gz = gzopen(packed.c_str(), "ab");
+    gzputs(gz, "one\ntwo\n");
+    gzclose(gz);
+  }
+  EXPECT_EQ(ReadAll(**OpenInput(packed), 100).value(), "one\ntwo\none\ntwo\n");
+  std::filesystem::resize_file(packed, std::filesystem::file_size(packed) - 3);
+  const auto cut = OpenInput(packed).value();
+  EXPECT_EQ(ReadAll(*cut, 100).value(), "one\ntwo\none\ntwo\n");
+  EXPECT_TRUE(cut->truncated());
+}
+
+TEST_F(InputFileTest, SaysWhyAFileCannotBeRead) {
+  EXPECT_EQ(ErrorOf("/nonexistent/log.csv"),
+            "/nonexistent/log.csv: cannot be opened: No such file or directory; check the path");
+  const std::string folder = folder_.string();
+  EXPECT_EQ(ErrorOf(folder), folder + ": is a directory; name the files in it, for example " + folder + "/*.csv");
+  const std::string empty = Write("empty.csv", "");
+  EXPECT_EQ(ErrorOf(empty), empty + ": is empty; nothing was recorded, or the copy failed");
+  EXPECT_EQ(ErrorOf("/dev/null"), "/dev/null: is empty; nothing was recorded, or the copy failed");
+  EXPECT_NE(ErrorOf("/proc/self/mem").find("/proc/self/mem: cannot be read: Input/output error"), std::string::npos);
+}
+
+// In a child, so that root can drop its rights: 0 where the message is the expected one.
+TEST_F(InputFileTest, SaysThatPermissionIsMissing) {
+  const std::string path = Write("secret.csv", "a\n");
+  ASSERT_EQ(chmod(path.c_str(), 0), 0);
+  ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (getuid() == 0 && setuid(kNobody) != 0) _exit(2);
+    _exit(ErrorOf(path) == path + ": cannot be opened: Permission denied; ask its owner or copy it" ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(InputFileTest, ReadsStandardInputInPieces) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    for (const char* piece : {"on", "e\nt", "wo\n"}) {
+      if (write(ends[1], piece, std::string_view(piece).size()) < 0) _exit(1);
+      usleep(2000);
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  const int saved = dup(STDIN_FILENO);
+  dup2(ends[0], STDIN_FILENO);
+  {
+    const auto input = OpenInput("-").value();
+    EXPECT_EQ(input->name(), "standard input");
+    EXPECT_EQ(ReadAll(*input, 100).value(), "one\ntwo\n");
+  }
+  dup2(saved, STDIN_FILENO);
+  close(saved);
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+}
+
+TEST(PeekSourceTest, LooksWithoutTaking) {
+  PeekSource source(std::make_unique<StringSource>("abcdefgh"));
+  EXPECT_EQ(source.Peek(3).value(), "abc");
+  EXPECT_EQ(source.Peek(2).value(), "ab");
+  EXPECT_EQ(source.Peek(5).value(), "abcde");
+  EXPECT_EQ(source.Peek(100).value(), "abcdefgh");
+  std::string block(3, '\0');
+  std::string all;
+  while (const std::size_t n = source.Read(block).value()) all.append(block, 0, n);
+  EXPECT_EQ(all, "abcdefgh");
+}
+
+}  // namespace
+}  // namespace idleburn

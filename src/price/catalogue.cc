@@ -1,0 +1,106 @@
+#include "price/catalogue.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <numeric>
+
+#include "base/check.h"
+#include "price/price_file.h"
+#include "text/line_reader.h"
+
+namespace idleburn {
+namespace embedded {
+extern const std::string_view catalogue_csv;
+}  // namespace embedded
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kMarketNames = {"on_demand", "spot", "reserved"};
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+// Levenshtein distance, one row of the table at a time.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string_view Name(Market m) { return kMarketNames[static_cast<std::size_t>(m)]; }
+
+std::optional<Market> ParseMarket(std::string_view name) {
+  const auto found = std::find(kMarketNames.begin(), kMarketNames.end(), name);
+  if (found == kMarketNames.end()) return std::nullopt;
+  return static_cast<Market>(found - kMarketNames.begin());
+}
+
+std::string KeyOf(const CatalogueRow& row) {
+  return row.provider + ":" + row.instance + ":" + std::string(Name(row.market)) + "@" + row.region;
+}
+
+Result<Money> PerGpuHour(const CatalogueRow& row) { return Scale(row.per_hour, 1'000'000, row.gpu_micros); }
+
+Catalogue Catalogue::BuiltIn() {
+  StringSource in{std::string(embedded::catalogue_csv), "data/prices/catalogue.csv"};
+  DataQuality quality;
+  Result<PriceFile> file = ReadPrices(in, {}, Catalogue(), quality);
+  CHECK(file);  // part of the program
+  Catalogue catalogue;
+  for (CatalogueRow& row : file->rows) catalogue.Put(std::move(row));
+  return catalogue;
+}
+
+void Catalogue::Put(CatalogueRow row) {
+  std::string key = Lower(KeyOf(row));
+  rows_.insert_or_assign(std::move(key), std::move(row));
+}
+
+const CatalogueRow* Catalogue::Find(std::string_view key) const {
+  const auto found = rows_.find(Lower(key));
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
+const CatalogueRow* Catalogue::FindInstance(std::string_view provider, std::string_view instance) const {
+  const std::string prefix = Lower(provider) + ":" + Lower(instance) + ":";
+  const auto found = rows_.lower_bound(prefix);
+  return found != rows_.end() && found->first.compare(0, prefix.size(), prefix) == 0 ? &found->second : nullptr;
+}
+
+std::string Catalogue::Nearest(std::string_view key) const {
+  const std::string wanted = Lower(key);
+  const CatalogueRow* best = nullptr;
+  std::size_t least = 0;
+  for (const auto& [candidate, row] : rows_) {
+    const std::size_t distance = EditDistance(wanted, candidate);
+    if (distance * 3 < candidate.size() * 2 && (best == nullptr || distance < least)) {
+      best = &row;
+      least = distance;
+    }
+  }
+  return best == nullptr ? std::string() : KeyOf(*best);
+}
+
+std::vector<const CatalogueRow*> Catalogue::Rows() const {
+  std::vector<const CatalogueRow*> rows;
+  for (const auto& [key, row] : rows_) rows.push_back(&row);
+  return rows;
+}
+
+}  // namespace idleburn

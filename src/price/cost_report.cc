@@ -1,0 +1,261 @@
+#include "price/cost_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "price/gpu_time.h"
+
+namespace idleburn {
+namespace {
+
+constexpr int kHoursPerYear = 8760;
+constexpr double kPicojoulesPerKwh = 3.6e18;
+constexpr std::string_view kUnallocatedOwner = "unallocated";
+
+// Cost of each line, of the lines' overlays, and their sum.
+struct LineCosts {
+  std::array<std::int64_t, kLineCount> line{};  // nano-units
+  std::int64_t spin_wait = 0;
+  std::int64_t waste = 0;
+  [[nodiscard]] std::int64_t At(Line l) const { return line[Index(l)]; }
+  [[nodiscard]] std::int64_t Total() const {
+    std::int64_t sum = 0;
+    for (const std::int64_t c : line) sum += c;
+    return sum;
+  }
+  [[nodiscard]] std::int64_t Observed() const { return Total() - At(Line::kUnobserved) - At(Line::kUnallocated); }
+  [[nodiscard]] std::int64_t Allocated() const { return Total() - At(Line::kUnallocated); }
+};
+
+// whole x part / of, half to even; 0 of nothing.
+Result<std::int64_t> Proportion(std::int64_t whole, std::int64_t part, std::int64_t of) {
+  if (of == 0) return 0;
+  const Result<Money> m = Scale(Money::Nano(whole), part, of);
+  if (!m) return tl::unexpected<Error>(m.error());
+  return m->nano();
+}
+
+Result<LineCosts> CostOfWhole(Money rate, const GpuTime& whole) {
+  LineCosts costs;
+  const Result<Money> total = Price(rate, whole.WindowNs());
+  if (!total) return tl::unexpected<Error>(total.error());
+  const Result<std::vector<std::int64_t>> lines = SplitNanos(total->nano(), whole.line_ns);
+  if (!lines) return tl::unexpected<Error>(lines.error());
+  std::copy(lines->begin(), lines->end(), costs.line.begin());
+  const auto spin = Proportion(costs.At(Line::kComputeBound), whole.spin_ns, whole.At(Line::kComputeBound));
+  if (!spin) return tl::unexpected<Error>(spin.error());
+  const auto waste = Proportion(costs.Observed(), whole.WasteNs(), whole.ObservedNs());
+  if (!waste) return tl::unexpected<Error>(waste.error());
+  costs.spin_wait = *spin;
+  costs.waste = *waste;
+  return costs;
+}
+
+// Splits `whole` over the devices by the nanoseconds that `ns_of` reads of each, into what `cost_of` names.
+template <typename NsOf, typename CostOf>
+Result<void> SplitOver(const std::vector<DeviceTime>& devices, std::int64_t whole, NsOf ns_of, CostOf cost_of,
+                       std::vector<LineCosts>* costs) {
+  std::vector<std::int64_t> weights;
+  for (const DeviceTime& device : devices) weights.push_back(ns_of(device.time));
+  const Result<std::vector<std::int64_t>> parts = SplitNanos(whole, weights);
+  if (!parts) return tl::unexpected<Error>(parts.error());
+  for (std::size_t i = 0; i < parts->size(); ++i) cost_of((*costs)[i]) = (*parts)[i];
+  return {};
+}
+
+// Costs of the devices, line by line off those of the whole, so that every column and every row adds up.
+Result<std::vector<LineCosts>> CostOfDevices(const LineCosts& whole, const std::vector<DeviceTime>& devices) {
+  std::vector<LineCosts> costs(devices.size());
+  for (std::size_t l = 0; l < kLineCount; ++l) {
+    TRY(SplitOver(
+        devices, whole.line[l], [l](const GpuTime& t) { return t.line_ns[l]; },
+        [l](LineCosts& c) -> std::int64_t& { return c.line[l]; }, &costs));
+  }
+  TRY(SplitOver(
+      devices, whole.spin_wait, [](const GpuTime& t) { return t.spin_ns; },
+      [](LineCosts& c) -> std::int64_t& { return c.spin_wait; }, &costs));
+  TRY(SplitOver(
+      devices, whole.waste, [](const GpuTime& t) { return t.WasteNs(); },
+      [](LineCosts& c) -> std::int64_t& { return c.waste; }, &costs));
+  return costs;
+}
+
+UsageCost UsageOf(const GpuTime& time, const Energy& energy) {
+  UsageCost usage;
+  usage.window_ns = time.WindowNs();
+  usage.observed_ns = time.ObservedNs();
+  usage.unobserved_ns = time.At(Line::kUnobserved);
+  usage.unallocated_ns = time.At(Line::kUnallocated);
+  usage.idle_held_ns = time.At(Line::kIdleHeld);
+  usage.idle_empty_ns = time.At(Line::kIdleEmpty);
+  usage.idle_unknown_ns = time.At(Line::kIdleUnknown);
+  usage.phase_ns = {usage.idle_held_ns + usage.idle_empty_ns + usage.idle_unknown_ns, time.At(Line::kUnderutilized),
+                    time.At(Line::kProductive), time.At(Line::kComputeBound)};
+  usage.spin_wait_ns = time.spin_ns;
+  usage.throttled_ns = time.throttled_ns;
+  usage.throttled_with_loss_ns = time.throttled_with_loss_ns;
+  usage.effective_ns = static_cast<double>(time.busy_ns);
+  usage.spin_effective_ns = static_cast<double>(time.spin_busy_ns);
+  if (usage.observed_ns > 0) usage.mean_utilization = 100 * usage.effective_ns / static_cast<double>(usage.observed_ns);
+  if (energy.picojoules) usage.energy_kwh = static_cast<double>(*energy.picojoules) / kPicojoulesPerKwh;
+  if (const std::optional<double> milliwatts = energy.power.Mean()) usage.mean_power_w = *milliwatts / 1000;
+  return usage;
+}
+
+void AddCosts(const LineCosts& costs, UsageCost* usage) {
+  const auto money = [&](Line l) { return Money::Nano(costs.At(l)); };
+  usage->total = Money::Nano(costs.Total());
+  usage->phase_cost = {
+      Money::Nano(costs.At(Line::kIdleHeld) + costs.At(Line::kIdleEmpty) + costs.At(Line::kIdleUnknown)),
+      money(Line::kUnderutilized), money(Line::kProductive), money(Line::kComputeBound)};
+  usage->unobserved_cost = money(Line::kUnobserved);
+  usage->unallocated_cost = money(Line::kUnallocated);
+  usage->idle_held_cost = money(Line::kIdleHeld);
+  usage->idle_empty_cost = money(Line::kIdleEmpty);
+  usage->idle_unknown_cost = money(Line::kIdleUnknown);
+  usage->spin_wait_cost = Money::Nano(costs.spin_wait);
+  usage->waste = Money::Nano(costs.waste);
+}
+
+// Moves a result into its place in the report.
+template <typename T>
+Result<void> Put(Result<T> value, std::optional<T>* place) {
+  if (!value) return tl::unexpected<Error>(std::move(value).error());
+  *place = *value;
+  return {};
+}
+
+Result<void> AddUnitCosts(Money allocated_cost, std::int64_t busy_ns, const WorkDone& work, CostReport* report) {
+  if (busy_ns > 0) TRY(Put(Scale(allocated_cost, kNanosPerHour, busy_ns), &report->per_effective_gpu_hour));
+  for (const auto& [unit, count] : work.units) {
+    const Result<Money> cost = Scale(allocated_cost, WorkDone::kOne, count);
+    if (!cost) return tl::unexpected<Error>(cost.error());
+    report->per_unit.emplace(Singular(unit), *cost);
+  }
+  return {};
+}
+
+Result<void> AddProjections(Money rate, CostReport* report) {
+  TRY(Put(Scale(rate, report->gpus, 1), &report->hourly));
+  TRY(Put(Scale(*report->hourly, report->month_hours, 1), &report->monthly));
+  return Put(Scale(*report->hourly, kHoursPerYear, 1), &report->yearly);
+}
+
+Result<void> AddCosts(Money rate, const Capacity& capacity, const WorkDone& work, CostReport* report) {
+  const Result<LineCosts> whole = CostOfWhole(rate, capacity.whole);
+  if (!whole) return tl::unexpected<Error>(whole.error());
+  const Result<std::vector<LineCosts>> devices = CostOfDevices(*whole, capacity.devices);
+  if (!devices) return tl::unexpected<Error>(devices.error());
+  AddCosts(*whole, &report->whole);
+  for (std::size_t i = 0; i < devices->size(); ++i) AddCosts((*devices)[i], &report->devices[i].usage);
+  TRY(AddUnitCosts(Money::Nano(whole->Allocated()), capacity.whole.busy_ns, work, report));
+  return AddProjections(rate, report);
+}
+
+Result<void> AddRange(const Rate& rate, const GpuTime& whole, CostReport* report) {
+  if (!rate.low || !rate.high) return {};
+  const Result<LineCosts> low = CostOfWhole(*rate.low, whole);
+  if (!low) return tl::unexpected<Error>(low.error());
+  const Result<LineCosts> high = CostOfWhole(*rate.high, whole);
+  if (!high) return tl::unexpected<Error>(high.error());
+  report->total_low = Money::Nano(low->Total());
+  report->total_high = Money::Nano(high->Total());
+  report->waste_low = Money::Nano(low->waste);
+  report->waste_high = Money::Nano(high->waste);
+  return {};
+}
+
+Result<void> AddEnergyPrice(const EnergyPrice& price, const Energy& energy, CostReport* report) {
+  if (!energy.picojoules) return {};
+  constexpr Int128 kExactPicojoulesPerKwh = 3'600'000'000'000'000'000;
+  if (price.per_kwh) TRY(Put(Scale(*price.per_kwh, *energy.picojoules, kExactPicojoulesPerKwh), &report->energy_cost));
+  if (price.grams_co2e_per_kwh) report->co2e_kg = *report->whole.energy_kwh * *price.grams_co2e_per_kwh / 1000;
+  return {};
+}
+
+// Adds the time of one device to its owners.
+Result<void> ShareOut(const DeviceTime& device, const OwnerLedger& ledger,
+                      std::map<std::string, CostReport::OwnerCost>* owners) {
+  const auto owner = [&](const std::string& name) -> CostReport::OwnerCost& {
+    CostReport::OwnerCost& entry = (*owners)[name];
+    entry.owner = name;
+    return entry;
+  };
+  const std::int64_t unallocated = device.time.At(Line::kUnallocated);
+  if (unallocated > 0) owner(std::string(kUnallocatedOwner)).gpu_ns += unallocated;
+  const std::int64_t allocated = device.time.WindowNs() - unallocated;
+  if (allocated == 0) return {};
+  const std::vector<OwnerLedger::Share> shares = ledger.SharesOf(device.device);
+  if (shares.empty()) {
+    owner("").gpu_ns += allocated;
+    return {};
+  }
+  constexpr double kWeight = 1e12;
+  std::vector<std::int64_t> weights;
+  for (const OwnerLedger::Share& share : shares) weights.push_back(std::llround(share.fraction * kWeight));
+  const Result<std::vector<std::int64_t>> parts = SplitNanos(allocated, weights);
+  if (!parts) return tl::unexpected<Error>(parts.error());
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    CostReport::OwnerCost& entry = owner(shares[i].owner);
+    entry.gpu_ns += (*parts)[i];
+    entry.estimated = entry.estimated || shares[i].estimated;
+  }
+  return {};
+}
+
+Result<void> AddOwners(const Capacity& capacity, const OwnerLedger& ledger, CostReport* report) {
+  const bool named = std::any_of(capacity.devices.begin(), capacity.devices.end(),
+                                 [&](const DeviceTime& d) { return !ledger.SharesOf(d.device).empty(); });
+  if (!named) return {};
+  std::map<std::string, CostReport::OwnerCost> owners;
+  for (const DeviceTime& device : capacity.devices) TRY(ShareOut(device, ledger, &owners));
+  std::vector<std::int64_t> weights;
+  for (auto& [name, owner] : owners) {
+    weights.push_back(owner.gpu_ns);
+    report->owners.push_back(std::move(owner));
+  }
+  if (!report->whole.total) return {};
+  const Result<std::vector<std::int64_t>> costs = SplitNanos(report->whole.total->nano(), weights);
+  if (!costs) return tl::unexpected<Error>(costs.error());
+  for (std::size_t i = 0; i < costs->size(); ++i) report->owners[i].cost = Money::Nano((*costs)[i]);
+  return {};
+}
+
+Result<void> CheckWork(const WorkDone& work) {
+  for (const auto& [unit, count] : work.units) {
+    if (count <= 0)
+      return FailUsage("--work: " + unit + " is 0; a cost per " + std::string(Singular(unit)) + " needs a count");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, const OwnerLedger& owners,
+                            const Rate& rate, const WorkDone& work, const EnergyPrice& energy, int month_hours) {
+  TRY(CheckWork(work));
+  if (month_hours <= 0) return FailUsage("--month-hours must be above 0; providers bill 720, 730 or 744");
+  const Result<Capacity> capacity = CapacityOf(run, devices);
+  if (!capacity) return tl::unexpected<Error>(capacity.error());
+
+  CostReport report;
+  report.rate = rate;
+  report.month_hours = month_hours;
+  report.gpus = capacity->gpus;
+  report.whole = UsageOf(capacity->whole, capacity->energy);
+  for (const DeviceTime& d : capacity->devices) {
+    report.devices.push_back({d.device, d.gpu_share, UsageOf(d.time, d.energy)});
+  }
+  if (report.whole.observed_ns > 0) {
+    report.waste_share = static_cast<double>(capacity->whole.WasteNs()) / static_cast<double>(report.whole.observed_ns);
+    report.busy_share = 1 - report.waste_share;
+  }
+  TRY(rate.per_gpu_hour ? AddCosts(*rate.per_gpu_hour, *capacity, work, &report)
+                        : AddRange(rate, capacity->whole, &report));
+  TRY(AddEnergyPrice(energy, capacity->energy, &report));
+  TRY(AddOwners(*capacity, owners, &report));
+  return report;
+}
+
+}  // namespace idleburn

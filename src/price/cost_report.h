@@ -1,0 +1,97 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "classify/totals.h"
+#include "price/rate.h"
+#include "price/work.h"
+#include "telemetry/device.h"
+
+namespace idleburn {
+
+// What one device, or the whole run, held, used and cost. Times are GPU-nanoseconds: a MIG instance counts by
+// its share of the board's compute slices, split by largest remainder, so that every sum is exact.
+struct UsageCost {
+  std::int64_t window_ns = 0;  // = observed + unobserved + unallocated
+  std::int64_t observed_ns = 0;
+  std::int64_t unobserved_ns = 0;
+  std::int64_t unallocated_ns = 0;  // slices of a MIG board that no instance has
+  std::array<std::int64_t, kPhaseCount> phase_ns{};
+  std::int64_t idle_held_ns = 0;
+  std::int64_t idle_empty_ns = 0;
+  std::int64_t idle_unknown_ns = 0;
+  std::int64_t spin_wait_ns = 0;
+  std::int64_t throttled_ns = 0;
+  std::int64_t throttled_with_loss_ns = 0;
+  double effective_ns = 0;                 // observed x utilisation
+  double spin_effective_ns = 0;            // the part of it that was spin-wait
+  std::optional<double> mean_utilization;  // percent of observed time
+  std::optional<double> energy_kwh;        // taken once per board; of the whole only if every GPU tells it
+  std::optional<double> mean_power_w;      // of one GPU: the mean over GPUs, weighted by time
+
+  // Money, absent where there is no rate. phase + unobserved + unallocated costs sum to total exactly.
+  std::optional<Money> total;
+  std::array<std::optional<Money>, kPhaseCount> phase_cost;
+  std::optional<Money> unobserved_cost;
+  std::optional<Money> unallocated_cost;
+  std::optional<Money> idle_held_cost;
+  std::optional<Money> idle_empty_cost;
+  std::optional<Money> idle_unknown_cost;
+  std::optional<Money> spin_wait_cost;
+  std::optional<Money> waste;  // observed cost x (1 - U) + spin-wait: money.md section 4
+};
+
+struct EnergyPrice {
+  std::optional<Money> per_kwh;
+  std::optional<double> grams_co2e_per_kwh;
+};
+
+struct CostReport {
+  Rate rate;
+  UsageCost whole;
+  struct DeviceCost {
+    DeviceId device = 0;
+    double gpu_share = 1;  // of a board: slices / board slices
+    UsageCost usage;
+  };
+  // What counts as capacity, in order of DeviceId: boards without instances; MIG instances; and a board with
+  // instances, with what no instance has and with the board's own power and throttling. Sums to `whole`.
+  std::vector<DeviceCost> devices;
+  struct OwnerCost {
+    std::string owner;  // empty: none named; "unallocated": slices of a board that no instance has
+    std::int64_t gpu_ns = 0;
+    std::optional<Money> cost;
+    bool estimated = false;
+  };
+  std::vector<OwnerCost> owners;  // empty when no input names owners; otherwise sums to whole
+  int gpus = 0;                   // physical GPUs in the window
+  double waste_share = 0;         // w = waste / observed cost, from time alone, so known without a price
+  double busy_share = 0;          // 1 - w, 0 when nothing was observed
+
+  // With a rate.
+  std::optional<Money> per_effective_gpu_hour;  // absent with a rate: undefined, no busy time
+  std::map<std::string, Money> per_unit;        // "sample" -> 0.0004
+  std::optional<Money> hourly;
+  std::optional<Money> monthly;
+  std::optional<Money> yearly;
+  int month_hours = 720;
+  // Without one but with candidates: the range of the total and of the waste.
+  std::optional<Money> total_low, total_high, waste_low, waste_high;
+
+  std::optional<Money> energy_cost;
+  std::optional<double> co2e_kg;
+};
+
+// Prices a classified run. `rate` applies to every GPU of the run. Nanoseconds are summed first and priced once per
+// rate; every part is split off the total by largest remainder, so all sums are exact. What is paid per unit of work
+// and per effective hour is the cost of allocated time: without slices that no instance has. Fails if MIG instances of
+// a board hold more slices than it has, if an amount is beyond 9.2 billion, or (usage) for a count of work of 0.
+Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, const OwnerLedger& owners,
+                            const Rate& rate, const WorkDone& work, const EnergyPrice& energy, int month_hours);
+
+}  // namespace idleburn

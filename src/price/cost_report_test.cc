@@ -1,0 +1,452 @@
+#include "price/cost_report.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <functional>
+#include <numeric>
+
+#include "support/property.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kHour = kNanosPerHour;
+
+// A run put together by hand: devices are boards unless `Slice` makes them MIG instances.
+struct Scene {
+  DeviceTable table;
+  OwnerLedger owners;
+  RunResult run;
+  Rate rate;
+  WorkDone work;
+  EnergyPrice energy;
+  int month_hours = 720;
+
+  explicit Scene(std::string_view price) {
+    if (!price.empty()) rate.per_gpu_hour = Money::Parse(price).value();
+  }
+  DeviceResult& Add(DeviceId id) {
+    DeviceResult result;
+    result.device = id;
+    run.devices.push_back(result);
+    return run.devices.back();
+  }
+  DeviceResult& Gpu(int index) {
+    DeviceKey key;
+    key.index = index;
+    key.name = "NVIDIA H100 80GB HBM3";
+    return Add(table.Enter(key));
+  }
+  DeviceResult& Slice(int index, const std::string& id, int slices) {
+    DeviceKey key;
+    key.index = index;
+    key.name = "NVIDIA H100 80GB HBM3";
+    key.mig = MigInstance{id, std::to_string(slices) + "g", slices};
+    return Add(table.Enter(key));
+  }
+  [[nodiscard]] Result<CostReport> Priced() const {
+    return PriceRun(run, table, owners, rate, work, energy, month_hours);
+  }
+  [[nodiscard]] CostReport Report() const { return Priced().value(); }
+};
+
+// Observed time of a phase at a utilisation in percent.
+void Observe(DeviceResult& d, Phase phase, std::int64_t ns, std::int64_t percent) {
+  d.totals.phase_ns[static_cast<std::size_t>(phase)] += ns;
+  if (phase == Phase::kIdle) d.totals.idle_unknown_ns += ns;
+  d.totals.utilization.Add(ns, percent * kPercent);
+  d.last = d.last + Nanos(ns);
+}
+
+void Miss(DeviceResult& d, std::int64_t ns) {
+  d.totals.unobserved_ns[0] += ns;
+  d.last = d.last + Nanos(ns);
+}
+
+TEST(PriceRunTest, MatchesTheWorkedExample) {
+  Scene scene("8");
+  for (int i = 0; i < 8; ++i) Observe(scene.Gpu(i), Phase::kUnderutilized, 5 * kHour / 4, 60);
+  scene.work = ParseWork("samples=200000").value();
+  const CostReport report = scene.Report();
+  EXPECT_EQ(report.gpus, 8);
+  EXPECT_EQ(report.whole.window_ns, 10 * kHour);
+  EXPECT_EQ(FormatExact(*report.whole.total), "80.00");
+  EXPECT_EQ(FormatExact(*report.per_effective_gpu_hour), "13.333333333");
+  EXPECT_EQ(FormatExact(report.per_unit.at("sample")), "0.0004");
+  EXPECT_EQ(FormatExact(*report.whole.waste), "32.00");
+  EXPECT_DOUBLE_EQ(report.waste_share, 0.4);
+  EXPECT_DOUBLE_EQ(report.busy_share, 0.6);
+  EXPECT_DOUBLE_EQ(*report.whole.mean_utilization, 60);
+  EXPECT_EQ(FormatExact(*report.hourly), "64.00");
+}
+
+TEST(PriceRunTest, NoBusyTimeHasNoCostPerEffectiveHour) {
+  Scene scene("8");
+  Observe(scene.Gpu(0), Phase::kIdle, kHour, 0);
+  const CostReport report = scene.Report();
+  EXPECT_FALSE(report.per_effective_gpu_hour);
+  EXPECT_EQ(*report.whole.waste, *report.whole.total);
+  EXPECT_EQ(*report.whole.idle_unknown_cost, Money::Cents(800));
+}
+
+TEST(PriceRunTest, ProjectsByTheStatedMonth) {
+  Scene scene("4.00");
+  Observe(scene.Gpu(0), Phase::kProductive, kHour, 80);
+  EXPECT_EQ(FormatGrouped(*scene.Report().monthly, 2), "2,880.00");
+  EXPECT_EQ(FormatGrouped(*scene.Report().yearly, 2), "35,040.00");
+  for (const auto& [hours, monthly] :
+       {std::pair{720, "70,790.40"}, std::pair{730, "71,773.60"}, std::pair{744, "73,150.08"}}) {
+    scene.rate.per_gpu_hour = Money::Cents(9832);
+    scene.month_hours = hours;
+    EXPECT_EQ(FormatGrouped(*scene.Report().monthly, 2), monthly);
+  }
+  scene.month_hours = 0;
+  EXPECT_EQ(scene.Priced().error().kind, Error::Kind::kUsage);
+}
+
+TEST(PriceRunTest, PhasesOfThreeThirdsSumToTheTotal) {
+  Scene scene("100");
+  DeviceResult& gpu = scene.Gpu(0);
+  Observe(gpu, Phase::kIdle, kHour / 3, 0);
+  Observe(gpu, Phase::kProductive, kHour / 3, 80);
+  Observe(gpu, Phase::kComputeBound, kHour / 3, 100);
+  const CostReport report = scene.Report();
+  EXPECT_EQ(FormatExact(*report.whole.total), "100.00");
+  EXPECT_EQ(FormatExact(*report.whole.phase_cost[0]), "33.333333334");
+  EXPECT_EQ(FormatExact(*report.whole.phase_cost[2]), "33.333333333");
+  EXPECT_EQ(FormatExact(*report.whole.phase_cost[3]), "33.333333333");
+}
+
+TEST(PriceRunTest, FleetRatiosAreRatiosOfSums) {
+  Scene scene("100");
+  Observe(scene.Gpu(0), Phase::kProductive, kHour, 80);
+  Observe(scene.Gpu(1), Phase::kProductive, kHour, 80);
+  scene.work = ParseWork("samples=1010000").value();  // 10^6 by one, 10^4 by the other
+  EXPECT_EQ(FormatExact(scene.Report().per_unit.at("sample")), "0.00019802");
+}
+
+TEST(PriceRunTest, UnobservedTimeIsPricedApartAndIsNoWaste) {
+  Scene scene("2");
+  DeviceResult& gpu = scene.Gpu(0);
+  Observe(gpu, Phase::kComputeBound, kHour, 100);
+  Miss(gpu, 3 * kHour);
+  const CostReport report = scene.Report();
+  EXPECT_EQ(FormatExact(*report.whole.total), "8.00");
+  EXPECT_EQ(FormatExact(*report.whole.unobserved_cost), "6.00");
+  EXPECT_EQ(report.whole.waste, Money());
+  EXPECT_EQ(FormatExact(*report.per_effective_gpu_hour), "8.00");  // all of it was paid for that hour
+  EXPECT_DOUBLE_EQ(report.busy_share, 1);
+}
+
+TEST(PriceRunTest, NothingObservedIsNeitherBusyNorWaste) {
+  Scene scene("2");
+  Miss(scene.Gpu(0), kHour);
+  const CostReport report = scene.Report();
+  EXPECT_EQ(report.waste_share, 0);
+  EXPECT_EQ(report.busy_share, 0);
+  EXPECT_EQ(report.whole.waste, Money());
+  EXPECT_FALSE(report.whole.mean_utilization);
+}
+
+TEST(PriceRunTest, SpinWaitIsWasteInsideComputeBound) {
+  Scene scene("10");
+  DeviceResult& gpu = scene.Gpu(0);
+  Observe(gpu, Phase::kComputeBound, kHour, 95);
+  gpu.spin.time.Add(kHour / 2, 95 * kPercent);
+  const CostReport report = scene.Report();
+  // 10 x (1 - 0.95) + 5 x 0.95
+  EXPECT_EQ(FormatExact(*report.whole.waste), "5.25");
+  EXPECT_EQ(FormatExact(*report.whole.spin_wait_cost), "5.00");
+  EXPECT_EQ(FormatExact(*report.whole.phase_cost[3]), "10.00");
+}
+
+TEST(PriceRunTest, OneSliceOfSeven) {
+  Scene scene("3.50");
+  Observe(scene.Slice(0, "9", 1), Phase::kComputeBound, kHour, 98);
+  const CostReport report = scene.Report();
+  EXPECT_EQ(report.gpus, 1);
+  EXPECT_EQ(FormatExact(*report.whole.total), "3.50");
+  EXPECT_EQ(FormatExact(*report.whole.phase_cost[3]), "0.50");
+  EXPECT_EQ(FormatExact(*report.whole.unallocated_cost), "3.00");
+  EXPECT_NEAR(report.whole.effective_ns / static_cast<double>(report.whole.window_ns), 0.14, 1e-9);
+  EXPECT_NEAR(*report.whole.mean_utilization, 98, 1e-9);  // judged against the slice
+  ASSERT_EQ(report.devices.size(), 2U);
+  for (const CostReport::DeviceCost& d : report.devices) {
+    const bool instance = scene.table[d.device].mig.has_value();
+    EXPECT_EQ(FormatExact(*d.usage.total), instance ? "0.50" : "3.00");
+    EXPECT_NEAR(d.gpu_share, instance ? 1.0 / 7 : 6.0 / 7, 1e-9);
+  }
+  EXPECT_EQ(FormatExact(*report.hourly), "3.50");
+  // The job pays for its slice, not for the rest of the board: 0.50 / 0.14 h.
+  EXPECT_EQ(FormatExact(*report.per_effective_gpu_hour), "3.571428571");
+}
+
+TEST(PriceRunTest, InstancesThatFollowEachOtherShareTheBoard) {
+  Scene scene("7");
+  Observe(scene.Slice(0, "1", 4), Phase::kComputeBound, kHour, 100);
+  DeviceResult& later = scene.Slice(0, "2", 4);
+  later.first = later.last = Instant::FromNanos(kHour);
+  Observe(later, Phase::kComputeBound, kHour, 100);
+  const CostReport report = scene.Report();
+  EXPECT_EQ(FormatExact(*report.whole.total), "14.00");  // one board for two hours
+  EXPECT_EQ(FormatExact(*report.whole.phase_cost[3]), "8.00");
+}
+
+TEST(PriceRunTest, InstancesBeyondTheirBoardAreAnError) {
+  Scene scene("7");
+  Observe(scene.Slice(0, "1", 4), Phase::kComputeBound, kHour, 100);
+  Observe(scene.Slice(0, "2", 4), Phase::kComputeBound, kHour, 100);
+  ASSERT_FALSE(scene.Priced());
+  EXPECT_NE(scene.Priced().error().message.find("7 compute slices"), std::string::npos);
+}
+
+TEST(PriceRunTest, EnergyIsTakenOncePerBoard) {
+  Scene scene("1");
+  for (const char* id : {"1", "2", "3", "4"}) {
+    DeviceResult& slice = scene.Slice(0, id, 1);
+    Observe(slice, Phase::kComputeBound, kHour, 100);
+    slice.totals.power.Add(kHour, 250'000);  // every instance repeats its board
+  }
+  CostReport report = scene.Report();
+  EXPECT_DOUBLE_EQ(*report.whole.energy_kwh, 0.25);
+  EXPECT_DOUBLE_EQ(*report.whole.mean_power_w, 250);
+
+  // A second GPU with a counter, which comes before its power: 1.08 GJ = 300 kWh.
+  DeviceResult& counted = scene.Gpu(1);
+  Observe(counted, Phase::kIdle, kHour, 0);
+  counted.totals.has_energy_counter = true;
+  counted.totals.energy_mj = 1'080'000'000'000;
+  counted.totals.power.Add(kHour, 100'000);
+  scene.energy.per_kwh = Money::Cents(10);
+  scene.energy.grams_co2e_per_kwh = 400;
+  report = scene.Report();
+  EXPECT_DOUBLE_EQ(*report.whole.energy_kwh, 300.25);
+  EXPECT_EQ(FormatExact(*report.energy_cost), "30.025");
+  EXPECT_DOUBLE_EQ(*report.co2e_kg, 120.1);
+  EXPECT_DOUBLE_EQ(*report.whole.mean_power_w, 175);
+
+  // A third that tells neither: the sum is unknown, the parts are not.
+  Observe(scene.Gpu(2), Phase::kIdle, kHour, 0);
+  report = scene.Report();
+  EXPECT_FALSE(report.whole.energy_kwh);
+  EXPECT_FALSE(report.energy_cost);
+}
+
+TEST(PriceRunTest, RoundingKeepsSpinWaitInsideComputeBound) {
+  Scene scene("1");
+  DeviceResult& slice = scene.Slice(0, "1", 1);
+  Observe(slice, Phase::kUnderutilized, 5, 50);
+  Observe(slice, Phase::kProductive, 5, 80);
+  Observe(slice, Phase::kComputeBound, 4, 100);
+  slice.spin.time.Add(4, 100 * kPercent);
+  // Two nanoseconds for 5/7, 5/7 and 4/7: compute_bound gets none, though 4/7 alone would round to one.
+  const CostReport report = scene.Report();
+  EXPECT_EQ(report.whole.phase_ns, (std::array<std::int64_t, kPhaseCount>{0, 1, 1, 0}));
+  EXPECT_EQ(report.whole.spin_wait_ns, 0);
+}
+
+TEST(PriceRunTest, TheBoardsOwnPowerComesFirst) {
+  Scene scene("1");
+  DeviceResult& board = scene.Gpu(0);
+  board.last = Instant::FromNanos(kHour);
+  board.totals.power.Add(kHour, 300'000);
+  board.totals.throttled_ns = kHour / 4;
+  DeviceResult& slice = scene.Slice(0, "1", 7);
+  Observe(slice, Phase::kComputeBound, kHour, 100);
+  slice.totals.power.Add(kHour / 2, 250'000);
+  const CostReport report = scene.Report();
+  EXPECT_EQ(report.gpus, 1);
+  EXPECT_DOUBLE_EQ(*report.whole.energy_kwh, 0.3);
+  EXPECT_EQ(report.whole.throttled_ns, kHour / 4);
+  EXPECT_EQ(report.whole.window_ns, kHour);
+}
+
+TEST(PriceRunTest, CopiesForTwoJobsAreSplitNotAdded) {
+  Scene scene("2.50");
+  Observe(scene.Gpu(0), Phase::kProductive, kHour, 80);
+  for (int scrape = 0; scrape < 120; ++scrape) scene.owners.Add(0, {"job 48211", "job 48212"});
+  const CostReport report = scene.Report();
+  EXPECT_EQ(FormatExact(*report.whole.total), "2.50");
+  ASSERT_EQ(report.owners.size(), 2U);
+  for (const CostReport::OwnerCost& owner : report.owners) {
+    EXPECT_EQ(FormatExact(*owner.cost), "1.25");
+    EXPECT_EQ(owner.gpu_ns, kHour / 2);
+    EXPECT_TRUE(owner.estimated);
+  }
+}
+
+TEST(PriceRunTest, OwnersAndWhatNobodyOwnsSumToTheWhole) {
+  Scene scene("7");
+  Observe(scene.Slice(0, "1", 1), Phase::kProductive, kHour, 80);
+  Observe(scene.Gpu(1), Phase::kProductive, kHour, 80);
+  EXPECT_TRUE(scene.Report().owners.empty());
+  scene.owners.Add(scene.run.devices[0].device, {"pod ml/train-0"});
+  const CostReport report = scene.Report();
+  ASSERT_EQ(report.owners.size(), 3U);
+  EXPECT_EQ(report.owners[0].owner, "");
+  EXPECT_EQ(FormatExact(*report.owners[0].cost), "7.00");
+  EXPECT_EQ(report.owners[1].owner, "pod ml/train-0");
+  EXPECT_EQ(FormatExact(*report.owners[1].cost), "1.00");
+  EXPECT_FALSE(report.owners[1].estimated);
+  EXPECT_EQ(report.owners[2].owner, "unallocated");
+  EXPECT_EQ(FormatExact(*report.owners[2].cost), "6.00");
+}
+
+TEST(PriceRunTest, AnAmbiguousPriceGivesARange) {
+  Scene scene("");
+  scene.rate.reason = "ambiguous_price";
+  scene.rate.low = Money::Cents(295);
+  scene.rate.high = Money::Cents(1229);
+  Observe(scene.Gpu(0), Phase::kUnderutilized, 10 * kHour, 60);
+  const CostReport report = scene.Report();
+  EXPECT_FALSE(report.whole.total);
+  EXPECT_FALSE(report.hourly);
+  EXPECT_EQ(FormatExact(*report.total_low), "29.50");
+  EXPECT_EQ(FormatExact(*report.total_high), "122.90");
+  EXPECT_EQ(FormatExact(*report.waste_low), "11.80");
+  EXPECT_EQ(FormatExact(*report.waste_high), "49.16");
+  EXPECT_DOUBLE_EQ(report.waste_share, 0.4);
+}
+
+TEST(PriceRunTest, WithoutAPriceOnlyHours) {
+  Scene scene("");
+  scene.rate.reason = "no_price";
+  Observe(scene.Gpu(0), Phase::kProductive, kHour, 80);
+  const CostReport report = scene.Report();
+  EXPECT_FALSE(report.whole.total || report.total_low || report.per_effective_gpu_hour);
+  EXPECT_EQ(report.whole.window_ns, kHour);
+}
+
+TEST(PriceRunTest, RefusesWorkOfNothingAndSumsBeyondRange) {
+  Scene scene("9000000000");
+  Observe(scene.Gpu(0), Phase::kProductive, 2 * kHour, 80);
+  EXPECT_EQ(scene.Priced().error().kind, Error::Kind::kFailed);
+  scene.work.units["samples"] = 0;
+  EXPECT_EQ(scene.Priced().error().kind, Error::Kind::kUsage);
+}
+
+TEST(PriceRunTest, AnEmptyRunCostsNothing) {
+  Scene scene("8");
+  const CostReport report = scene.Report();
+  EXPECT_EQ(report.whole.total, Money());
+  EXPECT_FALSE(report.whole.energy_kwh);
+  EXPECT_EQ(report.gpus, 0);
+}
+
+// ---- identities over random runs ----
+
+std::int64_t AnyNs() { return *rc::gen::inRange<std::int64_t>(0, 5'000'000'000'000); }
+
+void FillAtRandom(DeviceResult& d) {
+  constexpr std::array<std::int64_t, kPhaseCount> kPercents = {3, 50, 80, 97};
+  for (std::size_t p = 0; p < kPhaseCount; ++p) {
+    if (*rc::gen::inRange(0, 3) == 0) continue;
+    const std::int64_t ns = AnyNs();
+    Observe(d, static_cast<Phase>(p), ns, kPercents[p]);
+    if (static_cast<Phase>(p) == Phase::kIdle) {
+      d.totals.idle_held_ns = *rc::gen::inRange<std::int64_t>(0, ns + 1);
+      d.totals.idle_empty_ns = *rc::gen::inRange<std::int64_t>(0, ns - d.totals.idle_held_ns + 1);
+      d.totals.idle_unknown_ns = ns - d.totals.idle_held_ns - d.totals.idle_empty_ns;
+    }
+    if (static_cast<Phase>(p) == Phase::kComputeBound) {
+      const bool all = *rc::gen::arbitrary<bool>();
+      d.spin.time.Add(all ? ns : *rc::gen::inRange<std::int64_t>(0, ns + 1), 97 * kPercent);
+    }
+  }
+  if (*rc::gen::inRange(0, 2) == 0) Miss(d, AnyNs());
+}
+
+Scene AnyScene() {
+  Scene scene("1");
+  scene.rate.per_gpu_hour = Money::Nano(*rc::gen::inRange<std::int64_t>(0, 50'000'000'000));
+  const int boards = *rc::gen::inRange(1, 5);
+  for (int b = 0; b < boards; ++b) {
+    const int instances = *rc::gen::inRange(0, 4);
+    if (instances == 0) FillAtRandom(scene.Gpu(b));
+    for (int i = 0; i < instances; ++i) {
+      DeviceResult& slice = scene.Slice(b, std::to_string(i), *rc::gen::inRange(1, 3));
+      FillAtRandom(slice);
+      if (*rc::gen::inRange(0, 2) == 0) scene.owners.Add(slice.device, {"a", "b", "c"});
+    }
+  }
+  return scene;
+}
+
+void CheckSums(const UsageCost& u) {
+  const std::int64_t phases = std::accumulate(u.phase_ns.begin(), u.phase_ns.end(), std::int64_t{0});
+  RC_ASSERT(u.window_ns == u.observed_ns + u.unobserved_ns + u.unallocated_ns);
+  RC_ASSERT(u.observed_ns == phases);
+  RC_ASSERT(u.phase_ns[0] == u.idle_held_ns + u.idle_empty_ns + u.idle_unknown_ns);
+  RC_ASSERT(u.spin_wait_ns <= u.phase_ns[3]);
+  RC_ASSERT(u.effective_ns <= static_cast<double>(u.observed_ns));
+  std::int64_t cost = u.unobserved_cost->nano() + u.unallocated_cost->nano();
+  for (const auto& c : u.phase_cost) cost += c->nano();
+  RC_ASSERT(cost == u.total->nano());
+  RC_ASSERT(u.phase_cost[0]->nano() ==
+            u.idle_held_cost->nano() + u.idle_empty_cost->nano() + u.idle_unknown_cost->nano());
+}
+
+TEST(PriceRunPropertyTest, EverySumIsExact) {
+  test::ExpectProperty([] {
+    const Scene scene = AnyScene();
+    const CostReport report = scene.Report();
+    const UsageCost& whole = report.whole;
+    CheckSums(whole);
+    RC_ASSERT(*whole.total == Price(*scene.rate.per_gpu_hour, whole.window_ns).value());
+    RC_ASSERT(whole.waste->nano() + whole.unobserved_cost->nano() + whole.unallocated_cost->nano() <=
+              whole.total->nano());
+
+    const auto sums_to = [&](const std::function<std::int64_t(const UsageCost&)>& field) {
+      std::int64_t sum = 0;
+      for (const CostReport::DeviceCost& d : report.devices) sum += field(d.usage);
+      RC_ASSERT(sum == field(whole));
+    };
+    for (const CostReport::DeviceCost& d : report.devices) CheckSums(d.usage);
+    sums_to([](const UsageCost& u) { return u.window_ns; });
+    sums_to([](const UsageCost& u) { return u.observed_ns; });
+    sums_to([](const UsageCost& u) { return u.spin_wait_ns; });
+    sums_to([](const UsageCost& u) { return static_cast<std::int64_t>(u.effective_ns); });
+    sums_to([](const UsageCost& u) { return u.total->nano(); });
+    sums_to([](const UsageCost& u) { return u.waste->nano(); });
+    sums_to([](const UsageCost& u) { return u.spin_wait_cost->nano(); });
+    for (std::size_t p = 0; p < kPhaseCount; ++p) {
+      sums_to([p](const UsageCost& u) { return u.phase_cost[p]->nano(); });
+    }
+    if (report.owners.empty()) return;
+    std::int64_t ns = 0;
+    std::int64_t cost = 0;
+    for (const CostReport::OwnerCost& owner : report.owners) {
+      ns += owner.gpu_ns;
+      cost += owner.cost->nano();
+    }
+    RC_ASSERT(ns == whole.window_ns);
+    RC_ASSERT(cost == whole.total->nano());
+  });
+}
+
+// Against a direct computation in floating point, device by device.
+TEST(PriceRunPropertyTest, AgreesWithTheFormulas) {
+  test::ExpectProperty([] {
+    const Scene scene = AnyScene();
+    const CostReport report = scene.Report();
+    const double rate = static_cast<double>(scene.rate.per_gpu_hour->nano()) / static_cast<double>(kHour);
+    double waste = 0;
+    double busy = 0;
+    for (const DeviceResult& d : scene.run.devices) {
+      const auto& mig = scene.table[d.device].mig;
+      const double share = mig ? mig->slices / 7.0 : 1;
+      double observed = 0;
+      for (const std::int64_t ns : d.totals.phase_ns) observed += static_cast<double>(ns);
+      const double u = static_cast<double>(d.totals.utilization.area) / static_cast<double>(kFull);
+      const double spin = static_cast<double>(d.spin.time.area) / static_cast<double>(kFull);
+      waste += share * (observed - u + spin) * rate;
+      busy += share * u;
+    }
+    RC_ASSERT(std::abs(static_cast<double>(report.whole.waste->nano()) - waste) <= 2 + 1e-9 * waste);
+    RC_ASSERT(std::abs(report.whole.effective_ns - busy) <= 20);
+  });
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "classify/totals.h"
+#include "telemetry/device.h"
+
+namespace idleburn {
+
+// What a GPU-hour can have been, each on its own line of the bill. Their times sum to the window.
+enum class Line : std::uint8_t {
+  kIdleHeld,
+  kIdleEmpty,
+  kIdleUnknown,
+  kUnderutilized,
+  kProductive,
+  kComputeBound,
+  kUnobserved,
+  kUnallocated,
+};
+inline constexpr std::size_t kLineCount = 8;
+constexpr std::size_t Index(Line l) { return static_cast<std::size_t>(l); }
+
+// The capacity of one device of a run, or of all, in GPU-nanoseconds: a MIG instance counts by its share of the
+// board. Additive.
+struct GpuTime {
+  std::array<std::int64_t, kLineCount> line_ns{};
+  // Laid over the lines:
+  std::int64_t busy_ns = 0;       // observed time x utilisation
+  std::int64_t spin_ns = 0;       // spin-wait, part of compute_bound
+  std::int64_t spin_busy_ns = 0;  // the part of busy_ns that was spin-wait
+  std::int64_t throttled_ns = 0;
+  std::int64_t throttled_with_loss_ns = 0;
+
+  [[nodiscard]] std::int64_t At(Line l) const { return line_ns[Index(l)]; }
+  [[nodiscard]] std::int64_t WindowNs() const;
+  [[nodiscard]] std::int64_t ObservedNs() const;
+  // Observed time that was not busy, and busy time that was spin-wait (money.md section 4, in time).
+  [[nodiscard]] std::int64_t WasteNs() const { return ObservedNs() - busy_ns + spin_busy_ns; }
+  void Merge(const GpuTime& o);
+};
+
+// What a board drew.
+struct Energy {
+  std::optional<Int128> picojoules;  // of its energy counter, else of its power; absent without either
+  Integral power;                    // milliwatts
+};
+
+// One row of the capacity of a run.
+struct DeviceTime {
+  DeviceId device = 0;
+  double gpu_share = 1;  // of a physical GPU
+  GpuTime time;
+  Energy energy;  // of a whole board; none for a MIG instance
+};
+
+// The capacity of a run, in order of DeviceId, and how many physical GPUs it is. A board with MIG instances has the
+// time from the first to the last reading of any of them; an instance has its own window x slices / slices of the
+// board, split by largest remainder, and the board keeps the rest as unallocated. Fails if instances hold more than
+// their board.
+struct Capacity {
+  std::vector<DeviceTime> devices;
+  GpuTime whole;
+  Energy energy;  // its sum is known only if every board tells its own
+  int gpus = 0;
+};
+Result<Capacity> CapacityOf(const RunResult& run, const DeviceTable& devices);
+
+// Splits nanoseconds by largest remainder, as Split does money; all zero where the weights are.
+Result<std::vector<std::int64_t>> SplitNanos(std::int64_t total, std::span<const std::int64_t> weights);
+
+}  // namespace idleburn

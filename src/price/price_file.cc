@@ -1,0 +1,201 @@
+#include "price/price_file.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "telemetry/gpu_facts.h"
+#include "text/csv_table.h"
+#include "text/escape.h"
+#include "text/number.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::array<std::string_view, 7> kOwnColumns = {"provider",  "region", "instance", "gpu",
+                                                         "gpu_count", "market", "price"};
+constexpr std::array<std::string_view, 6> kSkyPilotColumns = {"InstanceType", "AcceleratorName", "AcceleratorCount",
+                                                              "Price",        "Region",          "SpotPrice"};
+constexpr Money kUnavailable = Money::Nano(700'000'000'000);
+
+tl::unexpected<Error> Bad(const CsvTable& table, std::string_view column, const std::string& why) {
+  return Fail(table.Where() + ": " + std::string(column) + ": " + why);
+}
+
+Result<Money> ReadPrice(const CsvTable& table, std::string_view column, DataQuality& quality) {
+  bool rounded = false;
+  const Result<Money> price = Money::ParseRounding(table.Cell(column), &rounded);
+  if (!price) return Bad(table, column, price.error().message);
+  if (*price <= Money()) {
+    return Bad(table, column,
+               "'" + std::string(table.Cell(column)) + "' is no price; leave the row out if there is none");
+  }
+  if (rounded) quality.Count(QualityId::kPriceRounded, {&table.name(), table.line()});
+  return price;
+}
+
+Result<std::int64_t> ReadCount(const CsvTable& table, std::string_view column) {
+  const ScaledNumber count = ParseScaled(table.Cell(column), 6);
+  if (count.fault != NumberFault::kNone || count.value <= 0) {
+    return Bad(table, column, "'" + std::string(table.Cell(column)) + "' is no number of GPUs; write it like 8");
+  }
+  return count.value;
+}
+
+Result<std::optional<Instant>> ReadDate(const CsvTable& table) {
+  const std::string_view cell = table.Cell("as_of");
+  if (cell.empty()) return std::optional<Instant>();
+  const Result<Instant> date = ParseRfc3339(std::string(cell.substr(0, 10)) + "T00:00:00Z");
+  if (!date) return Bad(table, "as_of", "'" + std::string(cell) + "' is no date; write it like 2026-07-20");
+  return std::optional<Instant>(*date);
+}
+
+// Parts of a key, free of the characters that separate them.
+Result<void> CheckNames(const CsvTable& table, const CatalogueRow& row) {
+  const std::array<std::string_view, 4> cells = {row.provider, row.region, row.instance, row.gpu};
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].empty()) return Bad(table, kOwnColumns[i], "is empty; every offer names it");
+    if (cells[i].find('@') != std::string_view::npos) return Bad(table, kOwnColumns[i], "must not contain @");
+  }
+  if (row.provider.find(':') != std::string::npos) return Bad(table, kOwnColumns[0], "must not contain :");
+  if (row.instance.find(':') != std::string::npos) return Bad(table, kOwnColumns[2], "must not contain :");
+  return {};
+}
+
+Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
+  PriceFile file;
+  while (true) {
+    const Result<bool> more = table.Next();
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) return file;
+    CatalogueRow row;
+    row.provider = table.Cell("provider");
+    row.region = table.Cell("region");
+    row.instance = table.Cell("instance");
+    row.gpu = table.Cell("gpu");
+    row.source = table.Cell("source");
+    TRY(CheckNames(table, row));
+    const std::optional<Market> market = ParseMarket(table.Cell("market"));
+    if (!market) return Bad(table, "market", "write on_demand, spot or reserved");
+    row.market = *market;
+    const Result<std::int64_t> count = ReadCount(table, "gpu_count");
+    if (!count) return tl::unexpected<Error>(count.error());
+    row.gpu_micros = *count;
+    const Result<Money> price = ReadPrice(table, "price", quality);
+    if (!price) return tl::unexpected<Error>(price.error());
+    row.per_hour = *price;
+    const Result<std::optional<Instant>> as_of = ReadDate(table);
+    if (!as_of) return tl::unexpected<Error>(as_of.error());
+    row.as_of = *as_of;
+    file.rows.push_back(std::move(row));
+  }
+}
+
+bool Mentions(std::string_view text, std::string_view lower_word) {
+  const auto found = std::search(text.begin(), text.end(), lower_word.begin(), lower_word.end(), [](char a, char b) {
+    return EqualsIgnoreCase(std::string_view(&a, 1), std::string_view(&b, 1));
+  });
+  return found != text.end();
+}
+
+// The product behind an accelerator name. SkyPilot calls SXM, PCIe and NVL forms alike; what tells them apart is
+// the same instance in `known`, or the form in the instance's name. Empty if nothing does.
+std::string ProductOf(const CatalogueRow& row, const Catalogue& known) {
+  if (const CatalogueRow* same = known.FindInstance(row.provider, row.instance)) return same->gpu;
+  for (const std::string_view form : {"sxm", "pcie", "nvl"}) {
+    if (!Mentions(row.instance, form)) continue;
+    if (const auto facts = FactsFor(row.gpu + "-" + std::string(form))) return facts->gpu;
+  }
+  const auto facts = FactsFor(row.gpu);
+  return facts ? facts->gpu : std::string();
+}
+
+Result<void> AddSkyPilotRow(const CsvTable& table, CatalogueRow row, DataQuality& quality, PriceFile* file) {
+  std::optional<Money> on_demand;
+  for (const auto& [column, market] : {std::pair<std::string_view, Market>{"Price", Market::kOnDemand},
+                                       std::pair<std::string_view, Market>{"SpotPrice", Market::kSpot}}) {
+    if (table.Cell(column).empty()) continue;
+    const Result<Money> price = ReadPrice(table, column, quality);
+    if (!price) return tl::unexpected<Error>(price.error());
+    if (*price == kUnavailable) {
+      ++file->unavailable;
+      continue;
+    }
+    if (market == Market::kSpot && on_demand == *price) {
+      ++file->spot_not_offered;
+      continue;
+    }
+    if (market == Market::kOnDemand) on_demand = *price;
+    row.market = market;
+    row.per_hour = *price;
+    file->rows.push_back(row);
+  }
+  return {};
+}
+
+Result<PriceFile> ReadSkyPilot(CsvTable& table, const PriceFileOptions& options, const Catalogue& known,
+                               DataQuality& quality) {
+  if (options.provider.empty()) {
+    return FailUsage(table.name() + ": a SkyPilot catalogue does not name its provider; say which it is");
+  }
+  PriceFile file;
+  while (true) {
+    const Result<bool> more = table.Next();
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) return file;
+    if (table.Cell("AcceleratorName").empty()) {
+      ++file.host_only;
+      continue;
+    }
+    CatalogueRow row;
+    row.provider = options.provider;
+    row.region = table.Cell("Region");
+    row.instance = table.Cell("InstanceType");
+    row.gpu = table.Cell("AcceleratorName");
+    row.as_of = options.as_of;
+    row.source = table.name();
+    if (row.instance.empty()) {
+      ++file.gpu_only;
+      continue;
+    }
+    TRY(CheckNames(table, row));
+    const Result<std::int64_t> count = ReadCount(table, "AcceleratorCount");
+    if (!count) return tl::unexpected<Error>(count.error());
+    row.gpu_micros = *count;
+    const std::string product = ProductOf(row, known);
+    if (product.empty()) {
+      ++file.form_not_stated;
+    } else {
+      row.gpu = product;
+    }
+    TRY(AddSkyPilotRow(table, std::move(row), quality, &file));
+  }
+}
+
+}  // namespace
+
+Result<PriceFile> ReadPrices(ByteSource& in, const PriceFileOptions& options, const Catalogue& known,
+                             DataQuality& quality) {
+  CsvTable table(in);
+  TRY(table.ReadHeader());
+  const bool skypilot = table.Has("AcceleratorName") || table.Has("InstanceType");
+  TRY(skypilot ? table.Require(kSkyPilotColumns) : table.Require(kOwnColumns));
+  return skypilot ? ReadSkyPilot(table, options, known, quality) : ReadOwn(table, quality);
+}
+
+std::string WritePrices(std::span<const CatalogueRow* const> rows) {
+  std::string text = "provider,region,instance,gpu,gpu_count,market,price,as_of,source\n";
+  for (const CatalogueRow* row : rows) {
+    for (const std::string_view cell : {std::string_view(row->provider), std::string_view(row->region),
+                                        std::string_view(row->instance), std::string_view(row->gpu)}) {
+      text += CsvCell(cell) + ",";
+    }
+    text += FormatExact(Money::Nano(row->gpu_micros * 1000), 0) + "," + std::string(Name(row->market)) + ",";
+    text += FormatExact(row->per_hour, 0) + "," + (row->as_of ? FormatRfc3339(*row->as_of).substr(0, 10) : "") + ",";
+    text += CsvCell(row->source) + "\n";
+  }
+  return text;
+}
+
+}  // namespace idleburn

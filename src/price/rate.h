@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/money.h"
+#include "base/time.h"
+
+namespace idleburn {
+
+// How a rate was found; recorded with every figure (reference: the resolution order in docs/money.md).
+enum class RateKind : std::uint8_t { kNone, kGiven, kContract, kOwned, kCatalogue };
+
+// A price per GPU-hour, or why there is none.
+struct Rate {
+  RateKind kind = RateKind::kNone;
+  std::string currency = "USD";
+  std::optional<Money> per_gpu_hour;
+  std::string key;               // of a catalogue price: "aws:p5.48xlarge:on_demand@us-east-1"
+  std::string source;            // "--price 8", "catalogue: gcp a3-highgpu-1g on_demand us-central1"
+  std::optional<Instant> as_of;  // of a catalogue price
+  bool stale = false;            // older than 90 days
+  std::string reason;            // without a rate: "no_price" or "ambiguous_price"
+
+  // With reason ambiguous_price: the candidates, one of which the user must choose. With a catalogue price: the other
+  // offers of the same GPU.
+  struct Candidate {
+    std::string key;  // "aws:p5.48xlarge:on_demand@us-east-1", usable with --price
+    Money per_gpu_hour;
+  };
+  std::vector<Candidate> candidates;  // cheapest first
+  std::optional<Money> low;
+  std::optional<Money> high;
+};
+
+}  // namespace idleburn

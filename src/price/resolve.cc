@@ -1,0 +1,167 @@
+#include "price/resolve.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "price/owned_rate.h"
+#include "telemetry/gpu_facts.h"
+#include "text/number.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+struct Offer {
+  const CatalogueRow* row;
+  Money per_gpu_hour;
+};
+
+bool IsStale(const CatalogueRow& row, Instant now) {
+  constexpr Nanos kLimit{kStaleAfterDays * 24 * kNanosPerHour};
+  return row.as_of && now - *row.as_of > kLimit;
+}
+
+Result<std::vector<Offer>> OffersOf(const std::vector<const CatalogueRow*>& rows) {
+  std::vector<Offer> offers;
+  for (const CatalogueRow* row : rows) {
+    const Result<Money> price = PerGpuHour(*row);
+    if (!price) return Fail(KeyOf(*row) + ": " + price.error().message);
+    offers.push_back({row, *price});
+  }
+  // Rows come in order of key, which decides between equal prices.
+  std::stable_sort(offers.begin(), offers.end(),
+                   [](const Offer& a, const Offer& b) { return a.per_gpu_hour < b.per_gpu_hour; });
+  return offers;
+}
+
+// A rate from offers that agree on one price. The oldest of them decides how old the price is.
+Rate FromOffers(const std::vector<Offer>& offers, Instant now) {
+  const auto older = [](const Offer& a, const Offer& b) { return a.row->as_of < b.row->as_of; };
+  const CatalogueRow& row = *std::min_element(offers.begin(), offers.end(), older)->row;
+  Rate rate;
+  rate.kind = RateKind::kCatalogue;
+  rate.key = KeyOf(row);
+  rate.per_gpu_hour = offers.front().per_gpu_hour;
+  rate.as_of = row.as_of;
+  rate.stale = IsStale(row, now);
+  rate.source = "catalogue: " + KeyOf(row) + ", " +
+                (row.as_of ? "as of " + FormatRfc3339(*row.as_of).substr(0, 10) : std::string("undated"));
+  return rate;
+}
+
+Rate Ambiguous(const std::vector<Offer>& offers) {
+  Rate rate;
+  rate.reason = "ambiguous_price";
+  for (const Offer& offer : offers) rate.candidates.push_back({KeyOf(*offer.row), offer.per_gpu_hour});
+  rate.low = offers.front().per_gpu_hour;
+  rate.high = offers.back().per_gpu_hour;
+  return rate;
+}
+
+Rate NoPrice() {
+  Rate rate;
+  rate.reason = "no_price";
+  return rate;
+}
+
+// "provider:instance[:market]@region" with its market; nothing if it has not that shape.
+std::optional<std::string> FullKey(std::string_view key) {
+  const std::size_t at = key.rfind('@');
+  const std::size_t first = key.find(':');
+  if (at == std::string_view::npos || first == std::string_view::npos || first > at) return std::nullopt;
+  if (key.substr(0, at).rfind(':') != first) return std::string(key);
+  return std::string(key.substr(0, at)) + ":" + std::string(Name(Market::kOnDemand)) + std::string(key.substr(at));
+}
+
+Result<Rate> FromKey(const Catalogue& catalogue, std::string_view text, Instant now) {
+  const std::optional<std::string> key = FullKey(text);
+  const CatalogueRow* row = key ? catalogue.Find(*key) : nullptr;
+  if (row == nullptr) {
+    const std::string nearest = catalogue.Nearest(key ? *key : std::string(text));
+    const std::string shape = key ? "is not in the price catalogue" : "is no key provider:instance[:market]@region";
+    return FailUsage("--price: '" + std::string(text) + "' " + shape +
+                     (nearest.empty() ? std::string() : "; did you mean " + nearest + "?"));
+  }
+  const Result<std::vector<Offer>> offers = OffersOf({row});
+  if (!offers) return tl::unexpected<Error>(offers.error());
+  return FromOffers(*offers, now);
+}
+
+Result<Rate> FromNumber(std::string_view text) {
+  const Result<Money> price = Money::Parse(text);
+  if (!price) return FailUsage("--price: " + price.error().message + ", or a key like aws:p5.48xlarge@us-east-1");
+  if (*price < Money())
+    return FailUsage("--price: '" + std::string(text) + "' is negative; give USD per GPU-hour, like 2.49");
+  Rate rate;
+  rate.kind = RateKind::kGiven;
+  rate.per_gpu_hour = *price;
+  rate.source = "--price " + std::string(text);
+  return rate;
+}
+
+Result<Rate> FromOwned(std::string_view text) {
+  const Result<OwnedRate> owned = ParseOwned(text);
+  if (!owned) return tl::unexpected<Error>(owned.error());
+  Rate rate;
+  rate.kind = RateKind::kOwned;
+  rate.per_gpu_hour = owned->per_available;
+  rate.source = "--owned: " + FormatExact(owned->per_available) + " per available GPU-hour";
+  if (owned->per_used) rate.source += ", " + FormatExact(*owned->per_used) + " per used GPU-hour";
+  for (std::size_t i = 0; i < owned->not_given.size(); ++i) {
+    rate.source += (i == 0 ? "; not given: " : ", ") + std::string(owned->not_given[i]);
+  }
+  return rate;
+}
+
+std::vector<const CatalogueRow*> RowsOfInstance(const Catalogue& catalogue, std::string_view instance) {
+  std::vector<const CatalogueRow*> rows = catalogue.Rows();
+  const auto other = [&](const CatalogueRow* row) {
+    return !EqualsIgnoreCase(row->provider + ":" + row->instance, instance);
+  };
+  rows.erase(std::remove_if(rows.begin(), rows.end(), other), rows.end());
+  return rows;
+}
+
+Result<Rate> FromCatalogue(const Catalogue& catalogue, const PriceRequest& request) {
+  std::vector<const CatalogueRow*> rows = RowsOfInstance(catalogue, request.instance);
+  if (rows.empty()) {
+    for (const std::string& name : request.gpu_names) {
+      const std::vector<const CatalogueRow*> matching = RowsOfGpu(catalogue, name);
+      if (matching.empty()) return NoPrice();
+      for (const CatalogueRow* row : matching) {
+        if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
+      }
+    }
+  }
+  if (rows.empty()) return NoPrice();
+  const Result<std::vector<Offer>> offers = OffersOf(rows);
+  if (!offers) return tl::unexpected<Error>(offers.error());
+  const bool one_price = offers->front().per_gpu_hour == offers->back().per_gpu_hour;
+  return one_price ? FromOffers(*offers, request.now) : Ambiguous(*offers);
+}
+
+}  // namespace
+
+std::vector<const CatalogueRow*> RowsOfGpu(const Catalogue& catalogue, std::string_view gpu_name) {
+  const std::optional<GpuFacts> facts = FactsFor(gpu_name);
+  const std::string wanted = NormalGpuName(facts ? facts->gpu : gpu_name);
+  std::vector<const CatalogueRow*> rows = catalogue.Rows();
+  const auto other = [&](const CatalogueRow* row) { return NormalGpuName(row->gpu) != wanted; };
+  rows.erase(std::remove_if(rows.begin(), rows.end(), other), rows.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const CatalogueRow* a, const CatalogueRow* b) {
+    return static_cast<Int128>(a->per_hour.nano()) * b->gpu_micros <
+           static_cast<Int128>(b->per_hour.nano()) * a->gpu_micros;
+  });
+  return rows;
+}
+
+Result<Rate> ResolveRate(const Catalogue& catalogue, const PriceRequest& request) {
+  if (request.price) {
+    const bool is_key = request.price->find_first_of(":@") != std::string::npos;
+    return is_key ? FromKey(catalogue, *request.price, request.now) : FromNumber(*request.price);
+  }
+  if (request.owned) return FromOwned(*request.owned);
+  return FromCatalogue(catalogue, request);
+}
+
+}  // namespace idleburn

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "price/catalogue.h"
+#include "price/rate.h"
+
+namespace idleburn {
+
+// What a price can be found by.
+struct PriceRequest {
+  std::optional<std::string> price;    // --price: a number per GPU-hour, or a key provider:instance[:market]@region
+  std::optional<std::string> owned;    // --owned, see ParseOwned
+  std::string instance;                // of this machine, where it tells: "aws:p5.48xlarge"; else empty
+  std::vector<std::string> gpu_names;  // of the devices of the run, as their driver prints them
+  Instant now;                         // decides whether a price is stale
+};
+
+// The rate for every GPU of a run; the first hit wins (docs/money.md): --price, --owned, then the catalogue: rows of
+// this machine's instance, else rows of its GPUs. Catalogue rows settle it only if all have one price per GPU-hour;
+// otherwise the rate has the reason "ambiguous_price" with the candidates, or "no_price" where a GPU has no row. Never
+// a default, never the price of a similar model. A key that is not in the catalogue, or a bad number, is a usage error.
+Result<Rate> ResolveRate(const Catalogue& catalogue, const PriceRequest& request);
+
+// Rows of a GPU as a driver or the catalogue names it, cheapest per GPU-hour first.
+std::vector<const CatalogueRow*> RowsOfGpu(const Catalogue& catalogue, std::string_view gpu_name);
+
+// Catalogue prices are used beyond this age, but flagged.
+inline constexpr std::int64_t kStaleAfterDays = 90;
+
+}  // namespace idleburn

@@ -1,0 +1,62 @@
+#include "price/work.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::array<std::string_view, 4> kUnits = {"samples", "tokens", "steps", "epochs"};
+constexpr std::size_t kDecimals = 9;
+
+bool AllDigits(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// A plain decimal above 0 in billionths; nothing for anything else.
+std::optional<Int128> ParseCount(std::string_view text) {
+  const std::size_t point = text.find('.');
+  const std::string_view whole = text.substr(0, point);
+  std::string fraction(point == std::string_view::npos ? std::string_view() : text.substr(point + 1));
+  while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
+  if (whole.empty() || fraction.size() > kDecimals || !AllDigits(whole) || !AllDigits(fraction)) return std::nullopt;
+  fraction.resize(kDecimals, '0');
+  const std::optional<std::int64_t> units = ParseInteger(whole);
+  if (!units) return std::nullopt;
+  const Int128 count = *units * WorkDone::kOne + *ParseInteger(fraction);
+  return count > 0 ? std::optional(count) : std::nullopt;
+}
+
+}  // namespace
+
+Result<WorkDone> ParseWork(std::string_view text) {
+  WorkDone work;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view item = Trim(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    const std::size_t equals = item.find('=');
+    const std::string unit(Trim(item.substr(0, equals)));
+    if (equals == std::string_view::npos || std::find(kUnits.begin(), kUnits.end(), unit) == kUnits.end()) {
+      return FailUsage("--work: '" + std::string(item) +
+                       "' counts none of samples, tokens, steps, epochs; write it like samples=200000");
+    }
+    const std::optional<Int128> count = ParseCount(Trim(item.substr(equals + 1)));
+    if (!count) {
+      return FailUsage("--work: '" + std::string(item) + "' is no count above 0; write a plain decimal like " + unit +
+                       "=200000");
+    }
+    if (!work.units.emplace(unit, *count).second) return FailUsage("--work: " + unit + " is given twice; give it once");
+  }
+  return work;
+}
+
+std::string_view Singular(std::string_view unit) {
+  if (!unit.empty() && unit.back() == 's') unit.remove_suffix(1);
+  return unit;
+}
+
+}  // namespace idleburn

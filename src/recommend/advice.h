@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/money.h"
+#include "classify/totals.h"
+#include "price/cost_report.h"
+#include "telemetry/device.h"
+
+namespace idleburn {
+
+enum class Status : std::uint8_t { kConfirmed, kLikely, kUnknown };
+enum class Axis : std::uint8_t { kTime, kRate };
+std::string_view Name(Status s);
+std::string_view Name(Axis a);
+
+// Why GPU time was lost, with what shows it and what would refute it.
+struct Finding {
+  std::string_view cause;  // id of the cause table: "idle_held", "spin_wait", "throttling", "unknown", ...
+  std::string title;        // the same in one short sentence, for people
+  Status status = Status::kUnknown;
+  double share = 0;                   // of observed time
+  std::vector<std::string> evidence;  // each names its counter, value and threshold
+  std::vector<std::string> refutes;   // what would refute it, measured or not
+  std::string isolate;                // the next measurement, or the one knob that isolates it
+  std::int64_t gpu_ns = 0;
+  std::optional<Money> cost;
+  double bound = 0;  // of observed time: the most that a fix can give back; 0: not known
+};
+
+// An interval of a saving, as fractions of the original cost.
+struct SavingInterval {
+  double low = 0;
+  double expected = 0;
+  double high = 0;
+};
+
+struct Recommendation {
+  std::string_view id;  // lever id: "stop_idle", "fix_straggler", "spot", ...
+  std::string_view title;
+  Axis axis = Axis::kTime;
+  std::string_view cause;                // empty for the rate axis
+  std::optional<SavingInterval> saving;  // absent: possible but not quantified, `basis` says why
+  std::optional<Money> saving_cost;      // expected x total
+  std::string_view how;                  // the flag or line of code
+  std::string_view verify_with;
+  std::string basis;  // of the interval
+};
+
+// What all recommendations come to together (money.md section 5).
+struct CombinedSaving {
+  double naive_sum = 0;                // a warning, never a saving
+  std::string_view rule = "fraction";  // lanes | pools | fraction
+  double cap = 0;                      // waste share w
+  double time_fraction = 0;
+  std::optional<double> waste_fraction;
+  std::optional<double> cheaper_fraction;
+  double rate_fraction = 0;
+  double total_fraction = 0;
+  double low = 0;
+  double high = 0;
+  std::optional<Money> cost;  // total_fraction x total
+};
+
+struct Advice {
+  std::vector<Finding> findings;                // largest share first; never empty: healthy or unknown otherwise
+  std::vector<Recommendation> recommendations;  // largest expected saving first
+  CombinedSaving savings;
+  // Levers that were considered and are not advised, with the evidence they lack (--explain).
+  struct Declined {
+    std::string_view id;
+    std::string why;
+  };
+  std::vector<Declined> declined;
+};
+
+// Causes that telemetry alone can show, and what to do about them.
+Advice Advise(const RunResult& run, const DeviceTable& devices, const CostReport& cost);
+
+}  // namespace idleburn

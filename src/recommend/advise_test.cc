@@ -1,0 +1,530 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "price/cost_report.h"
+#include "recommend/advice.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kSecond = kNanosPerSecond;
+
+// What a GPU does for a while.
+struct Spell {
+  std::int64_t seconds = 0;
+  std::int64_t utilization = 0;         // percent
+  std::int64_t held = 1;                // 1 a process holds memory, 0 none, -1 not read
+  std::int64_t watts = -1;              // -1: not read
+  std::optional<std::int64_t> sm = {};  // SM activity, percent
+};
+
+Phase PhaseOf(std::int64_t percent) {
+  return percent < 10   ? Phase::kIdle
+         : percent < 70 ? Phase::kUnderutilized
+         : percent < 90 ? Phase::kProductive
+                        : Phase::kComputeBound;
+}
+
+// A run built by hand, second by second, as the classifier would leave it.
+class Lab {
+ public:
+  explicit Lab(std::string_view rate = "4") {
+    rate_.kind = RateKind::kGiven;
+    rate_.per_gpu_hour = Money::Parse(rate).value();
+  }
+
+  DeviceResult& Gpu(const std::vector<Spell>& spells, std::string name = "NVIDIA H100 80GB HBM3") {
+    DeviceKey key;
+    key.index = static_cast<int>(run_.devices.size());
+    key.host = "node";
+    key.name = std::move(name);
+    DeviceResult d;
+    d.device = devices_.Enter(key);
+    devices_.NameCounter(d.device, Signal::kUtilization, "nvidia_smi.utilization.gpu");
+    d.counter = Signal::kUtilization;
+    std::int64_t second = 1'000'000;
+    for (const Spell& s : spells) {
+      for (std::int64_t i = 0; i < s.seconds; ++i) Live(d, s, second++);
+    }
+    run_.devices.push_back(std::move(d));
+    return run_.devices.back();
+  }
+
+  // Every second at or above 90 % is spin-wait by power; P_idle and P_limit in watts.
+  void SpinByPower(DeviceResult& d, std::int64_t idle, std::int64_t limit) {
+    d.spin.evidence = SpinVerdict::Evidence::kPower;
+    d.spin.time = Busy(d);
+    d.spin.idle_mw = idle * 1000;
+    d.spin.limit_mw = limit * 1000;
+    d.spin.below_watts = idle + (limit - idle) * 15 / 100;
+    devices_.NameCounter(d.device, Signal::kPower, "nvidia_smi.power.draw");
+    for (const Timeline::Bucket& b : d.totals.timeline.buckets) {
+      if (b.busy_power.ns > 0) {
+        d.totals.spin_by_power.bins.resize(1024);
+        d.totals.spin_by_power.bins[static_cast<std::size_t>(*b.busy_power.Mean() / 1000)].Add(b.busy_power.ns,
+                                                                                               100 * kPercent);
+      }
+    }
+  }
+  void SpinByActivity(DeviceResult& d) {
+    d.spin.evidence = SpinVerdict::Evidence::kActivity;
+    d.spin.time = Busy(d);
+    devices_.NameCounter(d.device, Signal::kSmActive, "dcgm.DCGM_FI_PROF_SM_ACTIVE");
+  }
+  void Throttle(DeviceResult& d, std::int64_t seconds, int bit, bool with_loss) {
+    d.totals.throttled_ns = seconds * kSecond;
+    d.totals.reason_ns[static_cast<std::size_t>(bit)] = seconds * kSecond;
+    d.throttled_with_loss_ns = with_loss ? seconds * kSecond : 0;
+    devices_.NameCounter(d.device, Signal::kEventReasons, "nvidia_smi.clocks_event_reasons.active");
+    devices_.NameCounter(d.device, Signal::kSmClock, "nvidia_smi.clocks.current.sm");
+  }
+
+  Advice Advise() {
+    run_.start = Instant::FromNanos(1'000'000 * kSecond);
+    cost_ = PriceRun(run_, devices_, OwnerLedger(), rate_, WorkDone(), EnergyPrice(), 720).value();
+    return idleburn::Advise(run_, devices_, cost_);
+  }
+  [[nodiscard]] const CostReport& cost() const { return cost_; }
+  Rate& rate() { return rate_; }
+
+ private:
+  static Integral Busy(const DeviceResult& d) {
+    Integral time;
+    for (const Timeline::Bucket& b : d.totals.timeline.buckets) {
+      if (b.phase_ns[3] > 0) time.Merge(b.utilization);
+    }
+    return time;
+  }
+
+  void Live(DeviceResult& d, const Spell& s, std::int64_t second) {
+    const auto phase = static_cast<std::size_t>(PhaseOf(s.utilization));
+    DeviceTotals& t = d.totals;
+    Timeline::Bucket& bucket = t.timeline.At(second);
+    t.phase_ns[phase] += kSecond;
+    bucket.phase_ns[phase] += kSecond;
+    t.utilization.Add(kSecond, s.utilization * kPercent);
+    bucket.utilization.Add(kSecond, s.utilization * kPercent);
+    if (phase == 0) {
+      (s.held > 0 ? t.idle_held_ns : s.held == 0 ? t.idle_empty_ns : t.idle_unknown_ns) += kSecond;
+      bucket.held_ns += s.held > 0 ? kSecond : 0;
+      if (s.held >= 0) devices_.NameCounter(d.device, Signal::kMemoryUsed, "nvidia_smi.memory.used");
+    }
+    if (s.watts >= 0) {
+      bucket.power.Add(kSecond, s.watts * 1000);
+      if (phase == 3) bucket.busy_power.Add(kSecond, s.watts * 1000);
+    }
+    if (s.sm) {
+      bucket.sm_active.Add(kSecond, *s.sm * kPercent);
+      t.sm_active.Add(kSecond, *s.sm * kPercent);
+    }
+  }
+
+  RunResult run_;
+  DeviceTable devices_;
+  Rate rate_;
+  CostReport cost_;
+};
+
+const Finding* Find(const Advice& advice, std::string_view cause) {
+  const auto at =
+      std::find_if(advice.findings.begin(), advice.findings.end(), [&](const Finding& f) { return f.cause == cause; });
+  return at == advice.findings.end() ? nullptr : &*at;
+}
+
+const Recommendation* Advised(const Advice& advice, std::string_view id) {
+  const auto at = std::find_if(advice.recommendations.begin(), advice.recommendations.end(),
+                               [&](const Recommendation& r) { return r.id == id; });
+  return at == advice.recommendations.end() ? nullptr : &*at;
+}
+
+std::string Declined(const Advice& advice, std::string_view id) {
+  const auto at = std::find_if(advice.declined.begin(), advice.declined.end(),
+                               [&](const Advice::Declined& d) { return d.id == id; });
+  return at == advice.declined.end() ? "" : at->why;
+}
+
+void ExpectEvidence(const Finding& finding, const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& e : finding.evidence) all += e + "\n";
+  for (const std::string& w : words) EXPECT_NE(all.find(w), std::string::npos) << "lacks '" << w << "' in:\n" << all;
+}
+
+// Every lever is either advised or declined with a reason, never both.
+void ExpectEveryLeverDecided(const Advice& advice) {
+  std::size_t advised = 0;
+  for (const Recommendation& r : advice.recommendations) {
+    advised += Declined(advice, r.id).empty() ? 1U : 0U;
+    EXPECT_TRUE(Declined(advice, r.id).empty()) << r.id;
+    EXPECT_TRUE(r.saving || !r.basis.empty()) << r.id;
+  }
+  for (const Advice::Declined& d : advice.declined) EXPECT_FALSE(d.why.empty()) << d.id;
+  EXPECT_EQ(advised + advice.declined.size(), 37U);
+}
+
+// --- idle ----------------------------------------------------------------------------------------------------
+
+TEST(AdviseTest, NamesAGpuThatIsHeldWithoutUse) {
+  Lab lab;
+  lab.Gpu({{900, 95}, {2700, 0, 1}});
+  const Advice advice = lab.Advise();
+  ExpectEveryLeverDecided(advice);
+  ASSERT_EQ(advice.findings.size(), 1U);
+  const Finding& f = advice.findings[0];
+  EXPECT_EQ(f.cause, "idle_held");
+  EXPECT_EQ(f.status, Status::kConfirmed);
+  EXPECT_NEAR(f.share, 0.75, 1e-9);
+  EXPECT_EQ(f.gpu_ns, 2700 * kSecond);
+  EXPECT_EQ(FormatMoney(*f.cost, 2), "3.00");
+  ExpectEvidence(f, {"nvidia_smi.utilization.gpu below 10 %", "60 s", "2700 GPU-s", "75.0 %", "threshold 3 %",
+                     "nvidia_smi.memory.used", "GPU 0"});
+  const Recommendation* stop = Advised(advice, "stop_idle");
+  ASSERT_NE(stop, nullptr);
+  EXPECT_EQ(stop->saving->low, 0);
+  EXPECT_NEAR(stop->saving->expected, 0.6, 1e-9);
+  EXPECT_NEAR(stop->saving->high, 0.75, 1e-9);
+  EXPECT_EQ(FormatMoney(*stop->saving_cost, 2), "2.40");
+  EXPECT_NE(stop->basis.find("Cash only if the GPU is released"), std::string::npos);
+  EXPECT_NE(Advised(advice, "autoscale"), nullptr);  // it works and rests
+  EXPECT_FALSE(Advised(advice, "autoscale")->saving);
+  EXPECT_NE(Declined(advice, "bin_packing").find("one GPU"), std::string::npos);
+}
+
+TEST(AdviseTest, NamesAGpuWithNothingOnIt) {
+  Lab lab;
+  lab.Gpu({{3600, 95}});
+  lab.Gpu({{3600, 0, 0}});
+  const Advice advice = lab.Advise();
+  const Finding* f = Find(advice, "idle_empty");
+  ASSERT_NE(f, nullptr);
+  EXPECT_NEAR(f->share, 0.5, 1e-9);
+  ExpectEvidence(*f, {"nvidia_smi.utilization.gpu", "GPU 1", "no process"});
+  EXPECT_NE(Advised(advice, "bin_packing"), nullptr);
+  EXPECT_NE(Declined(advice, "autoscale").find("no load to follow"), std::string::npos);
+  EXPECT_EQ(Find(advice, "idle_held"), nullptr);
+}
+
+TEST(AdviseTest, TheUseOfAnIdleCellIsNotASaving) {
+  Lab lab;
+  lab.Gpu({{3600, 8, 1}});
+  const Advice advice = lab.Advise();
+  EXPECT_NEAR(Advised(advice, "stop_idle")->saving->high, 0.92, 1e-9);
+  EXPECT_NEAR(advice.savings.cap, 0.92, 1e-9);
+}
+
+TEST(AdviseTest, ShortPausesAreNotAnIdleGpu) {
+  Lab lab;
+  std::vector<Spell> spells;
+  for (int i = 0; i < 20; ++i) spells.insert(spells.end(), {{30, 95}, {50, 0, 1}});
+  lab.Gpu(spells);
+  const Advice advice = lab.Advise();
+  ASSERT_EQ(advice.findings.size(), 1U);
+  EXPECT_EQ(advice.findings[0].cause, "unknown");
+  EXPECT_NEAR(advice.findings[0].share, 50.0 / 80, 1e-9);
+  EXPECT_NE(advice.findings[0].isolate.find("torch.profiler"), std::string::npos);
+  EXPECT_EQ(advice.savings.total_fraction, 0);
+  for (const Recommendation& r : advice.recommendations) EXPECT_EQ(r.axis, Axis::kRate) << r.id;
+}
+
+TEST(AdviseTest, ThresholdOfIdleIsThreePercent) {
+  Lab below;
+  below.Gpu({{3500, 95}, {100, 0, 1}});
+  EXPECT_EQ(Find(below.Advise(), "idle_held"), nullptr);
+  Lab above;
+  above.Gpu({{3500, 95}, {120, 0, 1}});
+  EXPECT_NE(Find(above.Advise(), "idle_held"), nullptr);
+}
+
+TEST(AdviseTest, UnreadMemoryIsSaidAndInferredFromWork) {
+  Lab worked;
+  worked.Gpu({{600, 95}, {600, 0, -1}});
+  const Advice held = worked.Advise();
+  ASSERT_NE(Find(held, "idle_held"), nullptr);
+  EXPECT_EQ(Find(held, "idle_held")->status, Status::kLikely);
+  ExpectEvidence(*Find(held, "idle_held"), {"neither memory.used nor a process list was read"});
+  Lab never;
+  never.Gpu({{600, 0, -1}});
+  ASSERT_NE(Find(never.Advise(), "idle_empty"), nullptr);
+}
+
+TEST(AdviseTest, SaysWhenTheTimelineIsTooCoarse) {
+  Lab lab;
+  std::vector<Spell> spells;
+  for (int i = 0; i < 900; ++i) spells.insert(spells.end(), {{64, 95}, {64, 0, 1}});  // 32 h: buckets of 128 s
+  lab.Gpu(spells);
+  const Advice advice = lab.Advise();
+  EXPECT_EQ(Find(advice, "idle_held"), nullptr);
+  ASSERT_NE(Find(advice, "unknown"), nullptr);
+  ExpectEvidence(*Find(advice, "unknown"), {"too long to place"});
+}
+
+TEST(AdviseTest, SeesStretchesThroughCoarseBuckets) {
+  Lab lab;
+  lab.Gpu({{70'000, 95}, {10'000, 0, 1}, {35'200, 95}});
+  const Advice advice = lab.Advise();
+  ASSERT_NE(Find(advice, "idle_held"), nullptr);
+  EXPECT_EQ(Find(advice, "idle_held")->gpu_ns, 10'000 * kSecond);
+}
+
+// --- spin-wait -----------------------------------------------------------------------------------------------
+
+TEST(AdviseTest, CallsLowPowerAtFullUseAWaitButOnlyLikely) {
+  Lab lab;
+  DeviceResult& gpu = lab.Gpu({{900, 100, 1, 171}, {100, 50, 1, 300}});
+  lab.SpinByPower(gpu, 110, 700);
+  const Advice advice = lab.Advise();
+  ExpectEveryLeverDecided(advice);
+  const Finding& f = advice.findings[0];
+  EXPECT_EQ(f.cause, "spin_wait");
+  EXPECT_EQ(f.status, Status::kLikely);
+  EXPECT_NEAR(f.share, 0.9, 1e-9);
+  // A bin holds [171, 172) W: (172 - 110) / (700 - 110) = 10.5 %.
+  ExpectEvidence(f, {"nvidia_smi.utilization.gpu >= 90 %", "nvidia_smi.power.draw is at most 10.5 %", "threshold 15 %",
+                     "110.0 W", "700 W"});
+  EXPECT_NE(Advised(advice, "fix_straggler"), nullptr);
+  EXPECT_NEAR(Advised(advice, "fix_straggler")->saving->expected, 0.72, 1e-9);
+  EXPECT_NE(Advised(advice, "async_checkpoint"), nullptr);
+  for (const std::string_view id : {"mixed_precision", "fp8", "larger_gpu"}) {
+    EXPECT_EQ(Advised(advice, id), nullptr) << id;
+    EXPECT_NE(Declined(advice, id).find("wait"), std::string::npos) << id;
+  }
+}
+
+TEST(AdviseTest, NamesTheGpuThatTheOthersWaitFor) {
+  Lab lab;
+  for (int i = 0; i < 3; ++i) {
+    DeviceResult& gpu = lab.Gpu({{600, 100, 1, 150}, {400, 95, 1, 600}});
+    lab.SpinByPower(gpu, 110, 700);
+    gpu.spin.time = {600 * kSecond, static_cast<Int128>(600 * kSecond) * 100 * kPercent};
+  }
+  lab.Gpu({{540, 20, 1, 200}, {60, 40, 1, 200}, {400, 95, 1, 600}});  // the late one
+  lab.Gpu({{1000, 0, 0, 60}});                                        // nobody's: not part of the job
+  const Advice advice = lab.Advise();
+  const Finding* f = Find(advice, "spin_wait");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(f->status, Status::kConfirmed);
+  ExpectEvidence(*f, {"GPU 3 is below 30 %", "in 90 % of that time", "GPU 0, GPU 1, GPU 2"});
+}
+
+TEST(AdviseTest, AnUnusedGpuIsNoPeer) {
+  Lab lab;
+  DeviceResult& gpu = lab.Gpu({{600, 100, 1, 150}});
+  lab.SpinByPower(gpu, 110, 700);
+  lab.Gpu({{600, 0, 0, 60}});
+  const Advice advice = lab.Advise();
+  EXPECT_EQ(Find(advice, "spin_wait")->status, Status::kLikely);
+}
+
+TEST(AdviseTest, ACollectiveThatSpinsIsNoComputeBoundJob) {
+  Lab lab("2.49");
+  for (int i = 0; i < 4; ++i) lab.SpinByActivity(lab.Gpu({{900, 100, 1, 170, 5}}));
+  const Advice advice = lab.Advise();
+  ASSERT_EQ(advice.findings.size(), 1U);
+  const Finding& f = advice.findings[0];
+  EXPECT_EQ(f.cause, "spin_wait");
+  EXPECT_EQ(f.status, Status::kConfirmed);
+  EXPECT_EQ(FormatMoney(*f.cost, 2), "2.49");
+  ExpectEvidence(f, {"dcgm.DCGM_FI_PROF_SM_ACTIVE averaged 5.0 %", "threshold 25 %"});
+  EXPECT_EQ(Advised(advice, "mixed_precision"), nullptr);
+  EXPECT_EQ(Advised(advice, "fp8"), nullptr);
+}
+
+// --- throttling ----------------------------------------------------------------------------------------------
+
+TEST(AdviseTest, ThrottlingCostsClockNotWaste) {
+  Lab lab;
+  DeviceResult& gpu = lab.Gpu({{1000, 100}});
+  lab.Throttle(gpu, 400, 6, true);
+  gpu.max_sm_khz = 2'000'000;
+  gpu.totals.throttled_clock.Add(400 * kSecond, 1'500'000);
+  const Advice advice = lab.Advise();
+  const Finding* f = Find(advice, "throttling");
+  ASSERT_NE(f, nullptr);
+  EXPECT_NEAR(f->share, 0.4, 1e-9);
+  ExpectEvidence(*f, {"nvidia_smi.clocks_event_reasons.active", "hw_thermal_slowdown 400 s",
+                      "nvidia_smi.clocks.current.sm is 25.0 % below"});
+  EXPECT_NEAR(Advised(advice, "power_cap_or_cooling")->saving->high, 0.1, 1e-9);  // .4 x .25
+  EXPECT_NEAR(*advice.savings.cheaper_fraction, 0.08, 1e-9);
+  EXPECT_NEAR(advice.savings.total_fraction, 0.08, 1e-9);  // although the waste, and so its cap, is 0
+  EXPECT_NEAR(advice.savings.cap, 0, 1e-9);
+}
+
+TEST(AdviseTest, ReportsAPowerCapWithoutBlame) {
+  Lab lab;
+  lab.Throttle(lab.Gpu({{1000, 100}}), 900, 2, false);
+  const Advice advice = lab.Advise();
+  EXPECT_EQ(Find(advice, "throttling"), nullptr);
+  ASSERT_EQ(advice.findings[0].cause, "healthy");
+  ExpectEvidence(advice.findings[0], {"sw_power_cap 900 s", "not blamed", "maximum was not read"});
+}
+
+// --- bursts, busy, nothing -----------------------------------------------------------------------------------
+
+TEST(AdviseTest, BurstsAreOneStarvedJob) {
+  Lab lab;
+  DeviceResult& gpu = lab.Gpu({{600, 50}});
+  gpu.totals.burst_ns = 600 * kSecond;
+  gpu.totals.ticks = {1200, 1200, 0, 1200};
+  gpu.tick_window = Nanos(kSecond / 6);
+  const Advice advice = lab.Advise();
+  ExpectEveryLeverDecided(advice);
+  ASSERT_EQ(advice.findings.size(), 1U);
+  const Finding& f = advice.findings[0];
+  EXPECT_EQ(f.cause, "unknown");
+  EXPECT_EQ(f.status, Status::kUnknown);
+  EXPECT_NEAR(f.share, 1, 1e-9);
+  ExpectEvidence(f, {"nvidia_smi.utilization.gpu", "0.44", "threshold 0.30", "0.167 s"});
+  EXPECT_NE(f.isolate.find("torch.profiler for 20 steps on every rank"), std::string::npos);
+  EXPECT_NE(f.isolate.find("DCGM_FI_PROF_SM_ACTIVE"), std::string::npos);
+  for (const std::string_view id : {"mig", "mps", "mixed_precision"}) {
+    EXPECT_EQ(Advised(advice, id), nullptr) << id;
+    EXPECT_NE(Declined(advice, id).find("starved in bursts"), std::string::npos) << id;
+  }
+  EXPECT_EQ(advice.savings.total_fraction, 0);
+  EXPECT_EQ(advice.savings.high, 0);
+}
+
+TEST(AdviseTest, UtilizationAloneIsHealthyAndAdvisesNoPrecision) {
+  Lab lab;
+  lab.Gpu({{600, 97}});
+  const Advice advice = lab.Advise();
+  ASSERT_EQ(advice.findings.size(), 1U);
+  EXPECT_EQ(advice.findings[0].cause, "healthy");
+  ExpectEvidence(advice.findings[0], {"nvidia_smi.utilization.gpu averages 97.0 %", "SM activity"});
+  for (const std::string_view id : {"mixed_precision", "fp8", "larger_gpu"}) {
+    EXPECT_EQ(Advised(advice, id), nullptr) << id;
+    EXPECT_NE(Declined(advice, id).find("nvidia_smi.utilization.gpu alone"), std::string::npos) << id;
+  }
+}
+
+TEST(AdviseTest, SmActivityMakesItComputeBound) {
+  Lab lab;
+  DeviceResult& gpu = lab.Gpu({{600, 99, 1, 650, 92}});
+  gpu.totals.tensor_active.Add(600 * kSecond, 1 * kPercent);
+  const Advice low = lab.Advise();
+  ASSERT_EQ(low.findings[0].cause, "compute_bound");
+  EXPECT_EQ(low.findings[0].status, Status::kConfirmed);
+  ExpectEvidence(low.findings[0], {"92.0 %", "threshold 80 %", "1.0 %"});
+  ASSERT_NE(Advised(low, "mixed_precision"), nullptr);
+  EXPECT_FALSE(Advised(low, "mixed_precision")->saving);
+  EXPECT_EQ(Advised(low, "fp8"), nullptr);
+  ExpectEveryLeverDecided(low);
+}
+
+TEST(AdviseTest, BusyTensorCoresLeaveOnlyFp8WhereItExists) {
+  for (const bool hopper : {true, false}) {
+    Lab lab;
+    DeviceResult& gpu = lab.Gpu({{600, 99, 1, 650, 92}}, hopper ? "NVIDIA H100 80GB HBM3" : "NVIDIA A100-SXM4-80GB");
+    gpu.totals.tensor_active.Add(600 * kSecond, 55 * kPercent);
+    const Advice advice = lab.Advise();
+    EXPECT_EQ(Advised(advice, "mixed_precision"), nullptr);
+    EXPECT_EQ(Advised(advice, "fp8") != nullptr, hopper);
+  }
+}
+
+TEST(AdviseTest, LowSmActivityIsNotComputeBound) {
+  Lab lab;
+  lab.Gpu({{600, 99, 1, 400, 45}});
+  EXPECT_EQ(Find(lab.Advise(), "compute_bound"), nullptr);
+}
+
+TEST(AdviseTest, ASteadyEightyPercentIsUnexplained) {
+  Lab lab;
+  lab.Gpu({{600, 80}});
+  const Advice advice = lab.Advise();
+  ASSERT_EQ(advice.findings.size(), 1U);
+  EXPECT_EQ(advice.findings[0].cause, "unknown");
+  EXPECT_NEAR(advice.findings[0].share, 0.2, 1e-6);
+}
+
+TEST(AdviseTest, UnderusedTimeIsUnknownWithTheNextMeasurement) {
+  Lab lab;
+  lab.Gpu({{600, 45}, {600, 95}});
+  const Advice advice = lab.Advise();
+  const Finding* f = Find(advice, "unknown");
+  ASSERT_NE(f, nullptr);
+  EXPECT_NEAR(f->share, 0.5, 1e-9);
+  ExpectEvidence(*f, {"nvidia_smi.utilization.gpu from 10 to 70 %", "50.0 %"});
+  EXPECT_EQ(f->bound, 0);
+}
+
+TEST(AdviseTest, NothingObservedIsUnknown) {
+  Lab lab;
+  DeviceResult& gpu = lab.Gpu({});
+  gpu.totals.unobserved_ns[0] = 600 * kSecond;
+  const Advice advice = lab.Advise();
+  ASSERT_EQ(advice.findings.size(), 1U);
+  EXPECT_EQ(advice.findings[0].cause, "unknown");
+  ExpectEvidence(advice.findings[0], {"no valid reading"});
+  EXPECT_EQ(advice.savings.total_fraction, 0);
+}
+
+// --- together ------------------------------------------------------------------------------------------------
+
+TEST(AdviseTest, AddsDisjointPoolsUnderTheCap) {
+  Lab lab;
+  lab.Gpu({{1000, 0, 1}});
+  DeviceResult& spin = lab.Gpu({{400, 100, 1, 150}, {600, 95, 1, 600}});
+  lab.SpinByPower(spin, 110, 700);
+  spin.spin.time = {400 * kSecond, static_cast<Int128>(400 * kSecond) * 100 * kPercent};
+  const Advice advice = lab.Advise();
+  EXPECT_EQ(advice.savings.rule, "pools");
+  EXPECT_NEAR(advice.savings.cap, lab.cost().waste_share, 1e-12);
+  EXPECT_NEAR(*advice.savings.waste_fraction, 0.8 * (0.5 + 0.2), 1e-9);
+  EXPECT_NEAR(advice.savings.naive_sum, 0.8 * (0.5 + 0.2), 1e-9);  // substitutes carry no saving of their own
+  EXPECT_EQ(advice.savings.low, 0);
+  EXPECT_GE(advice.savings.high, advice.savings.total_fraction);
+  EXPECT_LE(advice.savings.high, advice.savings.cap);
+  EXPECT_EQ(FormatMoney(*advice.savings.cost, 2), "1.24");  // .56 of 2 x 1000 s at $4
+}
+
+TEST(AdviseTest, UnobservedTimeSavesNothing) {
+  Lab lab;
+  DeviceResult& gpu = lab.Gpu({{1000, 0, 1}});
+  gpu.totals.unobserved_ns[0] = 1000 * kSecond;
+  const Advice advice = lab.Advise();
+  EXPECT_NEAR(advice.findings[0].share, 1, 1e-9);
+  EXPECT_NEAR(Advised(advice, "stop_idle")->saving->high, 0.5, 1e-9);
+  EXPECT_LE(*advice.savings.cost, *lab.cost().whole.waste);
+}
+
+TEST(AdviseTest, WithoutAPriceThereAreSharesButNoDollars) {
+  Lab lab;
+  lab.rate() = Rate{};
+  lab.rate().reason = "no_price";
+  lab.Gpu({{1000, 0, 1}});
+  const Advice advice = lab.Advise();
+  EXPECT_FALSE(advice.findings[0].cost);
+  EXPECT_TRUE(Advised(advice, "stop_idle")->saving);
+  EXPECT_FALSE(Advised(advice, "stop_idle")->saving_cost);
+  EXPECT_FALSE(advice.savings.cost);
+}
+
+TEST(AdviseTest, QuantifiesTheRateOnlyFromTheCatalogue) {
+  Lab given;
+  given.Gpu({{600, 97}});
+  const Advice unknown = given.Advise();
+  for (const std::string_view id : {"spot", "reserved", "right_size_region"}) {
+    ASSERT_NE(Advised(unknown, id), nullptr) << id;
+    EXPECT_FALSE(Advised(unknown, id)->saving) << id;
+    EXPECT_NE(Advised(unknown, id)->basis.find("price unknown"), std::string::npos) << id;
+    EXPECT_TRUE(Advised(unknown, id)->cause.empty());
+  }
+  Lab listed;
+  listed.Gpu({{600, 97}});
+  listed.rate().kind = RateKind::kCatalogue;
+  listed.rate().key = "acme:one:on_demand@eu-1";
+  listed.rate().candidates = {{"acme:one:spot@eu-1", Money::Parse("1").value()},
+                              {"acme:one:on_demand@eu-1", Money::Parse("4").value()}};
+  const Advice spot = listed.Advise();
+  EXPECT_NEAR(Advised(spot, "spot")->saving->high, 0.75, 1e-12);
+  EXPECT_NEAR(Advised(spot, "spot")->saving->expected, 0.6, 1e-12);
+  EXPECT_FALSE(Advised(spot, "right_size_region")->saving);
+  Lab owned;
+  owned.Gpu({{600, 97}});
+  owned.rate().kind = RateKind::kOwned;
+  EXPECT_EQ(Declined(owned.Advise(), "spot"), "the hardware is owned");
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,410 @@
+#include "recommend/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "classify/thresholds.h"
+#include "recommend/idle_stretches.h"
+#include "recommend/late_peer.h"
+#include "recommend/lever_table.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kIdle = static_cast<std::size_t>(Phase::kIdle);
+constexpr std::size_t kUnderutilized = static_cast<std::size_t>(Phase::kUnderutilized);
+constexpr std::size_t kBound = static_cast<std::size_t>(Phase::kComputeBound);
+
+constexpr double kHealthyBusy = 0.9;
+constexpr double kSmCompute = 80.0 * kPercent;  // necessary (not sufficient) for compute-bound
+
+constexpr std::string_view kNextMeasurement =
+    "torch.profiler for 20 steps on every rank tells loader, launches, copies and synchronisation apart; without "
+    "touching the code: SM activity (dcgm-exporter's DCGM_FI_PROF_SM_ACTIVE) beside this log";
+
+double Seconds(std::int64_t ns) { return static_cast<double>(ns) / kNanosPerSecond; }
+double Watts(std::int64_t mw) { return static_cast<double>(mw) / 1000; }
+double Percent(double micro_percent) { return micro_percent / kPercent; }
+
+std::string MeanOrNotRead(const std::optional<double>& micro_percent) {
+  return micro_percent ? fmt::format("{:.1f} %", Percent(*micro_percent)) : "not read";
+}
+
+Finding Make(const Scene& scene, std::string_view cause, Status status, std::int64_t gpu_ns) {
+  const Cause& row = CauseOf(cause);
+  Finding f;
+  f.cause = row.id;
+  f.title = row.title;
+  f.status = status;
+  f.gpu_ns = gpu_ns;
+  f.share = scene.Share(gpu_ns);
+  f.refutes.emplace_back(row.refuted);
+  f.isolate = status == Status::kUnknown ? kNextMeasurement : row.isolate;
+  if (scene.cost.rate.per_gpu_hour) {
+    if (const Result<Money> money = Price(*scene.cost.rate.per_gpu_hour, gpu_ns)) f.cost = *money;
+  }
+  return f;
+}
+
+// --- idle ------------------------------------------------------------------------------------------------------
+
+// Idle stretches of the run that belong to one cause.
+struct IdleTally {
+  std::int64_t ns = 0;
+  std::int64_t assumed_ns = 0;  // of them, whether a process held the GPU was not read
+  double recoverable_ns = 0;
+  std::vector<std::string> names;
+  std::string counter;  // that told whether memory was held
+};
+
+std::string HolderCounter(const Scene& scene, const DeviceResult& d) {
+  const Signal by =
+      scene.devices[d.device].counter[Index(Signal::kProcesses)].empty() ? Signal::kMemoryUsed : Signal::kProcesses;
+  return scene.Counter(d, by);
+}
+
+void Add(const Scene& scene, const DeviceResult& d, std::int64_t ns, std::int64_t assumed, double recoverable,
+         IdleTally& tally) {
+  if (ns + assumed == 0) return;
+  tally.ns += scene.Weighted(ns + assumed, d.device);
+  tally.assumed_ns += scene.Weighted(assumed, d.device);
+  tally.recoverable_ns += static_cast<double>(scene.Weighted(std::llround(recoverable), d.device));
+  tally.names.push_back(scene.NameOf(d.device));
+  if (ns > 0) tally.counter = HolderCounter(scene, d);
+}
+
+void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tally, std::vector<Finding>& findings) {
+  if (scene.Share(tally.ns) < kMaterialShare) return;
+  const bool mostly_assumed = tally.assumed_ns * 2 > tally.ns;
+  Finding f = Make(scene, cause, mostly_assumed ? Status::kLikely : Status::kConfirmed, tally.ns);
+  f.bound = scene.Share(std::llround(tally.recoverable_ns));
+  f.evidence.push_back(
+      fmt::format("{} below 10 % in stretches of {} s or more, for {:.0f} GPU-s in all ({:.1f} % of observed time, "
+                  "threshold 3 %): {}",
+                  scene.BusyCounter(), kIdleStretchSeconds, Seconds(tally.ns), 100 * f.share, ListOf(tally.names)));
+  if (tally.ns > tally.assumed_ns) {
+    f.evidence.push_back(
+        cause == "idle_held"
+            ? fmt::format("{} shows a process that holds device memory (100 MiB or more) meanwhile", tally.counter)
+            : fmt::format("{} shows no process on the GPU meanwhile (memory below 100 MiB)", tally.counter));
+  }
+  if (tally.assumed_ns > 0) {
+    f.evidence.push_back(
+        fmt::format("neither memory.used nor a process list was read for {:.0f} of these GPU-s: taken as {}",
+                    Seconds(tally.assumed_ns),
+                    cause == "idle_held" ? "held, because the same GPUs worked at other times"
+                                         : "empty, because these GPUs never worked in this window"));
+  }
+  findings.push_back(std::move(f));
+}
+
+// Returns the idle time claimed, and adds to *unclear what the timeline was too coarse to place.
+std::int64_t FindIdle(const Scene& scene, std::int64_t* unclear, std::vector<Finding>& findings) {
+  IdleTally held;
+  IdleTally empty;
+  for (const DeviceResult& d : scene.run.devices) {
+    const IdleStretches idle = FindIdleStretches(d.totals);
+    *unclear += scene.Weighted(idle.unclear_ns, d.device);
+    if (idle.TotalNs() == 0) continue;
+    const double recovered = idle.recoverable_ns / static_cast<double>(idle.TotalNs());
+    const bool worked = BusyPhasesNs(d.totals) > 0;
+    const std::int64_t assume_held = worked ? idle.unknown_ns : 0;
+    const std::int64_t assume_empty = idle.unknown_ns - assume_held;
+    Add(scene, d, idle.held_ns, assume_held, recovered * static_cast<double>(idle.held_ns + assume_held), held);
+    Add(scene, d, idle.empty_ns, assume_empty, recovered * static_cast<double>(idle.empty_ns + assume_empty), empty);
+  }
+  const std::size_t before = findings.size();
+  ReportIdle(scene, "idle_held", held, findings);
+  ReportIdle(scene, "idle_empty", empty, findings);
+  std::int64_t claimed = 0;
+  for (std::size_t i = before; i < findings.size(); ++i) claimed += findings[i].gpu_ns;
+  return claimed;
+}
+
+// --- spin-wait -------------------------------------------------------------------------------------------------
+
+// The largest share of the dynamic power range at which a device spun: (P - P_idle) / (P_limit - P_idle), percent.
+std::optional<double> LargestPowerShare(const DeviceResult& d) {
+  if (!d.spin.below_watts || !d.spin.idle_mw || !d.spin.limit_mw || *d.spin.limit_mw <= *d.spin.idle_mw)
+    return std::nullopt;
+  const auto& bins = d.totals.spin_by_power.bins;
+  std::int64_t watts = -1;
+  for (std::int64_t w = 0; w < std::min(*d.spin.below_watts, static_cast<std::int64_t>(bins.size())); ++w) {
+    if (bins[static_cast<std::size_t>(w)].ns > 0) watts = w + 1;  // a bin holds [w, w + 1) watts
+  }
+  if (watts < 0) return std::nullopt;
+  const double range = static_cast<double>(*d.spin.limit_mw - *d.spin.idle_mw);
+  return 100 * std::max(0.0, static_cast<double>(watts * 1000 - *d.spin.idle_mw)) / range;
+}
+
+std::string SpinEvidence(const Scene& scene, const DeviceResult& d, const std::string& busy) {
+  constexpr Thresholds kDefaults;
+  if (d.spin.evidence == SpinVerdict::Evidence::kActivity) {
+    return fmt::format("{}, while {} averaged {} there (threshold {} %): kernels are resident without work", busy,
+                       scene.Counter(d, Signal::kSmActive), MeanOrNotRead(BusySmActivity(d.totals)),
+                       kDefaults.spin_sm_below / kPercent);
+  }
+  const std::optional<double> share = LargestPowerShare(d);
+  return fmt::format(
+      "{}, while {} is {} of the range from {:.1f} W (idle) to {:.0f} W (limit) (threshold {} %)", busy,
+      scene.Counter(d, Signal::kPower), share ? fmt::format("at most {:.1f} %", *share) : "in the lowest part",
+      Watts(d.spin.idle_mw.value_or(0)), Watts(d.spin.limit_mw.value_or(0)), kDefaults.spin_power_tenths_percent / 10);
+}
+
+void FindSpinWait(const Scene& scene, std::vector<Finding>& findings) {
+  using Evidence = SpinVerdict::Evidence;
+  const std::int64_t spin = scene.cost.whole.spin_wait_ns;
+  if (scene.Share(spin) < kMaterialShare) return;
+  std::vector<std::string> names;
+  std::array<const DeviceResult*, 3> longest{};  // by evidence
+  for (const DeviceResult& d : scene.run.devices) {
+    if (d.spin.time.ns == 0) continue;
+    names.push_back(scene.NameOf(d.device));
+    const DeviceResult*& example = longest[static_cast<std::size_t>(d.spin.evidence)];
+    if (example == nullptr || d.spin.time.ns > example->spin.time.ns) example = &d;
+  }
+  const DeviceResult* by_activity = longest[static_cast<std::size_t>(Evidence::kActivity)];
+  const DeviceResult* by_power = longest[static_cast<std::size_t>(Evidence::kPower)];
+  const std::optional<LatePeer> peer = FindLatePeer(scene);
+  Finding f = Make(scene, "spin_wait", by_activity != nullptr || peer ? Status::kConfirmed : Status::kLikely, spin);
+  f.bound = f.share;
+  const std::string busy = fmt::format("{} >= 90 % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}",
+                                       scene.BusyCounter(), Seconds(spin), 100 * f.share, ListOf(names));
+  for (const DeviceResult* d : {by_activity, by_power}) {
+    if (d != nullptr) f.evidence.push_back(SpinEvidence(scene, *d, busy));
+  }
+  if (peer) {
+    f.evidence.push_back(
+        fmt::format("{} is below 30 % by {} in {:.0f} % of that time: it is the one the others wait for",
+                    scene.NameOf(peer->device), scene.BusyCounter(), 100 * peer->share));
+  } else {
+    f.evidence.emplace_back(
+        "no GPU of this run lags while these wait: resident without work; whom they wait for, if anyone, is not in "
+        "this data");
+    f.refutes.emplace_back("a one-block kernel that does useful work looks the same from outside");
+  }
+  findings.push_back(std::move(f));
+}
+
+// --- throttling ------------------------------------------------------------------------------------------------
+
+// Share of SM clock lost while slowed down; 0 where the clocks were not read.
+double ClockLoss(const RunResult& run) {
+  Integral clock;
+  Integral limit;
+  for (const DeviceResult& d : run.devices) {
+    if (d.throttled_with_loss_ns == 0 || !d.max_sm_khz) continue;
+    // A lowered power limit counts without a slowdown reason: then the clock while busy tells the loss.
+    const Integral& slowed = d.totals.throttled_clock.ns > 0 ? d.totals.throttled_clock : d.totals.busy_clock;
+    clock.Merge(slowed);
+    limit.Add(slowed.ns, *d.max_sm_khz);
+  }
+  return limit.area == 0 ? 0 : std::max(0.0, 1 - static_cast<double>(clock.area) / static_cast<double>(limit.area));
+}
+
+// "hw_thermal_slowdown 15 s, sw_power_cap 35 s", of all devices.
+std::string ReasonsOf(const RunResult& run) {
+  std::string text;
+  for (std::size_t bit = 0; bit < kEventReasonCount; ++bit) {
+    std::int64_t ns = 0;
+    for (const DeviceResult& d : run.devices) ns += d.totals.reason_ns[bit];
+    if (ns == 0 || (kThrottledMask >> bit & 1) == 0) continue;
+    text += fmt::format("{}{} {:.0f} s", text.empty() ? "" : ", ", kEventReasonNames[bit], Seconds(ns));
+  }
+  return text;
+}
+
+// The counter of a signal of the first device that has readings of it.
+std::string CounterOf(const Scene& scene, Signal s) {
+  for (const DeviceResult& d : scene.run.devices) {
+    if (!scene.devices[d.device].counter[Index(s)].empty()) return scene.Counter(d, s);
+  }
+  return std::string(Info(s).name);
+}
+
+void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
+  const std::int64_t lost = scene.cost.whole.throttled_with_loss_ns;
+  if (scene.Share(lost) < kMaterialShare) return;
+  std::vector<std::string> names;
+  for (const DeviceResult& d : scene.run.devices) {
+    if (d.throttled_with_loss_ns > 0) names.push_back(scene.NameOf(d.device));
+  }
+  const double loss = ClockLoss(scene.run);
+  Finding f = Make(scene, "throttling", Status::kConfirmed, lost);
+  f.bound = f.share * loss;
+  f.evidence.push_back(fmt::format("{} reports {} ({:.1f} % of observed time with clock loss, threshold 3 %): {}",
+                                   CounterOf(scene, Signal::kEventReasons), ReasonsOf(scene.run), 100 * f.share,
+                                   ListOf(names)));
+  if (loss > 0) {
+    f.evidence.push_back(fmt::format("{} is {:.1f} % below its maximum meanwhile (threshold 5 %)",
+                                     CounterOf(scene, Signal::kSmClock), 100 * loss));
+  }
+  findings.push_back(std::move(f));
+}
+
+// Reasons that were read but not blamed belong to what the reader sees first about healthy or unexplained time.
+void MentionUnblamedThrottling(const Scene& scene, std::vector<Finding>& findings) {
+  const UsageCost& whole = scene.cost.whole;
+  if (scene.Share(whole.throttled_ns) < kMaterialShare || scene.Share(whole.throttled_with_loss_ns) >= kMaterialShare)
+    return;
+  const auto about_work = [](const Finding& f) {
+    return f.cause == "healthy" || f.cause == "compute_bound" || f.cause == "unknown";
+  };
+  auto at = std::find_if(findings.begin(), findings.end(), about_work);
+  if (at == findings.end()) at = findings.begin();
+  const bool compared = std::any_of(scene.run.devices.begin(), scene.run.devices.end(),
+                                    [](const DeviceResult& d) { return d.max_sm_khz && d.totals.busy_clock.ns > 0; });
+  at->evidence.push_back(fmt::format(
+      "{} reports {}, {}: reported, not blamed", CounterOf(scene, Signal::kEventReasons), ReasonsOf(scene.run),
+      compared ? "without a loss of SM clock of 5 % that a slowdown or a lowered limit explains"
+               : "at a cost that is not known, since the SM clock or its maximum was not read"));
+}
+
+// --- bursts, the rest, compute ---------------------------------------------------------------------------------
+
+void FindBursts(const Scene& scene, std::vector<Finding>& findings) {
+  const std::int64_t burst = BurstNs(scene);
+  if (scene.Share(burst) < kMaterialShare) return;
+  std::array<std::int64_t, kPhaseCount> ticks{};
+  std::int64_t window = 0;
+  std::vector<std::string> names;
+  for (const DeviceResult& d : scene.run.devices) {
+    if (d.totals.burst_ns == 0) continue;
+    for (std::size_t i = 0; i < kPhaseCount; ++i) ticks[i] += d.totals.ticks[i];
+    names.push_back(scene.NameOf(d.device));
+    if (d.tick_window) window = std::max(window, d.tick_window->count());
+  }
+  const auto all = static_cast<double>(ticks[0] + ticks[1] + ticks[2] + ticks[3]);
+  const double low = all == 0 ? 0 : static_cast<double>(ticks[kIdle]) / all;
+  const double high = all == 0 ? 0 : static_cast<double>(ticks[kBound]) / all;
+  Finding f = Make(scene, "unknown", Status::kUnknown, burst);
+  f.title = "GPUs are starved in bursts; what they wait for is not measured";
+  f.evidence.push_back(
+      fmt::format("{} alternates within seconds for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}: of "
+                  "all readings, {:.3f} s apart, {:.1f} % are below 10 % and {:.1f} % at 90 % or more, burst index "
+                  "B = 4 x {:.3f} x {:.3f} = {:.2f} (threshold 0.30)",
+                  scene.BusyCounter(), Seconds(burst), 100 * f.share, ListOf(names), Seconds(window), 100 * low,
+                  100 * high, low, high, 4 * low * high));
+  f.evidence.emplace_back(
+      "one job starved in bursts, not idle time beside a compute-bound job: it waits for data, a synchronisation or "
+      "launches; utilisation cannot tell which");
+  f.refutes = {"a trace in which the device is busy through the step",
+               "several jobs taking turns on the GPU (a process list would show them)"};
+  findings.push_back(std::move(f));
+}
+
+// Time below 70 % that no cause above explains. `idle_left`: idle time outside the stretches claimed.
+void FindUnexplained(const Scene& scene, std::int64_t idle_left, std::int64_t unclear, std::vector<Finding>& findings) {
+  const std::int64_t under = scene.cost.whole.phase_ns[kUnderutilized];
+  const std::int64_t left = under + idle_left - BurstNs(scene);
+  if (scene.Share(left) < kMaterialShare) return;
+  Finding f = Make(scene, "unknown", Status::kUnknown, left);
+  f.title = "GPUs are under-used; why is not measured";
+  f.evidence.push_back(
+      fmt::format("{} from 10 to 70 % for {:.0f} GPU-s and below 10 % for {:.0f} GPU-s outside stretches of {} s or "
+                  "more; {:.1f} % of observed time has no cause in this data",
+                  scene.BusyCounter(), Seconds(under), Seconds(idle_left), kIdleStretchSeconds, 100 * f.share));
+  if (scene.Share(unclear) >= kMaterialShare) {
+    f.evidence.push_back(
+        fmt::format("the window is too long to place {:.0f} of the idle GPU-s: whether they lie in stretches of {} s "
+                    "or more is not known; audit a shorter window",
+                    Seconds(unclear), kIdleStretchSeconds));
+  }
+  f.refutes = {"SM activity of 80 % or more in that time"};
+  findings.push_back(std::move(f));
+}
+
+void FindCompute(const Scene& scene, std::vector<Finding>& findings) {
+  std::int64_t bound = 0;
+  std::vector<std::string> names;
+  const DeviceResult* example = nullptr;
+  for (const DeviceResult& d : scene.run.devices) {
+    const std::int64_t backed = BackedComputeNs(d);
+    if (backed == 0) continue;
+    bound += scene.Weighted(backed, d.device);
+    names.push_back(scene.NameOf(d.device));
+    if (example == nullptr || backed > BackedComputeNs(*example)) example = &d;
+  }
+  if (example == nullptr || scene.Share(bound) < kMaterialShare) return;
+  const std::optional<double> sm = BusySmActivity(example->totals);
+  const std::optional<double> tensor = example->totals.tensor_active.Mean();
+  Finding f = Make(scene, "compute_bound", sm && tensor ? Status::kConfirmed : Status::kLikely, bound);
+  f.evidence.push_back(
+      fmt::format("{} >= 90 % for {:.0f} GPU-s on {}; meanwhile {} {} (threshold 80 %), {} {} over the run",
+                  scene.BusyCounter(), Seconds(bound), ListOf(names), CounterOf(scene, Signal::kSmActive),
+                  MeanOrNotRead(sm), CounterOf(scene, Signal::kTensorActive), MeanOrNotRead(tensor)));
+  findings.push_back(std::move(f));
+}
+
+// When no cause is material: healthy, or why nothing can be said.
+Finding Remainder(const Scene& scene) {
+  const UsageCost& w = scene.cost.whole;
+  if (w.observed_ns == 0) {
+    Finding f = Make(scene, "unknown", Status::kUnknown, 0);
+    f.evidence.push_back(
+        fmt::format("no valid reading of {} covers any time; record for a minute or longer", scene.BusyCounter()));
+    f.isolate =
+        "record again: nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,memory.used,power.draw "
+        "--format=csv -lms 200";
+    return f;
+  }
+  const double busy = w.effective_ns / static_cast<double>(w.observed_ns);
+  const std::string mean = fmt::format("{} averages {:.1f} % over observed time", scene.BusyCounter(), 100 * busy);
+  if (busy >= kHealthyBusy) {
+    Finding f = Make(scene, "healthy", Status::kLikely, w.observed_ns);
+    f.evidence.push_back(mean + " (threshold 90 %) and no cause holds 3 % of it");
+    f.evidence.emplace_back(
+        "utilisation says that a kernel was resident, not that it worked well: SM activity (DCGM 1002, GPM) would "
+        "tell");
+    return f;
+  }
+  Finding f = Make(scene, "unknown", Status::kUnknown, w.observed_ns - std::llround(w.effective_ns));
+  f.evidence.push_back(mean + "; no single cause holds 3 % of it");
+  return f;
+}
+
+}  // namespace
+
+std::int64_t BurstNs(const Scene& scene) {
+  std::int64_t burst = 0;
+  for (const DeviceResult& d : scene.run.devices) burst += scene.Weighted(d.totals.burst_ns, d.device);
+  return burst;
+}
+
+std::optional<double> BusySmActivity(const DeviceTotals& totals) {
+  Integral sm;
+  for (const Timeline::Bucket& bucket : totals.timeline.buckets) {
+    if (bucket.phase_ns[kBound] * 2 > ObservedNs(bucket)) sm.Merge(bucket.sm_active);
+  }
+  return sm.Mean();
+}
+
+std::int64_t BackedComputeNs(const DeviceResult& d) {
+  const std::optional<double> sm = BusySmActivity(d.totals);
+  const bool backed = sm ? *sm >= kSmCompute : d.totals.tensor_active.ns > 0;
+  return backed ? d.totals.phase_ns[kBound] - d.spin.time.ns : 0;
+}
+
+std::vector<Finding> FindCauses(const Scene& scene) {
+  std::vector<Finding> findings;
+  if (scene.cost.whole.observed_ns > 0) {
+    std::int64_t unclear = 0;
+    const std::int64_t claimed = FindIdle(scene, &unclear, findings);
+    FindSpinWait(scene, findings);
+    FindThrottling(scene, findings);
+    FindBursts(scene, findings);
+    FindUnexplained(scene, scene.cost.whole.phase_ns[kIdle] - claimed, unclear, findings);
+    FindCompute(scene, findings);
+  }
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.share > b.share; });
+  if (findings.empty()) findings.push_back(Remainder(scene));
+  MentionUnblamedThrottling(scene, findings);
+  return findings;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "recommend/advice.h"
+#include "recommend/scene.h"
+
+namespace idleburn {
+
+// A cause must hold at least this share of observed time to be worth naming (lowest threshold in use by peers).
+inline constexpr double kMaterialShare = 0.03;
+
+// What telemetry alone can show: idle stretches, spin-wait, throttling, bursts, compute-bound. Never empty; the
+// largest share first.
+std::vector<Finding> FindCauses(const Scene& scene);
+
+// Time of blocks in which the GPU alternates between both extremes, in GPU-nanoseconds: starved, not two workloads.
+std::int64_t BurstNs(const Scene& scene);
+
+// Of one device: time in compute_bound without spin-wait, if a counter better than utilisation backs it (SM activity
+// of 80 % or more while busy, or tensor activity where SM activity was not read); else 0. Nanoseconds.
+std::int64_t BackedComputeNs(const DeviceResult& d);
+// Mean SM activity in the parts of the timeline that are mostly compute_bound, micro-percent; absent if not read.
+std::optional<double> BusySmActivity(const DeviceTotals& totals);
+
+}  // namespace idleburn

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+
+#include "recommend/scene.h"
+
+namespace idleburn {
+
+inline constexpr std::int64_t kLateBelow = 30 * kPercent;  // a peer under this while others spin is what they wait for
+inline constexpr double kLateShare = 0.5;                  // in at least this share of that time: more often than not
+
+// The GPU that spinning ones wait for.
+struct LatePeer {
+  DeviceId device = 0;
+  double share = 0;  // of the buckets in which another GPU spins and this one was read
+};
+
+// The device that is most often below kLateBelow while others spin; absent if none is in kLateShare of that time. A
+// GPU that nobody uses, idle throughout without memory held, is not part of the job and no peer.
+std::optional<LatePeer> FindLatePeer(const Scene& scene);
+
+}  // namespace idleburn

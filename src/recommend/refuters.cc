@@ -1,0 +1,138 @@
+#include "recommend/refuters.h"
+
+#include <algorithm>
+#include <array>
+
+#include "recommend/findings.h"
+#include "recommend/idle_stretches.h"
+#include "telemetry/gpu_facts.h"
+
+namespace idleburn {
+namespace {
+
+// Tensor pipes that are this active run matrix products in a low precision already.
+constexpr double kTensorInUse = 10.0 * kPercent;
+
+bool Starved(const Scene& scene) { return scene.Share(BurstNs(scene)) >= kMaterialShare; }
+bool Spins(const Scene& scene) { return scene.Share(scene.cost.whole.spin_wait_ns) >= kMaterialShare; }
+
+bool UtilizationAlone(const Scene& scene) {
+  return std::all_of(scene.run.devices.begin(), scene.run.devices.end(), [](const DeviceResult& d) {
+    return d.totals.sm_active.ns == 0 && d.totals.tensor_active.ns == 0 && d.totals.gr_engine.ns == 0;
+  });
+}
+
+// What forbids advice to those who would compute faster: nobody knows that these GPUs compute.
+std::string NotKnownToCompute(const Scene& scene) {
+  if (Spins(scene)) return "the GPUs wait while they look busy: faster arithmetic would only wait longer";
+  if (Starved(scene)) return "the GPU is starved in bursts: faster arithmetic would only wait longer";
+  if (UtilizationAlone(scene)) {
+    return scene.BusyCounter() + " alone cannot tell work from a resident kernel; read SM or tensor activity first";
+  }
+  return "";
+}
+
+std::string AgainstMixedPrecision(const Scene& scene) {
+  std::string why = NotKnownToCompute(scene);
+  if (!why.empty()) return why;
+  const bool in_use = std::any_of(scene.run.devices.begin(), scene.run.devices.end(), [](const DeviceResult& d) {
+    return d.totals.tensor_active.Mean().value_or(0) >= kTensorInUse;
+  });
+  return in_use ? "tensor activity of 10 % or more: matrix products use the tensor cores already" : "";
+}
+
+std::string AgainstFp8(const Scene& scene) {
+  std::string why = NotKnownToCompute(scene);
+  if (!why.empty()) return why;
+  for (const DeviceResult& d : scene.run.devices) {
+    if (BackedComputeNs(d) == 0) continue;
+    if (d.totals.tensor_active.Mean().value_or(0) < kTensorInUse) {
+      return "no tensor activity of 10 % or more was read: lower precision starts with mixed_precision";
+    }
+    const std::optional<GpuFacts> facts = FactsFor(scene.devices[d.device].name);
+    if (!facts || !facts->fp8_tflops) return "FP8 is not known to exist on '" + scene.devices[d.device].name + "'";
+  }
+  return "";
+}
+
+std::string AgainstSharing(const Scene& scene) {
+  return Starved(scene) ? "the GPU is starved in bursts by one job: a neighbour would take the bursts, not the gaps"
+                        : "";
+}
+
+bool SupportsMig(std::string_view name) {
+  constexpr auto kModels = std::to_array<std::string_view>(
+      {"A30", "A100", "A800", "H100", "H800", "H20", "H200", "GH200", "B100", "B200", "B300", "GB200", "GB300"});
+  for (const std::string_view model : kModels) {
+    const std::size_t at = name.find(model);
+    if (at == std::string_view::npos) continue;
+    const std::size_t end = at + model.size();
+    if (end == name.size() || name[end] < '0' || name[end] > '9') return true;  // "A30", not "A3000"
+  }
+  return false;
+}
+
+std::string AgainstMig(const Scene& scene) {
+  std::string why = AgainstSharing(scene);
+  if (!why.empty()) return why;
+  const bool possible = std::any_of(scene.run.devices.begin(), scene.run.devices.end(), [&](const DeviceResult& d) {
+    const Device& device = scene.devices[d.device];
+    return !device.mig && !device.has_instances && SupportsMig(device.name);
+  });
+  return possible ? "" : "no GPU of this run is known to support MIG and not to be cut already";
+}
+
+std::string AgainstPacking(const Scene& scene) {
+  return scene.cost.gpus < 2 ? "one GPU in the window: nothing to pack" : "";
+}
+
+std::string AgainstAutoscale(const Scene& scene) {
+  const bool comes_and_goes = std::any_of(
+      scene.run.devices.begin(), scene.run.devices.end(),
+      [](const DeviceResult& d) { return BusyPhasesNs(d.totals) > 0 && FindIdleStretches(d.totals).TotalNs() > 0; });
+  return comes_and_goes ? "" : "no GPU both worked and was idle for long in this window: there is no load to follow";
+}
+
+std::string AgainstSpot(const Scene& scene) {
+  if (scene.cost.rate.kind == RateKind::kOwned) return "the hardware is owned";
+  return scene.cost.rate.key.find(":spot@") != std::string::npos ? "the price is a spot price already" : "";
+}
+
+std::string AgainstReserved(const Scene& scene) {
+  if (scene.cost.rate.kind == RateKind::kOwned) return "the hardware is owned";
+  const bool committed =
+      scene.cost.rate.kind == RateKind::kContract || scene.cost.rate.key.find(":reserved@") != std::string::npos;
+  return committed ? "the price is a committed one already" : "";
+}
+
+std::string AgainstMoving(const Scene& scene) {
+  return scene.cost.rate.kind == RateKind::kOwned ? "the hardware is owned" : "";
+}
+
+struct Refuter {
+  std::string_view lever;
+  std::string (*why_not)(const Scene& scene);
+};
+constexpr auto kRefuters = std::to_array<Refuter>({
+    {"mixed_precision", AgainstMixedPrecision},
+    {"fp8", AgainstFp8},
+    {"larger_gpu", NotKnownToCompute},
+    {"mig", AgainstMig},
+    {"mps", AgainstSharing},
+    {"smaller_gpu", AgainstSharing},
+    {"bin_packing", AgainstPacking},
+    {"autoscale", AgainstAutoscale},
+    {"spot", AgainstSpot},
+    {"reserved", AgainstReserved},
+    {"right_size_region", AgainstMoving},
+});
+
+}  // namespace
+
+std::string WhyNot(const Scene& scene, std::string_view lever) {
+  const auto* row =
+      std::find_if(kRefuters.begin(), kRefuters.end(), [&](const Refuter& r) { return r.lever == lever; });
+  return row == kRefuters.end() ? std::string() : row->why_not(scene);
+}
+
+}  // namespace idleburn

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "classify/totals.h"
+#include "price/cost_report.h"
+#include "telemetry/device.h"
+
+namespace idleburn {
+
+// A classified and priced run as the findings see it. Refers to its parts and must not outlive them.
+struct Scene {
+  const RunResult& run;
+  const DeviceTable& devices;
+  const CostReport& cost;
+
+  // Of observed GPU time; 0 when nothing was observed.
+  [[nodiscard]] double Share(std::int64_t gpu_ns) const;
+  // Nanoseconds of a device as GPU-nanoseconds: a MIG instance counts by its slices of the board.
+  [[nodiscard]] std::int64_t Weighted(std::int64_t ns, DeviceId id) const;
+  // "<source>.<field>" that gave a signal; the signal's own name where no source named it.
+  [[nodiscard]] std::string Counter(const DeviceResult& d, Signal s) const;
+  // The counter that decided the phases, of the first device that has one.
+  [[nodiscard]] std::string BusyCounter() const;
+  // "GPU 3", by index, else UUID, else position.
+  [[nodiscard]] std::string NameOf(DeviceId id) const;
+};
+
+// "GPU 0, GPU 1, GPU 2, GPU 3 and 3 more"
+std::string ListOf(const std::vector<std::string>& names);
+
+std::int64_t ObservedNs(const Timeline::Bucket& bucket);
+// Time of all phases but idle.
+std::int64_t BusyPhasesNs(const DeviceTotals& totals);
+
+}  // namespace idleburn

@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "report/audit_report.h"
+#include "report/display.h"
+#include "text/escape.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::string_view kHeader =
+    "start,end,host,gpu_index,gpu_uuid,mig_instance,gpu_name,counter,phase,gpu_hours,percent_of_observed,cost,currency,"
+    "rate_per_gpu_hour,price_source\n";
+
+struct CsvRow {
+  std::string_view phase;
+  std::int64_t ns = 0;
+  std::optional<std::int64_t> share;  // hundredths of a percent
+  std::optional<Money> cost;
+};
+
+void AppendRow(std::string_view before, const CsvRow& row, std::string_view after, int digits, std::string* out) {
+  const std::string share = row.share ? fmt::format("{}.{:02}", *row.share / 100, *row.share % 100) : "";
+  const double hours = static_cast<double>(row.ns) / static_cast<double>(kNanosPerHour);
+  *out += fmt::format("{},{},{:.12f},{},{},{}\n", before, row.phase, hours, share,
+                      row.cost ? FormatExact(*row.cost, digits) : "", after);
+}
+
+}  // namespace
+
+std::string AuditCsv(const AuditReport& report) {
+  const Rate& rate = report.cost.rate;
+  const int digits = MinorUnitDigits(rate.currency);
+  const std::string window =
+      report.run.devices.empty() ? "," : FormatRfc3339(report.run.start) + "," + FormatRfc3339(report.run.end);
+  const std::string after = CsvCell(rate.currency) + "," +
+                            (rate.per_gpu_hour ? FormatExact(*rate.per_gpu_hour, digits) : "") + "," +
+                            CsvCell(rate.source);
+  std::string out(kHeader);
+  for (const CostReport::DeviceCost& d : report.cost.devices) {
+    const Device& device = (*report.devices)[d.device];
+    std::string before = window;
+    for (const std::string& cell : {device.host, device.index ? std::to_string(*device.index) : "", device.uuid,
+                                    device.mig ? device.mig->id : "", device.name, CounterOf(report, d.device)}) {
+      before += "," + CsvCell(cell);
+    }
+    const UsageCost& u = d.usage;
+    const auto shares = PhaseShares(u);
+    for (std::size_t p = 0; p < kPhaseCount; ++p) {
+      const auto share = shares ? std::optional((*shares)[p]) : std::nullopt;
+      AppendRow(before, {kPhaseNames[p], u.phase_ns[p], share, u.phase_cost[p]}, after, digits, &out);
+    }
+    AppendRow(before, {"unobserved", u.unobserved_ns, {}, u.unobserved_cost}, after, digits, &out);
+    if (u.unallocated_ns > 0) {
+      AppendRow(before, {"unallocated", u.unallocated_ns, {}, u.unallocated_cost}, after, digits, &out);
+    }
+  }
+  return out;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,303 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "report/audit_report.h"
+#include "report/audit_view.h"
+#include "report/chart_data.h"
+#include "report/display.h"
+#include "report/embedded.h"
+#include "report/ribbon.h"
+#include "report/view_context.h"
+#include "text/escape.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kGpuRows = 64;
+constexpr std::size_t kPictured = 32;  // GPUs with a ribbon and a chart: keeps the page small
+constexpr int kRibbonWidth = 1000;     // units of the picture, about its pixels
+constexpr int kRibbonHeight = 28;
+constexpr std::int64_t kAxisMarks = 4;
+
+std::string H(std::string_view text) { return HtmlEscaped(text); }
+
+void AppendLines(const std::vector<std::string>& lines, std::string_view css_class, std::string* out) {
+  if (lines.empty()) return;
+  *out += fmt::format("<ul class=\"{}\">\n", css_class);
+  for (const std::string& line : lines) *out += "<li>" + H(line) + "</li>\n";
+  *out += "</ul>\n";
+}
+
+void AppendGrid(const ReportTable& table, std::string* out) {
+  if (table.rows.empty()) return;
+  *out += "<section>\n<h2>" + H(table.title) + "</h2>\n<div class=\"scroll\"><table>\n<thead><tr>";
+  const auto css = [&](std::size_t c) {
+    return table.columns[c].align == TableColumn::Align::kRight ? " class=\"num\"" : "";
+  };
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    *out += fmt::format("<th scope=\"col\"{}>{}</th>", css(c), H(table.columns[c].header));
+  }
+  *out += "</tr></thead>\n<tbody>\n";
+  for (const TableRow& row : table.rows) {
+    const bool part = row.front().starts_with("  ");
+    *out += part ? "<tr class=\"part\">" : row.front() == "total" ? "<tr class=\"total\">" : "<tr>";
+    for (std::size_t c = 0; c < row.size(); ++c) *out += fmt::format("<td{}>{}</td>", css(c), H(row[c]));
+    *out += "</tr>\n";
+  }
+  *out += "</tbody></table></div>\n";
+  AppendLines(table.notes, "notes", out);
+  *out += "</section>\n";
+}
+
+void AppendCards(const ReportTable& table, std::string* out) {
+  if (table.rows.empty()) return;
+  *out += "<section>\n<h2>" + H(table.title) + "</h2>\n<div class=\"cards\">\n";
+  for (const TableRow& row : table.rows) {
+    *out += "<article><h3>" + H(row.front()) + "</h3>\n<dl>";
+    for (std::size_t c = 1; c < row.size(); ++c) {
+      if (!row[c].empty()) *out += "<dt>" + H(table.columns[c].header) + "</dt><dd>" + H(row[c]) + "</dd>\n";
+    }
+    *out += "</dl></article>\n";
+  }
+  *out += "</div>\n";
+  AppendLines(table.notes, "notes", out);
+  *out += "</section>\n";
+}
+
+void AppendSection(std::string_view title, const std::vector<std::string>& lines, std::string* out) {
+  if (lines.empty()) return;
+  *out += "<section>\n<h2>" + H(title) + "</h2>\n";
+  AppendLines(lines, "facts", out);
+  *out += "</section>\n";
+}
+
+void AppendTile(std::string_view label, std::string_view value, std::string_view more, std::string* out) {
+  *out += fmt::format("<div class=\"tile\"><dt>{}</dt><dd>{}</dd><dd class=\"more\">{}</dd></div>\n", H(label),
+                      H(value), H(more));
+}
+
+void AppendTiles(const ViewContext& c, std::string* out) {
+  const UsageCost& u = c.report.cost.whole;
+  *out += "<dl class=\"tiles\">\n";
+  if (c.priced) {
+    AppendTile("Paid", c.Cost(*u.total), c.Hours(u.window_ns) + " GPU-hours", out);
+    if (u.waste) AppendTile("Waste", c.Cost(*u.waste), PercentOf(c.report.cost.waste_share) + " of observed cost", out);
+  } else {
+    AppendTile("GPU-hours", c.Hours(u.window_ns), "no price given", out);
+    AppendTile("Waste", PercentOf(c.report.cost.waste_share), "of observed GPU-hours", out);
+  }
+  if (u.mean_utilization) {
+    AppendTile("Mean utilization", fmt::format("{:.1f} %", *u.mean_utilization), "of observed time", out);
+  }
+  AppendTile("Idle, held", c.Worth(u.idle_held_cost, u.idle_held_ns), "a process kept the GPU", out);
+  if (u.unobserved_ns > 0)
+    AppendTile("Unobserved", c.Worth(u.unobserved_cost, u.unobserved_ns), "never counted as idle", out);
+  if (u.energy_kwh) AppendTile("Energy", fmt::format("{:.4g} kWh", *u.energy_kwh), "± 5 %", out);
+  *out += "</dl>\n";
+}
+
+// An entry of a legend; its swatch shows hue and pattern.
+std::string KeyEntry(std::string_view fill, std::string_view text) {
+  return fmt::format(
+      R"(<li><svg class="swatch" aria-hidden="true"><rect class="fill-{}" width="100%" height="100%"/></svg>{}</li>)"
+      "\n",
+      fill, H(text));
+}
+
+// The window as one bar: what each part was, by width.
+void AppendBar(const UsageCost& u, std::string* out) {
+  struct Piece {
+    Look look;
+    std::int64_t ns;
+    std::string_view name;
+  };
+  const std::int64_t bound = u.phase_ns[3] - u.spin_wait_ns;
+  const std::array<Piece, 7> pieces = {{{Look::kComputeBound, bound, "compute_bound"},
+                                        {Look::kSpinWait, u.spin_wait_ns, "spin-wait"},
+                                        {Look::kProductive, u.phase_ns[2], "productive"},
+                                        {Look::kUnderutilized, u.phase_ns[1], "underutilized"},
+                                        {Look::kIdleHeld, u.idle_held_ns, "idle, held"},
+                                        {Look::kIdleEmpty, u.idle_empty_ns + u.idle_unknown_ns, "idle"},
+                                        {Look::kUnobserved, u.unobserved_ns, "unobserved"}}};
+  std::string shapes;
+  std::string key;
+  double x = 0;
+  for (const Piece& piece : pieces) {
+    if (piece.ns <= 0) continue;
+    const double share = ShareOf(piece.ns, u.window_ns);
+    shapes += fmt::format(R"(<rect class="fill-{}" x="{:.1f}" width="{:.1f}" height="{}"/>)", Info(piece.look).id,
+                          x * kRibbonWidth, share * kRibbonWidth, kRibbonHeight);
+    key += KeyEntry(Info(piece.look).id, fmt::format("{} {}", piece.name, PercentOf(share)));
+    x += share;
+  }
+  if (shapes.empty()) return;
+  *out += fmt::format(
+      R"(<svg class="bar" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="Shares of the window">)"
+      "<title>Shares of the window</title>{}</svg>\n<ul class=\"key\">\n{}</ul>\n",
+      kRibbonWidth, kRibbonHeight, shapes, key);
+}
+
+using UsedLooks = std::array<bool, kLookCount + 1>;
+
+// One stroke for all columns of a look: as relative moves, the shortest SVG there is.
+std::string StrokeOf(const std::vector<RibbonColumn>& columns, int y, bool (*wanted)(const RibbonColumn&, Look),
+                     Look look) {
+  const auto x_of = [&](std::size_t i) {
+    return static_cast<int>(i * static_cast<std::size_t>(kRibbonWidth) / columns.size());
+  };
+  std::string path;
+  int pen = 0;
+  for (std::size_t i = 0; i < columns.size();) {
+    std::size_t end = i;
+    while (end < columns.size() && wanted(columns[end], look)) ++end;
+    if (end == i) {
+      ++i;
+      continue;
+    }
+    path += path.empty() ? fmt::format("M{} {}h{}", x_of(i), y, x_of(end) - x_of(i))
+                         : fmt::format("m{} 0h{}", x_of(i) - pen, x_of(end) - x_of(i));
+    pen = x_of(end);
+    i = end;
+  }
+  return path;
+}
+
+// The ribbon of a device as strokes; notes in `used` which looks it has, and last whether clocks were held back.
+std::string Ribbon(const AuditReport& report, const DeviceResult& device, int columns, UsedLooks* used) {
+  const std::vector<RibbonColumn> ribbon =
+      RibbonOf(device, report.thresholds, report.run.start, report.run.end, columns);
+  std::string svg;
+  for (std::size_t i = 0; i < kLookCount; ++i) {
+    const std::string d = StrokeOf(
+        ribbon, kRibbonHeight / 2, [](const RibbonColumn& c, Look l) { return c.look == l; }, static_cast<Look>(i));
+    if (d.empty()) continue;
+    (*used)[i] = true;
+    svg += fmt::format(R"(<path class="look-{}" d="{}"/>)", kLooks[i].id, d);
+  }
+  const std::string held_back = StrokeOf(
+      ribbon, kRibbonHeight - 2, [](const RibbonColumn& c, Look) { return c.throttled; }, Look::kIdleEmpty);
+  if (!held_back.empty()) {
+    used->back() = true;
+    svg += fmt::format(R"(<path class="throttled" d="{}"/>)", held_back);
+  }
+  return svg;
+}
+
+// The ribbon for those who cannot see it.
+std::string RibbonInWords(const CostReport::DeviceCost& d) {
+  const auto shares = PhaseShares(d.usage);
+  if (!shares) return "nothing observed";
+  std::string words;
+  for (std::size_t p = 0; p < kPhaseCount; ++p) {
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", kPhaseNames[p], Hundredths((*shares)[p]));
+  }
+  return words + " of observed time";
+}
+
+void AppendAxis(Instant from, Instant to, std::string* out) {
+  *out += "<div class=\"axis\" aria-hidden=\"true\">";
+  for (std::int64_t i = 0; i <= kAxisMarks; ++i) {
+    const Instant at = from + Nanos((to - from).count() / kAxisMarks * i);
+    const CivilTime t = ToCivil(at);
+    *out += fmt::format("<span>{:02}:{:02}:{:02}{}</span>", t.hour, t.minute, t.second, i == kAxisMarks ? " UTC" : "");
+  }
+  *out += "</div>\n";
+}
+
+void AppendLegend(const UsedLooks& used, std::string* out) {
+  *out += "<ul class=\"key\">\n";
+  for (std::size_t i = 0; i < kLookCount; ++i) {
+    if (used[i]) *out += KeyEntry(kLooks[i].id, kLooks[i].meaning);
+  }
+  if (used.back()) *out += KeyEntry("throttled", "underlined: clocks held back");
+  *out += "</ul>\n";
+}
+
+int RibbonColumns(const AuditReport& report) {
+  std::int64_t bucket = 1;
+  for (const DeviceResult& d : report.run.devices) bucket = std::max(bucket, d.totals.timeline.bucket_seconds);
+  const std::int64_t buckets = (report.run.end - report.run.start).count() / (bucket * kNanosPerSecond);
+  return static_cast<int>(std::clamp<std::int64_t>(buckets, 1, kRibbonWidth));
+}
+
+void AppendRibbons(const AuditReport& report, std::string* out) {
+  if (report.run.end <= report.run.start) return;
+  const int columns = RibbonColumns(report);
+  *out += "<section>\n<h2>Over time</h2>\n<div class=\"ribbons\" id=\"ribbons\">\n";
+  std::size_t shown = 0;
+  UsedLooks used{};
+  for (const CostReport::DeviceCost& d : report.cost.devices) {
+    const DeviceResult* result = ResultOf(report, d.device);
+    if (result == nullptr || shown == kPictured) continue;
+    ++shown;
+    const std::string label = H(DeviceLabel(report, d.device));
+    *out += fmt::format(
+        R"(<div class="row"><span class="label">{0}</span><svg class="ribbon" viewBox="0 0 {2} {3}" )"
+        R"(preserveAspectRatio="none" role="img" aria-label="{0}: {1}"><title>{0}: {1}</title>{4}</svg></div>)"
+        "\n",
+        label, RibbonInWords(d), kRibbonWidth, kRibbonHeight, Ribbon(report, *result, columns, &used));
+  }
+  AppendAxis(report.run.start, report.run.end, out);
+  *out += "</div>\n";
+  AppendLegend(used, out);
+  if (shown < report.cost.devices.size()) {
+    *out += fmt::format("<p class=\"notes\">The first {} of {} GPUs; the tables count all.</p>\n", shown,
+                        report.cost.devices.size());
+  }
+  *out += R"(</section>
+<section id="charts" hidden>
+<h2>Utilization and power</h2>
+<div id="controls" class="controls"></div>
+<div id="plots"></div>
+</section>
+<noscript><p class="notes">The charts of utilization and power need JavaScript; all else is on this page.</p></noscript>
+)";
+}
+
+void AppendHeader(const AuditView& view, const ViewContext& c, std::string* out) {
+  *out += "<header>\n<p class=\"eyebrow\">" + H(view.title) + "</p>\n<h1>" + H(view.verdict) + "</h1>\n";
+  AppendTiles(c, out);
+  AppendBar(c.report.cost.whole, out);
+  *out += "</header>\n<main>\n<div class=\"pair\">\n";
+  for (const auto& [title, lines] : {std::pair("Why", &view.why), std::pair("Next", &view.next)}) {
+    if (lines->empty()) continue;
+    *out += fmt::format("<section class=\"panel\"><h2>{}</h2>\n", title);
+    AppendLines(*lines, "facts", out);
+    *out += "</section>\n";
+  }
+  *out += "</div>\n";
+}
+
+}  // namespace
+
+std::string AuditHtml(const AuditReport& report) {
+  const AuditView view = ViewOf(report, {kGpuRows});
+  const ViewContext context(report);
+  std::string out(embedded::kHeadHtml);
+  out += "<title>GPU audit: " + H(view.title) + "</title>\n<style>";
+  out.append(embedded::kUplotCss).append("\n").append(embedded::kReportCss).append("</style>\n</head>\n<body>\n");
+  out += embedded::kPatternsSvg;
+  AppendHeader(view, context, &out);
+  AppendRibbons(report, &out);
+  AppendGrid(view.phases, &out);
+  AppendGrid(view.gpus, &out);
+  AppendGrid(view.owners, &out);
+  AppendCards(view.recommendations, &out);
+  AppendCards(view.findings, &out);
+  AppendSection("Money", view.money, &out);
+  AppendSection("Energy, clocks, bursts", view.signals, &out);
+  AppendGrid(view.declined, &out);
+  AppendGrid(view.quality, &out);
+  AppendSection("How these figures were made", view.basis, &out);
+  out += "</main>\n<script type=\"application/json\" id=\"chart-data\">" + ChartJson(report, kPictured) +
+         "</script>\n<script>";
+  out.append(embedded::kUplotJs).append("</script>\n<script>").append(embedded::kReportJs);
+  out += "</script>\n</body>\n</html>\n";
+  return out;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,507 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "report/audit_report.h"
+#include "report/chart_data.h"
+#include "report/display.h"
+#include "text/escape.h"
+#include "text/time_zone.h"
+
+// The one file that includes the JSON writer. docs/json.md documents every key; a test holds it to that.
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// null, with the sibling key K_reason that says why.
+void PutUnknown(Json& to, const std::string& key, std::string_view reason) {
+  to[key] = nullptr;
+  to[key + "_reason"] = Printable(reason);
+}
+
+void PutNumber(Json& to, const std::string& key, std::optional<double> value, std::string_view reason) {
+  if (value && std::isfinite(*value)) {
+    to[key] = *value;
+  } else {
+    PutUnknown(to, key, reason);
+  }
+}
+
+double HoursOf(double ns) { return ns / static_cast<double>(kNanosPerHour); }
+double HoursOf(std::int64_t ns) { return HoursOf(static_cast<double>(ns)); }
+
+void PutHours(Json& to, const std::string& key, std::optional<std::int64_t> ns, std::string_view reason) {
+  PutNumber(to, key, ns ? std::optional(HoursOf(*ns)) : std::nullopt, reason);
+}
+
+Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(Printable(text)); }
+
+void PutText(Json& to, const std::string& key, std::string_view text, std::string_view reason) {
+  if (text.empty()) {
+    PutUnknown(to, key, reason);
+  } else {
+    to[key] = Printable(text);
+  }
+}
+
+Json TextsOf(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(Printable(text));
+  return list;
+}
+
+// Writes the money of one audit: K in the currency's minor unit, K_exact with all decimals.
+class MoneyWriter {
+ public:
+  explicit MoneyWriter(const CostReport& cost)
+      : digits_(MinorUnitDigits(cost.rate.currency)), no_money_(NoMoneyReason(cost)) {}
+
+  void Put(Json& to, const std::string& key, const std::optional<Money>& exact, std::string_view reason = {}) const {
+    if (exact) {
+      PutShown(to, key, *exact, *exact);
+    } else {
+      PutUnknown(to, key, reason.empty() ? no_money_ : reason);
+    }
+  }
+  // `shown` was rounded as part of a table, so that its column adds up.
+  void PutCell(Json& to, const std::string& key, std::optional<Money> shown, const std::optional<Money>& exact) const {
+    if (shown && exact) {
+      PutShown(to, key, *shown, *exact);
+    } else {
+      PutUnknown(to, key, no_money_);
+    }
+  }
+  // Unit costs keep their decimals: $0.0004 per sample must not read 0.00.
+  [[nodiscard]] std::string Unit(Money m) const { return FormatExact(m, digits_); }
+  [[nodiscard]] std::string_view no_money() const { return no_money_; }
+
+ private:
+  void PutShown(Json& to, const std::string& key, Money shown, Money exact) const {
+    to[key] = FormatMoney(shown, digits_);
+    to[key + "_exact"] = FormatExact(exact, digits_);
+  }
+  int digits_;
+  std::string_view no_money_;
+};
+
+// One device, or all of them, with what the writers need beside its usage.
+struct Part {
+  const UsageCost& usage;
+  std::optional<CostColumn> costs;
+  TickView ticks;
+  SpinView spin;
+  UnobservedTimes unobserved;
+  std::optional<ReasonTimes> reasons;
+};
+
+std::optional<Money> Pick(const std::optional<CostColumn>& costs, Money CostColumn::*member) {
+  return costs ? std::optional((*costs).*member) : std::nullopt;
+}
+
+Json PhasesJson(const Part& part, const MoneyWriter& money) {
+  Json phases;
+  const auto shares = PhaseShares(part.usage);
+  for (std::size_t p = 0; p < kPhaseCount; ++p) {
+    Json phase;
+    phase["gpu_hours"] = HoursOf(part.usage.phase_ns[p]);
+    PutNumber(phase, "percent", shares ? std::optional(static_cast<double>((*shares)[p]) / 100) : std::nullopt,
+              "nothing_observed");
+    const std::optional<Money> shown = part.costs ? std::optional(part.costs->phase[p]) : std::nullopt;
+    money.PutCell(phase, "cost", shown, part.usage.phase_cost[p]);
+    phases[std::string(kPhaseNames[p])] = std::move(phase);
+  }
+  return phases;
+}
+
+Json TicksJson(const TickView& ticks) {
+  Json json;
+  json["count"] = ticks.total;
+  for (std::size_t p = 0; p < kPhaseCount; ++p) {
+    PutNumber(json, std::string(kPhaseNames[p]), ticks.Share(static_cast<Phase>(p)), "no_readings");
+  }
+  PutNumber(json, "burst_index", ticks.BurstIndex(), "no_readings");
+  json["pattern"] = ticks.pattern;
+  PutNumber(json, "window_s",
+            ticks.window ? std::optional(static_cast<double>(ticks.window->count()) / kNanosPerSecond) : std::nullopt,
+            "not_measured");
+  return json;
+}
+
+void PutHourSums(Json& to, const Part& part, const MoneyWriter& money) {
+  const UsageCost& u = part.usage;
+  const bool seen = u.observed_ns > 0;
+  Json hours;
+  hours["window"] = HoursOf(u.window_ns);
+  hours["observed"] = HoursOf(u.observed_ns);
+  hours["unobserved"] = HoursOf(u.unobserved_ns);
+  hours["unallocated"] = HoursOf(u.unallocated_ns);
+  PutNumber(hours, "effective", seen ? std::optional(HoursOf(u.effective_ns)) : std::nullopt, "nothing_observed");
+  to["gpu_hours"] = std::move(hours);
+  to["phases"] = PhasesJson(part, money);
+
+  Json unobserved;
+  unobserved["gpu_hours"] = HoursOf(u.unobserved_ns);
+  money.PutCell(unobserved, "cost", Pick(part.costs, &CostColumn::unobserved), u.unobserved_cost);
+  for (std::size_t i = 0; i < kUnobservedCount; ++i) {
+    unobserved["by_reason"][std::string(kUnobservedNames[i])] = HoursOf(part.unobserved[i]);
+  }
+  to["unobserved"] = std::move(unobserved);
+  Json unallocated;
+  unallocated["gpu_hours"] = HoursOf(u.unallocated_ns);
+  money.PutCell(unallocated, "cost", Pick(part.costs, &CostColumn::unallocated), u.unallocated_cost);
+  to["unallocated"] = std::move(unallocated);
+}
+
+// The keys that the whole audit and each of its GPUs share.
+void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
+  const UsageCost& u = part.usage;
+  PutHourSums(to, part, money);
+  to["ticks"] = TicksJson(part.ticks);
+  PutNumber(to, "mean_utilization_percent", u.mean_utilization, "nothing_observed");
+  to["idle_held_gpu_hours"] = HoursOf(u.idle_held_ns);
+  to["idle_empty_gpu_hours"] = HoursOf(u.idle_empty_ns);
+  to["idle_unknown_gpu_hours"] = HoursOf(u.idle_unknown_ns);
+  PutHours(to, "spin_wait_gpu_hours", part.spin.ns, "no_activity_or_power_evidence");
+  to["spin_wait_unknown_gpu_hours"] = HoursOf(part.spin.unknown_ns);
+  PutNumber(to, "energy_kwh", u.energy_kwh, "not_measured");
+  PutNumber(to, "mean_power_w", u.mean_power_w, "not_measured");
+  const auto if_read = [&](std::int64_t ns) { return part.reasons ? std::optional(ns) : std::nullopt; };
+  PutHours(to, "throttled_gpu_hours", if_read(u.throttled_ns), "not_measured");
+  PutHours(to, "throttled_with_clock_loss_gpu_hours", if_read(u.throttled_with_loss_ns), "not_measured");
+  if (part.reasons) {
+    for (std::size_t i = 0; i < kEventReasonCount; ++i) {
+      to["event_reasons_gpu_hours"][std::string(kEventReasonNames[i])] = HoursOf((*part.reasons)[i]);
+    }
+  } else {
+    PutUnknown(to, "event_reasons_gpu_hours", "not_measured");
+  }
+}
+
+void PutRate(Json& to, const Rate& rate, const MoneyWriter& money) {
+  to["currency"] = Printable(rate.currency);
+  money.Put(to, "rate_per_gpu_hour", rate.per_gpu_hour);
+  PutText(to, "rate_source", rate.source, money.no_money());
+  PutText(to, "rate_as_of", rate.as_of ? FormatRfc3339(*rate.as_of) : std::string(), "not_dated");
+  to["rate_stale"] = rate.stale;
+}
+
+std::string_view NoEffectiveReason(const UsageCost& u, const MoneyWriter& money) {
+  if (!u.total) return money.no_money();
+  return u.observed_ns > 0 ? "undefined_no_busy_time" : "nothing_observed";
+}
+
+// Costs of one device or of the whole; `per_effective` only when it is defined.
+void PutCosts(Json& to, const Part& part, const std::optional<Money>& per_effective, const MoneyWriter& money) {
+  const UsageCost& u = part.usage;
+  money.PutCell(to, "total", Pick(part.costs, &CostColumn::total), u.total);
+  money.PutCell(to, "waste", Pick(part.costs, &CostColumn::waste), u.waste);
+  money.Put(to, "idle_held", u.idle_held_cost);
+  money.Put(to, "idle_empty", u.idle_empty_cost);
+  money.Put(to, "spin_wait", part.spin.ns ? u.spin_wait_cost : std::nullopt,
+            u.total && !part.spin.ns ? "no_activity_or_power_evidence" : "");
+  const std::string_view undefined = NoEffectiveReason(u, money);
+  const EffectiveBounds bounds = EffectiveBoundsOf(u);
+  money.Put(to, "per_effective_gpu_hour", per_effective, undefined);
+  money.Put(to, "per_effective_gpu_hour_low", bounds.low, undefined);
+  money.Put(to, "per_effective_gpu_hour_high", bounds.high, undefined);
+}
+
+void PutRange(Json& to, const CostReport& cost, const MoneyWriter& money) {
+  const std::string_view reason = cost.whole.total ? "price_known" : money.no_money();
+  money.Put(to, "total_low", cost.total_low, reason);
+  money.Put(to, "total_high", cost.total_high, reason);
+  money.Put(to, "waste_low", cost.waste_low, reason);
+  money.Put(to, "waste_high", cost.waste_high, reason);
+  Json candidates = Json::array();
+  for (const Rate::Candidate& c : cost.rate.candidates) {
+    Json candidate;
+    candidate["key"] = Printable(c.key);
+    money.Put(candidate, "per_gpu_hour", c.per_gpu_hour);
+    candidates.push_back(std::move(candidate));
+  }
+  to["candidates"] = std::move(candidates);
+}
+
+void PutUnitCosts(Json& to, const CostReport& cost, const MoneyWriter& money) {
+  for (const char* unit : {"sample", "token", "step", "epoch"}) {
+    const std::string key = std::string("per_") + unit;
+    const auto found = cost.per_unit.find(unit);
+    if (found == cost.per_unit.end()) {
+      PutUnknown(to, key, cost.whole.total ? "no_work_count" : money.no_money());
+    } else {
+      to[key] = money.Unit(found->second);
+      to[key + "_exact"] = money.Unit(found->second);
+    }
+  }
+  Json all = Json::object();
+  for (const auto& [unit, m] : cost.per_unit) all[Printable(unit)] = money.Unit(m);
+  to["per_unit"] = std::move(all);
+}
+
+Json CostJson(const CostReport& cost, const Part& whole, const MoneyWriter& money) {
+  Json json;
+  PutRate(json, cost.rate, money);
+  PutCosts(json, whole, cost.per_effective_gpu_hour, money);
+  PutNumber(json, "waste_share", cost.whole.observed_ns > 0 ? std::optional(cost.waste_share) : std::nullopt,
+            "nothing_observed");
+  PutUnitCosts(json, cost, money);
+  money.Put(json, "hourly", cost.hourly);
+  money.Put(json, "monthly", cost.monthly);
+  money.Put(json, "yearly", cost.yearly);
+  json["month_hours"] = cost.month_hours;
+  PutRange(json, cost, money);
+  money.Put(json, "energy", cost.energy_cost, "not_asked_or_not_measured");
+  return json;
+}
+
+void PutDevice(Json& to, const Device& d) {
+  if (d.index) {
+    to["index"] = *d.index;
+  } else {
+    PutUnknown(to, "index", "not_reported");
+  }
+  PutText(to, "uuid", d.uuid, "not_reported");
+  PutText(to, "name", d.name, "not_reported");
+  PutText(to, "host", d.host, "not_reported");
+  if (!d.mig) {
+    PutUnknown(to, "mig", "whole_gpu");
+    return;
+  }
+  Json mig;
+  mig["id"] = Printable(d.mig->id);
+  mig["profile"] = Printable(d.mig->profile);
+  mig["slices"] = d.mig->slices;
+  to["mig"] = std::move(mig);
+}
+
+Json WindowJson(const AuditReport& report) {
+  Json json;
+  const bool any = !report.run.devices.empty();
+  PutText(json, "start", any ? FormatRfc3339(report.run.start) : "", "nothing_measured");
+  PutText(json, "end", any ? FormatRfc3339(report.run.end) : "", "nothing_measured");
+  Json gpus = Json::array();
+  for (const CostReport::DeviceCost& d : report.cost.devices) {
+    Json gpu;
+    PutDevice(gpu, (*report.devices)[d.device]);
+    gpus.push_back(std::move(gpu));
+  }
+  json["gpus"] = std::move(gpus);
+  const std::vector<std::string> counters = CountersOf(report);
+  PutText(json, "counter", CommonCounter(report), counters.empty() ? "not_reported" : "several_counters");
+  json["counters"] = TextsOf(counters);
+  return json;
+}
+
+Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, const std::optional<CostColumn>& costs,
+                const MoneyWriter& money) {
+  const DeviceResult* result = ResultOf(report, d.device);
+  const Part part = {d.usage,
+                     costs,
+                     result != nullptr ? TicksOf(*result, report.thresholds) : TickView(),
+                     SpinOf(report, d),
+                     UnobservedOf(report, d),
+                     ReasonsOf(report, d.device)};
+  Json json;
+  PutDevice(json, (*report.devices)[d.device]);
+  json["gpu_share"] = d.gpu_share;
+  PutText(json, "counter", CounterOf(report, d.device), "not_reported");
+  const bool has_period = result != nullptr && result->period;
+  PutNumber(json, "period_s",
+            has_period ? std::optional(static_cast<double>(result->period->count()) / kNanosPerSecond) : std::nullopt,
+            "not_measured");
+  PutUsage(json, part, money);
+  Json cost;
+  PutRate(cost, report.cost.rate, money);
+  // The same quotient as the whole's: cost of allocated time / effective GPU-hours.
+  PutCosts(cost, part, EffectiveBoundsOf(d.usage).high, money);
+  json["cost"] = std::move(cost);
+  return json;
+}
+
+Json DevicesJson(const AuditReport& report, const MoneyWriter& money) {
+  Json list = Json::array();
+  const std::vector<std::optional<CostColumn>> costs = DeviceCostColumns(report.cost);
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    list.push_back(DeviceJson(report, report.cost.devices[i], costs[i], money));
+  }
+  return list;
+}
+
+Json OwnersJson(const CostReport& cost, const MoneyWriter& money) {
+  std::vector<Money> exact;
+  for (const CostReport::OwnerCost& owner : cost.owners) exact.push_back(owner.cost.value_or(Money()));
+  const std::optional<CostColumn> whole = CostColumnOf(cost);
+  const std::vector<Money> shown = whole ? RoundedTo(whole->total, exact, MinorUnit(cost.rate.currency)) : exact;
+  Json list = Json::array();
+  for (std::size_t i = 0; i < cost.owners.size(); ++i) {
+    Json owner;
+    PutText(owner, "owner", cost.owners[i].owner, "none_named");
+    owner["gpu_hours"] = HoursOf(cost.owners[i].gpu_ns);
+    money.PutCell(owner, "cost", shown[i], cost.owners[i].cost);
+    owner["estimated"] = cost.owners[i].estimated;
+    list.push_back(std::move(owner));
+  }
+  return list;
+}
+
+Json FindingsJson(const Advice& advice, const MoneyWriter& money) {
+  Json list = Json::array();
+  for (const Finding& f : advice.findings) {
+    Json finding;
+    finding["cause"] = f.cause;
+    finding["title"] = f.title;
+    finding["status"] = Name(f.status);
+    PutNumber(finding, "share", f.share, "not_measured");
+    finding["evidence"] = TextsOf(f.evidence);
+    finding["refutes"] = TextsOf(f.refutes);
+    finding["isolate"] = TextOrNull(f.isolate);
+    finding["gpu_hours"] = HoursOf(f.gpu_ns);
+    money.Put(finding, "cost", f.cost);
+    list.push_back(std::move(finding));
+  }
+  return list;
+}
+
+Json RecommendationsJson(const Advice& advice, const MoneyWriter& money) {
+  Json list = Json::array();
+  for (const Recommendation& r : advice.recommendations) {
+    Json rec;
+    rec["id"] = r.id;
+    rec["title"] = Printable(r.title);
+    rec["axis"] = Name(r.axis);
+    rec["cause"] = TextOrNull(r.cause);
+    if (r.saving) {
+      rec["saving"] = {{"low", r.saving->low}, {"expected", r.saving->expected}, {"high", r.saving->high}};
+    } else {
+      PutUnknown(rec, "saving", "not_quantified");
+    }
+    money.Put(rec, "saving_cost", r.saving_cost, r.saving ? std::string_view() : "not_quantified");
+    rec["how"] = Printable(r.how);
+    rec["verify_with"] = Printable(r.verify_with);
+    rec["basis"] = TextOrNull(r.basis);
+    list.push_back(std::move(rec));
+  }
+  return list;
+}
+
+Json SavingsJson(const CombinedSaving& s, const MoneyWriter& money) {
+  Json json;
+  json["naive_sum"] = s.naive_sum;
+  json["time_fraction"] = s.time_fraction;
+  PutNumber(json, "waste_fraction", s.waste_fraction, "whole_only_under_lanes");
+  PutNumber(json, "cheaper_fraction", s.cheaper_fraction, "whole_only_under_lanes");
+  json["rule"] = s.rule;
+  json["cap"] = s.cap;
+  json["rate_fraction"] = s.rate_fraction;
+  json["total_fraction"] = s.total_fraction;
+  json["low"] = s.low;
+  json["high"] = s.high;
+  money.Put(json, "cost", s.cost);
+  return json;
+}
+
+Json DeclinedJson(const Advice& advice) {
+  Json list = Json::array();
+  for (const Advice::Declined& d : advice.declined) list.push_back({{"id", d.id}, {"why", Printable(d.why)}});
+  return list;
+}
+
+Json QualityJson(const DataQuality* quality) {
+  Json list = Json::array();
+  if (quality == nullptr) return list;
+  for (const QualityInfo& info : kQualityTable) {
+    const DataQuality::Row& row = quality->Get(info.id);
+    if (row.count == 0) continue;
+    Json json;
+    json["id"] = info.name;
+    json["count"] = row.count;
+    json["severity"] = Name(info.severity);
+    json["sentence"] = Printable(Describe(info, row));
+    json["first_place"] = TextOrNull(row.first_place);
+    json["names"] = TextsOf({row.names.begin(), row.names.end()});
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json ThresholdsJson(const Thresholds& t) {
+  const auto percent = [](std::int64_t micro) { return static_cast<double>(micro) / static_cast<double>(kPercent); };
+  Json json;
+  json["idle_below_percent"] = percent(t.idle_below);
+  json["productive_from_percent"] = percent(t.productive_from);
+  json["compute_bound_from_percent"] = percent(t.bound_from);
+  json["max_gap_periods"] = static_cast<double>(t.max_gap_tenths) / 10;
+  PutNumber(json, "max_gap_s",
+            t.max_gap ? std::optional(static_cast<double>(t.max_gap->count()) / kNanosPerSecond) : std::nullopt,
+            "max_gap_periods_applies");
+  return json;
+}
+
+}  // namespace
+
+std::string AuditJson(const AuditReport& report) {
+  const MoneyWriter money(report.cost);
+  const Part whole = {report.cost.whole, CostColumnOf(report.cost), TicksOf(report),
+                      SpinOf(report),    UnobservedOf(report),      ReasonsOf(report)};
+  Json json;
+  json["schema"] = "idleburn.audit/1";
+  json["version"] = Printable(report.version);
+  json["window"] = WindowJson(report);
+  json["inputs"] = TextsOf(report.inputs);
+  json["timezone"] = Printable(report.timezone);
+  PutUsage(json, whole, money);
+  json["cost"] = CostJson(report.cost, whole, money);
+  PutNumber(json, "co2e_kg", report.cost.co2e_kg, "not_asked_or_not_measured");
+  json["per_gpu"] = DevicesJson(report, money);
+  json["owners"] = OwnersJson(report.cost, money);
+  json["steps"] = Json::array();  // only profiler traces have steps
+  json["findings"] = FindingsJson(report.advice, money);
+  json["recommendations"] = RecommendationsJson(report.advice, money);
+  json["declined"] = DeclinedJson(report.advice);
+  json["savings"] = SavingsJson(report.advice.savings, money);
+  json["data_quality"] = QualityJson(report.quality);
+  json["thresholds"] = ThresholdsJson(report.thresholds);
+  return json.dump(2) + "\n";
+}
+
+std::string ChartJson(const AuditReport& report, std::size_t limit) {
+  // Tenths are finer than a pixel.
+  const auto tenths = [](const Integral& i, double per_unit) {
+    const std::optional<double> mean = i.Mean();
+    return mean ? Json(std::round(*mean / per_unit * 10) / 10) : Json(nullptr);
+  };
+  Json gpus = Json::array();
+  for (const CostReport::DeviceCost& d : report.cost.devices) {
+    if (gpus.size() == limit) break;
+    const DeviceResult* result = ResultOf(report, d.device);
+    if (result == nullptr || result->totals.timeline.buckets.empty()) continue;
+    const Timeline& timeline = result->totals.timeline;
+    Json gpu;
+    gpu["label"] = Printable(DeviceLabel(report, d.device));
+    gpu["start"] = timeline.first * timeline.bucket_seconds;
+    gpu["step"] = timeline.bucket_seconds;
+    gpu["util"] = Json::array();
+    gpu["power"] = Json::array();
+    for (const Timeline::Bucket& b : timeline.buckets) {
+      gpu["util"].push_back(tenths(b.utilization, static_cast<double>(kPercent)));
+      gpu["power"].push_back(tenths(b.power, 1000));
+    }
+    gpus.push_back(std::move(gpu));
+  }
+  Json json;
+  json["from"] = static_cast<double>(report.run.start.nanos()) / kNanosPerSecond;
+  json["to"] = static_cast<double>(report.run.end.nanos()) / kNanosPerSecond;
+  json["gpus"] = std::move(gpus);
+  const std::string text = json.dump();
+  std::string safe;  // "</script>" in a name must not end the element
+  for (const char c : text) {
+    if (c == '<') {
+      safe += "\\u003c";
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "classify/thresholds.h"
+#include "classify/totals.h"
+#include "price/cost_report.h"
+#include "recommend/advice.h"
+#include "telemetry/data_quality.h"
+#include "telemetry/device.h"
+
+namespace idleburn {
+
+// Everything an audit has to say. All writers print this and compute nothing of their own.
+struct AuditReport {
+  RunResult run;
+  const DeviceTable* devices = nullptr;
+  const DataQuality* quality = nullptr;
+  Thresholds thresholds;
+  CostReport cost;
+  Advice advice;
+  std::vector<std::string> inputs;  // names as given
+  std::string timezone = "UTC";
+  std::string version;
+  bool explain = false;
+};
+
+// The JSON document of docs/json.md, schema idleburn.audit/1.
+std::string AuditJson(const AuditReport& report);
+// For a terminal: verdict, why, next; then the tables. `width` columns; colour only if asked for.
+std::string AuditText(const AuditReport& report, int width, bool color);
+std::string AuditMarkdown(const AuditReport& report);
+// One row per device and phase, for spreadsheets; safe against formula injection.
+std::string AuditCsv(const AuditReport& report);
+// One self-contained file: no network, no external script.
+std::string AuditHtml(const AuditReport& report);
+
+}  // namespace idleburn

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/audit_report.h"
+#include "text/table.h"
+
+namespace idleburn {
+
+// One table of a report. `cards`: too wordy for a grid on a terminal, shown there as a numbered list whose
+// headline is the first cell; the other cells follow under their headers.
+struct ReportTable {
+  std::string title;
+  std::vector<TableColumn> columns;
+  std::vector<TableRow> rows;
+  std::vector<std::string> notes;
+  bool cards = false;
+};
+
+// An audit in sentences and tables for people: the text, Markdown and HTML writers print the same view. Strings
+// may hold names as the inputs spelled them; each writer escapes every string it prints.
+struct AuditView {
+  std::string title;              // what was measured: window, GPUs
+  std::string verdict;            // one sentence: money, hours, how much of it did work
+  std::vector<std::string> why;   // the findings that matter, one line each
+  std::vector<std::string> next;  // what to do first, what it saves and how to check it
+  ReportTable phases;
+  ReportTable gpus;
+  ReportTable owners;  // no rows if no input names owners
+  ReportTable findings;
+  ReportTable recommendations;
+  ReportTable declined;
+  ReportTable quality;
+  std::vector<std::string> money;    // price, unit costs, projections, combined saving
+  std::vector<std::string> signals;  // energy, throttling, bursts
+  std::vector<std::string> basis;    // how the figures came about: counter, reading rule, bands, inputs
+};
+
+struct ViewLimits {
+  std::size_t gpus = 16;  // rows; the rest is counted
+};
+AuditView ViewOf(const AuditReport& report, const ViewLimits& limits);
+
+// Money for people: "$16.00", "1,600 JPY".
+std::string Amount(Money m, std::string_view currency);
+
+}  // namespace idleburn

@@ -1,0 +1,297 @@
+#include "report/display.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "base/check.h"
+
+namespace idleburn {
+namespace {
+
+// Blocks of alternation at both extremes that make a device starved, of its observed time.
+constexpr std::int64_t kStarvedBlocksPercent = 3;
+
+Money Sum(std::span<const Money> parts) {
+  return std::accumulate(parts.begin(), parts.end(), Money(),
+                         [](Money sum, Money m) { return Money::Nano(sum.nano() + m.nano()); });
+}
+
+Money Minus(Money a, Money b) { return Money::Nano(a.nano() - b.nano()); }
+
+Money RoundedTotal(Money exact, std::int64_t unit) { return RoundedTo(exact, std::array{exact}, unit).front(); }
+
+CostColumn ColumnOf(const UsageCost& usage, Money total, Money waste, std::int64_t unit) {
+  std::vector<Money> exact;
+  for (const std::optional<Money>& cost : usage.phase_cost) exact.push_back(cost.value_or(Money()));
+  exact.push_back(usage.unobserved_cost.value_or(Money()));
+  exact.push_back(usage.unallocated_cost.value_or(Money()));
+  const std::vector<Money> rounded = RoundedTo(total, exact, unit);
+  CostColumn column;
+  std::copy_n(rounded.begin(), kPhaseCount, column.phase.begin());
+  column.unobserved = rounded[kPhaseCount];
+  column.unallocated = rounded[kPhaseCount + 1];
+  column.total = total;
+  column.waste = waste;
+  return column;
+}
+
+// Shares among parts by largest remainder; all zero weights give all zeros.
+std::vector<std::int64_t> SplitWhole(std::int64_t whole, std::span<const std::int64_t> weights) {
+  const Result<std::vector<Money>> parts = Split(Money::Nano(whole), weights);
+  std::vector<std::int64_t> out(weights.size(), 0);
+  if (parts) std::transform(parts->begin(), parts->end(), out.begin(), [](Money m) { return m.nano(); });
+  return out;
+}
+
+bool SeveralHosts(const DeviceTable& devices) {
+  for (DeviceId id = 1; id < devices.size(); ++id) {
+    if (devices[id].host != devices[0].host) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int64_t unit) {
+  if (Result<std::vector<Money>> column = RoundColumn(exact, unit)) {
+    // A part of a larger table may have been given a unit more or less than its own rounding.
+    const std::int64_t off = total.nano() - Sum(*column).nano();
+    if (std::llabs(off) < unit) return *std::move(column);
+  }
+  std::vector<std::int64_t> weights;
+  for (const Money m : exact) weights.push_back(std::max<std::int64_t>(0, m.nano()));
+  const Result<std::vector<Money>> split = Split(total, weights, unit);
+  return split ? *split : std::vector<Money>(exact.begin(), exact.end());
+}
+
+std::vector<std::int64_t> RoundedTimes(std::span<const std::int64_t> ns, std::int64_t unit) {
+  std::vector<Money> exact;
+  for (const std::int64_t n : ns) exact.push_back(Money::Nano(n));
+  std::vector<std::int64_t> out(ns.begin(), ns.end());
+  const Result<std::vector<Money>> rounded = RoundColumn(exact, unit);
+  if (rounded) std::transform(rounded->begin(), rounded->end(), out.begin(), [](Money m) { return m.nano(); });
+  return out;
+}
+
+std::int64_t MinorUnit(std::string_view currency) {
+  std::int64_t unit = 1'000'000'000;
+  for (int i = 0; i < MinorUnitDigits(currency); ++i) unit /= 10;
+  return unit;
+}
+
+std::optional<std::array<std::int64_t, kPhaseCount>> PhaseShares(const UsageCost& usage) {
+  if (usage.observed_ns == 0) return std::nullopt;
+  const std::vector<std::int64_t> parts = SplitWhole(10'000, usage.phase_ns);
+  std::array<std::int64_t, kPhaseCount> shares{};
+  std::copy_n(parts.begin(), kPhaseCount, shares.begin());
+  return shares;
+}
+
+std::optional<CostColumn> CostColumnOf(const CostReport& cost) {
+  if (!cost.whole.total) return std::nullopt;
+  const std::int64_t unit = MinorUnit(cost.rate.currency);
+  const Money waste = RoundedTotal(cost.whole.waste.value_or(Money()), unit);
+  return ColumnOf(cost.whole, RoundedTotal(*cost.whole.total, unit), waste, unit);
+}
+
+std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost) {
+  std::vector<std::optional<CostColumn>> columns(cost.devices.size());
+  if (!cost.whole.total) return columns;
+  const std::int64_t unit = MinorUnit(cost.rate.currency);
+  const auto share_out = [&](std::optional<Money> UsageCost::*amount) {
+    const Money whole = (cost.whole.*amount).value_or(Money());
+    std::vector<Money> parts;
+    for (const CostReport::DeviceCost& d : cost.devices) parts.push_back((d.usage.*amount).value_or(Money()));
+    parts.push_back(Minus(whole, Sum(parts)));  // what no device has
+    return RoundedTo(RoundedTotal(whole, unit), parts, unit);
+  };
+  const std::vector<Money> totals = share_out(&UsageCost::total);
+  const std::vector<Money> wastes = share_out(&UsageCost::waste);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    columns[i] = ColumnOf(cost.devices[i].usage, totals[i], wastes[i], unit);
+  }
+  return columns;
+}
+
+const DeviceResult* ResultOf(const AuditReport& report, DeviceId device) {
+  const auto& all = report.run.devices;
+  const auto found = std::lower_bound(all.begin(), all.end(), device,
+                                      [](const DeviceResult& d, DeviceId id) { return d.device < id; });
+  return found == all.end() || found->device != device ? nullptr : &*found;
+}
+
+std::string CounterOf(const AuditReport& report, DeviceId device) {
+  const DeviceResult* result = ResultOf(report, device);
+  if (result == nullptr || !result->counter) return {};
+  const std::string& named = (*report.devices)[device].counter[Index(*result->counter)];
+  return named.empty() ? std::string(Info(*result->counter).name) : named;
+}
+
+std::vector<std::string> CountersOf(const AuditReport& report) {
+  std::set<std::string> counters;
+  for (const CostReport::DeviceCost& d : report.cost.devices) counters.insert(CounterOf(report, d.device));
+  counters.erase("");
+  return {counters.begin(), counters.end()};
+}
+
+std::string CommonCounter(const AuditReport& report) {
+  const std::vector<std::string> counters = CountersOf(report);
+  return counters.size() == 1 ? counters.front() : std::string();
+}
+
+std::vector<std::string> GpuNames(const AuditReport& report) {
+  std::vector<std::string> names;
+  for (const CostReport::DeviceCost& d : report.cost.devices) {
+    const std::string& name = (*report.devices)[d.device].name;
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::string DeviceLabel(const AuditReport& report, DeviceId device) {
+  constexpr std::size_t kShortUuid = 12;  // "GPU-5f3a2b1c"
+  CHECK(report.devices != nullptr);
+  const Device& d = (*report.devices)[device];
+  std::string label;
+  if (!d.host.empty() && SeveralHosts(*report.devices)) label = d.host + " ";
+  if (d.index) {
+    label += "GPU " + std::to_string(*d.index);
+  } else if (!d.uuid.empty()) {
+    label += d.uuid.substr(0, kShortUuid);
+  } else if (!d.bus_id.empty()) {
+    label += d.bus_id;
+  } else {
+    label += d.name.empty() ? "device " + std::to_string(device) : d.name;  // a table may name GPUs as it likes
+  }
+  if (d.mig) label += " " + d.mig->profile + " #" + d.mig->id;
+  return label;
+}
+
+std::optional<double> TickView::Share(Phase p) const {
+  if (total == 0) return std::nullopt;
+  return static_cast<double>(count[static_cast<std::size_t>(p)]) / static_cast<double>(total);
+}
+
+std::optional<double> TickView::BurstIndex() const {
+  if (total == 0) return std::nullopt;
+  return 4 * *Share(Phase::kIdle) * *Share(Phase::kComputeBound);
+}
+
+TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
+  TickView view;
+  view.count = device.totals.ticks;
+  view.total = std::accumulate(view.count.begin(), view.count.end(), std::int64_t{0});
+  view.window = device.tick_window ? device.tick_window : device.period;
+  if (view.total == 0 || !view.window || *view.window > thresholds.fast_period) return view;
+  const Int128 observed = std::accumulate(device.totals.phase_ns.begin(), device.totals.phase_ns.end(), Int128{0});
+  const bool in_blocks = device.totals.burst_ns > 0 &&
+                         static_cast<Int128>(device.totals.burst_ns) * 100 >= observed * kStarvedBlocksPercent;
+  const bool overall = *view.BurstIndex() * 100 > static_cast<double>(thresholds.burst_percent);
+  view.pattern = in_blocks || overall ? "starved" : "steady";
+  return view;
+}
+
+TickView TicksOf(const AuditReport& report) {
+  TickView all;
+  bool starved = false;
+  bool steady = true;
+  for (const CostReport::DeviceCost& d : report.cost.devices) {
+    const DeviceResult* result = ResultOf(report, d.device);
+    if (result == nullptr) continue;
+    const TickView one = TicksOf(*result, report.thresholds);
+    for (std::size_t p = 0; p < kPhaseCount; ++p) all.count[p] += one.count[p];
+    all.total += one.total;
+    if (one.window && (!all.window || *one.window > *all.window)) all.window = one.window;
+    starved = starved || one.pattern == "starved";
+    steady = steady && one.pattern == "steady";
+  }
+  all.pattern = starved ? "starved" : steady && all.total > 0 ? "steady" : "cannot_tell";
+  return all;
+}
+
+SpinView SpinOf(const AuditReport& report, const CostReport::DeviceCost& device) {
+  const std::int64_t bound = device.usage.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
+  const DeviceResult* result = ResultOf(report, device.device);
+  // The test could be made, whether or not it found anything: SM activity, or power between known limits.
+  const bool told = result != nullptr && (result->spin.evidence != SpinVerdict::Evidence::kNone ||
+                                          result->spin.below_watts || result->totals.sm_active.ns > 0);
+  if (told || bound == 0) return {device.usage.spin_wait_ns, 0};
+  return {std::nullopt, bound};
+}
+
+SpinView SpinOf(const AuditReport& report) {
+  SpinView all;
+  std::int64_t told_ns = 0;
+  bool told = report.cost.devices.empty();
+  for (const CostReport::DeviceCost& d : report.cost.devices) {
+    const SpinView one = SpinOf(report, d);
+    all.unknown_ns += one.unknown_ns;
+    told_ns += one.ns.value_or(0);
+    told = told || (one.ns && d.usage.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)] > 0);
+  }
+  if (told || all.unknown_ns == 0) all.ns = told_ns;
+  return all;
+}
+
+UnobservedTimes UnobservedOf(const AuditReport& report, const CostReport::DeviceCost& device) {
+  UnobservedTimes times{};
+  const DeviceResult* result = ResultOf(report, device.device);
+  if (result == nullptr) return times;
+  const std::vector<std::int64_t> parts = SplitWhole(device.usage.unobserved_ns, result->totals.unobserved_ns);
+  std::copy_n(parts.begin(), kUnobservedCount, times.begin());
+  return times;
+}
+
+UnobservedTimes UnobservedOf(const AuditReport& report) {
+  UnobservedTimes all{};
+  for (const CostReport::DeviceCost& d : report.cost.devices) {
+    const UnobservedTimes one = UnobservedOf(report, d);
+    for (std::size_t i = 0; i < kUnobservedCount; ++i) all[i] += one[i];
+  }
+  return all;
+}
+
+std::optional<ReasonTimes> ReasonsOf(const AuditReport& report, DeviceId device) {
+  const DeviceId home = report.devices->Home(device, Signal::kEventReasons);
+  if ((*report.devices)[home].counter[Index(Signal::kEventReasons)].empty()) return std::nullopt;
+  const DeviceResult* result = ResultOf(report, home);
+  return result == nullptr ? std::nullopt : std::optional(result->totals.reason_ns);
+}
+
+std::optional<ReasonTimes> ReasonsOf(const AuditReport& report) {
+  std::optional<ReasonTimes> all;
+  for (const DeviceResult& d : report.run.devices) {
+    // Events are a board's: what an instance repeats is not counted again.
+    if (report.devices->Home(d.device, Signal::kEventReasons) != d.device) continue;
+    const std::optional<ReasonTimes> one = ReasonsOf(report, d.device);
+    if (!one) continue;
+    if (!all) all.emplace();
+    for (std::size_t i = 0; i < kEventReasonCount; ++i) (*all)[i] += (*one)[i];
+  }
+  return all;
+}
+
+EffectiveBounds EffectiveBoundsOf(const UsageCost& usage) {
+  const auto per_hour = [&](double effective_ns) -> std::optional<Money> {
+    const auto ns = static_cast<std::int64_t>(std::llround(effective_ns));
+    if (!usage.total || ns <= 0) return std::nullopt;
+    const Money allocated = Minus(*usage.total, usage.unallocated_cost.value_or(Money()));
+    const Result<Money> m = Scale(allocated, kNanosPerHour, ns);
+    return m ? std::optional(*m) : std::nullopt;
+  };
+  return {per_hour(usage.effective_ns + static_cast<double>(usage.unobserved_ns)), per_hour(usage.effective_ns)};
+}
+
+std::optional<double> ObservedShare(const UsageCost& usage) {
+  const std::int64_t allocated = usage.observed_ns + usage.unobserved_ns;
+  if (allocated == 0) return std::nullopt;
+  return static_cast<double>(usage.observed_ns) / static_cast<double>(allocated);
+}
+
+std::string_view NoMoneyReason(const CostReport& cost) {
+  return cost.rate.reason.empty() ? std::string_view("no_price") : std::string_view(cost.rate.reason);
+}
+
+}  // namespace idleburn

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/money.h"
+#include "report/audit_report.h"
+
+namespace idleburn {
+
+// Figures of an audit made ready for display: rounded so that what is printed together adds up, and put
+// together over devices. Every writer takes them from here, so that no two of them can disagree.
+
+// Exact amounts rounded to `unit` so that they sum to `total`, which is itself rounded (docs/money.md).
+std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int64_t unit);
+// Nanoseconds rounded to `unit` nanoseconds so that they sum to their rounded total.
+std::vector<std::int64_t> RoundedTimes(std::span<const std::int64_t> ns, std::int64_t unit);
+
+// Nano-units in the minor unit of a currency: 10^7 for USD, 10^9 for JPY.
+std::int64_t MinorUnit(std::string_view currency);
+
+// Shares of observed time by phase in hundredths of a percent, summing to 10,000; absent: nothing observed.
+std::optional<std::array<std::int64_t, kPhaseCount>> PhaseShares(const UsageCost& usage);
+
+// The costs of one table in the currency's minor unit: phases + unobserved + unallocated = total.
+struct CostColumn {
+  std::array<Money, kPhaseCount> phase{};
+  Money unobserved;
+  Money unallocated;
+  Money total;
+  Money waste;  // over the devices of a table its column sums to the whole's
+};
+// Absent without a price.
+std::optional<CostColumn> CostColumnOf(const CostReport& cost);
+// One for each of cost.devices; their totals and `unallocated` of the whole sum to the whole's total.
+std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost);
+
+// The classified device behind a priced one; null if it reported nothing.
+const DeviceResult* ResultOf(const AuditReport& report, DeviceId device);
+// "nvml.utilization.gpu": what decided the phases of a device; empty if nothing did.
+std::string CounterOf(const AuditReport& report, DeviceId device);
+// The counter of all devices; empty if there is none, or more than one.
+std::string CommonCounter(const AuditReport& report);
+// All of them, each once.
+std::vector<std::string> CountersOf(const AuditReport& report);
+
+// Names of the GPUs as their drivers say them, each once, in order of appearance.
+std::vector<std::string> GpuNames(const AuditReport& report);
+
+// "GPU 3", "node7 GPU 3" where the run has several hosts, "GPU 3 1g.10gb #7" of a MIG instance. As the source
+// spelled it: writers escape it.
+std::string DeviceLabel(const AuditReport& report, DeviceId device);
+
+// What the raw published readings say about bursts .
+struct TickView {
+  std::array<std::int64_t, kPhaseCount> count{};
+  std::int64_t total = 0;
+  std::string_view pattern = "cannot_tell";  // steady | starved | cannot_tell
+  std::optional<Nanos> window;               // the coarsest distance of independent readings
+
+  [[nodiscard]] std::optional<double> Share(Phase p) const;
+  [[nodiscard]] std::optional<double> BurstIndex() const;  // B = 4 x share below 10 % x share from 90 %
+};
+TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds);
+// Of all priced devices: starved if one is, steady only if all are.
+TickView TicksOf(const AuditReport& report);
+
+// Whether spin-wait could be told from work: it takes SM activity, or power with known limits.
+struct SpinView {
+  std::optional<std::int64_t> ns;  // absent: there was compute_bound time, and none of it could be told
+  std::int64_t unknown_ns = 0;     // compute_bound time that could not be told
+};
+SpinView SpinOf(const AuditReport& report, const CostReport::DeviceCost& device);
+SpinView SpinOf(const AuditReport& report);
+
+// Unobserved GPU-time by reason, scaled to the usage (of a MIG instance: its slices), summing to it exactly.
+using UnobservedTimes = std::array<std::int64_t, kUnobservedCount>;
+UnobservedTimes UnobservedOf(const AuditReport& report, const CostReport::DeviceCost& device);
+UnobservedTimes UnobservedOf(const AuditReport& report);
+
+// GPU-time with each clock-event bit set; absent if no board reported the mask.
+using ReasonTimes = std::array<std::int64_t, kEventReasonCount>;
+std::optional<ReasonTimes> ReasonsOf(const AuditReport& report, DeviceId device);
+std::optional<ReasonTimes> ReasonsOf(const AuditReport& report);
+
+// Cost of allocated time / effective GPU-hours when the unobserved time counts as not busy (high) and as busy (low).
+struct EffectiveBounds {
+  std::optional<Money> low;
+  std::optional<Money> high;
+};
+EffectiveBounds EffectiveBoundsOf(const UsageCost& usage);
+// Share of the window that was observed, 0 to 1; absent for an empty window.
+std::optional<double> ObservedShare(const UsageCost& usage);
+
+// Why money is null in this audit: "no_price", "ambiguous_price".
+std::string_view NoMoneyReason(const CostReport& cost);
+
+}  // namespace idleburn

@@ -1,0 +1,210 @@
+#include "report/display.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <numeric>
+
+#include "report/audit_fixture.h"
+#include "report/ribbon.h"
+#include "support/property.h"
+
+namespace idleburn {
+namespace {
+
+Money M(std::string_view text) { return Money::Parse(text).value(); }
+
+std::int64_t SumOf(const std::vector<Money>& parts) {
+  std::int64_t sum = 0;
+  for (const Money m : parts) sum += m.nano();
+  return sum;
+}
+
+TEST(DisplayTest, SharesSumToOneHundredPercent) {
+  UsageCost usage;
+  EXPECT_FALSE(PhaseShares(usage));
+  usage.observed_ns = 3;
+  usage.phase_ns = {1, 1, 1, 0};
+  const std::array<std::int64_t, kPhaseCount> thirds = {3334, 3333, 3333, 0};
+  EXPECT_EQ(*PhaseShares(usage), thirds);
+  test::ExpectProperty("whatever the phases", [] {
+    UsageCost u;
+    for (std::int64_t& ns : u.phase_ns) ns = *rc::gen::inRange<std::int64_t>(0, 1'000'000'000'000'000);
+    u.observed_ns = std::accumulate(u.phase_ns.begin(), u.phase_ns.end(), std::int64_t{0});
+    RC_PRE(u.observed_ns > 0);
+    const auto shares = *PhaseShares(u);
+    RC_ASSERT(std::accumulate(shares.begin(), shares.end(), std::int64_t{0}) == 10'000);
+    for (std::size_t p = 0; p < kPhaseCount; ++p) {
+      const double exact = 1e4 * static_cast<double>(u.phase_ns[p]) / static_cast<double>(u.observed_ns);
+      RC_ASSERT(std::abs(static_cast<double>(shares[p]) - exact) < 1.0);
+    }
+  });
+}
+
+TEST(DisplayTest, ColumnsSumToTheirTotalAndStayWithinAUnit) {
+  test::ExpectProperty("for any amounts", [] {
+    std::vector<Money> exact;
+    for (int i = *rc::gen::inRange(1, 20); i > 0; --i) {
+      exact.push_back(Money::Nano(*rc::gen::inRange<std::int64_t>(0, 50'000'000'000)));
+    }
+    const std::int64_t sum = SumOf(exact);
+    const Money total = Money::Nano(static_cast<std::int64_t>(DivHalfEven(sum, kCent)) * kCent);
+    const std::vector<Money> rounded = RoundedTo(total, exact, kCent);
+    RC_ASSERT(SumOf(rounded) == total.nano());
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      RC_ASSERT(rounded[i].nano() % kCent == 0);
+      RC_ASSERT(std::llabs(rounded[i].nano() - exact[i].nano()) < kCent);
+    }
+  });
+  // A part of a larger table that was given a cent more than its own rounding.
+  const std::vector<Money> parts = {M("1.004"), M("2.004")};
+  EXPECT_EQ(SumOf(RoundedTo(M("3.02"), parts, kCent)), M("3.02").nano());
+}
+
+TEST(DisplayTest, CostsOfGpusAddUpToTheWhole) {
+  const auto audit = EightGpus(M("2.49"));
+  const auto whole = CostColumnOf(audit->report.cost);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(FormatMoney(whole->total, 2), "4.98");  // 8 x 0.25 h x $2.49
+  std::int64_t total = 0;
+  std::int64_t waste = 0;
+  for (const auto& gpu : DeviceCostColumns(audit->report.cost)) {
+    ASSERT_TRUE(gpu);
+    std::int64_t row = gpu->unobserved.nano() + gpu->unallocated.nano();
+    for (const Money m : gpu->phase) row += m.nano();
+    EXPECT_EQ(row, gpu->total.nano());
+    EXPECT_EQ(gpu->total.nano() % kCent, 0);
+    total += gpu->total.nano();
+    waste += gpu->waste.nano();
+  }
+  EXPECT_EQ(total, whole->total.nano());
+  EXPECT_EQ(waste, whole->waste.nano());
+}
+
+TEST(DisplayTest, WithoutAPriceThereAreNoCosts) {
+  const auto audit = EightGpus(std::nullopt);
+  EXPECT_FALSE(CostColumnOf(audit->report.cost));
+  for (const auto& gpu : DeviceCostColumns(audit->report.cost)) EXPECT_FALSE(gpu);
+}
+
+TEST(DisplayTest, TicksFarApartCannotTellBursts) {
+  const Thresholds thresholds;
+  DeviceResult device;
+  EXPECT_EQ(TicksOf(device, thresholds).pattern, "cannot_tell");
+  EXPECT_FALSE(TicksOf(device, thresholds).BurstIndex());
+
+  device.totals.ticks = {30, 20, 20, 30};  // B = 4 x 0.3 x 0.3 = 0.36
+  device.totals.phase_ns = {0, 100 * kNanosPerSecond, 0, 0};
+  device.period = Nanos(kNanosPerSecond / 10);
+  device.tick_window = Nanos(kNanosPerSecond / 2);
+  EXPECT_NEAR(*TicksOf(device, thresholds).BurstIndex(), 0.36, 1e-12);
+  EXPECT_EQ(TicksOf(device, thresholds).pattern, "starved");
+  device.tick_window = Nanos(kNanosPerSecond / 2 + 1);
+  EXPECT_EQ(TicksOf(device, thresholds).pattern, "cannot_tell");
+
+  device.tick_window.reset();             // then the period stands for it
+  device.totals.ticks = {27, 46, 0, 27};  // B = 0.2916
+  EXPECT_EQ(TicksOf(device, thresholds).pattern, "steady");
+  device.totals.burst_ns = 3 * kNanosPerSecond - 1;
+  EXPECT_EQ(TicksOf(device, thresholds).pattern, "steady");
+  device.totals.burst_ns = 3 * kNanosPerSecond;
+  EXPECT_EQ(TicksOf(device, thresholds).pattern, "starved");
+}
+
+TEST(DisplayTest, SpinWaitIsUnknownWithoutEvidenceNotZero) {
+  const auto audit = EightGpus(std::nullopt);
+  AuditReport& report = audit->report;
+  EXPECT_FALSE(SpinOf(report).ns);
+  EXPECT_EQ(SpinOf(report).unknown_ns, report.cost.whole.phase_ns[3]);
+  EXPECT_EQ(SpinOf(report, report.cost.devices[7]).ns, 0);  // never compute_bound: nothing to tell
+  for (DeviceResult& d : report.run.devices) d.spin.evidence = SpinVerdict::Evidence::kPower;
+  EXPECT_EQ(SpinOf(report).ns, 0);
+  EXPECT_EQ(SpinOf(report).unknown_ns, 0);
+}
+
+TEST(DisplayTest, BoundsOfAnEffectiveHour) {
+  UsageCost usage;  // $8 an hour: 10 h, of them 1 unobserved, 5.4 h effective
+  usage.total = M("80");
+  usage.observed_ns = 9 * kNanosPerHour;
+  usage.unobserved_ns = kNanosPerHour;
+  usage.effective_ns = 5.4 * static_cast<double>(kNanosPerHour);
+  const EffectiveBounds bounds = EffectiveBoundsOf(usage);
+  EXPECT_EQ(FormatExact(*bounds.low), "12.50");          // 80 / 6.4
+  EXPECT_EQ(FormatExact(*bounds.high), "14.814814815");  // 80 / 5.4
+  usage.effective_ns = 0;
+  EXPECT_FALSE(EffectiveBoundsOf(usage).high);
+}
+
+TEST(DisplayTest, LabelsTellHostsAndInstancesApart) {
+  AuditFixture audit;
+  DeviceKey key;
+  key.uuid = "GPU-11111111-1111-1111-1111-111111111111";
+  key.host = "n1";
+  key.index = 0;
+  const DeviceId first = audit.devices.Enter(key);
+  EXPECT_EQ(DeviceLabel(audit.report, first), "GPU 0");
+  key.uuid = "GPU-22222222-1111-1111-1111-111111111111";
+  key.host = "n2";
+  key.index.reset();
+  const DeviceId second = audit.devices.Enter(key);
+  EXPECT_EQ(DeviceLabel(audit.report, first), "n1 GPU 0");
+  EXPECT_EQ(DeviceLabel(audit.report, second), "n2 GPU-22222222");
+}
+
+// --- ribbon --------------------------------------------------------------------------------------------------
+
+std::string Blocks(const DeviceResult& device, Instant from, Instant to, int columns) {
+  std::string text;
+  for (const RibbonColumn& c : RibbonOf(device, Thresholds(), from, to, columns)) text += Info(c.look).block;
+  return text;
+}
+
+TEST(RibbonTest, ShowsWhatMostOfEachColumnWas) {
+  AuditFixture audit;
+  AuditFixture::Gpu gpu;
+  gpu.percent = [](int s) -> std::optional<int> {
+    return s < 4    ? std::optional(2)
+           : s < 8  ? std::optional(50)
+           : s < 12 ? std::optional(80)
+           : s < 16 ? std::optional(99)
+                    : std::nullopt;
+  };
+  audit.Add(gpu, 20);
+  DeviceResult& device = audit.report.run.devices[0];
+  EXPECT_EQ(Blocks(device, device.first, device.last, 5), "▒▃▅█·");
+  EXPECT_EQ(Blocks(device, device.first, device.last, 10), "▒▒▃▃▅▅██··");
+  // Before the device existed it was unobserved, not idle.
+  EXPECT_EQ(Blocks(device, device.first + Nanos(-4 * kNanosPerSecond), device.last, 6), "·▒▃▅█·");
+  for (Timeline::Bucket& b : device.totals.timeline.buckets) b.held_ns = 0;
+  EXPECT_EQ(Blocks(device, device.first, device.last, 5), "▁▃▅█·");
+}
+
+TEST(RibbonTest, AWindowThatStartsInsideABucketIsFull) {
+  DeviceResult device;
+  device.first = Instant::FromNanos(1'700'000'000);
+  device.last = Instant::FromNanos(4'000'000'000);
+  device.totals.timeline.first = 1;
+  device.totals.timeline.buckets.resize(3);
+  device.totals.timeline.buckets[0].phase_ns[3] = 300'000'000;
+  device.totals.timeline.buckets[1].phase_ns[3] = kNanosPerSecond;
+  device.totals.timeline.buckets[2].phase_ns[1] = kNanosPerSecond;
+  EXPECT_EQ(Blocks(device, device.first, device.last, 23), "█████████████▃▃▃▃▃▃▃▃▃▃");
+}
+
+TEST(RibbonTest, MarksSpinWaitByLowPowerWhileBusy) {
+  AuditFixture audit;
+  AuditFixture::Gpu gpu;
+  gpu.percent = [](int) { return 100; };
+  audit.Add(gpu, 4);
+  DeviceResult& device = audit.report.run.devices[0];
+  device.spin.evidence = SpinVerdict::Evidence::kPower;
+  device.spin.below_watts = 150;
+  device.spin.time.ns = 2 * kNanosPerSecond;
+  for (std::size_t s : {std::size_t{2}, std::size_t{3}}) {
+    device.totals.timeline.buckets[s].busy_power = {kNanosPerSecond, static_cast<Int128>(90'000) * kNanosPerSecond};
+  }
+  EXPECT_EQ(Blocks(device, device.first, device.last, 4), "██╳╳");
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,150 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "report/audit_fixture.h"
+
+// docs/json.md and AuditJson describe each other: every key that is written is documented, every documented key
+// is written, and every null and its reason is one the document names.
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::json;
+using NullColumn = std::map<std::string, std::string>;  // key -> what the document says of its null
+
+NullColumn DocumentedKeys() {
+  std::ifstream in(std::filesystem::path(IDLEBURN_ROOT) / "docs" / "json.md");
+  NullColumn keys;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("| `")) continue;
+    std::array<std::string, 3> cells;
+    std::size_t at = 1;
+    for (std::string& cell : cells) {
+      const std::size_t bar = line.find('|', at);
+      cell = line.substr(at + 1, bar - at - 1);
+      at = bar + 1;
+    }
+    keys[cells[0].substr(1, cells[0].rfind('`') - 1)] =
+        cells[2].find_first_not_of(' ') == std::string::npos ? "" : cells[2];
+  }
+  return keys;
+}
+
+// The name a key has in the document: names that are data stand there as <placeholders>.
+std::string Segment(const std::string& parent, const std::string& key) {
+  const auto& phases = kPhaseNames;
+  if ((parent.ends_with("phases") || parent.ends_with("ticks")) &&
+      std::find(phases.begin(), phases.end(), key) != phases.end()) {
+    return "<phase>";
+  }
+  if (parent.ends_with("by_reason") || parent.ends_with("event_reasons_gpu_hours")) return "<reason>";
+  if (parent.ends_with("per_unit")) return "<unit>";
+  return key;
+}
+
+class Walker {
+ public:
+  explicit Walker(const NullColumn& documented) : documented_(documented) {}
+
+  void Walk(const std::string& path, const Json& value) {
+    if (value.is_object() && !value.empty()) {
+      for (const auto& [key, child] : value.items()) WalkKey(path, key, child, value);
+    } else if (value.is_array() && value.empty() && IsListOfObjects(path)) {
+      return;  // its keys are met where it is not empty
+    } else if (value.is_array() && (value.empty() || !value[0].is_object())) {
+      Meet(path + "[]");
+    } else if (value.is_array()) {
+      for (const Json& item : value) Walk(path + "[]", item);
+    } else if (!value.is_object()) {
+      Meet(path);
+      EXPECT_FALSE(value.is_null() && NullOf(path).empty()) << path << " is null, which docs/json.md does not explain";
+    }
+  }
+  [[nodiscard]] const std::set<std::string>& met() const { return met_; }
+
+ private:
+  void WalkKey(const std::string& path, const std::string& key, const Json& child, const Json& siblings) {
+    const auto base = [&](std::string_view suffix) {
+      return key.ends_with(suffix) && siblings.contains(key.substr(0, key.size() - suffix.size()))
+                 ? key.substr(0, key.size() - suffix.size())
+                 : std::string();
+    };
+    const std::string dot = path.empty() ? "" : ".";
+    if (const std::string of = base("_reason"); !of.empty()) {
+      EXPECT_TRUE(siblings[of].is_null()) << path << dot << of;
+      EXPECT_NE(NullOf(path + dot + Segment(path, of)).find("`" + child.get<std::string>() + "`"), std::string::npos)
+          << path << dot << of << " is null for a reason docs/json.md does not name: " << child;
+    } else if (const std::string money = base("_exact"); !money.empty()) {
+      EXPECT_TRUE(siblings[money].is_string()) << path << dot << money;
+    } else {
+      Walk(path + dot + Segment(path, key), child);
+    }
+  }
+  [[nodiscard]] bool IsListOfObjects(const std::string& path) const {
+    const auto found = documented_.lower_bound(path + "[].");
+    return found != documented_.end() && found->first.starts_with(path + "[].");
+  }
+  // An entry of per_gpu has the keys of the whole as well as its own.
+  [[nodiscard]] std::string Documented(const std::string& path) const {
+    constexpr std::string_view kPerGpu = "per_gpu[].";
+    if (documented_.contains(path) || !path.starts_with(kPerGpu)) return path;
+    return path.substr(kPerGpu.size());
+  }
+  [[nodiscard]] std::string NullOf(const std::string& path) const {
+    const auto found = documented_.find(Documented(path));
+    return found == documented_.end() ? "" : found->second;
+  }
+  void Meet(const std::string& path) {
+    EXPECT_TRUE(documented_.contains(Documented(path))) << path << " is not in docs/json.md";
+    met_.insert(Documented(path));
+  }
+
+  const NullColumn& documented_;
+  std::set<std::string> met_;
+};
+
+// An audit with what EightGpus has not: an owner, a MIG instance, event reasons, candidates, units of work.
+std::unique_ptr<AuditFixture> EverythingElse() {
+  auto audit = std::make_unique<AuditFixture>();
+  AuditFixture::Gpu gpu;
+  gpu.percent = [](int s) { return s % 100; };
+  audit->Add(gpu, 60);
+  audit->Settle(std::nullopt);
+  AuditReport& report = audit->report;
+  DeviceKey instance;
+  instance.uuid = "GPU-99999999-1111-2222-3333-444444444444";
+  instance.mig = MigInstance{"7", "1g.10gb", 1};
+  report.cost.devices.push_back({audit->devices.Enter(instance), 1.0 / 7, {}});
+  audit->devices.NameCounter(report.run.devices[0].device, Signal::kEventReasons, "nvml.clocks_event_reasons.active");
+  report.cost.owners.push_back({"job 1", kNanosPerSecond, {}, true});
+  report.cost.owners.push_back({"", kNanosPerSecond, {}, false});
+  report.cost.rate.candidates.push_back({"aws:p5.48xlarge:on_demand@us-east-1", Money::Cents(295)});
+  report.cost.per_unit["sample"] = Money::Cents(1);
+  return audit;
+}
+
+TEST(JsonDocTest, DocumentAndWriterDescribeEachOther) {
+  const NullColumn documented = DocumentedKeys();
+  ASSERT_GT(documented.size(), 100U);
+  Walker walker(documented);
+  const auto priced = EightGpus(Money::Cents(249));
+  priced->report.thresholds.max_gap = Nanos(kNanosPerSecond);
+  AuditFixture nothing;
+  nothing.Settle(std::nullopt);
+  const auto unpriced = EightGpus(std::nullopt);
+  const auto rest = EverythingElse();
+  for (const AuditReport* report : {&priced->report, &unpriced->report, &rest->report, &nothing.report}) {
+    walker.Walk("", Json::parse(AuditJson(*report)));
+  }
+  for (const auto& entry : documented) {
+    EXPECT_TRUE(walker.met().contains(entry.first)) << entry.first << " is in docs/json.md but never written";
+  }
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,106 @@
+#include "report/ribbon.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace idleburn {
+namespace {
+
+// Sums of the timeline buckets under a column. A picture may be made of doubles; no figure comes from here.
+struct ColumnSums {
+  std::array<double, kPhaseCount> phase{};
+  double held = 0;
+  double throttled = 0;
+  double busy_power_ns = 0;
+  double busy_power_area = 0;  // milliwatts x ns
+  double sm_ns = 0;
+  double sm_area = 0;  // micro-percent x ns
+
+  void Add(const Timeline::Bucket& b, double part) {
+    for (std::size_t p = 0; p < kPhaseCount; ++p) phase[p] += part * static_cast<double>(b.phase_ns[p]);
+    held += part * static_cast<double>(b.held_ns);
+    throttled += part * static_cast<double>(b.throttled_ns);
+    busy_power_ns += part * static_cast<double>(b.busy_power.ns);
+    busy_power_area += part * static_cast<double>(b.busy_power.area);
+    sm_ns += part * static_cast<double>(b.sm_active.ns);
+    sm_area += part * static_cast<double>(b.sm_active.area);
+  }
+};
+
+// A span of the time line, in nanoseconds.
+struct Span {
+  double from;
+  double to;
+  [[nodiscard]] double Length() const { return std::max(0.0, to - from); }
+};
+Span Overlap(Span a, Span b) { return {std::max(a.from, b.from), std::min(a.to, b.to)}; }
+
+// The buckets at the ends of a window are only partly inside it: their content lies in that part.
+ColumnSums SumUnder(const Timeline& timeline, Span window, Span column) {
+  ColumnSums sums;
+  const double width = static_cast<double>(timeline.bucket_seconds) * kNanosPerSecond;
+  const auto count = static_cast<std::int64_t>(timeline.buckets.size());
+  const auto number = [&](double ns) { return static_cast<std::int64_t>(std::floor(ns / width)) - timeline.first; };
+  for (std::int64_t i = std::max<std::int64_t>(0, number(column.from)); i < count && i <= number(column.to); ++i) {
+    const double start = static_cast<double>(timeline.first + i) * width;
+    const Span bucket = Overlap({start, start + width}, window);
+    const double overlap = Overlap(bucket, column).Length();
+    if (overlap > 0) sums.Add(timeline.buckets[static_cast<std::size_t>(i)], overlap / bucket.Length());
+  }
+  return sums;
+}
+
+bool IsSpinWait(const ColumnSums& sums, const SpinVerdict& spin, const Thresholds& thresholds) {
+  switch (spin.evidence) {
+    case SpinVerdict::Evidence::kNone:
+      return false;
+    case SpinVerdict::Evidence::kPower:
+      return spin.below_watts && sums.busy_power_ns > 0 &&
+             sums.busy_power_area < sums.busy_power_ns * 1000.0 * static_cast<double>(*spin.below_watts);
+    case SpinVerdict::Evidence::kActivity:
+      return sums.sm_ns > 0 && sums.sm_area < sums.sm_ns * static_cast<double>(thresholds.spin_sm_below);
+  }
+  return false;
+}
+
+RibbonColumn LookOf(const ColumnSums& sums, double width_ns, const DeviceResult& device, const Thresholds& thresholds) {
+  double observed = 0;
+  for (const double p : sums.phase) observed += p;
+  if (observed == 0 || observed * 2 < width_ns) return {Look::kUnobserved, false};
+  RibbonColumn column;
+  column.throttled = sums.throttled * 2 >= observed;
+  const auto widest = std::max_element(sums.phase.begin(), sums.phase.end()) - sums.phase.begin();
+  switch (static_cast<Phase>(widest)) {
+    case Phase::kIdle:
+      column.look = sums.held * 2 >= sums.phase[0] ? Look::kIdleHeld : Look::kIdleEmpty;
+      break;
+    case Phase::kUnderutilized:
+      column.look = Look::kUnderutilized;
+      break;
+    case Phase::kProductive:
+      column.look = Look::kProductive;
+      break;
+    case Phase::kComputeBound:
+      column.look =
+          device.spin.time.ns > 0 && IsSpinWait(sums, device.spin, thresholds) ? Look::kSpinWait : Look::kComputeBound;
+      break;
+  }
+  return column;
+}
+
+}  // namespace
+
+std::vector<RibbonColumn> RibbonOf(const DeviceResult& device, const Thresholds& thresholds, Instant from, Instant to,
+                                   int columns) {
+  std::vector<RibbonColumn> ribbon;
+  const Span window = {static_cast<double>(device.first.nanos()), static_cast<double>(device.last.nanos())};
+  const auto start = static_cast<double>(from.nanos());
+  const double width = static_cast<double>((to - from).count()) / columns;
+  for (int i = 0; i < columns; ++i) {
+    const Span column = Overlap({start + i * width, start + (i + 1) * width}, window);
+    ribbon.push_back(LookOf(SumUnder(device.totals.timeline, window, column), column.Length(), device, thresholds));
+  }
+  return ribbon;
+}
+
+}  // namespace idleburn

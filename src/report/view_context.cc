@@ -1,0 +1,91 @@
+#include "report/view_context.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/int128.h"
+
+namespace idleburn {
+namespace {
+
+int HourDigits(std::int64_t window_ns) {
+  const std::int64_t hours = window_ns / kNanosPerHour;
+  return hours >= 1000 ? 1 : hours >= 10 ? 2 : window_ns * 10 >= kNanosPerHour ? 4 : 6;
+}
+
+}  // namespace
+
+ViewContext::ViewContext(const AuditReport& audit)
+    : report(audit),
+      currency(audit.cost.rate.currency),
+      hour_digits(HourDigits(audit.cost.whole.window_ns)),
+      priced(audit.cost.whole.total.has_value()) {}
+
+std::string ViewContext::Hours(std::int64_t ns) const {
+  constexpr std::int64_t kNanosInNanoHour = 3600;
+  return FormatGrouped(Money::Nano(static_cast<std::int64_t>(DivHalfEven(ns, kNanosInNanoHour))), hour_digits);
+}
+
+std::int64_t ViewContext::HourUnit() const {
+  std::int64_t unit = kNanosPerHour;
+  for (int i = 0; i < hour_digits; ++i) unit /= 10;
+  return unit;
+}
+
+std::string ViewContext::ExactCost(Money m) const {
+  const std::string text = FormatExact(m, MinorUnitDigits(currency));
+  return currency == "USD" ? "$" + text : text + " " + std::string(currency);
+}
+
+std::string ViewContext::Worth(const std::optional<Money>& cost, std::int64_t ns) const {
+  return cost ? Cost(*cost) : Hours(ns) + " GPU-hours";
+}
+
+std::string Hundredths(std::int64_t hundredths_of_a_percent) {
+  return fmt::format("{}.{:02} %", hundredths_of_a_percent / 100, hundredths_of_a_percent % 100);
+}
+
+std::string PercentOf(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+std::string RoundPercent(double share) {
+  const bool small = share != 0 && std::fabs(share) < 0.0995;
+  return small ? fmt::format("{:.1f} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
+}
+
+std::string Joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
+  return text;
+}
+
+double ShareOf(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string PriceHint(const ViewContext& c) {
+  const Rate& rate = c.report.cost.rate;
+  if (rate.low && rate.high) {
+    std::string line = fmt::format("{} to {} a GPU-hour in the catalogue", c.Cost(*rate.low), c.Cost(*rate.high));
+    if (c.report.cost.whole.window_ns > 0 && c.report.cost.total_low && c.report.cost.total_high) {
+      line += fmt::format(": {} to {} in all", c.Cost(*c.report.cost.total_low), c.Cost(*c.report.cost.total_high));
+    }
+    if (c.report.cost.whole.observed_ns > 0 && c.report.cost.waste_low && c.report.cost.waste_high) {
+      line +=
+          fmt::format(", {} to {} of it waste", c.Cost(*c.report.cost.waste_low), c.Cost(*c.report.cost.waste_high));
+    }
+    line += "; say --price KEY to settle it";
+    if (!rate.candidates.empty()) line += ", for example --price " + rate.candidates.front().key;
+    return line;
+  }
+  return "no price is known for these GPUs: say --price N (USD per GPU-hour) or --price PROVIDER:INSTANCE@REGION";
+}
+
+std::string SavingText(const ViewContext& c, const Recommendation& r) {
+  if (!r.saving) return "not quantified: " + r.basis;
+  std::string text = RoundPercent(r.saving->expected);
+  if (r.saving_cost) text = c.Cost(*r.saving_cost) + " (" + text + ")";
+  return text + fmt::format(", between {} and {}", RoundPercent(r.saving->low), RoundPercent(r.saving->high));
+}
+
+}  // namespace idleburn

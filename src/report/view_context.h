@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/audit_report.h"
+#include "report/audit_view.h"
+
+namespace idleburn {
+
+// What the parts of a view share: the audit and how its hours and money are written.
+struct ViewContext {
+  explicit ViewContext(const AuditReport& audit);
+
+  const AuditReport& report;
+  std::string_view currency;
+  int hour_digits;  // decimals that tell the parts of this window apart
+  bool priced;
+
+  // GPU-hours, grouped: "1,234.5".
+  [[nodiscard]] std::string Hours(std::int64_t ns) const;
+  // Nanoseconds in the last decimal of Hours, for columns that must add up.
+  [[nodiscard]] std::int64_t HourUnit() const;
+  [[nodiscard]] std::string Cost(Money m) const { return Amount(m, currency); }
+  // With all its decimals: "$13.333333333".
+  [[nodiscard]] std::string ExactCost(Money m) const;
+  // "$3.07", or in GPU-hours where there is no price.
+  [[nodiscard]] std::string Worth(const std::optional<Money>& cost, std::int64_t ns) const;
+};
+
+std::string Hundredths(std::int64_t hundredths_of_a_percent);  // "34.77 %"
+std::string PercentOf(double share);                           // "34.8 %"
+std::string RoundPercent(double share);                        // for sentences: "35 %", "0.4 %"
+std::string Joined(const std::vector<std::string>& parts);     // with "; "
+double ShareOf(std::int64_t part, std::int64_t whole);         // 0 of nothing
+
+// Shares of the total below half a per cent are not worth a sentence; they stay in the tables.
+inline constexpr double kWorthSaying = 0.005;
+
+// Without a price: the range of the catalogue if there is one, and the flag that settles it.
+std::string PriceHint(const ViewContext& c);
+// "$3.07 (19 %), between 0.0 % and 24 %", or that it is not quantified and why.
+std::string SavingText(const ViewContext& c, const Recommendation& r);
+
+// The tables of AuditView.
+ReportTable PhaseTable(const ViewContext& c);
+ReportTable GpuTable(const ViewContext& c, std::size_t limit);
+ReportTable OwnerTable(const ViewContext& c);
+ReportTable FindingTable(const ViewContext& c);
+ReportTable RecommendationTable(const ViewContext& c);
+ReportTable DeclinedTable(const ViewContext& c);
+ReportTable QualityTable(const ViewContext& c);
+
+// The lines of AuditView.
+std::vector<std::string> MoneyLines(const ViewContext& c);
+std::vector<std::string> SignalLines(const ViewContext& c);
+std::vector<std::string> BasisLines(const ViewContext& c);
+
+}  // namespace idleburn

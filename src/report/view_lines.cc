@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/display.h"
+#include "report/view_context.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr double kUnitCostCoverage = 0.95;  // below it unit costs carry their bounds (docs/money.md)
+
+std::string InPercent(std::int64_t micro_percent) {
+  return fmt::format("{:g}", static_cast<double>(micro_percent) / static_cast<double>(kPercent));
+}
+
+}  // namespace
+
+std::vector<std::string> MoneyLines(const ViewContext& c) {
+  const CostReport& cost = c.report.cost;
+  if (!c.priced) return {"Price: " + PriceHint(c) + "."};
+  std::vector<std::string> lines;
+  std::string price = "Price: ";
+  price += cost.rate.per_gpu_hour ? c.ExactCost(*cost.rate.per_gpu_hour) + " per GPU-hour" : "per device";
+  price += " (" + cost.rate.source;
+  if (cost.rate.as_of) price += ", as of " + FormatRfc3339(*cost.rate.as_of).substr(0, 10);
+  price += cost.rate.stale ? ", older than 90 days: check it)." : ").";
+  lines.push_back(price);
+  const UsageCost& u = cost.whole;
+  if (u.waste) {
+    lines.push_back(
+        fmt::format("Waste: {}, {} of the observed cost: time not busy, plus spin-wait. Unobserved time is not in it.",
+                    c.Cost(*u.waste), PercentOf(cost.waste_share)));
+  }
+  if (cost.per_effective_gpu_hour) {
+    lines.push_back(fmt::format("Per effective GPU-hour (observed time x utilization): {}.",
+                                c.ExactCost(*cost.per_effective_gpu_hour)));
+  } else {
+    lines.emplace_back(u.observed_ns > 0 ? "Per effective GPU-hour: undefined (no busy time)."
+                                         : "Per effective GPU-hour: undefined (nothing observed).");
+  }
+  const std::optional<double> observed = ObservedShare(u);
+  if (const EffectiveBounds b = EffectiveBoundsOf(u); observed && *observed < kUnitCostCoverage && b.low) {
+    lines.push_back(fmt::format(
+        "Only {} of the time was observed: if all the rest was busy, {} per effective GPU-hour; if none, {}.",
+        PercentOf(*observed), c.ExactCost(*b.low), b.high ? c.ExactCost(*b.high) : "undefined"));
+  }
+  for (const auto& [unit, m] : cost.per_unit) lines.push_back(fmt::format("Per {}: {}.", unit, c.ExactCost(m)));
+  if (cost.hourly && cost.monthly && cost.yearly) {
+    lines.push_back(fmt::format("At this rate {} GPU{} cost{} {} an hour, {} per {}-h month, {} per 8,760-h year.",
+                                cost.gpus, cost.gpus == 1 ? "" : "s", cost.gpus == 1 ? "s" : "", c.Cost(*cost.hourly),
+                                c.Cost(*cost.monthly), cost.month_hours, c.Cost(*cost.yearly)));
+  }
+  if (cost.energy_cost) lines.push_back(fmt::format("Energy alone: {} (± 5 %).", c.Cost(*cost.energy_cost)));
+  return lines;
+}
+
+std::vector<std::string> SignalLines(const ViewContext& c) {
+  const UsageCost& u = c.report.cost.whole;
+  std::vector<std::string> lines;
+  if (u.energy_kwh) {
+    std::string line =
+        fmt::format("Energy: {:.4g} kWh ± 5 % (the gain error of a board's power sensor)", *u.energy_kwh);
+    if (u.mean_power_w) line += fmt::format(", mean {:.0f} W per GPU", *u.mean_power_w);
+    if (c.report.cost.co2e_kg) line += fmt::format(", {:.3g} kg CO2e", *c.report.cost.co2e_kg);
+    lines.push_back(line + ".");
+  }
+  if (const std::optional<ReasonTimes> reasons = ReasonsOf(c.report)) {
+    std::string which;
+    for (std::size_t i = 0; i < kEventReasonCount; ++i) {
+      const bool slows = ((kThrottledMask >> i) & 1) != 0;
+      if (slows && (*reasons)[i] > 0)
+        which += fmt::format("{}{} {} h", which.empty() ? "" : ", ", kEventReasonNames[i], c.Hours((*reasons)[i]));
+    }
+    lines.push_back(
+        fmt::format("Clocks held back: {} GPU-hours (clock-event mask 0xEC{}); with a loss of at least 5 % of the "
+                    "SM clock: {} GPU-hours.",
+                    c.Hours(u.throttled_ns), which.empty() ? "" : ": " + which, c.Hours(u.throttled_with_loss_ns)));
+  }
+  const TickView ticks = TicksOf(c.report);
+  if (ticks.total > 0) {
+    const std::string window =
+        ticks.window ? fmt::format("{:.3g} s", static_cast<double>(ticks.window->count()) / 1e9) : "unknown";
+    std::string line =
+        fmt::format("Bursts: {} readings {} apart, {} below 10 %, {} from 90 %: ", ticks.total, window,
+                    PercentOf(*ticks.Share(Phase::kIdle)), PercentOf(*ticks.Share(Phase::kComputeBound)));
+    if (ticks.pattern == "cannot_tell") {
+      line += "too far apart to tell steady work from starvation in bursts.";
+    } else {
+      line += fmt::format("{} (burst index {:.2f}; starved in bursts from 0.30).", ticks.pattern, *ticks.BurstIndex());
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::vector<std::string> BasisLines(const ViewContext& c) {
+  const AuditReport& r = c.report;
+  const Thresholds& t = r.thresholds;
+  std::vector<std::string> lines;
+  const std::vector<std::string> counters = CountersOf(r);
+  std::string counter = Joined(counters);
+  if (counter.empty()) counter = "none was reported";
+  lines.push_back(
+      fmt::format("Counter: {}, in bands of the mean of each second: idle below {} %, underutilized to {} %, "
+                  "productive to {} %, compute_bound from there.",
+                  counter, InPercent(t.idle_below), InPercent(t.productive_from), InPercent(t.bound_from)));
+  const bool sees_work = std::any_of(r.run.devices.begin(), r.run.devices.end(),
+                                     [](const DeviceResult& d) { return d.totals.sm_active.ns > 0; });
+  if (!sees_work && !counters.empty()) {
+    lines.emplace_back("Busy means that a kernel was resident: this counter cannot see how much of the GPU it used.");
+  }
+  const auto any = [&](bool fast) {
+    return std::any_of(r.run.devices.begin(), r.run.devices.end(),
+                       [fast](const DeviceResult& d) { return d.fast == fast; });
+  };
+  if (any(true))
+    lines.emplace_back("Read by ticks: a second is the mean of its readings; a second without one is unobserved.");
+  if (any(false)) {
+    const std::string hold = t.max_gap ? fmt::format("{:g} s", static_cast<double>(t.max_gap->count()) / 1e9)
+                                       : fmt::format("{:g} periods", static_cast<double>(t.max_gap_tenths) / 10);
+    lines.push_back(
+        fmt::format("Held forward: a reading lasts until the next, at most {}; the rest is unobserved (gap).", hold));
+  }
+  lines.push_back(fmt::format("Window: {} to {}; times without a zone were read as {}.", FormatRfc3339(r.run.start),
+                              FormatRfc3339(r.run.end), r.timezone));
+  if (!r.inputs.empty()) lines.push_back(fmt::format("Inputs: {}.", Joined(r.inputs)));
+  lines.push_back(fmt::format("idleburn {}.", r.version));
+  return lines;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,270 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "report/display.h"
+#include "report/view_context.h"
+
+namespace idleburn {
+namespace {
+
+using Align = TableColumn::Align;
+
+// Headers of a table whose money columns exist only where there is a price.
+void AddColumn(ReportTable* table, std::string header, Align align = Align::kRight, bool wraps = false) {
+  table->columns.push_back({std::move(header), align, wraps});
+}
+
+struct PhaseRow {
+  std::string name;
+  std::int64_t ns = 0;
+  std::optional<std::int64_t> share;  // hundredths of a percent
+  std::optional<Money> cost;
+};
+
+TableRow ToRow(const ViewContext& c, const PhaseRow& row) {
+  TableRow cells = {row.name, c.Hours(row.ns), row.share ? Hundredths(*row.share) : ""};
+  if (c.priced) cells.push_back(row.cost ? c.Cost(*row.cost) : "");
+  return cells;
+}
+
+// Idle by who held the GPU, so that the parts sum to what the idle row shows.
+void AddIdleParts(const ViewContext& c, std::int64_t idle_ns, std::optional<Money> idle_cost,
+                  std::vector<PhaseRow>* rows) {
+  const UsageCost& u = c.report.cost.whole;
+  const std::array<std::int64_t, 3> ns = {u.idle_held_ns, u.idle_empty_ns, u.idle_unknown_ns};
+  const std::array<std::string_view, 3> names = {"  a process held the GPU", "  no process on it",
+                                                 "  not known who held it"};
+  std::vector<Money> costs(3);
+  if (idle_cost) {
+    const Money held = u.idle_held_cost.value_or(Money());
+    const Money empty = u.idle_empty_cost.value_or(Money());
+    const std::array<Money, 3> exact = {held, empty, u.idle_unknown_cost.value_or(Money())};
+    costs = RoundedTo(*idle_cost, exact, MinorUnit(c.currency));
+  }
+  const std::vector<std::int64_t> rounded = RoundedTimes(ns, c.HourUnit());
+  if (std::accumulate(rounded.begin(), rounded.end(), std::int64_t{0}) != idle_ns) return;
+  for (std::size_t i = 0; i < ns.size(); ++i) {
+    if (ns[i] > 0)
+      rows->push_back({std::string(names[i]), rounded[i], {}, idle_cost ? std::optional(costs[i]) : std::nullopt});
+  }
+}
+
+// Positions in cost.devices to show: all, or those with the most time that was not useful.
+std::vector<std::size_t> ShownDevices(const CostReport& cost, std::size_t limit) {
+  std::vector<std::size_t> shown(cost.devices.size());
+  std::iota(shown.begin(), shown.end(), std::size_t{0});
+  if (shown.size() <= limit) return shown;
+  const auto lost = [&](std::size_t i) {
+    const UsageCost& u = cost.devices[i].usage;
+    return static_cast<double>(u.observed_ns) - u.effective_ns + u.spin_effective_ns;
+  };
+  std::stable_sort(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) { return lost(a) > lost(b); });
+  shown.resize(limit);
+  return shown;
+}
+
+// Hundredths of a percent without the sign, for columns that have it in their header.
+std::string Bare(std::int64_t hundredths) { return fmt::format("{}.{:02}", hundredths / 100, hundredths % 100); }
+
+TableRow GpuRow(const ViewContext& c, const CostReport::DeviceCost& d, const std::optional<CostColumn>& cost,
+                bool named) {
+  const UsageCost& u = d.usage;
+  TableRow row = {DeviceLabel(c.report, d.device)};
+  if (named) row.push_back((*c.report.devices)[d.device].name);
+  row.push_back(u.mean_utilization ? fmt::format("{:.1f}", *u.mean_utilization) : "n/a");
+  const auto shares = PhaseShares(u);
+  for (std::size_t p = 0; p < kPhaseCount; ++p) row.push_back(shares ? Bare((*shares)[p]) : "n/a");
+  row.push_back(c.Hours(u.unobserved_ns));
+  row.push_back(u.mean_power_w ? fmt::format("{:.0f} W", *u.mean_power_w) : "n/a");
+  if (c.priced) {
+    row.push_back(cost ? c.Cost(cost->total) : "");
+    row.push_back(cost ? c.Cost(cost->waste) : "");
+  }
+  return row;
+}
+
+}  // namespace
+
+ReportTable PhaseTable(const ViewContext& c) {
+  const UsageCost& u = c.report.cost.whole;
+  ReportTable table;
+  table.title = "Where the time went";
+  AddColumn(&table, "Phase", Align::kLeft);
+  AddColumn(&table, "GPU-hours");
+  AddColumn(&table, "of observed");
+  if (c.priced) AddColumn(&table, "Cost");
+
+  const std::optional<CostColumn> costs = CostColumnOf(c.report.cost);
+  const auto shares = PhaseShares(u);
+  std::array<std::int64_t, kPhaseCount + 2> exact{};
+  std::copy(u.phase_ns.begin(), u.phase_ns.end(), exact.begin());
+  exact[kPhaseCount] = u.unobserved_ns;
+  exact[kPhaseCount + 1] = u.unallocated_ns;
+  const std::vector<std::int64_t> hours = RoundedTimes(exact, c.HourUnit());
+  const auto cost = [&](auto pick) { return costs ? std::optional<Money>(pick(*costs)) : std::nullopt; };
+
+  std::vector<PhaseRow> rows;
+  for (std::size_t p = 0; p < kPhaseCount; ++p) {
+    const auto phase_cost = cost([p](const CostColumn& k) { return k.phase[p]; });
+    rows.push_back(
+        {std::string(kPhaseNames[p]), hours[p], shares ? std::optional((*shares)[p]) : std::nullopt, phase_cost});
+    if (p == 0) AddIdleParts(c, hours[p], phase_cost, &rows);
+  }
+  const SpinView spin = SpinOf(c.report);
+  if (spin.ns.value_or(0) > 0) rows.push_back({"  of it spin-wait", *spin.ns, {}, u.spin_wait_cost});
+  if (u.unobserved_ns > 0) {
+    rows.push_back({"unobserved", hours[kPhaseCount], {}, cost([](const CostColumn& k) { return k.unobserved; })});
+  }
+  if (u.unallocated_ns > 0) {
+    rows.push_back(
+        {"unallocated", hours[kPhaseCount + 1], {}, cost([](const CostColumn& k) { return k.unallocated; })});
+  }
+  const std::int64_t sum = std::accumulate(hours.begin(), hours.end(), std::int64_t{0});
+  rows.push_back({"total", sum, shares ? std::optional<std::int64_t>(10'000) : std::nullopt,
+                  cost([](const CostColumn& k) { return k.total; })});
+  for (const PhaseRow& row : rows) table.rows.push_back(ToRow(c, row));
+
+  const UnobservedTimes reasons = UnobservedOf(c.report);
+  std::string why;
+  for (std::size_t i = 0; i < kUnobservedCount; ++i) {
+    if (reasons[i] > 0)
+      why += fmt::format("{}{} {} h", why.empty() ? "" : ", ", kUnobservedNames[i], c.Hours(reasons[i]));
+  }
+  if (!why.empty()) table.notes.push_back("Unobserved is neither idle nor busy, and never waste: " + why + ".");
+  if (spin.unknown_ns > 0) {
+    table.notes.push_back(fmt::format(
+        "Of {} GPU-hours in compute_bound nobody can tell whether kernels worked or waited: neither SM activity nor "
+        "power with known limits was recorded.",
+        c.Hours(spin.unknown_ns)));
+  }
+  return table;
+}
+
+ReportTable GpuTable(const ViewContext& c, std::size_t limit) {
+  const CostReport& cost = c.report.cost;
+  ReportTable table;
+  table.title = "Per GPU";
+  AddColumn(&table, "GPU", Align::kLeft, true);
+  const bool named = GpuNames(c.report).size() > 1;  // a single name stands in the title
+  if (named) {
+    AddColumn(&table, "Name", Align::kLeft, true);
+    table.columns.back().expendable = true;
+  }
+  for (const char* header : {"busy %", "idle %", "under %", "prod. %", "bound %", "unobs. h", "power"}) {
+    AddColumn(&table, header);
+  }
+  table.columns.back().expendable = true;
+  if (c.priced) {
+    AddColumn(&table, "Cost");
+    AddColumn(&table, "Waste");
+  }
+  const std::vector<std::optional<CostColumn>> costs = DeviceCostColumns(cost);
+  const std::vector<std::size_t> shown = ShownDevices(cost, limit);
+  for (const std::size_t i : shown) table.rows.push_back(GpuRow(c, cost.devices[i], costs[i], named));
+  if (shown.size() < cost.devices.size()) {
+    table.notes.push_back(fmt::format("The {} GPUs with the most time lost, and {} more: --format csv or json has all.",
+                                      shown.size(), cost.devices.size() - shown.size()));
+  }
+  table.notes.push_back("busy: mean utilization; it and the shares are of each GPU's own observed time.");
+  return table;
+}
+
+ReportTable OwnerTable(const ViewContext& c) {
+  const auto& owners = c.report.cost.owners;
+  ReportTable table;
+  table.title = "Per owner";
+  AddColumn(&table, "Owner", Align::kLeft, true);
+  AddColumn(&table, "GPU-hours");
+  if (c.priced) AddColumn(&table, "Cost");
+  AddColumn(&table, "Attribution", Align::kLeft);
+  std::vector<std::int64_t> ns;
+  std::vector<Money> exact;
+  for (const auto& o : owners) {
+    ns.push_back(o.gpu_ns);
+    exact.push_back(o.cost.value_or(Money()));
+  }
+  const std::vector<std::int64_t> hours = RoundedTimes(ns, c.HourUnit());
+  const std::optional<CostColumn> whole = CostColumnOf(c.report.cost);
+  const std::vector<Money> costs = whole ? RoundedTo(whole->total, exact, MinorUnit(c.currency)) : exact;
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    TableRow row = {owners[i].owner.empty() ? "(none named)" : owners[i].owner, c.Hours(hours[i])};
+    if (c.priced) row.push_back(c.Cost(costs[i]));
+    row.emplace_back(owners[i].estimated ? "estimated: shared in equal parts" : "as named by the source");
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+ReportTable FindingTable(const ViewContext& c) {
+  ReportTable table;
+  table.title = "Why, with evidence";
+  table.cards = true;
+  for (const char* header : {"Cause", "Status", "Time", "Evidence", "Would refute it", "Next measurement"}) {
+    AddColumn(&table, header, Align::kLeft, true);
+  }
+  for (const Finding& f : c.report.advice.findings) {
+    std::string time =
+        f.gpu_ns == 0 ? "" : fmt::format("{} of observed time, {} GPU-hours", PercentOf(f.share), c.Hours(f.gpu_ns));
+    if (f.cost && f.gpu_ns > 0) time += ", " + c.Cost(*f.cost);
+    table.rows.push_back({f.title, fmt::format("{} ({})", Name(f.status), f.cause), time, Joined(f.evidence),
+                          Joined(f.refutes), f.isolate});
+  }
+  return table;
+}
+
+ReportTable RecommendationTable(const ViewContext& c) {
+  ReportTable table;
+  table.title = "What would help";
+  table.cards = true;
+  for (const char* header : {"What", "Saves", "Against", "How", "Verify with", "Basis"}) {
+    AddColumn(&table, header, Align::kLeft, true);
+  }
+  for (const Recommendation& r : c.report.advice.recommendations) {
+    const std::string against = r.axis == Axis::kRate ? "the price of an hour" : std::string(r.cause);
+    table.rows.push_back({fmt::format("{} ({})", r.title, r.id), SavingText(c, r), against, std::string(r.how),
+                          std::string(r.verify_with), r.saving ? r.basis : std::string()});
+  }
+  const CombinedSaving& s = c.report.advice.savings;
+  if (!table.rows.empty()) {
+    table.notes.push_back(fmt::format(
+        "All together{}: {} of the cost (5 % to 95 %: {} to {}), by the {} rule; waste is {} of observed cost and no "
+        "fix of "
+        "waste can save more.{} Estimates from measured bounds: none is a verified saving.",
+        s.cost ? " " + c.Cost(*s.cost) : "", RoundPercent(s.total_fraction), RoundPercent(s.low), RoundPercent(s.high),
+        s.rule, RoundPercent(s.cap),
+        s.naive_sum > s.total_fraction + kWorthSaying
+            ? fmt::format(" Adding the claims up would say {}, which counts time twice.", RoundPercent(s.naive_sum))
+            : ""));
+  }
+  return table;
+}
+
+ReportTable DeclinedTable(const ViewContext& c) {
+  ReportTable table;
+  table.title = "Considered, not advised";
+  AddColumn(&table, "Lever", Align::kLeft);
+  AddColumn(&table, "Lacks", Align::kLeft, true);
+  for (const Advice::Declined& d : c.report.advice.declined) table.rows.push_back({std::string(d.id), d.why});
+  return table;
+}
+
+ReportTable QualityTable(const ViewContext& c) {
+  ReportTable table;
+  table.title = "Data quality";
+  AddColumn(&table, "Severity", Align::kLeft);
+  AddColumn(&table, "What was met and how it was treated", Align::kLeft, true);
+  if (c.report.quality == nullptr) return table;
+  for (const Severity severity : {Severity::kError, Severity::kWarn, Severity::kInfo}) {
+    for (const QualityInfo& info : kQualityTable) {
+      const DataQuality::Row& row = c.report.quality->Get(info.id);
+      if (info.severity != severity || row.count == 0) continue;
+      table.rows.push_back({std::string(Name(severity)), Describe(info, row)});
+    }
+  }
+  return table;
+}
+
+}  // namespace idleburn

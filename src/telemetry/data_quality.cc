@@ -1,0 +1,113 @@
+#include "telemetry/data_quality.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kNamesKept = 12;
+
+}  // namespace
+
+using Q = QualityId;
+using S = Severity;
+
+const std::array<QualityInfo, kQualityCount> kQualityTable = {{
+    {Q::kDuplicateRow, "duplicate_row", S::kInfo,
+     "rows repeated a GPU and a time already read; the repeats were dropped"},
+    {Q::kOutOfOrder, "out_of_order", S::kWarn, "rows were older than the row before them; they were dropped"},
+    {Q::kClockStep, "clock_step", S::kWarn,
+     "times the wall clock jumped; the interval is unobserved and durations do not change"},
+    {Q::kTornRow, "torn_row", S::kInfo, "rows were cut off at the end of the input; they were dropped"},
+    {Q::kBadRow, "bad_row", S::kWarn, "rows could not be read; they were dropped and their time is unobserved"},
+    {Q::kOutOfRange, "out_of_range", S::kWarn, "readings lay outside their possible range; they count as unobserved"},
+    {Q::kNotFinite, "not_finite", S::kWarn, "readings were NaN or infinite; they count as unobserved"},
+    {Q::kSentinelValue, "sentinel", S::kInfo, "readings were a source's code for 'no value'; they count as unobserved"},
+    {Q::kUnavailableValue, "unavailable", S::kInfo,
+     "cells said that the value is not available; they count as missing"},
+    {Q::kUnknownColumn, "unknown_column", S::kInfo, "columns are not used"},
+    {Q::kUnknownMetric, "unknown_metric", S::kInfo, "samples of metrics that are not used"},
+    {Q::kTimezoneAssumed, "timezone_assumed", S::kWarn,
+     "inputs carry times without a zone; they were read as UTC (say --timezone to change it)"},
+    {Q::kTimezoneAmbiguous, "timezone_ambiguous", S::kWarn,
+     "local times fall into an hour that daylight saving repeats or skips; the first meaning was taken"},
+    {Q::kSharedCopies, "shared_copies", S::kInfo,
+     "samples were copies of one device's value for several owners; each device and time counts once"},
+    {Q::kMaskedUuid, "masked_uuid", S::kInfo, "devices have an all-zero UUID; they are told apart by bus id or index"},
+    {Q::kIndexRemapped, "index_remapped", S::kWarn, "times a GPU index moved to another UUID; time follows the UUID"},
+    {Q::kInferredIdentity, "inferred_identity", S::kWarn,
+     "inputs name no GPU; rows were told apart by their position in each sweep"},
+    {Q::kCounterReset, "counter_reset", S::kInfo,
+     "times a counter fell back (driver reload or GPU reset); the new value counts as the increase"},
+    {Q::kInvalidProfilingCounter, "invalid_profiling_counter", S::kWarn,
+     "devices had a profiling counter stuck at 0 while busy; their profiling counters are not used"},
+    {Q::kMislabelledCounter, "mislabelled_counter", S::kInfo,
+     "metrics are declared counters but carry a rate; read as a gauge"},
+    {Q::kTruncatedInput, "truncated_input", S::kWarn,
+     "inputs end in the middle of their compressed data; what came before counts"},
+    {Q::kJobResolution, "job_resolution", S::kWarn,
+     "inputs give averages over a whole job; phases per second cannot be derived from them"},
+    {Q::kSingleSample, "single_sample", S::kWarn, "devices have only one sample; a single reading covers no time"},
+    {Q::kColdStart, "cold_start", S::kInfo, "first readings may show the wake-up of the card itself"},
+    {Q::kPeriodEstimated, "period_estimated", S::kInfo, "devices had their sampling period estimated from the data"},
+    {Q::kUnitAssumed, "unit_assumed", S::kInfo, "columns carry no unit; the usual one was assumed"},
+    {Q::kPriceRounded, "price_rounded", S::kInfo, "prices had more than nine decimals and were rounded half to even"},
+    {Q::kPriceStale, "price_stale", S::kWarn, "prices are older than 90 days; check them"},
+    {Q::kFailedScrape, "failed_scrape", S::kWarn, "scrapes said that they failed; their time is unobserved"},
+    {Q::kXidSeen, "xid_seen", S::kWarn, "devices reported an Xid error; see the driver log"},
+    {Q::kProcessDetail, "process_detail", S::kInfo,
+     "per-process rows were used for who holds memory; they carry no time without stamps"},
+    {Q::kLateCounter, "late_counter", S::kWarn,
+     "readings of a second busy counter came after another had been chosen; they are not used"},
+    {Q::kNoTimestamp, "no_timestamp", S::kWarn,
+     "inputs or records carry no date or no time; one was assumed, so they cannot be placed beside other inputs"},
+}};
+
+std::string_view Name(Severity s) {
+  constexpr std::array<std::string_view, 3> kNames = {"info", "warn", "error"};
+  return kNames[static_cast<std::size_t>(s)];
+}
+
+void DataQuality::Count(QualityId id, Place place, std::int64_t n) {
+  if (n == 0) return;
+  Row& row = At(id);
+  if (row.count == 0 && place.file != nullptr) {
+    row.first_place = *place.file;
+    if (place.line > 0) row.first_place += ":" + std::to_string(place.line);
+  }
+  row.count += n;
+}
+
+void DataQuality::CountNamed(QualityId id, std::string_view name, Place place, std::int64_t n) {
+  Count(id, place, n);
+  Row& row = At(id);
+  if (row.names.size() < kNamesKept) row.names.emplace(name.substr(0, 120));
+}
+
+void DataQuality::Merge(const DataQuality& other) {
+  for (std::size_t i = 0; i < kQualityCount; ++i) {
+    Row& row = rows_[i];
+    const Row& from = other.rows_[i];
+    if (row.count == 0) row.first_place = from.first_place;
+    row.count += from.count;
+    for (const std::string& name : from.names) {
+      if (row.names.size() < kNamesKept) row.names.insert(name);
+    }
+  }
+}
+
+std::string Describe(const QualityInfo& info, const DataQuality::Row& row) {
+  std::string text = std::to_string(row.count) + " " + std::string(info.sentence);
+  if (!row.names.empty()) {
+    text += ": ";
+    bool first = true;
+    for (const std::string& name : row.names) {
+      if (!first) text += ", ";
+      text += name;
+      first = false;
+    }
+    if (row.names.size() == kNamesKept) text += ", ...";
+  }
+  if (!row.first_place.empty()) text += " (first at " + row.first_place + ")";
+  return text;
+}
+
+}  // namespace idleburn

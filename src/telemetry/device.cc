@@ -1,0 +1,151 @@
+#include "telemetry/device.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/check.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kUuidPrefix = 4;  // "GPU-" or "MIG-"
+
+template <typename T>
+void FillIn(T& known, const T& learned) {
+  if (known == T{}) known = learned;
+}
+
+// nvidia-smi prints an eight-digit PCI domain, others four; the domain of a GPU fits four.
+std::string NormalBusId(std::string_view text) {
+  std::string bus(text);
+  std::transform(bus.begin(), bus.end(), bus.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (bus.size() == 16 && bus.rfind("0000", 0) == 0) bus.erase(0, 4);
+  return bus;
+}
+
+}  // namespace
+
+int BoardSlices(std::string_view gpu_name) { return gpu_name.find("A30") != std::string_view::npos ? 4 : 7; }
+
+int ProfileSlices(std::string_view profile) {
+  const std::size_t g = profile.find("g.");
+  if (g == std::string_view::npos || g == 0) return 1;
+  const char digit = profile[g - 1];
+  return digit >= '1' && digit <= '8' ? digit - '0' : 1;
+}
+
+std::string NormalUuid(std::string_view text) {
+  const std::string_view prefix = text.substr(0, kUuidPrefix);
+  const bool mig = EqualsIgnoreCase(prefix, "MIG-");
+  const bool gpu = EqualsIgnoreCase(prefix, "GPU-");
+  const std::string_view bare = text.substr(mig || gpu ? kUuidPrefix : 0);
+  const bool amd = gpu && bare.size() == 16;  // AMD's unique id, as ROCm spells it in a device list
+  if (bare.size() != 36 && !amd) return {};
+  std::string uuid(mig ? "MIG-" : "GPU-");
+  for (std::size_t i = 0; i < bare.size(); ++i) {
+    const auto c = static_cast<unsigned char>(bare[i]);
+    const bool dash = !amd && (i == 8 || i == 13 || i == 18 || i == 23);
+    if (dash != (c == '-') || (!dash && std::isxdigit(c) == 0)) return {};
+    uuid += static_cast<char>(std::tolower(c));
+  }
+  return uuid;
+}
+
+bool IsMaskedUuid(std::string_view uuid) {
+  if (uuid.size() < kUuidPrefix) return false;
+  return std::all_of(uuid.begin() + kUuidPrefix, uuid.end(), [](char c) { return c == '0' || c == '-'; });
+}
+
+std::optional<DeviceId> DeviceTable::Find(const DeviceKey& key, const std::string& uuid) const {
+  if (!uuid.empty()) {
+    const std::string full = key.mig ? uuid + "/" + key.mig->id : uuid;
+    const auto found = by_uuid_.find(full);
+    if (found != by_uuid_.end()) return found->second;
+  }
+  const std::string bus = NormalBusId(key.bus_id);
+  for (DeviceId id = 0; id < devices_.size(); ++id) {
+    const Device& d = devices_[id];
+    if (d.mig.has_value() != key.mig.has_value()) continue;
+    if (d.mig && d.mig->id != key.mig->id) continue;
+    if (!uuid.empty() && !d.uuid.empty()) continue;  // both known and different
+    if (!key.host.empty() && !d.host.empty() && key.host != d.host) continue;
+    if (!bus.empty() && !d.bus_id.empty()) {
+      // Machines often have their GPU in the same slot; a slot does not change its model.
+      const bool other_model = !key.name.empty() && !d.name.empty() && key.name != d.name;
+      if (bus == d.bus_id && !other_model) return id;
+      continue;
+    }
+    if (key.index && d.index && *key.index == *d.index) return id;
+  }
+  return std::nullopt;
+}
+
+DeviceId DeviceTable::EnterOne(const DeviceKey& key) {
+  std::string uuid = NormalUuid(key.uuid);
+  if (!uuid.empty() && IsMaskedUuid(uuid)) uuid.clear();
+  std::optional<DeviceId> id = Find(key, uuid);
+  if (!id) {
+    id = static_cast<DeviceId>(devices_.size());
+    devices_.emplace_back();
+  }
+  Device& d = devices_[*id];
+  FillIn(d.uuid, uuid);
+  FillIn(d.bus_id, NormalBusId(key.bus_id));
+  FillIn(d.index, key.index);
+  FillIn(d.host, key.host);
+  FillIn(d.name, key.name);
+  if (!d.mig || (d.mig->profile.empty() && key.mig)) d.mig = key.mig;
+  if (!uuid.empty()) by_uuid_.emplace(d.mig ? uuid + "/" + d.mig->id : uuid, *id);
+  return *id;
+}
+
+DeviceId DeviceTable::Enter(const DeviceKey& key) {
+  const DeviceId id = EnterOne(key);
+  if (key.mig && !devices_[id].board) {
+    DeviceKey board = key;
+    board.mig.reset();
+    const DeviceId board_id = EnterOne(board);
+    devices_[id].board = board_id;
+    devices_[board_id].has_instances = true;
+  }
+  return id;
+}
+
+void DeviceTable::NameCounter(DeviceId device, Signal signal, std::string_view counter) {
+  CHECK(device < devices_.size());
+  std::string& name = devices_[device].counter[Index(signal)];
+  if (name.empty()) name = counter;
+}
+
+DeviceId DeviceTable::Home(DeviceId device, Signal signal) const {
+  const Device& d = devices_[device];
+  return d.board && Info(signal).scope == Scope::kBoard ? *d.board : device;
+}
+
+void OwnerLedger::Add(DeviceId device, const std::vector<std::string>& owners, std::int64_t scrapes) {
+  const std::vector<std::string> none = {""};
+  const std::vector<std::string>& named = owners.empty() ? none : owners;
+  for (const std::string& owner : named) {
+    Tally& tally = tallies_[device][owner];
+    tally.scrape_parts += kParts / static_cast<std::int64_t>(named.size()) * scrapes;
+    tally.shared = tally.shared || named.size() > 1;
+  }
+}
+
+std::vector<OwnerLedger::Share> OwnerLedger::SharesOf(DeviceId device) const {
+  const auto found = tallies_.find(device);
+  if (found == tallies_.end()) return {};
+  const std::map<std::string, Tally>& tallies = found->second;
+  if (tallies.size() == 1 && tallies.begin()->first.empty()) return {};
+  double sum = 0;
+  for (const auto& [owner, tally] : tallies) sum += static_cast<double>(tally.scrape_parts);
+  std::vector<Share> shares;
+  for (const auto& [owner, tally] : tallies) {
+    shares.push_back({owner, static_cast<double>(tally.scrape_parts) / sum, tally.shared});
+  }
+  return shares;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "telemetry/sample.h"
+
+namespace idleburn {
+
+// A MIG GPU instance: a share of a board that counts in compute slices.
+struct MigInstance {
+  std::string id;       // GPU instance id as the source spells it
+  std::string profile;  // "1g.10gb"
+  int slices = 1;       // of the board's compute slices (kBoardSlices)
+};
+// Compute slices of a MIG-capable board (A100, H100, H200, B200: 7; A30: 4).
+int BoardSlices(std::string_view gpu_name);
+// Slices of a profile name: "3g.40gb" -> 3, "1c.3g.71gb" -> 3 (the GPU instance's), unknown -> 1.
+int ProfileSlices(std::string_view profile);
+
+// What a source knows of a device's identity. Empty fields are unknown.
+struct DeviceKey {
+  std::string uuid;  // with or without "GPU-", any case
+  std::string bus_id;
+  std::optional<int> index;
+  std::string host;
+  std::string name;
+  std::optional<MigInstance> mig;
+};
+
+struct Device {
+  std::string uuid;  // "GPU-..." or empty
+  std::string bus_id;
+  std::optional<int> index;
+  std::string host;
+  std::string name;
+  std::optional<MigInstance> mig;
+  std::optional<DeviceId> board;  // of a MIG instance
+  bool has_instances = false;     // a board whose capacity is counted through its instances
+  // "<source>.<field>" of each signal, as first read.
+  std::array<std::string, kSignalCount> counter;
+};
+
+// Every device of a run, one entry per physical GPU or MIG instance. Key of a device is its UUID; without one
+// (or with a masked, all-zero one) its bus id and model, and last its index on its host.
+class DeviceTable {
+ public:
+  // The device of that key, entered if new; fills in what the entry did not know yet. An instance enters its
+  // board too.
+  DeviceId Enter(const DeviceKey& key);
+  void NameCounter(DeviceId device, Signal signal, std::string_view counter);
+
+  [[nodiscard]] const Device& operator[](DeviceId id) const { return devices_[id]; }
+  [[nodiscard]] std::size_t size() const { return devices_.size(); }
+  // Where a signal of `device` belongs: board values of an instance go to its board.
+  [[nodiscard]] DeviceId Home(DeviceId device, Signal signal) const;
+
+ private:
+  [[nodiscard]] std::optional<DeviceId> Find(const DeviceKey& key, const std::string& uuid) const;
+  DeviceId EnterOne(const DeviceKey& key);
+
+  std::vector<Device> devices_;
+  std::map<std::string, DeviceId, std::less<>> by_uuid_;  // uuid, or uuid/instance
+};
+
+// "GPU-5f3a..." from any spelling, also AMD's "GPU-79ccd55167a2124a"; empty when the text is no UUID.
+std::string NormalUuid(std::string_view text);
+bool IsMaskedUuid(std::string_view uuid);
+
+// Who a device was copied to or allocated to at a scrape, for splitting its cost (attribution by label).
+// Copies are not summed: each scrape of a device is shared equally among the owners it names.
+class OwnerLedger {
+ public:
+  // `owners` at each of `scrapes` of `device`; empty when they name none.
+  void Add(DeviceId device, const std::vector<std::string>& owners, std::int64_t scrapes = 1);
+  struct Share {
+    std::string owner;  // "job 48211", "pod ml/train-0"; empty: none named
+    double fraction = 0;
+    bool estimated = false;  // shared with another owner at some scrape: an equal split, not a measurement
+  };
+  // Shares of a device, summing to 1; empty when no owner was ever named.
+  [[nodiscard]] std::vector<Share> SharesOf(DeviceId device) const;
+
+ private:
+  struct Tally {
+    std::int64_t scrape_parts = 0;  // in 1/kParts of a scrape
+    bool shared = false;
+  };
+  static constexpr std::int64_t kParts = 720720;  // divisible by 1..16
+  std::map<DeviceId, std::map<std::string, Tally>> tallies_;
+};
+
+}  // namespace idleburn

@@ -1,0 +1,167 @@
+#include "telemetry/device.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace idleburn {
+namespace {
+
+constexpr const char* kUuidA = "GPU-5f3a0000-1111-2222-3333-444444444444";
+constexpr const char* kUuidB = "GPU-6f3a0000-1111-2222-3333-444444444444";
+constexpr const char* kMasked = "GPU-00000000-0000-0000-0000-000000000000";
+
+DeviceKey ByUuid(std::string uuid, std::optional<int> index = {}, std::string bus = "") {
+  DeviceKey key;
+  key.uuid = std::move(uuid);
+  key.index = index;
+  key.bus_id = std::move(bus);
+  return key;
+}
+DeviceKey ByIndex(int index, std::string host = "") {
+  DeviceKey key;
+  key.index = index;
+  key.host = std::move(host);
+  return key;
+}
+
+TEST(DeviceTableTest, OneEntryForEverySpellingOfAUuid) {
+  DeviceTable table;
+  const DeviceId id = table.Enter(ByUuid(kUuidA));
+  EXPECT_EQ(table.Enter(ByUuid("5F3A0000-1111-2222-3333-444444444444")), id);
+  EXPECT_EQ(table.Enter(ByUuid("gpu-5f3a0000-1111-2222-3333-444444444444")), id);
+  EXPECT_NE(table.Enter(ByUuid(kUuidB)), id);
+  EXPECT_EQ(table[id].uuid, kUuidA);
+  EXPECT_EQ(table.size(), 2U);
+}
+
+TEST(DeviceTableTest, NormalizesUuids) {
+  EXPECT_EQ(NormalUuid("gpu-79CCD55167A2124A"), "GPU-79ccd55167a2124a");
+  EXPECT_EQ(NormalUuid("79ccd55167a2124a"), "");  // too short to be told from other numbers
+  EXPECT_EQ(NormalUuid("MIG-5F3A0000-1111-2222-3333-444444444444"), "MIG-5f3a0000-1111-2222-3333-444444444444");
+  for (const std::string_view text :
+       {"", "GPU-", "N/A", "5f3a0000", "GPU-5f3a0000-1111-2222-3333-44444444444",
+        "GPU-5f3a0000-1111-2222-3333-44444444444g", "GPU-5f3a000001111-2222-3333-444444444444",
+        "MIG-GPU-5f3a0000-1111-2222-3333-444444444444/1/0", "TPU-5f3a0000-1111-2222-3333-444444444444"}) {
+    EXPECT_EQ(NormalUuid(text), "") << text;
+  }
+  EXPECT_TRUE(IsMaskedUuid(kMasked));
+  EXPECT_FALSE(IsMaskedUuid(kUuidA));
+  EXPECT_FALSE(IsMaskedUuid(""));
+}
+
+TEST(DeviceTableTest, FollowsTheUuidWhenIndexesMove) {
+  DeviceTable table;
+  const DeviceId a = table.Enter(ByUuid(kUuidA, 0));
+  const DeviceId b = table.Enter(ByUuid(kUuidB, 1));
+  EXPECT_EQ(table.Enter(ByUuid(kUuidA, 1)), a);
+  EXPECT_EQ(table.Enter(ByUuid(kUuidB, 0)), b);
+}
+
+TEST(DeviceTableTest, MaskedUuidsAreToldApartByBusOrIndex) {
+  DeviceTable table;
+  const DeviceId first = table.Enter(ByUuid(kMasked, 0, "00000000:01:00.0"));
+  const DeviceId second = table.Enter(ByUuid(kMasked, 1, "00000000:02:00.0"));
+  EXPECT_NE(first, second);
+  EXPECT_EQ(table.Enter(ByUuid(kMasked, {}, "0000:02:00.0")), second);
+  EXPECT_EQ(table.Enter(ByIndex(0)), first);
+  EXPECT_EQ(table[first].uuid, "");
+}
+
+TEST(DeviceTableTest, LearnsWhatItDidNotKnow) {
+  DeviceTable table;
+  const DeviceId id = table.Enter(ByIndex(3));
+  DeviceKey full = ByUuid(kUuidA, 3, "0000:0a:00.0");
+  full.name = "NVIDIA H100 80GB HBM3";
+  full.host = "node7";
+  EXPECT_EQ(table.Enter(full), id);
+  EXPECT_EQ(table[id].uuid, kUuidA);
+  EXPECT_EQ(table[id].bus_id, "0000:0A:00.0");
+  EXPECT_EQ(table[id].name, "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(table.Enter(ByUuid(kUuidA)), id);  // by uuid alone, learned later
+  EXPECT_NE(table.Enter(ByUuid(kUuidB, 3)), id);
+}
+
+TEST(DeviceTableTest, HostsKeepTheirIndexesApart) {
+  DeviceTable table;
+  const DeviceId a = table.Enter(ByIndex(0, "node1"));
+  const DeviceId b = table.Enter(ByIndex(0, "node2"));
+  EXPECT_NE(a, b);
+  EXPECT_EQ(table.Enter(ByIndex(0, "node2")), b);
+}
+
+TEST(DeviceTableTest, InstancesHaveABoard) {
+  DeviceTable table;
+  DeviceKey key = ByUuid(kUuidA, 0);
+  key.mig = MigInstance{"7", "1g.10gb", 1};
+  const DeviceId first = table.Enter(key);
+  key.mig = MigInstance{"8", "3g.40gb", 3};
+  const DeviceId second = table.Enter(key);
+  EXPECT_NE(first, second);
+  ASSERT_TRUE(table[first].board);
+  EXPECT_EQ(table[first].board, table[second].board);
+  const DeviceId board = *table[first].board;
+  EXPECT_TRUE(table[board].has_instances);
+  EXPECT_FALSE(table[first].has_instances);
+  EXPECT_EQ(table.Enter(ByUuid(kUuidA)), board);
+  EXPECT_EQ(table.Enter(key), second);
+  EXPECT_EQ(table.Home(second, Signal::kPower), board);
+  EXPECT_EQ(table.Home(second, Signal::kGrEngineActive), second);
+  EXPECT_EQ(table.Home(board, Signal::kPower), board);
+}
+
+TEST(DeviceTableTest, TheFirstCounterNamesTheSignal) {
+  DeviceTable table;
+  const DeviceId id = table.Enter(ByIndex(0));
+  table.NameCounter(id, Signal::kUtilization, "nvidia-smi.utilization.gpu");
+  table.NameCounter(id, Signal::kUtilization, "other");
+  EXPECT_EQ(table[id].counter[Index(Signal::kUtilization)], "nvidia-smi.utilization.gpu");
+  EXPECT_EQ(table[id].counter[Index(Signal::kPower)], "");
+}
+
+TEST(DeviceTableTest, CountsSlices) {
+  EXPECT_EQ(ProfileSlices("1g.10gb"), 1);
+  EXPECT_EQ(ProfileSlices("3g.40gb"), 3);
+  EXPECT_EQ(ProfileSlices("1c.3g.71gb"), 3);
+  EXPECT_EQ(ProfileSlices("7g.80gb+me"), 7);
+  EXPECT_EQ(ProfileSlices("g.10gb"), 1);
+  EXPECT_EQ(ProfileSlices(""), 1);
+  EXPECT_EQ(BoardSlices("NVIDIA A100-SXM4-80GB"), 7);
+  EXPECT_EQ(BoardSlices("NVIDIA A30"), 4);
+}
+
+TEST(OwnerLedgerTest, SharesEachScrapeEqually) {
+  OwnerLedger ledger;
+  ledger.Add(0, {"job 1"});
+  ledger.Add(0, {"job 1", "job 2"});
+  ledger.Add(0, {});
+  ledger.Add(0, {"job 2"});
+  ledger.Add(1, {});
+  const auto shares = ledger.SharesOf(0);
+  ASSERT_EQ(shares.size(), 3U);
+  EXPECT_EQ(shares[0].owner, "");
+  EXPECT_DOUBLE_EQ(shares[0].fraction, 0.25);
+  EXPECT_FALSE(shares[0].estimated);
+  EXPECT_EQ(shares[1].owner, "job 1");
+  EXPECT_DOUBLE_EQ(shares[1].fraction, 0.375);
+  EXPECT_TRUE(shares[1].estimated);
+  EXPECT_DOUBLE_EQ(shares[2].fraction, 0.375);
+  EXPECT_TRUE(ledger.SharesOf(1).empty());  // nobody was ever named
+  EXPECT_TRUE(ledger.SharesOf(2).empty());
+}
+
+TEST(OwnerLedgerTest, SharesSumToOne) {
+  OwnerLedger ledger;
+  std::vector<std::string> owners;
+  for (int i = 0; i < 23; ++i) {
+    owners.push_back("pod " + std::to_string(i));
+    ledger.Add(0, owners);
+  }
+  double sum = 0;
+  for (const OwnerLedger::Share& share : ledger.SharesOf(0)) sum += share.fraction;
+  EXPECT_NEAR(sum, 1.0, 1e-12);
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,90 @@
+#include "telemetry/gpu_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/check.h"
+#include "text/csv_table.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace embedded {
+extern const std::string_view gpus_csv;
+}  // namespace embedded
+
+namespace {
+
+std::optional<std::int64_t> Scaled(std::string_view cell, std::int64_t factor) {
+  if (cell.empty()) return std::nullopt;
+  const std::optional<std::int64_t> value = ParseInteger(cell);
+  CHECK(value);
+  return *value * factor;
+}
+
+std::vector<std::string> SplitNames(std::string_view cell) {
+  std::vector<std::string> names;
+  while (!cell.empty()) {
+    const std::size_t bar = std::min(cell.find('|'), cell.size());
+    names.emplace_back(cell.substr(0, bar));
+    cell.remove_prefix(std::min(bar + 1, cell.size()));
+  }
+  return names;
+}
+
+// The table is part of the program: a mistake in it is a programmer's.
+std::vector<GpuFacts> ReadFacts() {
+  StringSource in{std::string(embedded::gpus_csv), "data/gpus.csv"};
+  CsvTable table(in);
+  constexpr std::array<std::string_view, 8> kColumns = {"gpu",       "names",       "power_limit_w", "max_sm_mhz",
+                                                        "memory_gb", "half_tflops", "fp8_tflops",    "source"};
+  CHECK(table.ReadHeader() && table.Require(kColumns));
+  std::vector<GpuFacts> all;
+  while (true) {
+    const Result<bool> more = table.Next();
+    CHECK(more);
+    if (!*more) return all;
+    GpuFacts facts;
+    facts.gpu = table.Cell("gpu");
+    facts.names = SplitNames(table.Cell("names"));
+    facts.power_limit_mw = Scaled(table.Cell("power_limit_w"), 1000);
+    facts.max_sm_khz = Scaled(table.Cell("max_sm_mhz"), 1000);
+    facts.memory_gb = Scaled(table.Cell("memory_gb"), 1);
+    facts.half_tflops = Scaled(table.Cell("half_tflops"), 1);
+    facts.fp8_tflops = Scaled(table.Cell("fp8_tflops"), 1);
+    facts.source = table.Cell("source");
+    all.push_back(std::move(facts));
+  }
+}
+
+}  // namespace
+
+std::string NormalGpuName(std::string_view name) {
+  std::string text;
+  for (const char c : Trim(name)) {
+    const bool separator = c == ' ' || c == '-' || c == '_' || c == '\t';
+    if (separator && (text.empty() || text.back() == ' ')) continue;
+    text += separator ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  text = text.substr(0, text.find(" mig "));
+  for (const std::string_view vendor : {"nvidia ", "amd ", "tesla ", "instinct "}) {
+    if (text.compare(0, vendor.size(), vendor) == 0) text.erase(0, vendor.size());
+  }
+  return text;
+}
+
+std::span<const GpuFacts> AllGpuFacts() {
+  static const std::vector<GpuFacts> all = ReadFacts();
+  return all;
+}
+
+std::optional<GpuFacts> FactsFor(std::string_view name) {
+  const std::string wanted = NormalGpuName(name);
+  for (const GpuFacts& facts : AllGpuFacts()) {
+    const auto same = [&](const std::string& spelling) { return NormalGpuName(spelling) == wanted; };
+    if (same(facts.gpu) || std::any_of(facts.names.begin(), facts.names.end(), same)) return facts;
+  }
+  return std::nullopt;
+}
+
+}  // namespace idleburn

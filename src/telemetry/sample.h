@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "base/time.h"
+#include "telemetry/signal.h"
+
+namespace idleburn {
+
+// Position of a device in the DeviceTable of its run.
+using DeviceId = std::uint32_t;
+
+// Why a stretch of time carries no valid value.
+enum class Unobserved : std::uint8_t { kGap, kSentinel, kUnsupported, kInvalidCounter, kClock, kPermission, kStale };
+inline constexpr std::size_t kUnobservedCount = 7;
+inline constexpr std::array<std::string_view, kUnobservedCount> kUnobservedNames = {
+    "gap", "sentinel", "unsupported", "invalid_counter", "clock", "permission", "stale"};
+
+// What one source said about one device at one time. `value` holds only the signals of `present`; the rest is
+// not initialised. A signal that was asked for and had no valid value is in `unavailable`, never 0.
+struct Sample {
+  Sample() {}  // NOLINT(modernize-use-equals-default): `= default` would have Sample() clear `value` for every row
+
+  Instant time;
+  DeviceId device = 0;
+  std::uint32_t present = 0;
+  std::uint32_t unavailable = 0;
+  Unobserved reason = Unobserved::kSentinel;  // of `unavailable`
+  std::array<std::int64_t, kSignalCount> value;
+
+  [[nodiscard]] bool Has(Signal s) const { return (present & Bit(s)) != 0; }
+  [[nodiscard]] bool Lacks(Signal s) const { return (unavailable & Bit(s)) != 0; }
+  [[nodiscard]] std::int64_t Get(Signal s) const { return value[Index(s)]; }
+  void Set(Signal s, std::int64_t v) {
+    present |= Bit(s);
+    value[Index(s)] = v;
+  }
+  void SetUnavailable(Signal s, Unobserved why) {
+    unavailable |= Bit(s);
+    reason = why;
+  }
+};
+
+// The one seam between everything that measures and everything that thinks. Samples of a device come in order
+// of time, except where the source itself went backwards.
+class SampleSink {
+ public:
+  SampleSink() = default;
+  SampleSink(const SampleSink&) = delete;
+  SampleSink& operator=(const SampleSink&) = delete;
+  virtual ~SampleSink() = default;
+  virtual void OnSamples(std::span<const Sample> samples) = 0;
+};
+
+}  // namespace idleburn

@@ -1,0 +1,42 @@
+#include "telemetry/value_range.h"
+
+#include <algorithm>
+#include <array>
+
+namespace idleburn {
+namespace {
+
+// In the order of Unit.
+constexpr std::array<ValueRange, 9> kRanges = {{
+    {Unit::kMicroPercent, 0, kFull},
+    {Unit::kMilliwatt, 0, 100'000'000},
+    {Unit::kMillijoule, 0, INT64_MAX},
+    {Unit::kKilohertz, 0, 100'000'000},
+    {Unit::kByte, 0, std::int64_t{1} << 43},
+    {Unit::kMillicelsius, -100'000, 250'000},
+    {Unit::kMask, 0, INT32_MAX},
+    {Unit::kCount, 0, 1'000'000'000},
+    {Unit::kBytePerSecond, 0, 100'000'000'000'000},
+}};
+constexpr std::int64_t kSlack = kFull / 200;
+
+constexpr bool InOrder() {
+  for (std::size_t i = 0; i < kRanges.size(); ++i) {
+    if (static_cast<std::size_t>(kRanges[i].unit) != i) return false;
+  }
+  return true;
+}
+static_assert(InOrder());
+
+}  // namespace
+
+const ValueRange& RangeOf(Unit unit) { return kRanges[static_cast<std::size_t>(unit)]; }
+
+std::optional<std::int64_t> InRange(Unit unit, Int128 value) {
+  const ValueRange& range = RangeOf(unit);
+  const std::int64_t slack = unit == Unit::kMicroPercent ? kSlack : 0;
+  if (value < range.low - slack || value - slack > range.high) return std::nullopt;
+  return static_cast<std::int64_t>(std::clamp<Int128>(value, range.low, range.high));
+}
+
+}  // namespace idleburn

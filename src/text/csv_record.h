@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/line_reader.h"
+
+namespace idleburn {
+
+// Records of delimiter-separated text after RFC 4180: cells may be quoted, quoted cells may hold the separator, line
+// ends and doubled quotes. A byte order mark is dropped and blank lines are skipped. The separator is whichever of
+// comma, semicolon, tab and bar the first line holds most of (a comma if none). A quote inside an unquoted cell is
+// an ordinary character.
+class CsvReader {
+ public:
+  static constexpr std::size_t kMaxRecord = LineReader::kMaxLine;
+
+  explicit CsvReader(LineReader& lines) : lines_(lines) {}
+
+  // True if there is a next record, false at the end. A quoted cell that never closes within kMaxRecord bytes is an
+  // error that names the line where its record starts.
+  Result<bool> Next();
+
+  // Of the record last read. Cells keep their blanks; they are valid until the next call.
+  [[nodiscard]] const std::vector<std::string_view>& cells() const { return cells_; }
+  [[nodiscard]] std::int64_t line() const { return line_; }
+  // True if the input ended in the record: without a line end, or inside a quoted cell.
+  [[nodiscard]] bool torn() const { return torn_; }
+  [[nodiscard]] const std::string& name() const { return lines_.name(); }
+
+ private:
+  void SplitPlain(std::string_view line);
+  void ScanQuoted(std::string_view line);
+
+  LineReader& lines_;
+  char separator_ = '\0';  // until the first line
+  std::vector<std::string_view> cells_;
+  std::int64_t line_ = 0;
+  bool torn_ = false;
+
+  // A record with quotes: its text without them, and where each cell of it ends.
+  std::string text_;
+  std::vector<std::size_t> ends_;
+  bool in_quotes_ = false;
+};
+
+}  // namespace idleburn

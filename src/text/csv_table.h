@@ -1,0 +1,44 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/byte_source.h"
+#include "text/line_reader.h"
+
+namespace idleburn {
+
+// A comma-separated table with a header row, read row by row and by column name. Cells may be quoted as in
+// RFC 4180, within one line; blanks around a cell are dropped. Empty lines and lines that begin with # are
+// skipped.
+class CsvTable {
+ public:
+  explicit CsvTable(ByteSource& in) : lines_(in) {}
+
+  // Reads the header row; fails if there is none.
+  Result<void> ReadHeader();
+  // Fails if the header lacks one of `columns`.
+  [[nodiscard]] Result<void> Require(std::span<const std::string_view> columns) const;
+  // True and the next row, or false at the end. A row with more cells than the header has, or with an open
+  // quote, is an error; missing cells at its end are empty.
+  Result<bool> Next();
+
+  [[nodiscard]] bool Has(std::string_view column) const;
+  // A cell of the row, valid until the next one; empty if there is no such column.
+  [[nodiscard]] std::string_view Cell(std::string_view column) const;
+  // "file:line" of the row.
+  [[nodiscard]] std::string Where() const { return lines_.Where(); }
+  [[nodiscard]] std::int64_t line() const { return lines_.number(); }
+  [[nodiscard]] const std::string& name() const { return lines_.name(); }
+
+ private:
+  Result<bool> NextCells(std::vector<std::string>* cells);
+
+  LineReader lines_;
+  std::vector<std::string> header_;
+  std::vector<std::string> cells_;
+};
+
+}  // namespace idleburn

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace idleburn {
+
+// "100ms", "5s", "2.5m", "48h", "30d": a positive span of time, exact to the nanosecond.
+Result<Nanos> ParseDuration(std::string_view text);
+
+}  // namespace idleburn

@@ -1,0 +1,155 @@
+#include "text/time_zone.h"
+
+#include <cctz/civil_time.h>
+#include <cctz/time_zone.h>
+#include <fmt/format.h>
+
+#include <chrono>
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kSecondsPerDay = 86400;
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+bool TakeDigits(std::string_view& text, std::size_t count, int* out) {
+  if (text.size() < count) return false;
+  int value = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!IsDigit(text[i])) return false;
+    value = value * 10 + (text[i] - '0');
+  }
+  text.remove_prefix(count);
+  *out = value;
+  return true;
+}
+
+bool TakeChar(std::string_view& text, std::string_view any_of) {
+  if (text.empty() || any_of.find(text.front()) == std::string_view::npos) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+bool ValidDay(std::int64_t year, int month, int day) {
+  if (month < 1 || month > 12 || day < 1) return false;
+  const std::int64_t next = month == 12 ? DaysFromCivil(year + 1, 1, 1) : DaysFromCivil(year, month + 1, 1);
+  return day <= next - DaysFromCivil(year, month, 1);
+}
+
+// "Z", "+02:00", "-0530"; seconds east of UTC.
+bool TakeOffset(std::string_view& text, std::int64_t* seconds) {
+  if (TakeChar(text, "Zz")) {
+    *seconds = 0;
+    return true;
+  }
+  std::string_view rest = text;
+  const bool west = !rest.empty() && rest.front() == '-';
+  int hours = 0;
+  int minutes = 0;
+  if (!TakeChar(rest, "+-") || !TakeDigits(rest, 2, &hours)) return false;
+  TakeChar(rest, ":");
+  if (!TakeDigits(rest, 2, &minutes) || hours > 18 || minutes > 59) return false;
+  *seconds = (west ? -1 : 1) * (hours * 3600 + minutes * 60);
+  text = rest;
+  return true;
+}
+
+}  // namespace
+
+struct TimeZone::Zone {
+  cctz::time_zone zone;
+};
+
+Instant InUtc(const CivilTime& t) {
+  const std::int64_t seconds =
+      DaysFromCivil(t.year, t.month, t.day) * kSecondsPerDay + t.hour * 3600 + t.minute * 60 + t.second;
+  return Instant::FromNanos(seconds * kNanosPerSecond + t.nanos);
+}
+
+CivilTime ToCivil(Instant t) {
+  const auto floor = std::chrono::floor<std::chrono::seconds>(Nanos(t.nanos()));
+  const cctz::civil_second civil =
+      cctz::convert(cctz::time_point<cctz::seconds>(cctz::seconds(floor.count())), cctz::utc_time_zone());
+  return {civil.year(), civil.month(), civil.day(), civil.hour(), civil.minute(), civil.second(),
+          t.nanos() - Nanos(floor).count()};
+}
+
+TimeZone::TimeZone(std::string name, std::shared_ptr<const Zone> zone)
+    : name_(std::move(name)), zone_(std::move(zone)) {}
+
+Result<TimeZone> TimeZone::Load(std::string_view name) {
+  cctz::time_zone zone;
+  std::string_view rest = name;
+  std::int64_t offset = 0;
+  if (!name.empty() && TakeOffset(rest, &offset) && rest.empty()) {
+    zone = cctz::fixed_time_zone(cctz::seconds(offset));
+  } else if (name.find("..") != std::string_view::npos || !cctz::load_time_zone(std::string(name), &zone)) {
+    return FailUsage("--timezone: unknown zone '" + std::string(name.substr(0, 60)) +
+                     "'; give an IANA name such as Europe/Berlin or an offset such as +02:00");
+  }
+  return TimeZone(std::string(name), std::make_shared<const Zone>(Zone{zone}));
+}
+
+Instant TimeZone::ToInstant(const CivilTime& local, bool* ambiguous) const {
+  const cctz::civil_second civil(local.year, local.month, local.day, local.hour, local.minute, local.second);
+  const cctz::time_zone::civil_lookup found = zone_->zone.lookup(civil);
+  *ambiguous = found.kind != cctz::time_zone::civil_lookup::UNIQUE;
+  return Instant::FromNanos(found.pre.time_since_epoch().count() * kNanosPerSecond + local.nanos);
+}
+
+bool TakeCivilTime(std::string_view& text, CivilTime* time, bool* zoned) {
+  std::string_view rest = text;
+  CivilTime t;
+  int year = 0;
+  *zoned = false;
+  if (!TakeDigits(rest, 4, &year) || !TakeChar(rest, "/-") || !TakeDigits(rest, 2, &t.month) || !TakeChar(rest, "/-") ||
+      !TakeDigits(rest, 2, &t.day) || !TakeChar(rest, "T t") || !TakeDigits(rest, 2, &t.hour) || !TakeChar(rest, ":") ||
+      !TakeDigits(rest, 2, &t.minute) || !TakeChar(rest, ":") || !TakeDigits(rest, 2, &t.second)) {
+    return false;
+  }
+  t.year = year;
+  if (!ValidDay(t.year, t.month, t.day) || t.hour > 23 || t.minute > 59 || t.second > 60) return false;
+  if (year < 1678 || year > 2261) return false;  // 64-bit nanoseconds
+  // A comma may also be the separator of the next CSV cell: only digits make it a decimal point.
+  if (rest.size() > 1 && IsDigit(rest[1]) && TakeChar(rest, ".,")) {
+    for (std::int64_t scale = kNanosPerSecond / 10; !rest.empty() && IsDigit(rest.front()); scale /= 10) {
+      t.nanos += (rest.front() - '0') * scale;
+      rest.remove_prefix(1);
+    }
+  }
+  std::int64_t offset = 0;
+  if (TakeOffset(rest, &offset)) {
+    *zoned = true;
+    t = ToCivil(InUtc(t) + Nanos(-offset * kNanosPerSecond));
+  }
+  *time = t;
+  text = rest;
+  return true;
+}
+
+std::string FormatRfc3339(Instant t) {
+  const CivilTime c = ToCivil(t);
+  std::string text =
+      fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", c.year, c.month, c.day, c.hour, c.minute, c.second);
+  if (c.nanos % 1000 != 0) {
+    text += fmt::format(".{:09}", c.nanos);
+  } else if (c.nanos % 1'000'000 != 0) {
+    text += fmt::format(".{:06}", c.nanos / 1000);
+  } else if (c.nanos != 0) {
+    text += fmt::format(".{:03}", c.nanos / 1'000'000);
+  }
+  return text + "Z";
+}
+
+Result<Instant> ParseRfc3339(std::string_view text) {
+  std::string_view rest = text;
+  CivilTime t;
+  bool zoned = false;
+  if (!TakeCivilTime(rest, &t, &zoned) || !zoned || !rest.empty()) {
+    return Fail("'" + std::string(text.substr(0, 60)) + "' is not an RFC 3339 time such as 2026-07-03T22:22:01Z");
+  }
+  return InUtc(t);
+}
+
+}  // namespace idleburn

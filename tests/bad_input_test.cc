@@ -1,0 +1,231 @@
+// What is not a good recording: each case ends with one clear line and exit code 1 or 2, or is audited with a counted
+// row of data quality. Never a crash, a hang, or a silently wrong number.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "support/program.h"
+
+namespace idleburn {
+namespace {
+
+using nlohmann::json;
+using testing::AuditJsonOf;
+using testing::MustRunTool;
+using testing::ProgramRun;
+using testing::RunIdleburn;
+using testing::TempFolder;
+
+const std::string kHeader = "timestamp, index, name, utilization.gpu [%], power.draw [W], memory.used [MiB]\n";
+
+const std::string kCells = "50 %, 300.00 W, 20000 MiB";
+const std::string kName = "NVIDIA H100 80GB HBM3";
+
+// Rows of one GPU, a second apart from 10:00:00.
+std::string Rows(int count, const std::string& cells = kCells, const std::string& name = kName, int from = 0) {
+  std::string text;
+  for (int i = from; i < from + count; ++i) {
+    std::array<char, 40> stamp{};
+    std::snprintf(stamp.data(), stamp.size(), "2026/03/02 %02d:%02d:%02d.000", 10 + i / 3600, i / 60 % 60, i % 60);
+    text += std::string(stamp.data()) + ", 0, " + name + ", " + cells + "\n";
+  }
+  return text;
+}
+
+class BadInput : public ::testing::Test {
+ protected:
+  // One line on standard error that says `what`, nothing on standard output, and the code.
+  void ExpectRefused(const std::string& arguments, const std::string& what, int code = 1) {
+    const ProgramRun run = RunIdleburn("audit " + arguments);
+    EXPECT_EQ(run.code, code) << arguments << "\n" << run.err;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_EQ(run.err.rfind("idleburn: ", 0), 0U) << run.err;
+    EXPECT_NE(run.err.find(what), std::string::npos) << run.err << "lacks: " << what;
+    EXPECT_EQ(run.out, "") << arguments;
+  }
+  std::string Write(const std::string& name, const std::string& text) { return folder_.Write(name, text); }
+  // The count of a data-quality row of an audit that went through.
+  static std::int64_t Doubt(const json& audit, const std::string& id) {
+    for (const json& row : audit["data_quality"]) {
+      if (row["id"] == id) return row["count"].get<std::int64_t>();
+    }
+    return 0;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(BadInput, FilesThatAreNone) {
+  ExpectRefused(Write("empty.csv", "") + " --price 2", "empty.csv: is empty");
+  std::mt19937 random(7);
+  std::string junk(200'000, '\0');
+  for (char& c : junk) c = static_cast<char>(random());
+  ExpectRefused(Write("junk.bin", junk), "junk.bin: is binary data of no known format");
+  ExpectRefused("/bin/true", "/bin/true: is binary data");
+  ExpectRefused(folder_.path().string(), "is a directory; name the files in it");
+  ExpectRefused("no_such_file.csv", "no_such_file.csv: cannot be opened: No such file or directory; check the path");
+  ExpectRefused(Write("prose.txt", "hello\nworld\n"), "prose.txt: is text of no known format");
+  ExpectRefused(Write("header.csv", kHeader), "header.csv: has a header but no rows");
+  ExpectRefused(Write("torn.csv", kHeader + "2026/03/02 10:00:0"), "torn.csv: has a header but no rows");
+}
+
+TEST_F(BadInput, AFileThatMayNotBeRead) {
+  const std::string file = Write("secret.csv", kHeader + Rows(10));
+  ASSERT_EQ(chmod(file.c_str(), 0), 0);
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0755), 0);
+  if (getuid() != 0) {
+    ExpectRefused(file, "cannot be opened: Permission denied; ask its owner");
+    return;
+  }
+  // Root may read everything, so the program is run as nobody, from a place nobody may enter.
+  const std::string program = Write("idleburn", testing::ProgramBytes());
+  ASSERT_EQ(chmod(program.c_str(), 0755), 0);
+  const ProgramRun run = testing::RunShell("setpriv --reuid 65534 --clear-groups " + program + " audit " + file);
+  EXPECT_EQ(run.code, 1) << run.err;
+  EXPECT_NE(run.err.find("secret.csv: cannot be opened: Permission denied; ask its owner"), std::string::npos)
+      << run.err;
+}
+
+TEST_F(BadInput, CutCompressedFilesAreAuditedUpToThere) {
+  const std::string whole = Write("whole.csv", kHeader + Rows(3000));
+  for (const std::string tool : {"gzip", "xz", "zstd"}) {
+    const std::string cut = (folder_.path() / ("cut." + tool)).string();
+    MustRunTool(tool + " -c " + whole + " > " + cut + ".all && head -c $(( $(stat -c %s " + cut + ".all) * 3 / 4 )) " +
+                cut + ".all > " + cut);
+    const json audit = AuditJsonOf(cut + " --price 2");
+    EXPECT_EQ(Doubt(audit, "truncated_input"), 1) << tool;
+    EXPECT_GT(audit["gpu_hours"]["observed"].get<double>(), 0) << tool;
+    EXPECT_LT(audit["gpu_hours"]["observed"].get<double>(), 2999 / 3600.0) << tool;
+  }
+}
+
+TEST_F(BadInput, ADecompressionBombIsRefused) {
+  const std::string log = Write("line", Rows(1));
+  const std::string bomb = (folder_.path() / "bomb.csv.gz").string();
+  MustRunTool("(printf '" + kHeader.substr(0, kHeader.size() - 1) + "\\n' | sed 's/%/%/g'; yes \"$(cat " + log +
+              ")\" | head -c 1200000000) 2>/dev/null | gzip -1 > " + bomb + " || true");
+  const ProgramRun run = RunIdleburn("audit " + bomb + " --price 2");
+  EXPECT_EQ(run.code, 1) << run.err;
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+}
+
+TEST_F(BadInput, ColumnsAndLinesOutOfShape) {
+  ExpectRefused(
+      Write("changes.csv", kHeader + Rows(20) + "timestamp, index, power.draw [W]\n2026/03/02 11:00:00.000, 0, 5 W\n"),
+      "changes.csv:22: the columns change here");
+  std::string wide = "timestamp";
+  for (int i = 0; i < 1'000'000; ++i) wide += ",x";
+  ExpectRefused(Write("wide.csv", wide + "\n1\n"), "wide.csv: is text of no known format");
+  ExpectRefused(Write("wide_row.csv", kHeader + wide + "\n"), "wide_row.csv:2: a line is longer than");
+  ExpectRefused(Write("long.csv", kHeader + std::string(50'000'000, '5')), "long.csv:2: a line is longer than");
+}
+
+TEST_F(BadInput, ImpossibleReadingsAreUnobservedAndCounted) {
+  for (const std::string cell : {"300 %", "-7 %", "1e30 %"}) {
+    const json audit = AuditJsonOf(
+        Write("range.csv", kHeader + Rows(60) + Rows(60, cell + ", 300.00 W, 20000 MiB", kName, 60)) + " --price 2");
+    EXPECT_EQ(Doubt(audit, "out_of_range"), 60) << cell;
+    EXPECT_NEAR(audit["mean_utilization_percent"].get<double>(), 50, 1e-9) << cell;
+    EXPECT_NEAR(audit["gpu_hours"]["unobserved"].get<double>(), 59 / 3600.0, 1e-9) << cell;
+  }
+  for (const std::string cell : {"nan", "inf %"}) {
+    const json audit =
+        AuditJsonOf(Write("nan.csv", kHeader + Rows(60) + Rows(60, cell + ", 300.00 W, 20000 MiB", kName, 60)));
+    EXPECT_EQ(Doubt(audit, "not_finite"), 60) << cell;
+    EXPECT_NEAR(audit["mean_utilization_percent"].get<double>(), 50, 1e-9) << cell;
+  }
+}
+
+TEST_F(BadInput, ClocksAndRepeats) {
+  const json back =
+      AuditJsonOf(Write("back.csv", kHeader + Rows(600, kCells, kName, 3600) + Rows(600)) + " --price 3.6");
+  EXPECT_EQ(Doubt(back, "clock_step"), 1);
+  EXPECT_NEAR(back["gpu_hours"]["window"].get<double>(), 1199 / 3600.0, 1e-9);
+  EXPECT_EQ(back["cost"]["total"], "1.20");
+  const json twice = AuditJsonOf(Write("twice.csv", kHeader + Rows(300) + Rows(1, "99 %, 1 W, 1 MiB", kName, 299)));
+  EXPECT_EQ(Doubt(twice, "duplicate_row"), 1);
+  EXPECT_NEAR(twice["mean_utilization_percent"].get<double>(), 50, 1e-9);
+  ExpectRefused(Write("ages.csv", kHeader + "1500/01/01 00:00:00.000, 0, G, 5 %, 1 W, 1 MiB\n"),
+                "no row fits the header");
+}
+
+TEST_F(BadInput, PricesAndGpusNobodyKnows) {
+  const std::string log = Write("log.csv", kHeader + Rows(100, "50 %, 1 W, 1 MiB", "Voodoo 5 6000"));
+  ExpectRefused(log + " --price=-1", "'-1' is negative", 2);
+  for (const std::string price : {"1e30", "nan", "'8 dollars'", "aws:p5.48xlage@us-east-1"})
+    ExpectRefused(log + " --price " + price, "--price", 2);
+  ExpectRefused(log + " --price 9000000000000", "too large", 2);
+  const json audit = AuditJsonOf(log);
+  EXPECT_TRUE(audit["cost"]["total"].is_null());
+  EXPECT_EQ(audit["cost"]["total_reason"], "no_price");
+  const ProgramRun text = RunIdleburn("audit " + log);
+  EXPECT_EQ(text.out.find('$'), std::string::npos) << text.out;
+}
+
+TEST_F(BadInput, HostileNamesDoNothing) {
+  const std::string name = "=cmd|' /C calc'!A0 \x1b[31m<script>alert(1)</script>";
+  const std::string log = Write("hostile.csv", kHeader + Rows(100, "50 %, 1 W, 1 MiB", name));
+  for (const std::string format : {"text", "json", "html", "csv", "markdown"}) {
+    const ProgramRun run = RunIdleburn("audit " + log + " --price 2 --format " + format);
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(run.out.find('\x1b'), std::string::npos) << format;
+    if (format == "html") {
+      EXPECT_EQ(run.out.find("<script>alert"), std::string::npos);
+    }
+    if (format == "csv") {
+      EXPECT_EQ(run.out.find("\n="), std::string::npos);
+      EXPECT_EQ(run.out.find(",="), std::string::npos);
+    }
+  }
+  const ProgramRun refused = RunIdleburn("audit \"$(printf 'no\\033[31mfile')\"");
+  EXPECT_EQ(refused.err.find('\x1b'), std::string::npos);
+}
+
+TEST_F(BadInput, OtherFormatsThatAreBroken) {
+  ExpectRefused(Write("other.prom", "# TYPE up gauge\nup 1 1772445600000\n"), "no GPU metric is known");
+  ExpectRefused(Write("bad.json", "{\"MetricDataResults\": [{\"Label\": "), "bad.json");
+  std::string bomb = "<?xml version=\"1.0\"?><!DOCTYPE nvidia_smi_log [<!ENTITY a \"aaaaaaaaaa\">";
+  for (char c = 'b'; c < 'k'; ++c)
+    bomb += std::string("<!ENTITY ") + c + " \"" +
+            std::string(10, '&').replace(0, 10, "&" + std::string(1, static_cast<char>(c - 1)) + ";") + "\">";
+  ExpectRefused(Write("bomb.xml", bomb + "]><nvidia_smi_log><gpu id=\"0\"><uuid>&j;</uuid></gpu></nvidia_smi_log>"),
+                "bomb.xml");
+}
+
+TEST_F(BadInput, OutputsThatCannotBeWritten) {
+  const std::string log = Write("log.csv", kHeader + Rows(100));
+  ExpectRefused(log + " --price 2 -o /dev/full", "/dev/full: cannot be written: No space left on device");
+  ExpectRefused(log + " --price 2 -o " + folder_.path().string() + "/missing/report.html",
+                "cannot be written: No such file or directory");
+  const ProgramRun full = testing::RunShell(std::string(IDLEBURN_PROGRAM) + " audit " + log + " --price 2 > /dev/full");
+  EXPECT_EQ(full.code, 1);
+  EXPECT_NE(full.err.find("standard output cannot be written"), std::string::npos) << full.err;
+}
+
+TEST_F(BadInput, WordsThatAreWrong) {
+  const std::string log = Write("log.csv", kHeader + Rows(100));
+  ExpectRefused(log + " --prise 2", "unknown flag --prise; did you mean --price?", 2);
+  ExpectRefused(log + " --format pdf", "--format", 2);
+  ExpectRefused(log + " --fail-on 'wast>5'", "--fail-on", 2);
+  ExpectRefused(log + " --work samples=-1", "--work", 2);
+  ExpectRefused(log + " --timezone Mars/Olympus", "--timezone: unknown zone", 2);
+  const ProgramRun unknown = RunIdleburn("adit " + log);
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("did you mean audit?"), std::string::npos);
+}
+
+TEST_F(BadInput, GatesEndWithThreeAndTheReportIsStillWritten) {
+  const std::string log = Write("log.csv", kHeader + Rows(3601));
+  const ProgramRun waste = RunIdleburn("audit " + log + " --price 2 --fail-on 'waste>20' --fail-on 'cost>5'");
+  EXPECT_EQ(waste.code, 3);
+  EXPECT_NE(waste.err.find("waste is 50.00 %"), std::string::npos) << waste.err;
+  EXPECT_FALSE(waste.out.empty());
+  EXPECT_EQ(RunIdleburn("audit " + log + " --price 2 --fail-on 'waste>50' --fail-on 'cost>2'").code, 0);
+  EXPECT_EQ(RunIdleburn("audit " + log + " --price 2 --fail-on 'cost>1.99'").code, 3);
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,231 @@
+// The rules of the house (CONTRIBUTING.md) as tests, each with a planted violation that proves it can fail.
+#include "support/house_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "support/cpp_outline.h"
+#include "support/source_tree.h"
+
+namespace idleburn::testing {
+namespace {
+
+constexpr std::array<std::string_view, 2> kMacros = {"CHECK", "TRY"};
+
+const std::vector<HeavyHeader>& Heavy() {
+  static const std::vector<HeavyHeader> kHeavy = {
+      {"CLI/CLI.hpp", {"cli"}, 1},
+      {"nlohmann/json.hpp", {"report", "cli", "price"}, 4},
+      {"nlohmann/json_fwd.hpp", {}, 0},
+      {"simdjson.h", {"import", "text"}, 3},
+      {"duckdb.h", {"import"}, 1},
+      {"expat.h", {"import"}, 1},
+      {"toml++/", {"text", "price", "cli"}, 1},
+      {"zlib.h", {"os"}, 1},
+      {"cctz/", {"text"}, 1},
+  };
+  return kHeavy;
+}
+
+const SourceTree& Project() {
+  static const SourceTree kTree = ReadTree(IDLEBURN_ROOT);
+  return kTree;
+}
+
+std::string CompileCommands() {
+  std::ifstream in(IDLEBURN_BUILD "/compile_commands.json");
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::vector<std::string> CorpusFolders() {
+  std::vector<std::string> names;
+  const std::filesystem::path corpus = std::filesystem::path(IDLEBURN_ROOT) / "fuzz" / "corpus";
+  if (!std::filesystem::exists(corpus)) return names;
+  for (const auto& entry : std::filesystem::directory_iterator(corpus))
+    names.push_back(entry.path().filename().string());
+  return names;
+}
+
+void ExpectNone(const Faults& faults) { EXPECT_TRUE(faults.empty()) << Listed(faults); }
+
+TEST(HouseRulesTest, HeadersHavePragmaOnce) { ExpectNone(PragmaFaults(Project())); }
+TEST(HouseRulesTest, OwnHeaderComesFirst) { ExpectNone(OwnHeaderFaults(Project())); }
+TEST(HouseRulesTest, NoUsingNamespace) { ExpectNone(UsingFaults(Project())); }
+TEST(HouseRulesTest, LinesFilesAndFunctionsAreShort) { ExpectNone(SizeFaults(Project())); }
+TEST(HouseRulesTest, TwoMacrosAtMost) { ExpectNone(MacroFaults(Project(), kMacros)); }
+TEST(HouseRulesTest, FoldersSayWhatTheyHold) { ExpectNone(FolderNameFaults(Project())); }
+TEST(HouseRulesTest, NothingMutableOutlivesACall) { ExpectNone(StateFaults(Project())); }
+TEST(HouseRulesTest, HeavyHeadersStayBehindOneFile) { ExpectNone(HeavyHeaderFaults(Project(), Heavy())); }
+TEST(HouseRulesTest, EveryFileIsCompiled) { ExpectNone(DeadFileFaults(Project(), CompileCommands())); }
+TEST(HouseRulesTest, EveryParserIsFuzzed) { ExpectNone(FuzzFaults(Project(), CorpusFolders())); }
+TEST(HouseRulesTest, NothingIsUnfinishedOrOfOneMachine) { ExpectNone(WordFaults(Project())); }
+TEST(HouseRulesTest, LinksLeadSomewhere) { ExpectNone(LinkTargetFaults(Project())); }
+TEST(HouseRulesTest, ScriptsStopAtErrors) { ExpectNone(ScriptFaults(Project())); }
+
+// Planted violations.
+
+TEST(HouseRulesTest, SeesHeadersWithoutPragma) {
+  PlantedTree tree;
+  tree.Plant("src/base/a.h", "// Comment first.\n\n#pragma once\n")
+      .Plant("src/base/b.h", "#include <string>\n#pragma once\n");
+  tree.Plant("src/base/c.h", "#ifndef C\n#define C\n// #pragma once\n#endif\n").Plant("src/base/d.h", "");
+  EXPECT_EQ(PragmaFaults(tree.Read()).size(), 3U);
+}
+
+TEST(HouseRulesTest, SeesOtherHeadersFirst) {
+  PlantedTree tree;
+  tree.Plant("src/base/a.h", "#pragma once\n").Plant("src/base/b.h", "#pragma once\n").Plant("src/base/c.h", "");
+  tree.Plant("src/base/a.cc", "#include \"base/a.h\"\n#include \"base/b.h\"\n");
+  tree.Plant("src/base/b.cc", "#include <string>\n#include \"base/b.h\"\n");
+  tree.Plant("src/base/a_test.cc", "#include \"base/b.h\"\n").Plant("src/base/c.cc", "").Plant("src/base/alone.cc", "");
+  const Faults expected = {"src/base/a_test.cc: does not include \"base/a.h\" first",
+                           "src/base/b.cc: does not include \"base/b.h\" first",
+                           "src/base/c.cc: does not include \"base/c.h\" first"};
+  EXPECT_EQ(OwnHeaderFaults(tree.Read()), expected);
+}
+
+TEST(HouseRulesTest, SeesUsingNamespace) {
+  PlantedTree tree;
+  tree.Plant("src/a.cc",
+             "using namespace std;\n// using namespace std;\nusing namespace std::chrono_literals;\n"
+             "const char* k = \"using namespace std\";\n  using  namespace std::chrono;\n");
+  EXPECT_EQ(UsingFaults(tree.Read()), (Faults{"src/a.cc:1: using namespace", "src/a.cc:5: using namespace"}));
+}
+
+std::string Repeated(std::string_view text, std::size_t times) {
+  std::string all;
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(HouseRulesTest, SeesWhatIsTooLong) {
+  const std::string longest = std::string(116, 'x') + Repeated("\xC3\xA4", 4);  // 120 characters in 124 bytes
+  PlantedTree tree;
+  tree.Plant("src/a.cc", longest + "\n" + longest + "x\n").Plant("docs/a.md", longest + "x\n");
+  tree.Plant("src/b.cc", Repeated("\n", 801)).Plant("src/c.cc", Repeated("\n", 800));
+  tree.Plant("src/d.cc", "namespace n {\nclass A {\n int F(int a = 1) const {\n" +
+                             Repeated("  if (a) { a = 2; }\n", 79) + " }\n void G() {\n" + Repeated("\n", 78) +
+                             " }\n};\nconst int k[] = {\n" + Repeated("1,\n", 90) +
+                             "};\nA::A()\n    : a_{1},\n      b_{2} {\n" + Repeated("  for (;;) { }\n", 80) + "}\n}\n");
+  const Faults expected = {"src/a.cc:2: 121 columns", "src/b.cc: 801 lines", "src/d.cc:3: a function of 81 lines",
+                           "src/d.cc:258: a function of 84 lines"};
+  const Faults found = SizeFaults(tree.Read());
+  EXPECT_EQ(found.size(), expected.size()) << Listed(found);
+  EXPECT_TRUE(std::equal(found.begin(), found.begin() + 3, expected.begin())) << Listed(found);
+}
+
+TEST(HouseRulesTest, SeesMacros) {
+  PlantedTree tree;
+  tree.Plant("src/a.h", "#define CHECK(x) x\n# define MAX 3\n").Plant("src/b.h", "#define CHECK(x) x\n");
+  tree.Plant("src/a_test.cc", "#define IN_TESTS\n");
+  EXPECT_EQ(MacroFaults(tree.Read(), kMacros),
+            (Faults{"src/a.h:2: defines macro MAX", "src/b.h:1: defines macro CHECK"}));
+}
+
+TEST(HouseRulesTest, SeesEmptyFolderNames) {
+  PlantedTree tree;
+  tree.Plant("src/util/a.h", "").Plant("src/base/helpers/a.h", "").Plant("src/text/common.h", "");
+  EXPECT_EQ(FolderNameFaults(tree.Read()).size(), 2U);
+}
+
+TEST(HouseRulesTest, SeesStateThatOutlivesACall) {
+  PlantedTree tree;
+  tree.Plant("src/good.cc",
+             "namespace n {\nconstexpr int kA = 1;\nconst std::string kB = \"b\";\nextern const int kC;\n"
+             "using A = std::vector<int>;\nstatic int F(int a);\nResult<Money> Add(Money a, Money b);\nclass B;\n"
+             "inline constexpr std::array<int, 2> kD = {{1, 2}};\nconst std::array<int, 2> kE = {1, 2};\n"
+             "struct S {\n  int a = 0;\n  std::string b;\n  static S Make();\n  static constexpr int kF = 2;\n};\n"
+             "void G() {\n  static const int kH = 3;\n  int local = 4;\n  std::string text;\n"
+             "  S s{1, 2};\n  static constexpr std::array<int, 2> kI = {1, 2};\n}\n"
+             "template <typename T>\nvoid H(T t) { int i; }\nenum class E { kA, kB };\n}\n");
+  ExpectNone(StateFaults(tree.Read()));
+  tree.Plant("src/bad.cc",
+             "namespace n {\nint counter = 0;\nstd::map<int, int> cache;\nstatic bool ready;\n"
+             "std::vector<int> list{1, 2};\nthread_local int depth = 0;\ninline std::string name = \"x\";\n"
+             "void G() {\n  static int calls = 0;\n  static std::once_flag once;\n}\nstruct S {\n"
+             "  static int total;\n  static S& Instance();\n};\n}\n");
+  const Faults found = StateFaults(tree.Read());
+  std::string lines;
+  for (const std::string& fault : found) lines += fault.substr(11, fault.find(':', 11) - 11) + " ";
+  EXPECT_EQ(lines, "14 2 3 4 5 6 7 9 10 13 ") << Listed(found);
+}
+
+TEST(HouseRulesTest, SeesHeavyHeaders) {
+  PlantedTree tree;
+  tree.Plant("src/cli/a.cc", "#include <CLI/CLI.hpp>\n").Plant("src/cli/b.cc", "#include <CLI/CLI.hpp>\n");
+  tree.Plant("src/import/x.h", "#include <expat.h>\n").Plant("src/price/d.cc", "#include \"duckdb.h\"\n");
+  tree.Plant("src/text/r.cc", "#include <ranges>\n").Plant("src/text/j_test.cc", "#include <nlohmann/json.hpp>\n");
+  tree.Plant("src/text/t.cc", "#include <toml++/toml.h>\n");
+  const Faults expected = {"src/cli/b.cc:1: CLI/CLI.hpp is heavy: in more than 1 files",
+                           "src/import/x.h:1: expat.h is heavy: not in a header",
+                           "src/price/d.cc:1: duckdb.h is heavy: not in price",
+                           "src/text/r.cc:1: clang 14 cannot read <ranges> of g++ 12"};
+  EXPECT_EQ(HeavyHeaderFaults(tree.Read(), Heavy()), expected);
+}
+
+TEST(HouseRulesTest, SeesDeadFiles) {
+  PlantedTree tree;
+  tree.Plant("src/base/a.cc", "").Plant("src/base/deep/b.cc", "").Plant("fuzz/c.cc", "").Plant("fuzz/d_fuzz.cc", "");
+  EXPECT_EQ(DeadFileFaults(tree.Read(), "{\"file\": \"/x/src/base/a.cc\"}"),
+            (Faults{"fuzz/c.cc: is no fuzz target", "src/base/deep/b.cc: is not compiled"}));
+}
+
+TEST(HouseRulesTest, SeesParsersWithoutFuzzTarget) {
+  PlantedTree tree;
+  tree.Plant("src/import/importers.cc",
+             "#include \"import/importer.h\"\n#include \"import/csv.h\"\n#include \"import/xml.h\"\n#include "
+             "\"text/number.h\"\n");
+  tree.Plant("fuzz/csv_fuzz.cc", "#include \"import/csv.h\"\n");
+  EXPECT_EQ(FuzzFaults(tree.Read(), {"csv", "gone"}),
+            (Faults{"import/xml.h: has no fuzz target", "fuzz/corpus/gone: seeds of no target"}));
+}
+
+TEST(HouseRulesTest, SeesUnfinishedWordsAndMachines) {
+  PlantedTree tree;
+  tree.Plant("README.md",
+             "# TO"
+             "DO list\nwork/todo is fine, XXXXXX too\nnot imple"
+             "mented\n");
+  tree.Plant("src/a.cc",
+             "// FIX"
+             "ME\nconst char* k = \"/wo"
+             "rk/x\";\nint a = b/work/c;\n");
+  tree.Plant("tools/a.sh",
+             "curl https://regi"
+             "stry.example.org/x\ncd /ro"
+             "ot/x\nHOME=/srv\n");
+  std::string places;
+  for (const std::string& fault : WordFaults(tree.Read())) places += fault.substr(0, fault.find(": ")) + " ";
+  EXPECT_EQ(places, "README.md:1 README.md:3 src/a.cc:1 src/a.cc:2 tools/a.sh:1 tools/a.sh:2 ");
+}
+
+TEST(HouseRulesTest, SeesBrokenLinks) {
+  PlantedTree tree;
+  tree.Plant("docs/a.md",
+             "[x](b.md) [y](../README.md#top) [z](https://example.org) [w](#here) [v](gone.md) [u](../src)\n");
+  tree.Plant("docs/b.md", "[a](a.md)\n[c](../docs/c/)\n").Plant("README.md", "[d](docs/)\n").Plant("src/a.h", "");
+  EXPECT_EQ(LinkTargetFaults(tree.Read()), (Faults{"docs/a.md:1: links to gone.md, which is not there",
+                                                   "docs/b.md:2: links to ../docs/c/, which is not there"}));
+}
+
+TEST(HouseRulesTest, SeesScriptsThatGoOn) {
+  PlantedTree tree;
+  tree.Plant("tools/a.sh", "#!/usr/bin/env bash\nset -e\n")
+      .Plant("tools/b.sh", "#!/usr/bin/env bash\nset -euo pipefail\n");
+  EXPECT_EQ(ScriptFaults(tree.Read()), Faults{"tools/a.sh: goes on after an error"});
+}
+
+TEST(HouseRulesTest, CodeIsToldFromTextAndComments) {
+  const SourceFile file = {"a.cc", {"a /* { */ b // {", "\"{\\\"{\" '{' 1'000 + '{'", "R\"(x{", "})\" c"}};
+  const std::vector<std::string> expected = {"a         b     ", "\"    \" ' ' 1'000 + ' '", "     ", "    c"};
+  EXPECT_EQ(CodeOf(file), expected);
+}
+
+}  // namespace
+}  // namespace idleburn::testing

@@ -1,0 +1,206 @@
+// Several files of one run, joined on a common clock by the real program.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/capture.h"
+#include "support/program.h"
+#include "support/read_inputs.h"
+#include "support/smi_log.h"
+
+namespace idleburn {
+namespace {
+
+using nlohmann::json;
+using testing::AuditJsonOf;
+using testing::RunIdleburn;
+using testing::Shared;
+using testing::SmiStamp;
+using testing::TempFolder;
+using testing::UnixSeconds;
+
+constexpr std::int64_t kRun = 7200;  // seconds
+constexpr std::int64_t kLeaves = 1800;
+const std::string kA = "aaaaaaaa-1111-2222-3333-4444ABCDEF00";
+const std::string kB = "bbbbbbbb-1111-2222-3333-4444ABCDEF00";
+
+std::string Upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+std::string Lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// Two GPUs, five minutes idle and five minutes at 100 % in turn; nothing about memory or processes.
+std::string SmiLog(std::int64_t from, std::int64_t to) {
+  std::string text = "timestamp, index, uuid, utilization.gpu [%]\n";
+  for (std::int64_t s = from; s < to; ++s) {
+    const std::string busy = s % 600 >= 300 ? ", 100 %\n" : ", 0 %\n";
+    text += SmiStamp(s) + ", 0, GPU-" + Upper(kA) + busy;
+    text += SmiStamp(s) + ", 1, GPU-" + Lower(kB) + busy;
+  }
+  return text;
+}
+
+// Every five seconds. A process holds GPU A all the time and another GPU B until it leaves.
+std::string ProcessLog() {
+  std::string text = "timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n";
+  for (std::int64_t s = 0; s <= kRun; s += 5) {
+    text += SmiStamp(s) + ", " + Lower(kA) + ", 7, python, 500 MiB\n";
+    if (s < kLeaves) text += SmiStamp(s) + ", GPU-" + Upper(kB) + ", 8, python, 500 MiB\n";
+  }
+  return text;
+}
+
+// Every fifteen seconds, one GPU after the other and the second first: B computes, A only spins.
+std::string ActivityDump() {
+  std::string text = "# TYPE DCGM_FI_PROF_SM_ACTIVE gauge\n";
+  for (const auto& [uuid, active] : {std::pair(Upper(kB), "0.9"), std::pair("GPU-" + Lower(kA), "0.02")}) {
+    for (std::int64_t s = 0; s <= kRun; s += 15) {
+      text +=
+          "DCGM_FI_PROF_SM_ACTIVE{UUID=\"" + uuid + "\"} " + active + " " + std::to_string(UnixSeconds(s)) + "000\n";
+    }
+  }
+  return text;
+}
+
+class Join : public ::testing::Test {
+ protected:
+  // The JSON of one run, which must not depend on the order of its inputs.
+  static std::string WithoutInputs(const std::vector<std::string>& paths) {
+    std::string arguments = "audit --price 8 --format json";
+    for (const std::string& path : paths) arguments += " " + path;
+    const std::string text = RunIdleburn(arguments).out;
+    const std::size_t from = text.find("\"inputs\": [");
+    const std::size_t to = text.find(']', from);
+    EXPECT_LT(from, to) << arguments << "\n" << text;
+    return text.substr(0, from) + text.substr(std::min(to, text.size()));
+  }
+
+  TempFolder folder_;
+  std::string log_ = folder_.Write("log.csv", SmiLog(0, kRun + 1));
+  std::string processes_ = folder_.Write("processes.csv", ProcessLog());
+  std::string activity_ = folder_.Write("activity.prom", ActivityDump());
+};
+
+TEST_F(Join, EachFileTellsWhatTheOthersCannot) {
+  const json audit = AuditJsonOf("--price 8 " + log_ + " " + processes_ + " " + activity_);
+  ASSERT_EQ(audit["per_gpu"].size(), 2U) << "one UUID, however it is spelled";
+  EXPECT_EQ(audit["window"]["counter"], "nvidia_smi.utilization.gpu");
+  const auto of = [&](const std::string& uuid) {
+    for (const json& gpu : audit["per_gpu"]) {
+      if (gpu["uuid"] == "GPU-" + Lower(uuid)) return gpu;
+    }
+    return json::object();
+  };
+  const json a = of(kA);
+  EXPECT_EQ(a["index"], 0);
+  EXPECT_DOUBLE_EQ(a["idle_held_gpu_hours"], 1);
+  EXPECT_DOUBLE_EQ(a["idle_empty_gpu_hours"], 0);
+  EXPECT_DOUBLE_EQ(a["spin_wait_gpu_hours"], 1);
+  const json b = of(kB);
+  EXPECT_EQ(b["index"], 1);
+  EXPECT_DOUBLE_EQ(b["idle_held_gpu_hours"], 0.25) << "half of the half hour until its process left";
+  EXPECT_DOUBLE_EQ(b["idle_empty_gpu_hours"], 0.75);
+  EXPECT_DOUBLE_EQ(b["spin_wait_gpu_hours"], 0);
+  EXPECT_DOUBLE_EQ(audit["idle_unknown_gpu_hours"], 0);
+  EXPECT_DOUBLE_EQ(audit["spin_wait_unknown_gpu_hours"], 0);
+  EXPECT_DOUBLE_EQ(audit["gpu_hours"]["observed"], 4);
+  EXPECT_EQ(audit["cost"]["idle_held"], "10.00");
+  EXPECT_EQ(audit["cost"]["spin_wait"], "8.00");
+
+  const json alone = AuditJsonOf(log_);
+  EXPECT_DOUBLE_EQ(alone["idle_unknown_gpu_hours"], 2);
+  EXPECT_TRUE(alone["spin_wait_gpu_hours"].is_null());
+  EXPECT_EQ(alone["phases"]["idle"]["gpu_hours"], audit["phases"]["idle"]["gpu_hours"]);
+}
+
+TEST_F(Join, TheOrderOfTheInputsDecidesNothing) {
+  std::vector<std::string> paths = {activity_, log_, processes_};
+  const std::string one = WithoutInputs(paths);
+  while (std::next_permutation(paths.begin(), paths.end())) EXPECT_EQ(WithoutInputs(paths), one);
+}
+
+TEST_F(Join, ARunInTwoFilesIsTheSameRun) {
+  const std::string first = folder_.Write("hour1.csv", SmiLog(0, 3600));
+  const std::string second = folder_.Write("hour2.csv", SmiLog(3600, kRun + 1));
+  const json whole = AuditJsonOf("--price 8 " + log_ + " " + processes_ + " " + activity_);
+  const json parts = AuditJsonOf("--price 8 " + second + " " + first + " " + processes_ + " " + activity_);
+  for (const char* key : {"window", "gpu_hours", "phases", "unobserved", "ticks", "cost", "per_gpu", "findings"}) {
+    EXPECT_EQ(parts[key], whole[key]) << key;
+  }
+  const json without_gap = AuditJsonOf(first + " " + second);
+  EXPECT_DOUBLE_EQ(without_gap["unobserved"]["gpu_hours"], 0);
+}
+
+TEST_F(Join, MaskedMachinesStayApart) {
+  const auto captures = Shared() / "data/telemetry/nvidia_smi";
+  const std::string h100 = "linux-x86_64__nvidia-h100-80gb-hbm3__590.48.01";
+  const std::string l40s = "linux-x86_64__nvidia-l40s__595.80";
+  REQUIRE_SHARED(captures / (h100 + ".txt"));
+  std::string logs;
+  std::string dumps;
+  std::string states;
+  for (const std::string& machine : {h100, l40s}) {
+    const auto sections = test::CutCapture(testing::ReadText(captures / (machine + ".txt")));
+    logs += " " + folder_.Write(machine + ".csv", test::SectionText(sections, "load", "query-gpu (csv"));
+    states = folder_.Write("idle.csv", test::SectionText(sections, "idle", "query-gpu (csv"));
+    states += " " + folder_.Write("load.csv", test::SectionText(sections, "load", "query-gpu (csv"));
+    dumps += " " + (Shared() / "data/telemetry/prometheus" / (machine + "__load.metrics")).string();
+  }
+  for (const std::string& inputs : {logs, dumps}) {
+    const json audit = AuditJsonOf(inputs);
+    ASSERT_EQ(audit["window"]["gpus"].size(), 2U) << inputs;
+    EXPECT_EQ(audit["window"]["gpus"][0]["name"], "NVIDIA H100 80GB HBM3");
+    EXPECT_EQ(audit["window"]["gpus"][1]["name"], "NVIDIA L40S");
+    EXPECT_TRUE(audit["window"]["gpus"][0]["uuid"].is_null());
+  }
+  EXPECT_EQ(AuditJsonOf(states)["window"]["gpus"].size(), 1U) << "two logs of one machine: one bus id";
+}
+
+TEST_F(Join, TheSameSlotOfTwoMachinesIsTwoGpus) {
+  std::string logs;
+  for (const std::string model : {"NVIDIA L40S", "NVIDIA A10G"}) {
+    std::string text = "timestamp, name, uuid, pci.bus_id, index, utilization.gpu [%]\n";
+    for (std::int64_t s = 0; s <= 60; ++s) {
+      text += SmiStamp(s) + ", " + model + ", GPU-00000000-0000-0000-0000-000000000000, 00000000:01:00.0, 0, 50 %\n";
+    }
+    logs += " " + folder_.Write(model.substr(7) + ".csv", text);
+  }
+  const json audit = AuditJsonOf(logs);
+  ASSERT_EQ(audit["window"]["gpus"].size(), 2U);
+  EXPECT_DOUBLE_EQ(audit["gpu_hours"]["observed"], 120 / 3600.0);
+}
+
+TEST_F(Join, WhatHasNoTimeHasNoPlaceAmongOthers) {
+  const std::string scrape = folder_.Write("scrape.metrics", "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 40\n");
+  EXPECT_EQ(AuditJsonOf(scrape)["window"]["gpus"].size(), 1U);
+  const std::string again = folder_.Write("scrape2.metrics", "DCGM_FI_DEV_GPU_UTIL{gpu=\"1\"} 40\n");
+  EXPECT_EQ(AuditJsonOf(scrape + " " + again)["window"]["gpus"].size(), 2U);
+  const testing::ProgramRun run = RunIdleburn("audit " + log_ + " " + scrape);
+  EXPECT_EQ(run.code, 1) << "half a century would be unobserved";
+  EXPECT_NE(run.err.find("scrape.metrics: carries no dates"), std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find('\n'), run.err.size() - 1);
+}
+
+TEST_F(Join, CompressedLogsGiveTheSameReport) {
+  const std::string out = RunIdleburn("audit --price 8 --format json " + log_).out;
+  ASSERT_NE(out.find("log.csv"), std::string::npos);
+  for (const char* tool : {"gzip", "xz", "zstd"}) {
+    const std::string packed = log_ + "." + tool;
+    testing::MustRunTool(std::string(tool) + " -c <" + log_ + " >" + packed);
+    ASSERT_LT(std::filesystem::file_size(packed), std::filesystem::file_size(log_) / 4);
+    std::string same = RunIdleburn("audit --price 8 --format json " + packed).out;
+    for (std::size_t at = 0; (at = same.find(packed, at)) != std::string::npos; at += log_.size()) {
+      same.replace(at, packed.size(), log_);
+    }
+    EXPECT_EQ(same, out) << tool;
+  }
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,60 @@
+#include "support/program.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "support/read_inputs.h"
+
+namespace idleburn::testing {
+
+TempFolder::TempFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "idleburn-test-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "no temporary folder " << name;
+  path_ = name;
+}
+
+TempFolder::~TempFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string TempFolder::Write(const std::string& name, std::string_view content) const {
+  const std::filesystem::path file = path_ / name;
+  std::ofstream(file, std::ios::binary) << content;
+  return file.string();
+}
+
+ProgramRun RunShell(const std::string& words) {
+  const TempFolder folder;  // holds what it prints, and no configuration
+  const std::string home = folder.path().string();
+  const std::string command =
+      "cd " + home + " && export XDG_CONFIG_HOME=" + home + " && { " + words + "; } 2>err </dev/null >out";
+  const int status = std::system(command.c_str());
+  ProgramRun run;
+  run.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  run.out = ReadText(folder.path() / "out");
+  run.err = ReadText(folder.path() / "err");
+  return run;
+}
+
+ProgramRun RunIdleburn(const std::string& arguments) {
+  return RunShell("timeout 120 " + std::string(IDLEBURN_PROGRAM) + " " + arguments);
+}
+
+std::string ProgramBytes() { return ReadText(IDLEBURN_PROGRAM); }
+
+void MustRunTool(const std::string& command) { EXPECT_EQ(std::system(command.c_str()), 0) << command; }
+
+nlohmann::json AuditJsonOf(const std::string& arguments) {
+  const ProgramRun run = RunIdleburn("audit --format json " + arguments);
+  EXPECT_EQ(run.code, 0) << arguments << "\n" << run.err;
+  nlohmann::json document = nlohmann::json::parse(run.out, nullptr, false);
+  EXPECT_EQ(document.value("schema", ""), "idleburn.audit/1") << arguments << "\n" << run.out;
+  return document;
+}
+
+}  // namespace idleburn::testing
