@@ -17,12 +17,15 @@ const std::vector<LayerRow>& Layers() {
       {"os", 1, {"base"}},
       {"stats", 1, {"base"}},
       {"telemetry", 2, {"base", "text", "os"}},
+      {"measure", 3, {"base", "text", "os", "telemetry"}},
       {"import", 3, {"base", "text", "os", "telemetry"}},
       {"classify", 3, {"base", "text", "telemetry"}},
       {"price", 4, {"base", "text", "telemetry", "classify"}},
       {"recommend", 5, {"base", "text", "stats", "telemetry", "classify", "price"}},
       {"report", 7, {"base", "text", "telemetry", "classify", "price", "recommend"}},
-      {"cli", 8, {"base", "text", "os", "telemetry", "import", "classify", "price", "recommend", "report"}},
+      {"cli",
+       8,
+       {"base", "text", "os", "telemetry", "measure", "import", "classify", "price", "recommend", "report"}},
       {"main.cc", 9, {"base", "cli"}},
   };
   return kLayers;

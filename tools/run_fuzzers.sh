@@ -22,7 +22,8 @@ run_one() {
   mkdir -p "$scratch/$name"
   if [ -d "fuzz/corpus/$name" ]; then cp -r "fuzz/corpus/$name/." "$scratch/$name"; fi
   "$program" "$scratch/$name" -seed="${FUZZ_SEED:-1}" -max_total_time="$seconds" -max_len=65536 \
-    -rss_limit_mb=2048 -timeout=10 -artifact_prefix="$crashes/$name-" -print_final_stats=1 >"$scratch/$name.log" 2>&1 </dev/null || code=$?
+    -rss_limit_mb=2048 -timeout=10 -artifact_prefix="$crashes/$name-" \
+    -print_final_stats=1 >"$scratch/$name.log" 2>&1 </dev/null || code=$?
   local runs coverage
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$scratch/$name.log")
   coverage=$(grep -o 'cov: [0-9]*' "$scratch/$name.log" | tail -n 1 | cut -d' ' -f2)

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "telemetry/host_signal.h"
+#include "telemetry/sample.h"
+
+namespace idleburn {
+
+// Work a process says it has done, since it started: absent where it does not say. Read from markers in the code or
+// from the progress lines a job prints.
+struct WorkMark {
+  Instant time;
+  std::int32_t rank = 0;  // which process of the workload says so
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> samples;
+  std::optional<std::int64_t> tokens;
+  std::optional<std::int64_t> epochs;
+};
+
+// Something that happened while measuring and that the figures must be read with.
+enum class NoteKind : std::uint8_t {
+  kWorkloadStarted,  // text: the command
+  kWorkloadEnded,    // text: "exit 0", "signal 9 (SIGKILL)"
+  kDeviceLost,       // text: which GPU and what the driver said
+  kDeviceFound,      // a GPU that came back, or came late
+  kDriverHang,       // a call that did not return in time; text: which
+  kMissedTicks,      // the sampler could not keep up; text: how many
+  kClockStep,        // the wall clock was set
+  kSuspend,          // the machine slept
+  kXid,              // text: GPU and code
+  kSettled,          // a fact found while running: the refresh of a counter, the ids of renumbered fields
+  kFailure,          // something could not be measured or kept; text: what, where, what to do
+};
+inline constexpr std::size_t kNoteKindCount = 11;
+inline constexpr std::array<std::string_view, kNoteKindCount> kNoteKindNames = {
+    "workload_started", "workload_ended", "device_lost", "device_found", "driver_hang", "missed_ticks",
+    "clock_step",       "suspend",        "xid",         "settled",      "failure"};
+
+struct Note {
+  Instant time;
+  NoteKind kind = NoteKind::kFailure;
+  std::string text;
+};
+
+// A fact about the whole run: "command", "cwd", "host", "driver", "tag.project", "exit". Later facts of one key
+// replace earlier ones.
+struct RunFact {
+  std::string key;
+  std::string value;
+};
+
+// The seam of everything live: what a sampler, a host reader, a workload's markers and a wrapper push, and what a
+// recording gives back. Calls come from one thread at a time; stamps of one stream (a device, a host scope) do not
+// go backwards except by a clock step, which is noted. Devices are entered in the DeviceTable both sides hold.
+class LiveSink : public SampleSink {
+ public:
+  virtual void OnHost(std::span<const HostSample> samples) = 0;
+  virtual void OnWork(const WorkMark& mark) = 0;
+  virtual void OnNote(const Note& note) = 0;
+  virtual void OnFact(const RunFact& fact) = 0;
+};
+
+}  // namespace idleburn
