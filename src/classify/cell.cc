@@ -18,7 +18,7 @@ CellAccumulator::CellAccumulator(const Thresholds& thresholds, bool by_engine)
 CellAccumulator::Context CellAccumulator::ContextOf(const Cell& cell) const {
   const std::int64_t processes = cell.Mean(Signal::kProcesses);
   if (processes != Cell::kAbsent)
-    return cell.side[Index(Signal::kProcesses)].area > 0 ? Context::kHeld : Context::kEmpty;
+    return cell.side[Slot(Signal::kProcesses)].area > 0 ? Context::kHeld : Context::kEmpty;
   const std::int64_t memory = cell.Mean(Signal::kMemoryUsed);
   if (memory == Cell::kAbsent) return Context::kUnknown;
   return memory >= thresholds_->held_memory ? Context::kHeld : Context::kEmpty;
@@ -80,7 +80,7 @@ void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, DeviceTotals& t
       if (phase == Phase::kIdle && ContextOf(cell) == Context::kHeld) bucket.held_ns += ns;
     }
     const auto add = [&](Integral& into, Signal s) {
-      const Integral& side = cell.side[Index(s)];
+      const Integral& side = cell.side[Slot(s)];
       into.Merge({side.ns * n, side.area * n});
     };
     add(bucket.power, Signal::kPower);
@@ -130,7 +130,7 @@ void CellAccumulator::Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotal
     if (phase == Phase::kIdle) AddIdle(cell, totals);
   }
   const auto add = [&](Integral& into, Signal s) {
-    const Integral& side = cell.side[Index(s)];
+    const Integral& side = cell.side[Slot(s)];
     if (side.ns != 0) into.Merge({side.ns * cell.count, side.area * cell.count});
   };
   add(totals.power, Signal::kPower);

@@ -9,19 +9,21 @@ namespace idleburn {
 namespace {
 
 constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDefaultLimit) | Bit(Signal::kMaxSmClock) |
-                                 Bit(Signal::kMemoryTotal) | Bit(Signal::kXid) | Bit(Signal::kMemoryUsed) |
-                                 Bit(Signal::kNvlink);
+                                 Bit(Signal::kMemoryTotal) | Bit(Signal::kXid) | Bit(Signal::kNvlink);
 constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
+constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
-// A second at the mean of `count` readings: their sum x 1 s / count, half to even. Mostly fits 64 bits.
+// A second at the mean of `count` readings: their sum x 1 s / count, half to even. In two steps, so that 64 bits are
+// enough for the divisions: the whole seconds' part is even and does not turn the rounding of the rest.
 Int128 MeanSecond(std::int64_t sum, std::int64_t count) {
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(sum, kNanosPerSecond, &product)) {
-    return DivHalfEven(static_cast<Int128>(sum) * kNanosPerSecond, count);
-  }
-  const std::int64_t quotient = product / count;
-  const std::int64_t twice = 2 * (product % count);
-  return quotient + (twice > count || (twice == count && quotient % 2 != 0) ? 1 : 0);  // readings are not negative
+  const std::int64_t whole = sum / count;
+  const std::int64_t rest = sum % count;
+  const Int128 area = static_cast<Int128>(whole) * kNanosPerSecond;
+  if (rest == 0) return area;
+  const std::int64_t part = rest * kNanosPerSecond;
+  const std::int64_t quotient = part / count;
+  const std::int64_t twice = 2 * (part % count);
+  return area + quotient + (twice > count || (twice == count && quotient % 2 != 0) ? 1 : 0);  // nothing is negative
 }
 
 std::int64_t FloorSecond(std::int64_t ns) { return ns / kNanosPerSecond - (ns % kNanosPerSecond < 0 ? 1 : 0); }
@@ -50,9 +52,7 @@ bool DeviceClassifier::Valid(const Side& side, std::int64_t time) const {
 // False if the sample is dropped. A stamp a little older than the last is a row out of order; one older by more
 // than the hold limit is a wall clock that was set back: then time goes on one period later, so durations do not
 // change, and that interval is unobserved.
-bool DeviceClassifier::PlaceInTime(const Sample& sample, bool has_counter, std::int64_t* time) {
-  *time = sample.time.nanos() + shift_;
-  if (*time > last_time_) return true;
+bool DeviceClassifier::PlaceLate(bool has_counter, std::int64_t* time) {
   if (*time == last_time_) {
     if (!has_counter || !last_had_counter_) return true;
     ++totals_.duplicates;
@@ -75,12 +75,12 @@ bool DeviceClassifier::PlaceInTime(const Sample& sample, bool has_counter, std::
 
 void DeviceClassifier::Feed(const Sample& sample) {
   const bool has_counter = ((sample.present | sample.unavailable) & counter_bit_) != 0 || counter_bit_ == 0;
-  std::int64_t time = 0;
-  if (!PlaceInTime(sample, has_counter, &time)) return;
+  std::int64_t time = sample.time.nanos() + shift_;
+  if (time <= last_time_ && !PlaceLate(has_counter, &time)) return;
   ++totals_.samples;
-  if ((sample.present & kFacts) != 0) NoteFacts(sample);
-  if (sample.Has(Signal::kEnergy)) NoteEnergy(sample.Get(Signal::kEnergy));
-  if ((sample.present & kProfiling) != 0) WatchStuckCounters(sample, time);
+  if (sample.Has(Signal::kMemoryUsed))
+    totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
+  if ((sample.present & kRare) != 0) NoteRare(sample, time);
   if (fast_) {
     FeedFast(sample, time);
   } else {
@@ -90,14 +90,18 @@ void DeviceClassifier::Feed(const Sample& sample) {
   last_time_ = time;
 }
 
+void DeviceClassifier::NoteRare(const Sample& s, std::int64_t time) {
+  if ((s.present & kFacts) != 0) NoteFacts(s);
+  if (s.Has(Signal::kEnergy)) NoteEnergy(s.Get(Signal::kEnergy));
+  if ((s.present & kProfiling) != 0) WatchStuckCounters(s, time);
+}
+
 void DeviceClassifier::NoteFacts(const Sample& s) {
   for (const Signal fact : {Signal::kPowerLimit, Signal::kPowerDefaultLimit}) {
     if (s.Has(fact)) side_[Index(fact)] = {s.Get(fact), s.time.nanos()};
   }
   if (s.Has(Signal::kMaxSmClock)) max_sm_khz_ = s.Get(Signal::kMaxSmClock);
   if (s.Has(Signal::kMemoryTotal)) totals_.memory_total = std::max(totals_.memory_total, s.Get(Signal::kMemoryTotal));
-  if (s.Has(Signal::kMemoryUsed))
-    totals_.max_memory_used = std::max(totals_.max_memory_used, s.Get(Signal::kMemoryUsed));
   if (s.Has(Signal::kNvlink)) totals_.nvlink_readings.Add(1, s.Get(Signal::kNvlink));
   if (s.Has(Signal::kXid) && s.Get(Signal::kXid) != 0) xid_seen_ = true;
 }
@@ -131,20 +135,31 @@ void DeviceClassifier::WatchStuckCounters(const Sample& s, std::int64_t time) {
 
 // --- several readings a second: means of ticks
 
-void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
-  if (time >= cell_end_) {
-    const std::int64_t second = FloorSecond(time);
-    if (cell_end_ != INT64_MIN) {
-      CloseFastCell();
-      const std::int64_t missed = second - cell_end_ / kNanosPerSecond;
-      if (missed > 0) cells_.AddGap(missed, totals_);
-    } else {
-      first_ = std::min(first_, second * kNanosPerSecond);
-    }
-    ticks_.CloseBlocks(time, totals_);
-    cell_end_ = (second + 1) * kNanosPerSecond;
-    last_edge_ = cell_end_;
+void DeviceClassifier::BeginFastCell(std::int64_t time) {
+  const std::int64_t second = FloorSecond(time);
+  if (cell_end_ != INT64_MIN) {
+    CloseFastCell();
+    const std::int64_t missed = second - cell_end_ / kNanosPerSecond;
+    if (missed > 0) cells_.AddGap(missed, totals_);
+  } else {
+    first_ = std::min(first_, second * kNanosPerSecond);
   }
+  ticks_.CloseBlocks(time, totals_);
+  cell_end_ = (second + 1) * kNanosPerSecond;
+  last_edge_ = cell_end_;
+}
+
+void DeviceClassifier::CountReasons(std::int64_t mask) {
+  ++mask_count_;
+  if (mask == 0) return;
+  for (std::size_t i = 0; i < kEventReasonCount; ++i) reason_count_[i] += (mask >> i) & 1;
+  throttled_count_ += (mask & kThrottledMask) != 0 ? 1 : 0;
+  slowdown_count_ += (mask & kSlowdownMask) != 0 ? 1 : 0;
+  power_cap_count_ += (mask & kThrottledMask) == kPowerCapMask ? 1 : 0;
+}
+
+void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
+  if (time >= cell_end_) BeginFastCell(time);
   if ((s.present & counter_bit_) != 0) {
     const std::int64_t value = s.Get(*cadence_.counter);
     tick_sum_ += value;
@@ -155,20 +170,11 @@ void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
   }
   for (std::uint32_t bits = s.present & AveragedMask(); bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    side_sum_[i] += s.value[i];
-    ++side_count_[i];
+    side_sum_[kAveragedSlot[i]] += s.value[i];
+    ++side_count_[kAveragedSlot[i]];
     side_[i] = {s.value[i], time};
   }
-  if (s.Has(Signal::kEventReasons)) {
-    const std::int64_t mask = s.Get(Signal::kEventReasons);
-    ++mask_count_;
-    if (mask != 0) {
-      for (std::size_t i = 0; i < kEventReasonCount; ++i) reason_count_[i] += (mask >> i) & 1;
-      throttled_count_ += (mask & kThrottledMask) != 0 ? 1 : 0;
-      slowdown_count_ += (mask & kSlowdownMask) != 0 ? 1 : 0;
-      power_cap_count_ += (mask & kThrottledMask) == kPowerCapMask ? 1 : 0;
-    }
-  }
+  if (s.Has(Signal::kEventReasons)) CountReasons(s.Get(Signal::kEventReasons));
 }
 
 void DeviceClassifier::CloseFastCell() {
@@ -181,14 +187,14 @@ void DeviceClassifier::CloseFastCell() {
   } else {
     cell.unobserved_ns[static_cast<std::size_t>(fast_reason_)] = kNanosPerSecond;
   }
-  for (const Signal s : kAveraged) {
-    const std::size_t i = Index(s);
+  for (std::size_t i = 0; i < kAveraged.size(); ++i) {
+    const Side& side = side_[Index(kAveraged[i])];
     if (side_count_[i] > 0) {
       cell.side[i] = {kNanosPerSecond, MeanSecond(side_sum_[i], side_count_[i])};
       side_sum_[i] = 0;
       side_count_[i] = 0;
-    } else if (Valid(side_[i], cell_end_ - 1)) {
-      cell.side[i] = {kNanosPerSecond, static_cast<Int128>(side_[i].value) * kNanosPerSecond};
+    } else if (Valid(side, cell_end_ - 1)) {
+      cell.side[i] = {kNanosPerSecond, static_cast<Int128>(side.value) * kNanosPerSecond};
     }
   }
   if (mask_count_ > 0) {
@@ -275,7 +281,7 @@ void DeviceClassifier::HoldPiece(std::int64_t from, std::int64_t to, bool observ
   }
   for (const Signal s : kAveraged) {
     const Side& side = side_[Index(s)];
-    if (Valid(side, from)) open_.side[Index(s)].Add(ns, side.value);
+    if (Valid(side, from)) open_.side[Slot(s)].Add(ns, side.value);
   }
   const Side& reasons = side_[Index(Signal::kEventReasons)];
   if (!Valid(reasons, from)) return;

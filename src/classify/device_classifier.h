@@ -48,13 +48,16 @@ class DeviceClassifier {
     std::int64_t time = INT64_MIN;  // INT64_MIN: never read
   };
 
-  bool PlaceInTime(const Sample& sample, bool has_counter, std::int64_t* time);
+  bool PlaceLate(bool has_counter, std::int64_t* time);
+  void BeginFastCell(std::int64_t time);
+  void CountReasons(std::int64_t mask);
   void FeedFast(const Sample& sample, std::int64_t time);
   void CloseFastCell();
   void FeedSlow(const Sample& sample, std::int64_t time);
   void Advance(std::int64_t to);
   void HoldPiece(std::int64_t from, std::int64_t to, bool observed, Unobserved why);
   void CloseSlowCell();
+  void NoteRare(const Sample& sample, std::int64_t time);
   void NoteFacts(const Sample& sample);
   void NoteEnergy(std::int64_t millijoules);
   void WatchStuckCounters(const Sample& sample, std::int64_t time);
@@ -86,8 +89,8 @@ class DeviceClassifier {
   std::int64_t cell_end_ = INT64_MIN;
   std::int64_t tick_sum_ = 0;
   std::int64_t tick_count_ = 0;
-  std::array<std::int64_t, kSignalCount> side_sum_{};
-  std::array<std::int32_t, kSignalCount> side_count_{};
+  std::array<std::int64_t, kAveraged.size()> side_sum_{};  // by Slot
+  std::array<std::int64_t, kAveraged.size()> side_count_{};
   std::int64_t mask_count_ = 0;
   std::array<std::int64_t, kEventReasonCount> reason_count_{};
   std::int64_t throttled_count_ = 0;

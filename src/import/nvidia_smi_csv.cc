@@ -1,6 +1,6 @@
 #include "import/nvidia_smi_csv.h"
 
-#include <cstring>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <vector>
@@ -182,23 +182,21 @@ class CsvWorker final : public LineBlockWorker {
     bad_ = Faulty{};
     torn_ = Faulty{};
     lines_ = 0;
-    const char* p = block.buffer.data();
-    const char* end = p + block.size;
+    std::string_view text = block.text();
     if (!reader_) {
       turn.Await();
-      if (!Start(p, end)) return;
+      if (!Start(text)) return;
     }
-    while (p < end) {
+    reader_->Begin(text);
+    while (!reader_->AtEnd()) {
       ++lines_;
       Sample& sample = samples_.emplace_back();
       RowIdentity identity;
-      const char* next = nullptr;
-      const SmiRowReader::Outcome outcome = reader_->Read(p, sample, identity, &next);
-      const std::string_view line(p, static_cast<std::size_t>(next - p - 1));
-      p = next;
+      std::string_view line;
+      const SmiRowReader::Outcome outcome = reader_->Next(sample, identity, &line);
       if (outcome != SmiRowReader::Outcome::kRow) {
         samples_.pop_back();
-        if (outcome == SmiRowReader::Outcome::kBad) OnBadRow(line, p == end && !block.terminated);
+        if (outcome == SmiRowReader::Outcome::kBad) OnBadRow(line, reader_->AtEnd() && !block.terminated);
         if (error_) return;
         continue;
       }
@@ -252,14 +250,13 @@ class CsvWorker final : public LineBlockWorker {
     std::int64_t line = 0;  // of the first, in the block
   };
 
-  // Binds the header if this is the first block. False: it could not be bound.
-  bool Start(const char*& p, const char* end) {
+  // Binds the header if this is the first block, and takes it off `text`. False: it could not be bound.
+  bool Start(std::string_view& text) {
     if (!shared_.layout) {
-      std::string_view text(p, static_cast<std::size_t>(end - p));
       const std::string_view line = FirstLine(text);
-      for (const char* c = p; c < line.data(); ++c) lines_ += *c == '\n' ? 1 : 0;
-      p = line.data() + line.size() + 1;
-      ++lines_;
+      const auto skipped = static_cast<std::size_t>(line.data() - text.data());
+      lines_ += std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(skipped), '\n') + 1;
+      text.remove_prefix(skipped + line.size() + 1);
       shared_.header = Trim(line);
       Result<SmiLayout> layout = BindSmiHeader(line, shared_.in.name(), shared_.out.quality);
       if (!layout) {
