@@ -1,24 +1,38 @@
 #include "import/delimiters.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/property.h"
 
 namespace idleburn {
 namespace {
 
-std::vector<std::uint32_t> Found(Delimiters& delimiters, const std::string& text) {
-  const std::string padded = text + std::string(Delimiters::kPad, ',');  // what follows the block is none of it
+using Lines = std::vector<std::vector<std::uint32_t>>;
+
+Lines Found(Delimiters& delimiters, const std::string& text) {
+  const std::string padded = text + std::string(Delimiters::kPad, '\n');  // what follows the block is none of it
   delimiters.Find(padded.data(), text.size());
-  return {delimiters.begin(), delimiters.end()};
+  Lines lines;
+  std::uint32_t before = UINT32_MAX;
+  for (std::size_t i = 0; i < delimiters.lines(); ++i) {
+    const auto line = delimiters.Line(i);
+    EXPECT_EQ(line.data()[-1], before);
+    before = line.back();
+    lines.emplace_back(line.begin(), line.end());
+  }
+  return lines;
 }
 
-std::vector<std::uint32_t> ByHand(const std::string& text) {
-  std::vector<std::uint32_t> positions;
+Lines ByHand(const std::string& text) {
+  Lines lines;
+  std::vector<std::uint32_t> line;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == ',' || text[i] == '\n') positions.push_back(static_cast<std::uint32_t>(i));
+    if (text[i] == ',' || text[i] == '\n') line.push_back(static_cast<std::uint32_t>(i));
+    if (text[i] == '\n') lines.push_back(std::exchange(line, {}));
   }
-  return positions;
+  return lines;
 }
 
 TEST(Delimiters, AllOfThemInOrder) {
@@ -33,8 +47,10 @@ TEST(Delimiters, AllOfThemInOrder) {
 TEST(Delimiters, EveryLengthAroundAStepAndNothingButCommas) {
   Delimiters delimiters;
   for (std::size_t size = 0; size < 300; ++size) {
-    const std::string text(size, ',');
-    EXPECT_EQ(Found(delimiters, text), ByHand(text)) << size;
+    for (const char c : {',', '\n'}) {
+      const std::string text = std::string(size, c) + "\n";
+      EXPECT_EQ(Found(delimiters, text), ByHand(text)) << size;
+    }
   }
 }
 

@@ -25,29 +25,36 @@ NumberForm::NumberForm(std::string_view number, std::string_view suffix) {
   }
 }
 
-bool ReadNumbersPlainly(std::span<const NumberColumn> columns, const char* text, const std::uint32_t* ends,
+NumberPair::NumberPair(const NumberColumn& a, const NumberColumn& b)
+    : most{a.most, b.most, INT32_MAX, INT32_MAX}, scale{a.scale, b.scale} {
+  const auto half_of = [](const NumberColumn& c) {
+    return Half{c.form.expected, c.form.above, c.form.digits,   c.form.shortest,
+                c.form.span,     c.position,   Index(c.signal)};
+  };
+  half = {half_of(a), half_of(b)};
+}
+
+bool ReadNumbersPlainly(std::span<const NumberPair> pairs, const char* text, const std::uint32_t* ends,
                         Sample& sample) {
   constexpr std::size_t kLook = NumberForm::kLook;
-  sample.present = 0;
-  std::uint32_t present = 0;
-  for (const NumberColumn& column : columns) {
-    const NumberForm& form = column.form;
-    const std::uint32_t end = ends[column.position];
-    std::uint32_t begin = (ends + column.position)[-1] + 1;
-    if (text[begin] == ' ') ++begin;
-    const std::size_t size = end - begin;
-    if (size - form.shortest > form.span) return false;  // wraps where the cell is too short
-    std::uint32_t number = 0;
-    for (std::size_t at = kLook - size; at < kLook; ++at) {
-      const auto over = static_cast<std::uint8_t>(text[end - kLook + at] - form.expected[at]);
-      if (over > form.above[at]) return false;
-      if (form.above[at] > 0) number = number * 10 + over;
+  for (const NumberPair& pair : pairs) {
+    for (std::size_t i = 0; i < pair.half.size(); ++i) {
+      const NumberPair::Half& column = pair.half[i];
+      const std::uint32_t end = ends[column.position];
+      std::uint32_t begin = (ends + column.position)[-1] + 1;
+      if (text[begin] == ' ') ++begin;
+      const std::size_t size = end - begin;
+      if (size - column.shortest > column.span) return false;  // wraps where the cell is too short
+      std::uint32_t number = 0;
+      for (std::size_t at = kLook - size; at < kLook; ++at) {
+        const auto over = static_cast<std::uint8_t>(text[end - kLook + at] - column.expected[at]);
+        if (over > column.above[at]) return false;
+        if (column.above[at] > 0) number = number * 10 + over;
+      }
+      if (number > static_cast<std::uint32_t>(pair.most[i])) return false;
+      sample.value[column.slot] = static_cast<std::int64_t>(number * pair.scale[i]);
     }
-    if (number > static_cast<std::uint32_t>(column.most)) return false;
-    sample.value[Index(column.signal)] = std::int64_t{number} * column.scale;
-    present |= Bit(column.signal);
   }
-  sample.present = present;
   return true;
 }
 
@@ -62,49 +69,44 @@ constexpr std::array<std::uint8_t, 2 * NumberForm::kLook> kKeepLast = {
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
 
 // A cell as sixteen bytes: each character less what its form expects there, 0 before the cell. Digits give their
-// values, all else must give 0; what is more goes to *wrong. Returns the eight digits.
-inline __m128i Digits(const NumberColumn& column, const char* text, const std::uint32_t* ends, __m128i* wrong) {
-  const NumberForm& form = column.form;
-  const std::size_t end = ends[column.position];
-  const std::uint32_t start = (ends + column.position)[-1] + 1;
-  const char* const begin = text + start;
-  const auto size = static_cast<std::size_t>(text + end - begin - (*begin == ' ' ? 1 : 0));
-  const bool fits = size - form.shortest <= form.span;
-  const __m128i keep = Load(kKeepLast.data() + (fits ? size : 0));
-  const __m128i values = _mm_and_si128(_mm_sub_epi8(Load(text + end - NumberForm::kLook), Load(&form.expected)), keep);
-  *wrong = _mm_or_si128(*wrong, _mm_subs_epu8(values, Load(&form.above)));
-  *wrong = _mm_or_si128(*wrong, _mm_cvtsi32_si128(fits ? 0 : 1));
-  return _mm_shuffle_epi8(values, Load(&form.digits));
+// values, all else must give 0. False if the cell is too short or too long.
+inline bool Compare(const NumberPair::Half& column, const char* text, const std::uint32_t* ends, __m128i* values) {
+  const std::uint32_t* const end = ends + column.position;
+  const std::uint32_t begin = end[-1] + 1;
+  const std::size_t size = std::size_t{*end} - begin - (text[begin] == ' ' ? 1 : 0);
+  if (size - column.shortest > column.span) return false;
+  const __m128i over = _mm_sub_epi8(Load(text + *end - NumberForm::kLook), Load(&column.expected));
+  *values = _mm_and_si128(over, Load(kKeepLast.data() + size));
+  return true;
 }
 
 }  // namespace
 
-bool ReadNumbers(std::span<const NumberColumn> columns, const char* text, const std::uint32_t* ends, Sample& sample) {
+bool ReadNumbers(std::span<const NumberPair> pairs, const char* text, const std::uint32_t* ends, Sample& sample) {
   __m128i wrong = _mm_setzero_si128();
-  std::uint32_t present = 0;
-  for (std::size_t i = 0; i + 1 < columns.size(); i += 2) {
-    const NumberColumn& a = columns[i];
-    const NumberColumn& b = columns[i + 1];
+  for (const NumberPair& pair : pairs) {
+    const NumberPair::Half& a = pair.half[0];
+    const NumberPair::Half& b = pair.half[1];
+    __m128i in_a;
+    __m128i in_b;
+    if (!Compare(a, text, ends, &in_a) || !Compare(b, text, ends, &in_b)) return false;
+    wrong = _mm_or_si128(wrong, _mm_or_si128(_mm_subs_epu8(in_a, Load(&a.above)), _mm_subs_epu8(in_b, Load(&b.above))));
     // The digits of two cells side by side; then neighbours are joined to pairs, fours and eights.
-    const __m128i digits = _mm_unpacklo_epi64(Digits(a, text, ends, &wrong), Digits(b, text, ends, &wrong));
-    const __m128i pairs = _mm_maddubs_epi16(digits, _mm_set1_epi16(0x010A));
-    const __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00010064));
+    const __m128i digits =
+        _mm_unpacklo_epi64(_mm_shuffle_epi8(in_a, Load(&a.digits)), _mm_shuffle_epi8(in_b, Load(&b.digits)));
+    const __m128i twos = _mm_maddubs_epi16(digits, _mm_set1_epi16(0x010A));
+    const __m128i fours = _mm_madd_epi16(twos, _mm_set1_epi32(0x00010064));
     const __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(0x00012710));
-    const __m128i most = _mm_setr_epi32(a.most, b.most, INT32_MAX, INT32_MAX);
-    wrong = _mm_or_si128(wrong, _mm_cmpgt_epi32(eights, most));
-    const __m128i scale = _mm_setr_epi32(static_cast<int>(a.scale), 0, static_cast<int>(b.scale), 0);
-    const __m128i values = _mm_mul_epu32(_mm_cvtepu32_epi64(eights), scale);
-    sample.value[Index(a.signal)] = _mm_cvtsi128_si64(values);
-    sample.value[Index(b.signal)] = _mm_extract_epi64(values, 1);
-    present |= Bit(a.signal) | Bit(b.signal);
+    wrong = _mm_or_si128(wrong, _mm_cmpgt_epi32(eights, Load(&pair.most)));
+    const __m128i values = _mm_mul_epu32(_mm_cvtepu32_epi64(eights), Load(&pair.scale));
+    sample.value[a.slot] = _mm_cvtsi128_si64(values);
+    sample.value[b.slot] = _mm_extract_epi64(values, 1);
   }
-  const bool usual = _mm_testz_si128(wrong, wrong) != 0;
-  sample.present = usual ? present : 0;
-  return usual;
+  return _mm_testz_si128(wrong, wrong) != 0;
 }
 #else
-bool ReadNumbers(std::span<const NumberColumn> columns, const char* text, const std::uint32_t* ends, Sample& sample) {
-  return ReadNumbersPlainly(columns, text, ends, sample);
+bool ReadNumbers(std::span<const NumberPair> pairs, const char* text, const std::uint32_t* ends, Sample& sample) {
+  return ReadNumbersPlainly(pairs, text, ends, sample);
 }
 #endif
 

@@ -42,14 +42,31 @@ struct NumberColumn {
   NumberForm form;
 };
 
-// Reads the usual row: every number in the form of its column, after at most one blank, and in range. Sets the
-// sample's `present` and values. False if a cell is otherwise; then the sample holds nothing.
-//   columns  an even number of them; one may be there twice
+// Two columns, as they are read together.
+struct NumberPair {
+  NumberPair(const NumberColumn& a, const NumberColumn& b);
+
+  struct Half {
+    NumberForm::Bytes expected;
+    NumberForm::Bytes above;
+    NumberForm::Bytes digits;
+    std::size_t shortest;
+    std::size_t span;
+    std::size_t position;
+    std::size_t slot;  // of the signal in Sample::value
+  };
+  std::array<Half, 2> half;
+  std::array<std::int32_t, 4> most;
+  std::array<std::uint64_t, 2> scale;
+};
+
+// Reads the usual row: every number in the form of its column, after at most one blank, and in range. Sets only
+// values of the sample. False if a cell is otherwise; then what it set is of no use.
 //   ends     where each cell of the row ends in `text`, and before them where the cell before the row ended;
 //            NumberForm::kLook bytes before every end may be read
-bool ReadNumbers(std::span<const NumberColumn> columns, const char* text, const std::uint32_t* ends, Sample& sample);
+bool ReadNumbers(std::span<const NumberPair> pairs, const char* text, const std::uint32_t* ends, Sample& sample);
 // The same, character by character, for machines without such instructions.
-bool ReadNumbersPlainly(std::span<const NumberColumn> columns, const char* text, const std::uint32_t* ends,
+bool ReadNumbersPlainly(std::span<const NumberPair> pairs, const char* text, const std::uint32_t* ends,
                         Sample& sample);
 
 }  // namespace idleburn

@@ -188,10 +188,10 @@ class CsvWorker final : public LineBlockWorker {
       if (!Start(text)) return;
     }
     reader_->Begin(text);
+    RowIdentity identity;
     while (!reader_->AtEnd()) {
       ++lines_;
       Sample& sample = samples_.emplace_back();
-      RowIdentity identity;
       std::string_view line;
       const SmiRowReader::Outcome outcome = reader_->Next(sample, identity, &line);
       if (outcome != SmiRowReader::Outcome::kRow) {

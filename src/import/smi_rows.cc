@@ -11,8 +11,6 @@
 namespace idleburn {
 namespace {
 
-unsigned Digit(char c) { return static_cast<unsigned>(c - '0'); }
-
 std::uint64_t Load8(const char* p) {
   std::uint64_t bytes = 0;
   std::memcpy(&bytes, p, sizeof bytes);
@@ -26,10 +24,16 @@ std::string_view Bare(std::string_view cell) {
   return more ? Trim(cell) : cell;
 }
 
-constexpr std::uint64_t kZeros = 0x3030303030303030;
-
-bool AreDigits(std::uint64_t values) {
-  return (((values + 0x7676767676767676) | values) & 0x8080808080808080) == 0;
+// The milliseconds that "x:SS.mmm" writes, all eight characters at once (x86 and Arm order bytes so that the first
+// character is the lowest). False if it is not of that form.
+bool MillisOfMinute(const char* p, std::int64_t* ms) {
+  const std::uint64_t over = (Load8(p) ^ 0x3030302E30303A00) & ~std::uint64_t{0xFF};
+  // Digits are at most 9, or 5 for the tens of seconds; the marks agree: else the top bit of a byte is set.
+  if (((over | (over + 0x7676767F767A7F00)) & 0x8080808080808080) != 0) return false;
+  // Neighbours are joined to pairs of 16 bits: the seconds, and (0, m) and (m, m) of the milliseconds.
+  const std::uint64_t pairs = ((over * 2561) >> 8) & 0x00FF00FF00FF0000;
+  *ms = static_cast<std::int64_t>((pairs * (1 + (std::uint64_t{100} << 16) + (std::uint64_t{1000} << 32))) >> 48);
+  return true;
 }
 
 }  // namespace
@@ -66,13 +70,21 @@ SmiRowReader::SmiRowReader(const SmiLayout& layout, const TimeZone* zone)
         break;
     }
   }
-  if (numbers_.size() % 2 != 0) numbers_.push_back(numbers_.back());
+  for (const NumberColumn& number : numbers_) present_ |= Bit(number.signal);
+  PairNumbers();
+}
+
+void SmiRowReader::PairNumbers() {
+  pairs_.clear();
+  for (std::size_t i = 0; i < numbers_.size(); i += 2) {
+    pairs_.emplace_back(numbers_[i], numbers_[std::min(i + 1, numbers_.size() - 1)]);
+  }
 }
 
 void SmiRowReader::Begin(std::string_view text) {
   delimiters_.Find(text.data(), text.size());
   text_ = text.data();
-  next_ = delimiters_.begin();
+  line_ = 0;
 }
 
 RowFaults SmiRowReader::TakeFaults() {
@@ -138,13 +150,9 @@ bool SmiRowReader::ReadOddNumber(std::string_view cell, std::size_t at, Sample& 
 bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
   if (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
   const char* const p = cell.data();
-  if (cell.size() == 23 && std::memcmp(p, minute_text_, sizeof minute_text_) == 0) {  // ":SS.mmm" of the same minute
-    const std::uint64_t rest = Load8(p + 15);  // "M:SS.mmm"
-    const bool marked = (rest & 0x000000FF0000FF00) == 0x0000002E00003A00;
-    const unsigned tens = Digit(p[17]);
-    if (marked && tens <= 5 && AreDigits((rest ^ kZeros) & 0xFFFFFF00FFFF0000)) {
-      const std::int64_t ms =
-          (tens * 10 + Digit(p[18])) * 1000 + Digit(p[20]) * 100 + Digit(p[21]) * 10 + Digit(p[22]);
+  if (cell.size() == 23 && std::memcmp(p, minute_text_, sizeof minute_text_) == 0) {
+    std::int64_t ms = 0;
+    if (MillisOfMinute(p + 15, &ms)) {
       sample.time = Instant::FromNanos(minute_ns_ + ms * 1'000'000);
       return true;
     }
@@ -201,26 +209,34 @@ bool SmiRowReader::ReadFlag(std::string_view cell, const MaskPart& flag, Sample&
 }
 
 std::string_view SmiRowReader::Cell(std::size_t position) const {
-  const std::uint32_t begin = (next_ + position)[-1] + 1;
-  return {text_ + begin, next_[position] - begin};
+  const std::uint32_t begin = (cell_ends_ + position)[-1] + 1;
+  return {text_ + begin, cell_ends_[position] - begin};
 }
 
 bool SmiRowReader::ReadNumber(std::size_t at, Sample& sample) {
-  const std::array<NumberColumn, 2> twice = {numbers_[at], numbers_[at]};
-  const std::uint32_t before = sample.present;
-  const bool usual = ReadNumbers(twice, text_, next_, sample);
-  sample.present |= before;
-  return usual || ReadOddNumber(Cell(numbers_[at].position), at, sample);
+  const NumberPair twice(numbers_[at], numbers_[at]);
+  if (!ReadNumbers({&twice, 1}, text_, cell_ends_, sample)) {
+    return ReadOddNumber(Cell(numbers_[at].position), at, sample);
+  }
+  sample.present |= Bit(numbers_[at].signal);
+  return true;
+}
+
+bool SmiRowReader::ReadNumbersOneByOne(Sample& sample) {
+  for (std::size_t i = 0; i < numbers_.size(); ++i) {
+    if (!ReadNumber(i, sample)) return false;
+  }
+  PairNumbers();
+  return true;
 }
 
 bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
   if (time_ && !ReadTime(Cell(*time_), sample)) return false;
   for (const NamePart& name : names_) identity.*name.part = Bare(Cell(name.position));
-  if (!ReadNumbers(numbers_, text_, next_, sample)) {
-    for (std::size_t i = 0; i < number_units_.size(); ++i) {
-      if (!ReadNumber(i, sample)) return false;
-    }
-    if (numbers_.size() > number_units_.size()) numbers_.back() = numbers_[number_units_.size() - 1];
+  if (ReadNumbers(pairs_, text_, cell_ends_, sample)) {
+    sample.present = present_;
+  } else if (!ReadNumbersOneByOne(sample)) {
+    return false;
   }
   for (const MaskPart& mask : masks_) {
     if (!ReadMask(Cell(mask.position), mask, sample)) return false;
@@ -229,20 +245,20 @@ bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
 }
 
 SmiRowReader::Outcome SmiRowReader::Next(Sample& sample, RowIdentity& identity, std::string_view* line) {
-  sample.unavailable = 0;
-  std::uint32_t* last = next_;  // where the line ends
-  while (text_[*last] != '\n') ++last;
-  const std::uint32_t begin = next_[-1] + 1;
-  const std::uint32_t end = *last;
+  const std::span<std::uint32_t> ends = delimiters_.Line(line_++);
+  cell_ends_ = ends.data();
+  std::uint32_t& last = ends.back();
+  const std::uint32_t begin = cell_ends_[-1] + 1;
+  const std::uint32_t end = last;
   *line = {text_ + begin, end - begin};
-  bool good = static_cast<std::size_t>(last - next_) + 1 == columns_;
-  if (good) {
-    if (end > begin && text_[end - 1] == '\r') --*last;  // of the last cell
-    good = ReadCells(sample, identity);
-    *last = end;
+  sample.present = 0;
+  sample.unavailable = 0;
+  if (ends.size() == columns_) {
+    if (end > begin && text_[end - 1] == '\r') --last;  // of the last cell
+    const bool good = ReadCells(sample, identity);
+    last = end;
+    if (good) return Outcome::kRow;
   }
-  next_ = last + 1;
-  if (good) return Outcome::kRow;
   return Trim(*line).empty() ? Outcome::kBlank : Outcome::kBad;
 }
 

@@ -39,10 +39,11 @@ class SmiRowReader {
   // Turns to the lines of `text`, the last of which ends with '\n'; LineBlock::kPad bytes before and after it may be
   // read. It stays as it is until the last of its rows was read.
   void Begin(std::string_view text);
-  [[nodiscard]] bool AtEnd() { return next_ == delimiters_.end(); }
+  [[nodiscard]] bool AtEnd() const { return line_ == delimiters_.lines(); }
 
   enum class Outcome : std::uint8_t { kRow, kBlank, kBad };
-  // Reads the next line: fills sample (but not its device) and identity. *line is the text without its end.
+  // Reads the next line: fills sample (but not its device) and the parts of identity that the log has. *line is the
+  // text without its end.
   Outcome Next(Sample& sample, RowIdentity& identity, std::string_view* line);
 
   // Faults since the last call.
@@ -62,6 +63,8 @@ class SmiRowReader {
 
   [[nodiscard]] std::string_view Cell(std::size_t position) const;
   bool ReadCells(Sample& sample, RowIdentity& identity);
+  void PairNumbers();
+  bool ReadNumbersOneByOne(Sample& sample);
   bool ReadNumber(std::size_t at, Sample& sample);
   bool ReadOddNumber(std::string_view cell, std::size_t at, Sample& sample);
   void Expect(std::size_t at, std::string_view number, const SmiColumn& unit, std::string_view suffix);
@@ -70,8 +73,10 @@ class SmiRowReader {
   bool ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample) const;
 
   std::size_t columns_;
-  std::vector<NumberColumn> numbers_;    // in the form of the last number read; an even number: one may be doubled
+  std::vector<NumberColumn> numbers_;    // in the form of the last number read
   std::vector<SmiColumn> number_units_;  // of numbers_, as bound
+  std::vector<NumberPair> pairs_;        // of numbers_; the last one twice if they are odd
+  std::uint32_t present_ = 0;            // the signals of numbers_
   std::optional<std::size_t> time_;
   std::vector<NamePart> names_;
   std::vector<MaskPart> masks_;
@@ -81,7 +86,8 @@ class SmiRowReader {
 
   Delimiters delimiters_;
   const char* text_ = nullptr;
-  std::uint32_t* next_ = nullptr;  // where the first cell of the next row ends
+  std::size_t line_ = 0;                 // the next one
+  std::uint32_t* cell_ends_ = nullptr;  // of the line being read
 
   // The last stamp's text up to its minute, and the instant of that minute.
   char minute_text_[16] = {};
