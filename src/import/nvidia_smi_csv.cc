@@ -48,25 +48,25 @@ class DeviceCache {
   DeviceId Find(const RowIdentity& row) {
     for (std::size_t tried = 0; tried < entries_.size(); ++tried) {
       next_ = next_ + 1 < entries_.size() ? next_ + 1 : 0;
-      const Entry& e = entries_[next_];
-      if (Same(e.index, row.index) && Same(e.uuid, row.uuid) && Same(e.bus_id, row.bus_id) && Same(e.name, row.name)) {
-        return e.device;
-      }
+      if (entries_[next_].Is(row)) return entries_[next_].device;
     }
     return kUnknown;
   }
   void Learn(const RowIdentity& row, DeviceId device) {
-    entries_.push_back(
-        {std::string(row.index), std::string(row.uuid), std::string(row.bus_id), std::string(row.name), device});
+    entries_.push_back({std::string(row.index), std::string(row.uuid), std::string(row.bus_id), std::string(row.name),
+                        device});
     next_ = entries_.size() - 1;
   }
 
  private:
-  // Identities of one log mostly have one length and differ at the end.
-  static bool Same(std::string_view a, std::string_view b) {
-    return a.size() == b.size() && (a.empty() || (a.back() == b.back() && (a.size() == 1 || a == b)));
-  }
   struct Entry {
+    [[nodiscard]] bool Is(const RowIdentity& row) const {
+      return Same(index, row.index) && Same(uuid, row.uuid) && Same(bus_id, row.bus_id) && Same(name, row.name);
+    }
+    // Identities of one log mostly have one length and differ at the end.
+    static bool Same(std::string_view a, std::string_view b) {
+      return a.size() == b.size() && (a.empty() || (a.back() == b.back() && (a.size() == 1 || a == b)));
+    }
     std::string index;
     std::string uuid;
     std::string bus_id;
@@ -115,7 +115,7 @@ class UnnamedRows {
  public:
   explicit UnnamedRows(Shared& shared) : shared_(shared) {}
 
-  Result<void> Add(const std::vector<Sample>& samples, const std::vector<std::int64_t>& lines) {
+  Result<void> Add(std::span<const Sample> samples, const std::vector<std::int64_t>& lines) {
     samples_.insert(samples_.end(), samples.begin(), samples.end());
     lines_.insert(lines_.end(), lines.begin(), lines.end());
     return samples_.size() < SweepIdentity::kLearn && !sweeps_ ? Result<void>{} : Place();
@@ -176,7 +176,7 @@ class CsvWorker final : public LineBlockWorker {
   CsvWorker(Shared& shared, UnnamedRows& unnamed) : shared_(shared), unnamed_(unnamed) {}
 
   void Parse(const LineBlock& block, Turn& turn) override {
-    samples_.clear();
+    count_ = 0;
     lines_of_.clear();
     error_.reset();
     bad_ = Faulty{};
@@ -188,15 +188,14 @@ class CsvWorker final : public LineBlockWorker {
       if (!Start(text)) return;
     }
     reader_->Begin(text);
+    if (rows_.size() < reader_->lines()) rows_.resize(reader_->lines());
     RowIdentity identity;
     while (!reader_->AtEnd()) {
       ++lines_;
-      Sample& sample = samples_.emplace_back();
-      std::string_view line;
-      const SmiRowReader::Outcome outcome = reader_->Next(sample, identity, &line);
+      Sample& sample = rows_[count_];
+      const SmiRowReader::Outcome outcome = reader_->Next(sample, identity);
       if (outcome != SmiRowReader::Outcome::kRow) {
-        samples_.pop_back();
-        if (outcome == SmiRowReader::Outcome::kBad) OnBadRow(line, reader_->AtEnd() && !block.terminated);
+        if (outcome == SmiRowReader::Outcome::kBad) OnBadRow(reader_->Line(), reader_->AtEnd() && !block.terminated);
         if (error_) return;
         continue;
       }
@@ -206,6 +205,7 @@ class CsvWorker final : public LineBlockWorker {
       } else {
         lines_of_.push_back(lines_);
       }
+      ++count_;
     }
   }
 
@@ -225,18 +225,19 @@ class CsvWorker final : public LineBlockWorker {
     shared_.bad_rows += bad_.count;
     if (error_)
       return tl::unexpected<Error>(Error{file + ":" + std::to_string(shared_.lines + lines_) + ": " + *error_});
-    if (!samples_.empty() && !shared_.zone_noted && shared_.zone == nullptr) {
+    const std::span<const Sample> samples(rows_.data(), count_);
+    if (!samples.empty() && !shared_.zone_noted && shared_.zone == nullptr) {
       quality.Count(QualityId::kTimezoneAssumed, {&file, 0});
       shared_.zone_noted = true;
     }
-    shared_.rows += static_cast<std::int64_t>(samples_.size());
+    shared_.rows += static_cast<std::int64_t>(samples.size());
     if (named_) {
-      for (std::size_t i = 0; i < samples_.size(); i += kBatch) {
-        shared_.out.sink.OnSamples(std::span(samples_).subspan(i, std::min(kBatch, samples_.size() - i)));
+      for (std::size_t i = 0; i < samples.size(); i += kBatch) {
+        shared_.out.sink.OnSamples(samples.subspan(i, std::min(kBatch, samples.size() - i)));
       }
     } else {
       for (std::int64_t& line : lines_of_) line += shared_.lines;
-      TRY(unnamed_.Add(samples_, lines_of_));
+      TRY(unnamed_.Add(samples, lines_of_));
     }
     shared_.lines += lines_;
     return {};
@@ -297,7 +298,8 @@ class CsvWorker final : public LineBlockWorker {
   std::unique_ptr<SmiRowReader> reader_;
   bool named_ = true;
   DeviceCache cache_;
-  std::vector<Sample> samples_;
+  std::vector<Sample> rows_;  // the first count_ of them are of the block
+  std::size_t count_ = 0;
   std::vector<std::int64_t> lines_of_;
   std::optional<std::string> error_;
   Faulty bad_;

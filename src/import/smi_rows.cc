@@ -18,15 +18,14 @@ std::uint64_t Load8(const char* p) {
 }
 
 // Trim, for cells that mostly have one blank in front.
-std::string_view Bare(std::string_view cell) {
+inline std::string_view Bare(std::string_view cell) {
   if (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
-  const bool more = !cell.empty() && (cell.front() <= ' ' || cell.back() <= ' ');
-  return more ? Trim(cell) : cell;
+  return !cell.empty() && (cell.front() <= ' ' || cell.back() <= ' ') ? Trim(cell) : cell;
 }
 
 // The milliseconds that "x:SS.mmm" writes, all eight characters at once (x86 and Arm order bytes so that the first
 // character is the lowest). False if it is not of that form.
-bool MillisOfMinute(const char* p, std::int64_t* ms) {
+inline bool MillisOfMinute(const char* p, std::int64_t* ms) {
   const std::uint64_t over = (Load8(p) ^ 0x3030302E30303A00) & ~std::uint64_t{0xFF};
   // Digits are at most 9, or 5 for the tens of seconds; the marks agree: else the top bit of a byte is set.
   if (((over | (over + 0x7676767F767A7F00)) & 0x8080808080808080) != 0) return false;
@@ -147,16 +146,19 @@ bool SmiRowReader::ReadOddNumber(std::string_view cell, std::size_t at, Sample& 
   return true;
 }
 
-bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
-  if (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
-  const char* const p = cell.data();
-  if (cell.size() == 23 && std::memcmp(p, minute_text_, sizeof minute_text_) == 0) {
-    std::int64_t ms = 0;
-    if (MillisOfMinute(p + 15, &ms)) {
-      sample.time = Instant::FromNanos(minute_ns_ + ms * 1'000'000);
-      return true;
-    }
+// The usual stamp, of the same minute as the one before it.
+inline bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
+  const char* const p = cell.data() + (*cell.data() == ' ' ? 1 : 0);
+  const auto size = static_cast<std::size_t>(cell.data() + cell.size() - p);
+  std::int64_t ms = 0;
+  if (size == 23 && Load8(p) == minute_text_[0] && Load8(p + 8) == minute_text_[1] && MillisOfMinute(p + 15, &ms)) {
+    sample.time = Instant::FromNanos(minute_ns_ + ms * 1'000'000);
+    return true;
   }
+  return ReadOddTime(cell, sample);
+}
+
+bool SmiRowReader::ReadOddTime(std::string_view cell, Sample& sample) {
   const std::string_view whole = Trim(cell);
   std::string_view rest = whole;
   CivilTime civil;
@@ -175,7 +177,7 @@ bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
     if (ambiguous) return true;
   }
   if (!zoned && whole.size() == 23) {
-    std::memcpy(minute_text_, whole.data(), sizeof minute_text_);
+    std::memcpy(minute_text_.data(), whole.data(), sizeof minute_text_);
     minute_ns_ = sample.time.nanos() - civil.second * kNanosPerSecond - civil.nanos;
   }
   return true;
@@ -244,22 +246,26 @@ bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
   return true;
 }
 
-SmiRowReader::Outcome SmiRowReader::Next(Sample& sample, RowIdentity& identity, std::string_view* line) {
+std::string_view SmiRowReader::Line() const {
+  const std::uint32_t begin = cell_ends_[-1] + 1;
+  return {text_ + begin, cell_ends_[cells_ - 1] - begin};
+}
+
+SmiRowReader::Outcome SmiRowReader::Next(Sample& sample, RowIdentity& identity) {
   const std::span<std::uint32_t> ends = delimiters_.Line(line_++);
   cell_ends_ = ends.data();
-  std::uint32_t& last = ends.back();
-  const std::uint32_t begin = cell_ends_[-1] + 1;
-  const std::uint32_t end = last;
-  *line = {text_ + begin, end - begin};
+  cells_ = ends.size();
   sample.present = 0;
   sample.unavailable = 0;
-  if (ends.size() == columns_) {
-    if (end > begin && text_[end - 1] == '\r') --last;  // of the last cell
+  if (cells_ == columns_) {
+    std::uint32_t& last = cell_ends_[cells_ - 1];
+    const std::uint32_t carriage_return = last > 0 && text_[last - 1] == '\r' ? 1 : 0;
+    last -= carriage_return;  // is not of the last cell
     const bool good = ReadCells(sample, identity);
-    last = end;
+    last += carriage_return;
     if (good) return Outcome::kRow;
   }
-  return Trim(*line).empty() ? Outcome::kBlank : Outcome::kBad;
+  return Trim(Line()).empty() ? Outcome::kBlank : Outcome::kBad;
 }
 
 }  // namespace idleburn

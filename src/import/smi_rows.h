@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,12 +14,13 @@
 
 namespace idleburn {
 
-// Identity cells of a row, as written; empty where the log has no such column.
+// The cells of a row that say which GPU it is of, as written; empty where the log has no such column.
 struct RowIdentity {
   std::string_view index;
   std::string_view uuid;
   std::string_view bus_id;
   std::string_view name;
+  friend bool operator==(const RowIdentity&, const RowIdentity&) = default;
 };
 
 // What is wrong with a row, or with a cell of it that is then treated as missing.
@@ -39,12 +41,14 @@ class SmiRowReader {
   // Turns to the lines of `text`, the last of which ends with '\n'; LineBlock::kPad bytes before and after it may be
   // read. It stays as it is until the last of its rows was read.
   void Begin(std::string_view text);
+  [[nodiscard]] std::size_t lines() const { return delimiters_.lines(); }
   [[nodiscard]] bool AtEnd() const { return line_ == delimiters_.lines(); }
 
   enum class Outcome : std::uint8_t { kRow, kBlank, kBad };
-  // Reads the next line: fills sample (but not its device) and the parts of identity that the log has. *line is the
-  // text without its end.
-  Outcome Next(Sample& sample, RowIdentity& identity, std::string_view* line);
+  // Reads the next line: fills sample (but not its device) and the parts of identity that the log has.
+  Outcome Next(Sample& sample, RowIdentity& identity);
+  // The text of the line read last, without its end.
+  [[nodiscard]] std::string_view Line() const;
 
   // Faults since the last call.
   RowFaults TakeFaults();
@@ -69,6 +73,7 @@ class SmiRowReader {
   bool ReadOddNumber(std::string_view cell, std::size_t at, Sample& sample);
   void Expect(std::size_t at, std::string_view number, const SmiColumn& unit, std::string_view suffix);
   bool ReadTime(std::string_view cell, Sample& sample);
+  bool ReadOddTime(std::string_view cell, Sample& sample);
   bool ReadMask(std::string_view cell, const MaskPart& mask, Sample& sample);
   bool ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample) const;
 
@@ -87,10 +92,11 @@ class SmiRowReader {
   Delimiters delimiters_;
   const char* text_ = nullptr;
   std::size_t line_ = 0;                 // the next one
-  std::uint32_t* cell_ends_ = nullptr;  // of the line being read
+  std::uint32_t* cell_ends_ = nullptr;  // of the line read last
+  std::size_t cells_ = 0;
 
   // The last stamp's text up to its minute, and the instant of that minute.
-  char minute_text_[16] = {};
+  std::array<std::uint64_t, 2> minute_text_{};
   std::int64_t minute_ns_ = 0;
   Instant last_time_;
 };
