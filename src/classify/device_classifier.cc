@@ -73,6 +73,25 @@ bool DeviceClassifier::PlaceLate(bool has_counter, std::int64_t* time) {
   return true;
 }
 
+inline void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
+  if (time >= cell_end_) BeginFastCell(time);
+  if ((s.present & counter_bit_) != 0) {
+    const std::int64_t value = s.Get(*cadence_.counter);
+    tick_sum_ += value;
+    ++tick_count_;
+    ticks_.OnReading(time, value, totals_);
+  } else if ((s.unavailable & counter_bit_) != 0) {
+    fast_reason_ = s.reason;
+  }
+  for (std::uint32_t bits = s.present & AveragedMask(); bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    side_sum_[kAveragedSlot[i]] += s.value[i];
+    ++side_count_[kAveragedSlot[i]];
+    side_[i] = {s.value[i], time};
+  }
+  if (s.Has(Signal::kEventReasons)) CountReasons(s.Get(Signal::kEventReasons));
+}
+
 void DeviceClassifier::Feed(const Sample& sample) {
   const bool has_counter = ((sample.present | sample.unavailable) & counter_bit_) != 0 || counter_bit_ == 0;
   std::int64_t time = sample.time.nanos() + shift_;
@@ -156,25 +175,6 @@ void DeviceClassifier::CountReasons(std::int64_t mask) {
   throttled_count_ += (mask & kThrottledMask) != 0 ? 1 : 0;
   slowdown_count_ += (mask & kSlowdownMask) != 0 ? 1 : 0;
   power_cap_count_ += (mask & kThrottledMask) == kPowerCapMask ? 1 : 0;
-}
-
-void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
-  if (time >= cell_end_) BeginFastCell(time);
-  if ((s.present & counter_bit_) != 0) {
-    const std::int64_t value = s.Get(*cadence_.counter);
-    tick_sum_ += value;
-    ++tick_count_;
-    ticks_.OnReading(time, value, totals_);
-  } else if ((s.unavailable & counter_bit_) != 0) {
-    fast_reason_ = s.reason;
-  }
-  for (std::uint32_t bits = s.present & AveragedMask(); bits != 0; bits &= bits - 1) {
-    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    side_sum_[kAveragedSlot[i]] += s.value[i];
-    ++side_count_[kAveragedSlot[i]];
-    side_[i] = {s.value[i], time};
-  }
-  if (s.Has(Signal::kEventReasons)) CountReasons(s.Get(Signal::kEventReasons));
 }
 
 void DeviceClassifier::CloseFastCell() {

@@ -80,6 +80,11 @@ void SmiRowReader::PairNumbers() {
   }
 }
 
+inline std::string_view SmiRowReader::Cell(std::size_t position) const {
+  const std::uint32_t begin = (cell_ends_ + position)[-1] + 1;
+  return {text_ + begin, cell_ends_[position] - begin};
+}
+
 void SmiRowReader::Begin(std::string_view text) {
   delimiters_.Find(text.data(), text.size());
   text_ = text.data();
@@ -210,11 +215,6 @@ bool SmiRowReader::ReadFlag(std::string_view cell, const MaskPart& flag, Sample&
   return WhyUnavailable(cell).has_value();
 }
 
-std::string_view SmiRowReader::Cell(std::size_t position) const {
-  const std::uint32_t begin = (cell_ends_ + position)[-1] + 1;
-  return {text_ + begin, cell_ends_[position] - begin};
-}
-
 bool SmiRowReader::ReadNumber(std::size_t at, Sample& sample) {
   const NumberPair twice(numbers_[at], numbers_[at]);
   if (!ReadNumbers({&twice, 1}, text_, cell_ends_, sample)) {
@@ -232,7 +232,7 @@ bool SmiRowReader::ReadNumbersOneByOne(Sample& sample) {
   return true;
 }
 
-bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
+inline bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
   if (time_ && !ReadTime(Cell(*time_), sample)) return false;
   for (const NamePart& name : names_) identity.*name.part = Bare(Cell(name.position));
   if (ReadNumbers(pairs_, text_, cell_ends_, sample)) {
