@@ -92,7 +92,53 @@ inline void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
   if (s.Has(Signal::kEventReasons)) CountReasons(s.Get(Signal::kEventReasons));
 }
 
-void DeviceClassifier::Feed(const Sample& sample) {
+void DeviceClassifier::FeedUsual(const Sample& sample, std::int64_t time) {
+  const std::int64_t value = sample.Get(*cadence_.counter);
+  tick_sum_ += value;
+  ticks_.OnReading(time, value, totals_);
+  for (std::size_t k = 0; k < usual_signals_; ++k) {
+    const std::size_t i = usual_signal_[k];
+    side_sum_[kAveragedSlot[i]] += sample.value[i];
+    side_[i].value = sample.value[i];
+  }
+  if (sample.Has(Signal::kMemoryUsed))
+    totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
+  ++usual_count_;
+  last_time_ = time;
+}
+
+// Accounts for the samples that FeedUsual took.
+void DeviceClassifier::SettleUsual() {
+  if (usual_count_ == 0) return;
+  totals_.samples += usual_count_;
+  tick_count_ += usual_count_;
+  for (std::size_t k = 0; k < usual_signals_; ++k) {
+    const std::size_t i = usual_signal_[k];
+    side_count_[kAveragedSlot[i]] += usual_count_;
+    side_[i].time = last_time_;
+  }
+  last_had_counter_ = true;
+  usual_count_ = 0;
+}
+
+// Expects more samples like this one, if FeedUsual does all that one needs.
+void DeviceClassifier::ChooseUsual(const Sample& sample) {
+  if (sample.present == usual_) return;
+  usual_ = UINT32_MAX;
+  const std::uint32_t sides = sample.present & AveragedMask();
+  if (!fast_ || (sample.present & counter_bit_) == 0 || (sample.present & ~(AveragedMask() | counter_bit_)) != 0 ||
+      (sample.present & kRare) != 0) {
+    return;
+  }
+  usual_ = sample.present;
+  usual_signals_ = 0;
+  for (std::uint32_t bits = sides; bits != 0; bits &= bits - 1) {
+    usual_signal_[usual_signals_++] = static_cast<std::uint8_t>(std::countr_zero(bits));
+  }
+}
+
+void DeviceClassifier::FeedAny(const Sample& sample) {
+  SettleUsual();
   const bool has_counter = ((sample.present | sample.unavailable) & counter_bit_) != 0 || counter_bit_ == 0;
   std::int64_t time = sample.time.nanos() + shift_;
   if (time <= last_time_ && !PlaceLate(has_counter, &time)) return;
@@ -107,6 +153,7 @@ void DeviceClassifier::Feed(const Sample& sample) {
   }
   last_had_counter_ = has_counter || (last_had_counter_ && time == last_time_);
   last_time_ = time;
+  ChooseUsual(sample);
 }
 
 void DeviceClassifier::NoteRare(const Sample& s, std::int64_t time) {
@@ -299,6 +346,7 @@ void DeviceClassifier::CloseSlowCell() {
 }
 
 void DeviceClassifier::Close() {
+  SettleUsual();
   if (fast_ && cell_end_ != INT64_MIN) CloseFastCell();
   if (!fast_ && open_used_) CloseSlowCell();
   ticks_.CloseBlocks(INT64_MAX / 4, totals_);

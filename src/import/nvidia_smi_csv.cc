@@ -45,34 +45,39 @@ class DeviceCache {
   // kUnknown: not seen by this worker yet.
   static constexpr DeviceId kUnknown = UINT32_MAX;
 
+  explicit DeviceCache(std::vector<SmiRowReader::NamePart> parts) : parts_(std::move(parts)) {}
+
   DeviceId Find(const RowIdentity& row) {
     for (std::size_t tried = 0; tried < entries_.size(); ++tried) {
       next_ = next_ + 1 < entries_.size() ? next_ + 1 : 0;
-      if (entries_[next_].Is(row)) return entries_[next_].device;
+      if (Is(entries_[next_], row)) return entries_[next_].device;
     }
     return kUnknown;
   }
   void Learn(const RowIdentity& row, DeviceId device) {
-    entries_.push_back({std::string(row.index), std::string(row.uuid), std::string(row.bus_id), std::string(row.name),
-                        device});
+    Entry entry{{}, device};
+    for (const SmiRowReader::NamePart& name : parts_) entry.text.emplace_back(row.*name.part);
+    entries_.push_back(std::move(entry));
     next_ = entries_.size() - 1;
   }
 
  private:
   struct Entry {
-    [[nodiscard]] bool Is(const RowIdentity& row) const {
-      return Same(index, row.index) && Same(uuid, row.uuid) && Same(bus_id, row.bus_id) && Same(name, row.name);
-    }
-    // Identities of one log mostly have one length and differ at the end.
-    static bool Same(std::string_view a, std::string_view b) {
-      return a.size() == b.size() && (a.empty() || (a.back() == b.back() && (a.size() == 1 || a == b)));
-    }
-    std::string index;
-    std::string uuid;
-    std::string bus_id;
-    std::string name;
+    std::vector<std::string> text;  // by parts_
     DeviceId device;
   };
+  [[nodiscard]] bool Is(const Entry& entry, const RowIdentity& row) const {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (!Same(entry.text[i], row.*parts_[i].part)) return false;
+    }
+    return true;
+  }
+  // Identities of one log mostly have one length and differ at the end.
+  static bool Same(std::string_view a, std::string_view b) {
+    return a.size() == b.size() && (a.empty() || (a.back() == b.back() && (a.size() == 1 || a == b)));
+  }
+
+  std::vector<SmiRowReader::NamePart> parts_;
   std::vector<Entry> entries_;
   std::size_t next_ = 0;
 };
@@ -200,7 +205,7 @@ class CsvWorker final : public LineBlockWorker {
         continue;
       }
       if (named_) {
-        sample.device = cache_.Find(identity);
+        sample.device = cache_->Find(identity);
         if (sample.device == DeviceCache::kUnknown && !LearnDevice(identity, turn, sample.device)) return;
       } else {
         lines_of_.push_back(lines_);
@@ -267,6 +272,7 @@ class CsvWorker final : public LineBlockWorker {
       shared_.layout = std::make_unique<SmiLayout>(std::move(*layout));
     }
     reader_ = std::make_unique<SmiRowReader>(*shared_.layout, shared_.zone);
+    cache_.emplace(reader_->names());
     named_ = shared_.layout->has_identity;
     return true;
   }
@@ -289,7 +295,7 @@ class CsvWorker final : public LineBlockWorker {
       return false;
     }
     device = *entered;
-    cache_.Learn(identity, device);
+    cache_->Learn(identity, device);
     return true;
   }
 
@@ -297,7 +303,7 @@ class CsvWorker final : public LineBlockWorker {
   UnnamedRows& unnamed_;
   std::unique_ptr<SmiRowReader> reader_;
   bool named_ = true;
-  DeviceCache cache_;
+  std::optional<DeviceCache> cache_;
   std::vector<Sample> rows_;  // the first count_ of them are of the block
   std::size_t count_ = 0;
   std::vector<std::int64_t> lines_of_;

@@ -35,8 +35,16 @@ struct RowFaults {
 // Reads the rows of a log with one layout. Not thread-safe: one per worker.
 class SmiRowReader {
  public:
+  // A column that says which GPU a row is of.
+  struct NamePart {
+    std::size_t position;
+    std::string_view RowIdentity::*part;
+  };
+
   // `zone` may be null: stamps are UTC.
   SmiRowReader(const SmiLayout& layout, const TimeZone* zone);
+
+  [[nodiscard]] const std::vector<NamePart>& names() const { return names_; }
 
   // Turns to the lines of `text`, the last of which ends with '\n'; LineBlock::kPad bytes before and after it may be
   // read. It stays as it is until the last of its rows was read.
@@ -54,11 +62,6 @@ class SmiRowReader {
   RowFaults TakeFaults();
 
  private:
-  // A column that says which GPU a row is of.
-  struct NamePart {
-    std::size_t position;
-    std::string_view RowIdentity::*part;
-  };
   // A column of the mask, or of one of its bits.
   struct MaskPart {
     std::size_t position;
