@@ -71,8 +71,7 @@ void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, DeviceTotals& t
   for (std::int64_t second = cell.second; left > 0;) {
     Timeline::Bucket& bucket = totals.timeline.At(second);
     const std::int64_t width = totals.timeline.bucket_seconds;
-    const std::int64_t offset = second % width;
-    const std::int64_t n = std::min(left, width - offset);
+    const std::int64_t n = left == 1 ? 1 : std::min(left, width - second % width);
     const std::int64_t ns = cell.covered_ns * n;
     if (ns > 0) {
       bucket.phase_ns[static_cast<std::size_t>(phase)] += ns;

@@ -13,17 +13,18 @@ constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDe
 constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
-// A second at the mean of `count` readings: their sum x 1 s / count, half to even. In two steps, so that 64 bits are
-// enough for the divisions: the whole seconds' part is even and does not turn the rounding of the rest.
+// A second at the mean of `count` readings (none negative): their sum x 1 s / count, half to even. Where the product
+// needs more than 64 bits it is divided in two steps: the whole part x 1 s is even and does not turn the rounding.
 Int128 MeanSecond(std::int64_t sum, std::int64_t count) {
-  const std::int64_t whole = sum / count;
-  const std::int64_t rest = sum % count;
-  const Int128 area = static_cast<Int128>(whole) * kNanosPerSecond;
-  if (rest == 0) return area;
-  const std::int64_t part = rest * kNanosPerSecond;
+  Int128 whole = 0;
+  std::int64_t part = 0;
+  if (__builtin_mul_overflow(sum, kNanosPerSecond, &part)) {
+    whole = static_cast<Int128>(sum / count) * kNanosPerSecond;
+    part = sum % count * kNanosPerSecond;
+  }
   const std::int64_t quotient = part / count;
   const std::int64_t twice = 2 * (part % count);
-  return area + quotient + (twice > count || (twice == count && quotient % 2 != 0) ? 1 : 0);  // nothing is negative
+  return whole + quotient + (twice > count || (twice == count && quotient % 2 != 0) ? 1 : 0);
 }
 
 std::int64_t FloorSecond(std::int64_t ns) { return ns / kNanosPerSecond - (ns % kNanosPerSecond < 0 ? 1 : 0); }
