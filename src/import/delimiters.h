@@ -18,10 +18,13 @@ class Delimiters {
   [[nodiscard]] std::size_t lines() const { return lines_; }
   // The ends of the cells of one line, the last of them that of the line. Before the first stands the end of the
   // line before (one less than 0 for the first line).
-  [[nodiscard]] std::span<std::uint32_t> Line(std::size_t number) {
+  [[nodiscard]] std::span<const std::uint32_t> Line(std::size_t number) const {
     const std::uint32_t first = last_cell_[number] + 1;
     return {cell_end_.data() + first, last_cell_[number + 1] + 1 - first};
   }
+  // All of them: where cells end, after one of the line before; and which is the last of each line, likewise.
+  [[nodiscard]] const std::uint32_t* cell_end() const { return cell_end_.data(); }
+  [[nodiscard]] const std::uint32_t* last_cell() const { return last_cell_.data(); }
 
  private:
   std::vector<std::uint32_t> cell_end_;   // after one that stands before the first

@@ -1,9 +1,10 @@
 #include "import/number_cells.h"
 
 #include <algorithm>
+#include <optional>
 
 #if defined(__SSE4_1__)
-#include <smmintrin.h>
+#include <immintrin.h>
 #endif
 
 namespace idleburn {
@@ -34,28 +35,41 @@ NumberPair::NumberPair(const NumberColumn& a, const NumberColumn& b)
   half = {half_of(a), half_of(b)};
 }
 
-bool ReadNumbersPlainly(std::span<const NumberPair> pairs, const char* text, const std::uint32_t* ends,
-                        Sample& sample) {
+namespace {
+
+// The number in a cell, without its point; nothing if it does not have the form.
+std::optional<std::uint32_t> PlainNumber(const NumberPair::Half& column, std::string_view cell) {
   constexpr std::size_t kLook = NumberForm::kLook;
-  for (const NumberPair& pair : pairs) {
-    for (std::size_t i = 0; i < pair.half.size(); ++i) {
-      const NumberPair::Half& column = pair.half[i];
-      const std::uint32_t end = ends[column.position];
-      std::uint32_t begin = (ends + column.position)[-1] + 1;
-      if (text[begin] == ' ') ++begin;
-      const std::size_t size = end - begin;
-      if (size - column.shortest > column.span) return false;  // wraps where the cell is too short
-      std::uint32_t number = 0;
-      for (std::size_t at = kLook - size; at < kLook; ++at) {
-        const auto over = static_cast<std::uint8_t>(text[end - kLook + at] - column.expected[at]);
-        if (over > column.above[at]) return false;
-        if (column.above[at] > 0) number = number * 10 + over;
+  if (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
+  if (cell.size() - column.shortest > column.span) return std::nullopt;  // wraps where the cell is too short
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < cell.size(); ++i) {
+    const std::size_t at = kLook - cell.size() + i;
+    const auto over = static_cast<std::uint8_t>(cell[i] - column.expected[at]);
+    if (over > column.above[at]) return std::nullopt;
+    if (column.above[at] > 0) number = number * 10 + over;
+  }
+  return number;
+}
+
+}  // namespace
+
+void ReadNumbersPlainly(std::span<const NumberPair> pairs, const NumberRows& rows) {
+  for (std::size_t line = 0; line < rows.lines; ++line) {
+    const std::uint32_t* const ends = rows.cell_end + rows.last_cell[line] + 1;
+    rows.usual[line] = rows.last_cell[line + 1] - rows.last_cell[line] == rows.columns ? 1 : 0;
+    for (std::size_t i = 0; i < 2 * pairs.size() && rows.usual[line] != 0; ++i) {
+      const NumberPair& pair = pairs[i / 2];
+      const NumberPair::Half& column = pair.half[i % 2];
+      const std::uint32_t begin = (ends + column.position)[-1] + 1;
+      const auto number = PlainNumber(column, {rows.text + begin, ends[column.position] - begin});
+      if (number && *number <= static_cast<std::uint32_t>(pair.most[i % 2])) {
+        rows.samples[line].value[column.slot] = static_cast<std::int64_t>(*number * pair.scale[i % 2]);
+      } else {
+        rows.usual[line] = 0;
       }
-      if (number > static_cast<std::uint32_t>(pair.most[i])) return false;
-      sample.value[column.slot] = static_cast<std::int64_t>(number * pair.scale[i]);
     }
   }
-  return true;
 }
 
 #if defined(__SSE4_1__)
@@ -68,46 +82,83 @@ constexpr std::array<std::uint8_t, 2 * NumberForm::kLook> kKeepLast = {
     0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
 
-// A cell as sixteen bytes: each character less what its form expects there, 0 before the cell. Digits give their
-// values, all else must give 0. False if the cell is too short or too long.
-inline bool Compare(const NumberPair::Half& column, const char* text, const std::uint32_t* ends, __m128i* values) {
-  const std::uint32_t* const end = ends + column.position;
+// What a column expects, in registers.
+struct Expected {
+  explicit Expected(const NumberPair::Half& half)
+      : text(Load(&half.expected)),
+        above(Load(&half.above)),
+        digits(Load(&half.digits)),
+        shortest(static_cast<std::uint32_t>(half.shortest)),
+        span(static_cast<std::uint32_t>(half.span)) {}
+  __m128i text;
+  __m128i above;
+  __m128i digits;
+  std::uint32_t shortest;
+  std::uint32_t span;
+};
+
+// The cell that ends at *end as sixteen bytes: each character less what is expected there, 0 before the cell. Digits
+// give their values, all else must give 0. Where the cell is too short or too long, all is wrong.
+inline __m128i Compare(const Expected& column, const char* text, const std::uint32_t* end) {
   const std::uint32_t begin = end[-1] + 1;
-  const std::size_t size = std::size_t{*end} - begin - (text[begin] == ' ' ? 1 : 0);
-  if (size - column.shortest > column.span) return false;
-  const __m128i over = _mm_sub_epi8(Load(text + *end - NumberForm::kLook), Load(&column.expected));
-  *values = _mm_and_si128(over, Load(kKeepLast.data() + size));
-  return true;
+  const std::uint32_t size = *end - begin - (text[begin] == ' ' ? 1 : 0);
+  const __m128i over = _mm_sub_epi8(Load(text + *end - NumberForm::kLook), column.text);
+  if (size - column.shortest > column.span) return _mm_set1_epi8(-1);
+  return _mm_and_si128(over, Load(kKeepLast.data() + size));
+}
+
+// One pair of columns in all lines.
+inline void ReadPair(const NumberPair& pair, const NumberRows& rows) {
+  const Expected a(pair.half[0]);
+  const Expected b(pair.half[1]);
+  const __m128i most = Load(&pair.most);
+  const __m128i scale = Load(&pair.scale);
+  const char* const text = rows.text;
+  const std::uint32_t* last_cell = rows.last_cell;
+  const std::uint32_t* const cell_a = rows.cell_end + pair.half[0].position + 1;
+  const std::uint32_t* const cell_b = rows.cell_end + pair.half[1].position + 1;
+  std::uint8_t* usual = rows.usual;
+  Sample* sample = rows.samples;
+  const Sample* const end = sample + rows.lines;
+  for (; sample != end; ++sample, ++usual, ++last_cell) {
+    const std::size_t before = *last_cell;
+    if (last_cell[1] - before != rows.columns) {
+      *usual = 0;
+      continue;
+    }
+    const __m128i in_a = Compare(a, text, cell_a + before);
+    const __m128i in_b = Compare(b, text, cell_b + before);
+    // The digits of both cells side by side; then neighbours are joined to pairs, fours and eights.
+    const __m128i digits = _mm_unpacklo_epi64(_mm_shuffle_epi8(in_a, a.digits), _mm_shuffle_epi8(in_b, b.digits));
+    const __m128i twos = _mm_maddubs_epi16(digits, _mm_set1_epi16(0x010A));
+    const __m128i fours = _mm_madd_epi16(twos, _mm_set1_epi32(0x00010064));
+    const __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(0x00012710));
+    const __m128i wrong = _mm_or_si128(_mm_or_si128(_mm_subs_epu8(in_a, a.above), _mm_subs_epu8(in_b, b.above)),
+                                       _mm_cmpgt_epi32(eights, most));
+    if (_mm_testz_si128(wrong, wrong) == 0) *usual = 0;
+    const __m128i values = _mm_mul_epu32(_mm_cvtepu32_epi64(eights), scale);
+    sample->value[pair.half[0].slot] = _mm_cvtsi128_si64(values);
+    sample->value[pair.half[1].slot] = _mm_extract_epi64(values, 1);
+  }
+}
+
+void ReadAll(std::span<const NumberPair> pairs, const NumberRows& rows) {
+  for (const NumberPair& pair : pairs) ReadPair(pair, rows);
+}
+// The same instructions as AVX encodes them: with three operands, one of them in memory.
+[[gnu::target("avx2")]] void ReadAllAvx2(std::span<const NumberPair> pairs, const NumberRows& rows) {
+  for (const NumberPair& pair : pairs) ReadPair(pair, rows);
 }
 
 }  // namespace
 
-bool ReadNumbers(std::span<const NumberPair> pairs, const char* text, const std::uint32_t* ends, Sample& sample) {
-  __m128i wrong = _mm_setzero_si128();
-  for (const NumberPair& pair : pairs) {
-    const NumberPair::Half& a = pair.half[0];
-    const NumberPair::Half& b = pair.half[1];
-    __m128i in_a;
-    __m128i in_b;
-    if (!Compare(a, text, ends, &in_a) || !Compare(b, text, ends, &in_b)) return false;
-    wrong = _mm_or_si128(wrong, _mm_or_si128(_mm_subs_epu8(in_a, Load(&a.above)), _mm_subs_epu8(in_b, Load(&b.above))));
-    // The digits of two cells side by side; then neighbours are joined to pairs, fours and eights.
-    const __m128i digits =
-        _mm_unpacklo_epi64(_mm_shuffle_epi8(in_a, Load(&a.digits)), _mm_shuffle_epi8(in_b, Load(&b.digits)));
-    const __m128i twos = _mm_maddubs_epi16(digits, _mm_set1_epi16(0x010A));
-    const __m128i fours = _mm_madd_epi16(twos, _mm_set1_epi32(0x00010064));
-    const __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(0x00012710));
-    wrong = _mm_or_si128(wrong, _mm_cmpgt_epi32(eights, Load(&pair.most)));
-    const __m128i values = _mm_mul_epu32(_mm_cvtepu32_epi64(eights), Load(&pair.scale));
-    sample.value[a.slot] = _mm_cvtsi128_si64(values);
-    sample.value[b.slot] = _mm_extract_epi64(values, 1);
-  }
-  return _mm_testz_si128(wrong, wrong) != 0;
+void ReadNumbers(std::span<const NumberPair> pairs, const NumberRows& rows) {
+  std::fill_n(rows.usual, rows.lines, std::uint8_t{1});
+  static const bool kAvx2 = __builtin_cpu_supports("avx2") != 0;
+  return kAvx2 ? ReadAllAvx2(pairs, rows) : ReadAll(pairs, rows);
 }
 #else
-bool ReadNumbers(std::span<const NumberPair> pairs, const char* text, const std::uint32_t* ends, Sample& sample) {
-  return ReadNumbersPlainly(pairs, text, ends, sample);
-}
+void ReadNumbers(std::span<const NumberPair> pairs, const NumberRows& rows) { ReadNumbersPlainly(pairs, rows); }
 #endif
 
 }  // namespace idleburn

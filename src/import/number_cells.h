@@ -60,13 +60,21 @@ struct NumberPair {
   std::array<std::uint64_t, 2> scale;
 };
 
-// Reads the usual row: every number in the form of its column, after at most one blank, and in range. Sets only
-// values of the sample. False if a cell is otherwise; then what it set is of no use.
-//   ends     where each cell of the row ends in `text`, and before them where the cell before the row ended;
-//            NumberForm::kLook bytes before every end may be read
-bool ReadNumbers(std::span<const NumberPair> pairs, const char* text, const std::uint32_t* ends, Sample& sample);
+// The lines of a block that ReadNumbers reads, and what it makes of them.
+struct NumberRows {
+  const char* text;
+  const std::uint32_t* cell_end;   // of all cells, after one that would end the line before
+  const std::uint32_t* last_cell;  // of each line, in cell_end, after one of the line before
+  std::size_t lines;
+  std::size_t columns;
+  Sample* samples;       // one for each line; only values are set
+  std::uint8_t* usual;   // for each line: 1, or 0 where a number is not in the form of its column or not in range
+};
+
+// Reads the numbers of all lines of `columns` cells, each after at most one blank. What it sets of a line that is not
+// usual is of no use. NumberForm::kLook bytes before the text may be read.
+void ReadNumbers(std::span<const NumberPair> pairs, const NumberRows& rows);
 // The same, character by character, for machines without such instructions.
-bool ReadNumbersPlainly(std::span<const NumberPair> pairs, const char* text, const std::uint32_t* ends,
-                        Sample& sample);
+void ReadNumbersPlainly(std::span<const NumberPair> pairs, const NumberRows& rows);
 
 }  // namespace idleburn

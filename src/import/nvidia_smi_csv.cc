@@ -193,24 +193,24 @@ class CsvWorker final : public LineBlockWorker {
       if (!Start(text)) return;
     }
     reader_->Begin(text);
-    if (rows_.size() < reader_->lines()) rows_.resize(reader_->lines());
     RowIdentity identity;
     while (!reader_->AtEnd()) {
       ++lines_;
-      Sample& sample = rows_[count_];
-      const SmiRowReader::Outcome outcome = reader_->Next(sample, identity);
+      const SmiRowReader::Outcome outcome = reader_->Next(identity);
       if (outcome != SmiRowReader::Outcome::kRow) {
         if (outcome == SmiRowReader::Outcome::kBad) OnBadRow(reader_->Line(), reader_->AtEnd() && !block.terminated);
         if (error_) return;
         continue;
       }
+      Sample& sample = reader_->row();
       if (named_) {
         sample.device = cache_->Find(identity);
         if (sample.device == DeviceCache::kUnknown && !LearnDevice(identity, turn, sample.device)) return;
       } else {
         lines_of_.push_back(lines_);
       }
-      ++count_;
+      Sample& place = reader_->rows()[count_++];
+      if (&place != &sample) place = sample;
     }
   }
 
@@ -230,7 +230,7 @@ class CsvWorker final : public LineBlockWorker {
     shared_.bad_rows += bad_.count;
     if (error_)
       return tl::unexpected<Error>(Error{file + ":" + std::to_string(shared_.lines + lines_) + ": " + *error_});
-    const std::span<const Sample> samples(rows_.data(), count_);
+    const std::span<const Sample> samples = Rows();
     if (!samples.empty() && !shared_.zone_noted && shared_.zone == nullptr) {
       quality.Count(QualityId::kTimezoneAssumed, {&file, 0});
       shared_.zone_noted = true;
@@ -277,6 +277,11 @@ class CsvWorker final : public LineBlockWorker {
     return true;
   }
 
+  // Of the block, in its order.
+  [[nodiscard]] std::span<const Sample> Rows() {
+    return reader_ ? std::span<const Sample>(reader_->rows()).first(count_) : std::span<const Sample>();
+  }
+
   void OnBadRow(std::string_view line, bool torn) {
     if (Trim(line) == shared_.header) return;  // two logs in one file: the same header again
     if (IsSmiHeader(line)) {
@@ -304,8 +309,7 @@ class CsvWorker final : public LineBlockWorker {
   std::unique_ptr<SmiRowReader> reader_;
   bool named_ = true;
   std::optional<DeviceCache> cache_;
-  std::vector<Sample> rows_;  // the first count_ of them are of the block
-  std::size_t count_ = 0;
+  std::size_t count_ = 0;  // rows of the block
   std::vector<std::int64_t> lines_of_;
   std::optional<std::string> error_;
   Faulty bad_;

@@ -80,15 +80,22 @@ void SmiRowReader::PairNumbers() {
   }
 }
 
-inline std::string_view SmiRowReader::Cell(std::size_t position) const {
-  const std::uint32_t begin = (cell_ends_ + position)[-1] + 1;
-  return {text_ + begin, cell_ends_[position] - begin};
-}
-
 void SmiRowReader::Begin(std::string_view text) {
   delimiters_.Find(text.data(), text.size());
   text_ = text.data();
   line_ = 0;
+  const std::size_t lines = delimiters_.lines();
+  if (rows_.size() < lines) {
+    rows_.resize(lines);
+    usual_.resize(lines);
+  }
+  ReadNumbers(pairs_, {text_, delimiters_.cell_end(), delimiters_.last_cell(), lines, columns_, rows_.data(),
+                       usual_.data()});
+}
+
+inline std::string_view SmiRowReader::Cell(std::size_t position) const {
+  const std::uint32_t begin = (ends_.data() + position)[-1] + 1;
+  return {text_ + begin, ends_[position] - begin};
 }
 
 RowFaults SmiRowReader::TakeFaults() {
@@ -114,6 +121,7 @@ void SmiRowReader::Expect(std::size_t at, std::string_view number, const SmiColu
 
 bool SmiRowReader::ReadOddNumber(std::string_view cell, std::size_t at, Sample& sample) {
   const SmiColumn& bound = number_units_[at];
+  const char* const cell_end = cell.data() + cell.size();
   cell = Trim(cell);
   const Signal signal = bound.signal;
   if (const std::optional<Unobserved> reason = WhyUnavailable(cell)) {
@@ -141,7 +149,10 @@ bool SmiRowReader::ReadOddNumber(std::string_view cell, std::size_t at, Sample& 
     return true;
   }
   if (unit.empty() && bound.unit.empty() && signal != Signal::kTemperature) faults_.unit_assumed = true;
-  Expect(at, cell.substr(0, number_end), column, cell.substr(number_end));
+  // With what follows the unit: the '\r' of a line's end.
+  const std::string_view number_text = cell.substr(0, number_end);
+  const char* const suffix = number_text.data() + number_text.size();
+  Expect(at, number_text, column, {suffix, static_cast<std::size_t>(cell_end - suffix)});
   if (const std::optional<std::int64_t> valid = InRange(Info(signal).unit, scaled / column.divisor)) {
     sample.Set(signal, *valid);
   } else {
@@ -217,9 +228,10 @@ bool SmiRowReader::ReadFlag(std::string_view cell, const MaskPart& flag, Sample&
 
 bool SmiRowReader::ReadNumber(std::size_t at, Sample& sample) {
   const NumberPair twice(numbers_[at], numbers_[at]);
-  if (!ReadNumbers({&twice, 1}, text_, cell_ends_, sample)) {
-    return ReadOddNumber(Cell(numbers_[at].position), at, sample);
-  }
+  const std::array<std::uint32_t, 2> last_cell = {0, static_cast<std::uint32_t>(columns_)};
+  std::uint8_t usual = 0;
+  ReadNumbers({&twice, 1}, {text_, ends_.data() - 1, last_cell.data(), 1, columns_, &sample, &usual});
+  if (usual == 0) return ReadOddNumber(Cell(numbers_[at].position), at, sample);
   sample.present |= Bit(numbers_[at].signal);
   return true;
 }
@@ -235,7 +247,7 @@ bool SmiRowReader::ReadNumbersOneByOne(Sample& sample) {
 inline bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
   if (time_ && !ReadTime(Cell(*time_), sample)) return false;
   for (const NamePart& name : names_) identity.*name.part = Bare(Cell(name.position));
-  if (ReadNumbers(pairs_, text_, cell_ends_, sample)) {
+  if (usual_[line_ - 1] != 0) {
     sample.present = present_;
   } else if (!ReadNumbersOneByOne(sample)) {
     return false;
@@ -247,24 +259,16 @@ inline bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
 }
 
 std::string_view SmiRowReader::Line() const {
-  const std::uint32_t begin = cell_ends_[-1] + 1;
-  return {text_ + begin, cell_ends_[cells_ - 1] - begin};
+  const std::uint32_t begin = ends_.data()[-1] + 1;
+  return {text_ + begin, ends_.back() - begin};
 }
 
-SmiRowReader::Outcome SmiRowReader::Next(Sample& sample, RowIdentity& identity) {
-  const std::span<std::uint32_t> ends = delimiters_.Line(line_++);
-  cell_ends_ = ends.data();
-  cells_ = ends.size();
+SmiRowReader::Outcome SmiRowReader::Next(RowIdentity& identity) {
+  ends_ = delimiters_.Line(line_);
+  Sample& sample = rows_[line_++];
   sample.present = 0;
   sample.unavailable = 0;
-  if (cells_ == columns_) {
-    std::uint32_t& last = cell_ends_[cells_ - 1];
-    const std::uint32_t carriage_return = last > 0 && text_[last - 1] == '\r' ? 1 : 0;
-    last -= carriage_return;  // is not of the last cell
-    const bool good = ReadCells(sample, identity);
-    last += carriage_return;
-    if (good) return Outcome::kRow;
-  }
+  if (ends_.size() == columns_ && ReadCells(sample, identity)) return Outcome::kRow;
   return Trim(Line()).empty() ? Outcome::kBlank : Outcome::kBad;
 }
 

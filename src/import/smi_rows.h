@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,14 +48,18 @@ class SmiRowReader {
   [[nodiscard]] const std::vector<NamePart>& names() const { return names_; }
 
   // Turns to the lines of `text`, the last of which ends with '\n'; LineBlock::kPad bytes before and after it may be
-  // read. It stays as it is until the last of its rows was read.
+  // read. It stays as it is until the last of its rows was read. Reads the numbers of all rows in their usual form.
   void Begin(std::string_view text);
   [[nodiscard]] std::size_t lines() const { return delimiters_.lines(); }
   [[nodiscard]] bool AtEnd() const { return line_ == delimiters_.lines(); }
 
   enum class Outcome : std::uint8_t { kRow, kBlank, kBad };
-  // Reads the next line: fills sample (but not its device) and the parts of identity that the log has.
-  Outcome Next(Sample& sample, RowIdentity& identity);
+  // Reads the next line: the parts of identity that the log has, and the sample of row() but for its device.
+  Outcome Next(RowIdentity& identity);
+  // Of the line read last.
+  [[nodiscard]] Sample& row() { return rows_[line_ - 1]; }
+  // One for each line read so far; a caller may move samples forward over those of no row.
+  [[nodiscard]] std::vector<Sample>& rows() { return rows_; }
   // The text of the line read last, without its end.
   [[nodiscard]] std::string_view Line() const;
 
@@ -93,10 +98,11 @@ class SmiRowReader {
   RowFaults faults_;
 
   Delimiters delimiters_;
+  std::vector<Sample> rows_;         // of the lines of the block, perhaps more
+  std::vector<std::uint8_t> usual_;  // 1: the numbers of the line are in rows_
   const char* text_ = nullptr;
   std::size_t line_ = 0;                 // the next one
-  std::uint32_t* cell_ends_ = nullptr;  // of the line read last
-  std::size_t cells_ = 0;
+  std::span<const std::uint32_t> ends_;  // of the cells of the line read last
 
   // The last stamp's text up to its minute, and the instant of that minute.
   std::array<std::uint64_t, 2> minute_text_{};
