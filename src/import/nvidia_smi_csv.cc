@@ -39,49 +39,6 @@ struct Shared {
   bool zone_noted = false;
 };
 
-// Finds the device of a row. Rows of a sweep come in the same order each time, so the next one is guessed first.
-class DeviceCache {
- public:
-  // kUnknown: not seen by this worker yet.
-  static constexpr DeviceId kUnknown = UINT32_MAX;
-
-  explicit DeviceCache(std::vector<SmiRowReader::NamePart> parts) : parts_(std::move(parts)) {}
-
-  DeviceId Find(const RowIdentity& row) {
-    for (std::size_t tried = 0; tried < entries_.size(); ++tried) {
-      next_ = next_ + 1 < entries_.size() ? next_ + 1 : 0;
-      if (Is(entries_[next_], row)) return entries_[next_].device;
-    }
-    return kUnknown;
-  }
-  void Learn(const RowIdentity& row, DeviceId device) {
-    Entry entry{{}, device};
-    for (const SmiRowReader::NamePart& name : parts_) entry.text.emplace_back(row.*name.part);
-    entries_.push_back(std::move(entry));
-    next_ = entries_.size() - 1;
-  }
-
- private:
-  struct Entry {
-    std::vector<std::string> text;  // by parts_
-    DeviceId device;
-  };
-  [[nodiscard]] bool Is(const Entry& entry, const RowIdentity& row) const {
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      if (!Same(entry.text[i], row.*parts_[i].part)) return false;
-    }
-    return true;
-  }
-  // Identities of one log mostly have one length and differ at the end.
-  static bool Same(std::string_view a, std::string_view b) {
-    return a.size() == b.size() && (a.empty() || (a.back() == b.back() && (a.size() == 1 || a == b)));
-  }
-
-  std::vector<SmiRowReader::NamePart> parts_;
-  std::vector<Entry> entries_;
-  std::size_t next_ = 0;
-};
-
 Result<DeviceId> EnterDevice(const RowIdentity& row, Shared& shared) {
   DeviceKey key;
   key.uuid = row.uuid;
@@ -194,7 +151,9 @@ class CsvWorker final : public LineBlockWorker {
     }
     reader_->Begin(text);
     RowIdentity identity;
-    while (!reader_->AtEnd()) {
+    while (true) {
+      Keep(reader_->ReadUsualRows());
+      if (reader_->AtEnd()) return;
       ++lines_;
       const SmiRowReader::Outcome outcome = reader_->Next(identity);
       if (outcome != SmiRowReader::Outcome::kRow) {
@@ -202,15 +161,9 @@ class CsvWorker final : public LineBlockWorker {
         if (error_) return;
         continue;
       }
-      Sample& sample = reader_->row();
-      if (named_) {
-        sample.device = cache_->Find(identity);
-        if (sample.device == DeviceCache::kUnknown && !LearnDevice(identity, turn, sample.device)) return;
-      } else {
-        lines_of_.push_back(lines_);
-      }
-      Sample& place = reader_->rows()[count_++];
-      if (&place != &sample) place = sample;
+      if (named_ && !FindDevice(identity, turn)) return;
+      --lines_;
+      Keep(1);
     }
   }
 
@@ -272,14 +225,21 @@ class CsvWorker final : public LineBlockWorker {
       shared_.layout = std::make_unique<SmiLayout>(std::move(*layout));
     }
     reader_ = std::make_unique<SmiRowReader>(*shared_.layout, shared_.zone);
-    cache_.emplace(reader_->names());
     named_ = shared_.layout->has_identity;
     return true;
   }
 
-  // Of the block, in its order.
+  // The last `rows` lines that the reader read are rows of the block.
+  void Keep(std::size_t rows) {
+    Sample* const first = reader_->rows() + reader_->line() - rows;
+    Sample* const place = reader_->rows() + count_;
+    if (place != first) std::copy(first, first + rows, place);
+    for (std::size_t i = 0; i < rows && !named_; ++i) lines_of_.push_back(lines_ + static_cast<std::int64_t>(i) + 1);
+    count_ += rows;
+    lines_ += static_cast<std::int64_t>(rows);
+  }
   [[nodiscard]] std::span<const Sample> Rows() {
-    return reader_ ? std::span<const Sample>(reader_->rows()).first(count_) : std::span<const Sample>();
+    return reader_ ? std::span<const Sample>(reader_->rows(), count_) : std::span<const Sample>();
   }
 
   void OnBadRow(std::string_view line, bool torn) {
@@ -292,7 +252,13 @@ class CsvWorker final : public LineBlockWorker {
     if (faulty.count++ == 0) faulty.line = lines_;
   }
 
-  bool LearnDevice(const RowIdentity& identity, Turn& turn, DeviceId& device) {
+  // Of the line that the reader read last. False: it is none, and error_ says why.
+  bool FindDevice(const RowIdentity& identity, Turn& turn) {
+    DeviceId& device = reader_->rows()[reader_->line() - 1].device;
+    if (const std::optional<DeviceId> known = reader_->Find(identity)) {
+      device = *known;
+      return true;
+    }
     turn.Await();
     const Result<DeviceId> entered = EnterDevice(identity, shared_);
     if (!entered) {
@@ -300,7 +266,7 @@ class CsvWorker final : public LineBlockWorker {
       return false;
     }
     device = *entered;
-    cache_->Learn(identity, device);
+    reader_->Learn(identity, device);
     return true;
   }
 
@@ -308,7 +274,6 @@ class CsvWorker final : public LineBlockWorker {
   UnnamedRows& unnamed_;
   std::unique_ptr<SmiRowReader> reader_;
   bool named_ = true;
-  std::optional<DeviceCache> cache_;
   std::size_t count_ = 0;  // rows of the block
   std::vector<std::int64_t> lines_of_;
   std::optional<std::string> error_;

@@ -162,19 +162,7 @@ bool SmiRowReader::ReadOddNumber(std::string_view cell, std::size_t at, Sample& 
   return true;
 }
 
-// The usual stamp, of the same minute as the one before it.
-inline bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
-  const char* const p = cell.data() + (*cell.data() == ' ' ? 1 : 0);
-  const auto size = static_cast<std::size_t>(cell.data() + cell.size() - p);
-  std::int64_t ms = 0;
-  if (size == 23 && Load8(p) == minute_text_[0] && Load8(p + 8) == minute_text_[1] && MillisOfMinute(p + 15, &ms)) {
-    sample.time = Instant::FromNanos(minute_ns_ + ms * 1'000'000);
-    return true;
-  }
-  return ReadOddTime(cell, sample);
-}
-
-bool SmiRowReader::ReadOddTime(std::string_view cell, Sample& sample) {
+bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
   const std::string_view whole = Trim(cell);
   std::string_view rest = whole;
   CivilTime civil;
@@ -256,6 +244,73 @@ inline bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
     if (!ReadMask(Cell(mask.position), mask, sample)) return false;
   }
   return true;
+}
+
+// Identities of one log mostly have one length and differ at the end.
+inline bool Same(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && (a.empty() || (a.back() == b.back() && (a.size() == 1 || a == b)));
+}
+
+void SmiRowReader::Learn(const RowIdentity& identity, DeviceId device) {
+  Known known{{}, device};
+  for (const NamePart& name : names_) known.text.emplace_back(identity.*name.part);
+  known_.push_back(std::move(known));
+  guess_ = 0;
+}
+
+std::optional<DeviceId> SmiRowReader::Find(const RowIdentity& identity) {
+  for (std::size_t i = 0; i < known_.size(); ++i) {
+    std::size_t same = 0;
+    while (same < names_.size() && Same(known_[i].text[same], identity.*names_[same].part)) ++same;
+    if (same < names_.size()) continue;
+    guess_ = i + 1 < known_.size() ? i + 1 : 0;
+    return known_[i].device;
+  }
+  return std::nullopt;
+}
+
+// Whether the row is of the guessed device.
+inline bool SmiRowReader::FindUsual(DeviceId* device) {
+  const Known& known = known_[guess_];
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    std::string_view cell = Cell(names_[i].position);
+    cell.remove_prefix(*cell.data() == ' ' ? 1 : 0);
+    if (!Same(known.text[i], cell)) return false;
+  }
+  *device = known.device;
+  guess_ = guess_ + 1 < known_.size() ? guess_ + 1 : 0;
+  return true;
+}
+
+inline bool SmiRowReader::ReadUsualTime(std::string_view cell, Sample& sample) const {
+  cell.remove_prefix(*cell.data() == ' ' ? 1 : 0);
+  const char* const p = cell.data();
+  std::int64_t ms = 0;
+  if (cell.size() != 23 || Load8(p) != minute_text_[0] || Load8(p + 8) != minute_text_[1] ||
+      !MillisOfMinute(p + 15, &ms)) {
+    return false;
+  }
+  sample.time = Instant::FromNanos(minute_ns_ + ms * 1'000'000);
+  return true;
+}
+
+std::size_t SmiRowReader::ReadUsualRows() {
+  if (!time_ || (!names_.empty() && known_.empty())) return 0;
+  const std::size_t from = line_;
+  const std::size_t lines = delimiters_.lines();
+  for (; line_ < lines && usual_[line_] != 0; ++line_) {
+    ends_ = delimiters_.Line(line_);
+    Sample& sample = rows_[line_];
+    if (!ReadUsualTime(Cell(*time_), sample)) break;
+    sample.present = present_;
+    sample.unavailable = 0;
+    bool good = true;
+    for (std::size_t i = 0; good && i < masks_.size(); ++i) {
+      good = ReadMask(Cell(masks_[i].position), masks_[i], sample);
+    }
+    if (!good || (!names_.empty() && !FindUsual(&sample.device))) break;
+  }
+  return line_ - from;
 }
 
 std::string_view SmiRowReader::Line() const {

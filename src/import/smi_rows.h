@@ -45,21 +45,28 @@ class SmiRowReader {
   // `zone` may be null: stamps are UTC.
   SmiRowReader(const SmiLayout& layout, const TimeZone* zone);
 
-  [[nodiscard]] const std::vector<NamePart>& names() const { return names_; }
+  // Rows of this identity are of that device. To be told of each before ReadUsualRows can tell it.
+  void Learn(const RowIdentity& identity, DeviceId device);
+  // The device of a row; nothing if it was not learned.
+  [[nodiscard]] std::optional<DeviceId> Find(const RowIdentity& identity);
 
   // Turns to the lines of `text`, the last of which ends with '\n'; LineBlock::kPad bytes before and after it may be
   // read. It stays as it is until the last of its rows was read. Reads the numbers of all rows in their usual form.
   void Begin(std::string_view text);
-  [[nodiscard]] std::size_t lines() const { return delimiters_.lines(); }
   [[nodiscard]] bool AtEnd() const { return line_ == delimiters_.lines(); }
+
+  // Reads rows as they mostly are: numbers in their usual form, a stamp of the same minute, a device that was learned
+  // (where the log names devices). Returns how many it read before one that Next must read, or the end.
+  std::size_t ReadUsualRows();
 
   enum class Outcome : std::uint8_t { kRow, kBlank, kBad };
   // Reads the next line: the parts of identity that the log has, and the sample of row() but for its device.
   Outcome Next(RowIdentity& identity);
-  // Of the line read last.
-  [[nodiscard]] Sample& row() { return rows_[line_ - 1]; }
-  // One for each line read so far; a caller may move samples forward over those of no row.
-  [[nodiscard]] std::vector<Sample>& rows() { return rows_; }
+  // A sample for each line of the block, good if the line was read as a row. A caller may move them forward over those
+  // of no row.
+  [[nodiscard]] Sample* rows() { return rows_.data(); }
+  // Lines of the block read so far.
+  [[nodiscard]] std::size_t line() const { return line_; }
   // The text of the line read last, without its end.
   [[nodiscard]] std::string_view Line() const;
 
@@ -80,8 +87,9 @@ class SmiRowReader {
   bool ReadNumber(std::size_t at, Sample& sample);
   bool ReadOddNumber(std::string_view cell, std::size_t at, Sample& sample);
   void Expect(std::size_t at, std::string_view number, const SmiColumn& unit, std::string_view suffix);
+  bool ReadUsualTime(std::string_view cell, Sample& sample) const;
+  bool FindUsual(DeviceId* device);
   bool ReadTime(std::string_view cell, Sample& sample);
-  bool ReadOddTime(std::string_view cell, Sample& sample);
   bool ReadMask(std::string_view cell, const MaskPart& mask, Sample& sample);
   bool ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample) const;
 
@@ -92,6 +100,13 @@ class SmiRowReader {
   std::uint32_t present_ = 0;            // the signals of numbers_
   std::optional<std::size_t> time_;
   std::vector<NamePart> names_;
+  // Devices learned. Rows of a sweep come in the same order each time, so the next one is guessed first.
+  struct Known {
+    std::vector<std::string> text;  // by names_
+    DeviceId device;
+  };
+  std::vector<Known> known_;
+  std::size_t guess_ = 0;
   std::vector<MaskPart> masks_;
   const TimeZone* zone_;
   bool flags_make_mask_;
