@@ -51,7 +51,7 @@ struct Lists {
 
 // The positions from Found by Found. Returns the number of lines.
 template <Found (*kLookAt)(const char*)>
-inline std::size_t ListAll(const char* text, std::size_t size, Lists lists) {
+[[gnu::always_inline]] inline std::size_t ListAll(const char* text, std::size_t size, Lists lists) {
   std::uint32_t* cells = lists.cell_end;
   std::uint32_t* lines = lists.last_cell;
   for (std::size_t at = 0; at < size; at += kStep) {
@@ -81,7 +81,7 @@ inline std::size_t ListAll(const char* text, std::size_t size, Lists lists) {
 }
 
 #if defined(__SSE2__)
-[[gnu::target("avx2")]] Found LookAtAvx2(const char* p) {
+[[gnu::target("avx2,bmi,popcnt")]] inline Found LookAtAvx2(const char* p) {
   const __m256i comma = _mm256_set1_epi8(',');
   const __m256i newline = _mm256_set1_epi8('\n');
   const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));

@@ -232,6 +232,13 @@ bool SmiRowReader::ReadNumbersOneByOne(Sample& sample) {
   return true;
 }
 
+bool SmiRowReader::ReadMasks(Sample& sample) {
+  for (const MaskPart& mask : masks_) {
+    if (!ReadMask(Cell(mask.position), mask, sample)) return false;
+  }
+  return true;
+}
+
 inline bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
   if (time_ && !ReadTime(Cell(*time_), sample)) return false;
   for (const NamePart& name : names_) identity.*name.part = Bare(Cell(name.position));
@@ -240,10 +247,7 @@ inline bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
   } else if (!ReadNumbersOneByOne(sample)) {
     return false;
   }
-  for (const MaskPart& mask : masks_) {
-    if (!ReadMask(Cell(mask.position), mask, sample)) return false;
-  }
-  return true;
+  return ReadMasks(sample);
 }
 
 // Identities of one log mostly have one length and differ at the end.
@@ -269,48 +273,52 @@ std::optional<DeviceId> SmiRowReader::Find(const RowIdentity& identity) {
   return std::nullopt;
 }
 
-// Whether the row is of the guessed device.
-inline bool SmiRowReader::FindUsual(DeviceId* device) {
-  const Known& known = known_[guess_];
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    std::string_view cell = Cell(names_[i].position);
-    cell.remove_prefix(*cell.data() == ' ' ? 1 : 0);
-    if (!Same(known.text[i], cell)) return false;
-  }
-  *device = known.device;
-  guess_ = guess_ + 1 < known_.size() ? guess_ + 1 : 0;
-  return true;
-}
-
-inline bool SmiRowReader::ReadUsualTime(std::string_view cell, Sample& sample) const {
-  cell.remove_prefix(*cell.data() == ' ' ? 1 : 0);
-  const char* const p = cell.data();
-  std::int64_t ms = 0;
-  if (cell.size() != 23 || Load8(p) != minute_text_[0] || Load8(p + 8) != minute_text_[1] ||
-      !MillisOfMinute(p + 15, &ms)) {
-    return false;
-  }
-  sample.time = Instant::FromNanos(minute_ns_ + ms * 1'000'000);
-  return true;
-}
-
+// Everything that a row needs is in local variables: what is stored in samples might else change it, for all that the
+// compiler knows.
 std::size_t SmiRowReader::ReadUsualRows() {
   if (!time_ || (!names_.empty() && known_.empty())) return 0;
+  const char* const text = text_;
+  const std::uint32_t* const cell_end = delimiters_.cell_end() + 1;
+  const std::uint32_t* const last_cell = delimiters_.last_cell();
+  const std::size_t time = *time_;
+  const std::array<std::uint64_t, 2> minute = minute_text_;
   const std::size_t from = line_;
   const std::size_t lines = delimiters_.lines();
-  for (; line_ < lines && usual_[line_] != 0; ++line_) {
-    ends_ = delimiters_.Line(line_);
-    Sample& sample = rows_[line_];
-    if (!ReadUsualTime(Cell(*time_), sample)) break;
+  std::size_t guess = guess_;
+  std::size_t line = from;
+  for (; line < lines && usual_[line] != 0; ++line) {
+    const std::uint32_t* const ends = cell_end + last_cell[line];
+    const auto cell = [&](std::size_t position) {
+      const std::uint32_t begin = (ends + position)[-1] + 1;
+      const std::uint32_t blank = text[begin] == ' ' ? 1 : 0;
+      return std::string_view(text + begin + blank, ends[position] - begin - blank);
+    };
+    const std::string_view stamp = cell(time);
+    std::int64_t ms = 0;
+    if (stamp.size() != 23 || Load8(stamp.data()) != minute[0] || Load8(stamp.data() + 8) != minute[1] ||
+        !MillisOfMinute(stamp.data() + 15, &ms)) {
+      break;
+    }
+    Sample& sample = rows_[line];
+    sample.time = Instant::FromNanos(minute_ns_ + ms * 1'000'000);
     sample.present = present_;
     sample.unavailable = 0;
-    bool good = true;
-    for (std::size_t i = 0; good && i < masks_.size(); ++i) {
-      good = ReadMask(Cell(masks_[i].position), masks_[i], sample);
+    if (!names_.empty()) {
+      const Known& known = known_[guess];
+      std::size_t same = 0;
+      while (same < names_.size() && Same(known.text[same], cell(names_[same].position))) ++same;
+      if (same < names_.size()) break;
+      sample.device = known.device;
+      guess = guess + 1 < known_.size() ? guess + 1 : 0;
     }
-    if (!good || (!names_.empty() && !FindUsual(&sample.device))) break;
+    if (!masks_.empty()) {
+      ends_ = {ends, columns_};
+      if (!ReadMasks(sample)) break;
+    }
   }
-  return line_ - from;
+  line_ = line;
+  guess_ = guess;
+  return line - from;
 }
 
 std::string_view SmiRowReader::Line() const {

@@ -87,9 +87,8 @@ class SmiRowReader {
   bool ReadNumber(std::size_t at, Sample& sample);
   bool ReadOddNumber(std::string_view cell, std::size_t at, Sample& sample);
   void Expect(std::size_t at, std::string_view number, const SmiColumn& unit, std::string_view suffix);
-  bool ReadUsualTime(std::string_view cell, Sample& sample) const;
-  bool FindUsual(DeviceId* device);
   bool ReadTime(std::string_view cell, Sample& sample);
+  bool ReadMasks(Sample& sample);
   bool ReadMask(std::string_view cell, const MaskPart& mask, Sample& sample);
   bool ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample) const;
 
