@@ -93,30 +93,14 @@ inline void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
   if (s.Has(Signal::kEventReasons)) CountReasons(s.Get(Signal::kEventReasons));
 }
 
-void DeviceClassifier::FeedUsual(const Sample& sample, std::int64_t time) {
-  const std::int64_t value = sample.Get(*cadence_.counter);
-  tick_sum_ += value;
-  ticks_.OnReading(time, value, totals_);
-  for (std::size_t k = 0; k < usual_signals_; ++k) {
-    const std::size_t i = usual_signal_[k];
-    side_sum_[kAveragedSlot[i]] += sample.value[i];
-    side_[i].value = sample.value[i];
-  }
-  if (sample.Has(Signal::kMemoryUsed))
-    totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
-  ++usual_count_;
-  last_time_ = time;
-}
-
 // Accounts for the samples that FeedUsual took.
 void DeviceClassifier::SettleUsual() {
   if (usual_count_ == 0) return;
   totals_.samples += usual_count_;
   tick_count_ += usual_count_;
   for (std::size_t k = 0; k < usual_signals_; ++k) {
-    const std::size_t i = usual_signal_[k];
-    side_count_[kAveragedSlot[i]] += usual_count_;
-    side_[i].time = last_time_;
+    side_count_[usual_signal_[k].slot] += usual_count_;
+    side_[usual_signal_[k].index].time = last_time_;
   }
   last_had_counter_ = true;
   usual_count_ = 0;
@@ -134,7 +118,8 @@ void DeviceClassifier::ChooseUsual(const Sample& sample) {
   usual_ = sample.present;
   usual_signals_ = 0;
   for (std::uint32_t bits = sides; bits != 0; bits &= bits - 1) {
-    usual_signal_[usual_signals_++] = static_cast<std::uint8_t>(std::countr_zero(bits));
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    usual_signal_[usual_signals_++] = {i, kAveragedSlot[i]};
   }
 }
 

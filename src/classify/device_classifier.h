@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -61,7 +62,20 @@ class DeviceClassifier {
     std::int64_t time = INT64_MIN;  // INT64_MIN: never read
   };
 
-  void FeedUsual(const Sample& sample, std::int64_t time);
+  void FeedUsual(const Sample& sample, std::int64_t time) {
+    const std::int64_t value = sample.Get(*cadence_.counter);
+    tick_sum_ += value;
+    ticks_.OnReading(time, value, totals_);
+    for (std::size_t k = 0; k < usual_signals_; ++k) {
+      const Averaged signal = usual_signal_[k];
+      side_sum_[signal.slot] += sample.value[signal.index];
+      side_[signal.index].value = sample.value[signal.index];
+    }
+    if (sample.Has(Signal::kMemoryUsed))
+      totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
+    ++usual_count_;
+    last_time_ = time;
+  }
   void FeedAny(const Sample& sample);
   void SettleUsual();
   void ChooseUsual(const Sample& sample);
@@ -119,7 +133,11 @@ class DeviceClassifier {
   // SettleUsual only sums and the last values are kept.
   std::uint32_t usual_ = UINT32_MAX;  // the signals; this one no sample has
   std::size_t usual_signals_ = 0;
-  std::array<std::uint8_t, kAveraged.size()> usual_signal_{};  // Index of each
+  struct Averaged {
+    std::size_t index;
+    std::size_t slot;
+  };
+  std::array<Averaged, kAveraged.size()> usual_signal_{};
   std::int64_t usual_count_ = 0;
 
   // Slow: the reading being held, and the open cell.

@@ -23,7 +23,7 @@ std::int64_t SpinWindow::SettlingLevel() const {
   std::int64_t settling = kNever;
   for (std::size_t start = 0; start < n; ++start) {
     std::int64_t highest = kActive;
-    for (std::size_t i = start; i < start + n; ++i) highest = std::max(highest, ring_[i].level);
+    for (std::size_t i = start; i < start + n; ++i) highest = std::max(highest, At(i).level);
     settling = std::min(settling, highest);
   }
   return settling;
@@ -37,9 +37,9 @@ void SpinWindow::PushOne(const Cell& cell, DeviceTotals& totals) {
   } else {
     return;  // the ring holds nothing but kNever
   }
-  ring_.pop_front();
-  ring_.push_back(cell);
-  const Cell& middle = ring_[static_cast<std::size_t>(n_ - 1)];
+  ring_[oldest_] = cell;
+  oldest_ = oldest_ + 1 < ring_.size() ? oldest_ + 1 : 0;
+  const Cell& middle = At(static_cast<std::size_t>(n_ - 1));
   if (middle.level != kNever) Credit(SettlingLevel(), 1, middle, totals);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <vector>
 
 #include "classify/totals.h"
 
@@ -36,12 +36,19 @@ class SpinWindow {
     std::int64_t utilization;
   };
   void PushOne(const Cell& cell, DeviceTotals& totals);
+  [[nodiscard]] const Cell& At(std::size_t age) const {
+    const std::size_t at = oldest_ + age;
+    return ring_[at < ring_.size() ? at : at - ring_.size()];
+  }
   [[nodiscard]] std::int64_t SettlingLevel() const;
   static void Credit(std::int64_t level, std::int64_t count, const Cell& cell, DeviceTotals& totals);
 
   std::int64_t n_;
-  std::deque<Cell> ring_;  // the last 2n-1 cells; the middle one is settled by the newest
-  std::int64_t quiet_;     // kNever cells since the last other one, up to 2n
+  // The last 2n-1 cells; the middle one is settled by the newest. The oldest is at oldest_, and what follows it goes
+  // round.
+  std::vector<Cell> ring_;
+  std::size_t oldest_ = 0;
+  std::int64_t quiet_;  // kNever cells since the last other one, up to 2n
 };
 
 }  // namespace idleburn
