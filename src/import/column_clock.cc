@@ -104,12 +104,15 @@ Result<std::optional<Instant>> ColumnClock::FromReal(double v, std::int64_t line
   return Checked(static_cast<std::int64_t>(whole) * PowerOfTen(Decimals()) + fraction, true, std::to_string(v), line);
 }
 
+bool ColumnClock::LocalIsUtc(std::int64_t line) {
+  if (options_.timezone) return false;
+  if (!said_utc_) quality_.Count(QualityId::kTimezoneAssumed, {&file_, line});
+  said_utc_ = true;
+  return true;
+}
+
 Instant ColumnClock::FromLocal(std::int64_t nanos, std::int64_t line) {
-  if (!options_.timezone) {
-    if (!said_utc_) quality_.Count(QualityId::kTimezoneAssumed, {&file_, line});
-    said_utc_ = true;
-    return Instant::FromNanos(nanos);
-  }
+  if (LocalIsUtc(line)) return Instant::FromNanos(nanos);
   const std::int64_t slot = nanos / kSlot - (nanos % kSlot < 0 ? 1 : 0);
   if (slot != slot_) {
     const Instant start = Instant::FromNanos(slot * kSlot);

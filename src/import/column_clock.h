@@ -21,6 +21,8 @@ class ColumnClock {
   Result<std::optional<Instant>> FromText(std::string_view cell, std::int64_t line);
   Result<std::optional<Instant>> FromInteger(std::int64_t v, std::int64_t line);
   Result<std::optional<Instant>> FromReal(double v, std::int64_t line);
+  // True if no zone was given, so that stamps without one are read as UTC, which is counted once.
+  bool LocalIsUtc(std::int64_t line);
   // A wall-clock time without a zone, as nanoseconds since 1970 on that clock.
   Instant FromLocal(std::int64_t nanos, std::int64_t line);
 

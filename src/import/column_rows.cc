@@ -11,7 +11,7 @@ namespace idleburn {
 namespace {
 
 constexpr std::size_t kTrialRows = 8192;  // looked at to see whether the table is in order
-constexpr std::size_t kBatch = 256;       // samples that stay in the cache between here and the classifier
+constexpr std::size_t kBatch = 128;       // samples that stay in the nearest cache until they are classified
 constexpr std::size_t kMaxDevices = 20'000;
 constexpr char kBetweenCells = '\xff';
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -45,6 +46,13 @@ class ColumnRows {
     sample.present = 0;
     sample.unavailable = 0;
     return sample;
+  }
+  // Room for the samples of the next rows, `wanted` or fewer, at least one: all to be filled.
+  std::span<Sample> BeginRows(std::size_t wanted) {
+    if (used_ == limit_) Flush();
+    const std::size_t count = std::min(wanted, limit_ - used_);
+    used_ += count;
+    return {&batch_[used_ - count], count};
   }
   void Put(Sample& sample, Signal signal, const CellReading& reading, std::int64_t line) {
     if (reading.fault == CellFault::kNone) {

@@ -112,28 +112,51 @@ class Table {
     const std::size_t rows = chunk.rows();
     times_.resize(rows);
     devices_.resize(rows);
+    all_placed_ = true;
     TRY(ConvertTimes(chunk, rows));
     TRY(ConvertDevices(chunk, rows));
     for (SignalColumn& column : signals_) column.Convert(chunk, rows);
     const bool plain = std::all_of(signals_.begin(), signals_.end(), [](const SignalColumn& c) { return c.plain(); });
-    const DuckDbVector owners = owner_ ? chunk.Vector(*owner_) : DuckDbVector{};
-    for (std::size_t i = 0; i < rows; ++i) {
-      const std::int64_t line = Line(i);
-      if (!times_[i] || !devices_[i]) {
-        rows_.CountBadRow(line);
-        continue;
-      }
-      Sample& sample = rows_.Begin(*times_[i], *devices_[i]);
-      if (plain) {
-        sample.present = all_signals_;
-        for (const SignalColumn& column : signals_) sample.value[Index(column.signal())] = column.values()[i];
-      } else {
-        for (const SignalColumn& column : signals_) rows_.Put(sample, column.signal(), column.Reading(i), line);
-      }
-      if (owner_) rows_.Own(owners.IsNull(i) ? std::string_view() : owners.Text(i), line);
+    if (plain && all_placed_ && !owner_) {
+      AddPlain(rows);
+    } else {
+      AddEach(chunk, rows);
     }
     done_ += static_cast<std::int64_t>(rows);
     return {};
+  }
+
+  // Every row has a time, a device and plain numbers: column by column.
+  void AddPlain(std::size_t rows) {
+    for (std::size_t at = 0; at < rows;) {
+      const std::span<Sample> samples = rows_.BeginRows(rows - at);
+      for (std::size_t i = 0; i < samples.size(); ++i) {
+        samples[i].time = times_[at + i];
+        samples[i].device = devices_[at + i];
+        samples[i].present = all_signals_;
+        samples[i].unavailable = 0;
+      }
+      for (const SignalColumn& column : signals_) {
+        const std::size_t slot = Index(column.signal());
+        const std::int64_t* const values = column.values() + at;
+        for (std::size_t i = 0; i < samples.size(); ++i) samples[i].value[slot] = values[i];
+      }
+      at += samples.size();
+    }
+  }
+
+  void AddEach(const DuckDbChunk& chunk, std::size_t rows) {
+    const DuckDbVector owners = owner_ ? chunk.Vector(*owner_) : DuckDbVector{};
+    for (std::size_t i = 0; i < rows; ++i) {
+      const std::int64_t line = Line(i);
+      if (times_[i] == kNoTime || devices_[i] == kNoDevice) {
+        rows_.CountBadRow(line);
+        continue;
+      }
+      Sample& sample = rows_.Begin(times_[i], devices_[i]);
+      for (const SignalColumn& column : signals_) rows_.Put(sample, column.signal(), column.Reading(i), line);
+      if (owner_) rows_.Own(owners.IsNull(i) ? std::string_view() : owners.Text(i), line);
+    }
   }
 
   Result<void> Finish() {
@@ -164,19 +187,31 @@ class Table {
         time = clock_->FromText(vector.Text(i), Line(i));
       }
       if (!time) return tl::unexpected<Error>(time.error());
-      times_[i] = *time;
+      SetTime(i, *time);
     }
     return {};
+  }
+  void SetTime(std::size_t row, std::optional<Instant> time) {
+    times_[row] = time.value_or(kNoTime);
+    all_placed_ = all_placed_ && time;
   }
 
   void ConvertTimestamps(const DuckDbVector& vector, std::size_t rows, std::int64_t unit, bool zoned) {
     const std::int64_t limit = INT64_MAX / unit - 1;  // beyond: infinity, or past what nanoseconds hold
+    const std::span<const std::int64_t> stamps = vector.All<std::int64_t>(rows);
+    const auto held = [&](std::int64_t stamp) { return stamp <= limit && stamp >= -limit; };
+    if ((zoned || clock_->LocalIsUtc(Line(0))) && vector.IsFull(rows) &&
+        std::all_of(stamps.begin(), stamps.end(), held)) {
+      for (std::size_t i = 0; i < rows; ++i) times_[i] = Instant::FromNanos(stamps[i] * unit);
+      return;
+    }
     for (std::size_t i = 0; i < rows; ++i) {
-      const auto stamp = vector.Get<std::int64_t>(i);
-      times_[i].reset();
-      if (vector.IsNull(i) || stamp > limit || stamp < -limit) continue;
-      const std::int64_t nanos = stamp * unit;
-      times_[i] = zoned ? Instant::FromNanos(nanos) : clock_->FromLocal(nanos, Line(i));
+      std::optional<Instant> time;
+      if (!vector.IsNull(i) && held(stamps[i])) {
+        const std::int64_t nanos = stamps[i] * unit;
+        time = zoned ? Instant::FromNanos(nanos) : clock_->FromLocal(nanos, Line(i));
+      }
+      SetTime(i, time);
     }
   }
 
@@ -197,19 +232,19 @@ class Table {
   // A single integer column names GPUs by index; each index is looked up once.
   Result<void> ConvertIndexes(const DuckDbVector& vector, std::size_t rows) {
     for (std::size_t i = 0; i < rows; ++i) {
-      devices_[i].reset();
-      if (vector.IsNull(i)) continue;
-      const auto index = vector.Get<std::int64_t>(i);
+      const std::int64_t index = vector.IsNull(i) ? -1 : vector.Get<std::int64_t>(i);
       const auto slot = static_cast<std::size_t>(index);  // of a negative index: beyond all
-      if (slot < by_index_.size() && by_index_[slot]) {
-        devices_[i] = by_index_[slot];
+      devices_[i] = slot < by_index_.size() ? by_index_[slot] : kNoDevice;
+      if (devices_[i] != kNoDevice) continue;
+      if (vector.IsNull(i)) {
+        all_placed_ = false;
         continue;
       }
       const std::string text = std::to_string(index);
       cells_[0] = text;
       TRY(SetDevice(i));
       if (slot >= kIndexes) continue;
-      by_index_.resize(std::max(by_index_.size(), slot + 1));
+      if (slot >= by_index_.size()) by_index_.resize(slot + 1, kNoDevice);
       by_index_[slot] = devices_[i];
     }
     return {};
@@ -218,11 +253,14 @@ class Table {
   Result<void> SetDevice(std::size_t row) {
     const Result<std::optional<DeviceId>> device = rows_.Device(cells_, Line(row));
     if (!device) return tl::unexpected<Error>(device.error());
-    devices_[row] = *device;
+    devices_[row] = device->value_or(kNoDevice);
+    all_placed_ = all_placed_ && *device;
     return {};
   }
 
   static constexpr std::size_t kIndexes = 65536;
+  static constexpr Instant kNoTime = Instant::FromNanos(INT64_MIN);
+  static constexpr DeviceId kNoDevice = UINT32_MAX;
 
   std::vector<DuckDbColumn> columns_;
   const std::string& file_;
@@ -234,12 +272,13 @@ class Table {
   std::optional<std::size_t> owner_;
   std::vector<std::size_t> identity_;
   std::vector<std::string_view> cells_;
-  std::vector<std::optional<DeviceId>> by_index_;
+  std::vector<DeviceId> by_index_;  // kNoDevice: not seen yet
   std::int64_t done_ = 0;  // rows of the chunks before
 
   // Of the chunk.
-  std::vector<std::optional<Instant>> times_;
-  std::vector<std::optional<DeviceId>> devices_;
+  std::vector<Instant> times_;     // kNoTime where a row has none
+  std::vector<DeviceId> devices_;  // kNoDevice where a row names none
+  bool all_placed_ = true;         // every row has both
 };
 
 Result<std::vector<BoundColumn>> Bind(const std::vector<DuckDbColumn>& columns, const ImportOptions& options,
