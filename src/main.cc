@@ -2,11 +2,18 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 
 #include "cli/command.h"
 
 int main(int argc, char** argv) {
+#if defined(__x86_64__)  // what the program is compiled for
+  if (__builtin_cpu_supports("sse4.2") == 0 || __builtin_cpu_supports("popcnt") == 0) {
+    std::fputs("idleburn: this processor has no SSE4.2 and POPCNT (x86-64-v2); run it on a newer one\n", stderr);
+    return 1;
+  }
+#endif
   idleburn::Environment environment;
   environment.now = idleburn::Instant::FromNanos(
       std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());

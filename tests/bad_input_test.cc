@@ -152,6 +152,20 @@ TEST_F(BadInput, ClocksAndRepeats) {
                 "no row fits the header");
 }
 
+// What `nvidia-smi ... > log.csv` leaves in Windows PowerShell.
+TEST_F(BadInput, ALogInUtf16IsRead) {
+  const json plain = AuditJsonOf(Write("utf8.csv", kHeader + Rows(300)));
+  std::string wide = "\xFF\xFE";
+  for (const char c : kHeader + Rows(300)) {
+    if (c == '\n') wide.append("\r\0", 2);
+    wide.append({c, '\0'});
+  }
+  const json read = AuditJsonOf(Write("utf16.csv", wide));
+  EXPECT_EQ(read["phases"], plain["phases"]);
+  EXPECT_EQ(read["energy_kwh"], plain["energy_kwh"]);
+  EXPECT_EQ(read["per_gpu"][0]["name"], kName);
+}
+
 TEST_F(BadInput, PricesAndGpusNobodyKnows) {
   const std::string log = Write("log.csv", kHeader + Rows(100, "50 %, 1 W, 1 MiB", "Voodoo 5 6000"));
   ExpectRefused(log + " --price=-1", "'-1' is negative", 2);

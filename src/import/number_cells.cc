@@ -29,7 +29,7 @@ NumberForm::NumberForm(std::string_view number, std::string_view suffix) {
 NumberPair::NumberPair(const NumberColumn& a, const NumberColumn& b)
     : most{a.most, b.most, INT32_MAX, INT32_MAX}, scale{a.scale, b.scale} {
   const auto half_of = [](const NumberColumn& c) {
-    return Half{c.form.expected, c.form.above, c.form.digits,   c.form.shortest,
+    return Half{c.form.expected, c.form.above, c.form.digits,  c.form.shortest,
                 c.form.span,     c.position,   Index(c.signal)};
   };
   half = {half_of(a), half_of(b)};

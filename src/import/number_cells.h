@@ -67,8 +67,8 @@ struct NumberRows {
   const std::uint32_t* last_cell;  // of each line, in cell_end, after one of the line before
   std::size_t lines;
   std::size_t columns;
-  Sample* samples;       // one for each line; only values are set
-  std::uint8_t* usual;   // for each line: 1, or 0 where a number is not in the form of its column or not in range
+  Sample* samples;      // one for each line; only values are set
+  std::uint8_t* usual;  // for each line: 1, or 0 where a number is not in the form of its column or not in range
 };
 
 // Reads the numbers of all lines of `columns` cells, each after at most one blank. What it sets of a line that is not

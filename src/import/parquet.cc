@@ -273,7 +273,7 @@ class Table {
   std::vector<std::size_t> identity_;
   std::vector<std::string_view> cells_;
   std::vector<DeviceId> by_index_;  // kNoDevice: not seen yet
-  std::int64_t done_ = 0;  // rows of the chunks before
+  std::int64_t done_ = 0;           // rows of the chunks before
 
   // Of the chunk.
   std::vector<Instant> times_;     // kNoTime where a row has none

@@ -89,8 +89,8 @@ void SmiRowReader::Begin(std::string_view text) {
     rows_.resize(lines);
     usual_.resize(lines);
   }
-  ReadNumbers(pairs_, {text_, delimiters_.cell_end(), delimiters_.last_cell(), lines, columns_, rows_.data(),
-                       usual_.data()});
+  ReadNumbers(pairs_,
+              {text_, delimiters_.cell_end(), delimiters_.last_cell(), lines, columns_, rows_.data(), usual_.data()});
 }
 
 inline std::string_view SmiRowReader::Cell(std::size_t position) const {

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "os/inflate.h"
+#include "os/utf16_source.h"
 
 namespace idleburn {
 namespace {
@@ -83,7 +84,10 @@ Result<std::unique_ptr<ByteSource>> OpenInput(const std::string& path) {
   if (!head) return tl::unexpected<Error>(head.error());
   if (head->empty()) return Fail(peek->name() + ": is empty; nothing was recorded, or the copy failed");
   const std::optional<Compression> compression = SniffCompression(*head);
-  if (compression) return Inflate(std::move(peek), *compression);
+  if (compression) peek = std::make_unique<PeekSource>(Inflate(std::move(peek), *compression));
+  const Result<std::string_view> mark = peek->Peek(2);
+  if (!mark) return tl::unexpected<Error>(mark.error());
+  if (SniffUtf16(*mark)) return DecodeUtf16(std::move(peek));
   return peek;
 }
 
