@@ -7,7 +7,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::size_t kBatch = 256;
+constexpr std::size_t kBatch = 128;
 constexpr std::size_t kOtherKinds = 3;  // marks, notes, facts: without columns
 
 // The names of the file's bits as ours: those of `mask` that this program knows.
@@ -20,22 +20,35 @@ std::uint32_t Known(std::uint32_t mask, const RecordingNames::Numbers& numbers) 
   return known;
 }
 
-std::uint32_t Or(const std::vector<std::int64_t>& column) {
-  std::int64_t all = 0;
-  for (const std::int64_t v : column) all |= v;
-  // Negative or too large: a bit that no file has a name for.
-  return all >= 0 && all <= UINT32_MAX ? static_cast<std::uint32_t>(all) : ~std::uint32_t{0};
+// Bits that some, and that all masks of a column have.
+struct Bits {
+  std::int64_t some = 0;
+  std::int64_t all = -1;
+};
+
+Bits BitsOf(const std::vector<std::int64_t>& column) {
+  Bits bits;
+  for (const std::int64_t mask : column) {
+    bits.some |= mask;
+    bits.all &= mask;
+  }
+  return bits;
 }
 
 // True if all bits of `mask` have a name.
-bool AreNamed(std::uint32_t mask, const RecordingNames::Numbers& numbers) {
-  return numbers.size() >= 32 || mask >> numbers.size() == 0;
+bool AreNamed(std::int64_t mask, const RecordingNames::Numbers& numbers) { return mask >> numbers.size() == 0; }
+
+bool AreOurs(const RecordingNames::Numbers& numbers) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] != i) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
 ChunkDecoder::ChunkDecoder(const RecordingNames& names, DeviceTable& devices, LiveSink& sink)
-    : names_(names), devices_(devices), sink_(sink), batch_(kBatch) {}
+    : names_(names), devices_(devices), sink_(sink), ours_(AreOurs(names.signals)), batch_(kBatch) {}
 
 std::optional<std::uint64_t> ChunkDecoder::NumberOf(std::string_view payload) {
   ByteCursor cursor(payload);
@@ -209,15 +222,16 @@ bool ChunkDecoder::TakeTimes(ByteCursor& in, bool host, Rows& rows) {
   return true;
 }
 
-// Points the streams to their parts of a signal's column.
-void ChunkDecoder::Point(bool host, Rows& rows, std::uint32_t signal) {
+// Points the streams to their parts of a signal's column, which has a value for some of the rows or for all.
+void ChunkDecoder::Point(bool host, Rows& rows, std::uint32_t signal, bool all) {
   const std::int64_t* value = rows.values[signal].data();
   for (Stream& stream : streams_) {
     if (stream.host != host) continue;
     stream.value[signal] = value;
     const auto first = rows.present.begin() + static_cast<std::ptrdiff_t>(stream.next);
     const auto last = first + static_cast<std::ptrdiff_t>(stream.rows);
-    value += std::count_if(first, last, [&](std::int64_t mask) { return (mask >> signal & 1) != 0; });
+    value += all ? last - first
+                 : std::count_if(first, last, [&](std::int64_t mask) { return (mask >> signal & 1) != 0; });
   }
 }
 
@@ -234,8 +248,8 @@ bool ChunkDecoder::TakeRows(ByteCursor& in, bool host, Rows& rows) {
     return false;
   }
   const RecordingNames::Numbers& names = host ? names_.host_signals : names_.signals;
-  const std::uint32_t present = Or(rows.present);
-  if (!AreNamed(present, names) || !AreNamed(Or(rows.unavailable), names)) return false;
+  const Bits present = BitsOf(rows.present);
+  if (!AreNamed(present.some, names) || !AreNamed(BitsOf(rows.unavailable).some, names)) return false;
   if (!host) {
     rows.reason.resize(count);
     if (!columns_.Decode(in, rows.reason)) return false;
@@ -244,12 +258,14 @@ bool ChunkDecoder::TakeRows(ByteCursor& in, bool host, Rows& rows) {
     if (std::any_of(rows.reason.begin(), rows.reason.end(), unnamed)) return false;
   }
   for (std::uint32_t s = 0; s < names.size(); ++s) {
-    if ((present >> s & 1) == 0) continue;
-    const auto values = std::count_if(rows.present.begin(), rows.present.end(),
-                                      [&](std::int64_t mask) { return (mask >> s & 1) != 0; });
+    if ((present.some >> s & 1) == 0) continue;
+    const bool all = (present.all >> s & 1) != 0;
+    const auto has = [&](std::int64_t mask) { return (mask >> s & 1) != 0; };
+    const auto values = all ? static_cast<std::ptrdiff_t>(count)
+                            : std::count_if(rows.present.begin(), rows.present.end(), has);
     rows.values[s].resize(static_cast<std::size_t>(values));
     if (!columns_.Decode(in, rows.values[s])) return false;
-    Point(host, rows, s);
+    Point(host, rows, s, all);
   }
   return true;
 }
@@ -286,10 +302,19 @@ void ChunkDecoder::DeliverSample(Stream& stream) {
   const auto unavailable = static_cast<std::uint32_t>(samples_.unavailable[row]);
   sample.time = Instant::FromNanos(samples_.time[row]);
   sample.device = *stream.id;
-  sample.present = Known(present, names_.signals);
-  sample.unavailable = Known(unavailable, names_.signals);
   const std::optional<std::uint8_t> reason = names_.reasons[static_cast<std::size_t>(samples_.reason[row])];
   sample.reason = reason ? static_cast<Unobserved>(*reason) : Unobserved::kSentinel;
+  if (ours_) {  // nearly always: nothing to translate
+    sample.present = present;
+    sample.unavailable = unavailable;
+    for (std::uint32_t rest = present; rest != 0; rest &= rest - 1) {
+      const auto s = static_cast<std::size_t>(__builtin_ctz(rest));
+      sample.value[s] = *stream.value[s]++;
+    }
+    return;
+  }
+  sample.present = Known(present, names_.signals);
+  sample.unavailable = Known(unavailable, names_.signals);
   for (std::uint32_t rest = present; rest != 0; rest &= rest - 1) {
     const auto s = static_cast<std::size_t>(__builtin_ctz(rest));
     const std::int64_t value = *stream.value[s]++;

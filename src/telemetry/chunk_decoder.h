@@ -58,7 +58,7 @@ class ChunkDecoder {
   bool TakeFacts(ByteCursor& in, std::size_t count);
   bool TakeRows(ByteCursor& in, bool host, Rows& rows);
   bool TakeTimes(ByteCursor& in, bool host, Rows& rows);
-  void Point(bool host, Rows& rows, std::uint32_t signal);
+  void Point(bool host, Rows& rows, std::uint32_t signal, bool all);
   void Deliver();
   void DeliverSample(Stream& stream);
   void DeliverHost(Stream& stream);
@@ -67,6 +67,7 @@ class ChunkDecoder {
   const RecordingNames& names_;
   DeviceTable& devices_;
   LiveSink& sink_;
+  bool ours_;  // the file numbers signals as this program does
   ColumnDecoder columns_;
   std::vector<DeviceId> device_;  // ours, by the file's
   std::vector<Stream> streams_;

@@ -1,6 +1,7 @@
 #include "telemetry/column_codec.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -47,6 +48,12 @@ Affine Reduce(std::span<const std::int64_t> values, std::vector<std::uint64_t>& 
   return affine;
 }
 
+void PutHead(std::size_t coding, Affine affine, std::string& out) {
+  out += static_cast<char>(coding);
+  PutSigned(out, static_cast<std::int64_t>(affine.base));
+  PutVarint(out, affine.step);
+}
+
 void LayPacked(const std::vector<std::uint64_t>& numbers, std::string& out) {
   for (std::size_t from = 0; from < numbers.size(); from += kPackedBlock) {
     const std::size_t to = std::min(numbers.size(), from + kPackedBlock);
@@ -64,14 +71,43 @@ void LayPacked(const std::vector<std::uint64_t>& numbers, std::string& out) {
   }
 }
 
-void LayPlanes(const std::vector<std::uint64_t>& numbers, std::string& out) {
+// Of kSplit: a number is 0, or its high bits and one as a symbol below kEscape with its low bits beside, or kEscape.
+constexpr std::uint64_t kEscape = 255;
+constexpr unsigned kMostLowBits = 56;
+
+std::uint64_t SymbolOf(std::uint64_t number, unsigned low_bits) {
+  return number == 0 ? 0 : std::min(kEscape, (number >> low_bits) + 1);
+}
+
+// Bytes that a split at `low_bits` takes, about: the entropy of its symbols and the low bits.
+double SplitCost(const std::vector<std::uint64_t>& numbers, unsigned low_bits) {
+  std::array<std::uint32_t, kEscape + 1> counts{};
+  for (const std::uint64_t n : numbers) ++counts[SymbolOf(n, low_bits)];
+  const auto all = static_cast<double>(numbers.size());
+  double bits = 72.0 * counts[kEscape];
+  for (const std::uint32_t count : counts) {
+    if (count > 0) bits += count * std::log2(all / count);
+  }
+  return bits + low_bits * (all - counts[0] - counts[kEscape]);
+}
+
+unsigned BestSplit(const std::vector<std::uint64_t>& numbers) {
   std::uint64_t all = 0;
   for (const std::uint64_t n : numbers) all |= n;
-  const unsigned planes = (WidthOf(all) + 7) / 8;
-  out += static_cast<char>(planes);
-  for (unsigned p = 0; p < planes; ++p) {
-    for (const std::uint64_t n : numbers) out += static_cast<char>(n >> (8 * p));
+  const unsigned most = std::min(WidthOf(all), kMostLowBits);
+  unsigned best = most;
+  double least = SplitCost(numbers, most);
+  // Below the split at which most numbers escape it only gets worse.
+  for (unsigned k = most; k-- > 0;) {
+    const double cost = SplitCost(numbers, k);
+    if (cost < least) {
+      least = cost;
+      best = k;
+    } else if (cost > 2 * least) {
+      break;
+    }
   }
+  return best;
 }
 
 void LayRuns(const std::vector<std::uint64_t>& numbers, std::string& out) {
@@ -144,18 +180,31 @@ bool TakePacked(std::string_view bytes, std::span<std::int64_t> out) {
   return at == end;
 }
 
-bool TakePlanes(std::string_view bytes, std::span<std::int64_t> out) {
-  if (bytes.empty()) return false;
-  const auto planes = static_cast<unsigned char>(bytes.front());
-  if (planes > 8 || bytes.size() != 1 + planes * out.size()) return false;
-  std::fill(out.begin(), out.end(), 0);
-  for (unsigned p = 0; p < planes; ++p) {
-    const auto* const plane = reinterpret_cast<const unsigned char*>(bytes.data()) + 1 + p * out.size();
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      out[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(out[i]) | std::uint64_t{plane[i]} << (8 * p));
+bool TakeSplit(std::string_view symbols, std::string_view rest, std::span<std::int64_t> out) {
+  if (symbols.size() != out.size() || rest.empty()) return false;
+  const auto low_bits = static_cast<unsigned char>(rest.front());
+  if (low_bits > kMostLowBits) return false;
+  const auto* const symbol = reinterpret_cast<const unsigned char*>(symbols.data());
+  std::size_t split = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) split += std::size_t{symbol[i] != 0 && symbol[i] != kEscape};
+  const std::size_t bytes = 1 + (split * low_bits + 7) / 8;
+  if (bytes > rest.size()) return false;
+  const char* const bits = rest.data() + 1;
+  ByteCursor escaped(rest.substr(bytes));
+  const std::uint64_t mask = (std::uint64_t{1} << low_bits) - 1;
+  std::size_t bit = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::uint64_t s = symbol[i];
+    if (s == kEscape) {
+      out[i] = static_cast<std::int64_t>(escaped.Varint());
+      continue;
     }
+    const std::uint64_t low = Load(bits + bit / 8) >> (bit % 8) & mask;
+    const std::uint64_t number = ((s - 1) << low_bits | low) & (std::uint64_t{s == 0} - 1);
+    bit += s == 0 ? 0 : low_bits;
+    out[i] = static_cast<std::int64_t>(number);
   }
-  return true;
+  return escaped.good() && escaped.empty();
 }
 
 bool TakeRuns(std::string_view bytes, std::span<std::int64_t> out) {
@@ -170,12 +219,12 @@ bool TakeRuns(std::string_view bytes, std::span<std::int64_t> out) {
   return cursor.good() && cursor.empty();
 }
 
-bool TakeLayout(ColumnLayout layout, std::string_view bytes, std::span<std::int64_t> out) {
+bool TakeLayout(ColumnLayout layout, std::string_view bytes, std::string_view low_bits, std::span<std::int64_t> out) {
   switch (layout) {
     case ColumnLayout::kVarint: return TakeVarints(bytes, out);
     case ColumnLayout::kPacked: return TakePacked(bytes, out);
-    case ColumnLayout::kPlanes: return TakePlanes(bytes, out);
     case ColumnLayout::kRuns: return TakeRuns(bytes, out);
+    case ColumnLayout::kSplit: return TakeSplit(bytes, low_bits, out);
   }
   return false;
 }
@@ -227,12 +276,6 @@ void ColumnEncoder::Map(ColumnMapping mapping) {
   }
 }
 
-std::string_view ColumnEncoder::Coded(const ColumnCoding& coding, CodingEffort effort) {
-  Map(coding.mapping);
-  LayOut(coding.layout);
-  return Stored(laid_, effort);
-}
-
 void ColumnEncoder::LayOut(ColumnLayout layout) {
   laid_.clear();
   switch (layout) {
@@ -240,9 +283,29 @@ void ColumnEncoder::LayOut(ColumnLayout layout) {
       for (const std::uint64_t n : mapped_) PutVarint(laid_, n);
       return;
     case ColumnLayout::kPacked: return LayPacked(mapped_, laid_);
-    case ColumnLayout::kPlanes: return LayPlanes(mapped_, laid_);
     case ColumnLayout::kRuns: return LayRuns(mapped_, laid_);
+    case ColumnLayout::kSplit: return LaySplit();
   }
+}
+
+// Symbols to laid_; to low_bits_ how many low bits there are, the low bits, and the numbers that escape.
+void ColumnEncoder::LaySplit() {
+  const unsigned low_bits = BestSplit(mapped_);
+  const std::uint64_t mask = (std::uint64_t{1} << low_bits) - 1;
+  low_bits_.assign(1, static_cast<char>(low_bits));
+  std::string escaped;
+  Uint128 bits = 0;
+  unsigned filled = 0;
+  for (const std::uint64_t n : mapped_) {
+    const std::uint64_t symbol = SymbolOf(n, low_bits);
+    laid_ += static_cast<char>(symbol);
+    if (symbol == kEscape) PutVarint(escaped, n);
+    if (symbol == 0 || symbol == kEscape) continue;
+    bits |= static_cast<Uint128>(n & mask) << filled;
+    for (filled += low_bits; filled >= 8; filled -= 8, bits >>= 8) low_bits_ += static_cast<char>(bits);
+  }
+  if (filled > 0) low_bits_ += static_cast<char>(bits);
+  low_bits_ += escaped;
 }
 
 std::string_view ColumnEncoder::Stored(std::string_view bytes, CodingEffort effort) {
@@ -257,60 +320,67 @@ void ColumnEncoder::EncodeBytes(std::string_view bytes, CodingEffort effort, std
   PutText(out, stored);
 }
 
+void ColumnEncoder::EncodePlain(std::size_t coding, CodingEffort effort, std::string& out) {
+  Map(kColumnCodings[coding].mapping);
+  LayOut(kColumnCodings[coding].layout);
+  EncodeBytes(laid_, effort, out);
+  if (kColumnCodings[coding].layout == ColumnLayout::kSplit) EncodeBytes(low_bits_, CodingEffort::kQuick, out);
+}
+
 void ColumnEncoder::Encode(std::span<const std::int64_t> values, CodingEffort effort, std::string& out) {
   if (values.empty()) return;
   const Affine affine = Reduce(values, plain_);
-  best_.clear();
-  std::size_t chosen = 0;
-  std::size_t unpacked = 0;
+  std::size_t chosen = kColumnCodings.size();
   for (std::size_t c = 0; c < kColumnCodings.size(); ++c) {
     const bool quick = c == 0 || kColumnCodings[c].layout == ColumnLayout::kVarint;
     if (effort == CodingEffort::kQuick && !quick) continue;
-    const std::string_view stored = Coded(kColumnCodings[c], effort);
-    if (c > 0 && stored.size() >= best_.size()) continue;
-    best_ = stored;
+    tried_.clear();
+    EncodePlain(c, effort, tried_);
+    if (chosen < kColumnCodings.size() && tried_.size() >= best_.size()) continue;
+    best_.swap(tried_);
     chosen = c;
-    unpacked = laid_.size();
   }
-  out += static_cast<char>(chosen);
-  PutSigned(out, static_cast<std::int64_t>(affine.base));
-  PutVarint(out, affine.step);
-  PutVarint(out, unpacked);
-  PutText(out, best_);
+  PutHead(chosen, affine, out);
+  out += best_;
 }
 
 void ColumnEncoder::EncodeAs(std::size_t coding, std::span<const std::int64_t> values, std::string& out) {
   const Affine affine = Reduce(values, plain_);
-  const std::string_view stored = Coded(kColumnCodings[coding], CodingEffort::kSmallest);
-  out += static_cast<char>(coding);
-  PutSigned(out, static_cast<std::int64_t>(affine.base));
-  PutVarint(out, affine.step);
-  PutVarint(out, laid_.size());
-  PutText(out, stored);
+  PutHead(coding, affine, out);
+  EncodePlain(coding, CodingEffort::kSmallest, out);
 }
 
-bool ColumnDecoder::DecodeBytes(ByteCursor& in, std::size_t most, std::string_view* out) {
+bool ColumnDecoder::Unpack(ByteCursor& in, std::size_t most, std::string& buffer, std::string_view* out) {
   const auto size = static_cast<std::size_t>(in.Count(most));
   const std::string_view stored = in.Text();
   if (!in.good() || stored.size() > size) return false;
-  buffer_.resize(size + kPadding);
-  std::memset(buffer_.data() + size, 0, kPadding);
-  *out = std::string_view(buffer_).substr(0, size);
-  if (stored.size() < size) return unpacker_.Unpack(stored, std::span(buffer_).first(size));
-  std::memcpy(buffer_.data(), stored.data(), size);
+  if (buffer.size() < size + kPadding) buffer.resize(size + kPadding);
+  std::memset(buffer.data() + size, 0, kPadding);
+  *out = std::string_view(buffer).substr(0, size);
+  if (stored.size() < size) return unpacker_.Unpack(stored, std::span(buffer).first(size));
+  std::memcpy(buffer.data(), stored.data(), size);
   return true;
+}
+
+bool ColumnDecoder::DecodeBytes(ByteCursor& in, std::size_t most, std::string_view* out) {
+  return Unpack(in, most, buffer_, out);
 }
 
 bool ColumnDecoder::Decode(ByteCursor& in, std::span<std::int64_t> out) {
   if (out.empty()) return true;
-  const auto coding = in.Fixed<std::uint8_t>();
+  const auto number = in.Fixed<std::uint8_t>();
   Affine affine;
   affine.base = static_cast<std::uint64_t>(in.Signed());
   affine.step = in.Varint();
+  if (number >= kColumnCodings.size()) return false;
+  const ColumnCoding coding = kColumnCodings[number];
+  const std::size_t most = kMostBytesOfValue * (out.size() + 4);
   std::string_view bytes;
-  if (coding >= kColumnCodings.size() || !DecodeBytes(in, kMostBytesOfValue * (out.size() + 4), &bytes)) return false;
-  if (!TakeLayout(kColumnCodings[coding].layout, bytes, out)) return false;
-  Unmap(kColumnCodings[coding].mapping, affine, out);
+  std::string_view low_bits;
+  if (!Unpack(in, most, buffer_, &bytes)) return false;
+  if (coding.layout == ColumnLayout::kSplit && !Unpack(in, most, low_bits_, &low_bits)) return false;
+  if (!TakeLayout(coding.layout, bytes, low_bits, out)) return false;
+  Unmap(coding.mapping, affine, out);
   return true;
 }
 

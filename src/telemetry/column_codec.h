@@ -15,7 +15,7 @@ namespace idleburn {
 // How a column of integers becomes bytes: first each value becomes a small number (the mapping), then the numbers are
 // laid out. docs/recording.md has both byte by byte.
 enum class ColumnMapping : std::uint8_t { kPlain, kDelta, kDeltaOfDelta };
-enum class ColumnLayout : std::uint8_t { kVarint, kPacked, kPlanes, kRuns };
+enum class ColumnLayout : std::uint8_t { kVarint, kPacked, kRuns, kSplit };
 
 // The codings that are tried, by their number in a file: rows are only ever added at the end.
 struct ColumnCoding {
@@ -23,14 +23,14 @@ struct ColumnCoding {
   ColumnLayout layout;
 };
 inline constexpr std::array<ColumnCoding, 8> kColumnCodings = {{
-    {ColumnMapping::kPlain, ColumnLayout::kRuns},            // states and limits: long runs of one value
-    {ColumnMapping::kDelta, ColumnLayout::kRuns},            // ramps
-    {ColumnMapping::kDelta, ColumnLayout::kVarint},          // what moves by small steps
-    {ColumnMapping::kDeltaOfDelta, ColumnLayout::kVarint},   // counters and times
-    {ColumnMapping::kPlain, ColumnLayout::kPacked},          // noise between two limits
-    {ColumnMapping::kPlain, ColumnLayout::kPlanes},          // noise whose high bytes repeat
-    {ColumnMapping::kDelta, ColumnLayout::kPlanes},
-    {ColumnMapping::kDeltaOfDelta, ColumnLayout::kPlanes},
+    {ColumnMapping::kPlain, ColumnLayout::kRuns},           // states and limits: long runs of one value
+    {ColumnMapping::kDelta, ColumnLayout::kRuns},           // ramps
+    {ColumnMapping::kDelta, ColumnLayout::kVarint},         // patterns that repeat
+    {ColumnMapping::kDeltaOfDelta, ColumnLayout::kVarint},
+    {ColumnMapping::kPlain, ColumnLayout::kPacked},         // noise between two limits
+    {ColumnMapping::kPlain, ColumnLayout::kSplit},          // noise around a level
+    {ColumnMapping::kDelta, ColumnLayout::kSplit},          // what moves by small steps
+    {ColumnMapping::kDeltaOfDelta, ColumnLayout::kSplit},   // counters and times
 }};
 
 // kSmallest tries every coding and zstd; kQuick takes the best of three without zstd.
@@ -50,14 +50,17 @@ class ColumnEncoder {
  private:
   void Map(ColumnMapping mapping);
   void LayOut(ColumnLayout layout);
-  // plain_ in that coding as it is stored; laid_ is the form before zstd.
-  std::string_view Coded(const ColumnCoding& coding, CodingEffort effort);
+  void LaySplit();
+  // Appends plain_ in that coding.
+  void EncodePlain(std::size_t coding, CodingEffort effort, std::string& out);
   [[nodiscard]] std::string_view Stored(std::string_view bytes, CodingEffort effort);
 
   ZstdPacker packer_;
   std::vector<std::uint64_t> plain_;   // (value - base) / step
   std::vector<std::uint64_t> mapped_;  // of the coding being tried
   std::string laid_;
+  std::string low_bits_;  // of kSplit
+  std::string tried_;
   std::string best_;
 };
 
@@ -69,8 +72,11 @@ class ColumnDecoder {
   bool DecodeBytes(ByteCursor& in, std::size_t most, std::string_view* out);
 
  private:
+  bool Unpack(ByteCursor& in, std::size_t most, std::string& buffer, std::string_view* out);
+
   ZstdUnpacker unpacker_;
   std::string buffer_;
+  std::string low_bits_;
 };
 
 }  // namespace idleburn
