@@ -96,6 +96,10 @@ std::string EncodeHeader(std::string_view magic, const RecordingHeader& header) 
 
 Result<std::size_t> HeaderRest(std::string_view magic, std::string_view head, const std::string& file) {
   ByteCursor cursor(head);
+  if (magic == kRecordingMagic && head.substr(0, kJournalMagic.size()) == kJournalMagic) {
+    return Fail(file + ": is the journal of a recording; name the recording beside it, without " +
+                std::string(kJournalSuffix));
+  }
   if (cursor.Bytes(magic.size()) != magic) return Fail(file + ": is no recording of idleburn");
   const auto version = cursor.Fixed<std::uint16_t>();
   if (!cursor.good() || head.size() < kHeaderHeadSize) {
