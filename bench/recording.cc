@@ -48,11 +48,11 @@ class Random {
 };
 
 struct Job {
-  std::int64_t low;      // utilisation
+  std::int64_t low;  // utilisation
   std::int64_t high;
-  std::int64_t period;   // of so many readings the first `starved` wait for data
+  std::int64_t period;  // of so many readings the first `starved` wait for data
   std::int64_t starved;
-  std::int64_t watts;    // at full utilisation
+  std::int64_t watts;  // at full utilisation
   std::int64_t memory_mib;
 };
 constexpr std::array<Job, 5> kJobs = {{

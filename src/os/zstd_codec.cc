@@ -41,8 +41,7 @@ ZstdUnpacker::~ZstdUnpacker() {
 }
 
 bool ZstdUnpacker::Unpack(std::string_view packed, std::span<char> out) {
-  const std::size_t size =
-      ZSTD_decompressDCtx(state_->context, out.data(), out.size(), packed.data(), packed.size());
+  const std::size_t size = ZSTD_decompressDCtx(state_->context, out.data(), out.size(), packed.data(), packed.size());
   return ZSTD_isError(size) == 0U && size == out.size();
 }
 

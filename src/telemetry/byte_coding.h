@@ -41,7 +41,7 @@ class ByteCursor {
   Int Fixed() {
     const std::string_view bytes = Bytes(sizeof(Int));
     std::uint64_t value = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i) value |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << 8 * i;
+    for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
     return static_cast<Int>(value);
   }
 

@@ -212,8 +212,8 @@ bool ChunkDecoder::TakeTimes(ByteCursor& in, bool host, Rows& rows) {
   for (const Stream& stream : streams_) {
     if (stream.host != host) continue;
     for (std::size_t i = 0; from > 0 && before == stream.rows && i < before; ++i) {
-      const auto time = static_cast<std::uint64_t>(rows.time[from + i]) +
-                        static_cast<std::uint64_t>(rows.time[from + i - before]);
+      const auto time =
+          static_cast<std::uint64_t>(rows.time[from + i]) + static_cast<std::uint64_t>(rows.time[from + i - before]);
       rows.time[from + i] = static_cast<std::int64_t>(time);
     }
     before = stream.rows;
@@ -230,8 +230,8 @@ void ChunkDecoder::Point(bool host, Rows& rows, std::uint32_t signal, bool all) 
     stream.value[signal] = value;
     const auto first = rows.present.begin() + static_cast<std::ptrdiff_t>(stream.next);
     const auto last = first + static_cast<std::ptrdiff_t>(stream.rows);
-    value += all ? last - first
-                 : std::count_if(first, last, [&](std::int64_t mask) { return (mask >> signal & 1) != 0; });
+    value +=
+        all ? last - first : std::count_if(first, last, [&](std::int64_t mask) { return (mask >> signal & 1) != 0; });
   }
 }
 
@@ -261,8 +261,8 @@ bool ChunkDecoder::TakeRows(ByteCursor& in, bool host, Rows& rows) {
     if ((present.some >> s & 1) == 0) continue;
     const bool all = (present.all >> s & 1) != 0;
     const auto has = [&](std::int64_t mask) { return (mask >> s & 1) != 0; };
-    const auto values = all ? static_cast<std::ptrdiff_t>(count)
-                            : std::count_if(rows.present.begin(), rows.present.end(), has);
+    const auto values =
+        all ? static_cast<std::ptrdiff_t>(count) : std::count_if(rows.present.begin(), rows.present.end(), has);
     rows.values[s].resize(static_cast<std::size_t>(values));
     if (!columns_.Decode(in, rows.values[s])) return false;
     Point(host, rows, s, all);

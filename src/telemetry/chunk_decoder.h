@@ -37,7 +37,7 @@ class ChunkDecoder {
     bool host = false;
     std::optional<std::uint32_t> id;  // ours; absent: this program does not know the scope
     std::size_t rows = 0;
-    std::size_t next = 0;  // the row of the columns that is delivered next
+    std::size_t next = 0;                                   // the row of the columns that is delivered next
     std::array<const std::int64_t*, kMostSignals> value{};  // the next value of each signal
   };
   // Columns of all samples, or of all host samples.

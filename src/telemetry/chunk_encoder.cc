@@ -127,15 +127,16 @@ void ChunkEncoder::PutColumn(const std::vector<Row>& rows, const std::vector<Str
 template <typename Row>
 void ChunkEncoder::PutTimes(const std::vector<Row>& rows, const std::vector<Stream>& streams, std::string& out) {
   std::string apart(1, '\0');
-  PutColumn(rows, streams, kAllRows, [](const Row& row) { return row.time.nanos(); }, apart);
+  PutColumn(
+      rows, streams, kAllRows, [](const Row& row) { return row.time.nanos(); }, apart);
   std::string beside(1, '\1');
   const std::vector<std::int64_t> times = column_;
   std::size_t before = 0;
   std::size_t from = 0;
   for (const Stream& stream : streams) {
     for (std::size_t i = 0; from > 0 && before == stream.rows.size() && i < before; ++i) {
-      const auto distance = static_cast<std::uint64_t>(times[from + i]) -
-                            static_cast<std::uint64_t>(times[from + i - before]);
+      const auto distance =
+          static_cast<std::uint64_t>(times[from + i]) - static_cast<std::uint64_t>(times[from + i - before]);
       column_[from + i] = static_cast<std::int64_t>(distance);
     }
     before = stream.rows.size();
@@ -149,8 +150,10 @@ template <typename Row>
 void ChunkEncoder::PutRows(const std::vector<Row>& rows, const std::vector<Stream>& streams, std::string& out) {
   if (rows.empty()) return;
   PutTimes(rows, streams, out);
-  PutColumn(rows, streams, kAllRows, [](const Row& row) { return std::int64_t{row.present}; }, out);
-  PutColumn(rows, streams, kAllRows, [](const Row& row) { return std::int64_t{row.unavailable}; }, out);
+  PutColumn(
+      rows, streams, kAllRows, [](const Row& row) { return std::int64_t{row.present}; }, out);
+  PutColumn(
+      rows, streams, kAllRows, [](const Row& row) { return std::int64_t{row.unavailable}; }, out);
   if constexpr (std::is_same_v<Row, Sample>) {
     const auto reason = [](const Sample& row) { return static_cast<std::int64_t>(row.reason); };
     PutColumn(rows, streams, kAllRows, reason, out);
@@ -159,7 +162,8 @@ void ChunkEncoder::PutRows(const std::vector<Row>& rows, const std::vector<Strea
   for (const Row& row : rows) present |= row.present;
   for (std::uint32_t s = 0; s < std::tuple_size_v<decltype(Row::value)>; ++s) {
     if ((present >> s & 1) == 0) continue;
-    PutColumn(rows, streams, s, [s](const Row& row) { return row.value[s]; }, out);
+    PutColumn(
+        rows, streams, s, [s](const Row& row) { return row.value[s]; }, out);
   }
 }
 
@@ -200,11 +204,21 @@ std::string ChunkEncoder::Encode(std::uint64_t number, const RecordBatch& batch,
   std::size_t host = 0;
   for (const RecordKind kind : batch.order) {
     switch (kind) {
-      case RecordKind::kSample: order.Put(place.at({false, batch.samples[sample++].device})); break;
-      case RecordKind::kHost: order.Put(place.at({true, StreamOf(batch.hosts[host++])})); break;
-      case RecordKind::kWork: order.Put(streams); break;
-      case RecordKind::kNote: order.Put(streams + 1); break;
-      case RecordKind::kFact: order.Put(streams + 2); break;
+      case RecordKind::kSample:
+        order.Put(place.at({false, batch.samples[sample++].device}));
+        break;
+      case RecordKind::kHost:
+        order.Put(place.at({true, StreamOf(batch.hosts[host++])}));
+        break;
+      case RecordKind::kWork:
+        order.Put(streams);
+        break;
+      case RecordKind::kNote:
+        order.Put(streams + 1);
+        break;
+      case RecordKind::kFact:
+        order.Put(streams + 2);
+        break;
     }
   }
   order.Finish();

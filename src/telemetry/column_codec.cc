@@ -221,10 +221,14 @@ bool TakeRuns(std::string_view bytes, std::span<std::int64_t> out) {
 
 bool TakeLayout(ColumnLayout layout, std::string_view bytes, std::string_view low_bits, std::span<std::int64_t> out) {
   switch (layout) {
-    case ColumnLayout::kVarint: return TakeVarints(bytes, out);
-    case ColumnLayout::kPacked: return TakePacked(bytes, out);
-    case ColumnLayout::kRuns: return TakeRuns(bytes, out);
-    case ColumnLayout::kSplit: return TakeSplit(bytes, low_bits, out);
+    case ColumnLayout::kVarint:
+      return TakeVarints(bytes, out);
+    case ColumnLayout::kPacked:
+      return TakePacked(bytes, out);
+    case ColumnLayout::kRuns:
+      return TakeRuns(bytes, out);
+    case ColumnLayout::kSplit:
+      return TakeSplit(bytes, low_bits, out);
   }
   return false;
 }
@@ -266,8 +270,12 @@ void ColumnEncoder::Map(ColumnMapping mapping) {
     const std::uint64_t delta = plain_[i] - before;
     before = plain_[i];
     switch (mapping) {
-      case ColumnMapping::kPlain: mapped_[i] = plain_[i]; break;
-      case ColumnMapping::kDelta: mapped_[i] = Zigzag(delta); break;
+      case ColumnMapping::kPlain:
+        mapped_[i] = plain_[i];
+        break;
+      case ColumnMapping::kDelta:
+        mapped_[i] = Zigzag(delta);
+        break;
       case ColumnMapping::kDeltaOfDelta:
         mapped_[i] = Zigzag(delta - slope);
         slope = delta;
@@ -282,9 +290,12 @@ void ColumnEncoder::LayOut(ColumnLayout layout) {
     case ColumnLayout::kVarint:
       for (const std::uint64_t n : mapped_) PutVarint(laid_, n);
       return;
-    case ColumnLayout::kPacked: return LayPacked(mapped_, laid_);
-    case ColumnLayout::kRuns: return LayRuns(mapped_, laid_);
-    case ColumnLayout::kSplit: return LaySplit();
+    case ColumnLayout::kPacked:
+      return LayPacked(mapped_, laid_);
+    case ColumnLayout::kRuns:
+      return LayRuns(mapped_, laid_);
+    case ColumnLayout::kSplit:
+      return LaySplit();
   }
 }
 

@@ -23,14 +23,14 @@ struct ColumnCoding {
   ColumnLayout layout;
 };
 inline constexpr std::array<ColumnCoding, 8> kColumnCodings = {{
-    {ColumnMapping::kPlain, ColumnLayout::kRuns},           // states and limits: long runs of one value
-    {ColumnMapping::kDelta, ColumnLayout::kRuns},           // ramps
-    {ColumnMapping::kDelta, ColumnLayout::kVarint},         // patterns that repeat
+    {ColumnMapping::kPlain, ColumnLayout::kRuns},    // states and limits: long runs of one value
+    {ColumnMapping::kDelta, ColumnLayout::kRuns},    // ramps
+    {ColumnMapping::kDelta, ColumnLayout::kVarint},  // patterns that repeat
     {ColumnMapping::kDeltaOfDelta, ColumnLayout::kVarint},
-    {ColumnMapping::kPlain, ColumnLayout::kPacked},         // noise between two limits
-    {ColumnMapping::kPlain, ColumnLayout::kSplit},          // noise around a level
-    {ColumnMapping::kDelta, ColumnLayout::kSplit},          // what moves by small steps
-    {ColumnMapping::kDeltaOfDelta, ColumnLayout::kSplit},   // counters and times
+    {ColumnMapping::kPlain, ColumnLayout::kPacked},        // noise between two limits
+    {ColumnMapping::kPlain, ColumnLayout::kSplit},         // noise around a level
+    {ColumnMapping::kDelta, ColumnLayout::kSplit},         // what moves by small steps
+    {ColumnMapping::kDeltaOfDelta, ColumnLayout::kSplit},  // counters and times
 }};
 
 // kSmallest tries every coding and zstd; kQuick takes the best of three without zstd.

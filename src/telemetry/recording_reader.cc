@@ -7,6 +7,7 @@
 #include "os/append_file.h"
 #include "telemetry/byte_coding.h"
 #include "telemetry/chunk_decoder.h"
+#include "text/line_reader.h"
 
 namespace idleburn {
 namespace {
@@ -38,23 +39,6 @@ class Stretches {
  private:
   ByteSource& in_;
   std::string buffer_;
-  std::size_t taken_ = 0;
-};
-
-// The bytes of a journal.
-class TextSource final : public ByteSource {
- public:
-  TextSource(std::string text, std::string name) : text_(std::move(text)), name_(std::move(name)) {}
-  Result<std::size_t> Read(std::span<char> out) override {
-    const std::size_t n = text_.copy(out.data(), out.size(), taken_);
-    taken_ += n;
-    return n;
-  }
-  [[nodiscard]] const std::string& name() const override { return name_; }
-
- private:
-  std::string text_;
-  std::string name_;
   std::size_t taken_ = 0;
 };
 
@@ -127,7 +111,7 @@ class Reading {
     if (!journal) return tl::unexpected<Error>(journal.error());
     bool whole = journal->has_value();
     if (whole) {
-      TextSource source(std::move(**journal), in_.name() + std::string(kJournalSuffix));
+      StringSource source(std::move(**journal), in_.name() + std::string(kJournalSuffix));
       whole = ReadJournal(source);
     }
     if (!whole && frames.torn()) quality_.Count(QualityId::kTornRow, {&in_.name(), 0});

@@ -14,8 +14,8 @@ namespace {
 
 constexpr Nanos kSecond{kNanosPerSecond};
 constexpr Nanos kChunk{60 * kNanosPerSecond};
-constexpr std::size_t kMostOfSecond = 4096;          // records; more are written before the second is over
-constexpr std::size_t kMostOfChunk = 16384;          // so that memory does not grow with the rate
+constexpr std::size_t kMostOfSecond = 4096;                  // records; more are written before the second is over
+constexpr std::size_t kMostOfChunk = 16384;                  // so that memory does not grow with the rate
 constexpr std::size_t kMostUnsealed = std::size_t{8} << 20;  // bytes: five hours of eight GPUs at 10 Hz
 
 // Also true when the clock went backwards by that much.
@@ -28,7 +28,11 @@ bool IsApart(Instant a, Instant b, Nanos span) {
 }  // namespace
 
 RecordingWriter::RecordingWriter(std::string path, const DeviceTable& devices, RecordingOptions options)
-    : path_(std::move(path)), devices_(devices), options_(std::move(options)), id_(RandomId()), latest_(options_.start) {}
+    : path_(std::move(path)),
+      devices_(devices),
+      options_(std::move(options)),
+      id_(RandomId()),
+      latest_(options_.start) {}
 
 Result<std::unique_ptr<RecordingWriter>> RecordingWriter::Create(const std::string& path, const DeviceTable& devices,
                                                                  RecordingOptions options) {
@@ -123,15 +127,16 @@ void RecordingWriter::Seal() {
   if (chunk_.empty()) return;
   const bool may_write = unsealed_.empty();  // else the chunks before come first
   // Where no thread can be had, the work is done when its result is asked for.
-  sealing_ = std::async(std::launch::async | std::launch::deferred, [this, may_write, number = number_, batch = std::move(chunk_),
-                                             devices = EncodeDevices(devices_)] {
-    Sealed sealed;
-    const std::string payload = smallest_.Encode(number, batch, devices, CodingEffort::kSmallest);
-    sealed.frame = EncodeFrame(FrameType::kChunk, payload);
-    sealed.records = batch.size();
-    if (may_write) sealed.written = Append(sealed);
-    return sealed;
-  });
+  sealing_ =
+      std::async(std::launch::async | std::launch::deferred,
+                 [this, may_write, number = number_, batch = std::move(chunk_), devices = EncodeDevices(devices_)] {
+                   Sealed sealed;
+                   const std::string payload = smallest_.Encode(number, batch, devices, CodingEffort::kSmallest);
+                   sealed.frame = EncodeFrame(FrameType::kChunk, payload);
+                   sealed.records = batch.size();
+                   if (may_write) sealed.written = Append(sealed);
+                   return sealed;
+                 });
   chunk_ = RecordBatch();
   ++number_;
   frames_.clear();

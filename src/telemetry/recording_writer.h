@@ -83,9 +83,9 @@ class RecordingWriter final : public LiveSink {
   Instant latest_;
   std::uint64_t number_ = 0;  // of the open chunk
   ChunkEncoder quick_;
-  std::string frames_;        // of the open chunk's seconds, as in the journal
-  std::size_t in_journal_ = 0;  // bytes of frames_ that are there
-  std::string known_devices_;   // as of the last frame
+  std::string frames_;           // of the open chunk's seconds, as in the journal
+  std::size_t in_journal_ = 0;   // bytes of frames_ that are there
+  std::string known_devices_;    // as of the last frame
   bool journal_is_old_ = false;  // it holds sealed chunks that a new one would not
 
   ChunkEncoder smallest_;  // the sealing thread's while it runs

@@ -67,9 +67,11 @@ TEST_F(RecordingWriterTest, TwoRecordersOfOneFileAreRefused) {
 
 TEST_F(RecordingWriterTest, NothingThatIsThereIsWrittenOver) {
   std::ofstream(folder_ + "/b.idleburn") << "mine";
-  EXPECT_EQ(Refusal("b.idleburn"), folder_ + "/b.idleburn: is there already; choose another file with -o, or move it away");
-  EXPECT_EQ(Refusal("none/b.idleburn"), folder_ + "/none/b.idleburn: cannot be created: No such file or directory; "
-                                                  "choose another place with -o");
+  EXPECT_EQ(Refusal("b.idleburn"),
+            folder_ + "/b.idleburn: is there already; choose another file with -o, or move it away");
+  EXPECT_EQ(Refusal("none/b.idleburn"), folder_ +
+                                            "/none/b.idleburn: cannot be created: No such file or directory; "
+                                            "choose another place with -o");
   EXPECT_EQ(Refusal("."), folder_ + "/.: cannot be created: Is a directory; choose another place with -o");
 }
 

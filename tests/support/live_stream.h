@@ -59,11 +59,21 @@ void ForEach(const RecordBatch& batch, Visit visit) {
   for (const RecordKind kind : batch.order) {
     const std::size_t i = at[static_cast<std::size_t>(kind)]++;
     switch (kind) {
-      case RecordKind::kSample: visit(batch.samples[i]); break;
-      case RecordKind::kHost: visit(batch.hosts[i]); break;
-      case RecordKind::kWork: visit(batch.marks[i]); break;
-      case RecordKind::kNote: visit(batch.notes[i]); break;
-      case RecordKind::kFact: visit(batch.facts[i]); break;
+      case RecordKind::kSample:
+        visit(batch.samples[i]);
+        break;
+      case RecordKind::kHost:
+        visit(batch.hosts[i]);
+        break;
+      case RecordKind::kWork:
+        visit(batch.marks[i]);
+        break;
+      case RecordKind::kNote:
+        visit(batch.notes[i]);
+        break;
+      case RecordKind::kFact:
+        visit(batch.facts[i]);
+        break;
     }
   }
 }
