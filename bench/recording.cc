@@ -86,8 +86,11 @@ struct Gpu {
     if (gauge == micros / kGaugeMicros) return;
     gauge = micros / kGaugeMicros;
     const Job& now = kJobs[static_cast<std::size_t>(job)];
-    util = gauge % now.period < now.starved ? 0 : now.low + random.Below(now.high - now.low + 1);
-    memory_util = util * 6 / 10 + (util > 5 ? random.Around(3) : 0);
+    const bool starved = gauge % now.period < now.starved;
+    if (starved || util < now.low || util > now.high || random.Below(4) == 0) {  // mostly a step looks like the last
+      util = starved ? 0 : now.low + random.Below(now.high - now.low + 1);
+      memory_util = util * 6 / 10 + (util > 5 ? random.Around(3) : 0);
+    }
     const std::int64_t target = 7200 + (now.watts * 100 - 7200) * util / 100;
     centiwatts += (target - centiwatts) / 2 + random.Around(util > 0 ? 400 : 12);
     clock_mhz = util > 90 && random.Below(20) == 0 ? 1980 - 15 * random.Below(4) : 1980;

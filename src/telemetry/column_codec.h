@@ -33,8 +33,9 @@ inline constexpr std::array<ColumnCoding, 8> kColumnCodings = {{
     {ColumnMapping::kDeltaOfDelta, ColumnLayout::kSplit},  // counters and times
 }};
 
-// kSmallest tries every coding and zstd; kQuick takes the best of three without zstd.
-enum class CodingEffort : std::uint8_t { kQuick, kSmallest };
+// kSmallest tries every coding with a quick zstd (kTrial) and packs the best of them with a thorough one; kQuick takes
+// the best of three without zstd.
+enum class CodingEffort : std::uint8_t { kQuick, kTrial, kSmallest };
 
 class ColumnEncoder {
  public:
@@ -55,7 +56,8 @@ class ColumnEncoder {
   void EncodePlain(std::size_t coding, CodingEffort effort, std::string& out);
   [[nodiscard]] std::string_view Stored(std::string_view bytes, CodingEffort effort);
 
-  ZstdPacker packer_;
+  ZstdPacker quick_;
+  ZstdPacker thorough_;
   std::vector<std::uint64_t> plain_;   // (value - base) / step
   std::vector<std::uint64_t> mapped_;  // of the coding being tried
   std::string laid_;
