@@ -18,7 +18,7 @@ CellAccumulator::CellAccumulator(const Thresholds& thresholds, bool by_engine)
 CellAccumulator::Context CellAccumulator::ContextOf(const Cell& cell) const {
   const std::int64_t processes = cell.Mean(Signal::kProcesses);
   if (processes != Cell::kAbsent)
-    return cell.side[Index(Signal::kProcesses)].area > 0 ? Context::kHeld : Context::kEmpty;
+    return cell.side[Slot(Signal::kProcesses)].area > 0 ? Context::kHeld : Context::kEmpty;
   const std::int64_t memory = cell.Mean(Signal::kMemoryUsed);
   if (memory == Cell::kAbsent) return Context::kUnknown;
   return memory >= thresholds_->held_memory ? Context::kHeld : Context::kEmpty;
@@ -71,8 +71,7 @@ void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, DeviceTotals& t
   for (std::int64_t second = cell.second; left > 0;) {
     Timeline::Bucket& bucket = totals.timeline.At(second);
     const std::int64_t width = totals.timeline.bucket_seconds;
-    const std::int64_t offset = second % width;
-    const std::int64_t n = std::min(left, width - offset);
+    const std::int64_t n = left == 1 ? 1 : std::min(left, width - second % width);
     const std::int64_t ns = cell.covered_ns * n;
     if (ns > 0) {
       bucket.phase_ns[static_cast<std::size_t>(phase)] += ns;
@@ -80,7 +79,7 @@ void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, DeviceTotals& t
       if (phase == Phase::kIdle && ContextOf(cell) == Context::kHeld) bucket.held_ns += ns;
     }
     const auto add = [&](Integral& into, Signal s) {
-      const Integral& side = cell.side[Index(s)];
+      const Integral& side = cell.side[Slot(s)];
       into.Merge({side.ns * n, side.area * n});
     };
     add(bucket.power, Signal::kPower);
@@ -130,7 +129,7 @@ void CellAccumulator::Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotal
     if (phase == Phase::kIdle) AddIdle(cell, totals);
   }
   const auto add = [&](Integral& into, Signal s) {
-    const Integral& side = cell.side[Index(s)];
+    const Integral& side = cell.side[Slot(s)];
     if (side.ns != 0) into.Merge({side.ns * cell.count, side.area * cell.count});
   };
   add(totals.power, Signal::kPower);

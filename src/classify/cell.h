@@ -21,6 +21,16 @@ constexpr std::uint32_t AveragedMask() {
   return mask;
 }
 
+// The place of each signal in kAveraged; kAveraged.size() for one that is not in it.
+constexpr std::array<std::uint8_t, kSignalCount> AveragedSlots() {
+  std::array<std::uint8_t, kSignalCount> slots{};
+  slots.fill(kAveraged.size());
+  for (std::size_t i = 0; i < kAveraged.size(); ++i) slots[Index(kAveraged[i])] = static_cast<std::uint8_t>(i);
+  return slots;
+}
+inline constexpr std::array<std::uint8_t, kSignalCount> kAveragedSlot = AveragedSlots();
+constexpr std::size_t Slot(Signal averaged) { return kAveragedSlot[Index(averaged)]; }
+
 // One second of a device (or `count` equal ones in a row), reduced: what a phase is decided on.
 struct Cell {
   std::int64_t second = 0;  // since the epoch
@@ -28,7 +38,7 @@ struct Cell {
   std::int64_t covered_ns = 0;                                 // of each: time with a valid busy reading
   std::int64_t area = 0;                                       // of each: utilisation x ns over the covered time
   std::array<std::int64_t, kUnobservedCount> unobserved_ns{};  // of each
-  std::array<Integral, kSignalCount> side{};                   // of each, for kAveraged
+  std::array<Integral, kAveraged.size()> side{};               // of each, by Slot
   std::int64_t throttled_ns = 0;                               // of each: mask & kThrottledMask
   std::int64_t slowdown_ns = 0;                                // mask & kSlowdownMask
   std::int64_t power_cap_ns = 0;                               // mask & kThrottledMask == kPowerCapMask
@@ -37,8 +47,10 @@ struct Cell {
   // Mean of a side signal over the time it was known, rounded toward zero; kAbsent without any.
   static constexpr std::int64_t kAbsent = INT64_MIN;
   [[nodiscard]] std::int64_t Mean(Signal s) const {
-    const Integral& i = side[Index(s)];
-    return i.ns == 0 ? kAbsent : static_cast<std::int64_t>(i.area / i.ns);
+    const Integral& i = side[Slot(s)];
+    if (i.ns == 0) return kAbsent;
+    if (FitsInt64(i.area)) return static_cast<std::int64_t>(i.area) / i.ns;  // a division of 64 bits costs a tenth
+    return static_cast<std::int64_t>(i.area / i.ns);
   }
 };
 

@@ -9,19 +9,22 @@ namespace idleburn {
 namespace {
 
 constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDefaultLimit) | Bit(Signal::kMaxSmClock) |
-                                 Bit(Signal::kMemoryTotal) | Bit(Signal::kXid) | Bit(Signal::kMemoryUsed) |
-                                 Bit(Signal::kNvlink);
+                                 Bit(Signal::kMemoryTotal) | Bit(Signal::kXid) | Bit(Signal::kNvlink);
 constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
+constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
-// A second at the mean of `count` readings: their sum x 1 s / count, half to even. Mostly fits 64 bits.
+// A second at the mean of `count` readings (none negative): their sum x 1 s / count, half to even. Where the product
+// needs more than 64 bits it is divided in two steps: the whole part x 1 s is even and does not turn the rounding.
 Int128 MeanSecond(std::int64_t sum, std::int64_t count) {
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(sum, kNanosPerSecond, &product)) {
-    return DivHalfEven(static_cast<Int128>(sum) * kNanosPerSecond, count);
+  Int128 whole = 0;
+  std::int64_t part = 0;
+  if (__builtin_mul_overflow(sum, kNanosPerSecond, &part)) {
+    whole = static_cast<Int128>(sum / count) * kNanosPerSecond;
+    part = sum % count * kNanosPerSecond;
   }
-  const std::int64_t quotient = product / count;
-  const std::int64_t twice = 2 * (product % count);
-  return quotient + (twice > count || (twice == count && quotient % 2 != 0) ? 1 : 0);  // readings are not negative
+  const std::int64_t quotient = part / count;
+  const std::int64_t twice = 2 * (part % count);
+  return whole + quotient + (twice > count || (twice == count && quotient % 2 != 0) ? 1 : 0);
 }
 
 std::int64_t FloorSecond(std::int64_t ns) { return ns / kNanosPerSecond - (ns % kNanosPerSecond < 0 ? 1 : 0); }
@@ -50,9 +53,7 @@ bool DeviceClassifier::Valid(const Side& side, std::int64_t time) const {
 // False if the sample is dropped. A stamp a little older than the last is a row out of order; one older by more
 // than the hold limit is a wall clock that was set back: then time goes on one period later, so durations do not
 // change, and that interval is unobserved.
-bool DeviceClassifier::PlaceInTime(const Sample& sample, bool has_counter, std::int64_t* time) {
-  *time = sample.time.nanos() + shift_;
-  if (*time > last_time_) return true;
+bool DeviceClassifier::PlaceLate(bool has_counter, std::int64_t* time) {
   if (*time == last_time_) {
     if (!has_counter || !last_had_counter_) return true;
     ++totals_.duplicates;
@@ -73,14 +74,79 @@ bool DeviceClassifier::PlaceInTime(const Sample& sample, bool has_counter, std::
   return true;
 }
 
-void DeviceClassifier::Feed(const Sample& sample) {
+inline void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
+  if (time >= cell_end_) BeginFastCell(time);
+  if ((s.present & counter_bit_) != 0) {
+    const std::int64_t value = s.Get(*cadence_.counter);
+    tick_sum_ += value;
+    ++tick_count_;
+    ticks_.OnReading(time, value, totals_);
+  } else if ((s.unavailable & counter_bit_) != 0) {
+    fast_reason_ = s.reason;
+  }
+  for (std::uint32_t bits = s.present & AveragedMask(); bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    side_sum_[kAveragedSlot[i]] += s.value[i];
+    ++side_count_[kAveragedSlot[i]];
+    side_[i] = {s.value[i], time};
+  }
+  if (s.Has(Signal::kEventReasons)) CountReasons(s.Get(Signal::kEventReasons));
+}
+
+void DeviceClassifier::FeedUsual(const Sample& sample, std::int64_t time) {
+  const std::int64_t value = sample.Get(*cadence_.counter);
+  tick_sum_ += value;
+  ticks_.OnReading(time, value, totals_);
+  for (std::size_t k = 0; k < usual_signals_; ++k) {
+    const std::size_t i = usual_signal_[k];
+    side_sum_[kAveragedSlot[i]] += sample.value[i];
+    side_[i].value = sample.value[i];
+  }
+  if (sample.Has(Signal::kMemoryUsed))
+    totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
+  ++usual_count_;
+  last_time_ = time;
+}
+
+// Accounts for the samples that FeedUsual took.
+void DeviceClassifier::SettleUsual() {
+  if (usual_count_ == 0) return;
+  totals_.samples += usual_count_;
+  tick_count_ += usual_count_;
+  for (std::size_t k = 0; k < usual_signals_; ++k) {
+    const std::size_t i = usual_signal_[k];
+    side_count_[kAveragedSlot[i]] += usual_count_;
+    side_[i].time = last_time_;
+  }
+  last_had_counter_ = true;
+  usual_count_ = 0;
+}
+
+// Expects more samples like this one, if FeedUsual does all that one needs.
+void DeviceClassifier::ChooseUsual(const Sample& sample) {
+  if (sample.present == usual_) return;
+  usual_ = UINT32_MAX;
+  const std::uint32_t sides = sample.present & AveragedMask();
+  if (!fast_ || (sample.present & counter_bit_) == 0 || (sample.present & ~(AveragedMask() | counter_bit_)) != 0 ||
+      (sample.present & kRare) != 0) {
+    return;
+  }
+  usual_ = sample.present;
+  usual_signals_ = 0;
+  for (std::uint32_t bits = sides; bits != 0; bits &= bits - 1) {
+    usual_signal_[usual_signals_++] = static_cast<std::uint8_t>(std::countr_zero(bits));
+  }
+}
+
+void DeviceClassifier::FeedAny(const Sample& sample) {
+  SettleUsual();
   const bool has_counter = ((sample.present | sample.unavailable) & counter_bit_) != 0 || counter_bit_ == 0;
-  std::int64_t time = 0;
-  if (!PlaceInTime(sample, has_counter, &time)) return;
+  std::int64_t time = sample.time.nanos() + shift_;
+  if (time <= last_time_ && !PlaceLate(has_counter, &time)) return;
   ++totals_.samples;
-  if ((sample.present & kFacts) != 0) NoteFacts(sample);
-  if (sample.Has(Signal::kEnergy)) NoteEnergy(sample.Get(Signal::kEnergy));
-  if ((sample.present & kProfiling) != 0) WatchStuckCounters(sample, time);
+  if (sample.Has(Signal::kMemoryUsed))
+    totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
+  if ((sample.present & kRare) != 0) NoteRare(sample, time);
   if (fast_) {
     FeedFast(sample, time);
   } else {
@@ -88,6 +154,13 @@ void DeviceClassifier::Feed(const Sample& sample) {
   }
   last_had_counter_ = has_counter || (last_had_counter_ && time == last_time_);
   last_time_ = time;
+  ChooseUsual(sample);
+}
+
+void DeviceClassifier::NoteRare(const Sample& s, std::int64_t time) {
+  if ((s.present & kFacts) != 0) NoteFacts(s);
+  if (s.Has(Signal::kEnergy)) NoteEnergy(s.Get(Signal::kEnergy));
+  if ((s.present & kProfiling) != 0) WatchStuckCounters(s, time);
 }
 
 void DeviceClassifier::NoteFacts(const Sample& s) {
@@ -96,8 +169,6 @@ void DeviceClassifier::NoteFacts(const Sample& s) {
   }
   if (s.Has(Signal::kMaxSmClock)) max_sm_khz_ = s.Get(Signal::kMaxSmClock);
   if (s.Has(Signal::kMemoryTotal)) totals_.memory_total = std::max(totals_.memory_total, s.Get(Signal::kMemoryTotal));
-  if (s.Has(Signal::kMemoryUsed))
-    totals_.max_memory_used = std::max(totals_.max_memory_used, s.Get(Signal::kMemoryUsed));
   if (s.Has(Signal::kNvlink)) totals_.nvlink_readings.Add(1, s.Get(Signal::kNvlink));
   if (s.Has(Signal::kXid) && s.Get(Signal::kXid) != 0) xid_seen_ = true;
 }
@@ -131,44 +202,27 @@ void DeviceClassifier::WatchStuckCounters(const Sample& s, std::int64_t time) {
 
 // --- several readings a second: means of ticks
 
-void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
-  if (time >= cell_end_) {
-    const std::int64_t second = FloorSecond(time);
-    if (cell_end_ != INT64_MIN) {
-      CloseFastCell();
-      const std::int64_t missed = second - cell_end_ / kNanosPerSecond;
-      if (missed > 0) cells_.AddGap(missed, totals_);
-    } else {
-      first_ = std::min(first_, second * kNanosPerSecond);
-    }
-    ticks_.CloseBlocks(time, totals_);
-    cell_end_ = (second + 1) * kNanosPerSecond;
-    last_edge_ = cell_end_;
+void DeviceClassifier::BeginFastCell(std::int64_t time) {
+  const std::int64_t second = FloorSecond(time);
+  if (cell_end_ != INT64_MIN) {
+    CloseFastCell();
+    const std::int64_t missed = second - cell_end_ / kNanosPerSecond;
+    if (missed > 0) cells_.AddGap(missed, totals_);
+  } else {
+    first_ = std::min(first_, second * kNanosPerSecond);
   }
-  if ((s.present & counter_bit_) != 0) {
-    const std::int64_t value = s.Get(*cadence_.counter);
-    tick_sum_ += value;
-    ++tick_count_;
-    ticks_.OnReading(time, value, totals_);
-  } else if ((s.unavailable & counter_bit_) != 0) {
-    fast_reason_ = s.reason;
-  }
-  for (std::uint32_t bits = s.present & AveragedMask(); bits != 0; bits &= bits - 1) {
-    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    side_sum_[i] += s.value[i];
-    ++side_count_[i];
-    side_[i] = {s.value[i], time};
-  }
-  if (s.Has(Signal::kEventReasons)) {
-    const std::int64_t mask = s.Get(Signal::kEventReasons);
-    ++mask_count_;
-    if (mask != 0) {
-      for (std::size_t i = 0; i < kEventReasonCount; ++i) reason_count_[i] += (mask >> i) & 1;
-      throttled_count_ += (mask & kThrottledMask) != 0 ? 1 : 0;
-      slowdown_count_ += (mask & kSlowdownMask) != 0 ? 1 : 0;
-      power_cap_count_ += (mask & kThrottledMask) == kPowerCapMask ? 1 : 0;
-    }
-  }
+  ticks_.CloseBlocks(time, totals_);
+  cell_end_ = (second + 1) * kNanosPerSecond;
+  last_edge_ = cell_end_;
+}
+
+void DeviceClassifier::CountReasons(std::int64_t mask) {
+  ++mask_count_;
+  if (mask == 0) return;
+  for (std::size_t i = 0; i < kEventReasonCount; ++i) reason_count_[i] += (mask >> i) & 1;
+  throttled_count_ += (mask & kThrottledMask) != 0 ? 1 : 0;
+  slowdown_count_ += (mask & kSlowdownMask) != 0 ? 1 : 0;
+  power_cap_count_ += (mask & kThrottledMask) == kPowerCapMask ? 1 : 0;
 }
 
 void DeviceClassifier::CloseFastCell() {
@@ -181,14 +235,14 @@ void DeviceClassifier::CloseFastCell() {
   } else {
     cell.unobserved_ns[static_cast<std::size_t>(fast_reason_)] = kNanosPerSecond;
   }
-  for (const Signal s : kAveraged) {
-    const std::size_t i = Index(s);
+  for (std::size_t i = 0; i < kAveraged.size(); ++i) {
+    const Side& side = side_[Index(kAveraged[i])];
     if (side_count_[i] > 0) {
       cell.side[i] = {kNanosPerSecond, MeanSecond(side_sum_[i], side_count_[i])};
       side_sum_[i] = 0;
       side_count_[i] = 0;
-    } else if (Valid(side_[i], cell_end_ - 1)) {
-      cell.side[i] = {kNanosPerSecond, static_cast<Int128>(side_[i].value) * kNanosPerSecond};
+    } else if (Valid(side, cell_end_ - 1)) {
+      cell.side[i] = {kNanosPerSecond, static_cast<Int128>(side.value) * kNanosPerSecond};
     }
   }
   if (mask_count_ > 0) {
@@ -275,7 +329,7 @@ void DeviceClassifier::HoldPiece(std::int64_t from, std::int64_t to, bool observ
   }
   for (const Signal s : kAveraged) {
     const Side& side = side_[Index(s)];
-    if (Valid(side, from)) open_.side[Index(s)].Add(ns, side.value);
+    if (Valid(side, from)) open_.side[Slot(s)].Add(ns, side.value);
   }
   const Side& reasons = side_[Index(Signal::kEventReasons)];
   if (!Valid(reasons, from)) return;
@@ -293,6 +347,7 @@ void DeviceClassifier::CloseSlowCell() {
 }
 
 void DeviceClassifier::Close() {
+  SettleUsual();
   if (fast_ && cell_end_ != INT64_MIN) CloseFastCell();
   if (!fast_ && open_used_) CloseSlowCell();
   ticks_.CloseBlocks(INT64_MAX / 4, totals_);

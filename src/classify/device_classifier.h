@@ -21,13 +21,26 @@ class DeviceClassifier {
   // `thresholds` outlives the classifier. `max_sm_khz`: 0 if unknown; a reading of it replaces it.
   DeviceClassifier(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz);
 
-  void Feed(const Sample& sample);
+  void Feed(const Sample& sample) {
+    const std::int64_t time = sample.time.nanos() + shift_;
+    if (sample.present == usual_ && sample.unavailable == 0 && time > last_time_ && time < cell_end_) {
+      FeedUsual(sample, time);
+    } else {
+      FeedAny(sample);
+    }
+  }
   // End of input: closes what is open. Nothing may be fed afterwards.
   void Close();
 
-  [[nodiscard]] const DeviceTotals& totals() const { return totals_; }
+  [[nodiscard]] const DeviceTotals& totals() {
+    SettleUsual();
+    return totals_;
+  }
   // Forgets the totals so far but not the state: for the exact merge of partial results.
-  void DropTotals() { totals_ = {}; }
+  void DropTotals() {
+    SettleUsual();
+    totals_ = {};
+  }
   void MergeTotals(const DeviceTotals& earlier) { totals_.Merge(earlier); }
 
   // Window of the device on the run's time line: whole seconds where Fast, else first to last sample.
@@ -48,13 +61,20 @@ class DeviceClassifier {
     std::int64_t time = INT64_MIN;  // INT64_MIN: never read
   };
 
-  bool PlaceInTime(const Sample& sample, bool has_counter, std::int64_t* time);
+  void FeedUsual(const Sample& sample, std::int64_t time);
+  void FeedAny(const Sample& sample);
+  void SettleUsual();
+  void ChooseUsual(const Sample& sample);
+  bool PlaceLate(bool has_counter, std::int64_t* time);
+  void BeginFastCell(std::int64_t time);
+  void CountReasons(std::int64_t mask);
   void FeedFast(const Sample& sample, std::int64_t time);
   void CloseFastCell();
   void FeedSlow(const Sample& sample, std::int64_t time);
   void Advance(std::int64_t to);
   void HoldPiece(std::int64_t from, std::int64_t to, bool observed, Unobserved why);
   void CloseSlowCell();
+  void NoteRare(const Sample& sample, std::int64_t time);
   void NoteFacts(const Sample& sample);
   void NoteEnergy(std::int64_t millijoules);
   void WatchStuckCounters(const Sample& sample, std::int64_t time);
@@ -86,14 +106,21 @@ class DeviceClassifier {
   std::int64_t cell_end_ = INT64_MIN;
   std::int64_t tick_sum_ = 0;
   std::int64_t tick_count_ = 0;
-  std::array<std::int64_t, kSignalCount> side_sum_{};
-  std::array<std::int32_t, kSignalCount> side_count_{};
+  std::array<std::int64_t, kAveraged.size()> side_sum_{};  // by Slot
+  std::array<std::int64_t, kAveraged.size()> side_count_{};
   std::int64_t mask_count_ = 0;
   std::array<std::int64_t, kEventReasonCount> reason_count_{};
   std::int64_t throttled_count_ = 0;
   std::int64_t slowdown_count_ = 0;
   std::int64_t power_cap_count_ = 0;
   Unobserved fast_reason_ = Unobserved::kUnsupported;
+
+  // Fast: most samples carry the same signals as the one before, all of which are averaged. Of those that came since
+  // SettleUsual only sums and the last values are kept.
+  std::uint32_t usual_ = UINT32_MAX;  // the signals; this one no sample has
+  std::size_t usual_signals_ = 0;
+  std::array<std::uint8_t, kAveraged.size()> usual_signal_{};  // Index of each
+  std::int64_t usual_count_ = 0;
 
   // Slow: the reading being held, and the open cell.
   std::int64_t cursor_ = INT64_MIN;

@@ -114,7 +114,7 @@ TEST(DevicePartialTest, PartsMergeExactlyWhereverTheyAreCut) {
       RC_ASSERT(merged.Append(part).has_value());
       from = to;
     }
-    const DeviceClassifier whole = std::move(merged).Finish();
+    DeviceClassifier whole = std::move(merged).Finish();
     const DeviceTotals want = Stream(trace, cadence, thresholds);
     RC_ASSERT(whole.totals() == want);
     RC_ASSERT(want.has_energy_counter || trace.size() == 1);

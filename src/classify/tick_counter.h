@@ -19,7 +19,14 @@ class TickCounter {
 
   TickCounter(const Thresholds& thresholds, const Cadence& cadence);
 
-  void OnReading(std::int64_t time, std::int64_t value, DeviceTotals& totals);
+  void OnReading(std::int64_t time, std::int64_t value, DeviceTotals& totals) {
+    if (time >= anchor_end_) Anchor(time);
+    const bool fresh = value != last_value_ || time - last_tick_ >= repeat_after_;
+    last_row_ = time;
+    last_value_ = value;
+    last_tick_ = fresh ? time : last_tick_;
+    Count(fresh ? 1 : 0, value, totals);
+  }
   // Observed time that belongs to the current block; call before OnReading of a later one.
   void OnObserved(std::int64_t ns) { block_observed_ns_ += ns; }
   // Closes the block that ends at or before `time`.
@@ -28,6 +35,23 @@ class TickCounter {
   }
 
  private:
+  void Anchor(std::int64_t time) {
+    last_tick_ = last_row_;
+    anchor_end_ = time - time % kAnchor + kAnchor;
+  }
+  // Whether a row is a reading changes at random: a branch would be guessed wrong too often.
+  void Count(int fresh, std::int64_t value, DeviceTotals& totals) {
+    const Thresholds& t = *thresholds_;
+    const int low = value < t.idle_below ? 1 : 0;
+    const int high = value >= t.bound_from ? 1 : 0;
+    totals.ticks[static_cast<std::size_t>((1 - low) + (value >= t.productive_from ? 1 : 0) + high)] += fresh;
+    block_ticks_ += fresh;
+    block_low_ += low & fresh;
+    block_high_ += high & fresh;
+    const int extreme = (high - low) * fresh;
+    alternations_ += extreme * extreme_ < 0 ? 1 : 0;
+    extreme_ = extreme != 0 ? extreme : extreme_;
+  }
   void CloseBlock(std::int64_t time, DeviceTotals& totals);
 
   const Thresholds* thresholds_;

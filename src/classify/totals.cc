@@ -61,7 +61,7 @@ std::optional<std::int64_t> WattHistogram::Percentile(std::int64_t percent) cons
   return std::nullopt;
 }
 
-Timeline::Bucket& Timeline::At(std::int64_t second) {
+Timeline::Bucket& Timeline::Find(std::int64_t second) {
   while (true) {
     const std::int64_t number = FloorDiv(second, bucket_seconds);
     if (buckets.empty()) first = number;

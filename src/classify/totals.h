@@ -81,11 +81,17 @@ struct Timeline {
   std::vector<Bucket> buckets;
 
   // The bucket of that second, growing and coarsening as needed.
-  Bucket& At(std::int64_t second);
+  Bucket& At(std::int64_t second) {
+    // Seconds mostly come in order.
+    const std::int64_t last = (first + static_cast<std::int64_t>(buckets.size()) - 1) * bucket_seconds;
+    if (second >= last && second - last < bucket_seconds && !buckets.empty()) return buckets.back();
+    return Find(second);
+  }
   void Merge(const Timeline& o);
   friend bool operator==(const Timeline&, const Timeline&) = default;
 
  private:
+  Bucket& Find(std::int64_t second);
   void Coarsen();
 };
 

@@ -24,9 +24,10 @@ class Cutter {
     const std::lock_guard<std::mutex> lock(mutex_);
     *number = count_;
     if (done_) return false;
-    block.buffer.resize(kMaxLine + 2 * kBlock + LineBlock::kPad);
+    block.buffer.resize(kMaxLine + 2 * kBlock + 2 * LineBlock::kPad);
+    char* const text = block.buffer.data() + LineBlock::kPad;
     std::size_t size = carry_.size();
-    std::memcpy(block.buffer.data(), carry_.data(), size);
+    std::memcpy(text, carry_.data(), size);
     carry_.clear();
     const char* cut = nullptr;
     while (cut == nullptr && !done_) {
@@ -35,24 +36,24 @@ class Cutter {
         return Fail("a line is longer than " + std::to_string(kMaxLine) +
                     " bytes; this is no log of the expected kind");
       }
-      const Result<std::size_t> got = in_.Read(std::span(block.buffer).subspan(size, kBlock));
+      const Result<std::size_t> got = in_.Read(std::span(text + size, kBlock));
       if (!got) return tl::unexpected<Error>(got.error());
       done_ = *got == 0;
-      cut = static_cast<const char*>(FindLast(block.buffer.data() + size, '\n', *got));
+      cut = static_cast<const char*>(FindLast(text + size, '\n', *got));
       size += *got;
     }
     if (cut == nullptr) {
       if (size == 0) return false;
       block.terminated = false;
-      block.buffer[size++] = '\n';
+      text[size++] = '\n';
     } else {
       block.terminated = true;
-      const std::size_t whole = static_cast<std::size_t>(cut - block.buffer.data()) + 1;
-      carry_.assign(block.buffer.data() + whole, size - whole);
+      const std::size_t whole = static_cast<std::size_t>(cut - text) + 1;
+      carry_.assign(text + whole, size - whole);
       size = whole;
     }
     block.size = size;
-    std::memset(block.buffer.data() + size, 0, LineBlock::kPad);
+    std::memset(text + size, 0, LineBlock::kPad);
     ++count_;
     return true;
   }

@@ -10,15 +10,15 @@
 
 namespace idleburn {
 
-// A run of whole lines. `text` ends with '\n' (added where the input's last line lacks it) and is followed by
-// kPad readable bytes, so that a scanner may look ahead without bounds checks.
+// A run of whole lines. `text` ends with '\n' (added where the input's last line lacks it); kPad bytes before and
+// after it may be read, so that a scanner may look around without bounds checks.
 struct LineBlock {
   static constexpr std::size_t kPad = 64;
   std::vector<char> buffer;
   std::size_t size = 0;
   bool terminated = true;  // false: the input's last line had no '\n'
 
-  [[nodiscard]] std::string_view text() const { return {buffer.data(), size}; }
+  [[nodiscard]] std::string_view text() const { return {buffer.data() + kPad, size}; }
 };
 
 // Parses one block at a time. Several workers parse different blocks at once; what must happen in the order of

@@ -1,6 +1,6 @@
 #include "import/nvidia_smi_csv.h"
 
-#include <cstring>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <vector>
@@ -45,34 +45,39 @@ class DeviceCache {
   // kUnknown: not seen by this worker yet.
   static constexpr DeviceId kUnknown = UINT32_MAX;
 
+  explicit DeviceCache(std::vector<SmiRowReader::NamePart> parts) : parts_(std::move(parts)) {}
+
   DeviceId Find(const RowIdentity& row) {
     for (std::size_t tried = 0; tried < entries_.size(); ++tried) {
       next_ = next_ + 1 < entries_.size() ? next_ + 1 : 0;
-      const Entry& e = entries_[next_];
-      if (Same(e.index, row.index) && Same(e.uuid, row.uuid) && Same(e.bus_id, row.bus_id) && Same(e.name, row.name)) {
-        return e.device;
-      }
+      if (Is(entries_[next_], row)) return entries_[next_].device;
     }
     return kUnknown;
   }
   void Learn(const RowIdentity& row, DeviceId device) {
-    entries_.push_back(
-        {std::string(row.index), std::string(row.uuid), std::string(row.bus_id), std::string(row.name), device});
+    Entry entry{{}, device};
+    for (const SmiRowReader::NamePart& name : parts_) entry.text.emplace_back(row.*name.part);
+    entries_.push_back(std::move(entry));
     next_ = entries_.size() - 1;
   }
 
  private:
+  struct Entry {
+    std::vector<std::string> text;  // by parts_
+    DeviceId device;
+  };
+  [[nodiscard]] bool Is(const Entry& entry, const RowIdentity& row) const {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (!Same(entry.text[i], row.*parts_[i].part)) return false;
+    }
+    return true;
+  }
   // Identities of one log mostly have one length and differ at the end.
   static bool Same(std::string_view a, std::string_view b) {
     return a.size() == b.size() && (a.empty() || (a.back() == b.back() && (a.size() == 1 || a == b)));
   }
-  struct Entry {
-    std::string index;
-    std::string uuid;
-    std::string bus_id;
-    std::string name;
-    DeviceId device;
-  };
+
+  std::vector<SmiRowReader::NamePart> parts_;
   std::vector<Entry> entries_;
   std::size_t next_ = 0;
 };
@@ -115,7 +120,7 @@ class UnnamedRows {
  public:
   explicit UnnamedRows(Shared& shared) : shared_(shared) {}
 
-  Result<void> Add(const std::vector<Sample>& samples, const std::vector<std::int64_t>& lines) {
+  Result<void> Add(std::span<const Sample> samples, const std::vector<std::int64_t>& lines) {
     samples_.insert(samples_.end(), samples.begin(), samples.end());
     lines_.insert(lines_.end(), lines.begin(), lines.end());
     return samples_.size() < SweepIdentity::kLearn && !sweeps_ ? Result<void>{} : Place();
@@ -176,38 +181,36 @@ class CsvWorker final : public LineBlockWorker {
   CsvWorker(Shared& shared, UnnamedRows& unnamed) : shared_(shared), unnamed_(unnamed) {}
 
   void Parse(const LineBlock& block, Turn& turn) override {
-    samples_.clear();
+    count_ = 0;
     lines_of_.clear();
     error_.reset();
     bad_ = Faulty{};
     torn_ = Faulty{};
     lines_ = 0;
-    const char* p = block.buffer.data();
-    const char* end = p + block.size;
+    std::string_view text = block.text();
     if (!reader_) {
       turn.Await();
-      if (!Start(p, end)) return;
+      if (!Start(text)) return;
     }
-    while (p < end) {
+    reader_->Begin(text);
+    if (rows_.size() < reader_->lines()) rows_.resize(reader_->lines());
+    RowIdentity identity;
+    while (!reader_->AtEnd()) {
       ++lines_;
-      Sample& sample = samples_.emplace_back();
-      RowIdentity identity;
-      const char* next = nullptr;
-      const SmiRowReader::Outcome outcome = reader_->Read(p, sample, identity, &next);
-      const std::string_view line(p, static_cast<std::size_t>(next - p - 1));
-      p = next;
+      Sample& sample = rows_[count_];
+      const SmiRowReader::Outcome outcome = reader_->Next(sample, identity);
       if (outcome != SmiRowReader::Outcome::kRow) {
-        samples_.pop_back();
-        if (outcome == SmiRowReader::Outcome::kBad) OnBadRow(line, p == end && !block.terminated);
+        if (outcome == SmiRowReader::Outcome::kBad) OnBadRow(reader_->Line(), reader_->AtEnd() && !block.terminated);
         if (error_) return;
         continue;
       }
       if (named_) {
-        sample.device = cache_.Find(identity);
+        sample.device = cache_->Find(identity);
         if (sample.device == DeviceCache::kUnknown && !LearnDevice(identity, turn, sample.device)) return;
       } else {
         lines_of_.push_back(lines_);
       }
+      ++count_;
     }
   }
 
@@ -227,18 +230,19 @@ class CsvWorker final : public LineBlockWorker {
     shared_.bad_rows += bad_.count;
     if (error_)
       return tl::unexpected<Error>(Error{file + ":" + std::to_string(shared_.lines + lines_) + ": " + *error_});
-    if (!samples_.empty() && !shared_.zone_noted && shared_.zone == nullptr) {
+    const std::span<const Sample> samples(rows_.data(), count_);
+    if (!samples.empty() && !shared_.zone_noted && shared_.zone == nullptr) {
       quality.Count(QualityId::kTimezoneAssumed, {&file, 0});
       shared_.zone_noted = true;
     }
-    shared_.rows += static_cast<std::int64_t>(samples_.size());
+    shared_.rows += static_cast<std::int64_t>(samples.size());
     if (named_) {
-      for (std::size_t i = 0; i < samples_.size(); i += kBatch) {
-        shared_.out.sink.OnSamples(std::span(samples_).subspan(i, std::min(kBatch, samples_.size() - i)));
+      for (std::size_t i = 0; i < samples.size(); i += kBatch) {
+        shared_.out.sink.OnSamples(samples.subspan(i, std::min(kBatch, samples.size() - i)));
       }
     } else {
       for (std::int64_t& line : lines_of_) line += shared_.lines;
-      TRY(unnamed_.Add(samples_, lines_of_));
+      TRY(unnamed_.Add(samples, lines_of_));
     }
     shared_.lines += lines_;
     return {};
@@ -252,14 +256,13 @@ class CsvWorker final : public LineBlockWorker {
     std::int64_t line = 0;  // of the first, in the block
   };
 
-  // Binds the header if this is the first block. False: it could not be bound.
-  bool Start(const char*& p, const char* end) {
+  // Binds the header if this is the first block, and takes it off `text`. False: it could not be bound.
+  bool Start(std::string_view& text) {
     if (!shared_.layout) {
-      std::string_view text(p, static_cast<std::size_t>(end - p));
       const std::string_view line = FirstLine(text);
-      for (const char* c = p; c < line.data(); ++c) lines_ += *c == '\n' ? 1 : 0;
-      p = line.data() + line.size() + 1;
-      ++lines_;
+      const auto skipped = static_cast<std::size_t>(line.data() - text.data());
+      lines_ += std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(skipped), '\n') + 1;
+      text.remove_prefix(skipped + line.size() + 1);
       shared_.header = Trim(line);
       Result<SmiLayout> layout = BindSmiHeader(line, shared_.in.name(), shared_.out.quality);
       if (!layout) {
@@ -269,6 +272,7 @@ class CsvWorker final : public LineBlockWorker {
       shared_.layout = std::make_unique<SmiLayout>(std::move(*layout));
     }
     reader_ = std::make_unique<SmiRowReader>(*shared_.layout, shared_.zone);
+    cache_.emplace(reader_->names());
     named_ = shared_.layout->has_identity;
     return true;
   }
@@ -291,7 +295,7 @@ class CsvWorker final : public LineBlockWorker {
       return false;
     }
     device = *entered;
-    cache_.Learn(identity, device);
+    cache_->Learn(identity, device);
     return true;
   }
 
@@ -299,8 +303,9 @@ class CsvWorker final : public LineBlockWorker {
   UnnamedRows& unnamed_;
   std::unique_ptr<SmiRowReader> reader_;
   bool named_ = true;
-  DeviceCache cache_;
-  std::vector<Sample> samples_;
+  std::optional<DeviceCache> cache_;
+  std::vector<Sample> rows_;  // the first count_ of them are of the block
+  std::size_t count_ = 0;
   std::vector<std::int64_t> lines_of_;
   std::optional<std::string> error_;
   Faulty bad_;

@@ -1,21 +1,26 @@
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "import/delimiters.h"
+#include "import/number_cells.h"
 #include "import/smi_columns.h"
 #include "telemetry/sample.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
 
-// Identity cells of a row, as written; empty where the log has no such column.
+// The cells of a row that say which GPU it is of, as written; empty where the log has no such column.
 struct RowIdentity {
   std::string_view index;
   std::string_view uuid;
   std::string_view bus_id;
   std::string_view name;
+  friend bool operator==(const RowIdentity&, const RowIdentity&) = default;
 };
 
 // What is wrong with a row, or with a cell of it that is then treated as missing.
@@ -30,47 +35,71 @@ struct RowFaults {
 // Reads the rows of a log with one layout. Not thread-safe: one per worker.
 class SmiRowReader {
  public:
+  // A column that says which GPU a row is of.
+  struct NamePart {
+    std::size_t position;
+    std::string_view RowIdentity::*part;
+  };
+
   // `zone` may be null: stamps are UTC.
   SmiRowReader(const SmiLayout& layout, const TimeZone* zone);
 
+  [[nodiscard]] const std::vector<NamePart>& names() const { return names_; }
+
+  // Turns to the lines of `text`, the last of which ends with '\n'; LineBlock::kPad bytes before and after it may be
+  // read. It stays as it is until the last of its rows was read.
+  void Begin(std::string_view text);
+  [[nodiscard]] std::size_t lines() const { return delimiters_.lines(); }
+  [[nodiscard]] bool AtEnd() const { return line_ == delimiters_.lines(); }
+
   enum class Outcome : std::uint8_t { kRow, kBlank, kBad };
-  // Reads the row at `p` up to its '\n', which must exist and be followed by LineBlock::kPad readable bytes.
-  // Fills sample (but not its device) and identity; *next is the start of the next line.
-  Outcome Read(const char* p, Sample& sample, RowIdentity& identity, const char** next);
+  // Reads the next line: fills sample (but not its device) and the parts of identity that the log has.
+  Outcome Next(Sample& sample, RowIdentity& identity);
+  // The text of the line read last, without its end.
+  [[nodiscard]] std::string_view Line() const;
 
   // Faults since the last call.
   RowFaults TakeFaults();
 
  private:
-  struct Field {
-    explicit Field(const SmiColumn& column);
-    // Expects `text` behind every value from now on: the unit as the log writes it, with its blank, or nothing.
-    void ExpectSuffix(std::string_view text);
-    void Scale(const SmiColumn& unit);
-
-    ColumnRole role;
-    Signal signal;
-    std::int64_t most;            // readings from 0 to this need no second look
-    std::int64_t whole = 1;       // a whole unit of the text in the signal's unit
-    std::int64_t multiplier = 1;  // thousandths of one: x multiplier / divisor
-    std::int64_t divisor = 1;
-    std::uint64_t suffix_word = 1;  // up to eight bytes of suffix; this with a mask of 0 never matches
-    std::uint64_t suffix_mask = 0;
-    std::size_t suffix_length = 0;
+  // A column of the mask, or of one of its bits.
+  struct MaskPart {
+    std::size_t position;
     SmiColumn column;
   };
 
-  const char* ReadOddValue(const char* p, Field& field, Sample& sample);
-  const char* ReadTime(const char* p, Sample& sample);
-  const char* ReadMask(const char* p, const Field& field, Sample& sample);
-  bool ReadFlag(std::string_view cell, const Field& field, Sample& sample);
+  [[nodiscard]] std::string_view Cell(std::size_t position) const;
+  bool ReadCells(Sample& sample, RowIdentity& identity);
+  void PairNumbers();
+  bool ReadNumbersOneByOne(Sample& sample);
+  bool ReadNumber(std::size_t at, Sample& sample);
+  bool ReadOddNumber(std::string_view cell, std::size_t at, Sample& sample);
+  void Expect(std::size_t at, std::string_view number, const SmiColumn& unit, std::string_view suffix);
+  bool ReadTime(std::string_view cell, Sample& sample);
+  bool ReadOddTime(std::string_view cell, Sample& sample);
+  bool ReadMask(std::string_view cell, const MaskPart& mask, Sample& sample);
+  bool ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample) const;
 
-  std::vector<Field> fields_;
+  std::size_t columns_;
+  std::vector<NumberColumn> numbers_;    // in the form of the last number read
+  std::vector<SmiColumn> number_units_;  // of numbers_, as bound
+  std::vector<NumberPair> pairs_;        // of numbers_; the last one twice if they are odd
+  std::uint32_t present_ = 0;            // the signals of numbers_
+  std::optional<std::size_t> time_;
+  std::vector<NamePart> names_;
+  std::vector<MaskPart> masks_;
   const TimeZone* zone_;
   bool flags_make_mask_;
   RowFaults faults_;
+
+  Delimiters delimiters_;
+  const char* text_ = nullptr;
+  std::size_t line_ = 0;                 // the next one
+  std::uint32_t* cell_ends_ = nullptr;  // of the line read last
+  std::size_t cells_ = 0;
+
   // The last stamp's text up to its minute, and the instant of that minute.
-  char minute_text_[16] = {};
+  std::array<std::uint64_t, 2> minute_text_{};
   std::int64_t minute_ns_ = 0;
   Instant last_time_;
 };
