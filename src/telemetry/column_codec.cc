@@ -11,7 +11,7 @@ namespace idleburn {
 namespace {
 
 constexpr int kQuickLevel = 3;
-constexpr int kThoroughLevel = 19;  // 4 % smaller; of the chosen coding only, it costs little
+constexpr int kThoroughLevel = 19;         // 4 % smaller; of the chosen coding only, it costs little
 constexpr std::size_t kPackedBlock = 128;  // values that share a width
 constexpr std::size_t kPadding = 16;       // bytes past the end that may be loaded, never used
 constexpr std::size_t kMostBytesOfValue = 16;
