@@ -166,7 +166,7 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
   Flag output{"--output", "FILE", "write to FILE instead of standard output"};
   output.text = &request.output;
   flags.push_back(output);
-  SettingFlags settings({"import."});
+  SettingFlags settings({"import.timezone", "import.columns", "import.threads"});
   settings.AppendTo(flags);
   std::string help;
   TRY(ReadFlags("export", "Writes the samples of recordings as a table, in order of time, a row a device and time.",
