@@ -79,9 +79,10 @@ void RecordingWriter::OnHost(std::span<const HostSample> samples) {
   for (const HostSample& sample : samples) Put(sample, sample.time);
 }
 
-void RecordingWriter::OnWork(const WorkMark& mark) { Put(mark, mark.time); }
-void RecordingWriter::OnNote(const Note& note) { Put(note, note.time); }
-void RecordingWriter::OnFact(const RunFact& fact) { Put(fact, second_.empty() ? latest_ : second_start_); }
+// Only what is measured moves the clock: a stamp that a workload made up shall not seal chunks.
+void RecordingWriter::OnWork(const WorkMark& mark) { Put(mark, latest_); }
+void RecordingWriter::OnNote(const Note& note) { Put(note, latest_); }
+void RecordingWriter::OnFact(const RunFact& fact) { Put(fact, latest_); }
 
 void RecordingWriter::Flush() {
   Collect(false);

@@ -42,12 +42,15 @@ class RecordingWriterTest : public ::testing::Test {
     DeviceTable devices;
     DataQuality quality;
     KeptStream sink;
+    std::uint64_t chunks = 0;
   };
   std::unique_ptr<Reread> Read(const std::string& name) {
     auto reread = std::make_unique<Reread>();
     const Result<std::unique_ptr<ByteSource>> source = OpenInput(folder_ + "/" + name);
     EXPECT_TRUE(source);
-    EXPECT_TRUE(ReadRecording(**source, reread->devices, reread->quality, reread->sink));
+    const auto summary = ReadRecording(**source, reread->devices, reread->quality, reread->sink);
+    EXPECT_TRUE(summary);
+    if (summary) reread->chunks = summary->chunks;
     return reread;
   }
 
@@ -99,6 +102,21 @@ TEST_F(RecordingWriterTest, DevicesMayComeLater) {
     EXPECT_EQ(live->sink.batch.samples.size(), static_cast<std::size_t>(100 * (gpu + 1)));
     EXPECT_EQ(live->devices[id].name, key.name);
   }
+}
+
+TEST_F(RecordingWriterTest, StampsOfAWorkloadSealNothing) {
+  const auto writer = Create("e.idleburn");
+  ASSERT_TRUE(writer);
+  for (int tick = 0; tick < 100; ++tick) {
+    Sample sample;
+    sample.time = Instant::FromNanos(1'772'445'600'000'000'000 + tick * 100'000'000LL);
+    (*writer)->OnSamples({&sample, 1});
+    WorkMark mark;
+    mark.time = Instant::FromNanos(tick % 2 == 0 ? 0 : INT64_MAX);
+    (*writer)->OnWork(mark);
+  }
+  ASSERT_TRUE((*writer)->Close());
+  EXPECT_EQ(Read("e.idleburn")->chunks, 1U);
 }
 
 // Ten records of a second that is not over are written by nobody but Flush.
