@@ -1,12 +1,10 @@
 #include "cli/cmd_audit.h"
 
-#include <algorithm>
-
 #include "cli/common_flags.h"
 #include "cli/gate.h"
 #include "cli/load_prices.h"
+#include "cli/open_input.h"
 #include "cli/read_run.h"
-#include "import/column_map.h"
 #include "price/resolve.h"
 #include "price/work.h"
 #include "recommend/advice.h"
@@ -44,23 +42,6 @@ Result<Format> ChooseFormat(const std::string& name, const std::string& output) 
 BoardFacts FactsOf(std::string_view gpu_name) {
   const std::optional<GpuFacts> facts = FactsFor(gpu_name);
   return facts ? BoardFacts{facts->power_limit_mw, facts->max_sm_khz} : BoardFacts{};
-}
-
-Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
-  ImportOptions options;
-  if (settings.Has("import.timezone")) {
-    Result<TimeZone> zone = TimeZone::Load(settings.Text("import.timezone"));
-    if (!zone) return tl::unexpected<Error>(zone.error());
-    options.timezone = std::move(*zone);
-  }
-  if (settings.Has("import.columns")) {
-    Result<std::map<std::string, std::string>> columns = ParseColumns(settings.Text("import.columns"));
-    if (!columns) return tl::unexpected<Error>(columns.error());
-    options.columns = std::move(*columns);
-  }
-  options.threads =
-      static_cast<int>(std::clamp<std::int64_t>(ParseScaled(settings.Text("import.threads"), 0).value, 1, 64));
-  return options;
 }
 
 // The other offers of a catalogue price's GPU, so that cheaper ones can be named.

@@ -4,6 +4,7 @@
 #include "cli/cmd_combine.h"
 #include "cli/cmd_config.h"
 #include "cli/cmd_demo.h"
+#include "cli/cmd_export.h"
 #include "cli/cmd_prices.h"
 #include "cli/command.h"
 
@@ -13,6 +14,7 @@ std::span<const Command> Commands() {
   static constexpr auto kCommands = std::to_array<Command>({
       {"audit", "audits files that recorded GPUs: cost by phase, causes, fixes", RunAudit},
       {"combine", "what several claimed savings really add up to", RunCombine},
+      {"export", "samples of recordings as CSV or Parquet", RunExport},
       {"prices", "the price catalogue: list, resolve, import", RunPrices},
       {"demo", "an audit of an invented recording: the product without a GPU", RunDemo},
       {"config", "settings: where they come from, and a template", RunConfig},

@@ -1,20 +1,12 @@
 #include "cli/read_run.h"
 
 #include <algorithm>
-#include <filesystem>
 
-#include "cli/progress.h"
-#include "os/input_file.h"
+#include "cli/open_input.h"
 #include "telemetry/time_sorter.h"
 
 namespace idleburn {
 namespace {
-
-// An input and the importer for it.
-struct Opened {
-  std::unique_ptr<PeekSource> source;
-  const Importer* importer = nullptr;
-};
 
 // Passes samples on and notes whether they are dated. What carries no times begins at second 0 of 1970.
 class DateWatch final : public SampleSink {
@@ -35,42 +27,6 @@ class DateWatch final : public SampleSink {
   bool dated_ = false;
 };
 
-std::string KnownFormats() {
-  std::string names;
-  for (const Importer& importer : Importers()) names += (names.empty() ? "" : ", ") + std::string(importer.name);
-  return names;
-}
-
-// Bytes that an input will deliver; 0 where that is not known: a pipe, a compressed file.
-std::uintmax_t PlainSize(const std::string& path) {
-  const std::string ending = std::filesystem::path(path).extension().string();
-  if (ending == ".gz" || ending == ".xz" || ending == ".zst") return 0;
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  return error ? 0 : size;
-}
-
-Result<Opened> Open(const std::string& path, const ImportOptions& options, bool show_progress) {
-  Result<std::unique_ptr<ByteSource>> file = OpenInput(path);
-  if (!file) return tl::unexpected<Error>(file.error());
-  if (show_progress) *file = WithProgress(std::move(*file), PlainSize(path));
-  Opened opened;
-  opened.source = std::make_unique<PeekSource>(std::move(*file));
-  const Result<std::string_view> head = opened.source->Peek(kSniffBytes);
-  if (!head) return tl::unexpected<Error>(head.error());
-  for (const Importer& importer : Importers()) {
-    if (importer.by_columns && options.columns.empty()) continue;
-    if (importer.sniff(*head)) {
-      opened.importer = &importer;
-      return opened;
-    }
-  }
-  const bool text = head->find('\0') == std::string_view::npos;
-  return Fail(opened.source->name() + ": " +
-              (text ? "is text of no known format" : "is binary data of no known format") + "; idleburn reads " +
-              KnownFormats() + " (other CSV: say --columns time=...,util=...)");
-}
-
 }  // namespace
 
 Result<std::unique_ptr<RunInputs>> ReadRun(std::vector<std::string> paths, const ImportOptions& options,
@@ -84,7 +40,7 @@ Result<std::unique_ptr<RunInputs>> ReadRun(std::vector<std::string> paths, const
   bool dated = false;
   std::string undated;  // the first input without times
   for (const std::string& path : paths) {
-    Result<Opened> opened = Open(path, options, show_progress);
+    Result<KnownInput> opened = OpenKnownInput(path, options, show_progress);
     if (!opened) return tl::unexpected<Error>(opened.error());
     sorting = sorting || !opened->importer->in_order;
     SampleSink& sink = sorting ? static_cast<SampleSink&>(sorter) : classifier;

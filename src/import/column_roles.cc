@@ -12,7 +12,7 @@ using K = ColumnKind;
 constexpr Signal kNoSignal = Signal::kUtilization;
 
 // Assumed units are nvidia-smi's, and DCGM's for its profiling counters, which are ratios.
-constexpr std::array<ColumnRole, 22> kRoles = {{
+constexpr std::array<ColumnRole, 29> kRoles = {{
     {"time", K::kTime, kNoSignal, ""},
     {"gpu", K::kGpu, kNoSignal, ""},
     {"uuid", K::kUuid, kNoSignal, ""},
@@ -35,9 +35,16 @@ constexpr std::array<ColumnRole, 22> kRoles = {{
     {"temperature", K::kSignal, Signal::kTemperature, "c"},
     {"reasons", K::kSignal, Signal::kEventReasons, ""},
     {"processes", K::kSignal, Signal::kProcesses, ""},
+    {"power_default_limit", K::kSignal, Signal::kPowerDefaultLimit, "w"},
+    {"pcie_rx", K::kSignal, Signal::kPcieRx, "b/s"},
+    {"pcie_tx", K::kSignal, Signal::kPcieTx, "b/s"},
+    {"nvlink", K::kSignal, Signal::kNvlink, "b/s"},
+    {"encoder_util", K::kSignal, Signal::kEncoderUtilization, "percent"},
+    {"decoder_util", K::kSignal, Signal::kDecoderUtilization, "percent"},
+    {"xid", K::kSignal, Signal::kXid, ""},
 }};
 
-constexpr std::array<ColumnUnit, 36> kUnits = {{
+constexpr std::array<ColumnUnit, 39> kUnits = {{
     {"percent", Unit::kMicroPercent, 6, 1, 1},
     {"pct", Unit::kMicroPercent, 6, 1, 1},
     {"%", Unit::kMicroPercent, 6, 1, 1},
@@ -74,6 +81,9 @@ constexpr std::array<ColumnUnit, 36> kUnits = {{
     {"mask", Unit::kMask, 0, 1, 1},
     {"", Unit::kCount, 0, 1, 1},
     {"count", Unit::kCount, 0, 1, 1},
+    {"b/s", Unit::kBytePerSecond, 0, 1, 1},
+    {"kb/s", Unit::kBytePerSecond, 3, 1, 1},
+    {"mb/s", Unit::kBytePerSecond, 6, 1, 1},
 }};
 
 constexpr std::array<TimeUnit, 9> kTimeUnits = {{
@@ -88,7 +98,7 @@ constexpr std::array<TimeUnit, 9> kTimeUnits = {{
     {"nanoseconds", TimeForm::kNanos},
 }};
 
-constexpr std::array<ColumnAlias, 57> kAliases = {{
+constexpr std::array<ColumnAlias, 68> kAliases = {{
     {"timestamp", "time"},
     {"time", "time"},
     {"ts", "time"},
@@ -146,6 +156,17 @@ constexpr std::array<ColumnAlias, 57> kAliases = {{
     {"dcgm_fi_dev_gpu_temp", "temperature"},
     {"clocks_event_reasons_active", "reasons"},
     {"clocks_throttle_reasons_active", "reasons"},
+    {"tensor_active", "tensor_active"},
+    {"dram_active", "dram_active"},
+    {"total_energy_consumption", "energy"},
+    {"compute_processes", "processes"},
+    {"power_default_limit", "power_default_limit"},
+    {"pcie_rx", "pcie_rx"},
+    {"pcie_tx", "pcie_tx"},
+    {"nvlink_bandwidth", "nvlink"},
+    {"utilization_encoder", "encoder_util"},
+    {"utilization_decoder", "decoder_util"},
+    {"xid", "xid"},
 }};
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "import/nvidia_smi_xml.h"
 #include "import/parquet.h"
 #include "import/prometheus_metrics.h"
+#include "import/recording.h"
 #include "import/rocm_smi.h"
 
 namespace idleburn {
@@ -19,6 +20,7 @@ namespace idleburn {
 std::span<const Importer> Importers() {
   // name, clock, in order of time, chosen by --columns, sniff, import
   static constexpr auto kImporters = std::to_array<Importer>({
+      {"recordings", ClockDomain::kMonotonic, true, false, SniffRecording, ImportRecording},
       {"Parquet", ClockDomain::kWall, true, false, SniffParquet, ImportParquet},
       {"CSV with --columns", ClockDomain::kWall, true, true, SniffColumnsCsv, ImportColumnsCsv},
       {"nvidia-smi XML", ClockDomain::kWall, true, false, SniffNvidiaSmiXml, ImportNvidiaSmiXml},

@@ -1,0 +1,196 @@
+#include "cli/cmd_export.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/common_flags.h"
+#include "cli/flags.h"
+#include "cli/open_input.h"
+#include "cli/samples_csv.h"
+#include "import/duckdb_query.h"
+#include "os/append_file.h"
+#include "telemetry/time_sorter.h"
+#include "text/escape.h"
+
+namespace idleburn {
+namespace {
+
+struct ExportRequest {
+  std::vector<std::string> inputs;
+  std::string format = "csv";
+  std::string output;
+};
+
+// Sorts samples and notes which signals they speak of.
+class SignalWatch final : public SampleSink {
+ public:
+  explicit SignalWatch(SampleSink& next) : next_(next) {}
+  void OnSamples(std::span<const Sample> samples) override {
+    for (const Sample& sample : samples) signals_ |= sample.present | sample.unavailable;
+    next_.OnSamples(samples);
+  }
+  [[nodiscard]] std::uint32_t signals() const { return signals_; }
+
+ private:
+  SampleSink& next_;
+  std::uint32_t signals_ = 0;
+};
+
+// All samples of the inputs, in order of time.
+struct Samples {
+  DeviceTable devices;
+  DataQuality quality;
+  OwnerLedger owners;
+  TimeSorter sorter{devices, quality};
+  std::uint32_t signals = 0;
+};
+
+Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& options, bool show_progress,
+                         Samples& samples) {
+  SignalWatch watch(samples.sorter);
+  ImportTarget target{samples.devices, samples.quality, samples.owners, watch};
+  for (const std::string& path : request.inputs) {
+    const Result<KnownInput> input = OpenKnownInput(path, options, show_progress);
+    if (!input) return tl::unexpected<Error>(input.error());
+    TRY(input->importer->import(*input->source, options, target));
+    if (input->source->truncated()) samples.quality.Count(QualityId::kTruncatedInput, {&path, 0});
+  }
+  samples.signals = watch.signals();
+  if (samples.signals == 0) return Fail(request.inputs.front() + ": holds no reading of any GPU; nothing to export");
+  return {};
+}
+
+// A file that gets its name when it is whole, and is removed if that never happens.
+class PartFile {
+ public:
+  explicit PartFile(std::string path) : path_(std::move(path)) {}
+  ~PartFile() {
+    if (!path_.empty()) static_cast<void>(RemoveFile(path_));
+  }
+  PartFile(const PartFile&) = delete;
+  PartFile& operator=(const PartFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  Result<void> Rename(const std::string& name) {
+    std::error_code error;
+    std::filesystem::rename(path_, name, error);
+    if (error) return Fail(name + ": cannot be written: " + error.message());
+    path_.clear();
+    return {};
+  }
+
+ private:
+  std::string path_;
+};
+
+Result<std::uint64_t> WriteTable(Samples& samples, CsvForm form, const SamplesCsv::Write& write,
+                                 std::vector<CsvColumn>* columns) {
+  SamplesCsv csv(samples.devices, samples.signals, form, write);
+  *columns = csv.columns();
+  TRY(samples.sorter.Deliver(csv));
+  TRY(csv.Finish());
+  return csv.rows();
+}
+
+// As WriteTable, to a new file.
+Result<std::uint64_t> WriteTableTo(const std::string& path, Samples& samples, CsvForm form,
+                                   std::vector<CsvColumn>* columns) {
+  const Result<std::unique_ptr<AppendFile>> file = AppendFile::Create(path);
+  if (!file) return tl::unexpected<Error>(file.error());
+  return WriteTable(
+      samples, form, [&](std::string_view text) { return (*file)->Append(text); }, columns);
+}
+
+Result<std::uint64_t> ExportCsv(const std::string& output, Samples& samples) {
+  std::vector<CsvColumn> columns;
+  if (output.empty() || output == "-") return WriteTable(samples, CsvForm::kText, Print, &columns);
+  PartFile part(output + ".part");
+  const Result<std::uint64_t> rows = WriteTableTo(part.path(), samples, CsvForm::kText, &columns);
+  if (rows) TRY(part.Rename(output));
+  return rows;
+}
+
+// By way of a table of text beside it, which DuckDB reads.
+Result<std::uint64_t> ExportParquet(const std::string& output, Samples& samples) {
+  const Result<std::unique_ptr<DuckDbConnection>> duckdb = OpenDuckDb(1);
+  if (!duckdb) return tl::unexpected<Error>(duckdb.error());
+  const PartFile table(output + ".csv.part");
+  PartFile part(output + ".part");
+  std::vector<CsvColumn> columns;
+  const Result<std::uint64_t> rows = WriteTableTo(table.path(), samples, CsvForm::kTyped, &columns);
+  if (!rows) return rows;
+  std::string types;
+  for (const CsvColumn& column : columns) {
+    types += (types.empty() ? "" : ", ") + SqlText(column.name) + ": " + SqlText(column.sql_type);
+  }
+  const Result<std::unique_ptr<DuckDbStream>> done =
+      (*duckdb)->Query("COPY (SELECT make_timestamp_ns(\"time\") AS \"time\", * EXCLUDE (\"time\") FROM read_csv(" +
+                       SqlText(table.path()) + ", header = true, auto_detect = false, delim = ',', quote = '\"', " +
+                       "escape = '\"', columns = {" + types + "})) TO " + SqlText(part.path()) +
+                       " (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION 'V2')");
+  if (!done) return Fail(output + ": cannot be written: " + done.error().message);
+  TRY(part.Rename(output));
+  return rows;
+}
+
+Result<void> CheckRequest(const ExportRequest& request) {
+  if (request.format != "csv" && request.format != "parquet") {
+    return FailUsage("export: --format is csv or parquet, not '" + request.format.substr(0, 20) + "'");
+  }
+  const bool to_stdout = request.output.empty() || request.output == "-";
+  if (request.format == "parquet" && to_stdout) return FailUsage("export: Parquet needs a file: say -o FILE");
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(request.output, error);
+  if (!to_stdout && std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return Fail(request.output + ": is no plain file; leave -o out to write to standard output");
+  }
+  for (const std::string& input : request.inputs) {
+    if (!to_stdout && std::filesystem::equivalent(input, request.output, error)) {
+      return Fail(request.output + ": is the input too; choose another file with -o");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<int> RunExport(const std::vector<std::string>& arguments, const Environment& environment) {
+  ExportRequest request;
+  std::vector<Flag> flags;
+  Flag inputs{"input", "FILE", "recordings, or anything that audit reads; several of one run are joined"};
+  inputs.list = &request.inputs;
+  inputs.required = true;
+  flags.push_back(inputs);
+  Flag format{"--format", "KIND", "csv or parquet (default csv)"};
+  format.text = &request.format;
+  flags.push_back(format);
+  Flag output{"--output", "FILE", "write to FILE instead of standard output"};
+  output.text = &request.output;
+  flags.push_back(output);
+  SettingFlags settings({"import.timezone", "import.columns", "import.threads"});
+  settings.AppendTo(flags);
+  std::string help;
+  TRY(ReadFlags("export", "Writes the samples of recordings as a table, in order of time, a row a device and time.",
+                flags, arguments, &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  TRY(CheckRequest(request));
+  const Result<Settings> loaded = settings.Load();
+  if (!loaded) return tl::unexpected<Error>(loaded.error());
+  const Result<ImportOptions> options = ImportOptionsFrom(*loaded);
+  if (!options) return tl::unexpected<Error>(options.error());
+  Samples samples;
+  TRY(ReadSamples(request, *options, environment.terminal_err, samples));
+  const Result<std::uint64_t> rows =
+      request.format == "csv" ? ExportCsv(request.output, samples) : ExportParquet(request.output, samples);
+  if (!rows) return tl::unexpected<Error>(rows.error());
+  for (const QualityInfo& info : kQualityTable) {
+    const DataQuality::Row& row = samples.quality.Get(info.id);
+    if (row.count == 0 || info.severity == Severity::kInfo) continue;
+    std::fprintf(stderr, "idleburn: %s\n", Printable(Describe(info, row)).c_str());
+  }
+  return 0;
+}
+
+}  // namespace idleburn

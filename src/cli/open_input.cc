@@ -1,0 +1,68 @@
+#include "cli/open_input.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/progress.h"
+#include "import/column_map.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+std::string KnownFormats() {
+  std::string names;
+  for (const Importer& importer : Importers()) names += (names.empty() ? "" : ", ") + std::string(importer.name);
+  return names;
+}
+
+// Bytes that an input will deliver; 0 where that is not known: a pipe, a compressed file.
+std::uintmax_t PlainSize(const std::string& path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending == ".gz" || ending == ".xz" || ending == ".zst") return 0;
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  return error ? 0 : size;
+}
+
+}  // namespace
+
+Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
+  ImportOptions options;
+  if (settings.Has("import.timezone")) {
+    Result<TimeZone> zone = TimeZone::Load(settings.Text("import.timezone"));
+    if (!zone) return tl::unexpected<Error>(zone.error());
+    options.timezone = std::move(*zone);
+  }
+  if (settings.Has("import.columns")) {
+    Result<std::map<std::string, std::string>> columns = ParseColumns(settings.Text("import.columns"));
+    if (!columns) return tl::unexpected<Error>(columns.error());
+    options.columns = std::move(*columns);
+  }
+  options.threads =
+      static_cast<int>(std::clamp<std::int64_t>(ParseScaled(settings.Text("import.threads"), 0).value, 1, 64));
+  return options;
+}
+
+Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& options, bool show_progress) {
+  Result<std::unique_ptr<ByteSource>> file = OpenInput(path);
+  if (!file) return tl::unexpected<Error>(file.error());
+  if (show_progress) *file = WithProgress(std::move(*file), PlainSize(path));
+  KnownInput opened;
+  opened.source = std::make_unique<PeekSource>(std::move(*file));
+  const Result<std::string_view> head = opened.source->Peek(kSniffBytes);
+  if (!head) return tl::unexpected<Error>(head.error());
+  for (const Importer& importer : Importers()) {
+    if (importer.by_columns && options.columns.empty()) continue;
+    if (importer.sniff(*head)) {
+      opened.importer = &importer;
+      return opened;
+    }
+  }
+  const bool text = head->find('\0') == std::string_view::npos;
+  return Fail(opened.source->name() + ": " +
+              (text ? "is text of no known format" : "is binary data of no known format") + "; idleburn reads " +
+              KnownFormats() + " (other CSV: say --columns time=...,util=...)");
+}
+
+}  // namespace idleburn

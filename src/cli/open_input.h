@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/settings.h"
+#include "import/importer.h"
+#include "os/input_file.h"
+
+namespace idleburn {
+
+// How inputs are read, by the settings import.*.
+Result<ImportOptions> ImportOptionsFrom(const Settings& settings);
+
+// An input and the importer for it.
+struct KnownInput {
+  std::unique_ptr<PeekSource> source;
+  const Importer* importer = nullptr;
+};
+
+// Opens a file ("-": standard input) and finds its format by its content. A format that is not known is an error that
+// lists those that are. `show_progress`: on standard error, while it is read.
+Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& options, bool show_progress);
+
+}  // namespace idleburn

@@ -1,0 +1,73 @@
+#include "import/recording.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "telemetry/recording_format.h"
+#include "telemetry/recording_reader.h"
+#include "telemetry/value_range.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kLatest = 4'000'000'000 * kNanosPerSecond;  // year 2096; sums of two stay in range
+
+// Passes samples of GPUs on. A recording keeps what was measured as it was, so what is possible at all is told here.
+class GpuSamples final : public LiveSink {
+ public:
+  GpuSamples(const std::string& file, ImportTarget& out) : file_(file), out_(out) {
+    for (const SignalInfo& info : kSignals) ranges_[Index(info.id)] = &RangeOf(info.unit);
+  }
+
+  void OnSamples(std::span<const Sample> samples) override {
+    batch_.assign(samples.begin(), samples.end());
+    for (Sample& sample : batch_) Check(sample);
+    const auto undated = [](const Sample& s) { return s.time.nanos() < 0 || s.time.nanos() > kLatest; };
+    const auto bad = std::remove_if(batch_.begin(), batch_.end(), undated);
+    out_.quality.Count(QualityId::kBadRow, {&file_, 0}, batch_.end() - bad);
+    batch_.erase(bad, batch_.end());
+    if (!batch_.empty()) out_.sink.OnSamples(batch_);
+  }
+  void OnHost(std::span<const HostSample> /*samples*/) override {}
+  void OnWork(const WorkMark& /*mark*/) override {}
+  void OnNote(const Note& /*note*/) override {}
+  void OnFact(const RunFact& /*fact*/) override {}
+
+ private:
+  void Check(Sample& sample) {
+    for (std::uint32_t rest = sample.present; rest != 0; rest &= rest - 1) {
+      const auto s = static_cast<std::size_t>(__builtin_ctz(rest));
+      std::int64_t& value = sample.value[s];
+      if (value >= ranges_[s]->low && value <= ranges_[s]->high) continue;
+      const std::optional<std::int64_t> possible = InRange(ranges_[s]->unit, value);
+      if (possible) {
+        value = *possible;
+        continue;
+      }
+      sample.present &= ~(std::uint32_t{1} << s);
+      sample.SetUnavailable(static_cast<Signal>(s), Unobserved::kInvalidCounter);
+      out_.quality.Count(QualityId::kOutOfRange, {&file_, 0});
+    }
+  }
+
+  const std::string& file_;
+  ImportTarget& out_;
+  std::array<const ValueRange*, kSignalCount> ranges_{};
+  std::vector<Sample> batch_;
+};
+
+}  // namespace
+
+bool SniffRecording(std::string_view head) {
+  return IsRecording(head) || head.substr(0, kJournalMagic.size()) == kJournalMagic;
+}
+
+Result<void> ImportRecording(ByteSource& in, const ImportOptions& /*options*/, ImportTarget& out) {
+  GpuSamples sink(in.name(), out);
+  const Result<RecordingSummary> summary = ReadRecording(in, out.devices, out.quality, sink);
+  if (!summary) return tl::unexpected<Error>(summary.error());
+  return {};
+}
+
+}  // namespace idleburn

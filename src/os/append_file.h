@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace idleburn {
+
+// A file that only grows. What a call could not append whole is taken back, so that what was there stays intact.
+class AppendFile {
+ public:
+  // A new file, or an empty one, that no other program may append to while this one lives (flock). A file that holds
+  // something or is being appended to is an error.
+  static Result<std::unique_ptr<AppendFile>> CreateLocked(const std::string& path);
+  // A new file, in place of one of that name.
+  static Result<std::unique_ptr<AppendFile>> Create(const std::string& path);
+  ~AppendFile();
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  // One write call. It waits for the page cache only, not for the disk.
+  Result<void> Append(std::string_view bytes);
+  // Waits until the disk has everything.
+  Result<void> Sync();
+  // Gives the file another name, in place of a file of that name.
+  Result<void> Rename(const std::string& path);
+
+ private:
+  AppendFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  int fd_;
+  std::string path_;
+  std::int64_t size_ = 0;
+};
+
+// No error if there is none.
+Result<void> RemoveFile(const std::string& path);
+// All of a file of at most `most` bytes, as it is; absent if there is none.
+Result<std::optional<std::string>> ReadFileIfThere(const std::string& path, std::size_t most);
+
+}  // namespace idleburn

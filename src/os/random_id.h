@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace idleburn {
+
+// Sixteen bytes that no other call returns, on this machine or another: an identity, not a secret.
+std::string RandomId();
+
+}  // namespace idleburn

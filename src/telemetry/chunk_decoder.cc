@@ -1,0 +1,345 @@
+#include "telemetry/chunk_decoder.h"
+
+#include <algorithm>
+
+#include "telemetry/chunk_encoder.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kBatch = 128;
+constexpr std::size_t kOtherKinds = 3;  // marks, notes, facts: without columns
+
+// The names of the file's bits as ours: those of `mask` that this program knows.
+std::uint32_t Known(std::uint32_t mask, const RecordingNames::Numbers& numbers) {
+  std::uint32_t known = 0;
+  for (; mask != 0; mask &= mask - 1) {
+    const std::optional<std::uint8_t> number = numbers[static_cast<std::size_t>(__builtin_ctz(mask))];
+    if (number) known |= std::uint32_t{1} << *number;
+  }
+  return known;
+}
+
+// Bits that some, and that all masks of a column have.
+struct Bits {
+  std::int64_t some = 0;
+  std::int64_t all = -1;
+};
+
+Bits BitsOf(const std::vector<std::int64_t>& column) {
+  Bits bits;
+  for (const std::int64_t mask : column) {
+    bits.some |= mask;
+    bits.all &= mask;
+  }
+  return bits;
+}
+
+// True if all bits of `mask` have a name.
+bool AreNamed(std::int64_t mask, const RecordingNames::Numbers& numbers) { return mask >> numbers.size() == 0; }
+
+bool AreOurs(const RecordingNames::Numbers& numbers) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] != i) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ChunkDecoder::ChunkDecoder(const RecordingNames& names, DeviceTable& devices, LiveSink& sink)
+    : names_(names), devices_(devices), sink_(sink), ours_(AreOurs(names.signals)), batch_(kBatch) {}
+
+std::optional<std::uint64_t> ChunkDecoder::NumberOf(std::string_view payload) {
+  ByteCursor cursor(payload);
+  const std::uint64_t number = cursor.Varint();
+  return cursor.good() ? std::optional(number) : std::nullopt;
+}
+
+bool ChunkDecoder::Decode(std::string_view payload) {
+  ByteCursor cursor(payload);
+  cursor.Varint();
+  std::string_view meta;
+  if (!columns_.DecodeBytes(cursor, kMostPayload, &meta)) return false;
+  // The columns are unpacked into the same memory, so all of it is taken first.
+  if (!TakeMeta(ByteCursor(meta))) return false;
+  if (!TakeRows(cursor, false, samples_) || !TakeRows(cursor, true, hosts_) || !cursor.empty()) return false;
+  Deliver();
+  records_ += order_.size();
+  return true;
+}
+
+bool ChunkDecoder::TakeMeta(ByteCursor in) {
+  const std::uint64_t with_devices = in.Count(1);
+  if (!in.good() || (with_devices == 1 && !TakeDevices(in))) return false;
+  std::size_t others[kOtherKinds] = {};
+  return TakeStreams(in) && TakeOrder(in, others) && TakeMarks(in, others[0]) && TakeNotes(in, others[1]) &&
+         TakeFacts(in, others[2]) && in.good() && in.empty();
+}
+
+bool ChunkDecoder::TakeDevices(ByteCursor& in) {
+  const std::uint64_t count = in.Count(kMostDevices);
+  std::vector<DeviceId> device;
+  for (std::uint64_t i = 0; i < count && in.good(); ++i) {
+    DeviceKey key;
+    key.uuid = in.Text();
+    key.bus_id = in.Text();
+    if (in.Count(1) == 1) key.index = static_cast<int>(in.Signed());
+    key.host = in.Text();
+    key.name = in.Text();
+    if (in.Count(1) == 1) {
+      key.mig.emplace();
+      key.mig->id = in.Text();
+      key.mig->profile = in.Text();
+      key.mig->slices = static_cast<int>(in.Signed());
+    }
+    std::vector<std::pair<Signal, std::string_view>> counters;
+    for (std::uint64_t named = in.Count(kMostSignals); named > 0; --named) {
+      const std::uint64_t signal = in.Varint();
+      const std::string_view counter = in.Text();
+      if (signal >= names_.signals.size()) return false;
+      if (names_.signals[signal]) counters.emplace_back(static_cast<Signal>(*names_.signals[signal]), counter);
+    }
+    if (!in.good()) return false;
+    device.push_back(devices_.Enter(key));
+    for (const auto& [signal, counter] : counters) devices_.NameCounter(device.back(), signal, counter);
+  }
+  device_ = std::move(device);
+  return in.good();
+}
+
+bool ChunkDecoder::TakeStreams(ByteCursor& in) {
+  streams_.clear();
+  std::size_t rows = 0;
+  for (std::uint64_t count = in.Count(kMostRecords); count > 0; --count) {
+    Stream stream;
+    const std::uint64_t id = in.Varint();
+    stream.host = id % 2 == 1;
+    stream.rows = static_cast<std::size_t>(in.Count(kMostRecords));
+    rows += stream.rows;
+    const std::size_t ids = stream.host ? names_.host_scopes.size() : device_.size();
+    if (!in.good() || id / 2 >= ids || stream.rows == 0 || rows > kMostRecords) return false;
+    const auto at = static_cast<std::size_t>(id / 2);
+    if (!stream.host) {
+      stream.id = device_[at];
+    } else if (names_.host_scopes[at]) {
+      stream.id = *names_.host_scopes[at];
+    }
+    streams_.push_back(stream);
+  }
+  return in.good();
+}
+
+bool ChunkDecoder::TakeOrder(ByteCursor& in, std::size_t* others) {
+  const auto count = static_cast<std::size_t>(in.Count(kMostRecords));
+  const std::size_t slots = streams_.size() + kOtherKinds;
+  std::vector<std::uint32_t> followed_by(slots);
+  for (std::size_t i = 0; i < slots; ++i) followed_by[i] = static_cast<std::uint32_t>((i + 1) % slots);
+  auto slot = static_cast<std::uint32_t>(slots - 1);
+  order_.clear();
+  order_.reserve(count);
+  while (in.good()) {
+    for (std::uint64_t hits = in.Count(count - order_.size()); hits > 0; --hits) {
+      slot = followed_by[slot];
+      order_.push_back(slot);
+    }
+    if (!in.good() || order_.size() == count) break;
+    const auto next = static_cast<std::uint32_t>(in.Count(slots - 1));
+    followed_by[slot] = next;
+    slot = next;
+    order_.push_back(slot);
+  }
+  std::vector<std::size_t> rows(slots);
+  for (const std::uint32_t s : order_) ++rows[s];
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (rows[i] != streams_[i].rows) return false;
+  }
+  std::copy(rows.end() - kOtherKinds, rows.end(), others);
+  return in.good();
+}
+
+bool ChunkDecoder::TakeMarks(ByteCursor& in, std::size_t count) {
+  marks_.clear();
+  if (in.Varint() != count) return false;
+  for (std::size_t i = 0; i < count && in.good(); ++i) {
+    WorkMark& mark = marks_.emplace_back();
+    mark.time = Instant::FromNanos(in.Signed());
+    mark.rank = static_cast<std::int32_t>(in.Signed());
+    const std::uint64_t present = in.Count(15);
+    std::optional<std::int64_t>* const amounts[] = {&mark.steps, &mark.samples, &mark.tokens, &mark.epochs};
+    for (unsigned a = 0; a < 4; ++a) {
+      if ((present >> a & 1) != 0) *amounts[a] = in.Signed();
+    }
+  }
+  return in.good();
+}
+
+bool ChunkDecoder::TakeNotes(ByteCursor& in, std::size_t count) {
+  notes_.clear();
+  if (in.Varint() != count) return false;
+  for (std::size_t i = 0; i < count && in.good(); ++i) {
+    Note note;
+    note.time = Instant::FromNanos(in.Signed());
+    const std::uint64_t kind = in.Varint();
+    note.text = in.Text();
+    if (kind >= names_.note_kinds.size()) return false;
+    const std::optional<std::uint8_t> known = names_.note_kinds[static_cast<std::size_t>(kind)];
+    notes_.emplace_back();
+    if (!known) continue;
+    note.kind = static_cast<NoteKind>(*known);
+    notes_.back() = std::move(note);
+  }
+  return in.good();
+}
+
+bool ChunkDecoder::TakeFacts(ByteCursor& in, std::size_t count) {
+  facts_.clear();
+  if (in.Varint() != count) return false;
+  for (std::size_t i = 0; i < count && in.good(); ++i) {
+    RunFact& fact = facts_.emplace_back();
+    fact.key = in.Text();
+    fact.value = in.Text();
+  }
+  return in.good();
+}
+
+bool ChunkDecoder::TakeTimes(ByteCursor& in, bool host, Rows& rows) {
+  const auto beside = in.Fixed<std::uint8_t>();
+  if (beside > 1 || !columns_.Decode(in, rows.time)) return false;
+  if (beside == 0) return true;
+  std::size_t before = 0;
+  std::size_t from = 0;
+  for (const Stream& stream : streams_) {
+    if (stream.host != host) continue;
+    for (std::size_t i = 0; from > 0 && before == stream.rows && i < before; ++i) {
+      const auto time =
+          static_cast<std::uint64_t>(rows.time[from + i]) + static_cast<std::uint64_t>(rows.time[from + i - before]);
+      rows.time[from + i] = static_cast<std::int64_t>(time);
+    }
+    before = stream.rows;
+    from += before;
+  }
+  return true;
+}
+
+// Points the streams to their parts of a signal's column, which has a value for some of the rows or for all.
+void ChunkDecoder::Point(bool host, Rows& rows, std::uint32_t signal, bool all) {
+  const std::int64_t* value = rows.values[signal].data();
+  for (Stream& stream : streams_) {
+    if (stream.host != host) continue;
+    stream.value[signal] = value;
+    const auto first = rows.present.begin() + static_cast<std::ptrdiff_t>(stream.next);
+    const auto last = first + static_cast<std::ptrdiff_t>(stream.rows);
+    value +=
+        all ? last - first : std::count_if(first, last, [&](std::int64_t mask) { return (mask >> signal & 1) != 0; });
+  }
+}
+
+bool ChunkDecoder::TakeRows(ByteCursor& in, bool host, Rows& rows) {
+  std::size_t count = 0;
+  for (Stream& stream : streams_) {
+    if (stream.host != host) continue;
+    stream.next = count;
+    count += stream.rows;
+  }
+  if (count == 0) return true;
+  for (std::vector<std::int64_t>* column : {&rows.time, &rows.present, &rows.unavailable}) column->resize(count);
+  if (!TakeTimes(in, host, rows) || !columns_.Decode(in, rows.present) || !columns_.Decode(in, rows.unavailable)) {
+    return false;
+  }
+  const RecordingNames::Numbers& names = host ? names_.host_signals : names_.signals;
+  const Bits present = BitsOf(rows.present);
+  if (!AreNamed(present.some, names) || !AreNamed(BitsOf(rows.unavailable).some, names)) return false;
+  if (!host) {
+    rows.reason.resize(count);
+    if (!columns_.Decode(in, rows.reason)) return false;
+    const auto reasons = static_cast<std::int64_t>(names_.reasons.size());
+    const auto unnamed = [&](std::int64_t reason) { return reason < 0 || reason >= reasons; };
+    if (std::any_of(rows.reason.begin(), rows.reason.end(), unnamed)) return false;
+  }
+  for (std::uint32_t s = 0; s < names.size(); ++s) {
+    if ((present.some >> s & 1) == 0) continue;
+    const bool all = (present.all >> s & 1) != 0;
+    const auto has = [&](std::int64_t mask) { return (mask >> s & 1) != 0; };
+    const auto values =
+        all ? static_cast<std::ptrdiff_t>(count) : std::count_if(rows.present.begin(), rows.present.end(), has);
+    rows.values[s].resize(static_cast<std::size_t>(values));
+    if (!columns_.Decode(in, rows.values[s])) return false;
+    Point(host, rows, s, all);
+  }
+  return true;
+}
+
+void ChunkDecoder::Deliver() {
+  std::size_t mark = 0;
+  std::size_t note = 0;
+  std::size_t fact = 0;
+  for (const std::uint32_t slot : order_) {
+    if (slot < streams_.size() && !streams_[slot].host) {
+      DeliverSample(streams_[slot]);
+      continue;
+    }
+    Flush();
+    if (slot < streams_.size()) {
+      DeliverHost(streams_[slot]);
+    } else if (slot == streams_.size()) {
+      sink_.OnWork(marks_[mark++]);
+    } else if (slot == streams_.size() + 1) {
+      if (notes_[note]) sink_.OnNote(*notes_[note]);
+      ++note;
+    } else {
+      sink_.OnFact(facts_[fact++]);
+    }
+  }
+  Flush();
+}
+
+void ChunkDecoder::DeliverSample(Stream& stream) {
+  if (batched_ == batch_.size()) Flush();
+  Sample& sample = batch_[batched_++];
+  const std::size_t row = stream.next++;
+  const auto present = static_cast<std::uint32_t>(samples_.present[row]);
+  const auto unavailable = static_cast<std::uint32_t>(samples_.unavailable[row]);
+  sample.time = Instant::FromNanos(samples_.time[row]);
+  sample.device = *stream.id;
+  const std::optional<std::uint8_t> reason = names_.reasons[static_cast<std::size_t>(samples_.reason[row])];
+  sample.reason = reason ? static_cast<Unobserved>(*reason) : Unobserved::kSentinel;
+  if (ours_) {  // nearly always: nothing to translate
+    sample.present = present;
+    sample.unavailable = unavailable;
+    for (std::uint32_t rest = present; rest != 0; rest &= rest - 1) {
+      const auto s = static_cast<std::size_t>(__builtin_ctz(rest));
+      sample.value[s] = *stream.value[s]++;
+    }
+    return;
+  }
+  sample.present = Known(present, names_.signals);
+  sample.unavailable = Known(unavailable, names_.signals);
+  for (std::uint32_t rest = present; rest != 0; rest &= rest - 1) {
+    const auto s = static_cast<std::size_t>(__builtin_ctz(rest));
+    const std::int64_t value = *stream.value[s]++;
+    if (names_.signals[s]) sample.value[*names_.signals[s]] = value;
+  }
+}
+
+void ChunkDecoder::DeliverHost(Stream& stream) {
+  HostSample sample;
+  const std::size_t row = stream.next++;
+  sample.time = Instant::FromNanos(hosts_.time[row]);
+  for (auto rest = static_cast<std::uint32_t>(hosts_.present[row]); rest != 0; rest &= rest - 1) {
+    const auto s = static_cast<std::size_t>(__builtin_ctz(rest));
+    const std::int64_t value = *stream.value[s]++;
+    if (names_.host_signals[s]) sample.Set(static_cast<HostSignal>(*names_.host_signals[s]), value);
+  }
+  sample.unavailable = Known(static_cast<std::uint32_t>(hosts_.unavailable[row]), names_.host_signals);
+  if (!stream.id) return;
+  sample.scope = static_cast<HostScope>(*stream.id);
+  sink_.OnHost({&sample, 1});
+}
+
+void ChunkDecoder::Flush() {
+  if (batched_ > 0) sink_.OnSamples({batch_.data(), batched_});
+  batched_ = 0;
+}
+
+}  // namespace idleburn

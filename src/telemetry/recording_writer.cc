@@ -1,0 +1,220 @@
+#include "telemetry/recording_writer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <utility>
+
+#include "os/random_id.h"
+#include "telemetry/byte_coding.h"
+#include "telemetry/recording_format.h"
+
+namespace idleburn {
+namespace {
+
+constexpr Nanos kSecond{kNanosPerSecond};
+constexpr Nanos kChunk{60 * kNanosPerSecond};
+constexpr std::size_t kMostOfSecond = 4096;                  // records; more are written before the second is over
+constexpr std::size_t kMostOfChunk = 16384;                  // so that memory does not grow with the rate
+constexpr std::size_t kMostUnsealed = std::size_t{8} << 20;  // bytes: five hours of eight GPUs at 10 Hz
+
+// Also true when the clock went backwards by that much.
+bool IsApart(Instant a, Instant b, Nanos span) {
+  const auto distance = static_cast<std::uint64_t>(a.nanos()) - static_cast<std::uint64_t>(b.nanos());
+  const auto backwards = std::uint64_t{0} - distance;
+  return std::min(distance, backwards) >= static_cast<std::uint64_t>(span.count());
+}
+
+}  // namespace
+
+RecordingWriter::RecordingWriter(std::string path, const DeviceTable& devices, RecordingOptions options)
+    : path_(std::move(path)),
+      devices_(devices),
+      options_(std::move(options)),
+      id_(RandomId()),
+      latest_(options_.start) {}
+
+Result<std::unique_ptr<RecordingWriter>> RecordingWriter::Create(const std::string& path, const DeviceTable& devices,
+                                                                 RecordingOptions options) {
+  std::error_code error;
+  const std::string whole = std::filesystem::absolute(path, error).string();  // the program may change its folder
+  std::unique_ptr<RecordingWriter> writer(new RecordingWriter(error ? path : whole, devices, std::move(options)));
+  Result<std::unique_ptr<AppendFile>> file = AppendFile::CreateLocked(path);
+  if (!file) return tl::unexpected<Error>(file.error());
+  writer->file_ = std::move(*file);
+  TRY(writer->Begin());
+  return writer;
+}
+
+Result<void> RecordingWriter::Begin() {
+  const Result<void> begun = file_->Append(EncodeHeader(kRecordingMagic, {id_, options_.start}));
+  if (begun) return ReplaceJournal();
+  closed_ = true;
+  return begun;
+}
+
+RecordingWriter::~RecordingWriter() {
+  if (!closed_ && file_ != nullptr) Report(Close());
+}
+
+template <typename Record>
+void RecordingWriter::Put(const Record& record, Instant time) {
+  if (!second_.empty() && (IsApart(time, second_start_, kSecond) || second_.size() >= kMostOfSecond)) Flush();
+  const bool full = chunk_.size() + second_.size() >= kMostOfChunk;
+  if ((!chunk_.empty() || !second_.empty()) && (full || IsApart(time, chunk_start_, kChunk))) {
+    Flush();
+    Seal();
+  }
+  if (second_.empty()) second_start_ = time;
+  if (second_.empty() && chunk_.empty()) chunk_start_ = time;
+  latest_ = time;
+  second_.Add(record);
+}
+
+void RecordingWriter::OnSamples(std::span<const Sample> samples) {
+  for (const Sample& sample : samples) Put(sample, sample.time);
+}
+
+void RecordingWriter::OnHost(std::span<const HostSample> samples) {
+  for (const HostSample& sample : samples) Put(sample, sample.time);
+}
+
+// Only what is measured moves the clock: a stamp that a workload made up shall not seal chunks.
+void RecordingWriter::OnWork(const WorkMark& mark) { Put(mark, latest_); }
+void RecordingWriter::OnNote(const Note& note) { Put(note, latest_); }
+void RecordingWriter::OnFact(const RunFact& fact) { Put(fact, latest_); }
+
+void RecordingWriter::Flush() {
+  Collect(false);
+  if (!second_.empty()) {
+    std::string devices = EncodeDevices(devices_);
+    const bool changed = devices != known_devices_;
+    const std::string payload =
+        quick_.Encode(number_, second_, changed ? std::string_view(devices) : "", CodingEffort::kQuick);
+    frames_ += EncodeFrame(FrameType::kSecond, payload);
+    if (changed) known_devices_ = std::move(devices);
+    chunk_.Append(second_);
+    second_.Clear();
+  }
+  Result<void> written = WriteUnsealed();
+  if (written && journal_is_old_ && unsealed_.empty() && !sealing_.valid()) written = ReplaceJournal();
+  const Result<void> journalled = WriteJournal();
+  Report(written ? journalled : written);
+}
+
+// Appends what the journal does not have yet.
+Result<void> RecordingWriter::WriteJournal() {
+  if (in_journal_ == frames_.size()) return {};
+  const Result<void> written = journal_->Append(std::string_view(frames_).substr(in_journal_));
+  if (written) in_journal_ = frames_.size();
+  return written;
+}
+
+// A journal of the open chunk alone, in place of the one there was. Readers that hold that one open keep it whole.
+Result<void> RecordingWriter::ReplaceJournal() {
+  Result<std::unique_ptr<AppendFile>> journal = AppendFile::Create(path_ + std::string(kJournalSuffix) + ".part");
+  if (!journal) return tl::unexpected<Error>(journal.error());
+  TRY((*journal)->Append(EncodeHeader(kJournalMagic, {id_, options_.start}) + frames_));
+  TRY((*journal)->Rename(path_ + std::string(kJournalSuffix)));
+  journal_ = std::move(*journal);
+  in_journal_ = frames_.size();
+  journal_is_old_ = false;
+  return {};
+}
+
+// Hands the open chunk, which the journal has, to the sealing thread.
+void RecordingWriter::Seal() {
+  Collect(true);
+  if (chunk_.empty()) return;
+  const bool may_write = unsealed_.empty();  // else the chunks before come first
+  // Where no thread can be had, the work is done when its result is asked for.
+  sealing_ =
+      std::async(std::launch::async | std::launch::deferred,
+                 [this, may_write, number = number_, batch = std::move(chunk_), devices = EncodeDevices(devices_)] {
+                   Sealed sealed;
+                   const std::string payload = smallest_.Encode(number, batch, devices, CodingEffort::kSmallest);
+                   sealed.frame = EncodeFrame(FrameType::kChunk, payload);
+                   sealed.records = batch.size();
+                   if (may_write) sealed.written = Append(sealed);
+                   return sealed;
+                 });
+  chunk_ = RecordBatch();
+  ++number_;
+  frames_.clear();
+  in_journal_ = 0;
+  known_devices_.clear();  // the first frame of a chunk has them, so that a journal can begin with any chunk
+}
+
+// Takes what the sealing thread has done.
+void RecordingWriter::Collect(bool wait) {
+  if (!sealing_.valid()) return;
+  if (!wait && sealing_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return;
+  Sealed sealed = sealing_.get();
+  sealed_ = sealed.written;
+  journal_is_old_ = true;
+  if (sealed.appended) {
+    records_ += sealed.records;
+    return;
+  }
+  unsealed_bytes_ += sealed.frame.size();
+  unsealed_.push_back(std::move(sealed));
+  for (; unsealed_bytes_ > kMostUnsealed; unsealed_.pop_front()) {
+    unsealed_bytes_ -= unsealed_.front().frame.size();
+    lost_ += unsealed_.front().records;
+  }
+}
+
+Result<void> RecordingWriter::Append(Sealed& sealed) {
+  TRY(file_->Append(sealed.frame));
+  sealed.appended = true;
+  return options_.sync ? file_->Sync() : Result<void>();
+}
+
+// The chunks that could not be appended when they were sealed.
+Result<void> RecordingWriter::WriteUnsealed() {
+  if (sealing_.valid()) return {};
+  Result<void> written = std::exchange(sealed_, {});
+  while (!unsealed_.empty()) {
+    Sealed& sealed = unsealed_.front();
+    written = Append(sealed);
+    if (!sealed.appended) break;
+    unsealed_bytes_ -= sealed.frame.size();
+    records_ += sealed.records;
+    unsealed_.pop_front();
+  }
+  return written;
+}
+
+// Says once that writing fails, and once that it works again.
+void RecordingWriter::Report(const Result<void>& written) {
+  if (!written && !failing_) {
+    failing_ = true;
+    options_.tell(written.error().message + "; recording goes on in memory and is written when that is mended");
+  } else if (written && failing_ && unsealed_.empty()) {
+    failing_ = false;
+    const std::string lost = lost_ > 0 ? std::to_string(lost_) + " records were lost" : "nothing was lost";
+    options_.tell(path_ + ": is written again; " + lost);
+    if (lost_ > 0) OnNote({latest_, NoteKind::kFailure, path_ + ": could not be written; " + lost});
+    lost_ = 0;
+  }
+}
+
+Result<void> RecordingWriter::Close() {
+  if (closed_) return {};
+  closed_ = true;
+  Flush();
+  Seal();
+  Collect(true);
+  Flush();  // with what had to be said about the file itself
+  Seal();
+  Collect(true);
+  TRY(WriteUnsealed());
+  std::string totals;
+  PutVarint(totals, number_);
+  PutVarint(totals, records_);
+  TRY(file_->Append(EncodeFrame(FrameType::kEnd, totals)));
+  if (options_.sync) TRY(file_->Sync());
+  return RemoveFile(path_ + std::string(kJournalSuffix));
+}
+
+}  // namespace idleburn

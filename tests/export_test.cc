@@ -1,0 +1,133 @@
+// Samples as tables: what `export` writes, `audit` reads back to the same audit.
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "os/input_file.h"
+#include "support/live_stream.h"
+#include "support/program.h"
+#include "support/read_inputs.h"
+#include "telemetry/recording_writer.h"
+
+namespace idleburn {
+namespace {
+
+using nlohmann::json;
+using testing::AuditJsonOf;
+using testing::ProgramRun;
+using testing::RunIdleburn;
+using testing::TempFolder;
+
+// Ten minutes of two GPUs with every signal, some of them without a value.
+std::string Recording(const TempFolder& folder) {
+  std::string path = (folder.path() / "run.idleburn").string();
+  DeviceTable devices;
+  for (int gpu = 0; gpu < 2; ++gpu) {
+    DeviceKey key;
+    key.uuid = "GPU-00000000-1111-2222-3333-44444444444" + std::to_string(gpu);
+    key.index = gpu;
+    key.name = "NVIDIA H100 80GB, \"HBM3\"";
+    const DeviceId id = devices.Enter(key);
+    for (const SignalInfo& info : kSignals) devices.NameCounter(id, info.id, "nvml." + std::string(info.name));
+  }
+  const auto writer = RecordingWriter::Create(path, devices, {});
+  EXPECT_TRUE(writer);
+  std::mt19937_64 random(6);
+  for (int tick = 0; tick < 6000; ++tick) {
+    for (DeviceId id = 0; id < 2; ++id) {
+      Sample s;
+      s.time = Instant::FromNanos(1'772'445'600'000'000'000 + tick * 100'000'007LL);
+      s.device = id;
+      for (const SignalInfo& info : kSignals) {
+        if (info.unit == Unit::kMicroPercent) s.Set(info.id, static_cast<std::int64_t>(random() % (kFull + 1)));
+      }
+      if (tick % 100 < 40) s.Set(Signal::kUtilization, 0);
+      s.Set(Signal::kPower, 100'123 + static_cast<std::int64_t>(random() % 500'000));
+      s.Set(Signal::kPowerLimit, 700'000);
+      s.Set(Signal::kPowerDefaultLimit, 700'000);
+      s.Set(Signal::kEnergy, tick * 40'000LL + 7);
+      s.Set(Signal::kSmClock, 1'980'001 - static_cast<std::int64_t>(random() % 300'000));
+      s.Set(Signal::kMaxSmClock, 1'980'000);
+      s.Set(Signal::kMemoryUsed, 20'000'000'001);
+      s.Set(Signal::kMemoryTotal, 80'000'000'000);
+      s.Set(Signal::kTemperature, 61'500);
+      s.Set(Signal::kEventReasons, tick % 7 == 0 ? 0x44 : 0);
+      s.Set(Signal::kProcesses, 1);
+      for (const Signal bus : {Signal::kPcieRx, Signal::kPcieTx, Signal::kNvlink}) s.Set(bus, 1'234'567'891);
+      s.Set(Signal::kXid, 0);
+      if (tick / 50 % 20 == 3) {
+        s.present &= ~Bit(Signal::kUtilization);
+        s.SetUnavailable(Signal::kUtilization, Unobserved::kUnsupported);
+      }
+      (*writer)->OnSamples({&s, 1});
+    }
+  }
+  EXPECT_TRUE((*writer)->Close());
+  return path;
+}
+
+// What an audit says, without what it says of the text it was read from, and whatever the counters are called there.
+json AuditOf(const std::string& file) {
+  json audit = AuditJsonOf(file + " --price 3");
+  audit.erase("data_quality");
+  audit.erase("inputs");
+  const std::regex counter(R"((nvml|csv|parquet)\.([a-z_.]+[a-z])( \[[^\]]+\])?)");
+  return json::parse(std::regex_replace(audit.dump(), counter, "counter $2"));
+}
+
+TEST(ExportTest, CsvIsAuditedAsTheRecordingIs) {
+  const TempFolder folder;
+  const std::string recording = Recording(folder);
+  const std::string csv = (folder.path() / "run.csv").string();
+  const ProgramRun run = RunIdleburn("export " + recording + " -o " + csv);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  const std::string text = testing::ReadText(csv);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 12'001);
+  EXPECT_EQ(text.substr(0, text.find("utilization.memory")), "time,uuid,gpu,name,utilization.gpu [%],");
+  EXPECT_NE(text.find("\n2026-03-02T10:00:00.100000007Z,GPU-00000000-1111-2222-3333-444444444440,0,\"NVIDIA H100 80GB, "
+                      "\"\"HBM3\"\"\",0,"),
+            std::string::npos)
+      << text.substr(0, 2000);
+  EXPECT_EQ(json::diff(AuditOf(recording), AuditOf(csv)), json::array());
+  EXPECT_FALSE(std::filesystem::exists(csv + ".part"));
+  EXPECT_EQ(RunIdleburn("export " + recording).out, text);
+}
+
+TEST(ExportTest, ParquetIsAuditedAsTheRecordingIs) {
+  const TempFolder folder;
+  const std::string recording = Recording(folder);
+  const std::string parquet = (folder.path() / "it's run.parquet").string();
+  const ProgramRun run = RunIdleburn("export " + recording + " --format parquet -o \"" + parquet + "\"");
+  EXPECT_EQ(run.code, 0) << run.err;
+  json of_recording = AuditOf(recording);
+  json of_parquet = AuditOf("\"" + parquet + "\"");
+  for (json* audit : {&of_recording, &of_parquet}) {  // NULL does not say why
+    (*audit)["unobserved"].erase("by_reason");
+    for (json& gpu : (*audit)["per_gpu"]) gpu["unobserved"].erase("by_reason");
+  }
+  EXPECT_EQ(json::diff(of_recording, of_parquet), json::array());
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) files += std::size_t{entry.exists()};
+  EXPECT_EQ(files, 2U);  // nothing is left beside it
+}
+
+TEST(ExportTest, WrongUseIsSaidInOneLine) {
+  const TempFolder folder;
+  const std::string recording = Recording(folder);
+  const auto refusal = [&](const std::string& arguments, int code) {
+    const ProgramRun run = RunIdleburn("export " + arguments);
+    EXPECT_EQ(run.code, code) << run.err;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    return run.err;
+  };
+  EXPECT_EQ(refusal(recording + " --format arrow", 2), "idleburn: export: --format is csv or parquet, not 'arrow'\n");
+  EXPECT_EQ(refusal(recording + " --format parquet", 2), "idleburn: export: Parquet needs a file: say -o FILE\n");
+  EXPECT_NE(refusal(recording + " -o " + recording, 1).find("is the input too; choose another file with -o"),
+            std::string::npos);
+  EXPECT_NE(refusal(recording + " -o /dev/full", 1).find("is no plain file"), std::string::npos);
+  EXPECT_NE(refusal(recording + " -o no/such/folder.csv", 1).find("No such file or directory"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace idleburn
