@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "cli/command.h"
+#include "cli/report_run.h"
 #include "cli/settings.h"
 
 namespace idleburn {
@@ -14,12 +15,8 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
 // What an audit needs besides the settings.
 struct AuditRequest {
   std::vector<std::string> inputs;
-  std::string output;  // -o; "" is standard output
-  std::string work;    // --work
-  std::vector<std::string> fail_on;
-  bool explain = false;
+  ReportRequest report;
   bool quiet = false;
-  bool no_color = false;
 };
 
 // Reads, classifies, prices, advises, writes: the whole audit.

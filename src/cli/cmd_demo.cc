@@ -53,7 +53,7 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   };
   text("--price", "RATE", "USD per GPU-hour or a catalogue key (default 8)", &price);
   text("--format", "KIND", "text, json, html, csv or markdown", &format);
-  text("--output", "FILE", "write the report to FILE", &request.output);
+  text("--output", "FILE", "write the report to FILE", &request.report.output);
   std::string help;
   TRY(ReadFlags("demo", "Audits an invented recording that ships with the program: no GPU needed.", flags, arguments,
                 &help));
@@ -70,7 +70,7 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   if (!format.empty()) given["--format"] = format;
   const Result<Settings> settings = Settings::Load("", given);
   if (!settings) return tl::unexpected<Error>(settings.error());
-  if (request.output.empty() && format.empty()) TRY(Print(kIntroduction));
+  if (request.report.output.empty() && format.empty()) TRY(Print(kIntroduction));
   return Audit(request, *settings, environment);
 }
 

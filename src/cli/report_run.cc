@@ -1,0 +1,151 @@
+#include "cli/report_run.h"
+
+#include <array>
+#include <cstdio>
+
+#include "cli/load_prices.h"
+#include "price/resolve.h"
+#include "recommend/advice.h"
+#include "report/audit_report.h"
+#include "telemetry/gpu_facts.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+struct FormatName {
+  std::string_view name;
+  std::string_view ending;
+  ReportFormat format;
+};
+constexpr auto kFormats = std::to_array<FormatName>({{"text", ".txt", ReportFormat::kText},
+                                                     {"json", ".json", ReportFormat::kJson},
+                                                     {"html", ".html", ReportFormat::kHtml},
+                                                     {"csv", ".csv", ReportFormat::kCsv},
+                                                     {"markdown", ".md", ReportFormat::kMarkdown}});
+
+// By --format, else by the ending of the output file, else text.
+Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& output) {
+  for (const FormatName& f : kFormats) {
+    if (f.name == name) return f.format;
+    const bool ends = output.size() > f.ending.size() && output.substr(output.size() - f.ending.size()) == f.ending;
+    if (name.empty() && ends) return f.format;
+  }
+  if (name.empty()) return ReportFormat::kText;
+  return FailUsage("--format: '" + name.substr(0, 20) + "' is none of text, json, html, csv, markdown");
+}
+
+// The other offers of a catalogue price's GPU, so that cheaper ones can be named.
+void AddOtherOffers(const Catalogue& catalogue, Rate& rate) {
+  const CatalogueRow* row = catalogue.Find(rate.key);
+  if (row == nullptr) return;
+  for (const CatalogueRow* other : RowsOfGpu(catalogue, row->gpu)) {
+    if (const Result<Money> per_gpu = PerGpuHour(*other)) rate.candidates.push_back({KeyOf(*other), *per_gpu});
+  }
+}
+
+Result<Rate> FindRate(const Settings& settings, RunInputs& inputs, const Environment& environment) {
+  const Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), inputs.quality);
+  if (!catalogue) return tl::unexpected<Error>(catalogue.error());
+  PriceRequest request;
+  if (settings.Has("price.rate")) request.price = settings.Text("price.rate");
+  if (settings.Has("price.owned")) request.owned = settings.Text("price.owned");
+  request.now = environment.now;
+  for (const DeviceResult& device : inputs.run.devices) request.gpu_names.push_back(inputs.devices[device.device].name);
+  Result<Rate> rate = ResolveRate(*catalogue, request);
+  if (rate && settings.Get("price.currency").origin != "default" && rate->kind != RateKind::kCatalogue) {
+    rate->currency = settings.Text("price.currency");
+  }
+  if (rate && rate->kind == RateKind::kCatalogue) AddOtherOffers(*catalogue, *rate);
+  if (rate && rate->stale) inputs.quality.Count(QualityId::kPriceStale);
+  return rate;
+}
+
+Result<EnergyPrice> EnergyFrom(const Settings& settings) {
+  EnergyPrice energy;
+  if (settings.Has("energy.tariff")) {
+    const Result<Money> tariff = Money::Parse(settings.Text("energy.tariff"));
+    if (!tariff || tariff->nano() < 0) return FailUsage("--tariff: give the price of a kWh, for example 0.11");
+    energy.per_kwh = *tariff;
+  }
+  if (settings.Has("energy.grid"))
+    energy.grams_co2e_per_kwh = static_cast<double>(ParseScaled(settings.Text("energy.grid"), 6).value) / 1e6;
+  return energy;
+}
+
+Result<void> PrintAside(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);  // nobody is left to be told if that fails
+  return {};
+}
+
+Result<void> Write(const AuditReport& report, const ReportPlan& plan, const Environment& environment) {
+  const ReportRequest& request = plan.request;
+  const bool aside = request.to_stderr && request.output.empty();
+  const bool terminal = request.output.empty() && (aside ? environment.terminal_err : environment.terminal_out);
+  const bool color = terminal && !environment.no_color && !request.no_color;
+  const auto text = [&]() -> std::string {
+    switch (plan.format) {
+      case ReportFormat::kText:
+        return AuditText(report, terminal ? environment.columns : 100, color);
+      case ReportFormat::kJson:
+        return AuditJson(report);
+      case ReportFormat::kHtml:
+        return AuditHtml(report);
+      case ReportFormat::kCsv:
+        return AuditCsv(report);
+      case ReportFormat::kMarkdown:
+        return AuditMarkdown(report);
+    }
+    return {};
+  };
+  return aside ? PrintAside(text()) : WriteOutput(request.output, text());
+}
+
+}  // namespace
+
+BoardFacts FactsOf(std::string_view gpu_name) {
+  const std::optional<GpuFacts> facts = FactsFor(gpu_name);
+  return facts ? BoardFacts{facts->power_limit_mw, facts->max_sm_khz} : BoardFacts{};
+}
+
+Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& settings) {
+  const Result<ReportFormat> format = ChooseFormat(settings.Text("output.format"), request.output);
+  if (!format) return tl::unexpected<Error>(format.error());
+  Result<std::vector<Gate>> gates = ParseGates(request.fail_on);
+  if (!gates) return tl::unexpected<Error>(gates.error());
+  const Result<Thresholds> thresholds = ThresholdsFrom(settings);
+  if (!thresholds) return tl::unexpected<Error>(thresholds.error());
+  Result<WorkDone> work = ParseWork(request.work);
+  if (!work) return tl::unexpected<Error>(work.error());
+  const Result<EnergyPrice> energy = EnergyFrom(settings);
+  if (!energy) return tl::unexpected<Error>(energy.error());
+  return ReportPlan{request, *format, std::move(*gates), *thresholds, std::move(*work), *energy};
+}
+
+Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<std::string>& inputs,
+                      const Settings& settings, const Environment& environment) {
+  const Result<Rate> rate = FindRate(settings, run, environment);
+  if (!rate) return tl::unexpected<Error>(rate.error());
+  const auto month_hours = static_cast<int>(ParseScaled(settings.Text("price.month_hours"), 0).value);
+  Result<CostReport> cost = PriceRun(run.run, run.devices, run.owners, *rate, plan.work, plan.energy, month_hours);
+  if (!cost) return tl::unexpected<Error>(cost.error());
+
+  AuditReport report;
+  report.advice = Advise(run.run, run.devices, *cost);
+  report.cost = std::move(*cost);
+  report.run = std::move(run.run);
+  report.devices = &run.devices;
+  report.quality = &run.quality;
+  report.thresholds = plan.thresholds;
+  report.inputs = inputs;
+  report.timezone = settings.Has("import.timezone") ? settings.Text("import.timezone") : "UTC";
+  report.version = IDLEBURN_VERSION;
+  report.explain = plan.request.explain;
+  TRY(Write(report, plan, environment));
+
+  const std::vector<std::string> broken = BrokenGates(plan.gates, report.cost);
+  for (const std::string& gate : broken) std::fprintf(stderr, "idleburn: --fail-on %s\n", gate.c_str());
+  return broken.empty() ? 0 : kExitGate;
+}
+
+}  // namespace idleburn
