@@ -66,13 +66,22 @@ Result<MarkerFile> MarkerFile::Create() {
     return Fail(path + ": cannot be made, so the work a program reports is not read: " + std::strerror(errno) +
                 "; set TMPDIR to a folder that can be written");
   }
-  return MarkerFile(fd, std::move(path));
+  return MarkerFile(fd, std::move(path), true);
+}
+
+Result<MarkerFile> MarkerFile::Open(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return Fail(path + ": cannot be opened, so the work a program reports is not read: " + std::strerror(errno));
+  return MarkerFile(fd, path, false);
 }
 
 MarkerFile::MarkerFile(MarkerFile&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       path_(std::move(other.path_)),
+      ours_(other.ours_),
       offset_(other.offset_),
+      given_back_(other.given_back_),
       partial_(std::move(other.partial_)),
       skipping_(other.skipping_),
       writers_(std::move(other.writers_)),
@@ -81,7 +90,7 @@ MarkerFile::MarkerFile(MarkerFile&& other) noexcept
 MarkerFile::~MarkerFile() {
   if (fd_ < 0) return;
   close(fd_);
-  unlink(path_.c_str());
+  if (ours_) unlink(path_.c_str());
 }
 
 void MarkerFile::Poll() {
@@ -90,6 +99,7 @@ void MarkerFile::Poll() {
     const ssize_t n = pread(fd_, block.data(), block.size(), offset_);
     if (n <= 0) return;
     offset_ += n;
+    GiveBackSpace();
     std::string_view rest(block.data(), static_cast<std::size_t>(n));
     while (!rest.empty()) {
       const std::size_t end = rest.find('\n');
@@ -103,6 +113,14 @@ void MarkerFile::Poll() {
       skipping_ = false;
     }
   }
+}
+
+// A run of weeks must not fill the disk: what was read becomes a hole, where the file system can.
+void MarkerFile::GiveBackSpace() {
+  constexpr std::int64_t kPart = 1 << 20;
+  if (!ours_ || offset_ - given_back_ < kPart) return;
+  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, given_back_, offset_ - given_back_);
+  given_back_ = offset_;
 }
 
 void MarkerFile::TakeLine(std::string_view line) {

@@ -27,6 +27,8 @@ class MarkerFile {
  public:
   // An empty file in the folder for temporary files, only for this user; removed at the end.
   static Result<MarkerFile> Create();
+  // One that somebody else made and removes.
+  static Result<MarkerFile> Open(const std::string& path);
   ~MarkerFile();
   MarkerFile(MarkerFile&& other) noexcept;
   MarkerFile& operator=(MarkerFile&&) = delete;
@@ -40,12 +42,15 @@ class MarkerFile {
   [[nodiscard]] std::int64_t refused() const { return refused_; }
 
  private:
-  MarkerFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  MarkerFile(int fd, std::string path, bool ours) : fd_(fd), path_(std::move(path)), ours_(ours) {}
+  void GiveBackSpace();
   void TakeLine(std::string_view line);
 
   int fd_;
   std::string path_;
+  bool ours_;
   std::int64_t offset_ = 0;
+  std::int64_t given_back_ = 0;  // bytes from the start whose space the disk has again
   std::string partial_;
   bool skipping_ = false;                                              // the rest of a line that is too long
   std::map<std::pair<std::int32_t, std::int64_t>, WorkDone> writers_;  // by rank and pid

@@ -1,6 +1,7 @@
 #include "run/markers.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -54,6 +55,22 @@ TEST(Markers, TheFileIsReadAsItGrows) {
     EXPECT_TRUE(std::filesystem::exists(path));
   }
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(Markers, WhatWasReadTakesNoSpace) {
+  Result<MarkerFile> file = MarkerFile::Create();
+  ASSERT_TRUE(file);
+  std::string lines;
+  for (int i = 0; i < 100'000; ++i) lines += "step=" + std::to_string(i) + ",samples=1000,pid=12345\n";
+  Append(file->path(), lines);
+  for (int i = 0; i < 10; ++i) file->Poll();
+  EXPECT_EQ(file->ranks().at(0).steps, 99'999);
+  struct stat info {};
+  ASSERT_EQ(stat(file->path().c_str(), &info), 0);
+  EXPECT_EQ(static_cast<std::size_t>(info.st_size), lines.size());
+  EXPECT_LT(info.st_blocks * 512, 1'500'000);
+  const Result<MarkerFile> other = MarkerFile::Open("/no/such/file");
+  EXPECT_FALSE(other);
 }
 
 TEST(Markers, AFolderThatCannotBeWrittenIsNamed) {
