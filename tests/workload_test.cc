@@ -194,6 +194,17 @@ TEST(WorkloadTest, ADaemonIsLeftAlone) {
   }
 }
 
+// What a process that was left running prints later still arrives, and who reads sees the end when it ends.
+TEST(WorkloadTest, LateLinesOfAProcessLeftRunningArrive) {
+  for (const Mode mode : kModes) {
+    const std::string words = PrefixText(mode, "end") + "sh -c '(sleep 0.4; echo late; echo later) & echo now'";
+    EXPECT_EQ(RunShell(words + " | cat").out, "now\nlate\nlater\n");
+    TerminalSession session({"sh", "-c", words + "; sleep 0.8"});
+    EXPECT_EQ(session.WaitForEnd(), 0);
+    EXPECT_EQ(session.shown(), "now\r\nlate\r\nlater\r\n");
+  }
+}
+
 // An orphan of the workload becomes ours and leaves no zombie while the workload runs.
 TEST(WorkloadTest, OrphansAreWaitedFor) {
   const ProgramRun run = RunUnder(Mode::kPlain,
@@ -214,6 +225,42 @@ TEST(WorkloadTest, UseOfProcessesThatEndedIsCounted) {
   EXPECT_GE(own, 290'000'000);
   EXPECT_LE(own, 500'000'000);
   EXPECT_GE(all, own + 290'000'000);
+}
+
+// Seconds of CPU that each of many processes burns, known to the test, against what was measured of the tree: worker
+// processes that come and go, an orphan in a session of its own, and one that is still there when the workload ends.
+TEST(WorkloadTest, TheProcessTreeIsMeasuredToItsTruth) {
+  const TempFolder folder;
+  const std::string file = (folder.path() / "end").string();
+  const std::string script = folder.Write("tree.py", R"(
+import os, sys, time
+def burn(seconds):
+    while time.process_time() < seconds: pass
+for i in range(6):                       # workers, waited for
+    if os.fork() == 0: burn(0.1); os._exit(0)
+if os.fork() == 0:                       # an orphan
+    os.setsid()
+    if os.fork() == 0: burn(0.4); time.sleep(0.3); os._exit(0)
+    os._exit(0)
+for i in range(7): os.wait()
+block = os.urandom(1 << 20)
+with open(sys.argv[1], "wb") as f: f.write(block)
+burn(0.2)
+time.sleep(1.5)
+)");
+  RunShell(std::string(IDLEBURN_WORKLOAD_PROBE) + " measured " + file + " python3 " + script + " " + file + ".data");
+  const std::string text = ReadText(file);
+  const auto value = [&](const std::string& name) {
+    const std::size_t at = text.find("\n" + name + " ");
+    return at == std::string::npos ? -1 : std::stoll(text.substr(at + name.size() + 2));
+  };
+  // 0.6 + 0.4 + 0.2 seconds, and what it takes to start Python; times of /proc are in ticks of 10 ms.
+  EXPECT_GE(value("cpu_time"), 1'150'000'000) << text;
+  EXPECT_LE(value("cpu_time"), 1'450'000'000) << text;
+  EXPECT_GE(value("most_processes"), 2);
+  EXPECT_GE(value("write_chars"), 1 << 20);
+  EXPECT_GE(value("cpu_wait"), 0);
+  EXPECT_GE(value("cpus"), 1);
 }
 
 // Signals. The script counts each one it gets, and ends on the third kind.
@@ -257,6 +304,20 @@ TEST(WorkloadTest, SignalsArriveExactlyOnce) {
     EXPECT_EQ(Counted(mode, "SIGINT", [](const TerminalSession& s) { s.Type("\x03"); }), "^C1\r\n");
     EXPECT_EQ(Counted(mode, "SIGQUIT", [](const TerminalSession& s) { s.Type("\x1c"); }), "^\\1\r\n");
   }
+}
+
+// While we still prepare, nothing has been started that could get it.
+TEST(WorkloadTest, ASignalBeforeTheStartMeansNoStart) {
+  TerminalSession session({IDLEBURN_WORKLOAD_PROBE, "late", "/dev/null", "echo", "started"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  session.Type("\x03");
+  EXPECT_EQ(session.WaitForEnd(), 128 + SIGINT);
+  EXPECT_EQ(session.shown(), "^Cprobe: echo: not started, by signal 2 (SIGINT)\r\n");
+  TerminalSession ignored(
+      {"sh", "-c", "trap '' HUP; exec \"$@\"", "sh", IDLEBURN_WORKLOAD_PROBE, "late", "/dev/null", "echo", "started"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  kill(ignored.pid(), SIGHUP);
+  EXPECT_EQ(ignored.WaitForEnd(), 0);
 }
 
 TEST(WorkloadTest, CtrlCEndsWhatDoesNotCatchIt) {

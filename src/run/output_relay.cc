@@ -62,6 +62,19 @@ bool WaitReadable(int from, int to, int stop, int timeout, bool* closed) {
   return (waits[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0;
 }
 
+// A process that only copies, until nobody is left to write. After a fork of several threads: only system calls.
+[[noreturn]] void CopyAlone(int from, int to) {
+  dup2(from, STDIN_FILENO);
+  dup2(to, STDOUT_FILENO);
+  close_range(STDERR_FILENO, ~0U, 0);
+  std::array<char, 4096> block;
+  while (true) {
+    const ssize_t n = read(STDIN_FILENO, block.data(), block.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0 || WriteAll(STDOUT_FILENO, {block.data(), static_cast<std::size_t>(n)}) != 0) _exit(0);
+  }
+}
+
 }  // namespace
 
 struct OutputRelay::Shared {
@@ -76,6 +89,7 @@ struct OutputRelay::Shared {
   std::mutex mutex;        // of what follows
   OutputWatcher* watcher;  // null once abandoned
   std::string failure;
+  std::vector<Channel> left;  // those that others may still write to
   std::size_t running = 0;
   const int stop;  // readable once the workload has ended
   const int done;
@@ -133,6 +147,8 @@ OutputRelay::~OutputRelay() {
     if (channel.child_end >= 0) close(channel.child_end);
     if (threads_.empty()) close(channel.from);
   }
+  const std::scoped_lock lock(shared_->mutex);
+  for (const Channel& channel : shared_->left) close(channel.from);
 }
 
 void OutputRelay::Start() {
@@ -177,6 +193,21 @@ std::string OutputRelay::failure() const {
   return shared_->failure;
 }
 
+void OutputRelay::LeaveCopiers() {
+  for (Channel& channel : channels_) {
+    if (channel.child_end >= 0) close(channel.child_end);
+    channel.child_end = -1;
+  }
+  const std::scoped_lock lock(shared_->mutex);
+  for (const Channel& channel : shared_->left) {
+    pollfd wait{channel.from, POLLIN, 0};
+    const bool writers = poll(&wait, 1, 0) == 0 || (wait.revents & POLLIN) != 0;
+    if (writers && fork() == 0) CopyAlone(channel.from, channel.to);
+    close(channel.from);
+  }
+  shared_->left.clear();
+}
+
 void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
   std::string block(kBlock, '\0');
   std::size_t left = kMostLeft;
@@ -199,9 +230,12 @@ void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
     const std::scoped_lock lock(shared->mutex);
     if (shared->watcher != nullptr && error == 0) shared->watcher->OnOutput(channel.stream, bytes);
   }
-  // From here on the workload's writes fail, as they would without us.
-  close(channel.from);
   const std::scoped_lock lock(shared->mutex);
+  if (stopped && error == 0 && shared->watcher != nullptr) {
+    shared->left.push_back(channel);
+  } else {
+    close(channel.from);  // from here on writes fail, as they would without us
+  }
   if (error != 0 && error != EPIPE) {
     shared->failure = std::string(channel.stream == STDOUT_FILENO ? "standard output" : "standard error") +
                       " cannot be written: " + std::strerror(error);

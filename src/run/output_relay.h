@@ -46,10 +46,13 @@ class OutputRelay {
   void Start();
   // The user's window changed its size. False if no pseudo-terminal is between.
   bool CopyWindowSize() const;
-  // The workload ended: what it has written is still copied, what others may write later is not.
+  // The workload ended: what it has written is still copied.
   void Finish();
   // Readable once everything is copied.
   [[nodiscard]] int done_fd() const;
+  // After everything is copied: processes that the workload left running, and that still write to where it wrote,
+  // get a process that goes on copying until the last of them ends. Without it their next line would kill them.
+  void LeaveCopiers();
   // The reader of our output does not read, and the user will not wait: leaves the rest uncopied.
   void Abandon();
   // Why output could not be passed on; empty if it was, or if its reader went away first.

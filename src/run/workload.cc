@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/check.h"
+
 namespace idleburn {
 namespace {
 
@@ -49,29 +51,52 @@ std::string Describe(const WorkloadEnd& end) {
   return end.core_dumped ? text + ", core dumped" : text;
 }
 
-tl::expected<std::unique_ptr<Workload>, StartFailure> Workload::Start(const WorkloadSpec& spec) {
+std::unique_ptr<Workload> Workload::Prepare() {
   std::unique_ptr<Workload> workload(new Workload());
-  workload->reaped_ = spec.reaped;
   workload->HoldSignals();
   workload->witness_ = Witness::Start();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  return workload;
+}
+
+tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
+  CHECK(pid_ < 0);
+  reaped_ = spec.reaped;
   SpawnSpec spawn;
   spawn.command = spec.command;
   spawn.environment = spec.environment;
-  spawn.mask = workload->mask_before_;
-  spawn.ignores_child_signal = workload->child_before_.sa_handler == SIG_IGN;
+  spawn.mask = mask_before_;
+  spawn.ignores_child_signal = child_before_.sa_handler == SIG_IGN;
   if (spec.watcher != nullptr) {
     Result<std::unique_ptr<OutputRelay>> relay = OutputRelay::Open(*spec.watcher);
     if (!relay) return tl::unexpected<StartFailure>(StartFailure{relay.error(), 126});
-    workload->relay_ = std::move(*relay);
-    spawn.out = workload->relay_->child_out();
-    spawn.err = workload->relay_->child_err();
+    relay_ = std::move(*relay);
+    spawn.out = relay_->child_out();
+    spawn.err = relay_->child_err();
+  }
+  if (const std::optional<int> signal = EndedBefore()) {
+    const std::string name = Describe(WorkloadEnd{128 + *signal, *signal, false, 0, {}});
+    return tl::unexpected<StartFailure>(StartFailure{{spec.command[0] + ": not started, by " + name}, 128 + *signal});
   }
   const tl::expected<pid_t, StartFailure> pid = Spawn(spawn);
   if (!pid) return tl::unexpected<StartFailure>(pid.error());
-  workload->pid_ = *pid;
-  if (workload->relay_ != nullptr) workload->relay_->Start();
-  return workload;
+  pid_ = *pid;
+  if (relay_ != nullptr) relay_->Start();
+  return {};
+}
+
+// A signal held since Prepare, which the workload cannot have and the user meant for all of us.
+std::optional<int> Workload::EndedBefore() const {
+  std::optional<int> ended;
+  signalfd_siginfo info{};
+  while (read(signals_, &info, sizeof info) == sizeof info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (witness_ != nullptr && signal != SIGCHLD) witness_->SawToo(signal);
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    if (EndsProcesses(signal) && action.sa_handler != SIG_IGN) ended = signal;  // nohup lets SIGHUP pass
+  }
+  return ended;
 }
 
 Workload::~Workload() {
@@ -124,7 +149,10 @@ WorkloadEnd Workload::Wait() {
     ServeSignals();
   }
   WorkloadEnd end = end_.value_or(WorkloadEnd{});
-  if (relay_ != nullptr) end.output_failure = relay_->failure();
+  if (relay_ != nullptr) {
+    relay_->LeaveCopiers();
+    end.output_failure = relay_->failure();
+  }
   return end;
 }
 

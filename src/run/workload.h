@@ -42,10 +42,13 @@ std::string Describe(const WorkloadEnd& end);
 // end before it does; those that do not are left alone.
 class Workload {
  public:
-  // To be called while this process has one thread: threads started later hold the same signals back, threads
-  // started before would be ended by them.
-  static tl::expected<std::unique_ptr<Workload>, StartFailure> Start(const WorkloadSpec& spec);
-  // Signals work as before Start again, where this thread is concerned. A workload not waited for goes on.
+  // Holds signals back from here on. To be called while this process has one thread: threads started later hold the
+  // same signals back, threads started before would be ended by them.
+  static std::unique_ptr<Workload> Prepare();
+  // Starts the command, once. A signal that came since Prepare and would have ended us is a failure with 128 + its
+  // number. To be called by the thread that prepared, other threads may run by now.
+  tl::expected<void, StartFailure> Start(const WorkloadSpec& spec);
+  // Signals work as before Prepare again, where this thread is concerned. A workload not waited for goes on.
   ~Workload();
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
@@ -53,12 +56,14 @@ class Workload {
   [[nodiscard]] pid_t pid() const { return pid_; }
   // A process of ours that is no part of the workload; -1 if there is none.
   [[nodiscard]] pid_t helper_pid() const { return witness_ == nullptr ? -1 : witness_->pid(); }
-  // Serves signals and waits for processes until the workload has ended and its output is passed on.
+  // Serves signals and waits for processes until the workload has ended and its output is passed on. By the thread
+  // that started it.
   WorkloadEnd Wait();
 
  private:
   Workload() = default;
   void HoldSignals();
+  [[nodiscard]] std::optional<int> EndedBefore() const;
   void ReleaseSignals() const;
   void ServeSignals();
   void Serve(int signal, bool by_terminal);
