@@ -22,10 +22,11 @@ const std::vector<LayerRow>& Layers() {
       {"classify", 3, {"base", "text", "telemetry"}},
       {"price", 4, {"base", "text", "telemetry", "classify"}},
       {"recommend", 5, {"base", "text", "stats", "telemetry", "classify", "price"}},
+      {"run", 6, {"base", "text", "os", "telemetry", "measure"}},
       {"report", 7, {"base", "text", "telemetry", "classify", "price", "recommend"}},
       {"cli",
        8,
-       {"base", "text", "os", "telemetry", "measure", "import", "classify", "price", "recommend", "report"}},
+       {"base", "text", "os", "telemetry", "measure", "import", "classify", "price", "recommend", "run", "report"}},
       {"main.cc", 9, {"base", "cli"}},
   };
   return kLayers;

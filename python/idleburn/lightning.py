@@ -1,0 +1,25 @@
+"""For Lightning: `Trainer(callbacks=[idleburn.lightning.Callback()])`."""
+
+try:
+    from lightning.pytorch import Callback as _Base
+except ImportError:
+    from pytorch_lightning import Callback as _Base
+
+from ._markers import step
+
+
+def _samples(batch):
+    """How many samples a batch holds; None where that cannot be told."""
+    if isinstance(batch, dict):
+        batch = next(iter(batch.values()), None)
+    elif isinstance(batch, (list, tuple)):
+        batch = batch[0] if batch else None
+    shape = getattr(batch, "shape", None)
+    return int(shape[0]) if shape is not None and len(shape) > 0 else None
+
+
+class Callback(_Base):
+    """Reports each training batch as a step."""
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        step(_samples(batch), None, trainer.current_epoch)

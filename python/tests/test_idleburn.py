@@ -1,0 +1,208 @@
+"""python3 -m unittest discover python/tests"""
+
+import contextlib
+import importlib
+import io
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import types
+import unittest
+
+import idleburn
+from idleburn import _markers
+
+_RECORDER = """#!/usr/bin/env python3
+import json, os, signal, sys, time
+def end(*_):
+    markers = open(os.environ["IDLEBURN_MARKERS"]).read().split("\\n")
+    open(sys.argv[3], "w").write(json.dumps({"arguments": sys.argv[1:], "last": markers[-2]}))
+    print("the audit", flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGINT, end)
+open(sys.argv[3] + ".started", "w").close()
+time.sleep(60)
+"""
+
+
+def last_line(path):
+    with open(path) as file:
+        return file.read().splitlines()[-1]
+
+
+class Markers(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.folder.name, "markers")
+        open(self.path, "w").close()
+        os.environ["IDLEBURN_MARKERS"] = self.path
+        _markers.restart()
+
+    def tearDown(self):
+        os.environ.pop("IDLEBURN_MARKERS", None)
+        os.environ.pop("RANK", None)
+        _markers.restart()
+        self.folder.cleanup()
+
+    def test_counts_add_up_and_the_first_step_is_written_at_once(self):
+        idleburn.step(samples=32)
+        self.assertEqual(last_line(self.path), f"step=1,samples=32,rank=0,pid={os.getpid()}")
+        for _ in range(999):
+            idleburn.step(samples=32, tokens=10, epoch=2)
+        _markers.restart()
+        self.assertEqual(last_line(self.path), f"step=1000,samples=32000,tokens=9990,epoch=2,rank=0,pid={os.getpid()}")
+        with open(self.path) as file:
+            self.assertLess(len(file.readlines()), 20)
+
+    def test_the_rank_comes_from_the_environment(self):
+        os.environ["RANK"] = "5"
+        _markers.restart()
+        idleburn.step()
+        self.assertIn(",rank=5,", last_line(self.path))
+
+    def test_the_last_step_is_written_at_exit_and_after_a_fork_counts_begin_anew(self):
+        program = (
+            "import idleburn, os\n"
+            "for _ in range(7): idleburn.step()\n"
+            "if os.fork() == 0:\n"
+            "    idleburn.step(); idleburn._markers._writer.write(); os._exit(0)\n"
+            "os.wait()\n"
+        )
+        subprocess.run([sys.executable, "-c", program], check=True)
+        with open(self.path) as file:
+            lines = file.read().splitlines()
+        self.assertTrue(lines[-1].startswith("step=7,"))
+        self.assertTrue(any(line.startswith("step=1,") and line.split(",")[-1] != lines[-1].split(",")[-1]
+                            for line in lines))
+
+    def test_a_file_that_cannot_be_written_is_no_error(self):
+        os.environ["IDLEBURN_MARKERS"] = "/no/such/folder/markers"
+        _markers.restart()
+        idleburn.step(samples=1)
+
+    def test_steps_cost_next_to_nothing(self):
+        begin = time.process_time()
+        for _ in range(100_000):
+            idleburn.step(samples=1)
+        self.assertLess((time.process_time() - begin) / 100_000, 20e-6)
+        os.environ.pop("IDLEBURN_MARKERS")
+        _markers.restart()
+        begin = time.process_time()
+        for _ in range(100_000):
+            idleburn.step(samples=1)
+        self.assertLess((time.process_time() - begin) / 100_000, 5e-6)
+
+
+class Audit(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.program = os.path.join(self.folder.name, "idleburn")
+        self.output = os.path.join(self.folder.name, "run.ibr")
+        with open(self.program, "w") as file:
+            file.write(_RECORDER)
+        os.chmod(self.program, stat.S_IRWXU)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def wait_for_start(self):
+        for _ in range(1000):
+            if os.path.exists(self.output + ".started"):
+                return
+            time.sleep(0.01)
+        self.fail("the recorder did not start")
+
+    def check(self, steps):
+        import json
+
+        with open(self.output) as file:
+            told = json.load(file)
+        self.assertEqual(told["arguments"], ["record", "-o", self.output, "--quiet", "--price", "8"])
+        self.assertTrue(told["last"].startswith(f"step={steps},"), told["last"])
+        self.assertNotIn("IDLEBURN_MARKERS", os.environ)
+
+    def test_as_a_context(self):
+        with idleburn.audit(price=8, output=self.output, program=self.program):
+            self.wait_for_start()
+            for _ in range(3):
+                idleburn.step()
+        self.check(3)
+
+    def test_as_a_decorator_and_with_an_exception(self):
+        @idleburn.audit(price=8, output=self.output, program=self.program)
+        def train(fails):
+            self.wait_for_start()
+            idleburn.step()
+            if fails:
+                raise KeyError("of the training")
+            return 7
+
+        self.assertEqual(train(False), 7)
+        self.check(1)
+        os.unlink(self.output)
+        os.unlink(self.output + ".started")
+        with self.assertRaises(KeyError):
+            train(True)
+        self.check(1)
+
+    def test_without_a_recorder_the_work_is_done_all_the_same(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            with idleburn.audit(program="/no/such/idleburn"):
+                done = True
+        self.assertTrue(done)
+        self.assertIn("nothing is recorded", said.getvalue())
+        self.assertNotIn("IDLEBURN_MARKERS", os.environ)
+
+    def test_under_run_it_does_nothing(self):
+        os.environ["IDLEBURN_RUN_ID"] = "outer"
+        try:
+            with idleburn.audit(program="/no/such/idleburn"):
+                pass
+        finally:
+            os.environ.pop("IDLEBURN_RUN_ID")
+
+
+class Callbacks(unittest.TestCase):
+    def setUp(self):
+        self.steps = []
+        self.modules = dict(sys.modules)
+
+    def tearDown(self):
+        sys.modules.clear()
+        sys.modules.update(self.modules)
+
+    def load(self, name):
+        module = importlib.import_module(name)
+        module.step = lambda *arguments: self.steps.append(arguments)
+        return module
+
+    def test_nothing_heavy_is_imported(self):
+        code = "import sys, idleburn; print([m for m in ('transformers', 'lightning', 'torch') if m in sys.modules])"
+        run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        self.assertEqual(run.stdout, "[]\n")
+
+    def test_hugging_face(self):
+        sys.modules["transformers"] = types.SimpleNamespace(TrainerCallback=object)
+        callback = self.load("idleburn.huggingface").Callback()
+        args = types.SimpleNamespace(train_batch_size=8, gradient_accumulation_steps=4)
+        callback.on_step_end(args, types.SimpleNamespace(epoch=0.5, num_input_tokens_seen=0), None)
+        callback.on_step_end(args, types.SimpleNamespace(epoch=1.2, num_input_tokens_seen=4096), None)
+        self.assertEqual(self.steps, [(32, None, 0), (32, 4096, 1)])
+
+    def test_lightning(self):
+        sys.modules["lightning"] = types.SimpleNamespace()
+        sys.modules["lightning.pytorch"] = types.SimpleNamespace(Callback=object)
+        callback = self.load("idleburn.lightning").Callback()
+        tensor = types.SimpleNamespace(shape=(16, 3))
+        trainer = types.SimpleNamespace(current_epoch=2)
+        for batch in ([tensor, tensor], {"x": tensor}, tensor, "text", []):
+            callback.on_train_batch_end(trainer, None, None, batch, 0)
+        self.assertEqual(self.steps, [(16, None, 2)] * 3 + [(None, None, 2)] * 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "measure/cgroup_files.h"
+#include "measure/lane.h"
+#include "measure/machine_signals.h"
+#include "measure/process_tree.h"
+
+namespace idleburn {
+
+// The workload a HostLane looks at, besides the machine.
+struct HostWorkload {
+  pid_t pid = 0;                        // its first process
+  pid_t adopter = 0;                    // parent of its orphans, with PR_SET_CHILD_SUBREAPER; 0: none
+  std::vector<pid_t> not_ours;          // children of the adopter that do not belong to it
+  std::string run_id;                   // see ProcessTreeSpec
+  const ReapedUsage* reaped = nullptr;  // outlives the lane; may be null
+};
+
+struct HostLaneSpec {
+  std::string root;  // stands before /proc and the places where cgroups are mounted: empty on a real machine
+  std::optional<HostWorkload> workload;
+};
+
+// Reads the machine and the processes of a workload. Each tick reads pressure and some processes; once a second the
+// files that cost more, the list of processes and the control group are read too. No tick looks at more than a fixed
+// number of processes: with more, each is read less often.
+class HostLane final : public Lane {
+ public:
+  explicit HostLane(HostLaneSpec spec);
+  void Tick(Instant now, LiveSink& out) override;
+
+ private:
+  void TickWorkload(Instant now, bool slow, LiveSink& out);
+  void ReadCpus(HostSample* sample);
+  void PutUse(HostSample* sample);
+  void NoteOnce(Instant now, const std::string& text, LiveSink& out);
+  void NoteWhatLacks(const HostSample& machine, LiveSink& out);
+
+  HostLaneSpec spec_;
+  std::string proc_;
+  std::int64_t page_size_;
+  OpenFileBudget files_;
+  MachineSignals machine_;
+  std::optional<ProcessTree> tree_;
+  std::optional<CgroupFiles> cgroup_;
+  std::optional<Instant> next_slow_;
+  std::optional<bool> bytes_by_group_;  // the control group tells what was read and written, as processes do not
+  std::set<std::string> noted_;
+};
+
+}  // namespace idleburn

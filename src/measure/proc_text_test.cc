@@ -1,0 +1,104 @@
+#include "measure/proc_text.h"
+
+#include <gtest/gtest.h>
+
+namespace idleburn {
+namespace {
+
+// Field numbers are those of proc_pid_stat(5); the values here are their numbers.
+TEST(ProcText, StatIsReadFromTheLastParenthesis) {
+  const auto stat = ParseProcessStat(
+      "77 (a) b (c)) D 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 18446744073709551615 26\n");
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->state, 'D');
+  EXPECT_EQ(stat->parent, 4);
+  EXPECT_EQ(stat->session, 6);
+  EXPECT_EQ(stat->waited_faults, 11 + 13);
+  EXPECT_EQ(stat->major_faults, 12);
+  EXPECT_EQ(stat->waited_major_faults, 13);
+  EXPECT_EQ(stat->cpu_ticks, 14 + 15);
+  EXPECT_EQ(stat->waited_cpu_ticks, 16 + 17);
+  EXPECT_EQ(stat->threads, 20);
+  EXPECT_EQ(stat->start_ticks, 22);
+  EXPECT_EQ(stat->resident_pages, 24);
+  EXPECT_FALSE(ParseProcessStat(""));
+  EXPECT_FALSE(ParseProcessStat("77 (a) D 4 5 6 7"));
+  EXPECT_FALSE(ParseProcessStat("77 (a D 4 5 6 7"));
+}
+
+TEST(ProcText, IoNeedsAllItsCounters) {
+  const auto io = ParseProcessIo(
+      "rchar: 10\nwchar: 20\nsyscr: 1\nsyscw: 2\nread_bytes: 30\nwrite_bytes: 40\ncancelled_write_bytes: 50\n");
+  ASSERT_TRUE(io);
+  EXPECT_EQ(io->read_chars, 10);
+  EXPECT_EQ(io->write_chars, 20);
+  EXPECT_EQ(io->read_bytes, 30);
+  EXPECT_EQ(io->write_bytes, 40);
+  EXPECT_FALSE(ParseProcessIo("rchar: 10\nwchar: 20\n"));
+}
+
+TEST(ProcText, PressureIsInNanoseconds) {
+  const std::string_view text =
+      "some avg10=0.00 avg60=1.50 avg300=0.10 total=1234567\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=89\n";
+  EXPECT_EQ(ParsePressure(text, "some"), 1'234'567'000);
+  EXPECT_EQ(ParsePressure(text, "full"), 89'000);
+  EXPECT_FALSE(ParsePressure("", "some"));
+  EXPECT_FALSE(ParsePressure("some total=x\n", "some"));
+}
+
+TEST(ProcText, IdleAndWaitingForDisksIsNoCpuTime) {
+  const auto cpu = ParseMachineCpu(
+      "cpu  100 20 30 4000 500 6 7 80 9 0\ncpu0 1 2 3 4 5 6 7 8 9 0\ncpu3 1 2 3 4 5 6 7 8 9 0\nintr 5\n");
+  ASSERT_TRUE(cpu);
+  EXPECT_EQ(cpu->busy_ticks, 100 + 20 + 30 + 6 + 7);
+  EXPECT_EQ(cpu->cpus, 2);
+  EXPECT_FALSE(ParseMachineCpu("cpu 1 2 3\n"));
+}
+
+TEST(ProcText, DiskBytesCountOnce) {
+  const ByteCounts bytes = ParseDiskstats(
+      "   7       0 loop0 1 0 999 0 1 0 999 0 0 0 0\n"
+      " 259       0 nvme0n1 10 0 100 5 20 0 200 5 0 9 9\n"
+      " 259       1 nvme0n1p1 10 0 100 5 20 0 200 5 0 9 9\n"
+      "   8       0 sda 1 0 3 0 1 0 4 0 0 0 0\n"
+      "   8       1 sda1 1 0 3 0 1 0 4 0 0 0 0\n"
+      "   8      16 sdaa 1 0 10 0 1 0 20 0 0 0 0\n"
+      " 253       0 dm-0 10 0 100 5 20 0 200 5 0 9 9\n"
+      "   9       0 md127 10 0 100 5 20 0 200 5 0 9 9\n");
+  EXPECT_EQ(bytes.in, 113 * 512);
+  EXPECT_EQ(bytes.out, 224 * 512);
+}
+
+TEST(ProcText, NetworkBytesCountOnce) {
+  const ByteCounts bytes = ParseNetDev(
+      "Inter-|   Receive                                                |  Transmit\n"
+      " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop\n"
+      "    lo: 500 1 0 0 0 0 0 0 500 1 0 0 0 0 0 0\n"
+      "  eth0:1000 1 0 0 0 0 0 0 2000 1 0 0 0 0 0 0\n"
+      "   ib0: 10 1 0 0 0 0 0 0 20 1 0 0 0 0 0 0\n"
+      "veth12: 7 1 0 0 0 0 0 0 7 1 0 0 0 0 0 0\n"
+      "docker0: 7 1 0 0 0 0 0 0 7 1 0 0 0 0 0 0\n");
+  EXPECT_EQ(bytes.in, 1010);
+  EXPECT_EQ(bytes.out, 2020);
+}
+
+TEST(ProcText, GroupBytesOfBothVersions) {
+  const ByteCounts v2 = ParseIoStat("8:0 rbytes=100 wbytes=20 rios=1 wios=1 dbytes=0 dios=0\n8:16 rbytes=1 wbytes=2\n");
+  EXPECT_EQ(v2.in, 101);
+  EXPECT_EQ(v2.out, 22);
+  const ByteCounts v1 = ParseBlkioBytes("8:0 Read 100\n8:0 Write 20\n8:0 Sync 5\n8:0 Total 120\nTotal 120\n");
+  EXPECT_EQ(v1.in, 100);
+  EXPECT_EQ(v1.out, 20);
+}
+
+TEST(ProcText, ListsAreCounted) {
+  EXPECT_EQ(CountOfList("0-3,8"), 5);
+  EXPECT_EQ(CountOfList("0"), 1);
+  EXPECT_EQ(CountOfList("0-127,256-383"), 256);
+  EXPECT_FALSE(CountOfList(""));
+  EXPECT_FALSE(CountOfList("3-1"));
+  EXPECT_FALSE(CountOfList("a"));
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,317 @@
+#include "measure/process_tree.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace idleburn {
+namespace {
+
+// A tick looks at no more than this, so that a thousand processes at once make it no longer than sixteen do twice.
+constexpr std::size_t kMostJudged = 128;
+constexpr std::size_t kMostVisited = 32;
+constexpr std::size_t kMostThreads = 512;
+constexpr std::int64_t kAdopterPatience = kNanosPerSecond;
+constexpr std::size_t kMostEnvironment = 128 * 1024;
+
+// The numbers that name entries of a folder, in order.
+std::vector<pid_t> NumbersIn(const std::string& folder) {
+  std::vector<pid_t> numbers;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+  if (open == nullptr) return numbers;
+  while (const dirent* entry = readdir(open.get())) {
+    const std::optional<std::int64_t> number = NumberOf(static_cast<const char*>(entry->d_name));
+    if (number) numbers.push_back(static_cast<pid_t>(*number));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+void AddTo(ProcessTree::Used* sum, const ProcessTree::Used& other) {
+  for (std::size_t i = 0; i < sum->size(); ++i) (*sum)[i] += other[i];
+}
+
+// What of `gone` a rise from `before` to `after` does not cover.
+ProcessTree::Used Uncovered(const ProcessTree::Used& gone, const ProcessTree::Used& before,
+                            const ProcessTree::Used& after) {
+  ProcessTree::Used rest = {};
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    rest[i] = std::max<std::int64_t>(0, gone[i] - std::max<std::int64_t>(0, after[i] - before[i]));
+  }
+  return rest;
+}
+
+bool WaitedForMore(const ProcessStat& before, const ProcessStat& after) {
+  return after.waited_cpu_ticks != before.waited_cpu_ticks || after.waited_faults != before.waited_faults;
+}
+
+}  // namespace
+
+ProcessTree::ProcessTree(ProcessTreeSpec spec, OpenFileBudget* files) : spec_(std::move(spec)), files_(files) {
+  to_judge_.emplace(spec_.root, false);
+}
+
+void ProcessTree::Scan() {
+  std::vector<pid_t> now = NumbersIn(spec_.proc);
+  std::vector<pid_t> fresh;
+  std::set_difference(now.begin(), now.end(), listed_.begin(), listed_.end(), std::back_inserter(fresh));
+  for (const pid_t pid : fresh) to_judge_.emplace(pid, false);
+  for (const pid_t pid : look_again_) to_judge_.emplace(pid, true);
+  look_again_.clear();
+  listed_ = std::move(now);
+}
+
+void ProcessTree::Tick(Instant now) {
+  now_ = now;
+  SettleReaped(now);
+  JudgeSome();
+  const std::size_t visits = std::min(kMostVisited, known_.size());
+  for (std::size_t i = 0; i < visits; ++i) {
+    auto at = known_.lower_bound(next_visit_);
+    if (at == known_.end()) at = known_.begin();
+    if (at == known_.end()) break;
+    next_visit_ = at->first + 1;
+    Visit(at->first);
+  }
+  AddUp();
+}
+
+void ProcessTree::JudgeSome() {
+  strangers_.clear();
+  for (std::size_t i = 0; i < kMostJudged && !to_judge_.empty(); ++i) {
+    const auto [pid, again] = *to_judge_.begin();
+    to_judge_.erase(to_judge_.begin());
+    if (Has(pid)) continue;
+    KeptFile file(spec_.proc + "/" + std::to_string(pid) + "/stat", nullptr);
+    const auto text = file.Read(buffer_);
+    const auto stat = text ? ParseProcessStat(*text) : std::nullopt;
+    if (!stat) continue;
+    if (Belongs(pid, *stat)) {
+      Join(pid, *stat);
+      continue;
+    }
+    strangers_.emplace(pid, *stat);
+    // It may be about to become another program, with the environment that tells whose it is.
+    if (!again && !spec_.run_id.empty()) look_again_.push_back(pid);
+  }
+  // Where pids wrapped around, a child came before its parent.
+  for (bool joined = true; joined;) {
+    joined = false;
+    for (auto at = strangers_.begin(); at != strangers_.end();) {
+      const bool belongs = Has(at->second.parent);
+      if (belongs) Join(at->first, at->second);
+      at = belongs ? strangers_.erase(at) : std::next(at);
+      joined = joined || belongs;
+    }
+  }
+}
+
+bool ProcessTree::Belongs(pid_t pid, const ProcessStat& stat) {
+  if (std::find(spec_.not_ours.begin(), spec_.not_ours.end(), pid) != spec_.not_ours.end()) return false;
+  if (pid == spec_.root || Has(stat.parent)) return true;
+  if (spec_.adopter != 0 && stat.parent == spec_.adopter) return true;
+  // A session that one of them leads.
+  if (stat.session != 0 && stat.session != pid && Has(stat.session)) return true;
+  return !spec_.run_id.empty() && pid != spec_.adopter && HasRunId(pid);
+}
+
+bool ProcessTree::HasRunId(pid_t pid) {
+  KeptFile file(spec_.proc + "/" + std::to_string(pid) + "/environ", nullptr);
+  const auto text = file.Read(buffer_);
+  if (!text) return false;
+  const std::string wanted = '\0' + ("IDLEBURN_RUN_ID=" + spec_.run_id) + '\0';
+  const std::string framed = '\0' + std::string(text->substr(0, kMostEnvironment)) + '\0';
+  return framed.find(wanted) != std::string::npos;
+}
+
+void ProcessTree::Join(pid_t pid, const ProcessStat& stat) {
+  const std::string folder = spec_.proc + "/" + std::to_string(pid);
+  Process& process = known_[pid];
+  process.stat = stat;
+  process.stat_file = KeptFile(folder + "/stat", files_);
+  process.io_file = KeptFile(folder + "/io", files_);
+  if (!ReadProcess(known_.find(pid))) known_.erase(pid);
+}
+
+bool ProcessTree::ReadProcess(Found::iterator at) {
+  Process& process = at->second;
+  Used used = process.used;
+  // Before stat: a child waited for in between is seen there, and looked at again.
+  const auto io_text = io_denied_ ? std::nullopt : process.io_file.Read(buffer_);
+  const auto io = io_text ? ParseProcessIo(*io_text) : std::nullopt;
+  const ReadFault io_fault = process.io_file.fault();
+  if (io) {
+    used[kReadChars] = io->read_chars;
+    used[kWriteChars] = io->write_chars;
+    used[kReadBytes] = io->read_bytes;
+    used[kWriteBytes] = io->write_bytes;
+  }
+  const auto text = process.stat_file.Read(buffer_);
+  const auto stat = text ? ParseProcessStat(*text) : std::nullopt;
+  if (!stat || stat->start_ticks != process.stat.start_ticks) return false;
+  // Of a process that is ending, the kernel denies what it would have told before.
+  const bool ending = stat->state == 'Z' || stat->state == 'X';
+  if (io_fault != ReadFault::kNone && !ending) io_denied_ = true;
+  used[kCpu] = (stat->cpu_ticks + stat->waited_cpu_ticks) * spec_.nanos_per_tick;
+  used[kMajorFaults] = stat->major_faults + stat->waited_major_faults;
+  if (stat->state == 'D' && process.read_at && now_ > *process.read_at) blocked_ += (now_ - *process.read_at).count();
+  process.read_at = now_;
+  process.stat = *stat;
+  process.used = used;
+  seen_ = true;
+  return true;
+}
+
+void ProcessTree::Visit(pid_t pid) {
+  const auto at = known_.find(pid);
+  const ProcessStat stat = at->second.stat;
+  const Used before = at->second.used;
+  if (!ReadProcess(at)) {
+    // Gone. Its children have another parent by now, and its own knows what it used.
+    const pid_t parent = stat.parent;
+    Used gone = before;
+    Remove(at);
+    AddTo(&gone, TakeGoneChildren(pid));
+    const auto heir = known_.find(parent);
+    SettleWithParent(parent, heir == known_.end() ? Used{} : heir->second.used, gone);
+  } else if (WaitedForMore(stat, at->second.stat)) {
+    const Used gone = TakeGoneChildren(pid);
+    if (gone != Used{}) SettleWithParent(pid, before, gone);
+  }
+}
+
+ProcessTree::Used ProcessTree::TakeGoneChildren(pid_t parent) {
+  Used gone = {};
+  std::vector<pid_t> children;
+  for (const auto& [pid, process] : known_) {
+    if (process.stat.parent == parent) children.push_back(pid);
+  }
+  for (const pid_t child : children) {
+    const auto at = known_.find(child);
+    if (at == known_.end()) continue;
+    const Used last = at->second.used;
+    const ProcessStat stat = at->second.stat;
+    const bool there = ReadProcess(at);
+    if (there && !WaitedForMore(stat, at->second.stat)) continue;
+    if (!there) {
+      AddTo(&gone, last);
+      Remove(at);
+      AddTo(&gone, TakeGoneChildren(child));
+    } else {
+      const Used below = TakeGoneChildren(child);
+      if (below != Used{}) SettleWithParent(child, last, below);
+    }
+  }
+  return gone;
+}
+
+void ProcessTree::Remove(Found::iterator at) {
+  for (const auto& [thread, wait] : at->second.thread_waits) wait_of_ended_ += wait;
+  known_.erase(at);
+}
+
+// `gone` ended below `parent`, which had used `before` while they were alive.
+void ProcessTree::SettleWithParent(pid_t parent, const Used& before, Used gone) {
+  const auto heir = known_.find(parent);
+  if (heir == known_.end()) {
+    AddTo(&awaited_, gone);
+    if (!awaited_since_) awaited_since_ = now_;
+    return;
+  }
+  const pid_t above = heir->second.stat.parent;
+  if (ReadProcess(heir)) {
+    AddTo(&gone, TakeGoneChildren(parent));
+    ReadProcess(heir);
+    AddTo(&lost_, Uncovered(gone, before, heir->second.used));
+    return;
+  }
+  AddTo(&gone, heir->second.used);
+  Remove(heir);
+  AddTo(&gone, TakeGoneChildren(parent));
+  const auto next = known_.find(above);
+  SettleWithParent(above, next == known_.end() ? Used{} : next->second.used, gone);
+}
+
+// What this process waits for is told by another thread, a little later than /proc forgets it.
+void ProcessTree::SettleReaped(Instant now) {
+  Used reaped = {};
+  if (spec_.reaped != nullptr) {
+    const UsedByProcesses total = spec_.reaped->total();
+    reaped[kCpu] = total.cpu_ns;
+    reaped[kMajorFaults] = total.major_faults;
+    reaped[kReadBytes] = total.read_bytes;
+    reaped[kWriteBytes] = total.write_bytes;
+  }
+  const bool told = reaped != reaped_;
+  if (told) AddTo(&awaited_, TakeGoneChildren(spec_.adopter));
+  if (told && awaited_ != Used{} && !awaited_since_) awaited_since_ = now;
+  if (told) awaited_ = Uncovered(awaited_, reaped_, reaped);
+  if (awaited_since_ && (spec_.reaped == nullptr || (now - *awaited_since_).count() > kAdopterPatience)) {
+    AddTo(&lost_, awaited_);
+    awaited_ = {};
+    awaited_since_.reset();
+  }
+  reaped_ = reaped;
+}
+
+void ProcessTree::AddUp() {
+  Used sum = lost_;
+  AddTo(&sum, awaited_);
+  AddTo(&sum, reaped_);
+  for (const auto& [pid, process] : known_) AddTo(&sum, process.used);
+  for (std::size_t i = 0; i < kUses; ++i) used_[i] = std::max(used_[i], sum[i]);
+}
+
+void ProcessTree::ReadWaits() {
+  std::size_t threads = 0;
+  for (std::size_t i = 0; i < known_.size() && threads < kMostThreads; ++i) {
+    auto at = known_.lower_bound(next_wait_);
+    if (at == known_.end()) at = known_.begin();
+    next_wait_ = at->first + 1;
+    ReadThreadWaits(at->first, &at->second);
+    threads += at->second.thread_waits.size();
+  }
+  std::int64_t sum = wait_of_ended_;
+  for (const auto& [pid, process] : known_) {
+    for (const auto& [thread, wait] : process.thread_waits) sum += wait;
+  }
+  wait_ = sum;
+}
+
+void ProcessTree::ReadThreadWaits(pid_t pid, Process* process) {
+  const std::string folder = spec_.proc + "/" + std::to_string(pid) + "/task";
+  const std::vector<pid_t> threads = process->stat.threads > 1 ? NumbersIn(folder) : std::vector<pid_t>{pid};
+  std::map<pid_t, std::int64_t> waits;
+  for (const pid_t thread : threads) {
+    KeptFile file(folder + "/" + std::to_string(thread) + "/schedstat", nullptr);
+    const auto text = file.Read(buffer_);
+    const auto wait = text ? ParseRunQueueWait(*text) : std::nullopt;
+    if (wait) waits[thread] = *wait;
+    if (file.fault() == ReadFault::kDenied) wait_denied_ = true;
+  }
+  for (const auto& [thread, wait] : process->thread_waits) {
+    const auto now = waits.find(thread);
+    // A thread that ended, or whose number another one has: what it waited stays counted.
+    if (now == waits.end() || now->second < wait) wait_of_ended_ += wait;
+  }
+  process->thread_waits = std::move(waits);
+}
+
+std::int64_t ProcessTree::processes() const {
+  return std::count_if(known_.begin(), known_.end(), [](const auto& p) { return p.second.stat.state != 'Z'; });
+}
+
+std::int64_t ProcessTree::threads() const {
+  std::int64_t sum = 0;
+  for (const auto& [pid, process] : known_) sum += process.stat.state == 'Z' ? 0 : process.stat.threads;
+  return sum;
+}
+
+std::int64_t ProcessTree::resident_pages() const {
+  std::int64_t sum = 0;
+  for (const auto& [pid, process] : known_) sum += process.stat.resident_pages;
+  return sum;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "measure/proc_text.h"
+#include "measure/reaped_usage.h"
+#include "os/kept_file.h"
+
+namespace idleburn {
+
+// Which processes belong to a workload.
+struct ProcessTreeSpec {
+  std::string proc = "/proc";
+  pid_t root = 0;               // the workload's first process
+  pid_t adopter = 0;            // becomes the parent of its orphans (the subreaper); 0: nobody in particular
+  std::vector<pid_t> not_ours;  // children of the adopter that are no part of it
+  std::string run_id;           // belongs whoever was started with IDLEBURN_RUN_ID of this value; empty: not asked
+  const ReapedUsage* reaped = nullptr;       // of what the adopter waits for
+  std::int64_t nanos_per_tick = 10'000'000;  // the unit of times in /proc
+};
+
+// The processes of one workload: its root, their children, orphans, and sessions of their own, found by looking at
+// new processes once a second; what they use together, as sums that only rise.
+//
+// How the sums stay right when processes end. The kernel adds what a process used to its parent when that waits for
+// it, in /proc/PID/stat (times, faults) and /proc/PID/io. So
+//
+//     sum over living processes of (own + waited for)  +  what was waited for here
+//
+// counts everything once, processes never seen included, as long as no parent is read after a child's end while the
+// child's last reading still counts. Therefore: when a parent's "waited for" rises, its children are looked at again
+// at once; when a process is gone, its parent is read again; and what then did not rise enough (a parent that ignores
+// SIGCHLD gets nothing added) is kept from the last reading of the process that ended.
+class ProcessTree {
+ public:
+  // What a group of processes used: nanoseconds, counts, bytes.
+  enum Use : std::uint8_t { kCpu, kMajorFaults, kReadChars, kWriteChars, kReadBytes, kWriteBytes };
+  static constexpr std::size_t kUses = 6;
+  using Used = std::array<std::int64_t, kUses>;
+
+  explicit ProcessTree(ProcessTreeSpec spec, OpenFileBudget* files);
+
+  // Looks at the list of all processes; new ones are judged by the next calls of Judge.
+  void Scan();
+  // Judges some of the new ones and reads some of the known ones, all in turns.
+  void Tick(Instant now);
+  // Adds up the time that threads waited for a CPU; some of the threads, in turns.
+  void ReadWaits();
+
+  [[nodiscard]] const Used& used() const { return used_; }
+  [[nodiscard]] std::int64_t run_queue_wait() const { return wait_; }
+  [[nodiscard]] std::int64_t blocked() const { return blocked_; }
+  [[nodiscard]] std::int64_t processes() const;
+  [[nodiscard]] std::int64_t threads() const;
+  [[nodiscard]] std::int64_t resident_pages() const;
+  [[nodiscard]] bool Has(pid_t pid) const { return known_.count(pid) != 0; }
+  // Whether anything was read of it yet, and what may not be read of some process of it.
+  [[nodiscard]] bool seen() const { return seen_; }
+  [[nodiscard]] bool io_denied() const { return io_denied_; }
+  [[nodiscard]] bool wait_denied() const { return wait_denied_; }
+
+ private:
+  struct Process {
+    KeptFile stat_file;
+    KeptFile io_file;
+    ProcessStat stat;
+    Used used = {};  // itself and what it waited for, as last read
+    std::optional<Instant> read_at;
+    std::map<pid_t, std::int64_t> thread_waits;
+  };
+  using Found = std::map<pid_t, Process>;
+
+  void JudgeSome();
+  [[nodiscard]] bool Belongs(pid_t pid, const ProcessStat& stat);
+  [[nodiscard]] bool HasRunId(pid_t pid);
+  void Join(pid_t pid, const ProcessStat& stat);
+  // False if it is gone, or another process has its pid.
+  bool ReadProcess(Found::iterator at);
+  void Visit(pid_t pid);
+  // Reads the children of `parent` again; takes out those that are gone and returns what they had used.
+  Used TakeGoneChildren(pid_t parent);
+  void Remove(Found::iterator at);
+  void SettleWithParent(pid_t parent, const Used& before, Used gone);
+  void SettleReaped(Instant now);
+  void ReadThreadWaits(pid_t pid, Process* process);
+  void AddUp();
+
+  ProcessTreeSpec spec_;
+  OpenFileBudget* files_;
+  Found known_;
+  std::vector<pid_t> listed_;       // of the last scan, in order
+  std::map<pid_t, bool> to_judge_;  // new ones; true: for the second time
+  std::vector<pid_t> look_again_;
+  std::map<pid_t, ProcessStat> strangers_;  // judged not to belong in this round
+  pid_t next_visit_ = 0;
+  pid_t next_wait_ = 0;
+  Used lost_ = {};     // of processes that ended and that no living one answers for
+  Used awaited_ = {};  // of those gone that the adopter is about to answer for
+  std::optional<Instant> awaited_since_;
+  Used reaped_ = {};
+  Used used_ = {};
+  std::int64_t wait_ = 0;
+  std::int64_t wait_of_ended_ = 0;
+  std::int64_t blocked_ = 0;
+  Instant now_;
+  bool seen_ = false;
+  bool io_denied_ = false;
+  bool wait_denied_ = false;
+  std::string buffer_;
+};
+
+}  // namespace idleburn

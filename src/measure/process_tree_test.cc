@@ -1,0 +1,232 @@
+#include "measure/process_tree.h"
+
+#include <gtest/gtest.h>
+
+#include "support/fake_proc.h"
+#include "support/property.h"
+
+namespace idleburn {
+namespace {
+
+constexpr int kRoot = 100;
+constexpr int kUs = 50;
+
+struct FakeTree {
+  FakeTree() : processes(root) {
+    processes[1].parent = 0;
+    processes[kUs].parent = 1;
+    processes[kRoot].parent = kUs;
+  }
+  ProcessTree& tree() {
+    if (!made) {
+      ProcessTreeSpec spec;
+      spec.proc = root.path() + "/proc";
+      spec.root = kRoot;
+      spec.adopter = kUs;
+      spec.not_ours = {51};
+      spec.run_id = "run-7";
+      spec.reaped = &reaped;
+      made.emplace(std::move(spec), &files);
+    }
+    return *made;
+  }
+  // One tick, a second after the last.
+  void Tick(bool scan = true) {
+    processes.Publish();
+    if (scan) tree().Scan();
+    now = now + Nanos(kNanosPerSecond);
+    tree().Tick(now);
+    tree().ReadWaits();
+  }
+  [[nodiscard]] std::int64_t CpuTicks() const { return made->used()[ProcessTree::kCpu] / 10'000'000; }
+
+  test::FakeRoot root;
+  test::FakeProcesses processes;
+  ReapedUsage reaped;
+  OpenFileBudget files{64};
+  std::optional<ProcessTree> made;
+  Instant now;
+};
+
+TEST(ProcessTree, FindsChildrenAdoptedOrphansSessionsAndTheMarked) {
+  FakeTree fake;
+  fake.processes[101].parent = kRoot;
+  fake.processes[102].parent = 101;
+  fake.processes[51].parent = kUs;   // a helper of ours
+  fake.processes[103].parent = kUs;  // an orphan
+  fake.processes[104].parent = 1;    // in a session that one of them leads
+  fake.processes[104].session = 101;
+  fake.processes[105].parent = 1;  // started elsewhere for this run
+  fake.root.Write("/proc/105/environ", std::string("A=1\0IDLEBURN_RUN_ID=run-7\0B=2\0", 30));
+  fake.processes[106].parent = 1;  // of another run
+  fake.root.Write("/proc/106/environ", std::string("IDLEBURN_RUN_ID=run-77\0", 23));
+  fake.processes[99].parent = 102;  // pids have wrapped around
+  fake.Tick();
+  for (const int pid : {kRoot, 101, 102, 103, 104, 105, 99}) EXPECT_TRUE(fake.tree().Has(pid)) << pid;
+  for (const int pid : {1, kUs, 51, 106}) EXPECT_FALSE(fake.tree().Has(pid)) << pid;
+  EXPECT_EQ(fake.tree().processes(), 7);
+}
+
+// A batch system's daemon forks, and only then becomes the rank with its environment.
+TEST(ProcessTree, LooksTwiceAtAProcessThatBecomesAnother) {
+  FakeTree fake;
+  fake.processes[105].parent = 1;
+  fake.Tick();
+  EXPECT_FALSE(fake.tree().Has(105));
+  fake.root.Write("/proc/105/environ", std::string("IDLEBURN_RUN_ID=run-7\0", 22));
+  fake.Tick();
+  EXPECT_TRUE(fake.tree().Has(105));
+}
+
+TEST(ProcessTree, WhatEndedStaysCountedOnce) {
+  FakeTree fake;
+  fake.processes[kRoot].cpu_ticks = 10;
+  fake.processes[101].parent = kRoot;
+  fake.processes[101].cpu_ticks = 300;
+  fake.processes[101].read_bytes = 4096;
+  fake.Tick();
+  EXPECT_EQ(fake.CpuTicks(), 310);
+  fake.processes[101].cpu_ticks = 305;  // after the last look
+  fake.processes.End(101);
+  fake.Tick();
+  EXPECT_EQ(fake.CpuTicks(), 315);
+  EXPECT_EQ(fake.tree().used()[ProcessTree::kReadBytes], 4096);
+  fake.processes[kRoot].cpu_ticks = 11;
+  fake.Tick();
+  EXPECT_EQ(fake.CpuTicks(), 316);
+}
+
+// A parent that ignores SIGCHLD is told nothing: the last reading stands.
+TEST(ProcessTree, WhatNobodyWaitedForKeepsItsLastReading) {
+  FakeTree fake;
+  fake.processes[101].parent = kRoot;
+  fake.processes[101].cpu_ticks = 300;
+  fake.Tick();
+  fake.processes.End(101, false);
+  fake.Tick();
+  EXPECT_EQ(fake.CpuTicks(), 300);
+  fake.processes[kRoot].cpu_ticks = 40;
+  fake.Tick();
+  EXPECT_EQ(fake.CpuTicks(), 340);
+}
+
+TEST(ProcessTree, WhatWeWaitForIsTakenFromThere) {
+  FakeTree fake;
+  fake.processes[103].parent = kUs;
+  fake.processes[103].cpu_ticks = 200;
+  fake.Tick();
+  fake.processes.End(103, false);
+  fake.Tick();  // /proc has forgotten it before we were told
+  EXPECT_EQ(fake.CpuTicks(), 200);
+  rusage used{};
+  used.ru_utime.tv_sec = 2;
+  used.ru_stime.tv_usec = 500'000;
+  fake.reaped.Add(used);
+  fake.Tick();
+  EXPECT_EQ(fake.CpuTicks(), 250);
+  fake.Tick();
+  EXPECT_EQ(fake.CpuTicks(), 250);
+}
+
+TEST(ProcessTree, APidOfAnotherProcessIsAnotherProcess) {
+  FakeTree fake;
+  fake.processes[101].parent = kRoot;
+  fake.processes[101].cpu_ticks = 300;
+  fake.Tick();
+  fake.processes.End(101);
+  fake.processes[101].parent = 1;
+  fake.processes[101].start = 999;
+  fake.processes[101].cpu_ticks = 50'000;
+  fake.Tick();
+  EXPECT_FALSE(fake.tree().Has(101));
+  EXPECT_EQ(fake.CpuTicks(), 300);
+}
+
+TEST(ProcessTree, TimeInStateDIsBlocked) {
+  FakeTree fake;
+  fake.Tick();
+  fake.processes[kRoot].state = 'D';
+  fake.Tick();
+  fake.Tick();
+  fake.processes[kRoot].state = 'R';
+  fake.Tick();
+  EXPECT_EQ(fake.tree().blocked(), 2 * kNanosPerSecond);
+}
+
+TEST(ProcessTree, WaitsOfThreadsAddUpAndStay) {
+  FakeTree fake;
+  fake.processes[kRoot].wait_ns = 10;
+  fake.processes[kRoot].threads = 3;
+  fake.root.Write("/proc/100/task/150/schedstat", "5 1000 1\n");
+  fake.root.Write("/proc/100/task/151/schedstat", "5 500 1\n");
+  fake.Tick();
+  EXPECT_EQ(fake.tree().run_queue_wait(), 1510);
+  fake.root.Remove("/proc/100/task/150");
+  fake.Tick();
+  EXPECT_EQ(fake.tree().run_queue_wait(), 1510);
+  fake.root.Write("/proc/100/task/151/schedstat", "5 20 1\n");  // another thread of that number
+  fake.Tick();
+  EXPECT_EQ(fake.tree().run_queue_wait(), 1530);
+}
+
+TEST(ProcessTree, WhatMayNotBeReadIsSaid) {
+  FakeTree fake;
+  fake.processes.Publish();
+  fake.root.Remove("/proc/100/io");
+  fake.root.Write("/proc/100/io/no-file", "");  // a folder there cannot be read, even by root
+  fake.tree().Scan();
+  fake.tree().Tick(Instant());
+  EXPECT_TRUE(fake.tree().seen());
+  EXPECT_TRUE(fake.tree().io_denied());
+}
+
+TEST(ProcessTree, AThousandAtOnceAreFoundWithinATenthOfTheirNumberOfLooks) {
+  FakeTree fake;
+  for (int i = 0; i < 1000; ++i) fake.processes[1000 + i].parent = kRoot;
+  fake.Tick();
+  for (int tick = 0; tick < 9; ++tick) fake.tree().Tick(fake.now);
+  EXPECT_EQ(fake.tree().processes(), 1001);
+  EXPECT_LE(fake.files.open, fake.files.most);
+}
+
+// Whatever starts, works, forks and ends, and however few looks are taken: the sum never falls, never exceeds what
+// was truly used, and is all of it in the end.
+TEST(ProcessTree, SumsRiseToTheTruth) {
+  test::ExpectProperty("truth", [] {
+    FakeTree fake;
+    std::int64_t truth = 0;
+    std::int64_t last = 0;
+    int next_pid = 101;
+    const auto steps = *rc::gen::container<std::vector<std::tuple<int, int, int>>>(
+        rc::gen::tuple(rc::gen::inRange(0, 5), rc::gen::inRange(0, 1000), rc::gen::inRange(1, 50)));
+    fake.Tick();
+    for (const auto& [action, which, amount] : steps) {
+      std::vector<int> alive;
+      for (const auto& [pid, process] : fake.processes.all()) {
+        if (pid >= kRoot) alive.push_back(pid);
+      }
+      const int pid = alive[static_cast<std::size_t>(which) % alive.size()];
+      if (action == 0) {
+        fake.processes[next_pid++].parent = pid;
+      } else if (action == 1 && pid != kRoot && fake.processes[pid].parent != 1) {
+        // Only leaves, and those with a parent that waits: what is lost otherwise is not to be known.
+        bool leaf = true;
+        for (const auto& [other, process] : fake.processes.all()) leaf = leaf && process.parent != pid;
+        if (leaf) fake.processes.End(pid);
+      } else if (action == 2) {
+        fake.Tick(amount % 2 == 0);
+      } else {
+        fake.processes[pid].cpu_ticks += amount;
+        truth += amount;
+      }
+      RC_ASSERT(fake.CpuTicks() >= last);
+      RC_ASSERT(fake.CpuTicks() <= truth);
+      last = fake.CpuTicks();
+    }
+    for (int i = 0; i < 10; ++i) fake.Tick();
+    RC_ASSERT(fake.CpuTicks() == truth);
+  });
+}
+
+}  // namespace
+}  // namespace idleburn

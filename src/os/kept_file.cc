@@ -1,0 +1,82 @@
+#include "os/kept_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kFirstSize = 4096;
+constexpr ssize_t kCertainEnd = 2048;
+constexpr std::size_t kMostSize = 4 * 1024 * 1024;  // more than any file that is meant
+
+ReadFault FaultOf(int error) {
+  return error == ENOENT || error == ESRCH || error == ENOTDIR || error == ENODEV ? ReadFault::kMissing
+                                                                                  : ReadFault::kDenied;
+}
+
+}  // namespace
+
+KeptFile::KeptFile(KeptFile&& other) noexcept { *this = std::move(other); }
+
+KeptFile& KeptFile::operator=(KeptFile&& other) noexcept {
+  Close();
+  path_ = std::move(other.path_);
+  budget_ = other.budget_;
+  fault_ = other.fault_;
+  fd_ = std::exchange(other.fd_, -1);
+  return *this;
+}
+
+void KeptFile::Close() {
+  if (fd_ < 0) return;
+  close(fd_);
+  fd_ = -1;
+  --budget_->open;
+}
+
+bool KeptFile::Fetch(int fd, std::string& buffer, std::size_t* size) {
+  if (buffer.size() < kFirstSize) buffer.resize(kFirstSize);
+  *size = 0;
+  while (true) {
+    const ssize_t n = pread(fd, buffer.data() + *size, buffer.size() - *size, static_cast<off_t>(*size));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      fault_ = FaultOf(errno);
+      return false;
+    }
+    *size += static_cast<std::size_t>(n);
+    // The kernel hands out long files by about a page of whole records; what is far from a page was all.
+    if (n < kCertainEnd || *size >= kMostSize) return true;
+    if (buffer.size() - *size < kFirstSize) buffer.resize(buffer.size() * 2);
+  }
+}
+
+std::optional<std::string_view> KeptFile::Read(std::string& buffer) {
+  fault_ = ReadFault::kNone;
+  const int fd = fd_ >= 0 ? fd_ : open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    fault_ = FaultOf(errno);
+    return std::nullopt;
+  }
+  std::size_t size = 0;
+  const bool fetched = Fetch(fd, buffer, &size);
+  if (fd_ < 0) {
+    if (fetched && budget_ != nullptr && budget_->open < budget_->most) {
+      fd_ = fd;
+      ++budget_->open;
+    } else {
+      close(fd);
+    }
+  }
+  if (!fetched) {
+    Close();
+    return std::nullopt;
+  }
+  return std::string_view(buffer).substr(0, size);
+}
+
+}  // namespace idleburn

@@ -1,0 +1,151 @@
+#include "run/markers.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kBlock = 64 * 1024;
+constexpr int kMostBlocks = 16;  // a Poll reads at most a mebibyte
+constexpr std::size_t kLongestLine = 512;
+constexpr std::size_t kMostWriters = 4096;
+constexpr std::int64_t kMost = 1'000'000'000'000'000'000;
+
+using Field = std::optional<std::int64_t> WorkDone::*;
+struct FieldRow {
+  std::string_view name;
+  Field field;
+};
+constexpr std::array<FieldRow, 4> kFields = {{{"step", &WorkDone::steps},
+                                              {"samples", &WorkDone::samples},
+                                              {"tokens", &WorkDone::tokens},
+                                              {"epoch", &WorkDone::epochs}}};
+
+}  // namespace
+
+std::optional<Marker> ParseMarker(std::string_view line) {
+  Marker marker;
+  bool any = false;
+  while (!line.empty()) {
+    const std::string_view item = line.substr(0, line.find(','));
+    line.remove_prefix(std::min(line.size(), item.size() + 1));
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos) return std::nullopt;
+    const std::string_view name = item.substr(0, equals);
+    const std::optional<std::int64_t> value = ParseInteger(item.substr(equals + 1));
+    if (!value || *value < 0 || *value > kMost) return std::nullopt;
+    const auto row = std::find_if(kFields.begin(), kFields.end(), [&](const FieldRow& r) { return r.name == name; });
+    if (row != kFields.end()) {
+      marker.done.*(row->field) = value;
+      any = true;
+    } else if (name == "rank" && *value <= 1'000'000) {
+      marker.rank = static_cast<std::int32_t>(*value);
+    } else if (name == "pid") {
+      marker.pid = *value;
+    }  // a later version may say more
+  }
+  if (!any) return std::nullopt;
+  return marker;
+}
+
+Result<MarkerFile> MarkerFile::Create() {
+  const char* folder = std::getenv("TMPDIR");
+  std::string path = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/idleburn-markers.XXXXXX";
+  const int fd = mkostemp(path.data(), O_CLOEXEC);
+  if (fd < 0) {
+    return Fail(path + ": cannot be made, so the work a program reports is not read: " + std::strerror(errno) +
+                "; set TMPDIR to a folder that can be written");
+  }
+  return MarkerFile(fd, std::move(path), true);
+}
+
+Result<MarkerFile> MarkerFile::Open(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return Fail(path + ": cannot be opened, so the work a program reports is not read: " + std::strerror(errno));
+  return MarkerFile(fd, path, false);
+}
+
+MarkerFile::MarkerFile(MarkerFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      path_(std::move(other.path_)),
+      ours_(other.ours_),
+      offset_(other.offset_),
+      given_back_(other.given_back_),
+      partial_(std::move(other.partial_)),
+      skipping_(other.skipping_),
+      writers_(std::move(other.writers_)),
+      refused_(other.refused_) {}
+
+MarkerFile::~MarkerFile() {
+  if (fd_ < 0) return;
+  close(fd_);
+  if (ours_) unlink(path_.c_str());
+}
+
+void MarkerFile::Poll() {
+  std::string block(kBlock, '\0');
+  for (int i = 0; i < kMostBlocks; ++i) {
+    const ssize_t n = pread(fd_, block.data(), block.size(), offset_);
+    if (n <= 0) return;
+    offset_ += n;
+    GiveBackSpace();
+    std::string_view rest(block.data(), static_cast<std::size_t>(n));
+    while (!rest.empty()) {
+      const std::size_t end = rest.find('\n');
+      const std::string_view piece = rest.substr(0, end);
+      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+      skipping_ = skipping_ || partial_.size() + piece.size() > kLongestLine;
+      if (!skipping_) partial_ += piece;
+      if (end == std::string_view::npos) continue;
+      TakeLine(skipping_ ? std::string_view() : std::string_view(partial_));
+      partial_.clear();
+      skipping_ = false;
+    }
+  }
+}
+
+// A run of weeks must not fill the disk: what was read becomes a hole, where the file system can.
+void MarkerFile::GiveBackSpace() {
+  constexpr std::int64_t kPart = 1 << 20;
+  if (!ours_ || offset_ - given_back_ < kPart) return;
+  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, given_back_, offset_ - given_back_);
+  given_back_ = offset_;
+}
+
+void MarkerFile::TakeLine(std::string_view line) {
+  const std::optional<Marker> marker = ParseMarker(line);
+  const std::pair key(marker ? marker->rank : 0, marker ? marker->pid : 0);
+  if (!marker || (writers_.count(key) == 0 && writers_.size() >= kMostWriters)) {
+    ++refused_;
+    return;
+  }
+  WorkDone& done = writers_[key];
+  for (const FieldRow& row : kFields) {
+    const std::optional<std::int64_t> said = marker->done.*(row.field);
+    if (said) done.*(row.field) = std::max((done.*(row.field)).value_or(0), *said);
+  }
+}
+
+std::map<std::int32_t, WorkDone> MarkerFile::ranks() const {
+  std::map<std::int32_t, WorkDone> sums;
+  for (const auto& [key, done] : writers_) {
+    WorkDone& sum = sums[key.first];
+    for (const FieldRow& row : kFields) {
+      if (done.*(row.field)) sum.*(row.field) = (sum.*(row.field)).value_or(0) + *(done.*(row.field));
+    }
+  }
+  return sums;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "run/progress_lines.h"
+
+namespace idleburn {
+
+// What one process says it has done since it started. docs/markers.md is the form of the file.
+struct Marker {
+  std::int32_t rank = 0;
+  std::int64_t pid = 0;
+  WorkDone done;
+};
+// "step=12,samples=384,rank=1,pid=4711"; absent if it is not of that form.
+std::optional<Marker> ParseMarker(std::string_view line);
+
+// The file that processes of a workload append their markers to, named to them by IDLEBURN_MARKERS. A file rather
+// than a socket: what was written stays when the writer is killed, nobody has to listen for it to be kept, and one
+// write() without any thread is all a writer does.
+class MarkerFile {
+ public:
+  // An empty file in the folder for temporary files, only for this user; removed at the end.
+  static Result<MarkerFile> Create();
+  // One that somebody else made and removes.
+  static Result<MarkerFile> Open(const std::string& path);
+  ~MarkerFile();
+  MarkerFile(MarkerFile&& other) noexcept;
+  MarkerFile& operator=(MarkerFile&&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Reads what was appended since the last call, a bounded part of it.
+  void Poll();
+  // The latest of each rank, all processes of that rank together: a rank that was started again goes on counting.
+  [[nodiscard]] std::map<std::int32_t, WorkDone> ranks() const;
+  // Lines that were no markers.
+  [[nodiscard]] std::int64_t refused() const { return refused_; }
+
+ private:
+  MarkerFile(int fd, std::string path, bool ours) : fd_(fd), path_(std::move(path)), ours_(ours) {}
+  void GiveBackSpace();
+  void TakeLine(std::string_view line);
+
+  int fd_;
+  std::string path_;
+  bool ours_;
+  std::int64_t offset_ = 0;
+  std::int64_t given_back_ = 0;  // bytes from the start whose space the disk has again
+  std::string partial_;
+  bool skipping_ = false;                                              // the rest of a line that is too long
+  std::map<std::pair<std::int32_t, std::int64_t>, WorkDone> writers_;  // by rank and pid
+  std::int64_t refused_ = 0;
+};
+
+}  // namespace idleburn

@@ -1,0 +1,139 @@
+#include "run/markers.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "run/work_lane.h"
+#include "support/live_log.h"
+#include "support/property.h"
+
+namespace idleburn {
+namespace {
+
+void Append(const std::string& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary | std::ios::app) << text;
+}
+
+TEST(Markers, ALineIsRead) {
+  const auto marker = ParseMarker("step=12,samples=384,tokens=99,epoch=2,rank=3,pid=77,later=1");
+  ASSERT_TRUE(marker);
+  EXPECT_EQ(marker->rank, 3);
+  EXPECT_EQ(marker->pid, 77);
+  EXPECT_EQ(marker->done, (WorkDone{12, 384, 99, 2}));
+  EXPECT_EQ(ParseMarker("samples=5")->done, (WorkDone{{}, 5, {}, {}}));
+  for (const std::string_view bad : {"", "step", "step=", "step=-1", "step=1.5", "step=1e3", "rank=1", "x=1",
+                                     "step=99999999999999999999", "step=1,,rank=2", "step=1,rank"}) {
+    EXPECT_FALSE(ParseMarker(bad)) << bad;
+  }
+}
+
+TEST(Markers, TheFileIsReadAsItGrows) {
+  Result<MarkerFile> file = MarkerFile::Create();
+  ASSERT_TRUE(file);
+  const std::string path = file->path();
+  Append(path, "step=1,pid=1\nstep=2,pid=1\nstep=3,p");  // the last one is being written
+  file->Poll();
+  EXPECT_EQ(file->ranks().at(0).steps, 2);
+  Append(path, "id=1\n");
+  file->Poll();
+  EXPECT_EQ(file->ranks().at(0).steps, 3);
+  // Another process of the rank, after a restart, counts from its own start.
+  Append(path, "step=10,pid=2\nstep=5,rank=1,pid=3\n");
+  file->Poll();
+  EXPECT_EQ(file->ranks().at(0).steps, 13);
+  EXPECT_EQ(file->ranks().at(1).steps, 5);
+  EXPECT_EQ(file->refused(), 0);
+  Append(path, "nonsense\n" + std::string(100'000, 'x') + "\nstep=11,pid=2\n");
+  file->Poll();
+  EXPECT_EQ(file->ranks().at(0).steps, 14);
+  EXPECT_EQ(file->refused(), 2);
+  {
+    const MarkerFile moved = std::move(*file);
+    EXPECT_TRUE(std::filesystem::exists(path));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(Markers, WhatWasReadTakesNoSpace) {
+  Result<MarkerFile> file = MarkerFile::Create();
+  ASSERT_TRUE(file);
+  std::string lines;
+  for (int i = 0; i < 100'000; ++i) lines += "step=" + std::to_string(i) + ",samples=1000,pid=12345\n";
+  Append(file->path(), lines);
+  for (int i = 0; i < 10; ++i) file->Poll();
+  EXPECT_EQ(file->ranks().at(0).steps, 99'999);
+  struct stat info {};
+  ASSERT_EQ(stat(file->path().c_str(), &info), 0);
+  EXPECT_EQ(static_cast<std::size_t>(info.st_size), lines.size());
+  EXPECT_LT(info.st_blocks * 512, 1'500'000);
+  const Result<MarkerFile> other = MarkerFile::Open("/no/such/file");
+  EXPECT_FALSE(other);
+}
+
+TEST(Markers, AFolderThatCannotBeWrittenIsNamed) {
+  setenv("TMPDIR", "/no/such/folder", 1);
+  const Result<MarkerFile> file = MarkerFile::Create();
+  unsetenv("TMPDIR");
+  ASSERT_FALSE(file);
+  EXPECT_NE(file.error().message.find("/no/such/folder"), std::string::npos);
+}
+
+// Torn anywhere, the same is read; any bytes are survived.
+TEST(Markers, TornAndBrokenLinesAreSurvived) {
+  test::ExpectProperty("torn", [] {
+    Result<MarkerFile> file = MarkerFile::Create();
+    RC_ASSERT(file.has_value());
+    for (const std::string& piece : *rc::gen::arbitrary<std::vector<std::string>>()) {
+      Append(file->path(), piece);
+      file->Poll();
+    }
+    const std::string text = "\nstep=41,rank=9\nstep=42,rank=9\n";
+    const auto cut = *rc::gen::inRange<std::size_t>(0, text.size());
+    Append(file->path(), text.substr(0, cut));
+    file->Poll();
+    Append(file->path(), text.substr(cut));
+    file->Poll();
+    RC_ASSERT(file->ranks().at(9).steps == 42);
+  });
+}
+
+TEST(WorkLane, PushesChangesAndPrefersMarkers) {
+  Result<MarkerFile> file = MarkerFile::Create();
+  ASSERT_TRUE(file);
+  ProgressWatcher watcher;
+  WorkLane lane(&*file, &watcher);
+  test::LiveLog log;
+  const auto tick = [&](std::int64_t at) { lane.Tick(Instant::FromNanos(at), log); };
+  tick(1);
+  EXPECT_TRUE(log.work.empty());
+  watcher.OnOutput(1, "step 10 loss\nstep 20 loss\n");
+  tick(2);
+  tick(3);
+  ASSERT_EQ(log.work.size(), 1U);
+  EXPECT_EQ(log.work[0].steps, 20);
+  EXPECT_EQ(log.work[0].time.nanos(), 2);
+  watcher.OnOutput(2, "\r0%| | 0/90 [00:00<?, ?it/s]\r50%|# | 45/90 [00:01<00:01, 9it/s]\r");
+  tick(4);
+  ASSERT_EQ(log.work.size(), 2U);
+  EXPECT_EQ(log.work[1].steps, 45);
+  Append(file->path(), "step=7,tokens=70,rank=1\n");
+  tick(5);
+  watcher.OnOutput(1, "step 30 loss\n");
+  tick(6);
+  ASSERT_EQ(log.work.size(), 3U);
+  EXPECT_TRUE(lane.from_markers());
+  EXPECT_EQ(log.work[2].rank, 1);
+  EXPECT_EQ(log.work[2].steps, 7);
+  EXPECT_EQ(log.work[2].tokens, 70);
+  EXPECT_FALSE(log.work[2].samples.has_value());
+  Append(file->path(), "??\n??\n");
+  tick(7);
+  tick(8);
+  EXPECT_EQ(log.notes.size(), 1U);
+}
+
+}  // namespace
+}  // namespace idleburn

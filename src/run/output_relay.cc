@@ -1,0 +1,246 @@
+#include "run/output_relay.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <mutex>
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kBlock = 64 * 1024;
+// More than any pipe or pseudo-terminal holds unless it was asked to: what is copied after the workload's end.
+constexpr std::size_t kMostLeft = 1024 * 1024;
+
+bool SameFile(int a, int b) {
+  struct stat x {};
+  struct stat y {};
+  return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+void CopySize(int from_terminal, int to_terminal) {
+  winsize size{};
+  winsize old{};
+  if (ioctl(from_terminal, TIOCGWINSZ, &size) != 0 || ioctl(to_terminal, TIOCGWINSZ, &old) != 0) return;
+  if (std::memcmp(&size, &old, sizeof size) != 0) ioctl(to_terminal, TIOCSWINSZ, &size);
+}
+
+// 0, or the error that ended it.
+int WriteAll(int to, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(to, bytes.data(), bytes.size());
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN) {  // somebody else's open file is set not to wait
+      pollfd ready{to, POLLOUT, 0};
+      poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+// True if `from` can be read within `timeout`; false if it cannot, `stop` became readable or nobody reads `to` any
+// more (then `*closed` is set).
+bool WaitReadable(int from, int to, int stop, int timeout, bool* closed) {
+  std::array<pollfd, 3> waits = {{{from, POLLIN, 0}, {stop, POLLIN, 0}, {to, 0, 0}}};
+  while (poll(waits.data(), waits.size(), timeout) < 0 && errno == EINTR) continue;
+  *closed = (waits[2].revents & POLLERR) != 0;
+  if (*closed) return false;
+  return (waits[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0;
+}
+
+// A process that only copies, until nobody is left to write. After a fork of several threads: only system calls.
+[[noreturn]] void CopyAlone(int from, int to) {
+  dup2(from, STDIN_FILENO);
+  dup2(to, STDOUT_FILENO);
+  close_range(STDERR_FILENO, ~0U, 0);
+  std::array<char, 4096> block;
+  while (true) {
+    const ssize_t n = read(STDIN_FILENO, block.data(), block.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0 || WriteAll(STDOUT_FILENO, {block.data(), static_cast<std::size_t>(n)}) != 0) _exit(0);
+  }
+}
+
+}  // namespace
+
+struct OutputRelay::Shared {
+  explicit Shared(OutputWatcher& w) : watcher(&w), stop(eventfd(0, EFD_CLOEXEC)), done(eventfd(0, EFD_CLOEXEC)) {}
+  ~Shared() {
+    close(stop);
+    close(done);
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+
+  std::mutex mutex;        // of what follows
+  OutputWatcher* watcher;  // null once abandoned
+  std::string failure;
+  std::vector<Channel> left;  // those that others may still write to
+  std::size_t running = 0;
+  const int stop;  // readable once the workload has ended
+  const int done;
+};
+
+Result<void> OutputRelay::AddChannel(int stream) {
+  Channel channel;
+  channel.to = stream;
+  channel.stream = stream;
+  channel.terminal = isatty(stream) == 1;
+  if (channel.terminal) {
+    termios modes{};
+    tcgetattr(stream, &modes);
+    modes.c_oflag &= ~static_cast<tcflag_t>(OPOST);  // the user's terminal does it
+    winsize size{};
+    ioctl(stream, TIOCGWINSZ, &size);
+    if (openpty(&channel.from, &channel.child_end, nullptr, &modes, &size) != 0) {
+      return Fail("no pseudo-terminal to read the workload's progress from: " + std::string(std::strerror(errno)));
+    }
+    fcntl(channel.from, F_SETFD, FD_CLOEXEC);
+    fcntl(channel.child_end, F_SETFD, FD_CLOEXEC);
+  } else {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+      return Fail("no pipe to read the workload's progress from: " + std::string(std::strerror(errno)));
+    }
+    channel.from = ends[0];
+    channel.child_end = ends[1];
+  }
+  child_[stream - 1] = channel.child_end;
+  channels_.push_back(channel);
+  return {};
+}
+
+Result<std::unique_ptr<OutputRelay>> OutputRelay::Open(OutputWatcher& watcher) {
+  std::unique_ptr<OutputRelay> relay(new OutputRelay());
+  relay->shared_ = std::make_shared<Shared>(watcher);
+  if (fcntl(STDOUT_FILENO, F_GETFD) >= 0) TRY(relay->AddChannel(STDOUT_FILENO));
+  if (fcntl(STDERR_FILENO, F_GETFD) >= 0) {
+    if (relay->child_[0] >= 0 && SameFile(STDOUT_FILENO, STDERR_FILENO)) {
+      relay->child_[1] = relay->child_[0];
+    } else {
+      TRY(relay->AddChannel(STDERR_FILENO));
+    }
+  }
+  return relay;
+}
+
+OutputRelay::~OutputRelay() {
+  Finish();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+  for (const Channel& channel : channels_) {
+    if (channel.child_end >= 0) close(channel.child_end);
+    if (threads_.empty()) close(channel.from);
+  }
+  const std::scoped_lock lock(shared_->mutex);
+  for (const Channel& channel : shared_->left) close(channel.from);
+}
+
+void OutputRelay::Start() {
+  shared_->running = channels_.size();
+  if (channels_.empty()) eventfd_write(shared_->done, 1);
+  for (Channel& channel : channels_) {
+    // A pipe ends for us when the last of its writers is gone. A pseudo-terminal that nobody has open would only
+    // answer with errors, so it stays open here.
+    if (!channel.terminal) {
+      close(channel.child_end);
+      channel.child_end = -1;
+    }
+    threads_.emplace_back(Copy, channel, shared_);
+  }
+}
+
+bool OutputRelay::CopyWindowSize() const {
+  bool any = false;
+  for (const Channel& channel : channels_) {
+    if (!channel.terminal) continue;
+    CopySize(channel.to, channel.child_end);
+    any = true;
+  }
+  return any;
+}
+
+void OutputRelay::Finish() { eventfd_write(shared_->stop, 1); }
+
+int OutputRelay::done_fd() const { return shared_->done; }
+
+void OutputRelay::Abandon() {
+  const std::scoped_lock lock(shared_->mutex);
+  shared_->watcher = nullptr;
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.detach();
+  }
+  eventfd_write(shared_->done, 1);
+}
+
+std::string OutputRelay::failure() const {
+  const std::scoped_lock lock(shared_->mutex);
+  return shared_->failure;
+}
+
+void OutputRelay::LeaveCopiers() {
+  for (Channel& channel : channels_) {
+    if (channel.child_end >= 0) close(channel.child_end);
+    channel.child_end = -1;
+  }
+  const std::scoped_lock lock(shared_->mutex);
+  for (const Channel& channel : shared_->left) {
+    pollfd wait{channel.from, POLLIN, 0};
+    const bool writers = poll(&wait, 1, 0) == 0 || (wait.revents & POLLIN) != 0;
+    if (writers && fork() == 0) CopyAlone(channel.from, channel.to);
+    close(channel.from);
+  }
+  shared_->left.clear();
+}
+
+void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
+  std::string block(kBlock, '\0');
+  std::size_t left = kMostLeft;
+  int error = 0;
+  bool stopped = false;
+  while (left > 0 && error == 0) {
+    bool closed = false;
+    if (!WaitReadable(channel.from, channel.to, shared->stop, stopped ? 0 : -1, &closed)) {
+      if (closed || stopped) break;
+      stopped = true;
+      continue;
+    }
+    const ssize_t n = read(channel.from, block.data(), block.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    const std::string_view bytes(block.data(), static_cast<std::size_t>(n));
+    if (channel.terminal) CopySize(channel.to, channel.from);  // a job in the background hears of no new size
+    error = WriteAll(channel.to, bytes);
+    if (stopped) left -= std::min(left, bytes.size());
+    const std::scoped_lock lock(shared->mutex);
+    if (shared->watcher != nullptr && error == 0) shared->watcher->OnOutput(channel.stream, bytes);
+  }
+  const std::scoped_lock lock(shared->mutex);
+  if (stopped && error == 0 && shared->watcher != nullptr) {
+    shared->left.push_back(channel);
+  } else {
+    close(channel.from);  // from here on writes fail, as they would without us
+  }
+  if (error != 0 && error != EPIPE) {
+    shared->failure = std::string(channel.stream == STDOUT_FILENO ? "standard output" : "standard error") +
+                      " cannot be written: " + std::strerror(error);
+  }
+  if (--shared->running == 0) eventfd_write(shared->done, 1);
+}
+
+}  // namespace idleburn

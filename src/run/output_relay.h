@@ -1,0 +1,81 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+
+namespace idleburn {
+
+// Sees what a workload prints, after it went on to the user. Called from the copying threads, one call at a time.
+class OutputWatcher {
+ public:
+  OutputWatcher() = default;
+  OutputWatcher(const OutputWatcher&) = delete;
+  OutputWatcher& operator=(const OutputWatcher&) = delete;
+  virtual ~OutputWatcher() = default;
+  // `stream`: 1 for standard output, 2 for standard error; 1 where both go to the same place.
+  virtual void OnOutput(int stream, std::string_view bytes) = 0;
+};
+
+// Stands between a workload's output and ours, and copies every byte on as it is.
+//
+//   ours is a terminal   the workload writes to a pseudo-terminal of the same size that changes no byte; the user's
+//                        terminal does all processing, as without us
+//   anything else        the workload writes to a pipe: isatty() says what it would say without us
+//
+// Standard output and error that go to the same place share one pipe or pseudo-terminal, which keeps their order.
+// Only these two descriptors are replaced: the workload reads the user's input itself, and keeps its controlling
+// terminal, session and process group, so that Ctrl-C, Ctrl-Z, fg and bg work as ever and the modes of the user's
+// terminal are never touched by us. If we are killed, nothing is left behind to be restored.
+class OutputRelay {
+ public:
+  // `watcher` outlives the relay. A stream that is closed here is not replaced.
+  static Result<std::unique_ptr<OutputRelay>> Open(OutputWatcher& watcher);
+  ~OutputRelay();
+  OutputRelay(const OutputRelay&) = delete;
+  OutputRelay& operator=(const OutputRelay&) = delete;
+
+  // What becomes the workload's standard output and error; -1: stays as ours is.
+  [[nodiscard]] int child_out() const { return child_[0]; }
+  [[nodiscard]] int child_err() const { return child_[1]; }
+  // The workload runs, or will not: begins to copy.
+  void Start();
+  // The user's window changed its size. False if no pseudo-terminal is between.
+  bool CopyWindowSize() const;
+  // The workload ended: what it has written is still copied.
+  void Finish();
+  // Readable once everything is copied.
+  [[nodiscard]] int done_fd() const;
+  // After everything is copied: processes that the workload left running, and that still write to where it wrote,
+  // get a process that goes on copying until the last of them ends. Without it their next line would kill them.
+  void LeaveCopiers();
+  // The reader of our output does not read, and the user will not wait: leaves the rest uncopied.
+  void Abandon();
+  // Why output could not be passed on; empty if it was, or if its reader went away first.
+  [[nodiscard]] std::string failure() const;
+
+ private:
+  struct Shared;
+  struct Channel {
+    int from = -1;       // our end
+    int to = -1;         // ours, where it goes
+    int child_end = -1;  // the workload's end
+    int stream = 1;
+    bool terminal = false;
+  };
+
+  OutputRelay() = default;
+  Result<void> AddChannel(int stream);
+  static void Copy(Channel channel, const std::shared_ptr<Shared>& shared);
+
+  int child_[2] = {-1, -1};
+  std::vector<Channel> channels_;
+  std::vector<std::thread> threads_;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace idleburn

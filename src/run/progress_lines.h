@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "run/progress_text.h"
+
+namespace idleburn {
+
+// Work done since the job began to print; absent: not known.
+struct WorkDone {
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> samples;
+  std::optional<std::int64_t> tokens;
+  std::optional<std::int64_t> epochs;  // finished ones
+  friend bool operator==(const WorkDone&, const WorkDone&) = default;
+};
+
+// Reads what a job prints, in pieces of any size, and finds the work it says it has done: bars of tqdm, of the
+// Hugging Face Trainer, Lightning and Keras; logs such as "step 10/100", "epoch 2 step 340", "iter 500:".
+//
+// It rather knows nothing than something wrong:
+//   a bar with the name of something else than training (download, map, validation, ...) is passed over
+//   a bar without a name counts steps, unless another one begins inside it before it has advanced (then either may
+//   be epochs) or comes after it (then either may validate): from there on, neither counts
+//   a count that begins anew (the next epoch's bar) goes on from where it was; a line that comes late does not
+//   numbers that a resumed job begins with were done by an earlier one
+//   two sources that both count steps are not added: the first one stays, a bar named after training wins
+// Memory is bounded whatever is printed.
+class ProgressReader {
+ public:
+  void Feed(std::string_view bytes);
+  // The end: a last line without an end counts too.
+  void Finish();
+  [[nodiscard]] const WorkDone& done() const { return done_; }
+
+ private:
+  // A count that only rises, over several passes.
+  struct Track {
+    std::optional<std::int64_t> first;  // as printed
+    std::int64_t last = 0;
+    std::int64_t total = 0;
+    std::int64_t stride = 0;  // between the first two of a log; 0: not known
+    std::int64_t offset = 0;  // printed, but not done by this job
+    std::int64_t base = 0;    // of finished passes
+    bool advanced = false;
+    [[nodiscard]] std::int64_t done() const { return base + last - offset; }
+  };
+  enum class Escape : std::uint8_t { kNone, kBegun, kControl, kText };
+  enum class Source : std::uint8_t { kNone, kPlainBar, kLog, kNamedBar };
+
+  void TakeByte(char c);
+  void EndEscape(char c);
+  void EndLine();
+  void OnLine(std::string_view line);
+  void OnBar(const ProgressText::Bar& bar, bool epoch_in_name);
+  void OnLogCount(Track* track, const ProgressText::Count& count, bool next_epoch);
+  void OnEpoch(const ProgressText::Epoch& epoch);
+  void ClaimSteps(Source source, std::int64_t steps);
+
+  std::string line_;
+  bool too_long_ = false;
+  Escape escape_ = Escape::kNone;
+
+  std::map<std::string, Track> bars_;
+  std::string plain_bar_;       // the bar without a name that counts steps
+  bool plain_unclear_ = false;  // more than one, and no telling which
+  bool keras_begins_ = false;   // a line "Epoch 2/10" came, and no bar of it to its end
+  Track step_log_;
+  Track sample_log_;
+  Track token_log_;
+  std::optional<std::int64_t> first_epoch_;
+  std::optional<std::int64_t> epoch_;
+  Source source_ = Source::kNone;
+  WorkDone done_;
+};
+
+}  // namespace idleburn

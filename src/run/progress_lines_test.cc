@@ -1,0 +1,192 @@
+#include "run/progress_lines.h"
+
+#include <gtest/gtest.h>
+
+#include "support/property.h"
+
+namespace idleburn {
+
+void PrintTo(const WorkDone& w, std::ostream* out) {
+  const auto shown = [](const std::optional<std::int64_t>& n) { return n ? std::to_string(*n) : "-"; };
+  *out << "steps " << shown(w.steps) << " samples " << shown(w.samples) << " tokens " << shown(w.tokens) << " epochs "
+       << shown(w.epochs);
+}
+
+namespace {
+
+WorkDone DoneAfter(std::string_view text) {
+  ProgressReader reader;
+  reader.Feed(text);
+  reader.Finish();
+  return reader.done();
+}
+
+WorkDone Work(std::optional<std::int64_t> steps, std::optional<std::int64_t> epochs = {},
+              std::optional<std::int64_t> samples = {}, std::optional<std::int64_t> tokens = {}) {
+  return {steps, samples, tokens, epochs};
+}
+
+const std::string kTqdm =
+    "\r  0%|          | 0/1000 [00:00<?, ?it/s]\r 45%|####5     | 450/1000 [00:12<00:15, 36.1it/s]"
+    "\r100%|##########| 1000/1000 [00:27<00:00, 36.40it/s]\n";
+const std::string kTrainer =
+    "\r  0%|          | 0/750 [00:00<?, ?it/s]\r  1%|1         | 10/750 [00:03<04:10,  2.95it/s]"
+    "{'loss': 1.9, 'grad_norm': 3.1, 'learning_rate': 4.9e-05, 'epoch': 0.04}\n"
+    "\r 33%|###3      | 250/750 [01:20<02:40,  3.12it/s]"
+    "\r\n  0%|          | 0/63 [00:00<?, ?it/s]\x1b[A\r\n 50%|##### | 32/63 [00:01<00:01, 30it/s]\x1b[A"
+    "\r\n{'eval_loss': 0.9, 'eval_accuracy': 0.61, 'epoch': 1.0}\n"
+    "{'loss': 1.2, 'grad_norm': 2.2, 'learning_rate': 3e-05, 'epoch': 1.0}\n"
+    "\r100%|##########| 750/750 [04:02<00:00,  3.10it/s]"
+    "{'train_runtime': 242.1, 'train_samples_per_second': 49.5, 'train_loss': 0.8, 'epoch': 3.0}\n";
+const std::string kLightning =
+    "\rSanity Checking DataLoader 0: 100%|##########| 2/2 [00:00<00:00, 33.2it/s]"
+    "\rTraining: |          | 0/? [00:00<?, ?it/s]"
+    "\rEpoch 0:   0%|          | 0/30 [00:00<?, ?it/s]\rEpoch 0: 100%|##########| 30/30 [00:03<00:00, 9.9it/s, v_num=0]"
+    "\rValidation DataLoader 0: 100%|##########| 5/5 [00:00<00:00, 99.0it/s]\x1b[A"
+    "\rEpoch 1:   0%|          | 0/30 [00:00<?, ?it/s, v_num=0]"
+    "\rEpoch 1:  40%|####      | 12/30 [00:01<00:01, 9.9it/s, v_num=0, train_loss=0.3]";
+const std::string kKeras2 =
+    "Epoch 1/10\n\n   1/1875 [..............................] - ETA: 5:01 - loss: 2.4"
+    "\b\b\b\b\b\b\b\b\r1875/1875 [==============================] - 5s 3ms/step - loss: 0.29\n"
+    "Epoch 2/10\n\r  32/1875 [>.............................] - ETA: 4s - loss: 0.2";
+const std::string kKeras3 =
+    "Epoch 1/2\n\x1b[1m  1/500\x1b[0m \x1b[37m\xE2\x94\x81\xE2\x94\x81\x1b[0m \x1b[1m9s\x1b[0m 20ms/step - loss: 2.3"
+    "\b\b\b\r\x1b[1m500/500\x1b[0m \x1b[32m\xE2\x94\x81\xE2\x94\x81\x1b[0m\x1b[37m\x1b[0m \x1b[1m1s\x1b[0m 2ms/step\n"
+    "Epoch 2/2\n\x1b[1m250/500\x1b[0m \x1b[32m\xE2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 2ms/step - loss: 0.1\n";
+
+TEST(ProgressLines, Tqdm) {
+  EXPECT_EQ(DoneAfter(kTqdm), Work(1000));
+  EXPECT_EQ(DoneAfter(kTqdm.substr(0, kTqdm.rfind('\r'))), Work(450));
+  // One bar an epoch, without a name.
+  EXPECT_EQ(DoneAfter(kTqdm + kTqdm + "\r  5%|5     | 50/1000 [00:01<00:25, 36it/s]"), Work(2000));
+  EXPECT_EQ(DoneAfter(kTqdm + "\r  0%|      | 0/1000 [00:00<?, ?it/s]\r  5%|5     | 50/1000 [00:01<00:25, 36it/s]"),
+            Work(1050));
+  EXPECT_EQ(DoneAfter("train: 10%|# | 1,000/10,000 [00:10<01:30, 1.2s/it]\n"), Work(std::nullopt));
+  EXPECT_EQ(DoneAfter("train: 0%| | 0/10,000 [00:00<?, ?it/s]\rtrain: 10%|# | 1,000/10,000 [00:10<01:30, 1.2s/it]\n"),
+            Work(1000));
+}
+
+TEST(ProgressLines, Units) {
+  EXPECT_EQ(DoneAfter("\r0%| | 0/512 [00:00<?, ?img/s]\r50%|# | 256/512 [00:01<00:01, 250img/s]\n"), Work({}, {}, 256));
+  EXPECT_EQ(DoneAfter("\r0%| | 0/512 [00:00<?, ?samples/s]\r50%|# | 256/512 [00:01<00:01, 250samples/s]\n"),
+            Work({}, {}, 256));
+  EXPECT_EQ(DoneAfter("\r0%| | 0/5 [00:00<?, ?epoch/s]\r40%|# | 2/5 [01:00<01:30, 30.1s/epoch]\n"), Work({}, 2));
+  EXPECT_EQ(DoneAfter("\r0%| | 0/512 [00:00<?, ?B/s]\r50%|# | 256/512 [00:01<00:01, 250MB/s]\n"), Work({}));
+}
+
+TEST(ProgressLines, Trainer) { EXPECT_EQ(DoneAfter(kTrainer), Work(750, 3)); }
+TEST(ProgressLines, Lightning) { EXPECT_EQ(DoneAfter(kLightning), Work(42, 1)); }
+TEST(ProgressLines, Keras) {
+  EXPECT_EQ(DoneAfter(kKeras2), Work(1907, 1));
+  EXPECT_EQ(DoneAfter(kKeras3), Work(750, 1));
+  const std::string evaluate = "313/313 [==============================] - 0s 1ms/step - loss: 0.2\n";
+  EXPECT_EQ(DoneAfter(kKeras2.substr(0, kKeras2.find("Epoch 2")) + evaluate), Work(1875, 1));
+}
+
+TEST(ProgressLines, OtherBarsAreNoTraining) {
+  EXPECT_EQ(DoneAfter("Map: 50%|##### | 500/1000 [00:01<00:01, 400.1 examples/s]\n"
+                      "Downloading data: 10%|# | 10/100 [00:00<00:01, 90it/s]\n"
+                      "model.safetensors: 45%|####5 | 1.2G/2.7G [00:10<00:12, 120MB/s]\n"
+                      "Loading checkpoint shards: 100%|# | 4/4 [00:01<00:00, 3.1it/s]\n"
+                      "frobnicating: 10%|# | 10/100 [00:00<00:01, 90it/s]\n"),
+            Work({}));
+}
+
+TEST(ProgressLines, TrainingBarAgainstAnEvaluationBar) {
+  EXPECT_EQ(DoneAfter("\rtrain: 0%| | 0/100 [00:00<?, ?it/s]\rtrain: 50%|# | 50/100 [00:01<00:01, 40it/s]"
+                      "\reval: 0%| | 0/900 [00:00<?, ?it/s]\reval: 99%|# | 890/900 [00:01<00:01, 40it/s]\n"),
+            Work(50));
+}
+
+// Epochs around steps, or steps around evaluations? Without names nobody can tell.
+TEST(ProgressLines, TwoBarsWithoutNamesAreUnknown) {
+  EXPECT_EQ(DoneAfter("\r0%| | 0/5 [00:00<?, ?it/s]\r0%| | 0/100 [00:00<?, ?it/s]\r90%|# | 90/100 [00:01<00:01, 40it/s]"
+                      "\r20%|# | 1/5 [00:03<00:10, 3s/it]\r40%|# | 2/5 [00:03<00:10, 3s/it]\n"),
+            Work({}));
+  EXPECT_EQ(DoneAfter(kTqdm + "\r0%| | 0/77 [00:00<?, ?it/s]\r90%|# | 70/77 [00:01<00:01, 40it/s]\n" + kTqdm),
+            Work(1000));
+}
+
+TEST(ProgressLines, NamedEpochsAroundIterations) {
+  EXPECT_EQ(DoneAfter("\rEpoch: 0%| | 0/3 [00:00<?, ?it/s]\n\rIteration: 0%| | 0/50 [00:00<?, ?it/s]"
+                      "\rIteration: 100%|# | 50/50 [00:05<00:00, 10it/s]\x1b[A\rEpoch: 33%|# | 1/3 [00:05<00:10, 5s/it]"
+                      "\n\rIteration: 0%| | 0/50 [00:00<?, ?it/s]\rIteration: 20%|# | 10/50 [00:01<00:04, 10it/s]"),
+            Work(60, 1));
+}
+
+TEST(ProgressLines, PlainLogs) {
+  EXPECT_EQ(DoneAfter("step 10/100 loss 2.1\nstep 20/100 loss 2.0\nstep 30/100 loss 1.9\n"), Work(30));
+  EXPECT_EQ(DoneAfter("iter 0: loss 4.2, time 80ms\niter 250: loss 2.2\niter 500: loss 2.0\n"), Work(500));
+  EXPECT_EQ(DoneAfter("[INFO] Step: 100 | loss=2\n[INFO] Step: 200 | loss=1\n"), Work(200));
+  EXPECT_EQ(DoneAfter("{\"step\": 5, \"loss\": 1.5}\n{\"step\": 10, \"loss\": 1.4}\n"), Work(10));
+  EXPECT_EQ(DoneAfter("Epoch [1/3], Step [100/600], Loss: 0.2\nEpoch [1/3], Step [600/600], Loss: 0.2\n"
+                      "Epoch [2/3], Step [100/600], Loss: 0.1\n"),
+            Work(700, 1));
+  EXPECT_EQ(DoneAfter("epoch 2 step 340\nepoch 2 step 350\n"), Work(10));
+  EXPECT_EQ(DoneAfter("Epoch 1/5 - loss: 0.9 - acc: 0.7\nEpoch 2/5 - loss: 0.8 - acc: 0.8\n"), Work({}, 2));
+  EXPECT_EQ(DoneAfter("Train Epoch: 1 [0/60000 (0%)]\tLoss: 2.3\nTrain Epoch: 1 [640/60000 (1%)]\tLoss: 1.9\n"
+                      "Train Epoch: 1 [59520/60000 (99%)]\tLoss: 0.9\nTrain Epoch: 2 [640/60000 (1%)]\tLoss: 0.9\n"),
+            Work({}, 1, 60160));
+  EXPECT_EQ(
+      DoneAfter(" iteration      100/  500000 | consumed samples:        25600 | elapsed time 1.0 | lm loss: 9\n"
+                " iteration      200/  500000 | consumed samples:        51200 | elapsed time 1.0 | lm loss: 8\n"),
+      Work(200, {}, 51200));
+}
+
+TEST(ProgressLines, WhatAnEarlierJobDidIsNotCounted) {
+  EXPECT_EQ(DoneAfter("step 5010 loss 1\nstep 5020 loss 1\nstep 5030 loss 1\n"), Work(20));
+  EXPECT_EQ(DoneAfter("{'loss': 1.0, 'epoch': 4.5}\n{'loss': 1.0, 'epoch': 6.1}\n"), Work({}, 2));
+}
+
+// Ranks print the same lines, some of them late.
+TEST(ProgressLines, SeveralRanksCountOnce) {
+  std::string text;
+  for (int step = 10; step <= 100; step += 10) {
+    for (int rank = 0; rank < 4; ++rank) text += "step " + std::to_string(step - (rank == 3 ? 10 : 0)) + " loss 1\n";
+  }
+  EXPECT_EQ(DoneAfter(text).steps, 100);
+}
+
+TEST(ProgressLines, TextThatOnlyLooksAlikeClaimsNothing) {
+  for (const std::string_view text :
+       {"the next step: 3 things to do\n", "step 1\n", "version 1.2.3 epoch\n", "lr step 0.1\nlr step 0.01\n", "50%|\n",
+        "5%| 3/2 [x]\n", "99999999999999999999/3 [==\n", "step 10% done\nstep 20% done\n",
+        "test step 10 loss\ntest step 20 loss\n", "timestep 10\ntimestep 20\n", "steps-10\nsteps-20\n"}) {
+    EXPECT_EQ(DoneAfter(text), Work({})) << text;
+  }
+}
+
+// However the bytes are torn, the result is the same.
+TEST(ProgressLines, SplitsDoNotMatter) {
+  for (const std::string& text : {kTqdm, kTrainer, kLightning, kKeras2, kKeras3}) {
+    const WorkDone whole = DoneAfter(text);
+    for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+      ProgressReader reader;
+      reader.Feed(std::string_view(text).substr(0, cut));
+      reader.Feed(std::string_view(text).substr(cut));
+      reader.Finish();
+      ASSERT_EQ(reader.done(), whole) << cut;
+    }
+  }
+}
+
+// Any bytes at all: nothing breaks, nothing falls, and a long line without an end costs no memory.
+TEST(ProgressLines, GarbageIsSurvived) {
+  test::ExpectProperty("garbage", [] {
+    ProgressReader reader;
+    std::int64_t last = 0;
+    for (const std::string& piece : *rc::gen::arbitrary<std::vector<std::string>>()) {
+      reader.Feed(piece + (piece.size() % 2 == 0 ? " step 7\n" : "\r 4%|# | 4/9 [00:01<00:01, 4it/s]"));
+      RC_ASSERT(reader.done().steps.value_or(0) >= last);
+      last = reader.done().steps.value_or(0);
+    }
+  });
+  ProgressReader reader;
+  for (int i = 0; i < 10'000; ++i) reader.Feed(std::string(1000, 'x'));
+  reader.Feed("\n" + kTqdm);
+  reader.Finish();
+  EXPECT_EQ(reader.done(), Work(1000));
+}
+
+}  // namespace
+}  // namespace idleburn

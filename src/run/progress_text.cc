@@ -1,0 +1,251 @@
+#include "run/progress_text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace idleburn {
+namespace {
+
+using Counts = ProgressText::Counts;
+
+constexpr std::size_t kMostDigits = 12;
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
+
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
+// Reads text from left to right.
+struct Cursor {
+  std::string_view text;
+  std::size_t at = 0;
+
+  [[nodiscard]] char Look() const { return at < text.size() ? text[at] : '\0'; }
+  bool Take(char c) {
+    if (Look() != c) return false;
+    ++at;
+    return true;
+  }
+  void SkipBlanks() {
+    while (Look() == ' ') ++at;
+  }
+  // Digits with commas between threes ("1,234"); absent if none, or more than a count can have.
+  std::optional<std::int64_t> Number() {
+    std::string digits;
+    while (IsDigit(Look()) || (Look() == ',' && !digits.empty() && at + 1 < text.size() && IsDigit(text[at + 1]))) {
+      if (Look() != ',') digits += Look();
+      ++at;
+    }
+    if (digits.empty() || digits.size() > kMostDigits) return std::nullopt;
+    std::int64_t value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+  }
+  // "12" or "12/30", "12 / 30", "12 of 30".
+  std::optional<ProgressText::Count> Count() {
+    const std::optional<std::int64_t> done = Number();
+    if (!done) return std::nullopt;
+    ProgressText::Count count{*done, 0};
+    Cursor ahead = *this;
+    ahead.SkipBlanks();
+    const bool of = ahead.text.substr(ahead.at, 3) == "of ";
+    if (of) ahead.at += 3;
+    if (of || ahead.Take('/')) {
+      ahead.SkipBlanks();
+      const std::optional<std::int64_t> total = ahead.Number();
+      if (total && *total > 0) {
+        count.total = *total;
+        *this = ahead;
+      }
+    }
+    return count;
+  }
+};
+
+// A fraction, a percentage, a number with a unit glued to it, is no count.
+bool EndsACount(char c) { return !IsLetter(c) && c != '.' && c != '%' && c != '-'; }
+
+std::string NameBefore(std::string_view text) {
+  std::string name = LowerCase(text);
+  for (char& c : name) c = IsDigit(c) ? '#' : c;
+  while (!name.empty() && (name.back() == ' ' || name.back() == ':')) name.pop_back();
+  return name;
+}
+
+struct UnitRow {
+  std::string_view word;
+  Counts counts;
+};
+// Of a bar's rate, "12.3 img/s" or "1.2s/it". Anything else counts something of its own, as "B/s" does.
+constexpr std::array<UnitRow, 22> kUnits = {{
+    {"it", Counts::kSteps},         {"step", Counts::kSteps},      {"steps", Counts::kSteps},
+    {"batch", Counts::kSteps},      {"batches", Counts::kSteps},   {"ba", Counts::kSteps},
+    {"iter", Counts::kSteps},       {"iters", Counts::kSteps},     {"update", Counts::kSteps},
+    {"sample", Counts::kSamples},   {"samples", Counts::kSamples}, {"img", Counts::kSamples},
+    {"image", Counts::kSamples},    {"images", Counts::kSamples},  {"example", Counts::kSamples},
+    {"examples", Counts::kSamples}, {"ex", Counts::kSamples},      {"tok", Counts::kTokens},
+    {"token", Counts::kTokens},     {"tokens", Counts::kTokens},   {"epoch", Counts::kEpochs},
+    {"epochs", Counts::kEpochs},
+}};
+
+// The unit in "[00:12<00:15, 36.1it/s, loss=2]" or "1.2s/it"; steps where no rate is shown.
+Counts CountsOf(std::string_view bracket) {
+  for (std::size_t slash = bracket.find('/'); slash != std::string_view::npos; slash = bracket.find('/', slash + 1)) {
+    std::size_t begin = slash;
+    while (begin > 0 && IsLetter(bracket[begin - 1])) --begin;
+    std::size_t end = slash + 1;
+    while (end < bracket.size() && IsLetter(bracket[end])) ++end;
+    const std::string_view before = bracket.substr(begin, slash - begin);
+    const std::string_view after = bracket.substr(slash + 1, end - slash - 1);
+    if (after != "s" && before != "s") continue;
+    const std::string_view unit = after == "s" ? before : after;
+    const auto row = std::find_if(kUnits.begin(), kUnits.end(), [&](const UnitRow& r) { return r.word == unit; });
+    return row == kUnits.end() ? Counts::kOther : row->counts;
+  }
+  return Counts::kSteps;
+}
+
+// A bar as tqdm draws it: NAME: 45%|####    | 450/1000 [00:12<00:15, 36.1it/s]
+std::optional<ProgressText::Bar> TqdmBar(std::string_view line) {
+  const std::size_t percent = line.find("%|");
+  if (percent == std::string_view::npos || percent == 0 || !IsDigit(line[percent - 1])) return std::nullopt;
+  const std::size_t close = line.find('|', percent + 2);
+  if (close == std::string_view::npos) return std::nullopt;
+  Cursor cursor{line, close + 1};
+  cursor.SkipBlanks();
+  const auto count = cursor.Count();
+  if (!count || count->total == 0 || count->done > count->total || !EndsACount(cursor.Look())) return std::nullopt;
+  cursor.SkipBlanks();
+  if (!cursor.Take('[')) return std::nullopt;
+  std::size_t begin = percent;
+  while (begin > 0 && (IsDigit(line[begin - 1]) || line[begin - 1] == ' ')) --begin;
+  const std::string bracket = LowerCase(line.substr(cursor.at));
+  ProgressText::Bar bar;
+  bar.name = NameBefore(line.substr(0, begin));
+  bar.done = count->done;
+  bar.total = count->total;
+  bar.counts = CountsOf(bracket);
+  bar.starts = bracket.substr(0, 6) == "00:00<";
+  bar.per_epoch = bar.name.substr(0, 7) == "epoch #";
+  return bar;
+}
+
+// As Keras draws it: 32/1875 [====>....] - ETA: 5s, or 32/1875 ━━━━━━ 5s 3ms/step
+std::optional<ProgressText::Bar> KerasBar(std::string_view line) {
+  Cursor cursor{line};
+  cursor.SkipBlanks();
+  const auto count = cursor.Count();
+  if (!count || count->total == 0 || count->done > count->total) return std::nullopt;
+  cursor.SkipBlanks();
+  const std::string_view rest = line.substr(cursor.at);
+  const bool old_bar = rest.substr(0, 2) == "[=" || rest.substr(0, 2) == "[>" || rest.substr(0, 2) == "[.";
+  const bool new_bar = rest.substr(0, 3) == "\xE2\x94\x81" &&
+                       (rest.find("/step") != std::string_view::npos || rest.find("s/epoch") != std::string_view::npos);
+  if (!old_bar && !new_bar) return std::nullopt;
+  ProgressText::Bar bar;
+  bar.name = "keras";
+  bar.done = count->done;
+  bar.total = count->total;
+  bar.per_epoch = true;
+  return bar;
+}
+
+// The number after a word: "step 10/100", "step: 10", "step=10", "Step [100/600]", "'epoch': 0.5".
+struct Named {
+  std::string_view word;
+  ProgressText::Count count;
+  std::string_view after;  // what follows the count
+};
+
+std::optional<Named> NextNamed(std::string_view lower, std::size_t* from) {
+  while (*from < lower.size()) {
+    Cursor cursor{lower, *from};
+    if (!IsLetter(cursor.Look()) ||
+        (cursor.at > 0 && (IsLetter(lower[cursor.at - 1]) || IsDigit(lower[cursor.at - 1])))) {
+      ++*from;
+      continue;
+    }
+    const std::size_t begin = cursor.at;
+    while (IsLetter(cursor.Look())) ++cursor.at;
+    const std::string_view word = lower.substr(begin, cursor.at - begin);
+    *from = cursor.at;
+    cursor.Take('\'');
+    cursor.Take('"');
+    cursor.SkipBlanks();
+    if (!cursor.Take(':')) cursor.Take('=');
+    cursor.SkipBlanks();
+    cursor.Take('[');
+    cursor.Take('#');
+    cursor.SkipBlanks();
+    const auto count = cursor.Count();
+    if (!count) continue;
+    *from = cursor.at;
+    return Named{word, *count, lower.substr(cursor.at)};
+  }
+  return std::nullopt;
+}
+
+constexpr std::array<std::string_view, 8> kStepWords = {"step",  "steps",     "global_step", "iter",
+                                                        "iters", "iteration", "iterations",  "train_step"};
+constexpr std::array<std::string_view, 6> kMetrics = {"loss", "acc", "accuracy", "perplexity", "ppl", "error"};
+// Lines about these speak of work that is not the training's.
+constexpr std::array<std::string_view, 6> kOtherWork = {"eval", "valid", "test", "warmup", "predict", "inference"};
+
+bool HasWordWith(std::string_view lower, std::string_view part) { return lower.find(part) != std::string_view::npos; }
+
+void ReadNamed(std::string_view lower, ProgressText* text) {
+  const bool metric =
+      std::any_of(kMetrics.begin(), kMetrics.end(), [&](std::string_view m) { return HasWordWith(lower, m); });
+  std::size_t from = 0;
+  while (const auto named = NextNamed(lower, &from)) {
+    const char next = named->after.empty() ? '\0' : named->after.front();
+    const bool step = std::find(kStepWords.begin(), kStepWords.end(), named->word) != kStepWords.end();
+    if (named->word == "epoch" && !text->epoch) {
+      const bool fraction = next == '.' && named->after.size() > 1 && IsDigit(named->after[1]);
+      text->epoch = {named->count.done, fraction, metric && !fraction};
+      // "Train Epoch: 1 [640/60000 (1%)]": samples of this epoch
+      Cursor cursor{named->after};
+      cursor.SkipBlanks();
+      if (named->count.total == 0 && cursor.Take('[')) {
+        const auto count = cursor.Count();
+        if (count && count->total > 0 && named->after.substr(cursor.at, 2) == " (") text->samples = count;
+      }
+    } else if (step && !text->step && EndsACount(next)) {
+      text->step = named->count;
+    } else if ((named->word == "samples" || named->word == "tokens") && EndsACount(next)) {
+      const bool consumed = HasWordWith(lower, "consumed " + std::string(named->word));
+      if (consumed) (named->word == "samples" ? text->samples : text->tokens) = named->count;
+    }
+  }
+  if (text->epoch && (text->step || text->samples)) text->epoch->finished = false;
+}
+
+}  // namespace
+
+ProgressText ParseProgress(std::string_view line) {
+  ProgressText text;
+  text.bar = TqdmBar(line);
+  if (!text.bar) text.bar = KerasBar(line);
+  const std::string lower = LowerCase(line);
+  if (text.bar) {
+    // Only what names the bar speaks of epochs; figures behind it are of any kind.
+    std::size_t end = lower.find('%');
+    while (end != std::string::npos && end > 0 && IsDigit(lower[end - 1])) --end;
+    if (text.bar->name != "keras") ReadNamed(std::string_view(lower).substr(0, end), &text);
+    text.step.reset();
+    if (text.epoch) text.epoch->finished = false;
+    return text;
+  }
+  const bool other =
+      std::any_of(kOtherWork.begin(), kOtherWork.end(), [&](std::string_view w) { return HasWordWith(lower, w); });
+  const bool training = HasWordWith(lower, "train");
+  if (!other || training) ReadNamed(lower, &text);
+  return text;
+}
+
+}  // namespace idleburn

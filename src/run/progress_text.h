@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace idleburn {
+
+// What one line of a job's output says about its progress. Pure; every part may be absent.
+struct ProgressText {
+  enum class Counts : std::uint8_t { kSteps, kSamples, kTokens, kEpochs, kOther };
+
+  // "Epoch 3:  40%|####  | 12/30 [00:01<00:02, 9.9it/s]", "32/1875 [====>....] - ETA: 5s"
+  struct Bar {
+    std::string name;  // what stands before it, digits as '#', lower case
+    std::int64_t done = 0;
+    std::int64_t total = 0;          // 0: not said
+    Counts counts = Counts::kSteps;  // as its unit says: "img/s" counts samples, "B/s" nothing of ours
+    bool starts = false;             // no time has passed in it
+    bool per_epoch = false;          // of a kind that begins anew for every epoch
+  };
+  struct Count {
+    std::int64_t done = 0;
+    std::int64_t total = 0;
+  };
+  struct Epoch {
+    std::int64_t number = 0;  // as printed, without its fraction
+    bool fraction = false;    // "0.5", "1.0": a measure of progress, not a number of order
+    bool finished = false;    // printed together with a figure of the whole epoch
+  };
+
+  std::optional<Bar> bar;
+  std::optional<Count> step;
+  std::optional<Count> samples;  // in this epoch or in all, as the job counts
+  std::optional<Count> tokens;
+  std::optional<Epoch> epoch;
+};
+
+// `line` is free of control characters.
+ProgressText ParseProgress(std::string_view line);
+
+}  // namespace idleburn

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <string>
+#include <tl/expected.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace idleburn {
+
+// Why a command could not be started, and the exit code a shell would end with: 127 where it was not found, else 126.
+struct StartFailure {
+  Error error;
+  int exit_code = 126;
+};
+
+struct SpawnSpec {
+  std::vector<std::string> command;                              // the program, looked for in PATH, and its arguments
+  std::vector<std::pair<std::string, std::string>> environment;  // added to ours, or in place of a name in it
+  int out = -1;                                                  // becomes its standard output; -1: ours
+  int err = -1;                                                  // becomes its standard error; -1: ours
+  sigset_t mask = {};                                            // its blocked signals
+  bool ignores_child_signal = false;                             // SIGCHLD is ignored when it starts
+};
+
+// Starts a process with everything else as it is here: standard input, working directory, process group, terminal.
+// Returns once the program runs, or says why it does not.
+tl::expected<pid_t, StartFailure> Spawn(const SpawnSpec& spec);
+
+}  // namespace idleburn

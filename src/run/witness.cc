@@ -1,0 +1,68 @@
+#include "run/witness.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <new>
+#include <thread>
+
+namespace idleburn {
+
+std::unique_ptr<Witness> Witness::Start() {
+  void* memory = mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  std::unique_ptr<Witness> witness(new Witness(new (memory) Counts()));
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);  // before the fork: it must not miss the first
+  const pid_t parent = getpid();
+  witness->pid_ = fork();
+  if (witness->pid_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);
+    Watch(*witness->counts_);
+  }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (witness->pid_ < 0) return nullptr;
+  return witness;
+}
+
+Witness::~Witness() {
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  munmap(counts_, sizeof(Counts));
+}
+
+bool Witness::SawToo(int signal) {
+  const auto index = static_cast<std::size_t>(signal);
+  for (int waited = 0; waited <= kPatienceMilliseconds; ++waited) {
+    const std::uint32_t now = counts_->received[index].load();
+    if (now != known_[index]) {
+      known_[index] = now;
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+void Witness::Watch(Counts& counts) {
+  // Of another name, so that a signal sent to every "idleburn" does not count as sent to the group.
+  prctl(PR_SET_NAME, "signal-witness");
+  close_range(0, ~0U, 0);  // it must not hold a pipe open that others read to its end
+  sigset_t all;
+  sigfillset(&all);
+  while (true) {
+    const int signal = sigwaitinfo(&all, nullptr);
+    if (signal > 0) ++counts.received[static_cast<std::size_t>(signal)];
+  }
+}
+
+}  // namespace idleburn

@@ -1,0 +1,55 @@
+#include "run/work_lane.h"
+
+#include <algorithm>
+
+namespace idleburn {
+
+void ProgressWatcher::OnOutput(int stream, std::string_view bytes) {
+  const std::scoped_lock lock(mutex_);
+  readers_[stream == 1 ? 0 : 1].Feed(bytes);
+}
+
+WorkDone ProgressWatcher::done() const {
+  const std::scoped_lock lock(mutex_);
+  // Bars are drawn on standard error and logs go to standard output, or the other way round: each quantity from
+  // where it is said to be more, never added.
+  const auto more = [](const std::optional<std::int64_t>& a, const std::optional<std::int64_t>& b) {
+    return a && b ? std::max(a, b) : a ? a : b;
+  };
+  const WorkDone& a = readers_[0].done();
+  const WorkDone& b = readers_[1].done();
+  return {more(a.steps, b.steps), more(a.samples, b.samples), more(a.tokens, b.tokens), more(a.epochs, b.epochs)};
+}
+
+void WorkLane::Tick(Instant now, LiveSink& out) {
+  if (markers_ != nullptr) {
+    markers_->Poll();
+    for (const auto& [rank, done] : markers_->ranks()) {
+      if (!from_markers_) pushed_.clear();
+      from_markers_ = true;
+      Push(now, rank, done, out);
+    }
+    if (markers_->refused() > 0 && refused_ == 0) {
+      refused_ = markers_->refused();
+      out.OnNote({now, NoteKind::kFailure, markers_->path() + ": a line is no marker; see docs/markers.md"});
+    }
+  }
+  if (!from_markers_ && lines_ != nullptr) Push(now, 0, lines_->done(), out);
+}
+
+void WorkLane::Push(Instant now, std::int32_t rank, const WorkDone& done, LiveSink& out) {
+  if (done == WorkDone{}) return;
+  const auto [at, first] = pushed_.try_emplace(rank, done);
+  if (!first && at->second == done) return;
+  at->second = done;
+  WorkMark mark;
+  mark.time = now;
+  mark.rank = rank;
+  mark.steps = done.steps;
+  mark.samples = done.samples;
+  mark.tokens = done.tokens;
+  mark.epochs = done.epochs;
+  out.OnWork(mark);
+}
+
+}  // namespace idleburn

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "measure/lane.h"
+#include "run/markers.h"
+#include "run/output_relay.h"
+#include "run/progress_lines.h"
+
+namespace idleburn {
+
+// Reads the work done from what a workload prints, in the threads that copy it.
+class ProgressWatcher final : public OutputWatcher {
+ public:
+  void OnOutput(int stream, std::string_view bytes) override;
+  // Of the stream that says more steps; to be called from any thread.
+  [[nodiscard]] WorkDone done() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::array<ProgressReader, 2> readers_;
+};
+
+// Pushes the work that a workload says it has done, when it changed. Markers are believed before printed lines: once
+// there is one, lines are no longer read.
+class WorkLane final : public Lane {
+ public:
+  // Either may be null; both outlive the lane.
+  WorkLane(MarkerFile* markers, const ProgressWatcher* lines) : markers_(markers), lines_(lines) {}
+  void Tick(Instant now, LiveSink& out) override;
+  // Whether markers were what it read.
+  [[nodiscard]] bool from_markers() const { return from_markers_; }
+
+ private:
+  void Push(Instant now, std::int32_t rank, const WorkDone& done, LiveSink& out);
+
+  MarkerFile* markers_;
+  const ProgressWatcher* lines_;
+  bool from_markers_ = false;
+  std::map<std::int32_t, WorkDone> pushed_;
+  std::int64_t refused_ = 0;
+};
+
+}  // namespace idleburn

@@ -1,0 +1,217 @@
+#include "run/workload.h"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace idleburn {
+namespace {
+
+// Passed on to the workload, unless it has them already.
+constexpr std::array<int, 8> kPassedOn = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+
+bool EndsProcesses(int signal) {
+  return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP;
+}
+
+// SIGSTOP is not among them: who sends it wants this process stopped, not the shell's job.
+bool StopsForTerminal(int signal) { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
+
+WorkloadEnd EndOf(int status, const rusage& used) {
+  WorkloadEnd end;
+  ReapedUsage usage;
+  usage.Add(used);
+  end.cpu_ns = usage.total().cpu_ns;
+  if (WIFSIGNALED(status)) {
+    end.signal = WTERMSIG(status);
+    end.exit_code = 128 + WTERMSIG(status);
+    end.core_dumped = WCOREDUMP(status);
+  } else {
+    end.exit_code = WEXITSTATUS(status);
+  }
+  return end;
+}
+
+}  // namespace
+
+std::string Describe(const WorkloadEnd& end) {
+  if (!end.signal) return "exit " + std::to_string(end.exit_code);
+  const char* name = sigabbrev_np(*end.signal);
+  std::string text = "signal " + std::to_string(*end.signal);
+  if (name != nullptr) text += " (SIG" + std::string(name) + ")";
+  return end.core_dumped ? text + ", core dumped" : text;
+}
+
+std::unique_ptr<Workload> Workload::Prepare() {
+  std::unique_ptr<Workload> workload(new Workload());
+  workload->HoldSignals();
+  workload->witness_ = Witness::Start();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  return workload;
+}
+
+tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
+  CHECK(pid_ < 0);
+  reaped_ = spec.reaped;
+  SpawnSpec spawn;
+  spawn.command = spec.command;
+  spawn.environment = spec.environment;
+  spawn.mask = mask_before_;
+  spawn.ignores_child_signal = child_before_.sa_handler == SIG_IGN;
+  if (spec.watcher != nullptr) {
+    Result<std::unique_ptr<OutputRelay>> relay = OutputRelay::Open(*spec.watcher);
+    if (!relay) return tl::unexpected<StartFailure>(StartFailure{relay.error(), 126});
+    relay_ = std::move(*relay);
+    spawn.out = relay_->child_out();
+    spawn.err = relay_->child_err();
+  }
+  if (const std::optional<int> signal = EndedBefore()) {
+    const std::string name = Describe(WorkloadEnd{128 + *signal, *signal, false, 0, {}});
+    return tl::unexpected<StartFailure>(StartFailure{{spec.command[0] + ": not started, by " + name}, 128 + *signal});
+  }
+  const tl::expected<pid_t, StartFailure> pid = Spawn(spawn);
+  if (!pid) return tl::unexpected<StartFailure>(pid.error());
+  pid_ = *pid;
+  if (relay_ != nullptr) relay_->Start();
+  return {};
+}
+
+// A signal held since Prepare, which the workload cannot have and the user meant for all of us.
+std::optional<int> Workload::EndedBefore() const {
+  std::optional<int> ended;
+  signalfd_siginfo info{};
+  while (read(signals_, &info, sizeof info) == sizeof info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (witness_ != nullptr && signal != SIGCHLD) witness_->SawToo(signal);
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    if (EndsProcesses(signal) && action.sa_handler != SIG_IGN) ended = signal;  // nohup lets SIGHUP pass
+  }
+  return ended;
+}
+
+Workload::~Workload() {
+  relay_.reset();
+  witness_.reset();
+  ReleaseSignals();
+}
+
+void Workload::HoldSignals() {
+  sigemptyset(&held_);
+  for (const int signal : kPassedOn) sigaddset(&held_, signal);
+  sigaddset(&held_, SIGWINCH);
+  sigaddset(&held_, SIGCHLD);
+  // A write to a pipe that nobody reads fails with an error instead; SIGPIPE stays pending and is dropped.
+  sigset_t blocked = held_;
+  sigaddset(&blocked, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &blocked, &mask_before_);
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &standard, &child_before_);  // if it was ignored, the kernel would keep the exit code from us
+  signals_ = signalfd(-1, &held_, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void Workload::ReleaseSignals() const {
+  // What still waits belongs to the time of the workload.
+  signalfd_siginfo info{};
+  while (read(signals_, &info, sizeof info) == sizeof info) continue;
+  close(signals_);
+  sigset_t pipe_only;
+  sigemptyset(&pipe_only);
+  sigaddset(&pipe_only, SIGPIPE);
+  const timespec now{};
+  if (sigismember(&mask_before_, SIGPIPE) == 0) sigtimedwait(&pipe_only, nullptr, &now);
+  sigaction(SIGCHLD, &child_before_, nullptr);
+  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+WorkloadEnd Workload::Wait() {
+  bool finishing = false;
+  while (true) {
+    WaitForProcesses();
+    if (end_ && relay_ == nullptr) break;
+    if (end_ && !finishing) {
+      relay_->Finish();
+      finishing = true;
+    }
+    std::array<pollfd, 2> waits = {{{signals_, POLLIN, 0}, {finishing ? relay_->done_fd() : -1, POLLIN, 0}}};
+    if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) break;
+    if (finishing && waits[1].revents != 0) break;
+    ServeSignals();
+  }
+  WorkloadEnd end = end_.value_or(WorkloadEnd{});
+  if (relay_ != nullptr) {
+    relay_->LeaveCopiers();
+    end.output_failure = relay_->failure();
+  }
+  return end;
+}
+
+void Workload::ServeSignals() {
+  signalfd_siginfo info{};
+  while (read(signals_, &info, sizeof info) == sizeof info) {
+    Serve(static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL);
+  }
+}
+
+void Workload::Serve(int signal, bool by_terminal) {
+  if (signal == SIGCHLD) return;  // processes are waited for in any case
+  if (signal == SIGWINCH) {
+    // The terminal told the workload too, perhaps before its own pseudo-terminal had the new size.
+    if (relay_ != nullptr && relay_->CopyWindowSize() && !end_) kill(pid_, SIGWINCH);
+    return;
+  }
+  const bool has_it = (witness_ != nullptr && witness_->SawToo(signal)) || by_terminal;
+  if (!end_) {
+    if (!has_it) kill(pid_, signal);
+    return;
+  }
+  // Only the copying of its last output is left, and the user wants to go.
+  if (EndsProcesses(signal)) relay_->Abandon();
+}
+
+// The workload stopped, by Ctrl-Z or by itself: the shell must get the terminal back, and its fg wakes the group.
+void Workload::StopWithIt() const {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  raise(SIGTSTP);  // held back still; a SIGCONT from here on takes it away again
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WCONTINUED | WNOHANG) == 0 && info.si_pid == pid_) {
+    const timespec now{};
+    sigtimedwait(&stop, nullptr, &now);  // it was woken before we could stop: nobody would wake us
+    return;
+  }
+  pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);  // stops here until SIGCONT
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+}
+
+void Workload::WaitForProcesses() {
+  while (true) {
+    int status = 0;
+    rusage used{};
+    const pid_t pid = wait4(-1, &status, WNOHANG | WUNTRACED, &used);
+    if (pid <= 0) return;
+    if (WIFSTOPPED(status)) {
+      if (pid == pid_ && StopsForTerminal(WSTOPSIG(status))) StopWithIt();
+      continue;
+    }
+    if (pid == helper_pid()) {
+      witness_->Ended();
+      continue;
+    }
+    if (reaped_ != nullptr) reaped_->Add(used);
+    if (pid == pid_) end_ = EndOf(status, used);
+  }
+}
+
+}  // namespace idleburn

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+#include <utility>
+#include <vector>
+
+#include "measure/reaped_usage.h"
+#include "run/output_relay.h"
+#include "run/spawn.h"
+#include "run/witness.h"
+
+namespace idleburn {
+
+struct WorkloadSpec {
+  std::vector<std::string> command;  // not empty
+  std::vector<std::pair<std::string, std::string>> environment;
+  OutputWatcher* watcher = nullptr;  // null: the workload gets our standard output and error as they are
+  ReapedUsage* reaped = nullptr;     // null, or where the use of every process we wait for is added
+};
+
+// How a workload ended.
+struct WorkloadEnd {
+  int exit_code = 0;          // as a shell says it: the workload's, or 128 + the signal
+  std::optional<int> signal;  // what killed it
+  bool core_dumped = false;
+  std::int64_t cpu_ns = 0;     // of the workload and all it had waited for
+  std::string output_failure;  // why its output could not be passed on; empty if it could
+};
+// "exit 0", "signal 9 (SIGKILL)", "signal 11 (SIGSEGV), core dumped".
+std::string Describe(const WorkloadEnd& end);
+
+// One command, run as if we were not there: it shares our terminal, session, process group and input. While it runs,
+// signals to us are held back: those a user or a batch system sends go to the workload, exactly once, and do not end
+// us; we end after it. Processes it leaves behind are handed to us (we are their subreaper) and waited for if they
+// end before it does; those that do not are left alone.
+class Workload {
+ public:
+  // Holds signals back from here on. To be called while this process has one thread: threads started later hold the
+  // same signals back, threads started before would be ended by them.
+  static std::unique_ptr<Workload> Prepare();
+  // Starts the command, once. A signal that came since Prepare and would have ended us is a failure with 128 + its
+  // number. To be called by the thread that prepared, other threads may run by now.
+  tl::expected<void, StartFailure> Start(const WorkloadSpec& spec);
+  // Signals work as before Prepare again, where this thread is concerned. A workload not waited for goes on.
+  ~Workload();
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // A process of ours that is no part of the workload; -1 if there is none.
+  [[nodiscard]] pid_t helper_pid() const { return witness_ == nullptr ? -1 : witness_->pid(); }
+  // Serves signals and waits for processes until the workload has ended and its output is passed on. By the thread
+  // that started it.
+  WorkloadEnd Wait();
+
+ private:
+  Workload() = default;
+  void HoldSignals();
+  [[nodiscard]] std::optional<int> EndedBefore() const;
+  void ReleaseSignals() const;
+  void ServeSignals();
+  void Serve(int signal, bool by_terminal);
+  void StopWithIt() const;
+  void WaitForProcesses();
+
+  pid_t pid_ = -1;
+  int signals_ = -1;  // where held signals are read
+  sigset_t held_ = {};
+  sigset_t mask_before_ = {};
+  struct sigaction child_before_ = {};
+  ReapedUsage* reaped_ = nullptr;
+  std::unique_ptr<Witness> witness_;
+  std::unique_ptr<OutputRelay> relay_;
+  std::optional<WorkloadEnd> end_;
+};
+
+}  // namespace idleburn

@@ -1,0 +1,81 @@
+#include "support/terminal_session.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+
+namespace idleburn::testing {
+
+TerminalSession::TerminalSession(const std::vector<std::string>& command) {
+  std::vector<std::string> words = command;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = 80;
+  pid_ = forkpty(&terminal_, nullptr, nullptr, &size);
+  if (pid_ == 0) {
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
+  EXPECT_GT(pid_, 0);
+}
+
+TerminalSession::~TerminalSession() {
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  close(terminal_);
+}
+
+void TerminalSession::Type(std::string_view text) const {
+  EXPECT_EQ(write(terminal_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+}
+
+bool TerminalSession::ReadMore(int timeout_milliseconds) {
+  pollfd wait{terminal_, POLLIN, 0};
+  if (poll(&wait, 1, timeout_milliseconds) <= 0) return false;
+  std::array<char, 4096> block;
+  const ssize_t n = read(terminal_, block.data(), block.size());
+  if (n <= 0) return false;
+  shown_.append(block.data(), static_cast<std::size_t>(n));
+  return true;
+}
+
+bool TerminalSession::Expect(std::string_view text) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (true) {
+    const std::size_t at = shown_.find(text, found_);
+    if (at != std::string::npos) {
+      found_ = at + text.size();
+      return true;
+    }
+    if (std::chrono::steady_clock::now() > end || !ReadMore(10'000)) return false;
+  }
+}
+
+void TerminalSession::Resize(unsigned short rows, unsigned short columns) const {
+  winsize size{};
+  size.ws_row = rows;
+  size.ws_col = columns;
+  EXPECT_EQ(ioctl(terminal_, TIOCSWINSZ, &size), 0);
+}
+
+int TerminalSession::WaitForEnd() {
+  while (ReadMore(10'000)) continue;
+  int status = 0;
+  EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
+  pid_ = -1;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace idleburn::testing

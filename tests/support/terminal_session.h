@@ -1,0 +1,39 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace idleburn::testing {
+
+// A command on a terminal of its own, and a user who types and reads there.
+class TerminalSession {
+ public:
+  // With 24 rows of 80 columns.
+  explicit TerminalSession(const std::vector<std::string>& command);
+  ~TerminalSession();
+  TerminalSession(const TerminalSession&) = delete;
+  TerminalSession& operator=(const TerminalSession&) = delete;
+
+  void Type(std::string_view text) const;
+  // Reads until `text` was shown after what an earlier Expect found; false after ten seconds, or at the end.
+  bool Expect(std::string_view text);
+  void Resize(unsigned short rows, unsigned short columns) const;
+  // Reads to the end. The exit code, or 128 + the signal.
+  int WaitForEnd();
+  // All that was shown so far, byte by byte.
+  [[nodiscard]] const std::string& shown() const { return shown_; }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  bool ReadMore(int timeout_milliseconds);
+
+  int terminal_ = -1;
+  pid_t pid_ = -1;
+  std::string shown_;
+  std::size_t found_ = 0;
+};
+
+}  // namespace idleburn::testing

@@ -1,0 +1,466 @@
+// A workload behaves under us as it does without us: each test runs the same words both ways.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "support/program.h"
+#include "support/read_inputs.h"
+#include "support/terminal_session.h"
+
+namespace idleburn::testing {
+namespace {
+
+enum class Mode { kWithout, kPlain, kWatched };
+constexpr Mode kModes[] = {Mode::kWithout, Mode::kPlain, Mode::kWatched};
+
+// Words that run what follows them: none, or our stand-in for `idleburn run --`.
+std::vector<std::string> Prefix(Mode mode, const std::string& end_file) {
+  if (mode == Mode::kWithout) return {};
+  return {IDLEBURN_WORKLOAD_PROBE, mode == Mode::kPlain ? "plain" : "watched", end_file};
+}
+
+std::string PrefixText(Mode mode, const std::string& end_file) {
+  std::string text;
+  for (const std::string& word : Prefix(mode, end_file)) text += word + " ";
+  return text;
+}
+
+ProgramRun RunUnder(Mode mode, const std::string& words) { return RunShell(PrefixText(mode, "end") + words); }
+
+// How the workload ended, as the probe was told, after `before` prepared the shell.
+std::string EndOf(Mode mode, const std::string& words) {
+  const TempFolder folder;
+  const std::string file = (folder.path() / "end").string();
+  RunShell(PrefixText(mode, file) + words);
+  const std::string text = ReadText(file);
+  return text.substr(0, text.find('\n'));
+}
+
+std::vector<std::string> Under(Mode mode, const std::string& end_file, std::vector<std::string> command) {
+  std::vector<std::string> words = Prefix(mode, end_file);
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+template <typename Condition>
+bool Eventually(Condition condition) {
+  for (int i = 0; i < 1000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+TEST(WorkloadTest, ExitCodesPassThrough) {
+  for (const Mode mode : kModes) {
+    EXPECT_EQ(RunUnder(mode, "true").code, 0);
+    EXPECT_EQ(RunUnder(mode, "sh -c 'exit 7'").code, 7);
+    EXPECT_EQ(RunUnder(mode, "sh -c 'exit 255'").code, 255);
+    EXPECT_EQ(RunUnder(mode, "sh -c 'kill -9 $$'").code, 128 + SIGKILL);
+    EXPECT_EQ(RunUnder(mode, "sh -c 'kill -TERM $$'").code, 128 + SIGTERM);
+  }
+  EXPECT_EQ(EndOf(Mode::kPlain, "sh -c 'exit 7'"), "exit 7");
+  EXPECT_EQ(EndOf(Mode::kWatched, "sh -c 'kill -9 $$'"), "signal 9 (SIGKILL)");
+}
+
+TEST(WorkloadTest, WhatCannotStartIsOneLineAndTheShellsCode) {
+  const TempFolder folder;
+  const std::string data = folder.Write("data.txt", "text");
+  const std::string lost = folder.Write("lost.sh", "#!/no/such/interpreter\n");
+  MustRunTool("chmod +x " + lost);
+  const struct {
+    std::string command;
+    int code;
+    std::string line;
+  } cases[] = {
+      {"no-such-command-here", 127, "no-such-command-here: command not found; check its name and PATH"},
+      {"./no/such/file", 127, "./no/such/file: no such file; check the path"},
+      {"/tmp", 126, "/tmp: is a directory; name the program in it"},
+      {data, 126,
+       data + ": may not be executed: Permission denied; make it executable (chmod +x) or name its interpreter"},
+      {lost, 126, lost + ": its interpreter, named in its first line, is not there; correct that line"},
+  };
+  for (const auto& c : cases) {
+    for (const Mode mode : {Mode::kPlain, Mode::kWatched}) {
+      const ProgramRun run = RunUnder(mode, c.command + " argument");
+      EXPECT_EQ(run.code, c.code) << c.command;
+      EXPECT_EQ(run.err, "probe: " + c.line + "\n");
+      EXPECT_EQ(run.out, "");
+    }
+  }
+}
+
+TEST(WorkloadTest, InputFolderArgumentsAndEnvironmentPassThrough) {
+  for (const Mode mode : kModes) {
+    const std::string under = PrefixText(mode, "end");
+    EXPECT_EQ(RunShell("printf 'a\\nb' | " + under + "cat").out, "a\nb");
+    EXPECT_EQ(RunShell("cd / && " + PrefixText(mode, "/dev/null") + "pwd").out, "/\n");
+    EXPECT_EQ(RunShell("X='a b' " + under + "sh -c 'echo \"$X|$1\"' sh 'c  d' ").out, "a b|c  d\n");
+  }
+  EXPECT_EQ(RunShell("IDLEBURN_RUN_ID=old " + PrefixText(Mode::kPlain, "end") + "env | grep -c IDLEBURN_RUN_ID").out,
+            "1\n");
+}
+
+// What is not a terminal does not become one, and the other way round.
+TEST(WorkloadTest, TerminalsStayTerminalsAndPipesPipes) {
+  const std::string ask = "python3 -c 'import os; print([os.isatty(i) for i in (0, 1, 2)])'";
+  for (const Mode mode : kModes) {
+    EXPECT_EQ(RunShell(PrefixText(mode, "end") + ask).out, "[False, False, False]\n");
+    TerminalSession all({"sh", "-c", PrefixText(mode, "/dev/null") + ask});
+    EXPECT_EQ(all.WaitForEnd(), 0);
+    EXPECT_EQ(all.shown(), "[True, True, True]\r\n");
+    TerminalSession piped({"sh", "-c", PrefixText(mode, "/dev/null") + ask + " | cat"});
+    EXPECT_EQ(piped.WaitForEnd(), 0);
+    EXPECT_EQ(piped.shown(), "[True, False, True]\r\n");
+  }
+}
+
+// Every byte, in order, of more than any buffer holds; the two streams apart where they go apart.
+TEST(WorkloadTest, PipedOutputIsByteIdentical) {
+  const std::string words =
+      "python3 -c 'import os, random; r = random.Random(7); "
+      "[os.write(1 + (i % 3 == 0), r.randbytes(r.randrange(1, 9000))) for i in range(900)]'";
+  const ProgramRun without = RunShell(words);
+  ASSERT_GT(without.out.size(), 2'000'000U);
+  ASSERT_GT(without.err.size(), 1'000'000U);
+  for (const Mode mode : {Mode::kPlain, Mode::kWatched}) {
+    const ProgramRun with = RunUnder(mode, words);
+    EXPECT_TRUE(with.out == without.out);
+    EXPECT_TRUE(with.err == without.err);
+  }
+}
+
+// Standard output and error in one place keep their order.
+TEST(WorkloadTest, SharedOutputKeepsItsOrder) {
+  const std::string words =
+      "python3 -c 'import os; [os.write(1 + i % 2, b\"line %d\\n\" % i) for i in range(20000)]' 2>&1";
+  std::string expected;
+  for (int i = 0; i < 20'000; ++i) expected += "line " + std::to_string(i) + "\n";
+  for (const Mode mode : kModes) {
+    EXPECT_TRUE(RunUnder(mode, words).out == expected);
+    EXPECT_TRUE(RunShell(PrefixText(mode, "end") + words + " | cat").out == expected);
+  }
+}
+
+TEST(WorkloadTest, TheWatcherSeesEveryByteOfEachStream) {
+  const ProgramRun run = RunUnder(Mode::kWatched, "sh -c 'printf 12345; printf 123 >&2'; sed -n 2p end");
+  EXPECT_EQ(run.out, "123455 3\n");
+  EXPECT_EQ(run.err, "123");
+}
+
+// A reader that goes away ends the writer, by SIGPIPE as ever.
+TEST(WorkloadTest, AReaderThatGoesAwayEndsTheWorkload) {
+  for (const Mode mode : {Mode::kPlain, Mode::kWatched}) {
+    const TempFolder folder;
+    const std::string file = (folder.path() / "end").string();
+    EXPECT_EQ(RunShell(PrefixText(mode, file) + "yes | head -n 2").out, "y\ny\n");
+    EXPECT_TRUE(Eventually([&] { return ReadText(file).substr(0, 19) == "signal 13 (SIGPIPE)"; }));
+  }
+}
+
+TEST(WorkloadTest, AFullDiskIsNamed) {
+  const TempFolder folder;
+  const std::string file = (folder.path() / "end").string();
+  RunShell(PrefixText(Mode::kWatched, file) + "sh -c 'echo text; sleep 0.2; echo more' >/dev/full");
+  EXPECT_NE(ReadText(file).find("standard output cannot be written: No space left on device"), std::string::npos);
+}
+
+TEST(WorkloadTest, AWorkloadMayCloseItsOutputEarly) {
+  for (const Mode mode : kModes) {
+    const ProgramRun run = RunUnder(mode, "sh -c 'echo a; exec >&- 2>&-; sleep 0.2; exit 3'");
+    EXPECT_EQ(run.out, "a\n");
+    EXPECT_EQ(run.code, 3);
+  }
+  EXPECT_EQ(RunShell(PrefixText(Mode::kWatched, "end") + "sh -c 'echo e >&2; exit 4' >&-").code, 4);
+}
+
+// It ends when its main process does; what it left running goes on and holds nobody up.
+TEST(WorkloadTest, ADaemonIsLeftAlone) {
+  for (const Mode mode : {Mode::kPlain, Mode::kWatched}) {
+    const TempFolder folder;
+    const std::string mark = (folder.path() / "daemon").string();
+    const auto begin = std::chrono::steady_clock::now();
+    const ProgramRun run =
+        RunUnder(mode, "sh -c '(setsid sh -c \"sleep 3; echo $$ > " + mark + "\" &) ; echo started; exit 5'");
+    EXPECT_EQ(run.code, 5);
+    EXPECT_EQ(run.out, "started\n");
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(2500));
+    EXPECT_TRUE(Eventually([&] { return std::filesystem::exists(mark); }));
+  }
+}
+
+// What a process that was left running prints later still arrives, and who reads sees the end when it ends.
+TEST(WorkloadTest, LateLinesOfAProcessLeftRunningArrive) {
+  for (const Mode mode : kModes) {
+    const std::string words = PrefixText(mode, "/dev/null") + "sh -c '(sleep 0.4; echo late; echo later) & echo now'";
+    EXPECT_EQ(RunShell(words + " | cat").out, "now\nlate\nlater\n");
+    TerminalSession session({"sh", "-c", words + "; sleep 0.8"});
+    EXPECT_EQ(session.WaitForEnd(), 0);
+    EXPECT_EQ(session.shown(), "now\r\nlate\r\nlater\r\n");
+  }
+}
+
+// An orphan of the workload becomes ours and leaves no zombie while the workload runs.
+TEST(WorkloadTest, OrphansAreWaitedFor) {
+  const ProgramRun run = RunUnder(Mode::kPlain,
+                                  "sh -c '(sh -c \"sleep 0.1; exit 1\" &); sleep 0.6; "
+                                  "ps -o stat= --ppid $PPID | grep -c Z'");
+  EXPECT_EQ(run.out, "0\n");
+}
+
+TEST(WorkloadTest, UseOfProcessesThatEndedIsCounted) {
+  const TempFolder folder;
+  const std::string file = (folder.path() / "end").string();
+  const std::string burn = "python3 -c \"import time\nwhile time.process_time() < 0.3: pass\"";
+  RunShell(PrefixText(Mode::kPlain, file) + "sh -c '(setsid " + burn + " &); sleep 0.1; " + burn + "; sleep 1'");
+  const std::string text = ReadText(file);
+  long long own = 0;
+  long long all = 0;
+  ASSERT_EQ(std::sscanf(text.c_str(), "exit 0\ncpu %lld reaped %lld", &own, &all), 2) << text;
+  EXPECT_GE(own, 290'000'000);
+  EXPECT_LE(own, 500'000'000);
+  EXPECT_GE(all, own + 290'000'000);
+}
+
+// Seconds of CPU that each of many processes burns, known to the test, against what was measured of the tree: worker
+// processes that come and go, an orphan in a session of its own, and one that is still there when the workload ends.
+TEST(WorkloadTest, TheProcessTreeIsMeasuredToItsTruth) {
+  const TempFolder folder;
+  const std::string file = (folder.path() / "end").string();
+  const std::string script = folder.Write("tree.py", R"(
+import os, sys, time
+def burn(seconds):
+    while time.process_time() < seconds: pass
+for i in range(6):                       # workers, waited for
+    if os.fork() == 0: burn(0.1); os._exit(0)
+if os.fork() == 0:                       # an orphan
+    os.setsid()
+    if os.fork() == 0: burn(0.4); time.sleep(0.3); os._exit(0)
+    os._exit(0)
+for i in range(7): os.wait()
+block = os.urandom(1 << 20)
+with open(sys.argv[1], "wb") as f: f.write(block)
+burn(0.2)
+time.sleep(1.5)
+)");
+  RunShell(std::string(IDLEBURN_WORKLOAD_PROBE) + " measured " + file + " python3 " + script + " " + file + ".data");
+  const std::string text = ReadText(file);
+  const auto value = [&](const std::string& name) {
+    const std::size_t at = text.find("\n" + name + " ");
+    return at == std::string::npos ? -1 : std::stoll(text.substr(at + name.size() + 2));
+  };
+  // 0.6 + 0.4 + 0.2 seconds, and what it takes to start Python; times of /proc are in ticks of 10 ms.
+  EXPECT_GE(value("cpu_time"), 1'150'000'000) << text;
+  EXPECT_LE(value("cpu_time"), 1'450'000'000) << text;
+  EXPECT_GE(value("most_processes"), 2);
+  EXPECT_GE(value("write_chars"), 1 << 20);
+  EXPECT_GE(value("cpu_wait"), 0);
+  EXPECT_GE(value("cpus"), 1);
+}
+
+// Signals. The script counts each one it gets, and ends on the third kind.
+constexpr const char* kCounting = R"(
+import signal, sys, time
+got = []
+for name in sys.argv[1:]:
+    signal.signal(getattr(signal, name), lambda s, f: got.append(s))
+print("ready", flush=True)
+end = time.time() + 10
+while not got and time.time() < end:
+    time.sleep(0.01)
+time.sleep(0.15)
+print(len(got), flush=True)
+)";
+
+// Starts the counting script and sends it `signal` by `send`, a function of the pid that the user knows.
+template <typename Send>
+std::string Counted(Mode mode, const std::string& signal_name, Send send) {
+  const TempFolder folder;
+  const std::string script = folder.Write("count.py", kCounting);
+  const std::string end = (folder.path() / "end").string();
+  TerminalSession session(Under(mode, end, {"python3", script, signal_name}));
+  if (!session.Expect("ready\r\n")) return "not ready: " + session.shown();
+  send(session);
+  if (session.WaitForEnd() != 0) return "failed: " + session.shown();
+  const std::string& shown = session.shown();
+  return shown.substr(shown.rfind("ready") + 7);
+}
+
+// To our process alone, to its group, and from the keyboard: each time the workload gets it once.
+TEST(WorkloadTest, SignalsArriveExactlyOnce) {
+  for (const Mode mode : kModes) {
+    for (const auto& [name, number] :
+         {std::pair("SIGTERM", SIGTERM), std::pair("SIGINT", SIGINT), std::pair("SIGHUP", SIGHUP),
+          std::pair("SIGQUIT", SIGQUIT), std::pair("SIGUSR1", SIGUSR1), std::pair("SIGUSR2", SIGUSR2)}) {
+      const int signal = number;
+      EXPECT_EQ(Counted(mode, name, [&](const TerminalSession& s) { kill(s.pid(), signal); }), "1\r\n") << name;
+      EXPECT_EQ(Counted(mode, name, [&](const TerminalSession& s) { kill(-s.pid(), signal); }), "1\r\n") << name;
+    }
+    EXPECT_EQ(Counted(mode, "SIGINT", [](const TerminalSession& s) { s.Type("\x03"); }), "^C1\r\n");
+    EXPECT_EQ(Counted(mode, "SIGQUIT", [](const TerminalSession& s) { s.Type("\x1c"); }), "^\\1\r\n");
+  }
+}
+
+// While we still prepare, nothing has been started that could get it.
+TEST(WorkloadTest, ASignalBeforeTheStartMeansNoStart) {
+  TerminalSession session({IDLEBURN_WORKLOAD_PROBE, "late", "/dev/null", "echo", "started"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  session.Type("\x03");
+  EXPECT_EQ(session.WaitForEnd(), 128 + SIGINT);
+  EXPECT_EQ(session.shown(), "^Cprobe: echo: not started, by signal 2 (SIGINT)\r\n");
+  TerminalSession ignored(
+      {"sh", "-c", "trap '' HUP; exec \"$@\"", "sh", IDLEBURN_WORKLOAD_PROBE, "late", "/dev/null", "echo", "started"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  kill(ignored.pid(), SIGHUP);
+  EXPECT_EQ(ignored.WaitForEnd(), 0);
+}
+
+TEST(WorkloadTest, CtrlCEndsWhatDoesNotCatchIt) {
+  for (const Mode mode : kModes) {
+    TerminalSession session(Under(mode, "/dev/null", {"cat"}));
+    session.Type("hello\n");
+    EXPECT_TRUE(session.Expect("hello\r\nhello\r\n"));
+    session.Type("\x03");
+    EXPECT_EQ(session.WaitForEnd(), 128 + SIGINT);
+    EXPECT_EQ(session.shown(), "hello\r\nhello\r\n^C");
+  }
+}
+
+TEST(WorkloadTest, InteractiveOutputIsByteIdentical) {
+  std::string shown[3];
+  for (const Mode mode : kModes) {
+    TerminalSession session(Under(mode, "/dev/null", {"python3", "-q", "-i"}));
+    EXPECT_TRUE(session.Expect(">>> "));
+    session.Type("import shutil, sys\n");
+    EXPECT_TRUE(session.Expect(">>> "));
+    session.Type("print(shutil.get_terminal_size(), '\\x1b[31mred\\x1b[0m \\u00e4')\n");
+    EXPECT_TRUE(session.Expect("\r\n>>> "));
+    session.Type("sys.stderr.write('to error')\n");
+    EXPECT_TRUE(session.Expect("\r\n>>> "));
+    session.Type("\x04");
+    EXPECT_EQ(session.WaitForEnd(), 0);
+    shown[static_cast<int>(mode)] = session.shown();
+  }
+  EXPECT_NE(shown[0].find("columns=80, lines=24"), std::string::npos);
+  EXPECT_EQ(shown[1], shown[0]);
+  EXPECT_EQ(shown[2], shown[0]);
+}
+
+TEST(WorkloadTest, ANewWindowSizeArrivesWithItsSignal) {
+  const TempFolder folder;
+  const std::string script = folder.Write("size.py", R"(
+import os, signal, time
+def show(*_):
+    print(*os.get_terminal_size(1), flush=True)
+signal.signal(signal.SIGWINCH, show)
+show()
+time.sleep(2)
+)");
+  for (const Mode mode : kModes) {
+    TerminalSession session(Under(mode, "/dev/null", {"python3", script}));
+    EXPECT_TRUE(session.Expect("80 24\r\n"));
+    session.Resize(50, 132);
+    EXPECT_TRUE(session.Expect("132 50\r\n"));
+  }
+}
+
+const std::vector<std::string> kShell = {"env", "PS1=$ ", "TERM=dumb", "bash", "--norc", "--noprofile", "-i"};
+
+// A shell with job control: Ctrl-Z gives it the terminal, fg gives it back, bg lets it run on.
+TEST(WorkloadTest, JobControlWorks) {
+  for (const Mode mode : kModes) {
+    TerminalSession shell(kShell);
+    ASSERT_TRUE(shell.Expect("$ "));
+    shell.Type(PrefixText(mode, "/dev/null") + "sh -c 'echo re\"\"ady; exec cat'\n");
+    ASSERT_TRUE(shell.Expect("ready\r\n")) << shell.shown();
+    shell.Type("one\n");
+    ASSERT_TRUE(shell.Expect("one\r\none\r\n")) << shell.shown();
+    for (int i = 0; i < 3; ++i) {
+      shell.Type("\x1a");
+      ASSERT_TRUE(shell.Expect("Stopped")) << shell.shown();
+      shell.Type("jobs; echo at-$((40 + 2))\n");
+      ASSERT_TRUE(shell.Expect("at-42\r\n")) << shell.shown();
+      shell.Type("fg\n");
+      ASSERT_TRUE(shell.Expect("cat'\r\n")) << shell.shown();
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the shell changes the terminal's modes
+      shell.Type("two\n");
+      ASSERT_TRUE(shell.Expect("two\r\ntwo\r\n")) << shell.shown();
+    }
+    shell.Type("\x03");
+    ASSERT_TRUE(shell.Expect("$ ")) << shell.shown();
+    shell.Type("echo code-$?\n");
+    EXPECT_TRUE(shell.Expect("code-130\r\n")) << shell.shown();
+    shell.Type("exit\n");
+    shell.WaitForEnd();
+  }
+}
+
+TEST(WorkloadTest, AProgramThatStopsItselfGivesTheShellBack) {
+  for (const Mode mode : kModes) {
+    TerminalSession shell(kShell);
+    ASSERT_TRUE(shell.Expect("$ "));
+    shell.Type(PrefixText(mode, "/dev/null") +
+               "python3 -c 'import os, signal; os.kill(os.getpid(), signal.SIGTSTP); print(6 * 7)'\n");
+    ASSERT_TRUE(shell.Expect("Stopped")) << shell.shown();
+    shell.Type("fg\n");
+    ASSERT_TRUE(shell.Expect("42\r\n")) << shell.shown();
+    shell.Type("exit\n");
+    shell.WaitForEnd();
+  }
+}
+
+// A job in the background that asks for input is stopped until it is called to the front.
+TEST(WorkloadTest, ABackgroundReaderWaitsForTheTerminal) {
+  for (const Mode mode : kModes) {
+    TerminalSession shell(kShell);
+    ASSERT_TRUE(shell.Expect("$ "));
+    shell.Type(PrefixText(mode, "/dev/null") + "python3 -c 'print(input() * 2)' &\n");
+    ASSERT_TRUE(shell.Expect("$ "));
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    shell.Type("jobs\n");
+    ASSERT_TRUE(shell.Expect("Stopped")) << shell.shown();
+    shell.Type("fg\n");
+    ASSERT_TRUE(shell.Expect("python3")) << shell.shown();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    shell.Type("ab\n");
+    ASSERT_TRUE(shell.Expect("abab\r\n")) << shell.shown();
+    shell.Type("exit\n");
+    shell.WaitForEnd();
+  }
+}
+
+// When we are killed, a workload that has our output itself lives on.
+TEST(WorkloadTest, KillingUsDoesNotKillThePlainWorkload) {
+  const ProgramRun run = RunShell(PrefixText(Mode::kPlain, "end") +
+                                  "sh -c 'sleep 0.5; echo done' & us=$!; sleep 0.2; kill -9 $us; sleep 0.6");
+  EXPECT_EQ(run.out, "done\n");
+}
+
+// The user leaves while nobody reads our output: we do not wait for that reader.
+TEST(WorkloadTest, AStuckReaderDoesNotHoldUsForever) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    execl(IDLEBURN_WORKLOAD_PROBE, IDLEBURN_WORKLOAD_PROBE, "watched", "/dev/null", "head", "-c", "120000", "/dev/zero",
+          nullptr);
+    _exit(127);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), 0);
+  kill(pid, SIGTERM);
+  int status = 0;
+  EXPECT_TRUE(Eventually([&] { return waitpid(pid, &status, WNOHANG) == pid; }));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+}  // namespace
+}  // namespace idleburn::testing
