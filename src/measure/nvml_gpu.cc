@@ -108,9 +108,14 @@ void NvmlGpu::StartRow(const Moment& moment) {
 
 void NvmlGpu::EndRow(const Moment& moment, std::vector<Sample>& out) {
   if ((row_.present | row_.unavailable) != 0) held_.Add(row_);
-  const bool ring = ring_told_ && !Off(NvmlQuery::kSamples) && !lost();
+  const bool ring = !Off(NvmlQuery::kSamples) && !lost();
   const Instant until = ring ? std::max(ring_until_, moment.now + (Nanos(0) - kHold)) : moment.now;
   held_.Release(until, out);
+}
+
+void NvmlGpu::PassUnread(Instant now, Unobserved why, std::vector<Sample>& out) {
+  held_.Add(Unread(now, why));
+  Flush(out);
 }
 
 Sample NvmlGpu::Unread(Instant now, Unobserved why) const {
@@ -219,7 +224,6 @@ void NvmlGpu::PlaceReading(const UtilizationRing::Reading& reading, const Moment
     sample.SetUnavailable(Signal::kUtilization, Unobserved::kSentinel);
   }
   held_.Add(sample);
-  ring_told_ = true;
   ring_until_ = std::max(ring_until_, sample.time);
 }
 

@@ -94,6 +94,8 @@ class NvmlGpu {
   void EndRow(const Moment& moment, std::vector<Sample>& out);
   // Passes on all that is held.
   void Flush(std::vector<Sample>& out) { held_.Release(Instant::FromNanos(INT64_MAX), out); }
+  // Passes on all that is held, and that nothing can be read now.
+  void PassUnread(Instant now, Unobserved why, std::vector<Sample>& out);
 
   // The row of a moment at which nothing could be read of what was read before.
   [[nodiscard]] Sample Unread(Instant now, Unobserved why) const;
@@ -156,7 +158,6 @@ class NvmlGpu {
   std::vector<RunFact> facts_;
 
   UtilizationRing ring_;
-  bool ring_told_ = false;      // the ring ever gave a reading
   bool window_told_ = false;
   std::vector<nvml::DriverSample> ring_room_;
   Instant ring_until_ = Instant::FromNanos(INT64_MIN);  // time of its last reading

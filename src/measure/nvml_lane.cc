@@ -75,8 +75,7 @@ void NvmlLane::Tick(Instant now, LiveSink& out) {
     if (!gpu->lost() && !gone_) {
       gpu->EndRow(moment, out_);
     } else if (unread) {
-      gpu->Flush(out_);
-      out_.push_back(gpu->Unread(now, Unobserved::kGap));
+      gpu->PassUnread(now, Unobserved::kGap, out_);
     }
   }
   Push(out);
@@ -203,8 +202,13 @@ void NvmlLane::Push(LiveSink& out) {
   out_.clear();
 }
 
-void NvmlLane::Finish(Instant /*now*/, LiveSink& out) {
-  for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) gpu->Flush(out_);
+void NvmlLane::Finish(Instant now, LiveSink& out) {
+  const NvmlGpu::Moment moment = {now, clock_->Read(), &line_};
+  for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) {
+    if (!gone_ && !gpu->lost()) gpu->ReadRing(moment);
+    TellRemarks(*gpu, now, out);
+    gpu->Flush(out_);
+  }
   Push(out);
   Shutdown();
 }

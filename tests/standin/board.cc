@@ -9,6 +9,7 @@ const std::deque<Published>& Board::Windows(std::int64_t now) {
   const std::int64_t known = activity_->KnownUntil(now);
   for (; next_window_ <= known; next_window_ += facts_.window_ns) {
     const double busy = activity_->Integral(Quantity::kBusy, next_window_ - facts_.window_ns, next_window_);
+    if (activity_->Lost(next_window_)) continue;
     const double percent = busy / static_cast<double>(facts_.window_ns);
     windows_.push_back({next_window_, static_cast<std::uint32_t>(std::lround(std::clamp(percent, 0.0, 100.0)))});
     if (windows_.size() > facts_.ring) windows_.pop_front();
