@@ -13,7 +13,7 @@ class Every {
 
   // A tick a little early is due too: ticks come when they come.
   bool Due(Instant now) {
-    const Nanos slack = std::min(period_ / 20, Nanos(5'000'000));
+    const Nanos slack = std::min(period_ / 4, Nanos(25'000'000));
     if (started_ && now + slack < next_) return false;
     if (!started_ || now - next_ >= period_) next_ = now;
     started_ = true;
