@@ -195,14 +195,14 @@ inline constexpr std::uint32_t kCounterVolatile = 0;
 inline constexpr std::uint64_t kEventXid = 8;
 
 // Field ids of GetFieldValues.
-inline constexpr std::uint32_t kFieldEnergy = 83;               // mJ
-inline constexpr std::uint32_t kFieldNvlinkTx = 138;            // KiB, counters; scope: link, or all ones for all
+inline constexpr std::uint32_t kFieldEnergy = 83;     // mJ
+inline constexpr std::uint32_t kFieldNvlinkTx = 138;  // KiB, counters; scope: link, or all ones for all
 inline constexpr std::uint32_t kFieldNvlinkRx = 139;
-inline constexpr std::uint32_t kFieldPowerInstant = 186;        // mW
-inline constexpr std::uint32_t kFieldPowerDefaultLimit = 189;   // mW
-inline constexpr std::uint32_t kFieldPcieTx = 197;              // bytes, may wrap
+inline constexpr std::uint32_t kFieldPowerInstant = 186;       // mW
+inline constexpr std::uint32_t kFieldPowerDefaultLimit = 189;  // mW
+inline constexpr std::uint32_t kFieldPcieTx = 197;             // bytes, may wrap
 inline constexpr std::uint32_t kFieldPcieRx = 198;
-inline constexpr std::uint32_t kFieldNvlink5Tx = 202;           // bytes
+inline constexpr std::uint32_t kFieldNvlink5Tx = 202;  // bytes
 inline constexpr std::uint32_t kFieldNvlink5Rx = 204;
 // Software thermal, hardware thermal and power brake slowdown, in ns. Their ids were changed; the old ones now mean
 // something else.

@@ -53,8 +53,8 @@ static_assert(InOrder());
 }  // namespace
 
 const NvmlCode& NvmlCodeOf(nvml::Return code) {
-  const auto* const row =
-      std::lower_bound(kCodes.begin(), kCodes.end(), code, [](const NvmlCode& a, nvml::Return b) { return a.code < b; });
+  const auto* const row = std::lower_bound(kCodes.begin(), kCodes.end(), code,
+                                           [](const NvmlCode& a, nvml::Return b) { return a.code < b; });
   return row != kCodes.end() && row->code == code ? *row : kCodes.back();
 }
 

@@ -6,8 +6,8 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<std::uint32_t, 8> kMetrics = {nvml::kGpmGraphics, nvml::kGpmSm,     nvml::kGpmTensor,
-                                                   nvml::kGpmDram,     nvml::kGpmPcieTx, nvml::kGpmPcieRx,
+constexpr std::array<std::uint32_t, 8> kMetrics = {nvml::kGpmGraphics, nvml::kGpmSm,      nvml::kGpmTensor,
+                                                   nvml::kGpmDram,     nvml::kGpmPcieTx,  nvml::kGpmPcieRx,
                                                    nvml::kGpmNvlinkTx, nvml::kGpmNvlinkRx};
 
 }  // namespace

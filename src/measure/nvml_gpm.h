@@ -41,7 +41,7 @@ class GpmPair {
   nvml::Device board_;
   std::optional<std::uint32_t> instance_;
   std::array<nvml::GpmSample, 2> samples_{};
-  bool primed_ = false;  // samples_[0] holds the earlier one
+  bool primed_ = false;                           // samples_[0] holds the earlier one
   std::unique_ptr<nvml::GpmMetricsGet> request_;  // 13 kB
 };
 

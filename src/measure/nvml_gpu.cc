@@ -171,7 +171,8 @@ void NvmlGpu::ReadEnergy(const Moment& moment) {
   }
   if (millijoules == nvml::kNone64) return Miss(Signal::kEnergy, NvmlQuery::kEnergyField);
   if (energy_ && millijoules < *energy_) {
-    remarks_.emplace_back(NoteKind::kSettled, place_.label + ": the driver was loaded anew: its energy counter fell from " +
+    remarks_.emplace_back(NoteKind::kSettled, place_.label +
+                                                  ": the driver was loaded anew: its energy counter fell from " +
                                                   std::to_string(*energy_) + " to " + std::to_string(millijoules) +
                                                   " mJ and is counted on from 0");
     discard_until_ = moment.now + Nanos(kNanosPerSecond) + ring_.window().value_or(kShortestWindow);
@@ -181,7 +182,8 @@ void NvmlGpu::ReadEnergy(const Moment& moment) {
 }
 
 void NvmlGpu::ReadRing(const Moment& moment) {
-  if (place_.has_instances || place_.instance) off_[static_cast<std::size_t>(NvmlQuery::kSamples)] = Unobserved::kUnsupported;
+  if (place_.has_instances || place_.instance)
+    off_[static_cast<std::size_t>(NvmlQuery::kSamples)] = Unobserved::kUnsupported;
   std::uint32_t type = 0;
   std::uint32_t count = 0;
   if (ring_room_.empty()) {  // how long the ring is

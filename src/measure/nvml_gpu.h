@@ -55,12 +55,12 @@ class NvmlGpu {
  public:
   struct Place {
     nvml::Device handle = nullptr;
-    nvml::Device board = nullptr;                // of an instance, else the same
-    std::optional<std::uint32_t> instance;       // GPU instance id
-    bool has_instances = false;                  // then power, clocks and the like only: the rest is the instances'
+    nvml::Device board = nullptr;           // of an instance, else the same
+    std::optional<std::uint32_t> instance;  // GPU instance id
+    bool has_instances = false;             // then power, clocks and the like only: the rest is the instances'
     DeviceId id = 0;
     std::string uuid;
-    std::string label;                           // "GPU 0", "GPU 0 instance 3", for notes
+    std::string label;  // "GPU 0", "GPU 0 instance 3", for notes
   };
   // When a tick is: on the run's line, and as the clocks read then.
   struct Moment {
@@ -160,9 +160,9 @@ class NvmlGpu {
   UtilizationRing ring_;
   bool window_told_ = false;
   std::vector<nvml::DriverSample> ring_room_;
-  Instant ring_until_ = Instant::FromNanos(INT64_MIN);  // time of its last reading
+  Instant ring_until_ = Instant::FromNanos(INT64_MIN);     // time of its last reading
   Instant discard_until_ = Instant::FromNanos(INT64_MIN);  // after a driver was loaded its utilization reads high
-  WindowMeter change_meter_;    // without a ring
+  WindowMeter change_meter_;                               // without a ring
   std::int64_t rates_last_ = -1;
   Instant rates_at_;
   Instant change_at_;

@@ -66,10 +66,10 @@ void NvmlGpu::ReadLinks(const Moment& moment) {
   const bool older = !Off(NvmlQuery::kNvlink);
   const NvmlQuery query = older ? NvmlQuery::kNvlink : NvmlQuery::kNvlink5;
   const std::int64_t unit = older ? 1024 : 1;
-  const auto tx = Link(query, older ? nvml::kFieldNvlinkTx : nvml::kFieldNvlink5Tx, nvml::kNone32, nvlink_tx_,
-                       moment.now, unit);
-  const auto rx = Link(query, older ? nvml::kFieldNvlinkRx : nvml::kFieldNvlink5Rx, nvml::kNone32, nvlink_rx_,
-                       moment.now, unit);
+  const auto tx =
+      Link(query, older ? nvml::kFieldNvlinkTx : nvml::kFieldNvlink5Tx, nvml::kNone32, nvlink_tx_, moment.now, unit);
+  const auto rx =
+      Link(query, older ? nvml::kFieldNvlinkRx : nvml::kFieldNvlink5Rx, nvml::kNone32, nvlink_rx_, moment.now, unit);
   if (tx && rx) Put(Signal::kNvlink, *tx + *rx, older ? "nvml.field.138" : "nvml.field.202");
 }
 
@@ -81,14 +81,13 @@ void NvmlGpu::ReadSlowdowns(const Moment& moment) {
   if (!Ask(NvmlQuery::kSlowdowns, nvml_.field_values, static_cast<int>(fields.size()), fields.data())) return;
   slowdowns_.Judge(fields, moment.read.monotonic);
   if (slowdowns_.ids()) {
-    facts_.push_back({"gpu." + place_.uuid + ".slowdown_fields", std::to_string((*slowdowns_.ids())[0]) + "-" +
-                                                                     std::to_string((*slowdowns_.ids())[2])});
+    facts_.push_back({"gpu." + place_.uuid + ".slowdown_fields",
+                      std::to_string((*slowdowns_.ids())[0]) + "-" + std::to_string((*slowdowns_.ids())[2])});
   }
 }
 
 // A list may grow between the call that sizes it and the call that reads it.
-bool NvmlGpu::ListProcesses(NvmlQuery query,
-                            NvmlFunction<nvml::Device, std::uint32_t*, nvml::ProcessInfo*>& function,
+bool NvmlGpu::ListProcesses(NvmlQuery query, NvmlFunction<nvml::Device, std::uint32_t*, nvml::ProcessInfo*>& function,
                             std::vector<std::uint32_t>& pids) {
   if (Off(query) || lost()) return false;
   std::uint32_t count = 0;

@@ -10,7 +10,7 @@ namespace idleburn {
 namespace {
 
 constexpr Nanos kSlowPass(20'000'000);
-constexpr int kWarmUpPasses = 10;   // the first calls after loading a driver's library are slow
+constexpr int kWarmUpPasses = 10;  // the first calls after loading a driver's library are slow
 constexpr int kPassesJudged = 100;
 constexpr Nanos kFirstBackoff(10 * kNanosPerSecond);
 constexpr Nanos kLongestBackoff(300 * kNanosPerSecond);
@@ -130,9 +130,9 @@ void NvmlLane::WatchBudget(Nanos took, Instant now, LiveSink& out) {
   if (slow_passes_ > 1) {
     fast_.set_period(fast_.period() * 2);
     const auto ms = [](Nanos span) { return std::to_string(span.count() / 1'000'000) + " ms"; };
-    out.OnNote({now, NoteKind::kSettled, "the NVIDIA driver is slow to answer (" + ms(took) +
-                                             " for one reading of all GPUs): it is read every " + ms(fast_.period()) +
-                                             " from now on"});
+    out.OnNote({now, NoteKind::kSettled,
+                "the NVIDIA driver is slow to answer (" + ms(took) +
+                    " for one reading of all GPUs): it is read every " + ms(fast_.period()) + " from now on"});
     passes_ = 0;
     slow_passes_ = 0;
   } else if (passes_ == kWarmUpPasses + kPassesJudged) {
@@ -162,9 +162,9 @@ void NvmlLane::TellRemarks(NvmlGpu& gpu, Instant now, LiveSink& out) {
 void NvmlLane::TellLost(NvmlGpu& gpu, Instant now, LiveSink& out) {
   lost_told_[gpu.place().id] = true;
   mismatch_ = mismatch_ || gpu.lost_code() == nvml::kLibRmVersionMismatch;
-  out.OnNote({now, NoteKind::kDeviceLost,
-              gpu.place().label + " (" + gpu.place().uuid + "): " + gpu.lost_in() + ": " +
-                  NvmlSentence(gpu.lost_code())});
+  out.OnNote(
+      {now, NoteKind::kDeviceLost,
+       gpu.place().label + " (" + gpu.place().uuid + "): " + gpu.lost_in() + ": " + NvmlSentence(gpu.lost_code())});
   again_at_ = std::min(again_at_, now + backoff_);
 }
 

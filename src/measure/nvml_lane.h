@@ -17,8 +17,8 @@
 namespace idleburn {
 
 struct NvmlOptions {
-  std::string library;          // path; empty: the system's
-  Nanos period{100'000'000};    // of what changes fastest
+  std::string library;        // path; empty: the system's
+  Nanos period{100'000'000};  // of what changes fastest
 };
 
 // The GPUs of the NVIDIA driver.
@@ -81,8 +81,8 @@ class NvmlLane : public Lane {
   std::string nvml_version_;
   std::string driver_version_;
   std::vector<std::unique_ptr<NvmlGpu>> gpus_;
-  std::map<DeviceId, std::size_t> by_id_;      // of gpus_
-  std::vector<std::size_t> attached_;          // gpus_ found by the last enumeration
+  std::map<DeviceId, std::size_t> by_id_;  // of gpus_
+  std::vector<std::size_t> attached_;      // gpus_ found by the last enumeration
   nvml::EventSet events_ = nullptr;
   bool initialised_ = false;
   bool told_ = false;
@@ -100,14 +100,14 @@ class NvmlLane : public Lane {
   std::map<DeviceId, bool> lost_told_;
   Instant again_at_ = Instant::FromNanos(INT64_MAX);  // when the library is initialised anew
   Nanos backoff_{10 * kNanosPerSecond};
-  bool gone_ = false;                                 // the library could not be initialised anew
-  bool mismatch_ = false;                             // nor may it be
+  bool gone_ = false;      // the library could not be initialised anew
+  bool mismatch_ = false;  // nor may it be
 
-  std::optional<std::int64_t> wall_offset_;           // wall clock less monotonic
+  std::optional<std::int64_t> wall_offset_;  // wall clock less monotonic
   std::vector<Sample> out_;
 
-  std::mutex stale_mutex_;                            // of what follows, and of writing to devices_
-  std::vector<Sample> stale_;                         // what PushStale says of each device
+  std::mutex stale_mutex_;     // of what follows, and of writing to devices_
+  std::vector<Sample> stale_;  // what PushStale says of each device
   Instant stale_until_ = Instant::FromNanos(INT64_MIN);
 };
 

@@ -109,8 +109,9 @@ TEST(NvmlLane, WhatIsNotSupportedIsAskedForOnceAndNeverZero) {
 }
 
 TEST(NvmlLane, AGpuThatIsLostIsUnobservedAndTheOthersAreNot) {
-  StandInRun run("gpu 0\ngpu 1\nat 0s gpu 0 util=50\nat 0s gpu 1 util=90\n"
-                 "at 5s gpu 1 lost=1\nat 20s gpu 1 lost=0\n");
+  StandInRun run(
+      "gpu 0\ngpu 1\nat 0s gpu 0 util=50\nat 0s gpu 1 util=90\n"
+      "at 5s gpu 1 lost=1\nat 20s gpu 1 lost=0\n");
   run.RunUntil(60);
   run.Finish();
   EXPECT_TRUE(run.log.InOrder());
@@ -164,8 +165,9 @@ TEST(NvmlLane, UnknownFailuresLoseAGpuWhenTheyRepeat) {
   StandInRun once("gpu 0\nfail nvmlDeviceGetTotalEnergyConsumption 999 from=1s times=1\n");
   once.RunUntil(3);
   EXPECT_TRUE(once.log.Notes(NoteKind::kDeviceLost).empty());
-  StandInRun twice("gpu 0\nfail nvmlDeviceGetTotalEnergyConsumption 999 from=1s times=1\n"
-                   "fail nvmlDeviceGetClockInfo 999 from=1s times=1\n");
+  StandInRun twice(
+      "gpu 0\nfail nvmlDeviceGetTotalEnergyConsumption 999 from=1s times=1\n"
+      "fail nvmlDeviceGetClockInfo 999 from=1s times=1\n");
   twice.RunUntil(3);
   EXPECT_EQ(twice.log.Notes(NoteKind::kDeviceLost).size(), 1U);
 }
@@ -180,8 +182,9 @@ TEST(NvmlLane, ADriverUpgradedUnderneathIsNotAskedAgain) {
 }
 
 TEST(NvmlLane, MigInstancesAreDevicesAndTheBoardCountsOnce) {
-  StandInRun run("gpu 0\nmig 0 gi=1 profile=3g.40gb slices=3 memory=40GiB\nmig 0 gi=2 profile=1g.10gb slices=1\n"
-                 "at 0s gpu 0 power=300\nat 0s gpu 0/1 util=75 sm=40 procs=5:3GiB\nat 0s gpu 0/2 util=10\n");
+  StandInRun run(
+      "gpu 0\nmig 0 gi=1 profile=3g.40gb slices=3 memory=40GiB\nmig 0 gi=2 profile=1g.10gb slices=1\n"
+      "at 0s gpu 0 power=300\nat 0s gpu 0/1 util=75 sm=40 procs=5:3GiB\nat 0s gpu 0/2 util=10\n");
   run.RunUntil(4);
   run.Finish();
   ASSERT_EQ(run.devices.size(), 3U);

@@ -68,12 +68,12 @@ class NvmlLibrary {
   NvmlFunction<Device, nvml::Utilization*> utilization{"nvmlDeviceGetUtilizationRates"};
   NvmlFunction<Device, nvml::MemoryV2*> memory_v2{"nvmlDeviceGetMemoryInfo_v2"};
   NvmlFunction<Device, nvml::Memory*> memory{"nvmlDeviceGetMemoryInfo"};
-  NvmlFunction<Device, U32*> power_usage{"nvmlDeviceGetPowerUsage"};                  // mW
-  NvmlFunction<Device, U64*> energy{"nvmlDeviceGetTotalEnergyConsumption"};           // mJ
-  NvmlFunction<Device, U32*> power_limit{"nvmlDeviceGetEnforcedPowerLimit"};          // mW
+  NvmlFunction<Device, U32*> power_usage{"nvmlDeviceGetPowerUsage"};                     // mW
+  NvmlFunction<Device, U64*> energy{"nvmlDeviceGetTotalEnergyConsumption"};              // mJ
+  NvmlFunction<Device, U32*> power_limit{"nvmlDeviceGetEnforcedPowerLimit"};             // mW
   NvmlFunction<Device, U32*> default_limit{"nvmlDeviceGetPowerManagementDefaultLimit"};  // mW
-  NvmlFunction<Device, U32, U32*> clock{"nvmlDeviceGetClockInfo"};                    // MHz
-  NvmlFunction<Device, U32, U32*> max_clock{"nvmlDeviceGetMaxClockInfo"};             // MHz
+  NvmlFunction<Device, U32, U32*> clock{"nvmlDeviceGetClockInfo"};                       // MHz
+  NvmlFunction<Device, U32, U32*> max_clock{"nvmlDeviceGetMaxClockInfo"};                // MHz
   NvmlFunction<Device, U64*> event_reasons{"nvmlDeviceGetCurrentClocksEventReasons"};
   NvmlFunction<Device, U32, U32*> temperature{"nvmlDeviceGetTemperature"};
   NvmlFunction<Device, nvml::TemperatureV1*> temperature_v1{"nvmlDeviceGetTemperatureV"};

@@ -63,7 +63,7 @@ RocmLane::Gpu RocmLane::OpenGpu(const std::string& folder, int index, DeviceTabl
     if (!file.open()) continue;
     taken |= Bit(row.signal);
     devices.NameCounter(gpu.id, row.signal, row.name);
-    gpu.counters.push_back({row.signal, row.name, row.multiply, row.divide, row.fast, std::move(file)});
+    gpu.counters.push_back({row.signal, row.multiply, row.divide, row.fast, std::move(file)});
   }
   return gpu;
 }

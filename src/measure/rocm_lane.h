@@ -23,10 +23,9 @@ class RocmLane : public Lane {
  private:
   struct Counter {
     Signal signal;
-    const char* name;       // for the device table
     std::int64_t multiply;  // file's unit to the signal's
     std::int64_t divide;
-    bool fast;              // read at every tick, else once a second
+    bool fast;  // read at every tick, else once a second
     SmallFile file;
   };
   struct Gpu {

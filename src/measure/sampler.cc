@@ -27,8 +27,7 @@ struct Sampler::Shared {
 
 Sampler::Sampler(const SamplerOptions& options, std::shared_ptr<RunClock> clock, const TimeLine& line,
                  std::vector<std::unique_ptr<Lane>> lanes, LiveSink& sink)
-    : options_(options),
-      shared_(std::make_shared<Shared>(options, std::move(clock), line, std::move(lanes), sink)) {}
+    : options_(options), shared_(std::make_shared<Shared>(options, std::move(clock), line, std::move(lanes), sink)) {}
 
 Sampler::~Sampler() { Stop(); }
 

@@ -19,16 +19,16 @@ struct SamplerOptions {
 };
 
 struct SamplerStatistics {
-  std::int64_t ticks = 0;   // served
+  std::int64_t ticks = 0;  // served
   std::int64_t missed = 0;
-  Nanos late_p50{0};        // how long after its time a tick began
+  Nanos late_p50{0};  // how long after its time a tick began
   Nanos late_p99{0};
   Nanos late_max{0};
-  Nanos work_p50{0};        // how long serving it took
+  Nanos work_p50{0};  // how long serving it took
   Nanos work_p99{0};
   Nanos work_max{0};
   std::vector<CallTimes> calls;
-  bool abandoned = false;   // a call never returned: its thread was left behind, the rest here is empty
+  bool abandoned = false;  // a call never returned: its thread was left behind, the rest here is empty
 };
 
 // Serves lanes on one thread, at absolute ticks, and watches that thread from another. A tick that hangs hurts nobody:

@@ -11,9 +11,9 @@
 namespace idleburn {
 namespace {
 
+using std::chrono::steady_clock;
 using testing::LiveLog;
 using testing::StandIn;
-using std::chrono::steady_clock;
 
 std::vector<std::unique_ptr<Lane>> LanesOf(const StandIn& driver, DeviceTable& devices,
                                            const std::shared_ptr<RunClock>& clock, const TimeLine& line) {

@@ -58,8 +58,9 @@ void TickLoop::WatchClocks(const ClockReading& read, Instant now) {
       out_.OnNote({now, NoteKind::kSuspend, "the machine slept for " + Seconds(slept) + ", which this run leaves out"});
     }
     if (std::abs(step) > kClockJump) {
-      out_.OnNote({now, NoteKind::kClockStep, "the wall clock was set " + std::string(step > 0 ? "forward" : "back") +
-                                                  " by " + Seconds(std::abs(step)) + "; times of this run go on as before"});
+      out_.OnNote({now, NoteKind::kClockStep,
+                   "the wall clock was set " + std::string(step > 0 ? "forward" : "back") + " by " +
+                       Seconds(std::abs(step)) + "; times of this run go on as before"});
     }
   }
   last_read_ = read;
@@ -70,8 +71,9 @@ void TickLoop::NoteMissed(Instant now, bool last) {
   if (missed == 0) return;
   const bool first = missed_noted_at_ == Instant::FromNanos(INT64_MIN);
   if (!last && !first && missed < kManyMissed && now - missed_noted_at_ < kQuiet) return;
-  out_.OnNote({now, NoteKind::kMissedTicks, std::to_string(missed) + " of the last readings came too late to be taken (" +
-                                                Seconds(missed * period_.count()) + ")"});
+  out_.OnNote({now, NoteKind::kMissedTicks,
+               std::to_string(missed) + " of the last readings came too late to be taken (" +
+                   Seconds(missed * period_.count()) + ")"});
   missed_noted_ = ticks_.missed();
   missed_noted_at_ = now;
 }
@@ -92,8 +94,8 @@ void TickLoop::CheckHang(Nanos hang_after) {
     hang_noted_ = since;
     const std::string pending = lane.Pending();
     out_.OnNote({line_.At(now), NoteKind::kDriverHang,
-                 (pending.empty() ? "a reading" : pending) + " has not returned for " + Seconds((now - Nanos(since)).count()) +
-                     ": what it reads is unobserved until it does; see dmesg"});
+                 (pending.empty() ? "a reading" : pending) + " has not returned for " +
+                     Seconds((now - Nanos(since)).count()) + ": what it reads is unobserved until it does; see dmesg"});
   }
   lane.PushStale(line_.At(now), out_);
 }

@@ -34,9 +34,7 @@ class HandClock : public RunClock {
 class ScriptedLane : public Lane {
  public:
   explicit ScriptedLane(std::function<void(Instant)> tick) : tick_(std::move(tick)) {}
-  void Tick(Instant now, LiveSink&) override {
-    tick_(now);
-  }
+  void Tick(Instant now, LiveSink&) override { tick_(now); }
   void PushStale(Instant now, LiveSink& out) override {
     Sample sample;
     sample.time = now;

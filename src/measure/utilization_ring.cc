@@ -28,7 +28,8 @@ std::vector<UtilizationRing::Reading> UtilizationRing::Take(std::span<const nvml
     if (percent && *percent <= 100) reading.value = static_cast<std::int64_t>(*percent) * kPercent;
     readings.push_back(reading);
   }
-  std::sort(readings.begin(), readings.end(), [](const Reading& a, const Reading& b) { return a.stamp_us < b.stamp_us; });
+  std::sort(readings.begin(), readings.end(),
+            [](const Reading& a, const Reading& b) { return a.stamp_us < b.stamp_us; });
   readings.erase(std::unique(readings.begin(), readings.end(),
                              [](const Reading& a, const Reading& b) { return a.stamp_us == b.stamp_us; }),
                  readings.end());

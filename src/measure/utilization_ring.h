@@ -27,9 +27,9 @@ class WindowMeter {
 class UtilizationRing {
  public:
   struct Reading {
-    std::int64_t stamp_us = 0;           // end of what it describes; wall clock
-    std::optional<std::int64_t> value;   // micro-percent; absent: published, but no valid value
-    bool gap = false;                    // before this one the ring overflowed: what was published there is lost
+    std::int64_t stamp_us = 0;          // end of what it describes; wall clock
+    std::optional<std::int64_t> value;  // micro-percent; absent: published, but no valid value
+    bool gap = false;                   // before this one the ring overflowed: what was published there is lost
   };
 
   // Only what is published after `now_us` (wall clock) is of interest.

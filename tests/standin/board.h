@@ -12,15 +12,15 @@ namespace idleburn::standin {
 
 // What a simulated GPU does, as quantities that hold between changes.
 enum class Quantity : std::uint8_t {
-  kBusy,     // percent of time with a kernel resident
-  kPower,    // mW
-  kSm,       // percent, as the profiling counters see it
-  kTensor,   // percent
-  kDram,     // percent
-  kClock,    // MHz
-  kPcieRx,   // bytes per second
+  kBusy,    // percent of time with a kernel resident
+  kPower,   // mW
+  kSm,      // percent, as the profiling counters see it
+  kTensor,  // percent
+  kDram,    // percent
+  kClock,   // MHz
+  kPcieRx,  // bytes per second
   kPcieTx,
-  kNvlink,   // bytes per second, each direction
+  kNvlink,  // bytes per second, each direction
   kCount
 };
 inline constexpr std::size_t kQuantities = static_cast<std::size_t>(Quantity::kCount);
@@ -55,14 +55,14 @@ struct BoardFacts {
   std::string bus_id;
   std::uint64_t memory = std::uint64_t{80} << 30;
   std::int64_t window_ns = 166'667'000;
-  std::int64_t phase_ns = 0;    // of the window's grid
+  std::int64_t phase_ns = 0;  // of the window's grid
   double idle_mw = 70'000;
   double limit_mw = 700'000;
   double default_limit_mw = 700'000;
   double max_clock_mhz = 1980;
   std::uint64_t energy_mj = 9'000'000'000;  // the counter at the start
-  std::size_t ring = 120;       // published utilizations that are kept
-  bool samples = true;          // has GetSamples
+  std::size_t ring = 120;                   // published utilizations that are kept
+  bool samples = true;                      // has GetSamples
   bool gpm = true;
   std::uint32_t gpu_instance = 0;  // of a MIG instance, as the next two
   std::uint32_t slices = 0;

@@ -13,20 +13,20 @@ namespace idleburn::standin {
 struct Mark {
   std::atomic<std::uint64_t> sequence;  // its number from 1 on when whole; 0 while written
   std::int64_t start;
-  std::atomic<std::int64_t> end;        // 0: still busy
-  float sm;                             // shares of the GPU while busy, 0 to 1
+  std::atomic<std::int64_t> end;  // 0: still busy
+  float sm;                       // shares of the GPU while busy, 0 to 1
   float dram;
-  float power;                          // of what lies between idle and the limit
-  float pcie;                           // bytes from the host per second, in GB/s
+  float power;  // of what lies between idle and the limit
+  float pcie;   // bytes from the host per second, in GB/s
 };
 
 struct MarkSlot {
   static constexpr std::size_t kMarks = 4096;
-  std::atomic<std::int32_t> pid;        // 0: free
+  std::atomic<std::int32_t> pid;  // 0: free
   std::int32_t device;
-  std::atomic<std::uint64_t> memory;    // bytes held; with `context`, what makes a process a holder
+  std::atomic<std::uint64_t> memory;  // bytes held; with `context`, what makes a process a holder
   std::atomic<std::int32_t> context;
-  std::atomic<std::uint64_t> count;     // marks begun
+  std::atomic<std::uint64_t> count;  // marks begun
   std::array<Mark, kMarks> marks;
 };
 

@@ -17,7 +17,7 @@ namespace idleburn::standin {
 // What a handle of the library points to. Handles of an earlier initialisation are known to be stale.
 struct Handle {
   int generation = 0;
-  int gpu = 0;        // as numbered in the script
+  int gpu = 0;  // as numbered in the script
   Board* board = nullptr;
   bool instance = false;
 };

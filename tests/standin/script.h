@@ -14,13 +14,13 @@ namespace idleburn::standin {
 // A function made to fail, wait or hang. See README.md.
 struct Fault {
   std::string function;
-  int gpu = -1;           // as numbered in the script; -1: any
-  int code = 0;           // returned instead of doing anything
+  int gpu = -1;  // as numbered in the script; -1: any
+  int code = 0;  // returned instead of doing anything
   std::int64_t from = 0;
   std::int64_t until = INT64_MAX;
   std::int64_t times = INT64_MAX;  // calls it may still hit
   std::int64_t delay_ns = 0;
-  bool hang = false;      // does not return before `until`
+  bool hang = false;  // does not return before `until`
 };
 
 struct Xid {
@@ -53,7 +53,7 @@ struct Script {
   bool narrow_pcie = false;    // PCIe counters of 32 bits, which wrap
   // The timeline of "gpu 0", or of "gpu 0/1" (instance 1 of GPU 0).
   std::map<std::string, std::vector<std::string>> timeline;
-  std::string error;           // empty: the script is right
+  std::string error;  // empty: the script is right
 };
 
 Script ReadScript(std::string_view text);
