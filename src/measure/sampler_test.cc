@@ -45,6 +45,7 @@ struct Live {
 void Sleep(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
 TEST(Sampler, ServesItsLanesUntilItIsStopped) {
+  const auto start = steady_clock::now();
   Live run("gpu 0\nat 0s gpu 0 power=321\n");
   run.sampler->Start();
   Sleep(300);
@@ -53,7 +54,7 @@ TEST(Sampler, ServesItsLanesUntilItIsStopped) {
   const SamplerStatistics& statistics = run.sampler->statistics();
   EXPECT_FALSE(statistics.abandoned);
   EXPECT_GE(statistics.ticks, 15);
-  EXPECT_LE(statistics.ticks + statistics.missed, 32);
+  EXPECT_LE(statistics.ticks + statistics.missed, (steady_clock::now() - start) / std::chrono::milliseconds(10) + 2);
   EXPECT_FALSE(statistics.calls.empty());
   EXPECT_EQ(run.log.work.size(), 1U);
   const auto power = run.log.Of(0, Signal::kPower);

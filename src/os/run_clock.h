@@ -24,7 +24,7 @@ class RunClock {
 
   virtual ClockReading Read() = 0;
   virtual Nanos Monotonic() = 0;
-  // Returns at that monotonic time, or before it when asked to stop.
+  // Returns at that monotonic time; when asked to stop, within about a tenth of a second.
   virtual void SleepUntil(Nanos monotonic, const std::stop_token& stop) = 0;
 };
 
