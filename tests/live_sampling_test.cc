@@ -122,7 +122,9 @@ TEST(LiveSampling, AProgramThatIsKilledHoldsNothingAfterwards) {
   const TimeLine line(clock->Read());
   DeviceTable devices;
   LiveLog log;
-  auto lane = NvmlLane::Open({driver.path(), Nanos(50'000'000)}, devices, clock, line);
+  auto library = NvmlLibrary::Open(driver.path(), clock);
+  ASSERT_TRUE(library.has_value());
+  auto lane = NvmlLane::Open(std::move(*library), Nanos(50'000'000), devices, clock, line);
   ASSERT_TRUE(lane.has_value());
   const auto run_for = [&](int milliseconds) {
     for (int i = 0; i < milliseconds / 50; ++i) {

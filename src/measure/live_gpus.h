@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "measure/lane.h"
 #include "os/run_clock.h"
 #include "telemetry/device.h"
@@ -16,6 +17,8 @@ struct LiveGpuOptions {
   std::string nvml_library;
   // Where the kernel shows devices; a test has its own.
   std::string sysfs = "/sys";
+  // How long the driver may take to list its GPUs; one that hangs is left alone then.
+  Nanos patience{20 * kNanosPerSecond};
 };
 
 // The GPUs that can be measured on this machine.
@@ -24,7 +27,7 @@ struct LiveGpus {
   std::string why_not;                       // then one line that says why, and what to do
 
   // Enters the GPUs in `devices`, which outlives the lanes. Never fails: a machine without a usable GPU has no lanes.
-  static LiveGpus Open(const LiveGpuOptions& options, DeviceTable& devices, std::shared_ptr<RunClock> clock,
+  static LiveGpus Open(const LiveGpuOptions& options, DeviceTable& devices, const std::shared_ptr<RunClock>& clock,
                        const TimeLine& line);
 };
 

@@ -12,6 +12,8 @@ constexpr std::int64_t kNvlinkMost = 1'800'000'000'000;
 // A reading is held back for its driver's ring this long at most.
 constexpr Nanos kHold(kNanosPerSecond);
 constexpr Nanos kShortestWindow(kNanosPerSecond / 6);
+// A ring that stays empty longer is none: windows last a second at most.
+constexpr Nanos kEmptyRing(3 * kNanosPerSecond);
 constexpr double kMib = 1024.0 * 1024.0;
 
 }  // namespace
@@ -33,6 +35,7 @@ void NvmlGpu::Attach(Place place) {
   lost_ = nvml::kSuccess;
   unknown_in_a_row_ = 0;
   gpm_links_ = false;
+  ring_read_.reset();
   for (CounterRate* rate : {&pcie_rx_, &pcie_tx_, &nvlink_rx_, &nvlink_tx_}) rate->Forget();
   if (place_.has_instances) return;
   gpm_ = GpmPair::Open(nvml_, place_.board, place_.instance);
@@ -184,6 +187,14 @@ void NvmlGpu::ReadEnergy(const Moment& moment) {
 void NvmlGpu::ReadRing(const Moment& moment) {
   if (place_.has_instances || place_.instance)
     off_[static_cast<std::size_t>(NvmlQuery::kSamples)] = Unobserved::kUnsupported;
+  if (!ring_read_) ring_read_ = moment.now;
+  TakeRing(moment);
+  if (moment.now - *ring_read_ > kEmptyRing) {
+    off_[static_cast<std::size_t>(NvmlQuery::kSamples)] = Unobserved::kUnsupported;
+  }
+}
+
+void NvmlGpu::TakeRing(const Moment& moment) {
   std::uint32_t type = 0;
   std::uint32_t count = 0;
   if (ring_room_.empty()) {  // how long the ring is
@@ -201,6 +212,7 @@ void NvmlGpu::ReadRing(const Moment& moment) {
   count = std::min(count, static_cast<std::uint32_t>(ring_room_.size()));
   for (const UtilizationRing::Reading& reading : ring_.Take({ring_room_.data(), count}, type)) {
     PlaceReading(reading, moment);
+    ring_read_ = moment.now;
   }
   if (ring_.window() && !window_told_) Settled(*ring_.window(), false);
 }

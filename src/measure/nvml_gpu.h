@@ -128,6 +128,7 @@ class NvmlGpu {
   void Miss(Signal signal, NvmlQuery query);
   void PutPercent(Signal signal, const std::optional<double>& percent, const char* counter);
 
+  void TakeRing(const Moment& moment);
   void ReadRates(const Moment& moment);
   void ReadPower();
   void ReadEnergy(const Moment& moment);
@@ -160,6 +161,7 @@ class NvmlGpu {
   UtilizationRing ring_;
   bool window_told_ = false;
   std::vector<nvml::DriverSample> ring_room_;
+  std::optional<Instant> ring_read_;                       // when it last gave one, or was first asked
   Instant ring_until_ = Instant::FromNanos(INT64_MIN);     // time of its last reading
   Instant discard_until_ = Instant::FromNanos(INT64_MIN);  // after a driver was loaded its utilization reads high
   WindowMeter change_meter_;                               // without a ring

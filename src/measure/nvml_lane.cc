@@ -18,27 +18,19 @@ constexpr std::int64_t kWallStep = 100'000'000;
 
 }  // namespace
 
-NvmlLane::NvmlLane(NvmlOptions options, std::unique_ptr<NvmlLibrary> nvml, DeviceTable& devices,
+NvmlLane::NvmlLane(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
                    std::shared_ptr<RunClock> clock, const TimeLine& line)
-    : options_(std::move(options)),
-      nvml_(std::move(nvml)),
-      devices_(devices),
-      clock_(std::move(clock)),
-      line_(line),
-      fast_(options_.period) {}
+    : nvml_(std::move(nvml)), devices_(devices), clock_(std::move(clock)), line_(line), fast_(period) {}
 
-Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(NvmlOptions options, DeviceTable& devices,
+Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
                                                  std::shared_ptr<RunClock> clock, const TimeLine& line) {
-  Result<std::unique_ptr<NvmlLibrary>> library = NvmlLibrary::Open(options.library, clock);
-  if (!library) return tl::unexpected<Error>(std::move(library).error());
-  std::unique_ptr<NvmlLane> lane(
-      new NvmlLane(std::move(options), std::move(*library), devices, std::move(clock), line));
-  NvmlLibrary& nvml = *lane->nvml_;
-  const nvml::Return code = nvml.Call(nvml.init);
+  std::unique_ptr<NvmlLane> lane(new NvmlLane(std::move(nvml), period, devices, std::move(clock), line));
+  NvmlLibrary& library = *lane->nvml_;
+  const nvml::Return code = library.Call(library.init);
   if (code != nvml::kSuccess) return Fail("no NVIDIA GPU can be measured: " + NvmlSentence(code));
   lane->initialised_ = true;
-  lane->driver_version_ = lane->Text(nvml.driver_version);
-  lane->nvml_version_ = lane->Text(nvml.nvml_version);
+  lane->driver_version_ = lane->Text(library.driver_version);
+  lane->nvml_version_ = lane->Text(library.nvml_version);
   const nvml::Return listed = lane->Enumerate(line.At(lane->clock_->Monotonic()));
   if (listed != nvml::kSuccess) return Fail("the NVIDIA GPUs cannot be listed: " + NvmlSentence(listed));
   if (lane->gpus_.empty()) return Fail("the NVIDIA driver lists no GPU: see nvidia-smi -L");

@@ -16,11 +16,6 @@
 
 namespace idleburn {
 
-struct NvmlOptions {
-  std::string library;        // path; empty: the system's
-  Nanos period{100'000'000};  // of what changes fastest
-};
-
 // The GPUs of the NVIDIA driver.
 //
 //   every tick  power, energy, SM clock, clock-event reasons; utilization where the driver keeps no ring of it
@@ -34,9 +29,9 @@ struct NvmlOptions {
 // 10 s, then at ever longer distances up to 5 min, and GPUs are known again by their UUID.
 class NvmlLane : public Lane {
  public:
-  // Loads the library and lists the GPUs; fails with one line if there is nothing to measure. `devices` outlives the
-  // lane and is written to while it ticks.
-  static Result<std::unique_ptr<NvmlLane>> Open(NvmlOptions options, DeviceTable& devices,
+  // Initialises the library and lists the GPUs; fails with one line if there is nothing to measure. `devices` outlives
+  // the lane and is written to while it ticks. `period` is that of what changes fastest.
+  static Result<std::unique_ptr<NvmlLane>> Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
                                                 std::shared_ptr<RunClock> clock, const TimeLine& line);
   ~NvmlLane() override;
 
@@ -50,8 +45,8 @@ class NvmlLane : public Lane {
   [[nodiscard]] std::size_t gpus() const { return gpus_.size(); }
 
  private:
-  NvmlLane(NvmlOptions options, std::unique_ptr<NvmlLibrary> nvml, DeviceTable& devices,
-           std::shared_ptr<RunClock> clock, const TimeLine& line);
+  NvmlLane(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices, std::shared_ptr<RunClock> clock,
+           const TimeLine& line);
 
   void Shutdown();
   nvml::Return Enumerate(Instant now);
@@ -73,8 +68,7 @@ class NvmlLane : public Lane {
   void TryAgain(Instant now, LiveSink& out);
   void Push(LiveSink& out);
 
-  NvmlOptions options_;
-  std::unique_ptr<NvmlLibrary> nvml_;
+  std::shared_ptr<NvmlLibrary> nvml_;
   DeviceTable& devices_;
   std::shared_ptr<RunClock> clock_;
   TimeLine line_;

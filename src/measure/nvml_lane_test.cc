@@ -322,15 +322,23 @@ TEST(NvmlLane, WithoutAUsableDriverItSaysWhy) {
             std::string::npos);
   EXPECT_NE(StandInRun("gpu 0\nfail nvmlInit_v2 18\n").error.find("reboot, or reload the module"), std::string::npos);
   EXPECT_NE(StandInRun("").error.find("lists no GPU"), std::string::npos);
-  DeviceTable devices;
-  const auto clock = SystemClock();
-  const TimeLine line(clock->Read());
-  const auto absent = NvmlLane::Open({"/nowhere/libnvidia-ml.so.1", Nanos(1)}, devices, clock, line);
+  const auto absent = NvmlLibrary::Open("/nowhere/libnvidia-ml.so.1", SystemClock());
   ASSERT_FALSE(absent.has_value());
-  EXPECT_NE(absent.error().message.find("/nowhere/libnvidia-ml.so.1"), std::string::npos);
-  const auto other = NvmlLane::Open({"libz.so.1", Nanos(1)}, devices, clock, line);
+  EXPECT_NE(absent.error().message.find("IDLEBURN_NVML_LIBRARY: /nowhere/libnvidia-ml.so.1"), std::string::npos);
+  const auto other = NvmlLibrary::Open("libz.so.1", SystemClock());
   ASSERT_FALSE(other.has_value());
   EXPECT_NE(other.error().message.find("is no NVML library"), std::string::npos);
+}
+
+TEST(NvmlLane, ARingThatStaysEmptyGivesWayToTheGauge) {
+  StandInRun run("gpu 0\nfail nvmlDeviceGetSamples 6\nat 0s gpu 0 util=40\n");
+  run.RunUntil(6);
+  run.Finish();
+  const auto readings = run.log.Of(0, Signal::kUtilization);
+  ASSERT_GT(readings.size(), 10U);
+  EXPECT_NEAR(run.Seconds(readings.front().first), 3.1, 0.2);
+  EXPECT_EQ(readings.back().second, 40 * kPercent);
+  EXPECT_TRUE(run.log.InOrder());
 }
 
 // Whatever the load: what was published adds up to what the GPU did.

@@ -115,5 +115,23 @@ TEST(LiveGpus, WithoutAGpuThereAreNoLanesButAReason) {
   EXPECT_NE(gpus.why_not.find("/nowhere/libnvidia-ml.so.1"), std::string::npos);
 }
 
+TEST(LiveGpus, ADriverThatHangsIsLeftAloneAndNamed) {
+  const StandIn driver("gpu 0\nhang nvmlInit_v2\n");
+  auto devices = std::make_unique<DeviceTable>();
+  const auto clock = SystemClock();
+  LiveGpuOptions options;
+  options.nvml_library = driver.path();
+  options.sysfs = "/nowhere";
+  options.patience = Nanos(100'000'000);
+  const LiveGpus gpus = LiveGpus::Open(options, *devices, clock, TimeLine(clock->Read()));
+  EXPECT_TRUE(gpus.lanes.empty());
+  EXPECT_EQ(gpus.why_not,
+            "the NVIDIA driver hangs: nvmlInit_v2 does not return; see dmesg, and reboot if nvidia-smi "
+            "hangs too");
+  devices.reset();
+  driver.Release();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
+
 }  // namespace
 }  // namespace idleburn

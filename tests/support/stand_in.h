@@ -71,7 +71,9 @@ class StandInRun {
  public:
   explicit StandInRun(const std::string& script, const std::string& library = IDLEBURN_STANDIN)
       : driver(script, library), clock(std::make_shared<StandInClock>(driver)), line(clock->Read()) {
-    auto opened = NvmlLane::Open({driver.path(), Nanos(100'000'000)}, devices, clock, line);
+    auto loaded = NvmlLibrary::Open(driver.path(), clock);
+    EXPECT_TRUE(loaded.has_value()) << loaded.error().message;
+    auto opened = NvmlLane::Open(std::move(*loaded), Nanos(100'000'000), devices, clock, line);
     if (opened) {
       lane = std::move(*opened);
     } else {
