@@ -135,6 +135,19 @@ TEST(NvmlLane, AGpuThatIsLostIsUnobservedAndTheOthersAreNot) {
   EXPECT_NEAR(run.Seconds(found->time), 35, 0.5);
 }
 
+TEST(NvmlLane, AGpuThatIsNotListedAnyMoreIsLostToo) {
+  StandInRun run(
+      "gpu 0\ngpu 1\nat 5s gpu 1 lost=1\nat 6s gpu 1 lost=0\n"
+      "fail nvmlDeviceGetHandleByIndex_v2 28 from=10s times=1\n");  // of GPU 0, when all are listed again at 15 s
+  run.RunUntil(40);
+  run.Finish();
+  EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kDeviceLost), "GPU 0 (" + std::string(kUuid0)));
+  EXPECT_EQ(run.log.Notes(NoteKind::kDeviceFound).size(), 2U);
+  EXPECT_FALSE(run.log.Lacking(0, Signal::kUtilization).empty());
+  EXPECT_NEAR(run.Seconds(run.log.Of(0, Signal::kPower).back().first), 40, 0.2);
+  EXPECT_TRUE(run.log.InOrder());
+}
+
 TEST(NvmlLane, GpusAreKnownByUuidWhenTheDriverOrdersThemAnew) {
   StandInRun run("gpu 0\ngpu 1\nat 0s gpu 0 power=100\nat 0s gpu 1 power=200\nat 5s reload\nat 5s order 1,0\n");
   run.RunUntil(30);
@@ -210,9 +223,10 @@ TEST(NvmlLane, MigInstancesAreDevicesAndTheBoardCountsOnce) {
 }
 
 TEST(NvmlLane, ActivityOfTheUnitsIsReadInPairs) {
-  StandInRun run("gpu 0\nat 0s gpu 0 sm=40 tensor=12.5 dram=33 rx=1000 tx=10 nvlink=5000\n");
+  StandInRun run("gpu 0\nat 0s gpu 0 sm=40 tensor=12.5 dram=33 rx=1000 tx=10 nvlink=5000\nat 2s gpu 0 sm=80\n");
   run.RunUntil(3);
   run.Finish();
+  EXPECT_EQ(run.log.Of(0, Signal::kSmActive).back().second, 80 * kPercent);  // since the sample before, no longer
   EXPECT_NEAR(static_cast<double>(run.log.Of(0, Signal::kSmActive).size()), 14, 1);  // five a second, less the first
   EXPECT_EQ(run.log.Of(0, Signal::kSmActive).at(0).second, 40 * kPercent);
   EXPECT_EQ(run.log.Of(0, Signal::kTensorActive).at(0).second, 12'500'000);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -93,9 +94,48 @@ TEST(Sampler, ACallThatNeverReturnsIsLeftBehind) {
   run->sampler->Stop();
   EXPECT_LT(steady_clock::now() - before, std::chrono::milliseconds(500));
   EXPECT_TRUE(run->sampler->statistics().abandoned);
+  const std::int64_t calls = driver.Counts().calls;
   run.reset();  // the sink and the table of devices are gone; whoever returns now must not touch them
   driver.Release();
   Sleep(50);
+  EXPECT_EQ(driver.Counts().calls, calls + 1);  // the call that hung ended, and no other followed
+}
+
+struct Latch {
+  std::atomic<bool> open{false};
+  std::atomic<bool> passed{false};
+};
+
+// A lane that hangs where no driver is, in a file system say.
+class StuckLane : public Lane {
+ public:
+  explicit StuckLane(std::shared_ptr<Latch> latch) : latch_(std::move(latch)) {}
+  void Tick(Instant now, LiveSink& out) override {
+    while (!latch_->open) Sleep(1);
+    out.OnNote({now, NoteKind::kFailure, "late"});
+    latch_->passed = true;
+  }
+
+ private:
+  std::shared_ptr<Latch> latch_;
+};
+
+TEST(Sampler, NothingReachesTheSinkAfterStop) {
+  const auto latch = std::make_shared<Latch>();
+  LiveLog log;
+  std::vector<std::unique_ptr<Lane>> lanes;
+  lanes.push_back(std::make_unique<StuckLane>(latch));
+  SamplerOptions options;
+  options.patience = Nanos(20'000'000);
+  const auto clock = SystemClock();
+  Sampler sampler(options, clock, TimeLine(clock->Read()), std::move(lanes), log);
+  sampler.Start();
+  Sleep(20);
+  sampler.Stop();
+  EXPECT_TRUE(sampler.statistics().abandoned);
+  latch->open = true;
+  while (!latch->passed) Sleep(1);
+  EXPECT_TRUE(log.notes.empty());
 }
 
 TEST(Sampler, NeverStartedIsStoppedToo) {
