@@ -20,8 +20,6 @@ class Every {
     next_ = next_ + period_;
     return true;
   }
-  void set_period(Nanos period) { period_ = period; }
-  [[nodiscard]] Nanos period() const { return period_; }
 
  private:
   Nanos period_;

@@ -12,7 +12,7 @@
 namespace idleburn {
 
 struct LiveGpuOptions {
-  Nanos period{100'000'000};
+  Nanos period{100'000'000};  // of the sampler's ticks
   // libnvidia-ml to use instead of the system's; the command line takes it from IDLEBURN_NVML_LIBRARY.
   std::string nvml_library;
   // Where the kernel shows devices; a test has its own.

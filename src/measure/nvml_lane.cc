@@ -20,7 +20,7 @@ constexpr std::int64_t kWallStep = 100'000'000;
 
 NvmlLane::NvmlLane(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
                    std::shared_ptr<RunClock> clock, const TimeLine& line)
-    : nvml_(std::move(nvml)), devices_(devices), clock_(std::move(clock)), line_(line), fast_(period) {}
+    : nvml_(std::move(nvml)), devices_(devices), clock_(std::move(clock)), line_(line), period_(period) {}
 
 Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
                                                  std::shared_ptr<RunClock> clock, const TimeLine& line) {
@@ -48,7 +48,7 @@ void NvmlLane::Shutdown() {
 }
 
 void NvmlLane::Tick(Instant now, LiveSink& out) {
-  if (!fast_.Due(now)) return;
+  if (ticks_++ % stride_ != 0) return;
   if (!told_) TellFirst(now, out);
   {
     const std::lock_guard lock(stale_mutex_);
@@ -120,11 +120,11 @@ void NvmlLane::WatchBudget(Nanos took, Instant now, LiveSink& out) {
   if (passes_ <= kWarmUpPasses) return;
   slow_passes_ += took > kSlowPass ? 1 : 0;
   if (slow_passes_ > 1) {
-    fast_.set_period(fast_.period() * 2);
+    stride_ *= 2;
     const auto ms = [](Nanos span) { return std::to_string(span.count() / 1'000'000) + " ms"; };
     out.OnNote({now, NoteKind::kSettled,
                 "the NVIDIA driver is slow to answer (" + ms(took) +
-                    " for one reading of all GPUs): it is read every " + ms(fast_.period()) + " from now on"});
+                    " for one reading of all GPUs): it is read every " + ms(period_ * stride_) + " from now on"});
     passes_ = 0;
     slow_passes_ = 0;
   } else if (passes_ == kWarmUpPasses + kPassesJudged) {

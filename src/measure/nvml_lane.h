@@ -30,7 +30,7 @@ namespace idleburn {
 class NvmlLane : public Lane {
  public:
   // Initialises the library and lists the GPUs; fails with one line if there is nothing to measure. `devices` outlives
-  // the lane and is written to while it ticks. `period` is that of what changes fastest.
+  // the lane and is written to while it ticks. `period` is that of the ticks.
   static Result<std::unique_ptr<NvmlLane>> Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
                                                 std::shared_ptr<RunClock> clock, const TimeLine& line);
   ~NvmlLane() override;
@@ -81,7 +81,9 @@ class NvmlLane : public Lane {
   bool initialised_ = false;
   bool told_ = false;
 
-  Every fast_;
+  Nanos period_;
+  int stride_ = 1;  // every which tick is served
+  std::int64_t ticks_ = 0;
   Every ring_{Nanos(200'000'000)};
   Every gpm_{Nanos(200'000'000)};
   Every medium_{Nanos(kNanosPerSecond)};
