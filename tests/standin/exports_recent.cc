@@ -220,12 +220,12 @@ nvml::Return nvmlGpmSampleAlloc(nvml::GpmSample* out) {
     return nvml::kSuccess;
   });
 }
+// Memory of the library's own: given back also when the driver has gone.
 nvml::Return nvmlGpmSampleFree(nvml::GpmSample sample) {
-  return Enter("nvmlGpmSampleFree", [&](Node& node) {
-    --node.counts.gpm_samples;
-    delete State(sample);
-    return nvml::kSuccess;
-  });
+  const std::lock_guard lock(Node::This().mutex);
+  --Node::This().counts.gpm_samples;
+  delete State(sample);
+  return nvml::kSuccess;
 }
 nvml::Return nvmlGpmSampleGet(nvml::Device device, nvml::GpmSample sample) {
   return About("nvmlGpmSampleGet", device, [&](Node&, Handle& handle, Board& board, std::int64_t now) {
