@@ -17,7 +17,7 @@
 namespace idleburn {
 namespace {
 
-using test::LiveLog;
+using testing::LiveLog;
 
 // A real process that does `work` and then waits to be killed.
 class RealProcess {

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/time.h"
+#include "measure/call_times.h"
 #include "telemetry/live_sink.h"
 
 namespace idleburn {
@@ -17,6 +21,21 @@ class Lane {
   // Reads what is due and pushes it, stamped with `now` unless the source stamps its own readings. Never fails: what
   // cannot be read is unavailable in the samples, and noted once.
   virtual void Tick(Instant now, LiveSink& out) = 0;
+  // After the last tick: pushes what the lane still holds back, and then lets go of its driver.
+  virtual void Finish(Instant /*now*/, LiveSink& /*out*/) {}
+
+  // For lanes that call into a driver, which may not return. These three are called by another thread than Tick's,
+  // also while Tick hangs.
+  //
+  // The call that has not returned yet, as a person would look it up; empty if none.
+  [[nodiscard]] virtual std::string Pending() const { return {}; }
+  // Tick hangs: says of everything the lane reads that its values are stale.
+  virtual void PushStale(Instant /*now*/, LiveSink& /*out*/) {}
+  // The thread of a hanging Tick is given up: when the call returns after all, nothing outside the lane may be touched.
+  virtual void Abandon() {}
+
+  // How long the calls of the lane took; not while it ticks.
+  [[nodiscard]] virtual std::vector<CallTimes> Calls() const { return {}; }
 };
 
 }  // namespace idleburn

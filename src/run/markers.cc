@@ -21,15 +21,15 @@ constexpr std::size_t kLongestLine = 512;
 constexpr std::size_t kMostWriters = 4096;
 constexpr std::int64_t kMost = 1'000'000'000'000'000'000;
 
-using Field = std::optional<std::int64_t> WorkDone::*;
+using Field = std::optional<std::int64_t> WorkSaid::*;
 struct FieldRow {
   std::string_view name;
   Field field;
 };
-constexpr std::array<FieldRow, 4> kFields = {{{"step", &WorkDone::steps},
-                                              {"samples", &WorkDone::samples},
-                                              {"tokens", &WorkDone::tokens},
-                                              {"epoch", &WorkDone::epochs}}};
+constexpr std::array<FieldRow, 4> kFields = {{{"step", &WorkSaid::steps},
+                                              {"samples", &WorkSaid::samples},
+                                              {"tokens", &WorkSaid::tokens},
+                                              {"epoch", &WorkSaid::epochs}}};
 
 }  // namespace
 
@@ -130,17 +130,17 @@ void MarkerFile::TakeLine(std::string_view line) {
     ++refused_;
     return;
   }
-  WorkDone& done = writers_[key];
+  WorkSaid& done = writers_[key];
   for (const FieldRow& row : kFields) {
     const std::optional<std::int64_t> said = marker->done.*(row.field);
     if (said) done.*(row.field) = std::max((done.*(row.field)).value_or(0), *said);
   }
 }
 
-std::map<std::int32_t, WorkDone> MarkerFile::ranks() const {
-  std::map<std::int32_t, WorkDone> sums;
+std::map<std::int32_t, WorkSaid> MarkerFile::ranks() const {
+  std::map<std::int32_t, WorkSaid> sums;
   for (const auto& [key, done] : writers_) {
-    WorkDone& sum = sums[key.first];
+    WorkSaid& sum = sums[key.first];
     for (const FieldRow& row : kFields) {
       if (done.*(row.field)) sum.*(row.field) = (sum.*(row.field)).value_or(0) + *(done.*(row.field));
     }

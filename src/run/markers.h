@@ -15,7 +15,7 @@ namespace idleburn {
 struct Marker {
   std::int32_t rank = 0;
   std::int64_t pid = 0;
-  WorkDone done;
+  WorkSaid done;
 };
 // "step=12,samples=384,rank=1,pid=4711"; absent if it is not of that form.
 std::optional<Marker> ParseMarker(std::string_view line);
@@ -37,7 +37,7 @@ class MarkerFile {
   // Reads what was appended since the last call, a bounded part of it.
   void Poll();
   // The latest of each rank, all processes of that rank together: a rank that was started again goes on counting.
-  [[nodiscard]] std::map<std::int32_t, WorkDone> ranks() const;
+  [[nodiscard]] std::map<std::int32_t, WorkSaid> ranks() const;
   // Lines that were no markers.
   [[nodiscard]] std::int64_t refused() const { return refused_; }
 
@@ -53,7 +53,7 @@ class MarkerFile {
   std::int64_t given_back_ = 0;  // bytes from the start whose space the disk has again
   std::string partial_;
   bool skipping_ = false;                                              // the rest of a line that is too long
-  std::map<std::pair<std::int32_t, std::int64_t>, WorkDone> writers_;  // by rank and pid
+  std::map<std::pair<std::int32_t, std::int64_t>, WorkSaid> writers_;  // by rank and pid
   std::int64_t refused_ = 0;
 };
 

@@ -22,8 +22,8 @@ TEST(Markers, ALineIsRead) {
   ASSERT_TRUE(marker);
   EXPECT_EQ(marker->rank, 3);
   EXPECT_EQ(marker->pid, 77);
-  EXPECT_EQ(marker->done, (WorkDone{12, 384, 99, 2}));
-  EXPECT_EQ(ParseMarker("samples=5")->done, (WorkDone{{}, 5, {}, {}}));
+  EXPECT_EQ(marker->done, (WorkSaid{12, 384, 99, 2}));
+  EXPECT_EQ(ParseMarker("samples=5")->done, (WorkSaid{{}, 5, {}, {}}));
   for (const std::string_view bad : {"", "step", "step=", "step=-1", "step=1.5", "step=1e3", "rank=1", "x=1",
                                      "step=99999999999999999999", "step=1,,rank=2", "step=1,rank"}) {
     EXPECT_FALSE(ParseMarker(bad)) << bad;
@@ -105,7 +105,7 @@ TEST(WorkLane, PushesChangesAndPrefersMarkers) {
   ASSERT_TRUE(file);
   ProgressWatcher watcher;
   WorkLane lane(&*file, &watcher);
-  test::LiveLog log;
+  testing::LiveLog log;
   const auto tick = [&](std::int64_t at) { lane.Tick(Instant::FromNanos(at), log); };
   tick(1);
   EXPECT_TRUE(log.work.empty());

@@ -11,12 +11,12 @@
 namespace idleburn {
 
 // Work done since the job began to print; absent: not known.
-struct WorkDone {
+struct WorkSaid {
   std::optional<std::int64_t> steps;
   std::optional<std::int64_t> samples;
   std::optional<std::int64_t> tokens;
   std::optional<std::int64_t> epochs;  // finished ones
-  friend bool operator==(const WorkDone&, const WorkDone&) = default;
+  friend bool operator==(const WorkSaid&, const WorkSaid&) = default;
 };
 
 // Reads what a job prints, in pieces of any size, and finds the work it says it has done: bars of tqdm, of the
@@ -35,7 +35,7 @@ class ProgressReader {
   void Feed(std::string_view bytes);
   // The end: a last line without an end counts too.
   void Finish();
-  [[nodiscard]] const WorkDone& done() const { return done_; }
+  [[nodiscard]] const WorkSaid& done() const { return done_; }
 
  private:
   // A count that only rises, over several passes.
@@ -75,7 +75,7 @@ class ProgressReader {
   std::optional<std::int64_t> first_epoch_;
   std::optional<std::int64_t> epoch_;
   Source source_ = Source::kNone;
-  WorkDone done_;
+  WorkSaid done_;
 };
 
 }  // namespace idleburn

@@ -6,7 +6,7 @@
 
 namespace idleburn {
 
-void PrintTo(const WorkDone& w, std::ostream* out) {
+void PrintTo(const WorkSaid& w, std::ostream* out) {
   const auto shown = [](const std::optional<std::int64_t>& n) { return n ? std::to_string(*n) : "-"; };
   *out << "steps " << shown(w.steps) << " samples " << shown(w.samples) << " tokens " << shown(w.tokens) << " epochs "
        << shown(w.epochs);
@@ -14,14 +14,14 @@ void PrintTo(const WorkDone& w, std::ostream* out) {
 
 namespace {
 
-WorkDone DoneAfter(std::string_view text) {
+WorkSaid DoneAfter(std::string_view text) {
   ProgressReader reader;
   reader.Feed(text);
   reader.Finish();
   return reader.done();
 }
 
-WorkDone Work(std::optional<std::int64_t> steps, std::optional<std::int64_t> epochs = {},
+WorkSaid Work(std::optional<std::int64_t> steps, std::optional<std::int64_t> epochs = {},
               std::optional<std::int64_t> samples = {}, std::optional<std::int64_t> tokens = {}) {
   return {steps, samples, tokens, epochs};
 }
@@ -159,7 +159,7 @@ TEST(ProgressLines, TextThatOnlyLooksAlikeClaimsNothing) {
 // However the bytes are torn, the result is the same.
 TEST(ProgressLines, SplitsDoNotMatter) {
   for (const std::string& text : {kTqdm, kTrainer, kLightning, kKeras2, kKeras3}) {
-    const WorkDone whole = DoneAfter(text);
+    const WorkSaid whole = DoneAfter(text);
     for (std::size_t cut = 0; cut <= text.size(); ++cut) {
       ProgressReader reader;
       reader.Feed(std::string_view(text).substr(0, cut));

@@ -9,15 +9,15 @@ void ProgressWatcher::OnOutput(int stream, std::string_view bytes) {
   readers_[stream == 1 ? 0 : 1].Feed(bytes);
 }
 
-WorkDone ProgressWatcher::done() const {
+WorkSaid ProgressWatcher::done() const {
   const std::scoped_lock lock(mutex_);
   // Bars are drawn on standard error and logs go to standard output, or the other way round: each quantity from
   // where it is said to be more, never added.
   const auto more = [](const std::optional<std::int64_t>& a, const std::optional<std::int64_t>& b) {
     return a && b ? std::max(a, b) : a ? a : b;
   };
-  const WorkDone& a = readers_[0].done();
-  const WorkDone& b = readers_[1].done();
+  const WorkSaid& a = readers_[0].done();
+  const WorkSaid& b = readers_[1].done();
   return {more(a.steps, b.steps), more(a.samples, b.samples), more(a.tokens, b.tokens), more(a.epochs, b.epochs)};
 }
 
@@ -37,8 +37,8 @@ void WorkLane::Tick(Instant now, LiveSink& out) {
   if (!from_markers_ && lines_ != nullptr) Push(now, 0, lines_->done(), out);
 }
 
-void WorkLane::Push(Instant now, std::int32_t rank, const WorkDone& done, LiveSink& out) {
-  if (done == WorkDone{}) return;
+void WorkLane::Push(Instant now, std::int32_t rank, const WorkSaid& done, LiveSink& out) {
+  if (done == WorkSaid{}) return;
   const auto [at, first] = pushed_.try_emplace(rank, done);
   if (!first && at->second == done) return;
   at->second = done;

@@ -17,7 +17,7 @@ class ProgressWatcher final : public OutputWatcher {
  public:
   void OnOutput(int stream, std::string_view bytes) override;
   // Of the stream that says more steps; to be called from any thread.
-  [[nodiscard]] WorkDone done() const;
+  [[nodiscard]] WorkSaid done() const;
 
  private:
   mutable std::mutex mutex_;
@@ -35,12 +35,12 @@ class WorkLane final : public Lane {
   [[nodiscard]] bool from_markers() const { return from_markers_; }
 
  private:
-  void Push(Instant now, std::int32_t rank, const WorkDone& done, LiveSink& out);
+  void Push(Instant now, std::int32_t rank, const WorkSaid& done, LiveSink& out);
 
   MarkerFile* markers_;
   const ProgressWatcher* lines_;
   bool from_markers_ = false;
-  std::map<std::int32_t, WorkDone> pushed_;
+  std::map<std::int32_t, WorkSaid> pushed_;
   std::int64_t refused_ = 0;
 };
 

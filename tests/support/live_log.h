@@ -1,22 +1,44 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "telemetry/live_sink.h"
 
-namespace idleburn::test {
+namespace idleburn::testing {
 
-// Keeps all that is pushed.
-struct LiveLog final : LiveSink {
-  void OnSamples(std::span<const Sample> batch) override { samples.insert(samples.end(), batch.begin(), batch.end()); }
-  void OnHost(std::span<const HostSample> batch) override { host.insert(host.end(), batch.begin(), batch.end()); }
+// Keeps everything that is pushed.
+class LiveLog : public LiveSink {
+ public:
+  void OnSamples(std::span<const Sample> pushed) override {
+    samples.insert(samples.end(), pushed.begin(), pushed.end());
+  }
+  void OnHost(std::span<const HostSample> pushed) override { host.insert(host.end(), pushed.begin(), pushed.end()); }
   void OnWork(const WorkMark& mark) override { work.push_back(mark); }
   void OnNote(const Note& note) override { notes.push_back(note); }
   void OnFact(const RunFact& fact) override { facts.push_back(fact); }
 
-  // The last value of that scope; absent if it never had one.
+  // The readings of one signal of one device.
+  [[nodiscard]] std::vector<std::pair<Instant, std::int64_t>> Of(DeviceId device, Signal signal) const {
+    std::vector<std::pair<Instant, std::int64_t>> readings;
+    for (const Sample& s : samples) {
+      if (s.device == device && s.Has(signal)) readings.emplace_back(s.time, s.Get(signal));
+    }
+    return readings;
+  }
+  // When one signal of one device was said to be unavailable, and why.
+  [[nodiscard]] std::vector<std::pair<Instant, Unobserved>> Lacking(DeviceId device, Signal signal) const {
+    std::vector<std::pair<Instant, Unobserved>> missing;
+    for (const Sample& s : samples) {
+      if (s.device == device && s.Lacks(signal)) missing.emplace_back(s.time, s.reason);
+    }
+    return missing;
+  }
+  // The last value of a host's scope; absent if it never had one.
   [[nodiscard]] std::optional<std::int64_t> Last(HostScope scope, HostSignal signal) const {
     std::optional<std::int64_t> value;
     for (const HostSample& s : host) {
@@ -32,6 +54,27 @@ struct LiveLog final : LiveSink {
     }
     return lacks;
   }
+  [[nodiscard]] std::vector<std::string> Notes(NoteKind kind) const {
+    std::vector<std::string> texts;
+    for (const Note& note : notes) {
+      if (note.kind == kind) texts.push_back(note.text);
+    }
+    return texts;
+  }
+  [[nodiscard]] std::optional<std::string> Fact(std::string_view key) const {
+    const auto found = std::find_if(facts.rbegin(), facts.rend(), [&](const RunFact& f) { return f.key == key; });
+    return found == facts.rend() ? std::nullopt : std::optional(found->value);
+  }
+  // True if the stamps of every device rise from sample to sample.
+  [[nodiscard]] bool InOrder() const {
+    std::vector<Instant> last;
+    for (const Sample& s : samples) {
+      if (last.size() <= s.device) last.resize(s.device + 1, Instant::FromNanos(INT64_MIN));
+      if (s.time <= last[s.device]) return false;
+      last[s.device] = s.time;
+    }
+    return true;
+  }
 
   std::vector<Sample> samples;
   std::vector<HostSample> host;
@@ -40,4 +83,4 @@ struct LiveLog final : LiveSink {
   std::vector<RunFact> facts;
 };
 
-}  // namespace idleburn::test
+}  // namespace idleburn::testing

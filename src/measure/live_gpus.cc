@@ -1,0 +1,61 @@
+#include "measure/live_gpus.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "measure/nvml_lane.h"
+#include "measure/rocm_lane.h"
+
+namespace idleburn {
+namespace {
+
+struct Opening {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  Result<std::unique_ptr<NvmlLane>> lane;
+};
+
+// On a thread of its own: a driver that hangs does so here first, and must not keep a workload from starting.
+Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, DeviceTable& devices,
+                                             const std::shared_ptr<RunClock>& clock, const TimeLine& line) {
+  Result<std::unique_ptr<NvmlLibrary>> library = NvmlLibrary::Open(options.nvml_library, clock);
+  if (!library) return tl::unexpected<Error>(std::move(library).error());
+  const std::shared_ptr<NvmlLibrary> nvml = std::move(*library);
+  const auto opening = std::make_shared<Opening>();
+  std::thread thread([opening, nvml, period = options.period, &devices, clock, line] {
+    Result<std::unique_ptr<NvmlLane>> lane = NvmlLane::Open(nvml, period, devices, clock, line);
+    const std::lock_guard lock(opening->mutex);
+    opening->lane = std::move(lane);
+    opening->done = true;
+    opening->changed.notify_all();
+  });
+  std::unique_lock lock(opening->mutex);
+  if (!opening->changed.wait_for(lock, options.patience, [&] { return opening->done; })) {
+    const char* const pending = nvml->Pending();
+    nvml->Abandon();
+    thread.detach();
+    return Fail(std::string("the NVIDIA driver hangs: ") + (pending != nullptr ? pending : "a call") +
+                " does not return; see dmesg, and reboot if nvidia-smi hangs too");
+  }
+  lock.unlock();
+  thread.join();
+  return std::move(opening->lane);
+}
+
+}  // namespace
+
+LiveGpus LiveGpus::Open(const LiveGpuOptions& options, DeviceTable& devices, const std::shared_ptr<RunClock>& clock,
+                        const TimeLine& line) {
+  LiveGpus found;
+  auto nvidia = OpenNvidia(options, devices, clock, line);
+  if (nvidia) found.lanes.push_back(std::move(*nvidia));
+  auto amd = RocmLane::Open(options.sysfs, devices);
+  if (amd) found.lanes.push_back(std::move(*amd));
+  if (found.lanes.empty()) found.why_not = nvidia.error().message;
+  return found;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "measure/lane.h"
+#include "os/run_clock.h"
+#include "telemetry/device.h"
+
+namespace idleburn {
+
+struct LiveGpuOptions {
+  Nanos period{100'000'000};  // of the sampler's ticks
+  // libnvidia-ml to use instead of the system's; the command line takes it from IDLEBURN_NVML_LIBRARY.
+  std::string nvml_library;
+  // Where the kernel shows devices; a test has its own.
+  std::string sysfs = "/sys";
+  // How long the driver may take to list its GPUs; one that hangs is left alone then.
+  Nanos patience{20 * kNanosPerSecond};
+};
+
+// The GPUs that can be measured on this machine.
+struct LiveGpus {
+  std::vector<std::unique_ptr<Lane>> lanes;  // empty: none
+  std::string why_not;                       // then one line that says why, and what to do
+
+  // Enters the GPUs in `devices`, which outlives the lanes. Never fails: a machine without a usable GPU has no lanes.
+  static LiveGpus Open(const LiveGpuOptions& options, DeviceTable& devices, const std::shared_ptr<RunClock>& clock,
+                       const TimeLine& line);
+};
+
+}  // namespace idleburn

@@ -1,0 +1,221 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+// The binary interface of libnvidia-ml as far as it is used here: our own declarations, so that no header of the
+// driver is needed to build. The layouts are those of NVML 13.3 on x86-64 and aarch64 Linux; each is asserted.
+namespace idleburn::nvml {
+
+using Return = std::int32_t;
+struct Device_st;
+using Device = Device_st*;
+struct EventSet_st;
+using EventSet = EventSet_st*;
+struct GpmSample_st;
+using GpmSample = GpmSample_st*;
+
+inline constexpr Return kSuccess = 0;
+inline constexpr Return kUninitialized = 1;
+inline constexpr Return kInvalidArgument = 2;
+inline constexpr Return kNotSupported = 3;
+inline constexpr Return kNoPermission = 4;
+inline constexpr Return kNotFound = 6;
+inline constexpr Return kInsufficientSize = 7;
+inline constexpr Return kDriverNotLoaded = 9;
+inline constexpr Return kTimeout = 10;
+inline constexpr Return kLibraryNotFound = 12;
+inline constexpr Return kFunctionNotFound = 13;
+inline constexpr Return kGpuIsLost = 15;
+inline constexpr Return kResetRequired = 16;
+inline constexpr Return kLibRmVersionMismatch = 18;
+inline constexpr Return kArgumentVersionMismatch = 25;
+inline constexpr Return kDeprecated = 26;
+inline constexpr Return kUnknown = 999;
+
+// All ones in its width: the driver has no value.
+inline constexpr std::uint32_t kNone32 = 0xFFFFFFFF;
+inline constexpr std::uint64_t kNone64 = ~std::uint64_t{0};
+
+inline constexpr std::uint32_t kNameSize = 96;
+inline constexpr std::uint32_t kVersionSize = 80;
+
+struct PciInfo {
+  std::array<char, 16> bus_id_legacy;
+  std::uint32_t domain;
+  std::uint32_t bus;
+  std::uint32_t device;
+  std::uint32_t pci_device_id;
+  std::uint32_t pci_subsystem_id;
+  std::array<char, 32> bus_id;
+};
+static_assert(sizeof(PciInfo) == 68 && offsetof(PciInfo, domain) == 16 && offsetof(PciInfo, bus_id) == 36);
+
+struct Utilization {
+  std::uint32_t gpu;
+  std::uint32_t memory;
+};
+static_assert(sizeof(Utilization) == 8 && offsetof(Utilization, memory) == 4);
+
+struct Memory {  // used includes what the driver reserves
+  std::uint64_t total;
+  std::uint64_t free;
+  std::uint64_t used;
+};
+static_assert(sizeof(Memory) == 24 && offsetof(Memory, free) == 8 && offsetof(Memory, used) == 16);
+
+struct MemoryV2 {
+  std::uint32_t version;
+  std::uint64_t total;
+  std::uint64_t reserved;
+  std::uint64_t free;
+  std::uint64_t used;
+};
+inline constexpr std::uint32_t kMemoryV2Version = 0x02000028;
+static_assert(sizeof(MemoryV2) == 40 && offsetof(MemoryV2, total) == 8 && offsetof(MemoryV2, reserved) == 16);
+static_assert(offsetof(MemoryV2, free) == 24 && offsetof(MemoryV2, used) == 32);
+
+struct ProcessInfoV1 {
+  std::uint32_t pid;
+  std::uint64_t used_memory;
+};
+static_assert(sizeof(ProcessInfoV1) == 16 && offsetof(ProcessInfoV1, used_memory) == 8);
+
+struct ProcessInfo {  // versions 2 and 3
+  std::uint32_t pid;
+  std::uint64_t used_memory;
+  std::uint32_t gpu_instance;
+  std::uint32_t compute_instance;
+};
+static_assert(sizeof(ProcessInfo) == 24 && offsetof(ProcessInfo, used_memory) == 8);
+static_assert(offsetof(ProcessInfo, gpu_instance) == 16 && offsetof(ProcessInfo, compute_instance) == 20);
+
+struct Attributes {
+  std::uint32_t multiprocessors;
+  std::uint32_t shared_copy_engines;
+  std::uint32_t shared_decoders;
+  std::uint32_t shared_encoders;
+  std::uint32_t shared_jpeg;
+  std::uint32_t shared_ofa;
+  std::uint32_t gpu_instance_slices;
+  std::uint32_t compute_instance_slices;
+  std::uint64_t memory_mb;
+};
+static_assert(sizeof(Attributes) == 40 && offsetof(Attributes, gpu_instance_slices) == 24);
+static_assert(offsetof(Attributes, memory_mb) == 32);
+
+union Value {
+  double f64;
+  std::uint32_t u32;
+  unsigned long ul;
+  std::uint64_t u64;
+  std::int64_t i64;
+  std::int32_t i32;
+  std::uint16_t u16;
+};
+static_assert(sizeof(Value) == 8);
+
+enum class ValueType : std::uint32_t { kDouble, kUint, kUlong, kUlonglong, kLonglong, kInt, kUshort };
+
+struct FieldValue {
+  std::uint32_t field;
+  std::uint32_t scope;
+  std::int64_t timestamp;  // us since the Unix epoch
+  std::int64_t latency_us;
+  ValueType type;
+  Return result;
+  Value value;
+};
+static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, scope) == 4 && offsetof(FieldValue, timestamp) == 8);
+static_assert(offsetof(FieldValue, latency_us) == 16 && offsetof(FieldValue, type) == 24);
+static_assert(offsetof(FieldValue, result) == 28 && offsetof(FieldValue, value) == 32);
+
+struct DriverSample {
+  std::uint64_t timestamp;  // us since the Unix epoch
+  Value value;
+};
+static_assert(sizeof(DriverSample) == 16 && offsetof(DriverSample, value) == 8);
+
+struct EventData {
+  Device device;
+  std::uint64_t type;
+  std::uint64_t data;
+  std::uint32_t gpu_instance;
+  std::uint32_t compute_instance;
+};
+static_assert(sizeof(EventData) == 32 && offsetof(EventData, type) == 8 && offsetof(EventData, data) == 16);
+static_assert(offsetof(EventData, gpu_instance) == 24 && offsetof(EventData, compute_instance) == 28);
+
+struct GpmMetric {
+  std::uint32_t id;
+  Return result;
+  double value;
+  char* short_name;
+  char* long_name;
+  char* unit;
+};
+static_assert(sizeof(GpmMetric) == 40 && offsetof(GpmMetric, result) == 4 && offsetof(GpmMetric, value) == 8);
+static_assert(offsetof(GpmMetric, short_name) == 16 && offsetof(GpmMetric, unit) == 32);
+
+// The length of the tail is a constant of the driver's header while the version stays 1: room for the longest known.
+inline constexpr std::size_t kGpmMetricRoom = 333;
+struct GpmMetricsGet {
+  std::uint32_t version;
+  std::uint32_t count;
+  GpmSample first;
+  GpmSample second;
+  std::array<GpmMetric, kGpmMetricRoom> metrics;
+};
+static_assert(sizeof(GpmMetricsGet) == 13344 && offsetof(GpmMetricsGet, count) == 4);
+static_assert(offsetof(GpmMetricsGet, first) == 8 && offsetof(GpmMetricsGet, second) == 16);
+static_assert(offsetof(GpmMetricsGet, metrics) == 24);
+
+struct GpmSupport {
+  std::uint32_t version;
+  std::uint32_t supported;
+};
+static_assert(sizeof(GpmSupport) == 8 && offsetof(GpmSupport, supported) == 4);
+inline constexpr std::uint32_t kGpmVersion = 1;  // of both, plain: without the size that other versions carry
+
+struct TemperatureV1 {
+  std::uint32_t version;
+  std::uint32_t sensor;
+  std::int32_t celsius;
+};
+static_assert(sizeof(TemperatureV1) == 12 && offsetof(TemperatureV1, sensor) == 4);
+static_assert(offsetof(TemperatureV1, celsius) == 8);
+inline constexpr std::uint32_t kTemperatureV1Version = 0x0100000C;
+
+inline constexpr std::uint32_t kSamplesGpuUtilization = 1;
+inline constexpr std::uint32_t kClockSm = 1;
+inline constexpr std::uint32_t kSensorGpu = 0;
+inline constexpr std::uint32_t kErrorUncorrected = 1;
+inline constexpr std::uint32_t kCounterVolatile = 0;
+inline constexpr std::uint64_t kEventXid = 8;
+
+// Field ids of GetFieldValues.
+inline constexpr std::uint32_t kFieldEnergy = 83;     // mJ
+inline constexpr std::uint32_t kFieldNvlinkTx = 138;  // KiB, counters; scope: link, or all ones for all
+inline constexpr std::uint32_t kFieldNvlinkRx = 139;
+inline constexpr std::uint32_t kFieldPowerInstant = 186;       // mW
+inline constexpr std::uint32_t kFieldPowerDefaultLimit = 189;  // mW
+inline constexpr std::uint32_t kFieldPcieTx = 197;             // bytes, may wrap
+inline constexpr std::uint32_t kFieldPcieRx = 198;
+inline constexpr std::uint32_t kFieldNvlink5Tx = 202;  // bytes
+inline constexpr std::uint32_t kFieldNvlink5Rx = 204;
+// Software thermal, hardware thermal and power brake slowdown, in ns. Their ids were changed; the old ones now mean
+// something else.
+inline constexpr std::array<std::uint32_t, 3> kFieldSlowdowns = {269, 270, 271};
+inline constexpr std::array<std::uint32_t, 3> kFieldSlowdownsBefore13 = {251, 252, 253};
+
+inline constexpr std::uint32_t kGpmGraphics = 1;  // these in percent
+inline constexpr std::uint32_t kGpmSm = 2;
+inline constexpr std::uint32_t kGpmTensor = 5;
+inline constexpr std::uint32_t kGpmDram = 10;
+inline constexpr std::uint32_t kGpmPcieTx = 20;  // these in MiB/s
+inline constexpr std::uint32_t kGpmPcieRx = 21;
+inline constexpr std::uint32_t kGpmNvlinkRx = 60;
+inline constexpr std::uint32_t kGpmNvlinkTx = 61;
+
+}  // namespace idleburn::nvml

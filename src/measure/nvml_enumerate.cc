@@ -1,0 +1,123 @@
+// How NvmlLane finds its GPUs, at the start and after the library was initialised anew.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "measure/nvml_lane.h"
+
+namespace idleburn {
+
+std::string NvmlLane::Text(NvmlFunction<char*, std::uint32_t>& function) {
+  std::array<char, nvml::kVersionSize> text{};
+  const nvml::Return code = nvml_->Call(function, text.data(), nvml::kVersionSize);
+  return code == nvml::kSuccess ? std::string(text.data()) : std::string();
+}
+
+std::string NvmlLane::Text(NvmlFunction<nvml::Device, char*, std::uint32_t>& function, nvml::Device device) {
+  std::array<char, nvml::kNameSize> text{};
+  const nvml::Return code = nvml_->Call(function, device, text.data(), nvml::kNameSize);
+  return code == nvml::kSuccess ? std::string(text.data()) : std::string();
+}
+
+nvml::Return NvmlLane::Enumerate(Instant now) {
+  std::uint32_t count = 0;
+  const nvml::Return code = nvml_->Call(nvml_->device_count, &count);
+  if (code != nvml::kSuccess) return code;
+  attached_.clear();
+  for (std::uint32_t index = 0; index < count; ++index) {
+    const nvml::Return entered = EnterBoard(index);
+    if (entered == nvml::kLibRmVersionMismatch) return entered;
+  }
+  OpenEvents();
+  const std::lock_guard lock(stale_mutex_);
+  stale_.clear();
+  for (const auto& gpu : gpus_) stale_.push_back(gpu->Unread(now, Unobserved::kStale));
+  return nvml::kSuccess;
+}
+
+nvml::Return NvmlLane::EnterBoard(std::uint32_t index) {
+  nvml::Device handle = nullptr;
+  const nvml::Return code = nvml_->Call(nvml_->handle_by_index, index, &handle);
+  if (code != nvml::kSuccess) return code;
+  DeviceKey key;
+  key.uuid = Text(nvml_->uuid, handle);
+  key.name = Text(nvml_->name, handle);
+  key.index = static_cast<int>(index);
+  nvml::PciInfo pci{};
+  if (nvml_->Call(nvml_->pci_info, handle, &pci) == nvml::kSuccess) key.bus_id = pci.bus_id.data();
+  NvmlGpu::Place place;
+  place.handle = place.board = handle;
+  place.uuid = key.uuid;
+  place.label = "GPU " + std::to_string(index);
+  place.has_instances = EnterInstances(handle, key, place.label);
+  EnterGpu(std::move(place), key);
+  return nvml::kSuccess;
+}
+
+// Memory belongs to a GPU instance and is shared by its compute instances: one device a GPU instance.
+bool NvmlLane::EnterInstances(nvml::Device board, const DeviceKey& key, const std::string& label) {
+  std::uint32_t current = 0;
+  std::uint32_t pending = 0;
+  std::uint32_t most = 0;
+  if (nvml_->Call(nvml_->mig_mode, board, &current, &pending) != nvml::kSuccess || current == 0) return false;
+  if (nvml_->Call(nvml_->mig_count, board, &most) != nvml::kSuccess) return false;
+  std::set<std::uint32_t> known;
+  for (std::uint32_t i = 0; i < most; ++i) {
+    NvmlGpu::Place place;
+    std::uint32_t id = 0;
+    if (nvml_->Call(nvml_->mig_handle, board, i, &place.handle) != nvml::kSuccess) continue;
+    if (nvml_->Call(nvml_->gpu_instance, place.handle, &id) != nvml::kSuccess || !known.insert(id).second) continue;
+    DeviceKey instance = key;
+    instance.mig = MigInstance{std::to_string(id), {}, 1};
+    const std::string name = Text(nvml_->name, place.handle);
+    if (const std::size_t at = name.find("MIG "); at != std::string::npos) instance.mig->profile = name.substr(at + 4);
+    nvml::Attributes attributes{};
+    if (nvml_->Call(nvml_->attributes, place.handle, &attributes) == nvml::kSuccess &&
+        attributes.gpu_instance_slices > 0) {
+      instance.mig->slices = static_cast<int>(attributes.gpu_instance_slices);
+    } else {
+      instance.mig->slices = ProfileSlices(instance.mig->profile);
+    }
+    place.board = board;
+    place.instance = id;
+    place.uuid = Text(nvml_->uuid, place.handle);
+    place.label = label + " instance " + std::to_string(id);
+    EnterGpu(std::move(place), instance);
+  }
+  return !known.empty();
+}
+
+void NvmlLane::EnterGpu(NvmlGpu::Place place, const DeviceKey& key) {
+  {
+    const std::lock_guard lock(stale_mutex_);
+    place.id = devices_.Enter(key);
+  }
+  const auto known = by_id_.find(place.id);
+  if (known != by_id_.end()) {
+    gpus_[known->second]->Attach(std::move(place));
+    attached_.push_back(known->second);
+    return;
+  }
+  by_id_[place.id] = gpus_.size();
+  attached_.push_back(gpus_.size());
+  const std::int64_t wall_us = clock_->Read().wall.nanos() / 1000;
+  gpus_.push_back(std::make_unique<NvmlGpu>(*nvml_, std::move(place), nvml_version_, wall_us));
+}
+
+void NvmlLane::OpenEvents() {
+  if (nvml_->Call(nvml_->event_set_create, &events_) != nvml::kSuccess) {
+    events_ = nullptr;
+    return;
+  }
+  for (const std::size_t i : attached_) {
+    const NvmlGpu::Place& place = gpus_[i]->place();
+    if (!place.instance) nvml_->Call(nvml_->register_events, place.handle, nvml::kEventXid, events_);
+  }
+}
+
+void NvmlLane::CloseEvents() {
+  if (events_ != nullptr) nvml_->Call(nvml_->event_set_free, events_);
+  events_ = nullptr;
+}
+
+}  // namespace idleburn

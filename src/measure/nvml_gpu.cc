@@ -1,0 +1,294 @@
+#include "measure/nvml_gpu.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace idleburn {
+namespace {
+
+// Faster than any link of a GPU: 16 lanes of PCIe 6, 18 links of NVLink 5 in one direction.
+constexpr std::int64_t kPcieMost = 128'000'000'000;
+constexpr std::int64_t kNvlinkMost = 1'800'000'000'000;
+// A reading is held back for its driver's ring this long at most.
+constexpr Nanos kHold(kNanosPerSecond);
+constexpr Nanos kShortestWindow(kNanosPerSecond / 6);
+// A ring that stays empty longer is none: windows last a second at most.
+constexpr Nanos kEmptyRing(3 * kNanosPerSecond);
+constexpr double kMib = 1024.0 * 1024.0;
+
+}  // namespace
+
+NvmlGpu::NvmlGpu(NvmlLibrary& nvml, Place place, const std::string& nvml_version, std::int64_t wall_us)
+    : nvml_(nvml),
+      ring_(wall_us),
+      pcie_rx_(kPcieMost),
+      pcie_tx_(kPcieMost),
+      nvlink_rx_(kNvlinkMost),
+      nvlink_tx_(kNvlinkMost),
+      slowdowns_(nvml_version) {
+  Attach(std::move(place));
+}
+
+void NvmlGpu::Attach(Place place) {
+  place_ = std::move(place);
+  off_ = {};
+  lost_ = nvml::kSuccess;
+  unknown_in_a_row_ = 0;
+  gpm_links_ = false;
+  ring_read_.reset();
+  for (CounterRate* rate : {&pcie_rx_, &pcie_tx_, &nvlink_rx_, &nvlink_tx_}) rate->Forget();
+  if (place_.has_instances) return;
+  gpm_ = GpmPair::Open(nvml_, place_.board, place_.instance);
+  if (gpm_ == nullptr) off_[static_cast<std::size_t>(NvmlQuery::kGpm)] = Unobserved::kUnsupported;
+}
+
+bool NvmlGpu::Heard(NvmlQuery query, const char* function, nvml::Return code) {
+  unknown_in_a_row_ = code == nvml::kUnknown ? unknown_in_a_row_ + 1 : 0;
+  switch (NvmlCodeOf(code).handling) {
+    case NvmlHandling::kOk:
+      return true;
+    case NvmlHandling::kUnsupported:
+      off_[static_cast<std::size_t>(query)] = Unobserved::kUnsupported;
+      return false;
+    case NvmlHandling::kPermission:
+      off_[static_cast<std::size_t>(query)] = Unobserved::kPermission;
+      remarks_.emplace_back(NoteKind::kFailure, place_.label + ": " + function + ": " + NvmlSentence(code));
+      return false;
+    case NvmlHandling::kLost:
+    case NvmlHandling::kNoDriver:
+    case NvmlHandling::kMismatch:
+      lost_ = code;
+      lost_in_ = function;
+      return false;
+    case NvmlHandling::kNothingNew:
+      return false;
+    case NvmlHandling::kPassing:
+      if (unknown_in_a_row_ >= 2) {
+        lost_ = code;
+        lost_in_ = function;
+      }
+      return false;
+  }
+  return false;
+}
+
+bool NvmlGpu::AskField(NvmlQuery query, std::uint32_t field, std::uint32_t scope, nvml::FieldValue* out) {
+  if (Off(query) || lost()) return false;
+  *out = {};
+  out->field = field;
+  out->scope = scope;
+  nvml::Return code = nvml_.Call(nvml_.field_values, place_.handle, 1, out);
+  if (code == nvml::kSuccess) code = out->result;
+  return Heard(query, nvml_.field_values.name, code);
+}
+
+void NvmlGpu::Put(Signal signal, std::int64_t value, const char* counter) {
+  row_.Set(signal, value);
+  if ((seen_ & Bit(signal)) == 0) names_.emplace_back(signal, counter);
+  seen_ |= Bit(signal);
+}
+
+void NvmlGpu::Miss(Signal signal, NvmlQuery query) {
+  row_.SetUnavailable(signal, off_[static_cast<std::size_t>(query)].value_or(Unobserved::kGap));
+}
+
+void NvmlGpu::PutPercent(Signal signal, const std::optional<double>& percent, const char* counter) {
+  if (!percent) {
+    row_.SetUnavailable(signal, Unobserved::kUnsupported);
+  } else if (*percent > 100.5) {
+    row_.SetUnavailable(signal, Unobserved::kSentinel);
+  } else {
+    Put(signal, std::min(kFull, static_cast<std::int64_t>(std::llround(*percent * kPercent))), counter);
+  }
+}
+
+void NvmlGpu::StartRow(const Moment& moment) {
+  row_.time = moment.now;
+  row_.device = place_.id;
+  row_.present = 0;
+  row_.unavailable = 0;
+}
+
+void NvmlGpu::EndRow(const Moment& moment, std::vector<Sample>& out) {
+  if ((row_.present | row_.unavailable) != 0) held_.Add(row_);
+  const bool ring = !Off(NvmlQuery::kSamples) && !lost();
+  const Instant until = ring ? std::max(ring_until_, moment.now + (Nanos(0) - kHold)) : moment.now;
+  held_.Release(until, out);
+}
+
+void NvmlGpu::PassUnread(Instant now, Unobserved why, std::vector<Sample>& out) {
+  held_.Add(Unread(now, why));
+  Flush(out);
+}
+
+Sample NvmlGpu::Unread(Instant now, Unobserved why) const {
+  Sample sample;
+  sample.time = now;
+  sample.device = place_.id;
+  const std::uint32_t wanted = place_.has_instances ? seen_ : seen_ | Bit(Signal::kUtilization);
+  sample.unavailable = wanted;
+  sample.reason = why;
+  return sample;
+}
+
+void NvmlGpu::ReadFast(const Moment& moment) {
+  if (!place_.has_instances && Off(NvmlQuery::kSamples)) ReadRates(moment);
+  if (place_.instance) return;
+  ReadPower();
+  ReadEnergy(moment);
+  std::uint32_t mhz = 0;
+  if (Ask(NvmlQuery::kClock, nvml_.clock, nvml::kClockSm, &mhz) && mhz != nvml::kNone32) {
+    Put(Signal::kSmClock, std::int64_t{mhz} * 1000, "nvml.clocks.sm");
+  } else {
+    Miss(Signal::kSmClock, NvmlQuery::kClock);
+  }
+  std::uint64_t mask = 0;
+  if (Ask(NvmlQuery::kReasons, nvml_.event_reasons, &mask) && mask != nvml::kNone64) {
+    Put(Signal::kEventReasons, static_cast<std::int64_t>(mask), "nvml.clocks_event_reasons");
+  } else {
+    Miss(Signal::kEventReasons, NvmlQuery::kReasons);
+  }
+}
+
+void NvmlGpu::ReadPower() {
+  nvml::FieldValue field;
+  if (AskField(NvmlQuery::kPowerInstant, nvml::kFieldPowerInstant, 0, &field)) {
+    if (const auto milliwatts = IntegerOf(field.value, field.type)) {
+      return Put(Signal::kPower, static_cast<std::int64_t>(*milliwatts), "nvml.power.instant");
+    }
+  }
+  std::uint32_t milliwatts = 0;
+  if (Ask(NvmlQuery::kPowerUsage, nvml_.power_usage, &milliwatts) && milliwatts != nvml::kNone32) {
+    return Put(Signal::kPower, milliwatts, "nvml.power.usage");
+  }
+  Miss(Signal::kPower, NvmlQuery::kPowerUsage);
+}
+
+void NvmlGpu::ReadEnergy(const Moment& moment) {
+  std::uint64_t millijoules = nvml::kNone64;
+  if (!Ask(NvmlQuery::kEnergy, nvml_.energy, &millijoules)) {
+    nvml::FieldValue field;
+    if (Off(NvmlQuery::kEnergy) && AskField(NvmlQuery::kEnergyField, nvml::kFieldEnergy, 0, &field)) {
+      millijoules = IntegerOf(field.value, field.type).value_or(nvml::kNone64);
+    }
+  }
+  if (millijoules == nvml::kNone64) return Miss(Signal::kEnergy, NvmlQuery::kEnergyField);
+  if (energy_ && millijoules < *energy_) {
+    remarks_.emplace_back(NoteKind::kSettled, place_.label +
+                                                  ": the driver was loaded anew: its energy counter fell from " +
+                                                  std::to_string(*energy_) + " to " + std::to_string(millijoules) +
+                                                  " mJ and is counted on from 0");
+    discard_until_ = moment.now + Nanos(kNanosPerSecond) + ring_.window().value_or(kShortestWindow);
+  }
+  energy_ = millijoules;
+  Put(Signal::kEnergy, static_cast<std::int64_t>(millijoules), "nvml.total_energy_consumption");
+}
+
+void NvmlGpu::ReadRing(const Moment& moment) {
+  if (place_.has_instances || place_.instance)
+    off_[static_cast<std::size_t>(NvmlQuery::kSamples)] = Unobserved::kUnsupported;
+  if (!ring_read_) ring_read_ = moment.now;
+  TakeRing(moment);
+  if (moment.now - *ring_read_ > kEmptyRing) {
+    off_[static_cast<std::size_t>(NvmlQuery::kSamples)] = Unobserved::kUnsupported;
+  }
+}
+
+void NvmlGpu::TakeRing(const Moment& moment) {
+  std::uint32_t type = 0;
+  std::uint32_t count = 0;
+  if (ring_room_.empty()) {  // how long the ring is
+    if (!Ask(NvmlQuery::kSamples, nvml_.samples, nvml::kSamplesGpuUtilization, std::uint64_t{0}, &type, &count,
+             static_cast<nvml::DriverSample*>(nullptr))) {
+      return;
+    }
+    ring_room_.resize(std::size_t{count} + 8);
+  }
+  count = static_cast<std::uint32_t>(ring_room_.size());
+  const auto seen = static_cast<std::uint64_t>(ring_.last_seen_us());
+  if (!Ask(NvmlQuery::kSamples, nvml_.samples, nvml::kSamplesGpuUtilization, seen, &type, &count, ring_room_.data())) {
+    return;
+  }
+  count = std::min(count, static_cast<std::uint32_t>(ring_room_.size()));
+  for (const UtilizationRing::Reading& reading : ring_.Take({ring_room_.data(), count}, type)) {
+    PlaceReading(reading, moment);
+    ring_read_ = moment.now;
+  }
+  if (ring_.window() && !window_told_) Settled(*ring_.window(), false);
+}
+
+void NvmlGpu::PlaceReading(const UtilizationRing::Reading& reading, const Moment& moment) {
+  const Instant at = moment.line->Place(Instant::FromNanos(1000 * reading.stamp_us), moment.read);
+  Sample sample;
+  sample.device = place_.id;
+  sample.time = std::min(at, moment.now);  // the driver's clock is read a little differently
+  if (reading.gap) {
+    Sample gap = sample;
+    gap.time = sample.time + (Nanos(0) - ring_.window().value_or(Nanos(kNanosPerSecond)));
+    gap.SetUnavailable(Signal::kUtilization, Unobserved::kGap);
+    held_.Add(gap);
+  }
+  if (sample.time <= discard_until_) {
+    sample.SetUnavailable(Signal::kUtilization, Unobserved::kInvalidCounter);
+  } else if (reading.value) {
+    sample.Set(Signal::kUtilization, *reading.value);
+    if ((seen_ & Bit(Signal::kUtilization)) == 0) names_.emplace_back(Signal::kUtilization, "nvml.utilization.gpu");
+    seen_ |= Bit(Signal::kUtilization);
+  } else {
+    sample.SetUnavailable(Signal::kUtilization, Unobserved::kSentinel);
+  }
+  held_.Add(sample);
+  ring_until_ = std::max(ring_until_, sample.time);
+}
+
+// A gauge that is polled faster than it is renewed repeats itself: a reading is new when its value changed, or when
+// the window has passed since the last new one.
+void NvmlGpu::ReadRates(const Moment& moment) {
+  nvml::Utilization rates{};
+  if (!Ask(NvmlQuery::kRates, nvml_.utilization, &rates) || rates.gpu > 100) {
+    return Miss(Signal::kUtilization, NvmlQuery::kRates);
+  }
+  const bool changed = rates.gpu != rates_last_;
+  if (changed) {
+    if (changed_before_ && change_meter_.Add(moment.now - change_at_)) Settled(*change_meter_.window(), true);
+    changed_before_ = rates_last_ >= 0;
+    change_at_ = moment.now;
+  }
+  const Nanos window = change_meter_.window().value_or(kShortestWindow);
+  if (!changed && moment.now - rates_at_ < window) return;
+  rates_last_ = rates.gpu;
+  rates_at_ = moment.now;
+  if (moment.now <= discard_until_) return row_.SetUnavailable(Signal::kUtilization, Unobserved::kInvalidCounter);
+  Put(Signal::kUtilization, std::int64_t{rates.gpu} * kPercent, "nvml.utilization.gpu");
+}
+
+void NvmlGpu::Settled(Nanos window, bool estimated) {
+  window_told_ = true;
+  const std::string ms = std::to_string((window.count() + 500'000) / 1'000'000);
+  remarks_.emplace_back(NoteKind::kSettled, place_.label + ": utilization is renewed every " + ms + " ms" +
+                                                (estimated ? " (estimated from changes of its value)" : ""));
+  facts_.push_back({"gpu." + place_.uuid + ".window_ns", std::to_string(window.count())});
+}
+
+void NvmlGpu::ReadGpm() {
+  if (gpm_ == nullptr || Off(NvmlQuery::kGpm) || lost()) return;
+  nvml::Return code = nvml::kSuccess;
+  const std::optional<GpmPair::Activity> activity = gpm_->Take(&code);
+  if (!Heard(NvmlQuery::kGpm, nvml_.gpm_sample.name, code) || !activity) return;
+  PutPercent(Signal::kGrEngineActive, activity->graphics_percent, "nvml.gpm.graphics");
+  PutPercent(Signal::kSmActive, activity->sm_percent, "nvml.gpm.sm");
+  PutPercent(Signal::kTensorActive, activity->tensor_percent, "nvml.gpm.tensor");
+  PutPercent(Signal::kDramActive, activity->dram_percent, "nvml.gpm.dram");
+  if (place_.instance) return;  // links are the board's
+  const auto bytes = [](double mib) { return static_cast<std::int64_t>(std::llround(mib * kMib)); };
+  if (activity->pcie_rx_mib_s && activity->pcie_tx_mib_s) {
+    gpm_links_ = true;
+    Put(Signal::kPcieRx, bytes(*activity->pcie_rx_mib_s), "nvml.gpm.pcie_rx");
+    Put(Signal::kPcieTx, bytes(*activity->pcie_tx_mib_s), "nvml.gpm.pcie_tx");
+  }
+  if (activity->nvlink_rx_mib_s && activity->nvlink_tx_mib_s) {
+    Put(Signal::kNvlink, bytes(*activity->nvlink_rx_mib_s + *activity->nvlink_tx_mib_s), "nvml.gpm.nvlink");
+  }
+}
+
+}  // namespace idleburn

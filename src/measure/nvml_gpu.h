@@ -1,0 +1,184 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "measure/counter_rate.h"
+#include "measure/held_samples.h"
+#include "measure/nvml_codes.h"
+#include "measure/nvml_fields.h"
+#include "measure/nvml_gpm.h"
+#include "measure/nvml_library.h"
+#include "measure/utilization_ring.h"
+#include "telemetry/live_sink.h"
+#include "telemetry/sample.h"
+
+namespace idleburn {
+
+// What is asked of a device, each with its own fate: what one driver or GPU does not support is not asked again.
+enum class NvmlQuery : std::uint8_t {
+  kSamples,
+  kRates,
+  kPowerInstant,
+  kPowerUsage,
+  kEnergy,
+  kEnergyField,
+  kClock,
+  kReasons,
+  kMemoryV2,
+  kMemory,
+  kTemperature,
+  kTemperatureV1,
+  kPcie,
+  kNvlink,
+  kNvlink5,
+  kSlowdowns,
+  kPowerLimit,
+  kDefaultLimit,
+  kDefaultLimitField,
+  kMaxClock,
+  kEcc,
+  kProcesses,
+  kProcessesV1,
+  kMpsProcesses,
+  kGpm,
+};
+inline constexpr std::size_t kNvmlQueryCount = 25;
+
+// One GPU, or one MIG instance, and what was read of it since the library was initialised.
+class NvmlGpu {
+ public:
+  struct Place {
+    nvml::Device handle = nullptr;
+    nvml::Device board = nullptr;           // of an instance, else the same
+    std::optional<std::uint32_t> instance;  // GPU instance id
+    bool has_instances = false;             // then power, clocks and the like only: the rest is the instances'
+    DeviceId id = 0;
+    std::string uuid;
+    std::string label;  // "GPU 0", "GPU 0 instance 3", for notes
+  };
+  // When a tick is: on the run's line, and as the clocks read then.
+  struct Moment {
+    Instant now;
+    ClockReading read;
+    const TimeLine* line;
+  };
+
+  NvmlGpu(NvmlLibrary& nvml, Place place, const std::string& nvml_version, std::int64_t wall_us);
+
+  // The library was initialised anew: nothing it said before of what it supports counts.
+  void Attach(Place place);
+  // Before the library is shut down.
+  void Detach() { gpm_.reset(); }
+  // The library, initialised anew, does not list it.
+  void SetMissing() {
+    lost_ = nvml::kGpuIsLost;
+    lost_in_ = nvml_.handle_by_index.name;
+  }
+
+  // The parts of a tick; each adds to the row of this moment.
+  void StartRow(const Moment& moment);
+  void ReadFast(const Moment& moment);
+  void ReadRing(const Moment& moment);
+  void ReadGpm();
+  void ReadMedium(const Moment& moment);
+  void ReadProcesses();
+  void ReadRare();
+  void SetXid(std::uint64_t code) { row_.Set(Signal::kXid, static_cast<std::int64_t>(code)); }
+  // Holds the row, and passes on what is complete by now.
+  void EndRow(const Moment& moment, std::vector<Sample>& out);
+  // Passes on all that is held.
+  void Flush(std::vector<Sample>& out) { held_.Release(Instant::FromNanos(INT64_MAX), out); }
+  // Passes on all that is held, and that nothing can be read now.
+  void PassUnread(Instant now, Unobserved why, std::vector<Sample>& out);
+
+  // The row of a moment at which nothing could be read of what was read before.
+  [[nodiscard]] Sample Unread(Instant now, Unobserved why) const;
+  void Forbid(Instant time) { held_.Forbid(time); }
+  // The wall clock was set by `step`.
+  void MoveWall(Nanos step) { ring_.MoveWall(step); }
+
+  [[nodiscard]] const Place& place() const { return place_; }
+  [[nodiscard]] bool lost() const { return lost_ != nvml::kSuccess; }
+  [[nodiscard]] nvml::Return lost_code() const { return lost_; }
+  [[nodiscard]] const char* lost_in() const { return lost_in_; }
+  // What became known or should be said since the last call.
+  std::vector<std::pair<Signal, const char*>> TakeCounterNames() { return std::exchange(names_, {}); }
+  std::vector<std::pair<NoteKind, std::string>> TakeRemarks() { return std::exchange(remarks_, {}); }
+  std::vector<RunFact> TakeFacts() { return std::exchange(facts_, {}); }
+  [[nodiscard]] std::int64_t too_late() const { return held_.too_late(); }
+
+ private:
+  template <typename... Parameters, typename... Arguments>
+  bool Ask(NvmlQuery query, NvmlFunction<Parameters...>& function, Arguments... arguments) {
+    if (off_[static_cast<std::size_t>(query)] || lost()) return false;
+    return Heard(query, function.name, nvml_.Call(function, place_.handle, arguments...));
+  }
+  bool AskField(NvmlQuery query, std::uint32_t field, std::uint32_t scope, nvml::FieldValue* out);
+  bool Heard(NvmlQuery query, const char* function, nvml::Return code);
+  [[nodiscard]] bool Off(NvmlQuery query) const { return off_[static_cast<std::size_t>(query)].has_value(); }
+  // A reading of `signal`, from that counter.
+  void Put(Signal signal, std::int64_t value, const char* counter);
+  // There is none, because of that query.
+  void Miss(Signal signal, NvmlQuery query);
+  void PutPercent(Signal signal, const std::optional<double>& percent, const char* counter);
+
+  void TakeRing(const Moment& moment);
+  void ReadRates(const Moment& moment);
+  void ReadPower();
+  void ReadEnergy(const Moment& moment);
+  void ReadMemory();
+  void ReadTemperature();
+  void ReadLinks(const Moment& moment);
+  void ReadSlowdowns(const Moment& moment);
+  std::optional<std::int64_t> Link(NvmlQuery query, std::uint32_t field, std::uint32_t scope, CounterRate& rate,
+                                   Instant at, std::int64_t unit);
+  void PlaceReading(const UtilizationRing::Reading& reading, const Moment& moment);
+  void Settled(Nanos window, bool estimated);
+  bool ListProcesses(NvmlQuery query, NvmlFunction<nvml::Device, std::uint32_t*, nvml::ProcessInfo*>& function,
+                     std::vector<std::uint32_t>& pids);
+  bool ListProcessesV1(std::vector<std::uint32_t>& pids);
+
+  NvmlLibrary& nvml_;
+  Place place_;
+  std::array<std::optional<Unobserved>, kNvmlQueryCount> off_;  // why it is not asked any more
+  nvml::Return lost_ = nvml::kSuccess;
+  const char* lost_in_ = "";
+  int unknown_in_a_row_ = 0;
+
+  Sample row_;
+  HeldSamples held_;
+  std::uint32_t seen_ = 0;  // signals ever read
+  std::vector<std::pair<Signal, const char*>> names_;
+  std::vector<std::pair<NoteKind, std::string>> remarks_;
+  std::vector<RunFact> facts_;
+
+  UtilizationRing ring_;
+  bool window_told_ = false;
+  std::vector<nvml::DriverSample> ring_room_;
+  std::optional<Instant> ring_read_;                       // when it last gave one, or was first asked
+  Instant ring_until_ = Instant::FromNanos(INT64_MIN);     // time of its last reading
+  Instant discard_until_ = Instant::FromNanos(INT64_MIN);  // after a driver was loaded its utilization reads high
+  WindowMeter change_meter_;                               // without a ring
+  std::int64_t rates_last_ = -1;
+  Instant rates_at_;
+  Instant change_at_;
+  bool changed_before_ = false;
+
+  std::optional<std::uint64_t> energy_;
+  std::optional<std::uint64_t> ecc_;
+  CounterRate pcie_rx_;
+  CounterRate pcie_tx_;
+  CounterRate nvlink_rx_;
+  CounterRate nvlink_tx_;
+  SlowdownFields slowdowns_;
+  std::unique_ptr<GpmPair> gpm_;
+  bool gpm_links_ = false;  // GPM gives what the links move
+};
+
+}  // namespace idleburn

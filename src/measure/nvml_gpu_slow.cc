@@ -1,0 +1,159 @@
+// The slower parts of NvmlGpu: memory, links, processes, limits.
+#include <algorithm>
+
+#include "measure/nvml_gpu.h"
+
+namespace idleburn {
+
+void NvmlGpu::ReadMedium(const Moment& moment) {
+  if (!place_.has_instances) ReadMemory();
+  if (place_.instance) return;
+  ReadTemperature();
+  ReadLinks(moment);
+  ReadSlowdowns(moment);
+}
+
+// "used" of version 2 leaves out what the driver keeps for itself, "used" of version 1 does not.
+void NvmlGpu::ReadMemory() {
+  nvml::MemoryV2 v2{};
+  v2.version = nvml::kMemoryV2Version;
+  if (Ask(NvmlQuery::kMemoryV2, nvml_.memory_v2, &v2) && v2.used != nvml::kNone64) {
+    Put(Signal::kMemoryUsed, static_cast<std::int64_t>(v2.used), "nvml.memory.used");
+    return Put(Signal::kMemoryTotal, static_cast<std::int64_t>(v2.total), "nvml.memory.total");
+  }
+  nvml::Memory v1{};
+  if (Off(NvmlQuery::kMemoryV2) && Ask(NvmlQuery::kMemory, nvml_.memory, &v1) && v1.used != nvml::kNone64) {
+    Put(Signal::kMemoryUsed, static_cast<std::int64_t>(v1.used), "nvml.memory.used_with_reserved");
+    return Put(Signal::kMemoryTotal, static_cast<std::int64_t>(v1.total), "nvml.memory.total");
+  }
+  Miss(Signal::kMemoryUsed, NvmlQuery::kMemory);
+}
+
+void NvmlGpu::ReadTemperature() {
+  std::uint32_t celsius = 0;
+  if (Ask(NvmlQuery::kTemperature, nvml_.temperature, nvml::kSensorGpu, &celsius) && celsius != nvml::kNone32) {
+    return Put(Signal::kTemperature, std::int64_t{celsius} * 1000, "nvml.temperature");
+  }
+  nvml::TemperatureV1 v1 = {nvml::kTemperatureV1Version, nvml::kSensorGpu, 0};
+  if (Off(NvmlQuery::kTemperature) && Ask(NvmlQuery::kTemperatureV1, nvml_.temperature_v1, &v1)) {
+    return Put(Signal::kTemperature, std::int64_t{v1.celsius} * 1000, "nvml.temperature");
+  }
+  Miss(Signal::kTemperature, NvmlQuery::kTemperatureV1);
+}
+
+std::optional<std::int64_t> NvmlGpu::Link(NvmlQuery query, std::uint32_t field, std::uint32_t scope, CounterRate& rate,
+                                          Instant at, std::int64_t unit) {
+  nvml::FieldValue value;
+  if (!AskField(query, field, scope, &value)) return std::nullopt;
+  const std::optional<std::uint64_t> counter = IntegerOf(value.value, value.type);
+  if (!counter) return std::nullopt;
+  const int bits = BitsOf(value.type);
+  if (unit == 1 || bits < 64) {
+    const std::optional<std::int64_t> per_second = rate.Take(*counter, bits, at);
+    return per_second ? std::optional(*per_second * unit) : std::nullopt;
+  }
+  return rate.Take(*counter * static_cast<std::uint64_t>(unit), bits, at);
+}
+
+void NvmlGpu::ReadLinks(const Moment& moment) {
+  if (!gpm_links_ && !Off(NvmlQuery::kPcie)) {
+    const auto tx = Link(NvmlQuery::kPcie, nvml::kFieldPcieTx, 0, pcie_tx_, moment.now, 1);
+    const auto rx = Link(NvmlQuery::kPcie, nvml::kFieldPcieRx, 0, pcie_rx_, moment.now, 1);
+    if (tx) Put(Signal::kPcieTx, *tx, "nvml.field.197");  // as the GPU sees it: to the host
+    if (rx) Put(Signal::kPcieRx, *rx, "nvml.field.198");
+  }
+  if ((seen_ & Bit(Signal::kNvlink)) != 0 && gpm_links_) return;
+  const bool older = !Off(NvmlQuery::kNvlink);
+  const NvmlQuery query = older ? NvmlQuery::kNvlink : NvmlQuery::kNvlink5;
+  const std::int64_t unit = older ? 1024 : 1;
+  const auto tx =
+      Link(query, older ? nvml::kFieldNvlinkTx : nvml::kFieldNvlink5Tx, nvml::kNone32, nvlink_tx_, moment.now, unit);
+  const auto rx =
+      Link(query, older ? nvml::kFieldNvlinkRx : nvml::kFieldNvlink5Rx, nvml::kNone32, nvlink_rx_, moment.now, unit);
+  if (tx && rx) Put(Signal::kNvlink, *tx + *rx, older ? "nvml.field.138" : "nvml.field.202");
+}
+
+void NvmlGpu::ReadSlowdowns(const Moment& moment) {
+  const std::optional<SlowdownFields::Ids> ids = slowdowns_.Candidate();
+  if (!ids || Off(NvmlQuery::kSlowdowns) || lost()) return;
+  std::array<nvml::FieldValue, 3> fields{};
+  for (std::size_t i = 0; i < fields.size(); ++i) fields[i].field = (*ids)[i];
+  if (!Ask(NvmlQuery::kSlowdowns, nvml_.field_values, static_cast<int>(fields.size()), fields.data())) return;
+  slowdowns_.Judge(fields, moment.read.monotonic);
+  if (slowdowns_.ids()) {
+    facts_.push_back({"gpu." + place_.uuid + ".slowdown_fields",
+                      std::to_string((*slowdowns_.ids())[0]) + "-" + std::to_string((*slowdowns_.ids())[2])});
+  }
+}
+
+// A list may grow between the call that sizes it and the call that reads it.
+bool NvmlGpu::ListProcesses(NvmlQuery query, NvmlFunction<nvml::Device, std::uint32_t*, nvml::ProcessInfo*>& function,
+                            std::vector<std::uint32_t>& pids) {
+  if (Off(query) || lost()) return false;
+  std::uint32_t count = 0;
+  nvml::Return code = nvml_.Call(function, place_.handle, &count, static_cast<nvml::ProcessInfo*>(nullptr));
+  std::vector<nvml::ProcessInfo> list;
+  for (int attempt = 0; attempt < 4 && (code == nvml::kInsufficientSize || (code == nvml::kSuccess && count > 0));
+       ++attempt) {
+    count += 8;
+    list.resize(count);
+    code = nvml_.Call(function, place_.handle, &count, list.data());
+    if (code == nvml::kSuccess) break;
+  }
+  if (!Heard(query, function.name, code)) return false;
+  list.resize(std::min<std::size_t>(count, list.size()));
+  for (const nvml::ProcessInfo& process : list) pids.push_back(process.pid);
+  return true;
+}
+
+bool NvmlGpu::ListProcessesV1(std::vector<std::uint32_t>& pids) {
+  std::uint32_t count = 64;  // the oldest drivers
+  std::vector<nvml::ProcessInfoV1> list(count);
+  if (!Ask(NvmlQuery::kProcessesV1, nvml_.processes_v1, &count, list.data())) return false;
+  list.resize(std::min<std::size_t>(count, list.size()));
+  for (const nvml::ProcessInfoV1& process : list) pids.push_back(process.pid);
+  return true;
+}
+
+void NvmlGpu::ReadProcesses() {
+  if (place_.has_instances) return;
+  std::vector<std::uint32_t> pids;
+  bool listed = ListProcesses(NvmlQuery::kProcesses, nvml_.processes, pids);
+  if (Off(NvmlQuery::kProcesses)) listed = ListProcessesV1(pids);
+  if (!listed) return Miss(Signal::kProcesses, NvmlQuery::kProcesses);
+  ListProcesses(NvmlQuery::kMpsProcesses, nvml_.mps_processes, pids);
+  std::sort(pids.begin(), pids.end());
+  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
+  Put(Signal::kProcesses, static_cast<std::int64_t>(pids.size()), "nvml.compute_processes");
+}
+
+void NvmlGpu::ReadRare() {
+  if (place_.instance || lost()) return;
+  std::uint32_t value = 0;
+  if (Ask(NvmlQuery::kPowerLimit, nvml_.power_limit, &value) && value != nvml::kNone32) {
+    Put(Signal::kPowerLimit, value, "nvml.enforced_power_limit");
+  }
+  nvml::FieldValue field;
+  if (Ask(NvmlQuery::kDefaultLimit, nvml_.default_limit, &value) && value != nvml::kNone32) {
+    Put(Signal::kPowerDefaultLimit, value, "nvml.power_default_limit");
+  } else if (AskField(NvmlQuery::kDefaultLimitField, nvml::kFieldPowerDefaultLimit, 0, &field)) {
+    const auto limit = IntegerOf(field.value, field.type);
+    if (limit) Put(Signal::kPowerDefaultLimit, static_cast<std::int64_t>(*limit), "nvml.field.189");
+  }
+  if (Ask(NvmlQuery::kMaxClock, nvml_.max_clock, nvml::kClockSm, &value) && value != nvml::kNone32) {
+    Put(Signal::kMaxSmClock, std::int64_t{value} * 1000, "nvml.clocks.max_sm");
+  }
+  std::uint64_t errors = 0;
+  if (Ask(NvmlQuery::kEcc, nvml_.ecc_errors, nvml::kErrorUncorrected, nvml::kCounterVolatile, &errors)) {
+    if (ecc_ != errors) facts_.push_back({"gpu." + place_.uuid + ".ecc_uncorrected", std::to_string(errors)});
+    ecc_ = errors;
+  }
+  std::array<char, nvml::kNameSize> uuid{};
+  const nvml::Return code = nvml_.Call(nvml_.uuid, place_.handle, uuid.data(), nvml::kNameSize);
+  if (code == nvml::kSuccess && place_.uuid != uuid.data()) {  // the handle means another GPU now
+    lost_ = nvml::kGpuIsLost;
+    lost_in_ = nvml_.uuid.name;
+  }
+}
+
+}  // namespace idleburn

@@ -1,0 +1,229 @@
+#include "measure/nvml_lane.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "measure/nvml_codes.h"
+
+namespace idleburn {
+namespace {
+
+constexpr Nanos kSlowPass(20'000'000);
+constexpr int kWarmUpPasses = 10;  // the first calls after loading a driver's library are slow
+constexpr int kPassesJudged = 100;
+constexpr Nanos kFirstBackoff(10 * kNanosPerSecond);
+constexpr Nanos kLongestBackoff(300 * kNanosPerSecond);
+constexpr std::int64_t kWallStep = 100'000'000;
+
+}  // namespace
+
+NvmlLane::NvmlLane(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
+                   std::shared_ptr<RunClock> clock, const TimeLine& line)
+    : nvml_(std::move(nvml)), devices_(devices), clock_(std::move(clock)), line_(line), period_(period) {}
+
+Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
+                                                 std::shared_ptr<RunClock> clock, const TimeLine& line) {
+  std::unique_ptr<NvmlLane> lane(new NvmlLane(std::move(nvml), period, devices, std::move(clock), line));
+  NvmlLibrary& library = *lane->nvml_;
+  const nvml::Return code = library.Call(library.init);
+  if (code != nvml::kSuccess) return Fail("no NVIDIA GPU can be measured: " + NvmlSentence(code));
+  lane->initialised_ = true;
+  lane->driver_version_ = lane->Text(library.driver_version);
+  lane->nvml_version_ = lane->Text(library.nvml_version);
+  const nvml::Return listed = lane->Enumerate(line.At(lane->clock_->Monotonic()));
+  if (listed != nvml::kSuccess) return Fail("the NVIDIA GPUs cannot be listed: " + NvmlSentence(listed));
+  if (lane->gpus_.empty()) return Fail("the NVIDIA driver lists no GPU: see nvidia-smi -L");
+  return lane;
+}
+
+NvmlLane::~NvmlLane() { Shutdown(); }
+
+void NvmlLane::Shutdown() {
+  if (!initialised_) return;
+  initialised_ = false;
+  CloseEvents();
+  for (const auto& gpu : gpus_) gpu->Detach();
+  nvml_->Call(nvml_->shutdown);
+}
+
+void NvmlLane::Tick(Instant now, LiveSink& out) {
+  if (ticks_++ % stride_ != 0) return;
+  if (!told_) TellFirst(now, out);
+  {
+    const std::lock_guard lock(stale_mutex_);
+    for (const auto& gpu : gpus_) gpu->Forbid(stale_until_);
+  }
+  const NvmlGpu::Moment moment = {now, clock_->Read(), &line_};
+  WatchWall(moment.read);
+  const bool medium = medium_.Due(now);
+  if (!gone_) ReadAll(moment, medium);
+  if (!gone_ && medium) ReadEvents(out, now);
+  const bool unread = unread_.Due(now);
+  for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) {
+    const bool was_lost = lost_told_[gpu->place().id];
+    TellRemarks(*gpu, now, out);
+    if (gpu->lost() && !was_lost) TellLost(*gpu, now, out);
+    if (!gpu->lost() && !gone_) {
+      gpu->EndRow(moment, out_);
+    } else if (unread) {
+      gpu->PassUnread(now, Unobserved::kGap, out_);
+    }
+  }
+  Push(out);
+  WatchBudget(clock_->Monotonic() - moment.read.monotonic, now, out);
+  if (now >= again_at_) TryAgain(now, out);
+}
+
+void NvmlLane::ReadAll(const NvmlGpu::Moment& moment, bool medium) {
+  const bool ring = ring_.Due(moment.now);
+  const bool gpm = gpm_.Due(moment.now);
+  const bool slow = slow_.Due(moment.now);
+  const bool rare = rare_.Due(moment.now);
+  for (const std::size_t i : attached_) {
+    NvmlGpu& gpu = *gpus_[i];
+    if (gpu.lost()) continue;
+    gpu.StartRow(moment);
+    if (ring) gpu.ReadRing(moment);
+    gpu.ReadFast(moment);
+    if (gpm) gpu.ReadGpm();
+    if (medium) gpu.ReadMedium(moment);
+    if (slow) gpu.ReadProcesses();
+    if (rare) gpu.ReadRare();
+  }
+}
+
+void NvmlLane::ReadEvents(LiveSink& out, Instant now) {
+  for (int i = 0; events_ != nullptr && i < 16; ++i) {
+    nvml::EventData event{};
+    if (nvml_->Call(nvml_->event_wait, events_, &event, std::uint32_t{0}) != nvml::kSuccess) return;
+    if (event.type != nvml::kEventXid) continue;
+    for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) {
+      if (gpu->place().handle != event.device) continue;
+      gpu->SetXid(event.data);
+      out.OnNote({now, NoteKind::kXid, gpu->place().label + ": Xid " + std::to_string(event.data) + "; see dmesg"});
+    }
+  }
+}
+
+// The driver stamps by the wall clock: when that is set, what was last seen moves along.
+void NvmlLane::WatchWall(const ClockReading& read) {
+  const std::int64_t offset = read.wall.nanos() - read.monotonic.count();
+  if (wall_offset_ && std::abs(offset - *wall_offset_) > kWallStep) {
+    for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) gpu->MoveWall(Nanos(offset - *wall_offset_));
+  }
+  wall_offset_ = offset;
+}
+
+void NvmlLane::WatchBudget(Nanos took, Instant now, LiveSink& out) {
+  ++passes_;
+  if (passes_ <= kWarmUpPasses) return;
+  slow_passes_ += took > kSlowPass ? 1 : 0;
+  if (slow_passes_ > 1) {
+    stride_ *= 2;
+    const auto ms = [](Nanos span) { return std::to_string(span.count() / 1'000'000) + " ms"; };
+    out.OnNote({now, NoteKind::kSettled,
+                "the NVIDIA driver is slow to answer (" + ms(took) +
+                    " for one reading of all GPUs): it is read every " + ms(period_ * stride_) + " from now on"});
+    passes_ = 0;
+    slow_passes_ = 0;
+  } else if (passes_ == kWarmUpPasses + kPassesJudged) {
+    passes_ = kWarmUpPasses;
+    slow_passes_ = 0;
+  }
+}
+
+void NvmlLane::TellFirst(Instant now, LiveSink& out) {
+  told_ = true;
+  out.OnFact({"driver", driver_version_});
+  out.OnFact({"nvml", nvml_version_});
+  for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) TellRemarks(*gpu, now, out);
+}
+
+void NvmlLane::TellRemarks(NvmlGpu& gpu, Instant now, LiveSink& out) {
+  for (auto& [kind, text] : gpu.TakeRemarks()) out.OnNote({now, kind, std::move(text)});
+  for (const RunFact& fact : gpu.TakeFacts()) out.OnFact(fact);
+  const auto names = gpu.TakeCounterNames();
+  if (names.empty()) return;
+  const std::lock_guard lock(stale_mutex_);
+  for (const auto& [signal, counter] : names) devices_.NameCounter(gpu.place().id, signal, counter);
+  stale_.clear();
+  for (const auto& each : gpus_) stale_.push_back(each->Unread(now, Unobserved::kStale));
+}
+
+void NvmlLane::TellLost(NvmlGpu& gpu, Instant now, LiveSink& out) {
+  lost_told_[gpu.place().id] = true;
+  mismatch_ = mismatch_ || gpu.lost_code() == nvml::kLibRmVersionMismatch;
+  out.OnNote(
+      {now, NoteKind::kDeviceLost,
+       gpu.place().label + " (" + gpu.place().uuid + "): " + gpu.lost_in() + ": " + NvmlSentence(gpu.lost_code())});
+  again_at_ = std::min(again_at_, now + backoff_);
+}
+
+// GPUs that still answer are read until this very moment, so that they lose nothing.
+void NvmlLane::TryAgain(Instant now, LiveSink& out) {
+  if (mismatch_) {
+    again_at_ = Instant::FromNanos(INT64_MAX);
+    return;
+  }
+  Shutdown();
+  nvml::Return code = nvml_->Call(nvml_->init);
+  initialised_ = code == nvml::kSuccess;
+  if (code == nvml::kSuccess) code = Enumerate(now);
+  if (code != nvml::kSuccess && !gone_) {
+    out.OnNote({now, NoteKind::kFailure, "NVML cannot be initialised anew: " + NvmlSentence(code)});
+  }
+  gone_ = code != nvml::kSuccess;
+  mismatch_ = code == nvml::kLibRmVersionMismatch;
+  bool all = !gone_;
+  for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) {
+    const DeviceId id = gpu->place().id;
+    const std::size_t place = by_id_[id];
+    if (!gone_ && std::find(attached_.begin(), attached_.end(), place) == attached_.end()) gpu->SetMissing();
+    all = all && !gpu->lost();
+    if (gone_ || gpu->lost() || !lost_told_[id]) continue;
+    lost_told_[id] = false;
+    out.OnNote({now, NoteKind::kDeviceFound, gpu->place().label + " (" + gpu->place().uuid + ") answers again"});
+  }
+  backoff_ = all ? kFirstBackoff : std::min(backoff_ * 2, kLongestBackoff);
+  again_at_ = all ? Instant::FromNanos(INT64_MAX) : now + backoff_;
+}
+
+void NvmlLane::Push(LiveSink& out) {
+  if (!out_.empty()) out.OnSamples(out_);
+  out_.clear();
+}
+
+void NvmlLane::Finish(Instant now, LiveSink& out) {
+  const NvmlGpu::Moment moment = {now, clock_->Read(), &line_};
+  for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) {
+    if (!gone_ && !gpu->lost()) gpu->ReadRing(moment);
+    TellRemarks(*gpu, now, out);
+    gpu->Flush(out_);
+  }
+  Push(out);
+  Shutdown();
+}
+
+std::string NvmlLane::Pending() const {
+  const char* const function = nvml_->Pending();
+  return function != nullptr ? function : "";
+}
+
+void NvmlLane::PushStale(Instant now, LiveSink& out) {
+  const std::lock_guard lock(stale_mutex_);
+  stale_until_ = now;
+  for (Sample& sample : stale_) sample.time = now;
+  if (!stale_.empty()) out.OnSamples(stale_);
+}
+
+std::vector<CallTimes> NvmlLane::Calls() const {
+  std::vector<CallTimes> calls;
+  nvml_->VisitTimes([&](const NvmlEntry& entry) {
+    const Spread& t = entry.times;
+    calls.push_back({entry.name, t.count(), t.Quantile(0.5), t.Quantile(0.99), t.max(), t.total()});
+  });
+  return calls;
+}
+
+}  // namespace idleburn

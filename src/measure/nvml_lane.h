@@ -1,0 +1,110 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "measure/every.h"
+#include "measure/lane.h"
+#include "measure/nvml_gpu.h"
+#include "measure/nvml_library.h"
+#include "os/run_clock.h"
+#include "telemetry/device.h"
+
+namespace idleburn {
+
+// The GPUs of the NVIDIA driver.
+//
+//   every tick  power, energy, SM clock, clock-event reasons; utilization where the driver keeps no ring of it
+//   200 ms      the ring of utilizations; activity of SMs, tensor cores and memory (GPM)
+//   1 s         memory, temperature, what the links moved, Xid events
+//   5 s         processes
+//   60 s        limits, memory errors, whether each handle still is the GPU it was
+//
+// Calls that are slow make it slow down: when more than one in a hundred fast passes takes over 20 ms, the period
+// doubles and a note says so. A GPU that the driver calls lost is unobserved; the library is initialised anew after
+// 10 s, then at ever longer distances up to 5 min, and GPUs are known again by their UUID.
+class NvmlLane : public Lane {
+ public:
+  // Initialises the library and lists the GPUs; fails with one line if there is nothing to measure. `devices` outlives
+  // the lane and is written to while it ticks. `period` is that of the ticks.
+  static Result<std::unique_ptr<NvmlLane>> Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
+                                                std::shared_ptr<RunClock> clock, const TimeLine& line);
+  ~NvmlLane() override;
+
+  void Tick(Instant now, LiveSink& out) override;
+  void Finish(Instant now, LiveSink& out) override;
+  [[nodiscard]] std::string Pending() const override;
+  void PushStale(Instant now, LiveSink& out) override;
+  void Abandon() override { nvml_->Abandon(); }
+  [[nodiscard]] std::vector<CallTimes> Calls() const override;
+
+  [[nodiscard]] std::size_t gpus() const { return gpus_.size(); }
+
+ private:
+  NvmlLane(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices, std::shared_ptr<RunClock> clock,
+           const TimeLine& line);
+
+  void Shutdown();
+  nvml::Return Enumerate(Instant now);
+  nvml::Return EnterBoard(std::uint32_t index);
+  bool EnterInstances(nvml::Device board, const DeviceKey& key, const std::string& label);
+  void EnterGpu(NvmlGpu::Place place, const DeviceKey& key);
+  void OpenEvents();
+  void CloseEvents();
+  std::string Text(NvmlFunction<char*, std::uint32_t>& function);
+  std::string Text(NvmlFunction<nvml::Device, char*, std::uint32_t>& function, nvml::Device device);
+
+  void TellFirst(Instant now, LiveSink& out);
+  void ReadAll(const NvmlGpu::Moment& moment, bool medium);
+  void ReadEvents(LiveSink& out, Instant now);
+  void WatchWall(const ClockReading& read);
+  void WatchBudget(Nanos took, Instant now, LiveSink& out);
+  void TellRemarks(NvmlGpu& gpu, Instant now, LiveSink& out);
+  void TellLost(NvmlGpu& gpu, Instant now, LiveSink& out);
+  void TryAgain(Instant now, LiveSink& out);
+  void Push(LiveSink& out);
+
+  std::shared_ptr<NvmlLibrary> nvml_;
+  DeviceTable& devices_;
+  std::shared_ptr<RunClock> clock_;
+  TimeLine line_;
+  std::string nvml_version_;
+  std::string driver_version_;
+  std::vector<std::unique_ptr<NvmlGpu>> gpus_;
+  std::map<DeviceId, std::size_t> by_id_;  // of gpus_
+  std::vector<std::size_t> attached_;      // gpus_ found by the last enumeration
+  nvml::EventSet events_ = nullptr;
+  bool initialised_ = false;
+  bool told_ = false;
+
+  Nanos period_;
+  int stride_ = 1;  // every which tick is served
+  std::int64_t ticks_ = 0;
+  Every ring_{Nanos(200'000'000)};
+  Every gpm_{Nanos(200'000'000)};
+  Every medium_{Nanos(kNanosPerSecond)};
+  Every slow_{Nanos(5 * kNanosPerSecond)};
+  Every rare_{Nanos(60 * kNanosPerSecond)};
+  Every unread_{Nanos(kNanosPerSecond)};
+  int passes_ = 0;
+  int slow_passes_ = 0;
+
+  std::map<DeviceId, bool> lost_told_;
+  Instant again_at_ = Instant::FromNanos(INT64_MAX);  // when the library is initialised anew
+  Nanos backoff_{10 * kNanosPerSecond};
+  bool gone_ = false;      // the library could not be initialised anew
+  bool mismatch_ = false;  // nor may it be
+
+  std::optional<std::int64_t> wall_offset_;  // wall clock less monotonic
+  std::vector<Sample> out_;
+
+  std::mutex stale_mutex_;     // of what follows, and of writing to devices_
+  std::vector<Sample> stale_;  // what PushStale says of each device
+  Instant stale_until_ = Instant::FromNanos(INT64_MIN);
+};
+
+}  // namespace idleburn

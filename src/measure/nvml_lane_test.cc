@@ -1,0 +1,387 @@
+#include "measure/nvml_lane.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "support/property.h"
+#include "support/stand_in.h"
+
+namespace idleburn {
+namespace {
+
+using testing::StandInRun;
+
+constexpr const char* kUuid0 = "GPU-5d0ca1e5-0000-4000-8000-000000001000";
+constexpr const char* kUuid1 = "GPU-5d0ca1e5-0000-4000-8000-000000001001";
+
+bool Mentions(const std::vector<std::string>& texts, const std::string& part) {
+  return std::any_of(texts.begin(), texts.end(), [&](const auto& t) { return t.find(part) != std::string::npos; });
+}
+
+TEST(NvmlLane, EveryPublishedUtilizationIsReadOnceAndStandsWhereTheDriverStampedIt) {
+  StandInRun run("gpu 0 window=250ms\nat 2s gpu 0 util=100\nat 5.1s gpu 0 util=37\n");
+  run.RunUntil(10);
+  run.Finish();
+  const auto readings = run.log.Of(0, Signal::kUtilization);
+  ASSERT_EQ(readings.size(), 40U);
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    const double end = 0.25 * static_cast<double>(i + 1);
+    EXPECT_DOUBLE_EQ(run.Seconds(readings[i].first), end);
+    // 5.1 s lies in the window that ends at 5.25 s: 0.1 s of 100 % and 0.15 s of 37 %, in whole percent.
+    const double percent = end <= 2 ? 0 : end <= 5 ? 100 : end == 5.25 ? std::round(100 * 0.4 + 37 * 0.6) : 37;
+    EXPECT_EQ(readings[i].second, static_cast<std::int64_t>(percent) * kPercent) << end;
+  }
+  EXPECT_TRUE(run.log.InOrder());
+  EXPECT_EQ(run.devices[0].counter[Index(Signal::kUtilization)], "nvml.utilization.gpu");
+  EXPECT_EQ(run.log.Fact(std::string("gpu.") + kUuid0 + ".window_ns"), "250000000");
+  EXPECT_EQ(run.log.Fact("driver"), "580.95.05");
+}
+
+TEST(NvmlLane, ReadingsStampedWhenReadKeepTheirTimeAndValue) {
+  StandInRun run("gpu 0 energy=1000 limit=650\nat 3s gpu 0 util=50 power=500 clock=1410 reasons=0x44\n");
+  run.RunUntil(6);
+  run.Finish();
+  const auto power = run.log.Of(0, Signal::kPower);
+  ASSERT_EQ(power.size(), 60U);
+  for (std::size_t i = 0; i < power.size(); ++i) {
+    EXPECT_NEAR(run.Seconds(power[i].first), 0.1 * static_cast<double>(i + 1), 1e-6);
+    EXPECT_EQ(power[i].second, i + 1 < 30 ? 70'000 : 500'000);
+  }
+  // 1000 mJ at the start, 70 W for 3 s, 500 W for 3 s.
+  EXPECT_EQ(run.log.Of(0, Signal::kEnergy).back().second, 1000 + 3 * 70'000 + 3 * 500'000);
+  EXPECT_EQ(run.log.Of(0, Signal::kSmClock).back().second, 1'410'000);
+  EXPECT_EQ(run.log.Of(0, Signal::kEventReasons).back().second, 0x44);
+  EXPECT_EQ(run.log.Of(0, Signal::kPowerLimit).at(0).second, 650'000);
+  EXPECT_EQ(run.log.Of(0, Signal::kPowerDefaultLimit).at(0).second, 700'000);
+  EXPECT_EQ(run.log.Of(0, Signal::kMaxSmClock).at(0).second, 1'980'000);
+  EXPECT_EQ(run.devices[0].counter[Index(Signal::kPower)], "nvml.power.instant");
+  EXPECT_TRUE(run.log.InOrder());
+}
+
+TEST(NvmlLane, SlowerPartsAreReadAtTheirOwnPace) {
+  StandInRun run("gpu 0\nat 0s gpu 0 procs=11:10GiB,12:? temp=61\n");
+  run.RunUntil(20);
+  EXPECT_EQ(run.CallsOf("nvmlDeviceGetMemoryInfo_v2"), 20);
+  EXPECT_EQ(run.CallsOf("nvmlDeviceGetEnforcedPowerLimit"), 1);
+  EXPECT_EQ(run.CallsOf("nvmlDeviceGetTotalEnergyConsumption"), 200);
+  EXPECT_EQ(run.CallsOf("nvmlDeviceGetComputeRunningProcesses_v3"), 8);  // four times, in two calls
+  run.Finish();
+  EXPECT_EQ(run.log.Of(0, Signal::kProcesses).at(0).second, 2);
+  EXPECT_EQ(run.log.Of(0, Signal::kMemoryUsed).at(0).second, std::int64_t{10} << 30);
+  EXPECT_EQ(run.log.Of(0, Signal::kTemperature).at(0).second, 61'000);
+}
+
+TEST(NvmlLane, AListThatGrowsBetweenTwoCallsIsReadAgain) {
+  StandInRun run("gpu 0\ngrowing_lists\nat 0s gpu 0 procs=11:1GiB\n");
+  run.RunUntil(1);
+  run.Finish();
+  EXPECT_EQ(run.log.Of(0, Signal::kProcesses).at(0).second, 10);
+}
+
+TEST(NvmlLane, WithoutARingTheGaugeIsReadWhenItChangesOrItsWindowHasPassed) {
+  StandInRun run("gpu 0 samples=0 window=500ms gpm=0\nat 1s gpu 0 util=80\nat 2s gpu 0 util=20\n");
+  run.RunUntil(3);
+  run.Finish();
+  const auto readings = run.log.Of(0, Signal::kUtilization);
+  ASSERT_GT(readings.size(), 12U);
+  EXPECT_LT(readings.size(), 20U);  // at 10 Hz every second poll repeats the last
+  for (const auto& [time, value] : readings) {
+    const double t = run.Seconds(time) + 1e-9;
+    EXPECT_EQ(value, (t < 1.5 ? 0 : t < 2.5 ? 80 : 20) * kPercent) << t;
+  }
+}
+
+TEST(NvmlLane, WhatIsNotSupportedIsAskedForOnceAndNeverZero) {
+  StandInRun run(
+      "gpu 0\nfail nvmlDeviceGetClockInfo 3\nfail nvmlDeviceGetMemoryInfo_v2 25\nfail nvmlDeviceGetTemperature 4\n");
+  run.RunUntil(5);
+  run.Finish();
+  EXPECT_EQ(run.CallsOf("nvmlDeviceGetClockInfo"), 1);
+  EXPECT_TRUE(run.log.Of(0, Signal::kSmClock).empty());
+  ASSERT_FALSE(run.log.Lacking(0, Signal::kSmClock).empty());
+  // The older function takes over; its "used" holds what the driver reserves.
+  EXPECT_EQ(run.log.Of(0, Signal::kMemoryUsed).at(0).second, std::int64_t{500} << 20);
+  EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kFailure), "nvmlDeviceGetTemperature: NVML says 4: no permission"));
+  EXPECT_EQ(run.log.Notes(NoteKind::kFailure).size(), 1U);
+}
+
+TEST(NvmlLane, AGpuThatIsLostIsUnobservedAndTheOthersAreNot) {
+  StandInRun run(
+      "gpu 0\ngpu 1\nat 0s gpu 0 util=50\nat 0s gpu 1 util=90\n"
+      "at 5s gpu 1 lost=1\nat 20s gpu 1 lost=0\n");
+  run.RunUntil(60);
+  run.Finish();
+  EXPECT_TRUE(run.log.InOrder());
+  const auto healthy = run.log.Of(0, Signal::kUtilization);
+  for (std::size_t i = 1; i < healthy.size(); ++i) {
+    EXPECT_LT((healthy[i].first - healthy[i - 1].first).count(), 200'000'000);
+  }
+  for (const auto& [time, value] : run.log.Of(1, Signal::kUtilization)) {
+    EXPECT_TRUE(run.Seconds(time) <= 5.0 || run.Seconds(time) > 20.0) << run.Seconds(time);
+    EXPECT_EQ(value, 90 * kPercent);
+  }
+  const auto missing = run.log.Lacking(1, Signal::kUtilization);
+  EXPECT_GE(missing.size(), 14U);  // a row a second
+  EXPECT_EQ(missing.at(0).second, Unobserved::kGap);
+  EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kDeviceLost), "GPU 1 (" + std::string(kUuid1) + "): "));
+  ASSERT_EQ(run.log.Notes(NoteKind::kDeviceFound).size(), 1U);
+  // Lost at 5 s: tried again after 10 s, in vain, and after 20 s more.
+  EXPECT_NEAR(run.Seconds(run.log.Of(1, Signal::kEnergy).back().first), 60, 0.2);
+  const auto found = std::find_if(run.log.notes.begin(), run.log.notes.end(),
+                                  [](const Note& n) { return n.kind == NoteKind::kDeviceFound; });
+  EXPECT_NEAR(run.Seconds(found->time), 35, 0.5);
+}
+
+TEST(NvmlLane, AGpuThatIsNotListedAnyMoreIsLostToo) {
+  StandInRun run(
+      "gpu 0\ngpu 1\nat 5s gpu 1 lost=1\nat 6s gpu 1 lost=0\n"
+      "fail nvmlDeviceGetHandleByIndex_v2 28 from=10s times=1\n");  // of GPU 0, when all are listed again at 15 s
+  run.RunUntil(40);
+  run.Finish();
+  EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kDeviceLost), "GPU 0 (" + std::string(kUuid0)));
+  EXPECT_EQ(run.log.Notes(NoteKind::kDeviceFound).size(), 2U);
+  EXPECT_FALSE(run.log.Lacking(0, Signal::kUtilization).empty());
+  EXPECT_NEAR(run.Seconds(run.log.Of(0, Signal::kPower).back().first), 40, 0.2);
+  EXPECT_TRUE(run.log.InOrder());
+}
+
+TEST(NvmlLane, GpusAreKnownByUuidWhenTheDriverOrdersThemAnew) {
+  StandInRun run("gpu 0\ngpu 1\nat 0s gpu 0 power=100\nat 0s gpu 1 power=200\nat 5s reload\nat 5s order 1,0\n");
+  run.RunUntil(30);
+  run.Finish();
+  for (const auto& [time, value] : run.log.Of(0, Signal::kPower)) EXPECT_EQ(value, 100'000) << run.Seconds(time);
+  for (const auto& [time, value] : run.log.Of(1, Signal::kPower)) EXPECT_EQ(value, 200'000) << run.Seconds(time);
+  EXPECT_NEAR(run.Seconds(run.log.Of(1, Signal::kPower).back().first), 30, 0.2);
+  EXPECT_EQ(run.devices.size(), 2U);
+  EXPECT_EQ(run.devices[0].uuid, kUuid0);
+}
+
+TEST(NvmlLane, AReloadedDriverIsOpenedAnewAndItsEnergyCounterGoesOnFromZero) {
+  StandInRun run("gpu 0 energy=9000000\nat 0s gpu 0 util=50\nat 5s reload\n");
+  run.RunUntil(20);
+  run.Finish();
+  const auto energy = run.log.Of(0, Signal::kEnergy);
+  EXPECT_GT(energy.front().second, 9'000'000);
+  EXPECT_NEAR(static_cast<double>(energy.back().second), 15 * 70'000, 2 * 70'000);
+  EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kSettled), "energy counter fell"));
+  EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kDeviceLost), "NVML says 1: "));
+  // What a driver says in its first moments reads high and is left out.
+  const auto invalid = run.log.Lacking(0, Signal::kUtilization);
+  EXPECT_TRUE(std::any_of(invalid.begin(), invalid.end(),
+                          [](const auto& m) { return m.second == Unobserved::kInvalidCounter; }));
+}
+
+TEST(NvmlLane, UnknownFailuresLoseAGpuWhenTheyRepeat) {
+  StandInRun once("gpu 0\nfail nvmlDeviceGetTotalEnergyConsumption 999 from=1s times=1\n");
+  once.RunUntil(3);
+  EXPECT_TRUE(once.log.Notes(NoteKind::kDeviceLost).empty());
+  StandInRun twice(
+      "gpu 0\nfail nvmlDeviceGetTotalEnergyConsumption 999 from=1s times=1\n"
+      "fail nvmlDeviceGetClockInfo 999 from=1s times=1\n");
+  twice.RunUntil(3);
+  EXPECT_EQ(twice.log.Notes(NoteKind::kDeviceLost).size(), 1U);
+}
+
+TEST(NvmlLane, ADriverUpgradedUnderneathIsNotAskedAgain) {
+  StandInRun run("gpu 0\nfail nvmlDeviceGetTotalEnergyConsumption 18 from=2s\n");
+  run.RunUntil(40);
+  run.Finish();
+  EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kDeviceLost), "driver was upgraded"));
+  EXPECT_EQ(run.CallsOf("nvmlInit_v2"), 1);
+  EXPECT_LE(run.Seconds(run.log.Of(0, Signal::kPower).back().first), 2.0);
+}
+
+TEST(NvmlLane, MigInstancesAreDevicesAndTheBoardCountsOnce) {
+  StandInRun run(
+      "gpu 0\nmig 0 gi=1 profile=3g.40gb slices=3 memory=40GiB\nmig 0 gi=2 profile=1g.10gb slices=1\n"
+      "at 0s gpu 0 power=300\nat 0s gpu 0/1 util=75 sm=40 procs=5:3GiB\nat 0s gpu 0/2 util=10\n");
+  run.RunUntil(4);
+  run.Finish();
+  ASSERT_EQ(run.devices.size(), 3U);
+  DeviceId big = 0;
+  DeviceId board = 0;
+  for (DeviceId id = 0; id < 3; ++id) {
+    if (run.devices[id].mig && run.devices[id].mig->id == "1") big = id;
+    if (!run.devices[id].mig) board = id;
+  }
+  EXPECT_EQ(run.devices[big].mig->slices, 3);
+  EXPECT_EQ(run.devices[big].mig->profile, "3g.40gb");
+  EXPECT_EQ(run.devices[big].board, board);
+  EXPECT_EQ(run.log.Of(big, Signal::kGrEngineActive).at(0).second, 75 * kPercent);
+  EXPECT_EQ(run.log.Of(big, Signal::kSmActive).at(0).second, 40 * kPercent);
+  EXPECT_EQ(run.log.Of(big, Signal::kMemoryUsed).at(0).second, std::int64_t{3} << 30);
+  EXPECT_EQ(run.log.Of(big, Signal::kProcesses).at(0).second, 1);
+  EXPECT_TRUE(run.log.Of(big, Signal::kUtilization).empty());
+  EXPECT_EQ(run.log.Lacking(big, Signal::kUtilization).at(0).second, Unobserved::kUnsupported);
+  EXPECT_TRUE(run.log.Of(big, Signal::kPower).empty());
+  EXPECT_EQ(run.log.Of(board, Signal::kPower).at(0).second, 300'000);
+  EXPECT_TRUE(run.log.Of(board, Signal::kMemoryUsed).empty());
+  EXPECT_TRUE(run.log.InOrder());
+}
+
+TEST(NvmlLane, ActivityOfTheUnitsIsReadInPairs) {
+  StandInRun run("gpu 0\nat 0s gpu 0 sm=40 tensor=12.5 dram=33 rx=1000 tx=10 nvlink=5000\nat 2s gpu 0 sm=80\n");
+  run.RunUntil(3);
+  run.Finish();
+  EXPECT_EQ(run.log.Of(0, Signal::kSmActive).back().second, 80 * kPercent);  // since the sample before, no longer
+  EXPECT_NEAR(static_cast<double>(run.log.Of(0, Signal::kSmActive).size()), 14, 1);  // five a second, less the first
+  EXPECT_EQ(run.log.Of(0, Signal::kSmActive).at(0).second, 40 * kPercent);
+  EXPECT_EQ(run.log.Of(0, Signal::kTensorActive).at(0).second, 12'500'000);
+  EXPECT_EQ(run.log.Of(0, Signal::kDramActive).at(0).second, 33 * kPercent);
+  EXPECT_NEAR(static_cast<double>(run.log.Of(0, Signal::kPcieRx).at(0).second), 1e9, 1);
+  EXPECT_NEAR(static_cast<double>(run.log.Of(0, Signal::kPcieTx).at(0).second), 1e7, 1);
+  EXPECT_NEAR(static_cast<double>(run.log.Of(0, Signal::kNvlink).at(0).second), 1e10, 2);
+}
+
+TEST(NvmlLane, CountersOfLinksAreRatesAlsoWhereTheyWrap) {
+  StandInRun run("gpu 0 gpm=0\nnarrow_pcie\nat 0s gpu 0 rx=1500 tx=3 nvlink=2048\n");
+  run.RunUntil(12);  // 18 GB: the counter of 32 bits wraps four times
+  run.Finish();
+  const auto rx = run.log.Of(0, Signal::kPcieRx);
+  ASSERT_EQ(rx.size(), 11U);
+  for (const auto& reading : rx) EXPECT_NEAR(static_cast<double>(reading.second), 1.5e9, 10);
+  EXPECT_NEAR(static_cast<double>(run.log.Of(0, Signal::kNvlink).at(0).second), 2 * 2.048e9, 5000);
+}
+
+TEST(NvmlLane, RenumberedFieldsAreFoundByWhatTheyCount) {
+  StandInRun recent("gpu 0\n");
+  recent.RunUntil(5);
+  EXPECT_EQ(recent.log.Fact(std::string("gpu.") + kUuid0 + ".slowdown_fields"), "269-271");
+  StandInRun older("driver 570.10 12.570.10\ngpu 0\n");
+  older.RunUntil(5);
+  EXPECT_EQ(older.log.Fact(std::string("gpu.") + kUuid0 + ".slowdown_fields"), "251-253");
+}
+
+TEST(NvmlLane, ARingThatOverflowedLeavesAGap) {
+  StandInRun run("gpu 0 ring=5 window=200ms\nat 0s gpu 0 util=60\n");
+  run.RunUntil(6);
+  run.driver.Advance(Nanos(5 * kNanosPerSecond));  // 25 windows, of which 5 are kept
+  run.RunUntil(12);
+  run.Finish();
+  const auto gaps = run.log.Lacking(0, Signal::kUtilization);
+  ASSERT_EQ(gaps.size(), 1U);
+  EXPECT_EQ(gaps[0].second, Unobserved::kGap);
+  // Read last at 5.9 s; at 11.1 s those of 10.2 s to 11.0 s are left.
+  EXPECT_EQ(run.log.Of(0, Signal::kUtilization).size(), 60U - 21U);
+  EXPECT_TRUE(run.log.InOrder());
+}
+
+TEST(NvmlLane, SettingTheWallClockLosesAndMovesNothing) {
+  for (const std::int64_t step : {-3600 * kNanosPerSecond, 3600 * kNanosPerSecond}) {
+    StandInRun run("gpu 0 window=250ms\nat 0s gpu 0 util=60\n");
+    run.RunUntil(5);
+    run.driver.StepWall(Nanos(step));
+    run.RunUntil(10);
+    run.Finish();
+    const auto readings = run.log.Of(0, Signal::kUtilization);
+    ASSERT_EQ(readings.size(), 40U) << step;
+    for (std::size_t i = 0; i < readings.size(); ++i) {
+      EXPECT_NEAR(run.Seconds(readings[i].first), 0.25 * static_cast<double>(i + 1), 1e-5);
+    }
+    EXPECT_TRUE(run.log.InOrder());
+    EXPECT_TRUE(run.log.Lacking(0, Signal::kUtilization).empty());
+  }
+}
+
+TEST(NvmlLane, ASlowDriverIsAskedLessOften) {
+  StandInRun run("gpu 0\ndelay nvmlDeviceGetClockInfo 30ms from=2s\n");
+  run.RunUntil(10);
+  EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kSettled), "it is read every 200 ms from now on"));
+  StandInRun quick("gpu 0\ndelay nvmlDeviceGetClockInfo 30ms from=2s times=1\n");
+  quick.RunUntil(10);
+  EXPECT_FALSE(Mentions(quick.log.Notes(NoteKind::kSettled), "it is read every"));
+}
+
+TEST(NvmlLane, XidEventsAreToldWithTheirGpu) {
+  StandInRun run("gpu 0\ngpu 1\nat 3s xid 1 79\n");
+  run.RunUntil(6);
+  run.Finish();
+  EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kXid), "GPU 1: Xid 79"));
+  EXPECT_EQ(run.log.Of(1, Signal::kXid).at(0).second, 79);
+  EXPECT_TRUE(run.log.Of(0, Signal::kXid).empty());
+}
+
+TEST(NvmlLane, AnOldDriversLibraryDoesWhatItCan) {
+  StandInRun run("driver 440.33 10.440.33\ngpu 0\nat 0s gpu 0 util=70 power=200 reasons=4 procs=1:1GiB,2:1GiB\n",
+                 IDLEBURN_STANDIN_OLD);
+  ASSERT_EQ(run.error, "");
+  run.RunUntil(6);
+  run.Finish();
+  EXPECT_EQ(run.log.Of(0, Signal::kUtilization).back().second, 70 * kPercent);
+  EXPECT_EQ(run.log.Of(0, Signal::kPower).back().second, 200'000);
+  EXPECT_EQ(run.log.Of(0, Signal::kEventReasons).back().second, 4);
+  EXPECT_EQ(run.log.Of(0, Signal::kProcesses).back().second, 2);
+  EXPECT_EQ(run.devices[0].counter[Index(Signal::kPower)], "nvml.power.usage");
+  EXPECT_EQ(run.devices[0].counter[Index(Signal::kMemoryUsed)], "nvml.memory.used_with_reserved");
+}
+
+TEST(NvmlLane, WhatWasTakenFromTheDriverIsGivenBackAndOneThreadCalls) {
+  StandInRun run("gpu 0\ngpu 1\nat 3s gpu 1 lost=1\n");
+  run.RunUntil(40);
+  run.Finish();
+  run.lane.reset();
+  const standin::StandinCounts counts = run.driver.Counts();
+  EXPECT_EQ(counts.gpm_samples, 0);
+  EXPECT_EQ(counts.event_sets, 0);
+  EXPECT_EQ(counts.stale_handles, 0);
+  EXPECT_EQ(counts.uninitialised, 0);
+  EXPECT_EQ(counts.most_inside, 1);
+}
+
+TEST(NvmlLane, WithoutAUsableDriverItSaysWhy) {
+  EXPECT_NE(StandInRun("gpu 0\nfail nvmlInit_v2 9\n").error.find("the NVIDIA driver is not loaded: run nvidia-smi"),
+            std::string::npos);
+  EXPECT_NE(StandInRun("gpu 0\nfail nvmlInit_v2 18\n").error.find("reboot, or reload the module"), std::string::npos);
+  EXPECT_NE(StandInRun("").error.find("lists no GPU"), std::string::npos);
+  const auto absent = NvmlLibrary::Open("/nowhere/libnvidia-ml.so.1", SystemClock());
+  ASSERT_FALSE(absent.has_value());
+  EXPECT_NE(absent.error().message.find("IDLEBURN_NVML_LIBRARY: /nowhere/libnvidia-ml.so.1"), std::string::npos);
+  const auto other = NvmlLibrary::Open("libz.so.1", SystemClock());
+  ASSERT_FALSE(other.has_value());
+  EXPECT_NE(other.error().message.find("is no NVML library"), std::string::npos);
+}
+
+TEST(NvmlLane, ARingThatStaysEmptyGivesWayToTheGauge) {
+  StandInRun run("gpu 0\nfail nvmlDeviceGetSamples 6\nat 0s gpu 0 util=40\n");
+  run.RunUntil(6);
+  run.Finish();
+  const auto readings = run.log.Of(0, Signal::kUtilization);
+  ASSERT_GT(readings.size(), 10U);
+  EXPECT_NEAR(run.Seconds(readings.front().first), 3.1, 0.2);
+  EXPECT_EQ(readings.back().second, 40 * kPercent);
+  EXPECT_TRUE(run.log.InOrder());
+}
+
+// Whatever the load: what was published adds up to what the GPU did.
+TEST(NvmlLane, UtilizationOverTimeIsTheTimeTheGpuWasBusy) {
+  test::ExpectProperty("utilization", [] {
+    std::string script = "gpu 0 gpm=0 window=" + std::to_string(*rc::gen::inRange(167, 1000)) + "ms\n";
+    const auto pieces = *rc::gen::container<std::vector<int>>(30, rc::gen::inRange(0, 101));
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      script += "at " + std::to_string(i) + "s gpu 0 util=" + std::to_string(pieces[i]) + "\n";
+    }
+    StandInRun run(script);
+    run.RunUntil(30);
+    run.Finish();
+    const auto readings = run.log.Of(0, Signal::kUtilization);
+    RC_ASSERT(run.log.InOrder());
+    RC_ASSERT(readings.size() > 25);
+    double published = 0;
+    double previous = 0;
+    for (const auto& [time, value] : readings) {
+      published += static_cast<double>(value) / kPercent * (run.Seconds(time) - previous);
+      previous = run.Seconds(time);
+    }
+    double truth = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      truth += pieces[i] * std::clamp(previous - static_cast<double>(i), 0.0, 1.0);
+    }
+    RC_ASSERT(std::abs(published - truth) <= 0.5 * previous);  // of rounding to whole percent
+  });
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "measure/call_times.h"
+#include "measure/nvml_abi.h"
+#include "os/dynamic_library.h"
+#include "os/run_clock.h"
+
+namespace idleburn {
+
+// A function of the library and how long its calls took.
+struct NvmlEntry {
+  const char* name;  // as exported
+  Spread times;
+};
+template <typename... Parameters>
+struct NvmlFunction : NvmlEntry {
+  explicit NvmlFunction(const char* exported) : NvmlEntry{exported, {}} {}
+  nvml::Return (*address)(Parameters...) = nullptr;  // null: this library has none
+};
+
+// libnvidia-ml, loaded at run time. Every function but the first four may be missing; calling a missing one gives
+// kFunctionNotFound. Not initialised by opening. One thread calls; Pending and Abandon may be used by any.
+class NvmlLibrary {
+ public:
+  // Opens `path`, or if empty the system's libnvidia-ml.so.1 or libnvidia-ml.so.
+  static Result<std::unique_ptr<NvmlLibrary>> Open(const std::string& path, std::shared_ptr<RunClock> run_clock);
+
+  template <typename... Parameters, typename... Arguments>
+  nvml::Return Call(NvmlFunction<Parameters...>& function, Arguments... arguments) {
+    if (function.address == nullptr) return nvml::kFunctionNotFound;
+    const Nanos start = Begin(function);
+    const nvml::Return code = function.address(arguments...);
+    End(function, start);
+    return code;
+  }
+
+  // The function that has not returned yet; null if none.
+  [[nodiscard]] const char* Pending() const { return pending_.load(std::memory_order_acquire); }
+  // Gives up the thread that is inside a call: when the call returns, the thread sleeps for ever instead of going on,
+  // because what it worked on may be gone by then.
+  void Abandon() { abandoned_.store(true); }
+
+  void VisitTimes(const std::function<void(const NvmlEntry&)>& visit) const;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  using U32 = std::uint32_t;
+  using U64 = std::uint64_t;
+  using Device = nvml::Device;
+
+  NvmlFunction<> init{"nvmlInit_v2"};
+  NvmlFunction<> shutdown{"nvmlShutdown"};
+  NvmlFunction<U32*> device_count{"nvmlDeviceGetCount_v2"};
+  NvmlFunction<U32, Device*> handle_by_index{"nvmlDeviceGetHandleByIndex_v2"};
+  NvmlFunction<char*, U32> driver_version{"nvmlSystemGetDriverVersion"};
+  NvmlFunction<char*, U32> nvml_version{"nvmlSystemGetNVMLVersion"};
+  NvmlFunction<Device, char*, U32> name{"nvmlDeviceGetName"};
+  NvmlFunction<Device, char*, U32> uuid{"nvmlDeviceGetUUID"};
+  NvmlFunction<Device, nvml::PciInfo*> pci_info{"nvmlDeviceGetPciInfo_v3"};
+
+  NvmlFunction<Device, U32, U64, U32*, U32*, nvml::DriverSample*> samples{"nvmlDeviceGetSamples"};
+  NvmlFunction<Device, nvml::Utilization*> utilization{"nvmlDeviceGetUtilizationRates"};
+  NvmlFunction<Device, nvml::MemoryV2*> memory_v2{"nvmlDeviceGetMemoryInfo_v2"};
+  NvmlFunction<Device, nvml::Memory*> memory{"nvmlDeviceGetMemoryInfo"};
+  NvmlFunction<Device, U32*> power_usage{"nvmlDeviceGetPowerUsage"};                     // mW
+  NvmlFunction<Device, U64*> energy{"nvmlDeviceGetTotalEnergyConsumption"};              // mJ
+  NvmlFunction<Device, U32*> power_limit{"nvmlDeviceGetEnforcedPowerLimit"};             // mW
+  NvmlFunction<Device, U32*> default_limit{"nvmlDeviceGetPowerManagementDefaultLimit"};  // mW
+  NvmlFunction<Device, U32, U32*> clock{"nvmlDeviceGetClockInfo"};                       // MHz
+  NvmlFunction<Device, U32, U32*> max_clock{"nvmlDeviceGetMaxClockInfo"};                // MHz
+  NvmlFunction<Device, U64*> event_reasons{"nvmlDeviceGetCurrentClocksEventReasons"};
+  NvmlFunction<Device, U32, U32*> temperature{"nvmlDeviceGetTemperature"};
+  NvmlFunction<Device, nvml::TemperatureV1*> temperature_v1{"nvmlDeviceGetTemperatureV"};
+  NvmlFunction<Device, int, nvml::FieldValue*> field_values{"nvmlDeviceGetFieldValues"};
+  NvmlFunction<Device, U32, U32, U64*> ecc_errors{"nvmlDeviceGetTotalEccErrors"};
+
+  NvmlFunction<Device, U32*, nvml::ProcessInfo*> processes{"nvmlDeviceGetComputeRunningProcesses_v3"};
+  NvmlFunction<Device, U32*, nvml::ProcessInfoV1*> processes_v1{"nvmlDeviceGetComputeRunningProcesses"};
+  NvmlFunction<Device, U32*, nvml::ProcessInfo*> mps_processes{"nvmlDeviceGetMPSComputeRunningProcesses_v3"};
+
+  NvmlFunction<Device, U32*, U32*> mig_mode{"nvmlDeviceGetMigMode"};
+  NvmlFunction<Device, U32*> mig_count{"nvmlDeviceGetMaxMigDeviceCount"};
+  NvmlFunction<Device, U32, Device*> mig_handle{"nvmlDeviceGetMigDeviceHandleByIndex"};
+  NvmlFunction<Device, U32*> gpu_instance{"nvmlDeviceGetGpuInstanceId"};
+  NvmlFunction<Device, nvml::Attributes*> attributes{"nvmlDeviceGetAttributes_v2"};
+
+  NvmlFunction<nvml::EventSet*> event_set_create{"nvmlEventSetCreate"};
+  NvmlFunction<nvml::EventSet> event_set_free{"nvmlEventSetFree"};
+  NvmlFunction<Device, U64, nvml::EventSet> register_events{"nvmlDeviceRegisterEvents"};
+  NvmlFunction<nvml::EventSet, nvml::EventData*, U32> event_wait{"nvmlEventSetWait_v2"};
+
+  NvmlFunction<Device, nvml::GpmSupport*> gpm_support{"nvmlGpmQueryDeviceSupport"};
+  NvmlFunction<nvml::GpmSample*> gpm_alloc{"nvmlGpmSampleAlloc"};
+  NvmlFunction<nvml::GpmSample> gpm_free{"nvmlGpmSampleFree"};
+  NvmlFunction<Device, nvml::GpmSample> gpm_sample{"nvmlGpmSampleGet"};
+  NvmlFunction<Device, U32, nvml::GpmSample> gpm_mig_sample{"nvmlGpmMigSampleGet"};
+  NvmlFunction<nvml::GpmMetricsGet*> gpm_metrics{"nvmlGpmMetricsGet"};
+
+ private:
+  NvmlLibrary(DynamicLibrary library, std::string path, std::shared_ptr<RunClock> run_clock);
+  // `fallback` is an older name of the same function with the same parameters.
+  template <typename... Parameters>
+  void Find(NvmlFunction<Parameters...>& function, const char* fallback = nullptr) {
+    library_.Find(function.name, &function.address);
+    if (function.address == nullptr && fallback != nullptr) {
+      library_.Find(fallback, &function.address);
+      if (function.address != nullptr) function.name = fallback;
+    }
+    entries_.push_back(&function);
+  }
+  void FindMeasuring();
+  void FindRest();
+  Nanos Begin(const NvmlEntry& function);
+  void End(NvmlEntry& function, Nanos start);
+
+  DynamicLibrary library_;
+  std::string path_;
+  std::shared_ptr<RunClock> clock_;
+  std::vector<const NvmlEntry*> entries_;
+  std::atomic<const char*> pending_{nullptr};
+  std::atomic<bool> abandoned_{false};
+};
+
+}  // namespace idleburn

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "measure/every.h"
+#include "measure/lane.h"
+#include "os/small_file.h"
+#include "telemetry/device.h"
+
+namespace idleburn {
+
+// AMD's GPUs, as the kernel's amdgpu driver shows them below <sysfs>/class/drm: no library is needed.
+class RocmLane : public Lane {
+ public:
+  // Fails with one line if there is none. `devices` outlives the lane and is written to while it ticks.
+  static Result<std::unique_ptr<RocmLane>> Open(const std::string& sysfs, DeviceTable& devices);
+
+  void Tick(Instant now, LiveSink& out) override;
+
+ private:
+  struct Counter {
+    Signal signal;
+    std::int64_t multiply;  // file's unit to the signal's
+    std::int64_t divide;
+    bool fast;  // read at every tick, else once a second
+    SmallFile file;
+  };
+  struct Gpu {
+    DeviceId id = 0;
+    std::vector<Counter> counters;
+  };
+  RocmLane() = default;
+  static Gpu OpenGpu(const std::string& folder, int index, DeviceTable& devices);
+
+  std::vector<Gpu> gpus_;
+  Every slow_{Nanos(kNanosPerSecond)};
+  std::vector<Sample> row_;
+};
+
+}  // namespace idleburn

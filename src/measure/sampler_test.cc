@@ -1,0 +1,177 @@
+#include "measure/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "measure/live_gpus.h"
+#include "support/stand_in.h"
+
+namespace idleburn {
+namespace {
+
+using std::chrono::steady_clock;
+using testing::LiveLog;
+using testing::StandIn;
+
+std::vector<std::unique_ptr<Lane>> LanesOf(const StandIn& driver, DeviceTable& devices,
+                                           const std::shared_ptr<RunClock>& clock, const TimeLine& line) {
+  LiveGpuOptions options;
+  options.nvml_library = driver.path();
+  options.sysfs = "/nowhere";
+  options.period = Nanos(10'000'000);
+  LiveGpus gpus = LiveGpus::Open(options, devices, clock, line);
+  EXPECT_EQ(gpus.lanes.size(), 1U) << gpus.why_not;
+  return std::move(gpus.lanes);
+}
+
+struct Live {
+  explicit Live(const std::string& script) : driver("clock real\n" + script) {
+    SamplerOptions options;
+    options.period = Nanos(10'000'000);
+    options.hang_after = Nanos(100'000'000);
+    options.patience = Nanos(200'000'000);
+    sampler = std::make_unique<Sampler>(options, clock, line, LanesOf(driver, devices, clock, line), log);
+  }
+  std::shared_ptr<RunClock> clock = SystemClock();
+  TimeLine line{clock->Read()};
+  StandIn driver;
+  DeviceTable devices;
+  LiveLog log;
+  std::unique_ptr<Sampler> sampler;
+};
+
+void Sleep(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+
+TEST(Sampler, ServesItsLanesUntilItIsStopped) {
+  const auto start = steady_clock::now();
+  Live run("gpu 0\nat 0s gpu 0 power=321\n");
+  run.sampler->Start();
+  Sleep(300);
+  run.sampler->sink().OnWork({});  // from another thread meanwhile
+  run.sampler->Stop();
+  const SamplerStatistics& statistics = run.sampler->statistics();
+  EXPECT_FALSE(statistics.abandoned);
+  EXPECT_GE(statistics.ticks, 15);
+  EXPECT_LE(statistics.ticks + statistics.missed, (steady_clock::now() - start) / std::chrono::milliseconds(10) + 2);
+  EXPECT_FALSE(statistics.calls.empty());
+  EXPECT_EQ(run.log.work.size(), 1U);
+  const auto power = run.log.Of(0, Signal::kPower);
+  EXPECT_EQ(static_cast<std::int64_t>(power.size()), statistics.ticks);
+  for (const auto& reading : power) EXPECT_EQ(reading.second, 321'000);
+  EXPECT_TRUE(run.log.InOrder());
+  EXPECT_EQ(run.driver.Counts().gpm_samples, 0);  // given back before Stop returned
+}
+
+TEST(Sampler, ACallThatHangsAndReturnsLeavesItsTimeStale) {
+  Live run("gpu 0\nhang nvmlDeviceGetTotalEnergyConsumption times=1\n");
+  run.sampler->Start();
+  Sleep(400);
+  run.driver.Release();
+  Sleep(200);
+  run.sampler->Stop();
+  EXPECT_FALSE(run.sampler->statistics().abandoned);
+  const auto notes = run.log.Notes(NoteKind::kDriverHang);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("nvmlDeviceGetTotalEnergyConsumption has not returned"), std::string::npos);
+  const auto stale = run.log.Lacking(0, Signal::kUtilization);
+  ASSERT_FALSE(stale.empty());
+  EXPECT_EQ(stale[0].second, Unobserved::kStale);
+  EXPECT_FALSE(run.log.Of(0, Signal::kPower).empty());
+  EXPECT_GE(run.sampler->statistics().missed, 20);
+  EXPECT_EQ(run.log.Notes(NoteKind::kMissedTicks).size(), 1U);
+  EXPECT_TRUE(run.log.InOrder());
+}
+
+TEST(Sampler, ACallThatNeverReturnsIsLeftBehind) {
+  auto run = std::make_unique<Live>("gpu 0\nhang nvmlDeviceGetClockInfo\n");
+  const StandIn driver = run->driver;
+  run->sampler->Start();
+  Sleep(150);
+  const auto before = steady_clock::now();
+  run->sampler->Stop();
+  EXPECT_LT(steady_clock::now() - before, std::chrono::milliseconds(500));
+  EXPECT_TRUE(run->sampler->statistics().abandoned);
+  const std::int64_t calls = driver.Counts().calls;
+  run.reset();  // the sink and the table of devices are gone; whoever returns now must not touch them
+  driver.Release();
+  Sleep(50);
+  EXPECT_EQ(driver.Counts().calls, calls + 1);  // the call that hung ended, and no other followed
+}
+
+struct Latch {
+  std::atomic<bool> open{false};
+  std::atomic<bool> passed{false};
+};
+
+// A lane that hangs where no driver is, in a file system say.
+class StuckLane : public Lane {
+ public:
+  explicit StuckLane(std::shared_ptr<Latch> latch) : latch_(std::move(latch)) {}
+  void Tick(Instant now, LiveSink& out) override {
+    while (!latch_->open) Sleep(1);
+    out.OnNote({now, NoteKind::kFailure, "late"});
+    latch_->passed = true;
+  }
+
+ private:
+  std::shared_ptr<Latch> latch_;
+};
+
+TEST(Sampler, NothingReachesTheSinkAfterStop) {
+  const auto latch = std::make_shared<Latch>();
+  LiveLog log;
+  std::vector<std::unique_ptr<Lane>> lanes;
+  lanes.push_back(std::make_unique<StuckLane>(latch));
+  SamplerOptions options;
+  options.patience = Nanos(20'000'000);
+  const auto clock = SystemClock();
+  Sampler sampler(options, clock, TimeLine(clock->Read()), std::move(lanes), log);
+  sampler.Start();
+  Sleep(20);
+  sampler.Stop();
+  EXPECT_TRUE(sampler.statistics().abandoned);
+  latch->open = true;
+  while (!latch->passed) Sleep(1);
+  EXPECT_TRUE(log.notes.empty());
+}
+
+TEST(Sampler, NeverStartedIsStoppedToo) {
+  Live run("gpu 0\n");
+  run.sampler->Stop();
+  EXPECT_EQ(run.sampler->statistics().ticks, 0);
+}
+
+TEST(LiveGpus, WithoutAGpuThereAreNoLanesButAReason) {
+  DeviceTable devices;
+  const auto clock = SystemClock();
+  LiveGpuOptions options;
+  options.nvml_library = "/nowhere/libnvidia-ml.so.1";
+  options.sysfs = "/nowhere";
+  const LiveGpus gpus = LiveGpus::Open(options, devices, clock, TimeLine(clock->Read()));
+  EXPECT_TRUE(gpus.lanes.empty());
+  EXPECT_NE(gpus.why_not.find("/nowhere/libnvidia-ml.so.1"), std::string::npos);
+}
+
+TEST(LiveGpus, ADriverThatHangsIsLeftAloneAndNamed) {
+  const StandIn driver("gpu 0\nhang nvmlInit_v2\n");
+  auto devices = std::make_unique<DeviceTable>();
+  const auto clock = SystemClock();
+  LiveGpuOptions options;
+  options.nvml_library = driver.path();
+  options.sysfs = "/nowhere";
+  options.patience = Nanos(100'000'000);
+  const LiveGpus gpus = LiveGpus::Open(options, *devices, clock, TimeLine(clock->Read()));
+  EXPECT_TRUE(gpus.lanes.empty());
+  EXPECT_EQ(gpus.why_not,
+            "the NVIDIA driver hangs: nvmlInit_v2 does not return; see dmesg, and reboot if nvidia-smi "
+            "hangs too");
+  devices.reset();
+  driver.Release();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,47 @@
+#include "os/run_clock.h"
+
+#include <time.h>
+
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace idleburn {
+namespace {
+
+std::int64_t Clock(clockid_t id) {
+  timespec t{};
+  clock_gettime(id, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * kNanosPerSecond + t.tv_nsec;
+}
+
+// A plain sleep costs half of one that can be woken. Nobody minds waiting this long for somebody to stop.
+constexpr Nanos kPlainSleep(110'000'000);
+
+class MachineClock : public RunClock {
+ public:
+  ClockReading Read() override {
+    return {Nanos(Clock(CLOCK_MONOTONIC)), Nanos(Clock(CLOCK_BOOTTIME)), Instant::FromNanos(Clock(CLOCK_REALTIME))};
+  }
+  Nanos Monotonic() override { return Nanos(Clock(CLOCK_MONOTONIC)); }
+  void SleepUntil(Nanos monotonic, const std::stop_token& stop) override {
+    if (monotonic - Monotonic() > kPlainSleep) {
+      std::mutex mutex;
+      std::condition_variable_any stopped;
+      std::unique_lock lock(mutex);
+      // steady_clock is CLOCK_MONOTONIC on Linux.
+      stopped.wait_until(lock, stop, std::chrono::steady_clock::time_point(monotonic), [] { return false; });
+      return;
+    }
+    const timespec until = {monotonic.count() / kNanosPerSecond, monotonic.count() % kNanosPerSecond};
+    while (!stop.stop_requested() && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+    }
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<RunClock> SystemClock() { return std::make_shared<MachineClock>(); }
+
+}  // namespace idleburn
