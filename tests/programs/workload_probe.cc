@@ -25,7 +25,7 @@ class CountingWatcher final : public OutputWatcher {
     seen_[static_cast<std::size_t>(stream - 1)] += bytes.size();
     progress_.OnOutput(stream, bytes);
   }
-  [[nodiscard]] WorkDone done() const { return progress_.done(); }
+  [[nodiscard]] WorkSaid done() const { return progress_.done(); }
   [[nodiscard]] std::size_t seen(int stream) const { return seen_[static_cast<std::size_t>(stream - 1)]; }
 
  private:
@@ -92,7 +92,7 @@ class Measuring {
   std::thread thread_;
 };
 
-void Write(std::ofstream& out, std::string_view what, const WorkDone& done) {
+void Write(std::ofstream& out, std::string_view what, const WorkSaid& done) {
   const auto number = [](const std::optional<std::int64_t>& n) { return n ? std::to_string(*n) : std::string("-"); };
   out << what << ": steps " << number(done.steps) << " samples " << number(done.samples) << " tokens "
       << number(done.tokens) << " epochs " << number(done.epochs) << "\n";
