@@ -32,10 +32,10 @@ double CpuSeconds(const rusage& usage) {
 
 int Main(int count, char** words) {
   if (count != 4) return std::fputs("usage: sample_gpus LIBRARY HZ SECONDS\n", stderr), 2;
-  const double seconds = std::atof(words[3]);
+  const double seconds = std::strtod(words[3], nullptr);
   LiveGpuOptions gpu_options;
   gpu_options.nvml_library = words[1];
-  gpu_options.period = Nanos(static_cast<std::int64_t>(1e9 / std::atof(words[2])));
+  gpu_options.period = Nanos(static_cast<std::int64_t>(1e9 / std::strtod(words[2], nullptr)));
   const std::shared_ptr<RunClock> clock = SystemClock();
   const TimeLine line(clock->Read());
   DeviceTable devices;

@@ -2,11 +2,11 @@
 // that reads it: the figures must be those that the processes know of themselves.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -33,7 +33,7 @@ class Training {
       _exit(127);
     }
   }
-  nlohmann::json Wait() const {
+  [[nodiscard]] nlohmann::json Wait() const {
     int status = 0;
     waitpid(pid_, &status, 0);
     EXPECT_EQ(status, 0);

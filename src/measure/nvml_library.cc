@@ -9,7 +9,7 @@
 namespace idleburn {
 
 NvmlLibrary::NvmlLibrary(DynamicLibrary library, std::string path, std::shared_ptr<RunClock> run_clock)
-    : library_(std::move(library)), path_(std::move(path)), clock_(std::move(run_clock)) {
+    : library_(library), path_(std::move(path)), clock_(std::move(run_clock)) {
   Find(init, "nvmlInit");
   Find(shutdown);
   Find(device_count, "nvmlDeviceGetCount");
@@ -73,7 +73,7 @@ Result<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path, 
     if (path.empty()) return Fail("no NVIDIA GPU can be measured: " + NvmlSentence(nvml::kLibraryNotFound));
     return Fail("IDLEBURN_NVML_LIBRARY: " + library.error().message);
   }
-  std::unique_ptr<NvmlLibrary> opened(new NvmlLibrary(std::move(*library), used, std::move(run_clock)));
+  std::unique_ptr<NvmlLibrary> opened(new NvmlLibrary(*library, used, std::move(run_clock)));
   const bool enough = opened->init.address != nullptr && opened->shutdown.address != nullptr &&
                       opened->device_count.address != nullptr && opened->handle_by_index.address != nullptr;
   if (!enough) return Fail(used + ": is no NVML library, or one too old: it cannot list GPUs; install a newer driver");

@@ -1,8 +1,8 @@
 #include "measure/rocm_lane.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 

@@ -53,7 +53,7 @@ struct Loop {
     lanes.push_back(std::make_unique<ScriptedLane>(std::move(tick)));
     loop = std::make_unique<TickLoop>(Nanos(100'000'000), clock, TimeLine(clock->Read()), std::move(lanes), log);
   }
-  void Run(int ticks) {
+  void Run(int ticks) const {
     for (int i = 0; i < ticks; ++i) loop->Step(std::stop_token());
   }
 

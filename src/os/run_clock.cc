@@ -1,10 +1,9 @@
 #include "os/run_clock.h"
 
-#include <time.h>
-
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <ctime>
 #include <mutex>
 
 namespace idleburn {

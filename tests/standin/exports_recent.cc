@@ -1,5 +1,6 @@
 // What only drivers of the last years have; the stand-in of an old driver is built without this file.
 #include <cmath>
+#include <cstdlib>
 
 #include "standin/exports.h"
 
@@ -11,7 +12,7 @@ constexpr double kKib = 1024;
 // Counters of slowdowns: nanoseconds of software thermal slowdown are counted while the mask has that bit, elsewhere
 // nothing happens. Under the other ids newer drivers keep settings of 32 bits.
 nvml::Return Field(Node& node, Board& board, std::int64_t now, nvml::FieldValue& field) {
-  const bool renumbered = std::atoi(node.script.nvml.c_str()) >= 13;
+  const bool renumbered = static_cast<int>(std::strtol(node.script.nvml.c_str(), nullptr, 10)) >= 13;
   const U32 first = renumbered ? nvml::kFieldSlowdowns[0] : nvml::kFieldSlowdownsBefore13[0];
   field.type = nvml::ValueType::kUlonglong;
   field.value.u64 = 0;

@@ -1,9 +1,8 @@
 #include "standin/live_activity.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <utility>
 
 namespace idleburn::standin {
@@ -20,8 +19,8 @@ struct Busy {
 
 class Live : public Activity {
  public:
-  Live(std::shared_ptr<LiveMarks> marks, const BoardFacts& facts, int device, std::int64_t base_ns)
-      : marks_(std::move(marks)), facts_(facts), device_(device), base_(base_ns) {}
+  Live(std::shared_ptr<LiveMarks> marks, BoardFacts facts, int device, std::int64_t base_ns)
+      : marks_(std::move(marks)), facts_(std::move(facts)), device_(device), base_(base_ns) {}
 
   double Integral(Quantity quantity, std::int64_t from, std::int64_t to) override {
     // Edges of the pieces in which the set of busy processes stays the same.

@@ -78,7 +78,7 @@ void ReadFault(const std::string& word, std::istringstream& in, Script& script) 
     if (key == "from") fault.from = ReadTime(value);
     if (key == "times") fault.times = static_cast<std::int64_t>(Number(value));
   }
-  if (values.count("for") != 0) fault.until = fault.from + ReadTime(values.at("for"));
+  if (values.contains("for")) fault.until = fault.from + ReadTime(values.at("for"));
   script.faults.push_back(fault);
 }
 
@@ -104,7 +104,8 @@ bool ReadEvent(std::istringstream& in, Script& script) {
   if (what == "order") {
     Reorder order;
     order.at = at;
-    for (std::string index; std::getline(in >> std::ws, index, ',');) order.order.push_back(std::atoi(index.c_str()));
+    for (std::string index; std::getline(in >> std::ws, index, ',');)
+      order.order.push_back(static_cast<int>(std::strtol(index.c_str(), nullptr, 10)));
     script.orders.push_back(order);
     return true;
   }
@@ -184,7 +185,7 @@ void ReadLevel(const Values& values, Level& level) {
       for (std::string one; value != "none" && std::getline(list, one, ',');) {
         const std::size_t colon = std::min(one.find(':'), one.size());
         const bool known = colon + 1 < one.size() && one[colon + 1] != '?';
-        level.processes.push_back({static_cast<std::uint32_t>(std::atoi(one.c_str())),
+        level.processes.push_back({static_cast<std::uint32_t>(static_cast<int>(std::strtol(one.c_str(), nullptr, 10))),
                                    known ? Bytes(one.substr(colon + 1)) : ~std::uint64_t{0}});
       }
     }

@@ -2,17 +2,17 @@
 // files, and what its kernels do is marked in the file that IDLEBURN_STANDIN_SHM names. It knows the truth about its
 // own time and writes it down at the end. See README.md.
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -199,7 +199,7 @@ int VisibleDevice(int device) {
     const std::size_t comma = list.find(',');
     list = comma == std::string::npos ? "" : list.substr(comma + 1);
   }
-  return list.empty() ? device : std::atoi(list.c_str());
+  return list.empty() ? device : static_cast<int>(std::strtol(list.c_str(), nullptr, 10));
 }
 
 bool SetMode(const std::string& mode, Job& job) {
@@ -219,13 +219,13 @@ bool SetMode(const std::string& mode, Job& job) {
 
 bool SetFlag(const std::string& flag, const std::string& value, Job& job) {
   if (flag == "--device")
-    job.device = std::atoi(value.c_str());
+    job.device = static_cast<int>(std::strtol(value.c_str(), nullptr, 10));
   else if (flag == "--workers")
-    job.workers = std::atoi(value.c_str());
+    job.workers = static_cast<int>(std::strtol(value.c_str(), nullptr, 10));
   else if (flag == "--batch-cpu")
-    job.batch_cpu = std::atof(value.c_str());
+    job.batch_cpu = std::strtod(value.c_str(), nullptr);
   else if (flag == "--kernel")
-    job.kernel = std::atof(value.c_str());
+    job.kernel = std::strtod(value.c_str(), nullptr);
   else if (flag == "--memory")
     job.memory = std::strtoull(value.c_str(), nullptr, 10);
   else if (flag == "--data")
@@ -241,7 +241,7 @@ int Main(int count, char** words) {
   Job job;
   const char* const shared = std::getenv("IDLEBURN_STANDIN_SHM");
   bool right = count >= 3 && count % 2 == 1 && shared != nullptr && SetMode(words[1], job);
-  if (right) job.seconds = std::atof(words[2]);
+  if (right) job.seconds = std::strtod(words[2], nullptr);
   for (int i = 3; right && i + 1 < count; i += 2) right = SetFlag(words[i], words[i + 1], job);
   if (!right) {
     std::fputs(
