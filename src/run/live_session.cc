@@ -1,0 +1,35 @@
+#include "run/live_session.h"
+
+#include <utility>
+#include <vector>
+
+namespace idleburn {
+
+LiveSession::LiveSession(DeviceTable& devices, LiveSink& sink)
+    : devices_(devices), sink_(sink), clock_(SystemClock()), line_(clock_->Read()) {}
+
+void LiveSession::Start(const LiveSessionSpec& spec) {
+  LiveGpus gpus = LiveGpus::Open(spec.gpus, devices_, clock_, line_);
+  why_no_gpu_ = gpus.why_not;
+  std::vector<std::unique_ptr<Lane>> lanes = std::move(gpus.lanes);
+  lanes.push_back(std::make_unique<HostLane>(HostLaneSpec{"", spec.workload}));
+  if (spec.markers != nullptr || spec.lines != nullptr) {
+    lanes.push_back(std::make_unique<WorkLane>(spec.markers, spec.lines));
+  }
+  SamplerOptions options;
+  options.period = spec.gpus.period;
+  sampler_ = std::make_unique<Sampler>(options, clock_, line_, std::move(lanes), sink_);
+  sampler_->Start();
+}
+
+void LiveSession::Stop() { sampler_->Stop(); }
+
+void LiveSession::Tell(NoteKind kind, const std::string& text) {
+  (sampler_ ? sampler_->sink() : sink_).OnNote({Now(), kind, text});
+}
+
+void LiveSession::Fact(const std::string& key, const std::string& value) {
+  (sampler_ ? sampler_->sink() : sink_).OnFact({key, value});
+}
+
+}  // namespace idleburn

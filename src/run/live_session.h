@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "measure/host_lane.h"
+#include "measure/live_gpus.h"
+#include "measure/sampler.h"
+#include "run/work_lane.h"
+
+namespace idleburn {
+
+struct LiveSessionSpec {
+  LiveGpuOptions gpus;
+  std::optional<HostWorkload> workload;  // besides the machine
+  // What a workload says of its work; both may be null, both outlive the session.
+  MarkerFile* markers = nullptr;
+  const ProgressWatcher* lines = nullptr;
+};
+
+// Measures this machine's GPUs, the host and a workload, and pushes all of it into one sink.
+class LiveSession {
+ public:
+  // The time line of the session starts here. `devices` and `sink` outlive Stop.
+  LiveSession(DeviceTable& devices, LiveSink& sink);
+  // Opens the GPUs, which may take the driver seconds, and starts to sample. A machine without a usable GPU is sampled
+  // all the same. Once.
+  void Start(const LiveSessionSpec& spec);
+  // Returns when the last sample was pushed. Not before Start has returned.
+  void Stop();
+
+  // Pushes what happened now, before Start as well as while the session samples.
+  void Tell(NoteKind kind, const std::string& text);
+  void Fact(const std::string& key, const std::string& value);
+
+  [[nodiscard]] Instant Now() const { return line_.At(clock_->Monotonic()); }
+  // Why there is no GPU to measure, and what to do; empty if there is one. After Start.
+  [[nodiscard]] const std::string& why_no_gpu() const { return why_no_gpu_; }
+  // After Stop.
+  [[nodiscard]] const SamplerStatistics& statistics() const { return sampler_->statistics(); }
+
+ private:
+  DeviceTable& devices_;
+  LiveSink& sink_;
+  std::shared_ptr<RunClock> clock_;
+  TimeLine line_;
+  std::string why_no_gpu_;
+  std::unique_ptr<Sampler> sampler_;
+};
+
+}  // namespace idleburn

@@ -1,0 +1,108 @@
+#include "run/run_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kMaxNotes = 50;
+
+std::optional<double> PerSecond(const HostUse& use, HostSignal signal) {
+  const std::optional<std::int64_t>& change = use.change[Index(signal)];
+  if (!change || use.watched() <= Nanos(0)) return std::nullopt;
+  return static_cast<double>(*change) / (static_cast<double>(use.watched().count()) / 1e9);
+}
+
+// "3.2 of 8 CPUs", "12 %", "4.1 MB/s", or "unknown".
+std::string Cores(const HostUse& use) {
+  const std::optional<double> busy = PerSecond(use, HostSignal::kCpuTime);
+  const std::optional<std::int64_t>& cpus = use.most[Index(HostSignal::kCpus)];
+  if (!busy) return "unknown";
+  return fmt::format("{:.2f}", *busy / 1e9) + (cpus ? fmt::format(" of {} CPUs", *cpus) : std::string(" CPUs"));
+}
+std::string Share(const HostUse& use, HostSignal signal) {
+  const std::optional<double> share = PerSecond(use, signal);
+  return share ? fmt::format("{:.1f} %", *share / 1e7) : "unknown";
+}
+std::string Bytes(const HostUse& use, HostSignal signal) {
+  const std::optional<double> rate = PerSecond(use, signal);
+  return rate ? fmt::format("{:.1f} MB/s", *rate / 1e6) : "unknown";
+}
+
+}  // namespace
+
+void RunSummary::OnSamples(std::span<const Sample> samples) {
+  saw_gpu_ = saw_gpu_ || std::any_of(samples.begin(), samples.end(), [](const Sample& s) { return s.present != 0; });
+}
+
+void RunSummary::OnHost(std::span<const HostSample> samples) {
+  for (const HostSample& sample : samples) {
+    Scope& scope = scopes_[static_cast<std::size_t>(sample.scope)];
+    if (!std::exchange(scope.seen, true)) scope.use.first = sample.time;
+    scope.use.last = std::max(scope.use.last, sample.time);
+    for (const HostSignalInfo& info : kHostSignals) {
+      if (!sample.Has(info.id)) continue;
+      const std::size_t i = Index(info.id);
+      const std::int64_t value = sample.Get(info.id);
+      if (info.counter) {
+        if (!scope.first[i]) scope.first[i] = value;
+        scope.use.change[i] = value - *scope.first[i];
+      } else {
+        scope.use.most[i] = std::max(value, scope.use.most[i].value_or(value));
+      }
+    }
+  }
+}
+
+void RunSummary::OnNote(const Note& note) {
+  const bool known = std::any_of(notes_.begin(), notes_.end(),
+                                 [&](const Note& n) { return n.kind == note.kind && n.text == note.text; });
+  if (!known && notes_.size() < kMaxNotes) notes_.push_back(note);
+}
+
+std::optional<HostUse> RunSummary::Use(HostScope scope) const {
+  const Scope& found = scopes_[static_cast<std::size_t>(scope)];
+  return found.seen ? std::optional(found.use) : std::nullopt;
+}
+
+WorkSaid RunSummary::Work() const {
+  WorkSaid all;
+  const auto add = [](std::optional<std::int64_t>& into, const std::optional<std::int64_t>& n) {
+    if (n) into = into.value_or(0) + *n;
+  };
+  const auto furthest = [](std::optional<std::int64_t>& into, const std::optional<std::int64_t>& n) {
+    if (n) into = std::max(into.value_or(*n), *n);
+  };
+  for (const auto& [rank, mark] : marks_) {
+    add(all.samples, mark.samples);
+    add(all.tokens, mark.tokens);
+    furthest(all.steps, mark.steps);
+    furthest(all.epochs, mark.epochs);
+  }
+  return all;
+}
+
+std::string DescribeUse(const HostUse& use, HostScope scope) {
+  const double seconds = static_cast<double>(use.watched().count()) / 1e9;
+  std::string text = fmt::format("{} over {:.1f} s: on CPU {}", kHostScopeNames[static_cast<std::size_t>(scope)],
+                                 seconds, Cores(use));
+  if (scope == HostScope::kWorkload) {
+    text += fmt::format(", waiting for a CPU {}, blocked {}", Share(use, HostSignal::kCpuWait),
+                        Share(use, HostSignal::kBlockedTime));
+  }
+  text += fmt::format("; pressure cpu {} io {} memory {}", Share(use, HostSignal::kPsiCpuSome),
+                      Share(use, HostSignal::kPsiIoFull), Share(use, HostSignal::kPsiMemoryFull));
+  text += fmt::format("; storage read {} written {}", Bytes(use, HostSignal::kReadBytes),
+                      Bytes(use, HostSignal::kWriteBytes));
+  if (scope == HostScope::kMachine) {
+    text += fmt::format("; network in {} out {}", Bytes(use, HostSignal::kNetReceived),
+                        Bytes(use, HostSignal::kNetSent));
+  }
+  const std::optional<std::int64_t>& memory = use.most[Index(HostSignal::kMemoryUsed)];
+  text += "; memory at most " + (memory ? fmt::format("{:.2f} GB", static_cast<double>(*memory) / 1e9) : "unknown");
+  return text;
+}
+
+}  // namespace idleburn

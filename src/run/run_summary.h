@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run/progress_lines.h"
+#include "telemetry/live_sink.h"
+
+namespace idleburn {
+
+// What a host, or a workload on it, did over the time it was watched.
+struct HostUse {
+  Instant first;
+  Instant last;
+  std::array<std::optional<std::int64_t>, kHostSignalCount> change{};  // of counters
+  std::array<std::optional<std::int64_t>, kHostSignalCount> most{};    // of the others
+  [[nodiscard]] Nanos watched() const { return last - first; }
+};
+
+// Keeps of a live stream what a report says besides the GPUs: the use of the host, the work done, what happened.
+class RunSummary final : public LiveSink {
+ public:
+  void OnSamples(std::span<const Sample> samples) override;
+  void OnHost(std::span<const HostSample> samples) override;
+  void OnWork(const WorkMark& mark) override { marks_[mark.rank] = mark; }
+  void OnNote(const Note& note) override;
+  void OnFact(const RunFact& fact) override { facts_[fact.key] = fact.value; }
+
+  // Absent if nothing was read of that scope.
+  [[nodiscard]] std::optional<HostUse> Use(HostScope scope) const;
+  // All ranks together: samples and tokens add up, steps and epochs are those of the rank that is furthest.
+  [[nodiscard]] WorkSaid Work() const;
+  // The first of each kind and text, in order; a few of them.
+  [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
+  [[nodiscard]] const std::map<std::string, std::string>& facts() const { return facts_; }
+  [[nodiscard]] bool saw_gpu() const { return saw_gpu_; }
+
+ private:
+  struct Scope {
+    bool seen = false;
+    HostUse use;
+    std::array<std::optional<std::int64_t>, kHostSignalCount> first{};
+  };
+  std::array<Scope, kHostScopeCount> scopes_;
+  std::map<std::int32_t, WorkMark> marks_;
+  std::vector<Note> notes_;
+  std::map<std::string, std::string> facts_;
+  bool saw_gpu_ = false;
+};
+
+// The use of the host in a few lines for people: CPU, waiting, storage, network, memory. A quantity that was not to
+// be had is said to be unknown.
+std::string DescribeUse(const HostUse& use, HostScope scope);
+
+}  // namespace idleburn
