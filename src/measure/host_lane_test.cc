@@ -195,15 +195,19 @@ TEST(HostLane, PressureThatIsSwitchedOffIsNotZero) {
 
 // A thousand real processes at once: each tick stays short, and soon all are known.
 TEST(HostLane, AThousandProcessesDoNotStallIt) {
-  RealProcess workload([] {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  RealProcess workload([&] {
     for (int i = 0; i < 1000; ++i) {
       if (fork() == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         while (true) pause();
       }
     }
+    static_cast<void>(!write(ready[1], "x", 1));
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);  // all are there
   HostLane lane(Watching(workload.pid()));
   LiveLog log;
   std::int64_t longest = 0;
@@ -212,6 +216,8 @@ TEST(HostLane, AThousandProcessesDoNotStallIt) {
     lane.Tick(At(i * 100), log);
     longest = std::max(longest, ThreadCpuNanos() - begin);
   }
+  close(ready[0]);
+  close(ready[1]);
   EXPECT_EQ(log.Last(HostScope::kWorkload, HostSignal::kProcesses), 1001);
   EXPECT_LT(longest, 50'000'000);
 }

@@ -80,8 +80,11 @@ void ProcessTree::Tick(Instant now) {
 void ProcessTree::JudgeSome() {
   strangers_.clear();
   for (std::size_t i = 0; i < kMostJudged && !to_judge_.empty(); ++i) {
-    const auto [pid, again] = *to_judge_.begin();
-    to_judge_.erase(to_judge_.begin());
+    // The workload's own pids follow its root's; the rest of a crowded machine can wait.
+    auto next = to_judge_.lower_bound(spec_.root);
+    if (next == to_judge_.end()) next = to_judge_.begin();
+    const auto [pid, again] = *next;
+    to_judge_.erase(next);
     if (Has(pid)) continue;
     KeptFile file(spec_.proc + "/" + std::to_string(pid) + "/stat", nullptr);
     const auto text = file.Read(buffer_);

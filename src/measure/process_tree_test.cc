@@ -189,6 +189,22 @@ TEST(ProcessTree, AThousandAtOnceAreFoundWithinATenthOfTheirNumberOfLooks) {
   EXPECT_LE(fake.files.open, fake.files.most);
 }
 
+TEST(ProcessTree, OnACrowdedMachineTheWorkloadIsFoundFirst) {
+  FakeTree fake;
+  fake.processes.End(kRoot);
+  for (int i = 0; i < 500; ++i) fake.processes[1000 + i].parent = 1;
+  fake.processes[2000].parent = kUs;
+  fake.processes[2001].parent = 2000;
+  fake.processes.Publish();
+  ProcessTreeSpec spec;
+  spec.proc = fake.root.path() + "/proc";
+  spec.root = 2000;
+  ProcessTree tree(spec, &fake.files);
+  tree.Scan();
+  tree.Tick(Instant());
+  EXPECT_EQ(tree.processes(), 2);
+}
+
 // Whatever starts, works, forks and ends, and however few looks are taken: the sum never falls, never exceeds what
 // was truly used, and is all of it in the end.
 TEST(ProcessTree, SumsRiseToTheTruth) {
