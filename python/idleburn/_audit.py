@@ -41,7 +41,7 @@ class audit(contextlib.ContextDecorator):
         if program is None:
             print("idleburn: no idleburn in PATH, so nothing is recorded; install it or name it", file=sys.stderr)
             return self
-        output = self._output or f"idleburn-{os.getpid()}-{id(self):x}.ibr"
+        output = self._output or f"idleburn-{os.getpid()}-{id(self):x}.idleburn"
         command = [program, "record", "-o", str(output), "--quiet"]
         if self._price is not None:
             command += ["--price", str(self._price)]

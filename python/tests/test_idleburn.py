@@ -100,7 +100,7 @@ class Audit(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.program = os.path.join(self.folder.name, "idleburn")
-        self.output = os.path.join(self.folder.name, "run.ibr")
+        self.output = os.path.join(self.folder.name, "run.idleburn")
         with open(self.program, "w") as file:
             file.write(_RECORDER)
         os.chmod(self.program, stat.S_IRWXU)

@@ -6,12 +6,15 @@
 #include "cli/cmd_demo.h"
 #include "cli/cmd_export.h"
 #include "cli/cmd_prices.h"
+#include "cli/cmd_run.h"
 #include "cli/command.h"
 
 namespace idleburn {
 
 std::span<const Command> Commands() {
   static constexpr auto kCommands = std::to_array<Command>({
+      {"run", "runs a command and says what it cost and why: idleburn run -- CMD", RunRun},
+      {"record", "records this machine until stopped, then audits it", RunRecord},
       {"audit", "audits files that recorded GPUs: cost by phase, causes, fixes", RunAudit},
       {"combine", "what several claimed savings really add up to", RunCombine},
       {"export", "samples of recordings as CSV or Parquet", RunExport},

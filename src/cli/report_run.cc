@@ -44,12 +44,14 @@ void AddOtherOffers(const Catalogue& catalogue, Rate& rate) {
   }
 }
 
-Result<Rate> FindRate(const Settings& settings, RunInputs& inputs, const Environment& environment) {
+Result<Rate> FindRate(const ReportPlan& plan, const Settings& settings, RunInputs& inputs,
+                      const Environment& environment) {
   const Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), inputs.quality);
   if (!catalogue) return tl::unexpected<Error>(catalogue.error());
   PriceRequest request;
   if (settings.Has("price.rate")) request.price = settings.Text("price.rate");
   if (settings.Has("price.owned")) request.owned = settings.Text("price.owned");
+  request.instance = plan.instance;
   request.now = environment.now;
   for (const DeviceResult& device : inputs.run.devices) request.gpu_names.push_back(inputs.devices[device.device].name);
   Result<Rate> rate = ResolveRate(*catalogue, request);
@@ -119,12 +121,12 @@ Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& sett
   if (!work) return tl::unexpected<Error>(work.error());
   const Result<EnergyPrice> energy = EnergyFrom(settings);
   if (!energy) return tl::unexpected<Error>(energy.error());
-  return ReportPlan{request, *format, std::move(*gates), *thresholds, std::move(*work), *energy};
+  return ReportPlan{request, *format, std::move(*gates), *thresholds, std::move(*work), *energy, {}};
 }
 
 Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<std::string>& inputs,
                       const Settings& settings, const Environment& environment) {
-  const Result<Rate> rate = FindRate(settings, run, environment);
+  const Result<Rate> rate = FindRate(plan, settings, run, environment);
   if (!rate) return tl::unexpected<Error>(rate.error());
   const auto month_hours = static_cast<int>(ParseScaled(settings.Text("price.month_hours"), 0).value);
   Result<CostReport> cost = PriceRun(run.run, run.devices, run.owners, *rate, plan.work, plan.energy, month_hours);

@@ -35,6 +35,7 @@ struct ReportPlan {
   Thresholds thresholds;
   WorkDone work;
   EnergyPrice energy;
+  std::string instance;  // of the machine measured live, where it tells: "aws:p5.48xlarge"
 };
 Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& settings);
 

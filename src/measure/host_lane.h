@@ -35,6 +35,7 @@ class HostLane final : public Lane {
  public:
   explicit HostLane(HostLaneSpec spec);
   void Tick(Instant now, LiveSink& out) override;
+  void Finish(Instant now, LiveSink& out) override { Tick(now, out); }
 
  private:
   void TickWorkload(Instant now, bool slow, LiveSink& out);

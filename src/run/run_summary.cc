@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace idleburn {
 namespace {
@@ -86,8 +87,8 @@ WorkSaid RunSummary::Work() const {
 
 std::string DescribeUse(const HostUse& use, HostScope scope) {
   const double seconds = static_cast<double>(use.watched().count()) / 1e9;
-  std::string text = fmt::format("{} over {:.1f} s: on CPU {}", kHostScopeNames[static_cast<std::size_t>(scope)],
-                                 seconds, Cores(use));
+  std::string text =
+      fmt::format("{} over {:.1f} s: on CPU {}", kHostScopeNames[static_cast<std::size_t>(scope)], seconds, Cores(use));
   if (scope == HostScope::kWorkload) {
     text += fmt::format(", waiting for a CPU {}, blocked {}", Share(use, HostSignal::kCpuWait),
                         Share(use, HostSignal::kBlockedTime));
@@ -97,8 +98,8 @@ std::string DescribeUse(const HostUse& use, HostScope scope) {
   text += fmt::format("; storage read {} written {}", Bytes(use, HostSignal::kReadBytes),
                       Bytes(use, HostSignal::kWriteBytes));
   if (scope == HostScope::kMachine) {
-    text += fmt::format("; network in {} out {}", Bytes(use, HostSignal::kNetReceived),
-                        Bytes(use, HostSignal::kNetSent));
+    text +=
+        fmt::format("; network in {} out {}", Bytes(use, HostSignal::kNetReceived), Bytes(use, HostSignal::kNetSent));
   }
   const std::optional<std::int64_t>& memory = use.most[Index(HostSignal::kMemoryUsed)];
   text += "; memory at most " + (memory ? fmt::format("{:.2f} GB", static_cast<double>(*memory) / 1e9) : "unknown");

@@ -31,6 +31,7 @@ class WorkLane final : public Lane {
   // Either may be null; both outlive the lane.
   WorkLane(MarkerFile* markers, const ProgressWatcher* lines) : markers_(markers), lines_(lines) {}
   void Tick(Instant now, LiveSink& out) override;
+  void Finish(Instant now, LiveSink& out) override { Tick(now, out); }
   // Whether markers were what it read.
   [[nodiscard]] bool from_markers() const { return from_markers_; }
 

@@ -1,0 +1,118 @@
+#include <signal.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include "cli/cmd_run.h"
+#include "cli/live_flags.h"
+#include "cli/live_record.h"
+#include "run/live_session.h"
+#include "text/duration.h"
+#include "text/escape.h"
+
+namespace idleburn {
+namespace {
+
+struct RecordRequest {
+  LiveFlags live;
+  std::string recording;
+  std::string time;
+  bool quiet = false;
+};
+
+void Say(const std::string& line) { std::fprintf(stderr, "idleburn: %s\n", Printable(line).c_str()); }
+
+// The signals that end a recording in order. Held back in all threads from here on, until one is waited for.
+class EndSignals {
+ public:
+  EndSignals() {
+    sigemptyset(&set_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, signal);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  }
+  // Returns when one came, or after that time.
+  void Wait(std::optional<Nanos> time) const {
+    if (!time) {
+      int signal = 0;
+      while (sigwait(&set_, &signal) != 0) {
+      }
+      return;
+    }
+    timespec end{};
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    const std::int64_t until = end.tv_sec * kNanosPerSecond + end.tv_nsec + time->count();
+    while (true) {
+      timespec now{};
+      clock_gettime(CLOCK_MONOTONIC, &now);
+      const std::int64_t left = until - (now.tv_sec * kNanosPerSecond + now.tv_nsec);
+      if (left <= 0) return;
+      const timespec wait{left / kNanosPerSecond, left % kNanosPerSecond};
+      if (sigtimedwait(&set_, nullptr, &wait) > 0) return;
+    }
+  }
+
+ private:
+  sigset_t set_{};
+};
+
+Result<int> Record(const RecordRequest& request, const Settings& settings, const Environment& environment) {
+  const Result<ReportPlan> plan = PlanReport(request.live.report, settings);
+  if (!plan) return tl::unexpected<Error>(plan.error());
+  const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
+  if (!gpus) return tl::unexpected<Error>(gpus.error());
+  std::optional<Nanos> time;
+  if (!request.time.empty()) {
+    const Result<Nanos> parsed = ParseDuration(request.time);
+    if (!parsed) return FailUsage("--for: " + parsed.error().message);
+    time = *parsed;
+  }
+  const EndSignals end;
+  LiveRecord record(plan->thresholds);
+  LiveSession session(record.inputs().devices, record);
+  const std::string path = request.recording.empty() ? UsualRecordingPath(session.Now()) : request.recording;
+  if (path.empty()) return Fail("there is no home folder to keep the recording in; name a file with -o");
+  TRY(record.RecordTo(path, session.Now()));
+  session.Fact("idleburn", IDLEBURN_VERSION);
+  LiveSessionSpec spec;
+  spec.gpus = *gpus;
+  std::optional<MarkerFile> markers;
+  if (const char* name = std::getenv("IDLEBURN_MARKERS")) {
+    if (Result<MarkerFile> opened = MarkerFile::Open(name)) markers.emplace(std::move(*opened));
+  }
+  spec.markers = markers ? &*markers : nullptr;
+  session.Start(spec);
+  if (!session.why_no_gpu().empty()) Say("only the host is recorded: " + session.why_no_gpu());
+  if (!request.quiet) Say("recording to " + path + (time ? " for " + request.time : std::string("; end with Ctrl-C")));
+  end.Wait(time);
+  session.Stop();
+  record.Close();
+  return ReportLive(*plan, record, session.why_no_gpu(), settings, environment);
+}
+
+}  // namespace
+
+Result<int> RunRecord(const std::vector<std::string>& arguments, const Environment& environment) {
+  RecordRequest request;
+  std::vector<Flag> flags;
+  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
+    return flags.emplace_back(Flag{name, value, help});
+  };
+  add("--output", "FILE", "the recording (default: in the user's folder for data)").text = &request.recording;
+  add("--for", "TIME", "how long, for example 10m; without it until Ctrl-C").text = &request.time;
+  add("--report", "FILE", "write the report to FILE instead of standard output").text = &request.live.report.output;
+  add("--quiet", "", "say nothing while recording").on = &request.quiet;
+  request.live.AppendTo(flags);
+  std::string help;
+  TRY(ReadFlags("record", "Records this machine's GPUs and host until stopped, then prints the audit.", flags,
+                arguments, &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  const Result<Settings> settings = request.live.settings.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  return Record(request, *settings, environment);
+}
+
+}  // namespace idleburn

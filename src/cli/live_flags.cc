@@ -1,0 +1,35 @@
+#include "cli/live_flags.h"
+
+#include <cstdlib>
+
+#include "text/number.h"
+
+namespace idleburn {
+
+LiveFlags::LiveFlags() : settings({"price.", "energy.", "classify.idle_power", "output."}) {}
+
+void LiveFlags::AppendTo(std::vector<Flag>& flags) {
+  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
+    return flags.emplace_back(Flag{name, value, help});
+  };
+  add("--work", "LIST", "work done, where nothing tells it: samples=200000,tokens=...").text = &report.work;
+  add("--fail-on", "GATE", "exit 3 if waste>PERCENT, cost>AMOUNT or unobserved>PERCENT (repeatable)").list =
+      &report.fail_on;
+  add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &hz;
+  add("--explain", "", "also print rules, priors and the levers that were not advised").on = &report.explain;
+  add("--no-color", "", "plain text").on = &report.no_color;
+  settings.AppendTo(flags);
+}
+
+Result<LiveGpuOptions> LiveFlags::GpuOptions() const {
+  LiveGpuOptions options;
+  if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) options.nvml_library = library;
+  options.patience = Nanos(10 * kNanosPerSecond);
+  if (hz.empty()) return options;
+  const std::optional<std::int64_t> rate = ParseInteger(hz);
+  if (!rate || *rate < 1 || *rate > 100) return FailUsage("--hz: '" + hz.substr(0, 20) + "' is no rate from 1 to 100");
+  options.period = Nanos(kNanosPerSecond / *rate);
+  return options;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/common_flags.h"
+#include "cli/report_run.h"
+#include "measure/live_gpus.h"
+
+namespace idleburn {
+
+// What the commands that measure live have in common.
+struct LiveFlags {
+  LiveFlags();
+  // Appends the flags; this must stay where it is until they were read.
+  void AppendTo(std::vector<Flag>& flags);
+  // How GPUs are sampled, by --hz and the environment.
+  [[nodiscard]] Result<LiveGpuOptions> GpuOptions() const;
+
+  SettingFlags settings;
+  ReportRequest report;
+  std::string hz;
+};
+
+}  // namespace idleburn

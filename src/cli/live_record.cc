@@ -1,0 +1,150 @@
+#include "cli/live_record.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "measure/instance_type.h"
+#include "text/escape.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::string_view kSuffix = ".idleburn";
+
+void Say(const std::string& line) { std::fprintf(stderr, "idleburn: %s\n", Printable(line).c_str()); }
+
+// What a report says by default is worth a line of its own here; the rest is in the recording.
+bool IsWorthALine(NoteKind kind) {
+  return kind != NoteKind::kWorkloadStarted && kind != NoteKind::kWorkloadEnded && kind != NoteKind::kSettled &&
+         kind != NoteKind::kDeviceFound;
+}
+
+WorkDone AsWorkDone(const WorkSaid& said) {
+  WorkDone work;
+  const auto put = [&](const char* unit, const std::optional<std::int64_t>& n) {
+    if (n && *n > 0) work.units[unit] = *n * WorkDone::kOne;
+  };
+  put("samples", said.samples);
+  put("tokens", said.tokens);
+  put("steps", said.steps);
+  put("epochs", said.epochs);
+  return work;
+}
+
+void SayHost(const RunSummary& summary) {
+  for (const HostScope scope : {HostScope::kWorkload, HostScope::kMachine}) {
+    if (const std::optional<HostUse> use = summary.Use(scope)) Say(DescribeUse(*use, scope));
+  }
+  for (const Note& note : summary.notes()) {
+    if (!IsWorthALine(note.kind)) continue;
+    std::string kind(kNoteKindNames[static_cast<std::size_t>(note.kind)]);
+    for (char& c : kind) c = c == '_' ? ' ' : c;
+    Say(kind + ": " + note.text);
+  }
+}
+
+}  // namespace
+
+LiveRecord::LiveRecord(const Thresholds& thresholds)
+    : inputs_(std::make_unique<RunInputs>()), classifier_(thresholds, inputs_->devices, inputs_->quality, FactsOf) {}
+
+Result<void> LiveRecord::RecordTo(const std::string& path, Instant start) {
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+  if (failed) return Fail(folder.string() + ": cannot be made: " + failed.message());
+  RecordingOptions options;
+  options.start = start;
+  options.tell = Say;
+  Result<std::unique_ptr<RecordingWriter>> writer = RecordingWriter::Create(path, inputs_->devices, options);
+  if (!writer) return tl::unexpected<Error>(writer.error());
+  writer_ = std::move(*writer);
+  path_ = path;
+  return {};
+}
+
+void LiveRecord::Discard() {
+  if (!writer_) return;
+  writer_->Close().has_value();
+  writer_.reset();
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
+  path_.clear();
+}
+
+void LiveRecord::OnSamples(std::span<const Sample> samples) {
+  classifier_.OnSamples(samples);
+  summary_.OnSamples(samples);
+  if (writer_) writer_->OnSamples(samples);
+}
+
+void LiveRecord::OnHost(std::span<const HostSample> samples) {
+  summary_.OnHost(samples);
+  if (writer_) writer_->OnHost(samples);
+}
+
+void LiveRecord::OnWork(const WorkMark& mark) {
+  summary_.OnWork(mark);
+  if (writer_) writer_->OnWork(mark);
+}
+
+void LiveRecord::OnNote(const Note& note) {
+  summary_.OnNote(note);
+  if (!writer_) return;
+  writer_->OnNote(note);
+  if (note.kind == NoteKind::kWorkloadStarted || note.kind == NoteKind::kWorkloadEnded) writer_->Flush();
+}
+
+void LiveRecord::OnFact(const RunFact& fact) {
+  summary_.OnFact(fact);
+  if (writer_) writer_->OnFact(fact);
+}
+
+void LiveRecord::Close() {
+  inputs_->run = classifier_.Finish();
+  if (!writer_) return;
+  if (const Result<void> closed = writer_->Close(); !closed) Say(closed.error().message);
+}
+
+std::string UsualRecordingPath(Instant now) {
+  const char* data = std::getenv("XDG_DATA_HOME");
+  const char* home = std::getenv("HOME");
+  const bool has_data = data != nullptr && *data == '/';
+  if (!has_data && (home == nullptr || *home != '/')) return {};
+  const std::string folder = has_data ? std::string(data) : std::string(home) + "/.local/share";
+  const CivilTime t = ToCivil(now);
+  std::array<char, 80> name{};
+  std::snprintf(name.data(), name.size(), "/idleburn/recordings/%04d%02d%02d-%02d%02d%02d-%d", static_cast<int>(t.year),
+                t.month, t.day, t.hour, t.minute, t.second, static_cast<int>(getpid()));
+  return folder + name.data() + std::string(kSuffix);
+}
+
+Result<int> ReportLive(ReportPlan plan, LiveRecord& record, const std::string& why_no_gpu, const Settings& settings,
+                       const Environment& environment) {
+  if (plan.work.units.empty()) plan.work = AsWorkDone(record.summary().Work());
+  if (const auto machine = DetectInstanceType("/sys/class/dmi/id"); machine && machine->type) {
+    plan.instance = machine->provider + ":" + *machine->type;
+  }
+  const bool for_people = plan.format == ReportFormat::kText;
+  int code = 0;
+  if (!record.inputs().run.devices.empty()) {
+    const std::string name = record.path().empty() ? "this machine" : record.path();
+    const Result<int> reported = ReportRun(plan, record.inputs(), {name}, settings, environment);
+    if (!reported) return reported;
+    code = *reported;
+  } else if (why_no_gpu.empty()) {
+    Say("no reading of a GPU was taken; it ended too soon to be audited");
+  } else {
+    Say("no GPU was measured: " + why_no_gpu);
+  }
+  if (for_people) SayHost(record.summary());
+  if (!record.path().empty()) Say("recording: " + record.path());
+  return code;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/read_run.h"
+#include "cli/report_run.h"
+#include "run/run_summary.h"
+#include "telemetry/recording_writer.h"
+
+namespace idleburn {
+
+// Where a live run goes, all at once: to the classifier, so that its audit is ready when it ends; to a summary of the
+// host and the work done; and to a recording.
+class LiveRecord final : public LiveSink {
+ public:
+  // `thresholds` outlives the record.
+  explicit LiveRecord(const Thresholds& thresholds);
+
+  // Keeps a recording too, in a file that does not exist yet; its folder is made. Before anything is pushed. Trouble
+  // while writing is told on standard error; what was written stays, and the run goes on.
+  Result<void> RecordTo(const std::string& path, Instant start);
+  [[nodiscard]] const std::string& path() const { return path_; }  // of the recording; empty without one
+  // Takes the recording back: the run never began.
+  void Discard();
+
+  void OnSamples(std::span<const Sample> samples) override;
+  void OnHost(std::span<const HostSample> samples) override;
+  void OnWork(const WorkMark& mark) override;
+  void OnNote(const Note& note) override;
+  void OnFact(const RunFact& fact) override;
+
+  // The end: nothing may be pushed afterwards.
+  void Close();
+
+  [[nodiscard]] RunInputs& inputs() { return *inputs_; }
+  [[nodiscard]] const RunSummary& summary() const { return summary_; }
+
+ private:
+  std::unique_ptr<RunInputs> inputs_;
+  RunClassifier classifier_;
+  RunSummary summary_;
+  std::string path_;
+  std::unique_ptr<RecordingWriter> writer_;
+};
+
+// A file for the recording of a run that begins now, in the user's folder for data ($XDG_DATA_HOME/idleburn); empty if
+// the user has no such folder.
+std::string UsualRecordingPath(Instant now);
+
+// Writes the audit of a live run as `plan` says, and for people what the host did, the work done and what happened.
+// Without a GPU it says why there is none. Returns the exit code of the report.
+Result<int> ReportLive(ReportPlan plan, LiveRecord& record, const std::string& why_no_gpu, const Settings& settings,
+                       const Environment& environment);
+
+}  // namespace idleburn
