@@ -240,7 +240,7 @@ for i in range(6):                       # workers, waited for
     if os.fork() == 0: burn(0.1); os._exit(0)
 if os.fork() == 0:                       # an orphan
     os.setsid()
-    if os.fork() == 0: burn(0.4); time.sleep(0.3); os._exit(0)
+    if os.fork() == 0: burn(0.4); time.sleep(1.3); os._exit(0)
     os._exit(0)
 for i in range(7): os.wait()
 block = os.urandom(1 << 20)
