@@ -74,6 +74,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (path.empty()) return Fail("there is no home folder to keep the recording in; name a file with -o");
   TRY(record.RecordTo(path, session.Now()));
   session.Fact("idleburn", IDLEBURN_VERSION);
+  session.Tell(RunWindow::StartFact(session.Now()));
   LiveSessionSpec spec;
   spec.gpus = *gpus;
   std::optional<MarkerFile> markers;
@@ -85,6 +86,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (!session.why_no_gpu().empty()) Say("only the host is recorded: " + session.why_no_gpu());
   if (!request.quiet) Say("recording to " + path + (time ? " for " + request.time : std::string("; end with Ctrl-C")));
   end.Wait(time);
+  session.Tell(RunWindow::EndFact(session.Now()));
   session.Stop();
   record.Close();
   return ReportLive(*plan, record, session.why_no_gpu(), settings, environment);

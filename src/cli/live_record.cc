@@ -24,18 +24,6 @@ bool IsWorthALine(NoteKind kind) {
          kind != NoteKind::kDeviceFound;
 }
 
-WorkDone AsWorkDone(const WorkSaid& said) {
-  WorkDone work;
-  const auto put = [&](const char* unit, const std::optional<std::int64_t>& n) {
-    if (n && *n > 0) work.units[unit] = *n * WorkDone::kOne;
-  };
-  put("samples", said.samples);
-  put("tokens", said.tokens);
-  put("steps", said.steps);
-  put("epochs", said.epochs);
-  return work;
-}
-
 void SayHost(const RunSummary& summary) {
   for (const HostScope scope : {HostScope::kWorkload, HostScope::kMachine}) {
     if (const std::optional<HostUse> use = summary.Use(scope)) Say(DescribeUse(*use, scope));
@@ -51,7 +39,8 @@ void SayHost(const RunSummary& summary) {
 }  // namespace
 
 LiveRecord::LiveRecord(const Thresholds& thresholds)
-    : inputs_(std::make_unique<RunInputs>()), classifier_(thresholds, inputs_->devices, inputs_->quality, FactsOf) {}
+    : inputs_(std::make_unique<RunInputs>()),
+      classifier_(thresholds, inputs_->devices, inputs_->quality, FactsOf, &inputs_->summary.window()) {}
 
 Result<void> LiveRecord::RecordTo(const std::string& path, Instant start) {
   std::error_code failed;
@@ -79,29 +68,28 @@ void LiveRecord::Discard() {
 
 void LiveRecord::OnSamples(std::span<const Sample> samples) {
   classifier_.OnSamples(samples);
-  summary_.OnSamples(samples);
   if (writer_) writer_->OnSamples(samples);
 }
 
 void LiveRecord::OnHost(std::span<const HostSample> samples) {
-  summary_.OnHost(samples);
+  inputs_->summary.OnHost(samples);
   if (writer_) writer_->OnHost(samples);
 }
 
 void LiveRecord::OnWork(const WorkMark& mark) {
-  summary_.OnWork(mark);
+  inputs_->summary.OnWork(mark);
   if (writer_) writer_->OnWork(mark);
 }
 
 void LiveRecord::OnNote(const Note& note) {
-  summary_.OnNote(note);
+  inputs_->summary.OnNote(note);
   if (!writer_) return;
   writer_->OnNote(note);
   if (note.kind == NoteKind::kWorkloadStarted || note.kind == NoteKind::kWorkloadEnded) writer_->Flush();
 }
 
 void LiveRecord::OnFact(const RunFact& fact) {
-  summary_.OnFact(fact);
+  inputs_->summary.OnFact(fact);
   if (writer_) writer_->OnFact(fact);
 }
 
@@ -126,7 +114,6 @@ std::string UsualRecordingPath(Instant now) {
 
 Result<int> ReportLive(ReportPlan plan, LiveRecord& record, const std::string& why_no_gpu, const Settings& settings,
                        const Environment& environment) {
-  if (plan.work.units.empty()) plan.work = AsWorkDone(record.summary().Work());
   if (const auto machine = DetectInstanceType("/sys/class/dmi/id"); machine && machine->type) {
     plan.instance = machine->provider + ":" + *machine->type;
   }
@@ -142,7 +129,7 @@ Result<int> ReportLive(ReportPlan plan, LiveRecord& record, const std::string& w
   } else {
     Say("no GPU was measured: " + why_no_gpu);
   }
-  if (for_people) SayHost(record.summary());
+  if (for_people) SayHost(record.inputs().summary);
   if (!record.path().empty()) Say("recording: " + record.path());
   return code;
 }

@@ -34,12 +34,10 @@ class LiveRecord final : public LiveSink {
   void Close();
 
   [[nodiscard]] RunInputs& inputs() { return *inputs_; }
-  [[nodiscard]] const RunSummary& summary() const { return summary_; }
 
  private:
   std::unique_ptr<RunInputs> inputs_;
   RunClassifier classifier_;
-  RunSummary summary_;
   std::string path_;
   std::unique_ptr<RecordingWriter> writer_;
 };

@@ -6,6 +6,7 @@
 
 #include "classify/run_classifier.h"
 #include "import/importer.h"
+#include "run/run_summary.h"
 
 namespace idleburn {
 
@@ -14,6 +15,7 @@ struct RunInputs {
   DeviceTable devices;
   DataQuality quality;
   OwnerLedger owners;
+  RunSummary summary;  // of a recording, or of a live run; else empty
   RunResult run;
 };
 

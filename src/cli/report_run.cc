@@ -75,6 +75,18 @@ Result<EnergyPrice> EnergyFrom(const Settings& settings) {
   return energy;
 }
 
+WorkDone AsWorkDone(const WorkSaid& said) {
+  WorkDone work;
+  const auto put = [&](const char* unit, const std::optional<std::int64_t>& n) {
+    if (n && *n > 0) work.units[unit] = *n * WorkDone::kOne;
+  };
+  put("samples", said.samples);
+  put("tokens", said.tokens);
+  put("steps", said.steps);
+  put("epochs", said.epochs);
+  return work;
+}
+
 Result<void> PrintAside(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);  // nobody is left to be told if that fails
   return {};
@@ -129,7 +141,8 @@ Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<
   const Result<Rate> rate = FindRate(plan, settings, run, environment);
   if (!rate) return tl::unexpected<Error>(rate.error());
   const auto month_hours = static_cast<int>(ParseScaled(settings.Text("price.month_hours"), 0).value);
-  Result<CostReport> cost = PriceRun(run.run, run.devices, run.owners, *rate, plan.work, plan.energy, month_hours);
+  const WorkDone work = plan.work.units.empty() ? AsWorkDone(run.summary.Work()) : plan.work;
+  Result<CostReport> cost = PriceRun(run.run, run.devices, run.owners, *rate, work, plan.energy, month_hours);
   if (!cost) return tl::unexpected<Error>(cost.error());
 
   AuditReport report;

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
+#include "telemetry/live_sink.h"
 #include "telemetry/sample.h"
 #include "text/time_zone.h"
 
@@ -31,6 +32,7 @@ struct ImportTarget {
   DataQuality& quality;
   OwnerLedger& owners;
   SampleSink& sink;
+  LiveSink* beside = nullptr;  // what a recording holds besides samples; null: nobody asks
 };
 
 // One offline format. Streaming: memory does not grow with the input.

@@ -29,10 +29,18 @@ class GpuSamples final : public LiveSink {
     batch_.erase(bad, batch_.end());
     if (!batch_.empty()) out_.sink.OnSamples(batch_);
   }
-  void OnHost(std::span<const HostSample> /*samples*/) override {}
-  void OnWork(const WorkMark& /*mark*/) override {}
-  void OnNote(const Note& /*note*/) override {}
-  void OnFact(const RunFact& /*fact*/) override {}
+  void OnHost(std::span<const HostSample> samples) override {
+    if (out_.beside != nullptr) out_.beside->OnHost(samples);
+  }
+  void OnWork(const WorkMark& mark) override {
+    if (out_.beside != nullptr) out_.beside->OnWork(mark);
+  }
+  void OnNote(const Note& note) override {
+    if (out_.beside != nullptr) out_.beside->OnNote(note);
+  }
+  void OnFact(const RunFact& fact) override {
+    if (out_.beside != nullptr) out_.beside->OnFact(fact);
+  }
 
  private:
   void Check(Sample& sample) {
