@@ -27,7 +27,7 @@ const std::vector<HeavyHeader>& Heavy() {
       {"duckdb.h", {"import"}, 1},
       {"expat.h", {"import"}, 1},
       {"toml++/", {"text", "price", "cli"}, 1},
-      {"zlib.h", {"os"}, 1},
+      {"zlib.h", {"os"}, 2},
       {"cctz/", {"text"}, 1},
   };
   return kHeavy;

@@ -63,7 +63,7 @@ class ParquetFileTest : public testing::Test {
   std::string Write(const std::string& select, const std::string& name = "t.parquet") {
     const std::string path = (folder_ / name).string();
     const std::string plain = (folder_ / "plain").string();
-    Result<std::unique_ptr<DuckDbStream>> copy =
+    Result<std::unique_ptr<TableStream>> copy =
         connection_->Query("COPY (" + select + ") TO " + SqlText(plain) + " (FORMAT parquet, ROW_GROUP_SIZE 4096)");
     EXPECT_TRUE(copy) << copy.error().message;
     while (copy && (*copy)->Next().value() != nullptr) {
