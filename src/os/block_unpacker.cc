@@ -44,16 +44,17 @@ bool UnpackGzip(std::span<const char> block, std::span<char> out) {
 }  // namespace
 
 struct BlockUnpacker::State {
-  State() : zstd(ZSTD_createDCtx()) {}
+  State() = default;
   ~State() { ZSTD_freeDCtx(zstd); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  bool UnpackZstd(std::span<const char> block, std::span<char> out) const {
+  bool UnpackZstd(std::span<const char> block, std::span<char> out) {
+    if (zstd == nullptr) zstd = ZSTD_createDCtx();
     return ZSTD_decompressDCtx(zstd, out.data(), out.size(), block.data(), block.size()) == out.size();
   }
 
-  ZSTD_DCtx* zstd;
+  ZSTD_DCtx* zstd = nullptr;  // when it is first needed
 };
 
 BlockUnpacker::BlockUnpacker() : state_(std::make_unique<State>()) {}
