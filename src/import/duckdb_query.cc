@@ -5,7 +5,7 @@
 
 #include "os/dynamic_library.h"
 
-// DuckDB's header is optional: without it the program is built all the same and says that it cannot read Parquet.
+// DuckDB's header is optional: without it the program is built all the same and says which Parquet it cannot read.
 #if __has_include(<duckdb.h>)
 #include <duckdb.h>
 #endif
@@ -103,7 +103,8 @@ Result<DuckDbApi> Load() {
     if (library && Resolve(*library, api)) return api;
   }
   return Fail(
-      "Parquet is read with DuckDB's C library, and no usable libduckdb.so was found; install it, or put it beside the "
+      "this Parquet file takes DuckDB's C library, and no usable libduckdb.so was found; install it, or put it beside "
+      "the "
       "program (tools/install_deps.sh build fetches it)");
 }
 
@@ -266,7 +267,7 @@ Result<std::unique_ptr<DuckDbConnection>> OpenDuckDb(int threads) {
 
 Result<std::unique_ptr<DuckDbConnection>> OpenDuckDb(int) {
   return Fail(
-      "Parquet is read with DuckDB, whose header duckdb.h was missing when idleburn was built; run "
+      "this Parquet file takes DuckDB, whose header duckdb.h was missing when idleburn was built; run "
       "tools/install_deps.sh build and build again, or convert the file to CSV");
 }
 

@@ -98,7 +98,9 @@ Target* DataOf(ParquetCells& cells) {
 // Which form the values of a page have.
 enum class Form : std::uint8_t { kPlain, kDictionary, kDelta };
 
-bool IsDictionary(int encoding) { return encoding == kPlainDictionary || encoding == kDictionary; }
+bool IsDictionary(int encoding) {
+  return encoding == parquet_encoding::kPlainDictionary || encoding == parquet_encoding::kDictionary;
+}
 
 template <typename Stored, ParquetValue kValue>
 class NumberReader final : public ParquetColumnReader {
@@ -121,11 +123,13 @@ class NumberReader final : public ParquetColumnReader {
   }
 
   bool StartValues(const ParquetPage& page, std::span<const char> values) override {
-    form_ = IsDictionary(page.encoding) ? Form::kDictionary : page.encoding == kPlain ? Form::kPlain : Form::kDelta;
+    form_ = IsDictionary(page.encoding)                 ? Form::kDictionary
+            : page.encoding == parquet_encoding::kPlain ? Form::kPlain
+                                                        : Form::kDelta;
     if (form_ == Form::kDictionary) return dictionary_.Start(values);
     plain_ = values;
     if (form_ == Form::kPlain) return true;
-    if (!std::is_integral_v<Stored> || page.encoding != kDeltaPacked) return false;
+    if (!std::is_integral_v<Stored> || page.encoding != parquet_encoding::kDeltaPacked) return false;
     delta_ = DeltaReader(values);
     return true;
   }
@@ -189,7 +193,7 @@ class TextReader final : public ParquetColumnReader {
   bool StartValues(const ParquetPage& page, std::span<const char> values) override {
     plain_ = values;
     by_dictionary_ = IsDictionary(page.encoding);
-    return by_dictionary_ ? dictionary_.Start(values) : page.encoding == kPlain;
+    return by_dictionary_ ? dictionary_.Start(values) : page.encoding == parquet_encoding::kPlain;
   }
 
   bool Decode(std::size_t count, std::size_t at, ParquetCells& cells) override {

@@ -35,7 +35,6 @@ struct SchemaElement {
   std::string name;
 };
 
-// `take(element)` for integer fields by their number; anything else is skipped.
 bool IsInteger(Type type) { return type == Type::kI16 || type == Type::kI32 || type == Type::kI64; }
 
 void ReadTimestamp(ThriftReader& in, SchemaElement& element) {
@@ -175,8 +174,10 @@ struct PartInfo {
 };
 
 bool IsCovered(std::int64_t encoding) {
-  return encoding == kPlain || encoding == kPlainDictionary || encoding == kRuns || encoding == kBitPackedLevels ||
-         encoding == kDeltaPacked || encoding == kDictionary;
+  constexpr std::array<int, 6> kCovered = {
+      parquet_encoding::kPlain,      parquet_encoding::kPlainDictionary, parquet_encoding::kRuns,
+      parquet_encoding::kDictionary, parquet_encoding::kBitPackedLevels, parquet_encoding::kDeltaPacked};
+  return std::find(kCovered.begin(), kCovered.end(), encoding) != kCovered.end();
 }
 
 void ReadColumnMetaData(ThriftReader& in, PartInfo& part) {

@@ -6,14 +6,14 @@
 namespace idleburn {
 
 // Encodings by their numbers in the format's definition (parquet.thrift).
-enum ParquetEncoding : std::uint8_t {
-  kPlain = 0,
-  kPlainDictionary = 2,
-  kRuns = 3,
-  kBitPackedLevels = 4,  // announced where there are no levels at all
-  kDeltaPacked = 5,
-  kDictionary = 8,
-};
+namespace parquet_encoding {
+inline constexpr int kPlain = 0;
+inline constexpr int kPlainDictionary = 2;  // the older name of kDictionary
+inline constexpr int kRuns = 3;
+inline constexpr int kBitPackedLevels = 4;  // announced where there are no levels at all
+inline constexpr int kDeltaPacked = 5;
+inline constexpr int kDictionary = 8;
+}  // namespace parquet_encoding
 
 // Decoders load eight bytes at once: that many may be read behind the bytes that they are given.
 constexpr std::size_t kParquetSlack = 16;

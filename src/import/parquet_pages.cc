@@ -24,17 +24,17 @@ bool IsInteger(Type type) { return type == Type::kI16 || type == Type::kI32 || t
 }  // namespace
 
 struct ParquetPages::Header {
-  enum Kind : std::int8_t { kData = 0, kIndex = 1, kDictionary = 2, kData2 = 3 };
+  enum Kind : std::int8_t { kDataPage = 0, kIndexPage = 1, kDictionaryPage = 2, kDataPage2 = 3 };
 
   std::int64_t kind = -1;
   std::int64_t unpacked = -1;  // bytes
   std::int64_t packed = -1;
   std::int64_t values = -1;
   std::int64_t encoding = -1;
-  std::int64_t level_encoding = kRuns;
-  std::int64_t level_bytes = 0;       // of kData2
-  std::int64_t repetition_bytes = 0;  // of kData2
-  bool values_packed = true;          // of kData2
+  std::int64_t level_encoding = parquet_encoding::kRuns;
+  std::int64_t level_bytes = 0;       // of kDataPage2
+  std::int64_t repetition_bytes = 0;  // of kDataPage2
+  bool values_packed = true;          // of kDataPage2
 };
 
 namespace {
@@ -44,14 +44,14 @@ template <typename Header>
 void ReadKind(ThriftReader& in, std::int64_t kind, Header& header) {
   in.Struct([&](std::int64_t id, Type type) {
     std::int64_t* number = id == 1 ? &header.values : nullptr;
-    if (kind == Header::kData2) {
+    if (kind == Header::kDataPage2) {
       if (id == 7 && (type == Type::kTrue || type == Type::kFalse)) header.values_packed = type == Type::kTrue;
       if (id == 4) number = &header.encoding;
       if (id == 5) number = &header.level_bytes;
       if (id == 6) number = &header.repetition_bytes;
     } else {
       if (id == 2) number = &header.encoding;
-      if (id == 3 && kind == Header::kData) number = &header.level_encoding;
+      if (id == 3 && kind == Header::kDataPage) number = &header.level_encoding;
     }
     if (number == nullptr || !IsInteger(type)) return false;
     *number = in.Integer();
@@ -63,7 +63,7 @@ template <typename Header>
 void ReadFields(ThriftReader& in, Header& header) {
   in.Struct([&](std::int64_t id, Type type) {
     if (type == Type::kStruct && (id == 5 || id == 7 || id == 8)) {
-      ReadKind(in, id == 5 ? Header::kData : id == 7 ? Header::kDictionary : Header::kData2, header);
+      ReadKind(in, id == 5 ? Header::kDataPage : id == 7 ? Header::kDictionaryPage : Header::kDataPage2, header);
       return true;
     }
     std::int64_t* const number = id == 1   ? &header.kind
@@ -124,11 +124,11 @@ Result<ParquetPage> ParquetPages::Next() {
     }
     if (header->unpacked > kMostPageBytes || header->packed > kMostPageBytes) return Broken("is beyond 256 MiB");
     const std::uint64_t next = at_ + static_cast<std::uint64_t>(header->packed);
-    if (header->kind == Header::kIndex) {
+    if (header->kind == Header::kIndexPage) {
       at_ = next;
       continue;
     }
-    if (header->kind < Header::kData || header->kind > Header::kData2) return Broken("is of an unknown kind");
+    if (header->kind < Header::kDataPage || header->kind > Header::kDataPage2) return Broken("is of an unknown kind");
     if (header->values < 0 || header->values > INT32_MAX) return Broken("says a wrong number of values");
     Result<ParquetPage> page = Unpack(*header);
     at_ = next;
@@ -141,7 +141,7 @@ Result<ParquetPage> ParquetPages::Unpack(const Header& header) {
   const auto unpacked = static_cast<std::size_t>(header.unpacked);
   std::size_t levels = 0;  // which are never packed
   bool pack = part_.packing != BlockPacking::kNone;
-  if (header.kind == Header::kData2) {
+  if (header.kind == Header::kDataPage2) {
     const auto most = static_cast<std::int64_t>(std::min(packed, unpacked));
     if (header.repetition_bytes != 0 || header.level_bytes < 0 || header.level_bytes > most) {
       return Broken("says wrong sizes of levels");
@@ -167,11 +167,11 @@ Result<ParquetPage> ParquetPages::Unpack(const Header& header) {
     }
   }
   ParquetPage page;
-  page.dictionary = header.kind == Header::kDictionary;
+  page.dictionary = header.kind == Header::kDictionaryPage;
   page.count = static_cast<std::size_t>(header.values);
   page.encoding = static_cast<int>(header.encoding);
-  page.runs = header.level_encoding == kRuns;
-  page.levels_counted = header.kind == Header::kData;
+  page.runs = header.level_encoding == parquet_encoding::kRuns;
+  page.levels_counted = header.kind == Header::kDataPage;
   page.levels = out.first(levels);
   page.values = out.subspan(levels);
   return page;

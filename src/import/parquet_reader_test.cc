@@ -207,7 +207,7 @@ TEST_F(ParquetReaderTest, GivesWhatDuckDbGives) {
 
 // Seeds of the fuzzer, among them files of another writer: many small pages, of both versions.
 TEST_F(ParquetReaderTest, GivesWhatDuckDbGivesOfOtherWriters) {
-  const std::filesystem::path corpus = IDLEBURN_ROOT "/fuzz/corpus/parquet";
+  const std::filesystem::path corpus = IDLEBURN_ROOT "/fuzz/corpus/parquet_reader";
   std::size_t covered = 0;
   for (const std::string name :
        {"pages_v1_plain", "pages_v1_snappy", "pages_v2_delta", "pages_v2_gzip", "pages_v2_zstd"}) {
@@ -290,10 +290,10 @@ TEST_F(ParquetReaderTest, TakesDamageAnywhere) {
   std::vector<ParquetReader::Selection> selected;
   std::vector<TableColumn> columns;
   for (const std::string name : {"pages_v1_snappy", "pages_v1_plain", "pages_v2_delta", "pages_v2_zstd"}) {
-    const Editable file(IDLEBURN_ROOT "/fuzz/corpus/parquet/" + name);
+    const Editable file(IDLEBURN_ROOT "/fuzz/corpus/parquet_reader/" + name);
     std::size_t errors = 0;
     std::size_t compared = 0;
-    for (std::size_t at = 0; at < file.size(); at += name == "pages_v1_snappy" ? 1U : 7U) {
+    for (std::size_t at = 0; at < file.size(); at += name == "pages_v1_snappy" ? 1U : 13U) {
       file.Change(at, static_cast<char>(at % 3 == 0 ? 0xFF : 1 << at % 8));
       const std::vector<Result<Rows>> each = ReadEach(file.path(), selected, columns);
       for (std::size_t i = 0; i < each.size(); ++i) {
@@ -310,8 +310,8 @@ TEST_F(ParquetReaderTest, TakesDamageAnywhere) {
       file.Restore();
     }
     EXPECT_GT(errors, file.size() / 100) << name;
-    EXPECT_TRUE(compared > 100 || name == "pages_v2_zstd") << name;
-    for (std::size_t at = 0; at < file.size(); at += 13) {
+    EXPECT_TRUE(compared > 50 || name == "pages_v2_zstd") << name;
+    for (std::size_t at = 0; at < file.size(); at += 101) {
       file.Cut(at);
       EXPECT_TRUE(ReadEach(file.path(), selected, columns).empty()) << at;
       file.Restore();
