@@ -44,6 +44,14 @@ Result<Rows> ReadAll(TableStream& stream) {
   }
 }
 
+std::string BytesOf(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+void Overwrite(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
 // Positions of what our reader covers by itself, each in its own form.
 std::vector<ParquetReader::Selection> Covered(const ParquetReader& reader) {
   std::vector<ParquetReader::Selection> covered;
@@ -233,6 +241,17 @@ TEST_F(ParquetReaderTest, LeavesTheRestToDuckDb) {
   EXPECT_EQ(one.count("b") + one.count("c") + one.count("d") + one.count("e") + one.count("f"), 0U);
   EXPECT_EQ(ExpectTwins(Write("SELECT i AS a, random() AS b FROM range(3000) r(i)", ", PARQUET_VERSION V2")).size(),
             1U);
+  // Names that DuckDB would change, which it does not write itself.
+  const std::string names = Write("SELECT 1 AS once, 2 AS twice");
+  std::string bytes = BytesOf(names);
+  for (std::size_t at = 0; (at = bytes.find("\x04once", at)) != std::string::npos;) bytes.replace(at + 1, 4, "nine");
+  Overwrite(names, bytes);
+  ASSERT_TRUE(open(names));
+  const std::string alike = Write("SELECT 1 AS left_, 2 AS right");
+  bytes = BytesOf(alike);
+  for (std::size_t at = 0; (at = bytes.find("\x05right", at)) != std::string::npos;) bytes.replace(at + 1, 5, "Left_");
+  Overwrite(alike, bytes);
+  EXPECT_FALSE(open(alike));
   const std::string real = Write("SELECT 1.5::DOUBLE AS a");
   const SeekableFile file = std::move(*SeekableFile::Open(real));
   const ParquetReader::Selection as_text{0, TableType::kText};
@@ -242,9 +261,7 @@ TEST_F(ParquetReaderTest, LeavesTheRestToDuckDb) {
 // A file in memory whose bytes can be changed in place.
 class Editable {
  public:
-  explicit Editable(const std::string& path) : fd_(memfd_create("parquet", MFD_CLOEXEC)) {
-    std::ifstream in(path, std::ios::binary);
-    bytes_.assign(std::istreambuf_iterator<char>(in), {});
+  explicit Editable(const std::string& path) : fd_(memfd_create("parquet", MFD_CLOEXEC)), bytes_(BytesOf(path)) {
     Restore();
   }
   ~Editable() { close(fd_); }
