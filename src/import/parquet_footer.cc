@@ -13,7 +13,10 @@ namespace {
 using Type = ThriftReader::Type;
 
 constexpr std::string_view kMagic = "PAR1";
-constexpr std::uint64_t kMostFooterBytes = std::uint64_t{256} << 20;
+// Beyond these a file is left to DuckDB: what is kept of a footer stays within some tens of megabytes.
+constexpr std::uint64_t kMostFooterBytes = std::uint64_t{64} << 20;
+constexpr std::size_t kMostColumns = 1 << 14;
+constexpr std::size_t kMostParts = 1 << 20;
 
 // A few bytes may stand for any number of equal rows. A file that claims more than this is left to DuckDB.
 constexpr std::uint64_t kAnyFileRows = 1 << 22;
@@ -242,7 +245,7 @@ std::optional<ParquetGroup> ReadGroup(ThriftReader& in, std::size_t columns, std
     }
     if (id != 1 || type != Type::kList) return false;
     in.List([&](Type element) {
-      if (element != Type::kStruct) return in.Skip(element);
+      if (element != Type::kStruct || infos.size() > columns) return in.Skip(element);
       PartInfo& info = infos.emplace_back();
       in.Struct([&](std::int64_t field, Type inner) {
         if (field == 1 || field == 8 || field == 9) info.elsewhere = true;
@@ -269,22 +272,27 @@ std::optional<ParquetFooter> Parse(std::span<const char> bytes, std::uint64_t da
     covered = covered && id != 8;  // encryption
     if (id == 2 && type == Type::kList) {
       in.List([&](Type element) {
-        if (element != Type::kStruct) return in.Skip(element);
+        if (element != Type::kStruct || schema.size() > kMostColumns) return in.Skip(element);
         schema.push_back(ReadElement(in));
       });
       return true;
     }
     if (id != 4 || type != Type::kList) return false;
+    const std::size_t width = schema.empty() ? 0 : schema.size() - 1;
     in.List([&](Type element) {
-      if (element != Type::kStruct) return in.Skip(element);
-      std::optional<ParquetGroup> group = ReadGroup(in, schema.empty() ? 0 : schema.size() - 1, data_end);
-      covered = covered && group;
+      covered = covered && element == Type::kStruct && (footer.groups.size() + 1) * width <= kMostParts;
+      if (!covered) return in.Skip(element);
+      std::optional<ParquetGroup> group = ReadGroup(in, width, data_end);
+      covered = group.has_value();
       if (covered) footer.groups.push_back(std::move(*group));
     });
     return true;
   });
   std::optional<std::vector<ParquetColumn>> columns = ColumnsOf(schema);
-  if (!in.ok() || !covered || !columns) return std::nullopt;
+  if (!in.ok() || !covered || !columns || columns->size() > kMostColumns) return std::nullopt;
+  // A footer may say its schema twice, or after its groups.
+  const auto fits = [&](const ParquetGroup& group) { return group.parts.size() == columns->size(); };
+  if (!std::all_of(footer.groups.begin(), footer.groups.end(), fits)) return std::nullopt;
   footer.columns = std::move(*columns);
   return footer;
 }
