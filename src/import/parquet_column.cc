@@ -6,6 +6,7 @@
 
 #include "import/delta_reader.h"
 #include "import/parquet_numbers.h"
+#include "text/escape.h"
 
 namespace idleburn {
 namespace {
@@ -228,7 +229,7 @@ class TextReader final : public ParquetColumnReader {
 }  // namespace
 
 ParquetColumnReader::ParquetColumnReader(const ParquetColumn& column, const SeekableFile& file, BlockUnpacker& unpacker)
-    : name_(column.table.name),
+    : name_(Printable(column.table.name)),
       optional_(column.optional),
       pages_(file, unpacker, column.value == ParquetValue::kText) {}
 

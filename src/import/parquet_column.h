@@ -52,7 +52,7 @@ class ParquetColumnReader {
   bool StartPage(const ParquetPage& page);
   bool ReadLevels(std::size_t count, std::size_t at, std::size_t rows, std::size_t& present, ParquetCells& cells);
 
-  std::string name_;
+  std::string name_;  // as messages show it
   bool optional_;
   ParquetPages pages_;
   RunReader levels_;
