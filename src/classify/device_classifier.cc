@@ -226,10 +226,11 @@ void DeviceClassifier::CloseFastCell() {
   const std::int64_t span = part.to - part.from;
   if (span <= 0) return ForgetOpenCell();
   last_edge_ = part.to;
-  Cell cell;
+  Cell& cell = closing_;
   cell.second = cell_end_ / kNanosPerSecond - 1;
+  cell.covered_ns = tick_count_ > 0 ? span : 0;
+  cell.area = 0;
   if (tick_count_ > 0) {
-    cell.covered_ns = span;
     cell.area = static_cast<std::int64_t>(MeanOver(span, tick_sum_, tick_count_));
     ticks_.OnObserved(span);
   } else {
@@ -241,6 +242,8 @@ void DeviceClassifier::CloseFastCell() {
       cell.side[i] = {span, MeanOver(span, side_sum_[i], side_count_[i])};
     } else if (Valid(side, cell_end_ - 1)) {
       cell.side[i] = {span, static_cast<Int128>(side.value) * span};
+    } else {
+      cell.side[i] = {};
     }
   }
   if (mask_count_ > 0) {
@@ -251,11 +254,18 @@ void DeviceClassifier::CloseFastCell() {
     cell.power_cap_ns = share(power_cap_count_);
   }
   cells_.Add(cell, max_sm_khz_, totals_);
+  if (tick_count_ == 0) cell.unobserved_ns = {};
+  if (mask_count_ > 0) {
+    cell.reason_ns = {};
+    cell.throttled_ns = cell.slowdown_ns = cell.power_cap_ns = 0;
+  }
   ForgetOpenCell();
 }
 
 void DeviceClassifier::ForgetOpenCell() {
-  for (std::size_t i = 0; i < kAveraged.size(); ++i) side_sum_[i] = side_count_[i] = 0;
+  for (std::size_t i = 0; i < kAveraged.size(); ++i) {
+    if (side_count_[i] > 0) side_sum_[i] = side_count_[i] = 0;
+  }
   if (mask_count_ > 0) {
     mask_count_ = throttled_count_ = slowdown_count_ = power_cap_count_ = 0;
     reason_count_ = {};

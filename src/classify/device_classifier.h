@@ -141,6 +141,7 @@ class DeviceClassifier {
   std::int64_t slowdown_count_ = 0;
   std::int64_t power_cap_count_ = 0;
   Unobserved fast_reason_ = Unobserved::kUnsupported;
+  Cell closing_;  // all 0 between uses but for what every use sets: to clear it whole costs more than to fill it
 
   // Fast: most samples carry the same signals as the one before, all of which are averaged. Of those that came since
   // SettleUsual only sums and the last values are kept.
