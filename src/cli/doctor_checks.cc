@@ -6,7 +6,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::string_view kNewerDriver = "update the NVIDIA driver; without this counter its line says unobserved";
+constexpr std::string_view kNewerDriver = "update the NVIDIA driver; what rests on this counter is unknown until then";
 
 constexpr std::array<CheckInfo, 30> kChecks = {{
     {"nvml_library", "NVIDIA's library", false, JudgeLibrary},

@@ -26,8 +26,8 @@ struct CheckInfo {
   std::string_view what;
   bool quantity;  // something that can be measured or cannot: what the first line counts
   CheckVerdict (*judge)(const DoctorReadings& readings, const CheckInfo& check);
-  std::string_view fix = {};              // where that is always the same
-  Signal signal = Signal::kUtilization;   // of a quantity of the GPU
+  std::string_view fix = {};             // where that is always the same
+  Signal signal = Signal::kUtilization;  // of a quantity of the GPU
 };
 
 // All checks, in the order of the report.

@@ -31,6 +31,9 @@ std::vector<DeviceId> AskedOf(const DoctorReadings& readings, Signal signal) {
 
 CheckVerdict NoGpu() { return {CheckStatus::kSkipped, "no GPU to ask", {}}; }
 
+// Then nothing is known of the calls.
+CheckVerdict Hung() { return {CheckStatus::kSkipped, "the driver hangs", {}}; }
+
 // What decides the phases of a device: instances have no utilization.
 Signal ReadAs(const Device& device, Signal signal) {
   return signal == Signal::kUtilization && device.mig ? Signal::kGrEngineActive : signal;
@@ -147,6 +150,7 @@ CheckVerdict JudgeRing(const DoctorReadings& readings, const CheckInfo& /*check*
     boards = boards || (!readings.devices[id].mig && !IsAmd(readings.devices[id]));
   }
   if (!boards) return {CheckStatus::kSkipped, "no NVIDIA GPU that has a utilization of its own", {}};
+  if (readings.statistics.abandoned) return Hung();
   const std::int64_t ring = CallsOf(readings, "nvmlDeviceGetSamples");
   const std::int64_t polled = CallsOf(readings, "nvmlDeviceGetUtilizationRates");
   if (polled == 0 && ring > 0) {
@@ -206,6 +210,7 @@ CheckVerdict JudgeMig(const DoctorReadings& readings, const CheckInfo& /*check*/
 
 CheckVerdict JudgeErrors(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   if (AskedOf(readings, Signal::kXid).empty()) return NoGpu();
+  if (readings.statistics.abandoned) return Hung();
   for (const Note& note : readings.notes) {
     if (note.kind == NoteKind::kXid) return {CheckStatus::kWarning, note.text, "see dmesg; look the Xid code up"};
   }

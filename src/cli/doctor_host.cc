@@ -64,14 +64,16 @@ CheckVerdict JudgeCgroup(const DoctorReadings& readings, const CheckInfo& /*chec
   const CgroupPlaces& at = readings.cgroups;
   const std::string evidence = place("cpu", at.cpu) + ", " + place("memory", at.memory);
   if (!at.cpu.folder.empty() && !at.memory.folder.empty()) return {CheckStatus::kOk, evidence, {}};
-  return {CheckStatus::kWarning, evidence, "mount /sys/fs/cgroup; without it quotas and limits of a workload are unknown"};
+  return {CheckStatus::kWarning, evidence,
+          "mount /sys/fs/cgroup; without it quotas and limits of a workload are unknown"};
 }
 
 CheckVerdict JudgeClock(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   const std::string source = readings.clock_source.empty() ? "unknown source" : readings.clock_source;
   const std::string evidence = fmt::format("{} ns to read the clocks once ({})", readings.clock_cost.count(), source);
   if (readings.clock_cost <= kSlowClock) return {CheckStatus::kOk, evidence, {}};
-  return {CheckStatus::kWarning, evidence, "boot with clocksource=tsc if the machine's is stable; measuring costs more"};
+  return {CheckStatus::kWarning, evidence,
+          "boot with clocksource=tsc if the machine's is stable; measuring costs more"};
 }
 
 CheckVerdict JudgeFolder(const DoctorReadings& readings, const CheckInfo& /*check*/) {
@@ -115,8 +117,8 @@ CheckVerdict JudgePrice(const DoctorReadings& readings, const CheckInfo& /*check
   if (!readings.rate) return {CheckStatus::kFailure, readings.rate.error().message, "mend the setting it names"};
   const Rate& rate = *readings.rate;
   if (rate.per_gpu_hour) {
-    return {CheckStatus::kOk, fmt::format("{} {} ({})", FormatExact(*rate.per_gpu_hour), rate.currency, rate.source),
-            {}};
+    return {
+        CheckStatus::kOk, fmt::format("{} {} ({})", FormatExact(*rate.per_gpu_hour), rate.currency, rate.source), {}};
   }
   if (readings.devices.size() == 0) return {CheckStatus::kSkipped, "no GPU, and no --price", {}};
   if (rate.low && rate.high) {

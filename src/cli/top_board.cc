@@ -1,17 +1,30 @@
 #include "cli/top_board.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "cli/reading_text.h"
 #include "cli/report_run.h"
 
 namespace idleburn {
+namespace {
+
+// The first `count` devices, the instances of a board behind it.
+std::vector<DeviceId> InOrder(const DeviceTable& devices, std::size_t count) {
+  std::vector<DeviceId> ids;
+  for (DeviceId id = 0; id < count; ++id) ids.push_back(id);
+  const auto place = [&](DeviceId id) {
+    return std::make_tuple(devices[id].board.value_or(id), devices[id].mig.has_value(), id);
+  };
+  std::sort(ids.begin(), ids.end(), [&](DeviceId a, DeviceId b) { return place(a) < place(b); });
+  return ids;
+}
+
+}  // namespace
 
 TopBoard::TopBoard(const Thresholds& thresholds, RateOf rate_of)
-    : thresholds_(thresholds),
-      rate_of_(std::move(rate_of)),
-      classifier_(thresholds, devices_, quality_, FactsOf) {}
+    : thresholds_(thresholds), rate_of_(std::move(rate_of)), classifier_(thresholds, devices_, quality_, FactsOf) {}
 
 void TopBoard::OnSamples(std::span<const Sample> samples) {
   classifier_.OnSamples(samples);
@@ -77,7 +90,7 @@ TopView TopBoard::Build() {
   const Result<CostReport> cost = PriceRun(classifier_.SoFar(), devices_, {}, view.rate, {}, {}, 720);
   view.fault = !*rate_ ? rate_->error().message : !cost ? cost.error().message : "";
   if (cost) view.whole = cost->whole;
-  for (DeviceId id = 0; id < gpus_.size(); ++id) {
+  for (const DeviceId id : InOrder(devices_, gpus_.size())) {
     const Gpu& gpu = gpus_[id];
     TopGpu row;
     row.name = ShortName(devices_[id]);

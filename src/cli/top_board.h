@@ -18,9 +18,9 @@ namespace idleburn {
 struct TopGpu {
   std::string name;
   std::string model;
-  std::optional<Phase> phase;    // of the last whole second
-  std::string_view unobserved;   // without a phase: why
-  bool split = false;            // a board with instances: the phases are theirs
+  std::optional<Phase> phase;                                  // of the last whole second
+  std::string_view unobserved;                                 // without a phase: why
+  bool split = false;                                          // a board with instances: the phases are theirs
   std::array<std::optional<std::int64_t>, kSignalCount> last;  // newest readings
   std::optional<Money> per_hour;
   UsageCost since_start;

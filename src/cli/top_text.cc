@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <span>
+
 #include "cli/reading_text.h"
 #include "report/display.h"
 #include "text/escape.h"
@@ -12,7 +16,6 @@ namespace idleburn {
 namespace {
 
 constexpr std::int64_t kShownUnit = 100'000;  // nano-units in the last of four decimals
-constexpr int kShownDigits = 4;
 
 std::string Text(const TopGpu& gpu, Signal signal) {
   const auto& value = gpu.last[Index(signal)];
@@ -67,7 +70,8 @@ std::vector<TableColumn> Columns(std::initializer_list<const char*> headers, std
 }
 
 std::string NowTable(const TopView& view, int width) {
-  std::vector<TableColumn> columns = Columns({"GPU", "last second", "util", "SM", "power", "memory", "procs", "$/h"}, 2);
+  std::vector<TableColumn> columns =
+      Columns({"GPU", "last second", "util", "SM", "power", "memory", "procs", "$/h"}, 2);
   columns.back().header = view.rate.currency + "/h";
   columns[3].expendable = columns[5].expendable = true;
   std::vector<TableRow> rows;
@@ -79,36 +83,56 @@ std::string NowTable(const TopView& view, int width) {
   return LayOutTable(columns, rows, width, 0);
 }
 
-// Phases, unobserved, unallocated, total: money rounded so that the row adds up, or seconds where there is no price.
-TableRow SinceStart(const std::string& name, const UsageCost& usage) {
-  TableRow row = {name};
-  if (!usage.total) {
-    const auto seconds = [](std::int64_t ns) {
-      return fmt::format("{:.1f} s", static_cast<double>(ns) / static_cast<double>(kNanosPerSecond));
-    };
-    for (const std::int64_t ns : usage.phase_ns) row.push_back(seconds(ns));
-    row.push_back(seconds(usage.unobserved_ns));
-    row.push_back(seconds(usage.unallocated_ns));
-    row.push_back(seconds(usage.window_ns));
-    return row;
+// What became of a GPU since the start: the phases, unobserved, unallocated, and last all of it. Nano-units of money,
+// or nanoseconds where there is no price.
+constexpr std::size_t kParts = kPhaseCount + 2;
+using Amounts = std::array<Money, kParts + 1>;
+
+Amounts ExactAmounts(const UsageCost& usage) {
+  Amounts amounts;
+  for (std::size_t i = 0; i < kPhaseCount; ++i) {
+    amounts[i] = usage.total ? usage.phase_cost[i].value_or(Money()) : Money::Nano(usage.phase_ns[i]);
   }
-  std::vector<Money> exact;
-  for (const auto& cost : usage.phase_cost) exact.push_back(cost.value_or(Money()));
-  exact.push_back(usage.unobserved_cost.value_or(Money()));
-  exact.push_back(usage.unallocated_cost.value_or(Money()));
-  const Money total = Money::Nano((usage.total->nano() + kShownUnit / 2) / kShownUnit * kShownUnit);
-  for (const Money shown : RoundedTo(total, exact, kShownUnit)) row.push_back(FormatMoney(shown, kShownDigits));
-  row.push_back(FormatMoney(total, kShownDigits));
-  return row;
+  amounts[kPhaseCount] = usage.total ? usage.unobserved_cost.value_or(Money()) : Money::Nano(usage.unobserved_ns);
+  amounts[kPhaseCount + 1] = usage.total ? usage.unallocated_cost.value_or(Money()) : Money::Nano(usage.unallocated_ns);
+  amounts[kParts] = usage.total ? *usage.total : Money::Nano(usage.window_ns);
+  return amounts;
+}
+
+// A row a GPU and one of all, rounded so that rows and columns add up to the rounded whole.
+std::vector<Amounts> ShownAmounts(const TopView& view, std::int64_t unit) {
+  std::vector<Money> totals;
+  for (const TopGpu& gpu : view.gpus) totals.push_back(ExactAmounts(gpu.since_start)[kParts]);
+  const std::int64_t whole = ExactAmounts(view.whole)[kParts].nano();
+  totals = RoundedTo(Money::Nano((whole + unit / 2) / unit * unit), totals, unit);
+  std::vector<Amounts> rows;
+  Amounts all{};
+  for (std::size_t g = 0; g < view.gpus.size(); ++g) {
+    Amounts row = ExactAmounts(view.gpus[g].since_start);
+    const std::vector<Money> parts = RoundedTo(totals[g], std::span<const Money>(row).first(kParts), unit);
+    std::copy(parts.begin(), parts.end(), row.begin());
+    row[kParts] = totals[g];
+    for (std::size_t i = 0; i <= kParts; ++i) all[i] = Money::Nano(all[i].nano() + row[i].nano());
+    rows.push_back(row);
+  }
+  rows.push_back(all);
+  return rows;
 }
 
 std::string SinceStartTable(const TopView& view, int width) {
   std::vector<TableColumn> columns =
       Columns({"since start", "idle", "underutil.", "productive", "bound", "unobserved", "unallocated", "all"}, 1);
+  const bool money = view.whole.total.has_value();
+  const std::int64_t unit = money ? kShownUnit : kNanosPerSecond / 10;
+  const std::vector<Amounts> amounts = ShownAmounts(view, unit);
   std::vector<TableRow> rows;
-  for (const TopGpu& gpu : view.gpus) rows.push_back(SinceStart(gpu.name, gpu.since_start));
-  if (view.gpus.size() > 1) rows.push_back(SinceStart("all GPUs", view.whole));
-  constexpr std::size_t kUnallocated = 6;
+  for (std::size_t g = 0; g < amounts.size(); ++g) {
+    TableRow row = {g < view.gpus.size() ? view.gpus[g].name : "all GPUs"};
+    for (const Money amount : amounts[g]) row.push_back(money ? FormatMoney(amount, 4) : FormatMoney(amount, 1) + " s");
+    rows.push_back(row);
+  }
+  if (view.gpus.size() == 1) rows.pop_back();
+  constexpr std::size_t kUnallocated = kPhaseCount + 2;  // behind the name
   if (view.whole.unallocated_ns == 0) {
     columns.erase(columns.begin() + kUnallocated);
     for (TableRow& row : rows) row.erase(row.begin() + kUnallocated);
@@ -134,7 +158,7 @@ std::string TopLines(const TopView& view) {
                         MemoryText(gpu), Text(gpu, Signal::kProcesses));
     if (gpu.per_hour && gpu.since_start.total) {
       text += fmt::format(" {} {}/h, {} so far", FormatMoney(*gpu.per_hour, 2), view.rate.currency,
-                          FormatMoney(*gpu.since_start.total, kShownDigits));
+                          FormatMoney(*gpu.since_start.total, 4));
     }
     text += "\n";
   }
