@@ -45,7 +45,7 @@ struct DriverCase {
 const std::string kMig =
     "gpu 0\nmig 0 gi=7 profile=1g.10gb slices=1 memory=10GiB\nmig 0 gi=2 profile=3g.40gb slices=3 memory=40GiB\n";
 
-std::vector<DriverCase> Cases() {
+std::vector<DriverCase> DriversThatWork() {
   const std::string now = IDLEBURN_STANDIN;
   return {
       {"healthy",
@@ -92,6 +92,12 @@ std::vector<DriverCase> Cases() {
        {{"event_reason_fields", "warning"}},
        "event_reason_fields",
        "permission"},
+  };
+}
+
+std::vector<DriverCase> DriversThatFail() {
+  const std::string now = IDLEBURN_STANDIN;
+  return {
       {"hang",
        "gpu 0\nhang nvmlInit_v2\n",
        now,
@@ -138,7 +144,8 @@ int CodeOf(const Told& told) {
 }
 
 TEST(DoctorTest, SaysWhatEachDriverGivesAndWhatNot) {
-  const std::vector<DriverCase> cases = Cases();
+  std::vector<DriverCase> cases = DriversThatWork();
+  for (const DriverCase& c : DriversThatFail()) cases.push_back(c);
   std::vector<std::future<Told>> asked;
   for (const DriverCase& c : cases) {
     asked.push_back(std::async(std::launch::async, [&c] { return AskDriver(c.script, c.library); }));

@@ -52,7 +52,7 @@ void TopBoard::Keep(const Sample& sample) {
     gpu.seconds = {};
   }
   const Signal counter = gpu.by_engine ? Signal::kGrEngineActive : Signal::kUtilization;
-  if (sample.Lacks(counter)) gpu.why = sample.reason;
+  if (sample.Lacks(counter) || sample.Lacks(Signal::kUtilization)) gpu.why = sample.reason;
   if (!sample.Has(counter)) return;
   const std::int64_t number = sample.time.nanos() / kNanosPerSecond;
   Second& second = gpu.seconds[static_cast<std::size_t>(number) % gpu.seconds.size()];
