@@ -21,7 +21,7 @@ void RunClassifier::OnSamples(std::span<const Sample> samples) {
   }
 }
 
-void RunClassifier::Begin(DeviceId device, Stream& stream) {
+void RunClassifier::Begin(DeviceId device, Stream& stream) const {
   stream.cadence = MeasureCadence(stream.first, thresholds_);
   const BoardFacts facts = facts_(devices_[device].name);
   stream.live = std::make_unique<DeviceClassifier>(thresholds_, stream.cadence, facts.max_sm_khz.value_or(0), window_);
@@ -93,18 +93,17 @@ void RunClassifier::CountQuality(const DeviceResult& result, const Stream& strea
   quality_.Count(QualityId::kSingleSample, {}, t.samples == 1 ? 1 : 0);
 }
 
-RunResult RunClassifier::Finish() {
+RunResult RunClassifier::Conclude(std::vector<Stream>& streams) const {
   RunResult run;
   std::vector<Nanos> hold;
-  for (DeviceId id = 0; id < streams_.size(); ++id) {
-    Stream& stream = streams_[id];
+  for (DeviceId id = 0; id < streams.size(); ++id) {
+    Stream& stream = streams[id];
     if (!stream.live && stream.first.empty()) continue;
     if (!stream.live) Begin(id, stream);
     run.devices.push_back(Settle(id, stream));
     // What a device did between its readings and an end of the run that is known to the nanosecond is not known.
     const bool exact = window_ != nullptr && window_->start && window_->end && run.devices.back().fast;
     hold.push_back(exact ? Nanos(0) : std::max(stream.cadence.max_gap, Nanos(kNanosPerSecond)));
-    CountQuality(run.devices.back(), stream);
   }
   if (run.devices.empty()) return run;
   run.start = run.devices.front().first;
@@ -128,6 +127,22 @@ RunResult RunClassifier::Finish() {
     }
   }
   return run;
+}
+
+RunResult RunClassifier::Finish() {
+  RunResult run = Conclude(streams_);
+  for (const DeviceResult& result : run.devices) CountQuality(result, streams_[result.device]);
+  return run;
+}
+
+RunResult RunClassifier::SoFar() const {
+  std::vector<Stream> copy(streams_.size());
+  for (std::size_t id = 0; id < streams_.size(); ++id) {
+    copy[id].first = streams_[id].first;
+    copy[id].cadence = streams_[id].cadence;
+    if (streams_[id].live) copy[id].live = std::make_unique<DeviceClassifier>(*streams_[id].live);
+  }
+  return Conclude(copy);
 }
 
 }  // namespace idleburn

@@ -29,6 +29,8 @@ class RunClassifier final : public SampleSink {
   // End of input. Every device is carried to the window of the run: where it was silent at either end for longer
   // than it is held, while others reported, that time is unobserved.
   RunResult Finish();
+  // As Finish would say now, had the input ended; more may be pushed afterwards.
+  [[nodiscard]] RunResult SoFar() const;
 
  private:
   struct Stream {
@@ -36,8 +38,9 @@ class RunClassifier final : public SampleSink {
     Cadence cadence;
     std::unique_ptr<DeviceClassifier> live;
   };
-  void Begin(DeviceId device, Stream& stream);
+  void Begin(DeviceId device, Stream& stream) const;
   [[nodiscard]] DeviceResult Settle(DeviceId device, Stream& stream) const;
+  [[nodiscard]] RunResult Conclude(std::vector<Stream>& streams) const;
   void CountQuality(const DeviceResult& result, const Stream& stream);
 
   const Thresholds& thresholds_;

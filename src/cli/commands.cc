@@ -4,9 +4,11 @@
 #include "cli/cmd_combine.h"
 #include "cli/cmd_config.h"
 #include "cli/cmd_demo.h"
+#include "cli/cmd_doctor.h"
 #include "cli/cmd_export.h"
 #include "cli/cmd_prices.h"
 #include "cli/cmd_run.h"
+#include "cli/cmd_top.h"
 #include "cli/command.h"
 
 namespace idleburn {
@@ -15,10 +17,12 @@ std::span<const Command> Commands() {
   static constexpr auto kCommands = std::to_array<Command>({
       {"run", "runs a command and says what it cost and why: idleburn run -- CMD", RunRun},
       {"record", "records this machine until stopped, then audits it", RunRecord},
+      {"top", "what this machine's GPUs do and cost, live", RunTop},
       {"audit", "audits files that recorded GPUs: cost by phase, causes, fixes", RunAudit},
       {"combine", "what several claimed savings really add up to", RunCombine},
       {"export", "samples of recordings as CSV or Parquet", RunExport},
       {"prices", "the price catalogue: list, resolve, import", RunPrices},
+      {"doctor", "what can be measured here, what cannot and why, and what to do", RunDoctor},
       {"demo", "an audit of an invented recording: the product without a GPU", RunDemo},
       {"config", "settings: where they come from, and a template", RunConfig},
   });

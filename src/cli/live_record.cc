@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "measure/instance_type.h"
+#include "cli/find_rate.h"
 #include "text/escape.h"
 #include "text/time_zone.h"
 
@@ -114,9 +114,7 @@ std::string UsualRecordingPath(Instant now) {
 
 Result<int> ReportLive(ReportPlan plan, LiveRecord& record, const std::string& why_no_gpu, const Settings& settings,
                        const Environment& environment) {
-  if (const auto machine = DetectInstanceType("/sys/class/dmi/id"); machine && machine->type) {
-    plan.instance = machine->provider + ":" + *machine->type;
-  }
+  plan.instance = InstanceOfThisMachine();
   const bool for_people = plan.format == ReportFormat::kText;
   int code = 0;
   if (!record.inputs().run.devices.empty()) {

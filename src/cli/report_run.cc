@@ -3,8 +3,7 @@
 #include <array>
 #include <cstdio>
 
-#include "cli/load_prices.h"
-#include "price/resolve.h"
+#include "cli/find_rate.h"
 #include "recommend/advice.h"
 #include "report/audit_report.h"
 #include "telemetry/gpu_facts.h"
@@ -33,34 +32,6 @@ Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& ou
   }
   if (name.empty()) return ReportFormat::kText;
   return FailUsage("--format: '" + name.substr(0, 20) + "' is none of text, json, html, csv, markdown");
-}
-
-// The other offers of a catalogue price's GPU, so that cheaper ones can be named.
-void AddOtherOffers(const Catalogue& catalogue, Rate& rate) {
-  const CatalogueRow* row = catalogue.Find(rate.key);
-  if (row == nullptr) return;
-  for (const CatalogueRow* other : RowsOfGpu(catalogue, row->gpu)) {
-    if (const Result<Money> per_gpu = PerGpuHour(*other)) rate.candidates.push_back({KeyOf(*other), *per_gpu});
-  }
-}
-
-Result<Rate> FindRate(const ReportPlan& plan, const Settings& settings, RunInputs& inputs,
-                      const Environment& environment) {
-  const Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), inputs.quality);
-  if (!catalogue) return tl::unexpected<Error>(catalogue.error());
-  PriceRequest request;
-  if (settings.Has("price.rate")) request.price = settings.Text("price.rate");
-  if (settings.Has("price.owned")) request.owned = settings.Text("price.owned");
-  request.instance = plan.instance;
-  request.now = environment.now;
-  for (const DeviceResult& device : inputs.run.devices) request.gpu_names.push_back(inputs.devices[device.device].name);
-  Result<Rate> rate = ResolveRate(*catalogue, request);
-  if (rate && settings.Get("price.currency").origin != "default" && rate->kind != RateKind::kCatalogue) {
-    rate->currency = settings.Text("price.currency");
-  }
-  if (rate && rate->kind == RateKind::kCatalogue) AddOtherOffers(*catalogue, *rate);
-  if (rate && rate->stale) inputs.quality.Count(QualityId::kPriceStale);
-  return rate;
 }
 
 Result<EnergyPrice> EnergyFrom(const Settings& settings) {
@@ -138,7 +109,9 @@ Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& sett
 
 Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<std::string>& inputs,
                       const Settings& settings, const Environment& environment) {
-  const Result<Rate> rate = FindRate(plan, settings, run, environment);
+  RateQuestion question{plan.instance, {}, environment.now};
+  for (const DeviceResult& d : run.run.devices) question.gpu_names.push_back(run.devices[d.device].name);
+  const Result<Rate> rate = FindRate(settings, question, run.quality);
   if (!rate) return tl::unexpected<Error>(rate.error());
   const auto month_hours = static_cast<int>(ParseScaled(settings.Text("price.month_hours"), 0).value);
   const WorkDone work = plan.work.units.empty() ? AsWorkDone(run.summary.Work()) : plan.work;

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "measure/nvml_codes.h"
 #include "measure/nvml_lane.h"
 #include "measure/rocm_lane.h"
 
@@ -15,19 +16,37 @@ struct Opening {
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
+  nvml::Return said = nvml::kSuccess;
   Result<std::unique_ptr<NvmlLane>> lane;
 };
 
+NvidiaTrouble TroubleOf(nvml::Return said) {
+  switch (NvmlCodeOf(said).handling) {
+    case NvmlHandling::kOk:
+      return NvidiaTrouble::kNoGpu;
+    case NvmlHandling::kNoDriver:
+      return said == nvml::kLibraryNotFound ? NvidiaTrouble::kNoLibrary : NvidiaTrouble::kNoDriver;
+    case NvmlHandling::kMismatch:
+      return NvidiaTrouble::kMismatch;
+    default:
+      return NvidiaTrouble::kRefused;
+  }
+}
+
 // On a thread of its own: a driver that hangs does so here first, and must not keep a workload from starting.
 Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, DeviceTable& devices,
-                                             const std::shared_ptr<RunClock>& clock, const TimeLine& line) {
+                                             const std::shared_ptr<RunClock>& clock, const TimeLine& line,
+                                             NvidiaTrouble* trouble) {
+  *trouble = NvidiaTrouble::kNoLibrary;
   Result<std::unique_ptr<NvmlLibrary>> library = NvmlLibrary::Open(options.nvml_library, clock);
   if (!library) return tl::unexpected<Error>(std::move(library).error());
   const std::shared_ptr<NvmlLibrary> nvml = std::move(*library);
   const auto opening = std::make_shared<Opening>();
   std::thread thread([opening, nvml, period = options.period, &devices, clock, line] {
-    Result<std::unique_ptr<NvmlLane>> lane = NvmlLane::Open(nvml, period, devices, clock, line);
+    nvml::Return said = nvml::kSuccess;
+    Result<std::unique_ptr<NvmlLane>> lane = NvmlLane::Open(nvml, period, devices, clock, line, &said);
     const std::lock_guard lock(opening->mutex);
+    opening->said = said;
     opening->lane = std::move(lane);
     opening->done = true;
     opening->changed.notify_all();
@@ -37,11 +56,13 @@ Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, Devi
     const char* const pending = nvml->Pending();
     nvml->Abandon();
     thread.detach();
+    *trouble = NvidiaTrouble::kHang;
     return Fail(std::string("the NVIDIA driver hangs: ") + (pending != nullptr ? pending : "a call") +
                 " does not return; see dmesg, and reboot if nvidia-smi hangs too");
   }
   lock.unlock();
   thread.join();
+  *trouble = opening->lane ? NvidiaTrouble::kNone : TroubleOf(opening->said);
   return std::move(opening->lane);
 }
 
@@ -50,11 +71,15 @@ Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, Devi
 LiveGpus LiveGpus::Open(const LiveGpuOptions& options, DeviceTable& devices, const std::shared_ptr<RunClock>& clock,
                         const TimeLine& line) {
   LiveGpus found;
-  auto nvidia = OpenNvidia(options, devices, clock, line);
-  if (nvidia) found.lanes.push_back(std::move(*nvidia));
+  auto nvidia = OpenNvidia(options, devices, clock, line, &found.nvidia.trouble);
+  if (nvidia) {
+    found.lanes.push_back(std::move(*nvidia));
+  } else {
+    found.nvidia.why = nvidia.error().message;
+  }
   auto amd = RocmLane::Open(options.sysfs, devices);
   if (amd) found.lanes.push_back(std::move(*amd));
-  if (found.lanes.empty()) found.why_not = nvidia.error().message;
+  if (found.lanes.empty()) found.why_not = found.nvidia.why;
   return found;
 }
 

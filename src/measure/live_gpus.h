@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,10 +22,26 @@ struct LiveGpuOptions {
   Nanos patience{20 * kNanosPerSecond};
 };
 
+// Why no NVIDIA GPU is measured.
+enum class NvidiaTrouble : std::uint8_t {
+  kNone,
+  kNoLibrary,  // nothing to load, or nothing that is NVML
+  kNoDriver,   // its kernel module is not loaded
+  kNoGpu,      // the driver lists none
+  kMismatch,   // library and kernel module are of different versions
+  kHang,       // a call does not return
+  kRefused,    // it said something else
+};
+struct NvidiaState {
+  NvidiaTrouble trouble = NvidiaTrouble::kNone;
+  std::string why;  // one line that says why, and what to do; empty if there is no trouble
+};
+
 // The GPUs that can be measured on this machine.
 struct LiveGpus {
   std::vector<std::unique_ptr<Lane>> lanes;  // empty: none
   std::string why_not;                       // then one line that says why, and what to do
+  NvidiaState nvidia;                        // also where there are GPUs of others
 
   // Enters the GPUs in `devices`, which outlives the lanes. Never fails: a machine without a usable GPU has no lanes.
   static LiveGpus Open(const LiveGpuOptions& options, DeviceTable& devices, const std::shared_ptr<RunClock>& clock,

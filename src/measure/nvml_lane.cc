@@ -23,16 +23,19 @@ NvmlLane::NvmlLane(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable&
     : nvml_(std::move(nvml)), devices_(devices), clock_(std::move(clock)), line_(line), period_(period) {}
 
 Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
-                                                 std::shared_ptr<RunClock> clock, const TimeLine& line) {
+                                                 std::shared_ptr<RunClock> clock, const TimeLine& line,
+                                                 nvml::Return* said) {
+  nvml::Return ignored = nvml::kSuccess;
+  nvml::Return& code = said != nullptr ? *said : ignored;
   std::unique_ptr<NvmlLane> lane(new NvmlLane(std::move(nvml), period, devices, std::move(clock), line));
   NvmlLibrary& library = *lane->nvml_;
-  const nvml::Return code = library.Call(library.init);
+  code = library.Call(library.init);
   if (code != nvml::kSuccess) return Fail("no NVIDIA GPU can be measured: " + NvmlSentence(code));
   lane->initialised_ = true;
   lane->driver_version_ = lane->Text(library.driver_version);
   lane->nvml_version_ = lane->Text(library.nvml_version);
-  const nvml::Return listed = lane->Enumerate(line.At(lane->clock_->Monotonic()));
-  if (listed != nvml::kSuccess) return Fail("the NVIDIA GPUs cannot be listed: " + NvmlSentence(listed));
+  code = lane->Enumerate(line.At(lane->clock_->Monotonic()));
+  if (code != nvml::kSuccess) return Fail("the NVIDIA GPUs cannot be listed: " + NvmlSentence(code));
   if (lane->gpus_.empty()) return Fail("the NVIDIA driver lists no GPU: see nvidia-smi -L");
   return lane;
 }

@@ -30,9 +30,10 @@ namespace idleburn {
 class NvmlLane : public Lane {
  public:
   // Initialises the library and lists the GPUs; fails with one line if there is nothing to measure. `devices` outlives
-  // the lane and is written to while it ticks. `period` is that of the ticks.
+  // the lane and is written to while it ticks. `period` is that of the ticks. *said: the code that ended it.
   static Result<std::unique_ptr<NvmlLane>> Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
-                                                std::shared_ptr<RunClock> clock, const TimeLine& line);
+                                                std::shared_ptr<RunClock> clock, const TimeLine& line,
+                                                nvml::Return* said = nullptr);
   ~NvmlLane() override;
 
   void Tick(Instant now, LiveSink& out) override;

@@ -49,6 +49,9 @@ class NvmlLibrary {
 
   void VisitTimes(const std::function<void(const NvmlEntry&)>& visit) const;
   [[nodiscard]] const std::string& path() const { return path_; }
+  // Functions that this library does not export, by their newest name.
+  [[nodiscard]] const std::vector<const char*>& missing() const { return missing_; }
+  [[nodiscard]] std::size_t functions() const { return entries_.size(); }
 
   using U32 = std::uint32_t;
   using U64 = std::uint64_t;
@@ -112,6 +115,7 @@ class NvmlLibrary {
       library_.Find(fallback, &function.address);
       if (function.address != nullptr) function.name = fallback;
     }
+    if (function.address == nullptr) missing_.push_back(function.name);
     entries_.push_back(&function);
   }
   void FindMeasuring();
@@ -123,6 +127,7 @@ class NvmlLibrary {
   std::string path_;
   std::shared_ptr<RunClock> clock_;
   std::vector<const NvmlEntry*> entries_;
+  std::vector<const char*> missing_;
   std::atomic<const char*> pending_{nullptr};
   std::atomic<bool> abandoned_{false};
 };

@@ -11,6 +11,7 @@ LiveSession::LiveSession(DeviceTable& devices, LiveSink& sink)
 void LiveSession::Start(const LiveSessionSpec& spec) {
   LiveGpus gpus = LiveGpus::Open(spec.gpus, devices_, clock_, line_);
   why_no_gpu_ = gpus.why_not;
+  nvidia_ = gpus.nvidia;
   std::vector<std::unique_ptr<Lane>> lanes = std::move(gpus.lanes);
   lanes.push_back(std::make_unique<HostLane>(HostLaneSpec{"", spec.workload}));
   if (spec.markers != nullptr || spec.lines != nullptr) {

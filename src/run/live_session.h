@@ -38,6 +38,8 @@ class LiveSession {
   [[nodiscard]] Instant Now() const { return line_.At(clock_->Monotonic()); }
   // Why there is no GPU to measure, and what to do; empty if there is one. After Start.
   [[nodiscard]] const std::string& why_no_gpu() const { return why_no_gpu_; }
+  // Whether NVIDIA's GPUs are among those measured, and why not. After Start.
+  [[nodiscard]] const NvidiaState& nvidia() const { return nvidia_; }
   // After Stop.
   [[nodiscard]] const SamplerStatistics& statistics() const { return sampler_->statistics(); }
 
@@ -47,6 +49,7 @@ class LiveSession {
   std::shared_ptr<RunClock> clock_;
   TimeLine line_;
   std::string why_no_gpu_;
+  NvidiaState nvidia_;
   std::unique_ptr<Sampler> sampler_;
 };
 

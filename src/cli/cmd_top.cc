@@ -1,0 +1,122 @@
+#include "cli/cmd_top.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "cli/find_rate.h"
+#include "cli/live_flags.h"
+#include "cli/top_board.h"
+#include "cli/top_screen.h"
+#include "cli/top_text.h"
+#include "run/live_session.h"
+#include "text/duration.h"
+#include "text/escape.h"
+
+namespace idleburn {
+namespace {
+
+struct TopRequest {
+  LiveFlags live;  // of which only how GPUs are sampled
+  std::string time;
+  bool once = false;
+};
+
+constexpr Nanos kOnce(2'200'000'000);  // two whole seconds and what the driver's ring holds back
+
+// Shows the board every second until asked to end, or until that time has passed.
+Result<void> Show(TopBoard& board, TopScreen& screen, bool in_place, std::optional<Nanos> time) {
+  std::vector<std::string> notes;
+  Nanos shown(0);
+  while (!time || shown < *time) {
+    const Nanos step = time ? std::min(Nanos(kNanosPerSecond), *time - shown) : Nanos(kNanosPerSecond);
+    if (!screen.Wait(step)) return {};
+    shown += step;
+    for (std::string& note : board.TakeNotes()) notes.push_back(Printable(note));
+    if (!in_place) {
+      TRY(Print(TopLines(board.Latest())));
+      continue;
+    }
+    std::string text = TopTables(board.Latest(), screen.Columns()) + "q ends\n";
+    const std::size_t first = notes.size() > 3 ? notes.size() - 3 : 0;
+    for (std::size_t i = first; i < notes.size(); ++i) text += notes[i] + "\n";
+    screen.Draw(text);
+  }
+  return {};
+}
+
+Result<int> Top(const TopRequest& request, const Settings& settings, const Environment& environment) {
+  const Result<Thresholds> thresholds = ThresholdsFrom(settings);
+  if (!thresholds) return tl::unexpected<Error>(thresholds.error());
+  const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
+  if (!gpus) return tl::unexpected<Error>(gpus.error());
+  std::optional<Nanos> time;
+  if (!request.time.empty()) {
+    const Result<Nanos> parsed = ParseDuration(request.time);
+    if (!parsed) return FailUsage("--for: " + parsed.error().message);
+    time = *parsed;
+  }
+  const std::string instance = InstanceOfThisMachine();
+  const auto rate_of = [&settings, &instance, now = environment.now](const std::vector<std::string>& names) {
+    DataQuality doubts;
+    return FindRate(settings, {instance, names, now}, doubts);
+  };
+  if (const Result<Rate> rate = rate_of({}); !rate) return tl::unexpected<Error>(rate.error());
+
+  TopBoard board(*thresholds, rate_of);
+  LiveSession session(board.devices(), board);
+  LiveSessionSpec spec;
+  spec.gpus = *gpus;
+  const bool in_place = environment.terminal_out && !request.once;
+  Result<void> shown;
+  {
+    // Before the session starts its threads, so that they do not take the signals.
+    TopScreen screen(in_place);
+    session.Start(spec);
+    if (session.why_no_gpu().empty()) {
+      if (request.once) {
+        screen.Wait(kOnce);
+      } else {
+        shown = Show(board, screen, in_place, time);
+      }
+    }
+    session.Stop();
+  }
+  if (!session.why_no_gpu().empty()) return Fail("top: " + session.why_no_gpu() + "; see idleburn doctor");
+  if (!shown) return tl::unexpected<Error>(shown.error());
+  for (const std::string& note : board.TakeNotes()) {
+    std::fprintf(stderr, "idleburn: %s\n", Printable(note).c_str());
+  }
+  if (in_place || request.once) {
+    TRY(Print(TopTables(board.Final(), environment.terminal_out ? std::max(environment.columns, 40) : 100)));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<int> RunTop(const std::vector<std::string>& arguments, const Environment& environment) {
+  TopRequest request;
+  std::vector<Flag> flags;
+  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
+    return flags.emplace_back(Flag{name, value, help});
+  };
+  add("--once", "", "one look, after about two seconds").on = &request.once;
+  add("--for", "TIME", "how long, for example 10s; without it until q or Ctrl-C").text = &request.time;
+  add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &request.live.hz;
+  SettingFlags setting_flags({"price.rate", "price.catalogue", "price.owned", "price.currency"});
+  setting_flags.AppendTo(flags);
+  std::string help;
+  TRY(ReadFlags("top", "What each GPU of this machine does and costs, every second; q or Ctrl-C ends it.", flags,
+                arguments, &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  if (request.once && !request.time.empty()) return FailUsage("top: --once and --for exclude each other");
+  const Result<Settings> settings = setting_flags.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  return Top(request, *settings, environment);
+}
+
+}  // namespace idleburn

@@ -1,0 +1,135 @@
+#include "cli/doctor_readings.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "cli/find_rate.h"
+#include "cli/live_record.h"
+#include "cli/load_prices.h"
+#include "import/duckdb_query.h"
+#include "measure/instance_type.h"
+#include "measure/nvml_library.h"
+#include "os/kept_file.h"
+#include "run/live_session.h"
+
+namespace idleburn {
+namespace {
+
+class DoctorSink final : public LiveSink {
+ public:
+  explicit DoctorSink(DoctorReadings& readings) : readings_(readings) {}
+
+  void OnSamples(std::span<const Sample> samples) override {
+    for (const Sample& s : samples) {
+      if (s.device >= readings_.gpus.size()) readings_.gpus.resize(s.device + 1);
+      HeardOfGpu& gpu = readings_.gpus[s.device];
+      gpu.present |= s.present;
+      gpu.lacking |= s.unavailable;
+      for (const SignalInfo& info : kSignals) {
+        if (s.Has(info.id)) gpu.last[Index(info.id)] = s.Get(info.id);
+        if (s.Lacks(info.id)) gpu.reason[Index(info.id)] = s.reason;
+      }
+      if (s.Has(Signal::kUtilization)) gpu.utilization_at.push_back(s.time);
+    }
+  }
+  void OnHost(std::span<const HostSample> samples) override {
+    for (const HostSample& s : samples) {
+      readings_.host_present[static_cast<std::size_t>(s.scope)] |= s.present;
+      readings_.host_lacking[static_cast<std::size_t>(s.scope)] |= s.unavailable;
+    }
+  }
+  void OnWork(const WorkMark& /*mark*/) override {}
+  void OnNote(const Note& note) override { readings_.notes.push_back(note); }
+  void OnFact(const RunFact& fact) override { readings_.facts[fact.key] = fact.value; }
+
+ private:
+  DoctorReadings& readings_;
+};
+
+std::string FirstLineOf(std::string text) { return text.substr(0, text.find('\n')); }
+
+std::string TextOf(const std::string& path) {
+  std::string buffer;
+  KeptFile file(path, nullptr);
+  return std::string(file.Read(buffer).value_or(std::string_view()));
+}
+
+void LookAtLibrary(const LiveGpuOptions& gpus, DoctorReadings& readings) {
+  readings.library_wanted = gpus.nvml_library;
+  const auto library = NvmlLibrary::Open(gpus.nvml_library, SystemClock());
+  if (!library) return;
+  readings.library = (*library)->path();
+  readings.functions = (*library)->functions();
+  readings.missing_functions.assign((*library)->missing().begin(), (*library)->missing().end());
+}
+
+void Measure(const LiveGpuOptions& gpus, Nanos span, DoctorReadings& readings) {
+  DoctorSink sink(readings);
+  LiveSession session(readings.devices, sink);
+  LiveSessionSpec spec;
+  spec.gpus = gpus;
+  spec.workload = HostWorkload{};
+  spec.workload->pid = getpid();  // what may be read of a workload's processes may be read of our own
+  session.Start(spec);
+  std::this_thread::sleep_for(span);
+  session.Stop();
+  readings.nvidia = session.nvidia();
+  readings.statistics = session.statistics();
+  readings.gpus.resize(readings.devices.size());
+}
+
+void LookAtHost(DoctorReadings& readings) {
+  std::error_code unreadable;
+  readings.pid_namespace = std::filesystem::read_symlink("/proc/self/ns/pid", unreadable).string();
+  readings.cgroups = FindCgroups(TextOf("/proc/self/mountinfo"), TextOf("/proc/self/cgroup"));
+  readings.clock_source = FirstLineOf(TextOf("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
+  const std::shared_ptr<RunClock> clock = SystemClock();
+  constexpr int kReads = 1000;
+  const Nanos start = clock->Monotonic();
+  for (int i = 0; i < kReads; ++i) clock->Read();
+  readings.clock_cost = (clock->Monotonic() - start) / kReads;
+}
+
+void LookAtPrices(const Settings& settings, DoctorReadings& readings) {
+  DataQuality doubts;
+  const Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), doubts);
+  if (!catalogue) {
+    readings.prices.fault = catalogue.error().message;
+  } else {
+    for (const CatalogueRow* row : catalogue->Rows()) {
+      ++readings.prices.rows;
+      if (!row->as_of) continue;
+      readings.prices.oldest = std::min(readings.prices.oldest.value_or(*row->as_of), *row->as_of);
+      readings.prices.newest = std::max(readings.prices.newest.value_or(*row->as_of), *row->as_of);
+    }
+  }
+  const auto machine = DetectInstanceType("/sys/class/dmi/id");
+  if (machine) readings.provider = machine->provider;
+  readings.instance = InstanceOfThisMachine();
+  RateQuestion question{readings.instance, {}, readings.now};
+  for (DeviceId id = 0; id < readings.devices.size(); ++id) question.gpu_names.push_back(readings.devices[id].name);
+  readings.rate = FindRate(settings, question, doubts);
+}
+
+}  // namespace
+
+std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, Nanos span, const Settings& settings,
+                                                   Instant now) {
+  auto readings = std::make_unique<DoctorReadings>();
+  readings->now = now;
+  LookAtLibrary(gpus, *readings);
+  Measure(gpus, span, *readings);
+  LookAtHost(*readings);
+  const std::filesystem::path recording(UsualRecordingPath(now));
+  readings->recording_folder = recording.parent_path().string();
+  if (!readings->recording_folder.empty()) readings->folder = ProbeFolder(readings->recording_folder);
+  if (const auto duckdb = OpenDuckDb(1); !duckdb) readings->duckdb_fault = duckdb.error().message;
+  LookAtPrices(settings, *readings);
+  return readings;
+}
+
+}  // namespace idleburn

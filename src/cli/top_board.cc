@@ -1,0 +1,127 @@
+#include "cli/top_board.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "cli/reading_text.h"
+#include "cli/report_run.h"
+
+namespace idleburn {
+namespace {
+
+// The first `count` devices, the instances of a board behind it.
+std::vector<DeviceId> InOrder(const DeviceTable& devices, std::size_t count) {
+  std::vector<DeviceId> ids;
+  for (DeviceId id = 0; id < count; ++id) ids.push_back(id);
+  const auto place = [&](DeviceId id) {
+    return std::make_tuple(devices[id].board.value_or(id), devices[id].mig.has_value(), id);
+  };
+  std::sort(ids.begin(), ids.end(), [&](DeviceId a, DeviceId b) { return place(a) < place(b); });
+  return ids;
+}
+
+}  // namespace
+
+TopBoard::TopBoard(const Thresholds& thresholds, RateOf rate_of)
+    : thresholds_(thresholds), rate_of_(std::move(rate_of)), classifier_(thresholds, devices_, quality_, FactsOf) {}
+
+void TopBoard::OnSamples(std::span<const Sample> samples) {
+  classifier_.OnSamples(samples);
+  for (const Sample& s : samples) {
+    if (s.device >= gpus_.size()) gpus_.resize(s.device + 1);
+    Keep(s);
+  }
+  const std::int64_t second = newest_.nanos() / kNanosPerSecond;
+  if (second == built_second_) return;
+  built_second_ = second;
+  TopView view = Build();
+  const std::lock_guard lock(mutex_);
+  view_ = std::move(view);
+}
+
+void TopBoard::Keep(const Sample& sample) {
+  Gpu& gpu = gpus_[sample.device];
+  newest_ = std::max(newest_, sample.time);
+  for (const SignalInfo& info : kSignals) {
+    if (sample.Has(info.id)) gpu.last[Index(info.id)] = sample.Get(info.id);
+    if (sample.Lacks(info.id)) gpu.last[Index(info.id)].reset();
+  }
+  if (sample.Has(Signal::kUtilization) && gpu.by_engine) {
+    gpu.by_engine = false;
+    gpu.seconds = {};
+  }
+  const Signal counter = gpu.by_engine ? Signal::kGrEngineActive : Signal::kUtilization;
+  if (sample.Lacks(counter) || sample.Lacks(Signal::kUtilization)) gpu.why = sample.reason;
+  if (!sample.Has(counter)) return;
+  const std::int64_t number = sample.time.nanos() / kNanosPerSecond;
+  Second& second = gpu.seconds[static_cast<std::size_t>(number) % gpu.seconds.size()];
+  if (second.number != number) second = {number, 0, 0};
+  second.sum += sample.Get(counter);
+  ++second.count;
+}
+
+void TopBoard::OnNote(const Note& note) {
+  if (note.kind == NoteKind::kSettled) return;
+  const std::lock_guard lock(mutex_);
+  notes_.push_back(note.text);
+}
+
+// As the classifier: the band of the mean of the second's readings. A GPU that renews its utilization once a second
+// may have none in the last one.
+std::optional<Phase> TopBoard::PhaseOfLastSecond(const Gpu& gpu) const {
+  const std::int64_t now = newest_.nanos() / kNanosPerSecond;
+  for (const std::int64_t number : {now - 1, now - 2}) {
+    const Second& second = gpu.seconds[static_cast<std::size_t>(number) % gpu.seconds.size()];
+    if (second.number == number && second.count > 0) return PhaseOf(second.sum, second.count, thresholds_);
+  }
+  return std::nullopt;
+}
+
+TopView TopBoard::Build() {
+  TopView view;
+  view.time = newest_;
+  if (!rate_) {
+    std::vector<std::string> names;
+    for (DeviceId id = 0; id < devices_.size(); ++id) names.push_back(devices_[id].name);
+    rate_ = rate_of_(names);
+  }
+  if (*rate_) view.rate = **rate_;
+  const Result<CostReport> cost = PriceRun(classifier_.SoFar(), devices_, {}, view.rate, {}, {}, 720);
+  view.fault = !*rate_ ? rate_->error().message : !cost ? cost.error().message : "";
+  if (cost) view.whole = cost->whole;
+  for (const DeviceId id : InOrder(devices_, gpus_.size())) {
+    const Gpu& gpu = gpus_[id];
+    TopGpu row;
+    row.name = ShortName(devices_[id]);
+    row.model = devices_[id].name;
+    row.split = devices_[id].has_instances;
+    row.phase = PhaseOfLastSecond(gpu);
+    row.unobserved = kUnobservedNames[static_cast<std::size_t>(gpu.why)];
+    row.last = gpu.last;
+    for (std::size_t i = 0; cost && i < cost->devices.size(); ++i) {
+      const CostReport::DeviceCost& priced = cost->devices[i];
+      if (priced.device != id) continue;
+      row.since_start = priced.usage;
+      if (view.rate.per_gpu_hour) {
+        if (const Result<Money> share = Estimate(*view.rate.per_gpu_hour, priced.gpu_share)) row.per_hour = *share;
+      }
+    }
+    view.gpus.push_back(std::move(row));
+  }
+  return view;
+}
+
+TopView TopBoard::Latest() const {
+  const std::lock_guard lock(mutex_);
+  return view_;
+}
+
+TopView TopBoard::Final() { return Build(); }
+
+std::vector<std::string> TopBoard::TakeNotes() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(notes_, {});
+}
+
+}  // namespace idleburn

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "classify/run_classifier.h"
+#include "price/cost_report.h"
+#include "telemetry/live_sink.h"
+
+namespace idleburn {
+
+// One GPU, or MIG instance, at a moment and since the start. What was not read is absent.
+struct TopGpu {
+  std::string name;
+  std::string model;
+  std::optional<Phase> phase;                                  // of the last whole second
+  std::string_view unobserved;                                 // without a phase: why
+  bool split = false;                                          // a board with instances: the phases are theirs
+  std::array<std::optional<std::int64_t>, kSignalCount> last;  // newest readings
+  std::optional<Money> per_hour;
+  UsageCost since_start;
+};
+
+struct TopView {
+  Instant time;
+  std::vector<TopGpu> gpus;
+  UsageCost whole;
+  Rate rate;
+  std::string fault;  // why there is no money, where that is no matter of prices
+};
+
+// What `idleburn top` shows: keeps the newest readings, and classifies and prices all of them as an audit does.
+class TopBoard final : public LiveSink {
+ public:
+  // The price of GPUs of those names; asked once, when there are GPUs.
+  using RateOf = std::function<Result<Rate>(const std::vector<std::string>& gpu_names)>;
+
+  // `thresholds` outlives the board.
+  TopBoard(const Thresholds& thresholds, RateOf rate_of);
+
+  void OnSamples(std::span<const Sample> samples) override;
+  void OnHost(std::span<const HostSample> /*samples*/) override {}
+  void OnWork(const WorkMark& /*mark*/) override {}
+  void OnNote(const Note& note) override;
+  void OnFact(const RunFact& /*fact*/) override {}
+
+  // Of about a second ago, from any thread.
+  [[nodiscard]] TopView Latest() const;
+  // Of now, when nothing is pushed any more.
+  [[nodiscard]] TopView Final();
+  // What happened since the last call, a line each. From any thread.
+  std::vector<std::string> TakeNotes();
+
+  [[nodiscard]] DeviceTable& devices() { return devices_; }
+
+ private:
+  struct Second {
+    std::int64_t number = INT64_MIN;  // since the epoch
+    std::int64_t sum = 0;
+    std::int64_t count = 0;
+  };
+  struct Gpu {
+    std::array<std::optional<std::int64_t>, kSignalCount> last;
+    std::array<Second, 4> seconds;  // by number % 4
+    bool by_engine = true;          // until utilization was read
+    Unobserved why = Unobserved::kGap;
+  };
+  void Keep(const Sample& sample);
+  [[nodiscard]] std::optional<Phase> PhaseOfLastSecond(const Gpu& gpu) const;
+  TopView Build();
+
+  const Thresholds& thresholds_;
+  RateOf rate_of_;
+  DeviceTable devices_;  // the lanes' thread writes to it: read there, or after the end
+  DataQuality quality_;
+  RunClassifier classifier_;
+  std::vector<Gpu> gpus_;
+  std::optional<Result<Rate>> rate_;
+  Instant newest_ = Instant::FromNanos(0);
+  std::int64_t built_second_ = 0;
+
+  mutable std::mutex mutex_;  // of what follows
+  TopView view_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace idleburn

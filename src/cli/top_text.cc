@@ -1,0 +1,168 @@
+#include "cli/top_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "cli/reading_text.h"
+#include "report/display.h"
+#include "text/escape.h"
+#include "text/table.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kShownUnit = 100'000;  // nano-units in the last of four decimals
+
+std::string Text(const TopGpu& gpu, Signal signal) {
+  const auto& value = gpu.last[Index(signal)];
+  return value ? ReadingText(signal, *value) : "?";
+}
+
+std::string MemoryText(const TopGpu& gpu) {
+  const auto& used = gpu.last[Index(Signal::kMemoryUsed)];
+  const auto& total = gpu.last[Index(Signal::kMemoryTotal)];
+  const auto gib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (std::int64_t{1} << 30); };
+  if (!used) return "?";
+  return total ? fmt::format("{:.1f}/{:.1f} GiB", gib(*used), gib(*total)) : fmt::format("{:.1f} GiB", gib(*used));
+}
+
+std::string PhaseText(const TopGpu& gpu) {
+  if (gpu.split) return "split";
+  return gpu.phase ? std::string(kPhaseNames[static_cast<std::size_t>(*gpu.phase)])
+                   : "unobserved (" + std::string(gpu.unobserved) + ")";
+}
+
+Signal BusyOf(const TopGpu& gpu) {
+  return gpu.last[Index(Signal::kUtilization)] ? Signal::kUtilization : Signal::kGrEngineActive;
+}
+
+std::string Second(Instant time) {
+  return FormatRfc3339(Instant::FromNanos(time.nanos() / kNanosPerSecond * kNanosPerSecond));
+}
+
+std::string PriceText(const TopView& view) {
+  const Rate& rate = view.rate;
+  if (!view.fault.empty()) return view.fault;
+  if (rate.per_gpu_hour) {
+    return fmt::format("{} {} a GPU-hour ({}){}", FormatExact(*rate.per_gpu_hour), rate.currency, rate.source,
+                       rate.stale ? ", older than 90 days" : "");
+  }
+  if (rate.low && rate.high) {
+    return fmt::format("{} to {} {} a GPU-hour: choose with --price", FormatExact(*rate.low), FormatExact(*rate.high),
+                       rate.currency);
+  }
+  return "no price is known: give one with --price";
+}
+
+std::vector<TableColumn> Columns(std::initializer_list<const char*> headers, std::size_t left) {
+  std::vector<TableColumn> columns;
+  for (const char* header : headers) {
+    TableColumn column;
+    column.header = header;
+    if (columns.size() >= left) column.align = TableColumn::Align::kRight;
+    columns.push_back(column);
+  }
+  return columns;
+}
+
+std::string NowTable(const TopView& view, int width) {
+  std::vector<TableColumn> columns =
+      Columns({"GPU", "last second", "util", "SM", "power", "memory", "procs", "$/h"}, 2);
+  columns.back().header = view.rate.currency + "/h";
+  columns[3].expendable = columns[5].expendable = true;
+  std::vector<TableRow> rows;
+  for (const TopGpu& gpu : view.gpus) {
+    rows.push_back({gpu.name, PhaseText(gpu), Text(gpu, BusyOf(gpu)), Text(gpu, Signal::kSmActive),
+                    Text(gpu, Signal::kPower), MemoryText(gpu), Text(gpu, Signal::kProcesses),
+                    gpu.per_hour ? FormatMoney(*gpu.per_hour, 2) : "?"});
+  }
+  return LayOutTable(columns, rows, width, 0);
+}
+
+// What became of a GPU since the start: the phases, unobserved, unallocated, and last all of it. Nano-units of money,
+// or nanoseconds where there is no price.
+constexpr std::size_t kParts = kPhaseCount + 2;
+using Amounts = std::array<Money, kParts + 1>;
+
+Amounts ExactAmounts(const UsageCost& usage) {
+  Amounts amounts;
+  for (std::size_t i = 0; i < kPhaseCount; ++i) {
+    amounts[i] = usage.total ? usage.phase_cost[i].value_or(Money()) : Money::Nano(usage.phase_ns[i]);
+  }
+  amounts[kPhaseCount] = usage.total ? usage.unobserved_cost.value_or(Money()) : Money::Nano(usage.unobserved_ns);
+  amounts[kPhaseCount + 1] = usage.total ? usage.unallocated_cost.value_or(Money()) : Money::Nano(usage.unallocated_ns);
+  amounts[kParts] = usage.total ? *usage.total : Money::Nano(usage.window_ns);
+  return amounts;
+}
+
+// A row a GPU and one of all, rounded so that rows and columns add up to the rounded whole.
+std::vector<Amounts> ShownAmounts(const TopView& view, std::int64_t unit) {
+  std::vector<Money> totals;
+  for (const TopGpu& gpu : view.gpus) totals.push_back(ExactAmounts(gpu.since_start)[kParts]);
+  const std::int64_t whole = ExactAmounts(view.whole)[kParts].nano();
+  totals = RoundedTo(Money::Nano((whole + unit / 2) / unit * unit), totals, unit);
+  std::vector<Amounts> rows;
+  Amounts all{};
+  for (std::size_t g = 0; g < view.gpus.size(); ++g) {
+    Amounts row = ExactAmounts(view.gpus[g].since_start);
+    const std::vector<Money> parts = RoundedTo(totals[g], std::span<const Money>(row).first(kParts), unit);
+    std::copy(parts.begin(), parts.end(), row.begin());
+    row[kParts] = totals[g];
+    for (std::size_t i = 0; i <= kParts; ++i) all[i] = Money::Nano(all[i].nano() + row[i].nano());
+    rows.push_back(row);
+  }
+  rows.push_back(all);
+  return rows;
+}
+
+std::string SinceStartTable(const TopView& view, int width) {
+  std::vector<TableColumn> columns =
+      Columns({"since start", "idle", "underutil.", "productive", "bound", "unobserved", "unallocated", "all"}, 1);
+  const bool money = view.whole.total.has_value();
+  const std::int64_t unit = money ? kShownUnit : kNanosPerSecond / 10;
+  const std::vector<Amounts> amounts = ShownAmounts(view, unit);
+  std::vector<TableRow> rows;
+  for (std::size_t g = 0; g < amounts.size(); ++g) {
+    TableRow row = {g < view.gpus.size() ? view.gpus[g].name : "all GPUs"};
+    for (const Money amount : amounts[g]) row.push_back(money ? FormatMoney(amount, 4) : FormatMoney(amount, 1) + " s");
+    rows.push_back(row);
+  }
+  if (view.gpus.size() == 1) rows.pop_back();
+  constexpr std::size_t kUnallocated = kPhaseCount + 2;  // behind the name
+  if (view.whole.unallocated_ns == 0) {
+    columns.erase(columns.begin() + kUnallocated);
+    for (TableRow& row : rows) row.erase(row.begin() + kUnallocated);
+  }
+  return LayOutTable(columns, rows, width, 0);
+}
+
+}  // namespace
+
+std::string TopTables(const TopView& view, int width) {
+  std::string text = fmt::format("{}  {}\n\n", Second(view.time), Printable(PriceText(view)));
+  if (view.gpus.empty()) return text + "no reading yet\n";
+  text += NowTable(view, width) + "\n" + SinceStartTable(view, width);
+  text += "\nprocs: how many processes hold the GPU; which ones, and what each costs, is not read (see nvidia-smi)\n";
+  return text;
+}
+
+std::string TopLines(const TopView& view) {
+  std::string text;
+  for (const TopGpu& gpu : view.gpus) {
+    text += fmt::format("{} {} {} util {} SM {} power {} memory {} procs {}", Second(view.time), gpu.name,
+                        PhaseText(gpu), Text(gpu, BusyOf(gpu)), Text(gpu, Signal::kSmActive), Text(gpu, Signal::kPower),
+                        MemoryText(gpu), Text(gpu, Signal::kProcesses));
+    if (gpu.per_hour && gpu.since_start.total) {
+      text += fmt::format(" {} {}/h, {} so far", FormatMoney(*gpu.per_hour, 2), view.rate.currency,
+                          FormatMoney(*gpu.since_start.total, 4));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace idleburn

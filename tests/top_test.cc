@@ -1,0 +1,146 @@
+// What top shows of GPUs whose phases are known, in pipes and on a terminal.
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "support/program.h"
+#include "support/read_inputs.h"
+#include "support/terminal_session.h"
+
+namespace idleburn::testing {
+namespace {
+
+const std::string kTwoGpus =
+    "gpu 0\ngpu 1\nat 0s gpu 0 util=85 sm=60 power=400 memory=20GiB procs=11:1GiB,12:1GiB\n"
+    "at 0s gpu 1 util=40 sm=20 power=200 memory=20GiB\n";
+
+class TopTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string Words(const std::string& script, const std::string& arguments) const {
+    return "IDLEBURN_NVML_LIBRARY=" + std::string(IDLEBURN_STANDIN) +
+           " IDLEBURN_STANDIN_SCRIPT=" + folder_.Write("script", script) + " " + IDLEBURN_PROGRAM + " top " + arguments;
+  }
+  // The line of `text` that begins with `start`, from `from` on.
+  static std::string LineOf(const std::string& text, const std::string& start) {
+    const std::size_t at = text.rfind("\n" + start);
+    return at == std::string::npos ? "" : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  }
+  static std::vector<double> NumbersOf(const std::string& line) {
+    std::vector<double> numbers;
+    const std::regex number("[0-9]+\\.[0-9]{4}");
+    for (std::sregex_iterator i(line.begin(), line.end(), number), end; i != end; ++i) {
+      numbers.push_back(std::stod(i->str()));
+    }
+    return numbers;
+  }
+  TempFolder folder_;
+};
+
+TEST_F(TopTest, OneLookSaysPhasesReadingsAndDollars) {
+  const ProgramRun run = RunShell(Words(kTwoGpus, "--once --price 36"));  // a cent a second
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("36.00 USD a GPU-hour (--price 36)"), std::string::npos) << run.out;
+  const std::regex now0("GPU 0 +productive +85 % +60 % +400 W +20\\.0/80\\.0 GiB +2 +36\\.00");
+  const std::regex now1("GPU 1 +underutilized +40 % +20 % +200 W +20\\.0/80\\.0 GiB +0 +36\\.00");
+  EXPECT_TRUE(std::regex_search(run.out, now0)) << run.out;
+  EXPECT_TRUE(std::regex_search(run.out, now1)) << run.out;
+  // Idle, underutilized, productive, bound, unobserved, all: whole seconds at a cent each.
+  const std::vector<double> first = NumbersOf(LineOf(run.out, "GPU 0"));
+  const std::vector<double> second = NumbersOf(LineOf(run.out, "GPU 1"));
+  const std::vector<double> all = NumbersOf(LineOf(run.out, "all GPUs"));
+  ASSERT_EQ(first.size(), 6U) << run.out;
+  ASSERT_EQ(second.size(), 6U);
+  ASSERT_EQ(all.size(), 6U);
+  EXPECT_GE(first[2], 0.0199);
+  EXPECT_LE(first[2], 0.0401);
+  EXPECT_GE(second[1], 0.0199);
+  for (const auto& row : {first, second, all}) {
+    EXPECT_NEAR(row[0] + row[1] + row[2] + row[3] + row[4], row[5], 1e-9) << run.out;
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_NEAR(first[i] + second[i], all[i], 1e-9) << run.out;
+}
+
+TEST_F(TopTest, InAPipeEachSecondIsALineAGpu) {
+  const ProgramRun run = RunShell(Words(kTwoGpus, "--for 3s --price 2"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out.find('\x1b'), std::string::npos);
+  const std::string last = run.out.substr(run.out.rfind('\n', run.out.size() - 2) + 1);
+  EXPECT_TRUE(std::regex_search(last, std::regex("^[-0-9T:]+Z GPU 1 underutilized util 40 % SM 20 % power 200 W memory "
+                                                 "20\\.0/80\\.0 GiB procs 0 2\\.00 USD/h, 0\\.00[0-9]{2} so far\n$")))
+      << run.out;
+}
+
+TEST_F(TopTest, WithoutAPriceThereAreSecondsAndNoDollars) {
+  const ProgramRun run = RunShell(Words("gpu 0 name=Unheard_of\n", "--once"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("no price is known: give one with --price"), std::string::npos) << run.out;
+  EXPECT_TRUE(std::regex_search(run.out, std::regex("GPU 0 +[1-9]\\.0 s +0\\.0 s"))) << run.out;
+}
+
+TEST_F(TopTest, WhatIsNotReadIsNotZero) {
+  const ProgramRun run =
+      RunShell(Words("gpu 0 gpm=0\nfail nvmlDeviceGetSamples 3\n"
+                     "fail nvmlDeviceGetUtilizationRates 3\n",
+                     "--once --price 36"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(std::regex_search(run.out, std::regex("GPU 0 +unobserved \\(unsupported\\) +\\? +\\? "))) << run.out;
+  const std::vector<double> row = NumbersOf(LineOf(run.out, "GPU 0"));
+  ASSERT_EQ(row.size(), 6U) << run.out;
+  EXPECT_EQ(row[0], 0);
+  EXPECT_GT(row[4], 0);
+  EXPECT_EQ(row[4], row[5]);
+}
+
+TEST_F(TopTest, AMigBoardIsSplitAmongItsInstances) {
+  const ProgramRun run =
+      RunShell(Words("gpu 0\nmig 0 gi=7 profile=1g.10gb slices=1 memory=10GiB\n", "--once --price 7"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(
+      std::regex_search(run.out, std::regex("GPU 0 +split .* 6\\.00\nGPU 0 MIG 1g\\.10gb #7 +idle .* 1\\.00\n")))
+      << run.out;
+}
+
+TEST_F(TopTest, WithoutAGpuOneLineSaysWhy) {
+  const ProgramRun run = RunShell("IDLEBURN_NVML_LIBRARY= " + std::string(IDLEBURN_PROGRAM) + " top --once");
+  EXPECT_EQ(run.code, 1);
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.err.rfind("idleburn: top: no NVIDIA GPU can be measured", 0), 0U) << run.err;
+  EXPECT_NE(run.err.find("see idleburn doctor\n"), std::string::npos);
+}
+
+TEST_F(TopTest, AWrongUseIsSaidBeforeAnythingIsMeasured) {
+  EXPECT_EQ(RunIdleburn("top --once --for 3s").code, 2);
+  EXPECT_EQ(RunIdleburn("top --price nothing").code, 2);
+  EXPECT_EQ(RunIdleburn("top --for soon").code, 2);
+}
+
+// On a terminal, ended in one of three ways: it is as before, and the last figures stand on it.
+class TopOnTerminal : public TopTest, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(TopOnTerminal, RefreshesInPlaceAndGivesTheTerminalBack) {
+  const std::string before = (folder_.path() / "before").string();
+  const std::string after = (folder_.path() / "after").string();
+  const bool by_signal = GetParam() == "TERM";
+  const std::string words = Words(kTwoGpus, "--price 2");
+  const std::string run = by_signal
+                              ? "export " + words.substr(0, words.find(IDLEBURN_PROGRAM)) +
+                                    "; timeout --foreground -s TERM 4 " + words.substr(words.find(IDLEBURN_PROGRAM))
+                              : words;
+  TerminalSession session(
+      {"sh", "-c", "trap : INT; stty -a > " + before + "; " + run + "; echo code $?; stty -a > " + after});
+  ASSERT_TRUE(session.Expect("\x1b[?1049h"));
+  ASSERT_TRUE(session.Expect("productive"));
+  ASSERT_TRUE(session.Expect("\x1b[H"));  // in place
+  if (!by_signal) session.Type(GetParam());
+  ASSERT_TRUE(session.Expect("\x1b[?25h\x1b[?1049l")) << session.shown();
+  EXPECT_TRUE(session.Expect("GPU 1  underutilized")) << session.shown();
+  EXPECT_TRUE(session.Expect(by_signal ? "code 124" : "code 0")) << session.shown();
+  session.WaitForEnd();
+  EXPECT_EQ(ReadText(before), ReadText(after));
+  EXPECT_NE(ReadText(after), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, TopOnTerminal, ::testing::Values("q", "\x03", "TERM"));
+
+}  // namespace
+}  // namespace idleburn::testing
