@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -22,18 +23,6 @@ void Say(const std::string& line) { std::fprintf(stderr, "idleburn: %s\n", Print
 bool IsWorthALine(NoteKind kind) {
   return kind != NoteKind::kWorkloadStarted && kind != NoteKind::kWorkloadEnded && kind != NoteKind::kSettled &&
          kind != NoteKind::kDeviceFound;
-}
-
-WorkDone AsWorkDone(const WorkSaid& said) {
-  WorkDone work;
-  const auto put = [&](const char* unit, const std::optional<std::int64_t>& n) {
-    if (n && *n > 0) work.units[unit] = *n * WorkDone::kOne;
-  };
-  put("samples", said.samples);
-  put("tokens", said.tokens);
-  put("steps", said.steps);
-  put("epochs", said.epochs);
-  return work;
 }
 
 void SayHost(const RunSummary& summary) {
@@ -68,6 +57,15 @@ Result<void> LiveRecord::RecordTo(const std::string& path, Instant start) {
   return {};
 }
 
+void LiveRecord::TellMachine() {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) == 0) OnFact({"host", host.data()});
+  OnFact({"idleburn", IDLEBURN_VERSION});
+  if (const auto machine = DetectInstanceType("/sys/class/dmi/id"); machine && machine->type) {
+    OnFact({"instance", machine->provider + ":" + *machine->type});
+  }
+}
+
 void LiveRecord::Discard() {
   if (!writer_) return;
   writer_->Close().has_value();
@@ -79,29 +77,29 @@ void LiveRecord::Discard() {
 
 void LiveRecord::OnSamples(std::span<const Sample> samples) {
   classifier_.OnSamples(samples);
-  summary_.OnSamples(samples);
+  inputs_->summary.OnSamples(samples);
   if (writer_) writer_->OnSamples(samples);
 }
 
 void LiveRecord::OnHost(std::span<const HostSample> samples) {
-  summary_.OnHost(samples);
+  inputs_->summary.OnHost(samples);
   if (writer_) writer_->OnHost(samples);
 }
 
 void LiveRecord::OnWork(const WorkMark& mark) {
-  summary_.OnWork(mark);
+  inputs_->summary.OnWork(mark);
   if (writer_) writer_->OnWork(mark);
 }
 
 void LiveRecord::OnNote(const Note& note) {
-  summary_.OnNote(note);
+  inputs_->summary.OnNote(note);
   if (!writer_) return;
   writer_->OnNote(note);
   if (note.kind == NoteKind::kWorkloadStarted || note.kind == NoteKind::kWorkloadEnded) writer_->Flush();
 }
 
 void LiveRecord::OnFact(const RunFact& fact) {
-  summary_.OnFact(fact);
+  inputs_->summary.OnFact(fact);
   if (writer_) writer_->OnFact(fact);
 }
 
@@ -124,25 +122,19 @@ std::string UsualRecordingPath(Instant now) {
   return folder + name.data() + std::string(kSuffix);
 }
 
-Result<int> ReportLive(ReportPlan plan, LiveRecord& record, const std::string& why_no_gpu, const Settings& settings,
-                       const Environment& environment) {
-  if (plan.work.units.empty()) plan.work = AsWorkDone(record.summary().Work());
-  if (const auto machine = DetectInstanceType("/sys/class/dmi/id"); machine && machine->type) {
-    plan.instance = machine->provider + ":" + *machine->type;
-  }
-  const bool for_people = plan.format == ReportFormat::kText;
-  int code = 0;
+Result<int> ReportLive(const ReportPlan& plan, LiveRecord& record, const std::string& why_no_gpu,
+                       const Settings& settings, const Environment& environment) {
+  Result<int> code = 0;
   if (!record.inputs().run.devices.empty()) {
     const std::string name = record.path().empty() ? "this machine" : record.path();
-    const Result<int> reported = ReportRun(plan, record.inputs(), {name}, settings, environment);
-    if (!reported) return reported;
-    code = *reported;
+    code = ReportRun(plan, record.inputs(), {name}, settings, environment);
   } else if (why_no_gpu.empty()) {
     Say("no reading of a GPU was taken; it ended too soon to be audited");
   } else {
     Say("no GPU was measured: " + why_no_gpu);
   }
-  if (for_people) SayHost(record.summary());
+  const bool report_on_stderr = plan.request.to_stderr && plan.request.output.empty();
+  if (plan.format == ReportFormat::kText || !report_on_stderr) SayHost(record.summary());
   if (!record.path().empty()) Say("recording: " + record.path());
   return code;
 }

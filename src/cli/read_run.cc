@@ -45,7 +45,8 @@ Result<std::unique_ptr<RunInputs>> ReadRun(std::vector<std::string> paths, const
     sorting = sorting || !opened->importer->in_order;
     SampleSink& sink = sorting ? static_cast<SampleSink&>(sorter) : classifier;
     DateWatch watch(sink);
-    ImportTarget target{inputs->devices, inputs->quality, inputs->owners, paths.size() > 1 ? watch : sink};
+    ImportTarget target{inputs->devices, inputs->quality, inputs->owners, paths.size() > 1 ? watch : sink,
+                        &inputs->summary};
     TRY(opened->importer->import(*opened->source, options, target));
     dated = dated || watch.dated();
     if (undated.empty() && watch.undated()) undated = path;

@@ -6,15 +6,17 @@
 
 #include "classify/run_classifier.h"
 #include "import/importer.h"
+#include "run/run_summary.h"
 
 namespace idleburn {
 
-// A run read from files: who was there, what each second was, and what was doubtful.
+// A run: who was there, what each second was, what was doubtful, and what a recording tells besides.
 struct RunInputs {
   DeviceTable devices;
   DataQuality quality;
   OwnerLedger owners;
   RunResult run;
+  RunSummary summary;
 };
 
 // Imports all inputs of one run and classifies them. The format of each is told by its content. One input whose

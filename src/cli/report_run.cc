@@ -44,14 +44,14 @@ void AddOtherOffers(const Catalogue& catalogue, Rate& rate) {
   }
 }
 
-Result<Rate> FindRate(const ReportPlan& plan, const Settings& settings, RunInputs& inputs,
-                      const Environment& environment) {
+Result<Rate> FindRate(const Settings& settings, RunInputs& inputs, const Environment& environment) {
   const Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), inputs.quality);
   if (!catalogue) return tl::unexpected<Error>(catalogue.error());
   PriceRequest request;
   if (settings.Has("price.rate")) request.price = settings.Text("price.rate");
   if (settings.Has("price.owned")) request.owned = settings.Text("price.owned");
-  request.instance = plan.instance;
+  const auto& facts = inputs.summary.facts();
+  if (const auto instance = facts.find("instance"); instance != facts.end()) request.instance = instance->second;
   request.now = environment.now;
   for (const DeviceResult& device : inputs.run.devices) request.gpu_names.push_back(inputs.devices[device.device].name);
   Result<Rate> rate = ResolveRate(*catalogue, request);
@@ -61,6 +61,20 @@ Result<Rate> FindRate(const ReportPlan& plan, const Settings& settings, RunInput
   if (rate && rate->kind == RateKind::kCatalogue) AddOtherOffers(*catalogue, *rate);
   if (rate && rate->stale) inputs.quality.Count(QualityId::kPriceStale);
   return rate;
+}
+
+// The work that the run told of itself.
+WorkDone WorkToldBy(const RunSummary& summary) {
+  const WorkSaid said = summary.Work();
+  WorkDone work;
+  const auto put = [&](const char* unit, const std::optional<std::int64_t>& n) {
+    if (n && *n > 0) work.units[unit] = *n * WorkDone::kOne;
+  };
+  put("samples", said.samples);
+  put("tokens", said.tokens);
+  put("steps", said.steps);
+  put("epochs", said.epochs);
+  return work;
 }
 
 Result<EnergyPrice> EnergyFrom(const Settings& settings) {
@@ -121,15 +135,18 @@ Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& sett
   if (!work) return tl::unexpected<Error>(work.error());
   const Result<EnergyPrice> energy = EnergyFrom(settings);
   if (!energy) return tl::unexpected<Error>(energy.error());
-  return ReportPlan{request, *format, std::move(*gates), *thresholds, std::move(*work), *energy, {}};
+  RunInputs nothing;  // a price that is named can be found before there is a run
+  if (const Result<Rate> rate = FindRate(settings, nothing, {}); !rate) return tl::unexpected<Error>(rate.error());
+  return ReportPlan{request, *format, std::move(*gates), *thresholds, std::move(*work), *energy};
 }
 
 Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<std::string>& inputs,
                       const Settings& settings, const Environment& environment) {
-  const Result<Rate> rate = FindRate(plan, settings, run, environment);
+  const Result<Rate> rate = FindRate(settings, run, environment);
   if (!rate) return tl::unexpected<Error>(rate.error());
   const auto month_hours = static_cast<int>(ParseScaled(settings.Text("price.month_hours"), 0).value);
-  Result<CostReport> cost = PriceRun(run.run, run.devices, run.owners, *rate, plan.work, plan.energy, month_hours);
+  const WorkDone work = plan.work.units.empty() ? WorkToldBy(run.summary) : plan.work;
+  Result<CostReport> cost = PriceRun(run.run, run.devices, run.owners, *rate, work, plan.energy, month_hours);
   if (!cost) return tl::unexpected<Error>(cost.error());
 
   AuditReport report;

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
+#include "telemetry/live_sink.h"
 #include "telemetry/sample.h"
 #include "text/time_zone.h"
 
@@ -25,12 +26,13 @@ struct ImportOptions {
   int threads = 1;
 };
 
-// Where an importer puts what it reads. All references outlive the import.
+// Where an importer puts what it reads. All of it outlives the import.
 struct ImportTarget {
   DeviceTable& devices;
   DataQuality& quality;
   OwnerLedger& owners;
   SampleSink& sink;
+  LiveSink* beside = nullptr;  // takes what a recording holds besides samples of GPUs; may be null
 };
 
 // One offline format. Streaming: memory does not grow with the input.

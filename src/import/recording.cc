@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t kLatest = 4'000'000'000 * kNanosPerSecond;  // year 2096; sums of two stay in range
 
-// Passes samples of GPUs on. A recording keeps what was measured as it was, so what is possible at all is told here.
+// Passes all on, samples of GPUs apart from the rest. A recording keeps what was measured as it was, so what is
+// possible at all is told here.
 class GpuSamples final : public LiveSink {
  public:
   GpuSamples(const std::string& file, ImportTarget& out) : file_(file), out_(out) {
@@ -29,10 +30,18 @@ class GpuSamples final : public LiveSink {
     batch_.erase(bad, batch_.end());
     if (!batch_.empty()) out_.sink.OnSamples(batch_);
   }
-  void OnHost(std::span<const HostSample> /*samples*/) override {}
-  void OnWork(const WorkMark& /*mark*/) override {}
-  void OnNote(const Note& /*note*/) override {}
-  void OnFact(const RunFact& /*fact*/) override {}
+  void OnHost(std::span<const HostSample> samples) override {
+    if (out_.beside != nullptr) out_.beside->OnHost(samples);
+  }
+  void OnWork(const WorkMark& mark) override {
+    if (out_.beside != nullptr) out_.beside->OnWork(mark);
+  }
+  void OnNote(const Note& note) override {
+    if (out_.beside != nullptr) out_.beside->OnNote(note);
+  }
+  void OnFact(const RunFact& fact) override {
+    if (out_.beside != nullptr) out_.beside->OnFact(fact);
+  }
 
  private:
   void Check(Sample& sample) {
