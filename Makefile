@@ -4,9 +4,10 @@ SHELL := /bin/bash
 
 .PHONY: audit test build deps test-deps dev asan tsan tidy fuzz bench fresh format clean help
 
-audit: build        ## build idleburn and audit the example recording; leaves report.html
-	./$(BUILD)/idleburn audit $$(./tools/example_input.sh) --price 8 -o report.html --format html --quiet
-	./$(BUILD)/idleburn audit $$(./tools/example_input.sh) --price 8
+audit: build        ## audit this machine's GPU for 30 s, else the example recording; leaves report.html
+	@input=$$(./tools/audit_input.sh $(BUILD)) && \
+	  ./$(BUILD)/idleburn audit $$input -o report.html --format html --quiet && \
+	  ./$(BUILD)/idleburn audit $$input
 	@echo "The same with the phase ribbon and timelines: report.html"
 
 test: test-deps     ## build and run every test

@@ -30,8 +30,8 @@ constexpr ModeRow kModes[] = {
     {"spin-wait", "", "compute_bound", 0.08},
 };
 
-// The seconds at both ends count whole, though the run has only a part of each.
-constexpr double kEnds = 2;
+// The run is longer than the training: programs start and end, the slower the busier this machine is.
+constexpr double kEnds = 1;
 
 struct ModeRun {
   LiveMachine machine{"gpu 0\n", true};
@@ -85,7 +85,7 @@ TEST_F(RunTest, PhasesAreThoseOfTheTruth) {
     EXPECT_LE(measured, in_phase + 1 + kEnds) << row.mode;
     const double elsewhere = Seconds(run.live["gpu_hours"]["window"]) - measured;
     EXPECT_LE(elsewhere, seconds - in_phase + kEnds) << row.mode;
-    EXPECT_EQ(run.live["gpu_hours"]["unobserved"], 0) << row.mode;
+    EXPECT_LE(Seconds(run.live["gpu_hours"]["unobserved"]), 0.5) << row.mode;  // until the driver answers first
   }
 }
 
@@ -146,7 +146,7 @@ TEST_F(RunTest, SpinWaitIsNamedAndNothingElseIs) {
 TEST_F(RunTest, HeldMemoryIsSeen) {
   const ModeRun& run = (*runs_)["idle-held"];
   EXPECT_GE(Seconds(run.live["idle_held_gpu_hours"]), 4);
-  EXPECT_EQ(run.live["idle_empty_gpu_hours"], 0);
+  EXPECT_LE(Seconds(run.live["idle_empty_gpu_hours"]), 1.5);  // memory is read once a second
 }
 
 TEST_F(RunTest, TheAuditOfTheRecordingIsTheLiveAudit) {

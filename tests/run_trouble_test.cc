@@ -65,7 +65,7 @@ TEST(RunEndTest, WhatCannotStartIsOneLine) {
       {"$I run --work naps=1 -- touch $F/started", 2, "--work: 'naps=1'"},
       {"$I run --hz 0 -- touch $F/started", 2, "--hz: '0' is no rate from 1 to 100"},
       {"$I record --for ever", 2, "--for: 'ever' is not a span of time"},
-      {"$I record --price dear", 2, "--price: 'dear' is not a decimal number"},
+      {"$I record --for 1s --price dear", 2, "--price: 'dear' is not a decimal number"},
   };
   for (const auto& c : cases) {
     const ProgramRun run = machine.Run(c.words);
@@ -165,7 +165,7 @@ TEST_F(RunDriverTest, ALostGpuIsUnobservedAndTheOthersGoOn) {
   EXPECT_EQ(run.code, 2);
   EXPECT_EQ(LinesWith(run.err, "idleburn: device lost: "), 1) << run.err;
   const json gpus = machine.Json("live")["per_gpu"];
-  EXPECT_EQ(Gap(gpus[0]), 0);
+  EXPECT_LE(Gap(gpus[0]), 0.5);  // until the driver answers first
   EXPECT_GE(Seconds(gpus[0]["phases"]["underutilized"]["gpu_hours"]), 4);
   EXPECT_GE(Gap(gpus[1]), 1.5);
   EXPECT_LE(Seconds(gpus[1]["gpu_hours"]["observed"]), 3.5);

@@ -13,26 +13,28 @@ constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDe
 constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
-// A second at the mean of `count` readings (none negative): their sum x 1 s / count, half to even. Where the product
-// needs more than 64 bits it is divided in two steps: the whole part x 1 s is even and does not turn the rounding.
-Int128 MeanSecond(std::int64_t sum, std::int64_t count) {
+// `span` ns at the mean of `count` readings (none negative): their sum x span / count, half to even. Where the product
+// needs more than 64 bits the whole part is taken out first.
+Int128 MeanOver(std::int64_t span, std::int64_t sum, std::int64_t count) {
   Int128 whole = 0;
-  std::int64_t part = 0;
-  if (__builtin_mul_overflow(sum, kNanosPerSecond, &part)) {
-    whole = static_cast<Int128>(sum / count) * kNanosPerSecond;
-    part = sum % count * kNanosPerSecond;
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(sum, span, &product)) {
+    whole = static_cast<Int128>(sum / count) * span;
+    product = sum % count * span;
   }
-  const std::int64_t quotient = part / count;
-  const std::int64_t twice = 2 * (part % count);
-  return whole + quotient + (twice > count || (twice == count && quotient % 2 != 0) ? 1 : 0);
+  const Int128 floor = whole + product / count;
+  const std::int64_t twice = 2 * (product % count);
+  return floor + (twice > count || (twice == count && floor % 2 != 0) ? 1 : 0);
 }
 
 std::int64_t FloorSecond(std::int64_t ns) { return ns / kNanosPerSecond - (ns % kNanosPerSecond < 0 ? 1 : 0); }
 
 }  // namespace
 
-DeviceClassifier::DeviceClassifier(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz)
+DeviceClassifier::DeviceClassifier(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz,
+                                   const RunWindow* window)
     : thresholds_(&thresholds),
+      window_(window),
       cadence_(cadence),
       fast_(cadence.Fast(thresholds)),
       counter_bit_(cadence.counter ? Bit(*cadence.counter) : 0),
@@ -195,6 +197,7 @@ void DeviceClassifier::BeginFastCell(std::int64_t time) {
     if (missed > 0) cells_.AddGap(missed, totals_);
   } else {
     first_ = std::min(first_, second * kNanosPerSecond);
+    if (window_ != nullptr && window_->start) first_ = std::max(first_, window_->start->nanos());
   }
   ticks_.CloseBlocks(time, totals_);
   cell_end_ = (second + 1) * kNanosPerSecond;
@@ -210,36 +213,63 @@ void DeviceClassifier::CountReasons(std::int64_t mask) {
   power_cap_count_ += (mask & kThrottledMask) == kPowerCapMask ? 1 : 0;
 }
 
+DeviceClassifier::Part DeviceClassifier::OpenPart() const {
+  Part part{cell_end_ - kNanosPerSecond, cell_end_};
+  if (window_ == nullptr) return part;
+  if (window_->start) part.from = std::max(part.from, window_->start->nanos());
+  if (window_->end) part.to = std::min(part.to, window_->end->nanos());
+  return part;
+}
+
 void DeviceClassifier::CloseFastCell() {
-  Cell cell;
+  const Part part = OpenPart();
+  const std::int64_t span = part.to - part.from;
+  if (span <= 0) return ForgetOpenCell();
+  last_edge_ = part.to;
+  Cell& cell = closing_;
   cell.second = cell_end_ / kNanosPerSecond - 1;
+  cell.covered_ns = tick_count_ > 0 ? span : 0;
+  cell.area = 0;
   if (tick_count_ > 0) {
-    cell.covered_ns = kNanosPerSecond;
-    cell.area = static_cast<std::int64_t>(MeanSecond(tick_sum_, tick_count_));
-    ticks_.OnObserved(kNanosPerSecond);
+    cell.area = static_cast<std::int64_t>(MeanOver(span, tick_sum_, tick_count_));
+    ticks_.OnObserved(span);
   } else {
-    cell.unobserved_ns[static_cast<std::size_t>(fast_reason_)] = kNanosPerSecond;
+    cell.unobserved_ns[static_cast<std::size_t>(fast_reason_)] = span;
   }
   for (std::size_t i = 0; i < kAveraged.size(); ++i) {
     const Side& side = side_[Index(kAveraged[i])];
     if (side_count_[i] > 0) {
-      cell.side[i] = {kNanosPerSecond, MeanSecond(side_sum_[i], side_count_[i])};
-      side_sum_[i] = 0;
-      side_count_[i] = 0;
+      cell.side[i] = {span, MeanOver(span, side_sum_[i], side_count_[i])};
     } else if (Valid(side, cell_end_ - 1)) {
-      cell.side[i] = {kNanosPerSecond, static_cast<Int128>(side.value) * kNanosPerSecond};
+      cell.side[i] = {span, static_cast<Int128>(side.value) * span};
+    } else {
+      cell.side[i] = {};
     }
   }
   if (mask_count_ > 0) {
-    const auto part = [&](std::int64_t count) { return kNanosPerSecond * count / mask_count_; };
-    for (std::size_t i = 0; i < kEventReasonCount; ++i) cell.reason_ns[i] = part(reason_count_[i]);
-    cell.throttled_ns = part(throttled_count_);
-    cell.slowdown_ns = part(slowdown_count_);
-    cell.power_cap_ns = part(power_cap_count_);
+    const auto share = [&](std::int64_t count) { return span * count / mask_count_; };
+    for (std::size_t i = 0; i < kEventReasonCount; ++i) cell.reason_ns[i] = share(reason_count_[i]);
+    cell.throttled_ns = share(throttled_count_);
+    cell.slowdown_ns = share(slowdown_count_);
+    cell.power_cap_ns = share(power_cap_count_);
+  }
+  cells_.Add(cell, max_sm_khz_, totals_);
+  if (tick_count_ == 0) cell.unobserved_ns = {};
+  if (mask_count_ > 0) {
+    cell.reason_ns = {};
+    cell.throttled_ns = cell.slowdown_ns = cell.power_cap_ns = 0;
+  }
+  ForgetOpenCell();
+}
+
+void DeviceClassifier::ForgetOpenCell() {
+  for (std::size_t i = 0; i < kAveraged.size(); ++i) {
+    if (side_count_[i] > 0) side_sum_[i] = side_count_[i] = 0;
+  }
+  if (mask_count_ > 0) {
     mask_count_ = throttled_count_ = slowdown_count_ = power_cap_count_ = 0;
     reason_count_ = {};
   }
-  cells_.Add(cell, max_sm_khz_, totals_);
   tick_sum_ = tick_count_ = 0;
   fast_reason_ = Unobserved::kUnsupported;
 }

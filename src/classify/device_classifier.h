@@ -8,6 +8,7 @@
 #include "classify/cadence.h"
 #include "classify/cell.h"
 #include "classify/tick_counter.h"
+#include "telemetry/run_window.h"
 
 namespace idleburn {
 
@@ -19,8 +20,11 @@ namespace idleburn {
 // value is the overlap-weighted mean, its uncovered part unobserved.
 class DeviceClassifier {
  public:
-  // `thresholds` outlives the classifier. `max_sm_khz`: 0 if unknown; a reading of it replaces it.
-  DeviceClassifier(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz);
+  // `thresholds` and `window` outlive the classifier. `max_sm_khz`: 0 if unknown; a reading of it replaces it.
+  // `window`, if given, cuts the first and the last second of a device that is read by ticks; it may be filled in while
+  // samples come.
+  DeviceClassifier(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz,
+                   const RunWindow* window = nullptr);
 
   void Feed(const Sample& sample) {
     const std::int64_t time = sample.time.nanos() + shift_;
@@ -95,7 +99,16 @@ class DeviceClassifier {
   [[nodiscard]] std::optional<std::int64_t> Known(Signal s) const;
   [[nodiscard]] bool Valid(const Side& side, std::int64_t time) const;
 
+  // [from, to) of the open second that lies in the window; empty where to <= from.
+  struct Part {
+    std::int64_t from;
+    std::int64_t to;
+  };
+  [[nodiscard]] Part OpenPart() const;
+  void ForgetOpenCell();
+
   const Thresholds* thresholds_;
+  const RunWindow* window_;
   Cadence cadence_;
   bool fast_;
   std::uint32_t counter_bit_;
@@ -128,6 +141,7 @@ class DeviceClassifier {
   std::int64_t slowdown_count_ = 0;
   std::int64_t power_cap_count_ = 0;
   Unobserved fast_reason_ = Unobserved::kUnsupported;
+  Cell closing_;  // all 0 between uses but for what every use sets: to clear it whole costs more than to fill it
 
   // Fast: most samples carry the same signals as the one before, all of which are averaged. Of those that came since
   // SettleUsual only sums and the last values are kept.

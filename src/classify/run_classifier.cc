@@ -5,8 +5,8 @@
 namespace idleburn {
 
 RunClassifier::RunClassifier(const Thresholds& thresholds, const DeviceTable& devices, DataQuality& quality,
-                             FactsByName facts)
-    : thresholds_(thresholds), devices_(devices), quality_(quality), facts_(facts) {}
+                             FactsByName facts, const RunWindow* window)
+    : thresholds_(thresholds), devices_(devices), quality_(quality), facts_(facts), window_(window) {}
 
 void RunClassifier::OnSamples(std::span<const Sample> samples) {
   for (const Sample& s : samples) {
@@ -24,7 +24,7 @@ void RunClassifier::OnSamples(std::span<const Sample> samples) {
 void RunClassifier::Begin(DeviceId device, Stream& stream) {
   stream.cadence = MeasureCadence(stream.first, thresholds_);
   const BoardFacts facts = facts_(devices_[device].name);
-  stream.live = std::make_unique<DeviceClassifier>(thresholds_, stream.cadence, facts.max_sm_khz.value_or(0));
+  stream.live = std::make_unique<DeviceClassifier>(thresholds_, stream.cadence, facts.max_sm_khz.value_or(0), window_);
   for (const Sample& s : stream.first) stream.live->Feed(s);
   stream.first = {};
 }
@@ -101,7 +101,9 @@ RunResult RunClassifier::Finish() {
     if (!stream.live && stream.first.empty()) continue;
     if (!stream.live) Begin(id, stream);
     run.devices.push_back(Settle(id, stream));
-    hold.push_back(std::max(stream.cadence.max_gap, Nanos(kNanosPerSecond)));
+    // What a device did between its readings and an end of the run that is known to the nanosecond is not known.
+    const bool exact = window_ != nullptr && window_->start && window_->end && run.devices.back().fast;
+    hold.push_back(exact ? Nanos(0) : std::max(stream.cadence.max_gap, Nanos(kNanosPerSecond)));
     CountQuality(run.devices.back(), stream);
   }
   if (run.devices.empty()) return run;
@@ -111,6 +113,8 @@ RunResult RunClassifier::Finish() {
     run.start = std::min(run.start, d.first);
     run.end = std::max(run.end, d.last);
   }
+  if (window_ != nullptr && window_->start) run.start = std::min(run.start, *window_->start);
+  if (window_ != nullptr && window_->end) run.end = std::max(run.end, *window_->end);
   for (std::size_t i = 0; i < run.devices.size(); ++i) {
     DeviceResult& d = run.devices[i];
     std::int64_t& gap = d.totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)];

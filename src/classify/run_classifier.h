@@ -21,8 +21,9 @@ class RunClassifier final : public SampleSink {
  public:
   using FactsByName = BoardFacts (*)(std::string_view gpu_name);
 
-  // All references outlive the classifier.
-  RunClassifier(const Thresholds& thresholds, const DeviceTable& devices, DataQuality& quality, FactsByName facts);
+  // All references, and `window` if given, outlive the classifier. With a window every device is carried to it.
+  RunClassifier(const Thresholds& thresholds, const DeviceTable& devices, DataQuality& quality, FactsByName facts,
+                const RunWindow* window = nullptr);
 
   void OnSamples(std::span<const Sample> samples) override;
   // End of input. Every device is carried to the window of the run: where it was silent at either end for longer
@@ -43,6 +44,7 @@ class RunClassifier final : public SampleSink {
   const DeviceTable& devices_;
   DataQuality& quality_;
   FactsByName facts_;
+  const RunWindow* window_;
   std::vector<Stream> streams_;
 };
 

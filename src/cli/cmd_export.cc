@@ -122,7 +122,7 @@ Result<std::uint64_t> ExportParquet(const std::string& output, Samples& samples)
   for (const CsvColumn& column : columns) {
     types += (types.empty() ? "" : ", ") + SqlText(column.name) + ": " + SqlText(column.sql_type);
   }
-  const Result<std::unique_ptr<DuckDbStream>> done =
+  const Result<std::unique_ptr<TableStream>> done =
       (*duckdb)->Query("COPY (SELECT make_timestamp_ns(\"time\") AS \"time\", * EXCLUDE (\"time\") FROM read_csv(" +
                        SqlText(table.path()) + ", header = true, auto_detect = false, delim = ',', quote = '\"', " +
                        "escape = '\"', columns = {" + types + "})) TO " + SqlText(part.path()) +

@@ -77,6 +77,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (path.empty()) return Fail("there is no home folder to keep the recording in; name a file with -o");
   TRY(record.RecordTo(path, session.Now()));
   record.TellMachine();
+  session.Tell(RunWindow::StartFact(session.Now()));
   LiveSessionSpec spec;
   spec.gpus = *gpus;
   std::optional<MarkerFile> markers;
@@ -93,6 +94,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (!session.why_no_gpu().empty()) Say("only the host is recorded: " + session.why_no_gpu());
   if (!request.quiet) Say("recording to " + path + (time ? " for " + request.time : std::string("; end with Ctrl-C")));
   end.Wait(time);
+  session.Tell(RunWindow::EndFact(session.Now()));
   session.Stop();
   record.Close();
   return ReportLive(*plan, record, session.why_no_gpu(), settings, environment);

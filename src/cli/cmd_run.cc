@@ -81,14 +81,18 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   }
   ReapedUsage reaped;
   spec.reaped = &reaped;
-  if (const auto started = workload.Start(spec); !started) return tl::unexpected<StartFailure>(started.error());
+  const Instant started = session.Now();
+  if (const auto start = workload.Start(spec); !start) return tl::unexpected<StartFailure>(start.error());
+  session.Tell(RunWindow::StartFact(started));
   session.Tell(NoteKind::kWorkloadStarted, Joined(spec.command));
   measured.workload = HostWorkload{workload.pid(), getpid(), {workload.helper_pid()}, run_id, &reaped};
   measured.markers = markers ? &*markers : nullptr;
   // The driver may take seconds to list its GPUs; the workload and its signals do not wait for that.
   std::jthread opening([&session, &measured] { session.Start(measured); });
   WorkloadEnd end = workload.Wait();
+  const Instant ended = session.Now();
   opening.join();
+  session.Tell(RunWindow::EndFact(ended));
   session.Tell(NoteKind::kWorkloadEnded, Describe(end));
   session.Fact("exit", Describe(end));
   session.Stop();

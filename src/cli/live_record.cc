@@ -40,7 +40,8 @@ void SayHost(const RunSummary& summary) {
 }  // namespace
 
 LiveRecord::LiveRecord(const Thresholds& thresholds)
-    : inputs_(std::make_unique<RunInputs>()), classifier_(thresholds, inputs_->devices, inputs_->quality, FactsOf) {}
+    : inputs_(std::make_unique<RunInputs>()),
+      classifier_(thresholds, inputs_->devices, inputs_->quality, FactsOf, &inputs_->summary.window()) {}
 
 Result<void> LiveRecord::RecordTo(const std::string& path, Instant start) {
   std::error_code failed;
@@ -77,7 +78,6 @@ void LiveRecord::Discard() {
 
 void LiveRecord::OnSamples(std::span<const Sample> samples) {
   classifier_.OnSamples(samples);
-  inputs_->summary.OnSamples(samples);
   if (writer_) writer_->OnSamples(samples);
 }
 

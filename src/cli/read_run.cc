@@ -34,7 +34,7 @@ Result<std::unique_ptr<RunInputs>> ReadRun(std::vector<std::string> paths, const
                                            bool show_progress) {
   std::sort(paths.begin(), paths.end());
   auto inputs = std::make_unique<RunInputs>();
-  RunClassifier classifier(thresholds, inputs->devices, inputs->quality, facts);
+  RunClassifier classifier(thresholds, inputs->devices, inputs->quality, facts, &inputs->summary.window());
   TimeSorter sorter(inputs->devices, inputs->quality);
   bool sorting = paths.size() > 1;
   bool dated = false;
@@ -46,7 +46,7 @@ Result<std::unique_ptr<RunInputs>> ReadRun(std::vector<std::string> paths, const
     SampleSink& sink = sorting ? static_cast<SampleSink&>(sorter) : classifier;
     DateWatch watch(sink);
     ImportTarget target{inputs->devices, inputs->quality, inputs->owners, paths.size() > 1 ? watch : sink,
-                        &inputs->summary};
+                        paths.size() > 1 ? nullptr : &inputs->summary};
     TRY(opened->importer->import(*opened->source, options, target));
     dated = dated || watch.dated();
     if (undated.empty() && watch.undated()) undated = path;

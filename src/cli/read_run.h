@@ -15,8 +15,8 @@ struct RunInputs {
   DeviceTable devices;
   DataQuality quality;
   OwnerLedger owners;
+  RunSummary summary;  // of a recording, or of a live run; else empty
   RunResult run;
-  RunSummary summary;
 };
 
 // Imports all inputs of one run and classifies them. The format of each is told by its content. One input whose

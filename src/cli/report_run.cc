@@ -63,20 +63,6 @@ Result<Rate> FindRate(const Settings& settings, RunInputs& inputs, const Environ
   return rate;
 }
 
-// The work that the run told of itself.
-WorkDone WorkToldBy(const RunSummary& summary) {
-  const WorkSaid said = summary.Work();
-  WorkDone work;
-  const auto put = [&](const char* unit, const std::optional<std::int64_t>& n) {
-    if (n && *n > 0) work.units[unit] = *n * WorkDone::kOne;
-  };
-  put("samples", said.samples);
-  put("tokens", said.tokens);
-  put("steps", said.steps);
-  put("epochs", said.epochs);
-  return work;
-}
-
 Result<EnergyPrice> EnergyFrom(const Settings& settings) {
   EnergyPrice energy;
   if (settings.Has("energy.tariff")) {
@@ -87,6 +73,18 @@ Result<EnergyPrice> EnergyFrom(const Settings& settings) {
   if (settings.Has("energy.grid"))
     energy.grams_co2e_per_kwh = static_cast<double>(ParseScaled(settings.Text("energy.grid"), 6).value) / 1e6;
   return energy;
+}
+
+WorkDone AsWorkDone(const WorkSaid& said) {
+  WorkDone work;
+  const auto put = [&](const char* unit, const std::optional<std::int64_t>& n) {
+    if (n && *n > 0) work.units[unit] = *n * WorkDone::kOne;
+  };
+  put("samples", said.samples);
+  put("tokens", said.tokens);
+  put("steps", said.steps);
+  put("epochs", said.epochs);
+  return work;
 }
 
 Result<void> PrintAside(std::string_view text) {
@@ -145,7 +143,7 @@ Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<
   const Result<Rate> rate = FindRate(settings, run, environment);
   if (!rate) return tl::unexpected<Error>(rate.error());
   const auto month_hours = static_cast<int>(ParseScaled(settings.Text("price.month_hours"), 0).value);
-  const WorkDone work = plan.work.units.empty() ? WorkToldBy(run.summary) : plan.work;
+  const WorkDone work = plan.work.units.empty() ? AsWorkDone(run.summary.Work()) : plan.work;
   Result<CostReport> cost = PriceRun(run.run, run.devices, run.owners, *rate, work, plan.energy, month_hours);
   if (!cost) return tl::unexpected<Error>(cost.error());
 

@@ -5,7 +5,7 @@
 
 #include "os/dynamic_library.h"
 
-// DuckDB's header is optional: without it the program is built all the same and says that it cannot read Parquet.
+// DuckDB's header is optional: without it the program is built all the same and says which Parquet it cannot read.
 #if __has_include(<duckdb.h>)
 #include <duckdb.h>
 #endif
@@ -103,7 +103,8 @@ Result<DuckDbApi> Load() {
     if (library && Resolve(*library, api)) return api;
   }
   return Fail(
-      "Parquet is read with DuckDB's C library, and no usable libduckdb.so was found; install it, or put it beside the "
+      "this Parquet file takes DuckDB's C library, and no usable libduckdb.so was found; install it, or put it beside "
+      "the "
       "program (tools/install_deps.sh build fetches it)");
 }
 
@@ -113,8 +114,8 @@ tl::unexpected<Error> FailWith(const char* message) {
   return Fail(std::string(text.substr(0, text.find('\n'))));
 }
 
-DuckDbType TypeOf(duckdb_type type) {
-  using T = DuckDbType;
+TableType TypeOf(duckdb_type type) {
+  using T = TableType;
   constexpr std::array<std::pair<duckdb_type, T>, 16> kTypes = {{
       {DUCKDB_TYPE_TINYINT, T::kInteger},
       {DUCKDB_TYPE_SMALLINT, T::kInteger},
@@ -139,7 +140,7 @@ DuckDbType TypeOf(duckdb_type type) {
   return T::kOther;
 }
 
-class Chunk final : public DuckDbChunk {
+class Chunk final : public TableChunk {
  public:
   Chunk(const DuckDbApi& api, duckdb_data_chunk chunk) : api_(api), chunk_(chunk) {}
   ~Chunk() override { api_.destroy_data_chunk(&chunk_); }
@@ -147,7 +148,7 @@ class Chunk final : public DuckDbChunk {
   Chunk& operator=(const Chunk&) = delete;
 
   [[nodiscard]] std::size_t rows() const override { return static_cast<std::size_t>(api_.data_chunk_get_size(chunk_)); }
-  [[nodiscard]] DuckDbVector Vector(std::size_t column) const override {
+  [[nodiscard]] TableVector Vector(std::size_t column) const override {
     const duckdb_vector vector = api_.data_chunk_get_vector(chunk_, column);
     return {api_.vector_get_data(vector), api_.vector_get_validity(vector)};
   }
@@ -157,7 +158,7 @@ class Chunk final : public DuckDbChunk {
   duckdb_data_chunk chunk_;
 };
 
-class Stream final : public DuckDbStream {
+class Stream final : public TableStream {
  public:
   explicit Stream(const DuckDbApi& api) : api_(api) {}
   ~Stream() override { api_.destroy_result(&result_); }
@@ -182,14 +183,14 @@ class Stream final : public DuckDbStream {
     return done;
   }
 
-  [[nodiscard]] const std::vector<DuckDbColumn>& columns() const override { return columns_; }
+  [[nodiscard]] const std::vector<TableColumn>& columns() const override { return columns_; }
 
-  Result<std::unique_ptr<DuckDbChunk>> Next() override {
+  Result<std::unique_ptr<TableChunk>> Next() override {
     const duckdb_data_chunk chunk = api_.fetch_chunk(result_);
     if (chunk != nullptr) return std::make_unique<Chunk>(api_, chunk);
     const char* const error = api_.result_error(&result_);
     if (error != nullptr) return FailWith(error);
-    return std::unique_ptr<DuckDbChunk>();
+    return std::unique_ptr<TableChunk>();
   }
 
  private:
@@ -202,7 +203,7 @@ class Stream final : public DuckDbStream {
 
   const DuckDbApi& api_;
   duckdb_result result_{};
-  std::vector<DuckDbColumn> columns_;
+  std::vector<TableColumn> columns_;
 };
 
 class Connection final : public DuckDbConnection {
@@ -238,7 +239,7 @@ class Connection final : public DuckDbConnection {
     return done;
   }
 
-  Result<std::unique_ptr<DuckDbStream>> Query(const std::string& sql) override {
+  Result<std::unique_ptr<TableStream>> Query(const std::string& sql) override {
     auto stream = std::make_unique<Stream>(api_);
     TRY(stream->Run(connection_, sql));
     return stream;
@@ -250,7 +251,7 @@ class Connection final : public DuckDbConnection {
   duckdb_connection connection_ = nullptr;
 };
 
-static_assert(sizeof(duckdb_string_t) == 16);  // as DuckDbVector::Text has it
+static_assert(sizeof(duckdb_string_t) == sizeof(TextCell));
 
 }  // namespace
 
@@ -266,7 +267,7 @@ Result<std::unique_ptr<DuckDbConnection>> OpenDuckDb(int threads) {
 
 Result<std::unique_ptr<DuckDbConnection>> OpenDuckDb(int) {
   return Fail(
-      "Parquet is read with DuckDB, whose header duckdb.h was missing when idleburn was built; run "
+      "this Parquet file takes DuckDB, whose header duckdb.h was missing when idleburn was built; run "
       "tools/install_deps.sh build and build again, or convert the file to CSV");
 }
 

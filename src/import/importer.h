@@ -32,7 +32,7 @@ struct ImportTarget {
   DataQuality& quality;
   OwnerLedger& owners;
   SampleSink& sink;
-  LiveSink* beside = nullptr;  // takes what a recording holds besides samples of GPUs; may be null
+  LiveSink* beside = nullptr;  // what a recording holds besides samples; null: nobody asks
 };
 
 // One offline format. Streaming: memory does not grow with the input.

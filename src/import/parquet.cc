@@ -6,8 +6,9 @@
 #include "import/column_map.h"
 #include "import/column_rows.h"
 #include "import/column_values.h"
-#include "import/duckdb_prefetch.h"
 #include "import/duckdb_query.h"
+#include "import/parquet_reader.h"
+#include "import/table_prefetch.h"
 #include "os/seekable_file.h"
 #include "text/number.h"
 
@@ -23,16 +24,16 @@ bool SniffParquet(std::string_view head) { return head.substr(0, kMagic.size()) 
 namespace {
 
 // Nanoseconds in one of a timestamp type's unit; 0 for other types.
-std::int64_t TimestampUnit(DuckDbType type) {
+std::int64_t TimestampUnit(TableType type) {
   switch (type) {
-    case DuckDbType::kTimestampSeconds:
+    case TableType::kTimestampSeconds:
       return kNanosPerSecond;
-    case DuckDbType::kTimestampMillis:
+    case TableType::kTimestampMillis:
       return 1'000'000;
-    case DuckDbType::kTimestampMicros:
-    case DuckDbType::kTimestampUtc:
+    case TableType::kTimestampMicros:
+    case TableType::kTimestampUtc:
       return 1000;
-    case DuckDbType::kTimestampNanos:
+    case TableType::kTimestampNanos:
       return 1;
     default:
       return 0;
@@ -42,18 +43,18 @@ std::int64_t TimestampUnit(DuckDbType type) {
 // A signal's column. It is converted a chunk at a time, so that its type is looked at once a chunk.
 class SignalColumn {
  public:
-  SignalColumn(const BoundColumn& bound, const DuckDbColumn& column, std::size_t at)
+  SignalColumn(const BoundColumn& bound, const TableColumn& column, std::size_t at)
       : bound_(bound), type_(column.type), at_(at), scale_(bound) {}
 
-  void Convert(const DuckDbChunk& chunk, std::size_t rows) {
-    const DuckDbVector vector = chunk.Vector(at_);
+  void Convert(const TableChunk& chunk, std::size_t rows) {
+    const TableVector vector = chunk.Vector(at_);
     values_.resize(rows);
     readings_.clear();
     switch (type_) {
-      case DuckDbType::kInteger:
+      case TableType::kInteger:
         if (vector.IsFull(rows) && scale_.FromPlain(vector.All<std::int64_t>(rows), values_.data())) return;
         return ConvertEach(vector, [&](std::size_t i) { return scale_.FromInteger(vector.Get<std::int64_t>(i)); });
-      case DuckDbType::kReal:
+      case TableType::kReal:
         if (vector.IsFull(rows) && scale_.FromPlain(vector.All<double>(rows), values_.data())) return;
         return ConvertEach(vector, [&](std::size_t i) { return scale_.FromReal(vector.Get<double>(i)); });
       default:
@@ -72,14 +73,14 @@ class SignalColumn {
 
  private:
   template <typename Read>
-  void ConvertEach(const DuckDbVector& vector, Read read) {
+  void ConvertEach(const TableVector& vector, Read read) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       readings_.push_back(vector.IsNull(i) ? CellReading{0, CellFault::kUnavailable} : read(i));
     }
   }
 
   BoundColumn bound_;
-  DuckDbType type_;
+  TableType type_;
   std::size_t at_;
   ColumnScale scale_;
   std::vector<std::int64_t> values_;
@@ -89,7 +90,7 @@ class SignalColumn {
 // One file while it is read. Columns are in the order of the query.
 class Table {
  public:
-  Table(const std::vector<BoundColumn>& bound, const std::vector<DuckDbColumn>& columns, const ImportOptions& options,
+  Table(const std::vector<BoundColumn>& bound, const std::vector<TableColumn>& columns, const ImportOptions& options,
         const std::string& file, ImportTarget& out)
       : columns_(columns), file_(file), rows_(bound, "parquet", file, out), cells_(rows_.identity().size()) {
     for (std::size_t i = 0; i < bound.size(); ++i) {
@@ -108,7 +109,7 @@ class Table {
     }
   }
 
-  Result<void> Add(const DuckDbChunk& chunk) {
+  Result<void> Add(const TableChunk& chunk) {
     const std::size_t rows = chunk.rows();
     times_.resize(rows);
     devices_.resize(rows);
@@ -145,8 +146,8 @@ class Table {
     }
   }
 
-  void AddEach(const DuckDbChunk& chunk, std::size_t rows) {
-    const DuckDbVector owners = owner_ ? chunk.Vector(*owner_) : DuckDbVector{};
+  void AddEach(const TableChunk& chunk, std::size_t rows) {
+    const TableVector owners = owner_ ? chunk.Vector(*owner_) : TableVector{};
     for (std::size_t i = 0; i < rows; ++i) {
       const std::int64_t line = Line(i);
       if (times_[i] == kNoTime || devices_[i] == kNoDevice) {
@@ -168,20 +169,20 @@ class Table {
  private:
   [[nodiscard]] std::int64_t Line(std::size_t row) const { return done_ + static_cast<std::int64_t>(row) + 1; }
 
-  Result<void> ConvertTimes(const DuckDbChunk& chunk, std::size_t rows) {
-    const DuckDbVector vector = chunk.Vector(time_);
-    const DuckDbType type = columns_[time_].type;
+  Result<void> ConvertTimes(const TableChunk& chunk, std::size_t rows) {
+    const TableVector vector = chunk.Vector(time_);
+    const TableType type = columns_[time_].type;
     if (const std::int64_t unit = TimestampUnit(type); unit != 0) {
-      ConvertTimestamps(vector, rows, unit, type == DuckDbType::kTimestampUtc);
+      ConvertTimestamps(vector, rows, unit, type == TableType::kTimestampUtc);
       return {};
     }
     for (std::size_t i = 0; i < rows; ++i) {
       Result<std::optional<Instant>> time;
       if (vector.IsNull(i)) {
         time = std::optional<Instant>();
-      } else if (type == DuckDbType::kInteger) {
+      } else if (type == TableType::kInteger) {
         time = clock_->FromInteger(vector.Get<std::int64_t>(i), Line(i));
-      } else if (type == DuckDbType::kReal) {
+      } else if (type == TableType::kReal) {
         time = clock_->FromReal(vector.Get<double>(i), Line(i));
       } else {
         time = clock_->FromText(vector.Text(i), Line(i));
@@ -196,7 +197,7 @@ class Table {
     all_placed_ = all_placed_ && time;
   }
 
-  void ConvertTimestamps(const DuckDbVector& vector, std::size_t rows, std::int64_t unit, bool zoned) {
+  void ConvertTimestamps(const TableVector& vector, std::size_t rows, std::int64_t unit, bool zoned) {
     const std::int64_t limit = INT64_MAX / unit - 1;  // beyond: infinity, or past what nanoseconds hold
     const std::span<const std::int64_t> stamps = vector.All<std::int64_t>(rows);
     const auto held = [&](std::int64_t stamp) { return stamp <= limit && stamp >= -limit; };
@@ -215,10 +216,10 @@ class Table {
     }
   }
 
-  Result<void> ConvertDevices(const DuckDbChunk& chunk, std::size_t rows) {
-    std::vector<DuckDbVector> vectors;
+  Result<void> ConvertDevices(const TableChunk& chunk, std::size_t rows) {
+    std::vector<TableVector> vectors;
     for (const std::size_t at : identity_) vectors.push_back(chunk.Vector(at));
-    const bool by_index = vectors.size() == 1 && columns_[identity_[0]].type == DuckDbType::kInteger;
+    const bool by_index = vectors.size() == 1 && columns_[identity_[0]].type == TableType::kInteger;
     if (by_index) return ConvertIndexes(vectors[0], rows);
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t c = 0; c < vectors.size(); ++c) {
@@ -230,7 +231,7 @@ class Table {
   }
 
   // A single integer column names GPUs by index; each index is looked up once.
-  Result<void> ConvertIndexes(const DuckDbVector& vector, std::size_t rows) {
+  Result<void> ConvertIndexes(const TableVector& vector, std::size_t rows) {
     for (std::size_t i = 0; i < rows; ++i) {
       const std::int64_t index = vector.IsNull(i) ? -1 : vector.Get<std::int64_t>(i);
       const auto slot = static_cast<std::size_t>(index);  // of a negative index: beyond all
@@ -262,7 +263,7 @@ class Table {
   static constexpr Instant kNoTime = Instant::FromNanos(INT64_MIN);
   static constexpr DeviceId kNoDevice = UINT32_MAX;
 
-  std::vector<DuckDbColumn> columns_;
+  std::vector<TableColumn> columns_;
   const std::string& file_;
   ColumnRows rows_;
   std::size_t time_ = 0;
@@ -281,10 +282,10 @@ class Table {
   bool all_placed_ = true;         // every row has both
 };
 
-Result<std::vector<BoundColumn>> Bind(const std::vector<DuckDbColumn>& columns, const ImportOptions& options,
+Result<std::vector<BoundColumn>> Bind(const std::vector<TableColumn>& columns, const ImportOptions& options,
                                       const std::string& file) {
   std::vector<std::string> header;
-  for (const DuckDbColumn& column : columns) header.push_back(column.name);
+  for (const TableColumn& column : columns) header.push_back(column.name);
   if (!options.columns.empty()) return BindColumns(options.columns, header, header.size(), file);
   std::optional<std::vector<BoundColumn>> known = RecognizeColumns(header);
   if (!known) {
@@ -294,45 +295,86 @@ Result<std::vector<BoundColumn>> Bind(const std::vector<DuckDbColumn>& columns, 
   return std::move(*known);
 }
 
-// The part of the query that reads a column, in the form in which its role takes it. Widening costs nothing: it spares
-// DuckDB a copy of dictionaries row by row. A number that a cast cannot hold is NULL.
-std::string Selected(const BoundColumn& bound, const DuckDbColumn& column, bool single_identity) {
-  const std::string name = SqlName(column.name);
+// The form in which a column's role takes it. Wide numbers cost nothing: they spare DuckDB a copy of dictionaries row
+// by row.
+TableType FormOf(const BoundColumn& bound, TableType type, bool single_identity) {
   const ColumnKind kind = bound.role->kind;
   const bool number = kind == ColumnKind::kTime || kind == ColumnKind::kSignal;
   const bool index = kind == ColumnKind::kGpu && single_identity;
-  if (kind == ColumnKind::kTime && TimestampUnit(column.type) != 0) return name;
-  if ((number || index) && column.type == DuckDbType::kInteger) return "TRY_CAST(" + name + " AS BIGINT)";
-  if (number && column.type == DuckDbType::kReal) return name + "::DOUBLE";
-  return name + "::VARCHAR";
+  if (kind == ColumnKind::kTime && TimestampUnit(type) != 0) return type;
+  if ((number || index) && type == TableType::kInteger) return type;
+  if (number && type == TableType::kReal) return type;
+  return TableType::kText;
 }
 
-Result<void> ReadTable(const SeekableFile& parquet, const std::string& file, const ImportOptions& options,
-                       ImportTarget& out) {
-  // More threads of its own do not speed up a result that is read in order.
-  Result<std::unique_ptr<DuckDbConnection>> connection = OpenDuckDb(1);
-  if (!connection) return tl::unexpected<Error>(connection.error());
-  const std::string from = " FROM read_parquet(" + SqlText(parquet.alias()) + ", hive_partitioning = false)";
-  Result<std::unique_ptr<DuckDbStream>> empty = (*connection)->Query("SELECT *" + from + " LIMIT 0");
-  if (!empty) return tl::unexpected<Error>(empty.error());
-  const std::vector<DuckDbColumn> columns = (*empty)->columns();
-  const Result<std::vector<BoundColumn>> bound = Bind(columns, options, file);
-  if (!bound) return tl::unexpected<Error>(bound.error());
-  const auto identities = std::count_if(bound->begin(), bound->end(), IsIdentity);
-  std::string select;
-  for (const BoundColumn& b : *bound) {
-    select += (select.empty() ? "SELECT " : ", ") + Selected(b, columns[b.position], identities == 1);
+// What is read of a table.
+std::vector<ParquetReader::Selection> Select(const std::vector<BoundColumn>& bound,
+                                             const std::vector<TableColumn>& columns) {
+  const bool single_identity = std::count_if(bound.begin(), bound.end(), IsIdentity) == 1;
+  std::vector<ParquetReader::Selection> selected;
+  for (const BoundColumn& b : bound) {
+    selected.push_back({b.position, FormOf(b, columns[b.position].type, single_identity)});
   }
-  Result<std::unique_ptr<DuckDbStream>> stream = (*connection)->Query(select + from);
-  if (!stream) return tl::unexpected<Error>(stream.error());
-  Table table(*bound, (*stream)->columns(), options, file, out);
-  if (options.threads > 1) *stream = Prefetched(std::move(*stream));
+  return selected;
+}
+
+// The part of a query that reads a column in a form. A number that a cast cannot hold is NULL.
+std::string SqlOf(const TableColumn& column, TableType form) {
+  const std::string name = SqlName(column.name);
+  switch (form) {
+    case TableType::kInteger:
+      return "TRY_CAST(" + name + " AS BIGINT)";
+    case TableType::kReal:
+      return name + "::DOUBLE";
+    case TableType::kText:
+      return name + "::VARCHAR";
+    default:
+      return name;
+  }
+}
+
+Result<void> ReadRows(std::unique_ptr<TableStream> stream, const std::vector<BoundColumn>& bound,
+                      const std::string& file, const ImportOptions& options, ImportTarget& out) {
+  Table table(bound, stream->columns(), options, file, out);
+  if (options.threads > 1) stream = Prefetched(std::move(stream));
   while (true) {
-    const Result<std::unique_ptr<DuckDbChunk>> chunk = (*stream)->Next();
+    const Result<std::unique_ptr<TableChunk>> chunk = stream->Next();
     if (!chunk) return tl::unexpected<Error>(chunk.error());
     if (*chunk == nullptr) return table.Finish();
     TRY(table.Add(**chunk));
   }
+}
+
+Result<void> ReadWithDuckDb(const SeekableFile& parquet, const std::string& file, const ImportOptions& options,
+                            ImportTarget& out) {
+  // More threads of its own do not speed up a result that is read in order.
+  Result<std::unique_ptr<DuckDbConnection>> connection = OpenDuckDb(1);
+  if (!connection) return tl::unexpected<Error>(connection.error());
+  const std::string from = " FROM read_parquet(" + SqlText(parquet.alias()) + ", hive_partitioning = false)";
+  Result<std::unique_ptr<TableStream>> empty = (*connection)->Query("SELECT *" + from + " LIMIT 0");
+  if (!empty) return tl::unexpected<Error>(empty.error());
+  const std::vector<TableColumn> columns = (*empty)->columns();
+  const Result<std::vector<BoundColumn>> bound = Bind(columns, options, file);
+  if (!bound) return tl::unexpected<Error>(bound.error());
+  std::string select;
+  for (const ParquetReader::Selection& s : Select(*bound, columns)) {
+    select += (select.empty() ? "SELECT " : ", ") + SqlOf(columns[s.position], s.form);
+  }
+  Result<std::unique_ptr<TableStream>> stream = (*connection)->Query(select + from);
+  if (!stream) return tl::unexpected<Error>(stream.error());
+  return ReadRows(std::move(*stream), *bound, file, options, out);
+}
+
+// With our own reader, or with DuckDB what that does not cover.
+Result<void> ReadTable(const SeekableFile& parquet, const std::string& file, const ImportOptions& options,
+                       ImportTarget& out) {
+  const std::optional<ParquetReader> reader = ParquetReader::Open(parquet);
+  if (!reader) return ReadWithDuckDb(parquet, file, options, out);
+  const Result<std::vector<BoundColumn>> bound = Bind(reader->columns(), options, file);
+  if (!bound) return tl::unexpected<Error>(bound.error());
+  std::unique_ptr<TableStream> stream = reader->Read(Select(*bound, reader->columns()));
+  if (stream == nullptr) return ReadWithDuckDb(parquet, file, options, out);
+  return ReadRows(std::move(stream), *bound, file, options, out);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "import/column_map.h"
@@ -60,11 +61,11 @@ class ParquetFileTest : public testing::Test {
     if (!folder_.empty()) std::filesystem::remove_all(folder_);
   }
 
-  std::string Write(const std::string& select, const std::string& name = "t.parquet") {
+  std::string Write(const std::string& select, const std::string& name = "t.parquet", const std::string& more = "") {
     const std::string path = (folder_ / name).string();
     const std::string plain = (folder_ / "plain").string();
-    Result<std::unique_ptr<DuckDbStream>> copy =
-        connection_->Query("COPY (" + select + ") TO " + SqlText(plain) + " (FORMAT parquet, ROW_GROUP_SIZE 4096)");
+    Result<std::unique_ptr<TableStream>> copy = connection_->Query(
+        "COPY (" + select + ") TO " + SqlText(plain) + " (FORMAT parquet, ROW_GROUP_SIZE 4096" + more + ")");
     EXPECT_TRUE(copy) << copy.error().message;
     while (copy && (*copy)->Next().value() != nullptr) {
     }
@@ -206,6 +207,54 @@ TEST_F(ParquetFileTest, TellsDevicesApartByText) {
   EXPECT_EQ(t.devices[2].name, "NVIDIA H100");
   EXPECT_EQ(t.sink.all.size(), 9000U);
   EXPECT_EQ(t.sink.all[150].Get(Signal::kUtilization), 49 * kPercent);
+}
+
+// What our own reader covers and what DuckDB reads in its place must look alike from here.
+TEST_F(ParquetFileTest, ReadsTheSameWithEitherReader) {
+  const std::string log =
+      "SELECT TIMESTAMP '2026-09-01 00:00:00' + INTERVAL (i // 8) SECOND AS timestamp, (i % 8)::UTINYINT AS index, "
+      "'GPU-5d1e000' || (i % 8) || '-0000-4000-8000-000000abc000' AS uuid, "
+      "CASE WHEN i % 13 > 0 THEN (i % 101)::UTINYINT END AS \"utilization.gpu\", "
+      "(i * 7 % 700 + 0.25)::FLOAT AS \"power.draw\"";
+  const std::string from = " FROM range(9000) r(i)";
+  Imported ours;
+  Import(Write(log + from), "", ours);
+  ASSERT_TRUE(ours.result) << ours.Message();
+  ASSERT_EQ(ours.sink.all.size(), 9000U);
+  const std::string nested = Write(log + ", [i] AS more" + from, "nested.parquet");
+  const std::string brotli = Write(log + from, "brotli.parquet", ", COMPRESSION brotli");
+  const std::string lz4 = Write(log + from, "lz4.parquet", ", COMPRESSION lz4_raw");
+  for (const std::string& path : {nested, brotli, lz4}) {
+    Imported theirs;
+    Import(path, "", theirs);
+    ASSERT_TRUE(theirs.result) << path << ": " << theirs.Message();
+    ASSERT_EQ(theirs.sink.all.size(), ours.sink.all.size()) << path;
+    EXPECT_EQ(theirs.devices.size(), ours.devices.size()) << path;
+    EXPECT_EQ(theirs.Count(QualityId::kUnavailableValue), ours.Count(QualityId::kUnavailableValue)) << path;
+    for (std::size_t i = 0; i < ours.sink.all.size(); ++i) {
+      const Sample& a = ours.sink.all[i];
+      const Sample& b = theirs.sink.all[i];
+      ASSERT_TRUE(a.time == b.time && a.device == b.device && a.present == b.present) << path << ":" << i + 1;
+      ASSERT_TRUE(!a.Has(Signal::kUtilization) || a.Get(Signal::kUtilization) == b.Get(Signal::kUtilization));
+      ASSERT_TRUE(a.Get(Signal::kPower) == b.Get(Signal::kPower)) << path << ":" << i + 1;
+    }
+  }
+}
+
+TEST_F(ParquetFileTest, NamesTheFileWhosePagesAreDamaged) {
+  const std::string path = Write("SELECT 1751581321 + i AS t, 50 AS u FROM range(9000) r(i)", "damaged.parquet");
+  {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(4);
+    file.write("\0\0\0\0", 4);  // where the first page starts
+  }
+  for (const int threads : {1, 2}) {
+    Imported t;
+    ImportOptions options;
+    options.threads = threads;
+    Import(path, "time=t,util=u", t, options);
+    EXPECT_TRUE(Contains(t.Message(), path + ": column 't': the Parquet page at byte 4 ")) << t.Message();
+  }
 }
 
 TEST_F(ParquetFileTest, StopsEarlyOnAnyNumberOfThreads) {

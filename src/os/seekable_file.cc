@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace idleburn {
 
 std::optional<SeekableFile> SeekableFile::Open(const std::string& path) {
@@ -12,6 +14,7 @@ std::optional<SeekableFile> SeekableFile::Open(const std::string& path) {
   SeekableFile file(fd);
   struct stat info {};
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  file.size_ = static_cast<std::uint64_t>(info.st_size);
   return file;
 }
 
@@ -26,6 +29,17 @@ std::string SeekableFile::Head(std::size_t size) const {
   const ssize_t got = pread(fd_, head.data(), size, 0);
   head.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return head;
+}
+
+bool SeekableFile::ReadAt(std::uint64_t at, std::span<char> out) const {
+  while (!out.empty()) {
+    const ssize_t got = pread(fd_, out.data(), out.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    out = out.subspan(static_cast<std::size_t>(got));
+    at += static_cast<std::uint64_t>(got);
+  }
+  return true;
 }
 
 }  // namespace idleburn

@@ -32,8 +32,6 @@ void LiveSession::Tell(NoteKind kind, const std::string& text) {
   (sampler_ ? sampler_->sink() : sink_).OnNote({Now(), kind, text});
 }
 
-void LiveSession::Fact(const std::string& key, const std::string& value) {
-  (sampler_ ? sampler_->sink() : sink_).OnFact({key, value});
-}
+void LiveSession::Tell(const RunFact& fact) { (sampler_ ? sampler_->sink() : sink_).OnFact(fact); }
 
 }  // namespace idleburn

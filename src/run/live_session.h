@@ -32,7 +32,8 @@ class LiveSession {
 
   // Pushes what happened now, before Start as well as while the session samples.
   void Tell(NoteKind kind, const std::string& text);
-  void Fact(const std::string& key, const std::string& value);
+  void Tell(const RunFact& fact);
+  void Fact(const std::string& key, const std::string& value) { Tell({key, value}); }
 
   [[nodiscard]] Instant Now() const { return line_.At(clock_->Monotonic()); }
   // Why there is no GPU to measure, and what to do; empty if there is one. After Start.

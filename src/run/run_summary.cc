@@ -34,10 +34,6 @@ std::string Bytes(const HostUse& use, HostSignal signal) {
 
 }  // namespace
 
-void RunSummary::OnSamples(std::span<const Sample> samples) {
-  saw_gpu_ = saw_gpu_ || std::any_of(samples.begin(), samples.end(), [](const Sample& s) { return s.present != 0; });
-}
-
 void RunSummary::OnHost(std::span<const HostSample> samples) {
   for (const HostSample& sample : samples) {
     Scope& scope = scopes_[static_cast<std::size_t>(sample.scope)];

@@ -8,6 +8,7 @@
 
 #include "run/progress_lines.h"
 #include "telemetry/live_sink.h"
+#include "telemetry/run_window.h"
 
 namespace idleburn {
 
@@ -23,11 +24,14 @@ struct HostUse {
 // Keeps of a live stream what a report says besides the GPUs: the use of the host, the work done, what happened.
 class RunSummary final : public LiveSink {
  public:
-  void OnSamples(std::span<const Sample> samples) override;
+  void OnSamples(std::span<const Sample> /*samples*/) override {}
   void OnHost(std::span<const HostSample> samples) override;
   void OnWork(const WorkMark& mark) override { marks_[mark.rank] = mark; }
   void OnNote(const Note& note) override;
-  void OnFact(const RunFact& fact) override { facts_[fact.key] = fact.value; }
+  void OnFact(const RunFact& fact) override {
+    facts_[fact.key] = fact.value;
+    window_.Take(fact);
+  }
 
   // Absent if nothing was read of that scope.
   [[nodiscard]] std::optional<HostUse> Use(HostScope scope) const;
@@ -36,7 +40,7 @@ class RunSummary final : public LiveSink {
   // The first of each kind and text, in order; a few of them.
   [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
   [[nodiscard]] const std::map<std::string, std::string>& facts() const { return facts_; }
-  [[nodiscard]] bool saw_gpu() const { return saw_gpu_; }
+  [[nodiscard]] const RunWindow& window() const { return window_; }
 
  private:
   struct Scope {
@@ -48,7 +52,7 @@ class RunSummary final : public LiveSink {
   std::map<std::int32_t, WorkMark> marks_;
   std::vector<Note> notes_;
   std::map<std::string, std::string> facts_;
-  bool saw_gpu_ = false;
+  RunWindow window_;
 };
 
 // The use of the host in a few lines for people: CPU, waiting, storage, network, memory. A quantity that was not to

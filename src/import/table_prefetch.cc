@@ -1,4 +1,4 @@
-#include "import/duckdb_prefetch.h"
+#include "import/table_prefetch.h"
 
 #include <condition_variable>
 #include <deque>
@@ -11,15 +11,15 @@ namespace {
 
 constexpr std::size_t kAhead = 8;  // chunks of 2,048 rows
 
-class Prefetch final : public DuckDbStream {
+class Prefetch final : public TableStream {
  public:
-  explicit Prefetch(std::unique_ptr<DuckDbStream> stream) : stream_(std::move(stream)) {
+  explicit Prefetch(std::unique_ptr<TableStream> stream) : stream_(std::move(stream)) {
     thread_ = std::jthread([this](const std::stop_token& stop) { Fetch(stop); });
   }
 
-  [[nodiscard]] const std::vector<DuckDbColumn>& columns() const override { return stream_->columns(); }
+  [[nodiscard]] const std::vector<TableColumn>& columns() const override { return stream_->columns(); }
 
-  Result<std::unique_ptr<DuckDbChunk>> Next() override {
+  Result<std::unique_ptr<TableChunk>> Next() override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !ready_.empty(); });
     auto chunk = std::move(ready_.front());
@@ -33,7 +33,7 @@ class Prefetch final : public DuckDbStream {
   void Fetch(const std::stop_token& stop) {
     bool more = true;
     while (more) {
-      Result<std::unique_ptr<DuckDbChunk>> chunk = stream_->Next();
+      Result<std::unique_ptr<TableChunk>> chunk = stream_->Next();
       more = chunk && *chunk != nullptr;
       std::unique_lock lock(mutex_);
       if (!changed_.wait(lock, stop, [this] { return ready_.size() < kAhead; })) return;
@@ -42,16 +42,16 @@ class Prefetch final : public DuckDbStream {
     }
   }
 
-  std::unique_ptr<DuckDbStream> stream_;
+  std::unique_ptr<TableStream> stream_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Result<std::unique_ptr<DuckDbChunk>>> ready_;
+  std::deque<Result<std::unique_ptr<TableChunk>>> ready_;
   std::jthread thread_;  // last: it uses all of the above
 };
 
 }  // namespace
 
-std::unique_ptr<DuckDbStream> Prefetched(std::unique_ptr<DuckDbStream> stream) {
+std::unique_ptr<TableStream> Prefetched(std::unique_ptr<TableStream> stream) {
   return std::make_unique<Prefetch>(std::move(stream));
 }
 

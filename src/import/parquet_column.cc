@@ -1,0 +1,351 @@
+#include "import/parquet_column.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "import/delta_reader.h"
+#include "import/parquet_numbers.h"
+#include "text/escape.h"
+
+namespace idleburn {
+namespace {
+
+// Beyond what microseconds hold: as far as they go, which is no time for anybody.
+std::int64_t MillisToMicros(std::int64_t millis) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (millis > kMost / 1000) return kMost;
+  return millis < -kMost / 1000 ? -kMost : millis * 1000;
+}
+
+// For each kind of value: what is stored, and what becomes of it.
+template <ParquetValue kValue>
+auto Converted(std::int32_t stored) {
+  if constexpr (kValue == ParquetValue::kInt8) return std::int64_t{static_cast<std::int8_t>(stored)};
+  if constexpr (kValue == ParquetValue::kInt16) return std::int64_t{static_cast<std::int16_t>(stored)};
+  if constexpr (kValue == ParquetValue::kInt32) return std::int64_t{stored};
+  if constexpr (kValue == ParquetValue::kUint8) return std::int64_t{static_cast<std::uint8_t>(stored)};
+  if constexpr (kValue == ParquetValue::kUint16) return std::int64_t{static_cast<std::uint16_t>(stored)};
+  if constexpr (kValue == ParquetValue::kUint32) return std::int64_t{static_cast<std::uint32_t>(stored)};
+}
+template <ParquetValue kValue>
+std::int64_t Converted(std::int64_t stored) {
+  if constexpr (kValue == ParquetValue::kMillis) return MillisToMicros(stored);
+  if constexpr (kValue == ParquetValue::kNanosUtc) return stored / 1000;
+  return stored;
+}
+template <ParquetValue kValue>
+double Converted(float stored) {
+  return stored;
+}
+template <ParquetValue kValue>
+double Converted(double stored) {
+  return stored;
+}
+
+// A dictionary of converted values, and pages of indices into it.
+template <typename Target>
+class Dictionary {
+ public:
+  void Set(std::vector<Target> values) { values_ = std::move(values); }
+  // The first byte is the width of the indices.
+  bool Start(std::span<const char> bytes) {
+    indices_ = RunReader();
+    if (bytes.empty()) return true;  // enough for a page without values
+    const auto width = static_cast<std::uint8_t>(bytes.front());
+    if (width > 32) return false;
+    indices_ = RunReader(bytes.subspan(1), width, static_cast<std::uint32_t>(values_.size()));
+    return true;
+  }
+  bool Decode(std::size_t count, Target* out) {
+    while (count > 0) {
+      const RunReader::Piece piece = indices_.Next(count);
+      if (piece.count == 0) return false;
+      if (piece.values == nullptr) {
+        std::fill_n(out, piece.count, values_[piece.repeated]);
+      } else {
+        for (std::size_t i = 0; i < piece.count; ++i) out[i] = values_[piece.values[i]];
+      }
+      out += piece.count;
+      count -= piece.count;
+    }
+    return true;
+  }
+
+ private:
+  std::vector<Target> values_;
+  RunReader indices_;
+};
+
+template <typename Target>
+void SpreadRows(std::size_t at, std::size_t present, std::size_t end, const std::uint64_t* validity, Target* data) {
+  std::size_t from = at + present;
+  for (std::size_t row = end; row-- > at;) {
+    const bool valid = (validity[row / 64] >> (row % 64) & 1) != 0;
+    data[row] = valid ? data[--from] : Target{};
+  }
+}
+
+template <typename Target>
+std::unique_ptr<std::byte[]> NewData(std::size_t rows) {
+  return std::unique_ptr<std::byte[]>(new std::byte[rows * sizeof(Target)]);
+}
+
+template <typename Target>
+Target* DataOf(ParquetCells& cells) {
+  return reinterpret_cast<Target*>(cells.data.get());
+}
+
+// Which form the values of a page have.
+enum class Form : std::uint8_t { kPlain, kDictionary, kDelta };
+
+bool IsDictionary(int encoding) {
+  return encoding == parquet_encoding::kPlainDictionary || encoding == parquet_encoding::kDictionary;
+}
+
+template <typename Stored, ParquetValue kValue>
+class NumberReader final : public ParquetColumnReader {
+ public:
+  using Target = decltype(Converted<kValue>(Stored{}));
+
+  NumberReader(const ParquetColumn& column, const SeekableFile& file, BlockUnpacker& unpacker)
+      : ParquetColumnReader(column, file, unpacker) {}
+
+ private:
+  std::unique_ptr<std::byte[]> MakeData(std::size_t rows) const override { return NewData<Target>(rows); }
+
+  bool TakeDictionary(const ParquetPage& page) override {
+    plain_ = page.values;
+    if (page.count > plain_.size() / sizeof(Stored)) return false;
+    std::vector<Target> values(page.count);
+    DecodePlain(page.count, values.data());
+    dictionary_.Set(std::move(values));
+    return true;
+  }
+
+  bool StartValues(const ParquetPage& page, std::span<const char> values) override {
+    form_ = IsDictionary(page.encoding)                 ? Form::kDictionary
+            : page.encoding == parquet_encoding::kPlain ? Form::kPlain
+                                                        : Form::kDelta;
+    if (form_ == Form::kDictionary) return dictionary_.Start(values);
+    plain_ = values;
+    if (form_ == Form::kPlain) return true;
+    if (!std::is_integral_v<Stored> || page.encoding != parquet_encoding::kDeltaPacked) return false;
+    delta_ = DeltaReader(values);
+    return true;
+  }
+
+  bool Decode(std::size_t count, std::size_t at, ParquetCells& cells) override {
+    Target* const out = DataOf<Target>(cells) + at;
+    if (form_ == Form::kDictionary) return dictionary_.Decode(count, out);
+    if (form_ == Form::kDelta) return DecodeDelta(count, out);
+    if (count > plain_.size() / sizeof(Stored)) return false;
+    DecodePlain(count, out);
+    return true;
+  }
+
+  void DecodePlain(std::size_t count, Target* out) {
+    const char* const in = plain_.data();
+    for (std::size_t i = 0; i < count; ++i) {
+      out[i] = Converted<kValue>(LoadLittle<Stored>(in + i * sizeof(Stored)));
+    }
+    plain_ = plain_.subspan(count * sizeof(Stored));
+  }
+
+  bool DecodeDelta(std::size_t count, Target* out) {
+    if constexpr (std::is_integral_v<Stored>) {
+      deltas_.resize(count);
+      if (!delta_.Read(deltas_)) return false;
+      for (std::size_t i = 0; i < count; ++i) out[i] = Converted<kValue>(static_cast<Stored>(deltas_[i]));
+      return true;
+    }
+    return false;
+  }
+
+  void Spread(std::size_t at, std::size_t present, std::size_t end, ParquetCells& cells) override {
+    SpreadRows(at, present, end, cells.validity.get(), DataOf<Target>(cells));
+  }
+
+  Form form_ = Form::kPlain;
+  std::span<const char> plain_;
+  Dictionary<Target> dictionary_;
+  DeltaReader delta_;
+  std::vector<std::uint64_t> deltas_;
+};
+
+class TextReader final : public ParquetColumnReader {
+ public:
+  TextReader(const ParquetColumn& column, const SeekableFile& file, BlockUnpacker& unpacker)
+      : ParquetColumnReader(column, file, unpacker) {}
+
+ private:
+  std::unique_ptr<std::byte[]> MakeData(std::size_t rows) const override { return NewData<TextCell>(rows); }
+
+  bool TakeDictionary(const ParquetPage& page) override {
+    plain_ = page.values;
+    if (page.count > plain_.size() / sizeof(std::uint32_t)) return false;
+    std::vector<TextCell> values(page.count);
+    if (!DecodePlain(page.count, values.data())) return false;
+    dictionary_.Set(std::move(values));
+    dictionary_bytes_ = pages().kept();
+    return true;
+  }
+
+  bool StartValues(const ParquetPage& page, std::span<const char> values) override {
+    plain_ = values;
+    by_dictionary_ = IsDictionary(page.encoding);
+    return by_dictionary_ ? dictionary_.Start(values) : page.encoding == parquet_encoding::kPlain;
+  }
+
+  bool Decode(std::size_t count, std::size_t at, ParquetCells& cells) override {
+    TextCell* const out = DataOf<TextCell>(cells) + at;
+    const std::shared_ptr<const char[]> bytes = by_dictionary_ ? dictionary_bytes_ : pages().kept();
+    if (cells.texts.empty() || cells.texts.back() != bytes) cells.texts.push_back(bytes);
+    return by_dictionary_ ? dictionary_.Decode(count, out) : DecodePlain(count, out);
+  }
+
+  bool DecodePlain(std::size_t count, TextCell* out) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (plain_.size() < sizeof(std::uint32_t)) return false;
+      const auto size = LoadLittle<std::uint32_t>(plain_.data());
+      plain_ = plain_.subspan(sizeof size);
+      if (size > plain_.size()) return false;
+      out[i] = TextCell({plain_.data(), size});
+      plain_ = plain_.subspan(size);
+    }
+    return true;
+  }
+
+  void Spread(std::size_t at, std::size_t present, std::size_t end, ParquetCells& cells) override {
+    SpreadRows(at, present, end, cells.validity.get(), DataOf<TextCell>(cells));
+  }
+
+  bool by_dictionary_ = false;
+  std::span<const char> plain_;
+  Dictionary<TextCell> dictionary_;
+  std::shared_ptr<const char[]> dictionary_bytes_;
+};
+
+}  // namespace
+
+ParquetColumnReader::ParquetColumnReader(const ParquetColumn& column, const SeekableFile& file, BlockUnpacker& unpacker)
+    : name_(Printable(column.table.name)),
+      optional_(column.optional),
+      pages_(file, unpacker, column.value == ParquetValue::kText) {}
+
+void ParquetColumnReader::Start(const ParquetPart& part) {
+  pages_.Start(part);
+  page_left_ = 0;
+}
+
+bool ParquetColumnReader::StartPage(const ParquetPage& page) {
+  std::span<const char> levels = page.levels;
+  std::span<const char> values = page.values;
+  if (optional_ && page.levels_counted) {
+    if (!page.runs || values.size() < sizeof(std::uint32_t)) return false;
+    const auto size = LoadLittle<std::uint32_t>(values.data());
+    values = values.subspan(sizeof size);
+    if (size > values.size()) return false;
+    levels = values.first(size);
+    values = values.subspan(size);
+  }
+  levels_ = RunReader(levels, 1, 2);
+  page_left_ = page.count;
+  return StartValues(page, values);
+}
+
+Result<void> ParquetColumnReader::NextPage() {
+  const Result<ParquetPage> page = pages_.Next();
+  if (!page) return Fail("column '" + name_ + "': " + page.error().message);
+  if (page->dictionary ? TakeDictionary(*page) : StartPage(*page)) return {};
+  return Fail("column '" + name_ + "': a Parquet page is damaged, or encoded in a way that the file does not announce");
+}
+
+// Counts the values among the next `count` rows and marks the others.
+bool ParquetColumnReader::ReadLevels(std::size_t count, std::size_t at, std::size_t rows, std::size_t& present,
+                                     ParquetCells& cells) {
+  present = count;
+  if (!optional_) return true;
+  while (count > 0) {
+    const RunReader::Piece piece = levels_.Next(count);
+    if (piece.count == 0) return false;
+    if (piece.values != nullptr || piece.repeated == 0) {
+      if (cells.validity == nullptr) {
+        const std::size_t words = (rows + 63) / 64;
+        cells.validity.reset(new std::uint64_t[words]);
+        std::fill_n(cells.validity.get(), words, ~std::uint64_t{0});
+      }
+      for (std::size_t i = 0; i < piece.count; ++i) {
+        const std::uint32_t level = piece.values != nullptr ? piece.values[i] : 0;
+        const std::size_t row = at + i;
+        cells.validity[row / 64] &= ~(std::uint64_t{level ^ 1} << row % 64);
+        present -= level ^ 1;
+      }
+    }
+    at += piece.count;
+    count -= piece.count;
+  }
+  return true;
+}
+
+Result<void> ParquetColumnReader::Read(std::size_t rows, ParquetCells& cells) {
+  cells.data = MakeData(rows);
+  std::size_t at = 0;
+  while (at < rows) {
+    if (page_left_ == 0) {
+      TRY(NextPage());
+      continue;
+    }
+    const std::size_t count = std::min(rows - at, page_left_);
+    std::size_t present = 0;
+    if (!ReadLevels(count, at, rows, present, cells) || !Decode(present, at, cells)) {
+      return Fail("column '" + name_ + "': a Parquet page is damaged; copy or write the file again");
+    }
+    if (present < count) Spread(at, present, at + count, cells);
+    at += count;
+    page_left_ -= count;
+  }
+  return {};
+}
+
+std::unique_ptr<ParquetColumnReader> ParquetColumnReader::Make(const ParquetColumn& column, const SeekableFile& file,
+                                                               BlockUnpacker& unpacker) {
+  using V = ParquetValue;
+  const auto number = [&]<typename Stored, V kValue>() -> std::unique_ptr<ParquetColumnReader> {
+    return std::make_unique<NumberReader<Stored, kValue>>(column, file, unpacker);
+  };
+  switch (column.value) {
+    case V::kInt8:
+      return number.template operator()<std::int32_t, V::kInt8>();
+    case V::kInt16:
+      return number.template operator()<std::int32_t, V::kInt16>();
+    case V::kInt32:
+      return number.template operator()<std::int32_t, V::kInt32>();
+    case V::kUint8:
+      return number.template operator()<std::int32_t, V::kUint8>();
+    case V::kUint16:
+      return number.template operator()<std::int32_t, V::kUint16>();
+    case V::kUint32:
+      return number.template operator()<std::int32_t, V::kUint32>();
+    case V::kInt64:
+    case V::kUint64:
+    case V::kMicros:
+    case V::kNanos:
+      return number.template operator()<std::int64_t, V::kInt64>();
+    case V::kMillis:
+      return number.template operator()<std::int64_t, V::kMillis>();
+    case V::kNanosUtc:
+      return number.template operator()<std::int64_t, V::kNanosUtc>();
+    case V::kFloat:
+      return number.template operator()<float, V::kFloat>();
+    case V::kDouble:
+      return number.template operator()<double, V::kDouble>();
+    case V::kText:
+      return std::make_unique<TextReader>(column, file, unpacker);
+    case V::kOther:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace idleburn
