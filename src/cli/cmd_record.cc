@@ -29,6 +29,9 @@ class EndSignals {
   EndSignals() {
     sigemptyset(&set_);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, signal);
+    struct sigaction action {};
+    sigaction(SIGHUP, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) sigdelset(&set_, SIGHUP);  // nohup lets it pass
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   }
   // Returns when one came, or after that time.
@@ -73,13 +76,18 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   const std::string path = request.recording.empty() ? UsualRecordingPath(session.Now()) : request.recording;
   if (path.empty()) return Fail("there is no home folder to keep the recording in; name a file with -o");
   TRY(record.RecordTo(path, session.Now()));
-  session.Fact("idleburn", IDLEBURN_VERSION);
+  record.TellMachine();
   session.Tell(RunWindow::StartFact(session.Now()));
   LiveSessionSpec spec;
   spec.gpus = *gpus;
   std::optional<MarkerFile> markers;
   if (const char* name = std::getenv("IDLEBURN_MARKERS")) {
-    if (Result<MarkerFile> opened = MarkerFile::Open(name)) markers.emplace(std::move(*opened));
+    Result<MarkerFile> opened = MarkerFile::Open(name);
+    if (opened) {
+      markers.emplace(std::move(*opened));
+    } else {
+      Say(opened.error().message);
+    }
   }
   spec.markers = markers ? &*markers : nullptr;
   session.Start(spec);

@@ -52,9 +52,6 @@ void TellFacts(LiveSession& session, const std::vector<std::string>& command) {
   session.Fact("command", Joined(command));
   std::error_code ignored;
   session.Fact("cwd", std::filesystem::current_path(ignored).string());
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) == 0) session.Fact("host", host.data());
-  session.Fact("idleburn", IDLEBURN_VERSION);
   const VariableLookup lookup = [](std::string_view name) -> std::optional<std::string> {
     const char* value = std::getenv(std::string(name).c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
@@ -77,7 +74,11 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   const std::string run_id = NewRunId();
   Result<MarkerFile> markers = MarkerFile::Create();
   spec.environment.emplace_back("IDLEBURN_RUN_ID", run_id);
-  if (markers) spec.environment.emplace_back("IDLEBURN_MARKERS", markers->path());
+  if (markers) {
+    spec.environment.emplace_back("IDLEBURN_MARKERS", markers->path());
+  } else {
+    Say(markers.error().message);
+  }
   ReapedUsage reaped;
   spec.reaped = &reaped;
   const Instant started = session.Now();
@@ -109,6 +110,7 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   LiveRecord record(plan->thresholds);
   LiveSession session(record.inputs().devices, record);
   BeginRecording(request, record, session.Now());
+  record.TellMachine();
   TellFacts(session, command);
   ProgressWatcher lines;
   WorkloadSpec spec;
@@ -149,6 +151,9 @@ Result<int> RunRun(const std::vector<std::string>& arguments, const Environment&
   add("--plain", "", "give the command our output as it is; progress it prints is not read").on = &request.plain;
   request.live.AppendTo(flags);
   std::string help;
+  if (dashes == arguments.end() && !arguments.empty() && arguments.front().substr(0, 1) != "-") {
+    return FailUsage("run: put the command behind two dashes: idleburn run -- " + arguments.front().substr(0, 60));
+  }
   TRY(ReadFlags("run", "Runs a command, measures GPU and host meanwhile, and says what it cost: idleburn run -- CMD...",
                 flags, {arguments.begin(), dashes}, &help));
   if (!help.empty()) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -55,6 +56,13 @@ Result<void> LiveRecord::RecordTo(const std::string& path, Instant start) {
   writer_ = std::move(*writer);
   path_ = path;
   return {};
+}
+
+void LiveRecord::TellMachine() {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) == 0) OnFact({"host", host.data()});
+  OnFact({"idleburn", IDLEBURN_VERSION});
+  if (const std::string instance = InstanceOfThisMachine(); !instance.empty()) OnFact({"instance", instance});
 }
 
 void LiveRecord::Discard() {
@@ -112,22 +120,19 @@ std::string UsualRecordingPath(Instant now) {
   return folder + name.data() + std::string(kSuffix);
 }
 
-Result<int> ReportLive(ReportPlan plan, LiveRecord& record, const std::string& why_no_gpu, const Settings& settings,
-                       const Environment& environment) {
-  plan.instance = InstanceOfThisMachine();
-  const bool for_people = plan.format == ReportFormat::kText;
-  int code = 0;
+Result<int> ReportLive(const ReportPlan& plan, LiveRecord& record, const std::string& why_no_gpu,
+                       const Settings& settings, const Environment& environment) {
+  Result<int> code = 0;
   if (!record.inputs().run.devices.empty()) {
     const std::string name = record.path().empty() ? "this machine" : record.path();
-    const Result<int> reported = ReportRun(plan, record.inputs(), {name}, settings, environment);
-    if (!reported) return reported;
-    code = *reported;
+    code = ReportRun(plan, record.inputs(), {name}, settings, environment);
   } else if (why_no_gpu.empty()) {
     Say("no reading of a GPU was taken; it ended too soon to be audited");
   } else {
     Say("no GPU was measured: " + why_no_gpu);
   }
-  if (for_people) SayHost(record.inputs().summary);
+  const bool report_on_stderr = plan.request.to_stderr && plan.request.output.empty();
+  if (plan.format == ReportFormat::kText || !report_on_stderr) SayHost(record.summary());
   if (!record.path().empty()) Say("recording: " + record.path());
   return code;
 }

@@ -5,7 +5,6 @@
 
 #include "cli/read_run.h"
 #include "cli/report_run.h"
-#include "run/run_summary.h"
 #include "telemetry/recording_writer.h"
 
 namespace idleburn {
@@ -21,6 +20,8 @@ class LiveRecord final : public LiveSink {
   // while writing is told on standard error; what was written stays, and the run goes on.
   Result<void> RecordTo(const std::string& path, Instant start);
   [[nodiscard]] const std::string& path() const { return path_; }  // of the recording; empty without one
+  // Tells which machine this is, and what of it decides the price.
+  void TellMachine();
   // Takes the recording back: the run never began.
   void Discard();
 
@@ -34,6 +35,7 @@ class LiveRecord final : public LiveSink {
   void Close();
 
   [[nodiscard]] RunInputs& inputs() { return *inputs_; }
+  [[nodiscard]] const RunSummary& summary() const { return inputs_->summary; }
 
  private:
   std::unique_ptr<RunInputs> inputs_;
@@ -46,9 +48,9 @@ class LiveRecord final : public LiveSink {
 // the user has no such folder.
 std::string UsualRecordingPath(Instant now);
 
-// Writes the audit of a live run as `plan` says, and for people what the host did, the work done and what happened.
-// Without a GPU it says why there is none. Returns the exit code of the report.
-Result<int> ReportLive(ReportPlan plan, LiveRecord& record, const std::string& why_no_gpu, const Settings& settings,
-                       const Environment& environment);
+// Writes the audit of a live run as `plan` says, and, where that does not mix with it, what the host did and what
+// happened. Without a GPU it says why there is none. Returns the exit code of the report.
+Result<int> ReportLive(const ReportPlan& plan, LiveRecord& record, const std::string& why_no_gpu,
+                       const Settings& settings, const Environment& environment);
 
 }  // namespace idleburn

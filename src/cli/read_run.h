@@ -10,7 +10,7 @@
 
 namespace idleburn {
 
-// A run read from files: who was there, what each second was, and what was doubtful.
+// A run: who was there, what each second was, what was doubtful, and what a recording tells besides.
 struct RunInputs {
   DeviceTable devices;
   DataQuality quality;

@@ -104,12 +104,17 @@ Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& sett
   if (!work) return tl::unexpected<Error>(work.error());
   const Result<EnergyPrice> energy = EnergyFrom(settings);
   if (!energy) return tl::unexpected<Error>(energy.error());
-  return ReportPlan{request, *format, std::move(*gates), *thresholds, std::move(*work), *energy, {}};
+  DataQuality later;  // a price that is named can be found before there is a run
+  if (const Result<Rate> rate = FindRate(settings, {}, later); !rate) return tl::unexpected<Error>(rate.error());
+  return ReportPlan{request, *format, std::move(*gates), *thresholds, std::move(*work), *energy};
 }
 
 Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<std::string>& inputs,
                       const Settings& settings, const Environment& environment) {
-  RateQuestion question{plan.instance, {}, environment.now};
+  RateQuestion question{{}, {}, environment.now};
+  if (const auto fact = run.summary.facts().find("instance"); fact != run.summary.facts().end()) {
+    question.instance = fact->second;
+  }
   for (const DeviceResult& d : run.run.devices) question.gpu_names.push_back(run.devices[d.device].name);
   const Result<Rate> rate = FindRate(settings, question, run.quality);
   if (!rate) return tl::unexpected<Error>(rate.error());

@@ -35,15 +35,14 @@ struct ReportPlan {
   Thresholds thresholds;
   WorkDone work;
   EnergyPrice energy;
-  std::string instance;  // of the machine measured live, where it tells: "aws:p5.48xlarge"
 };
 Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& settings);
 
 // What is known of a board by its name.
 BoardFacts FactsOf(std::string_view gpu_name);
 
-// Prices, advises, writes: all of an audit but the reading. `inputs` names where the run came from. Returns the exit
-// code: 0, or kExitGate.
+// Prices, advises, writes: all of an audit but the reading. `inputs` names where the run came from. The work done and
+// the machine are what the run itself tells, unless the plan says. Returns the exit code: 0, or kExitGate.
 Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<std::string>& inputs,
                       const Settings& settings, const Environment& environment);
 

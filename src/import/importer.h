@@ -26,7 +26,7 @@ struct ImportOptions {
   int threads = 1;
 };
 
-// Where an importer puts what it reads. All references outlive the import.
+// Where an importer puts what it reads. All of it outlives the import.
 struct ImportTarget {
   DeviceTable& devices;
   DataQuality& quality;

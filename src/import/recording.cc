@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t kLatest = 4'000'000'000 * kNanosPerSecond;  // year 2096; sums of two stay in range
 
-// Passes samples of GPUs on. A recording keeps what was measured as it was, so what is possible at all is told here.
+// Passes all on, samples of GPUs apart from the rest. A recording keeps what was measured as it was, so what is
+// possible at all is told here.
 class GpuSamples final : public LiveSink {
  public:
   GpuSamples(const std::string& file, ImportTarget& out) : file_(file), out_(out) {

@@ -88,6 +88,8 @@ class NvmlGpu {
   void ReadGpm();
   void ReadMedium(const Moment& moment);
   void ReadProcesses();
+  // So much memory came or went since ReadProcesses that another process may hold the GPU by now.
+  [[nodiscard]] bool HoldersMayDiffer() const;
   void ReadRare();
   void SetXid(std::uint64_t code) { row_.Set(Signal::kXid, static_cast<std::int64_t>(code)); }
   // Holds the row, and passes on what is complete by now.
@@ -172,6 +174,8 @@ class NvmlGpu {
 
   std::optional<std::uint64_t> energy_;
   std::optional<std::uint64_t> ecc_;
+  std::int64_t memory_used_ = 0;
+  std::int64_t memory_with_holders_ = 0;  // at the last ReadProcesses
   CounterRate pcie_rx_;
   CounterRate pcie_tx_;
   CounterRate nvlink_rx_;

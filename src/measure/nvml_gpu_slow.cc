@@ -1,5 +1,6 @@
 // The slower parts of NvmlGpu: memory, links, processes, limits.
 #include <algorithm>
+#include <cstdlib>
 
 #include "measure/nvml_gpu.h"
 
@@ -18,12 +19,14 @@ void NvmlGpu::ReadMemory() {
   nvml::MemoryV2 v2{};
   v2.version = nvml::kMemoryV2Version;
   if (Ask(NvmlQuery::kMemoryV2, nvml_.memory_v2, &v2) && v2.used != nvml::kNone64) {
-    Put(Signal::kMemoryUsed, static_cast<std::int64_t>(v2.used), "nvml.memory.used");
+    memory_used_ = static_cast<std::int64_t>(v2.used);
+    Put(Signal::kMemoryUsed, memory_used_, "nvml.memory.used");
     return Put(Signal::kMemoryTotal, static_cast<std::int64_t>(v2.total), "nvml.memory.total");
   }
   nvml::Memory v1{};
   if (Off(NvmlQuery::kMemoryV2) && Ask(NvmlQuery::kMemory, nvml_.memory, &v1) && v1.used != nvml::kNone64) {
-    Put(Signal::kMemoryUsed, static_cast<std::int64_t>(v1.used), "nvml.memory.used_with_reserved");
+    memory_used_ = static_cast<std::int64_t>(v1.used);
+    Put(Signal::kMemoryUsed, memory_used_, "nvml.memory.used_with_reserved");
     return Put(Signal::kMemoryTotal, static_cast<std::int64_t>(v1.total), "nvml.memory.total");
   }
   Miss(Signal::kMemoryUsed, NvmlQuery::kMemory);
@@ -115,7 +118,13 @@ bool NvmlGpu::ListProcessesV1(std::vector<std::uint32_t>& pids) {
   return true;
 }
 
+bool NvmlGpu::HoldersMayDiffer() const {
+  constexpr std::int64_t kContext = std::int64_t{64} << 20;  // less than any process takes
+  return std::abs(memory_used_ - memory_with_holders_) >= kContext;
+}
+
 void NvmlGpu::ReadProcesses() {
+  memory_with_holders_ = memory_used_;
   if (place_.has_instances) return;
   std::vector<std::uint32_t> pids;
   bool listed = ListProcesses(NvmlQuery::kProcesses, nvml_.processes, pids);

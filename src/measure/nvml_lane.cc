@@ -91,7 +91,7 @@ void NvmlLane::ReadAll(const NvmlGpu::Moment& moment, bool medium) {
     gpu.ReadFast(moment);
     if (gpm) gpu.ReadGpm();
     if (medium) gpu.ReadMedium(moment);
-    if (slow) gpu.ReadProcesses();
+    if (slow || gpu.HoldersMayDiffer()) gpu.ReadProcesses();
     if (rare) gpu.ReadRare();
   }
 }

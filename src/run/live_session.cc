@@ -14,16 +14,20 @@ void LiveSession::Start(const LiveSessionSpec& spec) {
   nvidia_ = gpus.nvidia;
   std::vector<std::unique_ptr<Lane>> lanes = std::move(gpus.lanes);
   lanes.push_back(std::make_unique<HostLane>(HostLaneSpec{"", spec.workload}));
-  if (spec.markers != nullptr || spec.lines != nullptr) {
-    lanes.push_back(std::make_unique<WorkLane>(spec.markers, spec.lines));
-  }
+  markers_ = spec.markers;
+  lines_ = spec.lines;
+  lanes.push_back(std::make_unique<WorkLane>(markers_, lines_));
   SamplerOptions options;
   options.period = spec.gpus.period;
   sampler_ = std::make_unique<Sampler>(options, clock_, line_, std::move(lanes), sink_);
   sampler_->Start();
 }
 
-void LiveSession::Stop() { sampler_->Stop(); }
+void LiveSession::Stop() {
+  sampler_->Stop();
+  // A driver that hangs held up the thread that reads the work done too, which must not look like little work.
+  if (sampler_->statistics().abandoned) WorkLane(markers_, lines_).Finish(Now(), sink_);
+}
 
 void LiveSession::Tell(NoteKind kind, const std::string& text) {
   (sampler_ ? sampler_->sink() : sink_).OnNote({Now(), kind, text});

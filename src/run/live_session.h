@@ -16,7 +16,7 @@ struct LiveSessionSpec {
   std::optional<HostWorkload> workload;  // besides the machine
   // What a workload says of its work; both may be null, both outlive the session.
   MarkerFile* markers = nullptr;
-  const ProgressWatcher* lines = nullptr;
+  ProgressWatcher* lines = nullptr;
 };
 
 // Measures this machine's GPUs, the host and a workload, and pushes all of it into one sink.
@@ -48,6 +48,8 @@ class LiveSession {
   LiveSink& sink_;
   std::shared_ptr<RunClock> clock_;
   TimeLine line_;
+  MarkerFile* markers_ = nullptr;
+  ProgressWatcher* lines_ = nullptr;
   std::string why_no_gpu_;
   NvidiaState nvidia_;
   std::unique_ptr<Sampler> sampler_;

@@ -123,12 +123,14 @@ TEST(WorkLane, PushesChangesAndPrefersMarkers) {
   tick(5);
   watcher.OnOutput(1, "step 30 loss\n");
   tick(6);
-  ASSERT_EQ(log.work.size(), 3U);
+  ASSERT_EQ(log.work.size(), 4U);
   EXPECT_TRUE(lane.from_markers());
-  EXPECT_EQ(log.work[2].rank, 1);
-  EXPECT_EQ(log.work[2].steps, 7);
-  EXPECT_EQ(log.work[2].tokens, 70);
-  EXPECT_FALSE(log.work[2].samples.has_value());
+  EXPECT_EQ(log.work[2].rank, 0);  // what lines said is taken back
+  EXPECT_FALSE(log.work[2].steps.has_value());
+  EXPECT_EQ(log.work[3].rank, 1);
+  EXPECT_EQ(log.work[3].steps, 7);
+  EXPECT_EQ(log.work[3].tokens, 70);
+  EXPECT_FALSE(log.work[3].samples.has_value());
   Append(file->path(), "??\n??\n");
   tick(7);
   tick(8);

@@ -9,6 +9,11 @@ void ProgressWatcher::OnOutput(int stream, std::string_view bytes) {
   readers_[stream == 1 ? 0 : 1].Feed(bytes);
 }
 
+void ProgressWatcher::Finish() {
+  const std::scoped_lock lock(mutex_);
+  for (ProgressReader& reader : readers_) reader.Finish();
+}
+
 WorkSaid ProgressWatcher::done() const {
   const std::scoped_lock lock(mutex_);
   // Bars are drawn on standard error and logs go to standard output, or the other way round: each quantity from
@@ -22,11 +27,11 @@ WorkSaid ProgressWatcher::done() const {
 }
 
 void WorkLane::Tick(Instant now, LiveSink& out) {
+  if (abandoned_) return;
   if (markers_ != nullptr) {
     markers_->Poll();
     for (const auto& [rank, done] : markers_->ranks()) {
-      if (!from_markers_) pushed_.clear();
-      from_markers_ = true;
+      if (!from_markers_) ForgetLines(now, out);
       Push(now, rank, done, out);
     }
     if (markers_->refused() > 0 && refused_ == 0) {
@@ -35,6 +40,21 @@ void WorkLane::Tick(Instant now, LiveSink& out) {
     }
   }
   if (!from_markers_ && lines_ != nullptr) Push(now, 0, lines_->done(), out);
+}
+
+void WorkLane::Finish(Instant now, LiveSink& out) {
+  if (lines_ != nullptr && !abandoned_) lines_->Finish();
+  Tick(now, out);
+}
+
+// What lines said stands under rank 0, which need not be a rank that writes markers.
+void WorkLane::ForgetLines(Instant now, LiveSink& out) {
+  from_markers_ = true;
+  if (pushed_.empty()) return;
+  pushed_.clear();
+  WorkMark nothing;
+  nothing.time = now;
+  out.OnWork(nothing);
 }
 
 void WorkLane::Push(Instant now, std::int32_t rank, const WorkSaid& done, LiveSink& out) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,8 @@ namespace idleburn {
 class ProgressWatcher final : public OutputWatcher {
  public:
   void OnOutput(int stream, std::string_view bytes) override;
+  // Nothing more comes: a last line without an end counts too.
+  void Finish();
   // Of the stream that says more steps; to be called from any thread.
   [[nodiscard]] WorkSaid done() const;
 
@@ -29,17 +32,20 @@ class ProgressWatcher final : public OutputWatcher {
 class WorkLane final : public Lane {
  public:
   // Either may be null; both outlive the lane.
-  WorkLane(MarkerFile* markers, const ProgressWatcher* lines) : markers_(markers), lines_(lines) {}
+  WorkLane(MarkerFile* markers, ProgressWatcher* lines) : markers_(markers), lines_(lines) {}
   void Tick(Instant now, LiveSink& out) override;
-  void Finish(Instant now, LiveSink& out) override { Tick(now, out); }
+  void Finish(Instant now, LiveSink& out) override;
+  void Abandon() override { abandoned_ = true; }
   // Whether markers were what it read.
   [[nodiscard]] bool from_markers() const { return from_markers_; }
 
  private:
+  void ForgetLines(Instant now, LiveSink& out);
   void Push(Instant now, std::int32_t rank, const WorkSaid& done, LiveSink& out);
 
   MarkerFile* markers_;
-  const ProgressWatcher* lines_;
+  ProgressWatcher* lines_;
+  std::atomic<bool> abandoned_ = false;
   bool from_markers_ = false;
   std::map<std::int32_t, WorkSaid> pushed_;
   std::int64_t refused_ = 0;

@@ -66,6 +66,7 @@ void Marker::Begin(const Kernel& kernel) {
   mark.dram = kernel.dram;
   mark.power = kernel.power;
   mark.pcie = kernel.pcie;
+  mark.tensor = kernel.tensor;
   mark.sequence.store(number, std::memory_order_release);
   slot_->count.store(number, std::memory_order_release);
 }

@@ -16,8 +16,9 @@ struct Mark {
   std::atomic<std::int64_t> end;  // 0: still busy
   float sm;                       // shares of the GPU while busy, 0 to 1
   float dram;
-  float power;  // of what lies between idle and the limit
-  float pcie;   // bytes from the host per second, in GB/s
+  float power;   // of what lies between idle and the limit
+  float pcie;    // bytes from the host per second, in GB/s
+  float tensor;  // of the GPU
 };
 
 struct MarkSlot {
@@ -31,7 +32,7 @@ struct MarkSlot {
 };
 
 struct MarkFile {
-  static constexpr std::uint64_t kMagic = 0x316b72616d757067;
+  static constexpr std::uint64_t kMagic = 0x326b72616d757067;
   static constexpr std::size_t kSlots = 32;
   std::atomic<std::uint64_t> magic;
   std::array<MarkSlot, kSlots> slots;
@@ -47,6 +48,7 @@ struct Kernel {
   float dram = 0.5F;
   float power = 0.9F;
   float pcie = 0;
+  float tensor = 0.5F;
 };
 
 // What one process marks of one device.

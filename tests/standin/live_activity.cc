@@ -15,6 +15,7 @@ struct Busy {
   float dram;
   float power;
   float pcie;
+  float tensor;
 };
 
 class Live : public Activity {
@@ -85,11 +86,14 @@ class Live : public Activity {
       const std::uint64_t oldest = count > MarkSlot::kMarks ? count - MarkSlot::kMarks : 0;
       for (std::uint64_t n = count; n > oldest; --n) {
         const Mark& mark = slot.marks[(n - 1) % MarkSlot::kMarks];
-        const Busy b = {mark.start, mark.end.load(), mark.sm, mark.dram, mark.power, mark.pcie};
+        Busy b = {mark.start, mark.end.load(), mark.sm, mark.dram, mark.power, mark.pcie, mark.tensor};
         if (mark.sequence.load(std::memory_order_acquire) != n) continue;  // written over meanwhile
-        const std::int64_t end = b.end == 0 ? seen : b.end;
-        if (end <= from) break;  // those before it ended earlier
-        if (b.start < to) busy.push_back({std::max(b.start, from), std::min(end, to), b.sm, b.dram, b.power, b.pcie});
+        b.end = b.end == 0 ? seen : b.end;
+        if (b.end <= from) break;  // those before it ended earlier
+        if (b.start >= to) continue;
+        b.start = std::max(b.start, from);
+        b.end = std::min(b.end, to);
+        busy.push_back(b);
       }
     }
     std::sort(busy.begin(), busy.end(), [](const Busy& a, const Busy& b) { return a.start < b.start; });
@@ -103,6 +107,7 @@ class Live : public Activity {
       all.dram += b.dram;
       all.power += b.power;
       all.pcie += b.pcie;
+      all.tensor += b.tensor;
     }
     const auto share = [](float f) { return std::min(static_cast<double>(f), 1.0); };
     switch (quantity) {
@@ -113,7 +118,7 @@ class Live : public Activity {
       case Quantity::kSm:
         return 100 * share(all.sm);
       case Quantity::kTensor:
-        return 50 * share(all.sm);
+        return 100 * share(all.tensor);
       case Quantity::kDram:
         return 100 * share(all.dram);
       case Quantity::kClock:

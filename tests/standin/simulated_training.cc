@@ -208,12 +208,12 @@ bool SetMode(const std::string& mode, Job& job) {
   if (mode == "small-batch") {
     job.kernel = 0.002;
     job.batch_cpu = 0.004;
-    job.kind = {0.15F, 0.1F, 0.2F, 0};
+    job.kind = {0.15F, 0.1F, 0.2F, 0, 0.07F};
     return true;
   }
   job.batch_cpu = 0;
   job.kernel = 0.2;
-  if (mode == "spin-wait") job.kind = {0.05F, 0.01F, 0.08F, 0};
+  if (mode == "spin-wait") job.kind = {0.05F, 0.01F, 0.08F, 0, 0};
   return mode == "compute-bound" || mode == "spin-wait";
 }
 

@@ -1,0 +1,76 @@
+// `idleburn record` from end to end: how it ends, and that what it kept is what it printed.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "support/live_command.h"
+
+namespace idleburn::testing {
+namespace {
+
+using nlohmann::json;
+
+TEST(RecordTest, EndsAfterItsTimeAndPrintsTheAudit) {
+  const LiveMachine machine("gpu 0\nat 0s gpu 0 util=95\n");
+  const ProgramRun run = machine.Run("$I record --for 2s --price 3600 --format json -o $F/k.idleburn");
+  EXPECT_EQ(run.code, 0);
+  json live = json::parse(run.out, nullptr, false);
+  ASSERT_TRUE(live.is_object()) << run.out;
+  EXPECT_GE(Seconds(live["gpu_hours"]["window"]), 1.5);
+  EXPECT_LE(Seconds(live["gpu_hours"]["window"]), 4.5);
+  EXPECT_EQ(json::diff(live, machine.Audit("k.idleburn")), json::array());
+  EXPECT_EQ(LinesWith(run.err, "recording to " + machine.Path("k.idleburn") + " for 2s"), 1);
+  EXPECT_EQ(machine.Run("$I record --for 1s -o $F/k.idleburn").code, 1);
+  EXPECT_EQ(json::diff(live, machine.Audit("k.idleburn")), json::array());
+}
+
+TEST(RecordTest, SignalsEndItInOrder) {
+  const LiveMachine machine("gpu 0\n");
+  const std::string signals[] = {"INT", "TERM", "HUP"};
+  std::map<std::string, std::future<ProgramRun>> ends;
+  for (const std::string& signal : signals) {
+    ends[signal] = machine.Begin("$I record --price 3600 --report $F/" + signal + ".json -o $F/" + signal +
+                                 ".idleburn & us=$!; sleep 1.5; kill -" + signal + " $us; wait $us");
+  }
+  for (const std::string& signal : signals) {
+    const ProgramRun run = ends[signal].get();
+    EXPECT_EQ(run.code, 0) << signal << run.err;
+    EXPECT_FALSE(std::filesystem::exists(machine.Path(signal + ".idleburn.journal"))) << signal;
+    const json live = machine.Json(signal + ".json");
+    EXPECT_EQ(json::diff(live, machine.Audit(signal + ".idleburn")), json::array()) << signal;
+  }
+}
+
+// nohup and shells tell us to let a signal pass.
+TEST(RecordTest, AnIgnoredHangupDoesNotEndIt) {
+  const LiveMachine machine("gpu 0\n");
+  const ProgramRun run = machine.Run(
+      "(trap '' HUP; exec $I record --for 3s --format json -o $F/k.idleburn) & us=$!; "
+      "sleep 1; kill -HUP $us; wait $us");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_GE(Seconds(machine.Audit("k.idleburn")["gpu_hours"]["window"]), 2.5);
+}
+
+TEST(RecordTest, ASecondRecorderOfOneFileIsRefused) {
+  const LiveMachine machine("gpu 0\n");
+  auto first = machine.Begin("$I record --for 3s --price 3600 --format json -o $F/k.idleburn");
+  const ProgramRun second =
+      machine.Run("while [ ! -e $F/k.idleburn ]; do sleep 0.05; done; $I record --for 1s -o $F/k.idleburn");
+  EXPECT_EQ(second.code, 1);
+  EXPECT_EQ(std::count(second.err.begin(), second.err.end(), '\n'), 1) << second.err;
+  EXPECT_EQ(LinesWith(second.err, machine.Path("k.idleburn") + ": "), 1);
+  const ProgramRun end = first.get();
+  EXPECT_EQ(end.code, 0);
+  EXPECT_EQ(json::diff(json::parse(end.out, nullptr, false), machine.Audit("k.idleburn")), json::array());
+}
+
+TEST(RecordTest, WithoutAGpuTheHostIsRecorded) {
+  const LiveMachine machine("gpu 0\n");
+  const ProgramRun run = machine.Run(kNoGpu + std::string("$I record --for 1s --quiet -o $F/k.idleburn"));
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(LinesWith(run.err, "only the host is recorded"), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "idleburn: machine over 1."), 1) << run.err;
+}
+
+}  // namespace
+}  // namespace idleburn::testing

@@ -1,0 +1,276 @@
+// `idleburn run` when something is wrong: the workload, the driver, the disk, the command line.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "support/live_command.h"
+#include "support/read_inputs.h"
+
+namespace idleburn::testing {
+namespace {
+
+using nlohmann::json;
+
+const std::string kPriced = "--price 3600 --format json -o $F/live --recording $F/kept.idleburn ";
+
+// What a program prints on each stream is there, whole, on its own stream; ours comes after it on standard error.
+TEST(RunOutputTest, BothStreamsAreThoseOfTheCommand) {
+  const LiveMachine machine("gpu 0\n");
+  const std::string words =
+      "python3 -c 'import os, random; r = random.Random(5); "
+      "[os.write(1 + (i % 4 == 0), r.randbytes(r.randrange(1, 9000))) for i in range(400)]; os._exit(6)'";
+  const ProgramRun without = machine.Run(words);
+  ASSERT_GT(without.out.size(), 1'000'000U);
+  for (const std::string flags : {"", "--plain "}) {
+    const ProgramRun with = machine.Run("$I run --no-recording -o $F/report " + flags + "-- " + words);
+    EXPECT_EQ(with.code, 6);
+    EXPECT_TRUE(with.out == without.out);
+    ASSERT_TRUE(with.err.substr(0, without.err.size()) == without.err);
+    const std::string ours = with.err.substr(without.err.size());
+    EXPECT_EQ(LinesWith(ours, "idleburn: "), std::count(ours.begin(), ours.end(), '\n'));
+    EXPECT_EQ(LinesWith(ours, "the command ended with exit 6"), 1);
+  }
+  EXPECT_FALSE(std::filesystem::exists(machine.Path("data")));
+}
+
+TEST(RunEndTest, AKilledCommandIsToldWithItsSignal) {
+  const LiveMachine machine("gpu 0\n");
+  const ProgramRun run = machine.Run("$I run -- sh -c 'sleep 0.3; kill -9 $$'");
+  EXPECT_EQ(run.code, 137);
+  EXPECT_EQ(LinesWith(run.err, "idleburn: the command ended with signal 9 (SIGKILL)"), 1);
+}
+
+// Nothing is started and nothing is kept.
+TEST(RunEndTest, WhatCannotStartIsOneLine) {
+  const LiveMachine machine("gpu 0\n");
+  const std::string data = machine.Path("gpus");
+  const struct {
+    std::string words;
+    int code;
+    std::string line;
+  } cases[] = {
+      {"$I run -- no-such-command-here", 127, "no-such-command-here: command not found"},
+      {"$I run -- " + data, 126, data + ": may not be executed"},
+      {"$I run", 2, "run: no command; put it behind two dashes"},
+      {"$I run --", 2, "run: no command; put it behind two dashes"},
+      {"$I run touch $F/started", 2, "run: put the command behind two dashes: idleburn run -- touch"},
+      {"$I run --prise 3 -- touch $F/started", 2, "run: unknown flag --prise; did you mean --price?"},
+      {"$I run --price dear -- touch $F/started", 2, "--price: 'dear' is not a decimal number"},
+      {"$I run --price aws:none@mars -- touch $F/started", 2, "--price: 'aws:none@mars' is not in the price catalogue"},
+      {"$I run --owned cars=3 -- touch $F/started", 2, "--owned: 'cars=3'"},
+      {"$I run --prices /no/such/file -- touch $F/started", 1, "/no/such/file: cannot be opened"},
+      {"$I run --fail-on luck>1 -- touch $F/started", 2, "--fail-on: 'luck"},
+      {"$I run --format pdf -- touch $F/started", 2, "--format: 'pdf' is none of"},
+      {"$I run --work naps=1 -- touch $F/started", 2, "--work: 'naps=1'"},
+      {"$I run --hz 0 -- touch $F/started", 2, "--hz: '0' is no rate from 1 to 100"},
+      {"$I record --for ever", 2, "--for: 'ever' is not a span of time"},
+      {"$I record --for 1s --price dear", 2, "--price: 'dear' is not a decimal number"},
+  };
+  for (const auto& c : cases) {
+    const ProgramRun run = machine.Run(c.words);
+    EXPECT_EQ(run.code, c.code) << c.words;
+    EXPECT_EQ(run.err.substr(0, 10 + c.line.size()), "idleburn: " + c.line) << c.words;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_EQ(run.out, "");
+  }
+  EXPECT_FALSE(std::filesystem::exists(machine.Path("started")));
+  const ProgramRun kept = machine.Run("find $XDG_DATA_HOME -type f");
+  EXPECT_EQ(kept.out, "");
+}
+
+// A gate turns 0 into 3 and no other code into anything.
+TEST(RunEndTest, GatesTurnOnlySuccessIntoFailure) {
+  const LiveMachine machine("gpu 0\n");
+  const auto code = [&](const std::string& gate, const std::string& command) {
+    return machine.Begin("$I run --no-recording --price 2 --fail-on '" + gate + "' -- sh -c 'sleep 1; " + command +
+                         "'");
+  };
+  auto broken = code("waste>20", "true");
+  auto broken_too = code("waste>20", "exit 5");
+  auto held = code("cost>9", "true");
+  const ProgramRun end = broken.get();
+  EXPECT_EQ(end.code, 3);
+  EXPECT_EQ(LinesWith(end.err, "idleburn: --fail-on waste>20: waste is 100.00 % of observed time"), 1);
+  EXPECT_EQ(broken_too.get().code, 5);
+  EXPECT_EQ(held.get().code, 0);
+}
+
+TEST(RunEndTest, AReportThatCannotBeWrittenIsSaidAndTheRecordingIsNamed) {
+  const LiveMachine machine("gpu 0\n");
+  const ProgramRun run = machine.Run("$I run -o /no/such/folder/report --recording $F/kept.idleburn -- sleep 0.4");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(LinesWith(run.err, "idleburn: /no/such/folder/report: cannot be written"), 1);
+  EXPECT_EQ(LinesWith(run.err, "idleburn: recording: " + machine.Path("kept.idleburn")), 1);
+}
+
+TEST(RunNoGpuTest, OneLineSaysSoAndTheHostIsReported) {
+  const LiveMachine machine("gpu 0\n");
+  const ProgramRun run =
+      machine.Run(kNoGpu + std::string("$I run --recording $F/k -- sh -c 'echo out; sleep 0.6; exit 4'"));
+  EXPECT_EQ(run.code, 4);
+  EXPECT_EQ(run.out, "out\n");
+  EXPECT_EQ(LinesWith(run.err, "no GPU was measured: "), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "idleburn: workload over 0."), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "idleburn: machine over 0."), 1);
+  EXPECT_TRUE(std::filesystem::exists(machine.Path("k")));
+}
+
+double Gap(const json& usage) { return Seconds(usage["unobserved"]["gpu_hours"]); }
+
+struct DriverRow {
+  const char* name;
+  const char* script;
+  const char* command;
+};
+constexpr DriverRow kDrivers[] = {
+    {"lost", "gpu 0\ngpu 1\nat 0s gpu 0 util=50\nat 0s gpu 1 util=100\nat 2s gpu 1 lost=1\n",
+     "sh -c 'sleep 5; exit 2'"},
+    {"hangs", "gpu 0\nat 0s gpu 0 util=50\nhang nvmlDeviceGetClockInfo from=1s\n",
+     "sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 1; echo step $i; done; exit 9'"},
+    {"unsupported",
+     "gpu 0 samples=0 gpm=0\nat 0s gpu 0 util=50 power=300\nfail nvmlDeviceGetUtilizationRates 3\n"
+     "fail nvmlDeviceGetMemoryInfo_v2 3\nfail nvmlDeviceGetMemoryInfo 3\n",
+     "sleep 2"},
+    {"reloaded", "gpu 0\nat 0s gpu 0 util=50 power=300\nat 1500ms reload\n", "sleep 15"},
+    {"never answers", "gpu 0\nhang nvmlInit_v2\n", "sh -c 'date +%s > $F/ran; sleep 1; exit 4'"},
+};
+
+// Drivers that fail in all ways, all at once, each on a machine of its own.
+class RunDriverTest : public ::testing::Test {
+ protected:
+  struct Failing {
+    explicit Failing(const DriverRow& row)
+        : machine(row.script), ended(machine.Begin("date +%s > $F/began; $I run " + kPriced + "-- " + row.command)) {}
+    LiveMachine machine;
+    std::future<ProgramRun> ended;
+  };
+  static void SetUpTestSuite() {
+    runs_ = new std::map<std::string, std::unique_ptr<Failing>>;
+    for (const DriverRow& row : kDrivers) (*runs_)[row.name] = std::make_unique<Failing>(row);
+  }
+  static void TearDownTestSuite() {
+    delete runs_;
+    runs_ = nullptr;
+  }
+  static const LiveMachine& Machine(const std::string& name) { return runs_->at(name)->machine; }
+  static ProgramRun Ended(const std::string& name) { return runs_->at(name)->ended.get(); }
+  static std::map<std::string, std::unique_ptr<Failing>>* runs_;
+};
+std::map<std::string, std::unique_ptr<RunDriverTest::Failing>>* RunDriverTest::runs_ = nullptr;
+
+TEST_F(RunDriverTest, ALostGpuIsUnobservedAndTheOthersGoOn) {
+  const ProgramRun run = Ended("lost");
+  const LiveMachine& machine = Machine("lost");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(LinesWith(run.err, "idleburn: device lost: "), 1) << run.err;
+  const json gpus = machine.Json("live")["per_gpu"];
+  EXPECT_LE(Gap(gpus[0]), 0.5);  // until the driver answers first
+  EXPECT_GE(Seconds(gpus[0]["phases"]["underutilized"]["gpu_hours"]), 4);
+  EXPECT_GE(Gap(gpus[1]), 1.5);
+  EXPECT_LE(Seconds(gpus[1]["gpu_hours"]["observed"]), 3.5);
+  EXPECT_EQ(gpus[1]["phases"]["idle"]["gpu_hours"], 0);
+  json replayed = machine.Audit("kept.idleburn");
+  EXPECT_EQ(replayed["per_gpu"], gpus);
+}
+
+// Work goes on to be counted, the run ends as without us, and what was not measured is unobserved.
+TEST_F(RunDriverTest, ACallThatHangsHoldsNothingUp) {
+  const ProgramRun run = Ended("hangs");
+  const LiveMachine& machine = Machine("hangs");
+  EXPECT_EQ(run.code, 9);
+  EXPECT_EQ(LinesWith(run.err, "idleburn: driver hang: nvmlDeviceGetClockInfo has not returned"), 1) << run.err;
+  const json live = machine.Json("live");
+  EXPECT_LE(Seconds(live["gpu_hours"]["observed"]), 3);
+  EXPECT_GE(Gap(live), 5);
+  EXPECT_EQ(live["phases"]["idle"]["gpu_hours"], 0);
+  const double total = std::stod(live["cost"]["total_exact"].get<std::string>());
+  EXPECT_NEAR(total / std::stod(live["cost"]["per_unit"]["step"].get<std::string>()), 8, 1e-6);
+}
+
+TEST_F(RunDriverTest, WhatIsNotSupportedIsNotIdle) {
+  const ProgramRun run = Ended("unsupported");
+  const LiveMachine& machine = Machine("unsupported");
+  EXPECT_EQ(run.code, 0) << run.err;
+  const json live = machine.Json("live");
+  EXPECT_EQ(live["gpu_hours"]["observed"], 0);
+  EXPECT_GE(Seconds(live["unobserved"]["by_reason"]["unsupported"]), 1) << live["unobserved"];
+  EXPECT_EQ(live["cost"]["waste"], "0.00");
+}
+
+// The counter of energy begins anew; nothing is negative, and nothing of before is lost.
+TEST_F(RunDriverTest, ADriverLoadedAnewCountsOn) {
+  const ProgramRun run = Ended("reloaded");
+  const LiveMachine& machine = Machine("reloaded");
+  EXPECT_EQ(run.code, 0) << run.err;
+  const json live = machine.Json("live");
+  const double joules = live["energy_kwh"].get<double>() * 3.6e6;
+  EXPECT_GE(joules, 300 * 3.0);
+  EXPECT_LE(joules, 300 * 17.5);
+  EXPECT_EQ(live["phases"]["idle"]["gpu_hours"], 0);
+  EXPECT_EQ(LinesWith(run.err, "idleburn: device lost: "), 1) << run.err;
+  const double observed = Seconds(live["gpu_hours"]["observed"]);
+  EXPECT_GE(observed, 3);  // before and after; it is opened again after ten seconds
+  EXPECT_LE(observed, 7);
+  EXPECT_EQ(Seconds(live["phases"]["underutilized"]["gpu_hours"]), observed);
+}
+
+TEST_F(RunDriverTest, ADriverThatNeverAnswersDoesNotKeepTheCommandFromStarting) {
+  const ProgramRun run = Ended("never answers");
+  const LiveMachine& machine = Machine("never answers");
+  EXPECT_EQ(run.code, 4);
+  EXPECT_LE(std::stol(ReadText(machine.Path("ran"))) - std::stol(ReadText(machine.Path("began"))), 5);
+  EXPECT_EQ(LinesWith(run.err, "no GPU was measured: the NVIDIA driver hangs: nvmlInit"), 1) << run.err;
+}
+
+TEST(RunRecordingTest, AFileThatIsThereIsLeftAloneAndTheRunGoesOn) {
+  const LiveMachine machine("gpu 0\n");
+  const ProgramRun run = machine.Run("printf mine > $F/mine; $I run --recording $F/mine -- sh -c 'sleep 0.3; exit 5'");
+  EXPECT_EQ(run.code, 5);
+  EXPECT_EQ(LinesWith(run.err, machine.Path("mine") + ": "), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "the run goes on, and no recording is kept"), 1);
+  EXPECT_EQ(ReadText(machine.Path("mine")), "mine");
+}
+
+// /proc takes no new folder from anybody, root included.
+TEST(RunRecordingTest, AHomeThatCannotBeWrittenIsSaidOnce) {
+  const LiveMachine machine("gpu 0\n");
+  const ProgramRun run = machine.Run("XDG_DATA_HOME=/proc/home $I run -- sh -c 'sleep 0.3; exit 5'");
+  EXPECT_EQ(run.code, 5);
+  EXPECT_EQ(LinesWith(run.err, "/proc/home"), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "the run goes on, and no recording is kept"), 1);
+  const ProgramRun homeless = machine.Run("unset XDG_DATA_HOME HOME; $I run -- sh -c 'sleep 0.3; exit 5'");
+  EXPECT_EQ(homeless.code, 5);
+  EXPECT_EQ(LinesWith(homeless.err, "no recording is kept: there is no home folder"), 1);
+  EXPECT_EQ(machine.Run("XDG_DATA_HOME=/proc/home $I record --for 1s").code, 1);
+}
+
+TEST(RunRecordingTest, AFullDiskIsSaidOnceAndKeepsWhatWasWritten) {
+  const std::string space = "unshare -rm sh -c 'mount -t tmpfs -o size=16k none /mnt && ";
+  if (RunShell(space + "true'").code != 0) GTEST_SKIP() << "no file system can be mounted here";
+  const LiveMachine machine("gpu 0\ngpu 1\ngpu 2\ngpu 3\n");
+  const ProgramRun run =
+      machine.Run(space +
+                  "$I run --hz 100 --price 3600 --format json -o $F/live --recording /mnt/k.idleburn -- "
+                  "sh -c \"sleep 5; exit 8\"; echo $?; $I audit --price 3600 --format json /mnt/k.idleburn "
+                  "-o $F/replayed; echo $?; df -k /mnt >&2'");
+  EXPECT_EQ(run.out, "8\n0\n") << run.err;
+  EXPECT_EQ(LinesWith(run.err, "No space left on device; recording goes on in memory"), 1) << run.err;
+  EXPECT_GE(Seconds(machine.Json("live")["gpu_hours"]["observed"]), 4 * 4);
+  EXPECT_GE(Seconds(machine.Json("replayed")["gpu_hours"]["observed"]), 4 * 0.5);
+}
+
+TEST(RunRecordingTest, WhenWeAreKilledTheRecordingStays) {
+  const LiveMachine machine("gpu 0\nat 0s gpu 0 util=95\n");
+  const ProgramRun run = machine.Run(
+      "$I run --recording $F/k.idleburn -- sh -c 'echo $$ > $F/pid; exec sleep 60' & us=$!; sleep 4; "
+      "kill -9 $us; kill $(cat $F/pid)");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(std::filesystem::exists(machine.Path("k.idleburn.journal")));
+  const json audit = machine.Audit("k.idleburn");
+  EXPECT_GE(Seconds(audit["phases"]["compute_bound"]["gpu_hours"]), 2);
+  EXPECT_LE(Seconds(audit["gpu_hours"]["window"]), 6);
+}
+
+}  // namespace
+}  // namespace idleburn::testing
