@@ -183,7 +183,7 @@ class Stream final : public TableStream {
     return done;
   }
 
-  [[nodiscard]] const std::vector<TableColumn>& columns() const override { return columns_; }
+  [[nodiscard]] const std::vector<StreamColumn>& columns() const override { return columns_; }
 
   Result<std::unique_ptr<TableChunk>> Next() override {
     const duckdb_data_chunk chunk = api_.fetch_chunk(result_);
@@ -203,7 +203,7 @@ class Stream final : public TableStream {
 
   const DuckDbApi& api_;
   duckdb_result result_{};
-  std::vector<TableColumn> columns_;
+  std::vector<StreamColumn> columns_;
 };
 
 class Connection final : public DuckDbConnection {

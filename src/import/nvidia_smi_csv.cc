@@ -63,9 +63,9 @@ Result<DeviceId> EnterDevice(const RowIdentity& row, Shared& shared) {
                 std::string(row.name.substr(0, 40)) + "': the indices moved; record uuid to tell the GPUs apart");
   }
   for (const SmiColumn& column : shared.layout->columns) {
-    if (column.role == ColumnRole::kValue || column.role == ColumnRole::kMask) {
+    if (column.role == SmiRole::kValue || column.role == SmiRole::kMask) {
       shared.out.devices.NameCounter(id, column.signal, "nvidia_smi." + column.header);
-    } else if (column.role == ColumnRole::kFlag) {
+    } else if (column.role == SmiRole::kFlag) {
       shared.out.devices.NameCounter(id, Signal::kEventReasons, "nvidia_smi.clocks_event_reasons");
     }
   }

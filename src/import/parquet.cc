@@ -43,7 +43,7 @@ std::int64_t TimestampUnit(TableType type) {
 // A signal's column. It is converted a chunk at a time, so that its type is looked at once a chunk.
 class SignalColumn {
  public:
-  SignalColumn(const BoundColumn& bound, const TableColumn& column, std::size_t at)
+  SignalColumn(const BoundColumn& bound, const StreamColumn& column, std::size_t at)
       : bound_(bound), type_(column.type), at_(at), scale_(bound) {}
 
   void Convert(const TableChunk& chunk, std::size_t rows) {
@@ -90,7 +90,7 @@ class SignalColumn {
 // One file while it is read. Columns are in the order of the query.
 class Table {
  public:
-  Table(const std::vector<BoundColumn>& bound, const std::vector<TableColumn>& columns, const ImportOptions& options,
+  Table(const std::vector<BoundColumn>& bound, const std::vector<StreamColumn>& columns, const ImportOptions& options,
         const std::string& file, ImportTarget& out)
       : columns_(columns), file_(file), rows_(bound, "parquet", file, out), cells_(rows_.identity().size()) {
     for (std::size_t i = 0; i < bound.size(); ++i) {
@@ -263,7 +263,7 @@ class Table {
   static constexpr Instant kNoTime = Instant::FromNanos(INT64_MIN);
   static constexpr DeviceId kNoDevice = UINT32_MAX;
 
-  std::vector<TableColumn> columns_;
+  std::vector<StreamColumn> columns_;
   const std::string& file_;
   ColumnRows rows_;
   std::size_t time_ = 0;
@@ -282,10 +282,10 @@ class Table {
   bool all_placed_ = true;         // every row has both
 };
 
-Result<std::vector<BoundColumn>> Bind(const std::vector<TableColumn>& columns, const ImportOptions& options,
+Result<std::vector<BoundColumn>> Bind(const std::vector<StreamColumn>& columns, const ImportOptions& options,
                                       const std::string& file) {
   std::vector<std::string> header;
-  for (const TableColumn& column : columns) header.push_back(column.name);
+  for (const StreamColumn& column : columns) header.push_back(column.name);
   if (!options.columns.empty()) return BindColumns(options.columns, header, header.size(), file);
   std::optional<std::vector<BoundColumn>> known = RecognizeColumns(header);
   if (!known) {
@@ -309,7 +309,7 @@ TableType FormOf(const BoundColumn& bound, TableType type, bool single_identity)
 
 // What is read of a table.
 std::vector<ParquetReader::Selection> Select(const std::vector<BoundColumn>& bound,
-                                             const std::vector<TableColumn>& columns) {
+                                             const std::vector<StreamColumn>& columns) {
   const bool single_identity = std::count_if(bound.begin(), bound.end(), IsIdentity) == 1;
   std::vector<ParquetReader::Selection> selected;
   for (const BoundColumn& b : bound) {
@@ -319,7 +319,7 @@ std::vector<ParquetReader::Selection> Select(const std::vector<BoundColumn>& bou
 }
 
 // The part of a query that reads a column in a form. A number that a cast cannot hold is NULL.
-std::string SqlOf(const TableColumn& column, TableType form) {
+std::string SqlOf(const StreamColumn& column, TableType form) {
   const std::string name = SqlName(column.name);
   switch (form) {
     case TableType::kInteger:
@@ -353,7 +353,7 @@ Result<void> ReadWithDuckDb(const SeekableFile& parquet, const std::string& file
   const std::string from = " FROM read_parquet(" + SqlText(parquet.alias()) + ", hive_partitioning = false)";
   Result<std::unique_ptr<TableStream>> empty = (*connection)->Query("SELECT *" + from + " LIMIT 0");
   if (!empty) return tl::unexpected<Error>(empty.error());
-  const std::vector<TableColumn> columns = (*empty)->columns();
+  const std::vector<StreamColumn> columns = (*empty)->columns();
   const Result<std::vector<BoundColumn>> bound = Bind(columns, options, file);
   if (!bound) return tl::unexpected<Error>(bound.error());
   std::string select;

@@ -34,7 +34,7 @@ enum class ParquetValue : std::uint8_t {
 };
 
 struct ParquetColumn {
-  TableColumn table;  // as DuckDB reports it
+  StreamColumn table;  // as DuckDB reports it
   ParquetValue value = ParquetValue::kOther;
   bool optional = false;  // may lack values
 };

@@ -70,7 +70,7 @@ class Stream final : public TableStream {
     }
   }
 
-  [[nodiscard]] const std::vector<TableColumn>& columns() const override { return columns_; }
+  [[nodiscard]] const std::vector<StreamColumn>& columns() const override { return columns_; }
 
   Result<std::unique_ptr<TableChunk>> Next() override {
     while (left_ == 0) {
@@ -98,7 +98,7 @@ class Stream final : public TableStream {
  private:
   std::shared_ptr<const ParquetFooter> footer_;
   std::vector<ParquetReader::Selection> selected_;
-  std::vector<TableColumn> columns_;
+  std::vector<StreamColumn> columns_;
   BlockUnpacker unpacker_;
   std::vector<std::unique_ptr<ParquetColumnReader>> readers_;
   std::size_t group_ = 0;   // the next

@@ -24,7 +24,7 @@ class ParquetReader {
   // Absent if the file is damaged or is not covered. `file` outlives the reader.
   static std::optional<ParquetReader> Open(const SeekableFile& file);
 
-  [[nodiscard]] const std::vector<TableColumn>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<StreamColumn>& columns() const { return columns_; }
   // Null if one of the columns is not covered, in which case nothing was read. `file` outlives the stream. Pages that
   // turn out to be damaged are errors, which do not name the file. Never holds more than a page of each column.
   [[nodiscard]] std::unique_ptr<TableStream> Read(std::span<const Selection> selected) const;
@@ -34,7 +34,7 @@ class ParquetReader {
 
   const SeekableFile* file_;
   std::shared_ptr<const ParquetFooter> footer_;
-  std::vector<TableColumn> columns_;
+  std::vector<StreamColumn> columns_;
 };
 
 }  // namespace idleburn

@@ -103,7 +103,7 @@ class ParquetReaderTest : public testing::Test {
   }
 
   // What DuckDB, which knows nothing of our reader, gives for the same selection.
-  Result<Rows> Twin(const std::string& path, const std::vector<TableColumn>& columns,
+  Result<Rows> Twin(const std::string& path, const std::vector<StreamColumn>& columns,
                     const std::vector<ParquetReader::Selection>& selected) {
     std::string sql = "SELECT ";
     for (const ParquetReader::Selection& s : selected) sql += SqlOf(columns[s.position].name, s.form) + ", ";
@@ -120,7 +120,7 @@ class ParquetReaderTest : public testing::Test {
     if (!reader) return {};
     auto described = duckdb_->Query("SELECT * FROM read_parquet(" + SqlText(path) + ") LIMIT 0");
     EXPECT_TRUE(described) << described.error().message;
-    const std::vector<TableColumn>& theirs = (*described)->columns();
+    const std::vector<StreamColumn>& theirs = (*described)->columns();
     EXPECT_EQ(theirs.size(), reader->columns().size());
     std::vector<ParquetReader::Selection> selected = Covered(*reader);
     if (selected.empty()) return {};
@@ -302,7 +302,7 @@ class Editable {
 
 // Of every column by itself: its rows, or a clear error; nothing where DuckDB is asked.
 std::vector<Result<Rows>> ReadEach(const std::string& path, std::vector<ParquetReader::Selection>& selected,
-                                   std::vector<TableColumn>& columns) {
+                                   std::vector<StreamColumn>& columns) {
   std::vector<Result<Rows>> each;
   selected.clear();
   const std::optional<SeekableFile> file = SeekableFile::Open(path);
@@ -323,7 +323,7 @@ std::vector<Result<Rows>> ReadEach(const std::string& path, std::vector<ParquetR
 
 TEST_F(ParquetReaderTest, TakesDamageAnywhere) {
   std::vector<ParquetReader::Selection> selected;
-  std::vector<TableColumn> columns;
+  std::vector<StreamColumn> columns;
   for (const std::string name : {"pages_v1_snappy", "pages_v1_plain", "pages_v2_delta", "pages_v2_zstd"}) {
     const Editable file(IDLEBURN_ROOT "/fuzz/corpus/parquet_reader/" + name);
     std::size_t errors = 0;

@@ -10,7 +10,7 @@ namespace {
 
 struct Known {
   std::string_view name;
-  ColumnRole role;
+  SmiRole role;
   Signal signal;
   int rank;  // of several columns for one signal the lowest rank is used
 };
@@ -18,32 +18,32 @@ struct Known {
 // power.draw is the 1 s average on boards that have one and instantaneous on the others; the explicit columns are
 // taken only where it is missing.
 constexpr auto kKnown = std::to_array<Known>({
-    {"timestamp", ColumnRole::kTime, Signal::kUtilization, 0},
-    {"index", ColumnRole::kIndex, Signal::kUtilization, 0},
-    {"uuid", ColumnRole::kUuid, Signal::kUtilization, 0},
-    {"gpu_uuid", ColumnRole::kUuid, Signal::kUtilization, 1},
-    {"pci.bus_id", ColumnRole::kBusId, Signal::kUtilization, 0},
-    {"gpu_bus_id", ColumnRole::kBusId, Signal::kUtilization, 1},
-    {"name", ColumnRole::kName, Signal::kUtilization, 0},
-    {"gpu_name", ColumnRole::kName, Signal::kUtilization, 1},
-    {"utilization.gpu", ColumnRole::kValue, Signal::kUtilization, 0},
-    {"utilization.memory", ColumnRole::kValue, Signal::kMemoryUtilization, 0},
-    {"utilization.encoder", ColumnRole::kValue, Signal::kEncoderUtilization, 0},
-    {"utilization.decoder", ColumnRole::kValue, Signal::kDecoderUtilization, 0},
-    {"power.draw", ColumnRole::kValue, Signal::kPower, 0},
-    {"power.draw.average", ColumnRole::kValue, Signal::kPower, 1},
-    {"power.draw.instant", ColumnRole::kValue, Signal::kPower, 2},
-    {"enforced.power.limit", ColumnRole::kValue, Signal::kPowerLimit, 0},
-    {"power.limit", ColumnRole::kValue, Signal::kPowerLimit, 1},
-    {"power.default_limit", ColumnRole::kValue, Signal::kPowerDefaultLimit, 0},
-    {"clocks.current.sm", ColumnRole::kValue, Signal::kSmClock, 0},
-    {"clocks.sm", ColumnRole::kValue, Signal::kSmClock, 1},
-    {"clocks.max.sm", ColumnRole::kValue, Signal::kMaxSmClock, 0},
-    {"memory.used", ColumnRole::kValue, Signal::kMemoryUsed, 0},
-    {"memory.total", ColumnRole::kValue, Signal::kMemoryTotal, 0},
-    {"temperature.gpu", ColumnRole::kValue, Signal::kTemperature, 0},
-    {"clocks_event_reasons.active", ColumnRole::kMask, Signal::kEventReasons, 0},
-    {"clocks_throttle_reasons.active", ColumnRole::kMask, Signal::kEventReasons, 1},
+    {"timestamp", SmiRole::kTime, Signal::kUtilization, 0},
+    {"index", SmiRole::kIndex, Signal::kUtilization, 0},
+    {"uuid", SmiRole::kUuid, Signal::kUtilization, 0},
+    {"gpu_uuid", SmiRole::kUuid, Signal::kUtilization, 1},
+    {"pci.bus_id", SmiRole::kBusId, Signal::kUtilization, 0},
+    {"gpu_bus_id", SmiRole::kBusId, Signal::kUtilization, 1},
+    {"name", SmiRole::kName, Signal::kUtilization, 0},
+    {"gpu_name", SmiRole::kName, Signal::kUtilization, 1},
+    {"utilization.gpu", SmiRole::kValue, Signal::kUtilization, 0},
+    {"utilization.memory", SmiRole::kValue, Signal::kMemoryUtilization, 0},
+    {"utilization.encoder", SmiRole::kValue, Signal::kEncoderUtilization, 0},
+    {"utilization.decoder", SmiRole::kValue, Signal::kDecoderUtilization, 0},
+    {"power.draw", SmiRole::kValue, Signal::kPower, 0},
+    {"power.draw.average", SmiRole::kValue, Signal::kPower, 1},
+    {"power.draw.instant", SmiRole::kValue, Signal::kPower, 2},
+    {"enforced.power.limit", SmiRole::kValue, Signal::kPowerLimit, 0},
+    {"power.limit", SmiRole::kValue, Signal::kPowerLimit, 1},
+    {"power.default_limit", SmiRole::kValue, Signal::kPowerDefaultLimit, 0},
+    {"clocks.current.sm", SmiRole::kValue, Signal::kSmClock, 0},
+    {"clocks.sm", SmiRole::kValue, Signal::kSmClock, 1},
+    {"clocks.max.sm", SmiRole::kValue, Signal::kMaxSmClock, 0},
+    {"memory.used", SmiRole::kValue, Signal::kMemoryUsed, 0},
+    {"memory.total", SmiRole::kValue, Signal::kMemoryTotal, 0},
+    {"temperature.gpu", SmiRole::kValue, Signal::kTemperature, 0},
+    {"clocks_event_reasons.active", SmiRole::kMask, Signal::kEventReasons, 0},
+    {"clocks_throttle_reasons.active", SmiRole::kMask, Signal::kEventReasons, 1},
 });
 
 struct Flag {
@@ -139,10 +139,10 @@ SmiColumn ReadHeaderCell(std::string_view cell) {
 void KeepBest(std::vector<SmiColumn>& columns, const std::vector<int>& ranks) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     for (std::size_t j = 0; j < columns.size(); ++j) {
-      const bool rivals = i != j && columns[i].role == columns[j].role && columns[i].role != ColumnRole::kIgnored &&
-                          columns[i].role != ColumnRole::kFlag && columns[i].signal == columns[j].signal;
+      const bool rivals = i != j && columns[i].role == columns[j].role && columns[i].role != SmiRole::kIgnored &&
+                          columns[i].role != SmiRole::kFlag && columns[i].signal == columns[j].signal;
       if (rivals && (ranks[j] < ranks[i] || (ranks[j] == ranks[i] && j < i))) {
-        columns[i].role = ColumnRole::kIgnored;
+        columns[i].role = SmiRole::kIgnored;
         break;
       }
     }
@@ -153,7 +153,7 @@ void KeepBest(std::vector<SmiColumn>& columns, const std::vector<int>& ranks) {
 
 std::string SmiLayout::CounterOf(Signal signal) const {
   for (const SmiColumn& column : columns) {
-    if ((column.role == ColumnRole::kValue || column.role == ColumnRole::kMask) && column.signal == signal) {
+    if ((column.role == SmiRole::kValue || column.role == SmiRole::kMask) && column.signal == signal) {
       return "nvidia_smi." + column.header;
     }
   }
@@ -177,8 +177,8 @@ bool IsSmiHeader(std::string_view line) {
   for (const std::string_view cell : SplitCells(line.substr(0, 65536))) {
     const SmiColumn column = ReadHeaderCell(cell);
     const Known* known = FindKnown(column.header);
-    time = time || (known != nullptr && known->role == ColumnRole::kTime);
-    value = value || (known != nullptr && (known->role == ColumnRole::kValue || known->role == ColumnRole::kMask)) ||
+    time = time || (known != nullptr && known->role == SmiRole::kTime);
+    value = value || (known != nullptr && (known->role == SmiRole::kValue || known->role == SmiRole::kMask)) ||
             FindFlag(column.header).has_value();
   }
   return time && value;
@@ -195,13 +195,13 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
       column.signal = known->signal;
       rank = known->rank;
     } else if (const std::optional<int> bit = FindFlag(column.header)) {
-      column.role = ColumnRole::kFlag;
+      column.role = SmiRole::kFlag;
       column.signal = Signal::kEventReasons;
       column.flag_bit = *bit;
     } else {
       quality.CountNamed(QualityId::kUnknownColumn, column.header, {&file, 1});
     }
-    if (column.role == ColumnRole::kValue &&
+    if (column.role == SmiRole::kValue &&
         !SetUnit(column, column.unit.empty() ? OwnUnit(Info(column.signal).unit) : column.unit)) {
       return Fail("column '" + column.header + "' has the unit [" + column.unit.substr(0, 20) +
                   "], which is none of its kind; fix the header");
@@ -212,10 +212,10 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
   KeepBest(layout.columns, ranks);
   bool measures = false;
   for (const SmiColumn& c : layout.columns) {
-    layout.has_identity = layout.has_identity || c.role == ColumnRole::kIndex || c.role == ColumnRole::kUuid ||
-                          c.role == ColumnRole::kBusId;
-    layout.has_mask = layout.has_mask || c.role == ColumnRole::kMask;
-    measures = measures || c.role == ColumnRole::kValue || c.role == ColumnRole::kMask || c.role == ColumnRole::kFlag;
+    layout.has_identity =
+        layout.has_identity || c.role == SmiRole::kIndex || c.role == SmiRole::kUuid || c.role == SmiRole::kBusId;
+    layout.has_mask = layout.has_mask || c.role == SmiRole::kMask;
+    measures = measures || c.role == SmiRole::kValue || c.role == SmiRole::kMask || c.role == SmiRole::kFlag;
   }
   if (!measures) return Fail("no column here can be measured; record at least timestamp, index, utilization.gpu");
   return layout;

@@ -13,10 +13,10 @@
 namespace idleburn {
 
 // What a column of an nvidia-smi --query-gpu log is for.
-enum class ColumnRole : std::uint8_t { kIgnored, kTime, kIndex, kUuid, kBusId, kName, kValue, kMask, kFlag };
+enum class SmiRole : std::uint8_t { kIgnored, kTime, kIndex, kUuid, kBusId, kName, kValue, kMask, kFlag };
 
 struct SmiColumn {
-  ColumnRole role = ColumnRole::kIgnored;
+  SmiRole role = SmiRole::kIgnored;
   Signal signal = Signal::kUtilization;  // of kValue, kMask
   int flag_bit = 0;                      // of kFlag: the clock-event bit this Active/Not Active column shows
   std::string header;                    // as written, without its unit

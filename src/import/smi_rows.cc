@@ -42,29 +42,29 @@ SmiRowReader::SmiRowReader(const SmiLayout& layout, const TimeZone* zone)
   for (std::size_t i = 0; i < columns_; ++i) {
     const SmiColumn& column = layout.columns[i];
     switch (column.role) {
-      case ColumnRole::kIgnored:
+      case SmiRole::kIgnored:
         break;
-      case ColumnRole::kTime:
+      case SmiRole::kTime:
         time_ = i;
         break;
-      case ColumnRole::kIndex:
+      case SmiRole::kIndex:
         names_.push_back({i, &RowIdentity::index});
         break;
-      case ColumnRole::kUuid:
+      case SmiRole::kUuid:
         names_.push_back({i, &RowIdentity::uuid});
         break;
-      case ColumnRole::kBusId:
+      case SmiRole::kBusId:
         names_.push_back({i, &RowIdentity::bus_id});
         break;
-      case ColumnRole::kName:
+      case SmiRole::kName:
         names_.push_back({i, &RowIdentity::name});
         break;
-      case ColumnRole::kValue:
+      case SmiRole::kValue:
         numbers_.push_back({i, column.signal, 0, 0, NumberForm()});
         number_units_.push_back(column);
         break;
-      case ColumnRole::kMask:
-      case ColumnRole::kFlag:
+      case SmiRole::kMask:
+      case SmiRole::kFlag:
         masks_.push_back({i, column});
         break;
     }
@@ -188,7 +188,7 @@ bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
 }
 
 bool SmiRowReader::ReadMask(std::string_view cell, const MaskPart& part, Sample& sample) {
-  if (part.column.role == ColumnRole::kFlag) return ReadFlag(Bare(cell), part, sample);
+  if (part.column.role == SmiRole::kFlag) return ReadFlag(Bare(cell), part, sample);
   cell = Bare(cell);
   const Signal signal = part.column.signal;
   const std::optional<std::uint64_t> mask = ParseMask(cell);

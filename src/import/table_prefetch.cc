@@ -17,7 +17,7 @@ class Prefetch final : public TableStream {
     thread_ = std::jthread([this](const std::stop_token& stop) { Fetch(stop); });
   }
 
-  [[nodiscard]] const std::vector<TableColumn>& columns() const override { return stream_->columns(); }
+  [[nodiscard]] const std::vector<StreamColumn>& columns() const override { return stream_->columns(); }
 
   Result<std::unique_ptr<TableChunk>> Next() override {
     std::unique_lock lock(mutex_);

@@ -29,7 +29,7 @@ enum class TableType : std::uint8_t {
   kOther,
 };
 
-struct TableColumn {
+struct StreamColumn {
   std::string name;
   TableType type = TableType::kOther;
 };
@@ -114,7 +114,7 @@ class TableStream {
   TableStream& operator=(const TableStream&) = delete;
   virtual ~TableStream() = default;
 
-  [[nodiscard]] virtual const std::vector<TableColumn>& columns() const = 0;
+  [[nodiscard]] virtual const std::vector<StreamColumn>& columns() const = 0;
   // Null at the end.
   virtual Result<std::unique_ptr<TableChunk>> Next() = 0;
 };
