@@ -7,10 +7,10 @@
 #include "cli/flags.h"
 #include "cli/open_input.h"
 #include "cli/samples_csv.h"
+#include "cli/say.h"
 #include "import/duckdb_query.h"
 #include "os/append_file.h"
 #include "telemetry/time_sorter.h"
-#include "text/escape.h"
 
 namespace idleburn {
 namespace {
@@ -188,7 +188,7 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
   for (const QualityInfo& info : kQualityTable) {
     const DataQuality::Row& row = samples.quality.Get(info.id);
     if (row.count == 0 || info.severity == Severity::kInfo) continue;
-    std::fprintf(stderr, "idleburn: %s\n", Printable(Describe(info, row)).c_str());
+    Say(Describe(info, row));
   }
   return 0;
 }

@@ -1,15 +1,13 @@
 #include <signal.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
 #include "cli/cmd_run.h"
 #include "cli/live_flags.h"
 #include "cli/live_record.h"
+#include "cli/say.h"
 #include "run/live_session.h"
-#include "text/duration.h"
-#include "text/escape.h"
 
 namespace idleburn {
 namespace {
@@ -20,8 +18,6 @@ struct RecordRequest {
   std::string time;
   bool quiet = false;
 };
-
-void Say(const std::string& line) { std::fprintf(stderr, "idleburn: %s\n", Printable(line).c_str()); }
 
 // The signals that end a recording in order. Held back in all threads from here on, until one is waited for.
 class EndSignals {
@@ -64,12 +60,8 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (!plan) return tl::unexpected<Error>(plan.error());
   const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
   if (!gpus) return tl::unexpected<Error>(gpus.error());
-  std::optional<Nanos> time;
-  if (!request.time.empty()) {
-    const Result<Nanos> parsed = ParseDuration(request.time);
-    if (!parsed) return FailUsage("--for: " + parsed.error().message);
-    time = *parsed;
-  }
+  const Result<std::optional<Nanos>> time = ParseFor(request.time);
+  if (!time) return tl::unexpected<Error>(time.error());
   const EndSignals end;
   LiveRecord record(plan->thresholds);
   LiveSession session(record.inputs().devices, record);
@@ -92,8 +84,8 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   spec.markers = markers ? &*markers : nullptr;
   session.Start(spec);
   if (!session.why_no_gpu().empty()) Say("only the host is recorded: " + session.why_no_gpu());
-  if (!request.quiet) Say("recording to " + path + (time ? " for " + request.time : std::string("; end with Ctrl-C")));
-  end.Wait(time);
+  if (!request.quiet) Say("recording to " + path + (*time ? " for " + request.time : std::string("; end with Ctrl-C")));
+  end.Wait(*time);
   session.Tell(RunWindow::EndFact(session.Now()));
   session.Stop();
   record.Close();

@@ -3,18 +3,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
 
 #include "cli/live_flags.h"
 #include "cli/live_record.h"
+#include "cli/say.h"
 #include "measure/experiment.h"
 #include "os/random_id.h"
 #include "run/live_session.h"
 #include "run/workload.h"
-#include "text/escape.h"
 
 namespace idleburn {
 namespace {
@@ -25,8 +24,6 @@ struct RunRequest {
   bool no_recording = false;
   bool plain = false;
 };
-
-void Say(const std::string& line) { std::fprintf(stderr, "idleburn: %s\n", Printable(line).c_str()); }
 
 std::string NewRunId() {
   std::string text;

@@ -1,16 +1,15 @@
 #include "cli/cmd_top.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
 #include "cli/find_rate.h"
 #include "cli/live_flags.h"
+#include "cli/say.h"
 #include "cli/top_board.h"
 #include "cli/top_screen.h"
 #include "cli/top_text.h"
 #include "run/live_session.h"
-#include "text/duration.h"
 #include "text/escape.h"
 
 namespace idleburn {
@@ -50,12 +49,8 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   if (!thresholds) return tl::unexpected<Error>(thresholds.error());
   const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
   if (!gpus) return tl::unexpected<Error>(gpus.error());
-  std::optional<Nanos> time;
-  if (!request.time.empty()) {
-    const Result<Nanos> parsed = ParseDuration(request.time);
-    if (!parsed) return FailUsage("--for: " + parsed.error().message);
-    time = *parsed;
-  }
+  const Result<std::optional<Nanos>> time = ParseFor(request.time);
+  if (!time) return tl::unexpected<Error>(time.error());
   const std::string instance = InstanceOfThisMachine();
   const auto rate_of = [&settings, &instance, now = environment.now](const std::vector<std::string>& names) {
     DataQuality doubts;
@@ -77,16 +72,14 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
       if (request.once) {
         screen.Wait(kOnce);
       } else {
-        shown = Show(board, screen, in_place, time);
+        shown = Show(board, screen, in_place, *time);
       }
     }
     session.Stop();
   }
   if (!session.why_no_gpu().empty()) return Fail("top: " + session.why_no_gpu() + "; see idleburn doctor");
   if (!shown) return tl::unexpected<Error>(shown.error());
-  for (const std::string& note : board.TakeNotes()) {
-    std::fprintf(stderr, "idleburn: %s\n", Printable(note).c_str());
-  }
+  for (const std::string& note : board.TakeNotes()) Say(note);
   if (in_place || request.once) {
     TRY(Print(TopTables(board.Final(), environment.terminal_out ? std::max(environment.columns, 40) : 100)));
   }

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "text/duration.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -30,6 +31,13 @@ Result<LiveGpuOptions> LiveFlags::GpuOptions() const {
   if (!rate || *rate < 1 || *rate > 100) return FailUsage("--hz: '" + hz.substr(0, 20) + "' is no rate from 1 to 100");
   options.period = Nanos(kNanosPerSecond / *rate);
   return options;
+}
+
+Result<std::optional<Nanos>> ParseFor(const std::string& text) {
+  if (text.empty()) return std::optional<Nanos>();
+  const Result<Nanos> parsed = ParseDuration(text);
+  if (!parsed) return FailUsage("--for: " + parsed.error().message);
+  return std::optional(*parsed);
 }
 
 }  // namespace idleburn

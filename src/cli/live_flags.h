@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,8 @@ struct LiveFlags {
   ReportRequest report;
   std::string hz;
 };
+
+// The text of --for; nothing where it was not given.
+Result<std::optional<Nanos>> ParseFor(const std::string& text);
 
 }  // namespace idleburn

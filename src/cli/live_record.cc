@@ -9,15 +9,13 @@
 #include <system_error>
 
 #include "cli/find_rate.h"
-#include "text/escape.h"
+#include "cli/say.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
 
 constexpr std::string_view kSuffix = ".idleburn";
-
-void Say(const std::string& line) { std::fprintf(stderr, "idleburn: %s\n", Printable(line).c_str()); }
 
 // What a report says by default is worth a line of its own here; the rest is in the recording.
 bool IsWorthALine(NoteKind kind) {

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "cli/command.h"
+#include "cli/say.h"
 #include "os/output_file.h"
-#include "text/escape.h"
 #include "text/spelling.h"
 
 namespace idleburn {
@@ -26,7 +26,7 @@ std::string Overview() {
 }
 
 int Complain(const Error& error) {
-  std::fprintf(stderr, "idleburn: %s\n", Printable(error.message).c_str());
+  Say(error.message);
   return error.kind == Error::Kind::kUsage ? kExitUsage : kExitFailed;
 }
 

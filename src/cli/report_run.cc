@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/find_rate.h"
+#include "cli/say.h"
 #include "recommend/advice.h"
 #include "report/audit_report.h"
 #include "telemetry/gpu_facts.h"
@@ -137,7 +138,7 @@ Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<
   TRY(Write(report, plan, environment));
 
   const std::vector<std::string> broken = BrokenGates(plan.gates, report.cost);
-  for (const std::string& gate : broken) std::fprintf(stderr, "idleburn: --fail-on %s\n", gate.c_str());
+  for (const std::string& gate : broken) Say("--fail-on " + gate);
   return broken.empty() ? 0 : kExitGate;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "import/bit_unpack.h"
+#include "telemetry/byte_coding.h"
 
 namespace idleburn {
 namespace {
@@ -36,7 +37,7 @@ bool DeltaReader::NextVarint(std::uint64_t& value) {
 
 bool DeltaReader::NextZigzag(std::uint64_t& value) {
   if (!NextVarint(value)) return false;
-  value = value >> 1 ^ (~(value & 1) + 1);
+  value = Unzigzag(value);
   return true;
 }
 

@@ -21,7 +21,6 @@ struct RowIdentity {
   std::string_view uuid;
   std::string_view bus_id;
   std::string_view name;
-  friend bool operator==(const RowIdentity&, const RowIdentity&) = default;
 };
 
 // What is wrong with a row, or with a cell of it that is then treated as missing.
@@ -36,12 +35,6 @@ struct RowFaults {
 // Reads the rows of a log with one layout. Not thread-safe: one per worker.
 class SmiRowReader {
  public:
-  // A column that says which GPU a row is of.
-  struct NamePart {
-    std::size_t position;
-    std::string_view RowIdentity::*part;
-  };
-
   // `zone` may be null: stamps are UTC.
   SmiRowReader(const SmiLayout& layout, const TimeZone* zone);
 
@@ -60,7 +53,7 @@ class SmiRowReader {
   std::size_t ReadUsualRows();
 
   enum class Outcome : std::uint8_t { kRow, kBlank, kBad };
-  // Reads the next line: the parts of identity that the log has, and the sample of row() but for its device.
+  // Reads the next line: the parts of identity that the log has, and its sample in rows() but for the device.
   Outcome Next(RowIdentity& identity);
   // A sample for each line of the block, good if the line was read as a row. A caller may move them forward over those
   // of no row.
@@ -74,6 +67,11 @@ class SmiRowReader {
   RowFaults TakeFaults();
 
  private:
+  // A column that says which GPU a row is of.
+  struct NamePart {
+    std::size_t position;
+    std::string_view RowIdentity::*part;
+  };
   // A column of the mask, or of one of its bits.
   struct MaskPart {
     std::size_t position;

@@ -1,11 +1,8 @@
 #include "import/thrift_reader.h"
 
+#include "telemetry/byte_coding.h"
+
 namespace idleburn {
-namespace {
-
-std::int64_t FromZigzag(std::uint64_t value) { return static_cast<std::int64_t>(value >> 1 ^ (~(value & 1) + 1)); }
-
-}  // namespace
 
 std::uint8_t ThriftReader::Byte() {
   if (at_ >= bytes_.size()) {
@@ -26,7 +23,7 @@ std::uint64_t ThriftReader::Varint() {
   return 0;
 }
 
-std::int64_t ThriftReader::Integer() { return FromZigzag(Varint()); }
+std::int64_t ThriftReader::Integer() { return static_cast<std::int64_t>(Unzigzag(Varint())); }
 
 std::string_view ThriftReader::Binary() {
   const std::uint64_t size = Varint();
