@@ -9,29 +9,14 @@
 
 #include "base/money.h"
 #include "classify/totals.h"
+#include "diagnose/finding.h"
 #include "price/cost_report.h"
 #include "telemetry/device.h"
 
 namespace idleburn {
 
-enum class Status : std::uint8_t { kConfirmed, kLikely, kUnknown };
 enum class Axis : std::uint8_t { kTime, kRate };
-std::string_view Name(Status s);
 std::string_view Name(Axis a);
-
-// Why GPU time was lost, with what shows it and what would refute it.
-struct Finding {
-  std::string_view cause;  // id of the cause table: "idle_held", "spin_wait", "throttling", "unknown", ...
-  std::string title;        // the same in one short sentence, for people
-  Status status = Status::kUnknown;
-  double share = 0;                   // of observed time
-  std::vector<std::string> evidence;  // each names its counter, value and threshold
-  std::vector<std::string> refutes;   // what would refute it, measured or not
-  std::string isolate;                // the next measurement, or the one knob that isolates it
-  std::int64_t gpu_ns = 0;
-  std::optional<Money> cost;
-  double bound = 0;  // of observed time: the most that a fix can give back; 0: not known
-};
 
 // An interval of a saving, as fractions of the original cost.
 struct SavingInterval {

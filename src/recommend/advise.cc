@@ -4,13 +4,13 @@
 #include <string>
 #include <utility>
 
+#include "diagnose/findings.h"
+#include "diagnose/scene.h"
 #include "recommend/advice.h"
 #include "recommend/combine.h"
-#include "recommend/findings.h"
 #include "recommend/lever_table.h"
 #include "recommend/refuters.h"
 #include "recommend/saving_draws.h"
-#include "recommend/scene.h"
 
 namespace idleburn {
 namespace {
@@ -175,11 +175,6 @@ void Decline(const Scene& scene, Advice& advice) {
 }
 
 }  // namespace
-
-std::string_view Name(Status s) {
-  constexpr std::array<std::string_view, 3> kNames = {"confirmed", "likely", "unknown"};
-  return kNames[static_cast<std::size_t>(s)];
-}
 
 std::string_view Name(Axis a) { return a == Axis::kTime ? "time" : "rate"; }
 

@@ -1,29 +1,12 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "diagnose/cause_table.h"
 #include "recommend/advice.h"
 
 namespace idleburn {
-
-// Pools of time that do not overlap; fixes of one pool share it.
-enum class Pool : std::uint8_t {
-  kNone,
-  kLoader,
-  kCopy,
-  kLaunch,
-  kComm,
-  kSync,
-  kCheckpoint,
-  kThrottle,
-  kMemory,
-  kIdle,
-  kSpin,
-  kCompute
-};
 
 // Something that can be changed to save GPU time or its price.
 struct Lever {
@@ -37,22 +20,8 @@ struct Lever {
   std::string_view verify;    // how to see that it worked
 };
 
-// A cause of lost GPU time: what shows it, what refutes it, the one knob that isolates it, its levers in order. The
-// levers of one cause recover the same time.
-struct Cause {
-  std::string_view id;
-  std::string_view title;
-  Pool pool;
-  std::string_view evidence;
-  std::string_view refuted;
-  std::string_view isolate;
-  std::array<std::string_view, 6> levers;  // the rest empty
-};
-
 std::span<const Lever> Levers();
-std::span<const Cause> Causes();
 // The row of an id, which must exist.
 const Lever& LeverOf(std::string_view id);
-const Cause& CauseOf(std::string_view id);
 
 }  // namespace idleburn

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "recommend/findings.h"
-#include "recommend/idle_stretches.h"
+#include "diagnose/findings.h"
+#include "diagnose/idle_stretches.h"
 #include "telemetry/gpu_facts.h"
 
 namespace idleburn {

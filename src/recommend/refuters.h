@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "recommend/scene.h"
+#include "diagnose/scene.h"
 
 namespace idleburn {
 

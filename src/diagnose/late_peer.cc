@@ -1,4 +1,4 @@
-#include "recommend/late_peer.h"
+#include "diagnose/late_peer.h"
 
 #include <algorithm>
 #include <map>

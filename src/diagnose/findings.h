@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "recommend/advice.h"
-#include "recommend/scene.h"
+#include "diagnose/finding.h"
+#include "diagnose/scene.h"
 
 namespace idleburn {
 

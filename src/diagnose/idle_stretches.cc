@@ -1,11 +1,11 @@
-#include "recommend/idle_stretches.h"
+#include "diagnose/idle_stretches.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
-#include "recommend/scene.h"
+#include "diagnose/scene.h"
 
 namespace idleburn {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "recommend/scene.h"
+#include "diagnose/scene.h"
 
 namespace idleburn {
 

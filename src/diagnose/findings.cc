@@ -1,4 +1,4 @@
-#include "recommend/findings.h"
+#include "diagnose/findings.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "classify/thresholds.h"
-#include "recommend/idle_stretches.h"
-#include "recommend/late_peer.h"
-#include "recommend/lever_table.h"
+#include "diagnose/cause_table.h"
+#include "diagnose/idle_stretches.h"
+#include "diagnose/late_peer.h"
 
 namespace idleburn {
 namespace {

@@ -1,4 +1,4 @@
-#include "recommend/scene.h"
+#include "diagnose/scene.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,111 @@
+#include "profile/interval_set.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace idleburn {
+namespace {
+
+// Sorts, and joins what overlaps or touches.
+void Normalize(std::vector<Interval>& intervals) {
+  std::erase_if(intervals, [](const Interval& i) { return i.end <= i.start; });
+  const auto by_start = [](const Interval& a, const Interval& b) { return a.start < b.start; };
+  if (!std::is_sorted(intervals.begin(), intervals.end(), by_start)) {
+    std::sort(intervals.begin(), intervals.end(), by_start);
+  }
+  std::size_t kept = 0;
+  for (const Interval& i : intervals) {
+    if (kept > 0 && i.start <= intervals[kept - 1].end) {
+      intervals[kept - 1].end = std::max(intervals[kept - 1].end, i.end);
+    } else {
+      intervals[kept++] = i;
+    }
+  }
+  intervals.resize(kept);
+}
+
+}  // namespace
+
+IntervalSet IntervalSet::UnionOf(std::vector<Interval> intervals) {
+  Normalize(intervals);
+  IntervalSet set;
+  set.parts_ = std::move(intervals);
+  return set;
+}
+
+std::int64_t IntervalSet::TotalNs() const {
+  std::int64_t total = 0;
+  for (const Interval& i : parts_) total += i.Ns();
+  return total;
+}
+
+std::int64_t IntervalSet::OverlapNs(Interval within) const {
+  std::int64_t total = 0;
+  auto at =
+      std::partition_point(parts_.begin(), parts_.end(), [&](const Interval& i) { return i.end <= within.start; });
+  for (; at != parts_.end() && at->start < within.end; ++at) {
+    total += std::min(at->end, within.end) - std::max(at->start, within.start);
+  }
+  return total;
+}
+
+IntervalSet Union(const IntervalSet& a, const IntervalSet& b) {
+  std::vector<Interval> both;
+  both.reserve(a.parts_.size() + b.parts_.size());
+  std::merge(a.parts_.begin(), a.parts_.end(), b.parts_.begin(), b.parts_.end(), std::back_inserter(both),
+             [](const Interval& x, const Interval& y) { return x.start < y.start; });
+  return IntervalSet::UnionOf(std::move(both));
+}
+
+IntervalSet Intersection(const IntervalSet& a, const IntervalSet& b) {
+  IntervalSet result;
+  auto at = b.parts_.begin();
+  for (const Interval& i : a.parts_) {
+    while (at != b.parts_.end() && at->end <= i.start) ++at;
+    for (auto other = at; other != b.parts_.end() && other->start < i.end; ++other) {
+      result.parts_.push_back({std::max(i.start, other->start), std::min(i.end, other->end)});
+    }
+  }
+  return result;
+}
+
+IntervalSet Difference(const IntervalSet& a, const IntervalSet& b) {
+  IntervalSet result;
+  auto at = b.parts_.begin();
+  for (const Interval& i : a.parts_) {
+    while (at != b.parts_.end() && at->end <= i.start) ++at;
+    std::int64_t from = i.start;
+    for (auto other = at; other != b.parts_.end() && other->start < i.end; ++other) {
+      if (other->start > from) result.parts_.push_back({from, other->start});
+      from = other->end;
+    }
+    if (from < i.end) result.parts_.push_back({from, i.end});
+  }
+  return result;
+}
+
+IntervalSet Clip(const IntervalSet& a, Interval within) {
+  IntervalSet window;
+  if (within.end > within.start) window.parts_.push_back(within);
+  return Intersection(a, window);
+}
+
+void IntervalUnion::Add(Interval interval) {
+  if (interval.end <= interval.start) return;
+  // Most ranges of a thread nest in, or follow, the one before.
+  if (!pending_.empty() && interval.start >= pending_.back().start && interval.start <= pending_.back().end) {
+    pending_.back().end = std::max(pending_.back().end, interval.end);
+    return;
+  }
+  pending_.push_back(interval);
+  if (pending_.size() < compact_at_) return;
+  Normalize(pending_);
+  compact_at_ = std::max(kSmallest, 2 * pending_.size());
+}
+
+IntervalSet IntervalUnion::Take() {
+  compact_at_ = kSmallest;
+  return IntervalSet::UnionOf(std::exchange(pending_, {}));
+}
+
+}  // namespace idleburn

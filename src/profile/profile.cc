@@ -1,0 +1,56 @@
+#include "profile/profile.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace idleburn {
+namespace {
+
+bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+bool SameLetter(char a, char b) {
+  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+}
+
+bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+constexpr auto kSyncCalls =
+    std::to_array<std::string_view>({"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize",
+                                     "hipStreamSynchronize", "hipDeviceSynchronize", "hipEventSynchronize"});
+constexpr auto kScalarReads =
+    std::to_array<std::string_view>({"aten::item", "aten::is_nonzero", "aten::nonzero", "aten::_local_scalar_dense"});
+
+}  // namespace
+
+bool IsCommKernel(std::string_view kernel) {
+  for (const std::string_view library : {"nccl", "rccl"}) {
+    for (auto at = kernel.begin();;) {
+      at = std::search(at, kernel.end(), library.begin(), library.end(), SameLetter);
+      if (at == kernel.end()) break;
+      if (at == kernel.begin() || !IsLetter(*(at - 1))) return true;
+      ++at;
+    }
+  }
+  return false;
+}
+
+CallKind CallKindOf(std::string_view call) {
+  if (Has(call, "Memcpy") || Has(call, "memcpy")) return CallKind::kMemcpy;
+  const bool sync = std::any_of(kSyncCalls.begin(), kSyncCalls.end(),
+                                [&](std::string_view prefix) { return call.substr(0, prefix.size()) == prefix; });
+  if (sync) return CallKind::kSync;
+  if (Has(call, "LaunchKernel")) return CallKind::kLaunchKernel;
+  if (Has(call, "GraphLaunch")) return CallKind::kLaunchGraph;
+  return CallKind::kOther;
+}
+
+bool IsDataLoader(std::string_view annotation) {
+  return Has(annotation, "DataLoader") && (Has(annotation, "__next__") || Has(annotation, "enumerate("));
+}
+
+bool IsScalarRead(std::string_view op) {
+  return std::find(kScalarReads.begin(), kScalarReads.end(), op) != kScalarReads.end();
+}
+
+}  // namespace idleburn

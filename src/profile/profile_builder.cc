@@ -1,0 +1,124 @@
+#include "profile/profile_builder.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+
+namespace idleburn {
+namespace {
+
+// Ends by name and process keep one step each: the longest, since the profiler may write a step twice.
+void KeepLongest(std::vector<ProfiledStep>& steps) {
+  std::map<std::pair<std::uint16_t, std::int64_t>, ProfiledStep> longest;
+  for (const ProfiledStep& step : steps) {
+    const auto [at, is_new] = longest.try_emplace({step.process, step.number}, step);
+    if (!is_new && step.end_ns - step.start_ns > at->second.end_ns - at->second.start_ns) at->second = step;
+  }
+  steps.clear();
+  for (const auto& [key, step] : longest) steps.push_back(step);
+  std::sort(steps.begin(), steps.end(),
+            [](const ProfiledStep& a, const ProfiledStep& b) { return a.start_ns < b.start_ns; });
+}
+
+bool Longer(const HostFrame& a, const HostFrame& b) { return a.end_ns - a.start_ns > b.end_ns - b.start_ns; }
+
+}  // namespace
+
+NameId ProfileBuilder::Intern(std::string_view name) {
+  if (const auto found = names_.find(name); found != names_.end()) return found->second;
+  const auto id = static_cast<NameId>(profile_.names.size());
+  profile_.names.emplace_back(name);
+  names_.emplace(std::string(name), id);
+  return id;
+}
+
+std::uint32_t ProfileBuilder::Thread(std::string_view name) {
+  if (const auto found = threads_.find(name); found != threads_.end()) return found->second;
+  const auto id = static_cast<std::uint32_t>(profile_.threads.size());
+  profile_.threads.emplace_back(name);
+  threads_.emplace(std::string(name), id);
+  return id;
+}
+
+std::uint16_t ProfileBuilder::Process(std::string_view name) {
+  if (const auto found = processes_.find(name); found != processes_.end()) {
+    return static_cast<std::uint16_t>(found->second);
+  }
+  // A capture of more processes than that does not exist; if one did, its last ones would share an index.
+  const std::size_t id = std::min<std::size_t>(profile_.processes.size(), std::numeric_limits<std::uint16_t>::max());
+  if (id == profile_.processes.size()) profile_.processes.emplace_back(name);
+  processes_.emplace(std::string(name), static_cast<std::uint32_t>(id));
+  return static_cast<std::uint16_t>(id);
+}
+
+ProfiledDevice& ProfileBuilder::Device(std::int64_t id) {
+  ProfiledDevice& device = devices_[id];
+  device.id = id;
+  return device;
+}
+
+std::size_t ProfileBuilder::AddDeviceEvent(std::int64_t id, DeviceEvent event) {
+  CHECK(event.end_ns >= event.start_ns && event.name < profile_.names.size());
+  if (event.op == DeviceOp::kKernel && IsCommKernel(profile_.names[event.name])) event.op = DeviceOp::kComm;
+  ProfiledDevice& device = Device(id);
+  device.events.push_back(event);
+  return device.events.size() - 1;
+}
+
+void ProfileBuilder::AddCall(std::string_view name, HostCall call) {
+  call.kind = CallKindOf(name);
+  if (call.kind == CallKind::kSync) sync_api_.Add({call.start_ns, call.end_ns});
+  if (call.kind == CallKind::kMemcpy) memcpy_api_.Add({call.start_ns, call.end_ns});
+  profile_.calls.push_back(call);
+}
+
+void ProfileBuilder::AddHostRange(std::string_view name, Interval range, std::uint32_t thread) {
+  cpu_op_.Add(range);
+  if (IsDataLoader(name)) {
+    dataloader_.Add(range);
+    ++profile_.dataloader_events;
+  }
+  if (IsScalarRead(name)) scalar_read_.Add(range);
+  if (!TooShort(range)) KeepFrame({range.start, range.end, Intern(name), thread, false});
+}
+
+void ProfileBuilder::AddPythonFrame(std::string_view name, Interval range, std::uint32_t thread) {
+  if (!TooShort(range)) KeepFrame({range.start, range.end, Intern(name), thread, true});
+}
+
+void ProfileBuilder::AddStep(const ProfiledStep& step) { profile_.steps.push_back(step); }
+
+bool ProfileBuilder::TooShort(Interval range) const {
+  return range.Ns() <= 0 ||
+         (frames_.size() == kKeptFrames && range.Ns() <= frames_.front().end_ns - frames_.front().start_ns);
+}
+
+void ProfileBuilder::KeepFrame(const HostFrame& frame) {
+  if (frames_.size() == kKeptFrames) {
+    std::pop_heap(frames_.begin(), frames_.end(), Longer);
+    frames_.back() = frame;
+    std::push_heap(frames_.begin(), frames_.end(), Longer);
+    return;
+  }
+  frames_.push_back(frame);
+  if (frames_.size() == kKeptFrames) std::make_heap(frames_.begin(), frames_.end(), Longer);
+}
+
+Profile ProfileBuilder::Build() {
+  std::sort(frames_.begin(), frames_.end(),
+            [](const HostFrame& a, const HostFrame& b) { return a.start_ns < b.start_ns; });
+  profile_.frames = std::move(frames_);
+  for (auto& [id, device] : devices_) {
+    if (!device.events.empty()) profile_.devices.push_back(std::move(device));
+  }
+  KeepLongest(profile_.steps);
+  profile_.host = {dataloader_.Take(), sync_api_.Take(),    memcpy_api_.Take(),
+                   cpu_op_.Take(),     scalar_read_.Take(), overhead_.Take()};
+  Profile done = std::move(profile_);
+  *this = ProfileBuilder();
+  return done;
+}
+
+}  // namespace idleburn

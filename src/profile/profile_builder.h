@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "profile/interval_set.h"
+#include "profile/profile.h"
+
+namespace idleburn {
+
+// Collects a profile row by row, in the order of the file, in the memory that Profile states: 48 bytes a device
+// event, 32 a call, 16 a united host range, each name once.
+class ProfileBuilder {
+ public:
+  // Header fields (file, facts, rank, ...) may be set at any time before Build.
+  Profile& header() { return profile_; }
+
+  NameId Intern(std::string_view name);
+  std::uint32_t Thread(std::string_view name);
+  std::uint16_t Process(std::string_view name);
+  // The device of that id, made when it is first asked for. Valid until the next call.
+  ProfiledDevice& Device(std::int64_t id);
+
+  // Appends to Device(id).events and returns its index there. A kernel that communicates by its name becomes kComm.
+  std::size_t AddDeviceEvent(std::int64_t id, DeviceEvent event);
+  // `call.kind` is set by the name.
+  void AddCall(std::string_view name, HostCall call);
+  // An operator or annotation of a host thread. Counts as data loader and scalar read too if it is one. A step is
+  // added by AddStep only.
+  void AddHostRange(std::string_view name, Interval range, std::uint32_t thread);
+  void AddPythonFrame(std::string_view name, Interval range, std::uint32_t thread);
+  void AddOverhead(Interval range) { overhead_.Add(range); }
+  void AddStep(const ProfiledStep& step);
+
+  // What was collected; the builder is empty afterwards.
+  Profile Build();
+
+ private:
+  void KeepFrame(const HostFrame& frame);
+  // Frames that are shorter than all that are kept need no name.
+  [[nodiscard]] bool TooShort(Interval range) const;
+
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  using Index = std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>>;
+
+  Profile profile_;
+  Index names_ = {{"", 0}};
+  Index threads_;
+  Index processes_;
+  std::map<std::int64_t, ProfiledDevice> devices_;
+  std::vector<HostFrame> frames_;  // a heap, the shortest on top, once it is full
+  IntervalUnion dataloader_;
+  IntervalUnion sync_api_;
+  IntervalUnion memcpy_api_;
+  IntervalUnion cpu_op_;
+  IntervalUnion scalar_read_;
+  IntervalUnion overhead_;
+};
+
+}  // namespace idleburn

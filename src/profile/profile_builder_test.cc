@@ -1,0 +1,88 @@
+#include "profile/profile_builder.h"
+
+#include <gtest/gtest.h>
+
+namespace idleburn {
+namespace {
+
+TEST(ProfileNamesTest, TellsCommunicationFromNamesThatOnlyLookLikeIt) {
+  for (const char* name : {"ncclKernel_AllReduce_RING_LL_Sum_float", "ncclDevKernel_AllGather_RING_LL",
+                           "void rcclGenericKernel<1>(x)", "NCCL::all_reduce", "my_nccl_kernel", "xx nccl"}) {
+    EXPECT_TRUE(IsCommKernel(name)) << name;
+  }
+  for (const char* name : {"", "sgemm", "mynccl", "prccl_kernel", "ncc"}) EXPECT_FALSE(IsCommKernel(name)) << name;
+}
+
+TEST(ProfileNamesTest, ACallHasOneKind) {
+  EXPECT_EQ(CallKindOf("cudaLaunchKernelExC_v11060"), CallKind::kLaunchKernel);
+  EXPECT_EQ(CallKindOf("cuLaunchKernelEx"), CallKind::kLaunchKernel);
+  EXPECT_EQ(CallKindOf("hipExtModuleLaunchKernel"), CallKind::kLaunchKernel);
+  EXPECT_EQ(CallKindOf("hipGraphLaunch"), CallKind::kLaunchGraph);
+  EXPECT_EQ(CallKindOf("cudaMemcpyAsync_v3020"), CallKind::kMemcpy);
+  EXPECT_EQ(CallKindOf("hipMemcpyWithStream"), CallKind::kMemcpy);
+  EXPECT_EQ(CallKindOf("cudaStreamSynchronize_v3020"), CallKind::kSync);
+  EXPECT_EQ(CallKindOf("hipEventSynchronize"), CallKind::kSync);
+  EXPECT_EQ(CallKindOf("cudaStreamWaitEvent"), CallKind::kOther);
+  EXPECT_EQ(CallKindOf("cudaMemsetAsync"), CallKind::kOther);
+}
+
+TEST(ProfileNamesTest, KnowsTheLoader) {
+  EXPECT_TRUE(IsDataLoader("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"));
+  EXPECT_TRUE(IsDataLoader("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"));
+  EXPECT_FALSE(IsDataLoader("DataLoader.__init__"));
+  EXPECT_FALSE(IsDataLoader("enumerate(list)"));
+}
+
+TEST(ProfileBuilderTest, PutsRowsWhereTheDiagnosisLooks) {
+  ProfileBuilder builder;
+  const std::uint32_t thread = builder.Thread("7");
+  DeviceEvent kernel;
+  kernel.start_ns = 10;
+  kernel.end_ns = 30;
+  kernel.name = builder.Intern("ncclKernel_AllReduce");
+  EXPECT_EQ(builder.AddDeviceEvent(3, kernel), 0U);
+  builder.Device(5).model = "seen in the header, without events";
+  builder.AddCall("cudaMemcpyAsync", {1, 4, 7, thread, 0, CallKind::kOther});
+  builder.AddCall("cudaDeviceSynchronize", {5, 9, 8, thread, 0, CallKind::kOther});
+  builder.AddHostRange("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", {0, 3}, thread);
+  builder.AddHostRange("aten::item", {6, 8}, thread);
+  builder.AddPythonFrame("train.py: step", {0, 40}, thread);
+  builder.AddOverhead({2, 5});
+  builder.AddStep({0, 40, 1, 0});
+  builder.AddStep({0, 45, 1, 0});
+  builder.AddStep({0, 20, 1, 0});
+  const Profile profile = builder.Build();
+
+  ASSERT_EQ(profile.devices.size(), 1U);
+  EXPECT_EQ(profile.devices[0].id, 3);
+  EXPECT_EQ(profile.devices[0].events[0].op, DeviceOp::kComm);
+  EXPECT_EQ(profile.host.memcpy_api.TotalNs(), 3);
+  EXPECT_EQ(profile.host.sync_api.TotalNs(), 4);
+  EXPECT_EQ(profile.host.dataloader.TotalNs(), 3);
+  EXPECT_EQ(profile.host.cpu_op.TotalNs(), 5);
+  EXPECT_EQ(profile.host.scalar_read.TotalNs(), 2);
+  EXPECT_EQ(profile.host.overhead.TotalNs(), 3);
+  EXPECT_EQ(profile.dataloader_events, 1);
+  EXPECT_EQ(profile.calls.size(), 2U);
+  EXPECT_EQ(profile.calls[1].kind, CallKind::kSync);
+  ASSERT_EQ(profile.steps.size(), 1U);
+  EXPECT_EQ(profile.steps[0].end_ns, 45);
+  ASSERT_EQ(profile.frames.size(), 3U);
+  EXPECT_EQ(profile.threads[profile.frames[0].thread], "7");
+  EXPECT_TRUE(builder.Build().devices.empty());
+}
+
+TEST(ProfileBuilderTest, OfMoreFramesThanItKeepsItKeepsTheLongest) {
+  ProfileBuilder builder;
+  const auto frames = static_cast<std::int64_t>(kKeptFrames);
+  for (std::int64_t i = 0; i < 3 * frames; ++i) {
+    const std::int64_t length = 1 + (i * 7919) % (3 * frames);  // each length once: 7919 is prime
+    builder.AddPythonFrame(length > 2 * frames ? "kept" : "short", {i, i + length}, 0);
+  }
+  const Profile profile = builder.Build();
+  ASSERT_EQ(profile.frames.size(), kKeptFrames);
+  for (const HostFrame& f : profile.frames) EXPECT_EQ(profile.names[f.name], "kept");
+}
+
+}  // namespace
+}  // namespace idleburn
