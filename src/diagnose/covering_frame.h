@@ -1,21 +1,24 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "profile/profile.h"
 
 namespace idleburn {
 
-// The host function or annotation that a gap was spent in.
+// A host function or annotation that a gap was spent in.
 struct CoveringFrame {
   std::string name;
   std::int64_t covered_ns = 0;  // of the gap
 };
 
-// The innermost Python frame, else annotation, of a thread that covers half of a gap or more. Linear in the frames
-// kept: for the few gaps worth a name.
-std::optional<CoveringFrame> FrameOver(const Profile& profile, Interval gap, std::uint32_t thread);
+// Where a thread was during a gap: the innermost Python frame (else annotation) that covers nearly all of it, then, if
+// that is another one, the innermost that covers half of it. Linear in the frames kept: for the few gaps worth a name.
+std::vector<CoveringFrame> FramesOver(const Profile& profile, Interval gap, std::uint32_t thread);
+
+// "preprocess (217.5 ms), most of it in resize (178.2 ms)"; "" without frames.
+std::string Describe(const std::vector<CoveringFrame>& frames);
 
 }  // namespace idleburn

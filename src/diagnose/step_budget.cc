@@ -113,9 +113,9 @@ std::vector<LargeGap> FindLargestGaps(const DeviceTrace& trace) {
   const std::uint32_t usual = LaunchingThread(*trace.idle);
   std::vector<LargeGap> gaps;
   for (const IdleGap* gap : longest) {
-    LargeGap large{gap->at, MainClass(*trace.idle, gap->at), std::nullopt};
+    LargeGap large{gap->at, MainClass(*trace.idle, gap->at), {}};
     if (static_cast<double>(gap->at.Ns()) >= material) {
-      large.frame = FrameOver(*trace.profile, gap->at, gap->launch == nullptr ? usual : gap->launch->thread);
+      large.frames = FramesOver(*trace.profile, gap->at, gap->launch == nullptr ? usual : gap->launch->thread);
     }
     gaps.push_back(std::move(large));
   }

@@ -46,7 +46,7 @@ struct StreamFigures {
 struct LargeGap {
   Interval at;
   IdleClass mainly = IdleClass::kHostOther;  // the class of most of it
-  std::optional<CoveringFrame> frame;        // of gaps that are material
+  std::vector<CoveringFrame> frames;         // of gaps that are material
 };
 
 // Where the time of one device went in one window. All figures are exact: span = compute + exposed_comm +
