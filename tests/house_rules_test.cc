@@ -28,6 +28,7 @@ const std::vector<HeavyHeader>& Heavy() {
       {"expat.h", {"import"}, 1},
       {"toml++/", {"text", "price", "cli"}, 1},
       {"zlib.h", {"os"}, 3},
+      {"isa-l/", {"os"}, 1},
       {"zstd.h", {"os"}, 3},
       {"cctz/", {"text"}, 1},
   };

@@ -16,4 +16,9 @@ double SortedQuantile(std::span<const double> ascending, double p) {
   return ascending[below] + part * (ascending[above] - ascending[below]);
 }
 
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return SortedQuantile(values, 0.5);
+}
+
 }  // namespace idleburn

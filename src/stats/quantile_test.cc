@@ -22,5 +22,10 @@ TEST(SortedQuantile, OfOneValueIsThatValue) {
   EXPECT_EQ(SortedQuantile(kOne, 0.05), 3);
 }
 
+TEST(Median, TakesValuesInAnyOrder) {
+  EXPECT_EQ(Median({8, 1, 4}), 4);
+  EXPECT_EQ(Median({8, 1, 4, 2}), 3);
+}
+
 }  // namespace
 }  // namespace idleburn

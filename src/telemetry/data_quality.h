@@ -45,8 +45,18 @@ enum class QualityId : std::uint8_t {
   kProcessDetail,
   kLateCounter,
   kNoTimestamp,
+  kUnknownEvent,
+  kSharedDeviceNumber,
+  kNegativeDuration,
+  kLongDuration,
+  kRoundedTime,
+  kUnpairedRange,
+  kUnclosedProfile,
+  kLostBytes,
+  kTooLongEvent,
+  kAmbiguousLaunch,
 };
-inline constexpr std::size_t kQualityCount = 33;
+inline constexpr std::size_t kQualityCount = 43;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);

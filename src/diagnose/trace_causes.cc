@@ -1,0 +1,318 @@
+#include "diagnose/trace_causes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "diagnose/cause_table.h"
+#include "diagnose/trace_rules.h"
+
+namespace idleburn {
+namespace {
+
+constexpr double kUnknownShare = 0.03;
+constexpr double kHealthyBusy = 0.9;
+constexpr double kOverheadWorthSaying = 0.01;
+constexpr std::size_t kNamedGaps = 2;
+
+double Ms(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
+
+std::string Percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
+
+std::string Place(const TraceScene& scene) {
+  const Profile& profile = *scene.trace.profile;
+  return fmt::format("{} of device {}, {}", profile.counter.empty() ? profile.file : profile.counter,
+                     scene.trace.device->id, Name(scene.trace.window));
+}
+
+// "kineto.device_activity of device 0, profiler_steps: <what> is 352.412 of 1049.317 ms, 33.58 % (<threshold>)"
+std::string Figure(const TraceScene& scene, std::string_view what, const IntervalSet& time,
+                   const std::string& threshold) {
+  return fmt::format("{}: {} is {:.3f} of {:.3f} ms, {} ({})", Place(scene), what, Ms(time.TotalNs()),
+                     Ms(scene.trace.split.window.Ns()), Percent(scene.Share(time)), threshold);
+}
+
+std::string_view SideWords(FactTest::Side side) {
+  switch (side) {
+    case FactTest::Side::kAtLeast:
+      return "or more";
+    case FactTest::Side::kAbove:
+      return "exceeded";
+    case FactTest::Side::kBelow:
+      break;
+  }
+  return "undercut";
+}
+
+std::string Describe(const FactTest& test, std::optional<double> value, std::string_view then) {
+  return fmt::format("{} ({} {} {})", Describe(test.fact, value), DescribeBound(test.fact, test.border),
+                     SideWords(test.side), then);
+}
+
+// How a rule fares with what was measured.
+struct Outcome {
+  bool holds = false;
+  std::vector<std::string> shows;
+  std::vector<std::string> lacks;     // why it does not hold
+  std::vector<std::string> excluded;  // refuters that were looked for and not found
+};
+
+void Require(const TraceRule& rule, const Facts& facts, Outcome& outcome) {
+  const auto value = [&](const FactTest& test) { return facts[static_cast<std::size_t>(test.fact)]; };
+  const auto holds = [&](const FactTest& test) { return value(test) && test.Holds(*value(test)); };
+  for (const FactTest& test : rule.required) {
+    (holds(test) ? outcome.shows : outcome.lacks).push_back(Describe(test, value(test), "needed"));
+  }
+  for (const FactTest& test : rule.refuted_by) {
+    (holds(test) ? outcome.lacks : outcome.excluded).push_back(Describe(test, value(test), "refutes it"));
+  }
+  if (rule.any_of.empty()) return;
+  const bool any = std::any_of(rule.any_of.begin(), rule.any_of.end(), holds);
+  for (const FactTest& test : rule.any_of) {
+    if (holds(test) == any) (any ? outcome.shows : outcome.lacks).push_back(Describe(test, value(test), "needed"));
+  }
+}
+
+Outcome Try(const TraceScene& scene, const TraceRule& rule, const Facts& facts, const IntervalSet& time) {
+  Outcome outcome;
+  const double share = scene.Share(time);
+  const std::string figure = Figure(scene, rule.claims, time, fmt::format("{:.4g} % needed", 100 * rule.least));
+  (share >= rule.least ? outcome.shows : outcome.lacks).push_back(figure);
+  if (share <= scene.steps.noise) {
+    outcome.lacks.push_back(
+        fmt::format("it is not above the noise from step to step, {} (2 x MAD / median)", Percent(scene.steps.noise)));
+  }
+  Require(rule, facts, outcome);
+  outcome.holds = outcome.lacks.empty();
+  return outcome;
+}
+
+bool Is(const Profile& profile, std::string_view iterator) {
+  return std::any_of(profile.names.begin(), profile.names.end(), [&](const std::string& name) {
+    return IsDataLoader(name) && name.find(iterator) != std::string::npos;
+  });
+}
+
+void RemarkLoader(const TraceScene& scene, Finding& f) {
+  if (Is(*scene.trace.profile, "_SingleProcessDataLoaderIter")) {
+    f.evidence.emplace_back(
+        "the iterator is _SingleProcessDataLoaderIter (num_workers=0): the loader is the training thread, and one "
+        "worker needs one spare core");
+  } else if (Is(*scene.trace.profile, "_MultiProcessingDataLoaderIter")) {
+    f.evidence.emplace_back("the iterator is _MultiProcessingDataLoaderIter: workers exist and do not keep up");
+  }
+  f.evidence.emplace_back(
+      "alternative loader_cpu_no_cores: decided by the workers' run-queue wait (/proc/<pid>/schedstat, 30 % or more), "
+      "PSI cpu.some (50 % or more) or a rising nr_throttled");
+  f.evidence.emplace_back(
+      "alternative storage: decided by the workers' time in state D (/proc/<pid>/stat, 30 % or more) with PSI io.full "
+      "(10 % or more) and rising read_bytes (/proc/<pid>/io)");
+}
+
+void RemarkHost(const TraceScene& scene, Finding& f) {
+  if (!scene.trace.idle) return;
+  const TraceBudget& b = scene.trace.budget;
+  const auto share = [&](IdleClass c) { return Percent(b.Share(b.IdleNs(c))); };
+  f.evidence.push_back(fmt::format("of it operators {}, other host work {}, launch latency {}",
+                                   share(IdleClass::kCpuOp), share(IdleClass::kHostOther),
+                                   share(IdleClass::kLaunchLatency)));
+  if (scene.trace.profile->dataloader_events == 0) {
+    f.evidence.emplace_back(
+        "no data loader is visible in this file: time spent waiting for input, if any, is part of other host work");
+  }
+}
+
+void RemarkComm(const TraceScene& scene, Finding& f) {
+  if (scene.peers != nullptr) {
+    f.evidence.push_back(fmt::format(
+        "{} collectives matched on {}{} ranks: {:.3f} ms of transfer (the shortest over the ranks) in {:.3f} ms of "
+        "this rank's own; rank {} arrives last as a rule",
+        scene.peers->matched, scene.peers->all_ranks ? "all " : "", scene.peers->ranks, Ms(scene.peers->transfer_ns),
+        Ms(scene.peers->own_ns), scene.peers->last_rank));
+    return;
+  }
+  const std::optional<std::int64_t> world = scene.trace.profile->world_size;
+  f.evidence.push_back(
+      fmt::format("one rank{} is traced: transfer and waiting for a late rank cannot be told apart; "
+                  "record every rank",
+                  world ? fmt::format(" of {}", *world) : ""));
+}
+
+void RemarkQueue(const TraceScene& scene, Finding& f) {
+  const TraceBudget& b = scene.trace.budget;
+  if (!b.idle_by_class || b.IdleNs(IdleClass::kQueuedWait) == 0) return;
+  f.evidence.push_back(fmt::format("of {:.3f} ms of queued wait {:.3f} ms lie inside the launch call itself",
+                                   Ms(b.IdleNs(IdleClass::kQueuedWait)), Ms(b.in_launch_call_ns)));
+  if (scene.peers == nullptr)
+    f.evidence.emplace_back("which dependency or peer it waits for needs traces of every rank");
+}
+
+// The host functions behind the longest gaps, and what the profiler itself took.
+void NameGaps(const TraceScene& scene, const IntervalSet& time, Finding& f) {
+  const TraceBudget& b = scene.trace.budget;
+  std::size_t named = 0;
+  for (const LargeGap& gap : b.largest_gaps) {
+    if (gap.frames.empty() || 2 * time.OverlapNs(gap.at) < gap.at.Ns() || named++ >= kNamedGaps) continue;
+    f.evidence.push_back(fmt::format("the gap of {:.3f} ms at +{:.3f} ms lies in {}", Ms(gap.at.Ns()),
+                                     Ms(gap.at.start - b.span.start), Describe(gap.frames)));
+  }
+  const IntervalSet overhead = Intersection(time, scene.trace.profile->host.overhead);
+  if (scene.Share(overhead) >= kOverheadWorthSaying) {
+    f.evidence.push_back(Figure(scene, "the profiler's own overhead in this time", overhead, "not the job's"));
+  }
+}
+
+void Remark(const TraceScene& scene, const TraceRule& rule, const IntervalSet& time, Finding& f) {
+  if (rule.cause == "loader_cpu_spare_cores") RemarkLoader(scene, f);
+  if (rule.cause == "launch_bound") RemarkHost(scene, f);
+  if (rule.peers_confirm) RemarkComm(scene, f);
+  if (rule.time == QueuedTime) RemarkQueue(scene, f);
+  if (rule.cause == "synchronization") {
+    const IntervalSet scalar = Intersection(time, scene.trace.profile->host.scalar_read);
+    f.evidence.push_back(fmt::format("{:.3f} ms of it inside item, is_nonzero or nonzero", Ms(scalar.TotalNs())));
+  }
+  NameGaps(scene, time, f);
+}
+
+Finding Make(std::string_view cause, const TraceScene& scene, const IntervalSet& time) {
+  Finding f;
+  const Cause& row = CauseOf(cause);
+  f.cause = row.id;
+  f.title = row.title;
+  f.status = Status::kLikely;
+  f.gpu_ns = time.TotalNs();
+  f.share = scene.Share(time);
+  f.refutes.emplace_back(row.refuted);
+  f.isolate = row.isolate;
+  return f;
+}
+
+double BoundOf(const TraceScene& scene, const TraceRule& rule, double share) {
+  switch (rule.gain) {
+    case TraceRule::Gain::kAll:
+      return share;
+    case TraceRule::Gain::kAllRanks:
+      return scene.peers != nullptr && scene.peers->all_ranks ? share : 0;
+    case TraceRule::Gain::kUnknown:
+      break;
+  }
+  return 0;
+}
+
+Finding Found(const TraceScene& scene, const TraceRule& rule, const IntervalSet& time, Outcome outcome) {
+  Finding f = Make(rule.cause, scene, time);
+  f.bound = BoundOf(scene, rule, f.share);
+  const bool enough = scene.steps.Enough() && !scene.trace.profile->events_missing;
+  if (rule.peers_confirm && scene.peers != nullptr && scene.peers->all_ranks && enough) f.status = Status::kConfirmed;
+  f.evidence = std::move(outcome.shows);
+  for (std::string& refuter : outcome.excluded) f.refutes.push_back("looked for and not found: " + std::move(refuter));
+  Remark(scene, rule, time, f);
+  return f;
+}
+
+// A second rule of the same cause adds to its finding.
+void Merge(Finding more, Finding& f) {
+  f.share += more.share;
+  f.gpu_ns += more.gpu_ns;
+  f.bound += more.bound;
+  f.status = std::max(f.status, more.status);
+  f.evidence.insert(f.evidence.end(), more.evidence.begin(), more.evidence.end());
+}
+
+void Add(Finding f, std::vector<Finding>& findings) {
+  const auto same =
+      std::find_if(findings.begin(), findings.end(), [&](const Finding& g) { return g.cause == f.cause; });
+  if (same == findings.end() || f.cause == "unknown") {
+    findings.push_back(std::move(f));
+  } else {
+    Merge(std::move(f), *same);
+  }
+}
+
+// A rule that did not hold, and the time that it would have claimed.
+struct Refused {
+  const TraceRule* rule;
+  IntervalSet time;
+  Outcome outcome;
+};
+
+void AddUnknown(const TraceScene& scene, const TestedShare& share, const IntervalSet& time,
+                const std::vector<Refused>& refused, std::vector<Finding>& findings) {
+  Finding f = Make("unknown", scene, time);
+  f.status = Status::kUnknown;
+  f.title = std::string(share.name) + ": no rule explains it";
+  f.evidence.push_back(Figure(scene, std::string(share.id) + " that no cause claims", time, "threshold 3 %"));
+  if (share.time == HostTime) RemarkHost(scene, f);
+  if (share.id == "queued_wait") RemarkQueue(scene, f);
+  for (const Refused& r : refused) {
+    if (scene.Share(Intersection(r.time, time)) < kUnknownShare) continue;
+    for (const std::string& lack : r.outcome.lacks)
+      f.evidence.push_back(fmt::format("not {}: {}", r.rule->cause, lack));
+  }
+  NameGaps(scene, time, f);
+  f.isolate = share.next;
+  findings.push_back(std::move(f));
+}
+
+Finding Remainder(const TraceScene& scene) {
+  const TraceBudget& b = scene.trace.budget;
+  const bool healthy = b.Share(b.busy_ns) >= kHealthyBusy;
+  Finding f = Make(healthy ? "healthy" : "unknown", scene, healthy ? scene.trace.split.busy : scene.trace.split.idle);
+  f.evidence.push_back(Figure(scene, "busy time", scene.trace.split.busy, "90 % or more is healthy"));
+  f.evidence.emplace_back("no tested share of the window holds 3 % of it");
+  if (healthy) {
+    f.evidence.emplace_back(
+        "nothing about precision was read from the kernels' names: whether they could be cheaper "
+        "is not known");
+  } else {
+    f.status = Status::kUnknown;
+  }
+  return f;
+}
+
+}  // namespace
+
+TraceVerdict FindTraceCauses(const TraceScene& scene) {
+  TraceVerdict verdict;
+  const Facts facts = MeasureFacts(scene);
+  IntervalSet claimed;
+  std::vector<Refused> refused;
+  for (const TraceRule& rule : TraceRules()) {
+    IntervalSet time = Difference(rule.time(scene), claimed);
+    Outcome outcome = Try(scene, rule, facts, time);
+    if (!outcome.holds) {
+      refused.push_back({&rule, std::move(time), std::move(outcome)});
+      continue;
+    }
+    claimed = Union(claimed, time);
+    Add(Found(scene, rule, time, std::move(outcome)), verdict.findings);
+    verdict.claims.push_back({rule.cause, std::move(time)});
+  }
+  for (const TestedShare& share : TestedShares()) {
+    const IntervalSet rest = Difference(share.time(scene), claimed);
+    if (scene.Share(rest) >= kUnknownShare) AddUnknown(scene, share, rest, refused, verdict.findings);
+  }
+  std::stable_sort(verdict.findings.begin(), verdict.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.share > b.share; });
+  if (verdict.findings.empty()) verdict.findings.push_back(Remainder(scene));
+  return verdict;
+}
+
+Finding NoDevices(const Profile& profile) {
+  Finding f;
+  const Cause& row = CauseOf("unknown");
+  f.cause = row.id;
+  f.title = row.title;
+  f.status = Status::kUnknown;
+  f.evidence.push_back(profile.file +
+                       ": no GPU activity in this file; record with ProfilerActivity.CUDA / kineto CUPTI");
+  for (const std::string& foreign : profile.foreign_accelerators) {
+    f.evidence.push_back("it has events of " + foreign +
+                         ", an accelerator whose device timeline is not understood: nothing is said of it");
+  }
+  f.isolate = "torch.profiler with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]";
+  return f;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnose/finding.h"
+#include "diagnose/host_evidence.h"
+#include "diagnose/kernel_classes.h"
+#include "diagnose/step_budget.h"
+#include "diagnose/step_statistics.h"
+
+namespace idleburn {
+
+// The share of the window that a cause claims. Shares of one device are disjoint parts of one additive budget: the
+// pools w_k of docs/combining.md.
+struct ClaimedShare {
+  std::string_view cause;
+  double share = 0;
+};
+
+// What comes to light once a cause is gone.
+struct NextBottleneck {
+  std::string_view removed;       // the cause that was taken out, wholly
+  double removed_share = 0;       // of the window
+  std::string_view cause;         // the largest finding of what is left, worked out anew
+  double share = 0;               // of the shortened window
+  double adds = 0;                // of the original window, if it were removed as well; 0 if its gain is not known
+  std::vector<Finding> findings;  // of what is left
+};
+
+struct DeviceDiagnosis {
+  std::string file;
+  std::optional<std::int64_t> rank;
+  std::int64_t device = 0;
+  std::string model;
+  std::vector<TraceBudget> budgets;  // gpu_span, then profiler_steps; the last one decides
+  StepStatistics steps;
+  std::vector<Finding> findings;  // of this device; shares of its deciding window
+  std::vector<ClaimedShare> claims;
+  std::optional<NextBottleneck> next;
+  std::vector<KernelClass> top_kernels;
+
+  [[nodiscard]] const TraceBudget& Deciding() const { return budgets.back(); }
+};
+
+struct TraceDiagnosis {
+  std::vector<DeviceDiagnosis> devices;  // as the profiles came, then by id
+  // Of all devices together, the largest share first: shares of the sum of the deciding windows. With one device these
+  // are its own. Never empty.
+  std::vector<Finding> findings;
+};
+
+// The diagnosis of the profiles of one job: one file, or one for each rank. `host`: what the host did meanwhile.
+TraceDiagnosis DiagnoseProfiles(std::span<const Profile> profiles, const HostEvidence& host = {});
+
+}  // namespace idleburn

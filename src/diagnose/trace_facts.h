@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "diagnose/peer_wait.h"
+#include "diagnose/step_budget.h"
+#include "diagnose/step_statistics.h"
+
+namespace idleburn {
+
+// One device as the rules see it, in the window that decides: the steps if there are any.
+struct TraceScene {
+  const DeviceTrace& trace;
+  const StepStatistics& steps;
+  const PeerWait* peers = nullptr;  // null: this rank is seen alone
+
+  [[nodiscard]] double Share(const IntervalSet& time) const { return trace.budget.Share(time.TotalNs()); }
+};
+
+// Figures that the rules test. Shares are of the window.
+enum class Fact : std::uint8_t {
+  kLoader,
+  kSyncApi,
+  kQueuedWait,
+  kHostGaps,
+  kLargestHostGap,
+  kKernelPerLaunch,
+  kHtodMedianBytes,
+  kHtodPageable,
+  kHtodPinned,
+  kLinkUse,
+  kFp32
+};
+inline constexpr std::size_t kFacts = 11;
+
+// Absent: not in the profile.
+using Facts = std::array<std::optional<double>, kFacts>;
+Facts MeasureFacts(const TraceScene& scene);
+// "queued wait 4.65 % of the window"; "queued wait: not measured".
+std::string Describe(Fact fact, std::optional<double> value);
+// A bound on it in the same unit: "10 %".
+std::string DescribeBound(Fact fact, double value);
+
+// Parts of the window. Those of idle time are empty where it could not be attributed.
+IntervalSet LoaderTime(const TraceScene& scene);
+// Operators, other work of the host, and launch latency.
+IntervalSet HostTime(const TraceScene& scene);
+// The same without the gaps inside graphs, which no launch can shorten.
+IntervalSet LaunchTime(const TraceScene& scene);
+// Idle time of a synchronising call on the thread that launched what came next.
+IntervalSet SyncTime(const TraceScene& scene);
+// Copies from the host to the device that nothing hides, and idle time inside copy calls.
+IntervalSet HtodTime(const TraceScene& scene);
+IntervalSet ExposedHtodTime(const TraceScene& scene);
+// Commands that waited on the device after the call that issued them had returned.
+IntervalSet QueuedTime(const TraceScene& scene);
+// Exposed communication in which this rank waited for others; empty if it is seen alone.
+IntervalSet PeerTime(const TraceScene& scene);
+// Exposed communication without PeerTime.
+IntervalSet TransferTime(const TraceScene& scene);
+IntervalSet ComputeTime(const TraceScene& scene);
+// One class of idle time; empty where it could not be attributed.
+IntervalSet IdleTime(const TraceScene& scene, IdleClass c);
+
+}  // namespace idleburn

@@ -1,0 +1,110 @@
+#include "diagnose/trace_rules.h"
+
+#include <array>
+
+namespace idleburn {
+namespace {
+
+using Side = FactTest::Side;
+using Gain = TraceRule::Gain;
+
+constexpr double kMaterial = 0.03;  // the lowest threshold in use by peers (xprof)
+
+// Small or pageable copies; one of them is enough.
+constexpr auto kWeakCopies =
+    std::to_array<FactTest>({{Fact::kHtodMedianBytes, Side::kBelow, 1e6}, {Fact::kHtodPageable, Side::kAtLeast, 0.5}});
+constexpr auto kFullLink =
+    std::to_array<FactTest>({{Fact::kHtodPinned, Side::kAtLeast, 0.5}, {Fact::kLinkUse, Side::kAtLeast, 0.6}});
+constexpr auto kManyLaunches =
+    std::to_array<FactTest>({{Fact::kHostGaps, Side::kAtLeast, 20}, {Fact::kKernelPerLaunch, Side::kBelow, 1}});
+constexpr auto kNotLaunches = std::to_array<FactTest>({
+    {Fact::kLoader, Side::kAtLeast, kMaterial},
+    {Fact::kSyncApi, Side::kAtLeast, kMaterial},
+    {Fact::kQueuedWait, Side::kAtLeast, 0.1},    // a deep queue: the host was early
+    {Fact::kLargestHostGap, Side::kAbove, 0.5},  // then it is one function, not many launches
+});
+constexpr auto kFp32 = std::to_array<FactTest>({{Fact::kFp32, Side::kAtLeast, kMaterial}});
+
+constexpr auto kRules = std::to_array<TraceRule>({
+    {"loader_cpu_spare_cores", "idle time inside the data loader", LoaderTime, kMaterial, {}, {}, {}, Gain::kAll},
+    {"synchronization",
+     "idle time inside synchronising calls of the launching thread",
+     SyncTime,
+     kMaterial,
+     {},
+     {},
+     {},
+     Gain::kAll},
+    {"h2d_bandwidth", "copies to the device that nothing hides", ExposedHtodTime, 0.2, kFullLink, {}, {}, Gain::kAll},
+    {"h2d_small",
+     "copies to the device that nothing hides, and idle time inside copy calls",
+     HtodTime,
+     kMaterial,
+     {},
+     kWeakCopies,
+     {},
+     Gain::kAll},
+    {"launch_bound",
+     "idle time in which the host prepares launches (operators, other host work, launch latency)",
+     LaunchTime,
+     0.2,
+     kManyLaunches,
+     {},
+     kNotLaunches,
+     Gain::kAll},
+    {"comm_exposed", "communication that compute does not hide", TransferTime, kMaterial, {}, {}, {}, Gain::kAll, true},
+    {"straggler_or_dependency",
+     "exposed communication in which this rank waits for another",
+     PeerTime,
+     kMaterial,
+     {},
+     {},
+     {},
+     Gain::kAllRanks,
+     true},
+    {"straggler_or_dependency",
+     "idle time with launched work queued, after the launch call returned",
+     QueuedTime,
+     kMaterial,
+     {},
+     {},
+     {},
+     Gain::kUnknown},
+    {"compute_bound", "kernels that compute", ComputeTime, 0.9, kFp32, {}, {}, Gain::kUnknown},
+});
+
+constexpr std::string_view kRecordStacks =
+    "record again with Python frames (torch.profiler with_stack=True) to name the functions";
+
+template <IdleClass c>
+IntervalSet IdleOf(const TraceScene& scene) {
+  return IdleTime(scene, c);
+}
+
+IntervalSet ExposedComm(const TraceScene& scene) { return scene.trace.split.exposed_comm; }
+IntervalSet ExposedCopy(const TraceScene& scene) { return scene.trace.split.exposed_copy; }
+IntervalSet Unattributed(const TraceScene& scene) { return scene.trace.idle ? IntervalSet() : scene.trace.split.idle; }
+
+constexpr auto kShares = std::to_array<TestedShare>({
+    {"loader", "Idle time inside the data loader", LoaderTime, "record at least four steps"},
+    {"sync_api", "Idle time inside synchronising calls", IdleOf<IdleClass::kSyncApi>, kRecordStacks},
+    {"memcpy_api", "Idle time inside copy calls", IdleOf<IdleClass::kMemcpyApi>, kRecordStacks},
+    {"host", "Idle time while the host prepares launches", HostTime, kRecordStacks},
+    {"queued_wait", "Idle time with launched work queued", IdleOf<IdleClass::kQueuedWait>,
+     "record every rank at once: waiting for a peer shows only beside it"},
+    {"no_launch_record", "Idle time before work whose launch is not in the file", IdleOf<IdleClass::kNoLaunchRecord>,
+     "start recording a step earlier (torch.profiler schedule(warmup=1))"},
+    {"tail_head", "Idle time at the end of the steps", IdleOf<IdleClass::kTailHead>,
+     "record 20 steps: the end of the capture then weighs less"},
+    {"exposed_comm", "Communication that compute does not hide", ExposedComm, "record every rank at once"},
+    {"exposed_copy", "Copies that compute does not hide", ExposedCopy, kRecordStacks},
+    {"unattributed", "Idle time whose launches cannot be told apart", Unattributed,
+     "record one process a file: correlation ids of several processes are the same in this one"},
+});
+
+}  // namespace
+
+std::span<const TraceRule> TraceRules() { return kRules; }
+std::span<const TestedShare> TestedShares() { return kShares; }
+
+}  // namespace idleburn
