@@ -150,7 +150,7 @@ TEST(TrapTest, CollectiveSpin) {
   trap.Expect("spin_wait_gpu_s", static_cast<double>(trap.spin_ns) / 1e9);
   const CostReport cost = trap.Price();
   trap.Expect("spin_wait_cost_usd", Amount(cost.whole.spin_wait_cost));
-  const Advice advice = Advise(trap.inputs->run, trap.inputs->devices, cost);
+  const Advice advice = Advise({trap.inputs->run, trap.inputs->devices, cost});
   ASSERT_FALSE(advice.findings.empty());
   trap.Expect("cause", nlohmann::json(advice.findings.front().cause));
   bool precision = false;

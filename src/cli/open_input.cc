@@ -13,6 +13,7 @@ namespace {
 std::string KnownFormats() {
   std::string names;
   for (const Importer& importer : Importers()) names += (names.empty() ? "" : ", ") + std::string(importer.name);
+  for (const ProfileImporter& importer : ProfileImporters()) names += ", " + std::string(importer.name);
   return names;
 }
 
@@ -52,6 +53,12 @@ Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& 
   opened.source = std::make_unique<PeekSource>(std::move(*file));
   const Result<std::string_view> head = opened.source->Peek(kSniffBytes);
   if (!head) return tl::unexpected<Error>(head.error());
+  for (const ProfileImporter& importer : ProfileImporters()) {
+    if (importer.sniff(*head)) {
+      opened.profiler = &importer;
+      return opened;
+    }
+  }
   for (const Importer& importer : Importers()) {
     if (importer.by_columns && options.columns.empty()) continue;
     if (importer.sniff(*head)) {

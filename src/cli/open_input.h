@@ -6,16 +6,18 @@
 #include "cli/settings.h"
 #include "import/importer.h"
 #include "os/input_file.h"
+#include "profile/profile_importers.h"
 
 namespace idleburn {
 
 // How inputs are read, by the settings import.*.
 Result<ImportOptions> ImportOptionsFrom(const Settings& settings);
 
-// An input and the importer for it.
+// An input and what reads it: one of the two.
 struct KnownInput {
   std::unique_ptr<PeekSource> source;
-  const Importer* importer = nullptr;
+  const Importer* importer = nullptr;         // readings over time
+  const ProfileImporter* profiler = nullptr;  // a profiler's file
 };
 
 // Opens a file ("-": standard input) and finds its format by its content. A format that is not known is an error that

@@ -1,8 +1,11 @@
 #include "cli/read_run.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "cli/open_input.h"
+#include "diagnose/traced_run.h"
 #include "telemetry/time_sorter.h"
 
 namespace idleburn {
@@ -27,39 +30,98 @@ class DateWatch final : public SampleSink {
   bool dated_ = false;
 };
 
+// Reads the inputs of a run one by one.
+class RunReader {
+ public:
+  RunReader(const ImportOptions& options, const Thresholds& thresholds, RunClassifier::FactsByName facts)
+      : options_(options), classifier_(thresholds, run_->devices, run_->quality, facts, &run_->summary.window()) {}
+
+  // A profile is read at once. The first input of samples waits until it is known whether it is the only one.
+  Result<void> Take(KnownInput input) {
+    if (input.profiler != nullptr) return ReadProfile(input);
+    ++inputs_;
+    if (inputs_ == 1) {
+      waiting_ = std::move(input);
+      return {};
+    }
+    if (inputs_ == 2) TRY(ReadSamples(*waiting_));
+    return ReadSamples(input);
+  }
+
+  Result<std::unique_ptr<RunInputs>> Finish(const std::string& first_path) {
+    if (inputs_ == 1) TRY(ReadSamples(*waiting_));
+    if (dated_ && !undated_.empty()) {
+      return Fail(undated_ +
+                  ": carries no dates, so it has no place on the clock of the other inputs; record it with " +
+                  "times, or audit it alone");
+    }
+    if (sorting_) TRY(sorter_.Deliver(classifier_));
+    run_->run = classifier_.Finish();
+    if (!run_->profiles.empty()) AddTrace();
+    if (run_->run.devices.empty() && !run_->trace) {
+      return Fail(first_path + ": holds no reading of any GPU; nothing to audit");
+    }
+    return std::move(run_);
+  }
+
+ private:
+  Result<void> ReadProfile(KnownInput& input) {
+    Result<Profile> profile = input.profiler->read(*input.source, run_->quality);
+    if (!profile) return tl::unexpected<Error>(profile.error());
+    profile->file = input.source->name();
+    CountTruncated(input);
+    run_->profiles.push_back(std::move(*profile));
+    return {};
+  }
+
+  Result<void> ReadSamples(KnownInput& input) {
+    const bool several = inputs_ > 1;
+    sorting_ = sorting_ || several || !input.importer->in_order;
+    SampleSink& sink = sorting_ ? static_cast<SampleSink&>(sorter_) : classifier_;
+    DateWatch watch(sink);
+    ImportTarget target{run_->devices, run_->quality, run_->owners, several ? watch : sink,
+                        several ? nullptr : &run_->summary};
+    TRY(input.importer->import(*input.source, options_, target));
+    dated_ = dated_ || watch.dated();
+    if (undated_.empty() && watch.undated()) undated_ = input.source->name();
+    CountTruncated(input);
+    return {};
+  }
+
+  void CountTruncated(const KnownInput& input) {
+    if (input.source->truncated()) run_->quality.Count(QualityId::kTruncatedInput, {&input.source->name(), 0});
+  }
+
+  void AddTrace() {
+    run_->trace = DiagnoseProfiles(run_->profiles);
+    run_->traced_only = run_->run.devices.empty();
+    if (run_->traced_only) run_->run = TracedRun(run_->profiles, *run_->trace, run_->devices, run_->quality);
+  }
+
+  const ImportOptions& options_;
+  std::unique_ptr<RunInputs> run_ = std::make_unique<RunInputs>();
+  RunClassifier classifier_;
+  TimeSorter sorter_{run_->devices, run_->quality};
+  std::optional<KnownInput> waiting_;
+  std::size_t inputs_ = 0;  // of samples
+  bool sorting_ = false;
+  bool dated_ = false;
+  std::string undated_;  // the first input without times
+};
+
 }  // namespace
 
 Result<std::unique_ptr<RunInputs>> ReadRun(std::vector<std::string> paths, const ImportOptions& options,
                                            const Thresholds& thresholds, RunClassifier::FactsByName facts,
                                            bool show_progress) {
   std::sort(paths.begin(), paths.end());
-  auto inputs = std::make_unique<RunInputs>();
-  RunClassifier classifier(thresholds, inputs->devices, inputs->quality, facts, &inputs->summary.window());
-  TimeSorter sorter(inputs->devices, inputs->quality);
-  bool sorting = paths.size() > 1;
-  bool dated = false;
-  std::string undated;  // the first input without times
+  RunReader reader(options, thresholds, facts);
   for (const std::string& path : paths) {
     Result<KnownInput> opened = OpenKnownInput(path, options, show_progress);
     if (!opened) return tl::unexpected<Error>(opened.error());
-    sorting = sorting || !opened->importer->in_order;
-    SampleSink& sink = sorting ? static_cast<SampleSink&>(sorter) : classifier;
-    DateWatch watch(sink);
-    ImportTarget target{inputs->devices, inputs->quality, inputs->owners, paths.size() > 1 ? watch : sink,
-                        paths.size() > 1 ? nullptr : &inputs->summary};
-    TRY(opened->importer->import(*opened->source, options, target));
-    dated = dated || watch.dated();
-    if (undated.empty() && watch.undated()) undated = path;
-    if (opened->source->truncated()) inputs->quality.Count(QualityId::kTruncatedInput, {&path, 0});
+    TRY(reader.Take(std::move(*opened)));
   }
-  if (dated && !undated.empty()) {
-    return Fail(undated + ": carries no dates, so it has no place on the clock of the other inputs; record it with " +
-                "times, or audit it alone");
-  }
-  if (sorting) TRY(sorter.Deliver(classifier));
-  inputs->run = classifier.Finish();
-  if (inputs->run.devices.empty()) return Fail(paths.front() + ": holds no reading of any GPU; nothing to audit");
-  return inputs;
+  return reader.Finish(paths.front());
 }
 
 }  // namespace idleburn

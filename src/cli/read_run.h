@@ -1,11 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "classify/run_classifier.h"
+#include "diagnose/trace_diagnosis.h"
 #include "import/importer.h"
+#include "profile/profile.h"
 #include "run/run_summary.h"
 
 namespace idleburn {
@@ -17,9 +20,13 @@ struct RunInputs {
   OwnerLedger owners;
   RunSummary summary;  // of a recording, or of a live run; else empty
   RunResult run;
+  std::vector<Profile> profiles;
+  std::optional<TraceDiagnosis> trace;  // of the profiles
+  bool traced_only = false;             // `run` is what the profiles cover
 };
 
-// Imports all inputs of one run and classifies them. The format of each is told by its content. One input whose
+// Profilers' files among the inputs are read and diagnosed; what else there is is one run of samples. Imports all
+// inputs of one run and classifies them. The format of each is told by its content. One input whose
 // rows are in order of time streams straight through; several, or one that groups by metric, are first put on
 // a common clock. They are read in the order of their names: what comes first names a device's counters and the
 // place of a doubt, and the order in which the inputs are given shall decide nothing. An input without times is

@@ -125,9 +125,11 @@ Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<
   if (!cost) return tl::unexpected<Error>(cost.error());
 
   AuditReport report;
-  report.advice = Advise(run.run, run.devices, *cost);
+  report.advice = Advise({run.run, run.devices, *cost, run.trace ? &*run.trace : nullptr, run.traced_only});
   report.cost = std::move(*cost);
   report.run = std::move(run.run);
+  report.trace = std::move(run.trace);
+  report.traced_only = run.traced_only;
   report.devices = &run.devices;
   report.quality = &run.quality;
   report.thresholds = plan.thresholds;

@@ -10,7 +10,7 @@ namespace idleburn {
 // A cause must hold at least this share of observed time to be worth naming (lowest threshold in use by peers).
 inline constexpr double kMaterialShare = 0.03;
 
-// What telemetry alone can show: idle stretches, spin-wait, throttling, bursts, compute-bound. Never empty; the
+// What samples alone can show: idle stretches, spin-wait, throttling, bursts, compute-bound. Never empty; the
 // largest share first.
 std::vector<Finding> FindCauses(const Scene& scene);
 

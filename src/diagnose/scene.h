@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "classify/totals.h"
+#include "diagnose/trace_diagnosis.h"
 #include "price/cost_report.h"
 #include "telemetry/device.h"
 
@@ -16,6 +17,8 @@ struct Scene {
   const RunResult& run;
   const DeviceTable& devices;
   const CostReport& cost;
+  const TraceDiagnosis* trace = nullptr;  // of the run, or of a part of it
+  bool traced_only = false;               // the run is what the trace covers: there are no samples
 
   // Of observed GPU time; 0 when nothing was observed.
   [[nodiscard]] double Share(std::int64_t gpu_ns) const;

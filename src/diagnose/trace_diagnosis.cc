@@ -117,6 +117,7 @@ TraceDiagnosis DiagnoseProfiles(std::span<const Profile> profiles, const HostEvi
       while (to < traces.size() && traces[to].device == traces[from].device) ++to;
       diagnosis.devices.push_back(
           DiagnoseDevice(std::span(traces).subspan(from, to - from), peers[i] ? &*peers[i] : nullptr, host));
+      diagnosis.devices.back().profile = i;
       from = to;
     }
     if (traces.empty()) without_devices.push_back(NoDevices(profiles[i]));

@@ -33,6 +33,7 @@ struct NextBottleneck {
 };
 
 struct DeviceDiagnosis {
+  std::size_t profile = 0;  // of those that were diagnosed
   std::string file;
   std::optional<std::int64_t> rank;
   std::int64_t device = 0;

@@ -23,6 +23,16 @@ constexpr auto kScalarReads =
 
 }  // namespace
 
+std::string_view Name(CopyKind kind) {
+  constexpr std::array<std::string_view, 7> kNames = {"none", "HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "other"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view Name(MemoryKind kind) {
+  constexpr std::array<std::string_view, 5> kNames = {"unknown", "pageable", "pinned", "device", "managed"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
 bool IsCommKernel(std::string_view kernel) {
   for (const std::string_view library : {"nccl", "rccl"}) {
     for (auto at = kernel.begin();;) {

@@ -138,6 +138,8 @@ struct Profile {
   std::int64_t dataloader_events = 0;
 };
 
+std::string_view Name(CopyKind kind);
+std::string_view Name(MemoryKind kind);
 // A kernel that communicates: nccl or rccl in its name, not preceded by a letter, in any case.
 bool IsCommKernel(std::string_view kernel);
 // By the name of a runtime or driver call, with or without a version suffix.

@@ -83,7 +83,7 @@ class Lab {
   Advice Advise() {
     run_.start = Instant::FromNanos(1'000'000 * kSecond);
     cost_ = PriceRun(run_, devices_, OwnerLedger(), rate_, WorkDone(), EnergyPrice(), 720).value();
-    return idleburn::Advise(run_, devices_, cost_);
+    return idleburn::Advise({run_, devices_, cost_});
   }
   [[nodiscard]] const CostReport& cost() const { return cost_; }
   Rate& rate() { return rate_; }

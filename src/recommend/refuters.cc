@@ -17,6 +17,7 @@ bool Starved(const Scene& scene) { return scene.Share(BurstNs(scene)) >= kMateri
 bool Spins(const Scene& scene) { return scene.Share(scene.cost.whole.spin_wait_ns) >= kMaterialShare; }
 
 bool UtilizationAlone(const Scene& scene) {
+  if (scene.trace != nullptr) return false;  // a trace sees the kernels themselves
   return std::all_of(scene.run.devices.begin(), scene.run.devices.end(), [](const DeviceResult& d) {
     return d.totals.sm_active.ns == 0 && d.totals.tensor_active.ns == 0 && d.totals.gr_engine.ns == 0;
   });

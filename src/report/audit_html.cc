@@ -83,11 +83,11 @@ void AppendTile(std::string_view label, std::string_view value, std::string_view
 void AppendTiles(const ViewContext& c, std::string* out) {
   const UsageCost& u = c.report.cost.whole;
   *out += "<dl class=\"tiles\">\n";
-  if (c.priced) {
+  if (c.in_money) {
     AppendTile("Paid", c.Cost(*u.total), c.Hours(u.window_ns) + " GPU-hours", out);
     if (u.waste) AppendTile("Waste", c.Cost(*u.waste), PercentOf(c.report.cost.waste_share) + " of observed cost", out);
   } else {
-    AppendTile("GPU-hours", c.Hours(u.window_ns), "no price given", out);
+    AppendTile("GPU-hours", c.Hours(u.window_ns), c.priced ? "traced" : "no price given", out);
     AppendTile("Waste", PercentOf(c.report.cost.waste_share), "of observed GPU-hours", out);
   }
   if (u.mean_utilization) {
@@ -286,6 +286,8 @@ std::string AuditHtml(const AuditReport& report) {
   AppendGrid(view.phases, &out);
   AppendGrid(view.gpus, &out);
   AppendGrid(view.owners, &out);
+  AppendGrid(view.trace, &out);
+  AppendGrid(view.idle, &out);
   AppendCards(view.recommendations, &out);
   AppendCards(view.findings, &out);
   AppendSection("Money", view.money, &out);

@@ -78,6 +78,8 @@ std::string AuditMarkdown(const AuditReport& report) {
   AppendTable(view.phases, &out);
   AppendTable(view.gpus, &out);
   AppendTable(view.owners, &out);
+  AppendTable(view.trace, &out);
+  AppendTable(view.idle, &out);
   AppendSection("Money", view.money, &out);
   AppendSection("Energy, clocks, bursts", view.signals, &out);
   AppendTable(view.findings, &out);

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "classify/thresholds.h"
 #include "classify/totals.h"
+#include "diagnose/trace_diagnosis.h"
 #include "price/cost_report.h"
 #include "recommend/advice.h"
 #include "telemetry/data_quality.h"
@@ -20,7 +22,9 @@ struct AuditReport {
   Thresholds thresholds;
   CostReport cost;
   Advice advice;
-  std::vector<std::string> inputs;  // names as given
+  std::optional<TraceDiagnosis> trace;  // of the run, or of a part of it
+  bool traced_only = false;             // no samples: the run is what the trace covers
+  std::vector<std::string> inputs;      // names as given
   std::string timezone = "UTC";
   std::string version;
   bool explain = false;

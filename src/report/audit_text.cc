@@ -58,7 +58,9 @@ class TextPage {
   void Lines(const std::vector<std::string>& lines) {
     for (const std::string& line : lines) Wrapped("  ", line);
   }
+  // A table without rows is left out.
   void Grid(const ReportTable& table) {
+    if (table.rows.empty()) return;
     Heading(table.title);
     out_ += LayOutTable(table.columns, table.rows, width_, 2);
     Lines(table.notes);
@@ -119,7 +121,7 @@ void AppendLegend(const std::array<bool, kLookCount>& used, TextPage* page) {
 // One line per GPU from the start to the end of the window.
 void AppendRibbons(const AuditReport& report, TextPage* page) {
   const auto& devices = report.cost.devices;
-  const std::size_t shown = std::min(kRibbons, devices.size());
+  const std::size_t shown = report.traced_only ? 0 : std::min(kRibbons, devices.size());  // a trace has no timeline
   if (page->width() < kRibbonFrom || shown == 0 || report.run.end <= report.run.start) return;
   int label_width = 0;
   for (std::size_t i = 0; i < shown; ++i) {
@@ -158,8 +160,7 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
 
   AppendRibbons(report, &page);
   page.Grid(page.width() >= kBarFrom ? WithBars(view.phases, report.cost.whole) : view.phases);
-  page.Grid(view.gpus);
-  if (!view.owners.rows.empty()) page.Grid(view.owners);
+  for (const ReportTable* table : {&view.gpus, &view.owners, &view.trace, &view.idle}) page.Grid(*table);
   page.Heading("Money");
   page.Lines(view.money);
   if (!view.signals.empty()) {
@@ -170,8 +171,8 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   if (!view.recommendations.rows.empty()) {
     page.Cards(view.recommendations, report.explain ? view.recommendations.rows.size() : kCards);
   }
-  if (report.explain && !view.declined.rows.empty()) page.Grid(view.declined);
-  if (!view.quality.rows.empty()) page.Grid(view.quality);
+  if (report.explain) page.Grid(view.declined);
+  page.Grid(view.quality);
   page.Heading("How these figures were made");
   page.Lines(view.basis);
   return std::move(page).Take();

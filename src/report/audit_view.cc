@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "report/display.h"
+#include "report/trace_tables.h"
 #include "report/view_context.h"
 #include "text/time_zone.h"
 
@@ -42,6 +43,7 @@ std::string Losses(const ViewContext& c) {
 }
 
 std::string Verdict(const ViewContext& c) {
+  if (c.report.traced_only) return TracedVerdict(c);
   const CostReport& cost = c.report.cost;
   const UsageCost& u = cost.whole;
   const std::string hours = c.Hours(u.window_ns);
@@ -75,7 +77,7 @@ std::vector<std::string> Why(const ViewContext& c) {
     if (lines.size() == kWhyLines) break;
     std::string line = f.title.empty() ? std::string(f.cause) : f.title;
     if (f.gpu_ns > 0) {
-      line += fmt::format(": {} of observed time, {}", PercentOf(f.share), c.Worth(f.cost, f.gpu_ns));
+      line += fmt::format(": {} of {}, {}", PercentOf(f.share), c.Whole(), c.Worth(f.cost, f.gpu_ns));
     }
     if (f.status != Status::kUnknown) line += fmt::format(" ({})", Name(f.status));
     if (f.gpu_ns == 0 && !f.evidence.empty()) line += ": " + f.evidence.front();
@@ -111,6 +113,7 @@ std::vector<std::string> Next(const ViewContext& c) {
 }
 
 std::string Title(const AuditReport& r) {
+  if (r.traced_only && r.run.devices.empty()) return Joined(r.inputs);
   const std::vector<std::string> names = GpuNames(r);
   std::string title = fmt::format("{} GPU{}", r.cost.gpus, r.cost.gpus == 1 ? "" : "s");
   if (names.size() == 1) title += " (" + names.front() + ")";
@@ -136,6 +139,8 @@ AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   view.phases = PhaseTable(c);
   view.gpus = GpuTable(c, limits.gpus);
   view.owners = OwnerTable(c);
+  view.trace = TraceTable(c);
+  view.idle = IdleTable(c);
   view.findings = FindingTable(c);
   view.recommendations = RecommendationTable(c);
   view.declined = DeclinedTable(c);

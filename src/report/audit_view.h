@@ -25,9 +25,11 @@ struct AuditView {
   std::string verdict;            // one sentence: money, hours, how much of it did work
   std::vector<std::string> why;   // the findings that matter, one line each
   std::vector<std::string> next;  // what to do first, what it saves and how to check it
-  ReportTable phases;
+  ReportTable phases;             // no rows if there are only traces
   ReportTable gpus;
   ReportTable owners;  // no rows if no input names owners
+  ReportTable trace;   // no rows without a trace; so idle
+  ReportTable idle;
   ReportTable findings;
   ReportTable recommendations;
   ReportTable declined;

@@ -44,6 +44,7 @@ std::string Segment(const std::string& parent, const std::string& key) {
   }
   if (parent.ends_with("by_reason") || parent.ends_with("event_reasons_gpu_hours")) return "<reason>";
   if (parent.ends_with("per_unit")) return "<unit>";
+  if (parent.ends_with("idle_attribution_ms")) return "<class>";
   return key;
 }
 

@@ -20,7 +20,8 @@ ViewContext::ViewContext(const AuditReport& audit)
     : report(audit),
       currency(audit.cost.rate.currency),
       hour_digits(HourDigits(audit.cost.whole.window_ns)),
-      priced(audit.cost.whole.total.has_value()) {}
+      priced(audit.cost.whole.total.has_value()),
+      in_money(priced && !audit.traced_only) {}
 
 std::string ViewContext::Hours(std::int64_t ns) const {
   constexpr std::int64_t kNanosInNanoHour = 3600;
@@ -39,7 +40,14 @@ std::string ViewContext::ExactCost(Money m) const {
 }
 
 std::string ViewContext::Worth(const std::optional<Money>& cost, std::int64_t ns) const {
-  return cost ? Cost(*cost) : Hours(ns) + " GPU-hours";
+  if (in_money && cost) return Cost(*cost);
+  const std::int64_t window = report.cost.whole.window_ns;
+  if (report.traced_only && report.cost.rate.per_gpu_hour && window > 0) {
+    if (const Result<Money> part = Scale(*report.cost.rate.per_gpu_hour, ns, window)) {
+      return Cost(*part) + " of each GPU-hour";
+    }
+  }
+  return Hours(ns) + " GPU-hours";
 }
 
 std::string Hundredths(std::int64_t hundredths_of_a_percent) {
@@ -84,7 +92,7 @@ std::string PriceHint(const ViewContext& c) {
 std::string SavingText(const ViewContext& c, const Recommendation& r) {
   if (!r.saving) return "not quantified: " + r.basis;
   std::string text = RoundPercent(r.saving->expected);
-  if (r.saving_cost) text = c.Cost(*r.saving_cost) + " (" + text + ")";
+  if (c.in_money && r.saving_cost) text = c.Cost(*r.saving_cost) + " (" + text + ")";
   return text + fmt::format(", between {} and {}", RoundPercent(r.saving->low), RoundPercent(r.saving->high));
 }
 

@@ -19,6 +19,8 @@ struct ViewContext {
   std::string_view currency;
   int hour_digits;  // decimals that tell the parts of this window apart
   bool priced;
+  bool in_money;  // priced, and long enough that money tells: what a trace covers costs next to nothing, its job does
+                  // not
 
   // GPU-hours, grouped: "1,234.5".
   [[nodiscard]] std::string Hours(std::int64_t ns) const;
@@ -27,8 +29,10 @@ struct ViewContext {
   [[nodiscard]] std::string Cost(Money m) const { return Amount(m, currency); }
   // With all its decimals: "$13.333333333".
   [[nodiscard]] std::string ExactCost(Money m) const;
-  // "$3.07", or in GPU-hours where there is no price.
+  // "$3.07"; of a trace "$1.20 of each GPU-hour"; in GPU-hours where there is no price.
   [[nodiscard]] std::string Worth(const std::optional<Money>& cost, std::int64_t ns) const;
+  // What a share is of: "observed time", or the window of a trace.
+  [[nodiscard]] std::string_view Whole() const { return report.traced_only ? "the traced window" : "observed time"; }
 };
 
 std::string Hundredths(std::int64_t hundredths_of_a_percent);  // "34.77 %"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/display.h"
+#include "report/trace_tables.h"
 #include "report/view_context.h"
 #include "text/time_zone.h"
 
@@ -28,10 +29,11 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
   price += cost.rate.stale ? ", older than 90 days: check it)." : ").";
   lines.push_back(price);
   const UsageCost& u = cost.whole;
+  if (c.report.traced_only && u.window_ns == 0) return lines;  // nothing was traced that could have a cost
   if (u.waste) {
-    lines.push_back(
-        fmt::format("Waste: {}, {} of the observed cost: time not busy, plus spin-wait. Unobserved time is not in it.",
-                    c.Cost(*u.waste), PercentOf(cost.waste_share)));
+    lines.push_back(fmt::format(
+        "Waste: {}, {} of the observed cost: time not busy, plus spin-wait. Unobserved time is not in it.",
+        c.Worth(u.waste, u.window_ns - static_cast<std::int64_t>(u.effective_ns)), PercentOf(cost.waste_share)));
   }
   if (cost.per_effective_gpu_hour) {
     lines.push_back(fmt::format("Per effective GPU-hour (observed time x utilization): {}.",
@@ -95,10 +97,12 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
   return lines;
 }
 
-std::vector<std::string> BasisLines(const ViewContext& c) {
+namespace {
+
+// How readings became phases.
+void AddReadingRules(const ViewContext& c, std::vector<std::string>& lines) {
   const AuditReport& r = c.report;
   const Thresholds& t = r.thresholds;
-  std::vector<std::string> lines;
   const std::vector<std::string> counters = CountersOf(r);
   std::string counter = Joined(counters);
   if (counter.empty()) counter = "none was reported";
@@ -123,8 +127,17 @@ std::vector<std::string> BasisLines(const ViewContext& c) {
     lines.push_back(
         fmt::format("Held forward: a reading lasts until the next, at most {}; the rest is unobserved (gap).", hold));
   }
-  lines.push_back(fmt::format("Window: {} to {}; times without a zone were read as {}.", FormatRfc3339(r.run.start),
-                              FormatRfc3339(r.run.end), r.timezone));
+}
+
+}  // namespace
+
+std::vector<std::string> BasisLines(const ViewContext& c) {
+  const AuditReport& r = c.report;
+  std::vector<std::string> lines = TraceBasis(c);
+  if (!r.traced_only) AddReadingRules(c, lines);
+  if (!r.run.devices.empty())
+    lines.push_back(fmt::format("Window: {} to {}; times without a zone were read as {}.", FormatRfc3339(r.run.start),
+                                FormatRfc3339(r.run.end), r.timezone));
   if (!r.inputs.empty()) lines.push_back(fmt::format("Inputs: {}.", Joined(r.inputs)));
   lines.push_back(fmt::format("idleburn {}.", r.version));
   return lines;

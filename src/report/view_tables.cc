@@ -26,7 +26,7 @@ struct PhaseRow {
 
 TableRow ToRow(const ViewContext& c, const PhaseRow& row) {
   TableRow cells = {row.name, c.Hours(row.ns), row.share ? Hundredths(*row.share) : ""};
-  if (c.priced) cells.push_back(row.cost ? c.Cost(*row.cost) : "");
+  if (c.in_money) cells.push_back(row.cost ? c.Cost(*row.cost) : "");
   return cells;
 }
 
@@ -79,7 +79,7 @@ TableRow GpuRow(const ViewContext& c, const CostReport::DeviceCost& d, const std
   for (std::size_t p = 0; p < kPhaseCount; ++p) row.push_back(shares ? Bare((*shares)[p]) : "n/a");
   row.push_back(c.Hours(u.unobserved_ns));
   row.push_back(u.mean_power_w ? fmt::format("{:.0f} W", *u.mean_power_w) : "n/a");
-  if (c.priced) {
+  if (c.in_money) {
     row.push_back(cost ? c.Cost(cost->total) : "");
     row.push_back(cost ? c.Cost(cost->waste) : "");
   }
@@ -91,11 +91,12 @@ TableRow GpuRow(const ViewContext& c, const CostReport::DeviceCost& d, const std
 ReportTable PhaseTable(const ViewContext& c) {
   const UsageCost& u = c.report.cost.whole;
   ReportTable table;
+  if (c.report.traced_only) return table;
   table.title = "Where the time went";
   AddColumn(&table, "Phase", Align::kLeft);
   AddColumn(&table, "GPU-hours");
   AddColumn(&table, "of observed");
-  if (c.priced) AddColumn(&table, "Cost");
+  if (c.in_money) AddColumn(&table, "Cost");
 
   const std::optional<CostColumn> costs = CostColumnOf(c.report.cost);
   const auto shares = PhaseShares(u);
@@ -146,6 +147,7 @@ ReportTable PhaseTable(const ViewContext& c) {
 ReportTable GpuTable(const ViewContext& c, std::size_t limit) {
   const CostReport& cost = c.report.cost;
   ReportTable table;
+  if (c.report.traced_only) return table;
   table.title = "Per GPU";
   AddColumn(&table, "GPU", Align::kLeft, true);
   const bool named = GpuNames(c.report).size() > 1;  // a single name stands in the title
@@ -157,7 +159,7 @@ ReportTable GpuTable(const ViewContext& c, std::size_t limit) {
     AddColumn(&table, header);
   }
   table.columns.back().expendable = true;
-  if (c.priced) {
+  if (c.in_money) {
     AddColumn(&table, "Cost");
     AddColumn(&table, "Waste");
   }
@@ -178,7 +180,7 @@ ReportTable OwnerTable(const ViewContext& c) {
   table.title = "Per owner";
   AddColumn(&table, "Owner", Align::kLeft, true);
   AddColumn(&table, "GPU-hours");
-  if (c.priced) AddColumn(&table, "Cost");
+  if (c.in_money) AddColumn(&table, "Cost");
   AddColumn(&table, "Attribution", Align::kLeft);
   std::vector<std::int64_t> ns;
   std::vector<Money> exact;
@@ -191,7 +193,7 @@ ReportTable OwnerTable(const ViewContext& c) {
   const std::vector<Money> costs = whole ? RoundedTo(whole->total, exact, MinorUnit(c.currency)) : exact;
   for (std::size_t i = 0; i < owners.size(); ++i) {
     TableRow row = {owners[i].owner.empty() ? "(none named)" : owners[i].owner, c.Hours(hours[i])};
-    if (c.priced) row.push_back(c.Cost(costs[i]));
+    if (c.in_money) row.push_back(c.Cost(costs[i]));
     row.emplace_back(owners[i].estimated ? "estimated: shared in equal parts" : "as named by the source");
     table.rows.push_back(std::move(row));
   }
@@ -207,8 +209,8 @@ ReportTable FindingTable(const ViewContext& c) {
   }
   for (const Finding& f : c.report.advice.findings) {
     std::string time =
-        f.gpu_ns == 0 ? "" : fmt::format("{} of observed time, {} GPU-hours", PercentOf(f.share), c.Hours(f.gpu_ns));
-    if (f.cost && f.gpu_ns > 0) time += ", " + c.Cost(*f.cost);
+        f.gpu_ns == 0 ? "" : fmt::format("{} of {}, {} GPU-hours", PercentOf(f.share), c.Whole(), c.Hours(f.gpu_ns));
+    if (f.cost && f.gpu_ns > 0) time += ", " + c.Worth(f.cost, f.gpu_ns);
     table.rows.push_back({f.title, fmt::format("{} ({})", Name(f.status), f.cause), time, Joined(f.evidence),
                           Joined(f.refutes), f.isolate});
   }
@@ -228,13 +230,13 @@ ReportTable RecommendationTable(const ViewContext& c) {
                           std::string(r.verify_with), r.saving ? r.basis : std::string()});
   }
   const CombinedSaving& s = c.report.advice.savings;
-  if (!table.rows.empty()) {
+  if (!table.rows.empty() && c.report.cost.whole.window_ns > 0) {
     table.notes.push_back(fmt::format(
         "All together{}: {} of the cost (5 % to 95 %: {} to {}), by the {} rule; waste is {} of observed cost and no "
         "fix of "
         "waste can save more.{} Estimates from measured bounds: none is a verified saving.",
-        s.cost ? " " + c.Cost(*s.cost) : "", RoundPercent(s.total_fraction), RoundPercent(s.low), RoundPercent(s.high),
-        s.rule, RoundPercent(s.cap),
+        c.in_money && s.cost ? " " + c.Cost(*s.cost) : "", RoundPercent(s.total_fraction), RoundPercent(s.low),
+        RoundPercent(s.high), s.rule, RoundPercent(s.cap),
         s.naive_sum > s.total_fraction + kWorthSaying
             ? fmt::format(" Adding the claims up would say {}, which counts time twice.", RoundPercent(s.naive_sum))
             : ""));

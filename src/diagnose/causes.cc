@@ -1,0 +1,54 @@
+#include "diagnose/causes.h"
+
+#include <algorithm>
+
+#include "diagnose/findings.h"
+
+namespace idleburn {
+namespace {
+
+bool NamesACause(const Finding& f) { return f.cause != "unknown" && f.cause != "healthy"; }
+
+std::vector<Finding> Priced(std::vector<Finding> findings, const CostReport& cost) {
+  if (!cost.rate.per_gpu_hour) return findings;
+  for (Finding& f : findings) {
+    if (const Result<Money> money = Price(*cost.rate.per_gpu_hour, f.gpu_ns)) f.cost = *money;
+  }
+  return findings;
+}
+
+// Adds what a trace of a part of the run shows to what samples of all of it show.
+void Join(const Scene& scene, std::vector<Finding> traced, std::vector<Finding>& findings) {
+  for (Finding& f : traced) {
+    const auto same = std::find_if(findings.begin(), findings.end(), [&](const Finding& live) {
+      return live.cause == f.cause && NamesACause(f) && live.status != Status::kUnknown;
+    });
+    if (same == findings.end()) {
+      const double of_window = f.share > 0 ? f.bound / f.share : 0;
+      f.bound = of_window * scene.Share(f.gpu_ns);
+      findings.push_back(std::move(f));
+      continue;
+    }
+    same->status = Status::kConfirmed;
+    same->evidence.insert(same->evidence.end(), f.evidence.begin(), f.evidence.end());
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> FindAllCauses(const Scene& scene) {
+  if (scene.trace == nullptr) return FindCauses(scene);
+  std::vector<Finding> traced = Priced(scene.trace->findings, scene.cost);
+  if (scene.traced_only) return traced;
+  std::vector<Finding> findings = FindCauses(scene);
+  // The trace has looked where samples only could say that they saw nothing.
+  if (std::any_of(traced.begin(), traced.end(), NamesACause)) {
+    std::erase_if(findings, [](const Finding& f) { return f.cause == "healthy"; });
+  }
+  Join(scene, std::move(traced), findings);
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.share > b.share; });
+  return findings;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,138 @@
+#include "report/trace_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/display.h"
+
+namespace idleburn {
+namespace {
+
+using Align = TableColumn::Align;
+
+constexpr std::size_t kNamedGaps = 2;
+constexpr double kNanosPerMs = 1e6;
+
+std::string Ms(std::int64_t ns) { return fmt::format("{:.3f}", static_cast<double>(ns) / kNanosPerMs); }
+std::string Span(std::int64_t ns) {
+  return ns < kNanosPerSecond ? Ms(ns) + " ms" : fmt::format("{:.3f} s", static_cast<double>(ns) / kNanosPerSecond);
+}
+std::string Cell(const TraceBudget& b, std::int64_t ns) { return fmt::format("{:.2f} %", 100 * b.Share(ns)); }
+
+bool Has(const ViewContext& c) { return c.report.trace && !c.report.trace->devices.empty(); }
+
+// "rank 3, GPU 0", as little as tells the devices apart.
+std::string Label(const ViewContext& c, const DeviceDiagnosis& d) {
+  const auto& all = c.report.trace->devices;
+  const bool one_file =
+      std::all_of(all.begin(), all.end(), [&](const DeviceDiagnosis& o) { return o.profile == all.front().profile; });
+  const std::string gpu = fmt::format("GPU {}", d.device);
+  if (one_file) return gpu;
+  return (d.rank ? fmt::format("rank {}, ", *d.rank) : d.file + ", ") + gpu;
+}
+
+void AddNotes(const ViewContext& c, const DeviceDiagnosis& d, ReportTable& table) {
+  const std::string label = Label(c, d);
+  if (d.steps.median_ns) table.notes.push_back(label + ": " + Describe(d.steps) + ".");
+  std::string gaps;
+  const TraceBudget& budget = d.Deciding();
+  for (std::size_t i = 0; i < std::min(kNamedGaps, budget.largest_gaps.size()); ++i) {
+    const LargeGap& gap = budget.largest_gaps[i];
+    gaps +=
+        fmt::format("{}{} at {} ({}{})", i > 0 ? ", " : "", Span(gap.at.Ns()), Span(gap.at.start - budget.span.start),
+                    Name(gap.mainly), gap.frames.empty() ? "" : ", under " + Describe(gap.frames));
+  }
+  if (!gaps.empty())
+    table.notes.push_back(fmt::format("{}: longest gaps of {}: {}.", label, Name(budget.window), gaps));
+  if (d.next) {
+    table.notes.push_back(fmt::format("{}: without {} ({} of the window) the next is {}, {} of what is left.", label,
+                                      d.next->removed, PercentOf(d.next->removed_share), d.next->cause,
+                                      PercentOf(d.next->share)));
+  }
+}
+
+}  // namespace
+
+ReportTable TraceTable(const ViewContext& c) {
+  ReportTable table;
+  if (!Has(c)) return table;
+  table.title = "What the device did, from the trace";
+  table.columns = {{"Device"}, {"Window"}};
+  for (const char* header : {"Span ms", "compute", "exposed comm", "exposed copy", "idle"}) {
+    table.columns.push_back({header, Align::kRight});
+  }
+  for (const DeviceDiagnosis& d : c.report.trace->devices) {
+    for (const TraceBudget& b : d.budgets) {
+      table.rows.push_back({Label(c, d), std::string(Name(b.window)), Ms(b.span.Ns()), Cell(b, b.compute_ns),
+                            Cell(b, b.exposed_comm_ns), Cell(b, b.exposed_copy_ns), Cell(b, b.idle_ns)});
+    }
+  }
+  for (const DeviceDiagnosis& d : c.report.trace->devices) AddNotes(c, d, table);
+  return table;
+}
+
+ReportTable IdleTable(const ViewContext& c) {
+  ReportTable table;
+  if (!Has(c)) return table;
+  table.title = "What idle time waited for";
+  table.columns = {{"Device"}, {"Before its next event"}, {"ms", Align::kRight}, {"of window", Align::kRight}};
+  for (const DeviceDiagnosis& d : c.report.trace->devices) {
+    const TraceBudget& b = d.Deciding();
+    if (!b.idle_by_class) {
+      table.notes.push_back(Label(c, d) +
+                            ": not attributed: correlation ids of several processes collide in this file.");
+      continue;
+    }
+    for (std::size_t i = 0; i < kIdleClasses; ++i) {
+      const auto idle = static_cast<IdleClass>(i);
+      if (b.IdleNs(idle) == 0) continue;
+      table.rows.push_back({Label(c, d), std::string(Name(idle)), Ms(b.IdleNs(idle)), Cell(b, b.IdleNs(idle))});
+    }
+  }
+  return table;
+}
+
+std::string TracedVerdict(const ViewContext& c) {
+  if (!Has(c)) return "Nothing is known of a GPU: the trace holds no device events.";
+  const UsageCost& u = c.report.cost.whole;
+  const auto compute_ns = u.phase_ns[static_cast<std::size_t>(Phase::kProductive)];
+  const auto idle_ns = u.phase_ns[static_cast<std::size_t>(Phase::kIdle)];
+  const auto& devices = c.report.trace->devices;
+  std::string text = fmt::format("{} GPU{} computed {} of {} ({}), {} {} idle", devices.size(),
+                                 devices.size() == 1 ? "" : "s", RoundPercent(ShareOf(compute_ns, u.window_ns)),
+                                 Span(u.window_ns), Name(devices.front().Deciding().window),
+                                 devices.size() == 1 ? "was" : "were", RoundPercent(ShareOf(idle_ns, u.window_ns)));
+  const double other = 1 - ShareOf(compute_ns + idle_ns, u.window_ns);
+  if (other >= kWorthSaying) text += fmt::format(" and moved data for {}", RoundPercent(other));
+  text += ".";
+  if (c.report.cost.rate.per_gpu_hour) {
+    if (const Result<Money> lost = Scale(*c.report.cost.rate.per_gpu_hour, u.window_ns - compute_ns, u.window_ns)) {
+      text += fmt::format(" Of every {} that a GPU-hour costs, {} bought no computing.",
+                          c.ExactCost(*c.report.cost.rate.per_gpu_hour), c.Cost(*lost));
+    }
+  }
+  return text;
+}
+
+std::vector<std::string> TraceBasis(const ViewContext& c) {
+  if (!c.report.trace) return {};
+  std::vector<std::string> lines = {
+      "Trace: device time is a union over streams in whole nanoseconds: span = compute + exposed communication + "
+      "exposed copies + idle. A kernel that runs counts as computing, however little of the GPU it uses.",
+      "A gap is laid at what the host did before it launched the event that ends it: data loader, synchronisation, "
+      "copies, operators, other. gpu_span runs from the first to the last device event; profiler_steps over the "
+      "profiled steps, and decides where it is there."};
+  for (const DeviceDiagnosis& d : c.report.trace->devices) {
+    std::string kernels;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, d.top_kernels.size()); ++i) {
+      const KernelClass& k = d.top_kernels[i];
+      kernels += fmt::format("{}{} ({}, {} ms)", i > 0 ? ", " : "", Shortened(k.name, 60),
+                             k.op == DeviceOp::kComm ? "communication" : "compute", Ms(k.ns));
+    }
+    if (!kernels.empty()) lines.push_back(fmt::format("{}: longest kernels: {}.", Label(c, d), kernels));
+  }
+  return lines;
+}
+
+}  // namespace idleburn
