@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.h"
 #include "profile/interval_set.h"
 
 namespace idleburn {
@@ -21,6 +22,9 @@ inline constexpr NameId kNoName = 0;  // names[0] is ""
 
 // Of a device event or a host call without one.
 inline constexpr std::int64_t kNoCorrelation = -1;
+
+// Nothing in a profile lasts a week; what seems to is an error of the file.
+inline constexpr std::int64_t kLongestEventNs = 7 * 24 * kNanosPerHour;
 
 enum class DeviceOp : std::uint8_t {
   kKernel,

@@ -59,6 +59,10 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "readings of a second busy counter came after another had been chosen; they are not used"},
     {Q::kNoTimestamp, "no_timestamp", S::kWarn,
      "inputs or records carry no date or no time; one was assumed, so they cannot be placed beside other inputs"},
+    {Q::kUnknownEvent, "unknown_event", S::kInfo, "events of kinds that are not used"},
+    {Q::kProfilerWarning, "profiler_warning", S::kInfo, "warnings of the profiler that its record may be incomplete"},
+    {Q::kSharedDeviceNumber, "shared_device_number", S::kWarn,
+     "devices have a number that several processes use; they were taken as one, but may be several GPUs"},
 }};
 
 std::string_view Name(Severity s) {

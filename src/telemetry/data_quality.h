@@ -45,8 +45,11 @@ enum class QualityId : std::uint8_t {
   kProcessDetail,
   kLateCounter,
   kNoTimestamp,
+  kUnknownEvent,
+  kProfilerWarning,
+  kSharedDeviceNumber,
 };
-inline constexpr std::size_t kQualityCount = 33;
+inline constexpr std::size_t kQualityCount = 36;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);
