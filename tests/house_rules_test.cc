@@ -29,6 +29,7 @@ const std::vector<HeavyHeader>& Heavy() {
       {"sqlite3.h", {"os"}, 1},
       {"toml++/", {"text", "price", "cli"}, 1},
       {"zlib.h", {"os"}, 3},
+      {"isa-l/", {"os"}, 1},
       {"zstd.h", {"os"}, 3},
       {"cctz/", {"text"}, 1},
   };

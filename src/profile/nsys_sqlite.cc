@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "os/sqlite.h"
+#include "profile/event_range.h"
+#include "profile/launch_processes.h"
 #include "profile/nsys_database.h"
 #include "profile/nsys_tables.h"
 #include "profile/profile_builder.h"
@@ -26,16 +28,6 @@ constexpr int kProcessShift = 24;
 constexpr std::int64_t kIdMask = (1 << kProcessShift) - 1;
 
 std::int64_t ProcessKey(std::int64_t global) { return global >> kProcessShift; }
-
-// The first two columns of a query.
-std::optional<Interval> RangeOf(const Row& row) {
-  constexpr std::int64_t kLatest = std::int64_t{1} << 61;  // beyond, differences of times could overflow
-  const std::optional<std::int64_t> start = row.Integer(0);
-  const std::optional<std::int64_t> end = row.Integer(1);
-  const bool possible = start && end && *start >= -kLatest && *end <= kLatest && *end >= *start;
-  if (!possible || *end - *start > kLongestEventNs) return std::nullopt;
-  return Interval{*start, *end};
-}
 
 // "cudaMemcpyAsync_v3020" is cudaMemcpyAsync.
 std::string_view WithoutVersion(std::string_view call) {
@@ -67,12 +59,17 @@ class NsysReader {
     for (const std::string_view table : kNsysOverheadTables) TRY(ReadOverhead(table));
     TRY(ReadDiagnostics());
     for (const std::string_view table : kNsysCountedTables) {
-      TRY(database_.ForEach(table, {"start"}, [this](const Row&) { return CountEntry(); }));
+      TRY(database_.ForEach(table, {"start"}, [this](const Row&) {
+        ++builder_.header().events_total;
+        return Result<void>();
+      }));
     }
     for (const auto& [number, users] : users_) {
       if (users.several) quality_.CountNamed(QualityId::kSharedDeviceNumber, std::to_string(number), {&file_});
     }
-    return builder_.Build();
+    Profile profile = builder_.Build();
+    if (!by_process_) quality_.Count(QualityId::kAmbiguousLaunch, {&file_}, FindLaunchProcesses(profile));
+    return profile;
   }
 
  private:
@@ -118,22 +115,12 @@ class NsysReader {
                                 return Result<void>();
                               }));
     }
-    for (const std::string_view table : kNsysCallTables) {
-      if (by_process_ || !database_.Has(table, "globalTid") || !database_.Has(table, "correlationId")) continue;
-      TRY(database_.ForEachOf("SELECT 1 FROM " + SqliteName(table) +
-                                  " WHERE correlationId > 0 GROUP BY correlationId " +
-                                  "HAVING min(globalTid >> 24) <> max(globalTid >> 24) LIMIT 1",
-                              [this](const Row&) {
-                                builder_.header().correlation_by_process = false;
-                                return Result<void>();
-                              }));
-    }
     return {};
   }
 
   // `global` is the id of a process or of one of its threads.
   std::uint16_t ProcessOf(std::optional<std::int64_t> global) {
-    if (!by_process_ || !global) return builder_.Process("");
+    if (!global) return builder_.Process("");
     const std::int64_t key = ProcessKey(*global);
     if (const auto found = processes_.find(key); found != processes_.end()) return found->second;
     // Two machines may give one number to two processes.
@@ -180,9 +167,11 @@ class NsysReader {
   }
 
   Result<void> AddDeviceRow(const NsysDeviceTable& table, const Row& row) {
+    ++builder_.header().events_total;
     const std::optional<Interval> range = RangeOf(row);
     const std::optional<std::int64_t> number = row.Integer(2);
-    if (!range || !number) return CountBadEntry();
+    if (range && !number) CountBadRow();
+    if (!range || !number) return {};
     const std::optional<std::int64_t> process = row.Integer(5);
     constexpr std::int64_t kMostStreams = std::numeric_limits<std::uint32_t>::max();
     DeviceEvent event;
@@ -190,7 +179,7 @@ class NsysReader {
     event.end_ns = range->end;
     event.stream = static_cast<std::uint32_t>(std::clamp<std::int64_t>(row.Integer(3).value_or(0), 0, kMostStreams));
     event.correlation = CorrelationOf(row, 4, process);
-    event.process = ProcessOf(process);
+    if (by_process_) event.process = ProcessOf(process);
     event.bytes = std::max<std::int64_t>(row.Integer(6).value_or(0), 0);
     event.op = table.op;
     if (table.op == DeviceOp::kMemcpy) {
@@ -207,7 +196,7 @@ class NsysReader {
       event.name = *name;
     }
     builder_.AddDeviceEvent(GpuOf(process, *number), event);
-    return CountEntry();
+    return {};
   }
 
   Result<NameId> KernelName(const Row& row) {
@@ -225,8 +214,9 @@ class NsysReader {
   Result<void> ReadCalls(std::string_view table) {
     return database_.ForEach(
         table, {"start", "end", "globalTid", "correlationId", "nameId"}, [this](const Row& row) -> Result<void> {
+          ++builder_.header().events_total;
           const std::optional<Interval> range = RangeOf(row);
-          if (!range) return CountBadEntry();
+          if (!range) return {};
           const std::int64_t id = row.Integer(4).value_or(-1);
           auto name = calls_.find(id);
           if (name == calls_.end()) {
@@ -247,18 +237,15 @@ class NsysReader {
       const bool launch = call.kind == CallKind::kLaunchKernel || call.kind == CallKind::kLaunchGraph;
       if (launch) steps_.AddLaunch(call.thread, call.start_ns);
     }
-    TRY(ForEachRange([this](const std::optional<NamedRange>& range) {
-      if (!range) return CountBadEntry();
-      steps_.AddRange(range->name, range->at, range->thread, range->process);
-      return CountEntry();
+    TRY(ForEachRange(quality_, [this](const NamedRange& range) {
+      steps_.AddRange(range.name, range.at, range.thread, range.process);
+      ++builder_.header().events_total;
     }));
     steps_.Choose();
     for (const ProfiledStep& step : steps_.steps()) builder_.AddStep(step);
-    return ForEachRange([this](const std::optional<NamedRange>& range) {
-      if (range && !steps_.IsStep(range->name, range->thread)) {
-        builder_.AddHostRange(range->name, range->at, range->thread);
-      }
-      return Result<void>();
+    DataQuality counted_before;
+    return ForEachRange(counted_before, [this](const NamedRange& range) {
+      if (!steps_.IsStep(range.name, range.thread)) builder_.AddHostRange(range.name, range.at, range.thread);
     });
   }
 
@@ -268,36 +255,40 @@ class NsysReader {
     std::uint32_t thread;
     std::uint16_t process;
   };
-  // Absent for one that never ended, or ended before it began.
-  Result<void> ForEachRange(const std::function<Result<void>(const std::optional<NamedRange>&)>& take) {
-    return database_.ForEach(
-        "NVTX_EVENTS", {"start", "end", "eventType", "text", "textId", "globalTid"},
-        [&](const Row& row) -> Result<void> {
-          const std::int64_t type = row.Integer(2).value_or(-1);
-          if (std::find(kNsysRanges.begin(), kNsysRanges.end(), type) == kNsysRanges.end()) return {};  // a mark
-          const std::optional<Interval> range = RangeOf(row);
-          if (!range) return take(std::nullopt);
-          std::optional<std::string_view> text = row.Text(3);
-          Result<std::string> registered;
-          if (const std::optional<std::int64_t> id = row.Integer(4); id && !text) {
-            registered = database_.Text(*id);
-            if (!registered) return tl::unexpected<Error>(registered.error());
-            text = *registered;
-          }
-          const std::optional<std::int64_t> thread = row.Integer(5);
-          return take(NamedRange{WithoutArguments(text.value_or("")), *range, ThreadOf(thread), ProcessOf(thread)});
-        });
+  Result<void> ForEachRange(DataQuality& quality, const std::function<void(const NamedRange&)>& take) {
+    return database_.ForEach("NVTX_EVENTS", {"start", "end", "eventType", "text", "textId", "globalTid"},
+                             [&](const Row& row) -> Result<void> {
+                               const std::int64_t type = row.Integer(2).value_or(-1);
+                               if (std::find(kNsysRanges.begin(), kNsysRanges.end(), type) == kNsysRanges.end())
+                                 return {};  // a mark
+                               const std::optional<std::int64_t> start = row.Integer(0);
+                               const std::optional<std::int64_t> end = row.Integer(1);
+                               if (!start || !end) quality.Count(QualityId::kUnpairedRange, {&file_});
+                               if (!start || !end) return {};
+                               const std::optional<Interval> range = EventRange(*start, *end, quality, {&file_});
+                               if (!range) return {};
+                               std::optional<std::string_view> text = row.Text(3);
+                               Result<std::string> registered;
+                               if (const std::optional<std::int64_t> id = row.Integer(4); id && !text) {
+                                 registered = database_.Text(*id);
+                                 if (!registered) return tl::unexpected<Error>(registered.error());
+                                 text = *registered;
+                               }
+                               const std::optional<std::int64_t> thread = row.Integer(5);
+                               take({WithoutArguments(text.value_or("")), *range, ThreadOf(thread), ProcessOf(thread)});
+                               return {};
+                             });
   }
 
   Result<void> ReadOverhead(std::string_view table) {
     const bool typed = database_.Has(table, "overheadType");
     return database_.ForEach(table, {"start", "end", "overheadType"}, [this, typed](const Row& row) {
+      ++builder_.header().events_total;
       const std::optional<Interval> range = RangeOf(row);
-      if (!range) return CountBadEntry();
       const std::int64_t type = row.Integer(2).value_or(-1);
       const bool own = std::find(kNsysOwnOverhead.begin(), kNsysOwnOverhead.end(), type) != kNsysOwnOverhead.end();
-      if (own || !typed) builder_.AddOverhead(*range);
-      return CountEntry();
+      if (range && (own || !typed)) builder_.AddOverhead(*range);
+      return Result<void>();
     });
   }
 
@@ -309,18 +300,19 @@ class NsysReader {
         quality_.CountNamed(QualityId::kProfilerWarning, diagnostic.words, {&file_});
         builder_.header().events_missing |= diagnostic.events_missing;
       }
-      return CountEntry();
+      return Result<void>();
     });
   }
 
-  Result<void> CountEntry() {
-    ++builder_.header().events_total;
-    return {};
+  // The first two columns of a query; absent, and counted, where they are no times.
+  std::optional<Interval> RangeOf(const Row& row) {
+    const std::optional<std::int64_t> start = row.Integer(0);
+    const std::optional<std::int64_t> end = row.Integer(1);
+    if (start && end) return EventRange(*start, *end, quality_, {&file_});
+    CountBadRow();
+    return std::nullopt;
   }
-  Result<void> CountBadEntry() {
-    quality_.Count(QualityId::kBadRow, {&file_});
-    return CountEntry();
-  }
+  void CountBadRow() { quality_.Count(QualityId::kBadRow, {&file_}); }
 
   // Who uses a device number that no table maps to a GPU.
   struct Users {

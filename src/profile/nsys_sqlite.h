@@ -15,9 +15,9 @@ namespace idleburn {
 //
 // Kernels, copies, sets and (traced as one piece) CUDA graphs are the device's work; a graph counts as a kernel. A
 // device is told by TARGET_INFO_CUDA_DEVICE, since every process numbers its own; without it, by that number. Calls are
-// joined to device events within a process, or by correlation id alone where the device tables name no process; if
-// then an id occurs in two processes, Profile::correlation_by_process is false. Steps are found by StepFinder among
-// NVTX ranges.
+// joined to device events within a process; where the device tables name no process, each event takes the process of
+// the call that has its correlation id, and Profile::correlation_by_process is false if several have it. Steps are what
+// StepFinder finds among NVTX ranges.
 
 // True for any SQLite database: ReadNsys says what another one is instead.
 bool SniffNsys(std::string_view head);

@@ -166,7 +166,7 @@ TEST(NsysTest, WithoutProcessesIdsAreOneSpaceUnlessTheyCollide) {
     EXPECT_EQ(profile.correlation_by_process, !collide);
     ASSERT_EQ(profile.calls.size(), 2U);
     EXPECT_EQ(profile.calls[0].process, profile.devices[0].events[0].process);
-    EXPECT_EQ(profile.calls[1].process, profile.devices[0].events[0].process);
+    EXPECT_NE(profile.calls[1].process, profile.calls[0].process);
     EXPECT_EQ(profile.names[profile.devices[0].events[0].name], "gemm");
   }
   // A column of NULLs is no better than none.
@@ -228,10 +228,14 @@ TEST(NsysTest, CountsRowsThatCannotBe) {
                    "INSERT INTO NVTX_EVENTS VALUES (40, NULL, 59, 'never ends', 1, NULL, NULL, 0);",
                &quality);
   ASSERT_EQ(profile.devices.size(), 1U);
-  EXPECT_EQ(profile.devices[0].events.size(), 2U);
-  EXPECT_EQ(profile.devices[0].events[1].name, kNoName);  // a text that is not there
-  EXPECT_EQ(quality.CountOf(QualityId::kBadRow), 7);
-  EXPECT_EQ(profile.events_total, 9);
+  ASSERT_EQ(profile.devices[0].events.size(), 3U);
+  EXPECT_EQ(profile.devices[0].events[1].start_ns, profile.devices[0].events[1].end_ns);
+  EXPECT_EQ(profile.devices[0].events[2].name, kNoName);  // a text that is not there
+  EXPECT_EQ(quality.CountOf(QualityId::kNegativeDuration), 1);
+  EXPECT_EQ(quality.CountOf(QualityId::kLongDuration), 1);
+  EXPECT_EQ(quality.CountOf(QualityId::kBadRow), 4);
+  EXPECT_EQ(quality.CountOf(QualityId::kUnpairedRange), 1);
+  EXPECT_EQ(profile.events_total, 8);
 }
 
 TEST(NsysTest, FindsStepsAmongRanges) {

@@ -46,10 +46,18 @@ enum class QualityId : std::uint8_t {
   kLateCounter,
   kNoTimestamp,
   kUnknownEvent,
-  kProfilerWarning,
   kSharedDeviceNumber,
+  kNegativeDuration,
+  kLongDuration,
+  kRoundedTime,
+  kUnpairedRange,
+  kUnclosedProfile,
+  kLostBytes,
+  kTooLongEvent,
+  kAmbiguousLaunch,
+  kProfilerWarning,
 };
-inline constexpr std::size_t kQualityCount = 36;
+inline constexpr std::size_t kQualityCount = 44;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);
