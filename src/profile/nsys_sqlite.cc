@@ -227,7 +227,7 @@ class NsysReader {
           const std::optional<std::int64_t> thread = row.Integer(2);
           const std::int64_t correlation = CorrelationOf(row, 3, thread);
           builder_.AddCall(name->second, {range->start, range->end, correlation, ThreadOf(thread), ProcessOf(thread)});
-          return CountEntry();
+          return {};
         });
   }
 
