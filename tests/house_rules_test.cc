@@ -27,6 +27,8 @@ const std::vector<HeavyHeader>& Heavy() {
       {"duckdb.h", {"import"}, 1},
       {"expat.h", {"import"}, 1},
       {"sqlite3.h", {"os"}, 1},
+      {"google/protobuf/", {"profile"}, 1},
+      {"profile/xplane.pb.h", {"profile"}, 1},
       {"toml++/", {"text", "price", "cli"}, 1},
       {"zlib.h", {"os"}, 3},
       {"isa-l/", {"os"}, 1},
