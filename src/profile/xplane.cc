@@ -5,8 +5,6 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -16,6 +14,7 @@
 
 #include "profile/event_range.h"
 #include "profile/profile_builder.h"
+#include "profile/xla_rows.h"
 #include "profile/xplane.pb.h"
 
 namespace idleburn {
@@ -30,100 +29,6 @@ constexpr std::uint32_t kErrorsField = Delimited(2);
 constexpr std::uint32_t kWarningsField = Delimited(3);
 
 constexpr std::int64_t kPicos = 1000;  // of a nanosecond
-
-enum class PlaneRole { kGpu, kHost, kForeign, kNoWork };
-struct PlaneRow {
-  std::string_view prefix;
-  PlaneRole role;
-};
-constexpr auto kPlanes = std::to_array<PlaneRow>({
-    {"/device:GPU:", PlaneRole::kGpu},
-    {"/device:", PlaneRole::kForeign},
-    {"#Chip", PlaneRole::kForeign},
-    {"/host:TPU-runtime", PlaneRole::kForeign},
-    {"/host:CPU", PlaneRole::kHost},
-    {"/host:CUPTI", PlaneRole::kHost},
-    {"/host:ROCTRACER", PlaneRole::kHost},
-    {"/host:python-tracer", PlaneRole::kHost},
-    {"/host:metadata", PlaneRole::kNoWork},
-    {"/host:tfstreamz", PlaneRole::kNoWork},
-    {"/host:__", PlaneRole::kNoWork},
-    {"Task Environment", PlaneRole::kNoWork},
-    {"Host CPUs", PlaneRole::kNoWork},
-});
-
-constexpr std::string_view kStreamLine = "Stream #";
-constexpr std::string_view kOverheadLine = "CUPTI overhead";
-constexpr std::string_view kStepLine = "Steps";
-// Of a GPU's plane, derived from its streams.
-constexpr auto kDerivedLines = std::to_array<std::string_view>(
-    {"XLA Modules", "XLA Ops", "Async XLA Ops", "TensorFlow Name Scope", "TensorFlow Ops", "Framework Name Scope",
-     "Framework Ops", "Launch Stats", "Source code", "Host Offload Ops", "_counters_"});
-
-// What a stream's events are by their names; all others are kernels.
-struct StreamRow {
-  std::string_view name;
-  std::optional<DeviceOp> op;  // absent: no work of the device
-  CopyKind copy;
-};
-constexpr auto kStreamEvents = std::to_array<StreamRow>({
-    {"MemcpyH2D", DeviceOp::kMemcpy, CopyKind::kHtoD},
-    {"MemcpyD2H", DeviceOp::kMemcpy, CopyKind::kDtoH},
-    {"MemcpyD2D", DeviceOp::kMemcpy, CopyKind::kDtoD},
-    {"MemcpyP2P", DeviceOp::kMemcpy, CopyKind::kPtoP},
-    {"MemcpyOther", DeviceOp::kMemcpy, CopyKind::kOther},
-    {"Memset", DeviceOp::kMemset, CopyKind::kNone},
-    {"MemoryAlloc", std::nullopt, CopyKind::kNone},
-    {"MemoryFree", std::nullopt, CopyKind::kNone},
-    {"MemoryResidency", std::nullopt, CopyKind::kNone},
-    {"UnifiedMemory", std::nullopt, CopyKind::kNone},
-    {"HostRegister", std::nullopt, CopyKind::kNone},
-    {"HostUnregister", std::nullopt, CopyKind::kNone},
-    {"Overhead", std::nullopt, CopyKind::kNone},
-});
-
-struct MemoryRow {
-  std::string_view name;
-  MemoryKind kind;
-};
-constexpr auto kMemory = std::to_array<MemoryRow>({
-    {"pageable", MemoryKind::kPageable},
-    {"pinned", MemoryKind::kPinned},
-    {"device", MemoryKind::kDevice},
-    {"array", MemoryKind::kDevice},
-    {"device_static", MemoryKind::kDevice},
-    {"managed", MemoryKind::kManaged},
-    {"managed_static", MemoryKind::kManaged},
-});
-
-bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
-
-std::optional<PlaneRole> RoleOf(std::string_view plane) {
-  const auto* const row = std::find_if(kPlanes.begin(), kPlanes.end(),
-                                       [plane](const PlaneRow& known) { return StartsWith(plane, known.prefix); });
-  return row == kPlanes.end() ? std::nullopt : std::optional(row->role);
-}
-
-// The number a text starts with.
-std::optional<std::int64_t> LeadingNumber(std::string_view text) {
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  return read.ec == std::errc() ? std::optional(number) : std::nullopt;
-}
-
-// The word after `key` in "kind_src:pageable kind_dst:device size:4096 dest:0 async:1".
-std::string_view Detail(std::string_view details, std::string_view key) {
-  const std::size_t at = details.find(key);
-  if (at == std::string_view::npos) return {};
-  details.remove_prefix(at + key.size());
-  return details.substr(0, details.find(' '));
-}
-
-MemoryKind MemoryOf(std::string_view name) {
-  const auto* const row =
-      std::find_if(kMemory.begin(), kMemory.end(), [name](const MemoryRow& known) { return known.name == name; });
-  return row == kMemory.end() ? MemoryKind::kUnknown : row->kind;
-}
 
 // Feeds protobuf from a source and keeps the source's error.
 class SourceStream final : public io::CopyingInputStream {
@@ -200,7 +105,8 @@ struct StatIds {
 
 class XplaneReader {
  public:
-  XplaneReader(ByteSource& in, DataQuality& quality) : in_(in), quality_(quality) {}
+  XplaneReader(ByteSource& in, DataQuality& quality)
+      : in_(in), quality_(quality), rows_(in.name(), builder_, quality) {}
 
   Result<Profile> Read();
 
@@ -209,26 +115,14 @@ class XplaneReader {
   Result<void> ReadPlane(io::CodedInputStream& space);
   bool ReadWarning(io::CodedInputStream& space);
   void AddPlane(const xplane::XPlane& plane);
-  void AddGpu(const xplane::XPlane& plane);
-  void AddStream(const xplane::XPlane& plane, const xplane::XLine& line, std::int64_t device, const StatIds& ids);
-  void AddStepLine(const xplane::XPlane& plane, const xplane::XLine& line);
-  void AddHost(const xplane::XPlane& plane);
-  void AddHostEvent(const xplane::XPlane& plane, const xplane::XEvent& event, Interval range, std::uint32_t thread,
-                    const StatIds& ids);
+  void AddLine(const xplane::XPlane& plane, const xplane::XLine& line, const StatIds& ids);
+  // Absent, and counted, where an event has no time.
   std::optional<Interval> RangeOf(const xplane::XLine& line, const xplane::XEvent& event);
-  void CountUnknown(std::string_view what, int events) {
-    quality_.CountNamed(QualityId::kUnknownEvent, what, {&in_.name()}, events);
-  }
-  static std::string_view NameOf(const xplane::XPlane& plane, const xplane::XEvent& event) {
-    const auto name = plane.event_metadata().find(event.metadata_id());
-    return name == plane.event_metadata().end() ? std::string_view() : name->second.name();
-  }
 
   ByteSource& in_;
   DataQuality& quality_;
   ProfileBuilder builder_;
-  bool host_steps_ = false;
-  std::vector<ProfiledStep> device_steps_;  // of the first device with a line of them
+  XlaRows rows_;
 };
 
 Result<Profile> XplaneReader::Read() {
@@ -236,16 +130,10 @@ Result<Profile> XplaneReader::Read() {
   io::CopyingInputStreamAdaptor adaptor(&source);
   io::CodedInputStream space(&adaptor);
   space.SetTotalBytesLimit(std::numeric_limits<int>::max());
-  builder_.header().file = in_.name();
-  builder_.header().profiler = "TensorFlow or JAX profiler";
-  builder_.header().counter = "xplane.device_activity";
-  builder_.Process("");
   const Result<void> read = ReadSpace(space);
   if (source.error()) return tl::unexpected<Error>(*source.error());
   if (!read) return tl::unexpected<Error>(read.error());
-  if (!host_steps_) {
-    for (const ProfiledStep& step : device_steps_) builder_.AddStep(step);
-  }
+  rows_.Finish();
   return builder_.Build();
 }
 
@@ -299,109 +187,31 @@ bool XplaneReader::ReadWarning(io::CodedInputStream& space) {
 }
 
 void XplaneReader::AddPlane(const xplane::XPlane& plane) {
-  int events = 0;
-  for (const xplane::XLine& line : plane.lines()) events += line.events_size();
-  builder_.header().events_total += events;
-  const std::optional<PlaneRole> role = RoleOf(plane.name());
-  if (role == PlaneRole::kGpu) {
-    AddGpu(plane);
-  } else if (role == PlaneRole::kHost) {
-    AddHost(plane);
-  } else if (role == PlaneRole::kForeign && events > 0) {
-    builder_.header().foreign_accelerators.push_back(plane.name());
-  } else if (!role && events > 0) {
-    CountUnknown(plane.name(), events);
-  }
-}
-
-void XplaneReader::AddGpu(const xplane::XPlane& plane) {
-  const std::string_view number = std::string_view(plane.name()).substr(kPlanes[0].prefix.size());
-  const std::optional<std::int64_t> device = LeadingNumber(number);
-  if (!device) return CountUnknown(plane.name(), 1);
   const StatIds ids(plane);
-  const Stats stats(plane, plane.stats());
-  ProfiledDevice& about = builder_.Device(*device);
-  about.model = stats.Text(ids.model);
-  about.memory_bytes = stats.Integer(ids.memory);
-  for (const xplane::XLine& line : plane.lines()) {
-    if (StartsWith(line.name(), kStreamLine)) {
-      AddStream(plane, line, *device, ids);
-    } else if (line.name() == kStepLine) {
-      AddStepLine(plane, line);
-    } else if (line.name() == kOverheadLine) {
-      for (const xplane::XEvent& event : line.events()) {
-        if (const std::optional<Interval> range = RangeOf(line, event)) builder_.AddOverhead(*range);
-      }
-    } else if (std::find(kDerivedLines.begin(), kDerivedLines.end(), line.name()) == kDerivedLines.end()) {
-      CountUnknown(line.name(), line.events_size());
-    }
+  if (const std::optional<std::int64_t> number = XlaDevice(plane.name())) {
+    const Stats stats(plane, plane.stats());
+    ProfiledDevice& device = builder_.Device(*number);
+    device.model = stats.Text(ids.model);
+    device.memory_bytes = stats.Integer(ids.memory);
   }
+  for (const xplane::XLine& line : plane.lines()) AddLine(plane, line, ids);
 }
 
-void XplaneReader::AddStream(const xplane::XPlane& plane, const xplane::XLine& line, std::int64_t device,
-                             const StatIds& ids) {
-  const std::int64_t stream = LeadingNumber(std::string_view(line.name()).substr(kStreamLine.size())).value_or(0);
+void XplaneReader::AddLine(const xplane::XPlane& plane, const xplane::XLine& line, const StatIds& ids) {
+  const XlaLine known = rows_.LineOf(plane.name(), line.name(), std::to_string(line.id()));
+  builder_.header().events_total += line.events_size();
   for (const xplane::XEvent& event : line.events()) {
-    const std::string_view name = NameOf(plane, event);
-    const auto* const row = std::find_if(kStreamEvents.begin(), kStreamEvents.end(),
-                                         [name](const StreamRow& known) { return known.name == name; });
-    const bool kernel = row == kStreamEvents.end();
-    if (!kernel && !row->op) continue;
     const std::optional<Interval> range = RangeOf(line, event);
     if (!range) continue;
+    const auto name = plane.event_metadata().find(event.metadata_id());
     const Stats stats(plane, event.stats());
-    DeviceEvent added;
-    added.start_ns = range->start;
-    added.end_ns = range->end;
-    added.stream = static_cast<std::uint32_t>(stream);
-    added.name = builder_.Intern(name);
-    added.correlation = stats.Integer(ids.correlation).value_or(kNoCorrelation);
-    if (!kernel) {
-      const std::string_view details = stats.Text(row->op == DeviceOp::kMemcpy ? ids.memcpy : ids.memset);
-      added.op = *row->op;
-      added.copy = row->copy;
-      added.bytes = std::max<std::int64_t>(LeadingNumber(Detail(details, "size:")).value_or(0), 0);
-      added.from = MemoryOf(Detail(details, "kind_src:"));
-      added.to = MemoryOf(Detail(details, "kind_dst:"));
-    }
-    builder_.AddDeviceEvent(device, added);
-  }
-}
-
-// Its events are named by the number of their step.
-void XplaneReader::AddStepLine(const xplane::XPlane& plane, const xplane::XLine& line) {
-  if (!device_steps_.empty()) return;
-  for (const xplane::XEvent& event : line.events()) {
-    const std::optional<Interval> range = RangeOf(line, event);
-    const std::optional<std::int64_t> number = LeadingNumber(NameOf(plane, event));
-    if (range && number) device_steps_.push_back({range->start, range->end, *number, 0});
-    if (!number) CountUnknown(line.name(), 1);
-  }
-}
-
-void XplaneReader::AddHost(const xplane::XPlane& plane) {
-  const StatIds ids(plane);
-  for (const xplane::XLine& line : plane.lines()) {
-    const std::uint32_t thread = builder_.Thread(line.name() + "/" + std::to_string(line.id()));
-    for (const xplane::XEvent& event : line.events()) {
-      if (const std::optional<Interval> range = RangeOf(line, event)) AddHostEvent(plane, event, *range, thread, ids);
-    }
-  }
-}
-
-void XplaneReader::AddHostEvent(const xplane::XPlane& plane, const xplane::XEvent& event, Interval range,
-                                std::uint32_t thread, const StatIds& ids) {
-  const Stats stats(plane, event.stats());
-  const std::string_view name = NameOf(plane, event);
-  if (const std::optional<std::int64_t> step = stats.Integer(ids.step)) {
-    host_steps_ = true;
-    builder_.AddStep({range.start, range.end, *step, 0});
-  } else if (const auto correlation = stats.Integer(ids.correlation)) {
-    builder_.AddCall(name, {range.start, range.end, *correlation, thread, 0, CallKind::kOther});
-  } else if (StartsWith(name, "$")) {
-    builder_.AddPythonFrame(name, range, thread);
-  } else {
-    builder_.AddHostRange(name, range, thread);
+    XlaEvent row;
+    if (name != plane.event_metadata().end()) row.name = name->second.name();
+    row.at = *range;
+    row.correlation = stats.Integer(ids.correlation);
+    row.step = stats.Integer(ids.step);
+    row.details = stats.Text(row.name == "Memset" ? ids.memset : ids.memcpy);
+    rows_.Add(known, row);
   }
 }
 
@@ -409,7 +219,7 @@ std::optional<Interval> XplaneReader::RangeOf(const xplane::XLine& line, const x
   const Place place{&in_.name()};
   constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
   if (event.has_num_occurrences()) {
-    CountUnknown("events without times", 1);
+    rows_.CountUnknown("events without times");
     return std::nullopt;
   }
   const bool sums = std::abs(event.offset_ps() / 2) < kFarthest && std::abs(event.duration_ps() / 2) < kFarthest &&
@@ -432,15 +242,15 @@ bool SniffXplane(std::string_view head) {
     while (!head.empty() && (static_cast<unsigned char>(head.front()) & 0x80U) != 0) head.remove_prefix(1);
     if (!head.empty()) head.remove_prefix(1);
   };
-  if (!StartsWith(head, "\x0A")) return false;
+  const auto starts = [&head](char c) { return !head.empty() && head.front() == c; };
+  if (!starts('\x0A')) return false;
   head.remove_prefix(1);
   skip_varint();
-  if (StartsWith(head, "\x08")) {  // XPlane.id
+  if (starts('\x08')) {  // XPlane.id
     head.remove_prefix(1);
     skip_varint();
   }
-  if (!StartsWith(head, "\x12") || head.size() < 2) return false;
-  return RoleOf(head.substr(2)).has_value();
+  return starts('\x12') && head.size() > 2 && XlaPlaneOf(head.substr(2)).has_value();
 }
 
 Result<Profile> ReadXplane(ByteSource& in, DataQuality& quality) { return XplaneReader(in, quality).Read(); }
