@@ -48,6 +48,8 @@ struct DeviceEvent {
   CopyKind copy = CopyKind::kNone;
   MemoryKind from = MemoryKind::kUnknown;
   MemoryKind to = MemoryKind::kUnknown;
+
+  friend bool operator==(const DeviceEvent&, const DeviceEvent&) = default;
 };
 static_assert(sizeof(DeviceEvent) <= 48);
 
@@ -67,6 +69,8 @@ struct HostCall {
   std::uint32_t thread = 0;  // index into Profile::threads
   std::uint16_t process = 0;
   CallKind kind = CallKind::kOther;
+
+  friend bool operator==(const HostCall&, const HostCall&) = default;
 };
 static_assert(sizeof(HostCall) <= 32);
 
@@ -78,6 +82,8 @@ struct HostRanges {
   IntervalSet cpu_op;       // operators and annotations, but no step
   IntervalSet scalar_read;  // operators that fetch a value from the device: item, is_nonzero, nonzero
   IntervalSet overhead;     // of the profiler itself
+
+  friend bool operator==(const HostRanges&, const HostRanges&) = default;
 };
 
 // A host function or annotation: the longest are kept, to say what covers a long gap.
@@ -87,6 +93,8 @@ struct HostFrame {
   NameId name = kNoName;
   std::uint32_t thread = 0;
   bool python = false;  // a Python frame, else an annotation
+
+  friend bool operator==(const HostFrame&, const HostFrame&) = default;
 };
 inline constexpr std::size_t kKeptFrames = 16384;
 
@@ -96,6 +104,8 @@ struct ProfiledStep {
   std::int64_t end_ns = 0;
   std::int64_t number = 0;
   std::uint16_t process = 0;
+
+  friend bool operator==(const ProfiledStep&, const ProfiledStep&) = default;
 };
 
 // A collective operation: the device event that is it, and what identifies it on every rank.
@@ -105,6 +115,8 @@ struct Collective {
   NameId operation = kNoName;  // "all_reduce"
   std::optional<std::int64_t> sequence;
   std::int64_t elements = -1;  // in message; -1: not said
+
+  friend bool operator==(const Collective&, const Collective&) = default;
 };
 
 struct ProfiledDevice {
@@ -113,6 +125,8 @@ struct ProfiledDevice {
   std::optional<std::int64_t> memory_bytes;
   std::vector<DeviceEvent> events;  // in file order
   std::vector<Collective> collectives;
+
+  friend bool operator==(const ProfiledDevice&, const ProfiledDevice&) = default;
 };
 
 struct Profile {
@@ -136,6 +150,8 @@ struct Profile {
   std::vector<std::string> foreign_accelerators;  // categories of devices that are not understood: "hpu_op"
   std::int64_t events_total = 0;                  // all entries of the file, of any kind
   std::int64_t dataloader_events = 0;
+
+  friend bool operator==(const Profile&, const Profile&) = default;
 };
 
 std::string_view Name(CopyKind kind);
@@ -144,7 +160,7 @@ std::string_view Name(MemoryKind kind);
 bool IsCommKernel(std::string_view kernel);
 // By the name of a runtime or driver call, with or without a version suffix.
 CallKind CallKindOf(std::string_view call);
-// "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" and its like.
+// "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" and its like; of TensorFlow, "IteratorGetNext...".
 bool IsDataLoader(std::string_view annotation);
 // "aten::item", "aten::is_nonzero", "aten::nonzero", "aten::_local_scalar_dense".
 bool IsScalarRead(std::string_view op);

@@ -31,8 +31,7 @@ Result<TraceReader::Item> TraceReader::Next() {
     if (step == Step::kEvent) return Item::kEvent;
     if (step == Step::kHeader) return Item::kHeader;
     if (step == Step::kOn) continue;
-    if (window_.size() > limits_.longest && at_ != At::kSkipping) {
-      ++tally_.too_long;
+    if (at_ != At::kSkipping && TooLong(window_.begin(), window_.end())) {
       tally_.events += at_ == At::kEvents ? 1 : 0;
       StartSkipping(window_.begin());
       continue;
@@ -62,6 +61,13 @@ TraceReader::Step TraceReader::Take() {
 TraceReader::Step TraceReader::DropTo(const char* p, Step step) {
   window_.DropTo(p);
   return step;
+}
+
+// Whatever the window: a longer one shows the end of what a shorter one gives up on.
+bool TraceReader::TooLong(const char* p, const char* end) {
+  const bool too_long = static_cast<std::size_t>(end - p) > limits_.longest;
+  tally_.too_long += too_long ? 1 : 0;
+  return too_long;
 }
 
 TraceReader::Step TraceReader::TakeStart() {
@@ -101,6 +107,7 @@ TraceReader::Step TraceReader::TakeMember() {
   }
   const char* const after = SkipValue(p, end);
   if (after == nullptr) return Step::kCut;
+  if (TooLong(p, after)) return DropTo(after);
   header_key_ = key;
   header_value_ = std::string_view(p, static_cast<std::size_t>(after - p));
   return DropTo(after, Step::kHeader);
@@ -129,7 +136,8 @@ TraceReader::Step TraceReader::TakeEvent() {
     ++tally_.malformed;
   }
   ++tally_.events;
-  return DropTo(p, scan == Scan::kWhole ? Step::kEvent : Step::kOn);
+  const bool whole = !TooLong(first, p) && scan == Scan::kWhole;
+  return DropTo(p, whole ? Step::kEvent : Step::kOn);
 }
 
 void TraceReader::StartSkipping(const char* p) {

@@ -37,6 +37,8 @@ struct TraceTally {
   std::int64_t lost_bytes = 0;  // not part of a whole entry: after a cut, or after the document
   bool unclosed = false;        // the input ended before the last bracket
   bool found_events = false;    // there was a list of events
+
+  friend bool operator==(const TraceTally&, const TraceTally&) = default;
 };
 
 // Reads a Chrome trace, an object with `traceEvents` or a bare array, entry by entry in constant memory. What is cut
@@ -69,6 +71,7 @@ class TraceReader {
   Step Take();
   Step DropTo(const char* p, Step step = Step::kOn);
   void StartSkipping(const char* p);
+  bool TooLong(const char* p, const char* end);
   void AtEnd();
 
   ScanWindow window_;

@@ -72,6 +72,7 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kTooLongEvent, "too_long_event", S::kWarn, "events of profiles are longer than 16 MiB; they were dropped"},
     {Q::kAmbiguousLaunch, "ambiguous_launch", S::kWarn,
      "device events could have been launched by several processes; what they waited for is not said"},
+    {Q::kProfilerWarning, "profiler_warning", S::kInfo, "warnings of the profiler that its record may be incomplete"},
 }};
 
 std::string_view Name(Severity s) {

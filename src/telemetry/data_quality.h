@@ -55,8 +55,9 @@ enum class QualityId : std::uint8_t {
   kLostBytes,
   kTooLongEvent,
   kAmbiguousLaunch,
+  kProfilerWarning,
 };
-inline constexpr std::size_t kQualityCount = 43;
+inline constexpr std::size_t kQualityCount = 44;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);
