@@ -26,8 +26,10 @@ const std::vector<HeavyHeader>& Heavy() {
       {"simdjson.h", {"import", "text"}, 3},
       {"duckdb.h", {"import"}, 1},
       {"expat.h", {"import"}, 1},
+      {"sqlite3.h", {"os"}, 1},
       {"toml++/", {"text", "price", "cli"}, 1},
       {"zlib.h", {"os"}, 3},
+      {"isa-l/", {"os"}, 1},
       {"zstd.h", {"os"}, 3},
       {"cctz/", {"text"}, 1},
   };

@@ -15,6 +15,7 @@
 #include "text/line_reader.h"
 #include "text/number.h"
 #include "text/prometheus.h"
+#include "text/text_hash.h"
 
 namespace idleburn {
 namespace {
@@ -28,11 +29,6 @@ struct Series {
   std::int64_t code = 0;  // of the label `xid`
   OwnerTimeline::Presence* owner = nullptr;
   std::int64_t scrape = -1;  // that last named it, without stamps
-};
-
-struct TextHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 
 class PrometheusImport {

@@ -1,7 +1,7 @@
 #include "os/inflate.h"
 
+#include <isa-l/igzip_lib.h>
 #include <lzma.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include <vector>
@@ -27,28 +27,29 @@ class Codec {
   virtual void Restart() = 0;  // for the next member
 };
 
+// Intel's library unpacks gzip several times faster than zlib.
 class GzipCodec final : public Codec {
  public:
-  GzipCodec() { inflateInit2(&stream_, 15 + 16); }
-  ~GzipCodec() override { inflateEnd(&stream_); }
-  GzipCodec(const GzipCodec&) = delete;
-  GzipCodec& operator=(const GzipCodec&) = delete;
+  GzipCodec() {
+    isal_inflate_init(&stream_);
+    stream_.crc_flag = ISAL_GZIP;  // with headers, and checksums verified
+  }
 
   State Step(std::span<const char>& in, std::span<char>& out) override {
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
-    stream_.avail_in = static_cast<uInt>(in.size());
-    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
-    stream_.avail_out = static_cast<uInt>(out.size());
-    const int rc = inflate(&stream_, Z_NO_FLUSH);
+    stream_.next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(in.data()));
+    stream_.avail_in = static_cast<std::uint32_t>(in.size());
+    stream_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+    stream_.avail_out = static_cast<std::uint32_t>(out.size());
+    const int rc = isal_inflate(&stream_);
     in = in.subspan(in.size() - stream_.avail_in);
     out = out.subspan(out.size() - stream_.avail_out);
-    if (rc == Z_STREAM_END) return State::kMemberEnd;
-    return rc == Z_OK || rc == Z_BUF_ERROR ? State::kMore : State::kBroken;
+    if (rc < 0) return State::kBroken;
+    return stream_.block_state == ISAL_BLOCK_FINISH ? State::kMemberEnd : State::kMore;
   }
-  void Restart() override { inflateReset(&stream_); }
+  void Restart() override { isal_inflate_reset(&stream_); }
 
  private:
-  z_stream stream_{};
+  inflate_state stream_;
 };
 
 class XzCodec final : public Codec {

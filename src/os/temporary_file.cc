@@ -3,20 +3,69 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
-#include <string>
+#include <cstring>
+#include <vector>
 
 namespace idleburn {
+namespace {
 
-std::FILE* OpenTemporaryFile() {
+struct Created {
+  std::FILE* file;  // nullptr if it could not be made
+  std::string path;
+};
+
+Created CreateTemporaryFile() {
   const char* folder = std::getenv("TMPDIR");
   std::string path = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/idleburn.XXXXXX";
   const int fd = mkostemp(path.data(), O_CLOEXEC);
-  if (fd < 0) return nullptr;
-  unlink(path.c_str());
+  if (fd < 0) return {nullptr, path};
   std::FILE* file = fdopen(fd, "w+b");
-  if (file == nullptr) close(fd);
-  return file;
+  if (file == nullptr) {
+    close(fd);
+    unlink(path.c_str());
+  }
+  return {file, path};
+}
+
+Result<void> Copy(ByteSource& in, std::FILE* out) {
+  std::vector<char> block(std::size_t{1} << 20);
+  while (true) {
+    const Result<std::size_t> got = in.Read(block);
+    if (!got) return tl::unexpected<Error>(got.error());
+    if (*got == 0) return {};
+    if (std::fwrite(block.data(), 1, *got, out) != *got) {
+      return Fail(in.name() + ": no room to unpack it: " + std::strerror(errno) + "; name another folder in TMPDIR");
+    }
+  }
+}
+
+}  // namespace
+
+std::FILE* OpenTemporaryFile() {
+  const Created created = CreateTemporaryFile();
+  if (created.file != nullptr) unlink(created.path.c_str());
+  return created.file;
+}
+
+Result<SpooledFile> SpooledFile::Of(ByteSource& in) {
+  const Created created = CreateTemporaryFile();
+  if (created.file == nullptr) {
+    return Fail(in.name() + ": cannot be unpacked to " + created.path + ": " + std::strerror(errno) +
+                "; name another folder in TMPDIR");
+  }
+  SpooledFile spooled(created.path);
+  Result<void> copied = Copy(in, created.file);
+  if (std::fclose(created.file) != 0 && copied) {
+    copied = Fail(in.name() + ": no room to unpack it: " + std::strerror(errno) + "; name another folder in TMPDIR");
+  }
+  if (!copied) return tl::unexpected<Error>(copied.error());
+  return spooled;
+}
+
+SpooledFile::~SpooledFile() {
+  if (!path_.empty()) unlink(path_.c_str());
 }
 
 }  // namespace idleburn

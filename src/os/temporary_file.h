@@ -1,11 +1,30 @@
 #pragma once
 
 #include <cstdio>
+#include <string>
+
+#include "base/byte_source.h"
 
 namespace idleburn {
 
 // An unlinked file for reading and writing, in $TMPDIR or else /tmp; the caller closes it. nullptr if the folder
 // cannot be written (errno says why). std::tmpfile would not look at TMPDIR.
 std::FILE* OpenTemporaryFile();
+
+// What a stream delivers as a file, for a library that opens its input by path; in the folder of temporary files. Its
+// path goes with this object, its bytes when all that opened it have closed it.
+class SpooledFile {
+ public:
+  static Result<SpooledFile> Of(ByteSource& in);
+  ~SpooledFile();
+  SpooledFile(SpooledFile&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  SpooledFile& operator=(SpooledFile&&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  explicit SpooledFile(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
 
 }  // namespace idleburn

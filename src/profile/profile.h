@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.h"
 #include "profile/interval_set.h"
 
 namespace idleburn {
@@ -21,6 +22,9 @@ inline constexpr NameId kNoName = 0;  // names[0] is ""
 
 // Of a device event or a host call without one.
 inline constexpr std::int64_t kNoCorrelation = -1;
+
+// Nothing in a profile lasts a week; what seems to is an error of the file.
+inline constexpr std::int64_t kLongestEventNs = 7 * 24 * kNanosPerHour;
 
 enum class DeviceOp : std::uint8_t {
   kKernel,
@@ -44,6 +48,8 @@ struct DeviceEvent {
   CopyKind copy = CopyKind::kNone;
   MemoryKind from = MemoryKind::kUnknown;
   MemoryKind to = MemoryKind::kUnknown;
+
+  friend bool operator==(const DeviceEvent&, const DeviceEvent&) = default;
 };
 static_assert(sizeof(DeviceEvent) <= 48);
 
@@ -63,6 +69,8 @@ struct HostCall {
   std::uint32_t thread = 0;  // index into Profile::threads
   std::uint16_t process = 0;
   CallKind kind = CallKind::kOther;
+
+  friend bool operator==(const HostCall&, const HostCall&) = default;
 };
 static_assert(sizeof(HostCall) <= 32);
 
@@ -74,6 +82,8 @@ struct HostRanges {
   IntervalSet cpu_op;       // operators and annotations, but no step
   IntervalSet scalar_read;  // operators that fetch a value from the device: item, is_nonzero, nonzero
   IntervalSet overhead;     // of the profiler itself
+
+  friend bool operator==(const HostRanges&, const HostRanges&) = default;
 };
 
 // A host function or annotation: the longest are kept, to say what covers a long gap.
@@ -83,6 +93,8 @@ struct HostFrame {
   NameId name = kNoName;
   std::uint32_t thread = 0;
   bool python = false;  // a Python frame, else an annotation
+
+  friend bool operator==(const HostFrame&, const HostFrame&) = default;
 };
 inline constexpr std::size_t kKeptFrames = 16384;
 
@@ -92,6 +104,8 @@ struct ProfiledStep {
   std::int64_t end_ns = 0;
   std::int64_t number = 0;
   std::uint16_t process = 0;
+
+  friend bool operator==(const ProfiledStep&, const ProfiledStep&) = default;
 };
 
 // A collective operation: the device event that is it, and what identifies it on every rank.
@@ -101,6 +115,8 @@ struct Collective {
   NameId operation = kNoName;  // "all_reduce"
   std::optional<std::int64_t> sequence;
   std::int64_t elements = -1;  // in message; -1: not said
+
+  friend bool operator==(const Collective&, const Collective&) = default;
 };
 
 struct ProfiledDevice {
@@ -109,6 +125,8 @@ struct ProfiledDevice {
   std::optional<std::int64_t> memory_bytes;
   std::vector<DeviceEvent> events;  // in file order
   std::vector<Collective> collectives;
+
+  friend bool operator==(const ProfiledDevice&, const ProfiledDevice&) = default;
 };
 
 struct Profile {
@@ -132,6 +150,8 @@ struct Profile {
   std::vector<std::string> foreign_accelerators;  // categories of devices that are not understood: "hpu_op"
   std::int64_t events_total = 0;                  // all entries of the file, of any kind
   std::int64_t dataloader_events = 0;
+
+  friend bool operator==(const Profile&, const Profile&) = default;
 };
 
 // A kernel that communicates: nccl or rccl in its name, not preceded by a letter, in any case.

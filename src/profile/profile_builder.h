@@ -9,6 +9,7 @@
 
 #include "profile/interval_set.h"
 #include "profile/profile.h"
+#include "text/text_hash.h"
 
 namespace idleburn {
 
@@ -44,10 +45,6 @@ class ProfileBuilder {
   // Frames that are shorter than all that are kept need no name.
   [[nodiscard]] bool TooShort(Interval range) const;
 
-  struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
   using Index = std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>>;
 
   Profile profile_;

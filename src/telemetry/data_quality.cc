@@ -59,6 +59,20 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "readings of a second busy counter came after another had been chosen; they are not used"},
     {Q::kNoTimestamp, "no_timestamp", S::kWarn,
      "inputs or records carry no date or no time; one was assumed, so they cannot be placed beside other inputs"},
+    {Q::kUnknownEvent, "unknown_event", S::kInfo, "events of kinds that are not used"},
+    {Q::kSharedDeviceNumber, "shared_device_number", S::kWarn,
+     "devices have a number that several processes use; they were taken as one, but may be several GPUs"},
+    {Q::kNegativeDuration, "negative_duration", S::kWarn, "events end before they start; they count as instants"},
+    {Q::kLongDuration, "long_duration", S::kWarn, "events last longer than a week; they were dropped"},
+    {Q::kRoundedTime, "rounded_time", S::kInfo, "times are finer than a nanosecond; they were rounded"},
+    {Q::kUnpairedRange, "unpaired_range", S::kWarn, "ranges have no begin or no end; they were dropped"},
+    {Q::kUnclosedProfile, "unclosed_profile", S::kWarn,
+     "profiles end before their last bracket; what came before counts, what is missing proves nothing"},
+    {Q::kLostBytes, "lost_bytes", S::kWarn, "bytes of profiles are no part of a whole event; they were dropped"},
+    {Q::kTooLongEvent, "too_long_event", S::kWarn, "events of profiles are longer than 16 MiB; they were dropped"},
+    {Q::kAmbiguousLaunch, "ambiguous_launch", S::kWarn,
+     "device events could have been launched by several processes; what they waited for is not said"},
+    {Q::kProfilerWarning, "profiler_warning", S::kInfo, "warnings of the profiler that its record may be incomplete"},
 }};
 
 std::string_view Name(Severity s) {

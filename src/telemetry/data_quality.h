@@ -45,8 +45,19 @@ enum class QualityId : std::uint8_t {
   kProcessDetail,
   kLateCounter,
   kNoTimestamp,
+  kUnknownEvent,
+  kSharedDeviceNumber,
+  kNegativeDuration,
+  kLongDuration,
+  kRoundedTime,
+  kUnpairedRange,
+  kUnclosedProfile,
+  kLostBytes,
+  kTooLongEvent,
+  kAmbiguousLaunch,
+  kProfilerWarning,
 };
-inline constexpr std::size_t kQualityCount = 33;
+inline constexpr std::size_t kQualityCount = 44;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);

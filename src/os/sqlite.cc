@@ -1,0 +1,169 @@
+#include "os/sqlite.h"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "base/check.h"
+
+namespace idleburn {
+namespace {
+
+struct Advice {
+  int code;
+  std::string_view what;  // before SQLite's own words
+  std::string_view todo;  // after them
+};
+constexpr auto kAdvice = std::to_array<Advice>({
+    {SQLITE_CORRUPT, "the database is damaged or cut off", "copy it again or make it anew"},
+    {SQLITE_NOTADB, "is no SQLite database, or an encrypted one", "check the file"},
+    {SQLITE_BUSY, "the database is being written", "try again when its writer has finished"},
+    {SQLITE_CANTOPEN, "the database cannot be opened", "if there is a file of its name with -wal, copy both elsewhere"},
+    {SQLITE_READONLY, "its writer did not finish", "let it finish, or make the file anew"},
+    {SQLITE_IOERR, "the database cannot be read", "check the disk"},
+});
+
+tl::unexpected<Error> Failure(sqlite3* database, const std::string& name) {
+  const int code = sqlite3_errcode(database) & 0xFF;
+  std::string words = sqlite3_errmsg(database);
+  std::replace_if(
+      words.begin(), words.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  const auto* const row =
+      std::find_if(kAdvice.begin(), kAdvice.end(), [code](const Advice& advice) { return advice.code == code; });
+  if (row == kAdvice.end()) return Fail(name + ": cannot be queried: " + words);
+  return Fail(name + ": " + std::string(row->what) + " (" + words + "); " + std::string(row->todo));
+}
+
+// 0 of what is not there.
+std::int64_t SizeOf(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 ? static_cast<std::int64_t>(info.st_size) : 0;
+}
+
+// Whether a writer's changes lie beside the file. SQLite must then look at them, which takes locks. Else the file is
+// all there is, and is read even where no lock can be had: in a folder that is read only, when left in WAL mode.
+bool HasChanges(const std::string& path) { return SizeOf(path + "-wal") > 0 || SizeOf(path + "-journal") > 0; }
+
+std::string UriOf(const std::string& path, bool changing) {
+  std::string uri = path.front() == '/' ? "file://" : "file:";
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("/-._~").find(c) != std::string_view::npos;
+    std::array<char, 4> escaped{};
+    std::snprintf(escaped.data(), escaped.size(), "%%%02X", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    uri += plain ? std::string(1, c) : std::string(escaped.data());
+  }
+  return uri + (changing ? "?mode=ro" : "?immutable=1");
+}
+
+}  // namespace
+
+void SqliteStatement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+Result<bool> SqliteStatement::Step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return Failure(sqlite3_db_handle(statement_.get()), name_);
+}
+
+std::optional<std::int64_t> SqliteStatement::Integer(int column) const {
+  if (sqlite3_column_type(statement_.get(), column) != SQLITE_INTEGER) return std::nullopt;
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+std::optional<std::string_view> SqliteStatement::Text(int column) const {
+  if (sqlite3_column_type(statement_.get(), column) != SQLITE_TEXT) return std::nullopt;
+  const unsigned char* const text = sqlite3_column_text(statement_.get(), column);
+  if (text == nullptr) return std::nullopt;
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return std::string_view(reinterpret_cast<const char*>(text), static_cast<std::size_t>(size));
+}
+
+void SqliteStatement::Rewind(int parameter, std::int64_t value) {
+  sqlite3_reset(statement_.get());  // repeats the error of the last Step, which has been reported
+  CHECK(sqlite3_bind_int64(statement_.get(), parameter + 1, value) == SQLITE_OK);
+}
+
+void SqliteDatabase::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
+
+Result<SqliteDatabase> SqliteDatabase::OpenToRead(const std::string& path, std::string name) {
+  sqlite3* opened = nullptr;
+  constexpr int kFlags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
+  const bool changing = HasChanges(path);
+  const int code = sqlite3_open_v2(UriOf(path, changing).c_str(), &opened, kFlags, nullptr);
+  SqliteDatabase database(opened, std::move(name));
+  if (code != SQLITE_OK) return Failure(opened, database.name_);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  Result<SqliteStatement> careful = database.Prepare("PRAGMA cell_size_check = ON");
+  if (!careful) return tl::unexpected<Error>(careful.error());
+  TRY(careful->Step());
+  const Result<std::int64_t> size = database.Size();
+  if (!size) return tl::unexpected<Error>(size.error());
+  // SQLite takes what is missing of the last page for zeros.
+  if (!changing && *size > SizeOf(path)) {
+    return Fail(database.name_ + ": the database is cut off; copy it again or make it anew");
+  }
+  return database;
+}
+
+Result<SqliteStatement> SqliteDatabase::Prepare(std::string_view sql) const {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+  if (code != SQLITE_OK) return Failure(database_.get(), name_);
+  return SqliteStatement(statement, name_);
+}
+
+namespace {
+
+Result<std::vector<std::string>> FirstTexts(Result<SqliteStatement> query, int column) {
+  if (!query) return tl::unexpected<Error>(query.error());
+  std::vector<std::string> texts;
+  while (true) {
+    const Result<bool> row = query->Step();
+    if (!row) return tl::unexpected<Error>(row.error());
+    if (!*row) return texts;
+    if (const std::optional<std::string_view> text = query->Text(column)) texts.emplace_back(*text);
+  }
+}
+
+}  // namespace
+
+Result<std::int64_t> SqliteDatabase::Size() const {
+  std::int64_t size = 1;
+  for (const char* factor : {"PRAGMA page_count", "PRAGMA page_size"}) {
+    Result<SqliteStatement> query = Prepare(factor);
+    if (!query) return tl::unexpected<Error>(query.error());
+    TRY(query->Step());
+    size *= query->Integer(0).value_or(0);
+  }
+  return size;
+}
+
+Result<std::vector<std::string>> SqliteDatabase::Tables() const {
+  return FirstTexts(Prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' "
+                            "ESCAPE '\\' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"),
+                    0);
+}
+
+Result<std::vector<std::string>> SqliteDatabase::Columns(std::string_view table) const {
+  return FirstTexts(Prepare("PRAGMA table_info(" + SqliteName(table) + ")"), 1);
+}
+
+std::string SqliteName(std::string_view name) {
+  std::string quoted = "\"";
+  for (const char c : name) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+bool SniffSqlite(std::string_view head) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  return head.substr(0, kMagic.size()) == kMagic;
+}
+
+}  // namespace idleburn

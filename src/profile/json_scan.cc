@@ -1,0 +1,202 @@
+#include "profile/json_scan.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kStep = 64;
+
+// Bit i: what byte i of 64 is.
+struct Structure {
+  std::uint64_t quotes = 0;
+  std::uint64_t backslashes = 0;
+  std::uint64_t opening = 0;
+  std::uint64_t closing = 0;
+};
+
+#if defined(__SSE2__)
+Structure LookAt(const char* p) {
+  // The two kinds of brackets differ in this bit, which no other byte turns into a brace.
+  const __m128i kind = _mm_set1_epi8(0x20);
+  const auto bits = [](__m128i bytes, char c) {
+    const __m128i equal = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c));
+    return std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(equal))};
+  };
+  Structure s;
+  for (unsigned i = 0; i < 4; ++i) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * std::size_t{i}));
+    const __m128i brackets = _mm_or_si128(bytes, kind);
+    s.quotes |= bits(bytes, '"') << (16 * i);
+    s.backslashes |= bits(bytes, '\\') << (16 * i);
+    s.opening |= bits(brackets, '{') << (16 * i);
+    s.closing |= bits(brackets, '}') << (16 * i);
+  }
+  return s;
+}
+#else
+Structure LookAt(const char* p) {
+  Structure s;
+  for (unsigned i = 0; i < kStep; ++i) {
+    s.quotes |= std::uint64_t{p[i] == '"'} << i;
+    s.backslashes |= std::uint64_t{p[i] == '\\'} << i;
+    s.opening |= std::uint64_t{p[i] == '{' || p[i] == '['} << i;
+    s.closing |= std::uint64_t{p[i] == '}' || p[i] == ']'} << i;
+  }
+  return s;
+}
+#endif
+
+// Bit i: whether an odd number of bits up to i is set, which for quotes is whether byte i is inside a string.
+std::uint64_t PrefixXor(std::uint64_t bits) {
+  for (unsigned shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
+  return bits;
+}
+
+std::optional<std::uint32_t> Hex4(std::string_view digits) {
+  if (digits.size() < 4) return std::nullopt;
+  std::uint32_t value = 0;
+  for (const char c : digits.substr(0, 4)) {
+    const std::uint32_t digit = c >= '0' && c <= '9'   ? static_cast<std::uint32_t>(c - '0')
+                                : c >= 'a' && c <= 'f' ? static_cast<std::uint32_t>(c - 'a') + 10
+                                : c >= 'A' && c <= 'F' ? static_cast<std::uint32_t>(c - 'A') + 10
+                                                       : 16;
+    if (digit == 16) return std::nullopt;
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+void AppendUtf8(std::uint32_t point, std::string& out) {
+  const auto tail = [&](unsigned shift) { out += static_cast<char>(0x80U | ((point >> shift) & 0x3FU)); };
+  if (point < 0x80) {
+    out += static_cast<char>(point);
+  } else if (point < 0x800) {
+    out += static_cast<char>(0xC0U | (point >> 6));
+    tail(0);
+  } else if (point < 0x10000) {
+    out += static_cast<char>(0xE0U | (point >> 12));
+    tail(6);
+    tail(0);
+  } else {
+    out += static_cast<char>(0xF0U | (point >> 18));
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
+// After "\u". Returns how many bytes it took; 0: no hexadecimal digits.
+std::size_t AppendCodePoint(std::string_view rest, std::string& out) {
+  constexpr std::uint32_t kReplacement = 0xFFFD;
+  const std::optional<std::uint32_t> unit = Hex4(rest);
+  if (!unit) return 0;
+  if (*unit < 0xD800 || *unit > 0xDFFF) return AppendUtf8(*unit, out), 4;
+  const bool pair = *unit < 0xDC00 && rest.substr(4, 2) == "\\u";
+  const std::optional<std::uint32_t> low = pair ? Hex4(rest.substr(6)) : std::nullopt;
+  if (!low || *low < 0xDC00 || *low > 0xDFFF) return AppendUtf8(kReplacement, out), 4;
+  return AppendUtf8(0x10000 + ((*unit - 0xD800) << 10) + (*low - 0xDC00), out), 10;
+}
+
+struct Escape {
+  char letter;
+  char meaning;
+};
+constexpr auto kEscapes = std::to_array<Escape>(
+    {{'"', '"'}, {'\\', '\\'}, {'/', '/'}, {'b', '\b'}, {'f', '\f'}, {'n', '\n'}, {'r', '\r'}, {'t', '\t'}});
+
+}  // namespace
+
+const char* ValueSkipper::Skip(const char* p, const char* end) {
+  if (p >= end) return nullptr;
+  if (kind_ == Kind::kNotBegun) {
+    kind_ = *p == '{' || *p == '[' ? Kind::kContainer : *p == '"' ? Kind::kString : Kind::kScalar;
+    in_string_ = kind_ == Kind::kString;
+    p += in_string_ ? 1 : 0;
+  }
+  if (kind_ == Kind::kScalar) return FindStop<ScalarStop>(p, end);
+  return kind_ == Kind::kContainer ? SkipContainer(p, end) : SkipBytes(p, end);
+}
+
+const char* ValueSkipper::SkipContainer(const char* p, const char* end) {
+  while (p < end) {
+    const std::size_t size = std::min(kStep, static_cast<std::size_t>(end - p));
+    Structure s = LookAt(p);
+    if (size < kStep) {
+      const std::uint64_t inside = (std::uint64_t{1} << size) - 1;
+      s = {s.quotes & inside, s.backslashes & inside, s.opening & inside, s.closing & inside};
+    }
+    if (escaped_ || s.backslashes != 0) {
+      if (const char* const after = SkipBytes(p, p + size)) return after;
+      p += size;
+      continue;
+    }
+    const std::uint64_t strings = PrefixXor(s.quotes) ^ (in_string_ ? ~std::uint64_t{0} : 0);
+    s.opening &= ~strings;
+    s.closing &= ~strings;
+    if (static_cast<std::uint64_t>(std::popcount(s.closing)) < depth_) {  // it cannot end here
+      depth_ += static_cast<std::uint64_t>(std::popcount(s.opening));
+      depth_ -= static_cast<std::uint64_t>(std::popcount(s.closing));
+    } else {
+      for (std::uint64_t bits = s.opening | s.closing; bits != 0; bits &= bits - 1) {
+        depth_ += (s.opening & bits & (~bits + 1)) != 0 ? std::uint64_t{1} : ~std::uint64_t{0};
+        if (depth_ == 0) return p + std::countr_zero(bits) + 1;
+      }
+    }
+    in_string_ = strings >> 63U != 0;
+    p += size;
+  }
+  return nullptr;
+}
+
+// Byte by byte: for strings on their own, and where there are escapes.
+const char* ValueSkipper::SkipBytes(const char* p, const char* end) {
+  for (; p < end; ++p) {
+    if (in_string_) {
+      if (escaped_) {
+        escaped_ = false;
+      } else if (*p == '\\') {
+        escaped_ = true;
+      } else if (*p == '"') {
+        in_string_ = false;
+        if (kind_ == Kind::kString) return p + 1;
+      }
+    } else if (*p == '"') {
+      in_string_ = true;
+    } else if (*p == '{' || *p == '[') {
+      ++depth_;
+    } else if (*p == '}' || *p == ']') {
+      if (--depth_ == 0) return p + 1;
+    }
+  }
+  return nullptr;
+}
+
+std::string_view Unescape(std::string_view text, std::string& scratch) {
+  std::size_t at = text.find('\\');
+  if (at == std::string_view::npos) return text;
+  scratch.assign(text.substr(0, at));
+  while (at < text.size()) {
+    if (text[at] != '\\' || at + 1 == text.size()) {
+      scratch += text[at++];
+      continue;
+    }
+    const char letter = text[at + 1];
+    const auto known =
+        std::find_if(kEscapes.begin(), kEscapes.end(), [&](const Escape& e) { return e.letter == letter; });
+    const std::size_t code_point = letter == 'u' ? AppendCodePoint(text.substr(at + 2), scratch) : 0;
+    if (code_point > 0) {
+      at += 2 + code_point;
+    } else if (known != kEscapes.end()) {
+      scratch += known->meaning;
+      at += 2;
+    } else {
+      scratch += '\\';
+      ++at;
+    }
+  }
+  return scratch;
+}
+
+}  // namespace idleburn

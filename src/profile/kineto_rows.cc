@@ -1,0 +1,249 @@
+#include "profile/kineto_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "profile/trace_time.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+// A file of more kinds, or of deeper ranges, is no trace that a profiler wrote; memory must not follow it.
+constexpr std::size_t kMostCategories = 1024;
+constexpr std::size_t kDeepest = 4096;
+// Later times without a stated base are those of the wall clock: after September 2001.
+constexpr std::int64_t kWallClockNs = 1'000'000'000 * kNanosPerSecond;
+
+struct Arguments {
+  std::string_view device;
+  std::string_view stream;
+  std::string_view correlation;
+  std::string_view bytes;
+  std::string_view kind;
+  std::string_view collective;
+  std::string_view elements;
+  std::string_view group;
+  std::string_view sequence;
+};
+constexpr auto kArguments = std::to_array<JsonField<Arguments>>({
+    {"device", &Arguments::device},
+    {"stream", &Arguments::stream},
+    {"correlation", &Arguments::correlation},
+    {"kind", &Arguments::kind},
+    {"bytes", &Arguments::bytes},
+    {"Collective name", &Arguments::collective},
+    {"In msg nelems", &Arguments::elements},
+    {"Process Group Name", &Arguments::group},
+    {"Seq", &Arguments::sequence},
+});
+
+Arguments ArgumentsOf(const TraceEvent& event) {
+  Arguments arguments;
+  const char* p = event.arguments.data();
+  if (!event.arguments.empty() && *p == '{') ReadFields(p, p + event.arguments.size(), kArguments, arguments);
+  return arguments;
+}
+
+// Tools that pass a trace through floating point write "7.0".
+std::optional<std::int64_t> Integer(std::string_view text) {
+  if (const std::optional<std::int64_t> plain = ParseInteger(text)) return plain;
+  const ScaledNumber number = ParseScaled(text, 0);
+  return number.fault == NumberFault::kNone ? std::optional(number.value) : TrailingNumber(text);
+}
+
+DeviceOp OpOf(TraceRole role) {
+  return role == TraceRole::kMemcpy   ? DeviceOp::kMemcpy
+         : role == TraceRole::kMemset ? DeviceOp::kMemset
+                                      : DeviceOp::kKernel;
+}
+
+}  // namespace
+
+void KinetoRows::Add(const TraceEvent& event) {
+  if (event.phase == "X") return AddComplete(event);
+  if (event.phase == "B") return Open(event);
+  if (event.phase == "E") return Close(event);
+  // Marks, flows, metadata: no time passes in them. Counters may be an accelerator's.
+  if (event.phase == "C" && TraceRoleOf(event.category) == TraceRole::kForeign) Category(event.category);
+}
+
+KinetoRows::SeenCategory& KinetoRows::Category(std::string_view category) {
+  if (const auto found = categories_.find(category); found != categories_.end()) return found->second;
+  if (categories_.size() == kMostCategories) return beyond_categories_;
+  return categories_.try_emplace(std::string(category), SeenCategory{TraceRoleOf(category), 0}).first->second;
+}
+
+void KinetoRows::AddComplete(const TraceEvent& event) {
+  const std::optional<std::int64_t> start = Time(event.time);
+  const std::optional<std::int64_t> length = start ? Time(event.duration) : std::nullopt;
+  if (length) AddRange(event, *start, *length);
+}
+
+void KinetoRows::Open(const TraceEvent& event) {
+  const std::optional<std::int64_t> start = Time(event.time);
+  if (!start) return;
+  OpenRanges& open = open_[TrackOf(event)];
+  if (open.stack.size() == kDeepest) {
+    ++open.beyond;
+    return quality_.Count(QualityId::kUnpairedRange, place_);
+  }
+  OpenRange& range = open.stack.emplace_back();
+  range = {std::string(event.category), std::string(event.name), std::string(event.arguments), *start};
+  range.arguments.append(kScanPad, '\0');
+}
+
+void KinetoRows::Close(const TraceEvent& event) {
+  const std::optional<std::int64_t> end = Time(event.time);
+  if (!end) return;
+  OpenRanges& open = open_[TrackOf(event)];
+  if (open.beyond > 0) {
+    --open.beyond;
+  } else if (open.stack.empty()) {
+    quality_.Count(QualityId::kUnpairedRange, place_);
+  } else {
+    const OpenRange range = std::move(open.stack.back());
+    open.stack.pop_back();
+    TraceEvent whole = event;
+    whole.category = range.category;
+    whole.name = range.name;
+    const std::string_view arguments(range.arguments.data(), range.arguments.size() - kScanPad);
+    if (!arguments.empty()) whole.arguments = arguments;
+    AddRange(whole, range.start_ns, *end - range.start_ns);
+  }
+}
+
+void KinetoRows::AddRange(const TraceEvent& event, std::int64_t start_ns, std::int64_t length_ns) {
+  SeenCategory& seen = Category(event.category);
+  ++seen.entries;
+  const bool step_of_unknown = !seen.role && StepNumber(event.name);
+  const TraceRole role = step_of_unknown ? TraceRole::kHostRange : seen.role.value_or(TraceRole::kNotWork);
+  if (role == TraceRole::kNotWork || role == TraceRole::kForeign) return;
+  if (length_ns > kLongestEventNs) return quality_.Count(QualityId::kLongDuration, place_);
+  if (length_ns < 0) {
+    quality_.Count(QualityId::kNegativeDuration, place_);
+    length_ns = 0;
+  }
+  const Interval span{start_ns, start_ns + length_ns};
+  earliest_ns_ = std::min(earliest_ns_.value_or(start_ns), start_ns);
+  switch (role) {
+    case TraceRole::kCall:
+      return builder_.AddCall(Name(event.name),
+                              {span.start, span.end, Integer(ArgumentsOf(event).correlation).value_or(kNoCorrelation),
+                               ThreadOf(event), ProcessOf(event), CallKind::kOther});
+    case TraceRole::kHostRange:
+      return AddHostRange(event, span);
+    case TraceRole::kPythonFrame:
+      return builder_.AddPythonFrame(Name(event.name), span, ThreadOf(event));
+    case TraceRole::kOverhead:
+      return builder_.AddOverhead(span);
+    default:
+      return AddDeviceEvent(event, role, span);
+  }
+}
+
+void KinetoRows::AddDeviceEvent(const TraceEvent& event, TraceRole role, Interval span) {
+  const Arguments arguments = ArgumentsOf(event);
+  const std::optional<std::int64_t> device = Integer(arguments.device.empty() ? event.process : arguments.device);
+  if (!device) return quality_.Count(QualityId::kBadRow, place_);
+  DeviceUsers& users = users_.try_emplace(*device, DeviceUsers{std::string(event.process), false}).first->second;
+  users.several |= users.first != event.process;
+
+  const std::string_view name = Name(event.name);
+  DeviceEvent row;
+  row.start_ns = span.start;
+  row.end_ns = span.end;
+  row.correlation = Integer(arguments.correlation).value_or(kNoCorrelation);
+  row.bytes = std::max<std::int64_t>(Integer(arguments.bytes).value_or(0), 0);
+  row.name = builder_.Intern(name);
+  row.stream =
+      static_cast<std::uint32_t>(Integer(arguments.stream.empty() ? event.thread : arguments.stream).value_or(0));
+  row.op = OpOf(role);
+  if (role == TraceRole::kMemcpy) {
+    const CopyTerms terms = CopyTermsOf(name, arguments.kind);
+    row.copy = terms.copy;
+    row.from = terms.from;
+    row.to = terms.to;
+  }
+  const std::size_t index = builder_.AddDeviceEvent(*device, row);
+  if (arguments.collective.empty() && arguments.group.empty()) return;
+  const NameId group = builder_.Intern(Name(arguments.group));
+  const NameId operation = builder_.Intern(Name(arguments.collective));
+  builder_.Device(*device).collectives.push_back(
+      {index, group, operation, Integer(arguments.sequence), Integer(arguments.elements).value_or(-1)});
+}
+
+void KinetoRows::AddHostRange(const TraceEvent& event, Interval span) {
+  const std::string_view name = Name(event.name);
+  if (const std::optional<std::int64_t> step = StepNumber(name)) {
+    return builder_.AddStep({span.start, span.end, *step, ProcessOf(event)});
+  }
+  builder_.AddHostRange(name, span, ThreadOf(event));
+}
+
+std::optional<std::int64_t> KinetoRows::Time(std::string_view micros) {
+  const std::optional<TraceNs> time = TraceMicrosToNs(micros);
+  if (!time) {
+    quality_.Count(QualityId::kBadRow, place_);
+    return std::nullopt;
+  }
+  if (time->rounded) quality_.Count(QualityId::kRoundedTime, place_);
+  return time->ns;
+}
+
+const std::string& KinetoRows::TrackOf(const TraceEvent& event) {
+  if (track_.empty() || event.thread != track_thread_ || event.process != track_process_) {
+    track_process_ = event.process;
+    track_thread_ = event.thread;
+    track_ = track_process_ + ":" + track_thread_;
+    thread_.reset();
+    process_.reset();
+  }
+  return track_;
+}
+
+std::uint32_t KinetoRows::ThreadOf(const TraceEvent& event) {
+  const std::string& track = TrackOf(event);
+  if (!thread_) thread_ = builder_.Thread(track);
+  return *thread_;
+}
+
+std::uint16_t KinetoRows::ProcessOf(const TraceEvent& event) {
+  TrackOf(event);
+  if (!process_) process_ = builder_.Process(track_process_);
+  return *process_;
+}
+
+void KinetoRows::CountUnknown() {
+  std::int64_t unknown = beyond_categories_.entries;
+  std::string_view most;
+  std::int64_t most_entries = 0;
+  for (const auto& [category, seen] : categories_) {
+    if (seen.role) continue;
+    unknown += seen.entries;
+    // Of equally many, the first in the alphabet: the order in a hash table is nobody's.
+    if (seen.entries < most_entries || (seen.entries == most_entries && category > most)) continue;
+    most = category;
+    most_entries = seen.entries;
+  }
+  if (unknown > 0) quality_.CountNamed(QualityId::kUnknownEvent, most.empty() ? "no category" : most, place_, unknown);
+}
+
+void KinetoRows::Finish() {
+  CountUnknown();
+  Profile& header = builder_.header();
+  for (const auto& [category, seen] : categories_) {
+    if (seen.role == TraceRole::kForeign) header.foreign_accelerators.push_back(category);
+  }
+  std::sort(header.foreign_accelerators.begin(), header.foreign_accelerators.end());
+  for (const auto& [track, open] : open_) {
+    quality_.Count(QualityId::kUnpairedRange, place_, static_cast<std::int64_t>(open.stack.size()));
+  }
+  for (const auto& [number, users] : users_) {
+    if (users.several) quality_.CountNamed(QualityId::kSharedDeviceNumber, std::to_string(number), place_);
+  }
+  if (!header.wall_base_ns && earliest_ns_.value_or(0) > kWallClockNs) header.wall_base_ns = 0;
+}
+
+}  // namespace idleburn

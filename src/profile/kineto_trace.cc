@@ -1,0 +1,67 @@
+#include "profile/kineto_trace.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "profile/json_scan.h"
+#include "profile/kineto_header.h"
+#include "profile/kineto_rows.h"
+#include "profile/launch_processes.h"
+#include "profile/profile_builder.h"
+
+namespace idleburn {
+namespace {
+
+void CountTally(const TraceTally& tally, Place place, DataQuality& quality) {
+  quality.Count(QualityId::kBadRow, place, tally.malformed);
+  quality.Count(QualityId::kTooLongEvent, place, tally.too_long);
+  quality.Count(QualityId::kUnclosedProfile, place, tally.unclosed ? 1 : 0);
+  quality.Count(QualityId::kLostBytes, place, tally.lost_bytes);
+}
+
+}  // namespace
+
+bool SniffKineto(std::string_view head) {
+  const auto has = [&](std::string_view word) { return head.find(word) != std::string_view::npos; };
+  if (head.substr(0, 3) == "\xef\xbb\xbf") head.remove_prefix(3);
+  const char* const first = SkipBlanks(head.data(), head.data() + head.size());
+  head.remove_prefix(static_cast<std::size_t>(first - head.data()));
+  if (head.empty()) return false;
+  if (head.front() == '{') return has("\"traceEvents\"") || has("\"deviceProperties\"") || has("\"schemaVersion\"");
+  return head.front() == '[' && has("\"ph\"");
+}
+
+Result<Profile> ReadKineto(ByteSource& in, DataQuality& quality, TraceLimits limits) {
+  ProfileBuilder builder;
+  TraceReader reader(in, kKinetoHeaders, limits);
+  KinetoRows rows(in.name(), builder, quality);
+  while (true) {
+    const Result<TraceReader::Item> item = reader.Next();
+    if (!item) return tl::unexpected<Error>(item.error());
+    if (*item == TraceReader::Item::kEnd) break;
+    if (*item == TraceReader::Item::kEvent) {
+      rows.Add(reader.event());
+    } else {
+      ReadKinetoHeader(reader.header_key(), reader.header_value(), builder);
+    }
+  }
+  const TraceTally& tally = reader.tally();
+  if (!tally.found_events) {
+    return Fail(in.name() + ": holds no traceEvents; export it again with prof.export_chrome_trace()");
+  }
+  rows.Finish();
+  const Place place{&in.name()};
+  CountTally(tally, place, quality);
+  quality.Count(QualityId::kTruncatedInput, place, in.truncated() ? 1 : 0);
+
+  Profile profile = builder.Build();
+  profile.file = in.name();
+  profile.profiler = "PyTorch profiler";
+  profile.counter = "kineto.device_activity";
+  profile.events_total = tally.events;
+  profile.events_missing = tally.unclosed || tally.lost_bytes > 0 || tally.too_long > 0 || tally.malformed > 0;
+  quality.Count(QualityId::kAmbiguousLaunch, place, FindLaunchProcesses(profile));
+  return profile;
+}
+
+}  // namespace idleburn

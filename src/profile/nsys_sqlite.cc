@@ -1,0 +1,346 @@
+#include "profile/nsys_sqlite.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "os/sqlite.h"
+#include "profile/event_range.h"
+#include "profile/launch_processes.h"
+#include "profile/nsys_database.h"
+#include "profile/nsys_tables.h"
+#include "profile/profile_builder.h"
+#include "profile/step_finder.h"
+#include "text/escape.h"
+
+namespace idleburn {
+namespace {
+
+using Row = NsysDatabase::Row;
+
+// A global id has a thread in its low 24 bits, the process in the next 24, and the machine above.
+constexpr int kProcessShift = 24;
+constexpr std::int64_t kIdMask = (1 << kProcessShift) - 1;
+
+std::int64_t ProcessKey(std::int64_t global) { return global >> kProcessShift; }
+
+// "cudaMemcpyAsync_v3020" is cudaMemcpyAsync.
+std::string_view WithoutVersion(std::string_view call) {
+  const std::size_t digits = call.find_last_not_of("0123456789") + 1;
+  if (digits < 2 || digits == call.size() || call.substr(digits - 2, 2) != "_v") return call;
+  return call.substr(0, digits - 2);
+}
+
+// PyTorch's "aten::to, op_id = 7, sizes = [...]" is aten::to.
+std::string_view WithoutArguments(std::string_view range) {
+  for (const std::string_view argument : {", seq = ", ", op_id = ", ", sizes = ", ", input_op_ids = "}) {
+    range = range.substr(0, range.find(argument));
+  }
+  return range;
+}
+
+class NsysReader {
+ public:
+  NsysReader(NsysDatabase& database, const std::string& file, DataQuality& quality)
+      : database_(database), file_(file), quality_(quality) {}
+
+  Result<Profile> Read() {
+    TRY(ReadAbout());
+    TRY(ReadGpus());
+    TRY(ChooseProcesses());
+    for (const NsysDeviceTable& table : kNsysDeviceTables) TRY(ReadDeviceTable(table));
+    for (const std::string_view table : kNsysCallTables) TRY(ReadCalls(table));
+    TRY(ReadRanges());
+    for (const std::string_view table : kNsysOverheadTables) TRY(ReadOverhead(table));
+    TRY(ReadDiagnostics());
+    for (const std::string_view table : kNsysCountedTables) {
+      TRY(database_.ForEach(table, {"start"}, [this](const Row&) {
+        ++builder_.header().events_total;
+        return Result<void>();
+      }));
+    }
+    for (const auto& [number, users] : users_) {
+      if (users.several) quality_.CountNamed(QualityId::kSharedDeviceNumber, std::to_string(number), {&file_});
+    }
+    Profile profile = builder_.Build();
+    if (!by_process_) quality_.Count(QualityId::kAmbiguousLaunch, {&file_}, FindLaunchProcesses(profile));
+    return profile;
+  }
+
+ private:
+  Result<void> ReadAbout() {
+    Profile& header = builder_.header();
+    header.file = file_;
+    header.profiler = "Nsight Systems";
+    header.counter = "nsys.cupti_activity";
+    return database_.ForEach("META_DATA_EXPORT", {"name", "value"}, [&header](const Row& row) {
+      const std::string_view name = row.Text(0).value_or("");
+      const std::string value = Printable(row.Text(1).value_or("").substr(0, 40));
+      if (name == "EXPORT_PRODUCT_VERSION") header.profiler = "Nsight Systems " + value;
+      if (name == "EXPORT_SCHEMA_VERSION") header.facts["nsys_schema"] = value;
+      return Result<void>();
+    });
+  }
+
+  Result<void> ReadGpus() {
+    TRY(database_.ForEach("TARGET_INFO_GPU", {"id", "name", "totalMemory"}, [this](const Row& row) {
+      if (const std::optional<std::int64_t> id = row.Integer(0)) {
+        ProfiledDevice& device = builder_.Device(*id);
+        device.model = std::string(row.Text(1).value_or(""));
+        device.memory_bytes = row.Integer(2);
+      }
+      return Result<void>();
+    }));
+    return database_.ForEach("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"}, [this](const Row& row) {
+      const std::optional<std::int64_t> gpu = row.Integer(0);
+      const std::optional<std::int64_t> number = row.Integer(1);
+      if (gpu && number) gpus_[{row.Integer(2).value_or(0) & kIdMask, *number}] = *gpu;
+      return Result<void>();
+    });
+  }
+
+  // Whether the device tables name processes: a column of NULLs names none, and its first row tells.
+  Result<void> ChooseProcesses() {
+    for (const NsysDeviceTable& table : kNsysDeviceTables) {
+      if (!database_.Has(table.name)) continue;
+      const std::string column = database_.Has(table.name, "globalPid") ? "globalPid" : "NULL";
+      TRY(database_.ForEachOf("SELECT " + column + " FROM " + SqliteName(table.name) + " LIMIT 1",
+                              [this](const Row& row) {
+                                by_process_ = by_process_ && row.Integer(0);
+                                return Result<void>();
+                              }));
+    }
+    return {};
+  }
+
+  // `global` is the id of a process or of one of its threads.
+  std::uint16_t ProcessOf(std::optional<std::int64_t> global) {
+    if (!global) return builder_.Process("");
+    const std::int64_t key = ProcessKey(*global);
+    if (const auto found = processes_.find(key); found != processes_.end()) return found->second;
+    // Two machines may give one number to two processes.
+    const bool taken = std::any_of(processes_.begin(), processes_.end(),
+                                   [key](const auto& known) { return ((known.first ^ key) & kIdMask) == 0; });
+    const std::string name =
+        std::to_string(key & kIdMask) + (taken ? " of " + std::to_string(ProcessKey(key)) : std::string());
+    return processes_.emplace(key, builder_.Process(name)).first->second;
+  }
+  std::uint32_t ThreadOf(std::optional<std::int64_t> global) {
+    return builder_.Thread(global ? std::to_string(*global & kIdMask) : "");
+  }
+
+  // The correlation id in that column, none of a row whose process is not known.
+  [[nodiscard]] std::int64_t CorrelationOf(const Row& row, int column, std::optional<std::int64_t> global) const {
+    const std::int64_t id = row.Integer(column).value_or(0);
+    return id > 0 && (global || !by_process_) ? id : kNoCorrelation;
+  }
+
+  // The GPU that a process calls by that number.
+  std::int64_t GpuOf(std::optional<std::int64_t> global, std::int64_t number) {
+    if (global) {
+      const auto found = gpus_.find({ProcessKey(*global) & kIdMask, number});
+      if (found != gpus_.end()) return found->second;
+      const auto [users, is_new] = users_.try_emplace(number, Users{ProcessKey(*global), false});
+      users->second.several = users->second.several || users->second.first != ProcessKey(*global);
+      return number;
+    }
+    std::optional<std::int64_t> gpu;
+    for (const auto& [key, id] : gpus_) {
+      if (key.second != number) continue;
+      if (gpu && *gpu != id) return number;
+      gpu = id;
+    }
+    return gpu.value_or(number);
+  }
+
+  Result<void> ReadDeviceTable(const NsysDeviceTable& table) {
+    const auto& details = table.details;
+    return database_.ForEach(table.name,
+                             {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", details[0],
+                              details[1], details[2]},
+                             [this, &table](const Row& row) { return AddDeviceRow(table, row); });
+  }
+
+  Result<void> AddDeviceRow(const NsysDeviceTable& table, const Row& row) {
+    ++builder_.header().events_total;
+    const std::optional<Interval> range = RangeOf(row);
+    const std::optional<std::int64_t> number = row.Integer(2);
+    if (range && !number) CountBadRow();
+    if (!range || !number) return {};
+    const std::optional<std::int64_t> process = row.Integer(5);
+    constexpr std::int64_t kMostStreams = std::numeric_limits<std::uint32_t>::max();
+    DeviceEvent event;
+    event.start_ns = range->start;
+    event.end_ns = range->end;
+    event.stream = static_cast<std::uint32_t>(std::clamp<std::int64_t>(row.Integer(3).value_or(0), 0, kMostStreams));
+    event.correlation = CorrelationOf(row, 4, process);
+    if (by_process_) event.process = ProcessOf(process);
+    event.bytes = std::max<std::int64_t>(row.Integer(6).value_or(0), 0);
+    event.op = table.op;
+    if (table.op == DeviceOp::kMemcpy) {
+      const NsysCopy copy = NsysRow(kNsysCopies, row.Integer(7).value_or(0), kNsysCopies[0]);
+      event.copy = copy.kind;
+      event.from = NsysRow(kNsysMemory, row.Integer(8).value_or(-1), MemoryKind::kUnknown);
+      event.to = NsysRow(kNsysMemory, row.Integer(9).value_or(-1), MemoryKind::kUnknown);
+      event.name = builder_.Intern(copy.name);
+    } else if (!table.event_name.empty()) {
+      event.name = builder_.Intern(table.event_name);
+    } else {
+      const Result<NameId> name = KernelName(row);
+      if (!name) return tl::unexpected<Error>(name.error());
+      event.name = *name;
+    }
+    builder_.AddDeviceEvent(GpuOf(process, *number), event);
+    return {};
+  }
+
+  Result<NameId> KernelName(const Row& row) {
+    for (int column = 7; column < 10; ++column) {
+      const std::optional<std::int64_t> id = row.Integer(column);
+      if (!id) continue;
+      if (const auto found = kernels_.find(*id); found != kernels_.end()) return found->second;
+      const Result<std::string> name = database_.Text(*id);
+      if (!name) return tl::unexpected<Error>(name.error());
+      if (!name->empty()) return kernels_.emplace(*id, builder_.Intern(*name)).first->second;
+    }
+    return kNoName;
+  }
+
+  Result<void> ReadCalls(std::string_view table) {
+    return database_.ForEach(
+        table, {"start", "end", "globalTid", "correlationId", "nameId"}, [this](const Row& row) -> Result<void> {
+          ++builder_.header().events_total;
+          const std::optional<Interval> range = RangeOf(row);
+          if (!range) return {};
+          const std::int64_t id = row.Integer(4).value_or(-1);
+          auto name = calls_.find(id);
+          if (name == calls_.end()) {
+            const Result<std::string> text = database_.Text(id);
+            if (!text) return tl::unexpected<Error>(text.error());
+            name = calls_.emplace(id, WithoutVersion(*text)).first;
+          }
+          const std::optional<std::int64_t> thread = row.Integer(2);
+          const std::int64_t correlation = CorrelationOf(row, 3, thread);
+          builder_.AddCall(name->second, {range->start, range->end, correlation, ThreadOf(thread), ProcessOf(thread)});
+          return {};
+        });
+  }
+
+  // Twice: which ranges are steps is known when all have been seen.
+  Result<void> ReadRanges() {
+    for (const HostCall& call : builder_.header().calls) {
+      const bool launch = call.kind == CallKind::kLaunchKernel || call.kind == CallKind::kLaunchGraph;
+      if (launch) steps_.AddLaunch(call.thread, call.start_ns);
+    }
+    TRY(ForEachRange(quality_, [this](const NamedRange& range) {
+      steps_.AddRange(range.name, range.at, range.thread, range.process);
+      ++builder_.header().events_total;
+    }));
+    steps_.Choose();
+    for (const ProfiledStep& step : steps_.steps()) builder_.AddStep(step);
+    DataQuality counted_before;
+    return ForEachRange(counted_before, [this](const NamedRange& range) {
+      if (!steps_.IsStep(range.name, range.thread)) builder_.AddHostRange(range.name, range.at, range.thread);
+    });
+  }
+
+  struct NamedRange {
+    std::string_view name;  // valid during the call
+    Interval at;
+    std::uint32_t thread;
+    std::uint16_t process;
+  };
+  Result<void> ForEachRange(DataQuality& quality, const std::function<void(const NamedRange&)>& take) {
+    return database_.ForEach("NVTX_EVENTS", {"start", "end", "eventType", "text", "textId", "globalTid"},
+                             [&](const Row& row) -> Result<void> {
+                               const std::int64_t type = row.Integer(2).value_or(-1);
+                               if (std::find(kNsysRanges.begin(), kNsysRanges.end(), type) == kNsysRanges.end())
+                                 return {};  // a mark
+                               const std::optional<std::int64_t> start = row.Integer(0);
+                               const std::optional<std::int64_t> end = row.Integer(1);
+                               if (!start || !end) quality.Count(QualityId::kUnpairedRange, {&file_});
+                               if (!start || !end) return {};
+                               const std::optional<Interval> range = EventRange(*start, *end, quality, {&file_});
+                               if (!range) return {};
+                               std::optional<std::string_view> text = row.Text(3);
+                               Result<std::string> registered;
+                               if (const std::optional<std::int64_t> id = row.Integer(4); id && !text) {
+                                 registered = database_.Text(*id);
+                                 if (!registered) return tl::unexpected<Error>(registered.error());
+                                 text = *registered;
+                               }
+                               const std::optional<std::int64_t> thread = row.Integer(5);
+                               take({WithoutArguments(text.value_or("")), *range, ThreadOf(thread), ProcessOf(thread)});
+                               return {};
+                             });
+  }
+
+  Result<void> ReadOverhead(std::string_view table) {
+    const bool typed = database_.Has(table, "overheadType");
+    return database_.ForEach(table, {"start", "end", "overheadType"}, [this, typed](const Row& row) {
+      ++builder_.header().events_total;
+      const std::optional<Interval> range = RangeOf(row);
+      const std::int64_t type = row.Integer(2).value_or(-1);
+      const bool own = std::find(kNsysOwnOverhead.begin(), kNsysOwnOverhead.end(), type) != kNsysOwnOverhead.end();
+      if (range && (own || !typed)) builder_.AddOverhead(*range);
+      return Result<void>();
+    });
+  }
+
+  Result<void> ReadDiagnostics() {
+    return database_.ForEach("DIAGNOSTIC_EVENT", {"text"}, [this](const Row& row) {
+      const std::string_view text = row.Text(0).value_or("");
+      for (const NsysDiagnostic& diagnostic : kNsysDiagnostics) {
+        if (text.find(diagnostic.words) == std::string_view::npos) continue;
+        quality_.CountNamed(QualityId::kProfilerWarning, diagnostic.words, {&file_});
+        builder_.header().events_missing |= diagnostic.events_missing;
+      }
+      return Result<void>();
+    });
+  }
+
+  // The first two columns of a query; absent, and counted, where they are no times.
+  std::optional<Interval> RangeOf(const Row& row) {
+    const std::optional<std::int64_t> start = row.Integer(0);
+    const std::optional<std::int64_t> end = row.Integer(1);
+    if (start && end) return EventRange(*start, *end, quality_, {&file_});
+    CountBadRow();
+    return std::nullopt;
+  }
+  void CountBadRow() { quality_.Count(QualityId::kBadRow, {&file_}); }
+
+  // Who uses a device number that no table maps to a GPU.
+  struct Users {
+    std::int64_t first;  // process
+    bool several;
+  };
+
+  NsysDatabase& database_;
+  const std::string& file_;
+  DataQuality& quality_;
+  ProfileBuilder builder_;
+  StepFinder steps_;
+  bool by_process_ = true;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpus_;  // by process and its number of the device
+  std::map<std::int64_t, Users> users_;
+  std::unordered_map<std::int64_t, std::uint16_t> processes_;  // by global id without the thread
+  std::unordered_map<std::int64_t, NameId> kernels_;           // by id of the text
+  std::unordered_map<std::int64_t, std::string> calls_;
+};
+
+}  // namespace
+
+bool SniffNsys(std::string_view head) { return SniffSqlite(head); }
+
+Result<Profile> ReadNsys(ByteSource& in, DataQuality& quality) {
+  Result<NsysDatabase> database = NsysDatabase::Open(in);
+  if (!database) return tl::unexpected<Error>(database.error());
+  return NsysReader(*database, in.name(), quality).Read();
+}
+
+}  // namespace idleburn

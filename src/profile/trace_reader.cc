@@ -1,0 +1,176 @@
+#include "profile/trace_reader.h"
+
+#include <algorithm>
+#include <array>
+
+namespace idleburn {
+namespace {
+
+// In the order in which Kineto writes them.
+constexpr auto kEventFields = std::to_array<JsonField<TraceEvent>>({
+    {"ph", &TraceEvent::phase},
+    {"cat", &TraceEvent::category},
+    {"name", &TraceEvent::name},
+    {"pid", &TraceEvent::process},
+    {"tid", &TraceEvent::thread},
+    {"ts", &TraceEvent::time},
+    {"dur", &TraceEvent::duration},
+    {"args", &TraceEvent::arguments},
+});
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+}  // namespace
+
+TraceReader::TraceReader(ByteSource& in, std::span<const std::string_view> headers, TraceLimits limits)
+    : window_(in, limits.window), headers_(headers), limits_(limits) {}
+
+Result<TraceReader::Item> TraceReader::Next() {
+  while (true) {
+    const Step step = Take();
+    if (step == Step::kEvent) return Item::kEvent;
+    if (step == Step::kHeader) return Item::kHeader;
+    if (step == Step::kOn) continue;
+    if (at_ != At::kSkipping && TooLong(window_.begin(), window_.end())) {
+      tally_.events += at_ == At::kEvents ? 1 : 0;
+      StartSkipping(window_.begin());
+      continue;
+    }
+    const Result<bool> more = window_.More();
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) return AtEnd(), Item::kEnd;
+  }
+}
+
+TraceReader::Step TraceReader::Take() {
+  switch (at_) {
+    case At::kStart:
+      return TakeStart();
+    case At::kMembers:
+      return TakeMember();
+    case At::kEvents:
+      return TakeEvent();
+    case At::kSkipping:
+      return TakeSkipped();
+    case At::kAfter:
+      return TakeRest();
+  }
+  return Step::kCut;
+}
+
+TraceReader::Step TraceReader::DropTo(const char* p, Step step) {
+  window_.DropTo(p);
+  return step;
+}
+
+// Whatever the window: a longer one shows the end of what a shorter one gives up on.
+bool TraceReader::TooLong(const char* p, const char* end) {
+  const bool too_long = static_cast<std::size_t>(end - p) > limits_.longest;
+  tally_.too_long += too_long ? 1 : 0;
+  return too_long;
+}
+
+TraceReader::Step TraceReader::TakeStart() {
+  const char* p = SkipBlanks(window_.begin(), window_.end());
+  const std::string_view head(p, static_cast<std::size_t>(window_.end() - p));
+  if (head.substr(0, kByteOrderMark.size()) == kByteOrderMark) p = SkipBlanks(p + kByteOrderMark.size(), window_.end());
+  if (p == window_.end() || kByteOrderMark.substr(0, head.size()) == head) return Step::kCut;
+  bare_ = *p == '[';
+  tally_.found_events = bare_;
+  at_ = bare_ ? At::kEvents : *p == '{' ? At::kMembers : At::kAfter;
+  return DropTo(at_ == At::kAfter ? p : p + 1);
+}
+
+TraceReader::Step TraceReader::TakeMember() {
+  const char* const end = window_.end();
+  const char* p = SkipBlanksAndCommas(window_.begin(), end);
+  window_.DropTo(p);
+  if (p == end) return Step::kCut;
+  if (*p != '"') {
+    at_ = At::kAfter;  // the end, or no JSON from here on
+    return DropTo(*p == '}' ? p + 1 : p);
+  }
+  const char* const key_end = StringEnd(p + 1, end);
+  if (key_end == nullptr) return Step::kCut;
+  const std::string_view key(p + 1, static_cast<std::size_t>(key_end - p - 1));
+  p = SkipBlanks(key_end + 1, end);
+  if (p < end && *p == ':') p = SkipBlanks(p + 1, end);
+  if (p == end) return Step::kCut;
+  if (key == "traceEvents" && *p == '[') {
+    tally_.found_events = true;
+    at_ = At::kEvents;
+    return DropTo(p + 1);
+  }
+  if (std::find(headers_.begin(), headers_.end(), key) == headers_.end()) {
+    StartSkipping(p);
+    return Step::kOn;
+  }
+  const char* const after = SkipValue(p, end);
+  if (after == nullptr) return Step::kCut;
+  if (TooLong(p, after)) return DropTo(after);
+  header_key_ = key;
+  header_value_ = std::string_view(p, static_cast<std::size_t>(after - p));
+  return DropTo(after, Step::kHeader);
+}
+
+TraceReader::Step TraceReader::TakeEvent() {
+  const char* const end = window_.end();
+  const char* const first = SkipBlanksAndCommas(window_.begin(), end);
+  window_.DropTo(first);
+  if (first == end) return Step::kCut;
+  if (*first == ']') {
+    at_ = bare_ ? At::kAfter : At::kMembers;
+    return DropTo(first + 1);
+  }
+  const char* p = first;
+  Scan scan = Scan::kBad;
+  if (*first == '{') {
+    event_ = {};
+    scan = ReadFields(p, end, kEventFields, event_);
+  }
+  if (scan == Scan::kCut) return Step::kCut;
+  if (scan == Scan::kBad) {
+    p = SkipValue(first, end);
+    if (p == nullptr) return Step::kCut;
+    p = std::max(p, first + 1);  // a stray bracket is no value
+    ++tally_.malformed;
+  }
+  ++tally_.events;
+  const bool whole = !TooLong(first, p) && scan == Scan::kWhole;
+  return DropTo(p, whole ? Step::kEvent : Step::kOn);
+}
+
+void TraceReader::StartSkipping(const char* p) {
+  window_.DropTo(p);
+  skipper_ = {};
+  skipped_bytes_ = 0;
+  after_skipping_ = at_;
+  at_ = At::kSkipping;
+}
+
+TraceReader::Step TraceReader::TakeSkipped() {
+  if (window_.size() == 0) return Step::kCut;
+  const char* const after = skipper_.Skip(window_.begin(), window_.end());
+  if (after == nullptr) {
+    skipped_bytes_ += static_cast<std::int64_t>(window_.size());
+    return DropTo(window_.end(), Step::kCut);
+  }
+  at_ = after_skipping_;
+  return DropTo(after);
+}
+
+// Whatever stands after the document is no part of it.
+TraceReader::Step TraceReader::TakeRest() {
+  const char* const p = SkipBlanks(window_.begin(), window_.end());
+  tally_.lost_bytes += static_cast<std::int64_t>(window_.end() - p);
+  return DropTo(window_.end(), Step::kCut);
+}
+
+void TraceReader::AtEnd() {
+  if (at_ == At::kAfter) return;
+  tally_.unclosed = true;
+  tally_.lost_bytes += static_cast<std::int64_t>(window_.size());
+  if (at_ == At::kSkipping) tally_.lost_bytes += skipped_bytes_;
+}
+
+}  // namespace idleburn
