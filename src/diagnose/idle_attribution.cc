@@ -1,6 +1,7 @@
 #include "diagnose/idle_attribution.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -18,6 +19,11 @@ class FirstEvents {
       if (e.correlation != kNoCorrelation) rows_.push_back({e.correlation, e.process, e.start_ns});
     }
     if (!std::is_sorted(rows_.begin(), rows_.end())) std::sort(rows_.begin(), rows_.end());
+    const auto of_one_launch = [](const Row& a, const Row& b) {
+      return std::get<0>(a) == std::get<0>(b) && std::get<1>(a) == std::get<1>(b);
+    };
+    // Without graphs every launch has one event, and nothing need be looked up.
+    if (std::adjacent_find(rows_.begin(), rows_.end(), of_one_launch) == rows_.end()) rows_.clear();
   }
 
   [[nodiscard]] bool HasBefore(const DeviceEvent& event) const {
@@ -41,11 +47,34 @@ const DeviceEvent& EventAt(const ProfiledDevice& device, const DeviceTimeline& t
   return device.events[*at];
 }
 
+// Synchronising and copy calls of the processes that drive the device: in a file of several ranks, those of another
+// rank say nothing of this one. (Operators and loaders are not kept by process.)
+struct ApiRanges {
+  IntervalSet sync;
+  IntervalSet memcpy;
+};
+
+ApiRanges ApiOf(const Profile& profile, const std::vector<IdleGap>& gaps) {
+  std::set<std::uint16_t> drivers;
+  for (const IdleGap& gap : gaps) {
+    if (gap.launch != nullptr) drivers.insert(gap.launch->process);
+  }
+  IntervalUnion sync;
+  IntervalUnion copy;
+  for (const HostCall& call : profile.calls) {
+    if (call.kind == CallKind::kSync && drivers.contains(call.process)) sync.Add({call.start_ns, call.end_ns});
+    if (call.kind == CallKind::kMemcpy && drivers.contains(call.process)) copy.Add({call.start_ns, call.end_ns});
+  }
+  return {sync.Take(), copy.Take()};
+}
+
 // What the gaps' host parts are made of, by priority.
-void PaintHost(const HostRanges& host, IntervalSet rest, IdleAttribution& idle) {
+void PaintHost(const Profile& profile, IntervalSet rest, IdleAttribution& idle) {
+  const HostRanges& host = profile.host;
+  const ApiRanges api = ApiOf(profile, idle.gaps);
   const std::array<std::pair<IdleClass, const IntervalSet*>, 4> layers = {{{IdleClass::kDataloader, &host.dataloader},
-                                                                           {IdleClass::kSyncApi, &host.sync_api},
-                                                                           {IdleClass::kMemcpyApi, &host.memcpy_api},
+                                                                           {IdleClass::kSyncApi, &api.sync},
+                                                                           {IdleClass::kMemcpyApi, &api.memcpy},
                                                                            {IdleClass::kCpuOp, &host.cpu_op}}};
   for (const auto& [c, range] : layers) {
     idle.by_class[static_cast<std::size_t>(c)] = Intersection(rest, *range);
@@ -67,8 +96,9 @@ struct Parts {
   void AddLaunched(const IdleGap& gap) {
     host.push_back({gap.at.start, gap.launched_ns});
     const Interval wait{gap.launched_ns, gap.at.end};
-    if (wait.Ns() <= kLaunchLatencyNs) return Add(IdleClass::kLaunchLatency, wait);
-    Add(IdleClass::kQueuedWait, wait);
+    const bool latency = wait.Ns() <= kLaunchLatencyNs;
+    Add(latency ? IdleClass::kLaunchLatency : IdleClass::kQueuedWait, wait);
+    if (latency) return;
     const Interval call{wait.start, std::min(wait.end, gap.launch->end_ns)};
     in_launch_call.push_back(call);
     if (gap.copy == CopyKind::kHtoD) in_htod_call.push_back(call);
@@ -116,7 +146,7 @@ std::optional<IdleAttribution> AttributeIdle(const Profile& profile, const Profi
   for (std::size_t c = 0; c < kIdleClasses; ++c) {
     idle.by_class[c] = IntervalSet::UnionOf(std::move(parts.by_class[c]));
   }
-  PaintHost(profile.host, IntervalSet::UnionOf(std::move(parts.host)), idle);
+  PaintHost(profile, IntervalSet::UnionOf(std::move(parts.host)), idle);
   idle.in_launch_call = IntervalSet::UnionOf(std::move(parts.in_launch_call));
   idle.in_htod_call = IntervalSet::UnionOf(std::move(parts.in_htod_call));
   idle.inside_graph = IntervalSet::UnionOf(std::move(parts.inside_graph));

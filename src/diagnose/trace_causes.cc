@@ -33,21 +33,21 @@ std::string Figure(const TraceScene& scene, std::string_view what, const Interva
                      Ms(scene.trace.split.window.Ns()), Percent(scene.Share(time)), threshold);
 }
 
-std::string_view SideWords(FactTest::Side side) {
-  switch (side) {
+std::string Border(const FactTest& test) {
+  const std::string border = DescribeBound(test.fact, test.border);
+  switch (test.side) {
     case FactTest::Side::kAtLeast:
-      return "or more";
+      return border + " or more";
     case FactTest::Side::kAbove:
-      return "exceeded";
+      return "more than " + border;
     case FactTest::Side::kBelow:
       break;
   }
-  return "undercut";
+  return "below " + border;
 }
 
 std::string Describe(const FactTest& test, std::optional<double> value, std::string_view then) {
-  return fmt::format("{} ({} {} {})", Describe(test.fact, value), DescribeBound(test.fact, test.border),
-                     SideWords(test.side), then);
+  return fmt::format("{} ({} {})", Describe(test.fact, value), Border(test), then);
 }
 
 // How a rule fares with what was measured.
@@ -241,8 +241,8 @@ void AddUnknown(const TraceScene& scene, const TestedShare& share, const Interva
                 const std::vector<Refused>& refused, std::vector<Finding>& findings) {
   Finding f = Make("unknown", scene, time);
   f.status = Status::kUnknown;
-  f.title = std::string(share.name) + ": no rule explains it";
-  f.evidence.push_back(Figure(scene, std::string(share.id) + " that no cause claims", time, "threshold 3 %"));
+  f.title = "No rule explains " + std::string(share.name);
+  f.evidence.push_back(Figure(scene, share.name, time, "unclaimed; threshold 3 %"));
   if (share.time == HostTime) RemarkHost(scene, f);
   if (share.id == "queued_wait") RemarkQueue(scene, f);
   for (const Refused& r : refused) {

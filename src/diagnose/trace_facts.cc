@@ -23,17 +23,17 @@ struct FactRow {
 };
 
 constexpr std::array<FactRow, kFacts> kRows = {{
-    {Fact::kLoader, Unit::kShare, "idle time inside the data loader, of the window"},
-    {Fact::kSyncApi, Unit::kShare, "idle time inside synchronising calls, of the window"},
-    {Fact::kQueuedWait, Unit::kShare, "queued wait (launched more than 30 us before the start), of the window"},
-    {Fact::kHostGaps, Unit::kCount, "idle gaps with host time, a step"},
-    {Fact::kLargestHostGap, Unit::kShare, "the largest gap, of all host time"},
+    {Fact::kLoader, Unit::kShare, "idle time inside the data loader"},
+    {Fact::kSyncApi, Unit::kShare, "idle time inside synchronising calls"},
+    {Fact::kQueuedWait, Unit::kShare, "queued wait (launched more than 30 us before the start)"},
+    {Fact::kHostGaps, Unit::kCount, "idle gaps with host time in a step"},
+    {Fact::kLargestHostGap, Unit::kShare, "share of that time in its largest gap"},
     {Fact::kKernelPerLaunch, Unit::kRatio, "median kernel / median distance of launches"},
     {Fact::kHtodMedianBytes, Unit::kBytes, "median host-to-device copy"},
-    {Fact::kHtodPageable, Unit::kShare, "pageable memory, of the bytes copied to the device"},
-    {Fact::kHtodPinned, Unit::kShare, "pinned memory, of the bytes copied to the device"},
-    {Fact::kLinkUse, Unit::kShare, "achieved rate of copies to the device, of the link's"},
-    {Fact::kFp32, Unit::kShare, "single-precision matrix kernels (sgemm, scudnn), of the window"},
+    {Fact::kHtodPageable, Unit::kShare, "bytes copied to the device from pageable memory"},
+    {Fact::kHtodPinned, Unit::kShare, "bytes copied to the device from pinned memory"},
+    {Fact::kLinkUse, Unit::kShare, "rate of copies to the device, of the link's"},
+    {Fact::kFp32, Unit::kShare, "single-precision matrix kernels (sgemm, scudnn)"},
 }};
 
 // Of the idle gaps that hold some of `host`: how many there are, and the part of it in the largest.
@@ -139,7 +139,7 @@ std::string DescribeBound(Fact fact, double value) {
 
 std::string Describe(Fact fact, std::optional<double> value) {
   const std::string phrase(kRows[static_cast<std::size_t>(fact)].phrase);
-  return value ? phrase + " " + DescribeBound(fact, *value) : phrase + ": not measured";
+  return phrase + ": " + (value ? DescribeBound(fact, *value) : "not measured");
 }
 
 IntervalSet IdleTime(const TraceScene& scene, IdleClass c) {

@@ -40,7 +40,7 @@ inline constexpr std::size_t kFacts = 11;
 // Absent: not in the profile.
 using Facts = std::array<std::optional<double>, kFacts>;
 Facts MeasureFacts(const TraceScene& scene);
-// "queued wait 4.65 % of the window"; "queued wait: not measured".
+// "idle time inside the data loader: 4.65 %"; "...: not measured".
 std::string Describe(Fact fact, std::optional<double> value);
 // A bound on it in the same unit: "10 %".
 std::string DescribeBound(Fact fact, double value);

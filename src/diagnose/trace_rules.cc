@@ -86,19 +86,19 @@ IntervalSet ExposedCopy(const TraceScene& scene) { return scene.trace.split.expo
 IntervalSet Unattributed(const TraceScene& scene) { return scene.trace.idle ? IntervalSet() : scene.trace.split.idle; }
 
 constexpr auto kShares = std::to_array<TestedShare>({
-    {"loader", "Idle time inside the data loader", LoaderTime, "record at least four steps"},
-    {"sync_api", "Idle time inside synchronising calls", IdleOf<IdleClass::kSyncApi>, kRecordStacks},
-    {"memcpy_api", "Idle time inside copy calls", IdleOf<IdleClass::kMemcpyApi>, kRecordStacks},
-    {"host", "Idle time while the host prepares launches", HostTime, kRecordStacks},
-    {"queued_wait", "Idle time with launched work queued", IdleOf<IdleClass::kQueuedWait>,
+    {"loader", "idle time inside the data loader", LoaderTime, "record at least four steps"},
+    {"sync_api", "idle time inside synchronising calls", IdleOf<IdleClass::kSyncApi>, kRecordStacks},
+    {"memcpy_api", "idle time inside copy calls", IdleOf<IdleClass::kMemcpyApi>, kRecordStacks},
+    {"host", "idle time while the host prepares launches", HostTime, kRecordStacks},
+    {"queued_wait", "idle time with launched work queued", IdleOf<IdleClass::kQueuedWait>,
      "record every rank at once: waiting for a peer shows only beside it"},
-    {"no_launch_record", "Idle time before work whose launch is not in the file", IdleOf<IdleClass::kNoLaunchRecord>,
+    {"no_launch_record", "idle time before work whose launch is not in the file", IdleOf<IdleClass::kNoLaunchRecord>,
      "start recording a step earlier (torch.profiler schedule(warmup=1))"},
-    {"tail_head", "Idle time at the end of the steps", IdleOf<IdleClass::kTailHead>,
+    {"tail_head", "idle time at the end of the steps", IdleOf<IdleClass::kTailHead>,
      "record 20 steps: the end of the capture then weighs less"},
-    {"exposed_comm", "Communication that compute does not hide", ExposedComm, "record every rank at once"},
-    {"exposed_copy", "Copies that compute does not hide", ExposedCopy, kRecordStacks},
-    {"unattributed", "Idle time whose launches cannot be told apart", Unattributed,
+    {"exposed_comm", "communication that compute does not hide", ExposedComm, "record every rank at once"},
+    {"exposed_copy", "copies that compute does not hide", ExposedCopy, kRecordStacks},
+    {"unattributed", "idle time whose launches cannot be told apart", Unattributed,
      "record one process a file: correlation ids of several processes are the same in this one"},
 });
 

@@ -43,7 +43,7 @@ std::span<const TraceRule> TraceRules();
 // A part of lost time that must not go unmentioned, whoever claims it.
 struct TestedShare {
   std::string_view id;
-  std::string_view name;  // "host work before launches"
+  std::string_view name;  // "idle time at the end of the steps"
   IntervalSet (*time)(const TraceScene&);
   std::string_view next;  // the measurement that would tell more
 };

@@ -1,0 +1,342 @@
+#include "diagnose/step_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "support/property.h"
+#include "support/tiny_profile.h"
+
+namespace idleburn {
+namespace {
+
+using test::TinyProfile;
+
+// --- the naive twin: one cell for each 10 us, everything looked up by scanning the rows of the profile ---------------
+
+constexpr std::int64_t kCell = 10'000;
+
+// What becomes of one cell of a window.
+enum class Use : std::uint8_t { kCompute, kExposedComm, kExposedCopy, kIdle };
+
+class Twin {
+ public:
+  Twin(const Profile& profile, const ProfiledDevice& device, Window window, Interval span)
+      : profile_(profile), device_(device), window_(window), span_(span) {}
+
+  [[nodiscard]] Use At(std::int64_t t) const {
+    const auto any = [&](auto is) {
+      return std::any_of(device_.events.begin(), device_.events.end(),
+                         [&](const DeviceEvent& e) { return e.start_ns <= t && t < e.end_ns && is(e.op); });
+    };
+    if (any([](DeviceOp op) { return op == DeviceOp::kKernel; })) return Use::kCompute;
+    if (any([](DeviceOp op) { return op == DeviceOp::kComm; })) return Use::kExposedComm;
+    return any([](DeviceOp) { return true; }) ? Use::kExposedCopy : Use::kIdle;
+  }
+
+  [[nodiscard]] IdleClass ClassAt(std::int64_t t) const {
+    const Interval gap = GapAt(t);
+    if (window_ == Window::kProfilerSteps && gap.end == span_.end) return IdleClass::kTailHead;
+    const HostCall* launch = LaunchOf(gap);
+    if (launch == nullptr) return IdleClass::kNoLaunchRecord;
+    const std::int64_t launched = std::clamp(launch->start_ns, gap.start, gap.end);
+    if (t >= launched) {
+      return gap.end - launched <= 3 * kCell ? IdleClass::kLaunchLatency : IdleClass::kQueuedWait;
+    }
+    return HostAt(t);
+  }
+
+  // A queued wait inside its own launch call.
+  [[nodiscard]] bool InLaunchCall(std::int64_t t) const {
+    return ClassAt(t) == IdleClass::kQueuedWait && t < LaunchOf(GapAt(t))->end_ns;
+  }
+
+ private:
+  [[nodiscard]] Interval GapAt(std::int64_t t) const {
+    Interval gap{t, t + kCell};
+    while (gap.start > span_.start && At(gap.start - kCell) == Use::kIdle) gap.start -= kCell;
+    while (gap.end < span_.end && At(gap.end) == Use::kIdle) gap.end += kCell;
+    return gap;
+  }
+
+  [[nodiscard]] const HostCall* LaunchOf(Interval gap) const {
+    for (const DeviceEvent& e : device_.events) {
+      if (e.start_ns != gap.end) continue;
+      for (const HostCall& call : profile_.calls) {
+        if (call.correlation == e.correlation && e.correlation != kNoCorrelation && call.process == e.process) {
+          return &call;
+        }
+      }
+      return nullptr;  // only the first event counts
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] IdleClass HostAt(std::int64_t t) const {
+    if (profile_.host.dataloader.OverlapNs({t, t + kCell}) > 0) return IdleClass::kDataloader;
+    std::set<CallKind> kinds;
+    for (const HostCall& call : profile_.calls) {
+      if (call.start_ns <= t && t < call.end_ns && Drives(call.process)) kinds.insert(call.kind);
+    }
+    if (kinds.contains(CallKind::kSync)) return IdleClass::kSyncApi;
+    if (kinds.contains(CallKind::kMemcpy)) return IdleClass::kMemcpyApi;
+    return profile_.host.cpu_op.OverlapNs({t, t + kCell}) > 0 ? IdleClass::kCpuOp : IdleClass::kHostOther;
+  }
+
+  // Whether a process launched what ends some gap of the window.
+  [[nodiscard]] bool Drives(std::uint16_t process) const {
+    for (std::int64_t t = span_.start; t < span_.end; t += kCell) {
+      if (At(t) != Use::kIdle) continue;
+      const Interval gap = GapAt(t);
+      if (window_ == Window::kProfilerSteps && gap.end == span_.end) continue;
+      const HostCall* launch = LaunchOf(gap);
+      if (launch != nullptr && launch->process == process) return true;
+    }
+    return false;
+  }
+
+  const Profile& profile_;
+  const ProfiledDevice& device_;
+  Window window_;
+  Interval span_;
+};
+
+std::int64_t AnyCell(int to) { return kCell * *rc::gen::inRange<std::int64_t>(0, to); }
+
+Profile AnyProfile() {
+  ProfileBuilder b;
+  for (const char* process : {"10", "20"}) (void)b.Process(process);
+  const auto process = [] { return static_cast<std::uint16_t>(*rc::gen::weightedElement<int>({{5, 0}, {1, 1}})); };
+  const int events = *rc::gen::inRange(1, 9);
+  for (int i = 0; i < events; ++i) {
+    DeviceEvent e;
+    e.start_ns = AnyCell(40);
+    e.end_ns = e.start_ns + AnyCell(6);
+    e.correlation = *rc::gen::inRange<std::int64_t>(-1, 8);
+    e.stream = *rc::gen::inRange(0U, 3U);
+    e.process = process();
+    e.op =
+        *rc::gen::element(DeviceOp::kKernel, DeviceOp::kKernel, DeviceOp::kComm, DeviceOp::kMemcpy, DeviceOp::kMemset);
+    if (e.op == DeviceOp::kMemcpy) e.copy = *rc::gen::element(CopyKind::kHtoD, CopyKind::kDtoH);
+    b.AddDeviceEvent(*rc::gen::inRange(0, 2), e);
+  }
+  const int calls = *rc::gen::inRange(0, 10);
+  for (int i = 0; i < calls; ++i) {
+    const std::int64_t start = AnyCell(40);
+    const std::int64_t end = start + AnyCell(8);
+    const char* name = *rc::gen::element("cudaLaunchKernel", "cudaMemcpyAsync", "cudaStreamSynchronize", "cudaMalloc");
+    b.AddCall(name, {start, end, *rc::gen::inRange<std::int64_t>(0, 8), b.Thread("t"), process(), CallKind::kOther});
+  }
+  const int ranges = *rc::gen::inRange(0, 6);
+  for (int i = 0; i < ranges; ++i) {
+    const std::int64_t start = AnyCell(40);
+    b.AddHostRange(*rc::gen::element("aten::mm", "enumerate(DataLoader)#X.__next__"), {start, start + AnyCell(8)}, 0);
+  }
+  const int steps = *rc::gen::inRange(0, 3);
+  for (int i = 0; i < steps; ++i) {
+    const std::int64_t start = AnyCell(30);
+    b.AddStep({start, start + kCell + AnyCell(20), i, 0});
+  }
+  return b.Build();
+}
+
+void BudgetIsThatOfTheTwin() {
+  const Profile profile = AnyProfile();
+  for (const DeviceTrace& trace : TraceDevices(profile)) {
+    const TraceBudget& b = trace.budget;
+    const Twin twin(profile, *trace.device, trace.window, b.span);
+    std::map<Use, std::int64_t> uses;
+    std::map<IdleClass, std::int64_t> classes;
+    std::int64_t in_call = 0;
+    std::int64_t gaps = 0;
+    bool was_idle = false;
+    for (std::int64_t t = b.span.start; t < b.span.end; t += kCell) {
+      const Use use = twin.At(t);
+      uses[use] += kCell;
+      if (use == Use::kIdle) classes[twin.ClassAt(t)] += kCell;
+      if (use == Use::kIdle && twin.InLaunchCall(t)) in_call += kCell;
+      gaps += use == Use::kIdle && !was_idle ? 1 : 0;
+      was_idle = use == Use::kIdle;
+    }
+    RC_ASSERT(b.compute_ns == uses[Use::kCompute]);
+    RC_ASSERT(b.exposed_comm_ns == uses[Use::kExposedComm]);
+    RC_ASSERT(b.exposed_copy_ns == uses[Use::kExposedCopy]);
+    RC_ASSERT(b.idle_ns == uses[Use::kIdle]);
+    RC_ASSERT(b.span.Ns() == b.compute_ns + b.exposed_comm_ns + b.exposed_copy_ns + b.idle_ns);
+    RC_ASSERT(b.busy_ns == b.span.Ns() - b.idle_ns);
+    RC_ASSERT(b.gaps.count == gaps);
+    for (std::size_t c = 0; c < kIdleClasses; ++c) {
+      RC_ASSERT((*b.idle_by_class)[c] == classes[static_cast<IdleClass>(c)]);
+    }
+    RC_ASSERT(b.in_launch_call_ns == in_call);
+    RC_ASSERT(b.idle_ns == b.HostWaitNs() + b.LaunchToStartNs() + b.UnknownWaitNs() + b.IdleNs(IdleClass::kTailHead));
+  }
+}
+
+TEST(StepBudgetTest, IsThatOfTheNaiveTwin) { test::ExpectProperty("budget and attribution", BudgetIsThatOfTheTwin); }
+
+// --- by hand ---------------------------------------------------------------------------------------------------------
+
+std::vector<std::int64_t> Microseconds(const TraceBudget& b) {
+  std::vector<std::int64_t> us;
+  for (const std::int64_t ns : *b.idle_by_class) us.push_back(ns / TinyProfile::kUs);
+  return us;
+}
+
+TEST(StepBudgetTest, AttributesEachGapToWhatStoodBeforeIt) {
+  TinyProfile tiny;
+  tiny.Loader(0, 100).Op("aten::conv2d", 90, 130).Kernel(160, 200, 140);     // 100 loader, 30 op, 10 other, 20 latency
+  tiny.Kernel(240, 300, 210);                                                // 10 other, 30 latency
+  tiny.Kernel(331, 400, 290);                                                // queued for 31, from before the gap
+  tiny.Copy(CopyKind::kHtoD, MemoryKind::kPageable, 64, 500, 520, 400, 80);  // 80 in the call, 20 after it
+  tiny.Orphan(530, 540);
+  tiny.Call("cudaStreamSynchronize", 545, 550).Kernel(560, 600, 555);  // 5 other, 5 sync, 5 other, 5 latency
+  tiny.Step(1, 0, 650);
+  const Profile profile = tiny.Build();
+  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  ASSERT_EQ(traces.size(), 2U);
+  const TraceBudget& steps = traces[1].budget;
+  EXPECT_EQ(steps.window, Window::kProfilerSteps);
+  //                                                    loader sync copy op other latency queued orphan tail
+  EXPECT_EQ(Microseconds(steps), (std::vector<std::int64_t>{100, 5, 0, 30, 30, 55, 131, 10, 50}));
+  EXPECT_EQ(steps.in_launch_call_ns, 80'000);
+  EXPECT_EQ(traces[1].idle->in_htod_call.TotalNs(), 80'000);
+  EXPECT_EQ(steps.idle_ns, 411'000);
+  EXPECT_EQ(steps.gaps.count, 7);
+  EXPECT_EQ(steps.gaps.longest_ns, 160'000);
+
+  const TraceBudget& gpu = traces[0].budget;  // hides what came before the first kernel and after the last
+  EXPECT_EQ(gpu.window, Window::kGpuSpan);
+  EXPECT_EQ(Microseconds(gpu), (std::vector<std::int64_t>{0, 5, 0, 0, 20, 35, 131, 10, 0}));
+}
+
+TEST(StepBudgetTest, DevicesThatOnlyCopyAreBusyButComputeNothing) {
+  TinyProfile tiny;
+  tiny.Copy(CopyKind::kHtoD, MemoryKind::kPinned, 1 << 20, 0, 100, 0);
+  tiny.Copy(CopyKind::kDtoH, MemoryKind::kPinned, 1 << 20, 50, 150, 0);
+  const Profile profile = tiny.Build();
+  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  const TraceBudget& b = traces[0].budget;
+  EXPECT_EQ(b.busy_ns, 150'000);
+  EXPECT_EQ(b.compute_ns, 0);
+  EXPECT_EQ(b.exposed_copy_ns, 150'000);
+  EXPECT_EQ(traces[0].split.exposed_htod.TotalNs(), 100'000);
+  ASSERT_EQ(b.copies.size(), 2U);
+  EXPECT_EQ(b.copies[0].bytes, 1 << 20);
+  EXPECT_EQ(b.copies[0].ns, 100'000);
+}
+
+TEST(StepBudgetTest, BusyIsAUnionOverStreamsAndZeroLengthKernelsOnlyCount) {
+  TinyProfile tiny;
+  tiny.Kernel(0, 100, 0).Kernel(50, 150, 0).Kernel(160, 160, 0).Kernel(170, 180, 168);
+  const Profile profile = tiny.Build();
+  const TraceBudget b = TraceDevices(profile)[0].budget;
+  EXPECT_EQ(b.busy_ns, 160'000);
+  EXPECT_EQ(b.gaps.count, 1);
+  EXPECT_EQ(b.kernels.count, 4);
+  EXPECT_EQ(b.kernels.under_10us, 1);
+  EXPECT_EQ(b.kernels.median_ns, 55'000);
+  EXPECT_EQ(b.kernels.mean_ns, 52'500);
+}
+
+TEST(StepBudgetTest, GapsInsideAGraphAreNoLaunchCost) {
+  TinyProfile tiny;
+  tiny.Graph(100, 10, 5, 4, 80).Graph(400, 10, 50, 2, 380);
+  const Profile profile = tiny.Build();
+  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  EXPECT_EQ(traces[0].budget.inside_graph_ns, 3 * 5'000 + 50'000);
+  EXPECT_EQ(traces[0].budget.IdleNs(IdleClass::kLaunchLatency), 3 * 5'000 + 20'000);
+  EXPECT_EQ(traces[0].budget.IdleNs(IdleClass::kQueuedWait), 50'000);
+}
+
+// Ids repeat from process to process: joined on the id alone, the second kernel would be rank 0's.
+TEST(StepBudgetTest, JoinsLaunchesWithinAProcess) {
+  const auto two_ranks = [](bool apart) {
+    ProfileBuilder b;
+    for (const std::uint16_t process : {std::uint16_t{0}, std::uint16_t{1}}) {
+      const std::int64_t launched = process == 0 ? 10'000 : 80'000;
+      b.AddCall("cudaLaunchKernel", {launched, launched + 5'000, 7, 0, process, CallKind::kOther});
+      DeviceEvent e;
+      e.start_ns = 90'000;
+      e.end_ns = 100'000;
+      e.correlation = 7;
+      e.process = process;
+      b.AddDeviceEvent(process, e);
+    }
+    for (const char* name : {"rank 0", "rank 1"}) (void)b.Process(name);
+    b.AddStep({0, 100'000, 1, 0});
+    b.header().correlation_by_process = apart;
+    return b.Build();
+  };
+  const Profile apart = two_ranks(true);
+  const std::vector<DeviceTrace> traces = TraceDevices(apart);
+  EXPECT_EQ(traces[1].budget.HostWaitNs(), 10'000);
+  EXPECT_EQ(traces[3].budget.HostWaitNs(), 80'000);
+
+  const Profile mixed = two_ranks(false);
+  for (const DeviceTrace& trace : TraceDevices(mixed)) {
+    if (trace.budget.idle_ns == 0) continue;
+    EXPECT_FALSE(trace.idle.has_value());
+    EXPECT_FALSE(trace.budget.idle_by_class.has_value());
+    EXPECT_EQ(trace.budget.idle_ns, 90'000);
+  }
+}
+
+// Without process ids, ids that do not collide still name their launch.
+TEST(StepBudgetTest, JoinsLaunchesByIdAloneWhereNoneCollides) {
+  TinyProfile tiny;
+  tiny.Kernel(0, 10, 0).Kernel(100, 110, 60);
+  tiny.builder().header().correlation_by_process = false;
+  const Profile profile = tiny.Build();
+  const TraceBudget b = TraceDevices(profile)[0].budget;
+  ASSERT_TRUE(b.idle_by_class);
+  EXPECT_EQ(b.HostWaitNs(), 50'000);
+}
+
+// Another rank's copies and synchronisation are not this one's.
+TEST(StepBudgetTest, PaintsWithCallsOfItsOwnProcess) {
+  TinyProfile tiny;
+  tiny.InProcess("rank 0").Kernel(0, 10, 0).Kernel(100, 110, 95);
+  tiny.InProcess("rank 1").Call("cudaMemcpyAsync", 20, 60).OnDevice(1).Kernel(0, 10, 0).Kernel(100, 110, 95);
+  const Profile profile = tiny.Build();
+  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  EXPECT_EQ(traces[0].budget.IdleNs(IdleClass::kMemcpyApi), 0);
+  EXPECT_EQ(traces[1].budget.IdleNs(IdleClass::kMemcpyApi), 40'000);
+}
+
+TEST(StepBudgetTest, NamesTheLargestGapsAndWhatCoversThem) {
+  TinyProfile tiny;
+  tiny.Frame("pipeline.py(129): preprocess", 0, 900).Frame("resize.py(7): resize", 10, 600);
+  tiny.Frame("watchdog.py: run", 0, 900, "other").Kernel(905, 1000, 903).Kernel(1010, 1020, 1005).Step(1, 0, 1020);
+  const Profile profile = tiny.Build();
+  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  const std::vector<LargeGap>& gaps = traces[1].budget.largest_gaps;
+  ASSERT_EQ(gaps.size(), 2U);
+  EXPECT_EQ(gaps[0].at, (Interval{0, 905'000}));
+  EXPECT_EQ(gaps[0].mainly, IdleClass::kHostOther);
+  EXPECT_EQ(Describe(gaps[0].frames),
+            "pipeline.py(129): preprocess (0.900 ms), most of it in resize.py(7): resize (0.590 ms)");
+  EXPECT_TRUE(gaps[1].frames.empty());  // too short to matter
+}
+
+TEST(StepBudgetTest, TellsTheProfilersOwnIdleTime) {
+  TinyProfile tiny;
+  tiny.Kernel(0, 10, 0).Kernel(100, 110, 95).builder().AddOverhead({5'000, 40'000});
+  const Profile profile = tiny.Build();
+  EXPECT_EQ(TraceDevices(profile)[0].budget.profiler_overhead_ns, 30'000);
+}
+
+TEST(StepBudgetTest, TakesTheStepsOfTheProcessesThatDriveTheDevice) {
+  TinyProfile tiny;
+  tiny.InProcess("rank 0").Step(1, 0, 100).Kernel(10, 20, 5);
+  tiny.InProcess("rank 1").Step(1, 200, 300).OnDevice(1).Kernel(210, 220, 205);
+  const Profile profile = tiny.Build();
+  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  EXPECT_EQ(traces[1].budget.span, (Interval{0, 100'000}));
+  EXPECT_EQ(traces[3].budget.span, (Interval{200'000, 300'000}));
+}
+
+}  // namespace
+}  // namespace idleburn

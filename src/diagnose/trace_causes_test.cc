@@ -1,0 +1,417 @@
+#include "diagnose/trace_causes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "diagnose/cause_table.h"
+#include "diagnose/trace_rules.h"
+#include "support/tiny_profile.h"
+
+namespace idleburn {
+namespace {
+
+using test::TinyProfile;
+
+// Windows here are 10,000 us in five even steps: no noise, and 100 us are 1 %.
+TinyProfile FiveSteps() {
+  TinyProfile tiny;
+  for (std::int64_t i = 0; i < 5; ++i) tiny.Step(i, 2000 * i, 2000 * (i + 1));
+  return tiny;
+}
+
+struct Seen {
+  std::vector<Finding> findings;
+  std::vector<std::string> causes;  // in order
+  StepStatistics steps;
+};
+
+Seen Diagnose(const Profile& profile, const PeerWait* peers = nullptr) {
+  const DeviceTrace trace = TraceDevices(profile).back();
+  Seen seen;
+  seen.steps = MeasureSteps(trace.steps, trace.split.busy);
+  seen.findings = FindTraceCauses({trace, seen.steps, peers}).findings;
+  for (const Finding& f : seen.findings) seen.causes.emplace_back(f.cause);
+  return seen;
+}
+
+using Causes = std::vector<std::string>;
+
+// A kernel fills the window but for the first `us`, in which `before` may put something.
+Profile FirstIdle(std::int64_t us, const std::function<void(TinyProfile&)>& before) {
+  TinyProfile tiny = FiveSteps();
+  before(tiny);
+  return tiny.Kernel(us, 10000, us).Build();
+}
+
+bool Says(const std::vector<std::string>& sentences, std::string_view part) {
+  return std::any_of(sentences.begin(), sentences.end(),
+                     [&](const std::string& s) { return s.find(part) != std::string::npos; });
+}
+
+// --- the table's own invariants
+// ---------------------------------------------------------------------------------------
+
+TEST(TraceRulesTest, NameCausesAndSayWhatTheyClaim) {
+  for (const TraceRule& rule : TraceRules()) {
+    EXPECT_EQ(CauseOf(rule.cause).id, rule.cause);
+    EXPECT_FALSE(rule.claims.empty());
+    EXPECT_GE(rule.least, 0.03) << rule.cause;
+  }
+  for (const TestedShare& share : TestedShares()) EXPECT_FALSE(share.next.empty()) << share.id;
+}
+
+// --- the loader
+// -------------------------------------------------------------------------------------------------------
+
+TEST(TraceCausesTest, LoaderFromThreePercentOn) {
+  const Seen at = Diagnose(FirstIdle(300, [](TinyProfile& t) { t.Loader(0, 300); }));
+  ASSERT_EQ(at.causes, (Causes{"loader_cpu_spare_cores"}));
+  const Finding& f = at.findings[0];
+  EXPECT_EQ(f.status, Status::kLikely);
+  EXPECT_DOUBLE_EQ(f.share, 0.03);
+  EXPECT_DOUBLE_EQ(f.bound, 0.03);
+  EXPECT_EQ(f.gpu_ns, 300'000);
+  EXPECT_TRUE(Says(f.evidence,
+                   "kineto.device_activity of device 0, profiler_steps: idle time inside the data loader is "
+                   "0.300 of 10.000 ms, 3.00 % (3 % needed)"));
+  EXPECT_TRUE(Says(f.evidence, "num_workers=0"));
+  EXPECT_TRUE(Says(f.evidence, "alternative loader_cpu_no_cores: decided by"));
+  EXPECT_TRUE(Says(f.evidence, "alternative storage: decided by"));
+  EXPECT_FALSE(f.isolate.empty());
+
+  EXPECT_EQ(Diagnose(FirstIdle(299, [](TinyProfile& t) { t.Loader(0, 299); })).causes, (Causes{"healthy"}));
+}
+
+// A loader that works while the device does costs nothing.
+TEST(TraceCausesTest, LoaderBesideABusyDeviceIsNoCause) {
+  EXPECT_EQ(Diagnose(FirstIdle(0, [](TinyProfile& t) { t.Loader(0, 9000); })).causes, (Causes{"healthy"}));
+}
+
+TEST(TraceCausesTest, WhatIsNotAboveTheNoiseOfStepsIsUnknown) {
+  TinyProfile tiny;  // steps of 1, 1, 2, 3 and 3 ms: without the ends MAD = 1, median = 2
+  tiny.Step(1, 0, 1000).Step(2, 1000, 2000).Step(3, 2000, 4000).Step(4, 4000, 7000).Step(5, 7000, 10000);
+  const Seen seen = Diagnose(tiny.Loader(0, 3000).Kernel(3000, 10000, 3000).Build());
+  EXPECT_DOUBLE_EQ(seen.steps.noise, 1);
+  ASSERT_EQ(seen.causes, (Causes{"unknown"}));
+  EXPECT_DOUBLE_EQ(seen.findings[0].share, 0.3);
+  EXPECT_EQ(seen.findings[0].bound, 0);
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "not loader_cpu_spare_cores: it is not above the noise"));
+}
+
+// --- synchronisation
+// --------------------------------------------------------------------------------------------------
+
+TEST(TraceCausesTest, SynchronisationOfTheLaunchingThreadOverIdleTime) {
+  const auto sync = [](std::int64_t us, const char* thread) {
+    return Diagnose(
+        FirstIdle(us, [&](TinyProfile& t) { t.Call("cudaStreamSynchronize", 0, us, thread).Op("aten::item", 0, us); }));
+  };
+  const Seen own = sync(300, "main");
+  ASSERT_EQ(own.causes, (Causes{"synchronization"}));
+  EXPECT_TRUE(Says(own.findings[0].evidence, "0.300 ms of it inside item"));
+  EXPECT_EQ(sync(299, "main").causes, (Causes{"healthy"}));
+
+  const Seen other = sync(300, "watchdog");
+  ASSERT_EQ(other.causes, (Causes{"unknown"}));
+  EXPECT_EQ(other.findings[0].title, "No rule explains idle time inside synchronising calls");
+}
+
+// 90 % of the window is inside cudaStreamSynchronize, all of it while the device works.
+TEST(TraceCausesTest, WaitingForABusyDeviceIsHarmless) {
+  EXPECT_EQ(Diagnose(FirstIdle(10, [](TinyProfile& t) { t.Call("cudaStreamSynchronize", 20, 9020); })).causes,
+            (Causes{"healthy"}));
+}
+
+// --- copies
+// -----------------------------------------------------------------------------------------------------------
+
+Seen Copies(MemoryKind from, std::int64_t bytes, std::int64_t us, CopyKind kind = CopyKind::kHtoD) {
+  return Diagnose(FirstIdle(us, [&](TinyProfile& t) { t.Copy(kind, from, bytes, 0, us, 0); }));
+}
+
+TEST(TraceCausesTest, SmallOrPageableCopies) {
+  EXPECT_EQ(Copies(MemoryKind::kPageable, 50'000'000, 300).causes, (Causes{"h2d_small"}));
+  EXPECT_EQ(Copies(MemoryKind::kPageable, 50'000'000, 299).causes, (Causes{"healthy"}));
+  EXPECT_EQ(Copies(MemoryKind::kPinned, 999'999, 300).causes, (Causes{"h2d_small"}));
+  EXPECT_EQ(Copies(MemoryKind::kPinned, 1'000'000, 300).causes, (Causes{"unknown"}));
+  EXPECT_EQ(Copies(MemoryKind::kUnknown, 999'999, 300).causes, (Causes{"h2d_small"}));
+  // ROCm does not say whether host memory is pinned: then size alone decides.
+  const Seen large = Copies(MemoryKind::kUnknown, 1'000'000, 300);
+  EXPECT_EQ(large.causes, (Causes{"unknown"}));
+  EXPECT_TRUE(Says(large.findings[0].evidence, "pageable memory: not measured"));
+  EXPECT_EQ(Copies(MemoryKind::kPageable, 64, 300, CopyKind::kDtoH).causes, (Causes{"unknown"}));
+}
+
+TEST(TraceCausesTest, CopiesBesideComputeCostNothing) {
+  TinyProfile tiny = FiveSteps();
+  tiny.Kernel(0, 10000, 0).Copy(CopyKind::kHtoD, MemoryKind::kPageable, 64, 0, 9000, 0);
+  EXPECT_EQ(Diagnose(tiny.Build()).causes, (Causes{"healthy"}));
+}
+
+// A pageable cudaMemcpyAsync stages on the CPU: the device waits inside the call, for no peer.
+TEST(TraceCausesTest, QueuedWaitInsideACopyCallIsTheCopys) {
+  TinyProfile tiny = FiveSteps();
+  tiny.Copy(CopyKind::kHtoD, MemoryKind::kPageable, 1 << 26, 1000, 1010, 0, 1010).Kernel(1010, 10000, 1005);
+  const Seen seen = Diagnose(tiny.Build());
+  ASSERT_EQ(seen.causes, (Causes{"h2d_small"}));
+  EXPECT_DOUBLE_EQ(seen.findings[0].share, 0.101);
+}
+
+TEST(TraceCausesTest, AFullLinkNeedsPinnedCopiesAtItsSpeed) {
+  const auto copy = [](const char* model, MemoryKind from, std::int64_t bytes, std::int64_t us) {
+    TinyProfile tiny = FiveSteps();
+    tiny.Copy(CopyKind::kHtoD, from, bytes, 0, us, 0).Kernel(us, 10000, us);
+    tiny.builder().Device(0).model = model;
+    return Diagnose(tiny.Build()).causes;
+  };
+  const std::int64_t most = 126'000'000;  // 63 GB/s for 2 ms
+  EXPECT_EQ(copy("NVIDIA H100 80GB HBM3", MemoryKind::kPinned, most * 6 / 10, 2000), (Causes{"h2d_bandwidth"}));
+  EXPECT_EQ(copy("NVIDIA H100 80GB HBM3", MemoryKind::kPinned, most * 6 / 10 - 1000, 2000), (Causes{"unknown"}));
+  EXPECT_EQ(copy("NVIDIA H100 80GB HBM3", MemoryKind::kPinned, most * 6 / 10, 1999), (Causes{"unknown"}));
+  EXPECT_EQ(copy("NVIDIA H100 80GB HBM3", MemoryKind::kPageable, most * 6 / 10, 2000), (Causes{"h2d_small"}));
+  EXPECT_EQ(copy("Some accelerator", MemoryKind::kPinned, most, 2000), (Causes{"unknown"}));
+}
+
+// --- launches
+// ---------------------------------------------------------------------------------------------------------
+
+// In each step `n` kernels, each after `gap` us in which the host prepares it.
+TinyProfile Launches(std::int64_t n, std::int64_t gap) {
+  TinyProfile tiny = FiveSteps();
+  const std::int64_t period = 2000 / n;
+  for (std::int64_t step = 0; step < 5; ++step) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t start = 2000 * step + i * period + gap;
+      tiny.Kernel(start, i + 1 == n ? 2000 * (step + 1) : start + period - gap, start);
+    }
+  }
+  return tiny;
+}
+
+TEST(TraceCausesTest, ManyLaunchesOverATenthOfEachStep) {
+  const Seen at = Diagnose(Launches(20, 20).Build());
+  ASSERT_EQ(at.causes, (Causes{"launch_bound"}));
+  EXPECT_DOUBLE_EQ(at.findings[0].share, 0.2);
+  EXPECT_DOUBLE_EQ(at.findings[0].bound, 0.2);
+  EXPECT_TRUE(Says(at.findings[0].evidence, "idle gaps with host time in a step: 20 (20 or more needed)"));
+  EXPECT_TRUE(Says(at.findings[0].refutes, "looked for and not found"));
+
+  const Seen less = Diagnose(Launches(20, 19).Build());
+  ASSERT_EQ(less.causes, (Causes{"unknown"}));
+  EXPECT_DOUBLE_EQ(less.findings[0].share, 0.19);
+  EXPECT_TRUE(Says(less.findings[0].evidence, "19.00 % (20 % needed)"));
+
+  const Seen fewer = Diagnose(Launches(16, 60).Build());
+  ASSERT_EQ(fewer.causes, (Causes{"unknown"}));
+  EXPECT_TRUE(Says(fewer.findings[0].evidence, "in a step: 16 (20 or more needed)"));
+}
+
+TEST(TraceCausesTest, ShortKernelsAloneAreNoCause) {
+  TinyProfile tiny = FiveSteps();
+  for (std::int64_t start = 0; start < 10000; start += 5) tiny.Kernel(start, start + 5, start > 200 ? start - 200 : 0);
+  EXPECT_EQ(Diagnose(tiny.Build()).causes, (Causes{"healthy"}));
+}
+
+// A host that launches faster than the kernels run is not bound by launches, whatever else it does in between.
+TEST(TraceCausesTest, LaunchesCloserThanTheKernelsAreLongRefuteIt) {
+  TinyProfile tiny = Launches(20, 60);
+  for (std::int64_t i = 0; i < 100; ++i) {
+    for (std::int64_t k = 1; k < 4; ++k) tiny.Call("cudaLaunchKernel", 100 * i + k, 100 * i + k + 1, "main");
+  }
+  const Seen seen = Diagnose(tiny.Build());
+  ASSERT_EQ(seen.causes, (Causes{"unknown"}));
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "not launch_bound: median kernel / median distance of launches"));
+}
+
+TEST(TraceCausesTest, WhatElseStandsBeforeTheDeviceRefutesLaunches) {
+  const auto with = [](const std::function<void(TinyProfile&)>& put) {
+    TinyProfile tiny = Launches(25, 40);
+    put(tiny);
+    return Diagnose(tiny.Build()).causes;
+  };
+  EXPECT_EQ(with([](TinyProfile&) {}), (Causes{"launch_bound"}));
+  // 7 and 8 gaps of 40 us inside the loader: 2.8 and 3.2 %.
+  EXPECT_EQ(with([](TinyProfile& t) { t.Loader(0, 560); }), (Causes{"launch_bound"}));
+  EXPECT_EQ(with([](TinyProfile& t) { t.Loader(0, 640); }), (Causes{"unknown", "loader_cpu_spare_cores"}));
+  EXPECT_EQ(with([](TinyProfile& t) { t.Call("cudaDeviceSynchronize", 0, 560); }), (Causes{"launch_bound"}));
+  EXPECT_EQ(with([](TinyProfile& t) { t.Call("cudaDeviceSynchronize", 0, 640); }),
+            (Causes{"unknown", "synchronization"}));
+}
+
+// Idle while kernels are queued: the host was early, the device did not take them.
+TEST(TraceCausesTest, ADeepQueueRefutesLaunches) {
+  const auto queued = [](std::int64_t gaps) {
+    TinyProfile tiny = FiveSteps();
+    for (std::int64_t i = 0; i < 125; ++i) {
+      const std::int64_t start = 80 * i + 40;
+      tiny.Kernel(start, start + 40, i < gaps ? std::max<std::int64_t>(start - 200, 0) : start);
+    }
+    return Diagnose(tiny.Build());
+  };
+  EXPECT_EQ(queued(24).causes, (Causes{"launch_bound", "straggler_or_dependency"}));  // 9.6 %
+  const Seen deep = queued(25);                                                       // 10 %
+  ASSERT_EQ(deep.causes, (Causes{"unknown", "straggler_or_dependency"}));
+  EXPECT_TRUE(Says(deep.findings[0].evidence, "10 % (10 % or more refutes it)"));
+  EXPECT_EQ(deep.findings[1].status, Status::kLikely);
+  EXPECT_EQ(deep.findings[1].bound, 0);
+  EXPECT_TRUE(Says(deep.findings[1].evidence, "needs traces of every rank"));
+}
+
+TEST(TraceCausesTest, QueuedWaitInsideAKernelsLaunchCallIsNoPeers) {
+  TinyProfile tiny = FiveSteps();
+  tiny.Kernel(500, 10000, 0, 500);
+  const Seen seen = Diagnose(tiny.Build());
+  ASSERT_EQ(seen.causes, (Causes{"unknown"}));
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "of 0.500 ms of queued wait 0.500 ms lie inside the launch call itself"));
+  // 3 % of the window after the call returned, then a little less.
+  EXPECT_EQ(Diagnose(FiveSteps().Kernel(305, 10000, 0).Build()).causes, (Causes{"straggler_or_dependency"}));
+  EXPECT_EQ(Diagnose(FiveSteps().Kernel(304, 10000, 0).Build()).causes, (Causes{"unknown"}));
+}
+
+// Between its first and last kernel the device is 99 % busy, but only 41 % of the step.
+TEST(TraceCausesTest, OneLongGapNamesTheHostFunctionInsteadOfLaunches) {
+  TinyProfile tiny = FiveSteps();
+  tiny.Frame("video_classification.py(129): preprocess", 20, 5800);
+  for (std::int64_t i = 0; i < 100; ++i) tiny.Kernel(5900 + 41 * i, 5900 + 41 * i + 40, 5900 + 41 * i);
+  const Profile profile = tiny.Build();
+  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  EXPECT_GT(traces[0].budget.Share(traces[0].budget.busy_ns), 0.97);
+  const Seen seen = Diagnose(profile);
+  ASSERT_EQ(seen.causes, (Causes{"unknown"}));
+  EXPECT_GT(seen.findings[0].share, 0.59);
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "lies in video_classification.py(129): preprocess (5.780 ms)"));
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "(more than 50 % refutes it)"));
+}
+
+TEST(TraceCausesTest, GapsInsideGraphsAreNoLaunches) {
+  TinyProfile tiny = FiveSteps();
+  for (std::int64_t step = 0; step < 5; ++step) tiny.Graph(2000 * step, 60, 40, 20, std::max(2000 * step - 50, 0L));
+  EXPECT_EQ(Diagnose(tiny.Build()).causes, (Causes{"straggler_or_dependency"}));  // 40 us each: queued
+  TinyProfile close = FiveSteps();
+  for (std::int64_t step = 0; step < 5; ++step) close.Graph(2000 * step, 75, 25, 20, std::max(2000 * step - 20, 0L));
+  EXPECT_EQ(Diagnose(close.Build()).causes, (Causes{"unknown"}));  // 25 us each: latency, which no launch shortens
+}
+
+// --- communication
+// ----------------------------------------------------------------------------------------------------
+
+TEST(TraceCausesTest, CommunicationThatNothingHides) {
+  const auto comm = [](std::int64_t us) { return Diagnose(FiveSteps().Comm(0, us, 0).Kernel(us, 10000, us).Build()); };
+  const Seen at = comm(300);
+  ASSERT_EQ(at.causes, (Causes{"comm_exposed"}));
+  EXPECT_EQ(at.findings[0].status, Status::kLikely);
+  EXPECT_DOUBLE_EQ(at.findings[0].bound, 0.03);
+  EXPECT_TRUE(Says(at.findings[0].evidence, "transfer and waiting for a late rank cannot be told apart"));
+  EXPECT_EQ(comm(299).causes, (Causes{"healthy"}));
+  EXPECT_EQ(Diagnose(FiveSteps().Kernel(0, 10000, 0).Comm(0, 9000, 0).Build()).causes, (Causes{"healthy"}));
+}
+
+TEST(TraceCausesTest, OtherRanksTellTransferFromWaiting) {
+  const Profile profile = FiveSteps().Comm(0, 1000, 0).Kernel(1000, 10000, 1000).Build();
+  PeerWait peers;
+  peers.waiting = IntervalSet::UnionOf({{0, 400'000}});
+  peers.ranks = 2;
+  peers.all_ranks = true;
+  const Seen all = Diagnose(profile, &peers);
+  ASSERT_EQ(all.causes, (Causes{"comm_exposed", "straggler_or_dependency"}));
+  EXPECT_DOUBLE_EQ(all.findings[0].share, 0.06);
+  EXPECT_EQ(all.findings[0].status, Status::kConfirmed);
+  EXPECT_DOUBLE_EQ(all.findings[1].bound, 0.04);
+  EXPECT_EQ(all.findings[1].status, Status::kConfirmed);
+
+  peers.all_ranks = false;  // of eight, say: the transfer is an upper bound, and nobody knows what a fix gives
+  const Seen some = Diagnose(profile, &peers);
+  EXPECT_EQ(some.findings[1].bound, 0);
+  EXPECT_EQ(some.findings[1].status, Status::kLikely);
+
+  peers.waiting = IntervalSet::UnionOf({{0, 800'000}});  // 2 % of transfer: the rest is waiting
+  EXPECT_EQ(Diagnose(profile, &peers).causes, (Causes{"straggler_or_dependency"}));
+}
+
+// Three steps are too few to see any spread, or to call anything confirmed.
+TEST(TraceCausesTest, FewStepsAreAtMostLikely) {
+  TinyProfile tiny;
+  tiny.Step(1, 0, 3000).Step(2, 3000, 6000).Step(3, 6000, 10000).Comm(0, 1000, 0).Kernel(1000, 10000, 1000);
+  PeerWait peers;
+  peers.all_ranks = true;
+  const Seen seen = Diagnose(tiny.Build(), &peers);
+  EXPECT_EQ(seen.findings[0].status, Status::kLikely);
+}
+
+// --- compute, and nothing
+// ---------------------------------------------------------------------------------------------
+
+TEST(TraceCausesTest, ComputeBoundNeedsTheSightOfALever) {
+  const auto kernels = [](const char* name, std::int64_t named, std::int64_t busy) {
+    TinyProfile tiny = FiveSteps();
+    tiny.Kernel(0, named, 0, 5, name).Kernel(named, busy, 0);
+    return Diagnose(tiny.Orphan(9990, 10000).Build()).causes;
+  };
+  EXPECT_EQ(kernels("volta_sgemm_64x64_nt", 300, 9990), (Causes{"compute_bound"}));
+  EXPECT_EQ(kernels("volta_sgemm_64x64_nt", 299, 9990), (Causes{"healthy"}));
+  EXPECT_EQ(kernels("void cutlass::gemm_nn_128x128<float>(float*)", 9000, 9990), (Causes{"healthy"}));
+  EXPECT_EQ(kernels("volta_sgemm_64x64_nt", 300, 8900)[0], "unknown");  // and 10.9 % idle
+}
+
+TEST(TraceCausesTest, EveryOtherShareIsUnknownAndSaysWhatToMeasure) {
+  const Seen orphan = Diagnose(FiveSteps().Orphan(300, 10000).Build());
+  ASSERT_EQ(orphan.causes, (Causes{"unknown"}));
+  EXPECT_TRUE(Says({orphan.findings[0].isolate}, "recording a step earlier"));
+  EXPECT_EQ(orphan.findings[0].bound, 0);
+  EXPECT_EQ(Diagnose(FiveSteps().Orphan(299, 10000).Build()).causes, (Causes{"healthy"}));
+
+  const Seen tail = Diagnose(FiveSteps().Kernel(0, 9700, 0).Build());
+  ASSERT_EQ(tail.causes, (Causes{"unknown"}));
+  EXPECT_EQ(tail.findings[0].title, "No rule explains idle time at the end of the steps");
+  EXPECT_EQ(Diagnose(FiveSteps().Kernel(0, 9701, 0).Build()).causes, (Causes{"healthy"}));
+}
+
+TEST(TraceCausesTest, HealthyNeedsABusyDeviceEvenIfNoShareIsLarge) {
+  const auto four = [](std::int64_t us) {  // loader, sync, host and tail, `us` each
+    TinyProfile tiny = FiveSteps();
+    tiny.Loader(0, us)
+        .Kernel(us, 3000, us)
+        .Call("cudaStreamSynchronize", 3000, 3000 + us)
+        .Kernel(3000 + us, 6000, 3000 + us);
+    tiny.Kernel(6000 + us, 10000 - us, 6000 + us);
+    return Diagnose(tiny.Build());
+  };
+  EXPECT_EQ(four(250).causes, (Causes{"healthy"}));
+  const Seen low = four(251);
+  ASSERT_EQ(low.causes, (Causes{"unknown"}));
+  EXPECT_EQ(low.findings[0].status, Status::kUnknown);
+  EXPECT_NEAR(low.findings[0].share, 0.1004, 1e-12);
+}
+
+TEST(TraceCausesTest, IdleTimeOfAmbiguousLaunchesIsUnknown) {
+  ProfileBuilder b;
+  for (const char* name : {"a", "b"})
+    b.AddCall("cudaLaunchKernel", {0, 5'000, 1, 0, b.Process(name), CallKind::kOther});
+  DeviceEvent e;
+  e.end_ns = 1'000;
+  b.AddDeviceEvent(0, e);
+  e.start_ns = 900'000;
+  e.end_ns = 1'000'000;
+  e.correlation = 1;
+  b.AddDeviceEvent(0, e);
+  b.header().correlation_by_process = false;
+  const Seen seen = Diagnose(b.Build());
+  ASSERT_EQ(seen.causes, (Causes{"unknown"}));
+  EXPECT_TRUE(Says({seen.findings[0].isolate}, "correlation ids of several processes are the same"));
+}
+
+TEST(TraceCausesTest, AFileWithoutDevicesSaysHowToRecordOne) {
+  Profile profile = TinyProfile().Op("aten::mm", 0, 10).Build();
+  const Finding plain = NoDevices(profile);
+  EXPECT_EQ(plain.cause, "unknown");
+  EXPECT_EQ(plain.status, Status::kUnknown);
+  EXPECT_TRUE(Says(plain.evidence, "no GPU activity in this file; record with ProfilerActivity.CUDA / kineto CUPTI"));
+  profile.foreign_accelerators = {"hpu_op"};
+  EXPECT_TRUE(Says(NoDevices(profile).evidence, "hpu_op"));
+}
+
+}  // namespace
+}  // namespace idleburn

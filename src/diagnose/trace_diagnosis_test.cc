@@ -1,0 +1,231 @@
+#include "diagnose/trace_diagnosis.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "diagnose/before_after.h"
+#include "diagnose/trace_causes.h"
+#include "support/property.h"
+#include "support/tiny_profile.h"
+
+namespace idleburn {
+namespace {
+
+using test::TinyProfile;
+
+// Five steps of 2 ms, each: `loader` us in the loader, then 20 launches of 60 us of host work and 10 us of kernel, then
+// a kernel to the end of the step.
+Profile Training(std::int64_t loader, std::int64_t steps = 5, std::int64_t length = 2000) {
+  TinyProfile tiny;
+  for (std::int64_t i = 0; i < steps; ++i) {
+    std::int64_t at = length * i;
+    tiny.Step(i, at, at + length).Loader(at, at + loader);
+    at += loader;
+    for (int k = 0; k < 20; ++k, at += 20) tiny.Kernel(at + 15, at + 20, at + 15);
+    tiny.Kernel(at, length * (i + 1), at);
+  }
+  return tiny.Build();
+}
+
+std::vector<std::string> CausesOf(const std::vector<Finding>& findings) {
+  std::vector<std::string> causes;
+  for (const Finding& f : findings) causes.emplace_back(f.cause);
+  return causes;
+}
+using Causes = std::vector<std::string>;
+
+// The loader hides launches (15 % of the step, below 20 %): without it they are 21.4 % of what is left.
+TEST(TraceDiagnosisTest, TheNextBottleneckIsWorkedOutAnew) {
+  const Profile profile = Training(600);
+  const TraceDiagnosis diagnosis = DiagnoseProfiles(std::span(&profile, 1));
+  ASSERT_EQ(diagnosis.devices.size(), 1U);
+  EXPECT_EQ(CausesOf(diagnosis.findings), (Causes{"loader_cpu_spare_cores", "unknown"}));
+  const DeviceDiagnosis& d = diagnosis.devices[0];
+  ASSERT_TRUE(d.next.has_value());
+  EXPECT_EQ(d.next->removed, "loader_cpu_spare_cores");
+  EXPECT_DOUBLE_EQ(d.next->removed_share, 0.3);
+  EXPECT_EQ(d.next->cause, "launch_bound");
+  EXPECT_DOUBLE_EQ(d.next->share, 1500.0 / 7000);
+  EXPECT_DOUBLE_EQ(d.next->adds, 0.15);  // of the step as it was: both together save 45 %, not 30 + 21.4
+  ASSERT_EQ(d.claims.size(), 1U);
+  EXPECT_DOUBLE_EQ(d.claims[0].share, 0.3);
+}
+
+TEST(TraceDiagnosisTest, NothingIsNextWhereNothingCanBeRecovered) {
+  const Profile profile = TinyProfile().Step(1, 0, 100).Kernel(0, 100, 0).Build();
+  const TraceDiagnosis diagnosis = DiagnoseProfiles(std::span(&profile, 1));
+  EXPECT_EQ(CausesOf(diagnosis.findings), (Causes{"healthy"}));
+  EXPECT_FALSE(diagnosis.devices[0].next.has_value());
+}
+
+TEST(TraceDiagnosisTest, TheHostConfirmsTheLoader) {
+  const Profile profile = Training(600);
+  HostEvidence host;
+  host.worker_on_cpu = 0.95;
+  host.cpus_free = 3;
+  host.psi_cpu_some = 0.05;
+  const TraceDiagnosis diagnosis = DiagnoseProfiles(std::span(&profile, 1), host);
+  EXPECT_EQ(diagnosis.findings[0].cause, "loader_cpu_spare_cores");
+  EXPECT_EQ(diagnosis.findings[0].status, Status::kConfirmed);
+  const Profile short_one = Training(600, 3);
+  EXPECT_EQ(DiagnoseProfiles(std::span(&short_one, 1), host).findings[0].status, Status::kLikely);
+  Profile cut = Training(600);
+  cut.events_missing = true;  // what is not there proves nothing
+  EXPECT_EQ(DiagnoseProfiles(std::span(&cut, 1), host).findings[0].status, Status::kLikely);
+}
+
+TEST(TraceDiagnosisTest, FindingsOfSeveralDevicesWeighTheirWindows) {
+  TinyProfile tiny;
+  for (std::int64_t i = 0; i < 5; ++i) tiny.Step(i, 200 * i, 200 * (i + 1));
+  tiny.Comm(0, 57, 0).Kernel(57, 1000, 50);
+  tiny.OnDevice(1).Comm(0, 28, 0).Kernel(28, 1000, 20);  // 2.8 %: not material there
+  const Profile profile = tiny.Build();
+  const TraceDiagnosis diagnosis = DiagnoseProfiles(std::span(&profile, 1));
+  ASSERT_EQ(diagnosis.devices.size(), 2U);
+  EXPECT_EQ(CausesOf(diagnosis.devices[0].findings), (Causes{"comm_exposed"}));
+  EXPECT_DOUBLE_EQ(diagnosis.devices[0].findings[0].share, 0.057);
+  EXPECT_EQ(CausesOf(diagnosis.devices[1].findings), (Causes{"healthy"}));
+  EXPECT_EQ(CausesOf(diagnosis.findings), (Causes{"healthy", "comm_exposed"}));
+  EXPECT_DOUBLE_EQ(diagnosis.findings[1].share, 0.0285);
+  EXPECT_DOUBLE_EQ(diagnosis.findings[1].bound, 0.0285);
+}
+
+TEST(TraceDiagnosisTest, RanksOfOneJobAreReadTogether) {
+  std::vector<Profile> ranks;
+  for (std::int64_t rank = 0; rank < 2; ++rank) {
+    TinyProfile tiny;
+    for (std::int64_t i = 0; i < 5; ++i) {
+      const std::int64_t late = rank == 1 ? 80 : 0;  // rank 1 computes longer, so rank 0 waits in the collective
+      tiny.Step(i, 200 * i, 200 * (i + 1));
+      tiny.Kernel(200 * i, 200 * i + 100 + late, 200 * i).Comm(200 * i + 100 + late, 200 * (i + 1), 200 * i + 50);
+    }
+    tiny.builder().header().rank = rank;
+    tiny.builder().header().world_size = 2;
+    ranks.push_back(tiny.Build());
+  }
+  const TraceDiagnosis together = DiagnoseProfiles(ranks);
+  EXPECT_EQ(CausesOf(together.devices[0].findings), (Causes{"straggler_or_dependency", "comm_exposed"}));
+  EXPECT_DOUBLE_EQ(together.devices[0].findings[0].share, 0.4);
+  EXPECT_DOUBLE_EQ(together.devices[0].findings[0].bound, 0.4);
+  EXPECT_EQ(together.devices[0].findings[0].status, Status::kConfirmed);
+  EXPECT_EQ(CausesOf(together.devices[1].findings), (Causes{"comm_exposed"}));
+  const TraceDiagnosis alone = DiagnoseProfiles(std::span(ranks.data(), 1));
+  EXPECT_EQ(CausesOf(alone.findings), (Causes{"comm_exposed"}));
+  EXPECT_DOUBLE_EQ(alone.findings[0].share, 0.5);
+}
+
+TEST(TraceDiagnosisTest, ARankWithoutDevicesIsMentioned) {
+  std::vector<Profile> profiles = {Training(600), TinyProfile().Op("aten::mm", 0, 10).Build()};
+  const TraceDiagnosis diagnosis = DiagnoseProfiles(profiles);
+  EXPECT_EQ(diagnosis.devices.size(), 1U);
+  ASSERT_EQ(diagnosis.findings.size(), 3U);
+  EXPECT_NE(diagnosis.findings[2].evidence[0].find("no GPU activity"), std::string::npos);
+  EXPECT_TRUE(DiagnoseProfiles({}).findings.empty());
+}
+
+// --- claims
+// -----------------------------------------------------------------------------------------------------------
+
+Profile AnyTraining() {
+  TinyProfile tiny;
+  std::int64_t at = 0;
+  const std::int64_t steps = *rc::gen::inRange<std::int64_t>(1, 7);
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const std::int64_t from = at;
+    const int parts = *rc::gen::inRange(1, 8);
+    for (int i = 0; i < parts; ++i) {
+      const std::int64_t wait = *rc::gen::inRange<std::int64_t>(0, 120);
+      const std::int64_t end = at + wait + *rc::gen::inRange<std::int64_t>(0, 100);
+      const std::int64_t launched = std::max<std::int64_t>(0, at + wait - *rc::gen::inRange<std::int64_t>(0, 150));
+      const int kind = *rc::gen::inRange(0, 9);
+      if (kind == 0) tiny.Loader(at, at + wait);
+      if (kind == 1) tiny.Call("cudaStreamSynchronize", at, at + wait);
+      if (kind == 2) tiny.Op("aten::mm", at, at + wait);
+      if (kind == 3) tiny.Comm(at + wait, end, launched);
+      if (kind == 4) tiny.Copy(CopyKind::kHtoD, MemoryKind::kPageable, 64, at + wait, end, launched, wait);
+      if (kind == 5) tiny.Orphan(at + wait, end);
+      if (kind >= 6) tiny.Kernel(at + wait, end, launched);
+      at = end;
+    }
+    at = std::max(at, from + 1);
+    tiny.Step(step, from, at);
+  }
+  return tiny.Kernel(at, at + 1, at).Build();
+}
+
+void ClaimsAreDisjointAndNothingLargeIsSilent() {
+  const Profile profile = AnyTraining();
+  const DeviceTrace trace = TraceDevices(profile).back();
+  const StepStatistics steps = MeasureSteps(trace.steps, trace.split.busy);
+  const TraceVerdict verdict = FindTraceCauses({trace, steps});
+  RC_ASSERT(!verdict.findings.empty());
+  std::int64_t sum = 0;
+  std::int64_t lost = 0;
+  IntervalSet all;
+  for (const TraceClaim& claim : verdict.claims) {
+    sum += claim.time.TotalNs();
+    all = Union(all, claim.time);
+  }
+  RC_ASSERT(sum == all.TotalNs());
+  double bounds = 0;
+  for (const Finding& f : verdict.findings) {
+    RC_ASSERT(f.share >= 0 && f.share <= 1 + 1e-12 && f.bound <= f.share + 1e-12);
+    RC_ASSERT(!f.evidence.empty());
+    if (f.cause != "healthy" && f.cause != "compute_bound") lost += f.gpu_ns;
+    bounds += f.bound;
+  }
+  // What no finding mentions are at most ten shares below 3 %.
+  const TraceBudget& b = trace.budget;
+  RC_ASSERT(lost <= b.span.Ns() - b.compute_ns);
+  RC_ASSERT(static_cast<double>(b.span.Ns() - b.compute_ns - lost) < 0.03 * 10 * static_cast<double>(b.span.Ns()) + 1);
+  RC_ASSERT(bounds <= b.Share(b.span.Ns() - b.compute_ns) + 1e-9);
+}
+
+TEST(TraceDiagnosisTest, ClaimsAreDisjointAndNothingLargeIsSilent) {
+  test::ExpectProperty("claims of any trace", ClaimsAreDisjointAndNothingLargeIsSilent);
+}
+
+// --- before and after
+// -------------------------------------------------------------------------------------------------
+
+DeviceDiagnosis Diagnosed(const Profile& profile) { return DiagnoseProfiles(std::span(&profile, 1)).devices.at(0); }
+
+TEST(BeforeAfterTest, TheMedianStepShrinksWithinTheBound) {
+  const BeforeAfter pair = CompareCaptures(Diagnosed(Training(600)), Diagnosed(Training(40, 5, 1440)));
+  EXPECT_EQ(pair.cause, "loader_cpu_spare_cores");
+  EXPECT_DOUBLE_EQ(pair.bound, 0.3);
+  EXPECT_DOUBLE_EQ(pair.expected, 0.24);
+  EXPECT_DOUBLE_EQ(*pair.realised, 0.28);
+  EXPECT_DOUBLE_EQ(*pair.recovered, 0.28 / 0.3);
+  EXPECT_TRUE(pair.WithinBound());
+  EXPECT_NEAR(*pair.kernels_change, 0, 1e-12);
+  EXPECT_NEAR(*pair.compute_change, 0, 1e-12);
+  EXPECT_EQ(pair.next, "launch_bound");
+  ASSERT_EQ(pair.doubts.size(), 2U);
+  EXPECT_NE(pair.doubts[0].find("5 steps a side: 20 are needed"), std::string::npos);
+}
+
+TEST(BeforeAfterTest, OtherWorkIsNotComparable) {
+  const BeforeAfter pair = CompareCaptures(Diagnosed(Training(600)), Diagnosed(Training(600, 5, 1900)));
+  EXPECT_LT(*pair.compute_change, -0.05);
+  EXPECT_NE(pair.doubts[1].find("compute time a step changed by -9.1 %"), std::string::npos);
+}
+
+TEST(BeforeAfterTest, LongerStepsAreNoSaving) {
+  const BeforeAfter pair = CompareCaptures(Diagnosed(Training(600)), Diagnosed(Training(800, 5, 2200)));
+  EXPECT_NEAR(*pair.realised, -0.1, 1e-12);
+  EXPECT_FALSE(pair.WithinBound());
+}
+
+TEST(BeforeAfterTest, WithoutStepsNothingIsCompared) {
+  const Profile bare = TinyProfile().Kernel(0, 100, 0).Build();
+  const BeforeAfter pair = CompareCaptures(Diagnosed(Training(600)), Diagnosed(bare));
+  EXPECT_FALSE(pair.realised.has_value());
+  EXPECT_FALSE(pair.WithinBound());
+  EXPECT_NE(pair.doubts[0].find("no steps"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace idleburn
