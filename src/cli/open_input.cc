@@ -53,12 +53,10 @@ Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& 
   opened.source = std::make_unique<PeekSource>(std::move(*file));
   const Result<std::string_view> head = opened.source->Peek(kSniffBytes);
   if (!head) return tl::unexpected<Error>(head.error());
-  for (const ProfileImporter& importer : ProfileImporters()) {
-    if (importer.sniff(*head)) {
-      opened.profiler = &importer;
-      return opened;
-    }
-  }
+  const Result<const ProfileImporter*> profiler = FindProfileImporter(opened.source->name(), *head);
+  if (!profiler) return tl::unexpected<Error>(profiler.error());
+  opened.profiler = *profiler;
+  if (opened.profiler != nullptr) return opened;
   for (const Importer& importer : Importers()) {
     if (importer.by_columns && options.columns.empty()) continue;
     if (importer.sniff(*head)) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "profile/kineto_trace.h"
 #include "profile/nsys_sqlite.h"
 #include "profile/xplane.h"
 
@@ -32,6 +33,8 @@ std::span<const ProfileImporter> ProfileImporters() {
   // name, sniff, read
   static constexpr auto kImporters = std::to_array<ProfileImporter>({
       {"Nsight Systems SQLite", SniffNsys, ReadNsys},
+      {"PyTorch profiler traces", SniffKineto,
+       [](ByteSource& in, DataQuality& quality) { return ReadKineto(in, quality); }},
       {"TensorFlow and JAX xplane.pb", SniffXplane, ReadXplane},
   });
   return kImporters;
