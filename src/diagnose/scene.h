@@ -8,6 +8,7 @@
 #include "classify/totals.h"
 #include "price/cost_report.h"
 #include "telemetry/device.h"
+#include "telemetry/host_timeline.h"
 
 namespace idleburn {
 
@@ -16,6 +17,7 @@ struct Scene {
   const RunResult& run;
   const DeviceTable& devices;
   const CostReport& cost;
+  const HostTimeline* host = nullptr;  // null: nobody looked at the host
 
   // Of observed GPU time; 0 when nothing was observed.
   [[nodiscard]] double Share(std::int64_t gpu_ns) const;

@@ -69,6 +69,7 @@ void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
     } else if (tree_->seen()) {
       sample.Set(HostSignal::kCpuWait, tree_->run_queue_wait());
     }
+    PutWorkers(&sample);
     ReadCpus(&sample);
     cgroup_->ReadSlow(machine_.memory(), &sample);
     if (!sample.Has(HostSignal::kMemoryUsed) && tree_->seen()) {
@@ -125,6 +126,21 @@ void HostLane::PutUse(HostSample* sample) {
       sample->Set(kSeen[i], seen[i]);
     } else {
       sample->SetUnavailable(kSeen[i]);
+    }
+  }
+}
+
+void HostLane::PutWorkers(HostSample* sample) {
+  const WorkerSums::Times& times = tree_->workers();
+  constexpr std::array<HostSignal, 4> kRows = {HostSignal::kWorkerTime, HostSignal::kWorkerCpuTime,
+                                               HostSignal::kWorkerCpuWait, HostSignal::kWorkerBlockedTime};
+  const std::array<std::int64_t, 4> values = {times.alive, times.cpu, times.wait, times.blocked};
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    const bool denied = kRows[i] == HostSignal::kWorkerCpuWait && tree_->wait_denied();
+    if (!tree_->seen() || denied) {
+      sample->SetUnavailable(kRows[i]);
+    } else {
+      sample->Set(kRows[i], values[i]);
     }
   }
 }

@@ -41,6 +41,7 @@ class HostLane final : public Lane {
   void TickWorkload(Instant now, bool slow, LiveSink& out);
   void ReadCpus(HostSample* sample);
   void PutUse(HostSample* sample);
+  void PutWorkers(HostSample* sample);
   void NoteOnce(Instant now, const std::string& text, LiveSink& out);
   void NoteWhatLacks(const HostSample& machine, LiveSink& out);
 

@@ -12,6 +12,7 @@
 #include "diagnose/finding.h"
 #include "price/cost_report.h"
 #include "telemetry/device.h"
+#include "telemetry/host_timeline.h"
 
 namespace idleburn {
 
@@ -64,7 +65,9 @@ struct Advice {
   std::vector<Declined> declined;
 };
 
-// Causes that telemetry alone can show, and what to do about them.
-Advice Advise(const RunResult& run, const DeviceTable& devices, const CostReport& cost);
+// Causes that can be shown without a profiler, and what to do about them. `host`: of the machine that was recorded with
+// the GPUs; null where nobody looked at it.
+Advice Advise(const RunResult& run, const DeviceTable& devices, const CostReport& cost,
+              const HostTimeline* host = nullptr);
 
 }  // namespace idleburn

@@ -59,6 +59,8 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "readings of a second busy counter came after another had been chosen; they are not used"},
     {Q::kNoTimestamp, "no_timestamp", S::kWarn,
      "inputs or records carry no date or no time; one was assumed, so they cannot be placed beside other inputs"},
+    {Q::kNarrowLink, "narrow_link", S::kWarn,
+     "GPUs have fewer PCIe lanes than they could: copies to them take longer; check slot, riser and BIOS"},
 }};
 
 std::string_view Name(Severity s) {
