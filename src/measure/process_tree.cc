@@ -334,6 +334,12 @@ std::int64_t ProcessTree::processes() const {
   return std::count_if(known_.begin(), known_.end(), [](const auto& p) { return p.second.stat.state != 'Z'; });
 }
 
+std::vector<pid_t> ProcessTree::pids() const {
+  std::vector<pid_t> pids;
+  for (const auto& entry : known_) pids.push_back(entry.first);
+  return pids;
+}
+
 std::int64_t ProcessTree::threads() const {
   std::int64_t sum = 0;
   for (const auto& [pid, process] : known_) sum += process.stat.state == 'Z' ? 0 : process.stat.threads;

@@ -61,6 +61,7 @@ class ProcessTree {
   [[nodiscard]] std::int64_t blocked() const { return blocked_; }
   [[nodiscard]] const WorkerSums::Times& workers() const { return workers_.times(); }
   [[nodiscard]] std::int64_t processes() const;
+  [[nodiscard]] std::vector<pid_t> pids() const;
   [[nodiscard]] std::int64_t threads() const;
   [[nodiscard]] std::int64_t resident_pages() const;
   [[nodiscard]] bool Has(pid_t pid) const { return known_.count(pid) != 0; }

@@ -31,7 +31,11 @@ std::string_view BasisOf(const Finding& finding) {
   if (finding.cause == "spin_wait") {
     return "bound: all time spent waiting; expected 0.8 of it. Upper bound: the lagging GPU sets the pace";
   }
-  return "bound: the clock that was lost while busy; expected 0.8 of it";
+  if (finding.cause == "throttling") return "bound: the clock that was lost while busy; expected 0.8 of it";
+  if (finding.cause == "checkpoint_stall" || finding.cause == "straggler_or_dependency") {
+    return "bound: the time of all GPUs in those episodes that did no work; expected 0.8 of it";
+  }
+  return "bound: the time without a kernel while GPUs were low; expected 0.8 of it (one public pair realised 0.84)";
 }
 
 void PriceSaving(Recommendation& r, const CostReport& cost) {

@@ -37,6 +37,9 @@ class HostTimeline {
   static constexpr Nanos kMostApart{10 * kNanosPerSecond};
 
   void Add(const HostSample& sample);
+  [[nodiscard]] bool empty() const {
+    return Of(HostScope::kMachine).buckets.empty() && Of(HostScope::kWorkload).buckets.empty();
+  }
   // Empty if nothing was read of that scope.
   [[nodiscard]] const SecondBuckets<HostBucket>& Of(HostScope scope) const {
     return scopes_[static_cast<std::size_t>(scope)].buckets;
