@@ -102,6 +102,29 @@ std::vector<RunFact> MachineFacts(const RunSummary& summary) {
   return facts;
 }
 
+// What a link of a generation and width moves each way, without what the protocol takes of each packet.
+std::int64_t LinkSpeed(std::int64_t generation, std::int64_t lanes) {
+  constexpr std::array<std::int64_t, 6> kLane = {250'000'000,   500'000'000,   984'615'385,
+                                                 1'969'230'769, 3'938'461'538, 7'562'500'000};
+  if (generation < 1 || generation > static_cast<std::int64_t>(kLane.size()) || lanes < 1 || lanes > 64) return 0;
+  return kLane[static_cast<std::size_t>(generation - 1)] * lanes;
+}
+
+MachineView MachineOf(const RunInputs& run) {
+  MachineView machine;
+  const HostTimeline& host = run.summary.host();
+  machine.host = host.empty() ? nullptr : &host;
+  for (DeviceId id = 0; id < run.devices.size(); ++id) {
+    const auto fact = [&](const char* end) -> std::int64_t {
+      const auto found = run.summary.facts().find("gpu." + run.devices[id].uuid + end);
+      return found == run.summary.facts().end() ? 0 : ParseInteger(found->second).value_or(0);
+    };
+    // The generation falls while a board is idle, as it was when it was asked; lanes do not come back.
+    machine.link_speed.push_back(LinkSpeed(fact(".pcie_most_generation"), fact(".pcie_width")));
+  }
+  return machine;
+}
+
 // A link of fewer lanes than both of its ends have. (Its generation falls while a board is idle, which means nothing.)
 void CountNarrowLinks(const AuditReport& report, DataQuality& quality) {
   for (const CostReport::DeviceCost& d : report.cost.devices) {
@@ -155,8 +178,7 @@ Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<
   if (!cost) return tl::unexpected<Error>(cost.error());
 
   AuditReport report;
-  const HostTimeline& host = run.summary.host();
-  report.advice = Advise(run.run, run.devices, *cost, host.empty() ? nullptr : &host);
+  report.advice = Advise(run.run, run.devices, *cost, MachineOf(run));
   report.cost = std::move(*cost);
   report.run = std::move(run.run);
   report.devices = &run.devices;

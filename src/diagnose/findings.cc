@@ -379,8 +379,9 @@ std::vector<Finding> FindCauses(const Scene& scene) {
     const std::int64_t idle = FindIdle(scene, claims, &unclear, findings);
     FindSpinWait(scene, stall.spin_ns, findings);
     FindThrottling(scene, findings);
+    const std::int64_t link = FindFullLink(scene, claims, findings);
     const HostFindings host = FindHostCauses(scene, claims, findings);
-    std::int64_t explained = stall.low_ns + start_up + host.claimed_ns;
+    std::int64_t explained = stall.low_ns + start_up + link + host.claimed_ns;
     const std::size_t unknown = findings.size();
     if (!host.named) {
       FindBursts(scene, findings);

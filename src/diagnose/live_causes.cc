@@ -18,7 +18,7 @@ namespace {
 constexpr double kBlip = 0.01;
 
 bool WatchesWorkload(const Scene& scene) {
-  return scene.host != nullptr && !scene.host->Of(HostScope::kWorkload).buckets.empty();
+  return scene.machine.host != nullptr && !scene.machine.host->Of(HostScope::kWorkload).buckets.empty();
 }
 
 // Low time of the GPUs that work and that nobody has claimed.
@@ -29,29 +29,47 @@ struct LowTime {
   ChosenTimes when;
 };
 
-LowTime UnclaimedLowTime(const Scene& scene, const Claims& claims) {
+void AddLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& claimed, LowTime* low) {
+  if (BusyPhasesNs(d.totals) == 0) return;
+  const Timeline& t = d.totals.timeline;
+  std::int64_t ns = 0;
+  double lost = 0;
+  for (std::size_t b = 0; b < t.buckets.size(); ++b) {
+    const Timeline::Bucket& bucket = t.buckets[b];
+    const std::int64_t here = claimed[b] ? 0 : LowNs(bucket);
+    low->when.At((t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds).Merge({here, ObservedNs(bucket)});
+    const double used = static_cast<double>(bucket.utilization.area) / static_cast<double>(kFull);
+    ns += here;
+    lost += std::clamp(static_cast<double>(ObservedNs(bucket)) - used, 0.0, static_cast<double>(here));
+  }
+  low->ns += scene.Weighted(ns, d.device);
+  low->lost += scene.Weighted(std::llround(lost), d.device);
+  if (ns > 0) low->names.push_back(scene.NameOf(d.device));
+}
+
+LowTime NoLowTime(const Scene& scene) {
   LowTime low;
   const std::int64_t width = CommonWidth(scene.run);
   while (low.when.bucket_seconds < width) low.when.Coarsen();
-  for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
-    const DeviceResult& d = scene.run.devices[i];
-    if (BusyPhasesNs(d.totals) == 0) continue;
-    const Timeline& t = d.totals.timeline;
-    std::int64_t ns = 0;
-    double lost = 0;
-    for (std::size_t b = 0; b < t.buckets.size(); ++b) {
-      const Timeline::Bucket& bucket = t.buckets[b];
-      const std::int64_t here = claims[i][b] ? 0 : LowNs(bucket);
-      low.when.At((t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds).Merge({here, ObservedNs(bucket)});
-      const double used = static_cast<double>(bucket.utilization.area) / static_cast<double>(kFull);
-      ns += here;
-      lost += std::clamp(static_cast<double>(ObservedNs(bucket)) - used, 0.0, static_cast<double>(here));
-    }
-    low.ns += scene.Weighted(ns, d.device);
-    low.lost += scene.Weighted(std::llround(lost), d.device);
-    if (ns > 0) low.names.push_back(scene.NameOf(d.device));
-  }
   return low;
+}
+
+// The least share of its link's speed that came over it while the device was low: what is known is a mean over all of
+// its time, and in the rest the link may have been full. Absent where that is not known, or the device is low too
+// rarely.
+std::optional<double> LinkShareWhileLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& claimed) {
+  const std::vector<std::int64_t>& speeds = scene.machine.link_speed;
+  const double speed = d.device < speeds.size() ? static_cast<double>(speeds[d.device]) : 0;
+  const std::optional<double> moved = d.totals.pcie_rx.Mean();
+  const auto observed = static_cast<double>(d.totals.ObservedNs());
+  if (speed <= 0 || !moved || observed <= 0 || BusyPhasesNs(d.totals) == 0) return std::nullopt;
+  double low = 0;
+  for (std::size_t b = 0; b < claimed.size(); ++b) {
+    if (!claimed[b]) low += static_cast<double>(LowNs(d.totals.timeline.buckets[b]));
+  }
+  const double share = low / observed;
+  if (share < kLinkShare) return std::nullopt;
+  return (*moved / speed - (1 - share)) / share;
 }
 
 bool MemoryIsFull(const DeviceResult& d) {
@@ -146,12 +164,38 @@ std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding
   return sum;
 }
 
+std::int64_t FindFullLink(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
+  LowTime low = NoLowTime(scene);
+  double lowest = 1;
+  for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
+    const DeviceResult& d = scene.run.devices[i];
+    const std::optional<double> share = LinkShareWhileLow(scene, d, claims[i]);
+    if (!share || *share < kLinkFull) continue;
+    AddLow(scene, d, claims[i], &low);
+    lowest = std::min(lowest, *share);
+    claims[i].assign(claims[i].size(), true);
+  }
+  if (scene.Share(low.ns) < kMaterialShare) return low.ns;
+  Finding f = MakeFinding(scene, "h2d_bandwidth", Status::kLikely, low.ns);
+  f.bound = scene.Share(low.lost);
+  f.evidence.push_back(
+      fmt::format("{} is below 70 % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}, while {} is at "
+                  "least {:.0f} % "
+                  "of what the PCIe link can move (threshold {:.0f} %)",
+                  scene.BusyCounter(), Seconds(low.ns), 100 * f.share, ListOf(low.names),
+                  CounterOf(scene, Signal::kPcieRx), 100 * lowest, 100 * kLinkFull));
+  f.refutes.emplace_back("not measured: which copies these are, and whether compute hides them; a trace would tell");
+  findings.push_back(std::move(f));
+  return low.ns;
+}
+
 HostFindings FindHostCauses(const Scene& scene, const Claims& claims, std::vector<Finding>& findings) {
   HostFindings host;
-  if (scene.host == nullptr) return host;
-  const LowTime low = UnclaimedLowTime(scene, claims);
+  if (scene.machine.host == nullptr) return host;
+  LowTime low = NoLowTime(scene);
+  for (std::size_t i = 0; i < claims.size(); ++i) AddLow(scene, scene.run.devices[i], claims[i], &low);
   if (scene.Share(low.ns) < kMaterialShare) return host;
-  const HostEvidence e = MeansOver(*scene.host, low.when);
+  const HostEvidence e = MeansOver(*scene.machine.host, low.when);
   host.claimed_ns = FindMemoryPressure(scene, low, e, findings);
   const std::int64_t left = low.ns - host.claimed_ns;
   const std::vector<LoaderVerdict> verdicts = JudgeLoader(e);

@@ -48,6 +48,11 @@ class Lab {
     run_.devices[gpu].totals.memory_total = 100;
     run_.devices[gpu].totals.max_memory_used = percent;
   }
+  // Of the first GPU: what its link can move, and what came over it on average.
+  void Link(std::int64_t speed, std::int64_t moved) {
+    machine_.link_speed = {speed};
+    run_.devices[0].totals.pcie_rx.Add(run_.devices[0].totals.ObservedNs(), moved);
+  }
   void Workload(std::int64_t seconds, const std::function<Host(std::int64_t)>& at) {
     HostSample sample;
     sample.scope = HostScope::kWorkload;
@@ -64,7 +69,8 @@ class Lab {
   std::vector<Finding> Find() {
     run_.start = Instant::FromNanos(kStart * kSecond);
     cost_ = PriceRun(run_, devices_, OwnerLedger(), rate_, WorkDone(), EnergyPrice(), 720).value();
-    return FindCauses({run_, devices_, cost_, host_.empty() ? nullptr : &host_});
+    machine_.host = host_.empty() ? nullptr : &host_;
+    return FindCauses({run_, devices_, cost_, machine_});
   }
 
  private:
@@ -90,6 +96,7 @@ class Lab {
   Rate rate_;
   CostReport cost_;
   HostTimeline host_;
+  MachineView machine_;
 };
 
 const Finding* Named(const std::vector<Finding>& findings, std::string_view cause) {
@@ -222,6 +229,27 @@ TEST(LiveCauses, MemoryPressureNeedsFullMemoryAndAStalledHost) {
   EXPECT_EQ(found(89, 0.2), -1);
   EXPECT_EQ(found(95, 0.029), -1);
   EXPECT_EQ(found(95, 0.031), 3);
+}
+
+TEST(LiveCauses, AFullLinkIsNamedBeforeTheLoader) {
+  constexpr std::int64_t kGiga = 1'000'000'000;
+  const auto found = [](std::int64_t low_seconds, std::int64_t moved) {
+    Lab lab;
+    lab.Gpu(100, [&](std::int64_t s) { return Now{s < low_seconds ? 30 : 95}; });
+    lab.Link(50 * kGiga, moved);
+    lab.Workload(100, [](std::int64_t) { return Busy(0.95, 0.05, 0); });
+    const std::vector<Finding> findings = lab.Find();
+    EXPECT_LE(Sum(findings), 100 * kSecond);
+    const bool link = Named(findings, "h2d_bandwidth") != nullptr;
+    EXPECT_EQ(Named(findings, "loader_cpu_spare_cores") == nullptr, link);
+    return link;
+  };
+  EXPECT_TRUE(found(100, 30 * kGiga));
+  EXPECT_FALSE(found(100, 29 * kGiga));
+  // With half the time at work, the link may have been full then: 0.5 x 50 + 0.5 x 30 GB/s are needed.
+  EXPECT_TRUE(found(50, 40 * kGiga));
+  EXPECT_FALSE(found(50, 39 * kGiga));
+  EXPECT_FALSE(found(19, 49 * kGiga));  // in less than 20 % of the time
 }
 
 // --- one GPU that others wait for --------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ struct Writing {
 
 Writing WritingIn(const Scene& scene, const std::vector<Episode>& episodes,
                   const std::map<std::int64_t, Moment>& moments, std::int64_t width) {
-  if (scene.host == nullptr) return {};
+  if (scene.machine.host == nullptr) return {};
   ChosenTimes inside;
   ChosenTimes outside;
   while (inside.bucket_seconds < width) inside.Coarsen();
@@ -116,8 +116,8 @@ Writing WritingIn(const Scene& scene, const std::vector<Episode>& episodes,
     inside.At(entry.first * width).Merge({in ? ns : 0, ns});
     outside.At(entry.first * width).Merge({in ? 0 : ns, ns});
   }
-  const HostEvidence in = MeansOver(*scene.host, inside);
-  const HostEvidence out = MeansOver(*scene.host, outside);
+  const HostEvidence in = MeansOver(*scene.machine.host, inside);
+  const HostEvidence out = MeansOver(*scene.machine.host, outside);
   struct Sign {
     std::optional<double> HostEvidence::*value;
     double least;

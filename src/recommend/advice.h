@@ -10,9 +10,9 @@
 #include "base/money.h"
 #include "classify/totals.h"
 #include "diagnose/finding.h"
+#include "diagnose/scene.h"
 #include "price/cost_report.h"
 #include "telemetry/device.h"
-#include "telemetry/host_timeline.h"
 
 namespace idleburn {
 
@@ -65,9 +65,8 @@ struct Advice {
   std::vector<Declined> declined;
 };
 
-// Causes that can be shown without a profiler, and what to do about them. `host`: of the machine that was recorded with
-// the GPUs; null where nobody looked at it.
+// Causes that can be shown without a profiler, and what to do about them.
 Advice Advise(const RunResult& run, const DeviceTable& devices, const CostReport& cost,
-              const HostTimeline* host = nullptr);
+              const MachineView& machine = {});
 
 }  // namespace idleburn

@@ -182,8 +182,8 @@ void Decline(const Scene& scene, Advice& advice) {
 
 std::string_view Name(Axis a) { return a == Axis::kTime ? "time" : "rate"; }
 
-Advice Advise(const RunResult& run, const DeviceTable& devices, const CostReport& cost, const HostTimeline* host) {
-  const Scene scene{run, devices, cost, host};
+Advice Advise(const RunResult& run, const DeviceTable& devices, const CostReport& cost, const MachineView& machine) {
+  const Scene scene{run, devices, cost, machine};
   const UsageCost& w = cost.whole;
   const double observed = w.window_ns == 0 ? 0 : static_cast<double>(w.observed_ns) / static_cast<double>(w.window_ns);
   Advice advice;
