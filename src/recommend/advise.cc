@@ -32,8 +32,10 @@ std::string_view BasisOf(const Finding& finding) {
     return "bound: all time spent waiting; expected 0.8 of it. Upper bound: the lagging GPU sets the pace";
   }
   if (finding.cause == "throttling") return "bound: the clock that was lost while busy; expected 0.8 of it";
-  return "bound: the share of time that the cause claims; expected 0.8 of it (the one public pair of traces realised "
-         "0.84)";
+  if (finding.cause == "checkpoint_stall" || finding.cause == "straggler_or_dependency") {
+    return "bound: the time of all GPUs in those episodes that did no work; expected 0.8 of it";
+  }
+  return "bound: the share of time that the cause claims; expected 0.8 of it (one public pair realised 0.84)";
 }
 
 void PriceSaving(Recommendation& r, const CostReport& cost) {

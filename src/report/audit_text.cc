@@ -173,6 +173,8 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   }
   if (report.explain) page.Grid(view.declined);
   page.Grid(view.quality);
+  page.Heading("Machine");
+  page.Lines(view.system);
   page.Heading("How these figures were made");
   page.Lines(view.basis);
   return std::move(page).Take();
