@@ -23,10 +23,12 @@ const std::vector<LayerRow>& Layers() {
       {"price", 4, {"base", "text", "telemetry", "classify"}},
       {"recommend", 5, {"base", "text", "stats", "telemetry", "classify", "price"}},
       {"run", 6, {"base", "text", "os", "telemetry", "measure"}},
+      {"isolate", 7, {"base", "text", "os", "stats", "telemetry", "measure", "run"}},
       {"report", 7, {"base", "text", "telemetry", "classify", "price", "recommend"}},
       {"cli",
        8,
-       {"base", "text", "os", "telemetry", "measure", "import", "classify", "price", "recommend", "run", "report"}},
+       {"base", "text", "os", "telemetry", "measure", "import", "classify", "price", "recommend", "run", "isolate",
+        "report"}},
       {"main.cc", 9, {"base", "cli"}},
   };
   return kLayers;
