@@ -15,6 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double kBusyOthers = 0.2;  // CPUs
+
 struct Read {
   const KnobResult* result;
   KnobReading reading;
@@ -111,7 +113,6 @@ std::string NotMeasured(const IsolateReport& report, int width) {
     std::replace(line.begin(), line.end(), '_', ' ');
     line.replace(0, knob.knob->id.size(), knob.knob->id);
     if (!knob.why.empty()) line += "; " + knob.why;
-    if (knob.status == KnobStatus::kNotAvailable) line += fmt::format(" (needs: {})", knob.knob->needs);
     for (const std::string& part : WrapWords(Printable(line), std::max(width - 2, 20))) text += "  " + part + "\n";
   }
   return text.empty() ? text : "\nNot measured:\n" + text;
@@ -184,6 +185,14 @@ std::string IsolateText(const IsolateReport& report, int width) {
   }
   if (!read.empty()) text += "\n" + Table(read, width);
   text += NotMeasured(report, width);
+  const std::optional<double>& others = report.result.first.other_cpus;
+  if (others && *others >= kBusyOthers) {
+    text += "\n";
+    add(fmt::format("Other programs used {:.1f} CPUs during the first run: while they do, what is said of CPUs is at "
+                    "most an indication.",
+                    *others),
+        "");
+  }
   if (report.result.first.rate) {
     text += fmt::format(
         "\nUnchanged, first run: {:.4g} {} a second. Sensitivity 1: speed falls in proportion, 0: not at all.\n",
@@ -211,6 +220,7 @@ std::string IsolateJson(const IsolateReport& report) {
   document["interrupted"] = OrNull(report.result.interrupted);
   document["first_run"]["per_second"] = first.rate ? Json(first.rate->PerSecond()) : Json(nullptr);
   document["first_run"]["read_bytes_per_second"] = OrNull(first.read_per_second);
+  document["first_run"]["other_cpus"] = OrNull(first.other_cpus);
   document["first_run"]["workers"] = OrNull(first.hooks.workers);
   document["first_run"]["synthetic"] = first.hooks.synthetic ? Json(*first.hooks.synthetic != 0) : Json(nullptr);
   document["knobs"] = Json::array();

@@ -67,7 +67,8 @@ Result<std::unique_ptr<ControlGroup>> ControlGroup::Make(const CgroupPlace& plac
   std::unique_ptr<ControlGroup> group(new ControlGroup(controller, place.version2));
   const std::string own = root + place.folder;
   if (!place.version2) {
-    TRY(group->MakeIn(own));
+    const Result<void> made = group->MakeIn(own);
+    if (!made) return Fail(made.error().message + "; run as root");
     return group;
   }
   std::vector<std::string> parents = {own};

@@ -73,6 +73,7 @@ class Watched {
     trial.unit = rate_.unit();
     trial.stalled = stalled_;
     trial.by_itself = !told_;
+    trial.other_cpus = OtherCpus();
     if (first_read_ && last_read_ && last_read_->at > first_read_->at) {
       trial.read_per_second = static_cast<double>(last_read_->bytes - first_read_->bytes) * 1e9 /
                               static_cast<double>((last_read_->at - first_read_->at).count());
@@ -80,6 +81,19 @@ class Watched {
   }
 
  private:
+  [[nodiscard]] std::optional<double> OtherCpus() const {
+    const auto busy = [this](HostScope scope) -> std::optional<double> {
+      const std::optional<HostUse> use = seen_.Use(scope);
+      const std::optional<std::int64_t> time = use ? use->change[Index(HostSignal::kCpuTime)] : std::nullopt;
+      if (!time || use->watched() <= Nanos(0)) return std::nullopt;
+      return static_cast<double>(*time) / static_cast<double>(use->watched().count());
+    };
+    const std::optional<double> machine = busy(HostScope::kMachine);
+    const std::optional<double> command = busy(HostScope::kWorkload);
+    if (!machine || !command) return std::nullopt;
+    return std::max(*machine - *command, 0.0);
+  }
+
   struct Read {
     Nanos at{0};
     std::int64_t bytes = 0;

@@ -37,6 +37,7 @@ struct Trial {
   WorkloadEnd end;
   HooksSaid hooks;
   std::optional<double> read_per_second;  // bytes from storage, while it was measured
+  std::optional<double> other_cpus;       // CPUs that others kept busy meanwhile
   std::string last_line;                  // that it printed
   std::optional<int> interrupted;         // the user's signal that ended it
   std::size_t leftovers = 0;              // processes that could not be ended
