@@ -17,7 +17,7 @@ const std::vector<LayerRow>& Layers() {
       {"os", 1, {"base"}},
       {"stats", 1, {"base"}},
       {"telemetry", 2, {"base", "text", "os"}},
-      {"measure", 3, {"base", "text", "os", "telemetry"}},
+      {"measure", 3, {"base", "text", "os", "stats", "telemetry"}},
       {"import", 3, {"base", "text", "os", "telemetry"}},
       {"classify", 3, {"base", "text", "telemetry"}},
       {"price", 4, {"base", "text", "telemetry", "classify"}},
