@@ -17,7 +17,7 @@ const std::vector<LayerRow>& Layers() {
       {"os", 1, {"base"}},
       {"stats", 1, {"base"}},
       {"telemetry", 2, {"base", "text", "os"}},
-      {"measure", 3, {"base", "text", "os", "telemetry"}},
+      {"measure", 3, {"base", "text", "os", "stats", "telemetry"}},
       {"import", 3, {"base", "text", "os", "telemetry"}},
       {"profile", 3, {"base", "text", "os", "telemetry"}},
       {"classify", 3, {"base", "text", "telemetry"}},
@@ -25,11 +25,12 @@ const std::vector<LayerRow>& Layers() {
       {"diagnose", 5, {"base", "text", "stats", "telemetry", "profile", "classify", "price"}},
       {"recommend", 6, {"base", "text", "stats", "telemetry", "classify", "price", "diagnose"}},
       {"run", 6, {"base", "text", "os", "telemetry", "measure"}},
+      {"isolate", 7, {"base", "text", "os", "stats", "telemetry", "measure", "run"}},
       {"report", 7, {"base", "text", "telemetry", "profile", "classify", "price", "diagnose", "recommend"}},
       {"cli",
        8,
        {"base", "text", "os", "telemetry", "measure", "import", "profile", "classify", "price", "diagnose", "recommend",
-        "run", "report"}},
+        "run", "isolate", "report"}},
       {"main.cc", 9, {"base", "cli"}},
   };
   return kLayers;

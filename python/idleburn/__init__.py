@@ -9,11 +9,16 @@
     with idleburn.audit(price=8):       # records, and prints where the money went
         train()
 
+    loader = DataLoader(data, num_workers=idleburn.num_workers(4))
+    if idleburn.synthetic():            # `idleburn isolate` asks what a batch that need not be loaded would bring
+        batch = torch.randn(...)
+
 Only the standard library is used. Outside of `idleburn run` or `audit`, step() does nothing.
 """
 
 from ._audit import audit
+from ._hooks import num_workers, synthetic
 from ._markers import step
 
-__all__ = ["audit", "step"]
+__all__ = ["audit", "num_workers", "step", "synthetic"]
 __version__ = "0.1.0"

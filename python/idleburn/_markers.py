@@ -62,6 +62,13 @@ class _Writer:
             pass  # a full disk is no reason to stop a training
 
 
+    def say(self, name, value):
+        try:
+            os.write(self._file, f"{name}={value},rank={self._rank},pid={os.getpid()}\n".encode())
+        except OSError:
+            pass
+
+
 _writer = None
 _path = None
 
@@ -90,6 +97,12 @@ def step(samples=None, tokens=None, epoch=None):
     """One step of work is done: how many samples and tokens it took, and how many epochs are finished so far."""
     if _writer is not None:
         _writer.add(samples, tokens, epoch)
+
+
+def say(name, value):
+    """One line apart from the counts: how this process works."""
+    if _writer is not None:
+        _writer.say(name, value)
 
 
 restart()

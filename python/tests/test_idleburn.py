@@ -57,6 +57,24 @@ class Markers(unittest.TestCase):
         with open(self.path) as file:
             self.assertLess(len(file.readlines()), 20)
 
+    def test_hooks_answer_the_environment_or_the_default_and_say_which(self):
+        for name in ("IDLEBURN_ISOLATE_WORKERS", "IDLEBURN_ISOLATE_SYNTHETIC"):
+            os.environ.pop(name, None)
+            self.addCleanup(os.environ.pop, name, None)
+        self.assertEqual(idleburn.num_workers(3), 3)
+        self.assertEqual(last_line(self.path), f"workers=3,rank=0,pid={os.getpid()}")
+        self.assertIs(idleburn.synthetic(), False)
+        self.assertEqual(last_line(self.path), f"synthetic=0,rank=0,pid={os.getpid()}")
+        os.environ["IDLEBURN_ISOLATE_WORKERS"] = "6"
+        os.environ["IDLEBURN_ISOLATE_SYNTHETIC"] = "1"
+        self.assertEqual(idleburn.num_workers(3), 6)
+        self.assertIs(idleburn.synthetic(), True)
+        self.assertEqual(last_line(self.path), f"synthetic=1,rank=0,pid={os.getpid()}")
+        os.environ["IDLEBURN_ISOLATE_WORKERS"] = "many"
+        os.environ["IDLEBURN_ISOLATE_SYNTHETIC"] = ""
+        self.assertEqual(idleburn.num_workers(3), 3)
+        self.assertIs(idleburn.synthetic(True), True)
+
     def test_the_rank_comes_from_the_environment(self):
         os.environ["RANK"] = "5"
         _markers.restart()

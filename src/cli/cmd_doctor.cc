@@ -5,6 +5,8 @@
 
 #include "cli/common_flags.h"
 #include "cli/doctor_output.h"
+#include "text/byte_size.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {
@@ -12,12 +14,53 @@ namespace {
 // Counters of a driver take a second or two to show that they move; the slowdown counters are read three times.
 constexpr Nanos kSpan(2'500'000'000);
 
+constexpr std::int64_t kMostDataBytes = std::int64_t{16} << 30;
+constexpr std::int64_t kMostDataThreads = 256;
+
+// The flags of --data as they were written.
+struct DataRequest {
+  std::string path;
+  std::string bytes;
+  std::string threads;
+  std::string run;
+
+  [[nodiscard]] Result<DataQuestion> Question() const {
+    DataQuestion question;
+    question.probe.path = path;
+    question.run = run;
+    if (path.empty() && !(bytes + threads + run).empty()) {
+      return FailUsage("doctor: --data-bytes, --data-threads and --run need --data PATH");
+    }
+    if (!bytes.empty()) {
+      const Result<std::int64_t> size = ParseByteSize(bytes);
+      if (!size) return FailUsage("doctor: --data-bytes: " + size.error().message);
+      question.probe.bytes = std::min(*size, kMostDataBytes);
+    }
+    if (!threads.empty()) {
+      const std::optional<std::int64_t> count = ParseInteger(threads);
+      if (!count || *count < 1 || *count > kMostDataThreads) {
+        return FailUsage("doctor: --data-threads: '" + threads.substr(0, 20) + "' is no number from 1 to 256");
+      }
+      question.probe.threads = static_cast<int>(*count);
+    }
+    return question;
+  }
+};
+
 }  // namespace
 
 Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environment& environment) {
   std::vector<Flag> flags;
   std::string output;
-  flags.emplace_back(Flag{"--output", "FILE", "write to FILE instead of standard output"}).text = &output;
+  DataRequest data;
+  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
+    return flags.emplace_back(Flag{name, value, help});
+  };
+  add("--output", "FILE", "write to FILE instead of standard output").text = &output;
+  add("--data", "PATH", "also read a sample of the data at PATH, cold and warm").text = &data.path;
+  add("--data-bytes", "SIZE", "how much of it at most (default 256MiB)").text = &data.bytes;
+  add("--data-threads", "N", "by so many threads (default 4)").text = &data.threads;
+  add("--run", "RECORDING", "beside what this run read").text = &data.run;
   SettingFlags setting_flags({"price.", "output."});
   setting_flags.AppendTo(flags);
   std::string help;
@@ -33,13 +76,15 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   if (!format.empty() && format != "text" && format != "json") {
     return FailUsage("doctor: --format is text or json, not '" + format.substr(0, 20) + "'");
   }
+  const Result<DataQuestion> question = data.Question();
+  if (!question) return tl::unexpected<Error>(question.error());
   LiveGpuOptions gpus;
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) gpus.nvml_library = library;
   gpus.patience = Nanos(5 * kNanosPerSecond);
-  const auto readings = TakeDoctorReadings(gpus, kSpan, *settings, environment.now);
+  const auto readings = TakeDoctorReadings(gpus, kSpan, *question, *settings, environment.now);
   const std::vector<CheckResult> results = JudgeAll(*readings);
   const int width = environment.terminal_out ? std::max(environment.columns, 60) : 100;
-  TRY(WriteOutput(output, format == "json" ? DoctorJson(results) : DoctorText(results, width)));
+  TRY(WriteOutput(output, format == "json" ? DoctorJson(results, *readings) : DoctorText(results, *readings, width)));
   switch (WorstOf(results)) {
     case CheckStatus::kFailure:
       return 2;

@@ -25,16 +25,6 @@ struct RunRequest {
   bool plain = false;
 };
 
-std::string NewRunId() {
-  std::string text;
-  for (const char c : RandomId()) {
-    constexpr std::string_view kHex = "0123456789abcdef";
-    const auto byte = static_cast<unsigned char>(c);
-    text += {kHex[byte >> 4], kHex[byte & 15]};
-  }
-  return text;
-}
-
 // A command as a shell would be given it, as far as a reader needs it.
 std::string Joined(const std::vector<std::string>& command) {
   std::string text;
@@ -68,7 +58,7 @@ void BeginRecording(const RunRequest& request, LiveRecord& record, Instant now) 
 // Runs the workload with the session beside it.
 tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, WorkloadSpec spec, LiveSessionSpec measured,
                                                     LiveSession& session) {
-  const std::string run_id = NewRunId();
+  const std::string run_id = RandomIdText();
   Result<MarkerFile> markers = MarkerFile::Create();
   spec.environment.emplace_back("IDLEBURN_RUN_ID", run_id);
   if (markers) {

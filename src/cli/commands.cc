@@ -6,6 +6,7 @@
 #include "cli/cmd_demo.h"
 #include "cli/cmd_doctor.h"
 #include "cli/cmd_export.h"
+#include "cli/cmd_isolate.h"
 #include "cli/cmd_prices.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_top.h"
@@ -20,6 +21,7 @@ std::span<const Command> Commands() {
       {"top", "what this machine's GPUs do and cost, live", RunTop},
       {"audit", "audits files that recorded GPUs: cost by phase, causes, fixes", RunAudit},
       {"combine", "what several claimed savings really add up to", RunCombine},
+      {"isolate", "changes one thing at a time and measures again: what bounds a command", RunIsolate},
       {"export", "samples of recordings as CSV or Parquet", RunExport},
       {"prices", "the price catalogue: list, resolve, import", RunPrices},
       {"doctor", "what can be measured here, what cannot and why, and what to do", RunDoctor},

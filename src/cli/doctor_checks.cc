@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kNewerDriver = "update the NVIDIA driver; what rests on this counter is unknown until then";
 
-constexpr std::array<CheckInfo, 30> kChecks = {{
+constexpr std::array<CheckInfo, 33> kChecks = {{
     {"nvml_library", "NVIDIA's library", false, JudgeLibrary},
     {"nvml_version", "NVIDIA's driver answers", false, JudgeVersion},
     {"gpu_count", "GPUs", false, JudgeCount},
@@ -46,6 +46,9 @@ constexpr std::array<CheckInfo, 30> kChecks = {{
     {"instance_type", "the type of this machine", false, JudgeInstance},
     {"price", "the price of a GPU-hour", false, JudgePrice},
     {"parquet", "Parquet files", false, JudgeDuckDb},
+    {"data_files", "the data of --data", false, JudgeDataFiles},
+    {"data_speed", "what the storage of --data delivers", false, JudgeDataSpeed},
+    {"data_run", "what the run of --run read of it", false, JudgeDataRun},
 }};
 
 }  // namespace

@@ -41,7 +41,7 @@ std::vector<CheckResult> JudgeAll(const DoctorReadings& readings);
 // The worst of all: kOk if nothing is wrong.
 CheckStatus WorstOf(std::span<const CheckResult> results);
 
-// Rows of the table; in doctor_gpu.cc and doctor_host.cc.
+// Rows of the table; in doctor_gpu.cc, doctor_host.cc and doctor_data.cc.
 CheckVerdict JudgeLibrary(const DoctorReadings& readings, const CheckInfo& check);
 CheckVerdict JudgeVersion(const DoctorReadings& readings, const CheckInfo& check);
 CheckVerdict JudgeCount(const DoctorReadings& readings, const CheckInfo& check);
@@ -65,5 +65,9 @@ CheckVerdict JudgePriceList(const DoctorReadings& readings, const CheckInfo& che
 CheckVerdict JudgeInstance(const DoctorReadings& readings, const CheckInfo& check);
 CheckVerdict JudgePrice(const DoctorReadings& readings, const CheckInfo& check);
 CheckVerdict JudgeDuckDb(const DoctorReadings& readings, const CheckInfo& check);
+
+CheckVerdict JudgeDataFiles(const DoctorReadings& readings, const CheckInfo& check);
+CheckVerdict JudgeDataSpeed(const DoctorReadings& readings, const CheckInfo& check);
+CheckVerdict JudgeDataRun(const DoctorReadings& readings, const CheckInfo& check);
 
 }  // namespace idleburn

@@ -98,10 +98,10 @@ TEST(DoctorChecksTest, TheTextCountsWhatCanBeMeasured) {
   std::size_t quantities = 0;
   for (const CheckInfo& check : DoctorChecks()) quantities += check.quantity ? 1 : 0;
   const std::string all = std::to_string(quantities) + " things can be measured, 0 cannot; 0 failures, 0 warnings\n";
-  EXPECT_EQ(DoctorText(results, 100).substr(0, all.size()), all);
+  EXPECT_EQ(DoctorText(results, DoctorReadings{}, 100).substr(0, all.size()), all);
   for (CheckResult& result : results) result.verdict.status = CheckStatus::kSkipped;
   const std::string none = "0 things can be measured, " + std::to_string(quantities) + " cannot";
-  EXPECT_EQ(DoctorText(results, 100).substr(0, none.size()), none);
+  EXPECT_EQ(DoctorText(results, DoctorReadings{}, 100).substr(0, none.size()), none);
 }
 
 }  // namespace

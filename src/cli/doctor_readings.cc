@@ -13,8 +13,11 @@
 #include "import/duckdb_query.h"
 #include "measure/instance_type.h"
 #include "measure/nvml_library.h"
+#include "os/input_file.h"
 #include "os/kept_file.h"
 #include "run/live_session.h"
+#include "run/run_summary.h"
+#include "telemetry/recording_reader.h"
 
 namespace idleburn {
 namespace {
@@ -94,6 +97,32 @@ void LookAtHost(DoctorReadings& readings) {
   readings.clock_cost = (clock->Monotonic() - start) / kReads;
 }
 
+Result<RunReads> ReadsOf(const std::string& path) {
+  const Result<std::unique_ptr<ByteSource>> in = OpenInput(path);
+  if (!in) return tl::unexpected<Error>(in.error());
+  DeviceTable devices;
+  DataQuality doubts;
+  RunSummary summary;
+  const Result<RecordingSummary> read = ReadRecording(**in, devices, doubts, summary);
+  if (!read) return tl::unexpected<Error>(read.error());
+  RunReads reads;
+  std::optional<HostUse> use = summary.Use(HostScope::kWorkload);
+  if (!use) {
+    reads.scope = HostScope::kMachine;  // recorded beside whatever ran
+    use = summary.Use(HostScope::kMachine);
+  }
+  if (!use || use->watched() <= Nanos(0)) return Fail(path + ": holds no readings of the host");
+  reads.watched = use->watched();
+  const auto per_second = [&use](HostSignal signal) -> std::optional<double> {
+    const std::optional<std::int64_t>& change = use->change[Index(signal)];
+    if (!change) return std::nullopt;
+    return static_cast<double>(*change) * 1e9 / static_cast<double>(use->watched().count());
+  };
+  reads.storage = per_second(HostSignal::kReadBytes);
+  reads.asked = per_second(HostSignal::kReadChars);
+  return reads;
+}
+
 void LookAtPrices(const Settings& settings, DoctorReadings& readings) {
   DataQuality doubts;
   const Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), doubts);
@@ -117,8 +146,8 @@ void LookAtPrices(const Settings& settings, DoctorReadings& readings) {
 
 }  // namespace
 
-std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, Nanos span, const Settings& settings,
-                                                   Instant now) {
+std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, Nanos span, const DataQuestion& data,
+                                                   const Settings& settings, Instant now) {
   auto readings = std::make_unique<DoctorReadings>();
   readings->now = now;
   LookAtLibrary(gpus, *readings);
@@ -129,6 +158,9 @@ std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, N
   if (!readings->recording_folder.empty()) readings->folder = ProbeFolder(readings->recording_folder);
   if (const auto duckdb = OpenDuckDb(1); !duckdb) readings->duckdb_fault = duckdb.error().message;
   LookAtPrices(settings, *readings);
+  readings->question = data;
+  if (!data.probe.path.empty()) readings->storage = ProbeStorage(data.probe);
+  if (!data.run.empty()) readings->run_reads = ReadsOf(data.run);
   return readings;
 }
 

@@ -12,6 +12,7 @@
 #include "measure/cgroup_files.h"
 #include "measure/live_gpus.h"
 #include "measure/sampler.h"
+#include "measure/storage_probe.h"
 #include "os/folder_probe.h"
 #include "price/rate.h"
 #include "telemetry/live_sink.h"
@@ -33,6 +34,20 @@ struct PriceListFacts {
   std::optional<Instant> oldest;
   std::optional<Instant> newest;
   std::string fault;  // why it cannot be read
+};
+
+// What `doctor --data` is asked.
+struct DataQuestion {
+  StorageProbeSpec probe;  // an empty path: nothing
+  std::string run;         // a recording of a run that read the data; empty: none
+};
+
+// What a run read from storage, as its recording tells.
+struct RunReads {
+  HostScope scope = HostScope::kWorkload;
+  Nanos watched{0};
+  std::optional<double> storage;  // bytes a second fetched from storage (read_bytes)
+  std::optional<double> asked;    // bytes a second asked for by read calls (read_chars)
 };
 
 // Everything the checks judge, so that they only judge. Each part was really read, written or asked for.
@@ -66,11 +81,15 @@ struct DoctorReadings {
   std::string provider;  // of this machine, by its firmware; empty: none known
   std::string instance;  // "aws:p5.48xlarge"; empty: not told
   Result<Rate> rate;     // of its GPUs
+
+  DataQuestion question;
+  std::optional<Result<StorageProbe>> storage;  // absent: not asked
+  std::optional<Result<RunReads>> run_reads;    // absent: not asked
 };
 
 // Measures this machine for `span` and looks at everything else the checks need. On the heap: a driver that hangs
 // keeps a pointer into it, and never comes back to use it.
-std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, Nanos span, const Settings& settings,
-                                                   Instant now);
+std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, Nanos span, const DataQuestion& data,
+                                                   const Settings& settings, Instant now);
 
 }  // namespace idleburn

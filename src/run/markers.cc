@@ -26,6 +26,11 @@ struct FieldRow {
   std::string_view name;
   Field field;
 };
+struct HookRow {
+  std::string_view name;
+  std::optional<std::int64_t> HooksSaid::*field;
+};
+constexpr std::array<HookRow, 2> kHooks = {{{"workers", &HooksSaid::workers}, {"synthetic", &HooksSaid::synthetic}}};
 constexpr std::array<FieldRow, 4> kFields = {{{"step", &WorkSaid::steps},
                                               {"samples", &WorkSaid::samples},
                                               {"tokens", &WorkSaid::tokens},
@@ -45,8 +50,12 @@ std::optional<Marker> ParseMarker(std::string_view line) {
     const std::optional<std::int64_t> value = ParseInteger(item.substr(equals + 1));
     if (!value || *value < 0 || *value > kMost) return std::nullopt;
     const auto row = std::find_if(kFields.begin(), kFields.end(), [&](const FieldRow& r) { return r.name == name; });
+    const auto hook = std::find_if(kHooks.begin(), kHooks.end(), [&](const HookRow& r) { return r.name == name; });
     if (row != kFields.end()) {
       marker.done.*(row->field) = value;
+      any = true;
+    } else if (hook != kHooks.end()) {
+      marker.hooks.*(hook->field) = value;
       any = true;
     } else if (name == "rank" && *value <= 1'000'000) {
       marker.rank = static_cast<std::int32_t>(*value);
@@ -85,6 +94,7 @@ MarkerFile::MarkerFile(MarkerFile&& other) noexcept
       partial_(std::move(other.partial_)),
       skipping_(other.skipping_),
       writers_(std::move(other.writers_)),
+      hooks_(other.hooks_),
       refused_(other.refused_) {}
 
 MarkerFile::~MarkerFile() {
@@ -125,6 +135,12 @@ void MarkerFile::GiveBackSpace() {
 
 void MarkerFile::TakeLine(std::string_view line) {
   const std::optional<Marker> marker = ParseMarker(line);
+  if (marker) {
+    for (const HookRow& row : kHooks) {
+      if (marker->hooks.*(row.field)) hooks_.*(row.field) = marker->hooks.*(row.field);
+    }
+    if (marker->done == WorkSaid{}) return;  // it says how it works, and nothing of work done
+  }
   const std::pair key(marker ? marker->rank : 0, marker ? marker->pid : 0);
   if (!marker || (writers_.count(key) == 0 && writers_.size() >= kMostWriters)) {
     ++refused_;

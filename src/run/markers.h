@@ -11,11 +11,20 @@
 
 namespace idleburn {
 
-// What one process says it has done since it started. docs/markers.md is the form of the file.
+// The settings a program has taken from the environment, or from its own default, where `idleburn isolate` may set
+// them; absent: it does not ask.
+struct HooksSaid {
+  std::optional<std::int64_t> workers;    // of its data loader
+  std::optional<std::int64_t> synthetic;  // 1: it invents its data, 0: it reads them
+  friend bool operator==(const HooksSaid&, const HooksSaid&) = default;
+};
+
+// What one process says it has done since it started, and how. docs/markers.md is the form of the file.
 struct Marker {
   std::int32_t rank = 0;
   std::int64_t pid = 0;
   WorkSaid done;
+  HooksSaid hooks;
 };
 // "step=12,samples=384,rank=1,pid=4711"; absent if it is not of that form.
 std::optional<Marker> ParseMarker(std::string_view line);
@@ -38,6 +47,8 @@ class MarkerFile {
   void Poll();
   // The latest of each rank, all processes of that rank together: a rank that was started again goes on counting.
   [[nodiscard]] std::map<std::int32_t, WorkSaid> ranks() const;
+  // The latest of all processes.
+  [[nodiscard]] const HooksSaid& hooks() const { return hooks_; }
   // Lines that were no markers.
   [[nodiscard]] std::int64_t refused() const { return refused_; }
 
@@ -54,6 +65,7 @@ class MarkerFile {
   std::string partial_;
   bool skipping_ = false;                                              // the rest of a line that is too long
   std::map<std::pair<std::int32_t, std::int64_t>, WorkSaid> writers_;  // by rank and pid
+  HooksSaid hooks_;
   std::int64_t refused_ = 0;
 };
 

@@ -137,5 +137,24 @@ TEST(WorkLane, PushesChangesAndPrefersMarkers) {
   EXPECT_EQ(log.notes.size(), 1U);
 }
 
+TEST(MarkersTest, HooksAreKeptApartFromWork) {
+  const auto marker = ParseMarker("workers=4,rank=0,pid=7");
+  ASSERT_TRUE(marker);
+  EXPECT_EQ(marker->hooks.workers, 4);
+  EXPECT_FALSE(marker->hooks.synthetic);
+  EXPECT_EQ(marker->done, WorkSaid{});
+  Result<MarkerFile> file = MarkerFile::Create();
+  ASSERT_TRUE(file);
+  Append(file->path(), "workers=4,rank=0,pid=7\nsynthetic=0,rank=0,pid=7\n");
+  file->Poll();
+  EXPECT_EQ(file->hooks(), (HooksSaid{4, 0}));
+  EXPECT_TRUE(file->ranks().empty());  // lines that a job prints go on being read
+  EXPECT_EQ(file->refused(), 0);
+  Append(file->path(), "step=1,synthetic=1,pid=7\n");
+  file->Poll();
+  EXPECT_EQ(file->hooks(), (HooksSaid{4, 1}));
+  EXPECT_EQ(file->ranks().at(0).steps, 1);
+}
+
 }  // namespace
 }  // namespace idleburn

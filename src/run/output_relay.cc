@@ -95,17 +95,17 @@ struct OutputRelay::Shared {
   const int done;
 };
 
-Result<void> OutputRelay::AddChannel(int stream) {
+Result<void> OutputRelay::AddChannel(int stream, int to) {
   Channel channel;
-  channel.to = stream;
+  channel.to = to;
   channel.stream = stream;
-  channel.terminal = isatty(stream) == 1;
+  channel.terminal = isatty(to) == 1;
   if (channel.terminal) {
     termios modes{};
-    tcgetattr(stream, &modes);
+    tcgetattr(to, &modes);
     modes.c_oflag &= ~static_cast<tcflag_t>(OPOST);  // the user's terminal does it
     winsize size{};
-    ioctl(stream, TIOCGWINSZ, &size);
+    ioctl(to, TIOCGWINSZ, &size);
     if (openpty(&channel.from, &channel.child_end, nullptr, &modes, &size) != 0) {
       return Fail("no pseudo-terminal to read the workload's progress from: " + std::string(std::strerror(errno)));
     }
@@ -124,15 +124,20 @@ Result<void> OutputRelay::AddChannel(int stream) {
   return {};
 }
 
-Result<std::unique_ptr<OutputRelay>> OutputRelay::Open(OutputWatcher& watcher) {
+Result<std::unique_ptr<OutputRelay>> OutputRelay::Open(OutputWatcher& watcher, int into) {
   std::unique_ptr<OutputRelay> relay(new OutputRelay());
   relay->shared_ = std::make_shared<Shared>(watcher);
-  if (fcntl(STDOUT_FILENO, F_GETFD) >= 0) TRY(relay->AddChannel(STDOUT_FILENO));
+  if (into >= 0) {
+    TRY(relay->AddChannel(STDOUT_FILENO, into));
+    relay->child_[1] = relay->child_[0];
+    return relay;
+  }
+  if (fcntl(STDOUT_FILENO, F_GETFD) >= 0) TRY(relay->AddChannel(STDOUT_FILENO, STDOUT_FILENO));
   if (fcntl(STDERR_FILENO, F_GETFD) >= 0) {
     if (relay->child_[0] >= 0 && SameFile(STDOUT_FILENO, STDERR_FILENO)) {
       relay->child_[1] = relay->child_[0];
     } else {
-      TRY(relay->AddChannel(STDERR_FILENO));
+      TRY(relay->AddChannel(STDERR_FILENO, STDERR_FILENO));
     }
   }
   return relay;

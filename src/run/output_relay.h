@@ -33,8 +33,9 @@ class OutputWatcher {
 // terminal are never touched by us. If we are killed, nothing is left behind to be restored.
 class OutputRelay {
  public:
-  // `watcher` outlives the relay. A stream that is closed here is not replaced.
-  static Result<std::unique_ptr<OutputRelay>> Open(OutputWatcher& watcher);
+  // `watcher` outlives the relay. A stream that is closed here is not replaced. `into`: an open descriptor that both
+  // streams go to instead of to ours, as one; -1: each to ours.
+  static Result<std::unique_ptr<OutputRelay>> Open(OutputWatcher& watcher, int into = -1);
   ~OutputRelay();
   OutputRelay(const OutputRelay&) = delete;
   OutputRelay& operator=(const OutputRelay&) = delete;
@@ -69,7 +70,7 @@ class OutputRelay {
   };
 
   OutputRelay() = default;
-  Result<void> AddChannel(int stream);
+  Result<void> AddChannel(int stream, int to);
   static void Copy(Channel channel, const std::shared_ptr<Shared>& shared);
 
   int child_[2] = {-1, -1};

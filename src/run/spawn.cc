@@ -1,6 +1,7 @@
 #include "run/spawn.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,16 +57,55 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
+enum class Stage : std::uint8_t { kCpus, kGroup, kProgram };
+struct ChildReport {
+  Stage stage = Stage::kProgram;
+  int error = 0;
+};
+
+StartFailure Explain(const std::string& name, const ChildReport& report) {
+  const std::string why = std::strerror(report.error);
+  switch (report.stage) {
+    case Stage::kCpus:
+      return {{name + ": cannot be bound to fewer CPUs: " + why}, kNotStarted};
+    case Stage::kGroup:
+      return {{name + ": cannot be put into its control group: " + why}, kNotStarted};
+    case Stage::kProgram:
+      break;
+  }
+  return Explain(name, report.error);
+}
+
+// The set that sched_setaffinity takes, for any number of CPUs.
+std::vector<unsigned long> MaskOf(const std::vector<int>& cpus) {
+  constexpr std::size_t kBits = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> mask;
+  for (const int cpu : cpus) {
+    const auto at = static_cast<std::size_t>(cpu);
+    if (mask.size() <= at / kBits) mask.resize(at / kBits + 1);
+    mask[at / kBits] |= 1UL << at % kBits;
+  }
+  return mask;
+}
+
 // In the child: only calls that are safe after a fork. Tells `report` the error if the program cannot be run.
-[[noreturn]] void Become(const SpawnSpec& spec, char* const* arguments, char* const* environment, int report) {
+[[noreturn]] void Become(const SpawnSpec& spec, const std::vector<unsigned long>& cpus, char* const* arguments,
+                         char* const* environment, int report) {
+  const auto give_up = [report](Stage stage) {
+    const ChildReport told{stage, errno};
+    const ssize_t ignored = write(report, &told, sizeof told);
+    static_cast<void>(ignored);  // nobody is left to tell
+    _exit(kNotStarted);
+  };
+  const auto* const set = reinterpret_cast<const cpu_set_t*>(cpus.data());
+  if (!cpus.empty() && sched_setaffinity(0, cpus.size() * sizeof(unsigned long), set) != 0) give_up(Stage::kCpus);
+  if (spec.confinement.group >= 0 && write(spec.confinement.group, "0", 1) != 1) give_up(Stage::kGroup);
   if (spec.out >= 0) dup2(spec.out, STDOUT_FILENO);
   if (spec.err >= 0) dup2(spec.err, STDERR_FILENO);
   signal(SIGCHLD, spec.ignores_child_signal ? SIG_IGN : SIG_DFL);
   sigprocmask(SIG_SETMASK, &spec.mask, nullptr);
   execvpe(arguments[0], arguments, environment);
-  const int error = errno;
-  const ssize_t ignored = write(report, &error, sizeof error);
-  static_cast<void>(ignored);  // nobody is left to tell
+  give_up(Stage::kProgram);
   _exit(kNotStarted);
 }
 
@@ -76,22 +116,23 @@ tl::expected<pid_t, StartFailure> Spawn(const SpawnSpec& spec) {
   std::vector<std::string> environment = MergedEnvironment(spec.environment);
   const std::vector<char*> arguments = Pointers(command);
   const std::vector<char*> variables = Pointers(environment);
+  const std::vector<unsigned long> cpus = MaskOf(spec.confinement.cpus);
   // Closed by a successful exec: an end without a word is the good news.
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) return tl::unexpected<StartFailure>(Explain(command[0], errno));
   const pid_t pid = fork();
-  if (pid == 0) Become(spec, arguments.data(), variables.data(), report[1]);
-  int error = pid < 0 ? errno : 0;
+  if (pid == 0) Become(spec, cpus, arguments.data(), variables.data(), report[1]);
+  ChildReport told{Stage::kProgram, pid < 0 ? errno : 0};
   close(report[1]);
   if (pid > 0) {
     ssize_t got = 0;
-    do got = read(report[0], &error, sizeof error);
+    do got = read(report[0], &told, sizeof told);
     while (got < 0 && errno == EINTR);
-    if (got != sizeof error) error = 0;
-    if (error != 0) waitpid(pid, nullptr, 0);
+    if (got != sizeof told) told.error = 0;
+    if (told.error != 0) waitpid(pid, nullptr, 0);
   }
   close(report[0]);
-  if (error != 0) return tl::unexpected<StartFailure>(Explain(command[0], error));
+  if (told.error != 0) return tl::unexpected<StartFailure>(Explain(command[0], told));
   return pid;
 }
 

@@ -18,6 +18,12 @@ struct StartFailure {
   int exit_code = 126;
 };
 
+// What a process, and all that it starts, may use of the machine. Set before its program begins.
+struct Confinement {
+  std::vector<int> cpus;  // those it may run on; empty: those that we may
+  int group = -1;         // cgroup.procs of the control group it is put into, open for writing; -1: ours
+};
+
 struct SpawnSpec {
   std::vector<std::string> command;                              // the program, looked for in PATH, and its arguments
   std::vector<std::pair<std::string, std::string>> environment;  // added to ours, or in place of a name in it
@@ -25,6 +31,7 @@ struct SpawnSpec {
   int err = -1;                                                  // becomes its standard error; -1: ours
   sigset_t mask = {};                                            // its blocked signals
   bool ignores_child_signal = false;                             // SIGCHLD is ignored when it starts
+  Confinement confinement;
 };
 
 // Starts a process with everything else as it is here: standard input, working directory, process group, terminal.

@@ -7,11 +7,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <ctime>
+#include <limits>
+#include <set>
+#include <thread>
 
 #include "base/check.h"
+#include "run/descendants.h"
 
 namespace idleburn {
 namespace {
@@ -25,6 +32,15 @@ bool EndsProcesses(int signal) {
 
 // SIGSTOP is not among them: who sends it wants this process stopped, not the shell's job.
 bool StopsForTerminal(int signal) { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
+
+// For poll: not negative, rounded up.
+int MillisecondsUntil(Nanos deadline) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t left = deadline.count() - (now.tv_sec * kNanosPerSecond + now.tv_nsec);
+  const std::int64_t rounded = (std::max<std::int64_t>(left, 0) + 999'999) / 1'000'000;
+  return static_cast<int>(std::min<std::int64_t>(rounded, std::numeric_limits<int>::max()));
+}
 
 WorkloadEnd EndOf(int status, const rusage& used) {
   WorkloadEnd end;
@@ -61,14 +77,16 @@ std::unique_ptr<Workload> Workload::Prepare() {
 
 tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
   CHECK(pid_ < 0);
+  end_signals_.clear();
   reaped_ = spec.reaped;
   SpawnSpec spawn;
   spawn.command = spec.command;
   spawn.environment = spec.environment;
   spawn.mask = mask_before_;
+  spawn.confinement = spec.confinement;
   spawn.ignores_child_signal = child_before_.sa_handler == SIG_IGN;
   if (spec.watcher != nullptr) {
-    Result<std::unique_ptr<OutputRelay>> relay = OutputRelay::Open(*spec.watcher);
+    Result<std::unique_ptr<OutputRelay>> relay = OutputRelay::Open(*spec.watcher, spec.output);
     if (!relay) return tl::unexpected<StartFailure>(StartFailure{relay.error(), 126});
     relay_ = std::move(*relay);
     spawn.out = relay_->child_out();
@@ -85,7 +103,6 @@ tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
   return {};
 }
 
-// A signal held since Prepare, which the workload cannot have and the user meant for all of us.
 std::optional<int> Workload::EndedBefore() const {
   std::optional<int> ended;
   signalfd_siginfo info{};
@@ -134,26 +151,50 @@ void Workload::ReleaseSignals() const {
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
-WorkloadEnd Workload::Wait() {
-  bool finishing = false;
+std::optional<WorkloadEnd> Workload::WaitUntil(std::optional<Nanos> deadline) {
   while (true) {
     WaitForProcesses();
     if (end_ && relay_ == nullptr) break;
-    if (end_ && !finishing) {
+    if (end_ && !finishing_) {
       relay_->Finish();
-      finishing = true;
+      finishing_ = true;
     }
-    std::array<pollfd, 2> waits = {{{signals_, POLLIN, 0}, {finishing ? relay_->done_fd() : -1, POLLIN, 0}}};
-    if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) break;
-    if (finishing && waits[1].revents != 0) break;
+    std::array<pollfd, 2> waits = {{{signals_, POLLIN, 0}, {finishing_ ? relay_->done_fd() : -1, POLLIN, 0}}};
+    const int ready = poll(waits.data(), waits.size(), deadline ? MillisecondsUntil(*deadline) : -1);
+    if (ready < 0 && errno != EINTR) break;
+    if (finishing_ && waits[1].revents != 0) break;
     ServeSignals();
+    if (ready == 0 && deadline && MillisecondsUntil(*deadline) == 0) return std::nullopt;
   }
   WorkloadEnd end = end_.value_or(WorkloadEnd{});
   if (relay_ != nullptr) {
     relay_->LeaveCopiers();
     end.output_failure = relay_->failure();
+    relay_.reset();
   }
+  end_.reset();
+  pid_ = -1;
+  finishing_ = false;
   return end;
+}
+
+std::size_t Workload::EndLeftovers() {
+  constexpr std::array<std::pair<int, int>, 2> kTries = {{{SIGTERM, 100}, {SIGKILL, 500}}};  // signal, looks
+  std::vector<pid_t> left;
+  for (const auto& [signal, looks] : kTries) {
+    std::set<pid_t> asked;
+    for (int look = 0; look < looks; ++look) {
+      WaitForProcesses();
+      left = DescendantsOf(getpid());
+      left.erase(std::remove(left.begin(), left.end(), helper_pid()), left.end());
+      if (left.empty()) return 0;
+      for (const pid_t pid : left) {
+        if (asked.insert(pid).second) kill(pid, signal);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  return left.size();
 }
 
 void Workload::ServeSignals() {
@@ -165,6 +206,7 @@ void Workload::ServeSignals() {
 
 void Workload::Serve(int signal, bool by_terminal) {
   if (signal == SIGCHLD) return;  // processes are waited for in any case
+  if (EndsProcesses(signal)) end_signals_.push_back(signal);
   if (signal == SIGWINCH) {
     // The terminal told the workload too, perhaps before its own pseudo-terminal had the new size.
     if (relay_ != nullptr && relay_->CopyWindowSize() && !end_) kill(pid_, SIGWINCH);

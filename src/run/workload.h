@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "measure/reaped_usage.h"
 #include "run/output_relay.h"
 #include "run/spawn.h"
@@ -23,6 +24,8 @@ struct WorkloadSpec {
   std::vector<std::pair<std::string, std::string>> environment;
   OutputWatcher* watcher = nullptr;  // null: the workload gets our standard output and error as they are
   ReapedUsage* reaped = nullptr;     // null, or where the use of every process we wait for is added
+  int output = -1;                   // with a watcher: where its output goes instead of to ours; -1: to ours
+  Confinement confinement;
 };
 
 // How a workload ended.
@@ -36,7 +39,7 @@ struct WorkloadEnd {
 // "exit 0", "signal 9 (SIGKILL)", "signal 11 (SIGSEGV), core dumped".
 std::string Describe(const WorkloadEnd& end);
 
-// One command, run as if we were not there: it shares our terminal, session, process group and input. While it runs,
+// A command, run as if we were not there: it shares our terminal, session, process group and input. While it runs,
 // signals to us are held back: those a user or a batch system sends go to the workload, exactly once, and do not end
 // us; we end after it. Processes it leaves behind are handed to us (we are their subreaper) and waited for if they
 // end before it does; those that do not are left alone.
@@ -45,8 +48,9 @@ class Workload {
   // Holds signals back from here on. To be called while this process has one thread: threads started later hold the
   // same signals back, threads started before would be ended by them.
   static std::unique_ptr<Workload> Prepare();
-  // Starts the command, once. A signal that came since Prepare and would have ended us is a failure with 128 + its
-  // number. To be called by the thread that prepared, other threads may run by now.
+  // Starts the command; another one once Wait returned. A signal that came since Prepare, or since the last one, and
+  // would have ended us is a failure with 128 + its number. To be called by the thread that prepared, other threads may
+  // run by now.
   tl::expected<void, StartFailure> Start(const WorkloadSpec& spec);
   // Signals work as before Prepare again, where this thread is concerned. A workload not waited for goes on.
   ~Workload();
@@ -58,12 +62,19 @@ class Workload {
   [[nodiscard]] pid_t helper_pid() const { return witness_ == nullptr ? -1 : witness_->pid(); }
   // Serves signals and waits for processes until the workload has ended and its output is passed on. By the thread
   // that started it.
-  WorkloadEnd Wait();
+  WorkloadEnd Wait() { return *WaitUntil(std::nullopt); }
+  // The same, for as long as the monotonic clock is before `deadline`; absent if the workload runs still.
+  std::optional<WorkloadEnd> WaitUntil(std::optional<Nanos> deadline);
+  // Signals that are meant to end programs and came to us since the command was started.
+  [[nodiscard]] const std::vector<int>& end_signals() const { return end_signals_; }
+  // One that came while no command ran, and would have ended us.
+  [[nodiscard]] std::optional<int> EndedBefore() const;
+  // Ends every process that the workload has left behind, first by asking. How many would not end.
+  std::size_t EndLeftovers();
 
  private:
   Workload() = default;
   void HoldSignals();
-  [[nodiscard]] std::optional<int> EndedBefore() const;
   void ReleaseSignals() const;
   void ServeSignals();
   void Serve(int signal, bool by_terminal);
@@ -79,6 +90,8 @@ class Workload {
   std::unique_ptr<Witness> witness_;
   std::unique_ptr<OutputRelay> relay_;
   std::optional<WorkloadEnd> end_;
+  bool finishing_ = false;  // it has ended, and its last output is being passed on
+  std::vector<int> end_signals_;
 };
 
 }  // namespace idleburn

@@ -1,0 +1,212 @@
+#include "cli/cmd_isolate.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/common_flags.h"
+#include "cli/isolate_output.h"
+#include "cli/live_flags.h"
+#include "cli/say.h"
+#include "measure/proc_text.h"
+#include "os/kept_file.h"
+#include "text/duration.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kMostRounds = 1000;
+
+// The flags as they were written.
+struct IsolateRequest {
+  std::string time;
+  std::string steps;
+  std::string skip_steps;
+  std::string rounds;
+  std::string patience;
+  std::string grace;
+  std::vector<std::string> knobs;
+  std::string data;
+  std::string output;
+  bool show_output = false;
+  bool quiet = false;
+};
+
+Result<std::int64_t> Count(const char* flag, const std::string& text, std::int64_t least, std::int64_t usual) {
+  if (text.empty()) return usual;
+  const std::optional<std::int64_t> count = ParseInteger(text);
+  if (count && *count >= least) return *count;
+  return FailUsage(fmt::format("isolate: {}: '{}' is no number from {} on", flag, text.substr(0, 20), least));
+}
+
+Result<Nanos> Span(const char* flag, const std::string& text, Nanos usual) {
+  if (text.empty()) return usual;
+  const Result<Nanos> span = ParseDuration(text);
+  if (!span) return FailUsage(fmt::format("isolate: {}: {}", flag, span.error().message));
+  return span;
+}
+
+Result<std::vector<const Knob*>> ChosenKnobs(const std::vector<std::string>& names) {
+  std::vector<const Knob*> chosen;
+  for (const Knob& knob : Knobs()) {
+    if (names.empty() || std::find(names.begin(), names.end(), knob.id) != names.end()) chosen.push_back(&knob);
+  }
+  for (const std::string& name : names) {
+    if (FindKnob(name) != nullptr) continue;
+    std::string all;
+    for (const Knob& knob : Knobs()) all += (all.empty() ? "" : ", ") + std::string(knob.id);
+    return FailUsage(fmt::format("isolate: --knob: '{}' is none of {}", name.substr(0, 40), all));
+  }
+  return chosen;
+}
+
+Result<SeriesSpec> SpecOf(const IsolateRequest& request) {
+  SeriesSpec spec;
+  const Result<std::int64_t> rounds = Count("--rounds", request.rounds, 1, 3);
+  if (!rounds) return tl::unexpected<Error>(rounds.error());
+  spec.rounds = static_cast<int>(std::min(*rounds, kMostRounds));
+  const Result<std::int64_t> skip = Count("--skip-steps", request.skip_steps, 0, 5);
+  if (!skip) return tl::unexpected<Error>(skip.error());
+  spec.bounds.skip_steps = *skip;
+  if (!request.steps.empty()) {
+    const Result<std::int64_t> steps = Count("--steps", request.steps, 1, 0);
+    if (!steps) return tl::unexpected<Error>(steps.error());
+    spec.bounds.steps = *steps;
+  }
+  Result<std::optional<Nanos>> time = ParseFor(request.time);
+  if (!time) return tl::unexpected<Error>(time.error());
+  spec.bounds.time = *time;
+  if (!spec.bounds.time && !spec.bounds.steps) spec.bounds.time = Nanos(60 * kNanosPerSecond);
+  const Result<Nanos> patience = Span("--patience", request.patience, Nanos(300 * kNanosPerSecond));
+  if (!patience) return tl::unexpected<Error>(patience.error());
+  spec.bounds.patience = *patience;
+  const Result<Nanos> grace = Span("--grace", request.grace, Nanos(30 * kNanosPerSecond));
+  if (!grace) return tl::unexpected<Error>(grace.error());
+  spec.bounds.grace = *grace;
+  Result<std::vector<const Knob*>> knobs = ChosenKnobs(request.knobs);
+  if (!knobs) return tl::unexpected<Error>(knobs.error());
+  spec.knobs = std::move(*knobs);
+  return spec;
+}
+
+std::string TextOf(const std::string& path) {
+  std::string buffer;
+  KeptFile file(path, nullptr);
+  return std::string(file.Read(buffer).value_or(std::string_view()));
+}
+
+KnobContext ContextOf(const Workload& workload, const std::string& data) {
+  KnobContext context;
+  context.cpus = AllowedCpus("/sys");
+  context.quota_cpus = CgroupFiles("", getpid(), nullptr).QuotaCpus();
+  context.cgroups = FindCgroups(TextOf("/proc/self/mountinfo"), TextOf("/proc/self/cgroup"));
+  context.ours = {getpid(), workload.helper_pid()};
+  context.data = data;
+  context.memory_available = ValueOfKey(TextOf("/proc/meminfo"), "MemAvailable:").value_or(0) * 1024;
+  return context;
+}
+
+// Where the command's output goes: to standard error, or nowhere.
+class CommandOutput {
+ public:
+  explicit CommandOutput(bool shown) : fd_(shown ? dup(STDERR_FILENO) : open("/dev/null", O_WRONLY | O_CLOEXEC)) {}
+  ~CommandOutput() {
+    if (fd_ >= 0) close(fd_);
+  }
+  CommandOutput(const CommandOutput&) = delete;
+  CommandOutput& operator=(const CommandOutput&) = delete;
+  [[nodiscard]] int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Result<SeriesResult> Measure(const IsolateRequest& request, const SeriesSpec& spec, std::vector<std::string> command) {
+  const std::unique_ptr<Workload> workload = Workload::Prepare();
+  const CommandOutput output(request.show_output);
+  const TrialSpec trial{std::move(command), spec.bounds, output.fd()};
+  SeriesWorld world;
+  world.context = ContextOf(*workload, request.data);
+  world.run = [&](const Change& change) { return RunTrial(*workload, trial, change); };
+  world.interrupted = [&] { return workload->EndedBefore(); };
+  world.tell = [&](const std::string& line) {
+    if (!request.quiet) Say(line);
+  };
+  return RunSeries(spec, std::move(world));
+}
+
+Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string>& command, bool json,
+                    const Environment& environment) {
+  Result<SeriesSpec> spec = SpecOf(request);
+  if (!spec) return tl::unexpected<Error>(spec.error());
+  if (!request.quiet) {
+    const std::size_t most = 1 + 2 * static_cast<std::size_t>(spec->rounds) * spec->knobs.size();
+    Say(fmt::format("runs the command at most {} times, each ended by SIGTERM; Ctrl-C ends it all", most));
+  }
+  Result<SeriesResult> result = Measure(request, *spec, command);
+  if (!result) return tl::unexpected<Error>(Error{"isolate: " + result.error().message});
+  IsolateReport report;
+  for (const std::string& word : command) report.command += (report.command.empty() ? "" : " ") + word;
+  report.spec = std::move(*spec);
+  report.result = std::move(*result);
+  const int width = environment.terminal_out ? std::max(environment.columns, 60) : 100;
+  TRY(WriteOutput(request.output, json ? IsolateJson(report) : IsolateText(report, width)));
+  if (report.result.interrupted) return 128 + *report.result.interrupted;
+  const bool any = std::any_of(report.result.knobs.begin(), report.result.knobs.end(),
+                               [](const KnobResult& knob) { return knob.status == KnobStatus::kMeasured; });
+  if (!any) return Fail("isolate: nothing could be measured; the report says why of each knob");
+  return 0;
+}
+
+}  // namespace
+
+Result<int> RunIsolate(const std::vector<std::string>& arguments, const Environment& environment) {
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  IsolateRequest request;
+  std::vector<Flag> flags;
+  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
+    return flags.emplace_back(Flag{name, value, help});
+  };
+  add("--for", "TIME", "measure each run for so long after its warm-up (default 60s)").text = &request.time;
+  add("--steps", "N", "measure each run for so many steps after its warm-up").text = &request.steps;
+  add("--skip-steps", "N", "the warm-up of each run, not measured (default 5)").text = &request.skip_steps;
+  add("--rounds", "N", "pairs of runs a knob, unchanged and changed (default 3)").text = &request.rounds;
+  add("--knob", "ID", "only this one (repeatable)").list = &request.knobs;
+  add("--data", "PATH", "the folder or file the command reads, for the knobs of storage").text = &request.data;
+  add("--patience", "TIME", "give a run up that makes no progress for so long (default 5m)").text = &request.patience;
+  add("--grace", "TIME", "kill a run that has not ended so long after SIGTERM (default 30s)").text = &request.grace;
+  add("--show-output", "", "show what the command prints, on standard error").on = &request.show_output;
+  add("--quiet", "", "say nothing while it runs").on = &request.quiet;
+  add("--output", "FILE", "write the report to FILE instead of standard output").text = &request.output;
+  SettingFlags setting_flags({"output."});
+  setting_flags.AppendTo(flags);
+  std::string help;
+  if (dashes == arguments.end() && !arguments.empty() && arguments.front().substr(0, 1) != "-") {
+    return FailUsage("isolate: put the command behind two dashes: idleburn isolate -- " +
+                     arguments.front().substr(0, 60));
+  }
+  TRY(ReadFlags(
+      "isolate",
+      "Runs a command again and again, one thing changed at a time, and says what bounds it: idleburn isolate "
+      "-- CMD...",
+      flags, {arguments.begin(), dashes}, &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  if (dashes == arguments.end() || dashes + 1 == arguments.end()) {
+    return FailUsage("isolate: no command; put it behind two dashes: idleburn isolate -- python train.py");
+  }
+  const Result<Settings> settings = setting_flags.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  const std::string& format = settings->Text("output.format");
+  if (!format.empty() && format != "text" && format != "json") {
+    return FailUsage("isolate: --format is text or json, not '" + format.substr(0, 20) + "'");
+  }
+  return Isolate(request, {dashes + 1, arguments.end()}, format == "json", environment);
+}
+
+}  // namespace idleburn

@@ -1,0 +1,231 @@
+#include "cli/isolate_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "isolate/reading.h"
+#include "text/escape.h"
+#include "text/table.h"
+
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kBusyOthers = 0.2;  // CPUs
+
+struct Read {
+  const KnobResult* result;
+  KnobReading reading;
+};
+
+// Knobs that were measured, the largest effect first.
+std::vector<Read> ReadAll(const IsolateReport& report) {
+  std::vector<Read> read;
+  for (const KnobResult& knob : report.result.knobs) {
+    if (knob.status == KnobStatus::kMeasured) read.push_back({&knob, ReadKnob(knob)});
+  }
+  std::stable_sort(read.begin(), read.end(), [](const Read& a, const Read& b) {
+    return std::abs(std::log1p(a.reading.effect)) > std::abs(std::log1p(b.reading.effect));
+  });
+  return read;
+}
+
+std::string_view UnitOf(const IsolateReport& report) {
+  return kWorkUnitNames[static_cast<std::size_t>(report.result.first.unit)];
+}
+
+bool Matters(Finding finding) {
+  return finding == Finding::kBounds || finding == Finding::kPartly || finding == Finding::kOpposite;
+}
+
+std::string Sentence(const IsolateReport& report, const Read& read) {
+  const KnobReading& reading = read.reading;
+  const Knob& knob = *read.result->knob;
+  const bool opposite = reading.finding == Finding::kOpposite;
+  const double sign = reading.effect < 0 ? -1 : 1;
+  const std::string did =
+      fmt::format("{} ({} -> {}) {} {:.1f} % of its {} a second", knob.changes, read.result->before, read.result->after,
+                  sign < 0 ? "cost" : "gained", 100 * std::abs(reading.effect), UnitOf(report));
+  std::string interval = "one round, so no interval";
+  if (reading.effect_interval) {
+    double low = 100 * sign * reading.effect_interval->low;
+    double high = 100 * sign * reading.effect_interval->high;
+    if (low > high) std::swap(low, high);
+    interval = fmt::format("{:.0f} % interval {:.1f} to {:.1f} %", 100 * kConfidence, low, high);
+  }
+  if (!Matters(reading.finding)) return fmt::format("{} ({})", did, interval);
+  std::string claim(opposite ? knob.opposite : knob.claim);
+  claim.front() =
+      claim.front() >= 'a' && claim.front() <= 'z' ? static_cast<char>(claim.front() - 'a' + 'A') : claim.front();
+  return fmt::format("{}{}: {} ({})", claim, reading.finding == Finding::kPartly ? " in part" : "", did, interval);
+}
+
+std::string Verdict(const IsolateReport& report, const std::vector<Read>& read) {
+  if (read.empty()) return "Unknown: no knob was measured.";
+  if (Matters(read.front().reading.finding)) return Sentence(report, read.front()) + ".";
+  const auto open = [](const Read& r) { return r.reading.finding == Finding::kNotShown; };
+  if (read.front().reading.finding == Finding::kOneRound) {
+    return "Unknown after one round; at most an indication: " + Sentence(report, read.front()) + ".";
+  }
+  if (std::any_of(read.begin(), read.end(), open)) {
+    return fmt::format("Not shown: no effect stands out of what the runs differ by themselves; the largest: {}.",
+                       Sentence(report, read.front()));
+  }
+  return fmt::format("None of what was changed bounds this job: each changes its speed by less than {:.0f} %.",
+                     100 * kMaterial);
+}
+
+std::string WithInterval(double value, const std::optional<Interval>& interval, double scale, int digits) {
+  std::string text = fmt::format("{:.{}f}", scale * value, digits);
+  if (interval)
+    text += fmt::format(" ({:.{}f} to {:.{}f})", scale * interval->low, digits, scale * interval->high, digits);
+  return text;
+}
+
+std::string Table(const std::vector<Read>& read, int width) {
+  std::vector<TableColumn> columns(5);
+  columns[0].header = "knob";
+  columns[1].header = "change";
+  columns[2].header = "speed, %";
+  columns[3].header = "sensitivity";
+  columns[4].header = "finding";
+  columns[1].wraps = true;
+  std::vector<TableRow> rows;
+  for (const Read& r : read) {
+    const KnobReading& reading = r.reading;
+    rows.push_back({std::string(r.result->knob->id), r.result->before + " -> " + r.result->after,
+                    WithInterval(reading.effect, reading.effect_interval, 100, 1),
+                    reading.sensitivity ? WithInterval(*reading.sensitivity, reading.sensitivity_interval, 1, 2) : "-",
+                    std::string(kFindingNames[static_cast<std::size_t>(reading.finding)])});
+  }
+  return LayOutTable(columns, rows, width, 0);
+}
+
+std::string NotMeasured(const IsolateReport& report, int width) {
+  std::string text;
+  for (const KnobResult& knob : report.result.knobs) {
+    if (knob.status == KnobStatus::kMeasured) continue;
+    std::string line = fmt::format("{}: {}", knob.knob->id, kKnobStatusNames[static_cast<std::size_t>(knob.status)]);
+    std::replace(line.begin(), line.end(), '_', ' ');
+    line.replace(0, knob.knob->id.size(), knob.knob->id);
+    if (!knob.why.empty()) line += "; " + knob.why;
+    for (const std::string& part : WrapWords(Printable(line), std::max(width - 2, 20))) text += "  " + part + "\n";
+  }
+  return text.empty() ? text : "\nNot measured:\n" + text;
+}
+
+Json IntervalJson(double estimate, const std::optional<Interval>& interval) {
+  Json json;
+  json["estimate"] = estimate;
+  json["low"] = interval ? Json(interval->low) : Json(nullptr);
+  json["high"] = interval ? Json(interval->high) : Json(nullptr);
+  return json;
+}
+
+template <typename T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(Printable(text)); }
+
+Json KnobJson(const KnobResult& knob) {
+  Json json;
+  json["id"] = knob.knob->id;
+  json["status"] = kKnobStatusNames[static_cast<std::size_t>(knob.status)];
+  json["reason"] = TextOrNull(knob.why);
+  json["changes"] = knob.knob->changes;
+  json["applied_by"] = knob.knob->applied;
+  json["needs"] = knob.knob->needs;
+  json["before"] = TextOrNull(knob.before);
+  json["after"] = TextOrNull(knob.after);
+  json["resource_ratio"] = OrNull(knob.resource_ratio);
+  json["causes"] = Json::array();
+  for (const std::string_view cause : knob.knob->causes) {
+    if (!cause.empty()) json["causes"].push_back(cause);
+  }
+  json["pairs"] = Json::array();
+  for (const TrialPair& pair : knob.pairs) {
+    Json row;
+    row["before_per_second"] = pair.baseline.PerSecond();
+    row["after_per_second"] = pair.variant.PerSecond();
+    json["pairs"].push_back(std::move(row));
+  }
+  const bool measured = knob.status == KnobStatus::kMeasured;
+  const KnobReading reading = measured ? ReadKnob(knob) : KnobReading{};
+  json["finding"] = measured ? Json(kFindingNames[static_cast<std::size_t>(reading.finding)]) : Json(nullptr);
+  json["effect"] = measured ? IntervalJson(reading.effect, reading.effect_interval) : Json(nullptr);
+  json["sensitivity"] =
+      reading.sensitivity ? IntervalJson(*reading.sensitivity, reading.sensitivity_interval) : Json(nullptr);
+  const bool holds = reading.finding == Finding::kBounds || reading.finding == Finding::kPartly;
+  json["next"] = measured && holds ? Json(knob.knob->next) : Json(nullptr);
+  return json;
+}
+
+}  // namespace
+
+std::string IsolateText(const IsolateReport& report, int width) {
+  const std::vector<Read> read = ReadAll(report);
+  std::string text;
+  const auto add = [&](const std::string& line, const char* indent) {
+    for (const std::string& part : WrapWords(Printable(line), std::max(width - 2, 20))) text += indent + part + "\n";
+  };
+  if (report.result.interrupted) {
+    add(fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted), "");
+  }
+  add(Verdict(report, read), "");
+  for (const Read& r : read) {
+    const bool first = r.result == read.front().result;
+    if (!Matters(r.reading.finding)) continue;
+    if (!first) add(Sentence(report, r) + ".", "");
+    if (r.reading.finding != Finding::kOpposite) add("-> " + std::string(r.result->knob->next), "  ");
+  }
+  if (!read.empty()) text += "\n" + Table(read, width);
+  text += NotMeasured(report, width);
+  const std::optional<double>& others = report.result.first.other_cpus;
+  if (others && *others >= kBusyOthers) {
+    text += "\n";
+    add(fmt::format("Other programs used {:.1f} CPUs during the first run: while they do, what is said of CPUs is at "
+                    "most an indication.",
+                    *others),
+        "");
+  }
+  if (report.result.first.rate) {
+    text += fmt::format(
+        "\nUnchanged, first run: {:.4g} {} a second. Sensitivity 1: speed falls in proportion, 0: not at all.\n",
+        report.result.first.rate->PerSecond(), UnitOf(report));
+  }
+  return text;
+}
+
+std::string IsolateJson(const IsolateReport& report) {
+  const std::vector<Read> read = ReadAll(report);
+  const Trial& first = report.result.first;
+  Json document;
+  document["schema"] = "idleburn.isolate/1";
+  document["version"] = IDLEBURN_VERSION;
+  document["verdict"] = Printable(Verdict(report, read));
+  document["command"] = Printable(report.command);
+  document["unit"] = UnitOf(report);
+  document["rounds"] = report.spec.rounds;
+  document["skip_steps"] = report.spec.bounds.skip_steps;
+  document["steps"] = OrNull(report.spec.bounds.steps);
+  const std::optional<Nanos>& time = report.spec.bounds.time;
+  document["for_s"] = time ? Json(static_cast<double>(time->count()) / 1e9) : Json(nullptr);
+  document["confidence"] = kConfidence;
+  document["material"] = kMaterial;
+  document["interrupted"] = OrNull(report.result.interrupted);
+  document["first_run"]["per_second"] = first.rate ? Json(first.rate->PerSecond()) : Json(nullptr);
+  document["first_run"]["read_bytes_per_second"] = OrNull(first.read_per_second);
+  document["first_run"]["other_cpus"] = OrNull(first.other_cpus);
+  document["first_run"]["workers"] = OrNull(first.hooks.workers);
+  document["first_run"]["synthetic"] = first.hooks.synthetic ? Json(*first.hooks.synthetic != 0) : Json(nullptr);
+  document["knobs"] = Json::array();
+  for (const KnobResult& knob : report.result.knobs) document["knobs"].push_back(KnobJson(knob));
+  return document.dump(2) + "\n";
+}
+
+}  // namespace idleburn

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "isolate/series.h"
+
+namespace idleburn {
+
+// What a series says, and of what.
+struct IsolateReport {
+  std::string command;
+  SeriesSpec spec;
+  SeriesResult result;
+};
+
+// For people, the verdict first. `width`: columns of a line.
+std::string IsolateText(const IsolateReport& report, int width);
+// The document of docs/json.md, schema idleburn.isolate/1.
+std::string IsolateJson(const IsolateReport& report);
+
+}  // namespace idleburn

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "isolate/series.h"
+#include "stats/student_t.h"
+
+namespace idleburn {
+
+inline constexpr double kConfidence = 0.95;
+// The share of a job's speed below which a change is not worth a fix; as for causes of idle time.
+inline constexpr double kMaterial = 0.03;
+
+enum class Finding : std::uint8_t {
+  kBounds,    // the claim of the knob holds; for a resource: at least half in proportion
+  kPartly,    // it holds, with a sensitivity below one half
+  kOpposite,  // the change works the other way round
+  kNone,      // whatever effect there is, is less than kMaterial
+  kNotShown,  // the interval holds both none and one that matters
+  kOneRound,  // no interval
+};
+inline constexpr std::array<std::string_view, 6> kFindingNames = {"bounds", "partly",    "opposite",
+                                                                  "none",   "not_shown", "one_round"};
+
+// What the pairs of a knob tell.
+//
+//   d_i         = ln(rate changed / rate unchanged) of pair i
+//   effect      = exp(mean d) - 1                      what the change does to the speed
+//   sensitivity = mean d / ln(resource after / before) 1: speed falls in proportion, 0: not at all
+//
+// with intervals by t on the d, pairs - 1 degrees of freedom (docs/isolate.md).
+struct KnobReading {
+  Finding finding = Finding::kOneRound;
+  double effect = 0;
+  std::optional<Interval> effect_interval;
+  std::optional<double> sensitivity;
+  std::optional<Interval> sensitivity_interval;
+};
+
+// Of a knob with at least one pair.
+KnobReading ReadKnob(const KnobResult& result);
+
+}  // namespace idleburn

@@ -1,0 +1,138 @@
+#include "isolate/series.h"
+
+#include <fmt/format.h>
+
+#include "measure/data_files.h"
+
+namespace idleburn {
+namespace {
+
+class Series {
+ public:
+  Series(const SeriesSpec& spec, SeriesWorld world) : spec_(spec), world_(std::move(world)) {
+    world_.context.stop = [this] { return Interrupted(); };
+  }
+
+  Result<SeriesResult> Run() {
+    if (!world_.context.data.empty()) {
+      const Result<DataFiles> files = ListDataFiles(world_.context.data, kMostDataFiles);
+      if (!files) return tl::unexpected<Error>(files.error());
+      DropData(*files).has_value();  // the first run shows what is read where nothing is cached, if that can be had
+    }
+    world_.tell("first run, not counted: it shows what the command uses");
+    const std::string fault = RunOnce(Change{}, result_.first);
+    if (result_.interrupted) return std::move(result_);
+    if (!fault.empty()) return Fail(fault);
+    world_.tell(fmt::format("first run: {:.4g} {}/s", result_.first.rate->PerSecond(), UnitName()));
+    world_.context.first = &result_.first;
+    for (const Knob* knob : spec_.knobs) {
+      result_.knobs.emplace_back().knob = knob;
+      TRY(Turn(result_.knobs.back()));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] std::string_view UnitName() const {
+    return kWorkUnitNames[static_cast<std::size_t>(result_.first.unit)];
+  }
+  bool Interrupted() {
+    if (!result_.interrupted) result_.interrupted = world_.interrupted();
+    return result_.interrupted.has_value();
+  }
+
+  // One run. Why it shows nothing, in words for people; empty if it does.
+  std::string RunOnce(const Change& change, Trial& trial) {
+    if (Interrupted()) return "interrupted";
+    tl::expected<Trial, StartFailure> ran = world_.run(change);
+    if (!ran) {
+      if (ran.error().exit_code > 128) result_.interrupted = ran.error().exit_code - 128;
+      return ran.error().error.message;
+    }
+    trial = std::move(*ran);
+    if (trial.leftovers > 0) {
+      world_.tell(fmt::format("{} processes of the command do not end, not even when killed", trial.leftovers));
+    }
+    result_.interrupted = trial.interrupted;
+    const std::string fault = FaultOf(trial, spec_.bounds);
+    return fault.empty() ? fault : "the command " + fault;
+  }
+
+  Result<void> Turn(KnobResult& result) {
+    if (Interrupted()) return {};
+    Result<KnobPlan> plan = result.knob->plan(world_.context);
+    if (!plan) {
+      result.status = KnobStatus::kNotAvailable;
+      result.why = plan.error().message;
+      return {};
+    }
+    result.before = plan->before;
+    result.after = plan->after;
+    result.resource_ratio = plan->resource_ratio;
+    for (int round = 0; round < spec_.rounds; ++round) {
+      TRY(RunPair(*plan, round, result));
+      if (result_.interrupted || !result.why.empty()) break;
+    }
+    if (!result.why.empty()) {
+      result.status = KnobStatus::kFailed;
+    } else if (!result.pairs.empty()) {
+      result.status = KnobStatus::kMeasured;
+    }
+    return {};
+  }
+
+  // Fails if the unchanged command does; `result.why` says it of the changed one.
+  Result<void> RunPair(const KnobPlan& plan, int round, KnobResult& result) {
+    constexpr std::array<std::array<Side, 2>, 2> kOrders = {
+        {{Side::kBaseline, Side::kVariant}, {Side::kVariant, Side::kBaseline}}};
+    std::array<WorkRate, 2> rates;
+    for (const Side side : kOrders[static_cast<std::size_t>(round % 2)]) {
+      const Result<Change> change = plan.apply(side);
+      if (Interrupted()) return {};
+      if (!change) {
+        result.why = change.error().message;
+        return {};
+      }
+      const std::string fault = RunSide(plan, *change, side, rates[static_cast<std::size_t>(side)]);
+      if (result_.interrupted) return {};
+      if (fault.empty()) {
+        world_.tell(fmt::format("{}, round {} of {}, {}: {:.4g} {}/s", result.knob->id, round + 1, spec_.rounds,
+                                side == Side::kVariant ? plan.after : plan.before,
+                                rates[static_cast<std::size_t>(side)].PerSecond(), UnitName()));
+        continue;
+      }
+      if (side == Side::kBaseline) return Fail(fault + "; this was " + std::string(result.knob->id) + ", unchanged");
+      result.why = fault;
+      return {};
+    }
+    result.pairs.push_back({rates[0], rates[1]});
+    return {};
+  }
+
+  std::string RunSide(const KnobPlan& plan, const Change& change, Side side, WorkRate& rate) {
+    Trial trial;
+    std::string fault = RunOnce(change, trial);
+    if (fault.empty() && trial.rate->unit != result_.first.rate->unit) {
+      fault = "the command said its work in another unit than before";
+    }
+    if (fault.empty()) {
+      fault = plan.objection(side, trial);
+      if (!fault.empty()) fault = "the command " + fault;
+    }
+    if (!fault.empty()) return fault;
+    rate = *trial.rate;
+    return {};
+  }
+
+  const SeriesSpec& spec_;
+  SeriesWorld world_;
+  SeriesResult result_;
+};
+
+}  // namespace
+
+Result<SeriesResult> RunSeries(const SeriesSpec& spec, SeriesWorld world) {
+  return Series(spec, std::move(world)).Run();
+}
+
+}  // namespace idleburn

@@ -1,0 +1,162 @@
+#include "isolate/series.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace idleburn {
+namespace {
+
+Trial Worked(double per_second) {
+  Trial trial;
+  trial.rate = WorkRate{WorkUnit::kSteps, 1000, Nanos(static_cast<std::int64_t>(1e12 / per_second))};
+  trial.count = 1000;
+  trial.hooks.workers = 1;
+  return trial;
+}
+
+// A command that is asked for one run after the other.
+struct FakeCommand {
+  std::string order;  // A: unchanged, B: changed
+  std::function<Trial(bool changed, int run)> answer = [](bool changed, int) { return Worked(changed ? 5 : 10); };
+  std::optional<int> signal_at;  // before this run
+  std::vector<std::string> told;
+  int runs = 0;
+
+  SeriesWorld World() {
+    SeriesWorld world;
+    world.context.cpus = {{0, 0, 0}, {1, 0, 1}};
+    world.run = [this](const Change& change) -> tl::expected<Trial, StartFailure> {
+      const bool changed = !change.cpus.empty() || !change.environment.empty();
+      order += changed ? 'B' : 'A';
+      return answer(changed, runs++);
+    };
+    world.interrupted = [this] { return signal_at && runs >= *signal_at ? std::optional(15) : std::nullopt; };
+    world.tell = [this](const std::string& line) { told.push_back(line); };
+    return world;
+  }
+};
+
+SeriesSpec Spec(std::vector<std::string_view> knobs, int rounds) {
+  SeriesSpec spec;
+  spec.rounds = rounds;
+  for (const std::string_view id : knobs) spec.knobs.push_back(FindKnob(id));
+  return spec;
+}
+
+TEST(SeriesTest, TheOrderIsBalanced) {
+  FakeCommand command;
+  const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity"}, 4), command.World());
+  ASSERT_TRUE(result);
+  EXPECT_EQ(command.order, "AABBAABBA");  // the first is not counted
+  ASSERT_EQ(result->knobs.size(), 1U);
+  EXPECT_EQ(result->knobs[0].status, KnobStatus::kMeasured);
+  EXPECT_EQ(result->knobs[0].resource_ratio, 0.5);
+  ASSERT_EQ(result->knobs[0].pairs.size(), 4U);
+  for (const TrialPair& pair : result->knobs[0].pairs) {
+    EXPECT_DOUBLE_EQ(pair.baseline.PerSecond(), 10);
+    EXPECT_DOUBLE_EQ(pair.variant.PerSecond(), 5);
+  }
+}
+
+TEST(SeriesTest, AKnobWhoseChangedRunFailsIsLeftOutAndTheNextIsTried) {
+  FakeCommand command;
+  command.answer = [](bool changed, int run) {
+    Trial trial = Worked(10);
+    trial.hooks.workers = changed ? 2 : 1;
+    if (changed && run < 4) {
+      trial.by_itself = true;
+      trial.end.exit_code = 3;
+      trial.last_line = "no memory";
+    }
+    return trial;
+  };
+  const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity", "workers"}, 3), command.World());
+  ASSERT_TRUE(result);
+  EXPECT_EQ(command.order, "AABABBAAB");
+  EXPECT_EQ(result->knobs[0].status, KnobStatus::kFailed);
+  EXPECT_NE(result->knobs[0].why.find("exit 3 after 1000 steps; the last it printed: no memory"), std::string::npos)
+      << result->knobs[0].why;
+  EXPECT_EQ(result->knobs[1].status, KnobStatus::kMeasured);
+}
+
+TEST(SeriesTest, AHookThatIsNotFollowedShowsNothing) {
+  FakeCommand command;  // goes on with one worker
+  const Result<SeriesResult> result = RunSeries(Spec({"workers"}, 2), command.World());
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->knobs[0].status, KnobStatus::kFailed);
+  EXPECT_NE(result->knobs[0].why.find("used 1 instead of 2"), std::string::npos) << result->knobs[0].why;
+}
+
+TEST(SeriesTest, WhatCannotBeTurnedSaysWhy) {
+  FakeCommand command;
+  command.answer = [](bool, int) {
+    Trial trial = Worked(10);
+    trial.hooks = HooksSaid{};
+    return trial;
+  };
+  SeriesWorld world = command.World();
+  world.context.cpus.resize(1);
+  const Result<SeriesResult> result =
+      RunSeries(Spec({"cpu_affinity", "io_throttle", "page_cache", "workers", "synthetic_data"}, 3), std::move(world));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(command.order, "A");
+  constexpr std::array<std::string_view, 5> kWhy = {"one CPU", "--data PATH", "--data PATH",
+                                                    "not used by this workload", "not used by this workload"};
+  for (std::size_t i = 0; i < kWhy.size(); ++i) {
+    EXPECT_EQ(result->knobs[i].status, KnobStatus::kNotAvailable);
+    EXPECT_NE(result->knobs[i].why.find(kWhy[i]), std::string::npos) << result->knobs[i].why;
+  }
+}
+
+TEST(SeriesTest, ACommandThatFailsUnchangedEndsItAll) {
+  FakeCommand command;
+  command.answer = [](bool, int run) {
+    Trial trial = Worked(10);
+    if (run == 1) trial.rate.reset();
+    trial.by_itself = true;
+    return trial;
+  };
+  const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity"}, 3), command.World());
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().message.find("too few to measure"), std::string::npos) << result.error().message;
+  EXPECT_NE(result.error().message.find("cpu_affinity, unchanged"), std::string::npos);
+}
+
+TEST(SeriesTest, ASignalEndsItAndKeepsWholePairs) {
+  FakeCommand command;
+  command.signal_at = 4;  // the first, a pair, one of the second pair
+  const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity", "workers"}, 3), command.World());
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->interrupted, 15);
+  EXPECT_EQ(command.order, "AABB");
+  EXPECT_EQ(result->knobs[0].pairs.size(), 1U);
+  EXPECT_EQ(result->knobs[1].status, KnobStatus::kNotReached);
+}
+
+TEST(SeriesTest, ASignalThatEndedARunEndsTheSeries) {
+  FakeCommand command;
+  command.answer = [](bool, int run) {
+    Trial trial = Worked(10);
+    if (run == 2) trial.interrupted = 2;
+    return trial;
+  };
+  const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity"}, 3), command.World());
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->interrupted, 2);
+  EXPECT_EQ(command.order, "AAB");
+  EXPECT_TRUE(result->knobs[0].pairs.empty());
+}
+
+TEST(KnobTest, IdsAreUniqueAndEveryRowIsWhole) {
+  for (const Knob& knob : Knobs()) {
+    EXPECT_EQ(FindKnob(knob.id), &knob);
+    EXPECT_FALSE(knob.changes.empty() || knob.applied.empty() || knob.needs.empty() || knob.next.empty()) << knob.id;
+    EXPECT_FALSE(knob.claim.empty() || knob.opposite.empty() || knob.causes[0].empty()) << knob.id;
+    EXPECT_TRUE(knob.expected == 1 || knob.expected == -1) << knob.id;
+  }
+  EXPECT_EQ(FindKnob("nothing"), nullptr);
+}
+
+}  // namespace
+}  // namespace idleburn

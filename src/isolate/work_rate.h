@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/time.h"
+#include "run/progress_lines.h"
+
+namespace idleburn {
+
+// How long one run is measured.
+struct TrialBounds {
+  std::int64_t skip_steps = 5;        // warm-up, not measured
+  std::optional<std::int64_t> steps;  // measured after it
+  std::optional<Nanos> time;          // measured after it; the first bound that is reached ends the run
+  Nanos patience{0};                  // without any progress
+  Nanos grace{0};                     // from asking a run to end to killing it
+};
+
+enum class WorkUnit : std::uint8_t { kSteps, kSamples, kTokens, kEpochs };
+inline constexpr std::array<std::string_view, 4> kWorkUnitNames = {"steps", "samples", "tokens", "epochs"};
+
+// Work done in a span of time that begins and ends with a change of the count.
+struct WorkRate {
+  WorkUnit unit = WorkUnit::kSteps;
+  std::int64_t work = 0;
+  Nanos time{0};
+  [[nodiscard]] double PerSecond() const {
+    return static_cast<double>(work) / (static_cast<double>(time.count()) / 1e9);
+  }
+};
+
+// Watches what a run says of its work, and says when it was watched enough. Times are of any one clock.
+//
+// Only changes of the count are believed to be points in time: the rate is that between the first change after the
+// warm-up and the last one, so neither the warm-up nor a step that was cut short is in it. A stop after the last
+// change that is longer than any wait between two changes is: a job that stalls is not a fast one.
+class RateWatch {
+ public:
+  enum class Verdict : std::uint8_t { kGoOn, kEnough, kStalled };
+
+  RateWatch(const TrialBounds& bounds, Nanos start) : bounds_(bounds), last_(start) {}
+  void See(Nanos now, const WorkSaid& done);
+  [[nodiscard]] Verdict Judge(Nanos now) const;
+  // `stopped`: when it was told to end while it still worked; absent: it ended by itself. Absent without two changes
+  // after the warm-up.
+  [[nodiscard]] std::optional<WorkRate> Rate(std::optional<Nanos> stopped) const;
+  // The latest count of its unit; absent: it has said nothing.
+  [[nodiscard]] std::optional<std::int64_t> count() const { return count_; }
+  [[nodiscard]] WorkUnit unit() const { return unit_; }
+  // Whether the warm-up is over.
+  [[nodiscard]] bool measuring() const { return begin_.has_value(); }
+
+ private:
+  struct Point {
+    Nanos at{0};
+    std::int64_t count = 0;
+  };
+  void Begin(Nanos now, std::int64_t count);
+
+  TrialBounds bounds_;
+  WorkUnit unit_ = WorkUnit::kSteps;
+  std::optional<std::int64_t> count_;
+  std::int64_t changes_ = 0;
+  Nanos last_;  // change, or the start
+  std::optional<Point> begin_;
+  Nanos longest_{0};  // between two changes
+};
+
+}  // namespace idleburn
