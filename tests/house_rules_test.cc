@@ -30,6 +30,7 @@ const std::vector<HeavyHeader>& Heavy() {
       {"zlib.h", {"os"}, 3},
       {"zstd.h", {"os"}, 3},
       {"cctz/", {"text"}, 1},
+      {"httplib.h", {"os"}, 1},
   };
   return kHeavy;
 }

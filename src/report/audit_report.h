@@ -7,6 +7,7 @@
 #include "classify/totals.h"
 #include "price/cost_report.h"
 #include "recommend/advice.h"
+#include "report/live_run.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 
@@ -20,6 +21,7 @@ struct AuditReport {
   Thresholds thresholds;
   CostReport cost;
   Advice advice;
+  LiveRun live;
   std::vector<std::string> inputs;  // names as given
   std::string timezone = "UTC";
   std::string version;

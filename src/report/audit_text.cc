@@ -58,7 +58,13 @@ class TextPage {
   void Lines(const std::vector<std::string>& lines) {
     for (const std::string& line : lines) Wrapped("  ", line);
   }
+  void Section(std::string_view title, const std::vector<std::string>& lines) {
+    if (lines.empty()) return;
+    Heading(title);
+    Lines(lines);
+  }
   void Grid(const ReportTable& table) {
+    if (table.rows.empty()) return;
     Heading(table.title);
     out_ += LayOutTable(table.columns, table.rows, width_, 2);
     Lines(table.notes);
@@ -157,23 +163,19 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   page.Wrapped("", view.title);
 
   AppendRibbons(report, &page);
-  page.Grid(page.width() >= kBarFrom ? WithBars(view.phases, report.cost.whole) : view.phases);
+  page.Grid(page.width() >= kBarFrom && !view.phases.rows.empty() ? WithBars(view.phases, report.cost.whole)
+                                                                  : view.phases);
   page.Grid(view.gpus);
-  if (!view.owners.rows.empty()) page.Grid(view.owners);
-  page.Heading("Money");
-  page.Lines(view.money);
-  if (!view.signals.empty()) {
-    page.Heading("Energy, clocks, bursts");
-    page.Lines(view.signals);
-  }
+  page.Grid(view.owners);
+  page.Section("Money", view.money);
+  page.Section("Energy, clocks, bursts", view.signals);
   if (!view.findings.rows.empty()) page.Cards(view.findings, report.explain ? view.findings.rows.size() : kCards);
   if (!view.recommendations.rows.empty()) {
     page.Cards(view.recommendations, report.explain ? view.recommendations.rows.size() : kCards);
   }
-  if (report.explain && !view.declined.rows.empty()) page.Grid(view.declined);
-  if (!view.quality.rows.empty()) page.Grid(view.quality);
-  page.Heading("How these figures were made");
-  page.Lines(view.basis);
+  if (report.explain) page.Grid(view.declined);
+  page.Grid(view.quality);
+  page.Section("How these figures were made", view.basis);
   return std::move(page).Take();
 }
 

@@ -59,6 +59,10 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "readings of a second busy counter came after another had been chosen; they are not used"},
     {Q::kNoTimestamp, "no_timestamp", S::kWarn,
      "inputs or records carry no date or no time; one was assumed, so they cannot be placed beside other inputs"},
+    {Q::kGpusLeftOut, "gpus_left_out", S::kInfo,
+     "GPUs of the machine are left out, as the command could not see them (--all-gpus counts them too)"},
+    {Q::kGpusUnclear, "gpus_unclear", S::kWarn,
+     "time it cannot be told which GPUs the command could see; all of the machine are counted"},
 }};
 
 std::string_view Name(Severity s) {

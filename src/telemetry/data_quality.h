@@ -45,8 +45,10 @@ enum class QualityId : std::uint8_t {
   kProcessDetail,
   kLateCounter,
   kNoTimestamp,
+  kGpusLeftOut,
+  kGpusUnclear,
 };
-inline constexpr std::size_t kQualityCount = 33;
+inline constexpr std::size_t kQualityCount = 35;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);
