@@ -34,6 +34,7 @@ const std::vector<HeavyHeader>& Heavy() {
       {"isa-l/", {"os"}, 1},
       {"zstd.h", {"os"}, 3},
       {"cctz/", {"text"}, 1},
+      {"httplib.h", {"os"}, 1},
   };
   return kHeavy;
 }

@@ -137,6 +137,22 @@ TEST_F(Join, ARunInTwoFilesIsTheSameRun) {
   EXPECT_DOUBLE_EQ(without_gap["unobserved"]["gpu_hours"], 0);
 }
 
+TEST_F(Join, TwoCountersOfOneSignalAreNamed) {
+  std::string dump = "# TYPE DCGM_FI_DEV_GPU_UTIL gauge\n";
+  for (std::int64_t s = 0; s <= kRun; s += 15) {
+    dump += "DCGM_FI_DEV_GPU_UTIL{UUID=\"GPU-" + Lower(kA) + "\"} 50 " + std::to_string(UnixSeconds(s)) + "000\n";
+  }
+  const auto mixed = [](const json& audit) {
+    for (const json& row : audit["data_quality"]) {
+      if (row["id"] == "mixed_counters") return row["names"].dump();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(mixed(AuditJsonOf(log_ + " " + folder_.Write("util.prom", dump))),
+            "[\"nvidia_smi.utilization.gpu with dcgm.DCGM_FI_DEV_GPU_UTIL\"]");
+  EXPECT_EQ(mixed(AuditJsonOf(log_ + " " + processes_ + " " + activity_)), "");
+}
+
 TEST_F(Join, MaskedMachinesStayApart) {
   const auto captures = Shared() / "data/telemetry/nvidia_smi";
   const std::string h100 = "linux-x86_64__nvidia-h100-80gb-hbm3__590.48.01";

@@ -2,6 +2,7 @@
 // the program reports.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 
@@ -158,8 +159,8 @@ TEST_F(RunTest, TheAuditOfTheRecordingIsTheLiveAudit) {
   }
 }
 
-// Ranks of one job on two GPUs, numbered anew by CUDA_VISIBLE_DEVICES.
-TEST(RunRanksTest, EachGpuIsThatOfItsRank) {
+// Ranks of one job on two GPUs, numbered anew by CUDA_VISIBLE_DEVICES. The third is measured and is not the job's.
+TEST(RunRanksTest, EachGpuIsThatOfItsRankAndTheHiddenOneIsLeftOut) {
   const LiveMachine machine("gpu 0\ngpu 1\ngpu 2\n", true);
   const std::string ranks =
       "'LOCAL_RANK=0 $T compute-bound 4 --device 0 --truth $F/0 & LOCAL_RANK=1 $T idle-held 4 --device 1 "
@@ -169,7 +170,18 @@ TEST(RunRanksTest, EachGpuIsThatOfItsRank) {
       "-- sh -c " +
       ranks);
   ASSERT_EQ(run.code, 0) << run.err;
-  const json gpus = machine.Json("live")["per_gpu"];
+  const json live = machine.Json("live");
+  const json replayed = machine.Audit("kept.idleburn");
+  EXPECT_EQ(replayed["per_gpu"], live["per_gpu"]);
+  EXPECT_EQ(replayed["cost"], live["cost"]);
+  EXPECT_EQ(live["per_gpu"].size(), 2U);
+  EXPECT_NEAR(Seconds(live["gpu_hours"]["window"]), 2 * Seconds(live["per_gpu"][0]["gpu_hours"]["window"]), 1e-6);
+  const json& quality = live["data_quality"];
+  const auto left_out =
+      std::find_if(quality.begin(), quality.end(), [](auto& q) { return q["id"] == "gpus_left_out"; });
+  ASSERT_NE(left_out, quality.end()) << quality;
+  EXPECT_EQ((*left_out)["names"], json::array({"CUDA_VISIBLE_DEVICES=2,1 hides GPU 0"}));
+  const json gpus = machine.Audit("kept.idleburn", "--all-gpus --price 3600")["per_gpu"];
   ASSERT_EQ(gpus.size(), 3U);
   const double busy = machine.Json("0")["busy_s"];
   EXPECT_GE(Seconds(gpus[2]["gpu_hours"]["effective"]), 0.98 * busy - 0.4);
@@ -187,11 +199,12 @@ std::string WordsOf(const LiveLog& log) {
   return words;
 }
 
-TEST(RunFactsTest, OnlyAllowedVariablesAreKept) {
+TEST(RunFactsTest, OnlyAllowedVariablesAreKeptAndNoSecrets) {
   const LiveMachine machine("gpu 0\n");
   const ProgramRun run = machine.Run(
       "cd $F && SLURM_JOB_ID=4711 WANDB_RUN_ID=brave-sun WANDB_API_KEY=hush-hush MY_PASSWORD=hush-hush "
-      "$I run --recording kept.idleburn -- sh -c 'sleep 0.5; exit 3'");
+      "$I run --recording kept.idleburn -- sh -c 'sleep 0.5; exit 3' x --hf-token hush-hush "
+      "https://me:hush-hush@host/ --key=hush-hush 'A_PASSWORD=hush-hush x'");
   EXPECT_EQ(run.code, 3);
   const auto source = OpenInput(machine.Path("kept.idleburn"));
   ASSERT_TRUE(source);
@@ -203,7 +216,9 @@ TEST(RunFactsTest, OnlyAllowedVariablesAreKept) {
   EXPECT_TRUE(summary->closed);
   EXPECT_EQ(log.Fact("env.SLURM_JOB_ID"), "4711");
   EXPECT_EQ(log.Fact("env.WANDB_RUN_ID"), "brave-sun");
-  EXPECT_EQ(log.Fact("command"), "sh -c 'sleep 0.5; exit 3'");
+  EXPECT_EQ(log.Fact("command"),
+            "sh -c 'sleep 0.5; exit 3' x --hf-token [redacted] https://me:[redacted]@host/ --key=[redacted] "
+            "A_PASSWORD=[redacted]");
   EXPECT_EQ(log.Fact("cwd"), std::filesystem::canonical(machine.Path(".")).string());
   EXPECT_EQ(log.Fact("exit"), "exit 3");
   EXPECT_NE(log.Fact("host").value_or(""), "");

@@ -96,8 +96,15 @@ TEST(RunEndTest, GatesTurnOnlySuccessIntoFailure) {
   EXPECT_EQ(held.get().code, 0);
 }
 
+// The command's code is the command's, and a gate is judged whether or not the report found its place.
 TEST(RunEndTest, AReportThatCannotBeWrittenIsSaidAndTheRecordingIsNamed) {
   const LiveMachine machine("gpu 0\n");
+  const std::string lost = "$I run -o /no/such/folder/report --no-recording ";
+  EXPECT_EQ(machine.Run(lost + "-- sh -c 'sleep 1.2; exit 4'").code, 4);
+  const ProgramRun gated = machine.Run(lost + "--fail-on 'waste>20' -- sleep 1.2");
+  EXPECT_EQ(gated.code, 3);
+  EXPECT_EQ(LinesWith(gated.err, "idleburn: --fail-on waste>20: waste is 100.00 %"), 1) << gated.err;
+  EXPECT_EQ(LinesWith(gated.err, "idleburn: /no/such/folder/report: cannot be written"), 1);
   const ProgramRun run = machine.Run("$I run -o /no/such/folder/report --recording $F/kept.idleburn -- sleep 0.4");
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(LinesWith(run.err, "idleburn: /no/such/folder/report: cannot be written"), 1);
@@ -114,6 +121,84 @@ TEST(RunNoGpuTest, OneLineSaysSoAndTheHostIsReported) {
   EXPECT_EQ(LinesWith(run.err, "idleburn: workload over 0."), 1) << run.err;
   EXPECT_EQ(LinesWith(run.err, "idleburn: machine over 0."), 1);
   EXPECT_TRUE(std::filesystem::exists(machine.Path("k")));
+}
+
+// A gate that nothing can be judged by does not pass in silence, and turns no other code into its own.
+TEST(RunNoGpuTest, GatesThatCannotBeJudgedDoNotHold) {
+  const LiveMachine machine("gpu 0\n");
+  const std::string gates = "--no-recording --fail-on 'waste>20' --fail-on 'cost>9' --fail-on 'unobserved>5' ";
+  const ProgramRun run = machine.Run(kNoGpu + std::string("$I run ") + gates + "-- sleep 0.3");
+  EXPECT_EQ(run.code, 3);
+  for (const char* gate : {"waste>20", "cost>9", "unobserved>5"}) {
+    EXPECT_EQ(LinesWith(run.err, std::string("idleburn: --fail-on ") + gate + ": not judged: no GPU was measured"), 1)
+        << run.err;
+  }
+  EXPECT_EQ(machine.Run(kNoGpu + std::string("$I run ") + gates + "-- sh -c 'exit 5'").code, 5);
+  EXPECT_EQ(machine.Run(kNoGpu + std::string("$I record --for 1s -o $F/k --fail-on 'waste>20'")).code, 3);
+  const LiveMachine blind("gpu 0 gpm=0\nfail nvmlDeviceGetSamples 3\nfail nvmlDeviceGetUtilizationRates 3\n");
+  const ProgramRun unseen = blind.Run("$I run --no-recording --price 2 --fail-on 'waste>20' -- sleep 1.5");
+  EXPECT_EQ(unseen.code, 3);
+  EXPECT_EQ(LinesWith(unseen.err, "--fail-on waste>20: not judged: nothing was observed"), 1) << unseen.err;
+}
+
+// In every form, with what is known: the host, and how the command ended.
+TEST(RunNoGpuTest, AReportThatIsAskedForIsWritten) {
+  const LiveMachine machine("gpu 0\n");
+  const ProgramRun run = machine.Run(kNoGpu + std::string("$I run --no-recording --price 2 --format json -o $F/live "
+                                                          "-- sh -c 'sleep 0.6; exit 4'"));
+  EXPECT_EQ(run.code, 4);
+  const json live = machine.Json("live");
+  EXPECT_EQ(live["schema"], "idleburn.audit/1");
+  EXPECT_EQ(live["run"]["exit"], "exit 4");
+  EXPECT_EQ(live["run"]["command"], "sh -c 'sleep 0.6; exit 4'");
+  EXPECT_NE(live["run"]["no_gpu"].get<std::string>().find("/no/such/library.so"), std::string::npos);
+  EXPECT_GE(live["host"]["workload"]["watched_s"].get<double>(), 0.3);
+  EXPECT_GE(live["host"]["machine"]["cpus"].get<int>(), 1);
+  EXPECT_EQ(live["cost"]["total"], nullptr);
+  EXPECT_EQ(live["cost"]["total_reason"], "nothing_measured");
+  EXPECT_EQ(live["cost"]["rate_per_gpu_hour"], "2.00");
+  EXPECT_EQ(live["window"]["start"], nullptr);
+  EXPECT_EQ(live["per_gpu"], json::array());
+  for (const std::string form : {"text", "html", "csv", "markdown"}) {
+    const ProgramRun other =
+        machine.Run(kNoGpu + ("$I run --no-recording --format " + form + " -o $F/" + form + " -- sleep 0.2"));
+    EXPECT_EQ(other.code, 0) << other.err;
+    const std::string text = ReadText(machine.Path(form));
+    EXPECT_NE(text, "") << form;
+    if (form != "csv") {
+      EXPECT_NE(text.find("No GPU was measured: "), std::string::npos) << text;
+    }
+  }
+}
+
+// What the command cannot see is no part of what it cost; what is left may be nothing.
+TEST(RunHiddenTest, ACommandThatSeesNoGpuHasNoCost) {
+  const LiveMachine machine("gpu 0\ngpu 1\n");
+  const ProgramRun run = machine.Run(
+      "CUDA_VISIBLE_DEVICES= $I run --price 2 --format json -o $F/live --recording $F/k.idleburn -- sleep 1.2");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(LinesWith(run.err, "no GPU was measured: the command could see none (CUDA_VISIBLE_DEVICES is empty)"), 1)
+      << run.err;
+  EXPECT_EQ(machine.Json("live")["cost"]["total_reason"], "nothing_measured");
+  const ProgramRun audit = machine.Run("$I audit $F/k.idleburn");
+  EXPECT_EQ(audit.code, 1);
+  EXPECT_EQ(LinesWith(audit.err, "no GPU to audit: the command could see none"), 1) << audit.err;
+  EXPECT_EQ(machine.Audit("k.idleburn", "--all-gpus --price 2")["per_gpu"].size(), 2U);
+  const ProgramRun all = machine.Run(
+      "CUDA_VISIBLE_DEVICES= $I run --all-gpus --no-recording --price 2 --format json -o $F/all -- sleep 1.2");
+  EXPECT_EQ(all.code, 0);
+  EXPECT_EQ(machine.Json("all")["per_gpu"].size(), 2U);
+}
+
+TEST(RunHiddenTest, WhatCannotBeToldIsSaidAndAllAreCounted) {
+  const LiveMachine machine("gpu 0\ngpu 1 name=NVIDIA_A2\n");
+  const std::string run = " $I run --no-recording --price 2 -- sleep 1.2";
+  const ProgramRun unclear = machine.Run("CUDA_VISIBLE_DEVICES=0" + run);
+  EXPECT_EQ(LinesWith(unclear.err, "2 GPUs"), 1) << unclear.err;
+  EXPECT_NE(unclear.err.find("CUDA_VISIBLE_DEVICES=0 counts the fastest GPU first"), std::string::npos) << unclear.err;
+  const ProgramRun clear = machine.Run("CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0" + run);
+  EXPECT_EQ(LinesWith(clear.err, "1 GPU "), 1) << clear.err;
+  EXPECT_NE(clear.err.find("CUDA_VISIBLE_DEVICES=0 hides GPU 1"), std::string::npos) << clear.err;
 }
 
 double Gap(const json& usage) { return Seconds(usage["unobserved"]["gpu_hours"]); }

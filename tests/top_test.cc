@@ -1,8 +1,11 @@
 // What top shows of GPUs whose phases are known, in pipes and on a terminal.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <regex>
+#include <sstream>
 
+#include "support/live_command.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "support/terminal_session.h"
@@ -64,10 +67,19 @@ TEST_F(TopTest, InAPipeEachSecondIsALineAGpu) {
   const ProgramRun run = RunShell(Words(kTwoGpus, "--for 3s --price 2"));
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.out.find('\x1b'), std::string::npos);
-  const std::string last = run.out.substr(run.out.rfind('\n', run.out.size() - 2) + 1);
-  EXPECT_TRUE(std::regex_search(last, std::regex("^[-0-9T:]+Z GPU 1 underutilized util 40 % SM 20 % power 200 W memory "
-                                                 "20\\.0/80\\.0 GiB procs 0 2\\.00 USD/h, 0\\.00[0-9]{2} so far\n$")))
+  const std::string last = run.out.substr(run.out.rfind("procs 2"));  // of GPU 0, in the last second
+  EXPECT_TRUE(
+      std::regex_search(last, std::regex("\n[-0-9T:]+Z GPU 1 underutilized util 40 % SM 20 % power 200 W memory "
+                                         "20\\.0/80\\.0 GiB procs 0 2\\.00 USD/h, 0\\.00[0-9]{2} so far\n")))
       << run.out;
+}
+
+// nohup and shells tell us to let a signal pass.
+TEST_F(TopTest, AnIgnoredHangupDoesNotEndIt) {
+  const ProgramRun run = RunShell("(trap '' HUP; " + Words(kTwoGpus, "--for 3s --price 2") +
+                                  ") & us=$!; sleep 1.2; kill -HUP $us " + "$(ps -o pid= --ppid $us); wait $us");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_GE(LinesWith(run.out, " GPU 0 productive"), 2) << run.out;
 }
 
 TEST_F(TopTest, WithoutAPriceThereAreSecondsAndNoDollars) {
@@ -98,6 +110,69 @@ TEST_F(TopTest, AMigBoardIsSplitAmongItsInstances) {
   EXPECT_TRUE(
       std::regex_search(run.out, std::regex("GPU 0 +split .* 6\\.00\nGPU 0 MIG 1g\\.10gb #7 +idle .* 1\\.00\n")))
       << run.out;
+}
+
+// Real processes hold GPUs: one alone on two of them, two together on a third, one that nobody here sees; the fifth GPU
+// is free.
+class TopProcessesTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] ProgramRun Run(const std::string& arguments) const {
+    return machine_.Run(
+        "sleep 30 & a=$!; sleep 31 & b=$!; "
+        "echo \"at 0s gpu 0 util=80 memory=3GiB procs=$a:3GiB\nat 0s gpu 1 util=40 memory=2GiB procs=$a:2GiB\n"
+        "at 0s gpu 2 util=95 procs=$a:1GiB,$b:?\nat 0s gpu 3 procs=2000000000:1GiB\" >> $F/gpus; "
+        "$I top --price 36 " +
+        arguments + "; code=$?; echo $a $b $(id -un) > $F/who; kill $a $b; exit $code");
+  }
+  // "PID PID USER" of the processes above.
+  [[nodiscard]] std::vector<std::string> Who() const {
+    std::istringstream words(ReadText(machine_.Path("who")));
+    return {std::istream_iterator<std::string>(words), {}};
+  }
+  const LiveMachine machine_{"gpu 0\ngpu 1\ngpu 2\ngpu 3\ngpu 4\n"};
+};
+
+TEST_F(TopProcessesTest, EachProcessIsNamedWithItsGpusAndItsPrice) {
+  const ProgramRun run = Run("--once");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const auto who = Who();
+  ASSERT_EQ(who.size(), 3U);
+  const std::string phases = "1 compute_bound, 1 productive, 1 underutilized";
+  const std::regex alone(who[0] + " +" + who[2] + " +0,1,2 +6\\.0 GiB +" + phases + " +72\\.00 \\+ shared  sleep 30\n");
+  const std::regex other(who[1] + " +" + who[2] + " +2 +\\? +compute_bound +shared  sleep 31\n");
+  EXPECT_TRUE(std::regex_search(run.out, alone)) << run.out;
+  EXPECT_TRUE(std::regex_search(run.out, other)) << run.out;
+  EXPECT_TRUE(std::regex_search(run.out, std::regex("2000000000 +unknown +3 +1\\.0 GiB +idle +36\\.00  unknown\n")))
+      << run.out;
+  EXPECT_TRUE(std::regex_search(run.out, std::regex("- +- +4 +- +idle +36\\.00  no process\n"))) << run.out;
+  EXPECT_EQ(LinesWith(run.out, "shared: several processes hold the GPU and nothing tells whose time it was"), 1);
+  EXPECT_EQ(LinesWith(run.out, "unknown: the driver names a process that /proc does not show"), 1);
+}
+
+TEST_F(TopProcessesTest, InAPipeEachIsALine) {
+  const ProgramRun run = Run("--for 2s");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const auto who = Who();
+  const std::string start = "Z process " + who.at(0) + " user " + who.at(2) + " GPU 0,1,2 ";
+  EXPECT_GE(LinesWith(run.out, start), 1) << run.out;
+  EXPECT_GE(LinesWith(run.out, " memory 6.0 GiB 72.00 USD/h + shared sleep 30"), 1) << run.out;
+  EXPECT_GE(LinesWith(run.out, "Z process 2000000000 user unknown GPU 3 "), 1) << run.out;
+}
+
+TEST(TopProcessesAloneTest, PidsOfAnotherNamespaceAreNobodyHere) {
+  const LiveMachine machine("gpu 0\nat 0s gpu 0 procs=1:1GiB,2000000000:1GiB,2000000001:1GiB\n");
+  const ProgramRun run = machine.Run("$I top --once");
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(std::regex_search(run.out, std::regex("\n +1 +unknown .* unknown\n"))) << run.out;
+  EXPECT_EQ(LinesWith(run.out, "unknown: most pids that the driver names are not seen here"), 1) << run.out;
+}
+
+TEST(TopProcessesAloneTest, ADriverThatListsNoneIsNotAGpuWithoutProcesses) {
+  const LiveMachine machine(
+      "gpu 0\nfail nvmlDeviceGetComputeRunningProcesses_v3 4\nfail nvmlDeviceGetComputeRunningProcesses 4\n");
+  const ProgramRun run = machine.Run("$I top --once --price 36");
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(std::regex_search(run.out, std::regex("- +- +0 +- +idle +36\\.00  unknown: no list\n"))) << run.out;
 }
 
 TEST_F(TopTest, WithoutAGpuOneLineSaysWhy) {

@@ -14,7 +14,9 @@ Result<int> Audit(const AuditRequest& request, const Settings& settings, const E
   Result<std::unique_ptr<RunInputs>> run =
       ReadRun(request.inputs, *options, plan->thresholds, FactsOf, environment.terminal_err && !request.quiet);
   if (!run) return tl::unexpected<Error>(run.error());
-  return ReportRun(*plan, **run, request.inputs, settings, environment);
+  const std::string why_no_gpu = LeaveOutHidden(*plan, **run);
+  if (!why_no_gpu.empty()) return Fail(request.inputs.front() + ": no GPU to audit: " + why_no_gpu);
+  return ReportRun(*plan, **run, request.inputs, {}, settings, environment).Code();
 }
 
 Result<int> RunAudit(const std::vector<std::string>& arguments, const Environment& environment) {
@@ -33,6 +35,8 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   add("--fail-on", "GATE", "exit 3 if waste>PERCENT, cost>AMOUNT or unobserved>PERCENT (repeatable)").list =
       &request.report.fail_on;
   add("--explain", "", "also print rules, priors and the levers that were not advised").on = &request.report.explain;
+  add("--all-gpus", "", "of a recording, count the GPUs too that its command could not see").on =
+      &request.report.all_gpus;
   add("--quiet", "", "no progress on standard error").on = &request.quiet;
   add("--no-color", "", "plain text").on = &request.report.no_color;
   settings_flags.AppendTo(flags);

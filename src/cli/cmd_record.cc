@@ -1,9 +1,10 @@
 #include <signal.h>
 
 #include <cstdlib>
-#include <ctime>
 
 #include "cli/cmd_run.h"
+#include "cli/find_rate.h"
+#include "cli/held_signals.h"
 #include "cli/live_flags.h"
 #include "cli/live_record.h"
 #include "cli/say.h"
@@ -19,42 +20,6 @@ struct RecordRequest {
   bool quiet = false;
 };
 
-// The signals that end a recording in order. Held back in all threads from here on, until one is waited for.
-class EndSignals {
- public:
-  EndSignals() {
-    sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, signal);
-    struct sigaction action {};
-    sigaction(SIGHUP, nullptr, &action);
-    if (action.sa_handler == SIG_IGN) sigdelset(&set_, SIGHUP);  // nohup lets it pass
-    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-  }
-  // Returns when one came, or after that time.
-  void Wait(std::optional<Nanos> time) const {
-    if (!time) {
-      int signal = 0;
-      while (sigwait(&set_, &signal) != 0) {
-      }
-      return;
-    }
-    timespec end{};
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    const std::int64_t until = end.tv_sec * kNanosPerSecond + end.tv_nsec + time->count();
-    while (true) {
-      timespec now{};
-      clock_gettime(CLOCK_MONOTONIC, &now);
-      const std::int64_t left = until - (now.tv_sec * kNanosPerSecond + now.tv_nsec);
-      if (left <= 0) return;
-      const timespec wait{left / kNanosPerSecond, left % kNanosPerSecond};
-      if (sigtimedwait(&set_, nullptr, &wait) > 0) return;
-    }
-  }
-
- private:
-  sigset_t set_{};
-};
-
 Result<int> Record(const RecordRequest& request, const Settings& settings, const Environment& environment) {
   const Result<ReportPlan> plan = PlanReport(request.live.report, settings);
   if (!plan) return tl::unexpected<Error>(plan.error());
@@ -62,13 +27,14 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   const Result<std::optional<Nanos>> time = ParseFor(request.time);
   if (!time) return tl::unexpected<Error>(time.error());
-  const EndSignals end;
+  const HeldSignals end(std::vector<int>{SIGINT, SIGTERM, SIGHUP});  // they end it in order
   LiveRecord record(plan->thresholds);
   LiveSession session(record.inputs().devices, record);
   const std::string path = request.recording.empty() ? UsualRecordingPath(session.Now()) : request.recording;
   if (path.empty()) return Fail("there is no home folder to keep the recording in; name a file with -o");
   TRY(record.RecordTo(path, session.Now()));
   record.TellMachine();
+  for (const RunFact& fact : MachineFacts(request.live.detect_cloud)) session.Tell(fact);
   session.Tell(RunWindow::StartFact(session.Now()));
   LiveSessionSpec spec;
   spec.gpus = *gpus;
@@ -89,7 +55,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   session.Tell(RunWindow::EndFact(session.Now()));
   session.Stop();
   record.Close();
-  return ReportLive(*plan, record, session.why_no_gpu(), settings, environment);
+  return ReportLive(*plan, record, session.why_no_gpu(), settings, environment).Code();
 }
 
 }  // namespace

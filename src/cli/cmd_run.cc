@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "cli/find_rate.h"
 #include "cli/live_flags.h"
 #include "cli/live_record.h"
 #include "cli/say.h"
@@ -14,6 +15,7 @@
 #include "os/random_id.h"
 #include "run/live_session.h"
 #include "run/workload.h"
+#include "text/command_line.h"
 
 namespace idleburn {
 namespace {
@@ -25,25 +27,17 @@ struct RunRequest {
   bool plain = false;
 };
 
-// A command as a shell would be given it, as far as a reader needs it.
-std::string Joined(const std::vector<std::string>& command) {
-  std::string text;
-  for (const std::string& word : command) {
-    const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$`") == std::string::npos;
-    text += (text.empty() ? "" : " ") + (plain ? word : "'" + word + "'");
-  }
-  return text;
+// Of our environment, which is the workload's.
+std::optional<std::string> OwnVariable(std::string_view name) {
+  const char* value = std::getenv(std::string(name).c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 void TellFacts(LiveSession& session, const std::vector<std::string>& command) {
-  session.Fact("command", Joined(command));
+  session.Fact("command", ShownCommand(command));
   std::error_code ignored;
   session.Fact("cwd", std::filesystem::current_path(ignored).string());
-  const VariableLookup lookup = [](std::string_view name) -> std::optional<std::string> {
-    const char* value = std::getenv(std::string(name).c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-  };
-  for (const RunFact& fact : ExperimentFacts(lookup)) session.Fact(fact.key, fact.value);
+  for (const RunFact& fact : ExperimentFacts(OwnVariable)) session.Fact(fact.key, fact.value);
 }
 
 // A recording is kept where it can be; that it cannot is no reason not to run.
@@ -57,7 +51,7 @@ void BeginRecording(const RunRequest& request, LiveRecord& record, Instant now) 
 
 // Runs the workload with the session beside it.
 tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, WorkloadSpec spec, LiveSessionSpec measured,
-                                                    LiveSession& session) {
+                                                    LiveSession& session, bool ask_cloud) {
   const std::string run_id = RandomIdText();
   Result<MarkerFile> markers = MarkerFile::Create();
   spec.environment.emplace_back("IDLEBURN_RUN_ID", run_id);
@@ -71,11 +65,15 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   const Instant started = session.Now();
   if (const auto start = workload.Start(spec); !start) return tl::unexpected<StartFailure>(start.error());
   session.Tell(RunWindow::StartFact(started));
-  session.Tell(NoteKind::kWorkloadStarted, Joined(spec.command));
+  session.Tell(NoteKind::kWorkloadStarted, ShownCommand(spec.command));
   measured.workload = HostWorkload{workload.pid(), getpid(), {workload.helper_pid()}, run_id, &reaped};
+  measured.environment = OwnVariable;
   measured.markers = markers ? &*markers : nullptr;
   // The driver may take seconds to list its GPUs; the workload and its signals do not wait for that.
-  std::jthread opening([&session, &measured] { session.Start(measured); });
+  std::jthread opening([&session, &measured, ask_cloud] {
+    session.Start(measured);
+    for (const RunFact& fact : MachineFacts(ask_cloud)) session.Tell(fact);
+  });
   WorkloadEnd end = workload.Wait();
   const Instant ended = session.Now();
   opening.join();
@@ -106,7 +104,7 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   LiveSessionSpec measured;
   measured.gpus = *gpus;
   measured.lines = request.plain ? nullptr : &lines;
-  const auto end = RunMeasured(*workload, std::move(spec), measured, session);
+  const auto end = RunMeasured(*workload, std::move(spec), measured, session, request.live.detect_cloud);
   if (!end) {
     record.Discard();
     Say(end.error().error.message);
@@ -115,10 +113,9 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   record.Close();
   if (!end->output_failure.empty()) Say(end->output_failure);
   if (end->exit_code != 0) Say("the command ended with " + Describe(*end));
-  const Result<int> reported = ReportLive(*plan, record, session.why_no_gpu(), settings, environment);
-  if (!reported) Say(reported.error().message);
-  const int gate = reported.value_or(0);
-  return end->exit_code != 0 ? end->exit_code : gate;
+  const ReportEnd report = ReportLive(*plan, record, session.why_no_gpu(), settings, environment);
+  if (!report.written) Say(report.written.error().message);
+  return end->exit_code != 0 || report.gates_hold ? end->exit_code : kExitGate;
 }
 
 }  // namespace
@@ -135,6 +132,8 @@ Result<int> RunRun(const std::vector<std::string>& arguments, const Environment&
   add("--recording", "FILE", "keep the recording in FILE (default: in the user's folder for data)").text =
       &request.recording;
   add("--no-recording", "", "keep no recording").on = &request.no_recording;
+  add("--all-gpus", "", "count the GPUs too that the command cannot see (CUDA_VISIBLE_DEVICES and the like)").on =
+      &request.live.report.all_gpus;
   add("--plain", "", "give the command our output as it is; progress it prints is not read").on = &request.plain;
   request.live.AppendTo(flags);
   std::string help;

@@ -1,6 +1,7 @@
 #include "cli/cmd_top.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "cli/find_rate.h"
@@ -24,7 +25,7 @@ struct TopRequest {
 constexpr Nanos kOnce(2'200'000'000);  // two whole seconds and what the driver's ring holds back
 
 // Shows the board every second until asked to end, or until that time has passed.
-Result<void> Show(TopBoard& board, TopScreen& screen, bool in_place, std::optional<Nanos> time) {
+Result<void> Show(TopBoard& board, TopScreen& screen, ProcessNames& names, bool in_place, std::optional<Nanos> time) {
   std::vector<std::string> notes;
   Nanos shown(0);
   while (!time || shown < *time) {
@@ -32,11 +33,13 @@ Result<void> Show(TopBoard& board, TopScreen& screen, bool in_place, std::option
     if (!screen.Wait(step)) return {};
     shown += step;
     for (std::string& note : board.TakeNotes()) notes.push_back(Printable(note));
+    TopView view = board.Latest();
+    names.Fill(view.processes);
     if (!in_place) {
-      TRY(Print(TopLines(board.Latest())));
+      TRY(Print(TopLines(view)));
       continue;
     }
-    std::string text = TopTables(board.Latest(), screen.Columns()) + "q ends\n";
+    std::string text = TopTables(view, screen.Columns()) + "q ends\n";
     const std::size_t first = notes.size() > 3 ? notes.size() - 3 : 0;
     for (std::size_t i = first; i < notes.size(); ++i) text += notes[i] + "\n";
     screen.Draw(text);
@@ -51,10 +54,14 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   const Result<std::optional<Nanos>> time = ParseFor(request.time);
   if (!time) return tl::unexpected<Error>(time.error());
-  const std::string instance = InstanceOfThisMachine();
-  const auto rate_of = [&settings, &instance, now = environment.now](const std::vector<std::string>& names) {
+  std::map<std::string, std::string> machine;
+  for (const RunFact& fact : MachineFacts(request.live.detect_cloud)) machine[fact.key] = fact.value;
+  const auto rate_of = [&settings, &machine, now = environment.now](const std::vector<std::string>& names) {
+    RateQuestion question = QuestionOf(machine);
+    question.gpu_names = names;
+    question.now = now;
     DataQuality doubts;
-    return FindRate(settings, {instance, names, now}, doubts);
+    return FindRate(settings, question, doubts);
   };
   if (const Result<Rate> rate = rate_of({}); !rate) return tl::unexpected<Error>(rate.error());
 
@@ -62,6 +69,7 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   LiveSession session(board.devices(), board);
   LiveSessionSpec spec;
   spec.gpus = *gpus;
+  ProcessNames names;
   const bool in_place = environment.terminal_out && !request.once;
   Result<void> shown;
   {
@@ -72,7 +80,7 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
       if (request.once) {
         screen.Wait(kOnce);
       } else {
-        shown = Show(board, screen, in_place, *time);
+        shown = Show(board, screen, names, in_place, *time);
       }
     }
     session.Stop();
@@ -81,7 +89,9 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   if (!shown) return tl::unexpected<Error>(shown.error());
   for (const std::string& note : board.TakeNotes()) Say(note);
   if (in_place || request.once) {
-    TRY(Print(TopTables(board.Final(), environment.terminal_out ? std::max(environment.columns, 40) : 100)));
+    TopView view = board.Final();
+    names.Fill(view.processes);
+    TRY(Print(TopTables(view, environment.terminal_out ? std::max(environment.columns, 40) : 100)));
   }
   return 0;
 }
@@ -97,11 +107,12 @@ Result<int> RunTop(const std::vector<std::string>& arguments, const Environment&
   add("--once", "", "one look, after about two seconds").on = &request.once;
   add("--for", "TIME", "how long, for example 10s; without it until q or Ctrl-C").text = &request.time;
   add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &request.live.hz;
+  request.live.AppendDetectCloud(flags);
   SettingFlags setting_flags({"price.rate", "price.catalogue", "price.owned", "price.currency"});
   setting_flags.AppendTo(flags);
   std::string help;
-  TRY(ReadFlags("top", "What each GPU of this machine does and costs, every second; q or Ctrl-C ends it.", flags,
-                arguments, &help));
+  TRY(ReadFlags("top", "What each GPU and process of this machine does and costs, every second; q or Ctrl-C ends it.",
+                flags, arguments, &help));
   if (!help.empty()) {
     TRY(Print(help));
     return 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -138,8 +139,11 @@ void LookAtPrices(const Settings& settings, DoctorReadings& readings) {
   }
   const auto machine = DetectInstanceType("/sys/class/dmi/id");
   if (machine) readings.provider = machine->provider;
-  readings.instance = InstanceOfThisMachine();
-  RateQuestion question{readings.instance, {}, readings.now};
+  std::map<std::string, std::string> facts;
+  for (const RunFact& fact : MachineFacts(/*ask_cloud=*/false)) facts[fact.key] = fact.value;
+  RateQuestion question = QuestionOf(facts);
+  readings.instance = question.instance;
+  question.now = readings.now;
   for (DeviceId id = 0; id < readings.devices.size(); ++id) question.gpu_names.push_back(readings.devices[id].name);
   readings.rate = FindRate(settings, question, doubts);
 }

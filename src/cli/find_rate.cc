@@ -1,11 +1,20 @@
 #include "cli/find_rate.h"
 
+#include <cstdlib>
+#include <optional>
+
 #include "cli/load_prices.h"
+#include "cli/say.h"
+#include "measure/cloud_metadata.h"
 #include "measure/instance_type.h"
 #include "price/resolve.h"
 
 namespace idleburn {
 namespace {
+
+constexpr const char* kInstance = "instance";
+constexpr const char* kRegion = "instance.region";
+constexpr const char* kMarket = "instance.market";
 
 // The other offers of a catalogue price's GPU, so that cheaper ones can be named.
 void AddOtherOffers(const Catalogue& catalogue, Rate& rate) {
@@ -25,6 +34,8 @@ Result<Rate> FindRate(const Settings& settings, const RateQuestion& question, Da
   if (settings.Has("price.rate")) request.price = settings.Text("price.rate");
   if (settings.Has("price.owned")) request.owned = settings.Text("price.owned");
   request.instance = question.instance;
+  request.region = question.region;
+  request.market = question.market;
   request.gpu_names = question.gpu_names;
   request.now = question.now;
   Result<Rate> rate = ResolveRate(*catalogue, request);
@@ -36,9 +47,30 @@ Result<Rate> FindRate(const Settings& settings, const RateQuestion& question, Da
   return rate;
 }
 
-std::string InstanceOfThisMachine() {
-  const auto machine = DetectInstanceType("/sys/class/dmi/id");
-  return machine && machine->type ? machine->provider + ":" + *machine->type : std::string();
+std::vector<RunFact> MachineFacts(bool ask_cloud) {
+  std::optional<InstanceType> machine = DetectInstanceType("/sys/class/dmi/id");
+  if (ask_cloud) {
+    CloudQuestion question;
+    if (machine) question.provider = machine->provider;
+    if (const char* base = std::getenv("IDLEBURN_METADATA_URL")) question.base = base;
+    Result<InstanceType> told = AskCloud(question);
+    if (!told) Say("--detect-cloud: " + told.error().message);
+    if (told) machine = *std::move(told);
+  }
+  std::vector<RunFact> facts;
+  if (!machine || !machine->type) return facts;
+  facts.push_back({kInstance, machine->provider + ":" + *machine->type});
+  if (!machine->region.empty()) facts.push_back({kRegion, machine->region});
+  if (!machine->market.empty()) facts.push_back({kMarket, machine->market});
+  return facts;
+}
+
+RateQuestion QuestionOf(const std::map<std::string, std::string>& facts) {
+  const auto fact = [&](const char* key) {
+    const auto found = facts.find(key);
+    return found == facts.end() ? std::string() : found->second;
+  };
+  return {fact(kInstance), fact(kRegion), fact(kMarket), {}, {}};
 }
 
 }  // namespace idleburn

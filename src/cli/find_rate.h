@@ -1,17 +1,21 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "cli/settings.h"
 #include "price/rate.h"
 #include "telemetry/data_quality.h"
+#include "telemetry/live_sink.h"
 
 namespace idleburn {
 
 // Whose price is looked for.
 struct RateQuestion {
   std::string instance;                // of the machine measured live, where it tells: "aws:p5.48xlarge"
+  std::string region;                  // likewise
+  std::string market;                  // likewise
   std::vector<std::string> gpu_names;  // as their driver prints them
   Instant now;
 };
@@ -20,7 +24,10 @@ struct RateQuestion {
 // `quality`. Fails on settings that are wrong, never because there is no price.
 Result<Rate> FindRate(const Settings& settings, const RateQuestion& question, DataQuality& quality);
 
-// "aws:p5.48xlarge" where this machine tells it, else empty.
-std::string InstanceOfThisMachine();
+// What of this machine decides the price, as facts of a run; nothing where it does not tell. The network is asked only
+// if `ask_cloud`, for a second at most; that nothing came of it is then said on standard error.
+std::vector<RunFact> MachineFacts(bool ask_cloud);
+// What such facts say.
+RateQuestion QuestionOf(const std::map<std::string, std::string>& facts);
 
 }  // namespace idleburn

@@ -45,16 +45,22 @@ std::vector<std::string> BrokenGates(const std::vector<Gate>& gates, const CostR
     const double unobserved = window > 0 ? 100.0 * static_cast<double>(cost.whole.unobserved_ns) / window : 0;
     switch (gate.quantity) {
       case Gate::Quantity::kWaste:
-        if (100 * cost.waste_share > limit)
+        if (cost.whole.observed_ns == 0) {
+          broken.push_back(gate.text + ": not judged: nothing was observed");
+        } else if (100 * cost.waste_share > limit) {
           broken.push_back(fmt::format("{}: waste is {:.2f} % of observed time", gate.text, 100 * cost.waste_share));
+        }
         break;
       case Gate::Quantity::kUnobserved:
-        if (unobserved > limit)
+        if (window == 0) {
+          broken.push_back(gate.text + ": not judged: nothing was measured");
+        } else if (unobserved > limit) {
           broken.push_back(fmt::format("{}: {:.2f} % of the window is unobserved", gate.text, unobserved));
+        }
         break;
       case Gate::Quantity::kCost:
         if (!cost.whole.total) {
-          broken.push_back(gate.text + ": the cost is not known; give --price");
+          broken.push_back(gate.text + ": not judged: the cost is not known; give --price");
         } else if (*cost.whole.total > gate.limit) {
           broken.push_back(gate.text + ": the cost is " +
                            FormatMoney(*cost.whole.total, MinorUnitDigits(cost.rate.currency)) + " " +
@@ -63,6 +69,12 @@ std::vector<std::string> BrokenGates(const std::vector<Gate>& gates, const CostR
         break;
     }
   }
+  return broken;
+}
+
+std::vector<std::string> UnjudgedGates(const std::vector<Gate>& gates, const std::string& why) {
+  std::vector<std::string> broken;
+  for (const Gate& gate : gates) broken.push_back(gate.text + ": not judged: " + why);
   return broken;
 }
 

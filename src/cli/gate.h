@@ -19,7 +19,9 @@ struct Gate {
 
 Result<std::vector<Gate>> ParseGates(const std::vector<std::string>& texts);
 
-// The gates that do not hold, one sentence each. A cost that is not known cannot hold its gate.
+// The gates that do not hold, one sentence each. What is not known cannot hold its gate.
 std::vector<std::string> BrokenGates(const std::vector<Gate>& gates, const CostReport& cost);
+// The same where there is nothing to judge them by: all of them, and why.
+std::vector<std::string> UnjudgedGates(const std::vector<Gate>& gates, const std::string& why);
 
 }  // namespace idleburn

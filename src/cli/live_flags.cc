@@ -17,9 +17,15 @@ void LiveFlags::AppendTo(std::vector<Flag>& flags) {
   add("--fail-on", "GATE", "exit 3 if waste>PERCENT, cost>AMOUNT or unobserved>PERCENT (repeatable)").list =
       &report.fail_on;
   add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &hz;
+  AppendDetectCloud(flags);
   add("--explain", "", "also print rules, priors and the levers that were not advised").on = &report.explain;
   add("--no-color", "", "plain text").on = &report.no_color;
   settings.AppendTo(flags);
+}
+
+void LiveFlags::AppendDetectCloud(std::vector<Flag>& flags) {
+  flags.push_back({"--detect-cloud", "", "ask the cloud's metadata service for instance type, region and market"});
+  flags.back().on = &detect_cloud;
 }
 
 Result<LiveGpuOptions> LiveFlags::GpuOptions() const {

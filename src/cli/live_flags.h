@@ -15,12 +15,15 @@ struct LiveFlags {
   LiveFlags();
   // Appends the flags; this must stay where it is until they were read.
   void AppendTo(std::vector<Flag>& flags);
+  // Only the flag of `detect_cloud`; AppendTo has it too.
+  void AppendDetectCloud(std::vector<Flag>& flags);
   // How GPUs are sampled, by --hz and the environment.
   [[nodiscard]] Result<LiveGpuOptions> GpuOptions() const;
 
   SettingFlags settings;
   ReportRequest report;
   std::string hz;
+  bool detect_cloud = false;
 };
 
 // The text of --for; nothing where it was not given.

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include "cli/find_rate.h"
 #include "cli/say.h"
 #include "text/time_zone.h"
 
@@ -60,7 +59,6 @@ void LiveRecord::TellMachine() {
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) == 0) OnFact({"host", host.data()});
   OnFact({"idleburn", IDLEBURN_VERSION});
-  if (const std::string instance = InstanceOfThisMachine(); !instance.empty()) OnFact({"instance", instance});
 }
 
 void LiveRecord::Discard() {
@@ -118,21 +116,26 @@ std::string UsualRecordingPath(Instant now) {
   return folder + name.data() + std::string(kSuffix);
 }
 
-Result<int> ReportLive(const ReportPlan& plan, LiveRecord& record, const std::string& why_no_gpu,
-                       const Settings& settings, const Environment& environment) {
-  Result<int> code = 0;
-  if (!record.inputs().run.devices.empty()) {
+ReportEnd ReportLive(const ReportPlan& plan, LiveRecord& record, const std::string& why_no_gpu,
+                     const Settings& settings, const Environment& environment) {
+  RunInputs& inputs = record.inputs();
+  std::string why = LeaveOutHidden(plan, inputs);
+  if (why.empty()) why = why_no_gpu.empty() ? "it ended too soon for a reading" : why_no_gpu;
+  const bool measured = !inputs.run.devices.empty();
+  if (!measured) Say("no GPU was measured: " + why);
+  const bool on_stderr = plan.request.to_stderr && plan.request.output.empty();
+  const bool of_text = plan.format == ReportFormat::kText && plan.request.output.empty();
+  ReportEnd end;
+  if (measured || !of_text) {
     const std::string name = record.path().empty() ? "this machine" : record.path();
-    code = ReportRun(plan, record.inputs(), {name}, settings, environment);
-  } else if (why_no_gpu.empty()) {
-    Say("no reading of a GPU was taken; it ended too soon to be audited");
+    end = ReportRun(plan, inputs, {name}, why, settings, environment);
   } else {
-    Say("no GPU was measured: " + why_no_gpu);
+    for (const std::string& gate : UnjudgedGates(plan.gates, "no GPU was measured")) Say("--fail-on " + gate);
+    end.gates_hold = plan.gates.empty();
   }
-  const bool report_on_stderr = plan.request.to_stderr && plan.request.output.empty();
-  if (plan.format == ReportFormat::kText || !report_on_stderr) SayHost(record.summary());
+  if (plan.format == ReportFormat::kText || !on_stderr) SayHost(record.summary());
   if (!record.path().empty()) Say("recording: " + record.path());
-  return code;
+  return end;
 }
 
 }  // namespace idleburn

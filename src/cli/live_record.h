@@ -20,7 +20,7 @@ class LiveRecord final : public LiveSink {
   // while writing is told on standard error; what was written stays, and the run goes on.
   Result<void> RecordTo(const std::string& path, Instant start);
   [[nodiscard]] const std::string& path() const { return path_; }  // of the recording; empty without one
-  // Tells which machine this is, and what of it decides the price.
+  // Tells which machine this is.
   void TellMachine();
   // Takes the recording back: the run never began.
   void Discard();
@@ -49,8 +49,8 @@ class LiveRecord final : public LiveSink {
 std::string UsualRecordingPath(Instant now);
 
 // Writes the audit of a live run as `plan` says, and, where that does not mix with it, what the host did and what
-// happened. Without a GPU it says why there is none. Returns the exit code of the report.
-Result<int> ReportLive(const ReportPlan& plan, LiveRecord& record, const std::string& why_no_gpu,
-                       const Settings& settings, const Environment& environment);
+// happened. Without a GPU it says why there is none.
+ReportEnd ReportLive(const ReportPlan& plan, LiveRecord& record, const std::string& why_no_gpu,
+                     const Settings& settings, const Environment& environment);
 
 }  // namespace idleburn

@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
 #include "cli/find_rate.h"
+#include "cli/reading_text.h"
 #include "cli/say.h"
 #include "recommend/advice.h"
 #include "report/audit_report.h"
 #include "report/display.h"
 #include "report/system_view.h"
 #include "telemetry/gpu_facts.h"
+#include "telemetry/hidden_gpus.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -163,23 +166,87 @@ Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& sett
   return ReportPlan{request, *format, std::move(*gates), *thresholds, std::move(*work), *energy};
 }
 
-Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<std::string>& inputs,
-                      const Settings& settings, const Environment& environment) {
-  RateQuestion question{{}, {}, environment.now};
-  if (const auto fact = run.summary.facts().find("instance"); fact != run.summary.facts().end()) {
-    question.instance = fact->second;
+std::string LeaveOutHidden(const ReportPlan& plan, RunInputs& run) {
+  if (plan.request.all_gpus || run.run.devices.empty()) return {};
+  const HiddenGpus hidden = HiddenGpus::From(run.summary.facts(), run.devices);
+  if (!hidden.doubt.empty()) run.quality.CountNamed(QualityId::kGpusUnclear, hidden.doubt);
+  std::vector<DeviceResult>& devices = run.run.devices;
+  std::string names;
+  std::int64_t left_out = 0;
+  for (const DeviceId id : hidden.devices) {
+    const auto is_it = [id](const DeviceResult& result) { return result.device == id; };
+    const auto found = std::find_if(devices.begin(), devices.end(), is_it);
+    if (found == devices.end()) continue;
+    devices.erase(found);
+    names += (names.empty() ? "" : ", ") + ShortName(run.devices[id]);
+    ++left_out;
   }
+  if (left_out == 0) return {};
+  run.quality.CountNamed(QualityId::kGpusLeftOut, hidden.because + " hides " + names, {}, left_out);
+  return devices.empty() ? "the command could see none (" + hidden.because + "); --all-gpus counts those of the machine"
+                         : std::string();
+}
+
+namespace {
+
+LiveRun LiveRunOf(const RunSummary& summary) {
+  const auto fact = [&](const char* key) {
+    const auto found = summary.facts().find(key);
+    return found == summary.facts().end() ? std::string() : found->second;
+  };
+  LiveRun live;
+  live.command = fact("command");
+  live.exit = fact("exit");
+  live.window = summary.window();
+  for (std::size_t scope = 0; scope < kHostScopeCount; ++scope) {
+    live.host[scope] = summary.Use(static_cast<HostScope>(scope));
+  }
+  return live;
+}
+
+Result<Rate> RateOf(const RunInputs& run, const Settings& settings, Instant now, DataQuality& quality) {
+  RateQuestion question = QuestionOf(run.summary.facts());
+  question.now = now;
   for (const DeviceResult& d : run.run.devices) question.gpu_names.push_back(run.devices[d.device].name);
-  const Result<Rate> rate = FindRate(settings, question, run.quality);
+  return FindRate(settings, question, quality);
+}
+
+Result<CostReport> CostOf(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
+  Result<Rate> rate = RateOf(run, settings, now, run.quality);
   if (!rate) return tl::unexpected<Error>(rate.error());
+  if (run.run.devices.empty()) {
+    CostReport nothing;
+    nothing.rate = std::move(*rate);
+    nothing.rate.reason = "nothing_measured";
+    return nothing;
+  }
   const auto month_hours = static_cast<int>(ParseScaled(settings.Text("price.month_hours"), 0).value);
   const WorkDone work = plan.work.units.empty() ? AsWorkDone(run.summary.Work()) : plan.work;
-  Result<CostReport> cost = PriceRun(run.run, run.devices, run.owners, *rate, work, plan.energy, month_hours);
-  if (!cost) return tl::unexpected<Error>(cost.error());
+  return PriceRun(run.run, run.devices, run.owners, *rate, work, plan.energy, month_hours);
+}
 
+ReportEnd EndOf(Result<void> written, const std::vector<std::string>& broken) {
+  for (const std::string& gate : broken) Say("--fail-on " + gate);
+  return {std::move(written), broken.empty()};
+}
+
+}  // namespace
+
+Result<int> ReportEnd::Code() const {
+  if (!written) return tl::unexpected<Error>(written.error());
+  return gates_hold ? 0 : kExitGate;
+}
+
+ReportEnd ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<std::string>& inputs,
+                    const std::string& why_no_gpu, const Settings& settings, const Environment& environment) {
+  Result<CostReport> cost = CostOf(plan, run, settings, environment.now);
+  if (!cost) return EndOf(tl::unexpected<Error>(cost.error()), UnjudgedGates(plan.gates, cost.error().message));
+  const bool empty = run.run.devices.empty();
   AuditReport report;
-  report.advice =
-      Advise({run.run, run.devices, *cost, MachineOf(run), run.trace ? &*run.trace : nullptr, run.traced_only});
+  if (!empty || run.trace) {
+    report.advice =
+        Advise({run.run, run.devices, *cost, MachineOf(run), run.trace ? &*run.trace : nullptr, run.traced_only});
+  }
   report.cost = std::move(*cost);
   report.run = std::move(run.run);
   report.trace = std::move(run.trace);
@@ -187,17 +254,17 @@ Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<
   report.devices = &run.devices;
   report.quality = &run.quality;
   report.thresholds = plan.thresholds;
+  report.live = LiveRunOf(run.summary);
+  if (empty) report.live.no_gpu = why_no_gpu;
   report.inputs = inputs;
   report.timezone = settings.Has("import.timezone") ? settings.Text("import.timezone") : "UTC";
   report.version = IDLEBURN_VERSION;
   report.explain = plan.request.explain;
   report.system = MachineFacts(run.summary);
   CountNarrowLinks(report, run.quality);
-  TRY(Write(report, plan, environment));
-
-  const std::vector<std::string> broken = BrokenGates(plan.gates, report.cost);
-  for (const std::string& gate : broken) Say("--fail-on " + gate);
-  return broken.empty() ? 0 : kExitGate;
+  Result<void> written = Write(report, plan, environment);
+  return EndOf(std::move(written),
+               empty ? UnjudgedGates(plan.gates, "no GPU was measured") : BrokenGates(plan.gates, report.cost));
 }
 
 }  // namespace idleburn

@@ -22,6 +22,7 @@ struct ReportRequest {
   std::vector<std::string> fail_on;
   bool explain = false;
   bool no_color = false;
+  bool all_gpus = false;   // those too that the command could not see
   bool to_stderr = false;  // standard output belongs to somebody else
 };
 
@@ -41,9 +42,20 @@ Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& sett
 // What is known of a board by its name.
 BoardFacts FactsOf(std::string_view gpu_name);
 
-// Prices, advises, writes: all of an audit but the reading. `inputs` names where the run came from. The work done and
-// the machine are what the run itself tells, unless the plan says. Returns the exit code: 0, or kExitGate.
-Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<std::string>& inputs,
-                      const Settings& settings, const Environment& environment);
+// How a report ended: gates are judged also where it could not be written, and what cannot be judged does not hold.
+struct ReportEnd {
+  Result<void> written;
+  bool gates_hold = true;  // which ones do not was said on standard error
+  // For a command that lives by its report: 0, kExitGate, or why there is no report.
+  [[nodiscard]] Result<int> Code() const;
+};
+
+// Prices, advises, writes: all of an audit but the reading. `inputs` names where the run came from. The work done, the
+// machine and the GPUs that count are what the run itself tells, unless the plan says. Without a GPU, `why_no_gpu` is
+// what the report says.
+ReportEnd ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<std::string>& inputs,
+                    const std::string& why_no_gpu, const Settings& settings, const Environment& environment);
+// Leaves out the GPUs that the run says its command could not see. Why none is left; empty if there are some.
+std::string LeaveOutHidden(const ReportPlan& plan, RunInputs& run);
 
 }  // namespace idleburn

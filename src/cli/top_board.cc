@@ -61,6 +61,11 @@ void TopBoard::Keep(const Sample& sample) {
   ++second.count;
 }
 
+void TopBoard::OnHolders(const GpuHolders& holders) {
+  if (holders.device >= gpus_.size()) gpus_.resize(holders.device + 1);
+  gpus_[holders.device].holders = holders;
+}
+
 void TopBoard::OnNote(const Note& note) {
   if (note.kind == NoteKind::kSettled) return;
   const std::lock_guard lock(mutex_);
@@ -90,7 +95,8 @@ TopView TopBoard::Build() {
   const Result<CostReport> cost = PriceRun(classifier_.SoFar(), devices_, {}, view.rate, {}, {}, 720);
   view.fault = !*rate_ ? rate_->error().message : !cost ? cost.error().message : "";
   if (cost) view.whole = cost->whole;
-  for (const DeviceId id : InOrder(devices_, gpus_.size())) {
+  const std::vector<DeviceId> ids = InOrder(devices_, gpus_.size());
+  for (const DeviceId id : ids) {
     const Gpu& gpu = gpus_[id];
     TopGpu row;
     row.name = ShortName(devices_[id]);
@@ -109,7 +115,20 @@ TopView TopBoard::Build() {
     }
     view.gpus.push_back(std::move(row));
   }
+  view.processes = ProcessesOn(Held(ids, view));
   return view;
+}
+
+// Those whose list is not too old to be true. Fills in how many hold each.
+std::vector<HeldGpu> TopBoard::Held(const std::vector<DeviceId>& ids, TopView& view) const {
+  std::vector<HeldGpu> held;
+  for (std::size_t place = 0; place < ids.size(); ++place) {
+    const GpuHolders& holders = gpus_[ids[place]].holders;
+    if (view.gpus[place].split || !holders.listed || newest_ - holders.time > thresholds_.side_hold) continue;
+    view.gpus[place].holders = holders.holders.size();
+    held.push_back({place, &holders.holders, view.gpus[place].per_hour});
+  }
+  return held;
 }
 
 TopView TopBoard::Latest() const {

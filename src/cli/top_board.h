@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "classify/run_classifier.h"
+#include "cli/top_processes.h"
 #include "price/cost_report.h"
 #include "telemetry/live_sink.h"
 
@@ -23,12 +24,14 @@ struct TopGpu {
   bool split = false;                                          // a board with instances: the phases are theirs
   std::array<std::optional<std::int64_t>, kSignalCount> last;  // newest readings
   std::optional<Money> per_hour;
+  std::optional<std::size_t> holders;  // how many processes; absent where the driver does not list them
   UsageCost since_start;
 };
 
 struct TopView {
   Instant time;
   std::vector<TopGpu> gpus;
+  TopProcesses processes;  // who they are is not filled in
   UsageCost whole;
   Rate rate;
   std::string fault;  // why there is no money, where that is no matter of prices
@@ -48,6 +51,7 @@ class TopBoard final : public LiveSink {
   void OnWork(const WorkMark& /*mark*/) override {}
   void OnNote(const Note& note) override;
   void OnFact(const RunFact& /*fact*/) override {}
+  void OnHolders(const GpuHolders& holders) override;
 
   // Of about a second ago, from any thread.
   [[nodiscard]] TopView Latest() const;
@@ -69,9 +73,11 @@ class TopBoard final : public LiveSink {
     std::array<Second, 4> seconds;  // by number % 4
     bool by_engine = true;          // until utilization was read
     Unobserved why = Unobserved::kGap;
+    GpuHolders holders;
   };
   void Keep(const Sample& sample);
   [[nodiscard]] std::optional<Phase> PhaseOfLastSecond(const Gpu& gpu) const;
+  [[nodiscard]] std::vector<HeldGpu> Held(const std::vector<DeviceId>& ids, TopView& view) const;
   TopView Build();
 
   const Thresholds& thresholds_;

@@ -3,25 +3,19 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <ctime>
+#include <optional>
+#include <vector>
 
 namespace idleburn {
 namespace {
 
 constexpr const char* kTakeScreen = "\x1b[?1049h\x1b[?25l";  // the other screen, no cursor
 constexpr const char* kGiveScreen = "\x1b[?25h\x1b[?1049l";
-
-std::int64_t Monotonic() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * kNanosPerSecond + now.tv_nsec;
-}
 
 winsize SizeOf() {
   winsize size{};
@@ -34,19 +28,11 @@ winsize SizeOf() {
 
 }  // namespace
 
-TopScreen::TopScreen(bool in_place) : in_place_(in_place) {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&set, signal);
-  if (in_place) sigaddset(&set, SIGTSTP);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+TopScreen::TopScreen(bool in_place)
+    : in_place_(in_place),
+      signals_(in_place ? std::vector<int>{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP}
+                        : std::vector<int>{SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
   if (in_place) Enter();
-}
-
-TopScreen::~TopScreen() {
-  Leave();
-  if (signals_ >= 0) close(signals_);
 }
 
 void TopScreen::Enter() {
@@ -80,9 +66,8 @@ bool TopScreen::Ends(int signal) {
 }
 
 bool TopScreen::TakeSignals() {
-  signalfd_siginfo info{};
-  while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-    if (Ends(static_cast<int>(info.ssi_signo))) return false;
+  while (const std::optional<int> signal = signals_.Take()) {
+    if (Ends(*signal)) return false;
   }
   return true;
 }
@@ -98,16 +83,14 @@ bool TopScreen::TakeKeys() {
 }
 
 bool TopScreen::Wait(Nanos span) {
-  const std::int64_t until = Monotonic() + span.count();
-  while (true) {
-    const std::int64_t left = until - Monotonic();
-    if (left <= 0) return true;
-    std::array<pollfd, 2> wait = {{{signals_, POLLIN, 0}, {entered_ && keys_ ? STDIN_FILENO : -1, POLLIN, 0}}};
-    const auto milliseconds = static_cast<int>((left + 999'999) / 1'000'000);
-    if (poll(wait.data(), wait.size(), milliseconds) < 0) continue;
+  const Nanos until = MonotonicNow() + span;
+  while (const int left = MillisecondsUntil(until)) {
+    std::array<pollfd, 2> wait = {{{signals_.fd(), POLLIN, 0}, {entered_ && keys_ ? STDIN_FILENO : -1, POLLIN, 0}}};
+    if (poll(wait.data(), wait.size(), left) < 0) continue;
     if (wait[0].revents != 0 && !TakeSignals()) return false;
     if (wait[1].revents != 0 && !TakeKeys()) return false;
   }
+  return true;
 }
 
 void TopScreen::Draw(const std::string& text) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "cli/held_signals.h"
 
 namespace idleburn {
 
@@ -14,7 +15,7 @@ class TopScreen {
  public:
   // `in_place`: takes the screen of the terminal that standard output is. Otherwise there are only the signals.
   explicit TopScreen(bool in_place);
-  ~TopScreen();
+  ~TopScreen() { Leave(); }
   TopScreen(const TopScreen&) = delete;
   TopScreen& operator=(const TopScreen&) = delete;
 
@@ -34,10 +35,10 @@ class TopScreen {
   [[nodiscard]] bool TakeKeys();
 
   bool in_place_;
+  HeldSignals signals_;
   bool entered_ = false;
   bool keys_ = false;  // standard input is a terminal: single keys are read from it
   termios before_{};
-  int signals_ = -1;
 };
 
 }  // namespace idleburn

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 
 #include "cli/reading_text.h"
@@ -34,6 +35,12 @@ std::string PhaseText(const TopGpu& gpu) {
   if (gpu.split) return "split";
   return gpu.phase ? std::string(kPhaseNames[static_cast<std::size_t>(*gpu.phase)])
                    : "unobserved (" + std::string(gpu.unobserved) + ")";
+}
+
+// "0", "0 MIG 1g.10gb #7": what a GPU is called behind the word GPU.
+std::string ShortNumber(const TopGpu& gpu) {
+  constexpr std::string_view kWord = "GPU ";
+  return gpu.name.substr(gpu.name.rfind(kWord, 0) == 0 ? kWord.size() : 0);
 }
 
 Signal BusyOf(const TopGpu& gpu) {
@@ -140,14 +147,92 @@ std::string SinceStartTable(const TopView& view, int width) {
   return LayOutTable(columns, rows, width, 0);
 }
 
+std::string GpusOf(const TopView& view, const TopProcess& process) {
+  std::string text;
+  for (const std::size_t gpu : process.gpus) text += (text.empty() ? "" : ",") + ShortNumber(view.gpus[gpu]);
+  return text;
+}
+
+// The phase of its GPUs: "idle", or of several "2 productive, 1 idle".
+std::string PhasesOf(const TopView& view, const TopProcess& process) {
+  std::map<std::string, int> phases;
+  for (const std::size_t gpu : process.gpus) ++phases[PhaseText(view.gpus[gpu])];
+  if (phases.size() == 1) return phases.begin()->first;
+  std::string text;
+  for (const auto& [phase, gpus] : phases) text += (text.empty() ? "" : ", ") + std::to_string(gpus) + " " + phase;
+  return text;
+}
+
+// "4.00", "shared", "2.00 + shared", with `unit` behind the amount; "?" without a price.
+std::string PerHourOf(const TopView& view, const TopProcess& process, const std::string& unit = {}) {
+  if (!view.rate.per_gpu_hour || !view.fault.empty()) return "?" + unit;
+  const bool alone = !process.shares || process.per_hour != Money();
+  const std::string amount = alone ? FormatMoney(process.per_hour, 2) + unit : "";
+  return amount + (alone && process.shares ? " + " : "") + (process.shares ? "shared" : "");
+}
+
+std::string HeldMemory(const TopProcess& process) {
+  return process.memory ? ReadingText(Signal::kMemoryUsed, *process.memory) : "?";
+}
+
+// Columns that a table without its last one takes.
+int WidthBeforeLast(const std::vector<TableColumn>& columns, const std::vector<TableRow>& rows) {
+  int width = 0;
+  for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
+    int widest = DisplayWidth(columns[i].header);
+    for (const TableRow& row : rows) widest = std::max(widest, DisplayWidth(Printable(row[i])));
+    width += widest + 2;
+  }
+  return width;
+}
+
+// Who holds what, and the GPUs that nobody holds: together every GPU, so that no price is left out.
+std::string ProcessTable(const TopView& view, int width) {
+  std::vector<TableColumn> columns = Columns({"pid", "user", "GPU", "memory", "last second", "$/h", "command"}, 7);
+  for (const std::size_t right : {0U, 3U, 5U}) columns[right].align = TableColumn::Align::kRight;
+  columns[5].header = view.rate.currency + "/h";
+  columns[4].expendable = true;
+  std::vector<TableRow> rows;
+  for (const TopProcess& process : view.processes.list) {
+    rows.push_back({std::to_string(process.pid), process.user, GpusOf(view, process), HeldMemory(process),
+                    PhasesOf(view, process), PerHourOf(view, process), process.command});
+  }
+  for (const TopGpu& gpu : view.gpus) {
+    if (gpu.split || gpu.holders.value_or(0) > 0) continue;
+    rows.push_back({"-", "-", ShortNumber(gpu), "-", PhaseText(gpu), gpu.per_hour ? FormatMoney(*gpu.per_hour, 2) : "?",
+                    gpu.holders ? "no process" : "unknown: no list"});
+  }
+  const int room = std::max(width - WidthBeforeLast(columns, rows), 16);
+  for (TableRow& row : rows) row.back() = Shortened(Printable(row.back()), room);
+  return LayOutTable(columns, rows, width, 0);
+}
+
+// What a reader must know of the words in that table.
+std::string ProcessRemarks(const TopView& view) {
+  bool shared = false;
+  bool unseen = false;
+  for (const TopProcess& process : view.processes.list) {
+    shared = shared || process.shares;
+    unseen = unseen || !process.start_ticks;
+  }
+  std::string text;
+  if (shared)
+    text += "shared: several processes hold the GPU and nothing tells whose time it was; its price is above\n";
+  if (view.processes.foreign) {
+    text += "unknown: most pids that the driver names are not seen here; in a container start it with --pid=host\n";
+  } else if (unseen) {
+    text += "unknown: the driver names a process that /proc does not show\n";
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 }  // namespace
 
 std::string TopTables(const TopView& view, int width) {
   std::string text = fmt::format("{}  {}\n\n", Second(view.time), Printable(PriceText(view)));
   if (view.gpus.empty()) return text + "no reading yet\n";
-  text += NowTable(view, width) + "\n" + SinceStartTable(view, width);
-  text += "\nprocs: how many processes hold the GPU; which ones, and what each costs, is not read (see nvidia-smi)\n";
-  return text;
+  return text + NowTable(view, width) + "\n" + ProcessTable(view, width) + "\n" + SinceStartTable(view, width) +
+         ProcessRemarks(view);
 }
 
 std::string TopLines(const TopView& view) {
@@ -161,6 +246,12 @@ std::string TopLines(const TopView& view) {
                           FormatMoney(*gpu.since_start.total, 4));
     }
     text += "\n";
+  }
+  for (const TopProcess& process : view.processes.list) {
+    text += fmt::format("{} process {} user {} GPU {} {} memory {} {} {}\n", Second(view.time), process.pid,
+                        Printable(process.user), GpusOf(view, process), PhasesOf(view, process), HeldMemory(process),
+                        PerHourOf(view, process, " " + view.rate.currency + "/h"),
+                        Shortened(Printable(process.command), 120));
   }
   return text;
 }

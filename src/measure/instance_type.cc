@@ -46,7 +46,8 @@ bool IsAmazonType(std::string_view name) {
 std::optional<InstanceType> DetectInstanceType(const std::string& dmi) {
   for (const ProviderRow& row : kProviders) {
     if (FirstLine(dmi + "/" + std::string(row.file)).substr(0, row.begins.size()) != row.begins) continue;
-    InstanceType found{std::string(row.provider), std::nullopt};
+    InstanceType found;
+    found.provider = row.provider;
     const std::string product = FirstLine(dmi + "/product_name");
     if (row.provider == "aws" && IsAmazonType(product)) found.type = product;
     return found;

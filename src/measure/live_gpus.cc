@@ -73,12 +73,16 @@ LiveGpus LiveGpus::Open(const LiveGpuOptions& options, DeviceTable& devices, con
   LiveGpus found;
   auto nvidia = OpenNvidia(options, devices, clock, line, &found.nvidia.trouble);
   if (nvidia) {
+    found.gpus = (*nvidia)->Measured();
     found.lanes.push_back(std::move(*nvidia));
   } else {
     found.nvidia.why = nvidia.error().message;
   }
   auto amd = RocmLane::Open(options.sysfs, devices);
-  if (amd) found.lanes.push_back(std::move(*amd));
+  if (amd) {
+    for (MeasuredGpu& gpu : (*amd)->Measured(devices)) found.gpus.push_back(std::move(gpu));
+    found.lanes.push_back(std::move(*amd));
+  }
   if (found.lanes.empty()) found.why_not = found.nvidia.why;
   return found;
 }

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "measure/lane.h"
+#include "measure/visible_gpus.h"
 #include "os/run_clock.h"
 #include "telemetry/device.h"
 
@@ -40,6 +41,7 @@ struct NvidiaState {
 // The GPUs that can be measured on this machine.
 struct LiveGpus {
   std::vector<std::unique_ptr<Lane>> lanes;  // empty: none
+  std::vector<MeasuredGpu> gpus;             // of all lanes
   std::string why_not;                       // then one line that says why, and what to do
   NvidiaState nvidia;                        // also where there are GPUs of others
 

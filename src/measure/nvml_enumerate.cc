@@ -106,6 +106,12 @@ void NvmlLane::EnterGpu(NvmlGpu::Place place, const DeviceKey& key) {
   gpus_.push_back(std::make_unique<NvmlGpu>(*nvml_, std::move(place), nvml_version_, wall_us));
 }
 
+std::vector<MeasuredGpu> NvmlLane::Measured() const {
+  std::vector<MeasuredGpu> measured;
+  for (const auto& gpu : gpus_) measured.push_back({gpu->place().id, GpuMaker::kNvidia, gpu->place().uuid});
+  return measured;
+}
+
 void NvmlLane::OpenEvents() {
   if (nvml_->Call(nvml_->event_set_create, &events_) != nvml::kSuccess) {
     events_ = nullptr;

@@ -87,7 +87,7 @@ class NvmlGpu {
   void ReadRing(const Moment& moment);
   void ReadGpm();
   void ReadMedium(const Moment& moment);
-  void ReadProcesses();
+  void ReadProcesses(const Moment& moment);
   // So much memory came or went since ReadProcesses that another process may hold the GPU by now.
   [[nodiscard]] bool HoldersMayDiffer() const;
   void ReadRare();
@@ -113,6 +113,8 @@ class NvmlGpu {
   std::vector<std::pair<Signal, const char*>> TakeCounterNames() { return std::exchange(names_, {}); }
   std::vector<std::pair<NoteKind, std::string>> TakeRemarks() { return std::exchange(remarks_, {}); }
   std::vector<RunFact> TakeFacts() { return std::exchange(facts_, {}); }
+  // Who holds it, where that was asked since the last call. Start times are not filled in.
+  std::optional<GpuHolders> TakeHolders() { return std::exchange(holders_, std::nullopt); }
   [[nodiscard]] std::int64_t too_late() const { return held_.too_late(); }
 
  private:
@@ -143,8 +145,8 @@ class NvmlGpu {
   void PlaceReading(const UtilizationRing::Reading& reading, const Moment& moment);
   void Settled(Nanos window, bool estimated);
   bool ListProcesses(NvmlQuery query, NvmlFunction<nvml::Device, std::uint32_t*, nvml::ProcessInfo*>& function,
-                     std::vector<std::uint32_t>& pids);
-  bool ListProcessesV1(std::vector<std::uint32_t>& pids);
+                     std::vector<GpuHolder>& holders);
+  bool ListProcessesV1(std::vector<GpuHolder>& holders);
 
   NvmlLibrary& nvml_;
   Place place_;
@@ -159,6 +161,7 @@ class NvmlGpu {
   std::vector<std::pair<Signal, const char*>> names_;
   std::vector<std::pair<NoteKind, std::string>> remarks_;
   std::vector<RunFact> facts_;
+  std::optional<GpuHolders> holders_;
 
   UtilizationRing ring_;
   bool window_told_ = false;

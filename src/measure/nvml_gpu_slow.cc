@@ -5,6 +5,25 @@
 #include "measure/nvml_gpu.h"
 
 namespace idleburn {
+namespace {
+
+GpuHolder HolderOf(std::uint32_t pid, std::uint64_t memory) {
+  GpuHolder holder;
+  holder.pid = pid;
+  if (memory != nvml::kNone64) holder.memory = static_cast<std::int64_t>(memory);
+  return holder;
+}
+
+// A client of MPS is in two lists, of which one may know its memory.
+void OnceEach(std::vector<GpuHolder>& holders) {
+  std::sort(holders.begin(), holders.end(), [](const GpuHolder& a, const GpuHolder& b) {
+    return a.pid != b.pid ? a.pid < b.pid : a.memory.value_or(-1) > b.memory.value_or(-1);
+  });
+  const auto same = [](const GpuHolder& a, const GpuHolder& b) { return a.pid == b.pid; };
+  holders.erase(std::unique(holders.begin(), holders.end(), same), holders.end());
+}
+
+}  // namespace
 
 void NvmlGpu::ReadMedium(const Moment& moment) {
   if (!place_.has_instances) ReadMemory();
@@ -91,7 +110,7 @@ void NvmlGpu::ReadSlowdowns(const Moment& moment) {
 
 // A list may grow between the call that sizes it and the call that reads it.
 bool NvmlGpu::ListProcesses(NvmlQuery query, NvmlFunction<nvml::Device, std::uint32_t*, nvml::ProcessInfo*>& function,
-                            std::vector<std::uint32_t>& pids) {
+                            std::vector<GpuHolder>& holders) {
   if (Off(query) || lost()) return false;
   std::uint32_t count = 0;
   nvml::Return code = nvml_.Call(function, place_.handle, &count, static_cast<nvml::ProcessInfo*>(nullptr));
@@ -105,16 +124,16 @@ bool NvmlGpu::ListProcesses(NvmlQuery query, NvmlFunction<nvml::Device, std::uin
   }
   if (!Heard(query, function.name, code)) return false;
   list.resize(std::min<std::size_t>(count, list.size()));
-  for (const nvml::ProcessInfo& process : list) pids.push_back(process.pid);
+  for (const nvml::ProcessInfo& process : list) holders.push_back(HolderOf(process.pid, process.used_memory));
   return true;
 }
 
-bool NvmlGpu::ListProcessesV1(std::vector<std::uint32_t>& pids) {
+bool NvmlGpu::ListProcessesV1(std::vector<GpuHolder>& holders) {
   std::uint32_t count = 64;  // the oldest drivers
   std::vector<nvml::ProcessInfoV1> list(count);
   if (!Ask(NvmlQuery::kProcessesV1, nvml_.processes_v1, &count, list.data())) return false;
   list.resize(std::min<std::size_t>(count, list.size()));
-  for (const nvml::ProcessInfoV1& process : list) pids.push_back(process.pid);
+  for (const nvml::ProcessInfoV1& process : list) holders.push_back(HolderOf(process.pid, process.used_memory));
   return true;
 }
 
@@ -123,17 +142,18 @@ bool NvmlGpu::HoldersMayDiffer() const {
   return std::abs(memory_used_ - memory_with_holders_) >= kContext;
 }
 
-void NvmlGpu::ReadProcesses() {
+void NvmlGpu::ReadProcesses(const Moment& moment) {
   memory_with_holders_ = memory_used_;
   if (place_.has_instances) return;
-  std::vector<std::uint32_t> pids;
-  bool listed = ListProcesses(NvmlQuery::kProcesses, nvml_.processes, pids);
-  if (Off(NvmlQuery::kProcesses)) listed = ListProcessesV1(pids);
-  if (!listed) return Miss(Signal::kProcesses, NvmlQuery::kProcesses);
-  ListProcesses(NvmlQuery::kMpsProcesses, nvml_.mps_processes, pids);
-  std::sort(pids.begin(), pids.end());
-  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
-  Put(Signal::kProcesses, static_cast<std::int64_t>(pids.size()), "nvml.compute_processes");
+  GpuHolders& now = holders_.emplace();
+  now.time = moment.now;
+  now.device = place_.id;
+  now.listed = ListProcesses(NvmlQuery::kProcesses, nvml_.processes, now.holders);
+  if (Off(NvmlQuery::kProcesses)) now.listed = ListProcessesV1(now.holders);
+  if (!now.listed) return Miss(Signal::kProcesses, NvmlQuery::kProcesses);
+  ListProcesses(NvmlQuery::kMpsProcesses, nvml_.mps_processes, now.holders);
+  OnceEach(now.holders);
+  Put(Signal::kProcesses, static_cast<std::int64_t>(now.holders.size()), "nvml.compute_processes");
 }
 
 void NvmlGpu::ReadRare() {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "measure/nvml_codes.h"
+#include "measure/process_identity.h"
 
 namespace idleburn {
 namespace {
@@ -91,7 +92,7 @@ void NvmlLane::ReadAll(const NvmlGpu::Moment& moment, bool medium) {
     gpu.ReadFast(moment);
     if (gpm) gpu.ReadGpm();
     if (medium) gpu.ReadMedium(moment);
-    if (slow || gpu.HoldersMayDiffer()) gpu.ReadProcesses();
+    if (slow || gpu.HoldersMayDiffer()) gpu.ReadProcesses(moment);
     if (rare) gpu.ReadRare();
   }
 }
@@ -147,6 +148,10 @@ void NvmlLane::TellFirst(Instant now, LiveSink& out) {
 void NvmlLane::TellRemarks(NvmlGpu& gpu, Instant now, LiveSink& out) {
   for (auto& [kind, text] : gpu.TakeRemarks()) out.OnNote({now, kind, std::move(text)});
   for (const RunFact& fact : gpu.TakeFacts()) out.OnFact(fact);
+  if (std::optional<GpuHolders> holders = gpu.TakeHolders()) {
+    for (GpuHolder& holder : holders->holders) holder.start_ticks = StartTicksOf("/proc", holder.pid);
+    out.OnHolders(*holders);
+  }
   const auto names = gpu.TakeCounterNames();
   if (names.empty()) return;
   const std::lock_guard lock(stale_mutex_);

@@ -12,6 +12,7 @@
 #include "measure/nvml_describe.h"
 #include "measure/nvml_gpu.h"
 #include "measure/nvml_library.h"
+#include "measure/visible_gpus.h"
 #include "os/run_clock.h"
 #include "telemetry/device.h"
 
@@ -44,7 +45,8 @@ class NvmlLane : public Lane {
   void Abandon() override { nvml_->Abandon(); }
   [[nodiscard]] std::vector<CallTimes> Calls() const override;
 
-  [[nodiscard]] std::size_t gpus() const { return gpus_.size(); }
+  // Those that were listed when it was opened; not while it ticks.
+  [[nodiscard]] std::vector<MeasuredGpu> Measured() const;
 
  private:
   NvmlLane(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices, std::shared_ptr<RunClock> clock,

@@ -1,11 +1,14 @@
 #include "measure/nvml_lane.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
+#include "measure/process_identity.h"
 #include "support/property.h"
 #include "support/stand_in.h"
 
@@ -72,6 +75,30 @@ TEST(NvmlLane, SlowerPartsAreReadAtTheirOwnPace) {
   EXPECT_EQ(run.log.Of(0, Signal::kProcesses).at(0).second, 2);
   EXPECT_EQ(run.log.Of(0, Signal::kMemoryUsed).at(0).second, std::int64_t{10} << 30);
   EXPECT_EQ(run.log.Of(0, Signal::kTemperature).at(0).second, 61'000);
+}
+
+TEST(NvmlLane, HoldersAreListedWithWhatTheDriverSaysOfThem) {
+  const std::string me = std::to_string(getpid());
+  StandInRun run(
+      "gpu 0\ngpu 1\nat 0s gpu 0 procs=" + me + ":10GiB,2000000000:?\nat 6s gpu 0 procs=none\n" +
+      "fail nvmlDeviceGetComputeRunningProcesses_v3 4 gpu=1\nfail nvmlDeviceGetComputeRunningProcesses 4 gpu=1\n");
+  run.RunUntil(12);
+  run.Finish();
+  std::map<DeviceId, std::vector<GpuHolders>> lists;
+  for (const GpuHolders& list : run.log.holders) lists[list.device].push_back(list);
+  ASSERT_GE(lists[0].size(), 3U);
+  const GpuHolders& first = lists[0].front();
+  EXPECT_TRUE(first.listed);
+  ASSERT_EQ(first.holders.size(), 2U);
+  EXPECT_EQ(first.holders[0].pid, getpid());
+  EXPECT_EQ(first.holders[0].memory, std::int64_t{10} << 30);
+  EXPECT_EQ(first.holders[0].start_ticks, StartTicksOf("/proc", getpid()));
+  EXPECT_EQ(first.holders[1].pid, 2'000'000'000);  // beyond every pid there is
+  EXPECT_EQ(first.holders[1].memory, std::nullopt);
+  EXPECT_EQ(first.holders[1].start_ticks, std::nullopt);
+  EXPECT_TRUE(lists[0].back().listed);
+  EXPECT_TRUE(lists[0].back().holders.empty());
+  EXPECT_FALSE(lists[1].front().listed);  // nobody was told of, which is not nobody
 }
 
 TEST(NvmlLane, AListThatGrowsBetweenTwoCallsIsReadAgain) {

@@ -1,9 +1,11 @@
 #include "measure/rocm_lane.h"
 
 #include <array>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
+#include "os/folder_names.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -34,6 +36,18 @@ bool IsCard(const std::string& name) {  // "card0", not "card0-DP-1"
   return name.size() > 4 && name.rfind("card", 0) == 0 && name.find_first_not_of("0123456789", 4) == std::string::npos;
 }
 
+std::string_view WithoutEnd(std::string_view text) {
+  const std::size_t last = text.find_last_not_of(" \t\n");
+  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+// Empty if it cannot be read.
+std::string TextOf(const std::string& path) {
+  std::string buffer;
+  KeptFile file(path, nullptr);
+  return std::string(WithoutEnd(file.Read(buffer).value_or(std::string_view())));
+}
+
 std::string BusIdOf(const std::string& uevent) {
   constexpr std::string_view kKey = "PCI_SLOT_NAME=";
   const std::size_t at = uevent.find(kKey);
@@ -47,10 +61,10 @@ std::string BusIdOf(const std::string& uevent) {
 RocmLane::Gpu RocmLane::OpenGpu(const std::string& folder, int index, DeviceTable& devices) {
   DeviceKey key;
   key.index = index;
-  const std::string unique = SmallFile(folder + "unique_id").Read();
+  const std::string unique = TextOf(folder + "unique_id");
   if (!unique.empty()) key.uuid = "GPU-" + unique;
-  key.bus_id = BusIdOf(SmallFile(folder + "uevent").Read());
-  key.name = SmallFile(folder + "product_name").Read();
+  key.bus_id = BusIdOf(TextOf(folder + "uevent"));
+  key.name = TextOf(folder + "product_name");
   if (key.name.empty()) key.name = "AMD GPU";
   Gpu gpu;
   gpu.id = devices.Enter(key);
@@ -59,8 +73,9 @@ RocmLane::Gpu RocmLane::OpenGpu(const std::string& folder, int index, DeviceTabl
   std::uint32_t taken = 0;
   for (const FileOf& row : kFiles) {
     if ((taken & Bit(row.signal)) != 0) continue;
-    SmallFile file((row.hwmon ? hwmon : folder) + std::string(row.file));
-    if (!file.open()) continue;
+    KeptFile file((row.hwmon ? hwmon : folder) + std::string(row.file), &files_);
+    file.Read(buffer_);
+    if (file.fault() == ReadFault::kMissing) continue;
     taken |= Bit(row.signal);
     devices.NameCounter(gpu.id, row.signal, row.name);
     gpu.counters.push_back({row.signal, row.multiply, row.divide, row.fast, std::move(file)});
@@ -74,24 +89,31 @@ Result<std::unique_ptr<RocmLane>> RocmLane::Open(const std::string& sysfs, Devic
   int index = 0;
   for (const std::string& card : NamesIn(drm)) {
     const std::string folder = drm + card + "/device/";
-    if (!IsCard(card) || SmallFile(folder + "vendor").Read() != "0x1002") continue;
-    if (!SmallFile(folder + "gpu_busy_percent").open()) continue;  // one that only drives a screen
-    lane->gpus_.push_back(OpenGpu(folder, index++, devices));
+    if (!IsCard(card) || TextOf(folder + "vendor") != "0x1002") continue;
+    if (!std::filesystem::exists(folder + "gpu_busy_percent")) continue;  // one that only drives a screen
+    lane->gpus_.push_back(lane->OpenGpu(folder, index++, devices));
   }
   if (lane->gpus_.empty()) return Fail("no AMD GPU: " + drm + "card*/device/gpu_busy_percent is not there");
   return lane;
 }
 
+std::vector<MeasuredGpu> RocmLane::Measured(const DeviceTable& devices) const {
+  std::vector<MeasuredGpu> measured;
+  for (const Gpu& gpu : gpus_) measured.push_back({gpu.id, GpuMaker::kAmd, devices[gpu.id].uuid});
+  return measured;
+}
+
 void RocmLane::Tick(Instant now, LiveSink& out) {
   const bool slow = slow_.Due(now);
   row_.clear();
-  for (const Gpu& gpu : gpus_) {
+  for (Gpu& gpu : gpus_) {
     Sample sample;
     sample.time = now;
     sample.device = gpu.id;
-    for (const Counter& counter : gpu.counters) {
+    for (Counter& counter : gpu.counters) {
       if (!counter.fast && !slow) continue;
-      const std::optional<std::int64_t> value = ParseInteger(counter.file.Read());
+      const std::optional<std::string_view> text = counter.file.Read(buffer_);
+      const std::optional<std::int64_t> value = text ? ParseInteger(WithoutEnd(*text)) : std::nullopt;
       const bool percent = Info(counter.signal).unit == Unit::kMicroPercent;
       if (value && *value >= 0 && (!percent || *value <= 100)) {
         sample.Set(counter.signal, *value * counter.multiply / counter.divide);

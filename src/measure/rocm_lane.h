@@ -7,7 +7,8 @@
 #include "base/result.h"
 #include "measure/every.h"
 #include "measure/lane.h"
-#include "os/small_file.h"
+#include "measure/visible_gpus.h"
+#include "os/kept_file.h"
 #include "telemetry/device.h"
 
 namespace idleburn {
@@ -18,6 +19,7 @@ class RocmLane : public Lane {
   // Fails with one line if there is none. `devices` outlives the lane and is written to while it ticks.
   static Result<std::unique_ptr<RocmLane>> Open(const std::string& sysfs, DeviceTable& devices);
 
+  [[nodiscard]] std::vector<MeasuredGpu> Measured(const DeviceTable& devices) const;
   void Tick(Instant now, LiveSink& out) override;
 
  private:
@@ -26,15 +28,17 @@ class RocmLane : public Lane {
     std::int64_t multiply;  // file's unit to the signal's
     std::int64_t divide;
     bool fast;  // read at every tick, else once a second
-    SmallFile file;
+    KeptFile file;
   };
   struct Gpu {
     DeviceId id = 0;
     std::vector<Counter> counters;
   };
   RocmLane() = default;
-  static Gpu OpenGpu(const std::string& folder, int index, DeviceTable& devices);
+  Gpu OpenGpu(const std::string& folder, int index, DeviceTable& devices);
 
+  OpenFileBudget files_{4096, 0};  // every counter's: they are read at every tick
+  std::string buffer_;
   std::vector<Gpu> gpus_;
   Every slow_{Nanos(kNanosPerSecond)};
   std::vector<Sample> row_;

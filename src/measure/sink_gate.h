@@ -33,6 +33,10 @@ class SinkGate : public LiveSink {
     const std::lock_guard lock(mutex_);
     if (out_ != nullptr) out_->OnFact(fact);
   }
+  void OnHolders(const GpuHolders& holders) override {
+    const std::lock_guard lock(mutex_);
+    if (out_ != nullptr) out_->OnHolders(holders);
+  }
   // After this no call reaches the sink, nor is one under way.
   void Close() {
     const std::lock_guard lock(mutex_);

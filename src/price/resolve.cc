@@ -122,8 +122,20 @@ std::vector<const CatalogueRow*> RowsOfInstance(const Catalogue& catalogue, std:
   return rows;
 }
 
+std::vector<const CatalogueRow*> RowsInPlace(std::vector<const CatalogueRow*> rows, const PriceRequest& request) {
+  const auto other = [&](const CatalogueRow* row) {
+    return (!request.region.empty() && !EqualsIgnoreCase(row->region, request.region)) ||
+           (!request.market.empty() && Name(row->market) != request.market);
+  };
+  rows.erase(std::remove_if(rows.begin(), rows.end(), other), rows.end());
+  return rows;
+}
+
 Result<Rate> FromCatalogue(const Catalogue& catalogue, const PriceRequest& request) {
   std::vector<const CatalogueRow*> rows = RowsOfInstance(catalogue, request.instance);
+  const std::vector<const CatalogueRow*> here = RowsInPlace(rows, request);
+  const bool elsewhere = !rows.empty() && here.empty();
+  if (!elsewhere) rows = here;
   if (rows.empty()) {
     for (const std::string& name : request.gpu_names) {
       const std::vector<const CatalogueRow*> matching = RowsOfGpu(catalogue, name);
@@ -136,7 +148,7 @@ Result<Rate> FromCatalogue(const Catalogue& catalogue, const PriceRequest& reque
   if (rows.empty()) return NoPrice();
   const Result<std::vector<Offer>> offers = OffersOf(rows);
   if (!offers) return tl::unexpected<Error>(offers.error());
-  const bool one_price = offers->front().per_gpu_hour == offers->back().per_gpu_hour;
+  const bool one_price = !elsewhere && offers->front().per_gpu_hour == offers->back().per_gpu_hour;
   return one_price ? FromOffers(*offers, request.now) : Ambiguous(*offers);
 }
 

@@ -17,14 +17,18 @@ struct PriceRequest {
   std::optional<std::string> price;    // --price: a number per GPU-hour, or a key provider:instance[:market]@region
   std::optional<std::string> owned;    // --owned, see ParseOwned
   std::string instance;                // of this machine, where it tells: "aws:p5.48xlarge"; else empty
+  std::string region;                  // of this machine, where it tells: "us-east-1"
+  std::string market;                  // likewise: "spot"
   std::vector<std::string> gpu_names;  // of the devices of the run, as their driver prints them
   Instant now;                         // decides whether a price is stale
 };
 
 // The rate for every GPU of a run; the first hit wins (docs/money.md): --price, --owned, then the catalogue: rows of
-// this machine's instance, else rows of its GPUs. Catalogue rows settle it only if all have one price per GPU-hour;
-// otherwise the rate has the reason "ambiguous_price" with the candidates, or "no_price" where a GPU has no row. Never
-// a default, never the price of a similar model. A key that is not in the catalogue, or a bad number, is a usage error.
+// this machine's instance, else rows of its GPUs. Of an instance only rows of its region and market count, where those
+// are known; if there is none, the others are candidates and settle nothing. Rows settle it if all have one price per
+// GPU-hour; otherwise the rate has the reason "ambiguous_price" with the candidates, or "no_price" where a GPU has no
+// row. Never a default, never the price of a similar model. A key that is not in the catalogue, or a bad number, is a
+// usage error.
 Result<Rate> ResolveRate(const Catalogue& catalogue, const PriceRequest& request);
 
 // Rows of a GPU as a driver or the catalogue names it, cheapest per GPU-hour first.

@@ -153,5 +153,36 @@ TEST(ResolveTest, AKnownInstanceNarrowsTheChoice) {
   EXPECT_EQ(FormatExact(rate.per_gpu_hour.value()), "6.88");
 }
 
+TEST(ResolveTest, RegionAndMarketNarrowItFurtherAndOthersSettleNothing) {
+  Catalogue catalogue;
+  const struct {
+    const char* region;
+    Market market;
+    std::int64_t cents;
+  } rows[] = {{"eu-1", Market::kOnDemand, 800}, {"eu-1", Market::kSpot, 300}, {"us-1", Market::kOnDemand, 700}};
+  for (const auto& row : rows) {
+    CatalogueRow offer = Offer("big", "H100-80GB-SXM", 1, Money::Cents(row.cents), row.market);
+    offer.region = row.region;
+    catalogue.Put(offer);
+  }
+  PriceRequest request = Having({"NVIDIA H100 80GB HBM3"});
+  request.instance = "acme:big";
+  const auto cents = [&](const char* region, const char* market) {
+    request.region = region;
+    request.market = market;
+    const Rate rate = ResolveRate(catalogue, request).value();
+    EXPECT_EQ(rate.reason.empty(), rate.per_gpu_hour.has_value());
+    return rate.per_gpu_hour ? rate.per_gpu_hour->nano() / kCent : -static_cast<std::int64_t>(rate.candidates.size());
+  };
+  EXPECT_EQ(cents("EU-1", "spot"), 300);
+  EXPECT_EQ(cents("eu-1", "on_demand"), 800);
+  EXPECT_EQ(cents("us-1", ""), 700);
+  EXPECT_EQ(cents("", "spot"), 300);
+  EXPECT_EQ(cents("eu-1", ""), -2);
+  EXPECT_EQ(cents("", ""), -3);
+  EXPECT_EQ(cents("us-1", "spot"), -3);  // not sold there as far as is known: no other offer is its price
+  EXPECT_EQ(cents("mars-1", ""), -3);
+}
+
 }  // namespace
 }  // namespace idleburn

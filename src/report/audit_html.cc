@@ -260,8 +260,10 @@ void AppendRibbons(const AuditReport& report, std::string* out) {
 
 void AppendHeader(const AuditView& view, const ViewContext& c, std::string* out) {
   *out += "<header>\n<p class=\"eyebrow\">" + H(view.title) + "</p>\n<h1>" + H(view.verdict) + "</h1>\n";
-  AppendTiles(c, out);
-  AppendBar(c.report.cost.whole, out);
+  if (c.report.live.no_gpu.empty()) {
+    AppendTiles(c, out);
+    AppendBar(c.report.cost.whole, out);
+  }
   *out += "</header>\n<main>\n<div class=\"pair\">\n";
   for (const auto& [title, lines] : {std::pair("Why", &view.why), std::pair("Next", &view.next)}) {
     if (lines->empty()) continue;

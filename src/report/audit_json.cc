@@ -522,6 +522,47 @@ Json DeclinedJson(const Advice& advice) {
   return list;
 }
 
+Json RunJson(const LiveRun& live) {
+  Json json;
+  PutText(json, "command", live.command, "not_recorded");
+  PutText(json, "exit", live.exit, "not_recorded");
+  PutText(json, "start", live.window.start ? FormatRfc3339(*live.window.start) : "", "not_recorded");
+  PutText(json, "end", live.window.end ? FormatRfc3339(*live.window.end) : "", "not_recorded");
+  PutText(json, "no_gpu", live.no_gpu, "gpus_measured");
+  return json;
+}
+
+Json HostUseJson(const HostUse& use) {
+  constexpr double kSecond = kNanosPerSecond;
+  Json json;
+  json["watched_s"] = static_cast<double>(use.watched().count()) / kSecond;
+  for (const HostSignalInfo& info : kHostSignals) {
+    const std::optional<std::int64_t>& value = (info.counter ? use.change : use.most)[Index(info.id)];
+    const std::string name(info.name);
+    if (!value) {
+      PutUnknown(json, name, "not_read");
+    } else if (info.unit == HostUnit::kNanosecond) {
+      json[name] = static_cast<double>(*value) / kSecond;
+    } else {
+      json[name] = *value;
+    }
+  }
+  return json;
+}
+
+Json HostJson(const LiveRun& live) {
+  Json json;
+  for (std::size_t scope = 0; scope < kHostScopeCount; ++scope) {
+    const std::string name(kHostScopeNames[scope]);
+    if (live.host[scope]) {
+      json[name] = HostUseJson(*live.host[scope]);
+    } else {
+      PutUnknown(json, name, "not_recorded");
+    }
+  }
+  return json;
+}
+
 Json QualityJson(const DataQuality* quality) {
   Json list = Json::array();
   if (quality == nullptr) return list;
@@ -593,6 +634,8 @@ std::string AuditJson(const AuditReport& report) {
   PutUsage(json, whole, money);
   json["cost"] = CostJson(report.cost, whole, money);
   PutNumber(json, "co2e_kg", report.cost.co2e_kg, "not_asked_or_not_measured");
+  json["run"] = RunJson(report.live);
+  json["host"] = HostJson(report.live);
   json["per_gpu"] = DevicesJson(report, money);
   json["owners"] = OwnersJson(report.cost, money);
   PutTrace(json, report.trace);

@@ -9,6 +9,7 @@
 #include "diagnose/trace_diagnosis.h"
 #include "price/cost_report.h"
 #include "recommend/advice.h"
+#include "report/live_run.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
@@ -23,6 +24,7 @@ struct AuditReport {
   Thresholds thresholds;
   CostReport cost;
   Advice advice;
+  LiveRun live;
   std::optional<TraceDiagnosis> trace;  // of the run, or of a part of it
   bool traced_only = false;             // no samples: the run is what the trace covers
   std::vector<std::string> inputs;      // names as given

@@ -58,6 +58,11 @@ class TextPage {
   void Lines(const std::vector<std::string>& lines) {
     for (const std::string& line : lines) Wrapped("  ", line);
   }
+  void Section(std::string_view title, const std::vector<std::string>& lines) {
+    if (lines.empty()) return;
+    Heading(title);
+    Lines(lines);
+  }
   // A table without rows is left out.
   void Grid(const ReportTable& table) {
     if (table.rows.empty()) return;
@@ -159,24 +164,19 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   page.Wrapped("", view.title);
 
   AppendRibbons(report, &page);
-  page.Grid(page.width() >= kBarFrom ? WithBars(view.phases, report.cost.whole) : view.phases);
+  page.Grid(page.width() >= kBarFrom && !view.phases.rows.empty() ? WithBars(view.phases, report.cost.whole)
+                                                                  : view.phases);
   for (const ReportTable* table : {&view.gpus, &view.owners, &view.trace, &view.idle}) page.Grid(*table);
-  page.Heading("Money");
-  page.Lines(view.money);
-  if (!view.signals.empty()) {
-    page.Heading("Energy, clocks, bursts");
-    page.Lines(view.signals);
-  }
+  page.Section("Money", view.money);
+  page.Section("Energy, clocks, bursts", view.signals);
   if (!view.findings.rows.empty()) page.Cards(view.findings, report.explain ? view.findings.rows.size() : kCards);
   if (!view.recommendations.rows.empty()) {
     page.Cards(view.recommendations, report.explain ? view.recommendations.rows.size() : kCards);
   }
   if (report.explain) page.Grid(view.declined);
   page.Grid(view.quality);
-  page.Heading("Machine");
-  page.Lines(view.system);
-  page.Heading("How these figures were made");
-  page.Lines(view.basis);
+  page.Section("Machine", view.system);
+  page.Section("How these figures were made", view.basis);
   return std::move(page).Take();
 }
 

@@ -48,6 +48,7 @@ std::string Verdict(const ViewContext& c) {
   const CostReport& cost = c.report.cost;
   const UsageCost& u = cost.whole;
   const std::string hours = c.Hours(u.window_ns);
+  if (!c.report.live.no_gpu.empty()) return "No GPU was measured: " + c.report.live.no_gpu + ".";
   if (u.window_ns == 0) {
     return CountersOf(c.report).empty() ? "Nothing was measured: no GPU reported a counter of busy time."
                                         : "Nothing was measured: no GPU has two readings, so no time is covered.";
@@ -109,17 +110,29 @@ std::vector<std::string> Next(const ViewContext& c) {
   } else if (!measure.empty()) {
     lines.push_back(measure);
   }
-  if (!c.priced) lines.push_back(PriceHint(c));
+  if (!c.priced && c.report.live.no_gpu.empty()) lines.push_back(PriceHint(c));
   return lines;
 }
 
 std::string Title(const AuditReport& r) {
   if (r.traced_only && r.run.devices.empty()) return Joined(r.inputs);
+  if (!r.live.no_gpu.empty()) return "no GPU";
   const std::vector<std::string> names = GpuNames(r);
   std::string title = fmt::format("{} GPU{}", r.cost.gpus, r.cost.gpus == 1 ? "" : "s");
   if (names.size() == 1) title += " (" + names.front() + ")";
   if (names.size() > 1) title += fmt::format(" ({} and other kinds)", names.front());
   return title + fmt::format(", {} to {}", FormatRfc3339(r.run.start), FormatRfc3339(r.run.end));
+}
+
+// Without a GPU there are no figures, and a table of zeros would look like some.
+AuditView ViewOfNoGpu(const ViewContext& c) {
+  AuditView view;
+  view.title = Title(c.report);
+  view.verdict = Verdict(c);
+  if (!c.report.live.exit.empty()) view.why.push_back("the command ended with " + c.report.live.exit);
+  view.next.emplace_back("idleburn doctor says what can be measured here");
+  view.quality = QualityTable(c);
+  return view;
 }
 
 }  // namespace
@@ -132,6 +145,7 @@ std::string Amount(Money m, std::string_view currency) {
 
 AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   const ViewContext c(report);
+  if (!report.live.no_gpu.empty()) return ViewOfNoGpu(c);
   AuditView view;
   view.title = Title(report);
   view.verdict = Verdict(c);

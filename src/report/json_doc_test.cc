@@ -45,6 +45,8 @@ std::string Segment(const std::string& parent, const std::string& key) {
   if (parent.ends_with("by_reason") || parent.ends_with("event_reasons_gpu_hours")) return "<reason>";
   if (parent.ends_with("per_unit")) return "<unit>";
   if (parent.ends_with("idle_attribution_ms")) return "<class>";
+  if (parent == "host") return "<scope>";
+  if (parent == "host.<scope>" && key != "watched_s") return "<signal>";
   return key;
 }
 
@@ -126,6 +128,7 @@ std::unique_ptr<AuditFixture> EverythingElse() {
   report.cost.owners.push_back({"", kNanosPerSecond, {}, false});
   report.cost.rate.candidates.push_back({"aws:p5.48xlarge:on_demand@us-east-1", Money::Cents(295)});
   report.cost.per_unit["sample"] = Money::Cents(1);
+  report.live = {"train", "exit 0", {Instant(), Instant()}, {HostUse{}, std::nullopt}, ""};
   return audit;
 }
 
@@ -137,6 +140,8 @@ TEST(JsonDocTest, DocumentAndWriterDescribeEachOther) {
   priced->report.thresholds.max_gap = Nanos(kNanosPerSecond);
   AuditFixture nothing;
   nothing.Settle(std::nullopt);
+  nothing.report.cost.rate.reason = "nothing_measured";
+  nothing.report.live.no_gpu = "no driver";
   const auto unpriced = EightGpus(std::nullopt);
   const auto rest = EverythingElse();
   for (const AuditReport* report : {&priced->report, &unpriced->report, &rest->report, &nothing.report}) {

@@ -16,6 +16,9 @@ void LiveSession::Start(const LiveSessionSpec& spec) {
   LiveGpus gpus = LiveGpus::Open(spec.gpus, devices_, clock_, line_);
   why_no_gpu_ = gpus.why_not;
   nvidia_ = gpus.nvidia;
+  if (spec.environment) {
+    for (const RunFact& fact : GpusHiddenBy(spec.environment, gpus.gpus, devices_).Facts(devices_)) Tell(fact);
+  }
   std::vector<std::unique_ptr<Lane>> lanes = std::move(gpus.lanes);
   lanes.push_back(std::make_unique<HostLane>(HostLaneSpec{"", spec.workload}));
   markers_ = spec.markers;

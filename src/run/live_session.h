@@ -14,6 +14,7 @@ namespace idleburn {
 struct LiveSessionSpec {
   LiveGpuOptions gpus;
   std::optional<HostWorkload> workload;  // besides the machine
+  VariableLookup environment;            // of a workload: which GPUs it hides is told; null: all are meant
   // What a workload says of its work; both may be null, both outlive the session.
   MarkerFile* markers = nullptr;
   ProgressWatcher* lines = nullptr;

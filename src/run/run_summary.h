@@ -8,19 +8,11 @@
 
 #include "run/progress_lines.h"
 #include "telemetry/host_timeline.h"
+#include "telemetry/host_use.h"
 #include "telemetry/live_sink.h"
 #include "telemetry/run_window.h"
 
 namespace idleburn {
-
-// What a host, or a workload on it, did over the time it was watched.
-struct HostUse {
-  Instant first;
-  Instant last;
-  std::array<std::optional<std::int64_t>, kHostSignalCount> change{};  // of counters
-  std::array<std::optional<std::int64_t>, kHostSignalCount> most{};    // of the others
-  [[nodiscard]] Nanos watched() const { return last - first; }
-};
 
 // Keeps of a live stream what a report says besides the GPUs: the use of the host, the work done, what happened.
 class RunSummary final : public LiveSink {

@@ -75,6 +75,12 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kProfilerWarning, "profiler_warning", S::kInfo, "warnings of the profiler that its record may be incomplete"},
     {Q::kNarrowLink, "narrow_link", S::kWarn,
      "GPUs have fewer PCIe lanes than they could: copies to them take longer; check slot, riser and BIOS"},
+    {Q::kGpusLeftOut, "gpus_left_out", S::kInfo,
+     "GPUs of the machine are left out, as the command could not see them (--all-gpus counts them too)"},
+    {Q::kGpusUnclear, "gpus_unclear", S::kWarn,
+     "time it cannot be told which GPUs the command could see; all of the machine are counted"},
+    {Q::kMixedCounters, "mixed_counters", S::kWarn,
+     "signals of a device were read from several counters and taken as one series, named after the first"},
 }};
 
 std::string_view Name(Severity s) {

@@ -57,8 +57,11 @@ enum class QualityId : std::uint8_t {
   kAmbiguousLaunch,
   kProfilerWarning,
   kNarrowLink,
+  kGpusLeftOut,
+  kGpusUnclear,
+  kMixedCounters,
 };
-inline constexpr std::size_t kQualityCount = 45;
+inline constexpr std::size_t kQualityCount = 48;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);

@@ -116,7 +116,11 @@ DeviceId DeviceTable::Enter(const DeviceKey& key) {
 void DeviceTable::NameCounter(DeviceId device, Signal signal, std::string_view counter) {
   CHECK(device < devices_.size());
   std::string& name = devices_[device].counter[Index(signal)];
-  if (name.empty()) name = counter;
+  if (name.empty()) {
+    name = counter;
+  } else if (name != counter) {
+    devices_[device].also[Index(signal)].emplace(counter);
+  }
 }
 
 DeviceId DeviceTable::Home(DeviceId device, Signal signal) const {

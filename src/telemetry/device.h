@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,8 @@ struct Device {
   bool has_instances = false;     // a board whose capacity is counted through its instances
   // "<source>.<field>" of each signal, as first read.
   std::array<std::string, kSignalCount> counter;
+  // The other counters that gave readings of a signal too. Their readings are one series with the first's.
+  std::array<std::set<std::string>, kSignalCount> also;
 };
 
 // Every device of a run, one entry per physical GPU or MIG instance. Key of a device is its UUID; without one

@@ -118,6 +118,8 @@ TEST(DeviceTableTest, TheFirstCounterNamesTheSignal) {
   table.NameCounter(id, Signal::kUtilization, "other");
   EXPECT_EQ(table[id].counter[Index(Signal::kUtilization)], "nvidia-smi.utilization.gpu");
   EXPECT_EQ(table[id].counter[Index(Signal::kPower)], "");
+  table.NameCounter(id, Signal::kUtilization, "nvidia-smi.utilization.gpu");
+  EXPECT_EQ(table[id].also[Index(Signal::kUtilization)], (std::set<std::string>{"other"}));
 }
 
 TEST(DeviceTableTest, CountsSlices) {

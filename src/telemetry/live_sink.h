@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "telemetry/host_signal.h"
 #include "telemetry/sample.h"
@@ -55,6 +56,20 @@ struct RunFact {
   std::string value;
 };
 
+// A process that holds a context on a GPU, as the driver lists it.
+struct GpuHolder {
+  std::int64_t pid = 0;                     // as the driver numbers processes, perhaps not as this container does
+  std::optional<std::int64_t> memory;       // bytes; absent where the driver does not say
+  std::optional<std::int64_t> start_ticks;  // of the process that has this pid here; absent: none is seen
+};
+// Which processes hold a GPU or MIG instance, from now on and until the next list.
+struct GpuHolders {
+  Instant time;
+  DeviceId device = 0;
+  bool listed = false;             // the driver told; else `holders` is empty because nothing is known
+  std::vector<GpuHolder> holders;  // in order of pid, each once
+};
+
 // The seam of everything live: what a sampler, a host reader, a workload's markers and a wrapper push, and what a
 // recording gives back. Calls come from one thread at a time; stamps of one stream (a device, a host scope) do not
 // go backwards except by a clock step, which is noted. Devices are entered in the DeviceTable both sides hold.
@@ -64,6 +79,8 @@ class LiveSink : public SampleSink {
   virtual void OnWork(const WorkMark& mark) = 0;
   virtual void OnNote(const Note& note) = 0;
   virtual void OnFact(const RunFact& fact) = 0;
+  // Only what shows the present asks for it: no recording keeps which processes of others ran on a machine.
+  virtual void OnHolders(const GpuHolders& /*holders*/) {}
 };
 
 }  // namespace idleburn

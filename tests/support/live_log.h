@@ -21,6 +21,7 @@ class LiveLog : public LiveSink {
   void OnWork(const WorkMark& mark) override { work.push_back(mark); }
   void OnNote(const Note& note) override { notes.push_back(note); }
   void OnFact(const RunFact& fact) override { facts.push_back(fact); }
+  void OnHolders(const GpuHolders& list) override { holders.push_back(list); }
 
   // The readings of one signal of one device.
   [[nodiscard]] std::vector<std::pair<Instant, std::int64_t>> Of(DeviceId device, Signal signal) const {
@@ -81,6 +82,7 @@ class LiveLog : public LiveSink {
   std::vector<WorkMark> work;
   std::vector<Note> notes;
   std::vector<RunFact> facts;
+  std::vector<GpuHolders> holders;
 };
 
 }  // namespace idleburn::testing

@@ -1,0 +1,194 @@
+#include "measure/visible_gpus.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kLongestShown = 80;
+
+using Gpus = std::vector<const MeasuredGpu*>;
+
+std::vector<std::string_view> PartsOf(std::string_view list) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t comma = list.find(',');
+    parts.push_back(Trim(list.substr(0, comma)));
+    if (comma == std::string_view::npos) return parts;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+// As the C library reads an index: "2", "+2", "2nd"; nothing where there is none, or a negative one.
+std::optional<std::size_t> IndexIn(std::string_view part) {
+  if (!part.empty() && part.front() == '+') part.remove_prefix(1);
+  const std::size_t digits = std::min(part.find_first_not_of("0123456789"), part.size());
+  const std::optional<std::int64_t> index = ParseInteger(part.substr(0, digits));
+  return index ? std::optional(static_cast<std::size_t>(*index)) : std::nullopt;
+}
+
+bool BeginsWith(std::string_view text, std::string_view start) {
+  return text.size() >= start.size() && EqualsIgnoreCase(text.substr(0, start.size()), start);
+}
+
+// What a list of GPUs chooses.
+struct Choice {
+  Gpus gpus;
+  bool by_index = false;
+  std::string unknown;  // an instance that is not measured
+};
+
+// The one GPU whose UUID begins so.
+const MeasuredGpu* ByUuid(std::string_view part, const Gpus& gpus) {
+  const MeasuredGpu* found = nullptr;
+  for (const MeasuredGpu* gpu : gpus) {
+    if (!BeginsWith(gpu->uuid, part)) continue;
+    if (found != nullptr) return nullptr;
+    found = gpu;
+  }
+  return found;
+}
+
+// "MIG-GPU-<uuid of the board>/<GPU instance>/<compute instance>", as older drivers name them.
+const MeasuredGpu* ByOldMigName(std::string_view part, const Gpus& gpus, const DeviceTable& devices) {
+  const std::size_t slash = part.find('/');
+  if (!BeginsWith(part, "MIG-GPU-") || slash == std::string_view::npos) return nullptr;
+  const std::string_view board = part.substr(4, slash - 4);
+  const std::string_view rest = part.substr(slash + 1);
+  for (const MeasuredGpu* gpu : gpus) {
+    const Device& device = devices[gpu->device];
+    if (device.mig && EqualsIgnoreCase(device.uuid, board) && device.mig->id == rest.substr(0, rest.find('/')))
+      return gpu;
+  }
+  return nullptr;
+}
+
+// `boards` in the order in which indices count them.
+Choice Choose(std::string_view list, const Gpus& boards, const Gpus& instances, const DeviceTable& devices) {
+  Choice choice;
+  for (const std::string_view part : PartsOf(list)) {
+    const MeasuredGpu* gpu = nullptr;
+    if (BeginsWith(part, "MIG-")) {
+      gpu = ByUuid(part, instances);
+      if (gpu == nullptr) gpu = ByOldMigName(part, instances, devices);
+      if (gpu == nullptr) choice.unknown = part;
+    } else if (BeginsWith(part, "GPU-")) {
+      gpu = ByUuid(part, boards);
+    } else if (const std::optional<std::size_t> index = IndexIn(part); index && *index < boards.size()) {
+      gpu = boards[*index];
+      choice.by_index = true;
+    }
+    if (gpu == nullptr) break;
+    if (std::find(choice.gpus.begin(), choice.gpus.end(), gpu) != choice.gpus.end()) {
+      choice.gpus.clear();
+      break;
+    }
+    choice.gpus.push_back(gpu);
+  }
+  return choice;
+}
+
+std::string Shown(std::string_view name, std::string_view value) {
+  if (value.empty()) return std::string(name) + " is empty";
+  return std::string(name) + "=" + std::string(value.substr(0, kLongestShown)) +
+         (value.size() > kLongestShown ? "..." : "");
+}
+
+// Those of one maker: boards in the order of the PCI bus, and instances.
+struct Maker {
+  Gpus boards;
+  Gpus instances;
+  bool one_model = true;
+};
+Maker OfMaker(GpuMaker maker, const std::vector<MeasuredGpu>& gpus, const DeviceTable& devices) {
+  Maker all;
+  for (const MeasuredGpu& gpu : gpus) {
+    if (gpu.maker != maker) continue;
+    (devices[gpu.device].mig ? all.instances : all.boards).push_back(&gpu);
+  }
+  const auto bus = [&](const MeasuredGpu* gpu) -> const std::string& { return devices[gpu->device].bus_id; };
+  const bool placed = std::none_of(all.boards.begin(), all.boards.end(), [&](const auto* g) { return bus(g).empty(); });
+  if (placed) std::stable_sort(all.boards.begin(), all.boards.end(), [&](auto* a, auto* b) { return bus(a) < bus(b); });
+  for (const MeasuredGpu* gpu : all.boards) {
+    all.one_model = all.one_model && devices[gpu->device].name == devices[all.boards.front()->device].name;
+  }
+  return all;
+}
+
+// Hides all but what was chosen: an instance shows itself alone, a board its instances too.
+void HideRest(const Maker& all, const Gpus& chosen, const DeviceTable& devices, HiddenGpus* hidden) {
+  std::set<DeviceId> shown;
+  for (const MeasuredGpu* gpu : chosen) shown.insert(gpu->device);
+  for (const Gpus* some : {&all.boards, &all.instances}) {
+    for (const MeasuredGpu* gpu : *some) {
+      const std::optional<DeviceId>& board = devices[gpu->device].board;
+      if (shown.count(gpu->device) == 0 && (!board || shown.count(*board) == 0)) hidden->devices.push_back(gpu->device);
+    }
+  }
+}
+
+void Say(const std::string& text, std::string* all) { *all += (all->empty() ? "" : "; ") + text; }
+
+void HideNvidia(const VariableLookup& environment, const Maker& all, const DeviceTable& devices, HiddenGpus* hidden) {
+  constexpr std::string_view kVariable = "CUDA_VISIBLE_DEVICES";
+  const std::optional<std::string> list = environment(kVariable);
+  if (!list || all.boards.empty()) return;
+  const std::string shown = Shown(kVariable, *list);
+  const Choice choice = Choose(*list, all.boards, all.instances, devices);
+  if (!choice.unknown.empty()) {
+    return Say(shown + " names a MIG instance that is not measured by that name", &hidden->doubt);
+  }
+  const bool some = !choice.gpus.empty() && choice.gpus.size() < all.boards.size();
+  if (some && choice.by_index && !all.instances.empty()) {
+    return Say(shown + " counts GPUs of which some are split into MIG instances; name them by UUID", &hidden->doubt);
+  }
+  const bool by_bus = environment("CUDA_DEVICE_ORDER") == "PCI_BUS_ID";
+  if (some && choice.by_index && !by_bus && !all.one_model) {
+    return Say(shown + " counts the fastest GPU first, and the models here differ; set CUDA_DEVICE_ORDER=PCI_BUS_ID, " +
+                   "or name them by UUID",
+               &hidden->doubt);
+  }
+  const std::size_t before = hidden->devices.size();
+  HideRest(all, choice.gpus, devices, hidden);
+  if (hidden->devices.size() > before) Say(shown, &hidden->because);
+}
+
+// HIP counts those that ROCR leaves.
+void HideAmd(const VariableLookup& environment, const Maker& all, const DeviceTable& devices, HiddenGpus* hidden) {
+  Gpus left = all.boards;
+  bool by_index = false;
+  std::string shown;
+  const std::optional<std::string> hip = environment("HIP_VISIBLE_DEVICES");
+  for (const std::string_view name : {std::string_view("ROCR_VISIBLE_DEVICES"),
+                                      std::string_view(hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES")}) {
+    const std::optional<std::string> list = environment(name);
+    if (!list) continue;
+    const Choice choice = Choose(*list, left, {}, devices);
+    by_index = by_index || (choice.by_index && choice.gpus.size() < left.size());
+    left = choice.gpus;
+    Say(Shown(name, *list), &shown);
+  }
+  if (left.size() == all.boards.size()) return;
+  if (by_index && !left.empty()) {
+    return Say(shown + " counts GPUs in ROCm's own order, which is not known here; name them by UUID", &hidden->doubt);
+  }
+  HideRest(all, left, devices, hidden);
+  Say(shown, &hidden->because);
+}
+
+}  // namespace
+
+HiddenGpus GpusHiddenBy(const VariableLookup& environment, const std::vector<MeasuredGpu>& gpus,
+                        const DeviceTable& devices) {
+  HiddenGpus hidden;
+  HideNvidia(environment, OfMaker(GpuMaker::kNvidia, gpus, devices), devices, &hidden);
+  HideAmd(environment, OfMaker(GpuMaker::kAmd, gpus, devices), devices, &hidden);
+  return hidden;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "telemetry/host_use.h"
+#include "telemetry/run_window.h"
+
+namespace idleburn {
+
+// What is known of a run besides its GPUs, where it was measured live or comes from a recording. Empty: not known.
+struct LiveRun {
+  std::string command;
+  std::string exit;  // "exit 0", "signal 9 (SIGKILL)"
+  RunWindow window;
+  std::array<std::optional<HostUse>, kHostScopeCount> host;
+  std::string no_gpu;  // why no GPU was measured; empty if one was
+};
+
+}  // namespace idleburn

@@ -1,0 +1,57 @@
+#include "text/command_line.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "text/secrets.h"
+
+namespace idleburn {
+namespace {
+
+// Flags whose value is "user:password".
+constexpr auto kUserFlags = std::to_array<std::string_view>({"-u", "--user", "--proxy-user"});
+
+bool IsFlag(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
+
+// "-c", "-lc": what follows is a script, of which only parts are secret.
+bool GivesScript(std::string_view word) { return IsFlag(word) && word[1] != '-' && word.back() == 'c'; }
+
+// "user:[redacted]"; as it is where it is no user and password: "1000:1000".
+std::string WithoutPassword(const std::string& word) {
+  const std::size_t colon = word.find(':');
+  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  if (colon == std::string::npos ||
+      std::all_of(word.begin() + static_cast<std::ptrdiff_t>(colon) + 1, word.end(), digit))
+    return word;
+  return word.substr(0, colon + 1) + std::string(kRedacted);
+}
+
+std::string ShownWord(const std::string& word, std::string_view before) {
+  const bool value = IsFlag(before) && before.find('=') == std::string_view::npos && !IsFlag(word);
+  if (value && IsSecretName(before)) return std::string(kRedacted);
+  if (std::find(kUserFlags.begin(), kUserFlags.end(), before) != kUserFlags.end()) return WithoutPassword(word);
+  const std::size_t sign = word.find('=');
+  const bool named = sign != std::string::npos && word.find_first_of(" \t\n/:?\"'") > sign;
+  if (named && sign + 1 < word.size() && !GivesScript(before) && IsSecretName(word.substr(0, sign))) {
+    return word.substr(0, sign + 1) + std::string(kRedacted);  // all of it: a password may have any character
+  }
+  return WithoutSecrets(word);
+}
+
+}  // namespace
+
+std::string ShownCommand(std::span<const std::string> words) {
+  std::string text;
+  std::string_view before;
+  for (const std::string& word : words) {
+    const std::string shown = ShownWord(word, before);
+    const bool plain = !shown.empty() && shown.find_first_of(" \t\n\"'\\$`") == std::string::npos;
+    text += (text.empty() ? "" : " ") + (plain ? shown : "'" + shown + "'");
+    before = word;
+  }
+  return text;
+}
+
+}  // namespace idleburn

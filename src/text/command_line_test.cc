@@ -1,0 +1,95 @@
+#include "text/command_line.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "text/secrets.h"
+
+namespace idleburn {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(CommandLine, IsShownAsAShellTakesIt) {
+  EXPECT_EQ(ShownCommand(Words{"sh", "-c", "sleep 1; exit 3"}), "sh -c 'sleep 1; exit 3'");
+  EXPECT_EQ(ShownCommand(Words{"train", ""}), "train ''");
+  EXPECT_EQ(ShownCommand({}), "");
+}
+
+struct Case {
+  Words words;
+  std::string shown;
+};
+
+TEST(CommandLine, SecretsAreNotShown) {
+  const Case cases[] = {
+      {{"t", "--token", "abc", "--lr", "0.1"}, "t --token [redacted] --lr 0.1"},
+      {{"t", "--password=x y&z", "run"}, "t --password=[redacted] run"},
+      {{"t", "-api-key", "abc"}, "t -api-key [redacted]"},
+      {{"t", "--hf_token", "--fast"}, "t --hf_token --fast"},
+      {{"env", "WANDB_API_KEY=abc", "python", "t.py"}, "env WANDB_API_KEY=[redacted] python t.py"},
+      {{"env", "MY_SECRET=a b", "t"}, "env MY_SECRET=[redacted] t"},
+      {{"env", "PGPASSWORD=a b", "t"}, "env PGPASSWORD=[redacted] t"},
+      {{"t", "+logger.apiKey=abc"}, "t +logger.apiKey=[redacted]"},
+      {{"t", "db.password_old=abc"}, "t db.password_old=[redacted]"},
+      {{"sh", "-c", "HF_TOKEN=abc python t.py --secret 'a b' --lr 1"},
+       "sh -c 'HF_TOKEN=[redacted] python t.py --secret '[redacted]' --lr 1'"},
+      {{"bash", "-lc", "export A_KEY=\"a b\"; t"}, "bash -lc 'export A_KEY=\"[redacted]\"; t'"},
+      {{"curl", "-u", "me:word", "x"}, "curl -u me:[redacted] x"},
+      {{"docker", "run", "-u", "1000:1000", "x"}, "docker run -u 1000:1000 x"},
+      {{"curl", "-H", "Authorization: Basic YWJj=="}, "curl -H 'Authorization: [redacted]'"},
+      {{"curl", "-H", "X-Api-Key:abc"}, "curl -H X-Api-Key:[redacted]"},
+      {{"curl", "--what", "Bearer abcdefgh12"}, "curl --what 'Bearer [redacted]'"},
+      {{"t", R"({"user":"me","api_key": "abc"})"}, R"(t '{"user":"me","api_key": "[redacted]"}')"},
+      {{"t", "https://me:w@rd@host:5000/p?x=1"}, "t https://me:[redacted]@host:5000/p?x=1"},
+      {{"t", "--db=postgresql://me:word@h/db"}, "t --db=postgresql://me:[redacted]@h/db"},
+      {{"git", "clone", "https://0123456789abcdef0123@github.com/a/b"}, "git clone https://[redacted]@github.com/a/b"},
+      {{"t", "https://h/p?a=1&sig=abc%2F&b=2"}, "t https://h/p?a=1&sig=[redacted]&b=2"},
+      {{"t", "sk-proj-0123456789abcdefghij"}, "t [redacted]"},
+      {{"t", "--x=hf_abcdefghijklmnopqr0123"}, "t --x=[redacted]"},
+      {{"t", "AKIA0123456789ABCDEF,x"}, "t [redacted],x"},
+      {{"t", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc_def-1"}, "t [redacted]"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(ShownCommand(c.words), c.shown);
+}
+
+TEST(CommandLine, WhatIsNoSecretIsShownAsItIs) {
+  const Words commands[] = {
+      {"python", "train.py", "--max_tokens", "512", "--tokenizer", "gpt2", "--eos-token-id=5", "--num-tokens=1e9"},
+      {"t", "--password-file", "/etc/p", "--key-path=k.pem", "--author", "me", "--monkey=3", "--keys=a,b"},
+      {"t", "outputs/hf_llama_finetune_version_20240101", "disk-0123456789012345678901", "a=b", "x:y", "--token"},
+      {"t", "https://host:5000/path", "ssh://git@host/x", "s3://bucket/key", "http://[::1]:80/", "mailto:a@b"},
+      {"t", "lr=0.1", "--seed=1", "key", "-", "--", "=", "--=", "token"},
+  };
+  for (const Words& words : commands) {
+    std::string joined;
+    for (const std::string& word : words) joined += (joined.empty() ? "" : " ") + word;
+    EXPECT_EQ(ShownCommand(words), joined);
+  }
+}
+
+// Whatever stands around it, a secret that is named never comes through, and doing it twice changes nothing.
+TEST(CommandLine, APlantedSecretNeverComesThrough) {
+  const Words before = {"--api-key=%",       "TOKEN=%",        "https://a:%@h", "x Authorization: Bearer % y",
+                        R"({"secret":"%"})", "--password '%'", "?token=%&x",    "PASSWD = %"};
+  const Words around = {"", "a ", "--lr 0.1 ", "'", "\"x\" ", "é", "=", "; ", "-c ", "x:"};
+  const std::string secret = "planted0secret1";
+  std::mt19937 random(11);
+  const auto pick = [&](const Words& from) { return from[random() % from.size()]; };
+  for (int round = 0; round < 2000; ++round) {
+    std::string form = pick(before);
+    form.replace(form.find('%'), 1, secret);
+    const std::string text = pick(around) + form + (random() % 2 == 0 ? "" : " " + pick(around));
+    const std::string shown = WithoutSecrets(text);
+    EXPECT_EQ(shown.find(secret), std::string::npos) << text;
+    EXPECT_NE(shown.find(kRedacted), std::string::npos) << text;
+    EXPECT_EQ(WithoutSecrets(shown), shown) << text;
+    EXPECT_EQ(ShownCommand(Words{"t", text}).find(secret), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace idleburn

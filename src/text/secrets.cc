@@ -1,0 +1,226 @@
+#include "text/secrets.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <vector>
+
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+// Words that a secret's name ends with; `anywhere`: also in the middle ("--password-of-db"), where the rest does not
+// say that it is something about the secret.
+struct NameRow {
+  std::string_view ending;
+  bool anywhere = false;
+  bool whole = false;  // only as a word of its own: "--key", not "--monkey"
+};
+constexpr auto kNames = std::to_array<NameRow>({{"password", true},
+                                                {"passwd", true},
+                                                {"passphrase", true},
+                                                {"secret", true},
+                                                {"credential", true},
+                                                {"credentials", true},
+                                                {"token"},
+                                                {"apikey"},
+                                                {"accesskey"},
+                                                {"privatekey"},
+                                                {"authorization"},
+                                                {"key", false, true},
+                                                {"auth", false, true},
+                                                {"cookie", false, true},
+                                                {"dsn", false, true},
+                                                {"pwd", false, true},
+                                                {"sig", false, true},  // of an address with rights in it
+                                                {"signature", false, true}});
+constexpr auto kAboutOne =
+    std::to_array<std::string_view>({"file", "path", "dir", "folder", "name", "id", "ids", "url", "uri", "env",
+                                     "length", "len", "size", "type", "ttl", "provider", "index", "limit"});
+
+// How keys of well-known services begin, and how many characters follow at least, one of them a digit.
+struct KeyRow {
+  std::string_view begins;
+  std::size_t tail;
+  std::string_view also = "";  // characters that follow besides letters and digits
+};
+constexpr auto kKeys = std::to_array<KeyRow>({
+    {"sk-", 20, "-_"},         // OpenAI, Anthropic
+    {"sk_live_", 16},          // Stripe
+    {"rk_live_", 16},          //
+    {"ghp_", 20},              // GitHub
+    {"gho_", 20},              //
+    {"ghu_", 20},              //
+    {"ghs_", 20},              //
+    {"ghr_", 20},              //
+    {"github_pat_", 20, "_"},  //
+    {"glpat-", 16, "-_"},      // GitLab
+    {"hf_", 20},               // Hugging Face
+    {"nvapi-", 20, "-_"},      // NVIDIA
+    {"wandb_v1_", 20, "_"},    // Weights & Biases
+    {"r8_", 20},               // Replicate
+    {"dapi", 32},              // Databricks
+    {"xoxb-", 16, "-"},        // Slack
+    {"xoxp-", 16, "-"},        //
+    {"AKIA", 16},              // Amazon
+    {"ASIA", 16},              //
+    {"AIza", 30, "-_"},        // Google
+    {"ya29.", 20, "-_."},      //
+    {"npm_", 30},              // npm
+    {"pypi-", 30, "-_"},       // PyPI
+    {"SG.", 30, "-_."},        // SendGrid
+    {"eyJ", 30, "-_."},        // JSON web tokens
+});
+
+bool IsAlnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+bool IsBlank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+bool IsQuote(char c) { return c == '"' || c == '\''; }
+bool IsNamePart(char c) { return IsAlnum(c) || c == '_' || c == '-' || c == '.'; }
+
+std::vector<std::string> WordsOf(std::string_view name) {
+  std::vector<std::string> words(1);
+  for (const char c : name) {
+    if (IsAlnum(c)) {
+      words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+bool EndsWith(std::string_view text, std::string_view ending) {
+  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
+}
+
+struct Span {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+std::size_t AfterBlanks(std::string_view text, std::size_t at) {
+  while (at < text.size() && IsBlank(text[at])) ++at;
+  return at;
+}
+
+// From `at`: what stands between quotes, else all up to one of `ends` or a blank.
+Span ValueAt(std::string_view text, std::size_t at, std::string_view ends, bool blanks_end) {
+  if (at < text.size() && IsQuote(text[at])) return {at + 1, std::min(text.find(text[at], at + 1), text.size())};
+  std::size_t end = at;
+  while (end < text.size() && ends.find(text[end]) == std::string_view::npos && !(blanks_end && IsBlank(text[end]))) {
+    ++end;
+  }
+  return {at, end};
+}
+
+// The value that belongs to `name`, which ends at `at`; empty if there is none, or it may be shown.
+Span SecretOf(std::string_view text, std::string_view name, std::size_t at) {
+  const std::size_t next = AfterBlanks(text, at);
+  if (EqualsIgnoreCase(name, "bearer") && next > at) {
+    const Span value = ValueAt(text, next, "\"'", true);
+    return value.end - value.begin >= 8 ? value : Span{};
+  }
+  if (!IsSecretName(name)) return {};
+  const bool quoted = at < text.size() && IsQuote(text[at]);
+  const std::size_t sign = AfterBlanks(text, quoted ? at + 1 : at);
+  if (sign >= text.size()) return {};
+  if (text[sign] == '=') return ValueAt(text, AfterBlanks(text, sign + 1), "&;|<>\"'", true);
+  // A header's value has blanks in it.
+  if (text[sign] == ':') return ValueAt(text, AfterBlanks(text, sign + 1), "\"'}\n", false);
+  const bool flag = name.front() == '-' && sign > at && !quoted;
+  return flag && text[sign] != '-' ? ValueAt(text, sign, "&;|<>\"'", true) : Span{};
+}
+
+std::string WithoutNamed(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    while (at < text.size() && IsNamePart(text[at])) ++at;
+    if (at == begin) {
+      out += text[at++];
+      continue;
+    }
+    const std::string_view name = text.substr(begin, at - begin);
+    out += name;
+    const Span value = SecretOf(text, name, at);
+    if (value.begin >= value.end) continue;
+    out += text.substr(at, value.begin - at);
+    out += kRedacted;
+    at = value.end;
+  }
+  return out;
+}
+
+// "https://user:word@host": the word; a long name without a word is a token itself.
+std::string WithoutUsers(std::string_view text) {
+  constexpr std::string_view kScheme = "://";
+  constexpr std::size_t kLongestName = 15;
+  std::string out;
+  std::size_t at = 0;
+  for (std::size_t found = text.find(kScheme); found != std::string_view::npos; found = text.find(kScheme, at)) {
+    const std::size_t begin = found + kScheme.size();
+    const std::size_t end = std::min(text.find_first_of("/?#\"' \t\n", begin), text.size());
+    const std::size_t sign = text.substr(begin, end - begin).rfind('@');
+    out += text.substr(at, begin - at);
+    at = begin;
+    if (sign == std::string_view::npos) continue;
+    const std::string_view user = text.substr(begin, sign);
+    const std::size_t colon = user.find(':');
+    const bool token = colon == std::string_view::npos && user.size() > kLongestName;
+    const bool word = colon != std::string_view::npos && colon + 1 < user.size();
+    out += word    ? std::string(user.substr(0, colon + 1)) + std::string(kRedacted)
+           : token ? std::string(kRedacted)
+                   : std::string(user);
+    at = begin + sign;
+  }
+  return out.append(text.substr(at));
+}
+
+// The end of a key that begins at `at`; `at` if none does.
+std::size_t EndOfKey(std::string_view text, std::size_t at) {
+  if (at > 0 && IsAlnum(text[at - 1])) return at;
+  for (const KeyRow& row : kKeys) {
+    if (text.substr(at, row.begins.size()) != row.begins) continue;
+    std::size_t end = at + row.begins.size();
+    bool digit = false;
+    for (; end < text.size() && (IsAlnum(text[end]) || row.also.find(text[end]) != std::string_view::npos); ++end) {
+      digit = digit || std::isdigit(static_cast<unsigned char>(text[end])) != 0;
+    }
+    if (digit && end - at >= row.begins.size() + row.tail) return end;
+  }
+  return at;
+}
+
+std::string WithoutKeys(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = EndOfKey(text, at);
+    if (end == at) {
+      out += text[at++];
+    } else {
+      out += kRedacted;
+      at = end;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+bool IsSecretName(std::string_view name) {
+  const std::vector<std::string> words = WordsOf(name);
+  if (words.empty()) return false;
+  if (std::find(kAboutOne.begin(), kAboutOne.end(), words.back()) != kAboutOne.end()) return false;
+  return std::any_of(kNames.begin(), kNames.end(), [&](const NameRow& row) {
+    return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      if (&word != &words.back() && !row.anywhere) return false;
+      return row.whole ? word == row.ending : EndsWith(word, row.ending);
+    });
+  });
+}
+
+std::string WithoutSecrets(std::string_view text) { return WithoutKeys(WithoutNamed(WithoutUsers(text))); }
+
+}  // namespace idleburn
