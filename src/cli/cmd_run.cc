@@ -85,9 +85,10 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   measured.workload = HostWorkload{workload.pid(), getpid(), {workload.helper_pid()}, run_id, &reaped};
   measured.markers = markers ? &*markers : nullptr;
   // The driver may take seconds to list its GPUs; the workload and its signals do not wait for that.
-  std::jthread opening([&session, &measured] { session.Start(measured); });
+  std::jthread opening([&](const std::stop_token& stop) { session.Start(measured, stop); });
   WorkloadEnd end = workload.Wait();
   const Instant ended = session.Now();
+  opening.request_stop();
   opening.join();
   session.Tell(RunWindow::EndFact(ended));
   session.Tell(NoteKind::kWorkloadEnded, Describe(end));

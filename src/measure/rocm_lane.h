@@ -15,8 +15,8 @@ namespace idleburn {
 // AMD's GPUs, as the kernel's amdgpu driver shows them below <sysfs>/class/drm: no library is needed.
 class RocmLane : public Lane {
  public:
-  // Fails with one line if there is none. `devices` outlives the lane and is written to while it ticks.
-  static Result<std::unique_ptr<RocmLane>> Open(const std::string& sysfs, DeviceTable& devices);
+  // Fails with one line if there is none. Enters the GPUs in `devices`, by way of `out`.
+  static Result<std::unique_ptr<RocmLane>> Open(const std::string& sysfs, DeviceTable& devices, LiveSink& out);
 
   void Tick(Instant now, LiveSink& out) override;
 
@@ -33,7 +33,7 @@ class RocmLane : public Lane {
     std::vector<Counter> counters;
   };
   RocmLane() = default;
-  static Gpu OpenGpu(const std::string& folder, int index, DeviceTable& devices);
+  static Gpu OpenGpu(const std::string& folder, int index, DeviceTable& devices, LiveSink& out);
 
   std::vector<Gpu> gpus_;
   Every slow_{Nanos(kNanosPerSecond)};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <span>
 
@@ -32,6 +33,10 @@ class SinkGate : public LiveSink {
   void OnFact(const RunFact& fact) override {
     const std::lock_guard lock(mutex_);
     if (out_ != nullptr) out_->OnFact(fact);
+  }
+  void ChangeDevices(const std::function<void()>& change) override {
+    const std::lock_guard lock(mutex_);
+    if (out_ != nullptr) change();
   }
   // After this no call reaches the sink, nor is one under way.
   void Close() {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,13 +58,17 @@ struct RunFact {
 
 // The seam of everything live: what a sampler, a host reader, a workload's markers and a wrapper push, and what a
 // recording gives back. Calls come from one thread at a time; stamps of one stream (a device, a host scope) do not
-// go backwards except by a clock step, which is noted. Devices are entered in the DeviceTable both sides hold.
+// go backwards except by a clock step, which is noted. Devices are entered in the DeviceTable both sides hold, through
+// ChangeDevices.
 class LiveSink : public SampleSink {
  public:
   virtual void OnHost(std::span<const HostSample> samples) = 0;
   virtual void OnWork(const WorkMark& mark) = 0;
   virtual void OnNote(const Note& note) = 0;
   virtual void OnFact(const RunFact& fact) = 0;
+  // Runs `change`, which changes the DeviceTable. Where several threads push, no other call is under way meanwhile: who
+  // reads the table from within a call finds it at rest.
+  virtual void ChangeDevices(const std::function<void()>& change) { change(); }
 };
 
 }  // namespace idleburn
