@@ -73,10 +73,10 @@ TEST(LiveSampling, FiguresAreThoseTheProcessesKnowOfThemselves) {
   LiveLog log;
   LiveGpuOptions options;
   options.nvml_library = driver.path();
-  LiveGpus gpus = LiveGpus::Open(options, devices, clock, line);
+  LiveGpus gpus = LiveGpus::Open(options, devices, log, clock, line);
   ASSERT_EQ(gpus.lanes.size(), 1U) << gpus.why_not;
-  Sampler sampler({}, clock, line, std::move(gpus.lanes), log);
-  sampler.Start();
+  Sampler sampler({}, clock, line, log);
+  sampler.Serve(std::move(gpus.lanes));
   const Training starved(folder, "starved", 0, "--batch-cpu 0.3 --kernel 0.2 --data " IDLEBURN_ROOT "/LICENSE");
   const Training small(folder, "small-batch", 1, "");
   const Training held(folder, "idle-held", 2, "");
@@ -124,7 +124,7 @@ TEST(LiveSampling, AProgramThatIsKilledHoldsNothingAfterwards) {
   LiveLog log;
   auto library = NvmlLibrary::Open(driver.path(), clock);
   ASSERT_TRUE(library.has_value());
-  auto lane = NvmlLane::Open(std::move(*library), Nanos(50'000'000), devices, clock, line);
+  auto lane = NvmlLane::Open(std::move(*library), Nanos(50'000'000), devices, log, clock, line);
   ASSERT_TRUE(lane.has_value());
   const auto run_for = [&](int milliseconds) {
     for (int i = 0; i < milliseconds / 50; ++i) {

@@ -3,9 +3,14 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 
+#include "os/input_file.h"
 #include "support/live_command.h"
+#include "support/live_log.h"
 #include "support/read_inputs.h"
+#include "telemetry/recording_reader.h"
+#include "telemetry/run_window.h"
 
 namespace idleburn::testing {
 namespace {
@@ -212,13 +217,13 @@ constexpr DriverRow kDrivers[] = {
     {"lost", "gpu 0\ngpu 1\nat 0s gpu 0 util=50\nat 0s gpu 1 util=100\nat 2s gpu 1 lost=1\n",
      "sh -c 'sleep 5; exit 2'"},
     {"hangs", "gpu 0\nat 0s gpu 0 util=50\nhang nvmlDeviceGetClockInfo from=1s\n",
-     "sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 1; echo step $i; done; exit 9'"},
+     "sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 1; echo step $i; done; date +%s%N > $F/over; exit 9'"},
     {"unsupported",
      "gpu 0 samples=0 gpm=0\nat 0s gpu 0 util=50 power=300\nfail nvmlDeviceGetUtilizationRates 3\n"
      "fail nvmlDeviceGetMemoryInfo_v2 3\nfail nvmlDeviceGetMemoryInfo 3\n",
      "sleep 2"},
     {"reloaded", "gpu 0\nat 0s gpu 0 util=50 power=300\nat 1500ms reload\n", "sleep 15"},
-    {"never answers", "gpu 0\nhang nvmlInit_v2\n", "sh -c 'date +%s > $F/ran; sleep 1; exit 4'"},
+    {"never answers", "gpu 0\nhang nvmlInit_v2\n", "sh -c 'date +%s > $F/ran; sleep 1; date +%s%N > $F/over; exit 4'"},
 };
 
 // Drivers that fail in all ways, all at once, each on a machine of its own.
@@ -226,7 +231,9 @@ class RunDriverTest : public ::testing::Test {
  protected:
   struct Failing {
     explicit Failing(const DriverRow& row)
-        : machine(row.script), ended(machine.Begin("date +%s > $F/began; $I run " + kPriced + "-- " + row.command)) {}
+        : machine(row.script),
+          ended(machine.Begin("date +%s > $F/began; $I run " + kPriced + "-- " + row.command +
+                              "; code=$?; date +%s%N > $F/left; exit $code")) {}
     LiveMachine machine;
     std::future<ProgramRun> ended;
   };
@@ -240,6 +247,27 @@ class RunDriverTest : public ::testing::Test {
   }
   static const LiveMachine& Machine(const std::string& name) { return runs_->at(name)->machine; }
   static ProgramRun Ended(const std::string& name) { return runs_->at(name)->ended.get(); }
+  // Seconds from the end of the command to the end of the program.
+  static double Parting(const std::string& name) {
+    const auto at = [&](const char* file) { return std::stoll(ReadText(Machine(name).Path(file))); };
+    return static_cast<double>(at("left") - at("over")) / 1e9;
+  }
+  // The longest that nothing was read of the host, or of the workload on it, from the run's start to its end.
+  static double LongestSilence(const std::string& name, HostScope scope) {
+    const auto source = OpenInput(Machine(name).Path("kept.idleburn"));
+    DeviceTable devices;
+    DataQuality quality;
+    LiveLog log;
+    EXPECT_TRUE(source && ReadRecording(**source, devices, quality, log));
+    std::int64_t last = std::stoll(log.Fact(RunWindow::kStartFact).value_or("0"));
+    std::int64_t longest = 0;
+    const auto heard = [&](std::int64_t time) { longest = std::max(longest, time - std::exchange(last, time)); };
+    for (const HostSample& sample : log.host) {
+      if (sample.scope == scope) heard(sample.time.nanos());
+    }
+    heard(std::stoll(log.Fact(RunWindow::kEndFact).value_or("0")));
+    return static_cast<double>(longest) / 1e9;
+  }
   static std::map<std::string, std::unique_ptr<Failing>>* runs_;
 };
 std::map<std::string, std::unique_ptr<RunDriverTest::Failing>>* RunDriverTest::runs_ = nullptr;
@@ -266,11 +294,14 @@ TEST_F(RunDriverTest, ACallThatHangsHoldsNothingUp) {
   EXPECT_EQ(run.code, 9);
   EXPECT_EQ(LinesWith(run.err, "idleburn: driver hang: nvmlDeviceGetClockInfo has not returned"), 1) << run.err;
   const json live = machine.Json("live");
-  EXPECT_LE(Seconds(live["gpu_hours"]["observed"]), 3);
+  EXPECT_LE(Seconds(live["gpu_hours"]["observed"]), 3.5);
   EXPECT_GE(Gap(live), 5);
   EXPECT_EQ(live["phases"]["idle"]["gpu_hours"], 0);
   const double total = std::stod(live["cost"]["total_exact"].get<std::string>());
   EXPECT_NEAR(total / std::stod(live["cost"]["per_unit"]["step"].get<std::string>()), 8, 1e-6);
+  EXPECT_LE(LongestSilence("hangs", HostScope::kMachine), 2);
+  EXPECT_LE(LongestSilence("hangs", HostScope::kWorkload), 2);
+  EXPECT_LE(Parting("hangs"), 4);
 }
 
 TEST_F(RunDriverTest, WhatIsNotSupportedIsNotIdle) {
@@ -307,6 +338,8 @@ TEST_F(RunDriverTest, ADriverThatNeverAnswersDoesNotKeepTheCommandFromStarting) 
   EXPECT_EQ(run.code, 4);
   EXPECT_LE(std::stol(ReadText(machine.Path("ran"))) - std::stol(ReadText(machine.Path("began"))), 5);
   EXPECT_EQ(LinesWith(run.err, "no GPU was measured: the NVIDIA driver hangs: nvmlInit"), 1) << run.err;
+  EXPECT_LE(LongestSilence("never answers", HostScope::kMachine), 1);
+  EXPECT_LE(Parting("never answers"), 4);  // of ten seconds' patience
 }
 
 TEST(RunRecordingTest, AFileThatIsThereIsLeftAloneAndTheRunGoesOn) {

@@ -1,6 +1,7 @@
 #include <signal.h>
 
 #include <cstdlib>
+#include <thread>
 
 #include "cli/cmd_run.h"
 #include "cli/find_rate.h"
@@ -48,11 +49,16 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
     }
   }
   spec.markers = markers ? &*markers : nullptr;
-  session.Start(spec);
-  if (!session.why_no_gpu().empty()) Say("only the host is recorded: " + session.why_no_gpu());
   if (!request.quiet) Say("recording to " + path + (*time ? " for " + request.time : std::string("; end with Ctrl-C")));
+  std::jthread opening([&](const std::stop_token& stop) {
+    session.Start(spec, stop);
+    if (!session.why_no_gpu().empty()) Say("only the host is recorded: " + session.why_no_gpu());
+  });
   end.Wait(*time);
-  session.Tell(RunWindow::EndFact(session.Now()));
+  const Instant ended = session.Now();
+  opening.request_stop();
+  opening.join();
+  session.Tell(RunWindow::EndFact(ended));
   session.Stop();
   record.Close();
   return ReportLive(*plan, record, session.why_no_gpu(), settings, environment).Code();

@@ -70,12 +70,13 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   measured.environment = OwnVariable;
   measured.markers = markers ? &*markers : nullptr;
   // The driver may take seconds to list its GPUs; the workload and its signals do not wait for that.
-  std::jthread opening([&session, &measured, ask_cloud] {
-    session.Start(measured);
+  std::jthread opening([&session, &measured, ask_cloud](const std::stop_token& stop) {
+    session.Start(measured, stop);
     for (const RunFact& fact : MachineFacts(ask_cloud)) session.Tell(fact);
   });
   WorkloadEnd end = workload.Wait();
   const Instant ended = session.Now();
+  opening.request_stop();
   opening.join();
   session.Tell(RunWindow::EndFact(ended));
   session.Tell(NoteKind::kWorkloadEnded, Describe(end));

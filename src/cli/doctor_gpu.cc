@@ -244,7 +244,7 @@ CheckVerdict JudgeSampler(const DoctorReadings& readings, const CheckInfo& /*che
   if (s.abandoned || s.ticks == 0) return {CheckStatus::kSkipped, "no tick came to its end", {}};
   const auto ms = [](Nanos span) { return static_cast<double>(span.count()) / 1e6; };
   const std::string evidence = fmt::format("{} ticks, {} missed; begun {:.1f} ms late (p99), served in {:.1f} ms (p99)",
-                                           s.ticks, s.missed, ms(s.late_p99), ms(s.work_p99));
+                                           s.ticks, s.missed, ms(s.late.Quantile(0.99)), ms(s.work.Quantile(0.99)));
   if (s.missed * 20 <= s.ticks) return {CheckStatus::kOk, evidence, {}};
   return {CheckStatus::kWarning, evidence, "leave a core to it, or read less often (--hz 2)"};
 }

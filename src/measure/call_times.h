@@ -22,6 +22,12 @@ class Spread {
     max_ = std::max(max_, span);
     total_ += span;
   }
+  void Add(const Spread& other) {
+    for (std::size_t i = 0; i < kBuckets; ++i) counts_[i] += other.counts_[i];
+    count_ += other.count_;
+    max_ = std::max(max_, other.max_);
+    total_ += other.total_;
+  }
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] Nanos max() const { return max_; }
   [[nodiscard]] Nanos total() const { return total_; }

@@ -9,7 +9,7 @@
 
 namespace idleburn {
 
-// Something the sampler's one thread reads again and again: the GPUs of a driver, the host, a workload's processes.
+// Something that a thread of the sampler reads again and again: the GPUs of a driver, the host, a workload's processes.
 // A lane keeps what it needs open between ticks and reads its slower parts on some of its ticks only.
 class Lane {
  public:

@@ -1,5 +1,6 @@
 #include "measure/live_gpus.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -12,9 +13,11 @@
 namespace idleburn {
 namespace {
 
+constexpr std::chrono::milliseconds kLastChance(500);  // of a driver that somebody no longer waits for
+
 struct Opening {
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable_any changed;
   bool done = false;
   nvml::Return said = nvml::kSuccess;
   Result<std::unique_ptr<NvmlLane>> lane;
@@ -34,17 +37,17 @@ NvidiaTrouble TroubleOf(nvml::Return said) {
 }
 
 // On a thread of its own: a driver that hangs does so here first, and must not keep a workload from starting.
-Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, DeviceTable& devices,
+Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, DeviceTable& devices, LiveSink& out,
                                              const std::shared_ptr<RunClock>& clock, const TimeLine& line,
-                                             NvidiaTrouble* trouble) {
+                                             const std::stop_token& stop, NvidiaTrouble* trouble) {
   *trouble = NvidiaTrouble::kNoLibrary;
   Result<std::unique_ptr<NvmlLibrary>> library = NvmlLibrary::Open(options.nvml_library, clock);
   if (!library) return tl::unexpected<Error>(std::move(library).error());
   const std::shared_ptr<NvmlLibrary> nvml = std::move(*library);
   const auto opening = std::make_shared<Opening>();
-  std::thread thread([opening, nvml, period = options.period, &devices, clock, line] {
+  std::thread thread([opening, nvml, period = options.period, &devices, &out, clock, line] {
     nvml::Return said = nvml::kSuccess;
-    Result<std::unique_ptr<NvmlLane>> lane = NvmlLane::Open(nvml, period, devices, clock, line, &said);
+    Result<std::unique_ptr<NvmlLane>> lane = NvmlLane::Open(nvml, period, devices, out, clock, line, &said);
     const std::lock_guard lock(opening->mutex);
     opening->said = said;
     opening->lane = std::move(lane);
@@ -52,7 +55,10 @@ Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, Devi
     opening->changed.notify_all();
   });
   std::unique_lock lock(opening->mutex);
-  if (!opening->changed.wait_for(lock, options.patience, [&] { return opening->done; })) {
+  const auto done = [&] { return opening->done; };
+  bool answered = opening->changed.wait_for(lock, stop, options.patience, done);
+  if (!answered && stop.stop_requested()) answered = opening->changed.wait_for(lock, kLastChance, done);
+  if (!answered) {
     const char* const pending = nvml->Pending();
     nvml->Abandon();
     thread.detach();
@@ -68,17 +74,17 @@ Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, Devi
 
 }  // namespace
 
-LiveGpus LiveGpus::Open(const LiveGpuOptions& options, DeviceTable& devices, const std::shared_ptr<RunClock>& clock,
-                        const TimeLine& line) {
+LiveGpus LiveGpus::Open(const LiveGpuOptions& options, DeviceTable& devices, LiveSink& out,
+                        const std::shared_ptr<RunClock>& clock, const TimeLine& line, const std::stop_token& stop) {
   LiveGpus found;
-  auto nvidia = OpenNvidia(options, devices, clock, line, &found.nvidia.trouble);
+  auto nvidia = OpenNvidia(options, devices, out, clock, line, stop, &found.nvidia.trouble);
   if (nvidia) {
     found.gpus = (*nvidia)->Measured();
     found.lanes.push_back(std::move(*nvidia));
   } else {
     found.nvidia.why = nvidia.error().message;
   }
-  auto amd = RocmLane::Open(options.sysfs, devices);
+  auto amd = RocmLane::Open(options.sysfs, devices, out);
   if (amd) {
     for (MeasuredGpu& gpu : (*amd)->Measured(devices)) found.gpus.push_back(std::move(gpu));
     found.lanes.push_back(std::move(*amd));

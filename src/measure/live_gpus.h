@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "measure/visible_gpus.h"
 #include "os/run_clock.h"
 #include "telemetry/device.h"
+#include "telemetry/live_sink.h"
 
 namespace idleburn {
 
@@ -45,9 +47,10 @@ struct LiveGpus {
   std::string why_not;                       // then one line that says why, and what to do
   NvidiaState nvidia;                        // also where there are GPUs of others
 
-  // Enters the GPUs in `devices`, which outlives the lanes. Never fails: a machine without a usable GPU has no lanes.
-  static LiveGpus Open(const LiveGpuOptions& options, DeviceTable& devices, const std::shared_ptr<RunClock>& clock,
-                       const TimeLine& line);
+  // Enters the GPUs in `devices`, which outlives the lanes, by way of `out`. Never fails: a machine without a usable
+  // GPU has no lanes. When asked to stop, a driver that has not answered yet is waited for half a second more.
+  static LiveGpus Open(const LiveGpuOptions& options, DeviceTable& devices, LiveSink& out,
+                       const std::shared_ptr<RunClock>& clock, const TimeLine& line, const std::stop_token& stop = {});
 };
 
 }  // namespace idleburn

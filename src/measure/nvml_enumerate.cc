@@ -19,14 +19,14 @@ std::string NvmlLane::Text(NvmlFunction<nvml::Device, char*, std::uint32_t>& fun
   return code == nvml::kSuccess ? std::string(text.data()) : std::string();
 }
 
-nvml::Return NvmlLane::Enumerate(Instant now) {
+nvml::Return NvmlLane::Enumerate(Instant now, LiveSink& out) {
   std::uint32_t count = 0;
   const nvml::Return code = nvml_->Call(nvml_->device_count, &count);
   if (code != nvml::kSuccess) return code;
   attached_.clear();
   boards_.clear();
   for (std::uint32_t index = 0; index < count; ++index) {
-    const nvml::Return entered = EnterBoard(index);
+    const nvml::Return entered = EnterBoard(index, out);
     if (entered == nvml::kLibRmVersionMismatch) return entered;
   }
   OpenEvents();
@@ -36,7 +36,7 @@ nvml::Return NvmlLane::Enumerate(Instant now) {
   return nvml::kSuccess;
 }
 
-nvml::Return NvmlLane::EnterBoard(std::uint32_t index) {
+nvml::Return NvmlLane::EnterBoard(std::uint32_t index, LiveSink& out) {
   nvml::Device handle = nullptr;
   const nvml::Return code = nvml_->Call(nvml_->handle_by_index, index, &handle);
   if (code != nvml::kSuccess) return code;
@@ -51,13 +51,13 @@ nvml::Return NvmlLane::EnterBoard(std::uint32_t index) {
   place.handle = place.board = handle;
   place.uuid = key.uuid;
   place.label = "GPU " + std::to_string(index);
-  place.has_instances = EnterInstances(handle, key, place.label);
-  EnterGpu(std::move(place), key);
+  place.has_instances = EnterInstances(handle, key, place.label, out);
+  EnterGpu(std::move(place), key, out);
   return nvml::kSuccess;
 }
 
 // Memory belongs to a GPU instance and is shared by its compute instances: one device a GPU instance.
-bool NvmlLane::EnterInstances(nvml::Device board, const DeviceKey& key, const std::string& label) {
+bool NvmlLane::EnterInstances(nvml::Device board, const DeviceKey& key, const std::string& label, LiveSink& out) {
   std::uint32_t current = 0;
   std::uint32_t pending = 0;
   std::uint32_t most = 0;
@@ -84,16 +84,13 @@ bool NvmlLane::EnterInstances(nvml::Device board, const DeviceKey& key, const st
     place.instance = id;
     place.uuid = Text(nvml_->uuid, place.handle);
     place.label = label + " instance " + std::to_string(id);
-    EnterGpu(std::move(place), instance);
+    EnterGpu(std::move(place), instance, out);
   }
   return !known.empty();
 }
 
-void NvmlLane::EnterGpu(NvmlGpu::Place place, const DeviceKey& key) {
-  {
-    const std::lock_guard lock(stale_mutex_);
-    place.id = devices_.Enter(key);
-  }
+void NvmlLane::EnterGpu(NvmlGpu::Place place, const DeviceKey& key, LiveSink& out) {
+  out.ChangeDevices([&] { place.id = devices_.Enter(key); });
   const auto known = by_id_.find(place.id);
   if (known != by_id_.end()) {
     gpus_[known->second]->Attach(std::move(place));
@@ -102,6 +99,7 @@ void NvmlLane::EnterGpu(NvmlGpu::Place place, const DeviceKey& key) {
   }
   by_id_[place.id] = gpus_.size();
   attached_.push_back(gpus_.size());
+  lost_told_.push_back(false);
   const std::int64_t wall_us = clock_->Read().wall.nanos() / 1000;
   gpus_.push_back(std::make_unique<NvmlGpu>(*nvml_, std::move(place), nvml_version_, wall_us));
 }

@@ -24,7 +24,7 @@ NvmlLane::NvmlLane(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable&
     : nvml_(std::move(nvml)), devices_(devices), clock_(std::move(clock)), line_(line), period_(period) {}
 
 Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
-                                                 std::shared_ptr<RunClock> clock, const TimeLine& line,
+                                                 LiveSink& out, std::shared_ptr<RunClock> clock, const TimeLine& line,
                                                  nvml::Return* said) {
   nvml::Return ignored = nvml::kSuccess;
   nvml::Return& code = said != nullptr ? *said : ignored;
@@ -35,7 +35,7 @@ Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(std::shared_ptr<NvmlLibrary> nv
   lane->initialised_ = true;
   lane->driver_version_ = lane->Text(library.driver_version);
   lane->nvml_version_ = lane->Text(library.nvml_version);
-  code = lane->Enumerate(line.At(lane->clock_->Monotonic()));
+  code = lane->Enumerate(line.At(lane->clock_->Monotonic()), out);
   if (code != nvml::kSuccess) return Fail("the NVIDIA GPUs cannot be listed: " + NvmlSentence(code));
   if (lane->gpus_.empty()) return Fail("the NVIDIA driver lists no GPU: see nvidia-smi -L");
   return lane;
@@ -54,29 +54,35 @@ void NvmlLane::Shutdown() {
 void NvmlLane::Tick(Instant now, LiveSink& out) {
   if (ticks_++ % stride_ != 0) return;
   if (!told_) TellFirst(now, out);
-  {
-    const std::lock_guard lock(stale_mutex_);
-    for (const auto& gpu : gpus_) gpu->Forbid(stale_until_);
-  }
   const NvmlGpu::Moment moment = {now, clock_->Read(), &line_};
   WatchWall(moment.read);
   const bool medium = medium_.Due(now);
   if (!gone_) ReadAll(moment, medium);
   if (!gone_ && medium) ReadEvents(out, now);
-  const bool unread = unread_.Due(now);
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    TellRemarks(*gpus_[i], now, out);
+    if (!gpus_[i]->lost() || lost_told_[i]) continue;
+    lost_told_[i] = true;
+    TellLost(*gpus_[i], now, out);
+  }
+  PassOn(moment, out);
+  WatchBudget(clock_->Monotonic() - moment.read.monotonic, now, out);
+  if (now >= again_at_) TryAgain(now, out);
+}
+
+// What was said to be stale while a call hung is not taken back.
+void NvmlLane::PassOn(const NvmlGpu::Moment& moment, LiveSink& out) {
+  const bool unread = unread_.Due(moment.now);
+  const std::lock_guard lock(stale_mutex_);
   for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) {
-    const bool was_lost = lost_told_[gpu->place().id];
-    TellRemarks(*gpu, now, out);
-    if (gpu->lost() && !was_lost) TellLost(*gpu, now, out);
+    gpu->Forbid(stale_until_);
     if (!gpu->lost() && !gone_) {
       gpu->EndRow(moment, out_);
     } else if (unread) {
-      gpu->PassUnread(now, Unobserved::kGap, out_);
+      gpu->PassUnread(moment.now, Unobserved::kGap, out_);
     }
   }
   Push(out);
-  WatchBudget(clock_->Monotonic() - moment.read.monotonic, now, out);
-  if (now >= again_at_) TryAgain(now, out);
 }
 
 void NvmlLane::ReadAll(const NvmlGpu::Moment& moment, bool medium) {
@@ -84,6 +90,7 @@ void NvmlLane::ReadAll(const NvmlGpu::Moment& moment, bool medium) {
   const bool gpm = gpm_.Due(moment.now);
   const bool slow = slow_.Due(moment.now);
   const bool rare = rare_.Due(moment.now);
+  const NvmlLibrary::Pass pass(*nvml_);
   for (const std::size_t i : attached_) {
     NvmlGpu& gpu = *gpus_[i];
     if (gpu.lost()) continue;
@@ -154,14 +161,15 @@ void NvmlLane::TellRemarks(NvmlGpu& gpu, Instant now, LiveSink& out) {
   }
   const auto names = gpu.TakeCounterNames();
   if (names.empty()) return;
+  out.ChangeDevices([&] {
+    for (const auto& [signal, counter] : names) devices_.NameCounter(gpu.place().id, signal, counter);
+  });
   const std::lock_guard lock(stale_mutex_);
-  for (const auto& [signal, counter] : names) devices_.NameCounter(gpu.place().id, signal, counter);
   stale_.clear();
   for (const auto& each : gpus_) stale_.push_back(each->Unread(now, Unobserved::kStale));
 }
 
-void NvmlLane::TellLost(NvmlGpu& gpu, Instant now, LiveSink& out) {
-  lost_told_[gpu.place().id] = true;
+void NvmlLane::TellLost(const NvmlGpu& gpu, Instant now, LiveSink& out) {
   mismatch_ = mismatch_ || gpu.lost_code() == nvml::kLibRmVersionMismatch;
   out.OnNote(
       {now, NoteKind::kDeviceLost,
@@ -178,21 +186,20 @@ void NvmlLane::TryAgain(Instant now, LiveSink& out) {
   Shutdown();
   nvml::Return code = nvml_->Call(nvml_->init);
   initialised_ = code == nvml::kSuccess;
-  if (code == nvml::kSuccess) code = Enumerate(now);
+  if (code == nvml::kSuccess) code = Enumerate(now, out);
   if (code != nvml::kSuccess && !gone_) {
     out.OnNote({now, NoteKind::kFailure, "NVML cannot be initialised anew: " + NvmlSentence(code)});
   }
   gone_ = code != nvml::kSuccess;
   mismatch_ = code == nvml::kLibRmVersionMismatch;
   bool all = !gone_;
-  for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) {
-    const DeviceId id = gpu->place().id;
-    const std::size_t place = by_id_[id];
-    if (!gone_ && std::find(attached_.begin(), attached_.end(), place) == attached_.end()) gpu->SetMissing();
-    all = all && !gpu->lost();
-    if (gone_ || gpu->lost() || !lost_told_[id]) continue;
-    lost_told_[id] = false;
-    out.OnNote({now, NoteKind::kDeviceFound, gpu->place().label + " (" + gpu->place().uuid + ") answers again"});
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    NvmlGpu& gpu = *gpus_[i];
+    if (!gone_ && std::find(attached_.begin(), attached_.end(), i) == attached_.end()) gpu.SetMissing();
+    all = all && !gpu.lost();
+    if (gone_ || gpu.lost() || !lost_told_[i]) continue;
+    lost_told_[i] = false;
+    out.OnNote({now, NoteKind::kDeviceFound, gpu.place().label + " (" + gpu.place().uuid + ") answers again"});
   }
   backoff_ = all ? kFirstBackoff : std::min(backoff_ * 2, kLongestBackoff);
   again_at_ = all ? Instant::FromNanos(INT64_MAX) : now + backoff_;
@@ -208,9 +215,15 @@ void NvmlLane::Finish(Instant now, LiveSink& out) {
   for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) {
     if (!gone_ && !gpu->lost()) gpu->ReadRing(moment);
     TellRemarks(*gpu, now, out);
-    gpu->Flush(out_);
   }
-  Push(out);
+  {
+    const std::lock_guard lock(stale_mutex_);
+    for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) {
+      gpu->Forbid(stale_until_);
+      gpu->Flush(out_);
+    }
+    Push(out);
+  }
   Shutdown();
 }
 

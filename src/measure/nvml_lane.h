@@ -32,9 +32,10 @@ namespace idleburn {
 class NvmlLane : public Lane {
  public:
   // Initialises the library and lists the GPUs; fails with one line if there is nothing to measure. `devices` outlives
-  // the lane and is written to while it ticks. `period` is that of the ticks. *said: the code that ended it.
+  // the lane and is changed, by way of the sink, now and while it ticks. `period` is that of the ticks. *said: the code
+  // that ended it.
   static Result<std::unique_ptr<NvmlLane>> Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
-                                                std::shared_ptr<RunClock> clock, const TimeLine& line,
+                                                LiveSink& out, std::shared_ptr<RunClock> clock, const TimeLine& line,
                                                 nvml::Return* said = nullptr);
   ~NvmlLane() override;
 
@@ -53,10 +54,10 @@ class NvmlLane : public Lane {
            const TimeLine& line);
 
   void Shutdown();
-  nvml::Return Enumerate(Instant now);
-  nvml::Return EnterBoard(std::uint32_t index);
-  bool EnterInstances(nvml::Device board, const DeviceKey& key, const std::string& label);
-  void EnterGpu(NvmlGpu::Place place, const DeviceKey& key);
+  nvml::Return Enumerate(Instant now, LiveSink& out);
+  nvml::Return EnterBoard(std::uint32_t index, LiveSink& out);
+  bool EnterInstances(nvml::Device board, const DeviceKey& key, const std::string& label, LiveSink& out);
+  void EnterGpu(NvmlGpu::Place place, const DeviceKey& key, LiveSink& out);
   void OpenEvents();
   void CloseEvents();
   std::string Text(NvmlFunction<char*, std::uint32_t>& function);
@@ -68,8 +69,9 @@ class NvmlLane : public Lane {
   void WatchWall(const ClockReading& read);
   void WatchBudget(Nanos took, Instant now, LiveSink& out);
   void TellRemarks(NvmlGpu& gpu, Instant now, LiveSink& out);
-  void TellLost(NvmlGpu& gpu, Instant now, LiveSink& out);
+  void TellLost(const NvmlGpu& gpu, Instant now, LiveSink& out);
   void TryAgain(Instant now, LiveSink& out);
+  void PassOn(const NvmlGpu::Moment& moment, LiveSink& out);
   void Push(LiveSink& out);
 
   std::shared_ptr<NvmlLibrary> nvml_;
@@ -98,7 +100,7 @@ class NvmlLane : public Lane {
   int passes_ = 0;
   int slow_passes_ = 0;
 
-  std::map<DeviceId, bool> lost_told_;
+  std::vector<bool> lost_told_;                       // of gpus_
   Instant again_at_ = Instant::FromNanos(INT64_MAX);  // when the library is initialised anew
   Nanos backoff_{10 * kNanosPerSecond};
   bool gone_ = false;      // the library could not be initialised anew
@@ -107,7 +109,7 @@ class NvmlLane : public Lane {
   std::optional<std::int64_t> wall_offset_;  // wall clock less monotonic
   std::vector<Sample> out_;
 
-  std::mutex stale_mutex_;     // of what follows, and of writing to devices_
+  std::mutex stale_mutex_;     // of what follows; held while readings are pushed, so that none follows a later stale
   std::vector<Sample> stale_;  // what PushStale says of each device
   Instant stale_until_ = Instant::FromNanos(INT64_MIN);
 };

@@ -100,12 +100,14 @@ void NvmlLibrary::VisitTimes(const std::function<void(const NvmlEntry&)>& visit)
 
 Nanos NvmlLibrary::Begin(const NvmlEntry& function) {
   pending_.store(function.name, std::memory_order_release);
-  return clock_->Monotonic();
+  return pass_at_ ? *pass_at_ : clock_->Monotonic();
 }
 
 void NvmlLibrary::End(NvmlEntry& function, Nanos start) {
   while (abandoned_.load()) pause();
-  function.times.Add(clock_->Monotonic() - start);
+  const Nanos now = clock_->Monotonic();
+  function.times.Add(now - start);
+  if (pass_at_) pass_at_ = now;
   pending_.store(nullptr, std::memory_order_release);
 }
 

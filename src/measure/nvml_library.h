@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,19 @@ class NvmlLibrary {
     End(function, start);
     return code;
   }
+
+  // While it lives calls follow each other closely, and one is taken to begin where the one before ended: reading the
+  // clock costs as much as a quick call.
+  class Pass {
+   public:
+    explicit Pass(NvmlLibrary& library) : library_(library) { library_.pass_at_ = library_.clock_->Monotonic(); }
+    ~Pass() { library_.pass_at_.reset(); }
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
+
+   private:
+    NvmlLibrary& library_;
+  };
 
   // The function that has not returned yet; null if none.
   [[nodiscard]] const char* Pending() const { return pending_.load(std::memory_order_acquire); }
@@ -138,6 +152,7 @@ class NvmlLibrary {
   std::shared_ptr<RunClock> clock_;
   std::vector<const NvmlEntry*> entries_;
   std::vector<const char*> missing_;
+  std::optional<Nanos> pass_at_;  // in a pass: when its last call ended
   std::atomic<const char*> pending_{nullptr};
   std::atomic<bool> abandoned_{false};
 };

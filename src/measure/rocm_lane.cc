@@ -58,7 +58,7 @@ std::string BusIdOf(const std::string& uevent) {
 
 }  // namespace
 
-RocmLane::Gpu RocmLane::OpenGpu(const std::string& folder, int index, DeviceTable& devices) {
+RocmLane::Gpu RocmLane::OpenGpu(const std::string& folder, int index, DeviceTable& devices, LiveSink& out) {
   DeviceKey key;
   key.index = index;
   const std::string unique = TextOf(folder + "unique_id");
@@ -67,23 +67,27 @@ RocmLane::Gpu RocmLane::OpenGpu(const std::string& folder, int index, DeviceTabl
   key.name = TextOf(folder + "product_name");
   if (key.name.empty()) key.name = "AMD GPU";
   Gpu gpu;
-  gpu.id = devices.Enter(key);
   const std::vector<std::string> monitors = NamesIn(folder + "hwmon");
   const std::string hwmon = folder + "hwmon/" + (monitors.empty() ? "" : monitors[0] + "/");
   std::uint32_t taken = 0;
+  std::vector<std::pair<Signal, const char*>> names;
   for (const FileOf& row : kFiles) {
     if ((taken & Bit(row.signal)) != 0) continue;
     KeptFile file((row.hwmon ? hwmon : folder) + std::string(row.file), &files_);
     file.Read(buffer_);
     if (file.fault() == ReadFault::kMissing) continue;
     taken |= Bit(row.signal);
-    devices.NameCounter(gpu.id, row.signal, row.name);
+    names.emplace_back(row.signal, row.name);
     gpu.counters.push_back({row.signal, row.multiply, row.divide, row.fast, std::move(file)});
   }
+  out.ChangeDevices([&] {
+    gpu.id = devices.Enter(key);
+    for (const auto& [signal, name] : names) devices.NameCounter(gpu.id, signal, name);
+  });
   return gpu;
 }
 
-Result<std::unique_ptr<RocmLane>> RocmLane::Open(const std::string& sysfs, DeviceTable& devices) {
+Result<std::unique_ptr<RocmLane>> RocmLane::Open(const std::string& sysfs, DeviceTable& devices, LiveSink& out) {
   std::unique_ptr<RocmLane> lane(new RocmLane);
   const std::string drm = sysfs + "/class/drm/";
   int index = 0;
@@ -91,7 +95,7 @@ Result<std::unique_ptr<RocmLane>> RocmLane::Open(const std::string& sysfs, Devic
     const std::string folder = drm + card + "/device/";
     if (!IsCard(card) || TextOf(folder + "vendor") != "0x1002") continue;
     if (!std::filesystem::exists(folder + "gpu_busy_percent")) continue;  // one that only drives a screen
-    lane->gpus_.push_back(lane->OpenGpu(folder, index++, devices));
+    lane->gpus_.push_back(lane->OpenGpu(folder, index++, devices, out));
   }
   if (lane->gpus_.empty()) return Fail("no AMD GPU: " + drm + "card*/device/gpu_busy_percent is not there");
   return lane;

@@ -16,8 +16,8 @@ namespace idleburn {
 // AMD's GPUs, as the kernel's amdgpu driver shows them below <sysfs>/class/drm: no library is needed.
 class RocmLane : public Lane {
  public:
-  // Fails with one line if there is none. `devices` outlives the lane and is written to while it ticks.
-  static Result<std::unique_ptr<RocmLane>> Open(const std::string& sysfs, DeviceTable& devices);
+  // Fails with one line if there is none. Enters the GPUs in `devices`, by way of `out`.
+  static Result<std::unique_ptr<RocmLane>> Open(const std::string& sysfs, DeviceTable& devices, LiveSink& out);
 
   [[nodiscard]] std::vector<MeasuredGpu> Measured(const DeviceTable& devices) const;
   void Tick(Instant now, LiveSink& out) override;
@@ -35,7 +35,7 @@ class RocmLane : public Lane {
     std::vector<Counter> counters;
   };
   RocmLane() = default;
-  Gpu OpenGpu(const std::string& folder, int index, DeviceTable& devices);
+  Gpu OpenGpu(const std::string& folder, int index, DeviceTable& devices, LiveSink& out);
 
   OpenFileBudget files_{4096, 0};  // every counter's: they are read at every tick
   std::string buffer_;

@@ -52,12 +52,12 @@ TEST(RocmLane, ReadsWhatTheKernelShowsInItsUnits) {
   tree.Write("card0/device/vendor", "0x1a03");  // the board's own graphics
   tree.Write("card1-DP-1/status", "disconnected");
   DeviceTable devices;
-  auto lane = RocmLane::Open(tree.root(), devices);
+  testing::LiveLog log;
+  auto lane = RocmLane::Open(tree.root(), devices, log);
   ASSERT_TRUE(lane.has_value()) << lane.error().message;
   ASSERT_EQ(devices.size(), 1U);
   EXPECT_EQ(devices[0].uuid, "GPU-79ccd55167a2124a");
   EXPECT_EQ(devices[0].bus_id, "0000:C1:00.0");
-  testing::LiveLog log;
   (*lane)->Tick(Instant::FromNanos(0), log);
   tree.Write("card1/device/gpu_busy_percent", "100");
   (*lane)->Tick(Instant::FromNanos(100'000'000), log);
@@ -78,8 +78,8 @@ TEST(RocmLane, WhatCannotBeReadIsUnavailableAndNeverZero) {
   tree.Write("card0/device/gpu_busy_percent", "");
   tree.Write("card0/device/hwmon/hwmon4/power1_average", "-22");
   DeviceTable devices;
-  auto lane = RocmLane::Open(tree.root(), devices);
   testing::LiveLog log;
+  auto lane = RocmLane::Open(tree.root(), devices, log);
   (*lane)->Tick(Instant::FromNanos(0), log);
   EXPECT_TRUE(log.samples.at(0).Lacks(Signal::kUtilization));
   EXPECT_TRUE(log.samples.at(0).Lacks(Signal::kPower));
@@ -89,7 +89,8 @@ TEST(RocmLane, WhatCannotBeReadIsUnavailableAndNeverZero) {
 TEST(RocmLane, WithoutAnAmdGpuItSaysWhereItLooked) {
   const Tree tree;
   DeviceTable devices;
-  const auto lane = RocmLane::Open(tree.root(), devices);
+  testing::LiveLog log;
+  const auto lane = RocmLane::Open(tree.root(), devices, log);
   ASSERT_FALSE(lane.has_value());
   EXPECT_EQ(lane.error().message,
             "no AMD GPU: " + tree.root() + "/class/drm/card*/device/gpu_busy_percent is not there");

@@ -1,84 +1,85 @@
 #include "measure/sampler.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
 #include <utility>
 
-#include "base/check.h"
-#include "measure/sink_gate.h"
 #include "measure/tick_loop.h"
 
 namespace idleburn {
 
-// Everything the ticking thread touches.
-struct Sampler::Shared {
-  Shared(const SamplerOptions& options, std::shared_ptr<RunClock> run_clock, const TimeLine& line,
-         std::vector<std::unique_ptr<Lane>> lanes, LiveSink& sink)
-      : clock(run_clock), gate(sink), loop(options.period, std::move(run_clock), line, std::move(lanes), gate) {}
+// Everything a ticking thread touches.
+struct Sampler::Served {
+  Served(Nanos period, std::shared_ptr<RunClock> run_clock, const TimeLine& line,
+         std::vector<std::unique_ptr<Lane>> lanes, std::shared_ptr<SinkGate> out)
+      : clock(std::move(run_clock)), gate(std::move(out)), loop(period, clock, line, std::move(lanes), *gate) {}
+
+  void Tick(const std::stop_token& stop) {
+    while (!stop.stop_requested()) loop.Step(stop);
+    loop.Finish();
+    const std::lock_guard lock(mutex);
+    ended = true;
+    ended_changed.notify_all();
+  }
+  void Watch(Nanos hang_after, const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      clock->SleepUntil(clock->Monotonic() + hang_after / 5, stop);
+      if (!stop.stop_requested()) loop.CheckHang(hang_after);
+    }
+  }
+  bool WaitForEnd(std::chrono::steady_clock::time_point until) {
+    std::unique_lock lock(mutex);
+    return ended_changed.wait_until(lock, until, [&] { return ended; });
+  }
 
   std::shared_ptr<RunClock> clock;
-  SinkGate gate;
+  std::shared_ptr<SinkGate> gate;
   TickLoop loop;
   std::mutex mutex;
   std::condition_variable ended_changed;
   bool ended = false;
 };
 
-Sampler::Sampler(const SamplerOptions& options, std::shared_ptr<RunClock> clock, const TimeLine& line,
-                 std::vector<std::unique_ptr<Lane>> lanes, LiveSink& sink)
-    : options_(options), shared_(std::make_shared<Shared>(options, std::move(clock), line, std::move(lanes), sink)) {}
+Sampler::Sampler(const SamplerOptions& options, std::shared_ptr<RunClock> clock, const TimeLine& line, LiveSink& sink)
+    : options_(options), clock_(std::move(clock)), line_(line), gate_(std::make_shared<SinkGate>(sink)) {}
 
 Sampler::~Sampler() { Stop(); }
 
-LiveSink& Sampler::sink() { return shared_->gate; }
-
-void Sampler::Start() {
-  CHECK(!ticking_.joinable());
-  ticking_ = std::jthread([shared = shared_](const std::stop_token& stop) {
-    while (!stop.stop_requested()) shared->loop.Step(stop);
-    shared->loop.Finish();
-    const std::lock_guard lock(shared->mutex);
-    shared->ended = true;
-    shared->ended_changed.notify_all();
-  });
-  watching_ = std::jthread([shared = shared_, hang_after = options_.hang_after](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      shared->clock->SleepUntil(shared->clock->Monotonic() + hang_after / 5, stop);
-      if (!stop.stop_requested()) shared->loop.CheckHang(hang_after);
-    }
+void Sampler::Serve(std::vector<std::unique_ptr<Lane>> lanes) {
+  Group& group = groups_.emplace_back();
+  group.served = std::make_shared<Served>(options_.period, clock_, line_, std::move(lanes), gate_);
+  group.ticking = std::jthread([served = group.served](const std::stop_token& stop) { served->Tick(stop); });
+  group.watching = std::jthread([served = group.served, hang_after = options_.hang_after](const std::stop_token& stop) {
+    served->Watch(hang_after, stop);
   });
 }
 
 void Sampler::Stop() {
-  if (!ticking_.joinable()) return;
-  ticking_.request_stop();
-  watching_.request_stop();
-  watching_.join();
-  bool ended = false;
-  {
-    std::unique_lock lock(shared_->mutex);
-    ended = shared_->ended_changed.wait_for(lock, options_.patience, [&] { return shared_->ended; });
+  for (Group& group : groups_) {
+    group.ticking.request_stop();
+    group.watching.request_stop();
   }
-  if (!ended) {
-    shared_->loop.Abandon();
-    shared_->gate.Close();
-    ticking_.detach();
-    statistics_.abandoned = true;
-    return;
+  const auto until = std::chrono::steady_clock::now() + options_.patience;
+  for (Group& group : groups_) {
+    group.watching.join();
+    TickLoop& loop = group.served->loop;
+    if (!group.served->WaitForEnd(until)) {
+      loop.Abandon();
+      group.ticking.detach();
+      statistics_.abandoned = true;
+      continue;
+    }
+    group.ticking.join();
+    statistics_.ticks += loop.served();
+    statistics_.missed += loop.missed();
+    statistics_.late.Add(loop.late());
+    statistics_.work.Add(loop.work());
+    for (CallTimes& calls : loop.Calls()) statistics_.calls.push_back(std::move(calls));
   }
-  ticking_.join();
-  const TickLoop& loop = shared_->loop;
-  statistics_.ticks = loop.served();
-  statistics_.missed = loop.missed();
-  statistics_.late_p50 = loop.late().Quantile(0.5);
-  statistics_.late_p99 = loop.late().Quantile(0.99);
-  statistics_.late_max = loop.late().max();
-  statistics_.work_p50 = loop.work().Quantile(0.5);
-  statistics_.work_p99 = loop.work().Quantile(0.99);
-  statistics_.work_max = loop.work().max();
-  statistics_.calls = loop.Calls();
-  shared_->gate.Close();
+  groups_.clear();
+  gate_->Close();
 }
 
 }  // namespace idleburn

@@ -7,6 +7,7 @@
 
 #include "measure/call_times.h"
 #include "measure/lane.h"
+#include "measure/sink_gate.h"
 #include "os/run_clock.h"
 #include "telemetry/live_sink.h"
 
@@ -15,50 +16,53 @@ namespace idleburn {
 struct SamplerOptions {
   Nanos period{100'000'000};
   Nanos hang_after{5 * kNanosPerSecond};  // a tick that takes longer hangs
-  Nanos patience{500'000'000};            // how long Stop waits for a tick under way
+  Nanos patience{500'000'000};            // how long Stop waits for ticks under way
 };
 
+// Of all threads together; those left behind count nothing.
 struct SamplerStatistics {
   std::int64_t ticks = 0;  // served
   std::int64_t missed = 0;
-  Nanos late_p50{0};  // how long after its time a tick began
-  Nanos late_p99{0};
-  Nanos late_max{0};
-  Nanos work_p50{0};  // how long serving it took
-  Nanos work_p99{0};
-  Nanos work_max{0};
+  Spread late;  // how long after its time a tick began
+  Spread work;  // how long serving it took
   std::vector<CallTimes> calls;
-  bool abandoned = false;  // a call never returned: its thread was left behind, the rest here is empty
+  bool abandoned = false;  // a call never returned: its thread was left behind
 };
 
-// Serves lanes on one thread, at absolute ticks, and watches that thread from another. A tick that hangs hurts nobody:
-// what it reads is said to be stale, and Stop leaves the thread behind.
+// Serves lanes at absolute ticks, on as many threads as there are things that may hang, and watches those threads from
+// another. A tick that hangs hurts nobody: what it reads is said to be stale, the lanes of other threads go on, and
+// Stop leaves the thread behind.
 class Sampler {
  public:
   // `sink` lives until Stop; it is called by one thread at a time, never after Stop.
-  Sampler(const SamplerOptions& options, std::shared_ptr<RunClock> clock, const TimeLine& line,
-          std::vector<std::unique_ptr<Lane>> lanes, LiveSink& sink);
+  Sampler(const SamplerOptions& options, std::shared_ptr<RunClock> clock, const TimeLine& line, LiveSink& sink);
   ~Sampler();  // stops
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  // Once.
-  void Start();
+  // Begins to serve these lanes on a thread of their own. Before Stop.
+  void Serve(std::vector<std::unique_ptr<Lane>> lanes);
   // Returns after the last sample was pushed, or after options.patience if a call hangs.
   void Stop();
 
   // The sink, for what other threads have to say at the same time; not after Stop.
-  LiveSink& sink();
+  LiveSink& sink() { return *gate_; }
   // After Stop.
   [[nodiscard]] const SamplerStatistics& statistics() const { return statistics_; }
 
  private:
-  struct Shared;
+  struct Served;
+  struct Group {
+    std::shared_ptr<Served> served;  // with the thread, which may have to be left behind
+    std::jthread ticking;
+    std::jthread watching;
+  };
 
   SamplerOptions options_;
-  std::shared_ptr<Shared> shared_;  // with the thread, which may have to be left behind
-  std::jthread ticking_;
-  std::jthread watching_;
+  std::shared_ptr<RunClock> clock_;
+  TimeLine line_;
+  std::shared_ptr<SinkGate> gate_;
+  std::vector<Group> groups_;
   SamplerStatistics statistics_;
 };
 

@@ -16,13 +16,13 @@ using std::chrono::steady_clock;
 using testing::LiveLog;
 using testing::StandIn;
 
-std::vector<std::unique_ptr<Lane>> LanesOf(const StandIn& driver, DeviceTable& devices,
+std::vector<std::unique_ptr<Lane>> LanesOf(const StandIn& driver, DeviceTable& devices, LiveSink& out,
                                            const std::shared_ptr<RunClock>& clock, const TimeLine& line) {
   LiveGpuOptions options;
   options.nvml_library = driver.path();
   options.sysfs = "/nowhere";
   options.period = Nanos(10'000'000);
-  LiveGpus gpus = LiveGpus::Open(options, devices, clock, line);
+  LiveGpus gpus = LiveGpus::Open(options, devices, out, clock, line);
   EXPECT_EQ(gpus.lanes.size(), 1U) << gpus.why_not;
   return std::move(gpus.lanes);
 }
@@ -33,8 +33,9 @@ struct Live {
     options.period = Nanos(10'000'000);
     options.hang_after = Nanos(100'000'000);
     options.patience = Nanos(200'000'000);
-    sampler = std::make_unique<Sampler>(options, clock, line, LanesOf(driver, devices, clock, line), log);
+    sampler = std::make_unique<Sampler>(options, clock, line, log);
   }
+  void Start() { sampler->Serve(LanesOf(driver, devices, sampler->sink(), clock, line)); }
   std::shared_ptr<RunClock> clock = SystemClock();
   TimeLine line{clock->Read()};
   StandIn driver;
@@ -48,7 +49,7 @@ void Sleep(int milliseconds) { std::this_thread::sleep_for(std::chrono::millisec
 TEST(Sampler, ServesItsLanesUntilItIsStopped) {
   const auto start = steady_clock::now();
   Live run("gpu 0\nat 0s gpu 0 power=321\n");
-  run.sampler->Start();
+  run.Start();
   Sleep(300);
   run.sampler->sink().OnWork({});  // from another thread meanwhile
   run.sampler->Stop();
@@ -67,7 +68,7 @@ TEST(Sampler, ServesItsLanesUntilItIsStopped) {
 
 TEST(Sampler, ACallThatHangsAndReturnsLeavesItsTimeStale) {
   Live run("gpu 0\nhang nvmlDeviceGetTotalEnergyConsumption times=1\n");
-  run.sampler->Start();
+  run.Start();
   Sleep(400);
   run.driver.Release();
   Sleep(200);
@@ -88,7 +89,7 @@ TEST(Sampler, ACallThatHangsAndReturnsLeavesItsTimeStale) {
 TEST(Sampler, ACallThatNeverReturnsIsLeftBehind) {
   auto run = std::make_unique<Live>("gpu 0\nhang nvmlDeviceGetClockInfo\n");
   const StandIn driver = run->driver;
-  run->sampler->Start();
+  run->Start();
   Sleep(150);
   const auto before = steady_clock::now();
   run->sampler->Stop();
@@ -120,6 +121,33 @@ class StuckLane : public Lane {
   std::shared_ptr<Latch> latch_;
 };
 
+// Counts its ticks.
+class CountingLane : public Lane {
+ public:
+  explicit CountingLane(std::shared_ptr<std::atomic<int>> ticks) : ticks_(std::move(ticks)) {}
+  void Tick(Instant, LiveSink&) override { ++*ticks_; }
+
+ private:
+  std::shared_ptr<std::atomic<int>> ticks_;
+};
+
+TEST(Sampler, AHangHoldsUpOnlyTheLanesBesideIt) {
+  Live run("gpu 0\nhang nvmlDeviceGetClockInfo\n");
+  const auto ticks = std::make_shared<std::atomic<int>>(0);
+  std::vector<std::unique_ptr<Lane>> other;
+  other.push_back(std::make_unique<CountingLane>(ticks));
+  run.sampler->Serve(std::move(other));
+  run.Start();
+  while (run.driver.Counts().most_inside == 0) Sleep(1);
+  Sleep(30);  // inside the call that hangs
+  const int before = *ticks;
+  while (*ticks < before + 20) Sleep(1);  // or the test never ends
+  run.sampler->Stop();
+  EXPECT_TRUE(run.sampler->statistics().abandoned);
+  EXPECT_GE(run.sampler->statistics().ticks, 20);  // those of the other
+  run.driver.Release();
+}
+
 TEST(Sampler, NothingReachesTheSinkAfterStop) {
   const auto latch = std::make_shared<Latch>();
   LiveLog log;
@@ -128,8 +156,8 @@ TEST(Sampler, NothingReachesTheSinkAfterStop) {
   SamplerOptions options;
   options.patience = Nanos(20'000'000);
   const auto clock = SystemClock();
-  Sampler sampler(options, clock, TimeLine(clock->Read()), std::move(lanes), log);
-  sampler.Start();
+  Sampler sampler(options, clock, TimeLine(clock->Read()), log);
+  sampler.Serve(std::move(lanes));
   Sleep(20);
   sampler.Stop();
   EXPECT_TRUE(sampler.statistics().abandoned);
@@ -146,24 +174,44 @@ TEST(Sampler, NeverStartedIsStoppedToo) {
 
 TEST(LiveGpus, WithoutAGpuThereAreNoLanesButAReason) {
   DeviceTable devices;
+  LiveLog log;
   const auto clock = SystemClock();
   LiveGpuOptions options;
   options.nvml_library = "/nowhere/libnvidia-ml.so.1";
   options.sysfs = "/nowhere";
-  const LiveGpus gpus = LiveGpus::Open(options, devices, clock, TimeLine(clock->Read()));
+  const LiveGpus gpus = LiveGpus::Open(options, devices, log, clock, TimeLine(clock->Read()));
   EXPECT_TRUE(gpus.lanes.empty());
   EXPECT_NE(gpus.why_not.find("/nowhere/libnvidia-ml.so.1"), std::string::npos);
+}
+
+TEST(LiveGpus, NobodyWaitsForADriverThatHangsOnceTheRunIsOver) {
+  const StandIn driver("gpu 0\nhang nvmlInit_v2\n");
+  DeviceTable devices;
+  LiveLog log;
+  const auto clock = SystemClock();
+  LiveGpuOptions options;  // of twenty seconds' patience
+  options.nvml_library = driver.path();
+  options.sysfs = "/nowhere";
+  std::stop_source over;
+  over.request_stop();
+  const auto start = steady_clock::now();
+  const LiveGpus gpus = LiveGpus::Open(options, devices, log, clock, TimeLine(clock->Read()), over.get_token());
+  EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_EQ(gpus.nvidia.trouble, NvidiaTrouble::kHang);
+  driver.Release();
+  Sleep(50);
 }
 
 TEST(LiveGpus, ADriverThatHangsIsLeftAloneAndNamed) {
   const StandIn driver("gpu 0\nhang nvmlInit_v2\n");
   auto devices = std::make_unique<DeviceTable>();
+  LiveLog log;
   const auto clock = SystemClock();
   LiveGpuOptions options;
   options.nvml_library = driver.path();
   options.sysfs = "/nowhere";
   options.patience = Nanos(100'000'000);
-  const LiveGpus gpus = LiveGpus::Open(options, *devices, clock, TimeLine(clock->Read()));
+  const LiveGpus gpus = LiveGpus::Open(options, *devices, log, clock, TimeLine(clock->Read()));
   EXPECT_TRUE(gpus.lanes.empty());
   EXPECT_EQ(gpus.why_not,
             "the NVIDIA driver hangs: nvmlInit_v2 does not return; see dmesg, and reboot if nvidia-smi "

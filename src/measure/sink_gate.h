@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <span>
 
@@ -36,6 +37,10 @@ class SinkGate : public LiveSink {
   void OnHolders(const GpuHolders& holders) override {
     const std::lock_guard lock(mutex_);
     if (out_ != nullptr) out_->OnHolders(holders);
+  }
+  void ChangeDevices(const std::function<void()>& change) override {
+    const std::lock_guard lock(mutex_);
+    if (out_ != nullptr) change();
   }
   // After this no call reaches the sink, nor is one under way.
   void Close() {

@@ -1,22 +1,15 @@
 #include "measure/tick_loop.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <utility>
+
+#include "text/duration.h"
 
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kClockJump = 100'000'000;  // more than any clock is slewed between two ticks
 constexpr std::int64_t kManyMissed = 10;
 constexpr Nanos kQuiet(60 * kNanosPerSecond);  // between two notes of missed ticks
-
-std::string Seconds(std::int64_t ns) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f s", static_cast<double>(ns) / 1e9);
-  return text.data();
-}
 
 }  // namespace
 
@@ -32,38 +25,19 @@ TickLoop::TickLoop(Nanos period, std::shared_ptr<RunClock> clock, const TimeLine
 void TickLoop::Step(const std::stop_token& stop) {
   clock_->SleepUntil(ticks_.next(), stop);
   if (stop.stop_requested()) return;
-  const ClockReading read = clock_->Read();
-  const Instant now = line_.At(read.monotonic);
-  late_.Add(read.monotonic - ticks_.next());
-  WatchClocks(read, now);
+  const Nanos begun = clock_->Monotonic();
+  late_.Add(begun - ticks_.next());
+  Nanos after = begun;
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    busy_since_.store(clock_->Monotonic().count());
+    busy_since_.store(after.count());
     busy_lane_.store(static_cast<int>(i));
-    lanes_[i]->Tick(line_.At(clock_->Monotonic()), out_);
-    busy_lane_.store(kNobody);
+    lanes_[i]->Tick(line_.At(after), out_);
+    after = clock_->Monotonic();
   }
-  const Nanos after = clock_->Monotonic();
-  work_.Add(after - read.monotonic);
+  busy_lane_.store(kNobody);
+  work_.Add(after - begun);
   ticks_.Served(after);
   NoteMissed(line_.At(after), false);
-}
-
-// Neither a step of the wall clock nor the sleep of the machine moves the time line: they are told, no more.
-void TickLoop::WatchClocks(const ClockReading& read, Instant now) {
-  if (last_read_) {
-    const std::int64_t slept = ((read.boot - read.monotonic) - (last_read_->boot - last_read_->monotonic)).count();
-    const std::int64_t passed = (read.boot - last_read_->boot).count();
-    const std::int64_t step = (read.wall - last_read_->wall).count() - passed;
-    if (slept > kClockJump) {
-      out_.OnNote({now, NoteKind::kSuspend, "the machine slept for " + Seconds(slept) + ", which this run leaves out"});
-    }
-    if (std::abs(step) > kClockJump) {
-      out_.OnNote({now, NoteKind::kClockStep,
-                   "the wall clock was set " + std::string(step > 0 ? "forward" : "back") + " by " +
-                       Seconds(std::abs(step)) + "; times of this run go on as before"});
-    }
-  }
-  last_read_ = read;
 }
 
 void TickLoop::NoteMissed(Instant now, bool last) {
@@ -73,7 +47,7 @@ void TickLoop::NoteMissed(Instant now, bool last) {
   if (!last && !first && missed < kManyMissed && now - missed_noted_at_ < kQuiet) return;
   out_.OnNote({now, NoteKind::kMissedTicks,
                std::to_string(missed) + " of the last readings came too late to be taken (" +
-                   Seconds(missed * period_.count()) + ")"});
+                   SecondsText(missed * period_) + ")"});
   missed_noted_ = ticks_.missed();
   missed_noted_at_ = now;
 }
@@ -95,7 +69,7 @@ void TickLoop::CheckHang(Nanos hang_after) {
     const std::string pending = lane.Pending();
     out_.OnNote({line_.At(now), NoteKind::kDriverHang,
                  (pending.empty() ? "a reading" : pending) + " has not returned for " +
-                     Seconds((now - Nanos(since)).count()) + ": what it reads is unobserved until it does; see dmesg"});
+                     SecondsText(now - Nanos(since)) + ": what it reads is unobserved until it does; see dmesg"});
   }
   lane.PushStale(line_.At(now), out_);
 }

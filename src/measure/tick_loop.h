@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -38,7 +37,6 @@ class TickLoop {
   [[nodiscard]] std::vector<CallTimes> Calls() const;
 
  private:
-  void WatchClocks(const ClockReading& read, Instant now);
   void NoteMissed(Instant now, bool last);
   static constexpr int kNobody = -1;
 
@@ -50,7 +48,6 @@ class TickLoop {
   Nanos period_;
   Spread late_;
   Spread work_;
-  std::optional<ClockReading> last_read_;
   std::int64_t missed_noted_ = 0;
   Instant missed_noted_at_ = Instant::FromNanos(INT64_MIN);
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "measure/clock_lane.h"
 #include "support/live_log.h"
 
 namespace idleburn {
@@ -50,6 +51,7 @@ class ScriptedLane : public Lane {
 struct Loop {
   explicit Loop(std::function<void(Instant)> tick) {
     std::vector<std::unique_ptr<Lane>> lanes;
+    lanes.push_back(std::make_unique<ClockLane>(clock));
     lanes.push_back(std::make_unique<ScriptedLane>(std::move(tick)));
     loop = std::make_unique<TickLoop>(Nanos(100'000'000), clock, TimeLine(clock->Read()), std::move(lanes), log);
   }

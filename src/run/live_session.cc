@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "measure/clock_lane.h"
 #include "measure/system_facts.h"
 
 namespace idleburn {
@@ -12,31 +13,28 @@ namespace idleburn {
 LiveSession::LiveSession(DeviceTable& devices, LiveSink& sink)
     : devices_(devices), sink_(sink), clock_(SystemClock()), line_(clock_->Read()) {}
 
-void LiveSession::Start(const LiveSessionSpec& spec) {
-  LiveGpus gpus = LiveGpus::Open(spec.gpus, devices_, clock_, line_);
+void LiveSession::Start(const LiveSessionSpec& spec, const std::stop_token& stop) {
+  SamplerOptions options;
+  options.period = spec.gpus.period;
+  sampler_ = std::make_unique<Sampler>(options, clock_, line_, sink_);
+  std::vector<std::unique_ptr<Lane>> host;
+  host.push_back(std::make_unique<ClockLane>(clock_));
+  host.push_back(std::make_unique<HostLane>(HostLaneSpec{"", spec.workload}));
+  host.push_back(std::make_unique<WorkLane>(spec.markers, spec.lines));
+  sampler_->Serve(std::move(host));
+  // Apart from the host, because a driver may hang.
+  LiveGpus gpus = LiveGpus::Open(spec.gpus, devices_, sampler_->sink(), clock_, line_, stop);
   why_no_gpu_ = gpus.why_not;
   nvidia_ = gpus.nvidia;
   if (spec.environment) {
     for (const RunFact& fact : GpusHiddenBy(spec.environment, gpus.gpus, devices_).Facts(devices_)) Tell(fact);
   }
-  std::vector<std::unique_ptr<Lane>> lanes = std::move(gpus.lanes);
-  lanes.push_back(std::make_unique<HostLane>(HostLaneSpec{"", spec.workload}));
-  markers_ = spec.markers;
-  lines_ = spec.lines;
-  lanes.push_back(std::make_unique<WorkLane>(markers_, lines_));
-  SamplerOptions options;
-  options.period = spec.gpus.period;
-  sampler_ = std::make_unique<Sampler>(options, clock_, line_, std::move(lanes), sink_);
   std::error_code ignored;
-  for (const RunFact& fact : SystemFacts("", std::filesystem::current_path(ignored).string())) sink_.OnFact(fact);
-  sampler_->Start();
+  for (const RunFact& fact : SystemFacts("", std::filesystem::current_path(ignored).string())) Tell(fact);
+  if (!gpus.lanes.empty()) sampler_->Serve(std::move(gpus.lanes));
 }
 
-void LiveSession::Stop() {
-  sampler_->Stop();
-  // A driver that hangs held up the thread that reads the work done too, which must not look like little work.
-  if (sampler_->statistics().abandoned) WorkLane(markers_, lines_).Finish(Now(), sink_);
-}
+void LiveSession::Stop() { sampler_->Stop(); }
 
 void LiveSession::Tell(NoteKind kind, const std::string& text) {
   (sampler_ ? sampler_->sink() : sink_).OnNote({Now(), kind, text});

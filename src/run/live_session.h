@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "measure/host_lane.h"
@@ -25,9 +26,9 @@ class LiveSession {
  public:
   // The time line of the session starts here. `devices` and `sink` outlive Stop.
   LiveSession(DeviceTable& devices, LiveSink& sink);
-  // Opens the GPUs, which may take the driver seconds, and starts to sample. A machine without a usable GPU is sampled
-  // all the same. Once.
-  void Start(const LiveSessionSpec& spec);
+  // Starts to sample the host, opens the GPUs, which may take the driver seconds, and samples them too. A machine
+  // without a usable GPU is sampled all the same. When asked to stop, a driver that hangs is left alone. Once.
+  void Start(const LiveSessionSpec& spec, const std::stop_token& stop = {});
   // Returns when the last sample was pushed. Not before Start has returned.
   void Stop();
 
@@ -49,8 +50,6 @@ class LiveSession {
   LiveSink& sink_;
   std::shared_ptr<RunClock> clock_;
   TimeLine line_;
-  MarkerFile* markers_ = nullptr;
-  ProgressWatcher* lines_ = nullptr;
   std::string why_no_gpu_;
   NvidiaState nvidia_;
   std::unique_ptr<Sampler> sampler_;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -72,7 +73,8 @@ struct GpuHolders {
 
 // The seam of everything live: what a sampler, a host reader, a workload's markers and a wrapper push, and what a
 // recording gives back. Calls come from one thread at a time; stamps of one stream (a device, a host scope) do not
-// go backwards except by a clock step, which is noted. Devices are entered in the DeviceTable both sides hold.
+// go backwards except by a clock step, which is noted. Devices are entered in the DeviceTable both sides hold, through
+// ChangeDevices.
 class LiveSink : public SampleSink {
  public:
   virtual void OnHost(std::span<const HostSample> samples) = 0;
@@ -81,6 +83,9 @@ class LiveSink : public SampleSink {
   virtual void OnFact(const RunFact& fact) = 0;
   // Only what shows the present asks for it: no recording keeps which processes of others ran on a machine.
   virtual void OnHolders(const GpuHolders& /*holders*/) {}
+  // Runs `change`, which changes the DeviceTable. Where several threads push, no other call is under way meanwhile: who
+  // reads the table from within a call finds it at rest.
+  virtual void ChangeDevices(const std::function<void()>& change) { change(); }
 };
 
 }  // namespace idleburn

@@ -10,5 +10,7 @@ namespace idleburn {
 
 // "100ms", "5s", "2.5m", "48h", "30d": a positive span of time, exact to the nanosecond.
 Result<Nanos> ParseDuration(std::string_view text);
+// "1.2 s", for people.
+std::string SecondsText(Nanos span);
 
 }  // namespace idleburn

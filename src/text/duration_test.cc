@@ -15,5 +15,10 @@ TEST(DurationTest, ReadsUnits) {
     EXPECT_FALSE(ParseDuration(bad)) << bad;
 }
 
+TEST(DurationTest, SecondsForPeopleHaveOneDecimal) {
+  EXPECT_EQ(SecondsText(Nanos(1'260'000'000)), "1.3 s");
+  EXPECT_EQ(SecondsText(Nanos(-3600 * kNanosPerSecond)), "-3600.0 s");
+}
+
 }  // namespace
 }  // namespace idleburn

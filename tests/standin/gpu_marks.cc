@@ -55,12 +55,13 @@ void Marker::Release() {
   slot_->memory = 0;
 }
 
-void Marker::Begin(const Kernel& kernel) {
+std::int64_t Marker::Begin(const Kernel& kernel) {
   End();
   const std::uint64_t number = slot_->count.load() + 1;
   Mark& mark = slot_->marks[(number - 1) % MarkSlot::kMarks];
   mark.sequence.store(0, std::memory_order_release);
-  mark.start = MonotonicNow();
+  const std::int64_t start = MonotonicNow();
+  mark.start = start;
   mark.end.store(0);
   mark.sm = kernel.sm;
   mark.dram = kernel.dram;
@@ -69,13 +70,15 @@ void Marker::Begin(const Kernel& kernel) {
   mark.tensor = kernel.tensor;
   mark.sequence.store(number, std::memory_order_release);
   slot_->count.store(number, std::memory_order_release);
+  return start;
 }
 
-void Marker::End() {
+std::int64_t Marker::End() {
   const std::uint64_t number = slot_->count.load();
-  if (number == 0) return;
+  if (number == 0) return 0;
   Mark& mark = slot_->marks[(number - 1) % MarkSlot::kMarks];
   if (mark.end.load() == 0) mark.end.store(MonotonicNow(), std::memory_order_release);
+  return mark.end.load();
 }
 
 }  // namespace idleburn::standin

@@ -32,9 +32,10 @@ struct MarkSlot {
 };
 
 struct MarkFile {
-  static constexpr std::uint64_t kMagic = 0x326b72616d757067;
+  static constexpr std::uint64_t kMagic = 0x336b72616d757067;
   static constexpr std::size_t kSlots = 32;
   std::atomic<std::uint64_t> magic;
+  std::atomic<std::int64_t> driver_start;  // when the stand-in was loaded: windows of utilization count from there
   std::array<MarkSlot, kSlots> slots;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
@@ -62,8 +63,9 @@ class Marker {
 
   void Hold(std::uint64_t bytes);  // opens a context that holds this much memory
   void Release();
-  void Begin(const Kernel& kernel);
-  void End();
+  // Both return the time that they marked.
+  std::int64_t Begin(const Kernel& kernel);
+  std::int64_t End();
 
  private:
   MarkSlot* slot_;

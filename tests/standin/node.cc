@@ -83,6 +83,7 @@ void Node::BuildLive(const std::string& path) {
   gpus_.clear();
   const std::shared_ptr<LiveMarks> marks = LiveMarks::Map(path);
   if (marks == nullptr) std::fprintf(stderr, "stand-in: %s cannot be mapped\n", path.c_str());
+  if (marks != nullptr) marks->file->driver_start = base_ns_;
   if (script.gpus.empty()) script.gpus.push_back(ReadScript("gpu 0\n").gpus[0]);
   for (std::size_t i = 0; marks != nullptr && i < script.gpus.size(); ++i) {
     Gpu gpu;

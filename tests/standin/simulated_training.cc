@@ -37,6 +37,8 @@ struct Job {
   int workers = 1;
   double batch_cpu = 0.08;  // seconds of CPU a loader spends on a batch
   double kernel = 0.02;     // seconds the GPU spends on it
+  double setup = 0;         // seconds before the first batch
+  double epoch = 0;         // seconds of an epoch; 0: no epochs
   std::uint64_t memory = std::uint64_t{20} << 30;
   std::string data;            // a file the loaders read, or rank 0 writes; empty: none
   std::size_t read = 1 << 20;  // bytes of it that a loader reads for a batch
@@ -137,14 +139,13 @@ struct Truth {
   std::int64_t start_wall = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> busy;
   std::int64_t steps = 0;
+  std::int64_t driver_start = 0;  // monotonic; 0: no driver was there
 };
 
 void RunKernel(const Job& job, Marker& gpu, std::int64_t end, Truth& truth) {
-  const std::int64_t start = MonotonicNow();
-  gpu.Begin(job.kind);
+  const std::int64_t start = gpu.Begin(job.kind);
   SleepUntil(std::min(end, start + static_cast<std::int64_t>(job.kernel * 1e9)));
-  gpu.End();
-  truth.busy.emplace_back(start, MonotonicNow());
+  truth.busy.emplace_back(start, gpu.End());
   ++truth.steps;
   if (truth.steps % 10 == 0) std::fprintf(stderr, "step %lld loss %.4f\n", static_cast<long long>(truth.steps), 0.5);
 }
@@ -172,15 +173,34 @@ void TrainInStep(const Job& job, Marker& gpu, std::int64_t end, Truth& truth) {
   }
 }
 
+// Batches of the first third of an epoch are in memory, those of the second are waited for, and in the last third a
+// checkpoint is written.
+void TrainEpochs(const Job& job, Marker& gpu, std::int64_t end, Truth& truth) {
+  const auto epoch = static_cast<std::int64_t>(job.epoch * 1e9);
+  const std::int64_t first = MonotonicNow();
+  Loaders loaders(job);
+  while (MonotonicNow() < end && stop_asked == 0) {
+    const std::int64_t passed = MonotonicNow() - first;
+    if (passed % epoch >= epoch / 3 * 2) {
+      SleepUntil(std::min(end, first + (passed / epoch + 1) * epoch));
+    } else if (passed % epoch < epoch / 3 || loaders.Next()) {
+      RunKernel(job, gpu, end, truth);
+    }
+  }
+}
+
 Truth Train(const Job& job, MarkFile* file) {
   Truth truth;
   Marker gpu(file, job.device);
   truth.start = MonotonicNow();
   truth.start_wall = Clock(CLOCK_REALTIME);
   const std::int64_t end = truth.start + static_cast<std::int64_t>(job.seconds * 1e9);
+  SleepUntil(std::min(end, truth.start + static_cast<std::int64_t>(job.setup * 1e9)));
   gpu.Hold(job.memory);
   if (job.mode == "idle-held") {
     while (MonotonicNow() < end && stop_asked == 0) SleepUntil(std::min(end, MonotonicNow() + kSecond / 10));
+  } else if (job.mode == "starved" && job.epoch > 0) {
+    TrainEpochs(job, gpu, end, truth);
   } else if (job.mode == "starved") {
     Loaders loaders(job);
     while (MonotonicNow() < end && loaders.Next()) RunKernel(job, gpu, end, truth);
@@ -193,6 +213,7 @@ Truth Train(const Job& job, MarkFile* file) {
     }
   }
   gpu.Release();
+  truth.driver_start = file->driver_start;
   truth.end = MonotonicNow();
   return truth;
 }
@@ -226,10 +247,16 @@ void Write(const Job& job, const Truth& truth) {
   std::fprintf(out,
                "{\"mode\": \"%s\", \"device\": %d, \"start_wall_ns\": %lld, \"seconds\": %.9f, \"busy_s\": %.9f,\n"
                " \"steps\": %lld, \"phases_s\": {\"idle\": %.9f, \"underutilized\": %.9f, \"productive\": %.9f, "
-               "\"compute_bound\": %.9f}}\n",
+               "\"compute_bound\": %.9f},\n \"start_ns\": %lld, \"driver_start_ns\": %lld, \"kernels_ns\": [",
                job.mode.c_str(), job.device, static_cast<long long>(truth.start_wall),
                static_cast<double>(truth.end - truth.start) / 1e9, static_cast<double>(busy) / 1e9,
-               static_cast<long long>(truth.steps), phases[0], phases[1], phases[2], phases[3]);
+               static_cast<long long>(truth.steps), phases[0], phases[1], phases[2], phases[3],
+               static_cast<long long>(truth.start), static_cast<long long>(truth.driver_start));
+  for (std::size_t i = 0; i < truth.busy.size(); ++i) {
+    std::fprintf(out, "%s[%lld, %lld]", i == 0 ? "" : ", ", static_cast<long long>(truth.busy[i].first),
+                 static_cast<long long>(truth.busy[i].second));
+  }
+  std::fputs("]}\n", out);
   if (out != stdout) std::fclose(out);
 }
 
@@ -268,6 +295,10 @@ bool SetFlag(const std::string& flag, const std::string& value, Job& job) {
     job.batch_cpu = std::strtod(value.c_str(), nullptr);
   else if (flag == "--kernel")
     job.kernel = std::strtod(value.c_str(), nullptr);
+  else if (flag == "--setup")
+    job.setup = std::strtod(value.c_str(), nullptr);
+  else if (flag == "--epoch")
+    job.epoch = std::strtod(value.c_str(), nullptr);
   else if (flag == "--memory")
     job.memory = std::strtoull(value.c_str(), nullptr, 10);
   else if (flag == "--data")
@@ -296,8 +327,8 @@ int Main(int count, char** words) {
   if (!right) {
     std::fputs(
         "usage: IDLEBURN_STANDIN_SHM=FILE simulated_training starved|small-batch|compute-bound|idle-held|"
-        "spin-wait|in-step SECONDS [--device N] [--workers N] [--batch-cpu S] [--kernel S] [--memory BYTES] "
-        "[--data FILE] [--read BYTES] [--direct 1] [--every S] [--stall S] [--truth FILE]\n",
+        "spin-wait|in-step SECONDS [--device N] [--workers N] [--batch-cpu S] [--kernel S] [--setup S] [--epoch S] "
+        "[--memory BYTES] [--data FILE] [--read BYTES] [--direct 1] [--every S] [--stall S] [--truth FILE]\n",
         stderr);
     return 2;
   }

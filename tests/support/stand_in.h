@@ -73,7 +73,7 @@ class StandInRun {
       : driver(script, library), clock(std::make_shared<StandInClock>(driver)), line(clock->Read()) {
     auto loaded = NvmlLibrary::Open(driver.path(), clock);
     EXPECT_TRUE(loaded.has_value()) << loaded.error().message;
-    auto opened = NvmlLane::Open(std::move(*loaded), Nanos(100'000'000), devices, clock, line);
+    auto opened = NvmlLane::Open(std::move(*loaded), Nanos(100'000'000), devices, log, clock, line);
     if (opened) {
       lane = std::move(*opened);
     } else {
