@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "diagnose/traced_run.h"
 #include "report/audit_fixture.h"
+#include "support/tiny_profile.h"
 
 // docs/json.md and AuditJson describe each other: every key that is written is documented, every documented key
 // is written, and every null and its reason is one the document names.
@@ -132,6 +134,34 @@ std::unique_ptr<AuditFixture> EverythingElse() {
   return audit;
 }
 
+// What traces add: a loader that starves a device, and a device whose launches cannot be told.
+std::unique_ptr<AuditFixture> Traced() {
+  test::TinyProfile starved;
+  for (std::int64_t i = 0; i < 5; ++i) {
+    const std::int64_t at = 1000 * i;
+    starved.Step(i, at, at + 1000 + (i == 2 ? 900 : 0)).Loader(at, at + 400).Frame("load", at, at + 400);
+    starved.Kernel(at + 420, at + 800, at + 410).Comm(at + 700, at + 850, at + 690);
+    starved.Copy(CopyKind::kHtoD, MemoryKind::kPinned, 4096, at + 860, at + 900, at + 855);
+  }
+  starved.builder().header().rank = 3;
+  starved.builder().Device(0).model = "Tesla V100";
+  test::TinyProfile unclear;
+  unclear.Kernel(0, 10, 0).Kernel(30, 40, 25);
+  std::vector<Profile> profiles;
+  profiles.push_back(starved.Build());
+  profiles.push_back(unclear.Build());
+  profiles.back().correlation_by_process = false;
+  profiles.back().devices[0].events[1].correlation = profiles.back().devices[0].events[0].correlation;
+  auto audit = std::make_unique<AuditFixture>();
+  AuditReport& report = audit->report;
+  report.trace = DiagnoseProfiles(profiles);
+  report.traced_only = true;
+  report.run = TracedRun(profiles, *report.trace, audit->devices, audit->quality);
+  audit->Settle(Money::Cents(400));
+  report.advice.findings = report.trace->findings;
+  return audit;
+}
+
 TEST(JsonDocTest, DocumentAndWriterDescribeEachOther) {
   const NullColumn documented = DocumentedKeys();
   ASSERT_GT(documented.size(), 100U);
@@ -144,7 +174,9 @@ TEST(JsonDocTest, DocumentAndWriterDescribeEachOther) {
   nothing.report.live.no_gpu = "no driver";
   const auto unpriced = EightGpus(std::nullopt);
   const auto rest = EverythingElse();
-  for (const AuditReport* report : {&priced->report, &unpriced->report, &rest->report, &nothing.report}) {
+  const auto traced = Traced();
+  for (const AuditReport* report :
+       {&priced->report, &unpriced->report, &rest->report, &nothing.report, &traced->report}) {
     walker.Walk("", Json::parse(AuditJson(*report)));
   }
   for (const auto& entry : documented) {

@@ -1,0 +1,80 @@
+#include "diagnose/causes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kHour = kNanosPerHour;
+
+// An hour of one GPU that is starved as samples see it, with a trace of a second of it beside.
+struct JoinedRun {
+  JoinedRun() {
+    DeviceKey key;
+    key.index = 0;
+    DeviceResult d;
+    d.device = devices.Enter(key);
+    d.counter = Signal::kUtilization;
+    d.totals.phase_ns = {0, kHour, 0, 0};
+    d.totals.utilization.Add(kHour, 40 * kPercent);
+    run.devices.push_back(d);
+    Rate rate;
+    rate.per_gpu_hour = Money::Cents(400);
+    cost = PriceRun(run, devices, {}, rate, {}, {}, 720).value();
+  }
+  Scene With(std::vector<Finding> findings, bool only = false) {
+    trace.findings = std::move(findings);
+    return {run, devices, cost, {}, &trace, only};
+  }
+  static Finding Of(std::string_view cause, Status status, double share, double bound) {
+    Finding f;
+    f.cause = cause;
+    f.status = status;
+    f.share = share;
+    f.bound = bound;
+    f.gpu_ns = static_cast<std::int64_t>(share * kNanosPerSecond);
+    f.evidence = {"seen in the trace"};
+    return f;
+  }
+  RunResult run;
+  DeviceTable devices;
+  CostReport cost;
+  TraceDiagnosis trace;
+};
+
+const Finding* Find(const std::vector<Finding>& all, std::string_view cause) {
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Finding& f) { return f.cause == cause; });
+  return at == all.end() ? nullptr : &*at;
+}
+
+TEST(CausesTest, ATraceAloneGivesItsOwnFindingsAndTheirMoney) {
+  JoinedRun run;
+  const std::vector<Finding> found =
+      FindAllCauses(run.With({JoinedRun::Of("synchronization", Status::kLikely, 0.36, 0.36)}, true));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].cost, Money::Nano(400'000));  // 0.36 s at $4.00 an hour
+  EXPECT_DOUBLE_EQ(found[0].bound, 0.36);
+}
+
+TEST(CausesTest, WhatOnlyATraceShowsSavesNoMoreThanItsWindow) {
+  JoinedRun run;
+  const std::vector<Finding> found =
+      FindAllCauses(run.With({JoinedRun::Of("synchronization", Status::kLikely, 0.5, 0.25)}));
+  const Finding* sync = Find(found, "synchronization");
+  ASSERT_NE(sync, nullptr);
+  EXPECT_EQ(sync->status, Status::kLikely);
+  EXPECT_NEAR(sync->bound, 0.25 / 3600, 1e-12);  // of the hour
+  EXPECT_NE(Find(found, "unknown"), nullptr) << "the samples' own finding stays";
+}
+
+TEST(CausesTest, WithoutATraceSamplesSpeakAlone) {
+  JoinedRun run;
+  const std::vector<Finding> found = FindAllCauses({run.run, run.devices, run.cost});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].cause, "unknown");
+}
+
+}  // namespace
+}  // namespace idleburn

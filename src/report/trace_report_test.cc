@@ -1,0 +1,83 @@
+// What a traced run looks like to people: figures worked out by hand beside each.
+#include <gtest/gtest.h>
+
+#include "diagnose/traced_run.h"
+#include "report/audit_fixture.h"
+#include "report/audit_view.h"
+#include "support/tiny_profile.h"
+
+namespace idleburn {
+namespace {
+
+// Five steps of 1 ms: 400 us in the loader, 20 us launching, 380 us computing, then 150 us of which 50 us are idle
+// before an exposed copy of 100 us, and 50 us of nothing.
+std::unique_ptr<AuditFixture> Starved(std::optional<Money> rate) {
+  test::TinyProfile profile;
+  for (std::int64_t i = 0; i < 5; ++i) {
+    const std::int64_t at = 1000 * i;
+    profile.Step(i, at, at + 1000).Loader(at, at + 400).Kernel(at + 420, at + 800, at + 400);
+    profile.Copy(CopyKind::kHtoD, MemoryKind::kPinned, 4'000'000, at + 850, at + 950, at + 800);
+  }
+  auto audit = std::make_unique<AuditFixture>();
+  std::vector<Profile> profiles;
+  profiles.push_back(profile.Build());
+  AuditReport& report = audit->report;
+  report.trace = DiagnoseProfiles(profiles);
+  report.traced_only = true;
+  report.run = TracedRun(profiles, *report.trace, audit->devices, audit->quality);
+  audit->Settle(rate);
+  report.advice.findings = report.trace->findings;
+  return audit;
+}
+
+TEST(TraceReportTest, TheVerdictSaysWhatComputedAndWhatAnHourOfItBuys) {
+  // 380 of 1000 compute, 520 idle, 100 exposed copies; 62 % of $4.00 is $2.48.
+  EXPECT_EQ(ViewOf(Starved(Money::Cents(400))->report, {}).verdict,
+            "1 GPU computed 38 % of 5.000 ms (profiler_steps), was 52 % idle and moved data for 10 %. Of every $4.00 "
+            "that a GPU-hour costs, $2.48 bought no computing.");
+  EXPECT_EQ(ViewOf(Starved(std::nullopt)->report, {}).verdict,
+            "1 GPU computed 38 % of 5.000 ms (profiler_steps), was 52 % idle and moved data for 10 %.");
+}
+
+TEST(TraceReportTest, TheTablesAddUpToTheWindow) {
+  const AuditView view = ViewOf(Starved(Money::Cents(400))->report, {});
+  ASSERT_EQ(view.trace.rows.size(), 2U);
+  EXPECT_EQ(view.trace.rows[1],
+            (TableRow{"GPU 0", "profiler_steps", "5.000", "38.00 %", "0.00 %", "10.00 %", "52.00 %"}));
+  EXPECT_TRUE(view.phases.rows.empty());
+  EXPECT_TRUE(view.gpus.rows.empty());
+  double ms = 0;
+  for (const TableRow& row : view.idle.rows) ms += std::stod(row[2]);
+  EXPECT_NEAR(ms, 2.6, 1e-9);
+  ASSERT_FALSE(view.idle.rows.empty());
+  EXPECT_EQ(view.idle.rows[0], (TableRow{"GPU 0", "dataloader", "2.000", "40.00 %"}));
+}
+
+TEST(TraceReportTest, MoneyIsSaidPerHourSinceATraceCostsNextToNothing) {
+  const auto audit = Starved(Money::Cents(400));
+  const AuditView view = ViewOf(audit->report, {});
+  ASSERT_FALSE(view.why.empty());
+  EXPECT_NE(view.why[0].find("40.0 % of the traced window, $1.60 of each GPU-hour"), std::string::npos) << view.why[0];
+  for (const std::string& text :
+       {AuditText(audit->report, 100, false), AuditMarkdown(audit->report), AuditHtml(audit->report)}) {
+    EXPECT_EQ(text.find("$0.00"), std::string::npos);
+    EXPECT_NE(text.find("dataloader"), std::string::npos);
+    EXPECT_EQ(text.find("observed time"), std::string::npos) << "a trace has a window";
+  }
+}
+
+TEST(TraceReportTest, WithoutDeviceEventsNothingIsSaidOfAGpu) {
+  std::vector<Profile> profiles;
+  profiles.push_back(test::TinyProfile().Step(1, 0, 100).Build());
+  AuditFixture audit;
+  audit.report.trace = DiagnoseProfiles(profiles);
+  audit.report.traced_only = true;
+  audit.Settle(Money::Cents(400));
+  audit.report.advice.findings = audit.report.trace->findings;
+  const std::string text = AuditText(audit.report, 100, false);
+  EXPECT_EQ(text.find('%'), std::string::npos) << text;
+  EXPECT_NE(text.find("no GPU activity"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace idleburn
