@@ -1,0 +1,184 @@
+// The audit of profilers' traces by the real program: figures known from how the trace was made.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "support/capture.h"
+#include "support/program.h"
+#include "support/read_inputs.h"
+#include "support/smi_log.h"
+
+namespace idleburn {
+namespace {
+
+using nlohmann::json;
+using testing::AuditJsonOf;
+using testing::ProgramRun;
+using testing::RunIdleburn;
+using testing::SmiStamp;
+using testing::TempFolder;
+using testing::UnixSeconds;
+
+std::string Us(double us) {
+  const std::string text = std::to_string(us);
+  return text.substr(0, text.size() - 3);  // three decimals: nanoseconds
+}
+
+std::string Event(const std::string& category, const std::string& name, double us, double length, int thread,
+                  const std::string& arguments = "") {
+  return R"({"ph":"X","cat":")" + category + R"(","name":")" + name + R"(","pid":1,"tid":)" + std::to_string(thread) +
+         ",\"ts\":" + Us(us) + ",\"dur\":" + Us(length) + ",\"args\":{" + arguments + "}},\n";
+}
+
+// Eight steps of 10 ms: the loader takes the first 4, then a kernel of 5 is launched; the rest is the host's.
+struct Trace {
+  std::string device = "0";
+  int rank = -1;
+  bool gpu = true;
+  std::int64_t base_ns = 1'700'000'000'000'000'000;
+
+  [[nodiscard]] std::string Text() const {
+    std::string text = "{\"schemaVersion\":1,\"baseTimeNanoseconds\":" + std::to_string(base_ns) + ",";
+    if (rank >= 0)
+      text += R"("distributedInfo":{"backend":"nccl","rank":)" + std::to_string(rank) + ",\"world_size\":2},";
+    text += "\"traceEvents\":[\n";
+    for (int i = 0; i < 8; ++i) {
+      const double at = 10'000.0 * i;
+      const std::string id = "\"correlation\":" + std::to_string(i + 1);
+      text += Event("user_annotation", "ProfilerStep#" + std::to_string(i), at, 10'000, 1);
+      text += Event("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at, 4'000, 1);
+      if (!gpu) continue;
+      text += Event("cuda_runtime", "cudaLaunchKernel", at + 4'000, 10, 1, id);
+      text += Event("kernel", "sgemm", at + 4'010, 5'000, 7, "\"device\":" + device + ",\"stream\":7," + id);
+    }
+    text.resize(text.size() - 2);
+    return text + "]}\n";
+  }
+};
+
+class TraceAudit : public ::testing::Test {
+ protected:
+  TempFolder folder_;
+};
+
+TEST_F(TraceAudit, SplitsTheStepsExactlyAndNamesTheLoader) {
+  const std::string trace = folder_.Write("trace.json", Trace().Text());
+  const json audit = AuditJsonOf("--price 3600 " + trace);
+  ASSERT_EQ(audit["steps"].size(), 2U);
+  const json& steps = audit["steps"][1];
+  EXPECT_EQ(steps["window"], "profiler_steps");
+  EXPECT_TRUE(steps["decides"]);
+  EXPECT_DOUBLE_EQ(steps["span_ms"], 80);
+  EXPECT_DOUBLE_EQ(steps["compute_ms"], 40);
+  EXPECT_DOUBLE_EQ(steps["idle_ms"], 40);
+  EXPECT_DOUBLE_EQ(steps["idle_attribution_ms"]["dataloader"], 32);
+  EXPECT_DOUBLE_EQ(steps["idle_attribution_ms"]["launch_latency_le30us"], 0.08);
+  EXPECT_DOUBLE_EQ(steps["idle_attribution_ms"]["tail_head"], 0.99);
+  EXPECT_EQ(audit["findings"][0]["cause"], "loader_cpu_spare_cores");
+  EXPECT_EQ(audit["findings"][0]["status"], "likely");
+  EXPECT_DOUBLE_EQ(audit["findings"][0]["share"], 0.4);
+  EXPECT_EQ(audit["findings"][0]["cost_exact"], "0.032");  // 32 ms at a dollar a second
+  EXPECT_EQ(audit["recommendations"][0]["id"], "num_workers");
+  EXPECT_DOUBLE_EQ(audit["recommendations"][0]["saving"]["high"], 0.4);
+  EXPECT_EQ(audit["cost"]["total_exact"], "0.08");
+  EXPECT_EQ(audit["cost"]["waste_exact"], "0.04");
+  EXPECT_EQ(audit["window"]["counter"], "kineto.device_activity");
+  EXPECT_EQ(audit["window"]["start"], "2023-11-14T22:13:20Z");
+  EXPECT_DOUBLE_EQ(audit["traced"][0]["median_ms"], 10);
+}
+
+TEST_F(TraceAudit, EveryFormatAndAPipeSayTheSame) {
+  const std::string trace = folder_.Write("trace.json", Trace().Text());
+  for (const char* format : {"text", "markdown", "html"}) {
+    const ProgramRun run = RunIdleburn("audit --quiet --price 4 --format " + std::string(format) + " " + trace);
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_NE(run.out.find("40.0 % of the traced window, $1.60 of each GPU-hour"), std::string::npos) << run.out;
+  }
+  const json plain = AuditJsonOf(trace);
+  testing::MustRunTool("gzip -k " + trace);
+  const json packed = AuditJsonOf(trace + ".gz");
+  const json piped = AuditJsonOf("- <" + trace);
+  for (const char* key : {"phases", "findings", "gpu_hours"}) {
+    EXPECT_EQ(packed[key], plain[key]) << key;
+    EXPECT_EQ(piped[key], plain[key]) << key;
+  }
+}
+
+TEST_F(TraceAudit, RanksAreDevicesOfOneJob) {
+  Trace first;
+  first.rank = 0;
+  Trace second;
+  second.rank = 1;
+  const json audit =
+      AuditJsonOf(folder_.Write("rank0.json", first.Text()) + " " + folder_.Write("rank1.json", second.Text()));
+  EXPECT_EQ(audit["window"]["gpus"].size(), 2U);
+  EXPECT_EQ(audit["traced"].size(), 2U);
+  EXPECT_DOUBLE_EQ(audit["gpu_hours"]["window"], 0.16 / 3600);
+  EXPECT_DOUBLE_EQ(audit["findings"][0]["share"], 0.4);
+}
+
+TEST_F(TraceAudit, BesideALogItExplainsTheRunThatTheLogShows) {
+  std::string log = "timestamp, index, utilization.gpu [%]\n";
+  for (std::int64_t s = 0; s <= 120; ++s) log += SmiStamp(s) + ", 0, 50 %\n";
+  Trace part;
+  part.base_ns = UnixSeconds(30) * kNanosPerSecond;
+  const json audit =
+      AuditJsonOf("--price 3600 " + folder_.Write("log.csv", log) + " " + folder_.Write("trace.json", part.Text()));
+  EXPECT_EQ(audit["window"]["counter"], "nvidia_smi.utilization.gpu");
+  EXPECT_DOUBLE_EQ(audit["gpu_hours"]["window"], 120 / 3600.0);
+  EXPECT_EQ(audit["cost"]["total"], "120.00");
+  EXPECT_EQ(audit["steps"].size(), 2U);
+  const auto has = [&](const char* cause) {
+    return std::any_of(audit["findings"].begin(), audit["findings"].end(),
+                       [&](const json& f) { return f["cause"] == cause; });
+  };
+  EXPECT_TRUE(has("loader_cpu_spare_cores"));
+}
+
+TEST_F(TraceAudit, WithoutGpuEventsItSaysHowToRecordThem) {
+  Trace host;
+  host.gpu = false;
+  const std::string trace = folder_.Write("trace.json", host.Text());
+  const ProgramRun run = RunIdleburn("audit --quiet --price 4 " + trace);
+  EXPECT_EQ(run.code, 0);
+  EXPECT_NE(run.out.find("no GPU activity in this file; record with ProfilerActivity.CUDA"), std::string::npos);
+  EXPECT_EQ(run.out.find('%'), std::string::npos) << "nothing is known of any share\n" << run.out;
+  const json audit = AuditJsonOf(trace);
+  EXPECT_EQ(audit["findings"][0]["cause"], "unknown");
+  EXPECT_TRUE(audit["steps"].empty());
+}
+
+TEST_F(TraceAudit, WhatATornTraceStillHasIsCountedAndSaid) {
+  const std::string whole = Trace().Text();
+  const std::string torn = folder_.Write("torn.json", whole.substr(0, whole.size() * 3 / 5));
+  const json audit = AuditJsonOf(torn);
+  const auto row = [&](const char* id) {
+    return std::any_of(audit["data_quality"].begin(), audit["data_quality"].end(),
+                       [&](const json& r) { return r["id"] == id; });
+  };
+  EXPECT_TRUE(row("unclosed_profile")) << audit["data_quality"];
+  EXPECT_GT(audit["steps"][0]["kernels"]["count"], 3);
+  for (const json& f : audit["findings"]) EXPECT_NE(f["status"], "confirmed");
+}
+
+TEST_F(TraceAudit, AGateHoldsForATraceToo) {
+  const std::string trace = folder_.Write("trace.json", Trace().Text());
+  EXPECT_EQ(RunIdleburn("audit --quiet --fail-on 'waste>49' " + trace).code, 3);
+  EXPECT_EQ(RunIdleburn("audit --quiet --fail-on 'waste>51' " + trace).code, 0);
+}
+
+TEST_F(TraceAudit, WhatIsNoProfileIsRefusedInOneLine) {
+  testing::MustRunTool("python3 -c \"import sqlite3; c = sqlite3.connect('" + folder_.path().string() +
+                       "/notes.sqlite'); c.execute('create table notes (text)'); c.commit()\"");
+  for (const std::string& file : {folder_.path().string() + "/notes.sqlite",
+                                  folder_.Write("report.nsys-rep", std::string("\x01\x02\0binary", 9))}) {
+    const ProgramRun run = RunIdleburn("audit --quiet " + file);
+    EXPECT_EQ(run.code, 1) << file;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_NE(run.err.find("nsys export"), std::string::npos) << run.err;
+  }
+}
+
+}  // namespace
+}  // namespace idleburn
