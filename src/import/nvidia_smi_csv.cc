@@ -146,8 +146,7 @@ class CsvWorker final : public LineBlockWorker {
     lines_ = 0;
     std::string_view text = block.text();
     if (!reader_) {
-      turn.Await();
-      if (!Start(text)) return;
+      if (!turn.Await() || !Start(text)) return;
     }
     reader_->Begin(text);
     RowIdentity identity;
@@ -252,14 +251,14 @@ class CsvWorker final : public LineBlockWorker {
     if (faulty.count++ == 0) faulty.line = lines_;
   }
 
-  // Of the line that the reader read last. False: it is none, and error_ says why.
+  // Of the line that the reader read last. False: it is none, and error_ says why; or the import failed elsewhere.
   bool FindDevice(const RowIdentity& identity, Turn& turn) {
     DeviceId& device = reader_->rows()[reader_->line() - 1].device;
     if (const std::optional<DeviceId> known = reader_->Find(identity)) {
       device = *known;
       return true;
     }
-    turn.Await();
+    if (!turn.Await()) return false;
     const Result<DeviceId> entered = EnterDevice(identity, shared_);
     if (!entered) {
       error_ = entered.error().message;
@@ -290,12 +289,10 @@ Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, Im
   Shared shared(in, out, options.timezone ? &*options.timezone : nullptr);
   UnnamedRows unnamed(shared);
   // A zone's repeated hour is told by the row before it, so such a log is read in order by one worker.
-  const bool ordered = shared.zone != nullptr;
+  const int threads = shared.zone != nullptr ? 1 : std::max(options.threads, 1);
   std::vector<std::unique_ptr<LineBlockWorker>> workers;
-  for (int i = 0; i < (ordered ? 1 : std::max(options.threads, 1)); ++i) {
-    workers.push_back(std::make_unique<CsvWorker>(shared, unnamed));
-  }
-  TRY(ForEachLineBlock(in, workers));
+  for (int i = 0; i < 2 * threads - 1; ++i) workers.push_back(std::make_unique<CsvWorker>(shared, unnamed));
+  TRY(ForEachLineBlock(in, threads, workers));
   TRY(unnamed.Finish());
   if (shared.rows == 0) {
     const std::string why = shared.bad_rows > 0 ? ": no row fits the header (first at " + shared.first_bad + ")"
