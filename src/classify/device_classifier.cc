@@ -125,6 +125,58 @@ void DeviceClassifier::ChooseUsual(const Sample& sample) {
   }
 }
 
+// What FeedUsual needs of the rows.
+void DeviceClassifier::SumUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums) {
+  std::array<const std::int64_t*, kAveraged.size() + 1> summed{};
+  for (std::size_t k = 0; k < usual_signals_; ++k) summed[k] = columns.values[usual_signal_[k].index];
+  summed[usual_signals_] = columns.values[Index(*cadence_.counter)];
+  sums.Set(std::span(summed).first(usual_signals_ + 1), rows);
+  const std::int64_t* const memory = columns.values[Index(Signal::kMemoryUsed)];
+  std::int64_t most = INT64_MIN;
+  if (memory != nullptr) {
+    for (const std::uint32_t row : rows) most = std::max(most, memory[row]);
+  }
+  most_memory_ = most;
+}
+
+// Takes the rows from `from` on that FeedUsual of a sample would take, and returns where they end.
+std::size_t DeviceClassifier::FeedUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows,
+                                        std::size_t from, const RowSums& sums) {
+  const std::size_t counter = Index(*cadence_.counter);
+  const TickCounter::Readings readings{columns.times, columns.values[counter], rows, shift_, cell_end_};
+  const std::size_t to = ticks_.OnReadings(readings, from, &last_time_, totals_);
+  if (to == from) return to;
+  tick_sum_ += sums.Sum(usual_signals_, from, to);
+  usual_count_ += static_cast<std::int64_t>(to - from);
+  for (std::size_t k = 0; k < usual_signals_; ++k) {
+    const Averaged signal = usual_signal_[k];
+    side_sum_[signal.slot] += sums.Sum(k, from, to);
+    side_[signal.index].value = columns.values[signal.index][rows[to - 1]];
+  }
+  if (most_memory_ > totals_.max_memory_used) {
+    const std::int64_t* const memory = columns.values[Index(Signal::kMemoryUsed)];
+    for (const std::uint32_t row : rows.subspan(from, to - from)) {
+      totals_.max_memory_used = std::max(totals_.max_memory_used, memory[row]);
+    }
+  }
+  return to;
+}
+
+void DeviceClassifier::Feed(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums) {
+  bool summed = false;
+  Sample sample;
+  for (std::size_t at = 0; at < rows.size();) {
+    if (columns.present == usual_) {
+      if (!summed) SumUsual(columns, rows, sums);
+      summed = true;
+      at = FeedUsual(columns, rows, at, sums);
+      if (at == rows.size()) return;
+    }
+    columns.Get(rows[at++], sample);
+    Feed(sample);
+  }
+}
+
 void DeviceClassifier::FeedAny(const Sample& sample) {
   SettleUsual();
   const bool has_counter = ((sample.present | sample.unavailable) & counter_bit_) != 0 || counter_bit_ == 0;

@@ -7,6 +7,7 @@
 
 #include "classify/cadence.h"
 #include "classify/cell.h"
+#include "classify/row_sums.h"
 #include "classify/tick_counter.h"
 #include "telemetry/run_window.h"
 
@@ -34,6 +35,8 @@ class DeviceClassifier {
       FeedAny(sample);
     }
   }
+  // The same for the `rows` of the columns that are of this device, in their order. `sums` is for the call alone.
+  void Feed(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums);
   // End of input: closes what is open. Nothing may be fed afterwards.
   void Close();
 
@@ -80,6 +83,9 @@ class DeviceClassifier {
     ++usual_count_;
     last_time_ = time;
   }
+  void SumUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums);
+  std::size_t FeedUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, std::size_t from,
+                        const RowSums& sums);
   void FeedAny(const Sample& sample);
   void SettleUsual();
   void ChooseUsual(const Sample& sample);
@@ -153,6 +159,7 @@ class DeviceClassifier {
   };
   std::array<Averaged, kAveraged.size()> usual_signal_{};
   std::int64_t usual_count_ = 0;
+  std::int64_t most_memory_ = 0;  // of the rows that SumUsual saw
 
   // Slow: the reading being held, and the open cell.
   std::int64_t cursor_ = INT64_MIN;

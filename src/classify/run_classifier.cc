@@ -8,16 +8,45 @@ RunClassifier::RunClassifier(const Thresholds& thresholds, const DeviceTable& de
                              FactsByName facts, const RunWindow* window)
     : thresholds_(thresholds), devices_(devices), quality_(quality), facts_(facts), window_(window) {}
 
+void RunClassifier::Add(const Sample& sample, Stream& stream) const {
+  if (stream.live) return stream.live->Feed(sample);
+  stream.first.push_back(sample);
+  if (stream.first.size() == kIntervals + 1) Begin(sample.device, stream);
+}
+
 void RunClassifier::OnSamples(std::span<const Sample> samples) {
   for (const Sample& s : samples) {
     if (s.device >= streams_.size()) streams_.resize(s.device + 1);
-    Stream& stream = streams_[s.device];
-    if (stream.live) {
-      stream.live->Feed(s);
-      continue;
+    Add(s, streams_[s.device]);
+  }
+}
+
+void RunClassifier::OnColumns(const SampleColumns& columns) {
+  constexpr std::size_t kRows = 512;  // stay in the nearest cache until all their devices are done
+  for (std::size_t from = 0; from < columns.rows; from += kRows) {
+    AddByDevice(columns, from, std::min(from + kRows, columns.rows));
+  }
+}
+
+// Device by device: a classifier is much state, and to go from one to the next with every row costs more than a row.
+void RunClassifier::AddByDevice(const SampleColumns& columns, std::size_t from, std::size_t to) {
+  in_columns_.clear();
+  for (std::size_t row = from; row < to; ++row) {
+    const DeviceId device = columns.devices[row];
+    if (device >= streams_.size()) streams_.resize(device + 1);
+    std::vector<std::uint32_t>& rows = streams_[device].rows;
+    if (rows.empty()) in_columns_.push_back(device);
+    rows.push_back(static_cast<std::uint32_t>(row));
+  }
+  for (const DeviceId device : in_columns_) {
+    Stream& stream = streams_[device];
+    std::size_t added = 0;
+    for (Sample sample; added < stream.rows.size() && !stream.live; ++added) {
+      columns.Get(stream.rows[added], sample);
+      Add(sample, stream);
     }
-    stream.first.push_back(s);
-    if (stream.first.size() == kIntervals + 1) Begin(s.device, stream);
+    if (stream.live) stream.live->Feed(columns, std::span(stream.rows).subspan(added), sums_);
+    stream.rows.clear();
   }
 }
 

@@ -26,6 +26,7 @@ class RunClassifier final : public SampleSink {
                 const RunWindow* window = nullptr);
 
   void OnSamples(std::span<const Sample> samples) override;
+  void OnColumns(const SampleColumns& columns) override;
   // End of input. Every device is carried to the window of the run: where it was silent at either end for longer
   // than it is held, while others reported, that time is unobserved.
   RunResult Finish();
@@ -37,7 +38,10 @@ class RunClassifier final : public SampleSink {
     std::vector<Sample> first;
     Cadence cadence;
     std::unique_ptr<DeviceClassifier> live;
+    std::vector<std::uint32_t> rows;  // of the columns at hand
   };
+  void AddByDevice(const SampleColumns& columns, std::size_t from, std::size_t to);
+  void Add(const Sample& sample, Stream& stream) const;
   void Begin(DeviceId device, Stream& stream) const;
   [[nodiscard]] DeviceResult Settle(DeviceId device, Stream& stream) const;
   [[nodiscard]] RunResult Conclude(std::vector<Stream>& streams) const;
@@ -49,6 +53,8 @@ class RunClassifier final : public SampleSink {
   FactsByName facts_;
   const RunWindow* window_;
   std::vector<Stream> streams_;
+  std::vector<DeviceId> in_columns_;  // devices of the columns at hand
+  RowSums sums_;
 };
 
 // Spin-wait of a device once its idle power is known (telemetry.md section 5). `limit_mw` absent: power decides

@@ -1,6 +1,12 @@
 #include "classify/run_classifier.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <random>
+
+#include "support/property.h"
 
 namespace idleburn {
 namespace {
@@ -40,6 +46,94 @@ TEST(RunClassifierTest, WhatIsSaidSoFarIsWhatAnEndWouldSayAndChangesNothing) {
     EXPECT_EQ(said.devices[0].last, ended.devices[0].last) << tick;
   }
   EXPECT_EQ(live.Finish().devices[0].totals.phase_ns[0], 15 * kNanosPerSecond);
+}
+
+// A sweep of several GPUs again and again, mostly regular: now and then a clock is set back, a row comes twice, late or
+// not at all, or a reading is missing.
+std::vector<Sample> RandomSweeps(std::uint32_t gpus) {
+  const std::int64_t period = *rc::gen::element<std::int64_t>(50, 107, 250, 1000, 5000) * 1'000'000;
+  const int sweeps = *rc::gen::inRange(1, 700);
+  const int trouble = *rc::gen::element(0, 20, 500);  // of 10,000 rows
+  std::mt19937 random(*rc::gen::arbitrary<std::uint32_t>());
+  const auto below = [&](std::uint32_t n) { return static_cast<std::int64_t>(random() % n); };
+  const auto often = [&](int of_10000) { return below(10'000) < of_10000; };
+  std::vector<Sample> rows;
+  std::int64_t time = 1'700'000'000 * kNanosPerSecond;
+  std::int64_t level = 0;
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    time += period + below(3'000'000);
+    if (often(trouble)) time += below(100) * kNanosPerSecond;
+    if (often(trouble)) time -= below(20) * kNanosPerSecond;
+    if (often(300)) level = below(101);
+    for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+      Sample s;
+      s.device = gpu;
+      s.time = Instant::FromNanos(time + (often(trouble) ? -period / 2 : 0));
+      s.Set(Signal::kUtilization, std::clamp<std::int64_t>(level + below(3) - gpu, 0, 100) * kPercent);
+      s.Set(Signal::kPower, 60'000 + level * 3000 + below(900));
+      s.Set(Signal::kMemoryUsed, below(2) << 30);
+      if (often(trouble)) s.SetUnavailable(Signal::kSmClock, Unobserved::kSentinel);
+      if (often(trouble)) s.Set(Signal::kEventReasons, 4);
+      if (often(trouble)) s.Set(Signal::kEnergy, time / 1'000'000);
+      if (often(trouble)) continue;
+      rows.push_back(s);
+      if (often(trouble)) rows.push_back(s);
+    }
+  }
+  return rows;
+}
+
+// Pushes rows as columns wherever they can be, up to a random number of them at a time.
+void PushColumns(const std::vector<Sample>& rows, SampleSink& sink) {
+  for (std::size_t from = 0; from < rows.size();) {
+    const Sample& first = rows[from];
+    const auto most = *rc::gen::element<std::size_t>(1, 30, 2048);
+    std::vector<Instant> times;
+    std::vector<DeviceId> devices;
+    std::array<std::vector<std::int64_t>, kSignalCount> values;
+    std::size_t to = from;
+    for (; to < rows.size() && to - from < most; ++to) {
+      const Sample& s = rows[to];
+      if (s.present != first.present || s.unavailable != 0) break;
+      times.push_back(s.time);
+      devices.push_back(s.device);
+      for (std::size_t i = 0; i < kSignalCount; ++i) {
+        if (s.Has(static_cast<Signal>(i))) values[i].push_back(s.value[i]);
+      }
+    }
+    SampleColumns columns{to - from, times.data(), devices.data(), first.present, {}};
+    for (std::size_t i = 0; i < kSignalCount; ++i) columns.values[i] = values[i].data();
+    if (to > from) sink.OnColumns(columns);
+    if (to == from) sink.OnSamples(std::span(&rows[to++], 1));
+    from = to;
+  }
+}
+
+TEST(RunClassifierTest, ColumnsSayWhatTheirRowsSay) {
+  const Thresholds thresholds;
+  test::ExpectProperty([&] {
+    const auto gpus = *rc::gen::inRange<std::uint32_t>(1, 9);
+    DeviceTable devices;
+    for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+      DeviceKey key;
+      key.index = static_cast<int>(gpu);
+      devices.Enter(key);
+    }
+    const std::vector<Sample> rows = RandomSweeps(gpus);
+    DataQuality doubts;
+    RunClassifier by_row(thresholds, devices, doubts, NoFacts);
+    by_row.OnSamples(rows);
+    RunClassifier by_column(thresholds, devices, doubts, NoFacts);
+    PushColumns(rows, by_column);
+    const RunResult want = by_row.Finish();
+    const RunResult got = by_column.Finish();
+    RC_ASSERT(got.devices.size() == want.devices.size());
+    for (std::size_t i = 0; i < want.devices.size(); ++i) {
+      RC_ASSERT(got.devices[i].totals == want.devices[i].totals);
+      RC_ASSERT(got.devices[i].first == want.devices[i].first);
+      RC_ASSERT(got.devices[i].last == want.devices[i].last);
+    }
+  });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "classify/cadence.h"
 #include "classify/thresholds.h"
@@ -27,6 +28,16 @@ class TickCounter {
     last_tick_ = fresh ? time : last_tick_;
     Count(fresh ? 1 : 0, value, totals);
   }
+  // The same for the `rows` from `from` on of columns of times and values, while times + shift grow beyond `*last` and
+  // stay below `end`. Returns where they end, and sets the last time.
+  struct Readings {
+    const Instant* times;
+    const std::int64_t* values;
+    std::span<const std::uint32_t> rows;
+    std::int64_t shift;
+    std::int64_t end;
+  };
+  std::size_t OnReadings(const Readings& readings, std::size_t from, std::int64_t* last, DeviceTotals& totals);
   // Observed time that belongs to the current block; call before OnReading of a later one.
   void OnObserved(std::int64_t ns) { block_observed_ns_ += ns; }
   // Closes the block that ends at or before `time`.

@@ -195,6 +195,18 @@ void ColumnRows::Flush() {
   (sorter_ ? *sorter_ : out_.sink).OnSamples(samples);
 }
 
+void ColumnRows::Add(const SampleColumns& columns) {
+  if (rows_ == 0) {  // to be looked at
+    for (std::size_t row = 0; row < columns.rows; ++row) {
+      columns.Get(row, Begin(columns.times[row], columns.devices[row]));
+    }
+    return;
+  }
+  if (used_ > 0) Flush();
+  rows_ += static_cast<std::int64_t>(columns.rows);
+  (sorter_ ? *sorter_ : out_.sink).OnColumns(columns);
+}
+
 Result<void> ColumnRows::Finish() {
   if (used_ > 0) Flush();
   for (const auto& [device, scrape] : scrapes_) {

@@ -47,13 +47,8 @@ class ColumnRows {
     sample.unavailable = 0;
     return sample;
   }
-  // Room for the samples of the next rows, `wanted` or fewer, at least one: all to be filled.
-  std::span<Sample> BeginRows(std::size_t wanted) {
-    if (used_ == limit_) Flush();
-    const std::size_t count = std::min(wanted, limit_ - used_);
-    used_ += count;
-    return {&batch_[used_ - count], count};
-  }
+  // Passes on many rows at once.
+  void Add(const SampleColumns& columns);
   void Put(Sample& sample, Signal signal, const CellReading& reading, std::int64_t line) {
     if (reading.fault == CellFault::kNone) {
       sample.Set(signal, reading.value);

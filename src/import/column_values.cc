@@ -97,27 +97,29 @@ CellReading ColumnScale::FromReal(double v) {
 }
 
 bool ColumnScale::FromPlain(std::span<const std::int64_t> cells, std::int64_t* out) {
-  std::int64_t least = 0;
-  std::int64_t most = 0;
-  for (const std::int64_t cell : cells) {
-    least = std::min(least, cell);
+  const std::int64_t factor = plain_factor_;
+  std::uint64_t most = 0;  // of a negative number: beyond all
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto cell = static_cast<std::uint64_t>(cells[i]);
     most = std::max(most, cell);
+    out[i] = static_cast<std::int64_t>(cell * static_cast<std::uint64_t>(factor));
   }
-  if (least < 0 || most > plain_high_) return false;
-  for (std::size_t i = 0; i < cells.size(); ++i) out[i] = cells[i] * plain_factor_;
+  if (plain_high_ < 0 || most > static_cast<std::uint64_t>(plain_high_)) return false;
   Saw(false, most > 1);
   return true;
 }
 
 bool ColumnScale::FromPlain(std::span<const double> cells, std::int64_t* out) {
-  bool plain = true;
+  const double factor = real_factor_;
+  const double high = real_high_;
   double most = 0;
-  for (const double cell : cells) {
-    plain &= cell >= 0 && cell * real_factor_ <= real_high_;  // NaN is neither
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double cell = cells[i];
+    const double scaled = cell * factor;
+    if (!(cell >= 0 && scaled <= high)) return false;  // NaN is neither
     most = std::max(most, cell);
+    out[i] = static_cast<std::int64_t>(scaled + 0.5);
   }
-  if (!plain) return false;
-  for (std::size_t i = 0; i < cells.size(); ++i) out[i] = static_cast<std::int64_t>(cells[i] * real_factor_ + 0.5);
   Saw(most > 0, most > 1);
   return true;
 }

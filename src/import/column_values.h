@@ -33,7 +33,7 @@ class ColumnScale {
   CellReading FromInteger(std::int64_t v);
   CellReading FromReal(double v);
 
-  // The quick way for a run of numbers. False, with nothing written, if one of them needs more than a multiplication
+  // The quick way for a run of numbers. False, with nothing of use in `out`, if one needs more than a multiplication
   // (it is out of range, a code for "no value", NaN); then each goes through the functions above.
   bool FromPlain(std::span<const std::int64_t> cells, std::int64_t* out);
   bool FromPlain(std::span<const double> cells, std::int64_t* out);

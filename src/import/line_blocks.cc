@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -73,88 +74,111 @@ class Cutter {
   bool done_ = false;
 };
 
-// Whose turn it is to deliver, and the first error.
+// Where workers wait for their turn to deliver. No thread waits with them: it leaves a parsed block here, takes a spare
+// worker and parses the next block; whoever leaves the block whose turn it is delivers that one and those behind it.
 class Sequence {
  public:
-  void Await(std::uint64_t number) {
+  explicit Sequence(const std::vector<std::unique_ptr<LineBlockWorker>>& workers) {
+    for (const auto& worker : workers) spare_.push_back(worker.get());
+  }
+
+  // Null if the import failed.
+  LineBlockWorker* Take() {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return next_ == number || failed_; });
+    changed_.wait(lock, [&] { return !spare_.empty() || error_; });
+    if (error_) return nullptr;
+    LineBlockWorker* const worker = spare_.back();  // the one used last is still in a cache
+    spare_.pop_back();
+    return worker;
   }
-  void Advance() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
+
+  // The worker has parsed the block of that number.
+  void Leave(std::uint64_t number, LineBlockWorker* worker) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    parsed_.emplace(number, worker);
+    if (delivering_) return;
+    delivering_ = true;
+    for (auto first = parsed_.begin(); first != parsed_.end() && first->first == next_ && !error_;) {
+      LineBlockWorker* const turn = first->second;
+      parsed_.erase(first);
+      lock.unlock();
+      Result<void> delivered = turn->Deliver();
+      lock.lock();
+      if (!delivered) error_ = delivered.error();
       ++next_;
+      spare_.push_back(turn);
+      changed_.notify_all();
+      first = parsed_.begin();
     }
-    changed_.notify_all();
+    delivering_ = false;
   }
+
+  // Waits until all blocks before that number are delivered; false if the import failed.
+  bool Await(std::uint64_t number) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return next_ == number || error_; });
+    return !error_;
+  }
+
   void FailWith(Error error) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (!error_) error_ = std::move(error);
-      failed_ = true;
-    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    error_ = std::move(error);
     changed_.notify_all();
   }
-  [[nodiscard]] bool failed() {
+  [[nodiscard]] std::optional<Error> error() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return failed_;
+    return error_;
   }
-  std::optional<Error> error_;  // read after the threads have ended
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t next_ = 0;
-  bool failed_ = false;
+  std::vector<LineBlockWorker*> spare_;
+  std::map<std::uint64_t, LineBlockWorker*> parsed_;  // by the number of its block
+  std::uint64_t next_ = 0;                            // the block whose turn it is
+  bool delivering_ = false;
+  std::optional<Error> error_;  // the first
 };
 
 class MyTurn final : public LineBlockWorker::Turn {
  public:
   MyTurn(Sequence& sequence, std::uint64_t number) : sequence_(sequence), number_(number) {}
-  void Await() override { sequence_.Await(number_); }
+  bool Await() override { return sequence_.Await(number_); }
 
  private:
   Sequence& sequence_;
   std::uint64_t number_;
 };
 
-void Work(Cutter& cutter, Sequence& sequence, LineBlockWorker& worker) {
+void Work(Cutter& cutter, Sequence& sequence) {
   LineBlock block;
-  while (!sequence.failed()) {
+  while (LineBlockWorker* const worker = sequence.Take()) {
     std::uint64_t number = 0;
     const Result<bool> more = cutter.Next(block, &number);
     MyTurn turn(sequence, number);
     if (!more) {
-      turn.Await();  // what came before is delivered first, so the first error in the input wins
-      sequence.FailWith(cutter.Placed(more.error(), worker.LinesDelivered() + 1));
+      // What came before is delivered first, so the first error in the input wins.
+      if (turn.Await()) sequence.FailWith(cutter.Placed(more.error(), worker->LinesDelivered() + 1));
       return;
     }
     if (!*more) return;
-    worker.Parse(block, turn);
-    turn.Await();
-    if (sequence.failed()) return;
-    const Result<void> delivered = worker.Deliver();
-    if (!delivered) {
-      sequence.FailWith(delivered.error());
-      return;
-    }
-    sequence.Advance();
+    worker->Parse(block, turn);
+    sequence.Leave(number, worker);
   }
 }
 
 }  // namespace
 
-Result<void> ForEachLineBlock(ByteSource& in, const std::vector<std::unique_ptr<LineBlockWorker>>& workers) {
+Result<void> ForEachLineBlock(ByteSource& in, int threads,
+                              const std::vector<std::unique_ptr<LineBlockWorker>>& workers) {
   Cutter cutter(in);
-  Sequence sequence;
+  Sequence sequence(workers);
   {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < workers.size(); ++i) {
-      threads.emplace_back([&cutter, &sequence, &worker = *workers[i]] { Work(cutter, sequence, worker); });
-    }
-    Work(cutter, sequence, *workers.front());
+    std::vector<std::jthread> others;
+    for (int i = 1; i < threads; ++i) others.emplace_back([&cutter, &sequence] { Work(cutter, sequence); });
+    Work(cutter, sequence);
   }
-  if (sequence.error_) return tl::unexpected<Error>(*sequence.error_);
+  if (std::optional<Error> error = sequence.error()) return tl::unexpected<Error>(std::move(*error));
   return {};
 }
 

@@ -26,14 +26,14 @@ struct LineBlock {
 class LineBlockWorker {
  public:
   // Waits until every earlier block has been delivered; until the worker's own Deliver it alone may touch what
-  // the workers share.
+  // the workers share. False: the import has failed, and Parse is to return.
   class Turn {
    public:
     Turn() = default;
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     virtual ~Turn() = default;
-    virtual void Await() = 0;
+    virtual bool Await() = 0;
   };
 
   LineBlockWorker() = default;
@@ -47,8 +47,10 @@ class LineBlockWorker {
   [[nodiscard]] virtual std::int64_t LinesDelivered() const = 0;
 };
 
-// Reads `in` in blocks and gives them to the workers, each on its own thread (one worker: this thread). A line
-// longer than 256 KiB is an error.
-Result<void> ForEachLineBlock(ByteSource& in, const std::vector<std::unique_ptr<LineBlockWorker>>& workers);
+// Reads `in` in blocks and gives them to the workers on so many threads (one: this thread alone). With more workers
+// than threads no thread waits for the turn of a block that it has parsed early. A line longer than 256 KiB is an
+// error.
+Result<void> ForEachLineBlock(ByteSource& in, int threads,
+                              const std::vector<std::unique_ptr<LineBlockWorker>>& workers);
 
 }  // namespace idleburn

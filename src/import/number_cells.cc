@@ -64,7 +64,7 @@ void ReadNumbersPlainly(std::span<const NumberPair> pairs, const NumberRows& row
       const std::uint32_t begin = (ends + column.position)[-1] + 1;
       const auto number = PlainNumber(column, {rows.text + begin, ends[column.position] - begin});
       if (number && *number <= static_cast<std::uint32_t>(pair.most[i % 2])) {
-        rows.samples[line].value[column.slot] = static_cast<std::int64_t>(*number * pair.scale[i % 2]);
+        rows.values[column.signal][line] = static_cast<std::int64_t>(*number * pair.scale[i % 2]);
       } else {
         rows.usual[line] = 0;
       }
@@ -114,16 +114,18 @@ inline void ReadPair(const NumberPair& pair, const NumberRows& rows) {
   const __m128i most = Load(&pair.most);
   const __m128i scale = Load(&pair.scale);
   const char* const text = rows.text;
-  const std::uint32_t* last_cell = rows.last_cell;
+  const std::uint32_t* const last_cell = rows.last_cell;
   const std::uint32_t* const cell_a = rows.cell_end + pair.half[0].position + 1;
   const std::uint32_t* const cell_b = rows.cell_end + pair.half[1].position + 1;
-  std::uint8_t* usual = rows.usual;
-  Sample* sample = rows.samples;
-  const Sample* const end = sample + rows.lines;
-  for (; sample != end; ++sample, ++usual, ++last_cell) {
-    const std::size_t before = *last_cell;
-    if (last_cell[1] - before != rows.columns) {
-      *usual = 0;
+  std::uint8_t* const usual = rows.usual;
+  std::int64_t* const values_a = rows.values[pair.half[0].signal];
+  std::int64_t* const values_b = rows.values[pair.half[1].signal];
+  const std::size_t lines = rows.lines;
+  const std::size_t columns = rows.columns;
+  for (std::size_t line = 0; line < lines; ++line) {
+    const std::size_t before = last_cell[line];
+    if (last_cell[line + 1] - before != columns) {
+      usual[line] = 0;
       continue;
     }
     const __m128i in_a = Compare(a, text, cell_a + before);
@@ -135,10 +137,10 @@ inline void ReadPair(const NumberPair& pair, const NumberRows& rows) {
     const __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(0x00012710));
     const __m128i wrong = _mm_or_si128(_mm_or_si128(_mm_subs_epu8(in_a, a.above), _mm_subs_epu8(in_b, b.above)),
                                        _mm_cmpgt_epi32(eights, most));
-    if (_mm_testz_si128(wrong, wrong) == 0) *usual = 0;
+    if (_mm_testz_si128(wrong, wrong) == 0) usual[line] = 0;
     const __m128i values = _mm_mul_epu32(_mm_cvtepu32_epi64(eights), scale);
-    sample->value[pair.half[0].slot] = _mm_cvtsi128_si64(values);
-    sample->value[pair.half[1].slot] = _mm_extract_epi64(values, 1);
+    values_a[line] = _mm_cvtsi128_si64(values);
+    values_b[line] = _mm_extract_epi64(values, 1);
   }
 }
 

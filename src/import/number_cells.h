@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "telemetry/sample.h"
+#include "telemetry/signal.h"
 
 namespace idleburn {
 
@@ -53,7 +53,7 @@ struct NumberPair {
     std::size_t shortest;
     std::size_t span;
     std::size_t position;
-    std::size_t slot;  // of the signal in Sample::value
+    std::size_t signal;  // its Index
   };
   std::array<Half, 2> half;
   std::array<std::int32_t, 4> most;
@@ -67,7 +67,7 @@ struct NumberRows {
   const std::uint32_t* last_cell;  // of each line, in cell_end, after one of the line before
   std::size_t lines;
   std::size_t columns;
-  Sample* samples;      // one for each line; only values are set
+  std::int64_t* const* values;  // by Index of each signal that is read: one for each line
   std::uint8_t* usual;  // for each line: 1, or 0 where a number is not in the form of its column or not in range
 };
 

@@ -13,16 +13,20 @@ namespace {
 struct Block {
   explicit Block(const std::string& lines) : padded(std::string(64, '7') + lines + std::string(64, '8')) {
     delimiters.Find(padded.data() + 64, lines.size());
-    samples.resize(delimiters.lines() + 1);
+    for (std::size_t i = 0; i < kSignalCount; ++i) {
+      values[i].resize(delimiters.lines() + 1);
+      out[i] = values[i].data();
+    }
     usual.resize(delimiters.lines() + 1);
   }
   NumberRows Rows(std::size_t columns) {
     return {padded.data() + 64, delimiters.cell_end(), delimiters.last_cell(), delimiters.lines(), columns,
-            samples.data(),     usual.data()};
+            out.data(),         usual.data()};
   }
   std::string padded;
   Delimiters delimiters;
-  std::vector<Sample> samples;
+  std::array<std::vector<std::int64_t>, kSignalCount> values;
+  std::array<std::int64_t*, kSignalCount> out{};
   std::vector<std::uint8_t> usual;
 };
 
@@ -81,7 +85,7 @@ TEST(NumberCells, OneFormAndNoOther) {
       read({&pair, 1}, block.Rows(1));
       EXPECT_EQ(block.usual[0] != 0, c.usual) << "'" << c.cell << "'";
       if (!c.usual) continue;
-      EXPECT_EQ(block.samples[0].value[Index(Signal::kPower)], c.value) << c.cell;
+      EXPECT_EQ(block.values[Index(Signal::kPower)][0], c.value) << c.cell;
     }
   }
 }
@@ -138,7 +142,7 @@ TEST(NumberCells, AllAtOnceIsOneByOne) {
     for (std::size_t line = 0; line < quick.delimiters.lines(); ++line) {
       RC_ASSERT(quick.usual[line] == plain.usual[line]);
       for (std::size_t i = 0; i < columns && quick.usual[line] != 0; ++i) {
-        RC_ASSERT(quick.samples[line].value[i] == plain.samples[line].value[i]);
+        RC_ASSERT(quick.values[i][line] == plain.values[i][line]);
       }
     }
   });

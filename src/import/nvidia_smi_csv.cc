@@ -1,6 +1,7 @@
 #include "import/nvidia_smi_csv.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <memory>
 #include <vector>
@@ -13,8 +14,6 @@
 
 namespace idleburn {
 namespace {
-
-constexpr std::size_t kBatch = 256;
 
 std::string_view FirstLine(std::string_view text) {
   while (!text.empty() && (text.front() == '\n' || text.front() == '\r')) text.remove_prefix(1);
@@ -37,6 +36,7 @@ struct Shared {
   std::int64_t bad_rows = 0;
   std::string first_bad;
   bool zone_noted = false;
+  std::uint32_t unit_assumed = 0;  // signals, as counted so far
 };
 
 Result<DeviceId> EnterDevice(const RowIdentity& row, Shared& shared) {
@@ -138,7 +138,8 @@ class CsvWorker final : public LineBlockWorker {
   CsvWorker(Shared& shared, UnnamedRows& unnamed) : shared_(shared), unnamed_(unnamed) {}
 
   void Parse(const LineBlock& block, Turn& turn) override {
-    count_ = 0;
+    stretches_.clear();
+    odd_.clear();
     lines_of_.clear();
     error_.reset();
     bad_ = Faulty{};
@@ -146,24 +147,23 @@ class CsvWorker final : public LineBlockWorker {
     lines_ = 0;
     std::string_view text = block.text();
     if (!reader_) {
-      turn.Await();
-      if (!Start(text)) return;
+      if (!turn.Await() || !Start(text)) return;
     }
     reader_->Begin(text);
     RowIdentity identity;
     while (true) {
-      Keep(reader_->ReadUsualRows());
+      KeepUsual(reader_->ReadUsualRows());
       if (reader_->AtEnd()) return;
       ++lines_;
-      const SmiRowReader::Outcome outcome = reader_->Next(identity);
+      Sample sample;
+      const SmiRowReader::Outcome outcome = reader_->Next(identity, sample);
       if (outcome != SmiRowReader::Outcome::kRow) {
         if (outcome == SmiRowReader::Outcome::kBad) OnBadRow(reader_->Line(), reader_->AtEnd() && !block.terminated);
         if (error_) return;
         continue;
       }
-      if (named_ && !FindDevice(identity, turn)) return;
-      --lines_;
-      Keep(1);
+      if (named_ && !FindDevice(identity, sample, turn)) return;
+      KeepOdd(sample);
     }
   }
 
@@ -176,26 +176,26 @@ class CsvWorker final : public LineBlockWorker {
     quality.Count(QualityId::kNotFinite, place(1), faults.not_finite);
     quality.Count(QualityId::kUnavailableValue, place(1), faults.unavailable);
     quality.Count(QualityId::kTimezoneAmbiguous, place(1), faults.zone_ambiguous);
-    if (faults.unit_assumed) quality.Count(QualityId::kUnitAssumed, place(1));
+    quality.Count(QualityId::kUnitAssumed, place(1), std::popcount(faults.unit_assumed & ~shared_.unit_assumed));
+    shared_.unit_assumed |= faults.unit_assumed;
     quality.Count(QualityId::kBadRow, place(bad_.line), bad_.count);
     quality.Count(QualityId::kTornRow, place(torn_.line), torn_.count);
     if (bad_.count > 0 && shared_.bad_rows == 0) shared_.first_bad = file + ":" + std::to_string(place(bad_.line).line);
     shared_.bad_rows += bad_.count;
     if (error_)
       return tl::unexpected<Error>(Error{file + ":" + std::to_string(shared_.lines + lines_) + ": " + *error_});
-    const std::span<const Sample> samples = Rows();
-    if (!samples.empty() && !shared_.zone_noted && shared_.zone == nullptr) {
+    if (!stretches_.empty() && !shared_.zone_noted && shared_.zone == nullptr) {
       quality.Count(QualityId::kTimezoneAssumed, {&file, 0});
       shared_.zone_noted = true;
     }
-    shared_.rows += static_cast<std::int64_t>(samples.size());
-    if (named_) {
-      for (std::size_t i = 0; i < samples.size(); i += kBatch) {
-        shared_.out.sink.OnSamples(samples.subspan(i, std::min(kBatch, samples.size() - i)));
-      }
-    } else {
+    for (const Stretch& stretch : stretches_) {
+      shared_.rows += static_cast<std::int64_t>(stretch.rows);
+      if (!stretch.odd) shared_.out.sink.OnColumns(reader_->Columns(stretch.from, stretch.rows));
+      if (stretch.odd && named_) shared_.out.sink.OnSamples(std::span(odd_).subspan(stretch.from, stretch.rows));
+    }
+    if (!named_) {
       for (std::int64_t& line : lines_of_) line += shared_.lines;
-      TRY(unnamed_.Add(samples, lines_of_));
+      TRY(unnamed_.Add(odd_, lines_of_));
     }
     shared_.lines += lines_;
     return {};
@@ -204,6 +204,12 @@ class CsvWorker final : public LineBlockWorker {
   [[nodiscard]] std::int64_t LinesDelivered() const override { return shared_.lines; }
 
  private:
+  // Rows of the block that follow each other: as the reader has them by column, or in odd_.
+  struct Stretch {
+    bool odd;
+    std::size_t from;  // line of the block, or place in odd_
+    std::size_t rows;
+  };
   struct Faulty {
     std::int64_t count = 0;
     std::int64_t line = 0;  // of the first, in the block
@@ -229,17 +235,29 @@ class CsvWorker final : public LineBlockWorker {
     return true;
   }
 
-  // The last `rows` lines that the reader read are rows of the block.
-  void Keep(std::size_t rows) {
-    Sample* const first = reader_->rows() + reader_->line() - rows;
-    Sample* const place = reader_->rows() + count_;
-    if (place != first) std::copy(first, first + rows, place);
-    for (std::size_t i = 0; i < rows && !named_; ++i) lines_of_.push_back(lines_ + static_cast<std::int64_t>(i) + 1);
-    count_ += rows;
-    lines_ += static_cast<std::int64_t>(rows);
+  // The reader read so many usual rows.
+  void KeepUsual(std::size_t rows) {
+    if (rows == 0) return;
+    const std::size_t from = reader_->line() - rows;
+    if (named_) {
+      stretches_.push_back({false, from, rows});
+      lines_ += static_cast<std::int64_t>(rows);
+      return;
+    }
+    const SampleColumns columns = reader_->Columns(from, rows);
+    Sample sample;
+    for (std::size_t i = 0; i < rows; ++i) {
+      ++lines_;
+      columns.Get(i, sample);
+      KeepOdd(sample);
+    }
   }
-  [[nodiscard]] std::span<const Sample> Rows() {
-    return reader_ ? std::span<const Sample>(reader_->rows(), count_) : std::span<const Sample>();
+  // A row of the line read last.
+  void KeepOdd(const Sample& sample) {
+    if (stretches_.empty() || !stretches_.back().odd) stretches_.push_back({true, odd_.size(), 0});
+    ++stretches_.back().rows;
+    odd_.push_back(sample);
+    if (!named_) lines_of_.push_back(lines_);
   }
 
   void OnBadRow(std::string_view line, bool torn) {
@@ -252,21 +270,20 @@ class CsvWorker final : public LineBlockWorker {
     if (faulty.count++ == 0) faulty.line = lines_;
   }
 
-  // Of the line that the reader read last. False: it is none, and error_ says why.
-  bool FindDevice(const RowIdentity& identity, Turn& turn) {
-    DeviceId& device = reader_->rows()[reader_->line() - 1].device;
+  // Of the line that the reader read last. False: it is none, and error_ says why; or the import failed elsewhere.
+  bool FindDevice(const RowIdentity& identity, Sample& sample, Turn& turn) {
     if (const std::optional<DeviceId> known = reader_->Find(identity)) {
-      device = *known;
+      sample.device = *known;
       return true;
     }
-    turn.Await();
+    if (!turn.Await()) return false;
     const Result<DeviceId> entered = EnterDevice(identity, shared_);
     if (!entered) {
       error_ = entered.error().message;
       return false;
     }
-    device = *entered;
-    reader_->Learn(identity, device);
+    sample.device = *entered;
+    reader_->Learn(identity, *entered);
     return true;
   }
 
@@ -274,8 +291,9 @@ class CsvWorker final : public LineBlockWorker {
   UnnamedRows& unnamed_;
   std::unique_ptr<SmiRowReader> reader_;
   bool named_ = true;
-  std::size_t count_ = 0;  // rows of the block
-  std::vector<std::int64_t> lines_of_;
+  std::vector<Stretch> stretches_;      // all rows of the block
+  std::vector<Sample> odd_;             // all of them if the log names no GPU
+  std::vector<std::int64_t> lines_of_;  // of odd_, if the log names no GPU
   std::optional<std::string> error_;
   Faulty bad_;
   Faulty torn_;
@@ -290,12 +308,10 @@ Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, Im
   Shared shared(in, out, options.timezone ? &*options.timezone : nullptr);
   UnnamedRows unnamed(shared);
   // A zone's repeated hour is told by the row before it, so such a log is read in order by one worker.
-  const bool ordered = shared.zone != nullptr;
+  const int threads = shared.zone != nullptr ? 1 : std::max(options.threads, 1);
   std::vector<std::unique_ptr<LineBlockWorker>> workers;
-  for (int i = 0; i < (ordered ? 1 : std::max(options.threads, 1)); ++i) {
-    workers.push_back(std::make_unique<CsvWorker>(shared, unnamed));
-  }
-  TRY(ForEachLineBlock(in, workers));
+  for (int i = 0; i < 2 * threads - 1; ++i) workers.push_back(std::make_unique<CsvWorker>(shared, unnamed));
+  TRY(ForEachLineBlock(in, threads, workers));
   TRY(unnamed.Finish());
   if (shared.rows == 0) {
     const std::string why = shared.bad_rows > 0 ? ": no row fits the header (first at " + shared.first_bad + ")"

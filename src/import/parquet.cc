@@ -127,23 +127,11 @@ class Table {
     return {};
   }
 
-  // Every row has a time, a device and plain numbers: column by column.
+  // Every row has a time, a device and plain numbers.
   void AddPlain(std::size_t rows) {
-    for (std::size_t at = 0; at < rows;) {
-      const std::span<Sample> samples = rows_.BeginRows(rows - at);
-      for (std::size_t i = 0; i < samples.size(); ++i) {
-        samples[i].time = times_[at + i];
-        samples[i].device = devices_[at + i];
-        samples[i].present = all_signals_;
-        samples[i].unavailable = 0;
-      }
-      for (const SignalColumn& column : signals_) {
-        const std::size_t slot = Index(column.signal());
-        const std::int64_t* const values = column.values() + at;
-        for (std::size_t i = 0; i < samples.size(); ++i) samples[i].value[slot] = values[i];
-      }
-      at += samples.size();
-    }
+    SampleColumns columns{rows, times_.data(), devices_.data(), all_signals_, {}};
+    for (const SignalColumn& column : signals_) columns.values[Index(column.signal())] = column.values();
+    rows_.Add(columns);
   }
 
   void AddEach(const TableChunk& chunk, std::size_t rows) {

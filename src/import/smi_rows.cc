@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "import/units.h"
@@ -70,6 +71,7 @@ SmiRowReader::SmiRowReader(const SmiLayout& layout, const TimeZone* zone)
     }
   }
   for (const NumberColumn& number : numbers_) present_ |= Bit(number.signal);
+  if (!masks_.empty()) present_ |= Bit(Signal::kEventReasons);
   PairNumbers();
 }
 
@@ -85,12 +87,18 @@ void SmiRowReader::Begin(std::string_view text) {
   text_ = text.data();
   line_ = 0;
   const std::size_t lines = delimiters_.lines();
-  if (rows_.size() < lines) {
-    rows_.resize(lines);
+  if (usual_.size() < lines) {
     usual_.resize(lines);
+    times_.resize(lines);
+    devices_.resize(lines);
+    for (std::uint32_t bits = present_; bits != 0; bits &= bits - 1) {
+      const auto signal = static_cast<std::size_t>(std::countr_zero(bits));
+      values_[signal].resize(lines);
+      value_[signal] = values_[signal].data();
+    }
   }
   ReadNumbers(pairs_,
-              {text_, delimiters_.cell_end(), delimiters_.last_cell(), lines, columns_, rows_.data(), usual_.data()});
+              {text_, delimiters_.cell_end(), delimiters_.last_cell(), lines, columns_, value_.data(), usual_.data()});
 }
 
 inline std::string_view SmiRowReader::Cell(std::size_t position) const {
@@ -148,7 +156,7 @@ bool SmiRowReader::ReadOddNumber(std::string_view cell, std::size_t at, Sample& 
     sample.SetUnavailable(signal, Unobserved::kSentinel);
     return true;
   }
-  if (unit.empty() && bound.unit.empty() && signal != Signal::kTemperature) faults_.unit_assumed = true;
+  if (unit.empty() && bound.unit.empty() && signal != Signal::kTemperature) faults_.unit_assumed |= Bit(signal);
   // With what follows the unit: the '\r' of a line's end.
   const std::string_view number_text = cell.substr(0, number_end);
   const char* const suffix = number_text.data() + number_text.size();
@@ -215,12 +223,15 @@ bool SmiRowReader::ReadFlag(std::string_view cell, const MaskPart& flag, Sample&
 }
 
 bool SmiRowReader::ReadNumber(std::size_t at, Sample& sample) {
-  const NumberPair twice(numbers_[at], numbers_[at]);
+  const NumberColumn& column = numbers_[at];
+  const NumberPair twice(column, column);
   const std::array<std::uint32_t, 2> last_cell = {0, static_cast<std::uint32_t>(columns_)};
+  std::array<std::int64_t*, kSignalCount> value{};
+  value[Index(column.signal)] = &sample.value[Index(column.signal)];
   std::uint8_t usual = 0;
-  ReadNumbers({&twice, 1}, {text_, ends_.data() - 1, last_cell.data(), 1, columns_, &sample, &usual});
-  if (usual == 0) return ReadOddNumber(Cell(numbers_[at].position), at, sample);
-  sample.present |= Bit(numbers_[at].signal);
+  ReadNumbers({&twice, 1}, {text_, ends_.data() - 1, last_cell.data(), 1, columns_, value.data(), &usual});
+  if (usual == 0) return ReadOddNumber(Cell(column.position), at, sample);
+  sample.present |= Bit(column.signal);
   return true;
 }
 
@@ -243,7 +254,7 @@ inline bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
   if (time_ && !ReadTime(Cell(*time_), sample)) return false;
   for (const NamePart& name : names_) identity.*name.part = Bare(Cell(name.position));
   if (usual_[line_ - 1] != 0) {
-    sample.present = present_;
+    for (const NumberColumn& number : numbers_) sample.Set(number.signal, value_[Index(number.signal)][line_ - 1]);
   } else if (!ReadNumbersOneByOne(sample)) {
     return false;
   }
@@ -273,8 +284,18 @@ std::optional<DeviceId> SmiRowReader::Find(const RowIdentity& identity) {
   return std::nullopt;
 }
 
-// Everything that a row needs is in local variables: what is stored in samples might else change it, for all that the
-// compiler knows.
+// The mask of a row as rows mostly have it: there, and readable.
+bool SmiRowReader::ReadUsualMask(std::int64_t* mask) {
+  const RowFaults before = faults_;
+  Sample sample;
+  if (ReadMasks(sample) && sample.Has(Signal::kEventReasons) && sample.unavailable == 0) {
+    *mask = sample.Get(Signal::kEventReasons);
+    return true;
+  }
+  faults_ = before;  // Next will find them again
+  return false;
+}
+
 std::size_t SmiRowReader::ReadUsualRows() {
   if (!time_ || (!names_.empty() && known_.empty())) return 0;
   const char* const text = text_;
@@ -284,9 +305,12 @@ std::size_t SmiRowReader::ReadUsualRows() {
   const std::array<std::uint64_t, 2> minute = minute_text_;
   const std::size_t from = line_;
   const std::size_t lines = delimiters_.lines();
+  const std::uint8_t* const usual = usual_.data();
+  Instant* const times = times_.data();
+  DeviceId* const devices = devices_.data();
   std::size_t guess = guess_;
   std::size_t line = from;
-  for (; line < lines && usual_[line] != 0; ++line) {
+  for (; line < lines && usual[line] != 0; ++line) {
     const std::uint32_t* const ends = cell_end + last_cell[line];
     const auto cell = [&](std::size_t position) {
       const std::uint32_t begin = (ends + position)[-1] + 1;
@@ -299,21 +323,18 @@ std::size_t SmiRowReader::ReadUsualRows() {
         !MillisOfMinute(stamp.data() + 15, &ms)) {
       break;
     }
-    Sample& sample = rows_[line];
-    sample.time = Instant::FromNanos(minute_ns_ + ms * 1'000'000);
-    sample.present = present_;
-    sample.unavailable = 0;
+    times[line] = Instant::FromNanos(minute_ns_ + ms * 1'000'000);
     if (!names_.empty()) {
       const Known& known = known_[guess];
       std::size_t same = 0;
       while (same < names_.size() && Same(known.text[same], cell(names_[same].position))) ++same;
       if (same < names_.size()) break;
-      sample.device = known.device;
+      devices[line] = known.device;
       guess = guess + 1 < known_.size() ? guess + 1 : 0;
     }
     if (!masks_.empty()) {
       ends_ = {ends, columns_};
-      if (!ReadMasks(sample)) break;
+      if (!ReadUsualMask(&value_[Index(Signal::kEventReasons)][line])) break;
     }
   }
   line_ = line;
@@ -321,14 +342,22 @@ std::size_t SmiRowReader::ReadUsualRows() {
   return line - from;
 }
 
+SampleColumns SmiRowReader::Columns(std::size_t from, std::size_t lines) const {
+  SampleColumns columns{lines, times_.data() + from, devices_.data() + from, present_, {}};
+  for (std::uint32_t bits = present_; bits != 0; bits &= bits - 1) {
+    const auto signal = static_cast<std::size_t>(std::countr_zero(bits));
+    columns.values[signal] = value_[signal] + from;
+  }
+  return columns;
+}
+
 std::string_view SmiRowReader::Line() const {
   const std::uint32_t begin = ends_.data()[-1] + 1;
   return {text_ + begin, ends_.back() - begin};
 }
 
-SmiRowReader::Outcome SmiRowReader::Next(RowIdentity& identity) {
-  ends_ = delimiters_.Line(line_);
-  Sample& sample = rows_[line_++];
+SmiRowReader::Outcome SmiRowReader::Next(RowIdentity& identity, Sample& sample) {
+  ends_ = delimiters_.Line(line_++);
   sample.present = 0;
   sample.unavailable = 0;
   if (ends_.size() == columns_ && ReadCells(sample, identity)) return Outcome::kRow;

@@ -29,7 +29,7 @@ struct RowFaults {
   std::int64_t not_finite = 0;
   std::int64_t unavailable = 0;
   std::int64_t zone_ambiguous = 0;
-  bool unit_assumed = false;
+  std::uint32_t unit_assumed = 0;  // signals
 };
 
 // Reads the rows of a log with one layout. Not thread-safe: one per worker.
@@ -52,12 +52,12 @@ class SmiRowReader {
   // (where the log names devices). Returns how many it read before one that Next must read, or the end.
   std::size_t ReadUsualRows();
 
+  // Lines that ReadUsualRows read, good until Begin.
+  [[nodiscard]] SampleColumns Columns(std::size_t from, std::size_t lines) const;
+
   enum class Outcome : std::uint8_t { kRow, kBlank, kBad };
-  // Reads the next line: the parts of identity that the log has, and its sample in rows() but for the device.
-  Outcome Next(RowIdentity& identity);
-  // A sample for each line of the block, good if the line was read as a row. A caller may move them forward over those
-  // of no row.
-  [[nodiscard]] Sample* rows() { return rows_.data(); }
+  // Reads the next line: the parts of identity that the log has, and its sample but for the device.
+  Outcome Next(RowIdentity& identity, Sample& sample);
   // Lines of the block read so far.
   [[nodiscard]] std::size_t line() const { return line_; }
   // The text of the line read last, without its end.
@@ -87,6 +87,7 @@ class SmiRowReader {
   void Expect(std::size_t at, std::string_view number, const SmiColumn& unit, std::string_view suffix);
   bool ReadTime(std::string_view cell, Sample& sample);
   bool ReadMasks(Sample& sample);
+  bool ReadUsualMask(std::int64_t* mask);
   bool ReadMask(std::string_view cell, const MaskPart& mask, Sample& sample);
   bool ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample) const;
 
@@ -94,7 +95,7 @@ class SmiRowReader {
   std::vector<NumberColumn> numbers_;    // in the form of the last number read
   std::vector<SmiColumn> number_units_;  // of numbers_, as bound
   std::vector<NumberPair> pairs_;        // of numbers_; the last one twice if they are odd
-  std::uint32_t present_ = 0;            // the signals of numbers_
+  std::uint32_t present_ = 0;            // the signals of numbers_ and masks_
   std::optional<std::size_t> time_;
   std::vector<NamePart> names_;
   // Devices learned. Rows of a sweep come in the same order each time, so the next one is guessed first.
@@ -110,8 +111,12 @@ class SmiRowReader {
   RowFaults faults_;
 
   Delimiters delimiters_;
-  std::vector<Sample> rows_;         // of the lines of the block, perhaps more
-  std::vector<std::uint8_t> usual_;  // 1: the numbers of the line are in rows_
+  // Of the lines of the block, perhaps more: usual_ is 1 where values_ has the numbers of the line.
+  std::vector<std::uint8_t> usual_;
+  std::vector<Instant> times_;
+  std::vector<DeviceId> devices_;
+  std::array<std::vector<std::int64_t>, kSignalCount> values_;  // by Index; empty but for present_
+  std::array<std::int64_t*, kSignalCount> value_{};             // of values_
   const char* text_ = nullptr;
   std::size_t line_ = 0;                 // the next one
   std::span<const std::uint32_t> ends_;  // of the cells of the line read last

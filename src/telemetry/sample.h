@@ -43,6 +43,17 @@ struct Sample {
   }
 };
 
+// Samples as columns: rows that all have the same signals, and lack none. Points at what it was made from.
+struct SampleColumns {
+  std::size_t rows = 0;
+  const Instant* times = nullptr;  // of each row, as all below
+  const DeviceId* devices = nullptr;
+  std::uint32_t present = 0;
+  std::array<const std::int64_t*, kSignalCount> values{};  // of the signals present
+
+  void Get(std::size_t row, Sample& sample) const;
+};
+
 // The one seam between everything that measures and everything that thinks. Samples of a device come in order
 // of time, except where the source itself went backwards.
 class SampleSink {
@@ -52,6 +63,8 @@ class SampleSink {
   SampleSink& operator=(const SampleSink&) = delete;
   virtual ~SampleSink() = default;
   virtual void OnSamples(std::span<const Sample> samples) = 0;
+  // The same, from a source that reads by column. For a sink that does not care they are made samples.
+  virtual void OnColumns(const SampleColumns& columns);
 };
 
 }  // namespace idleburn
