@@ -1,7 +1,6 @@
 """The same readings by Python and ctypes, one CSV row a GPU and tick: sample_gpus_peer.py LIBRARY HZ SECONDS."""
 import ctypes
 import json
-import resource
 import sys
 import time
 
@@ -43,10 +42,12 @@ def main():
                           f"{memory.used},{celsius.value}\n")
             ticks += 1
             time.sleep(max(0.0, start + ticks / hz - time.monotonic()))
+    with open("/proc/self/status", encoding="ascii") as status:
+        peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
     wall, cpu = time.monotonic() - start, time.process_time() - cpu
     print(json.dumps({"ticks": ticks, "core_percent": round(100 * cpu / wall, 4),
                       "us_per_tick": round(1e6 * cpu / ticks, 1),
-                      "rss_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)}))
+                      "rss_mib": round(peak / 1024, 1)}))
 
 
 main()

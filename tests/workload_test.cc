@@ -205,6 +205,21 @@ TEST(WorkloadTest, LateLinesOfAProcessLeftRunningArrive) {
   }
 }
 
+// By somebody, or because the machine ran out of memory: what reads the workload's output is gone with us.
+TEST(WorkloadTest, WhenWeAreKilledTheWorkloadGoesOnToBeHeard) {
+  for (const Mode mode : {Mode::kPlain, Mode::kWatched}) {
+    const std::string words = PrefixText(mode, "/dev/null") +
+                              "sh -c 'echo one; sleep 0.3; kill -9 $PPID; sleep 0.3; echo two; echo three >&2; "
+                              "sleep 0.1; echo four'";
+    const ProgramRun apart = RunShell("{ " + words + "; } 2>end | cat; cat end >&2");
+    EXPECT_EQ(apart.out, "one\ntwo\nfour\n");
+    EXPECT_NE(apart.err.find("three\n"), std::string::npos);
+    TerminalSession session({"sh", "-c", words + "; sleep 1"});
+    for (const char* line : {"one\r\n", "two\r\n", "three\r\n", "four\r\n"}) EXPECT_TRUE(session.Expect(line)) << line;
+    session.WaitForEnd();
+  }
+}
+
 // An orphan of the workload becomes ours and leaves no zombie while the workload runs.
 TEST(WorkloadTest, OrphansAreWaitedFor) {
   const ProgramRun run = RunUnder(Mode::kPlain,

@@ -1,15 +1,8 @@
 #!/usr/bin/env bash
-# What sampling eight GPUs costs at 10 and at 100 Hz, beside a Python loop that asks the same library, in turn.
-#   tools/bench_sampler.sh BUILD_DIR [SECONDS]     default 20 s each
-# Goals: at most 0.5 % of a core at 10 Hz and 3 % at 100 Hz, 16 MiB, p99 lateness 5 ms, 0.2x the Python loop.
+# What measuring eight GPUs, a host and 16 processes costs at 10 and at 100 Hz, beside a Python loop that asks the same
+# library for the same, in turn. Prints a table and leaves it in build/bench/sampler.md. See docs/benchmarks.md.
+#   tools/bench_sampler.sh BUILD_DIR [SECONDS]     default 10 s a run: four minutes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build=${1:?usage: tools/bench_sampler.sh BUILD_DIR [SECONDS]}
-seconds=${2:-20}
-library=$build/bench/libinstant_nvml.so
-
-for hz in 10 100; do
-  echo "idleburn $hz Hz: $("$build/sample_gpus" "$library" "$hz" "$seconds")"
-  echo "python   $hz Hz: $(python3 bench/sample_gpus_peer.py "$library" "$hz" "$seconds")"
-done
+exec python3 bench/compare_sampler.py "${1:?usage: tools/bench_sampler.sh BUILD_DIR [SECONDS]}" "${2:-10}"

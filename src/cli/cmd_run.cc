@@ -66,7 +66,7 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   if (const auto start = workload.Start(spec); !start) return tl::unexpected<StartFailure>(start.error());
   session.Tell(RunWindow::StartFact(started));
   session.Tell(NoteKind::kWorkloadStarted, ShownCommand(spec.command));
-  measured.workload = HostWorkload{workload.pid(), getpid(), {workload.helper_pid()}, run_id, &reaped};
+  measured.workload = HostWorkload{workload.pid(), getpid(), workload.helpers(), run_id, &reaped};
   measured.environment = OwnVariable;
   measured.markers = markers ? &*markers : nullptr;
   // The driver may take seconds to list its GPUs; the workload and its signals do not wait for that.

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "measure/proc_text.h"
-#include "os/small_file.h"
+#include "os/kept_file.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -38,7 +38,7 @@ int WriteText(const std::string& path, const std::string& text) {
 }
 
 bool HoldsWord(const std::string& path, std::string_view word) {
-  const std::string text = SmallFile(path).Read();
+  const std::string text = FileText(path);
   Words words(text);
   for (std::string_view at = words.Next(); !at.empty(); at = words.Next()) {
     if (at == word) return true;
@@ -104,7 +104,7 @@ Result<void> ControlGroup::MakeIn(const std::string& parent) {
 }
 
 Result<void> ControlGroup::StepAside(const std::string& own, const std::vector<pid_t>& ours) {
-  const std::string text = SmallFile(own + "/cgroup.procs").Read();
+  const std::string text = FileText(own + "/cgroup.procs");
   for (std::string_view rest = text; !rest.empty();) {
     const std::optional<std::int64_t> pid = ParseInteger(TakeLine(&rest));
     if (!pid || std::find(ours.begin(), ours.end(), *pid) == ours.end()) {

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "os/kept_file.h"
-#include "os/small_file.h"
+#include "os/kept_file.h"
 #include "support/fake_proc.h"
 
 namespace idleburn {
@@ -44,7 +44,7 @@ TEST(ControlGroupTest, ADelegatedGroupThatOthersAreInIsLeftAlone) {
   const auto made = ControlGroup::Make(Version2("/user/session"), Controller::kIo, {getpid()}, root.path());
   ASSERT_FALSE(made);
   EXPECT_NE(made.error().message.find("holds other processes"), std::string::npos) << made.error().message;
-  EXPECT_EQ(SmallFile(root.path() + "/cgroup/user/session/cgroup.subtree_control").Read(), "");
+  EXPECT_EQ(FileText(root.path() + "/cgroup/user/session/cgroup.subtree_control"), "");
 }
 
 // Files of a folder that is no control group cannot be written; what was begun is undone.

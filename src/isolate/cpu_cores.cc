@@ -6,14 +6,14 @@
 #include <cerrno>
 #include <tuple>
 
-#include "os/small_file.h"
+#include "os/kept_file.h"
 #include "text/number.h"
 
 namespace idleburn {
 namespace {
 
 std::optional<int> NumberIn(const std::string& path) {
-  const std::optional<std::int64_t> number = ParseInteger(SmallFile(path).Read());
+  const std::optional<std::int64_t> number = ParseInteger(FileText(path));
   return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 

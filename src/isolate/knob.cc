@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "measure/data_files.h"
-#include "os/small_file.h"
+#include "os/kept_file.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -65,8 +65,8 @@ Result<dev_t> DiskOf(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return Fail(path + ": cannot be seen");
   const std::string link = fmt::format("/sys/dev/block/{}:{}", major(info.st_dev), minor(info.st_dev));
-  const bool partition = SmallFile(link + "/partition").open();
-  const std::string number = SmallFile(link + (partition ? "/../dev" : "/dev")).Read();
+  const bool partition = std::filesystem::exists(link + "/partition");
+  const std::string number = FileText(link + (partition ? "/../dev" : "/dev"));
   const std::size_t colon = number.find(':');
   const auto first = ParseInteger(number.substr(0, colon));
   const auto second = colon == std::string::npos ? std::nullopt : ParseInteger(number.substr(colon + 1));

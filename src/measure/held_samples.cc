@@ -24,6 +24,16 @@ void HeldSamples::Add(const Sample& sample) {
   held_.insert(place, sample);
 }
 
+void HeldSamples::Pass(const Sample& sample, Instant until, std::vector<Sample>& out) {
+  if (held_.empty() && sample.time > released_ && sample.time <= until) {  // the usual way, without a copy
+    released_ = sample.time;
+    out.push_back(sample);
+    return;
+  }
+  Add(sample);
+  Release(until, out);
+}
+
 void HeldSamples::Release(Instant until, std::vector<Sample>& out) {
   const auto end = std::find_if(held_.begin(), held_.end(), [&](const Sample& s) { return s.time > until; });
   if (end == held_.begin()) return;

@@ -12,6 +12,8 @@ namespace idleburn {
 class HeldSamples {
  public:
   void Add(const Sample& sample);
+  // Adds a sample, and moves what then stands at or before `until` to `out`.
+  void Pass(const Sample& sample, Instant until, std::vector<Sample>& out);
   // Moves what stands at or before `until` to `out`.
   void Release(Instant until, std::vector<Sample>& out);
   // Somebody else said something about the device at `time`: nothing before it may be said any more.

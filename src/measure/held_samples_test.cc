@@ -59,6 +59,25 @@ TEST(HeldSamples, WhatAnotherSaidForbidsWhatIsOlder) {
   EXPECT_EQ(held.too_late(), 2);
 }
 
+TEST(HeldSamples, PassingOnIsAddingAndReleasing) {
+  test::ExpectProperty("passed", [] {
+    HeldSamples two_steps;
+    HeldSamples one_step;
+    std::vector<Sample> expected;
+    std::vector<Sample> out;
+    for (const int time : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 100))) {
+      const Sample sample = At(time, Signal::kPower, time);
+      const Instant until = Instant::FromNanos(time + *rc::gen::inRange(-10, 10));
+      two_steps.Add(sample);
+      two_steps.Release(until, expected);
+      one_step.Pass(sample, until, out);
+    }
+    RC_ASSERT(one_step.too_late() == two_steps.too_late());
+    RC_ASSERT(out.size() == expected.size());
+    for (std::size_t i = 0; i < out.size(); ++i) RC_ASSERT(out[i].time == expected[i].time);
+  });
+}
+
 TEST(HeldSamples, NothingIsLostAndStampsRise) {
   test::ExpectProperty("held", [] {
     HeldSamples held;

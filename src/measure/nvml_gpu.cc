@@ -110,10 +110,13 @@ void NvmlGpu::StartRow(const Moment& moment) {
 }
 
 void NvmlGpu::EndRow(const Moment& moment, std::vector<Sample>& out) {
-  if ((row_.present | row_.unavailable) != 0) held_.Add(row_);
   const bool ring = !Off(NvmlQuery::kSamples) && !lost();
   const Instant until = ring ? std::max(ring_until_, moment.now + (Nanos(0) - kHold)) : moment.now;
-  held_.Release(until, out);
+  if ((row_.present | row_.unavailable) != 0) {
+    held_.Pass(row_, until, out);
+  } else {
+    held_.Release(until, out);
+  }
 }
 
 void NvmlGpu::PassUnread(Instant now, Unobserved why, std::vector<Sample>& out) {

@@ -42,12 +42,6 @@ std::string_view WithoutEnd(std::string_view text) {
 }
 
 // Empty if it cannot be read.
-std::string TextOf(const std::string& path) {
-  std::string buffer;
-  KeptFile file(path, nullptr);
-  return std::string(WithoutEnd(file.Read(buffer).value_or(std::string_view())));
-}
-
 std::string BusIdOf(const std::string& uevent) {
   constexpr std::string_view kKey = "PCI_SLOT_NAME=";
   const std::size_t at = uevent.find(kKey);
@@ -61,10 +55,10 @@ std::string BusIdOf(const std::string& uevent) {
 RocmLane::Gpu RocmLane::OpenGpu(const std::string& folder, int index, DeviceTable& devices, LiveSink& out) {
   DeviceKey key;
   key.index = index;
-  const std::string unique = TextOf(folder + "unique_id");
+  const std::string unique = FileText(folder + "unique_id");
   if (!unique.empty()) key.uuid = "GPU-" + unique;
-  key.bus_id = BusIdOf(TextOf(folder + "uevent"));
-  key.name = TextOf(folder + "product_name");
+  key.bus_id = BusIdOf(FileText(folder + "uevent"));
+  key.name = FileText(folder + "product_name");
   if (key.name.empty()) key.name = "AMD GPU";
   Gpu gpu;
   const std::vector<std::string> monitors = NamesIn(folder + "hwmon");
@@ -93,7 +87,7 @@ Result<std::unique_ptr<RocmLane>> RocmLane::Open(const std::string& sysfs, Devic
   int index = 0;
   for (const std::string& card : NamesIn(drm)) {
     const std::string folder = drm + card + "/device/";
-    if (!IsCard(card) || TextOf(folder + "vendor") != "0x1002") continue;
+    if (!IsCard(card) || FileText(folder + "vendor") != "0x1002") continue;
     if (!std::filesystem::exists(folder + "gpu_busy_percent")) continue;  // one that only drives a screen
     lane->gpus_.push_back(lane->OpenGpu(folder, index++, devices, out));
   }

@@ -12,7 +12,7 @@
 #include "measure/cgroup_files.h"
 #include "measure/proc_text.h"
 #include "os/kept_file.h"
-#include "os/small_file.h"
+#include "os/folder_names.h"
 #include "text/number.h"
 
 namespace idleburn {

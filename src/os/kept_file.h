@@ -48,4 +48,7 @@ class KeptFile {
   ReadFault fault_ = ReadFault::kNone;
 };
 
+// A small file, read once, without the white space at its end; empty if it cannot be read.
+std::string FileText(const std::string& path);
+
 }  // namespace idleburn

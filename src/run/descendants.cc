@@ -4,7 +4,7 @@
 
 #include "measure/proc_text.h"
 #include "os/kept_file.h"
-#include "os/small_file.h"
+#include "os/folder_names.h"
 #include "text/number.h"
 
 namespace idleburn {

@@ -5,13 +5,16 @@
 #include <pty.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <mutex>
@@ -75,6 +78,19 @@ bool WaitReadable(int from, int to, int stop, int timeout, bool* closed) {
   }
 }
 
+// Waits until nobody holds the other end of `life`, and copies from then on. It holds nothing else: what we have
+// locked or keep open ends with us.
+[[noreturn]] void WaitToInherit(int from, int to, int life) {
+  prctl(PR_SET_NAME, "output-heir");
+  dup2(from, STDIN_FILENO);
+  dup2(to, STDOUT_FILENO);
+  dup2(life, STDERR_FILENO);
+  close_range(STDERR_FILENO + 1, ~0U, 0);
+  char none = 0;
+  while (read(STDERR_FILENO, &none, 1) < 0 && errno == EINTR) continue;
+  CopyAlone(STDIN_FILENO, STDOUT_FILENO);
+}
+
 }  // namespace
 
 struct OutputRelay::Shared {
@@ -86,10 +102,24 @@ struct OutputRelay::Shared {
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
 
+  // Nothing is left to inherit: an heir that held the pipe open would keep the workload from hearing that nobody reads.
+  void DismissHeir(std::size_t i) {
+    const std::scoped_lock lock(mutex);
+    if (heirs[i].ended) return;
+    heirs[i].ended = true;
+    kill(heirs[i].pid, SIGKILL);
+    waitpid(heirs[i].pid, nullptr, 0);
+  }
+
   std::mutex mutex;        // of what follows
   OutputWatcher* watcher;  // null once abandoned
   std::string failure;
   std::vector<Channel> left;  // those that others may still write to
+  struct Heir {
+    pid_t pid = -1;
+    bool ended = true;
+  };
+  std::array<Heir, 2> heirs;  // of each channel
   std::size_t running = 0;
   const int stop;  // readable once the workload has ended
   const int done;
@@ -152,13 +182,48 @@ OutputRelay::~OutputRelay() {
     if (channel.child_end >= 0) close(channel.child_end);
     if (threads_.empty()) close(channel.from);
   }
+  for (std::size_t i = 0; i < channels_.size(); ++i) shared_->DismissHeir(i);
+  if (life_ >= 0) close(life_);
   const std::scoped_lock lock(shared_->mutex);
   for (const Channel& channel : shared_->left) close(channel.from);
+}
+
+// Where no process can be made there is no heir.
+void OutputRelay::AppointHeirs() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return;
+  life_ = ends[1];
+  const int life = fcntl(ends[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(ends[0]);
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    Channel& channel = channels_[i];
+    channel.heir = i;
+    const pid_t pid = fork();
+    if (pid == 0) WaitToInherit(channel.from, channel.to, life);
+    if (pid > 0) shared_->heirs[i] = {pid, false};
+  }
+  close(life);
+}
+
+std::vector<pid_t> OutputRelay::helpers() const {
+  const std::scoped_lock lock(shared_->mutex);
+  return {shared_->heirs[0].pid, shared_->heirs[1].pid};
+}
+
+bool OutputRelay::HeirEnded(pid_t pid) {
+  const std::scoped_lock lock(shared_->mutex);
+  for (Shared::Heir& heir : shared_->heirs) {
+    if (heir.pid != pid) continue;
+    heir.ended = true;
+    return true;
+  }
+  return false;
 }
 
 void OutputRelay::Start() {
   shared_->running = channels_.size();
   if (channels_.empty()) eventfd_write(shared_->done, 1);
+  AppointHeirs();
   for (Channel& channel : channels_) {
     // A pipe ends for us when the last of its writers is gone. A pseudo-terminal that nobody has open would only
     // answer with errors, so it stays open here.
@@ -235,6 +300,7 @@ void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
     const std::scoped_lock lock(shared->mutex);
     if (shared->watcher != nullptr && error == 0) shared->watcher->OnOutput(channel.stream, bytes);
   }
+  shared->DismissHeir(channel.heir);
   const std::scoped_lock lock(shared->mutex);
   if (stopped && error == 0 && shared->watcher != nullptr) {
     shared->left.push_back(channel);

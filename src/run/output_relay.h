@@ -1,5 +1,8 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,7 +33,9 @@ class OutputWatcher {
 // Standard output and error that go to the same place share one pipe or pseudo-terminal, which keeps their order.
 // Only these two descriptors are replaced: the workload reads the user's input itself, and keeps its controlling
 // terminal, session and process group, so that Ctrl-C, Ctrl-Z, fg and bg work as ever and the modes of the user's
-// terminal are never touched by us. If we are killed, nothing is left behind to be restored.
+// terminal are never touched by us. If we are killed, nothing is left behind to be restored, and an heir of each
+// channel, a tiny process that waits for nothing else, goes on copying: without a reader the workload's next line would
+// kill it.
 class OutputRelay {
  public:
   // `watcher` outlives the relay. A stream that is closed here is not replaced. `into`: an open descriptor that both
@@ -40,10 +45,14 @@ class OutputRelay {
   OutputRelay(const OutputRelay&) = delete;
   OutputRelay& operator=(const OutputRelay&) = delete;
 
+  // The heirs: processes of ours that are no part of the workload. After Start.
+  [[nodiscard]] std::vector<pid_t> helpers() const;
+  // True if this process, which was waited for, was an heir.
+  bool HeirEnded(pid_t pid);
   // What becomes the workload's standard output and error; -1: stays as ours is.
   [[nodiscard]] int child_out() const { return child_[0]; }
   [[nodiscard]] int child_err() const { return child_[1]; }
-  // The workload runs, or will not: begins to copy.
+  // The workload runs, or will not: begins to copy. While this process has one thread that forks.
   void Start();
   // The user's window changed its size. False if no pseudo-terminal is between.
   bool CopyWindowSize() const;
@@ -67,13 +76,16 @@ class OutputRelay {
     int child_end = -1;  // the workload's end
     int stream = 1;
     bool terminal = false;
+    std::size_t heir = 0;  // its place in Shared
   };
 
   OutputRelay() = default;
   Result<void> AddChannel(int stream, int to);
+  void AppointHeirs();
   static void Copy(Channel channel, const std::shared_ptr<Shared>& shared);
 
   int child_[2] = {-1, -1};
+  int life_ = -1;  // open for as long as we live, however that ends
   std::vector<Channel> channels_;
   std::vector<std::thread> threads_;
   std::shared_ptr<Shared> shared_;

@@ -103,6 +103,12 @@ tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
   return {};
 }
 
+std::vector<pid_t> Workload::helpers() const {
+  std::vector<pid_t> pids = relay_ == nullptr ? std::vector<pid_t>() : relay_->helpers();
+  if (witness_ != nullptr) pids.push_back(witness_->pid());
+  return pids;
+}
+
 std::optional<int> Workload::EndedBefore() const {
   std::optional<int> ended;
   signalfd_siginfo info{};
@@ -247,10 +253,11 @@ void Workload::WaitForProcesses() {
       if (pid == pid_ && StopsForTerminal(WSTOPSIG(status))) StopWithIt();
       continue;
     }
-    if (pid == helper_pid()) {
+    if (witness_ != nullptr && pid == witness_->pid()) {
       witness_->Ended();
       continue;
     }
+    if (relay_ != nullptr && relay_->HeirEnded(pid)) continue;
     if (reaped_ != nullptr) reaped_->Add(used);
     if (pid == pid_) end_ = EndOf(status, used);
   }

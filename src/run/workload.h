@@ -58,8 +58,8 @@ class Workload {
   Workload& operator=(const Workload&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // A process of ours that is no part of the workload; -1 if there is none.
-  [[nodiscard]] pid_t helper_pid() const { return witness_ == nullptr ? -1 : witness_->pid(); }
+  // Processes of ours that are no part of the workload. After Start.
+  [[nodiscard]] std::vector<pid_t> helpers() const;
   // Serves signals and waits for processes until the workload has ended and its output is passed on. By the thread
   // that started it.
   WorkloadEnd Wait() { return *WaitUntil(std::nullopt); }

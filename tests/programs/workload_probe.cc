@@ -66,7 +66,7 @@ class Measuring {
     HostWorkload watched;
     watched.pid = workload.pid();
     watched.adopter = getpid();
-    watched.not_ours = {workload.helper_pid()};
+    watched.not_ours = workload.helpers();
     watched.run_id = "probe";
     watched.reaped = &reaped;
     HostLaneSpec spec;
