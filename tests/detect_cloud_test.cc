@@ -17,10 +17,10 @@ using nlohmann::json;
 class MetadataServer {
  public:
   explicit MetadataServer(const std::string& kind) {
-    const std::string files = Path("port") + " " + Path("log");
-    pid_ = RunShell("python3 " IDLEBURN_ROOT "/tests/programs/metadata_server.py " + kind + " " + files +
-                    " > /dev/null 2>&1 & echo $!")
-               .out;
+    // The folder that RunShell works in is gone when the server starts.
+    const ProgramRun started = RunShell("cd / && python3 " IDLEBURN_ROOT "/tests/programs/metadata_server.py " + kind +
+                                        " " + Path("port") + " " + Path("log") + " > /dev/null 2>&1 & echo -n $!");
+    pid_ = started.out;
     for (int i = 0; i < 200 && Port().empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     EXPECT_NE(Port(), "") << kind;
   }

@@ -197,13 +197,27 @@ TEST(RunHiddenTest, ACommandThatSeesNoGpuHasNoCost) {
 
 TEST(RunHiddenTest, WhatCannotBeToldIsSaidAndAllAreCounted) {
   const LiveMachine machine("gpu 0\ngpu 1 name=NVIDIA_A2\n");
-  const std::string run = " $I run --no-recording --price 2 -- sleep 1.2";
-  const ProgramRun unclear = machine.Run("CUDA_VISIBLE_DEVICES=0" + run);
-  EXPECT_EQ(LinesWith(unclear.err, "2 GPUs"), 1) << unclear.err;
-  EXPECT_NE(unclear.err.find("CUDA_VISIBLE_DEVICES=0 counts the fastest GPU first"), std::string::npos) << unclear.err;
-  const ProgramRun clear = machine.Run("CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0" + run);
-  EXPECT_EQ(LinesWith(clear.err, "1 GPU "), 1) << clear.err;
-  EXPECT_NE(clear.err.find("CUDA_VISIBLE_DEVICES=0 hides GPU 1"), std::string::npos) << clear.err;
+  const auto audit = [&](const std::string& variables) {
+    const ProgramRun run =
+        machine.Run(variables + " CUDA_VISIBLE_DEVICES=0 $I run --no-recording --price 2 --format json " +
+                    "-o $F/live -- sleep 1.2");
+    EXPECT_EQ(run.code, 0) << run.err;
+    return machine.Json("live");
+  };
+  const auto doubt = [](const json& live, const std::string& id) {
+    for (const json& row : live["data_quality"]) {
+      if (row["id"] == id) return row["names"][0].get<std::string>();
+    }
+    return std::string();
+  };
+  const json unclear = audit("");
+  EXPECT_EQ(unclear["per_gpu"].size(), 2U);
+  EXPECT_EQ(doubt(unclear, "gpus_unclear").find("CUDA_VISIBLE_DEVICES=0 counts the fastest GPU first"), 0U);
+  EXPECT_EQ(doubt(unclear, "gpus_left_out"), "");
+  const json clear = audit("CUDA_DEVICE_ORDER=PCI_BUS_ID");
+  EXPECT_EQ(clear["per_gpu"].size(), 1U);
+  EXPECT_EQ(doubt(clear, "gpus_unclear"), "");
+  EXPECT_EQ(doubt(clear, "gpus_left_out"), "CUDA_VISIBLE_DEVICES=0 hides GPU 1");
 }
 
 double Gap(const json& usage) { return Seconds(usage["unobserved"]["gpu_hours"]); }

@@ -191,7 +191,7 @@ std::string ProcessTable(const TopView& view, int width) {
   std::vector<TableColumn> columns = Columns({"pid", "user", "GPU", "memory", "last second", "$/h", "command"}, 7);
   for (const std::size_t right : {0U, 3U, 5U}) columns[right].align = TableColumn::Align::kRight;
   columns[5].header = view.rate.currency + "/h";
-  columns[4].expendable = true;
+  columns[4].wraps = true;
   std::vector<TableRow> rows;
   for (const TopProcess& process : view.processes.list) {
     rows.push_back({std::to_string(process.pid), process.user, GpusOf(view, process), HeldMemory(process),
