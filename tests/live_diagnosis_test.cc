@@ -239,7 +239,10 @@ TEST(LiveDiagnosisTest, WhatOneRankDoesWhileTheOtherSpinsNamesTheCause) {
   ASSERT_TRUE(straggler.Names("straggler_or_dependency")) << straggler.live["findings"];
   EXPECT_TRUE(straggler.Advises("fix_straggler"));
   EXPECT_FALSE(straggler.Names("checkpoint_stall"));
-  EXPECT_FALSE(straggler.NamesALoader());
+  // Where others want the CPUs, these ranks wait for them too beside their stalls.
+  if (straggler.machine.CpuSome() < 0.1) {
+    EXPECT_FALSE(straggler.NamesALoader()) << straggler.live["findings"];
+  }
 }
 
 // --- the machine -------------------------------------------------------------------------------------------------

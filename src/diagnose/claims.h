@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "classify/totals.h"
@@ -14,6 +15,16 @@ inline Claims NoClaims(const RunResult& run) {
   Claims claims;
   for (const DeviceResult& d : run.devices) claims.emplace_back(d.totals.timeline.buckets.size(), false);
   return claims;
+}
+
+// Whether kernels ran in a bucket; less than 1 % is a context being made. A job that starves its GPU uses it all the
+// same.
+inline bool InUse(const Timeline::Bucket& bucket) {
+  return bucket.utilization.Mean().value_or(0) >= static_cast<double>(kPercent);
+}
+inline bool InUse(const DeviceTotals& totals) {
+  const auto& buckets = totals.timeline.buckets;
+  return std::any_of(buckets.begin(), buckets.end(), [](const Timeline::Bucket& b) { return InUse(b); });
 }
 
 // Time of a bucket below 70 %.

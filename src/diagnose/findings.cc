@@ -89,7 +89,12 @@ std::int64_t FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear,
   IdleTally empty;
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
     const DeviceResult& d = scene.run.devices[i];
-    const IdleStretches idle = FindIdleStretches(d.totals, claims[i]);
+    std::vector<bool> taken = claims[i];
+    // Below 10 % a watched workload may starve its GPU: held without use is what no kernel ran in.
+    for (std::size_t b = 0; WatchesWorkload(scene) && b < taken.size(); ++b) {
+      taken[b] = taken[b] || InUse(d.totals.timeline.buckets[b]);
+    }
+    const IdleStretches idle = FindIdleStretches(d.totals, taken);
     for (std::size_t b = 0; b < idle.marked.size(); ++b) claims[i][b] = claims[i][b] || idle.marked[b];
     *unclear += scene.Weighted(idle.unclear_ns, d.device);
     if (idle.TotalNs() == 0) continue;

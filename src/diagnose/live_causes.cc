@@ -14,13 +14,6 @@
 namespace idleburn {
 namespace {
 
-// A cell of a start-up may hold a blip: a context being made.
-constexpr double kBlip = 0.01;
-
-bool WatchesWorkload(const Scene& scene) {
-  return scene.machine.host != nullptr && !scene.machine.host->Of(HostScope::kWorkload).buckets.empty();
-}
-
 // Low time of the GPUs that work and that nobody has claimed.
 struct LowTime {
   std::int64_t ns = 0;    // GPU-nanoseconds
@@ -30,7 +23,7 @@ struct LowTime {
 };
 
 void AddLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& claimed, LowTime* low) {
-  if (BusyPhasesNs(d.totals) == 0) return;
+  if (!InUse(d.totals)) return;
   const Timeline& t = d.totals.timeline;
   std::int64_t ns = 0;
   double lost = 0;
@@ -62,7 +55,7 @@ std::optional<double> LinkShareWhileLow(const Scene& scene, const DeviceResult& 
   const double speed = d.device < speeds.size() ? static_cast<double>(speeds[d.device]) : 0;
   const std::optional<double> moved = d.totals.pcie_rx.Mean();
   const auto observed = static_cast<double>(d.totals.ObservedNs());
-  if (speed <= 0 || !moved || observed <= 0 || BusyPhasesNs(d.totals) == 0) return std::nullopt;
+  if (speed <= 0 || !moved || observed <= 0 || !InUse(d.totals)) return std::nullopt;
   double low = 0;
   for (std::size_t b = 0; b < claimed.size(); ++b) {
     if (!claimed[b]) low += static_cast<double>(LowNs(d.totals.timeline.buckets[b]));
@@ -132,17 +125,21 @@ std::vector<std::string> WhyNoLoader(const std::vector<LoaderVerdict>& verdicts)
 
 }  // namespace
 
+bool WatchesWorkload(const Scene& scene) {
+  return scene.machine.host != nullptr && !scene.machine.host->Of(HostScope::kWorkload).buckets.empty();
+}
+
 std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
   if (!WatchesWorkload(scene)) return 0;
   std::int64_t sum = 0;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
     const DeviceResult& d = scene.run.devices[i];
-    if (BusyPhasesNs(d.totals) == 0) continue;
+    if (!InUse(d.totals)) continue;
     std::int64_t ns = 0;
     for (std::size_t b = 0; b < d.totals.timeline.buckets.size(); ++b) {
       const Timeline::Bucket& bucket = d.totals.timeline.buckets[b];
-      if (bucket.utilization.Mean().value_or(0) >= kBlip * static_cast<double>(kFull) || claims[i][b]) break;
+      if (InUse(bucket) || claims[i][b]) break;
       claims[i][b] = true;
       ns += LowNs(bucket);
     }

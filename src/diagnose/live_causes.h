@@ -14,6 +14,9 @@ inline constexpr double kMemoryFull = 0.9;  // of a GPU's memory
 inline constexpr double kLinkFull = 0.6;    // of a link's speed: no link moves much more than 80 % of it
 inline constexpr double kLinkShare = 0.2;   // of a GPU's time
 
+// Whether the host was looked at for one workload's sake.
+bool WatchesWorkload(const Scene& scene);
+
 // The time from the start of a workload to its first kernel: apart from the rest, for no data loader is to blame.
 // Nothing where no workload was watched. Marks what it claims and returns it, in GPU-nanoseconds, also where it is too
 // little to be named.

@@ -214,6 +214,29 @@ TEST(LiveCauses, ALongStartIsNotIdleHeld) {
   EXPECT_EQ(Named(findings, "unknown")->gpu_ns, 120 * kSecond);
 }
 
+// At 5 % the GPU is idle by its phase, for minutes; a job that works it so little starves it.
+TEST(LiveCauses, AGpuThatIsStarvedBelowTenPercentIsNotHeldWithoutUse) {
+  Lab lab;
+  lab.Gpu(300, [](std::int64_t s) { return Now{s < 200 ? 5 : 0}; });
+  lab.Workload(300, [](std::int64_t) { return Busy(0.28, 0.72, 0, 0.02); });
+  const std::vector<Finding> findings = lab.Find();
+  ASSERT_NE(Named(findings, "loader_cpu_no_cores"), nullptr);
+  EXPECT_EQ(Named(findings, "loader_cpu_no_cores")->gpu_ns, 200 * kSecond);
+  ASSERT_NE(Named(findings, "idle_held"), nullptr);
+  EXPECT_EQ(Named(findings, "idle_held")->gpu_ns, 100 * kSecond);
+}
+
+// A GPU that the job does not use is not kept waiting by its loader.
+TEST(LiveCauses, AnUnusedGpuBesideAStarvedOneIsNotTheLoaders) {
+  Lab lab;
+  lab.Gpu(50, [](std::int64_t) { return Now{30}; });
+  lab.Gpu(50, [](std::int64_t) { return Now{0}; });
+  lab.Workload(50, [](std::int64_t) { return Busy(0.95, 0.05, 0); });
+  const std::vector<Finding> findings = lab.Find();
+  ASSERT_NE(Named(findings, "loader_cpu_spare_cores"), nullptr);
+  EXPECT_EQ(Named(findings, "loader_cpu_spare_cores")->gpu_ns, 50 * kSecond);
+}
+
 TEST(LiveCauses, MemoryPressureNeedsFullMemoryAndAStalledHost) {
   const auto found = [](std::int64_t percent, double full) {
     Lab lab;

@@ -26,7 +26,9 @@ constexpr std::int64_t kSector = 512;  // the unit of /sys/block/*/size, whateve
 std::string TextOf(const std::string& path) {
   std::string buffer;
   KeptFile file(path, nullptr);
-  return std::string(Trim(file.Read(buffer).value_or(std::string_view())));
+  std::string_view text = file.Read(buffer).value_or(std::string_view());
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  return std::string(text);
 }
 
 bool IsThere(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
