@@ -195,5 +195,107 @@ TEST(DoctorTest, AWrongFormatIsAWrongUse) {
   EXPECT_EQ(run.err, "idleburn: doctor: --format is text or json, not 'csv'\n");
 }
 
+std::string Of(const Told& told, const std::string& id, const std::string& cache) {
+  for (const nlohmann::json& read : told.document.at("data").at("reads")) {
+    if (read.at("id") == id && read.at("cache") == cache) return read.dump();
+  }
+  return {};
+}
+
+Told AskData(const std::string& before, const std::string& flags) {
+  Told told;
+  told.run = RunShell("export XDG_DATA_HOME=$PWD/data IDLEBURN_NVML_LIBRARY=/no/such/library; " + before +
+                      "timeout 60 " IDLEBURN_PROGRAM " doctor --format json --price 2 " + flags);
+  told.document = nlohmann::json::parse(told.run.out, nullptr, false);
+  if (!told.document.is_object()) return told;
+  for (const nlohmann::json& check : told.document.at("checks")) told.checks[check.at("id")] = check;
+  return told;
+}
+
+TEST(DoctorDataTest, ReadsFilesOnADiskColdAndWarmAndSaysWhatARunRead) {
+  const Told told =
+      AskData("mkdir set && for i in 1 2 3 4; do head -c 4194304 /dev/urandom > set/$i; done && sync set/* && " +
+                  std::string(IDLEBURN_PROGRAM) +
+                  " run --recording r.idleburn -- sh -c 'cat set/* > /dev/null; sleep 2.5' 2>/dev/null; ",
+              "--data set --data-bytes 8MiB --run r.idleburn");
+  ASSERT_TRUE(told.document.is_object()) << told.run.err;
+  if (told.Status("data_speed") == "warning") GTEST_SKIP() << told.Evidence("data_speed");
+  EXPECT_EQ(told.Status("data_files"), "ok");
+  EXPECT_NE(told.Evidence("data_files").find("4 files, 16.8 MB in all, median 4.2 MB"), std::string::npos);
+  const nlohmann::json& data = told.document.at("data");
+  std::int64_t bytes = 0;
+  for (const nlohmann::json& read : data.at("reads")) {
+    EXPECT_TRUE(read.at("unknown").is_null()) << read;
+    EXPECT_GT(read.at("bytes_per_second"), 0) << read;
+    EXPECT_GE(read.at("p99_s"), read.at("p50_s")) << read;
+    if (read.at("cache") == "cold") bytes += read.at("bytes").get<std::int64_t>();
+  }
+  EXPECT_LE(bytes, 8 << 20);
+  EXPECT_GT(bytes, 1 << 20);
+  EXPECT_NE(told.Evidence("data_run").find("MB/s"), std::string::npos);
+  EXPECT_EQ(data.at("run").at("scope"), "workload");
+}
+
+TEST(DoctorDataTest, MemoryIsNeverCold) {
+  const Told told = AskData(
+      "d=$(mktemp -d /dev/shm/idleburn-test-XXXXXX) && head -c 4194304 /dev/zero > $d/x && "
+      "trap 'rm -r $d' EXIT; ",
+      "--data $d");
+  if (!told.document.is_object()) GTEST_SKIP() << "/dev/shm cannot be written: " << told.run.err;
+  EXPECT_EQ(told.Status("data_speed"), "warning");
+  EXPECT_NE(told.Evidence("data_speed").find("cold unknown"), std::string::npos);
+  for (const char* id : {"sequential_1m", "random_128k", "random_4k"}) {
+    EXPECT_NE(Of(told, id, "cold").find("\"bytes_per_second\":null"), std::string::npos) << Of(told, id, "cold");
+    EXPECT_EQ(Of(told, id, "warm").find("\"bytes_per_second\":null"), std::string::npos) << Of(told, id, "warm");
+  }
+}
+
+TEST(DoctorDataTest, WhatCannotBeReadIsAFailureWithAReason) {
+  struct Case {
+    std::string before;
+    std::string flags;
+    std::string id;
+    std::string evidence;
+  };
+  const std::vector<Case> cases = {
+      {"", "--data /no/such/set", "data_files", "/no/such/set: No such file"},
+      {"mkdir set; ", "--data set", "data_files", "set: holds no file"},
+      {"mkdir set; ln -s /etc/passwd set/link; mkfifo set/pipe; ", "--data set", "data_files", "holds no file"},
+      {"echo x > set; echo no recording > r; ", "--data set --run r", "data_run", "r: "},
+  };
+  for (const Case& c : cases) {
+    const Told told = AskData(c.before, c.flags);
+    ASSERT_TRUE(told.document.is_object()) << c.flags << told.run.err;
+    EXPECT_EQ(told.run.code, 2) << c.flags;
+    EXPECT_EQ(told.Status(c.id), "failure") << c.flags;
+    EXPECT_NE(told.Evidence(c.id).find(c.evidence), std::string::npos) << told.Evidence(c.id);
+  }
+}
+
+TEST(DoctorDataTest, FilesThatMayNotBeOpenedAreCountedNotPassedOver) {
+  const ProgramRun run = RunShell(
+      "export XDG_DATA_HOME=$PWD/data IDLEBURN_NVML_LIBRARY=/no/such/library; d=$(mktemp -d); trap 'rm -r $d' EXIT; "
+      "for i in 1 2 3 4; do echo some text > $d/$i; done; chmod 755 $d; chmod 600 $d/2; "
+      "command -v setpriv >/dev/null && setpriv --reuid=65534 --clear-groups cp " IDLEBURN_PROGRAM
+      " /dev/null 2>/dev/null && setpriv --reuid=65534 --clear-groups timeout 60 " IDLEBURN_PROGRAM
+      " doctor --format json --data $d");
+  const nlohmann::json document = nlohmann::json::parse(run.out, nullptr, false);
+  if (!document.is_object()) GTEST_SKIP() << "cannot become another user here: " << run.err;
+  EXPECT_EQ(document.at("data").at("files"), 4);
+  EXPECT_EQ(document.at("data").at("unreadable"), 1);
+  EXPECT_EQ(document.at("data").at("reads")[0].at("bytes_per_second"), nullptr);  // nor may it know what is cached
+}
+
+TEST(DoctorDataTest, WrongFlagsAreAWrongUse) {
+  for (const auto& [flags, said] : std::map<std::string, std::string>{
+           {"--data-bytes 1GiB", "need --data PATH"},
+           {"--data . --data-bytes much", "--data-bytes: 'much' is not a number of bytes"},
+           {"--data . --data-threads 0", "--data-threads: '0' is no number from 1 to 256"}}) {
+    const ProgramRun run = RunIdleburn("doctor " + flags);
+    EXPECT_EQ(run.code, 2) << flags;
+    EXPECT_NE(run.err.find(said), std::string::npos) << run.err;
+  }
+}
+
 }  // namespace
 }  // namespace idleburn::testing

@@ -103,7 +103,8 @@ KnobContext ContextOf(const Workload& workload, const std::string& data) {
   context.cpus = AllowedCpus("/sys");
   context.quota_cpus = CgroupFiles("", getpid(), nullptr).QuotaCpus();
   context.cgroups = FindCgroups(TextOf("/proc/self/mountinfo"), TextOf("/proc/self/cgroup"));
-  context.ours = {getpid(), workload.helper_pid()};
+  context.ours = workload.helpers();
+  context.ours.push_back(getpid());
   context.data = data;
   context.memory_available = ValueOfKey(TextOf("/proc/meminfo"), "MemAvailable:").value_or(0) * 1024;
   return context;

@@ -91,7 +91,8 @@ CheckVerdict JudgeDataRun(const DoctorReadings& readings, const CheckInfo& /*che
   const std::string counter =
       fmt::format(" (read_bytes of the {}, mean of {:.1f} s)", of, static_cast<double>(run.watched.count()) / 1e9);
   if (run.asked && *run.asked > 2 * *run.storage) {
-    evidence += fmt::format(" of the {:.1f} MB/s it asked for (the rest came from the page cache, pipes or sockets),", *run.asked / 1e6);
+    evidence += fmt::format(" of the {:.1f} MB/s it asked for (the rest came from the page cache, pipes or sockets),",
+                            *run.asked / 1e6);
   }
   const bool known = readings.storage && *readings.storage && (*readings.storage)->speeds[0].cold.unknown.empty();
   if (!known) {

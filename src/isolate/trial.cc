@@ -58,7 +58,7 @@ class Watched {
         line_(clock_->Read()),
         rate_(bounds, clock_->Monotonic()),
         work_(markers, lines),
-        host_(HostLaneSpec{"", HostWorkload{workload.pid(), getpid(), {workload.helper_pid()}, run_id, &reaped}}) {}
+        host_(HostLaneSpec{"", HostWorkload{workload.pid(), getpid(), workload.helpers(), run_id, &reaped}}) {}
 
   WorkloadEnd Wait() {
     while (true) {
@@ -131,8 +131,9 @@ class Watched {
       kill(workload_.pid(), SIGCONT);  // one that is stopped would never hear of it
     }
     if (!told_ || (now - *told_ < bounds_.grace && workload_.end_signals().size() < 2)) return;
+    const std::vector<pid_t> ours = workload_.helpers();
     for (const pid_t pid : DescendantsOf(getpid())) {
-      if (pid != workload_.helper_pid()) kill(pid, SIGKILL);
+      if (std::find(ours.begin(), ours.end(), pid) == ours.end()) kill(pid, SIGKILL);
     }
   }
 

@@ -171,7 +171,8 @@ ReadSpeeds Measure(const ReadWay& way, const OpenPieces& open, int threads) {
       way.random ? RandomReads(open.pieces(), way.block) : SequentialReads(open.pieces(), way.block);
   ReadSpeeds speeds;
   if (batches.empty()) {
-    speeds.cold.unknown = speeds.warm.unknown = open.refused() ? "its files cannot be opened" : "there is too little data";
+    speeds.cold.unknown = speeds.warm.unknown =
+        open.refused() ? "its files cannot be opened" : "there is too little data";
     return speeds;
   }
   const std::string why = open.MakeCold();

@@ -1,14 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <array>
-#include <filesystem>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "diagnose/traced_run.h"
 #include "report/audit_fixture.h"
+#include "support/documented_keys.h"
 #include "support/tiny_profile.h"
 
 // docs/json.md and AuditJson describe each other: every key that is written is documented, every documented key
@@ -17,25 +14,7 @@ namespace idleburn {
 namespace {
 
 using Json = nlohmann::json;
-using NullColumn = std::map<std::string, std::string>;  // key -> what the document says of its null
-
-NullColumn DocumentedKeys() {
-  std::ifstream in(std::filesystem::path(IDLEBURN_ROOT) / "docs" / "json.md");
-  NullColumn keys;
-  for (std::string line; std::getline(in, line);) {
-    if (!line.starts_with("| `")) continue;
-    std::array<std::string, 3> cells;
-    std::size_t at = 1;
-    for (std::string& cell : cells) {
-      const std::size_t bar = line.find('|', at);
-      cell = line.substr(at + 1, bar - at - 1);
-      at = bar + 1;
-    }
-    keys[cells[0].substr(1, cells[0].rfind('`') - 1)] =
-        cells[2].find_first_not_of(' ') == std::string::npos ? "" : cells[2];
-  }
-  return keys;
-}
+using test::NullColumn;
 
 // The name a key has in the document: names that are data stand there as <placeholders>.
 std::string Segment(const std::string& parent, const std::string& key) {
@@ -163,7 +142,7 @@ std::unique_ptr<AuditFixture> Traced() {
 }
 
 TEST(JsonDocTest, DocumentAndWriterDescribeEachOther) {
-  const NullColumn documented = DocumentedKeys();
+  const NullColumn documented = test::DocumentedKeys("idleburn.audit/1");
   ASSERT_GT(documented.size(), 100U);
   Walker walker(documented);
   const auto priced = EightGpus(Money::Cents(249));

@@ -192,7 +192,8 @@ std::size_t Workload::EndLeftovers() {
     for (int look = 0; look < looks; ++look) {
       WaitForProcesses();
       left = DescendantsOf(getpid());
-      left.erase(std::remove(left.begin(), left.end(), helper_pid()), left.end());
+      const std::vector<pid_t> ours = helpers();
+      std::erase_if(left, [&](pid_t pid) { return std::find(ours.begin(), ours.end(), pid) != ours.end(); });
       if (left.empty()) return 0;
       for (const pid_t pid : left) {
         if (asked.insert(pid).second) kill(pid, signal);

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace idleburn::test {
+
+// What docs/json.md says of one schema: each key, and what its column "null" holds. A schema's tables stand under the
+// heading of second order that names it.
+using NullColumn = std::map<std::string, std::string>;
+
+inline NullColumn DocumentedKeys(std::string_view schema) {
+  std::ifstream in(std::filesystem::path(IDLEBURN_ROOT) / "docs" / "json.md");
+  NullColumn keys;
+  bool here = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("## ")) here = line.find("`" + std::string(schema) + "`") != std::string::npos;
+    if (!here || !line.starts_with("| `")) continue;
+    std::array<std::string, 3> cells;
+    std::size_t at = 1;
+    for (std::string& cell : cells) {
+      const std::size_t bar = line.find('|', at);
+      cell = line.substr(at + 1, bar - at - 1);
+      at = bar + 1;
+    }
+    keys[cells[0].substr(1, cells[0].rfind('`') - 1)] =
+        cells[2].find_first_not_of(' ') == std::string::npos ? "" : cells[2];
+  }
+  return keys;
+}
+
+// Of a document whose keys are no data: those with a value, as "knobs[].pairs[].before_per_second". Every null is one
+// that `documented` explains.
+inline void CollectKeys(const std::string& path, const nlohmann::json& value, const NullColumn& documented,
+                        std::set<std::string>& met) {
+  if (value.is_object()) {
+    for (const auto& [key, child] : value.items()) {
+      CollectKeys(path.empty() ? key : path + "." + key, child, documented, met);
+    }
+    return;
+  }
+  if (value.is_array()) {
+    for (const nlohmann::json& item : value) CollectKeys(path + "[]", item, documented, met);
+    return;
+  }
+  if (!value.is_null()) {
+    met.insert(path);
+    return;
+  }
+  // Of an object that is absent the document explains a key of it.
+  const bool known = std::any_of(documented.begin(), documented.end(), [&path](const auto& entry) {
+    return !entry.second.empty() && (entry.first == path || entry.first.starts_with(path + "."));
+  });
+  EXPECT_TRUE(known) << path << " is null, which docs/json.md does not explain";
+}
+
+// The document and the writer describe each other: every key that is written is documented, and every documented one
+// is written in one of `documents`.
+inline void ExpectDocumented(std::string_view schema, std::span<const std::string> documents) {
+  const NullColumn documented = DocumentedKeys(schema);
+  std::set<std::string> met;
+  for (const std::string& document : documents) {
+    CollectKeys("", nlohmann::json::parse(document, nullptr, false), documented, met);
+  }
+  for (const std::string& key : met) EXPECT_TRUE(documented.contains(key)) << key << " is not in docs/json.md";
+  for (const auto& [key, null] : documented) EXPECT_TRUE(met.contains(key)) << key << " is documented, never written";
+}
+
+}  // namespace idleburn::test
