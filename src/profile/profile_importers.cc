@@ -5,6 +5,7 @@
 #include <string>
 
 #include "profile/nsys_sqlite.h"
+#include "profile/xla_trace.h"
 #include "profile/xplane.h"
 
 namespace idleburn {
@@ -33,6 +34,7 @@ std::span<const ProfileImporter> ProfileImporters() {
   static constexpr auto kImporters = std::to_array<ProfileImporter>({
       {"Nsight Systems SQLite", SniffNsys, ReadNsys},
       {"TensorFlow and JAX xplane.pb", SniffXplane, ReadXplane},
+      {"TensorFlow and JAX trace.json", SniffXlaTrace, ReadXlaTrace},
   });
   return kImporters;
 }
