@@ -1,5 +1,5 @@
 # idleburn_protobuf(TARGET FILE): compiles a .proto file (relative to src/) into a library of its own, without our
-# warnings, which generated code does not keep. Included as "FOLDER/NAME.pb.h".
+# warnings, which generated code does not keep. Included as <FOLDER/NAME.pb.h>.
 find_package(Protobuf REQUIRED)
 
 function(idleburn_protobuf target file)

@@ -92,21 +92,15 @@ Result<SeriesSpec> SpecOf(const IsolateRequest& request) {
   return spec;
 }
 
-std::string TextOf(const std::string& path) {
-  std::string buffer;
-  KeptFile file(path, nullptr);
-  return std::string(file.Read(buffer).value_or(std::string_view()));
-}
-
 KnobContext ContextOf(const Workload& workload, const std::string& data) {
   KnobContext context;
   context.cpus = AllowedCpus("/sys");
   context.quota_cpus = CgroupFiles("", getpid(), nullptr).QuotaCpus();
-  context.cgroups = FindCgroups(TextOf("/proc/self/mountinfo"), TextOf("/proc/self/cgroup"));
+  context.cgroups = FindCgroups(FileText("/proc/self/mountinfo"), FileText("/proc/self/cgroup"));
   context.ours = workload.helpers();
   context.ours.push_back(getpid());
   context.data = data;
-  context.memory_available = ValueOfKey(TextOf("/proc/meminfo"), "MemAvailable:").value_or(0) * 1024;
+  context.memory_available = ValueOfKey(FileText("/proc/meminfo"), "MemAvailable:").value_or(0) * 1024;
   return context;
 }
 

@@ -132,7 +132,10 @@ class NsysReader {
     return processes_.emplace(key, builder_.Process(name)).first->second;
   }
   std::uint32_t ThreadOf(std::optional<std::int64_t> global) {
-    return builder_.Thread(global ? std::to_string(*global & kIdMask) : "");
+    if (!global) return builder_.Thread("");
+    const auto [found, is_new] = threads_.try_emplace(*global, 0);
+    if (is_new) found->second = builder_.Thread(std::to_string(*global & kIdMask));
+    return found->second;
   }
 
   // The correlation id in that column, none of a row whose process is not known.
@@ -330,6 +333,7 @@ class NsysReader {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpus_;  // by process and its number of the device
   std::map<std::int64_t, Users> users_;
   std::unordered_map<std::int64_t, std::uint16_t> processes_;  // by global id without the thread
+  std::unordered_map<std::int64_t, std::uint32_t> threads_;    // by global id
   std::unordered_map<std::int64_t, NameId> kernels_;           // by id of the text
   std::unordered_map<std::int64_t, std::string> calls_;
 };

@@ -67,47 +67,50 @@ constexpr const char* kNvtx =
     "CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, \"end\" INTEGER, eventType INTEGER NOT NULL, text TEXT, "
     "globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER);";
 
-TEST(NsysTest, ReadsARecentExport) {
-  const Profile profile = ReadGood(
-      std::string(kStrings) + kKernels + kRuntime + kNvtx +
-      "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
-      "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_VERSION', '2026.2.1.210'), ('EXPORT_SCHEMA_VERSION', "
-      "'3.25.0'), ('EXPORT_HOST', 'secret');"
-      "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, totalMemory INTEGER);"
-      "INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H100', 85899345920), (1, 'NVIDIA H100', 85899345920);"
-      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId INTEGER, "
-      "correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER);"
-      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId INTEGER, "
-      "correlationId INTEGER, globalPid INTEGER, value INTEGER, bytes INTEGER);"
-      "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId "
-      "INTEGER, correlationId INTEGER, globalPid INTEGER, graphId INTEGER);"
-      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 200, 0, 1, NULL, 7, 11, " +
-      G(7) +
-      ", 1, 2, NULL, NULL),"
-      "(200, 290, 0, 1, NULL, 8, 12, " +
-      G(7) +
-      ", 4, 4, NULL, NULL);"
-      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (300, 310, 0, 7, 13, " +
-      G(7) +
-      ", 4096, 1, 0, 2);"
-      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (310, 311, 0, 7, 14, " +
-      G(7) +
-      ", 0, 64);"
-      "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (400, 900, 0, 7, 15, " +
-      G(7) +
-      ", 3);"
-      "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (50, 60, 0, " +
-      G(7, 9) + ", 11, 3, 0), (70, 80, 0, " + G(7, 9) + ", 13, 5, 0), (500, 600, 0, " + G(7, 9) +
-      ", 16, 6, 0);"
-      "INSERT INTO NVTX_EVENTS VALUES (40, 95, 59, 'aten::item, op_id = 3, sizes = [[]]', " +
-      G(7, 9) + ", NULL, NULL, 0), (300, 400, 60, NULL, " + G(7, 9) + ", NULL, 7, 0), (1, NULL, 34, 'a mark', " +
-      G(7, 9) +
-      ", NULL, NULL, 0);"
-      "CREATE TABLE PROFILER_OVERHEAD (start INTEGER, \"end\" INTEGER, overheadType INTEGER);"
-      "INSERT INTO PROFILER_OVERHEAD VALUES (20, 30, 3), (600, 700, 7);"
-      "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER, \"end\" INTEGER, deviceId INTEGER);"
-      "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (500, 600, 0);");
+// One row of each kind, of process 7 and its thread 9.
+std::string RecentExport() {
+  return std::string(kStrings) + kKernels + kRuntime + kNvtx +
+         "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
+         "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_VERSION', '2026.2.1.210'), ('EXPORT_SCHEMA_VERSION', "
+         "'3.25.0'), ('EXPORT_HOST', 'secret');"
+         "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, totalMemory INTEGER);"
+         "INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H100', 85899345920), (1, 'NVIDIA H100', 85899345920);"
+         "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId INTEGER, "
+         "correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER);"
+         "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId INTEGER, "
+         "correlationId INTEGER, globalPid INTEGER, value INTEGER, bytes INTEGER);"
+         "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId "
+         "INTEGER, correlationId INTEGER, globalPid INTEGER, graphId INTEGER);"
+         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 200, 0, 1, NULL, 7, 11, " +
+         G(7) +
+         ", 1, 2, NULL, NULL),"
+         "(200, 290, 0, 1, NULL, 8, 12, " +
+         G(7) +
+         ", 4, 4, NULL, NULL);"
+         "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (300, 310, 0, 7, 13, " +
+         G(7) +
+         ", 4096, 1, 0, 2);"
+         "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (310, 311, 0, 7, 14, " +
+         G(7) +
+         ", 0, 64);"
+         "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (400, 900, 0, 7, 15, " +
+         G(7) +
+         ", 3);"
+         "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (50, 60, 0, " +
+         G(7, 9) + ", 11, 3, 0), (70, 80, 0, " + G(7, 9) + ", 13, 5, 0), (500, 600, 0, " + G(7, 9) +
+         ", 16, 6, 0);"
+         "INSERT INTO NVTX_EVENTS VALUES (40, 95, 59, 'aten::item, op_id = 3, sizes = [[]]', " +
+         G(7, 9) + ", NULL, NULL, 0), (300, 400, 60, NULL, " + G(7, 9) + ", NULL, 7, 0), (1, NULL, 34, 'a mark', " +
+         G(7, 9) +
+         ", NULL, NULL, 0);"
+         "CREATE TABLE PROFILER_OVERHEAD (start INTEGER, \"end\" INTEGER, overheadType INTEGER);"
+         "INSERT INTO PROFILER_OVERHEAD VALUES (20, 30, 3), (600, 700, 7);"
+         "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER, \"end\" INTEGER, deviceId INTEGER);"
+         "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (500, 600, 0);";
+}
 
+TEST(NsysTest, ReadsARecentExport) {
+  const Profile profile = ReadGood(RecentExport());
   EXPECT_EQ(profile.profiler, "Nsight Systems 2026.2.1.210");
   EXPECT_EQ(profile.facts, (std::map<std::string, std::string>{{"nsys_schema", "3.25.0"}}));
   ASSERT_EQ(profile.devices.size(), 1U);

@@ -6,6 +6,7 @@
 
 #include "profile/kineto_trace.h"
 #include "profile/nsys_sqlite.h"
+#include "profile/xla_trace.h"
 #include "profile/xplane.h"
 
 namespace idleburn {
@@ -36,6 +37,7 @@ std::span<const ProfileImporter> ProfileImporters() {
       {"PyTorch profiler traces", SniffKineto,
        [](ByteSource& in, DataQuality& quality) { return ReadKineto(in, quality); }},
       {"TensorFlow and JAX xplane.pb", SniffXplane, ReadXplane},
+      {"TensorFlow and JAX trace.json", SniffXlaTrace, ReadXlaTrace},
   });
   return kImporters;
 }

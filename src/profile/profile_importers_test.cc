@@ -21,6 +21,10 @@ TEST(ProfileImportersTest, FormatsAreFoundByTheirFirstBytes) {
   const ProfileImporter* xplane = Find("any.name", "\x0A\x09\x12\x07/device:GPU:0");
   ASSERT_NE(xplane, nullptr);
   EXPECT_EQ(xplane->name, "TensorFlow and JAX xplane.pb");
+  const ProfileImporter* trace =
+      Find("any.name", R"({"traceEvents":[{"ph":"M","name":"process_name","args":{"name":"/device:GPU:0"}},)");
+  ASSERT_NE(trace, nullptr);
+  EXPECT_EQ(trace->name, "TensorFlow and JAX trace.json");
   for (const char* other : {"", "timestamp, name, utilization.gpu [%]\n", "{}", "SQLite"}) {
     EXPECT_EQ(Find("log.csv", other), nullptr) << other;
   }

@@ -3,6 +3,7 @@
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <profile/xplane.pb.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +16,6 @@
 #include "profile/event_range.h"
 #include "profile/profile_builder.h"
 #include "profile/xla_rows.h"
-#include "profile/xplane.pb.h"
 
 namespace idleburn {
 namespace {
