@@ -62,6 +62,7 @@ TEST(HouseRulesTest, OwnHeaderComesFirst) { ExpectNone(OwnHeaderFaults(Project()
 TEST(HouseRulesTest, NoUsingNamespace) { ExpectNone(UsingFaults(Project())); }
 TEST(HouseRulesTest, LinesFilesAndFunctionsAreShort) { ExpectNone(SizeFaults(Project())); }
 TEST(HouseRulesTest, TwoMacrosAtMost) { ExpectNone(MacroFaults(Project(), kMacros)); }
+TEST(HouseRulesTest, ATypeHasItsNameAlone) { ExpectNone(TypeNameFaults(Project())); }
 TEST(HouseRulesTest, FoldersSayWhatTheyHold) { ExpectNone(FolderNameFaults(Project())); }
 TEST(HouseRulesTest, NothingMutableOutlivesACall) { ExpectNone(StateFaults(Project())); }
 TEST(HouseRulesTest, HeavyHeadersStayBehindOneFile) { ExpectNone(HeavyHeaderFaults(Project(), Heavy())); }
@@ -129,6 +130,14 @@ TEST(HouseRulesTest, SeesMacros) {
   tree.Plant("src/a_test.cc", "#define IN_TESTS\n");
   EXPECT_EQ(MacroFaults(tree.Read(), kMacros),
             (Faults{"src/a.h:2: defines macro MAX", "src/b.h:1: defines macro CHECK"}));
+}
+
+TEST(HouseRulesTest, SeesTypesOfOneName) {
+  PlantedTree tree;
+  tree.Plant("src/a/a.h", "struct Row {\n  struct Cell {};\n};\nclass Reader;\nenum class Kind : int { kA };\n")
+      .Plant("src/b/b.h", "class Row final : public Base {};\nclass Reader {};\n  struct Cell {};\n// struct Kind {\n")
+      .Plant("src/b/b.cc", "struct Row {};\n");
+  EXPECT_EQ(TypeNameFaults(tree.Read()), (Faults{"src/b/b.h:1: Row is also a type of src/a/a.h"}));
 }
 
 TEST(HouseRulesTest, SeesEmptyFolderNames) {

@@ -120,6 +120,24 @@ Faults MacroFaults(const SourceTree& tree, std::span<const std::string_view> all
   return faults;
 }
 
+Faults TypeNameFaults(const SourceTree& tree) {
+  // At the start of a line: namespaces are not indented, so what is indented belongs to a class.
+  static const std::regex kType(R"(^(struct|class|enum class|enum)\s+(\w+)\b[^;]*(\{|$))");
+  Faults faults;
+  std::map<std::string, std::string> defined;
+  for (const SourceFile& file : tree) {
+    if (!StartsWith(file.path, "src/") || !EndsWith(file.path, ".h")) continue;
+    const std::vector<std::string> code = CodeOf(file);
+    for (std::size_t i = 0; i < code.size(); ++i) {
+      std::smatch match;
+      if (!std::regex_search(code[i], match, kType)) continue;
+      const auto [first, is_new] = defined.emplace(match[2].str(), file.path);
+      if (!is_new) faults.push_back(At(file, i + 1) + match[2].str() + " is also a type of " + first->second);
+    }
+  }
+  return faults;
+}
+
 Faults FolderNameFaults(const SourceTree& tree) {
   constexpr std::array<std::string_view, 9> kEmptyNames = {"util",    "utils", "common", "core", "helper",
                                                            "helpers", "misc",  "shared", "stuff"};

@@ -30,6 +30,8 @@ Faults UsingFaults(const SourceTree& tree);
 Faults SizeFaults(const SourceTree& tree);
 // Macros in src/ other than `allowed`, or one of them defined twice.
 Faults MacroFaults(const SourceTree& tree, std::span<const std::string_view> allowed);
+// Types of one name in two headers of src/: a program that sees both mixes them up without a word.
+Faults TypeNameFaults(const SourceTree& tree);
 // Folders named after nothing: util, common, core, helpers and the like.
 Faults FolderNameFaults(const SourceTree& tree);
 // Variables in src/ that outlive a call and can change, and singletons.
