@@ -27,6 +27,8 @@ const std::vector<HeavyHeader>& Heavy() {
       {"duckdb.h", {"import"}, 1},
       {"expat.h", {"import"}, 1},
       {"sqlite3.h", {"os"}, 1},
+      {"google/protobuf/", {"profile"}, 1},
+      {"profile/xplane.pb.h", {"profile"}, 1},
       {"toml++/", {"text", "price", "cli"}, 1},
       {"zlib.h", {"os"}, 3},
       {"isa-l/", {"os"}, 1},
@@ -193,9 +195,12 @@ TEST(HouseRulesTest, SeesParsersWithoutFuzzTarget) {
   tree.Plant("src/import/importers.cc",
              "#include \"import/importer.h\"\n#include \"import/csv.h\"\n#include \"import/xml.h\"\n#include "
              "\"text/number.h\"\n");
+  tree.Plant("src/profile/profile_importers.cc",
+             "#include \"profile/profile_importers.h\"\n#include \"profile/a.h\"\n");
   tree.Plant("fuzz/csv_fuzz.cc", "#include \"import/csv.h\"\n");
   EXPECT_EQ(FuzzFaults(tree.Read(), {"csv", "gone"}),
-            (Faults{"import/xml.h: has no fuzz target", "fuzz/corpus/gone: seeds of no target"}));
+            (Faults{"import/xml.h: has no fuzz target", "profile/a.h: has no fuzz target",
+                    "fuzz/corpus/gone: seeds of no target"}));
 }
 
 TEST(HouseRulesTest, SeesUnfinishedWordsAndMachines) {

@@ -8,19 +8,9 @@
 #include "profile/kineto_rows.h"
 #include "profile/launch_processes.h"
 #include "profile/profile_builder.h"
+#include "profile/trace_losses.h"
 
 namespace idleburn {
-namespace {
-
-void CountTally(const TraceTally& tally, Place place, DataQuality& quality) {
-  quality.Count(QualityId::kBadRow, place, tally.malformed);
-  quality.Count(QualityId::kTooLongEvent, place, tally.too_long);
-  quality.Count(QualityId::kUnclosedProfile, place, tally.unclosed ? 1 : 0);
-  quality.Count(QualityId::kLostBytes, place, tally.lost_bytes);
-}
-
-}  // namespace
-
 bool SniffKineto(std::string_view head) {
   const auto has = [&](std::string_view word) { return head.find(word) != std::string_view::npos; };
   if (head.substr(0, 3) == "\xef\xbb\xbf") head.remove_prefix(3);
@@ -50,17 +40,14 @@ Result<Profile> ReadKineto(ByteSource& in, DataQuality& quality, TraceLimits lim
     return Fail(in.name() + ": holds no traceEvents; export it again with prof.export_chrome_trace()");
   }
   rows.Finish();
-  const Place place{&in.name()};
-  CountTally(tally, place, quality);
-  quality.Count(QualityId::kTruncatedInput, place, in.truncated() ? 1 : 0);
 
   Profile profile = builder.Build();
   profile.file = in.name();
   profile.profiler = "PyTorch profiler";
   profile.counter = "kineto.device_activity";
   profile.events_total = tally.events;
-  profile.events_missing = tally.unclosed || tally.lost_bytes > 0 || tally.too_long > 0 || tally.malformed > 0;
-  quality.Count(QualityId::kAmbiguousLaunch, place, FindLaunchProcesses(profile));
+  profile.events_missing = CountLosses(tally, in, quality);
+  quality.Count(QualityId::kAmbiguousLaunch, {&in.name()}, FindLaunchProcesses(profile));
   return profile;
 }
 

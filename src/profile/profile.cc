@@ -46,6 +46,8 @@ CallKind CallKindOf(std::string_view call) {
 }
 
 bool IsDataLoader(std::string_view annotation) {
+  constexpr std::string_view kTfData = "IteratorGetNext";
+  if (annotation.substr(0, kTfData.size()) == kTfData) return true;
   return Has(annotation, "DataLoader") && (Has(annotation, "__next__") || Has(annotation, "enumerate("));
 }
 

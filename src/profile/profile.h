@@ -158,7 +158,7 @@ struct Profile {
 bool IsCommKernel(std::string_view kernel);
 // By the name of a runtime or driver call, with or without a version suffix.
 CallKind CallKindOf(std::string_view call);
-// "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" and its like.
+// "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" and its like; of TensorFlow, "IteratorGetNext...".
 bool IsDataLoader(std::string_view annotation);
 // "aten::item", "aten::is_nonzero", "aten::nonzero", "aten::_local_scalar_dense".
 bool IsScalarRead(std::string_view op);

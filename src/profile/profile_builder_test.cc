@@ -29,6 +29,8 @@ TEST(ProfileNamesTest, ACallHasOneKind) {
 TEST(ProfileNamesTest, KnowsTheLoader) {
   EXPECT_TRUE(IsDataLoader("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"));
   EXPECT_TRUE(IsDataLoader("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"));
+  EXPECT_TRUE(IsDataLoader("IteratorGetNextOp::DoCompute"));
+  EXPECT_FALSE(IsDataLoader("Iterator::Prefetch"));  // works ahead, on threads of its own
   EXPECT_FALSE(IsDataLoader("DataLoader.__init__"));
   EXPECT_FALSE(IsDataLoader("enumerate(list)"));
 }

@@ -228,9 +228,20 @@ Faults FuzzFaults(const SourceTree& tree, const std::vector<std::string>& corpus
     if (!StartsWith(file.path, "fuzz/")) continue;
     for (const Include& include : IncludesOf(file)) fuzzed.insert(include.target);
   }
-  if (const SourceFile* table = FindFile(tree, "src/import/importers.cc")) {
+  struct Table {
+    std::string_view path;
+    std::string_view format;  // how the headers of formats start
+    std::string_view seam;    // how that of the table itself does
+  };
+  constexpr auto kTables = std::to_array<Table>({
+      {"src/import/importers.cc", "import/", "import/importer"},
+      {"src/profile/profile_importers.cc", "profile/", "profile/profile_importers"},
+  });
+  for (const Table& row : kTables) {
+    const SourceFile* table = FindFile(tree, row.path);
+    if (table == nullptr) continue;
     for (const Include& include : IncludesOf(*table)) {
-      const bool format = StartsWith(include.target, "import/") && !StartsWith(include.target, "import/importer");
+      const bool format = StartsWith(include.target, row.format) && !StartsWith(include.target, row.seam);
       if (format && fuzzed.count(include.target) == 0) faults.push_back(include.target + ": has no fuzz target");
     }
   }

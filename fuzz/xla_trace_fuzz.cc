@@ -1,0 +1,6 @@
+#include "profile/xla_trace.h"
+#include "profile_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  return idleburn::FuzzProfile(idleburn::SniffXlaTrace, idleburn::ReadXlaTrace, data, size);
+}

@@ -1,0 +1,213 @@
+#include "profile/xla_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace idleburn {
+namespace {
+
+struct PlaneRow {
+  std::string_view prefix;
+  XlaPlane role;
+};
+constexpr std::string_view kGpuPlane = "/device:GPU:";
+constexpr auto kPlanes = std::to_array<PlaneRow>({
+    {kGpuPlane, XlaPlane::kGpu},
+    {"/device:", XlaPlane::kForeign},
+    {"#Chip", XlaPlane::kForeign},
+    {"/host:TPU-runtime", XlaPlane::kForeign},
+    {"/host:CPU", XlaPlane::kHost},
+    {"/host:CUPTI", XlaPlane::kHost},
+    {"/host:ROCTRACER", XlaPlane::kHost},
+    {"/host:python-tracer", XlaPlane::kHost},
+    {"/host:metadata", XlaPlane::kNoWork},
+    {"/host:tfstreamz", XlaPlane::kNoWork},
+    {"/host:__", XlaPlane::kNoWork},
+    {"Task Environment", XlaPlane::kNoWork},
+    {"Host CPUs", XlaPlane::kNoWork},
+});
+
+constexpr std::string_view kStreamLine = "Stream #";
+constexpr std::string_view kOverheadLine = "CUPTI overhead";
+constexpr std::string_view kStepLine = "Steps";
+// Of a GPU's plane, derived from its streams.
+constexpr auto kDerivedLines = std::to_array<std::string_view>(
+    {"XLA Modules", "XLA Ops", "Async XLA Ops", "TensorFlow Name Scope", "TensorFlow Ops", "Framework Name Scope",
+     "Framework Ops", "Launch Stats", "Source code", "Host Offload Ops", "_counters_"});
+
+// What a stream's events are by their names; all others are kernels.
+struct StreamRow {
+  std::string_view name;
+  std::optional<DeviceOp> op;  // absent: no work of the device
+  CopyKind copy;
+};
+constexpr auto kStreamEvents = std::to_array<StreamRow>({
+    {"MemcpyH2D", DeviceOp::kMemcpy, CopyKind::kHtoD},
+    {"MemcpyD2H", DeviceOp::kMemcpy, CopyKind::kDtoH},
+    {"MemcpyD2D", DeviceOp::kMemcpy, CopyKind::kDtoD},
+    {"MemcpyP2P", DeviceOp::kMemcpy, CopyKind::kPtoP},
+    {"MemcpyOther", DeviceOp::kMemcpy, CopyKind::kOther},
+    {"Memset", DeviceOp::kMemset, CopyKind::kNone},
+    {"MemoryAlloc", std::nullopt, CopyKind::kNone},
+    {"MemoryFree", std::nullopt, CopyKind::kNone},
+    {"MemoryResidency", std::nullopt, CopyKind::kNone},
+    {"UnifiedMemory", std::nullopt, CopyKind::kNone},
+    {"HostRegister", std::nullopt, CopyKind::kNone},
+    {"HostUnregister", std::nullopt, CopyKind::kNone},
+    {"Overhead", std::nullopt, CopyKind::kNone},
+});
+
+struct MemoryRow {
+  std::string_view name;
+  MemoryKind kind;
+};
+constexpr auto kMemory = std::to_array<MemoryRow>({
+    {"pageable", MemoryKind::kPageable},
+    {"pinned", MemoryKind::kPinned},
+    {"device", MemoryKind::kDevice},
+    {"array", MemoryKind::kDevice},
+    {"device_static", MemoryKind::kDevice},
+    {"managed", MemoryKind::kManaged},
+    {"managed_static", MemoryKind::kManaged},
+});
+
+bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+
+// The word after `key` in "kind_src:pageable kind_dst:device size:4096 dest:0 async:1".
+std::string_view Detail(std::string_view details, std::string_view key) {
+  const std::size_t at = details.find(key);
+  if (at == std::string_view::npos) return {};
+  details.remove_prefix(at + key.size());
+  return details.substr(0, details.find(' '));
+}
+
+MemoryKind MemoryOf(std::string_view name) {
+  const auto* const row =
+      std::find_if(kMemory.begin(), kMemory.end(), [name](const MemoryRow& known) { return known.name == name; });
+  return row == kMemory.end() ? MemoryKind::kUnknown : row->kind;
+}
+
+}  // namespace
+
+std::optional<XlaPlane> XlaPlaneOf(std::string_view plane) {
+  const auto* const row = std::find_if(kPlanes.begin(), kPlanes.end(),
+                                       [plane](const PlaneRow& known) { return StartsWith(plane, known.prefix); });
+  return row == kPlanes.end() ? std::nullopt : std::optional(row->role);
+}
+
+std::optional<std::int64_t> XlaDevice(std::string_view plane) {
+  return StartsWith(plane, kGpuPlane) ? LeadingNumber(plane.substr(kGpuPlane.size())) : std::nullopt;
+}
+
+std::optional<std::int64_t> LeadingNumber(std::string_view text) {
+  std::int64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+XlaRows::XlaRows(const std::string& file, ProfileBuilder& builder, DataQuality& quality)
+    : place_{&file}, builder_(builder), quality_(quality) {
+  builder_.header().file = file;
+  builder_.header().profiler = "TensorFlow or JAX profiler";
+  builder_.header().counter = "xplane.device_activity";
+  builder_.Process("");  // its one process has no name
+}
+
+XlaLine XlaRows::LineOf(std::string_view plane, std::string_view line, std::string_view id) {
+  using Role = XlaLine::Role;
+  XlaLine found;
+  const std::optional<XlaPlane> role = XlaPlaneOf(plane);
+  const std::optional<std::int64_t> device = XlaDevice(plane);
+  const bool derived = std::find(kDerivedLines.begin(), kDerivedLines.end(), line) != kDerivedLines.end();
+  if (role == XlaPlane::kHost) {
+    found.role = Role::kThread;
+    found.thread = builder_.Thread(std::string(line) + "/" + std::string(id));
+  } else if (role == XlaPlane::kForeign || role == XlaPlane::kNoWork) {
+    found.role = role == XlaPlane::kForeign ? Role::kForeign : Role::kNoWork;
+    found.name = plane;
+  } else if (!device) {
+    found.name = plane;
+  } else if (StartsWith(line, kStreamLine)) {
+    found.role = Role::kStream;
+    found.stream = static_cast<std::uint32_t>(LeadingNumber(line.substr(kStreamLine.size())).value_or(0));
+  } else if (line == kStepLine || line == kOverheadLine || derived) {
+    found.role = line == kStepLine ? Role::kSteps : line == kOverheadLine ? Role::kOverhead : Role::kNoWork;
+  } else {
+    found.name = line;
+  }
+  found.device = device.value_or(0);
+  return found;
+}
+
+void XlaRows::Add(const XlaLine& line, const XlaEvent& event) {
+  switch (line.role) {
+    case XlaLine::Role::kStream:
+      return AddToStream(line, event);
+    case XlaLine::Role::kSteps:
+      return AddStepOfDevice(line, event);
+    case XlaLine::Role::kOverhead:
+      return builder_.AddOverhead(event.at);
+    case XlaLine::Role::kThread:
+      return AddToThread(line, event);
+    case XlaLine::Role::kForeign: {
+      std::vector<std::string>& foreign = builder_.header().foreign_accelerators;
+      if (std::find(foreign.begin(), foreign.end(), line.name) == foreign.end()) foreign.push_back(line.name);
+      return;
+    }
+    case XlaLine::Role::kUnknown:
+      return CountUnknown(line.name);
+    case XlaLine::Role::kNoWork:
+      return;
+  }
+}
+
+void XlaRows::AddToStream(const XlaLine& line, const XlaEvent& event) {
+  const auto* const row = std::find_if(kStreamEvents.begin(), kStreamEvents.end(),
+                                       [&](const StreamRow& known) { return known.name == event.name; });
+  const bool kernel = row == kStreamEvents.end();
+  if (!kernel && !row->op) return;
+  DeviceEvent added;
+  added.start_ns = event.at.start;
+  added.end_ns = event.at.end;
+  added.stream = line.stream;
+  added.name = builder_.Intern(event.name);
+  added.correlation = event.correlation.value_or(kNoCorrelation);
+  if (!kernel) {
+    added.op = *row->op;
+    added.copy = row->copy;
+    added.bytes = std::max<std::int64_t>(LeadingNumber(Detail(event.details, "size:")).value_or(0), 0);
+    added.from = MemoryOf(Detail(event.details, "kind_src:"));
+    added.to = MemoryOf(Detail(event.details, "kind_dst:"));
+  }
+  builder_.AddDeviceEvent(line.device, added);
+}
+
+void XlaRows::AddToThread(const XlaLine& line, const XlaEvent& event) {
+  if (event.step) {
+    host_steps_ = true;
+    builder_.AddStep({event.at.start, event.at.end, *event.step, 0});
+  } else if (event.correlation) {
+    builder_.AddCall(event.name, {event.at.start, event.at.end, *event.correlation, line.thread, 0, CallKind::kOther});
+  } else if (StartsWith(event.name, "$")) {
+    builder_.AddPythonFrame(event.name, event.at, line.thread);
+  } else {
+    builder_.AddHostRange(event.name, event.at, line.thread);
+  }
+}
+
+// Such events are named by the number of their step.
+void XlaRows::AddStepOfDevice(const XlaLine& line, const XlaEvent& event) {
+  if (!step_device_) step_device_ = line.device;
+  if (*step_device_ != line.device) return;
+  const std::optional<std::int64_t> number = LeadingNumber(event.name);
+  if (!number) return CountUnknown(kStepLine);
+  device_steps_.push_back({event.at.start, event.at.end, *number, 0});
+}
+
+void XlaRows::Finish() {
+  if (host_steps_) return;
+  for (const ProfiledStep& step : device_steps_) builder_.AddStep(step);
+}
+
+}  // namespace idleburn

@@ -1,0 +1,134 @@
+#include "profile/xla_trace.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "profile/event_range.h"
+#include "profile/json_scan.h"
+#include "profile/profile_builder.h"
+#include "profile/trace_losses.h"
+#include "profile/trace_reader.h"
+#include "profile/trace_time.h"
+#include "profile/xla_rows.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kMostWritten = 1'000'000;  // events; of a longer profile the latest are left out
+
+struct Arguments {
+  std::string_view name;  // of a process or thread
+  std::string_view correlation;
+  std::string_view step;
+  std::string_view copy;
+  std::string_view set;
+};
+constexpr auto kArguments = std::to_array<JsonField<Arguments>>({
+    {"name", &Arguments::name},
+    {"correlation_id", &Arguments::correlation},
+    {"step_num", &Arguments::step},
+    {"memcpy_details", &Arguments::copy},
+    {"memset_details", &Arguments::set},
+});
+
+Arguments ArgumentsOf(const TraceEvent& event) {
+  Arguments arguments;
+  const char* p = event.arguments.data();
+  if (!event.arguments.empty() && *p == '{') ReadFields(p, p + event.arguments.size(), kArguments, arguments);
+  return arguments;
+}
+
+class XlaTrace {
+ public:
+  XlaTrace(const std::string& file, ProfileBuilder& builder, DataQuality& quality)
+      : place_{&file}, quality_(quality), rows_(file, builder, quality) {}
+
+  void Add(const TraceEvent& event) {
+    if (event.phase == "M") return AddName(event);
+    if (event.phase != "X") return;
+    const Arguments arguments = ArgumentsOf(event);
+    const std::optional<Interval> at = RangeOf(event);
+    if (!at) return;
+    XlaEvent row;
+    row.name = Unescape(event.name, scratch_);
+    row.at = *at;
+    row.correlation = LeadingNumber(arguments.correlation);
+    row.step = LeadingNumber(arguments.step);
+    row.details = arguments.copy.empty() ? arguments.set : arguments.copy;
+    rows_.Add(LineOf(event), row);
+  }
+  void Finish() { rows_.Finish(); }
+
+ private:
+  void AddName(const TraceEvent& event) {
+    const std::string_view name = Unescape(ArgumentsOf(event).name, scratch_);
+    if (event.name == "process_name") planes_[std::string(event.process)] = name;
+    if (event.name == "thread_name") threads_[Track(event)] = name;
+  }
+
+  static std::string Track(const TraceEvent& event) {
+    return std::string(event.process) + ":" + std::string(event.thread);
+  }
+
+  const XlaLine& LineOf(const TraceEvent& event) {
+    std::string track = Track(event);
+    if (const auto found = lines_.find(track); found != lines_.end()) return found->second;
+    const auto plane = planes_.find(std::string(event.process));
+    const auto thread = threads_.find(track);
+    XlaLine line = rows_.LineOf(plane == planes_.end() ? "a process without a name" : plane->second,
+                                thread == threads_.end() ? "" : std::string_view(thread->second), event.thread);
+    return lines_.emplace(std::move(track), std::move(line)).first->second;
+  }
+
+  // Absent, and counted, where an event has no times.
+  std::optional<Interval> RangeOf(const TraceEvent& event) {
+    const std::optional<TraceNs> start = TraceMicrosToNs(event.time);
+    const std::optional<TraceNs> length = TraceMicrosToNs(event.duration);
+    constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
+    if (!start || !length || start->ns > kFarthest || length->ns > kFarthest) {
+      quality_.Count(QualityId::kBadRow, place_);
+      return std::nullopt;
+    }
+    if (start->rounded || length->rounded) quality_.Count(QualityId::kRoundedTime, place_);
+    return EventRange(start->ns, start->ns + length->ns, quality_, place_);
+  }
+
+  Place place_;
+  DataQuality& quality_;
+  XlaRows rows_;
+  std::unordered_map<std::string, std::string> planes_;   // by process
+  std::unordered_map<std::string, std::string> threads_;  // by process and thread
+  std::unordered_map<std::string, XlaLine> lines_;
+  std::string scratch_;
+};
+
+}  // namespace
+
+bool SniffXlaTrace(std::string_view head) {
+  const auto has = [&](std::string_view word) { return head.find(word) != std::string_view::npos; };
+  return has("\"traceEvents\"") && has("\"process_name\"") && (has("\"/device:GPU:") || has("\"/host:CPU\""));
+}
+
+Result<Profile> ReadXlaTrace(ByteSource& in, DataQuality& quality) {
+  ProfileBuilder builder;
+  TraceReader reader(in, {});
+  XlaTrace trace(in.name(), builder, quality);
+  while (true) {
+    const Result<TraceReader::Item> item = reader.Next();
+    if (!item) return tl::unexpected<Error>(item.error());
+    if (*item == TraceReader::Item::kEnd) break;
+    if (*item == TraceReader::Item::kEvent) trace.Add(reader.event());
+  }
+  const TraceTally& tally = reader.tally();
+  if (!tally.found_events) return Fail(in.name() + ": holds no traceEvents; record the profile again");
+  trace.Finish();
+  Profile profile = builder.Build();
+  profile.events_total = tally.events;
+  profile.events_missing = CountLosses(tally, in, quality) || tally.events >= kMostWritten;
+  return profile;
+}
+
+}  // namespace idleburn
