@@ -3,6 +3,7 @@
 
 #include "measure/cgroup_files.h"
 #include "measure/proc_text.h"
+#include "measure/system_facts.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -17,5 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   idleburn::ParseBlkioBytes(text);
   idleburn::CountOfList(text);
   idleburn::FindCgroups(text.substr(0, size / 2), text.substr(size / 2));
+  idleburn::MountOf(idleburn::MountsOf(text.substr(0, size / 2)), text.substr(size / 2));
   return 0;
 }

@@ -3,26 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/check.h"
-
 namespace idleburn {
 namespace {
 
 template <typename T, std::size_t N>
 void AddAll(std::array<T, N>& into, const std::array<T, N>& from) {
   for (std::size_t i = 0; i < N; ++i) into[i] += from[i];
-}
-
-std::int64_t FloorDiv(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-
-void MergeBucket(Timeline::Bucket& into, const Timeline::Bucket& from) {
-  AddAll(into.phase_ns, from.phase_ns);
-  into.utilization.Merge(from.utilization);
-  into.power.Merge(from.power);
-  into.sm_active.Merge(from.sm_active);
-  into.held_ns += from.held_ns;
-  into.throttled_ns += from.throttled_ns;
-  into.busy_power.Merge(from.busy_power);
 }
 
 }  // namespace
@@ -61,49 +47,14 @@ std::optional<std::int64_t> WattHistogram::Percentile(std::int64_t percent) cons
   return std::nullopt;
 }
 
-Timeline::Bucket& Timeline::Find(std::int64_t second) {
-  while (true) {
-    const std::int64_t number = FloorDiv(second, bucket_seconds);
-    if (buckets.empty()) first = number;
-    const std::int64_t lowest = std::min(first, number);
-    const std::int64_t highest = std::max(first + static_cast<std::int64_t>(buckets.size()) - 1, number);
-    if (highest - lowest < static_cast<std::int64_t>(kMaxBuckets)) {
-      if (lowest < first) buckets.insert(buckets.begin(), static_cast<std::size_t>(first - lowest), Bucket{});
-      first = lowest;
-      buckets.resize(static_cast<std::size_t>(highest - lowest + 1));
-      return buckets[static_cast<std::size_t>(number - first)];
-    }
-    Coarsen();
-  }
-}
-
-void Timeline::Coarsen() {
-  const std::int64_t coarse_first = FloorDiv(first, 2);
-  std::vector<Bucket> coarse;
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    const auto at = static_cast<std::size_t>(FloorDiv(first + static_cast<std::int64_t>(i), 2) - coarse_first);
-    coarse.resize(at + 1);
-    MergeBucket(coarse[at], buckets[i]);
-  }
-  buckets = std::move(coarse);
-  first = coarse_first;
-  bucket_seconds *= 2;
-}
-
-void Timeline::Merge(const Timeline& o) {
-  if (o.buckets.empty()) return;
-  Timeline other = o;
-  while (other.bucket_seconds < bucket_seconds) other.Coarsen();
-  if (buckets.empty()) {
-    *this = std::move(other);
-    return;
-  }
-  while (bucket_seconds < other.bucket_seconds) Coarsen();
-  for (std::size_t i = 0; i < other.buckets.size(); ++i) {
-    // At may coarsen this while other stays fine; the second decides where a bucket goes, so that is exact.
-    const std::int64_t second = (other.first + static_cast<std::int64_t>(i)) * other.bucket_seconds;
-    MergeBucket(At(second), other.buckets[i]);
-  }
+void TimelineBucket::Merge(const TimelineBucket& o) {
+  AddAll(phase_ns, o.phase_ns);
+  utilization.Merge(o.utilization);
+  power.Merge(o.power);
+  sm_active.Merge(o.sm_active);
+  held_ns += o.held_ns;
+  throttled_ns += o.throttled_ns;
+  busy_power.Merge(o.busy_power);
 }
 
 void DeviceTotals::Merge(const DeviceTotals& o) {

@@ -9,6 +9,7 @@
 #include "base/int128.h"
 #include "base/time.h"
 #include "telemetry/sample.h"
+#include "telemetry/second_buckets.h"
 
 namespace idleburn {
 
@@ -63,36 +64,23 @@ struct WattHistogram {
   friend bool operator==(const WattHistogram&, const WattHistogram&) = default;
 };
 
-// A coarse picture of a device over time for reports: buckets of 2^k seconds, aligned, at most kMaxBuckets.
-struct Timeline {
-  static constexpr std::size_t kMaxBuckets = 1024;
-  struct Bucket {
-    std::array<std::int64_t, kPhaseCount> phase_ns{};
-    Integral utilization;  // micro-percent
-    Integral power;        // milliwatts
-    Integral sm_active;
-    std::int64_t held_ns = 0;       // idle while a process holds memory
-    std::int64_t throttled_ns = 0;  // kThrottledMask
-    Integral busy_power;            // power while compute_bound: spin-wait shows as a low mean
-    friend bool operator==(const Bucket&, const Bucket&) = default;
-  };
-  std::int64_t bucket_seconds = 1;
-  std::int64_t first = 0;  // number of the first bucket: its start is first x bucket_seconds
-  std::vector<Bucket> buckets;
+// A part of a device's time, for reports and for what several devices did at once.
+struct TimelineBucket {
+  std::array<std::int64_t, kPhaseCount> phase_ns{};
+  Integral utilization;  // micro-percent
+  Integral power;        // milliwatts
+  Integral sm_active;
+  std::int64_t held_ns = 0;       // idle while a process holds memory
+  std::int64_t throttled_ns = 0;  // kThrottledMask
+  Integral busy_power;            // power while compute_bound: spin-wait shows as a low mean
+  void Merge(const TimelineBucket& o);
+  friend bool operator==(const TimelineBucket&, const TimelineBucket&) = default;
+};
 
-  // The bucket of that second, growing and coarsening as needed.
-  Bucket& At(std::int64_t second) {
-    // Seconds mostly come in order.
-    const std::int64_t last = (first + static_cast<std::int64_t>(buckets.size()) - 1) * bucket_seconds;
-    if (second >= last && second - last < bucket_seconds && !buckets.empty()) return buckets.back();
-    return Find(second);
-  }
-  void Merge(const Timeline& o);
+// A coarse picture of a device over time.
+struct Timeline : SecondBuckets<TimelineBucket> {
+  using Bucket = TimelineBucket;
   friend bool operator==(const Timeline&, const Timeline&) = default;
-
- private:
-  Bucket& Find(std::int64_t second);
-  void Coarsen();
 };
 
 // Everything known of one device's time, in integer nanoseconds. Additive: see DevicePartial::Append for the

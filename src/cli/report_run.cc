@@ -1,5 +1,7 @@
 #include "cli/report_run.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdio>
 
@@ -7,6 +9,8 @@
 #include "cli/say.h"
 #include "recommend/advice.h"
 #include "report/audit_report.h"
+#include "report/display.h"
+#include "report/system_view.h"
 #include "telemetry/gpu_facts.h"
 #include "text/number.h"
 
@@ -87,6 +91,55 @@ Result<void> Write(const AuditReport& report, const ReportPlan& plan, const Envi
   return aside ? PrintAside(text()) : WriteOutput(request.output, text());
 }
 
+// Facts about the machine, not about the run.
+std::vector<RunFact> MachineFacts(const RunSummary& summary) {
+  std::vector<RunFact> facts;
+  for (const auto& [key, value] : summary.facts()) {
+    const bool machine =
+        key == "driver" || key == "nvml" || key == "cuda" || key.rfind("system.", 0) == 0 || key.rfind("gpu.", 0) == 0;
+    if (machine) facts.push_back({key, value});
+  }
+  return facts;
+}
+
+// What a link of a generation and width moves each way, without what the protocol takes of each packet.
+std::int64_t LinkSpeed(std::int64_t generation, std::int64_t lanes) {
+  constexpr std::array<std::int64_t, 6> kLane = {250'000'000,   500'000'000,   984'615'385,
+                                                 1'969'230'769, 3'938'461'538, 7'562'500'000};
+  if (generation < 1 || generation > static_cast<std::int64_t>(kLane.size()) || lanes < 1 || lanes > 64) return 0;
+  return kLane[static_cast<std::size_t>(generation - 1)] * lanes;
+}
+
+MachineView MachineOf(const RunInputs& run) {
+  MachineView machine;
+  const HostTimeline& host = run.summary.host();
+  machine.host = host.empty() ? nullptr : &host;
+  for (DeviceId id = 0; id < run.devices.size(); ++id) {
+    const auto fact = [&](const char* end) -> std::int64_t {
+      const auto found = run.summary.facts().find("gpu." + run.devices[id].uuid + end);
+      return found == run.summary.facts().end() ? 0 : ParseInteger(found->second).value_or(0);
+    };
+    // The generation falls while a board is idle, as it was when it was asked; lanes do not come back.
+    machine.link_speed.push_back(LinkSpeed(fact(".pcie_most_generation"), fact(".pcie_width")));
+  }
+  return machine;
+}
+
+// A link of fewer lanes than both of its ends have. (Its generation falls while a board is idle, which means nothing.)
+void CountNarrowLinks(const AuditReport& report, DataQuality& quality) {
+  for (const CostReport::DeviceCost& d : report.cost.devices) {
+    const auto lanes = [&](std::string_view fact) {
+      const std::optional<std::string> text = GpuFact(report, d.device, fact);
+      return text ? ParseInteger(*text) : std::nullopt;
+    };
+    const std::optional<std::int64_t> now = lanes(".pcie_width");
+    const std::optional<std::int64_t> most = lanes(".pcie_most_width");
+    if (!now || !most || *now >= *most) continue;
+    quality.CountNamed(QualityId::kNarrowLink,
+                       fmt::format("{} PCIe x{} of x{}", DeviceLabel(report, d.device), *now, *most));
+  }
+}
+
 }  // namespace
 
 BoardFacts FactsOf(std::string_view gpu_name) {
@@ -125,7 +178,7 @@ Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<
   if (!cost) return tl::unexpected<Error>(cost.error());
 
   AuditReport report;
-  report.advice = Advise(run.run, run.devices, *cost);
+  report.advice = Advise(run.run, run.devices, *cost, MachineOf(run));
   report.cost = std::move(*cost);
   report.run = std::move(run.run);
   report.devices = &run.devices;
@@ -135,6 +188,8 @@ Result<int> ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<
   report.timezone = settings.Has("import.timezone") ? settings.Text("import.timezone") : "UTC";
   report.version = IDLEBURN_VERSION;
   report.explain = plan.request.explain;
+  report.system = MachineFacts(run.summary);
+  CountNarrowLinks(report, run.quality);
   TRY(Write(report, plan, environment));
 
   const std::vector<std::string> broken = BrokenGates(plan.gates, report.cost);

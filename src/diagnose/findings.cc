@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "classify/thresholds.h"
-#include "diagnose/cause_table.h"
 #include "diagnose/idle_stretches.h"
 #include "diagnose/late_peer.h"
+#include "diagnose/live_causes.h"
+#include "diagnose/make_finding.h"
+#include "diagnose/peer_stall.h"
 
 namespace idleburn {
 namespace {
@@ -22,32 +24,11 @@ constexpr std::size_t kBound = static_cast<std::size_t>(Phase::kComputeBound);
 constexpr double kHealthyBusy = 0.9;
 constexpr double kSmCompute = 80.0 * kPercent;  // necessary (not sufficient) for compute-bound
 
-constexpr std::string_view kNextMeasurement =
-    "torch.profiler for 20 steps on every rank tells loader, launches, copies and synchronisation apart; without "
-    "touching the code: SM activity (dcgm-exporter's DCGM_FI_PROF_SM_ACTIVE) beside this log";
-
-double Seconds(std::int64_t ns) { return static_cast<double>(ns) / kNanosPerSecond; }
 double Watts(std::int64_t mw) { return static_cast<double>(mw) / 1000; }
 double Percent(double micro_percent) { return micro_percent / kPercent; }
 
 std::string MeanOrNotRead(const std::optional<double>& micro_percent) {
   return micro_percent ? fmt::format("{:.1f} %", Percent(*micro_percent)) : "not read";
-}
-
-Finding Make(const Scene& scene, std::string_view cause, Status status, std::int64_t gpu_ns) {
-  const Cause& row = CauseOf(cause);
-  Finding f;
-  f.cause = row.id;
-  f.title = row.title;
-  f.status = status;
-  f.gpu_ns = gpu_ns;
-  f.share = scene.Share(gpu_ns);
-  f.refutes.emplace_back(row.refuted);
-  f.isolate = status == Status::kUnknown ? kNextMeasurement : row.isolate;
-  if (scene.cost.rate.per_gpu_hour) {
-    if (const Result<Money> money = Price(*scene.cost.rate.per_gpu_hour, gpu_ns)) f.cost = *money;
-  }
-  return f;
 }
 
 // --- idle ------------------------------------------------------------------------------------------------------
@@ -80,7 +61,7 @@ void Add(const Scene& scene, const DeviceResult& d, std::int64_t ns, std::int64_
 void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tally, std::vector<Finding>& findings) {
   if (scene.Share(tally.ns) < kMaterialShare) return;
   const bool mostly_assumed = tally.assumed_ns * 2 > tally.ns;
-  Finding f = Make(scene, cause, mostly_assumed ? Status::kLikely : Status::kConfirmed, tally.ns);
+  Finding f = MakeFinding(scene, cause, mostly_assumed ? Status::kLikely : Status::kConfirmed, tally.ns);
   f.bound = scene.Share(std::llround(tally.recoverable_ns));
   f.evidence.push_back(
       fmt::format("{} below 10 % in stretches of {} s or more, for {:.0f} GPU-s in all ({:.1f} % of observed time, "
@@ -103,11 +84,13 @@ void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tal
 }
 
 // Returns the idle time claimed, and adds to *unclear what the timeline was too coarse to place.
-std::int64_t FindIdle(const Scene& scene, std::int64_t* unclear, std::vector<Finding>& findings) {
+std::int64_t FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear, std::vector<Finding>& findings) {
   IdleTally held;
   IdleTally empty;
-  for (const DeviceResult& d : scene.run.devices) {
-    const IdleStretches idle = FindIdleStretches(d.totals);
+  for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
+    const DeviceResult& d = scene.run.devices[i];
+    const IdleStretches idle = FindIdleStretches(d.totals, claims[i]);
+    for (std::size_t b = 0; b < idle.marked.size(); ++b) claims[i][b] = claims[i][b] || idle.marked[b];
     *unclear += scene.Weighted(idle.unclear_ns, d.device);
     if (idle.TotalNs() == 0) continue;
     const double recovered = idle.recoverable_ns / static_cast<double>(idle.TotalNs());
@@ -155,9 +138,10 @@ std::string SpinEvidence(const Scene& scene, const DeviceResult& d, const std::s
       Watts(d.spin.idle_mw.value_or(0)), Watts(d.spin.limit_mw.value_or(0)), kDefaults.spin_power_tenths_percent / 10);
 }
 
-void FindSpinWait(const Scene& scene, std::vector<Finding>& findings) {
+// `claimed`: spin-wait whose cause is known.
+void FindSpinWait(const Scene& scene, std::int64_t claimed, std::vector<Finding>& findings) {
   using Evidence = SpinVerdict::Evidence;
-  const std::int64_t spin = scene.cost.whole.spin_wait_ns;
+  const std::int64_t spin = scene.cost.whole.spin_wait_ns - claimed;
   if (scene.Share(spin) < kMaterialShare) return;
   std::vector<std::string> names;
   std::array<const DeviceResult*, 3> longest{};  // by evidence
@@ -170,7 +154,8 @@ void FindSpinWait(const Scene& scene, std::vector<Finding>& findings) {
   const DeviceResult* by_activity = longest[static_cast<std::size_t>(Evidence::kActivity)];
   const DeviceResult* by_power = longest[static_cast<std::size_t>(Evidence::kPower)];
   const std::optional<LatePeer> peer = FindLatePeer(scene);
-  Finding f = Make(scene, "spin_wait", by_activity != nullptr || peer ? Status::kConfirmed : Status::kLikely, spin);
+  Finding f =
+      MakeFinding(scene, "spin_wait", by_activity != nullptr || peer ? Status::kConfirmed : Status::kLikely, spin);
   f.bound = f.share;
   const std::string busy = fmt::format("{} >= 90 % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}",
                                        scene.BusyCounter(), Seconds(spin), 100 * f.share, ListOf(names));
@@ -218,14 +203,6 @@ std::string ReasonsOf(const RunResult& run) {
   return text;
 }
 
-// The counter of a signal of the first device that has readings of it.
-std::string CounterOf(const Scene& scene, Signal s) {
-  for (const DeviceResult& d : scene.run.devices) {
-    if (!scene.devices[d.device].counter[Index(s)].empty()) return scene.Counter(d, s);
-  }
-  return std::string(Info(s).name);
-}
-
 void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
   const std::int64_t lost = scene.cost.whole.throttled_with_loss_ns;
   if (scene.Share(lost) < kMaterialShare) return;
@@ -234,7 +211,7 @@ void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
     if (d.throttled_with_loss_ns > 0) names.push_back(scene.NameOf(d.device));
   }
   const double loss = ClockLoss(scene.run);
-  Finding f = Make(scene, "throttling", Status::kConfirmed, lost);
+  Finding f = MakeFinding(scene, "throttling", Status::kConfirmed, lost);
   f.bound = f.share * loss;
   f.evidence.push_back(fmt::format("{} reports {} ({:.1f} % of observed time with clock loss, threshold 3 %): {}",
                                    CounterOf(scene, Signal::kEventReasons), ReasonsOf(scene.run), 100 * f.share,
@@ -281,7 +258,7 @@ void FindBursts(const Scene& scene, std::vector<Finding>& findings) {
   const auto all = static_cast<double>(ticks[0] + ticks[1] + ticks[2] + ticks[3]);
   const double low = all == 0 ? 0 : static_cast<double>(ticks[kIdle]) / all;
   const double high = all == 0 ? 0 : static_cast<double>(ticks[kBound]) / all;
-  Finding f = Make(scene, "unknown", Status::kUnknown, burst);
+  Finding f = MakeFinding(scene, "unknown", Status::kUnknown, burst);
   f.title = "GPUs are starved in bursts; what they wait for is not measured";
   f.evidence.push_back(
       fmt::format("{} alternates within seconds for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}: of "
@@ -297,12 +274,14 @@ void FindBursts(const Scene& scene, std::vector<Finding>& findings) {
   findings.push_back(std::move(f));
 }
 
-// Time below 70 % that no cause above explains. `idle_left`: idle time outside the stretches claimed.
-void FindUnexplained(const Scene& scene, std::int64_t idle_left, std::int64_t unclear, std::vector<Finding>& findings) {
+// Time below 70 % that no cause above explains. `idle_left`: idle time outside the stretches claimed; `explained`: of
+// that and of the time from 10 to 70 % together.
+void FindUnexplained(const Scene& scene, std::int64_t idle_left, std::int64_t explained, std::int64_t unclear,
+                     std::vector<Finding>& findings) {
   const std::int64_t under = scene.cost.whole.phase_ns[kUnderutilized];
-  const std::int64_t left = under + idle_left - BurstNs(scene);
+  const std::int64_t left = under + idle_left - explained;
   if (scene.Share(left) < kMaterialShare) return;
-  Finding f = Make(scene, "unknown", Status::kUnknown, left);
+  Finding f = MakeFinding(scene, "unknown", Status::kUnknown, left);
   f.title = "GPUs are under-used; why is not measured";
   f.evidence.push_back(
       fmt::format("{} from 10 to 70 % for {:.0f} GPU-s and below 10 % for {:.0f} GPU-s outside stretches of {} s or "
@@ -332,7 +311,7 @@ void FindCompute(const Scene& scene, std::vector<Finding>& findings) {
   if (example == nullptr || scene.Share(bound) < kMaterialShare) return;
   const std::optional<double> sm = BusySmActivity(example->totals);
   const std::optional<double> tensor = example->totals.tensor_active.Mean();
-  Finding f = Make(scene, "compute_bound", sm && tensor ? Status::kConfirmed : Status::kLikely, bound);
+  Finding f = MakeFinding(scene, "compute_bound", sm && tensor ? Status::kConfirmed : Status::kLikely, bound);
   f.evidence.push_back(
       fmt::format("{} >= 90 % for {:.0f} GPU-s on {}; meanwhile {} {} (threshold 80 %), {} {} over the run",
                   scene.BusyCounter(), Seconds(bound), ListOf(names), CounterOf(scene, Signal::kSmActive),
@@ -344,7 +323,7 @@ void FindCompute(const Scene& scene, std::vector<Finding>& findings) {
 Finding Remainder(const Scene& scene) {
   const UsageCost& w = scene.cost.whole;
   if (w.observed_ns == 0) {
-    Finding f = Make(scene, "unknown", Status::kUnknown, 0);
+    Finding f = MakeFinding(scene, "unknown", Status::kUnknown, 0);
     f.evidence.push_back(
         fmt::format("no valid reading of {} covers any time; record for a minute or longer", scene.BusyCounter()));
     f.isolate =
@@ -355,14 +334,14 @@ Finding Remainder(const Scene& scene) {
   const double busy = w.effective_ns / static_cast<double>(w.observed_ns);
   const std::string mean = fmt::format("{} averages {:.1f} % over observed time", scene.BusyCounter(), 100 * busy);
   if (busy >= kHealthyBusy) {
-    Finding f = Make(scene, "healthy", Status::kLikely, w.observed_ns);
+    Finding f = MakeFinding(scene, "healthy", Status::kLikely, w.observed_ns);
     f.evidence.push_back(mean + " (threshold 90 %) and no cause holds 3 % of it");
     f.evidence.emplace_back(
         "utilisation says that a kernel was resident, not that it worked well: SM activity (DCGM 1002, GPM) would "
         "tell");
     return f;
   }
-  Finding f = Make(scene, "unknown", Status::kUnknown, w.observed_ns - std::llround(w.effective_ns));
+  Finding f = MakeFinding(scene, "unknown", Status::kUnknown, w.observed_ns - std::llround(w.effective_ns));
   f.evidence.push_back(mean + "; no single cause holds 3 % of it");
   return f;
 }
@@ -392,12 +371,24 @@ std::int64_t BackedComputeNs(const DeviceResult& d) {
 std::vector<Finding> FindCauses(const Scene& scene) {
   std::vector<Finding> findings;
   if (scene.cost.whole.observed_ns > 0) {
+    // Who comes first claims; what is left is explained by the next, and what nobody explains is unknown.
+    Claims claims = NoClaims(scene.run);
+    const StallClaim stall = FindPeerStall(scene, claims, findings);
+    const std::int64_t start_up = FindStartUp(scene, claims, findings);
     std::int64_t unclear = 0;
-    const std::int64_t claimed = FindIdle(scene, &unclear, findings);
-    FindSpinWait(scene, findings);
+    const std::int64_t idle = FindIdle(scene, claims, &unclear, findings);
+    FindSpinWait(scene, stall.spin_ns, findings);
     FindThrottling(scene, findings);
-    FindBursts(scene, findings);
-    FindUnexplained(scene, scene.cost.whole.phase_ns[kIdle] - claimed, unclear, findings);
+    const std::int64_t link = FindFullLink(scene, claims, findings);
+    const HostFindings host = FindHostCauses(scene, claims, findings);
+    std::int64_t explained = stall.low_ns + start_up + link + host.claimed_ns;
+    const std::size_t unknown = findings.size();
+    if (!host.named) {
+      FindBursts(scene, findings);
+      explained += BurstNs(scene);
+    }
+    FindUnexplained(scene, scene.cost.whole.phase_ns[kIdle] - idle, explained, unclear, findings);
+    for (std::size_t i = unknown; i < findings.size(); ++i) AddHostWords(host, findings[i]);
     FindCompute(scene, findings);
   }
   std::stable_sort(findings.begin(), findings.end(),

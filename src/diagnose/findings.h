@@ -3,15 +3,14 @@
 #include <vector>
 
 #include "diagnose/finding.h"
+#include "diagnose/make_finding.h"
 #include "diagnose/scene.h"
 
 namespace idleburn {
 
-// A cause must hold at least this share of observed time to be worth naming (lowest threshold in use by peers).
-inline constexpr double kMaterialShare = 0.03;
-
-// What telemetry alone can show: idle stretches, spin-wait, throttling, bursts, compute-bound. Never empty; the
-// largest share first.
+// What can be shown without a profiler: stalls behind one rank, start-up, idle stretches, spin-wait, throttling, what
+// the host kept the GPUs waiting for, bursts, compute-bound. No two claim the same time. Never empty; the largest share
+// first.
 std::vector<Finding> FindCauses(const Scene& scene);
 
 // Time of blocks in which the GPU alternates between both extremes, in GPU-nanoseconds: starved, not two workloads.

@@ -20,17 +20,19 @@ bool IsIdle(const Timeline::Bucket& bucket) {
 
 // Which buckets belong to a stretch: runs of idle buckets together with the one at either end, in which the stretch
 // begins and ends, if their idle time reaches a minute.
-std::vector<bool> MarkStretches(const std::vector<Timeline::Bucket>& buckets) {
+std::vector<bool> MarkStretches(const std::vector<Timeline::Bucket>& buckets, const std::vector<bool>& taken) {
   std::vector<bool> marked(buckets.size(), false);
+  const auto is_taken = [&](std::size_t i) { return i < taken.size() && taken[i]; };
+  const auto is_idle = [&](std::size_t i) { return IsIdle(buckets[i]) && !is_taken(i); };
   for (std::size_t i = 0; i < buckets.size();) {
-    if (!IsIdle(buckets[i])) {
+    if (!is_idle(i)) {
       ++i;
       continue;
     }
     std::size_t end = i;
-    while (end < buckets.size() && IsIdle(buckets[end])) ++end;
-    const std::size_t from = i == 0 ? 0 : i - 1;
-    const std::size_t to = std::min(end + 1, buckets.size());
+    while (end < buckets.size() && is_idle(end)) ++end;
+    const std::size_t from = i == 0 || is_taken(i - 1) ? i : i - 1;
+    const std::size_t to = end == buckets.size() || is_taken(end) ? end : end + 1;
     std::int64_t idle = 0;
     for (std::size_t k = from; k < to; ++k) idle += buckets[k].phase_ns[kIdle];
     if (idle >= kIdleStretchSeconds * kNanosPerSecond) {
@@ -51,9 +53,9 @@ double NotBusy(const Timeline::Bucket& bucket) {
 
 }  // namespace
 
-IdleStretches FindIdleStretches(const DeviceTotals& totals) {
+IdleStretches FindIdleStretches(const DeviceTotals& totals, const std::vector<bool>& taken) {
   const Timeline& timeline = totals.timeline;
-  const std::vector<bool> marked = MarkStretches(timeline.buckets);
+  const std::vector<bool> marked = MarkStretches(timeline.buckets, taken);
   const bool coarse = timeline.bucket_seconds > 32;  // then a stretch of a minute need not fill one bucket
   IdleStretches idle;
   std::int64_t not_held = 0;
@@ -63,7 +65,7 @@ IdleStretches FindIdleStretches(const DeviceTotals& totals) {
       idle.held_ns += bucket.held_ns;
       not_held += bucket.phase_ns[kIdle] - bucket.held_ns;
       idle.recoverable_ns += NotBusy(bucket);
-    } else if (coarse) {
+    } else if (coarse && (i >= taken.size() || !taken[i])) {
       idle.unclear_ns += bucket.phase_ns[kIdle];
     }
   }
@@ -72,6 +74,7 @@ IdleStretches FindIdleStretches(const DeviceTotals& totals) {
   const double unknown = rest == 0 ? 0 : static_cast<double>(totals.idle_unknown_ns) / static_cast<double>(rest);
   idle.unknown_ns = static_cast<std::int64_t>(std::llround(static_cast<double>(not_held) * unknown));
   idle.empty_ns = not_held - idle.unknown_ns;
+  idle.marked = marked;
   return idle;
 }
 

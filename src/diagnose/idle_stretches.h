@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "classify/totals.h"
 
@@ -16,11 +17,13 @@ struct IdleStretches {
   std::int64_t unknown_ns = 0;  // whether one did was not read
   std::int64_t unclear_ns = 0;  // idle beside these that may lie in such stretches: the timeline is too coarse to tell
   double recoverable_ns = 0;    // of held + empty + unknown: without the little use that idle cells may have
+  std::vector<bool> marked;     // which buckets of the timeline they are
 
   [[nodiscard]] std::int64_t TotalNs() const { return held_ns + empty_ns + unknown_ns; }
 };
 
-// From the timeline's buckets, so a stretch is seen to within one bucket at either end.
-IdleStretches FindIdleStretches(const DeviceTotals& totals);
+// From the timeline's buckets, so a stretch is seen to within one bucket at either end. Buckets that are `taken`, if
+// given, belong to another cause and end a stretch.
+IdleStretches FindIdleStretches(const DeviceTotals& totals, const std::vector<bool>& taken = {});
 
 }  // namespace idleburn

@@ -7,10 +7,7 @@
 #include "classify/thresholds.h"
 
 namespace idleburn {
-namespace {
 
-// True if the device looks like waiting in that bucket: busy, at the power or SM activity that its verdict calls a
-// wait.
 bool Spins(const DeviceResult& d, const Timeline::Bucket& bucket) {
   const std::int64_t bound = bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
   if (bound == 0 || bound * 2 < ObservedNs(bucket)) return false;
@@ -20,6 +17,16 @@ bool Spins(const DeviceResult& d, const Timeline::Bucket& bucket) {
   const std::optional<double> milliwatts = bucket.busy_power.Mean();
   return d.spin.below_watts && milliwatts && *milliwatts < 1000 * static_cast<double>(*d.spin.below_watts);
 }
+
+bool TakesPart(const DeviceTotals& totals) { return BusyPhasesNs(totals) > 0 || totals.idle_held_ns > 0; }
+
+std::int64_t CommonWidth(const RunResult& run) {
+  std::int64_t width = 1;
+  for (const DeviceResult& d : run.devices) width = std::max(width, d.totals.timeline.bucket_seconds);
+  return width;
+}
+
+namespace {
 
 // Mean utilisation over [from, to) seconds; buckets of another width count where they overlap.
 std::optional<double> UtilizationIn(const Timeline& t, std::int64_t from, std::int64_t to) {
@@ -49,13 +56,10 @@ std::vector<std::int64_t> SpinningBuckets(const DeviceResult& d, std::int64_t co
   return numbers;
 }
 
-bool TakesPart(const DeviceTotals& totals) { return BusyPhasesNs(totals) > 0 || totals.idle_held_ns > 0; }
-
 }  // namespace
 
 std::optional<LatePeer> FindLatePeer(const Scene& scene) {
-  std::int64_t width = 1;
-  for (const DeviceResult& d : scene.run.devices) width = std::max(width, d.totals.timeline.bucket_seconds);
+  const std::int64_t width = CommonWidth(scene.run);
   std::map<std::int64_t, int> spinning;  // devices that spin, by bucket: linear in devices, not quadratic
   for (const DeviceResult& d : scene.run.devices) {
     for (const std::int64_t number : SpinningBuckets(d, width)) ++spinning[number];

@@ -15,6 +15,14 @@ struct LatePeer {
   double share = 0;  // of the buckets in which another GPU spins and this one was read
 };
 
+// True if the device looks like waiting in that bucket: busy, at the power or SM activity that its verdict calls a
+// wait.
+bool Spins(const DeviceResult& d, const Timeline::Bucket& bucket);
+// Whether somebody uses the GPU: it worked, or memory was held on it.
+bool TakesPart(const DeviceTotals& totals);
+// Seconds of the widest bucket among the timelines of a run.
+std::int64_t CommonWidth(const RunResult& run);
+
 // The device that is most often below kLateBelow while others spin; absent if none is in kLateShare of that time. A
 // GPU that nobody uses, idle throughout without memory held, is not part of the job and no peer.
 std::optional<LatePeer> FindLatePeer(const Scene& scene);

@@ -8,14 +8,23 @@
 #include "classify/totals.h"
 #include "price/cost_report.h"
 #include "telemetry/device.h"
+#include "telemetry/host_timeline.h"
 
 namespace idleburn {
+
+// What was seen of the machine beside the readings of its GPUs.
+struct MachineView {
+  const HostTimeline* host = nullptr;  // null: nobody looked at the host
+  // Bytes a second that the PCIe link of a device can move each way, by DeviceId; 0, or beyond the end: not known.
+  std::vector<std::int64_t> link_speed;
+};
 
 // A classified and priced run as the findings see it. Refers to its parts and must not outlive them.
 struct Scene {
   const RunResult& run;
   const DeviceTable& devices;
   const CostReport& cost;
+  const MachineView& machine;
 
   // Of observed GPU time; 0 when nothing was observed.
   [[nodiscard]] double Share(std::int64_t gpu_ns) const;

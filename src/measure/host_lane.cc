@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "measure/system_facts.h"
+
 namespace idleburn {
 namespace {
 
@@ -57,6 +59,7 @@ void HostLane::Tick(Instant now, LiveSink& out) {
 void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
   if (slow) tree_->Scan();
   tree_->Tick(now);
+  if (slow) TellMounts(out);
   HostSample sample;
   sample.time = now;
   sample.scope = HostScope::kWorkload;
@@ -69,6 +72,7 @@ void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
     } else if (tree_->seen()) {
       sample.Set(HostSignal::kCpuWait, tree_->run_queue_wait());
     }
+    PutWorkers(&sample);
     ReadCpus(&sample);
     cgroup_->ReadSlow(machine_.memory(), &sample);
     if (!sample.Has(HostSignal::kMemoryUsed) && tree_->seen()) {
@@ -91,6 +95,16 @@ void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
   if (tree_->wait_denied()) {
     NoteOnce(now, processes + ": waiting for a CPU may not be read (" + proc_ + "/PID/task/TID/schedstat)", out);
   }
+}
+
+// Where the workload's data lie: looked at a few times, when it may have opened them.
+void HostLane::TellMounts(LiveSink& out) {
+  constexpr std::array<int, 4> kLooks = {3, 10, 60, 600};  // seconds
+  if (std::find(kLooks.begin(), kLooks.end(), ++scans_) == kLooks.end()) return;
+  const std::string mounts = MountsRead(proc_, tree_->pids());
+  if (mounts.empty() || mounts == mounts_read_) return;
+  mounts_read_ = mounts;
+  out.OnFact({"system.data_mounts", mounts});
 }
 
 void HostLane::PutUse(HostSample* sample) {
@@ -125,6 +139,21 @@ void HostLane::PutUse(HostSample* sample) {
       sample->Set(kSeen[i], seen[i]);
     } else {
       sample->SetUnavailable(kSeen[i]);
+    }
+  }
+}
+
+void HostLane::PutWorkers(HostSample* sample) {
+  const WorkerSums::Times& times = tree_->workers();
+  constexpr std::array<HostSignal, 4> kRows = {HostSignal::kWorkerTime, HostSignal::kWorkerCpuTime,
+                                               HostSignal::kWorkerCpuWait, HostSignal::kWorkerBlockedTime};
+  const std::array<std::int64_t, 4> values = {times.alive, times.cpu, times.wait, times.blocked};
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    const bool denied = kRows[i] == HostSignal::kWorkerCpuWait && tree_->wait_denied();
+    if (!tree_->seen() || denied) {
+      sample->SetUnavailable(kRows[i]);
+    } else {
+      sample->Set(kRows[i], values[i]);
     }
   }
 }

@@ -41,6 +41,8 @@ class HostLane final : public Lane {
   void TickWorkload(Instant now, bool slow, LiveSink& out);
   void ReadCpus(HostSample* sample);
   void PutUse(HostSample* sample);
+  void PutWorkers(HostSample* sample);
+  void TellMounts(LiveSink& out);
   void NoteOnce(Instant now, const std::string& text, LiveSink& out);
   void NoteWhatLacks(const HostSample& machine, LiveSink& out);
 
@@ -54,6 +56,8 @@ class HostLane final : public Lane {
   std::optional<Instant> next_slow_;
   std::optional<bool> bytes_by_group_;  // the control group tells what was read and written, as processes do not
   std::set<std::string> noted_;
+  int scans_ = 0;  // of the workload's processes
+  std::string mounts_read_;
 };
 
 }  // namespace idleburn

@@ -40,6 +40,8 @@ inline constexpr std::uint64_t kNone64 = ~std::uint64_t{0};
 
 inline constexpr std::uint32_t kNameSize = 96;
 inline constexpr std::uint32_t kVersionSize = 80;
+inline constexpr std::uint32_t kVbiosSize = 32;
+inline constexpr std::uint32_t kMostNvlinks = 36;
 
 struct PciInfo {
   std::array<char, 16> bus_id_legacy;

@@ -24,6 +24,7 @@ nvml::Return NvmlLane::Enumerate(Instant now) {
   const nvml::Return code = nvml_->Call(nvml_->device_count, &count);
   if (code != nvml::kSuccess) return code;
   attached_.clear();
+  boards_.clear();
   for (std::uint32_t index = 0; index < count; ++index) {
     const nvml::Return entered = EnterBoard(index);
     if (entered == nvml::kLibRmVersionMismatch) return entered;
@@ -45,6 +46,7 @@ nvml::Return NvmlLane::EnterBoard(std::uint32_t index) {
   key.index = static_cast<int>(index);
   nvml::PciInfo pci{};
   if (nvml_->Call(nvml_->pci_info, handle, &pci) == nvml::kSuccess) key.bus_id = pci.bus_id.data();
+  boards_.push_back({handle, key.uuid, std::to_string(index)});
   NvmlGpu::Place place;
   place.handle = place.board = handle;
   place.uuid = key.uuid;

@@ -140,6 +140,7 @@ void NvmlLane::TellFirst(Instant now, LiveSink& out) {
   told_ = true;
   out.OnFact({"driver", driver_version_});
   out.OnFact({"nvml", nvml_version_});
+  for (const RunFact& fact : DescribeBoards(*nvml_, boards_)) out.OnFact(fact);
   for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) TellRemarks(*gpu, now, out);
 }
 

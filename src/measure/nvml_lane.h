@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "measure/every.h"
 #include "measure/lane.h"
+#include "measure/nvml_describe.h"
 #include "measure/nvml_gpu.h"
 #include "measure/nvml_library.h"
 #include "os/run_clock.h"
@@ -78,6 +79,7 @@ class NvmlLane : public Lane {
   std::vector<std::unique_ptr<NvmlGpu>> gpus_;
   std::map<DeviceId, std::size_t> by_id_;  // of gpus_
   std::vector<std::size_t> attached_;      // gpus_ found by the last enumeration
+  std::vector<BoardHandle> boards_;        // likewise, instances of one board once
   nvml::EventSet events_ = nullptr;
   bool initialised_ = false;
   bool told_ = false;

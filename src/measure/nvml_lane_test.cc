@@ -383,5 +383,30 @@ TEST(NvmlLane, UtilizationOverTimeIsTheTimeTheGpuWasBusy) {
   });
 }
 
+TEST(NvmlLane, TellsWhatTheBoardsAre) {
+  StandInRun run("gpu 0 pcie_width=8 nvlinks=4\ngpu 1\ngpu 2 uuid=GPU-third vbios=97.00\n");
+  run.RunUntil(1);
+  EXPECT_EQ(run.log.Fact("cuda"), "13.0");
+  EXPECT_EQ(run.log.Fact("gpu.GPU-third.vbios"), "97.00");
+  EXPECT_EQ(run.log.Fact("gpu.GPU-third.pcie_generation"), "5");
+  EXPECT_EQ(run.log.Fact("gpu.GPU-third.nvlinks"), "0");
+  EXPECT_EQ(run.log.Fact("gpu.topology"), "0-1 through one PCIe switch; 0-2 1-2 between CPUs");
+  const std::string first = "gpu." + run.devices[0].uuid;
+  EXPECT_EQ(run.log.Fact(first + ".pcie_width"), "8");
+  EXPECT_EQ(run.log.Fact(first + ".pcie_most_width"), "16");
+  EXPECT_EQ(run.log.Fact(first + ".nvlinks"), "4");
+}
+
+TEST(NvmlLane, WhatADriverDoesNotTellOfItsBoardsIsLeftOut) {
+  StandInRun run(
+      "gpu 0 uuid=GPU-only\nfail nvmlDeviceGetVbiosVersion 3\nfail nvmlDeviceGetCurrPcieLinkWidth 3\n"
+      "fail nvmlDeviceGetNvLinkState 3\nfail nvmlSystemGetCudaDriverVersion_v2 999\n");
+  run.RunUntil(1);
+  for (const char* key :
+       {"cuda", "gpu.GPU-only.vbios", "gpu.GPU-only.pcie_width", "gpu.GPU-only.nvlinks", "gpu.topology"}) {
+    EXPECT_EQ(run.log.Fact(key), std::nullopt) << key;
+  }
+}
+
 }  // namespace
 }  // namespace idleburn

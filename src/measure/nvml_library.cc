@@ -19,8 +19,20 @@ NvmlLibrary::NvmlLibrary(DynamicLibrary library, std::string path, std::shared_p
   Find(name);
   Find(uuid);
   Find(pci_info, "nvmlDeviceGetPciInfo_v2");
+  FindDescribing();
   FindMeasuring();
   FindRest();
+}
+
+void NvmlLibrary::FindDescribing() {
+  Find(cuda_version, "nvmlSystemGetCudaDriverVersion");
+  Find(vbios);
+  Find(pcie_generation);
+  Find(pcie_width);
+  Find(most_pcie_generation);
+  Find(most_pcie_width);
+  Find(common_ancestor);
+  Find(nvlink_state);
 }
 
 void NvmlLibrary::FindMeasuring() {

@@ -67,6 +67,15 @@ class NvmlLibrary {
   NvmlFunction<Device, char*, U32> uuid{"nvmlDeviceGetUUID"};
   NvmlFunction<Device, nvml::PciInfo*> pci_info{"nvmlDeviceGetPciInfo_v3"};
 
+  NvmlFunction<int*> cuda_version{"nvmlSystemGetCudaDriverVersion_v2"};  // 1000 x major + 10 x minor
+  NvmlFunction<Device, char*, U32> vbios{"nvmlDeviceGetVbiosVersion"};
+  NvmlFunction<Device, U32*> pcie_generation{"nvmlDeviceGetCurrPcieLinkGeneration"};
+  NvmlFunction<Device, U32*> pcie_width{"nvmlDeviceGetCurrPcieLinkWidth"};
+  NvmlFunction<Device, U32*> most_pcie_generation{"nvmlDeviceGetMaxPcieLinkGeneration"};
+  NvmlFunction<Device, U32*> most_pcie_width{"nvmlDeviceGetMaxPcieLinkWidth"};
+  NvmlFunction<Device, Device, int*> common_ancestor{"nvmlDeviceGetTopologyCommonAncestor"};
+  NvmlFunction<Device, U32, U32*> nvlink_state{"nvmlDeviceGetNvLinkState"};
+
   NvmlFunction<Device, U32, U64, U32*, U32*, nvml::DriverSample*> samples{"nvmlDeviceGetSamples"};
   NvmlFunction<Device, nvml::Utilization*> utilization{"nvmlDeviceGetUtilizationRates"};
   NvmlFunction<Device, nvml::MemoryV2*> memory_v2{"nvmlDeviceGetMemoryInfo_v2"};
@@ -118,6 +127,7 @@ class NvmlLibrary {
     if (function.address == nullptr) missing_.push_back(function.name);
     entries_.push_back(&function);
   }
+  void FindDescribing();
   void FindMeasuring();
   void FindRest();
   Nanos Begin(const NvmlEntry& function);

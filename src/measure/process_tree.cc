@@ -3,7 +3,9 @@
 #include <dirent.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <numeric>
 
 namespace idleburn {
 namespace {
@@ -14,6 +16,8 @@ constexpr std::size_t kMostVisited = 32;
 constexpr std::size_t kMostThreads = 512;
 constexpr std::int64_t kAdopterPatience = kNanosPerSecond;
 constexpr std::size_t kMostEnvironment = 128 * 1024;
+// A process that was forked may start another program a little later; then its command line stays.
+constexpr int kCommandReads = 3;
 
 // The numbers that name entries of a folder, in order.
 std::vector<pid_t> NumbersIn(const std::string& folder) {
@@ -158,7 +162,10 @@ bool ProcessTree::ReadProcess(Found::iterator at) {
   if (io_fault != ReadFault::kNone && !ending) io_denied_ = true;
   used[kCpu] = (stat->cpu_ticks + stat->waited_cpu_ticks) * spec_.nanos_per_tick;
   used[kMajorFaults] = stat->major_faults + stat->waited_major_faults;
-  if (stat->state == 'D' && process.read_at && now_ > *process.read_at) blocked_ += (now_ - *process.read_at).count();
+  if (stat->state == 'D' && process.read_at && now_ > *process.read_at) {
+    blocked_ += (now_ - *process.read_at).count();
+    process.blocked += (now_ - *process.read_at).count();
+  }
   process.read_at = now_;
   process.stat = *stat;
   process.used = used;
@@ -280,6 +287,28 @@ void ProcessTree::ReadWaits() {
     for (const auto& [thread, wait] : process.thread_waits) sum += wait;
   }
   wait_ = sum;
+  SumWorkers();
+}
+
+void ProcessTree::SumWorkers() {
+  std::vector<ProcessReading> all;
+  for (auto& [pid, process] : known_) {
+    ReadCommand(pid, &process);
+    const auto& waits = process.thread_waits;
+    const std::int64_t wait = std::accumulate(waits.begin(), waits.end(), std::int64_t{0},
+                                              [](std::int64_t sum, const auto& w) { return sum + w.second; });
+    all.push_back({pid, process.stat.parent, process.command, process.read_at.value_or(now_), process.used[kCpu], wait,
+                   process.blocked});
+  }
+  workers_.Update(all);
+}
+
+void ProcessTree::ReadCommand(pid_t pid, Process* process) {
+  if (process->command_reads == kCommandReads) return;
+  ++process->command_reads;
+  KeptFile file(spec_.proc + "/" + std::to_string(pid) + "/cmdline", nullptr);
+  const auto text = file.Read(buffer_);
+  process->command = text && !text->empty() ? std::hash<std::string_view>()(*text) : 0;
 }
 
 void ProcessTree::ReadThreadWaits(pid_t pid, Process* process) {
@@ -303,6 +332,12 @@ void ProcessTree::ReadThreadWaits(pid_t pid, Process* process) {
 
 std::int64_t ProcessTree::processes() const {
   return std::count_if(known_.begin(), known_.end(), [](const auto& p) { return p.second.stat.state != 'Z'; });
+}
+
+std::vector<pid_t> ProcessTree::pids() const {
+  std::vector<pid_t> pids;
+  for (const auto& entry : known_) pids.push_back(entry.first);
+  return pids;
 }
 
 std::int64_t ProcessTree::threads() const {

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "measure/proc_text.h"
 #include "measure/reaped_usage.h"
+#include "measure/worker_sums.h"
 #include "os/kept_file.h"
 
 namespace idleburn {
@@ -52,13 +53,15 @@ class ProcessTree {
   void Scan();
   // Judges some of the new ones and reads some of the known ones, all in turns.
   void Tick(Instant now);
-  // Adds up the time that threads waited for a CPU; some of the threads, in turns.
+  // Adds up the time that threads waited for a CPU, of some of the threads, in turns; and what workers did.
   void ReadWaits();
 
   [[nodiscard]] const Used& used() const { return used_; }
   [[nodiscard]] std::int64_t run_queue_wait() const { return wait_; }
   [[nodiscard]] std::int64_t blocked() const { return blocked_; }
+  [[nodiscard]] const WorkerSums::Times& workers() const { return workers_.times(); }
   [[nodiscard]] std::int64_t processes() const;
+  [[nodiscard]] std::vector<pid_t> pids() const;
   [[nodiscard]] std::int64_t threads() const;
   [[nodiscard]] std::int64_t resident_pages() const;
   [[nodiscard]] bool Has(pid_t pid) const { return known_.count(pid) != 0; }
@@ -75,6 +78,9 @@ class ProcessTree {
     Used used = {};  // itself and what it waited for, as last read
     std::optional<Instant> read_at;
     std::map<pid_t, std::int64_t> thread_waits;
+    std::int64_t blocked = 0;
+    std::size_t command = 0;  // see ProcessReading
+    int command_reads = 0;
   };
   using Found = std::map<pid_t, Process>;
 
@@ -91,6 +97,8 @@ class ProcessTree {
   void SettleWithParent(pid_t parent, const Used& before, Used gone);
   void SettleReaped(Instant now);
   void ReadThreadWaits(pid_t pid, Process* process);
+  void ReadCommand(pid_t pid, Process* process);
+  void SumWorkers();
   void AddUp();
 
   ProcessTreeSpec spec_;
@@ -110,6 +118,7 @@ class ProcessTree {
   std::int64_t wait_ = 0;
   std::int64_t wait_of_ended_ = 0;
   std::int64_t blocked_ = 0;
+  WorkerSums workers_;
   Instant now_;
   bool seen_ = false;
   bool io_denied_ = false;

@@ -10,6 +10,7 @@
 #include "base/money.h"
 #include "classify/totals.h"
 #include "diagnose/finding.h"
+#include "diagnose/scene.h"
 #include "price/cost_report.h"
 #include "telemetry/device.h"
 
@@ -64,7 +65,8 @@ struct Advice {
   std::vector<Declined> declined;
 };
 
-// Causes that telemetry alone can show, and what to do about them.
-Advice Advise(const RunResult& run, const DeviceTable& devices, const CostReport& cost);
+// Causes that can be shown without a profiler, and what to do about them.
+Advice Advise(const RunResult& run, const DeviceTable& devices, const CostReport& cost,
+              const MachineView& machine = {});
 
 }  // namespace idleburn

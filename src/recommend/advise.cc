@@ -31,7 +31,11 @@ std::string_view BasisOf(const Finding& finding) {
   if (finding.cause == "spin_wait") {
     return "bound: all time spent waiting; expected 0.8 of it. Upper bound: the lagging GPU sets the pace";
   }
-  return "bound: the clock that was lost while busy; expected 0.8 of it";
+  if (finding.cause == "throttling") return "bound: the clock that was lost while busy; expected 0.8 of it";
+  if (finding.cause == "checkpoint_stall" || finding.cause == "straggler_or_dependency") {
+    return "bound: the time of all GPUs in those episodes that did no work; expected 0.8 of it";
+  }
+  return "bound: the time without a kernel while GPUs were low; expected 0.8 of it (one public pair realised 0.84)";
 }
 
 void PriceSaving(Recommendation& r, const CostReport& cost) {
@@ -178,8 +182,8 @@ void Decline(const Scene& scene, Advice& advice) {
 
 std::string_view Name(Axis a) { return a == Axis::kTime ? "time" : "rate"; }
 
-Advice Advise(const RunResult& run, const DeviceTable& devices, const CostReport& cost) {
-  const Scene scene{run, devices, cost};
+Advice Advise(const RunResult& run, const DeviceTable& devices, const CostReport& cost, const MachineView& machine) {
+  const Scene scene{run, devices, cost, machine};
   const UsageCost& w = cost.whole;
   const double observed = w.window_ns == 0 ? 0 : static_cast<double>(w.observed_ns) / static_cast<double>(w.window_ns);
   Advice advice;

@@ -292,6 +292,7 @@ std::string AuditHtml(const AuditReport& report) {
   AppendSection("Energy, clocks, bursts", view.signals, &out);
   AppendGrid(view.declined, &out);
   AppendGrid(view.quality, &out);
+  AppendSection("Machine", view.system, &out);
   AppendSection("How these figures were made", view.basis, &out);
   out += "</main>\n<script type=\"application/json\" id=\"chart-data\">" + ChartJson(report, kPictured) +
          "</script>\n<script>";

@@ -4,7 +4,9 @@
 #include "report/audit_report.h"
 #include "report/chart_data.h"
 #include "report/display.h"
+#include "report/system_view.h"
 #include "text/escape.h"
+#include "text/number.h"
 #include "text/time_zone.h"
 
 // The one file that includes the JSON writer. docs/json.md documents every key; a test holds it to that.
@@ -437,6 +439,31 @@ Json ThresholdsJson(const Thresholds& t) {
   return json;
 }
 
+void PutFact(Json& to, const SystemItem& item, const std::optional<std::string>& value) {
+  const std::string key(item.key);
+  const std::optional<std::int64_t> number = value && item.number ? ParseInteger(*value) : std::nullopt;
+  if (number) {
+    to[key] = *number;
+  } else {
+    PutText(to, key, item.number ? std::string() : value.value_or(""), "not_told");
+  }
+}
+
+Json SystemJson(const AuditReport& report) {
+  Json json;
+  for (const SystemItem& item : kSystemItems) PutFact(json, item, SystemFact(report, item.fact));
+  Json gpus = Json::array();
+  for (const CostReport::DeviceCost& d : report.cost.devices) {
+    Json gpu;
+    gpu["uuid"] = TextOrNull((*report.devices)[d.device].uuid);
+    gpu["name"] = TextOrNull((*report.devices)[d.device].name);
+    for (const SystemItem& item : kGpuItems) PutFact(gpu, item, GpuFact(report, d.device, item.fact));
+    gpus.push_back(std::move(gpu));
+  }
+  json["gpus"] = std::move(gpus);
+  return json;
+}
+
 }  // namespace
 
 std::string AuditJson(const AuditReport& report) {
@@ -461,6 +488,7 @@ std::string AuditJson(const AuditReport& report) {
   json["savings"] = SavingsJson(report.advice.savings, money);
   json["data_quality"] = QualityJson(report.quality);
   json["thresholds"] = ThresholdsJson(report.thresholds);
+  json["system"] = SystemJson(report);
   return json.dump(2) + "\n";
 }
 

@@ -84,6 +84,7 @@ std::string AuditMarkdown(const AuditReport& report) {
   AppendTable(view.recommendations, &out);
   if (report.explain) AppendTable(view.declined, &out);
   AppendTable(view.quality, &out);
+  AppendSection("Machine", view.system, &out);
   AppendSection("How these figures were made", view.basis, &out);
   return out;
 }

@@ -9,6 +9,7 @@
 #include "recommend/advice.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
+#include "telemetry/live_sink.h"
 
 namespace idleburn {
 
@@ -21,6 +22,7 @@ struct AuditReport {
   CostReport cost;
   Advice advice;
   std::vector<std::string> inputs;  // names as given
+  std::vector<RunFact> system;      // what is known of the machine (telemetry/system_facts.h)
   std::string timezone = "UTC";
   std::string version;
   bool explain = false;

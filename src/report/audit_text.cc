@@ -172,6 +172,8 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   }
   if (report.explain && !view.declined.rows.empty()) page.Grid(view.declined);
   if (!view.quality.rows.empty()) page.Grid(view.quality);
+  page.Heading("Machine");
+  page.Lines(view.system);
   page.Heading("How these figures were made");
   page.Lines(view.basis);
   return std::move(page).Take();

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "report/display.h"
+#include "report/system_view.h"
 #include "report/view_context.h"
 #include "text/time_zone.h"
 
@@ -142,6 +143,7 @@ AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   view.quality = QualityTable(c);
   view.money = MoneyLines(c);
   view.signals = SignalLines(c);
+  view.system = SystemLines(report);
   view.basis = BasisLines(c);
   return view;
 }

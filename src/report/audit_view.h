@@ -34,6 +34,7 @@ struct AuditView {
   ReportTable quality;
   std::vector<std::string> money;    // price, unit costs, projections, combined saving
   std::vector<std::string> signals;  // energy, throttling, bursts
+  std::vector<std::string> system;   // the machine, as far as it is known
   std::vector<std::string> basis;    // how the figures came about: counter, reading rule, bands, inputs
 };
 

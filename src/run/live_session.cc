@@ -1,7 +1,11 @@
 #include "run/live_session.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
+
+#include "measure/system_facts.h"
 
 namespace idleburn {
 
@@ -20,6 +24,8 @@ void LiveSession::Start(const LiveSessionSpec& spec) {
   SamplerOptions options;
   options.period = spec.gpus.period;
   sampler_ = std::make_unique<Sampler>(options, clock_, line_, std::move(lanes), sink_);
+  std::error_code ignored;
+  for (const RunFact& fact : SystemFacts("", std::filesystem::current_path(ignored).string())) sink_.OnFact(fact);
   sampler_->Start();
 }
 

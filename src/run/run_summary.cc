@@ -36,6 +36,7 @@ std::string Bytes(const HostUse& use, HostSignal signal) {
 
 void RunSummary::OnHost(std::span<const HostSample> samples) {
   for (const HostSample& sample : samples) {
+    host_.Add(sample);
     Scope& scope = scopes_[static_cast<std::size_t>(sample.scope)];
     if (!std::exchange(scope.seen, true)) scope.use.first = sample.time;
     scope.use.last = std::max(scope.use.last, sample.time);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "run/progress_lines.h"
+#include "telemetry/host_timeline.h"
 #include "telemetry/live_sink.h"
 #include "telemetry/run_window.h"
 
@@ -35,6 +36,8 @@ class RunSummary final : public LiveSink {
 
   // Absent if nothing was read of that scope.
   [[nodiscard]] std::optional<HostUse> Use(HostScope scope) const;
+  // The same over time.
+  [[nodiscard]] const HostTimeline& host() const { return host_; }
   // All ranks together: samples and tokens add up, steps and epochs are those of the rank that is furthest.
   [[nodiscard]] WorkSaid Work() const;
   // The first of each kind and text, in order; a few of them.
@@ -49,6 +52,7 @@ class RunSummary final : public LiveSink {
     std::array<std::optional<std::int64_t>, kHostSignalCount> first{};
   };
   std::array<Scope, kHostScopeCount> scopes_;
+  HostTimeline host_;
   std::map<std::int32_t, WorkMark> marks_;
   std::vector<Note> notes_;
   std::map<std::string, std::string> facts_;

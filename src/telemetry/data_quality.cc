@@ -73,6 +73,8 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kAmbiguousLaunch, "ambiguous_launch", S::kWarn,
      "device events could have been launched by several processes; what they waited for is not said"},
     {Q::kProfilerWarning, "profiler_warning", S::kInfo, "warnings of the profiler that its record may be incomplete"},
+    {Q::kNarrowLink, "narrow_link", S::kWarn,
+     "GPUs have fewer PCIe lanes than they could: copies to them take longer; check slot, riser and BIOS"},
 }};
 
 std::string_view Name(Severity s) {

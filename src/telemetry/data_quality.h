@@ -56,8 +56,9 @@ enum class QualityId : std::uint8_t {
   kTooLongEvent,
   kAmbiguousLaunch,
   kProfilerWarning,
+  kNarrowLink,
 };
-inline constexpr std::size_t kQualityCount = 44;
+inline constexpr std::size_t kQualityCount = 45;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);

@@ -33,8 +33,12 @@ enum class HostSignal : std::uint8_t {
   kNetSent,           // counter
   kProcesses,         // processes of the workload, or of the machine
   kThreads,
+  kWorkerTime,         // counters: time alive of the workload's workers, all of them together, and of that the time
+  kWorkerCpuTime,      //     on a CPU,
+  kWorkerCpuWait,      //     ready but waiting for one,
+  kWorkerBlockedTime,  //     in uninterruptible sleep
 };
-inline constexpr std::size_t kHostSignalCount = 21;
+inline constexpr std::size_t kHostSignalCount = 25;
 
 enum class HostUnit : std::uint8_t { kNanosecond, kByte, kCount };
 
@@ -67,6 +71,10 @@ inline constexpr std::array<HostSignalInfo, kHostSignalCount> kHostSignals = {{
     {HostSignal::kNetSent, "net_sent", HostUnit::kByte, true},
     {HostSignal::kProcesses, "processes", HostUnit::kCount, false},
     {HostSignal::kThreads, "threads", HostUnit::kCount, false},
+    {HostSignal::kWorkerTime, "worker_time", HostUnit::kNanosecond, true},
+    {HostSignal::kWorkerCpuTime, "worker_cpu_time", HostUnit::kNanosecond, true},
+    {HostSignal::kWorkerCpuWait, "worker_cpu_wait", HostUnit::kNanosecond, true},
+    {HostSignal::kWorkerBlockedTime, "worker_blocked_time", HostUnit::kNanosecond, true},
 }};
 
 constexpr std::size_t Index(HostSignal s) { return static_cast<std::size_t>(s); }

@@ -64,6 +64,10 @@ struct BoardFacts {
   std::size_t ring = 120;                   // published utilizations that are kept
   bool samples = true;                      // has GetSamples
   bool gpm = true;
+  std::string vbios = "96.00.99.00.01";
+  std::uint32_t pcie_generation = 5;
+  std::uint32_t pcie_width = 16;   // now; the board and its slot have 16
+  std::uint32_t nvlinks = 0;       // that are up
   std::uint32_t gpu_instance = 0;  // of a MIG instance, as the next two
   std::uint32_t slices = 0;
   std::string profile;

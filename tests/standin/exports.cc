@@ -74,6 +74,56 @@ nvml::Return nvmlDeviceGetPciInfo_v3(nvml::Device device, nvml::PciInfo* info) {
     return CopyText(board.facts().bus_id, info->bus_id.data(), 32);
   });
 }
+nvml::Return nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  return Enter("nvmlSystemGetCudaDriverVersion_v2", [&](Node&) {
+    *version = 13000;
+    return nvml::kSuccess;
+  });
+}
+nvml::Return nvmlDeviceGetVbiosVersion(nvml::Device device, char* text, U32 size) {
+  return About("nvmlDeviceGetVbiosVersion", device,
+               [&](Node&, Handle&, Board& board, std::int64_t) { return CopyText(board.facts().vbios, text, size); });
+}
+nvml::Return nvmlDeviceGetCurrPcieLinkGeneration(nvml::Device device, U32* out) {
+  return About("nvmlDeviceGetCurrPcieLinkGeneration", device, [&](Node&, Handle&, Board& board, std::int64_t) {
+    *out = board.facts().pcie_generation;
+    return nvml::kSuccess;
+  });
+}
+nvml::Return nvmlDeviceGetCurrPcieLinkWidth(nvml::Device device, U32* out) {
+  return About("nvmlDeviceGetCurrPcieLinkWidth", device, [&](Node&, Handle&, Board& board, std::int64_t) {
+    *out = board.facts().pcie_width;
+    return nvml::kSuccess;
+  });
+}
+nvml::Return nvmlDeviceGetMaxPcieLinkGeneration(nvml::Device device, U32* out) {
+  return About("nvmlDeviceGetMaxPcieLinkGeneration", device, [&](Node&, Handle&, Board&, std::int64_t) {
+    *out = 5;
+    return nvml::kSuccess;
+  });
+}
+nvml::Return nvmlDeviceGetMaxPcieLinkWidth(nvml::Device device, U32* out) {
+  return About("nvmlDeviceGetMaxPcieLinkWidth", device, [&](Node&, Handle&, Board&, std::int64_t) {
+    *out = 16;
+    return nvml::kSuccess;
+  });
+}
+nvml::Return nvmlDeviceGetNvLinkState(nvml::Device device, U32 link, U32* out) {
+  return About("nvmlDeviceGetNvLinkState", device, [&](Node&, Handle&, Board& board, std::int64_t) -> nvml::Return {
+    if (link >= 18) return nvml::kInvalidArgument;
+    *out = link < board.facts().nvlinks ? 1 : 0;
+    return nvml::kSuccess;
+  });
+}
+// Two boards share a switch; pairs of them are on different CPUs.
+nvml::Return nvmlDeviceGetTopologyCommonAncestor(nvml::Device a, nvml::Device b, int* out) {
+  return About("nvmlDeviceGetTopologyCommonAncestor", a, [&](Node& node, Handle& handle, Board&, std::int64_t) {
+    const Handle* const other = node.Find(b);
+    if (other == nullptr) return nvml::kInvalidArgument;
+    *out = handle.gpu / 2 == other->gpu / 2 ? 10 : 50;
+    return nvml::kSuccess;
+  });
+}
 nvml::Return nvmlDeviceGetSamples(nvml::Device device, U32 kind, U64 last_seen, U32* type, U32* count,
                                   nvml::DriverSample* out) {
   return About("nvmlDeviceGetSamples", device, [&](Node& node, Handle& handle, Board& board, std::int64_t now) {

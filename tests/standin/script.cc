@@ -59,6 +59,10 @@ void ReadFacts(const Values& values, BoardFacts& facts) {
     if (key == "ring") facts.ring = static_cast<std::size_t>(Number(value));
     if (key == "samples") facts.samples = value == "1";
     if (key == "gpm") facts.gpm = value == "1";
+    if (key == "vbios") facts.vbios = value;
+    if (key == "pcie_gen") facts.pcie_generation = static_cast<std::uint32_t>(Number(value));
+    if (key == "pcie_width") facts.pcie_width = static_cast<std::uint32_t>(Number(value));
+    if (key == "nvlinks") facts.nvlinks = static_cast<std::uint32_t>(Number(value));
     if (key == "gi") facts.gpu_instance = static_cast<std::uint32_t>(Number(value));
     if (key == "slices") facts.slices = static_cast<std::uint32_t>(Number(value));
     if (key == "profile") facts.profile = value;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,6 +28,8 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 volatile sig_atomic_t stop_asked = 0;
 void AskToStop(int) { stop_asked = 1; }
 
+constexpr Kernel kSpin = {0.05F, 0.01F, 0.08F, 0, 0};
+
 struct Job {
   std::string mode;
   double seconds = 5;
@@ -35,8 +38,12 @@ struct Job {
   double batch_cpu = 0.08;  // seconds of CPU a loader spends on a batch
   double kernel = 0.02;     // seconds the GPU spends on it
   std::uint64_t memory = std::uint64_t{20} << 30;
-  std::string data;   // a file the loaders read; empty: none
-  std::string truth;  // where the truth goes; empty: standard output
+  std::string data;            // a file the loaders read, or rank 0 writes; empty: none
+  std::size_t read = 1 << 20;  // bytes of it that a loader reads for a batch
+  bool direct = false;         // past the page cache
+  double every = 6;            // seconds from one stall of all ranks to the next
+  double stall = 3;            // that it lasts
+  std::string truth;           // where the truth goes; empty: standard output
   Kernel kind;
 };
 
@@ -60,14 +67,24 @@ void BurnCpu(double seconds) {
   }
 }
 
+// Reads `bytes` of the file from where it stands, from its start again at its end.
+void ReadSome(int data, std::size_t bytes) {
+  constexpr std::size_t kBlock = std::size_t{1} << 20;
+  static std::byte* const room = static_cast<std::byte*>(std::aligned_alloc(4096, kBlock));  // as O_DIRECT wants it
+  for (std::size_t done = 0; done < bytes; done += kBlock) {
+    if (read(data, room, kBlock) < static_cast<ssize_t>(kBlock)) lseek(data, 0, SEEK_SET);
+  }
+}
+
 // A loader: for each byte that asks for a batch, reads and decodes one, and answers with a byte.
 [[noreturn]] void Load(const Job& job, int asked, int ready) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const int data = job.data.empty() ? -1 : open(job.data.c_str(), O_RDONLY | O_CLOEXEC);
-  std::vector<char> room(1 << 20);
+  const int flags = O_RDONLY | O_CLOEXEC | (job.direct ? O_DIRECT : 0);
+  const int data = job.data.empty() ? -1 : open(job.data.c_str(), flags);
+  if (data < 0 && !job.data.empty()) _exit(1);
   char token = 0;
   while (read(asked, &token, 1) == 1) {
-    if (data >= 0 && read(data, room.data(), room.size()) < static_cast<ssize_t>(room.size())) lseek(data, 0, SEEK_SET);
+    if (data >= 0) ReadSome(data, job.read);
     BurnCpu(job.batch_cpu);
     if (write(ready, &token, 1) != 1) break;
   }
@@ -132,6 +149,29 @@ void RunKernel(const Job& job, Marker& gpu, std::int64_t end, Truth& truth) {
   if (truth.steps % 10 == 0) std::fprintf(stderr, "step %lld loss %.4f\n", static_cast<long long>(truth.steps), 0.5);
 }
 
+// Ranks that agree by the clock: every `every` seconds all of them stall, device 0 because it writes (or, without a
+// file, because it is late), the others because they wait for it in a kernel.
+void TrainInStep(const Job& job, Marker& gpu, std::int64_t end, Truth& truth) {
+  const auto every = static_cast<std::int64_t>(job.every * 1e9);
+  const auto stall = static_cast<std::int64_t>(job.stall * 1e9);
+  const int out = job.data.empty() ? -1 : open(job.data.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const std::vector<char> page(1 << 20, 'c');
+  Job waiting = job;
+  waiting.kind = kSpin;
+  while (MonotonicNow() < end && stop_asked == 0) {
+    const std::int64_t now = MonotonicNow();
+    const std::int64_t until = std::min(end, now - now % every + (now % every < stall ? stall : every));
+    if (now % every >= stall) {
+      RunKernel(job, gpu, until, truth);
+    } else if (job.device != 0) {
+      RunKernel(waiting, gpu, until, truth);
+    } else {
+      if (out >= 0 && (pwrite(out, page.data(), page.size(), 0) < 0 || fdatasync(out) != 0)) std::perror("write");
+      SleepUntil(std::min(until, MonotonicNow() + kSecond / 20));
+    }
+  }
+}
+
 Truth Train(const Job& job, MarkFile* file) {
   Truth truth;
   Marker gpu(file, job.device);
@@ -144,6 +184,8 @@ Truth Train(const Job& job, MarkFile* file) {
   } else if (job.mode == "starved") {
     Loaders loaders(job);
     while (MonotonicNow() < end && loaders.Next()) RunKernel(job, gpu, end, truth);
+  } else if (job.mode == "in-step") {
+    TrainInStep(job, gpu, end, truth);
   } else {  // launched one after the other, with what the host needs between two launches
     while (MonotonicNow() < end && stop_asked == 0) {
       RunKernel(job, gpu, end, truth);
@@ -213,8 +255,8 @@ bool SetMode(const std::string& mode, Job& job) {
   }
   job.batch_cpu = 0;
   job.kernel = 0.2;
-  if (mode == "spin-wait") job.kind = {0.05F, 0.01F, 0.08F, 0, 0};
-  return mode == "compute-bound" || mode == "spin-wait";
+  if (mode == "spin-wait") job.kind = kSpin;
+  return mode == "compute-bound" || mode == "spin-wait" || mode == "in-step";
 }
 
 bool SetFlag(const std::string& flag, const std::string& value, Job& job) {
@@ -232,6 +274,14 @@ bool SetFlag(const std::string& flag, const std::string& value, Job& job) {
     job.data = value;
   else if (flag == "--truth")
     job.truth = value;
+  else if (flag == "--read")
+    job.read = std::strtoull(value.c_str(), nullptr, 10);
+  else if (flag == "--direct")
+    job.direct = value == "1";
+  else if (flag == "--every")
+    job.every = std::strtod(value.c_str(), nullptr);
+  else if (flag == "--stall")
+    job.stall = std::strtod(value.c_str(), nullptr);
   else
     return false;
   return true;
@@ -246,8 +296,8 @@ int Main(int count, char** words) {
   if (!right) {
     std::fputs(
         "usage: IDLEBURN_STANDIN_SHM=FILE simulated_training starved|small-batch|compute-bound|idle-held|"
-        "spin-wait SECONDS [--device N] [--workers N] [--batch-cpu S] [--kernel S] [--memory BYTES] "
-        "[--data FILE] [--truth FILE]\n",
+        "spin-wait|in-step SECONDS [--device N] [--workers N] [--batch-cpu S] [--kernel S] [--memory BYTES] "
+        "[--data FILE] [--read BYTES] [--direct 1] [--every S] [--stall S] [--truth FILE]\n",
         stderr);
     return 2;
   }

@@ -1,0 +1,217 @@
+#include "diagnose/live_causes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "diagnose/host_means.h"
+#include "diagnose/late_peer.h"
+#include "diagnose/loader_rules.h"
+#include "diagnose/make_finding.h"
+
+namespace idleburn {
+namespace {
+
+// A cell of a start-up may hold a blip: a context being made.
+constexpr double kBlip = 0.01;
+
+bool WatchesWorkload(const Scene& scene) {
+  return scene.machine.host != nullptr && !scene.machine.host->Of(HostScope::kWorkload).buckets.empty();
+}
+
+// Low time of the GPUs that work and that nobody has claimed.
+struct LowTime {
+  std::int64_t ns = 0;    // GPU-nanoseconds
+  std::int64_t lost = 0;  // of them, without a kernel
+  std::vector<std::string> names;
+  ChosenTimes when;
+};
+
+void AddLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& claimed, LowTime* low) {
+  if (BusyPhasesNs(d.totals) == 0) return;
+  const Timeline& t = d.totals.timeline;
+  std::int64_t ns = 0;
+  double lost = 0;
+  for (std::size_t b = 0; b < t.buckets.size(); ++b) {
+    const Timeline::Bucket& bucket = t.buckets[b];
+    const std::int64_t here = claimed[b] ? 0 : LowNs(bucket);
+    low->when.At((t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds).Merge({here, ObservedNs(bucket)});
+    const double used = static_cast<double>(bucket.utilization.area) / static_cast<double>(kFull);
+    ns += here;
+    lost += std::clamp(static_cast<double>(ObservedNs(bucket)) - used, 0.0, static_cast<double>(here));
+  }
+  low->ns += scene.Weighted(ns, d.device);
+  low->lost += scene.Weighted(std::llround(lost), d.device);
+  if (ns > 0) low->names.push_back(scene.NameOf(d.device));
+}
+
+LowTime NoLowTime(const Scene& scene) {
+  LowTime low;
+  const std::int64_t width = CommonWidth(scene.run);
+  while (low.when.bucket_seconds < width) low.when.Coarsen();
+  return low;
+}
+
+// The least share of its link's speed that came over it while the device was low: what is known is a mean over all of
+// its time, and in the rest the link may have been full. Absent where that is not known, or the device is low too
+// rarely.
+std::optional<double> LinkShareWhileLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& claimed) {
+  const std::vector<std::int64_t>& speeds = scene.machine.link_speed;
+  const double speed = d.device < speeds.size() ? static_cast<double>(speeds[d.device]) : 0;
+  const std::optional<double> moved = d.totals.pcie_rx.Mean();
+  const auto observed = static_cast<double>(d.totals.ObservedNs());
+  if (speed <= 0 || !moved || observed <= 0 || BusyPhasesNs(d.totals) == 0) return std::nullopt;
+  double low = 0;
+  for (std::size_t b = 0; b < claimed.size(); ++b) {
+    if (!claimed[b]) low += static_cast<double>(LowNs(d.totals.timeline.buckets[b]));
+  }
+  const double share = low / observed;
+  if (share < kLinkShare) return std::nullopt;
+  return (*moved / speed - (1 - share)) / share;
+}
+
+bool MemoryIsFull(const DeviceResult& d) {
+  return d.totals.memory_total > 0 &&
+         static_cast<double>(d.totals.max_memory_used) >= kMemoryFull * static_cast<double>(d.totals.memory_total);
+}
+
+// Returns what it claims of the low time.
+std::int64_t FindMemoryPressure(const Scene& scene, const LowTime& low, const HostEvidence& e,
+                                std::vector<Finding>& findings) {
+  std::vector<std::string> full;
+  for (const DeviceResult& d : scene.run.devices) {
+    if (MemoryIsFull(d)) full.push_back(scene.NameOf(d.device));
+  }
+  const std::int64_t ns = std::llround(static_cast<double>(low.ns) * e.psi_memory_full.value_or(0));
+  if (full.empty() || scene.Share(ns) < kMaterialShare) return 0;
+  Finding f = MakeFinding(scene, "memory_pressure", Status::kLikely, ns);
+  f.bound = scene.Share(std::min(ns, low.lost));
+  f.evidence.push_back(fmt::format("{} reaches {:.0f} % or more of the GPU's memory on {}",
+                                   CounterOf(scene, Signal::kMemoryUsed), 100 * kMemoryFull, ListOf(full)));
+  f.evidence.push_back(
+      fmt::format("all tasks of the host wait for memory {:.1f} % of the {:.0f} GPU-s in which GPUs are below 70 % "
+                  "(pressure/memory full): {:.1f} % of observed time (threshold 3 %)",
+                  100 * *e.psi_memory_full, Seconds(low.ns), 100 * f.share));
+  f.refutes.emplace_back("allocator retries were not read: torch.cuda.memory_stats()['num_alloc_retries'] that rise");
+  findings.push_back(std::move(f));
+  return ns;
+}
+
+std::string Listed(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
+  return text;
+}
+
+Finding LoaderFinding(const Scene& scene, const LoaderVerdict& verdict, const LowTime& low, std::int64_t ns) {
+  // Without a profiler nobody has seen the training thread wait for the loader: likely at most.
+  Finding f = MakeFinding(scene, verdict.cause, Status::kLikely, ns);
+  f.bound = scene.Share(std::min(ns, low.lost));
+  f.evidence.push_back(fmt::format("{} is below 70 % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}",
+                                   scene.BusyCounter(), Seconds(ns), 100 * f.share, ListOf(low.names)));
+  for (const std::string& sentence : verdict.holds) f.evidence.push_back("meanwhile " + sentence);
+  for (const std::string& sentence : verdict.against) f.refutes.push_back("observed: " + sentence);
+  if (!verdict.not_read.empty()) f.refutes.push_back("not measured: " + Listed(verdict.not_read));
+  f.refutes.emplace_back("not measured: whether the training thread waits for its loader; torch.profiler would tell");
+  return f;
+}
+
+std::vector<std::string> WhyNoLoader(const std::vector<LoaderVerdict>& verdicts) {
+  std::vector<std::string> words;
+  for (const LoaderVerdict& v : verdicts) {
+    if (!v.against.empty()) {
+      words.push_back(fmt::format("the host excludes {}: {}", v.cause, Listed(v.against)));
+    } else if (!v.not_read.empty()) {
+      words.push_back(fmt::format("the host cannot tell {}: not measured: {}", v.cause, Listed(v.not_read)));
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
+  if (!WatchesWorkload(scene)) return 0;
+  std::int64_t sum = 0;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
+    const DeviceResult& d = scene.run.devices[i];
+    if (BusyPhasesNs(d.totals) == 0) continue;
+    std::int64_t ns = 0;
+    for (std::size_t b = 0; b < d.totals.timeline.buckets.size(); ++b) {
+      const Timeline::Bucket& bucket = d.totals.timeline.buckets[b];
+      if (bucket.utilization.Mean().value_or(0) >= kBlip * static_cast<double>(kFull) || claims[i][b]) break;
+      claims[i][b] = true;
+      ns += LowNs(bucket);
+    }
+    sum += scene.Weighted(ns, d.device);
+    if (ns > 0) names.push_back(scene.NameOf(d.device));
+  }
+  if (scene.Share(sum) < kMaterialShare) return sum;
+  Finding f = MakeFinding(scene, "unknown", Status::kUnknown, sum);
+  f.title = "Start-up: GPUs wait for the first kernel";
+  f.evidence.push_back(
+      fmt::format("{} is 0 % from the start of the command to the first kernel: {:.0f} GPU-s ({:.1f} % of "
+                  "observed time, threshold 3 %) on {}; counted apart, not as a slow loader",
+                  scene.BusyCounter(), Seconds(sum), 100 * f.share, ListOf(names)));
+  f.refutes = {"kernels in that time"};
+  f.isolate =
+      "what the command does before its first step: imports, the index of the data, compilation, loading a "
+      "checkpoint (py-spy dump --pid PID)";
+  findings.push_back(std::move(f));
+  return sum;
+}
+
+std::int64_t FindFullLink(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
+  LowTime low = NoLowTime(scene);
+  double lowest = 1;
+  for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
+    const DeviceResult& d = scene.run.devices[i];
+    const std::optional<double> share = LinkShareWhileLow(scene, d, claims[i]);
+    if (!share || *share < kLinkFull) continue;
+    AddLow(scene, d, claims[i], &low);
+    lowest = std::min(lowest, *share);
+    claims[i].assign(claims[i].size(), true);
+  }
+  if (scene.Share(low.ns) < kMaterialShare) return low.ns;
+  Finding f = MakeFinding(scene, "h2d_bandwidth", Status::kLikely, low.ns);
+  f.bound = scene.Share(low.lost);
+  f.evidence.push_back(
+      fmt::format("{} is below 70 % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}, while {} is at "
+                  "least {:.0f} % "
+                  "of what the PCIe link can move (threshold {:.0f} %)",
+                  scene.BusyCounter(), Seconds(low.ns), 100 * f.share, ListOf(low.names),
+                  CounterOf(scene, Signal::kPcieRx), 100 * lowest, 100 * kLinkFull));
+  f.refutes.emplace_back("not measured: which copies these are, and whether compute hides them; a trace would tell");
+  findings.push_back(std::move(f));
+  return low.ns;
+}
+
+HostFindings FindHostCauses(const Scene& scene, const Claims& claims, std::vector<Finding>& findings) {
+  HostFindings host;
+  if (scene.machine.host == nullptr) return host;
+  LowTime low = NoLowTime(scene);
+  for (std::size_t i = 0; i < claims.size(); ++i) AddLow(scene, scene.run.devices[i], claims[i], &low);
+  if (scene.Share(low.ns) < kMaterialShare) return host;
+  const HostEvidence e = MeansOver(*scene.machine.host, low.when);
+  host.claimed_ns = FindMemoryPressure(scene, low, e, findings);
+  const std::int64_t left = low.ns - host.claimed_ns;
+  const std::vector<LoaderVerdict> verdicts = JudgeLoader(e);
+  const LoaderVerdict* named = NamedBy(verdicts);
+  if (named == nullptr || scene.Share(left) < kMaterialShare) {
+    host.words = WhyNoLoader(verdicts);
+    return host;
+  }
+  findings.push_back(LoaderFinding(scene, *named, low, left));
+  host.named = true;
+  host.claimed_ns = low.ns;
+  return host;
+}
+
+void AddHostWords(const HostFindings& host, Finding& finding) {
+  finding.evidence.insert(finding.evidence.end(), host.words.begin(), host.words.end());
+}
+
+}  // namespace idleburn

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "diagnose/finding.h"
+#include "diagnose/scene.h"
+
+namespace idleburn {
+
+// A cause must hold at least this share of observed time to be worth naming (lowest threshold in use by peers).
+inline constexpr double kMaterialShare = 0.03;
+
+// A finding of a row of the cause table: title, share, cost, refuters and the next step. Evidence and bound are the
+// caller's.
+Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, std::int64_t gpu_ns);
+
+double Seconds(std::int64_t ns);
+
+// The counter of a signal of the first device that has readings of it.
+std::string CounterOf(const Scene& scene, Signal s);
+
+}  // namespace idleburn

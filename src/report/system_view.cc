@@ -1,0 +1,120 @@
+#include "report/system_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "report/display.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+// Parts that are known, with ", " between them.
+class Phrase {
+ public:
+  explicit Phrase(const AuditReport& report) : report_(report) {}
+  // "{}" in `words` stands for the value.
+  Phrase& Add(std::string_view fact, std::string_view words) {
+    const std::optional<std::string> value = SystemFact(report_, fact);
+    return value ? Put(fmt::format(fmt::runtime(words), *value)) : *this;
+  }
+  Phrase& AddGigabytes(std::string_view fact, std::string_view words) {
+    const std::optional<std::string> value = SystemFact(report_, fact);
+    const std::optional<std::int64_t> bytes = value ? ParseInteger(*value) : std::nullopt;
+    return bytes ? Put(fmt::format(fmt::runtime(words), static_cast<double>(*bytes) / 1e9)) : *this;
+  }
+  Phrase& Put(std::string_view part) {
+    text_ += (text_.empty() ? "" : ", ") + std::string(part);
+    return *this;
+  }
+  // "Host: ..." unless nothing is known.
+  void Finish(std::string_view name, std::vector<std::string>* lines) const {
+    if (!text_.empty()) lines->push_back(fmt::format("{}: {}.", name, text_));
+  }
+
+ private:
+  const AuditReport& report_;
+  std::string text_;
+};
+
+// "VBIOS 96.00, PCIe gen 5 x8 of gen 5 x16, 18 NVLinks up"; empty if nothing is known.
+std::string GpuWords(const AuditReport& report, DeviceId device) {
+  const auto fact = [&](std::string_view end) { return GpuFact(report, device, end).value_or(""); };
+  std::string words;
+  const auto add = [&](const std::string& part) { words += (words.empty() ? "" : ", ") + part; };
+  if (const std::string vbios = fact(".vbios"); !vbios.empty()) add("VBIOS " + vbios);
+  if (const std::string width = fact(".pcie_width"); !width.empty()) {
+    add(fmt::format("PCIe gen {} x{} of gen {} x{}", fact(".pcie_generation"), width, fact(".pcie_most_generation"),
+                    fact(".pcie_most_width")));
+  }
+  if (const std::string links = fact(".nvlinks"); !links.empty() && links != "0") add(links + " NVLinks up");
+  return words;
+}
+
+// GPUs of the same words together: "GPU 0, GPU 1: NVIDIA H100 80GB HBM3, ...".
+void AddGpuLines(const AuditReport& report, std::vector<std::string>* lines) {
+  std::vector<std::pair<std::string, std::string>> groups;  // words, GPUs
+  for (const CostReport::DeviceCost& d : report.cost.devices) {
+    const std::string more = GpuWords(report, d.device);
+    std::string words = (*report.devices)[d.device].name;
+    if (!more.empty()) words += (words.empty() ? "" : ", ") + more;
+    if (words.empty()) continue;
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == words; });
+    if (same == groups.end()) {
+      groups.emplace_back(words, DeviceLabel(report, d.device));
+    } else {
+      same->second += ", " + DeviceLabel(report, d.device);
+    }
+  }
+  for (const auto& [words, gpus] : groups) lines->push_back(fmt::format("{}: {}.", gpus, words));
+}
+
+}  // namespace
+
+std::optional<std::string> SystemFact(const AuditReport& report, std::string_view fact) {
+  const auto found =
+      std::find_if(report.system.begin(), report.system.end(), [&](const RunFact& f) { return f.key == fact; });
+  return found == report.system.end() ? std::nullopt : std::optional(found->value);
+}
+
+std::optional<std::string> GpuFact(const AuditReport& report, DeviceId device, std::string_view end) {
+  return SystemFact(report, "gpu." + (*report.devices)[device].uuid + std::string(end));
+}
+
+std::vector<std::string> SystemLines(const AuditReport& report) {
+  std::vector<std::string> lines;
+  AddGpuLines(report, &lines);
+  Phrase(report)
+      .Add("driver", "{}")
+      .Add("cuda", "CUDA {} at most")
+      .Add("gpu.topology", "GPUs {}")
+      .Finish("Driver", &lines);
+  Phrase(report)
+      .Add("system.cpu", "{}")
+      .Add("system.cpu_sockets", "sockets {}")
+      .Add("system.cpu_cores", "cores {}")
+      .Add("system.cpu_threads", "threads {}")
+      .Add("system.numa_nodes", "NUMA nodes {}")
+      .AddGigabytes("system.memory_bytes", "memory {:.1f} GB")
+      .Add("system.kernel", "Linux {}")
+      .Finish("Host", &lines);
+  Phrase(report)
+      .Add("system.container", "{}")
+      .Add("system.cgroup_cpus", "CPU quota {}")
+      .AddGigabytes("system.cgroup_memory_bytes", "memory limit {:.1f} GB")
+      .Finish("Container", &lines);
+  Phrase(report)
+      .Add("system.disks", "disks {}")
+      .Add("system.cwd_mount", "the command's folder on {}")
+      .Add("system.data_mounts", "files read on {}")
+      .Finish("Storage", &lines);
+  if (report.system.empty()) {
+    lines.emplace_back("Of the machine these inputs tell nothing more; idleburn run and idleburn record look at it.");
+  }
+  return lines;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,295 @@
+// Why GPUs wait, from end to end: real processes that compute, read and write, the stand-in for the driver, and what
+// `idleburn run` and the audit of its recording say. What the machine really did is read by the test itself; where
+// other programs disturb it too much, or it lacks what is needed, a test says so and is skipped.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "support/live_command.h"
+#include "support/read_inputs.h"
+
+namespace idleburn::testing {
+namespace {
+
+using nlohmann::json;
+
+// The numbers of two CPUs that this process may use, "0,1"; empty if there is one only.
+std::string TwoCpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return "";
+  std::vector<std::size_t> cpus;
+  for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &set)) cpus.push_back(i);
+  }
+  return cpus.size() < 2 ? "" : std::to_string(cpus[0]) + "," + std::to_string(cpus[1]);
+}
+
+// What the machine did between two looks.
+class MachineWatch {
+ public:
+  MachineWatch() { Look(&first_); }
+  void Stop() { Look(&last_); }
+  [[nodiscard]] bool HasPressure() const { return first_.cpu_some >= 0; }
+  // CPUs in use, of all that are online.
+  [[nodiscard]] double Busy() const { return static_cast<double>(last_.busy - first_.busy) / Ticks(); }
+  [[nodiscard]] double CpuSome() const { return static_cast<double>(last_.cpu_some - first_.cpu_some) / Micros(); }
+  [[nodiscard]] double IoFull() const { return static_cast<double>(last_.io_full - first_.io_full) / Micros(); }
+
+ private:
+  struct Reading {
+    std::chrono::steady_clock::time_point at;
+    std::int64_t busy = 0;  // ticks
+    std::int64_t cpu_some = -1;
+    std::int64_t io_full = -1;
+  };
+  static std::int64_t Total(const char* file, const std::string& line) {
+    std::ifstream in(file);
+    for (std::string text; std::getline(in, text);) {
+      const std::size_t at = text.find("total=");
+      if (text.rfind(line, 0) == 0 && at != std::string::npos) return std::stoll(text.substr(at + 6));
+    }
+    return -1;
+  }
+  static void Look(Reading* reading) {
+    reading->at = std::chrono::steady_clock::now();
+    std::ifstream in("/proc/stat");
+    std::string name;
+    std::int64_t user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0;
+    in >> name >> user >> nice >> system >> idle >> wait >> irq >> soft;
+    reading->busy = user + nice + system + irq + soft;
+    reading->cpu_some = Total("/proc/pressure/cpu", "some");
+    reading->io_full = Total("/proc/pressure/io", "full");
+  }
+  [[nodiscard]] double Micros() const {
+    return static_cast<double>(std::chrono::duration_cast<std::chrono::microseconds>(last_.at - first_.at).count());
+  }
+  [[nodiscard]] double Ticks() const { return Micros() * static_cast<double>(sysconf(_SC_CLK_TCK)) / 1e6; }
+
+  Reading first_;
+  Reading last_;
+};
+
+// A run of simulated training: what was said live, which must be what the recording says.
+struct Diagnosed {
+  json live;
+  MachineWatch machine;
+
+  [[nodiscard]] bool Names(const std::string& cause) const { return Finding(cause).is_object(); }
+  [[nodiscard]] json Finding(const std::string& cause) const { return In("findings", "cause", cause); }
+  [[nodiscard]] bool Advises(const std::string& lever) const { return In("recommendations", "id", lever).is_object(); }
+  [[nodiscard]] bool NamesALoader() const {
+    return Names("loader_cpu_spare_cores") || Names("loader_cpu_no_cores") || Names("storage");
+  }
+
+ private:
+  [[nodiscard]] json In(const char* list, const char* key, const std::string& value) const {
+    for (const json& entry : live.at(list)) {
+      if (entry.at(key) == value) return entry;
+    }
+    return nullptr;
+  }
+};
+
+Diagnosed Diagnose(const LiveMachine& machine, const std::string& command) {
+  Diagnosed run;
+  const ProgramRun ended = machine.Run(
+      "printf '[classify]\\nspin_seconds = \"2\"\\n' > idleburn.toml; timeout 100 $I run --price 3600 --format json "
+      "-o $F/live --recording $F/kept.idleburn -- " +
+      command +
+      "; code=$?; $I audit --price 3600 --format json -o $F/replayed $F/kept.idleburn || exit 99; exit $code");
+  run.machine.Stop();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  run.live = machine.Json("live");
+  EXPECT_EQ(json::diff(run.live, machine.Json("replayed")), json::array());
+  return run;
+}
+
+TEST(LiveDiagnosisTest, OneBusyWorkerOnTwoCoresWantsMoreWorkers) {
+  const std::string cpus = TwoCpus();
+  if (cpus.empty()) GTEST_SKIP() << "needs two CPUs";
+  const LiveMachine machine("gpu 0\n", true);
+  const Diagnosed run =
+      Diagnose(machine, "taskset -c " + cpus + " $T starved 8 --workers 1 --batch-cpu 0.2 --kernel 0.05 --truth $F/t");
+  if (run.machine.HasPressure() && run.machine.CpuSome() > 0.15) {
+    GTEST_SKIP() << "other programs want the CPUs: some task waits " << 100 * run.machine.CpuSome() << " % of the time";
+  }
+  if (static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)) - run.machine.Busy() < 0.6) {
+    GTEST_SKIP() << "other programs use the CPUs: " << run.machine.Busy() << " are busy";
+  }
+  ASSERT_TRUE(run.Names("loader_cpu_spare_cores")) << run.live["findings"];
+  EXPECT_EQ(run.Finding("loader_cpu_spare_cores")["status"], "likely");
+  EXPECT_TRUE(run.Advises("num_workers"));
+  EXPECT_FALSE(run.Advises("dali"));
+  EXPECT_FALSE(run.Advises("faster_storage"));
+}
+
+TEST(LiveDiagnosisTest, SixWorkersOnTwoCoresWantNoMoreWorkers) {
+  const std::string cpus = TwoCpus();
+  if (cpus.empty()) GTEST_SKIP() << "needs two CPUs";
+  const LiveMachine machine("gpu 0\n", true);
+  const Diagnosed run =
+      Diagnose(machine, "taskset -c " + cpus + " $T starved 8 --workers 6 --batch-cpu 0.5 --kernel 0.05 --truth $F/t");
+  ASSERT_TRUE(run.Names("loader_cpu_no_cores")) << run.live["findings"];
+  EXPECT_FALSE(run.Names("loader_cpu_spare_cores"));
+  EXPECT_FALSE(run.Advises("num_workers"));
+  EXPECT_TRUE(run.Advises("dali"));
+}
+
+// A file of incompressible bytes on a disk, 64 MiB.
+std::string DataFile(const TempFolder& folder) {
+  std::string block(1 << 20, '\0');
+  std::uint64_t state = 88172645463325252U;
+  const std::string path = folder.Write("data", "");
+  std::ofstream out(path, std::ios::binary);
+  for (int i = 0; i < 64; ++i) {
+    for (char& c : block) {
+      state ^= state << 13;
+      state ^= state >> 7;
+      state ^= state << 17;
+      c = static_cast<char>(state);
+    }
+    out << block;
+  }
+  out.close();
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  fsync(file);
+  close(file);
+  return path;
+}
+
+TEST(LiveDiagnosisTest, DirectReadersWaitForStorage) {
+  const TempFolder folder;
+  const std::string data = DataFile(folder);
+  const int direct = open(data.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC);
+  if (direct < 0) GTEST_SKIP() << "this file system has no O_DIRECT";
+  close(direct);
+  const LiveMachine machine("gpu 0\n", true);
+  const Diagnosed run = Diagnose(machine,
+                                 "$T starved 8 --workers 2 --batch-cpu 0 --kernel 0.01 --read 134217728 "
+                                 "--direct 1 --truth $F/t --data " +
+                                     data);
+  if (!run.machine.HasPressure()) GTEST_SKIP() << "needs /proc/pressure";
+  if (run.machine.IoFull() < 0.15) {
+    GTEST_SKIP() << "the disk is too fast, or others compute meanwhile: all tasks wait for it only "
+                 << 100 * run.machine.IoFull() << " % of the time";
+  }
+  const json truth = machine.Json("t");
+  if (truth["busy_s"].get<double>() > 0.6 * truth["seconds"].get<double>()) {
+    GTEST_SKIP() << "the disk is fast enough to feed the GPU";
+  }
+  ASSERT_TRUE(run.Names("storage")) << run.live["findings"];
+  EXPECT_TRUE(run.Advises("faster_storage"));
+  EXPECT_FALSE(run.Advises("num_workers"));
+}
+
+TEST(LiveDiagnosisTest, ReadersOfThePageCacheDoNotWaitForStorage) {
+  const TempFolder folder;
+  const std::string data = DataFile(folder);
+  const LiveMachine machine("gpu 0\n", true);
+  const Diagnosed run = Diagnose(machine,
+                                 "$T starved 6 --workers 1 --batch-cpu 0.05 --kernel 0.01 --read 134217728 "
+                                 "--truth $F/t --data " +
+                                     data);
+  EXPECT_FALSE(run.Names("storage")) << run.live["findings"];
+  EXPECT_FALSE(run.Advises("faster_storage"));
+}
+
+// One process that launches small kernels and has no workers: that it is its CPU's only user says nothing of a loader.
+TEST(LiveDiagnosisTest, AProcessWithoutWorkersIsNoLoaderWithSpareCores) {
+  const LiveMachine machine("gpu 0\n", true);
+  const Diagnosed run = Diagnose(machine, "$T small-batch 5 --truth $F/t");
+  EXPECT_FALSE(run.Names("loader_cpu_spare_cores")) << run.live["findings"];
+  EXPECT_FALSE(run.Advises("num_workers"));
+}
+
+std::string TwoRanks(const std::string& seconds, const std::string& first, const std::string& second) {
+  return "sh -c '$T in-step " + seconds + " --device 0 --truth $F/0 " + first + " & $T in-step " + seconds +
+         " --device 1 --truth $F/1 " + second + " & wait'";
+}
+
+// Both at once: they mostly sleep.
+TEST(LiveDiagnosisTest, WhatOneRankDoesWhileTheOtherSpinsNamesTheCause) {
+  const LiveMachine writes("gpu 0\ngpu 1\n", true);
+  const LiveMachine late("gpu 0\ngpu 1\n", true);
+  const auto diagnose = [](const LiveMachine& machine, const std::string& command) {
+    return std::async(std::launch::async, [&machine, command] { return Diagnose(machine, command); });
+  };
+  std::future<Diagnosed> writing =
+      diagnose(writes, TwoRanks("25", "--data $F/saved --every 7 --stall 3.5", "--every 7 --stall 3.5"));
+  std::future<Diagnosed> lagging = diagnose(late, TwoRanks("25", "--every 7 --stall 3.5", "--every 7 --stall 3.5"));
+  const Diagnosed checkpoint = writing.get();
+  ASSERT_TRUE(checkpoint.Names("checkpoint_stall")) << checkpoint.live["findings"];
+  EXPECT_EQ(checkpoint.Finding("checkpoint_stall")["status"], "confirmed");
+  EXPECT_TRUE(checkpoint.Advises("async_checkpoint"));
+  EXPECT_FALSE(checkpoint.Names("straggler_or_dependency"));
+  // Three or four stalls of 3.5 s on both GPUs; those at either end may be cut off.
+  const double stalled = Seconds(checkpoint.Finding("checkpoint_stall")["gpu_hours"]);
+  EXPECT_GE(stalled, 2 * 3 * 2.0);
+  EXPECT_LE(stalled, 2 * 4 * 5.5);
+
+  const Diagnosed straggler = lagging.get();
+  ASSERT_TRUE(straggler.Names("straggler_or_dependency")) << straggler.live["findings"];
+  EXPECT_TRUE(straggler.Advises("fix_straggler"));
+  EXPECT_FALSE(straggler.Names("checkpoint_stall"));
+  EXPECT_FALSE(straggler.NamesALoader());
+}
+
+// --- the machine -------------------------------------------------------------------------------------------------
+
+TEST(SystemSnapshotTest, IsInTheReportAndInTheRecording) {
+  const LiveMachine machine("gpu 0 pcie_width=8 vbios=96.00.61 nvlinks=18\ngpu 1\n");
+  const ProgramRun run =
+      machine.Run("cd $F && $I run --price 3600 -o $F/text --recording kept.idleburn -- sh -c 'exec 3<" IDLEBURN_ROOT
+                  "/LICENSE; sleep 4'");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json report = machine.Audit("kept.idleburn");
+  const json& system = report["system"];
+  EXPECT_EQ(system["driver"], "580.95.05");
+  EXPECT_EQ(system["cuda"], "13.0");
+  EXPECT_EQ(system["gpu_topology"], "0-1 through one PCIe switch");
+  EXPECT_EQ(system["cpu_threads"], sysconf(_SC_NPROCESSORS_ONLN));
+  EXPECT_EQ(system["memory_bytes"], std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(system["kernel"].get<std::string>() + "\n", ReadText("/proc/sys/kernel/osrelease"));
+  EXPECT_TRUE(system["data_mounts"].is_string()) << system;
+  EXPECT_EQ(system["gpus"][0]["vbios"], "96.00.61");
+  EXPECT_EQ(system["gpus"][0]["pcie_width"], 8);
+  EXPECT_EQ(system["gpus"][0]["pcie_most_width"], 16);
+  EXPECT_EQ(system["gpus"][0]["nvlinks"], 18);
+  EXPECT_EQ(system["gpus"][1]["pcie_width"], 16);
+
+  int narrow = 0;
+  for (const json& row : report["data_quality"]) {
+    if (row["id"] != "narrow_link") continue;
+    ++narrow;
+    EXPECT_EQ(row["count"], 1);
+    EXPECT_EQ(row["names"], json::array({"GPU 0 PCIe x8 of x16"}));
+  }
+  EXPECT_EQ(narrow, 1);
+  const std::string text = ReadText(machine.Path("text"));
+  EXPECT_NE(text.find("PCIe gen 5 x8 of gen 5 x16"), std::string::npos) << text;
+  EXPECT_NE(text.find("GPU 0 PCIe x8 of x16"), std::string::npos) << text;
+  const ProgramRun html = RunIdleburn("audit --format html --price 3600 " + machine.Path("kept.idleburn"));
+  EXPECT_NE(html.out.find("PCIe gen 5 x8 of gen 5 x16"), std::string::npos);
+  const ProgramRun markdown = RunIdleburn("audit --format markdown --price 3600 " + machine.Path("kept.idleburn"));
+  EXPECT_NE(markdown.out.find("## Machine"), std::string::npos);
+}
+
+TEST(SystemSnapshotTest, ALogOfNvidiaSmiTellsItsGpusOnly) {
+  const json report = AuditJsonOf("--price 3600 " IDLEBURN_ROOT "/examples/finetune_4xh100.csv.gz");
+  EXPECT_EQ(report["system"]["cpu"], nullptr);
+  EXPECT_EQ(report["system"]["cpu_reason"], "not_told");
+  EXPECT_NE(report["system"]["gpus"][0]["name"].get<std::string>().find("H100"), std::string::npos);
+  const ProgramRun text = RunIdleburn("audit --price 3600 " IDLEBURN_ROOT "/examples/finetune_4xh100.csv.gz");
+  EXPECT_NE(text.out.find("Of the machine these inputs tell nothing more"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace idleburn::testing
