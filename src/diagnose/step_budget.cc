@@ -70,9 +70,11 @@ std::vector<CopyFigures> MeasureCopies(const ProfiledDevice& device, Interval wi
   return all;
 }
 
-std::vector<StreamFigures> MeasureStreams(const ProfiledDevice& device) {
+std::vector<StreamFigures> MeasureStreams(const ProfiledDevice& device, Interval window) {
   std::map<std::uint32_t, IntervalUnion> streams;
-  for (const DeviceEvent& e : device.events) streams[e.stream].Add({e.start_ns, e.end_ns});
+  for (const DeviceEvent& e : device.events) {
+    if (Overlaps(e, window)) streams[e.stream].Add({e.start_ns, e.end_ns});
+  }
   std::vector<StreamFigures> all;
   for (auto& [stream, busy] : streams) all.push_back({stream, busy.Take().TotalNs()});
   return all;
@@ -140,7 +142,7 @@ TraceBudget MakeBudget(const DeviceTrace& trace) {
   b.kernels = MeasureKernels(*trace.device, split.window);
   b.gaps = MeasureGaps(split.idle);
   b.copies = MeasureCopies(*trace.device, split.window);
-  b.streams = MeasureStreams(*trace.device);
+  b.streams = MeasureStreams(*trace.device, split.window);
   if (!trace.idle) return b;
   b.idle_by_class.emplace();
   for (std::size_t c = 0; c < kIdleClasses; ++c) (*b.idle_by_class)[c] = trace.idle->by_class[c].TotalNs();

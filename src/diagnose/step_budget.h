@@ -40,7 +40,7 @@ struct CopyFigures {
 
 struct StreamFigures {
   std::uint32_t stream = 0;
-  std::int64_t busy_ns = 0;  // union of its events, not clipped to the window
+  std::int64_t busy_ns = 0;  // union of its events that overlap the window, not clipped to it
 };
 
 struct LargeGap {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "diagnose/cause_table.h"
-#include "diagnose/loader_cause.h"
+#include "diagnose/join_host_evidence.h"
 #include "diagnose/peer_wait.h"
 #include "diagnose/trace_causes.h"
 #include "diagnose/without_time.h"

@@ -48,8 +48,23 @@ void Move(const Cut& cut, IntervalSet& set) {
 
 Profile WithoutTime(const Profile& profile, std::size_t device, const IntervalSet& removed) {
   const Cut cut(removed);
-  Profile shorter = profile;
+  Profile shorter;  // of the other devices' events, which may be many, no copy is made
+  shorter.file = profile.file;
+  shorter.profiler = profile.profiler;
+  shorter.counter = profile.counter;
+  shorter.names = profile.names;
+  shorter.processes = profile.processes;
+  shorter.threads = profile.threads;
   shorter.devices = {profile.devices[device]};
+  shorter.calls = profile.calls;
+  shorter.frames = profile.frames;
+  shorter.steps = profile.steps;
+  shorter.host = profile.host;
+  shorter.correlation_by_process = profile.correlation_by_process;
+  shorter.events_missing = profile.events_missing;
+  shorter.rank = profile.rank;
+  shorter.world_size = profile.world_size;
+  shorter.dataloader_events = profile.dataloader_events;
   for (DeviceEvent& event : shorter.devices.front().events) Move(cut, event);
   for (HostCall& call : shorter.calls) Move(cut, call);
   for (HostFrame& frame : shorter.frames) Move(cut, frame);
