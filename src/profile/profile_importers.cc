@@ -34,10 +34,10 @@ std::span<const ProfileImporter> ProfileImporters() {
   // name, sniff, read
   static constexpr auto kImporters = std::to_array<ProfileImporter>({
       {"Nsight Systems SQLite", SniffNsys, ReadNsys},
+      {"TensorFlow and JAX trace.json", SniffXlaTrace, ReadXlaTrace},
       {"PyTorch profiler traces", SniffKineto,
        [](ByteSource& in, DataQuality& quality) { return ReadKineto(in, quality); }},
       {"TensorFlow and JAX xplane.pb", SniffXplane, ReadXplane},
-      {"TensorFlow and JAX trace.json", SniffXlaTrace, ReadXlaTrace},
   });
   return kImporters;
 }
