@@ -7,7 +7,7 @@
 namespace idleburn {
 
 // Rows of a number that is not known before, collected in the memory of the rows: a vector that grows holds them twice
-// while it moves. Large blocks go back to the system one by one when they are put together.
+// while it moves.
 template <typename T>
 class RowBlocks {
  public:
@@ -40,7 +40,8 @@ class RowBlocks {
   }
 
  private:
-  static constexpr std::size_t kBlockRows = (std::size_t{16} << 20) / sizeof(T);
+  // Of more than 32 MiB, so that a block goes back to the system when it is freed: malloc keeps smaller ones.
+  static constexpr std::size_t kBlockRows = (std::size_t{40} << 20) / sizeof(T);
   std::vector<std::vector<T>> blocks_;
   std::size_t size_ = 0;
 };

@@ -10,7 +10,7 @@ namespace {
 
 struct Wide {
   std::int64_t number = 0;
-  std::array<std::int64_t, 511> rest{};  // 4 KiB: 4096 of them fill a block
+  std::array<std::int64_t, 1279> rest{};  // 10 KiB: 4096 of them fill a block
 };
 
 TEST(RowBlocksTest, RowsComeBackInOrderFromAnyNumberOfBlocks) {
