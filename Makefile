@@ -43,6 +43,7 @@ bench: test-deps    ## speed and memory, as ratios against peers in the same run
 	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null
 	cmake --build $(BUILD)
 	./tools/bench_recording.sh $(BUILD)
+	./tools/bench_trace.sh $(BUILD)
 	./tools/bench.sh $(BUILD)
 
 fresh:              ## prove the two commands in a bare Debian 12 folder (root, debootstrap)

@@ -6,13 +6,10 @@
 namespace idleburn {
 namespace {
 
-// Sorts, and joins what overlaps or touches.
-void Normalize(std::vector<Interval>& intervals) {
-  std::erase_if(intervals, [](const Interval& i) { return i.end <= i.start; });
-  const auto by_start = [](const Interval& a, const Interval& b) { return a.start < b.start; };
-  if (!std::is_sorted(intervals.begin(), intervals.end(), by_start)) {
-    std::sort(intervals.begin(), intervals.end(), by_start);
-  }
+bool StartsBefore(const Interval& a, const Interval& b) { return a.start < b.start; }
+
+// Joins what overlaps or touches, of intervals by start.
+void Join(std::vector<Interval>& intervals) {
   std::size_t kept = 0;
   for (const Interval& i : intervals) {
     if (kept > 0 && i.start <= intervals[kept - 1].end) {
@@ -27,7 +24,9 @@ void Normalize(std::vector<Interval>& intervals) {
 }  // namespace
 
 IntervalSet IntervalSet::UnionOf(std::vector<Interval> intervals) {
-  Normalize(intervals);
+  std::erase_if(intervals, [](const Interval& i) { return i.end <= i.start; });
+  std::sort(intervals.begin(), intervals.end(), StartsBefore);
+  Join(intervals);
   IntervalSet set;
   set.parts_ = std::move(intervals);
   return set;
@@ -93,19 +92,34 @@ IntervalSet Clip(const IntervalSet& a, Interval within) {
 void IntervalUnion::Add(Interval interval) {
   if (interval.end <= interval.start) return;
   // Most ranges of a thread nest in, or follow, the one before.
-  if (!pending_.empty() && interval.start >= pending_.back().start && interval.start <= pending_.back().end) {
-    pending_.back().end = std::max(pending_.back().end, interval.end);
+  if (!parts_.empty() && interval.start >= parts_.back().start && interval.start <= parts_.back().end) {
+    parts_.back().end = std::max(parts_.back().end, interval.end);
     return;
   }
-  pending_.push_back(interval);
-  if (pending_.size() < compact_at_) return;
-  Normalize(pending_);
-  compact_at_ = std::max(kSmallest, 2 * pending_.size());
+  // Room that is not used takes no memory, moving all of them to a new place does.
+  if (parts_.size() == parts_.capacity()) parts_.reserve(std::max(kSmallest, 4 * parts_.size()));
+  parts_.push_back(interval);
+  if (parts_.size() >= compact_at_) Compact();
+}
+
+// Sorts only what is new: the rest is a union.
+void IntervalUnion::Compact() {
+  const auto news = parts_.begin() + static_cast<std::ptrdiff_t>(united_);
+  std::sort(news, parts_.end(), StartsBefore);
+  const auto from = news == parts_.end() ? news : std::upper_bound(parts_.begin(), news, *news, StartsBefore);
+  std::inplace_merge(from, news, parts_.end(), StartsBefore);
+  Join(parts_);
+  united_ = parts_.size();
+  compact_at_ = united_ + std::max(kSmallest, united_ / 4);
 }
 
 IntervalSet IntervalUnion::Take() {
+  Compact();
+  IntervalSet set;
+  set.parts_ = std::exchange(parts_, {});
+  united_ = 0;
   compact_at_ = kSmallest;
-  return IntervalSet::UnionOf(std::exchange(pending_, {}));
+  return set;
 }
 
 }  // namespace idleburn

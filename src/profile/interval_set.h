@@ -35,6 +35,7 @@ class IntervalSet {
   friend bool operator==(const IntervalSet&, const IntervalSet&) = default;
 
  private:
+  friend class IntervalUnion;
   std::vector<Interval> parts_;
 };
 
@@ -46,7 +47,10 @@ class IntervalUnion {
 
  private:
   static constexpr std::size_t kSmallest = 4096;
-  std::vector<Interval> pending_;
+  void Compact();
+
+  std::vector<Interval> parts_;  // the first `united_` of them a union, the others as they came
+  std::size_t united_ = 0;
   std::size_t compact_at_ = kSmallest;
 };
 

@@ -72,6 +72,22 @@ void HoldsForAnySets() {
 
 TEST(IntervalSetTest, OperationsAreThoseOfSets) { test::ExpectProperty("sets of nanoseconds", HoldsForAnySets); }
 
+// Several threads, each from the start again, more often than compacting waits for.
+TEST(IntervalSetTest, AUnionInPiecesIsTheUnionOfAll) {
+  IntervalUnion piecewise;
+  std::vector<Interval> all;
+  for (std::int64_t thread = 0; thread < 5; ++thread) {
+    for (std::int64_t i = 0; i < 9000; ++i) {
+      const std::int64_t start = i * 20 + (i * 7919 + thread * 31) % 17;
+      all.push_back({start, start + 1 + (i * 31 + thread) % 9});
+      piecewise.Add(all.back());
+    }
+  }
+  const IntervalSet united = piecewise.Take();
+  EXPECT_GT(united.parts().size(), 9000U);
+  EXPECT_EQ(united, IntervalSet::UnionOf(all));
+}
+
 TEST(IntervalSetTest, AUnionOfMuchKeepsOnlyItsParts) {
   IntervalUnion all;
   for (std::int64_t i = 0; i < 100000; ++i) all.Add({(i * 7919) % 100000, (i * 7919) % 100000 + 1});

@@ -15,6 +15,12 @@ std::string Padded(std::string_view text) { return std::string(text) + std::stri
 
 // The naive twin: byte by byte, all states spelled out. Where the value that begins the text ends; npos: it does not.
 std::size_t NaiveEnd(std::string_view text) {
+  if (std::string_view("\"{[").find(text[0]) == std::string_view::npos) {  // a number or a word
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (IsBlank(text[i]) || std::string_view(",}]").find(text[i]) != std::string_view::npos) return i;
+    }
+    return std::string_view::npos;
+  }
   int depth = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -31,10 +37,7 @@ std::size_t NaiveEnd(std::string_view text) {
     } else if (c == '{' || c == '[') {
       ++depth;
     } else if (c == '}' || c == ']') {
-      if (depth == 0) return i;
       if (--depth == 0) return i + 1;
-    } else if (depth == 0 && (c == ',' || IsBlank(c))) {
-      return i;
     }
   }
   return std::string_view::npos;

@@ -10,14 +10,14 @@
 namespace idleburn {
 namespace {
 
-struct Run {
+struct Outcome {
   Profile profile;
   DataQuality quality;
   std::string error;
 };
 
-Run ReadText(const std::string& text, TraceLimits limits = {}) {
-  Run run;
+Outcome ReadTrace(const std::string& text, TraceLimits limits = {}) {
+  Outcome run;
   StringSource in(text, "trace.json");
   Result<Profile> profile = ReadKineto(in, run.quality, limits);
   if (profile) run.profile = std::move(*profile);
@@ -51,7 +51,7 @@ std::string Kernel(int correlation, const std::string& device = "0") {
 }
 
 TEST(KinetoTraceTest, PutsEveryKindOfEntryWhereItBelongs) {
-  const Run run = ReadText(Trace({
+  const Outcome run = ReadTrace(Trace({
       Entry("kernel", "sgemm", "10", "2.5", R"("device": 3, "stream": 20, "correlation": 17)", "3", "20"),
       Entry("Memcpy", "Memcpy HtoD (Pinned -> Device)", "13", "1", R"("device": 3, "stream": 21, "bytes": 4096)", "3"),
       Entry("gpu_memset", "Memset (Device)", "14", "1", R"("bytes": 64)", "3", "\"stream 22\""),
@@ -113,15 +113,15 @@ TEST(KinetoTraceTest, ReadsTheSameNumbersAsTextOrNot) {
   const std::string plain = Entry("kernel", "k", "10", "2", R"("device": 1, "stream": 7, "correlation": 5)", "1", "7");
   const std::string quoted = R"({"args": {"correlation": "5", "stream": "7.0", "device": "1"}, "dur": "2", "tid": "7",
       "ts": "10", "pid": "1", "name": "k", "cat": "Kernel", "ph": "X"})";
-  const Run one = ReadText(Trace({plain}));
+  const Outcome one = ReadTrace(Trace({plain}));
   ASSERT_EQ(one.profile.devices.size(), 1U);
   EXPECT_EQ(one.profile.devices[0].events[0].correlation, 5);
-  EXPECT_EQ(one.profile, ReadText(Trace({quoted})).profile);
-  EXPECT_EQ(one.profile, ReadText("[" + quoted + ",").profile.devices.empty() ? Profile() : one.profile);
+  EXPECT_EQ(one.profile, ReadTrace(Trace({quoted})).profile);
+  EXPECT_EQ(one.profile, ReadTrace("[" + quoted + "]").profile);
 }
 
 TEST(KinetoTraceTest, TakesDoubtfulTimesAsTheTableSays) {
-  const Run run = ReadText(Trace({
+  const Outcome run = ReadTrace(Trace({
       Entry("kernel", "a", "1712195495519761.132", "-5"),
       Entry("kernel", "b", "1712195495519762", "604800000000"),
       Entry("kernel", "c", "1712195495519763", "604800000000.001"),
@@ -147,7 +147,7 @@ TEST(KinetoTraceTest, PairsBeginsWithEndsOnTheirThread) {
   const auto mark = [](const char* phase, const char* thread, const char* time, const char* rest = "") {
     return std::string(R"({"ph": ")") + phase + R"(", "pid": 1, "tid": )" + thread + R"(, "ts": )" + time + rest + "}";
   };
-  const Run run = ReadText(Trace({
+  const Outcome run = ReadTrace(Trace({
       mark("B", "1", "0", R"(, "cat": "cpu_op", "name": "outer")"),
       mark("B", "2", "1", R"(, "cat": "user_annotation", "name": "ProfilerStep#1")"),
       mark("B", "1", "2", R"(, "cat": "kernel", "name": "k", "args": {"device": 0, "correlation": 9})"),
@@ -168,7 +168,7 @@ TEST(KinetoTraceTest, PairsBeginsWithEndsOnTheirThread) {
 }
 
 TEST(KinetoTraceTest, NamesTheMostFrequentUnknownKindAndForeignDevices) {
-  const Run run = ReadText(Trace({
+  const Outcome run = ReadTrace(Trace({
       Entry("brand_new", "x", "1", "1"),
       Entry("other_new", "x", "1", "1"),
       Entry("brand_new", "x", "2", "1"),
@@ -184,7 +184,8 @@ TEST(KinetoTraceTest, NamesTheMostFrequentUnknownKindAndForeignDevices) {
 }
 
 TEST(KinetoTraceTest, ReadsOnlyAllowedHeaders) {
-  const Run run = ReadText(Trace({Kernel(1, "2")}, R"("schemaVersion": 1, "username": "alice", "host_name": "gpu17",
+  const Outcome run =
+      ReadTrace(Trace({Kernel(1, "2")}, R"("schemaVersion": 1, "username": "alice", "host_name": "gpu17",
       "deviceProperties": [{"id": 2, "name": "Tesla \"V\"", "totalGlobalMem": 34084028416, "numSms": 80}, {"id": 5}],
       "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, "pg_config": [{"rank": 9}],
                           "nccl_version": "2.17.1", "job": "secret"},
@@ -205,15 +206,16 @@ TEST(KinetoTraceTest, ReadsOnlyAllowedHeaders) {
 }
 
 TEST(KinetoTraceTest, RelatesTimesToTheWallClock) {
-  EXPECT_EQ(ReadText(Trace({Entry("kernel", "k", "1712195495519761.132", "1")})).profile.wall_base_ns, 0);
-  EXPECT_EQ(ReadText(Trace({Entry("kernel", "k", "4458676522690.655", "1")})).profile.wall_base_ns, std::nullopt);
+  EXPECT_EQ(ReadTrace(Trace({Entry("kernel", "k", "1712195495519761.132", "1")})).profile.wall_base_ns, 0);
+  EXPECT_EQ(ReadTrace(Trace({Entry("kernel", "k", "4458676522690.655", "1")})).profile.wall_base_ns, std::nullopt);
 }
 
 TEST(KinetoTraceTest, KeepsWhatIdentifiesACollective) {
   const std::string arguments = R"("device": 0, "stream": 40, "Collective name": "allreduce", "In msg nelems": 6637568,
       "Group size": 2, "dtype": "Float", "Process Group Name": "0", "Process Group Ranks": "[0, 1]")";
-  const Run run = ReadText(Trace({Kernel(1), Entry("kernel", "ncclDevKernel_AllReduce", "20", "3", arguments),
-                                  Entry("kernel", "ncclKernel_AllReduce", "30", "3", arguments + ", \"Seq\": 12")}));
+  const Outcome run =
+      ReadTrace(Trace({Kernel(1), Entry("kernel", "ncclDevKernel_AllReduce", "20", "3", arguments),
+                       Entry("kernel", "ncclKernel_AllReduce", "30", "3", arguments + ", \"Seq\": 12")}));
   ASSERT_EQ(run.profile.devices.size(), 1U);
   const ProfiledDevice& device = run.profile.devices[0];
   ASSERT_EQ(device.collectives.size(), 2U);
@@ -227,34 +229,34 @@ TEST(KinetoTraceTest, KeepsWhatIdentifiesACollective) {
 }
 
 TEST(KinetoTraceTest, TellsTheProcessesOfAMergedTraceApartOrSaysThatItCannot) {
-  const Run apart =
-      ReadText(Trace({Launch(1, "100"), Launch(2, "200"), Kernel(2, "1"), Kernel(1, "0"), Kernel(3, "0")}));
+  const Outcome apart =
+      ReadTrace(Trace({Launch(1, "100"), Launch(2, "200"), Kernel(2, "1"), Kernel(1, "0"), Kernel(3, "0")}));
   EXPECT_TRUE(apart.profile.correlation_by_process);
   ASSERT_EQ(apart.profile.devices.size(), 2U);
   EXPECT_EQ(apart.profile.processes[apart.profile.devices[0].events[0].process], "100");
   EXPECT_EQ(apart.profile.processes[apart.profile.devices[1].events[0].process], "200");
   EXPECT_EQ(apart.quality.CountOf(QualityId::kAmbiguousLaunch), 0);
 
-  const Run mixed = ReadText(Trace({Launch(1, "100"), Launch(1, "200"), Kernel(1, "0"), Kernel(1, "1")}));
+  const Outcome mixed = ReadTrace(Trace({Launch(1, "100"), Launch(1, "200"), Kernel(1, "0"), Kernel(1, "1")}));
   EXPECT_FALSE(mixed.profile.correlation_by_process);
   EXPECT_EQ(mixed.quality.CountOf(QualityId::kAmbiguousLaunch), 2);
 
   // Ids that collide without a device event of that id harm nobody.
-  EXPECT_TRUE(ReadText(Trace({Launch(1, "100"), Launch(1, "200"), Launch(2, "100"), Kernel(2)}))
+  EXPECT_TRUE(ReadTrace(Trace({Launch(1, "100"), Launch(1, "200"), Launch(2, "100"), Kernel(2)}))
                   .profile.correlation_by_process);
 }
 
 TEST(KinetoTraceTest, CountsADeviceNumberThatSeveralProcessesUse) {
   const std::string arguments = R"("device": 0, "stream": 7, "correlation": 1)";
-  const Run run = ReadText(Trace({Entry("kernel", "a", "1", "1", arguments, "\"rank 0\""),
-                                  Entry("kernel", "a", "1", "1", arguments, "\"rank 1\"")}));
+  const Outcome run = ReadTrace(Trace({Entry("kernel", "a", "1", "1", arguments, "\"rank 0\""),
+                                       Entry("kernel", "a", "1", "1", arguments, "\"rank 1\"")}));
   EXPECT_EQ(run.quality.Get(QualityId::kSharedDeviceNumber).names, std::set<std::string>{"0"});
   EXPECT_EQ(run.quality.CountOf(QualityId::kSharedDeviceNumber), 1);
 }
 
 TEST(KinetoTraceTest, NamesComeAsTheyWereMeant) {
-  const Run run =
-      ReadText(Trace({Entry("kernel", R"(k<\"a\">\u00e9\\)", "1", "1"), Entry("kernel", "raw\nline \xff", "3", "1")}));
+  const Outcome run =
+      ReadTrace(Trace({Entry("kernel", R"(k<\"a\">\u00e9\\)", "1", "1"), Entry("kernel", "raw\nline \xff", "3", "1")}));
   ASSERT_EQ(run.profile.devices.size(), 1U);
   EXPECT_EQ(run.profile.names[run.profile.devices[0].events[0].name], "k<\"a\">\xC3\xA9\\");
   EXPECT_EQ(run.profile.names[run.profile.devices[0].events[1].name], "raw\nline \xff");
@@ -262,7 +264,7 @@ TEST(KinetoTraceTest, NamesComeAsTheyWereMeant) {
 
 TEST(KinetoTraceTest, SaysWhatACutTraceLost) {
   const std::string text = Trace({Kernel(1), Kernel(2)});
-  const Run run = ReadText(text.substr(0, text.size() - 10));
+  const Outcome run = ReadTrace(text.substr(0, text.size() - 10));
   ASSERT_EQ(run.profile.devices.size(), 1U);
   EXPECT_EQ(run.profile.devices[0].events.size(), 1U);
   EXPECT_TRUE(run.profile.events_missing);
@@ -272,10 +274,10 @@ TEST(KinetoTraceTest, SaysWhatACutTraceLost) {
 
 TEST(KinetoTraceTest, OnlyWhatIsNoTraceIsAnError) {
   for (const char* text : {"", "{}", "hello", R"({"schemaVersion": 1, "traceEvents": 7})"}) {
-    const Run run = ReadText(text);
+    const Outcome run = ReadTrace(text);
     EXPECT_NE(run.error.find("trace.json: holds no traceEvents"), std::string::npos) << text;
   }
-  const Run empty = ReadText(R"({"traceEvents": []})");
+  const Outcome empty = ReadTrace(R"({"traceEvents": []})");
   EXPECT_EQ(empty.error, "");
   EXPECT_TRUE(empty.profile.devices.empty());
 }
@@ -296,7 +298,7 @@ TEST(KinetoTraceTest, BoundsWhatAHostileTraceMayOpen) {
     text += R"({"ph": "B", "cat": "c)" + std::to_string(i) + R"(", "pid": 1, "tid": 1, "ts": 1},)";
   }
   for (int i = 0; i < 6001; ++i) text += R"({"ph": "E", "pid": 1, "tid": 1, "ts": 2},)";
-  const Run run = ReadText(text + "]");
+  const Outcome run = ReadTrace(text + "]");
   EXPECT_EQ(run.quality.CountOf(QualityId::kUnpairedRange), 6000 - 4096 + 1);
   EXPECT_EQ(run.quality.CountOf(QualityId::kUnknownEvent), 4096);
 }

@@ -54,7 +54,7 @@ std::uint16_t ProfileBuilder::Process(std::string_view name) {
 }
 
 ProfiledDevice& ProfileBuilder::Device(std::int64_t id) {
-  ProfiledDevice& device = devices_[id];
+  ProfiledDevice& device = devices_[id].device;
   device.id = id;
   return device;
 }
@@ -62,16 +62,17 @@ ProfiledDevice& ProfileBuilder::Device(std::int64_t id) {
 std::size_t ProfileBuilder::AddDeviceEvent(std::int64_t id, DeviceEvent event) {
   CHECK(event.end_ns >= event.start_ns && event.name < profile_.names.size());
   if (event.op == DeviceOp::kKernel && IsCommKernel(profile_.names[event.name])) event.op = DeviceOp::kComm;
-  ProfiledDevice& device = Device(id);
-  device.events.push_back(event);
-  return device.events.size() - 1;
+  PendingDevice& pending = devices_[id];
+  pending.device.id = id;
+  pending.events.Add(event);
+  return pending.events.size() - 1;
 }
 
 void ProfileBuilder::AddCall(std::string_view name, HostCall call) {
   call.kind = CallKindOf(name);
   if (call.kind == CallKind::kSync) sync_api_.Add({call.start_ns, call.end_ns});
   if (call.kind == CallKind::kMemcpy) memcpy_api_.Add({call.start_ns, call.end_ns});
-  profile_.calls.push_back(call);
+  calls_.Add(call);
 }
 
 void ProfileBuilder::AddHostRange(std::string_view name, Interval range, std::uint32_t thread) {
@@ -110,8 +111,11 @@ Profile ProfileBuilder::Build() {
   std::sort(frames_.begin(), frames_.end(),
             [](const HostFrame& a, const HostFrame& b) { return a.start_ns < b.start_ns; });
   profile_.frames = std::move(frames_);
-  for (auto& [id, device] : devices_) {
-    if (!device.events.empty()) profile_.devices.push_back(std::move(device));
+  profile_.calls = calls_.Take();
+  for (auto& [id, pending] : devices_) {
+    if (pending.events.size() == 0) continue;
+    pending.device.events = pending.events.Take();
+    profile_.devices.push_back(std::move(pending.device));
   }
   KeepLongest(profile_.steps);
   profile_.host = {dataloader_.Take(), sync_api_.Take(),    memcpy_api_.Take(),

@@ -9,6 +9,7 @@
 
 #include "profile/interval_set.h"
 #include "profile/profile.h"
+#include "profile/row_blocks.h"
 #include "text/text_hash.h"
 
 namespace idleburn {
@@ -23,10 +24,10 @@ class ProfileBuilder {
   NameId Intern(std::string_view name);
   std::uint32_t Thread(std::string_view name);
   std::uint16_t Process(std::string_view name);
-  // The device of that id, made when it is first asked for. Valid until the next call.
+  // The device of that id, made when it is first asked for; its events come with Build. Valid until the next call.
   ProfiledDevice& Device(std::int64_t id);
 
-  // Appends to Device(id).events and returns its index there. A kernel that communicates by its name becomes kComm.
+  // Adds to the events of Device(id) and returns its index there. A kernel that communicates by its name becomes kComm.
   std::size_t AddDeviceEvent(std::int64_t id, DeviceEvent event);
   // `call.kind` is set by the name.
   void AddCall(std::string_view name, HostCall call);
@@ -51,7 +52,12 @@ class ProfileBuilder {
   Index names_ = {{"", 0}};
   Index threads_;
   Index processes_;
-  std::map<std::int64_t, ProfiledDevice> devices_;
+  struct PendingDevice {
+    ProfiledDevice device;
+    RowBlocks<DeviceEvent> events;
+  };
+  std::map<std::int64_t, PendingDevice> devices_;
+  RowBlocks<HostCall> calls_;
   std::vector<HostFrame> frames_;  // a heap, the shortest on top, once it is full
   IntervalUnion dataloader_;
   IntervalUnion sync_api_;

@@ -133,11 +133,11 @@ TraceReader::Step TraceReader::TakeEvent() {
     p = SkipValue(first, end);
     if (p == nullptr) return Step::kCut;
     p = std::max(p, first + 1);  // a stray bracket is no value
-    ++tally_.malformed;
   }
   ++tally_.events;
-  const bool whole = !TooLong(first, p) && scan == Scan::kWhole;
-  return DropTo(p, whole ? Step::kEvent : Step::kOn);
+  if (TooLong(first, p)) return DropTo(p);
+  tally_.malformed += scan == Scan::kBad ? 1 : 0;
+  return DropTo(p, scan == Scan::kWhole ? Step::kEvent : Step::kOn);
 }
 
 void TraceReader::StartSkipping(const char* p) {
@@ -161,7 +161,8 @@ TraceReader::Step TraceReader::TakeSkipped() {
 
 // Whatever stands after the document is no part of it.
 TraceReader::Step TraceReader::TakeRest() {
-  const char* const p = SkipBlanks(window_.begin(), window_.end());
+  const bool lost = tally_.lost_bytes > 0;
+  const char* const p = lost ? window_.begin() : SkipBlanks(window_.begin(), window_.end());
   tally_.lost_bytes += static_cast<std::int64_t>(window_.end() - p);
   return DropTo(window_.end(), Step::kCut);
 }

@@ -6,7 +6,7 @@ namespace idleburn {
 namespace {
 
 constexpr std::int64_t kFarthestNs = std::int64_t{1} << 62;
-constexpr std::size_t kSafeDigits = 15;  // of microseconds: 31 years
+constexpr std::size_t kMostDigits = 16;  // of microseconds: 317 years
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -14,8 +14,8 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 std::optional<std::int64_t> PlainNs(std::string_view micros) {
   std::int64_t value = 0;
   std::size_t at = 0;
-  for (; at < micros.size() && IsDigit(micros[at]); ++at) value = value * 10 + (micros[at] - '0');
-  if (at == 0 || at > kSafeDigits + 1) return std::nullopt;
+  for (; at < micros.size() && at < kMostDigits && IsDigit(micros[at]); ++at) value = value * 10 + (micros[at] - '0');
+  if (at == 0 || value > kFarthestNs / 1000) return std::nullopt;
   int missing = 3;
   if (at < micros.size() && micros[at] == '.') {
     for (++at; at < micros.size() && missing > 0 && IsDigit(micros[at]); ++at, --missing) {

@@ -32,7 +32,8 @@ TEST(TraceTimeTest, ReadsEveryForm) {
   EXPECT_EQ(Ns("4458676522690.655"), 4458676522690655);
   EXPECT_EQ(Ns("1.5e2"), 150000);
   EXPECT_EQ(Ns("000000000000000000001.5"), 1500);
-  for (const char* text : {"", "NaN", "null", "-", ".", "1.2.3", "12a", "Infinity", "4611686018427388", "1e30"}) {
+  for (const char* text : {"", "NaN", "null", "-", ".", "1.2.3", "12a", "Infinity", "4611686018427388", "1e30",
+                           "9999999999999999", "162314262342623460016", "99999999999999999999999999999.5"}) {
     EXPECT_FALSE(TraceMicrosToNs(text)) << text;
   }
   EXPECT_EQ(Ns("4611686018427387.904"), std::int64_t{1} << 62);
