@@ -100,7 +100,8 @@ class NsysReader {
     return database_.ForEach("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"}, [this](const Row& row) {
       const std::optional<std::int64_t> gpu = row.Integer(0);
       const std::optional<std::int64_t> number = row.Integer(1);
-      if (gpu && number) gpus_[{row.Integer(2).value_or(0) & kIdMask, *number}] = *gpu;
+      const std::int64_t id = row.Integer(2).value_or(0);  // of the process, or global
+      if (gpu && number) gpus_[{id > kIdMask ? ProcessKey(id) & kIdMask : id, *number}] = *gpu;
       return Result<void>();
     });
   }

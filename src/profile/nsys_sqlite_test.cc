@@ -202,19 +202,20 @@ std::string KernelOf(std::int64_t process, int device) {
 // With CUDA_VISIBLE_DEVICES every process calls its GPU 0.
 TEST(NsysTest, DevicesAreGpusNotTheNumbersOfAProcess) {
   const std::string tables = std::string(kStrings) + kKernels + KernelOf(7, 0) + KernelOf(8, 0);
+  const std::string gpus =
+      "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT); INSERT INTO TARGET_INFO_GPU VALUES (4, 'A'), (5, 'B');"
+      "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER);"
+      "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES ";
   DataQuality quality;
-  const Profile known = ReadGood(tables +
-                                     "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT);"
-                                     "INSERT INTO TARGET_INFO_GPU VALUES (4, 'A'), (5, 'B');"
-                                     "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid "
-                                     "INTEGER); INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (4, 0, 7), (5, 0, 8);",
-                                 &quality);
-  ASSERT_EQ(known.devices.size(), 2U);
-  EXPECT_EQ(known.devices[0].id, 4);
-  EXPECT_EQ(known.devices[1].id, 5);
-  EXPECT_EQ(known.devices[1].model, "B");
-  EXPECT_FALSE(known.devices[0].memory_bytes);
-  EXPECT_EQ(quality.CountOf(QualityId::kSharedDeviceNumber), 0);
+  for (const std::string& map : {std::string("(4, 0, 7), (5, 0, 8);"), "(4, 0, " + G(7) + "), (5, 0, " + G(8) + ");"}) {
+    const Profile known = ReadGood(tables + gpus + map, &quality);
+    ASSERT_EQ(known.devices.size(), 2U) << map;
+    EXPECT_EQ(known.devices[0].id, 4);
+    EXPECT_EQ(known.devices[1].id, 5);
+    EXPECT_EQ(known.devices[1].model, "B");
+    EXPECT_FALSE(known.devices[0].memory_bytes);
+    EXPECT_EQ(quality.CountOf(QualityId::kSharedDeviceNumber), 0);
+  }
 
   const Profile unknown = ReadGood(tables, &quality);
   ASSERT_EQ(unknown.devices.size(), 1U);

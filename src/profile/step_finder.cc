@@ -9,8 +9,8 @@ namespace {
 
 constexpr auto kStepWords = std::to_array<std::string_view>({"step", "iteration", "iter", "batch"});
 // May stand beside a step's word.
-constexpr auto kStepQualifiers =
-    std::to_array<std::string_view>({"train", "training", "trainer", "profiler", "global", "epoch", "run"});
+constexpr auto kStepQualifiers = std::to_array<std::string_view>(
+    {"train", "training", "trainer", "profiler", "profile", "global", "epoch", "run", "pl"});
 
 constexpr std::size_t kFewestRegular = 5;
 constexpr std::int64_t kFewestLaunches = 20;  // of a regular step

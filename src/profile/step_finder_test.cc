@@ -27,6 +27,8 @@ TEST(StepFinderTest, KnowsStepsByName) {
   EXPECT_EQ(StepRank("iteration 5"), 1U);
   EXPECT_EQ(StepRank("iter_5"), 2U);
   EXPECT_EQ(StepRank("Train Batch 5"), 3U);
+  EXPECT_EQ(StepRank("[pl][profile]run_training_batch"), 3U);
+  EXPECT_FALSE(StepRank("[pl][profile]run_training_epoch"));
   for (const char* name : {"", "5", "optimizer step", "Optimizer.step#AdamW.step", "eval step", "forward", "epoch 3",
                            "steps", "stepper", "batch step", "load batch", "batch_norm", "aten::step"}) {
     EXPECT_FALSE(StepRank(name)) << name;
