@@ -71,8 +71,8 @@ std::vector<ProfiledStep> StepsOf(const Profile& profile, const ProfiledDevice& 
   return own.empty() ? profile.steps : own;
 }
 
-std::optional<Interval> StepWindow(const std::vector<ProfiledStep>& steps) {
-  if (steps.empty()) return std::nullopt;
+Interval StepWindow(const std::vector<ProfiledStep>& steps) {
+  CHECK(!steps.empty());
   Interval window{steps.front().start_ns, steps.front().end_ns};
   for (const ProfiledStep& step : steps) {
     window.start = std::min(window.start, step.start_ns);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -47,7 +46,7 @@ TimeSplit SplitTime(const DeviceTimeline& timeline, Interval window);
 
 // The steps of the processes that drive the device: its own processes' if they have any, else all.
 std::vector<ProfiledStep> StepsOf(const Profile& profile, const ProfiledDevice& device);
-// Absent if the profile has no steps.
-std::optional<Interval> StepWindow(const std::vector<ProfiledStep>& steps);
+// From the first start to the last end. At least one step.
+Interval StepWindow(const std::vector<ProfiledStep>& steps);
 
 }  // namespace idleburn

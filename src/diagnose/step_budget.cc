@@ -152,6 +152,29 @@ TraceBudget MakeBudget(const DeviceTrace& trace) {
   return b;
 }
 
+// What the windows of one device share.
+struct WindowTracer {
+  const Profile& profile;
+  const ProfiledDevice& device;
+  const DeviceTimeline& timeline;
+  const LaunchIndex& launches;
+
+  [[nodiscard]] DeviceTrace GpuSpan() const { return Trace(Window::kGpuSpan, timeline.span, {}); }
+  // At least one step.
+  [[nodiscard]] DeviceTrace Steps(std::vector<ProfiledStep> steps) const {
+    const Interval span = StepWindow(steps);
+    return Trace(Window::kProfilerSteps, span, std::move(steps));
+  }
+
+ private:
+  [[nodiscard]] DeviceTrace Trace(Window window, Interval span, std::vector<ProfiledStep> steps) const {
+    DeviceTrace t{&profile, &device, window, std::move(steps), SplitTime(timeline, span), std::nullopt, {}};
+    t.idle = AttributeIdle(profile, device, timeline, launches, window, t.split);
+    t.budget = MakeBudget(t);
+    return t;
+  }
+};
+
 }  // namespace
 
 std::int64_t TraceBudget::HostWaitNs() const {
@@ -172,19 +195,20 @@ std::vector<DeviceTrace> TraceDevices(const Profile& profile) {
   const LaunchIndex launches(profile);
   for (const ProfiledDevice& device : profile.devices) {
     const DeviceTimeline timeline(device);
-    const auto trace = [&](Window window, Interval span, std::vector<ProfiledStep> steps) {
-      DeviceTrace t{&profile, &device, window, std::move(steps), SplitTime(timeline, span), std::nullopt, {}};
-      t.idle = AttributeIdle(profile, device, timeline, launches, window, t.split);
-      t.budget = MakeBudget(t);
-      traces.push_back(std::move(t));
-    };
-    trace(Window::kGpuSpan, timeline.span, {});
+    const WindowTracer tracer{profile, device, timeline, launches};
+    traces.push_back(tracer.GpuSpan());
     std::vector<ProfiledStep> steps = StepsOf(profile, device);
-    if (const std::optional<Interval> span = StepWindow(steps)) {
-      trace(Window::kProfilerSteps, *span, std::move(steps));
-    }
+    if (!steps.empty()) traces.push_back(tracer.Steps(std::move(steps)));
   }
   return traces;
+}
+
+DeviceTrace TraceDecidingWindow(const Profile& profile, const ProfiledDevice& device) {
+  const LaunchIndex launches(profile);
+  const DeviceTimeline timeline(device);
+  const WindowTracer tracer{profile, device, timeline, launches};
+  std::vector<ProfiledStep> steps = StepsOf(profile, device);
+  return steps.empty() ? tracer.GpuSpan() : tracer.Steps(std::move(steps));
 }
 
 }  // namespace idleburn

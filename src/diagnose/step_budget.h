@@ -101,5 +101,7 @@ struct DeviceTrace {
 
 // Of every device, by id: gpu_span, then profiler_steps where there are steps.
 std::vector<DeviceTrace> TraceDevices(const Profile& profile);
+// Of one device, the window that decides: profiler_steps where there are steps, else gpu_span.
+DeviceTrace TraceDecidingWindow(const Profile& profile, const ProfiledDevice& device);
 
 }  // namespace idleburn

@@ -22,8 +22,9 @@ std::string Percent(double share) { return fmt::format("{:.2f} %", 100 * share);
 
 std::string Place(const TraceScene& scene) {
   const Profile& profile = *scene.trace.profile;
-  return fmt::format("{} of device {}, {}", profile.counter.empty() ? profile.file : profile.counter,
-                     scene.trace.device->id, Name(scene.trace.window));
+  return fmt::format("{} of {}device {}, {}", profile.counter.empty() ? profile.file : profile.counter,
+                     profile.rank ? fmt::format("rank {}, ", *profile.rank) : "", scene.trace.device->id,
+                     Name(scene.trace.window));
 }
 
 // "kineto.device_activity of device 0, profiler_steps: <what> is 352.412 of 1049.317 ms, 33.58 % (<threshold>)"

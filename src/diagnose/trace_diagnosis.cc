@@ -27,8 +27,7 @@ std::optional<NextBottleneck> FindNext(const DeviceTrace& trace, const TraceVerd
   }
   const auto device = static_cast<std::size_t>(trace.device - trace.profile->devices.data());
   const Profile shorter = WithoutTime(*trace.profile, device, removed);
-  const std::vector<DeviceTrace> rest = TraceDevices(shorter);
-  const DeviceTrace& left = rest.back();
+  const DeviceTrace left = TraceDecidingWindow(shorter, shorter.devices.front());
   if (left.budget.span.Ns() == 0) return std::nullopt;
   const StepStatistics steps = MeasureSteps(left.steps, left.split.busy);
   NextBottleneck next;
