@@ -84,7 +84,8 @@ struct Diagnosed {
 
   [[nodiscard]] bool Names(const std::string& cause) const { return Finding(cause).is_object(); }
   [[nodiscard]] json Finding(const std::string& cause) const { return In("findings", "cause", cause); }
-  [[nodiscard]] bool Advises(const std::string& lever) const { return In("recommendations", "id", lever).is_object(); }
+  [[nodiscard]] bool Advises(const std::string& lever) const { return Recommendation(lever).is_object(); }
+  [[nodiscard]] json Recommendation(const std::string& lever) const { return In("recommendations", "id", lever); }
   [[nodiscard]] bool NamesALoader() const {
     return Names("loader_cpu_spare_cores") || Names("loader_cpu_no_cores") || Names("storage");
   }
@@ -136,11 +137,14 @@ TEST(LiveDiagnosisTest, SixWorkersOnTwoCoresWantNoMoreWorkers) {
   if (cpus.empty()) GTEST_SKIP() << "needs two CPUs";
   const LiveMachine machine("gpu 0\n", true);
   const Diagnosed run =
-      Diagnose(machine, "taskset -c " + cpus + " $T starved 8 --workers 6 --batch-cpu 0.5 --kernel 0.05 --truth $F/t");
+      Diagnose(machine, "taskset -c " + cpus + " $T starved 8 --workers 6 --batch-cpu 0.05 --kernel 0.01 --truth $F/t");
   ASSERT_TRUE(run.Names("loader_cpu_no_cores")) << run.live["findings"];
   EXPECT_FALSE(run.Names("loader_cpu_spare_cores"));
   EXPECT_FALSE(run.Advises("num_workers"));
-  EXPECT_TRUE(run.Advises("dali"));
+  ASSERT_TRUE(run.Advises("dali"));
+  EXPECT_GT(run.Recommendation("dali")["saving"]["expected"], 0);
+  EXPECT_GT(run.live["savings"]["total_fraction"], 0);
+  EXPECT_LE(run.live["savings"]["waste_fraction"], run.live["savings"]["cap"]);
 }
 
 // A file of incompressible bytes on a disk, 64 MiB.

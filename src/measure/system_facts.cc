@@ -102,12 +102,12 @@ std::string DisksOf(const std::string& root) {
   return text;
 }
 
-// Of a user's own folder only where it lies.
+// The folder of a user by what is above and below it only.
 std::string WithoutUser(std::string_view path) {
-  constexpr std::string_view kHomes = "/home/";
-  if (path.substr(0, kHomes.size()) != kHomes) return std::string(path);
-  const std::size_t end = path.find('/', kHomes.size());
-  return "/home/*" + (end == std::string_view::npos ? std::string() : std::string(path.substr(end)));
+  constexpr std::string_view kHomes = "/home";
+  if (path.substr(0, kHomes.size()) != kHomes || path.substr(kHomes.size(), 1) != "/") return std::string(path);
+  const std::size_t end = path.find('/', kHomes.size() + 1);
+  return std::string(kHomes) + "/*" + (end == std::string_view::npos ? std::string() : std::string(path.substr(end)));
 }
 
 void AddLimits(const std::string& root, std::vector<RunFact>& facts) {
