@@ -120,6 +120,38 @@ TEST(TickLoop, NeitherAClockStepNorSleepMovesTheLineOfTime) {
   EXPECT_EQ(sleeps[0], "the machine slept for 90.0 s, which this run leaves out");
 }
 
+// To the nanosecond: a tenth of a second is a slew, more is a step, each seen apart from the other.
+TEST(TickLoop, OnlyWhatIsMoreThanASlewIsNoted) {
+  constexpr std::int64_t kSlew = 100'000'000;
+  struct Case {
+    std::int64_t set;
+    std::int64_t slept;
+    std::size_t steps;
+    std::size_t sleeps;
+  };
+  const Case cases[] = {
+      {0, 0, 0, 0},
+      {kSlew, 0, 0, 0},
+      {-kSlew, 0, 0, 0},
+      {kSlew + 1, 0, 1, 0},
+      {-kSlew - 1, 0, 1, 0},
+      {0, kSlew, 0, 0},
+      {0, kSlew + 1, 0, 1},
+      {0, 3600 * kNanosPerSecond, 0, 1},
+      {-3600 * kNanosPerSecond, 3600 * kNanosPerSecond, 1, 1},  // set back by just as long as it slept
+      {kSlew + 1, kSlew + 1, 1, 1},
+  };
+  for (const Case& c : cases) {
+    Loop run([](Instant) {});
+    run.Run(2);
+    run.clock->Set(c.set);
+    run.clock->Suspend(c.slept);
+    run.Run(3);
+    EXPECT_EQ(run.log.Notes(NoteKind::kClockStep).size(), c.steps) << c.set << " " << c.slept;
+    EXPECT_EQ(run.log.Notes(NoteKind::kSuspend).size(), c.sleeps) << c.set << " " << c.slept;
+  }
+}
+
 TEST(TickLoop, AHangIsNotedOnceAndItsDevicesAreStaleAsLongAsItLasts) {
   constexpr Nanos kAfter(5 * kNanosPerSecond);
   Loop run([&](Instant) {  // what the watchdog does while this lane hangs
