@@ -131,9 +131,9 @@ void DeviceClassifier::SumUsual(const SampleColumns& columns, std::span<const st
   for (std::size_t k = 0; k < usual_signals_; ++k) summed[k] = columns.values[usual_signal_[k].index];
   summed[usual_signals_] = columns.values[Index(*cadence_.counter)];
   sums.Set(std::span(summed).first(usual_signals_ + 1), rows);
-  const std::int64_t* const memory = columns.values[Index(Signal::kMemoryUsed)];
   std::int64_t most = INT64_MIN;
-  if (memory != nullptr) {
+  if ((columns.present & Bit(Signal::kMemoryUsed)) != 0) {
+    const std::int64_t* const memory = columns.values[Index(Signal::kMemoryUsed)];
     for (const std::uint32_t row : rows) most = std::max(most, memory[row]);
   }
   most_memory_ = most;

@@ -51,9 +51,10 @@ TEST(RunClassifierTest, WhatIsSaidSoFarIsWhatAnEndWouldSayAndChangesNothing) {
 // A sweep of several GPUs again and again, mostly regular: now and then a clock is set back, a row comes twice, late or
 // not at all, or a reading is missing.
 std::vector<Sample> RandomSweeps(std::uint32_t gpus) {
-  const std::int64_t period = *rc::gen::element<std::int64_t>(50, 107, 250, 1000, 5000) * 1'000'000;
+  const std::int64_t period = *rc::gen::element<std::int64_t>(50, 100, 107, 250, 1000, 5000) * 1'000'000;
   const int sweeps = *rc::gen::inRange(1, 700);
-  const int trouble = *rc::gen::element(0, 20, 500);  // of 10,000 rows
+  const auto jitter = *rc::gen::element<std::uint32_t>(0, 3'000'000);  // none: stamps at the very edges of seconds
+  const int trouble = *rc::gen::element(0, 20, 500);                   // of 10,000 rows
   std::mt19937 random(*rc::gen::arbitrary<std::uint32_t>());
   const auto below = [&](std::uint32_t n) { return static_cast<std::int64_t>(random() % n); };
   const auto often = [&](int of_10000) { return below(10'000) < of_10000; };
@@ -61,7 +62,7 @@ std::vector<Sample> RandomSweeps(std::uint32_t gpus) {
   std::int64_t time = 1'700'000'000 * kNanosPerSecond;
   std::int64_t level = 0;
   for (int sweep = 0; sweep < sweeps; ++sweep) {
-    time += period + below(3'000'000);
+    time += period + (jitter > 0 ? below(jitter) : 0);
     if (often(trouble)) time += below(100) * kNanosPerSecond;
     if (often(trouble)) time -= below(20) * kNanosPerSecond;
     if (often(300)) level = below(101);
@@ -71,7 +72,7 @@ std::vector<Sample> RandomSweeps(std::uint32_t gpus) {
       s.time = Instant::FromNanos(time + (often(trouble) ? -period / 2 : 0));
       s.Set(Signal::kUtilization, std::clamp<std::int64_t>(level + below(3) - gpu, 0, 100) * kPercent);
       s.Set(Signal::kPower, 60'000 + level * 3000 + below(900));
-      s.Set(Signal::kMemoryUsed, below(2) << 30);
+      s.Set(Signal::kMemoryUsed, below(1000) << 20);
       if (often(trouble)) s.SetUnavailable(Signal::kSmClock, Unobserved::kSentinel);
       if (often(trouble)) s.Set(Signal::kEventReasons, 4);
       if (often(trouble)) s.Set(Signal::kEnergy, time / 1'000'000);

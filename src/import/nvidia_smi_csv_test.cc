@@ -1,6 +1,9 @@
 #include "import/nvidia_smi_csv.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <random>
 
 #include "import/collecting_sink.h"
 #include "text/line_reader.h"
@@ -230,6 +233,94 @@ TEST(NvidiaSmiCsvTest, ThreadsDeliverTheSameInTheSameOrder) {
   }
   EXPECT_EQ(one.quality.Get(QualityId::kBadRow).first_place, four.quality.Get(QualityId::kBadRow).first_place);
   EXPECT_EQ(one.quality.CountOf(QualityId::kBadRow), 5);
+}
+
+// A log and what it says, written side by side: several blocks of rows of which now and then one is odd.
+struct WrittenLog {
+  std::string text = "timestamp, index, utilization.gpu, power.draw, clocks_event_reasons.active\n";
+  std::vector<Sample> samples;
+  std::int64_t bad = 0;
+  std::int64_t unavailable = 0;
+};
+
+WrittenLog RandomLog(std::mt19937& random) {
+  constexpr std::int64_t kMidnight = 1'772'409'600 * kNanosPerSecond;  // 2026-03-02
+  const auto below = [&](std::uint32_t n) { return static_cast<std::int64_t>(random() % n); };
+  const std::int64_t gpus = 1 + below(9);
+  const std::int64_t odd = below(2) == 0 ? 2000 : 4;  // one row of so many
+  const std::int64_t rows = 20 + below(9000);
+  const bool units = below(2) == 0;
+  WrittenLog log;
+  std::int64_t ms = 36'000'000;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const bool strange = row > gpus && below(static_cast<std::uint32_t>(odd)) == 0;
+    const std::int64_t kind = strange ? below(4) : -1;
+    if (kind == 0) {
+      log.text += "2026/03/02 junk, 1\n";
+      ++log.bad;
+      continue;
+    }
+    ms += row % gpus == 0 ? 100 + below(9) : 0;
+    Sample sample;
+    sample.time = Instant::FromNanos(kMidnight + ms * 1'000'000);
+    sample.device = static_cast<DeviceId>(row % gpus);
+    sample.Set(Signal::kUtilization, below(101) * kPercent);
+    const std::int64_t centiwatts = below(70'000);
+    const std::int64_t mask = below(64);
+    kind == 1 ? sample.SetUnavailable(Signal::kPower, Unobserved::kUnsupported)
+              : sample.Set(Signal::kPower, centiwatts * 10);
+    kind == 2 ? sample.SetUnavailable(Signal::kEventReasons, Unobserved::kUnsupported)
+              : sample.Set(Signal::kEventReasons, mask);
+    log.unavailable += kind == 1 || kind == 2 ? 1 : 0;
+    const bool unit = units != (kind == 3);
+    log.text += fmt::format(
+        "2026/03/02 {:02}:{:02}:{:02}.{:03}, {}, {}{}, {}, {}\n", ms / 3'600'000, ms / 60'000 % 60, ms / 1000 % 60,
+        ms % 1000, row % gpus, sample.Get(Signal::kUtilization) / kPercent, unit ? " %" : "",
+        kind == 1 ? "[N/A]" : fmt::format("{}.{:02}{}", centiwatts / 100, centiwatts % 100, unit ? " W" : ""),
+        kind == 2 ? "[N/A]" : fmt::format("0x{:016X}", mask));
+    log.samples.push_back(sample);
+  }
+  return log;
+}
+
+TEST(NvidiaSmiCsvTest, AnyNumberOfThreadsReadsWhatWasWritten) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 60; ++i) {
+    const WrittenLog log = RandomLog(random);
+    ImportOptions options;
+    options.threads = 1 + i % 5;
+    Collected c;
+    ASSERT_TRUE(Import(log.text, c, options));
+    ASSERT_EQ(c.samples.size(), log.samples.size()) << i;
+    for (std::size_t row = 0; row < log.samples.size(); ++row) {
+      const Sample& got = c.samples[row];
+      const Sample& want = log.samples[row];
+      ASSERT_EQ(got.time, want.time) << i << ", row " << row;
+      ASSERT_EQ(c.devices[got.device].index, static_cast<int>(want.device)) << i << ", row " << row;
+      ASSERT_EQ(got.present, want.present) << i << ", row " << row;
+      ASSERT_EQ(got.unavailable, want.unavailable) << i << ", row " << row;
+      for (const Signal s : {Signal::kUtilization, Signal::kPower, Signal::kEventReasons}) {
+        ASSERT_TRUE(!want.Has(s) || got.Get(s) == want.Get(s)) << i << ", row " << row;
+      }
+    }
+    EXPECT_EQ(c.quality.CountOf(QualityId::kBadRow), log.bad) << i;
+    EXPECT_EQ(c.quality.CountOf(QualityId::kUnavailableValue), log.unavailable) << i;
+  }
+}
+
+TEST(NvidiaSmiCsvTest, AColumnWithoutAUnitCountsOnceOnAnyNumberOfThreads) {
+  std::string text = "timestamp, index, utilization.gpu, power.draw\n";
+  for (int i = 0; i < 9000; ++i) {
+    text +=
+        "2026/03/02 10:00:00." + std::to_string(100 + i % 900) + (i % 7 == 0 ? ", 0, 45, [N/A]\n" : ", 0, 45, 300.5\n");
+  }
+  for (const int threads : {1, 4}) {
+    ImportOptions options;
+    options.threads = threads;
+    Collected c;
+    ASSERT_TRUE(Import(text, c, options));
+    EXPECT_EQ(c.quality.CountOf(QualityId::kUnitAssumed), 2) << threads;
+  }
 }
 
 TEST(NvidiaSmiCsvTest, FlagColumnsMakeTheMask) {
