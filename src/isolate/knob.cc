@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "measure/data_files.h"
 #include "os/kept_file.h"
