@@ -16,20 +16,29 @@ namespace {
 
 // Low time of the GPUs that work and that nobody has claimed.
 struct LowTime {
-  std::int64_t ns = 0;    // GPU-nanoseconds
-  std::int64_t lost = 0;  // of them, without a kernel
+  std::int64_t ns = 0;      // GPU-nanoseconds
+  std::int64_t lost = 0;    // of them, without a kernel
+  std::int64_t slowed = 0;  // beside them: low too, but claimed by throttling
   std::vector<std::string> names;
   ChosenTimes when;
 };
+
+// Time from 10 to 70 % of a bucket that belongs to throttling, where that is named.
+std::int64_t SlowedNs(const Scene& scene, const Timeline::Bucket& bucket) {
+  if (scene.Share(scene.cost.whole.throttled_with_loss_ns) < kMaterialShare) return 0;
+  return std::min(bucket.throttled_ns, bucket.phase_ns[static_cast<std::size_t>(Phase::kUnderutilized)]);
+}
 
 void AddLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& claimed, LowTime* low) {
   if (!InUse(d.totals)) return;
   const Timeline& t = d.totals.timeline;
   std::int64_t ns = 0;
+  std::int64_t slowed = 0;
   double lost = 0;
   for (std::size_t b = 0; b < t.buckets.size(); ++b) {
     const Timeline::Bucket& bucket = t.buckets[b];
-    const std::int64_t here = claimed[b] ? 0 : LowNs(bucket);
+    const std::int64_t here = claimed[b] ? 0 : LowNs(bucket) - SlowedNs(scene, bucket);
+    slowed += claimed[b] ? 0 : SlowedNs(scene, bucket);
     low->when.At((t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds).Merge({here, ObservedNs(bucket)});
     const double used = static_cast<double>(bucket.utilization.area) / static_cast<double>(kFull);
     ns += here;
@@ -37,6 +46,7 @@ void AddLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& 
   }
   low->ns += scene.Weighted(ns, d.device);
   low->lost += scene.Weighted(std::llround(lost), d.device);
+  low->slowed += scene.Weighted(slowed, d.device);
   if (ns > 0) low->names.push_back(scene.NameOf(d.device));
 }
 
@@ -203,7 +213,7 @@ HostFindings FindHostCauses(const Scene& scene, const Claims& claims, std::vecto
   }
   findings.push_back(LoaderFinding(scene, *named, low, left));
   host.named = true;
-  host.claimed_ns = low.ns;
+  host.claimed_ns = low.ns + low.slowed;
   return host;
 }
 

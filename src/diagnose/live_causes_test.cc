@@ -53,6 +53,12 @@ class Lab {
     machine_.link_speed = {speed};
     run_.devices[0].totals.pcie_rx.Add(run_.devices[0].totals.ObservedNs(), moved);
   }
+  // The first GPU's clocks are held back, with loss, in these seconds.
+  void Throttle(std::int64_t seconds) {
+    DeviceResult& d = run_.devices[0];
+    d.throttled_with_loss_ns = d.totals.throttled_ns = seconds * kSecond;
+    for (std::int64_t s = 0; s < seconds; ++s) d.totals.timeline.At(kStart + s).throttled_ns = kSecond;
+  }
   void Workload(std::int64_t seconds, const std::function<Host(std::int64_t)>& at) {
     HostSample sample;
     sample.scope = HostScope::kWorkload;
@@ -224,6 +230,19 @@ TEST(LiveCauses, AGpuThatIsStarvedBelowTenPercentIsNotHeldWithoutUse) {
   EXPECT_EQ(Named(findings, "loader_cpu_no_cores")->gpu_ns, 200 * kSecond);
   ASSERT_NE(Named(findings, "idle_held"), nullptr);
   EXPECT_EQ(Named(findings, "idle_held")->gpu_ns, 100 * kSecond);
+}
+
+TEST(LiveCauses, TimeThatThrottlingClaimsIsNotTheLoaders) {
+  Lab lab;
+  lab.Gpu(100, [](std::int64_t) { return Now{40}; });
+  lab.Throttle(30);
+  lab.Workload(100, [](std::int64_t) { return Busy(0.95, 0.05, 0); });
+  const std::vector<Finding> findings = lab.Find();
+  ASSERT_NE(Named(findings, "throttling"), nullptr);
+  ASSERT_NE(Named(findings, "loader_cpu_spare_cores"), nullptr);
+  EXPECT_EQ(Named(findings, "throttling")->gpu_ns, 30 * kSecond);
+  EXPECT_EQ(Named(findings, "loader_cpu_spare_cores")->gpu_ns, 70 * kSecond);
+  EXPECT_EQ(findings.size(), 2U);
 }
 
 // A GPU that the job does not use is not kept waiting by its loader.

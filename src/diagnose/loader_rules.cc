@@ -41,6 +41,13 @@ constexpr Test kSpareCore = {"CPUs idle of those the job may use", FreeCores, tr
 constexpr Test kRunQueue = {"workers ready but waiting for a CPU (schedstat)",
                             [](const HostEvidence& e) { return e.run_queue_wait; }, true, kInRunQueue,
                             Written::kPercent};
+// The pressure of a machine may be that of other programs; then the job's own workers do not wait. (A quota lets them
+// wait outside the queue.)
+constexpr Test kNoQueue = {"workers ready but waiting for a CPU (schedstat)",
+                           [](const HostEvidence& e) {
+                             return e.cpu_throttled.value_or(0) >= kQuotaHeldBack ? std::nullopt : e.run_queue_wait;
+                           },
+                           false, kHardlyQueued, Written::kPercent};
 constexpr Test kHeldBack = {"held back by a CPU quota (cpu.stat)",
                             [](const HostEvidence& e) { return e.cpu_throttled; }, true, kQuotaHeldBack,
                             Written::kPercent};
@@ -69,7 +76,11 @@ constexpr auto kRules = std::to_array<Rule>({
      {&kQuietCpus, &kSpareCore},
      {&kRunQueue, &kBlocked, &kHeldBack},
      &HostEvidence::worker_on_cpu},
-    {"loader_cpu_no_cores", {&kRunQueue, &kPressedCpus, &kHeldBack}, {}, {&kSpareCore}, &HostEvidence::run_queue_wait},
+    {"loader_cpu_no_cores",
+     {&kRunQueue, &kPressedCpus, &kHeldBack},
+     {},
+     {&kSpareCore, &kNoQueue},
+     &HostEvidence::run_queue_wait},
     {"storage", {&kBlocked}, {&kStalledOnIo, &kReads}, {&kCached}, &HostEvidence::d_state},
 });
 
@@ -96,7 +107,7 @@ std::optional<bool> Holds(const Test& test, const HostEvidence& e) {
 
 std::string Sentence(const Test& test, const HostEvidence& e) {
   return fmt::format("{}: {} ({} {})", test.what, Shown(*test.value(e), test.written),
-                     test.at_least ? "threshold" : "must be below", Shown(test.threshold, test.written));
+                     test.at_least ? "threshold" : "threshold: below", Shown(test.threshold, test.written));
 }
 
 LoaderVerdict Judge(const Rule& rule, const HostEvidence& e) {

@@ -33,6 +33,7 @@ inline constexpr double kWorkerOnCpu = 0.9;     // a worker that does nothing el
 inline constexpr double kLittleCpuWait = 0.2;   // of PSI cpu.some: nobody else wants these CPUs
 inline constexpr double kMuchCpuWait = 0.5;     // of PSI cpu.some
 inline constexpr double kInRunQueue = 0.3;      // of a worker's time
+inline constexpr double kHardlyQueued = 0.1;    // of a worker's time: it gets its CPU
 inline constexpr double kInStateD = 0.3;        // of a worker's time
 inline constexpr double kIoFull = 0.1;          // of PSI io.full
 inline constexpr double kQuotaHeldBack = 0.01;  // of time; below it a quota's periods merely end unevenly

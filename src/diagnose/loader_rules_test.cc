@@ -63,6 +63,7 @@ constexpr EdgeRow kEdges[] = {
     {"no run queue", OneWorker, &HostEvidence::run_queue_wait, 0.299, 0.3, "loader_cpu_spare_cores"},
     {"not blocked", OneWorker, &HostEvidence::d_state, 0.299, 0.3, "loader_cpu_spare_cores"},
     {"not held back", OneWorker, &HostEvidence::cpu_throttled, 0.0099, 0.01, "loader_cpu_spare_cores"},
+    {"queued at all", SixWorkers, &HostEvidence::run_queue_wait, 0.1, 0.099, "loader_cpu_no_cores"},
     {"no idle core", SixWorkers, &HostEvidence::cpus_free, 0.499, 0.5, "loader_cpu_no_cores"},
     {"blocked", DirectReaders, &HostEvidence::d_state, 0.3, 0.299, "storage"},
     {"stalled", DirectReaders, &HostEvidence::psi_io_full, 0.1, 0.099, "storage"},
@@ -104,6 +105,16 @@ TEST(LoaderRules, CoresBeyondAQuotaAreNotIdleCores) {
   e.psi_cpu_some = 0.05;
   EXPECT_EQ(Named(e), "loader_cpu_spare_cores");
   e.cpu_throttled = 0.4;
+  EXPECT_EQ(Named(e), "loader_cpu_no_cores");
+}
+
+// Other programs fill the machine; this job's workers get their CPU.
+TEST(LoaderRules, ThePressureOfOthersIsNotTheJobs) {
+  HostEvidence e = OneWorker();
+  e.psi_cpu_some = 0.95;
+  e.cpus_free = 0.01;
+  EXPECT_EQ(Named(e), "");
+  e.run_queue_wait = std::nullopt;
   EXPECT_EQ(Named(e), "loader_cpu_no_cores");
 }
 
