@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "profile/kineto_trace.h"
 #include "profile/nsys_sqlite.h"
 #include "profile/xla_trace.h"
 #include "profile/xplane.h"
@@ -35,6 +36,8 @@ std::span<const ProfileImporter> ProfileImporters() {
       {"Nsight Systems SQLite", SniffNsys, ReadNsys},
       {"TensorFlow and JAX xplane.pb", SniffXplane, ReadXplane},
       {"TensorFlow and JAX trace.json", SniffXlaTrace, ReadXlaTrace},
+      {"PyTorch profiler trace", SniffKineto,
+       [](ByteSource& in, DataQuality& quality) { return ReadKineto(in, quality); }},
   });
   return kImporters;
 }
