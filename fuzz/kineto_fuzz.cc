@@ -1,7 +1,6 @@
 // Any bytes are a trace or are not; where they are, every window reads the same profile, and it is sound.
-#include "base/check.h"
 #include "profile/kineto_trace.h"
-#include "text/line_reader.h"
+#include "profile_fuzz.h"
 
 namespace {
 
@@ -24,17 +23,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     return 0;
   }
   CHECK(*profile == *piecewise);
-  for (const idleburn::ProfiledDevice& device : profile->devices) {
-    CHECK(!device.events.empty());
-    for (const idleburn::DeviceEvent& event : device.events) {
-      CHECK(event.start_ns <= event.end_ns && event.end_ns - event.start_ns <= idleburn::kLongestEventNs);
-      CHECK(event.name < profile->names.size() && event.bytes >= 0);
-    }
-    for (const idleburn::Collective& collective : device.collectives) CHECK(collective.event < device.events.size());
-  }
-  for (const idleburn::HostCall& call : profile->calls) {
-    CHECK(call.thread < profile->threads.size() && call.process < profile->processes.size());
-  }
-  for (const idleburn::HostFrame& frame : profile->frames) CHECK(frame.thread < profile->threads.size());
+  idleburn::CheckProfile(*profile);
   return 0;
 }

@@ -16,6 +16,7 @@ inline void CheckProfile(const Profile& profile) {
       CHECK(event.start_ns <= event.end_ns && event.end_ns - event.start_ns <= kLongestEventNs);
       CHECK(event.name < profile.names.size() && event.process < profile.processes.size() && event.bytes >= 0);
     }
+    for (const Collective& collective : device.collectives) CHECK(collective.event < device.events.size());
   }
   for (const HostCall& call : profile.calls) {
     CHECK(call.start_ns <= call.end_ns && call.thread < profile.threads.size());

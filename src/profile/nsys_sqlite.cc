@@ -223,25 +223,25 @@ class NsysReader {
           const std::optional<Interval> range = RangeOf(row);
           if (!range) return {};
           const std::int64_t id = row.Integer(4).value_or(-1);
-          auto name = calls_.find(id);
-          if (name == calls_.end()) {
+          auto call = calls_.find(id);
+          if (call == calls_.end()) {
             const Result<std::string> text = database_.Text(id);
             if (!text) return tl::unexpected<Error>(text.error());
-            name = calls_.emplace(id, WithoutVersion(*text)).first;
+            const CallKind kind = CallKindOf(*text);
+            const bool launch = kind == CallKind::kLaunchKernel || kind == CallKind::kLaunchGraph;
+            call = calls_.emplace(id, Call{std::string(WithoutVersion(*text)), launch}).first;
           }
-          const std::optional<std::int64_t> thread = row.Integer(2);
-          const std::int64_t correlation = CorrelationOf(row, 3, thread);
-          builder_.AddCall(name->second, {range->start, range->end, correlation, ThreadOf(thread), ProcessOf(thread)});
+          const std::optional<std::int64_t> global = row.Integer(2);
+          const std::int64_t correlation = CorrelationOf(row, 3, global);
+          const std::uint32_t thread = ThreadOf(global);
+          builder_.AddCall(call->second.name, {range->start, range->end, correlation, thread, ProcessOf(global)});
+          if (call->second.launch) steps_.AddLaunch(thread, range->start);
           return {};
         });
   }
 
   // Twice: which ranges are steps is known when all have been seen.
   Result<void> ReadRanges() {
-    for (const HostCall& call : builder_.header().calls) {
-      const bool launch = call.kind == CallKind::kLaunchKernel || call.kind == CallKind::kLaunchGraph;
-      if (launch) steps_.AddLaunch(call.thread, call.start_ns);
-    }
     TRY(ForEachRange(quality_, [this](const NamedRange& range) {
       steps_.AddRange(range.name, range.at, range.thread, range.process);
       ++builder_.header().events_total;
@@ -319,6 +319,10 @@ class NsysReader {
   }
   void CountBadRow() { quality_.Count(QualityId::kBadRow, {&file_}); }
 
+  struct Call {
+    std::string name;
+    bool launch;
+  };
   // Who uses a device number that no table maps to a GPU.
   struct Users {
     std::int64_t first;  // process
@@ -336,7 +340,7 @@ class NsysReader {
   std::unordered_map<std::int64_t, std::uint16_t> processes_;  // by global id without the thread
   std::unordered_map<std::int64_t, std::uint32_t> threads_;    // by global id
   std::unordered_map<std::int64_t, NameId> kernels_;           // by id of the text
-  std::unordered_map<std::int64_t, std::string> calls_;
+  std::unordered_map<std::int64_t, Call> calls_;
 };
 
 }  // namespace

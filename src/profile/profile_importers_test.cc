@@ -25,6 +25,9 @@ TEST(ProfileImportersTest, FormatsAreFoundByTheirFirstBytes) {
       Find("any.name", R"({"traceEvents":[{"ph":"M","name":"process_name","args":{"name":"/device:GPU:0"}},)");
   ASSERT_NE(trace, nullptr);
   EXPECT_EQ(trace->name, "TensorFlow and JAX trace.json");
+  const ProfileImporter* kineto = Find("any.name", R"({"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"kernel",)");
+  ASSERT_NE(kineto, nullptr);
+  EXPECT_EQ(kineto->name, "PyTorch profiler trace");
   for (const char* other : {"", "timestamp, name, utilization.gpu [%]\n", "{}", "SQLite"}) {
     EXPECT_EQ(Find("log.csv", other), nullptr) << other;
   }
