@@ -84,11 +84,6 @@ double Tolerance(const std::string& key) {
   return key.ends_with("_per_s") ? 0.051 : 0;
 }
 
-const char* Name(CopyKind kind) {
-  constexpr std::array<const char*, 7> kNames = {"", "HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "other"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 // As Kineto names the copy, cut to 24 characters; ROCm says "Host" of any host memory.
 std::string KinetoKind(const CopyFigures& copy) {
   constexpr std::array<const char*, 5> kMemory = {"Host", "Pageable", "Pinned", "Device", "Managed"};
@@ -258,7 +253,9 @@ TEST(ProfilesTest, VerdictsAreThoseOfTheTable) {
         EXPECT_NEAR(100 * found[i].share, verdict.findings[d][i].share, 0.06) << verdict.file << " " << found[i].cause;
         // One capture confirms nothing, and what no rule claims saves nothing.
         EXPECT_EQ(found[i].status, found[i].cause == "unknown" ? Status::kUnknown : Status::kLikely) << verdict.file;
-        if (found[i].cause == "unknown" || found[i].cause == "healthy") EXPECT_EQ(found[i].bound, 0) << verdict.file;
+        if (found[i].cause == "unknown" || found[i].cause == "healthy") {
+          EXPECT_EQ(found[i].bound, 0) << verdict.file;
+        }
         EXPECT_FALSE(found[i].evidence.empty() || found[i].isolate.empty()) << verdict.file;
       }
     }

@@ -35,7 +35,7 @@ std::span<const ProfileImporter> ProfileImporters() {
   static constexpr auto kImporters = std::to_array<ProfileImporter>({
       {"Nsight Systems SQLite", SniffNsys, ReadNsys},
       {"TensorFlow and JAX trace.json", SniffXlaTrace, ReadXlaTrace},
-      {"PyTorch profiler traces", SniffKineto,
+      {"PyTorch profiler trace", SniffKineto,
        [](ByteSource& in, DataQuality& quality) { return ReadKineto(in, quality); }},
       {"TensorFlow and JAX xplane.pb", SniffXplane, ReadXplane},
   });

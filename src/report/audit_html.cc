@@ -91,7 +91,7 @@ void AppendTiles(const ViewContext& c, std::string* out) {
     AppendTile("Waste", PercentOf(c.report.cost.waste_share), "of observed GPU-hours", out);
   }
   if (u.mean_utilization) {
-    AppendTile("Mean utilization", fmt::format("{:.1f} %", *u.mean_utilization), "of observed time", out);
+    AppendTile("Mean utilization", fmt::format("{:.1f} %", *u.mean_utilization), "of " + std::string(c.Whole()), out);
   }
   AppendTile("Idle, held", c.Worth(u.idle_held_cost, u.idle_held_ns), "a process kept the GPU", out);
   if (u.unobserved_ns > 0)

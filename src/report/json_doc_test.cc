@@ -130,7 +130,8 @@ std::unique_ptr<AuditFixture> Traced() {
   profiles.push_back(starved.Build());
   profiles.push_back(unclear.Build());
   profiles.back().correlation_by_process = false;
-  profiles.back().devices[0].events[1].correlation = profiles.back().devices[0].events[0].correlation;
+  profiles.back().calls.push_back(profiles.back().calls.back());  // another process uses the same ids
+  profiles.back().calls.back().process = 1;
   auto audit = std::make_unique<AuditFixture>();
   AuditReport& report = audit->report;
   report.trace = DiagnoseProfiles(profiles);

@@ -18,6 +18,14 @@ std::string InPercent(std::int64_t micro_percent) {
 
 }  // namespace
 
+namespace {
+
+std::int64_t NotComputing(const UsageCost& u) {
+  return u.window_ns - u.phase_ns[static_cast<std::size_t>(Phase::kProductive)];
+}
+
+}  // namespace
+
 std::vector<std::string> MoneyLines(const ViewContext& c) {
   const CostReport& cost = c.report.cost;
   if (!c.priced) return {"Price: " + PriceHint(c) + "."};
@@ -29,11 +37,17 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
   price += cost.rate.stale ? ", older than 90 days: check it)." : ").";
   lines.push_back(price);
   const UsageCost& u = cost.whole;
-  if (c.report.traced_only && u.window_ns == 0) return lines;  // nothing was traced that could have a cost
+  if (c.report.traced_only) {
+    if (u.window_ns > 0) {
+      lines.push_back(fmt::format("Not computing: {}, {} of the traced window.", c.Worth(u.waste, NotComputing(u)),
+                                  PercentOf(cost.waste_share)));
+    }
+    return lines;
+  }
   if (u.waste) {
-    lines.push_back(fmt::format(
-        "Waste: {}, {} of the observed cost: time not busy, plus spin-wait. Unobserved time is not in it.",
-        c.Worth(u.waste, u.window_ns - static_cast<std::int64_t>(u.effective_ns)), PercentOf(cost.waste_share)));
+    lines.push_back(
+        fmt::format("Waste: {}, {} of the observed cost: time not busy, plus spin-wait. Unobserved time is not in it.",
+                    c.Cost(*u.waste), PercentOf(cost.waste_share)));
   }
   if (cost.per_effective_gpu_hour) {
     lines.push_back(fmt::format("Per effective GPU-hour (observed time x utilization): {}.",
