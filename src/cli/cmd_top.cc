@@ -1,7 +1,6 @@
 #include "cli/cmd_top.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 
 #include "cli/find_rate.h"
@@ -54,7 +53,7 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   const Result<std::optional<Nanos>> time = ParseFor(request.time);
   if (!time) return tl::unexpected<Error>(time.error());
-  std::map<std::string, std::string> machine;
+  RunFacts machine;
   for (const RunFact& fact : MachineFacts(request.live.detect_cloud)) machine[fact.key] = fact.value;
   const auto rate_of = [&settings, &machine, now = environment.now](const std::vector<std::string>& names) {
     RateQuestion question = QuestionOf(machine);

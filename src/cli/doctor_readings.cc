@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <thread>
 #include <utility>
 
@@ -139,7 +138,7 @@ void LookAtPrices(const Settings& settings, DoctorReadings& readings) {
   }
   const auto machine = DetectInstanceType("/sys/class/dmi/id");
   if (machine) readings.provider = machine->provider;
-  std::map<std::string, std::string> facts;
+  RunFacts facts;
   for (const RunFact& fact : MachineFacts(/*ask_cloud=*/false)) facts[fact.key] = fact.value;
   RateQuestion question = QuestionOf(facts);
   readings.instance = question.instance;

@@ -65,12 +65,8 @@ std::vector<RunFact> MachineFacts(bool ask_cloud) {
   return facts;
 }
 
-RateQuestion QuestionOf(const std::map<std::string, std::string>& facts) {
-  const auto fact = [&](const char* key) {
-    const auto found = facts.find(key);
-    return found == facts.end() ? std::string() : found->second;
-  };
-  return {fact(kInstance), fact(kRegion), fact(kMarket), {}, {}};
+RateQuestion QuestionOf(const RunFacts& facts) {
+  return {FactIn(facts, kInstance), FactIn(facts, kRegion), FactIn(facts, kMarket), {}, {}};
 }
 
 }  // namespace idleburn

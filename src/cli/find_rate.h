@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -8,6 +7,7 @@
 #include "price/rate.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/live_sink.h"
+#include "telemetry/run_facts.h"
 
 namespace idleburn {
 
@@ -28,6 +28,6 @@ Result<Rate> FindRate(const Settings& settings, const RateQuestion& question, Da
 // if `ask_cloud`, for a second at most; that nothing came of it is then said on standard error.
 std::vector<RunFact> MachineFacts(bool ask_cloud);
 // What such facts say.
-RateQuestion QuestionOf(const std::map<std::string, std::string>& facts);
+RateQuestion QuestionOf(const RunFacts& facts);
 
 }  // namespace idleburn

@@ -190,13 +190,9 @@ std::string LeaveOutHidden(const ReportPlan& plan, RunInputs& run) {
 namespace {
 
 LiveRun LiveRunOf(const RunSummary& summary) {
-  const auto fact = [&](const char* key) {
-    const auto found = summary.facts().find(key);
-    return found == summary.facts().end() ? std::string() : found->second;
-  };
   LiveRun live;
-  live.command = fact("command");
-  live.exit = fact("exit");
+  live.command = FactIn(summary.facts(), "command");
+  live.exit = FactIn(summary.facts(), "exit");
   live.window = summary.window();
   for (std::size_t scope = 0; scope < kHostScopeCount; ++scope) {
     live.host[scope] = summary.Use(static_cast<HostScope>(scope));

@@ -186,6 +186,14 @@ int WidthBeforeLast(const std::vector<TableColumn>& columns, const std::vector<T
   return width;
 }
 
+// Of a GPU without a process in the list. In a container the driver lists none of outside, and it never lists those
+// that only draw; what they hold is more than a driver keeps for itself.
+std::string WhoElse(const TopGpu& gpu) {
+  constexpr std::int64_t kSurelyHeld = std::int64_t{1} << 30;
+  if (!gpu.holders) return "unknown: no list";
+  return gpu.last[Index(Signal::kMemoryUsed)].value_or(0) < kSurelyHeld ? "no process" : "unknown: memory is held";
+}
+
 // Who holds what, and the GPUs that nobody holds: together every GPU, so that no price is left out.
 std::string ProcessTable(const TopView& view, int width) {
   std::vector<TableColumn> columns = Columns({"pid", "user", "GPU", "memory", "last second", "$/h", "command"}, 7);
@@ -200,7 +208,7 @@ std::string ProcessTable(const TopView& view, int width) {
   for (const TopGpu& gpu : view.gpus) {
     if (gpu.split || gpu.holders.value_or(0) > 0) continue;
     rows.push_back({"-", "-", ShortNumber(gpu), "-", PhaseText(gpu), gpu.per_hour ? FormatMoney(*gpu.per_hour, 2) : "?",
-                    gpu.holders ? "no process" : "unknown: no list"});
+                    WhoElse(gpu)});
   }
   const int room = std::max(width - WidthBeforeLast(columns, rows), 16);
   for (TableRow& row : rows) row.back() = Shortened(Printable(row.back()), room);

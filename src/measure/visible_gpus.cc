@@ -10,7 +10,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::size_t kLongestShown = 80;
+constexpr std::size_t kLongestShown = 40;  // a UUID
 
 using Gpus = std::vector<const MeasuredGpu*>;
 

@@ -14,11 +14,6 @@ std::string LastingName(const Device& device) {
   return device.mig ? name + "/" + device.mig->id : name;
 }
 
-std::string TextOf(const std::map<std::string, std::string>& facts, const char* key) {
-  const auto found = facts.find(key);
-  return found == facts.end() ? std::string() : found->second;
-}
-
 }  // namespace
 
 std::vector<RunFact> HiddenGpus::Facts(const DeviceTable& table) const {
@@ -31,11 +26,11 @@ std::vector<RunFact> HiddenGpus::Facts(const DeviceTable& table) const {
   return facts;
 }
 
-HiddenGpus HiddenGpus::From(const std::map<std::string, std::string>& facts, const DeviceTable& table) {
+HiddenGpus HiddenGpus::From(const RunFacts& facts, const DeviceTable& table) {
   HiddenGpus hidden;
-  hidden.because = TextOf(facts, kBecause);
-  hidden.doubt = TextOf(facts, kDoubt);
-  const std::string names = "," + TextOf(facts, kDevices) + ",";
+  hidden.because = FactIn(facts, kBecause);
+  hidden.doubt = FactIn(facts, kDoubt);
+  const std::string names = "," + FactIn(facts, kDevices) + ",";
   for (DeviceId id = 0; id < table.size(); ++id) {
     if (names.find("," + LastingName(table[id]) + ",") != std::string::npos) hidden.devices.push_back(id);
   }

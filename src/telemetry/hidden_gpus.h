@@ -1,11 +1,11 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
+#include "telemetry/run_facts.h"
 
 namespace idleburn {
 
@@ -18,7 +18,7 @@ struct HiddenGpus {
   // The facts by which a recording tells them.
   [[nodiscard]] std::vector<RunFact> Facts(const DeviceTable& table) const;
   // From the facts of a recording whose devices are `table`.
-  static HiddenGpus From(const std::map<std::string, std::string>& facts, const DeviceTable& table);
+  static HiddenGpus From(const RunFacts& facts, const DeviceTable& table);
 };
 
 }  // namespace idleburn
