@@ -38,14 +38,14 @@ std::string_view UnitOf(const IsolateReport& report) {
   return kWorkUnitNames[static_cast<std::size_t>(report.result.first.unit)];
 }
 
-bool Matters(Finding finding) {
-  return finding == Finding::kBounds || finding == Finding::kPartly || finding == Finding::kOpposite;
+bool Matters(KnobFinding finding) {
+  return finding == KnobFinding::kBounds || finding == KnobFinding::kPartly || finding == KnobFinding::kOpposite;
 }
 
 std::string Sentence(const IsolateReport& report, const Read& read) {
   const KnobReading& reading = read.reading;
   const Knob& knob = *read.result->knob;
-  const bool opposite = reading.finding == Finding::kOpposite;
+  const bool opposite = reading.finding == KnobFinding::kOpposite;
   const double sign = reading.effect < 0 ? -1 : 1;
   const std::string did =
       fmt::format("{} ({} -> {}) {} {:.1f} % of its {} a second", knob.changes, read.result->before, read.result->after,
@@ -61,14 +61,14 @@ std::string Sentence(const IsolateReport& report, const Read& read) {
   std::string claim(opposite ? knob.opposite : knob.claim);
   claim.front() =
       claim.front() >= 'a' && claim.front() <= 'z' ? static_cast<char>(claim.front() - 'a' + 'A') : claim.front();
-  return fmt::format("{}{}: {} ({})", claim, reading.finding == Finding::kPartly ? " in part" : "", did, interval);
+  return fmt::format("{}{}: {} ({})", claim, reading.finding == KnobFinding::kPartly ? " in part" : "", did, interval);
 }
 
 std::string Verdict(const IsolateReport& report, const std::vector<Read>& read) {
   if (read.empty()) return "Unknown: no knob was measured.";
   if (Matters(read.front().reading.finding)) return Sentence(report, read.front()) + ".";
-  const auto open = [](const Read& r) { return r.reading.finding == Finding::kNotShown; };
-  if (read.front().reading.finding == Finding::kOneRound) {
+  const auto open = [](const Read& r) { return r.reading.finding == KnobFinding::kNotShown; };
+  if (read.front().reading.finding == KnobFinding::kOneRound) {
     return "Unknown after one round; at most an indication: " + Sentence(report, read.front()) + ".";
   }
   if (std::any_of(read.begin(), read.end(), open)) {
@@ -79,7 +79,7 @@ std::string Verdict(const IsolateReport& report, const std::vector<Read>& read) 
                      100 * kMaterial);
 }
 
-std::string WithInterval(double value, const std::optional<Interval>& interval, double scale, int digits) {
+std::string WithInterval(double value, const std::optional<ConfidenceInterval>& interval, double scale, int digits) {
   std::string text = fmt::format("{:.{}f}", scale * value, digits);
   if (interval)
     text += fmt::format(" ({:.{}f} to {:.{}f})", scale * interval->low, digits, scale * interval->high, digits);
@@ -118,7 +118,7 @@ std::string NotMeasured(const IsolateReport& report, int width) {
   return text.empty() ? text : "\nNot measured:\n" + text;
 }
 
-Json IntervalJson(double estimate, const std::optional<Interval>& interval) {
+Json IntervalJson(double estimate, const std::optional<ConfidenceInterval>& interval) {
   Json json;
   json["estimate"] = estimate;
   json["low"] = interval ? Json(interval->low) : Json(nullptr);
@@ -160,7 +160,7 @@ Json KnobJson(const KnobResult& knob) {
   json["effect"] = measured ? IntervalJson(reading.effect, reading.effect_interval) : Json(nullptr);
   json["sensitivity"] =
       reading.sensitivity ? IntervalJson(*reading.sensitivity, reading.sensitivity_interval) : Json(nullptr);
-  const bool holds = reading.finding == Finding::kBounds || reading.finding == Finding::kPartly;
+  const bool holds = reading.finding == KnobFinding::kBounds || reading.finding == KnobFinding::kPartly;
   json["next"] = measured && holds ? Json(knob.knob->next) : Json(nullptr);
   return json;
 }
@@ -181,7 +181,7 @@ std::string IsolateText(const IsolateReport& report, int width) {
     const bool first = r.result == read.front().result;
     if (!Matters(r.reading.finding)) continue;
     if (!first) add(Sentence(report, r) + ".", "");
-    if (r.reading.finding != Finding::kOpposite) add("-> " + std::string(r.result->knob->next), "  ");
+    if (r.reading.finding != KnobFinding::kOpposite) add("-> " + std::string(r.result->knob->next), "  ");
   }
   if (!read.empty()) text += "\n" + Table(read, width);
   text += NotMeasured(report, width);

@@ -13,7 +13,7 @@ inline constexpr double kConfidence = 0.95;
 // The share of a job's speed below which a change is not worth a fix; as for causes of idle time.
 inline constexpr double kMaterial = 0.03;
 
-enum class Finding : std::uint8_t {
+enum class KnobFinding : std::uint8_t {
   kBounds,    // the claim of the knob holds; for a resource: at least half in proportion
   kPartly,    // it holds, with a sensitivity below one half
   kOpposite,  // the change works the other way round
@@ -32,11 +32,11 @@ inline constexpr std::array<std::string_view, 6> kFindingNames = {"bounds", "par
 //
 // with intervals by t on the d, pairs - 1 degrees of freedom (docs/isolate.md).
 struct KnobReading {
-  Finding finding = Finding::kOneRound;
+  KnobFinding finding = KnobFinding::kOneRound;
   double effect = 0;
-  std::optional<Interval> effect_interval;
+  std::optional<ConfidenceInterval> effect_interval;
   std::optional<double> sensitivity;
-  std::optional<Interval> sensitivity_interval;
+  std::optional<ConfidenceInterval> sensitivity_interval;
 };
 
 // Of a knob with at least one pair.

@@ -63,24 +63,24 @@ TEST(ReadingTest, EffectSensitivityAndIntervalsAreThoseOfANaiveTwin) {
 TEST(ReadingTest, InProportionIsOneAndUnmovedIsNone) {
   const KnobReading bound = ReadKnob(Result("cpu_affinity", 0.25, {{{8, 2}}, {{12, 3}}}));
   EXPECT_NEAR(*bound.sensitivity, 1, 1e-9);
-  EXPECT_EQ(bound.finding, Finding::kBounds);
+  EXPECT_EQ(bound.finding, KnobFinding::kBounds);
   const KnobReading free = ReadKnob(Result("cpu_affinity", 0.5, {{{8, 8}}, {{12, 12}}}));
   EXPECT_NEAR(*free.sensitivity, 0, 1e-9);
-  EXPECT_EQ(free.finding, Finding::kNone);
+  EXPECT_EQ(free.finding, KnobFinding::kNone);
 }
 
 TEST(ReadingTest, FindingsFollowTheIntervalAndTheSign) {
   const auto finding = [](const char* knob, std::optional<double> ratio, const std::vector<std::array<double, 2>>& p) {
     return ReadKnob(Result(knob, ratio, p)).finding;
   };
-  EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 8}}, {{10, 8.01}}, {{10, 7.99}}}), Finding::kPartly);  // s = .32
-  EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 12}}, {{10, 12.1}}}), Finding::kOpposite);
-  EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 5}}, {{10, 12}}}), Finding::kNotShown);
-  EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 5}}}), Finding::kOneRound);
-  EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 9.9}}, {{10, 9.901}}}), Finding::kNone);  // surely 1 %, and too little
-  EXPECT_EQ(finding("workers", 2, {{{10, 12}}, {{10, 12.01}}}), Finding::kBounds);     // takes nothing: no "in part"
-  EXPECT_EQ(finding("workers", 2, {{{10, 8}}, {{10, 8.01}}}), Finding::kOpposite);
-  EXPECT_EQ(finding("synthetic_data", std::nullopt, {{{10, 30}}, {{10, 30.1}}}), Finding::kBounds);
+  EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 8}}, {{10, 8.01}}, {{10, 7.99}}}), KnobFinding::kPartly);  // s = .32
+  EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 12}}, {{10, 12.1}}}), KnobFinding::kOpposite);
+  EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 5}}, {{10, 12}}}), KnobFinding::kNotShown);
+  EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 5}}}), KnobFinding::kOneRound);
+  EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 9.9}}, {{10, 9.901}}}), KnobFinding::kNone);  // surely 1 %, and too little
+  EXPECT_EQ(finding("workers", 2, {{{10, 12}}, {{10, 12.01}}}), KnobFinding::kBounds);  // takes nothing: no "in part"
+  EXPECT_EQ(finding("workers", 2, {{{10, 8}}, {{10, 8.01}}}), KnobFinding::kOpposite);
+  EXPECT_EQ(finding("synthetic_data", std::nullopt, {{{10, 30}}, {{10, 30.1}}}), KnobFinding::kBounds);
   EXPECT_FALSE(ReadKnob(Result("synthetic_data", std::nullopt, {{{10, 30}}, {{10, 31}}})).sensitivity);
   EXPECT_FALSE(ReadKnob(Result("cpu_quota", 0.5, {{{10, 5}}})).effect_interval);
 }

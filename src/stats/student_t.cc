@@ -67,14 +67,14 @@ double MeanOf(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-std::optional<Interval> IntervalOfMean(std::span<const double> values, double level) {
+std::optional<ConfidenceInterval> IntervalOfMean(std::span<const double> values, double level) {
   if (values.size() < 2) return std::nullopt;
   const auto n = static_cast<double>(values.size());
   const double mean = MeanOf(values);
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
   const double half = StudentTQuantile(n - 1, (1 + level) / 2) * std::sqrt(squares / (n - 1) / n);
-  return Interval{mean - half, mean + half};
+  return ConfidenceInterval{mean - half, mean + half};
 }
 
 }  // namespace idleburn

@@ -5,7 +5,7 @@
 
 namespace idleburn {
 
-struct Interval {
+struct ConfidenceInterval {
   double low = 0;
   double high = 0;
 };
@@ -17,7 +17,7 @@ double StudentTQuantile(double df, double p);
 
 // The interval of the mean of independent values at a confidence of 0 < level < 1, by t with n - 1 degrees of freedom;
 // a point if the values are all the same. Absent for fewer than two values.
-std::optional<Interval> IntervalOfMean(std::span<const double> values, double level);
+std::optional<ConfidenceInterval> IntervalOfMean(std::span<const double> values, double level);
 double MeanOf(std::span<const double> values);  // of at least one
 
 }  // namespace idleburn

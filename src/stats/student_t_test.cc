@@ -59,13 +59,13 @@ TEST(StudentTTest, TheDistributionIsTheIntegralOfItsDensity) {
 TEST(StudentTTest, TheIntervalOfAMeanIsThatOfItsDefinition) {
   // 4, 5, 9: mean 6, standard deviation sqrt(7), t(2) = 4.3027.
   const std::vector<double> values = {4, 5, 9};
-  const std::optional<Interval> interval = IntervalOfMean(values, 0.95);
+  const std::optional<ConfidenceInterval> interval = IntervalOfMean(values, 0.95);
   ASSERT_TRUE(interval);
   const double half = 4.302653 * std::sqrt(7.0 / 3);
   EXPECT_NEAR(interval->low, 6 - half, 1e-5);
   EXPECT_NEAR(interval->high, 6 + half, 1e-5);
   EXPECT_FALSE(IntervalOfMean(std::vector<double>{4}, 0.95));
-  const std::optional<Interval> same = IntervalOfMean(std::vector<double>{4, 4, 4}, 0.95);
+  const std::optional<ConfidenceInterval> same = IntervalOfMean(std::vector<double>{4, 4, 4}, 0.95);
   ASSERT_TRUE(same);
   EXPECT_EQ(same->low, 4);
   EXPECT_EQ(same->high, 4);
