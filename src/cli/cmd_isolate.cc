@@ -95,7 +95,7 @@ Result<SeriesSpec> SpecOf(const IsolateRequest& request) {
 KnobContext ContextOf(const Workload& workload, const std::string& data) {
   KnobContext context;
   context.cpus = AllowedCpus("/sys");
-  context.quota_cpus = CgroupFiles("", getpid(), nullptr).QuotaCpus();
+  context.quota_cpus = CgroupFiles("", getpid(), nullptr).Quota();
   context.cgroups = FindCgroups(FileText("/proc/self/mountinfo"), FileText("/proc/self/cgroup"));
   context.ours = workload.helpers();
   context.ours.push_back(getpid());
@@ -125,7 +125,7 @@ Result<SeriesResult> Measure(const IsolateRequest& request, const SeriesSpec& sp
   const TrialSpec trial{std::move(command), spec.bounds, output.fd()};
   SeriesWorld world;
   world.context = ContextOf(*workload, request.data);
-  world.run = [&](const Change& change) { return RunTrial(*workload, trial, change); };
+  world.run = [&](const KnobChange& change) { return RunTrial(*workload, trial, change); };
   world.interrupted = [&] { return workload->EndedBefore(); };
   world.tell = [&](const std::string& line) {
     if (!request.quiet) Say(line);

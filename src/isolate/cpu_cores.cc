@@ -38,12 +38,12 @@ std::vector<CpuPlace> AllowedCpus(const std::string& sys) {
   return places;
 }
 
-std::int64_t UsableCpus(const std::vector<CpuPlace>& allowed, std::optional<std::int64_t> quota) {
-  const auto count = static_cast<std::int64_t>(allowed.size());
+double UsableCpus(const std::vector<CpuPlace>& allowed, std::optional<double> quota) {
+  const auto count = static_cast<double>(allowed.size());
   return std::min(count, quota.value_or(count));
 }
 
-std::vector<int> HalfOfCpus(std::vector<CpuPlace> allowed, std::int64_t usable) {
+std::vector<int> HalfOfCpus(std::vector<CpuPlace> allowed, double usable) {
   std::sort(allowed.begin(), allowed.end(), [](const CpuPlace& a, const CpuPlace& b) {
     return std::tie(a.package, a.core, a.cpu) < std::tie(b.package, b.core, b.cpu);
   });
@@ -55,7 +55,7 @@ std::vector<int> HalfOfCpus(std::vector<CpuPlace> allowed, std::int64_t usable) 
     (cores % 2 == 0 ? even : odd).push_back(allowed[i].cpu);
   }
   even.insert(even.end(), odd.begin(), odd.end());
-  even.resize(std::min(even.size(), static_cast<std::size_t>(std::max<std::int64_t>(usable / 2, 1))));
+  even.resize(std::min(even.size(), static_cast<std::size_t>(std::max(usable / 2, 1.0))));
   std::sort(even.begin(), even.end());
   return even;
 }

@@ -37,6 +37,8 @@ TEST(CpuCoresTest, AQuotaIsHalvedRatherThanCpusItLeavesUnused) {
   EXPECT_EQ(UsableCpus(places, 100), 64);
   EXPECT_EQ(UsableCpus(places, std::nullopt), 64);
   EXPECT_EQ(HalfOfCpus(places, 8).size(), 4U);
+  EXPECT_EQ(UsableCpus(places, 1.5), 1.5);
+  EXPECT_EQ(HalfOfCpus(places, 1.5).size(), 1U);
 }
 
 TEST(CpuCoresTest, OnThisMachineSomeMayBeUsed) {

@@ -20,37 +20,39 @@ std::string Cpus(double n) { return fmt::format("{:g} CPU{}", n, n == 1 ? "" : "
 std::string MegaBytes(double bytes) { return fmt::format("{:.1f} MB", bytes / 1e6); }
 
 Result<KnobPlan> PlanAffinity(const KnobContext& context) {
-  const std::int64_t usable = UsableCpus(context.cpus, context.quota_cpus);
-  if (usable < 2) return Fail("one CPU may be used here, which cannot be halved");
+  const double usable = UsableCpus(context.cpus, context.quota_cpus);
+  if (usable <= 1) return Fail("one CPU may be used here, which cannot be halved");
   const std::vector<int> half = HalfOfCpus(context.cpus, usable);
   KnobPlan plan;
-  plan.before = Cpus(static_cast<double>(usable));
+  plan.before = Cpus(usable);
   plan.after = Cpus(static_cast<double>(half.size()));
-  plan.resource_ratio = static_cast<double>(half.size()) / static_cast<double>(usable);
-  plan.apply = [half](Side side) -> Result<Change> {
-    Change change;
-    if (side == Side::kVariant) change.cpus = half;
+  plan.resource_ratio = static_cast<double>(half.size()) / usable;
+  plan.apply = [half](TrialSide side) -> Result<KnobChange> {
+    KnobChange change;
+    if (side == TrialSide::kVariant) change.cpus = half;
     return change;
   };
   return plan;
 }
 
 Result<KnobPlan> PlanQuota(const KnobContext& context) {
-  const auto usable = static_cast<double>(UsableCpus(context.cpus, context.quota_cpus));
+  const double usable = UsableCpus(context.cpus, context.quota_cpus);
   KnobPlan plan;
   plan.before = Cpus(usable);
   plan.after = "the time of " + Cpus(usable / 2);
   plan.resource_ratio = 0.5;
-  plan.apply = [place = context.cgroups.cpu, ours = context.ours, half = usable / 2](Side side) -> Result<Change> {
-    Change change;
-    if (side == Side::kBaseline) return change;
+  plan.apply = [place = context.cgroups.cpu, ours = context.ours,
+                half = usable / 2](TrialSide side) -> Result<KnobChange> {
+    KnobChange change;
+    if (side == TrialSide::kBaseline) return change;
     auto group = ControlGroup::Make(place, Controller::kCpu, ours);
     if (!group) return tl::unexpected<Error>(group.error());
     TRY((*group)->LimitCpu(half));
     change.group = std::move(*group);
     return change;
   };
-  if (const Result<Change> tried = plan.apply(Side::kVariant); !tried) return tl::unexpected<Error>(tried.error());
+  if (const Result<KnobChange> tried = plan.apply(TrialSide::kVariant); !tried)
+    return tl::unexpected<Error>(tried.error());
   return plan;
 }
 
@@ -89,17 +91,18 @@ Result<KnobPlan> PlanThrottle(const KnobContext& context) {
   plan.after = "cold, at most " + MegaBytes(rate / 2) + "/s";
   plan.resource_ratio = 0.5;
   plan.apply = [files = std::move(*files), disk = *disk, rate, place = context.cgroups.io,
-                ours = context.ours](Side side) -> Result<Change> {
+                ours = context.ours](TrialSide side) -> Result<KnobChange> {
     TRY(DropData(files));
-    Change change;
-    if (side == Side::kBaseline) return change;
+    KnobChange change;
+    if (side == TrialSide::kBaseline) return change;
     auto group = ControlGroup::Make(place, Controller::kIo, ours);
     if (!group) return tl::unexpected<Error>(group.error());
     TRY((*group)->LimitReads(disk, static_cast<std::int64_t>(rate / 2)));
     change.group = std::move(*group);
     return change;
   };
-  if (const Result<Change> tried = plan.apply(Side::kVariant); !tried) return tl::unexpected<Error>(tried.error());
+  if (const Result<KnobChange> tried = plan.apply(TrialSide::kVariant); !tried)
+    return tl::unexpected<Error>(tried.error());
   return plan;
 }
 
@@ -114,9 +117,9 @@ Result<KnobPlan> PlanCache(const KnobContext& context) {
   KnobPlan plan;
   plan.before = "all in memory";
   plan.after = "none in memory";
-  plan.apply = [files = std::move(*files), stop = context.stop](Side side) -> Result<Change> {
-    TRY(side == Side::kBaseline ? WarmData(files, stop) : DropData(files));
-    return Change{};
+  plan.apply = [files = std::move(*files), stop = context.stop](TrialSide side) -> Result<KnobChange> {
+    TRY(side == TrialSide::kBaseline ? WarmData(files, stop) : DropData(files));
+    return KnobChange{};
   };
   return plan;
 }
@@ -127,13 +130,13 @@ Result<KnobPlan> PlanHook(std::string name, std::int64_t before, std::int64_t af
   KnobPlan plan;
   plan.before = std::to_string(before);
   plan.after = std::to_string(after);
-  plan.apply = [name, after](Side side) -> Result<Change> {
-    Change change;
-    if (side == Side::kVariant) change.environment.emplace_back(name, std::to_string(after));
+  plan.apply = [name, after](TrialSide side) -> Result<KnobChange> {
+    KnobChange change;
+    if (side == TrialSide::kVariant) change.environment.emplace_back(name, std::to_string(after));
     return change;
   };
-  plan.objection = [name, before, after, said](Side side, const Trial& trial) {
-    const std::int64_t wanted = side == Side::kVariant ? after : before;
+  plan.objection = [name, before, after, said](TrialSide side, const Trial& trial) {
+    const std::int64_t wanted = side == TrialSide::kVariant ? after : before;
     if (trial.hooks.*said == wanted) return std::string();
     const std::string used = trial.hooks.*said ? std::to_string(*(trial.hooks.*said)) : "nothing";
     return "did not follow " + name + ": it used " + used + " instead of " + std::to_string(wanted);

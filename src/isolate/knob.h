@@ -16,17 +16,17 @@ namespace idleburn {
 
 // What a knob must know of the machine and of the command to say whether it can be turned, and how far.
 struct KnobContext {
-  std::vector<CpuPlace> cpus;              // that may be used
-  std::optional<std::int64_t> quota_cpus;  // that a quota leaves of them
-  CgroupPlaces cgroups;                    // ours
-  std::vector<pid_t> ours;                 // processes that are no command's
-  std::string data;                        // folder or file it reads; empty: not given
-  std::int64_t memory_available = 0;       // bytes
-  const Trial* first = nullptr;            // of the command, unchanged
-  std::function<bool()> stop;              // the user does not want to wait any more
+  std::vector<CpuPlace> cpus;         // that may be used
+  std::optional<double> quota_cpus;   // that a quota leaves of them
+  CgroupPlaces cgroups;               // ours
+  std::vector<pid_t> ours;            // processes that are no command's
+  std::string data;                   // folder or file it reads; empty: not given
+  std::int64_t memory_available = 0;  // bytes
+  const Trial* first = nullptr;       // of the command, unchanged
+  std::function<bool()> stop;         // the user does not want to wait any more
 };
 
-enum class Side : std::uint8_t { kBaseline, kVariant };
+enum class TrialSide : std::uint8_t { kBaseline, kVariant };
 
 // How a knob is turned here.
 struct KnobPlan {
@@ -35,9 +35,9 @@ struct KnobPlan {
   // After by before, of the resource; absent for what is on or off.
   std::optional<double> resource_ratio;
   // Makes the machine ready for a run of that side.
-  std::function<Result<Change>(Side)> apply;
+  std::function<Result<KnobChange>(TrialSide)> apply;
   // Why a run shows nothing, though it worked: the command did not take the change. Empty if it did.
-  std::function<std::string(Side, const Trial&)> objection = [](Side, const Trial&) { return std::string(); };
+  std::function<std::string(TrialSide, const Trial&)> objection = [](TrialSide, const Trial&) { return std::string(); };
 };
 
 // One thing that can be changed without touching the user's code. docs/isolate.md is the same table for people.

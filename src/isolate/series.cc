@@ -19,16 +19,14 @@ class Series {
       if (!files) return tl::unexpected<Error>(files.error());
       DropData(*files).has_value();  // the first run shows what is read where nothing is cached, if that can be had
     }
+    for (const Knob* knob : spec_.knobs) result_.knobs.emplace_back().knob = knob;
     world_.tell("first run, not counted: it shows what the command uses");
-    const std::string fault = RunOnce(Change{}, result_.first);
+    const std::string fault = RunOnce(KnobChange{}, result_.first);
     if (result_.interrupted) return std::move(result_);
     if (!fault.empty()) return Fail(fault);
     world_.tell(fmt::format("first run: {:.4g} {}/s", result_.first.rate->PerSecond(), UnitName()));
     world_.context.first = &result_.first;
-    for (const Knob* knob : spec_.knobs) {
-      result_.knobs.emplace_back().knob = knob;
-      TRY(Turn(result_.knobs.back()));
-    }
+    for (KnobResult& knob : result_.knobs) TRY(Turn(knob));
     return std::move(result_);
   }
 
@@ -42,7 +40,7 @@ class Series {
   }
 
   // One run. Why it shows nothing, in words for people; empty if it does.
-  std::string RunOnce(const Change& change, Trial& trial) {
+  std::string RunOnce(const KnobChange& change, Trial& trial) {
     if (Interrupted()) return "interrupted";
     tl::expected<Trial, StartFailure> ran = world_.run(change);
     if (!ran) {
@@ -83,11 +81,11 @@ class Series {
 
   // Fails if the unchanged command does; `result.why` says it of the changed one.
   Result<void> RunPair(const KnobPlan& plan, int round, KnobResult& result) {
-    constexpr std::array<std::array<Side, 2>, 2> kOrders = {
-        {{Side::kBaseline, Side::kVariant}, {Side::kVariant, Side::kBaseline}}};
+    constexpr std::array<std::array<TrialSide, 2>, 2> kOrders = {
+        {{TrialSide::kBaseline, TrialSide::kVariant}, {TrialSide::kVariant, TrialSide::kBaseline}}};
     std::array<WorkRate, 2> rates;
-    for (const Side side : kOrders[static_cast<std::size_t>(round % 2)]) {
-      const Result<Change> change = plan.apply(side);
+    for (const TrialSide side : kOrders[static_cast<std::size_t>(round % 2)]) {
+      const Result<KnobChange> change = plan.apply(side);
       if (Interrupted()) return {};
       if (!change) {
         result.why = change.error().message;
@@ -97,11 +95,12 @@ class Series {
       if (result_.interrupted) return {};
       if (fault.empty()) {
         world_.tell(fmt::format("{}, round {} of {}, {}: {:.4g} {}/s", result.knob->id, round + 1, spec_.rounds,
-                                side == Side::kVariant ? plan.after : plan.before,
+                                side == TrialSide::kVariant ? plan.after : plan.before,
                                 rates[static_cast<std::size_t>(side)].PerSecond(), UnitName()));
         continue;
       }
-      if (side == Side::kBaseline) return Fail(fault + "; this was " + std::string(result.knob->id) + ", unchanged");
+      if (side == TrialSide::kBaseline)
+        return Fail(fault + "; this was " + std::string(result.knob->id) + ", unchanged");
       result.why = fault;
       return {};
     }
@@ -109,7 +108,7 @@ class Series {
     return {};
   }
 
-  std::string RunSide(const KnobPlan& plan, const Change& change, Side side, WorkRate& rate) {
+  std::string RunSide(const KnobPlan& plan, const KnobChange& change, TrialSide side, WorkRate& rate) {
     Trial trial;
     std::string fault = RunOnce(change, trial);
     if (fault.empty() && trial.rate->unit != result_.first.rate->unit) {

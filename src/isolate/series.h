@@ -50,7 +50,7 @@ struct SeriesSpec {
 // What the series asks of the world.
 struct SeriesWorld {
   KnobContext context;  // `first` and `stop` are set by the series
-  std::function<tl::expected<Trial, StartFailure>(const Change& change)> run;
+  std::function<tl::expected<Trial, StartFailure>(const KnobChange& change)> run;
   std::function<std::optional<int>()> interrupted;  // by a signal between two runs
   std::function<void(const std::string& line)> tell;
 };

@@ -26,7 +26,7 @@ struct FakeCommand {
   SeriesWorld World() {
     SeriesWorld world;
     world.context.cpus = {{0, 0, 0}, {1, 0, 1}};
-    world.run = [this](const Change& change) -> tl::expected<Trial, StartFailure> {
+    world.run = [this](const KnobChange& change) -> tl::expected<Trial, StartFailure> {
       const bool changed = !change.cpus.empty() || !change.environment.empty();
       order += changed ? 'B' : 'A';
       return answer(changed, runs++);
@@ -132,6 +132,27 @@ TEST(SeriesTest, ASignalEndsItAndKeepsWholePairs) {
   EXPECT_EQ(command.order, "AABB");
   EXPECT_EQ(result->knobs[0].pairs.size(), 1U);
   EXPECT_EQ(result->knobs[1].status, KnobStatus::kNotReached);
+}
+
+TEST(SeriesTest, ASignalAtTheStartLeavesAllNotReached) {
+  FakeCommand command;
+  command.signal_at = 0;
+  const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity", "workers"}, 3), command.World());
+  ASSERT_TRUE(result);
+  EXPECT_EQ(command.order, "");
+  ASSERT_EQ(result->knobs.size(), 2U);
+  EXPECT_EQ(result->knobs[1].status, KnobStatus::kNotReached);
+}
+
+// A quota of a part of a CPU counts as what it is.
+TEST(SeriesTest, HalfOfAFractionIsTheFractionThatIsLeft) {
+  FakeCommand command;
+  SeriesWorld world = command.World();
+  world.context.quota_cpus = 1.5;
+  const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity"}, 2), std::move(world));
+  ASSERT_TRUE(result);
+  EXPECT_DOUBLE_EQ(result->knobs[0].resource_ratio.value_or(0), 1 / 1.5);
+  EXPECT_EQ(result->knobs[0].before, "1.5 CPUs");
 }
 
 TEST(SeriesTest, ASignalThatEndedARunEndsTheSeries) {

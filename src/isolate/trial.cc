@@ -181,7 +181,7 @@ std::string FaultOf(const Trial& trial, const TrialBounds& bounds) {
          "; lower --skip-steps or raise --for";
 }
 
-tl::expected<Trial, StartFailure> RunTrial(Workload& workload, const TrialSpec& spec, const Change& change) {
+tl::expected<Trial, StartFailure> RunTrial(Workload& workload, const TrialSpec& spec, const KnobChange& change) {
   OutputReader output;
   Result<MarkerFile> markers = MarkerFile::Create();
   if (!markers) return tl::unexpected<StartFailure>(StartFailure{markers.error(), 1});

@@ -15,7 +15,7 @@
 namespace idleburn {
 
 // What one run is changed by, for as long as this lives.
-struct Change {
+struct KnobChange {
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<int> cpus;                // empty: all
   std::unique_ptr<ControlGroup> group;  // null: ours
@@ -48,6 +48,6 @@ std::string FaultOf(const Trial& trial, const TrialBounds& bounds);
 
 // Runs the command until its bounds are reached, then ends it and all that it has started. By the thread that prepared
 // the workload.
-tl::expected<Trial, StartFailure> RunTrial(Workload& workload, const TrialSpec& spec, const Change& change);
+tl::expected<Trial, StartFailure> RunTrial(Workload& workload, const TrialSpec& spec, const KnobChange& change);
 
 }  // namespace idleburn

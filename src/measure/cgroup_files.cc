@@ -153,7 +153,7 @@ std::optional<double> CgroupFiles::QuotaAt(const std::string& folder, bool versi
   return static_cast<double>(*quota) / static_cast<double>(*period);
 }
 
-std::optional<std::int64_t> CgroupFiles::QuotaCpus() {
+std::optional<double> CgroupFiles::Quota() {
   std::optional<double> least;
   for (const std::string& folder : Upwards(places_.cpu)) {
     const std::optional<double> quota = QuotaAt(folder, places_.cpu.version2);
@@ -161,8 +161,13 @@ std::optional<std::int64_t> CgroupFiles::QuotaCpus() {
     least = quota;
     throttled_file_ = folder + "/cpu.stat";  // who limits also counts what he held back
   }
-  if (!least) return std::nullopt;
-  return static_cast<std::int64_t>(std::ceil(std::min(*least, 1e6)));
+  return least;
+}
+
+std::optional<std::int64_t> CgroupFiles::QuotaCpus() {
+  const std::optional<double> quota = Quota();
+  if (!quota) return std::nullopt;
+  return static_cast<std::int64_t>(std::ceil(std::min(*quota, 1e6)));
 }
 
 void CgroupFiles::ReadPressure(HostSample* sample) {

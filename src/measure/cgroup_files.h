@@ -37,7 +37,9 @@ class CgroupFiles {
   // `root` stands before every path; empty on a real machine. `files` outlives it.
   CgroupFiles(const std::string& root, pid_t pid, OpenFileBudget* files);
 
-  // CPUs of the quota, rounded up; absent without one.
+  // CPUs' worth of time that the quota allows; absent without one.
+  std::optional<double> Quota();
+  // The same, rounded up.
   std::optional<std::int64_t> QuotaCpus();
   // Reads pressure into `sample`.
   void ReadPressure(HostSample* sample);
