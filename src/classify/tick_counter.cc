@@ -19,6 +19,7 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
   const std::int64_t bound = t.bound_from;
   const std::int64_t repeat_after = repeat_after_;
   const std::size_t end = std::min(readings.rows.size(), from + kMost);
+  const std::int64_t until = std::min(readings.end, anchor_end_);
   std::int64_t time = *last;
   std::int64_t last_tick = last_tick_;
   std::int64_t last_value = last_value_;
@@ -29,11 +30,7 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
   for (; at < end; ++at) {
     const std::uint32_t row = readings.rows[at];
     const std::int64_t next = readings.times[row].nanos() + readings.shift;
-    if (next <= time || next >= readings.end) break;
-    if (next >= anchor_end_) {
-      last_tick = at > from ? time : last_row_;
-      anchor_end_ = next - next % kAnchor + kAnchor;
-    }
+    if (next <= time || next >= until) break;
     time = next;
     const std::int64_t value = readings.values[row];
     const int fresh = static_cast<int>(value != last_value) | static_cast<int>(time - last_tick >= repeat_after);

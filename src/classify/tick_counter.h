@@ -28,8 +28,8 @@ class TickCounter {
     last_tick_ = fresh ? time : last_tick_;
     Count(fresh ? 1 : 0, value, totals);
   }
-  // The same for the `rows` from `from` on of columns of times and values, while times + shift grow beyond `*last` and
-  // stay below `end`. Returns where they end, and sets the last time.
+  // The same for the `rows` from `from` on of columns of times and values, while times + shift grow beyond `*last`,
+  // stay below `end` and need no anchor. Returns where they end, and sets the last time.
   struct Readings {
     const Instant* times;
     const std::int64_t* values;
