@@ -59,9 +59,16 @@ ProfiledDevice& ProfileBuilder::Device(std::int64_t id) {
   return device;
 }
 
+bool ProfileBuilder::Communicates(NameId kernel) {
+  if (communicates_.size() <= kernel) communicates_.resize(profile_.names.size());
+  std::optional<bool>& known = communicates_[kernel];
+  if (!known) known = IsCommKernel(profile_.names[kernel]);
+  return *known;
+}
+
 std::size_t ProfileBuilder::AddDeviceEvent(std::int64_t id, DeviceEvent event) {
   CHECK(event.end_ns >= event.start_ns && event.name < profile_.names.size());
-  if (event.op == DeviceOp::kKernel && IsCommKernel(profile_.names[event.name])) event.op = DeviceOp::kComm;
+  if (event.op == DeviceOp::kKernel && Communicates(event.name)) event.op = DeviceOp::kComm;
   PendingDevice& pending = devices_[id];
   pending.device.id = id;
   pending.events.Add(event);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,6 +43,7 @@ class ProfileBuilder {
   Profile Build();
 
  private:
+  bool Communicates(NameId kernel);
   void KeepFrame(const HostFrame& frame);
   // Frames that are shorter than all that are kept need no name.
   [[nodiscard]] bool TooShort(Interval range) const;
@@ -50,6 +52,7 @@ class ProfileBuilder {
 
   Profile profile_;
   Index names_ = {{"", 0}};
+  std::vector<std::optional<bool>> communicates_;  // by name; absent: not asked yet
   Index threads_;
   Index processes_;
   struct PendingDevice {
