@@ -67,7 +67,6 @@ class NsysReader {
     for (const auto& [number, users] : users_) {
       if (users.several) quality_.CountNamed(QualityId::kSharedDeviceNumber, std::to_string(number), {&file_});
     }
-    if (builder_.header().processes.empty()) builder_.Process("");  // that of events which name none
     Profile profile = builder_.Build();
     if (!by_process_) quality_.Count(QualityId::kAmbiguousLaunch, {&file_}, FindLaunchProcesses(profile));
     return profile;

@@ -134,7 +134,7 @@ struct Profile {
   std::string profiler;  // "PyTorch profiler", "Nsight Systems 2024.5"
   std::string counter;   // that its figures name: "kineto.device_activity"
   std::vector<std::string> names = {""};
-  std::vector<std::string> processes;  // what the file calls each
+  std::vector<std::string> processes;  // what the file calls each; at least one, "" where it names none
   std::vector<std::string> threads;
   std::vector<ProfiledDevice> devices;  // with events only, by id
   std::vector<HostCall> calls;          // in file order

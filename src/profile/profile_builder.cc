@@ -115,6 +115,7 @@ void ProfileBuilder::KeepFrame(const HostFrame& frame) {
 }
 
 Profile ProfileBuilder::Build() {
+  if (profile_.processes.empty()) Process("");  // that of rows whose file names none
   std::sort(frames_.begin(), frames_.end(),
             [](const HostFrame& a, const HostFrame& b) { return a.start_ns < b.start_ns; });
   profile_.frames = std::move(frames_);

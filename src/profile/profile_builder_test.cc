@@ -71,6 +71,7 @@ TEST(ProfileBuilderTest, PutsRowsWhereTheDiagnosisLooks) {
   EXPECT_EQ(profile.steps[0].end_ns, 45);
   ASSERT_EQ(profile.frames.size(), 3U);
   EXPECT_EQ(profile.threads[profile.frames[0].thread], "7");
+  EXPECT_EQ(profile.processes, std::vector<std::string>{""});  // rows are of process 0, and none was named
   EXPECT_TRUE(builder.Build().devices.empty());
 }
 

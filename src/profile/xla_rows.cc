@@ -111,7 +111,6 @@ XlaRows::XlaRows(const std::string& file, ProfileBuilder& builder, DataQuality& 
   builder_.header().file = file;
   builder_.header().profiler = "TensorFlow or JAX profiler";
   builder_.header().counter = "xplane.device_activity";
-  builder_.Process("");  // its one process has no name
 }
 
 XlaLine XlaRows::LineOf(std::string_view plane, std::string_view line, std::string_view id) {
