@@ -53,8 +53,11 @@ constexpr Test kHeldBack = {"held back by a CPU quota (cpu.stat)",
                             Written::kPercent};
 constexpr Test kBlocked = {"workers in state D (stat)", [](const HostEvidence& e) { return e.d_state; }, true,
                            kInStateD, Written::kPercent};
-constexpr Test kStalledOnIo = {"all tasks wait for storage (pressure/io full)",
-                               [](const HostEvidence& e) { return e.psi_io_full; }, true, kIoFull, Written::kPercent};
+// "All tasks" holds of none while others compute: then it says nothing of this job.
+constexpr Test kStalledOnIo = {
+    "all tasks wait for storage (pressure/io full)",
+    [](const HostEvidence& e) { return e.cpus_free.value_or(1) < kCoreToSpare ? std::nullopt : e.psi_io_full; }, true,
+    kIoFull, Written::kPercent};
 constexpr Test kReads = {"read from storage (PID/io read_bytes)",
                          [](const HostEvidence& e) { return e.read_bytes_rate; }, true, kReadsStorage, Written::kRate};
 constexpr Test kCached = {"asked for by reads, for each byte from storage (PID/io rchar)", CachedFactor, true,

@@ -118,6 +118,14 @@ TEST(LoaderRules, ThePressureOfOthersIsNotTheJobs) {
   EXPECT_EQ(Named(e), "loader_cpu_no_cores");
 }
 
+TEST(LoaderRules, WhileOthersComputeNotAllTasksWaitForStorage) {
+  HostEvidence e = DirectReaders();
+  e.psi_io_full = 0.0;
+  EXPECT_EQ(Named(e), "");
+  e.cpus_free = 0.01;
+  EXPECT_EQ(Named(e), "storage");
+}
+
 TEST(LoaderRules, WhatWasNotReadDecidesNothingAndIsListed) {
   EXPECT_EQ(Named({}), "");
   HostEvidence e;
