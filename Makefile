@@ -42,6 +42,8 @@ fuzz: test-deps     ## run each fuzz target for FUZZ_SECONDS (default 60)
 bench: test-deps    ## speed and memory, as ratios against peers in the same run
 	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null
 	cmake --build $(BUILD)
+	./tools/bench_sampler.sh $(BUILD)
+	./tools/bench_overhead.sh $(BUILD)
 	./tools/bench_recording.sh $(BUILD)
 	./tools/bench_trace.sh $(BUILD)
 	./tools/bench.sh $(BUILD)

@@ -225,7 +225,7 @@ int RibbonColumns(const AuditReport& report) {
 }
 
 void AppendRibbons(const AuditReport& report, std::string* out) {
-  if (report.run.end <= report.run.start) return;
+  if (report.traced_only || report.run.end <= report.run.start) return;  // a trace has no timeline
   const int columns = RibbonColumns(report);
   *out += "<section>\n<h2>Over time</h2>\n<div class=\"ribbons\" id=\"ribbons\">\n";
   std::size_t shown = 0;
