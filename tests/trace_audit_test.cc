@@ -174,6 +174,18 @@ TEST_F(TraceAudit, WhatATornTraceStillHasIsCountedAndSaid) {
   for (const json& f : audit["findings"]) EXPECT_NE(f["status"], "confirmed");
 }
 
+// tools/make_example_trace.py: 60 ms in the loader of 60 + 4 + 84 and what the host adds, in eight steps.
+TEST_F(TraceAudit, TheShippedExampleShowsWhatItWasMadeToShow) {
+  const json audit = AuditJsonOf("--price 4 " IDLEBURN_ROOT "/examples/starved_loader.pt.trace.json.gz");
+  EXPECT_EQ(audit["traced"][0]["steps"], 8);
+  EXPECT_NEAR(audit["traced"][0]["median_ms"].get<double>(), 148, 1.5);
+  EXPECT_EQ(audit["findings"][0]["cause"], "loader_cpu_spare_cores");
+  EXPECT_NEAR(audit["findings"][0]["share"].get<double>(), 60 / 148.0, 0.01);
+  EXPECT_NEAR(audit["steps"][1]["compute_ms"].get<double>(), 8 * 84, 7);
+  EXPECT_EQ(audit["traced"][0]["findings"][0]["cause"], "loader_cpu_spare_cores");
+  EXPECT_TRUE(audit["data_quality"].empty()) << audit["data_quality"];
+}
+
 TEST_F(TraceAudit, AGateHoldsForATraceToo) {
   const std::string trace = folder_.Write("trace.json", Trace().Text());
   EXPECT_EQ(RunIdleburn("audit --quiet --fail-on 'waste>49' " + trace).code, 3);

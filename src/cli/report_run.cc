@@ -95,7 +95,7 @@ Result<void> Write(const AuditReport& report, const ReportPlan& plan, const Envi
 }
 
 // Facts about the machine, not about the run.
-std::vector<RunFact> MachineFacts(const RunSummary& summary) {
+std::vector<RunFact> SystemOf(const RunSummary& summary) {
   std::vector<RunFact> facts;
   for (const auto& [key, value] : summary.facts()) {
     const bool machine =
@@ -256,7 +256,7 @@ ReportEnd ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<st
   report.timezone = settings.Has("import.timezone") ? settings.Text("import.timezone") : "UTC";
   report.version = IDLEBURN_VERSION;
   report.explain = plan.request.explain;
-  report.system = MachineFacts(run.summary);
+  report.system = SystemOf(run.summary);
   CountNarrowLinks(report, run.quality);
   Result<void> written = Write(report, plan, environment);
   return EndOf(std::move(written),

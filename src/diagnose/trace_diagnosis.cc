@@ -48,6 +48,8 @@ DeviceDiagnosis DiagnoseDevice(std::span<DeviceTrace> windows, const PeerWait* p
   d.rank = profile.rank;
   d.device = deciding.device->id;
   d.model = deciding.device->model;
+  d.profiler = profile.profiler;
+  d.facts = profile.facts;
   d.steps = MeasureSteps(deciding.steps, deciding.split.busy);
   d.top_kernels = TopKernels(profile, *deciding.device);
   TraceVerdict verdict = FindTraceCauses({deciding, d.steps, peers});

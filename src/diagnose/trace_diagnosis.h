@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,7 +39,9 @@ struct DeviceDiagnosis {
   std::optional<std::int64_t> rank;
   std::int64_t device = 0;
   std::string model;
-  std::vector<TraceBudget> budgets;  // gpu_span, then profiler_steps; the last one decides
+  std::string profiler;                      // that recorded it
+  std::map<std::string, std::string> facts;  // its versions and those of what it recorded, as the file says
+  std::vector<TraceBudget> budgets;          // gpu_span, then profiler_steps; the last one decides
   StepStatistics steps;
   std::vector<Finding> findings;  // of this device; shares of its deciding window
   std::vector<ClaimedShare> claims;

@@ -473,6 +473,9 @@ Json TracedDeviceJson(const DeviceDiagnosis& d) {
   Json json;
   json["device"] = d.device;
   json["file"] = Printable(d.file);
+  PutText(json, "profiler", d.profiler, "not_reported");
+  json["facts"] = Json::object();
+  for (const auto& [name, value] : d.facts) json["facts"][name] = Printable(value);
   json["steps"] = d.steps.steps.size();
   json["counted"] = d.steps.counted;
   const auto ms = [](std::optional<double> ns) { return ns ? std::optional(MsOf(*ns)) : std::nullopt; };
@@ -484,6 +487,10 @@ Json TracedDeviceJson(const DeviceDiagnosis& d) {
   for (const StepTime& step : d.steps.steps) {
     json["step_ms"].push_back(MsOf(step.at.Ns()));
     if (step.outlier) json["outliers"].push_back(step.number);
+  }
+  json["findings"] = Json::array();
+  for (const Finding& f : d.findings) {
+    json["findings"].push_back({{"cause", f.cause}, {"status", Name(f.status)}, {"share", f.share}});
   }
   json["claims"] = Json::array();
   for (const ClaimedShare& c : d.claims) json["claims"].push_back({{"cause", c.cause}, {"share", c.share}});

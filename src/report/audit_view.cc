@@ -121,6 +121,8 @@ std::string Title(const AuditReport& r) {
   std::string title = fmt::format("{} GPU{}", r.cost.gpus, r.cost.gpus == 1 ? "" : "s");
   if (names.size() == 1) title += " (" + names.front() + ")";
   if (names.size() > 1) title += fmt::format(" ({} and other kinds)", names.front());
+  // What begins at 0 has no date; its length says all there is.
+  if (r.traced_only && r.run.start.nanos() == 0) return title + ", a trace without dates";
   return title + fmt::format(", {} to {}", FormatRfc3339(r.run.start), FormatRfc3339(r.run.end));
 }
 

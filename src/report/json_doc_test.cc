@@ -26,6 +26,7 @@ std::string Segment(const std::string& parent, const std::string& key) {
   if (parent.ends_with("by_reason") || parent.ends_with("event_reasons_gpu_hours")) return "<reason>";
   if (parent.ends_with("per_unit")) return "<unit>";
   if (parent.ends_with("idle_attribution_ms")) return "<class>";
+  if (parent.ends_with("traced[].facts")) return "<fact>";
   if (parent == "host") return "<scope>";
   if (parent == "host.<scope>" && key != "watched_s") return "<signal>";
   return key;
@@ -124,6 +125,8 @@ std::unique_ptr<AuditFixture> Traced() {
   }
   starved.builder().header().rank = 3;
   starved.builder().Device(0).model = "Tesla V100";
+  starved.builder().header().profiler = "PyTorch profiler";
+  starved.builder().header().facts["cupti"] = "26";
   test::TinyProfile unclear;
   unclear.Kernel(0, 10, 0).Kernel(30, 40, 25);
   std::vector<Profile> profiles;

@@ -124,6 +124,9 @@ std::vector<std::string> TraceBasis(const ViewContext& c) {
       "copies, operators, other. gpu_span runs from the first to the last device event; profiler_steps over the "
       "profiled steps, and decides where it is there."};
   for (const DeviceDiagnosis& d : c.report.trace->devices) {
+    std::string recorded = fmt::format("{}: recorded by {}", Label(c, d), d.profiler.empty() ? "unknown" : d.profiler);
+    for (const auto& [name, value] : d.facts) recorded += fmt::format(", {} {}", name, value);
+    lines.push_back(recorded + ".");
     std::string kernels;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, d.top_kernels.size()); ++i) {
       const KernelClass& k = d.top_kernels[i];

@@ -75,10 +75,12 @@ std::string PriceHint(const ViewContext& c) {
   const Rate& rate = c.report.cost.rate;
   if (rate.low && rate.high) {
     std::string line = fmt::format("{} to {} a GPU-hour in the catalogue", c.Cost(*rate.low), c.Cost(*rate.high));
-    if (c.report.cost.whole.window_ns > 0 && c.report.cost.total_low && c.report.cost.total_high) {
+    if (!c.report.traced_only && c.report.cost.whole.window_ns > 0 && c.report.cost.total_low &&
+        c.report.cost.total_high) {
       line += fmt::format(": {} to {} in all", c.Cost(*c.report.cost.total_low), c.Cost(*c.report.cost.total_high));
     }
-    if (c.report.cost.whole.observed_ns > 0 && c.report.cost.waste_low && c.report.cost.waste_high) {
+    if (!c.report.traced_only && c.report.cost.whole.observed_ns > 0 && c.report.cost.waste_low &&
+        c.report.cost.waste_high) {
       line +=
           fmt::format(", {} to {} of it waste", c.Cost(*c.report.cost.waste_low), c.Cost(*c.report.cost.waste_high));
     }

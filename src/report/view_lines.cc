@@ -149,7 +149,7 @@ std::vector<std::string> BasisLines(const ViewContext& c) {
   const AuditReport& r = c.report;
   std::vector<std::string> lines = TraceBasis(c);
   if (!r.traced_only) AddReadingRules(c, lines);
-  if (!r.run.devices.empty())
+  if (!r.run.devices.empty() && r.run.start.nanos() != 0)
     lines.push_back(fmt::format("Window: {} to {}; times without a zone were read as {}.", FormatRfc3339(r.run.start),
                                 FormatRfc3339(r.run.end), r.timezone));
   if (!r.inputs.empty()) lines.push_back(fmt::format("Inputs: {}.", Joined(r.inputs)));
