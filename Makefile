@@ -13,7 +13,7 @@ audit: build        ## audit this machine's GPU for 30 s, else the example recor
 test: test-deps     ## build and run every test
 	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null
 	cmake --build $(BUILD)
-	ctest --test-dir $(BUILD) --output-on-failure
+	ctest --test-dir $(BUILD) --output-on-failure --parallel 2
 
 build: deps         ## build build/release/idleburn
 	cmake --preset release >/dev/null
