@@ -41,9 +41,10 @@ class GzipCodec final : public Codec {
     stream_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
     stream_.avail_out = static_cast<std::uint32_t>(out.size());
     const int rc = isal_inflate(&stream_);
+    // Where damaged data ends within a code, the library counts a byte more than it was given: avail_in wraps.
+    if (stream_.avail_out <= out.size()) out = out.subspan(out.size() - stream_.avail_out);
+    if (rc < 0 || stream_.avail_in > in.size()) return State::kBroken;
     in = in.subspan(in.size() - stream_.avail_in);
-    out = out.subspan(out.size() - stream_.avail_out);
-    if (rc < 0) return State::kBroken;
     return stream_.block_state == ISAL_BLOCK_FINISH ? State::kMemberEnd : State::kMore;
   }
   void Restart() override { isal_inflate_reset(&stream_); }
@@ -102,9 +103,12 @@ class ZstdCodec final : public Codec {
 
 std::unique_ptr<Codec> MakeCodec(Compression compression) {
   switch (compression) {
-    case Compression::kGzip: return std::make_unique<GzipCodec>();
-    case Compression::kXz: return std::make_unique<XzCodec>();
-    case Compression::kZstd: return std::make_unique<ZstdCodec>();
+    case Compression::kGzip:
+      return std::make_unique<GzipCodec>();
+    case Compression::kXz:
+      return std::make_unique<XzCodec>();
+    case Compression::kZstd:
+      return std::make_unique<ZstdCodec>();
   }
   return nullptr;
 }

@@ -6,6 +6,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -168,6 +169,23 @@ TEST_P(InflateTest, SkipsPaddingAndCountsJunkAfterTheEnd) {
     EXPECT_EQ(junk.error, "");
     EXPECT_TRUE(junk.text == text);
     EXPECT_TRUE(junk.truncated);
+  }
+}
+
+// The library then says that it took a byte more than it was given.
+TEST(InflateSourceTest, GzipThatIsDamagedAndEndsWithinACodeIsSaidToBe) {
+  constexpr auto kDamaged = std::to_array<unsigned char>({0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03,
+                                                          0xcb, 0x48, 0x02, 0xc9, 0xc9, 0x57, 0xc8, 0x40, 0x90, 0x00,
+                                                          0x80, 0x88, 0xf9, 0xe5, 0x11, 0x00, 0x00, 0x00});
+  const std::string text(kDamaged.begin(), kDamaged.end());
+  for (const std::size_t piece : {SIZE_MAX, std::size_t{1}, std::size_t{5}}) {
+    const auto source = Inflate(std::make_unique<PackedSource>(text, piece), Compression::kGzip);
+    std::string block(1 << 14, '\0');
+    std::size_t total = 0;
+    Result<std::size_t> got = source->Read(block);
+    for (; got && *got > 0; got = source->Read(block)) total += *got;
+    EXPECT_LT(total, 1000U) << piece;
+    EXPECT_TRUE(!got || source->truncated()) << piece;
   }
 }
 
