@@ -3,19 +3,12 @@
 #include <algorithm>
 
 #include "diagnose/findings.h"
+#include "diagnose/make_finding.h"
 
 namespace idleburn {
 namespace {
 
 bool NamesACause(const Finding& f) { return f.cause != "unknown" && f.cause != "healthy"; }
-
-std::vector<Finding> Priced(std::vector<Finding> findings, const CostReport& cost) {
-  if (!cost.rate.per_gpu_hour) return findings;
-  for (Finding& f : findings) {
-    if (const Result<Money> money = Price(*cost.rate.per_gpu_hour, f.gpu_ns)) f.cost = *money;
-  }
-  return findings;
-}
 
 // Adds what a trace of a part of the run shows to what samples of all of it show.
 void Join(const Scene& scene, std::vector<Finding> traced, std::vector<Finding>& findings) {
@@ -38,7 +31,8 @@ void Join(const Scene& scene, std::vector<Finding> traced, std::vector<Finding>&
 
 std::vector<Finding> FindAllCauses(const Scene& scene) {
   if (scene.trace == nullptr) return FindCauses(scene);
-  std::vector<Finding> traced = Priced(scene.trace->findings, scene.cost);
+  std::vector<Finding> traced = scene.trace->findings;
+  for (Finding& f : traced) f.cost = CostOfTime(scene.cost, f.gpu_ns);
   if (scene.traced_only) return traced;
   std::vector<Finding> findings = FindCauses(scene);
   // The trace has looked where samples only could say that they saw nothing.

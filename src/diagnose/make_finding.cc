@@ -13,6 +13,12 @@ constexpr std::string_view kNextMeasurement =
 
 double Seconds(std::int64_t ns) { return static_cast<double>(ns) / kNanosPerSecond; }
 
+std::optional<Money> CostOfTime(const CostReport& cost, std::int64_t gpu_ns) {
+  if (!cost.rate.per_gpu_hour) return std::nullopt;
+  const Result<Money> money = Price(*cost.rate.per_gpu_hour, gpu_ns);
+  return money ? std::optional(*money) : std::nullopt;
+}
+
 Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, std::int64_t gpu_ns) {
   const Cause& row = CauseOf(cause);
   Finding f;
@@ -23,9 +29,7 @@ Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, s
   f.share = scene.Share(gpu_ns);
   f.refutes.emplace_back(row.refuted);
   f.isolate = status == Status::kUnknown ? kNextMeasurement : row.isolate;
-  if (scene.cost.rate.per_gpu_hour) {
-    if (const Result<Money> money = Price(*scene.cost.rate.per_gpu_hour, gpu_ns)) f.cost = *money;
-  }
+  f.cost = CostOfTime(scene.cost, gpu_ns);
   return f;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ inline constexpr double kMaterialShare = 0.03;
 // A finding of a row of the cause table: title, share, cost, refuters and the next step. Evidence and bound are the
 // caller's.
 Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, std::int64_t gpu_ns);
+
+// What GPU time costs at the rate of the run; absent without one.
+std::optional<Money> CostOfTime(const CostReport& cost, std::int64_t gpu_ns);
 
 double Seconds(std::int64_t ns);
 

@@ -9,7 +9,6 @@
 #include <fstream>
 
 #include "os/kept_file.h"
-#include "os/kept_file.h"
 #include "support/fake_proc.h"
 
 namespace idleburn {

@@ -36,12 +36,7 @@ bool IsCard(const std::string& name) {  // "card0", not "card0-DP-1"
   return name.size() > 4 && name.rfind("card", 0) == 0 && name.find_first_not_of("0123456789", 4) == std::string::npos;
 }
 
-std::string_view WithoutEnd(std::string_view text) {
-  const std::size_t last = text.find_last_not_of(" \t\n");
-  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
-}
-
-// Empty if it cannot be read.
+// Empty if it is not told.
 std::string BusIdOf(const std::string& uevent) {
   constexpr std::string_view kKey = "PCI_SLOT_NAME=";
   const std::size_t at = uevent.find(kKey);

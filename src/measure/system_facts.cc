@@ -11,8 +11,8 @@
 
 #include "measure/cgroup_files.h"
 #include "measure/proc_text.h"
-#include "os/kept_file.h"
 #include "os/folder_names.h"
+#include "os/kept_file.h"
 #include "text/number.h"
 
 namespace idleburn {

@@ -79,11 +79,14 @@ std::optional<std::string_view> KeptFile::Read(std::string& buffer) {
   return std::string_view(buffer).substr(0, size);
 }
 
+std::string_view WithoutEnd(std::string_view text) {
+  const std::size_t last = text.find_last_not_of(" \t\n");
+  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
 std::string FileText(const std::string& path) {
   std::string buffer;
-  const std::string_view text = KeptFile(path, nullptr).Read(buffer).value_or(std::string_view());
-  const std::size_t last = text.find_last_not_of(" \t\n");
-  return std::string(text.substr(0, last == std::string_view::npos ? 0 : last + 1));
+  return std::string(WithoutEnd(KeptFile(path, nullptr).Read(buffer).value_or(std::string_view())));
 }
 
 }  // namespace idleburn

@@ -48,7 +48,9 @@ class KeptFile {
   ReadFault fault_ = ReadFault::kNone;
 };
 
-// A small file, read once, without the white space at its end; empty if it cannot be read.
+// Without the white space that such files end with.
+std::string_view WithoutEnd(std::string_view text);
+// A small file, read once, without that end; empty if it cannot be read.
 std::string FileText(const std::string& path);
 
 }  // namespace idleburn

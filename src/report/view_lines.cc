@@ -16,10 +16,6 @@ std::string InPercent(std::int64_t micro_percent) {
   return fmt::format("{:g}", static_cast<double>(micro_percent) / static_cast<double>(kPercent));
 }
 
-}  // namespace
-
-namespace {
-
 std::int64_t NotComputing(const UsageCost& u) {
   return u.window_ns - u.phase_ns[static_cast<std::size_t>(Phase::kProductive)];
 }

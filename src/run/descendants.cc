@@ -3,8 +3,8 @@
 #include <map>
 
 #include "measure/proc_text.h"
-#include "os/kept_file.h"
 #include "os/folder_names.h"
+#include "os/kept_file.h"
 #include "text/number.h"
 
 namespace idleburn {
