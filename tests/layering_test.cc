@@ -16,6 +16,7 @@ const std::vector<LayerRow>& Layers() {
       {"text", 1, {"base"}},
       {"os", 1, {"base"}},
       {"stats", 1, {"base"}},
+      {"verify", 2, {"base", "text", "stats"}},
       {"telemetry", 2, {"base", "text", "os"}},
       {"measure", 3, {"base", "text", "os", "stats", "telemetry"}},
       {"import", 3, {"base", "text", "os", "telemetry"}},

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/money.h"
+#include "verify/measured_run.h"
+
+namespace idleburn {
+
+enum class ClaimDesign : std::uint8_t { kRuns, kSwitchback };
+enum class BaselineModel : std::uint8_t { kRatio, kLinear };
+enum class StopRule : std::uint8_t { kFixed, kSequential };
+
+// How a saving will be judged, written down before the change: verification.md section 2. Never changed once written;
+// its SHA-256 stands in every result.
+struct Claim {
+  std::string id;      // the first 12 hexadecimal digits of `sha256`
+  std::string sha256;  // of the file's canonical text
+  Instant written;
+  std::string boundary;  // which jobs: a name or selector
+  WorkUnit unit = WorkUnit::kStep;
+  StaticFactors factors;       // as they are before the change
+  std::string changed_factor;  // the key of `factors` that the measure changes; empty: none
+  std::string measure;         // what will be done, in words; or the id of a recommendation
+  struct BaselineRun {
+    std::string name;
+    std::string sha256;
+  };
+  std::vector<BaselineRun> baseline;
+  ClaimDesign design = ClaimDesign::kRuns;
+  BaselineModel model = BaselineModel::kRatio;
+  double level = 0.95;
+  double smallest_effect = 0.01;  // as a fraction saved
+  StopRule stop = StopRule::kFixed;
+  std::optional<double> predicted;               // the saving that is claimed, as a fraction
+  std::optional<Money> rate_before, rate_after;  // per GPU-hour
+  bool cashable = false;                         // the hours avoided stop being billed in the period
+};
+
+}  // namespace idleburn

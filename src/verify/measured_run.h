@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace idleburn {
+
+// In what work is counted.
+enum class WorkUnit : std::uint8_t { kStep, kSample, kToken, kEpoch, kRequest };
+inline constexpr std::size_t kWorkUnitCount = 5;
+inline constexpr std::array<std::string_view, kWorkUnitCount> kWorkUnitNames = {"step", "sample", "token", "epoch",
+                                                                                "request"};
+
+// What a run was, besides how fast: "command", "git.commit", "gpu.model", "gpu.count", "precision", "data", "driver".
+// A key that is absent was not to be had, which is not the same as unchanged.
+using StaticFactors = std::map<std::string, std::string>;
+
+// One reading of a run: the GPU-seconds that were allocated, busy or not, and the work done, in the time that ends at
+// `end`.
+struct WorkRow {
+  Instant end;
+  double gpu_seconds = 0;
+  double work = 0;
+};
+// A stretch of readings without a gap between them, in order of time.
+using WorkPiece = std::vector<WorkRow>;
+
+// A run as a comparison sees it: the independent unit. On the command line every file is one run.
+struct MeasuredRun {
+  std::string name;              // how people call it: a file, an id of the history
+  std::string sha256;            // of the input; empty if there is no file
+  std::optional<Instant> start;  // absent: no date is known
+  std::optional<Instant> end;
+  std::optional<WorkUnit> unit;             // absent: no count of work
+  double gpu_seconds = 0;                   // in all
+  double work = 0;                          // in all
+  std::vector<WorkPiece> pieces;            // empty: only the totals are known
+  std::optional<double> observed_fraction;  // of the allocated time; absent: the input says nothing of it
+  bool telemetry = false;                   // rows come from continuous telemetry, not from a log of steps or epochs
+  StaticFactors factors;
+  std::vector<std::string> gpus;    // UUIDs; empty: not known
+  std::vector<std::string> doubts;  // what makes it unfit for a verdict, each a sentence; else empty
+};
+
+}  // namespace idleburn
