@@ -36,8 +36,8 @@ tidy:               ## clang-tidy over every file
 
 fuzz: test-deps     ## run each fuzz target for FUZZ_SECONDS (default 60)
 	cmake --preset fuzz >/dev/null
-	cmake --build build/fuzz
-	./tools/run_fuzzers.sh build/fuzz $${FUZZ_SECONDS:-60}
+	cmake --build build/asan --target fuzzers
+	./tools/run_fuzzers.sh build/asan $${FUZZ_SECONDS:-60}
 
 bench: test-deps    ## speed and memory, as ratios against peers in the same run
 	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null

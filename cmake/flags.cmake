@@ -13,12 +13,11 @@ target_include_directories(idleburn_flags SYSTEM INTERFACE ${IDLEBURN_DEPS}/incl
 
 if(IDLEBURN_SANITIZE)
   # g++ 12 sees uninitialised members inside std::regex when it instruments it.
-  add_compile_options(-fsanitize=${IDLEBURN_SANITIZE} -fno-sanitize-recover=all -O1 -g1 -Wno-maybe-uninitialized)
-  add_link_options(-fsanitize=${IDLEBURN_SANITIZE})
-endif()
-if(IDLEBURN_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -O1 -g1)
-  add_link_options(-fsanitize=address,undefined)
+  add_compile_options(-fsanitize=${IDLEBURN_SANITIZE} -fno-sanitize-recover=all -O1 -g1
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  # A program without a fuzzer in it is linked without what only instruments.
+  string(REPLACE "fuzzer-no-link," "" linked "${IDLEBURN_SANITIZE}")
+  add_link_options(-fsanitize=${linked})
 endif()
 if(IDLEBURN_TIDY)
   set(CMAKE_CXX_CLANG_TIDY clang-tidy-14)

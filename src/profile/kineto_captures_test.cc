@@ -37,7 +37,7 @@ struct NaiveRow {
   std::int64_t bytes = 0;
 
   friend bool operator==(const NaiveRow&, const NaiveRow&) = default;
-  friend void PrintTo(const NaiveRow& row, std::ostream* out) {
+  [[maybe_unused]] friend void PrintTo(const NaiveRow& row, std::ostream* out) {
     *out << row.name << " [" << row.start << ", " << row.end << ") correlation " << row.correlation << " device "
          << row.device << " stream " << row.stream << " bytes " << row.bytes;
   }
