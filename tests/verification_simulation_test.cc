@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <string>
 
+#include "stats/confidence_sequence.h"
 #include "support/noisy_runs.h"
+#include "verify/effect.h"
 #include "verify/judge.h"
 
 namespace idleburn {
@@ -40,6 +42,11 @@ void ExpectAtMost(const Share& share, double bound, const std::string& what) {
 }
 void ExpectAtLeast(const Share& share, double bound, const std::string& what) {
   EXPECT_GE(share.Value(), bound - Margin(bound, share.of)) << what << ", of " << share.of;
+}
+
+bool HasReason(const SavingVerdict& verdict, std::string_view id) {
+  return std::any_of(verdict.reasons.begin(), verdict.reasons.end(),
+                     [id](const VerdictReason& reason) { return reason.id == id; });
 }
 
 // Claimed long before anything ran.
@@ -225,6 +232,188 @@ TEST(VerificationSimulation, SeveralRunsASide) {
     ExpectAtLeast(null.covers, 0.94, name + ": coverage");
     ExpectAtLeast(twenty.verified, required.verified_at_20, name + ": VERIFIED at a true 20 %");
   }
+}
+
+TEST(VerificationSimulation, DriftOverTheRuns) {
+  constexpr std::array<RunsCase, 3> kCases = {{{"5 runs, 1 %, drift -10 %", 5, 0.01, -0.1, false},
+                                               {"5 runs, 1 %, drift +10 %", 5, 0.01, 0.1, false},
+                                               {"interleaved, drift -10 %", 5, 0.01, -0.1, true}}};
+  std::printf("| drift                      | false | guard refuses | +20 %% |\n");
+  NoiseSource noise(78);
+  for (const RunsCase& c : kCases) {
+    Share decided;
+    Share guarded;
+    for (int i = 0; i < 600; ++i) {
+      const SavingVerdict verdict = JudgeRuns(c, 0, noise);
+      decided.Count(verdict.verdict == Verdict::kVerified || verdict.verdict == Verdict::kRegression);
+      guarded.Count(HasReason(verdict, "drift_not_excluded"));
+    }
+    const Tally twenty = TallyRuns(c, 0.20, 200, noise);
+    std::printf("| %-26s | %.3f | %.3f         | %.3f |\n", c.name, decided.Value(), guarded.Value(),
+                twenty.verified.Value());
+    ExpectAtMost(decided, 0.05, std::string(c.name) + ": false VERIFIED or REGRESSION");
+    if (c.interleaved) ExpectAtLeast(twenty.verified, 0.95, std::string(c.name) + ": VERIFIED at a true 20 %");
+  }
+}
+
+// One series of 1,200 rows in which the setting alternates, against the same rows before and after.
+
+struct DriftingSeries {
+  double phi;
+  double drift;  // of the mean, over the whole series
+};
+
+std::vector<double> DrawDrifting(const DriftingSeries& c, NoiseSource& noise) {
+  constexpr int kRows = 1200;
+  std::vector<double> factors = noise.Series({NoiseShape::kNormal, c.phi, 0.15}, kRows);
+  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] *= 1 + c.drift * static_cast<double>(i) / kRows;
+  return factors;
+}
+
+SavingVerdict JudgeSwitchback(const std::vector<double>& factors, double effect, NoiseSource& noise) {
+  constexpr std::size_t kBlock = 75;
+  Comparison comparison;
+  comparison.claim = EarlyClaim();
+  comparison.claim->design = ClaimDesign::kSwitchback;
+  bool after = false;
+  for (std::size_t begin = 0; begin < factors.size(); begin += kBlock) {
+    after = begin / kBlock % 2 == 1 ? !after : noise.Uniform() < 0.5;
+    const auto first = factors.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::vector<MeasuredRun>& side = after ? comparison.after : comparison.before;
+    side.push_back(MakeRun("block", static_cast<double>(begin), {first, first + kBlock}, after ? 1 - effect : 1,
+                           RowShape::kConstantWork, noise));
+  }
+  return Judge(comparison);
+}
+
+SavingVerdict JudgeHalves(const std::vector<double>& factors, NoiseSource& noise) {
+  Comparison comparison;
+  comparison.claim = EarlyClaim();
+  comparison.resamples = kResamples;
+  const auto middle = factors.begin() + static_cast<std::ptrdiff_t>(factors.size() / 2);
+  comparison.before.push_back(MakeRun("before", 0, {factors.begin(), middle}, 1, RowShape::kConstantWork, noise));
+  comparison.after.push_back(MakeRun("after", static_cast<double>(factors.size() / 2), {middle, factors.end()}, 1,
+                                     RowShape::kConstantWork, noise));
+  return Judge(comparison);
+}
+
+TEST(VerificationSimulation, SwitchbackSeesNoDrift) {
+  constexpr std::array<DriftingSeries, 4> kCases = {{{0, 0}, {0, -0.1}, {0.9, 0}, {0.9, -0.1}}};
+  std::printf(
+      "| phi, drift    | before/after false | switchback false, coverage, verdicts | above 0, VERIFIED at +10 %% |\n");
+  NoiseSource noise(79);
+  for (const DriftingSeries& c : kCases) {
+    Tally halves;
+    Tally switched;
+    Tally ten;
+    for (int i = 0; i < 600; ++i) {
+      const std::vector<double> factors = DrawDrifting(c, noise);
+      halves.Count(JudgeHalves(factors, noise), 0);
+      switched.Count(JudgeSwitchback(factors, 0, noise), 0);
+      ten.Count(JudgeSwitchback(factors, 0.1, noise), 0.1);
+    }
+    std::printf("| %.1f, %4.0f %%   | %.3f              | %.3f, %.3f, %.3f                  | %.3f, %.3f |\n", c.phi,
+                100 * c.drift, halves.excludes_zero.Value(), switched.excludes_zero.Value(), switched.covers.Value(),
+                switched.decided.Value(), ten.above.Value(), ten.verified.Value());
+    const std::string name = "phi " + std::to_string(c.phi) + ", drift " + std::to_string(c.drift);
+    ExpectAtMost(switched.excludes_zero, 0.05, name + ": null intervals of a switchback that exclude 0");
+    ExpectAtLeast(switched.covers, 0.95, name + ": coverage of a switchback");
+    ExpectAtMost(switched.decided, 0.05, name + ": false VERIFIED or REGRESSION");
+    ExpectAtLeast(ten.above, 0.71, name + ": above 0 at a true 10 %");
+    // What the switchback is for.
+    if (c.drift != 0) {
+      EXPECT_GT(halves.excludes_zero.Value(), c.phi == 0 ? 0.98 : 0.2) << name;
+    }
+  }
+}
+
+TEST(VerificationSimulation, TheSequenceHoldsAtEveryLook) {
+  constexpr int kLooks = 2000;
+  NoiseSource noise(80);
+  Share wrong;
+  for (int i = 0; i < 1500; ++i) {
+    double mean = 0;
+    double squares = 0;
+    bool excluded = false;
+    for (int n = 1; n <= kLooks && !excluded; ++n) {
+      const double value = noise.Normal();
+      const double away = value - mean;
+      mean += away / n;
+      squares += away * (value - mean);
+      excluded = n >= kSequenceFirstLook && std::abs(mean) > SequenceHalfWidth(n, std::sqrt(squares / (n - 1)), 0.05);
+    }
+    wrong.Count(excluded);
+  }
+  std::printf("| a switchback looked at after every of 2,000 pairs: false %.3f |\n", wrong.Value());
+  ExpectAtMost(wrong, 0.06, "switchback pairs, any look");
+}
+
+TEST(VerificationSimulation, OneFixedBaselineHoldsAtEveryLook) {
+  constexpr double kDeviation = 0.1;  // of ln R of a batch
+  constexpr int kBaselineBatches = 60;
+  NoiseSource noise(82);
+  Share wrong;
+  for (int i = 0; i < 300; ++i) {
+    SideEstimate baseline;
+    baseline.relative_error = kDeviation / std::sqrt(kBaselineBatches);
+    baseline.df = kBaselineBatches - 1;
+    baseline.ratio = std::exp(baseline.relative_error * noise.Normal());
+    std::vector<double> after;
+    bool excluded = false;
+    while (after.size() < 500 && !excluded) {
+      after.push_back(kDeviation * noise.Normal());
+      const std::optional<SavingInterval> interval = FixedBaselineSequence(baseline, after, 0.05);
+      excluded = interval && (interval->low > 0 || interval->high < 0);
+    }
+    wrong.Count(excluded);
+  }
+  std::printf("| batches after one fixed baseline, looked at 500 times: false %.3f |\n", wrong.Value());
+  ExpectAtMost(wrong, 0.05, "fixed baseline, any look");
+}
+
+// The worst tenth of 200 jobs by ln R of week 1, nothing changed.
+Comparison WorstTenth(double reliability, std::vector<JobPair>& jobs, NoiseSource& noise) {
+  constexpr std::size_t kJobs = 200;
+  constexpr double kWeek = 7 * 86400;
+  const double rest = std::sqrt(1 - reliability);
+  for (std::size_t i = 0; i < kJobs; ++i) {
+    const double own = std::sqrt(reliability) * noise.Normal();
+    jobs.push_back({0.2 * (own + rest * noise.Normal()), 0.2 * (own + rest * noise.Normal()), false});
+  }
+  std::sort(jobs.begin(), jobs.end(), [](const JobPair& a, const JobPair& b) { return a.first > b.first; });
+  Comparison comparison;
+  comparison.claim = EarlyClaim();
+  for (std::size_t i = 0; i < kJobs / 10; ++i) {
+    jobs[i].chosen = true;
+    for (const bool after : {false, true}) {
+      const double start = (after ? kWeek : 0) + kWeek * noise.Uniform() * 0.9;
+      MeasuredRun run =
+          MakeRun("job", start, {1}, std::exp(after ? jobs[i].second : jobs[i].first), RowShape::kConstantWork, noise);
+      run.pieces.clear();
+      (after ? comparison.after : comparison.before).push_back(std::move(run));
+    }
+  }
+  return comparison;
+}
+
+TEST(VerificationSimulation, TheWorstTenthIsNeverVerified) {
+  NoiseSource noise(81);
+  Share unsaid;
+  Share said;
+  Share corrected;
+  for (int repetition = 0; repetition < 400; ++repetition) {
+    std::vector<JobPair> jobs;
+    Comparison comparison = WorstTenth(0.5 + 0.2 * (repetition % 3), jobs, noise);
+    unsaid.Count(Judge(comparison).verdict == Verdict::kVerified);
+    comparison.chosen_for_being_bad = true;
+    said.Count(Judge(comparison).verdict == Verdict::kVerified);
+    comparison.reversion = AsExpected(*ReadReversion(jobs, 0.95));
+    corrected.Count(Judge(comparison).verdict == Verdict::kVerified);
+  }
+  std::printf("| worst tenth, nothing changed: VERIFIED %.3f unsaid, %.3f said, %.3f with its reversion taken off |\n",
+              unsaid.Value(), said.Value(), corrected.Value());
+  EXPECT_EQ(said.hits, 0);
+  ExpectAtMost(corrected, 0.05, "reversion taken off");
 }
 
 }  // namespace
