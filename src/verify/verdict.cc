@@ -10,4 +10,9 @@ std::string_view VerdictName(Verdict verdict) {
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
+std::string_view RunLayoutName(RunLayout layout) {
+  static constexpr std::array<std::string_view, 4> kNames = {"unknown", "before_after", "interleaved", "switchback"};
+  return kNames[static_cast<std::size_t>(layout)];
+}
+
 }  // namespace idleburn
