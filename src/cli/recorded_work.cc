@@ -66,8 +66,8 @@ void RecordedWork::OnWork(const WorkMark& mark) {
       const auto u = static_cast<std::size_t>(row.unit);
       const std::optional<std::int64_t>& before = changes_.back().done[u];
       if (before && (!now[u] || *now[u] < *before) && doubt_.empty()) {
-        doubt_ = "its count of " + std::string(kWorkUnitNames[u]) + "s goes back at " + FormatRfc3339(mark.time) +
-                 ": the work was started again, and how much of it was kept is not recorded";
+        doubt_ = "its count of " + std::string(kWorkUnitPlurals[u]) + " goes back at " + FormatRfc3339(mark.time) +
+                 ": the work was begun anew";
       }
     }
   }
@@ -79,7 +79,7 @@ void RecordedWork::OnWork(const WorkMark& mark) {
 }
 
 void RecordedWork::Fill(double gpus, CountedRun& counted) const {
-  if (!doubt_.empty()) counted.run.doubts.push_back(doubt_);
+  if (!doubt_.empty()) counted.run.doubts.push_back({"work_counter_restarted", doubt_});
   std::optional<Instant> start = window_.start ? window_.start : first_sample_;
   const std::optional<Instant> end = window_.end ? window_.end : last_sample_;
   if (!start || !end) return;

@@ -91,7 +91,9 @@ TEST(RecordedWorkTest, ACountThatGoesBackIsADoubt) {
   recorded.Steps(2, 3);
   const CountedRun counted = recorded.Filled();
   ASSERT_EQ(counted.run.doubts.size(), 1U);
-  EXPECT_NE(counted.run.doubts[0].find("2023-11-14T22:13:22Z"), std::string::npos) << counted.run.doubts[0];
+  EXPECT_EQ(counted.run.doubts[0].id, "work_counter_restarted");
+  EXPECT_EQ(counted.run.doubts[0].sentence,
+            "its count of steps goes back at 2023-11-14T22:13:22Z: the work was begun anew");
 }
 
 TEST(RecordedWorkTest, MarkersReplaceWhatLinesSaid) {

@@ -12,7 +12,6 @@ namespace idleburn {
 namespace {
 
 constexpr std::string_view kGpuSeconds = "gpu_seconds";
-constexpr std::array<std::string_view, kWorkUnitCount> kColumns = {"steps", "samples", "tokens", "epochs", "requests"};
 constexpr std::int64_t kYear = 365 * 24 * kNanosPerHour;  // a clock that shows less is not the calendar's
 constexpr std::size_t kShown = 30;
 // Above it a sum of counts could no longer be told from its neighbour, and times would not be instants.
@@ -63,7 +62,7 @@ Result<Columns> ReadColumns(CsvTable& table) {
   if (table.Has("time")) columns.time = "time";
   const std::array<std::string_view, 2> needed = {columns.time, kGpuSeconds};
   TRY(table.Require(needed));
-  for (std::size_t u = 0; u < kWorkUnitCount; ++u) columns.work[u] = table.Has(kColumns[u]);
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u) columns.work[u] = table.Has(kWorkUnitPlurals[u]);
   columns.arm = table.Has("arm");
   columns.block = table.Has("block");
   return columns;
@@ -99,7 +98,8 @@ WorkTable::Block Close(OpenBlock open, const Columns& columns) {
       if (columns.work[u]) *run.total[u] += row.work[u];
     }
   }
-  if (open.rows.front().end.nanos() >= kYear) {
+  // Blocks of one file share its clock, whatever that shows.
+  if (open.rows.front().end.nanos() >= kYear || columns.arm) {
     run.run.start = StartOf(open.rows);
     run.run.end = open.rows.back().end;
   }
@@ -145,7 +145,7 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
     row.gpu_seconds = *gpu_seconds;
     for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
       if (!columns->work[u]) continue;
-      const Result<double> work = Amount(table, kColumns[u]);
+      const Result<double> work = Amount(table, kWorkUnitPlurals[u]);
       if (!work) return tl::unexpected<Error>(work.error());
       row.work[u] = *work;
     }
