@@ -36,8 +36,9 @@ struct ExpectedReversion {
 
 // All that a verdict rests on. What is absent was not to be had.
 struct Comparison {
-  std::vector<MeasuredRun> before, after;  // of a switchback: its blocks, in any order
-  std::optional<Claim> claim;              // absent: the defaults of Claim, and the verdict is retrospective
+  std::vector<MeasuredRun> before, after;   // of a switchback: its blocks, in any order
+  std::optional<Claim> claim;               // absent: the defaults of Claim, and the verdict is retrospective
+  ClaimDesign design = ClaimDesign::kRuns;  // where there is no claim to say it
   std::vector<NonRoutineAdjustment> adjustments;
   std::vector<DataExclusion> exclusions;
   std::vector<MeasuredRun> untouched_before, untouched_after;  // comparators: jobs that nobody changed, same dates

@@ -11,6 +11,7 @@ namespace {
 constexpr ReasonWeight kInvalid = ReasonWeight::kInvalid;
 constexpr ReasonWeight kNotShown = ReasonWeight::kNotShown;
 constexpr ReasonWeight kAtMost = ReasonWeight::kAtMost;
+constexpr ReasonWeight kNotVerified = ReasonWeight::kNotVerified;
 constexpr ReasonWeight kNote = ReasonWeight::kNote;
 
 constexpr std::array kReasons = {
@@ -32,7 +33,7 @@ constexpr std::array kReasons = {
     ReasonRow{"few_segments", kNotShown, "measure at least 3 runs a side, best 5, or give the rows of the runs"},
     ReasonRow{"too_few_independent_data", kNotShown, "measure longer, or at least 3 runs a side"},
     ReasonRow{"model_not_fit", kNotShown, "claim the ratio model, or measure a baseline that a line describes"},
-    ReasonRow{"few_pairs", kNotShown, "a switchback needs at least 8 pairs"},
+    ReasonRow{"few_pairs", kAtMost, "a switchback needs at least 8 pairs"},
     ReasonRow{"before_first_look", kNotShown, "a sequential switchback is first looked at after 20 pairs"},
     ReasonRow{"few_steps", kNotShown, "capture at least 20 steps a side besides the first and the last"},
 
@@ -40,10 +41,10 @@ constexpr std::array kReasons = {
     ReasonRow{"low_effective_n", kAtMost, "measure longer: at least 30 independent readings a side"},
     ReasonRow{"drift_not_excluded", kAtMost, "alternate the setting (switchback), or run the sides in drawn order"},
     ReasonRow{"few_dated_runs", kAtMost, "give runs with their dates, so that a drift can be told from the change"},
-    ReasonRow{"retrospective", kAtMost, "write the claim before the change (idleburn claim)"},
-    ReasonRow{"baseline_differs_from_claim", kAtMost, "compare with every run that the claim names, and no other"},
-    ReasonRow{"chosen_for_being_bad", kAtMost, "use untouched jobs, or choose the baseline before looking"},
-    ReasonRow{"smallest_effect_not_reached", kAtMost, "measure longer, or in more runs, for a narrower interval"},
+    ReasonRow{"retrospective", kNotVerified, "write the claim before the change (idleburn claim)"},
+    ReasonRow{"baseline_differs_from_claim", kNotVerified, "compare with every run that the claim names, and no other"},
+    ReasonRow{"chosen_for_being_bad", kNotVerified, "use untouched jobs, or choose the baseline before looking"},
+    ReasonRow{"smallest_effect_not_reached", kNotVerified, "measure longer, or in more runs, for a narrower interval"},
     ReasonRow{"short_blocks", kAtMost, "make every block at least 4 tau long"},
     ReasonRow{"fixed_order", kAtMost, "draw the order within each pair"},
     ReasonRow{"sequential_needs_switchback", kAtMost, "look once at the end, or alternate the setting"},
@@ -59,6 +60,7 @@ constexpr std::array kReasons = {
     ReasonRow{"not_cashable_from_capture", kNote, "money is the mean over whole evaluation and checkpoint cycles"},
     ReasonRow{"inside_the_noise", kNote,
               "this is not \"no effect\": see the smallest effect that could have been shown"},
+    ReasonRow{"blocks_may_be_short", kNote, "blocks of at least 4 tau leave neighbours little to share"},
     ReasonRow{"use_switchback", kNote, "alternating the setting within a run needs fewer runs and sees no drift"},
 };
 

@@ -15,10 +15,11 @@ struct VerdictReason {
 
 // What a reason does to a verdict.
 enum class ReasonWeight : std::uint8_t {
-  kInvalid,   // the sides cannot be compared
-  kNotShown,  // too little to say anything
-  kAtMost,    // at most INDICATED or INDICATED_REGRESSION
-  kNote,      // gates nothing; to be read with the verdict
+  kInvalid,      // the sides cannot be compared
+  kNotShown,     // too little to say anything
+  kAtMost,       // the evidence does not suffice: at most INDICATED or INDICATED_REGRESSION
+  kNotVerified,  // a saving is at most INDICATED; a regression stands
+  kNote,         // gates nothing; to be read with the verdict
 };
 
 struct ReasonRow {

@@ -29,6 +29,7 @@ struct SideEstimate {
   double gpu_seconds = 0;
   double work = 0;
   double ratio = 0;           // R, GPU-seconds per unit
+  bool error_known = false;   // else one or two runs of which only the totals are known, and nothing tells e
   double relative_error = 0;  // e
   double df = 0;
   std::optional<double> tau;  // of the rows as summed; absent without rows
