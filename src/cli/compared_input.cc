@@ -136,6 +136,7 @@ Result<ComparedInput> ReadComparedInput(const std::string& name, const InputRead
       SniffWorkCsv(*head) ? FromWorkLog(source) : FromRun(name, IsRecording(*head), reading);
   if (!input) return input;
   input->name = name;
+  input->sha256 = *hash;
   const auto stated = reading.work_of.find(name);
   for (std::size_t i = 0; i < input->blocks.size(); ++i) {
     WorkTable::Block& block = input->blocks[i];

@@ -19,6 +19,7 @@ inline constexpr std::array<std::string_view, 4> kComparedKindNames = {"work_log
 // A file of a comparison, as read: one run, the blocks of a switchback, or a profiler's capture.
 struct ComparedInput {
   std::string name;
+  std::string sha256;
   ComparedKind kind = ComparedKind::kWorkLog;
   std::vector<WorkTable::Block> blocks;  // none of a capture
   std::unique_ptr<RunInputs> capture;    // else null

@@ -189,7 +189,7 @@ class Figures {
 };
 
 void Figures::Money() {
-  if (!report_.money) return Put("dollars", "not known: no price; give --price");
+  if (!report_.rate.per_gpu_hour) return Put("dollars", "not known: no price; give --price");
 }
 
 ReportTable FigureTable(const ComparisonReport& report) {

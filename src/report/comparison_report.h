@@ -33,7 +33,6 @@ struct ComparisonReport {
   std::vector<NonRoutineAdjustment> adjustments;
 
   Rate rate;  // before the change
-  std::optional<CashSplit> money;
 
   // If the work went on like that for so long.
   struct Projection {
