@@ -57,10 +57,7 @@ class Judgement {
 
  private:
   void Say(std::string_view id, const std::string& seen) { out_.reasons.push_back(MakeReason(id, seen)); }
-  [[nodiscard]] bool Weighs(ReasonWeight weight) const {
-    return std::any_of(out_.reasons.begin(), out_.reasons.end(),
-                       [weight](const VerdictReason& r) { return ReasonOf(r.id).weight == weight; });
-  }
+  [[nodiscard]] bool Weighs(ReasonWeight weight) const { return AnyWeighs(out_.reasons, weight); }
 
   // Sides, from runs or from the blocks of a switchback.
   void EstimateSides(std::span<const MeasuredRun> before, std::span<const MeasuredRun> after) {
@@ -317,21 +314,12 @@ class Judgement {
       return;
     }
     if (!effect_) return;  // NOT_SHOWN, for a reason that is among them
-    const bool suffices = !Weighs(ReasonWeight::kAtMost);
-    const bool claimed = !Weighs(ReasonWeight::kNotVerified);
-    if (out_.saving->high < 0 && suffices) {
-      out_.verdict = Verdict::kRegression;
-    } else if (out_.saving->low > claim_.smallest_effect && suffices && claimed) {
-      out_.verdict = Verdict::kVerified;
-    } else if (out_.saving90->low > 0) {
-      out_.verdict = Verdict::kIndicated;
-      if (out_.saving->low <= claim_.smallest_effect) {
-        Say("smallest_effect_not_reached", fmt::format("the interval begins at {}, the claim asks for more than {}",
-                                                       Percent(out_.saving->low), Percent(claim_.smallest_effect)));
-      }
-    } else if (out_.saving90->high < 0) {
-      out_.verdict = Verdict::kIndicatedRegression;
-    } else {
+    out_.verdict = VerdictOf(*out_.saving, *out_.saving90, claim_.smallest_effect, out_.reasons);
+    if (out_.verdict == Verdict::kIndicated && out_.saving->low <= claim_.smallest_effect) {
+      Say("smallest_effect_not_reached", fmt::format("the interval begins at {}, the claim asks for more than {}",
+                                                     Percent(out_.saving->low), Percent(claim_.smallest_effect)));
+    }
+    if (out_.verdict == Verdict::kNotShown) {
       Say("inside_the_noise",
           fmt::format("an effect below {} could not have been shown by these data", Percent(*out_.smallest_shown)));
     }

@@ -8,6 +8,7 @@
 
 #include "verify/claim.h"
 #include "verify/measured_run.h"
+#include "verify/reversion.h"
 #include "verify/verdict.h"
 
 namespace idleburn {
@@ -25,13 +26,6 @@ struct NonRoutineAdjustment {
 struct DataExclusion {
   std::string reason;
   double share = 0;  // of the allocated GPU time of both sides
-};
-
-// What the jobs would have changed without any change, because they were chosen for being bad (reversion.h).
-struct ExpectedReversion {
-  double log_ratio = 0;  // of R after to R before
-  double error = 0;
-  double df = 0;
 };
 
 // All that a verdict rests on. What is absent was not to be had.

@@ -48,6 +48,7 @@ constexpr std::array kReasons = {
     ReasonRow{"short_blocks", kAtMost, "make every block at least 4 tau long"},
     ReasonRow{"fixed_order", kAtMost, "draw the order within each pair"},
     ReasonRow{"sequential_needs_switchback", kAtMost, "look once at the end, or alternate the setting"},
+    ReasonRow{"equal_work_not_shown", kInvalid, "capture with kernels, or say the samples of a step"},
     ReasonRow{"few_captures", kAtMost, "a capture is one run: take at least 3 a side"},
 
     ReasonRow{"bootstrap_wider", kNote, "the wider interval is the one that is given"},
@@ -72,6 +73,11 @@ const ReasonRow& ReasonOf(std::string_view id) {
   const auto* row = std::find_if(kReasons.begin(), kReasons.end(), [id](const ReasonRow& r) { return r.id == id; });
   CHECK(row != kReasons.end());
   return *row;
+}
+
+bool AnyWeighs(std::span<const VerdictReason> reasons, ReasonWeight weight) {
+  return std::any_of(reasons.begin(), reasons.end(),
+                     [weight](const VerdictReason& r) { return ReasonOf(r.id).weight == weight; });
 }
 
 VerdictReason MakeReason(std::string_view id, std::string_view seen) {

@@ -30,6 +30,9 @@ struct ReasonRow {
 std::span<const ReasonRow> ReasonTable();
 const ReasonRow& ReasonOf(std::string_view id);  // of the table; anything else is a programmer's mistake
 
+// Whether one of the reasons has that weight.
+bool AnyWeighs(std::span<const VerdictReason> reasons, ReasonWeight weight);
+
 // "<seen>; <what would settle it>"
 VerdictReason MakeReason(std::string_view id, std::string_view seen);
 

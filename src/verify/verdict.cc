@@ -15,4 +15,15 @@ std::string_view RunLayoutName(RunLayout layout) {
   return kNames[static_cast<std::size_t>(layout)];
 }
 
+Verdict VerdictOf(const SavingInterval& saving, const SavingInterval& saving90, double smallest_effect,
+                  std::span<const VerdictReason> reasons) {
+  const bool suffices = !AnyWeighs(reasons, ReasonWeight::kAtMost);
+  const bool claimed = !AnyWeighs(reasons, ReasonWeight::kNotVerified);
+  if (saving.high < 0 && suffices) return Verdict::kRegression;
+  if (saving.low > smallest_effect && suffices && claimed) return Verdict::kVerified;
+  if (saving90.low > 0) return Verdict::kIndicated;
+  if (saving90.high < 0) return Verdict::kIndicatedRegression;
+  return Verdict::kNotShown;
+}
+
 }  // namespace idleburn

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,5 +96,10 @@ struct SavingVerdict {
   std::optional<double> more_hours;      // of measuring, both sides, for NOT_SHOWN by too few independent data
   bool retrospective = false;            // no claim, or one written after the change
 };
+
+// The verdict of an interval at the level of the claim and at twice its error, of sides that can be compared: by what
+// the reasons allow (verification.md section 5).
+Verdict VerdictOf(const SavingInterval& saving, const SavingInterval& saving90, double smallest_effect,
+                  std::span<const VerdictReason> reasons);
 
 }  // namespace idleburn
