@@ -141,7 +141,8 @@ TEST_F(CompareTest, AClaimOfAfterTheChangeIsRetrospective) {
 TEST_F(CompareTest, OtherBaselineRunsThanTheClaimsAreNamed) {
   const std::string before = Three("before", 0.2, false);
   const std::string claim = Claim(before);
-  const json document = Compare(Three("other", 0.21, false) + " --vs" + Three("after", 0.13, true) + " --claim " + claim);
+  const json document =
+      Compare(Three("other", 0.21, false) + " --vs" + Three("after", 0.13, true) + " --claim " + claim);
   EXPECT_TRUE(HasReason(document, "baseline_differs_from_claim"));
   EXPECT_NE(document.at("verdict"), "VERIFIED");
 }
@@ -404,14 +405,14 @@ TEST_F(CompareTest, FreedCapacityIsNotCash) {
     const double spent = after == 1 ? 1 - std::stod(input.at("avoided_fraction").get<std::string>()) : 1;
     for (int i = 0; i < 3; ++i) {
       const std::string name = fmt::format("{}{}.csv", after, i);
-      sides[after] += " " + folder_.Write(name, fmt::format("time_s,gpu_seconds,epochs\n{},{:.3f},100\n",
-                                                            1'700'000'000 + (after * 3 + i) * 1'000'000,
-                                                            hours * 3600 / 3 * spent));
+      sides[after] +=
+          " " + folder_.Write(name, fmt::format("time_s,gpu_seconds,epochs\n{},{:.3f},100\n",
+                                                1'700'000'000 + (after * 3 + i) * 1'000'000, hours * 3600 / 3 * spent));
     }
   }
   const std::string rate = input.at("rate_usd_per_gpu_hour");
-  const json document = Compare(sides[0] + " --vs" + sides[1] + " --price " + rate + " --tier reserved=" +
-                                fmt::format("{}", hours) + ":" + rate);
+  const json document = Compare(sides[0] + " --vs" + sides[1] + " --price " + rate +
+                                " --tier reserved=" + fmt::format("{}", hours) + ":" + rate);
   EXPECT_EQ(document.at("cashable"), "0.00");
   EXPECT_EQ(document.at("freed_capacity"), trap.at("freed_gpu_hours").at("value"));
   EXPECT_EQ(std::stod(document.at("money").at("bill_before").get<std::string>()), trap.at("bill_usd").at("value"));
@@ -441,9 +442,10 @@ TEST_F(CompareTest, AClaimIsWrittenOnceAndChecked) {
   const std::string claim = Claim(before, "--factor precision=bf16");
   Refused("claim" + before + " -o " + claim + " --boundary b --measure m", 1, "is there already");
   // Anybody can check the hash.
-  const ProgramRun python = RunShell("python3 -c \"import json, hashlib; d = json.load(open('" + claim +
-                                     "')); s = d.pop('sha256'); print(s == hashlib.sha256(json.dumps(d, sort_keys=True, "
-                                     "separators=(',', ':'), ensure_ascii=False).encode()).hexdigest())\"");
+  const ProgramRun python =
+      RunShell("python3 -c \"import json, hashlib; d = json.load(open('" + claim +
+               "')); s = d.pop('sha256'); print(s == hashlib.sha256(json.dumps(d, sort_keys=True, "
+               "separators=(',', ':'), ensure_ascii=False).encode()).hexdigest())\"");
   EXPECT_EQ(python.code == 0 ? python.out : "True\n", "True\n");  // where there is a Python
   std::string text = *[&] {
     std::ifstream in(claim);
@@ -519,8 +521,8 @@ TEST_F(CompareTest, StatedWorkGivesTotals) {
     run.start = Instant::FromNanos((Now() - 7200 + 100 * i) * kNanosPerSecond);
     sides[i / 3] += " " + Record(fmt::format("{}.idleburn", i), run);
   }
-  const json document = Compare(sides[0] + " --vs" + sides[1] + " --work samples=1000 --work " + Path("5.idleburn") +
-                                ":samples=2000");
+  const json document =
+      Compare(sides[0] + " --vs" + sides[1] + " --work samples=1000 --work " + Path("5.idleburn") + ":samples=2000");
   EXPECT_EQ(document.at("verdict"), "NOT_SHOWN") << document.dump(1);
   EXPECT_NEAR(document.at("saving").at("fraction"), 0.25, 1e-9);  // three times 60 s for 4,000 samples, not 3,000
   EXPECT_EQ(document.at("sides").at("before").at("rows"), 0);
@@ -558,13 +560,21 @@ TEST_F(CompareTest, EveryKeyIsDocumented) {
                   Claim(before, "--price 2 --cashable --predicted .3") +
                   " --projection 720 --nra a=b:c:1:d --tier reserved=100:2 --format json")
           .out,
-      RunIdleburn("compare" + before + " --vs" + after + " --exclude '" + Path("after1.csv") + "=x' --format json").out};
+      RunIdleburn("compare" + before + " --vs" + after + " --exclude '" + Path("after1.csv") + "=x' --format json")
+          .out};
   MadeRecording run;
   run.start = Instant::FromNanos((Now() - 7200) * kNanosPerSecond);
   const std::string a = Record("a.idleburn", run);
   run.start = run.start + Nanos(600 * kNanosPerSecond);
   run.exit = "exit 1";
   documents.push_back(RunIdleburn("compare " + a + " --vs " + Record("b.idleburn", run) + " --format json").out);
+  WorkLog few;
+  few.rows = 8;
+  few.noise = 0.1;
+  const std::string few_before = Put("few.csv", few);
+  few.start = 100;
+  documents.push_back(
+      RunIdleburn("compare " + few_before + " --vs " + Put("few_after.csv", few) + " --format json").out);
   if (std::filesystem::exists(kTraces)) {
     documents.push_back(RunIdleburn("compare " + kTraces + "/D01_resnet50_nw0_a.json.gz --vs " + kTraces +
                                     "/D02_resnet50_nw4_a.json.gz --format json")

@@ -121,22 +121,24 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   if (!claim.changed_factor.empty() && !inputs->empty() && !claim.factors.contains(claim.changed_factor)) {
     std::string known;
     for (const auto& [key, value] : claim.factors) known += (known.empty() ? "" : ", ") + key;
-    return FailUsage("claim: --changes " + claim.changed_factor.substr(0, 40) + ": the baseline tells no such factor (" +
-                     (known.empty() ? "it tells none" : "it tells " + known) + "); give its value with --factor");
+    return FailUsage("claim: --changes " + claim.changed_factor.substr(0, 40) +
+                     ": the baseline tells no such factor (" + (known.empty() ? "it tells none" : "it tells " + known) +
+                     "); give its value with --factor");
   }
   Seal(claim);
   return claim;
 }
 
 std::string Told(const Claim& claim, const std::string& path) {
-  std::string text = fmt::format("Claim {} is written to {}: it cannot be changed without showing.\n\n", claim.id, path);
+  std::string text =
+      fmt::format("Claim {} is written to {}: it cannot be changed without showing.\n\n", claim.id, path);
   std::vector<TableRow> rows = {
       {"what", claim.boundary},
       {"change", claim.measure + (claim.changed_factor.empty() ? "" : " (changes " + claim.changed_factor + ")")},
-      {"judged by", fmt::format("GPU-seconds per {}, {:g} % confidence, smallest effect {:g} %{}",
-                                kWorkUnitNames[static_cast<std::size_t>(claim.unit)], 100 * claim.level,
-                                100 * claim.smallest_effect,
-                                claim.stop == StopRule::kSequential ? ", may be looked at again" : ", looked at once")}};
+      {"judged by",
+       fmt::format("GPU-seconds per {}, {:g} % confidence, smallest effect {:g} %{}",
+                   kWorkUnitNames[static_cast<std::size_t>(claim.unit)], 100 * claim.level, 100 * claim.smallest_effect,
+                   claim.stop == StopRule::kSequential ? ", may be looked at again" : ", looked at once")}};
   if (claim.predicted) rows.push_back({"predicted", fmt::format("{:.1f} % saved", 100 * *claim.predicted)});
   for (const Claim::BaselineRun& run : claim.baseline) rows.push_back({"baseline", run.name});
   for (const auto& [key, value] : claim.factors) rows.push_back({"must stay", key + " = " + value});

@@ -167,17 +167,23 @@ Result<void> Project(const std::string& text, const Comparison& comparison, Comp
   }
   const double wanted = static_cast<double>(hours.value) / 1e6;
   const double scale = wanted / measured / 3600;
-  report.projection = ComparisonReport::Projection{
-      wanted, {avoided->fraction * scale, avoided->low * scale, avoided->high * scale}};
+  report.projection =
+      ComparisonReport::Projection{wanted, {avoided->fraction * scale, avoided->low * scale, avoided->high * scale}};
   return {};
+}
+
+// What flags say is judged like a claim, but is none.
+void SayNothingWasClaimed(SavingVerdict& verdict) {
+  for (VerdictReason& reason : verdict.reasons) {
+    if (reason.id == "retrospective") reason = MakeReason(reason.id, "nothing was claimed before the change");
+  }
 }
 
 Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, ComparedSides& sides,
                        ComparisonReport& report) {
   Comparison comparison;
   const bool unit_given = terms.claimed || !request.judged.unit.empty();
-  const std::optional<WorkUnit> unit =
-      UnitOfSides(sides, unit_given ? std::optional(terms.claim.unit) : std::nullopt);
+  const std::optional<WorkUnit> unit = UnitOfSides(sides, unit_given ? std::optional(terms.claim.unit) : std::nullopt);
   if (unit) report.claim.unit = *unit;
   FillComparison(sides, unit, request.sides.kept, comparison);
   comparison.design = terms.claim.design;
@@ -189,6 +195,7 @@ Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, Compar
     comparison.adjustments.push_back(std::move(*entry));
   }
   report.verdict = Judge(comparison);
+  if (!terms.claimed) SayNothingWasClaimed(report.verdict);
   report.adjustments = comparison.adjustments;
   return Project(request.projection, comparison, report);
 }
@@ -248,11 +255,9 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   if (!terms) return tl::unexpected<Error>(terms.error());
   const Result<InputReading> reading = ReadingOf(request, settings, environment.terminal_err && !request.quiet);
   if (!reading) return tl::unexpected<Error>(reading.error());
-  Result<ComparedSides> sides =
-      ReadSides(request.sides, *reading, terms->claim.design == ClaimDesign::kSwitchback);
+  Result<ComparedSides> sides = ReadSides(request.sides, *reading, terms->claim.design == ClaimDesign::kSwitchback);
   if (!sides) return tl::unexpected<Error>(sides.error());
-  const Result<ComparisonReport> report =
-      ReportOf(request, *terms, std::move(*sides), settings, environment.now);
+  const Result<ComparisonReport> report = ReportOf(request, *terms, std::move(*sides), settings, environment.now);
   if (!report) return tl::unexpected<Error>(report.error());
   TRY(Write(*report, *format, request, environment));
   int code = 0;
@@ -292,8 +297,7 @@ void AppendFlags(CompareRequest& request, std::vector<Flag>& flags) {
   add("--kept", "", "the work of runs that failed was kept").on = &request.sides.kept;
   add("--tier", "ENTRY", "capacity as it is bought: NAME=GPU_HOURS:PRICE[:cancellable] (repeatable)").list =
       &request.tiers;
-  add("--projection", "HOURS", "a separate line: the same work at the same mix for so long").text =
-      &request.projection;
+  add("--projection", "HOURS", "a separate line: the same work at the same mix for so long").text = &request.projection;
   add("--fail-on", "GATE", "exit 3 if regression, not-verified or invalid (repeatable)").list = &request.fail_on;
   add("--output", "FILE", "write the report to FILE").text = &request.output;
   add("--quiet", "", "no progress on standard error").on = &request.quiet;
