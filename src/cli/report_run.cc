@@ -31,17 +31,6 @@ constexpr auto kFormats = std::to_array<FormatName>({{"text", ".txt", ReportForm
                                                      {"csv", ".csv", ReportFormat::kCsv},
                                                      {"markdown", ".md", ReportFormat::kMarkdown}});
 
-// By --format, else by the ending of the output file, else text.
-Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& output) {
-  for (const FormatName& f : kFormats) {
-    if (f.name == name) return f.format;
-    const bool ends = output.size() > f.ending.size() && output.substr(output.size() - f.ending.size()) == f.ending;
-    if (name.empty() && ends) return f.format;
-  }
-  if (name.empty()) return ReportFormat::kText;
-  return FailUsage("--format: '" + name.substr(0, 20) + "' is none of text, json, html, csv, markdown");
-}
-
 Result<EnergyPrice> EnergyFrom(const Settings& settings) {
   EnergyPrice energy;
   if (settings.Has("energy.tariff")) {
@@ -144,6 +133,16 @@ void CountNarrowLinks(const AuditReport& report, DataQuality& quality) {
 }
 
 }  // namespace
+
+Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& output) {
+  for (const FormatName& f : kFormats) {
+    if (f.name == name) return f.format;
+    const bool ends = output.size() > f.ending.size() && output.substr(output.size() - f.ending.size()) == f.ending;
+    if (name.empty() && ends) return f.format;
+  }
+  if (name.empty()) return ReportFormat::kText;
+  return FailUsage("--format: '" + name.substr(0, 20) + "' is none of text, json, html, csv, markdown");
+}
 
 BoardFacts FactsOf(std::string_view gpu_name) {
   const std::optional<GpuFacts> facts = FactsFor(gpu_name);
