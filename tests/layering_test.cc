@@ -17,6 +17,7 @@ const std::vector<LayerRow>& Layers() {
       {"os", 1, {"base"}},
       {"stats", 1, {"base"}},
       {"verify", 2, {"base", "text", "stats"}},
+      {"history", 2, {"base", "text", "os"}},
       {"telemetry", 2, {"base", "text", "os"}},
       {"measure", 3, {"base", "text", "os", "stats", "telemetry"}},
       {"import", 3, {"base", "text", "os", "telemetry"}},
@@ -30,7 +31,7 @@ const std::vector<LayerRow>& Layers() {
       {"report", 7, {"base", "text", "telemetry", "profile", "classify", "price", "diagnose", "recommend"}},
       {"cli",
        8,
-       {"base", "text", "os", "telemetry", "measure", "import", "profile", "classify", "price", "diagnose", "recommend",
+       {"base", "text", "os", "history", "telemetry", "measure", "import", "profile", "classify", "price", "diagnose", "recommend",
         "run", "isolate", "report"}},
       {"main.cc", 9, {"base", "cli"}},
   };
