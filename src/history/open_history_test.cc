@@ -63,7 +63,7 @@ TEST(OpenHistoryTest, MakesItsFolderAndWritesAhead) {
 TEST(OpenHistoryTest, OpensEveryOlderVersion) {
   for (std::size_t version = 0; version <= HistorySteps().size(); ++version) {
     const HistoryFolder folder;
-    std::string sql = "PRAGMA application_id = 1768188002; PRAGMA user_version = " + std::to_string(version) + ";";
+    std::string sql = "PRAGMA application_id = 1768189026; PRAGMA user_version = " + std::to_string(version) + ";";
     for (std::size_t step = 0; step < version; ++step) sql += std::string(HistorySteps()[step]);
     if (version >= 1) {
       sql +=
@@ -116,7 +116,11 @@ TEST(OpenHistoryTest, RefusesADatabaseThatIsNoHistory) {
 
 void FillRuns(const HistoryFolder& folder) {
   SqliteDatabase history = folder.Open();
-  for (int i = 0; i < 200; ++i) ASSERT_TRUE(PutRun(history, SmallRun("run" + std::to_string(i))));
+  for (int i = 0; i < 10; ++i) {
+    HistoryRun run = SmallRun("run" + std::to_string(i));
+    run.command = std::string(3000, 'x');
+    ASSERT_TRUE(PutRun(history, run));
+  }
 }
 
 // Damage anywhere: the head, a page in the middle, the end cut off, no database at all.
