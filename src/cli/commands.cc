@@ -1,7 +1,9 @@
 #include <array>
 
 #include "cli/cmd_audit.h"
+#include "cli/cmd_claim.h"
 #include "cli/cmd_combine.h"
+#include "cli/cmd_compare.h"
 #include "cli/cmd_config.h"
 #include "cli/cmd_demo.h"
 #include "cli/cmd_doctor.h"
@@ -22,6 +24,8 @@ std::span<const Command> Commands() {
       {"top", "what this machine's GPUs do and cost, live", RunTop},
       {"audit", "audits files that recorded GPUs: cost by phase, causes, fixes", RunAudit},
       {"combine", "what several claimed savings really add up to", RunCombine},
+      {"claim", "writes down, before a change, how its saving will be judged", RunClaim},
+      {"compare", "verifies a saving: idleburn compare BEFORE... --vs AFTER...", RunCompare},
       {"isolate", "changes one thing at a time and measures again: what bounds a command", RunIsolate},
       {"history", "runs that were kept: list, show, tag, rm, export", RunHistory},
       {"ledger", "savings: claimed, verified, lost again; predicted against realised", RunLedger},

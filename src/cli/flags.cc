@@ -42,7 +42,7 @@ Result<void> ReadFlags(const std::string& command, const std::string& about, con
         option = app.add_flag(name, *flag.on, flag.help);
       } else if (flag.list != nullptr) {
         option = app.add_option(name, *flag.list, flag.help);
-        if (name.rfind('-', 0) == 0) option->allow_extra_args(false);
+        if (name.rfind('-', 0) == 0) option->allow_extra_args(flag.several);
       } else {
         option = app.add_option(name, *flag.text, flag.help);
       }

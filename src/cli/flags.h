@@ -16,6 +16,7 @@ struct Flag {
   std::vector<std::string>* list = nullptr;  // repeatable; a positional list takes all that is left
   bool* on = nullptr;                        // a switch
   bool required = false;
+  bool several = false;  // a list takes all words up to the next flag
 };
 
 // Reads the arguments of `idleburn COMMAND`. With --help fills *help instead of the flags. A wrong flag is a usage

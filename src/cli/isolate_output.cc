@@ -35,7 +35,7 @@ std::vector<Read> ReadAll(const IsolateReport& report) {
 }
 
 std::string_view UnitOf(const IsolateReport& report) {
-  return kWorkUnitNames[static_cast<std::size_t>(report.result.first.unit)];
+  return kWorkUnitPlurals[static_cast<std::size_t>(report.result.first.unit)];
 }
 
 bool Matters(KnobFinding finding) {

@@ -7,7 +7,7 @@
 namespace idleburn {
 namespace {
 
-WorkRate PerSecond(double rate) { return {WorkUnit::kSteps, 1'000'000, Nanos(static_cast<std::int64_t>(1e15 / rate))}; }
+WorkRate PerSecond(double rate) { return {WorkUnit::kStep, 1'000'000, Nanos(static_cast<std::int64_t>(1e15 / rate))}; }
 
 KnobResult Measured(std::string_view id, std::vector<double> changed, std::optional<double> ratio = 0.5) {
   KnobResult knob;

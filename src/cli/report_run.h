@@ -29,6 +29,8 @@ struct ReportRequest {
 };
 
 enum class ReportFormat : std::uint8_t { kText, kJson, kHtml, kCsv, kMarkdown };
+// By --format, else by the ending of the output file, else text. Another name is a usage error.
+Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& output);
 
 // By --format, else by the ending of the output file, else text.
 Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& output);

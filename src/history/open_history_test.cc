@@ -73,7 +73,7 @@ TEST(OpenHistoryTest, OpensEveryOlderVersion) {
     if (version >= 2) {
       sql += "INSERT INTO ledger (written_ns, tool, kind, claim) VALUES (3, 'idleburn 0.1.0', 'claimed', 'c0ffee');";
     }
-    Execute(folder.file(), sql);
+    Execute(folder.file(), "BEGIN; " + sql + "COMMIT");
     SqliteDatabase history = folder.Open();
     EXPECT_EQ(ListRuns(history)->size(), version >= 1 ? 1U : 0U) << version;
     if (version >= 1) {

@@ -8,7 +8,7 @@
 namespace idleburn {
 namespace {
 
-WorkRate PerSecond(double rate) { return {WorkUnit::kSteps, 1'000'000, Nanos(static_cast<std::int64_t>(1e15 / rate))}; }
+WorkRate PerSecond(double rate) { return {WorkUnit::kStep, 1'000'000, Nanos(static_cast<std::int64_t>(1e15 / rate))}; }
 
 KnobResult Result(std::string_view knob, std::optional<double> ratio, const std::vector<std::array<double, 2>>& pairs) {
   KnobResult result;

@@ -32,7 +32,7 @@ class Series {
 
  private:
   [[nodiscard]] std::string_view UnitName() const {
-    return kWorkUnitNames[static_cast<std::size_t>(result_.first.unit)];
+    return kWorkUnitPlurals[static_cast<std::size_t>(result_.first.unit)];
   }
   bool Interrupted() {
     if (!result_.interrupted) result_.interrupted = world_.interrupted();

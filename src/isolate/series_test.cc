@@ -9,7 +9,7 @@ namespace {
 
 Trial Worked(double per_second) {
   Trial trial;
-  trial.rate = WorkRate{WorkUnit::kSteps, 1000, Nanos(static_cast<std::int64_t>(1e12 / per_second))};
+  trial.rate = WorkRate{WorkUnit::kStep, 1000, Nanos(static_cast<std::int64_t>(1e12 / per_second))};
   trial.count = 1000;
   trial.hooks.workers = 1;
   return trial;

@@ -161,7 +161,7 @@ std::string Seconds(Nanos time) {
 }  // namespace
 
 std::string FaultOf(const Trial& trial, const TrialBounds& bounds) {
-  const std::string unit(kWorkUnitNames[static_cast<std::size_t>(trial.unit)]);
+  const std::string unit(kWorkUnitPlurals[static_cast<std::size_t>(trial.unit)]);
   const std::string done = trial.count ? std::to_string(*trial.count) + " " + unit : "no progress that could be read";
   const std::string last = trial.last_line.empty() ? "" : "; the last it printed: " + trial.last_line;
   if (trial.by_itself && trial.end.exit_code != 0) {

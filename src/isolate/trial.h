@@ -31,7 +31,7 @@ struct TrialSpec {
 struct Trial {
   std::optional<WorkRate> rate;
   std::optional<std::int64_t> count;  // of work done in all, as last said
-  WorkUnit unit = WorkUnit::kSteps;
+  WorkUnit unit = WorkUnit::kStep;
   bool stalled = false;    // it was ended because it made no progress
   bool by_itself = false;  // it ended before it was told to
   WorkloadEnd end;

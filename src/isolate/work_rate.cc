@@ -1,6 +1,7 @@
 #include "isolate/work_rate.h"
 
 #include <algorithm>
+#include <array>
 
 namespace idleburn {
 namespace {
@@ -10,10 +11,10 @@ struct UnitRow {
   std::optional<std::int64_t> WorkSaid::*count;
 };
 // What is preferred comes first.
-constexpr std::array<UnitRow, 4> kUnits = {{{WorkUnit::kSteps, &WorkSaid::steps},
-                                            {WorkUnit::kSamples, &WorkSaid::samples},
-                                            {WorkUnit::kTokens, &WorkSaid::tokens},
-                                            {WorkUnit::kEpochs, &WorkSaid::epochs}}};
+constexpr std::array<UnitRow, 4> kUnits = {{{WorkUnit::kStep, &WorkSaid::steps},
+                                            {WorkUnit::kSample, &WorkSaid::samples},
+                                            {WorkUnit::kToken, &WorkSaid::tokens},
+                                            {WorkUnit::kEpoch, &WorkSaid::epochs}}};
 
 }  // namespace
 
@@ -35,7 +36,7 @@ void RateWatch::See(Nanos now, const WorkSaid& done) {
   ++changes_;
   if (begin_) {
     longest_ = std::max(longest_, now - last_);
-  } else if (unit_ == WorkUnit::kSteps ? count > bounds_.skip_steps : changes_ > bounds_.skip_steps) {
+  } else if (unit_ == WorkUnit::kStep ? count > bounds_.skip_steps : changes_ > bounds_.skip_steps) {
     begin_ = Point{now, count};
   }
   last_ = now;

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "base/time.h"
+#include "base/work_unit.h"
 #include "run/progress_lines.h"
 
 namespace idleburn {
@@ -19,12 +18,9 @@ struct TrialBounds {
   Nanos grace{0};                     // from asking a run to end to killing it
 };
 
-enum class WorkUnit : std::uint8_t { kSteps, kSamples, kTokens, kEpochs };
-inline constexpr std::array<std::string_view, 4> kWorkUnitNames = {"steps", "samples", "tokens", "epochs"};
-
 // Work done in a span of time that begins and ends with a change of the count.
 struct WorkRate {
-  WorkUnit unit = WorkUnit::kSteps;
+  WorkUnit unit = WorkUnit::kStep;
   std::int64_t work = 0;
   Nanos time{0};
   [[nodiscard]] double PerSecond() const {
@@ -61,7 +57,7 @@ class RateWatch {
   void Begin(Nanos now, std::int64_t count);
 
   TrialBounds bounds_;
-  WorkUnit unit_ = WorkUnit::kSteps;
+  WorkUnit unit_ = WorkUnit::kStep;
   std::optional<std::int64_t> count_;
   std::int64_t changes_ = 0;
   Nanos last_;  // change, or the start

@@ -69,11 +69,11 @@ TEST(RateWatchTest, BeginsAnewWhenAnotherUnitTakesOver) {
   watch.See(At(100), samples);
   samples.samples = 200;
   watch.See(At(200), samples);
-  EXPECT_EQ(watch.Rate(std::nullopt)->unit, WorkUnit::kSamples);
+  EXPECT_EQ(watch.Rate(std::nullopt)->unit, WorkUnit::kSample);
   watch.See(At(300), Steps(7));
   EXPECT_FALSE(watch.Rate(std::nullopt));
   watch.See(At(400), Steps(9));
-  EXPECT_EQ(watch.Rate(std::nullopt)->unit, WorkUnit::kSteps);
+  EXPECT_EQ(watch.Rate(std::nullopt)->unit, WorkUnit::kStep);
   EXPECT_DOUBLE_EQ(watch.Rate(std::nullopt)->PerSecond(), 20);
 }
 

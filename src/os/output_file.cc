@@ -39,4 +39,15 @@ Result<void> WriteFileWhole(const std::string& path, std::string_view text) {
   return Fail(path + ": cannot be written: " + std::strerror(error));
 }
 
+Result<void> WriteFileOnce(const std::string& path, std::string_view text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0444);
+  if (fd < 0 && errno == EEXIST) return Fail(path + ": is there already and is never overwritten; name another file");
+  if (fd < 0) return Fail(path + ": cannot be written: " + std::strerror(errno) + "; choose another place with -o");
+  const bool written = WriteAll(fd, text) && fsync(fd) == 0;
+  const int error = errno;
+  if (close(fd) == 0 && written) return {};
+  unlink(path.c_str());
+  return Fail(path + ": cannot be written: " + std::strerror(error));
+}
+
 }  // namespace idleburn

@@ -10,5 +10,7 @@ namespace idleburn {
 // Writes a file so that it appears whole or not at all: to a temporary name beside it, then renamed. A special file
 // such as /dev/stdout is written directly.
 Result<void> WriteFileWhole(const std::string& path, std::string_view text);
+// Writes a file that nobody is to change afterwards, read-only; one that is there already is an error and stays.
+Result<void> WriteFileOnce(const std::string& path, std::string_view text);
 
 }  // namespace idleburn

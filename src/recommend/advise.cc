@@ -73,7 +73,7 @@ void AddTimeLevers(const Scene& scene, const Finding& finding, double observed, 
       r.basis = "the same time as " + std::string(first) + ": do one of them";
     } else if (most > 0) {
       const RecoveredShare recovered = shares.Of(id);
-      r.saving = SavingInterval{0, recovered.mean * most, most};
+      r.saving = SavingRange{0, recovered.mean * most, most};
       r.basis = BasisOf(finding, recovered);
       first = id;
     } else {
@@ -116,7 +116,7 @@ void AddRateLevers(const Scene& scene, Advice& advice) {
     if (offer != nullptr) {
       const double cut =
           1 - static_cast<double>(offer->per_gpu_hour.nano()) / static_cast<double>(rate.per_gpu_hour->nano());
-      r.saving = SavingInterval{0, RecoveredShares::kPriorMean * cut, cut};
+      r.saving = SavingRange{0, RecoveredShares::kPriorMean * cut, cut};
       r.basis = "catalogue: " + offer->key + " at " + FormatExact(offer->per_gpu_hour) +
                 " a GPU-hour bounds it; restarts and lost work come off";
     } else {

@@ -9,6 +9,7 @@
 #include "report/chart_data.h"
 #include "report/display.h"
 #include "report/embedded.h"
+#include "report/html_parts.h"
 #include "report/ribbon.h"
 #include "report/view_context.h"
 #include "text/escape.h"
@@ -25,34 +26,6 @@ constexpr std::int64_t kAxisMarks = 4;
 
 std::string H(std::string_view text) { return HtmlEscaped(text); }
 
-void AppendLines(const std::vector<std::string>& lines, std::string_view css_class, std::string* out) {
-  if (lines.empty()) return;
-  *out += fmt::format("<ul class=\"{}\">\n", css_class);
-  for (const std::string& line : lines) *out += "<li>" + H(line) + "</li>\n";
-  *out += "</ul>\n";
-}
-
-void AppendGrid(const ReportTable& table, std::string* out) {
-  if (table.rows.empty()) return;
-  *out += "<section>\n<h2>" + H(table.title) + "</h2>\n<div class=\"scroll\"><table>\n<thead><tr>";
-  const auto css = [&](std::size_t c) {
-    return table.columns[c].align == TableColumn::Align::kRight ? " class=\"num\"" : "";
-  };
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    *out += fmt::format("<th scope=\"col\"{}>{}</th>", css(c), H(table.columns[c].header));
-  }
-  *out += "</tr></thead>\n<tbody>\n";
-  for (const TableRow& row : table.rows) {
-    const bool part = row.front().starts_with("  ");
-    *out += part ? "<tr class=\"part\">" : row.front() == "total" ? "<tr class=\"total\">" : "<tr>";
-    for (std::size_t c = 0; c < row.size(); ++c) *out += fmt::format("<td{}>{}</td>", css(c), H(row[c]));
-    *out += "</tr>\n";
-  }
-  *out += "</tbody></table></div>\n";
-  AppendLines(table.notes, "notes", out);
-  *out += "</section>\n";
-}
-
 void AppendCards(const ReportTable& table, std::string* out) {
   if (table.rows.empty()) return;
   *out += "<section>\n<h2>" + H(table.title) + "</h2>\n<div class=\"cards\">\n";
@@ -64,14 +37,7 @@ void AppendCards(const ReportTable& table, std::string* out) {
     *out += "</dl></article>\n";
   }
   *out += "</div>\n";
-  AppendLines(table.notes, "notes", out);
-  *out += "</section>\n";
-}
-
-void AppendSection(std::string_view title, const std::vector<std::string>& lines, std::string* out) {
-  if (lines.empty()) return;
-  *out += "<section>\n<h2>" + H(title) + "</h2>\n";
-  AppendLines(lines, "facts", out);
+  AppendHtmlLines(table.notes, "notes", out);
   *out += "</section>\n";
 }
 
@@ -268,7 +234,7 @@ void AppendHeader(const AuditView& view, const ViewContext& c, std::string* out)
   for (const auto& [title, lines] : {std::pair("Why", &view.why), std::pair("Next", &view.next)}) {
     if (lines->empty()) continue;
     *out += fmt::format("<section class=\"panel\"><h2>{}</h2>\n", title);
-    AppendLines(*lines, "facts", out);
+    AppendHtmlLines(*lines, "facts", out);
     *out += "</section>\n";
   }
   *out += "</div>\n";
@@ -285,19 +251,19 @@ std::string AuditHtml(const AuditReport& report) {
   out += embedded::kPatternsSvg;
   AppendHeader(view, context, &out);
   AppendRibbons(report, &out);
-  AppendGrid(view.phases, &out);
-  AppendGrid(view.gpus, &out);
-  AppendGrid(view.owners, &out);
-  AppendGrid(view.trace, &out);
-  AppendGrid(view.idle, &out);
+  AppendHtmlGrid(view.phases, &out);
+  AppendHtmlGrid(view.gpus, &out);
+  AppendHtmlGrid(view.owners, &out);
+  AppendHtmlGrid(view.trace, &out);
+  AppendHtmlGrid(view.idle, &out);
   AppendCards(view.recommendations, &out);
   AppendCards(view.findings, &out);
-  AppendSection("Money", view.money, &out);
-  AppendSection("Energy, clocks, bursts", view.signals, &out);
-  AppendGrid(view.declined, &out);
-  AppendGrid(view.quality, &out);
-  AppendSection("Machine", view.system, &out);
-  AppendSection("How these figures were made", view.basis, &out);
+  AppendHtmlSection("Money", view.money, &out);
+  AppendHtmlSection("Energy, clocks, bursts", view.signals, &out);
+  AppendHtmlGrid(view.declined, &out);
+  AppendHtmlGrid(view.quality, &out);
+  AppendHtmlSection("Machine", view.system, &out);
+  AppendHtmlSection("How these figures were made", view.basis, &out);
   out += "</main>\n<script type=\"application/json\" id=\"chart-data\">" + ChartJson(report, kPictured) +
          "</script>\n<script>";
   out.append(embedded::kUplotJs).append("</script>\n<script>").append(embedded::kReportJs);

@@ -1,93 +1,32 @@
 #include "report/audit_report.h"
 #include "report/audit_view.h"
-#include "text/escape.h"
+#include "report/markdown_parts.h"
 
 namespace idleburn {
 namespace {
 
 constexpr std::size_t kGpuRows = 64;
 
-// Text that Markdown shows as it stands: no markup, no HTML, no link, no end of a table cell.
-std::string Markdown(std::string_view text) {
-  std::string out;
-  for (const char c : Printable(text)) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '\\':
-      case '`':
-      case '*':
-      case '[':
-      case ']':
-      case '|':
-        out += '\\';
-        out += c;
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
-void AppendList(const std::vector<std::string>& lines, std::string* out) {
-  for (const std::string& line : lines) *out += "- " + Markdown(line) + "\n";
-}
-
-void AppendSection(std::string_view title, const std::vector<std::string>& lines, std::string* out) {
-  if (lines.empty()) return;
-  *out += "\n## " + Markdown(title) + "\n\n";
-  AppendList(lines, out);
-}
-
-void AppendTable(const ReportTable& table, std::string* out) {
-  if (table.rows.empty()) return;
-  *out += "\n## " + Markdown(table.title) + "\n\n|";
-  for (const TableColumn& column : table.columns) *out += " " + Markdown(column.header) + " |";
-  *out += "\n|";
-  for (const TableColumn& column : table.columns) {
-    *out += column.align == TableColumn::Align::kRight ? " ---: |" : " :--- |";
-  }
-  *out += "\n";
-  for (const TableRow& row : table.rows) {
-    *out += "|";
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      const std::string cell = c < row.size() ? Markdown(row[c]) : std::string();
-      *out += (cell.starts_with("  ") ? " –" + cell.substr(1) : " " + cell) + " |";  // Markdown has no indented rows
-    }
-    *out += "\n";
-  }
-  if (!table.notes.empty()) *out += "\n";
-  AppendList(table.notes, out);
-}
-
 }  // namespace
 
 std::string AuditMarkdown(const AuditReport& report) {
   const AuditView view = ViewOf(report, {kGpuRows});
   std::string out = "# GPU audit\n\n**" + Markdown(view.verdict) + "**\n\n" + Markdown(view.title) + "\n";
-  AppendSection("Why", view.why, &out);
-  AppendSection("Next", view.next, &out);
-  AppendTable(view.phases, &out);
-  AppendTable(view.gpus, &out);
-  AppendTable(view.owners, &out);
-  AppendTable(view.trace, &out);
-  AppendTable(view.idle, &out);
-  AppendSection("Money", view.money, &out);
-  AppendSection("Energy, clocks, bursts", view.signals, &out);
-  AppendTable(view.findings, &out);
-  AppendTable(view.recommendations, &out);
-  if (report.explain) AppendTable(view.declined, &out);
-  AppendTable(view.quality, &out);
-  AppendSection("Machine", view.system, &out);
-  AppendSection("How these figures were made", view.basis, &out);
+  AppendMarkdownSection("Why", view.why, &out);
+  AppendMarkdownSection("Next", view.next, &out);
+  AppendMarkdownTable(view.phases, &out);
+  AppendMarkdownTable(view.gpus, &out);
+  AppendMarkdownTable(view.owners, &out);
+  AppendMarkdownTable(view.trace, &out);
+  AppendMarkdownTable(view.idle, &out);
+  AppendMarkdownSection("Money", view.money, &out);
+  AppendMarkdownSection("Energy, clocks, bursts", view.signals, &out);
+  AppendMarkdownTable(view.findings, &out);
+  AppendMarkdownTable(view.recommendations, &out);
+  if (report.explain) AppendMarkdownTable(view.declined, &out);
+  AppendMarkdownTable(view.quality, &out);
+  AppendMarkdownSection("Machine", view.system, &out);
+  AppendMarkdownSection("How these figures were made", view.basis, &out);
   return out;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,14 +8,9 @@
 #include <vector>
 
 #include "base/time.h"
+#include "base/work_unit.h"
 
 namespace idleburn {
-
-// In what work is counted.
-enum class WorkUnit : std::uint8_t { kStep, kSample, kToken, kEpoch, kRequest };
-inline constexpr std::size_t kWorkUnitCount = 5;
-inline constexpr std::array<std::string_view, kWorkUnitCount> kWorkUnitNames = {"step", "sample", "token", "epoch",
-                                                                                "request"};
 
 // What a run was, besides how fast: "command", "git.commit", "gpu.model", "gpu.count", "precision", "data", "driver".
 // A key that is absent was not to be had, which is not the same as unchanged.
@@ -32,6 +26,12 @@ struct WorkRow {
 // A stretch of readings without a gap between them, in order of time.
 using WorkPiece = std::vector<WorkRow>;
 
+// What makes a run unfit for a verdict, whatever its figures say.
+struct RunDoubt {
+  std::string_view id;   // "clock_steps", "work_counter_restarted", or "unfit_run" for all else
+  std::string sentence;  // what was seen, and where
+};
+
 // A run as a comparison sees it: the independent unit. On the command line every file is one run.
 struct MeasuredRun {
   std::string name;              // how people call it: a file, an id of the history
@@ -45,8 +45,8 @@ struct MeasuredRun {
   std::optional<double> observed_fraction;  // of the allocated time; absent: the input says nothing of it
   bool telemetry = false;                   // rows come from continuous telemetry, not from a log of steps or epochs
   StaticFactors factors;
-  std::vector<std::string> gpus;    // UUIDs; empty: not known
-  std::vector<std::string> doubts;  // what makes it unfit for a verdict, each a sentence; else empty
+  std::vector<std::string> gpus;  // UUIDs; empty: not known
+  std::vector<RunDoubt> doubts;
 };
 
 }  // namespace idleburn

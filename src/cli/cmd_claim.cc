@@ -1,0 +1,196 @@
+#include "cli/cmd_claim.h"
+
+#include <fmt/format.h>
+
+#include "cli/claim_file.h"
+#include "cli/common_flags.h"
+#include "cli/compared_input.h"
+#include "cli/find_rate.h"
+#include "cli/judged_by.h"
+#include "cli/open_input.h"
+#include "cli/say.h"
+#include "text/escape.h"
+#include "text/table.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+struct ClaimRequest {
+  std::vector<std::string> baseline;
+  std::string output;
+  std::string boundary;
+  std::string measure;
+  std::string predicted;
+  std::vector<std::string> factors;
+  std::vector<std::string> work;
+  JudgedBy judged;
+};
+
+// What the baseline is like where all its runs agree. A factor in which they differ is none that can be held fixed.
+Result<void> TakeFactors(const std::vector<ComparedInput>& inputs, Claim& claim) {
+  std::map<std::string, std::string> first_in;
+  for (const ComparedInput& input : inputs) {
+    for (const WorkTable::Block& block : input.blocks) {
+      for (const auto& [key, value] : block.run.run.factors) {
+        const auto [at, fresh] = claim.factors.try_emplace(key, value);
+        if (fresh) first_in[key] = input.name;
+        if (fresh || at->second == value) continue;
+        return Fail(fmt::format("claim: the baseline runs differ in {}: '{}' in {}, '{}' in {}; take runs of one kind",
+                                key, at->second.substr(0, 60), first_in[key], value.substr(0, 60), input.name));
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> TakeUnit(const ClaimRequest& request, const std::vector<ComparedInput>& inputs, Claim& claim) {
+  std::vector<CountedRun> runs;
+  for (const ComparedInput& input : inputs) {
+    for (const WorkTable::Block& block : input.blocks) runs.push_back(block.run);
+  }
+  const bool given = !request.judged.unit.empty();
+  if (!given) {
+    const std::optional<WorkUnit> common = runs.empty() ? std::nullopt : CommonUnit(runs);
+    if (common) claim.unit = *common;
+    if (!common && !runs.empty()) {
+      return Fail("claim: the baseline counts no work that all its runs have; add --work, or say --unit");
+    }
+    if (runs.empty()) return FailUsage("claim: --unit is missing: without baseline runs nothing tells what is counted");
+  }
+  for (const ComparedInput& input : inputs) {
+    for (const WorkTable::Block& block : input.blocks) {
+      if (!block.run.Counts(claim.unit)) {
+        return Fail(fmt::format("claim: {} counts no {}; a saving could not be judged by it", input.name,
+                                kWorkUnitPlurals[static_cast<std::size_t>(claim.unit)]));
+      }
+    }
+  }
+  return {};
+}
+
+Result<std::vector<ComparedInput>> ReadBaseline(const ClaimRequest& request, const Settings& settings,
+                                                const StaticFactors& factors) {
+  InputReading reading;
+  Result<ImportOptions> options = ImportOptionsFrom(settings);
+  if (!options) return tl::unexpected<Error>(options.error());
+  reading.options = std::move(*options);
+  const Result<Thresholds> thresholds = ThresholdsFrom(settings);
+  if (!thresholds) return tl::unexpected<Error>(thresholds.error());
+  reading.thresholds = *thresholds;
+  reading.factors = factors;
+  for (const std::string& work : request.work) TRY(TakeWork(work, reading));
+  std::vector<ComparedInput> inputs;
+  for (const std::string& name : request.baseline) {
+    Result<ComparedInput> input = ReadComparedInput(name, reading);
+    if (!input) return tl::unexpected<Error>(input.error());
+    if (input->capture) {
+      return Fail("claim: " + name + ": is a profiler's capture, of which no saving in money can be judged; " +
+                  "take recordings or logs of work as the baseline");
+    }
+    inputs.push_back(std::move(*input));
+  }
+  return inputs;
+}
+
+Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Instant now) {
+  Claim claim;
+  claim.written = now;
+  claim.boundary = request.boundary;
+  claim.measure = request.measure;
+  TRY(request.judged.Take("claim", claim));
+  for (const std::string& factor : request.factors) TRY(TakeFactor(factor, claim.factors));
+  if (!request.predicted.empty()) {
+    const Result<double> share = ParseShare("claim", "--predicted", request.predicted);
+    if (!share) return tl::unexpected<Error>(share.error());
+    claim.predicted = *share;
+  }
+  DataQuality quality;
+  RateQuestion question;
+  question.now = now;
+  const Result<Rate> rate = FindRate(settings, question, quality);
+  if (!rate) return tl::unexpected<Error>(rate.error());
+  claim.rate_before = rate->per_gpu_hour;
+  const Result<std::vector<ComparedInput>> inputs = ReadBaseline(request, settings, claim.factors);
+  if (!inputs) return tl::unexpected<Error>(inputs.error());
+  TRY(TakeFactors(*inputs, claim));
+  TRY(TakeUnit(request, *inputs, claim));
+  for (const ComparedInput& input : *inputs) {
+    claim.baseline.push_back({input.name, input.blocks.front().run.run.sha256});
+  }
+  if (!claim.changed_factor.empty() && !inputs->empty() && !claim.factors.contains(claim.changed_factor)) {
+    std::string known;
+    for (const auto& [key, value] : claim.factors) known += (known.empty() ? "" : ", ") + key;
+    return FailUsage("claim: --changes " + claim.changed_factor.substr(0, 40) + ": the baseline tells no such factor (" +
+                     (known.empty() ? "it tells none" : "it tells " + known) + "); give its value with --factor");
+  }
+  Seal(claim);
+  return claim;
+}
+
+std::string Told(const Claim& claim, const std::string& path) {
+  std::string text = fmt::format("Claim {} is written to {}: it cannot be changed without showing.\n\n", claim.id, path);
+  std::vector<TableRow> rows = {
+      {"what", claim.boundary},
+      {"change", claim.measure + (claim.changed_factor.empty() ? "" : " (changes " + claim.changed_factor + ")")},
+      {"judged by", fmt::format("GPU-seconds per {}, {:g} % confidence, smallest effect {:g} %{}",
+                                kWorkUnitNames[static_cast<std::size_t>(claim.unit)], 100 * claim.level,
+                                100 * claim.smallest_effect,
+                                claim.stop == StopRule::kSequential ? ", may be looked at again" : ", looked at once")}};
+  if (claim.predicted) rows.push_back({"predicted", fmt::format("{:.1f} % saved", 100 * *claim.predicted)});
+  for (const Claim::BaselineRun& run : claim.baseline) rows.push_back({"baseline", run.name});
+  for (const auto& [key, value] : claim.factors) rows.push_back({"must stay", key + " = " + value});
+  std::erase_if(rows, [&](const TableRow& row) {
+    return row[0] == "must stay" && row[1].starts_with(claim.changed_factor + " = ");
+  });
+  rows.push_back({"written", FormatRfc3339(claim.written)});
+  rows.push_back({"sha256", claim.sha256});
+  std::vector<TableColumn> columns(2);
+  columns[1].wraps = true;
+  text += LayOutTable(columns, rows, 120, 2);
+  text += "\nNext: make the change, measure at least 3 runs, best in drawn order with 3 more of the baseline, then\n" +
+          fmt::format("  idleburn compare BEFORE... --vs AFTER... --claim {}\n", path);
+  return text;
+}
+
+}  // namespace
+
+Result<int> RunClaim(const std::vector<std::string>& arguments, const Environment& environment) {
+  ClaimRequest request;
+  SettingFlags settings_flags({"price.", "import."});
+  std::vector<Flag> flags;
+  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
+    return flags.emplace_back(Flag{name, value, help});
+  };
+  add("baseline", "RUN...", "recordings or logs of work from before the change").list = &request.baseline;
+  Flag& output = add("--output", "FILE", "the claim; it must not be there yet");
+  output.text = &request.output;
+  output.required = true;
+  Flag& boundary = add("--boundary", "TEXT", "which jobs: a name or selector");
+  boundary.text = &request.boundary;
+  boundary.required = true;
+  Flag& measure = add("--measure", "TEXT", "what will be changed, in words");
+  measure.text = &request.measure;
+  measure.required = true;
+  add("--factor", "KEY=VALUE", "a fact that must stay as it is (repeatable): precision=bf16, data=...").list =
+      &request.factors;
+  add("--work", "[RUN:]LIST", "work done where a run does not count it: samples=200000,...").list = &request.work;
+  add("--predicted", "SHARE", "the saving that is claimed").text = &request.predicted;
+  request.judged.AppendTo(flags);
+  settings_flags.AppendTo(flags);
+  std::string help;
+  TRY(ReadFlags("claim", "Writes down, before a change, how its saving will be judged.", flags, arguments, &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  const Result<Settings> settings = settings_flags.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  const Result<Claim> claim = ClaimOf(request, *settings, environment.now);
+  if (!claim) return tl::unexpected<Error>(claim.error());
+  TRY(WriteClaim(*claim, request.output));
+  TRY(Print(Told(*claim, request.output)));
+  return 0;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,299 @@
+#include "cli/cmd_compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cli/claim_file.h"
+#include "cli/common_flags.h"
+#include "cli/compared_sides.h"
+#include "cli/find_rate.h"
+#include "cli/judged_by.h"
+#include "cli/open_input.h"
+#include "cli/report_run.h"
+#include "cli/say.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+struct CompareRequest {
+  SideRequest sides;
+  JudgedBy judged;
+  std::string claim;
+  std::vector<std::string> factors;
+  std::vector<std::string> work;
+  std::vector<std::string> adjustments;
+  std::string projection;
+  bool chosen_for_being_bad = false;
+  std::vector<std::string> fail_on;
+  std::string output;
+  bool quiet = false;
+  bool no_color = false;
+};
+
+// A condition that a script asked to fail on, and whether a verdict breaks it.
+struct VerdictGate {
+  std::string_view name;
+  bool (*broken)(Verdict verdict);
+};
+constexpr auto kGates = std::to_array<VerdictGate>({
+    {"regression", [](Verdict verdict) { return verdict == Verdict::kRegression; }},
+    {"not-verified", [](Verdict verdict) { return verdict != Verdict::kVerified; }},
+    {"invalid", [](Verdict verdict) { return verdict == Verdict::kInvalid; }},
+});
+
+Result<std::vector<const VerdictGate*>> VerdictGates(const std::vector<std::string>& names) {
+  std::vector<const VerdictGate*> gates;
+  for (const std::string& name : names) {
+    const auto* found =
+        std::find_if(kGates.begin(), kGates.end(), [&](const VerdictGate& gate) { return gate.name == name; });
+    if (found == kGates.end()) {
+      return FailUsage("compare: --fail-on '" + name.substr(0, 20) + "' is none of regression, not-verified, invalid");
+    }
+    gates.push_back(found);
+  }
+  return gates;
+}
+
+// "FACTOR=before:after:gpu_seconds:basis"
+Result<NonRoutineAdjustment> ParseAdjustment(const std::string& text) {
+  NonRoutineAdjustment entry;
+  const std::size_t equals = text.find('=');
+  std::string_view rest = equals == std::string::npos ? std::string_view() : std::string_view(text).substr(equals + 1);
+  std::array<std::string, 3> parts;
+  bool whole = equals != std::string::npos && equals > 0;
+  for (std::string& part : parts) {
+    const std::size_t colon = rest.find(':');
+    whole = whole && colon != std::string_view::npos;
+    part = std::string(Trim(rest.substr(0, colon)));
+    rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
+  }
+  const ScaledNumber seconds = ParseScaled(parts[2], 6);
+  if (!whole || (!parts[2].empty() && seconds.fault != NumberFault::kNone)) {
+    return FailUsage("compare: --nra '" + text.substr(0, 60) +
+                     "' is not FACTOR=before:after:gpu_seconds:basis, as in driver=550:570:-120:re-run");
+  }
+  entry.factor = std::string(Trim(text.substr(0, equals)));
+  entry.before = parts[0];
+  entry.after = parts[1];
+  if (!parts[2].empty()) entry.gpu_seconds = static_cast<double>(seconds.value) / 1e6;
+  entry.basis = std::string(Trim(rest));
+  return entry;
+}
+
+// How it is judged: by the claim, or by what the flags say.
+struct Terms {
+  bool claimed = false;
+  Claim claim;
+};
+Result<Terms> TermsOf(const CompareRequest& request) {
+  Terms terms;
+  if (request.claim.empty()) {
+    TRY(request.judged.Take("compare", terms.claim));
+    return terms;
+  }
+  if (request.judged.Given() || !request.judged.unit.empty()) {
+    return FailUsage("compare: --claim fixes unit, level, effect, design and price; give the claim or such flags");
+  }
+  Result<Claim> claim = ReadClaim(request.claim);
+  if (!claim) return tl::unexpected<Error>(claim.error());
+  terms.claimed = true;
+  terms.claim = std::move(*claim);
+  return terms;
+}
+
+Result<InputReading> ReadingOf(const CompareRequest& request, const Settings& settings, bool show_progress) {
+  InputReading reading;
+  Result<ImportOptions> options = ImportOptionsFrom(settings);
+  if (!options) return tl::unexpected<Error>(options.error());
+  reading.options = std::move(*options);
+  const Result<Thresholds> thresholds = ThresholdsFrom(settings);
+  if (!thresholds) return tl::unexpected<Error>(thresholds.error());
+  reading.thresholds = *thresholds;
+  reading.show_progress = show_progress;
+  for (const std::string& factor : request.factors) TRY(TakeFactor(factor, reading.factors));
+  for (const std::string& work : request.work) TRY(TakeWork(work, reading));
+  return reading;
+}
+
+// The price before the change: the claim's, else as an audit of these runs would find it.
+Result<Rate> RateOf(const Terms& terms, const ComparedSides& sides, const Settings& settings, Instant now) {
+  if (terms.claimed && terms.claim.rate_before) {
+    Rate rate;
+    rate.kind = RateKind::kGiven;
+    rate.per_gpu_hour = terms.claim.rate_before;
+    rate.source = "the claim";
+    return rate;
+  }
+  RateQuestion question;
+  question.now = now;
+  for (const ComparedInput& input : sides.before) {
+    for (const WorkTable::Block& block : input.blocks) {
+      const auto model = block.run.run.factors.find("gpu.model");
+      if (model != block.run.run.factors.end()) question.gpu_names.push_back(model->second);
+    }
+  }
+  DataQuality quality;
+  return FindRate(settings, question, quality);
+}
+
+double HoursOf(const std::vector<MeasuredRun>& runs) {
+  double hours = 0;
+  for (const MeasuredRun& run : runs) {
+    if (!run.start || !run.end) return 0;
+    hours += static_cast<double>((*run.end - *run.start).count()) / static_cast<double>(kNanosPerHour);
+  }
+  return hours;
+}
+
+// What the saving would be if the work went on like that.
+Result<void> Project(const std::string& text, const Comparison& comparison, ComparisonReport& report) {
+  if (text.empty()) return {};
+  const ScaledNumber hours = ParseScaled(text, 6);
+  if (hours.fault != NumberFault::kNone || hours.value <= 0) {
+    return FailUsage("compare: --projection '" + text.substr(0, 20) + "' is no number of hours; write 720");
+  }
+  const double measured = HoursOf(comparison.after);
+  const std::optional<SavingInterval>& avoided = report.verdict.avoided_gpu_seconds;
+  if (!avoided || measured <= 0) {
+    report.no_projection = avoided ? "none: the runs after the change have no dates" : "none: no saving is given";
+    return {};
+  }
+  const double wanted = static_cast<double>(hours.value) / 1e6;
+  const double scale = wanted / measured / 3600;
+  report.projection = ComparisonReport::Projection{
+      wanted, {avoided->fraction * scale, avoided->low * scale, avoided->high * scale}};
+  return {};
+}
+
+Result<ComparisonReport> JudgeRuns(const CompareRequest& request, Terms terms, ComparedSides sides,
+                                   const Settings& settings, Instant now) {
+  Comparison comparison;
+  const bool unit_given = terms.claimed || !request.judged.unit.empty();
+  const std::optional<WorkUnit> unit =
+      UnitOfSides(sides, unit_given ? std::optional(terms.claim.unit) : std::nullopt);
+  if (unit) terms.claim.unit = *unit;
+  FillComparison(sides, unit, request.sides.kept, comparison);
+  comparison.design = terms.claim.design;
+  if (terms.claimed || request.judged.Given()) comparison.claim = terms.claim;
+  comparison.chosen_for_being_bad = request.chosen_for_being_bad;
+  for (const std::string& text : request.adjustments) {
+    Result<NonRoutineAdjustment> entry = ParseAdjustment(text);
+    if (!entry) return tl::unexpected<Error>(entry.error());
+    comparison.adjustments.push_back(std::move(*entry));
+  }
+  ComparisonReport report;
+  report.verdict = Judge(comparison);
+  report.claimed = terms.claimed;
+  report.claim = terms.claim;
+  report.inputs = std::move(sides.inputs);
+  report.exclusions = comparison.exclusions;
+  report.adjustments = comparison.adjustments;
+  Result<Rate> rate = RateOf(terms, sides, settings, now);
+  if (!rate) return tl::unexpected<Error>(rate.error());
+  report.rate = std::move(*rate);
+  TRY(Project(request.projection, comparison, report));
+  report.version = IDLEBURN_VERSION;
+  return report;
+}
+
+Result<void> Write(const ComparisonReport& report, ReportFormat format, const CompareRequest& request,
+                   const Environment& environment) {
+  const bool terminal = request.output.empty() && environment.terminal_out;
+  const bool color = terminal && !environment.no_color && !request.no_color;
+  switch (format) {
+    case ReportFormat::kText:
+      return WriteOutput(request.output, ComparisonText(report, terminal ? environment.columns : 100, color));
+    case ReportFormat::kJson:
+      return WriteOutput(request.output, ComparisonJson(report));
+    case ReportFormat::kHtml:
+      return WriteOutput(request.output, ComparisonHtml(report));
+    case ReportFormat::kCsv:
+      return WriteOutput(request.output, ComparisonCsv(report));
+    case ReportFormat::kMarkdown:
+      return WriteOutput(request.output, ComparisonMarkdown(report));
+  }
+  return {};
+}
+
+Result<int> Compare(const CompareRequest& request, const Settings& settings, const Environment& environment) {
+  const Result<std::vector<const VerdictGate*>> gates = VerdictGates(request.fail_on);
+  if (!gates) return tl::unexpected<Error>(gates.error());
+  const Result<ReportFormat> format = ChooseFormat(settings.Text("output.format"), request.output);
+  if (!format) return tl::unexpected<Error>(format.error());
+  Result<Terms> terms = TermsOf(request);
+  if (!terms) return tl::unexpected<Error>(terms.error());
+  const Result<InputReading> reading = ReadingOf(request, settings, environment.terminal_err && !request.quiet);
+  if (!reading) return tl::unexpected<Error>(reading.error());
+  Result<ComparedSides> sides =
+      ReadSides(request.sides, *reading, terms->claim.design == ClaimDesign::kSwitchback);
+  if (!sides) return tl::unexpected<Error>(sides.error());
+  const Result<ComparisonReport> report =
+      JudgeRuns(request, std::move(*terms), std::move(*sides), settings, environment.now);
+  if (!report) return tl::unexpected<Error>(report.error());
+  TRY(Write(*report, *format, request, environment));
+  int code = 0;
+  for (const VerdictGate* gate : *gates) {
+    if (!gate->broken(report->verdict.verdict)) continue;
+    Say(fmt::format("--fail-on {}: the verdict is {}", gate->name, VerdictName(report->verdict.verdict)));
+    code = kExitGate;
+  }
+  return code;
+}
+
+void AppendFlags(CompareRequest& request, std::vector<Flag>& flags) {
+  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
+    return flags.emplace_back(Flag{name, value, help});
+  };
+  const auto runs = [&](const char* name, const char* help, std::vector<std::string>& into) {
+    Flag& flag = add(name, "RUN...", help);
+    flag.list = &into;
+    flag.several = true;
+  };
+  Flag& before = add("before", "BEFORE...", "runs from before the change, each file one: recordings, captures, logs");
+  before.list = &request.sides.before;
+  before.required = true;
+  runs("--vs", "runs from after the change", request.sides.after);
+  add("--claim", "FILE", "judge by this claim (idleburn claim)").text = &request.claim;
+  request.judged.AppendTo(flags);
+  add("--arms", "BEFORE,AFTER", "the settings in a switchback's column arm").text = &request.sides.arms;
+  runs("--untouched-before", "jobs that nobody changed, on the dates of before", request.sides.untouched_before);
+  runs("--untouched-after", "the same jobs on the dates of after", request.sides.untouched_after);
+  add("--chosen-for-being-bad", "", "the runs were picked by the value that is judged").on =
+      &request.chosen_for_being_bad;
+  add("--factor", "KEY=VALUE", "what all runs have in common and do not tell (repeatable)").list = &request.factors;
+  add("--work", "[RUN:]LIST", "work done where a run does not count it: samples=200000,...").list = &request.work;
+  add("--nra", "ENTRY", "a factor that changed besides: FACTOR=before:after:gpu_seconds:basis").list =
+      &request.adjustments;
+  add("--exclude", "RUN=REASON", "leave a run out; it is listed").list = &request.sides.exclude;
+  add("--kept", "", "the work of runs that failed was kept").on = &request.sides.kept;
+  add("--projection", "HOURS", "a separate line: the same work at the same mix for so long").text =
+      &request.projection;
+  add("--fail-on", "GATE", "exit 3 if regression, not-verified or invalid (repeatable)").list = &request.fail_on;
+  add("--output", "FILE", "write the report to FILE").text = &request.output;
+  add("--quiet", "", "no progress on standard error").on = &request.quiet;
+  add("--no-color", "", "plain text").on = &request.no_color;
+}
+
+}  // namespace
+
+Result<int> RunCompare(const std::vector<std::string>& arguments, const Environment& environment) {
+  CompareRequest request;
+  SettingFlags settings_flags({"price.", "import.", "output."});
+  std::vector<Flag> flags;
+  AppendFlags(request, flags);
+  settings_flags.AppendTo(flags);
+  std::string help;
+  TRY(ReadFlags("compare", "Verifies a saving: idleburn compare BEFORE... --vs AFTER...", flags, arguments, &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  const Result<Settings> settings = settings_flags.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  return Compare(request, *settings, environment);
+}
+
+}  // namespace idleburn

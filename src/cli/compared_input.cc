@@ -1,0 +1,171 @@
+#include "cli/compared_input.h"
+
+#include <algorithm>
+#include <set>
+
+#include "cli/open_input.h"
+#include "cli/recorded_work.h"
+#include "cli/report_run.h"
+#include "os/input_file.h"
+#include "os/sha256.h"
+#include "price/gpu_time.h"
+#include "telemetry/recording_reader.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kYear = 365 * 24 * kNanosPerHour;  // times before it are of no calendar
+
+// Facts of a recording that must be the same on both sides, under the same keys.
+constexpr std::array<const char*, 4> kFactFactors = {"command", "git.commit", "git.tree", "driver"};
+
+std::string Joined(const std::set<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
+void AddGpuFactors(const std::set<std::string>& models, int count, StaticFactors& factors) {
+  if (!models.empty()) factors["gpu.model"] = Joined(models);
+  if (count > 0) factors["gpu.count"] = std::to_string(count);
+}
+
+// What is known of the devices: identity, allocated time, how much of it was seen.
+Result<double> FillFromDevices(const RunInputs& inputs, CountedRun& counted) {
+  const Result<Capacity> capacity = CapacityOf(inputs.run, inputs.devices);
+  if (!capacity) return tl::unexpected<Error>(capacity.error());
+  MeasuredRun& run = counted.run;
+  const auto window = static_cast<double>(capacity->whole.WindowNs());
+  run.gpu_seconds = window / 1e9;
+  if (window > 0) run.observed_fraction = static_cast<double>(capacity->whole.ObservedNs()) / window;
+  if (inputs.run.start.nanos() >= kYear) {
+    run.start = inputs.run.start;
+    run.end = inputs.run.end;
+  }
+  std::set<std::string> models;
+  std::int64_t clock_steps = 0;
+  for (const DeviceResult& device : inputs.run.devices) {
+    const Device& known = inputs.devices[device.device];
+    if (!known.uuid.empty()) run.gpus.push_back(known.uuid);
+    if (!known.name.empty()) models.insert(known.name);
+    clock_steps += device.totals.clock_steps;
+  }
+  if (clock_steps > 0) {
+    run.doubts.push_back({"clock_steps", "the wall clock went back while it was measured"});
+  }
+  AddGpuFactors(models, capacity->gpus, run.factors);
+  double gpus = 0;
+  for (const DeviceTime& device : capacity->devices) gpus += device.gpu_share;
+  return gpus;
+}
+
+Result<void> FillFromRecording(const std::string& path, const RunInputs& inputs, double gpus, CountedRun& counted) {
+  const Result<std::unique_ptr<ByteSource>> file = OpenInput(path);
+  if (!file) return tl::unexpected<Error>(file.error());
+  DeviceTable devices;
+  DataQuality quality;
+  RecordedWork work;
+  if (const auto read = ReadRecording(**file, devices, quality, work); !read) {
+    return tl::unexpected<Error>(read.error());
+  }
+  work.Fill(gpus, counted);
+  counted.run.telemetry = true;
+  for (const char* fact : kFactFactors) {
+    const std::string value = FactIn(inputs.summary.facts(), fact);
+    if (!value.empty()) counted.run.factors[fact] = value;
+  }
+  return {};
+}
+
+Result<ComparedInput> FromRun(const std::string& name, bool recording, const InputReading& reading) {
+  Result<std::unique_ptr<RunInputs>> read =
+      ReadRun({name}, reading.options, reading.thresholds, FactsOf, reading.show_progress);
+  if (!read) return tl::unexpected<Error>(read.error());
+  RunInputs& inputs = **read;
+  ComparedInput input;
+  input.kind = recording ? ComparedKind::kRecording : ComparedKind::kTelemetry;
+  if (inputs.trace) {
+    input.kind = ComparedKind::kCapture;
+    input.capture = std::move(*read);
+    return input;
+  }
+  const std::string hidden = LeaveOutHidden({}, inputs);
+  if (!hidden.empty()) return Fail(name + ": no GPU to compare: " + hidden);
+  CountedRun counted;
+  const Result<double> gpus = FillFromDevices(inputs, counted);
+  if (!gpus) return tl::unexpected<Error>(gpus.error());
+  if (recording) TRY(FillFromRecording(name, inputs, *gpus, counted));
+  const std::string ended = FactIn(inputs.summary.facts(), "exit");
+  if (!ended.empty() && ended != "exit 0") input.failure = ended;
+  input.blocks.push_back({"", std::move(counted)});
+  return input;
+}
+
+Result<ComparedInput> FromWorkLog(ByteSource& source) {
+  Result<WorkTable> table = ReadWorkCsv(source);
+  if (!table) return tl::unexpected<Error>(table.error());
+  ComparedInput input;
+  input.blocks = std::move(table->blocks);
+  return input;
+}
+
+// Work that was stated is of the whole input, so it knows no rows.
+void AddStatedWork(const WorkDone& work, CountedRun& counted) {
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+    const auto stated = work.units.find(std::string(kWorkUnitPlurals[u]));
+    if (stated == work.units.end() || counted.total[u]) continue;
+    counted.total[u] = static_cast<double>(stated->second) / static_cast<double>(WorkDone::kOne);
+    counted.pieces.clear();
+    counted.run.telemetry = false;
+  }
+}
+
+}  // namespace
+
+Result<ComparedInput> ReadComparedInput(const std::string& name, const InputReading& reading) {
+  if (name == "-") return Fail("compare: standard input has no name to compare by; write it to a file");
+  const Result<std::string> hash = Sha256OfFile(name);
+  if (!hash) return tl::unexpected<Error>(hash.error());
+  Result<std::unique_ptr<ByteSource>> file = OpenInput(name);
+  if (!file) return tl::unexpected<Error>(file.error());
+  PeekSource source(std::move(*file));
+  const Result<std::string_view> head = source.Peek(kSniffBytes);
+  if (!head) return tl::unexpected<Error>(head.error());
+  Result<ComparedInput> input =
+      SniffWorkCsv(*head) ? FromWorkLog(source) : FromRun(name, IsRecording(*head), reading);
+  if (!input) return input;
+  input->name = name;
+  input->sha256 = *hash;
+  const auto stated = reading.work_of.find(name);
+  for (std::size_t i = 0; i < input->blocks.size(); ++i) {
+    WorkTable::Block& block = input->blocks[i];
+    MeasuredRun& run = block.run.run;
+    run.name = input->blocks.size() == 1 ? name : name + " block " + std::to_string(i + 1);
+    run.sha256 = *hash;
+    run.factors.insert(reading.factors.begin(), reading.factors.end());
+    AddStatedWork(stated == reading.work_of.end() ? reading.work : stated->second, block.run);
+  }
+  return input;
+}
+
+Result<void> TakeWork(const std::string& text, InputReading& reading) {
+  const std::size_t equals = text.find('=');
+  const std::size_t colon = equals == std::string::npos ? equals : text.rfind(':', equals);
+  Result<WorkDone> work = ParseWork(colon == std::string::npos ? text : text.substr(colon + 1));
+  if (!work) return tl::unexpected<Error>(work.error());
+  (colon == std::string::npos ? reading.work : reading.work_of[text.substr(0, colon)]) = std::move(*work);
+  return {};
+}
+
+Result<void> TakeFactor(const std::string& text, StaticFactors& factors) {
+  const std::size_t equals = text.find('=');
+  const std::string key(Trim(text.substr(0, equals)));
+  if (equals == std::string::npos || key.empty() || Trim(text.substr(equals + 1)).empty()) {
+    return FailUsage("--factor: '" + text.substr(0, 40) + "' is no KEY=VALUE; write it like precision=bf16");
+  }
+  factors[key] = std::string(Trim(text.substr(equals + 1)));
+  return {};
+}
+
+}  // namespace idleburn

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/read_run.h"
+#include "price/work.h"
+#include "verify/work_csv.h"
+
+namespace idleburn {
+
+// What an input of a comparison turned out to be.
+enum class ComparedKind : std::uint8_t { kWorkLog, kRecording, kTelemetry, kCapture };
+inline constexpr std::array<std::string_view, 4> kComparedKindNames = {"work_log", "recording", "telemetry", "capture"};
+
+// A file of a comparison, as read: one run, the blocks of a switchback, or a profiler's capture.
+struct ComparedInput {
+  std::string name;
+  std::string sha256;
+  ComparedKind kind = ComparedKind::kWorkLog;
+  std::vector<WorkTable::Block> blocks;  // none of a capture
+  std::unique_ptr<RunInputs> capture;    // else null
+  std::string failure;                   // how a recorded command ended, if not well: "exit 1"
+};
+
+// How inputs are read.
+struct InputReading {
+  ImportOptions options;
+  Thresholds thresholds;
+  WorkDone work;                              // done in each input that counts none itself
+  std::map<std::string, WorkDone> work_of;    // the same of one, by its name as given
+  StaticFactors factors;                      // what the inputs do not tell
+  bool show_progress = false;
+};
+
+// Opens what a name on the command line stands for.
+Result<ComparedInput> ReadComparedInput(const std::string& name, const InputReading& reading);
+
+// "[FILE:]samples=200000,...": into work or work_of. A bad text is a usage error.
+Result<void> TakeWork(const std::string& text, InputReading& reading);
+
+// "KEY=VALUE" into `factors`. A bad text is a usage error.
+Result<void> TakeFactor(const std::string& text, StaticFactors& factors);
+
+}  // namespace idleburn

@@ -1,0 +1,83 @@
+#include "cli/judged_by.h"
+
+#include "text/number.h"
+
+namespace idleburn {
+
+std::optional<WorkUnit> ParseUnit(const std::string& text) {
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+    if (text == kWorkUnitNames[u] || text == kWorkUnitPlurals[u]) return static_cast<WorkUnit>(u);
+  }
+  return std::nullopt;
+}
+
+Result<double> ParseShare(const std::string& command, const std::string& flag, const std::string& text) {
+  std::string_view number = Trim(text);
+  const bool percent = !number.empty() && number.back() == '%';
+  if (percent) number.remove_suffix(1);
+  const ScaledNumber scaled = ParseScaled(Trim(number), 9);
+  const double value = static_cast<double>(scaled.value) / (percent ? 1e11 : 1e9);
+  if (scaled.fault != NumberFault::kNone || value < 0 || value >= 1) {
+    return FailUsage(command + ": " + flag + " '" + text.substr(0, 20) + "' is no share below 1; write 0.05 or 5%");
+  }
+  return value;
+}
+
+void JudgedBy::AppendTo(std::vector<Flag>& flags) {
+  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
+    return flags.emplace_back(Flag{name, value, help});
+  };
+  add("--unit", "UNIT", "of work: step, sample, token, epoch, request").text = &unit;
+  add("--changes", "KEY", "the factor that the change is about: command, git.commit, precision, ...").text = &changes;
+  add("--level", "SHARE", "level of confidence (default 95%)").text = &level;
+  add("--min-effect", "SHARE", "smallest effect of interest (default 1%)").text = &effect;
+  add("--linear", "", "model GPU-seconds as a line over work (needs 12 segments); default: their ratio").on = &linear;
+  add("--switchback", "", "the setting is alternated within a run (arm column), or file by file").on = &switchback;
+  add("--sequential", "", "a switchback that may be looked at more than once").on = &sequential;
+  add("--rate-after", "MONEY", "price of a GPU-hour after the change, where it differs").text = &rate_after;
+  add("--cashable", "", "the hours avoided stop being billed in the period").on = &cashable;
+}
+
+bool JudgedBy::Given() const {
+  return !changes.empty() || !level.empty() || !effect.empty() || linear || sequential || switchback ||
+         !rate_after.empty() || cashable;
+}
+
+Result<void> JudgedBy::Take(const std::string& command, Claim& claim) const {
+  if (!unit.empty()) {
+    const std::optional<WorkUnit> known = ParseUnit(unit);
+    if (!known) {
+      return FailUsage(command + ": --unit '" + unit.substr(0, 20) + "' is none of step, sample, token, epoch, request");
+    }
+    claim.unit = *known;
+  }
+  claim.changed_factor = changes;
+  if (!level.empty()) {
+    const Result<double> share = ParseShare(command, "--level", level);
+    if (!share) return tl::unexpected<Error>(share.error());
+    if (*share < 0.5) return FailUsage(command + ": --level " + level + " is below 50%; the usual one is 95%");
+    claim.level = *share;
+  }
+  if (!effect.empty()) {
+    const Result<double> share = ParseShare(command, "--min-effect", effect);
+    if (!share) return tl::unexpected<Error>(share.error());
+    claim.smallest_effect = *share;
+  }
+  claim.model = linear ? BaselineModel::kLinear : BaselineModel::kRatio;
+  claim.design = switchback ? ClaimDesign::kSwitchback : ClaimDesign::kRuns;
+  claim.stop = sequential ? StopRule::kSequential : StopRule::kFixed;
+  if (sequential && !switchback) {
+    return FailUsage(command + ": --sequential needs --switchback: other designs are looked at once");
+  }
+  if (!rate_after.empty()) {
+    const Result<Money> rate = Money::Parse(rate_after);
+    if (!rate || rate->nano() < 0) {
+      return FailUsage(command + ": --rate-after '" + rate_after.substr(0, 20) + "' is no price; write 2.50");
+    }
+    claim.rate_after = *rate;
+  }
+  claim.cashable = cashable;
+  return {};
+}
+
+}  // namespace idleburn

@@ -1,0 +1,169 @@
+#include <nlohmann/json.hpp>
+
+#include "report/comparison_report.h"
+#include "text/escape.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(Printable(text)); }
+Json TimeOrNull(const std::optional<Instant>& time) { return time ? Json(FormatRfc3339(*time)) : Json(nullptr); }
+
+Json IntervalJson(const char* estimate, const std::optional<SavingInterval>& interval) {
+  if (!interval) return nullptr;
+  return {{estimate, interval->fraction}, {"low", interval->low}, {"high", interval->high}};
+}
+
+Json SavingJson(const SavingVerdict& verdict) {
+  Json json;
+  json["fraction"] = OrNull(verdict.fraction);
+  json["low"] = verdict.saving ? Json(verdict.saving->low) : Json(nullptr);
+  json["high"] = verdict.saving ? Json(verdict.saving->high) : Json(nullptr);
+  json["confidence"] = verdict.level;
+  return json;
+}
+
+Json SideJson(const SideEstimate& side) {
+  Json json;
+  json["runs"] = side.runs;
+  json["rows"] = side.rows;
+  json["gpu_seconds"] = side.gpu_seconds;
+  json["work"] = side.work;
+  json["gpu_seconds_per_unit"] = side.work > 0 ? Json(side.ratio) : Json(nullptr);
+  json["relative_error"] = side.relative_error;
+  json["df"] = side.df;
+  return json;
+}
+
+Json GuardJson(const std::optional<DriftGuard>& guard) {
+  if (!guard) return nullptr;
+  Json json;
+  json["over"] = guard->over_runs ? "runs" : "rows";
+  json["delta"] = guard->delta;
+  json["low"] = guard->low;
+  json["high"] = guard->high;
+  json["same_side"] = guard->same_side;
+  return json;
+}
+
+Json ClaimJson(const ComparisonReport& report) {
+  if (!report.claimed) return nullptr;
+  Json json;
+  json["id"] = Printable(report.claim.id);
+  json["sha256"] = Printable(report.claim.sha256);
+  json["written"] = FormatRfc3339(report.claim.written);
+  json["predicted"] = OrNull(report.claim.predicted);
+  return json;
+}
+
+Json InputJson(const ComparisonReport::Input& input) {
+  Json json;
+  json["side"] = input.after ? "after" : "before";
+  json["name"] = Printable(input.name);
+  json["kind"] = input.kind;
+  json["sha256"] = TextOrNull(input.sha256);
+  json["start"] = TimeOrNull(input.start);
+  json["end"] = TimeOrNull(input.end);
+  json["gpu_seconds"] = input.gpu_seconds;
+  json["work"] = OrNull(input.work);
+  json["observed_fraction"] = OrNull(input.observed);
+  json["note"] = TextOrNull(input.note);
+  return json;
+}
+
+Json CaptureJson(const BeforeAfter& pair) {
+  Json json;
+  json["cause"] = TextOrNull(pair.cause);
+  json["bound"] = pair.bound;
+  json["expected"] = pair.expected;
+  json["median_step_before_ms"] = pair.before_ns ? Json(*pair.before_ns / 1e6) : Json(nullptr);
+  json["median_step_after_ms"] = pair.after_ns ? Json(*pair.after_ns / 1e6) : Json(nullptr);
+  json["realised"] = OrNull(pair.realised);
+  json["recovered"] = OrNull(pair.recovered);
+  json["kernels_change"] = OrNull(pair.kernels_change);
+  json["compute_change"] = OrNull(pair.compute_change);
+  json["next"] = TextOrNull(pair.next);
+  return json;
+}
+
+Json ExcludedJson(const ComparisonReport& report) {
+  Json json = Json::array();
+  for (const DataExclusion& out : report.exclusions) {
+    json.push_back({{"reason", Printable(out.reason)}, {"share", out.share}});
+  }
+  return json;
+}
+
+Json AdjustmentsJson(const ComparisonReport& report) {
+  Json json = Json::array();
+  for (const NonRoutineAdjustment& nra : report.adjustments) {
+    json.push_back({{"factor", Printable(nra.factor)},
+                    {"before", Printable(nra.before)},
+                    {"after", Printable(nra.after)},
+                    {"gpu_seconds", OrNull(nra.gpu_seconds)},
+                    {"basis", Printable(nra.basis)}});
+  }
+  return json;
+}
+
+void AddMoney(const ComparisonReport& report, Json& json) {
+  json["cashable"] = nullptr;
+  json["freed_capacity"] = nullptr;
+  (void)report;
+}
+
+}  // namespace
+
+std::string ComparisonJson(const ComparisonReport& report) {
+  const SavingVerdict& verdict = report.verdict;
+  Json json;
+  json["schema"] = "idleburn.compare/1";
+  json["version"] = report.version;
+  json["verdict"] = VerdictName(verdict.verdict);
+  json["unit"] = verdict.unit ? Json(kWorkUnitNames[static_cast<std::size_t>(*verdict.unit)]) : Json(nullptr);
+  json["saving"] = SavingJson(verdict);
+  json["saving_90"] = IntervalJson("fraction", verdict.saving90);
+  json["bootstrap"] = IntervalJson("fraction", verdict.bootstrap);
+  json["seed"] = verdict.seed;
+  json["gpu_seconds_avoided"] = IntervalJson("estimate", verdict.avoided_gpu_seconds);
+  AddMoney(report, json);
+  json["runs"] = {{"before", verdict.before.runs}, {"after", verdict.after.runs}};
+  json["layout"] = RunLayoutName(verdict.layout);
+  json["pairs"] = verdict.pairs;
+  json["sides"] = {{"before", SideJson(verdict.before)}, {"after", SideJson(verdict.after)}};
+  json["effective_samples"] = {{"before", OrNull(verdict.before.n_eff)}, {"after", OrNull(verdict.after.n_eff)}};
+  json["tau"] = {{"before", OrNull(verdict.before.tau)}, {"after", OrNull(verdict.after.tau)}};
+  json["guard"] = GuardJson(verdict.guard);
+  json["fsu"] = OrNull(verdict.fsu);
+  json["smallest_shown"] = OrNull(verdict.smallest_shown);
+  json["more_hours"] = OrNull(verdict.more_hours);
+  json["plan"] = verdict.retrospective ? "retrospective" : "claimed";
+  json["claim"] = ClaimJson(report);
+  json["reasons"] = Json::array();
+  json["reason_sentences"] = Json::array();
+  for (const VerdictReason& reason : verdict.reasons) {
+    json["reasons"].push_back(reason.id);
+    json["reason_sentences"].push_back(Printable(reason.sentence));
+  }
+  json["excluded"] = ExcludedJson(report);
+  json["adjustments"] = AdjustmentsJson(report);
+  json["projection"] = nullptr;
+  if (report.projection) {
+    json["projection"] = IntervalJson("gpu_hours", report.projection->gpu_hours);
+    json["projection"]["hours"] = report.projection->hours;
+  }
+  json["captures"] = Json::array();
+  for (const BeforeAfter& pair : report.captures) json["captures"].push_back(CaptureJson(pair));
+  json["inputs"] = Json::array();
+  for (const ComparisonReport::Input& input : report.inputs) json["inputs"].push_back(InputJson(input));
+  return json.dump(2) + "\n";
+}
+
+}  // namespace idleburn

@@ -1,0 +1,260 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/audit_view.h"
+#include "report/comparison_report.h"
+#include "report/report_page.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr double kHour = 3600;
+
+std::string_view UnitOf(const ComparisonReport& report) {
+  return report.verdict.unit ? kWorkUnitNames[static_cast<std::size_t>(*report.verdict.unit)] : "unit of work";
+}
+
+std::string Percent(double fraction) {
+  return fmt::format("{:.1f} %", 100 * (std::abs(fraction) < 5e-4 ? 0 : fraction));  // no "-0.0 %"
+}
+std::string PercentRange(double low, double high) {
+  return fmt::format("{:.1f} to {:.1f} %", 100 * low, 100 * high);
+}
+
+// GPU time in the unit that shows it best: short comparisons are of GPU-seconds.
+struct GpuTimeScale {
+  double divisor;
+  std::string_view name;
+  explicit GpuTimeScale(double gpu_seconds)
+      : divisor(std::abs(gpu_seconds) < 10 * kHour ? 1 : kHour), name(divisor == 1 ? "GPU-s" : "GPU-h") {}
+  [[nodiscard]] std::string Text(double gpu_seconds) const { return fmt::format("{:.5g}", gpu_seconds / divisor); }
+};
+
+// "28.2 % less (95 % interval 26.0 to 30.4 %)"
+std::string Change(const SavingVerdict& verdict) {
+  const double fraction = verdict.fraction.value_or(0);
+  const bool more = fraction < 0;
+  std::string text = Percent(std::abs(fraction)) + (more ? " more" : " less");
+  if (!verdict.saving) return text + " (no interval: too little data)";
+  const double low = more ? -verdict.saving->high : verdict.saving->low;
+  const double high = more ? -verdict.saving->low : verdict.saving->high;
+  return fmt::format("{} ({:g} % interval {})", text, 100 * verdict.level, PercentRange(low, high));
+}
+
+std::string VerdictLine(const ComparisonReport& report) {
+  const SavingVerdict& verdict = report.verdict;
+  const std::string name = std::string(VerdictName(verdict.verdict)) + ": ";
+  switch (verdict.verdict) {
+    case Verdict::kInvalid:
+      return name + "the two sides cannot be compared; no saving is given.";
+    case Verdict::kVerified:
+    case Verdict::kRegression:
+      return name + "the same work took " + Change(verdict) + " GPU time.";
+    case Verdict::kIndicated:
+    case Verdict::kIndicatedRegression:
+      return name + "the same work seems to take " + Change(verdict) + " GPU time; that is no proof yet.";
+    case Verdict::kNotShown:
+      break;
+  }
+  if (!verdict.fraction) return name + "the data say nothing of a saving.";
+  return name + "no change of the GPU time for the same work stands out; the estimate is " + Change(verdict) + ".";
+}
+
+// What was seen of a reason, without what would settle it.
+std::string Seen(const VerdictReason& reason) {
+  const std::string tail = "; " + std::string(ReasonOf(reason.id).settle);
+  return reason.sentence.ends_with(tail) ? reason.sentence.substr(0, reason.sentence.size() - tail.size())
+                                         : reason.sentence;
+}
+
+void AddReasons(const ComparisonReport& report, ReportPage* page) {
+  for (const VerdictReason& reason : report.verdict.reasons) {
+    page->why.push_back(Seen(reason) + ".");
+    const std::string settle(ReasonOf(reason.id).settle);
+    const bool gates = ReasonOf(reason.id).weight != ReasonWeight::kNote;
+    if (gates && std::find(page->next.begin(), page->next.end(), settle) == page->next.end()) {
+      page->next.push_back(settle);
+    }
+  }
+  if (report.verdict.more_hours) {
+    page->next.push_back(fmt::format("about {:.1f} more hours of measuring, both sides together, would settle it",
+                                     *report.verdict.more_hours));
+  }
+}
+
+// The lines of the report in the order of docs/verification.md, as name and value.
+class Figures {
+ public:
+  explicit Figures(const ComparisonReport& report) : report_(report), verdict_(report.verdict) {}
+
+  std::vector<TableRow> Rows() && {
+    Avoided();
+    Fraction();
+    Money();
+    LeftOut();
+    Runs();
+    Independence();
+    Guard();
+    ClaimHash();
+    Put("confidence", fmt::format("{:g} %, draws of the cross-check from seed {}", 100 * verdict_.level, verdict_.seed));
+    Projected();
+    return std::move(rows_);
+  }
+
+ private:
+  void Put(std::string name, std::string value) { rows_.push_back({std::move(name), std::move(value)}); }
+
+  void Avoided() {
+    if (!verdict_.avoided_gpu_seconds) return Put("avoided", "not known");
+    const SavingInterval& avoided = *verdict_.avoided_gpu_seconds;
+    const double needed = avoided.fraction + verdict_.after.gpu_seconds;
+    const GpuTimeScale scale(needed);
+    std::string text = fmt::format("{} of the {} {} that the work done after would have needed before",
+                                   scale.Text(avoided.fraction), scale.Text(needed), scale.name);
+    if (verdict_.saving) {
+      text += fmt::format(" ({:g} % interval {} to {})", 100 * verdict_.level, scale.Text(avoided.low),
+                          scale.Text(avoided.high));
+    }
+    Put("avoided", text);
+    if (verdict_.adjustment_gpu_seconds != 0) {
+      Put("", fmt::format("of it {} {} by adjustments for factors that changed besides",
+                          scale.Text(verdict_.adjustment_gpu_seconds), scale.name));
+    }
+  }
+  void Fraction() {
+    if (!verdict_.fraction) return Put("saved", "not known");
+    std::string text = Percent(*verdict_.fraction) + " of the GPU time per " + std::string(UnitOf(report_));
+    if (verdict_.saving) text += ", between " + PercentRange(verdict_.saving->low, verdict_.saving->high);
+    if (report_.claimed && report_.claim.predicted) text += ", claimed " + Percent(*report_.claim.predicted);
+    Put("saved", text);
+    if (verdict_.bootstrap_is_wider) Put("", "the interval is the bootstrap's, which is the wider one");
+    if (verdict_.verdict == Verdict::kNotShown && verdict_.smallest_shown) {
+      Put("", "these data could have shown " + Percent(*verdict_.smallest_shown) + " or more");
+    }
+  }
+  void Money();
+  void LeftOut() {
+    for (const DataExclusion& out : report_.exclusions) Put("left out", Percent(out.share) + ": " + out.reason);
+    if (report_.exclusions.empty()) Put("left out", "nothing");
+    for (const NonRoutineAdjustment& nra : report_.adjustments) {
+      const std::string amount = nra.gpu_seconds ? fmt::format("{:.5g} GPU-s", *nra.gpu_seconds) : "not measured";
+      Put("adjusted", fmt::format("{}: {} -> {}, {} ({})", nra.factor, nra.before, nra.after, amount, nra.basis));
+    }
+  }
+  void Runs() {
+    std::string layout(RunLayoutName(verdict_.layout));
+    std::replace(layout.begin(), layout.end(), '_', ' ');
+    std::string text = fmt::format("{} before, {} after, {}", verdict_.before.runs, verdict_.after.runs,
+                                   verdict_.layout == RunLayout::kUnknown ? "their order in time not known" : layout);
+    if (verdict_.pairs > 0) text += fmt::format(", {} pairs", verdict_.pairs);
+    Put("runs", text);
+  }
+  void Independence() {
+    const auto figure = [](const std::optional<double>& value) {
+      return value ? fmt::format("{:.1f}", *value) : std::string("-");
+    };
+    if (!verdict_.before.n_eff && !verdict_.after.n_eff) return Put("independent", "only totals of the runs are known");
+    Put("independent",
+        fmt::format("{} readings before and {} after are worth {} and {} (tau {} and {})", verdict_.before.rows,
+                    verdict_.after.rows, figure(verdict_.before.n_eff), figure(verdict_.after.n_eff),
+                    figure(verdict_.before.tau), figure(verdict_.after.tau)));
+  }
+  void Guard() {
+    if (!verdict_.guard) return Put("guard", "no drift guard: none is needed, or the data do not allow one");
+    const DriftGuard& guard = *verdict_.guard;
+    Put("guard", fmt::format("step beside the trend {:+.3g} ({:+.3g} to {:+.3g}) over {}: a drift {} the change",
+                             guard.delta, guard.low, guard.high, guard.over_runs ? "runs" : "rows",
+                             guard.same_side ? "does not explain" : "may explain"));
+  }
+  void ClaimHash() {
+    if (!report_.claimed) return Put("claim", "none: what was measured may have chosen how it is judged");
+    Put("claim", fmt::format("{} of {}, {}", report_.claim.sha256, FormatRfc3339(report_.claim.written),
+                             verdict_.retrospective ? "not before the change" : "before the change"));
+  }
+  void Projected() {
+    if (!report_.no_projection.empty()) Put("projection", report_.no_projection);
+    if (!report_.projection) return;
+    const auto& [hours, gpu_hours] = *report_.projection;
+    Put("projection", fmt::format("if the next {:g} h do the same work at the same mix: {:.5g} GPU-h ({:.5g} to {:.5g}); "
+                                  "an assumption, no saving",
+                                  hours, gpu_hours.fraction, gpu_hours.low, gpu_hours.high));
+  }
+
+  const ComparisonReport& report_;
+  const SavingVerdict& verdict_;
+  std::vector<TableRow> rows_;
+};
+
+void Figures::Money() {
+  if (!report_.rate.per_gpu_hour) return Put("dollars", "not known: no price; give --price");
+}
+
+ReportTable FigureTable(const ComparisonReport& report) {
+  ReportTable table;
+  table.title = "Figures";
+  table.columns = {{}, {}};
+  table.columns[1].wraps = true;
+  table.rows = Figures(report).Rows();
+  return table;
+}
+
+ReportTable InputTable(const ComparisonReport& report) {
+  ReportTable table;
+  table.title = "Runs";
+  const auto right = TableColumn::Align::kRight;
+  const std::string unit(UnitOf(report));
+  table.columns = {{"side"}, {"run"},       {"kind"},
+                   {"start"}, {"GPU-s", right}, {unit + "s", right},
+                   {"GPU-s per " + unit, right}, {"observed", right}, {"note"}};
+  table.columns[1].wraps = true;
+  table.columns[8].wraps = true;
+  for (const ComparisonReport::Input& input : report.inputs) {
+    const bool counted = input.work && *input.work > 0;
+    table.rows.push_back({input.after ? "after" : "before", input.name, std::string(input.kind),
+                          input.start ? FormatRfc3339(*input.start).substr(0, 19) : "-",
+                          fmt::format("{:.6g}", input.gpu_seconds), input.work ? fmt::format("{:.10g}", *input.work) : "-",
+                          counted ? fmt::format("{:.5g}", input.gpu_seconds / *input.work) : "-",
+                          input.observed ? Percent(*input.observed) : "-", input.note});
+  }
+  return table;
+}
+
+// What the diagnosis of the capture before foretold, and what came of it.
+ReportTable CaptureTable(const ComparisonReport& report) {
+  ReportTable table;
+  table.title = "Foretold and realised";
+  table.columns = {{"cause before"}, {"bound"}, {"expected"}, {"realised"}, {"of the bound"}, {"next bottleneck"}};
+  for (const BeforeAfter& pair : report.captures) {
+    table.rows.push_back({pair.cause.empty() ? "none" : std::string(pair.cause), Percent(pair.bound),
+                          Percent(pair.expected), pair.realised ? Percent(*pair.realised) : "-",
+                          pair.recovered ? fmt::format("{:.2f}", *pair.recovered) : "-",
+                          pair.next.empty() ? "none" : std::string(pair.next)});
+    for (const std::string& doubt : pair.doubts) table.notes.push_back(doubt + ".");
+  }
+  return table;
+}
+
+ReportPage PageOf(const ComparisonReport& report) {
+  ReportPage page;
+  page.heading = "GPU saving";
+  page.verdict = VerdictLine(report);
+  page.title = "GPU-seconds per " + std::string(UnitOf(report)) +
+               (report.claim.boundary.empty() ? "" : " of " + report.claim.boundary) +
+               (report.claim.measure.empty() ? "" : ": " + report.claim.measure);
+  AddReasons(report, &page);
+  page.tables = {FigureTable(report), CaptureTable(report), InputTable(report)};
+  return page;
+}
+
+}  // namespace
+
+std::string ComparisonText(const ComparisonReport& report, int width, bool color) {
+  return PageText(PageOf(report), width, color);
+}
+std::string ComparisonMarkdown(const ComparisonReport& report) { return PageMarkdown(PageOf(report)); }
+std::string ComparisonHtml(const ComparisonReport& report) { return PageHtml(PageOf(report)); }
+
+}  // namespace idleburn

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnose/before_after.h"
+#include "price/rate.h"
+#include "verify/judge.h"
+
+namespace idleburn {
+
+// Everything a comparison has to say. All writers print this and compute no statistics of their own.
+struct ComparisonReport {
+  SavingVerdict verdict;
+  bool claimed = false;  // `claim` was written to a file; else it is what the flags say
+  Claim claim;
+
+  // A run or capture as it was given, and what it turned out to be.
+  struct Input {
+    bool after = false;
+    std::string_view kind;  // "recording", ...
+    std::string sha256;
+    std::string name;
+    std::optional<Instant> start, end;
+    double gpu_seconds = 0;
+    std::optional<double> work;
+    std::optional<double> observed;  // fraction
+    std::string note;                // "exit 1: its time counts, its work does not"
+  };
+  std::vector<Input> inputs;
+  std::vector<DataExclusion> exclusions;
+  std::vector<NonRoutineAdjustment> adjustments;
+
+  Rate rate;  // before the change
+
+  // If the work went on like that for so long.
+  struct Projection {
+    double hours = 0;  // of the clock
+    SavingInterval gpu_hours;
+  };
+  std::optional<Projection> projection;
+  std::string no_projection;         // why there is none although it was asked for
+  std::vector<BeforeAfter> captures;  // what the diagnosis foretold and what came of it, pair by pair
+  std::string version;
+};
+
+// The JSON document of docs/json.md, schema idleburn.compare/1.
+std::string ComparisonJson(const ComparisonReport& report);
+// For a terminal: verdict, why, next; then the figures in the order of docs/verification.md.
+std::string ComparisonText(const ComparisonReport& report, int width, bool color);
+std::string ComparisonMarkdown(const ComparisonReport& report);
+std::string ComparisonHtml(const ComparisonReport& report);
+// One row, for a table of comparisons.
+std::string ComparisonCsv(const ComparisonReport& report);
+
+}  // namespace idleburn

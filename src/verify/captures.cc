@@ -1,0 +1,256 @@
+#include "verify/captures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "stats/block_bootstrap.h"
+#include "stats/correlation_time.h"
+#include "stats/quantile.h"
+#include "stats/student_t.h"
+#include "verify/bootstrap_check.h"
+#include "verify/effect.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kDroppedSteps = 2;  // the first warms up, the last carries the end of the profiler
+constexpr int kLeastSteps = 20;
+constexpr int kCapturesThatSuffice = 3;
+constexpr double kSameWork = 0.02;
+constexpr double kBlockTaus = 2;
+
+// What a side's captures hold, the ends of each dropped.
+struct CountedSteps {
+  std::vector<std::vector<double>> captures;
+  CaptureSide side;
+};
+
+std::vector<double> Flattened(const std::vector<std::vector<double>>& captures) {
+  std::vector<double> all;
+  for (const std::vector<double>& steps : captures) all.insert(all.end(), steps.begin(), steps.end());
+  return all;
+}
+
+CountedSteps CountSteps(std::span<const StepCapture> captures) {
+  CountedSteps counted;
+  double tau = 0;
+  for (const StepCapture& capture : captures) {
+    if (capture.step_seconds.size() <= kDroppedSteps) continue;
+    const std::vector<double>& steps =
+        counted.captures.emplace_back(capture.step_seconds.begin() + 1, capture.step_seconds.end() - 1);
+    const auto n = static_cast<double>(steps.size());
+    tau += n * (steps.size() < 2 ? 1 : CorrelationTimeOf(steps).tau);
+  }
+  const std::vector<double> all = Flattened(counted.captures);
+  counted.side.captures = static_cast<int>(counted.captures.size());
+  counted.side.steps = static_cast<int>(all.size());
+  if (all.empty()) return counted;
+  counted.side.median_seconds = Median(all);
+  counted.side.mean_seconds = MeanOf(all);
+  counted.side.tau = tau / static_cast<double>(all.size());
+  return counted;
+}
+
+double DrawMedian(const std::vector<std::vector<double>>& captures, double block, Random& random) {
+  std::vector<double> drawn;
+  for (const std::vector<double>& steps : captures) {
+    const std::size_t n = steps.size();
+    const std::size_t length = std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(block)), 1, n);
+    DrawBlocks(n, length, random, [&](std::size_t begin, std::size_t end) {
+      drawn.insert(drawn.end(), steps.begin() + static_cast<std::ptrdiff_t>(begin),
+                   steps.begin() + static_cast<std::ptrdiff_t>(end));
+    });
+  }
+  return Median(std::move(drawn));
+}
+
+// ln of the median step of each capture.
+std::vector<double> LogMedians(const std::vector<std::vector<double>>& captures) {
+  std::vector<double> logs;
+  for (const std::vector<double>& steps : captures) logs.push_back(std::log(Median(steps)));
+  return logs;
+}
+
+VarianceTerm BetweenCaptures(const std::vector<std::vector<double>>& captures) {
+  const std::vector<double> logs = LogMedians(captures);
+  const double mean = MeanOf(logs);
+  double squares = 0;
+  for (const double value : logs) squares += (value - mean) * (value - mean);
+  const auto k = static_cast<double>(logs.size());
+  return {squares / (k - 1) / k, k - 1};
+}
+
+class CaptureJudgement {
+ public:
+  CaptureJudgement(std::span<const StepCapture> before, std::span<const StepCapture> after,
+                   const std::optional<Claim>& claim, std::uint64_t seed, int resamples)
+      : before_(before),
+        after_(after),
+        claim_(claim.value_or(Claim{})),
+        claimed_(claim.has_value()),
+        resamples_(resamples),
+        random_(seed) {
+    out_.seed = seed;
+    out_.level = claim_.level;
+  }
+
+  CaptureVerdict Reach() {
+    const CountedSteps before = CountSteps(before_);
+    const CountedSteps after = CountSteps(after_);
+    out_.before = before.side;
+    out_.after = after.side;
+    CheckWork();
+    CheckEvidence();
+    if (out_.before.median_seconds > 0 && out_.after.median_seconds > 0) {
+      out_.fraction = 1 - out_.after.median_seconds / out_.before.median_seconds;
+      out_.mean_fraction = 1 - out_.after.mean_seconds / out_.before.mean_seconds;
+    }
+    const auto whole = [](const StepCapture& capture) { return capture.whole_cycles; };
+    if (!std::all_of(before_.begin(), before_.end(), whole) || !std::all_of(after_.begin(), after_.end(), whole)) {
+      Say("not_cashable_from_capture", "not cashable from capture: a median step tells what a step gained, not a bill");
+    }
+    if (out_.fraction && !Weighs(ReasonWeight::kInvalid) && !Weighs(ReasonWeight::kNotShown)) {
+      Measure(before.captures, after.captures);
+    }
+    Decide();
+    return std::move(out_);
+  }
+
+ private:
+  void Say(std::string_view id, const std::string& seen) { out_.reasons.push_back(MakeReason(id, seen)); }
+  [[nodiscard]] bool Weighs(ReasonWeight weight) const { return AnyWeighs(out_.reasons, weight); }
+
+  void CheckWork() {
+    struct WorkRowOfStep {
+      const char* what;
+      std::optional<double> StepCapture::*value;
+    };
+    constexpr std::array<WorkRowOfStep, 3> kShown = {{{"samples", &StepCapture::samples_per_step},
+                                                      {"kernels", &StepCapture::kernels_per_step},
+                                                      {"compute time", &StepCapture::compute_seconds_per_step}}};
+    bool shown = false;
+    for (const WorkRowOfStep& row : kShown) {
+      const std::optional<double> before = MeanWork(before_, row.value);
+      const std::optional<double> after = MeanWork(after_, row.value);
+      if (!before || !after) continue;
+      shown = true;
+      if (std::abs(*after - *before) > kSameWork * std::abs(*before)) {
+        Say("unequal_work", fmt::format("{} a step: {:.6g} before, {:.6g} after", row.what, *before, *after));
+      }
+    }
+    if (!shown) Say("equal_work_not_shown", "no capture tells samples, kernels or compute time a step");
+  }
+
+  static std::optional<double> MeanWork(std::span<const StepCapture> captures,
+                                        std::optional<double> StepCapture::*value) {
+    std::vector<double> known;
+    for (const StepCapture& capture : captures) {
+      if (capture.*value) known.push_back(*(capture.*value));
+    }
+    if (known.empty()) return std::nullopt;
+    return MeanOf(known);
+  }
+
+  void CheckEvidence() {
+    const int steps = std::min(out_.before.steps, out_.after.steps);
+    if (steps < kLeastSteps) Say("few_steps", fmt::format("{} counted steps on a side", steps));
+    const int captures = std::min(out_.before.captures, out_.after.captures);
+    if (captures < kCapturesThatSuffice) {
+      Say("few_captures", fmt::format("{} capture{} on a side", captures, captures == 1 ? "" : "s"));
+    }
+    std::optional<Instant> change;
+    for (const StepCapture& capture : after_) {
+      if (capture.start) change = change ? std::min(*change, *capture.start) : *capture.start;
+    }
+    out_.retrospective = !claimed_ || !change || claim_.written >= *change;
+    if (out_.retrospective) Say("retrospective", "no claim is known to be older than the captures after the change");
+  }
+
+  void Measure(const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
+    const double block = kBlockTaus * std::max(out_.before.tau, out_.after.tau);
+    std::vector<double> savings;
+    std::vector<double> logs;
+    for (int i = 0; i < resamples_; ++i) {
+      const double old_median = DrawMedian(before, block, random_);
+      const double ratio = DrawMedian(after, block, random_) / old_median;
+      savings.push_back(1 - ratio);
+      logs.push_back(std::log(ratio));
+    }
+    std::sort(savings.begin(), savings.end());
+    if (std::min(before.size(), after.size()) < kCapturesThatSuffice) {
+      out_.saving = QuantileInterval(savings, *out_.fraction, out_.level);
+      out_.saving90 = QuantileInterval(savings, *out_.fraction, Lower());
+      return;
+    }
+    MeasureOverCaptures(before, after, logs);
+  }
+
+  // From three captures a side on, what differs from capture to capture counts, if it is more than what steps say.
+  void MeasureOverCaptures(const std::vector<std::vector<double>>& before,
+                           const std::vector<std::vector<double>>& after, const std::vector<double>& logs) {
+    const std::array<VarianceTerm, 2> terms = {BetweenCaptures(before), BetweenCaptures(after)};
+    const double mean = MeanOf(logs);
+    double squares = 0;
+    for (const double value : logs) squares += (value - mean) * (value - mean);
+    SavingEffect effect;
+    effect.fraction = *out_.fraction;
+    effect.df = WelchDf(terms);
+    effect.error = std::sqrt(std::max(TotalVariance(terms), squares / static_cast<double>(logs.size() - 1)));
+    out_.saving = IntervalOf(effect, out_.level);
+    out_.saving90 = IntervalOf(effect, Lower());
+    Guard(before, after);
+  }
+
+  void Guard(const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
+    std::vector<DatedLog> logs;
+    const auto add = [&logs](std::span<const StepCapture> captures, const std::vector<double>& medians, bool is_after) {
+      std::size_t counted = 0;
+      for (const StepCapture& capture : captures) {
+        if (capture.step_seconds.size() <= kDroppedSteps) continue;
+        const double median = medians[counted++];
+        if (!capture.start) continue;
+        logs.push_back(
+            {static_cast<double>(capture.start->nanos()) / static_cast<double>(kNanosPerHour), median, is_after});
+      }
+    };
+    add(before_, LogMedians(before), false);
+    add(after_, LogMedians(after), true);
+    out_.guard = GuardOverRuns(logs, out_.level);
+    if (!out_.guard) {
+      Say("few_dated_runs", "without dates that differ, a drift cannot be told from the change");
+      return;
+    }
+    out_.guard->same_side = OnTheSideOf(*out_.guard, *out_.fraction);
+    if (!out_.guard->same_side) Say("drift_not_excluded", "beside a common trend the step of the median may be 0");
+  }
+
+  [[nodiscard]] double Lower() const { return 1 - 2 * (1 - out_.level); }
+
+  void Decide() {
+    if (Weighs(ReasonWeight::kInvalid)) {
+      out_.verdict = Verdict::kInvalid;
+      return;
+    }
+    if (out_.saving) out_.verdict = VerdictOf(*out_.saving, *out_.saving90, claim_.smallest_effect, out_.reasons);
+  }
+
+  std::span<const StepCapture> before_, after_;
+  Claim claim_;
+  bool claimed_;
+  int resamples_;
+  Random random_;
+  CaptureVerdict out_;
+};
+
+}  // namespace
+
+CaptureVerdict JudgeCaptures(std::span<const StepCapture> before, std::span<const StepCapture> after,
+                             const std::optional<Claim>& claim, std::uint64_t seed, int resamples) {
+  return CaptureJudgement(before, after, claim, seed, resamples).Reach();
+}
+
+}  // namespace idleburn

@@ -1,0 +1,196 @@
+#include "verify/claim_text.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "text/escape.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kSchema = "idleburn.claim/1";
+constexpr std::array<std::string_view, 2> kDesigns = {"runs", "switchback"};
+constexpr std::array<std::string_view, 2> kModels = {"ratio", "linear"};
+constexpr std::array<std::string_view, 2> kStops = {"fixed", "sequential"};
+
+template <typename Enum, std::size_t kCount>
+std::string_view NameIn(const std::array<std::string_view, kCount>& names, Enum value) {
+  return names[static_cast<std::size_t>(value)];
+}
+
+Json MoneyJson(const std::optional<Money>& money) { return money ? Json(FormatExact(*money)) : Json(nullptr); }
+
+Json Document(const Claim& claim) {
+  Json json;
+  json["schema"] = kSchema;
+  json["written"] = FormatRfc3339(claim.written);
+  json["boundary"] = Printable(claim.boundary);
+  json["unit"] = NameIn(kWorkUnitNames, claim.unit);
+  json["measure"] = Printable(claim.measure);
+  json["changed_factor"] = Printable(claim.changed_factor);
+  json["factors"] = Json::object();
+  for (const auto& [key, value] : claim.factors) json["factors"][Printable(key)] = Printable(value);
+  json["baseline"] = Json::array();
+  for (const Claim::BaselineRun& run : claim.baseline) {
+    json["baseline"].push_back({{"name", Printable(run.name)}, {"sha256", run.sha256}});
+  }
+  json["design"] = NameIn(kDesigns, claim.design);
+  json["model"] = NameIn(kModels, claim.model);
+  json["level"] = claim.level;
+  json["smallest_effect"] = claim.smallest_effect;
+  json["stop"] = NameIn(kStops, claim.stop);
+  json["predicted"] = claim.predicted ? Json(*claim.predicted) : Json(nullptr);
+  json["rate_before"] = MoneyJson(claim.rate_before);
+  json["rate_after"] = MoneyJson(claim.rate_after);
+  json["cashable"] = claim.cashable;
+  return json;
+}
+
+// Sorted, without blanks.
+std::string Canonical(const Json& json) { return nlohmann::json::parse(json.dump()).dump(); }
+
+// Takes the members of a claim one by one; the first that is wrong is kept.
+class Members {
+ public:
+  Members(const Json& json, const std::string& file) : json_(json), file_(file) {}
+
+  std::string Text(const char* key) {
+    const Json* value = Find(key);
+    if (value == nullptr) return {};
+    if (!value->is_string()) return Refuse<std::string>(key, "is no text");
+    return value->get<std::string>();
+  }
+  std::optional<double> Fraction(const char* key, bool may_be_null) {
+    const Json* value = Find(key);
+    if (value == nullptr || (may_be_null && value->is_null())) return std::nullopt;
+    if (!value->is_number() || value->get<double>() >= 1 || value->get<double>() <= (may_be_null ? -1e9 : -1e-300)) {
+      return Refuse<std::optional<double>>(key, "is no fraction below 1");
+    }
+    return value->get<double>();
+  }
+  bool Switch(const char* key) {
+    const Json* value = Find(key);
+    if (value != nullptr && !value->is_boolean()) return Refuse<bool>(key, "is neither true nor false");
+    return value != nullptr && value->get<bool>();
+  }
+  template <typename Enum, std::size_t kCount>
+  Enum Word(const char* key, const std::array<std::string_view, kCount>& names) {
+    const std::string text = Text(key);
+    const auto found = std::find(names.begin(), names.end(), text);
+    if (found == names.end()) return Refuse<Enum>(key, "is none of the words it may be");
+    return static_cast<Enum>(found - names.begin());
+  }
+  std::optional<Money> Price(const char* key) {
+    const Json* value = Find(key);
+    if (value == nullptr || value->is_null()) return std::nullopt;
+    const Result<Money> money = value->is_string() ? Money::Parse(value->get<std::string>()) : Fail("");
+    if (!money || money->nano() < 0) return Refuse<std::optional<Money>>(key, "is no price");
+    return *money;
+  }
+  StaticFactors Factors(const char* key) {
+    StaticFactors factors;
+    const Json* value = Find(key);
+    if (value == nullptr) return factors;
+    if (!value->is_object()) return Refuse<StaticFactors>(key, "is no object");
+    for (const auto& [name, text] : value->items()) {
+      if (!text.is_string()) return Refuse<StaticFactors>(key, "holds what is no text");
+      factors[name] = text.get<std::string>();
+    }
+    return factors;
+  }
+  std::vector<Claim::BaselineRun> Baseline(const char* key) {
+    std::vector<Claim::BaselineRun> runs;
+    const Json* value = Find(key);
+    if (value == nullptr) return runs;
+    if (!value->is_array()) return Refuse<std::vector<Claim::BaselineRun>>(key, "is no list");
+    for (const Json& item : *value) {
+      Members run(item, file_);
+      runs.push_back({run.Text("name"), run.Text("sha256")});
+      if (const Result<void> whole = run.End(); !whole) error_ = error_.empty() ? whole.error().message : error_;
+    }
+    return runs;
+  }
+
+  // Whether all was there and nothing else.
+  [[nodiscard]] Result<void> End() const {
+    if (!error_.empty()) return Fail(error_);
+    if (json_.is_object() && json_.size() > known_) {
+      return Fail(file_ + ": is no claim of " + std::string(kSchema) + ": it has keys that a claim does not have");
+    }
+    return {};
+  }
+
+ private:
+  const Json* Find(const char* key) {
+    if (!json_.is_object() || !json_.contains(key)) {
+      return Refuse<const Json*>(key, "is missing");
+    }
+    ++known_;
+    return &json_.at(key);
+  }
+  template <typename T>
+  T Refuse(const char* key, const char* what) {
+    if (error_.empty()) {
+      error_ = file_ + ": is no claim of " + std::string(kSchema) + ": '" + key + "' " + what +
+               "; write claims with idleburn claim";
+    }
+    return T{};
+  }
+
+  const Json& json_;
+  const std::string& file_;
+  std::size_t known_ = 0;
+  std::string error_;
+};
+
+}  // namespace
+
+std::string HashedText(const Claim& claim) { return Canonical(Document(claim)); }
+
+std::string ClaimText(const Claim& claim) {
+  Json json = Document(claim);
+  json["sha256"] = claim.sha256;
+  return json.dump(2) + "\n";
+}
+
+Result<ClaimDocument> ParseClaim(std::string_view text, const std::string& file) {
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return Fail(file + ": is no JSON object; a claim is a file that idleburn claim wrote");
+  Members members(json, file);
+  ClaimDocument document;
+  Claim& claim = document.claim;
+  const std::string schema = members.Text("schema");
+  const Result<Instant> written = ParseRfc3339(members.Text("written"));
+  claim.boundary = members.Text("boundary");
+  claim.unit = members.Word<WorkUnit>("unit", kWorkUnitNames);
+  claim.measure = members.Text("measure");
+  claim.changed_factor = members.Text("changed_factor");
+  claim.factors = members.Factors("factors");
+  claim.baseline = members.Baseline("baseline");
+  claim.design = members.Word<ClaimDesign>("design", kDesigns);
+  claim.model = members.Word<BaselineModel>("model", kModels);
+  claim.level = members.Fraction("level", false).value_or(0);
+  claim.smallest_effect = members.Fraction("smallest_effect", false).value_or(0);
+  claim.stop = members.Word<StopRule>("stop", kStops);
+  claim.predicted = members.Fraction("predicted", true);
+  claim.rate_before = members.Price("rate_before");
+  claim.rate_after = members.Price("rate_after");
+  claim.cashable = members.Switch("cashable");
+  claim.sha256 = members.Text("sha256");
+  TRY(members.End());
+  if (schema != kSchema || !written || claim.level < 0.5) {
+    return Fail(file + ": is no claim of " + std::string(kSchema) +
+                ": its schema, its date or its level is not one; write claims with idleburn claim");
+  }
+  claim.written = *written;
+  claim.id = claim.sha256.substr(0, kClaimIdSize);
+  json.erase("sha256");
+  document.hashed = Canonical(json);
+  return document;
+}
+
+}  // namespace idleburn

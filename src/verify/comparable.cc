@@ -1,0 +1,222 @@
+#include "verify/comparable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+
+#include "verify/run_rows.h"
+
+namespace idleburn {
+namespace {
+
+constexpr double kLeastObserved = 0.95;
+constexpr double kMostExcluded = 0.05;
+constexpr std::int64_t kLeastRows = 30;
+constexpr std::array<std::string_view, 2> kSideNames = {"before", "after"};
+
+// What says how the code was called, not what it was called on: the measure is there. Everything else is static.
+constexpr std::array<std::string_view, 2> kHowItWasCalled = {"command", "git."};
+
+struct DatedRun {
+  const MeasuredRun* run;
+  bool after;
+};
+
+using Reasons = std::vector<VerdictReason>;
+
+std::span<const MeasuredRun> SideOf(const Comparison& comparison, std::size_t side) {
+  return side == 0 ? std::span<const MeasuredRun>(comparison.before) : comparison.after;
+}
+
+std::vector<DatedRun> ByStart(std::span<const MeasuredRun> before, std::span<const MeasuredRun> after) {
+  std::vector<DatedRun> runs;
+  for (const MeasuredRun& run : before) {
+    if (run.start) runs.push_back({&run, false});
+  }
+  for (const MeasuredRun& run : after) {
+    if (run.start) runs.push_back({&run, true});
+  }
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const DatedRun& a, const DatedRun& b) { return *a.run->start < *b.run->start; });
+  return runs;
+}
+
+bool SameTime(const MeasuredRun& a, const MeasuredRun& b) {
+  return a.start && a.end && b.start && b.end && *a.start < *b.end && *b.start < *a.end;
+}
+
+// Unless both say which GPUs they had, and share none.
+bool MayShareGpus(const MeasuredRun& a, const MeasuredRun& b) {
+  if (a.gpus.empty() || b.gpus.empty()) return true;
+  return std::any_of(a.gpus.begin(), a.gpus.end(), [&b](const std::string& gpu) {
+    return std::find(b.gpus.begin(), b.gpus.end(), gpu) != b.gpus.end();
+  });
+}
+
+void CheckWork(const Comparison& comparison, Reasons& reasons) {
+  std::set<WorkUnit> units;
+  if (comparison.claim) units.insert(comparison.claim->unit);
+  for (std::size_t side = 0; side < 2; ++side) {
+    if (SideOf(comparison, side).empty()) {
+      reasons.push_back(MakeReason("no_work_count", fmt::format("there is no run {}", kSideNames[side])));
+    }
+    for (const MeasuredRun& run : SideOf(comparison, side)) {
+      if (run.unit) units.insert(*run.unit);
+      if (!run.unit || run.work <= 0) {
+        reasons.push_back(MakeReason("no_work_count", fmt::format("no work is counted in {}", run.name)));
+      } else if (run.gpu_seconds <= 0) {
+        reasons.push_back(MakeReason("no_gpu_time", fmt::format("no allocated GPU time is known of {}", run.name)));
+      }
+    }
+  }
+  if (units.size() > 1) {
+    std::string names;
+    for (const WorkUnit unit : units) {
+      names += (names.empty() ? "" : ", ") + std::string(kWorkUnitPlurals[static_cast<std::size_t>(unit)]);
+    }
+    reasons.push_back(MakeReason("unequal_units", "work is counted in " + names));
+  }
+}
+
+void CheckDoubts(const Comparison& comparison, Reasons& reasons) {
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (const MeasuredRun& run : SideOf(comparison, side)) {
+      for (const RunDoubt& doubt : run.doubts) {
+        reasons.push_back(MakeReason(doubt.id, fmt::format("{}: {}", run.name, doubt.sentence)));
+      }
+    }
+  }
+}
+
+bool IsStatic(std::string_view key, const Comparison& comparison) {
+  if (comparison.claim && comparison.claim->changed_factor == key) return false;
+  return std::none_of(kHowItWasCalled.begin(), kHowItWasCalled.end(),
+                      [key](std::string_view start) { return key.substr(0, start.size()) == start; });
+}
+
+bool WasMeasured(std::string_view factor, const Comparison& comparison) {
+  return std::any_of(comparison.adjustments.begin(), comparison.adjustments.end(),
+                     [factor](const NonRoutineAdjustment& entry) {
+                       return entry.factor == factor && entry.gpu_seconds && !entry.basis.empty();
+                     });
+}
+
+void CheckFactors(const Comparison& comparison, Reasons& reasons) {
+  struct Seen {
+    std::set<std::string> values;
+    std::size_t runs = 0;
+  };
+  std::map<std::string, Seen> seen;
+  std::size_t runs = 0;
+  const auto take = [&](const StaticFactors& factors) {
+    ++runs;
+    for (const auto& [key, value] : factors) {
+      Seen& factor = seen[key];
+      factor.values.insert(value);
+      ++factor.runs;
+    }
+  };
+  if (comparison.claim && !comparison.claim->factors.empty()) take(comparison.claim->factors);
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (const MeasuredRun& run : SideOf(comparison, side)) take(run.factors);
+  }
+  std::string unknown;
+  for (const auto& [key, factor] : seen) {
+    if (!IsStatic(key, comparison)) continue;
+    if (factor.values.size() > 1 && !WasMeasured(key, comparison)) {
+      reasons.push_back(MakeReason(
+          "static_factor_changed",
+          fmt::format("{} changed: {} and {}", key, *factor.values.begin(), *std::next(factor.values.begin()))));
+    } else if (factor.runs < runs) {
+      unknown += (unknown.empty() ? "" : ", ") + key;
+    }
+  }
+  if (!unknown.empty()) {
+    reasons.push_back(MakeReason("static_factor_unknown", "not every run says its " + unknown));
+  }
+}
+
+void CheckObserved(const Comparison& comparison, Reasons& reasons) {
+  for (std::size_t side = 0; side < 2; ++side) {
+    double observed = 0;
+    double allocated = 0;
+    for (const MeasuredRun& run : SideOf(comparison, side)) {
+      if (!run.observed_fraction) continue;
+      observed += *run.observed_fraction * run.gpu_seconds;
+      allocated += run.gpu_seconds;
+    }
+    if (observed < kLeastObserved * allocated) {
+      reasons.push_back(MakeReason("observed_below_95", fmt::format("{:.1f} % of the allocated time {} was observed",
+                                                                    100 * observed / allocated, kSideNames[side])));
+    }
+    const std::optional<std::int64_t> rows = TelemetryRows(SideOf(comparison, side));
+    if (rows && *rows < kLeastRows) {
+      reasons.push_back(MakeReason("few_rows", fmt::format("{} readings {}", *rows, kSideNames[side])));
+    }
+  }
+}
+
+void CheckOverlap(const Comparison& comparison, RunLayout layout, Reasons& reasons) {
+  const std::vector<DatedRun> runs = ByStart(comparison.before, comparison.after);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (std::size_t j = i + 1; j < runs.size(); ++j) {
+      const MeasuredRun& a = *runs[i].run;
+      const MeasuredRun& b = *runs[j].run;
+      const bool collide = layout == RunLayout::kBeforeAfter ? runs[i].after != runs[j].after : MayShareGpus(a, b);
+      if (!collide || !SameTime(a, b)) continue;
+      reasons.push_back(MakeReason("overlap", fmt::format("{} and {} ran at the same time", a.name, b.name)));
+      return;
+    }
+  }
+}
+
+void CheckExclusions(const Comparison& comparison, Reasons& reasons) {
+  double share = 0;
+  for (const DataExclusion& exclusion : comparison.exclusions) share += exclusion.share;
+  if (share > kMostExcluded) {
+    reasons.push_back(MakeReason("excluded_too_much", fmt::format("{:.1f} % of the data were left out", 100 * share)));
+  }
+}
+
+}  // namespace
+
+RunLayout LayoutOf(std::span<const MeasuredRun> before, std::span<const MeasuredRun> after) {
+  const std::vector<DatedRun> runs = ByStart(before, after);
+  if (runs.size() < before.size() + after.size()) return RunLayout::kUnknown;
+  std::size_t switches = 0;
+  for (std::size_t i = 1; i < runs.size(); ++i) switches += runs[i].after != runs[i - 1].after ? 1U : 0U;
+  return switches > 1 ? RunLayout::kInterleaved : RunLayout::kBeforeAfter;
+}
+
+bool HasRatios(const Comparison& comparison) {
+  const auto has_ratio = [](const MeasuredRun& run) { return run.unit && run.work > 0 && run.gpu_seconds > 0; };
+  return !comparison.before.empty() && !comparison.after.empty() &&
+         std::all_of(comparison.before.begin(), comparison.before.end(), has_ratio) &&
+         std::all_of(comparison.after.begin(), comparison.after.end(), has_ratio);
+}
+
+std::vector<VerdictReason> ComparableReasons(const Comparison& comparison, RunLayout layout) {
+  Reasons reasons;
+  CheckWork(comparison, reasons);
+  CheckFactors(comparison, reasons);
+  CheckObserved(comparison, reasons);
+  CheckOverlap(comparison, layout, reasons);
+  CheckExclusions(comparison, reasons);
+  CheckDoubts(comparison, reasons);
+  return reasons;
+}
+
+std::optional<std::int64_t> TelemetryRows(std::span<const MeasuredRun> runs) {
+  std::optional<std::int64_t> rows;
+  for (const MeasuredRun& run : runs) {
+    if (!run.telemetry || run.pieces.empty()) continue;
+    rows = rows.value_or(0);
+    for (const WorkPiece& piece : run.pieces) *rows += static_cast<std::int64_t>(MergeRepeated(piece).size());
+  }
+  return rows;
+}
+
+}  // namespace idleburn

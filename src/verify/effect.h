@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "stats/welch.h"
+#include "verify/verdict.h"
+
+namespace idleburn {
+
+// What a change did, with what is needed to give an interval at any level.
+struct SavingEffect {
+  // How the interval is laid around the fraction.
+  enum class Scale : std::uint8_t {
+    kLog,       // t on ln(R1/R0): heavy tails keep their coverage
+    kPlain,     // t on the fraction itself: of a linear model
+    kSequence,  // on ln(R1/R0), true at every look: `error` is the running deviation of `n` pairs
+  };
+  double fraction = 0;
+  double error = 0;  // of ln(R1/R0), or of the fraction
+  double df = 1;
+  Scale scale = Scale::kLog;
+  int n = 0;         // of kSequence
+  double shift = 0;  // added to fraction and interval: what non-routine adjustments were worth
+
+  [[nodiscard]] double FractionError() const;  // se(F)
+};
+
+SavingEffect EffectOfSides(const SideEstimate& before, const SideEstimate& after);
+
+// Takes from the effect what would have happened anyhow: a change of ln R with its own error.
+SavingEffect Corrected(const SavingEffect& effect, double log_ratio, const VarianceTerm& error);
+
+SavingInterval IntervalOf(const SavingEffect& effect, double level);
+
+// An interval of the fraction as GPU-seconds avoided by a side that used `gpu_seconds_after`.
+SavingInterval AvoidedOf(const SavingEffect& effect, const SavingInterval& saving, double gpu_seconds_after);
+
+// t(68 %) * se(F) / |F|: below one half, ASHRAE's guideline calls a saving certain enough. F must not be 0.
+double FractionalUncertainty(const SavingEffect& effect);
+// The effect that 80 of 100 such measurements would have shown.
+double SmallestShown(const SavingEffect& effect);
+
+// A confidence interval of ln R1 - ln R0 that is true at every look, for batches measured after one fixed baseline: by
+// the union bound, a fixed interval of the baseline and a confidence sequence of the batches, each at alpha / 2.
+// `after` holds ln R of each batch; before the first look at 20 batches the interval is absent.
+std::optional<SavingInterval> FixedBaselineSequence(const SideEstimate& before, std::span<const double> after,
+                                                    double alpha);
+
+}  // namespace idleburn

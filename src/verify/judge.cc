@@ -1,0 +1,342 @@
+#include "verify/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "stats/confidence_sequence.h"
+#include "stats/random.h"
+#include "stats/student_t.h"
+#include "verify/bootstrap_check.h"
+#include "verify/comparable.h"
+#include "verify/comparators.h"
+#include "verify/drift_guard.h"
+#include "verify/effect.h"
+#include "verify/linear_model.h"
+#include "verify/side.h"
+#include "verify/switchback.h"
+
+namespace idleburn {
+namespace {
+
+constexpr int kRunsThatSuffice = 3;
+constexpr int kPairsThatSuffice = 8;
+constexpr double kRefusedNEff = 10;
+constexpr double kLowNEff = 30;
+constexpr double kBlockTaus = 4;
+// A block's tau is itself an estimate; twice too short is no accident of it.
+constexpr double kSurelyShortTaus = 2;
+constexpr double kMuchWider = 1.5;
+
+std::string Percent(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
+
+// One comparison on its way to its verdict.
+class Judgement {
+ public:
+  explicit Judgement(const Comparison& comparison)
+      : in_(comparison), claim_(comparison.claim.value_or(Claim{})), random_(comparison.seed) {}
+
+  SavingVerdict Reach() {
+    const bool switchback = (in_.claim ? claim_.design : in_.design) == ClaimDesign::kSwitchback;
+    out_.layout = switchback ? RunLayout::kSwitchback : LayoutOf(in_.before, in_.after);
+    out_.level = claim_.level;
+    out_.seed = in_.seed;
+    for (const DataExclusion& exclusion : in_.exclusions) out_.excluded_share += exclusion.share;
+    out_.reasons = ComparableReasons(in_, out_.layout);
+    if (HasRatios(in_)) {
+      out_.unit = in_.before.front().unit;
+      switchback ? MeasureSwitchback() : MeasureRuns();
+    }
+    CheckClaim();
+    if (Weighs(ReasonWeight::kInvalid) || Weighs(ReasonWeight::kNotShown)) effect_.reset();
+    if (effect_) Describe();
+    Decide();
+    return std::move(out_);
+  }
+
+ private:
+  void Say(std::string_view id, const std::string& seen) { out_.reasons.push_back(MakeReason(id, seen)); }
+  [[nodiscard]] bool Weighs(ReasonWeight weight) const { return AnyWeighs(out_.reasons, weight); }
+
+  // Sides, from runs or from the blocks of a switchback.
+  void EstimateSides(std::span<const MeasuredRun> before, std::span<const MeasuredRun> after) {
+    for (const MeasuredRun& run : before) before_.push_back(EstimateRun(run));
+    for (const MeasuredRun& run : after) after_.push_back(EstimateRun(run));
+    out_.before = EstimateSide(before_);
+    out_.after = EstimateSide(after_);
+    out_.fraction = 1 - out_.after.ratio / out_.before.ratio;
+  }
+
+  void MeasureRuns() {
+    EstimateSides(in_.before, in_.after);
+    if (claim_.stop == StopRule::kSequential) {
+      Say("sequential_needs_switchback", "runs before and after share one baseline, which repeated looks wear out");
+    }
+    CheckSide(out_.before, "before");
+    CheckSide(out_.after, "after");
+    if (!out_.before.error_known || !out_.after.error_known) return;
+    if (claim_.model == BaselineModel::kLinear) MeasureLine();
+    if (!effect_) effect_ = EffectOfSides(out_.before, out_.after);
+    Adjust();
+    Correct();
+    Guard();
+    if (Weighs(ReasonWeight::kNotShown)) FindMoreHours();
+  }
+
+  void CheckSide(const SideEstimate& side, std::string_view name) {
+    const bool few = side.runs < kRunsThatSuffice;
+    if (!side.error_known) {
+      Say("few_segments", fmt::format("{} run{} {}, known by totals only", side.runs, side.runs == 1 ? "" : "s", name));
+      return;
+    }
+    if (few) {
+      Say("run_to_run_noise_not_seen", fmt::format("{} run{} {}: what differs from run to run is not in its rows",
+                                                   side.runs, side.runs == 1 ? "" : "s", name));
+    }
+    if (!side.n_eff) return;
+    const std::string seen = fmt::format("the rows {} are worth {:.1f} independent ones", name, *side.n_eff);
+    if (few && *side.n_eff < kRefusedNEff) {
+      Say("too_few_independent_data", seen);
+    } else if (*side.n_eff < kLowNEff) {
+      Say("low_effective_n", seen);
+    }
+  }
+
+  static std::vector<WorkSegment> SegmentsOf(std::span<const MeasuredRun> runs) {
+    std::vector<const MeasuredRun*> ordered;
+    for (const MeasuredRun& run : runs) ordered.push_back(&run);
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [](const MeasuredRun* a, const MeasuredRun* b) { return a->start < b->start; });
+    std::vector<WorkSegment> segments;
+    for (const MeasuredRun* run : ordered) segments.push_back({run->work, run->gpu_seconds});
+    return segments;
+  }
+
+  void MeasureLine() {
+    const std::vector<WorkSegment> before = SegmentsOf(in_.before);
+    const std::vector<WorkSegment> after = SegmentsOf(in_.after);
+    const std::string fault = FaultOfLinearBaseline(before, after);
+    if (!fault.empty()) {
+      Say("baseline_model_fell_back", fault);
+      return;
+    }
+    const LinearReading reading = ReadLinear(before, after);
+    out_.model = reading.line;
+    effect_ = reading.effect;
+    out_.fraction = reading.effect.fraction;
+    if (!reading.fit_for_verdicts) {
+      Say("model_not_fit", fmt::format("the line misses the baseline by {} (CV(RMSE))", Percent(reading.line.cv_rmse)));
+    }
+  }
+
+  void Adjust() {
+    for (const NonRoutineAdjustment& entry : in_.adjustments) {
+      if (entry.gpu_seconds && !entry.basis.empty()) out_.adjustment_gpu_seconds += *entry.gpu_seconds;
+    }
+    effect_->shift = out_.adjustment_gpu_seconds / (out_.after.gpu_seconds / (1 - effect_->fraction));
+    out_.fraction = effect_->fraction + effect_->shift;
+  }
+
+  // Takes out what would have happened anyhow: to untouched jobs, or to jobs that were chosen for being bad.
+  void Correct() {
+    const std::optional<UntouchedChange> untouched =
+        ReadComparators(in_.untouched_before, in_.untouched_after, in_.before, claim_.level);
+    if (untouched) out_.comparators = untouched->change;
+    compared_ = untouched && untouched->usable && !out_.model;
+    if (compared_) {
+      effect_ = Corrected(*effect_, untouched->log_ratio, {untouched->variance, untouched->df});
+    } else if (!in_.untouched_before.empty() || !in_.untouched_after.empty()) {
+      Say("comparators_not_used", "the untouched jobs were not taken into the result");
+    }
+    if (!compared_ && in_.reversion && !out_.model) {
+      const ExpectedReversion& expected = *in_.reversion;
+      effect_ = Corrected(*effect_, expected.log_ratio, {expected.error * expected.error, expected.df});
+    } else if (in_.chosen_for_being_bad && !compared_) {
+      Say("chosen_for_being_bad", "these runs were chosen by the value that is judged, and would have improved anyhow");
+    }
+    corrected_ = compared_ || in_.reversion;
+    out_.fraction = effect_->fraction + effect_->shift;
+  }
+
+  void Guard() {
+    const auto dated = [](const MeasuredRun& run) { return run.start && run.end; };
+    const bool all_dated = std::all_of(in_.before.begin(), in_.before.end(), dated) &&
+                           std::all_of(in_.after.begin(), in_.after.end(), dated);
+    const bool enough = std::min(out_.before.runs, out_.after.runs) >= kRunsThatSuffice;
+    if (all_dated) {
+      out_.guard = enough ? GuardOverRuns(DatedLogs(), claim_.level) : GuardOverRows(before_, after_, claim_.level);
+    }
+    if (out_.guard) out_.guard->same_side = OnTheSideOf(*out_.guard, effect_->fraction);
+    if (compared_ || !enough) return;
+    if (!out_.guard) {
+      Say("few_dated_runs", "without dates that differ, a drift cannot be told from the change");
+    } else if (!out_.guard->same_side) {
+      Say("drift_not_excluded",
+          fmt::format("beside a common trend the step is {} to {}", Percent(std::expm1(out_.guard->low)),
+                      Percent(std::expm1(out_.guard->high))));
+    }
+  }
+
+  [[nodiscard]] std::vector<DatedLog> DatedLogs() const {
+    std::vector<DatedLog> logs;
+    const auto add = [&](std::span<const MeasuredRun> runs, bool after) {
+      for (const MeasuredRun& run : runs) {
+        const double expected = out_.model ? ExpectedOf(*out_.model, run.work) : out_.before.ratio * run.work;
+        const double middle =
+            0.5 * static_cast<double>(run.start->nanos()) + 0.5 * static_cast<double>(run.end->nanos());
+        if (expected > 0) {
+          logs.push_back({middle / static_cast<double>(kNanosPerHour), std::log(run.gpu_seconds / expected), after});
+        }
+      }
+    };
+    add(in_.before, false);
+    add(in_.after, true);
+    return logs;
+  }
+
+  // How much longer, at the present noise, until the present estimate would be told from the smallest effect.
+  void FindMoreHours() {
+    constexpr double kNormal = 1.96;
+    const double half = std::max(claim_.smallest_effect, std::abs(*out_.fraction) - claim_.smallest_effect);
+    double hours = 0;
+    for (const auto& [side, runs] : {std::pair(&out_.before, &before_), std::pair(&out_.after, &after_)}) {
+      const RowCost cost = CostOfRows(*side, *runs);
+      if (cost.seconds <= 0) return;
+      const double wanted =
+          std::max(2 * cost.variance_of_one * (kNormal / half) * (kNormal / half), kLowNEff * side->tau.value_or(1));
+      hours += std::max(0.0, wanted - cost.rows) * cost.seconds / 3600;
+    }
+    out_.more_hours = hours;
+  }
+
+  void MeasureSwitchback() {
+    const std::optional<SwitchbackReading> reading = ReadSwitchback(in_.before, in_.after);
+    if (!reading || reading->log_ratios.empty()) {
+      EstimateSides(in_.before, in_.after);
+      Say("few_segments", reading ? "no two neighbouring blocks differ in their setting"
+                                  : "blocks without dates cannot be put in pairs");
+      return;
+    }
+    EstimateSides(reading->before, reading->after);
+    out_.before.tau = out_.after.tau = reading->tau;
+    out_.pairs = static_cast<int>(reading->log_ratios.size());
+    out_.sequential = claim_.stop == StopRule::kSequential;
+    if (out_.pairs < kRunsThatSuffice) {
+      Say("few_segments", fmt::format("{} pair{} of blocks", out_.pairs, out_.pairs == 1 ? "" : "s"));
+      return;
+    }
+    effect_ = EffectOfPairs(reading->log_ratios, out_.sequential);
+    out_.fraction = effect_->fraction;
+    Adjust();
+    if (out_.pairs < kPairsThatSuffice) Say("few_pairs", fmt::format("{} pairs of blocks", out_.pairs));
+    if (out_.sequential && out_.pairs < kSequenceFirstLook) {
+      Say("before_first_look", fmt::format("{} pairs so far", out_.pairs));
+    }
+    if (reading->one_order) Say("fixed_order", "every pair has the same order, so that a drift leans on all alike");
+    if (!reading->washout_dropped) Say("washout_not_dropped", "a block is known by its totals only");
+    if (reading->least_taus && *reading->least_taus < kBlockTaus) {
+      const std::string seen = fmt::format("the shortest block is {:.1f} tau long", *reading->least_taus);
+      Say(*reading->least_taus < kSurelyShortTaus ? "short_blocks" : "blocks_may_be_short", seen);
+    }
+  }
+
+  void CheckClaim() {
+    const auto first_of = [](std::span<const MeasuredRun> runs) {
+      std::optional<Instant> first;
+      for (const MeasuredRun& run : runs) {
+        if (!run.start) return std::optional<Instant>();
+        first = first ? std::min(*first, *run.start) : *run.start;
+      }
+      return first;
+    };
+    const std::optional<Instant> change = first_of(in_.after);
+    out_.retrospective = !in_.claim || !change || claim_.written >= *change;
+    if (!in_.claim) {
+      Say("retrospective", "nothing was claimed before the change");
+    } else if (!change) {
+      Say("retrospective", "the runs after the change have no dates, so that the claim may be younger");
+    } else if (out_.retrospective) {
+      Say("retrospective", "the claim is younger than the change");
+    }
+    if (in_.claim && !claim_.baseline.empty() && !IsClaimedBaseline()) {
+      Say("baseline_differs_from_claim", "the runs before are not those that the claim names");
+    }
+  }
+
+  [[nodiscard]] bool IsClaimedBaseline() const {
+    std::vector<std::string> claimed;
+    std::vector<std::string> given;
+    for (const Claim::BaselineRun& run : claim_.baseline) claimed.push_back(run.sha256);
+    for (const MeasuredRun& run : in_.before) given.push_back(run.sha256);
+    std::sort(claimed.begin(), claimed.end());
+    std::sort(given.begin(), given.end());
+    return claimed == given;
+  }
+
+  // Intervals and what is told beside them.
+  void Describe() {
+    out_.saving = IntervalOf(*effect_, claim_.level);
+    out_.saving90 = IntervalOf(*effect_, Lower());
+    if (out_.layout != RunLayout::kSwitchback && !out_.model && !corrected_) CrossCheck();
+    out_.avoided_gpu_seconds = AvoidedOf(*effect_, *out_.saving, out_.after.gpu_seconds);
+    if (*out_.fraction != 0) out_.fsu = FractionalUncertainty(*effect_);
+    out_.smallest_shown = SmallestShown(*effect_);
+    if (out_.layout != RunLayout::kSwitchback) out_.placebo = PlaceboOver(before_, claim_.level, random_);
+    if (out_.layout == RunLayout::kBeforeAfter || out_.layout == RunLayout::kUnknown) {
+      Say("use_switchback", "a change before and after is told from a drift only by a model of the drift");
+    }
+  }
+  // Of twice the error: .90 for .95.
+  [[nodiscard]] double Lower() const { return 1 - 2 * (1 - claim_.level); }
+
+  void CrossCheck() {
+    const double tau = std::max(out_.before.tau.value_or(1), out_.after.tau.value_or(1));
+    const std::vector<double> savings = BootstrapSavings(before_, after_, tau, in_.resamples, random_);
+    if (savings.empty()) return;
+    const auto interval = [&](double level) {
+      SavingInterval quantiles = QuantileInterval(savings, effect_->fraction, level);
+      return SavingInterval{quantiles.fraction + effect_->shift, quantiles.low + effect_->shift,
+                            quantiles.high + effect_->shift};
+    };
+    out_.bootstrap = interval(claim_.level);
+    const double width = out_.saving->high - out_.saving->low;
+    out_.bootstrap_is_wider = out_.bootstrap->high - out_.bootstrap->low > kMuchWider * width;
+    if (!out_.bootstrap_is_wider) return;
+    out_.saving = out_.bootstrap;
+    out_.saving90 = interval(Lower());
+    Say("bootstrap_wider", "blocks of rows drawn again vary more than the formula says");
+  }
+
+  void Decide() {
+    if (Weighs(ReasonWeight::kInvalid)) {
+      out_.verdict = Verdict::kInvalid;
+      return;
+    }
+    if (!effect_) return;  // NOT_SHOWN, for a reason that is among them
+    out_.verdict = VerdictOf(*out_.saving, *out_.saving90, claim_.smallest_effect, out_.reasons);
+    if (out_.verdict == Verdict::kIndicated && out_.saving->low <= claim_.smallest_effect) {
+      Say("smallest_effect_not_reached", fmt::format("the interval begins at {}, the claim asks for more than {}",
+                                                     Percent(out_.saving->low), Percent(claim_.smallest_effect)));
+    }
+    if (out_.verdict == Verdict::kNotShown) {
+      Say("inside_the_noise",
+          fmt::format("an effect below {} could not have been shown by these data", Percent(*out_.smallest_shown)));
+    }
+  }
+
+  const Comparison& in_;
+  Claim claim_;
+  Random random_;
+  SavingVerdict out_;
+  std::vector<RunEstimate> before_, after_;
+  std::optional<SavingEffect> effect_;
+  bool compared_ = false;   // to untouched jobs
+  bool corrected_ = false;  // by anything that the rows of these runs do not show
+};
+
+}  // namespace
+
+SavingVerdict Judge(const Comparison& comparison) { return Judgement(comparison).Reach(); }
+
+}  // namespace idleburn

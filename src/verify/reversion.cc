@@ -1,0 +1,60 @@
+#include "verify/reversion.h"
+
+#include <cmath>
+#include <vector>
+
+#include "stats/least_squares.h"
+#include "stats/student_t.h"
+
+namespace idleburn {
+
+std::optional<ReversionReading> ReadReversion(std::span<const JobPair> jobs, double level) {
+  std::vector<std::vector<double>> columns(2);
+  std::vector<double> second;
+  double chosen_first = 0;
+  double chosen_second = 0;
+  ReversionReading reading;
+  for (const JobPair& job : jobs) {
+    if (job.chosen) {
+      ++reading.chosen;
+      chosen_first += job.first;
+      chosen_second += job.second;
+      continue;
+    }
+    columns[0].push_back(1);
+    columns[1].push_back(job.first);
+    second.push_back(job.second);
+  }
+  reading.untouched = static_cast<int>(second.size());
+  const std::optional<LeastSquares> fit = FitLeastSquares(columns, second);
+  if (reading.chosen == 0 || !fit) return std::nullopt;
+  chosen_first /= reading.chosen;
+  chosen_second /= reading.chosen;
+  const double mean = MeanOf(columns[1]);
+  double squares = 0;
+  for (const double first : columns[1]) squares += (first - mean) * (first - mean);
+  const double away = mean - chosen_first;
+
+  reading.raw_change = chosen_second - chosen_first;
+  reading.slope = fit->coefficients[1];
+  reading.slope_error = fit->errors[1];
+  // What the line expects of jobs that began where the chosen ones did.
+  reading.expected_change = (MeanOf(second) - mean) + (1 - reading.slope) * away;
+  reading.net_change = reading.raw_change - reading.expected_change;
+  const double expected_variance = fit->residual_variance * (1.0 / reading.untouched + away * away / squares);
+  reading.expected_error = std::sqrt(expected_variance);
+  reading.net_error = std::sqrt(expected_variance + fit->residual_variance / reading.chosen);
+  reading.df = fit->df;
+  const double half = StudentTQuantile(reading.df, (1 + level) / 2) * reading.net_error;
+  reading.low = reading.net_change - half;
+  reading.high = reading.net_change + half;
+  if (reading.low > 0) reading.verdict = Verdict::kIndicated;
+  if (reading.high < 0) reading.verdict = Verdict::kIndicatedRegression;
+  return reading;
+}
+
+ExpectedReversion AsExpected(const ReversionReading& logs) {
+  return {logs.expected_change, logs.expected_error, logs.df};
+}
+
+}  // namespace idleburn

@@ -1,0 +1,101 @@
+#include "verify/run_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kMostRows = 1000;
+constexpr double kRepeats = 1.0 / 3;
+
+bool SaysTheSame(const WorkRow& a, const WorkRow& b) { return a.gpu_seconds == b.gpu_seconds && a.work == b.work; }
+
+void Join(const WorkRow& row, WorkRow& into) {
+  into.end = row.end;
+  into.gpu_seconds += row.gpu_seconds;
+  into.work += row.work;
+}
+
+WorkPiece JoinIdleRows(const WorkPiece& rows) {
+  WorkPiece joined;
+  bool open = false;  // the last row has no work yet
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i > 0 && rows[i].end == rows[i - 1].end && SaysTheSame(rows[i], rows[i - 1])) continue;
+    if (open) {
+      Join(rows[i], joined.back());
+    } else {
+      joined.push_back(rows[i]);
+    }
+    open = joined.back().work <= 0;
+  }
+  return joined;
+}
+
+}  // namespace
+
+WorkPiece MergeRepeated(const WorkPiece& rows) {
+  const WorkPiece joined = JoinIdleRows(rows);
+  std::size_t repeats = 0;
+  for (std::size_t i = 1; i < joined.size(); ++i) repeats += SaysTheSame(joined[i], joined[i - 1]) ? 1U : 0U;
+  const auto pairs = static_cast<double>(joined.size()) - 1;
+  if (repeats + 1 >= joined.size() || static_cast<double>(repeats) < kRepeats * pairs) return joined;
+  WorkPiece merged;
+  for (std::size_t i = 0; i < joined.size(); ++i) {
+    if (i > 0 && SaysTheSame(joined[i], joined[i - 1])) {
+      Join(joined[i], merged.back());
+    } else {
+      merged.push_back(joined[i]);
+    }
+  }
+  return merged;
+}
+
+std::vector<WorkPiece> SumRows(const std::vector<WorkPiece>& pieces) {
+  const std::size_t together = (CountRows(pieces) + kMostRows - 1) / kMostRows;
+  std::vector<WorkPiece> summed;
+  for (const WorkPiece& piece : pieces) {
+    if (piece.empty()) continue;
+    const std::size_t groups = std::max<std::size_t>(1, piece.size() / together);
+    WorkPiece& sums = summed.emplace_back();
+    for (std::size_t group = 0; group < groups; ++group) {
+      const std::size_t end = (group + 1) * piece.size() / groups;
+      std::size_t i = group * piece.size() / groups;
+      WorkRow row = piece[i];
+      for (++i; i < end; ++i) Join(piece[i], row);
+      sums.push_back(row);
+    }
+  }
+  return summed;
+}
+
+WorkPiece DropWashout(const WorkPiece& rows, double share) {
+  const auto dropped = static_cast<std::size_t>(std::ceil(share * static_cast<double>(rows.size())));
+  return {rows.begin() + static_cast<std::ptrdiff_t>(std::min(dropped, rows.size())), rows.end()};
+}
+
+std::size_t CountRows(const std::vector<WorkPiece>& pieces) {
+  return std::accumulate(pieces.begin(), pieces.end(), std::size_t{0},
+                         [](std::size_t n, const WorkPiece& piece) { return n + piece.size(); });
+}
+
+WorkRow SumOf(const WorkPiece& rows) {
+  WorkRow sum;
+  for (const WorkRow& row : rows) Join(row, sum);
+  return sum;
+}
+
+double SecondsBetweenRows(const std::vector<WorkPiece>& pieces) {
+  double seconds = 0;
+  std::size_t spans = 0;
+  for (const WorkPiece& piece : pieces) {
+    if (piece.size() < 2) continue;
+    seconds +=
+        static_cast<double>((piece.back().end - piece.front().end).count()) / static_cast<double>(kNanosPerSecond);
+    spans += piece.size() - 1;
+  }
+  return spans == 0 ? 0 : std::max(0.0, seconds / static_cast<double>(spans));
+}
+
+}  // namespace idleburn

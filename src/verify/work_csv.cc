@@ -1,0 +1,168 @@
+#include "verify/work_csv.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "text/csv_table.h"
+#include "text/number.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::string_view kGpuSeconds = "gpu_seconds";
+constexpr std::int64_t kYear = 365 * 24 * kNanosPerHour;  // a clock that shows less is not the calendar's
+constexpr std::size_t kShown = 30;
+// Above it a sum of counts could no longer be told from its neighbour, and times would not be instants.
+constexpr double kMost = 1e15;
+
+tl::unexpected<Error> Refuse(const CsvTable& table, std::string_view column, std::string_view what) {
+  return Fail(table.Where() + ": " + std::string(column) + " '" + std::string(table.Cell(column).substr(0, kShown)) +
+              "' " + std::string(what));
+}
+
+Result<double> Amount(const CsvTable& table, std::string_view column) {
+  const std::string_view cell = Trim(table.Cell(column));
+  double value = 0;
+  const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (cell.empty() || fault != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value)) {
+    return Refuse(table, column, "is no number; write a plain decimal");
+  }
+  if (value < 0) return Refuse(table, column, "is negative; it counts what was spent or done in the row");
+  if (value > kMost) return Refuse(table, column, "is more than 1e15; check its unit");
+  return value;
+}
+
+Result<Instant> End(const CsvTable& table) {
+  if (table.Has("time")) {
+    const Result<Instant> time = ParseRfc3339(Trim(table.Cell("time")));
+    if (!time) return Refuse(table, "time", "is no time; write 2026-07-03T22:22:01Z, or seconds in a column time_s");
+    return time;
+  }
+  const ScaledNumber seconds = ParseScaled(Trim(table.Cell("time_s")), 9);
+  if (seconds.fault != NumberFault::kNone) {
+    return Refuse(table, "time_s", "is no time in seconds; write a plain decimal");
+  }
+  if (seconds.value < 0) return Refuse(table, "time_s", "is negative; times rise from 0 or are of the epoch");
+  return Instant::FromNanos(seconds.value);
+}
+
+// What of the header is there.
+struct Columns {
+  std::string_view time = "time_s";
+  std::array<bool, kWorkUnitCount> work{};
+  bool arm = false;
+  bool block = false;
+};
+
+Result<Columns> ReadColumns(CsvTable& table) {
+  TRY(table.ReadHeader());
+  Columns columns;
+  if (table.Has("time")) columns.time = "time";
+  const std::array<std::string_view, 2> needed = {columns.time, kGpuSeconds};
+  TRY(table.Require(needed));
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u) columns.work[u] = table.Has(kWorkUnitPlurals[u]);
+  columns.arm = table.Has("arm");
+  columns.block = table.Has("block");
+  return columns;
+}
+
+// Rows of one block as they come.
+struct OpenBlock {
+  std::string arm;
+  std::string block;
+  std::vector<CountedRow> rows;
+};
+
+// When the first row began: as long before its end as its GPU-seconds took on the GPUs of the others.
+Instant StartOf(const std::vector<CountedRow>& rows) {
+  const auto ns = static_cast<double>((rows.back().end - rows.front().end).count());
+  double later = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) later += rows[i].gpu_seconds;
+  if (later <= 0) return rows.front().end;
+  const double first = std::min(ns * rows.front().gpu_seconds / later, static_cast<double>(rows.front().end.nanos()));
+  return Instant::FromNanos(rows.front().end.nanos() - static_cast<std::int64_t>(first));
+}
+
+WorkTable::Block Close(OpenBlock open, const Columns& columns) {
+  WorkTable::Block block;
+  block.arm = std::move(open.arm);
+  CountedRun& run = block.run;
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+    if (columns.work[u]) run.total[u] = 0;
+  }
+  for (const CountedRow& row : open.rows) {
+    run.run.gpu_seconds += row.gpu_seconds;
+    for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+      if (columns.work[u]) *run.total[u] += row.work[u];
+    }
+  }
+  // Blocks of one file share its clock, whatever that shows.
+  if (open.rows.front().end.nanos() >= kYear || columns.arm) {
+    run.run.start = StartOf(open.rows);
+    run.run.end = open.rows.back().end;
+  }
+  run.pieces = CutAtGaps(std::move(open.rows));
+  return block;
+}
+
+}  // namespace
+
+bool SniffWorkCsv(std::string_view head) {
+  const std::string_view line = head.substr(0, head.find('\n'));
+  std::size_t at = 0;
+  while ((at = line.find(kGpuSeconds, at)) != std::string_view::npos) {
+    const auto ends = [&](std::size_t i) {
+      return i >= line.size() || std::string_view(", \t\r\"").find(line[i]) != std::string_view::npos;
+    };
+    if ((at == 0 || ends(at - 1) || line.substr(0, at) == "\xEF\xBB\xBF") && ends(at + kGpuSeconds.size())) return true;
+    ++at;
+  }
+  return false;
+}
+
+Result<WorkTable> ReadWorkCsv(ByteSource& in) {
+  CsvTable table(in);
+  const Result<Columns> columns = ReadColumns(table);
+  if (!columns) return tl::unexpected<Error>(columns.error());
+  WorkTable read;
+  OpenBlock open;
+  std::optional<Instant> last;
+  while (true) {
+    const Result<bool> more = table.Next();
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) break;
+    CountedRow row;
+    const Result<Instant> end = End(table);
+    if (!end) return tl::unexpected<Error>(end.error());
+    if (last && *end <= *last) {
+      return Refuse(table, columns->time, "is not later than the row before; rows stand in order of time, each once");
+    }
+    last = row.end = *end;
+    const Result<double> gpu_seconds = Amount(table, kGpuSeconds);
+    if (!gpu_seconds) return tl::unexpected<Error>(gpu_seconds.error());
+    row.gpu_seconds = *gpu_seconds;
+    for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+      if (!columns->work[u]) continue;
+      const Result<double> work = Amount(table, kWorkUnitPlurals[u]);
+      if (!work) return tl::unexpected<Error>(work.error());
+      row.work[u] = *work;
+    }
+    const std::string arm(columns->arm ? Trim(table.Cell("arm")) : std::string_view());
+    const std::string block(columns->block ? Trim(table.Cell("block")) : std::string_view());
+    if (columns->arm && arm.empty()) return Refuse(table, "arm", "is empty; say which setting was on");
+    if (!open.rows.empty() && (arm != open.arm || block != open.block)) {
+      read.blocks.push_back(Close(std::move(open), *columns));
+      open = {};
+    }
+    open.arm = arm;
+    open.block = block;
+    open.rows.push_back(row);
+  }
+  if (open.rows.empty()) return Fail(table.name() + ": holds no row below its header; nothing to compare");
+  read.blocks.push_back(Close(std::move(open), *columns));
+  return read;
+}
+
+}  // namespace idleburn

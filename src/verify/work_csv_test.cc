@@ -1,0 +1,92 @@
+#include "verify/work_csv.h"
+
+#include <gtest/gtest.h>
+
+#include "text/line_reader.h"
+
+namespace idleburn {
+namespace {
+
+constexpr auto kSteps = static_cast<std::size_t>(WorkUnit::kStep);
+constexpr auto kSamples = static_cast<std::size_t>(WorkUnit::kSample);
+
+Result<WorkTable> Read(const std::string& text) {
+  StringSource source(text, "log.csv");
+  return ReadWorkCsv(source);
+}
+std::string Refusal(const std::string& text) {
+  const Result<WorkTable> table = Read(text);
+  return table ? "" : table.error().message;
+}
+
+TEST(WorkCsvTest, ReadsALogOfSteps) {
+  const auto table = Read("time_s,gpu_seconds,samples,steps,loss\n10.5,4,256,1,2.0\n11.0,4,256,1,1.9\n11.5,2,128,1,x\n");
+  ASSERT_TRUE(table.has_value()) << table.error().message;
+  ASSERT_EQ(table->blocks.size(), 1U);
+  const CountedRun& run = table->blocks[0].run;
+  EXPECT_DOUBLE_EQ(run.run.gpu_seconds, 10);
+  EXPECT_EQ(run.total[kSamples], 640);
+  EXPECT_EQ(run.total[kSteps], 3);
+  EXPECT_FALSE(run.run.start.has_value());  // second 10 of no known clock
+  EXPECT_EQ(run.pieces.at(0).at(1).end, Instant::FromNanos(11'000'000'000));
+}
+
+TEST(WorkCsvTest, TimesOfTheCalendarAreDates) {
+  const auto table = Read("time_s,gpu_seconds,samples\n1700000010,20,1\n1700000020,20,1\n1700000030,20,1\n");
+  ASSERT_TRUE(table.has_value());
+  EXPECT_EQ(table->blocks[0].run.run.start, Instant::FromNanos(1'700'000'000 * kNanosPerSecond));
+  EXPECT_EQ(table->blocks[0].run.run.end, Instant::FromNanos(1'700'000'030 * kNanosPerSecond));
+  const auto written = Read("time,gpu_seconds,samples\n2023-11-14T22:13:30Z,20,1\n2023-11-14T22:13:40Z,20,1\n");
+  ASSERT_TRUE(written.has_value()) << written.error().message;
+  EXPECT_EQ(written->blocks[0].run.run.start, Instant::FromNanos(1'700'000'000 * kNanosPerSecond));
+}
+
+TEST(WorkCsvTest, ArmsAreBlocks) {
+  const auto table = Read(
+      "time_s,gpu_seconds,samples,arm\n1,1,1,A\n2,1,1,A\n3,1,1,B\n4,1,1,B\n5,1,1,A\n");
+  ASSERT_TRUE(table.has_value()) << table.error().message;
+  ASSERT_EQ(table->blocks.size(), 3U);
+  EXPECT_EQ(table->blocks[0].arm + table->blocks[1].arm + table->blocks[2].arm, "ABA");
+  EXPECT_DOUBLE_EQ(table->blocks[1].run.run.gpu_seconds, 2);
+  const auto same = Read("time_s,gpu_seconds,samples,arm,block\n1,1,1,A,1\n2,1,1,A,2\n");
+  ASSERT_TRUE(same.has_value());
+  EXPECT_EQ(same->blocks.size(), 2U);
+}
+
+TEST(WorkCsvTest, WithoutAColumnOfWorkTheWorkIsNotKnown) {
+  const auto table = Read("time_s,gpu_seconds,utilization\n1,1,55\n2,1,88\n");
+  ASSERT_TRUE(table.has_value());
+  EXPECT_FALSE(table->blocks[0].run.In(std::nullopt).unit.has_value());
+}
+
+TEST(WorkCsvTest, RefusalsNameLineAndColumn) {
+  const std::string header = "time_s,gpu_seconds,samples\n1,1,1\n";
+  EXPECT_EQ(Refusal(header + "2,-1,1\n"),
+            "log.csv:3: gpu_seconds '-1' is negative; it counts what was spent or done in the row");
+  EXPECT_EQ(Refusal(header + "2,1,many\n"), "log.csv:3: samples 'many' is no number; write a plain decimal");
+  EXPECT_EQ(Refusal(header + "0.5,1,1\n"),
+            "log.csv:3: time_s '0.5' is not later than the row before; rows stand in order of time, each once");
+  EXPECT_EQ(Refusal(header + "1,1,1\n"),
+            "log.csv:3: time_s '1' is not later than the row before; rows stand in order of time, each once");
+  EXPECT_EQ(Refusal(header + "2,1,\n"), "log.csv:3: samples '' is no number; write a plain decimal");
+  EXPECT_EQ(Refusal(header + "2,inf,1\n"), "log.csv:3: gpu_seconds 'inf' is no number; write a plain decimal");
+  EXPECT_EQ(Refusal(header + "2,1e300,1\n"), "log.csv:3: gpu_seconds '1e300' is more than 1e15; check its unit");
+  EXPECT_EQ(Refusal(header + "late,1,1\n"),
+            "log.csv:3: time_s 'late' is no time in seconds; write a plain decimal");
+  EXPECT_EQ(Refusal("time_s,gpu_seconds,samples\n"), "log.csv: holds no row below its header; nothing to compare");
+  EXPECT_EQ(Refusal("gpu_seconds,samples\n1,1\n"), "log.csv:1: no column 'time_s' in the header; add it");
+  EXPECT_EQ(Refusal("time_s,gpu_seconds,samples,arm\n1,1,1,\n"),
+            "log.csv:2: arm '' is empty; say which setting was on");
+}
+
+TEST(WorkCsvTest, IsToldByItsHeader) {
+  EXPECT_TRUE(SniffWorkCsv("time_s,gpu_seconds,samples\n1,2,3\n"));
+  EXPECT_TRUE(SniffWorkCsv("gpu_seconds, time_s\n"));
+  EXPECT_TRUE(SniffWorkCsv("\"time\",\"gpu_seconds\"\r\n"));
+  EXPECT_FALSE(SniffWorkCsv("timestamp, index, utilization.gpu [%]\n"));
+  EXPECT_FALSE(SniffWorkCsv("time_s,my_gpu_seconds\n"));
+  EXPECT_FALSE(SniffWorkCsv("time_s\n1\ngpu_seconds\n"));
+}
+
+}  // namespace
+}  // namespace idleburn
