@@ -7,11 +7,13 @@
 
 #include "cli/claim_file.h"
 #include "cli/common_flags.h"
+#include "cli/compared_captures.h"
 #include "cli/compared_sides.h"
 #include "cli/find_rate.h"
 #include "cli/judged_by.h"
 #include "cli/open_input.h"
 #include "cli/report_run.h"
+#include "cli/saving_money.h"
 #include "cli/say.h"
 #include "text/number.h"
 
@@ -25,6 +27,7 @@ struct CompareRequest {
   std::vector<std::string> factors;
   std::vector<std::string> work;
   std::vector<std::string> adjustments;
+  std::vector<std::string> tiers;
   std::string projection;
   bool chosen_for_being_bad = false;
   std::vector<std::string> fail_on;
@@ -92,6 +95,7 @@ Result<Terms> TermsOf(const CompareRequest& request) {
   Terms terms;
   if (request.claim.empty()) {
     TRY(request.judged.Take("compare", terms.claim));
+    terms.claim.written = Instant::FromNanos(INT64_MAX);  // after any change
     return terms;
   }
   if (request.judged.Given() || !request.judged.unit.empty()) {
@@ -168,34 +172,51 @@ Result<void> Project(const std::string& text, const Comparison& comparison, Comp
   return {};
 }
 
-Result<ComparisonReport> JudgeRuns(const CompareRequest& request, Terms terms, ComparedSides sides,
-                                   const Settings& settings, Instant now) {
+Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, ComparedSides& sides,
+                       ComparisonReport& report) {
   Comparison comparison;
   const bool unit_given = terms.claimed || !request.judged.unit.empty();
   const std::optional<WorkUnit> unit =
       UnitOfSides(sides, unit_given ? std::optional(terms.claim.unit) : std::nullopt);
-  if (unit) terms.claim.unit = *unit;
+  if (unit) report.claim.unit = *unit;
   FillComparison(sides, unit, request.sides.kept, comparison);
   comparison.design = terms.claim.design;
-  if (terms.claimed || request.judged.Given()) comparison.claim = terms.claim;
+  if (terms.claimed || request.judged.Given()) comparison.claim = report.claim;
   comparison.chosen_for_being_bad = request.chosen_for_being_bad;
   for (const std::string& text : request.adjustments) {
     Result<NonRoutineAdjustment> entry = ParseAdjustment(text);
     if (!entry) return tl::unexpected<Error>(entry.error());
     comparison.adjustments.push_back(std::move(*entry));
   }
-  ComparisonReport report;
   report.verdict = Judge(comparison);
+  report.adjustments = comparison.adjustments;
+  return Project(request.projection, comparison, report);
+}
+
+// From what was read to what is printed.
+Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& terms, ComparedSides sides,
+                                  const Settings& settings, Instant now) {
+  std::vector<CapacityTier> tiers;
+  for (const std::string& text : request.tiers) {
+    const Result<CapacityTier> tier = ParseTier(text);
+    if (!tier) return tl::unexpected<Error>(tier.error());
+    tiers.push_back(*tier);
+  }
+  ComparisonReport report;
+  report.version = IDLEBURN_VERSION;
   report.claimed = terms.claimed;
   report.claim = terms.claim;
-  report.inputs = std::move(sides.inputs);
-  report.exclusions = comparison.exclusions;
-  report.adjustments = comparison.adjustments;
+  report.exclusions = sides.exclusions;
+  if (sides.captures()) {
+    TRY(JudgeCaptureSides(sides, terms.claimed ? std::optional(terms.claim) : std::nullopt, report));
+  } else {
+    TRY(JudgeRuns(request, terms, sides, report));
+  }
   Result<Rate> rate = RateOf(terms, sides, settings, now);
   if (!rate) return tl::unexpected<Error>(rate.error());
   report.rate = std::move(*rate);
-  TRY(Project(request.projection, comparison, report));
-  report.version = IDLEBURN_VERSION;
+  TRY(FillMoney(tiers, report));
+  report.inputs = std::move(sides.inputs);
   return report;
 }
 
@@ -223,7 +244,7 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   if (!gates) return tl::unexpected<Error>(gates.error());
   const Result<ReportFormat> format = ChooseFormat(settings.Text("output.format"), request.output);
   if (!format) return tl::unexpected<Error>(format.error());
-  Result<Terms> terms = TermsOf(request);
+  const Result<Terms> terms = TermsOf(request);
   if (!terms) return tl::unexpected<Error>(terms.error());
   const Result<InputReading> reading = ReadingOf(request, settings, environment.terminal_err && !request.quiet);
   if (!reading) return tl::unexpected<Error>(reading.error());
@@ -231,7 +252,7 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
       ReadSides(request.sides, *reading, terms->claim.design == ClaimDesign::kSwitchback);
   if (!sides) return tl::unexpected<Error>(sides.error());
   const Result<ComparisonReport> report =
-      JudgeRuns(request, std::move(*terms), std::move(*sides), settings, environment.now);
+      ReportOf(request, *terms, std::move(*sides), settings, environment.now);
   if (!report) return tl::unexpected<Error>(report.error());
   TRY(Write(*report, *format, request, environment));
   int code = 0;
@@ -269,6 +290,8 @@ void AppendFlags(CompareRequest& request, std::vector<Flag>& flags) {
       &request.adjustments;
   add("--exclude", "RUN=REASON", "leave a run out; it is listed").list = &request.sides.exclude;
   add("--kept", "", "the work of runs that failed was kept").on = &request.sides.kept;
+  add("--tier", "ENTRY", "capacity as it is bought: NAME=GPU_HOURS:PRICE[:cancellable] (repeatable)").list =
+      &request.tiers;
   add("--projection", "HOURS", "a separate line: the same work at the same mix for so long").text =
       &request.projection;
   add("--fail-on", "GATE", "exit 3 if regression, not-verified or invalid (repeatable)").list = &request.fail_on;

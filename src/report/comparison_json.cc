@@ -71,7 +71,7 @@ Json InputJson(const ComparisonReport::Input& input) {
   json["sha256"] = TextOrNull(input.sha256);
   json["start"] = TimeOrNull(input.start);
   json["end"] = TimeOrNull(input.end);
-  json["gpu_seconds"] = input.gpu_seconds;
+  json["gpu_seconds"] = OrNull(input.gpu_seconds);
   json["work"] = OrNull(input.work);
   json["observed_fraction"] = OrNull(input.observed);
   json["note"] = TextOrNull(input.note);
@@ -113,10 +113,29 @@ Json AdjustmentsJson(const ComparisonReport& report) {
   return json;
 }
 
+// K and, where it is known, K_exact.
+void PutMoney(Json& json, const std::string& key, const std::optional<Money>& money, std::string_view currency) {
+  json[key] = money ? Json(FormatMoney(*money, MinorUnitDigits(currency))) : Json(nullptr);
+  if (money) json[key + "_exact"] = FormatExact(*money, MinorUnitDigits(currency));
+}
+
 void AddMoney(const ComparisonReport& report, Json& json) {
-  json["cashable"] = nullptr;
-  json["freed_capacity"] = nullptr;
-  (void)report;
+  const SavingMoney money = report.money.value_or(SavingMoney{});
+  PutMoney(json, "cashable", money.cash, money.currency);
+  json["freed_capacity"] = report.money ? Json(money.freed_gpu_hours) : Json(nullptr);
+  Json& parts = json["money"];
+  parts["currency"] = TextOrNull(money.currency);
+  parts["rate_source"] = TextOrNull(report.rate.source);
+  PutMoney(parts, "rate_before", money.rate_before, money.currency);
+  PutMoney(parts, "rate_after", money.rate_after, money.currency);
+  const auto part = [&](Money TimeAndRate::*which) {
+    return money.parts ? std::optional((*money.parts).*which) : std::nullopt;
+  };
+  PutMoney(parts, "time", part(&TimeAndRate::time), money.currency);
+  PutMoney(parts, "rate", part(&TimeAndRate::rate), money.currency);
+  PutMoney(parts, "total", part(&TimeAndRate::total), money.currency);
+  PutMoney(parts, "bill_before", money.bill_before, money.currency);
+  PutMoney(parts, "bill_after", money.bill_after, money.currency);
 }
 
 }  // namespace
@@ -160,6 +179,7 @@ std::string ComparisonJson(const ComparisonReport& report) {
     json["projection"]["hours"] = report.projection->hours;
   }
   json["captures"] = Json::array();
+  json["mean_step_fraction"] = OrNull(report.mean_step_fraction);
   for (const BeforeAfter& pair : report.captures) json["captures"].push_back(CaptureJson(pair));
   json["inputs"] = Json::array();
   for (const ComparisonReport::Input& input : report.inputs) json["inputs"].push_back(InputJson(input));

@@ -93,7 +93,7 @@ class Figures {
   std::vector<TableRow> Rows() && {
     Avoided();
     Fraction();
-    Money();
+    Dollars();
     LeftOut();
     Runs();
     Independence();
@@ -127,15 +127,21 @@ class Figures {
   void Fraction() {
     if (!verdict_.fraction) return Put("saved", "not known");
     std::string text = Percent(*verdict_.fraction) + " of the GPU time per " + std::string(UnitOf(report_));
-    if (verdict_.saving) text += ", between " + PercentRange(verdict_.saving->low, verdict_.saving->high);
+    if (verdict_.saving) {
+      text += fmt::format(", between {:.1f} and {:.1f} %", 100 * verdict_.saving->low, 100 * verdict_.saving->high);
+    }
     if (report_.claimed && report_.claim.predicted) text += ", claimed " + Percent(*report_.claim.predicted);
     Put("saved", text);
+    if (report_.mean_step_fraction) {
+      Put("", "the median step; the mean step, which a bill follows over whole cycles, says " +
+                  Percent(*report_.mean_step_fraction));
+    }
     if (verdict_.bootstrap_is_wider) Put("", "the interval is the bootstrap's, which is the wider one");
     if (verdict_.verdict == Verdict::kNotShown && verdict_.smallest_shown) {
       Put("", "these data could have shown " + Percent(*verdict_.smallest_shown) + " or more");
     }
   }
-  void Money();
+  void Dollars();
   void LeftOut() {
     for (const DataExclusion& out : report_.exclusions) Put("left out", Percent(out.share) + ": " + out.reason);
     if (report_.exclusions.empty()) Put("left out", "nothing");
@@ -188,14 +194,31 @@ class Figures {
   std::vector<TableRow> rows_;
 };
 
-void Figures::Money() {
-  if (!report_.rate.per_gpu_hour) return Put("dollars", "not known: no price; give --price");
+void Figures::Dollars() {
+  if (!report_.money) return Put("dollars", report_.no_money);
+  const SavingMoney& money = *report_.money;
+  const auto amount = [&](Money m) { return Amount(m, money.currency); };
+  if (money.parts) {
+    std::string text = fmt::format("{} by less time at {} per GPU-hour ({})", amount(money.parts->time),
+                                   amount(*money.rate_before), report_.rate.source);
+    if (money.rate_after != money.rate_before) {
+      text += fmt::format(", {} by the rate of {} after; {} in all", amount(money.parts->rate),
+                          amount(*money.rate_after), amount(money.parts->total));
+    }
+    Put("dollars", text);
+  } else {
+    Put("dollars", "not known: no price; give --price");
+  }
+  if (money.cash) Put("cash", amount(*money.cash) + (money.bill_before ? " off the bill of " + amount(*money.bill_before)
+                                                                       : " stops being billed"));
+  Put("freed", fmt::format("{:.6g} GPU-h that are paid for as before; of use only where they are used, or not bought again",
+                           money.freed_gpu_hours));
 }
 
 ReportTable FigureTable(const ComparisonReport& report) {
   ReportTable table;
   table.title = "Figures";
-  table.columns = {{}, {}};
+  table.columns = {{"figure"}, {"value"}};
   table.columns[1].wraps = true;
   table.rows = Figures(report).Rows();
   return table;
@@ -206,18 +229,17 @@ ReportTable InputTable(const ComparisonReport& report) {
   table.title = "Runs";
   const auto right = TableColumn::Align::kRight;
   const std::string unit(UnitOf(report));
-  table.columns = {{"side"}, {"run"},       {"kind"},
-                   {"start"}, {"GPU-s", right}, {unit + "s", right},
-                   {"GPU-s per " + unit, right}, {"observed", right}, {"note"}};
-  table.columns[1].wraps = true;
+  table.columns = {{"side"},         {"kind"},          {"start"}, {"GPU-s", right}, {unit + "s", right},
+                   {"GPU-s per " + unit, right}, {"observed", right}, {"run"}, {"note"}};
+  table.columns[7].wraps = true;
   table.columns[8].wraps = true;
   for (const ComparisonReport::Input& input : report.inputs) {
-    const bool counted = input.work && *input.work > 0;
-    table.rows.push_back({input.after ? "after" : "before", input.name, std::string(input.kind),
+    const bool counted = input.gpu_seconds && input.work && *input.work > 0;
+    table.rows.push_back({input.after ? "after" : "before", std::string(input.kind),
                           input.start ? FormatRfc3339(*input.start).substr(0, 19) : "-",
-                          fmt::format("{:.6g}", input.gpu_seconds), input.work ? fmt::format("{:.10g}", *input.work) : "-",
-                          counted ? fmt::format("{:.5g}", input.gpu_seconds / *input.work) : "-",
-                          input.observed ? Percent(*input.observed) : "-", input.note});
+                          input.gpu_seconds ? fmt::format("{:.6g}", *input.gpu_seconds) : "-", input.work ? fmt::format("{:.10g}", *input.work) : "-",
+                          counted ? fmt::format("{:.5g}", *input.gpu_seconds / *input.work) : "-",
+                          input.observed ? Percent(*input.observed) : "-", input.name, input.note});
   }
   return table;
 }
@@ -232,7 +254,6 @@ ReportTable CaptureTable(const ComparisonReport& report) {
                           Percent(pair.expected), pair.realised ? Percent(*pair.realised) : "-",
                           pair.recovered ? fmt::format("{:.2f}", *pair.recovered) : "-",
                           pair.next.empty() ? "none" : std::string(pair.next)});
-    for (const std::string& doubt : pair.doubts) table.notes.push_back(doubt + ".");
   }
   return table;
 }

@@ -7,8 +7,19 @@
 #include "diagnose/before_after.h"
 #include "price/rate.h"
 #include "verify/judge.h"
+#include "verify/money_split.h"
 
 namespace idleburn {
+
+// What a saving is in money. Cash and freed capacity are two lines, never added.
+struct SavingMoney {
+  std::string currency;
+  std::optional<Money> rate_before, rate_after;  // per GPU-hour
+  std::optional<TimeAndRate> parts;              // absent without a price
+  std::optional<Money> cash;                     // what stops being billed, a lower rate included
+  double freed_gpu_hours = 0;                    // that are paid for as before; below 0 more are taken
+  std::optional<Money> bill_before, bill_after;  // of the tiers, where they are given
+};
 
 // Everything a comparison has to say. All writers print this and compute no statistics of their own.
 struct ComparisonReport {
@@ -23,7 +34,7 @@ struct ComparisonReport {
     std::string sha256;
     std::string name;
     std::optional<Instant> start, end;
-    double gpu_seconds = 0;
+    std::optional<double> gpu_seconds;  // absent of a capture
     std::optional<double> work;
     std::optional<double> observed;  // fraction
     std::string note;                // "exit 1: its time counts, its work does not"
@@ -32,7 +43,9 @@ struct ComparisonReport {
   std::vector<DataExclusion> exclusions;
   std::vector<NonRoutineAdjustment> adjustments;
 
-  Rate rate;  // before the change
+  Rate rate;                         // before the change
+  std::optional<SavingMoney> money;  // absent where no saving is shown
+  std::string no_money;              // why
 
   // If the work went on like that for so long.
   struct Projection {
@@ -42,6 +55,7 @@ struct ComparisonReport {
   std::optional<Projection> projection;
   std::string no_projection;         // why there is none although it was asked for
   std::vector<BeforeAfter> captures;  // what the diagnosis foretold and what came of it, pair by pair
+  std::optional<double> mean_step_fraction;  // of captures: off the mean step, which a bill follows
   std::string version;
 };
 
