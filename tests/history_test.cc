@@ -118,7 +118,7 @@ TEST(HistoryTest, AKilledRunIsFoundAndCompletedFromItsRecording) {
   EXPECT_EQ(runs[0]["state"], "interrupted");
   EXPECT_EQ(runs[0]["cost"]["total"], nullptr);
   const std::string recording = runs[0]["recording"];
-  const ProgramRun shown = machine.Run("$I history show last --price 3600 --format json");
+  const ProgramRun shown = machine.Run("$I history show last --format json");
   EXPECT_EQ(LinesWith(shown.err, "was interrupted; it is completed from its recording"), 1) << shown.err;
   const json audit = AuditJsonOf("--price 3600 " + recording);
   runs = HistoryOf(machine);
@@ -212,6 +212,7 @@ TEST(HistoryTest, AHistoryThatFailsIsSaidOnceAndTheRunGoesOn) {
   const std::string newer = file + ": was written by a newer idleburn (history version 77";
   const ProgramRun run = machine.Run("$I run --no-recording --history $F/newer.sqlite -- sh -c 'sleep 0.2; exit 6'");
   EXPECT_EQ(run.code, 6);
+  EXPECT_EQ(LinesWith(run.err, newer), 1) << run.err;
   EXPECT_EQ(LinesWith(run.err, "the history does not have this run"), 1) << run.err;
   const ProgramRun list = machine.Run("$I history list --history $F/newer.sqlite");
   EXPECT_EQ(list.code, 1);
@@ -299,7 +300,7 @@ TEST(HistoryTest, AKillAtAnyMomentLosesNothingThatWasCommitted) {
     ASSERT_GE(child, 0);
     if (child == 0) PutForever(folder.file(), std::to_string(round), put);
     while (put->load() < 2) usleep(500);
-    usleep(random() % 20'000);
+    usleep(static_cast<useconds_t>(random() % 20'000));
     kill(child, SIGKILL);
     int status = 0;
     waitpid(child, &status, 0);

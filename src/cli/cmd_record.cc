@@ -76,7 +76,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   session.Tell(RunWindow::EndFact(ended));
   session.Stop();
   record.Close();
-  if (history) plan->shares = OwnShares(settings, ended);
+  if (keeper.Kept()) plan->shares = OwnShares(settings, ended);
   ReportEnd report = ReportLive(*plan, record, session.why_no_gpu(), settings, environment);
   keeper.End(ended, {}, std::move(report.figures));
   return report.Code();

@@ -127,7 +127,7 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   record.Close();
   if (!end->output_failure.empty()) Say(end->output_failure);
   if (end->exit_code != 0) Say("the command ended with " + Describe(*end));
-  if (history) plan->shares = OwnShares(settings, session.Now());
+  if (keeper.Kept()) plan->shares = OwnShares(settings, session.Now());
   const ReportEnd report = ReportLive(*plan, record, session.why_no_gpu(), settings, environment);
   if (!report.written) Say(report.written.error().message);
   keeper.End(record.summary().window().end.value_or(session.Now()), Describe(*end), report.figures);

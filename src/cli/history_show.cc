@@ -21,7 +21,7 @@ std::map<std::string, std::string> PriceOf(const HistoryRun& run) {
   return {{"--price", FormatExact(Money::Nano(*run.figures.rate_nano))}, {"--currency", run.figures.currency}};
 }
 
-// What a run that was killed has recorded, as its figures. The price is what the settings say: nobody had asked yet.
+// What a run that was killed has recorded, as its figures.
 Result<void> Complete(HistoryRun& run, const Settings& settings, Instant now) {
   const Result<ReportPlan> plan = PlanReport({}, settings);
   if (!plan) return tl::unexpected<Error>(plan.error());
@@ -83,11 +83,11 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   if (!*history) return Fail(file + ": no run is kept yet");
   Result<HistoryRun> run = FindRun(**history, id, file);
   if (!run) return tl::unexpected<Error>(run.error());
-  SettleInterrupted(**history, *run, *settings, environment.now);
+  const Result<Settings> priced = setting_flags.Load(PriceOf(*run));
+  if (!priced) return tl::unexpected<Error>(priced.error());
+  SettleInterrupted(**history, *run, *priced, environment.now);
   if (audit) {
     if (run->recording.empty()) return Fail("run " + run->id.substr(0, 8) + " has no recording to audit");
-    const Result<Settings> priced = setting_flags.Load(PriceOf(*run));
-    if (!priced) return tl::unexpected<Error>(priced.error());
     request.inputs = {run->recording};
     return Audit(request, *priced, environment);
   }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "cli/find_rate.h"
 #include "cli/say.h"
 #include "cli/users_history.h"
 #include "history/runs.h"
@@ -64,6 +65,18 @@ std::string HostName() {
   return gethostname(host.data(), host.size() - 1) == 0 ? host.data() : std::string();
 }
 
+// The price, where it is stated: a run that is killed can then be completed in it. Else it is found when the GPUs are
+// known.
+void TakeStatedPrice(const Settings& settings, RunFigures& figures) {
+  DataQuality later;
+  const Result<Rate> rate = FindRate(settings, {}, later);
+  if (!rate || !rate->per_gpu_hour) return;
+  figures.currency = rate->currency;
+  figures.rate_nano = rate->per_gpu_hour->nano();
+  figures.rate_source = rate->source;
+  if (rate->as_of) figures.rate_as_of_ns = rate->as_of->nanos();
+}
+
 }  // namespace
 
 Result<std::map<std::string, std::string>> ParseTags(const std::vector<std::string>& texts) {
@@ -110,6 +123,7 @@ HistoryRun NewRun(const std::string& kind, const RunFacts& facts, const Settings
     const std::string value = FactIn(facts, std::string(kFactPrefix) + std::string(id));
     if (!value.empty()) run.experiments[std::string(id)] = value;
   }
+  TakeStatedPrice(settings, run.figures);
   return run;
 }
 
@@ -129,6 +143,11 @@ void RunKeeper::Begin() {
   run_.state = RunState::kRunning;
   run_.process = ThisProcess();
   beginning_ = std::jthread([this, begun = run_] { Put(begun); });
+}
+
+bool RunKeeper::Kept() {
+  if (beginning_.joinable()) beginning_.join();
+  return file_ && !told_;
 }
 
 void RunKeeper::End(Instant ended, const std::string& exit, RunFigures figures) {

@@ -32,6 +32,8 @@ class RunKeeper {
   RunKeeper(std::optional<std::string> file, HistoryRun run) : file_(std::move(file)), run_(std::move(run)) {}
   // Writes the row, in a thread of its own: the run does not wait for a disk or for another program.
   void Begin();
+  // Waits until that is done; whether the run is kept so far.
+  [[nodiscard]] bool Kept();
   // Adds how it ended, and waits until it is written.
   void End(Instant ended, const std::string& exit, RunFigures figures);
 
