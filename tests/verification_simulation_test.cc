@@ -13,6 +13,7 @@
 #include "support/noisy_runs.h"
 #include "verify/effect.h"
 #include "verify/judge.h"
+#include "verify/linear_model.h"
 
 namespace idleburn {
 namespace {
@@ -414,6 +415,66 @@ TEST(VerificationSimulation, TheWorstTenthIsNeverVerified) {
               unsaid.Value(), said.Value(), corrected.Value());
   EXPECT_EQ(said.hits, 0);
   ExpectAtMost(corrected, 0.05, "reversion taken off");
+}
+
+// 36,000 rows with a slow component of 3 %, correlation time 1,500 rows: out of reach of lags over single rows, seen in
+// sums of 36.
+TEST(VerificationSimulation, SlowNoiseIsSeenInSummedRows) {
+  constexpr int kRows = 36'000;
+  constexpr double kSlowPhi = 1 - 2.0 / 1501;  // (1 + phi) / (1 - phi) = 1,500
+  NoiseSource noise(83);
+  Share excludes;
+  Share refused;
+  for (int repetition = 0; repetition < 200; ++repetition) {
+    Comparison comparison;
+    comparison.resamples = kResamples;
+    for (const bool after : {false, true}) {
+      std::vector<double> factors = noise.Series({NoiseShape::kNormal, kSlowPhi, 0.03}, kRows);
+      for (double& factor : factors) factor += 0.05 * noise.Normal();
+      (after ? comparison.after : comparison.before)
+          .push_back(MakeRun("run", after ? kRows : 0, factors, 1, RowShape::kConstantWork, noise));
+    }
+    const SavingVerdict verdict = Judge(comparison);
+    refused.Count(!verdict.saving);
+    excludes.Count(verdict.saving && (verdict.saving->low > 0 || verdict.saving->high < 0));
+  }
+  std::printf("| slow noise in 36,000 rows: false %.3f, refused %.3f |\n", excludes.Value(), refused.Value());
+  ExpectAtMost(excludes, 0.053, "slow noise");  // as measured by the reference
+}
+
+// Avoided GPU-seconds by a line with a fixed cost, 10 % saved: covered, cautiously where segments are few.
+TEST(VerificationSimulation, TheLinearModelCovers) {
+  struct LineCase {
+    int segments;
+    double phi;  // of the residuals, from run to run
+  };
+  constexpr std::array<LineCase, 6> kCases = {{{12, 0}, {12, 0.5}, {40, 0}, {40, 0.5}, {120, 0}, {120, 0.5}}};
+  std::printf("| linear model, segments, phi | coverage |\n");
+  NoiseSource noise(84);
+  for (const LineCase& c : kCases) {
+    Share covers;
+    for (int repetition = 0; repetition < 500; ++repetition) {
+      std::array<std::vector<WorkSegment>, 2> sides;
+      double expected = 0;
+      double used = 0;
+      for (const bool after : {false, true}) {
+        for (const double factor : noise.Series({NoiseShape::kNormal, c.phi, 1}, c.segments)) {
+          const double work = 1000 * (1 + noise.Uniform());
+          const double truth = 500 + work;
+          sides.at(after ? 1U : 0U).push_back({work, truth * (after ? 0.9 : 1) + 100 * (factor - 1)});
+          if (after) expected += truth;
+          if (after) used += truth * 0.9;
+        }
+      }
+      if (!FaultOfLinearBaseline(sides[0], sides[1]).empty()) continue;
+      const LinearReading reading = ReadLinear(sides[0], sides[1]);
+      const SavingInterval interval = IntervalOf(reading.effect, 0.95);
+      const double truth = 1 - used / expected;
+      covers.Count(interval.low <= truth && truth <= interval.high);
+    }
+    std::printf("| %3d, %.1f                    | %.3f    |\n", c.segments, c.phi, covers.Value());
+    ExpectAtLeast(covers, 0.95, std::to_string(c.segments) + " segments");
+  }
 }
 
 }  // namespace

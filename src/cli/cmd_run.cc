@@ -14,6 +14,7 @@
 #include "cli/say.h"
 #include "cli/users_history.h"
 #include "measure/experiment.h"
+#include "measure/git_facts.h"
 #include "os/random_id.h"
 #include "run/live_session.h"
 #include "run/workload.h"
@@ -35,10 +36,14 @@ std::optional<std::string> OwnVariable(std::string_view name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+std::string CurrentFolder() {
+  std::error_code ignored;
+  return std::filesystem::current_path(ignored).string();
+}
+
 void TellFacts(LiveSession& session, const std::vector<std::string>& command) {
   session.Fact("command", ShownCommand(command));
-  std::error_code ignored;
-  session.Fact("cwd", std::filesystem::current_path(ignored).string());
+  session.Fact("cwd", CurrentFolder());
   for (const RunFact& fact : ExperimentFacts(OwnVariable)) session.Fact(fact.key, fact.value);
 }
 
@@ -78,6 +83,7 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   std::jthread opening([&session, &measured, ask_cloud](const std::stop_token& stop) {
     session.Start(measured, stop);
     for (const RunFact& fact : MachineFacts(ask_cloud)) session.Tell(fact);
+    for (const RunFact& fact : GitFacts(CurrentFolder())) session.Tell(fact);
   });
   WorkloadEnd end = workload.Wait();
   const Instant ended = session.Now();

@@ -85,7 +85,8 @@ Instant StartOf(const std::vector<CountedRow>& rows) {
   return Instant::FromNanos(rows.front().end.nanos() - static_cast<std::int64_t>(first));
 }
 
-WorkTable::Block Close(OpenBlock open, const Columns& columns) {
+// `before`: the end of the block before, if there is one.
+WorkTable::Block Close(OpenBlock open, const std::optional<Instant>& before, const Columns& columns) {
   WorkTable::Block block;
   block.arm = std::move(open.arm);
   CountedRun& run = block.run;
@@ -100,7 +101,7 @@ WorkTable::Block Close(OpenBlock open, const Columns& columns) {
   }
   // Blocks of one file share its clock, whatever that shows.
   if (open.rows.front().end.nanos() >= kYear || columns.arm) {
-    run.run.start = StartOf(open.rows);
+    run.run.start = std::max(StartOf(open.rows), before.value_or(Instant()));
     run.run.end = open.rows.back().end;
   }
   run.pieces = CutAtGaps(std::move(open.rows));
@@ -129,6 +130,7 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
   WorkTable read;
   OpenBlock open;
   std::optional<Instant> last;
+  std::optional<Instant> before;
   while (true) {
     const Result<bool> more = table.Next();
     if (!more) return tl::unexpected<Error>(more.error());
@@ -153,7 +155,9 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
     const std::string block(columns->block ? Trim(table.Cell("block")) : std::string_view());
     if (columns->arm && arm.empty()) return Refuse(table, "arm", "is empty; say which setting was on");
     if (!open.rows.empty() && (arm != open.arm || block != open.block)) {
-      read.blocks.push_back(Close(std::move(open), *columns));
+      const Instant end_of_block = open.rows.back().end;
+      read.blocks.push_back(Close(std::move(open), before, *columns));
+      before = end_of_block;
       open = {};
     }
     open.arm = arm;
@@ -161,7 +165,7 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
     open.rows.push_back(row);
   }
   if (open.rows.empty()) return Fail(table.name() + ": holds no row below its header; nothing to compare");
-  read.blocks.push_back(Close(std::move(open), *columns));
+  read.blocks.push_back(Close(std::move(open), before, *columns));
   return read;
 }
 

@@ -43,11 +43,14 @@ TEST(WorkCsvTest, TimesOfTheCalendarAreDates) {
 
 TEST(WorkCsvTest, ArmsAreBlocks) {
   const auto table = Read(
-      "time_s,gpu_seconds,samples,arm\n1,1,1,A\n2,1,1,A\n3,1,1,B\n4,1,1,B\n5,1,1,A\n");
+      "time_s,gpu_seconds,samples,arm\n1,1,1,A\n2,1,1,A\n3,2,1,B\n4,1,1,B\n5,1,1,A\n");
   ASSERT_TRUE(table.has_value()) << table.error().message;
   ASSERT_EQ(table->blocks.size(), 3U);
   EXPECT_EQ(table->blocks[0].arm + table->blocks[1].arm + table->blocks[2].arm, "ABA");
-  EXPECT_DOUBLE_EQ(table->blocks[1].run.run.gpu_seconds, 2);
+  EXPECT_DOUBLE_EQ(table->blocks[1].run.run.gpu_seconds, 3);
+  for (std::size_t i = 1; i < table->blocks.size(); ++i) {  // blocks do not overlap
+    EXPECT_GE(table->blocks[i].run.run.start, table->blocks[i - 1].run.run.end);
+  }
   const auto same = Read("time_s,gpu_seconds,samples,arm,block\n1,1,1,A,1\n2,1,1,A,2\n");
   ASSERT_TRUE(same.has_value());
   EXPECT_EQ(same->blocks.size(), 2U);

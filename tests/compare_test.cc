@@ -1,0 +1,579 @@
+// `idleburn claim` and `idleburn compare` from end to end: what files on two sides say of a saving.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+
+#include "support/documented_keys.h"
+#include "support/made_recording.h"
+#include "support/program.h"
+#include "support/shared_data.h"
+
+namespace idleburn::testing {
+namespace {
+
+using nlohmann::json;
+
+const std::string kTraps = test::SharedPath("data/traps").string();
+const std::string kTraces = test::SharedPath("data/profiler_traces").string();
+
+std::int64_t Now() { return std::time(nullptr); }
+
+// A log of work: `rows` steps on `gpus` GPUs, `step` seconds each and a little more or less in turn, from `start`.
+struct WorkLog {
+  double start = 0;
+  int rows = 200;
+  double step = 0.2;
+  double gpus = 1;
+  double samples = 32;
+  double noise = 0.001;
+  std::string unit = "samples";
+
+  [[nodiscard]] std::string Text() const {
+    std::string text = "time_s,gpu_seconds," + unit + "\n";
+    double at = start;
+    for (int i = 0; i < rows; ++i) {
+      const double seconds = step * (1 + noise * std::sin(12.9898 * (i + 1) + start));
+      at += seconds;
+      text += fmt::format("{:.6f},{:.9f},{}\n", at, gpus * seconds, samples);
+    }
+    return text;
+  }
+};
+
+// A user with files of both sides.
+class CompareTest : public ::testing::Test {
+ protected:
+  std::string Put(const std::string& name, const WorkLog& log) const { return folder_.Write(name, log.Text()); }
+  std::string Record(const std::string& name, const MadeRecording& run) const {
+    return run.WriteTo((folder_.path() / name).string());
+  }
+  [[nodiscard]] std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  // Three runs a side, dated around the present, so that a claim written now lies between them.
+  std::string Three(const std::string& name, double step, bool after, double samples = 32) const {
+    std::string names;
+    for (int i = 0; i < 3; ++i) {
+      WorkLog log;
+      log.start = static_cast<double>(Now() + (after ? 3600 : -7200) + i * 600);
+      log.step = step * (1 + 0.0004 * (i - 1));
+      log.samples = samples;
+      names += " '" + Put(fmt::format("{}{}.csv", name, i), log) + "'";
+    }
+    return names;
+  }
+  static json Compare(const std::string& arguments, int code = 0) {
+    const ProgramRun run = RunIdleburn("compare " + arguments + " --format json");
+    EXPECT_EQ(run.code, code) << run.err;
+    json document = json::parse(run.out, nullptr, false);
+    EXPECT_TRUE(document.is_object()) << run.out << run.err;
+    return document;
+  }
+  static bool HasReason(const json& document, const std::string& id) {
+    for (const json& reason : document.at("reasons")) {
+      if (reason == id) return true;
+    }
+    return false;
+  }
+  // One line on standard error, and nothing else.
+  static void Refused(const std::string& arguments, int code, const std::string& what) {
+    const ProgramRun run = RunIdleburn(arguments);
+    EXPECT_EQ(run.code, code) << arguments << "\n" << run.err;
+    EXPECT_NE(run.err.find(what), std::string::npos) << run.err;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_EQ(run.out, "");
+  }
+  [[nodiscard]] std::string Claim(const std::string& baseline, const std::string& flags = "") const {
+    const std::string path = Path("claim.json");
+    const ProgramRun run =
+        RunIdleburn("claim" + baseline + " -o " + path + " --boundary 'job a' --measure 'faster steps' " + flags);
+    EXPECT_EQ(run.code, 0) << run.err;
+    return path;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(CompareTest, StepsOf200And130MillisecondsSaveThirtyFivePercent) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string claim = Claim(before, "--price 2 --cashable --predicted 40%");
+  const json document = Compare(before + " --vs" + Three("after", 0.13, true) + " --claim " + claim);
+  EXPECT_EQ(document.at("verdict"), "VERIFIED") << document.dump(1);
+  EXPECT_NEAR(document.at("saving").at("fraction"), 0.35, 0.002);
+  EXPECT_LT(document.at("saving").at("high").get<double>() - document.at("saving").at("low").get<double>(), 0.01);
+  EXPECT_EQ(document.at("unit"), "sample");
+  EXPECT_EQ(document.at("plan"), "claimed");
+  EXPECT_EQ(document.at("claim").at("predicted"), 0.4);
+  EXPECT_EQ(document.at("claim").at("sha256").get<std::string>().size(), 64U);
+  EXPECT_EQ(document.at("runs"), json({{"before", 3}, {"after", 3}}));
+  EXPECT_TRUE(document.at("guard").at("same_side"));
+  // 600 steps of 0.07 s less, at $2 an hour.
+  EXPECT_NEAR(document.at("gpu_seconds_avoided").at("estimate"), 42, 0.2);
+  EXPECT_NEAR(std::stod(document.at("cashable_exact").get<std::string>()), 42.0 / 3600 * 2, 2e-4);
+  EXPECT_EQ(document.at("freed_capacity"), 0);
+}
+
+TEST_F(CompareTest, TheSameWithoutAClaimIsIndicatedAtMost) {
+  const json document = Compare(Three("before", 0.2, false) + " --vs" + Three("after", 0.13, true));
+  EXPECT_EQ(document.at("verdict"), "INDICATED");
+  EXPECT_EQ(document.at("plan"), "retrospective");
+  EXPECT_TRUE(HasReason(document, "retrospective"));
+  EXPECT_TRUE(document.at("claim").is_null());
+}
+
+TEST_F(CompareTest, AClaimOfAfterTheChangeIsRetrospective) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string claim = Claim(before);
+  std::string after;
+  for (int i = 0; i < 3; ++i) {
+    WorkLog log;
+    log.start = static_cast<double>(Now() - 3600 + i * 600);
+    log.step = 0.13 * (1 + 0.0004 * i);
+    after += " " + Put(fmt::format("after{}.csv", i), log);
+  }
+  const json document = Compare(before + " --vs" + after + " --claim " + claim);
+  EXPECT_EQ(document.at("verdict"), "INDICATED") << document.dump(1);
+  EXPECT_EQ(document.at("plan"), "retrospective");
+}
+
+TEST_F(CompareTest, OtherBaselineRunsThanTheClaimsAreNamed) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string claim = Claim(before);
+  const json document = Compare(Three("other", 0.21, false) + " --vs" + Three("after", 0.13, true) + " --claim " + claim);
+  EXPECT_TRUE(HasReason(document, "baseline_differs_from_claim"));
+  EXPECT_NE(document.at("verdict"), "VERIFIED");
+}
+
+TEST_F(CompareTest, DearerStepsAreARegression) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string arguments =
+      before + " --vs" + Three("after", 0.25, true) + " --claim " + Claim(before, "--price 2 --cashable");
+  const json document = Compare(arguments);
+  EXPECT_EQ(document.at("verdict"), "REGRESSION") << document.dump(1);
+  EXPECT_NEAR(document.at("saving").at("fraction"), -0.25, 0.002);
+  EXPECT_EQ(document.at("cashable").get<std::string>().front(), '-');
+  EXPECT_EQ(RunIdleburn("compare " + arguments + " --fail-on regression").code, 3);
+  EXPECT_EQ(RunIdleburn("compare " + arguments + " --fail-on not-verified").code, 3);
+  EXPECT_EQ(RunIdleburn("compare " + arguments + " --fail-on invalid").code, 0);
+}
+
+// Recordings: utilisation says nothing of the work.
+TEST_F(CompareTest, MoreUtilisationAtTheSameStepTimeSavesNothing) {
+  MadeRecording before;
+  before.start = Instant::FromNanos((Now() - 7200) * kNanosPerSecond);
+  MadeRecording after = before;
+  after.start = after.start + Nanos(600 * kNanosPerSecond);
+  after.utilization = 88;
+  const std::string a = Record("before.idleburn", before);
+  const std::string b = Record("after.idleburn", after);
+  const json document = Compare(a + " --vs " + b);
+  EXPECT_EQ(document.at("verdict"), "NOT_SHOWN") << document.dump(1);
+  EXPECT_NEAR(document.at("saving").at("fraction"), 0, 1e-9);
+  EXPECT_EQ(document.at("inputs").at(0).at("kind"), "recording");
+  EXPECT_EQ(document.at("inputs").at(0).at("work"), 300 * 32);
+  EXPECT_NEAR(document.at("inputs").at(0).at("gpu_seconds"), 60, 1e-6);
+  EXPECT_EQ(document.at("inputs").at(0).at("observed_fraction"), 1);
+}
+
+TEST_F(CompareTest, RecordingsOf200And130MillisecondsSaveThirtyFivePercent) {
+  MadeRecording before;
+  before.start = Instant::FromNanos((Now() - 7200) * kNanosPerSecond);
+  before.gpus = 2;
+  before.seconds = 104;
+  MadeRecording after = before;
+  after.start = after.start + Nanos(600 * kNanosPerSecond);
+  after.step_seconds = 0.13;
+  const json document = Compare(Record("b.idleburn", before) + " --vs " + Record("a.idleburn", after));
+  EXPECT_EQ(document.at("verdict"), "INDICATED") << document.dump(1);  // one run a side
+  EXPECT_NEAR(document.at("saving").at("fraction"), 0.35, 0.001);
+  EXPECT_TRUE(HasReason(document, "run_to_run_noise_not_seen"));
+}
+
+TEST_F(CompareTest, TwiceTheWorkInTheSameHoursIsHalfPerSample) {
+  MadeRecording before;
+  before.start = Instant::FromNanos((Now() - 7200) * kNanosPerSecond);
+  MadeRecording after = before;
+  after.start = after.start + Nanos(600 * kNanosPerSecond);
+  after.samples_per_step = 64;
+  const std::string files = Record("b.idleburn", before) + " --vs " + Record("a.idleburn", after);
+  const json document = Compare(files);
+  EXPECT_EQ(document.at("unit"), "sample");
+  EXPECT_NEAR(document.at("saving").at("fraction"), 0.5, 1e-9);
+  EXPECT_NEAR(Compare(files + " --unit step").at("saving").at("fraction"), 0, 1e-9);  // a step is another thing
+}
+
+TEST_F(CompareTest, AChangedFactorWithoutAnAdjustmentIsInvalid) {
+  MadeRecording before;
+  before.start = Instant::FromNanos((Now() - 7200) * kNanosPerSecond);
+  MadeRecording after = before;
+  after.start = after.start + Nanos(600 * kNanosPerSecond);
+  after.step_seconds = 0.13;
+  after.facts = {{"command", "python train.py --fast"}, {"driver", "570.86"}};
+  const std::string files = Record("b.idleburn", before) + " --vs " + Record("a.idleburn", after);
+  const json invalid = Compare(files);
+  EXPECT_EQ(invalid.at("verdict"), "INVALID");
+  EXPECT_TRUE(HasReason(invalid, "static_factor_changed"));
+  EXPECT_TRUE(invalid.at("saving").at("low").is_null());
+  EXPECT_EQ(invalid.at("reason_sentences").dump().find("command"), std::string::npos);  // how it was called
+  EXPECT_EQ(RunIdleburn("compare " + files + " --fail-on invalid").code, 3);
+  EXPECT_EQ(Compare(files + " --nra driver=550.54:570.86::nobody").at("verdict"), "INVALID");
+  const json adjusted = Compare(files + " --nra 'driver=550.54:570.86:-3:ran again with 550'");
+  EXPECT_EQ(adjusted.at("verdict"), "INDICATED") << adjusted.dump(1);
+  EXPECT_EQ(adjusted.at("adjustments").at(0).at("gpu_seconds"), -3);
+  EXPECT_LT(adjusted.at("saving").at("fraction"), 0.35);
+  EXPECT_EQ(Compare(files + " --changes driver").at("verdict"), "INDICATED");
+}
+
+TEST_F(CompareTest, WhatARecordingLosesIsInvalid) {
+  MadeRecording before;
+  before.start = Instant::FromNanos((Now() - 7200) * kNanosPerSecond);
+  const std::string whole = Record("b.idleburn", before);
+  const auto reason_of = [&](MadeRecording after, const char* name) {
+    if (after.start == before.start) after.start = after.start + Nanos(600 * kNanosPerSecond);
+    const json document = Compare(whole + " --vs " + Record(name, after));
+    EXPECT_EQ(document.at("verdict"), "INVALID") << name;
+    return document.at("reasons").dump();
+  };
+  MadeRecording restarted = before;
+  restarted.restarts_at = 30;
+  EXPECT_NE(reason_of(restarted, "restarted.idleburn").find("work_counter_restarted"), std::string::npos);
+  MadeRecording silent = before;
+  silent.silent_from = 20;
+  silent.silent_to = 30;
+  EXPECT_NE(reason_of(silent, "silent.idleburn").find("observed_below_95"), std::string::npos);
+  MadeRecording brief = before;
+  brief.seconds = 20;
+  EXPECT_NE(reason_of(brief, "brief.idleburn").find("few_rows"), std::string::npos);
+  MadeRecording uncounted = before;
+  uncounted.counts_steps = false;
+  uncounted.samples_per_step = 0;
+  EXPECT_NE(reason_of(uncounted, "uncounted.idleburn").find("no_work_count"), std::string::npos);
+  MadeRecording meanwhile = before;
+  meanwhile.start = before.start + Nanos(30 * kNanosPerSecond);
+  EXPECT_NE(reason_of(meanwhile, "meanwhile.idleburn").find("overlap"), std::string::npos);
+  MadeRecording failed = before;
+  failed.exit = "exit 1";
+  EXPECT_NE(reason_of(failed, "failed.idleburn").find("unfit_run"), std::string::npos);
+}
+
+// An attempt that failed cost GPU time and did no work that was kept.
+TEST_F(CompareTest, TimeOfAFailedAttemptCountsAndItsWorkDoesNot) {
+  MadeRecording run;
+  run.start = Instant::FromNanos((Now() - 7200) * kNanosPerSecond);
+  const std::string before = Record("b.idleburn", run);
+  run.start = run.start + Nanos(600 * kNanosPerSecond);
+  run.exit = "signal 9 (SIGKILL)";
+  const std::string failed = Record("failed.idleburn", run);
+  run.start = run.start + Nanos(600 * kNanosPerSecond);
+  run.exit = "exit 0";
+  const std::string well = Record("well.idleburn", run);
+  const std::string files = before + " --vs " + failed + " " + well;
+  const json document = Compare(files);
+  EXPECT_NEAR(document.at("saving").at("fraction"), -1, 1e-9);  // 120 GPU-s for the work of 60
+  EXPECT_EQ(document.at("runs").at("after"), 1);
+  EXPECT_TRUE(document.at("inputs").at(1).at("work").is_null());
+  EXPECT_NE(document.at("inputs").at(1).at("note").get<std::string>().find("SIGKILL"), std::string::npos);
+  EXPECT_NEAR(Compare(files + " --kept").at("saving").at("fraction"), 0, 1e-9);
+}
+
+TEST_F(CompareTest, UtilisationWithoutWorkIsInvalid) {
+  const std::string before = folder_.Write("before.csv", "time_s,gpu_seconds,utilization\n1,1,55\n2,1,55\n");
+  const std::string after = folder_.Write("after.csv", "time_s,gpu_seconds,utilization\n1,1,88\n2,1,88\n");
+  const json document = Compare(before + " --vs " + after);
+  EXPECT_EQ(document.at("verdict"), "INVALID");
+  EXPECT_TRUE(HasReason(document, "no_work_count"));
+  EXPECT_TRUE(document.at("unit").is_null());
+}
+
+TEST_F(CompareTest, OtherUnitsAndTooFewRowsAreNoVerdict) {
+  WorkLog log;
+  const std::string samples = Put("samples.csv", log);
+  log.unit = "tokens";
+  const json units = Compare(samples + " --vs " + Put("tokens.csv", log));
+  EXPECT_EQ(units.at("verdict"), "INVALID");
+  EXPECT_TRUE(HasReason(units, "unequal_units"));
+  log.unit = "samples";
+  log.rows = 1;
+  const json few = Compare(Put("one.csv", log) + " --vs " + samples);
+  EXPECT_EQ(few.at("verdict"), "NOT_SHOWN") << few.dump(1);
+  EXPECT_TRUE(HasReason(few, "few_segments"));
+}
+
+TEST_F(CompareTest, LogsOfTheSameTimeOverlap) {
+  WorkLog log;
+  log.start = 1.7e9;
+  const std::string before = Put("before.csv", log);
+  log.start += 10;
+  const json document = Compare(before + " --vs " + Put("after.csv", log));
+  EXPECT_EQ(document.at("verdict"), "INVALID");
+  EXPECT_TRUE(HasReason(document, "overlap"));
+}
+
+TEST_F(CompareTest, WhatIsLeftOutIsListedAndLimited) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string after = Three("after", 0.13, true);
+  const std::string bad = Path("after1.csv");
+  const json document = Compare(before + " --vs" + after + " --exclude '" + bad + "=a disk failed'");
+  EXPECT_EQ(document.at("verdict"), "INVALID");  // a sixth of the data
+  EXPECT_TRUE(HasReason(document, "excluded_too_much"));
+  EXPECT_EQ(document.at("excluded").at(0).at("reason"), bad + ": a disk failed");
+  EXPECT_NEAR(document.at("excluded").at(0).at("share"), 0.13 / 0.99, 1e-3);
+  WorkLog brief;
+  brief.start = static_cast<double>(Now() + 9000);
+  brief.rows = 10;
+  const std::string small = Put("small.csv", brief);
+  const json allowed = Compare(before + " --vs" + after + " " + small + " --exclude '" + small + "=warm-up only'");
+  EXPECT_EQ(allowed.at("verdict"), "INDICATED");
+  EXPECT_EQ(allowed.at("runs").at("after"), 3);
+}
+
+// Alternated in drawn order, with a drift of 20 % over the whole that no other design would see through.
+TEST_F(CompareTest, ASwitchbackSeesThroughDrift) {
+  std::string text = "time_s,gpu_seconds,samples,arm,block\n";
+  double at = static_cast<double>(Now() + 600);
+  const std::string order = "ABBABAABABBABAABBAAB";
+  int row = 0;
+  for (const char arm : order) {
+    for (int i = 0; i < 60; ++i, ++row) {
+      const double step = (arm == 'A' ? 0.2 : 0.18) * (1 + 0.2 * row / 1200.0) * (1 + 0.02 * std::sin(7.7 * row));
+      at += step;
+      text += fmt::format("{:.6f},{:.9f},32,{},{}\n", at, step, arm, row / 60);
+    }
+  }
+  const std::string log = folder_.Write("alternated.csv", text);
+  const std::string claim = Claim("", "--unit sample --switchback");
+  const json document = Compare(log + " --claim " + claim);
+  EXPECT_EQ(document.at("verdict"), "VERIFIED") << document.dump(1);
+  EXPECT_NEAR(document.at("saving").at("fraction"), 0.1, 0.01);
+  EXPECT_EQ(document.at("pairs"), 10);
+  EXPECT_EQ(document.at("layout"), "switchback");
+  EXPECT_EQ(Compare(log + " --switchback").at("verdict"), "INDICATED");
+  EXPECT_NEAR(Compare(log + " --switchback --arms B,A").at("saving").at("fraction"), -1 / 0.9 + 1, 0.01);
+  Refused("compare " + log, 2, "add --switchback");
+}
+
+TEST_F(CompareTest, RateAndTimeArePartsOfTheDollars) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string claim = Claim(before, "--price 4 --rate-after 2.5 --cashable");
+  const json money = Compare(before + " --vs" + Three("after", 0.14, true) + " --claim " + claim).at("money");
+  const double hours = 600 * 0.2 / 3600;  // 600 steps on one GPU
+  EXPECT_NEAR(std::stod(money.at("time_exact").get<std::string>()), hours * 0.3 * 4, 2e-5);
+  EXPECT_NEAR(std::stod(money.at("rate_exact").get<std::string>()), hours * 0.7 * 1.5, 2e-5);
+  EXPECT_NEAR(std::stod(money.at("total_exact").get<std::string>()), hours * (4 - 0.7 * 2.5), 2e-5);
+}
+
+TEST_F(CompareTest, AProjectionIsALineOfItsOwnAndOnlyIfAsked) {
+  const std::string files = Three("before", 0.2, false) + " --vs" + Three("after", 0.1, true);
+  EXPECT_TRUE(Compare(files).at("projection").is_null());
+  const json projection = Compare(files + " --projection 720").at("projection");
+  EXPECT_NEAR(projection.at("gpu_hours"), 720, 3);  // an hour saved for each hour spent
+  EXPECT_EQ(projection.at("hours"), 720);
+  const ProgramRun text = RunIdleburn("compare" + files + " --projection 720");
+  EXPECT_NE(text.out.find("if the next 720 h do the same work"), std::string::npos) << text.out;
+}
+
+// Trap 19: 600 steps a side whose neighbours share their fate, no effect.
+TEST_F(CompareTest, AutocorrelatedStepsAreWorthFewerThanTheyAre) {
+  const std::string folder = kTraps + "/19_autocorrelated_before_after/";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  const json right = json::parse(*test::ReadShared("data/traps/19_autocorrelated_before_after/case.json")).at("right");
+  const json document = Compare(folder + "before.csv --vs " + folder + "after.csv");
+  const auto holds = [&](const char* name, double answer) {
+    EXPECT_NEAR(answer, right.at(name).at("value"), right.at(name).at("tol")) << name;
+  };
+  holds("neff_before", document.at("effective_samples").at("before"));
+  holds("neff_after", document.at("effective_samples").at("after"));
+  holds("point_saving", document.at("saving").at("fraction"));
+  const double low = document.at("saving").at("low");
+  const double high = document.at("saving").at("high");
+  holds("interval95_half_width", (high - low) / 2);
+  EXPECT_EQ(low < 0 && high > 0, right.at("interval95_contains_zero").at("equals"));
+  EXPECT_EQ(document.at("verdict"), right.at("verdict").at("equals"));
+}
+
+// Trap 22: 30 % fewer GPU-seconds on a reserved cluster whose freed GPUs stay idle, in three runs a side.
+TEST_F(CompareTest, FreedCapacityIsNotCash) {
+  if (!std::filesystem::exists(kTraps)) GTEST_SKIP() << kTraps << " is not there";
+  const json trap = json::parse(*test::ReadShared("data/traps/22_freed_is_not_cash/case.json")).at("right");
+  const json input = json::parse(*test::ReadShared("data/traps/22_freed_is_not_cash/input.json"));
+  const double hours = input.at("gpus").get<double>() * input.at("hours").get<double>();
+  std::string sides[2];
+  for (const int after : {0, 1}) {
+    const double spent = after == 1 ? 1 - std::stod(input.at("avoided_fraction").get<std::string>()) : 1;
+    for (int i = 0; i < 3; ++i) {
+      const std::string name = fmt::format("{}{}.csv", after, i);
+      sides[after] += " " + folder_.Write(name, fmt::format("time_s,gpu_seconds,epochs\n{},{:.3f},100\n",
+                                                            1'700'000'000 + (after * 3 + i) * 1'000'000,
+                                                            hours * 3600 / 3 * spent));
+    }
+  }
+  const std::string rate = input.at("rate_usd_per_gpu_hour");
+  const json document = Compare(sides[0] + " --vs" + sides[1] + " --price " + rate + " --tier reserved=" +
+                                fmt::format("{}", hours) + ":" + rate);
+  EXPECT_EQ(document.at("cashable"), "0.00");
+  EXPECT_EQ(document.at("freed_capacity"), trap.at("freed_gpu_hours").at("value"));
+  EXPECT_EQ(std::stod(document.at("money").at("bill_before").get<std::string>()), trap.at("bill_usd").at("value"));
+  EXPECT_EQ(document.at("money").at("bill_after"), document.at("money").at("bill_before"));
+}
+
+// The one public pair: data loader workers 0 -> 4 on the same GPU.
+TEST_F(CompareTest, CapturesAreJudgedByTheirSteps) {
+  if (!std::filesystem::exists(kTraces)) GTEST_SKIP() << kTraces << " is not there";
+  const std::string files = kTraces + "/D01_resnet50_nw0_a.json.gz --vs " + kTraces + "/D02_resnet50_nw4_a.json.gz";
+  const json document = Compare(files);
+  EXPECT_EQ(document.at("verdict"), "NOT_SHOWN");  // six steps a side
+  EXPECT_TRUE(HasReason(document, "few_steps"));
+  EXPECT_TRUE(HasReason(document, "not_cashable_from_capture"));
+  EXPECT_NEAR(document.at("saving").at("fraction"), 0.284, 0.0005);  // 0.282 with the first and last steps
+  const json pair = document.at("captures").at(0);
+  EXPECT_NEAR(pair.at("bound"), 0.3358, 1e-3);
+  EXPECT_NEAR(pair.at("recovered"), 0.84, 0.01);
+  EXPECT_NEAR(pair.at("median_step_after_ms"), 126.55, 0.01);
+  EXPECT_EQ(pair.at("next"), "launch_bound");
+  EXPECT_TRUE(document.at("cashable").is_null());
+  Refused("compare " + files + " " + Put("log.csv", {}), 2, "give one kind");
+}
+
+TEST_F(CompareTest, AClaimIsWrittenOnceAndChecked) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string claim = Claim(before, "--factor precision=bf16");
+  Refused("claim" + before + " -o " + claim + " --boundary b --measure m", 1, "is there already");
+  // Anybody can check the hash.
+  const ProgramRun python = RunShell("python3 -c \"import json, hashlib; d = json.load(open('" + claim +
+                                     "')); s = d.pop('sha256'); print(s == hashlib.sha256(json.dumps(d, sort_keys=True, "
+                                     "separators=(',', ':'), ensure_ascii=False).encode()).hexdigest())\"");
+  EXPECT_EQ(python.code == 0 ? python.out : "True\n", "True\n");  // where there is a Python
+  std::string text = *[&] {
+    std::ifstream in(claim);
+    return std::optional(std::string(std::istreambuf_iterator<char>(in), {}));
+  }();
+  text.replace(text.find("\"smallest_effect\": 0.01"), 23, "\"smallest_effect\": 0.00");
+  const std::string altered = folder_.Write("altered.json", text);
+  const std::string files = before + " --vs" + Three("after", 0.13, true) + " --claim ";
+  Refused("compare" + files + altered, 1, "altered.json: was altered after it was written");
+  Refused("compare" + files + claim + " --level 90%", 2, "--claim fixes");
+  Refused("compare" + files + Path("before0.csv"), 1, "is no JSON object");
+}
+
+TEST_F(CompareTest, ABaselineOfTwoKindsIsNoBaseline) {
+  MadeRecording run;
+  run.start = Instant::FromNanos((Now() - 7200) * kNanosPerSecond);
+  const std::string a = Record("a.idleburn", run);
+  run.start = run.start + Nanos(600 * kNanosPerSecond);
+  run.facts = {{"command", "python train.py"}, {"driver", "570.86"}};
+  const std::string b = Record("b.idleburn", run);
+  Refused("claim " + a + " " + b + " -o " + Path("c.json") + " --boundary b --measure m", 1,
+          "the baseline runs differ in driver: '550.54'");
+  EXPECT_FALSE(std::filesystem::exists(Path("c.json")));
+  const ProgramRun claimed =
+      RunIdleburn("claim " + a + " -o " + Path("c.json") + " --boundary b --measure m --changes command");
+  ASSERT_EQ(claimed.code, 0) << claimed.err;
+  std::ifstream in(Path("c.json"));
+  const json claim = json::parse(in);
+  EXPECT_EQ(claim.at("factors").at("command"), "python train.py");
+  EXPECT_EQ(claim.at("factors").at("driver"), "550.54");
+  EXPECT_EQ(claim.at("factors").at("gpu.model"), "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(claim.at("factors").at("gpu.count"), "1");
+  Refused("claim " + a + " -o " + Path("d.json") + " --boundary b --measure m --changes precision", 2,
+          "tells no such factor");
+}
+
+TEST_F(CompareTest, BadInputGetsOneLine) {
+  const std::string good = Put("good.csv", {});
+  const auto bad = [&](const char* rows) {
+    return "compare " + good + " --vs " + folder_.Write("bad.csv", std::string("time_s,gpu_seconds,samples\n") + rows);
+  };
+  Refused(bad("1,1,1\n2,x,1\n"), 1, "bad.csv:3: gpu_seconds 'x' is no number");
+  Refused(bad("2,1,1\n1,1,1\n"), 1, "bad.csv:3: time_s '1' is not later than the row before");
+  Refused(bad("1,-1,1\n"), 1, "bad.csv:2: gpu_seconds '-1' is negative");
+  Refused(bad(""), 1, "bad.csv: holds no row");
+  Refused("compare " + good, 2, "no runs after the change");
+  Refused("compare --vs " + good, 2, "before is missing");
+  Refused("compare " + good + " --vs " + good, 2, "is given twice");
+  Refused("compare " + good + " --vs " + Put("copy.csv", {}), 2, "are the same file");
+  Refused("compare " + good + " --vs /nowhere.csv", 1, "/nowhere.csv");
+  WorkLog other;
+  other.step = 0.3;
+  const std::string two = "compare " + good + " --vs " + Put("other.csv", other);
+  Refused(two + " --unit joule", 2, "is none of step, sample");
+  Refused(two + " --fail-on maybe", 2, "is none of regression, not-verified, invalid");
+  Refused(two + " --nra driver", 2, "is not FACTOR=");
+  Refused(two + " --exclude other.csv", 2, "gives no reason");
+  Refused(two + " --exclude other.csv=bad", 2, "no run is called so");
+  Refused(two + " --tier a=b", 2, "is not NAME=");
+  Refused(two + " --level 20%", 2, "is below 50%");
+  Refused(two + " --sequential", 2, "needs --switchback");
+  Refused(two + " --format pdf", 2, "--format");
+  Refused(two + " --projection soon", 2, "is no number of hours");
+}
+
+// Telemetry that counts no work is known by its totals; the work is stated.
+TEST_F(CompareTest, StatedWorkGivesTotals) {
+  MadeRecording run;
+  run.counts_steps = false;
+  run.samples_per_step = 0;
+  std::string sides[2];
+  for (int i = 0; i < 6; ++i) {
+    run.start = Instant::FromNanos((Now() - 7200 + 100 * i) * kNanosPerSecond);
+    sides[i / 3] += " " + Record(fmt::format("{}.idleburn", i), run);
+  }
+  const json document = Compare(sides[0] + " --vs" + sides[1] + " --work samples=1000 --work " + Path("5.idleburn") +
+                                ":samples=2000");
+  EXPECT_EQ(document.at("verdict"), "NOT_SHOWN") << document.dump(1);
+  EXPECT_NEAR(document.at("saving").at("fraction"), 0.25, 1e-9);  // three times 60 s for 4,000 samples, not 3,000
+  EXPECT_EQ(document.at("sides").at("before").at("rows"), 0);
+}
+
+TEST_F(CompareTest, EveryFormatSaysTheSameVerdict) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string files = "compare" + before + " --vs" + Three("<after>", 0.13, true) + " --claim " +
+                            Claim(before, "--price 2 --cashable") + " --format ";
+  for (const char* format : {"text", "json", "html", "csv", "markdown"}) {
+    const ProgramRun run = RunIdleburn(files + format);
+    EXPECT_EQ(run.code, 0) << format << run.err;
+    EXPECT_NE(run.out.find("VERIFIED"), std::string::npos) << format << "\n" << run.out;
+    EXPECT_EQ(run.err, "") << format;
+  }
+  const std::string html = RunIdleburn(files + "html").out;
+  EXPECT_EQ(html.find("<after>"), std::string::npos);
+  EXPECT_NE(html.find("&lt;after&gt;"), std::string::npos);
+  EXPECT_EQ(html.find("http://"), std::string::npos);
+  const std::string text = RunIdleburn(files + "text").out;
+  std::size_t at = 0;
+  for (const char* part : {"VERIFIED", "avoided", "saved", "dollars", "cash", "freed", "left out", "runs",
+                           "independent", "guard", "claim ", "confidence"}) {
+    const std::size_t found = text.find(part, at);
+    EXPECT_NE(found, std::string::npos) << part << " is not in its place\n" << text;
+    at = found == std::string::npos ? at : found;
+  }
+}
+
+TEST_F(CompareTest, EveryKeyIsDocumented) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string after = Three("after", 0.13, true);
+  std::vector<std::string> documents = {
+      RunIdleburn("compare" + before + " --vs" + after + " --claim " +
+                  Claim(before, "--price 2 --cashable --predicted .3") +
+                  " --projection 720 --nra a=b:c:1:d --tier reserved=100:2 --format json")
+          .out,
+      RunIdleburn("compare" + before + " --vs" + after + " --exclude '" + Path("after1.csv") + "=x' --format json").out};
+  MadeRecording run;
+  run.start = Instant::FromNanos((Now() - 7200) * kNanosPerSecond);
+  const std::string a = Record("a.idleburn", run);
+  run.start = run.start + Nanos(600 * kNanosPerSecond);
+  run.exit = "exit 1";
+  documents.push_back(RunIdleburn("compare " + a + " --vs " + Record("b.idleburn", run) + " --format json").out);
+  if (std::filesystem::exists(kTraces)) {
+    documents.push_back(RunIdleburn("compare " + kTraces + "/D01_resnet50_nw0_a.json.gz --vs " + kTraces +
+                                    "/D02_resnet50_nw4_a.json.gz --format json")
+                            .out);
+  } else {
+    GTEST_SKIP() << kTraces << " is not there";
+  }
+  test::ExpectDocumented("idleburn.compare/1", documents);
+}
+
+}  // namespace
+}  // namespace idleburn::testing

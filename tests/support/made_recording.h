@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "telemetry/live_sink.h"
+
+namespace idleburn::testing {
+
+// A run of a command on one node, as `idleburn run` would have recorded it.
+struct MadeRecording {
+  Instant start;
+  double seconds = 60;
+  double step_seconds = 0.2;
+  std::int64_t samples_per_step = 32;  // 0: it counts none
+  bool counts_steps = true;
+  std::int64_t utilization = 55;  // percent
+  int gpus = 1;
+  std::string gpu_name = "NVIDIA H100 80GB HBM3";
+  std::string exit = "exit 0";
+  double restarts_at = -1;  // its count of work begins anew then; below 0: never
+  double silent_from = -1, silent_to = -1;
+  std::vector<RunFact> facts = {{"command", "python train.py"}, {"driver", "550.54"}};
+
+  // Writes it; the test fails if that cannot be done. Its path.
+  std::string WriteTo(const std::string& path) const;
+};
+
+}  // namespace idleburn::testing
