@@ -17,6 +17,7 @@ const std::vector<LayerRow>& Layers() {
       {"os", 1, {"base"}},
       {"stats", 1, {"base"}},
       {"verify", 2, {"base", "text", "stats"}},
+      {"history", 2, {"base", "text", "os"}},
       {"telemetry", 2, {"base", "text", "os"}},
       {"measure", 3, {"base", "text", "os", "stats", "telemetry"}},
       {"import", 3, {"base", "text", "os", "telemetry"}},

@@ -1,27 +1,55 @@
 #include "cli/cmd_audit.h"
 
 #include "cli/common_flags.h"
+#include "cli/keep_run.h"
 #include "cli/open_input.h"
 #include "cli/read_run.h"
+#include "cli/users_history.h"
+#include "os/random_id.h"
 
 namespace idleburn {
 
+namespace {
+
+// An audit that is to be kept: when the run was, by its own readings.
+void Keep(const AuditRequest& request, const RunInputs& run, const Instant start, const Instant end,
+          std::map<std::string, std::string> tags, RunFigures figures, const Settings& settings) {
+  HistoryRun row = NewRun("audit", run.summary.facts(), settings);
+  row.id = RandomIdText();
+  row.started = run.summary.window().start.value_or(start);
+  row.tags = std::move(tags);
+  for (const std::string& input : request.inputs) row.inputs.push_back({input == "-" ? input : FullPath(input), {}});
+  const std::string exit = row.exit;
+  RunKeeper keeper(HistoryFile(settings), std::move(row));
+  keeper.End(run.summary.window().end.value_or(end), exit, std::move(figures));
+}
+
+}  // namespace
+
 Result<int> Audit(const AuditRequest& request, const Settings& settings, const Environment& environment) {
-  const Result<ReportPlan> plan = PlanReport(request.report, settings);
+  Result<ReportPlan> plan = PlanReport(request.report, settings);
   if (!plan) return tl::unexpected<Error>(plan.error());
   const Result<ImportOptions> options = ImportOptionsFrom(settings);
   if (!options) return tl::unexpected<Error>(options.error());
+  Result<std::map<std::string, std::string>> tags = ParseTags(request.tags);
+  if (!tags) return tl::unexpected<Error>(tags.error());
+  if (request.use_history) plan->shares = OwnShares(settings, environment.now);
   Result<std::unique_ptr<RunInputs>> run =
       ReadRun(request.inputs, *options, plan->thresholds, FactsOf, environment.terminal_err && !request.quiet);
   if (!run) return tl::unexpected<Error>(run.error());
   const std::string why_no_gpu = LeaveOutHidden(*plan, **run);
   if (!why_no_gpu.empty()) return Fail(request.inputs.front() + ": no GPU to audit: " + why_no_gpu);
-  return ReportRun(*plan, **run, request.inputs, {}, settings, environment).Code();
+  const Instant start = (*run)->run.start;
+  const Instant end = (*run)->run.end;
+  ReportEnd report = ReportRun(*plan, **run, request.inputs, {}, settings, environment);
+  if (request.keep) Keep(request, **run, start, end, std::move(*tags), std::move(report.figures), settings);
+  return report.Code();
 }
 
 Result<int> RunAudit(const std::vector<std::string>& arguments, const Environment& environment) {
   AuditRequest request;
-  SettingFlags settings_flags({"price.", "energy.", "import.", "classify.idle_power", "output."});
+  bool no_history = false;
+  SettingFlags settings_flags({"price.", "energy.", "import.", "classify.idle_power", "output.", "history."});
   std::vector<Flag> flags;
   const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
     return flags.emplace_back(Flag{name, value, help});
@@ -37,6 +65,10 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   add("--explain", "", "also print rules, priors and the levers that were not advised").on = &request.report.explain;
   add("--all-gpus", "", "of a recording, count the GPUs too that its command could not see").on =
       &request.report.all_gpus;
+  add("--keep", "", "keep the audit in the history").on = &request.keep;
+  add("--tag", "KEY=VALUE", "with --keep: mark it there (repeatable)").list = &request.tags;
+  add("--no-history", "", "expect of fixes what is published, not what your own verified changes gave").on =
+      &no_history;
   add("--quiet", "", "no progress on standard error").on = &request.quiet;
   add("--no-color", "", "plain text").on = &request.report.no_color;
   settings_flags.AppendTo(flags);
@@ -48,6 +80,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   }
   const Result<Settings> settings = settings_flags.Load();
   if (!settings) return tl::unexpected<Error>(settings.error());
+  request.use_history = !no_history;
   return Audit(request, *settings, environment);
 }
 

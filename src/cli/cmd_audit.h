@@ -17,6 +17,9 @@ struct AuditRequest {
   std::vector<std::string> inputs;
   ReportRequest report;
   bool quiet = false;
+  bool keep = false;         // in the history
+  bool use_history = false;  // what it teaches of fixes
+  std::vector<std::string> tags;
 };
 
 // Reads, classifies, prices, advises, writes: the whole audit.

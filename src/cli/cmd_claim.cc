@@ -7,6 +7,7 @@
 #include "cli/compared_input.h"
 #include "cli/find_rate.h"
 #include "cli/judged_by.h"
+#include "cli/ledger_entry.h"
 #include "cli/open_input.h"
 #include "cli/say.h"
 #include "text/escape.h"
@@ -25,6 +26,7 @@ struct ClaimRequest {
   std::vector<std::string> factors;
   std::vector<std::string> work;
   JudgedBy judged;
+  bool no_history = false;
 };
 
 // What the baseline is like where all its runs agree. A factor in which they differ is none that can be held fixed.
@@ -70,8 +72,9 @@ Result<void> TakeUnit(const ClaimRequest& request, const std::vector<ComparedInp
 }
 
 Result<std::vector<ComparedInput>> ReadBaseline(const ClaimRequest& request, const Settings& settings,
-                                                const StaticFactors& factors) {
+                                                const StaticFactors& factors, Instant now) {
   InputReading reading;
+  reading.path_of = [&settings, now](const std::string& name) { return FileOrKeptRun(name, settings, now); };
   Result<ImportOptions> options = ImportOptionsFrom(settings);
   if (!options) return tl::unexpected<Error>(options.error());
   reading.options = std::move(*options);
@@ -111,7 +114,7 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   const Result<Rate> rate = FindRate(settings, question, quality);
   if (!rate) return tl::unexpected<Error>(rate.error());
   claim.rate_before = rate->per_gpu_hour;
-  const Result<std::vector<ComparedInput>> inputs = ReadBaseline(request, settings, claim.factors);
+  const Result<std::vector<ComparedInput>> inputs = ReadBaseline(request, settings, claim.factors, now);
   if (!inputs) return tl::unexpected<Error>(inputs.error());
   TRY(TakeFactors(*inputs, claim));
   TRY(TakeUnit(request, *inputs, claim));
@@ -159,19 +162,20 @@ std::string Told(const Claim& claim, const std::string& path) {
 
 Result<int> RunClaim(const std::vector<std::string>& arguments, const Environment& environment) {
   ClaimRequest request;
-  SettingFlags settings_flags({"price.", "import."});
+  SettingFlags settings_flags({"price.", "import.", "history.file"});
   std::vector<Flag> flags;
   const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
     return flags.emplace_back(Flag{name, value, help});
   };
-  add("baseline", "RUN...", "recordings or logs of work from before the change").list = &request.baseline;
+  add("baseline", "RUN...", "recordings, logs of work or ids of the history from before the change").list =
+      &request.baseline;
   Flag& output = add("--output", "FILE", "the claim; it must not be there yet");
   output.text = &request.output;
   output.required = true;
   Flag& boundary = add("--boundary", "TEXT", "which jobs: a name or selector");
   boundary.text = &request.boundary;
   boundary.required = true;
-  Flag& measure = add("--measure", "TEXT", "what will be changed, in words");
+  Flag& measure = add("--measure", "TEXT", "what will be changed, in words, or the id of a recommendation");
   measure.text = &request.measure;
   measure.required = true;
   add("--factor", "KEY=VALUE", "a fact that must stay as it is (repeatable): precision=bf16, data=...").list =
@@ -179,6 +183,7 @@ Result<int> RunClaim(const std::vector<std::string>& arguments, const Environmen
   add("--work", "[RUN:]LIST", "work done where a run does not count it: samples=200000,...").list = &request.work;
   add("--predicted", "SHARE", "the saving that is claimed").text = &request.predicted;
   request.judged.AppendTo(flags);
+  add("--no-history", "", "write no entry into the ledger").on = &request.no_history;
   settings_flags.AppendTo(flags);
   std::string help;
   TRY(ReadFlags("claim", "Writes down, before a change, how its saving will be judged.", flags, arguments, &help));
@@ -191,6 +196,7 @@ Result<int> RunClaim(const std::vector<std::string>& arguments, const Environmen
   const Result<Claim> claim = ClaimOf(request, *settings, environment.now);
   if (!claim) return tl::unexpected<Error>(claim.error());
   TRY(WriteClaim(*claim, request.output));
+  if (!request.no_history) KeepInLedger(ClaimEntry(*claim, environment.now), *settings, environment.now);
   TRY(Print(Told(*claim, request.output)));
   return 0;
 }

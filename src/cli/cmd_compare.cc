@@ -11,6 +11,7 @@
 #include "cli/compared_sides.h"
 #include "cli/find_rate.h"
 #include "cli/judged_by.h"
+#include "cli/ledger_entry.h"
 #include "cli/open_input.h"
 #include "cli/report_run.h"
 #include "cli/saving_money.h"
@@ -34,6 +35,7 @@ struct CompareRequest {
   std::string output;
   bool quiet = false;
   bool no_color = false;
+  bool no_history = false;
 };
 
 // A condition that a script asked to fail on, and whether a verdict breaks it.
@@ -108,7 +110,8 @@ Result<Terms> TermsOf(const CompareRequest& request) {
   return terms;
 }
 
-Result<InputReading> ReadingOf(const CompareRequest& request, const Settings& settings, bool show_progress) {
+Result<InputReading> ReadingOf(const CompareRequest& request, const Settings& settings, Instant now,
+                               bool show_progress) {
   InputReading reading;
   Result<ImportOptions> options = ImportOptionsFrom(settings);
   if (!options) return tl::unexpected<Error>(options.error());
@@ -117,6 +120,7 @@ Result<InputReading> ReadingOf(const CompareRequest& request, const Settings& se
   if (!thresholds) return tl::unexpected<Error>(thresholds.error());
   reading.thresholds = *thresholds;
   reading.show_progress = show_progress;
+  reading.path_of = [&settings, now](const std::string& name) { return FileOrKeptRun(name, settings, now); };
   for (const std::string& factor : request.factors) TRY(TakeFactor(factor, reading.factors));
   for (const std::string& work : request.work) TRY(TakeWork(work, reading));
   return reading;
@@ -253,12 +257,16 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   if (!format) return tl::unexpected<Error>(format.error());
   const Result<Terms> terms = TermsOf(request);
   if (!terms) return tl::unexpected<Error>(terms.error());
-  const Result<InputReading> reading = ReadingOf(request, settings, environment.terminal_err && !request.quiet);
+  const Result<InputReading> reading =
+      ReadingOf(request, settings, environment.now, environment.terminal_err && !request.quiet);
   if (!reading) return tl::unexpected<Error>(reading.error());
   Result<ComparedSides> sides = ReadSides(request.sides, *reading, terms->claim.design == ClaimDesign::kSwitchback);
   if (!sides) return tl::unexpected<Error>(sides.error());
   const Result<ComparisonReport> report = ReportOf(request, *terms, std::move(*sides), settings, environment.now);
   if (!report) return tl::unexpected<Error>(report.error());
+  if (report->claimed && !request.no_history) {
+    KeepInLedger(ComparisonEntry(*report, environment.now), settings, environment.now);
+  }
   TRY(Write(*report, *format, request, environment));
   int code = 0;
   for (const VerdictGate* gate : *gates) {
@@ -278,7 +286,8 @@ void AppendFlags(CompareRequest& request, std::vector<Flag>& flags) {
     flag.list = &into;
     flag.several = true;
   };
-  Flag& before = add("before", "BEFORE...", "runs from before the change, each file one: recordings, captures, logs");
+  Flag& before =
+      add("before", "BEFORE...", "runs from before the change: recordings, captures, logs, ids of the history");
   before.list = &request.sides.before;
   before.required = true;
   runs("--vs", "runs from after the change", request.sides.after);
@@ -300,6 +309,7 @@ void AppendFlags(CompareRequest& request, std::vector<Flag>& flags) {
   add("--projection", "HOURS", "a separate line: the same work at the same mix for so long").text = &request.projection;
   add("--fail-on", "GATE", "exit 3 if regression, not-verified or invalid (repeatable)").list = &request.fail_on;
   add("--output", "FILE", "write the report to FILE").text = &request.output;
+  add("--no-history", "", "write no entry into the ledger").on = &request.no_history;
   add("--quiet", "", "no progress on standard error").on = &request.quiet;
   add("--no-color", "", "plain text").on = &request.no_color;
 }
@@ -308,7 +318,7 @@ void AppendFlags(CompareRequest& request, std::vector<Flag>& flags) {
 
 Result<int> RunCompare(const std::vector<std::string>& arguments, const Environment& environment) {
   CompareRequest request;
-  SettingFlags settings_flags({"price.", "import.", "output."});
+  SettingFlags settings_flags({"price.", "import.", "output.", "history.file"});
   std::vector<Flag> flags;
   AppendFlags(request, flags);
   settings_flags.AppendTo(flags);

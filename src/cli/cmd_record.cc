@@ -6,9 +6,12 @@
 #include "cli/cmd_run.h"
 #include "cli/find_rate.h"
 #include "cli/held_signals.h"
+#include "cli/keep_run.h"
 #include "cli/live_flags.h"
 #include "cli/live_record.h"
 #include "cli/say.h"
+#include "cli/users_history.h"
+#include "os/random_id.h"
 #include "run/live_session.h"
 
 namespace idleburn {
@@ -22,21 +25,33 @@ struct RecordRequest {
 };
 
 Result<int> Record(const RecordRequest& request, const Settings& settings, const Environment& environment) {
-  const Result<ReportPlan> plan = PlanReport(request.live.report, settings);
+  Result<ReportPlan> plan = PlanReport(request.live.report, settings);
   if (!plan) return tl::unexpected<Error>(plan.error());
   const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   const Result<std::optional<Nanos>> time = ParseFor(request.time);
   if (!time) return tl::unexpected<Error>(time.error());
+  Result<std::map<std::string, std::string>> tags = ParseTags(request.live.tags);
+  if (!tags) return tl::unexpected<Error>(tags.error());
+  std::optional<std::string> history;
+  if (!request.live.no_history) history = HistoryFile(settings);
   const HeldSignals end(std::vector<int>{SIGINT, SIGTERM, SIGHUP});  // they end it in order
   LiveRecord record(plan->thresholds);
   LiveSession session(record.inputs().devices, record);
-  const std::string path = request.recording.empty() ? UsualRecordingPath(session.Now()) : request.recording;
+  const std::string path = request.recording.empty()
+                               ? UsualRecordingPath(RecordingFolder(history.value_or("")), session.Now())
+                               : request.recording;
   if (path.empty()) return Fail("there is no home folder to keep the recording in; name a file with -o");
   TRY(record.RecordTo(path, session.Now()));
   record.TellMachine();
   for (const RunFact& fact : MachineFacts(request.live.detect_cloud)) session.Tell(fact);
-  session.Tell(RunWindow::StartFact(session.Now()));
+  RunKeeper keeper(history, NewRun("record", record.summary().facts(), settings));
+  keeper.run().id = RandomIdText();
+  keeper.run().started = session.Now();
+  keeper.run().tags = std::move(*tags);
+  keeper.run().recording = FullPath(record.path());
+  keeper.Begin();
+  session.Tell(RunWindow::StartFact(keeper.run().started));
   LiveSessionSpec spec;
   spec.gpus = *gpus;
   std::optional<MarkerFile> markers;
@@ -61,7 +76,10 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   session.Tell(RunWindow::EndFact(ended));
   session.Stop();
   record.Close();
-  return ReportLive(*plan, record, session.why_no_gpu(), settings, environment).Code();
+  if (keeper.Kept()) plan->shares = OwnShares(settings, ended);
+  ReportEnd report = ReportLive(*plan, record, session.why_no_gpu(), settings, environment);
+  keeper.End(ended, {}, std::move(report.figures));
+  return report.Code();
 }
 
 }  // namespace

@@ -8,9 +8,11 @@
 #include <thread>
 
 #include "cli/find_rate.h"
+#include "cli/keep_run.h"
 #include "cli/live_flags.h"
 #include "cli/live_record.h"
 #include "cli/say.h"
+#include "cli/users_history.h"
 #include "measure/experiment.h"
 #include "measure/git_facts.h"
 #include "os/random_id.h"
@@ -46,9 +48,10 @@ void TellFacts(LiveSession& session, const std::vector<std::string>& command) {
 }
 
 // A recording is kept where it can be; that it cannot is no reason not to run.
-void BeginRecording(const RunRequest& request, LiveRecord& record, Instant now) {
+void BeginRecording(const RunRequest& request, const std::string& history, LiveRecord& record, Instant now) {
   if (request.no_recording) return;
-  const std::string path = request.recording.empty() ? UsualRecordingPath(now) : request.recording;
+  const std::string path =
+      request.recording.empty() ? UsualRecordingPath(RecordingFolder(history), now) : request.recording;
   if (path.empty()) return Say("no recording is kept: there is no home folder; name a file with --recording");
   const Result<void> begun = record.RecordTo(path, now);
   if (!begun) Say(begun.error().message + "; the run goes on, and no recording is kept");
@@ -56,8 +59,8 @@ void BeginRecording(const RunRequest& request, LiveRecord& record, Instant now) 
 
 // Runs the workload with the session beside it.
 tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, WorkloadSpec spec, LiveSessionSpec measured,
-                                                    LiveSession& session, bool ask_cloud) {
-  const std::string run_id = RandomIdText();
+                                                    LiveSession& session, RunKeeper& keeper, bool ask_cloud) {
+  const std::string& run_id = keeper.run().id;
   Result<MarkerFile> markers = MarkerFile::Create();
   spec.environment.emplace_back("IDLEBURN_RUN_ID", run_id);
   if (markers) {
@@ -69,6 +72,8 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   spec.reaped = &reaped;
   const Instant started = session.Now();
   if (const auto start = workload.Start(spec); !start) return tl::unexpected<StartFailure>(start.error());
+  keeper.run().started = started;
+  keeper.Begin();
   session.Tell(RunWindow::StartFact(started));
   session.Tell(NoteKind::kWorkloadStarted, ShownCommand(spec.command));
   measured.workload = HostWorkload{workload.pid(), getpid(), workload.helpers(), run_id, &reaped};
@@ -93,17 +98,25 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
 
 Result<int> Run(const RunRequest& request, std::vector<std::string> command, const Settings& settings,
                 const Environment& environment) {
-  const Result<ReportPlan> plan = PlanReport(request.live.report, settings);
+  Result<ReportPlan> plan = PlanReport(request.live.report, settings);
   if (!plan) return tl::unexpected<Error>(plan.error());
   const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
   if (!gpus) return tl::unexpected<Error>(gpus.error());
+  Result<std::map<std::string, std::string>> tags = ParseTags(request.live.tags);
+  if (!tags) return tl::unexpected<Error>(tags.error());
+  std::optional<std::string> history;
+  if (!request.live.no_history) history = HistoryFile(settings);
 
   const std::unique_ptr<Workload> workload = Workload::Prepare();
   LiveRecord record(plan->thresholds);
   LiveSession session(record.inputs().devices, record);
-  BeginRecording(request, record, session.Now());
+  BeginRecording(request, history.value_or(""), record, session.Now());
   record.TellMachine();
   TellFacts(session, command);
+  RunKeeper keeper(history, NewRun("run", record.summary().facts(), settings));
+  keeper.run().id = RandomIdText();
+  keeper.run().tags = std::move(*tags);
+  keeper.run().recording = FullPath(record.path());
   ProgressWatcher lines;
   WorkloadSpec spec;
   spec.command = std::move(command);
@@ -111,7 +124,7 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   LiveSessionSpec measured;
   measured.gpus = *gpus;
   measured.lines = request.plain ? nullptr : &lines;
-  const auto end = RunMeasured(*workload, std::move(spec), measured, session, request.live.detect_cloud);
+  const auto end = RunMeasured(*workload, std::move(spec), measured, session, keeper, request.live.detect_cloud);
   if (!end) {
     record.Discard();
     Say(end.error().error.message);
@@ -120,8 +133,10 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   record.Close();
   if (!end->output_failure.empty()) Say(end->output_failure);
   if (end->exit_code != 0) Say("the command ended with " + Describe(*end));
+  if (keeper.Kept()) plan->shares = OwnShares(settings, session.Now());
   const ReportEnd report = ReportLive(*plan, record, session.why_no_gpu(), settings, environment);
   if (!report.written) Say(report.written.error().message);
+  keeper.End(record.summary().window().end.value_or(session.Now()), Describe(*end), report.figures);
   return end->exit_code != 0 || report.gates_hold ? end->exit_code : kExitGate;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/cmd_demo.h"
 #include "cli/cmd_doctor.h"
 #include "cli/cmd_export.h"
+#include "cli/cmd_history.h"
 #include "cli/cmd_isolate.h"
 #include "cli/cmd_prices.h"
 #include "cli/cmd_run.h"
@@ -26,6 +27,8 @@ std::span<const Command> Commands() {
       {"claim", "writes down, before a change, how its saving will be judged", RunClaim},
       {"compare", "verifies a saving: idleburn compare BEFORE... --vs AFTER...", RunCompare},
       {"isolate", "changes one thing at a time and measures again: what bounds a command", RunIsolate},
+      {"history", "runs that were kept: list, show, tag, rm, export", RunHistory},
+      {"ledger", "savings: claimed, verified, lost again; predicted against realised", RunLedger},
       {"export", "samples of recordings as CSV or Parquet", RunExport},
       {"prices", "the price catalogue: list, resolve, import", RunPrices},
       {"doctor", "what can be measured here, what cannot and why, and what to do", RunDoctor},

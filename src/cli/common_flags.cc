@@ -26,8 +26,8 @@ void SettingFlags::AppendTo(std::vector<Flag>& flags) {
   flags.push_back(config);
 }
 
-Result<Settings> SettingFlags::Load() const {
-  std::map<std::string, std::string> given;
+Result<Settings> SettingFlags::Load(const std::map<std::string, std::string>& instead) const {
+  std::map<std::string, std::string> given = instead;
   for (const auto& [flag, text] : texts_) {
     if (!text.empty()) given[flag] = text;
   }

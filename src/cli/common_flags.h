@@ -16,8 +16,8 @@ class SettingFlags {
   explicit SettingFlags(std::vector<std::string> prefixes);
   // Appends them to a command's flags, and --config.
   void AppendTo(std::vector<Flag>& flags);
-  // The settings with the flags that were given laid over them.
-  [[nodiscard]] Result<Settings> Load() const;
+  // The settings with the flags that were given laid over them; of those that were not, `instead` counts, by flag.
+  [[nodiscard]] Result<Settings> Load(const std::map<std::string, std::string>& instead = {}) const;
 
  private:
   std::map<std::string, std::string> texts_;  // by flag

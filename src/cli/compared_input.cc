@@ -125,14 +125,16 @@ void AddStatedWork(const WorkDone& work, CountedRun& counted) {
 
 Result<ComparedInput> ReadComparedInput(const std::string& name, const InputReading& reading) {
   if (name == "-") return Fail("compare: standard input has no name to compare by; write it to a file");
-  const Result<std::string> hash = Sha256OfFile(name);
+  const Result<std::string> path = reading.path_of ? reading.path_of(name) : Result<std::string>(name);
+  if (!path) return tl::unexpected<Error>(path.error());
+  const Result<std::string> hash = Sha256OfFile(*path);
   if (!hash) return tl::unexpected<Error>(hash.error());
-  Result<std::unique_ptr<ByteSource>> file = OpenInput(name);
+  Result<std::unique_ptr<ByteSource>> file = OpenInput(*path);
   if (!file) return tl::unexpected<Error>(file.error());
   PeekSource source(std::move(*file));
   const Result<std::string_view> head = source.Peek(kSniffBytes);
   if (!head) return tl::unexpected<Error>(head.error());
-  Result<ComparedInput> input = SniffWorkCsv(*head) ? FromWorkLog(source) : FromRun(name, IsRecording(*head), reading);
+  Result<ComparedInput> input = SniffWorkCsv(*head) ? FromWorkLog(source) : FromRun(*path, IsRecording(*head), reading);
   if (!input) return input;
   input->name = name;
   input->sha256 = *hash;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,6 +35,7 @@ struct InputReading {
   std::map<std::string, WorkDone> work_of;  // the same of one, by its name as given
   StaticFactors factors;                    // what the inputs do not tell
   bool show_progress = false;
+  std::function<Result<std::string>(const std::string&)> path_of;  // the file that a name means; null: the name itself
 };
 
 // Opens what a name on the command line stands for.

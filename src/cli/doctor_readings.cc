@@ -9,6 +9,7 @@
 
 #include "cli/find_rate.h"
 #include "cli/live_record.h"
+#include "cli/users_history.h"
 #include "cli/load_prices.h"
 #include "import/duckdb_query.h"
 #include "measure/instance_type.h"
@@ -156,7 +157,7 @@ std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, N
   LookAtLibrary(gpus, *readings);
   Measure(gpus, span, *readings);
   LookAtHost(*readings);
-  const std::filesystem::path recording(UsualRecordingPath(now));
+  const std::filesystem::path recording(UsualRecordingPath(RecordingFolder({}), now));
   readings->recording_folder = recording.parent_path().string();
   if (!readings->recording_folder.empty()) readings->folder = ProbeFolder(readings->recording_folder);
   if (const auto duckdb = OpenDuckDb(1); !duckdb) readings->duckdb_fault = duckdb.error().message;

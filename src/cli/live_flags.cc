@@ -7,7 +7,7 @@
 
 namespace idleburn {
 
-LiveFlags::LiveFlags() : settings({"price.", "energy.", "classify.idle_power", "output."}) {}
+LiveFlags::LiveFlags() : settings({"price.", "energy.", "classify.idle_power", "output.", "history."}) {}
 
 void LiveFlags::AppendTo(std::vector<Flag>& flags) {
   const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
@@ -18,6 +18,8 @@ void LiveFlags::AppendTo(std::vector<Flag>& flags) {
       &report.fail_on;
   add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &hz;
   AppendDetectCloud(flags);
+  add("--tag", "KEY=VALUE", "mark the run in the history (repeatable)").list = &tags;
+  add("--no-history", "", "keep nothing in the history, and learn nothing from it").on = &no_history;
   add("--explain", "", "also print rules, priors and the levers that were not advised").on = &report.explain;
   add("--no-color", "", "plain text").on = &report.no_color;
   settings.AppendTo(flags);

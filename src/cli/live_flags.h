@@ -24,6 +24,8 @@ struct LiveFlags {
   ReportRequest report;
   std::string hz;
   bool detect_cloud = false;
+  bool no_history = false;
+  std::vector<std::string> tags;  // --tag, as given
 };
 
 // The text of --for; nothing where it was not given.

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -103,16 +102,12 @@ void LiveRecord::Close() {
   if (const Result<void> closed = writer_->Close(); !closed) Say(closed.error().message);
 }
 
-std::string UsualRecordingPath(Instant now) {
-  const char* data = std::getenv("XDG_DATA_HOME");
-  const char* home = std::getenv("HOME");
-  const bool has_data = data != nullptr && *data == '/';
-  if (!has_data && (home == nullptr || *home != '/')) return {};
-  const std::string folder = has_data ? std::string(data) : std::string(home) + "/.local/share";
+std::string UsualRecordingPath(const std::string& folder, Instant now) {
+  if (folder.empty()) return {};
   const CivilTime t = ToCivil(now);
-  std::array<char, 80> name{};
-  std::snprintf(name.data(), name.size(), "/idleburn/recordings/%04d%02d%02d-%02d%02d%02d-%d", static_cast<int>(t.year),
-                t.month, t.day, t.hour, t.minute, t.second, static_cast<int>(getpid()));
+  std::array<char, 64> name{};
+  std::snprintf(name.data(), name.size(), "/%04d%02d%02d-%02d%02d%02d-%d", static_cast<int>(t.year), t.month, t.day,
+                t.hour, t.minute, t.second, static_cast<int>(getpid()));
   return folder + name.data() + std::string(kSuffix);
 }
 

@@ -44,9 +44,8 @@ class LiveRecord final : public LiveSink {
   std::unique_ptr<RecordingWriter> writer_;
 };
 
-// A file for the recording of a run that begins now, in the user's folder for data ($XDG_DATA_HOME/idleburn); empty if
-// the user has no such folder.
-std::string UsualRecordingPath(Instant now);
+// A file in that folder for the recording of a run that begins now; empty if there is no folder.
+std::string UsualRecordingPath(const std::string& folder, Instant now);
 
 // Writes the audit of a live run as `plan` says, and, where that does not mix with it, what the host did and what
 // happened. Without a GPU it says why there is none.

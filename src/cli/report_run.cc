@@ -8,6 +8,7 @@
 
 #include "cli/find_rate.h"
 #include "cli/reading_text.h"
+#include "cli/run_figures.h"
 #include "cli/say.h"
 #include "recommend/advice.h"
 #include "report/audit_report.h"
@@ -206,6 +207,10 @@ Result<Rate> RateOf(const RunInputs& run, const Settings& settings, Instant now,
   return FindRate(settings, question, quality);
 }
 
+WorkDone WorkOf(const ReportPlan& plan, const RunInputs& run) {
+  return plan.work.units.empty() ? AsWorkDone(run.summary.Work()) : plan.work;
+}
+
 Result<CostReport> CostOf(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
   Result<Rate> rate = RateOf(run, settings, now, run.quality);
   if (!rate) return tl::unexpected<Error>(rate.error());
@@ -216,13 +221,32 @@ Result<CostReport> CostOf(const ReportPlan& plan, RunInputs& run, const Settings
     return nothing;
   }
   const auto month_hours = static_cast<int>(ParseScaled(settings.Text("price.month_hours"), 0).value);
-  const WorkDone work = plan.work.units.empty() ? AsWorkDone(run.summary.Work()) : plan.work;
-  return PriceRun(run.run, run.devices, run.owners, *rate, work, plan.energy, month_hours);
+  return PriceRun(run.run, run.devices, run.owners, *rate, WorkOf(plan, run), plan.energy, month_hours);
 }
 
-ReportEnd EndOf(Result<void> written, const std::vector<std::string>& broken) {
-  for (const std::string& gate : broken) Say("--fail-on " + gate);
-  return {std::move(written), broken.empty()};
+// All of an audit but its form. It refers to `run`, of which it takes what it can.
+Result<AuditReport> MakeReport(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
+  Result<CostReport> cost = CostOf(plan, run, settings, now);
+  if (!cost) return tl::unexpected<Error>(cost.error());
+  AuditReport report;
+  if (!run.run.devices.empty() || run.trace) {
+    report.advice = Advise(
+        {run.run, run.devices, *cost, MachineOf(run), run.trace ? &*run.trace : nullptr, run.traced_only}, plan.shares);
+  }
+  report.cost = std::move(*cost);
+  report.run = std::move(run.run);
+  report.trace = std::move(run.trace);
+  report.traced_only = run.traced_only;
+  report.devices = &run.devices;
+  report.quality = &run.quality;
+  report.thresholds = plan.thresholds;
+  report.live = LiveRunOf(run.summary);
+  report.timezone = settings.Has("import.timezone") ? settings.Text("import.timezone") : "UTC";
+  report.version = IDLEBURN_VERSION;
+  report.explain = plan.request.explain;
+  report.system = SystemOf(run.summary);
+  CountNarrowLinks(report, run.quality);
+  return report;
 }
 
 }  // namespace
@@ -234,32 +258,29 @@ Result<int> ReportEnd::Code() const {
 
 ReportEnd ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<std::string>& inputs,
                     const std::string& why_no_gpu, const Settings& settings, const Environment& environment) {
-  Result<CostReport> cost = CostOf(plan, run, settings, environment.now);
-  if (!cost) return EndOf(tl::unexpected<Error>(cost.error()), UnjudgedGates(plan.gates, cost.error().message));
-  const bool empty = run.run.devices.empty();
-  AuditReport report;
-  if (!empty || run.trace) {
-    report.advice =
-        Advise({run.run, run.devices, *cost, MachineOf(run), run.trace ? &*run.trace : nullptr, run.traced_only});
+  const auto judged = [](const std::vector<std::string>& broken) {
+    for (const std::string& gate : broken) Say("--fail-on " + gate);
+    return broken.empty();
+  };
+  Result<AuditReport> report = MakeReport(plan, run, settings, environment.now);
+  if (!report) {
+    return {tl::unexpected<Error>(report.error()), judged(UnjudgedGates(plan.gates, report.error().message)), {}};
   }
-  report.cost = std::move(*cost);
-  report.run = std::move(run.run);
-  report.trace = std::move(run.trace);
-  report.traced_only = run.traced_only;
-  report.devices = &run.devices;
-  report.quality = &run.quality;
-  report.thresholds = plan.thresholds;
-  report.live = LiveRunOf(run.summary);
-  if (empty) report.live.no_gpu = why_no_gpu;
-  report.inputs = inputs;
-  report.timezone = settings.Has("import.timezone") ? settings.Text("import.timezone") : "UTC";
-  report.version = IDLEBURN_VERSION;
-  report.explain = plan.request.explain;
-  report.system = SystemOf(run.summary);
-  CountNarrowLinks(report, run.quality);
-  Result<void> written = Write(report, plan, environment);
-  return EndOf(std::move(written),
-               empty ? UnjudgedGates(plan.gates, "no GPU was measured") : BrokenGates(plan.gates, report.cost));
+  const bool empty = report->run.devices.empty();
+  if (empty) report->live.no_gpu = why_no_gpu;
+  report->inputs = inputs;
+  ReportEnd end;
+  end.written = Write(*report, plan, environment);
+  end.gates_hold =
+      judged(empty ? UnjudgedGates(plan.gates, "no GPU was measured") : BrokenGates(plan.gates, report->cost));
+  end.figures = FiguresOf(*report, WorkOf(plan, run));
+  return end;
+}
+
+Result<RunFigures> FiguresOfRun(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
+  const Result<AuditReport> report = MakeReport(plan, run, settings, now);
+  if (!report) return tl::unexpected<Error>(report.error());
+  return FiguresOf(*report, WorkOf(plan, run));
 }
 
 }  // namespace idleburn

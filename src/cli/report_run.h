@@ -10,8 +10,10 @@
 #include "cli/gate.h"
 #include "cli/read_run.h"
 #include "cli/settings.h"
+#include "history/run.h"
 #include "price/cost_report.h"
 #include "price/work.h"
+#include "recommend/recovered_share.h"
 
 namespace idleburn {
 
@@ -30,6 +32,9 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kHtml, kCsv, kMarkdown };
 // By --format, else by the ending of the output file, else text. Another name is a usage error.
 Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& output);
 
+// By --format, else by the ending of the output file, else text.
+Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& output);
+
 // The same, understood: what is wrong with it is said before a long run, not after.
 struct ReportPlan {
   ReportRequest request;
@@ -38,6 +43,7 @@ struct ReportPlan {
   Thresholds thresholds;
   WorkDone work;
   EnergyPrice energy;
+  RecoveredShares shares = {};  // what the user's own verified changes teach; the caller's to fill in
 };
 Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& settings);
 
@@ -48,6 +54,7 @@ BoardFacts FactsOf(std::string_view gpu_name);
 struct ReportEnd {
   Result<void> written;
   bool gates_hold = true;  // which ones do not was said on standard error
+  RunFigures figures;      // for the history
   // For a command that lives by its report: 0, kExitGate, or why there is no report.
   [[nodiscard]] Result<int> Code() const;
 };
@@ -57,6 +64,8 @@ struct ReportEnd {
 // what the report says.
 ReportEnd ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<std::string>& inputs,
                     const std::string& why_no_gpu, const Settings& settings, const Environment& environment);
+// The figures alone, without a report; gates are not judged.
+Result<RunFigures> FiguresOfRun(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now);
 // Leaves out the GPUs that the run says its command could not see. Why none is left; empty if there are some.
 std::string LeaveOutHidden(const ReportPlan& plan, RunInputs& run);
 

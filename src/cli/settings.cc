@@ -45,6 +45,10 @@ constexpr auto kTable = std::to_array<SettingInfo>({
     {"classify.spin_seconds", "", "S", SettingKind::kCount, "5", "spin-wait: for at least so many seconds"},
     {"classify.clock_loss", "", "%", SettingKind::kShare, "5", "throttling matters from this loss of SM clock"},
     {"classify.burst", "", "%", SettingKind::kShare, "30", "starved in bursts: burst index above this"},
+    {"history.file", "--history", "FILE", SettingKind::kText, "",
+     "the history of runs and the ledger of savings (default: in the user's folder for data)"},
+    {"history.project", "--project", "NAME", SettingKind::kText, "",
+     "what a run belongs to (default: its W&B project, MLflow experiment, or folder)"},
     {"output.format", "--format", "KIND", SettingKind::kText, "",
      "text, json, html, csv or markdown (default: by -o, else text)"},
 });

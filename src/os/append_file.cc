@@ -78,6 +78,11 @@ Result<void> RemoveFile(const std::string& path) {
   return Fail(path + ": cannot be removed: " + std::strerror(errno));
 }
 
+Result<void> MoveFile(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) == 0 || errno == ENOENT) return {};
+  return Fail(from + ": cannot be renamed to " + to + ": " + std::strerror(errno));
+}
+
 Result<std::optional<std::string>> ReadFileIfThere(const std::string& path, std::size_t most) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::optional<std::string>();

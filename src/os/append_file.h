@@ -38,6 +38,8 @@ class AppendFile {
 
 // No error if there is none.
 Result<void> RemoveFile(const std::string& path);
+// Gives a file another name, in place of a file of that name; no error if there is none.
+Result<void> MoveFile(const std::string& from, const std::string& to);
 // All of a file of at most `most` bytes, as it is; absent if there is none.
 Result<std::optional<std::string>> ReadFileIfThere(const std::string& path, std::size_t most);
 

@@ -2,10 +2,14 @@
 
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "base/check.h"
@@ -13,12 +17,12 @@
 namespace idleburn {
 namespace {
 
-struct Advice {
+struct FaultAdvice {
   int code;
   std::string_view what;  // before SQLite's own words
   std::string_view todo;  // after them
 };
-constexpr auto kAdvice = std::to_array<Advice>({
+constexpr auto kAdvice = std::to_array<FaultAdvice>({
     {SQLITE_CORRUPT, "the database is damaged or cut off", "copy it again or make it anew"},
     {SQLITE_NOTADB, "is no SQLite database, or an encrypted one", "check the file"},
     {SQLITE_BUSY, "the database is being written", "try again when its writer has finished"},
@@ -26,16 +30,38 @@ constexpr auto kAdvice = std::to_array<Advice>({
     {SQLITE_READONLY, "its writer did not finish", "let it finish, or make the file anew"},
     {SQLITE_IOERR, "the database cannot be read", "check the disk"},
 });
+// To who opened it to write; looked up first.
+constexpr auto kWriterAdvice = std::to_array<FaultAdvice>({
+    {SQLITE_BUSY, "the database is being written by another program", "try again when that has finished"},
+    {SQLITE_CANTOPEN, "the database cannot be opened or made", "check that its folder may be written"},
+    {SQLITE_READONLY, "the database may not be written", "check who owns it and its folder"},
+    {SQLITE_FULL, "the database cannot be written", "make room on its disk"},
+    {SQLITE_IOERR, "the database cannot be read or written", "make room on its disk, and check it"},
+});
 
 tl::unexpected<Error> Failure(sqlite3* database, const std::string& name) {
   const int code = sqlite3_errcode(database) & 0xFF;
   std::string words = sqlite3_errmsg(database);
   std::replace_if(
       words.begin(), words.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  const auto* const row =
-      std::find_if(kAdvice.begin(), kAdvice.end(), [code](const Advice& advice) { return advice.code == code; });
-  if (row == kAdvice.end()) return Fail(name + ": cannot be queried: " + words);
+  const auto is_it = [code](const FaultAdvice& advice) { return advice.code == code; };
+  const FaultAdvice* row = nullptr;
+  if (sqlite3_db_readonly(database, "main") == 0) {
+    const auto* const found = std::find_if(kWriterAdvice.begin(), kWriterAdvice.end(), is_it);
+    if (found != kWriterAdvice.end()) row = found;
+  }
+  if (row == nullptr) {
+    const auto* const found = std::find_if(kAdvice.begin(), kAdvice.end(), is_it);
+    if (found != kAdvice.end()) row = found;
+  }
+  if (row == nullptr) return Fail(name + ": cannot be queried: " + words);
   return Fail(name + ": " + std::string(row->what) + " (" + words + "); " + std::string(row->todo));
+}
+
+SqliteFault FaultOf(sqlite3* database) {
+  const int code = sqlite3_errcode(database) & 0xFF;
+  if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return SqliteFault::kNone;
+  return code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? SqliteFault::kDamaged : SqliteFault::kOther;
 }
 
 // 0 of what is not there.
@@ -76,6 +102,12 @@ std::optional<std::int64_t> SqliteStatement::Integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
 }
 
+std::optional<double> SqliteStatement::Real(int column) const {
+  const int type = sqlite3_column_type(statement_.get(), column);
+  if (type != SQLITE_FLOAT && type != SQLITE_INTEGER) return std::nullopt;
+  return sqlite3_column_double(statement_.get(), column);
+}
+
 std::optional<std::string_view> SqliteStatement::Text(int column) const {
   if (sqlite3_column_type(statement_.get(), column) != SQLITE_TEXT) return std::nullopt;
   const unsigned char* const text = sqlite3_column_text(statement_.get(), column);
@@ -87,6 +119,30 @@ std::optional<std::string_view> SqliteStatement::Text(int column) const {
 void SqliteStatement::Rewind(int parameter, std::int64_t value) {
   sqlite3_reset(statement_.get());  // repeats the error of the last Step, which has been reported
   CHECK(sqlite3_bind_int64(statement_.get(), parameter + 1, value) == SQLITE_OK);
+}
+
+namespace {
+
+struct Binding {
+  sqlite3_stmt* statement;
+  int parameter;  // from 1
+
+  int operator()(std::monostate) const { return sqlite3_bind_null(statement, parameter); }
+  int operator()(std::int64_t value) const { return sqlite3_bind_int64(statement, parameter, value); }
+  int operator()(double value) const { return sqlite3_bind_double(statement, parameter, value); }
+  int operator()(const std::string& value) const {
+    return sqlite3_bind_text64(statement, parameter, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  }
+};
+
+}  // namespace
+
+void SqliteStatement::Rewind(std::span<const SqliteValue> values) {
+  sqlite3_reset(statement_.get());
+  int parameter = 0;
+  for (const SqliteValue& value : values) {
+    CHECK(std::visit(Binding{statement_.get(), ++parameter}, value) == SQLITE_OK);
+  }
 }
 
 void SqliteDatabase::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
@@ -110,6 +166,92 @@ Result<SqliteDatabase> SqliteDatabase::OpenToRead(const std::string& path, std::
     return Fail(database.name_ + ": the database is cut off; copy it again or make it anew");
   }
   return database;
+}
+
+namespace {
+
+// SQLite would read a file that may not be written, and say so only at the first change.
+std::string WhyNoWriting(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  for (const std::string& needed : {folder.empty() ? std::string(".") : folder, path}) {
+    if (access(needed.c_str(), W_OK) == 0 || (needed == path && errno == ENOENT)) continue;
+    return needed + ": " + std::strerror(errno);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool SqliteDatabase::MayWrite(const std::string& path) { return WhyNoWriting(path).empty(); }
+
+Result<SqliteDatabase> SqliteDatabase::OpenToWrite(const std::string& path, std::string name, Nanos patience,
+                                                   SqliteFault* fault) {
+  *fault = SqliteFault::kOther;
+  const std::string refused = WhyNoWriting(path);
+  if (!refused.empty()) return Fail(name + ": cannot be written: " + refused);
+  sqlite3* opened = nullptr;
+  constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  const int code = sqlite3_open_v2(path.c_str(), &opened, kFlags, nullptr);
+  SqliteDatabase database(opened, std::move(name));
+  if (code != SQLITE_OK) return Failure(opened, database.name_);
+  using Milliseconds = std::chrono::milliseconds;
+  sqlite3_busy_timeout(opened, static_cast<int>(std::chrono::duration_cast<Milliseconds>(patience).count()));
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  for (const char* pragma : {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
+                             "PRAGMA cell_size_check = ON"}) {
+    Result<void> set = database.Execute(pragma);
+    if (set) continue;
+    *fault = FaultOf(opened);
+    return tl::unexpected<Error>(set.error());
+  }
+  *fault = SqliteFault::kNone;
+  return database;
+}
+
+SqliteFault SqliteDatabase::Check() const {
+  Result<SqliteStatement> check = Prepare("PRAGMA quick_check(1)");
+  if (!check) return FaultOf(database_.get());
+  const Result<bool> row = check->Step();
+  if (!row) return FaultOf(database_.get());
+  return *row && check->Text(0) == "ok" ? SqliteFault::kNone : SqliteFault::kDamaged;
+}
+
+Result<void> SqliteDatabase::Execute(std::string_view sql, std::span<const SqliteValue> values) {
+  Result<SqliteStatement> statement = Prepare(sql);
+  if (!statement) return tl::unexpected<Error>(statement.error());
+  statement->Rewind(values);
+  while (true) {
+    const Result<bool> row = statement->Step();
+    if (!row) return tl::unexpected<Error>(row.error());
+    if (!*row) return {};
+  }
+}
+
+Result<void> SqliteDatabase::ExecuteAll(const std::string& sql) {
+  if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
+  return Failure(database_.get(), name_);
+}
+
+std::int64_t SqliteDatabase::Changes() const { return sqlite3_changes64(database_.get()); }
+std::int64_t SqliteDatabase::LastRowId() const { return sqlite3_last_insert_rowid(database_.get()); }
+
+Result<SqliteTransaction> SqliteTransaction::Begin(SqliteDatabase& database) {
+  TRY(database.Execute("BEGIN IMMEDIATE"));
+  return SqliteTransaction(database);
+}
+
+SqliteTransaction::SqliteTransaction(SqliteTransaction&& other) noexcept
+    : database_(std::exchange(other.database_, nullptr)) {}
+
+SqliteTransaction::~SqliteTransaction() {
+  if (database_ != nullptr) database_->Execute("ROLLBACK").has_value();
+}
+
+Result<void> SqliteTransaction::Commit() {
+  TRY(database_->Execute("COMMIT"));
+  database_ = nullptr;
+  return {};
 }
 
 Result<SqliteStatement> SqliteDatabase::Prepare(std::string_view sql) const {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "support/sqlite_file.h"
 
@@ -127,6 +128,89 @@ TEST(SqliteTest, SeesWhatAWriterHasNotMergedYet) {
   ASSERT_TRUE(std::filesystem::exists(file.path() + "-wal"));
   EXPECT_EQ(CountIn(file.path(), "t"), 5);
   sqlite3_close(writer);
+}
+
+// --- for writing -----------------------------------------------------------------------------------------------
+
+constexpr Nanos kShort(kNanosPerSecond / 20);
+
+SqliteDatabase Writing(const std::string& path) {
+  SqliteFault fault = SqliteFault::kOther;
+  Result<SqliteDatabase> database = SqliteDatabase::OpenToWrite(path, "the file", kShort, &fault);
+  EXPECT_TRUE(database) << database.error().message;
+  EXPECT_EQ(fault, SqliteFault::kNone);
+  return std::move(*database);
+}
+
+TEST(SqliteTest, WritesValuesOfEveryKind) {
+  const SqliteFile file("CREATE TABLE t (a, b, c, d)");
+  SqliteDatabase database = Writing(file.path());
+  const std::string odd("it's \"odd\"\0, too", 16);
+  const std::vector<SqliteValue> values = {std::int64_t{-7}, 0.1, odd, std::monostate()};
+  ASSERT_TRUE(database.Execute("INSERT INTO t VALUES (?, ?, ?, ?)", values));
+  EXPECT_EQ(database.Changes(), 1);
+  EXPECT_EQ(database.LastRowId(), 1);
+  Result<SqliteStatement> query = database.Prepare("SELECT a, b, c, d FROM t");
+  ASSERT_TRUE(query->Step().value());
+  EXPECT_EQ(query->Integer(0), -7);
+  EXPECT_EQ(query->Real(0), -7);
+  EXPECT_EQ(query->Real(1), 0.1);
+  EXPECT_FALSE(query->Integer(1));
+  EXPECT_EQ(query->Text(2), odd);
+  EXPECT_FALSE(query->Real(2));
+  EXPECT_FALSE(query->Real(3));
+  EXPECT_FALSE(query->Text(3));
+}
+
+TEST(SqliteTest, ATransactionIsMadeWholeOrNotAtAll) {
+  const SqliteFile file("CREATE TABLE t (a)");
+  SqliteDatabase database = Writing(file.path());
+  {
+    Result<SqliteTransaction> lost = SqliteTransaction::Begin(database);
+    ASSERT_TRUE(lost);
+    ASSERT_TRUE(database.Execute("INSERT INTO t VALUES (1)"));
+  }
+  EXPECT_EQ(CountIn(file.path(), "t"), 0);
+  Result<SqliteTransaction> kept = SqliteTransaction::Begin(database);
+  ASSERT_TRUE(kept);
+  ASSERT_TRUE(database.Execute("INSERT INTO t VALUES (2)"));
+  ASSERT_TRUE(kept->Commit());
+  EXPECT_EQ(CountIn(file.path(), "t"), 1);
+}
+
+TEST(SqliteTest, AnotherWriterIsWaitedForAndThenNamed) {
+  const SqliteFile file("CREATE TABLE t (a)");
+  SqliteDatabase first = Writing(file.path());
+  SqliteDatabase second = Writing(file.path());
+  const Result<SqliteTransaction> held = SqliteTransaction::Begin(first);
+  const Result<void> refused = second.Execute("INSERT INTO t VALUES (1)");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "the file: the database is being written by another program (database is locked); try again when that has "
+            "finished");
+  EXPECT_EQ(CountIn(file.path(), "t"), 0);  // who reads waits for nobody
+}
+
+TEST(SqliteTest, ReferencesHold) {
+  const SqliteFile file("CREATE TABLE a (id PRIMARY KEY); CREATE TABLE b (a REFERENCES a (id) ON DELETE CASCADE)");
+  SqliteDatabase database = Writing(file.path());
+  EXPECT_FALSE(database.Execute("INSERT INTO b VALUES (1)"));
+  ASSERT_TRUE(database.ExecuteAll("INSERT INTO a VALUES (1); INSERT INTO b VALUES (1); DELETE FROM a"));
+  EXPECT_EQ(CountIn(file.path(), "b"), 0);
+}
+
+TEST(SqliteTest, TellsDamageFromOtherTrouble) {
+  const SqliteFile file(kRows);
+  SqliteFault fault = SqliteFault::kNone;
+  const std::string text = (file.folder() / "text").string();
+  std::ofstream(text) << std::string(5000, 'x');
+  EXPECT_FALSE(SqliteDatabase::OpenToWrite(text, text, kShort, &fault));
+  EXPECT_EQ(fault, SqliteFault::kDamaged);
+  EXPECT_FALSE(SqliteDatabase::OpenToWrite((file.folder() / "no" / "folder").string(), "x", kShort, &fault));
+  EXPECT_EQ(fault, SqliteFault::kOther);
+  EXPECT_FALSE(SqliteDatabase::MayWrite("/proc/x"));
+  EXPECT_TRUE(SqliteDatabase::MayWrite((file.folder() / "new").string()));
+  EXPECT_EQ(Writing(file.path()).Check(), SqliteFault::kNone);
 }
 
 TEST(SqliteTest, TakesAnyFileName) {

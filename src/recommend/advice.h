@@ -12,6 +12,7 @@
 #include "diagnose/finding.h"
 #include "diagnose/scene.h"
 #include "price/cost_report.h"
+#include "recommend/recovered_share.h"
 #include "telemetry/device.h"
 
 namespace idleburn {
@@ -65,7 +66,7 @@ struct Advice {
   std::vector<Declined> declined;
 };
 
-// The causes of a run and what to do about them.
-Advice Advise(const Scene& scene);
+// The causes of a run and what to do about them. `shares`: what each fix is expected to recover of its bound.
+Advice Advise(const Scene& scene, const RecoveredShares& shares = {});
 
 }  // namespace idleburn

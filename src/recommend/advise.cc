@@ -15,27 +15,27 @@
 namespace idleburn {
 namespace {
 
-// Share of a measured bound that a fix recovers, as a mean (docs/combining.md): one public pair realised 0.84.
-constexpr double kExpectedRecovery = 0.8;
 // The shares of a window are counted over all of it, not sampled: their draws must not move them.
 constexpr double kCountedSteps = 1e9;
 
 bool IsIdle(const Finding& finding) { return finding.cause == "idle_held" || finding.cause == "idle_empty"; }
 
-std::string_view BasisOf(const Finding& finding) {
+std::string BasisOf(const Finding& finding, const RecoveredShare& recovered) {
+  const std::string expected = "; expected " + Describe(recovered);
   if (IsIdle(finding)) {
-    return "bound: the idle time in stretches of 60 s or more; expected 0.8 of it. Cash only if the GPU is released "
-           "(on "
-           "demand, spot) or the commitment shrinks; otherwise it is freed capacity";
+    return "bound: the idle time in stretches of 60 s or more" + expected +
+           ". Cash only if the GPU is released (on demand, spot) or the commitment shrinks; otherwise it is freed "
+           "capacity";
   }
   if (finding.cause == "spin_wait") {
-    return "bound: all time spent waiting; expected 0.8 of it. Upper bound: the lagging GPU sets the pace";
+    return "bound: all time spent waiting" + expected + ". Upper bound: the lagging GPU sets the pace";
   }
-  if (finding.cause == "throttling") return "bound: the clock that was lost while busy; expected 0.8 of it";
+  if (finding.cause == "throttling") return "bound: the clock that was lost while busy" + expected;
   if (finding.cause == "checkpoint_stall" || finding.cause == "straggler_or_dependency") {
-    return "bound: the time of all GPUs in those episodes that did no work; expected 0.8 of it";
+    return "bound: the time of all GPUs in those episodes that did no work" + expected;
   }
-  return "bound: the share of time that the cause claims; expected 0.8 of it (one public pair realised 0.84)";
+  return "bound: the share of time that the cause claims" + expected +
+         (recovered.own == 0 ? " (one public pair realised 0.84)" : "");
 }
 
 void PriceSaving(Recommendation& r, const CostReport& cost) {
@@ -60,7 +60,8 @@ bool Advised(const Advice& advice, std::string_view id) {
 }
 
 // The levers of one finding. The first carries the saving; the others would save the same time, not more.
-void AddTimeLevers(const Scene& scene, const Finding& finding, double observed, Advice& advice) {
+void AddTimeLevers(const Scene& scene, const Finding& finding, double observed, const RecoveredShares& shares,
+                   Advice& advice) {
   if (finding.status == Status::kUnknown) return;
   const Cause& cause = CauseOf(finding.cause);
   const double most = finding.bound * observed;
@@ -71,8 +72,9 @@ void AddTimeLevers(const Scene& scene, const Finding& finding, double observed, 
     if (!first.empty()) {
       r.basis = "the same time as " + std::string(first) + ": do one of them";
     } else if (most > 0) {
-      r.saving = SavingRange{0, kExpectedRecovery * most, most};
-      r.basis = BasisOf(finding);
+      const RecoveredShare recovered = shares.Of(id);
+      r.saving = SavingRange{0, recovered.mean * most, most};
+      r.basis = BasisOf(finding, recovered);
       first = id;
     } else {
       r.basis = "not quantified: the share that a fix would recover was not measured";
@@ -114,7 +116,7 @@ void AddRateLevers(const Scene& scene, Advice& advice) {
     if (offer != nullptr) {
       const double cut =
           1 - static_cast<double>(offer->per_gpu_hour.nano()) / static_cast<double>(rate.per_gpu_hour->nano());
-      r.saving = SavingRange{0, kExpectedRecovery * cut, cut};
+      r.saving = SavingRange{0, RecoveredShares::kPriorMean * cut, cut};
       r.basis = "catalogue: " + offer->key + " at " + FormatExact(offer->per_gpu_hour) +
                 " a GPU-hour bounds it; restarts and lost work come off";
     } else {
@@ -126,41 +128,61 @@ void AddRateLevers(const Scene& scene, Advice& advice) {
   }
 }
 
-// The findings as pools of waste and cheaper work beside them. `recovered`: of each bound.
-CombineInput PoolsOf(const std::vector<Finding>& findings, const CostReport& cost, double recovered) {
-  CombineInput in;
-  in.waste = cost.waste_share;
+// What a fix of that finding is expected to recover of its bound: by the lever that carries the saving.
+RecoveredShare RecoveredOf(const Finding& finding, const Advice& advice, const RecoveredShares& shares) {
+  for (const Recommendation& r : advice.recommendations) {
+    if (r.cause == finding.cause && r.saving) return shares.Of(r.id);
+  }
+  return shares.Of("");
+}
+
+// The findings as pools of waste and cheaper work beside them, and how their draws spread.
+struct Pools {
+  CombineInput whole;     // with all of each bound recovered
+  CombineInput expected;  // with what is expected of it
+  SavingDraws draws;
+};
+
+Pools PoolsOf(const Advice& advice, const CostReport& cost, const RecoveredShares& shares) {
+  Pools pools;
+  pools.whole.waste = pools.expected.waste = cost.waste_share;
+  pools.draws.independent_steps = kCountedSteps;
   double pooled = 0;
-  for (const Finding& f : findings) {
+  for (const Finding& f : advice.findings) {
     if (f.bound <= 0) continue;
+    const RecoveredShare recovered = RecoveredOf(f, advice, shares);
     if (f.cause == "throttling") {
       // Full clocks do the same work in less time: k times as fast over the share of busy time that was slowed down.
-      const double slowed = std::min(1.0, f.share / std::max(1 - *in.waste, f.share));
-      in.cheaper.push_back({slowed * recovered, 1 / (1 - f.bound / f.share)});
+      const double slowed = std::min(1.0, f.share / std::max(1 - cost.waste_share, f.share));
+      const double speedup = 1 / (1 - f.bound / f.share);
+      pools.whole.cheaper.push_back({slowed, speedup});
+      pools.expected.cheaper.push_back({slowed * recovered.mean, speedup});
+      pools.draws.cheaper_shapes.push_back(ShapeOf(recovered));
     } else {
-      const double share = std::min(f.bound, std::max(0.0, *in.waste - pooled));  // rounding must not exceed the waste
+      const double share = std::min(f.bound, std::max(0.0, cost.waste_share - pooled));  // rounding must not exceed it
       pooled += share;
-      in.pools.push_back({std::string(f.cause), share, {{"fix", recovered}}});
+      pools.whole.pools.push_back({std::string(f.cause), share, {{"fix", 1}}});
+      pools.expected.pools.push_back({std::string(f.cause), share, {{"fix", recovered.mean}}});
+      pools.draws.pool_shapes.push_back(ShapeOf(recovered));
     }
   }
-  return in;
+  return pools;
 }
 
 // Everything together. Offers on the rate axis are not in the headline: whether a job may run on spot or elsewhere is
 // not measured here. Bounds are shares of observed cost; `observed` makes them shares of the whole bill.
-CombinedSaving Together(const Advice& advice, double observed, const CostReport& cost) {
+CombinedSaving Together(const Advice& advice, double observed, const CostReport& cost, const RecoveredShares& shares) {
   CombinedSaving saving;
   saving.cap = cost.waste_share;
   for (const Recommendation& r : advice.recommendations) saving.naive_sum += r.saving ? r.saving->expected : 0;
-  const CombineResult combined = Combine(PoolsOf(advice.findings, cost, kExpectedRecovery));
+  const Pools pools = PoolsOf(advice, cost, shares);
+  const CombineResult combined = Combine(pools.expected);
   if (combined.rule) saving.rule = Name(*combined.rule);
   saving.waste_fraction = combined.waste.value_or(0) * observed;
   saving.cheaper_fraction = combined.cheaper.value_or(0) * observed;
   saving.time_fraction = combined.time * observed;
   saving.total_fraction = saving.time_fraction;
-  SavingDraws draws;
-  draws.independent_steps = kCountedSteps;
-  const DrawnSaving drawn = DrawSaving(PoolsOf(advice.findings, cost, 1), draws);
+  const DrawnSaving drawn = DrawSaving(pools.whole, pools.draws);
   saving.low = drawn.low * observed;
   saving.high = drawn.high * observed;
   if (cost.whole.total) {
@@ -182,18 +204,18 @@ void Decline(const Scene& scene, Advice& advice) {
 
 std::string_view Name(Axis a) { return a == Axis::kTime ? "time" : "rate"; }
 
-Advice Advise(const Scene& scene) {
+Advice Advise(const Scene& scene, const RecoveredShares& shares) {
   const UsageCost& w = scene.cost.whole;
   const double observed = w.window_ns == 0 ? 0 : static_cast<double>(w.observed_ns) / static_cast<double>(w.window_ns);
   Advice advice;
   advice.findings = FindAllCauses(scene);
-  for (const Finding& finding : advice.findings) AddTimeLevers(scene, finding, observed, advice);
+  for (const Finding& finding : advice.findings) AddTimeLevers(scene, finding, observed, shares, advice);
   AddRateLevers(scene, advice);
   std::stable_sort(advice.recommendations.begin(), advice.recommendations.end(),
                    [](const Recommendation& a, const Recommendation& b) {
                      return (a.saving ? a.saving->expected : -1) > (b.saving ? b.saving->expected : -1);
                    });
-  advice.savings = Together(advice, observed, scene.cost);
+  advice.savings = Together(advice, observed, scene.cost, shares);
   Decline(scene, advice);
   return advice;
 }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "price/cost_report.h"
 #include "recommend/advice.h"
@@ -80,10 +81,10 @@ class Lab {
     devices_.NameCounter(d.device, Signal::kSmClock, "nvidia_smi.clocks.current.sm");
   }
 
-  Advice Advise() {
+  Advice Advise(const RecoveredShares& shares = {}) {
     run_.start = Instant::FromNanos(1'000'000 * kSecond);
     cost_ = PriceRun(run_, devices_, OwnerLedger(), rate_, WorkDone(), EnergyPrice(), 720).value();
-    return idleburn::Advise({run_, devices_, cost_});
+    return idleburn::Advise({run_, devices_, cost_}, shares);
   }
   [[nodiscard]] const CostReport& cost() const { return cost_; }
   Rate& rate() { return rate_; }
@@ -188,6 +189,31 @@ TEST(AdviseTest, NamesAGpuThatIsHeldWithoutUse) {
   EXPECT_NE(Advised(advice, "autoscale"), nullptr);  // it works and rests
   EXPECT_FALSE(Advised(advice, "autoscale")->saving);
   EXPECT_NE(Declined(advice, "bin_packing").find("one GPU"), std::string::npos);
+}
+
+// Three quarters of an hour idle bound the saving; what is expected of it, and how far it spreads, is what one's own
+// changes of that very lever gave.
+TEST(AdviseTest, OnesOwnChangesMoveWhatAFixIsExpectedToRecover) {
+  Lab lab;
+  lab.Gpu({{900, 95}, {2700, 0, 1}});
+  const auto own = [](const char* lever) {
+    std::map<std::string, OwnChanges, std::less<>> changes;
+    changes[lever] = {{0.2, 0.3, 0.1, 0.2}, 4};
+    return RecoveredShares(std::move(changes));
+  };
+  const Advice prior = lab.Advise();
+  const Advice learnt = lab.Advise(own("stop_idle"));
+  const double mean = (4 + 0.8) / 9;
+  EXPECT_NEAR(Advised(learnt, "stop_idle")->saving->expected, mean * 0.75, 1e-9);
+  EXPECT_NEAR(Advised(learnt, "stop_idle")->saving->high, 0.75, 1e-9);
+  EXPECT_NE(Advised(learnt, "stop_idle")->basis.find("0.53 of it from 4 of your own verified changes, prior 0.80"),
+            std::string::npos);
+  EXPECT_NEAR(learnt.savings.total_fraction, mean * 0.75, 1e-9);
+  // Beta(a,1) with that mean has its 95 % point at 0.95^(1/a), a = mean / (1 - mean).
+  EXPECT_NEAR(learnt.savings.high, 0.75 * std::pow(0.95, (1 - mean) / mean), 0.01);
+  const Advice others = lab.Advise(own("num_workers"));
+  EXPECT_EQ(others.savings.total_fraction, prior.savings.total_fraction);
+  EXPECT_EQ(others.savings.high, prior.savings.high);
 }
 
 TEST(AdviseTest, NamesAGpuWithNothingOnIt) {

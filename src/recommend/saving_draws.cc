@@ -17,9 +17,9 @@ class CommonCause {
  public:
   explicit CommonCause(Random& random) : random_(&random), factor_(random.Normal()) {}
 
-  double Realised() {
+  double Realised(double shape = kRecoveryShape) {
     const double z = std::sqrt(kPoolCorrelation) * factor_ + std::sqrt(1 - kPoolCorrelation) * random_->Normal();
-    return std::pow(NormalCdf(z), 1 / kRecoveryShape);  // Beta(a,1) has distribution function x^a
+    return std::pow(NormalCdf(z), 1 / shape);  // Beta(a,1) has distribution function x^a
   }
 
  private:
@@ -47,7 +47,11 @@ void DrawShares(const CombineInput& given, double steps, Random& random, Combine
   for (CombineInput::Pool& pool : drawn.pools) pool.share *= *given.waste / pools;
 }
 
-void DrawClaims(const CombineInput& given, Random& random, CombineInput& drawn) {
+double ShapeAt(const std::vector<double>& shapes, std::size_t i) {
+  return i < shapes.size() ? shapes[i] : kRecoveryShape;
+}
+
+void DrawClaims(const CombineInput& given, const SavingDraws& options, Random& random, CombineInput& drawn) {
   CommonCause whole(random);
   for (std::size_t i = 0; i < given.fixes.size(); ++i) {
     drawn.fixes[i].fraction = given.fixes[i].fraction * whole.Realised();
@@ -55,7 +59,7 @@ void DrawClaims(const CombineInput& given, Random& random, CombineInput& drawn) 
   for (std::size_t i = 0; i < given.pools.size(); ++i) {
     CommonCause pool(random);
     for (std::size_t j = 0; j < given.pools[i].fixes.size(); ++j) {
-      drawn.pools[i].fixes[j].share = given.pools[i].fixes[j].share * pool.Realised();
+      drawn.pools[i].fixes[j].share = given.pools[i].fixes[j].share * pool.Realised(ShapeAt(options.pool_shapes, i));
     }
   }
   std::map<std::string_view, CommonCause> stages;
@@ -68,7 +72,8 @@ void DrawClaims(const CombineInput& given, Random& random, CombineInput& drawn) 
     }
   }
   for (std::size_t i = 0; i < given.cheaper.size(); ++i) {
-    drawn.cheaper[i].share = given.cheaper[i].share * CommonCause(random).Realised();
+    const double shape = ShapeAt(options.cheaper_shapes, i);
+    drawn.cheaper[i].share = given.cheaper[i].share * CommonCause(random).Realised(shape);
   }
 }
 
@@ -84,7 +89,7 @@ DrawnSaving DrawSaving(const CombineInput& input, const SavingDraws& options) {
   totals.reserve(static_cast<std::size_t>(options.count));
   for (int i = 0; i < options.count; ++i) {
     if (!input.pools.empty()) DrawShares(input, options.independent_steps, random, drawn);
-    DrawClaims(input, random, drawn);
+    DrawClaims(input, options, random, drawn);
     totals.push_back(Combine(drawn).total);
   }
   std::sort(totals.begin(), totals.end());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "recommend/combine.h"
 
@@ -14,6 +15,9 @@ struct SavingDraws {
   std::uint64_t seed = 1;
   int count = 10'000;
   double independent_steps = 30;  // behind the pool shares; cautious where nobody has counted them
+  // Of Beta(shape, 1), for the fixes of each pool and each cheaper work; kRecoveryShape beyond the end.
+  std::vector<double> pool_shapes;
+  std::vector<double> cheaper_shapes;
 };
 
 inline constexpr double kRecoveryShape = 4;  // of Beta(4,1), mean 0.8

@@ -1,0 +1,353 @@
+#include "cli/cmd_history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "cli/common_flags.h"
+#include "cli/history_output.h"
+#include "cli/history_show.h"
+#include "cli/keep_run.h"
+#include "cli/ledger_output.h"
+#include "cli/report_run.h"
+#include "cli/say.h"
+#include "cli/users_history.h"
+#include "history/runs.h"
+#include "os/append_file.h"
+#include "telemetry/recording_format.h"
+#include "text/duration.h"
+#include "text/escape.h"
+#include "text/number.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+// The flags of one action, its own words first, and the settings that they come with.
+class ActionFlags {
+ public:
+  explicit ActionFlags(std::vector<std::string> settings) : settings_(std::move(settings)) {}
+
+  Flag& Add(const char* name, const char* value, const char* help) {
+    return flags_.emplace_back(Flag{name, value, help});
+  }
+  // Absent if the help was asked for, and printed.
+  Result<std::optional<Settings>> Read(const std::string& action, const std::string& about,
+                                       const Arguments& arguments) {
+    settings_.AppendTo(flags_);
+    std::string help;
+    TRY(ReadFlags("history " + action, about, flags_, arguments, &help));
+    if (!help.empty()) {
+      TRY(Print(help));
+      return std::optional<Settings>();
+    }
+    Result<Settings> settings = settings_.Load();
+    if (!settings) return tl::unexpected<Error>(settings.error());
+    return std::optional(std::move(*settings));
+  }
+
+ private:
+  SettingFlags settings_;
+  std::vector<Flag> flags_;
+};
+
+// "2026-11-21", a whole stamp, or how long ago: "7d".
+Result<std::optional<Instant>> ParseWhen(const char* flag, const std::string& text, Instant now) {
+  if (text.empty()) return std::optional<Instant>();
+  if (const Result<Nanos> ago = ParseDuration(text)) return std::optional(now + Nanos(-ago->count()));
+  const Result<Instant> stamp = ParseRfc3339(text.size() == 10 ? text + "T00:00:00Z" : text);
+  if (stamp) return std::optional(*stamp);
+  return FailUsage(fmt::format("{}: '{}' is no date (2026-11-21), time (2026-11-21T20:00:00Z) or span (7d)", flag,
+                               text.substr(0, 40)));
+}
+
+struct ListRequest {
+  std::string project;
+  std::string experiment;
+  std::vector<std::string> tags;
+  std::string cost;
+  std::string since;
+  std::string until;
+  std::string state;
+  std::string limit;
+  std::string output;
+};
+
+Result<RunFilter> FilterOf(const ListRequest& request, Instant now) {
+  RunFilter filter;
+  filter.project = request.project;
+  filter.experiment = request.experiment;
+  const auto tags = ParseTags(request.tags);
+  if (!tags) return tl::unexpected<Error>(tags.error());
+  filter.tags.assign(tags->begin(), tags->end());
+  if (!request.cost.empty()) {
+    const Result<CostBound> bound = ParseCostBound(request.cost);
+    if (!bound) return tl::unexpected<Error>(bound.error());
+    filter.cost = *bound;
+  }
+  const Result<std::optional<Instant>> since = ParseWhen("--since", request.since, now);
+  if (!since) return tl::unexpected<Error>(since.error());
+  const Result<std::optional<Instant>> until = ParseWhen("--until", request.until, now);
+  if (!until) return tl::unexpected<Error>(until.error());
+  filter.since = *since;
+  filter.until = *until;
+  return filter;
+}
+
+// The runs of a history as they stand now; none where there is no history yet.
+Result<HistoryListing> Load(const std::string& file, const RunFilter& filter, Instant now) {
+  HistoryListing listing;
+  listing.file = file;
+  const Result<std::optional<SqliteDatabase>> history = OpenToRead(file, now);
+  if (!history) return tl::unexpected<Error>(history.error());
+  if (!*history) return listing;
+  Result<std::vector<HistoryRun>> runs = ListRuns(**history, filter);
+  if (!runs) return tl::unexpected<Error>(runs.error());
+  listing.runs = std::move(*runs);
+  for (HistoryRun& run : listing.runs) run.state = StateNow(run);
+  listing.matched = listing.runs.size();
+  return listing;
+}
+
+Result<void> WriteListing(const HistoryListing& listing, ReportFormat format, const std::string& output,
+                          const Environment& environment) {
+  switch (format) {
+    case ReportFormat::kText:
+      return WriteOutput(output, HistoryText(listing, environment.terminal_out ? environment.columns : 120));
+    case ReportFormat::kJson:
+      return WriteOutput(output, HistoryJson(listing));
+    case ReportFormat::kCsv:
+      return WriteOutput(output, HistoryCsv(listing));
+    case ReportFormat::kMarkdown:
+      return WriteOutput(output, HistoryMarkdown(listing));
+    case ReportFormat::kHtml:
+      break;
+  }
+  return FailUsage("history: --format: html is not written; give text, json, csv or markdown");
+}
+
+Result<int> List(const Arguments& arguments, const Environment& environment) {
+  ListRequest request;
+  ActionFlags flags({"history.file", "output."});
+  flags.Add("--project", "NAME", "runs of this project").text = &request.project;
+  flags.Add("--experiment", "ID", "runs with this experiment id (MLflow, W&B, Slurm, ...) or tag value").text =
+      &request.experiment;
+  flags.Add("--tag", "KEY=VALUE", "runs with this tag (repeatable: all of them)").list = &request.tags;
+  flags.Add("--cost", "BOUND", "runs whose cost is beyond: '>50', '<=2.50'").text = &request.cost;
+  flags.Add("--since", "WHEN", "runs that started then or later: 2026-11-21, or 7d ago").text = &request.since;
+  flags.Add("--until", "WHEN", "runs that started before").text = &request.until;
+  flags.Add("--state", "STATE", "running, ended or interrupted").text = &request.state;
+  flags.Add("--limit", "N", "the newest N (default 50 for text and markdown, else all)").text = &request.limit;
+  flags.Add("--output", "FILE", "write to FILE").text = &request.output;
+  const auto settings = flags.Read("list", "Lists the runs that were kept, the newest first.", arguments);
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  if (!*settings) return 0;
+  const Result<ReportFormat> format = ChooseFormat((*settings)->Text("output.format"), request.output);
+  if (!format) return tl::unexpected<Error>(format.error());
+  const bool known_state =
+      std::find(kRunStateNames.begin(), kRunStateNames.end(), request.state) != kRunStateNames.end();
+  if (!request.state.empty() && !known_state) {
+    return FailUsage("--state: '" + request.state.substr(0, 20) + "' is none of running, ended, interrupted");
+  }
+  const bool for_people = *format == ReportFormat::kText || *format == ReportFormat::kMarkdown;
+  std::size_t limit = for_people ? 50 : std::string::npos;
+  if (!request.limit.empty()) {
+    const std::optional<std::int64_t> given = ParseInteger(request.limit);
+    if (!given || *given < 1) return FailUsage("--limit: '" + request.limit.substr(0, 20) + "' is no count from 1 on");
+    limit = static_cast<std::size_t>(*given);
+  }
+  const Result<RunFilter> filter = FilterOf(request, environment.now);
+  if (!filter) return tl::unexpected<Error>(filter.error());
+  Result<HistoryListing> listing = Load(HistoryFile(**settings), *filter, environment.now);
+  if (!listing) return tl::unexpected<Error>(listing.error());
+  std::vector<HistoryRun>& runs = listing->runs;
+  const auto other = [&](const HistoryRun& run) {
+    return !request.state.empty() && kRunStateNames[static_cast<std::size_t>(run.state)] != request.state;
+  };
+  runs.erase(std::remove_if(runs.begin(), runs.end(), other), runs.end());
+  listing->matched = runs.size();
+  if (runs.size() > limit) runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(limit), runs.end());
+  TRY(WriteListing(*listing, *format, request.output, environment));
+  return 0;
+}
+
+// Opens the history to change it and finds a run.
+struct FoundRun {
+  SqliteDatabase history;
+  HistoryRun run;
+};
+Result<FoundRun> Find(const Settings& settings, const std::string& id, Instant now) {
+  const std::string file = HistoryFile(settings);
+  Result<SqliteDatabase> history = OpenToKeep(file, now);
+  if (!history) return tl::unexpected<Error>(history.error());
+  Result<HistoryRun> run = FindRun(*history, id, file);
+  if (!run) return tl::unexpected<Error>(run.error());
+  return FoundRun{std::move(*history), std::move(*run)};
+}
+
+Result<int> Tag(const Arguments& arguments, const Environment& environment) {
+  std::vector<std::string> words;
+  std::vector<std::string> removed;
+  ActionFlags flags({"history.file"});
+  flags.Add("run", "ID KEY=VALUE...", "the run (the start of its id, or last) and its tags").list = &words;
+  flags.Add("--remove", "KEY", "take this tag away (repeatable)").list = &removed;
+  const auto settings = flags.Read("tag", "Marks a run, so that it is found again.", arguments);
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  if (!*settings) return 0;
+  if (words.empty() || (words.size() == 1 && removed.empty())) {
+    return FailUsage("history tag: give a run and what to mark it with: idleburn history tag last team=vision");
+  }
+  const auto tags = ParseTags({words.begin() + 1, words.end()});
+  if (!tags) return tl::unexpected<Error>(tags.error());
+  Result<FoundRun> found = Find(**settings, words.front(), environment.now);
+  if (!found) return tl::unexpected<Error>(found.error());
+  for (const auto& [key, value] : *tags) TRY(SetTag(found->history, found->run.id, key, value));
+  for (const std::string& key : removed) {
+    const Result<bool> had = RemoveTag(found->history, found->run.id, key);
+    if (!had) return tl::unexpected<Error>(had.error());
+    if (!*had) Say("run " + found->run.id.substr(0, 8) + " has no tag '" + key + "'");
+  }
+  return 0;
+}
+
+// Whether a recording is one of those that the history keeps: it lies in its folder, links followed.
+bool IsOurs(const std::string& recording, const std::string& history) {
+  std::error_code failed;
+  const std::filesystem::path file = std::filesystem::weakly_canonical(recording, failed);
+  if (failed) return false;
+  const std::filesystem::path folder =
+      std::filesystem::weakly_canonical(std::filesystem::path(history).parent_path(), failed);
+  if (failed) return false;
+  const auto parts = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  return parts.first == folder.end();
+}
+
+// Removes a run, and what was removed as a sentence.
+Result<std::string> Remove(SqliteDatabase& history, const HistoryRun& run, const std::string& file,
+                           bool keep_recording) {
+  std::string said = "removed " + run.id.substr(0, 8) + (run.command.empty() ? "" : " (" + run.command + ")");
+  TRY(RemoveRun(history, run.id));
+  std::error_code ignored;
+  if (run.recording.empty() || !std::filesystem::exists(run.recording, ignored)) return said + "\n";
+  if (keep_recording) return said + "; its recording stays: " + run.recording + "\n";
+  if (!IsOurs(run.recording, file)) {
+    return said + "; its recording lies outside of the history's folder and stays: " + run.recording + "\n";
+  }
+  TRY(RemoveFile(run.recording));
+  TRY(RemoveFile(run.recording + std::string(kJournalSuffix)));
+  return said + " and its recording " + run.recording + "\n";
+}
+
+Result<int> Rm(const Arguments& arguments, const Environment& environment) {
+  std::vector<std::string> ids;
+  std::string older_than;
+  bool keep_recording = false;
+  ActionFlags flags({"history.file"});
+  flags.Add("run", "ID...", "the runs (the starts of their ids, or last)").list = &ids;
+  flags.Add("--older-than", "SPAN", "all that started longer ago, for example 90d").text = &older_than;
+  flags.Add("--keep-recording", "", "leave their recordings where they are").on = &keep_recording;
+  const auto settings =
+      flags.Read("rm", "Removes runs and those of their recordings that lie in the history's folder. The ledger stays.",
+                 arguments);
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  if (!*settings) return 0;
+  if (ids.empty() == older_than.empty()) return FailUsage("history rm: give ids, or --older-than 90d");
+  RunFilter filter;
+  if (!older_than.empty()) {
+    const Result<Nanos> span = ParseDuration(older_than);
+    if (!span) return FailUsage("--older-than: " + span.error().message);
+    filter.until = environment.now + Nanos(-span->count());
+  }
+  const std::string file = HistoryFile(**settings);
+  Result<SqliteDatabase> history = OpenToKeep(file, environment.now);
+  if (!history) return tl::unexpected<Error>(history.error());
+  std::vector<HistoryRun> runs;
+  for (const std::string& id : ids) {  // all are found before one is removed
+    Result<HistoryRun> run = FindRun(*history, id, file);
+    if (!run) return tl::unexpected<Error>(run.error());
+    const auto is_it = [&run](const HistoryRun& other) { return other.id == run->id; };
+    if (std::none_of(runs.begin(), runs.end(), is_it)) runs.push_back(std::move(*run));
+  }
+  if (ids.empty()) {
+    Result<std::vector<HistoryRun>> old = ListRuns(*history, filter);
+    if (!old) return tl::unexpected<Error>(old.error());
+    runs = std::move(*old);
+  }
+  std::string said;
+  for (const HistoryRun& run : runs) {
+    if (StateNow(run) == RunState::kRunning) {
+      said += "left " + run.id.substr(0, 8) + ": it is still running\n";
+      continue;
+    }
+    const Result<std::string> removed = Remove(*history, run, file, keep_recording);
+    if (!removed) return tl::unexpected<Error>(removed.error());
+    said += *removed;
+  }
+  TRY(Print(said.empty() ? "no run is that old\n" : said));
+  return 0;
+}
+
+Result<int> Export(const Arguments& arguments, const Environment& environment) {
+  std::string output;
+  ActionFlags flags({"history.file", "output."});
+  flags.Add("--output", "FILE", "write to FILE: lines of JSON, or by its ending .csv a table of the runs").text =
+      &output;
+  const auto settings =
+      flags.Read("export", "Writes the whole history: runs, and with JSON the entries of the ledger.", arguments);
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  if (!*settings) return 0;
+  const std::string& named = (*settings)->Text("output.format");
+  const Result<ReportFormat> format = ChooseFormat(named, output);
+  if (!format) return tl::unexpected<Error>(format.error());
+  const bool csv = *format == ReportFormat::kCsv;
+  if (!csv && !named.empty() && named != "json") return FailUsage("history export: --format: give json or csv");
+  const std::string file = HistoryFile(**settings);
+  const Result<HistoryListing> listing = Load(file, {}, environment.now);
+  if (!listing) return tl::unexpected<Error>(listing.error());
+  std::vector<LedgerRow> ledger;
+  const Result<std::optional<SqliteDatabase>> history = OpenToRead(file, environment.now);
+  if (!history) return tl::unexpected<Error>(history.error());
+  if (*history) {
+    Result<std::vector<LedgerRow>> rows = ReadLedger(**history);
+    if (!rows) return tl::unexpected<Error>(rows.error());
+    ledger = std::move(*rows);
+  }
+  TRY(WriteOutput(output, csv ? HistoryCsv(*listing) : HistoryLines(*listing, ledger)));
+  return 0;
+}
+
+struct Action {
+  std::string_view name;
+  std::string_view summary;
+  Result<int> (*run)(const Arguments& arguments, const Environment& environment);
+};
+constexpr auto kActions = std::to_array<Action>({
+    {"list", "the runs, the newest first, by project, tag, experiment, cost, time, state", List},
+    {"show", "one run: what it cost, why, what would help; --audit audits its recording again", ShowRun},
+    {"tag", "marks a run: tag ID key=value...", Tag},
+    {"rm", "removes runs and their recordings: rm ID... or --older-than 90d", Rm},
+    {"export", "all of it as lines of JSON or as CSV", Export},
+});
+
+}  // namespace
+
+Result<int> RunHistory(const std::vector<std::string>& arguments, const Environment& environment) {
+  const std::string name = arguments.empty() ? "--help" : arguments.front();
+  for (const Action& action : kActions) {
+    if (action.name == name) return action.run({arguments.begin() + 1, arguments.end()}, environment);
+  }
+  if (name != "--help" && name != "-h") {
+    return FailUsage("history: '" + name.substr(0, 20) + "' is none of list, show, tag, rm, export");
+  }
+  std::string text = "Runs that were kept, and what they cost.\n\nusage: idleburn history ACTION [flags]\n\n";
+  for (const Action& action : kActions) text += fmt::format("  {:<8}{}\n", action.name, action.summary);
+  TRY(Print(text));
+  if (arguments.empty()) return FailUsage("history: give an action: list, show, tag, rm or export");
+  return 0;
+}
+
+}  // namespace idleburn

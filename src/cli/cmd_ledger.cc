@@ -1,0 +1,105 @@
+#include <algorithm>
+
+#include "cli/cmd_history.h"
+#include "cli/common_flags.h"
+#include "cli/ledger_output.h"
+#include "cli/report_run.h"
+#include "cli/users_history.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+struct LedgerRequest {
+  std::vector<std::string> words;
+  std::string note;
+  std::string output;
+};
+
+// Nothing in the ledger is changed: that an entry does not count is a new one.
+Result<int> Correct(const LedgerRequest& request, const std::string& file, Instant now) {
+  const std::optional<std::int64_t> number = request.words.size() == 2 ? ParseInteger(request.words[1]) : std::nullopt;
+  if (!number || request.note.empty()) {
+    return FailUsage(
+        "ledger correct: give the number of an entry and why: idleburn ledger correct 3 --note 'wrong runs'");
+  }
+  Result<SqliteDatabase> history = OpenToKeep(file, now);
+  if (!history) return tl::unexpected<Error>(history.error());
+  const Result<std::vector<LedgerRow>> rows = ReadLedger(*history);
+  if (!rows) return tl::unexpected<Error>(rows.error());
+  const auto entry = std::find_if(rows->begin(), rows->end(), [&](const LedgerRow& row) { return row.row == *number; });
+  if (entry == rows->end() || entry->kind == "correction") {
+    return Fail(file + ": has no entry " + request.words[1] + " to correct; idleburn ledger --format csv numbers them");
+  }
+  LedgerRow correction;
+  correction.written = now;
+  correction.tool = "idleburn " IDLEBURN_VERSION;
+  correction.kind = "correction";
+  correction.claim = entry->claim;
+  correction.corrects = entry->row;
+  correction.note = request.note;
+  TRY(AppendToLedger(*history, correction));
+  return 0;
+}
+
+Result<int> Show(const LedgerRequest& request, const Settings& settings, const Environment& environment) {
+  const Result<ReportFormat> format = ChooseFormat(settings.Text("output.format"), request.output);
+  if (!format) return tl::unexpected<Error>(format.error());
+  LedgerReport report;
+  report.file = HistoryFile(settings);
+  const Result<std::optional<SqliteDatabase>> history = OpenToRead(report.file, environment.now);
+  if (!history) return tl::unexpected<Error>(history.error());
+  if (*history) {
+    Result<std::vector<LedgerRow>> rows = ReadLedger(**history);
+    if (!rows) return tl::unexpected<Error>(rows.error());
+    report.rows = std::move(*rows);
+  }
+  report.view = ViewLedger(report.rows);
+  report.shares = SharesOf(report.view);
+  switch (*format) {
+    case ReportFormat::kText:
+      TRY(WriteOutput(request.output, LedgerText(report, environment.terminal_out ? environment.columns : 120)));
+      return 0;
+    case ReportFormat::kJson:
+      TRY(WriteOutput(request.output, LedgerJson(report)));
+      return 0;
+    case ReportFormat::kCsv:
+      TRY(WriteOutput(request.output, LedgerCsv(report)));
+      return 0;
+    case ReportFormat::kMarkdown:
+      TRY(WriteOutput(request.output, LedgerMarkdown(report)));
+      return 0;
+    case ReportFormat::kHtml:
+      break;
+  }
+  return FailUsage("ledger: --format: html is not written; give text, json, csv or markdown");
+}
+
+}  // namespace
+
+Result<int> RunLedger(const std::vector<std::string>& arguments, const Environment& environment) {
+  LedgerRequest request;
+  SettingFlags setting_flags({"history.file", "output."});
+  std::vector<Flag> flags;
+  flags.push_back({"action", "correct ROW", "says that an entry does not count; nothing: shows the ledger"});
+  flags.back().list = &request.words;
+  flags.push_back({"--note", "WHY", "with correct: why"});
+  flags.back().text = &request.note;
+  flags.push_back({"--output", "FILE", "write to FILE"});
+  flags.back().text = &request.output;
+  setting_flags.AppendTo(flags);
+  std::string help;
+  TRY(ReadFlags("ledger", "Savings: what was claimed, verified, and lost again; predicted against realised.", flags,
+                arguments, &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  const Result<Settings> settings = setting_flags.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  if (request.words.empty()) return Show(request, *settings, environment);
+  if (request.words.front() == "correct") return Correct(request, HistoryFile(*settings), environment.now);
+  return FailUsage("ledger: '" + request.words.front().substr(0, 20) + "' is not correct");
+}
+
+}  // namespace idleburn

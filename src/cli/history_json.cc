@@ -1,0 +1,230 @@
+#include <nlohmann/json.hpp>
+
+#include "base/money.h"
+#include "cli/history_output.h"
+#include "cli/ledger_output.h"
+#include "text/escape.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(Printable(text)); }
+Json TimeOrNull(const std::optional<Instant>& time) { return time ? Json(FormatRfc3339(*time)) : Json(); }
+Json HoursOrNull(const std::optional<std::int64_t>& ns) {
+  return ns ? Json(static_cast<double>(*ns) / kNanosPerHour) : Json();
+}
+template <typename T>
+Json NumberOrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+// In the minor unit, with all its decimals beside it.
+void PutMoney(Json& json, const std::string& key, const std::optional<std::int64_t>& nano,
+              const std::string& currency) {
+  if (!nano) {
+    json[key] = nullptr;
+    return;
+  }
+  json[key] = FormatMoney(Money::Nano(*nano), MinorUnitDigits(currency));
+  json[key + "_exact"] = FormatExact(Money::Nano(*nano), MinorUnitDigits(currency));
+}
+
+Json CostJson(const RunFigures& f) {
+  Json cost;
+  cost["currency"] = TextOrNull(f.currency);
+  PutMoney(cost, "rate_per_gpu_hour", f.rate_nano, f.currency);
+  cost["rate_source"] = TextOrNull(f.rate_source);
+  cost["rate_as_of"] = f.rate_as_of_ns ? Json(FormatRfc3339(Instant::FromNanos(*f.rate_as_of_ns))) : Json();
+  PutMoney(cost, "total", f.cost_nano, f.currency);
+  PutMoney(cost, "waste", f.waste_nano, f.currency);
+  cost["waste_share"] = NumberOrNull(f.waste_share);
+  return cost;
+}
+
+void PutFigures(Json& json, const RunFigures& f) {
+  json["gpus"] = NumberOrNull(f.gpus);
+  json["gpu_models"] = TextOrNull(f.gpu_models);
+  json["gpu_hours"] = {{"window", HoursOrNull(f.window_ns)},
+                       {"observed", HoursOrNull(f.observed_ns)},
+                       {"unobserved", HoursOrNull(f.unobserved_ns)},
+                       {"effective", f.effective_ns ? Json(*f.effective_ns / kNanosPerHour) : Json()}};
+  json["phases"] = {{"idle", HoursOrNull(f.idle_ns)},
+                    {"underutilized", HoursOrNull(f.underutilized_ns)},
+                    {"productive", HoursOrNull(f.productive_ns)},
+                    {"compute_bound", HoursOrNull(f.compute_bound_ns)}};
+  json["cost"] = CostJson(f);
+  json["work"] = {{"unit", TextOrNull(f.work_unit)}, {"count", NumberOrNull(f.work)}};
+  json["findings"] = Json::array();
+  for (const KeptFinding& finding : f.findings) {
+    Json row = {{"cause", finding.cause},
+                {"status", finding.status},
+                {"share", finding.share},
+                {"gpu_hours", HoursOrNull(finding.gpu_ns)}};
+    PutMoney(row, "cost", finding.cost_nano, f.currency);
+    json["findings"].push_back(std::move(row));
+  }
+  json["recommendations"] = Json::array();
+  for (const KeptAdvice& advice : f.advice) {
+    Json row = {{"id", advice.id}, {"axis", advice.axis}, {"cause", TextOrNull(advice.cause)}};
+    row["saving"] = !advice.expected ? Json()
+                                     : Json{{"low", NumberOrNull(advice.low)},
+                                            {"expected", *advice.expected},
+                                            {"high", NumberOrNull(advice.high)}};
+    PutMoney(row, "saving_cost", advice.cost_nano, f.currency);
+    json["recommendations"].push_back(std::move(row));
+  }
+}
+
+Json LabelsJson(const std::map<std::string, std::string>& labels) {
+  Json json = Json::array();
+  for (const auto& [key, value] : labels) json.push_back({{"key", Printable(key)}, {"value", Printable(value)}});
+  return json;
+}
+
+Json RunJson(const HistoryRun& run) {
+  Json json;
+  json["id"] = run.id;
+  json["kind"] = run.kind;
+  json["state"] = kRunStateNames[static_cast<std::size_t>(run.state)];
+  json["started"] = FormatRfc3339(run.started);
+  json["ended"] = TimeOrNull(run.ended);
+  json["host"] = TextOrNull(run.host);
+  json["command"] = TextOrNull(run.command);
+  json["folder"] = TextOrNull(run.folder);
+  json["project"] = TextOrNull(run.project);
+  json["exit"] = TextOrNull(run.exit);
+  json["recording"] = TextOrNull(run.recording);
+  json["version"] = TextOrNull(run.version);
+  PutFigures(json, run.figures);
+  json["inputs"] = Json::array();
+  for (const KeptInput& input : run.inputs) {
+    json["inputs"].push_back({{"path", Printable(input.path)}, {"sha256", TextOrNull(input.sha256)}});
+  }
+  json["experiments"] = LabelsJson(run.experiments);
+  json["tags"] = LabelsJson(run.tags);
+  return json;
+}
+
+Json EntryJson(const LedgerRow& row) {
+  Json json;
+  json["kind"] = row.kind;
+  json["row"] = row.row;
+  json["written"] = FormatRfc3339(row.written);
+  json["tool"] = Printable(row.tool);
+  json["claim"] = row.claim;
+  json["boundary"] = TextOrNull(row.boundary);
+  json["unit"] = TextOrNull(row.unit);
+  json["measure"] = TextOrNull(row.measure);
+  json["verdict"] = TextOrNull(row.verdict);
+  json["plan"] = !row.retrospective ? Json() : Json(*row.retrospective != 0 ? "retrospective" : "claimed");
+  json["predicted"] = NumberOrNull(row.predicted);
+  json["bound"] = NumberOrNull(row.bound);
+  json["saving"] =
+      !row.fraction
+          ? Json()
+          : Json{{"fraction", *row.fraction}, {"low", NumberOrNull(row.low)}, {"high", NumberOrNull(row.high)}};
+  json["avoided_gpu_seconds"] = NumberOrNull(row.avoided_gpu_seconds);
+  json["currency"] = TextOrNull(row.currency);
+  PutMoney(json, "cashable", row.cashable_nano, row.currency);
+  json["freed_gpu_hours"] = NumberOrNull(row.freed_gpu_hours);
+  json["corrects"] = NumberOrNull(row.corrects);
+  json["note"] = TextOrNull(row.note);
+  json["inputs"] = Json::array();
+  for (const LedgerInput& input : row.inputs) {
+    json["inputs"].push_back(
+        {{"side", input.side}, {"name", Printable(input.name)}, {"sha256", TextOrNull(input.sha256)}});
+  }
+  return json;
+}
+
+Json LineJson(const LedgerLine& line) {
+  Json json;
+  json["claim"] = line.claim;
+  json["standing"] = kStandingNames[static_cast<std::size_t>(line.standing)];
+  json["measure"] = TextOrNull(line.measure);
+  json["boundary"] = TextOrNull(line.boundary);
+  json["claimed"] = FormatRfc3339(line.claimed);
+  json["judged"] = TimeOrNull(line.judged);
+  json["lost"] = TimeOrNull(line.lost);
+  json["verdict"] = TextOrNull(line.verdict);
+  json["predicted"] = NumberOrNull(line.predicted);
+  json["saving"] =
+      !line.fraction
+          ? Json()
+          : Json{{"fraction", *line.fraction}, {"low", NumberOrNull(line.low)}, {"high", NumberOrNull(line.high)}};
+  json["currency"] = TextOrNull(line.currency);
+  PutMoney(json, "cashable", line.cashable_nano, line.currency);
+  json["freed_gpu_hours"] = NumberOrNull(line.freed_gpu_hours);
+  return json;
+}
+
+Json TotalsJson(const LedgerView& view) {
+  Json json = Json::array();
+  for (const auto& [standing, by_currency] : view.totals) {
+    for (const auto& [currency, total] : by_currency) {
+      Json row;
+      row["standing"] = kStandingNames[static_cast<std::size_t>(standing)];
+      row["claims"] = total.lines;
+      row["currency"] = TextOrNull(currency);
+      PutMoney(row, "cashable", currency.empty() ? std::nullopt : std::optional(total.cashable_nano), currency);
+      row["freed_gpu_hours"] = total.freed_gpu_hours;
+      json.push_back(std::move(row));
+    }
+  }
+  return json;
+}
+
+Json LeverJson(const LeverOutcome& lever, const RecoveredShare& share) {
+  Json json;
+  json["measure"] = Printable(lever.measure);
+  json["verified"] = lever.verified;
+  json["regressions"] = lever.regressions;
+  json["pairs"] = lever.pairs;
+  json["predicted"] = lever.pairs > 0 ? Json(lever.predicted / lever.pairs) : Json();
+  json["realised"] = lever.pairs > 0 ? Json(lever.realised / lever.pairs) : Json();
+  json["ratio"] = lever.predicted > 0 ? Json(lever.realised / lever.predicted) : Json();
+  json["recovered_share"] = {{"mean", share.mean}, {"own_changes", share.own}, {"prior", RecoveredShares::kPriorMean}};
+  return json;
+}
+
+}  // namespace
+
+std::string LedgerRowJson(const LedgerRow& row) { return EntryJson(row).dump(); }
+
+std::string LedgerJson(const LedgerReport& report) {
+  Json json;
+  json["schema"] = "idleburn.ledger/1";
+  json["file"] = Printable(report.file);
+  json["claims"] = Json::array();
+  for (const LedgerLine& line : report.view.lines) json["claims"].push_back(LineJson(line));
+  json["totals"] = TotalsJson(report.view);
+  json["levers"] = Json::array();
+  for (const LeverOutcome& lever : report.view.levers) {
+    json["levers"].push_back(LeverJson(lever, report.shares.Of(lever.measure)));
+  }
+  json["entries"] = Json::array();
+  for (const LedgerRow& row : report.rows) json["entries"].push_back(EntryJson(row));
+  return json.dump(2) + "\n";
+}
+
+std::string HistoryJson(const HistoryListing& listing) {
+  Json json;
+  json["schema"] = "idleburn.history/1";
+  json["file"] = Printable(listing.file);
+  json["matched"] = listing.matched;
+  json["runs"] = Json::array();
+  for (const HistoryRun& run : listing.runs) json["runs"].push_back(RunJson(run));
+  return json.dump(2) + "\n";
+}
+
+std::string HistoryLines(const HistoryListing& listing, const std::vector<LedgerRow>& ledger) {
+  std::string text;
+  for (const HistoryRun& run : listing.runs) text += RunJson(run).dump() + "\n";
+  for (const LedgerRow& row : ledger) text += LedgerRowJson(row) + "\n";
+  return text;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,283 @@
+#include "cli/history_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "base/money.h"
+#include "report/audit_view.h"
+#include "text/escape.h"
+#include "text/table.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+using Column = std::string (*)(const HistoryRun&);
+
+std::string StateText(const HistoryRun& run) {
+  return std::string(kRunStateNames[static_cast<std::size_t>(run.state)]);
+}
+
+std::string HoursText(const std::optional<std::int64_t>& ns, int digits = 9) {
+  return ns ? fmt::format("{:.{}f}", static_cast<double>(*ns) / kNanosPerHour, digits) : std::string();
+}
+
+std::string ExactText(const std::optional<std::int64_t>& nano) {
+  return nano ? FormatExact(Money::Nano(*nano)) : std::string();
+}
+
+std::string TimeText(const std::optional<Instant>& time) { return time ? FormatRfc3339(*time) : std::string(); }
+
+std::string LabelText(const std::map<std::string, std::string>& labels) {
+  std::string text;
+  for (const auto& [key, value] : labels) text += (text.empty() ? "" : " ") + key + "=" + value;
+  return text;
+}
+
+// "2026-11-21 20:15", in UTC.
+std::string MinuteText(Instant time) {
+  std::string text = FormatRfc3339(time).substr(0, 16);
+  std::replace(text.begin(), text.end(), 'T', ' ');
+  return text;
+}
+
+std::string MoneyText(const HistoryRun& run, const std::optional<std::int64_t>& nano) {
+  return nano ? Amount(Money::Nano(*nano), run.figures.currency) : "unknown";
+}
+
+std::string WasteText(const HistoryRun& run) {
+  if (!run.figures.waste_share) return "unknown";
+  const std::string share = fmt::format("{:.0f} %", 100 * *run.figures.waste_share);
+  return run.figures.waste_nano ? MoneyText(run, run.figures.waste_nano) + " (" + share + ")" : share;
+}
+
+std::string GpusText(const HistoryRun& run) {
+  return run.figures.gpus ? std::to_string(*run.figures.gpus) : std::string("unknown");
+}
+
+std::string ShownHours(const HistoryRun& run) {
+  return run.figures.window_ns ? HoursText(run.figures.window_ns, 4) : "unknown";
+}
+
+// Of a run without a command, what it was.
+std::string WhatText(const HistoryRun& run) {
+  if (!run.command.empty()) return run.command;
+  return run.inputs.empty() ? run.kind : run.inputs.front().path;
+}
+
+struct ListColumn {
+  std::string_view header;
+  TableColumn::Align align;
+  bool wraps;
+  bool expendable;
+  Column text;
+};
+constexpr auto kLeft = TableColumn::Align::kLeft;
+constexpr auto kRight = TableColumn::Align::kRight;
+// Behind the id, which is as long as the others make it.
+constexpr auto kListColumns = std::to_array<ListColumn>({
+    {"started (UTC)", kLeft, false, false, [](const HistoryRun& run) { return MinuteText(run.started); }},
+    {"project", kLeft, false, true, [](const HistoryRun& run) { return run.project; }},
+    {"command", kLeft, true, false, WhatText},
+    {"GPUs", kRight, false, true, GpusText},
+    {"GPU-hours", kRight, false, false, ShownHours},
+    {"cost", kRight, false, false, [](const HistoryRun& run) { return MoneyText(run, run.figures.cost_nano); }},
+    {"waste", kRight, false, false, WasteText},
+    {"state", kLeft, false, false, StateText},
+});
+
+struct CsvField {
+  std::string_view name;
+  Column text;
+};
+constexpr auto kCsvFields = std::to_array<CsvField>({
+    {"id", [](const HistoryRun& run) { return run.id; }},
+    {"kind", [](const HistoryRun& run) { return run.kind; }},
+    {"state", StateText},
+    {"started", [](const HistoryRun& run) { return TimeText(run.started); }},
+    {"ended", [](const HistoryRun& run) { return TimeText(run.ended); }},
+    {"host", [](const HistoryRun& run) { return run.host; }},
+    {"project", [](const HistoryRun& run) { return run.project; }},
+    {"command", [](const HistoryRun& run) { return run.command; }},
+    {"exit", [](const HistoryRun& run) { return run.exit; }},
+    {"gpus", [](const HistoryRun& run) { return run.figures.gpus ? std::to_string(*run.figures.gpus) : ""; }},
+    {"gpu_models", [](const HistoryRun& run) { return run.figures.gpu_models; }},
+    {"window_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.window_ns); }},
+    {"observed_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.observed_ns); }},
+    {"unobserved_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.unobserved_ns); }},
+    {"idle_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.idle_ns); }},
+    {"underutilized_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.underutilized_ns); }},
+    {"productive_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.productive_ns); }},
+    {"compute_bound_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.compute_bound_ns); }},
+    {"currency", [](const HistoryRun& run) { return run.figures.currency; }},
+    {"rate_per_gpu_hour", [](const HistoryRun& run) { return ExactText(run.figures.rate_nano); }},
+    {"rate_source", [](const HistoryRun& run) { return run.figures.rate_source; }},
+    {"cost", [](const HistoryRun& run) { return ExactText(run.figures.cost_nano); }},
+    {"waste", [](const HistoryRun& run) { return ExactText(run.figures.waste_nano); }},
+    {"work_unit", [](const HistoryRun& run) { return run.figures.work_unit; }},
+    {"work", [](const HistoryRun& run) { return run.figures.work ? fmt::format("{}", *run.figures.work) : ""; }},
+    {"recording", [](const HistoryRun& run) { return run.recording; }},
+    {"experiments", [](const HistoryRun& run) { return LabelText(run.experiments); }},
+    {"tags", [](const HistoryRun& run) { return LabelText(run.tags); }},
+    {"version", [](const HistoryRun& run) { return run.version; }},
+});
+
+std::vector<TableRow> ListRows(const HistoryListing& listing) {
+  const std::vector<std::string> ids = ShortIds(listing.runs);
+  std::vector<TableRow> rows;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    TableRow row = {ids[i]};
+    for (const ListColumn& column : kListColumns) row.push_back(column.text(listing.runs[i]));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// "3 runs: 4.2000 GPU-hours, $12.34, 5.00 EUR; 7 more match, --limit shows them"
+std::string SumLine(const HistoryListing& listing) {
+  std::int64_t window_ns = 0;
+  std::map<std::string, std::int64_t> costs;
+  std::size_t unpriced = 0;
+  for (const HistoryRun& run : listing.runs) {
+    window_ns += run.figures.window_ns.value_or(0);
+    if (run.figures.cost_nano) costs[run.figures.currency] += *run.figures.cost_nano;
+    unpriced += run.figures.cost_nano ? 0U : 1U;
+  }
+  const std::size_t count = listing.runs.size();
+  std::string line = fmt::format("{} run{}: {} GPU-hours", count, count == 1 ? "" : "s", HoursText(window_ns, 4));
+  for (const auto& [currency, nano] : costs) line += ", " + Amount(Money::Nano(nano), currency);
+  if (unpriced > 0) line += fmt::format(", {} without a known cost", unpriced);
+  if (listing.matched > count) line += fmt::format("; {} more match, --limit shows them", listing.matched - count);
+  return line + "\n";
+}
+
+}  // namespace
+
+std::vector<std::string> ShortIds(const std::vector<HistoryRun>& runs) {
+  for (std::size_t length = 8;; length += 4) {
+    std::set<std::string> starts;
+    std::vector<std::string> ids;
+    bool whole = true;
+    for (const HistoryRun& run : runs) {
+      ids.push_back(run.id.substr(0, length));
+      starts.insert(ids.back());
+      whole = whole && run.id.size() <= length;
+    }
+    if (starts.size() == runs.size() || whole) return ids;
+  }
+}
+
+std::string HistoryText(const HistoryListing& listing, int width) {
+  if (listing.runs.empty()) return "no run matches in " + Printable(listing.file) + "\n";
+  std::vector<TableColumn> columns = {{"id"}};
+  for (const ListColumn& column : kListColumns) {
+    columns.push_back({std::string(column.header), column.align, column.wraps, column.expendable});
+  }
+  return LayOutTable(columns, ListRows(listing), width, 0) + "\n" + SumLine(listing);
+}
+
+std::string HistoryMarkdown(const HistoryListing& listing) {
+  const auto cell = [](const std::string& text) {
+    std::string escaped;
+    for (const char c : Printable(text)) escaped += c == '|' ? "\\|" : std::string(1, c);
+    return " " + escaped + " |";
+  };
+  std::string text = "| id |";
+  std::string rule = "\n|---|";
+  for (const ListColumn& column : kListColumns) {
+    text += cell(std::string(column.header));
+    rule += column.align == kRight ? "---:|" : "---|";
+  }
+  text += rule + "\n";
+  for (const TableRow& row : ListRows(listing)) {
+    text += "|";
+    for (const std::string& value : row) text += cell(value);
+    text += "\n";
+  }
+  return text + "\n" + SumLine(listing);
+}
+
+std::string HistoryCsv(const HistoryListing& listing) {
+  std::string text;
+  for (const CsvField& field : kCsvFields) text += (text.empty() ? "" : ",") + std::string(field.name);
+  text += "\n";
+  for (const HistoryRun& run : listing.runs) {
+    std::string line;
+    for (const CsvField& field : kCsvFields) line += (line.empty() ? "" : ",") + CsvCell(field.text(run));
+    text += line + "\n";
+  }
+  return text;
+}
+
+namespace {
+
+void AppendCauses(const HistoryRun& run, int width, std::string& text) {
+  std::vector<TableRow> rows;
+  for (const KeptFinding& f : run.figures.findings) {
+    rows.push_back({f.cause, f.status, fmt::format("{:.1f} %", 100 * f.share), HoursText(f.gpu_ns, 4),
+                    MoneyText(run, f.cost_nano)});
+  }
+  if (rows.empty()) return;
+  const std::vector<TableColumn> columns = {
+      {"why"}, {"status"}, {"of observed time", kRight}, {"GPU-hours", kRight}, {"cost", kRight}};
+  text += "\n" + LayOutTable(columns, rows, width, 2);
+}
+
+void AppendAdvice(const HistoryRun& run, int width, std::string& text) {
+  std::vector<TableRow> rows;
+  for (const KeptAdvice& a : run.figures.advice) {
+    if (!a.expected) continue;
+    rows.push_back({a.id, a.cause.empty() ? a.axis : a.cause, fmt::format("{:.1f} %", 100 * *a.expected),
+                    fmt::format("{:.1f} to {:.1f} %", 100 * a.low.value_or(0), 100 * a.high.value_or(0)),
+                    MoneyText(run, a.cost_nano)});
+  }
+  if (rows.empty()) return;
+  const std::vector<TableColumn> columns = {
+      {"what would help"}, {"for"}, {"expected", kRight}, {"between", kRight}, {"saves", kRight}};
+  text += "\n" + LayOutTable(columns, rows, width, 2);
+}
+
+std::string Summary(const HistoryRun& run) {
+  const RunFigures& f = run.figures;
+  if (!f.window_ns) return "No GPU-hours are known of this run.";
+  const std::string hours = HoursText(f.window_ns, 4) + " GPU-hours";
+  if (!f.cost_nano) return hours + ", of unknown cost; waste: " + WasteText(run) + ".";
+  return "It cost " + MoneyText(run, f.cost_nano) + " for " + hours + "; waste: " + WasteText(run) + ".";
+}
+
+}  // namespace
+
+std::string RunText(const HistoryRun& run, int width) {
+  const RunFigures& f = run.figures;
+  std::string text = Summary(run) + "\n\n";
+  const auto line = [&text](std::string_view key, const std::string& value) {
+    if (!value.empty()) text += fmt::format("  {:<12} {}\n", key, Printable(value));
+  };
+  line("id", run.id);
+  line("state", StateText(run) + (run.exit.empty() ? "" : ", " + run.exit));
+  line("command", WhatText(run));
+  line("started", TimeText(run.started));
+  line("ended", TimeText(run.ended));
+  line("project", run.project);
+  line("host", run.host);
+  line("GPUs", f.gpus ? GpusText(run) + (f.gpu_models.empty() ? "" : " (" + f.gpu_models + ")") : "");
+  if (f.rate_nano) {
+    const std::string date =
+        f.rate_as_of_ns ? " of " + TimeText(Instant::FromNanos(*f.rate_as_of_ns)).substr(0, 10) : "";
+    line("price", ExactText(f.rate_nano) + " " + f.currency + " a GPU-hour (" + f.rate_source + date + ")");
+  }
+  if (f.work) line("work", fmt::format("{} {}s", *f.work, f.work_unit));
+  line("experiment", LabelText(run.experiments));
+  line("tags", LabelText(run.tags));
+  line("recording", run.recording);
+  for (const KeptInput& input : run.inputs) line("input", input.path);
+  AppendCauses(run, width, text);
+  AppendAdvice(run, width, text);
+  return text;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,105 @@
+#include "cli/history_show.h"
+
+#include <filesystem>
+#include <map>
+
+#include "cli/cmd_audit.h"
+#include "cli/common_flags.h"
+#include "cli/history_output.h"
+#include "cli/keep_run.h"
+#include "cli/open_input.h"
+#include "cli/say.h"
+#include "cli/users_history.h"
+#include "history/runs.h"
+
+namespace idleburn {
+namespace {
+
+// Audits are in the prices of their time unless others are given.
+std::map<std::string, std::string> PriceOf(const HistoryRun& run) {
+  if (!run.figures.rate_nano) return {};
+  return {{"--price", FormatExact(Money::Nano(*run.figures.rate_nano))}, {"--currency", run.figures.currency}};
+}
+
+// What a run that was killed has recorded, as its figures.
+Result<void> Complete(HistoryRun& run, const Settings& settings, Instant now) {
+  const Result<ReportPlan> plan = PlanReport({}, settings);
+  if (!plan) return tl::unexpected<Error>(plan.error());
+  const Result<ImportOptions> options = ImportOptionsFrom(settings);
+  if (!options) return tl::unexpected<Error>(options.error());
+  Result<std::unique_ptr<RunInputs>> inputs = ReadRun({run.recording}, *options, plan->thresholds, FactsOf);
+  if (!inputs) return tl::unexpected<Error>(inputs.error());
+  LeaveOutHidden(*plan, **inputs);
+  if ((*inputs)->run.devices.empty()) return Fail(run.recording + ": holds no reading of a GPU");
+  run.ended = (*inputs)->run.end;
+  Result<RunFigures> figures = FiguresOfRun(*plan, **inputs, settings, now);
+  if (!figures) return tl::unexpected<Error>(figures.error());
+  run.figures = std::move(*figures);
+  return {};
+}
+
+// A run whose idleburn is gone is completed once, from what it recorded; the row says so from then on.
+void SettleInterrupted(SqliteDatabase& history, HistoryRun& run, const Settings& settings, Instant now) {
+  if (run.state == StateNow(run)) return;
+  run.state = RunState::kInterrupted;
+  std::error_code ignored;
+  if (run.recording.empty() || !std::filesystem::exists(run.recording, ignored)) {
+    Say("run " + run.id.substr(0, 8) + " was interrupted, and there is no recording to complete it from");
+  } else if (const Result<void> completed = Complete(run, settings, now); !completed) {
+    Say("run " + run.id.substr(0, 8) + " was interrupted; " + completed.error().message);
+  } else {
+    Say("run " + run.id.substr(0, 8) + " was interrupted; it is completed from its recording");
+  }
+  if (const Result<void> put = PutRun(history, run); !put) Say(put.error().message);
+}
+
+}  // namespace
+
+Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment& environment) {
+  std::string id;
+  AuditRequest request;
+  bool audit = false;
+  SettingFlags setting_flags({"price.", "energy.", "classify.idle_power", "output.", "history.file"});
+  std::vector<Flag> flags;
+  flags.push_back({"run", "ID", "the start of its id, or last"});
+  flags.back().text = &id;
+  flags.back().required = true;
+  flags.push_back({"--audit", "", "audit its recording again, in the price of its time unless another is given"});
+  flags.back().on = &audit;
+  flags.push_back({"--output", "FILE", "write to FILE"});
+  flags.back().text = &request.report.output;
+  setting_flags.AppendTo(flags);
+  std::string help;
+  TRY(ReadFlags("history show", "One run that was kept.", flags, arguments, &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  const Result<Settings> settings = setting_flags.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  const std::string file = HistoryFile(*settings);
+  Result<std::optional<SqliteDatabase>> history = OpenToRead(file, environment.now);
+  if (!history) return tl::unexpected<Error>(history.error());
+  if (!*history) return Fail(file + ": no run is kept yet");
+  Result<HistoryRun> run = FindRun(**history, id, file);
+  if (!run) return tl::unexpected<Error>(run.error());
+  const Result<Settings> priced = setting_flags.Load(PriceOf(*run));
+  if (!priced) return tl::unexpected<Error>(priced.error());
+  SettleInterrupted(**history, *run, *priced, environment.now);
+  if (audit) {
+    if (run->recording.empty()) return Fail("run " + run->id.substr(0, 8) + " has no recording to audit");
+    request.inputs = {run->recording};
+    return Audit(request, *priced, environment);
+  }
+  const Result<ReportFormat> format = ChooseFormat(settings->Text("output.format"), request.report.output);
+  if (!format) return tl::unexpected<Error>(format.error());
+  if (*format != ReportFormat::kText && *format != ReportFormat::kJson) {
+    return FailUsage("history show: --format: give text or json");
+  }
+  const int width = environment.terminal_out ? environment.columns : 100;
+  TRY(WriteOutput(request.report.output,
+                  *format == ReportFormat::kJson ? HistoryJson({file, {*run}, 1}) : RunText(*run, width)));
+  return 0;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command.h"
+
+namespace idleburn {
+
+// idleburn history show ID
+Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment& environment);
+
+}  // namespace idleburn

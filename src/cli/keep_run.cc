@@ -1,0 +1,163 @@
+#include "cli/keep_run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <sstream>
+
+#include "cli/find_rate.h"
+#include "cli/say.h"
+#include "cli/users_history.h"
+#include "history/runs.h"
+#include "measure/process_identity.h"
+#include "os/kept_file.h"
+#include "text/escape.h"
+
+namespace idleburn {
+namespace {
+
+// Facts that say which experiment or job a run is; others of its environment say which part of it.
+constexpr auto kExperimentIds = std::to_array<std::string_view>({"SLURM_JOB_ID",
+                                                                 "SLURM_ARRAY_JOB_ID",
+                                                                 "SLURM_JOB_NAME",
+                                                                 "MLFLOW_RUN_ID",
+                                                                 "MLFLOW_EXPERIMENT_ID",
+                                                                 "MLFLOW_EXPERIMENT_NAME",
+                                                                 "WANDB_RUN_ID",
+                                                                 "WANDB_RUN_GROUP",
+                                                                 "WANDB_PROJECT",
+                                                                 "WANDB_NAME",
+                                                                 "WANDB_SWEEP_ID",
+                                                                 "RAY_JOB_ID",
+                                                                 "AWS_BATCH_JOB_ID",
+                                                                 "SM_TRAINING_ENV_JOB_NAME",
+                                                                 "TRAINING_JOB_NAME",
+                                                                 "CLOUD_ML_JOB_ID",
+                                                                 "LSB_JOBID",
+                                                                 "PBS_JOBID",
+                                                                 "TORCHELASTIC_RUN_ID",
+                                                                 "JOB_NAME",
+                                                                 "POD_NAME",
+                                                                 "IDLEBURN_EXPERIMENT",
+                                                                 "IDLEBURN_TEAM"});
+constexpr std::string_view kFactPrefix = "env.";
+
+std::string ProjectOf(const RunFacts& facts, const Settings& settings) {
+  if (settings.Has("history.project")) return settings.Text("history.project");
+  for (const char* fact : {"env.WANDB_PROJECT", "env.MLFLOW_EXPERIMENT_NAME"}) {
+    if (const std::string named = FactIn(facts, fact); !named.empty()) return named;
+  }
+  return std::filesystem::path(FactIn(facts, "cwd")).filename().string();
+}
+
+constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
+
+// The namespace in which our pids mean processes.
+std::string PidRealm() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/ns/pid", ignored).string();
+}
+
+std::string HostName() {
+  std::array<char, 256> host{};
+  return gethostname(host.data(), host.size() - 1) == 0 ? host.data() : std::string();
+}
+
+// The price, where it is stated: a run that is killed can then be completed in it. Else it is found when the GPUs are
+// known.
+void TakeStatedPrice(const Settings& settings, RunFigures& figures) {
+  DataQuality later;
+  const Result<Rate> rate = FindRate(settings, {}, later);
+  if (!rate || !rate->per_gpu_hour) return;
+  figures.currency = rate->currency;
+  figures.rate_nano = rate->per_gpu_hour->nano();
+  figures.rate_source = rate->source;
+  if (rate->as_of) figures.rate_as_of_ns = rate->as_of->nanos();
+}
+
+}  // namespace
+
+Result<std::map<std::string, std::string>> ParseTags(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> tags;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return FailUsage("tag '" + text.substr(0, 40) + "': write it as key=value");
+    }
+    tags[Printable(text.substr(0, equals))] = Printable(text.substr(equals + 1));
+  }
+  return tags;
+}
+
+std::string ThisProcess() {
+  const std::optional<std::int64_t> start = StartTicksOf("/proc", getpid());
+  return FileText(kBootId) + " " + PidRealm() + " " + std::to_string(getpid()) + " " +
+         std::to_string(start.value_or(0));
+}
+
+RunState StateNow(const HistoryRun& run) {
+  if (run.state != RunState::kRunning) return run.state;
+  std::istringstream words(run.process);
+  std::string boot;
+  std::string realm;
+  std::int64_t pid = 0;
+  std::int64_t start = 0;
+  if (!(words >> boot >> realm >> pid >> start)) return run.state;
+  if (boot != FileText(kBootId)) return run.host == HostName() ? RunState::kInterrupted : run.state;
+  if (realm != PidRealm() || StartTicksOf("/proc", pid) == start) return run.state;
+  return RunState::kInterrupted;
+}
+
+HistoryRun NewRun(const std::string& kind, const RunFacts& facts, const Settings& settings) {
+  HistoryRun run;
+  run.kind = kind;
+  run.host = FactIn(facts, "host");
+  run.command = FactIn(facts, "command");
+  run.folder = FactIn(facts, "cwd");
+  run.exit = FactIn(facts, "exit");
+  run.version = IDLEBURN_VERSION;
+  run.project = ProjectOf(facts, settings);
+  for (const std::string_view id : kExperimentIds) {
+    const std::string value = FactIn(facts, std::string(kFactPrefix) + std::string(id));
+    if (!value.empty()) run.experiments[std::string(id)] = value;
+  }
+  TakeStatedPrice(settings, run.figures);
+  return run;
+}
+
+void RunKeeper::Put(const HistoryRun& run) {
+  const auto put = [&]() -> Result<void> {
+    Result<SqliteDatabase> history = OpenToKeep(*file_, run.started);
+    if (!history) return tl::unexpected<Error>(history.error());
+    return PutRun(*history, run);
+  };
+  const Result<void> done = put();
+  if (!done && !told_) Say(done.error().message + "; the history does not have this run");
+  told_ = told_ || !done;
+}
+
+void RunKeeper::Begin() {
+  if (!file_) return;
+  run_.state = RunState::kRunning;
+  run_.process = ThisProcess();
+  beginning_ = std::jthread([this, begun = run_] { Put(begun); });
+}
+
+bool RunKeeper::Kept() {
+  if (beginning_.joinable()) beginning_.join();
+  return file_ && !told_;
+}
+
+void RunKeeper::End(Instant ended, const std::string& exit, RunFigures figures) {
+  if (!file_) return;
+  if (beginning_.joinable()) beginning_.join();
+  run_.state = RunState::kEnded;
+  run_.ended = ended;
+  run_.exit = exit;
+  run_.figures = std::move(figures);
+  Put(run_);
+}
+
+}  // namespace idleburn

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/settings.h"
+#include "history/run.h"
+#include "telemetry/run_facts.h"
+
+namespace idleburn {
+
+// The texts of --tag as keys and values.
+Result<std::map<std::string, std::string>> ParseTags(const std::vector<std::string>& texts);
+
+// Who this process is, so that another can tell later whether it still lives: boot, pid namespace, pid, start.
+std::string ThisProcess();
+// What the row says, or kInterrupted where its idleburn is gone: its process has ended, or its machine was started
+// anew. Of a process that cannot be seen from here (another machine or container) the row is believed.
+RunState StateNow(const HistoryRun& run);
+
+// A row for a run of that kind that begins, by the facts told so far and the settings.
+HistoryRun NewRun(const std::string& kind, const RunFacts& facts, const Settings& settings);
+
+// Keeps a run in the history: a row when it begins, so that nothing is lost on a kill, and all of it when it ends.
+// Where that fails, it is said once on standard error, and the run goes on.
+class RunKeeper {
+ public:
+  // `file`: of the history; absent: nothing is kept.
+  RunKeeper(std::optional<std::string> file, HistoryRun run) : file_(std::move(file)), run_(std::move(run)) {}
+  // Writes the row, in a thread of its own: the run does not wait for a disk or for another program.
+  void Begin();
+  // Waits until that is done; whether the run is kept so far.
+  [[nodiscard]] bool Kept();
+  // Adds how it ended, and waits until it is written.
+  void End(Instant ended, const std::string& exit, RunFigures figures);
+
+  [[nodiscard]] HistoryRun& run() { return run_; }  // before Begin
+
+ private:
+  void Put(const HistoryRun& run);
+
+  std::optional<std::string> file_;
+  HistoryRun run_;
+  bool told_ = false;  // by one thread at a time
+  std::jthread beginning_;
+};
+
+}  // namespace idleburn

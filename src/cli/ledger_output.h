@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "history/ledger_view.h"
+#include "recommend/recovered_share.h"
+
+namespace idleburn {
+
+// The ledger of a history, and what it teaches.
+struct LedgerReport {
+  std::string file;
+  std::vector<LedgerRow> rows;
+  LedgerView view;
+  RecoveredShares shares;
+};
+
+std::string LedgerText(const LedgerReport& report, int width);
+std::string LedgerMarkdown(const LedgerReport& report);
+// Its entries as they were written, a row each.
+std::string LedgerCsv(const LedgerReport& report);
+// The document of docs/json.md, schema idleburn.ledger/1.
+std::string LedgerJson(const LedgerReport& report);
+// One entry on one line.
+std::string LedgerRowJson(const LedgerRow& row);
+
+}  // namespace idleburn

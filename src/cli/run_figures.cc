@@ -1,0 +1,79 @@
+#include "cli/run_figures.h"
+
+#include <array>
+
+#include "report/display.h"
+
+namespace idleburn {
+namespace {
+
+std::optional<std::int64_t> NanoOf(const std::optional<Money>& money) {
+  return money ? std::optional(money->nano()) : std::nullopt;
+}
+
+std::int64_t PhaseNs(const UsageCost& usage, Phase phase) { return usage.phase_ns[static_cast<std::size_t>(phase)]; }
+
+void TakeTimes(const AuditReport& report, RunFigures& figures) {
+  const UsageCost& whole = report.cost.whole;
+  figures.gpus = report.cost.gpus;
+  for (const std::string& name : GpuNames(report)) {
+    figures.gpu_models += (figures.gpu_models.empty() ? "" : ", ") + name;
+  }
+  figures.window_ns = whole.window_ns;
+  figures.observed_ns = whole.observed_ns;
+  figures.unobserved_ns = whole.unobserved_ns;
+  figures.idle_ns = PhaseNs(whole, Phase::kIdle);
+  figures.underutilized_ns = PhaseNs(whole, Phase::kUnderutilized);
+  figures.productive_ns = PhaseNs(whole, Phase::kProductive);
+  figures.compute_bound_ns = PhaseNs(whole, Phase::kComputeBound);
+  if (whole.observed_ns == 0) return;
+  figures.effective_ns = whole.effective_ns;
+  figures.waste_share = report.cost.waste_share;
+}
+
+void TakeMoney(const CostReport& cost, RunFigures& figures) {
+  if (!cost.rate.per_gpu_hour) return;
+  figures.currency = cost.rate.currency;
+  figures.rate_nano = cost.rate.per_gpu_hour->nano();
+  figures.rate_source = cost.rate.source;
+  if (cost.rate.as_of) figures.rate_as_of_ns = cost.rate.as_of->nanos();
+  figures.cost_nano = NanoOf(cost.whole.total);
+  figures.waste_nano = NanoOf(cost.whole.waste);
+}
+
+// The unit nearest to what a job does first.
+void TakeWork(const WorkDone& work, RunFigures& figures) {
+  for (const char* unit : {"steps", "samples", "tokens", "epochs"}) {
+    const auto found = work.units.find(unit);
+    if (found == work.units.end()) continue;
+    figures.work_unit = Singular(unit);
+    figures.work = static_cast<double>(found->second) / static_cast<double>(WorkDone::kOne);
+    return;
+  }
+}
+
+}  // namespace
+
+RunFigures FiguresOf(const AuditReport& report, const WorkDone& work) {
+  RunFigures figures;
+  if (report.run.devices.empty()) return figures;
+  TakeTimes(report, figures);
+  TakeMoney(report.cost, figures);
+  TakeWork(work, figures);
+  for (const Finding& f : report.advice.findings) {
+    figures.findings.push_back({std::string(f.cause), std::string(Name(f.status)), f.share, f.gpu_ns, NanoOf(f.cost)});
+  }
+  for (const Recommendation& r : report.advice.recommendations) {
+    KeptAdvice advice{std::string(r.id), std::string(Name(r.axis)), std::string(r.cause), {}, {}, {}, {}};
+    if (r.saving) {
+      advice.low = r.saving->low;
+      advice.expected = r.saving->expected;
+      advice.high = r.saving->high;
+    }
+    advice.cost_nano = NanoOf(r.saving_cost);
+    figures.advice.push_back(std::move(advice));
+  }
+  return figures;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,76 @@
+#include "cli/users_history.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/say.h"
+#include "history/open_history.h"
+
+namespace idleburn {
+
+std::string UserDataFolder() {
+  const char* data = std::getenv("XDG_DATA_HOME");
+  if (data != nullptr && *data == '/') return std::string(data) + "/idleburn";
+  const char* home = std::getenv("HOME");
+  return home != nullptr && *home == '/' ? std::string(home) + "/.local/share/idleburn" : std::string();
+}
+
+std::string HistoryFile(const Settings& settings) {
+  if (settings.Has("history.file")) return FullPath(settings.Text("history.file"));
+  const std::string folder = UserDataFolder();
+  return folder.empty() ? folder : folder + "/history.sqlite";
+}
+
+std::string RecordingFolder(const std::string& history) {
+  const std::string folder = history.empty() ? UserDataFolder() : std::filesystem::path(history).parent_path().string();
+  return folder.empty() ? folder : folder + "/recordings";
+}
+
+std::string FullPath(const std::string& path) {
+  std::error_code failed;
+  const std::filesystem::path full = std::filesystem::absolute(path, failed);
+  return path.empty() || failed ? path : full.lexically_normal().string();
+}
+
+namespace {
+
+HistoryOptions OptionsAt(Instant now) {
+  HistoryOptions options;
+  options.now = now;
+  options.tell = Say;
+  return options;
+}
+
+}  // namespace
+
+Result<SqliteDatabase> OpenToKeep(const std::string& file, Instant now) {
+  if (file.empty()) return Fail("there is no home folder for the history; name a file with --history");
+  return OpenHistory(file, OptionsAt(now));
+}
+
+Result<std::optional<SqliteDatabase>> OpenToRead(const std::string& file, Instant now) {
+  std::error_code ignored;
+  if (file.empty() || !std::filesystem::exists(file, ignored)) return std::optional<SqliteDatabase>();
+  Result<SqliteDatabase> opened = OpenHistoryToRead(file, OptionsAt(now));
+  if (!opened) return tl::unexpected<Error>(opened.error());
+  return std::optional(std::move(*opened));
+}
+
+RecoveredShares SharesOf(const LedgerView& ledger) {
+  std::map<std::string, OwnChanges, std::less<>> own;
+  for (const LeverOutcome& lever : ledger.levers) own[lever.measure] = {lever.shares, lever.verified};
+  return RecoveredShares(std::move(own));
+}
+
+RecoveredShares OwnShares(const Settings& settings, Instant now) {
+  const Result<std::optional<SqliteDatabase>> history = OpenToRead(HistoryFile(settings), now);
+  if (history && !*history) return {};
+  const Result<std::vector<LedgerRow>> rows = history ? ReadLedger(**history) : tl::unexpected<Error>(history.error());
+  if (!rows) {
+    Say(rows.error().message + "; savings are expected as without a history");
+    return {};
+  }
+  return SharesOf(ViewLedger(*rows));
+}
+
+}  // namespace idleburn

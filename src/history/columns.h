@@ -1,0 +1,58 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "os/sqlite.h"
+
+namespace idleburn {
+
+// A member of a T that is a column of a table: one table of them writes, reads and exports all.
+template <typename T>
+struct KeptColumn {
+  using Member = std::variant<std::string T::*, std::optional<std::int64_t> T::*, std::optional<double> T::*>;
+  std::string_view name;
+  Member member;
+};
+
+// What stands in the column; nothing for an empty text.
+template <typename T>
+SqliteValue ColumnValue(const KeptColumn<T>& column, const T& row) {
+  struct Visitor {
+    const T& row;
+    SqliteValue operator()(std::string T::*member) const {
+      return (row.*member).empty() ? SqliteValue() : SqliteValue(row.*member);
+    }
+    SqliteValue operator()(std::optional<std::int64_t> T::*member) const {
+      return row.*member ? SqliteValue(*(row.*member)) : SqliteValue();
+    }
+    SqliteValue operator()(std::optional<double> T::*member) const {
+      return row.*member ? SqliteValue(*(row.*member)) : SqliteValue();
+    }
+  };
+  return std::visit(Visitor{row}, column.member);
+}
+
+template <typename T>
+void TakeColumn(const KeptColumn<T>& column, const SqliteStatement& query, int place, T& row) {
+  if (const auto* text = std::get_if<std::string T::*>(&column.member)) {
+    row.*(*text) = std::string(query.Text(place).value_or(""));
+  } else if (const auto* integer = std::get_if<std::optional<std::int64_t> T::*>(&column.member)) {
+    row.*(*integer) = query.Integer(place);
+  } else {
+    row.*std::get<std::optional<double> T::*>(column.member) = query.Real(place);
+  }
+}
+
+// "a, b, c"
+template <typename T>
+std::string NamesOf(std::span<const KeptColumn<T>> columns) {
+  std::string names;
+  for (const KeptColumn<T>& column : columns) names += (names.empty() ? "" : ", ") + std::string(column.name);
+  return names;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,76 @@
+#include "history/open_history.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "history/schema.h"
+#include "os/append_file.h"
+#include "os/folder_lock.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+// "20261121-201500.123": sorts by time, and is a name on every file system.
+std::string StampOf(Instant now) {
+  std::string stamp = FormatRfc3339(now);
+  stamp.erase(std::remove_if(stamp.begin(), stamp.end(), [](char c) { return c == '-' || c == ':' || c == 'Z'; }),
+              stamp.end());
+  std::replace(stamp.begin(), stamp.end(), 'T', '-');
+  return stamp;
+}
+
+// With its changes, which SQLite finds by the file's name.
+Result<void> SetAside(const std::string& path, const HistoryOptions& options) {
+  const std::string aside = path + ".corrupt-" + StampOf(options.now);
+  for (const char* part : {"", "-wal", "-shm"}) TRY(MoveFile(path + part, aside + part));
+  options.tell(path + ": is damaged; it is kept as " + aside + ", and a new history is begun");
+  return {};
+}
+
+// Damage is SQLite's own word, on opening or in any page. Nothing else is a reason to set a file aside.
+Result<std::optional<SqliteDatabase>> OpenUndamaged(const std::string& path, const HistoryOptions& options) {
+  SqliteFault fault = SqliteFault::kNone;
+  Result<SqliteDatabase> database = SqliteDatabase::OpenToWrite(path, path, options.patience, &fault);
+  if (!database && fault != SqliteFault::kDamaged) return tl::unexpected<Error>(database.error());
+  if (!database || database->Check() == SqliteFault::kDamaged) return std::optional<SqliteDatabase>();
+  return std::optional(std::move(*database));
+}
+
+}  // namespace
+
+Result<SqliteDatabase> OpenHistory(const std::string& path, const HistoryOptions& options) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) return Fail(folder + ": cannot be made for the history: " + failed.message());
+  // One at a time: who finds a file damaged must not move the new one that another has just begun.
+  const Result<FolderLock> lock = FolderLock::Take(folder, options.patience);
+  if (!lock) return tl::unexpected<Error>(lock.error());
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    Result<std::optional<SqliteDatabase>> opened = OpenUndamaged(path, options);
+    if (!opened) return tl::unexpected<Error>(opened.error());
+    if (*opened) {
+      SqliteDatabase database = std::move(**opened);
+      TRY(BringUpToDate(database, path));
+      return database;
+    }
+    TRY(SetAside(path, options));
+  }
+  return Fail(path + ": a new history cannot be begun; check the disk");
+}
+
+Result<SqliteDatabase> OpenHistoryToRead(const std::string& path, const HistoryOptions& options) {
+  if (SqliteDatabase::MayWrite(path)) return OpenHistory(path, options);
+  Result<SqliteDatabase> database = SqliteDatabase::OpenToRead(path, path);
+  if (!database) return database;
+  const Result<bool> newest = IsUpToDate(*database, path);
+  if (!newest) return tl::unexpected<Error>(newest.error());
+  if (*newest) return database;
+  return Fail(path + ": is of an older version, and cannot be brought up to date where it may not be written");
+}
+
+}  // namespace idleburn

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/time.h"
+#include "os/sqlite.h"
+
+namespace idleburn {
+
+struct HistoryOptions {
+  Instant now;                                                               // names a damaged file that is set aside
+  Nanos patience{5 * kNanosPerSecond};                                       // for other programs that are writing
+  std::function<void(const std::string&)> tell = [](const std::string&) {};  // one line: what was set aside
+};
+
+// The history at `path`, for reading and writing beside other programs; it and its folder are made if they are not
+// there. A damaged one is set aside as PATH.corrupt-<time>, told, and a new one begun. That it is locked, may not be
+// read or written, or is of a newer version is an error, and nothing is moved.
+Result<SqliteDatabase> OpenHistory(const std::string& path, const HistoryOptions& options);
+
+// The same of a file that is there. Where it may not be written it is read as it is, if it is of this version.
+Result<SqliteDatabase> OpenHistoryToRead(const std::string& path, const HistoryOptions& options);
+
+}  // namespace idleburn

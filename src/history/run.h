@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace idleburn {
+
+// kInterrupted: its idleburn was killed; what it had recorded is there.
+enum class RunState : std::uint8_t { kRunning, kEnded, kInterrupted };
+inline constexpr std::array<std::string_view, 3> kRunStateNames = {"running", "ended", "interrupted"};
+
+// A cause as an audit found it.
+struct KeptFinding {
+  std::string cause;
+  std::string status;
+  double share = 0;  // of observed time
+  std::int64_t gpu_ns = 0;
+  std::optional<std::int64_t> cost_nano;
+};
+
+// What an audit advised, with the saving it expected as fractions of the original cost.
+struct KeptAdvice {
+  std::string id;  // of the lever
+  std::string axis;
+  std::string cause;
+  std::optional<double> low, expected, high;
+  std::optional<std::int64_t> cost_nano;
+};
+
+struct KeptInput {
+  std::string path;
+  std::string sha256;  // empty: not taken
+};
+
+// What the audit of a run says. Times are GPU-nanoseconds, money billionths of the currency's unit; what is not known
+// is absent.
+struct RunFigures {
+  std::optional<std::int64_t> gpus;
+  std::string gpu_models;  // each once, with commas between
+  std::optional<std::int64_t> window_ns, observed_ns, unobserved_ns, idle_ns, underutilized_ns, productive_ns,
+      compute_bound_ns;
+  std::optional<double> effective_ns;
+  std::string currency;
+  std::optional<std::int64_t> rate_nano;  // per GPU-hour: the price used
+  std::string rate_source;
+  std::optional<std::int64_t> rate_as_of_ns;  // of a catalogue price
+  std::optional<std::int64_t> cost_nano, waste_nano;
+  std::optional<double> waste_share;
+  std::string work_unit;  // of the work done: "step", ...
+  std::optional<double> work;
+  std::vector<KeptFinding> findings;
+  std::vector<KeptAdvice> advice;
+};
+
+// A run as the history keeps it.
+struct HistoryRun {
+  std::string id;    // 32 hexadecimal digits, the run's IDLEBURN_RUN_ID
+  std::string kind;  // "run", "record", "audit"
+  RunState state = RunState::kRunning;
+  Instant started;
+  std::optional<Instant> ended;
+  std::string process;  // who writes it while it runs, as ThisProcess() says it
+  std::string host;
+  std::string command;  // without secrets
+  std::string folder;   // in which it ran
+  std::string project;
+  std::string exit;       // how the command ended
+  std::string recording;  // absolute path; empty: none is kept
+  std::string version;    // of idleburn
+  RunFigures figures;
+  std::vector<KeptInput> inputs;                   // of an audit
+  std::map<std::string, std::string> experiments;  // "SLURM_JOB_ID" -> "4711"
+  std::map<std::string, std::string> tags;         // the user's own
+};
+
+}  // namespace idleburn

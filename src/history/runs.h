@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "history/columns.h"
+#include "history/run.h"
+#include "os/sqlite.h"
+
+namespace idleburn {
+
+// The columns of a run that are texts and of its figures, by the names they have in the file.
+std::span<const KeptColumn<HistoryRun>> RunColumns();
+std::span<const KeptColumn<RunFigures>> FigureColumns();
+
+// Writes a run, in place of what was kept under its id; tags that were given meanwhile stay. All or nothing.
+Result<void> PutRun(SqliteDatabase& history, const HistoryRun& run);
+
+// A bound of an amount of money: ">50".
+struct CostBound {
+  enum class Relation : std::uint8_t { kMore, kAtLeast, kLess, kAtMost };
+  Relation relation = Relation::kMore;
+  std::int64_t nano = 0;  // in the currency of each run
+};
+Result<CostBound> ParseCostBound(std::string_view text);
+
+// Which runs are meant; what is not set leaves none out.
+struct RunFilter {
+  std::string project;
+  std::string experiment;                                 // the value of any experiment id, or of a tag
+  std::vector<std::pair<std::string, std::string>> tags;  // all of them
+  std::optional<CostBound> cost;                          // a run without a cost is left out
+  std::optional<Instant> since, until;                    // of the start: since <= start < until
+};
+
+// The runs, the newest first.
+Result<std::vector<HistoryRun>> ListRuns(const SqliteDatabase& history, const RunFilter& filter = {});
+// The run whose id starts with `id`, or the newest for "last". Several are named in the error. `name` is the file's.
+Result<HistoryRun> FindRun(const SqliteDatabase& history, const std::string& id, const std::string& name);
+
+Result<void> SetTag(SqliteDatabase& history, const std::string& run, const std::string& key, const std::string& value);
+// False if it had none of that key.
+Result<bool> RemoveTag(SqliteDatabase& history, const std::string& run, const std::string& key);
+// With all that hangs on it, but for the ledger.
+Result<void> RemoveRun(SqliteDatabase& history, const std::string& run);
+
+}  // namespace idleburn
