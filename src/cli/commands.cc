@@ -5,6 +5,7 @@
 #include "cli/cmd_config.h"
 #include "cli/cmd_demo.h"
 #include "cli/cmd_doctor.h"
+#include "cli/cmd_drill.h"
 #include "cli/cmd_export.h"
 #include "cli/cmd_isolate.h"
 #include "cli/cmd_prices.h"
@@ -22,6 +23,7 @@ std::span<const Command> Commands() {
       {"audit", "audits files that recorded GPUs: cost by phase, causes, fixes", RunAudit},
       {"combine", "what several claimed savings really add up to", RunCombine},
       {"isolate", "changes one thing at a time and measures again: what bounds a command", RunIsolate},
+      {"drill", "interrupts a command and resumes it: what is lost, skipped or repeated", RunDrillCommand},
       {"export", "samples of recordings as CSV or Parquet", RunExport},
       {"prices", "the price catalogue: list, resolve, import", RunPrices},
       {"doctor", "what can be measured here, what cannot and why, and what to do", RunDoctor},
