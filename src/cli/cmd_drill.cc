@@ -115,8 +115,8 @@ Result<int> RunDrillCommand(const std::vector<std::string>& arguments, const Env
     return FailUsage("drill: put the command behind two dashes: idleburn drill -- " + arguments.front().substr(0, 60));
   }
   TRY(ReadFlags("drill",
-                "Interrupts a command as a cloud does, resumes it, and says what was lost, skipped or repeated: idleburn "
-                "drill -- CMD...",
+                "Interrupts a command as a cloud does, resumes it, and says what was lost, skipped or repeated: "
+                "idleburn drill -- CMD...",
                 flags, {arguments.begin(), dashes}, &help));
   if (!help.empty()) {
     TRY(Print(help));

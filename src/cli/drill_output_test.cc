@@ -61,7 +61,8 @@ TEST(DrillOutputTest, WhatIsUnknownSaysWhatToAdd) {
   report.result.legs.clear();
   report.reading = ReadDrill(report.result);
   const std::string text = DrillText(report, 200);
-  EXPECT_NE(text.find("unknown  needs idleburn.checkpoint(step, path), or --checkpoint PATH"), std::string::npos) << text;
+  EXPECT_NE(text.find("unknown  needs idleburn.checkpoint(step, path), or --checkpoint PATH"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("unknown; say the mean time between losses of a node with --uptime 6h"), std::string::npos);
 }
 

@@ -60,7 +60,7 @@ std::string KnownTime(const std::optional<Nanos>& time) {
 std::string Interrupted(const DrillReport& report) {
   const Interruption& how = report.spec.leg.interruption;
   std::string text = SignalName(how.signal);
-  if (how.signal != SIGKILL) text += fmt::format(", {} of grace", TimeText(static_cast<double>(how.grace.count()) / 1e9));
+  if (how.signal != SIGKILL) text += ", " + KnownTime(how.grace) + " of grace";
   if (!report.cloud.empty()) text += ", as " + report.cloud;
   if (report.spec.mid_checkpoint) text += ", while a checkpoint is written";
   return text;

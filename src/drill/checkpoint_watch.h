@@ -26,7 +26,7 @@ struct CheckpointWrite {
 // A file is written from its birth (where the file system tells it, and the file is new) or from when it was first seen
 // to change, to its last modification. Renaming changes neither: one that is written aside and renamed into place shows
 // its whole time. Files whose times are less than kApart apart are one checkpoint: shards of several ranks. What this
-// cannot see is on either side of it: preparing before the first byte, and fsync after the last, so it is a lower bound.
+// cannot see is on either side: preparing before the first byte, and fsync after the last. So it is a lower bound.
 class CheckpointWatch {
  public:
   // A file, a folder with all below it, or a pattern of the shell's kind. What is there now is no news.

@@ -51,8 +51,8 @@ struct DrillWorld {
 };
 
 // Starts the command, interrupts it, resumes it, interrupts that, and so on; the last resumed leg is ended in the same
-// way once it has shown that it works. Fails if there is nothing to judge: the command does not start, makes no progress
-// or ends before it can be interrupted, or the resume command cannot be started.
+// way once it has shown that it works. Fails if there is nothing to judge: the command does not start, makes no
+// progress or ends before it can be interrupted, or the resume command cannot be started.
 Result<DrillResult> RunDrill(const DrillSpec& spec, const DrillWorld& world);
 
 }  // namespace idleburn

@@ -1,6 +1,8 @@
 #include "drill/leg.h"
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <thread>
 
@@ -14,6 +16,11 @@ namespace {
 constexpr Nanos kLook(10'000'000);       // at the work done
 constexpr Nanos kFileLook(50'000'000);   // at the files of checkpoints
 constexpr int kLastPolls = 64;           // of at most a mebibyte each
+
+bool AnyDone(const WorkSaid& work) {
+  return work.steps.value_or(0) > 0 || work.samples.value_or(0) > 0 || work.tokens.value_or(0) > 0 ||
+         work.epochs.value_or(0) > 0;
+}
 
 class LegWatch {
  public:
@@ -49,17 +56,18 @@ class LegWatch {
   }
 
   void SeeWork(Nanos now) {
+    constexpr std::int32_t kLines = -1;  // no rank
     markers_.Poll([&](const Marker& marker) { leg_.trace.Take(marker, now); });
     const WorkSaid lines = output_.progress.done();
     leg_.trace.TakeLines(lines, output_.progress.printed(), now);
     std::map<std::int32_t, WorkSaid> work = markers_.ranks();
-    if (work.empty() && !(lines == WorkSaid{})) work[0] = lines;
+    work[kLines] = lines;
     const std::size_t checkpoints = leg_.trace.checkpoints().size();
     if (work == work_ && checkpoints == checkpoints_) return;
-    const bool worked = leg_.trace.steps() > 0 || (work != work_ && !leg_.trace.from_markers());
     work_ = std::move(work);
     checkpoints_ = checkpoints;
     last_progress_ = now;
+    const bool worked = std::any_of(work_.begin(), work_.end(), [](const auto& rank) { return AnyDone(rank.second); });
     if (worked && !first_progress_) first_progress_ = now;
     leg_.progressed = first_progress_.has_value();
   }

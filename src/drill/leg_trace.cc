@@ -27,6 +27,7 @@ void LegTrace::TakeSteps(const Marker& marker, Nanos at) {
     // Its samples came in more than one piece.
     if (next) rank.seen.back().next = next;
   } else if (steps > 0) {
+    from_markers_ = true;
     rank.seen.push_back({at, steps, next, said.order});
   }
   Reach(steps, at);

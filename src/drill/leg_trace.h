@@ -60,8 +60,8 @@ class LegTrace {
   [[nodiscard]] std::int64_t first_steps() const { return first_steps_; }
   // Seconds a step between these two, without the time that checkpoints stood in the way; absent for one step.
   [[nodiscard]] std::optional<double> SecondsPerStep() const;
-  // Whether markers told the steps.
-  [[nodiscard]] bool from_markers() const { return !ranks_.empty(); }
+  // Whether markers told the steps: one that speaks of checkpoints alone does not.
+  [[nodiscard]] bool from_markers() const { return from_markers_; }
 
  private:
   struct Writer {
@@ -78,6 +78,7 @@ class LegTrace {
   std::map<std::int32_t, Writer> writers_;
   std::vector<CheckpointSeen> checkpoints_;
   std::optional<PrintedSteps> printed_;
+  bool from_markers_ = false;
   std::int64_t steps_ = 0;
   std::int64_t first_steps_ = 0;
   std::optional<Nanos> first_step_;

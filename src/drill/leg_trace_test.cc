@@ -71,6 +71,11 @@ TEST(LegTraceTest, LinesCountWhereNoMarkerDoes) {
   EXPECT_EQ(lines.first_step(), Ms(7));
   EXPECT_EQ(lines.printed()->first, 101);
   EXPECT_FALSE(lines.from_markers());
+  // A job that tells its checkpoints by markers and its steps by lines.
+  lines.Take(*ParseMarker("step=0,checkpoint_begin=105"), Ms(8));
+  lines.TakeLines({7, {}, {}, {}}, PrintedSteps{101, 107, 1}, Ms(9));
+  EXPECT_EQ(lines.steps(), 7);
+  EXPECT_EQ(lines.checkpoints().size(), 1U);
   ToldLeg both;
   both.Steps(2, 0, 1);
   LegTrace trace = both.trace();

@@ -121,7 +121,7 @@ bool Lineage::JudgeStep(const LegTrace& next, std::optional<bool> had_checkpoint
 }
 
 void Lineage::JudgeSamples(const LegTrace& next, RoundReading& reading) const {
-  bool known = !next.ranks().empty();
+  bool known = next.from_markers();
   std::int64_t skipped = 0;
   std::int64_t repeated = 0;
   std::int64_t lost = 0;

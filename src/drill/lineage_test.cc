@@ -110,7 +110,8 @@ TEST(LineageTest, PrintedStepsGiveTheCoarsePart) {
   EXPECT_EQ(IdsOf(Lineage(printed(1, 50, 1)).Continue(printed(1, 9, 1), {})),
             (Ids{"restarts_from_zero", "samples_unknown"}));
   EXPECT_EQ(IdsOf(Lineage(printed(1, 50, 1)).Continue(printed(61, 70, 1), {})), Ids{"ahead_of_checkpoint"});
-  EXPECT_EQ(IdsOf(Lineage(LegTrace(Nanos(0))).Continue(LegTrace(Nanos(0)), {})), (Ids{"step_unknown", "samples_unknown"}));
+  EXPECT_EQ(IdsOf(Lineage(LegTrace(Nanos(0))).Continue(LegTrace(Nanos(0)), {})),
+            (Ids{"step_unknown", "samples_unknown"}));
 }
 
 // Each rank has an order of its own; what they lose adds up.
