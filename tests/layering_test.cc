@@ -28,11 +28,12 @@ const std::vector<LayerRow>& Layers() {
       {"recommend", 6, {"base", "text", "stats", "telemetry", "classify", "price", "diagnose"}},
       {"run", 6, {"base", "text", "os", "telemetry", "measure"}},
       {"isolate", 7, {"base", "text", "os", "stats", "telemetry", "measure", "run"}},
+      {"drill", 7, {"base", "text", "os", "stats", "telemetry", "measure", "run"}},
       {"report", 7, {"base", "text", "verify", "telemetry", "profile", "classify", "price", "diagnose", "recommend"}},
       {"cli",
        8,
-       {"base", "text", "os", "verify", "telemetry", "measure", "import", "profile", "classify", "price",
-        "diagnose", "recommend", "run", "isolate", "report"}},
+       {"base", "text", "os", "stats", "verify", "history", "telemetry", "measure", "import", "profile", "classify",
+        "price", "diagnose", "recommend", "run", "isolate", "drill", "report"}},
       {"main.cc", 9, {"base", "cli"}},
   };
   return kLayers;

@@ -57,6 +57,46 @@ class Markers(unittest.TestCase):
         with open(self.path) as file:
             self.assertLess(len(file.readlines()), 20)
 
+    def test_restarts_are_told_step_by_step_where_somebody_asks(self):
+        os.environ["IDLEBURN_MARKERS_PERIOD"] = "0"
+        self.addCleanup(os.environ.pop, "IDLEBURN_MARKERS_PERIOD", None)
+        _markers.restart()
+        idleburn.resumed(40)
+        idleburn.step(samples=2, first=80, ids=[5, 6])
+        idleburn.step(samples=2, first=82, ids=[7, 8])
+        saved = os.path.join(self.folder.name, "state")
+        with idleburn.checkpoint(42, saved):
+            with open(saved, "w") as file:
+                file.write("12345")
+        with open(self.path) as file:
+            rows = [dict(item.split("=") for item in line.split(",")) for line in file.read().splitlines()]
+        self.assertEqual(rows[0]["resumed"], "40")
+        self.assertEqual((rows[1]["first_sample"], rows[1]["last_sample"], rows[1]["step"]), ("80", "81", "1"))
+        self.assertEqual((rows[2]["first_sample"], rows[2]["last_sample"], rows[2]["step"]), ("82", "83", "2"))
+        self.assertNotEqual(rows[1]["order"], rows[2]["order"])
+        self.assertEqual(rows[3]["checkpoint_begin"], "42")
+        self.assertEqual((rows[4]["checkpoint_end"], rows[4]["checkpoint_bytes"]), ("42", "5"))
+        times = [int(row["at_ns"]) for row in rows]
+        self.assertEqual(times, sorted(times))
+
+    def test_samples_of_several_steps_are_one_line_until_there_is_a_gap(self):
+        for first in (0, 4, 8, 20, 24):
+            idleburn.step(samples=4, first=first)
+        _markers.restart()
+        with open(self.path) as file:
+            rows = [dict(item.split("=") for item in line.split(",")) for line in file.read().splitlines()]
+        taken = [(int(row["first_sample"]), int(row["last_sample"])) for row in rows if "first_sample" in row]
+        self.assertEqual(taken, [(0, 3), (4, 11), (20, 27)])
+
+    def test_a_checkpoint_that_failed_is_not_whole(self):
+        with self.assertRaises(OSError):
+            with idleburn.checkpoint(7):
+                raise OSError("disk full")
+        with open(self.path) as file:
+            text = file.read()
+        self.assertIn("checkpoint_begin=7", text)
+        self.assertNotIn("checkpoint_end", text)
+
     def test_hooks_answer_the_environment_or_the_default_and_say_which(self):
         for name in ("IDLEBURN_ISOLATE_WORKERS", "IDLEBURN_ISOLATE_SYNTHETIC"):
             os.environ.pop(name, None)

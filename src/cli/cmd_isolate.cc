@@ -1,19 +1,18 @@
 #include "cli/cmd_isolate.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "cli/command_output.h"
 #include "cli/common_flags.h"
+#include "cli/flag_values.h"
 #include "cli/isolate_output.h"
 #include "cli/live_flags.h"
 #include "cli/say.h"
 #include "measure/proc_text.h"
 #include "os/kept_file.h"
-#include "text/duration.h"
-#include "text/number.h"
 
 namespace idleburn {
 namespace {
@@ -35,20 +34,6 @@ struct IsolateRequest {
   bool quiet = false;
 };
 
-Result<std::int64_t> Count(const char* flag, const std::string& text, std::int64_t least, std::int64_t usual) {
-  if (text.empty()) return usual;
-  const std::optional<std::int64_t> count = ParseInteger(text);
-  if (count && *count >= least) return *count;
-  return FailUsage(fmt::format("isolate: {}: '{}' is no number from {} on", flag, text.substr(0, 20), least));
-}
-
-Result<Nanos> Span(const char* flag, const std::string& text, Nanos usual) {
-  if (text.empty()) return usual;
-  const Result<Nanos> span = ParseDuration(text);
-  if (!span) return FailUsage(fmt::format("isolate: {}: {}", flag, span.error().message));
-  return span;
-}
-
 Result<std::vector<const Knob*>> ChosenKnobs(const std::vector<std::string>& names) {
   std::vector<const Knob*> chosen;
   for (const Knob& knob : Knobs()) {
@@ -65,14 +50,14 @@ Result<std::vector<const Knob*>> ChosenKnobs(const std::vector<std::string>& nam
 
 Result<SeriesSpec> SpecOf(const IsolateRequest& request) {
   SeriesSpec spec;
-  const Result<std::int64_t> rounds = Count("--rounds", request.rounds, 1, 3);
+  const Result<std::int64_t> rounds = FlagCount("isolate", "--rounds", request.rounds, 1, 3);
   if (!rounds) return tl::unexpected<Error>(rounds.error());
   spec.rounds = static_cast<int>(std::min(*rounds, kMostRounds));
-  const Result<std::int64_t> skip = Count("--skip-steps", request.skip_steps, 0, 5);
+  const Result<std::int64_t> skip = FlagCount("isolate", "--skip-steps", request.skip_steps, 0, 5);
   if (!skip) return tl::unexpected<Error>(skip.error());
   spec.bounds.skip_steps = *skip;
   if (!request.steps.empty()) {
-    const Result<std::int64_t> steps = Count("--steps", request.steps, 1, 0);
+    const Result<std::int64_t> steps = FlagCount("isolate", "--steps", request.steps, 1, 0);
     if (!steps) return tl::unexpected<Error>(steps.error());
     spec.bounds.steps = *steps;
   }
@@ -80,10 +65,10 @@ Result<SeriesSpec> SpecOf(const IsolateRequest& request) {
   if (!time) return tl::unexpected<Error>(time.error());
   spec.bounds.time = *time;
   if (!spec.bounds.time && !spec.bounds.steps) spec.bounds.time = Nanos(60 * kNanosPerSecond);
-  const Result<Nanos> patience = Span("--patience", request.patience, Nanos(300 * kNanosPerSecond));
+  const Result<Nanos> patience = FlagSpan("isolate", "--patience", request.patience, Nanos(300 * kNanosPerSecond));
   if (!patience) return tl::unexpected<Error>(patience.error());
   spec.bounds.patience = *patience;
-  const Result<Nanos> grace = Span("--grace", request.grace, Nanos(30 * kNanosPerSecond));
+  const Result<Nanos> grace = FlagSpan("isolate", "--grace", request.grace, Nanos(30 * kNanosPerSecond));
   if (!grace) return tl::unexpected<Error>(grace.error());
   spec.bounds.grace = *grace;
   Result<std::vector<const Knob*>> knobs = ChosenKnobs(request.knobs);
@@ -103,21 +88,6 @@ KnobContext ContextOf(const Workload& workload, const std::string& data) {
   context.memory_available = ValueOfKey(FileText("/proc/meminfo"), "MemAvailable:").value_or(0) * 1024;
   return context;
 }
-
-// Where the command's output goes: to standard error, or nowhere.
-class CommandOutput {
- public:
-  explicit CommandOutput(bool shown) : fd_(shown ? dup(STDERR_FILENO) : open("/dev/null", O_WRONLY | O_CLOEXEC)) {}
-  ~CommandOutput() {
-    if (fd_ >= 0) close(fd_);
-  }
-  CommandOutput(const CommandOutput&) = delete;
-  CommandOutput& operator=(const CommandOutput&) = delete;
-  [[nodiscard]] int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 Result<SeriesResult> Measure(const IsolateRequest& request, const SeriesSpec& spec, std::vector<std::string> command) {
   const std::unique_ptr<Workload> workload = Workload::Prepare();

@@ -7,6 +7,7 @@
 #include "cli/cmd_config.h"
 #include "cli/cmd_demo.h"
 #include "cli/cmd_doctor.h"
+#include "cli/cmd_drill.h"
 #include "cli/cmd_export.h"
 #include "cli/cmd_history.h"
 #include "cli/cmd_isolate.h"
@@ -29,6 +30,7 @@ std::span<const Command> Commands() {
       {"isolate", "changes one thing at a time and measures again: what bounds a command", RunIsolate},
       {"history", "runs that were kept: list, show, tag, rm, export", RunHistory},
       {"ledger", "savings: claimed, verified, lost again; predicted against realised", RunLedger},
+      {"drill", "interrupts a command and resumes it: what is lost, skipped or repeated", RunDrillCommand},
       {"export", "samples of recordings as CSV or Parquet", RunExport},
       {"prices", "the price catalogue: list, resolve, import", RunPrices},
       {"doctor", "what can be measured here, what cannot and why, and what to do", RunDoctor},

@@ -4,12 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "measure/host_lane.h"
 #include "os/random_id.h"
 #include "os/run_clock.h"
-#include "run/descendants.h"
+#include "run/output_reader.h"
 #include "run/run_summary.h"
 #include "run/work_lane.h"
 
@@ -18,34 +17,6 @@ namespace {
 
 constexpr Nanos kLook(20'000'000);       // at the work done
 constexpr Nanos kHostLook(100'000'000);  // at what it uses of the host
-constexpr std::size_t kLongestLine = 300;
-
-// Reads progress, and keeps the last line for when something goes wrong.
-class OutputReader final : public OutputWatcher {
- public:
-  void OnOutput(int stream, std::string_view bytes) override {
-    progress.OnOutput(stream, bytes);
-    const std::scoped_lock lock(mutex_);
-    for (const char c : bytes) {
-      if (c == '\n' || c == '\r') {
-        if (!line_.empty()) last_ = line_;
-        line_.clear();
-      } else if (line_.size() < kLongestLine) {
-        line_ += c;
-      }
-    }
-  }
-  [[nodiscard]] std::string LastLine() const {
-    const std::scoped_lock lock(mutex_);
-    return line_.empty() ? last_ : line_;
-  }
-  ProgressWatcher progress;
-
- private:
-  mutable std::mutex mutex_;
-  std::string line_;
-  std::string last_;
-};
 
 // One run while it is watched.
 class Watched {
@@ -131,10 +102,7 @@ class Watched {
       kill(workload_.pid(), SIGCONT);  // one that is stopped would never hear of it
     }
     if (!told_ || (now - *told_ < bounds_.grace && workload_.end_signals().size() < 2)) return;
-    const std::vector<pid_t> ours = workload_.helpers();
-    for (const pid_t pid : DescendantsOf(getpid())) {
-      if (std::find(ours.begin(), ours.end(), pid) == ours.end()) kill(pid, SIGKILL);
-    }
+    workload_.SignalAll(SIGKILL);
   }
 
   Workload& workload_;

@@ -1,6 +1,7 @@
 #include "report/audit_report.h"
 #include "report/audit_view.h"
 #include "report/markdown_parts.h"
+#include "text/markdown.h"
 
 namespace idleburn {
 namespace {
@@ -11,7 +12,7 @@ constexpr std::size_t kGpuRows = 64;
 
 std::string AuditMarkdown(const AuditReport& report) {
   const AuditView view = ViewOf(report, {kGpuRows});
-  std::string out = "# GPU audit\n\n**" + Markdown(view.verdict) + "**\n\n" + Markdown(view.title) + "\n";
+  std::string out = "# GPU audit\n\n**" + MarkdownEscaped(view.verdict) + "**\n\n" + MarkdownEscaped(view.title) + "\n";
   AppendMarkdownSection("Why", view.why, &out);
   AppendMarkdownSection("Next", view.next, &out);
   AppendMarkdownTable(view.phases, &out);

@@ -1,55 +1,26 @@
 #include "report/markdown_parts.h"
 
-#include "text/escape.h"
+#include "text/markdown.h"
 
 namespace idleburn {
 namespace {
 
 void AppendList(const std::vector<std::string>& lines, std::string* out) {
-  for (const std::string& line : lines) *out += "- " + Markdown(line) + "\n";
+  for (const std::string& line : lines) *out += "- " + MarkdownEscaped(line) + "\n";
 }
 
 }  // namespace
 
-std::string Markdown(std::string_view text) {
-  std::string out;
-  for (const char c : Printable(text)) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '\\':
-      case '`':
-      case '*':
-      case '[':
-      case ']':
-      case '|':
-        out += '\\';
-        out += c;
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 void AppendMarkdownSection(std::string_view title, const std::vector<std::string>& lines, std::string* out) {
   if (lines.empty()) return;
-  *out += "\n## " + Markdown(title) + "\n\n";
+  *out += "\n## " + MarkdownEscaped(title) + "\n\n";
   AppendList(lines, out);
 }
 
 void AppendMarkdownTable(const ReportTable& table, std::string* out) {
   if (table.rows.empty()) return;
-  *out += "\n## " + Markdown(table.title) + "\n\n|";
-  for (const TableColumn& column : table.columns) *out += " " + Markdown(column.header) + " |";
+  *out += "\n## " + MarkdownEscaped(table.title) + "\n\n|";
+  for (const TableColumn& column : table.columns) *out += " " + MarkdownEscaped(column.header) + " |";
   *out += "\n|";
   for (const TableColumn& column : table.columns) {
     *out += column.align == TableColumn::Align::kRight ? " ---: |" : " :--- |";
@@ -58,7 +29,7 @@ void AppendMarkdownTable(const ReportTable& table, std::string* out) {
   for (const TableRow& row : table.rows) {
     *out += "|";
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      const std::string cell = c < row.size() ? Markdown(row[c]) : std::string();
+      const std::string cell = c < row.size() ? MarkdownEscaped(row[c]) : std::string();
       *out += (cell.starts_with("  ") ? " –" + cell.substr(1) : " " + cell) + " |";  // Markdown has no indented rows
     }
     *out += "\n";

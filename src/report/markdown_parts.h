@@ -10,8 +10,6 @@ namespace idleburn {
 
 // The parts that reports in Markdown share; each escapes what it prints.
 
-// Text that Markdown shows as it stands: no markup, no HTML, no link, no end of a table cell.
-std::string Markdown(std::string_view text);
 // A heading and a list; nothing without lines.
 void AppendMarkdownSection(std::string_view title, const std::vector<std::string>& lines, std::string* out);
 // Nothing without rows.

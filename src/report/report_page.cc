@@ -7,6 +7,7 @@
 #include "report/markdown_parts.h"
 #include "report/text_page.h"
 #include "text/escape.h"
+#include "text/markdown.h"
 
 namespace idleburn {
 
@@ -22,8 +23,8 @@ std::string PageText(const ReportPage& page, int width, bool color) {
 }
 
 std::string PageMarkdown(const ReportPage& page) {
-  std::string out =
-      "# " + Markdown(page.heading) + "\n\n**" + Markdown(page.verdict) + "**\n\n" + Markdown(page.title) + "\n";
+  std::string out = "# " + MarkdownEscaped(page.heading) + "\n\n**" + MarkdownEscaped(page.verdict) + "**\n\n" +
+                    MarkdownEscaped(page.title) + "\n";
   AppendMarkdownSection("Why", page.why, &out);
   AppendMarkdownSection("Next", page.next, &out);
   for (const ReportTable& table : page.tables) AppendMarkdownTable(table, &out);

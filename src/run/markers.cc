@@ -21,20 +21,37 @@ constexpr std::size_t kLongestLine = 512;
 constexpr std::size_t kMostWriters = 4096;
 constexpr std::int64_t kMost = 1'000'000'000'000'000'000;
 
-using Field = std::optional<std::int64_t> WorkSaid::*;
-struct FieldRow {
+template <typename Said>
+struct MarkerField {
   std::string_view name;
-  Field field;
+  std::optional<std::int64_t> Said::*field;
 };
-struct HookRow {
-  std::string_view name;
-  std::optional<std::int64_t> HooksSaid::*field;
-};
-constexpr std::array<HookRow, 2> kHooks = {{{"workers", &HooksSaid::workers}, {"synthetic", &HooksSaid::synthetic}}};
-constexpr std::array<FieldRow, 4> kFields = {{{"step", &WorkSaid::steps},
-                                              {"samples", &WorkSaid::samples},
-                                              {"tokens", &WorkSaid::tokens},
-                                              {"epoch", &WorkSaid::epochs}}};
+constexpr std::array<MarkerField<WorkSaid>, 4> kFields = {{{"step", &WorkSaid::steps},
+                                                           {"samples", &WorkSaid::samples},
+                                                           {"tokens", &WorkSaid::tokens},
+                                                           {"epoch", &WorkSaid::epochs}}};
+constexpr std::array<MarkerField<HooksSaid>, 2> kHooks = {
+    {{"workers", &HooksSaid::workers}, {"synthetic", &HooksSaid::synthetic}}};
+constexpr std::array<MarkerField<RestartSaid>, 8> kRestart = {
+    {{"first_sample", &RestartSaid::first_sample},
+     {"last_sample", &RestartSaid::last_sample},
+     {"order", &RestartSaid::order},
+     {"resumed", &RestartSaid::resumed},
+     {"checkpoint_begin", &RestartSaid::checkpoint_begin},
+     {"checkpoint_end", &RestartSaid::checkpoint_end},
+     {"checkpoint_bytes", &RestartSaid::checkpoint_bytes},
+     {"at_ns", &RestartSaid::at_ns}}};
+
+// Sets the field of that name; false if there is none.
+template <typename Said, std::size_t kRows>
+bool SetField(const std::array<MarkerField<Said>, kRows>& rows, std::string_view name, std::int64_t value, Said* said) {
+  for (const MarkerField<Said>& row : rows) {
+    if (row.name != name) continue;
+    said->*(row.field) = value;
+    return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -49,13 +66,8 @@ std::optional<Marker> ParseMarker(std::string_view line) {
     const std::string_view name = item.substr(0, equals);
     const std::optional<std::int64_t> value = ParseInteger(item.substr(equals + 1));
     if (!value || *value < 0 || *value > kMost) return std::nullopt;
-    const auto row = std::find_if(kFields.begin(), kFields.end(), [&](const FieldRow& r) { return r.name == name; });
-    const auto hook = std::find_if(kHooks.begin(), kHooks.end(), [&](const HookRow& r) { return r.name == name; });
-    if (row != kFields.end()) {
-      marker.done.*(row->field) = value;
-      any = true;
-    } else if (hook != kHooks.end()) {
-      marker.hooks.*(hook->field) = value;
+    if (SetField(kFields, name, *value, &marker.done) || SetField(kHooks, name, *value, &marker.hooks) ||
+        SetField(kRestart, name, *value, &marker.restart)) {
       any = true;
     } else if (name == "rank" && *value <= 1'000'000) {
       marker.rank = static_cast<std::int32_t>(*value);
@@ -103,7 +115,7 @@ MarkerFile::~MarkerFile() {
   if (ours_) unlink(path_.c_str());
 }
 
-void MarkerFile::Poll() {
+void MarkerFile::Poll(const std::function<void(const Marker&)>& each) {
   std::string block(kBlock, '\0');
   for (int i = 0; i < kMostBlocks; ++i) {
     const ssize_t n = pread(fd_, block.data(), block.size(), offset_);
@@ -118,7 +130,7 @@ void MarkerFile::Poll() {
       skipping_ = skipping_ || partial_.size() + piece.size() > kLongestLine;
       if (!skipping_) partial_ += piece;
       if (end == std::string_view::npos) continue;
-      TakeLine(skipping_ ? std::string_view() : std::string_view(partial_));
+      TakeLine(skipping_ ? std::string_view() : std::string_view(partial_), each);
       partial_.clear();
       skipping_ = false;
     }
@@ -133,10 +145,11 @@ void MarkerFile::GiveBackSpace() {
   given_back_ = offset_;
 }
 
-void MarkerFile::TakeLine(std::string_view line) {
+void MarkerFile::TakeLine(std::string_view line, const std::function<void(const Marker&)>& each) {
   const std::optional<Marker> marker = ParseMarker(line);
   if (marker) {
-    for (const HookRow& row : kHooks) {
+    if (each) each(*marker);
+    for (const auto& row : kHooks) {
       if (marker->hooks.*(row.field)) hooks_.*(row.field) = marker->hooks.*(row.field);
     }
     if (marker->done == WorkSaid{}) return;  // it says how it works, and nothing of work done
@@ -147,7 +160,7 @@ void MarkerFile::TakeLine(std::string_view line) {
     return;
   }
   WorkSaid& done = writers_[key];
-  for (const FieldRow& row : kFields) {
+  for (const auto& row : kFields) {
     const std::optional<std::int64_t> said = marker->done.*(row.field);
     if (said) done.*(row.field) = std::max((done.*(row.field)).value_or(0), *said);
   }
@@ -157,7 +170,7 @@ std::map<std::int32_t, WorkSaid> MarkerFile::ranks() const {
   std::map<std::int32_t, WorkSaid> sums;
   for (const auto& [key, done] : writers_) {
     WorkSaid& sum = sums[key.first];
-    for (const FieldRow& row : kFields) {
+    for (const auto& row : kFields) {
       if (done.*(row.field)) sum.*(row.field) = (sum.*(row.field)).value_or(0) + *(done.*(row.field));
     }
   }

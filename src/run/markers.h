@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,12 +20,28 @@ struct HooksSaid {
   friend bool operator==(const HooksSaid&, const HooksSaid&) = default;
 };
 
+// What a process says of the samples it took, of where it went on after a restart, and of its checkpoints. Steps are
+// those of the whole training; positions are places in the order in which this rank takes samples over all epochs, from
+// 0.
+struct RestartSaid {
+  std::optional<std::int64_t> first_sample;  // positions that the steps since its last line took, both ends included
+  std::optional<std::int64_t> last_sample;
+  std::optional<std::int64_t> order;             // a number made of what these samples are
+  std::optional<std::int64_t> resumed;           // the step it goes on from; 0: from the start
+  std::optional<std::int64_t> checkpoint_begin;  // it begins to write the state after that step
+  std::optional<std::int64_t> checkpoint_end;    // the state after that step is whole
+  std::optional<std::int64_t> checkpoint_bytes;  // of the one that ended
+  std::optional<std::int64_t> at_ns;             // when the line was written, of CLOCK_MONOTONIC
+  friend bool operator==(const RestartSaid&, const RestartSaid&) = default;
+};
+
 // What one process says it has done since it started, and how. docs/markers.md is the form of the file.
 struct Marker {
   std::int32_t rank = 0;
   std::int64_t pid = 0;
   WorkSaid done;
   HooksSaid hooks;
+  RestartSaid restart;
 };
 // "step=12,samples=384,rank=1,pid=4711"; absent if it is not of that form.
 std::optional<Marker> ParseMarker(std::string_view line);
@@ -43,8 +60,8 @@ class MarkerFile {
   MarkerFile& operator=(MarkerFile&&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Reads what was appended since the last call, a bounded part of it.
-  void Poll();
+  // Reads what was appended since the last call, a bounded part of it. `each`, if any, is given every marker in turn.
+  void Poll(const std::function<void(const Marker&)>& each = nullptr);
   // The latest of each rank, all processes of that rank together: a rank that was started again goes on counting.
   [[nodiscard]] std::map<std::int32_t, WorkSaid> ranks() const;
   // The latest of all processes.
@@ -55,7 +72,7 @@ class MarkerFile {
  private:
   MarkerFile(int fd, std::string path, bool ours) : fd_(fd), path_(std::move(path)), ours_(ours) {}
   void GiveBackSpace();
-  void TakeLine(std::string_view line);
+  void TakeLine(std::string_view line, const std::function<void(const Marker&)>& each);
 
   int fd_;
   std::string path_;

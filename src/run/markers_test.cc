@@ -156,5 +156,30 @@ TEST(MarkersTest, HooksAreKeptApartFromWork) {
   EXPECT_EQ(file->ranks().at(0).steps, 1);
 }
 
+TEST(MarkersTest, WhatSpeaksOfRestartsIsGivenLineByLine) {
+  const auto marker = ParseMarker("step=2,first_sample=8,last_sample=15,order=7,resumed=40,at_ns=99,rank=1,pid=5");
+  ASSERT_TRUE(marker);
+  RestartSaid said;
+  said.first_sample = 8;
+  said.last_sample = 15;
+  said.order = 7;
+  said.resumed = 40;
+  said.at_ns = 99;
+  EXPECT_EQ(marker->restart, said);
+  EXPECT_EQ(ParseMarker("checkpoint_begin=40")->restart.checkpoint_begin, 40);
+  EXPECT_FALSE(ParseMarker("checkpoint_begin=/path/to/it"));
+  Result<MarkerFile> file = MarkerFile::Create();
+  ASSERT_TRUE(file);
+  Append(file->path(), "resumed=40,pid=1\nstep=1,checkpoint_end=41,checkpoint_bytes=5,pid=1\nnonsense\n");
+  std::vector<Marker> seen;
+  file->Poll([&](const Marker& m) { seen.push_back(m); });
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0].restart.resumed, 40);
+  EXPECT_EQ(seen[1].restart.checkpoint_bytes, 5);
+  EXPECT_EQ(seen[1].done.steps, 1);
+  EXPECT_EQ(file->refused(), 1);
+  file->Poll([](const Marker&) { FAIL() << "nothing was appended"; });
+}
+
 }  // namespace
 }  // namespace idleburn

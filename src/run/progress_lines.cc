@@ -144,6 +144,8 @@ void ProgressReader::OnBar(const ProgressText::Bar& bar, bool epoch_in_name) {
       if (other.substr(0, other.find('\n')) == bar.name) sum += t.done();
     }
     ClaimSteps(bar.name.empty() ? Source::kPlainBar : Source::kNamedBar, sum);
+    several_bars_ = several_bars_ || (!step_bar_.empty() && step_bar_ != key);
+    step_bar_ = key;
   }
   if (bar.per_epoch && bar.done == bar.total && epoch_) Raise(&done_.epochs, *epoch_ - *first_epoch_ + 1);
 }
@@ -165,6 +167,13 @@ void ProgressReader::OnLogCount(Track* track, const ProgressText::Count& count, 
     track->offset = 0;
   }
   track->last = count.done;
+}
+
+std::optional<PrintedSteps> ProgressReader::printed() const {
+  const auto bar = bars_.find(step_bar_);
+  const Track* track = source_ == Source::kLog ? &step_log_ : bar != bars_.end() ? &bar->second : nullptr;
+  if (track == nullptr || !track->first || track->base != 0 || (source_ != Source::kLog && several_bars_)) return {};
+  return PrintedSteps{*track->first, track->last, std::max<std::int64_t>(track->stride, 1)};
 }
 
 void ProgressReader::OnEpoch(const ProgressText::Epoch& epoch) {

@@ -19,6 +19,14 @@ struct WorkSaid {
   friend bool operator==(const WorkSaid&, const WorkSaid&) = default;
 };
 
+// The steps of the whole training as a job prints them.
+struct PrintedSteps {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::int64_t stride = 1;  // between two lines
+  friend bool operator==(const PrintedSteps&, const PrintedSteps&) = default;
+};
+
 // Reads what a job prints, in pieces of any size, and finds the work it says it has done: bars of tqdm, of the
 // Hugging Face Trainer, Lightning and Keras; logs such as "step 10/100", "epoch 2 step 340", "iter 500:".
 //
@@ -36,6 +44,8 @@ class ProgressReader {
   // The end: a last line without an end counts too.
   void Finish();
   [[nodiscard]] const WorkSaid& done() const { return done_; }
+  // Absent where the count began anew, for every epoch say: then a number is no step of the whole training.
+  [[nodiscard]] std::optional<PrintedSteps> printed() const;
 
  private:
   // A count that only rises, over several passes.
@@ -66,6 +76,8 @@ class ProgressReader {
   Escape escape_ = Escape::kNone;
 
   std::map<std::string, Track> bars_;
+  std::string step_bar_;        // the bar that steps were last taken from
+  bool several_bars_ = false;   // steps were taken from more than one
   std::string plain_bar_;       // the bar without a name that counts steps
   bool plain_unclear_ = false;  // more than one, and no telling which
   bool keras_begins_ = false;   // a line "Epoch 2/10" came, and no bar of it to its end

@@ -188,5 +188,22 @@ TEST(ProgressLines, GarbageIsSurvived) {
   EXPECT_EQ(reader.done(), Work(1000));
 }
 
+TEST(ProgressLines, StepsAsTheyArePrintedAreThoseOfTheWholeTraining) {
+  const auto printed = [](std::string_view text) {
+    ProgressReader reader;
+    reader.Feed(text);
+    reader.Finish();
+    return reader.printed();
+  };
+  EXPECT_EQ(printed("step 101 loss 2\nstep 102 loss 2\nstep 103 loss 1\n"), (PrintedSteps{101, 103, 1}));
+  EXPECT_EQ(printed("step 110/500\nstep 120/500\n"), (PrintedSteps{110, 120, 10}));
+  EXPECT_EQ(printed("\r 10%|# | 100/1000 [00:00<?, ?it/s]\r 15%|# | 150/1000 [00:01<00:09, 50it/s]\n"),
+            (PrintedSteps{100, 150, 1}));
+  EXPECT_FALSE(printed("step 5\n"));  // one line tells no distance
+  EXPECT_FALSE(printed("loss 2.1\n"));
+  // A count that begins anew for every epoch tells no step of the whole.
+  EXPECT_FALSE(printed("epoch 1 step 10\nepoch 1 step 20\nepoch 2 step 10\nepoch 2 step 20\n"));
+}
+
 }  // namespace
 }  // namespace idleburn

@@ -57,7 +57,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-enum class Stage : std::uint8_t { kCpus, kGroup, kProgram };
+enum class Stage : std::uint8_t { kCpus, kGroup, kFolder, kProgram };
 struct ChildReport {
   Stage stage = Stage::kProgram;
   int error = 0;
@@ -70,6 +70,8 @@ StartFailure Explain(const std::string& name, const ChildReport& report) {
       return {{name + ": cannot be bound to fewer CPUs: " + why}, kNotStarted};
     case Stage::kGroup:
       return {{name + ": cannot be put into its control group: " + why}, kNotStarted};
+    case Stage::kFolder:
+      return {{name + ": its working directory cannot be entered: " + why}, kNotStarted};
     case Stage::kProgram:
       break;
   }
@@ -100,6 +102,7 @@ std::vector<unsigned long> MaskOf(const std::vector<int>& cpus) {
   const auto* const set = reinterpret_cast<const cpu_set_t*>(cpus.data());
   if (!cpus.empty() && sched_setaffinity(0, cpus.size() * sizeof(unsigned long), set) != 0) give_up(Stage::kCpus);
   if (spec.confinement.group >= 0 && write(spec.confinement.group, "0", 1) != 1) give_up(Stage::kGroup);
+  if (!spec.folder.empty() && chdir(spec.folder.c_str()) != 0) give_up(Stage::kFolder);
   if (spec.out >= 0) dup2(spec.out, STDOUT_FILENO);
   if (spec.err >= 0) dup2(spec.err, STDERR_FILENO);
   signal(SIGCHLD, spec.ignores_child_signal ? SIG_IGN : SIG_DFL);

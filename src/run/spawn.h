@@ -32,9 +32,10 @@ struct SpawnSpec {
   sigset_t mask = {};                                            // its blocked signals
   bool ignores_child_signal = false;                             // SIGCHLD is ignored when it starts
   Confinement confinement;
+  std::string folder;  // its working directory; empty: ours
 };
 
-// Starts a process with everything else as it is here: standard input, working directory, process group, terminal.
+// Starts a process with everything else as it is here: standard input, process group, terminal.
 // Returns once the program runs, or says why it does not.
 tl::expected<pid_t, StartFailure> Spawn(const SpawnSpec& spec);
 

@@ -26,6 +26,12 @@ WorkSaid ProgressWatcher::done() const {
   return {more(a.steps, b.steps), more(a.samples, b.samples), more(a.tokens, b.tokens), more(a.epochs, b.epochs)};
 }
 
+std::optional<PrintedSteps> ProgressWatcher::printed() const {
+  const std::scoped_lock lock(mutex_);
+  const std::size_t more = readers_[1].done().steps.value_or(0) > readers_[0].done().steps.value_or(0) ? 1 : 0;
+  return readers_[more].printed();
+}
+
 void WorkLane::Tick(Instant now, LiveSink& out) {
   if (abandoned_) return;
   if (markers_ != nullptr) {

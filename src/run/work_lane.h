@@ -21,6 +21,8 @@ class ProgressWatcher final : public OutputWatcher {
   void Finish();
   // Of the stream that says more steps; to be called from any thread.
   [[nodiscard]] WorkSaid done() const;
+  // Of the same stream; to be called from any thread.
+  [[nodiscard]] std::optional<PrintedSteps> printed() const;
 
  private:
   mutable std::mutex mutex_;

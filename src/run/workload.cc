@@ -84,6 +84,7 @@ tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
   spawn.environment = spec.environment;
   spawn.mask = mask_before_;
   spawn.confinement = spec.confinement;
+  spawn.folder = spec.folder;
   spawn.ignores_child_signal = child_before_.sa_handler == SIG_IGN;
   if (spec.watcher != nullptr) {
     Result<std::unique_ptr<OutputRelay>> relay = OutputRelay::Open(*spec.watcher, spec.output);
@@ -184,16 +185,28 @@ std::optional<WorkloadEnd> Workload::WaitUntil(std::optional<Nanos> deadline) {
   return end;
 }
 
+std::vector<pid_t> Workload::Processes() {
+  WaitForProcesses();
+  std::vector<pid_t> living = DescendantsOf(getpid());
+  const std::vector<pid_t> ours = helpers();
+  std::erase_if(living, [&](pid_t pid) { return std::find(ours.begin(), ours.end(), pid) != ours.end(); });
+  return living;
+}
+
+void Workload::SignalAll(int signal) {
+  for (const pid_t pid : Processes()) {
+    kill(pid, signal);
+    kill(pid, SIGCONT);
+  }
+}
+
 std::size_t Workload::EndLeftovers() {
   constexpr std::array<std::pair<int, int>, 2> kTries = {{{SIGTERM, 100}, {SIGKILL, 500}}};  // signal, looks
   std::vector<pid_t> left;
   for (const auto& [signal, looks] : kTries) {
     std::set<pid_t> asked;
     for (int look = 0; look < looks; ++look) {
-      WaitForProcesses();
-      left = DescendantsOf(getpid());
-      const std::vector<pid_t> ours = helpers();
-      std::erase_if(left, [&](pid_t pid) { return std::find(ours.begin(), ours.end(), pid) != ours.end(); });
+      left = Processes();
       if (left.empty()) return 0;
       for (const pid_t pid : left) {
         if (asked.insert(pid).second) kill(pid, signal);

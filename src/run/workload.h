@@ -26,6 +26,7 @@ struct WorkloadSpec {
   ReapedUsage* reaped = nullptr;     // null, or where the use of every process we wait for is added
   int output = -1;                   // with a watcher: where its output goes instead of to ours; -1: to ours
   Confinement confinement;
+  std::string folder;  // its working directory; empty: ours
 };
 
 // How a workload ended.
@@ -69,6 +70,10 @@ class Workload {
   [[nodiscard]] const std::vector<int>& end_signals() const { return end_signals_; }
   // One that came while no command ran, and would have ended us.
   [[nodiscard]] std::optional<int> EndedBefore() const;
+  // The workload and all that it has started, as far as they run still.
+  std::vector<pid_t> Processes();
+  // Sends a signal to each of them, and wakes those that are stopped: they would never hear of it.
+  void SignalAll(int signal);
   // Ends every process that the workload has left behind, first by asking. How many would not end.
   std::size_t EndLeftovers();
 

@@ -54,4 +54,34 @@ std::string ShownCommand(std::span<const std::string> words) {
   return text;
 }
 
+Result<std::vector<std::string>> SplitCommand(std::string_view text) {
+  std::vector<std::string> words;
+  bool inside = false;  // a word, an empty one too: ''
+  char quote = '\0';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool escapes = c == '\\' && quote != '\'' && i + 1 < text.size() &&
+                         (quote == '\0' || text[i + 1] == '"' || text[i + 1] == '\\');
+    const bool blank = quote == '\0' && (c == ' ' || c == '\t' || c == '\n');
+    if (blank) {
+      inside = false;
+      continue;
+    }
+    if (!inside) words.emplace_back();
+    inside = true;
+    if (escapes) {
+      words.back() += text[++i];
+    } else if (c == quote) {
+      quote = '\0';
+    } else if (quote == '\0' && (c == '"' || c == '\'')) {
+      quote = c;
+    } else {
+      words.back() += c;
+    }
+  }
+  if (quote != '\0') return FailUsage("'" + std::string(text.substr(0, 60)) + "' has a quote that does not end");
+  if (words.empty()) return FailUsage("no command");
+  return words;
+}
+
 }  // namespace idleburn

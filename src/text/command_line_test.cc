@@ -91,5 +91,16 @@ TEST(CommandLine, APlantedSecretNeverComesThrough) {
   }
 }
 
+TEST(CommandLine, IsCutAsAShellCutsIt) {
+  const std::pair<std::string_view, Words> cases[] = {
+      {"a  b\tc\n", {"a", "b", "c"}},
+      {R"(sh -c 'a "b" \ c')", {"sh", "-c", R"(a "b" \ c)"}},
+      {R"(x"a b"y \ z\'t "\"q\"" "\n" '')", {"xa by", " z't", "\"q\"", "\\n", ""}},
+      {R"(a\)", {R"(a\)"}},
+  };
+  for (const auto& [text, words] : cases) EXPECT_EQ(*SplitCommand(text), words) << text;
+  for (const std::string_view bad : {"", "  ", "'a", "a \"b'"}) EXPECT_FALSE(SplitCommand(bad)) << bad;
+}
+
 }  // namespace
 }  // namespace idleburn

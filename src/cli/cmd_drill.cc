@@ -1,0 +1,133 @@
+#include "cli/cmd_drill.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "cli/command_output.h"
+#include "cli/common_flags.h"
+#include "cli/drill_output.h"
+#include "cli/drill_request.h"
+#include "cli/kept_terminal.h"
+#include "cli/say.h"
+#include "os/random_id.h"
+#include "os/scratch_folder.h"
+#include "text/command_line.h"
+
+namespace idleburn {
+namespace {
+
+struct FormatRow {
+  std::string_view name;
+  std::string (*print)(const DrillReport& report, int width);
+};
+constexpr std::array<FormatRow, 3> kFormats = {{
+    {"text", DrillText},
+    {"json", [](const DrillReport& report, int) { return DrillJson(report); }},
+    {"markdown", [](const DrillReport& report, int) { return DrillMarkdown(report); }},
+}};
+
+Result<const FormatRow*> FormatOf(const std::string& name) {
+  for (const FormatRow& row : kFormats) {
+    if (row.name == name || name.empty()) return &row;
+  }
+  return FailUsage("drill: --format is text, json or markdown, not '" + name.substr(0, 20) + "'");
+}
+
+Result<DrillResult> Measure(const DrillRequest& request, DrillSpec& spec) {
+  std::optional<ScratchFolder> scratch;
+  if (request.scratch || !request.copy.empty()) {
+    Result<ScratchFolder> made = ScratchFolder::Make(request.copy);
+    if (!made) return tl::unexpected<Error>(made.error());
+    scratch.emplace(std::move(*made));
+    spec.leg.folder = scratch->path();
+    spec.leg.environment.emplace_back("IDLEBURN_SCRATCH", scratch->path());
+  }
+  std::optional<CheckpointWatch> files;
+  if (!request.checkpoint.empty()) {
+    // As the command sees it.
+    const bool inside = scratch && request.checkpoint.front() != '/';
+    files.emplace(inside ? scratch->path() + "/" + request.checkpoint : request.checkpoint);
+    spec.leg.files = &*files;
+  }
+  const KeptTerminal terminal;
+  const std::unique_ptr<Workload> workload = Workload::Prepare();
+  const CommandOutput output(request.show_output);
+  spec.leg.output = output.fd();
+  DrillWorld world;
+  world.run = [&](const LegSpec& leg) { return RunLeg(*workload, leg); };
+  world.interrupted = [&] { return workload->EndedBefore(); };
+  world.tell = [&](const std::string& line) {
+    if (!request.quiet) Say(line);
+  };
+  Result<DrillResult> result = RunDrill(spec, world);
+  spec.leg.files = nullptr;
+  return result;
+}
+
+Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& command, const std::string& format_name,
+                  const Environment& environment) {
+  const Result<const FormatRow*> format = FormatOf(format_name);
+  if (!format) return tl::unexpected<Error>(format.error());
+  const Result<bool> gate = request.FailsOnFail();
+  if (!gate) return tl::unexpected<Error>(gate.error());
+  const Result<std::optional<Nanos>> uptime = request.Uptime();
+  if (!uptime) return tl::unexpected<Error>(uptime.error());
+  const Result<std::int64_t> nodes = request.Nodes();
+  if (!nodes) return tl::unexpected<Error>(nodes.error());
+  std::uint64_t seed = 0;
+  std::memcpy(&seed, RandomId().data(), sizeof seed);
+  Result<DrillSpec> spec = request.Spec(command, seed);
+  if (!spec) return tl::unexpected<Error>(spec.error());
+  if (!request.quiet) {
+    Say(fmt::format("runs the command {} times, each interrupted by {}; Ctrl-C ends it all", spec->rounds + 1,
+                    SignalName(spec->leg.interruption.signal)));
+  }
+  Result<DrillResult> result = Measure(request, *spec);
+  if (!result) return tl::unexpected<Error>(Error{"drill: " + result.error().message});
+  DrillReport report;
+  report.command = ShownCommand(command);
+  report.resume = ShownCommand(spec->resume);
+  report.cloud = request.cloud;
+  report.uptime = *uptime;
+  report.nodes = *nodes;
+  report.reading = ReadDrill(*result);
+  report.spec = std::move(*spec);
+  report.result = std::move(*result);
+  const int width = environment.terminal_out ? std::max(environment.columns, 60) : 100;
+  TRY(WriteOutput(request.output, (*format)->print(report, width)));
+  if (report.result.interrupted) return 128 + *report.result.interrupted;
+  return *gate && report.reading.verdict == DrillVerdict::kFail ? kExitGate : 0;
+}
+
+}  // namespace
+
+Result<int> RunDrillCommand(const std::vector<std::string>& arguments, const Environment& environment) {
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  DrillRequest request;
+  std::vector<Flag> flags;
+  request.AppendTo(flags);
+  SettingFlags setting_flags({"output."});
+  setting_flags.AppendTo(flags);
+  std::string help;
+  if (dashes == arguments.end() && !arguments.empty() && arguments.front().substr(0, 1) != "-") {
+    return FailUsage("drill: put the command behind two dashes: idleburn drill -- " + arguments.front().substr(0, 60));
+  }
+  TRY(ReadFlags("drill",
+                "Interrupts a command as a cloud does, resumes it, and says what was lost, skipped or repeated: "
+                "idleburn drill -- CMD...",
+                flags, {arguments.begin(), dashes}, &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  if (dashes == arguments.end() || dashes + 1 == arguments.end()) {
+    return FailUsage("drill: no command; put it behind two dashes: idleburn drill -- python train.py");
+  }
+  const Result<Settings> settings = setting_flags.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  return Drill(request, {dashes + 1, arguments.end()}, settings->Text("output.format"), environment);
+}
+
+}  // namespace idleburn

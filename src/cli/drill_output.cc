@@ -1,0 +1,198 @@
+#include "cli/drill_output.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/drill_request.h"
+#include "cli/drill_view.h"
+#include "text/escape.h"
+#include "text/markdown.h"
+
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+Json SecondsOrNull(const std::optional<Nanos>& time) {
+  return time ? Json(static_cast<double>(time->count()) / 1e9) : Json(nullptr);
+}
+Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(Printable(text)); }
+Json MeanOrNull(const std::optional<DrillFigure>& figure) { return figure ? Json(figure->mean) : Json(nullptr); }
+
+Json SpecJson(const DrillReport& report) {
+  const DrillSpec& spec = report.spec;
+  const Interruption& how = spec.leg.interruption;
+  Json json;
+  json["command"] = Printable(report.command);
+  json["resume"] = Printable(report.resume);
+  json["signal"] = SignalName(how.signal);
+  json["grace_s"] = how.signal == SIGKILL ? Json(nullptr) : SecondsOrNull(how.grace);
+  json["as"] = TextOrNull(report.cloud);
+  json["after_low_s"] = spec.after ? SecondsOrNull(spec.after->low) : Json(nullptr);
+  json["after_high_s"] = spec.after ? SecondsOrNull(spec.after->high) : Json(nullptr);
+  json["after_low_steps"] = spec.after_steps ? Json(spec.after_steps->low) : Json(nullptr);
+  json["after_high_steps"] = spec.after_steps ? Json(spec.after_steps->high) : Json(nullptr);
+  json["mid_checkpoint"] = spec.mid_checkpoint;
+  json["seed"] = spec.seed;
+  json["timeout_s"] = SecondsOrNull(spec.leg.timeout);
+  json["rounds"] = spec.rounds;
+  return json;
+}
+
+Json FiguresJson(const DrillFigures& figures) {
+  Json rows = Json::array();
+  for (const DrillQuantity& quantity : DrillQuantities()) {
+    const std::optional<DrillFigure>& figure = figures.*quantity.figure;
+    Json row;
+    row["id"] = quantity.id;
+    row["unit"] = quantity.unit;
+    row["count"] = figure ? figure->count : 0;
+    row["mean"] = MeanOrNull(figure);
+    row["low"] = figure ? Json(figure->low) : Json(nullptr);
+    row["high"] = figure ? Json(figure->high) : Json(nullptr);
+    row["bounds"] = !figure ? Json(nullptr) : figure->interval() ? Json("interval") : Json("least_most");
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json RoundJson(const DrillRound& round) {
+  const RoundReading& reading = round.reading;
+  Json json;
+  json["after_s"] = SecondsOrNull(round.goal.time);
+  json["after_steps"] = OrNull(round.goal.steps);
+  json["stopped_at_step"] = OrNull(reading.stopped_at);
+  json["checkpoint_step"] = OrNull(reading.checkpoint_at);
+  json["resumed_at_step"] = OrNull(reading.resumed_at);
+  json["lost_steps"] = OrNull(reading.lost_steps);
+  json["lost_samples"] = OrNull(reading.lost_samples);
+  json["lost_beyond_checkpoint_steps"] = OrNull(reading.lost_beyond_checkpoint);
+  json["skipped_samples"] = OrNull(reading.skipped);
+  json["repeated_samples"] = OrNull(reading.repeated);
+  json["order_kept"] = OrNull(reading.order_kept);
+  json["stop_s"] = SecondsOrNull(round.stop);
+  json["restart_s"] = SecondsOrNull(round.restart);
+  json["faults"] = Json::array();
+  for (const DrillFault& fault : reading.faults) {
+    Json row;
+    row["id"] = InfoOf(fault.reason).id;
+    row["fails"] = InfoOf(fault.reason).fails;
+    row["text"] = Printable(fault.text);
+    json["faults"].push_back(std::move(row));
+  }
+  return json;
+}
+
+Json SpotJson(const DrillReport& report) {
+  const std::optional<SpotOutlook> outlook = OutlookOf(report);
+  if (!outlook) return nullptr;
+  const auto discount = [](const std::optional<double>& overhead) {
+    return overhead ? Json(BreakEvenDiscount(*overhead)) : Json(nullptr);
+  };
+  Json json;
+  json["uptime_s"] = outlook->uptime_s;
+  json["nodes"] = report.nodes;
+  json["overhead_now"] = OrNull(outlook->overhead_now);
+  json["break_even_discount_now"] = discount(outlook->overhead_now);
+  json["young_interval_s"] = OrNull(outlook->young_interval_s);
+  json["overhead_young"] = OrNull(outlook->overhead_young);
+  json["break_even_discount_young"] = discount(outlook->overhead_young);
+  json["outside_first_order"] = OrNull(outlook->outside);
+  return json;
+}
+
+void AppendMarkdownTable(const std::vector<TableColumn>& columns, const std::vector<TableRow>& rows, std::string* out) {
+  if (rows.empty()) return;
+  *out += "\n|";
+  for (const TableColumn& column : columns) *out += " " + MarkdownEscaped(column.header) + " |";
+  *out += "\n|";
+  for (const TableColumn& column : columns) {
+    *out += column.align == TableColumn::Align::kRight ? " ---: |" : " :--- |";
+  }
+  *out += "\n";
+  for (const TableRow& row : rows) {
+    *out += "|";
+    for (const std::string& cell : row) *out += " " + MarkdownEscaped(cell) + " |";
+    *out += "\n";
+  }
+}
+
+void AppendMarkdownList(std::string_view title, const std::vector<std::string>& lines, std::string* out) {
+  if (lines.empty()) return;
+  *out += "\n## " + std::string(title) + "\n\n";
+  for (const std::string& line : lines) *out += "- " + MarkdownEscaped(line) + "\n";
+}
+
+}  // namespace
+
+std::string DrillText(const DrillReport& report, int width) {
+  const DrillView view = ViewOf(report);
+  std::string text;
+  const auto add = [&](std::string_view first, const std::string& line) {
+    const std::string more(first.size(), ' ');
+    for (const std::string& part : WrapWords(Printable(line), std::max(width - static_cast<int>(first.size()), 20))) {
+      text += std::string(first) + part + "\n";
+      first = more;
+    }
+  };
+  add("", view.verdict);
+  for (const std::string& line : view.why) add("  why   ", line);
+  for (const std::string& line : view.next) add("  next  ", line);
+  for (const std::string& line : view.spot) add("  spot  ", line);
+  text += "\n" + LayOutTable(view.figure_columns, view.figures, width, 0);
+  if (!view.rounds.empty()) text += "\n" + LayOutTable(view.round_columns, view.rounds, width, 0);
+  text += "\n";
+  for (const std::string& line : view.notes) add("", line);
+  return text;
+}
+
+std::string DrillMarkdown(const DrillReport& report) {
+  const DrillView view = ViewOf(report);
+  std::string out = "# Restart drill\n\n**" + MarkdownEscaped(view.verdict) + "**\n";
+  AppendMarkdownList("Why", view.why, &out);
+  AppendMarkdownList("Next", view.next, &out);
+  AppendMarkdownList("On spot capacity", view.spot, &out);
+  out += "\n## Measured\n";
+  AppendMarkdownTable(view.figure_columns, view.figures, &out);
+  if (!view.rounds.empty()) out += "\n## Rounds\n";
+  AppendMarkdownTable(view.round_columns, view.rounds, &out);
+  AppendMarkdownList("Notes", view.notes, &out);
+  return out;
+}
+
+std::string DrillJson(const DrillReport& report) {
+  const DrillReading& reading = report.reading;
+  const DrillFigures& figures = reading.figures;
+  Json document;
+  document["schema"] = "idleburn.drill/1";
+  document["version"] = IDLEBURN_VERSION;
+  document["verdict"] = kDrillVerdicts[static_cast<std::size_t>(reading.verdict)];
+  document["sentence"] = Printable(ViewOf(report).verdict);
+  document["reasons"] = Json::array();
+  for (const DrillReason reason : reading.reasons) document["reasons"].push_back(InfoOf(reason).id);
+  document["checkpoint_s"] = MeanOrNull(figures.checkpoint_s);
+  document["checkpoint_bytes"] = MeanOrNull(figures.checkpoint_bytes);
+  document["checkpoint_interval_s"] = MeanOrNull(figures.checkpoint_interval_s);
+  document["restart_s"] = MeanOrNull(figures.restart_s);
+  document["lost_s"] = MeanOrNull(figures.lost_s);
+  document["checkpoint_from"] = !figures.checkpoint_s           ? Json(nullptr)
+                                : figures.checkpoint_from_files ? Json("files")
+                                                                : Json("markers");
+  document["spec"] = SpecJson(report);
+  document["rounds_done"] = report.result.rounds.size();
+  document["rounds_clean"] = reading.clean_rounds;
+  document["ended"] = TextOrNull(report.result.ended);
+  document["interrupted"] = OrNull(report.result.interrupted);
+  document["confidence"] = kDrillConfidence;
+  document["figures"] = FiguresJson(figures);
+  document["rounds"] = Json::array();
+  for (const DrillRound& round : report.result.rounds) document["rounds"].push_back(RoundJson(round));
+  document["spot"] = SpotJson(report);
+  return document.dump(2) + "\n";
+}
+
+}  // namespace idleburn

@@ -1,0 +1,153 @@
+#include "cli/drill_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "cli/flag_values.h"
+#include "text/command_line.h"
+#include "text/duration.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kMostRounds = 1000;
+constexpr std::array<int, 7> kSignals = {SIGTERM, SIGKILL, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+Result<int> ParseSignal(const std::string& text) {
+  std::string all;
+  for (const int signal : kSignals) {
+    const std::string name = SignalName(signal);
+    if (EqualsIgnoreCase(text, name) || EqualsIgnoreCase(text, name.substr(3))) return signal;
+    all += (all.empty() ? "" : ", ") + name.substr(3);
+  }
+  return FailUsage(fmt::format("drill: --signal: '{}' is none of {}", text.substr(0, 20), all));
+}
+
+Result<Interruption> HowOf(const DrillRequest& request) {
+  Interruption how;
+  if (!request.cloud.empty()) {
+    const auto cloud = std::find_if(kCloudNotices.begin(), kCloudNotices.end(),
+                                    [&](const CloudNotice& c) { return c.id == request.cloud; });
+    if (cloud == kCloudNotices.end()) {
+      return FailUsage("drill: --as: '" + request.cloud.substr(0, 20) + "' is none of aws, gcp, azure");
+    }
+    how.grace = cloud->grace;
+  }
+  if (!request.signal.empty()) {
+    const Result<int> signal = ParseSignal(request.signal);
+    if (!signal) return tl::unexpected<Error>(signal.error());
+    how.signal = *signal;
+  }
+  if (how.signal == SIGKILL && !request.grace.empty()) {
+    return FailUsage("drill: --grace: SIGKILL ends at once; give --grace with another signal");
+  }
+  const Result<Nanos> grace = FlagSpan("drill", "--grace", request.grace, how.grace);
+  if (!grace) return tl::unexpected<Error>(grace.error());
+  how.grace = *grace;
+  return how;
+}
+
+// "20s" or "10s..30s".
+template <typename T, typename Parse>
+Result<std::optional<Drawn<T>>> ParseDrawn(const char* flag, const std::string& text, Parse parse) {
+  if (text.empty()) return std::optional<Drawn<T>>();
+  const std::size_t dots = text.find("..");
+  const Result<T> low = parse(text.substr(0, dots));
+  if (!low) return tl::unexpected<Error>(low.error());
+  const Result<T> high = dots == std::string::npos ? low : parse(text.substr(dots + 2));
+  if (!high) return tl::unexpected<Error>(high.error());
+  if (*high < *low) {
+    return FailUsage(fmt::format("drill: {}: '{}' ends before it begins", flag, text.substr(0, 40)));
+  }
+  return std::optional(Drawn<T>{*low, *high});
+}
+
+}  // namespace
+
+std::string SignalName(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name == nullptr ? std::to_string(signal) : "SIG" + std::string(name);
+}
+
+void DrillRequest::AppendTo(std::vector<Flag>& flags) {
+  const auto add = [&](const char* name, const char* value, const char* about) -> Flag& {
+    return flags.emplace_back(Flag{name, value, about});
+  };
+  add("--resume", "\"CMD\"", "the command that goes on (default: the same command)").text = &resume;
+  add("--rounds", "N", "interruptions, each followed by a restart (default 3)").text = &rounds;
+  add("--as", "CLOUD", "the notice of aws (2 min), gcp or azure (30 s)").text = &cloud;
+  add("--signal", "NAME", "what every process of the command gets: TERM (default), KILL, INT, HUP, ...").text = &signal;
+  add("--grace", "TIME", "from the signal to SIGKILL (default 30s)").text = &grace;
+  add("--after", "TIME", "interrupt so long after the first progress; 10s..30s (default) draws each time").text =
+      &after;
+  add("--after-steps", "N", "interrupt after so many steps of a start, or within N..M").text = &after_steps;
+  add("--mid-checkpoint", "", "then wait until a checkpoint is being written, and interrupt that").on = &mid_checkpoint;
+  add("--seed", "N", "draw the same times again").text = &seed;
+  add("--timeout", "TIME", "a job without progress for so long hangs (default 5m)").text = &timeout;
+  add("--checkpoint", "PATH", "a file, folder or 'pattern*' of checkpoints to watch, where no marker says them").text =
+      &checkpoint;
+  add("--scratch", "", "run in a new folder, also IDLEBURN_SCRATCH, that is removed at the end").on = &scratch;
+  add("--copy", "FOLDER", "a copy of that folder as the scratch folder").text = &copy;
+  add("--uptime", "TIME", "what it would cost where a node is lost every so often on the mean").text = &uptime;
+  add("--nodes", "N", "of the job: one loss interrupts all of them (default 1)").text = &nodes;
+  add("--fail-on", "fail", "exit with 3 where the verdict is FAIL").text = &fail_on;
+  add("--show-output", "", "show what the command prints, on standard error").on = &show_output;
+  add("--quiet", "", "say nothing while it runs").on = &quiet;
+  add("--output", "FILE", "write the report to FILE instead of standard output").text = &output;
+}
+
+Result<DrillSpec> DrillRequest::Spec(const std::vector<std::string>& command, std::uint64_t drawn_seed) const {
+  DrillSpec spec;
+  spec.leg.command = spec.resume = command;
+  if (!resume.empty()) {
+    Result<std::vector<std::string>> words = SplitCommand(resume);
+    if (!words) return FailUsage("drill: --resume: " + words.error().message);
+    spec.resume = std::move(*words);
+  }
+  const Result<std::int64_t> count = FlagCount("drill", "--rounds", rounds, 1, 3);
+  if (!count) return tl::unexpected<Error>(count.error());
+  spec.rounds = static_cast<int>(std::min(*count, kMostRounds));
+  const Result<Interruption> how = HowOf(*this);
+  if (!how) return tl::unexpected<Error>(how.error());
+  spec.leg.interruption = *how;
+  const auto time = ParseDrawn<Nanos>("--after", after, [](const std::string& text) {
+    return FlagSpan("drill", "--after", text.empty() ? "nothing" : text, Nanos(0));
+  });
+  if (!time) return tl::unexpected<Error>(time.error());
+  spec.after = *time;
+  const auto steps = ParseDrawn<std::int64_t>("--after-steps", after_steps, [](const std::string& text) {
+    return FlagCount("drill", "--after-steps", text.empty() ? "none" : text, 1, 1);
+  });
+  if (!steps) return tl::unexpected<Error>(steps.error());
+  spec.after_steps = *steps;
+  if (!spec.after && !spec.after_steps) {
+    spec.after = Drawn<Nanos>{Nanos(10 * kNanosPerSecond), Nanos(30 * kNanosPerSecond)};
+  }
+  spec.mid_checkpoint = mid_checkpoint;
+  const Result<std::int64_t> number =
+      FlagCount("drill", "--seed", seed, 0, static_cast<std::int64_t>(drawn_seed % 1'000'000));
+  if (!number) return tl::unexpected<Error>(number.error());
+  spec.seed = static_cast<std::uint64_t>(*number);
+  const Result<Nanos> patience = FlagSpan("drill", "--timeout", timeout, Nanos(300 * kNanosPerSecond));
+  if (!patience) return tl::unexpected<Error>(patience.error());
+  spec.leg.timeout = *patience;
+  return spec;
+}
+
+Result<std::optional<Nanos>> DrillRequest::Uptime() const {
+  const Result<Nanos> span = FlagSpan("drill", "--uptime", uptime, Nanos(0));
+  if (!span) return tl::unexpected<Error>(span.error());
+  return uptime.empty() ? std::nullopt : std::optional(*span);
+}
+
+Result<std::int64_t> DrillRequest::Nodes() const { return FlagCount("drill", "--nodes", nodes, 1, 1); }
+
+Result<bool> DrillRequest::FailsOnFail() const {
+  if (fail_on.empty() || fail_on == "fail") return !fail_on.empty();
+  return FailUsage("drill: --fail-on: '" + fail_on.substr(0, 20) + "' is not fail");
+}
+
+}  // namespace idleburn
