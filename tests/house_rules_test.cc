@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 2> kMacros = {"CHECK", "TRY"};
 const std::vector<HeavyHeader>& Heavy() {
   static const std::vector<HeavyHeader> kHeavy = {
       {"CLI/CLI.hpp", {"cli"}, 1},
-      {"nlohmann/json.hpp", {"report", "cli", "price"}, 4},
+      {"nlohmann/json.hpp", {"report", "cli", "price", "plan"}, 4},
       {"nlohmann/json_fwd.hpp", {}, 0},
       {"simdjson.h", {"import", "text"}, 3},
       {"duckdb.h", {"import"}, 1},
@@ -33,6 +33,7 @@ const std::vector<HeavyHeader>& Heavy() {
       {"zlib.h", {"os"}, 3},
       {"isa-l/", {"os"}, 1},
       {"zstd.h", {"os"}, 3},
+      {"yaml-cpp/", {"plan"}, 1},
       {"cctz/", {"text"}, 1},
       {"httplib.h", {"os"}, 1},
   };

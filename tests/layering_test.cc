@@ -21,6 +21,7 @@ const std::vector<LayerRow>& Layers() {
       {"measure", 3, {"base", "text", "os", "stats", "telemetry"}},
       {"import", 3, {"base", "text", "os", "telemetry"}},
       {"profile", 3, {"base", "text", "os", "telemetry"}},
+      {"plan", 3, {"base", "text", "stats", "telemetry"}},
       {"classify", 3, {"base", "text", "telemetry"}},
       {"price", 4, {"base", "text", "telemetry", "classify"}},
       {"diagnose", 5, {"base", "text", "stats", "telemetry", "profile", "classify", "price"}},
@@ -30,8 +31,8 @@ const std::vector<LayerRow>& Layers() {
       {"report", 7, {"base", "text", "telemetry", "profile", "classify", "price", "diagnose", "recommend"}},
       {"cli",
        8,
-       {"base", "text", "os", "telemetry", "measure", "import", "profile", "classify", "price", "diagnose", "recommend",
-        "run", "isolate", "report"}},
+       {"base", "text", "os", "telemetry", "measure", "import", "profile", "plan", "classify", "price", "diagnose",
+        "recommend", "run", "isolate", "report"}},
       {"main.cc", 9, {"base", "cli"}},
   };
   return kLayers;
