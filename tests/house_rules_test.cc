@@ -29,7 +29,7 @@ const std::vector<HeavyHeader>& Heavy() {
       {"sqlite3.h", {"os"}, 1},
       {"google/protobuf/", {"profile"}, 1},
       {"profile/xplane.pb.h", {"profile"}, 1},
-      {"toml++/", {"text", "price", "cli"}, 1},
+      {"toml++/", {"text", "price", "cli", "plan"}, 1},
       {"zlib.h", {"os"}, 3},
       {"isa-l/", {"os"}, 1},
       {"zstd.h", {"os"}, 3},

@@ -7,6 +7,7 @@
 #include "cli/cmd_doctor.h"
 #include "cli/cmd_export.h"
 #include "cli/cmd_isolate.h"
+#include "cli/cmd_plan.h"
 #include "cli/cmd_prices.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_top.h"
@@ -22,6 +23,7 @@ std::span<const Command> Commands() {
       {"audit", "audits files that recorded GPUs: cost by phase, causes, fixes", RunAudit},
       {"combine", "what several claimed savings really add up to", RunCombine},
       {"isolate", "changes one thing at a time and measures again: what bounds a command", RunIsolate},
+      {"plan", "what a training run needs in memory and time, before it is started", RunPlan},
       {"export", "samples of recordings as CSV or Parquet", RunExport},
       {"prices", "the price catalogue: list, resolve, import", RunPrices},
       {"doctor", "what can be measured here, what cannot and why, and what to do", RunDoctor},

@@ -45,9 +45,9 @@ constexpr double kMemoryStray = 0.8;
 constexpr double kTimeStray = 2;
 constexpr double kFrameworkRows = 15;  // a framework with more rows counts as this many in what is common to all
 constexpr std::size_t kTenths = 10;
-constexpr double kBandTail = 0.03;
+constexpr double kBandTail = 0.02;
 
-std::optional<double> MeasuredOf(const TableRow& row, Quantity quantity) {
+std::optional<double> MeasuredOf(const RunRow& row, Quantity quantity) {
   return quantity == Quantity::kMemory ? row.peak_bytes : row.tokens_s_per_gpu;
 }
 
@@ -70,7 +70,7 @@ std::vector<double> Fit(const Rows& rows, Quantity quantity, const std::vector<C
   std::vector<MemoryParts> parts;
   std::vector<TimeTerms> terms;
   for (const MeasuredRow* measured : rows) {
-    const TableRow& row = measured->row;
+    const RunRow& row = measured->row;
     if (evenly) fit.weights.push_back(std::min(1.0, kFrameworkRows / counts[row.run.framework]));
     if (quantity == Quantity::kMemory) {
       fit.measured.push_back(*row.peak_bytes);
@@ -190,13 +190,6 @@ std::span<const std::string_view> CalibrationFiles() { return kFiles; }
 
 Result<void> AddTable(PublishedRows& published, std::string text, const std::string& file) {
   published.tables.push_back({file, Sha256Hex(text)});
-  const std::string header = text.substr(0, text.find('\n'));
-  std::vector<std::string> columns;
-  for (std::size_t at = 0; at <= header.size();) {
-    const std::size_t comma = std::min(header.find(',', at), header.size());
-    columns.push_back(header.substr(at, comma - at));
-    at = comma + 1;
-  }
   StringSource in{std::move(text), file};
   CsvTable table(in);
   TRY(table.ReadHeader());
@@ -205,8 +198,8 @@ Result<void> AddTable(PublishedRows& published, std::string text, const std::str
     if (!more) return tl::unexpected<Error>(more.error());
     if (!*more) return {};
     TableCells cells;
-    for (const std::string& column : columns) cells[column] = table.Cell(column);
-    Result<TableRow> row = ReadTableRow(cells);
+    for (const std::string& column : table.columns()) cells[column] = table.Cell(column);
+    Result<RunRow> row = ReadRunRow(cells);
     if (!row) {
       published.skipped.push_back(table.Where() + ": " + row.error().message);
       continue;

@@ -10,7 +10,7 @@ namespace idleburn {
 // A measured run of a published table.
 struct MeasuredRow {
   std::string table;
-  TableRow row;
+  RunRow row;
   std::string group;  // what is left out together: its model, or its method where the table has one model
 };
 
@@ -37,7 +37,7 @@ std::span<const std::string_view> CalibrationFiles();
 Result<void> AddTable(PublishedRows& published, std::string text, const std::string& file);
 
 // The interval of measured / predicted that nine tenths of rows to come should lie in. Errors of one model resemble
-// each other, so the outer 3 % are cut off at either end instead of 5.
+// each other, so the outer 2 % are cut off at either end instead of 5.
 struct RatioBand {
   double low = 1;
   double high = 1;

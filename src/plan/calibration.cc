@@ -35,11 +35,11 @@ std::string_view Name(Quantity quantity) { return quantity == Quantity::kMemory 
 
 std::string FrameworkPart(const std::string& key) { return key.substr(0, key.find('/')); }
 
-std::string ModelKey(Quantity quantity, const TableRow& row) {
+std::string ModelKey(Quantity quantity, const RunRow& row) {
   return fmt::format("{}/{}/{}", Name(quantity), row.run.framework, row.facts.name);
 }
 
-Nearness NearnessOf(const Calibration& calibration, Quantity quantity, const TableRow& row) {
+Nearness NearnessOf(const Calibration& calibration, Quantity quantity, const RunRow& row) {
   const auto& models = calibration.models;
   if (std::find(models.begin(), models.end(), ModelKey(quantity, row)) != models.end()) return Nearness::kModel;
   const auto& sets = quantity == Quantity::kMemory ? calibration.memory : calibration.time;
@@ -48,7 +48,7 @@ Nearness NearnessOf(const Calibration& calibration, Quantity quantity, const Tab
   return known ? Nearness::kFramework : Nearness::kUnknown;
 }
 
-std::optional<Prediction> WithBand(const Calibration& calibration, Quantity quantity, const TableRow& row,
+std::optional<Prediction> WithBand(const Calibration& calibration, Quantity quantity, const RunRow& row,
                                    std::optional<double> likely) {
   if (!likely) return std::nullopt;
   Prediction prediction;
@@ -214,13 +214,13 @@ const CoefficientSet* SetFor(std::span<const CoefficientSet> sets, const std::st
   return nullptr;
 }
 
-std::optional<double> PredictedPeakBytes(std::span<const CoefficientSet> sets, const TableRow& row) {
+std::optional<double> PredictedPeakBytes(std::span<const CoefficientSet> sets, const RunRow& row) {
   const CoefficientSet* set = SetFor(sets, row.run.framework);
   if (set == nullptr) return std::nullopt;
   return PeakOf(PartsOf(row.facts, row.run), MemoryCoefficientsOf(set->values)).total();
 }
 
-std::optional<double> PredictedTokensPerSecond(std::span<const CoefficientSet> sets, const TableRow& row) {
+std::optional<double> PredictedTokensPerSecond(std::span<const CoefficientSet> sets, const RunRow& row) {
   const CoefficientSet* set = SetFor(sets, TimeKey(row.run));
   const std::optional<GpuRate> gpu = RateOf(row.run.gpu);
   if (set == nullptr || !gpu) return std::nullopt;
@@ -228,11 +228,11 @@ std::optional<double> PredictedTokensPerSecond(std::span<const CoefficientSet> s
   return seconds > 0 ? std::optional<double>(1 / seconds) : std::nullopt;
 }
 
-std::optional<Prediction> PredictPeakBytes(const Calibration& calibration, const TableRow& row) {
+std::optional<Prediction> PredictPeakBytes(const Calibration& calibration, const RunRow& row) {
   return WithBand(calibration, Quantity::kMemory, row, PredictedPeakBytes(calibration.memory, row));
 }
 
-std::optional<Prediction> PredictTokensPerSecond(const Calibration& calibration, const TableRow& row) {
+std::optional<Prediction> PredictTokensPerSecond(const Calibration& calibration, const RunRow& row) {
   return WithBand(calibration, Quantity::kTime, row, PredictedTokensPerSecond(calibration.time, row));
 }
 

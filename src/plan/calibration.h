@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "plan/memory.h"
-#include "plan/table_row.h"
+#include "plan/run_row.h"
 
 namespace idleburn {
 
@@ -66,8 +66,8 @@ std::string TimeKey(const RunConfig& run);
 const CoefficientSet* SetFor(std::span<const CoefficientSet> sets, const std::string& key);
 
 // What the sets predict; absent where they cannot (no set, GPU not known).
-std::optional<double> PredictedPeakBytes(std::span<const CoefficientSet> sets, const TableRow& row);
-std::optional<double> PredictedTokensPerSecond(std::span<const CoefficientSet> sets, const TableRow& row);
+std::optional<double> PredictedPeakBytes(std::span<const CoefficientSet> sets, const RunRow& row);
+std::optional<double> PredictedTokensPerSecond(std::span<const CoefficientSet> sets, const RunRow& row);
 
 struct Prediction {
   double likely = 0;
@@ -77,7 +77,7 @@ struct Prediction {
 };
 
 // A figure with the interval of how near the run is to measured ones. Tokens a second are per GPU.
-std::optional<Prediction> PredictPeakBytes(const Calibration& calibration, const TableRow& row);
-std::optional<Prediction> PredictTokensPerSecond(const Calibration& calibration, const TableRow& row);
+std::optional<Prediction> PredictPeakBytes(const Calibration& calibration, const RunRow& row);
+std::optional<Prediction> PredictTokensPerSecond(const Calibration& calibration, const RunRow& row);
 
 }  // namespace idleburn

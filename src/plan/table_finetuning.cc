@@ -84,7 +84,7 @@ std::vector<LoraTarget> TargetsIn(std::string_view list) {
   return targets;
 }
 
-void SetAdapterCost(TableRow& row, std::string_view method, std::string_view target_list, double bytes) {
+void SetAdapterCost(RunRow& row, std::string_view method, std::string_view target_list, double bytes) {
   constexpr double kDeltaBytes = 8;  // the matrix and its gradient, fp32
   const AdapterCost cost = CostOf(method);
   if (cost == AdapterCost::kPrompt) row.run.extra_tokens = row.run.trained / static_cast<double>(row.facts.hidden);
@@ -100,7 +100,7 @@ void SetAdapterCost(TableRow& row, std::string_view method, std::string_view tar
 }
 
 // Levers that a table does not state are taken to be set as far as the run needs them to fit its GPU: it did run.
-void AssumeUntilFits(TableRow& row, const std::optional<bool>& checkpointing, bool optimizer_stated) {
+void AssumeUntilFits(RunRow& row, const std::optional<bool>& checkpointing, bool optimizer_stated) {
   const std::optional<GpuRate> gpu = RateOf(row.run.gpu);
   const auto fits = [&] {
     return !gpu || PeakOf(PartsOf(row.facts, row.run), MemoryCoefficients{}).total() < gpu->memory_gib * kGib;
@@ -116,9 +116,9 @@ void AssumeUntilFits(TableRow& row, const std::optional<bool>& checkpointing, bo
 }  // namespace
 
 // Qwen's fine-tuning study: HF Trainer with DeepSpeed, checkpointing, LoRA of rank 64 on all linear layers.
-TableRow ReadQwenRow(RowReader& reader) {
+RunRow ReadQwenRow(RowReader& reader) {
   constexpr double kRank = 64;
-  TableRow row;
+  RunRow row;
   row.facts = reader.Model(reader.Text("model"));
   RunConfig& run = row.run;
   run.gpu = reader.Text("gpu");
@@ -157,9 +157,9 @@ TableRow ReadQwenRow(RowReader& reader) {
 }
 
 // PEFT's method comparison: one model, dynamic padding up to max_seq_len, memory reserved by the allocator.
-TableRow ReadPeftRow(RowReader& reader) {
+RunRow ReadPeftRow(RowReader& reader) {
   constexpr double kUsualTokens = 840;  // of a batch of its data set
-  TableRow row;
+  RunRow row;
   row.facts = reader.Model(reader.Text("model"));
   RunConfig& run = row.run;
   run.gpu = reader.Text("gpu");
@@ -192,11 +192,11 @@ TableRow ReadPeftRow(RowReader& reader) {
 }
 
 // litgpt's resource tables: 16-bit throughout; several GPUs shard with FSDP and checkpoint every block.
-TableRow ReadLitgptRow(RowReader& reader) {
+RunRow ReadLitgptRow(RowReader& reader) {
   constexpr double kLongestOfSmallVocabulary = 1304;  // tokens of the longest sample of its data set
   constexpr double kLongest = 1034;
   constexpr std::int64_t kSmallVocabulary = 40000;
-  TableRow row;
+  RunRow row;
   std::string name = reader.Text("model");
   const std::string size = reader.Text("size");
   row.facts = reader.Model(name.find("phi") != std::string::npos ? name : name + " " + size);
@@ -235,10 +235,10 @@ TableRow ReadLitgptRow(RowReader& reader) {
 }
 
 // Answer.AI's FSDP + QLoRA: 16-bit adapters of rank 64, checkpointing.
-TableRow ReadFsdpQloraRow(RowReader& reader) {
+RunRow ReadFsdpQloraRow(RowReader& reader) {
   constexpr double kRank = 64;
   constexpr double kSamples = 1024;
-  TableRow row;
+  RunRow row;
   row.facts = reader.Model(reader.Text("model"));
   RunConfig& run = row.run;
   run.gpu = reader.Text("gpu");
@@ -264,10 +264,10 @@ TableRow ReadFsdpQloraRow(RowReader& reader) {
 }
 
 // torchtune's recipes: 16-bit throughout. Its tables leave flags out; see AssumeUntilFits.
-TableRow ReadTorchtuneRow(RowReader& reader) {
+RunRow ReadTorchtuneRow(RowReader& reader) {
   constexpr double kUnpacked = 512;  // tokens of a batch whose samples are not packed to seq_len
   constexpr double kRank = 8;
-  TableRow row;
+  RunRow row;
   row.facts = reader.Model(reader.Text("model"));
   RunConfig& run = row.run;
   run.gpu = reader.Text("gpu");

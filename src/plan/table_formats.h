@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "plan/table_row.h"
+#include "plan/run_row.h"
 
 namespace idleburn {
 
@@ -32,17 +32,17 @@ class RowReader {
 struct TableFormat {
   std::string_view framework;
   std::string_view telling;  // columns that only this table has, "|" between them
-  TableRow (*read)(RowReader& reader);
+  RunRow (*read)(RowReader& reader);
 };
 
-TableRow ReadLlmFoundryRow(RowReader& reader);
-TableRow ReadMegatronBridgeRow(RowReader& reader);
-TableRow ReadPeftRow(RowReader& reader);
-TableRow ReadLitgptRow(RowReader& reader);
-TableRow ReadFsdpQloraRow(RowReader& reader);
-TableRow ReadTorchtitanRow(RowReader& reader);
-TableRow ReadTorchtuneRow(RowReader& reader);
-TableRow ReadQwenRow(RowReader& reader);
+RunRow ReadLlmFoundryRow(RowReader& reader);
+RunRow ReadMegatronBridgeRow(RowReader& reader);
+RunRow ReadPeftRow(RowReader& reader);
+RunRow ReadLitgptRow(RowReader& reader);
+RunRow ReadFsdpQloraRow(RowReader& reader);
+RunRow ReadTorchtitanRow(RowReader& reader);
+RunRow ReadTorchtuneRow(RowReader& reader);
+RunRow ReadQwenRow(RowReader& reader);
 
 // The text of a cell; empty if there is none.
 std::string TextIn(const TableCells& cells, std::string_view column);

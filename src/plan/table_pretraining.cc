@@ -27,8 +27,8 @@ double Degree(const std::string& parallelism, std::string_view name) {
 }  // namespace
 
 // MPT, full training; the shape stands in the row.
-TableRow ReadLlmFoundryRow(RowReader& reader) {
-  TableRow row;
+RunRow ReadLlmFoundryRow(RowReader& reader) {
+  RunRow row;
   row.facts.name = reader.Text("model");
   row.facts.layers = Whole(reader.Count("n_layers"));
   row.facts.hidden = Whole(reader.Count("d_model"));
@@ -54,8 +54,8 @@ TableRow ReadLlmFoundryRow(RowReader& reader) {
 }
 
 // Megatron-Bridge: the distributed optimizer unless FSDP is named.
-TableRow ReadMegatronBridgeRow(RowReader& reader) {
-  TableRow row;
+RunRow ReadMegatronBridgeRow(RowReader& reader) {
+  RunRow row;
   row.facts = reader.Model(reader.Text("model"));
   RunConfig& run = row.run;
   run.gpu = reader.Text("system");
@@ -80,8 +80,8 @@ TableRow ReadMegatronBridgeRow(RowReader& reader) {
 }
 
 // torchtitan: FSDP2 with fp32 parameters, tensor parallelism with sequence parallelism.
-TableRow ReadTorchtitanRow(RowReader& reader) {
-  TableRow row;
+RunRow ReadTorchtitanRow(RowReader& reader) {
+  RunRow row;
   row.facts = reader.Model(reader.Text("model"));
   RunConfig& run = row.run;
   run.gpu = reader.Text("gpu");

@@ -1,4 +1,4 @@
-#include "plan/table_row.h"
+#include "plan/run_row.h"
 
 #include <algorithm>
 #include <array>
@@ -208,11 +208,11 @@ bool IsKnownColumn(std::string_view column) {
          std::find(kMoreColumns.begin(), kMoreColumns.end(), column) != kMoreColumns.end();
 }
 
-Result<TableRow> ReadTableRow(const TableCells& cells) {
+Result<RunRow> ReadRunRow(const TableCells& cells) {
   const TableFormat* format = FormatOf(cells);
   if (format == nullptr) return Fail("its columns are those of no table known; give a cell `framework`");
   RowReader reader(cells);
-  TableRow row = format->read(reader);
+  RunRow row = format->read(reader);
   row.run.framework = format->framework;
   if (row.tokens_per_iter <= 0) row.tokens_per_iter = row.run.micro_batch * row.run.accumulation * row.run.sequence;
   if (row.s_per_iter && !row.tokens_s_per_gpu) row.tokens_s_per_gpu = row.tokens_per_iter / *row.s_per_iter;

@@ -15,7 +15,7 @@ namespace idleburn {
 using TableCells = std::map<std::string, std::string, std::less<>>;
 
 // One row of a table of published runs, understood: what ran, and what was measured, in bytes and seconds.
-struct TableRow {
+struct RunRow {
   ModelFacts facts;
   RunConfig run;
   std::optional<double> peak_bytes;  // per GPU, in the metric of its table
@@ -28,7 +28,7 @@ struct TableRow {
 // Reads a row whose columns are those of one of the tables of planning data (docs/plan.md): llm-foundry,
 // Megatron-Bridge, Qwen, PEFT, litgpt, fsdp_qlora, torchtitan, torchtune. Which one, its columns say, or a cell
 // `framework`. What a table does not state is its framework's published default. The error names what the row lacks.
-Result<TableRow> ReadTableRow(const TableCells& cells);
+Result<RunRow> ReadRunRow(const TableCells& cells);
 
 // The framework whose table has these cells; empty if none.
 std::string_view FrameworkOf(const TableCells& cells);
