@@ -2,7 +2,7 @@
 BUILD := build/release
 SHELL := /bin/bash
 
-.PHONY: audit test build deps test-deps dev asan tsan tidy fuzz bench fresh format clean help
+.PHONY: audit test build deps test-deps dev asan tsan tidy fuzz bench accuracy fresh format clean help
 
 audit: build        ## audit this machine's GPU for 30 s, else the example recording; leaves report.html
 	@input=$$(./tools/audit_input.sh $(BUILD)) && \
@@ -47,6 +47,13 @@ bench: test-deps    ## speed and memory, as ratios against peers in the same run
 	./tools/bench_recording.sh $(BUILD)
 	./tools/bench_trace.sh $(BUILD)
 	./tools/bench.sh $(BUILD)
+
+PLANNING ?= ../shared/data/planning
+accuracy: test-deps ## how far the plan errs on published runs it did not see
+	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null
+	cmake --build $(BUILD) --target fit_plan
+	@if [ -d $(PLANNING) ]; then ./$(BUILD)/fit_plan $(PLANNING); \
+	  else echo "skipped: $(PLANNING) is not here (PLANNING=FOLDER)"; fi
 
 fresh:              ## prove the two commands in a bare Debian 12 folder (root, debootstrap)
 	./tools/fresh.sh

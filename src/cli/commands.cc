@@ -11,6 +11,7 @@
 #include "cli/cmd_export.h"
 #include "cli/cmd_history.h"
 #include "cli/cmd_isolate.h"
+#include "cli/cmd_plan.h"
 #include "cli/cmd_prices.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_top.h"
@@ -31,6 +32,7 @@ std::span<const Command> Commands() {
       {"history", "runs that were kept: list, show, tag, rm, export", RunHistory},
       {"ledger", "savings: claimed, verified, lost again; predicted against realised", RunLedger},
       {"drill", "interrupts a command and resumes it: what is lost, skipped or repeated", RunDrillCommand},
+      {"plan", "what a training run needs in memory and time, before it is started", RunPlan},
       {"export", "samples of recordings as CSV or Parquet", RunExport},
       {"prices", "the price catalogue: list, resolve, import", RunPrices},
       {"doctor", "what can be measured here, what cannot and why, and what to do", RunDoctor},

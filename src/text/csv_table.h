@@ -26,6 +26,8 @@ class CsvTable {
   Result<bool> Next();
 
   [[nodiscard]] bool Has(std::string_view column) const;
+  // The header row, in its order.
+  [[nodiscard]] const std::vector<std::string>& columns() const { return header_; }
   // A cell of the row, valid until the next one; empty if there is no such column.
   [[nodiscard]] std::string_view Cell(std::string_view column) const;
   // "file:line" of the row.

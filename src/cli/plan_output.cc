@@ -1,0 +1,195 @@
+#include "cli/plan_output.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "plan/gpu_rate.h"
+#include "text/table.h"
+
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct PartRow {
+  const char* name;
+  double PeakMemory::*value;
+  const char* meaning;
+};
+
+// In the order in which they are printed; `phase` is what counts of the two phases.
+constexpr std::array<PartRow, 5> kParts = {{
+    {"resident", &PeakMemory::resident, "weights, optimizer states, master copies, adapters"},
+    {"gathered", &PeakMemory::gathered, "shards of other GPUs, unpacked 4-bit layers"},
+    {"gradients", &PeakMemory::gradients, "that persist between passes"},
+    {"phase", &PeakMemory::phase, "the larger of forward-backward and step: they never meet"},
+    {"context", &PeakMemory::context, "CUDA context and libraries"},
+}};
+
+std::string Gib(double bytes) { return fmt::format("{:.2f} GiB", bytes / kGib); }
+
+std::string_view Basis(Nearness nearness) {
+  switch (nearness) {
+    case Nearness::kModel:
+      return "this model was measured with this framework";
+    case Nearness::kFramework:
+      return "other models were measured with this framework";
+    case Nearness::kUnknown:
+      return "this framework was not measured";
+  }
+  return "";
+}
+
+std::string Verdict(const PlanReport& report) {
+  const RunConfig& run = report.plan.run.run;
+  std::string text = fmt::format("{}: {} per GPU likely, {} to {} (90 % interval), as nvidia-smi shows it.\n",
+                                 report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name,
+                                 Gib(report.memory.likely), Gib(report.memory.low), Gib(report.memory.high));
+  const std::optional<GpuRate> gpu = RateOf(run.gpu);
+  if (!gpu) return text;
+  const double capacity = gpu->memory_gib * kGib;
+  const MemoryFit fit = JudgeFit(report.memory.likely, report.memory.high, capacity);
+  text += fmt::format("{} on {} ({} usable).\n",
+                      fit == MemoryFit::kFits    ? "It fits"
+                      : fit == MemoryFit::kTight ? "It is tight: it may run out of memory"
+                                                 : "It does not fit",
+                      gpu->gpu, Gib(capacity));
+  if (fit == MemoryFit::kFits) return text;
+  if (!report.change) return text + "No change known here makes it fit; take a larger GPU or tensor parallelism.\n";
+  std::string changes;
+  for (const std::string& change : report.change->changes) changes += (changes.empty() ? "" : ", then ") + change;
+  return text + fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).\n", changes,
+                            Gib(report.change->memory.likely), Gib(report.change->memory.high));
+}
+
+std::string Breakdown(const PlanReport& report, int width) {
+  const std::vector<TableColumn> columns = {{"Memory of one GPU"}, {"GiB", TableColumn::Align::kRight}, {"what it is"}};
+  std::vector<TableRow> rows;
+  for (const PartRow& part : kParts) {
+    rows.push_back({part.name, fmt::format("{:.2f}", report.parts.*part.value / kGib), part.meaning});
+  }
+  rows.push_back({"total", fmt::format("{:.2f}", report.parts.total() / kGib), "likely peak"});
+  return "\n" + LayOutTable(columns, rows, width, 0) +
+         fmt::format("Of the two phases: forward and backward {}, optimizer step {}.\n",
+                     Gib(report.parts.forward_backward), Gib(report.parts.step));
+}
+
+std::string Fits(const PlanReport& report, int width) {
+  const std::vector<TableColumn> columns = {
+      {"GPU"}, {"usable GiB", TableColumn::Align::kRight}, {"fit"}, {"margin", TableColumn::Align::kRight}};
+  std::vector<TableRow> rows;
+  for (const GpuFit& fit : report.fits) {
+    rows.push_back({fit.gpu, fmt::format("{:.1f}", fit.capacity / kGib), std::string(Name(fit.fit)),
+                    fmt::format("{:.0f} %", 100 * fit.margin)});
+  }
+  return "\nfits: the high end leaves 3 %; tight: only the likely value fits; margin: (usable - high) / usable\n" +
+         LayOutTable(columns, rows, width, 0);
+}
+
+std::string Throughput(const PlanReport& report) {
+  std::string text = "\n";
+  if (report.tokens_per_s) {
+    text += fmt::format("Throughput: {:.0f} tokens/s per GPU likely, {:.0f} to {:.0f} (90 % interval; {}).\n",
+                        report.tokens_per_s->likely, report.tokens_per_s->low, report.tokens_per_s->high,
+                        Basis(report.tokens_per_s->nearness));
+  } else {
+    text += "Throughput: unknown without --gpu.\n";
+  }
+  if (report.stated_tokens_per_s) {
+    text += fmt::format("Stated: {:.0f} tokens/s per GPU; the time below follows it.\n", *report.stated_tokens_per_s);
+  }
+  if (!report.hours || !report.length) return text + "Time: unknown without --samples and a throughput.\n";
+  const RunLength& length = *report.length;
+  text += fmt::format(
+      "Time: {:.4f} h, {:.4f} to {:.4f}; {:.4f} GPU-hours; {:.3f} min an epoch; {:.1f} optimizer steps "
+      "an epoch of batch {:.0f}.\n",
+      report.hours->likely, report.hours->low, report.hours->high, length.gpu_hours, length.minutes_per_epoch,
+      length.steps_per_epoch, report.effective_batch);
+  text += "Warm-up, evaluation, checkpoints and stalls are not in it.\n";
+  if (report.cap) {
+    text += fmt::format("Cap: an epoch takes {:.4f} GPU-hours, {:.3f} % of it; {:.2f} epochs fit, whole {:.0f}.\n",
+                        report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, report.cap->epochs,
+                        report.cap->whole_epochs);
+  }
+  return text;
+}
+
+Json Range(double likely, double low, double high, const char* name) {
+  return {{name, likely}, {"low", low}, {"high", high}};
+}
+
+Json MemoryJson(const PlanReport& report) {
+  Json memory = Range(report.memory.likely, report.memory.low, report.memory.high, "bytes");
+  memory["metric"] = "device";
+  memory["basis"] = Name(report.memory.nearness);
+  for (const PartRow& part : kParts) memory["breakdown"][part.name] = report.parts.*part.value;
+  memory["phases"] = {{"forward_backward", report.parts.forward_backward}, {"step", report.parts.step}};
+  memory["fits"] = Json::array();
+  for (const GpuFit& fit : report.fits) {
+    memory["fits"].push_back(
+        {{"gpu", fit.gpu}, {"capacity", fit.capacity}, {"fits", Name(fit.fit)}, {"margin", fit.margin}});
+  }
+  memory["change"] = nullptr;
+  if (report.change) {
+    memory["change"] =
+        Range(report.change->memory.likely, report.change->memory.low, report.change->memory.high, "bytes");
+    memory["change"]["changes"] = report.change->changes;
+  }
+  return memory;
+}
+
+Json TimeJson(const PlanReport& report) {
+  if (!report.hours || !report.length) return nullptr;
+  Json time = Range(report.hours->likely, report.hours->low, report.hours->high, "hours");
+  time["gpu_hours"] = report.length->gpu_hours;
+  time["minutes_per_epoch"] = report.length->minutes_per_epoch;
+  time["steps_per_epoch"] = report.length->steps_per_epoch;
+  time["effective_batch"] = report.effective_batch;
+  time["samples_per_s"] = report.length->samples_per_s;
+  time["tokens_per_s"] = report.length->tokens_per_s;
+  return time;
+}
+
+Json BudgetJson(const PlanReport& report) {
+  if (!report.cap) return nullptr;
+  return {{"cap_gpu_hours", *report.plan.budget_gpu_hours}, {"gpu_hours_per_epoch", report.cap->gpu_hours_per_epoch},
+          {"share_per_epoch", report.cap->share_per_epoch}, {"epochs", report.cap->epochs},
+          {"whole_epochs", report.cap->whole_epochs},       {"samples_per_min", report.cap->samples_per_min}};
+}
+
+}  // namespace
+
+std::string PlanText(const PlanReport& report, int width) {
+  std::string text = Verdict(report);
+  text += fmt::format("Basis: {}.\n", Basis(report.memory.nearness));
+  for (const std::string& warning : report.warnings) text += "Warning: " + warning + ".\n";
+  text += Breakdown(report, width) + Throughput(report) + Fits(report, width);
+  for (const std::string& assumed : report.plan.assumed) text += "Assumed: " + assumed + ".\n";
+  return text;
+}
+
+std::string PlanJson(const PlanReport& report) {
+  Json json;
+  json["schema"] = "idleburn.plan/1";
+  json["memory"] = MemoryJson(report);
+  json["throughput"] = nullptr;
+  if (report.tokens_per_s) {
+    json["throughput"] =
+        Range(report.tokens_per_s->likely, report.tokens_per_s->low, report.tokens_per_s->high, "tokens_per_s_per_gpu");
+    json["throughput"]["basis"] = Name(report.tokens_per_s->nearness);
+  }
+  json["roofline"] = nullptr;
+  if (report.roofline) {
+    json["roofline"] = {{"implied_flops", report.roofline->implied_flops},
+                        {"ceiling_flops", report.roofline->ceiling_flops}};
+  }
+  json["time"] = TimeJson(report);
+  json["warnings"] = report.warnings;
+  json["assumed"] = report.plan.assumed;
+  json["budget"] = BudgetJson(report);
+  return json.dump(2) + "\n";
+}
+
+}  // namespace idleburn

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/calibrate.h"
+
+namespace idleburn {
+
+// Errors of predictions of what was left out, as fractions of what was measured.
+struct ErrorSummary {
+  std::size_t rows = 0;
+  double median = 0;
+  double p95 = 0;
+};
+ErrorSummary Summarize(const std::vector<HeldOutRow>& rows);
+
+// How often the decision "it fits" was wrong, over every left-out row and every usual size of memory.
+struct FitDecisions {
+  std::size_t decisions = 0;
+  std::size_t false_fits = 0;     // said to fit, needed more: an out-of-memory after queueing
+  std::size_t false_rejects = 0;  // said not to fit, needed less: a larger GPU for nothing
+
+  [[nodiscard]] double FalseFits() const { return Share(false_fits); }
+  [[nodiscard]] double FalseRejects() const { return Share(false_rejects); }
+
+ private:
+  [[nodiscard]] double Share(std::size_t count) const {
+    return decisions == 0 ? 0 : static_cast<double>(count) / static_cast<double>(decisions);
+  }
+};
+
+// Fits are judged with kDefaultMargin on the likely value.
+FitDecisions JudgeFits(const std::vector<HeldOutRow>& rows);
+
+// Share of the rows that lie in the 90 % interval which the rows of other groups would have given them.
+double Coverage(const std::vector<HeldOutRow>& rows);
+
+// Everything that `make accuracy` prints, and what it must stay below.
+struct AccuracyReport {
+  ErrorSummary throughput;      // llm-foundry, a model left out
+  ErrorSummary memory_known;    // a model left out, its framework known
+  ErrorSummary memory_unknown;  // a framework left out
+  FitDecisions fits;            // a model left out
+  double throughput_coverage = 0;
+  double memory_known_coverage = 0;
+  double memory_unknown_coverage = 0;
+  std::string text;  // the tables, as Markdown
+};
+
+AccuracyReport JudgeAccuracy(const PublishedRows& published);
+
+}  // namespace idleburn

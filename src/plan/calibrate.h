@@ -1,0 +1,55 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/calibration.h"
+
+namespace idleburn {
+
+// A measured run of a published table.
+struct MeasuredRow {
+  std::string table;
+  RunRow row;
+  std::string group;  // what is left out together: its model, or its method where the table has one model
+};
+
+// What is left out at a time when a prediction is judged.
+enum class HoldOut : std::uint8_t { kTenth, kGroup, kFramework };
+
+// One left-out row: what it measured and what the others predicted of it (bytes, or tokens a second and GPU).
+struct HeldOutRow {
+  const MeasuredRow* row = nullptr;
+  double measured = 0;
+  double predicted = 0;
+};
+
+// The rows of every table below `folder` that can be read; `skipped` names the others with their reasons.
+struct PublishedRows {
+  std::vector<MeasuredRow> rows;
+  std::vector<CalibrationTable> tables;
+  std::vector<std::string> skipped;
+};
+
+// The tables that calibrate, in the order of the report.
+std::span<const std::string_view> CalibrationFiles();
+// Adds the rows of one table.
+Result<void> AddTable(PublishedRows& published, std::string text, const std::string& file);
+
+// The interval of measured / predicted that nine tenths of rows to come should lie in. Errors of one model resemble
+// each other, so the outer 2 % are cut off at either end instead of 5.
+struct RatioBand {
+  double low = 1;
+  double high = 1;
+};
+RatioBand BandOf(std::vector<double> ratios);
+// A framework with fewer left-out rows takes the band of all.
+inline constexpr std::size_t kOwnBandRows = 30;
+
+// Every row that measured the quantity, predicted by a fit that never saw what it was left out with.
+std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, Quantity quantity, HoldOut hold_out);
+
+// The sets fitted to all rows, with the bands of what was left out.
+Calibration Calibrate(const PublishedRows& published);
+
+}  // namespace idleburn

@@ -1,0 +1,239 @@
+#include "plan/calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "plan/gpu_rate.h"
+#include "plan/step_time.h"
+#include "text/csv_table.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace embedded {
+extern const std::string_view coefficients_csv;
+}  // namespace embedded
+
+namespace {
+
+constexpr int kDecimals = 9;
+
+constexpr std::array<std::string_view, 9> kMemoryNames = {"resident",    "gathered",  "activations",
+                                                          "adapters",    "logits",    "gradients",
+                                                          "temporaries", "transient", "context_gib"};
+constexpr std::array<std::string_view, kNearnessCount> kNearness = {"model", "framework", "unknown"};
+
+std::vector<std::string_view> TimeNames() {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < kTimeTermCount; ++i) names.push_back(Name(static_cast<TimeTerm>(i)));
+  return names;
+}
+
+std::string_view Name(Quantity quantity) { return quantity == Quantity::kMemory ? "memory" : "time"; }
+
+std::string FrameworkPart(const std::string& key) { return key.substr(0, key.find('/')); }
+
+std::string ModelKey(Quantity quantity, const RunRow& row) {
+  return fmt::format("{}/{}/{}", Name(quantity), row.run.framework, row.facts.name);
+}
+
+Nearness NearnessOf(const Calibration& calibration, Quantity quantity, const RunRow& row) {
+  const auto& models = calibration.models;
+  if (std::find(models.begin(), models.end(), ModelKey(quantity, row)) != models.end()) return Nearness::kModel;
+  const auto& sets = quantity == Quantity::kMemory ? calibration.memory : calibration.time;
+  const bool known =
+      std::any_of(sets.begin(), sets.end(), [&](const CoefficientSet& set) { return set.key == row.run.framework; });
+  return known ? Nearness::kFramework : Nearness::kUnknown;
+}
+
+std::optional<Prediction> WithBand(const Calibration& calibration, Quantity quantity, const RunRow& row,
+                                   std::optional<double> likely) {
+  if (!likely) return std::nullopt;
+  Prediction prediction;
+  prediction.likely = *likely;
+  prediction.nearness = NearnessOf(calibration, quantity, row);
+  const ErrorBand* found = nullptr;
+  for (const ErrorBand& band : calibration.bands) {
+    if (band.quantity != quantity || band.nearness != prediction.nearness) continue;
+    if (band.framework == row.run.framework || (band.framework == "*" && found == nullptr)) found = &band;
+  }
+  prediction.low = *likely * (found != nullptr ? found->low : 1);
+  prediction.high = *likely * (found != nullptr ? found->high : 1);
+  return prediction;
+}
+
+// Reads the rows of the file into a calibration.
+class CalibrationReader {
+ public:
+  explicit CalibrationReader(CsvTable& table) : table_(table) {}
+
+  Result<Calibration> Read() {
+    TRY(table_.ReadHeader());
+    constexpr std::array<std::string_view, 4> kColumns = {"kind", "set", "name", "value"};
+    TRY(table_.Require(kColumns));
+    while (true) {
+      const Result<bool> more = table_.Next();
+      if (!more) return tl::unexpected<Error>(more.error());
+      if (!*more) break;
+      TRY(ReadRow());
+    }
+    return std::move(calibration_);
+  }
+
+ private:
+  Result<void> ReadRow() {
+    const std::string_view kind = table_.Cell("kind");
+    const std::string set(table_.Cell("set"));
+    const std::string name(table_.Cell("name"));
+    const std::string value(table_.Cell("value"));
+    if (kind == "table") {
+      calibration_.tables.push_back({set, value});
+      return {};
+    }
+    if (kind == "measured") {
+      calibration_.models.push_back(set + "/" + name);
+      return {};
+    }
+    const ScaledNumber number = ParseScaled(value, kDecimals);
+    if (number.fault != NumberFault::kNone || number.value < 0) {
+      return Fail(table_.Where() + ": '" + value.substr(0, 20) + "' is no number from 0; run fit_plan");
+    }
+    const double read = static_cast<double>(number.value) / 1e9;
+    if (kind == "memory") return ReadCoefficient(Quantity::kMemory, calibration_.memory, set, name, read);
+    if (kind == "time") return ReadCoefficient(Quantity::kTime, calibration_.time, set, name, read);
+    if (kind == "band") return ReadBand(set, name, read);
+    return Fail(table_.Where() + ": unknown kind '" + std::string(kind.substr(0, 20)) + "'");
+  }
+
+  Result<void> ReadCoefficient(Quantity quantity, std::vector<CoefficientSet>& sets, const std::string& key,
+                               const std::string& name, double value) {
+    const auto names = CoefficientNames(quantity);
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at == names.end()) return Fail(table_.Where() + ": unknown coefficient '" + name.substr(0, 20) + "'");
+    if (sets.empty() || sets.back().key != key) sets.push_back({key, std::vector<double>(names.size(), 0)});
+    sets.back().values[static_cast<std::size_t>(at - names.begin())] = value;
+    return {};
+  }
+
+  // "memory/framework/qwen": quantity, nearness, framework.
+  Result<void> ReadBand(const std::string& set, const std::string& name, double value) {
+    const std::size_t one = set.find('/');
+    const std::size_t two = one == std::string::npos ? one : set.find('/', one + 1);
+    const auto nearness = two == std::string::npos
+                              ? kNearness.end()
+                              : std::find(kNearness.begin(), kNearness.end(), set.substr(one + 1, two - one - 1));
+    if (nearness == kNearness.end() || (name != "low" && name != "high")) {
+      return Fail(table_.Where() + ": a band is quantity/nearness/framework with low or high");
+    }
+    ErrorBand band;
+    band.quantity = set.substr(0, one) == "memory" ? Quantity::kMemory : Quantity::kTime;
+    band.nearness = static_cast<Nearness>(nearness - kNearness.begin());
+    band.framework = set.substr(two + 1);
+    auto& bands = calibration_.bands;
+    const bool same = !bands.empty() && bands.back().quantity == band.quantity &&
+                      bands.back().nearness == band.nearness && bands.back().framework == band.framework;
+    if (!same) bands.push_back(band);
+    (name == "low" ? bands.back().low : bands.back().high) = value;
+    return {};
+  }
+
+  CsvTable& table_;
+  Calibration calibration_;
+};
+
+}  // namespace
+
+std::string_view Name(Nearness nearness) { return kNearness[static_cast<std::size_t>(nearness)]; }
+
+std::span<const std::string_view> CoefficientNames(Quantity quantity) {
+  static const std::vector<std::string_view> kTimeNames = TimeNames();
+  if (quantity == Quantity::kMemory) return kMemoryNames;
+  return kTimeNames;
+}
+
+MemoryCoefficients MemoryCoefficientsOf(std::span<const double> v) {
+  CHECK(v.size() == kMemoryNames.size());
+  return {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]};
+}
+
+std::string CalibrationCsv(const Calibration& calibration) {
+  std::string csv = "kind,set,name,value\n";
+  for (const CalibrationTable& table : calibration.tables) {
+    csv += fmt::format("table,{},sha256,{}\n", table.file, table.sha256);
+  }
+  const auto sets = [&csv](Quantity quantity, const std::vector<CoefficientSet>& all) {
+    const auto names = CoefficientNames(quantity);
+    for (const CoefficientSet& set : all) {
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        csv += fmt::format("{},{},{},{:.6f}\n", Name(quantity), set.key, names[i], set.values[i]);
+      }
+    }
+  };
+  sets(Quantity::kMemory, calibration.memory);
+  sets(Quantity::kTime, calibration.time);
+  for (const ErrorBand& band : calibration.bands) {
+    const std::string set = fmt::format("{}/{}/{}", Name(band.quantity), Name(band.nearness), band.framework);
+    csv += fmt::format("band,{},low,{:.4f}\nband,{},high,{:.4f}\n", set, band.low, set, band.high);
+  }
+  for (const std::string& model : calibration.models) {
+    const std::size_t slash = model.find('/', model.find('/') + 1);
+    csv += fmt::format("measured,{},{},\n", model.substr(0, slash), model.substr(slash + 1));
+  }
+  return csv;
+}
+
+Result<Calibration> ReadCalibration(std::string text, const std::string& name) {
+  StringSource in{std::move(text), name};
+  CsvTable table(in);
+  return CalibrationReader(table).Read();
+}
+
+const Calibration& ShippedCalibration() {
+  static const Calibration kShipped = [] {
+    Result<Calibration> read = ReadCalibration(std::string(embedded::coefficients_csv), "data/plan/coefficients.csv");
+    CHECK(read);
+    return std::move(*read);
+  }();
+  return kShipped;
+}
+
+std::string TimeKey(const RunConfig& run) {
+  const std::optional<GpuRate> gpu = RateOf(run.gpu);
+  const std::string_view format = run.fp4 ? "fp4" : run.fp8 ? "fp8" : "half";
+  return fmt::format("{}/{}/{}", run.framework, gpu ? gpu->gpu : "?", format);
+}
+
+const CoefficientSet* SetFor(std::span<const CoefficientSet> sets, const std::string& key) {
+  for (const std::string& wanted : {key, FrameworkPart(key), std::string("*")}) {
+    for (const CoefficientSet& set : sets) {
+      if (set.key == wanted) return &set;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<double> PredictedPeakBytes(std::span<const CoefficientSet> sets, const RunRow& row) {
+  const CoefficientSet* set = SetFor(sets, row.run.framework);
+  if (set == nullptr) return std::nullopt;
+  return PeakOf(PartsOf(row.facts, row.run), MemoryCoefficientsOf(set->values)).total();
+}
+
+std::optional<double> PredictedTokensPerSecond(std::span<const CoefficientSet> sets, const RunRow& row) {
+  const CoefficientSet* set = SetFor(sets, TimeKey(row.run));
+  const std::optional<GpuRate> gpu = RateOf(row.run.gpu);
+  if (set == nullptr || !gpu) return std::nullopt;
+  const double seconds = SecondsPerToken(TermsOf(row.facts, row.run, *gpu), set->values);
+  return seconds > 0 ? std::optional<double>(1 / seconds) : std::nullopt;
+}
+
+std::optional<Prediction> PredictPeakBytes(const Calibration& calibration, const RunRow& row) {
+  return WithBand(calibration, Quantity::kMemory, row, PredictedPeakBytes(calibration.memory, row));
+}
+
+std::optional<Prediction> PredictTokensPerSecond(const Calibration& calibration, const RunRow& row) {
+  return WithBand(calibration, Quantity::kTime, row, PredictedTokensPerSecond(calibration.time, row));
+}
+
+}  // namespace idleburn

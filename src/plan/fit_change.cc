@@ -1,0 +1,115 @@
+#include "plan/fit_change.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "plan/memory_fit.h"
+
+namespace idleburn {
+namespace {
+
+// Makes a change and says it; empty if the run has it already or cannot have it.
+using Change = std::string (*)(RunRow& row);
+
+std::string ChunkLoss(RunRow& row) {
+  if (row.run.chunked_loss) return {};
+  row.run.chunked_loss = true;
+  return "loss in chunks";
+}
+
+std::string Compile(RunRow& row) {
+  if (row.run.compile) return {};
+  row.run.compile = true;
+  row.run.compile_loss = true;
+  return "torch.compile";
+}
+
+std::string EightBitOptimizer(RunRow& row) {
+  constexpr double kEightBit = 2.03;
+  if (row.run.bytes.optimizer <= kEightBit) return {};
+  row.run.bytes.optimizer = kEightBit;
+  return "an 8-bit optimizer";
+}
+
+std::string SmallerMicroBatch(RunRow& row) {
+  if (row.run.micro_batch <= 1) return {};
+  row.run.accumulation *= row.run.micro_batch;
+  row.run.micro_batch = 1;
+  return fmt::format("micro-batch 1 with accumulation {:g}", row.run.accumulation);
+}
+
+std::string Checkpoint(RunRow& row) {
+  if (row.run.checkpointing == Checkpointing::kFull) return {};
+  row.run.checkpointing = Checkpointing::kFull;
+  return "checkpointing full";
+}
+
+std::string Lora(RunRow& row) {
+  if (row.run.method != TuneMethod::kFull) return {};
+  constexpr double kRank = 16;
+  constexpr std::array kAll = {LoraTarget::kFusedQkv, LoraTarget::kOutput, LoraTarget::kGate, LoraTarget::kUp,
+                               LoraTarget::kDown};
+  row.run.method = TuneMethod::kLora;
+  row.run.adapter_rank = kRank;
+  row.run.trained = LoraParams(row.facts, kRank, kAll);
+  row.run.bytes = {2, 0, 2, 4, 2, 2, 2};
+  return "LoRA of rank 16 instead of full training";
+}
+
+std::string Qlora(RunRow& row) {
+  constexpr double kNf4 = 0.515875;
+  if (row.run.method != TuneMethod::kLora) return {};
+  row.run.method = TuneMethod::kQlora;
+  row.run.bytes.frozen = kNf4;
+  row.run.bytes.frozen_vocab = 4;
+  return "QLoRA: frozen weights in 4 bits";
+}
+
+std::string Shard(RunRow& row) {
+  if (row.run.sharding == Sharding::kZero3) return {};
+  row.run.sharding = Sharding::kZero3;
+  constexpr double kNode = 8;
+  if (row.run.DataParallel() > 1) return "sharding fsdp";
+  row.run.gpus *= kNode;
+  return fmt::format("sharding fsdp over {:g} GPUs", row.run.gpus);
+}
+
+std::string Offload(RunRow& row) {
+  if (row.run.offload) return {};
+  row.run.offload = true;
+  return "offload of weights and states to host memory";
+}
+
+constexpr std::array<Change, 9> kChanges = {
+    ChunkLoss, Compile, EightBitOptimizer, SmallerMicroBatch, Checkpoint, Lora, Qlora, Shard, Offload};
+
+bool Fits(const Calibration& calibration, const RunRow& row, double capacity, Prediction& memory) {
+  const std::optional<Prediction> peak = PredictPeakBytes(calibration, row);
+  if (!peak) return false;
+  memory = *peak;
+  return JudgeFit(peak->likely, peak->high, capacity) == MemoryFit::kFits;
+}
+
+}  // namespace
+
+std::optional<FitChange> CheapestChange(const Calibration& calibration, const RunRow& run, double capacity) {
+  FitChange answer;
+  for (const Change change : kChanges) {
+    RunRow changed = run;
+    const std::string said = change(changed);
+    if (said.empty() || !Fits(calibration, changed, capacity, answer.memory)) continue;
+    answer.changes = {said};
+    return answer;
+  }
+  RunRow changed = run;
+  for (const Change change : kChanges) {
+    const std::string said = change(changed);
+    if (said.empty()) continue;
+    answer.changes.push_back(said);
+    if (Fits(calibration, changed, capacity, answer.memory)) return answer;
+  }
+  return std::nullopt;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,188 @@
+#include "plan/model_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace idleburn {
+namespace {
+
+constexpr double kContradiction =
+    0.02;  // planning.md section 1: "when config and stated count differ by > 2 %, say so"
+constexpr std::int64_t kMostSize = 100'000'000;  // of any width or count: beyond it a unit was mistaken
+
+double D(std::int64_t value) { return static_cast<double>(value); }
+
+double Matrices(const ModelFacts& facts) { return facts.gated ? 3 : 2; }
+
+struct Named {
+  const char* name;
+  std::int64_t ModelFacts::*value;
+  bool required;
+};
+
+constexpr std::array<Named, 12> kSizes = {{
+    {"layers", &ModelFacts::layers, true},
+    {"hidden", &ModelFacts::hidden, true},
+    {"heads", &ModelFacts::heads, true},
+    {"vocab", &ModelFacts::vocab, true},
+    {"kv heads", &ModelFacts::kv_heads, false},
+    {"head_dim", &ModelFacts::head_dim, false},
+    {"ffn", &ModelFacts::ffn, false},
+    {"experts", &ModelFacts::experts, false},
+    {"experts per token", &ModelFacts::experts_per_token, false},
+    {"expert ffn", &ModelFacts::expert_ffn, false},
+    {"shared ffn", &ModelFacts::shared_ffn, false},
+    {"dense layers", &ModelFacts::dense_layers, false},
+}};
+
+Result<void> CheckSizes(const ModelFacts& facts) {
+  std::string missing;
+  for (const Named& size : kSizes) {
+    const std::int64_t value = facts.*size.value;
+    if (value < 0 || value > kMostSize) {
+      return FailUsage(
+          fmt::format("model {}: {} {} is not a size; write a whole number from 1", facts.name, size.name, value));
+    }
+    if (size.required && value == 0) missing += (missing.empty() ? "" : ", ") + std::string(size.name);
+  }
+  if (facts.ffn == 0 && facts.expert_ffn == 0) missing += missing.empty() ? "ffn" : ", ffn";
+  if (missing.empty()) return {};
+  return FailUsage(fmt::format("model {}: {} not given; give them, a config.json, or a model of the built-in table",
+                               facts.name.empty() ? "?" : facts.name, missing));
+}
+
+}  // namespace
+
+double QueryWidth(const ModelFacts& facts) {
+  return facts.head_dim > 0 ? D(facts.heads) * D(facts.head_dim) : D(facts.hidden);
+}
+
+double KvWidth(const ModelFacts& facts) {
+  if (facts.kv_heads == 0 || facts.heads == 0) return QueryWidth(facts);
+  return QueryWidth(facts) * D(facts.kv_heads) / D(facts.heads);
+}
+
+ParamCounts CountParams(const ModelFacts& facts) {
+  ParamCounts counts;
+  const double h = D(facts.hidden);
+  const double attention = 2 * h * QueryWidth(facts) + 2 * h * KvWidth(facts);
+  const double dense = attention + Matrices(facts) * h * D(facts.ffn);
+  const double shared = attention + h * (Matrices(facts) * D(facts.shared_ffn) + D(facts.experts));
+  const double expert = Matrices(facts) * h * D(facts.expert_ffn);
+  const double dense_layers = facts.experts > 0 ? D(facts.dense_layers) : D(facts.layers);
+  const double sparse_layers = D(facts.layers) - dense_layers;
+  counts.body = dense_layers * dense + sparse_layers * (shared + D(facts.experts) * expert);
+  counts.active_body = dense_layers * dense + sparse_layers * (shared + D(facts.experts_per_token) * expert);
+  counts.layer = sparse_layers > 0 ? shared + D(facts.experts) * expert : dense;
+  counts.embedding = D(facts.vocab) * h;
+  counts.head = facts.tied ? 0 : counts.embedding;
+  if (!facts.plain && facts.stated_params) {
+    counts.body = std::max(0.0, D(*facts.stated_params) - counts.embedding - counts.head);
+    counts.active_body = facts.stated_active ? std::max(0.0, D(*facts.stated_active) - counts.head) : counts.body;
+    counts.layer = counts.body / std::max(1.0, D(facts.layers));
+  }
+  return counts;
+}
+
+Result<void> CheckFacts(const ModelFacts& facts) {
+  TRY(CheckSizes(facts));
+  if (facts.kv_heads > 0 && facts.heads % facts.kv_heads != 0) {
+    return FailUsage(fmt::format("model {}: {} heads cannot share {} kv heads; one divides the other", facts.name,
+                                 facts.heads, facts.kv_heads));
+  }
+  if (facts.experts_per_token > facts.experts) {
+    return FailUsage(fmt::format("model {}: {} experts per token of {} experts", facts.name, facts.experts_per_token,
+                                 facts.experts));
+  }
+  if (facts.dense_layers > facts.layers) {
+    return FailUsage(
+        fmt::format("model {}: {} dense layers of {} layers", facts.name, facts.dense_layers, facts.layers));
+  }
+  if (!facts.stated_params || !facts.plain) return {};
+  const double counted = CountParams(facts).total();
+  const double stated = D(*facts.stated_params);
+  if (stated <= 0) return FailUsage(fmt::format("model {}: {} parameters; give a count above 0", facts.name, stated));
+  if (std::abs(counted - stated) <= kContradiction * stated) return {};
+  return FailUsage(fmt::format(
+      "model {}: {:.3f} B parameters are stated, its shape has {:.3f} B ({:+.1f} %); one of them is wrong: check "
+      "layers, hidden, ffn, vocab, kv heads, or leave the count out",
+      facts.name, stated / 1e9, counted / 1e9, 100 * (counted / stated - 1)));
+}
+
+LinearShape ShapeOf(const ModelFacts& facts, LoraTarget target) {
+  const double h = D(facts.hidden);
+  const double q = QueryWidth(facts);
+  const double kv = KvWidth(facts);
+  const double f = facts.ffn > 0 ? D(facts.ffn) : D(facts.expert_ffn);
+  switch (target) {
+    case LoraTarget::kQuery:
+      return {h, q};
+    case LoraTarget::kKey:
+    case LoraTarget::kValue:
+      return {h, kv};
+    case LoraTarget::kOutput:
+      return {q, h};
+    case LoraTarget::kGate:
+      return facts.gated ? LinearShape{h, f} : LinearShape{};
+    case LoraTarget::kUp:
+      return {h, f};
+    case LoraTarget::kDown:
+      return {f, h};
+    case LoraTarget::kFusedQkv:
+      return {h, q + 2 * kv};
+  }
+  return {};
+}
+
+std::optional<LoraTarget> TargetNamed(std::string_view name) {
+  struct Row {
+    std::string_view name;
+    LoraTarget target;
+  };
+  static constexpr std::array<Row, 22> kNames = {{
+      {"q_proj", LoraTarget::kQuery},
+      {"k_proj", LoraTarget::kKey},
+      {"v_proj", LoraTarget::kValue},
+      {"o_proj", LoraTarget::kOutput},
+      {"output_proj", LoraTarget::kOutput},
+      {"gate_proj", LoraTarget::kGate},
+      {"up_proj", LoraTarget::kUp},
+      {"down_proj", LoraTarget::kDown},
+      {"c_attn", LoraTarget::kFusedQkv},
+      {"qkv_proj", LoraTarget::kFusedQkv},
+      {"query_key_value", LoraTarget::kFusedQkv},
+      {"Wqkv", LoraTarget::kFusedQkv},
+      {"attn", LoraTarget::kFusedQkv},
+      {"out_proj", LoraTarget::kOutput},
+      {"c_proj", LoraTarget::kDown},
+      {"w1", LoraTarget::kGate},
+      {"w2", LoraTarget::kDown},
+      {"w3", LoraTarget::kUp},
+      {"dense", LoraTarget::kOutput},
+      {"dense_h_to_4h", LoraTarget::kUp},
+      {"dense_4h_to_h", LoraTarget::kDown},
+      {"fc1", LoraTarget::kUp},
+  }};
+  for (const Row& row : kNames) {
+    if (row.name == name) return row.target;
+  }
+  return std::nullopt;
+}
+
+double LoraParams(const ModelFacts& facts, double rank, std::span<const LoraTarget> targets) {
+  double layer = 0;
+  for (const LoraTarget target : targets) {
+    const LinearShape shape = ShapeOf(facts, target);
+    layer += rank * (shape.in + shape.out);
+  }
+  return layer * D(facts.layers);
+}
+
+double KvCacheBytesPerToken(const ModelFacts& facts, double bytes) {
+  return 2 * D(facts.layers) * KvWidth(facts) * bytes;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,45 @@
+#include "plan/optimizer.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "text/number.h"
+#include "text/spelling.h"
+
+namespace idleburn {
+namespace {
+
+constexpr auto kOptimizers = std::to_array<OptimizerFacts>({
+    {"adamw", 8, 4},
+    {"adam", 8, 4},
+    {"adamw_torch", 8, 4},
+    {"adamw_torch_fused", 8, 4},
+    {"adamw_hf", 8, 4},
+    {"adamw_8bit", 2.03, 2.03},
+    {"adamw_bnb_8bit", 2.03, 2.03},
+    {"paged_adamw_8bit", 2.03, 2.03},
+    {"paged_adamw_32bit", 8, 8},
+    {"sgd", 4, 2},
+    {"lion", 4, 2},
+    {"lion_8bit", 1.02, 1.02},
+    {"muon", 4, 2},
+    {"adafactor", 0.1, 0.1},
+});
+
+}  // namespace
+
+std::span<const OptimizerFacts> Optimizers() { return kOptimizers; }
+
+Result<OptimizerFacts> OptimizerNamed(std::string_view name) {
+  std::vector<std::string> names;
+  for (const OptimizerFacts& optimizer : kOptimizers) {
+    if (EqualsIgnoreCase(optimizer.name, name)) return optimizer;
+    names.emplace_back(optimizer.name);
+  }
+  return FailUsage("optimizer '" + std::string(name.substr(0, 40)) + "' is not known; did you mean " +
+                   NearestSpelling(name, names) + "?");
+}
+
+}  // namespace idleburn

@@ -1,0 +1,106 @@
+#include "plan/plan_report.h"
+
+#include <fmt/format.h>
+
+#include "plan/flops.h"
+#include "plan/gpu_rate.h"
+
+namespace idleburn {
+namespace {
+
+constexpr double kHour = 3600;
+constexpr double kTera = 1e12;
+
+std::vector<GpuFit> FitsOf(const Prediction& memory) {
+  std::vector<GpuFit> fits;
+  for (const GpuRate& gpu : AllGpuRates()) {
+    const double capacity = gpu.memory_gib * kGib;
+    fits.push_back({std::string(gpu.gpu), capacity, JudgeFit(memory.likely, memory.high, capacity),
+                    (capacity - memory.high) / capacity});
+  }
+  return fits;
+}
+
+// What the plan says of one GPU's tokens a second, if it says anything.
+std::optional<double> StatedRate(const PlannedRun& plan) {
+  if (plan.tokens_per_s_per_gpu) return plan.tokens_per_s_per_gpu;
+  if (!plan.samples_per_min) return std::nullopt;
+  return *plan.samples_per_min / 60 * plan.run.run.sequence / plan.run.run.gpus;
+}
+
+void CheckStatedRate(PlanReport& report) {
+  const RunConfig& run = report.plan.run.run;
+  const std::optional<GpuRate> gpu = RateOf(run.gpu);
+  if (!report.stated_tokens_per_s || !gpu) return;
+  const TokenFlops flops = FlopsOf(report.plan.run.facts, run);
+  const double ceiling = CeilingFlops(*gpu, MatmulFormat::kHalf);
+  report.roofline = CheckRoofline(*report.stated_tokens_per_s, flops.ModelFlops(true), ceiling);
+  const std::string sides = fmt::format(
+      "{:.1f} TFLOP/s of model FLOPs (attention halved, recompute left out) against {:.1f} that a {} reaches",
+      report.roofline->implied_flops / kTera, ceiling / kTera, gpu->gpu);
+  if (report.roofline->verdict == Plausibility::kImpossible) {
+    report.warnings.push_back("throughput target exceeds the roofline: " + sides);
+  } else if (report.roofline->verdict == Plausibility::kOptimistic) {
+    report.warnings.push_back("the stated throughput is optimistic: " + sides);
+  }
+}
+
+void SetTime(PlanReport& report) {
+  const PlannedRun& plan = report.plan;
+  const RunConfig& run = plan.run.run;
+  if (!plan.samples) return;
+  const double tokens = *plan.samples * plan.epochs * run.sequence;
+  const auto hours = [&](double rate) { return tokens / (rate * run.gpus) / kHour; };
+  double rate = 0;
+  if (report.stated_tokens_per_s) {
+    rate = *report.stated_tokens_per_s;
+    report.hours = LikelyRange{hours(rate), hours(rate), hours(rate)};
+  } else if (report.tokens_per_s) {
+    rate = report.tokens_per_s->likely;
+    report.hours = LikelyRange{hours(rate), hours(report.tokens_per_s->high), hours(report.tokens_per_s->low)};
+  }
+  if (rate <= 0) return;
+  const double samples_per_min = rate * run.gpus * 60 / run.sequence;
+  report.length = LengthOf(*plan.samples, plan.epochs, run.sequence, report.effective_batch, samples_per_min, run.gpus);
+  if (plan.budget_gpu_hours) {
+    report.cap = CapOf(*plan.budget_gpu_hours, *plan.samples, samples_per_min, run.gpus, 0);
+    if (report.length->gpu_hours > *plan.budget_gpu_hours) {
+      report.warnings.push_back(fmt::format("{:.4g} GPU-hours are needed, the cap is {:.4g}: {:.0f} whole epochs fit",
+                                            report.length->gpu_hours, *plan.budget_gpu_hours,
+                                            report.cap->whole_epochs));
+    }
+  }
+}
+
+}  // namespace
+
+Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& plan) {
+  PlanReport report;
+  report.plan = plan;
+  const RunConfig& run = plan.run.run;
+  const std::optional<Prediction> memory = PredictPeakBytes(calibration, plan.run);
+  const CoefficientSet* set = SetFor(calibration.memory, run.framework);
+  if (!memory || set == nullptr) return Fail("plan: the program has no coefficients; run fit_plan");
+  report.memory = *memory;
+  report.parts = PeakOf(PartsOf(plan.run.facts, run), MemoryCoefficientsOf(set->values));
+  report.fits = FitsOf(report.memory);
+  report.effective_batch = EffectiveBatch(run.micro_batch, run.accumulation, run.DataParallel());
+  if (report.memory.nearness == Nearness::kUnknown) {
+    report.warnings.push_back(
+        "no run of this framework was measured: the intervals are those of frameworks left out; "
+        "--framework names one that was");
+  }
+  if (const std::optional<GpuRate> gpu = RateOf(run.gpu)) {
+    const double capacity = gpu->memory_gib * kGib;
+    report.tokens_per_s = PredictTokensPerSecond(calibration, plan.run);
+    if (JudgeFit(memory->likely, memory->high, capacity) != MemoryFit::kFits) {
+      report.change = CheapestChange(calibration, plan.run, capacity);
+    }
+  }
+  report.stated_tokens_per_s = StatedRate(plan);
+  CheckStatedRate(report);
+  SetTime(report);
+  return report;
+}
+
+}  // namespace idleburn

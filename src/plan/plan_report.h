@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/calibration.h"
+#include "plan/fit_change.h"
+#include "plan/memory.h"
+#include "plan/memory_fit.h"
+#include "plan/plan_words.h"
+#include "plan/run_arithmetic.h"
+
+namespace idleburn {
+
+// One GPU model against the run's peak.
+struct GpuFit {
+  std::string gpu;
+  double capacity = 0;  // bytes that the driver reports as usable
+  MemoryFit fit = MemoryFit::kNo;
+  double margin = 0;  // (capacity - high) / capacity
+};
+
+// A figure with its 90 % interval.
+struct LikelyRange {
+  double likely = 0;
+  double low = 0;
+  double high = 0;
+};
+
+// What a run needs.
+struct PlanReport {
+  PlannedRun plan;
+  Prediction memory;  // bytes of one GPU, as nvidia-smi shows them
+  PeakMemory parts;   // adds up to memory.likely
+  std::vector<GpuFit> fits;
+  std::optional<FitChange> change;         // for the GPU asked for, where it does not fit
+  std::optional<Prediction> tokens_per_s;  // of one GPU; absent without a GPU
+  std::optional<double> stated_tokens_per_s;
+  std::optional<RooflineCheck> roofline;  // of the stated throughput
+  std::optional<LikelyRange> hours;       // on the wall; absent without samples or throughput
+  std::optional<RunLength> length;        // by the stated throughput, else by the likely one
+  std::optional<CapFacts> cap;
+  double effective_batch = 0;
+  std::vector<std::string> warnings;
+};
+
+Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& plan);
+
+}  // namespace idleburn

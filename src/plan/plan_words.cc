@@ -1,0 +1,317 @@
+#include "plan/plan_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "plan/gpu_rate.h"
+#include "plan/model_table.h"
+#include "plan/optimizer.h"
+#include "text/number.h"
+#include "text/spelling.h"
+
+namespace idleburn {
+namespace {
+
+constexpr int kDecimals = 6;
+constexpr double kLeastParams = 1e5;   // fewer are a unit forgotten
+constexpr double kMostSequence = 1e8;  // tokens
+constexpr double kMostGpus = 1e6;
+constexpr double kNf4 = 0.515875;  // double quantised (QLoRA paper)
+
+constexpr auto kKeys = std::to_array<PlanKey>({
+    {"model", "NAME", "a well-known model: llama-3.1-8b, qwen2.5-7b, mistral-7b"},
+    {"params", "N", "its parameters, 7B; checked against its shape"},
+    {"layers", "N", "of the model"},
+    {"hidden", "N", "hidden size"},
+    {"heads", "N", "attention heads"},
+    {"kv_heads", "N", "key and value heads (all)"},
+    {"head_dim", "N", "width of a head (hidden / heads)"},
+    {"ffn", "N", "width of the MLP"},
+    {"vocab", "N", "size of the vocabulary"},
+    {"experts", "N", "of a mixture"},
+    {"experts_per_token", "N", "of them that a token passes"},
+    {"expert_ffn", "N", "width of an expert"},
+    {"dense_layers", "N", "layers of a mixture without experts (0)"},
+    {"tied", "yes|no", "the head is the embedding (no)"},
+    {"gated", "yes|no", "three matrices an MLP: SwiGLU (yes)"},
+    {"method", "full|lora|qlora", "what is trained (full)"},
+    {"rank", "R", "of the LoRA (16)"},
+    {"targets", "A,B", "linear layers with a LoRA (all)"},
+    {"precision", "amp|bf16|fp32", "mixed with fp32 masters, pure 16-bit, or fp32 (amp; LoRA: bf16)"},
+    {"optimizer", "NAME", "adamw, adamw_8bit, sgd, lion, adafactor, ... (adamw)"},
+    {"seq_len", "N", "tokens of a sequence"},
+    {"micro_batch", "N", "sequences per GPU and pass (1)"},
+    {"accumulation", "N", "passes per optimizer step (1)"},
+    {"checkpointing", "none|selective|full", "of activations (none)"},
+    {"sharding", "none|zero1|zero2|zero3|fsdp", "what data-parallel GPUs share out (none; fsdp = zero3)"},
+    {"offload", "yes|no", "weights and states in host memory (no)"},
+    {"compile", "yes|no", "torch.compile (no)"},
+    {"chunked_loss", "yes|no", "loss in chunks (no)"},
+    {"flash_attention", "yes|no", "(yes)"},
+    {"tp", "N", "tensor parallelism (1)"},
+    {"pp", "N", "pipeline parallelism (1)"},
+    {"framework", "NAME", "qwen, peft, litgpt, torchtune, torchtitan, fsdp_qlora, llm-foundry, megatron-bridge"},
+    {"gpu", "NAME", "as drivers or the price catalogue name it: H100-80GB-SXM, rtx4090"},
+    {"gpus", "N", "how many (1)"},
+    {"gpus_per_node", "N", "(8)"},
+    {"samples", "N", "of one epoch"},
+    {"epochs", "N", "(1)"},
+    {"samples_per_min", "X", "stated throughput of the whole run, checked for plausibility"},
+    {"tokens_per_s", "X", "stated throughput of one GPU, checked for plausibility"},
+    {"budget_gpu_hours", "H", "a cap"},
+});
+
+constexpr std::array<std::string_view, 3> kMethods = {"full", "lora", "qlora"};
+constexpr std::array<std::string_view, 3> kPrecisions = {"amp", "bf16", "fp32"};
+constexpr std::array<std::string_view, 3> kCheckpointing = {"none", "selective", "full"};
+constexpr std::array<std::string_view, 6> kSharding = {"none", "zero1", "zero2", "zero3", "fsdp", "gathered"};
+
+std::string Nearest(std::string_view word, std::span<const std::string_view> among) {
+  const std::vector<std::string> names(among.begin(), among.end());
+  return NearestSpelling(word, names);
+}
+
+// Reads words by key and remembers the first thing that is wrong, and what was taken for granted.
+class WordReader {
+ public:
+  explicit WordReader(const PlanWords& words) : words_(words) {}
+
+  [[nodiscard]] std::string Text(std::string_view key) const {
+    const auto word = words_.find(key);
+    return word == words_.end() ? std::string() : word->second;
+  }
+  [[nodiscard]] bool Has(std::string_view key) const { return !Text(key).empty(); }
+
+  std::optional<double> Count(std::string_view key, double most) {
+    if (!Has(key)) return std::nullopt;
+    const Result<double> count = ParseCount(key, Text(key));
+    if (!count) return Complain(count.error().message);
+    if (*count > most)
+      return Complain(fmt::format("{} {:.0f} is more than {:.0f}; is its unit right?", key, *count, most));
+    return *count;
+  }
+  double Whole(std::string_view key, double otherwise, double most) {
+    const std::optional<double> count = Count(key, most);
+    if (!count) return otherwise;
+    if (*count != std::floor(*count)) Complain(fmt::format("{} {} is not a whole number", key, Text(key)));
+    return *count;
+  }
+  bool Switch(std::string_view key, bool otherwise) {
+    const std::string text = Text(key);
+    if (text.empty()) return otherwise;
+    for (const std::string_view yes : {"yes", "true", "1", "on"}) {
+      if (EqualsIgnoreCase(text, yes)) return true;
+    }
+    for (const std::string_view no : {"no", "false", "0", "off"}) {
+      if (EqualsIgnoreCase(text, no)) return false;
+    }
+    Complain(fmt::format("{} '{}' is neither yes nor no", key, text.substr(0, 20)));
+    return otherwise;
+  }
+  // The index of the word in `among`; a complaint with the nearest one.
+  std::size_t OneOf(std::string_view key, std::span<const std::string_view> among, std::size_t otherwise) {
+    const std::string text = Text(key);
+    if (text.empty()) return otherwise;
+    const auto found = std::find(among.begin(), among.end(), text);
+    if (found != among.end()) return static_cast<std::size_t>(found - among.begin());
+    Complain(fmt::format("{} '{}' is not known; did you mean {}?", key, text.substr(0, 30), Nearest(text, among)));
+    return otherwise;
+  }
+  std::nullopt_t Complain(std::string message) {
+    if (complaint_.empty()) complaint_ = std::move(message);
+    return std::nullopt;
+  }
+  [[nodiscard]] const std::string& complaint() const { return complaint_; }
+
+ private:
+  const PlanWords& words_;
+  std::string complaint_;
+};
+
+Result<void> CheckKeys(const PlanWords& words) {
+  for (const auto& word : words) {
+    std::vector<std::string> names;
+    for (const PlanKey& key : kKeys) names.emplace_back(key.name);
+    if (std::find(names.begin(), names.end(), word.first) != names.end()) continue;
+    return FailUsage(fmt::format("unknown key '{}'; did you mean {}?", word.first.substr(0, 40),
+                                 NearestSpelling(word.first, names)));
+  }
+  return {};
+}
+
+ModelFacts FactsFrom(WordReader& words) {
+  constexpr double kMost = 1e8;
+  ModelFacts facts;
+  if (words.Has("model")) {
+    const std::optional<ModelFacts> known = FindModel(words.Text("model"));
+    if (known) {
+      facts = *known;
+    } else if (!words.Has("layers")) {
+      words.Complain(
+          fmt::format("model '{}' is not in the built-in table; did you mean {}? Or give its config.json, or "
+                      "layers, hidden, heads, ffn, vocab",
+                      words.Text("model").substr(0, 40), NearestSpelling(words.Text("model"), ModelNames())));
+    }
+    facts.name = words.Text("model");
+  }
+  const auto take = [&](std::string_view key, std::int64_t& into) {
+    if (words.Has(key)) into = static_cast<std::int64_t>(words.Whole(key, 0, kMost));
+  };
+  take("layers", facts.layers);
+  take("hidden", facts.hidden);
+  take("heads", facts.heads);
+  take("kv_heads", facts.kv_heads);
+  take("head_dim", facts.head_dim);
+  take("ffn", facts.ffn);
+  take("vocab", facts.vocab);
+  take("experts", facts.experts);
+  take("experts_per_token", facts.experts_per_token);
+  take("expert_ffn", facts.expert_ffn);
+  take("dense_layers", facts.dense_layers);
+  facts.tied = words.Switch("tied", facts.tied);
+  facts.gated = words.Switch("gated", facts.gated);
+  if (const std::optional<double> params = words.Count("params", 1e14)) {
+    if (*params < kLeastParams) {
+      words.Complain(fmt::format("params {} is {:.0f} parameters; write {}B or {}M", words.Text("params"), *params,
+                                 words.Text("params"), words.Text("params")));
+    }
+    facts.stated_params = static_cast<std::int64_t>(*params);
+  }
+  return facts;
+}
+
+void SetBytes(WordReader& words, RunConfig& run) {
+  const std::size_t usual = run.method == TuneMethod::kFull ? 0 : 1;
+  switch (words.OneOf("precision", kPrecisions, usual)) {
+    case 0:
+      run.bytes = {2, 4, 4, 8, 4, 2, 2};
+      break;
+    case 1:
+      run.bytes = {2, 0, 2, 4, 2, 2, 2};
+      break;
+    default:
+      run.bytes = {4, 0, 4, 8, 4, 4, 4};
+  }
+  if (run.method == TuneMethod::kQlora) {
+    run.bytes.frozen = kNf4;
+    run.bytes.frozen_vocab = 4;  // raised to fp32 for k-bit training
+  }
+  if (!words.Has("optimizer")) return;
+  const Result<OptimizerFacts> optimizer = OptimizerNamed(words.Text("optimizer"));
+  if (!optimizer) {
+    words.Complain(optimizer.error().message);
+    return;
+  }
+  run.bytes.optimizer = optimizer->wide_bytes;
+  if (run.bytes.master == 0 && run.bytes.weight <= 2) run.bytes.optimizer = optimizer->half_bytes;
+}
+
+void SetTrained(WordReader& words, PlannedRun& plan) {
+  RunConfig& run = plan.run.run;
+  if (run.method == TuneMethod::kFull) return;
+  constexpr double kUsualRank = 16;
+  run.adapter_rank = words.Whole("rank", kUsualRank, 1e5);
+  if (!words.Has("rank")) plan.assumed.push_back("LoRA of rank 16");
+  std::vector<LoraTarget> targets = {LoraTarget::kQuery, LoraTarget::kKey, LoraTarget::kValue, LoraTarget::kOutput,
+                                     LoraTarget::kGate,  LoraTarget::kUp,  LoraTarget::kDown};
+  std::string list = words.Text("targets");
+  if (!list.empty() && list != "all") targets.clear();
+  while (!list.empty() && list != "all") {
+    const std::size_t end = std::min(list.find(','), list.size());
+    const std::string name(Trim(std::string_view(list).substr(0, end)));
+    const std::optional<LoraTarget> target = TargetNamed(name);
+    if (!target) words.Complain("targets: '" + name.substr(0, 30) + "' is no linear layer known; write q_proj,v_proj");
+    if (target) targets.push_back(*target);
+    list.erase(0, std::min(end + 1, list.size()));
+  }
+  run.trained = LoraParams(plan.run.facts, run.adapter_rank, targets);
+  for (const LoraTarget target : targets) {
+    run.adapter_inputs += 2 * ShapeOf(plan.run.facts, target).in * static_cast<double>(plan.run.facts.layers);
+  }
+}
+
+void SetRun(WordReader& words, PlannedRun& plan) {
+  RunConfig& run = plan.run.run;
+  run.framework = words.Text("framework");
+  run.method = static_cast<TuneMethod>(words.OneOf("method", kMethods, 0));
+  run.gpu = words.Text("gpu");
+  run.gpus = words.Whole("gpus", 1, kMostGpus);
+  constexpr double kUsualNode = 8;
+  run.nodes = std::max(1.0, std::ceil(run.gpus / words.Whole("gpus_per_node", kUsualNode, 1000)));
+  run.tensor_parallel = words.Whole("tp", 1, 1024);
+  run.pipeline_parallel = words.Whole("pp", 1, 1024);
+  run.micro_batch = words.Whole("micro_batch", 1, 1e6);
+  run.accumulation = words.Whole("accumulation", 1, 1e6);
+  run.sequence = words.Whole("seq_len", 0, kMostSequence);
+  if (!words.Has("seq_len")) words.Complain("seq_len is not given: the tokens of a sequence, --seq-len 4096");
+  constexpr std::array<Checkpointing, 3> kStored = {Checkpointing::kNone, Checkpointing::kSelective,
+                                                    Checkpointing::kFull};
+  run.checkpointing = kStored[words.OneOf("checkpointing", kCheckpointing, 0)];
+  constexpr std::array<Sharding, 6> kShared = {Sharding::kNone,  Sharding::kZero1, Sharding::kZero2,
+                                               Sharding::kZero3, Sharding::kZero3, Sharding::kGathered};
+  run.sharding = kShared[words.OneOf("sharding", kSharding, 0)];
+  run.offload = words.Switch("offload", false);
+  run.compile = words.Switch("compile", false);
+  run.compile_loss = run.compile;
+  run.chunked_loss = words.Switch("chunked_loss", false);
+  run.flash_attention = words.Switch("flash_attention", true);
+  const double model = run.tensor_parallel * run.pipeline_parallel;
+  if (run.gpus < model || std::fmod(run.gpus, model) != 0) {
+    words.Complain(fmt::format("{:.0f} GPUs cannot hold tp x pp = {:.0f}; give a multiple of it", run.gpus, model));
+  }
+  if (words.Has("gpu") && !RateOf(run.gpu)) {
+    std::vector<std::string> names;
+    for (const GpuRate& gpu : AllGpuRates()) names.emplace_back(gpu.gpu);
+    words.Complain(fmt::format("GPU '{}' is not in the table of rates; did you mean {}?", run.gpu.substr(0, 40),
+                               NearestSpelling(run.gpu, names)));
+  }
+}
+
+}  // namespace
+
+std::span<const PlanKey> PlanKeys() { return kKeys; }
+
+Result<double> ParseCount(std::string_view key, std::string_view text) {
+  double unit = 1;
+  std::string_view digits = Trim(text);
+  constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
+      {{"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"T", 1e12}}};
+  for (const auto& [letter, scale] : kUnits) {
+    if (digits.size() > 1 && EqualsIgnoreCase(digits.substr(digits.size() - 1), letter)) {
+      unit = scale;
+      digits.remove_suffix(1);
+      break;
+    }
+  }
+  const ScaledNumber number = ParseScaled(Trim(digits), kDecimals);
+  if (number.fault != NumberFault::kNone) {
+    return FailUsage(fmt::format("{} '{}' is no number; write 8, 4096 or 7B", key, text.substr(0, 20)));
+  }
+  if (number.value <= 0) return FailUsage(fmt::format("{} {} is not above 0", key, text.substr(0, 20)));
+  return static_cast<double>(number.value) / 1e6 * unit;
+}
+
+Result<PlannedRun> ReadPlan(const PlanWords& words) {
+  TRY(CheckKeys(words));
+  WordReader reader(words);
+  PlannedRun plan;
+  plan.run.facts = FactsFrom(reader);
+  if (!reader.complaint().empty()) return FailUsage(reader.complaint());
+  TRY(CheckFacts(plan.run.facts));
+  SetRun(reader, plan);
+  SetBytes(reader, plan.run.run);
+  SetTrained(reader, plan);
+  plan.samples = reader.Count("samples", 1e15);
+  plan.epochs = reader.Count("epochs", 1e6).value_or(1);
+  plan.samples_per_min = reader.Count("samples_per_min", 1e12);
+  plan.tokens_per_s_per_gpu = reader.Count("tokens_per_s", 1e12);
+  plan.budget_gpu_hours = reader.Count("budget_gpu_hours", 1e12);
+  if (!reader.complaint().empty()) return FailUsage(reader.complaint());
+  plan.run.tokens_per_iter = plan.run.run.micro_batch * plan.run.run.accumulation * plan.run.run.sequence;
+  return plan;
+}
+
+}  // namespace idleburn

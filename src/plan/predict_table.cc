@@ -1,0 +1,135 @@
+#include "plan/predict_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "text/csv_table.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::array<std::string_view, 3> kQuantities = {"tokens_s_per_gpu", "peak_bytes", "s_per_iter"};
+
+// Results of a run, which say nothing of its configuration and are not looked at.
+constexpr std::array<std::string_view, 21> kResults = {"tokens_s_gpu",
+                                                       "tokens_s_per_gpu",
+                                                       "tokens_s",
+                                                       "samples_s",
+                                                       "s_per_iter",
+                                                       "mfu_pct",
+                                                       "hfu_pct",
+                                                       "model_tflops_per_gpu",
+                                                       "model_tflops_gpu",
+                                                       "mem_total_g",
+                                                       "mem_per_gpu_g",
+                                                       "mem_reserved_max_bytes",
+                                                       "mem_reserved_p99_bytes",
+                                                       "mem_reserved_avg_bytes",
+                                                       "mem_allocated_avg_bytes",
+                                                       "train_time_s",
+                                                       "total_time_s",
+                                                       "peak_mem_gb",
+                                                       "peak_mem_gib",
+                                                       "minutes_per_1k_iters",
+                                                       "time_s_1024_samples"};
+
+Result<Prediction> PredictRow(const Calibration& calibration, const TableCells& cells, std::string_view quantity) {
+  if (std::find(kQuantities.begin(), kQuantities.end(), quantity) == kQuantities.end()) {
+    return Fail("quantity '" + std::string(quantity.substr(0, 20)) +
+                "' is none of tokens_s_per_gpu, peak_bytes, "
+                "s_per_iter");
+  }
+  const Result<RunRow> row = ReadRunRow(cells);
+  if (!row) return tl::unexpected<Error>(row.error());
+  if (const Result<void> facts = CheckFacts(row->facts); !facts) return tl::unexpected<Error>(facts.error());
+  if (quantity == "peak_bytes") {
+    const std::optional<Prediction> bytes = PredictPeakBytes(calibration, *row);
+    if (!bytes) return Fail("no coefficients for memory");
+    return *bytes;
+  }
+  std::optional<Prediction> rate = PredictTokensPerSecond(calibration, *row);
+  if (!rate) return Fail("GPU '" + row->run.gpu.substr(0, 40) + "' is not in the table of rates");
+  if (quantity == "tokens_s_per_gpu") return *rate;
+  const double tokens = row->tokens_per_iter;
+  return Prediction{tokens / rate->likely, tokens / rate->high, tokens / rate->low, rate->nearness};
+}
+
+std::string CsvCell(std::string_view text) {
+  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+TableCells CellsOf(const CsvTable& table, std::set<std::string>& unknown) {
+  TableCells cells;
+  for (const std::string& column : table.columns()) {
+    if (!IsKnownColumn(column)) unknown.insert(column);
+    cells[column] = table.Cell(column);
+  }
+  const TableCells config = ReadConfigCell(cells["config"]);
+  for (const auto& [name, value] : config) {
+    if (!IsKnownColumn(name)) unknown.insert(name);
+    cells[name] = value;
+  }
+  for (const std::string_view result : kResults) {
+    const auto found = cells.find(result);
+    if (found != cells.end()) cells.erase(found);
+  }
+  return cells;
+}
+
+}  // namespace
+
+TableCells ReadConfigCell(std::string_view text) {
+  TableCells cells;
+  std::string* last = nullptr;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(';'), text.size());
+    const std::string_view piece = text.substr(0, end);
+    const std::size_t equals = piece.find('=');
+    if (equals != std::string_view::npos) {
+      last = &cells[std::string(Trim(piece.substr(0, equals)))];
+      *last = Trim(piece.substr(equals + 1));
+    } else if (last != nullptr && !Trim(piece).empty()) {
+      *last += ";" + std::string(Trim(piece));
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return cells;
+}
+
+Result<PredictedTable> PredictTable(ByteSource& in, const Calibration& calibration) {
+  CsvTable table(in);
+  TRY(table.ReadHeader());
+  constexpr std::array<std::string_view, 2> kColumns = {"key", "quantity"};
+  TRY(table.Require(kColumns));
+  PredictedTable answer;
+  answer.csv = "key,predicted,low,high\n";
+  std::set<std::string> unknown;
+  while (true) {
+    const Result<bool> more = table.Next();
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) break;
+    ++answer.rows;
+    const TableCells cells = CellsOf(table, unknown);
+    const Result<Prediction> prediction = PredictRow(calibration, cells, table.Cell("quantity"));
+    answer.csv += CsvCell(table.Cell("key"));
+    if (!prediction) {
+      ++answer.reasons[prediction.error().message];
+      answer.csv += ",,,\n";
+      continue;
+    }
+    ++answer.predicted;
+    ++answer.nearness[std::string(Name(prediction->nearness))];
+    answer.csv += fmt::format(",{:.6g},{:.6g},{:.6g}\n", prediction->likely, prediction->low, prediction->high);
+  }
+  answer.unknown_columns.assign(unknown.begin(), unknown.end());
+  return answer;
+}
+
+}  // namespace idleburn

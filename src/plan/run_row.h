@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/model_facts.h"
+#include "plan/run_config.h"
+
+namespace idleburn {
+
+using TableCells = std::map<std::string, std::string, std::less<>>;
+
+// One row of a table of published runs, understood: what ran, and what was measured, in bytes and seconds.
+struct RunRow {
+  ModelFacts facts;
+  RunConfig run;
+  std::optional<double> peak_bytes;  // per GPU, in the metric of its table
+  std::optional<double> tokens_s_per_gpu;
+  std::optional<double> s_per_iter;
+  double tokens_per_iter = 0;  // of one GPU: an optimizer step, or what its table calls an iteration
+  bool out_of_memory = false;
+};
+
+// Reads a row whose columns are those of one of the tables of planning data (docs/plan.md): llm-foundry,
+// Megatron-Bridge, Qwen, PEFT, litgpt, fsdp_qlora, torchtitan, torchtune. Which one, its columns say, or a cell
+// `framework`. What a table does not state is its framework's published default. The error names what the row lacks.
+Result<RunRow> ReadRunRow(const TableCells& cells);
+
+// The framework whose table has these cells; empty if none.
+std::string_view FrameworkOf(const TableCells& cells);
+
+// Every column that some table has; others are not used.
+bool IsKnownColumn(std::string_view column);
+
+// Non-negative decimal number of a cell; absent if empty; an error if it is none.
+Result<std::optional<double>> NumberIn(const TableCells& cells, std::string_view column);
+
+}  // namespace idleburn

@@ -1,0 +1,304 @@
+#include <algorithm>
+#include <array>
+
+#include "plan/gpu_rate.h"
+#include "plan/memory.h"
+#include "plan/table_formats.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr double kNf4 = 0.5625;           // 4 bits and a fp32 scale a block of 64 (QLoRA paper)
+constexpr double kNf4Double = 0.515875;   // the scales quantised too
+constexpr double kGptq = 0.52;            // int4, groups of 128
+constexpr double kFrozenHeadLogits = 18;  // HF: 16-bit logits, fp32 copy, shifted copy, gradient of either
+constexpr double kWideHeadLogits = 8;     // a fp32 head needs no copy
+constexpr NumberBytes kFusedHalf = {2, 0, 2, 4, 0, 2, 2};
+constexpr NumberBytes kPureHalf = {2, 0, 2, 4, 2, 2, 2};
+constexpr NumberBytes kFp32Adapters = {4, 0, 4, 8, 4, 2, 2};
+constexpr NumberBytes kDeepSpeed = {2, 4, 2, 8, 16, 2, 2};
+
+constexpr std::array kAllLinear = {LoraTarget::kFusedQkv, LoraTarget::kOutput, LoraTarget::kGate, LoraTarget::kUp,
+                                   LoraTarget::kDown};
+constexpr std::array kAllButOutput = {LoraTarget::kFusedQkv, LoraTarget::kGate, LoraTarget::kUp, LoraTarget::kDown};
+
+std::optional<double> Gib(std::optional<double> gib) {
+  if (gib) *gib *= kGib;
+  return gib;
+}
+
+double Layers(const ModelFacts& facts) { return static_cast<double>(facts.layers); }
+
+// Widths of all linear layers of all layers, at their inputs or their outputs.
+double Widths(const ModelFacts& facts, double LinearShape::*side) {
+  double sum = 0;
+  for (const LoraTarget target : kAllLinear) sum += ShapeOf(facts, target).*side;
+  return sum * Layers(facts);
+}
+
+// How an adapter method costs memory in a pass, beyond its own parameters.
+enum class AdapterCost {
+  kInput,      // keeps a copy of its layer's input, in its own precision
+  kTwoInputs,  // and one after its own non-linearity
+  kDelta,      // builds a matrix of its layer's size
+  kScale,      // keeps what it scales
+  kPrompt,     // adds virtual tokens
+  kNone,
+};
+
+struct AdapterRow {
+  std::string_view method;
+  AdapterCost cost;
+};
+
+// Those that are not like LoRA, by how their authors define them.
+constexpr std::array<AdapterRow, 22> kAdapters = {{
+    {"BEFT", AdapterCost::kNone},          {"BOFT", AdapterCost::kDelta},
+    {"FOURIERFT", AdapterCost::kDelta},    {"FROD", AdapterCost::kDelta},
+    {"HIRA", AdapterCost::kDelta},         {"IA3", AdapterCost::kScale},
+    {"LN_TUNING", AdapterCost::kNone},     {"LOHA", AdapterCost::kDelta},
+    {"LOKR", AdapterCost::kDelta},         {"MISS", AdapterCost::kNone},
+    {"PREFIX_TUNING", AdapterCost::kNone}, {"PROMPT_TUNING", AdapterCost::kPrompt},
+    {"P_TUNING", AdapterCost::kNone},      {"ROAD", AdapterCost::kScale},
+    {"TINYLORA", AdapterCost::kNone},      {"TRAINABLE_TOKENS", AdapterCost::kNone},
+    {"WAVEFT", AdapterCost::kDelta},       {"ADAMSS", AdapterCost::kNone},
+    {"SHIRA", AdapterCost::kDelta},        {"OSF", AdapterCost::kDelta},
+    {"GLORA", AdapterCost::kInput},        {"PEANUT", AdapterCost::kTwoInputs},
+}};
+
+AdapterCost CostOf(std::string_view method) {
+  for (const AdapterRow& row : kAdapters) {
+    if (row.method == method) return row.cost;
+  }
+  return AdapterCost::kInput;
+}
+
+std::vector<LoraTarget> TargetsIn(std::string_view list) {
+  std::vector<LoraTarget> targets;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(';'), list.size());
+    if (const std::optional<LoraTarget> target = TargetNamed(list.substr(0, end))) targets.push_back(*target);
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return targets;
+}
+
+void SetAdapterCost(RunRow& row, std::string_view method, std::string_view target_list, double bytes) {
+  constexpr double kDeltaBytes = 8;  // the matrix and its gradient, fp32
+  const AdapterCost cost = CostOf(method);
+  if (cost == AdapterCost::kPrompt) row.run.extra_tokens = row.run.trained / static_cast<double>(row.facts.hidden);
+  for (const LoraTarget target : TargetsIn(target_list)) {
+    const LinearShape shape = ShapeOf(row.facts, target);
+    if (cost == AdapterCost::kInput) row.run.adapter_inputs += bytes * shape.in * Layers(row.facts);
+    if (cost == AdapterCost::kDelta) row.run.adapter_deltas += kDeltaBytes * shape.in * shape.out * Layers(row.facts);
+    if (cost == AdapterCost::kTwoInputs) row.run.adapter_inputs += 2 * bytes * shape.in * Layers(row.facts);
+    if (cost == AdapterCost::kScale) {
+      row.run.adapter_inputs += 2 * (target == LoraTarget::kDown ? shape.in : shape.out) * Layers(row.facts);
+    }
+  }
+}
+
+// Levers that a table does not state are taken to be set as far as the run needs them to fit its GPU: it did run.
+void AssumeUntilFits(RunRow& row, const std::optional<bool>& checkpointing, bool optimizer_stated) {
+  const std::optional<GpuRate> gpu = RateOf(row.run.gpu);
+  const auto fits = [&] {
+    return !gpu || PeakOf(PartsOf(row.facts, row.run), MemoryCoefficients{}).total() < gpu->memory_gib * kGib;
+  };
+  if (!checkpointing && !fits()) row.run.checkpointing = Checkpointing::kFull;
+  if (!optimizer_stated && row.run.method == TuneMethod::kFull && !fits()) {
+    constexpr double kEightBit = 2.03;
+    row.run.bytes.optimizer = kEightBit;
+    row.run.optimizer_in_backward = true;
+  }
+}
+
+}  // namespace
+
+// Qwen's fine-tuning study: HF Trainer with DeepSpeed, checkpointing, LoRA of rank 64 on all linear layers.
+RunRow ReadQwenRow(RowReader& reader) {
+  constexpr double kRank = 64;
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.nodes = reader.Count("nodes", 1);
+  run.gpus = run.nodes * reader.Count("gpus_per_node", 1);
+  run.sequence = reader.Count("seq_len");
+  run.micro_batch = reader.Count("micro_batch", 1);
+  run.accumulation = reader.Count("grad_accum", 1);
+  run.checkpointing = Checkpointing::kFull;
+  run.bytes = kDeepSpeed;
+  run.step_group = 1e9;  // DeepSpeed's sub_group_size
+  const std::string method = reader.Text("method");
+  if (method != "full") {
+    run.bytes = {4, 0, 2, 8, 0, 2, 2};  // adapters and copies are fp32
+    run.gradients_persist = false;
+    run.adapter_rank = kRank;
+    run.logit_bytes = method == "lora_emb" ? 12 : method == "qlora" ? kWideHeadLogits : kFrozenHeadLogits;
+    run.method = method.starts_with("qlora") ? TuneMethod::kQlora : TuneMethod::kLora;
+    if (run.method == TuneMethod::kLora && !method.starts_with("lora"))
+      reader.Complain("method '" + method + "' is not known");
+    run.trained = LoraParams(row.facts, kRank, kAllLinear);
+  }
+  const ParamCounts counts = CountParams(row.facts);
+  if (method == "lora_emb") run.trained_copy = counts.embedding + counts.head;
+  if (run.method == TuneMethod::kQlora) {
+    run.bytes.frozen = kGptq;
+    run.bytes.frozen_vocab = 4;  // PEFT raises embedding and head to fp32 for k-bit training
+  }
+  const bool shards = method == "full" || method.ends_with("zero3");
+  if (shards) run.sharding = Sharding::kZero3;
+  run.live_parameters = 2e9;  // DeepSpeed's stage3_max_live_parameters and stage3_max_reuse_distance
+  row.peak_bytes = Gib(reader.Measured("mem_per_gpu_g"));
+  row.s_per_iter = reader.Measured("s_per_iter");
+  row.tokens_s_per_gpu = reader.Measured("tokens_s_per_gpu");
+  return row;
+}
+
+// PEFT's method comparison: one model, dynamic padding up to max_seq_len, memory reserved by the allocator.
+RunRow ReadPeftRow(RowReader& reader) {
+  constexpr double kUsualTokens = 840;  // of a batch of its data set
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.sequence = reader.Count("max_seq_len", 768);
+  run.micro_batch = reader.Count("batch_size");
+  run.checkpointing = reader.Switch("grad_ckpt").value_or(false) ? Checkpointing::kFull : Checkpointing::kNone;
+  run.compile = reader.Switch("compile").value_or(false);
+  const std::string method = reader.Text("method");
+  const bool wide = reader.Switch("adapter_fp32").value_or(true);
+  if (method == "FULL") {
+    run.bytes = kPureHalf;
+  } else {
+    run.method = TuneMethod::kLora;
+    run.trained = reader.Number("trainable_params");
+    run.adapter_rank = reader.Number("rank", 0);
+    run.bytes = wide ? kFp32Adapters : kPureHalf;
+    SetAdapterCost(row, method, reader.Text("target_modules"), wide ? 4 : 2);
+    if (reader.Switch("dora").value_or(false)) run.adapter_inputs *= 2;  // the direction is normed apart
+  }
+  run.metric = MemoryMetric::kReserved;
+  row.peak_bytes = reader.Measured("mem_reserved_max_bytes");
+  const std::optional<double> tokens = reader.Measured("train_tokens");
+  const std::optional<double> seconds = reader.Measured("train_time_s");
+  if (tokens && seconds) row.tokens_s_per_gpu = *tokens / *seconds;
+  const double steps = reader.Count("steps", 5000);
+  row.tokens_per_iter = tokens ? *tokens / steps : kUsualTokens;
+  run.mean_sequence = row.tokens_per_iter / run.micro_batch;
+  if (seconds) row.s_per_iter = *seconds / steps;
+  return row;
+}
+
+// litgpt's resource tables: 16-bit throughout; several GPUs shard with FSDP and checkpoint every block.
+RunRow ReadLitgptRow(RowReader& reader) {
+  constexpr double kLongestOfSmallVocabulary = 1304;  // tokens of the longest sample of its data set
+  constexpr double kLongest = 1034;
+  constexpr std::int64_t kSmallVocabulary = 40000;
+  RunRow row;
+  std::string name = reader.Text("model");
+  const std::string size = reader.Text("size");
+  row.facts = reader.Model(name.find("phi") != std::string::npos ? name : name + " " + size);
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.gpus = reader.Count("n_gpus", 1);
+  run.micro_batch = reader.Count("micro_batch", 1);
+  run.sequence = row.facts.vocab < kSmallVocabulary ? kLongestOfSmallVocabulary : kLongest;
+  run.accumulation = 8;  // a global batch far above the micro-batch
+  run.method = TuneMethod::kLora;
+  run.trained = reader.Number("trainable_params");
+  run.bytes = kPureHalf;
+  run.logit_bytes = 6;  // litgpt computes the loss in chunks
+  const std::string section = reader.Text("section");
+  const double qkv = ShapeOf(row.facts, LoraTarget::kFusedQkv).out;
+  if (section.find("v2") != std::string::npos) {
+    run.adapter_inputs = 2 * Widths(row.facts, &LinearShape::out);  // every layer's output is scaled
+  } else if (section.find("LoRA") != std::string::npos) {
+    run.adapter_inputs = 2 * qkv * Layers(row.facts);  // padded to the fused projection
+  }
+  const std::string quantization = reader.Text("quantization");
+  if (quantization.find("nf4") != std::string::npos) {
+    run.method = TuneMethod::kQlora;
+    run.bytes.frozen = quantization.find("dq") != std::string::npos ? kNf4Double : kNf4;
+    run.adapter_inputs += 2 * Widths(row.facts, &LinearShape::in);  // 4-bit layers keep their inputs
+  }
+  if (run.gpus > 1) {
+    run.sharding = Sharding::kGathered;
+    run.checkpointing = Checkpointing::kFull;
+  }
+  run.metric = MemoryMetric::kAllocated;
+  if (const std::optional<double> gb = reader.Measured("peak_mem_gb")) row.peak_bytes = *gb * 1e9;
+  row.tokens_per_iter = run.micro_batch * run.sequence;
+  if (const std::optional<double> minutes = reader.Measured("minutes_per_1k_iters")) row.s_per_iter = *minutes * 0.06;
+  return row;
+}
+
+// Answer.AI's FSDP + QLoRA: 16-bit adapters of rank 64, checkpointing.
+RunRow ReadFsdpQloraRow(RowReader& reader) {
+  constexpr double kRank = 64;
+  constexpr double kSamples = 1024;
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.gpus = reader.Count("n_gpus");
+  run.micro_batch = reader.Count("batch_per_gpu");
+  run.sequence = reader.Count("context");
+  run.offload = reader.Switch("cpu_offload").value_or(false);
+  run.checkpointing = Checkpointing::kFull;
+  run.method = reader.Text("method") == "qlora" ? TuneMethod::kQlora : TuneMethod::kLora;
+  run.trained = LoraParams(row.facts, kRank, kAllButOutput);
+  run.adapter_rank = kRank;
+  run.bytes = kPureHalf;
+  if (run.method == TuneMethod::kQlora) run.bytes.frozen = kNf4;
+  if (reader.Text("sharding") == "fsdp") run.sharding = Sharding::kZero3;
+  run.metric = MemoryMetric::kReserved;
+  row.peak_bytes = Gib(reader.Measured("peak_mem_gib"));
+  row.tokens_per_iter = run.micro_batch * run.sequence;
+  if (const std::optional<double> seconds = reader.Measured("time_s_1024_samples")) {
+    row.tokens_s_per_gpu = kSamples * run.sequence / *seconds / run.gpus;
+    row.s_per_iter = *seconds * run.micro_batch * run.gpus / kSamples;
+  }
+  return row;
+}
+
+// torchtune's recipes: 16-bit throughout. Its tables leave flags out; see AssumeUntilFits.
+RunRow ReadTorchtuneRow(RowReader& reader) {
+  constexpr double kUnpacked = 512;  // tokens of a batch whose samples are not packed to seq_len
+  constexpr double kRank = 8;
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.gpus = reader.Count("n_gpus", 1);
+  run.micro_batch = reader.Count("batch");
+  run.accumulation = 8;  // gradients persist: its recipes accumulate
+  run.sequence = reader.Count("seq_len");
+  if (!reader.Switch("packed").value_or(true)) run.sequence = std::min(run.sequence, kUnpacked);
+  run.compile = reader.Switch("compile").value_or(false);
+  run.compile_loss = run.compile;
+  run.logit_bytes = 10;
+  run.chunked_loss = reader.Switch("chunked_ce").value_or(true);
+  run.offload_activations = reader.Switch("act_offload").value_or(false);
+  run.optimizer_in_backward = reader.Switch("optim_in_bwd").value_or(false);
+  run.bytes = kFusedHalf;
+  const std::string method = reader.Text("method");
+  if (method != "full") {
+    run.method = method == "qlora" ? TuneMethod::kQlora : TuneMethod::kLora;
+    run.trained = LoraParams(row.facts, kRank, kAllLinear);
+    run.adapter_rank = kRank;
+    if (run.method == TuneMethod::kQlora) run.bytes.frozen = kNf4Double;
+  }
+  if (run.gpus > 1) run.sharding = Sharding::kZero3;
+  std::optional<bool> checkpointing = reader.Switch("act_ckpt");
+  if (!checkpointing && run.method == TuneMethod::kQlora) checkpointing = true;  // as its recipes are published
+  if (checkpointing.value_or(false)) run.checkpointing = Checkpointing::kFull;
+  AssumeUntilFits(row, checkpointing, !reader.Text("optimizer").empty());
+  run.metric = MemoryMetric::kAllocated;
+  row.peak_bytes = Gib(reader.Measured("peak_mem_gib"));
+  if (const std::optional<double> total = reader.Measured("tokens_s")) row.tokens_s_per_gpu = *total / run.gpus;
+  return row;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <cmath>
+
+#include "plan/table_formats.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr double kNodeGpus = 8;
+constexpr double kRackGpus = 72;  // GB200 and GB300 NVL72: one NVLink domain
+
+double NodesFor(double gpus, double per_node) { return std::max(1.0, std::ceil(gpus / per_node)); }
+
+std::int64_t Whole(double value) { return static_cast<std::int64_t>(value); }
+
+// The number after `name` in "fsdp32_tp8_async"; 1 if there is none.
+double Degree(const std::string& parallelism, std::string_view name) {
+  const std::size_t at = parallelism.find(name);
+  if (at == std::string::npos) return 1;
+  std::string digits;
+  for (std::size_t i = at + name.size(); i < parallelism.size() && parallelism[i] >= '0' && parallelism[i] <= '9'; ++i)
+    digits += parallelism[i];
+  return static_cast<double>(std::max<std::int64_t>(1, ParseInteger(digits).value_or(1)));
+}
+
+}  // namespace
+
+// MPT, full training; the shape stands in the row.
+RunRow ReadLlmFoundryRow(RowReader& reader) {
+  RunRow row;
+  row.facts.name = reader.Text("model");
+  row.facts.layers = Whole(reader.Count("n_layers"));
+  row.facts.hidden = Whole(reader.Count("d_model"));
+  row.facts.heads = Whole(reader.Count("n_heads"));
+  row.facts.kv_heads = row.facts.heads;
+  row.facts.ffn = Whole(reader.Count("d_ff"));
+  row.facts.vocab = Whole(reader.Count("vocab"));
+  row.facts.gated = false;
+  row.facts.tied = true;
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.gpus = reader.Count("n_gpus");
+  run.nodes = NodesFor(run.gpus, kNodeGpus);
+  run.micro_batch = reader.Count("micro_batch");
+  run.accumulation = reader.Count("grad_accum", 1);
+  run.sequence = reader.Count("seq_len");
+  run.sharding = reader.Text("sharding") == "SHARD_GRAD_OP" ? Sharding::kGathered : Sharding::kZero3;
+  run.checkpointing = reader.Switch("act_ckpt").value_or(false) ? Checkpointing::kFull : Checkpointing::kNone;
+  run.fp8 = reader.Text("precision").find("fp8") != std::string::npos;
+  run.bytes = {4, 0, 4, 8, 0, 2, 2};
+  row.tokens_s_per_gpu = reader.Measured("tokens_s_gpu");
+  return row;
+}
+
+// Megatron-Bridge: the distributed optimizer unless FSDP is named.
+RunRow ReadMegatronBridgeRow(RowReader& reader) {
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("system");
+  run.gpus = reader.Count("n_gpus");
+  const bool rack = run.gpu.find("GB") != std::string::npos;
+  run.nodes = NodesFor(run.gpus, rack ? kRackGpus : kNodeGpus);
+  run.tensor_parallel = reader.Count("tp", 1);
+  run.pipeline_parallel = reader.Count("pp", 1);
+  run.context_parallel = reader.Count("cp", 1);
+  run.virtual_stages = reader.Count("vp", 1);
+  run.micro_batch = reader.Count("mbs");
+  run.accumulation = std::max(1.0, reader.Count("gbs") / run.micro_batch / std::max(1.0, run.DataParallel()));
+  run.sequence = reader.Count("seq_len");
+  const std::string precision = reader.Text("precision");
+  run.fp4 = precision.find("FP4") != std::string::npos;
+  run.fp8 = !run.fp4 && precision.find("FP8") != std::string::npos;
+  run.sharding = reader.Number("fsdp", 0) > 1 ? Sharding::kZero3 : Sharding::kZero1;
+  run.bytes = {2, 4, 4, 8, 0, 2, 2};
+  if (reader.Text("kind") == "LoRA") run.method = TuneMethod::kLora;
+  row.tokens_s_per_gpu = reader.Measured("tokens_s_gpu");
+  return row;
+}
+
+// torchtitan: FSDP2 with fp32 parameters, tensor parallelism with sequence parallelism.
+RunRow ReadTorchtitanRow(RowReader& reader) {
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.gpus = reader.Count("n_gpus");
+  run.nodes = NodesFor(run.gpus, kNodeGpus);
+  const std::string parallelism = reader.Text("parallelism");
+  run.tensor_parallel = Degree(parallelism, "tp");
+  run.micro_batch = reader.Count("local_batch");
+  run.sequence = reader.Count("seq_len");
+  run.sharding = Sharding::kZero3;
+  const std::string checkpointing = reader.Text("act_ckpt");
+  run.checkpointing = checkpointing == "full"                  ? Checkpointing::kFull
+                      : checkpointing.starts_with("selective") ? Checkpointing::kSelective
+                                                               : Checkpointing::kNone;
+  run.compile = reader.Switch("compile").value_or(false);
+  run.fp8 = reader.Switch("float8").value_or(false);
+  run.bytes = {4, 0, 4, 8, 0, 2, 2};
+  run.metric = MemoryMetric::kReserved;
+  if (const std::optional<double> gib = reader.Measured("peak_mem_gib")) row.peak_bytes = *gib * 1024 * 1024 * 1024;
+  row.tokens_s_per_gpu = reader.Measured("tokens_s_gpu");
+  return row;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,194 @@
+#include <yaml-cpp/yaml.h>
+
+#include <array>
+
+#include "plan/plan_files.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr int kMostDepth = 16;
+constexpr std::size_t kMostKeys = 10'000;
+
+using FlatKeys = std::vector<std::pair<std::string, std::string>>;  // dotted key, scalar or comma-joined list
+
+std::string Joined(const YAML::Node& list) {
+  std::string text;
+  for (const YAML::Node& item : list) {
+    if (item.IsScalar()) text += (text.empty() ? "" : ",") + item.Scalar();
+  }
+  return text;
+}
+
+void Flatten(const YAML::Node& node, const std::string& prefix, int depth, FlatKeys& out) {
+  if (depth > kMostDepth || out.size() > kMostKeys) return;
+  for (const auto& entry : node) {
+    if (!entry.first.IsScalar()) continue;
+    const std::string key = prefix.empty() ? entry.first.Scalar() : prefix + "." + entry.first.Scalar();
+    if (entry.second.IsMap()) {
+      Flatten(entry.second, key, depth + 1, out);
+    } else if (entry.second.IsSequence()) {
+      out.emplace_back(key, Joined(entry.second));
+    } else if (entry.second.IsScalar()) {
+      out.emplace_back(key, entry.second.Scalar());
+    }
+  }
+}
+
+// How a value of theirs becomes one of ours.
+enum class Meaning {
+  kAsIs,
+  kModelName,   // a path or a component: the part that names a model
+  kMethod,      // an adapter's or a method's name
+  kFourBit,     // a switch or a number of bits
+  kAdapter,     // a switch: an adapter is trained
+  kFullSwitch,  // a switch: checkpointing full
+  kFlash,       // a switch or the name of an implementation
+  kOptimizer,   // a name, or the last part of a component's
+  kSharding,    // present: sharded
+  kBf16,        // a switch
+  kTargets,     // a list, or "all"
+  kCompile,
+};
+
+struct YamlKey {
+  std::string_view theirs;
+  std::string_view ours;
+  Meaning meaning;
+};
+
+// axolotl, LLaMA-Factory, torchtune, TRL.
+constexpr auto kKeys = std::to_array<YamlKey>({
+    {"base_model", "model", Meaning::kModelName},
+    {"model_name_or_path", "model", Meaning::kModelName},
+    {"model._component_", "model", Meaning::kModelName},
+    {"adapter", "method", Meaning::kMethod},
+    {"finetuning_type", "method", Meaning::kMethod},
+    {"use_peft", "method", Meaning::kAdapter},
+    {"load_in_4bit", "method", Meaning::kFourBit},
+    {"quantization_bit", "method", Meaning::kFourBit},
+    {"lora_r", "rank", Meaning::kAsIs},
+    {"lora_rank", "rank", Meaning::kAsIs},
+    {"model.lora_rank", "rank", Meaning::kAsIs},
+    {"lora_target_modules", "targets", Meaning::kTargets},
+    {"lora_target", "targets", Meaning::kTargets},
+    {"sequence_len", "seq_len", Meaning::kAsIs},
+    {"cutoff_len", "seq_len", Meaning::kAsIs},
+    {"max_seq_length", "seq_len", Meaning::kAsIs},
+    {"max_length", "seq_len", Meaning::kAsIs},
+    {"tokenizer.max_seq_len", "seq_len", Meaning::kAsIs},
+    {"micro_batch_size", "micro_batch", Meaning::kAsIs},
+    {"per_device_train_batch_size", "micro_batch", Meaning::kAsIs},
+    {"batch_size", "micro_batch", Meaning::kAsIs},
+    {"gradient_accumulation_steps", "accumulation", Meaning::kAsIs},
+    {"num_epochs", "epochs", Meaning::kAsIs},
+    {"num_train_epochs", "epochs", Meaning::kAsIs},
+    {"epochs", "epochs", Meaning::kAsIs},
+    {"optimizer", "optimizer", Meaning::kOptimizer},
+    {"optim", "optimizer", Meaning::kOptimizer},
+    {"optimizer._component_", "optimizer", Meaning::kOptimizer},
+    {"gradient_checkpointing", "checkpointing", Meaning::kFullSwitch},
+    {"enable_activation_checkpointing", "checkpointing", Meaning::kFullSwitch},
+    {"flash_attention", "flash_attention", Meaning::kFlash},
+    {"flash_attn", "flash_attention", Meaning::kFlash},
+    {"attn_implementation", "flash_attention", Meaning::kFlash},
+    {"fsdp", "sharding", Meaning::kSharding},
+    {"deepspeed", "sharding", Meaning::kSharding},
+    {"torch_compile", "compile", Meaning::kCompile},
+    {"compile", "compile", Meaning::kCompile},
+    {"dtype", "precision", Meaning::kBf16},
+});
+
+bool IsYes(std::string_view text) {
+  return EqualsIgnoreCase(text, "true") || EqualsIgnoreCase(text, "yes") || EqualsIgnoreCase(text, "on") || text == "1";
+}
+
+// "torchtune.models.llama3_1.lora_llama3_1_8b" -> "llama3_1_8b".
+std::string ModelIn(const std::string& text) {
+  if (text.find('/') != std::string::npos) return text;
+  std::string last = text.substr(
+      text.rfind('.') == std::string::npos || text.find("models.") == std::string::npos ? 0 : text.rfind('.') + 1);
+  for (const std::string_view prefix : {"qlora_", "lora_"}) {
+    if (last.compare(0, prefix.size(), prefix) == 0) return last.substr(prefix.size());
+  }
+  return last;
+}
+
+std::string OptimizerIn(std::string text) {
+  const std::size_t dot = text.rfind('.');
+  if (dot != std::string::npos) text = text.substr(dot + 1);
+  std::string plain;
+  for (const char c : text) plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return plain == "pagedadamw8bit" ? "paged_adamw_8bit" : plain == "adamw8bit" ? "adamw_8bit" : plain;
+}
+
+// Their value in our words; empty if it says nothing that a plan needs.
+std::string Translated(Meaning meaning, const std::string& text) {
+  switch (meaning) {
+    case Meaning::kAsIs:
+      return text;
+    case Meaning::kModelName:
+      return ModelIn(text);
+    case Meaning::kMethod:
+      return text == "lora" || text == "qlora" || text == "full" ? text : "";
+    case Meaning::kFourBit:
+      return IsYes(text) || text == "4" ? "qlora" : "";
+    case Meaning::kAdapter:
+      return IsYes(text) ? "lora" : "";
+    case Meaning::kFullSwitch:
+      return IsYes(text) || text == "unsloth" ? "full" : "none";
+    case Meaning::kFlash:
+      return EqualsIgnoreCase(text, "eager") || EqualsIgnoreCase(text, "disabled") || EqualsIgnoreCase(text, "false")
+                 ? "no"
+                 : "yes";
+    case Meaning::kOptimizer:
+      return OptimizerIn(text);
+    case Meaning::kSharding:
+      if (text.find("zero1") != std::string::npos || text.find("z1") != std::string::npos) return "zero1";
+      if (text.find("zero2") != std::string::npos || text.find("z2") != std::string::npos) return "zero2";
+      return text.empty() || EqualsIgnoreCase(text, "false") ? "" : "zero3";
+    case Meaning::kBf16:
+      return text == "bf16" || text == "fp32" ? text : "";
+    case Meaning::kTargets:
+      return text;
+    case Meaning::kCompile:
+      return IsYes(text) ? "yes" : "no";
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<PlanFile> ReadTrainingYaml(const std::string& text, const std::string& name) {
+  FlatKeys keys;
+  try {
+    const YAML::Node root = YAML::Load(text);
+    if (!root.IsMap()) return Fail(name + " is no YAML mapping; give a training configuration");
+    Flatten(root, "", 0, keys);
+  } catch (const YAML::Exception& error) {
+    return Fail(name + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg);
+  }
+  PlanFile file;
+  bool component = false;  // torchtune names its model's method in the component
+  for (const auto& [key, value] : keys) {
+    bool known = false;
+    for (const YamlKey& row : kKeys) {
+      if (row.theirs != key) continue;
+      known = true;
+      const std::string word = Translated(row.meaning, value);
+      if (word.empty()) continue;
+      const bool weaker = row.ours == "method" && word == "lora" && file.words.count("method") != 0;
+      if (!weaker) file.words[std::string(row.ours)] = word;
+      component = component || row.theirs == "model._component_";
+      if (row.theirs == "model._component_" && value.find("lora_") != std::string::npos) {
+        file.words["method"] = value.find("qlora_") != std::string::npos ? "qlora" : "lora";
+      }
+    }
+    if (!known) file.unused.push_back(key);
+  }
+  if (component) file.words["framework"] = "torchtune";
+  return file;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,69 @@
+// Fits the coefficients of `idleburn plan` to the published tables in a folder, and judges them.
+//   fit_plan FOLDER                                    prints the accuracy
+//   fit_plan FOLDER coefficients.csv plan-accuracy.md  also writes both files
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "plan/accuracy.h"
+#include "plan/calibrate.h"
+
+namespace idleburn {
+namespace {
+
+Result<PublishedRows> ReadFolder(const std::string& folder) {
+  PublishedRows published;
+  for (const std::string_view file : CalibrationFiles()) {
+    const std::string path = folder + "/" + std::string(file);
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return Fail(path + " cannot be read; it is one of the tables that calibrate the plan");
+    TRY(AddTable(published, std::string(std::istreambuf_iterator<char>(in), {}), std::string(file)));
+  }
+  return published;
+}
+
+bool Write(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  return out.good();
+}
+
+std::string Document(const PublishedRows& published, const AccuracyReport& report) {
+  std::string text =
+      "# How right the plan is\n\n"
+      "Written by `build/release/fit_plan`; `make accuracy` prints the same. Every figure is of rows that the fit did "
+      "not see.\nThe error is |predicted / measured - 1|. Nothing is tuned per row: a framework (for times: a "
+      "framework "
+      "on a GPU) has\none set of coefficients, positive and held near those of all others by a prior.\n\n";
+  text += report.text + "\n## Data\n\n| table | SHA-256 |\n|---|---|\n";
+  for (const CalibrationTable& table : published.tables) text += "| " + table.file + " | `" + table.sha256 + "` |\n";
+  return text;
+}
+
+int FitPlan(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 1 && arguments.size() != 3) {
+    std::fputs("usage: fit_plan FOLDER [COEFFICIENTS.csv ACCURACY.md]\n", stderr);
+    return 2;
+  }
+  const Result<PublishedRows> published = ReadFolder(arguments[0]);
+  if (!published) {
+    std::fprintf(stderr, "fit_plan: %s\n", published.error().message.c_str());
+    return 1;
+  }
+  for (const std::string& row : published->skipped) std::fprintf(stderr, "fit_plan: skipped %s\n", row.c_str());
+  const AccuracyReport report = JudgeAccuracy(*published);
+  std::fputs(report.text.c_str(), stdout);
+  if (arguments.size() == 1) return 0;
+  const bool written =
+      Write(arguments[1], CalibrationCsv(Calibrate(*published))) && Write(arguments[2], Document(*published, report));
+  if (!written) std::fprintf(stderr, "fit_plan: cannot write %s or %s\n", arguments[1].c_str(), arguments[2].c_str());
+  return written ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace idleburn
+
+int main(int argc, char** argv) { return idleburn::FitPlan({argv + 1, argv + argc}); }
