@@ -88,8 +88,10 @@ inline void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
   }
   for (std::uint32_t bits = s.present & AveragedMask(); bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    side_sum_[kAveragedSlot[i]] += s.value[i];
-    ++side_count_[kAveragedSlot[i]];
+    const std::size_t slot = kAveragedSlot[i];
+    read_slots_ |= std::uint32_t{1} << slot;
+    side_sum_[slot] += s.value[i];
+    ++side_count_[slot];
     side_[i] = {s.value[i], time};
   }
   if (s.Has(Signal::kEventReasons)) CountReasons(s.Get(Signal::kEventReasons));
@@ -171,6 +173,11 @@ void DeviceClassifier::Feed(const SampleColumns& columns, std::span<const std::u
       summed = true;
       at = FeedUsual(columns, rows, at, sums);
       if (at == rows.size()) return;
+      const std::int64_t time = columns.times[rows[at]].nanos() + shift_;
+      if (time > last_time_ && time >= cell_end_) {
+        BeginUsualCell(time);
+        continue;
+      }
     }
     columns.Get(rows[at++], sample);
     Feed(sample);
@@ -288,7 +295,8 @@ void DeviceClassifier::CloseFastCell() {
   } else {
     cell.unobserved_ns[static_cast<std::size_t>(fast_reason_)] = span;
   }
-  for (std::size_t i = 0; i < kAveraged.size(); ++i) {
+  for (std::uint32_t bits = read_slots_; bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
     const Side& side = side_[Index(kAveraged[i])];
     if (side_count_[i] > 0) {
       cell.side[i] = {span, MeanOver(span, side_sum_[i], side_count_[i])};
@@ -305,6 +313,7 @@ void DeviceClassifier::CloseFastCell() {
     cell.slowdown_ns = share(slowdown_count_);
     cell.power_cap_ns = share(power_cap_count_);
   }
+  cell.reasons_known = mask_count_ > 0;
   cells_.Add(cell, max_sm_khz_, totals_);
   if (tick_count_ == 0) cell.unobserved_ns = {};
   if (mask_count_ > 0) {
@@ -315,8 +324,9 @@ void DeviceClassifier::CloseFastCell() {
 }
 
 void DeviceClassifier::ForgetOpenCell() {
-  for (std::size_t i = 0; i < kAveraged.size(); ++i) {
-    if (side_count_[i] > 0) side_sum_[i] = side_count_[i] = 0;
+  for (std::uint32_t bits = read_slots_; bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    side_sum_[i] = side_count_[i] = 0;
   }
   if (mask_count_ > 0) {
     mask_count_ = throttled_count_ = slowdown_count_ = power_cap_count_ = 0;
@@ -400,6 +410,7 @@ void DeviceClassifier::HoldPiece(std::int64_t from, std::int64_t to, bool observ
   }
   const Side& reasons = side_[Index(Signal::kEventReasons)];
   if (!Valid(reasons, from)) return;
+  open_.reasons_known = true;
   const std::int64_t mask = reasons.value;
   for (std::size_t i = 0; i < kEventReasonCount; ++i) open_.reason_ns[i] += ((mask >> i) & 1) * ns;
   open_.throttled_ns += (mask & kThrottledMask) != 0 ? ns : 0;

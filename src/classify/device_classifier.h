@@ -29,7 +29,8 @@ class DeviceClassifier {
 
   void Feed(const Sample& sample) {
     const std::int64_t time = sample.time.nanos() + shift_;
-    if (sample.present == usual_ && sample.unavailable == 0 && time > last_time_ && time < cell_end_) {
+    if (sample.present == usual_ && sample.unavailable == 0 && time > last_time_) {
+      if (time >= cell_end_) BeginUsualCell(time);
       FeedUsual(sample, time);
     } else {
       FeedAny(sample);
@@ -86,6 +87,10 @@ class DeviceClassifier {
   void SumUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums);
   std::size_t FeedUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, std::size_t from,
                         const RowSums& sums);
+  void BeginUsualCell(std::int64_t time) {
+    SettleUsual();
+    BeginFastCell(time);
+  }
   void FeedAny(const Sample& sample);
   void SettleUsual();
   void ChooseUsual(const Sample& sample);
@@ -139,6 +144,7 @@ class DeviceClassifier {
   std::int64_t cell_end_ = INT64_MIN;
   std::int64_t tick_sum_ = 0;
   std::int64_t tick_count_ = 0;
+  std::uint32_t read_slots_ = 0;                           // of the averaged signals ever read, a bit each
   std::array<std::int64_t, kAveraged.size()> side_sum_{};  // by Slot
   std::array<std::int64_t, kAveraged.size()> side_count_{};
   std::int64_t mask_count_ = 0;
