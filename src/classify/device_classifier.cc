@@ -13,18 +13,20 @@ constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDe
 constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
-// `span` ns at the mean of `count` readings (none negative): their sum x span / count, half to even. Where the product
+// `span` ns at the mean of so many readings (none negative): their sum x span / count, half to even. Where the product
 // needs more than 64 bits the whole part is taken out first.
-Int128 MeanOver(std::int64_t span, std::int64_t sum, std::int64_t count) {
+Int128 MeanOver(std::int64_t span, std::int64_t sum, const Divider& count) {
   Int128 whole = 0;
   std::int64_t product = 0;
   if (__builtin_mul_overflow(sum, span, &product)) {
-    whole = static_cast<Int128>(sum / count) * span;
-    product = sum % count * span;
+    const Divider::Parts mean = count.Divide(sum);
+    whole = static_cast<Int128>(mean.quotient) * span;
+    product = mean.rest * span;
   }
-  const Int128 floor = whole + product / count;
-  const std::int64_t twice = 2 * (product % count);
-  return floor + (twice > count || (twice == count && floor % 2 != 0) ? 1 : 0);
+  const Divider::Parts parts = count.Divide(product);
+  const Int128 floor = whole + parts.quotient;
+  const std::int64_t twice = 2 * parts.rest;
+  return floor + (twice > count.divisor() || (twice == count.divisor() && floor % 2 != 0) ? 1 : 0);
 }
 
 std::int64_t FloorSecond(std::int64_t ns) { return ns / kNanosPerSecond - (ns % kNanosPerSecond < 0 ? 1 : 0); }
@@ -290,7 +292,7 @@ void DeviceClassifier::CloseFastCell() {
   cell.covered_ns = tick_count_ > 0 ? span : 0;
   cell.area = 0;
   if (tick_count_ > 0) {
-    cell.area = static_cast<std::int64_t>(MeanOver(span, tick_sum_, tick_count_));
+    cell.area = static_cast<std::int64_t>(MeanOver(span, tick_sum_, CountAsDivider(tick_count_)));
     ticks_.OnObserved(span);
   } else {
     cell.unobserved_ns[static_cast<std::size_t>(fast_reason_)] = span;
@@ -299,7 +301,7 @@ void DeviceClassifier::CloseFastCell() {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
     const Side& side = side_[Index(kAveraged[i])];
     if (side_count_[i] > 0) {
-      cell.side[i] = {span, MeanOver(span, side_sum_[i], side_count_[i])};
+      cell.side[i] = {span, MeanOver(span, side_sum_[i], CountAsDivider(side_count_[i]))};
     } else if (Valid(side, cell_end_ - 1)) {
       cell.side[i] = {span, static_cast<Int128>(side.value) * span};
     } else {

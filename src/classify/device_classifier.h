@@ -7,6 +7,7 @@
 
 #include "classify/cadence.h"
 #include "classify/cell.h"
+#include "classify/divider.h"
 #include "classify/row_sums.h"
 #include "classify/tick_counter.h"
 #include "telemetry/run_window.h"
@@ -99,6 +100,11 @@ class DeviceClassifier {
   void CountReasons(std::int64_t mask);
   void FeedFast(const Sample& sample, std::int64_t time);
   void CloseFastCell();
+  // All signals of a second mostly have one count, which is often that of the second before.
+  const Divider& CountAsDivider(std::int64_t count) {
+    if (count != count_.divisor()) count_ = Divider(count);
+    return count_;
+  }
   void FeedSlow(const Sample& sample, std::int64_t time);
   void Advance(std::int64_t to);
   void HoldPiece(std::int64_t from, std::int64_t to, bool observed, Unobserved why);
@@ -153,6 +159,7 @@ class DeviceClassifier {
   std::int64_t slowdown_count_ = 0;
   std::int64_t power_cap_count_ = 0;
   Unobserved fast_reason_ = Unobserved::kUnsupported;
+  Divider count_{1};
   Cell closing_;  // all 0 between uses but for what every use sets: to clear it whole costs more than to fill it
 
   // Fast: most samples carry the same signals as the one before, all of which are averaged. Of those that came since
