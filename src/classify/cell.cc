@@ -16,12 +16,11 @@ CellAccumulator::CellAccumulator(const Thresholds& thresholds, bool by_engine)
     : thresholds_(&thresholds), by_engine_(by_engine), spin_(thresholds.spin_cells) {}
 
 CellAccumulator::Context CellAccumulator::ContextOf(const Cell& cell) const {
-  const std::int64_t processes = cell.Mean(Signal::kProcesses);
-  if (processes != Cell::kAbsent)
-    return cell.side[Slot(Signal::kProcesses)].area > 0 ? Context::kHeld : Context::kEmpty;
-  const std::int64_t memory = cell.Mean(Signal::kMemoryUsed);
-  if (memory == Cell::kAbsent) return Context::kUnknown;
-  return memory >= thresholds_->held_memory ? Context::kHeld : Context::kEmpty;
+  const Integral& processes = cell.side[Slot(Signal::kProcesses)];
+  if (processes.ns != 0) return processes.area > 0 ? Context::kHeld : Context::kEmpty;
+  const Integral& memory = cell.side[Slot(Signal::kMemoryUsed)];
+  if (memory.ns == 0) return Context::kUnknown;
+  return memory.area >= static_cast<Int128>(thresholds_->held_memory) * memory.ns ? Context::kHeld : Context::kEmpty;
 }
 
 std::int64_t CellAccumulator::SpinLevel(const Cell& cell, Phase phase) const {
@@ -40,9 +39,8 @@ std::int64_t CellAccumulator::SpinLevel(const Cell& cell, Phase phase) const {
   return power == Cell::kAbsent ? SpinWindow::kNever : std::max<std::int64_t>(power, 0) / 1000;
 }
 
-void CellAccumulator::AddIdle(const Cell& cell, DeviceTotals& totals) {
+void CellAccumulator::AddIdle(const Cell& cell, Context context, DeviceTotals& totals) {
   const std::int64_t ns = cell.covered_ns * cell.count;
-  const Context context = ContextOf(cell);
   std::int64_t* const split[] = {&totals.idle_held_ns, &totals.idle_empty_ns, &totals.idle_unknown_ns};
   *split[static_cast<std::size_t>(context)] += ns;
   const std::int64_t power = cell.Mean(Signal::kPower);
@@ -53,8 +51,10 @@ void CellAccumulator::AddIdle(const Cell& cell, DeviceTotals& totals) {
 
 void CellAccumulator::AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase,
                                     DeviceTotals& totals) const {
-  for (std::size_t i = 0; i < kEventReasonCount; ++i) totals.reason_ns[i] += cell.reason_ns[i] * cell.count;
-  totals.throttled_ns += cell.throttled_ns * cell.count;
+  if (cell.reasons_known) {
+    for (std::size_t i = 0; i < kEventReasonCount; ++i) totals.reason_ns[i] += cell.reason_ns[i] * cell.count;
+    totals.throttled_ns += cell.throttled_ns * cell.count;
+  }
   const std::int64_t clock = cell.Mean(Signal::kSmClock);
   if (clock == Cell::kAbsent) return;
   if (phase == Phase::kComputeBound) totals.busy_clock.Add(cell.covered_ns * cell.count, clock);
@@ -66,7 +66,7 @@ void CellAccumulator::AddThrottling(const Cell& cell, std::int64_t max_sm_khz, P
   if (cell.slowdown_ns > 0) totals.throttled_clock.Add(cell.slowdown_ns * cell.count, clock);
 }
 
-void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, DeviceTotals& totals) const {
+void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, bool held, DeviceTotals& totals) {
   std::int64_t left = cell.count;
   for (std::int64_t second = cell.second; left > 0;) {
     Timeline::Bucket& bucket = totals.timeline.At(second);
@@ -76,7 +76,7 @@ void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, DeviceTotals& t
     if (ns > 0) {
       bucket.phase_ns[static_cast<std::size_t>(phase)] += ns;
       bucket.utilization.Merge({ns, static_cast<Int128>(cell.area) * n});
-      if (phase == Phase::kIdle && ContextOf(cell) == Context::kHeld) bucket.held_ns += ns;
+      if (held) bucket.held_ns += ns;
     }
     const auto add = [&](Integral& into, Signal s) {
       const Integral& side = cell.side[Slot(s)];
@@ -118,15 +118,22 @@ void CellAccumulator::WatchStuckEngine(const Cell& cell, Phase phase, DeviceTota
 }
 
 void CellAccumulator::Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals) {
-  for (std::size_t i = 0; i < kUnobservedCount; ++i) totals.unobserved_ns[i] += cell.unobserved_ns[i] * cell.count;
+  if (cell.covered_ns < kNanosPerSecond) {
+    for (std::size_t i = 0; i < kUnobservedCount; ++i) totals.unobserved_ns[i] += cell.unobserved_ns[i] * cell.count;
+  }
   Phase phase = Phase::kIdle;
   std::int64_t mean = 0;
+  bool held = false;  // while idle
   if (cell.covered_ns > 0) {
     phase = PhaseOf(cell.area, cell.covered_ns, *thresholds_);
-    mean = cell.area / cell.covered_ns;
+    mean = Cell::Quotient(cell.area, cell.covered_ns);
     totals.phase_ns[static_cast<std::size_t>(phase)] += cell.covered_ns * cell.count;
     totals.utilization.Merge({cell.covered_ns * cell.count, static_cast<Int128>(cell.area) * cell.count});
-    if (phase == Phase::kIdle) AddIdle(cell, totals);
+    if (phase == Phase::kIdle) {
+      const Context context = ContextOf(cell);
+      held = context == Context::kHeld;
+      AddIdle(cell, context, totals);
+    }
   }
   const auto add = [&](Integral& into, Signal s) {
     const Integral& side = cell.side[Slot(s)];
@@ -142,7 +149,7 @@ void CellAccumulator::Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotal
   AddThrottling(cell, max_sm_khz, phase, totals);
   spin_.Push(SpinLevel(cell, phase), cell.count, cell.covered_ns, mean, totals);
   WatchStuckEngine(cell, phase, totals);
-  AddTimeline(cell, phase, totals);
+  AddTimeline(cell, phase, held, totals);
 }
 
 void CellAccumulator::AddGap(std::int64_t count, DeviceTotals& totals) {

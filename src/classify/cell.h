@@ -43,14 +43,20 @@ struct Cell {
   std::int64_t slowdown_ns = 0;                                // mask & kSlowdownMask
   std::int64_t power_cap_ns = 0;                               // mask & kThrottledMask == kPowerCapMask
   std::array<std::int64_t, kEventReasonCount> reason_ns{};
+  bool reasons_known = false;  // or these four are 0
 
   // Mean of a side signal over the time it was known, rounded toward zero; kAbsent without any.
   static constexpr std::int64_t kAbsent = INT64_MIN;
   [[nodiscard]] std::int64_t Mean(Signal s) const {
     const Integral& i = side[Slot(s)];
-    if (i.ns == 0) return kAbsent;
-    if (FitsInt64(i.area)) return static_cast<std::int64_t>(i.area) / i.ns;  // a division of 64 bits costs a tenth
-    return static_cast<std::int64_t>(i.area / i.ns);
+    return i.ns == 0 ? kAbsent : Quotient(i.area, i.ns);
+  }
+  // area / ns, rounded toward zero. A division of 64 bits costs a tenth of one of 128, and one by the whole second that
+  // nearly every cell is, known beforehand, is a multiplication.
+  [[nodiscard]] static std::int64_t Quotient(Int128 area, std::int64_t ns) {
+    if (!FitsInt64(area)) return static_cast<std::int64_t>(area / ns);
+    const auto narrow = static_cast<std::int64_t>(area);
+    return ns == kNanosPerSecond ? narrow / kNanosPerSecond : narrow / ns;
   }
 };
 
@@ -70,12 +76,12 @@ class CellAccumulator {
   void Flush(DeviceTotals& totals) { spin_.Flush(totals); }
 
  private:
-  [[nodiscard]] std::int64_t SpinLevel(const Cell& cell, Phase phase) const;
-  void AddIdle(const Cell& cell, DeviceTotals& totals);
-  void AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase, DeviceTotals& totals) const;
-  void AddTimeline(const Cell& cell, Phase phase, DeviceTotals& totals) const;
-  void WatchStuckEngine(const Cell& cell, Phase phase, DeviceTotals& totals);
   enum class Context : std::uint8_t { kHeld, kEmpty, kUnknown };
+  [[nodiscard]] std::int64_t SpinLevel(const Cell& cell, Phase phase) const;
+  static void AddIdle(const Cell& cell, Context context, DeviceTotals& totals);
+  void AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase, DeviceTotals& totals) const;
+  static void AddTimeline(const Cell& cell, Phase phase, bool held, DeviceTotals& totals);
+  void WatchStuckEngine(const Cell& cell, Phase phase, DeviceTotals& totals);
   [[nodiscard]] Context ContextOf(const Cell& cell) const;
 
   const Thresholds* thresholds_;

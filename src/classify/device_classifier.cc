@@ -13,18 +13,20 @@ constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDe
 constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
-// `span` ns at the mean of `count` readings (none negative): their sum x span / count, half to even. Where the product
+// `span` ns at the mean of so many readings (none negative): their sum x span / count, half to even. Where the product
 // needs more than 64 bits the whole part is taken out first.
-Int128 MeanOver(std::int64_t span, std::int64_t sum, std::int64_t count) {
+Int128 MeanOver(std::int64_t span, std::int64_t sum, const Divider& count) {
   Int128 whole = 0;
   std::int64_t product = 0;
   if (__builtin_mul_overflow(sum, span, &product)) {
-    whole = static_cast<Int128>(sum / count) * span;
-    product = sum % count * span;
+    const Divider::Parts mean = count.Divide(sum);
+    whole = static_cast<Int128>(mean.quotient) * span;
+    product = mean.rest * span;
   }
-  const Int128 floor = whole + product / count;
-  const std::int64_t twice = 2 * (product % count);
-  return floor + (twice > count || (twice == count && floor % 2 != 0) ? 1 : 0);
+  const Divider::Parts parts = count.Divide(product);
+  const Int128 floor = whole + parts.quotient;
+  const std::int64_t twice = 2 * parts.rest;
+  return floor + (twice > count.divisor() || (twice == count.divisor() && floor % 2 != 0) ? 1 : 0);
 }
 
 std::int64_t FloorSecond(std::int64_t ns) { return ns / kNanosPerSecond - (ns % kNanosPerSecond < 0 ? 1 : 0); }
@@ -88,8 +90,10 @@ inline void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
   }
   for (std::uint32_t bits = s.present & AveragedMask(); bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    side_sum_[kAveragedSlot[i]] += s.value[i];
-    ++side_count_[kAveragedSlot[i]];
+    const std::size_t slot = kAveragedSlot[i];
+    read_slots_ |= std::uint32_t{1} << slot;
+    side_sum_[slot] += s.value[i];
+    ++side_count_[slot];
     side_[i] = {s.value[i], time};
   }
   if (s.Has(Signal::kEventReasons)) CountReasons(s.Get(Signal::kEventReasons));
@@ -171,6 +175,11 @@ void DeviceClassifier::Feed(const SampleColumns& columns, std::span<const std::u
       summed = true;
       at = FeedUsual(columns, rows, at, sums);
       if (at == rows.size()) return;
+      const std::int64_t time = columns.times[rows[at]].nanos() + shift_;
+      if (time > last_time_ && time >= cell_end_) {
+        BeginUsualCell(time);
+        continue;
+      }
     }
     columns.Get(rows[at++], sample);
     Feed(sample);
@@ -283,15 +292,16 @@ void DeviceClassifier::CloseFastCell() {
   cell.covered_ns = tick_count_ > 0 ? span : 0;
   cell.area = 0;
   if (tick_count_ > 0) {
-    cell.area = static_cast<std::int64_t>(MeanOver(span, tick_sum_, tick_count_));
+    cell.area = static_cast<std::int64_t>(MeanOver(span, tick_sum_, CountAsDivider(tick_count_)));
     ticks_.OnObserved(span);
   } else {
     cell.unobserved_ns[static_cast<std::size_t>(fast_reason_)] = span;
   }
-  for (std::size_t i = 0; i < kAveraged.size(); ++i) {
+  for (std::uint32_t bits = read_slots_; bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
     const Side& side = side_[Index(kAveraged[i])];
     if (side_count_[i] > 0) {
-      cell.side[i] = {span, MeanOver(span, side_sum_[i], side_count_[i])};
+      cell.side[i] = {span, MeanOver(span, side_sum_[i], CountAsDivider(side_count_[i]))};
     } else if (Valid(side, cell_end_ - 1)) {
       cell.side[i] = {span, static_cast<Int128>(side.value) * span};
     } else {
@@ -305,6 +315,7 @@ void DeviceClassifier::CloseFastCell() {
     cell.slowdown_ns = share(slowdown_count_);
     cell.power_cap_ns = share(power_cap_count_);
   }
+  cell.reasons_known = mask_count_ > 0;
   cells_.Add(cell, max_sm_khz_, totals_);
   if (tick_count_ == 0) cell.unobserved_ns = {};
   if (mask_count_ > 0) {
@@ -315,8 +326,9 @@ void DeviceClassifier::CloseFastCell() {
 }
 
 void DeviceClassifier::ForgetOpenCell() {
-  for (std::size_t i = 0; i < kAveraged.size(); ++i) {
-    if (side_count_[i] > 0) side_sum_[i] = side_count_[i] = 0;
+  for (std::uint32_t bits = read_slots_; bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    side_sum_[i] = side_count_[i] = 0;
   }
   if (mask_count_ > 0) {
     mask_count_ = throttled_count_ = slowdown_count_ = power_cap_count_ = 0;
@@ -400,6 +412,7 @@ void DeviceClassifier::HoldPiece(std::int64_t from, std::int64_t to, bool observ
   }
   const Side& reasons = side_[Index(Signal::kEventReasons)];
   if (!Valid(reasons, from)) return;
+  open_.reasons_known = true;
   const std::int64_t mask = reasons.value;
   for (std::size_t i = 0; i < kEventReasonCount; ++i) open_.reason_ns[i] += ((mask >> i) & 1) * ns;
   open_.throttled_ns += (mask & kThrottledMask) != 0 ? ns : 0;

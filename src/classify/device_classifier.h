@@ -7,6 +7,7 @@
 
 #include "classify/cadence.h"
 #include "classify/cell.h"
+#include "classify/divider.h"
 #include "classify/row_sums.h"
 #include "classify/tick_counter.h"
 #include "telemetry/run_window.h"
@@ -29,7 +30,8 @@ class DeviceClassifier {
 
   void Feed(const Sample& sample) {
     const std::int64_t time = sample.time.nanos() + shift_;
-    if (sample.present == usual_ && sample.unavailable == 0 && time > last_time_ && time < cell_end_) {
+    if (sample.present == usual_ && sample.unavailable == 0 && time > last_time_) {
+      if (time >= cell_end_) BeginUsualCell(time);
       FeedUsual(sample, time);
     } else {
       FeedAny(sample);
@@ -86,6 +88,10 @@ class DeviceClassifier {
   void SumUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums);
   std::size_t FeedUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, std::size_t from,
                         const RowSums& sums);
+  void BeginUsualCell(std::int64_t time) {
+    SettleUsual();
+    BeginFastCell(time);
+  }
   void FeedAny(const Sample& sample);
   void SettleUsual();
   void ChooseUsual(const Sample& sample);
@@ -94,6 +100,11 @@ class DeviceClassifier {
   void CountReasons(std::int64_t mask);
   void FeedFast(const Sample& sample, std::int64_t time);
   void CloseFastCell();
+  // All signals of a second mostly have one count, which is often that of the second before.
+  const Divider& CountAsDivider(std::int64_t count) {
+    if (count != count_.divisor()) count_ = Divider(count);
+    return count_;
+  }
   void FeedSlow(const Sample& sample, std::int64_t time);
   void Advance(std::int64_t to);
   void HoldPiece(std::int64_t from, std::int64_t to, bool observed, Unobserved why);
@@ -139,6 +150,7 @@ class DeviceClassifier {
   std::int64_t cell_end_ = INT64_MIN;
   std::int64_t tick_sum_ = 0;
   std::int64_t tick_count_ = 0;
+  std::uint32_t read_slots_ = 0;                           // of the averaged signals ever read, a bit each
   std::array<std::int64_t, kAveraged.size()> side_sum_{};  // by Slot
   std::array<std::int64_t, kAveraged.size()> side_count_{};
   std::int64_t mask_count_ = 0;
@@ -147,6 +159,7 @@ class DeviceClassifier {
   std::int64_t slowdown_count_ = 0;
   std::int64_t power_cap_count_ = 0;
   Unobserved fast_reason_ = Unobserved::kUnsupported;
+  Divider count_{1};
   Cell closing_;  // all 0 between uses but for what every use sets: to clear it whole costs more than to fill it
 
   // Fast: most samples carry the same signals as the one before, all of which are averaged. Of those that came since

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -13,29 +15,34 @@ class RowSums {
   // Sums those rows of every column.
   void Set(std::span<const std::int64_t* const> columns, std::span<const std::uint32_t> rows) {
     room_ = rows.size() + 1;
-    if (sums_.size() < columns.size() * room_) sums_.resize(columns.size() * room_);
-    const std::uint32_t* const row = rows.data();
-    const std::size_t count = rows.size();
-    for (std::size_t k = 0; k < columns.size(); ++k) {
-      const std::int64_t* const values = columns[k];
-      std::int64_t* const sums = &sums_[k * room_];
-      std::int64_t sum = 0;
-      for (std::size_t i = 0; i < count; ++i) {
-        sums[i] = sum;
-        sum += values[row[i]];
-      }
-      sums[count] = sum;
+    const std::size_t needed = (columns.size() + 1) / 2 * room_;
+    if (sums_.size() < needed) sums_.resize(needed);
+    for (std::size_t k = 0; k < columns.size(); k += 2) {
+      SumPair(columns[k], columns[std::min(k + 1, columns.size() - 1)], rows, &sums_[k / 2 * room_]);
     }
   }
   // Of the k-th column over rows [from, to).
   [[nodiscard]] std::int64_t Sum(std::size_t k, std::size_t from, std::size_t to) const {
-    const std::int64_t* const sums = &sums_[k * room_];
-    return sums[to] - sums[from];
+    const Pair* const sums = &sums_[k / 2 * room_];
+    return sums[to][k % 2] - sums[from][k % 2];
   }
 
  private:
-  std::size_t room_ = 0;            // for each column: the sum of no row, of the first, of the first two...
-  std::vector<std::int64_t> sums_;  // perhaps more than is used
+  using Pair = std::array<std::int64_t, 2>;  // of two columns, which costs little more than of one
+
+  static void SumPair(const std::int64_t* first, const std::int64_t* second, std::span<const std::uint32_t> rows,
+                      Pair* sums) {
+    Pair sum{};
+    for (const std::uint32_t row : rows) {
+      *sums++ = sum;
+      sum[0] += first[row];
+      sum[1] += second[row];
+    }
+    *sums = sum;
+  }
+
+  std::size_t room_ = 0;    // for each pair: the sums of no row, of the first, of the first two...
+  std::vector<Pair> sums_;  // perhaps more than are used
 };
 
 }  // namespace idleburn

@@ -30,24 +30,17 @@ void RunClassifier::OnColumns(const SampleColumns& columns) {
 
 // Device by device: a classifier is much state, and to go from one to the next with every row costs more than a row.
 void RunClassifier::AddByDevice(const SampleColumns& columns, std::size_t from, std::size_t to) {
-  in_columns_.clear();
-  for (std::size_t row = from; row < to; ++row) {
-    const DeviceId device = columns.devices[row];
+  rows_.Set(columns.devices, from, to);
+  rows_.ForEach([&](DeviceId device, std::span<const std::uint32_t> rows) {
     if (device >= streams_.size()) streams_.resize(device + 1);
-    std::vector<std::uint32_t>& rows = streams_[device].rows;
-    if (rows.empty()) in_columns_.push_back(device);
-    rows.push_back(static_cast<std::uint32_t>(row));
-  }
-  for (const DeviceId device : in_columns_) {
     Stream& stream = streams_[device];
     std::size_t added = 0;
-    for (Sample sample; added < stream.rows.size() && !stream.live; ++added) {
-      columns.Get(stream.rows[added], sample);
+    for (Sample sample; added < rows.size() && !stream.live; ++added) {
+      columns.Get(rows[added], sample);
       Add(sample, stream);
     }
-    if (stream.live) stream.live->Feed(columns, std::span(stream.rows).subspan(added), sums_);
-    stream.rows.clear();
-  }
+    if (stream.live) stream.live->Feed(columns, rows.subspan(added), sums_);
+  });
 }
 
 void RunClassifier::Begin(DeviceId device, Stream& stream) const {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "classify/device_classifier.h"
+#include "classify/device_rows.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 
@@ -38,7 +39,6 @@ class RunClassifier final : public SampleSink {
     std::vector<Sample> first;
     Cadence cadence;
     std::unique_ptr<DeviceClassifier> live;
-    std::vector<std::uint32_t> rows;  // of the columns at hand
   };
   void AddByDevice(const SampleColumns& columns, std::size_t from, std::size_t to);
   void Add(const Sample& sample, Stream& stream) const;
@@ -53,7 +53,7 @@ class RunClassifier final : public SampleSink {
   FactsByName facts_;
   const RunWindow* window_;
   std::vector<Stream> streams_;
-  std::vector<DeviceId> in_columns_;  // devices of the columns at hand
+  DeviceRows rows_;  // of the columns at hand
   RowSums sums_;
 };
 

@@ -7,6 +7,7 @@ namespace idleburn {
 SpinWindow::SpinWindow(std::int64_t cells)
     : n_(std::max<std::int64_t>(cells, 1)),
       ring_(static_cast<std::size_t>(2 * n_ - 1), Cell{kNever, 0, 0}),
+      to_right_(static_cast<std::size_t>(n_)),
       quiet_(2 * n_) {}
 
 void SpinWindow::Credit(std::int64_t level, std::int64_t count, const Cell& cell, DeviceTotals& totals) {
@@ -18,13 +19,20 @@ void SpinWindow::Credit(std::int64_t level, std::int64_t count, const Cell& cell
   }
 }
 
-std::int64_t SpinWindow::SettlingLevel() const {
+// A window that begins k cells before the middle one is the middle one with k cells to its left and n - 1 - k to its
+// right.
+std::int64_t SpinWindow::SettlingLevel() {
   const auto n = static_cast<std::size_t>(n_);
+  std::int64_t highest = At(n - 1).level;
+  for (std::size_t k = 0; k < n; ++k) {
+    highest = std::max(highest, At(n - 1 + k).level);
+    to_right_[k] = highest;
+  }
+  highest = At(n - 1).level;
   std::int64_t settling = kNever;
-  for (std::size_t start = 0; start < n; ++start) {
-    std::int64_t highest = kActive;
-    for (std::size_t i = start; i < start + n; ++i) highest = std::max(highest, At(i).level);
-    settling = std::min(settling, highest);
+  for (std::size_t k = 0; k < n; ++k) {
+    highest = std::max(highest, At(n - 1 - k).level);
+    settling = std::min(settling, std::max(highest, to_right_[n - 1 - k]));
   }
   return settling;
 }

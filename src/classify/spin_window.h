@@ -40,7 +40,7 @@ class SpinWindow {
     const std::size_t at = oldest_ + age;
     return ring_[at < ring_.size() ? at : at - ring_.size()];
   }
-  [[nodiscard]] std::int64_t SettlingLevel() const;
+  [[nodiscard]] std::int64_t SettlingLevel();
   static void Credit(std::int64_t level, std::int64_t count, const Cell& cell, DeviceTotals& totals);
 
   std::int64_t n_;
@@ -48,7 +48,8 @@ class SpinWindow {
   // round.
   std::vector<Cell> ring_;
   std::size_t oldest_ = 0;
-  std::int64_t quiet_;  // kNever cells since the last other one, up to 2n
+  std::vector<std::int64_t> to_right_;  // for SettlingLevel: the highest of the middle cell and the k to its right
+  std::int64_t quiet_;                  // kNever cells since the last other one, up to 2n
 };
 
 }  // namespace idleburn

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
 #include "classify/cadence.h"
 #include "classify/thresholds.h"
+#include "classify/tick_steps.h"
 #include "classify/totals.h"
 
 namespace idleburn {
@@ -26,10 +28,15 @@ class TickCounter {
     last_row_ = time;
     last_value_ = value;
     last_tick_ = fresh ? time : last_tick_;
-    Count(fresh ? 1 : 0, value, totals);
+    const std::size_t band = BandOf(value);
+    const TickStep& step = kTickSteps[extreme_][fresh ? 1 : 0][band];
+    totals.ticks[band] += fresh ? 1 : 0;
+    block_ticks_[band] += fresh ? 1 : 0;
+    alternations_ += TickStep::Part(step.counts, TickStep::kAlternations);
+    extreme_ = step.extreme;
   }
   // The same for the `rows` from `from` on of columns of times and values, while times + shift grow beyond `*last`,
-  // stay below `end` and need no anchor. Returns where they end, and sets the last time.
+  // stay below `end` and between two anchors. Returns where they end, and sets the last time.
   struct Readings {
     const Instant* times;
     const std::int64_t* values;
@@ -50,18 +57,11 @@ class TickCounter {
     last_tick_ = last_row_;
     anchor_end_ = time - time % kAnchor + kAnchor;
   }
-  // Whether a row is a reading changes at random: a branch would be guessed wrong too often.
-  void Count(int fresh, std::int64_t value, DeviceTotals& totals) {
+  // By the bands of Phase.
+  [[nodiscard]] std::size_t BandOf(std::int64_t value) const {
     const Thresholds& t = *thresholds_;
-    const int low = value < t.idle_below ? 1 : 0;
-    const int high = value >= t.bound_from ? 1 : 0;
-    totals.ticks[static_cast<std::size_t>((1 - low) + (value >= t.productive_from ? 1 : 0) + high)] += fresh;
-    block_ticks_ += fresh;
-    block_low_ += low & fresh;
-    block_high_ += high & fresh;
-    const int extreme = (high - low) * fresh;
-    alternations_ += extreme * extreme_ < 0 ? 1 : 0;
-    extreme_ = extreme != 0 ? extreme : extreme_;
+    return static_cast<std::size_t>(value >= t.idle_below) + static_cast<std::size_t>(value >= t.productive_from) +
+           static_cast<std::size_t>(value >= t.bound_from);
   }
   void CloseBlock(std::int64_t time, DeviceTotals& totals);
 
@@ -74,11 +74,9 @@ class TickCounter {
 
   std::int64_t block_end_ = INT64_MIN;
   std::int64_t block_observed_ns_ = 0;
-  std::int64_t block_ticks_ = 0;
-  std::int64_t block_low_ = 0;
-  std::int64_t block_high_ = 0;
+  std::array<std::int64_t, kPhaseCount> block_ticks_{};  // by band
   std::int64_t alternations_ = 0;
-  int extreme_ = 0;  // of the last reading at an extreme: -1 low, +1 high
+  std::uint64_t extreme_ = kNoExtreme;  // of the last reading at one
 };
 
 }  // namespace idleburn

@@ -38,6 +38,8 @@ class ColumnScale {
   bool FromPlain(std::span<const std::int64_t> cells, std::int64_t* out);
   bool FromPlain(std::span<const double> cells, std::int64_t* out);
 
+  // True if further numbers cannot change what CheckUnit says.
+  [[nodiscard]] bool unit_settled() const { return !percent_assumed_ || saw_above_one_; }
   // After the last cell: an error if per cent was only assumed and all values were fractions of at most 1, which are
   // as likely a ratio. `column` is the one scaled.
   [[nodiscard]] Result<void> CheckUnit(const BoundColumn& column, const std::string& file) const;

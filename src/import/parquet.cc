@@ -52,10 +52,10 @@ class SignalColumn {
     readings_.clear();
     switch (type_) {
       case TableType::kInteger:
-        if (vector.IsFull(rows) && scale_.FromPlain(vector.All<std::int64_t>(rows), values_.data())) return;
+        if (vector.IsFull(rows) && ConvertPlain<std::int64_t>(vector)) return;
         return ConvertEach(vector, [&](std::size_t i) { return scale_.FromInteger(vector.Get<std::int64_t>(i)); });
       case TableType::kReal:
-        if (vector.IsFull(rows) && scale_.FromPlain(vector.All<double>(rows), values_.data())) return;
+        if (vector.IsFull(rows) && ConvertPlain<double>(vector)) return;
         return ConvertEach(vector, [&](std::size_t i) { return scale_.FromReal(vector.Get<double>(i)); });
       default:
         return ConvertEach(vector, [&](std::size_t i) { return scale_.FromText(vector.Text(i)); });
@@ -72,6 +72,31 @@ class SignalColumn {
   [[nodiscard]] Result<void> CheckUnit(const std::string& file) const { return scale_.CheckUnit(bound_, file); }
 
  private:
+  // False if a row has no plain number.
+  template <typename Stored>
+  bool ConvertPlain(const TableVector& vector) {
+    const std::size_t rows = values_.size();
+    if (vector.codes == nullptr) return scale_.FromPlain(vector.All<Stored>(rows), values_.data());
+    if (ScaleDictionary<Stored>(vector)) {
+      for (std::size_t i = 0; i < rows; ++i) values_[i] = scaled_[vector.codes[i]];
+      return true;
+    }
+    std::vector<Stored> cells(rows);
+    for (std::size_t i = 0; i < rows; ++i) cells[i] = vector.Get<Stored>(i);
+    return scale_.FromPlain(cells, values_.data());
+  }
+
+  // Scales the entries, which are much fewer than rows, unless one that perhaps no row has could make a difference.
+  template <typename Stored>
+  bool ScaleDictionary(const TableVector& vector) {
+    if (!scale_.unit_settled()) return false;
+    if (dictionary_ == vector.dictionary) return dictionary_plain_;
+    dictionary_ = vector.dictionary;
+    scaled_.resize(vector.entries);
+    dictionary_plain_ = scale_.FromPlain(vector.Entries<Stored>(), scaled_.data());
+    return dictionary_plain_;
+  }
+
   template <typename Read>
   void ConvertEach(const TableVector& vector, Read read) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -85,6 +110,10 @@ class SignalColumn {
   ColumnScale scale_;
   std::vector<std::int64_t> values_;
   std::vector<CellReading> readings_;
+  // The dictionary last seen, whether its entries are all plain numbers, and those.
+  std::shared_ptr<const void> dictionary_;
+  bool dictionary_plain_ = false;
+  std::vector<std::int64_t> scaled_;
 };
 
 // One file while it is read. Columns are in the order of the query.
@@ -189,10 +218,13 @@ class Table {
     const std::int64_t limit = INT64_MAX / unit - 1;  // beyond: infinity, or past what nanoseconds hold
     const std::span<const std::int64_t> stamps = vector.All<std::int64_t>(rows);
     const auto held = [&](std::int64_t stamp) { return stamp <= limit && stamp >= -limit; };
-    if ((zoned || clock_->LocalIsUtc(Line(0))) && vector.IsFull(rows) &&
-        std::all_of(stamps.begin(), stamps.end(), held)) {
-      for (std::size_t i = 0; i < rows; ++i) times_[i] = Instant::FromNanos(stamps[i] * unit);
-      return;
+    if ((zoned || clock_->LocalIsUtc(Line(0))) && vector.IsFull(rows)) {
+      bool all_held = true;
+      for (std::size_t i = 0; i < rows; ++i) {
+        all_held = all_held && held(stamps[i]);
+        times_[i] = Instant::FromNanos(all_held ? stamps[i] * unit : 0);
+      }
+      if (all_held) return;
     }
     for (std::size_t i = 0; i < rows; ++i) {
       std::optional<Instant> time;
@@ -208,6 +240,7 @@ class Table {
     std::vector<TableVector> vectors;
     for (const std::size_t at : identity_) vectors.push_back(chunk.Vector(at));
     const bool by_index = vectors.size() == 1 && columns_[identity_[0]].type == TableType::kInteger;
+    if (by_index && vectors[0].codes != nullptr && vectors[0].IsFull(rows)) return ConvertCodes(vectors[0], rows);
     if (by_index) return ConvertIndexes(vectors[0], rows);
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t c = 0; c < vectors.size(); ++c) {
@@ -239,6 +272,21 @@ class Table {
     return {};
   }
 
+  // The same from a dictionary.
+  Result<void> ConvertCodes(const TableVector& vector, std::size_t rows) {
+    if (dictionary_ != vector.dictionary) by_code_.assign(vector.entries, kNoDevice);
+    dictionary_ = vector.dictionary;
+    for (std::size_t i = 0; i < rows; ++i) {
+      devices_[i] = by_code_[vector.codes[i]];
+      if (devices_[i] != kNoDevice) continue;
+      const std::string text = std::to_string(vector.Get<std::int64_t>(i));
+      cells_[0] = text;
+      TRY(SetDevice(i));
+      by_code_[vector.codes[i]] = devices_[i];
+    }
+    return {};
+  }
+
   Result<void> SetDevice(std::size_t row) {
     const Result<std::optional<DeviceId>> device = rows_.Device(cells_, Line(row));
     if (!device) return tl::unexpected<Error>(device.error());
@@ -262,7 +310,9 @@ class Table {
   std::vector<std::size_t> identity_;
   std::vector<std::string_view> cells_;
   std::vector<DeviceId> by_index_;  // kNoDevice: not seen yet
-  std::int64_t done_ = 0;           // rows of the chunks before
+  std::vector<DeviceId> by_code_;   // the same, of the dictionary last seen
+  std::shared_ptr<const void> dictionary_;
+  std::int64_t done_ = 0;  // rows of the chunks before
 
   // Of the chunk.
   std::vector<Instant> times_;     // kNoTime where a row has none

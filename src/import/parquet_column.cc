@@ -47,24 +47,35 @@ double Converted(double stored) {
 template <typename Target>
 class Dictionary {
  public:
-  void Set(std::vector<Target> values) { values_ = std::move(values); }
+  void Set(std::vector<Target> values) { values_ = std::make_shared<const std::vector<Target>>(std::move(values)); }
+  [[nodiscard]] const std::shared_ptr<const std::vector<Target>>& values() const { return values_; }
   // The first byte is the width of the indices.
   bool Start(std::span<const char> bytes) {
     indices_ = RunReader();
     if (bytes.empty()) return true;  // enough for a page without values
     const auto width = static_cast<std::uint8_t>(bytes.front());
     if (width > 32) return false;
-    indices_ = RunReader(bytes.subspan(1), width, static_cast<std::uint32_t>(values_.size()));
+    indices_ = RunReader(bytes.subspan(1), width, static_cast<std::uint32_t>(values_->size()));
     return true;
   }
   bool Decode(std::size_t count, Target* out) {
+    const Target* const values = values_->data();
+    return Decode(count, out, [values](std::uint32_t code) { return values[code]; });
+  }
+  bool DecodeCodes(std::size_t count, std::uint32_t* out) {
+    return Decode(count, out, [](std::uint32_t code) { return code; });
+  }
+
+ private:
+  template <typename Out, typename Look>
+  bool Decode(std::size_t count, Out* out, Look look) {
     while (count > 0) {
       const RunReader::Piece piece = indices_.Next(count);
       if (piece.count == 0) return false;
       if (piece.values == nullptr) {
-        std::fill_n(out, piece.count, values_[piece.repeated]);
+        std::fill_n(out, piece.count, look(piece.repeated));
       } else {
-        for (std::size_t i = 0; i < piece.count; ++i) out[i] = values_[piece.values[i]];
+        std::transform(piece.values, piece.values + piece.count, out, look);
       }
       out += piece.count;
       count -= piece.count;
@@ -72,8 +83,7 @@ class Dictionary {
     return true;
   }
 
- private:
-  std::vector<Target> values_;
+  std::shared_ptr<const std::vector<Target>> values_ = std::make_shared<const std::vector<Target>>();
   RunReader indices_;
 };
 
@@ -96,6 +106,21 @@ Target* DataOf(ParquetCells& cells) {
   return reinterpret_cast<Target*>(cells.data.get());
 }
 
+// Where the values of the rows from `at` on go. Rows before them that have codes get values too.
+template <typename Target>
+Target* DataFrom(std::size_t at, ParquetCells& cells) {
+  if (cells.data == nullptr) cells.data = NewData<Target>(cells.rows);
+  Target* const data = DataOf<Target>(cells);
+  if (cells.codes != nullptr) {
+    const auto* const values = static_cast<const Target*>(cells.dictionary.get());
+    // Without entries, no row has a value.
+    for (std::size_t row = 0; row < at; ++row) data[row] = cells.entries > 0 ? values[cells.codes[row]] : Target{};
+    cells.codes = nullptr;
+    cells.dictionary = nullptr;
+  }
+  return data + at;
+}
+
 // Which form the values of a page have.
 enum class Form : std::uint8_t { kPlain, kDictionary, kDelta };
 
@@ -108,12 +133,10 @@ class NumberReader final : public ParquetColumnReader {
  public:
   using Target = decltype(Converted<kValue>(Stored{}));
 
-  NumberReader(const ParquetColumn& column, const SeekableFile& file, BlockUnpacker& unpacker)
-      : ParquetColumnReader(column, file, unpacker) {}
+  NumberReader(const ParquetColumn& column, const SeekableFile& file, BlockUnpacker& unpacker, bool coded)
+      : ParquetColumnReader(column, file, unpacker), coded_(coded) {}
 
  private:
-  std::unique_ptr<std::byte[]> MakeData(std::size_t rows) const override { return NewData<Target>(rows); }
-
   bool TakeDictionary(const ParquetPage& page) override {
     plain_ = page.values;
     if (page.count > plain_.size() / sizeof(Stored)) return false;
@@ -136,7 +159,10 @@ class NumberReader final : public ParquetColumnReader {
   }
 
   bool Decode(std::size_t count, std::size_t at, ParquetCells& cells) override {
-    Target* const out = DataOf<Target>(cells) + at;
+    if (form_ == Form::kDictionary && coded_ && HoldCodes(at, cells)) {
+      return dictionary_.DecodeCodes(count, cells.codes.get() + at);
+    }
+    Target* const out = DataFrom<Target>(at, cells);
     if (form_ == Form::kDictionary) return dictionary_.Decode(count, out);
     if (form_ == Form::kDelta) return DecodeDelta(count, out);
     if (count > plain_.size() / sizeof(Stored)) return false;
@@ -152,6 +178,16 @@ class NumberReader final : public ParquetColumnReader {
     plain_ = plain_.subspan(count * sizeof(Stored));
   }
 
+  // False if the rows before `at` have other values than those of the dictionary.
+  bool HoldCodes(std::size_t at, ParquetCells& cells) {
+    if (at == 0) {
+      cells.codes.reset(new std::uint32_t[cells.rows]);
+      cells.dictionary = std::shared_ptr<const void>(dictionary_.values(), dictionary_.values()->data());
+      cells.entries = dictionary_.values()->size();
+    }
+    return cells.codes != nullptr && cells.dictionary.get() == dictionary_.values()->data();
+  }
+
   bool DecodeDelta(std::size_t count, Target* out) {
     if constexpr (std::is_integral_v<Stored>) {
       deltas_.resize(count);
@@ -163,9 +199,14 @@ class NumberReader final : public ParquetColumnReader {
   }
 
   void Spread(std::size_t at, std::size_t present, std::size_t end, ParquetCells& cells) override {
-    SpreadRows(at, present, end, cells.validity.get(), DataOf<Target>(cells));
+    if (cells.codes != nullptr) {
+      SpreadRows(at, present, end, cells.validity.get(), cells.codes.get());
+    } else {
+      SpreadRows(at, present, end, cells.validity.get(), DataOf<Target>(cells));
+    }
   }
 
+  bool coded_;
   Form form_ = Form::kPlain;
   std::span<const char> plain_;
   Dictionary<Target> dictionary_;
@@ -179,8 +220,6 @@ class TextReader final : public ParquetColumnReader {
       : ParquetColumnReader(column, file, unpacker) {}
 
  private:
-  std::unique_ptr<std::byte[]> MakeData(std::size_t rows) const override { return NewData<TextCell>(rows); }
-
   bool TakeDictionary(const ParquetPage& page) override {
     plain_ = page.values;
     if (page.count > plain_.size() / sizeof(std::uint32_t)) return false;
@@ -198,7 +237,7 @@ class TextReader final : public ParquetColumnReader {
   }
 
   bool Decode(std::size_t count, std::size_t at, ParquetCells& cells) override {
-    TextCell* const out = DataOf<TextCell>(cells) + at;
+    TextCell* const out = DataFrom<TextCell>(at, cells);
     const std::shared_ptr<const char[]> bytes = by_dictionary_ ? dictionary_bytes_ : pages().kept();
     if (cells.texts.empty() || cells.texts.back() != bytes) cells.texts.push_back(bytes);
     return by_dictionary_ ? dictionary_.Decode(count, out) : DecodePlain(count, out);
@@ -289,7 +328,7 @@ bool ParquetColumnReader::ReadLevels(std::size_t count, std::size_t at, std::siz
 }
 
 Result<void> ParquetColumnReader::Read(std::size_t rows, ParquetCells& cells) {
-  cells.data = MakeData(rows);
+  cells.rows = rows;
   std::size_t at = 0;
   while (at < rows) {
     if (page_left_ == 0) {
@@ -309,10 +348,10 @@ Result<void> ParquetColumnReader::Read(std::size_t rows, ParquetCells& cells) {
 }
 
 std::unique_ptr<ParquetColumnReader> ParquetColumnReader::Make(const ParquetColumn& column, const SeekableFile& file,
-                                                               BlockUnpacker& unpacker) {
+                                                               BlockUnpacker& unpacker, bool coded) {
   using V = ParquetValue;
   const auto number = [&]<typename Stored, V kValue>() -> std::unique_ptr<ParquetColumnReader> {
-    return std::make_unique<NumberReader<Stored, kValue>>(column, file, unpacker);
+    return std::make_unique<NumberReader<Stored, kValue>>(column, file, unpacker, coded);
   };
   switch (column.value) {
     case V::kInt8:

@@ -12,8 +12,12 @@ namespace idleburn {
 
 // What a column reader fills: the rows of a chunk. Owns all that its vector points at.
 struct ParquetCells {
-  // 8 bytes a row, or a TextCell.
+  std::size_t rows = 0;
+  // 8 bytes a row, or a TextCell; or null, where there are codes.
   std::unique_ptr<std::byte[]> data;
+  std::unique_ptr<std::uint32_t[]> codes;  // of each row, in `dictionary` of 8 bytes an entry
+  std::shared_ptr<const void> dictionary;
+  std::size_t entries = 0;
   std::unique_ptr<std::uint64_t[]> validity;         // null: all rows have a value
   std::vector<std::shared_ptr<const char[]>> texts;  // where cells point
 };
@@ -22,8 +26,9 @@ struct ParquetCells {
 // of their TableType.
 class ParquetColumnReader {
  public:
+  // `coded`: numbers that the file keeps in a dictionary may be left there.
   static std::unique_ptr<ParquetColumnReader> Make(const ParquetColumn& column, const SeekableFile& file,
-                                                   BlockUnpacker& unpacker);
+                                                   BlockUnpacker& unpacker, bool coded);
   ParquetColumnReader(const ParquetColumnReader&) = delete;
   ParquetColumnReader& operator=(const ParquetColumnReader&) = delete;
   virtual ~ParquetColumnReader() = default;
@@ -37,7 +42,6 @@ class ParquetColumnReader {
   ParquetColumnReader(const ParquetColumn& column, const SeekableFile& file, BlockUnpacker& unpacker);
 
   [[nodiscard]] const ParquetPages& pages() const { return pages_; }
-  virtual std::unique_ptr<std::byte[]> MakeData(std::size_t rows) const = 0;
   // False if the values cannot be what the page says.
   virtual bool TakeDictionary(const ParquetPage& page) = 0;
   virtual bool StartValues(const ParquetPage& page, std::span<const char> values) = 0;

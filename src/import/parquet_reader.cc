@@ -50,7 +50,9 @@ class Chunk final : public TableChunk {
   Chunk(std::size_t rows, std::vector<ParquetCells> cells) : rows_(rows), cells_(std::move(cells)) {}
   [[nodiscard]] std::size_t rows() const override { return rows_; }
   [[nodiscard]] TableVector Vector(std::size_t column) const override {
-    return {cells_[column].data.get(), cells_[column].validity.get()};
+    const ParquetCells& cells = cells_[column];
+    if (cells.codes == nullptr) return {cells.data.get(), cells.validity.get()};
+    return {cells.dictionary.get(), cells.validity.get(), cells.codes.get(), cells.dictionary, cells.entries};
   }
 
  private:
@@ -66,7 +68,9 @@ class Stream final : public TableStream {
     for (const ParquetReader::Selection& s : selected_) {
       const ParquetColumn& column = footer_->columns[s.position];
       columns_.push_back({column.table.name, s.form});
-      readers_.push_back(ParquetColumnReader::Make(column, file, unpacker_));
+      const bool number = s.form == TableType::kInteger || s.form == TableType::kReal;
+      const bool coded = number && s.form == column.table.type && column.value != ParquetValue::kUint64;
+      readers_.push_back(ParquetColumnReader::Make(column, file, unpacker_, coded));
     }
   }
 

@@ -9,7 +9,9 @@
 namespace idleburn {
 namespace {
 
-constexpr std::size_t kAhead = 8;  // chunks of 2,048 rows
+// Chunks of 2,048 rows that change hands at once: handing over wakes a thread up, which costs as much as a chunk or
+// two. Three such batches are held: one being filled, one that waits, one in use.
+constexpr std::size_t kBatch = 16;
 
 class Prefetch final : public TableStream {
  public:
@@ -20,32 +22,43 @@ class Prefetch final : public TableStream {
   [[nodiscard]] const std::vector<StreamColumn>& columns() const override { return stream_->columns(); }
 
   Result<std::unique_ptr<TableChunk>> Next() override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !ready_.empty(); });
-    auto chunk = std::move(ready_.front());
-    ready_.pop_front();
-    changed_.notify_one();
+    if (taken_.empty()) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !ready_.empty(); });
+      taken_.swap(ready_);
+      lock.unlock();
+      changed_.notify_one();
+    }
+    auto chunk = std::move(taken_.front());
+    taken_.pop_front();
     return chunk;
   }
 
  private:
+  using Batch = std::deque<Result<std::unique_ptr<TableChunk>>>;
+
   // Ends with the stream's end or error, which is the last that is delivered.
   void Fetch(const std::stop_token& stop) {
     bool more = true;
-    while (more) {
-      Result<std::unique_ptr<TableChunk>> chunk = stream_->Next();
-      more = chunk && *chunk != nullptr;
+    while (more && !stop.stop_requested()) {
+      Batch batch;
+      while (more && batch.size() < kBatch && !stop.stop_requested()) {
+        batch.push_back(stream_->Next());
+        more = batch.back() && *batch.back() != nullptr;
+      }
       std::unique_lock lock(mutex_);
-      if (!changed_.wait(lock, stop, [this] { return ready_.size() < kAhead; })) return;
-      ready_.push_back(std::move(chunk));
+      if (!changed_.wait(lock, stop, [this] { return ready_.empty(); })) return;
+      ready_ = std::move(batch);
+      lock.unlock();
       changed_.notify_one();
     }
   }
 
   std::unique_ptr<TableStream> stream_;
+  Batch taken_;  // of the reader
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Result<std::unique_ptr<TableChunk>>> ready_;
+  Batch ready_;
   std::jthread thread_;  // last: it uses all of the above
 };
 

@@ -69,6 +69,11 @@ static_assert(sizeof(TextCell) == 16);
 struct TableVector {
   const void* data = nullptr;
   const std::uint64_t* validity = nullptr;  // a bit a row, set where there is a value; null: all have one
+  // If not null, `data` is a dictionary of so many values, and this says which of them is in each row. As long as it is
+  // held, no other dictionary is at its place.
+  const std::uint32_t* codes = nullptr;
+  std::shared_ptr<const void> dictionary = nullptr;
+  std::size_t entries = 0;
 
   [[nodiscard]] bool IsNull(std::size_t row) const {
     return validity != nullptr && (validity[row / 64] >> (row % 64) & 1) == 0;
@@ -83,11 +88,16 @@ struct TableVector {
   }
   template <typename T>
   [[nodiscard]] const T& Get(std::size_t row) const {
-    return static_cast<const T*>(data)[row];
+    return static_cast<const T*>(data)[codes != nullptr ? codes[row] : row];
   }
+  // Without a dictionary.
   template <typename T>
   [[nodiscard]] std::span<const T> All(std::size_t rows) const {
     return {static_cast<const T*>(data), rows};
+  }
+  template <typename T>
+  [[nodiscard]] std::span<const T> Entries() const {
+    return {static_cast<const T*>(data), entries};
   }
   // Of a kText column.
   [[nodiscard]] std::string_view Text(std::size_t row) const { return Get<TextCell>(row).View(); }

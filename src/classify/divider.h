@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/int128.h"
+
+namespace idleburn {
+
+// Divides by the same number again and again, each time by a multiplication.
+class Divider {
+ public:
+  struct Parts {
+    std::int64_t quotient;
+    std::int64_t rest;
+  };
+
+  // `divisor` > 0.
+  explicit Divider(std::int64_t divisor)
+      : divisor_(divisor), inverse_(UINT64_MAX / static_cast<std::uint64_t>(divisor)) {}
+
+  [[nodiscard]] std::int64_t divisor() const { return divisor_; }
+
+  // n >= 0. The inverse lacks at most 1 of 2^64 / divisor, and n is below 2^63, so that the quotient lacks at most 1.
+  [[nodiscard]] Parts Divide(std::int64_t n) const {
+    auto quotient = static_cast<std::int64_t>(static_cast<Uint128>(n) * inverse_ >> 64);
+    std::int64_t rest = n - quotient * divisor_;
+    if (rest >= divisor_) {
+      ++quotient;
+      rest -= divisor_;
+    }
+    return {quotient, rest};
+  }
+
+ private:
+  std::int64_t divisor_;
+  std::uint64_t inverse_;
+};
+
+}  // namespace idleburn
