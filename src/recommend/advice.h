@@ -20,7 +20,7 @@ enum class Axis : std::uint8_t { kTime, kRate };
 std::string_view Name(Axis a);
 
 // An interval of a saving, as fractions of the original cost.
-struct SavingInterval {
+struct SavingRange {
   double low = 0;
   double expected = 0;
   double high = 0;
@@ -31,7 +31,7 @@ struct Recommendation {
   std::string_view title;
   Axis axis = Axis::kTime;
   std::string_view cause;                // empty for the rate axis
-  std::optional<SavingInterval> saving;  // absent: possible but not quantified, `basis` says why
+  std::optional<SavingRange> saving;  // absent: possible but not quantified, `basis` says why
   std::optional<Money> saving_cost;      // expected x total
   std::string_view how;                  // the flag or line of code
   std::string_view verify_with;

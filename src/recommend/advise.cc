@@ -71,7 +71,7 @@ void AddTimeLevers(const Scene& scene, const Finding& finding, double observed, 
     if (!first.empty()) {
       r.basis = "the same time as " + std::string(first) + ": do one of them";
     } else if (most > 0) {
-      r.saving = SavingInterval{0, kExpectedRecovery * most, most};
+      r.saving = SavingRange{0, kExpectedRecovery * most, most};
       r.basis = BasisOf(finding);
       first = id;
     } else {
@@ -114,7 +114,7 @@ void AddRateLevers(const Scene& scene, Advice& advice) {
     if (offer != nullptr) {
       const double cut =
           1 - static_cast<double>(offer->per_gpu_hour.nano()) / static_cast<double>(rate.per_gpu_hour->nano());
-      r.saving = SavingInterval{0, kExpectedRecovery * cut, cut};
+      r.saving = SavingRange{0, kExpectedRecovery * cut, cut};
       r.basis = "catalogue: " + offer->key + " at " + FormatExact(offer->per_gpu_hour) +
                 " a GPU-hour bounds it; restarts and lost work come off";
     } else {

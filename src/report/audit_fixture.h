@@ -225,7 +225,7 @@ inline std::unique_ptr<AuditFixture> EightGpus(std::optional<Money> rate) {
   stop.id = "stop_idle";
   stop.title = "Stop jobs that hold an idle GPU";
   stop.cause = "idle_held";
-  stop.saving = SavingInterval{0, 0.8 * share, share};
+  stop.saving = SavingRange{0, 0.8 * share, share};
   if (whole.total) stop.saving_cost = Estimate(*whole.total, 0.8 * share).value();
   stop.how = "timeout 4h CMD, or your scheduler's idle limit";
   stop.verify_with = "idleburn compare before.ibr --vs after.ibr";
