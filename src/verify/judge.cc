@@ -265,10 +265,11 @@ class Judgement {
   }
 
   [[nodiscard]] bool IsClaimedBaseline() const {
+    const auto key = [](const auto& run) { return run.sha256.empty() ? run.name : run.sha256; };
     std::vector<std::string> claimed;
     std::vector<std::string> given;
-    for (const Claim::BaselineRun& run : claim_.baseline) claimed.push_back(run.sha256);
-    for (const MeasuredRun& run : in_.before) given.push_back(run.sha256);
+    for (const Claim::BaselineRun& run : claim_.baseline) claimed.push_back(key(run));
+    for (const MeasuredRun& run : in_.before) given.push_back(key(run));
     std::sort(claimed.begin(), claimed.end());
     std::sort(given.begin(), given.end());
     return claimed == given;
@@ -288,7 +289,7 @@ class Judgement {
     }
   }
   // Of twice the error: .90 for .95.
-  [[nodiscard]] double Lower() const { return 1 - 2 * (1 - claim_.level); }
+  [[nodiscard]] double Lower() const { return std::max(0.0, 1 - 2 * (1 - claim_.level)); }
 
   void CrossCheck() {
     const double tau = std::max(out_.before.tau.value_or(1), out_.after.tau.value_or(1));
