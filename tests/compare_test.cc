@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "support/documented_keys.h"
+#include "support/live_command.h"
 #include "support/made_recording.h"
 #include "support/program.h"
 #include "support/shared_data.h"
@@ -482,6 +483,38 @@ TEST_F(CompareTest, ABaselineOfTwoKindsIsNoBaseline) {
           "tells no such factor");
 }
 
+// Recordings of `idleburn run` itself, on the stand-in's GPU.
+TEST_F(CompareTest, ARecordedRunTellsItsWorkAndItsFactors) {
+  if (RunShell("git --version").code != 0) GTEST_SKIP() << "no git";
+  const LiveMachine machine("gpu 0\n", true);
+  const std::string steps = " -- sh -c 'i=0; while [ $i -lt 20 ]; do sleep 0.1; i=$((i+1)); echo step $i/20; done'";
+  const ProgramRun run = machine.Run(
+      "cd $F && git init -q && echo x > code && git add code && git -c user.name=a -c user.email=a@b commit -q -m x && "
+      "git rev-parse HEAD > said && $I run --price 1 -o $F/r1 --recording $F/a.idleburn" +
+      steps + " && $I run --price 1 -o $F/r2 --recording $F/b.idleburn" + steps);
+  ASSERT_EQ(run.code, 0) << run.err;
+  const std::string a = machine.Path("a.idleburn");
+  const std::string b = machine.Path("b.idleburn");
+  const ProgramRun claimed = RunIdleburn("claim " + a + " -o " + Path("claim.json") + " --boundary b --measure m");
+  ASSERT_EQ(claimed.code, 0) << claimed.err;
+  std::ifstream in(Path("claim.json"));
+  const json claim = json::parse(in);
+  EXPECT_EQ(claim.at("unit"), "step");
+  EXPECT_EQ(claim.at("factors").at("git.commit").get<std::string>() + "\n",
+            RunShell("cat " + machine.Path("said")).out);
+  EXPECT_EQ(claim.at("factors").at("git.tree"), "clean");
+  EXPECT_EQ(claim.at("factors").at("command").get<std::string>().substr(0, 5), "sh -c");
+  EXPECT_EQ(claim.at("factors").at("gpu.count"), "1");
+  EXPECT_FALSE(claim.at("factors").at("gpu.model").get<std::string>().empty());
+  EXPECT_FALSE(claim.at("factors").at("driver").get<std::string>().empty());
+  const json document = Compare(a + " --vs " + b);
+  EXPECT_EQ(document.at("verdict"), "INVALID");  // two seconds of telemetry
+  EXPECT_TRUE(HasReason(document, "few_rows"));
+  EXPECT_EQ(document.at("inputs").at(0).at("work"), 20) << document.dump(1);
+  EXPECT_GT(document.at("inputs").at(0).at("gpu_seconds"), 2);
+  EXPECT_TRUE(document.at("inputs").at(0).at("note").is_null());
+}
+
 TEST_F(CompareTest, BadInputGetsOneLine) {
   const std::string good = Put("good.csv", {});
   const auto bad = [&](const char* rows) {
@@ -550,6 +583,18 @@ TEST_F(CompareTest, EveryFormatSaysTheSameVerdict) {
     EXPECT_NE(found, std::string::npos) << part << " is not in its place\n" << text;
     at = found == std::string::npos ? at : found;
   }
+}
+
+TEST_F(CompareTest, TheReadmeShowsWhatIsPrinted) {
+  const ProgramRun run = RunShell("cd " IDLEBURN_ROOT " && " IDLEBURN_PROGRAM
+                                  " compare examples/switchback_workers.csv.gz --switchback --price 2.50");
+  std::ifstream in(IDLEBURN_ROOT "/README.md");
+  const std::string readme(std::istreambuf_iterator<char>(in), {});
+  std::string shown;
+  std::istringstream lines(run.out.substr(0, run.out.find("\nRuns\n")));
+  for (std::string line; std::getline(lines, line);) shown += line.empty() ? "\n" : "    " + line + "\n";
+  ASSERT_GT(shown.size(), 500U) << run.out << run.err;
+  EXPECT_NE(readme.find(shown), std::string::npos) << shown;
 }
 
 TEST_F(CompareTest, EveryKeyIsDocumented) {

@@ -168,7 +168,10 @@ class Figures {
                     figure(verdict_.before.tau), figure(verdict_.after.tau)));
   }
   void Guard() {
-    if (!verdict_.guard) return Put("guard", "no drift guard: none is needed, or the data do not allow one");
+    if (verdict_.layout == RunLayout::kSwitchback) {
+      return Put("guard", "none needed: neighbouring blocks share what drifts");
+    }
+    if (!verdict_.guard) return Put("guard", "none: the data do not tell a drift from the change");
     const DriftGuard& guard = *verdict_.guard;
     Put("guard", fmt::format("step beside the trend {:+.3g} ({:+.3g} to {:+.3g}) over {}: a drift {} the change",
                              guard.delta, guard.low, guard.high, guard.over_runs ? "runs" : "rows",
