@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "support/documented_keys.h"
+#include "support/live_command.h"
 #include "support/made_recording.h"
 #include "support/program.h"
 #include "support/shared_data.h"
@@ -141,7 +142,8 @@ TEST_F(CompareTest, AClaimOfAfterTheChangeIsRetrospective) {
 TEST_F(CompareTest, OtherBaselineRunsThanTheClaimsAreNamed) {
   const std::string before = Three("before", 0.2, false);
   const std::string claim = Claim(before);
-  const json document = Compare(Three("other", 0.21, false) + " --vs" + Three("after", 0.13, true) + " --claim " + claim);
+  const json document =
+      Compare(Three("other", 0.21, false) + " --vs" + Three("after", 0.13, true) + " --claim " + claim);
   EXPECT_TRUE(HasReason(document, "baseline_differs_from_claim"));
   EXPECT_NE(document.at("verdict"), "VERIFIED");
 }
@@ -404,14 +406,14 @@ TEST_F(CompareTest, FreedCapacityIsNotCash) {
     const double spent = after == 1 ? 1 - std::stod(input.at("avoided_fraction").get<std::string>()) : 1;
     for (int i = 0; i < 3; ++i) {
       const std::string name = fmt::format("{}{}.csv", after, i);
-      sides[after] += " " + folder_.Write(name, fmt::format("time_s,gpu_seconds,epochs\n{},{:.3f},100\n",
-                                                            1'700'000'000 + (after * 3 + i) * 1'000'000,
-                                                            hours * 3600 / 3 * spent));
+      sides[after] +=
+          " " + folder_.Write(name, fmt::format("time_s,gpu_seconds,epochs\n{},{:.3f},100\n",
+                                                1'700'000'000 + (after * 3 + i) * 1'000'000, hours * 3600 / 3 * spent));
     }
   }
   const std::string rate = input.at("rate_usd_per_gpu_hour");
-  const json document = Compare(sides[0] + " --vs" + sides[1] + " --price " + rate + " --tier reserved=" +
-                                fmt::format("{}", hours) + ":" + rate);
+  const json document = Compare(sides[0] + " --vs" + sides[1] + " --price " + rate +
+                                " --tier reserved=" + fmt::format("{}", hours) + ":" + rate);
   EXPECT_EQ(document.at("cashable"), "0.00");
   EXPECT_EQ(document.at("freed_capacity"), trap.at("freed_gpu_hours").at("value"));
   EXPECT_EQ(std::stod(document.at("money").at("bill_before").get<std::string>()), trap.at("bill_usd").at("value"));
@@ -441,9 +443,10 @@ TEST_F(CompareTest, AClaimIsWrittenOnceAndChecked) {
   const std::string claim = Claim(before, "--factor precision=bf16");
   Refused("claim" + before + " -o " + claim + " --boundary b --measure m", 1, "is there already");
   // Anybody can check the hash.
-  const ProgramRun python = RunShell("python3 -c \"import json, hashlib; d = json.load(open('" + claim +
-                                     "')); s = d.pop('sha256'); print(s == hashlib.sha256(json.dumps(d, sort_keys=True, "
-                                     "separators=(',', ':'), ensure_ascii=False).encode()).hexdigest())\"");
+  const ProgramRun python =
+      RunShell("python3 -c \"import json, hashlib; d = json.load(open('" + claim +
+               "')); s = d.pop('sha256'); print(s == hashlib.sha256(json.dumps(d, sort_keys=True, "
+               "separators=(',', ':'), ensure_ascii=False).encode()).hexdigest())\"");
   EXPECT_EQ(python.code == 0 ? python.out : "True\n", "True\n");  // where there is a Python
   std::string text = *[&] {
     std::ifstream in(claim);
@@ -478,6 +481,38 @@ TEST_F(CompareTest, ABaselineOfTwoKindsIsNoBaseline) {
   EXPECT_EQ(claim.at("factors").at("gpu.count"), "1");
   Refused("claim " + a + " -o " + Path("d.json") + " --boundary b --measure m --changes precision", 2,
           "tells no such factor");
+}
+
+// Recordings of `idleburn run` itself, on the stand-in's GPU.
+TEST_F(CompareTest, ARecordedRunTellsItsWorkAndItsFactors) {
+  if (RunShell("git --version").code != 0) GTEST_SKIP() << "no git";
+  const LiveMachine machine("gpu 0\n", true);
+  const std::string steps = " -- sh -c 'i=0; while [ $i -lt 20 ]; do sleep 0.1; i=$((i+1)); echo step $i/20; done'";
+  const ProgramRun run = machine.Run(
+      "cd $F && git init -q && echo x > code && git add code && git -c user.name=a -c user.email=a@b commit -q -m x && "
+      "git rev-parse HEAD > said && $I run --price 1 -o $F/r1 --recording $F/a.idleburn" +
+      steps + " && $I run --price 1 -o $F/r2 --recording $F/b.idleburn" + steps);
+  ASSERT_EQ(run.code, 0) << run.err;
+  const std::string a = machine.Path("a.idleburn");
+  const std::string b = machine.Path("b.idleburn");
+  const ProgramRun claimed = RunIdleburn("claim " + a + " -o " + Path("claim.json") + " --boundary b --measure m");
+  ASSERT_EQ(claimed.code, 0) << claimed.err;
+  std::ifstream in(Path("claim.json"));
+  const json claim = json::parse(in);
+  EXPECT_EQ(claim.at("unit"), "step");
+  EXPECT_EQ(claim.at("factors").at("git.commit").get<std::string>() + "\n",
+            RunShell("cat " + machine.Path("said")).out);
+  EXPECT_EQ(claim.at("factors").at("git.tree"), "clean");
+  EXPECT_EQ(claim.at("factors").at("command").get<std::string>().substr(0, 5), "sh -c");
+  EXPECT_EQ(claim.at("factors").at("gpu.count"), "1");
+  EXPECT_FALSE(claim.at("factors").at("gpu.model").get<std::string>().empty());
+  EXPECT_FALSE(claim.at("factors").at("driver").get<std::string>().empty());
+  const json document = Compare(a + " --vs " + b);
+  EXPECT_EQ(document.at("verdict"), "INVALID");  // two seconds of telemetry
+  EXPECT_TRUE(HasReason(document, "few_rows"));
+  EXPECT_EQ(document.at("inputs").at(0).at("work"), 20) << document.dump(1);
+  EXPECT_GT(document.at("inputs").at(0).at("gpu_seconds"), 2);
+  EXPECT_TRUE(document.at("inputs").at(0).at("note").is_null());
 }
 
 TEST_F(CompareTest, BadInputGetsOneLine) {
@@ -519,8 +554,8 @@ TEST_F(CompareTest, StatedWorkGivesTotals) {
     run.start = Instant::FromNanos((Now() - 7200 + 100 * i) * kNanosPerSecond);
     sides[i / 3] += " " + Record(fmt::format("{}.idleburn", i), run);
   }
-  const json document = Compare(sides[0] + " --vs" + sides[1] + " --work samples=1000 --work " + Path("5.idleburn") +
-                                ":samples=2000");
+  const json document =
+      Compare(sides[0] + " --vs" + sides[1] + " --work samples=1000 --work " + Path("5.idleburn") + ":samples=2000");
   EXPECT_EQ(document.at("verdict"), "NOT_SHOWN") << document.dump(1);
   EXPECT_NEAR(document.at("saving").at("fraction"), 0.25, 1e-9);  // three times 60 s for 4,000 samples, not 3,000
   EXPECT_EQ(document.at("sides").at("before").at("rows"), 0);
@@ -558,13 +593,21 @@ TEST_F(CompareTest, EveryKeyIsDocumented) {
                   Claim(before, "--price 2 --cashable --predicted .3") +
                   " --projection 720 --nra a=b:c:1:d --tier reserved=100:2 --format json")
           .out,
-      RunIdleburn("compare" + before + " --vs" + after + " --exclude '" + Path("after1.csv") + "=x' --format json").out};
+      RunIdleburn("compare" + before + " --vs" + after + " --exclude '" + Path("after1.csv") + "=x' --format json")
+          .out};
   MadeRecording run;
   run.start = Instant::FromNanos((Now() - 7200) * kNanosPerSecond);
   const std::string a = Record("a.idleburn", run);
   run.start = run.start + Nanos(600 * kNanosPerSecond);
   run.exit = "exit 1";
   documents.push_back(RunIdleburn("compare " + a + " --vs " + Record("b.idleburn", run) + " --format json").out);
+  WorkLog few;
+  few.rows = 8;
+  few.noise = 0.1;
+  const std::string few_before = Put("few.csv", few);
+  few.start = 100;
+  documents.push_back(
+      RunIdleburn("compare " + few_before + " --vs " + Put("few_after.csv", few) + " --format json").out);
   if (std::filesystem::exists(kTraces)) {
     documents.push_back(RunIdleburn("compare " + kTraces + "/D01_resnet50_nw0_a.json.gz --vs " + kTraces +
                                     "/D02_resnet50_nw4_a.json.gz --format json")

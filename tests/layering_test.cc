@@ -31,7 +31,7 @@ const std::vector<LayerRow>& Layers() {
       {"report", 7, {"base", "text", "verify", "telemetry", "profile", "classify", "price", "diagnose", "recommend"}},
       {"cli",
        8,
-       {"base", "text", "os", "stats", "verify", "telemetry", "measure", "import", "profile", "classify", "price",
+       {"base", "text", "os", "verify", "history", "telemetry", "measure", "import", "profile", "classify", "price",
         "diagnose", "recommend", "run", "isolate", "report"}},
       {"main.cc", 9, {"base", "cli"}},
   };

@@ -176,6 +176,13 @@ Result<void> Project(const std::string& text, const Comparison& comparison, Comp
   return {};
 }
 
+// What flags say is judged like a claim, but is none.
+void SayNothingWasClaimed(SavingVerdict& verdict) {
+  for (VerdictReason& reason : verdict.reasons) {
+    if (reason.id == "retrospective") reason = MakeReason(reason.id, "nothing was claimed before the change");
+  }
+}
+
 Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, ComparedSides& sides,
                        ComparisonReport& report) {
   Comparison comparison;
@@ -192,6 +199,7 @@ Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, Compar
     comparison.adjustments.push_back(std::move(*entry));
   }
   report.verdict = Judge(comparison);
+  if (!terms.claimed) SayNothingWasClaimed(report.verdict);
   report.adjustments = comparison.adjustments;
   return Project(request.projection, comparison, report);
 }

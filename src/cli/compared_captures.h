@@ -9,7 +9,6 @@ namespace idleburn {
 
 // Judges profilers' captures by their steps, and puts beside it what the diagnosis of the capture before foretold.
 // Fills in verdict, captures and inputs of the report.
-Result<void> JudgeCaptureSides(const ComparedSides& sides, const std::optional<Claim>& claim,
-                               ComparisonReport& report);
+Result<void> JudgeCaptureSides(const ComparedSides& sides, const std::optional<Claim>& claim, ComparisonReport& report);
 
 }  // namespace idleburn

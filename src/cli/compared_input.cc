@@ -134,8 +134,7 @@ Result<ComparedInput> ReadComparedInput(const std::string& name, const InputRead
   PeekSource source(std::move(*file));
   const Result<std::string_view> head = source.Peek(kSniffBytes);
   if (!head) return tl::unexpected<Error>(head.error());
-  Result<ComparedInput> input =
-      SniffWorkCsv(*head) ? FromWorkLog(source) : FromRun(*path, IsRecording(*head), reading);
+  Result<ComparedInput> input = SniffWorkCsv(*head) ? FromWorkLog(source) : FromRun(*path, IsRecording(*head), reading);
   if (!input) return input;
   input->name = name;
   input->sha256 = *hash;

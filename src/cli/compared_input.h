@@ -31,9 +31,9 @@ struct ComparedInput {
 struct InputReading {
   ImportOptions options;
   Thresholds thresholds;
-  WorkDone work;                              // done in each input that counts none itself
-  std::map<std::string, WorkDone> work_of;    // the same of one, by its name as given
-  StaticFactors factors;                      // what the inputs do not tell
+  WorkDone work;                            // done in each input that counts none itself
+  std::map<std::string, WorkDone> work_of;  // the same of one, by its name as given
+  StaticFactors factors;                    // what the inputs do not tell
   bool show_progress = false;
   std::function<Result<std::string>(const std::string&)> path_of;  // the file that a name means; null: the name itself
 };

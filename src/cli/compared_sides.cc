@@ -110,13 +110,15 @@ Result<void> PlaceBlocks(const SideRequest& request, bool switchback, ComparedSi
       return FailUsage("compare: " + armed->name + ": has a column arm; add --switchback to compare its settings");
     }
     if (!sides.after.empty() || !std::all_of(sides.before.begin(), sides.before.end(), has_arms)) {
-      return FailUsage("compare: " + armed->name + ": holds both sides of a switchback; give such files only, without --vs");
+      return FailUsage("compare: " + armed->name +
+                       ": holds both sides of a switchback; give such files only, without --vs");
     }
     return SplitArms(request.arms, sides);
   }
   for (const ComparedInput& input : sides.after) {
     if (has_arms(input)) {
-      return FailUsage("compare: " + input.name + ": holds both sides of a switchback; give such files only, without --vs");
+      return FailUsage("compare: " + input.name +
+                       ": holds both sides of a switchback; give such files only, without --vs");
     }
   }
   if (sides.after.empty()) {
@@ -208,7 +210,8 @@ void JoinFailures(ComparedSides& sides, Inputs& side) {
     }
     MeasuredRun& failed = side[i].blocks.front().run.run;
     if (heir == side.end()) {
-      failed.doubts.push_back({"unfit_run", "its command ended with " + side[i].failure + ", and none after it ended well"});
+      failed.doubts.push_back(
+          {"unfit_run", "its command ended with " + side[i].failure + ", and none after it ended well"});
       ++i;
       continue;
     }
@@ -226,9 +229,9 @@ Result<ComparedSides> ReadSides(const SideRequest& request, const InputReading& 
     const std::vector<std::string>& names;
     Inputs& into;
   };
-  for (const Part& part : {Part{request.before, sides.before}, Part{request.after, sides.after},
-                           Part{request.untouched_before, sides.untouched_before},
-                           Part{request.untouched_after, sides.untouched_after}}) {
+  for (const Part& part :
+       {Part{request.before, sides.before}, Part{request.after, sides.after},
+        Part{request.untouched_before, sides.untouched_before}, Part{request.untouched_after, sides.untouched_after}}) {
     Result<Inputs> inputs = ReadAllOf(part.names, reading);
     if (!inputs) return tl::unexpected<Error>(inputs.error());
     part.into = std::move(*inputs);

@@ -47,7 +47,8 @@ Result<void> JudgedBy::Take(const std::string& command, Claim& claim) const {
   if (!unit.empty()) {
     const std::optional<WorkUnit> known = ParseUnit(unit);
     if (!known) {
-      return FailUsage(command + ": --unit '" + unit.substr(0, 20) + "' is none of step, sample, token, epoch, request");
+      return FailUsage(command + ": --unit '" + unit.substr(0, 20) +
+                       "' is none of step, sample, token, epoch, request");
     }
     claim.unit = *known;
   }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostFiles = 20'000;  // some 20 ms of lstat
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;
-constexpr int kMostLinks = 5;               // of a reference to a reference
+constexpr int kMostLinks = 5;  // of a reference to a reference
 constexpr std::uint32_t kSubmodule = 0160000;
 constexpr std::uint32_t kKindOfFile = 0170000;
 
@@ -88,7 +88,8 @@ bool IsAsStaged(const StagedFile& file, const fs::path& tree) {
 // Numbers of an index stand with their first byte first.
 std::uint32_t Number(std::string_view bytes, std::size_t at, int size) {
   std::uint32_t number = 0;
-  for (int i = 0; i < size; ++i) number = number << 8 | static_cast<unsigned char>(bytes[at + static_cast<std::size_t>(i)]);
+  for (int i = 0; i < size; ++i)
+    number = number << 8 | static_cast<unsigned char>(bytes[at + static_cast<std::size_t>(i)]);
   return number;
 }
 

@@ -35,9 +35,10 @@ TEST(GitFactsTest, FollowsHeadToItsBranch) {
 TEST(GitFactsTest, FindsPackedBranchesAndDetachedHeads) {
   const test::FakeRoot root;
   root.Write("/.git/HEAD", "ref: refs/heads/main\n");
-  root.Write("/.git/packed-refs", "# pack-refs with: peeled fully-peeled sorted \n"
-                                  "ffffffffffffffffffffffffffffffffffffffff refs/heads/main-2\n" +
-                                      std::string(kCommit) + " refs/heads/main\n");
+  root.Write("/.git/packed-refs",
+             "# pack-refs with: peeled fully-peeled sorted \n"
+             "ffffffffffffffffffffffffffffffffffffffff refs/heads/main-2\n" +
+                 std::string(kCommit) + " refs/heads/main\n");
   EXPECT_EQ(CommitIn(root), kCommit);
   root.Write("/.git/HEAD", "ffffffffffffffffffffffffffffffffffffffff\n");
   EXPECT_EQ(CommitIn(root), std::string(40, 'f'));

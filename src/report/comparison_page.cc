@@ -20,9 +20,7 @@ std::string_view UnitOf(const ComparisonReport& report) {
 std::string Percent(double fraction) {
   return fmt::format("{:.1f} %", 100 * (std::abs(fraction) < 5e-4 ? 0 : fraction));  // no "-0.0 %"
 }
-std::string PercentRange(double low, double high) {
-  return fmt::format("{:.1f} to {:.1f} %", 100 * low, 100 * high);
-}
+std::string PercentRange(double low, double high) { return fmt::format("{:.1f} to {:.1f} %", 100 * low, 100 * high); }
 
 // GPU time in the unit that shows it best: short comparisons are of GPU-seconds.
 struct GpuTimeScale {
@@ -37,7 +35,7 @@ struct GpuTimeScale {
 std::string Change(const SavingVerdict& verdict) {
   const double fraction = verdict.fraction.value_or(0);
   const bool more = fraction < 0;
-  std::string text = Percent(std::abs(fraction)) + (more ? " more" : " less");
+  const std::string text = Percent(std::abs(fraction)) + (more ? " more" : " less") + " GPU time";
   if (!verdict.saving) return text + " (no interval: too little data)";
   const double low = more ? -verdict.saving->high : verdict.saving->low;
   const double high = more ? -verdict.saving->low : verdict.saving->high;
@@ -52,15 +50,15 @@ std::string VerdictLine(const ComparisonReport& report) {
       return name + "the two sides cannot be compared; no saving is given.";
     case Verdict::kVerified:
     case Verdict::kRegression:
-      return name + "the same work took " + Change(verdict) + " GPU time.";
+      return name + "the same work took " + Change(verdict) + ".";
     case Verdict::kIndicated:
     case Verdict::kIndicatedRegression:
-      return name + "the same work seems to take " + Change(verdict) + " GPU time; that is no proof yet.";
+      return name + "the same work seems to take " + Change(verdict) + "; that is no proof yet.";
     case Verdict::kNotShown:
       break;
   }
   if (!verdict.fraction) return name + "the data say nothing of a saving.";
-  return name + "no change of the GPU time for the same work stands out; the estimate is " + Change(verdict) + ".";
+  return name + "no change for the same work stands out; the estimate is " + Change(verdict) + ".";
 }
 
 // What was seen of a reason, without what would settle it.
@@ -99,7 +97,8 @@ class Figures {
     Independence();
     Guard();
     ClaimHash();
-    Put("confidence", fmt::format("{:g} %, draws of the cross-check from seed {}", 100 * verdict_.level, verdict_.seed));
+    Put("confidence",
+        fmt::format("{:g} %, draws of the cross-check from seed {}", 100 * verdict_.level, verdict_.seed));
     Projected();
     return std::move(rows_);
   }
@@ -169,7 +168,10 @@ class Figures {
                     figure(verdict_.before.tau), figure(verdict_.after.tau)));
   }
   void Guard() {
-    if (!verdict_.guard) return Put("guard", "no drift guard: none is needed, or the data do not allow one");
+    if (verdict_.layout == RunLayout::kSwitchback) {
+      return Put("guard", "none needed: neighbouring blocks share what drifts");
+    }
+    if (!verdict_.guard) return Put("guard", "none: the data do not tell a drift from the change");
     const DriftGuard& guard = *verdict_.guard;
     Put("guard", fmt::format("step beside the trend {:+.3g} ({:+.3g} to {:+.3g}) over {}: a drift {} the change",
                              guard.delta, guard.low, guard.high, guard.over_runs ? "runs" : "rows",
@@ -184,9 +186,10 @@ class Figures {
     if (!report_.no_projection.empty()) Put("projection", report_.no_projection);
     if (!report_.projection) return;
     const auto& [hours, gpu_hours] = *report_.projection;
-    Put("projection", fmt::format("if the next {:g} h do the same work at the same mix: {:.5g} GPU-h ({:.5g} to {:.5g}); "
-                                  "an assumption, no saving",
-                                  hours, gpu_hours.fraction, gpu_hours.low, gpu_hours.high));
+    Put("projection",
+        fmt::format("if the next {:g} h do the same work at the same mix: {:.5g} GPU-h ({:.5g} to {:.5g}); "
+                    "an assumption, no saving",
+                    hours, gpu_hours.fraction, gpu_hours.low, gpu_hours.high));
   }
 
   const ComparisonReport& report_;
@@ -209,10 +212,16 @@ void Figures::Dollars() {
   } else {
     Put("dollars", "not known: no price; give --price");
   }
-  if (money.cash) Put("cash", amount(*money.cash) + (money.bill_before ? " off the bill of " + amount(*money.bill_before)
-                                                                       : " stops being billed"));
-  Put("freed", fmt::format("{:.6g} GPU-h that are paid for as before; of use only where they are used, or not bought again",
-                           money.freed_gpu_hours));
+  if (money.cash && money.bill_before) {
+    Put("cash", amount(*money.cash) + " off the bill of " + amount(*money.bill_before));
+  } else if (money.cash) {
+    Put("cash",
+        amount(*money.cash) + (*money.cash == Money() ? ": nothing is said to stop being billed (--cashable, --tier)"
+                                                      : " stops being billed"));
+  }
+  Put("freed",
+      fmt::format("{:.6g} GPU-h that are paid for as before; of use only where they are used, or not bought again",
+                  money.freed_gpu_hours));
 }
 
 ReportTable FigureTable(const ComparisonReport& report) {
@@ -229,15 +238,23 @@ ReportTable InputTable(const ComparisonReport& report) {
   table.title = "Runs";
   const auto right = TableColumn::Align::kRight;
   const std::string unit(UnitOf(report));
-  table.columns = {{"side"},         {"kind"},          {"start"}, {"GPU-s", right}, {unit + "s", right},
-                   {"GPU-s per " + unit, right}, {"observed", right}, {"run"}, {"note"}};
+  table.columns = {{"side"},
+                   {"kind"},
+                   {"start"},
+                   {"GPU-s", right},
+                   {unit + "s", right},
+                   {"GPU-s per " + unit, right},
+                   {"observed", right},
+                   {"run"},
+                   {"note"}};
   table.columns[7].wraps = true;
   table.columns[8].wraps = true;
   for (const ComparisonReport::Input& input : report.inputs) {
     const bool counted = input.gpu_seconds && input.work && *input.work > 0;
     table.rows.push_back({input.after ? "after" : "before", std::string(input.kind),
                           input.start ? FormatRfc3339(*input.start).substr(0, 19) : "-",
-                          input.gpu_seconds ? fmt::format("{:.6g}", *input.gpu_seconds) : "-", input.work ? fmt::format("{:.10g}", *input.work) : "-",
+                          input.gpu_seconds ? fmt::format("{:.6g}", *input.gpu_seconds) : "-",
+                          input.work ? fmt::format("{:.10g}", *input.work) : "-",
                           counted ? fmt::format("{:.5g}", *input.gpu_seconds / *input.work) : "-",
                           input.observed ? Percent(*input.observed) : "-", input.name, input.note});
   }

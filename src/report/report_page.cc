@@ -22,8 +22,8 @@ std::string PageText(const ReportPage& page, int width, bool color) {
 }
 
 std::string PageMarkdown(const ReportPage& page) {
-  std::string out = "# " + Markdown(page.heading) + "\n\n**" + Markdown(page.verdict) + "**\n\n" +
-                    Markdown(page.title) + "\n";
+  std::string out =
+      "# " + Markdown(page.heading) + "\n\n**" + Markdown(page.verdict) + "**\n\n" + Markdown(page.title) + "\n";
   AppendMarkdownSection("Why", page.why, &out);
   AppendMarkdownSection("Next", page.next, &out);
   for (const ReportTable& table : page.tables) AppendMarkdownTable(table, &out);

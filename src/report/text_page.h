@@ -14,8 +14,8 @@
 
 namespace idleburn {
 
-// Builds a report for a terminal, escaping every string on its way in. Colour is added outside of what was escaped and carries
-// no meaning of its own.
+// Builds a report for a terminal, escaping every string on its way in. Colour is added outside of what was escaped and
+// carries no meaning of its own.
 class TextPage {
  public:
   static constexpr int kNarrowest = 40;

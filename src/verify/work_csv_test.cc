@@ -20,7 +20,8 @@ std::string Refusal(const std::string& text) {
 }
 
 TEST(WorkCsvTest, ReadsALogOfSteps) {
-  const auto table = Read("time_s,gpu_seconds,samples,steps,loss\n10.5,4,256,1,2.0\n11.0,4,256,1,1.9\n11.5,2,128,1,x\n");
+  const auto table =
+      Read("time_s,gpu_seconds,samples,steps,loss\n10.5,4,256,1,2.0\n11.0,4,256,1,1.9\n11.5,2,128,1,x\n");
   ASSERT_TRUE(table.has_value()) << table.error().message;
   ASSERT_EQ(table->blocks.size(), 1U);
   const CountedRun& run = table->blocks[0].run;
@@ -42,8 +43,7 @@ TEST(WorkCsvTest, TimesOfTheCalendarAreDates) {
 }
 
 TEST(WorkCsvTest, ArmsAreBlocks) {
-  const auto table = Read(
-      "time_s,gpu_seconds,samples,arm\n1,1,1,A\n2,1,1,A\n3,2,1,B\n4,1,1,B\n5,1,1,A\n");
+  const auto table = Read("time_s,gpu_seconds,samples,arm\n1,1,1,A\n2,1,1,A\n3,2,1,B\n4,1,1,B\n5,1,1,A\n");
   ASSERT_TRUE(table.has_value()) << table.error().message;
   ASSERT_EQ(table->blocks.size(), 3U);
   EXPECT_EQ(table->blocks[0].arm + table->blocks[1].arm + table->blocks[2].arm, "ABA");
@@ -74,8 +74,7 @@ TEST(WorkCsvTest, RefusalsNameLineAndColumn) {
   EXPECT_EQ(Refusal(header + "2,1,\n"), "log.csv:3: samples '' is no number; write a plain decimal");
   EXPECT_EQ(Refusal(header + "2,inf,1\n"), "log.csv:3: gpu_seconds 'inf' is no number; write a plain decimal");
   EXPECT_EQ(Refusal(header + "2,1e300,1\n"), "log.csv:3: gpu_seconds '1e300' is more than 1e15; check its unit");
-  EXPECT_EQ(Refusal(header + "late,1,1\n"),
-            "log.csv:3: time_s 'late' is no time in seconds; write a plain decimal");
+  EXPECT_EQ(Refusal(header + "late,1,1\n"), "log.csv:3: time_s 'late' is no time in seconds; write a plain decimal");
   EXPECT_EQ(Refusal("time_s,gpu_seconds,samples\n"), "log.csv: holds no row below its header; nothing to compare");
   EXPECT_EQ(Refusal("gpu_seconds,samples\n1,1\n"), "log.csv:1: no column 'time_s' in the header; add it");
   EXPECT_EQ(Refusal("time_s,gpu_seconds,samples,arm\n1,1,1,\n"),
