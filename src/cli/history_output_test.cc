@@ -117,7 +117,7 @@ TEST(HistoryOutputTest, EveryKeyIsDocumented) {
 
 TEST(HistoryOutputTest, TheTableSaysWhatIsKnownAndWhatIsNot) {
   const std::string text = HistoryText(Listing(), 140);
-  EXPECT_NE(text.find("01234567  2025-11-21 20:00  vision   python train.py     2"), std::string::npos) << text;
+  EXPECT_NE(text.find("01234567  2025-11-21 20:00  vision   python train.py        2"), std::string::npos) << text;
   EXPECT_NE(text.find("4.0000   $10.00  $5.00 (50 %)  ended"), std::string::npos) << text;
   EXPECT_NE(text.find("unknown"), std::string::npos);
   EXPECT_NE(text.find("2 runs: 4.0000 GPU-hours, $10.00, 1 without a known cost; 7 more match, --limit shows them\n"),

@@ -208,7 +208,7 @@ TEST(SqliteTest, TellsDamageFromOtherTrouble) {
   EXPECT_EQ(fault, SqliteFault::kDamaged);
   EXPECT_FALSE(SqliteDatabase::OpenToWrite((file.folder() / "no" / "folder").string(), "x", kShort, &fault));
   EXPECT_EQ(fault, SqliteFault::kOther);
-  EXPECT_FALSE(SqliteDatabase::MayWrite("/proc/x"));
+  EXPECT_FALSE(SqliteDatabase::MayWrite((file.folder() / "no" / "folder").string()));
   EXPECT_TRUE(SqliteDatabase::MayWrite((file.folder() / "new").string()));
   EXPECT_EQ(Writing(file.path()).Check(), SqliteFault::kNone);
 }
