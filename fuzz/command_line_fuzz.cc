@@ -1,4 +1,4 @@
-// Any words are shown on the way a shell takes them; what was redacted once stays as it is.
+// Any words are shown on the way a shell takes them; what was redacted once stays as it is; any text is cut or refused.
 #include <string>
 #include <vector>
 
@@ -19,5 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   CHECK(idleburn::ShownCommand(words).size() + 1 >= words.size());
   const std::string shown = idleburn::WithoutSecrets(text);
   CHECK(shown.size() <= 11 * (text.size() + 1));
+  const auto cut = idleburn::SplitCommand(text);
+  if (cut) CHECK(!cut->empty() && cut->size() <= text.size());
   return 0;
 }

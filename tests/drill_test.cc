@@ -79,7 +79,7 @@ TEST(DrillTest, ARestartSafeTrainerLosesNothingBeyondItsCheckpoint) {
 // Without a notice the steps since the last checkpoint are lost, and no more; the order is looked at as they come
 // again.
 TEST(DrillTest, KilledItLosesWhatCameAfterItsCheckpoint) {
-  const Drilled drilled = Drill("--scratch --signal KILL --after-steps 45 --rounds 2", kTrainer + "--every 20");
+  const Drilled drilled = Drill("--scratch --signal KILL --after-steps 150 --rounds 2", kTrainer + "--every 100");
   ASSERT_EQ(drilled.verdict(), "PASS") << drilled.run.out;
   for (std::size_t i = 0; i < 2; ++i) {
     const json round = drilled.Round(i);
@@ -88,7 +88,7 @@ TEST(DrillTest, KilledItLosesWhatCameAfterItsCheckpoint) {
     EXPECT_GT(lost, 0);
     EXPECT_EQ(round.at("lost_steps"), lost);
     EXPECT_EQ(round.at("lost_samples"), 8 * lost);
-    EXPECT_EQ(round.at("order_kept"), true);
+    EXPECT_EQ(round.at("order_kept"), true) << drilled.run.out;
   }
 }
 
@@ -99,20 +99,19 @@ TEST(DrillTest, ABrokenTrainerFailsWithItsReason) {
     std::string reason;
   };
   const std::vector<Case> cases = {
-      {"skips", "", "skips"},
-      {"repeats", "", "repeats"},
-      {"restarts", "", "restarts_from_zero"},
-      {"hangs", "--timeout 1500ms", "hangs"},
-      {"ignores-term", "--grace 300ms", "does_not_stop"},
-      {"order", "--signal KILL", "order_changes"},
-      {"stale", "--signal KILL", "older_checkpoint"},
-      {"ahead", "--signal KILL", "ahead_of_checkpoint"},
+      {"skips", "--after-steps 30", "skips"},
+      {"repeats", "--after-steps 30", "repeats"},
+      {"restarts", "--after-steps 30", "restarts_from_zero"},
+      {"hangs", "--after-steps 30 --timeout 6s", "hangs"},
+      {"ignores-term", "--after-steps 30 --grace 300ms", "does_not_stop"},
+      {"order", "--after-steps 150 --signal KILL", "order_changes"},
+      {"stale", "--after-steps 210 --signal KILL", "older_checkpoint"},
+      {"ahead", "--after-steps 150 --signal KILL", "ahead_of_checkpoint"},
   };
   std::vector<std::future<Drilled>> drills;  // they mostly wait
   for (const Case& c : cases) {
     drills.push_back(std::async(std::launch::async, [&c] {
-      return Drill("--scratch --rounds 1 --after-steps 50 --fail-on fail " + c.flags,
-                   kTrainer + "--every 20 --break " + c.broken);
+      return Drill("--scratch --rounds 1 --fail-on fail " + c.flags, kTrainer + "--every 100 --break " + c.broken);
     }));
   }
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -125,14 +124,14 @@ TEST(DrillTest, ABrokenTrainerFailsWithItsReason) {
 
 TEST(DrillTest, ATornCheckpointIsMetInTheActOfWriting) {
   const std::string flags = "--scratch --signal KILL --mid-checkpoint --rounds 1 --after-steps 25";
-  const std::string slow = kTrainer + "--every 20 --checkpoint-seconds 0.3 ";
+  const std::string slow = kTrainer + "--every 20 --checkpoint-seconds 0.5 ";
   const Drilled torn = Drill(flags, slow + "--break torn");
   EXPECT_EQ(torn.reasons(), Reasons{"resume_failed"}) << torn.run.out;
   EXPECT_NE(torn.Round(0).at("faults").at(0).at("text").get<std::string>().find("JSONDecodeError"), std::string::npos);
   const Drilled whole = Drill(flags, slow);
   EXPECT_EQ(whole.verdict(), "PASS") << whole.run.out;
   EXPECT_EQ(whole.Round(0).at("lost_steps"), 20);  // the one that was torn had been begun at 40
-  EXPECT_GE(whole.document.at("checkpoint_s"), 0.3);
+  EXPECT_GE(whole.document.at("checkpoint_s"), 0.5);
 }
 
 TEST(DrillTest, WithoutMarkersTheRestIsUnknownAndSaidSo) {

@@ -175,7 +175,8 @@ void AddSpot(const DrillReport& report, DrillView& view) {
     return;
   }
   const auto pays = [](double overhead) {
-    return fmt::format("{:.2g} % more time, cheaper from a discount of {:.2g} % on", 100 * overhead,
+    if (overhead < 0) return fmt::format("{:.2g} % less time than on demand as it is now", -100 * overhead);
+    return fmt::format("{:.2g} % more time than on demand, cheaper from a discount of {:.2g} % on", 100 * overhead,
                        100 * BreakEvenDiscount(overhead));
   };
   if (outlook->overhead_now) {

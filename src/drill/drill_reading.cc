@@ -149,12 +149,15 @@ SpotOutlook OutlookOf(const DrillFigures& figures, double uptime_s, std::int64_t
   if (!figures.checkpoint_s || !figures.restart_s) return outlook;
   const double write = figures.checkpoint_s->mean;
   const double restart = figures.restart_s->mean;
+  const std::optional<DrillFigure>& now = figures.checkpoint_interval_s;
+  const bool known = now && now->mean > 0;
+  const double writes_now = known ? 1 + write / now->mean : 1;
   const auto overhead = [&](double interval, double lost) {
-    return (1 + write / interval) * (1 + (restart + lost) / uptime) - 1;
+    return (1 + write / interval) * (1 + (restart + lost) / uptime) / writes_now - 1;
   };
   double longest = 0;
-  if (figures.checkpoint_interval_s && figures.checkpoint_interval_s->mean > 0 && figures.lost_s) {
-    longest = figures.checkpoint_interval_s->mean;
+  if (known && figures.lost_s) {
+    longest = now->mean;
     outlook.overhead_now = overhead(longest, figures.lost_s->mean);
   }
   if (write > 0) {
