@@ -22,7 +22,7 @@ const std::vector<LayerRow>& Layers() {
       {"measure", 3, {"base", "text", "os", "stats", "telemetry"}},
       {"import", 3, {"base", "text", "os", "telemetry"}},
       {"profile", 3, {"base", "text", "os", "telemetry"}},
-      {"plan", 3, {"base", "text", "stats", "telemetry"}},
+      {"plan", 3, {"base", "text", "os", "stats", "telemetry"}},
       {"classify", 3, {"base", "text", "telemetry"}},
       {"price", 4, {"base", "text", "telemetry", "classify"}},
       {"diagnose", 5, {"base", "text", "stats", "telemetry", "profile", "classify", "price"}},
@@ -33,7 +33,7 @@ const std::vector<LayerRow>& Layers() {
       {"report", 7, {"base", "text", "verify", "telemetry", "profile", "classify", "price", "diagnose", "recommend"}},
       {"cli",
        8,
-       {"base", "text", "os", "stats", "verify", "history", "telemetry", "measure", "import", "profile", "plan",
+       {"base", "text", "os", "verify", "history", "telemetry", "measure", "import", "profile", "plan",
         "classify", "price", "diagnose", "recommend", "run", "isolate", "drill", "report"}},
       {"main.cc", 9, {"base", "cli"}},
   };

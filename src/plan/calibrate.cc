@@ -8,13 +8,13 @@
 #include <map>
 #include <set>
 
+#include "os/sha256.h"
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
 #include "plan/step_time.h"
 #include "stats/positive_fit.h"
 #include "stats/quantile.h"
 #include "text/csv_table.h"
-#include "text/sha256.h"
 
 namespace idleburn {
 namespace {

@@ -91,6 +91,40 @@ bool Fits(const Calibration& calibration, const RunRow& row, double capacity, Pr
   return JudgeFit(peak->likely, peak->high, capacity) == MemoryFit::kFits;
 }
 
+// The run with the changes whose place in the order is marked.
+FitChange Made(const RunRow& run, const std::array<bool, kChanges.size()>& wanted, RunRow& changed) {
+  FitChange made;
+  changed = run;
+  for (std::size_t i = 0; i < kChanges.size(); ++i) {
+    if (!wanted[i]) continue;
+    std::string said = kChanges[i](changed);
+    if (!said.empty()) made.changes.push_back(std::move(said));
+  }
+  return made;
+}
+
+// Adds changes from the cheapest on until the run fits, then takes back, from the dearest on, what it does without.
+std::optional<FitChange> FewestTogether(const Calibration& calibration, const RunRow& run, double capacity) {
+  std::array<bool, kChanges.size()> wanted{};
+  Prediction memory;
+  RunRow changed;
+  std::size_t last = 0;
+  for (; last < kChanges.size(); ++last) {
+    wanted[last] = true;
+    Made(run, wanted, changed);
+    if (Fits(calibration, changed, capacity, memory)) break;
+  }
+  if (last == kChanges.size()) return std::nullopt;
+  for (std::size_t i = last; i-- > 0;) {
+    wanted[i] = false;
+    Made(run, wanted, changed);
+    if (!Fits(calibration, changed, capacity, memory)) wanted[i] = true;
+  }
+  FitChange answer = Made(run, wanted, changed);
+  Fits(calibration, changed, capacity, answer.memory);
+  return answer;
+}
+
 }  // namespace
 
 std::optional<FitChange> CheapestChange(const Calibration& calibration, const RunRow& run, double capacity) {
@@ -102,14 +136,7 @@ std::optional<FitChange> CheapestChange(const Calibration& calibration, const Ru
     answer.changes = {said};
     return answer;
   }
-  RunRow changed = run;
-  for (const Change change : kChanges) {
-    const std::string said = change(changed);
-    if (said.empty()) continue;
-    answer.changes.push_back(said);
-    if (Fits(calibration, changed, capacity, answer.memory)) return answer;
-  }
-  return std::nullopt;
+  return FewestTogether(calibration, run, capacity);
 }
 
 }  // namespace idleburn

@@ -1,0 +1,63 @@
+#include "plan/calibration.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace idleburn {
+namespace {
+
+TEST(CalibrationTest, TheShippedOneIsWhole) {
+  const Calibration& shipped = ShippedCalibration();
+  EXPECT_NE(SetFor(shipped.memory, "nobody"), nullptr);
+  EXPECT_NE(SetFor(shipped.time, "nobody/x/half"), nullptr);
+  EXPECT_EQ(SetFor(shipped.time, "qwen/unknown/half")->key, "qwen");
+  EXPECT_GE(shipped.tables.size(), 9U);
+  for (const CalibrationTable& table : shipped.tables) EXPECT_EQ(table.sha256.size(), 64U) << table.file;
+  for (const auto* sets : {&shipped.memory, &shipped.time}) {
+    for (const CoefficientSet& set : *sets) {
+      EXPECT_TRUE(std::all_of(set.values.begin(), set.values.end(), [](double v) { return v >= 0 && v < 1000; }))
+          << set.key;
+    }
+  }
+  for (const ErrorBand& band : shipped.bands) {
+    EXPECT_LE(band.low, 1) << band.framework;
+    EXPECT_GE(band.high, 1) << band.framework;
+  }
+}
+
+TEST(CalibrationTest, WrittenAndReadAgain) {
+  const std::string csv = CalibrationCsv(ShippedCalibration());
+  const Result<Calibration> read = ReadCalibration(csv, "again.csv");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(CalibrationCsv(*read), csv);
+}
+
+TEST(CalibrationTest, NamesBrokenLines) {
+  const std::string head = "kind,set,name,value\n";
+  for (const char* line :
+       {"memory,*,resident,x", "memory,*,nothing,1", "band,memory,low,1", "spell,a,b,1", "band,memory/near/*,low,1"}) {
+    const Result<Calibration> read = ReadCalibration(head + line + "\n", "c.csv");
+    ASSERT_FALSE(read) << line;
+    EXPECT_NE(read.error().message.find("c.csv:2"), std::string::npos) << read.error().message;
+  }
+}
+
+// The wider interval for what is farther from what was measured.
+TEST(CalibrationTest, UnknownFrameworksHaveWiderIntervals) {
+  RunRow row;
+  row.facts.name = "qwen-7b";
+  row.facts = {"qwen-7b", 32, 4096, 32, 32, 0, 11008, 151936};
+  row.run.sequence = 2048;
+  row.run.framework = "qwen";
+  const std::optional<Prediction> near = PredictPeakBytes(ShippedCalibration(), row);
+  row.run.framework = "nobody";
+  const std::optional<Prediction> far = PredictPeakBytes(ShippedCalibration(), row);
+  ASSERT_TRUE(near && far);
+  EXPECT_EQ(near->nearness, Nearness::kModel);
+  EXPECT_EQ(far->nearness, Nearness::kUnknown);
+  EXPECT_GT(far->high / far->low, near->high / near->low);
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,119 @@
+#include "plan/memory.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/memory_fit.h"
+#include "plan/model_table.h"
+
+namespace idleburn {
+namespace {
+
+ModelFacts Llama() { return *FindModel("llama-3.2-3b"); }
+
+RunConfig Run() {
+  RunConfig run;
+  run.sequence = 4096;
+  run.micro_batch = 2;
+  return run;
+}
+
+constexpr MemoryCoefficients kPlain = {1, 1, 1, 1, 1, 1, 1, 0, 1};
+
+// planning.md section 2.3: b 2, s 4096, V 128,256 at 14 B.
+TEST(MemoryTest, LogitsOfTheWorkedExample) {
+  EXPECT_DOUBLE_EQ(PartsOf(Llama(), Run()).logits, 14709424128.0);
+  RunConfig chunked = Run();
+  chunked.chunked_loss = true;
+  EXPECT_DOUBLE_EQ(PartsOf(Llama(), chunked).logits, 14709424128.0 / 8);
+}
+
+// Section 2.1: pure 16-bit AdamW is 8 bytes a parameter, mixed precision 18 with fp32 gradients.
+TEST(MemoryTest, BytesPerParameter) {
+  const double params = CountParams(Llama()).total();
+  const auto total = [&](const NumberBytes& bytes) {
+    RunConfig run = Run();
+    run.bytes = bytes;
+    const MemoryParts parts = PartsOf(Llama(), run);
+    return (parts.weights + parts.optimizer + parts.gradients) / params;
+  };
+  EXPECT_NEAR(total({2, 0, 2, 4, 0, 2, 2}), 8, 1e-9);
+  EXPECT_NEAR(total({2, 4, 4, 8, 0, 2, 2}), 18, 1e-9);
+}
+
+// Section 2.5: what is shared out is divided by the data-parallel degree, never by all GPUs.
+TEST(MemoryTest, ShardingDividesByTheDataParallelDegree) {
+  RunConfig run = Run();
+  const MemoryParts whole = PartsOf(Llama(), run);
+  run.gpus = 16;
+  run.tensor_parallel = 2;
+  run.sharding = Sharding::kZero3;
+  const MemoryParts parts = PartsOf(Llama(), run);
+  EXPECT_DOUBLE_EQ(parts.weights, whole.weights / 2 / 8);
+  EXPECT_DOUBLE_EQ(parts.optimizer, whole.optimizer / 2 / 8);
+  EXPECT_GT(parts.gathered, 0);
+  run.sharding = Sharding::kZero1;
+  EXPECT_DOUBLE_EQ(PartsOf(Llama(), run).weights, whole.weights / 2);
+  EXPECT_DOUBLE_EQ(PartsOf(Llama(), run).optimizer, whole.optimizer / 2 / 8);
+  run.sharding = Sharding::kZero2;
+  EXPECT_DOUBLE_EQ(PartsOf(Llama(), run).gradients, whole.gradients / 2 / 8);
+}
+
+// Section 2.4: activations and gradients do not meet where a step has one pass, and do where passes accumulate.
+TEST(MemoryTest, ThePeakIsAMaximum) {
+  RunConfig run = Run();
+  const MemoryParts once = PartsOf(Llama(), run);
+  run.accumulation = 8;
+  const MemoryParts many = PartsOf(Llama(), run);
+  const PeakMemory peak = PeakOf(once, kPlain);
+  const double x = peak.forward_backward;
+  const double g = peak.step;
+  EXPECT_GE(peak.phase, std::max(x, g));
+  EXPECT_LT(peak.phase, x + g);
+  EXPECT_GT(PeakOf(many, kPlain).total(), peak.total());
+  EXPECT_DOUBLE_EQ(PeakOf(many, kPlain).gradients, once.gradients);
+}
+
+TEST(MemoryTest, TheBreakdownAddsUp) {
+  const PeakMemory peak = PeakOf(PartsOf(Llama(), Run()), MemoryCoefficients{});
+  EXPECT_DOUBLE_EQ(peak.total(), peak.resident + peak.gathered + peak.gradients + peak.phase + peak.context);
+}
+
+TEST(MemoryTest, MoreWorkNeverTakesLess) {
+  const auto total = [](const RunConfig& run) { return PeakOf(PartsOf(Llama(), run), MemoryCoefficients{}).total(); };
+  RunConfig run = Run();
+  const double plain = total(run);
+  run.micro_batch = 3;
+  EXPECT_GT(total(run), plain);
+  run = Run();
+  run.sequence *= 2;
+  EXPECT_GT(total(run), plain);
+  run = Run();
+  run.checkpointing = Checkpointing::kFull;
+  EXPECT_LT(total(run), plain);
+  run.compile = true;
+  EXPECT_LT(total(run), plain);
+  run = Run();
+  run.method = TuneMethod::kLora;
+  run.trained = 1e7;
+  EXPECT_LT(total(run), plain);
+}
+
+TEST(MemoryTest, TheContextIsOnlyInWhatTheDeviceShows) {
+  RunConfig run = Run();
+  run.metric = MemoryMetric::kAllocated;
+  EXPECT_EQ(PeakOf(PartsOf(Llama(), run), kPlain).context, 0);
+  run.metric = MemoryMetric::kDevice;
+  EXPECT_EQ(PeakOf(PartsOf(Llama(), run), kPlain).context, kGib);
+}
+
+// Section 3.6: fits if high <= 0.97 capacity, tight if only the likely value fits.
+TEST(MemoryTest, FitDecisions) {
+  EXPECT_EQ(JudgeFit(80, 97, 100), MemoryFit::kFits);
+  EXPECT_EQ(JudgeFit(80, 97.1, 100), MemoryFit::kTight);
+  EXPECT_EQ(JudgeFit(100.1, 105, 100), MemoryFit::kNo);
+  EXPECT_TRUE(FitsWithMargin(90, 100));
+  EXPECT_FALSE(FitsWithMargin(91, 100));
+}
+
+}  // namespace
+}  // namespace idleburn

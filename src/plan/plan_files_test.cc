@@ -1,0 +1,133 @@
+#include "plan/plan_files.h"
+
+#include <gtest/gtest.h>
+
+#include "text/line_reader.h"
+
+namespace idleburn {
+namespace {
+
+PlanFile Read(const std::string& text, const std::string& name) {
+  StringSource in{text, name};
+  Result<PlanFile> file = ReadPlanFile(in, name);
+  EXPECT_TRUE(file) << file.error().message;
+  return file ? std::move(*file) : PlanFile{};
+}
+
+void ExpectFailure(const std::string& text, const std::string& name, const char* part) {
+  StringSource in{text, name};
+  const Result<PlanFile> file = ReadPlanFile(in, name);
+  ASSERT_FALSE(file) << text;
+  EXPECT_NE(file.error().message.find(part), std::string::npos) << file.error().message;
+}
+
+TEST(PlanFilesTest, HuggingFaceConfig) {
+  const PlanFile file = Read(
+      R"({"model_type":"llama","hidden_size":4096,"num_hidden_layers":32,"intermediate_size":14336,"vocab_size":128256,
+          "num_attention_heads":32,"num_key_value_heads":8,"tie_word_embeddings":false,"rope_theta":500000.0})",
+      "config.json");
+  PlanWords words = file.words;
+  words["seq_len"] = "8192";
+  const Result<PlannedRun> plan = ReadPlan(words);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_NEAR(CountParams(plan->run.facts).total(), 8.03e9, 0.01e9);
+}
+
+TEST(PlanFilesTest, OtherFamiliesOfConfig) {
+  const PlanFile gpt2 = Read(R"({"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"vocab_size":50257,
+                                 "tie_word_embeddings":true})",
+                             "config.json");
+  EXPECT_EQ(gpt2.words.at("gated"), "no");
+  EXPECT_EQ(gpt2.words.at("ffn"), "3072");
+  const PlanFile mixtral = Read(R"({"model_type":"mixtral","hidden_size":4096,"num_hidden_layers":32,"vocab_size":32000,
+      "intermediate_size":14336,"num_attention_heads":32,"num_key_value_heads":8,"num_local_experts":8,
+      "num_experts_per_tok":2})",
+                                "config.json");
+  PlanWords words = mixtral.words;
+  words["seq_len"] = "4096";
+  const Result<PlannedRun> plan = ReadPlan(words);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_NEAR(CountParams(plan->run.facts).total(), 46.7e9, 0.1e9);
+}
+
+TEST(PlanFilesTest, ConfigsThatAreNone) {
+  ExpectFailure("[1,2]", "config.json", "no JSON object");
+  ExpectFailure("{\"a\":", "config.json", "no JSON object");
+  ExpectFailure("{\"architectures\":[\"Unet\"]}", "config.json", "no config.json of a language model");
+  ExpectFailure(R"({"hidden_size":1,"num_hidden_layers":-5})", "config.json", "is no size");
+  ExpectFailure(std::string((1 << 20) + 1, ' '), "config.json", "larger than 1 MiB");
+}
+
+TEST(PlanFilesTest, Axolotl) {
+  const PlanFile file = Read(
+      "base_model: NousResearch/Llama-2-7b-hf\nload_in_4bit: true\nadapter: qlora\nlora_r: 32\nsequence_len: 4096\n"
+      "micro_batch_size: 2\ngradient_accumulation_steps: 4\nnum_epochs: 3\noptimizer: paged_adamw_32bit\n"
+      "gradient_checkpointing: true\nflash_attention: true\ndatasets:\n  - path: mhenrichsen/alpaca_2k_test\n",
+      "qlora.yml");
+  EXPECT_EQ(file.words.at("model"), "NousResearch/Llama-2-7b-hf");
+  EXPECT_EQ(file.words.at("method"), "qlora");
+  EXPECT_EQ(file.words.at("rank"), "32");
+  EXPECT_EQ(file.words.at("checkpointing"), "full");
+  EXPECT_EQ(file.unused, std::vector<std::string>{"datasets"});
+  EXPECT_TRUE(ReadPlan(file.words));
+}
+
+TEST(PlanFilesTest, LlamaFactory) {
+  const PlanFile file = Read(
+      "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nstage: sft\nfinetuning_type: lora\nlora_target: all\n"
+      "lora_rank: 8\ncutoff_len: 2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 8\n"
+      "num_train_epochs: 3.0\nbf16: true\nquantization_bit: 4\ndeepspeed: examples/deepspeed/ds_z3_config.json\n",
+      "llama3_lora_sft.yaml");
+  EXPECT_EQ(file.words.at("method"), "qlora");
+  EXPECT_EQ(file.words.at("seq_len"), "2048");
+  EXPECT_EQ(file.words.at("accumulation"), "8");
+  EXPECT_EQ(file.words.at("sharding"), "zero3");
+  EXPECT_EQ(file.unused, (std::vector<std::string>{"stage", "bf16"}));
+}
+
+TEST(PlanFilesTest, Torchtune) {
+  const PlanFile file = Read(
+      "model:\n  _component_: torchtune.models.llama3_1.lora_llama3_1_8b\n  lora_rank: 8\n  apply_lora_to_mlp: True\n"
+      "tokenizer:\n  max_seq_len: 8192\nbatch_size: 2\nepochs: 1\nenable_activation_checkpointing: True\n"
+      "optimizer:\n  _component_: torch.optim.AdamW\n  fused: True\ndtype: bf16\ncompile: False\n",
+      "8B_lora.yaml");
+  const Result<PlannedRun> plan = ReadPlan(file.words);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->run.run.framework, "torchtune");
+  EXPECT_EQ(plan->run.run.method, TuneMethod::kLora);
+  EXPECT_EQ(plan->run.run.sequence, 8192);
+  EXPECT_EQ(plan->run.run.checkpointing, Checkpointing::kFull);
+}
+
+TEST(PlanFilesTest, Trl) {
+  const PlanFile file = Read(
+      "model_name_or_path: Qwen/Qwen2.5-0.5B\nuse_peft: true\nlora_r: 32\nper_device_train_batch_size: 4\n"
+      "max_length: 1024\ngradient_checkpointing: true\nload_in_4bit: false\n",
+      "sft.yaml");
+  EXPECT_EQ(file.words.at("method"), "lora");
+  EXPECT_EQ(file.words.at("seq_len"), "1024");
+  EXPECT_TRUE(file.unused.empty());
+  EXPECT_TRUE(ReadPlan(file.words));
+}
+
+TEST(PlanFilesTest, YamlThatIsNone) {
+  ExpectFailure("- a\n- b\n", "x.yaml", "no YAML mapping");
+  ExpectFailure("a: [1, 2\nb: }", "x.yaml", "x.yaml:");
+}
+
+TEST(PlanFilesTest, Toml) {
+  const PlanFile file = Read(
+      "model = \"mistral-7b\"\nseq_len = 4096\nepochs = 2.5\ncompile = true\n"
+      "targets = [\"q_proj\", \"v_proj\"]\n",
+      "plan.toml");
+  EXPECT_EQ(file.words, (PlanWords{{"model", "mistral-7b"},
+                                   {"seq_len", "4096"},
+                                   {"epochs", "2.5"},
+                                   {"compile", "yes"},
+                                   {"targets", "q_proj,v_proj"}}));
+  ExpectFailure("model = ", "plan.toml", "plan.toml:1");
+  ExpectFailure("[gpu]\nname = 1\n", "plan.toml", "gpu is no text");
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,71 @@
+#include "plan/plan_report.h"
+
+#include <gtest/gtest.h>
+
+namespace idleburn {
+namespace {
+
+PlanReport Report(PlanWords words) {
+  const Result<PlannedRun> plan = ReadPlan(words);
+  EXPECT_TRUE(plan) << plan.error().message;
+  Result<PlanReport> report = MakePlan(ShippedCalibration(), *plan);
+  EXPECT_TRUE(report);
+  return std::move(*report);
+}
+
+PlanWords Full() {
+  return {{"model", "llama-3.1-8b"}, {"seq_len", "4096"}, {"micro_batch", "4"}, {"gpu", "H100-80GB-SXM"}};
+}
+
+TEST(PlanReportTest, TheBreakdownIsTheLikelyPeak) {
+  const PlanReport report = Report(Full());
+  EXPECT_NEAR(report.parts.total() / report.memory.likely, 1, 1e-9);
+  EXPECT_LT(report.memory.low, report.memory.likely);
+  EXPECT_GT(report.memory.high, report.memory.likely);
+}
+
+// What is offered fits, and without any one of its changes it would not.
+TEST(PlanReportTest, TheChangeFitsAndNoneOfItIsIdle) {
+  const PlanReport report = Report(Full());
+  ASSERT_TRUE(report.change);
+  EXPECT_LE(report.change->memory.high, 0.97 * 79.65 * kGib);
+  EXPECT_LE(report.change->changes.size(), 3U);
+  const PlanReport small = Report({{"model", "llama-3.2-1b"}, {"seq_len", "512"}, {"gpu", "H100-80GB-SXM"}});
+  EXPECT_FALSE(small.change);
+}
+
+TEST(PlanReportTest, OneChangeIsPreferredToSeveral) {
+  const PlanReport report = Report(
+      {{"model", "llama-2-7b"}, {"method", "lora"}, {"seq_len", "2048"}, {"micro_batch", "4"}, {"gpu", "rtx4090"}});
+  ASSERT_TRUE(report.change);
+  EXPECT_EQ(report.change->changes.size(), 1U);
+}
+
+TEST(PlanReportTest, ImplausibleThroughputIsAWarning) {
+  PlanWords words = {{"model", "llama-2-7b"}, {"method", "lora"}, {"seq_len", "1024"},   {"micro_batch", "2"},
+                     {"accumulation", "4"},   {"gpu", "rtx4090"}, {"samples", "100000"}, {"epochs", "3"}};
+  words["samples_per_min"] = "1100";
+  const PlanReport report = Report(words);
+  ASSERT_FALSE(report.warnings.empty());
+  bool said = false;
+  for (const std::string& warning : report.warnings) {
+    said = said || warning.find("throughput target exceeds the roofline") != std::string::npos;
+  }
+  EXPECT_TRUE(said);
+  EXPECT_NEAR(report.hours->likely, 50.0 / 11, 1e-9);
+  EXPECT_DOUBLE_EQ(report.effective_batch, 8);
+  EXPECT_NEAR(report.length->tokens_per_s, 18773.333, 0.001);
+}
+
+TEST(PlanReportTest, ACapThatDoesNotSufficeIsAWarning) {
+  PlanWords words = {{"model", "llama-2-7b"},     {"method", "lora"},        {"seq_len", "1024"},
+                     {"gpu", "A100-80GB-SXM"},    {"samples", "300000"},     {"epochs", "3"},
+                     {"samples_per_min", "1200"}, {"budget_gpu_hours", "12"}};
+  const PlanReport report = Report(words);
+  EXPECT_NEAR(report.length->gpu_hours, 12.5, 1e-9);
+  EXPECT_NEAR(report.cap->epochs, 2.88, 1e-9);
+  EXPECT_NE(report.warnings.back().find("2 whole epochs fit"), std::string::npos) << report.warnings.back();
+}
+
+}  // namespace
+}  // namespace idleburn

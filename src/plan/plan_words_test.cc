@@ -1,0 +1,82 @@
+#include "plan/plan_words.h"
+
+#include <gtest/gtest.h>
+
+namespace idleburn {
+namespace {
+
+PlanWords Words() { return {{"model", "llama-2-7b"}, {"seq_len", "1024"}}; }
+
+void ExpectComplaint(const PlanWords& words, const char* part) {
+  const Result<PlannedRun> plan = ReadPlan(words);
+  ASSERT_FALSE(plan) << part;
+  EXPECT_NE(plan.error().message.find(part), std::string::npos) << plan.error().message;
+  EXPECT_EQ(plan.error().kind, Error::Kind::kUsage);
+}
+
+TEST(PlanWordsTest, ReadsARun) {
+  PlanWords words = Words();
+  words["method"] = "lora";
+  words["rank"] = "8";
+  words["targets"] = "q_proj, v_proj";
+  words["gpus"] = "16";
+  words["tp"] = "2";
+  words["sharding"] = "fsdp";
+  words["samples"] = "100k";
+  const Result<PlannedRun> plan = ReadPlan(words);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_DOUBLE_EQ(plan->run.run.trained, 4194304);
+  EXPECT_DOUBLE_EQ(plan->run.run.DataParallel(), 8);
+  EXPECT_EQ(plan->run.run.sharding, Sharding::kZero3);
+  EXPECT_DOUBLE_EQ(*plan->samples, 100'000);
+  EXPECT_EQ(plan->run.run.nodes, 2);
+}
+
+TEST(PlanWordsTest, ReadsAShapeOfItsOwn) {
+  const Result<PlannedRun> plan = ReadPlan({{"layers", "32"},
+                                            {"hidden", "4096"},
+                                            {"heads", "32"},
+                                            {"ffn", "11008"},
+                                            {"vocab", "32000"},
+                                            {"params", "6.74B"},
+                                            {"seq_len", "512"}});
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_DOUBLE_EQ(CountParams(plan->run.facts).total(), 6738149376.0);
+}
+
+TEST(PlanWordsTest, NamesWhatIsWrong) {
+  const std::pair<std::pair<const char*, const char*>, const char*> wrong[] = {
+      {{"gpus", "0"}, "gpus 0 is not above 0"},
+      {{"micro_batch", "-2"}, "micro_batch -2 is not above 0"},
+      {{"optimizer", "adamv"}, "did you mean adamw?"},
+      {{"method", "loar"}, "did you mean lora?"},
+      {{"seq_len", "4 k tokens"}, "is no number"},
+      {{"seq_len", "10.5"}, "not a whole number"},
+      {{"params", "7"}, "write 7B or 7M"},
+      {{"params", "13B"}, "13.000 B parameters are stated"},
+      {{"gpu", "H1000"}, "not in the table of rates"},
+      {{"tp", "3"}, "cannot hold tp x pp"},
+      {{"compile", "perhaps"}, "neither yes nor no"},
+      {{"modle", "x"}, "unknown key 'modle'; did you mean model?"},
+      {{"gpus", "9e99"}, "gpus"},
+  };
+  for (const auto& [word, part] : wrong) {
+    PlanWords words = Words();
+    words[word.first] = word.second;
+    ExpectComplaint(words, part);
+  }
+  ExpectComplaint({{"model", "llama-2-7b"}}, "seq_len is not given");
+  ExpectComplaint({{"seq_len", "512"}}, "not given");
+  ExpectComplaint({{"model", "lama-2-7b"}, {"seq_len", "512"}}, "did you mean llama27b?");
+}
+
+TEST(PlanWordsTest, CountsWithUnits) {
+  EXPECT_DOUBLE_EQ(*ParseCount("params", "7B"), 7e9);
+  EXPECT_DOUBLE_EQ(*ParseCount("params", "1.5 M"), 1.5e6);
+  EXPECT_DOUBLE_EQ(*ParseCount("seq_len", "4k"), 4000);
+  EXPECT_DOUBLE_EQ(*ParseCount("seq_len", "4096"), 4096);
+  for (const char* text : {"", "B", "seven", "1e", "nan", "0", "-1"}) EXPECT_FALSE(ParseCount("params", text)) << text;
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,142 @@
+// `idleburn plan` as its users meet it, and how far its predictions of published runs it did not see may err.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "plan/accuracy.h"
+#include "support/read_inputs.h"
+#include "text/sha256.h"
+
+namespace idleburn {
+namespace {
+
+using nlohmann::json;
+using testing::Shared;
+
+struct Answer {
+  int code = -1;
+  std::string out;  // standard output and error
+};
+
+Answer Plan(const std::string& arguments) {
+  Answer answer;
+  FILE* pipe = popen((std::string(IDLEBURN_PROGRAM) + " plan " + arguments + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return answer;
+  std::array<char, 4096> buffer{};
+  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    answer.out.append(buffer.data(), n);
+  const int status = pclose(pipe);
+  answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return answer;
+}
+
+PublishedRows Published() {
+  PublishedRows published;
+  for (const std::string_view file : CalibrationFiles()) {
+    const auto path = Shared() / "data/planning" / std::string(file);
+    EXPECT_TRUE(AddTable(published, testing::ReadText(path), std::string(file))) << path;
+  }
+  return published;
+}
+
+TEST(PlanCommand, TheFirstWorkedExample) {
+  const Answer answer = Plan(
+      "--model llama-2-7b --method lora --seq-len 1024 --micro-batch 2 --accumulation 4 --gpu rtx4090 --samples 100000 "
+      "--epochs 3 --samples-per-min 1100 --format json");
+  ASSERT_EQ(answer.code, 0) << answer.out;
+  const json plan = json::parse(answer.out, nullptr, false);
+  EXPECT_EQ(plan["schema"], "idleburn.plan/1");
+  EXPECT_NEAR(plan["time"]["hours"].get<double>(), 50.0 / 11, 1e-9);
+  EXPECT_NEAR(plan["time"]["minutes_per_epoch"].get<double>(), 1000.0 / 11, 1e-9);
+  EXPECT_DOUBLE_EQ(plan["time"]["steps_per_epoch"].get<double>(), 12500);
+  EXPECT_NEAR(plan["time"]["tokens_per_s"].get<double>(), 18773.0 + 1.0 / 3, 1e-6);
+  EXPECT_NE(plan["warnings"].dump().find("exceeds the roofline"), std::string::npos);
+  double parts = 0;
+  for (const json& part : plan["memory"]["breakdown"]) parts += part.get<double>();
+  EXPECT_NEAR(parts / plan["memory"]["bytes"].get<double>(), 1, 1e-9);
+}
+
+TEST(PlanCommand, BadInputIsOneLine) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"--model llama-2-7b", "seq_len is not given"},
+      {"--model llama-2-7b --seq-len 512 --gpus 0", "gpus 0 is not above 0"},
+      {"--model llama-2-7b --seq-len 512 --optimizer adamz", "did you mean adamw?"},
+      {"--model llama-2-7b --seq-len 512 --params 13B", "one of them is wrong"},
+      {"--seq-len -5 --model llama-2-7b", "not above 0"},
+      {"--format yaml --model llama-2-7b --seq-len 1", "none of text, json"},
+      {"/nowhere/plan.toml", "/nowhere/plan.toml"},
+      {"--predict /nowhere.csv", "/nowhere.csv"},
+  };
+  for (const auto& [arguments, part] : wrong) {
+    const Answer answer = Plan(arguments);
+    EXPECT_TRUE(answer.code == 1 || answer.code == 2) << arguments << "\n" << answer.out;
+    EXPECT_NE(answer.out.find(part), std::string::npos) << arguments << "\n" << answer.out;
+    EXPECT_EQ(std::count(answer.out.begin(), answer.out.end(), '\n'), 1) << answer.out;
+  }
+}
+
+TEST(PlanCommand, PredictsATableOfConfigurations) {
+  const auto folder = std::filesystem::temp_directory_path() / "idleburn_plan_test";
+  std::filesystem::create_directories(folder);
+  const std::string in = (folder / "rows.csv").string();
+  const std::string out = (folder / "out.csv").string();
+  std::ofstream(in) << "key,quantity,config,colour\n"
+                       "a,peak_bytes,model=qwen-7b;method=lora;gpus_per_node=1;seq_len=2048;gpu=a100_80gb,red\n"
+                       "b,peak_bytes,seq_len=2048,red\n";
+  const Answer answer = Plan("--predict " + in + " -o " + out);
+  EXPECT_EQ(answer.code, 0) << answer.out;
+  EXPECT_NE(answer.out.find("predicted 1 of 2 rows"), std::string::npos) << answer.out;
+  EXPECT_NE(answer.out.find("columns not used: colour"), std::string::npos) << answer.out;
+  const std::string csv = testing::ReadText(out);
+  EXPECT_EQ(csv.find("key,predicted,low,high\na,"), 0U) << csv;
+  EXPECT_NE(csv.find("\nb,,,\n"), std::string::npos) << csv;
+  std::filesystem::remove_all(folder);
+}
+
+// The promises of docs/plan.md; every figure is of rows that the fit did not see.
+TEST(PlanAccuracy, MemoryOfModelsAndFrameworksNotSeen) {
+  REQUIRE_SHARED(Shared() / "data/planning/memory_qwen.csv");
+  const PublishedRows published = Published();
+  EXPECT_TRUE(published.skipped.empty()) << published.skipped.front();
+  const std::vector<HeldOutRow> known = PredictHeldOut(published.rows, Quantity::kMemory, HoldOut::kGroup);
+  const std::vector<HeldOutRow> unknown = PredictHeldOut(published.rows, Quantity::kMemory, HoldOut::kFramework);
+  EXPECT_GT(known.size(), 170U);
+  EXPECT_LE(Summarize(known).median, 0.04);
+  EXPECT_LE(Summarize(known).p95, 0.12);
+  EXPECT_LE(Summarize(unknown).median, 0.10);
+  EXPECT_LE(Summarize(unknown).p95, 0.22);
+  EXPECT_GE(Coverage(known), 0.85);
+  EXPECT_LE(Coverage(known), 0.95);
+  EXPECT_GE(Coverage(unknown), 0.85);
+  EXPECT_LE(Coverage(unknown), 0.95);
+  EXPECT_LE(JudgeFits(known).FalseFits(), 0.005);
+  EXPECT_LE(JudgeFits(known).FalseRejects(), 0.05);
+}
+
+TEST(PlanAccuracy, ThroughputOfModelsNotSeen) {
+  REQUIRE_SHARED(Shared() / "data/planning/throughput_mpt.csv");
+  PublishedRows published;
+  ASSERT_TRUE(AddTable(published, testing::ReadText(Shared() / "data/planning/throughput_mpt.csv"), "mpt.csv"));
+  const std::vector<HeldOutRow> rows = PredictHeldOut(published.rows, Quantity::kTime, HoldOut::kGroup);
+  EXPECT_EQ(rows.size(), 143U);
+  EXPECT_LE(Summarize(rows).median, 0.035);
+  EXPECT_LE(Summarize(rows).p95, 0.14);
+  EXPECT_GE(Coverage(rows), 0.85);
+  EXPECT_LE(Coverage(rows), 0.95);
+}
+
+TEST(PlanAccuracy, TheCoefficientsAreOfTheseTables) {
+  REQUIRE_SHARED(Shared() / "data/planning/memory_qwen.csv");
+  ASSERT_EQ(ShippedCalibration().tables.size(), CalibrationFiles().size());
+  for (const CalibrationTable& table : ShippedCalibration().tables) {
+    EXPECT_EQ(table.sha256, Sha256Hex(testing::ReadText(Shared() / "data/planning" / table.file))) << table.file;
+  }
+}
+
+}  // namespace
+}  // namespace idleburn
