@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "plan/model_table.h"
+
 namespace idleburn {
 namespace {
 
@@ -46,8 +48,7 @@ TEST(CalibrationTest, NamesBrokenLines) {
 // The wider interval for what is farther from what was measured.
 TEST(CalibrationTest, UnknownFrameworksHaveWiderIntervals) {
   RunRow row;
-  row.facts.name = "qwen-7b";
-  row.facts = {"qwen-7b", 32, 4096, 32, 32, 0, 11008, 151936};
+  row.facts = *FindModel("qwen-7b");
   row.run.sequence = 2048;
   row.run.framework = "qwen";
   const std::optional<Prediction> near = PredictPeakBytes(ShippedCalibration(), row);

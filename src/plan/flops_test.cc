@@ -20,8 +20,8 @@ TEST(FlopsTest, LlamaSeventyBillion) {
   const double params = CountParams(facts).total();
   EXPECT_NEAR(FlopsOf(facts, At(8192)).ModelFlops(true) / params, 6.36, 0.03);
   EXPECT_NEAR(FlopsOf(facts, At(4096)).ModelFlops(true) / params, 6.13, 0.03);
-  const double lora = FlopsOf(facts, At(4096, TuneMethod::kLora)).ModelFlops(true) / params;
-  EXPECT_NEAR(lora, 4.1, 0.05);  // published 3.94 to 3.96, without the gradient of the head's input
+  // Of LoRA 3.94 to 3.96 are published: the linear layers, nothing of the frozen weights' gradients.
+  EXPECT_NEAR(FlopsOf(facts, At(4096, TuneMethod::kLora)).Linear() / params, 3.95, 0.015);
 }
 
 TEST(FlopsTest, RecomputingIsOneMoreForwardOfTheBody) {

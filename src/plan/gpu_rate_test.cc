@@ -12,10 +12,18 @@ TEST(GpuRateTest, AgreesWithTheFacts) {
   for (const GpuFacts& facts : AllGpuFacts()) {
     const std::optional<GpuRate> rate = RateOf(facts.gpu);
     ASSERT_TRUE(rate) << facts.gpu;
-    if (facts.half_tflops) EXPECT_EQ(rate->half_tflops, static_cast<double>(*facts.half_tflops)) << facts.gpu;
-    if (facts.fp8_tflops) EXPECT_EQ(rate->fp8_tflops, static_cast<double>(*facts.fp8_tflops)) << facts.gpu;
-    if (facts.memory_gb) EXPECT_LE(rate->memory_gib, static_cast<double>(*facts.memory_gb)) << facts.gpu;
-    if (facts.memory_gb) EXPECT_GE(rate->memory_gib, 0.9 * static_cast<double>(*facts.memory_gb)) << facts.gpu;
+    if (facts.half_tflops) {
+      EXPECT_EQ(rate->half_tflops, static_cast<double>(*facts.half_tflops)) << facts.gpu;
+    }
+    if (facts.fp8_tflops) {
+      EXPECT_EQ(rate->fp8_tflops, static_cast<double>(*facts.fp8_tflops)) << facts.gpu;
+    }
+    if (facts.memory_gb) {
+      EXPECT_LE(rate->memory_gib, static_cast<double>(*facts.memory_gb)) << facts.gpu;
+    }
+    if (facts.memory_gb) {
+      EXPECT_GE(rate->memory_gib, 0.9 * static_cast<double>(*facts.memory_gb)) << facts.gpu;
+    }
   }
 }
 

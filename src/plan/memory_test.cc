@@ -10,7 +10,7 @@ namespace {
 
 ModelFacts Llama() { return *FindModel("llama-3.2-3b"); }
 
-RunConfig Run() {
+RunConfig Usual() {
   RunConfig run;
   run.sequence = 4096;
   run.micro_batch = 2;
@@ -21,8 +21,8 @@ constexpr MemoryCoefficients kPlain = {1, 1, 1, 1, 1, 1, 1, 0, 1};
 
 // planning.md section 2.3: b 2, s 4096, V 128,256 at 14 B.
 TEST(MemoryTest, LogitsOfTheWorkedExample) {
-  EXPECT_DOUBLE_EQ(PartsOf(Llama(), Run()).logits, 14709424128.0);
-  RunConfig chunked = Run();
+  EXPECT_DOUBLE_EQ(PartsOf(Llama(), Usual()).logits, 14709424128.0);
+  RunConfig chunked = Usual();
   chunked.chunked_loss = true;
   EXPECT_DOUBLE_EQ(PartsOf(Llama(), chunked).logits, 14709424128.0 / 8);
 }
@@ -31,7 +31,7 @@ TEST(MemoryTest, LogitsOfTheWorkedExample) {
 TEST(MemoryTest, BytesPerParameter) {
   const double params = CountParams(Llama()).total();
   const auto total = [&](const NumberBytes& bytes) {
-    RunConfig run = Run();
+    RunConfig run = Usual();
     run.bytes = bytes;
     const MemoryParts parts = PartsOf(Llama(), run);
     return (parts.weights + parts.optimizer + parts.gradients) / params;
@@ -42,7 +42,7 @@ TEST(MemoryTest, BytesPerParameter) {
 
 // Section 2.5: what is shared out is divided by the data-parallel degree, never by all GPUs.
 TEST(MemoryTest, ShardingDividesByTheDataParallelDegree) {
-  RunConfig run = Run();
+  RunConfig run = Usual();
   const MemoryParts whole = PartsOf(Llama(), run);
   run.gpus = 16;
   run.tensor_parallel = 2;
@@ -60,7 +60,7 @@ TEST(MemoryTest, ShardingDividesByTheDataParallelDegree) {
 
 // Section 2.4: activations and gradients do not meet where a step has one pass, and do where passes accumulate.
 TEST(MemoryTest, ThePeakIsAMaximum) {
-  RunConfig run = Run();
+  RunConfig run = Usual();
   const MemoryParts once = PartsOf(Llama(), run);
   run.accumulation = 8;
   const MemoryParts many = PartsOf(Llama(), run);
@@ -74,32 +74,32 @@ TEST(MemoryTest, ThePeakIsAMaximum) {
 }
 
 TEST(MemoryTest, TheBreakdownAddsUp) {
-  const PeakMemory peak = PeakOf(PartsOf(Llama(), Run()), MemoryCoefficients{});
+  const PeakMemory peak = PeakOf(PartsOf(Llama(), Usual()), MemoryCoefficients{});
   EXPECT_DOUBLE_EQ(peak.total(), peak.resident + peak.gathered + peak.gradients + peak.phase + peak.context);
 }
 
 TEST(MemoryTest, MoreWorkNeverTakesLess) {
   const auto total = [](const RunConfig& run) { return PeakOf(PartsOf(Llama(), run), MemoryCoefficients{}).total(); };
-  RunConfig run = Run();
+  RunConfig run = Usual();
   const double plain = total(run);
   run.micro_batch = 3;
   EXPECT_GT(total(run), plain);
-  run = Run();
+  run = Usual();
   run.sequence *= 2;
   EXPECT_GT(total(run), plain);
-  run = Run();
+  run = Usual();
   run.checkpointing = Checkpointing::kFull;
   EXPECT_LT(total(run), plain);
   run.compile = true;
   EXPECT_LT(total(run), plain);
-  run = Run();
+  run = Usual();
   run.method = TuneMethod::kLora;
   run.trained = 1e7;
   EXPECT_LT(total(run), plain);
 }
 
 TEST(MemoryTest, TheContextIsOnlyInWhatTheDeviceShows) {
-  RunConfig run = Run();
+  RunConfig run = Usual();
   run.metric = MemoryMetric::kAllocated;
   EXPECT_EQ(PeakOf(PartsOf(Llama(), run), kPlain).context, 0);
   run.metric = MemoryMetric::kDevice;

@@ -35,10 +35,16 @@ TEST(PlanReportTest, TheChangeFitsAndNoneOfItIsIdle) {
 }
 
 TEST(PlanReportTest, OneChangeIsPreferredToSeveral) {
-  const PlanReport report = Report(
-      {{"model", "llama-2-7b"}, {"method", "lora"}, {"seq_len", "2048"}, {"micro_batch", "4"}, {"gpu", "rtx4090"}});
-  ASSERT_TRUE(report.change);
-  EXPECT_EQ(report.change->changes.size(), 1U);
+  PlanWords words = Full();
+  words["method"] = "lora";
+  words["micro_batch"] = "1";
+  const RunRow run = Report(words).plan.run;
+  words["checkpointing"] = "full";
+  const double enough = Report(words).memory.high / kUsableShare * 1.001;
+  const std::optional<FitChange> change = CheapestChange(ShippedCalibration(), run, enough);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->changes, std::vector<std::string>{"checkpointing full"});
+  EXPECT_LE(change->memory.high, kUsableShare * enough);
 }
 
 TEST(PlanReportTest, ImplausibleThroughputIsAWarning) {
