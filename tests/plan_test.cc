@@ -8,9 +8,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "os/sha256.h"
 #include "plan/accuracy.h"
 #include "support/read_inputs.h"
-#include "text/sha256.h"
 
 namespace idleburn {
 namespace {
