@@ -11,7 +11,6 @@
 #include "cli/compared_sides.h"
 #include "cli/find_rate.h"
 #include "cli/judged_by.h"
-#include "cli/open_input.h"
 #include "cli/report_run.h"
 #include "cli/saving_money.h"
 #include "cli/say.h"
@@ -106,20 +105,6 @@ Result<Terms> TermsOf(const CompareRequest& request) {
   terms.claimed = true;
   terms.claim = std::move(*claim);
   return terms;
-}
-
-Result<InputReading> ReadingOf(const CompareRequest& request, const Settings& settings, bool show_progress) {
-  InputReading reading;
-  Result<ImportOptions> options = ImportOptionsFrom(settings);
-  if (!options) return tl::unexpected<Error>(options.error());
-  reading.options = std::move(*options);
-  const Result<Thresholds> thresholds = ThresholdsFrom(settings);
-  if (!thresholds) return tl::unexpected<Error>(thresholds.error());
-  reading.thresholds = *thresholds;
-  reading.show_progress = show_progress;
-  for (const std::string& factor : request.factors) TRY(TakeFactor(factor, reading.factors));
-  for (const std::string& work : request.work) TRY(TakeWork(work, reading));
-  return reading;
 }
 
 // The price before the change: the claim's, else as an audit of these runs would find it.
@@ -253,8 +238,9 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   if (!format) return tl::unexpected<Error>(format.error());
   const Result<Terms> terms = TermsOf(request);
   if (!terms) return tl::unexpected<Error>(terms.error());
-  const Result<InputReading> reading = ReadingOf(request, settings, environment.terminal_err && !request.quiet);
+  Result<InputReading> reading = ReadingFrom(settings, request.factors, request.work);
   if (!reading) return tl::unexpected<Error>(reading.error());
+  reading->show_progress = environment.terminal_err && !request.quiet;
   Result<ComparedSides> sides = ReadSides(request.sides, *reading, terms->claim.design == ClaimDesign::kSwitchback);
   if (!sides) return tl::unexpected<Error>(sides.error());
   const Result<ComparisonReport> report = ReportOf(request, *terms, std::move(*sides), settings, environment.now);
