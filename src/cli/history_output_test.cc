@@ -24,7 +24,7 @@ HistoryRun FullRun() {
   run.ended = run.started + Nanos(2 * kNanosPerHour);
   run.host = "node1";
   run.command = "python train.py";
-  run.folder = "/home/a/vision";
+  run.folder = "/srv/vision";
   run.project = "vision";
   run.exit = "exit 0";
   run.recording = "/data/a.idleburn";

@@ -31,8 +31,8 @@ std::string TempFolder::Write(const std::string& name, std::string_view content)
 ProgramRun RunShell(const std::string& words) {
   const TempFolder folder;  // holds what it prints, and no configuration
   const std::string home = folder.path().string();
-  const std::string command =
-      "cd " + home + " && export XDG_CONFIG_HOME=" + home + " XDG_DATA_HOME=" + home + " && { " + words + "; } 2>err </dev/null >out";
+  const std::string command = "cd " + home + " && export XDG_CONFIG_HOME=" + home + " XDG_DATA_HOME=" + home +
+                              " && { " + words + "; } 2>err </dev/null >out";
   const int status = std::system(command.c_str());
   ProgramRun run;
   run.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
