@@ -127,8 +127,9 @@ class Drill {
     } else if (!leg.told && !leg.interrupted) {
       result_.ended = fmt::format("the resumed job ended with {} after {} steps", Describe(leg.end), leg.trace.steps());
       if (leg.end.exit_code != 0) {
-        round.reading.Add(DrillReason::kResumeFailed, fmt::format("it ended with {} after {} steps{}", Describe(leg.end),
-                                                                  leg.trace.steps(), LastWords(leg)));
+        round.reading.Add(DrillReason::kResumeFailed,
+                          fmt::format("it ended with {} after {} steps{}", Describe(leg.end), leg.trace.steps(),
+                                      LastWords(leg)));
       } else if (!leg.progressed) {
         round.reading.Add(DrillReason::kNoProgress, "it ended with exit 0 without a step" + LastWords(leg));
       }
