@@ -22,6 +22,7 @@ const std::vector<LayerRow>& Layers() {
       {"import", 3, {"base", "text", "os", "telemetry"}},
       {"profile", 3, {"base", "text", "os", "telemetry"}},
       {"classify", 3, {"base", "text", "telemetry"}},
+      {"watch", 4, {"base", "telemetry", "classify"}},
       {"price", 4, {"base", "text", "telemetry", "classify"}},
       {"diagnose", 5, {"base", "text", "stats", "telemetry", "profile", "classify", "price"}},
       {"recommend", 6, {"base", "text", "stats", "telemetry", "classify", "price", "diagnose"}},
@@ -30,8 +31,8 @@ const std::vector<LayerRow>& Layers() {
       {"report", 7, {"base", "text", "telemetry", "profile", "classify", "price", "diagnose", "recommend"}},
       {"cli",
        8,
-       {"base", "text", "os", "telemetry", "measure", "import", "profile", "classify", "price", "diagnose", "recommend",
-        "run", "isolate", "report"}},
+       {"base", "text", "os", "telemetry", "measure", "import", "profile", "classify", "watch", "price", "diagnose",
+        "recommend", "run", "isolate", "report"}},
       {"main.cc", 9, {"base", "cli"}},
   };
   return kLayers;

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 #include "cli/find_rate.h"
 #include "cli/live_flags.h"
 #include "cli/live_record.h"
+#include "cli/run_guard.h"
 #include "cli/say.h"
 #include "measure/experiment.h"
 #include "os/random_id.h"
@@ -22,6 +24,7 @@ namespace {
 
 struct RunRequest {
   LiveFlags live;
+  WatchFlags watch;
   std::string recording;
   bool no_recording = false;
   bool plain = false;
@@ -49,9 +52,10 @@ void BeginRecording(const RunRequest& request, LiveRecord& record, Instant now) 
   if (!begun) Say(begun.error().message + "; the run goes on, and no recording is kept");
 }
 
-// Runs the workload with the session beside it.
+// Runs the workload with the session beside it, until `guard` says that it is over.
 tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, WorkloadSpec spec, LiveSessionSpec measured,
-                                                    LiveSession& session, bool ask_cloud) {
+                                                    LiveSession& session, RunGuard& guard,
+                                                    const std::function<std::vector<RunFact>()>& machine) {
   const std::string run_id = RandomIdText();
   Result<MarkerFile> markers = MarkerFile::Create();
   spec.environment.emplace_back("IDLEBURN_RUN_ID", run_id);
@@ -70,11 +74,11 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   measured.environment = OwnVariable;
   measured.markers = markers ? &*markers : nullptr;
   // The driver may take seconds to list its GPUs; the workload and its signals do not wait for that.
-  std::jthread opening([&session, &measured, ask_cloud](const std::stop_token& stop) {
+  std::jthread opening([&session, &measured, &machine](const std::stop_token& stop) {
     session.Start(measured, stop);
-    for (const RunFact& fact : MachineFacts(ask_cloud)) session.Tell(fact);
+    for (const RunFact& fact : machine()) session.Tell(fact);
   });
-  WorkloadEnd end = workload.Wait();
+  WorkloadEnd end = guard.Wait();
   const Instant ended = session.Now();
   opening.request_stop();
   opening.join();
@@ -91,10 +95,16 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   if (!plan) return tl::unexpected<Error>(plan.error());
   const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
   if (!gpus) return tl::unexpected<Error>(gpus.error());
+  const bool ask_cloud = request.live.detect_cloud;
+  const Result<WatchPlan> limits = request.watch.Plan(settings, ask_cloud, environment.now);
+  if (!limits) return tl::unexpected<Error>(limits.error());
 
   const std::unique_ptr<Workload> workload = Workload::Prepare();
   LiveRecord record(plan->thresholds);
   LiveSession session(record.inputs().devices, record);
+  LiveWatch watch(*limits, plan->thresholds, request.live.report.all_gpus);
+  if (limits->limits.any()) record.WatchBy(&watch);
+  RunGuard guard(*limits, watch, *workload, session);
   BeginRecording(request, record, session.Now());
   record.TellMachine();
   TellFacts(session, command);
@@ -105,7 +115,8 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   LiveSessionSpec measured;
   measured.gpus = *gpus;
   measured.lines = request.plain ? nullptr : &lines;
-  const auto end = RunMeasured(*workload, std::move(spec), measured, session, request.live.detect_cloud);
+  const auto machine = [&] { return limits->machine ? *limits->machine : MachineFacts(ask_cloud); };
+  const auto end = RunMeasured(*workload, std::move(spec), measured, session, guard, machine);
   if (!end) {
     record.Discard();
     Say(end.error().error.message);
@@ -136,6 +147,8 @@ Result<int> RunRun(const std::vector<std::string>& arguments, const Environment&
   add("--all-gpus", "", "count the GPUs too that the command cannot see (CUDA_VISIBLE_DEVICES and the like)").on =
       &request.live.report.all_gpus;
   add("--plain", "", "give the command our output as it is; progress it prints is not read").on = &request.plain;
+  request.watch.AppendTo(flags);
+  request.watch.AppendEnforceTo(flags);
   request.live.AppendTo(flags);
   std::string help;
   if (dashes == arguments.end() && !arguments.empty() && arguments.front().substr(0, 1) != "-") {

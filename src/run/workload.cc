@@ -18,6 +18,8 @@
 #include <thread>
 
 #include "base/check.h"
+#include "measure/proc_text.h"
+#include "os/kept_file.h"
 #include "run/descendants.h"
 
 namespace idleburn {
@@ -184,6 +186,33 @@ std::optional<WorkloadEnd> Workload::WaitUntil(std::optional<Nanos> deadline) {
   return end;
 }
 
+// Every process of ours that is the workload's, as we are the parent of what loses its own.
+std::vector<pid_t> Workload::Tree() const {
+  std::vector<pid_t> tree = DescendantsOf(getpid());
+  const std::vector<pid_t> ours = helpers();
+  std::erase_if(tree, [&](pid_t pid) { return std::find(ours.begin(), ours.end(), pid) != ours.end(); });
+  return tree;
+}
+
+std::size_t Workload::Signal(int signal, bool only_handled) const {
+  std::size_t sent = 0;
+  std::string buffer;
+  for (const pid_t pid : Tree()) {
+    if (only_handled) {
+      KeptFile file("/proc/" + std::to_string(pid) + "/status", nullptr);
+      const std::optional<std::string_view> status = file.Read(buffer);
+      if (!status || !CatchesSignal(*status, signal).value_or(false)) continue;
+    }
+    if (kill(pid, signal) == 0) ++sent;
+  }
+  return sent;
+}
+
+bool Workload::HasLeftovers() {
+  WaitForProcesses();
+  return !Tree().empty();
+}
+
 std::size_t Workload::EndLeftovers() {
   constexpr std::array<std::pair<int, int>, 2> kTries = {{{SIGTERM, 100}, {SIGKILL, 500}}};  // signal, looks
   std::vector<pid_t> left;
@@ -191,9 +220,7 @@ std::size_t Workload::EndLeftovers() {
     std::set<pid_t> asked;
     for (int look = 0; look < looks; ++look) {
       WaitForProcesses();
-      left = DescendantsOf(getpid());
-      const std::vector<pid_t> ours = helpers();
-      std::erase_if(left, [&](pid_t pid) { return std::find(ours.begin(), ours.end(), pid) != ours.end(); });
+      left = Tree();
       if (left.empty()) return 0;
       for (const pid_t pid : left) {
         if (asked.insert(pid).second) kill(pid, signal);

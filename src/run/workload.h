@@ -69,6 +69,11 @@ class Workload {
   [[nodiscard]] const std::vector<int>& end_signals() const { return end_signals_; }
   // One that came while no command ran, and would have ended us.
   [[nodiscard]] std::optional<int> EndedBefore() const;
+  // Sends a signal to every process of the workload, those it has left behind too; with `only_handled` only to those
+  // that have a handler for it, because it would end the others. How many got it. By the thread that started it.
+  std::size_t Signal(int signal, bool only_handled) const;
+  // Whether processes that the workload has left behind still run. After Wait.
+  bool HasLeftovers();
   // Ends every process that the workload has left behind, first by asking. How many would not end.
   std::size_t EndLeftovers();
 
@@ -80,6 +85,7 @@ class Workload {
   void Serve(int signal, bool by_terminal);
   void StopWithIt() const;
   void WaitForProcesses();
+  [[nodiscard]] std::vector<pid_t> Tree() const;
 
   pid_t pid_ = -1;
   int signals_ = -1;  // where held signals are read
