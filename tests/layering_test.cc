@@ -27,12 +27,13 @@ const std::vector<LayerRow>& Layers() {
       {"diagnose", 5, {"base", "text", "stats", "telemetry", "profile", "classify", "price"}},
       {"recommend", 6, {"base", "text", "stats", "telemetry", "classify", "price", "diagnose"}},
       {"run", 6, {"base", "text", "os", "telemetry", "measure"}},
+      {"tco", 7, {"base", "text", "stats", "recommend"}},
       {"isolate", 7, {"base", "text", "os", "stats", "telemetry", "measure", "run"}},
       {"report", 7, {"base", "text", "telemetry", "profile", "classify", "price", "diagnose", "recommend"}},
       {"cli",
        8,
        {"base", "text", "os", "telemetry", "measure", "import", "profile", "classify", "watch", "price", "diagnose",
-        "recommend", "run", "isolate", "report"}},
+        "recommend", "tco", "run", "isolate", "report"}},
       {"main.cc", 9, {"base", "cli"}},
   };
   return kLayers;

@@ -9,6 +9,7 @@
 #include "cli/cmd_isolate.h"
 #include "cli/cmd_prices.h"
 #include "cli/cmd_run.h"
+#include "cli/cmd_tco.h"
 #include "cli/cmd_top.h"
 #include "cli/command.h"
 
@@ -21,6 +22,7 @@ std::span<const Command> Commands() {
       {"top", "what this machine's GPUs do and cost, live", RunTop},
       {"audit", "audits files that recorded GPUs: cost by phase, causes, fixes", RunAudit},
       {"combine", "what several claimed savings really add up to", RunCombine},
+      {"tco", "what a model or fleet costs in all: scenarios, levers, uncertainty, actuals", RunTco},
       {"isolate", "changes one thing at a time and measures again: what bounds a command", RunIsolate},
       {"export", "samples of recordings as CSV or Parquet", RunExport},
       {"prices", "the price catalogue: list, resolve, import", RunPrices},
