@@ -16,6 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   idleburn::ParseNetDev(text);
   idleburn::ParseIoStat(text);
   idleburn::ParseBlkioBytes(text);
+  idleburn::CatchesSignal(text, 10);
   idleburn::CountOfList(text);
   idleburn::FindCgroups(text.substr(0, size / 2), text.substr(size / 2));
   idleburn::MountOf(idleburn::MountsOf(text.substr(0, size / 2)), text.substr(size / 2));

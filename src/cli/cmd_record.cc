@@ -1,5 +1,6 @@
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
 
@@ -19,10 +20,23 @@ namespace {
 
 struct RecordRequest {
   LiveFlags live;
+  WatchFlags watch;
   std::string recording;
   std::string time;
   bool quiet = false;
 };
+
+// Until a signal comes or that time has passed.
+void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, LiveWatch& watch) {
+  const Nanos until = MonotonicNow() + time.value_or(Nanos(0));
+  bool over = false;
+  while (!over) {
+    constexpr Nanos kLook(kNanosPerSecond);
+    const Nanos left = time ? std::min(until - MonotonicNow(), kLook) : kLook;
+    over = left <= Nanos(0) || end.Wait(left);
+    for (const WatchAlert& alert : watch.Take()) Say("alert: " + alert.text);
+  }
+}
 
 Result<int> Record(const RecordRequest& request, const Settings& settings, const Environment& environment) {
   Result<ReportPlan> plan = PlanReport(request.live.report, settings);
@@ -33,18 +47,24 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (!time) return tl::unexpected<Error>(time.error());
   Result<std::map<std::string, std::string>> tags = ParseTags(request.live.tags);
   if (!tags) return tl::unexpected<Error>(tags.error());
+  const Result<WatchPlan> limits = request.watch.Plan(settings, request.live.detect_cloud, environment.now);
+  if (!limits) return tl::unexpected<Error>(limits.error());
   std::optional<std::string> history;
   if (!request.live.no_history) history = HistoryFile(settings);
   const HeldSignals end(std::vector<int>{SIGINT, SIGTERM, SIGHUP});  // they end it in order
   LiveRecord record(plan->thresholds);
   LiveSession session(record.inputs().devices, record);
+  LiveWatch watch(*limits, plan->thresholds, true);
+  if (limits->limits.any()) record.WatchBy(&watch);
   const std::string path = request.recording.empty()
                                ? UsualRecordingPath(RecordingFolder(history.value_or("")), session.Now())
                                : request.recording;
   if (path.empty()) return Fail("there is no home folder to keep the recording in; name a file with -o");
   TRY(record.RecordTo(path, session.Now()));
   record.TellMachine();
-  for (const RunFact& fact : MachineFacts(request.live.detect_cloud)) session.Tell(fact);
+  for (const RunFact& fact : limits->machine ? *limits->machine : MachineFacts(request.live.detect_cloud)) {
+    session.Tell(fact);
+  }
   RunKeeper keeper(history, NewRun("record", record.summary().facts(), settings));
   keeper.run().id = RandomIdText();
   keeper.run().started = session.Now();
@@ -69,7 +89,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
     session.Start(spec, stop);
     if (!session.why_no_gpu().empty()) Say("only the host is recorded: " + session.why_no_gpu());
   });
-  end.Wait(*time);
+  WaitAndTell(end, *time, watch);
   const Instant ended = session.Now();
   opening.request_stop();
   opening.join();
@@ -93,7 +113,8 @@ Result<int> RunRecord(const std::vector<std::string>& arguments, const Environme
   add("--output", "FILE", "the recording (default: in the user's folder for data)").text = &request.recording;
   add("--for", "TIME", "how long, for example 10m; without it until Ctrl-C").text = &request.time;
   add("--report", "FILE", "write the report to FILE instead of standard output").text = &request.live.report.output;
-  add("--quiet", "", "say nothing while recording").on = &request.quiet;
+  add("--quiet", "", "say nothing while recording but alerts").on = &request.quiet;
+  request.watch.AppendTo(flags);
   request.live.AppendTo(flags);
   std::string help;
   TRY(ReadFlags("record", "Records this machine's GPUs and host until stopped, then prints the audit.", flags,

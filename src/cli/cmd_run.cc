@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 #include "cli/find_rate.h"
 #include "cli/keep_run.h"
 #include "cli/live_flags.h"
 #include "cli/live_record.h"
+#include "cli/run_guard.h"
 #include "cli/say.h"
 #include "cli/users_history.h"
 #include "measure/experiment.h"
@@ -25,6 +27,7 @@ namespace {
 
 struct RunRequest {
   LiveFlags live;
+  WatchFlags watch;
   std::string recording;
   bool no_recording = false;
   bool plain = false;
@@ -57,9 +60,10 @@ void BeginRecording(const RunRequest& request, const std::string& history, LiveR
   if (!begun) Say(begun.error().message + "; the run goes on, and no recording is kept");
 }
 
-// Runs the workload with the session beside it.
+// Runs the workload with the session beside it, until `guard` says that it is over.
 tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, WorkloadSpec spec, LiveSessionSpec measured,
-                                                    LiveSession& session, RunKeeper& keeper, bool ask_cloud) {
+                                                    LiveSession& session, RunKeeper& keeper, RunGuard& guard,
+                                                    const std::function<std::vector<RunFact>()>& machine) {
   const std::string& run_id = keeper.run().id;
   Result<MarkerFile> markers = MarkerFile::Create();
   spec.environment.emplace_back("IDLEBURN_RUN_ID", run_id);
@@ -80,12 +84,12 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   measured.environment = OwnVariable;
   measured.markers = markers ? &*markers : nullptr;
   // The driver may take seconds to list its GPUs; the workload and its signals do not wait for that.
-  std::jthread opening([&session, &measured, ask_cloud](const std::stop_token& stop) {
+  std::jthread opening([&session, &measured, &machine](const std::stop_token& stop) {
     session.Start(measured, stop);
-    for (const RunFact& fact : MachineFacts(ask_cloud)) session.Tell(fact);
+    for (const RunFact& fact : machine()) session.Tell(fact);
     for (const RunFact& fact : GitFacts(CurrentFolder())) session.Tell(fact);
   });
-  WorkloadEnd end = workload.Wait();
+  WorkloadEnd end = guard.Wait();
   const Instant ended = session.Now();
   opening.request_stop();
   opening.join();
@@ -106,10 +110,16 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   if (!tags) return tl::unexpected<Error>(tags.error());
   std::optional<std::string> history;
   if (!request.live.no_history) history = HistoryFile(settings);
+  const bool ask_cloud = request.live.detect_cloud;
+  const Result<WatchPlan> limits = request.watch.Plan(settings, ask_cloud, environment.now);
+  if (!limits) return tl::unexpected<Error>(limits.error());
 
   const std::unique_ptr<Workload> workload = Workload::Prepare();
   LiveRecord record(plan->thresholds);
   LiveSession session(record.inputs().devices, record);
+  LiveWatch watch(*limits, plan->thresholds, request.live.report.all_gpus);
+  if (limits->limits.any()) record.WatchBy(&watch);
+  RunGuard guard(*limits, watch, *workload, session);
   BeginRecording(request, history.value_or(""), record, session.Now());
   record.TellMachine();
   TellFacts(session, command);
@@ -124,7 +134,8 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   LiveSessionSpec measured;
   measured.gpus = *gpus;
   measured.lines = request.plain ? nullptr : &lines;
-  const auto end = RunMeasured(*workload, std::move(spec), measured, session, keeper, request.live.detect_cloud);
+  const auto machine = [&] { return limits->machine ? *limits->machine : MachineFacts(ask_cloud); };
+  const auto end = RunMeasured(*workload, std::move(spec), measured, session, keeper, guard, machine);
   if (!end) {
     record.Discard();
     Say(end.error().error.message);
@@ -157,6 +168,8 @@ Result<int> RunRun(const std::vector<std::string>& arguments, const Environment&
   add("--all-gpus", "", "count the GPUs too that the command cannot see (CUDA_VISIBLE_DEVICES and the like)").on =
       &request.live.report.all_gpus;
   add("--plain", "", "give the command our output as it is; progress it prints is not read").on = &request.plain;
+  request.watch.AppendTo(flags);
+  request.watch.AppendEnforceTo(flags);
   request.live.AppendTo(flags);
   std::string help;
   if (dashes == arguments.end() && !arguments.empty() && arguments.front().substr(0, 1) != "-") {

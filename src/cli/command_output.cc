@@ -5,8 +5,7 @@
 
 namespace idleburn {
 
-CommandOutput::CommandOutput(bool shown)
-    : fd_(shown ? dup(STDERR_FILENO) : open("/dev/null", O_WRONLY | O_CLOEXEC)) {}
+CommandOutput::CommandOutput(bool shown) : fd_(shown ? dup(STDERR_FILENO) : open("/dev/null", O_WRONLY | O_CLOEXEC)) {}
 
 CommandOutput::~CommandOutput() {
   if (fd_ >= 0) close(fd_);

@@ -14,6 +14,7 @@
 #include "cli/cmd_plan.h"
 #include "cli/cmd_prices.h"
 #include "cli/cmd_run.h"
+#include "cli/cmd_tco.h"
 #include "cli/cmd_top.h"
 #include "cli/command.h"
 
@@ -28,6 +29,7 @@ std::span<const Command> Commands() {
       {"combine", "what several claimed savings really add up to", RunCombine},
       {"claim", "writes down, before a change, how its saving will be judged", RunClaim},
       {"compare", "verifies a saving: idleburn compare BEFORE... --vs AFTER...", RunCompare},
+      {"tco", "what a model or fleet costs in all: scenarios, levers, uncertainty, actuals", RunTco},
       {"isolate", "changes one thing at a time and measures again: what bounds a command", RunIsolate},
       {"history", "runs that were kept: list, show, tag, rm, export", RunHistory},
       {"ledger", "savings: claimed, verified, lost again; predicted against realised", RunLedger},

@@ -9,8 +9,8 @@
 
 #include "cli/find_rate.h"
 #include "cli/live_record.h"
-#include "cli/users_history.h"
 #include "cli/load_prices.h"
+#include "cli/users_history.h"
 #include "import/duckdb_query.h"
 #include "measure/instance_type.h"
 #include "measure/nvml_library.h"

@@ -52,8 +52,7 @@ TEST(DrillOutputTest, TheVerdictComesFirst) {
   unknown.spec.leg.interruption.signal = SIGKILL;
   EXPECT_EQ(FirstLine(DrillText(unknown, 300)),
             "CANNOT TELL (SIGKILL): whether samples are repeated or skipped is not known.");
-  EXPECT_EQ(FirstLine(DrillText(Report({}), 300)),
-            "CANNOT TELL: it was ended before the first interruption was over.");
+  EXPECT_EQ(FirstLine(DrillText(Report({}), 300)), "CANNOT TELL: it was ended before the first interruption was over.");
 }
 
 TEST(DrillOutputTest, WhatIsUnknownSaysWhatToAdd) {

@@ -165,8 +165,9 @@ void AddSpot(const DrillReport& report, DrillView& view) {
   }
   const std::optional<SpotOutlook> outlook = OutlookOf(report);
   if (!outlook) {
-    view.spot.push_back("What it would cost on spot capacity: unknown; say the mean time between losses of a node with "
-                        "--uptime 6h.");
+    view.spot.push_back(
+        "What it would cost on spot capacity: unknown; say the mean time between losses of a node with "
+        "--uptime 6h.");
     return;
   }
   const std::string each = fmt::format("One loss every {} on the mean", TimeText(outlook->uptime_s));
@@ -188,9 +189,10 @@ void AddSpot(const DrillReport& report, DrillView& view) {
                                     TimeText(*outlook->young_interval_s), pays(*outlook->overhead_young)));
   }
   if (outlook->outside) {
-    view.spot.push_back(fmt::format("These are too low: restart and interval are {:.0f} % of the time between losses, "
-                                    "and the formula is good to about {:.0f} %.",
-                                    100 * *outlook->outside, 100 * kMostFirstOrder));
+    view.spot.push_back(
+        fmt::format("These are too low: restart and interval are {:.0f} % of the time between losses, "
+                    "and the formula is good to about {:.0f} %.",
+                    100 * *outlook->outside, 100 * kMostFirstOrder));
   }
   view.spot.push_back("The time a cloud takes to bring another machine is not in it.");
 }
@@ -199,17 +201,18 @@ void AddNotes(const DrillReport& report, DrillView& view) {
   const DrillSpec& spec = report.spec;
   const auto seconds = [](Nanos time) { return TimeText(static_cast<double>(time.count()) / 1e9); };
   if (report.result.interrupted) {
-    view.notes.push_back(fmt::format("Ended by signal {}; this is what was measured until then.",
-                                     *report.result.interrupted));
+    view.notes.push_back(
+        fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted));
   }
   if (!report.result.ended.empty()) {
-    view.notes.push_back(fmt::format("{} of {} rounds: {}.", report.result.rounds.size(), spec.rounds,
-                                     report.result.ended));
+    view.notes.push_back(
+        fmt::format("{} of {} rounds: {}.", report.result.rounds.size(), spec.rounds, report.result.ended));
   }
   if (spec.after && spec.after->low != spec.after->high) {
-    view.notes.push_back(fmt::format("Interrupted {} to {} after the first progress of a start; --seed {} draws the "
-                                     "same again.",
-                                     seconds(spec.after->low), seconds(spec.after->high), spec.seed));
+    view.notes.push_back(
+        fmt::format("Interrupted {} to {} after the first progress of a start; --seed {} draws the "
+                    "same again.",
+                    seconds(spec.after->low), seconds(spec.after->high), spec.seed));
   }
   if (spec.after_steps && spec.after_steps->low != spec.after_steps->high) {
     view.notes.push_back(fmt::format("Interrupted after {} to {} steps of a start; --seed {} draws the same again.",

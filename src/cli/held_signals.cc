@@ -31,14 +31,15 @@ std::optional<int> HeldSignals::Take() const {
   return static_cast<int>(info.ssi_signo);
 }
 
-void HeldSignals::Wait(std::optional<Nanos> time) const {
+bool HeldSignals::Wait(std::optional<Nanos> time) const {
   const Nanos until = MonotonicNow() + time.value_or(Nanos(0));
   while (!Take()) {
     const int left = time ? MillisecondsUntil(until) : -1;
-    if (left == 0) return;
+    if (left == 0) return false;
     pollfd wait = {fd_, POLLIN, 0};
     poll(&wait, 1, left);
   }
+  return true;
 }
 
 int MillisecondsUntil(Nanos monotonic) {

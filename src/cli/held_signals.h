@@ -20,8 +20,8 @@ class HeldSignals {
   [[nodiscard]] int fd() const { return fd_; }
   // The next that has come; none if there is none.
   [[nodiscard]] std::optional<int> Take() const;
-  // Returns when one comes, or after that time; absent: never without one.
-  void Wait(std::optional<Nanos> time) const;
+  // Whether one came, and when it does; false after that time. Absent: never without one.
+  [[nodiscard]] bool Wait(std::optional<Nanos> time) const;
 
  private:
   int fd_ = -1;

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::string_view kSuffix = ".idleburn";
 
-// What a report says by default is worth a line of its own here; the rest is in the recording.
+// What a report says is not said again; the rest is in the recording.
 bool IsWorthALine(NoteKind kind) {
   return kind != NoteKind::kWorkloadStarted && kind != NoteKind::kWorkloadEnded && kind != NoteKind::kSettled &&
-         kind != NoteKind::kDeviceFound;
+         kind != NoteKind::kDeviceFound && kind != NoteKind::kAlert && kind != NoteKind::kEnforced;
 }
 
 void SayHost(const RunSummary& summary) {
@@ -72,6 +72,10 @@ void LiveRecord::Discard() {
 void LiveRecord::OnSamples(std::span<const Sample> samples) {
   classifier_.OnSamples(samples);
   if (writer_) writer_->OnSamples(samples);
+  if (watch_ == nullptr || samples.empty()) return;
+  for (const WatchAlert& alert : watch_->OnSamples(samples, *inputs_, classifier_)) {
+    OnNote({samples.back().time, NoteKind::kAlert, alert.text});
+  }
 }
 
 void LiveRecord::OnHost(std::span<const HostSample> samples) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/live_watch.h"
 #include "cli/read_run.h"
 #include "cli/report_run.h"
 #include "telemetry/recording_writer.h"
@@ -20,6 +21,8 @@ class LiveRecord final : public LiveSink {
   // while writing is told on standard error; what was written stays, and the run goes on.
   Result<void> RecordTo(const std::string& path, Instant start);
   [[nodiscard]] const std::string& path() const { return path_; }  // of the recording; empty without one
+  // From here on `watch`, which outlives the record, sees the samples too; its alerts are notes of the run.
+  void WatchBy(LiveWatch* watch) { watch_ = watch; }
   // Tells which machine this is.
   void TellMachine();
   // Takes the recording back: the run never began.
@@ -42,6 +45,7 @@ class LiveRecord final : public LiveSink {
   RunClassifier classifier_;
   std::string path_;
   std::unique_ptr<RecordingWriter> writer_;
+  LiveWatch* watch_ = nullptr;
 };
 
 // A file in that folder for the recording of a run that begins now; empty if there is no folder.

@@ -194,6 +194,9 @@ LiveRun LiveRunOf(const RunSummary& summary) {
   live.command = FactIn(summary.facts(), "command");
   live.exit = FactIn(summary.facts(), "exit");
   live.window = summary.window();
+  for (const Note& note : summary.notes()) {
+    if (note.kind == NoteKind::kAlert || note.kind == NoteKind::kEnforced) live.alerts.push_back(note);
+  }
   for (std::size_t scope = 0; scope < kHostScopeCount; ++scope) {
     live.host[scope] = summary.Use(static_cast<HostScope>(scope));
   }

@@ -13,9 +13,9 @@
 namespace idleburn {
 namespace {
 
-constexpr Nanos kLook(10'000'000);       // at the work done
-constexpr Nanos kFileLook(50'000'000);   // at the files of checkpoints
-constexpr int kLastPolls = 64;           // of at most a mebibyte each
+constexpr Nanos kLook(10'000'000);      // at the work done
+constexpr Nanos kFileLook(50'000'000);  // at the files of checkpoints
+constexpr int kLastPolls = 64;          // of at most a mebibyte each
 
 bool AnyDone(const WorkSaid& work) {
   return work.steps.value_or(0) > 0 || work.samples.value_or(0) > 0 || work.tokens.value_or(0) > 0 ||
@@ -52,7 +52,7 @@ class LegWatch {
       std::this_thread::sleep_for(kLook);
     }
     leg_.killed = leg_.killed || !leg_.interrupted;
-    workload_.SignalAll(SIGKILL);
+    workload_.Signal(SIGKILL, false);
   }
 
   void SeeWork(Nanos now) {
@@ -88,11 +88,11 @@ class LegWatch {
       if (!leg_.interrupted) user_told_ = now;
       leg_.interrupted = workload_.end_signals().back();
       const bool again = workload_.end_signals().size() > 1;
-      if (again || now - user_told_ >= spec_.interruption.grace) workload_.SignalAll(SIGKILL);
+      if (again || now - user_told_ >= spec_.interruption.grace) workload_.Signal(SIGKILL, false);
     } else if (leg_.told) {
       if (leg_.stalled || now - *leg_.told < spec_.interruption.grace) return;
       leg_.killed = spec_.interruption.signal != SIGKILL;
-      workload_.SignalAll(SIGKILL);
+      workload_.Signal(SIGKILL, false);
     } else if (Due(now)) {
       Tell(now, spec_.interruption.signal);
     } else if (now - last_progress_ >= spec_.timeout) {
@@ -103,14 +103,14 @@ class LegWatch {
 
   void Tell(Nanos now, int signal) {
     leg_.told = now;
-    workload_.SignalAll(signal);
+    workload_.Signal(signal, false);
   }
 
   bool Due(Nanos now) {
     if (!first_progress_) return false;
     const LegGoal& goal = spec_.goal;
-    const bool reached = (goal.time && now - *first_progress_ >= *goal.time) ||
-                         (goal.steps && leg_.trace.steps() >= *goal.steps);
+    const bool reached =
+        (goal.time && now - *first_progress_ >= *goal.time) || (goal.steps && leg_.trace.steps() >= *goal.steps);
     if (!reached || !goal.mid_checkpoint) return reached;
     if (!armed_) armed_ = now;
     const std::vector<CheckpointSeen>& checkpoints = leg_.trace.checkpoints();

@@ -102,7 +102,7 @@ class Watched {
       kill(workload_.pid(), SIGCONT);  // one that is stopped would never hear of it
     }
     if (!told_ || (now - *told_ < bounds_.grace && workload_.end_signals().size() < 2)) return;
-    workload_.SignalAll(SIGKILL);
+    workload_.Signal(SIGKILL, false);
   }
 
   Workload& workload_;

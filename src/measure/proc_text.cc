@@ -114,6 +114,20 @@ std::optional<ProcessIo> ParseProcessIo(std::string_view text) {
   return ProcessIo{*rchar, *wchar, *read, *written};
 }
 
+std::optional<bool> CatchesSignal(std::string_view status, int signal) {
+  constexpr std::string_view kKey = "SigCgt:";
+  while (!status.empty()) {
+    const std::string_view line = TakeLine(&status);
+    if (line.substr(0, kKey.size()) != kKey) continue;
+    const std::string_view word = Words(line.substr(kKey.size())).Next();
+    std::uint64_t mask = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), mask, 16);
+    if (error != std::errc() || end != word.data() + word.size() || signal < 1 || signal > 64) return std::nullopt;
+    return ((mask >> (signal - 1)) & 1) != 0;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::int64_t> ParseRunQueueWait(std::string_view text) {
   Words words(text);
   if (!words.NextNumber()) return std::nullopt;

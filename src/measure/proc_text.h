@@ -51,6 +51,9 @@ struct ProcessIo {
 };
 std::optional<ProcessIo> ParseProcessIo(std::string_view text);
 
+// Whether a process has a handler of its own for that signal, by /proc/PID/status; absent where that does not say.
+std::optional<bool> CatchesSignal(std::string_view status, int signal);
+
 // The second number of schedstat: nanoseconds ready to run but waiting.
 std::optional<std::int64_t> ParseRunQueueWait(std::string_view text);
 

@@ -91,6 +91,17 @@ TEST(ProcText, GroupBytesOfBothVersions) {
   EXPECT_EQ(v1.out, 20);
 }
 
+TEST(ProcText, HandledSignalsAreTheBitsOfTheMask) {
+  const std::string status = "Name:\tpython\nSigIgn:\t0000000001001000\nSigCgt:\t0000000000004200\nThreads:\t1\n";
+  EXPECT_EQ(CatchesSignal(status, 10), true);  // bit 9
+  EXPECT_EQ(CatchesSignal(status, 15), true);
+  EXPECT_EQ(CatchesSignal(status, 12), false);
+  EXPECT_EQ(CatchesSignal(status, 13), false);  // ignored only
+  EXPECT_EQ(CatchesSignal(status, 65), std::nullopt);
+  EXPECT_EQ(CatchesSignal("Name:\tx\n", 10), std::nullopt);
+  EXPECT_EQ(CatchesSignal("SigCgt:\t00zz\n", 10), std::nullopt);
+}
+
 TEST(ProcText, ListsAreCounted) {
   EXPECT_EQ(CountOfList("0-3,8"), 5);
   EXPECT_EQ(CountOfList("0"), 1);

@@ -4,7 +4,7 @@
 #include <array>
 #include <numeric>
 
-#include "base/int128.h"
+#include "base/fraction.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -12,49 +12,6 @@ namespace {
 
 constexpr std::int64_t kHoursPerYear = 8760;
 constexpr std::string_view kExample = "write it like capex=250000,life=4,gpus=8";
-
-Int128 Gcd(Int128 a, Int128 b) {
-  while (b != 0) {
-    const Int128 rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a < 0 ? -a : a;
-}
-
-// An exact fraction in lowest terms, so that a rate is rounded only once. An operation that leaves 128 bits, far
-// beyond any sum of money, makes the fraction `too_large`.
-struct Fraction {
-  Int128 top = 0;
-  Int128 bottom = 1;
-  bool too_large = false;
-
-  static Fraction Of(Int128 top, Int128 bottom) {
-    const Int128 common = Gcd(top, bottom);
-    return {top / common, bottom / common, false};
-  }
-  Fraction operator*(const Fraction& o) const {
-    const Fraction a = Of(top, o.bottom);  // reduced crosswise first, to stay small
-    const Fraction b = Of(o.top, bottom);
-    Fraction product;
-    product.too_large = __builtin_mul_overflow(a.top, b.top, &product.top) ||
-                        __builtin_mul_overflow(a.bottom, b.bottom, &product.bottom) || too_large || o.too_large;
-    return product;
-  }
-  // The divisor must be positive.
-  Fraction operator/(const Fraction& o) const { return *this * Fraction{o.bottom, o.top, o.too_large}; }
-  Fraction operator+(const Fraction& o) const {
-    Int128 left = 0;
-    Int128 right = 0;
-    Int128 sum = 0;
-    Int128 product = 0;
-    const bool overflow = __builtin_mul_overflow(top, o.bottom, &left) ||
-                          __builtin_mul_overflow(o.top, bottom, &right) || __builtin_add_overflow(left, right, &sum) ||
-                          __builtin_mul_overflow(bottom, o.bottom, &product) || too_large || o.too_large;
-    if (overflow) return {0, 1, true};
-    return Of(sum, product);
-  }
-};
 
 enum Field : std::uint8_t {
   kCapex,
@@ -140,12 +97,8 @@ Fraction Value(const Figures& figures, Field field, std::int64_t absent = 0) {
 }
 
 Result<Money> Round(const Fraction& rate) {
-  Int128 nano = 0;
-  if (rate.too_large || __builtin_mul_overflow(rate.top, Int128{1'000'000'000}, &nano) ||
-      !FitsInt64(DivHalfEven(nano, rate.bottom))) {
-    return FailUsage("--owned: these figures come to no rate that can be kept; check them");
-  }
-  return Money::Nano(static_cast<std::int64_t>(DivHalfEven(nano, rate.bottom)));
+  if (const std::optional<Money> rounded = rate.AsMoney()) return *rounded;
+  return FailUsage("--owned: these figures come to no rate that can be kept; check them");
 }
 
 }  // namespace

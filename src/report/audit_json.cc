@@ -536,6 +536,12 @@ Json RunJson(const LiveRun& live) {
   PutText(json, "start", live.window.start ? FormatRfc3339(*live.window.start) : "", "not_recorded");
   PutText(json, "end", live.window.end ? FormatRfc3339(*live.window.end) : "", "not_recorded");
   PutText(json, "no_gpu", live.no_gpu, "gpus_measured");
+  json["alerts"] = Json::array();
+  for (const Note& note : live.alerts) {
+    json["alerts"].push_back({{"time", FormatRfc3339(note.time)},
+                              {"kind", std::string(kNoteKindNames[static_cast<std::size_t>(note.kind)])},
+                              {"text", Printable(note.text)}});
+  }
   return json;
 }
 

@@ -15,6 +15,7 @@ namespace idleburn {
 namespace {
 
 constexpr std::size_t kWhyLines = 3;
+constexpr std::size_t kAlertLines = 6;
 constexpr std::size_t kLossesNamed = 2;
 
 // The largest losses that have a name, in words.
@@ -88,6 +89,18 @@ std::vector<std::string> Why(const ViewContext& c) {
   return lines;
 }
 
+// What the run was watched for and went beyond; the last of many, as they tell how it ended.
+std::vector<std::string> AlertLines(const std::vector<Note>& alerts) {
+  std::vector<std::string> lines;
+  const std::size_t first = alerts.size() > kAlertLines ? alerts.size() - kAlertLines : 0;
+  if (first > 0) lines.push_back(fmt::format("{} earlier alerts are in the JSON report", first));
+  for (std::size_t i = first; i < alerts.size(); ++i) {
+    const std::string_view kind = alerts[i].kind == NoteKind::kAlert ? "alert" : "done";
+    lines.push_back(fmt::format("{} {}: {}", kind, FormatRfc3339(alerts[i].time).substr(11, 8), alerts[i].text));
+  }
+  return lines;
+}
+
 // The first measurement that a finding asks for; empty if none does.
 std::string NextMeasurement(const Advice& advice) {
   const auto found =
@@ -152,6 +165,8 @@ AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   view.title = Title(report);
   view.verdict = Verdict(c);
   view.why = Why(c);
+  const std::vector<std::string> alerts = AlertLines(report.live.alerts);
+  view.why.insert(view.why.end(), alerts.begin(), alerts.end());
   view.next = Next(c);
   view.phases = PhaseTable(c);
   view.gpus = GpuTable(c, limits.gpus);

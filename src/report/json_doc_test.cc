@@ -110,7 +110,7 @@ std::unique_ptr<AuditFixture> EverythingElse() {
   report.cost.owners.push_back({"", kNanosPerSecond, {}, false});
   report.cost.rate.candidates.push_back({"aws:p5.48xlarge:on_demand@us-east-1", Money::Cents(295)});
   report.cost.per_unit["sample"] = Money::Cents(1);
-  report.live = {"train", "exit 0", {Instant(), Instant()}, {HostUse{}, std::nullopt}, ""};
+  report.live = {"train", "exit 0", {Instant(), Instant()}, {HostUse{}, std::nullopt}, {Note{}}, ""};
   return audit;
 }
 

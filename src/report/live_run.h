@@ -3,8 +3,10 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "telemetry/host_use.h"
+#include "telemetry/live_sink.h"
 #include "telemetry/run_window.h"
 
 namespace idleburn {
@@ -15,7 +17,8 @@ struct LiveRun {
   std::string exit;  // "exit 0", "signal 9 (SIGKILL)"
   RunWindow window;
   std::array<std::optional<HostUse>, kHostScopeCount> host;
-  std::string no_gpu;  // why no GPU was measured; empty if one was
+  std::vector<Note> alerts;  // limits it went beyond, and what was done about that
+  std::string no_gpu;        // why no GPU was measured; empty if one was
 };
 
 }  // namespace idleburn

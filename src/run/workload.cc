@@ -18,6 +18,8 @@
 #include <thread>
 
 #include "base/check.h"
+#include "measure/proc_text.h"
+#include "os/kept_file.h"
 #include "run/descendants.h"
 
 namespace idleburn {
@@ -193,11 +195,20 @@ std::vector<pid_t> Workload::Processes() {
   return living;
 }
 
-void Workload::SignalAll(int signal) {
+std::size_t Workload::Signal(int signal, bool only_handled) {
+  std::size_t sent = 0;
+  std::string buffer;
   for (const pid_t pid : Processes()) {
-    kill(pid, signal);
+    if (only_handled) {
+      KeptFile file("/proc/" + std::to_string(pid) + "/status", nullptr);
+      const std::optional<std::string_view> status = file.Read(buffer);
+      if (!status || !CatchesSignal(*status, signal).value_or(false)) continue;
+    }
+    if (kill(pid, signal) != 0) continue;
     kill(pid, SIGCONT);
+    ++sent;
   }
+  return sent;
 }
 
 std::size_t Workload::EndLeftovers() {

@@ -70,10 +70,11 @@ class Workload {
   [[nodiscard]] const std::vector<int>& end_signals() const { return end_signals_; }
   // One that came while no command ran, and would have ended us.
   [[nodiscard]] std::optional<int> EndedBefore() const;
-  // The workload and all that it has started, as far as they run still.
+  // The workload and all that it has started or left behind, as far as they run still. By the thread that started it.
   std::vector<pid_t> Processes();
-  // Sends a signal to each of them, and wakes those that are stopped: they would never hear of it.
-  void SignalAll(int signal);
+  // Sends a signal to each of them, and wakes those that are stopped: they would never hear of it. With `only_handled`
+  // only to those that have a handler for it, because it would end the others. How many got it.
+  std::size_t Signal(int signal, bool only_handled);
   // Ends every process that the workload has left behind, first by asking. How many would not end.
   std::size_t EndLeftovers();
 
@@ -85,6 +86,7 @@ class Workload {
   void Serve(int signal, bool by_terminal);
   void StopWithIt() const;
   void WaitForProcesses();
+  [[nodiscard]] std::vector<pid_t> Tree() const;
 
   pid_t pid_ = -1;
   int signals_ = -1;  // where held signals are read

@@ -38,11 +38,14 @@ enum class NoteKind : std::uint8_t {
   kXid,              // text: GPU and code
   kSettled,          // a fact found while running: the refresh of a counter, the ids of renumbered fields
   kFailure,          // something could not be measured or kept; text: what, where, what to do
+  kAlert,            // the run went beyond a limit it is watched for; text: which, by how much
+  kEnforced,         // the workload was sent a signal because of that; text: which, to how many processes
 };
-inline constexpr std::size_t kNoteKindCount = 11;
+inline constexpr std::size_t kNoteKindCount = 13;
 inline constexpr std::array<std::string_view, kNoteKindCount> kNoteKindNames = {
-    "workload_started", "workload_ended", "device_lost", "device_found", "driver_hang", "missed_ticks",
-    "clock_step",       "suspend",        "xid",         "settled",      "failure"};
+    "workload_started", "workload_ended", "device_lost", "device_found", "driver_hang",
+    "missed_ticks",     "clock_step",     "suspend",     "xid",          "settled",
+    "failure",          "alert",          "enforced"};
 
 struct Note {
   Instant time;

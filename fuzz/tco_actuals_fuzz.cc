@@ -1,0 +1,20 @@
+// Any text is a bill or is not; a variance is what was paid less what was planned.
+#include <string>
+
+#include "base/check.h"
+#include "tco/actuals.h"
+#include "tco/scenario_file.h"
+#include "text/line_reader.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  idleburn::StringSource in(std::string(reinterpret_cast<const char*>(data), size));
+  const auto bill = idleburn::ReadActuals(in);
+  if (!bill) return 0;
+  const auto file = idleburn::ReadTcoFile("x.toml", idleburn::TcoTemplate(), "2026-11-21");
+  const auto report = idleburn::CompareWithPlan(file->plans.front(), *bill, idleburn::Fraction::Of(4, 5));
+  if (!report) return 0;
+  for (const idleburn::MonthVariance& month : report->months) {
+    CHECK(month.variance.nano() == month.actual.nano() - month.plan.nano());
+  }
+  return 0;
+}

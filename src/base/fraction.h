@@ -1,0 +1,73 @@
+#pragma once
+
+#include <optional>
+
+#include "base/int128.h"
+#include "base/money.h"
+
+namespace idleburn {
+
+// An exact fraction in lowest terms, so that what is computed with it is rounded only once. An operation that leaves
+// 128 bits, far beyond any sum of money, makes it `too_large`, and whatever is made of it.
+struct Fraction {
+  Int128 top = 0;
+  Int128 bottom = 1;  // above 0
+  bool too_large = false;
+
+  static Fraction Of(Int128 top, Int128 bottom) {
+    const Int128 common = Divisor(top, bottom);
+    return {top / common, bottom / common, false};
+  }
+  static Fraction Of(Money amount) { return Of(amount.nano(), 1'000'000'000); }
+
+  friend Fraction operator*(const Fraction& x, const Fraction& y) {
+    const Fraction a = Of(x.top, y.bottom);  // reduced crosswise first, to stay small
+    const Fraction b = Of(y.top, x.bottom);
+    Fraction product;
+    product.too_large = __builtin_mul_overflow(a.top, b.top, &product.top) ||
+                        __builtin_mul_overflow(a.bottom, b.bottom, &product.bottom) || x.too_large || y.too_large;
+    return product.too_large ? Fraction{0, 1, true} : product;
+  }
+  // The divisor must be positive.
+  friend Fraction operator/(const Fraction& x, const Fraction& y) { return x * Fraction{y.bottom, y.top, y.too_large}; }
+  friend Fraction operator+(const Fraction& x, const Fraction& y) {
+    Int128 left = 0;
+    Int128 right = 0;
+    Int128 sum = 0;
+    Int128 product = 0;
+    const bool overflow = __builtin_mul_overflow(x.top, y.bottom, &left) ||
+                          __builtin_mul_overflow(y.top, x.bottom, &right) ||
+                          __builtin_add_overflow(left, right, &sum) ||
+                          __builtin_mul_overflow(x.bottom, y.bottom, &product) || x.too_large || y.too_large;
+    return overflow ? Fraction{0, 1, true} : Of(sum, product);
+  }
+  friend Fraction operator-(const Fraction& x, const Fraction& y) {
+    return x + Fraction{-y.top, y.bottom, y.too_large};
+  }
+  // -1, 0 or 1: the sign of x - y.
+  friend int Compare(const Fraction& x, const Fraction& y) {
+    const Fraction difference = x - y;
+    return difference.top < 0 ? -1 : difference.top > 0 ? 1 : 0;
+  }
+
+  [[nodiscard]] double AsDouble() const { return static_cast<double>(top) / static_cast<double>(bottom); }
+  // Rounded half to even to a billionth; absent where that is too large to keep.
+  [[nodiscard]] std::optional<Money> AsMoney() const {
+    Int128 nano = 0;
+    if (too_large || __builtin_mul_overflow(top, Int128{1'000'000'000}, &nano)) return std::nullopt;
+    const Int128 rounded = DivHalfEven(nano, bottom);
+    return FitsInt64(rounded) ? std::optional(Money::Nano(static_cast<std::int64_t>(rounded))) : std::nullopt;
+  }
+
+ private:
+  static Int128 Divisor(Int128 a, Int128 b) {
+    while (b != 0) {
+      const Int128 rest = a % b;
+      a = b;
+      b = rest;
+    }
+    return a < 0 ? -a : a;
+  }
+};
+
+}  // namespace idleburn

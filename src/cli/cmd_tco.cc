@@ -1,0 +1,199 @@
+#include "cli/cmd_tco.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "cli/flags.h"
+#include "cli/tco_output.h"
+#include "os/input_file.h"
+#include "os/output_file.h"
+#include "tco/decimal.h"
+#include "tco/scenario_file.h"
+#include "text/number.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kMostBytes = 1 << 20;
+constexpr const char* kTemplateName = "tco.toml";
+
+struct TcoRequest {
+  std::vector<std::string> files;
+  std::string actual;
+  std::string earned;
+  std::string seed;
+  std::string draws;
+  std::string format;
+  std::string output;
+};
+
+struct TcoFormat {
+  std::string_view name;
+  std::string_view ending;
+};
+constexpr auto kTcoFormats =
+    std::to_array<TcoFormat>({{"text", ".txt"}, {"json", ".json"}, {"csv", ".csv"}, {"html", ".html"}});
+
+// By --format, else by the ending of the output file, else text.
+Result<std::string> ChosenFormat(const TcoRequest& request) {
+  for (const TcoFormat& f : kTcoFormats) {
+    if (request.format == f.name || (request.format.empty() && request.output.ends_with(f.ending))) {
+      return std::string(f.name);
+    }
+  }
+  if (request.format.empty()) return std::string("text");
+  return FailUsage("tco: --format '" + request.format.substr(0, 20) + "' is none of text, json, csv, html");
+}
+
+Result<std::string> WholeText(const std::string& path) {
+  const Result<std::unique_ptr<ByteSource>> in = OpenInput(path);
+  if (!in) return tl::unexpected<Error>(in.error());
+  std::string text;
+  std::array<char, 4096> buffer{};
+  while (true) {
+    const Result<std::size_t> got = (*in)->Read(buffer);
+    if (!got) return tl::unexpected<Error>(got.error());
+    if (*got == 0) return text;
+    text.append(buffer.data(), *got);
+    if (text.size() > kMostBytes) return FailUsage(path + ": is no scenario: it has more than 1 MiB");
+  }
+}
+
+Result<std::int64_t> Count(const std::string& text, std::int64_t absent, std::int64_t least, const char* flag) {
+  if (text.empty()) return absent;
+  const std::optional<std::int64_t> count = ParseInteger(text);
+  if (count && *count >= least && *count <= 10'000'000) return *count;
+  return FailUsage("tco: " + std::string(flag) + " '" + text.substr(0, 20) + "' is no whole number from " +
+                   std::to_string(least) + " to 10000000");
+}
+
+// What is to be said of a scenario before its figures are believed.
+void Warn(const TcoScenario& s, const TcoScenario& first, std::vector<std::string>& warnings) {
+  const std::string& name = s.plan.name;
+  for (const std::string& warning : s.plan.warnings) warnings.push_back(name + ": " + warning);
+  const double rate = s.cost.contingency_rate.AsDouble();
+  if (rate < 0.0999999 || rate > 0.2000001) {
+    warnings.push_back(name + ": the contingency is outside 10 to 20 %");
+  }
+  std::string missing;
+  for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+    if (!s.cost.given[c]) missing += (missing.empty() ? "" : ", ") + std::string(kCostCategoryNames[c]);
+  }
+  if (!missing.empty()) warnings.push_back(name + ": not given: " + missing);
+  if (s.plan.month_hours != first.plan.month_hours) {
+    warnings.push_back(name + ": months of " + std::to_string(s.plan.month_hours) + " h beside months of " +
+                       std::to_string(first.plan.month_hours) + " h: the month basis is mixed");
+  }
+  if (s.plan.currency != first.plan.currency) {
+    warnings.push_back(name + ": is in " + s.plan.currency + ", not in " + first.plan.currency +
+                       ": its total cannot be compared");
+  }
+  const bool same = s.plan.months.has_value() == first.plan.months.has_value() &&
+                    (!s.plan.months || Compare(*s.plan.months, *first.plan.months) == 0);
+  if (!same) warnings.push_back(name + ": has another horizon than " + first.plan.name);
+}
+
+Result<TcoScenario> Evaluate(TcoPlan plan, int draws, std::uint64_t seed) {
+  const Result<PlanCost> cost = CostOfPlan(plan);
+  if (!cost) return tl::unexpected<Error>(cost.error());
+  const Result<std::vector<TornadoBar>> tornado = TornadoOf(plan);
+  if (!tornado) return tl::unexpected<Error>(tornado.error());
+  std::optional<PlanDraws> drawn = DrawPlan(plan, draws, seed);
+  return TcoScenario{std::move(plan), *cost, drawn, *tornado};
+}
+
+Result<void> AddActuals(const TcoRequest& request, TcoAnswer& answer) {
+  std::optional<Fraction> earned;
+  if (!request.earned.empty()) {
+    const Result<Fraction> share = ParseDecimal(request.earned);
+    if (!share || Compare(*share, Fraction::Of(1, 1)) > 0) {
+      return FailUsage("tco: --earned '" + request.earned.substr(0, 20) + "' is no share such as 80% or 0.8");
+    }
+    earned = *share;
+  }
+  if (request.actual.empty()) {
+    return earned ? Result<void>(FailUsage("tco: --earned does nothing without --actual")) : Result<void>();
+  }
+  const Result<std::unique_ptr<ByteSource>> in = OpenInput(request.actual);
+  if (!in) return tl::unexpected<Error>(in.error());
+  const Result<ActualBill> bill = ReadActuals(**in);
+  if (!bill) return tl::unexpected<Error>(bill.error());
+  Result<ActualReport> report = CompareWithPlan(answer.scenarios.front().plan, *bill, earned);
+  if (!report) return tl::unexpected<Error>(report.error());
+  answer.actuals = *std::move(report);
+  return {};
+}
+
+Result<int> Init(const std::string& output) {
+  const std::string path = output.empty() ? kTemplateName : output;
+  if (std::filesystem::exists(path)) return Fail(path + ": exists already; remove it first if you want the template");
+  TRY(WriteFileWhole(path, TcoTemplate()));
+  TRY(Print("wrote " + path + "; idleburn tco " + path + " reads it\n"));
+  return 0;
+}
+
+Result<int> Tco(const TcoRequest& request, const Environment& environment) {
+  const Result<std::string> format = ChosenFormat(request);
+  if (!format) return tl::unexpected<Error>(format.error());
+  const Result<std::int64_t> draws = Count(request.draws, kFewestDraws, kFewestDraws, "--draws");
+  if (!draws) return tl::unexpected<Error>(draws.error());
+  const Result<std::int64_t> seed = Count(request.seed, 1, 0, "--seed");
+  if (!seed) return tl::unexpected<Error>(seed.error());
+  TcoAnswer answer;
+  const std::string today = FormatRfc3339(environment.now).substr(0, 10);
+  for (const std::string& path : request.files) {
+    const Result<std::string> text = WholeText(path);
+    if (!text) return tl::unexpected<Error>(text.error());
+    Result<TcoFile> file = ReadTcoFile(path, *text, today);
+    if (!file) return tl::unexpected<Error>(file.error());
+    for (TcoPlan& plan : file->plans) {
+      Result<TcoScenario> scenario =
+          Evaluate(std::move(plan), static_cast<int>(*draws), static_cast<std::uint64_t>(*seed));
+      if (!scenario) return Fail(path + ": " + scenario.error().message);
+      answer.scenarios.push_back(*std::move(scenario));
+    }
+    if (file->own && !answer.own) answer.own = file->own;
+  }
+  for (const TcoScenario& s : answer.scenarios) Warn(s, answer.scenarios.front(), answer.warnings);
+  TRY(AddActuals(request, answer));
+  const std::string text = *format == "json"   ? TcoJson(answer)
+                           : *format == "csv"  ? TcoCsv(answer)
+                           : *format == "html" ? TcoHtml(answer)
+                                               : TcoText(answer, environment.terminal_out ? environment.columns : 100);
+  TRY(WriteOutput(request.output, text));
+  return 0;
+}
+
+}  // namespace
+
+Result<int> RunTco(const std::vector<std::string>& arguments, const Environment& environment) {
+  TcoRequest request;
+  std::vector<Flag> flags;
+  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
+    return flags.emplace_back(Flag{name, value, help});
+  };
+  Flag& files = add("scenario", "FILE|init",
+                    "scenarios side by side, the first is what the others are compared with; "
+                    "init writes a commented one");
+  files.list = &request.files;
+  files.required = true;
+  add("--actual", "FILE", "what was paid: CSV of month,category,amount, or a FOCUS export").text = &request.actual;
+  add("--earned", "SHARE", "share of the planned work that is done, for the forecast").text = &request.earned;
+  add("--draws", "N", "draws of the uncertain figures (default and least 10000)").text = &request.draws;
+  add("--seed", "N", "of the draws (default 1)").text = &request.seed;
+  add("--format", "KIND", "text, json, csv or html (default: by -o, else text)").text = &request.format;
+  add("--output", "FILE", "write there instead of the terminal").text = &request.output;
+  std::string help;
+  TRY(ReadFlags("tco", "What a model or fleet costs in all over a horizon, from a scenario file.", flags, arguments,
+                &help));
+  if (!help.empty()) {
+    TRY(Print(help));
+    return 0;
+  }
+  if (request.files.size() == 1 && request.files.front() == "init") return Init(request.output);
+  return Tco(request, environment);
+}
+
+}  // namespace idleburn

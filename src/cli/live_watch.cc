@@ -1,0 +1,55 @@
+#include "cli/live_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/reading_text.h"
+#include "price/cost_report.h"
+#include "telemetry/hidden_gpus.h"
+
+namespace idleburn {
+
+std::vector<WatchAlert> LiveWatch::OnSamples(std::span<const Sample> samples, const RunInputs& inputs,
+                                             const RunClassifier& classifier) {
+  watch_.OnSamples(samples);
+  std::int64_t second = second_;
+  for (const Sample& s : samples) second = std::max(second, s.time.nanos() / kNanosPerSecond);
+  if (second == second_) return {};
+  second_ = second;
+
+  const DeviceTable& devices = inputs.devices;
+  const std::vector<DeviceId> hidden =
+      all_gpus_ ? std::vector<DeviceId>() : HiddenGpus::From(inputs.summary.facts(), devices).devices;
+  std::vector<WatchedGpu> gpus;
+  for (DeviceId id = 0; id < devices.size(); ++id) {
+    const bool counts = std::find(hidden.begin(), hidden.end(), id) == hidden.end() && !devices[id].has_instances;
+    if (counts) gpus.push_back({id, ShortName(devices[id])});
+  }
+  std::vector<WatchAlert> fresh = watch_.Look(gpus, SpendSoFar(hidden, inputs, classifier));
+  const std::lock_guard lock(mutex_);
+  alerts_.insert(alerts_.end(), fresh.begin(), fresh.end());
+  return fresh;
+}
+
+Spend LiveWatch::SpendSoFar(const std::vector<DeviceId>& hidden, const RunInputs& inputs,
+                            const RunClassifier& classifier) const {
+  Spend spend;
+  if (!watch_.limits().budget && !watch_.limits().gpu_time) return spend;
+  RunResult run = classifier.SoFar();
+  std::erase_if(run.devices, [&](const DeviceResult& device) {
+    return std::find(hidden.begin(), hidden.end(), device.device) != hidden.end();
+  });
+  const Result<CostReport> cost = PriceRun(run, inputs.devices, {}, rate_, {}, {}, 720);
+  if (!cost) return spend;  // the audit says why
+  spend.gpu_time = Nanos(cost->whole.window_ns);
+  spend.cost = cost->whole.total;
+  spend.gpus = cost->gpus;
+  return spend;
+}
+
+std::vector<WatchAlert> LiveWatch::Take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(alerts_, {});
+}
+
+}  // namespace idleburn

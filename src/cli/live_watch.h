@@ -1,0 +1,39 @@
+#pragma once
+
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "classify/run_classifier.h"
+#include "cli/read_run.h"
+#include "cli/watch_flags.h"
+
+namespace idleburn {
+
+// Watches a live run from within its stream: once a second of the samples' time it counts what the run has used, as its
+// audit will, and asks the Watch. Alerts wait for the thread that acts on them.
+class LiveWatch {
+ public:
+  // `thresholds` outlives it.
+  LiveWatch(const WatchPlan& plan, const Thresholds& thresholds, bool all_gpus)
+      : watch_(plan.limits, thresholds), rate_(plan.rate), all_gpus_(all_gpus) {}
+
+  // In the stream. `inputs` and `classifier` are those of the run, and have these samples already.
+  std::vector<WatchAlert> OnSamples(std::span<const Sample> samples, const RunInputs& inputs,
+                                    const RunClassifier& classifier);
+  // The alerts since the last call, from any thread.
+  std::vector<WatchAlert> Take();
+
+ private:
+  [[nodiscard]] Spend SpendSoFar(const std::vector<DeviceId>& hidden, const RunInputs& inputs,
+                                 const RunClassifier& classifier) const;
+
+  Watch watch_;
+  Rate rate_;
+  bool all_gpus_;
+  std::int64_t second_ = 0;  // of the last look, since the epoch
+  std::mutex mutex_;         // of what follows
+  std::vector<WatchAlert> alerts_;
+};
+
+}  // namespace idleburn

@@ -1,0 +1,155 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/tco_output.h"
+#include "text/escape.h"
+
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void PutMoney(Json& json, const std::string& key, Money amount, const std::string& currency) {
+  json[key] = FormatMoney(amount, MinorUnitDigits(currency));
+  json[key + "_exact"] = FormatExact(amount, MinorUnitDigits(currency));
+}
+
+template <typename T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json NumberOrNull(const std::optional<Fraction>& value) { return value ? Json(value->AsDouble()) : Json(nullptr); }
+
+Json ItemsJson(const TcoScenario& s) {
+  Json items;
+  for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+    Json item;
+    PutMoney(item, "amount", s.cost.categories[c], s.plan.currency);
+    item["given"] = s.cost.given[c];
+    item["lines"] = Json::array();
+    for (std::size_t i = 0; i < s.plan.lines.size(); ++i) {
+      const PlanLine& line = s.plan.lines[i];
+      if (line.category != static_cast<CostCategory>(c)) continue;
+      Json entry = {{"name", Printable(line.name)}};
+      PutMoney(entry, "amount", s.cost.lines[i], s.plan.currency);
+      entry["recurring"] = line.recurring;
+      entry["basis"] = line.basis.empty() ? Json(nullptr) : Json(Printable(line.basis));
+      entry["carbon_kg"] = NumberOrNull(line.carbon_kg);
+      item["lines"].push_back(std::move(entry));
+    }
+    items[std::string(kCostCategoryNames[c])] = std::move(item);
+  }
+  return items;
+}
+
+Json ScenarioJson(const TcoScenario& s, const TcoScenario& first) {
+  const std::string& currency = s.plan.currency;
+  Json json = {{"name", Printable(s.plan.name)}, {"currency", currency}};
+  json["horizon_months"] = NumberOrNull(s.plan.months);
+  json["month_hours"] = s.plan.month_hours;
+  json["items"] = ItemsJson(s);
+  PutMoney(json, "subtotal", s.cost.subtotal, currency);
+  PutMoney(json, "contingency", s.cost.contingency, currency);
+  json["contingency_rate"] = s.cost.contingency_rate.AsDouble();
+  PutMoney(json, "total", s.cost.total, currency);
+  PutMoney(json, "monthly_after_launch", s.cost.monthly_after_launch, currency);
+  json["saved_fraction"] = &s == &first ? Json(nullptr) : OrNull(SavedShare(first.cost, s.cost));
+  json["levers"] = Json::array();
+  for (const PlanLever& lever : s.plan.levers) {
+    json["levers"].push_back({{"name", Printable(lever.name)},
+                              {"line", Printable(lever.line)},
+                              {"how", lever.how},
+                              {"evidence", lever.evidence}});
+  }
+  json["draws"] = nullptr;
+  if (s.draws) {
+    json["draws"] = {{"count", s.draws->count}, {"seed", s.draws->seed}, {"p10", s.draws->p10},
+                     {"p50", s.draws->p50},     {"p90", s.draws->p90},   {"over_budget", OrNull(s.draws->over_budget)}};
+  }
+  json["tornado"] = Json::array();
+  for (const TornadoBar& bar : s.tornado) {
+    Json entry = {{"figure", Printable(bar.figure)}};
+    PutMoney(entry, "low", bar.low, currency);
+    PutMoney(entry, "high", bar.high, currency);
+    json["tornado"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+Json OwnJson(const OwnOffer& offer) {
+  const OwnYear year = YearOf(offer);
+  Json json = {{"yearly", year.total.AsDouble()},
+               {"depreciation", year.depreciation.AsDouble()},
+               {"energy", year.energy.AsDouble()},
+               {"payback_month_hours", offer.month_hours},
+               {"not_given", offer.not_given}};
+  json["per_gpu_hour"] = Json::array();
+  for (const Fraction& use : offer.utilisations) {
+    json["per_gpu_hour"].push_back(
+        {{"utilisation", use.AsDouble()}, {"cost", PerDeliveredHour(offer, use).AsDouble()}});
+  }
+  json["against"] = Json::array();
+  for (const Fraction& cloud : offer.cloud) {
+    json["against"].push_back({{"price", cloud.AsDouble()},
+                               {"break_even_utilisation", BreakEvenUse(offer, cloud).AsDouble()},
+                               {"payback_months", NumberOrNull(PaybackMonths(offer, cloud))}});
+  }
+  return json;
+}
+
+Json ActualJson(const ActualReport& report, const std::string& currency) {
+  Json json = {{"column", report.column}};
+  PutMoney(json, "plan", report.plan, currency);
+  PutMoney(json, "actual", report.actual, currency);
+  json["months"] = Json::array();
+  for (const MonthVariance& month : report.months) {
+    Json entry = {{"month", month.month},
+                  {"category", month.category ? std::string(Name(*month.category)) : "unallocated"},
+                  {"open", month.open}};
+    PutMoney(entry, "plan", month.plan, currency);
+    PutMoney(entry, "actual", month.actual, currency);
+    PutMoney(entry, "variance", month.variance, currency);
+    json["months"].push_back(std::move(entry));
+  }
+  json["variances"] = Json::array();
+  for (const PriceAndQuantity& part : report.parts) {
+    Json entry = {{"category", std::string(Name(part.category))}};
+    PutMoney(entry, "price", part.price, currency);
+    PutMoney(entry, "quantity", part.quantity, currency);
+    json["variances"].push_back(std::move(entry));
+  }
+  json["cost_efficiency"] = OrNull(report.efficiency);
+  const auto amount = [&](const char* key, const std::optional<Money>& money) {
+    json[key] = money ? Json(FormatMoney(*money, MinorUnitDigits(currency))) : Json(nullptr);
+  };
+  amount("at_completion", report.at_completion);
+  amount("at_completion_if_as_planned", report.at_completion_if_as_planned);
+  amount("burn_a_day", report.burn_a_day);
+  json["runway_days"] = OrNull(report.runway_days);
+  json["forecast_errors"] = Json::array();
+  for (const auto& [month, error] : report.forecast_errors) {
+    json["forecast_errors"].push_back({{"month", month}, {"error", error}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string TcoJson(const TcoAnswer& answer) {
+  const TcoScenario& first = answer.scenarios.front();
+  Json json = {{"schema", "idleburn.tco/1"}};
+  json["horizon_months"] = NumberOrNull(first.plan.months);
+  json["scenarios"] = Json::array();
+  for (const TcoScenario& s : answer.scenarios) json["scenarios"].push_back(ScenarioJson(s, first));
+  json["savings"] = Json::object();
+  const TcoScenario& last = answer.scenarios.back();
+  json["savings"]["fraction"] = &last == &first ? Json(nullptr) : OrNull(SavedShare(first.cost, last.cost));
+  json["savings"]["of"] = &last == &first ? Json(nullptr) : Json(Printable(last.plan.name));
+  json["own"] = answer.own ? OwnJson(*answer.own) : Json(nullptr);
+  json["actuals"] = answer.actuals ? ActualJson(*answer.actuals, first.plan.currency) : Json(nullptr);
+  json["warnings"] = Json::array();
+  for (const std::string& warning : answer.warnings) json["warnings"].push_back(Printable(warning));
+  return json.dump(2) + "\n";
+}
+
+}  // namespace idleburn

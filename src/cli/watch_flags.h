@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/flags.h"
+#include "cli/settings.h"
+#include "price/rate.h"
+#include "telemetry/live_sink.h"
+#include "watch/stopping.h"
+#include "watch/watch.h"
+
+namespace idleburn {
+
+// What a live run is watched for, and what is done about it.
+struct WatchPlan {
+  WatchLimits limits;
+  Rate rate;  // by which a budget is counted
+  bool enforce = false;
+  StopRules rules;
+  int checkpoint_signal = 0;
+  std::optional<std::vector<RunFact>> machine;  // what it tells of its price, where a budget made that a question
+};
+
+// The flags of that.
+struct WatchFlags {
+  // Appends them; this must stay where it is until they were read.
+  void AppendTo(std::vector<Flag>& flags);
+  // Those by which a workload is stopped too.
+  void AppendEnforceTo(std::vector<Flag>& flags);
+
+  // Understood; nothing is started yet. A budget needs a price that is known before the start, by the settings or by
+  // the machine: without one it is refused, because a run that was to be guarded must not begin unguarded.
+  [[nodiscard]] Result<WatchPlan> Plan(const Settings& settings, bool ask_cloud, Instant now) const;
+
+  std::vector<std::string> watch;
+  std::string budget;
+  std::string gpu_hours;
+  bool enforce = false;
+  std::string enforce_signal;
+  std::string grace;
+  bool kill = false;
+
+ private:
+  [[nodiscard]] Result<void> ReadLimits(WatchPlan& plan) const;
+  [[nodiscard]] Result<void> ReadEnforce(WatchPlan& plan) const;
+};
+
+}  // namespace idleburn

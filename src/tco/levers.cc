@@ -1,0 +1,118 @@
+#include "tco/levers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/money.h"
+#include "text/spelling.h"
+
+namespace idleburn {
+namespace {
+
+bool IsGpuWork(const PlanLine& line) {
+  return line.category == CostCategory::kCompute || line.category == CostCategory::kInference;
+}
+
+std::vector<std::size_t> LinesNamed(const TcoPlan& plan, const std::string& name) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < plan.lines.size(); ++i) {
+    if (plan.lines[i].Key() == name || Name(plan.lines[i].category) == name) found.push_back(i);
+  }
+  return found;
+}
+
+std::string FigureText(const PlanFigure& figure) { return FormatExact(figure.likely.AsMoney().value_or(Money()), 0); }
+
+// One figure more in every term of the line.
+void Multiply(TcoPlan& plan, std::size_t line, PlanFigure by) {
+  plan.figures.push_back(std::move(by));
+  for (PlanTerm& term : plan.lines[line].terms) term.factors.push_back({plan.figures.size() - 1, false});
+}
+
+std::string Claims(const LeverEdit& edit) {
+  std::string text;
+  const auto add = [&](const std::optional<double>& share, const char* what) {
+    if (share) text += (text.empty() ? "" : ", ") + fmt::format("{:g} % {}", 100 * *share, what);
+  };
+  add(edit.time, "less GPU time");
+  add(edit.rate_cut, "off the price");
+  add(edit.overhead, "more time for it");
+  add(edit.avoided, "of the runs not made");
+  if (edit.cheaper) {
+    text += (text.empty() ? "" : ", ") +
+            fmt::format("{:g} % of busy time {:g} times faster", 100 * edit.cheaper->share, edit.cheaper->speedup);
+  }
+  return text;
+}
+
+void AddClaims(const LeverEdit& edit, CombineInput& claims) {
+  if (edit.time) claims.fixes.push_back({edit.name, *edit.time});
+  if (edit.cheaper) claims.cheaper.push_back(*edit.cheaper);
+  // Two cuts of one price, and two shares of runs, follow one another.
+  if (edit.rate_cut) claims.rate_cut = 1 - (1 - claims.rate_cut) * (1 - *edit.rate_cut);
+  if (edit.avoided) claims.avoided = 1 - (1 - claims.avoided) * (1 - *edit.avoided);
+  if (edit.overhead) claims.overhead = (1 + claims.overhead) * (1 + *edit.overhead) - 1;
+}
+
+Result<void> Apply(TcoPlan& plan, std::size_t line, const LeverEdit& edit,
+                   std::map<std::size_t, CombineInput>& claims) {
+  PlanLine& target = plan.lines[line];
+  std::string how = Claims(edit);
+  if (!how.empty()) {
+    if (!IsGpuWork(target)) {
+      return FailUsage("lever '" + edit.name + "': " + target.Key() + " is no GPU work; give factor or to instead");
+    }
+    AddClaims(edit, claims[line]);
+  } else if (edit.factor) {
+    Multiply(plan, line, *edit.factor);
+    how = "x " + FigureText(*edit.factor);
+  } else if (edit.to) {
+    plan.figures.push_back(*edit.to);
+    target.terms = {{false, {{plan.figures.size() - 1, false}}}};
+    target.of_compute = false;
+    target.probability.reset();
+    target.quantity.reset();
+    target.price.reset();
+    how = "to " + FormatGrouped(edit.to->likely.AsMoney().value_or(Money()), MinorUnitDigits(plan.currency));
+  } else {
+    return FailUsage("lever '" + edit.name + "' says nothing; give to, factor, time, rate, avoided or cheaper");
+  }
+  plan.levers.push_back({edit.name, target.Key(), how, edit.evidence});
+  return {};
+}
+
+}  // namespace
+
+Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, std::optional<double> waste) {
+  std::map<std::size_t, CombineInput> claims;
+  for (const LeverEdit& edit : edits) {
+    const std::vector<std::size_t> lines = LinesNamed(plan, edit.line);
+    if (lines.empty()) {
+      std::vector<std::string> known;
+      for (const PlanLine& line : plan.lines) known.push_back(line.Key());
+      return FailUsage("lever '" + edit.name + "': there is no line '" + edit.line + "'; did you mean " +
+                       NearestSpelling(edit.line, known) + "?");
+    }
+    for (const std::size_t line : lines) TRY(Apply(plan, line, edit, claims));
+  }
+  for (auto& [line, input] : claims) {
+    input.waste = waste;
+    const CombineResult combined = Combine(input);
+    const Result<Money> left = Estimate(Money::Nano(1'000'000'000), 1 - combined.total);
+    if (!left) return tl::unexpected<Error>(left.error());
+    const Fraction factor = Fraction::Of(*left);
+    Multiply(plan, line, {plan.lines[line].Key() + ".levers", factor, factor, factor});
+    // Quantity x price no longer is the amount.
+    plan.lines[line].quantity.reset();
+    plan.lines[line].price.reset();
+    if (!input.fixes.empty() && !waste) {
+      plan.warnings.push_back(plan.lines[line].Key() +
+                              ": no waste is given, so that what fixes on time save has no cap; give waste");
+    }
+  }
+  return plan;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "recommend/combine.h"
+#include "tco/plan.h"
+
+namespace idleburn {
+
+// An edit of one line of a plan, or of all lines of a category. One of `to`, `factor` and the claims on GPU work.
+struct LeverEdit {
+  std::string name;
+  std::string line;                  // "compute.fine-tuning", or "compute"
+  std::optional<PlanFigure> to;      // the amount becomes this
+  std::optional<PlanFigure> factor;  // the amount times this
+  std::optional<double> time;        // share of GPU time saved
+  std::optional<double> rate_cut;    // the price falls by this share
+  std::optional<double> overhead;    // time that the lower price costs
+  std::optional<double> avoided;     // share of the runs not made
+  std::optional<CombineInput::Cheaper> cheaper;
+  std::string evidence;  // measured, calibrated or assumed
+};
+
+// The plan with those edits. Claims on GPU work of one line are never added up: they combine by the rules of
+// recommend/combine, with `waste` as the cap of what fixes on time can save.
+Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, std::optional<double> waste);
+
+}  // namespace idleburn

@@ -1,0 +1,73 @@
+#include "tco/line_recipes.h"
+
+#include <algorithm>
+#include <array>
+
+namespace idleburn {
+namespace {
+
+using enum CostCategory;
+
+constexpr auto kRecipes = std::to_array<LineRecipe>({
+    {kCompute, "gpu_hours", "gpu_hours * price * runs?", false},
+    {kCompute, "amount", "amount", false},
+    {kData, "labelling_hours", "labelling_hours * rate", false},
+    {kData, "storage_tb", "storage_tb * per_tb_month * months", true},
+    {kData, "transfer_gb", "transfer_gb * per_gb", true},
+    {kData, "amount", "amount", false},
+    {kLabour, "role_months", "role_months * monthly_rate", false},
+    {kLabour, "amount", "amount", false},
+    {kInfrastructure, "seats", "seats * per_seat * months", true},
+    {kInfrastructure, "watts", "gpu_hours * watts / 1000 * pue? * tariff", true},
+    {kInfrastructure, "monthly", "monthly * months", true},
+    {kInfrastructure, "amount", "amount", true},
+    {kInference, "requests per_request", "requests * per_request", true},
+    {kInference, "requests", "requests * price / 3600 / requests_per_s / utilisation", true},
+    {kInference, "tokens per_million", "tokens * per_million / 1000000", true},
+    {kInference, "tokens", "tokens * price / 3600 / tokens_per_s / utilisation", true},
+    {kInference, "hours", "hours * price * replicas?", true},
+    {kInference, "amount", "amount", true},
+    {kOperations, "share_of_compute", "share_of_compute", true},
+    {kOperations, "monthly", "monthly * months", true},
+    {kOperations, "amount", "amount", true},
+    // A year times the horizon: without it six months would be charged as a year.
+    {kDepreciation, "purchase_price",
+     "purchase_price * years * fraction? / useful_years - residual * years * fraction? / useful_years", true},
+    {kDepreciation, "amount", "amount", true},
+    {kRisk, "probability", "probability * impact", false},
+    {kRisk, "amount", "amount", false},
+});
+
+constexpr auto kShares =
+    std::to_array<std::string_view>({"utilisation", "share_of_compute", "fraction", "probability", "contingency"});
+
+}  // namespace
+
+std::span<const LineRecipe> LineRecipes() { return kRecipes; }
+
+std::vector<RecipeFigure> FiguresOf(const LineRecipe& recipe) {
+  std::vector<RecipeFigure> figures;
+  std::string_view rest = recipe.formula;
+  RecipeFigure next;
+  next.starts = true;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    if (word == "*") continue;
+    if (word == "/") {
+      next.divides = true;
+    } else if (word == "-") {
+      next.minus = next.starts = true;
+    } else {
+      next.optional = word.back() == '?';
+      next.name = next.optional ? word.substr(0, word.size() - 1) : word;
+      figures.push_back(next);
+      next = RecipeFigure{{}, false, false, next.minus, false};
+    }
+  }
+  return figures;
+}
+
+bool IsShare(std::string_view figure) { return std::find(kShares.begin(), kShares.end(), figure) != kShares.end(); }
+
+}  // namespace idleburn

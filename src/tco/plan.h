@@ -1,0 +1,91 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fraction.h"
+#include "base/money.h"
+
+namespace idleburn {
+
+// What a total cost of ownership is made of (docs/tco.md). Each appears in every output, given or not.
+enum class CostCategory : std::uint8_t {
+  kCompute,
+  kData,
+  kLabour,
+  kInfrastructure,
+  kInference,
+  kOperations,
+  kDepreciation,
+  kRisk,
+};
+inline constexpr std::size_t kCostCategoryCount = 8;
+inline constexpr std::array<std::string_view, kCostCategoryCount> kCostCategoryNames = {
+    "compute", "data", "labour", "infrastructure", "inference", "operations", "depreciation", "risk"};
+constexpr std::string_view Name(CostCategory c) { return kCostCategoryNames[static_cast<std::size_t>(c)]; }
+
+// A number of a plan: known, or only between bounds.
+struct PlanFigure {
+  std::string name;  // "compute.fine-tuning.price"
+  Fraction low;
+  Fraction likely;
+  Fraction high;
+  [[nodiscard]] bool ranged() const { return Compare(low, high) < 0; }
+};
+
+// Figures multiplied and divided, by their place in the plan.
+struct PlanFactor {
+  std::size_t figure = 0;
+  bool divides = false;
+};
+struct PlanTerm {
+  bool minus = false;
+  std::vector<PlanFactor> factors;
+};
+
+struct PlanLine {
+  CostCategory category = CostCategory::kCompute;
+  std::string name;
+  std::vector<PlanTerm> terms;
+  bool of_compute = false;                 // the terms are a share of all compute
+  bool recurring = false;                  // goes on after launch
+  std::optional<std::size_t> probability;  // of a risk: also among its factors
+  std::optional<std::size_t> quantity;     // where the amount is quantity x price and nothing else
+  std::optional<std::size_t> price;
+  std::optional<Fraction> carbon_kg;  // of energy, where the grid is given
+  std::string basis;                  // "on_demand, gcp us-central1, as of 2026-07-01"
+
+  [[nodiscard]] std::string Key() const { return std::string(Name(category)) + "." + name; }
+};
+
+// What changed a line against the plan it came from.
+struct PlanLever {
+  std::string name;
+  std::string line;
+  std::string how;       // "x 0.3", "35.0 % less GPU time"
+  std::string evidence;  // measured, calibrated or assumed
+};
+
+// A scenario: everything that is given, nothing computed.
+struct TcoPlan {
+  std::string name;
+  std::string currency = "USD";
+  std::optional<Fraction> months;  // the horizon
+  int month_hours = 720;
+  Fraction contingency = Fraction::Of(15, 100);
+  std::optional<Money> forced_contingency;  // instead of the rate
+  std::optional<Money> budget;
+  std::vector<PlanFigure> figures;
+  std::vector<PlanLine> lines;
+  std::map<std::string, Fraction> units;  // "samples" -> how many; "gpu_hours", "utilisation" of one run
+  std::vector<PlanLever> levers;
+  std::vector<std::string> warnings;
+};
+
+}  // namespace idleburn

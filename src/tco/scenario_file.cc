@@ -1,0 +1,590 @@
+#include "tco/scenario_file.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tco/decimal.h"
+#include "tco/levers.h"
+#include "tco/line_recipes.h"
+#include "text/spelling.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace embedded {
+extern const std::string_view tco_toml;
+}  // namespace embedded
+namespace {
+
+using Names = std::vector<std::string>;
+
+const Names& TextKeys() {
+  static const Names kKeys = {"name",     "source",       "region",    "as_of",
+                              "purchase", "resume_drill", "recurring", "grid_kg_per_kwh"};
+  return kKeys;
+}
+
+// Reads one file. Every fault names its line.
+class ScenarioReader {
+ public:
+  ScenarioReader(std::string name, std::string today) : name_(std::move(name)), today_(std::move(today)) {}
+
+  Result<TcoFile> Read(const toml::table& file);
+
+ private:
+  [[nodiscard]] std::string Where(const toml::node& node) const {
+    return name_ + ":" + std::to_string(node.source().begin.line) + ": ";
+  }
+  [[nodiscard]] tl::unexpected<Error> Wrong(const toml::node& node, const std::string& what) const {
+    return FailUsage(Where(node) + what);
+  }
+  Result<void> CheckKeys(const toml::table& table, const Names& known, const std::string& of) const;
+  Result<std::string> Text(const toml::table& table, std::string_view key, const std::string& absent = {}) const;
+  Result<Fraction> Number(const toml::node& node, std::string_view key) const;
+  Result<std::optional<Fraction>> NumberIn(const toml::table& table, std::string_view key) const;
+  Result<std::optional<double>> ShareIn(const toml::table& table, std::string_view key) const;
+  Result<PlanFigure> Figure(const toml::node& node, std::string_view key, const std::string& name) const;
+  Result<std::size_t> FigureIndex(const toml::node& node, std::string_view key, const std::string& name);
+  std::size_t Constant(const std::string& name, const Fraction& value);
+
+  Result<void> ReadHead(const toml::table& file);
+  Result<void> ReadShared(const toml::table& file);
+  Result<void> ReadLines(const toml::table& file, CostCategory category);
+  Result<void> ReadLine(const toml::table& table, CostCategory category);
+  Result<const LineRecipe*> RecipeFor(const toml::table& table, CostCategory category, const std::string& key) const;
+  Result<void> AddTerms(const toml::table& table, const LineRecipe& recipe, PlanLine& line);
+  Result<std::size_t> Horizon(const toml::node& at, std::string_view key, const PlanLine& line);
+  Result<void> NoteBasis(const toml::table& table, PlanLine& line);
+  Result<void> NoteCarbon(const toml::table& table, const LineRecipe& recipe, PlanLine& line) const;
+  Result<void> CheckDoubleCounts() const;
+  Result<LeverEdit> ReadLever(const toml::table& table) const;
+  Result<TcoPlan> ReadVariant(const toml::table& table) const;
+  Result<OwnOffer> ReadOwn(const toml::table& table) const;
+  Result<std::vector<Fraction>> NumbersIn(const toml::table& table, std::string_view key) const;
+
+  std::string name_;
+  std::string today_;
+  TcoPlan plan_;
+  std::map<std::string, std::size_t> shared_;
+  bool owned_price_ = false;  // a line of compute at an internal rate
+  bool rented_ = false;
+  bool energy_ = false;
+};
+
+Result<void> ScenarioReader::CheckKeys(const toml::table& table, const Names& known, const std::string& of) const {
+  for (const auto& [key, node] : table) {
+    if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
+    return FailUsage(name_ + ":" + std::to_string(key.source().begin.line) + ": " + of + " has an unknown key '" +
+                     std::string(key.str().substr(0, 60)) + "'; did you mean " + NearestSpelling(key.str(), known) +
+                     "?");
+  }
+  return {};
+}
+
+Result<std::string> ScenarioReader::Text(const toml::table& table, std::string_view key,
+                                         const std::string& absent) const {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return absent;
+  if (const auto* text = node->as_string()) return text->get();
+  if (node->is_date()) {
+    const toml::date day = node->as_date()->get();
+    std::string text = std::to_string(day.year) + "-";
+    text += (day.month < 10 ? "0" : "") + std::to_string(day.month) + (day.day < 10 ? "-0" : "-");
+    return text + std::to_string(day.day);
+  }
+  return Wrong(*node, std::string(key) + " is no text; put it in quotes");
+}
+
+Result<Fraction> ScenarioReader::Number(const toml::node& node, std::string_view key) const {
+  if (node.is_floating_point()) {
+    return Wrong(node, "write the number of " + std::string(key) + " in quotes, so that it is read exactly: \"2.50\"");
+  }
+  const auto* text = node.as_string();
+  const auto* whole = node.as_integer();
+  if (text == nullptr && whole == nullptr) return Wrong(node, std::string(key) + " is no number");
+  Result<Fraction> number = ParseDecimal(text != nullptr ? text->get() : std::to_string(whole->get()));
+  if (!number) return Wrong(node, std::string(key) + ": " + number.error().message);
+  if (IsShare(key) && Compare(*number, Fraction::Of(1, 1)) > 0) {
+    return Wrong(node, std::string(key) + " is above 1; it is a share: write 35% or 0.35");
+  }
+  return number;
+}
+
+Result<std::optional<Fraction>> ScenarioReader::NumberIn(const toml::table& table, std::string_view key) const {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return std::optional<Fraction>();
+  const Result<Fraction> number = Number(*node, key);
+  if (!number) return tl::unexpected<Error>(number.error());
+  return std::optional(*number);
+}
+
+Result<std::optional<double>> ScenarioReader::ShareIn(const toml::table& table, std::string_view key) const {
+  const Result<std::optional<Fraction>> number = NumberIn(table, key);
+  if (!number) return tl::unexpected<Error>(number.error());
+  if (!*number) return std::optional<double>();
+  if (key != "overhead" && Compare(**number, Fraction::Of(1, 1)) > 0) {
+    return Wrong(*table.get(key), std::string(key) + " is above 1; it is a share: write 35% or 0.35");
+  }
+  return std::optional((*number)->AsDouble());
+}
+
+Result<PlanFigure> ScenarioReader::Figure(const toml::node& node, std::string_view key, const std::string& name) const {
+  PlanFigure figure;
+  figure.name = name;
+  const toml::array* range = node.as_array();
+  if (range == nullptr) {
+    const Result<Fraction> number = Number(node, key);
+    if (!number) return tl::unexpected<Error>(number.error());
+    figure.low = figure.likely = figure.high = *number;
+    return figure;
+  }
+  if (range->size() != 3) return Wrong(node, std::string(key) + ": a range is [low, likely, high]");
+  Fraction* const ends[] = {&figure.low, &figure.likely, &figure.high};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Result<Fraction> number = Number(*range->get(i), key);
+    if (!number) return tl::unexpected<Error>(number.error());
+    *ends[i] = *number;
+  }
+  if (Compare(figure.low, figure.likely) > 0 || Compare(figure.likely, figure.high) > 0) {
+    return Wrong(node, std::string(key) + ": the range must rise: [low, likely, high]");
+  }
+  return figure;
+}
+
+// Of a name in [shared], the figure that is drawn once for all that use it.
+Result<std::size_t> ScenarioReader::FigureIndex(const toml::node& node, std::string_view key, const std::string& name) {
+  if (const auto* text = node.as_string(); text != nullptr && !text->get().empty() && std::isalpha(text->get()[0])) {
+    const auto found = shared_.find(text->get());
+    if (found != shared_.end()) return found->second;
+    Names known;
+    for (const auto& [shared, index] : shared_) known.push_back(shared);
+    const std::string near = NearestSpelling(text->get(), known);
+    return Wrong(node, std::string(key) + ": '" + text->get().substr(0, 40) + "' is no number and not in [shared]" +
+                           (near.empty() ? "" : "; did you mean " + near + "?"));
+  }
+  Result<PlanFigure> figure = Figure(node, key, name);
+  if (!figure) return tl::unexpected<Error>(figure.error());
+  plan_.figures.push_back(*std::move(figure));
+  return plan_.figures.size() - 1;
+}
+
+std::size_t ScenarioReader::Constant(const std::string& name, const Fraction& value) {
+  plan_.figures.push_back({name, value, value, value});
+  return plan_.figures.size() - 1;
+}
+
+Result<void> ScenarioReader::ReadHead(const toml::table& file) {
+  Names known = {"name",   "currency", "horizon_months", "month_hours", "contingency", "contingency_amount",
+                 "budget", "shared",   "units",          "variant",     "own"};
+  for (const std::string_view category : kCostCategoryNames) known.emplace_back(category);
+  TRY(CheckKeys(file, known, "the file"));
+  const Result<std::string> name = Text(file, "name", "scenario");
+  const Result<std::string> currency = Text(file, "currency", "USD");
+  if (!name) return tl::unexpected<Error>(name.error());
+  if (!currency) return tl::unexpected<Error>(currency.error());
+  plan_.name = *name;
+  plan_.currency = *currency;
+  const auto money = [&](std::string_view key, std::optional<Money>& into) -> Result<void> {
+    const Result<std::optional<Fraction>> number = NumberIn(file, key);
+    if (!number) return tl::unexpected<Error>(number.error());
+    if (*number) into = (*number)->AsMoney();
+    return {};
+  };
+  TRY(money("budget", plan_.budget));
+  TRY(money("contingency_amount", plan_.forced_contingency));
+  const Result<std::optional<Fraction>> months = NumberIn(file, "horizon_months");
+  const Result<std::optional<Fraction>> hours = NumberIn(file, "month_hours");
+  const Result<std::optional<Fraction>> contingency = NumberIn(file, "contingency");
+  for (const auto* number : {&months, &hours, &contingency}) {
+    if (!*number) return tl::unexpected<Error>(number->error());
+  }
+  if (*months && (*months)->top == 0) return Wrong(*file.get("horizon_months"), "horizon_months is 0");
+  plan_.months = *months;
+  if (*hours) {
+    if ((*hours)->bottom != 1 || (*hours)->top < 1 || (*hours)->top > 744) {
+      return Wrong(*file.get("month_hours"), "month_hours is no number of hours of a month, such as 720 or 730");
+    }
+    plan_.month_hours = static_cast<int>((*hours)->top);
+  }
+  if (*contingency) plan_.contingency = **contingency;
+  if (*contingency && plan_.forced_contingency) {
+    return Wrong(*file.get("contingency_amount"), "contingency is given twice; the rate is enough, it is computed");
+  }
+  return {};
+}
+
+Result<void> ScenarioReader::ReadShared(const toml::table& file) {
+  const toml::node* node = file.get("shared");
+  if (node == nullptr) return {};
+  if (!node->is_table()) return Wrong(*node, "shared is no table; write [shared]");
+  for (const auto& [key, value] : *node->as_table()) {
+    const std::string name(key.str());
+    Result<PlanFigure> figure = Figure(value, name, "shared." + name);
+    if (!figure) return tl::unexpected<Error>(figure.error());
+    plan_.figures.push_back(*std::move(figure));
+    shared_[name] = plan_.figures.size() - 1;
+  }
+  return {};
+}
+
+Result<const LineRecipe*> ScenarioReader::RecipeFor(const toml::table& table, CostCategory category,
+                                                    const std::string& key) const {
+  Names ways;
+  Names known = TextKeys();
+  for (const LineRecipe& recipe : LineRecipes()) {
+    if (recipe.category != category) continue;
+    ways.emplace_back(recipe.needs.substr(0, recipe.needs.find(' ')));
+    for (const RecipeFigure& figure : FiguresOf(recipe)) known.emplace_back(figure.name);
+  }
+  TRY(CheckKeys(table, known, key));
+  for (const LineRecipe& recipe : LineRecipes()) {
+    if (recipe.category != category) continue;
+    bool fits = true;
+    std::string_view rest = recipe.needs;
+    while (!rest.empty()) {
+      const std::string_view word = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+      fits = fits && table.contains(word);
+    }
+    if (fits) return &recipe;
+  }
+  ways.erase(std::unique(ways.begin(), ways.end()), ways.end());
+  std::string list;
+  for (const std::string& way : ways) list += (list.empty() ? "" : ", ") + way;
+  return Wrong(table, key + " has no amount; give one of " + list);
+}
+
+// The horizon, in months or years.
+Result<std::size_t> ScenarioReader::Horizon(const toml::node& at, std::string_view key, const PlanLine& line) {
+  if (!plan_.months) {
+    return Wrong(
+        at, line.Key() + " needs a horizon: give horizon_months" +
+                (line.category == CostCategory::kDepreciation ? "; without it six months would be charged as a year"
+                                                              : ", or months for this line"));
+  }
+  const bool years = key == "years";
+  return Constant("horizon", years ? *plan_.months / Fraction::Of(12, 1) : *plan_.months);
+}
+
+Result<void> ScenarioReader::AddTerms(const toml::table& table, const LineRecipe& recipe, PlanLine& line) {
+  Names used = TextKeys();
+  bool skip = false;
+  for (const RecipeFigure& part : FiguresOf(recipe)) {
+    const toml::node* node = table.get(part.name);
+    used.emplace_back(part.name);
+    if (part.starts) {
+      skip = part.minus && node == nullptr;
+      if (!skip) line.terms.push_back({part.minus, {}});
+    }
+    if (skip) continue;
+    std::size_t figure = 0;
+    if (part.name.find_first_not_of("0123456789") == std::string_view::npos) {
+      figure = Constant(std::string(part.name), *ParseDecimal(part.name));
+    } else if (node != nullptr) {
+      const Result<std::size_t> read = FigureIndex(*node, part.name, line.Key() + "." + std::string(part.name));
+      if (!read) return tl::unexpected<Error>(read.error());
+      if (part.divides && plan_.figures[*read].low.top == 0) {
+        return Wrong(*node, line.Key() + ": " + std::string(part.name) + " is 0; nothing can be divided by it");
+      }
+      figure = *read;
+    } else if (part.name == "months" || part.name == "years") {
+      const Result<std::size_t> horizon = Horizon(table, part.name, line);
+      if (!horizon) return tl::unexpected<Error>(horizon.error());
+      figure = *horizon;
+    } else if (part.optional) {
+      continue;
+    } else {
+      return Wrong(table, line.Key() + " has no " + std::string(part.name) + "; it is " + std::string(recipe.formula));
+    }
+    if (part.name == "probability") line.probability = figure;
+    line.terms.back().factors.push_back({figure, part.divides});
+  }
+  return CheckKeys(table, used, line.Key() + " (" + std::string(recipe.formula) + ")");
+}
+
+// Where a price comes from, and what is doubtful about it.
+Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line) {
+  Names parts;
+  for (const char* key : {"purchase", "source", "region", "as_of"}) {
+    const Result<std::string> text = Text(table, key);
+    if (!text) return tl::unexpected<Error>(text.error());
+    if (!text->empty()) parts.push_back(std::string(key) == "as_of" ? "as of " + *text : *text);
+    if (std::string(key) == "as_of" && !text->empty()) {
+      const Result<Instant> then = ParseRfc3339(*text + "T00:00:00Z");
+      const Result<Instant> now = ParseRfc3339(today_ + "T00:00:00Z");
+      if (!then) return Wrong(*table.get(key), "as_of is no date such as 2026-07-01");
+      if (now && *now - *then > Nanos(90 * 24 * kNanosPerHour)) {
+        plan_.warnings.push_back(line.Key() + ": its price is older than 90 days (" + *text + ")");
+      }
+    }
+  }
+  for (const std::string& part : parts) line.basis += (line.basis.empty() ? "" : ", ") + part;
+  const std::string purchase = table["purchase"].value_or(std::string());
+  const Names kinds = {"on_demand", "spot", "reserved", "owned", ""};
+  if (std::find(kinds.begin(), kinds.end(), purchase) == kinds.end()) {
+    return Wrong(*table.get("purchase"), "purchase is none of on_demand, spot, reserved, owned");
+  }
+  if (purchase == "spot" && !table["resume_drill"].value_or(false)) {
+    plan_.warnings.push_back(line.Key() + ": spot, and no drill has shown that it resumes (resume_drill = true)");
+  }
+  if (line.category == CostCategory::kCompute) (purchase == "owned" ? owned_price_ : rented_) = true;
+  return {};
+}
+
+// Of energy: what its kilowatt-hours emit, before their price.
+Result<void> ScenarioReader::NoteCarbon(const toml::table& table, const LineRecipe& recipe, PlanLine& line) const {
+  const Result<std::optional<Fraction>> grid = NumberIn(table, "grid_kg_per_kwh");
+  if (!grid) return tl::unexpected<Error>(grid.error());
+  if (!*grid) return {};
+  if (recipe.needs != "watts") return Wrong(*table.get("grid_kg_per_kwh"), line.Key() + " has no watts to emit for");
+  Fraction kilograms = **grid;
+  const std::vector<PlanFactor>& factors = line.terms.front().factors;
+  for (std::size_t i = 0; i + 1 < factors.size(); ++i) {  // the tariff is last
+    const Fraction& value = plan_.figures[factors[i].figure].likely;
+    kilograms = factors[i].divides ? kilograms / value : kilograms * value;
+  }
+  line.carbon_kg = kilograms;
+  return {};
+}
+
+Result<void> ScenarioReader::ReadLine(const toml::table& table, CostCategory category) {
+  PlanLine line;
+  line.category = category;
+  const Result<std::string> name = Text(table, "name", std::string(Name(category)));
+  if (!name) return tl::unexpected<Error>(name.error());
+  line.name = *name;
+  for (const PlanLine& other : plan_.lines) {
+    if (other.Key() == line.Key()) return Wrong(table, line.Key() + " is there twice; give each line its own name");
+  }
+  const Result<const LineRecipe*> found = RecipeFor(table, category, line.Key());
+  if (!found) return tl::unexpected<Error>(found.error());
+  const LineRecipe& recipe = **found;
+  TRY(AddTerms(table, recipe, line));
+  line.recurring = table["recurring"].value_or(recipe.recurring);
+  line.of_compute = recipe.needs == "share_of_compute";
+  energy_ = energy_ || recipe.needs == "watts";
+  const std::vector<PlanFactor>& factors = line.terms.front().factors;
+  if (line.terms.size() == 1 && factors.size() == 2 && !factors[1].divides && !line.probability) {
+    line.quantity = factors[0].figure;
+    line.price = factors[1].figure;
+  }
+  TRY(NoteBasis(table, line));
+  TRY(NoteCarbon(table, recipe, line));
+  plan_.lines.push_back(std::move(line));
+  return {};
+}
+
+Result<void> ScenarioReader::ReadLines(const toml::table& file, CostCategory category) {
+  const toml::node* node = file.get(Name(category));
+  if (node == nullptr) return {};
+  const std::string how = "write [[" + std::string(Name(category)) + "]] before its lines";
+  if (!node->is_array()) return Wrong(*node, std::string(Name(category)) + " is no list of lines; " + how);
+  for (const toml::node& line : *node->as_array()) {
+    if (!line.is_table()) return Wrong(line, std::string(Name(category)) + ": " + how);
+    TRY(ReadLine(*line.as_table(), category));
+  }
+  return {};
+}
+
+Result<void> ScenarioReader::CheckDoubleCounts() const {
+  const auto has = [&](CostCategory category, std::string_view word) {
+    return std::any_of(plan_.lines.begin(), plan_.lines.end(), [&](const PlanLine& line) {
+      return line.category == category && line.name.find(word) != std::string::npos;
+    });
+  };
+  if (owned_price_ && has(CostCategory::kDepreciation, "")) {
+    return FailUsage(name_ +
+                     ": compute is owned twice: give depreciation, energy and support, or a price with "
+                     "purchase = \"owned\" that holds them");
+  }
+  if (energy_ && (rented_ || owned_price_)) {
+    return FailUsage(name_ + ": energy is there twice: the price of a GPU-hour contains it; leave that line out");
+  }
+  if (has(CostCategory::kData, "storage") && has(CostCategory::kInfrastructure, "storage")) {
+    return FailUsage(name_ + ": storage is in data and in infrastructure; keep it in one of them");
+  }
+  return {};
+}
+
+Result<LeverEdit> ScenarioReader::ReadLever(const toml::table& table) const {
+  TRY(CheckKeys(table, {"name", "line", "to", "factor", "time", "rate", "overhead", "avoided", "cheaper", "evidence"},
+                "the lever"));
+  LeverEdit edit;
+  const auto text = [&](std::string_view key, std::string& into, const std::string& absent) -> Result<void> {
+    const Result<std::string> read = Text(table, key, absent);
+    if (!read) return tl::unexpected<Error>(read.error());
+    into = *read;
+    return {};
+  };
+  TRY(text("name", edit.name, "lever"));
+  TRY(text("line", edit.line, ""));
+  TRY(text("evidence", edit.evidence, "assumed"));
+  const Names kinds = {"measured", "calibrated", "assumed"};
+  if (std::find(kinds.begin(), kinds.end(), edit.evidence) == kinds.end()) {
+    return Wrong(*table.get("evidence"), "evidence is none of measured, calibrated, assumed");
+  }
+  const auto figure = [&](std::string_view key, std::optional<PlanFigure>& into) -> Result<void> {
+    if (const toml::node* node = table.get(key)) {
+      Result<PlanFigure> read = Figure(*node, key, edit.name + "." + std::string(key));
+      if (!read) return tl::unexpected<Error>(read.error());
+      into = *std::move(read);
+    }
+    return {};
+  };
+  TRY(figure("to", edit.to));
+  TRY(figure("factor", edit.factor));
+  const std::pair<std::string_view, std::optional<double>*> shares[] = {
+      {"time", &edit.time}, {"rate", &edit.rate_cut}, {"overhead", &edit.overhead}, {"avoided", &edit.avoided}};
+  for (const auto& [key, into] : shares) {
+    const Result<std::optional<double>> share = ShareIn(table, key);
+    if (!share) return tl::unexpected<Error>(share.error());
+    *into = *share;
+  }
+  if (const toml::node* node = table.get("cheaper")) {
+    const std::string words = node->value_or(std::string());
+    const std::size_t colon = words.find(':');
+    const Result<Fraction> share = ParseDecimal(words.substr(0, colon));
+    const Result<Fraction> speedup = ParseDecimal(colon == std::string::npos ? "" : words.substr(colon + 1));
+    if (!share || !speedup || Compare(*share, Fraction::Of(1, 1)) > 0 || speedup->top == 0) {
+      return Wrong(*node, "cheaper is a share of the busy time and how many times faster it gets: \"0.75:2\"");
+    }
+    edit.cheaper = CombineInput::Cheaper{share->AsDouble(), speedup->AsDouble()};
+  }
+  return edit;
+}
+
+Result<TcoPlan> ScenarioReader::ReadVariant(const toml::table& table) const {
+  TRY(CheckKeys(table, {"name", "waste", "lever"}, "the variant"));
+  const Result<std::string> name = Text(table, "name", "variant");
+  const Result<std::optional<double>> waste = ShareIn(table, "waste");
+  if (!name) return tl::unexpected<Error>(name.error());
+  if (!waste) return tl::unexpected<Error>(waste.error());
+  std::vector<LeverEdit> edits;
+  if (const toml::node* list = table.get("lever")) {
+    if (!list->is_array()) return Wrong(*list, "lever is no list; write [[variant.lever]]");
+    for (const toml::node& lever : *list->as_array()) {
+      if (!lever.is_table()) return Wrong(lever, "lever is no list of tables; write [[variant.lever]]");
+      Result<LeverEdit> edit = ReadLever(*lever.as_table());
+      if (!edit) return tl::unexpected<Error>(edit.error());
+      edits.push_back(*std::move(edit));
+    }
+  }
+  Result<TcoPlan> plan = WithLevers(plan_, edits, *waste);
+  if (!plan) return Wrong(table, plan.error().message);
+  plan->name = *name;
+  return plan;
+}
+
+Result<std::vector<Fraction>> ScenarioReader::NumbersIn(const toml::table& table, std::string_view key) const {
+  std::vector<Fraction> numbers;
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return numbers;
+  if (!node->is_array()) return Wrong(*node, std::string(key) + " is no list; write [\"2.29\", \"2.95\"]");
+  for (const toml::node& item : *node->as_array()) {
+    const Result<Fraction> number = Number(item, key);
+    if (!number) return tl::unexpected<Error>(number.error());
+    if (number->top == 0) return Wrong(item, std::string(key) + ": 0 is no number to divide by");
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+Result<OwnOffer> ScenarioReader::ReadOwn(const toml::table& table) const {
+  OwnOffer offer;
+  struct Entry {
+    std::string_view key;
+    Fraction* into;
+    bool required;
+    bool divides;
+    bool of_capex;  // a percentage is of the purchase
+  };
+  const Entry entries[] = {{"capex", &offer.capex, true, false, false},
+                           {"residual", &offer.residual, false, false, true},
+                           {"life_years", &offer.life_years, true, true, false},
+                           {"kilowatts", &offer.kilowatts, false, false, false},
+                           {"pue", &offer.pue, false, false, false},
+                           {"tariff", &offer.tariff, false, false, false},
+                           {"support_a_year", &offer.support_a_year, false, false, true},
+                           {"space_a_year", &offer.space_a_year, false, false, false},
+                           {"staff_a_year", &offer.staff_a_year, false, false, false},
+                           {"capital_rate", &offer.capital_rate, false, false, false},
+                           {"gpus", &offer.gpus, true, true, false},
+                           {"payback_at", &offer.payback_at, false, true, false}};
+  Names known = {"utilisation", "cloud", "payback_month_hours"};
+  for (const Entry& entry : entries) known.emplace_back(entry.key);
+  TRY(CheckKeys(table, known, "[own]"));
+  for (const Entry& entry : entries) {
+    const Result<std::optional<Fraction>> number = NumberIn(table, entry.key);
+    if (!number) return tl::unexpected<Error>(number.error());
+    if (!*number) {
+      if (entry.required) return Wrong(table, "[own] has no " + std::string(entry.key));
+      offer.not_given.emplace_back(entry.key);
+      continue;
+    }
+    if (entry.divides && (*number)->top == 0) return Wrong(*table.get(entry.key), std::string(entry.key) + " is 0");
+    const auto* text = table.get(entry.key)->as_string();
+    const bool percent = text != nullptr && text->get().ends_with("%");
+    *entry.into = percent && entry.of_capex ? **number * offer.capex : **number;
+  }
+  const Result<std::vector<Fraction>> cloud = NumbersIn(table, "cloud");
+  const Result<std::vector<Fraction>> uses = NumbersIn(table, "utilisation");
+  const Result<std::optional<Fraction>> hours = NumberIn(table, "payback_month_hours");
+  if (!cloud) return tl::unexpected<Error>(cloud.error());
+  if (!uses) return tl::unexpected<Error>(uses.error());
+  if (!hours) return tl::unexpected<Error>(hours.error());
+  offer.cloud = *cloud;
+  if (!uses->empty()) offer.utilisations = *uses;
+  if (*hours) offer.month_hours = static_cast<int>((*hours)->AsDouble());
+  return offer;
+}
+
+Result<TcoFile> ScenarioReader::Read(const toml::table& file) {
+  TRY(ReadHead(file));
+  TRY(ReadShared(file));
+  for (std::size_t c = 0; c < kCostCategoryCount; ++c) TRY(ReadLines(file, static_cast<CostCategory>(c)));
+  TRY(CheckDoubleCounts());
+  if (const toml::node* units = file.get("units")) {
+    if (!units->is_table()) return Wrong(*units, "units is no table; write [units]");
+    TRY(CheckKeys(*units->as_table(), {"samples", "tokens", "requests", "epochs", "gpu_hours", "utilisation"},
+                  "[units]"));
+    for (const auto& [key, node] : *units->as_table()) {
+      const Result<Fraction> number = Number(node, key.str());
+      if (!number) return tl::unexpected<Error>(number.error());
+      plan_.units[std::string(key.str())] = *number;
+    }
+  }
+  TcoFile result;
+  result.plans.push_back(plan_);
+  if (const toml::node* variants = file.get("variant")) {
+    if (!variants->is_array()) return Wrong(*variants, "variant is no list; write [[variant]]");
+    for (const toml::node& variant : *variants->as_array()) {
+      if (!variant.is_table()) return Wrong(variant, "variant is no list of tables; write [[variant]]");
+      Result<TcoPlan> plan = ReadVariant(*variant.as_table());
+      if (!plan) return tl::unexpected<Error>(plan.error());
+      result.plans.push_back(*std::move(plan));
+    }
+  }
+  if (const toml::node* own = file.get("own")) {
+    if (!own->is_table()) return Wrong(*own, "own is no table; write [own]");
+    Result<OwnOffer> offer = ReadOwn(*own->as_table());
+    if (!offer) return tl::unexpected<Error>(offer.error());
+    result.own = *std::move(offer);
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<TcoFile> ReadTcoFile(const std::string& name, const std::string& text, const std::string& today) {
+  try {
+    const toml::table file = toml::parse(text, name);
+    return ScenarioReader(name, today).Read(file);
+  } catch (const toml::parse_error& error) {
+    return FailUsage(name + ":" + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
+  }
+}
+
+std::string TcoTemplate() { return std::string(embedded::tco_toml); }
+
+}  // namespace idleburn

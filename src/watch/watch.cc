@@ -1,0 +1,136 @@
+#include "watch/watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace idleburn {
+namespace {
+
+struct Level {
+  int percent;
+  WatchAct act;
+};
+// planning.md section 5: warn, checkpoint, stop. What is reached counts, not what is passed: a cap is a cap.
+constexpr auto kLevels =
+    std::to_array<Level>({{80, WatchAct::kWarn}, {95, WatchAct::kCheckpoint}, {100, WatchAct::kStop}});
+
+// How many levels `used` of `limit` has reached.
+std::size_t LevelsReached(std::int64_t used, std::int64_t limit) {
+  const auto reached = [&](const Level& level) {
+    return static_cast<Int128>(used) * 100 >= static_cast<Int128>(limit) * level.percent;
+  };
+  return static_cast<std::size_t>(std::count_if(kLevels.begin(), kLevels.end(), reached));
+}
+
+// "45 s", "15.0 min", "2.50 h": to the precision a person acts on.
+std::string SpanText(Nanos span) {
+  const double seconds = static_cast<double>(span.count()) / 1e9;
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.1f} min", seconds / 60);
+  return fmt::format("{:.2f} h", seconds / 3600);
+}
+
+std::string HoursText(Nanos span) {
+  return fmt::format("{:.4g}", static_cast<double>(span.count()) / static_cast<double>(kNanosPerHour));
+}
+
+// The alert of a new level; none if it is not new, or nobody acts on it.
+std::optional<WatchAlert> Reach(std::size_t reached, std::size_t& level, bool asks_checkpoint, const std::string& what,
+                                const std::string& used, const std::string& left) {
+  if (reached <= level) return std::nullopt;
+  level = reached;
+  const Level& now = kLevels[reached - 1];
+  if (now.act == WatchAct::kCheckpoint && !asks_checkpoint) return std::nullopt;
+  const std::string rest = now.act == WatchAct::kStop ? "" : left;
+  return WatchAlert{now.act, fmt::format("{} % of {}: {}{}", now.percent, what, used, rest)};
+}
+
+}  // namespace
+
+void Watch::OnSamples(std::span<const Sample> samples) {
+  if (!limits_.idle_held) return;
+  for (const Sample& sample : samples) stretches_.try_emplace(sample.device, thresholds_).first->second.Feed(sample);
+}
+
+std::vector<WatchAlert> Watch::Look(const std::vector<WatchedGpu>& gpus, const Spend& spend) {
+  std::vector<WatchAlert> alerts;
+  if (limits_.idle_held) LookAtIdle(gpus, alerts);
+  LookAtSpend(spend, alerts);
+  return alerts;
+}
+
+void Watch::LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAlert>& alerts) {
+  const Nanos limit = *limits_.idle_held;
+  std::vector<WatchAlert> fresh;
+  std::size_t idle = 0;
+  Nanos longest(0);
+  Nanos all_held(0);
+  std::size_t held = 0;
+  for (const WatchedGpu& gpu : gpus) {
+    const auto found = stretches_.find(gpu.device);
+    if (found == stretches_.end()) continue;
+    const HeldStretch& stretch = found->second;
+    if (stretch.idle() > limit) ++idle;
+    if (stretch.held() <= limit) continue;
+    ++held;
+    longest = std::max(longest, stretch.held());
+    all_held += stretch.held();
+    const auto [told, first] = told_.try_emplace(gpu.device, *stretch.held_since());
+    if (!first && told->second == *stretch.held_since()) continue;
+    told->second = *stretch.held_since();
+    fresh.push_back(
+        {WatchAct::kWarn, fmt::format("{} has been idle for {} while a process holds its memory (limit {}){}", gpu.name,
+                                      SpanText(stretch.held()), SpanText(limit), WhatItCosts(stretch.held()))});
+  }
+  const bool all = held > 0 && idle == gpus.size();
+  if (all && !told_of_all_) {
+    // One word about all of them instead of one more about the last.
+    const std::string who = gpus.size() == 1      ? gpus.front().name + " has"
+                            : held == gpus.size() ? fmt::format("all {} GPUs have", gpus.size())
+                                                  : fmt::format("all {} GPUs have (nobody holds {} of them)",
+                                                                gpus.size(), gpus.size() - held);
+    fresh.assign(1, {WatchAct::kStop, fmt::format("{} been idle for {} while a process holds {} memory (limit {}){}",
+                                                  who, SpanText(longest), gpus.size() == 1 ? "its" : "their",
+                                                  SpanText(limit), WhatItCosts(all_held))});
+  }
+  told_of_all_ = all;
+  alerts.insert(alerts.end(), fresh.begin(), fresh.end());
+}
+
+std::string Watch::WhatItCosts(Nanos held) const {
+  if (!limits_.per_gpu_hour) return {};
+  const Result<Money> cost = Price(*limits_.per_gpu_hour, held.count());
+  if (!cost) return {};
+  return fmt::format(", {} {} so far", FormatGrouped(*cost, MinorUnitDigits(limits_.currency)), limits_.currency);
+}
+
+void Watch::LookAtSpend(const Spend& spend, std::vector<WatchAlert>& alerts) {
+  const int digits = MinorUnitDigits(limits_.currency);
+  const auto add = [&](std::optional<WatchAlert> alert) {
+    if (alert) alerts.push_back(*std::move(alert));
+  };
+  if (limits_.budget && spend.cost) {
+    std::string left;
+    const auto a_hour = limits_.per_gpu_hour ? limits_.per_gpu_hour->nano() * std::max(spend.gpus, 1) : 0;
+    if (a_hour > 0) {
+      const double hours =
+          static_cast<double>(limits_.budget->nano() - spend.cost->nano()) / static_cast<double>(a_hour);
+      left = "; at this rate the rest lasts " + SpanText(Nanos(static_cast<std::int64_t>(hours * 3600e9)));
+    }
+    add(Reach(LevelsReached(spend.cost->nano(), limits_.budget->nano()), money_level_, limits_.asks_checkpoint,
+              "the budget is spent",
+              fmt::format("{} of {} {}", FormatGrouped(*spend.cost, digits), FormatGrouped(*limits_.budget, digits),
+                          limits_.currency),
+              left));
+  }
+  if (limits_.gpu_time) {
+    const Nanos rest = (*limits_.gpu_time - spend.gpu_time) / std::max(spend.gpus, 1);
+    add(Reach(LevelsReached(spend.gpu_time.count(), limits_.gpu_time->count()), time_level_, limits_.asks_checkpoint,
+              "the GPU-hours are used", HoursText(spend.gpu_time) + " of " + HoursText(*limits_.gpu_time),
+              "; the rest lasts " + SpanText(rest)));
+  }
+}
+
+}  // namespace idleburn

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/money.h"
+#include "base/time.h"
+#include "watch/held_stretch.h"
+
+namespace idleburn {
+
+// What a run must not go beyond. Absent: not watched.
+struct WatchLimits {
+  std::optional<Nanos> idle_held;  // a GPU idle for longer, without a break, while a process holds its memory
+  std::optional<Money> budget;
+  std::optional<Nanos> gpu_time;      // GPU-hours, as time
+  bool asks_checkpoint = false;       // somebody acts on WatchAct::kCheckpoint
+  std::optional<Money> per_gpu_hour;  // to say what an idle GPU costs
+  std::string currency;
+
+  [[nodiscard]] bool any() const { return idle_held || budget || gpu_time; }
+};
+
+// A GPU, or MIG instance, that the run may use.
+struct WatchedGpu {
+  DeviceId device = 0;
+  std::string name;
+};
+
+// What the run has used since its start.
+struct Spend {
+  Nanos gpu_time{0};
+  std::optional<Money> cost;
+  int gpus = 0;
+};
+
+// What an alert asks for, of whoever is to act on it.
+enum class WatchAct : std::uint8_t { kWarn, kCheckpoint, kStop };
+
+struct WatchAlert {
+  WatchAct act = WatchAct::kWarn;
+  std::string text;
+};
+
+// Says when a run goes beyond its limits, each thing once. Knows no clock: time is that of the samples.
+//
+//   a GPU idle-held beyond the limit            warn, once for each unbroken stretch
+//   one at least, and every GPU idle that long  stop: nothing works (a GPU that nobody holds does not keep a job alive)
+//   80, 95, 100 % of the budget or GPU-hours    warn, checkpoint, stop
+class Watch {
+ public:
+  // `thresholds` outlives the watch.
+  Watch(WatchLimits limits, const Thresholds& thresholds) : limits_(std::move(limits)), thresholds_(thresholds) {}
+
+  void OnSamples(std::span<const Sample> samples);
+  // To be called now and then, about once a second.
+  std::vector<WatchAlert> Look(const std::vector<WatchedGpu>& gpus, const Spend& spend);
+
+  [[nodiscard]] const WatchLimits& limits() const { return limits_; }
+
+ private:
+  void LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAlert>& alerts);
+  void LookAtSpend(const Spend& spend, std::vector<WatchAlert>& alerts);
+  [[nodiscard]] std::string WhatItCosts(Nanos held) const;
+
+  WatchLimits limits_;
+  const Thresholds& thresholds_;
+  std::map<DeviceId, HeldStretch> stretches_;
+  std::map<DeviceId, Instant> told_;  // the start of the stretch an alert was about
+  bool told_of_all_ = false;
+  std::size_t money_level_ = 0;  // how many of the levels were passed
+  std::size_t time_level_ = 0;
+};
+
+}  // namespace idleburn
