@@ -17,6 +17,7 @@ const std::vector<LayerRow>& Layers() {
       {"os", 1, {"base"}},
       {"stats", 1, {"base"}},
       {"verify", 2, {"base", "text", "stats"}},
+      {"spot", 2, {"base", "text", "stats"}},
       {"telemetry", 2, {"base", "text", "os"}},
       {"measure", 3, {"base", "text", "os", "stats", "telemetry"}},
       {"import", 3, {"base", "text", "os", "telemetry"}},
@@ -30,8 +31,8 @@ const std::vector<LayerRow>& Layers() {
       {"report", 7, {"base", "text", "telemetry", "profile", "classify", "price", "diagnose", "recommend"}},
       {"cli",
        8,
-       {"base", "text", "os", "telemetry", "measure", "import", "profile", "classify", "price", "diagnose", "recommend",
-        "run", "isolate", "report"}},
+       {"base", "text", "os", "spot", "telemetry", "measure", "import", "profile", "classify", "price", "diagnose",
+        "recommend", "run", "isolate", "report"}},
       {"main.cc", 9, {"base", "cli"}},
   };
   return kLayers;
