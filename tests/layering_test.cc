@@ -18,6 +18,7 @@ const std::vector<LayerRow>& Layers() {
       {"stats", 1, {"base"}},
       {"verify", 2, {"base", "text", "stats"}},
       {"history", 2, {"base", "text", "os"}},
+      {"spot", 2, {"base", "text", "stats"}},
       {"telemetry", 2, {"base", "text", "os"}},
       {"measure", 3, {"base", "text", "os", "stats", "telemetry"}},
       {"import", 3, {"base", "text", "os", "telemetry"}},
