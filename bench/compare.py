@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-RUNS = 3
+RUNS = 5
 GAP_S = 5
 NOMINAL_TICK_S = 0.1
 BANDS = ("idle", "underutilized", "productive", "compute_bound")

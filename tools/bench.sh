@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Speed and memory of idleburn beside peers that give the same answer, as ratios of runs taken in turn in one go, and
 # whether the answers agree. Prints a table and leaves it in build/bench/results.md. See docs/benchmarks.md.
-#   tools/bench.sh BUILD_DIR [ROWS]      default 20,000,000 rows: 3 GB of files, made once; 10 minutes
+#   tools/bench.sh BUILD_DIR [ROWS]      default 20,000,000 rows: 3 GB of files, made once; 15 minutes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

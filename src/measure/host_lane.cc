@@ -58,7 +58,7 @@ void HostLane::Tick(Instant now, LiveSink& out) {
 
 void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
   if (slow) tree_->Scan();
-  tree_->Tick(now);
+  tree_->Tick(now, io_age_);
   if (slow) TellMounts(out);
   HostSample sample;
   sample.time = now;

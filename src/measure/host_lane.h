@@ -35,7 +35,10 @@ class HostLane final : public Lane {
  public:
   explicit HostLane(HostLaneSpec spec);
   void Tick(Instant now, LiveSink& out) override;
-  void Finish(Instant now, LiveSink& out) override { Tick(now, out); }
+  void Finish(Instant now, LiveSink& out) override {
+    io_age_ = Nanos(0);
+    Tick(now, out);
+  }
 
  private:
   void TickWorkload(Instant now, bool slow, LiveSink& out);
@@ -56,7 +59,8 @@ class HostLane final : public Lane {
   std::optional<Instant> next_slow_;
   std::optional<bool> bytes_by_group_;  // the control group tells what was read and written, as processes do not
   std::set<std::string> noted_;
-  int scans_ = 0;  // of the workload's processes
+  Nanos io_age_{kNanosPerSecond};  // see ProcessTree::Tick
+  int scans_ = 0;                  // of the workload's processes
   std::string mounts_read_;
 };
 

@@ -108,6 +108,7 @@ TEST(HostLane, CountsWhatARealTreeUses) {
     lane.Tick(At(i * 100), log);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
+  lane.Finish(At(1200), log);  // which looks at everything once more
   const auto cpu = log.Last(HostScope::kWorkload, HostSignal::kCpuTime).value_or(0);
   EXPECT_GE(cpu, 270'000'000);
   EXPECT_LE(cpu, 400'000'000);

@@ -66,8 +66,9 @@ void ProcessTree::Scan() {
   listed_ = std::move(now);
 }
 
-void ProcessTree::Tick(Instant now) {
+void ProcessTree::Tick(Instant now, Nanos io_age) {
   now_ = now;
+  io_age_ = io_age;
   SettleReaped(now);
   JudgeSome();
   const std::size_t visits = std::min(kMostVisited, known_.size());
@@ -138,17 +139,24 @@ void ProcessTree::Join(pid_t pid, const ProcessStat& stat) {
   process.stat = stat;
   process.stat_file = KeptFile(folder + "/stat", files_);
   process.io_file = KeptFile(folder + "/io", files_);
-  if (!ReadProcess(known_.find(pid))) known_.erase(pid);
+  process.wait_file = KeptFile(folder + "/task/" + std::to_string(pid) + "/schedstat", files_);
+  if (!ReadProcess(known_.find(pid), true)) known_.erase(pid);
 }
 
-bool ProcessTree::ReadProcess(Found::iterator at) {
+bool ProcessTree::IoIsDue(const Process& process) const {
+  return !Has(process.stat.parent) || !process.io_read_at || now_ - *process.io_read_at >= io_age_;
+}
+
+bool ProcessTree::ReadProcess(Found::iterator at, bool with_io) {
   Process& process = at->second;
   Used used = process.used;
   // Before stat: a child waited for in between is seen there, and looked at again.
-  const auto io_text = io_denied_ ? std::nullopt : process.io_file.Read(buffer_);
+  const bool look = with_io && !io_denied_;
+  const auto io_text = look ? process.io_file.Read(buffer_) : std::nullopt;
   const auto io = io_text ? ParseProcessIo(*io_text) : std::nullopt;
-  const ReadFault io_fault = process.io_file.fault();
+  const ReadFault io_fault = look ? process.io_file.fault() : ReadFault::kNone;
   if (io) {
+    process.io_read_at = now_;
     used[kReadChars] = io->read_chars;
     used[kWriteChars] = io->write_chars;
     used[kReadBytes] = io->read_bytes;
@@ -177,7 +185,7 @@ void ProcessTree::Visit(pid_t pid) {
   const auto at = known_.find(pid);
   const ProcessStat stat = at->second.stat;
   const Used before = at->second.used;
-  if (!ReadProcess(at)) {
+  if (!ReadProcess(at, IoIsDue(at->second))) {
     // Gone. Its children have another parent by now, and its own knows what it used.
     const pid_t parent = stat.parent;
     Used gone = before;
@@ -202,7 +210,7 @@ ProcessTree::Used ProcessTree::TakeGoneChildren(pid_t parent) {
     if (at == known_.end()) continue;
     const Used last = at->second.used;
     const ProcessStat stat = at->second.stat;
-    const bool there = ReadProcess(at);
+    const bool there = ReadProcess(at, IoIsDue(at->second));
     if (there && !WaitedForMore(stat, at->second.stat)) continue;
     if (!there) {
       AddTo(&gone, last);
@@ -230,9 +238,9 @@ void ProcessTree::SettleWithParent(pid_t parent, const Used& before, Used gone) 
     return;
   }
   const pid_t above = heir->second.stat.parent;
-  if (ReadProcess(heir)) {
+  if (ReadProcess(heir, true)) {
     AddTo(&gone, TakeGoneChildren(parent));
-    ReadProcess(heir);
+    ReadProcess(heir, true);
     AddTo(&lost_, Uncovered(gone, before, heir->second.used));
     return;
   }
@@ -316,7 +324,8 @@ void ProcessTree::ReadThreadWaits(pid_t pid, Process* process) {
   const std::vector<pid_t> threads = process->stat.threads > 1 ? NumbersIn(folder) : std::vector<pid_t>{pid};
   std::map<pid_t, std::int64_t> waits;
   for (const pid_t thread : threads) {
-    KeptFile file(folder + "/" + std::to_string(thread) + "/schedstat", nullptr);
+    KeptFile opened(folder + "/" + std::to_string(thread) + "/schedstat", nullptr);
+    KeptFile& file = thread == pid ? process->wait_file : opened;
     const auto text = file.Read(buffer_);
     const auto wait = text ? ParseRunQueueWait(*text) : std::nullopt;
     if (wait) waits[thread] = *wait;

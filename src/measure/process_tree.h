@@ -51,8 +51,9 @@ class ProcessTree {
 
   // Looks at the list of all processes; new ones are judged by the next calls of Judge.
   void Scan();
-  // Judges some of the new ones and reads some of the known ones, all in turns.
-  void Tick(Instant now);
+  // Judges some of the new ones and reads some of the known ones, all in turns. What a process read and wrote is looked
+  // at only if the last look is `io_age` ago, where its parent is known too and would tell what is missed of its end.
+  void Tick(Instant now, Nanos io_age);
   // Adds up the time that threads waited for a CPU, of some of the threads, in turns; and what workers did.
   void ReadWaits();
 
@@ -74,9 +75,11 @@ class ProcessTree {
   struct Process {
     KeptFile stat_file;
     KeptFile io_file;
+    KeptFile wait_file;  // of its first thread, mostly the only one
     ProcessStat stat;
     Used used = {};  // itself and what it waited for, as last read
     std::optional<Instant> read_at;
+    std::optional<Instant> io_read_at;
     std::map<pid_t, std::int64_t> thread_waits;
     std::int64_t blocked = 0;
     std::size_t command = 0;  // see ProcessReading
@@ -89,7 +92,8 @@ class ProcessTree {
   [[nodiscard]] bool HasRunId(pid_t pid);
   void Join(pid_t pid, const ProcessStat& stat);
   // False if it is gone, or another process has its pid.
-  bool ReadProcess(Found::iterator at);
+  bool ReadProcess(Found::iterator at, bool with_io);
+  [[nodiscard]] bool IoIsDue(const Process& process) const;
   void Visit(pid_t pid);
   // Reads the children of `parent` again; takes out those that are gone and returns what they had used.
   Used TakeGoneChildren(pid_t parent);
@@ -120,6 +124,7 @@ class ProcessTree {
   std::int64_t blocked_ = 0;
   WorkerSums workers_;
   Instant now_;
+  Nanos io_age_{0};
   bool seen_ = false;
   bool io_denied_ = false;
   bool wait_denied_ = false;

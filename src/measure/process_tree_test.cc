@@ -30,12 +30,12 @@ struct FakeTree {
     }
     return *made;
   }
-  // One tick, a second after the last.
+  // One tick, a second after the last unless told otherwise.
   void Tick(bool scan = true) {
     processes.Publish();
     if (scan) tree().Scan();
-    now = now + Nanos(kNanosPerSecond);
-    tree().Tick(now);
+    now = now + step;
+    tree().Tick(now, Nanos(kNanosPerSecond));
     tree().ReadWaits();
   }
   [[nodiscard]] std::int64_t CpuTicks() const { return made->used()[ProcessTree::kCpu] / 10'000'000; }
@@ -46,6 +46,7 @@ struct FakeTree {
   OpenFileBudget files{64};
   std::optional<ProcessTree> made;
   Instant now;
+  Nanos step{kNanosPerSecond};
 };
 
 TEST(ProcessTree, FindsChildrenAdoptedOrphansSessionsAndTheMarked) {
@@ -94,6 +95,27 @@ TEST(ProcessTree, WhatEndedStaysCountedOnce) {
   fake.processes[kRoot].cpu_ticks = 11;
   fake.Tick();
   EXPECT_EQ(fake.CpuTicks(), 316);
+}
+
+TEST(ProcessTree, LooksOnceASecondAtWhatAChildReadsAndMissesNothingOfItsEnd) {
+  FakeTree fake;
+  fake.step = Nanos(kNanosPerSecond / 10);
+  fake.processes[101].parent = kRoot;
+  fake.processes[101].read_bytes = 4096;
+  fake.processes[102].parent = kRoot;
+  const auto read = [&] { return fake.tree().used()[ProcessTree::kReadBytes]; };
+  fake.Tick();
+  EXPECT_EQ(read(), 4096);
+  fake.processes[101].read_bytes = 8192;
+  fake.processes[102].read_bytes = 100;
+  fake.processes[kRoot].read_bytes = 1;  // of whom nobody here would tell
+  fake.Tick();
+  EXPECT_EQ(read(), 4097);
+  fake.processes.End(101);
+  fake.Tick();
+  EXPECT_EQ(read(), 8193);
+  for (int i = 0; i < 8; ++i) fake.Tick();
+  EXPECT_EQ(read(), 8293);
 }
 
 // A parent that ignores SIGCHLD is told nothing: the last reading stands.
@@ -175,7 +197,7 @@ TEST(ProcessTree, WhatMayNotBeReadIsSaid) {
   fake.root.Remove("/proc/100/io");
   fake.root.Write("/proc/100/io/no-file", "");  // a folder there cannot be read, even by root
   fake.tree().Scan();
-  fake.tree().Tick(Instant());
+  fake.tree().Tick(Instant(), Nanos(0));
   EXPECT_TRUE(fake.tree().seen());
   EXPECT_TRUE(fake.tree().io_denied());
 }
@@ -184,7 +206,7 @@ TEST(ProcessTree, AThousandAtOnceAreFoundWithinATenthOfTheirNumberOfLooks) {
   FakeTree fake;
   for (int i = 0; i < 1000; ++i) fake.processes[1000 + i].parent = kRoot;
   fake.Tick();
-  for (int tick = 0; tick < 9; ++tick) fake.tree().Tick(fake.now);
+  for (int tick = 0; tick < 9; ++tick) fake.tree().Tick(fake.now, Nanos(0));
   EXPECT_EQ(fake.tree().processes(), 1001);
   EXPECT_LE(fake.files.open, fake.files.most);
 }
@@ -201,7 +223,7 @@ TEST(ProcessTree, OnACrowdedMachineTheWorkloadIsFoundFirst) {
   spec.root = 2000;
   ProcessTree tree(spec, &fake.files);
   tree.Scan();
-  tree.Tick(Instant());
+  tree.Tick(Instant(), Nanos(0));
   EXPECT_EQ(tree.processes(), 2);
 }
 
