@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "stats/confidence_sequence.h"
 #include "stats/random.h"
@@ -265,13 +266,12 @@ class Judgement {
   }
 
   [[nodiscard]] bool IsClaimedBaseline() const {
+    // As sets: the blocks of a switchback may come from one file.
+    std::set<std::string> claimed;
+    std::set<std::string> given;
     const auto key = [](const auto& run) { return run.sha256.empty() ? run.name : run.sha256; };
-    std::vector<std::string> claimed;
-    std::vector<std::string> given;
-    for (const Claim::BaselineRun& run : claim_.baseline) claimed.push_back(key(run));
-    for (const MeasuredRun& run : in_.before) given.push_back(key(run));
-    std::sort(claimed.begin(), claimed.end());
-    std::sort(given.begin(), given.end());
+    for (const Claim::BaselineRun& run : claim_.baseline) claimed.insert(key(run));
+    for (const MeasuredRun& run : in_.before) given.insert(key(run));
     return claimed == given;
   }
 
