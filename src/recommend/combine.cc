@@ -180,6 +180,4 @@ CombineResult Combine(const CombineInput& input) {
   return result;
 }
 
-double BreakEvenOverhead(double rate_cut) { return rate_cut / (1 - rate_cut); }
-
 }  // namespace idleburn

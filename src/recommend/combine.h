@@ -84,7 +84,4 @@ struct CombineResult {
 // rule takes what each fix saves of the pools, else of the lanes' stages as if these ran one after the other.
 CombineResult Combine(const CombineInput& input);
 
-// The overhead below which a rate cut r < 1 pays: r/(1-r).
-double BreakEvenOverhead(double rate_cut);
-
 }  // namespace idleburn
