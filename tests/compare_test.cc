@@ -356,6 +356,24 @@ TEST_F(CompareTest, ASwitchbackSeesThroughDrift) {
   Refused("compare " + log, 2, "add --switchback");
 }
 
+// The same with a file for each block.
+TEST_F(CompareTest, FilesMayAlternate) {
+  std::string sides[2];
+  const std::string order = "ABBABAABABBABAAB";
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    WorkLog log;
+    log.start = static_cast<double>(Now() + 600 + static_cast<std::int64_t>(i) * 60);
+    log.step = order[i] == 'A' ? 0.2 : 0.15;
+    log.noise = 0.01;
+    sides[order[i] == 'A' ? 0 : 1] += " " + Put(fmt::format("block{}.csv", i), log);
+  }
+  const std::string claim = Claim("", "--unit sample --switchback");
+  const json document = Compare(sides[0] + " --vs" + sides[1] + " --claim " + claim);
+  EXPECT_EQ(document.at("verdict"), "VERIFIED") << document.dump(1);
+  EXPECT_EQ(document.at("pairs"), 8);
+  EXPECT_NEAR(document.at("saving").at("fraction"), 0.25, 0.005);
+}
+
 TEST_F(CompareTest, RateAndTimeArePartsOfTheDollars) {
   const std::string before = Three("before", 0.2, false);
   const std::string claim = Claim(before, "--price 4 --rate-after 2.5 --cashable");
