@@ -88,7 +88,7 @@ Result<ActualRow> ReadRow(const CsvTable& table, bool focus, const std::string& 
   return row;
 }
 
-// A category's plan, and how many GPU-hours (or the like) that is, where one line makes all of it.
+// A category's plan, and how many GPU-hours (or the like) at which price, where one line makes all of it.
 struct CategoryPlan {
   Money amount;
   std::optional<Fraction> quantity;
@@ -102,9 +102,9 @@ CategoryPlan PlanOf(const TcoPlan& plan, const PlanCost& cost, CostCategory cate
   for (const PlanLine& line : plan.lines) {
     if (line.category != category) continue;
     ++lines;
-    if (!line.quantity || !line.price) continue;
-    found.quantity = plan.figures[*line.quantity].likely;
+    if (!line.price || plan.figures[*line.price].likely.top == 0) continue;
     found.price = plan.figures[*line.price].likely;
+    found.quantity = Fraction::Of(found.amount) / *found.price;
   }
   if (lines != 1) found.quantity = found.price = std::nullopt;
   return found;
@@ -134,14 +134,16 @@ std::optional<PriceAndQuantity> SplitVariance(const CategoryPlan& plan, CostCate
   if (!plan.quantity || !plan.price || plan.price->top == 0) return std::nullopt;
   Fraction quantity;
   Money actual;
+  bool any = false;
   for (const ActualRow& row : bill.rows) {
     if (row.category != category) continue;
     if (!row.quantity) return std::nullopt;
+    any = true;
     quantity = quantity + *row.quantity;
     actual = Money::Nano(actual.nano() + row.amount.nano());
   }
   const std::optional<Money> at_plan_price = (quantity * *plan.price).AsMoney();
-  if (!at_plan_price) return std::nullopt;
+  if (!any || !at_plan_price) return std::nullopt;
   return PriceAndQuantity{category, Less(actual, *at_plan_price), Less(*at_plan_price, planned)};
 }
 

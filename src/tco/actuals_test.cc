@@ -41,6 +41,22 @@ TEST(TcoActuals, VarianceSplitsIntoPriceAndQuantity) {
   EXPECT_NEAR(report->forecast_errors[0].second, (2000.0 - 2576) / 2576, 1e-12);
 }
 
+TEST(TcoActuals, WhatWasPaidWithoutAQuantityOrNotAtAllIsNotSplit) {
+  const std::string labour = "[[labour]]\nrole_months = 2\nmonthly_rate = 9000\n";
+  const Result<ActualReport> report =
+      CompareWithPlan(Plan(kCompute + labour), Bill("month,category,amount,quantity\n2026-07,compute,2576.00,\n"), {});
+  EXPECT_TRUE(report->parts.empty());
+}
+
+TEST(TcoActuals, RunsArePartOfTheQuantity) {
+  const Result<ActualReport> report =
+      CompareWithPlan(Plan("horizon_months = 1\n[[compute]]\nruns = 4\ngpu_hours = 200\nprice = \"2.50\"\n"),
+                      Bill("month,category,amount,quantity\n2026-07,compute,2576.00,920\n"), {});
+  ASSERT_EQ(report->parts.size(), 1U);
+  EXPECT_EQ(FormatExact(report->parts[0].price), "276.00");
+  EXPECT_EQ(FormatExact(report->parts[0].quantity), "300.00");
+}
+
 TEST(TcoActuals, PlansOfMonthsSumToTheWhole) {
   const TcoPlan plan = Plan("horizon_months = 7\n[[labour]]\namount = 100\n");
   std::string csv = "month,category,amount\n";

@@ -73,7 +73,6 @@ Result<void> Apply(TcoPlan& plan, std::size_t line, const LeverEdit& edit,
     target.terms = {{false, {{plan.figures.size() - 1, false}}}};
     target.of_compute = false;
     target.probability.reset();
-    target.quantity.reset();
     target.price.reset();
     how = "to " + FormatGrouped(edit.to->likely.AsMoney().value_or(Money()), MinorUnitDigits(plan.currency));
   } else {
@@ -104,8 +103,7 @@ Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, st
     if (!left) return tl::unexpected<Error>(left.error());
     const Fraction factor = Fraction::Of(*left);
     Multiply(plan, line, {plan.lines[line].Key() + ".levers", factor, factor, factor});
-    // Quantity x price no longer is the amount.
-    plan.lines[line].quantity.reset();
+    // Which of quantity and price they change is not told.
     plan.lines[line].price.reset();
     if (!input.fixes.empty() && !waste) {
       plan.warnings.push_back(plan.lines[line].Key() +

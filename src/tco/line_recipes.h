@@ -13,6 +13,7 @@ namespace idleburn {
 struct LineRecipe {
   CostCategory category;
   std::string_view needs;    // the figures by which it is told from others, apart by blanks
+  std::string_view price;    // the second figure of the formula, where it is the price of the rest; else empty
   std::string_view formula;  // "gpu_hours * price * runs?": ? is 1 where it is not given, months and years the horizon
   bool recurring;            // unless the line says so itself
 };

@@ -56,10 +56,9 @@ struct PlanLine {
   bool of_compute = false;                 // the terms are a share of all compute
   bool recurring = false;                  // goes on after launch
   std::optional<std::size_t> probability;  // of a risk: also among its factors
-  std::optional<std::size_t> quantity;     // where the amount is quantity x price and nothing else
-  std::optional<std::size_t> price;
-  std::optional<Fraction> carbon_kg;  // of energy, where the grid is given
-  std::string basis;                  // "on_demand, gcp us-central1, as of 2026-07-01"
+  std::optional<std::size_t> price;        // of what it is a number of, where the amount is quantity x price
+  std::optional<Fraction> carbon_kg;       // of energy, where the grid is given
+  std::string basis;                       // "on_demand, gcp us-central1, as of 2026-07-01"
 
   [[nodiscard]] std::string Key() const { return std::string(Name(category)) + "." + name; }
 };

@@ -119,7 +119,7 @@ Result<std::vector<TornadoBar>> TornadoOf(const TcoPlan& plan) {
     const Result<PlanCost> high = CostOfPlan(plan, i, FigureEnd::kHigh);
     if (!low) return tl::unexpected<Error>(low.error());
     if (!high) return tl::unexpected<Error>(high.error());
-    bars.push_back({plan.figures[i].name, low->total, high->total});
+    if (low->total != high->total) bars.push_back({plan.figures[i].name, low->total, high->total});
   }
   std::stable_sort(bars.begin(), bars.end(), [](const TornadoBar& a, const TornadoBar& b) {
     return std::abs(a.high.nano() - a.low.nano()) > std::abs(b.high.nano() - b.low.nano());

@@ -364,11 +364,7 @@ Result<void> ScenarioReader::ReadLine(const toml::table& table, CostCategory cat
   line.recurring = table["recurring"].value_or(recipe.recurring);
   line.of_compute = recipe.needs == "share_of_compute";
   energy_ = energy_ || recipe.needs == "watts";
-  const std::vector<PlanFactor>& factors = line.terms.front().factors;
-  if (line.terms.size() == 1 && factors.size() == 2 && !factors[1].divides && !line.probability) {
-    line.quantity = factors[0].figure;
-    line.price = factors[1].figure;
-  }
+  if (!recipe.price.empty()) line.price = line.terms.front().factors[1].figure;
   TRY(NoteBasis(table, line));
   TRY(NoteCarbon(table, recipe, line));
   plan_.lines.push_back(std::move(line));

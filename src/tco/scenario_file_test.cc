@@ -78,6 +78,9 @@ TEST(LineRecipes, EachIsToldByItsFigures) {
   for (const LineRecipe& recipe : LineRecipes()) {
     EXPECT_TRUE(seen.insert({recipe.category, recipe.needs}).second) << recipe.needs;
     std::set<std::string_view> required;
+    if (!recipe.price.empty()) {
+      EXPECT_EQ(FiguresOf(recipe)[1].name, recipe.price);
+    }
     for (const RecipeFigure& figure : FiguresOf(recipe)) {
       if (!figure.optional) required.insert(figure.name);
     }
