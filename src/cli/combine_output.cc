@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "spot/formulas.h"
+
 namespace idleburn {
 namespace {
 

@@ -149,9 +149,6 @@ TEST(Combine, RuleOfHighestFidelityDecidesAndTheOthersAreListed) {
 }
 
 TEST(Combine, SpotPaysBelowItsBreakEven) {
-  EXPECT_NEAR(BreakEvenOverhead(0.5), 1, kExact);
-  EXPECT_NEAR(BreakEvenOverhead(0.6), 1.5, kExact);
-  EXPECT_NEAR(BreakEvenOverhead(0.65), 1.857142857142857, kExact);
   CombineInput input;
   input.rate_cut = 0.5;
   input.overhead = 0.1;
