@@ -585,6 +585,18 @@ TEST_F(CompareTest, EveryFormatSaysTheSameVerdict) {
   }
 }
 
+TEST_F(CompareTest, TheReadmeShowsWhatIsPrinted) {
+  const ProgramRun run = RunShell("cd " IDLEBURN_ROOT " && " IDLEBURN_PROGRAM
+                                  " compare examples/switchback_workers.csv.gz --switchback --price 2.50");
+  std::ifstream in(IDLEBURN_ROOT "/README.md");
+  const std::string readme(std::istreambuf_iterator<char>(in), {});
+  std::string shown;
+  std::istringstream lines(run.out.substr(0, run.out.find("\nRuns\n")));
+  for (std::string line; std::getline(lines, line);) shown += line.empty() ? "\n" : "    " + line + "\n";
+  ASSERT_GT(shown.size(), 500U) << run.out << run.err;
+  EXPECT_NE(readme.find(shown), std::string::npos) << shown;
+}
+
 TEST_F(CompareTest, EveryKeyIsDocumented) {
   const std::string before = Three("before", 0.2, false);
   const std::string after = Three("after", 0.13, true);

@@ -8,9 +8,6 @@
 #include "cli/find_rate.h"
 #include "cli/judged_by.h"
 #include "cli/ledger_entry.h"
-#include "cli/open_input.h"
-#include "cli/say.h"
-#include "text/escape.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 
@@ -71,20 +68,9 @@ Result<void> TakeUnit(const ClaimRequest& request, const std::vector<ComparedInp
   return {};
 }
 
-Result<std::vector<ComparedInput>> ReadBaseline(const ClaimRequest& request, const Settings& settings,
-                                                const StaticFactors& factors, Instant now) {
-  InputReading reading;
-  reading.path_of = [&settings, now](const std::string& name) { return FileOrKeptRun(name, settings, now); };
-  Result<ImportOptions> options = ImportOptionsFrom(settings);
-  if (!options) return tl::unexpected<Error>(options.error());
-  reading.options = std::move(*options);
-  const Result<Thresholds> thresholds = ThresholdsFrom(settings);
-  if (!thresholds) return tl::unexpected<Error>(thresholds.error());
-  reading.thresholds = *thresholds;
-  reading.factors = factors;
-  for (const std::string& work : request.work) TRY(TakeWork(work, reading));
+Result<std::vector<ComparedInput>> ReadBaseline(const std::vector<std::string>& names, const InputReading& reading) {
   std::vector<ComparedInput> inputs;
-  for (const std::string& name : request.baseline) {
+  for (const std::string& name : names) {
     Result<ComparedInput> input = ReadComparedInput(name, reading);
     if (!input) return tl::unexpected<Error>(input.error());
     if (input->capture) {
@@ -102,7 +88,10 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   claim.boundary = request.boundary;
   claim.measure = request.measure;
   TRY(request.judged.Take("claim", claim));
-  for (const std::string& factor : request.factors) TRY(TakeFactor(factor, claim.factors));
+  Result<InputReading> reading = ReadingFrom(settings, request.factors, request.work);
+  if (!reading) return tl::unexpected<Error>(reading.error());
+  reading->path_of = [&settings, now](const std::string& name) { return FileOrKeptRun(name, settings, now); };
+  claim.factors = reading->factors;
   if (!request.predicted.empty()) {
     const Result<double> share = ParseShare("claim", "--predicted", request.predicted);
     if (!share) return tl::unexpected<Error>(share.error());
@@ -114,7 +103,7 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   const Result<Rate> rate = FindRate(settings, question, quality);
   if (!rate) return tl::unexpected<Error>(rate.error());
   claim.rate_before = rate->per_gpu_hour;
-  const Result<std::vector<ComparedInput>> inputs = ReadBaseline(request, settings, claim.factors, now);
+  const Result<std::vector<ComparedInput>> inputs = ReadBaseline(request.baseline, *reading);
   if (!inputs) return tl::unexpected<Error>(inputs.error());
   TRY(TakeFactors(*inputs, claim));
   TRY(TakeUnit(request, *inputs, claim));

@@ -12,7 +12,6 @@
 #include "cli/find_rate.h"
 #include "cli/judged_by.h"
 #include "cli/ledger_entry.h"
-#include "cli/open_input.h"
 #include "cli/report_run.h"
 #include "cli/saving_money.h"
 #include "cli/say.h"
@@ -108,22 +107,6 @@ Result<Terms> TermsOf(const CompareRequest& request) {
   terms.claimed = true;
   terms.claim = std::move(*claim);
   return terms;
-}
-
-Result<InputReading> ReadingOf(const CompareRequest& request, const Settings& settings, Instant now,
-                               bool show_progress) {
-  InputReading reading;
-  Result<ImportOptions> options = ImportOptionsFrom(settings);
-  if (!options) return tl::unexpected<Error>(options.error());
-  reading.options = std::move(*options);
-  const Result<Thresholds> thresholds = ThresholdsFrom(settings);
-  if (!thresholds) return tl::unexpected<Error>(thresholds.error());
-  reading.thresholds = *thresholds;
-  reading.show_progress = show_progress;
-  reading.path_of = [&settings, now](const std::string& name) { return FileOrKeptRun(name, settings, now); };
-  for (const std::string& factor : request.factors) TRY(TakeFactor(factor, reading.factors));
-  for (const std::string& work : request.work) TRY(TakeWork(work, reading));
-  return reading;
 }
 
 // The price before the change: the claim's, else as an audit of these runs would find it.
@@ -257,9 +240,10 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   if (!format) return tl::unexpected<Error>(format.error());
   const Result<Terms> terms = TermsOf(request);
   if (!terms) return tl::unexpected<Error>(terms.error());
-  const Result<InputReading> reading =
-      ReadingOf(request, settings, environment.now, environment.terminal_err && !request.quiet);
+  Result<InputReading> reading = ReadingFrom(settings, request.factors, request.work);
   if (!reading) return tl::unexpected<Error>(reading.error());
+  reading->show_progress = environment.terminal_err && !request.quiet;
+  reading->path_of = [&](const std::string& name) { return FileOrKeptRun(name, settings, environment.now); };
   Result<ComparedSides> sides = ReadSides(request.sides, *reading, terms->claim.design == ClaimDesign::kSwitchback);
   if (!sides) return tl::unexpected<Error>(sides.error());
   const Result<ComparisonReport> report = ReportOf(request, *terms, std::move(*sides), settings, environment.now);

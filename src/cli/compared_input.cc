@@ -11,6 +11,7 @@
 #include "price/gpu_time.h"
 #include "telemetry/recording_reader.h"
 #include "text/number.h"
+#include "text/secrets.h"
 
 namespace idleburn {
 namespace {
@@ -121,7 +122,42 @@ void AddStatedWork(const WorkDone& work, CountedRun& counted) {
   }
 }
 
+// "[FILE:]samples=200000,...": into work or work_of.
+Result<void> TakeWork(const std::string& text, InputReading& reading) {
+  const std::size_t equals = text.find('=');
+  const std::size_t colon = equals == std::string::npos ? equals : text.rfind(':', equals);
+  Result<WorkDone> work = ParseWork(colon == std::string::npos ? text : text.substr(colon + 1));
+  if (!work) return tl::unexpected<Error>(work.error());
+  (colon == std::string::npos ? reading.work : reading.work_of[text.substr(0, colon)]) = std::move(*work);
+  return {};
+}
+
+// "KEY=VALUE"; a secret in it is none of a claim's business.
+Result<void> TakeFactor(const std::string& text, StaticFactors& factors) {
+  const std::size_t equals = text.find('=');
+  const std::string key(Trim(text.substr(0, equals)));
+  if (equals == std::string::npos || key.empty() || Trim(text.substr(equals + 1)).empty()) {
+    return FailUsage("--factor: '" + text.substr(0, 40) + "' is no KEY=VALUE; write it like precision=bf16");
+  }
+  factors[key] = WithoutSecrets(Trim(std::string_view(text).substr(equals + 1)));
+  return {};
+}
+
 }  // namespace
+
+Result<InputReading> ReadingFrom(const Settings& settings, const std::vector<std::string>& factors,
+                                 const std::vector<std::string>& work) {
+  InputReading reading;
+  Result<ImportOptions> options = ImportOptionsFrom(settings);
+  if (!options) return tl::unexpected<Error>(options.error());
+  reading.options = std::move(*options);
+  const Result<Thresholds> thresholds = ThresholdsFrom(settings);
+  if (!thresholds) return tl::unexpected<Error>(thresholds.error());
+  reading.thresholds = *thresholds;
+  for (const std::string& factor : factors) TRY(TakeFactor(factor, reading.factors));
+  for (const std::string& text : work) TRY(TakeWork(text, reading));
+  return reading;
+}
 
 Result<ComparedInput> ReadComparedInput(const std::string& name, const InputReading& reading) {
   if (name == "-") return Fail("compare: standard input has no name to compare by; write it to a file");
@@ -148,25 +184,6 @@ Result<ComparedInput> ReadComparedInput(const std::string& name, const InputRead
     AddStatedWork(stated == reading.work_of.end() ? reading.work : stated->second, block.run);
   }
   return input;
-}
-
-Result<void> TakeWork(const std::string& text, InputReading& reading) {
-  const std::size_t equals = text.find('=');
-  const std::size_t colon = equals == std::string::npos ? equals : text.rfind(':', equals);
-  Result<WorkDone> work = ParseWork(colon == std::string::npos ? text : text.substr(colon + 1));
-  if (!work) return tl::unexpected<Error>(work.error());
-  (colon == std::string::npos ? reading.work : reading.work_of[text.substr(0, colon)]) = std::move(*work);
-  return {};
-}
-
-Result<void> TakeFactor(const std::string& text, StaticFactors& factors) {
-  const std::size_t equals = text.find('=');
-  const std::string key(Trim(text.substr(0, equals)));
-  if (equals == std::string::npos || key.empty() || Trim(text.substr(equals + 1)).empty()) {
-    return FailUsage("--factor: '" + text.substr(0, 40) + "' is no KEY=VALUE; write it like precision=bf16");
-  }
-  factors[key] = std::string(Trim(text.substr(equals + 1)));
-  return {};
 }
 
 }  // namespace idleburn

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/read_run.h"
+#include "cli/settings.h"
 #include "price/work.h"
 #include "verify/work_csv.h"
 
@@ -38,13 +39,11 @@ struct InputReading {
   std::function<Result<std::string>(const std::string&)> path_of;  // the file that a name means; null: the name itself
 };
 
+// From the settings and the texts of --factor and --work.
+Result<InputReading> ReadingFrom(const Settings& settings, const std::vector<std::string>& factors,
+                                 const std::vector<std::string>& work);
+
 // Opens what a name on the command line stands for.
 Result<ComparedInput> ReadComparedInput(const std::string& name, const InputReading& reading);
-
-// "[FILE:]samples=200000,...": into work or work_of. A bad text is a usage error.
-Result<void> TakeWork(const std::string& text, InputReading& reading);
-
-// "KEY=VALUE" into `factors`. A bad text is a usage error.
-Result<void> TakeFactor(const std::string& text, StaticFactors& factors);
 
 }  // namespace idleburn

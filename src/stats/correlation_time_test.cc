@@ -33,8 +33,8 @@ TEST(CorrelationTimeTest, OfValuesThatDoNotVaryIsOne) {
   EXPECT_DOUBLE_EQ(CorrelationTimeOf(std::vector<double>{1, 2}).tau, 2);  // no lag is below 2 / 3
 }
 
-// (1 + phi) / (1 - phi) of an autoregression, or a little more: stopping at the first pair that is not positive keeps the
-// noise of those before it.
+// (1 + phi) / (1 - phi) of an autoregression, or a little more: stopping at the first pair that is not positive keeps
+// the noise of those before it.
 TEST(CorrelationTimeTest, IsThatOfAnAutoregression) {
   for (const double phi : {0.0, 0.5, 0.9}) {
     double sum = 0;

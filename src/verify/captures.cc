@@ -228,7 +228,7 @@ class CaptureJudgement {
     if (!out_.guard->same_side) Say("drift_not_excluded", "beside a common trend the step of the median may be 0");
   }
 
-  [[nodiscard]] double Lower() const { return 1 - 2 * (1 - out_.level); }
+  [[nodiscard]] double Lower() const { return std::max(0.0, 1 - 2 * (1 - out_.level)); }
 
   void Decide() {
     if (Weighs(ReasonWeight::kInvalid)) {

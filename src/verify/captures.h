@@ -46,7 +46,7 @@ struct CaptureVerdict {
   bool retrospective = false;
 };
 
-// verification.md section 10. `claim` may be absent.
+// docs/verification.md. `claim` may be absent.
 CaptureVerdict JudgeCaptures(std::span<const StepCapture> before, std::span<const StepCapture> after,
                              const std::optional<Claim>& claim, std::uint64_t seed, int resamples = 2000);
 

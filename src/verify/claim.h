@@ -13,7 +13,7 @@ enum class ClaimDesign : std::uint8_t { kRuns, kSwitchback };
 enum class BaselineModel : std::uint8_t { kRatio, kLinear };
 enum class StopRule : std::uint8_t { kFixed, kSequential };
 
-// How a saving will be judged, written down before the change: verification.md section 2. Never changed once written;
+// How a saving will be judged, written down before the change: docs/verification.md. Never changed once written;
 // its SHA-256 stands in every result.
 struct Claim {
   std::string id;      // the first 12 hexadecimal digits of `sha256`

@@ -165,7 +165,8 @@ void CheckOverlap(const Comparison& comparison, RunLayout layout, Reasons& reaso
     for (std::size_t j = i + 1; j < runs.size(); ++j) {
       const MeasuredRun& a = *runs[i].run;
       const MeasuredRun& b = *runs[j].run;
-      const bool collide = layout == RunLayout::kBeforeAfter ? runs[i].after != runs[j].after : MayShareGpus(a, b);
+      const bool alternating = layout == RunLayout::kInterleaved || layout == RunLayout::kSwitchback;
+      const bool collide = alternating ? MayShareGpus(a, b) : runs[i].after != runs[j].after;
       if (!collide || !SameTime(a, b)) continue;
       reasons.push_back(MakeReason("overlap", fmt::format("{} and {} ran at the same time", a.name, b.name)));
       return;

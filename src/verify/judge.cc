@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "stats/confidence_sequence.h"
 #include "stats/random.h"
@@ -265,12 +266,12 @@ class Judgement {
   }
 
   [[nodiscard]] bool IsClaimedBaseline() const {
-    std::vector<std::string> claimed;
-    std::vector<std::string> given;
-    for (const Claim::BaselineRun& run : claim_.baseline) claimed.push_back(run.sha256);
-    for (const MeasuredRun& run : in_.before) given.push_back(run.sha256);
-    std::sort(claimed.begin(), claimed.end());
-    std::sort(given.begin(), given.end());
+    // As sets: the blocks of a switchback may come from one file.
+    std::set<std::string> claimed;
+    std::set<std::string> given;
+    const auto key = [](const auto& run) { return run.sha256.empty() ? run.name : run.sha256; };
+    for (const Claim::BaselineRun& run : claim_.baseline) claimed.insert(key(run));
+    for (const MeasuredRun& run : in_.before) given.insert(key(run));
     return claimed == given;
   }
 
@@ -288,7 +289,7 @@ class Judgement {
     }
   }
   // Of twice the error: .90 for .95.
-  [[nodiscard]] double Lower() const { return 1 - 2 * (1 - claim_.level); }
+  [[nodiscard]] double Lower() const { return std::max(0.0, 1 - 2 * (1 - claim_.level)); }
 
   void CrossCheck() {
     const double tau = std::max(out_.before.tau.value_or(1), out_.after.tau.value_or(1));

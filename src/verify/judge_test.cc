@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "stats/confidence_sequence.h"
+#include "stats/random.h"
 #include "stats/student_t.h"
 
 namespace idleburn {
@@ -326,6 +327,66 @@ TEST(JudgeTest, TooFewIndependentRowsGiveNoInterval) {
   // At least 30 correlation times before, a second a row.
   EXPECT_GE(*verdict.more_hours, (30 * *verdict.before.tau - 12) / 3600 - 1e-9);
   EXPECT_LT(*verdict.more_hours, 1);
+}
+
+TEST(JudgeTest, ManyRunsOfFewRowsAreAtMostIndicated) {
+  Comparison comparison = Interleaved(0.2);
+  for (MeasuredRun& run : comparison.before) run.pieces = {SteadyRows(5, 0)};
+  for (MeasuredRun& run : comparison.after) run.pieces = {SteadyRows(5, 0)};
+  const SavingVerdict verdict = Judge(comparison);
+  EXPECT_LT(*verdict.before.n_eff, 30);
+  EXPECT_TRUE(Has(verdict, "low_effective_n"));
+  EXPECT_EQ(verdict.verdict, Verdict::kIndicated);
+}
+
+// Before, an oscillation of four rows hides slow noise from the correlation time, which stops at the first pair of lags
+// that is not positive. Blocks as long as the other side's correlation see it.
+TEST(JudgeTest, TheWiderIntervalIsGiven) {
+  Random random(31);
+  Comparison comparison;
+  comparison.before = {WithRows(1, 1000)};
+  comparison.after = {WithRows(3, 1000)};
+  double slow = random.Normal();
+  double other = random.Normal();
+  for (std::size_t i = 0; i < 1000; ++i) {
+    const double oscillation = i % 2 == 1 ? 0 : (i % 4 == 0 ? 0.15 : -0.15);
+    comparison.before[0].pieces[0][i].gpu_seconds = 1 + oscillation + 0.05 * slow;
+    comparison.after[0].pieces[0][i].gpu_seconds = 1 + 0.01 * other;
+    slow = 0.97 * slow + std::sqrt(1 - 0.97 * 0.97) * random.Normal();
+    other = 0.95 * other + std::sqrt(1 - 0.95 * 0.95) * random.Normal();
+  }
+  const SavingVerdict verdict = Judge(comparison);
+  ASSERT_TRUE(verdict.bootstrap);
+  EXPECT_LT(*verdict.before.tau, 3);
+  EXPECT_TRUE(verdict.bootstrap_is_wider);
+  EXPECT_TRUE(Has(verdict, "bootstrap_wider")) << Ids(verdict);
+  EXPECT_EQ(verdict.saving->low, verdict.bootstrap->low);
+  EXPECT_GT(verdict.saving90->low, verdict.saving->low);
+}
+
+TEST(JudgeTest, AlternatingRunsMayRunSideBySideOnTheirOwnGpus) {
+  Comparison comparison = Interleaved(0.2);
+  comparison.after[1].start = Hour(2.2);
+  EXPECT_EQ(Judge(comparison).verdict, Verdict::kInvalid);
+  for (MeasuredRun& run : comparison.before) run.gpus = {"GPU-a", "GPU-b"};
+  for (MeasuredRun& run : comparison.after) run.gpus = {"GPU-c"};
+  EXPECT_EQ(Judge(comparison).verdict, Verdict::kVerified) << Ids(Judge(comparison));
+  comparison.after[1].gpus = {"GPU-c", "GPU-b"};
+  EXPECT_TRUE(Has(Judge(comparison), "overlap"));
+}
+
+TEST(JudgeTest, RunsWithoutNoiseGiveAPoint) {
+  Comparison comparison;
+  for (int i = 0; i < 6; ++i) {
+    MeasuredRun run = WithRows(2 * i, 100);
+    for (WorkRow& row : run.pieces[0]) row.gpu_seconds = i % 2 == 0 ? 1 : 0.75;
+    run.gpu_seconds = i % 2 == 0 ? 100 : 75;
+    (i % 2 == 0 ? comparison.before : comparison.after).push_back(run);
+  }
+  const SavingVerdict verdict = Judge(comparison);
+  EXPECT_EQ(verdict.saving->low, 0.25);
+  EXPECT_EQ(verdict.saving->high, 0.25);
+  EXPECT_EQ(verdict.fsu, 0);
 }
 
 TEST(JudgeTest, TheSameComparisonGivesTheSameVerdictToTheBit) {

@@ -15,7 +15,7 @@ struct WorkSegment {
   double gpu_seconds = 0;
 };
 
-// GPU-seconds as fixed + per_unit * work, fitted to a baseline (verification.md section 3), and what the change avoided
+// GPU-seconds as fixed + per_unit * work, fitted to a baseline (docs/verification.md), and what the change avoided
 // by it.
 struct LinearReading {
   LinearBaseline line;

@@ -7,7 +7,7 @@
 
 namespace idleburn {
 
-// A job in two periods, by the value that jobs are chosen by (utilisation, ln R): verification.md section 9.
+// A job in two periods, by the value that jobs are chosen by (utilisation, ln R): docs/verification.md.
 struct JobPair {
   double first = 0;
   double second = 0;

@@ -121,11 +121,16 @@ std::optional<SwitchbackReading> ReadSwitchback(std::span<const MeasuredRun> bef
     }
     const std::size_t changed = blocks[i].after ? i : i + 1;
     const std::size_t unchanged = blocks[i].after ? i + 1 : i;
-    before_first += blocks[i].after ? 0U : 1U;
-    reading.log_ratios.push_back(LogRatioOf(blocks[changed].run) - LogRatioOf(blocks[unchanged].run));
+    const double log_ratio = LogRatioOf(blocks[changed].run) - LogRatioOf(blocks[unchanged].run);
+    ++i;
+    if (!std::isfinite(log_ratio)) {  // nothing but washout had work
+      reading.unpaired += 2;
+      continue;
+    }
+    before_first += unchanged < changed ? 1U : 0U;
+    reading.log_ratios.push_back(log_ratio);
     reading.before.push_back(std::move(blocks[unchanged].run));
     reading.after.push_back(std::move(blocks[changed].run));
-    ++i;
   }
   reading.one_order = before_first == 0 || before_first == reading.log_ratios.size();
   return reading;

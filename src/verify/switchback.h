@@ -12,7 +12,7 @@
 
 namespace idleburn {
 
-// A setting that was alternated while the work went on, in pairs of blocks in drawn order (verification.md section 7).
+// A setting that was alternated while the work went on, in pairs of blocks in drawn order (docs/verification.md).
 // Neighbours share the slow noise, so that their ratio is rid of it, drift included.
 struct SwitchbackReading {
   std::vector<double> log_ratios;    // of each pair, after to before, in order of time

@@ -12,7 +12,7 @@
 
 namespace idleburn {
 
-// verification.md section 5, in the order in which they are checked.
+// docs/verification.md, in the order in which they are checked.
 enum class Verdict : std::uint8_t { kInvalid, kRegression, kVerified, kIndicated, kIndicatedRegression, kNotShown };
 std::string_view VerdictName(Verdict verdict);  // "INDICATED_REGRESSION"
 
@@ -98,7 +98,7 @@ struct SavingVerdict {
 };
 
 // The verdict of an interval at the level of the claim and at twice its error, of sides that can be compared: by what
-// the reasons allow (verification.md section 5).
+// the reasons allow (docs/verification.md).
 Verdict VerdictOf(const SavingInterval& saving, const SavingInterval& saving90, double smallest_effect,
                   std::span<const VerdictReason> reasons);
 

@@ -9,7 +9,7 @@
 
 namespace idleburn {
 
-// How sure the rows of one run are of its ratio R = GPU-seconds / work (verification.md section 4). What differs from
+// How sure the rows of one run are of its ratio R = GPU-seconds / work (docs/verification.md). What differs from
 // run to run cannot be seen in them.
 struct RowsEstimate {
   double variance = 0;  // e^2, relative to R^2
