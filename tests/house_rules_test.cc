@@ -21,11 +21,7 @@ constexpr std::array<std::string_view, 2> kMacros = {"CHECK", "TRY"};
 const std::vector<HeavyHeader>& Heavy() {
   static const std::vector<HeavyHeader> kHeavy = {
       {"CLI/CLI.hpp", {"cli"}, 1},
-<<<<<<< HEAD
-      {"nlohmann/json.hpp", {"report", "cli", "price", "verify", "plan", "tco"}, 12},
-=======
-      {"nlohmann/json.hpp", {"report", "cli", "price", "plan"}, 6},
->>>>>>> plan
+      {"nlohmann/json.hpp", {"report", "cli", "verify", "plan"}, 11},
       {"nlohmann/json_fwd.hpp", {}, 0},
       {"simdjson.h", {"import", "text"}, 3},
       {"duckdb.h", {"import"}, 1},
@@ -33,12 +29,8 @@ const std::vector<HeavyHeader>& Heavy() {
       {"sqlite3.h", {"os"}, 1},
       {"google/protobuf/", {"profile"}, 1},
       {"profile/xplane.pb.h", {"profile"}, 1},
-<<<<<<< HEAD
-      {"toml++/", {"text", "price", "cli", "plan", "tco"}, 3},
+      {"toml++/", {"cli", "plan", "tco"}, 3},
       {"openssl/", {"os"}, 1},
-=======
-      {"toml++/", {"text", "price", "cli", "plan"}, 2},
->>>>>>> plan
       {"zlib.h", {"os"}, 3},
       {"isa-l/", {"os"}, 1},
       {"zstd.h", {"os"}, 3},
