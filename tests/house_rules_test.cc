@@ -29,7 +29,7 @@ const std::vector<HeavyHeader>& Heavy() {
       {"sqlite3.h", {"os"}, 1},
       {"google/protobuf/", {"profile"}, 1},
       {"profile/xplane.pb.h", {"profile"}, 1},
-      {"toml++/", {"cli", "plan", "tco"}, 3},
+      {"toml++/", {"text", "cli", "plan", "tco"}, 3},
       {"openssl/", {"os"}, 1},
       {"zlib.h", {"os"}, 3},
       {"isa-l/", {"os"}, 1},
