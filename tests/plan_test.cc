@@ -103,8 +103,8 @@ TEST(PlanAccuracy, MemoryOfModelsAndFrameworksNotSeen) {
   REQUIRE_SHARED(Shared() / "data/planning/memory_qwen.csv");
   const PublishedRows published = Published();
   EXPECT_TRUE(published.skipped.empty()) << published.skipped.front();
-  const std::vector<HeldOutRow> known = PredictHeldOut(published.rows, Quantity::kMemory, HoldOut::kGroup);
-  const std::vector<HeldOutRow> unknown = PredictHeldOut(published.rows, Quantity::kMemory, HoldOut::kFramework);
+  const std::vector<HeldOutRow> known = PredictHeldOut(published.rows, PlanQuantity::kMemory, HoldOut::kGroup);
+  const std::vector<HeldOutRow> unknown = PredictHeldOut(published.rows, PlanQuantity::kMemory, HoldOut::kFramework);
   EXPECT_GT(known.size(), 170U);
   EXPECT_LE(Summarize(known).median, 0.04);
   EXPECT_LE(Summarize(known).p95, 0.12);
@@ -122,7 +122,7 @@ TEST(PlanAccuracy, ThroughputOfModelsNotSeen) {
   REQUIRE_SHARED(Shared() / "data/planning/throughput_mpt.csv");
   PublishedRows published;
   ASSERT_TRUE(AddTable(published, testing::ReadText(Shared() / "data/planning/throughput_mpt.csv"), "mpt.csv"));
-  const std::vector<HeldOutRow> rows = PredictHeldOut(published.rows, Quantity::kTime, HoldOut::kGroup);
+  const std::vector<HeldOutRow> rows = PredictHeldOut(published.rows, PlanQuantity::kTime, HoldOut::kGroup);
   EXPECT_EQ(rows.size(), 143U);
   EXPECT_LE(Summarize(rows).median, 0.035);
   EXPECT_LE(Summarize(rows).p95, 0.14);

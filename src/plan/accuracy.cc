@@ -119,11 +119,11 @@ double Coverage(const std::vector<HeldOutRow>& rows) {
 }
 
 AccuracyReport JudgeAccuracy(const PublishedRows& published) {
-  const std::vector<HeldOutRow> time = PredictHeldOut(published.rows, Quantity::kTime, HoldOut::kGroup);
-  const std::vector<HeldOutRow> time_tenth = PredictHeldOut(published.rows, Quantity::kTime, HoldOut::kTenth);
-  const std::vector<HeldOutRow> tenth = PredictHeldOut(published.rows, Quantity::kMemory, HoldOut::kTenth);
-  const std::vector<HeldOutRow> known = PredictHeldOut(published.rows, Quantity::kMemory, HoldOut::kGroup);
-  const std::vector<HeldOutRow> unknown = PredictHeldOut(published.rows, Quantity::kMemory, HoldOut::kFramework);
+  const std::vector<HeldOutRow> time = PredictHeldOut(published.rows, PlanQuantity::kTime, HoldOut::kGroup);
+  const std::vector<HeldOutRow> time_tenth = PredictHeldOut(published.rows, PlanQuantity::kTime, HoldOut::kTenth);
+  const std::vector<HeldOutRow> tenth = PredictHeldOut(published.rows, PlanQuantity::kMemory, HoldOut::kTenth);
+  const std::vector<HeldOutRow> known = PredictHeldOut(published.rows, PlanQuantity::kMemory, HoldOut::kGroup);
+  const std::vector<HeldOutRow> unknown = PredictHeldOut(published.rows, PlanQuantity::kMemory, HoldOut::kFramework);
   const std::vector<HeldOutRow> foundry = Of(time, "llm-foundry");
   AccuracyReport report;
   report.throughput = Summarize(foundry);

@@ -47,32 +47,33 @@ constexpr double kFrameworkRows = 15;  // a framework with more rows counts as t
 constexpr std::size_t kTenths = 10;
 constexpr double kBandTail = 0.02;
 
-std::optional<double> MeasuredOf(const RunRow& row, Quantity quantity) {
-  return quantity == Quantity::kMemory ? row.peak_bytes : row.tokens_s_per_gpu;
+std::optional<double> MeasuredOf(const RunRow& row, PlanQuantity quantity) {
+  return quantity == PlanQuantity::kMemory ? row.peak_bytes : row.tokens_s_per_gpu;
 }
 
-Rows With(const std::vector<MeasuredRow>& rows, Quantity quantity) {
+Rows With(const std::vector<MeasuredRow>& rows, PlanQuantity quantity) {
   Rows found;
   for (const MeasuredRow& row : rows) {
     if (!MeasuredOf(row.row, quantity)) continue;
-    if (quantity == Quantity::kTime && !RateOf(row.row.run.gpu)) continue;
+    if (quantity == PlanQuantity::kTime && !RateOf(row.row.run.gpu)) continue;
     found.push_back(&row);
   }
   return found;
 }
 
-std::vector<double> Fit(const Rows& rows, Quantity quantity, const std::vector<CoefficientPrior>& priors, bool evenly) {
+std::vector<double> Fit(const Rows& rows, PlanQuantity quantity, const std::vector<CoefficientPrior>& priors,
+                        bool evenly) {
   std::map<std::string, double> counts;
   for (const MeasuredRow* row : rows) ++counts[row->row.run.framework];
   PositiveFit fit;
   fit.priors = priors;
-  fit.noise = quantity == Quantity::kMemory ? kMemoryNoise : kTimeNoise;
+  fit.noise = quantity == PlanQuantity::kMemory ? kMemoryNoise : kTimeNoise;
   std::vector<MemoryParts> parts;
   std::vector<TimeTerms> terms;
   for (const MeasuredRow* measured : rows) {
     const RunRow& row = measured->row;
     if (evenly) fit.weights.push_back(std::min(1.0, kFrameworkRows / counts[row.run.framework]));
-    if (quantity == Quantity::kMemory) {
+    if (quantity == PlanQuantity::kMemory) {
       fit.measured.push_back(*row.peak_bytes);
       parts.push_back(PartsOf(row.facts, row.run));
     } else {
@@ -81,8 +82,8 @@ std::vector<double> Fit(const Rows& rows, Quantity quantity, const std::vector<C
     }
   }
   fit.predict = [&](std::span<const double> c, std::size_t i) {
-    return quantity == Quantity::kMemory ? PeakOf(parts[i], MemoryCoefficientsOf(c)).total()
-                                         : SecondsPerToken(terms[i], c);
+    return quantity == PlanQuantity::kMemory ? PeakOf(parts[i], MemoryCoefficientsOf(c)).total()
+                                             : SecondsPerToken(terms[i], c);
   };
   return FitPositiveCoefficients(fit);
 }
@@ -104,8 +105,8 @@ Rows Only(const Rows& rows, Keep keep) {
 }
 
 // The set of all frameworks but one, and that one's own around it; for times also one for each GPU and format.
-std::vector<CoefficientSet> SetsOf(const Rows& rows, Quantity quantity, const std::string& framework) {
-  const bool memory = quantity == Quantity::kMemory;
+std::vector<CoefficientSet> SetsOf(const Rows& rows, PlanQuantity quantity, const std::string& framework) {
+  const bool memory = quantity == PlanQuantity::kMemory;
   const std::vector<CoefficientPrior>& priors = memory ? kMemoryPriors : kTimePriors;
   const double stray = memory ? kMemoryStray : kTimeStray;
   const Rows own = Only(rows, [&](const MeasuredRow* row) { return row->row.run.framework == framework; });
@@ -143,7 +144,7 @@ std::string FoldOf(const MeasuredRow& row, HoldOut hold_out, std::size_t index) 
 }
 
 // Bands of one nearness: of each framework with enough rows, and of all.
-void AddBands(std::vector<ErrorBand>& bands, const std::vector<HeldOutRow>& held_out, Quantity quantity,
+void AddBands(std::vector<ErrorBand>& bands, const std::vector<HeldOutRow>& held_out, PlanQuantity quantity,
               Nearness nearness) {
   std::map<std::string, std::vector<double>> ratios;
   for (const HeldOutRow& row : held_out) {
@@ -158,16 +159,16 @@ void AddBands(std::vector<ErrorBand>& bands, const std::vector<HeldOutRow>& held
   }
 }
 
-void CalibrateQuantity(const std::vector<MeasuredRow>& rows, Quantity quantity, Calibration& calibration) {
+void CalibrateQuantity(const std::vector<MeasuredRow>& rows, PlanQuantity quantity, Calibration& calibration) {
   const Rows all = With(rows, quantity);
-  std::vector<CoefficientSet>& sets = quantity == Quantity::kMemory ? calibration.memory : calibration.time;
-  const std::vector<CoefficientPrior>& priors = quantity == Quantity::kMemory ? kMemoryPriors : kTimePriors;
+  std::vector<CoefficientSet>& sets = quantity == PlanQuantity::kMemory ? calibration.memory : calibration.time;
+  const std::vector<CoefficientPrior>& priors = quantity == PlanQuantity::kMemory ? kMemoryPriors : kTimePriors;
   sets.push_back({"*", Fit(all, quantity, priors, true)});
   std::set<std::string> frameworks;
   std::set<std::string> models;
   for (const MeasuredRow* row : all) {
     frameworks.insert(row->row.run.framework);
-    models.insert(fmt::format("{}/{}/{}", quantity == Quantity::kMemory ? "memory" : "time", row->row.run.framework,
+    models.insert(fmt::format("{}/{}/{}", quantity == PlanQuantity::kMemory ? "memory" : "time", row->row.run.framework,
                               row->row.facts.name));
   }
   for (const std::string& framework : frameworks) {
@@ -216,7 +217,7 @@ RatioBand BandOf(std::vector<double> ratios) {
   return {SortedQuantile(ratios, kBandTail), SortedQuantile(ratios, 1 - kBandTail)};
 }
 
-std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, Quantity quantity, HoldOut hold_out) {
+std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, PlanQuantity quantity, HoldOut hold_out) {
   const Rows all = With(rows, quantity);
   std::map<std::string, Rows> folds;
   for (std::size_t i = 0; i < all.size(); ++i) folds[FoldOf(*all[i], hold_out, i)].push_back(all[i]);
@@ -229,8 +230,9 @@ std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, Qua
       const std::string& framework = row->row.run.framework;
       if (sets.count(framework) == 0) sets[framework] = SetsOf(rest, quantity, framework);
       const auto& mine = sets[framework];
-      const std::optional<double> predicted =
-          quantity == Quantity::kMemory ? PredictedPeakBytes(mine, row->row) : PredictedTokensPerSecond(mine, row->row);
+      const std::optional<double> predicted = quantity == PlanQuantity::kMemory
+                                                  ? PredictedPeakBytes(mine, row->row)
+                                                  : PredictedTokensPerSecond(mine, row->row);
       if (predicted) predictions.push_back({row, *MeasuredOf(row->row, quantity), *predicted});
     }
   }
@@ -240,8 +242,8 @@ std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, Qua
 Calibration Calibrate(const PublishedRows& published) {
   Calibration calibration;
   calibration.tables = published.tables;
-  CalibrateQuantity(published.rows, Quantity::kMemory, calibration);
-  CalibrateQuantity(published.rows, Quantity::kTime, calibration);
+  CalibrateQuantity(published.rows, PlanQuantity::kMemory, calibration);
+  CalibrateQuantity(published.rows, PlanQuantity::kTime, calibration);
   return calibration;
 }
 

@@ -47,7 +47,7 @@ RatioBand BandOf(std::vector<double> ratios);
 inline constexpr std::size_t kOwnBandRows = 30;
 
 // Every row that measured the quantity, predicted by a fit that never saw what it was left out with.
-std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, Quantity quantity, HoldOut hold_out);
+std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, PlanQuantity quantity, HoldOut hold_out);
 
 // The sets fitted to all rows, with the bands of what was left out.
 Calibration Calibrate(const PublishedRows& published);

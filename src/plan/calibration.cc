@@ -31,24 +31,24 @@ std::vector<std::string_view> TimeNames() {
   return names;
 }
 
-std::string_view Name(Quantity quantity) { return quantity == Quantity::kMemory ? "memory" : "time"; }
+std::string_view Name(PlanQuantity quantity) { return quantity == PlanQuantity::kMemory ? "memory" : "time"; }
 
 std::string FrameworkPart(const std::string& key) { return key.substr(0, key.find('/')); }
 
-std::string ModelKey(Quantity quantity, const RunRow& row) {
+std::string ModelKey(PlanQuantity quantity, const RunRow& row) {
   return fmt::format("{}/{}/{}", Name(quantity), row.run.framework, row.facts.name);
 }
 
-Nearness NearnessOf(const Calibration& calibration, Quantity quantity, const RunRow& row) {
+Nearness NearnessOf(const Calibration& calibration, PlanQuantity quantity, const RunRow& row) {
   const auto& models = calibration.models;
   if (std::find(models.begin(), models.end(), ModelKey(quantity, row)) != models.end()) return Nearness::kModel;
-  const auto& sets = quantity == Quantity::kMemory ? calibration.memory : calibration.time;
+  const auto& sets = quantity == PlanQuantity::kMemory ? calibration.memory : calibration.time;
   const bool known =
       std::any_of(sets.begin(), sets.end(), [&](const CoefficientSet& set) { return set.key == row.run.framework; });
   return known ? Nearness::kFramework : Nearness::kUnknown;
 }
 
-std::optional<Prediction> WithBand(const Calibration& calibration, Quantity quantity, const RunRow& row,
+std::optional<Prediction> WithBand(const Calibration& calibration, PlanQuantity quantity, const RunRow& row,
                                    std::optional<double> likely) {
   if (!likely) return std::nullopt;
   Prediction prediction;
@@ -101,13 +101,13 @@ class CalibrationReader {
       return Fail(table_.Where() + ": '" + value.substr(0, 20) + "' is no number from 0; run fit_plan");
     }
     const double read = static_cast<double>(number.value) / 1e9;
-    if (kind == "memory") return ReadCoefficient(Quantity::kMemory, calibration_.memory, set, name, read);
-    if (kind == "time") return ReadCoefficient(Quantity::kTime, calibration_.time, set, name, read);
+    if (kind == "memory") return ReadCoefficient(PlanQuantity::kMemory, calibration_.memory, set, name, read);
+    if (kind == "time") return ReadCoefficient(PlanQuantity::kTime, calibration_.time, set, name, read);
     if (kind == "band") return ReadBand(set, name, read);
     return Fail(table_.Where() + ": unknown kind '" + std::string(kind.substr(0, 20)) + "'");
   }
 
-  Result<void> ReadCoefficient(Quantity quantity, std::vector<CoefficientSet>& sets, const std::string& key,
+  Result<void> ReadCoefficient(PlanQuantity quantity, std::vector<CoefficientSet>& sets, const std::string& key,
                                const std::string& name, double value) {
     const auto names = CoefficientNames(quantity);
     const auto at = std::find(names.begin(), names.end(), name);
@@ -128,7 +128,7 @@ class CalibrationReader {
       return Fail(table_.Where() + ": a band is quantity/nearness/framework with low or high");
     }
     ErrorBand band;
-    band.quantity = set.substr(0, one) == "memory" ? Quantity::kMemory : Quantity::kTime;
+    band.quantity = set.substr(0, one) == "memory" ? PlanQuantity::kMemory : PlanQuantity::kTime;
     band.nearness = static_cast<Nearness>(nearness - kNearness.begin());
     band.framework = set.substr(two + 1);
     auto& bands = calibration_.bands;
@@ -147,9 +147,9 @@ class CalibrationReader {
 
 std::string_view Name(Nearness nearness) { return kNearness[static_cast<std::size_t>(nearness)]; }
 
-std::span<const std::string_view> CoefficientNames(Quantity quantity) {
+std::span<const std::string_view> CoefficientNames(PlanQuantity quantity) {
   static const std::vector<std::string_view> kTimeNames = TimeNames();
-  if (quantity == Quantity::kMemory) return kMemoryNames;
+  if (quantity == PlanQuantity::kMemory) return kMemoryNames;
   return kTimeNames;
 }
 
@@ -163,7 +163,7 @@ std::string CalibrationCsv(const Calibration& calibration) {
   for (const CalibrationTable& table : calibration.tables) {
     csv += fmt::format("table,{},sha256,{}\n", table.file, table.sha256);
   }
-  const auto sets = [&csv](Quantity quantity, const std::vector<CoefficientSet>& all) {
+  const auto sets = [&csv](PlanQuantity quantity, const std::vector<CoefficientSet>& all) {
     const auto names = CoefficientNames(quantity);
     for (const CoefficientSet& set : all) {
       for (std::size_t i = 0; i < names.size(); ++i) {
@@ -171,8 +171,8 @@ std::string CalibrationCsv(const Calibration& calibration) {
       }
     }
   };
-  sets(Quantity::kMemory, calibration.memory);
-  sets(Quantity::kTime, calibration.time);
+  sets(PlanQuantity::kMemory, calibration.memory);
+  sets(PlanQuantity::kTime, calibration.time);
   for (const ErrorBand& band : calibration.bands) {
     const std::string set = fmt::format("{}/{}/{}", Name(band.quantity), Name(band.nearness), band.framework);
     csv += fmt::format("band,{},low,{:.4f}\nband,{},high,{:.4f}\n", set, band.low, set, band.high);
@@ -229,11 +229,11 @@ std::optional<double> PredictedTokensPerSecond(std::span<const CoefficientSet> s
 }
 
 std::optional<Prediction> PredictPeakBytes(const Calibration& calibration, const RunRow& row) {
-  return WithBand(calibration, Quantity::kMemory, row, PredictedPeakBytes(calibration.memory, row));
+  return WithBand(calibration, PlanQuantity::kMemory, row, PredictedPeakBytes(calibration.memory, row));
 }
 
 std::optional<Prediction> PredictTokensPerSecond(const Calibration& calibration, const RunRow& row) {
-  return WithBand(calibration, Quantity::kTime, row, PredictedTokensPerSecond(calibration.time, row));
+  return WithBand(calibration, PlanQuantity::kTime, row, PredictedTokensPerSecond(calibration.time, row));
 }
 
 }  // namespace idleburn

@@ -12,7 +12,7 @@
 
 namespace idleburn {
 
-enum class Quantity : std::uint8_t { kMemory, kTime };
+enum class PlanQuantity : std::uint8_t { kMemory, kTime };
 
 // How near a run is to what was measured, from nearest to farthest; an interval is as wide as its errors were.
 enum class Nearness : std::uint8_t { kModel, kFramework, kUnknown };
@@ -28,7 +28,7 @@ struct CoefficientSet {
 
 // The interval that held nine tenths of what was left out: measured / predicted lay in [low, high].
 struct ErrorBand {
-  Quantity quantity = Quantity::kMemory;
+  PlanQuantity quantity = PlanQuantity::kMemory;
   Nearness nearness = Nearness::kUnknown;
   std::string framework;  // "*": of all
   double low = 1;
@@ -49,7 +49,7 @@ struct Calibration {
   std::vector<CalibrationTable> tables;
 };
 
-std::span<const std::string_view> CoefficientNames(Quantity quantity);
+std::span<const std::string_view> CoefficientNames(PlanQuantity quantity);
 
 // Values in the order of CoefficientNames(kMemory).
 MemoryCoefficients MemoryCoefficientsOf(std::span<const double> values);

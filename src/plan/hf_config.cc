@@ -81,7 +81,7 @@ Result<PlanFile> ReadHfConfig(std::string_view text, const std::string& name) {
     const auto value = config.find(key.theirs);
     if (value == config.end() || file.words.count(key.ours) != 0) continue;
     const std::string word = TextOf(*value);
-    if (word.empty()) continue;
+    if (word.empty() || value->is_boolean() != (key.ours == "tied")) continue;
     if (value->is_number() && (value->get<double>() < 0 || value->get<double>() > static_cast<double>(kMost))) {
       return Fail(name + ": " + std::string(key.theirs) + " " + word.substr(0, 20) + " is no size");
     }

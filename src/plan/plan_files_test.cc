@@ -55,6 +55,8 @@ TEST(PlanFilesTest, ConfigsThatAreNone) {
   ExpectFailure("{\"a\":", "config.json", "no JSON object");
   ExpectFailure("{\"architectures\":[\"Unet\"]}", "config.json", "no config.json of a language model");
   ExpectFailure(R"({"hidden_size":1,"num_hidden_layers":-5})", "config.json", "is no size");
+  ExpectFailure(R"({"model_type":"gpt2","hidden_size":true,"num_hidden_layers":2})", "config.json", "no config.json");
+  ExpectFailure(R"({"model_type":7,"hidden_size":64,"num_hidden_layers":2})", "config.json", "model_type is no text");
   ExpectFailure(std::string((1 << 20) + 1, ' '), "config.json", "larger than 1 MiB");
 }
 
