@@ -34,9 +34,9 @@ const std::vector<LayerRow>& Layers() {
       {"isolate", 7, {"base", "text", "os", "stats", "telemetry", "measure", "run"}},
       {"drill", 7, {"base", "text", "os", "stats", "telemetry", "measure", "run"}},
       {"report", 7, {"base", "text", "verify", "telemetry", "profile", "classify", "price", "diagnose", "recommend"}},
-      {"cli", 8, {"base",      "text",    "os",   "verify",   "history", "telemetry", "measure",
-                  "import",    "profile", "plan", "classify", "watch",   "price",     "diagnose",
-                  "recommend", "tco",     "run",  "isolate",  "drill",   "report"}},
+      {"cli", 8, {"base",     "text",      "os",      "verify", "history",  "spot",  "telemetry",
+                  "measure",  "import",    "profile", "plan",   "classify", "watch", "price",
+                  "diagnose", "recommend", "tco",     "run",    "isolate",  "drill", "report"}},
       {"main.cc", 9, {"base", "cli"}},
   };
   return kLayers;

@@ -88,7 +88,7 @@ Json RoundJson(const DrillRound& round) {
 }
 
 Json SpotJson(const DrillReport& report) {
-  const std::optional<SpotOutlook> outlook = OutlookOf(report);
+  const std::optional<DrillOutlook> outlook = OutlookOf(report);
   if (!outlook) return nullptr;
   const auto discount = [](const std::optional<double>& overhead) {
     return overhead ? Json(BreakEvenDiscount(*overhead)) : Json(nullptr);

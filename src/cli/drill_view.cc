@@ -163,7 +163,7 @@ void AddSpot(const DrillReport& report, DrillView& view) {
     }
     view.spot.push_back(fmt::format("A last checkpoint ({}) within the notice: {}.", TimeText(write), fits));
   }
-  const std::optional<SpotOutlook> outlook = OutlookOf(report);
+  const std::optional<DrillOutlook> outlook = OutlookOf(report);
   if (!outlook) {
     view.spot.push_back(
         "What it would cost on spot capacity: unknown; say the mean time between losses of a node with "
@@ -235,7 +235,7 @@ void AddNotes(const DrillReport& report, DrillView& view) {
 
 std::span<const DrillQuantity> DrillQuantities() { return kQuantities; }
 
-std::optional<SpotOutlook> OutlookOf(const DrillReport& report) {
+std::optional<DrillOutlook> OutlookOf(const DrillReport& report) {
   if (!report.uptime) return std::nullopt;
   return OutlookOf(report.reading.figures, static_cast<double>(report.uptime->count()) / 1e9, report.nodes);
 }

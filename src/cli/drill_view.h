@@ -34,6 +34,6 @@ struct DrillView {
 };
 DrillView ViewOf(const DrillReport& report);
 // Absent where --uptime was not given.
-std::optional<SpotOutlook> OutlookOf(const DrillReport& report);
+std::optional<DrillOutlook> OutlookOf(const DrillReport& report);
 
 }  // namespace idleburn

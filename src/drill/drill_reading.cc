@@ -143,8 +143,8 @@ DrillReading ReadDrill(const DrillResult& result) {
   return reading;
 }
 
-SpotOutlook OutlookOf(const DrillFigures& figures, double uptime_s, std::int64_t nodes) {
-  SpotOutlook outlook;
+DrillOutlook OutlookOf(const DrillFigures& figures, double uptime_s, std::int64_t nodes) {
+  DrillOutlook outlook;
   const double uptime = outlook.uptime_s = uptime_s / static_cast<double>(nodes);
   if (!figures.checkpoint_s || !figures.restart_s) return outlook;
   const double write = figures.checkpoint_s->mean;

@@ -59,7 +59,7 @@ DrillReading ReadDrill(const DrillResult& result);
 //   1 + o = (T / W) / (1 + C / tau_now)         an uninterrupted run writes its checkpoints too, as it does now
 //
 // and by Young's interval tau = sqrt(2 C M), for C much less than M. It holds for (R + tau) / M much less than 1.
-struct SpotOutlook {
+struct DrillOutlook {
   double uptime_s = 0;                        // M of the job: that of one node by their number
   std::optional<double> overhead_now;         // o at its own interval, with the loss that was measured
   std::optional<double> young_interval_s;     // where C is known and more than 0
@@ -67,7 +67,7 @@ struct SpotOutlook {
   std::optional<double> outside;              // (R + tau) / M where that is more than kMostFirstOrder
 };
 inline constexpr double kMostFirstOrder = 0.2;
-SpotOutlook OutlookOf(const DrillFigures& figures, double uptime_s, std::int64_t nodes);
+DrillOutlook OutlookOf(const DrillFigures& figures, double uptime_s, std::int64_t nodes);
 // The least discount at which capacity with that overhead is cheaper: d / (1 - d) = overhead.
 inline double BreakEvenDiscount(double overhead) { return overhead <= 0 ? 0 : overhead / (1 + overhead); }
 

@@ -115,7 +115,7 @@ TEST(DrillReadingTest, TheOutlookIsTheFirstOrder) {
   figures.restart_s = Exactly(180);
   figures.lost_s = Exactly(250);
   figures.checkpoint_interval_s = Exactly(600);
-  const SpotOutlook outlook = OutlookOf(figures, 4 * 3600, 1);
+  const DrillOutlook outlook = OutlookOf(figures, 4 * 3600, 1);
   EXPECT_NEAR(*outlook.overhead_now, Credited(Simulated(30, 180, 250, 600, 4 * 3600), 30, 600), 1e-9);
   EXPECT_NEAR(*outlook.overhead_now, (180 + 250) / (4 * 3600.0), 1e-9);  // its own checkpoints cost it anyway
   EXPECT_NEAR(*outlook.young_interval_s, std::sqrt(2 * 30 * 4 * 3600.0), 1e-9);
