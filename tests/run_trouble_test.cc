@@ -36,7 +36,7 @@ TEST(RunOutputTest, BothStreamsAreThoseOfTheCommand) {
     EXPECT_EQ(LinesWith(ours, "idleburn: "), std::count(ours.begin(), ours.end(), '\n'));
     EXPECT_EQ(LinesWith(ours, "the command ended with exit 6"), 1);
   }
-  EXPECT_FALSE(std::filesystem::exists(machine.Path("data")));
+  EXPECT_FALSE(std::filesystem::exists(machine.Path("data/idleburn/recordings")));
 }
 
 TEST(RunEndTest, AKilledCommandIsToldWithItsSignal) {

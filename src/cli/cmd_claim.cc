@@ -8,7 +8,6 @@
 #include "cli/find_rate.h"
 #include "cli/judged_by.h"
 #include "cli/ledger_entry.h"
-#include "cli/say.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 

@@ -244,6 +244,7 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   if (!reading) return tl::unexpected<Error>(reading.error());
   reading->path_of = [&](const std::string& name) { return FileOrKeptRun(name, settings, environment.now); };
   reading->show_progress = environment.terminal_err && !request.quiet;
+  reading->path_of = [&](const std::string& name) { return FileOrKeptRun(name, settings, environment.now); };
   Result<ComparedSides> sides = ReadSides(request.sides, *reading, terms->claim.design == ClaimDesign::kSwitchback);
   if (!sides) return tl::unexpected<Error>(sides.error());
   const Result<ComparisonReport> report = ReportOf(request, *terms, std::move(*sides), settings, environment.now);

@@ -141,14 +141,18 @@ std::vector<TableRow> ListRows(const HistoryListing& listing) {
 std::string SumLine(const HistoryListing& listing) {
   std::int64_t window_ns = 0;
   std::map<std::string, std::int64_t> costs;
+  std::size_t unmeasured = 0;
   std::size_t unpriced = 0;
   for (const HistoryRun& run : listing.runs) {
     window_ns += run.figures.window_ns.value_or(0);
+    unmeasured += run.figures.window_ns ? 0U : 1U;
     if (run.figures.cost_nano) costs[run.figures.currency] += *run.figures.cost_nano;
     unpriced += run.figures.cost_nano ? 0U : 1U;
   }
   const std::size_t count = listing.runs.size();
-  std::string line = fmt::format("{} run{}: {} GPU-hours", count, count == 1 ? "" : "s", HoursText(window_ns, 4));
+  const std::string hours = unmeasured == count ? "unknown" : HoursText(window_ns, 4);
+  std::string line = fmt::format("{} run{}: {} GPU-hours", count, count == 1 ? "" : "s", hours);
+  if (unmeasured > 0 && unmeasured < count) line += fmt::format(" ({} without known ones)", unmeasured);
   for (const auto& [currency, nano] : costs) line += ", " + Amount(Money::Nano(nano), currency);
   if (unpriced > 0) line += fmt::format(", {} without a known cost", unpriced);
   if (listing.matched > count) line += fmt::format("; {} more match, --limit shows them", listing.matched - count);

@@ -120,10 +120,16 @@ TEST(HistoryOutputTest, TheTableSaysWhatIsKnownAndWhatIsNot) {
   EXPECT_NE(text.find("01234567  2025-11-21 20:00  vision   python train.py        2"), std::string::npos) << text;
   EXPECT_NE(text.find("4.0000   $10.00  $5.00 (50 %)  ended"), std::string::npos) << text;
   EXPECT_NE(text.find("unknown"), std::string::npos);
-  EXPECT_NE(text.find("2 runs: 4.0000 GPU-hours, $10.00, 1 without a known cost; 7 more match, --limit shows them\n"),
+  EXPECT_NE(text.find("2 runs: 4.0000 GPU-hours (1 without known ones), $10.00, 1 without a known cost; 7 more match, "
+                      "--limit shows them\n"),
             std::string::npos)
       << text;
   EXPECT_EQ(HistoryText({"FILE", {}, 0}, 80), "no run matches in FILE\n");
+}
+
+TEST(HistoryOutputTest, UnknownHoursAreNotNone) {
+  const std::string none = HistoryText({"/data/history.sqlite", {BareRun()}, 1}, 100);
+  EXPECT_NE(none.find("1 run: unknown GPU-hours, 1 without a known cost"), std::string::npos) << none;
 }
 
 TEST(HistoryOutputTest, IdsAreAsLongAsTheyMustBe) {

@@ -92,8 +92,8 @@ TEST_F(CheckpointWatchTest, ARenamedFileShowsItsWholeTime) {
   ASSERT_EQ(statx(AT_FDCWD, aside.c_str(), 0, STATX_BTIME, &info), 0);
   if ((info.stx_mask & STATX_BTIME) == 0) GTEST_SKIP() << "this file system keeps no births";
   std::filesystem::rename(aside, folder_ + "/model.pt");
-  const std::array<timespec, 2> times = {{{info.stx_btime.tv_sec + 7, info.stx_btime.tv_nsec},
-                                          {info.stx_btime.tv_sec + 7, info.stx_btime.tv_nsec}}};
+  const std::array<timespec, 2> times = {
+      {{info.stx_btime.tv_sec + 7, info.stx_btime.tv_nsec}, {info.stx_btime.tv_sec + 7, info.stx_btime.tv_nsec}}};
   ASSERT_EQ(utimensat(AT_FDCWD, (folder_ + "/model.pt").c_str(), times.data(), 0), 0);
   watch.Look(At(0));
   const std::vector<CheckpointWrite> writes = watch.Take(At(0));

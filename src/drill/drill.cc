@@ -8,9 +8,7 @@
 namespace idleburn {
 namespace {
 
-std::string LastWords(const Leg& leg) {
-  return leg.last_line.empty() ? "" : "; the last it printed: " + leg.last_line;
-}
+std::string LastWords(const Leg& leg) { return leg.last_line.empty() ? "" : "; the last it printed: " + leg.last_line; }
 
 class Drill {
  public:
@@ -80,9 +78,10 @@ class Drill {
       return Fail(fmt::format("the command ended with {} and said nothing of its progress{}{}", Describe(leg.end),
                               leg.end.exit_code == 0 ? kSayWork : "", LastWords(leg)));
     }
-    return Fail(fmt::format("the command ended with {} after {} steps, before it was interrupted; lower --after or "
-                            "give it more to do{}",
-                            Describe(leg.end), leg.trace.steps(), LastWords(leg)));
+    return Fail(
+        fmt::format("the command ended with {} after {} steps, before it was interrupted; lower --after or "
+                    "give it more to do{}",
+                    Describe(leg.end), leg.trace.steps(), LastWords(leg)));
   }
 
   Result<void> RunRound(Lineage& lineage) {
@@ -101,8 +100,8 @@ class Drill {
     if (const std::optional<Nanos> first = leg.trace.first_step()) round.restart = *first - leg.trace.started();
     JudgeResumed(leg, round);
     if (leg.progressed) {
-      const std::optional<bool> files = spec_.leg.files == nullptr ? std::nullopt
-                                                                   : std::optional(result_.legs[before].files_changed);
+      const std::optional<bool> files =
+          spec_.leg.files == nullptr ? std::nullopt : std::optional(result_.legs[before].files_changed);
       RoundReading reading = lineage.Continue(leg.trace, files);
       reading.faults.insert(reading.faults.begin(), round.reading.faults.begin(), round.reading.faults.end());
       round.reading = std::move(reading);
@@ -121,15 +120,14 @@ class Drill {
   void JudgeResumed(const Leg& leg, DrillRound& round) {
     if (leg.stalled) {
       result_.ended = "the resumed job hung";
-      round.reading.Add(DrillReason::kHangs,
-                        fmt::format("after {} steps it made none for {}{}", leg.trace.steps(),
-                                    SecondsText(spec_.leg.timeout), LastWords(leg)));
+      round.reading.Add(DrillReason::kHangs, fmt::format("after {} steps it made none for {}{}", leg.trace.steps(),
+                                                         SecondsText(spec_.leg.timeout), LastWords(leg)));
     } else if (!leg.told && !leg.interrupted) {
       result_.ended = fmt::format("the resumed job ended with {} after {} steps", Describe(leg.end), leg.trace.steps());
       if (leg.end.exit_code != 0) {
-        round.reading.Add(DrillReason::kResumeFailed,
-                          fmt::format("it ended with {} after {} steps{}", Describe(leg.end), leg.trace.steps(),
-                                      LastWords(leg)));
+        round.reading.Add(
+            DrillReason::kResumeFailed,
+            fmt::format("it ended with {} after {} steps{}", Describe(leg.end), leg.trace.steps(), LastWords(leg)));
       } else if (!leg.progressed) {
         round.reading.Add(DrillReason::kNoProgress, "it ended with exit 0 without a step" + LastWords(leg));
       }

@@ -19,10 +19,10 @@ struct Drawn {
 };
 
 struct DrillSpec {
-  LegSpec leg;                       // of the command; its goal is drawn
-  std::vector<std::string> resume;   // the command that goes on; usually the same
+  LegSpec leg;                      // of the command; its goal is drawn
+  std::vector<std::string> resume;  // the command that goes on; usually the same
   int rounds = 3;
-  std::optional<Drawn<Nanos>> after;              // from the first progress to the interruption
+  std::optional<Drawn<Nanos>> after;               // from the first progress to the interruption
   std::optional<Drawn<std::int64_t>> after_steps;  // the first of both that is reached
   bool mid_checkpoint = false;
   std::uint64_t seed = 0;

@@ -60,11 +60,11 @@ DrillReading ReadDrill(const DrillResult& result);
 //
 // and by Young's interval tau = sqrt(2 C M), for C much less than M. It holds for (R + tau) / M much less than 1.
 struct DrillOutlook {
-  double uptime_s = 0;                        // M of the job: that of one node by their number
-  std::optional<double> overhead_now;         // o at its own interval, with the loss that was measured
-  std::optional<double> young_interval_s;     // where C is known and more than 0
-  std::optional<double> overhead_young;       // o at that interval, with half of it lost; below 0: it writes less
-  std::optional<double> outside;              // (R + tau) / M where that is more than kMostFirstOrder
+  double uptime_s = 0;                     // M of the job: that of one node by their number
+  std::optional<double> overhead_now;      // o at its own interval, with the loss that was measured
+  std::optional<double> young_interval_s;  // where C is known and more than 0
+  std::optional<double> overhead_young;    // o at that interval, with half of it lost; below 0: it writes less
+  std::optional<double> outside;           // (R + tau) / M where that is more than kMostFirstOrder
 };
 inline constexpr double kMostFirstOrder = 0.2;
 DrillOutlook OutlookOf(const DrillFigures& figures, double uptime_s, std::int64_t nodes);

@@ -177,8 +177,9 @@ TEST(DrillTest, WhatCannotBeJudgedSaysWhy) {
             "the command ended with exit 1 and said nothing of its progress; the last it printed: no such state");
   Leg quick = Good(0);
   quick.told.reset();
-  EXPECT_EQ(error({quick}), "the command ended with exit 0 after 10 steps, before it was interrupted; lower --after or "
-                            "give it more to do");
+  EXPECT_EQ(error({quick}),
+            "the command ended with exit 0 after 10 steps, before it was interrupted; lower --after or "
+            "give it more to do");
   Leg hung(Nanos(0));
   hung.stalled = true;
   EXPECT_EQ(error({hung}).find("the command said nothing of its progress for 1.0 s; --timeout"), 0U);

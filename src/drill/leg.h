@@ -42,16 +42,16 @@ struct LegSpec {
 struct Leg {
   explicit Leg(Nanos started) : trace(started) {}
   LegTrace trace;
-  bool progressed = false;          // it did work, of whatever kind
-  std::optional<Nanos> told;        // when it was interrupted; absent: it ended before
-  Nanos ended{0};                   // the last of its processes
-  bool killed = false;              // its grace was over
-  bool stalled = false;             // it made no progress, and was killed for that
-  std::optional<int> interrupted;   // the user's signal that ended it
-  bool files_changed = false;       // of a checkpoint, by its end
+  bool progressed = false;         // it did work, of whatever kind
+  std::optional<Nanos> told;       // when it was interrupted; absent: it ended before
+  Nanos ended{0};                  // the last of its processes
+  bool killed = false;             // its grace was over
+  bool stalled = false;            // it made no progress, and was killed for that
+  std::optional<int> interrupted;  // the user's signal that ended it
+  bool files_changed = false;      // of a checkpoint, by its end
   std::vector<CheckpointWrite> writes;
   WorkloadEnd end;
-  std::string last_line;  // that it printed
+  std::string last_line;      // that it printed
   std::size_t leftovers = 0;  // processes that could not be ended
 };
 

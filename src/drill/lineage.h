@@ -99,8 +99,8 @@ class Lineage {
 
  private:
   struct Rank {
-    std::optional<std::int64_t> start;                            // position at start_
-    std::map<std::int64_t, std::int64_t> next;                    // position after a step
+    std::optional<std::int64_t> start;                           // position at start_
+    std::map<std::int64_t, std::int64_t> next;                   // position after a step
     std::map<std::int64_t, std::optional<std::int64_t>> orders;  // of the samples of a step
   };
   void Append(const LegTrace& leg, std::int64_t base);
@@ -113,9 +113,9 @@ class Lineage {
   void Forget(std::int64_t after);
 
   std::map<std::int32_t, Rank> ranks_;
-  std::int64_t start_ = 0;    // step
-  std::int64_t reached_ = 0;  // step
-  std::int64_t stride_ = 1;   // of steps that are printed; what is known of them is no finer
+  std::int64_t start_ = 0;        // step
+  std::int64_t reached_ = 0;      // step
+  std::int64_t stride_ = 1;       // of steps that are printed; what is known of them is no finer
   std::set<std::int64_t> whole_;  // checkpoints, by step
   std::set<std::int64_t> begun_;
 };

@@ -120,8 +120,8 @@ TEST(LineageTest, RanksAreCountedEach) {
   first.Say("step=0,resumed=0");
   for (const char* rank : {",rank=0", ",rank=1"}) {
     for (int i = 0; i < 10; ++i) {
-      first.Say("step=" + std::to_string(i + 1) + ",first_sample=" + std::to_string(4 * i) + ",last_sample=" +
-                std::to_string(4 * i + 3) + rank);
+      first.Say("step=" + std::to_string(i + 1) + ",first_sample=" + std::to_string(4 * i) +
+                ",last_sample=" + std::to_string(4 * i + 3) + rank);
     }
   }
   ToldLeg next;

@@ -53,13 +53,15 @@ class CycleSearch {
 
 using Links = std::map<std::string, std::vector<std::string>>;
 
-// The idleburn_module() lines; libraries that are no module are left out.
+// The idleburn_module() calls, each of one line or several; libraries that are no module are left out.
 Links LinksOf(const SourceFile& cmake) {
   constexpr std::string_view kCall = "idleburn_module(";
   Links links;
-  for (const std::string& line : cmake.lines) {
-    if (!StartsWith(line, kCall)) continue;
-    std::istringstream words(line.substr(kCall.size(), line.find(')') - kCall.size()));
+  for (std::size_t i = 0; i < cmake.lines.size(); ++i) {
+    if (!StartsWith(cmake.lines[i], kCall)) continue;
+    std::string call = cmake.lines[i].substr(kCall.size());
+    while (call.find(')') == std::string::npos && i + 1 < cmake.lines.size()) call += " " + cmake.lines[++i];
+    std::istringstream words(call.substr(0, call.find(')')));
     std::string module;
     words >> module;
     std::vector<std::string>& deps = links[module];
