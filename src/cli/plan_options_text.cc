@@ -104,8 +104,8 @@ std::string SpotText(const PlanOptions& plan) {
   if (option.overhead) {
     text += fmt::format("{:.2f} interruptions expected, overhead {:.1f} %", *option.interruptions,
                         100 * *option.overhead);
-    if (option.break_even) text += fmt::format("; it saves up to an overhead of {:.1f} %", 100 * *option.break_even);
-    if (option.saving) text += fmt::format(", now {:.1f} % of on demand", 100 * *option.saving);
+    if (option.break_even) text += fmt::format("; it is cheaper up to an overhead of {:.1f} %", 100 * *option.break_even);
+    if (option.saving) text += fmt::format(", and is expected to save {:.1f} %", 100 * *option.saving);
     text += ".\n";
   }
   text += fmt::format("Checkpoint every {}{}; expected time by Daly {}.\n", SpanText(*option.interval),
