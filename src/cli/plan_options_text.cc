@@ -104,7 +104,7 @@ std::string SpotText(const PlanOptions& plan) {
   if (option.overhead) {
     text += fmt::format("{:.2f} interruptions expected, overhead {:.1f} %", *option.interruptions,
                         100 * *option.overhead);
-    if (option.break_even) text += fmt::format("; it is cheaper up to an overhead of {:.1f} %", 100 * *option.break_even);
+    if (option.break_even) text += fmt::format("; it saves up to an overhead of {:.1f} %", 100 * *option.break_even);
     if (option.saving) text += fmt::format(", and is expected to save {:.1f} %", 100 * *option.saving);
     text += ".\n";
   }
