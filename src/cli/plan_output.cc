@@ -239,9 +239,9 @@ Json SpotJson(const PlanOptions& plan) {
 
 // Options are numbered as they are listed: cheapest first.
 void PutOptions(Json& json, const std::optional<PlanOptions>& plan) {
-  json["options"] = json["recommended"] = json["nearest"] = json["spot"] = nullptr;
-  if (!plan) return;
   json["options"] = Json::array();
+  json["recommended"] = json["nearest"] = json["spot"] = nullptr;
+  if (!plan) return;
   for (std::size_t place = 0; place < plan->order.size(); ++place) {
     const std::size_t i = plan->order[place];
     json["options"].push_back(OptionJson(plan->offers[i], plan->options[i]));
