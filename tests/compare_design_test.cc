@@ -60,7 +60,8 @@ TEST_F(CompareDesignTest, ASequentialSwitchbackPaysForItsLooks) {
   EXPECT_NEAR(HalfWidth(looked) / HalfWidth(fixed), mixture / (2.0687 / std::sqrt(24)), 1e-3);
   EXPECT_GT(HalfWidth(looked), 1.3 * HalfWidth(fixed));
   const std::string claim = Claim("", "--unit sample --switchback --sequential");
-  EXPECT_EQ(Compare(later + " --claim " + claim).at("verdict"), "VERIFIED");
+  // A claim fixes the rule of stopping, whatever else holds these blocks back.
+  EXPECT_NEAR(HalfWidth(Compare(later + " --claim " + claim)), HalfWidth(looked), 1e-12);
   EXPECT_NE(Compare(early + " --claim " + claim).at("verdict"), "VERIFIED");
   Refused("claim -o " + Path("c.json") + " --boundary b --measure m --unit sample --sequential", 2,
           "--sequential needs --switchback");
