@@ -52,8 +52,8 @@ struct DrillReading {
 // show; else CANNOT_TELL.
 DrillReading ReadDrill(const DrillResult& result);
 
-// What the measured figures mean, by spot/formulas.h, on capacity that is lost every `uptime` on the mean, by the first order of expected
-// time, for a run so long that its own start does not matter:
+// What the measured figures mean on capacity that is lost every `uptime` on the mean, by the first order of expected
+// time (spot/formulas.h), for a run so long that its own start does not matter:
 //
 //   T / W = (1 + C / tau) (1 + (R + l) / M)     l: work lost per interruption, as measured or tau / 2
 //   1 + o = (T / W) / (1 + C / tau_now)         an uninterrupted run writes its checkpoints too, as it does now
