@@ -7,6 +7,7 @@
 #include "cli/flags.h"
 #include "cli/plan_output.h"
 #include "cli/say.h"
+#include "cli/spare_inputs.h"
 #include "os/input_file.h"
 #include "plan/plan_files.h"
 #include "plan/predict_table.h"
@@ -111,6 +112,7 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
   if (request.format != "text" && request.format != "json") {
     return FailUsage("plan: --format '" + request.format.substr(0, 20) + "' is none of text, json");
   }
+  TRY(SpareInputs(request.output, {request.config, request.spec, request.predict}));
   if (!request.predict.empty()) return Predict(request);
   const Result<PlanWords> words = WordsOf(request);
   if (!words) return tl::unexpected<Error>(Error{"plan: " + words.error().message, words.error().kind});
