@@ -3,13 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 
+#include "support/compared_files.h"
 #include "support/documented_keys.h"
 #include "support/live_command.h"
-#include "support/made_recording.h"
-#include "support/program.h"
 #include "support/shared_data.h"
 
 namespace idleburn::testing {
@@ -20,82 +18,7 @@ using nlohmann::json;
 const std::string kTraps = test::SharedPath("data/traps").string();
 const std::string kTraces = test::SharedPath("data/profiler_traces").string();
 
-std::int64_t Now() { return std::time(nullptr); }
-
-// A log of work: `rows` steps on `gpus` GPUs, `step` seconds each and a little more or less in turn, from `start`.
-struct WorkLog {
-  double start = 0;
-  int rows = 200;
-  double step = 0.2;
-  double gpus = 1;
-  double samples = 32;
-  double noise = 0.001;
-  std::string unit = "samples";
-
-  [[nodiscard]] std::string Text() const {
-    std::string text = "time_s,gpu_seconds," + unit + "\n";
-    double at = start;
-    for (int i = 0; i < rows; ++i) {
-      const double seconds = step * (1 + noise * std::sin(12.9898 * (i + 1) + start));
-      at += seconds;
-      text += fmt::format("{:.6f},{:.9f},{}\n", at, gpus * seconds, samples);
-    }
-    return text;
-  }
-};
-
-// A user with files of both sides.
-class CompareTest : public ::testing::Test {
- protected:
-  std::string Put(const std::string& name, const WorkLog& log) const { return folder_.Write(name, log.Text()); }
-  std::string Record(const std::string& name, const MadeRecording& run) const {
-    return run.WriteTo((folder_.path() / name).string());
-  }
-  [[nodiscard]] std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
-
-  // Three runs a side, dated around the present, so that a claim written now lies between them.
-  std::string Three(const std::string& name, double step, bool after, double samples = 32) const {
-    std::string names;
-    for (int i = 0; i < 3; ++i) {
-      WorkLog log;
-      log.start = static_cast<double>(Now() + (after ? 3600 : -7200) + i * 600);
-      log.step = step * (1 + 0.0004 * (i - 1));
-      log.samples = samples;
-      names += " '" + Put(fmt::format("{}{}.csv", name, i), log) + "'";
-    }
-    return names;
-  }
-  static json Compare(const std::string& arguments, int code = 0) {
-    const ProgramRun run = RunIdleburn("compare " + arguments + " --format json");
-    EXPECT_EQ(run.code, code) << run.err;
-    json document = json::parse(run.out, nullptr, false);
-    EXPECT_TRUE(document.is_object()) << run.out << run.err;
-    return document;
-  }
-  static bool HasReason(const json& document, const std::string& id) {
-    for (const json& reason : document.at("reasons")) {
-      if (reason == id) return true;
-    }
-    return false;
-  }
-  // One line on standard error, and nothing else.
-  static void Refused(const std::string& arguments, int code, const std::string& what) {
-    const ProgramRun run = RunIdleburn(arguments);
-    EXPECT_EQ(run.code, code) << arguments << "\n" << run.err;
-    EXPECT_NE(run.err.find(what), std::string::npos) << run.err;
-    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
-    EXPECT_EQ(run.out, "");
-  }
-  [[nodiscard]] std::string Claim(const std::string& baseline, const std::string& flags = "") const {
-    const std::string path = Path("claim.json");
-    const ProgramRun run =
-        RunIdleburn("claim" + baseline + " -o " + path + " --boundary 'job a' --measure 'faster steps' " + flags);
-    EXPECT_EQ(run.code, 0) << run.err;
-    return path;
-  }
-
-  TempFolder folder_;
-};
+using CompareTest = ComparedFiles;
 
 TEST_F(CompareTest, StepsOf200And130MillisecondsSaveThirtyFivePercent) {
   const std::string before = Three("before", 0.2, false);
@@ -255,6 +178,9 @@ TEST_F(CompareTest, WhatARecordingLosesIsInvalid) {
   MadeRecording meanwhile = before;
   meanwhile.start = before.start + Nanos(30 * kNanosPerSecond);
   EXPECT_NE(reason_of(meanwhile, "meanwhile.idleburn").find("overlap"), std::string::npos);
+  MadeRecording stepped = before;
+  stepped.clock_back_at = 30;
+  EXPECT_NE(reason_of(stepped, "stepped.idleburn").find("clock_steps"), std::string::npos);
   MadeRecording failed = before;
   failed.exit = "exit 1";
   EXPECT_NE(reason_of(failed, "failed.idleburn").find("unfit_run"), std::string::npos);
@@ -467,9 +393,8 @@ TEST_F(CompareTest, CapturesOfOtherWorkRealiseNothing) {
   EXPECT_TRUE(document.at("captures").at(0).at("recovered").is_null());
   EXPECT_TRUE(document.at("mean_step_fraction").is_null());
   EXPECT_EQ(document.at("runs"), json({{"before", 1}, {"after", 1}}));
-  const ProgramRun unmarked =
-      RunIdleburn("compare " + kTraces + "/D08_nsys_mfu_before.sqlite --vs " + kTraces +
-                  "/D09_nsys_healthy_min.sqlite");
+  const ProgramRun unmarked = RunIdleburn("compare " + kTraces + "/D08_nsys_mfu_before.sqlite --vs " + kTraces +
+                                          "/D09_nsys_healthy_min.sqlite");
   EXPECT_NE(unmarked.out.find("marks no steps"), std::string::npos) << unmarked.out;
 }
 

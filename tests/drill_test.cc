@@ -102,7 +102,7 @@ TEST(DrillTest, ABrokenTrainerFailsWithItsReason) {
       {"skips", "--after-steps 30", "skips"},
       {"repeats", "--after-steps 30", "repeats"},
       {"restarts", "--after-steps 30", "restarts_from_zero"},
-      {"hangs", "--after-steps 30 --timeout 6s", "hangs"},
+      {"hangs", "--after-steps 30 --timeout 3s", "hangs"},
       {"ignores-term", "--after-steps 150 --grace 300ms", "does_not_stop"},
       {"order", "--after-steps 150 --signal KILL", "order_changes"},
       {"stale", "--after-steps 210 --signal KILL", "older_checkpoint"},

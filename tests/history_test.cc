@@ -101,7 +101,21 @@ TEST(HistoryTest, NothingIsKeptUnasked) {
   EXPECT_EQ(runs[0]["kind"], "audit");
   EXPECT_EQ(runs[0]["started"], "2026-03-01T00:00:00Z");
   EXPECT_EQ(runs[0]["inputs"][0]["path"], machine.Path("log.csv"));
+  EXPECT_EQ(runs[0]["inputs"][0]["sha256"].get<std::string>() + "\n",
+            RunShell("sha256sum < " + machine.Path("log.csv") + " | cut -d' ' -f1").out);
   EXPECT_EQ(runs[0]["tags"][0]["key"], "a");
+}
+
+// What cannot be read a second time has no hash.
+TEST(HistoryTest, StandardInputAndPipesAreKeptWithoutAHash) {
+  const LiveMachine machine("gpu 0\n");
+  const ProgramRun run = machine.Run(std::string(kLog) +
+                                     "$I audit - $C --keep < $F/log.csv >/dev/null; mkfifo $F/pipe; cat $F/log.csv > "
+                                     "$F/pipe & $I audit $F/pipe $C --keep >/dev/null");
+  EXPECT_EQ(run.code, 0) << run.err;
+  const json runs = HistoryOf(machine);
+  ASSERT_EQ(runs.size(), 2U) << run.err;
+  for (const json& kept : runs) EXPECT_TRUE(kept["inputs"][0]["sha256"].is_null()) << kept;
 }
 
 TEST(HistoryTest, AKilledRunIsFoundAndCompletedFromItsRecording) {

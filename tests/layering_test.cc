@@ -32,7 +32,7 @@ const std::vector<LayerRow>& Layers() {
       {"run", 6, {"base", "text", "os", "telemetry", "measure"}},
       {"tco", 7, {"base", "text", "stats", "recommend"}},
       {"isolate", 7, {"base", "text", "os", "stats", "telemetry", "measure", "run"}},
-      {"drill", 7, {"base", "text", "os", "stats", "telemetry", "measure", "run"}},
+      {"drill", 7, {"base", "text", "os", "stats", "spot", "telemetry", "measure", "run"}},
       {"report", 7, {"base", "text", "verify", "telemetry", "profile", "classify", "price", "diagnose", "recommend"}},
       {"cli", 8, {"base",     "text",      "os",      "verify", "history",  "spot",  "telemetry",
                   "measure",  "import",    "profile", "plan",   "classify", "watch", "price",

@@ -174,7 +174,6 @@ TEST(WatchRecordTest, OnlySays) {
       "cat $F/text");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(LinesWith(run.err, "alert: GPU 0 has been idle for "), 1) << run.err;
-  EXPECT_EQ(LinesWith(run.err, "alert: 80 % of the GPU-hours are used"), 1) << run.err;
   EXPECT_EQ(LinesWith(run.err, "alert: 100 % of the GPU-hours are used"), 1) << run.err;
   EXPECT_EQ(LinesWith(run.out, "100 % of the GPU-hours are used"), 1) << run.out;
 }

@@ -436,9 +436,12 @@ TEST(WorkloadTest, ABackgroundReaderWaitsForTheTerminal) {
     ASSERT_TRUE(shell.Expect("$ "));
     shell.Type(PrefixText(mode, "/dev/null") + "python3 -c 'print(input() * 2)' &\n");
     ASSERT_TRUE(shell.Expect("$ "));
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    shell.Type("jobs\n");
-    ASSERT_TRUE(shell.Expect("Stopped")) << shell.shown();
+    bool stopped = false;  // as soon as it has come so far as to ask
+    for (int look = 0; look < 20 && !stopped; ++look) {
+      shell.Type("jobs\n");
+      stopped = shell.Expect("Stopped", 500);
+    }
+    ASSERT_TRUE(stopped) << shell.shown();
     shell.Type("fg\n");
     ASSERT_TRUE(shell.Expect("python3")) << shell.shown();
     std::this_thread::sleep_for(std::chrono::milliseconds(200));

@@ -28,8 +28,10 @@ struct Fraction {
                         __builtin_mul_overflow(a.bottom, b.bottom, &product.bottom) || x.too_large || y.too_large;
     return product.too_large ? Fraction{0, 1, true} : product;
   }
-  // The divisor must be positive.
-  friend Fraction operator/(const Fraction& x, const Fraction& y) { return x * Fraction{y.bottom, y.top, y.too_large}; }
+  // The divisor must be positive, or too large.
+  friend Fraction operator/(const Fraction& x, const Fraction& y) {
+    return y.too_large ? y : x * Fraction{y.bottom, y.top, false};
+  }
   friend Fraction operator+(const Fraction& x, const Fraction& y) {
     Int128 left = 0;
     Int128 right = 0;

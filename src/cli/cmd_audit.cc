@@ -1,5 +1,7 @@
 #include "cli/cmd_audit.h"
 
+#include <filesystem>
+
 #include "cli/common_flags.h"
 #include "cli/keep_run.h"
 #include "cli/open_input.h"
@@ -7,10 +9,19 @@
 #include "cli/spare_inputs.h"
 #include "cli/users_history.h"
 #include "os/random_id.h"
+#include "os/sha256.h"
 
 namespace idleburn {
 
 namespace {
+
+// With its hash, if it is a file that can be read again: standard input and pipes cannot.
+KeptInput KeptInputOf(const std::string& input) {
+  if (input == "-") return {input, {}};
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(input, unknown)) return {FullPath(input), {}};
+  return {FullPath(input), Sha256OfFile(input).value_or("")};
+}
 
 // An audit that is to be kept: when the run was, by its own readings.
 void Keep(const AuditRequest& request, const RunInputs& run, const Instant start, const Instant end,
@@ -19,7 +30,7 @@ void Keep(const AuditRequest& request, const RunInputs& run, const Instant start
   row.id = RandomIdText();
   row.started = run.summary.window().start.value_or(start);
   row.tags = std::move(tags);
-  for (const std::string& input : request.inputs) row.inputs.push_back({input == "-" ? input : FullPath(input), {}});
+  for (const std::string& input : request.inputs) row.inputs.push_back(KeptInputOf(input));
   const std::string exit = row.exit;
   RunKeeper keeper(HistoryFile(settings), std::move(row));
   keeper.End(run.summary.window().end.value_or(end), exit, std::move(figures));

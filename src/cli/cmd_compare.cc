@@ -8,6 +8,7 @@
 #include "cli/claim_file.h"
 #include "cli/common_flags.h"
 #include "cli/compared_captures.h"
+#include "cli/compared_jobs.h"
 #include "cli/compared_sides.h"
 #include "cli/find_rate.h"
 #include "cli/judged_by.h"
@@ -24,6 +25,7 @@ namespace {
 struct CompareRequest {
   SideRequest sides;
   JudgedBy judged;
+  std::string jobs;
   std::string claim;
   std::vector<std::string> factors;
   std::vector<std::string> work;
@@ -131,6 +133,18 @@ Result<Rate> RateOf(const Terms& terms, const ComparedSides& sides, const Settin
   return FindRate(settings, question, quality);
 }
 
+// The claim's price was fixed before the change; another that is given now does not count, and that is said.
+void SayWhichPrice(const Terms& terms, const Settings& settings) {
+  if (!terms.claimed || !terms.claim.rate_before) return;
+  for (const char* key : {"price.rate", "price.owned"}) {
+    const Settings::Value& given = settings.Get(key);
+    const Result<Money> same = Money::Parse(given.text);
+    if (given.text.empty() || (same && *same == *terms.claim.rate_before)) continue;
+    Say(fmt::format("compare: {} of {} is passed over: the claim fixes {} a GPU-hour", given.text.substr(0, 40),
+                    given.origin, FormatExact(*terms.claim.rate_before, 2)));
+  }
+}
+
 double HoursOf(const std::vector<MeasuredRun>& runs) {
   double hours = 0;
   for (const MeasuredRun& run : runs) {
@@ -215,13 +229,22 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
   return report;
 }
 
+// Where the report goes decides how it looks.
+struct Look {
+  int width = 100;
+  bool color = false;
+};
+Look LookOf(const CompareRequest& request, const Environment& environment) {
+  const bool terminal = request.output.empty() && environment.terminal_out;
+  return {terminal ? environment.columns : Look().width, terminal && !environment.no_color && !request.no_color};
+}
+
 Result<void> Write(const ComparisonReport& report, ReportFormat format, const CompareRequest& request,
                    const Environment& environment) {
-  const bool terminal = request.output.empty() && environment.terminal_out;
-  const bool color = terminal && !environment.no_color && !request.no_color;
+  const Look look = LookOf(request, environment);
   switch (format) {
     case ReportFormat::kText:
-      return WriteOutput(request.output, ComparisonText(report, terminal ? environment.columns : 100, color));
+      return WriteOutput(request.output, ComparisonText(report, look.width, look.color));
     case ReportFormat::kJson:
       return WriteOutput(request.output, ComparisonJson(report));
     case ReportFormat::kHtml:
@@ -234,22 +257,66 @@ Result<void> Write(const ComparisonReport& report, ReportFormat format, const Co
   return {};
 }
 
+// 0, or the code of a gate that the verdict breaks.
+int CodeOf(const std::vector<const VerdictGate*>& gates, Verdict verdict) {
+  int code = 0;
+  for (const VerdictGate* gate : gates) {
+    if (!gate->broken(verdict)) continue;
+    Say(fmt::format("--fail-on {}: the verdict is {}", gate->name, VerdictName(verdict)));
+    code = kExitGate;
+  }
+  return code;
+}
+
+// A table of jobs is judged by itself: what else describes runs has no meaning for it.
+Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, const Environment& environment) {
+  JudgedBy other = request.judged;
+  other.level.clear();
+  const SideRequest& sides = request.sides;
+  for (const auto* texts : {&sides.before, &sides.after, &sides.untouched_before, &sides.untouched_after,
+                            &sides.exclude, &request.factors, &request.work, &request.adjustments, &request.tiers}) {
+    if (!texts->empty()) return FailUsage("compare: --jobs holds both periods; give no runs and nothing about runs");
+  }
+  if (other.Given() || !other.unit.empty() || sides.kept || !sides.arms.empty() || !request.claim.empty() ||
+      !request.projection.empty()) {
+    return FailUsage("compare: --jobs goes with --level, --fail-on, --format and --output only");
+  }
+  Claim judged;
+  TRY(request.judged.Take("compare", judged));
+  const Result<ReversionReport> report = ReadComparedJobs(request.jobs, judged.level);
+  if (!report) return tl::unexpected<Error>(report.error());
+  const Look look = LookOf(request, environment);
+  const Result<std::string> document = JobsDocument(*report, format, look.width, look.color);
+  if (!document) return tl::unexpected<Error>(document.error());
+  TRY(WriteOutput(request.output, *document));
+  return report->reading.verdict;
+}
+
 Result<int> Compare(const CompareRequest& request, const Settings& settings, const Environment& environment) {
   const Result<std::vector<const VerdictGate*>> gates = VerdictGates(request.fail_on);
   if (!gates) return tl::unexpected<Error>(gates.error());
   const Result<ReportFormat> format = ChooseFormat(settings.Text("output.format"), request.output);
   if (!format) return tl::unexpected<Error>(format.error());
+  if (!request.jobs.empty()) {
+    const Result<Verdict> verdict = CompareJobs(request, *format, environment);
+    if (!verdict) return tl::unexpected<Error>(verdict.error());
+    return CodeOf(*gates, *verdict);
+  }
+  if (request.sides.before.empty()) {
+    return FailUsage("compare: before is missing; see idleburn compare --help");
+  }
   const Result<Terms> terms = TermsOf(request);
   if (!terms) return tl::unexpected<Error>(terms.error());
-  for (const auto* names : {&request.sides.before, &request.sides.after, &request.sides.untouched_before,
-                            &request.sides.untouched_after}) {
+  for (const auto* names :
+       {&request.sides.before, &request.sides.after, &request.sides.untouched_before, &request.sides.untouched_after}) {
     TRY(SpareInputs(request.output, *names));
   }
   TRY(SpareInputs(request.output, {request.claim}));
+  SayWhichPrice(*terms, settings);
   Result<InputReading> reading = ReadingFrom(settings, request.factors, request.work);
   if (!reading) return tl::unexpected<Error>(reading.error());
-  reading->show_progress = environment.terminal_err && !request.quiet;
   reading->path_of = [&](const std::string& name) { return FileOrKeptRun(name, settings, environment.now); };
+  reading->show_progress = environment.terminal_err && !request.quiet;
   Result<ComparedSides> sides = ReadSides(request.sides, *reading, terms->claim.design == ClaimDesign::kSwitchback);
   if (!sides) return tl::unexpected<Error>(sides.error());
   const Result<ComparisonReport> report = ReportOf(request, *terms, std::move(*sides), settings, environment.now);
@@ -258,13 +325,7 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
     KeepInLedger(ComparisonEntry(*report, environment.now), settings, environment.now);
   }
   TRY(Write(*report, *format, request, environment));
-  int code = 0;
-  for (const VerdictGate* gate : *gates) {
-    if (!gate->broken(report->verdict.verdict)) continue;
-    Say(fmt::format("--fail-on {}: the verdict is {}", gate->name, VerdictName(report->verdict.verdict)));
-    code = kExitGate;
-  }
-  return code;
+  return CodeOf(*gates, report->verdict.verdict);
 }
 
 void AppendFlags(CompareRequest& request, std::vector<Flag>& flags) {
@@ -276,10 +337,8 @@ void AppendFlags(CompareRequest& request, std::vector<Flag>& flags) {
     flag.list = &into;
     flag.several = true;
   };
-  Flag& before =
-      add("before", "BEFORE...", "runs from before the change: recordings, captures, logs, ids of the history");
-  before.list = &request.sides.before;
-  before.required = true;
+  add("before", "BEFORE...", "runs from before the change: recordings, captures, logs, ids of the history").list =
+      &request.sides.before;
   runs("--vs", "runs from after the change", request.sides.after);
   add("--claim", "FILE", "judge by this claim (idleburn claim)").text = &request.claim;
   request.judged.AppendTo(flags);
@@ -288,6 +347,8 @@ void AppendFlags(CompareRequest& request, std::vector<Flag>& flags) {
   runs("--untouched-after", "the same jobs on the dates of after", request.sides.untouched_after);
   add("--chosen-for-being-bad", "", "the runs were picked by the value that is judged").on =
       &request.chosen_for_being_bad;
+  add("--jobs", "FILE", "instead of runs: a CSV of job,before,after,selected; what the selected ones drift back by")
+      .text = &request.jobs;
   add("--factor", "KEY=VALUE", "what all runs have in common and do not tell (repeatable)").list = &request.factors;
   add("--work", "[RUN:]LIST", "work done where a run does not count it: samples=200000,...").list = &request.work;
   add("--nra", "ENTRY", "a factor that changed besides: FACTOR=before:after:gpu_seconds:basis").list =

@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "cli/common_flags.h"
+#include "cli/flag_values.h"
 #include "cli/flags.h"
+#include "cli/load_prices.h"
 #include "cli/plan_output.h"
 #include "cli/say.h"
 #include "cli/spare_inputs.h"
 #include "os/input_file.h"
 #include "plan/plan_files.h"
 #include "plan/predict_table.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {
@@ -24,6 +29,14 @@ struct PlanRequest {
   std::string predict;
   std::string format = "text";
   std::string output;
+  std::string price;
+  std::string spot_price;
+  std::string deadline;
+  std::string budget;
+  std::string gpu_hours;
+  std::string fail_on;
+  SpotFlags spot;
+  SettingFlags settings{{"price.catalogue"}};
   std::map<std::string, std::string> words;  // by key of the plan
 };
 
@@ -39,7 +52,15 @@ std::vector<Flag> FlagsFor(PlanRequest& request) {
       {"--config-json", "FILE", "a model's config.json, beside a SPEC that names none", &request.config},
       {"--predict", "FILE.csv", "predict every row of a table of configurations", &request.predict},
       {"--format", "text|json", "how to print it", &request.format},
-      {"--output", "FILE", "write there instead of the terminal", &request.output}};
+      {"--output", "FILE", "write there instead of the terminal", &request.output},
+      {"--deadline", "TIME", "of the whole run, on the wall: 48h", &request.deadline},
+      {"--budget", "AMOUNT", "that it may cost, in USD", &request.budget},
+      {"--gpu-hours", "H", "that it may take", &request.gpu_hours},
+      {"--fail-on", "over-budget", "exit with 3 where no option keeps the caps", &request.fail_on},
+      {"--price", "RATE", "USD per hour of a GPU asked for with --gpu, instead of the catalogue", &request.price},
+      {"--spot-price", "RATE", "the same on the spot market", &request.spot_price}};
+  request.spot.AppendTo(flags);
+  request.settings.AppendTo(flags);
   for (const PlanKey& key : PlanKeys()) {
     flags.push_back(
         {FlagOf(key.name), std::string(key.value), std::string(key.help), &request.words[std::string(key.name)]});
@@ -95,7 +116,105 @@ Result<PlanWords> WordsOf(const PlanRequest& request) {
   for (const auto& [key, value] : request.words) {
     if (!value.empty()) words[key] = value;
   }
+  if (request.gpu_hours.empty()) return words;
+  if (!request.words.at("budget_gpu_hours").empty()) {
+    return FailUsage("--gpu-hours and --budget-gpu-hours are the same cap; give one");
+  }
+  words["budget_gpu_hours"] = request.gpu_hours;
   return words;
+}
+
+Result<std::optional<Money>> Amount(const char* flag, const std::string& text) {
+  if (text.empty()) return std::optional<Money>();
+  const Result<Money> amount = Money::Parse(text.front() == '$' ? text.substr(1) : text);
+  if (amount && *amount > Money()) return std::optional<Money>(*amount);
+  return FailUsage(
+      fmt::format("plan: {} '{}' is no amount of USD above 0; write 500 or 2.49", flag, text.substr(0, 20)));
+}
+
+Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
+  OptionCaps caps;
+  if (!request.deadline.empty()) {
+    if (ParseScaled(request.deadline, 0).fault == NumberFault::kNone) {
+      return FailUsage(
+          fmt::format("plan: --deadline {0}: of which unit? Write {0}h or {0}d", request.deadline.substr(0, 20)));
+    }
+    const Result<Nanos> span = FlagSpan("plan", "--deadline", request.deadline, Nanos());
+    if (!span) return tl::unexpected<Error>(span.error());
+    caps.deadline = *span;
+  }
+  const Result<std::optional<Money>> budget = Amount("--budget", request.budget);
+  if (!budget) return tl::unexpected<Error>(budget.error());
+  caps.budget = *budget;
+  if (plan.budget_gpu_hours) caps.gpu_hours = Hours(*plan.budget_gpu_hours);
+  if (request.fail_on.empty()) return caps;
+  if (request.fail_on != "over-budget") {
+    return FailUsage("plan: --fail-on '" + request.fail_on.substr(0, 20) + "' is not over-budget");
+  }
+  if (!caps.budget && !caps.gpu_hours) {
+    return FailUsage("plan: --fail-on over-budget needs the budget: --budget 500 or --gpu-hours 12");
+  }
+  return caps;
+}
+
+Result<OwnPrices> OwnPricesOf(const PlanRequest& request, const PlannedRun& plan) {
+  OwnPrices own;
+  const Result<std::optional<Money>> on_demand = Amount("--price", request.price);
+  if (!on_demand) return tl::unexpected<Error>(on_demand.error());
+  const Result<std::optional<Money>> spot = Amount("--spot-price", request.spot_price);
+  if (!spot) return tl::unexpected<Error>(spot.error());
+  own.on_demand = *on_demand;
+  own.spot = *spot;
+  own.text = "own price";
+  if ((own.on_demand || own.spot) && plan.run.run.gpu.empty()) {
+    return FailUsage("plan: --price and --spot-price are of one GPU; say which with --gpu");
+  }
+  return own;
+}
+
+// Numbers of GPUs to be tried: what was asked for, else powers of two that the model's parallelism divides.
+std::vector<double> CountsOf(const PlanWords& words, const PlannedRun& plan) {
+  const RunConfig& run = plan.run.run;
+  const bool stated = plan.samples_per_min || plan.tokens_per_s_per_gpu;
+  if (words.contains("gpus") || stated || run.sharding == Sharding::kNone) return {run.gpus};
+  std::vector<double> counts;
+  for (const double count : {1.0, 2.0, 4.0, 8.0}) {
+    if (std::fmod(count, run.tensor_parallel * run.pipeline_parallel) == 0) counts.push_back(count);
+  }
+  return counts;
+}
+
+Result<PlanAnswer> Answer(const PlanRequest& request, const Environment& environment) {
+  const Result<PlanWords> words = WordsOf(request);
+  if (!words) return tl::unexpected<Error>(Error{"plan: " + words.error().message, words.error().kind});
+  const Result<PlannedRun> plan = ReadPlan(*words);
+  if (!plan) return tl::unexpected<Error>(Error{"plan: " + plan.error().message, plan.error().kind});
+  const Result<PlanReport> report = MakePlan(ShippedCalibration(), *plan);
+  if (!report) return tl::unexpected<Error>(report.error());
+  const Result<OptionCaps> caps = CapsOf(request, *plan);
+  if (!caps) return tl::unexpected<Error>(caps.error());
+  const Result<OwnPrices> own = OwnPricesOf(request, *plan);
+  if (!own) return tl::unexpected<Error>(own.error());
+  Result<SpotFacts> spot = ReadSpotFacts(request.spot);
+  if (!spot) return tl::unexpected<Error>(spot.error());
+  const Result<Settings> settings = request.settings.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  DataQuality quality;
+  const Result<Catalogue> catalogue = LoadPrices(settings->Text("price.catalogue"), quality);
+  if (!catalogue) return tl::unexpected<Error>(catalogue.error());
+  const OfferQuestion offers = {&ShippedCalibration(), &*catalogue, *own, CountsOf(*words, *plan), spot->machines};
+  Result<std::optional<PlanOptions>> options =
+      MakePlanOptions(*report, {offers, *caps, std::move(*spot), environment.now});
+  if (!options) return tl::unexpected<Error>(options.error());
+  return PlanAnswer{*report, std::move(*options)};
+}
+
+// Whether the gate asked for holds; says why not.
+bool KeepsBudget(const PlanRequest& request, const PlanAnswer& answer) {
+  if (request.fail_on.empty()) return true;
+  const std::string broken = answer.options ? BrokenCaps(*answer.options) : "over-budget: not judged without --samples";
+  if (!broken.empty()) Say("--fail-on " + broken);
+  return broken.empty();
 }
 
 }  // namespace
@@ -114,15 +233,11 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
   }
   TRY(SpareInputs(request.output, {request.config, request.spec, request.predict}));
   if (!request.predict.empty()) return Predict(request);
-  const Result<PlanWords> words = WordsOf(request);
-  if (!words) return tl::unexpected<Error>(Error{"plan: " + words.error().message, words.error().kind});
-  const Result<PlannedRun> plan = ReadPlan(*words);
-  if (!plan) return tl::unexpected<Error>(Error{"plan: " + plan.error().message, plan.error().kind});
-  const Result<PlanReport> report = MakePlan(ShippedCalibration(), *plan);
-  if (!report) return tl::unexpected<Error>(report.error());
+  const Result<PlanAnswer> answer = Answer(request, environment);
+  if (!answer) return tl::unexpected<Error>(answer.error());
   const int width = environment.terminal_out ? std::max(environment.columns, 60) : 100;
-  TRY(WriteOutput(request.output, request.format == "json" ? PlanJson(*report) : PlanText(*report, width)));
-  return 0;
+  TRY(WriteOutput(request.output, request.format == "json" ? PlanJson(*answer) : PlanText(*answer, width)));
+  return KeepsBudget(request, *answer) ? 0 : kExitGate;
 }
 
 }  // namespace idleburn

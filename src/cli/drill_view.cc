@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/drill_request.h"
+#include "spot/formulas.h"
 #include "text/duration.h"
 
 namespace idleburn {
@@ -192,7 +193,7 @@ void AddSpot(const DrillReport& report, DrillView& view) {
     view.spot.push_back(
         fmt::format("These are too low: restart and interval are {:.0f} % of the time between losses, "
                     "and the formula is good to about {:.0f} %.",
-                    100 * *outlook->outside, 100 * kMostFirstOrder));
+                    100 * *outlook->outside, 100 * kFirstOrderReach));
   }
   view.spot.push_back("The time a cloud takes to bring another machine is not in it.");
 }

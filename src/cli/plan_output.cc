@@ -7,6 +7,7 @@
 
 #include "plan/gpu_rate.h"
 #include "text/table.h"
+#include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
@@ -62,6 +63,14 @@ std::string Verdict(const PlanReport& report) {
   for (const std::string& change : report.change->changes) changes += (changes.empty() ? "" : ", then ") + change;
   return text + fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).\n", changes,
                             Gib(report.change->memory.likely), Gib(report.change->memory.high));
+}
+
+std::vector<std::string> WarningsOf(const PlanAnswer& answer) {
+  std::vector<std::string> warnings = answer.report.warnings;
+  if (answer.options) {
+    warnings.insert(warnings.end(), answer.options->warnings.begin(), answer.options->warnings.end());
+  }
+  return warnings;
 }
 
 std::string Breakdown(const PlanReport& report, int width) {
@@ -152,25 +161,111 @@ Json TimeJson(const PlanReport& report) {
   return time;
 }
 
-Json BudgetJson(const PlanReport& report) {
-  if (!report.cap) return nullptr;
-  return {{"cap_gpu_hours", *report.plan.budget_gpu_hours}, {"gpu_hours_per_epoch", report.cap->gpu_hours_per_epoch},
-          {"share_per_epoch", report.cap->share_per_epoch}, {"epochs", report.cap->epochs},
-          {"whole_epochs", report.cap->whole_epochs},       {"samples_per_min", report.cap->samples_per_min}};
+template <typename T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+Json HoursOrNull(const std::optional<Hours>& hours) { return hours ? Json(hours->count()) : Json(nullptr); }
+
+void PutMoney(Json& json, const std::string& key, const std::optional<Money>& amount) {
+  json[key] = amount ? Json(FormatMoney(*amount, 2)) : Json(nullptr);
+  if (amount) json[key + "_exact"] = FormatExact(*amount);
+}
+
+Json BudgetJson(const PlanAnswer& answer) {
+  const PlanReport& report = answer.report;
+  const OptionCaps caps = answer.options ? answer.options->caps : OptionCaps();
+  if (!report.cap && !caps.deadline && !caps.budget) return nullptr;
+  Json json;
+  json["kept"] = answer.options ? Json(BrokenCaps(*answer.options).empty()) : Json(nullptr);
+  json["deadline_hours"] = HoursOrNull(caps.deadline);
+  PutMoney(json, "amount", caps.budget);
+  json["cap_gpu_hours"] = OrNull(report.plan.budget_gpu_hours);
+  if (!report.cap) return json;
+  json["gpu_hours_per_epoch"] = report.cap->gpu_hours_per_epoch;
+  json["share_per_epoch"] = report.cap->share_per_epoch;
+  json["epochs"] = report.cap->epochs;
+  json["whole_epochs"] = report.cap->whole_epochs;
+  json["samples_per_min"] = report.cap->samples_per_min;
+  return json;
+}
+
+Json OptionJson(const PlanOffer& offer, const RunOption& option) {
+  const auto cost = [&](Money CostRange::*part) {
+    return option.cost ? std::optional<Money>((*option.cost).*part) : std::nullopt;
+  };
+  Json json = {{"gpu", offer.run.gpu}, {"count", offer.run.gpus}, {"machines", offer.run.nodes}};
+  json["market"] = Name(offer.market);
+  json["fits"] = Name(offer.fit);
+  PutMoney(json, "per_gpu_hour", offer.run.per_gpu_hour);
+  json["price"] = offer.price_key;
+  json["price_as_of"] = offer.as_of ? Json(FormatRfc3339(*offer.as_of)) : Json(nullptr);
+  json["basis"] = Name(option.basis);
+  json["hours"] = option.billed_hours ? Json(option.billed_hours->likely.count()) : Json(nullptr);
+  json["gpu_hours"] = option.gpu_hours ? Json(option.gpu_hours->likely.count()) : Json(nullptr);
+  PutMoney(json, "cost", cost(&CostRange::likely));
+  PutMoney(json, "low", cost(&CostRange::low));
+  PutMoney(json, "high", cost(&CostRange::high));
+  json["wall_clock_p50"] = HoursOrNull(option.wall_p50);
+  json["wall_clock_p95"] = HoursOrNull(option.wall_p95);
+  json["checkpoint_interval_s"] = option.interval ? Json(option.interval->count() * 3600) : Json(nullptr);
+  json["expected_interruptions"] = OrNull(option.interruptions);
+  json["overhead"] = OrNull(option.overhead);
+  json["break_even_overhead"] = OrNull(option.break_even);
+  json["saving"] = OrNull(option.saving);
+  json["deadline_met"] = OrNull(option.deadline_met);
+  json["deadline"] = Name(option.deadline);
+  json["budget"] = Name(option.budget);
+  json["gpu_hours_cap"] = Name(option.gpu_hours_cap);
+  json["pareto"] = option.pareto;
+  return json;
+}
+
+Json SpotJson(const PlanOptions& plan) {
+  Json json;
+  json["machines_from"] = plan.spot.machines_from;
+  json["restart_from"] = plan.spot.launch_from;
+  json["missing"] = plan.spot.missing;
+  json["daly_hours"] = HoursOrNull(plan.daly);
+  json["by_history"] = nullptr;
+  if (plan.by_history) {
+    json["by_history"] = {{"best_interval_s", plan.by_history->best.count() * 3600},
+                          {"young_interval_s", plan.by_history->young.count() * 3600},
+                          {"regret", plan.by_history->regret},
+                          {"tried", plan.by_history->tried}};
+  }
+  return json;
+}
+
+// Options are numbered as they are listed: cheapest first.
+void PutOptions(Json& json, const std::optional<PlanOptions>& plan) {
+  json["options"] = Json::array();
+  json["recommended"] = json["nearest"] = json["spot"] = nullptr;
+  if (!plan) return;
+  for (std::size_t place = 0; place < plan->order.size(); ++place) {
+    const std::size_t i = plan->order[place];
+    json["options"].push_back(OptionJson(plan->offers[i], plan->options[i]));
+    if (plan->choice.best == i) json["recommended"] = {{"option", place}, {"tight", plan->choice.tight}};
+    if (plan->choice.nearest == i) json["nearest"] = {{"option", place}, {"overshoot", plan->choice.overshoot}};
+  }
+  json["spot"] = SpotJson(*plan);
 }
 
 }  // namespace
 
-std::string PlanText(const PlanReport& report, int width) {
+std::string PlanText(const PlanAnswer& answer, int width) {
+  const PlanReport& report = answer.report;
   std::string text = Verdict(report);
   text += fmt::format("Basis: {}.\n", Basis(report.memory.nearness));
-  for (const std::string& warning : report.warnings) text += "Warning: " + warning + ".\n";
+  for (const std::string& warning : WarningsOf(answer)) text += "Warning: " + warning + ".\n";
+  if (answer.options) text += PlanOptionsText(*answer.options, width);
   text += Breakdown(report, width) + Throughput(report) + Fits(report, width);
   for (const std::string& assumed : report.plan.assumed) text += "Assumed: " + assumed + ".\n";
   return text;
 }
 
-std::string PlanJson(const PlanReport& report) {
+std::string PlanJson(const PlanAnswer& answer) {
+  const PlanReport& report = answer.report;
   Json json;
   json["schema"] = "idleburn.plan/1";
   json["memory"] = MemoryJson(report);
@@ -186,9 +281,10 @@ std::string PlanJson(const PlanReport& report) {
                         {"ceiling_flops", report.roofline->ceiling_flops}};
   }
   json["time"] = TimeJson(report);
-  json["warnings"] = report.warnings;
+  PutOptions(json, answer.options);
+  json["warnings"] = WarningsOf(answer);
   json["assumed"] = report.plan.assumed;
-  json["budget"] = BudgetJson(report);
+  json["budget"] = BudgetJson(answer);
   return json.dump(2) + "\n";
 }
 

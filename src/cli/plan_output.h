@@ -2,13 +2,19 @@
 
 #include <string>
 
-#include "plan/plan_report.h"
+#include "cli/plan_options.h"
 
 namespace idleburn {
 
-// The plan for people, in `width` columns: verdict, breakdown, GPUs, throughput, time, warnings.
-std::string PlanText(const PlanReport& report, int width);
+// A run's needs, and what to run it on; `options` is absent without work to price.
+struct PlanAnswer {
+  PlanReport report;
+  std::optional<PlanOptions> options;
+};
+
+// For people, in `width` columns: verdict, what to take, breakdown, throughput, time, GPUs.
+std::string PlanText(const PlanAnswer& answer, int width);
 // As docs/json.md describes it.
-std::string PlanJson(const PlanReport& report);
+std::string PlanJson(const PlanAnswer& answer);
 
 }  // namespace idleburn

@@ -7,12 +7,34 @@
 namespace idleburn {
 namespace {
 
-PlanReport Report(const PlanWords& words) {
+PlanAnswer Answer(const PlanWords& words) {
   const Result<PlannedRun> plan = ReadPlan(words);
   EXPECT_TRUE(plan) << plan.error().message;
   Result<PlanReport> report = MakePlan(ShippedCalibration(), *plan);
   EXPECT_TRUE(report);
-  return std::move(*report);
+  return {std::move(*report), std::nullopt};
+}
+
+// With a price on demand and on spot, and all that is known of spot machines.
+PlanAnswer Priced(PlanWords words, const OptionCaps& caps) {
+  words["micro_batch"] = "1";
+  words["checkpointing"] = "full";
+  words["gpu"] = "A100-80GB-SXM";
+  PlanAnswer answer = Answer(words);
+  const Catalogue catalogue = Catalogue::BuiltIn();
+  OptionsQuestion question;
+  question.offers = {&ShippedCalibration(), &catalogue, {}, {1}, {}};
+  question.caps = caps;
+  question.spot.machines = UpAndDown{std::chrono::hours(8), std::chrono::hours(1), {}};
+  const SeatHistory seat = {{Nanos(), std::chrono::hours(8), true}};
+  question.spot.history = SpotTrace::EndToEnd({"a", std::chrono::hours(20), {seat}});
+  question.spot.launch.checkpoint = std::chrono::seconds(30);
+  question.offers.machines = question.spot.machines;
+  question.spot.missing = {};
+  const Result<std::optional<PlanOptions>> options = MakePlanOptions(answer.report, question);
+  EXPECT_TRUE(options);
+  answer.options = *options;
+  return answer;
 }
 
 const PlanWords kLarge = {{"model", "llama-3.1-8b"}, {"seq_len", "4096"},         {"micro_batch", "8"},
@@ -20,7 +42,7 @@ const PlanWords kLarge = {{"model", "llama-3.1-8b"}, {"seq_len", "4096"},       
                           {"method", "lora"},        {"samples_per_min", "1100"}, {"budget_gpu_hours", "2"}};
 
 TEST(PlanOutputTest, TheVerdictComesFirst) {
-  const std::string text = PlanText(Report(kLarge), 100);
+  const std::string text = PlanText(Answer(kLarge), 100);
   EXPECT_EQ(text.find("llama-3.1-8b: "), 0U) << text;
   const std::size_t no = text.find("It does not fit on RTX-4090");
   const std::size_t change = text.find("Cheapest change that makes it fit: ");
@@ -33,14 +55,19 @@ TEST(PlanOutputTest, TheVerdictComesFirst) {
 }
 
 TEST(PlanOutputTest, WhatIsNotKnownIsSaid) {
-  const std::string text = PlanText(Report({{"model", "llama-2-7b"}, {"seq_len", "512"}}), 100);
+  const std::string text = PlanText(Answer({{"model", "llama-2-7b"}, {"seq_len", "512"}}), 100);
   EXPECT_NE(text.find("Throughput: unknown without --gpu"), std::string::npos) << text;
   EXPECT_NE(text.find("Time: unknown without --samples"), std::string::npos) << text;
 }
 
 TEST(PlanOutputTest, DocumentAndWriterAgree) {
-  const std::vector<std::string> documents = {PlanJson(Report(kLarge)),
-                                              PlanJson(Report({{"model", "llama-2-7b"}, {"seq_len", "512"}}))};
+  PlanAnswer unknown = Priced(kLarge, {});
+  unknown.options->spot.missing = {"--uptime 8h"};
+  const OptionCaps kept{Hours(1e6), Money::Cents(1'000'000'00), Hours(1e6)};
+  const OptionCaps broken{Hours(1e-3), {}, {}};
+  const std::vector<std::string> documents = {
+      PlanJson(Answer(kLarge)), PlanJson(Answer({{"model", "llama-2-7b"}, {"seq_len", "512"}})), PlanJson(unknown),
+      PlanJson(Priced(kLarge, kept)), PlanJson(Priced(kLarge, broken))};
   test::ExpectDocumented("idleburn.plan/1", documents);
 }
 

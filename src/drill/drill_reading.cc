@@ -1,7 +1,9 @@
 #include "drill/drill_reading.h"
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
+
+#include "spot/formulas.h"
 
 namespace idleburn {
 namespace {
@@ -144,30 +146,35 @@ DrillReading ReadDrill(const DrillResult& result) {
 }
 
 DrillOutlook OutlookOf(const DrillFigures& figures, double uptime_s, std::int64_t nodes) {
+  using Seconds = std::chrono::duration<double>;
   DrillOutlook outlook;
-  const double uptime = outlook.uptime_s = uptime_s / static_cast<double>(nodes);
+  outlook.uptime_s = uptime_s / static_cast<double>(nodes);
   if (!figures.checkpoint_s || !figures.restart_s) return outlook;
-  const double write = figures.checkpoint_s->mean;
-  const double restart = figures.restart_s->mean;
-  const std::optional<DrillFigure>& now = figures.checkpoint_interval_s;
-  const bool known = now && now->mean > 0;
-  const double writes_now = known ? 1 + write / now->mean : 1;
-  const auto overhead = [&](double interval, double lost) {
-    return (1 + write / interval) * (1 + (restart + lost) / uptime) / writes_now - 1;
-  };
-  double longest = 0;
-  if (known && figures.lost_s) {
-    longest = now->mean;
-    outlook.overhead_now = overhead(longest, figures.lost_s->mean);
+  const Hours uptime = Seconds(outlook.uptime_s);
+  const Hours write = Seconds(figures.checkpoint_s->mean);
+  const Hours restart = Seconds(figures.restart_s->mean);
+  std::optional<Hours> now;
+  if (figures.checkpoint_interval_s && figures.checkpoint_interval_s->mean > 0) {
+    now = Seconds(figures.checkpoint_interval_s->mean);
   }
-  if (write > 0) {
-    const double young = std::sqrt(2 * write * uptime);
-    outlook.young_interval_s = young;
+  const auto overhead = [&](Hours interval, Hours lost) {
+    const CheckpointedWork endless{Hours(1), interval, write, Hours(0)};
+    const Hours billed = FixedLossTime(UninterruptedTime(endless), uptime, restart + lost);
+    return SpotOverhead(billed, endless.work, write, now);
+  };
+  Hours longest(0);
+  if (now && figures.lost_s) {
+    longest = *now;
+    outlook.overhead_now = overhead(longest, Seconds(figures.lost_s->mean));
+  }
+  if (write.count() > 0) {
+    const Hours young = YoungInterval(write, uptime);
+    outlook.young_interval_s = Seconds(young).count();
     outlook.overhead_young = overhead(young, young / 2);
     longest = std::max(longest, young);
   }
   const double share = (restart + longest) / uptime;
-  if (share > kMostFirstOrder) outlook.outside = share;
+  if (share > kFirstOrderReach) outlook.outside = share;
   return outlook;
 }
 

@@ -53,7 +53,7 @@ struct DrillReading {
 DrillReading ReadDrill(const DrillResult& result);
 
 // What the measured figures mean on capacity that is lost every `uptime` on the mean, by the first order of expected
-// time, for a run so long that its own start does not matter:
+// time (spot/formulas.h), for a run so long that its own start does not matter:
 //
 //   T / W = (1 + C / tau) (1 + (R + l) / M)     l: work lost per interruption, as measured or tau / 2
 //   1 + o = (T / W) / (1 + C / tau_now)         an uninterrupted run writes its checkpoints too, as it does now
@@ -64,9 +64,8 @@ struct DrillOutlook {
   std::optional<double> overhead_now;      // o at its own interval, with the loss that was measured
   std::optional<double> young_interval_s;  // where C is known and more than 0
   std::optional<double> overhead_young;    // o at that interval, with half of it lost; below 0: it writes less
-  std::optional<double> outside;           // (R + tau) / M where that is more than kMostFirstOrder
+  std::optional<double> outside;           // (R + tau) / M where that is more than kFirstOrderReach
 };
-inline constexpr double kMostFirstOrder = 0.2;
 DrillOutlook OutlookOf(const DrillFigures& figures, double uptime_s, std::int64_t nodes);
 // The least discount at which capacity with that overhead is cheaper: d / (1 - d) = overhead.
 inline double BreakEvenDiscount(double overhead) { return overhead <= 0 ? 0 : overhead / (1 + overhead); }

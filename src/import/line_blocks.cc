@@ -20,7 +20,7 @@ class Cutter {
  public:
   explicit Cutter(ByteSource& in) : in_(in) {}
 
-  // The next block, or nullopt at the end; *number counts from 0.
+  // The next block; false at the end, and after an error. *number counts from 0.
   Result<bool> Next(LineBlock& block, std::uint64_t* number) {
     const std::lock_guard<std::mutex> lock(mutex_);
     *number = count_;
@@ -34,12 +34,13 @@ class Cutter {
     while (cut == nullptr && !done_) {
       if (size >= kMaxLine) {
         line_too_long_ = true;
+        done_ = true;  // no thread may cut what lies behind an error
         return Fail("a line is longer than " + std::to_string(kMaxLine) +
                     " bytes; this is no log of the expected kind");
       }
       const Result<std::size_t> got = in_.Read(std::span(text + size, kBlock));
+      done_ = !got || *got == 0;
       if (!got) return tl::unexpected<Error>(got.error());
-      done_ = *got == 0;
       cut = static_cast<const char*>(FindLast(text + size, '\n', *got));
       size += *got;
     }

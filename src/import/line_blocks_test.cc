@@ -97,7 +97,8 @@ TEST(LineBlocks, ALineThatIsTooLongIsPlacedAfterWhatCameBefore) {
   for (const int threads : {1, 2, 5}) {
     const std::string before = RandomLines(rng, 900'000);
     Log log;
-    const Result<void> done = Copy(before + std::string(1'000'000, 'x'), threads, 2 * threads - 1, log);
+    const std::string text = before + std::string(1'000'000, 'x') + "\n" + RandomLines(rng, 500'000);
+    const Result<void> done = Copy(text, threads, 2 * threads - 1, log);
     ASSERT_FALSE(done);
     EXPECT_TRUE(log.text == before);
     EXPECT_NE(done.error().message.find(":" + std::to_string(log.lines + 1) + ": a line is longer"), std::string::npos)

@@ -40,13 +40,13 @@ std::string SmallerMicroBatch(RunRow& row) {
 }
 
 std::string Checkpoint(RunRow& row) {
-  if (row.run.checkpointing == Checkpointing::kFull) return {};
-  row.run.checkpointing = Checkpointing::kFull;
+  if (row.run.checkpointing == Checkpointing::kWholeLayers) return {};
+  row.run.checkpointing = Checkpointing::kWholeLayers;
   return "checkpointing full";
 }
 
 std::string Lora(RunRow& row) {
-  if (row.run.method != TuneMethod::kFull) return {};
+  if (row.run.method != TuneMethod::kAllWeights) return {};
   constexpr double kRank = 16;
   constexpr std::array kAll = {LoraTarget::kFusedQkv, LoraTarget::kOutput, LoraTarget::kGate, LoraTarget::kUp,
                                LoraTarget::kDown};

@@ -7,7 +7,7 @@
 namespace idleburn {
 namespace {
 
-RunConfig At(double sequence, TuneMethod method = TuneMethod::kFull) {
+RunConfig At(double sequence, TuneMethod method = TuneMethod::kAllWeights) {
   RunConfig run;
   run.sequence = sequence;
   run.method = method;
@@ -27,7 +27,7 @@ TEST(FlopsTest, LlamaSeventyBillion) {
 TEST(FlopsTest, RecomputingIsOneMoreForwardOfTheBody) {
   const ModelFacts facts = *FindModel("llama-2-7b");
   RunConfig run = At(2048);
-  run.checkpointing = Checkpointing::kFull;
+  run.checkpointing = Checkpointing::kWholeLayers;
   EXPECT_DOUBLE_EQ(FlopsOf(facts, run).recompute, 2 * CountParams(facts).body);
   EXPECT_DOUBLE_EQ(FlopsOf(facts, run).Linear(), FlopsOf(facts, At(2048)).Linear());
 }

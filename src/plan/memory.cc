@@ -55,7 +55,7 @@ double ActivationBytes(const ModelFacts& facts, const RunConfig& run) {
       return layers * block;
     case Checkpointing::kSelective:
       return layers * (4 * h + 4 * QueryWidth(facts) + 2 * KvWidth(facts) + 2 * f) + kBackward * block;
-    case Checkpointing::kFull:
+    case Checkpointing::kWholeLayers:
       return (run.offload_activations ? 0 : layers * 2 * h) + kBackward * block;
   }
   return layers * block;
@@ -87,7 +87,7 @@ double BlockBytes(const ModelFacts& facts, const RunConfig& run) {
   const auto f = static_cast<double>(facts.ffn > 0 ? facts.ffn : facts.expert_ffn * facts.experts_per_token);
   double bytes = facts.gated ? (14 + 2 * q + 4 * k + 8) * h + 8 * f : (10 + 2 * q + 4 * k) * h + 4 * f;
   if (!run.flash_attention) bytes += 5 * static_cast<double>(facts.heads) * run.sequence;
-  if (run.method != TuneMethod::kFull) bytes *= kFrozen;
+  if (run.method != TuneMethod::kAllWeights) bytes *= kFrozen;
   if (run.compile) bytes *= kCompiled;
   return bytes;
 }
@@ -96,7 +96,7 @@ MemoryParts PartsOf(const ModelFacts& facts, const RunConfig& run) {
   const ParamCounts counts = CountParams(facts);
   const NumberBytes& bytes = run.bytes;
   const Shares shares = SharesOf(run);
-  const bool full = run.method == TuneMethod::kFull;
+  const bool full = run.method == TuneMethod::kAllWeights;
   const double vocab = counts.embedding + counts.head;
   const double trained = full ? counts.total() : run.trained + run.trained_copy;
   const double model_split = run.tensor_parallel * run.pipeline_parallel;
@@ -120,7 +120,7 @@ MemoryParts PartsOf(const ModelFacts& facts, const RunConfig& run) {
   const double stages = std::min(run.pipeline_parallel, run.accumulation);  // micro-batches in flight (1F1B)
   parts.activations = tokens * ActivationBytes(facts, run) * stages / model_split + tokens * gathered_inputs;
   parts.adapters = tokens * run.adapter_inputs /
-                       (run.checkpointing == Checkpointing::kFull ? static_cast<double>(facts.layers) : 1.0) +
+                       (run.checkpointing == Checkpointing::kWholeLayers ? static_cast<double>(facts.layers) : 1.0) +
                    run.adapter_deltas;
   parts.logits = tokens * static_cast<double>(facts.vocab) * LogitBytes(run) / run.tensor_parallel;
   parts.accumulates = run.accumulation > 1 && run.gradients_persist && !run.optimizer_in_backward;

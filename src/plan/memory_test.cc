@@ -88,7 +88,7 @@ TEST(MemoryTest, MoreWorkNeverTakesLess) {
   run.sequence *= 2;
   EXPECT_GT(total(run), plain);
   run = Usual();
-  run.checkpointing = Checkpointing::kFull;
+  run.checkpointing = Checkpointing::kWholeLayers;
   EXPECT_LT(total(run), plain);
   run.compile = true;
   EXPECT_LT(total(run), plain);

@@ -98,7 +98,7 @@ TEST(PlanFilesTest, Torchtune) {
   EXPECT_EQ(plan->run.run.framework, "torchtune");
   EXPECT_EQ(plan->run.run.method, TuneMethod::kLora);
   EXPECT_EQ(plan->run.run.sequence, 8192);
-  EXPECT_EQ(plan->run.run.checkpointing, Checkpointing::kFull);
+  EXPECT_EQ(plan->run.run.checkpointing, Checkpointing::kWholeLayers);
 }
 
 TEST(PlanFilesTest, Trl) {

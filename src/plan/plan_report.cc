@@ -48,18 +48,15 @@ void CheckStatedRate(PlanReport& report) {
 void SetTime(PlanReport& report) {
   const PlannedRun& plan = report.plan;
   const RunConfig& run = plan.run.run;
-  if (!plan.samples) return;
-  const double tokens = *plan.samples * plan.epochs * run.sequence;
-  const auto hours = [&](double rate) { return tokens / (rate * run.gpus) / kHour; };
   double rate = 0;
   if (report.stated_tokens_per_s) {
     rate = *report.stated_tokens_per_s;
-    report.hours = LikelyRange{hours(rate), hours(rate), hours(rate)};
+    report.hours = HoursAt(plan, run.gpus, {rate, rate, rate});
   } else if (report.tokens_per_s) {
     rate = report.tokens_per_s->likely;
-    report.hours = LikelyRange{hours(rate), hours(report.tokens_per_s->high), hours(report.tokens_per_s->low)};
+    report.hours = HoursAt(plan, run.gpus, {rate, report.tokens_per_s->low, report.tokens_per_s->high});
   }
-  if (rate <= 0) return;
+  if (rate <= 0 || !plan.samples) return;
   const double samples_per_min = rate * run.gpus * 60 / run.sequence;
   report.length = LengthOf(*plan.samples, plan.epochs, run.sequence, report.effective_batch, samples_per_min, run.gpus);
   if (plan.budget_gpu_hours) {
@@ -73,6 +70,13 @@ void SetTime(PlanReport& report) {
 }
 
 }  // namespace
+
+std::optional<LikelyRange> HoursAt(const PlannedRun& plan, double gpus, const LikelyRange& tokens_per_s) {
+  if (!plan.samples) return std::nullopt;
+  const double tokens = *plan.samples * plan.epochs * plan.run.run.sequence;
+  const auto hours = [&](double rate) { return tokens / (rate * gpus) / kHour; };
+  return LikelyRange{hours(tokens_per_s.likely), hours(tokens_per_s.high), hours(tokens_per_s.low)};
+}
 
 Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& plan) {
   PlanReport report;

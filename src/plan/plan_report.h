@@ -45,6 +45,9 @@ struct PlanReport {
   std::vector<std::string> warnings;
 };
 
+// Hours on the wall at a rate of tokens a second of one GPU, of which there are `gpus`. Absent without samples.
+std::optional<LikelyRange> HoursAt(const PlannedRun& plan, double gpus, const LikelyRange& tokens_per_s);
+
 Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& plan);
 
 }  // namespace idleburn

@@ -184,7 +184,7 @@ ModelFacts FactsFrom(WordReader& words) {
 }
 
 void SetBytes(WordReader& words, RunConfig& run) {
-  const std::size_t usual = run.method == TuneMethod::kFull ? 0 : 1;
+  const std::size_t usual = run.method == TuneMethod::kAllWeights ? 0 : 1;
   switch (words.OneOf("precision", kPrecisions, usual)) {
     case 0:
       run.bytes = {2, 4, 4, 8, 4, 2, 2};
@@ -211,7 +211,7 @@ void SetBytes(WordReader& words, RunConfig& run) {
 
 void SetTrained(WordReader& words, PlannedRun& plan) {
   RunConfig& run = plan.run.run;
-  if (run.method == TuneMethod::kFull) return;
+  if (run.method == TuneMethod::kAllWeights) return;
   constexpr double kUsualRank = 16;
   run.adapter_rank = words.Whole("rank", kUsualRank, 1e5);
   if (!words.Has("rank")) plan.assumed.push_back("LoRA of rank 16");
@@ -248,7 +248,7 @@ void SetRun(WordReader& words, PlannedRun& plan) {
   run.sequence = words.Whole("seq_len", 0, kMostSequence);
   if (!words.Has("seq_len")) words.Complain("seq_len is not given: the tokens of a sequence, --seq-len 4096");
   constexpr std::array<Checkpointing, 3> kStored = {Checkpointing::kNone, Checkpointing::kSelective,
-                                                    Checkpointing::kFull};
+                                                    Checkpointing::kWholeLayers};
   run.checkpointing = kStored[words.OneOf("checkpointing", kCheckpointing, 0)];
   constexpr std::array<Sharding, 6> kShared = {Sharding::kNone,  Sharding::kZero1, Sharding::kZero2,
                                                Sharding::kZero3, Sharding::kZero3, Sharding::kGathered};

@@ -5,8 +5,8 @@
 
 namespace idleburn {
 
-enum class TuneMethod : std::uint8_t { kFull, kLora, kQlora };
-enum class Checkpointing : std::uint8_t { kNone, kSelective, kFull };
+enum class TuneMethod : std::uint8_t { kAllWeights, kLora, kQlora };
+enum class Checkpointing : std::uint8_t { kNone, kSelective, kWholeLayers };
 // What the data-parallel ranks share out; kGathered keeps the whole weights on every GPU through forward and backward.
 enum class Sharding : std::uint8_t { kNone, kZero1, kZero2, kZero3, kGathered };
 
@@ -31,7 +31,7 @@ struct NumberBytes {
 // One training run, as far as its memory and its time follow from it.
 struct RunConfig {
   std::string framework;  // "" unknown
-  TuneMethod method = TuneMethod::kFull;
+  TuneMethod method = TuneMethod::kAllWeights;
   std::string gpu;
   double gpus = 1;
   double nodes = 1;

@@ -25,18 +25,18 @@ double LinkBytes(const RunConfig& run, const GpuRate& gpu) {
 double ShardingBytes(const ParamCounts& counts, const RunConfig& run) {
   const double ranks = run.DataParallel();
   if (ranks <= 1 || run.sharding == Sharding::kNone) return 0;
-  const bool full = run.method == TuneMethod::kFull;
+  const bool full = run.method == TuneMethod::kAllWeights;
   const double weights =
       full ? 2 * counts.total()
            : counts.body * run.bytes.frozen + (counts.embedding + counts.head) * run.bytes.frozen_vocab;
   double passes = run.sharding == Sharding::kZero3 ? 2 : run.sharding == Sharding::kGathered ? 1 : 0;
-  if (run.checkpointing == Checkpointing::kFull && run.sharding == Sharding::kZero3) passes += 1;
+  if (run.checkpointing == Checkpointing::kWholeLayers && run.sharding == Sharding::kZero3) passes += 1;
   return weights * (passes + (full ? 1 : 0)) * (ranks - 1) / ranks / (run.tensor_parallel * run.pipeline_parallel);
 }
 
 // Numbers that enter and leave the layers that have adapters, per token; of LoRA on all linear layers, by its size.
 double AdapterWidths(const RunConfig& run) {
-  if (run.method == TuneMethod::kFull || run.adapter_rank <= 0) return 0;
+  if (run.method == TuneMethod::kAllWeights || run.adapter_rank <= 0) return 0;
   return run.trained / run.adapter_rank;
 }
 
@@ -52,7 +52,7 @@ std::string_view Name(TimeTerm term) { return kNames[static_cast<std::size_t>(te
 TimeTerms TermsOf(const ModelFacts& facts, const RunConfig& run, const GpuRate& gpu) {
   const TokenFlops flops = FlopsOf(facts, run);
   const ParamCounts counts = CountParams(facts);
-  const bool full_checkpointing = run.checkpointing == Checkpointing::kFull;
+  const bool full_checkpointing = run.checkpointing == Checkpointing::kWholeLayers;
   const MatmulFormat format = run.fp4 ? MatmulFormat::kFp4 : run.fp8 ? MatmulFormat::kFp8 : MatmulFormat::kHalf;
   const double half = PeakFlops(gpu, MatmulFormat::kHalf);
   const double bandwidth = gpu.bandwidth_gbs * kGiga;
@@ -61,7 +61,7 @@ TimeTerms TermsOf(const ModelFacts& facts, const RunConfig& run, const GpuRate& 
   const auto h = static_cast<double>(facts.hidden);
   const double sequence = run.mean_sequence > 0 ? run.mean_sequence : run.sequence;
   const double tokens = std::max(1.0, run.micro_batch * sequence);  // of one pass of a model replica
-  const double trained = run.method == TuneMethod::kFull ? counts.total() : run.trained + run.trained_copy;
+  const double trained = run.method == TuneMethod::kAllWeights ? counts.total() : run.trained + run.trained_copy;
 
   TimeTerms terms{};
   const auto set = [&terms](TimeTerm term, double seconds) { terms[static_cast<std::size_t>(term)] = seconds; };

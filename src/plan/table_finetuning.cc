@@ -105,8 +105,8 @@ void AssumeUntilFits(RunRow& row, const std::optional<bool>& checkpointing, bool
   const auto fits = [&] {
     return !gpu || PeakOf(PartsOf(row.facts, row.run), MemoryCoefficients{}).total() < gpu->memory_gib * kGib;
   };
-  if (!checkpointing && !fits()) row.run.checkpointing = Checkpointing::kFull;
-  if (!optimizer_stated && row.run.method == TuneMethod::kFull && !fits()) {
+  if (!checkpointing && !fits()) row.run.checkpointing = Checkpointing::kWholeLayers;
+  if (!optimizer_stated && row.run.method == TuneMethod::kAllWeights && !fits()) {
     constexpr double kEightBit = 2.03;
     row.run.bytes.optimizer = kEightBit;
     row.run.optimizer_in_backward = true;
@@ -127,7 +127,7 @@ RunRow ReadQwenRow(RowReader& reader) {
   run.sequence = reader.Count("seq_len");
   run.micro_batch = reader.Count("micro_batch", 1);
   run.accumulation = reader.Count("grad_accum", 1);
-  run.checkpointing = Checkpointing::kFull;
+  run.checkpointing = Checkpointing::kWholeLayers;
   run.bytes = kDeepSpeed;
   run.step_group = 1e9;  // DeepSpeed's sub_group_size
   const std::string method = reader.Text("method");
@@ -165,7 +165,7 @@ RunRow ReadPeftRow(RowReader& reader) {
   run.gpu = reader.Text("gpu");
   run.sequence = reader.Count("max_seq_len", 768);
   run.micro_batch = reader.Count("batch_size");
-  run.checkpointing = reader.Switch("grad_ckpt").value_or(false) ? Checkpointing::kFull : Checkpointing::kNone;
+  run.checkpointing = reader.Switch("grad_ckpt").value_or(false) ? Checkpointing::kWholeLayers : Checkpointing::kNone;
   run.compile = reader.Switch("compile").value_or(false);
   const std::string method = reader.Text("method");
   const bool wide = reader.Switch("adapter_fp32").value_or(true);
@@ -225,7 +225,7 @@ RunRow ReadLitgptRow(RowReader& reader) {
   }
   if (run.gpus > 1) {
     run.sharding = Sharding::kGathered;
-    run.checkpointing = Checkpointing::kFull;
+    run.checkpointing = Checkpointing::kWholeLayers;
   }
   run.metric = MemoryMetric::kAllocated;
   if (const std::optional<double> gb = reader.Measured("peak_mem_gb")) row.peak_bytes = *gb * 1e9;
@@ -246,7 +246,7 @@ RunRow ReadFsdpQloraRow(RowReader& reader) {
   run.micro_batch = reader.Count("batch_per_gpu");
   run.sequence = reader.Count("context");
   run.offload = reader.Switch("cpu_offload").value_or(false);
-  run.checkpointing = Checkpointing::kFull;
+  run.checkpointing = Checkpointing::kWholeLayers;
   run.method = reader.Text("method") == "qlora" ? TuneMethod::kQlora : TuneMethod::kLora;
   run.trained = LoraParams(row.facts, kRank, kAllButOutput);
   run.adapter_rank = kRank;
@@ -293,7 +293,7 @@ RunRow ReadTorchtuneRow(RowReader& reader) {
   if (run.gpus > 1) run.sharding = Sharding::kZero3;
   std::optional<bool> checkpointing = reader.Switch("act_ckpt");
   if (!checkpointing && run.method == TuneMethod::kQlora) checkpointing = true;  // as its recipes are published
-  if (checkpointing.value_or(false)) run.checkpointing = Checkpointing::kFull;
+  if (checkpointing.value_or(false)) run.checkpointing = Checkpointing::kWholeLayers;
   AssumeUntilFits(row, checkpointing, !reader.Text("optimizer").empty());
   run.metric = MemoryMetric::kAllocated;
   row.peak_bytes = Gib(reader.Measured("peak_mem_gib"));

@@ -46,7 +46,7 @@ RunRow ReadLlmFoundryRow(RowReader& reader) {
   run.accumulation = reader.Count("grad_accum", 1);
   run.sequence = reader.Count("seq_len");
   run.sharding = reader.Text("sharding") == "SHARD_GRAD_OP" ? Sharding::kGathered : Sharding::kZero3;
-  run.checkpointing = reader.Switch("act_ckpt").value_or(false) ? Checkpointing::kFull : Checkpointing::kNone;
+  run.checkpointing = reader.Switch("act_ckpt").value_or(false) ? Checkpointing::kWholeLayers : Checkpointing::kNone;
   run.fp8 = reader.Text("precision").find("fp8") != std::string::npos;
   run.bytes = {4, 0, 4, 8, 0, 2, 2};
   row.tokens_s_per_gpu = reader.Measured("tokens_s_gpu");
@@ -93,7 +93,7 @@ RunRow ReadTorchtitanRow(RowReader& reader) {
   run.sequence = reader.Count("seq_len");
   run.sharding = Sharding::kZero3;
   const std::string checkpointing = reader.Text("act_ckpt");
-  run.checkpointing = checkpointing == "full"                  ? Checkpointing::kFull
+  run.checkpointing = checkpointing == "full"                  ? Checkpointing::kWholeLayers
                       : checkpointing.starts_with("selective") ? Checkpointing::kSelective
                                                                : Checkpointing::kNone;
   run.compile = reader.Switch("compile").value_or(false);

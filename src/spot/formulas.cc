@@ -5,12 +5,6 @@
 #include "base/check.h"
 
 namespace idleburn {
-namespace {
-
-constexpr double kFirstOrderReach = 0.2;  // planning.md section 6: where its error on public traces grows
-
-}  // namespace
-
 Hours JobMeanUptime(Hours node_mean_uptime, int nodes) {
   CHECK(nodes > 0);
   return node_mean_uptime / nodes;

@@ -37,7 +37,9 @@ struct CheckpointedWork {
 Hours UninterruptedTime(const CheckpointedWork& job);
 // T = T0 + (T0 / M)(R + tau/2), valid while R + tau is small beside M.
 Hours FirstOrderTime(const CheckpointedWork& job, Hours mean_uptime);
-// Whether first order is out of its depth: (tau + R) / M > 0.2.
+// Whether first order is out of its depth: (tau + R) / M is above kFirstOrderReach, where its error on public traces
+// grows.
+inline constexpr double kFirstOrderReach = 0.2;
 bool NeedsSimulation(const CheckpointedWork& job, Hours mean_uptime);
 // M e^(R/M) (e^((tau+C)/M) - 1) W / tau (Daly 2006): losses without memory.
 Hours DalyTime(const CheckpointedWork& job, Hours mean_uptime);

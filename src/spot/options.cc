@@ -136,11 +136,16 @@ void SetFits(const OptionCaps& caps, RunOption& option) {
   option.deadline = Fit(caps.deadline, option.wall_p50, option.wall_p95);
   if (!option.cost) {
     if (caps.budget) option.budget = CapFit::kUnknown;
+    if (caps.gpu_hours) option.gpu_hours_cap = CapFit::kUnknown;
     return;
   }
+  option.gpu_hours_cap = Fit(caps.gpu_hours, std::optional<Hours>(option.gpu_hours->likely),
+                             std::optional<Hours>(option.gpu_hours->high));
   option.budget = Fit(caps.budget, std::optional<Money>(option.cost->likely), std::optional<Money>(option.cost->high));
   const bool least = option.basis == BilledBasis::kNeverInterrupted;
-  if (least && caps.budget && option.budget != CapFit::kMisses) option.budget = CapFit::kUnknown;
+  for (CapFit* fit : {&option.budget, &option.gpu_hours_cap}) {
+    if (least && *fit != CapFit::kNoCap && *fit != CapFit::kMisses) *fit = CapFit::kUnknown;
+  }
 }
 
 bool Known(const RunOption& option) { return option.cost && option.wall_p95; }
@@ -167,7 +172,8 @@ std::optional<std::size_t> Cheapest(std::span<const RunOption> options, bool tig
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < options.size(); ++i) {
     const RunOption& one = options[i];
-    if (!Known(one) || !Keeps(one.deadline, tight_too) || !Keeps(one.budget, tight_too)) continue;
+    const auto keeps = [&](CapFit fit) { return Keeps(fit, tight_too); };
+    if (!Known(one) || !keeps(one.deadline) || !keeps(one.budget) || !keeps(one.gpu_hours_cap)) continue;
     if (!best || one.cost->likely < options[*best].cost->likely) best = i;
   }
   return best;
@@ -179,6 +185,7 @@ double Overshoot(const RunOption& option, const OptionCaps& caps) {
   if (caps.budget) {
     most = std::max(most, static_cast<double>(option.cost->high.nano()) / static_cast<double>(caps.budget->nano()) - 1);
   }
+  if (caps.gpu_hours) most = std::max(most, option.gpu_hours->high / *caps.gpu_hours - 1);
   return most;
 }
 
@@ -189,6 +196,7 @@ Result<std::vector<RunOption>> WeighOffers(std::span<const RunOffer> offers, con
   TRY(CheckLaunch(launch));
   if (caps.budget && *caps.budget <= Money()) return FailUsage("a budget must be above 0");
   if (caps.deadline && *caps.deadline <= Hours{}) return FailUsage("a deadline must be above 0");
+  if (caps.gpu_hours && *caps.gpu_hours <= Hours{}) return FailUsage("a cap in GPU-hours must be above 0");
   SimulationSpec spec = simulation;
   spec.deadline = caps.deadline;
   std::vector<RunOption> options;

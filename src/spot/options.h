@@ -61,19 +61,21 @@ struct RunOption {
   std::optional<double> deadline_met;       // share of simulated runs
   CapFit deadline = CapFit::kNoCap;
   CapFit budget = CapFit::kNoCap;
+  CapFit gpu_hours_cap = CapFit::kNoCap;
   bool pareto = false;  // no other option is both cheaper (likely cost) and sooner done (wall_p95)
 };
 
 struct OptionCaps {
   std::optional<Hours> deadline;
   std::optional<Money> budget;
+  std::optional<Hours> gpu_hours = std::nullopt;
 };
 
 // Works out every offer, in their order. An offer that makes no sense is a usage error that names it.
 Result<std::vector<RunOption>> WeighOffers(std::span<const RunOffer> offers, const LaunchFacts& launch,
                                            const OptionCaps& caps, const SimulationSpec& simulation = {});
 
-// What to take. Of those that keep both caps for sure the cheapest; else, of those that likely do; else none, and
+// What to take. Of those that keep all caps for sure the cheapest; else, of those that likely do; else none, and
 // `nearest` is the one that comes closest: its larger overshoot is the smallest. Both absent if all is unknown.
 struct OptionChoice {
   std::optional<std::size_t> best;

@@ -24,7 +24,10 @@ std::string MadeRecording::WriteTo(const std::string& path) const {
   const auto writer = RecordingWriter::Create(path, devices, options);
   EXPECT_TRUE(writer.has_value()) << writer.error().message;
   if (!writer) return path;
-  const auto at = [&](double s) { return start + Nanos(static_cast<std::int64_t>(std::llround(s * 1e9))); };
+  const auto at = [&](double s) {
+    const double shown = clock_back_at >= 0 && s >= clock_back_at ? s - 5 : s;
+    return start + Nanos(static_cast<std::int64_t>(std::llround(shown * 1e9)));
+  };
   for (const RunFact& fact : facts) (*writer)->OnFact(fact);
   (*writer)->OnFact(RunWindow::StartFact(start));
   std::int64_t steps = 0;

@@ -22,6 +22,7 @@ struct MadeRecording {
   std::string exit = "exit 0";
   double restarts_at = -1;  // its count of work begins anew then; below 0: never
   double silent_from = -1, silent_to = -1;
+  double clock_back_at = -1;  // the wall clock goes back by 5 s then; below 0: never
   std::vector<RunFact> facts = {{"command", "python train.py"}, {"driver", "550.54"}};
 
   // Writes it; the test fails if that cannot be done. Its path.

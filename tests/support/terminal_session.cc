@@ -51,15 +51,15 @@ bool TerminalSession::ReadMore(int timeout_milliseconds) {
   return true;
 }
 
-bool TerminalSession::Expect(std::string_view text) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+bool TerminalSession::Expect(std::string_view text, int milliseconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
   while (true) {
     const std::size_t at = shown_.find(text, found_);
     if (at != std::string::npos) {
       found_ = at + text.size();
       return true;
     }
-    if (std::chrono::steady_clock::now() > end || !ReadMore(10'000)) return false;
+    if (std::chrono::steady_clock::now() > end || !ReadMore(milliseconds)) return false;
   }
 }
 

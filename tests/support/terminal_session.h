@@ -18,8 +18,8 @@ class TerminalSession {
   TerminalSession& operator=(const TerminalSession&) = delete;
 
   void Type(std::string_view text) const;
-  // Reads until `text` was shown after what an earlier Expect found; false after ten seconds, or at the end.
-  bool Expect(std::string_view text);
+  // Reads until `text` was shown after what an earlier Expect found; false after so long, or at the end.
+  bool Expect(std::string_view text, int milliseconds = 10'000);
   void Resize(unsigned short rows, unsigned short columns) const;
   // Reads to the end. The exit code, or 128 + the signal.
   int WaitForEnd();

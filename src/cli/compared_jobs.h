@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "cli/report_run.h"
+#include "report/reversion_report.h"
+
+namespace idleburn {
+
+// Reads the table of `compare --jobs` and says what its selected jobs did beyond what was to be expected.
+Result<ReversionReport> ReadComparedJobs(const std::string& path, double level);
+// The document in a format; there is none as CSV.
+Result<std::string> JobsDocument(const ReversionReport& report, ReportFormat format, int width, bool color);
+
+}  // namespace idleburn

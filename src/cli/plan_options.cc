@@ -1,0 +1,149 @@
+#include "cli/plan_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "price/resolve.h"
+
+namespace idleburn {
+namespace {
+
+constexpr int kHistoryStarts = 60;  // moments of a history at which a run is started, for the interval by trial
+constexpr std::int64_t kNanosPerDay = 24 * kNanosPerHour;
+
+std::string Joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+void WarnOfOffers(const PlanOffers& found, Instant now, std::vector<std::string>& warnings) {
+  if (!found.unfit.empty()) warnings.push_back("does not fit, left out: " + Joined(found.unfit));
+  if (!found.unrated.empty()) warnings.push_back("no time can be estimated, left out: " + Joined(found.unrated));
+  if (found.spot_not_offered > 0) {
+    warnings.push_back(fmt::format("{} spot prices are no lower than on demand: no offer", found.spot_not_offered));
+  }
+  const auto old = std::count_if(found.offers.begin(), found.offers.end(), [&](const PlanOffer& offer) {
+    return offer.as_of && (now - *offer.as_of).count() / kNanosPerDay > kStaleAfterDays;
+  });
+  if (old > 0) {
+    warnings.push_back(fmt::format("{} of {} prices are older than {} days; bring them up to date with --prices", old,
+                                   found.offers.size(), kStaleAfterDays));
+  }
+}
+
+// What does not fit for sure is recommended only where nothing else is there.
+OptionChoice Choose(const PlanOptions& plan) {
+  std::vector<RunOption> sure;
+  for (const RunOption& option : plan.options) {
+    if (plan.offers[option.offer].fit == MemoryFit::kFits) sure.push_back(option);
+  }
+  if (sure.empty()) return ChooseOption(plan.options, plan.caps);
+  OptionChoice choice = ChooseOption(sure, plan.caps);
+  if (choice.best) choice.best = sure[*choice.best].offer;
+  if (choice.nearest) choice.nearest = sure[*choice.nearest].offer;
+  return choice;
+}
+
+// The spot offer that intervals are shown for: what is recommended, else the cheapest.
+std::optional<std::size_t> ShownSpot(const PlanOptions& plan) {
+  const auto spot = [&](std::size_t i) { return plan.offers[i].market == Market::kSpot && plan.options[i].interval; };
+  if (plan.choice.best && spot(*plan.choice.best)) return plan.choice.best;
+  const auto found = std::find_if(plan.order.begin(), plan.order.end(), spot);
+  return found == plan.order.end() ? std::nullopt : std::optional(*found);
+}
+
+void SetIntervals(PlanOptions& plan) {
+  plan.interval_of = plan.spot.complete() ? ShownSpot(plan) : std::nullopt;
+  if (!plan.interval_of) return;
+  const RunOffer& offer = plan.offers[*plan.interval_of].run;
+  const LaunchFacts& launch = plan.spot.launch;
+  const CheckpointedWork job{offer.work.likely, *plan.options[*plan.interval_of].interval, launch.checkpoint,
+                             launch.restart};
+  plan.daly = DalyTime(job, JobMeanUptime(plan.spot.machines->mean_up, offer.nodes));
+  // Seats of a history are lost one by one; several machines at once are no replay of it.
+  if (!plan.spot.history || offer.nodes > 1 || launch.checkpoint == Hours{}) return;
+  plan.by_history = ChooseInterval(*plan.spot.history, job, launch.unbilled, kHistoryStarts);
+}
+
+void WarnOfSpot(PlanOptions& plan) {
+  const bool spot = std::any_of(plan.offers.begin(), plan.offers.end(),
+                                [](const PlanOffer& offer) { return offer.market == Market::kSpot; });
+  plan.warnings.insert(plan.warnings.end(), plan.spot.doubts.begin(), plan.spot.doubts.end());
+  if (!spot || plan.spot.complete()) return;
+  plan.warnings.push_back("spot costs are without interruptions, the least they can be; to weigh them give " +
+                          Joined(plan.spot.missing));
+}
+
+}  // namespace
+
+Result<std::optional<PlanOptions>> MakePlanOptions(const PlanReport& report, const OptionsQuestion& question) {
+  if (!report.plan.samples) return std::optional<PlanOptions>();
+  const Result<PlanOffers> found = FindOffers(report, question.offers);
+  if (!found) return tl::unexpected<Error>(found.error());
+  PlanOptions plan;
+  plan.offers = found->offers;
+  plan.caps = question.caps;
+  plan.spot = question.spot;
+  WarnOfOffers(*found, question.now, plan.warnings);
+  std::vector<RunOffer> offers;
+  for (const PlanOffer& offer : plan.offers) offers.push_back(offer.run);
+  Result<std::vector<RunOption>> weighed = WeighOffers(offers, plan.spot.launch, plan.caps);
+  if (!weighed) return tl::unexpected<Error>(weighed.error());
+  plan.options = std::move(*weighed);
+  plan.order.resize(plan.options.size());
+  std::iota(plan.order.begin(), plan.order.end(), std::size_t{0});
+  std::stable_sort(plan.order.begin(), plan.order.end(), [&](std::size_t a, std::size_t b) {
+    const std::optional<CostRange>& left = plan.options[a].cost;
+    const std::optional<CostRange>& right = plan.options[b].cost;
+    if (!left || !right) return left.has_value() && !right;
+    return left->likely < right->likely;
+  });
+  plan.choice = Choose(plan);
+  SetIntervals(plan);
+  WarnOfSpot(plan);
+  return std::optional<PlanOptions>(std::move(plan));
+}
+
+std::string BrokenCaps(const PlanOptions& plan) {
+  if (plan.choice.best) return "";
+  if (!plan.choice.nearest) return "over-budget: not judged: the cost of no option is known";
+  return fmt::format("over-budget: no option keeps the caps; the nearest is {:.0f} % beyond",
+                     100 * plan.choice.overshoot);
+}
+
+std::string_view Name(BilledBasis basis) {
+  switch (basis) {
+    case BilledBasis::kOnDemand:
+      return "on_demand";
+    case BilledBasis::kFirstOrder:
+      return "first_order";
+    case BilledBasis::kSimulation:
+      return "simulation";
+    case BilledBasis::kMeasuredLoss:
+      return "measured_loss";
+    case BilledBasis::kNeverInterrupted:
+      return "never_interrupted";
+  }
+  return "";
+}
+
+std::string_view Name(CapFit fit) {
+  switch (fit) {
+    case CapFit::kNoCap:
+      return "no_cap";
+    case CapFit::kMeets:
+      return "meets";
+    case CapFit::kTight:
+      return "tight";
+    case CapFit::kMisses:
+      return "misses";
+    case CapFit::kUnknown:
+      return "unknown";
+  }
+  return "";
+}
+
+}  // namespace idleburn

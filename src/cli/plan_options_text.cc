@@ -1,0 +1,179 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/plan_options.h"
+#include "spot/budget.h"
+#include "text/table.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+std::string Dollars(Money money) { return "$" + FormatGrouped(money, 2); }
+std::string HoursText(const std::optional<Hours>& hours) {
+  return hours ? fmt::format("{:.4g} h", hours->count()) : "unknown";
+}
+std::string Date(const std::optional<Instant>& as_of) {
+  return as_of ? FormatRfc3339(*as_of).substr(0, 10) : "undated";
+}
+// Intervals between checkpoints and what they cost lie between seconds and hours.
+std::string SpanText(Hours span) {
+  const double minutes = span.count() * 60;
+  if (minutes < 2) return fmt::format("{:.0f} s", minutes * 60);
+  return minutes < 120 ? fmt::format("{:.1f} min", minutes) : fmt::format("{:.2f} h", span.count());
+}
+
+std::string NameOf(const PlanOffer& offer) {
+  return fmt::format("{} x {} {}", offer.run.gpus, offer.run.gpu,
+                     offer.market == Market::kOnDemand ? "on demand" : Name(offer.market));
+}
+
+std::string Facts(const PlanOffer& offer, const RunOption& option) {
+  return fmt::format("{} likely, {} to {} (90 %); {} on the wall half the time, {} in 95 of 100 runs; {:.4f} "
+                     "GPU-hours; {}, {}",
+                     Dollars(option.cost->likely), Dollars(option.cost->low), Dollars(option.cost->high),
+                     HoursText(option.wall_p50), HoursText(option.wall_p95), option.gpu_hours->likely.count(),
+                     offer.price_key, Date(offer.as_of));
+}
+
+std::string CapsText(const OptionCaps& caps) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (caps.deadline) add("deadline " + HoursText(caps.deadline));
+  if (caps.budget) add("budget " + Dollars(*caps.budget));
+  if (caps.gpu_hours) add(fmt::format("{:.4g} GPU-hours", caps.gpu_hours->count()));
+  return text;
+}
+
+// The deadline that could be met.
+std::string Soonest(const PlanOptions& plan) {
+  std::optional<std::size_t> soonest;
+  for (std::size_t i = 0; i < plan.options.size(); ++i) {
+    const std::optional<Hours>& wall = plan.options[i].wall_p95;
+    if (wall && (!soonest || *wall < *plan.options[*soonest].wall_p95)) soonest = i;
+  }
+  if (!plan.caps.deadline || !soonest || *plan.options[*soonest].wall_p95 <= *plan.caps.deadline) return "";
+  return fmt::format("The nearest feasible deadline is {} ({}).\n", HoursText(plan.options[*soonest].wall_p95),
+                     NameOf(plan.offers[*soonest]));
+}
+
+std::string ChoiceText(const PlanOptions& plan) {
+  const std::string caps = CapsText(plan.caps);
+  const OptionChoice& choice = plan.choice;
+  if (choice.best) {
+    const PlanOffer& offer = plan.offers[*choice.best];
+    std::string text = fmt::format("Take {}: {}.\n", NameOf(offer), Facts(offer, plan.options[*choice.best]));
+    if (offer.fit == MemoryFit::kTight) text += "Its memory is tight: it may run out.\n";
+    if (caps.empty()) return text;
+    return text + fmt::format("Caps: {}: {}.\n", caps,
+                              choice.tight ? "likely kept, not for sure: they lie within the interval" : "kept");
+  }
+  if (!choice.nearest) return "What to take is unknown: the cost of no option is known.\n";
+  const PlanOffer& offer = plan.offers[*choice.nearest];
+  return fmt::format("No option keeps the caps ({}). Nearest, {:.0f} % beyond: {}: {}.\n", caps,
+                     100 * choice.overshoot, NameOf(offer), Facts(offer, plan.options[*choice.nearest])) +
+         Soonest(plan);
+}
+
+// Where no interruption rate is known: what overheads would cost, and the one that eats up the discount.
+std::string UnknownSpot(const PlanOptions& plan) {
+  for (const std::size_t i : plan.order) {
+    const RunOption& option = plan.options[i];
+    if (option.basis != BilledBasis::kNeverInterrupted || !option.break_even) continue;
+    const PlanOffer& offer = plan.offers[i];
+    std::string costs;
+    for (const double overhead : kShownOverheads) {
+      const Result<Money> cost = CostOf(offer.run.per_gpu_hour, option.gpu_hours->likely.count() * (1 + overhead));
+      if (!cost) return "";
+      costs += fmt::format("{}{} at {:.0f} %", costs.empty() ? "" : ", ", Dollars(*cost), 100 * overhead);
+    }
+    return fmt::format("Spot: how often {} is lost is not known. By overhead: {}; it saves up to an overhead of "
+                       "{:.1f} %.\n",
+                       NameOf(offer), costs, 100 * *option.break_even);
+  }
+  return "";
+}
+
+std::string SpotText(const PlanOptions& plan) {
+  if (!plan.interval_of) return UnknownSpot(plan);
+  const std::size_t i = *plan.interval_of;
+  const RunOption& option = plan.options[i];
+  std::string text = fmt::format("Spot, {}: {}; {}.\n", NameOf(plan.offers[i]), plan.spot.machines_from,
+                                 plan.spot.launch_from);
+  if (option.overhead) {
+    text += fmt::format("{:.2f} interruptions expected, overhead {:.1f} %", *option.interruptions,
+                        100 * *option.overhead);
+    if (option.break_even) text += fmt::format("; it saves up to an overhead of {:.1f} %", 100 * *option.break_even);
+    if (option.saving) text += fmt::format(", and is expected to save {:.1f} %", 100 * *option.saving);
+    text += ".\n";
+  }
+  text += fmt::format("Checkpoint every {}{}; expected time by Daly {}.\n", SpanText(*option.interval),
+                      plan.spot.launch.interval ? " (as given)" : " (Young)", HoursText(plan.daly));
+  if (plan.by_history) {
+    text += fmt::format("By trial on that history: {} is best of {} intervals; Young's {} costs {:.2f} % more.\n",
+                        SpanText(plan.by_history->best), plan.by_history->tried, SpanText(plan.by_history->young),
+                        100 * plan.by_history->regret);
+  }
+  return text + "Before it starts: pass a drill (idleburn drill), save the state of random numbers and of the data's "
+                "order, keep the last checkpoints.\n";
+}
+
+// Each line within `width`.
+std::string Wrapped(const std::string& text, int width) {
+  std::string wrapped;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    for (const std::string& line : WrapWords(text.substr(at, end - at), width)) wrapped += line + "\n";
+    at = end + 1;
+  }
+  return wrapped;
+}
+
+TableRow RowOf(const PlanOptions& plan, std::size_t i) {
+  const PlanOffer& offer = plan.offers[i];
+  const RunOption& option = plan.options[i];
+  const bool least = option.basis == BilledBasis::kNeverInterrupted;
+  const auto hours = [](const std::optional<Hours>& h) { return h ? fmt::format("{:.4g}", h->count()) : "unknown"; };
+  return {plan.choice.best == i ? ">" : option.pareto ? "*" : "",
+          offer.run.gpu + (offer.fit == MemoryFit::kTight ? " (tight)" : ""),
+          std::to_string(offer.run.gpus),
+          std::string(Name(offer.market)),
+          option.gpu_hours ? fmt::format("{:.4g}", option.gpu_hours->likely.count()) : "unknown",
+          option.cost ? (least ? "from " : "") + FormatGrouped(option.cost->likely, 2) : "unknown",
+          hours(option.wall_p50),
+          hours(option.wall_p95),
+          option.interruptions ? fmt::format("{:.2f}", *option.interruptions) : "unknown",
+          option.interval ? SpanText(*option.interval) : "",
+          FormatMoney(offer.run.per_gpu_hour, 4),
+          Date(offer.as_of),
+          offer.price_key};
+}
+
+}  // namespace
+
+std::string PlanOptionsText(const PlanOptions& plan, int width) {
+  if (!plan.any()) return "\nOptions: none. No GPU with a known price fits.\n";
+  constexpr auto kRight = TableColumn::Align::kRight;
+  const std::vector<TableColumn> columns = {{""},
+                                            {"GPU"},
+                                            {"n", kRight},
+                                            {"market"},
+                                            {"GPU-h", kRight},
+                                            {"cost $", kRight},
+                                            {"h p50", kRight},
+                                            {"h p95", kRight},
+                                            {"losses", kRight},
+                                            {"checkpoint", kRight, false, true},
+                                            {"$/GPU-h", kRight},
+                                            {"price of"},
+                                            {"price", TableColumn::Align::kLeft, true, true}};
+  std::vector<TableRow> rows;
+  for (const std::size_t i : plan.order) rows.push_back(RowOf(plan, i));
+  return "\n" + Wrapped(ChoiceText(plan) + SpotText(plan), width) +
+         "\n> taken; * nothing else is both cheaper and sooner done; from: never interrupted, the least it can be\n" +
+         LayOutTable(columns, rows, width, 0) +
+         "Cost of compute: storage and transfer come on top. Whole machines are priced.\n";
+}
+
+}  // namespace idleburn

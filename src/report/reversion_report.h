@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "report/report_page.h"
+#include "verify/reversion.h"
+
+namespace idleburn {
+
+// What jobs that were selected for their value did, beside those that were left alone.
+struct ReversionReport {
+  std::string name;  // of the file
+  std::string sha256;
+  double level = 0.95;
+  ReversionReading reading;
+  std::string version;
+};
+
+// The JSON document of docs/json.md, schema idleburn.reversion/1.
+std::string ReversionJson(const ReversionReport& report);
+ReportPage ReversionPage(const ReversionReport& report);
+
+}  // namespace idleburn

@@ -1,0 +1,71 @@
+#include "verify/jobs_csv.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "text/csv_table.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::array<std::string_view, 4> kColumns = {"job", "before", "after", "selected"};
+constexpr std::size_t kShown = 30;
+constexpr double kMost = 1e15;  // squares of what lies beyond would lose the differences
+
+tl::unexpected<Error> Refuse(const CsvTable& table, std::string_view column, std::string_view what) {
+  return Fail(table.Where() + ": " + std::string(column) + " '" + std::string(table.Cell(column).substr(0, kShown)) +
+              "' " + std::string(what));
+}
+
+Result<double> Value(const CsvTable& table, std::string_view column) {
+  const std::string_view cell = Trim(table.Cell(column));
+  double value = 0;
+  const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (cell.empty() || fault != std::errc() || end != cell.data() + cell.size() || !(std::abs(value) <= kMost)) {
+    return Refuse(table, column, "is no number up to 1e15; write a plain decimal");
+  }
+  return value;
+}
+
+Result<bool> Selected(const CsvTable& table) {
+  const std::string_view cell = Trim(table.Cell("selected"));
+  for (const std::string_view yes : {"yes", "true", "1"}) {
+    if (EqualsIgnoreCase(cell, yes)) return true;
+  }
+  for (const std::string_view no : {"no", "false", "0"}) {
+    if (EqualsIgnoreCase(cell, no)) return false;
+  }
+  return Refuse(table, "selected", "is neither yes nor no");
+}
+
+}  // namespace
+
+Result<std::vector<JobPair>> ReadJobsCsv(ByteSource& in) {
+  CsvTable table(in);
+  TRY(table.ReadHeader());
+  TRY(table.Require(kColumns));
+  std::vector<JobPair> jobs;
+  std::set<std::string> names;
+  while (true) {
+    const Result<bool> more = table.Next();
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) return jobs;
+    if (!names.emplace(Trim(table.Cell("job"))).second) {
+      return Refuse(table, "job", "stands there twice; give each job one row");
+    }
+    const Result<double> before = Value(table, "before");
+    if (!before) return tl::unexpected<Error>(before.error());
+    const Result<double> after = Value(table, "after");
+    if (!after) return tl::unexpected<Error>(after.error());
+    const Result<bool> selected = Selected(table);
+    if (!selected) return tl::unexpected<Error>(selected.error());
+    jobs.push_back({*before, *after, *selected});
+  }
+}
+
+}  // namespace idleburn

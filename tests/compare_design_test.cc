@@ -1,0 +1,195 @@
+// `idleburn compare` beyond two plain sides: looks more than once, untouched jobs, jobs that were picked, a line as the
+// baseline, tiers of capacity.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "support/compared_files.h"
+#include "support/documented_keys.h"
+#include "support/shared_data.h"
+
+namespace idleburn::testing {
+namespace {
+
+using nlohmann::json;
+
+// A switchback of `pairs` pairs in one file: B takes `saved` less than A, each block a little more or less.
+std::string Alternated(int pairs, double saved) {
+  std::string text = "time_s,gpu_seconds,samples,arm,block\n";
+  double at = static_cast<double>(Now() + 600);
+  for (int block = 0; block < 2 * pairs; ++block) {
+    const int pair = block / 2;
+    const bool first_is_a = std::sin(37.0 * pair + 1) > 0;
+    const bool is_a = (block % 2 == 0) == first_is_a;
+    const double level = 0.2 * (is_a ? 1 : 1 - saved) * (1 + 0.01 * std::sin(12.9898 * (block + 1)));
+    for (int row = 0; row < 40; ++row) {
+      const double step = level * (1 + 0.01 * std::sin(78.233 * (40 * block + row)));
+      at += step;
+      text += fmt::format("{:.6f},{:.9f},32,{},{}\n", at, step, is_a ? 'A' : 'B', block);
+    }
+  }
+  return text;
+}
+
+// Half the width of the interval of ln R after to R before.
+double HalfWidth(const json& document) {
+  const json& saving = document.at("saving");
+  return std::log((1 - saving.at("low").get<double>()) / (1 - saving.at("high").get<double>())) / 2;
+}
+
+using CompareDesignTest = ComparedFiles;
+
+TEST_F(CompareDesignTest, ASequentialSwitchbackPaysForItsLooks) {
+  const std::string early = folder_.Write("early.csv", Alternated(19, 0.1));
+  const std::string later = folder_.Write("later.csv", Alternated(24, 0.1));
+  EXPECT_EQ(Compare(early + " --switchback").at("verdict"), "INDICATED");
+  const json waits = Compare(early + " --switchback --sequential");
+  EXPECT_EQ(waits.at("pairs"), 19);
+  EXPECT_EQ(waits.at("verdict"), "NOT_SHOWN");
+  EXPECT_TRUE(HasReason(waits, "before_first_look"));
+  const json fixed = Compare(later + " --switchback");
+  const json looked = Compare(later + " --switchback --sequential");
+  EXPECT_EQ(looked.at("saving").at("fraction"), fixed.at("saving").at("fraction"));
+  // Both are the standard deviation of 24 pairs times a number: Student's t of 23 degrees by the root of 24, and the
+  // normal mixture with rho .3.
+  const double spread = 24 * 0.3 * 0.3;
+  const double mixture = std::sqrt(2 * (spread + 1) / (24 * spread) * std::log(std::sqrt(spread + 1) / 0.05));
+  EXPECT_NEAR(HalfWidth(looked) / HalfWidth(fixed), mixture / (2.0687 / std::sqrt(24)), 1e-3);
+  EXPECT_GT(HalfWidth(looked), 1.3 * HalfWidth(fixed));
+  const std::string claim = Claim("", "--unit sample --switchback --sequential");
+  // A claim fixes the rule of stopping, whatever else holds these blocks back.
+  EXPECT_NEAR(HalfWidth(Compare(later + " --claim " + claim)), HalfWidth(looked), 1e-12);
+  EXPECT_NE(Compare(early + " --claim " + claim).at("verdict"), "VERIFIED");
+  Refused("claim -o " + Path("c.json") + " --boundary b --measure m --unit sample --sequential", 2,
+          "--sequential needs --switchback");
+}
+
+// A quarter off on the changed jobs, a fifth on all others: 1 - .65 / .8 of it is the change's own.
+TEST_F(CompareDesignTest, WhatUntouchedJobsDidIsTakenOff) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string after = Three("after", 0.13, true);
+  const std::string others = " --untouched-before" + Three("other", 0.3, false) + " --untouched-after";
+  const std::string claimed = before + " --vs" + after + " --claim " + Claim(before);
+  const json document = Compare(claimed + others + Three("later", 0.24, true));
+  EXPECT_NEAR(document.at("saving").at("fraction"), 1 - 0.65 / 0.8, 0.002);
+  EXPECT_EQ(document.at("verdict"), "VERIFIED") << document.dump(1);
+  const json all = Compare(claimed + others + Three("same", 0.3 * 0.65, true));  // as much as the changed ones
+  EXPECT_NEAR(all.at("saving").at("fraction"), 0, 0.002);
+  EXPECT_EQ(all.at("verdict"), "NOT_SHOWN");
+  const json few = Compare(claimed + " --untouched-before " + Path("other0.csv") + " --untouched-after " +
+                           Path("later0.csv"));
+  EXPECT_TRUE(HasReason(few, "comparators_not_used"));
+  EXPECT_NEAR(few.at("saving").at("fraction"), 0.35, 0.002);
+}
+
+TEST_F(CompareDesignTest, RunsThatWereChosenForBeingBadVerifyNothing) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string claimed = before + " --vs" + Three("after", 0.13, true) + " --claim " + Claim(before);
+  EXPECT_EQ(Compare(claimed).at("verdict"), "VERIFIED");
+  const json document = Compare(claimed + " --chosen-for-being-bad");
+  EXPECT_EQ(document.at("verdict"), "INDICATED");
+  EXPECT_TRUE(HasReason(document, "chosen_for_being_bad"));
+}
+
+// Trap 18: the worst tenth of 200 jobs, nothing changed.
+TEST_F(CompareDesignTest, TheWorstJobsImproveByThemselves) {
+  const auto jobs = test::ReadShared("data/traps/18_regression_to_the_mean/jobs.csv");
+  if (!jobs) GTEST_SKIP() << "data/traps/18_regression_to_the_mean is not there";
+  const json right = json::parse(*test::ReadShared("data/traps/18_regression_to_the_mean/case.json")).at("right");
+  std::istringstream in(*jobs);
+  std::string line;
+  std::getline(in, line);
+  std::vector<std::pair<double, std::string>> rows;
+  while (std::getline(in, line)) rows.emplace_back(std::stod(line.substr(line.find(',') + 1)), line);
+  std::sort(rows.begin(), rows.end());
+  std::string text = "job,before,after,selected\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) text += rows[i].second + (i < 20 ? ",yes\n" : ",no\n");
+  const std::string file = "--jobs " + folder_.Write("jobs.csv", text);
+  const json document = Compare(file);
+  const auto holds = [&](const char* name, const json& answer) {
+    EXPECT_NEAR(answer.get<double>(), right.at(name).at("value"), right.at(name).at("tol")) << name;
+  };
+  holds("raw_change_points", document.at("raw_change"));
+  holds("week_to_week_slope", document.at("slope").at("estimate"));
+  holds("slope_se", document.at("slope").at("standard_error"));
+  holds("expected_null_change_points", document.at("expected_change").at("estimate"));
+  holds("net_change_points", document.at("net_change").at("estimate"));
+  holds("net_change_se_points", document.at("net_change").at("standard_error"));
+  EXPECT_EQ(document.at("verdict"), right.at("verdict").at("equals"));
+  test::ExpectDocumented("idleburn.reversion/1", std::vector<std::string>{document.dump()});
+  const ProgramRun shown = RunIdleburn("compare " + file);
+  EXPECT_EQ(shown.out.substr(0, 10), "NOT_SHOWN:");
+  for (const char* figure : {"+7.926", "+0.6708", "+10.28", "-2.351", "3.53"}) {
+    EXPECT_NE(shown.out.find(figure), std::string::npos) << figure << "\n" << shown.out;
+  }
+  EXPECT_EQ(RunIdleburn("compare " + file + " --fail-on not-verified").code, 3);
+  Refused("compare " + file + " --format csv", 2, "text, json, html or markdown");
+  Refused("compare " + file + " --cashable", 2, "--jobs goes with --level");
+  Refused("compare a.csv " + file, 2, "give no runs");
+  Refused("compare --jobs " + folder_.Write("few.csv", "job,before,after,selected\na,1,2,yes\nb,2,2,no\n"), 1,
+          "3 untouched ones");
+}
+
+// Per hour 100 GPUs reserved at $2 and 20 on demand at $4, of which 30 % fewer are needed: $80 cash, 16 GPUs freed.
+TEST_F(CompareDesignTest, TheCancellableTierIsEmptiedFirst) {
+  std::string sides[2];
+  for (int i = 0; i < 6; ++i) {
+    const double hours = i < 3 ? 40 : 28;
+    sides[i / 3] += " " + folder_.Write(fmt::format("hour{}.csv", i),
+                                        fmt::format("time_s,gpu_seconds,epochs\n{},{},100\n",
+                                                    1'700'000'000 + i * 3600, hours * 3600));
+  }
+  const json document =
+      Compare(sides[0] + " --vs" + sides[1] + " --price 2 --tier reserved=100:2 --tier demand=20:4:cancellable");
+  EXPECT_EQ(document.at("cashable"), "80.00");
+  EXPECT_EQ(document.at("freed_capacity"), 16);
+  EXPECT_EQ(document.at("money").at("bill_before"), "280.00");
+  EXPECT_EQ(document.at("money").at("bill_after"), "200.00");
+}
+
+// Jobs with a fixed cost of 500 GPU-s each, twice as large after the change, and a tenth saved: a ratio calls the size
+// a saving too.
+TEST_F(CompareDesignTest, ALineTellsLessWorkFromCheaperWork) {
+  std::string sides[2];
+  double needed = 0;
+  double spent = 0;
+  for (int i = 0; i < 28; ++i) {
+    const bool after = i >= 14;
+    const double work = (after ? 1400 : 1000) + 100 * (i % 7);
+    const double line = 500 + work;
+    const double cost = line * (after ? 0.9 : 1) * (1 + 0.002 * std::sin(12.9898 * (i + 1)));
+    if (after) needed += line;
+    if (after) spent += cost;
+    const std::int64_t end = Now() + (after ? 7200 : -90'000) + i * 4000;
+    sides[after ? 1 : 0] +=
+        " " + folder_.Write(fmt::format("job{}.csv", i),
+                            fmt::format("time_s,gpu_seconds,samples\n{},{:.6f},{}\n", end, cost, work));
+  }
+  const std::string files = sides[0] + " --vs" + sides[1];
+  EXPECT_GT(Compare(files).at("saving").at("fraction"), 0.13);
+  const json flag = Compare(files + " --linear");
+  EXPECT_NEAR(flag.at("saving").at("fraction"), 1 - spent / needed, 0.002);
+  const json claimed = Compare(files + " --claim " + Claim(sides[0], "--linear"));
+  EXPECT_EQ(claimed.at("saving"), flag.at("saving"));
+  EXPECT_EQ(claimed.at("verdict"), "VERIFIED") << claimed.dump(1);
+  const json few = Compare(Three("few", 0.2, false) + " --vs" + Three("later", 0.13, true) + " --linear");
+  EXPECT_TRUE(HasReason(few, "baseline_model_fell_back"));
+}
+
+TEST_F(CompareDesignTest, TheClaimsPriceIsSaidToWin) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string files = "compare" + before + " --vs" + Three("after", 0.13, true) + " --claim " +
+                            Claim(before, "--price 2 --cashable") + " --format json --price ";
+  const ProgramRun other = RunIdleburn(files + "3");
+  EXPECT_EQ(other.code, 0);
+  EXPECT_NE(other.err.find("3 of --price is passed over: the claim fixes 2.00 a GPU-hour"), std::string::npos);
+  EXPECT_EQ(std::count(other.err.begin(), other.err.end(), '\n'), 1) << other.err;
+  EXPECT_EQ(json::parse(other.out).at("money").at("rate_before"), "2.00");
+  EXPECT_EQ(RunIdleburn(files + "2.0").err, "");
+}
+
+}  // namespace
+}  // namespace idleburn::testing

@@ -1,0 +1,255 @@
+// The table of options of `idleburn plan`, as its users meet it: worked examples, caps, spot facts, bad input.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace idleburn {
+namespace {
+
+using nlohmann::json;
+
+struct Answered {
+  int code = -1;
+  std::string out;
+};
+
+Answered Plan(const std::string& arguments, const std::string& errors = "2>/dev/null") {
+  Answered answer;
+  FILE* pipe = popen((std::string(IDLEBURN_PROGRAM) + " plan " + arguments + " " + errors).c_str(), "r");
+  if (pipe == nullptr) return answer;
+  std::array<char, 4096> buffer{};
+  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    answer.out.append(buffer.data(), n);
+  const int status = pclose(pipe);
+  answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return answer;
+}
+
+json PlanDocument(const std::string& arguments) {
+  const Answered answer = Plan(arguments + " --format json");
+  EXPECT_EQ(answer.code, 0) << answer.out;
+  return json::parse(answer.out, nullptr, false);
+}
+
+// The option of that market; null if there is none.
+json OptionOf(const json& plan, const std::string& market) {
+  for (const json& option : plan["options"]) {
+    if (option["market"] == market) return option;
+  }
+  return nullptr;
+}
+
+const std::string kModel = "--model llama-2-7b --method lora --seq-len 1024 --checkpointing full --gpu a100 ";
+const std::string kHalf = kModel + "--price 1 --spot-price 0.5 ";
+
+class TemporaryText {
+ public:
+  TemporaryText(const std::string& name, const std::string& text)
+      : path_(std::filesystem::temp_directory_path() / ("idleburn_plan_options_" + name)) {
+    std::ofstream(path_) << text;
+  }
+  TemporaryText(const TemporaryText&) = delete;
+  TemporaryText& operator=(const TemporaryText&) = delete;
+  ~TemporaryText() { std::filesystem::remove(path_); }
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST(PlanOptions, ALoraFineTuneAtHalfThePrice) {  // worked example A
+  const std::string run = kHalf + "--samples 100000 --epochs 3 --samples-per-min 1100";
+  const json plan = PlanDocument(run);
+  const json on_demand = OptionOf(plan, "on_demand");
+  EXPECT_NEAR(on_demand["gpu_hours"].get<double>(), 50.0 / 11, 1e-9);
+  EXPECT_EQ(on_demand["cost_exact"], "4.545454545");
+  const json spot = OptionOf(plan, "spot");
+  EXPECT_EQ(spot["basis"], "never_interrupted");
+  EXPECT_EQ(spot["cost_exact"], "2.272727273");  // the least it can be
+  EXPECT_TRUE(spot["wall_clock_p95"].is_null());
+  EXPECT_EQ(plan["recommended"]["option"], 1);  // of spot the time is not known
+  const Answered text = Plan(run);
+  EXPECT_NE(text.out.find("$2.50 at 10 %"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("the least they can be; to weigh them give --uptime 8h"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("from 2.27"), std::string::npos) << text.out;
+}
+
+TEST(PlanOptions, InterruptionsThatCostFiveMinutes) {  // worked example C
+  const json plan = PlanDocument(kModel + "--price 1 --spot-price 0.4 --samples 720000 --samples-per-min 1000 "
+                                 "--uptime 8h --loss 5m");
+  const json spot = OptionOf(plan, "spot");
+  const double hours = 12 / (1 - 5.0 / 60 / 8);
+  EXPECT_EQ(spot["basis"], "measured_loss");
+  EXPECT_NEAR(spot["hours"].get<double>(), hours, 1e-9);  // 12.1263
+  EXPECT_NEAR(spot["expected_interruptions"].get<double>(), hours / 8, 1e-9);
+  EXPECT_NEAR(std::stod(spot["cost_exact"].get<std::string>()), 0.4 * hours, 1e-9);
+  EXPECT_NEAR(spot["saving"].get<double>(), 1 - 0.4 * hours / 12, 1e-9);
+  EXPECT_NEAR(spot["break_even_overhead"].get<double>(), 1.5, 1e-12);
+}
+
+TEST(PlanOptions, OnDemandOrSpot) {  // worked example D
+  const std::string run = kHalf + "--samples 200000 --epochs 2 --samples-per-min 1200 ";
+  const Answered text = Plan(run);
+  for (const char* cost : {"$2.78 at 0 %", "$2.92 at", "$3.06 at 10 %", "$3.33 at 20 %", "overhead of 100.0 %"}) {
+    EXPECT_NE(text.out.find(cost), std::string::npos) << cost << "\n" << text.out;
+  }
+  const json plan = PlanDocument(run + "--uptime 8h --checkpoint-cost 30s --restart 3m");
+  EXPECT_EQ(OptionOf(plan, "on_demand")["cost_exact"], "5.555555556");
+  const json spot = OptionOf(plan, "spot");
+  EXPECT_NEAR(spot["checkpoint_interval_s"].get<double>(), 1314.5, 0.05);
+  const double interval = std::sqrt(2 * 30.0 * 8 * 3600) / 3600;
+  const double alone = 50.0 / 9 * (1 + 30.0 / 3600 / interval) + 3.0 / 60;
+  const double billed = alone + alone / 8 * (3.0 / 60 + interval / 2);
+  EXPECT_EQ(spot["basis"], "first_order");
+  EXPECT_NEAR(spot["hours"].get<double>(), billed, 1e-9);
+  EXPECT_NEAR(spot["break_even_overhead"].get<double>(), 1, 1e-12);
+  EXPECT_EQ(plan["options"][plan["recommended"]["option"].get<std::size_t>()]["market"], "spot");
+  EXPECT_GE(spot["wall_clock_p95"].get<double>(), spot["wall_clock_p50"].get<double>());
+  EXPECT_GT(spot["wall_clock_p50"].get<double>(), 50.0 / 9);
+}
+
+TEST(PlanOptions, ACapOfTwelveGpuHours) {  // worked example F
+  const json plan = PlanDocument(kModel + "--price 1 --samples 300000 --samples-per-min 1100 --gpu-hours 12");
+  EXPECT_NEAR(plan["budget"]["samples_per_min"].get<double>(), 416.667, 5e-4);
+  EXPECT_NEAR(plan["budget"]["gpu_hours_per_epoch"].get<double>(), 4.5455, 5e-5);
+  EXPECT_NEAR(plan["budget"]["epochs"].get<double>(), 2.64, 1e-9);
+  EXPECT_EQ(plan["budget"]["whole_epochs"], 2);
+  EXPECT_EQ(plan["budget"]["kept"], true);
+  const std::string three = kModel + "--price 1 --samples 300000 --samples-per-min 1200 --gpu-hours 12 --epochs ";
+  EXPECT_EQ(Plan(three + "2 --fail-on over-budget").code, 0);
+  const Answered over = Plan(three + "3 --fail-on over-budget", "2>&1");  // 12.5 GPU-hours
+  EXPECT_EQ(over.code, 3);
+  EXPECT_NE(over.out.find("the nearest is 4 % beyond"), std::string::npos) << over.out;
+  const json four = PlanDocument(kModel + "--price 1 --samples 300000 --samples-per-min 4400 --gpus 4 --gpu-hours 12");
+  EXPECT_NEAR(four["time"]["hours"].get<double>(), 1.1364, 5e-5);
+  EXPECT_NEAR(four["options"][0]["gpu_hours"].get<double>(), 4.5455, 5e-5);
+}
+
+TEST(PlanOptions, EveryGpuOfTheCatalogueThatFits) {
+  const json plan = PlanDocument(
+      "--model llama-3.1-8b --method lora --seq-len 4096 --checkpointing full --framework torchtune --samples 100000 "
+      "--sharding fsdp --uptime 8h --checkpoint-cost 30s --restart 3m");
+  const json& options = plan["options"];
+  ASSERT_GT(options.size(), 40U);
+  std::size_t spot = 0;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const json& one = options[i];
+    EXPECT_TRUE(one["fits"] == "fits" || one["fits"] == "tight") << one;
+    const double cost = std::stod(one["cost_exact"].get<std::string>());
+    const double hours = one["wall_clock_p95"].get<double>();
+    if (i > 0) {
+      EXPECT_GE(cost, std::stod(options[i - 1]["cost_exact"].get<std::string>()));
+    }
+    bool beaten = false;
+    for (const json& other : options) {
+      const double its_cost = std::stod(other["cost_exact"].get<std::string>());
+      const double its_hours = other["wall_clock_p95"].get<double>();
+      beaten = beaten || (its_cost <= cost && its_hours <= hours && (its_cost < cost || its_hours < hours));
+    }
+    EXPECT_EQ(one["pareto"].get<bool>(), !beaten) << one;
+    if (one["market"] == "spot") ++spot;
+    EXPECT_NE(one["gpu"], "T4-16GB");  // whose memory is too small
+  }
+  EXPECT_GT(spot, 10U);
+  EXPECT_EQ(plan["recommended"]["option"], 0);
+}
+
+TEST(PlanOptions, AMachineIsPricedWhole) {
+  const TemporaryText prices("prices.csv",
+                             "provider,region,instance,gpu,gpu_count,market,price,as_of,source\n"
+                             "x,r,two,RTX-4090,2,on_demand,2,2026-11-01,s\n"
+                             "x,r,two,RTX-4090,2,spot,2,2026-11-01,s\n"  // as dear as on demand: no offer
+                             "x,r,four,RTX-4090,4,on_demand,3,2026-11-01,s\n"
+                             "x,r,four,RTX-4090,4,spot,1.5,2026-11-01,s\n");
+  const std::string run = "--model llama-2-7b --method qlora --seq-len 512 --checkpointing full --gpu rtx4090 "
+                          "--samples 60000 --samples-per-min 1000 --prices " +
+                          prices.path();
+  const json plan = PlanDocument(run);
+  ASSERT_EQ(plan["options"].size(), 2U) << plan["options"];
+  EXPECT_EQ(plan["options"][1]["price"], "x:two:on_demand@r");
+  EXPECT_EQ(plan["options"][1]["cost"], "2.00");  // an hour of two, for one
+  EXPECT_EQ(plan["options"][1]["price_as_of"], "2026-11-01T00:00:00Z");
+  EXPECT_EQ(plan["options"][0]["price"], "x:four:spot@r");
+  EXPECT_NE(plan["warnings"].dump().find("1 spot prices are no lower than on demand"), std::string::npos);
+}
+
+TEST(PlanOptions, TheIntervalByAHistoryOfInterruptions) {
+  std::string events = "t_s,event,node\n";
+  for (int k = 0; k < 40; ++k) {  // there for two hours, gone for one
+    events += std::to_string(k * 10800) + ",add,n" + std::to_string(k) + "\n";
+    events += std::to_string(k * 10800 + 7200) + ",remove,n" + std::to_string(k) + "\n";
+  }
+  const TemporaryText file("events.csv", events);
+  const json plan = PlanDocument(kHalf + "--samples 200000 --epochs 2 --samples-per-min 1200 --checkpoint-cost 30s "
+                                 "--restart 3m --interruptions " + file.path());
+  const json& by_history = plan["spot"]["by_history"];
+  EXPECT_NEAR(by_history["young_interval_s"].get<double>(), std::sqrt(2 * 30.0 * 7200), 1e-6);
+  EXPECT_GE(by_history["regret"].get<double>(), 0);
+  EXPECT_NE(plan["spot"]["machines_from"].get<std::string>().find("40 losses, 2 h up each"), std::string::npos);
+  // 5.6 hours of work take three stays at least, so the wall clock holds two hours of waiting.
+  EXPECT_GT(OptionOf(plan, "spot")["wall_clock_p50"].get<double>(), 50.0 / 9 + 2);
+}
+
+TEST(PlanOptions, RestartAndCheckpointFromADrill) {
+  const TemporaryText whole("drill.json", R"({"schema": "idleburn.drill/1", "checkpoint_s": 30, "restart_s": 180,
+                                              "checkpoint_interval_s": 600, "lost_s": 300})");
+  const std::string run = kHalf + "--samples 200000 --epochs 2 --samples-per-min 1200 --uptime 8h ";
+  EXPECT_EQ(OptionOf(PlanDocument(run + "--drill " + whole.path()), "spot"),
+            OptionOf(PlanDocument(run + "--checkpoint-cost 30s --restart 3m"), "spot"));
+  // Without the time of a checkpoint the job stays as it was drilled: an interruption costs restart and lost work.
+  const TemporaryText part("part.json", R"({"schema": "idleburn.drill/1", "checkpoint_s": null, "restart_s": 180,
+                                            "checkpoint_interval_s": 600, "lost_s": 300})");
+  const json spot = OptionOf(PlanDocument(run + "--drill " + part.path()), "spot");
+  EXPECT_EQ(spot["basis"], "measured_loss");
+  EXPECT_NEAR(spot["hours"].get<double>(), (50.0 / 9 + 0.05) / (1 - 480.0 / 3600 / 8), 1e-9);
+  EXPECT_NEAR(spot["checkpoint_interval_s"].get<double>(), 600, 1e-9);
+}
+
+TEST(PlanOptions, ADeadlineThatCannotBeMet) {
+  const std::string run = kModel + "--price 1 --samples 720000 --samples-per-min 1000 --deadline ";  // 12 hours
+  const Answered late = Plan(run + "10h");
+  EXPECT_EQ(late.code, 0);
+  EXPECT_NE(late.out.find("No option keeps the caps (deadline 10 h). Nearest, 20 % beyond"), std::string::npos)
+      << late.out;
+  EXPECT_NE(late.out.find("The nearest feasible deadline is 12 h"), std::string::npos) << late.out;
+  EXPECT_NE(Plan(run + "48h --budget 500").out.find("Caps: deadline 48 h, budget $500.00: kept"), std::string::npos);
+  EXPECT_EQ(Plan(run + "48h --budget 11.99 --fail-on over-budget").code, 3);
+}
+
+TEST(PlanOptions, BadInputIsOneLine) {
+  const TemporaryText calm("calm.csv", "t_s,event,node\n0,add,a\n100,add,b\n");
+  const TemporaryText other("other.json", R"({"schema": "idleburn.audit/1"})");
+  const std::string run = kModel + "--samples 1000 ";
+  const std::pair<std::string, const char*> wrong[] = {
+      {"--deadline 48", "of which unit? Write 48h or 48d"},
+      {"--deadline soon", "--deadline: 'soon' is not a span of time"},
+      {"--budget -5", "--budget '-5' is no amount of USD above 0"},
+      {"--price -1", "--price '-1' is no amount of USD above 0"},
+      {"--gpus 0", "gpus 0 is not above 0"},
+      {"--gpu-hours 12 --budget-gpu-hours 12", "are the same cap"},
+      {"--fail-on over-budget", "needs the budget"},
+      {"--fail-on late --budget 5", "is not over-budget"},
+      {"--uptime 8", "--uptime: '8' is not a span of time"},
+      {"--uptime 8h --up-fraction 1.5", "is no fraction above 0 up to 1"},
+      {"--up-fraction 0.5", "--up-fraction needs --uptime"},
+      {"--uptime 8h --interruptions " + calm.path(), "leave out --uptime"},
+      {"--interruptions " + calm.path(), "nothing was lost in this history"},
+      {"--interruptions /nowhere.csv", "/nowhere.csv"},
+      {"--drill " + other.path(), "is no idleburn.drill/1 document"},
+  };
+  for (const auto& [arguments, part] : wrong) {
+    const Answered answer = Plan(run + arguments, "2>&1");
+    EXPECT_TRUE(answer.code == 1 || answer.code == 2) << arguments << "\n" << answer.out;
+    EXPECT_NE(answer.out.find(part), std::string::npos) << arguments << "\n" << answer.out;
+    EXPECT_EQ(std::count(answer.out.begin(), answer.out.end(), '\n'), 1) << answer.out;
+  }
+}
+
+}  // namespace
+}  // namespace idleburn
