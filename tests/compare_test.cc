@@ -382,6 +382,70 @@ TEST_F(CompareTest, CapturesAreJudgedByTheirSteps) {
   Refused("compare " + files + " " + Put("log.csv", {}), 2, "give one kind");
 }
 
+// Kernels of other work have other steps: no figure may look like a saving.
+TEST_F(CompareTest, CapturesOfOtherWorkRealiseNothing) {
+  if (!std::filesystem::exists(kTraces)) GTEST_SKIP() << kTraces << " is not there";
+  const json document =
+      Compare(kTraces + "/D01_resnet50_nw0_a.json.gz --vs " + kTraces + "/D03_bert_small_h100.json.gz");
+  EXPECT_EQ(document.at("verdict"), "INVALID");
+  EXPECT_TRUE(HasReason(document, "unequal_work"));
+  EXPECT_TRUE(document.at("captures").at(0).at("realised").is_null()) << document.at("captures").dump();
+  EXPECT_TRUE(document.at("captures").at(0).at("recovered").is_null());
+  EXPECT_TRUE(document.at("mean_step_fraction").is_null());
+  EXPECT_EQ(document.at("runs"), json({{"before", 1}, {"after", 1}}));
+  const ProgramRun unmarked = RunIdleburn("compare " + kTraces + "/D08_nsys_mfu_before.sqlite --vs " + kTraces +
+                                          "/D09_nsys_healthy_min.sqlite");
+  EXPECT_NE(unmarked.out.find("marks no steps"), std::string::npos) << unmarked.out;
+}
+
+// What was measured cannot be had again, so no report may take its place.
+TEST_F(CompareTest, AReportTakesNoInputsPlace) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string after = Three("after", 0.13, true);
+  const std::string claim = Claim(before);
+  const auto text = [](const std::string& path) {
+    std::ifstream in(path);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  std::filesystem::create_symlink(Path("after1.csv"), Path("link.csv"));
+  for (const char* name : {"before0.csv", "after1.csv", "claim.json", "link.csv"}) {
+    const std::string held = text(Path(name));
+    Refused("compare" + before + " --vs" + after + " --claim " + claim + " -o " + Path(name), 1, "is the input too");
+    EXPECT_EQ(text(Path(name)), held) << name;
+  }
+  const std::string log =
+      folder_.Write("gpu.csv", "timestamp, index, utilization.gpu [%]\n2026/01/01 00:00:00, 0, 50 %\n");
+  Refused("audit " + log + " -o " + log, 1, "is the input too");
+  const std::string scenario = folder_.Write("tco.toml", "");
+  Refused("tco " + scenario + " -o " + scenario, 1, "is the input too");
+  Refused("plan " + scenario + " -o " + scenario, 1, "is the input too");
+}
+
+// What was asked for and does not fit is said, never left aside.
+TEST_F(CompareTest, WhatIsSaidOfRunsMustFitThem) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string files = before + " --vs" + Three("after", 0.13, true);
+  const json document = Compare(files + " --unit step");
+  EXPECT_EQ(document.at("verdict"), "INVALID") << "by samples, though steps were asked for";
+  EXPECT_TRUE(HasReason(document, "unequal_units") || HasReason(document, "no_work_count"));
+  Refused("compare" + files + " --work nobody.csv:samples=5", 2, "no run is called so");
+  Refused("compare" + files + " --arms A,B", 2, "no run before the change has one");
+  const std::string twice = folder_.Write("twice.csv", "time_s,gpu_seconds,samples,samples\n1,1,32,64\n");
+  Refused("compare" + before + " --vs " + twice, 1, "twice.csv:1: names column 'samples' twice");
+  Refused("claim" + before + " -o " + Path("c.json") + " --boundary b --measure m --work nobody.csv:steps=5", 2,
+          "no run is called so");
+  std::filesystem::copy_file(Path("before0.csv"), Path("same.csv"));
+  Refused("claim" + before + " " + Path("same.csv") + " -o " + Path("c.json") + " --boundary b --measure m", 2,
+          "are the same run");
+  EXPECT_FALSE(std::filesystem::exists(Path("c.json")));
+  const std::string newer = folder_.Write("newer.json", R"({"schema":"idleburn.claim/2","more":1})");
+  Refused("compare" + files + " --claim " + newer, 1, "judge it with the idleburn that wrote it");
+  const ProgramRun text = RunIdleburn("compare" + Three("before", 0.2, false) + " --vs " +
+                                      folder_.Write("none.csv", "time_s,gpu_seconds\n1,1\n2,1\n"));
+  EXPECT_EQ(text.out.find("unit of works"), std::string::npos) << text.out;
+  Refused("ledger show", 2, "unknown action 'show'");
+}
+
 TEST_F(CompareTest, AClaimIsWrittenOnceAndChecked) {
   const std::string before = Three("before", 0.2, false);
   const std::string claim = Claim(before, "--factor precision=bf16");

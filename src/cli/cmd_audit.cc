@@ -6,6 +6,7 @@
 #include "cli/keep_run.h"
 #include "cli/open_input.h"
 #include "cli/read_run.h"
+#include "cli/spare_inputs.h"
 #include "cli/users_history.h"
 #include "os/random_id.h"
 #include "os/sha256.h"
@@ -40,6 +41,7 @@ void Keep(const AuditRequest& request, const RunInputs& run, const Instant start
 Result<int> Audit(const AuditRequest& request, const Settings& settings, const Environment& environment) {
   Result<ReportPlan> plan = PlanReport(request.report, settings);
   if (!plan) return tl::unexpected<Error>(plan.error());
+  TRY(SpareInputs(request.report.output, request.inputs));
   const Result<ImportOptions> options = ImportOptionsFrom(settings);
   if (!options) return tl::unexpected<Error>(options.error());
   Result<std::map<std::string, std::string>> tags = ParseTags(request.tags);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/claim_file.h"
 #include "cli/common_flags.h"
 #include "cli/compared_input.h"
@@ -69,6 +71,7 @@ Result<void> TakeUnit(const ClaimRequest& request, const std::vector<ComparedInp
 }
 
 Result<std::vector<ComparedInput>> ReadBaseline(const std::vector<std::string>& names, const InputReading& reading) {
+  TRY(CheckWorkNames("claim", reading, names));
   std::vector<ComparedInput> inputs;
   for (const std::string& name : names) {
     Result<ComparedInput> input = ReadComparedInput(name, reading);
@@ -76,6 +79,11 @@ Result<std::vector<ComparedInput>> ReadBaseline(const std::vector<std::string>& 
     if (input->capture) {
       return Fail("claim: " + name + ": is a profiler's capture, of which no saving in money can be judged; " +
                   "take recordings or logs of work as the baseline");
+    }
+    const auto same = std::find_if(inputs.begin(), inputs.end(),
+                                   [&](const ComparedInput& other) { return other.sha256 == input->sha256; });
+    if (same != inputs.end()) {
+      return FailUsage("claim: " + same->name + " and " + name + " are the same run; give each run once");
     }
     inputs.push_back(std::move(*input));
   }

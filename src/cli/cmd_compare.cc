@@ -16,6 +16,7 @@
 #include "cli/report_run.h"
 #include "cli/saving_money.h"
 #include "cli/say.h"
+#include "cli/spare_inputs.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -188,7 +189,7 @@ Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, Compar
   if (unit) report.claim.unit = *unit;
   FillComparison(sides, unit, request.sides.kept, comparison);
   comparison.design = terms.claim.design;
-  if (terms.claimed || request.judged.Given()) comparison.claim = report.claim;
+  if (unit_given || request.judged.Given()) comparison.claim = report.claim;
   comparison.chosen_for_being_bad = request.chosen_for_being_bad;
   for (const std::string& text : request.adjustments) {
     Result<NonRoutineAdjustment> entry = ParseAdjustment(text);
@@ -306,6 +307,11 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   }
   const Result<Terms> terms = TermsOf(request);
   if (!terms) return tl::unexpected<Error>(terms.error());
+  for (const auto* names :
+       {&request.sides.before, &request.sides.after, &request.sides.untouched_before, &request.sides.untouched_after}) {
+    TRY(SpareInputs(request.output, *names));
+  }
+  TRY(SpareInputs(request.output, {request.claim}));
   SayWhichPrice(*terms, settings);
   Result<InputReading> reading = ReadingFrom(settings, request.factors, request.work);
   if (!reading) return tl::unexpected<Error>(reading.error());

@@ -8,6 +8,7 @@
 #include "cli/open_input.h"
 #include "cli/samples_csv.h"
 #include "cli/say.h"
+#include "cli/spare_inputs.h"
 #include "import/duckdb_query.h"
 #include "os/append_file.h"
 #include "telemetry/time_sorter.h"
@@ -143,12 +144,7 @@ Result<void> CheckRequest(const ExportRequest& request) {
   if (!to_stdout && std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     return Fail(request.output + ": is no plain file; leave -o out to write to standard output");
   }
-  for (const std::string& input : request.inputs) {
-    if (!to_stdout && std::filesystem::equivalent(input, request.output, error)) {
-      return Fail(request.output + ": is the input too; choose another file with -o");
-    }
-  }
-  return {};
+  return SpareInputs(request.output, request.inputs);
 }
 
 }  // namespace

@@ -99,7 +99,8 @@ Result<int> RunLedger(const std::vector<std::string>& arguments, const Environme
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (request.words.empty()) return Show(request, *settings, environment);
   if (request.words.front() == "correct") return Correct(request, HistoryFile(*settings), environment.now);
-  return FailUsage("ledger: '" + request.words.front().substr(0, 20) + "' is not correct");
+  return FailUsage("ledger: unknown action '" + request.words.front().substr(0, 20) +
+                   "'; give none to see the ledger, or correct ROW --note WHY");
 }
 
 }  // namespace idleburn

@@ -11,6 +11,7 @@
 #include "cli/load_prices.h"
 #include "cli/plan_output.h"
 #include "cli/say.h"
+#include "cli/spare_inputs.h"
 #include "os/input_file.h"
 #include "plan/plan_files.h"
 #include "plan/predict_table.h"
@@ -135,8 +136,8 @@ Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
   OptionCaps caps;
   if (!request.deadline.empty()) {
     if (ParseScaled(request.deadline, 0).fault == NumberFault::kNone) {
-      return FailUsage(fmt::format("plan: --deadline {0}: of which unit? Write {0}h or {0}d",
-                                   request.deadline.substr(0, 20)));
+      return FailUsage(
+          fmt::format("plan: --deadline {0}: of which unit? Write {0}h or {0}d", request.deadline.substr(0, 20)));
     }
     const Result<Nanos> span = FlagSpan("plan", "--deadline", request.deadline, Nanos());
     if (!span) return tl::unexpected<Error>(span.error());
@@ -230,6 +231,7 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
   if (request.format != "text" && request.format != "json") {
     return FailUsage("plan: --format '" + request.format.substr(0, 20) + "' is none of text, json");
   }
+  TRY(SpareInputs(request.output, {request.config, request.spec, request.predict}));
   if (!request.predict.empty()) return Predict(request);
   const Result<PlanAnswer> answer = Answer(request, environment);
   if (!answer) return tl::unexpected<Error>(answer.error());

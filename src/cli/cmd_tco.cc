@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/flags.h"
+#include "cli/spare_inputs.h"
 #include "cli/tco_output.h"
 #include "os/input_file.h"
 #include "os/output_file.h"
@@ -141,6 +142,8 @@ Result<int> Tco(const TcoRequest& request, const Environment& environment) {
   if (!draws) return tl::unexpected<Error>(draws.error());
   const Result<std::int64_t> seed = Count(request.seed, 1, 0, "--seed");
   if (!seed) return tl::unexpected<Error>(seed.error());
+  TRY(SpareInputs(request.output, request.files));
+  TRY(SpareInputs(request.output, {request.actual}));
   TcoAnswer answer;
   const std::string today = FormatRfc3339(environment.now).substr(0, 10);
   for (const std::string& path : request.files) {

@@ -77,8 +77,17 @@ Result<void> JudgeCaptureSides(const ComparedSides& sides, const std::optional<C
   CaptureVerdict judged = JudgeCaptures(captures[0], captures[1], claim, kSeed);
   report.mean_step_fraction = judged.mean_fraction;
   report.verdict = VerdictOfCaptures(std::move(judged));
+  report.verdict.before.runs = static_cast<int>(captures[0].size());
+  report.verdict.after.runs = static_cast<int>(captures[1].size());
+  const bool comparable = report.verdict.verdict != Verdict::kInvalid;
+  if (!comparable) report.mean_step_fraction.reset();
   for (std::size_t i = 0; i < std::min(devices[0].size(), devices[1].size()); ++i) {
-    report.captures.push_back(CompareCaptures(*devices[0][i], *devices[1][i]));
+    BeforeAfter pair = CompareCaptures(*devices[0][i], *devices[1][i]);
+    if (!comparable) {  // a step of other work is shorter or longer for itself, not by the change
+      pair.realised.reset();
+      pair.recovered.reset();
+    }
+    report.captures.push_back(std::move(pair));
   }
   return {};
 }

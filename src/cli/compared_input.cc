@@ -159,6 +159,16 @@ Result<InputReading> ReadingFrom(const Settings& settings, const std::vector<std
   return reading;
 }
 
+Result<void> CheckWorkNames(std::string_view command, const InputReading& reading,
+                            const std::vector<std::string>& names) {
+  for (const auto& [name, work] : reading.work_of) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return FailUsage(std::string(command) + ": --work '" + name.substr(0, 60) +
+                     "': no run is called so; name it as it was given, or leave the name out for all");
+  }
+  return {};
+}
+
 Result<ComparedInput> ReadComparedInput(const std::string& name, const InputReading& reading) {
   if (name == "-") return Fail("compare: standard input has no name to compare by; write it to a file");
   const Result<std::string> path = reading.path_of ? reading.path_of(name) : Result<std::string>(name);

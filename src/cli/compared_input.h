@@ -39,6 +39,9 @@ struct InputReading {
   std::function<Result<std::string>(const std::string&)> path_of;  // the file that a name means; null: the name itself
 };
 
+// A usage error of `command` if --work names a run that is none of `names`.
+Result<void> CheckWorkNames(std::string_view command, const InputReading& reading,
+                            const std::vector<std::string>& names);
 // From the settings and the texts of --factor and --work.
 Result<InputReading> ReadingFrom(const Settings& settings, const std::vector<std::string>& factors,
                                  const std::vector<std::string>& work);

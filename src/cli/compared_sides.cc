@@ -115,6 +115,9 @@ Result<void> PlaceBlocks(const SideRequest& request, bool switchback, ComparedSi
     }
     return SplitArms(request.arms, sides);
   }
+  if (!request.arms.empty()) {
+    return FailUsage("compare: --arms names the settings in a column arm, and no run before the change has one");
+  }
   for (const ComparedInput& input : sides.after) {
     if (has_arms(input)) {
       return FailUsage("compare: " + input.name +
@@ -224,6 +227,11 @@ void JoinFailures(ComparedSides& sides, Inputs& side) {
 }  // namespace
 
 Result<ComparedSides> ReadSides(const SideRequest& request, const InputReading& reading, bool switchback) {
+  std::vector<std::string> names;
+  for (const auto* part : {&request.before, &request.after, &request.untouched_before, &request.untouched_after}) {
+    names.insert(names.end(), part->begin(), part->end());
+  }
+  TRY(CheckWorkNames("compare", reading, names));
   ComparedSides sides;
   struct Part {
     const std::vector<std::string>& names;

@@ -242,7 +242,7 @@ ReportTable InputTable(const ComparisonReport& report) {
                    {"kind"},
                    {"start"},
                    {"GPU-s", right},
-                   {unit + "s", right},
+                   {report.verdict.unit ? unit + "s" : "units of work", right},
                    {"GPU-s per " + unit, right},
                    {"observed", right},
                    {"run"},

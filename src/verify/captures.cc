@@ -142,7 +142,14 @@ class CaptureJudgement {
         Say("unequal_work", fmt::format("{} a step: {:.6g} before, {:.6g} after", row.what, *before, *after));
       }
     }
-    if (!shown) Say("equal_work_not_shown", "no capture tells samples, kernels or compute time a step");
+    if (shown) return;
+    for (const std::span<const StepCapture> side : {before_, after_}) {
+      for (const StepCapture& capture : side) {
+        if (!capture.step_seconds.empty()) continue;
+        return Say("equal_work_not_shown", capture.name + " marks no steps, so no work a step is known");
+      }
+    }
+    Say("equal_work_not_shown", "no capture tells samples, kernels or compute time a step");
   }
 
   static std::optional<double> MeanWork(std::span<const StepCapture> captures,
@@ -160,7 +167,7 @@ class CaptureJudgement {
     if (steps < kLeastSteps) Say("few_steps", fmt::format("{} counted steps on a side", steps));
     const int captures = std::min(out_.before.captures, out_.after.captures);
     if (captures < kCapturesThatSuffice) {
-      Say("few_captures", fmt::format("{} capture{} on a side", captures, captures == 1 ? "" : "s"));
+      Say("few_captures", fmt::format("{} capture{} with steps on a side", captures, captures == 1 ? "" : "s"));
     }
     std::optional<Instant> change;
     for (const StepCapture& capture : after_) {

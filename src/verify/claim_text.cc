@@ -13,6 +13,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "idleburn.claim/1";
+constexpr std::string_view kAnySchema = "idleburn.claim/";
+constexpr std::size_t kShown = 30;
 constexpr std::array<std::string_view, 2> kDesigns = {"runs", "switchback"};
 constexpr std::array<std::string_view, 2> kModels = {"ratio", "linear"};
 constexpr std::array<std::string_view, 2> kStops = {"fixed", "sequential"};
@@ -164,6 +166,10 @@ Result<ClaimDocument> ParseClaim(std::string_view text, const std::string& file)
   ClaimDocument document;
   Claim& claim = document.claim;
   const std::string schema = members.Text("schema");
+  if (schema != kSchema && schema.starts_with(kAnySchema)) {
+    return Fail(file + ": is a claim of " + schema.substr(0, kShown) + ", this idleburn knows " + std::string(kSchema) +
+                "; judge it with the idleburn that wrote it");
+  }
   const Result<Instant> written = ParseRfc3339(members.Text("written"));
   claim.boundary = members.Text("boundary");
   claim.unit = members.Word<WorkUnit>("unit", kWorkUnitNames);

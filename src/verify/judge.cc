@@ -223,6 +223,10 @@ class Judgement {
     out_.before.tau = out_.after.tau = reading->tau;
     out_.pairs = static_cast<int>(reading->log_ratios.size());
     out_.sequential = claim_.stop == StopRule::kSequential;
+    if (reading->unpaired > 0) {
+      Say("blocks_unpaired", fmt::format("{} block{} without a partner {} left out", reading->unpaired,
+                                         reading->unpaired == 1 ? "" : "s", reading->unpaired == 1 ? "is" : "are"));
+    }
     if (out_.pairs < kRunsThatSuffice) {
       Say("few_segments", fmt::format("{} pair{} of blocks", out_.pairs, out_.pairs == 1 ? "" : "s"));
       return;

@@ -48,7 +48,7 @@ constexpr std::array kReasons = {
     ReasonRow{"short_blocks", kAtMost, "make every block at least 4 tau long"},
     ReasonRow{"fixed_order", kAtMost, "draw the order within each pair"},
     ReasonRow{"sequential_needs_switchback", kAtMost, "look once at the end, or alternate the setting"},
-    ReasonRow{"equal_work_not_shown", kInvalid, "capture with kernels, or say the samples of a step"},
+    ReasonRow{"equal_work_not_shown", kInvalid, "capture kernels, and mark each step (profiler.step() in PyTorch)"},
     ReasonRow{"few_captures", kAtMost, "a capture is one run: take at least 3 a side"},
 
     ReasonRow{"bootstrap_wider", kNote, "the wider interval is the one that is given"},
@@ -56,6 +56,7 @@ constexpr std::array kReasons = {
     ReasonRow{"static_factor_unknown", kNote, "what is not recorded may have changed"},
     ReasonRow{"washout_not_dropped", kNote,
               "give the rows of the blocks, so that the time after a switch can be dropped"},
+    ReasonRow{"blocks_unpaired", kNote, "pairs are neighbours in time with and without the change: give all, in pairs"},
     ReasonRow{"comparators_not_used", kNote,
               "at least 3 untouched runs a side that move in parallel stand in for the guard"},
     ReasonRow{"not_cashable_from_capture", kNote, "money is the mean over whole evaluation and checkpoint cycles"},

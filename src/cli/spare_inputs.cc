@@ -1,0 +1,18 @@
+#include "cli/spare_inputs.h"
+
+#include <filesystem>
+
+namespace idleburn {
+
+Result<void> SpareInputs(const std::string& output, const std::vector<std::string>& inputs) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(output, error)) return {};
+  for (const std::string& input : inputs) {
+    if (std::filesystem::equivalent(input, output, error)) {
+      return Fail(output + ": is the input too; choose another file with -o");
+    }
+  }
+  return {};
+}
+
+}  // namespace idleburn

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace idleburn {
+
+// An error if the report at `output` would take the place of a file that it is made from: recordings and claims cannot
+// be had again. Names that are no files ("-", ids of the history, "") are none.
+Result<void> SpareInputs(const std::string& output, const std::vector<std::string>& inputs);
+
+}  // namespace idleburn
