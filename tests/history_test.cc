@@ -201,7 +201,7 @@ TEST(HistoryTest, WrongWordsAreOneLine) {
       {"$I history show ''", 2, "history show: run is missing"},
       {"$I history tag last", 2, "history tag: give a run and what to mark it with"},
       {"$I history rm", 2, "history rm: give ids, or --older-than 90d"},
-      {"$I ledger sell", 2, "ledger: 'sell' is not correct"},
+      {"$I ledger sell", 2, "ledger: unknown action 'sell'; give none to see the ledger"},
       {"$I ledger correct 7 --note x", 1, "$XDG_DATA_HOME/idleburn/history.sqlite: has no entry 7 to correct"},
       {"$I run --tag x -- touch $F/started", 2, "tag 'x': write it as key=value"},
   };
