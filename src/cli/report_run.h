@@ -32,9 +32,6 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kHtml, kCsv, kMarkdown };
 // By --format, else by the ending of the output file, else text. Another name is a usage error.
 Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& output);
 
-// By --format, else by the ending of the output file, else text.
-Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& output);
-
 // The same, understood: what is wrong with it is said before a long run, not after.
 struct ReportPlan {
   ReportRequest request;

@@ -86,7 +86,6 @@ class Workload {
   void Serve(int signal, bool by_terminal);
   void StopWithIt() const;
   void WaitForProcesses();
-  [[nodiscard]] std::vector<pid_t> Tree() const;
 
   pid_t pid_ = -1;
   int signals_ = -1;  // where held signals are read
