@@ -198,11 +198,6 @@ void RowReader::Complain(std::string message) {
   if (complaint_.empty()) complaint_ = std::move(message);
 }
 
-std::string_view FrameworkOf(const TableCells& cells) {
-  const TableFormat* format = FormatOf(cells);
-  return format == nullptr ? std::string_view() : format->framework;
-}
-
 bool IsKnownColumn(std::string_view column) {
   return std::find(kColumns.begin(), kColumns.end(), column) != kColumns.end() ||
          std::find(kMoreColumns.begin(), kMoreColumns.end(), column) != kMoreColumns.end();

@@ -30,9 +30,6 @@ struct RunRow {
 // `framework`. What a table does not state is its framework's published default. The error names what the row lacks.
 Result<RunRow> ReadRunRow(const TableCells& cells);
 
-// The framework whose table has these cells; empty if none.
-std::string_view FrameworkOf(const TableCells& cells);
-
 // Every column that some table has; others are not used.
 bool IsKnownColumn(std::string_view column);
 

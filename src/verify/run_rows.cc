@@ -1,7 +1,6 @@
 #include "verify/run_rows.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace idleburn {
@@ -68,11 +67,6 @@ std::vector<WorkPiece> SumRows(const std::vector<WorkPiece>& pieces) {
     }
   }
   return summed;
-}
-
-WorkPiece DropWashout(const WorkPiece& rows, double share) {
-  const auto dropped = static_cast<std::size_t>(std::ceil(share * static_cast<double>(rows.size())));
-  return {rows.begin() + static_cast<std::ptrdiff_t>(std::min(dropped, rows.size())), rows.end()};
 }
 
 std::size_t CountRows(const std::vector<WorkPiece>& pieces) {

@@ -11,17 +11,13 @@ namespace idleburn {
 //  - a row that ends when the one before it ended is that reading again, and is left out;
 //  - a row without work joins the next one, which ends where the count moved;
 //  - where at least a third of the rows say exactly what the row before said, and not all do, each stretch of equal
-//  rows
-//    is one reading. A log whose every row is the same stays as it is: nothing tells it from a steady job.
+//    rows is one reading. A log whose every row is the same stays as it is: nothing tells it from a steady job.
 // Meant for continuous telemetry; a log of steps has one row a step by itself.
 WorkPiece MergeRepeated(const WorkPiece& rows);
 
 // Sums consecutive rows within each piece, so that at most about a thousand are left of all (500 or more, of many):
 // slow noise is then within reach of the correlation time. Rows are spread evenly, none is left over.
 std::vector<WorkPiece> SumRows(const std::vector<WorkPiece>& pieces);
-
-// Without the share of its first rows, of which at least one is left out.
-WorkPiece DropWashout(const WorkPiece& rows, double share);
 
 std::size_t CountRows(const std::vector<WorkPiece>& pieces);
 // GPU-seconds and work of all rows, at the end of the last.
