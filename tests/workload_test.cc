@@ -1,11 +1,11 @@
 // A workload behaves under us as it does without us: each test runs the same words both ways.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 #include "support/program.h"

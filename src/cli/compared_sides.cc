@@ -191,9 +191,9 @@ std::vector<MeasuredRun> RunsIn(const Inputs& side, std::optional<WorkUnit> unit
   return runs;
 }
 
-void NoteOf(ComparedSides& sides, const ComparedInput& input, std::string note) {
+void NoteOf(ComparedSides& sides, const ComparedInput& input, const std::string& note) {
   for (ComparisonReport::Input& row : sides.inputs) {
-    if (row.sha256 == input.sha256) row.note = std::move(note);
+    if (row.sha256 == input.sha256) row.note = note;
   }
 }
 

@@ -1,11 +1,11 @@
 #include "cli/held_signals.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <ctime>
 
 namespace idleburn {

@@ -1,7 +1,8 @@
 #include "cli/kept_terminal.h"
 
-#include <signal.h>
 #include <unistd.h>
+
+#include <csignal>
 
 namespace idleburn {
 

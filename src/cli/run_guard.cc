@@ -1,8 +1,7 @@
 #include "cli/run_guard.h"
 
-#include <signal.h>
-
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <thread>
 

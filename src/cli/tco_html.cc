@@ -94,7 +94,7 @@ std::string Tornado(const TcoScenario& s) {
   constexpr std::size_t kMost = 10;
   const std::size_t bars = std::min(s.tornado.size(), kMost);
   if (bars == 0) return {};
-  double low = static_cast<double>(s.cost.total.nano());
+  auto low = static_cast<double>(s.cost.total.nano());
   double high = low;
   for (const TornadoBar& bar : s.tornado) {
     low = std::min({low, static_cast<double>(bar.low.nano()), static_cast<double>(bar.high.nano())});

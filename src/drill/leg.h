@@ -1,7 +1,6 @@
 #pragma once
 
-#include <signal.h>
-
+#include <csignal>
 #include <optional>
 #include <string>
 #include <tl/expected.hpp>

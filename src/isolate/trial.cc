@@ -1,9 +1,9 @@
 #include "isolate/trial.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "measure/host_lane.h"
 #include "os/random_id.h"

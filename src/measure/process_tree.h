@@ -65,7 +65,7 @@ class ProcessTree {
   [[nodiscard]] std::vector<pid_t> pids() const;
   [[nodiscard]] std::int64_t threads() const;
   [[nodiscard]] std::int64_t resident_pages() const;
-  [[nodiscard]] bool Has(pid_t pid) const { return known_.count(pid) != 0; }
+  [[nodiscard]] bool Has(pid_t pid) const { return known_.contains(pid); }
   // Whether anything was read of it yet, and what may not be read of some process of it.
   [[nodiscard]] bool seen() const { return seen_; }
   [[nodiscard]] bool io_denied() const { return io_denied_; }

@@ -55,7 +55,7 @@ class OutputRelay {
   // The workload runs, or will not: begins to copy. While this process has one thread that forks.
   void Start();
   // The user's window changed its size. False if no pseudo-terminal is between.
-  bool CopyWindowSize() const;
+  [[nodiscard]] bool CopyWindowSize() const;
   // The workload ended: what it has written is still copied.
   void Finish();
   // Readable once everything is copied.

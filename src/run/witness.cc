@@ -1,12 +1,12 @@
 #include "run/witness.h"
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <new>
 #include <thread>
 
