@@ -47,9 +47,11 @@ using Reasons = std::vector<std::string>;
 
 // Processes that name `mark`, in their command or their environment; this shell's own are not among them.
 std::string Running(const std::string& mark) {
-  return RunShell("grep -lsaF " + mark + " /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d/ -f3 | sort -u | "
+  return RunShell("grep -lsaF " + mark +
+                  " /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d/ -f3 | sort -u | "
                   "while read -r p; do case $(cat /proc/$p/comm 2>/dev/null) in ''|sh|grep|cut|sort) ;; *) echo $p "
-                  "$(tr '\\0' ' ' < /proc/$p/cmdline);; esac; done").out;
+                  "$(tr '\\0' ' ' < /proc/$p/cmdline);; esac; done")
+      .out;
 }
 
 TEST(DrillTest, ARestartSafeTrainerLosesNothingBeyondItsCheckpoint) {
@@ -179,10 +181,10 @@ TEST(DrillTest, EndedByTheUserItLeavesNothing) {
     const std::string mark = folder.path().filename().string();
     const std::string begun = (folder.path() / "begun").string();
     const ProgramRun run = RunShell(
-        "TMPDIR=" + folder.path().string() + " " IDLEBURN_PROGRAM
-        " drill --quiet --scratch --grace 300ms --after 100s -- env MARK=" + mark + " sh -c 'touch " + begun +
-        "; exec " + kTrainer + "--workers 1 --break ignores-term' & p=$!; while [ ! -e " + begun +
-        " ]; do sleep 0.05; done; sleep 0.3; kill -" + signal + " $p; wait $p");
+        "TMPDIR=" + folder.path().string() +
+        " " IDLEBURN_PROGRAM " drill --quiet --scratch --grace 300ms --after 100s -- env MARK=" + mark +
+        " sh -c 'touch " + begun + "; exec " + kTrainer + "--workers 1 --break ignores-term' & p=$!; while [ ! -e " +
+        begun + " ]; do sleep 0.05; done; sleep 0.3; kill -" + signal + " $p; wait $p");
     EXPECT_EQ(run.code, code) << run.err;
     EXPECT_NE(run.out.find("CANNOT TELL: it was ended before"), std::string::npos) << run.out;
     EXPECT_EQ(Running(mark), "");
@@ -196,11 +198,13 @@ TEST(DrillTest, CtrlCEndsItAndTheTerminalIsAsItWas) {
   const TempFolder folder;
   const std::string mark = folder.path().filename().string();
   // The job takes the terminal's echo away and is killed before it can give it back.
-  TerminalSession session({"sh", "-c",
-                           "trap : INT; stty -a > " + folder.path().string() + "/before; " IDLEBURN_PROGRAM
-                           " drill --quiet --show-output --grace 300ms --after 100s -- env MARK=" + mark +
-                               " sh -c 'trap : INT; stty -echo -icanon; i=0; while :; do i=$((i+1)); echo step $i; "
-                               "sleep 0.05; done'; echo code $?; stty -a > " + folder.path().string() + "/after"});
+  TerminalSession session(
+      {"sh", "-c",
+       "trap : INT; stty -a > " + folder.path().string() +
+           "/before; " IDLEBURN_PROGRAM " drill --quiet --show-output --grace 300ms --after 100s -- env MARK=" + mark +
+           " sh -c 'trap : INT; stty -echo -icanon; i=0; while :; do i=$((i+1)); echo step $i; "
+           "sleep 0.05; done'; echo code $?; stty -a > " +
+           folder.path().string() + "/after"});
   ASSERT_TRUE(session.Expect("step 5"));
   session.Type("\x03");
   if (!session.Expect("code 130")) session.Type("\x03");
@@ -213,12 +217,12 @@ TEST(DrillTest, CtrlCEndsItAndTheTerminalIsAsItWas) {
 TEST(DrillTest, ACopyIsWorkedOnAndRemoved) {
   const TempFolder folder;
   const std::string seed = folder.Write("seed.txt", "7");
-  const std::string script = folder.Write(
-      "job.sh", "cat seed.txt; pwd > " + folder.path().string() + "/../where.$$; mv " + folder.path().string() +
-                    "/../where.$$ " + folder.path().string() + "/where; echo x >> seed.txt; i=0; "
-                    "while :; do i=$((i+1)); echo step $i; sleep 0.02; done\n");
-  const Drilled drilled =
-      Drill("--rounds 1 --after-steps 5 --copy " + folder.path().string(), "sh ./job.sh");
+  const std::string script =
+      folder.Write("job.sh", "cat seed.txt; pwd > " + folder.path().string() + "/../where.$$; mv " +
+                                 folder.path().string() + "/../where.$$ " + folder.path().string() +
+                                 "/where; echo x >> seed.txt; i=0; "
+                                 "while :; do i=$((i+1)); echo step $i; sleep 0.02; done\n");
+  const Drilled drilled = Drill("--rounds 1 --after-steps 5 --copy " + folder.path().string(), "sh ./job.sh");
   EXPECT_EQ(drilled.document.value("rounds_done", 0), 1) << drilled.run.err;
   EXPECT_EQ(ReadText(seed), "7");
   std::string where = ReadText(folder.path().string() + "/where");
@@ -241,8 +245,9 @@ TEST(DrillTest, WhatCannotBeDoneIsSaidInOneLine) {
        "the resume command could not be started: no_such_resume: command not found"},
       {"--timeout 500ms -- sleep 60", 1, "said nothing of its progress"},
       {"-- true", 1, "ended with exit 0 and said nothing of its progress; print steps"},
-      {"-- sh -c 'echo bad config; exit 3'", 1, "ended with exit 3 and said nothing of its progress; the last it "
-                                                "printed: bad config"},
+      {"-- sh -c 'echo bad config; exit 3'", 1,
+       "ended with exit 3 and said nothing of its progress; the last it "
+       "printed: bad config"},
       {"--after 9s -- sh -c 'echo step 1; echo step 2; sleep 0.2'", 1, "before it was interrupted; lower --after"},
       {"--copy /no/such/folder -- true", 1, "/no/such/folder: is no folder"},
       {"--resume \"train 'x\" -- true", 2, "has a quote that does not end"},
@@ -250,7 +255,7 @@ TEST(DrillTest, WhatCannotBeDoneIsSaidInOneLine) {
       {"--after soon -- true", 2, "--after: 'soon'"},
       {"--after 9s..2s -- true", 2, "--after: '9s..2s' ends before it begins"},
       {"--after-steps 5.. -- true", 2, "--after-steps:"},
-      {"--signal FREEZE -- true", 2, "'FREEZE' is none of TERM, KILL, INT"},
+      {"--signal FREEZE -- true", 2, "'FREEZE' is none of SIGTERM, SIGKILL, SIGINT"},
       {"--signal KILL --grace 3s -- true", 2, "SIGKILL ends at once"},
       {"--as moon -- true", 2, "'moon' is none of aws, gcp, azure"},
       {"--fail-on never -- true", 2, "'never' is not fail"},

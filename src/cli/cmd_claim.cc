@@ -8,6 +8,7 @@
 #include "cli/common_flags.h"
 #include "cli/compared_input.h"
 #include "cli/find_rate.h"
+#include "cli/flag_values.h"
 #include "cli/judged_by.h"
 #include "cli/ledger_entry.h"
 #include "text/table.h"
@@ -101,7 +102,7 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   reading->path_of = [&settings, now](const std::string& name) { return FileOrKeptRun(name, settings, now); };
   claim.factors = reading->factors;
   if (!request.predicted.empty()) {
-    const Result<double> share = ParseShare("claim", "--predicted", request.predicted);
+    const Result<double> share = FlagShare("claim", "--predicted", request.predicted);
     if (!share) return tl::unexpected<Error>(share.error());
     claim.predicted = *share;
   }

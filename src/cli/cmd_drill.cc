@@ -9,6 +9,7 @@
 #include "cli/common_flags.h"
 #include "cli/drill_output.h"
 #include "cli/drill_request.h"
+#include "cli/flag_values.h"
 #include "cli/kept_terminal.h"
 #include "cli/say.h"
 #include "os/random_id.h"

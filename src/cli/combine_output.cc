@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "spot/formulas.h"
+#include "text/share.h"
 
 namespace idleburn {
 namespace {
@@ -28,11 +29,6 @@ constexpr std::array<RuleRow, 3> kRules = {{
     {CombineRule::kFraction, &CombineResult::fraction, "--fix F, or --cheaper SHARE:SPEEDUP with --waste W"},
 }};
 
-std::string Percent(double fraction) {
-  const double shown = std::abs(fraction) < kSameFraction ? 0 : fraction;  // no "-0.0 %"
-  return fmt::format("{:.1f} %", 100 * shown);
-}
-
 // What kind of truth the headline is.
 std::string_view Basis(const CombineResult& result) {
   if (!result.rule) return "exact: price and runs not made only, no fix on time";
@@ -44,28 +40,28 @@ std::string Headline(const CombineAnswer& answer) {
   const CombineResult& result = answer.result;
   std::string parts;
   const auto add = [&parts](double fraction, std::string_view of) {
-    if (fraction != 0) parts += (parts.empty() ? "" : ", then ") + Percent(fraction) + " of the " + std::string(of);
+    if (fraction != 0) parts += (parts.empty() ? "" : ", then ") + PercentText(fraction) + " of the " + std::string(of);
   };
   add(answer.input.avoided, "runs");
   if (result.rule) {
-    parts += (parts.empty() ? "" : ", then ") + Percent(result.time) + " of the GPU time";
+    parts += (parts.empty() ? "" : ", then ") + PercentText(result.time) + " of the GPU time";
   }
   add(result.rate, "price");
   if (result.total < 0) {
-    return "These fixes together cost " + Percent(-result.total) + " more than the bill is now: " + parts + ".\n";
+    return "These fixes together cost " + PercentText(-result.total) + " more than the bill is now: " + parts + ".\n";
   }
-  return "These fixes together save " + Percent(result.total) + " of the bill: " + parts + ".\n";
+  return "These fixes together save " + PercentText(result.total) + " of the bill: " + parts + ".\n";
 }
 
 std::string RuleLine(const RuleRow& row, const CombineResult& result) {
   const std::optional<double>& value = result.*row.value;
   if (!value) return fmt::format("  {:<10}not given; needs {}\n", Name(row.rule), row.lacks);
-  std::string line = fmt::format("  {:<10}{:>7}", Name(row.rule), Percent(*value));
+  std::string line = fmt::format("  {:<10}{:>7}", Name(row.rule), PercentText(*value));
   if (result.rule == row.rule) line += "  <- decides";
   if (row.rule == CombineRule::kFraction && result.fraction_before_cap) {
-    line += result.cap
-                ? fmt::format("  ({} before the cap of {})", Percent(*result.fraction_before_cap), Percent(*result.cap))
-                : "  (no cap: the waste is not given; --waste W)";
+    line += result.cap ? fmt::format("  ({} before the cap of {})", PercentText(*result.fraction_before_cap),
+                                     PercentText(*result.cap))
+                       : "  (no cap: the waste is not given; --waste W)";
   }
   return line + "\n";
 }
@@ -77,15 +73,15 @@ std::string Warnings(const CombineAnswer& answer) {
   if (std::abs(result.naive_sum - result.total) >= kSameFraction) {
     text +=
         fmt::format("Warning: the plain sum of these claims is {}. It is not a saving: overlaps count twice in it{}.\n",
-                    Percent(result.naive_sum), input.overhead > 0 ? ", the overhead not at all" : "");
+                    PercentText(result.naive_sum), input.overhead > 0 ? ", the overhead not at all" : "");
   }
   if (result.rule == CombineRule::kLanes && !input.cheaper.empty()) {
     text += "Warning: --cheaper is not in the lanes rule, which cannot know its stage; write it as --lane-fix.\n";
   }
   if (input.rate_cut > 0) {
     text += fmt::format("Spot: {} off the price pays while lost work and restarts add less than {} of time; {}.\n",
-                        Percent(input.rate_cut), Percent(BreakEvenOverhead(input.rate_cut)),
-                        input.overhead > 0 ? Percent(input.overhead) + " given" : "none given (--overhead O)");
+                        PercentText(input.rate_cut), PercentText(BreakEvenOverhead(input.rate_cut)),
+                        input.overhead > 0 ? PercentText(input.overhead) + " given" : "none given (--overhead O)");
   } else if (input.overhead > 0) {
     text += "Warning: --overhead without --rate only costs; give the rate cut that it buys.\n";
   }
@@ -95,7 +91,7 @@ std::string Warnings(const CombineAnswer& answer) {
 std::string Explanation(const CombineAnswer& answer) {
   if (!answer.result.rule) return "Nothing was drawn: no fix is on time.\n";
   std::string text = fmt::format("Interval: 5 % and 95 % points of {} draws, seed {}; median {}.\n", answer.draws.count,
-                                 answer.draws.seed, Percent(answer.drawn.median));
+                                 answer.draws.seed, PercentText(answer.drawn.median));
   text += fmt::format("  every fix recovers its claim x Beta({:g},1), mean {:g}\n", kRecoveryShape,
                       kRecoveryShape / (kRecoveryShape + 1));
   text += fmt::format("  fixes on one pool or stage: Gaussian copula, correlation {:g}\n", kPoolCorrelation);
@@ -117,12 +113,14 @@ Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : 
 std::string CombineText(const CombineAnswer& answer, bool explain) {
   const CombineResult& result = answer.result;
   std::string text = Headline(answer);
-  if (result.rule) text += fmt::format("Between {} and {}: ", Percent(answer.drawn.low), Percent(answer.drawn.high));
+  if (result.rule) {
+    text += fmt::format("Between {} and {}: ", PercentText(answer.drawn.low), PercentText(answer.drawn.high));
+  }
   text += std::string(Basis(result)) + ".\n\nGPU time saved, by rule\n";
   for (const RuleRow& row : kRules) text += RuleLine(row, result);
   if (result.cheaper && !answer.input.cheaper.empty()) {
-    text += fmt::format("Of it {} of waste and {} of busy time made cheaper.\n", Percent(result.waste.value_or(0)),
-                        Percent(*result.cheaper));
+    text += fmt::format("Of it {} of waste and {} of busy time made cheaper.\n", PercentText(result.waste.value_or(0)),
+                        PercentText(*result.cheaper));
   }
   const std::string warnings = Warnings(answer);
   if (!warnings.empty()) text += "\n" + warnings;

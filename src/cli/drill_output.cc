@@ -5,6 +5,7 @@
 
 #include "cli/drill_request.h"
 #include "cli/drill_view.h"
+#include "cli/flag_values.h"
 #include "text/escape.h"
 #include "text/markdown.h"
 

@@ -3,28 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "cli/flag_values.h"
 #include "text/command_line.h"
 #include "text/duration.h"
-#include "text/number.h"
 
 namespace idleburn {
 namespace {
 
 constexpr std::int64_t kMostRounds = 1000;
 constexpr std::array<int, 7> kSignals = {SIGTERM, SIGKILL, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-
-Result<int> ParseSignal(const std::string& text) {
-  std::string all;
-  for (const int signal : kSignals) {
-    const std::string name = SignalName(signal);
-    if (EqualsIgnoreCase(text, name) || EqualsIgnoreCase(text, name.substr(3))) return signal;
-    all += (all.empty() ? "" : ", ") + name.substr(3);
-  }
-  return FailUsage(fmt::format("drill: --signal: '{}' is none of {}", text.substr(0, 20), all));
-}
 
 Result<Interruption> HowOf(const DrillRequest& request) {
   Interruption how;
@@ -37,7 +25,7 @@ Result<Interruption> HowOf(const DrillRequest& request) {
     how.grace = cloud->grace;
   }
   if (!request.signal.empty()) {
-    const Result<int> signal = ParseSignal(request.signal);
+    const Result<int> signal = FlagSignal("drill: --signal", request.signal, kSignals);
     if (!signal) return tl::unexpected<Error>(signal.error());
     how.signal = *signal;
   }
@@ -66,11 +54,6 @@ Result<std::optional<Drawn<T>>> ParseDrawn(const char* flag, const std::string& 
 }
 
 }  // namespace
-
-std::string SignalName(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name == nullptr ? std::to_string(signal) : "SIG" + std::string(name);
-}
 
 void DrillRequest::AppendTo(std::vector<Flag>& flags) {
   const auto add = [&](const char* name, const char* value, const char* about) -> Flag& {

@@ -21,9 +21,6 @@ inline constexpr std::array<CloudNotice, 3> kCloudNotices = {{
     {"azure", "Azure, 30 s", Nanos(30 * kNanosPerSecond)},
 }};
 
-// "SIGTERM".
-std::string SignalName(int signal);
-
 // The flags of `idleburn drill` as they were written.
 struct DrillRequest {
   // Appends the flags; this must stay where it is until they were read.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/drill_request.h"
+#include "cli/flag_values.h"
 #include "spot/formulas.h"
 #include "text/duration.h"
 
@@ -166,7 +167,7 @@ void AddSpot(const DrillReport& report, DrillView& view) {
   }
   const std::optional<DrillOutlook> outlook = OutlookOf(report);
   if (!outlook) {
-    view.spot.push_back(
+    view.spot.emplace_back(
         "What it would cost on spot capacity: unknown; say the mean time between losses of a node with "
         "--uptime 6h.");
     return;
@@ -195,7 +196,7 @@ void AddSpot(const DrillReport& report, DrillView& view) {
                     "and the formula is good to about {:.0f} %.",
                     100 * *outlook->outside, 100 * kFirstOrderReach));
   }
-  view.spot.push_back("The time a cloud takes to bring another machine is not in it.");
+  view.spot.emplace_back("The time a cloud takes to bring another machine is not in it.");
 }
 
 void AddNotes(const DrillReport& report, DrillView& view) {
@@ -226,7 +227,7 @@ void AddNotes(const DrillReport& report, DrillView& view) {
     break;
   }
   if (report.reading.figures.checkpoint_from_files) {
-    view.notes.push_back("Checkpoints are as their files show them: C is at least that (docs/drill.md).");
+    view.notes.emplace_back("Checkpoints are as their files show them: C is at least that (docs/drill.md).");
   }
   view.notes.push_back("Command: " + report.command);
   if (report.resume != report.command) view.notes.push_back("Resumed by: " + report.resume);

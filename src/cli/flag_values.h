@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -13,5 +14,12 @@ namespace idleburn {
 Result<std::int64_t> FlagCount(const char* command, const char* flag, const std::string& text, std::int64_t least,
                                std::int64_t usual);
 Result<Nanos> FlagSpan(const char* command, const char* flag, const std::string& text, Nanos usual);
+// "35%" or ".35": at least 0 and below 1.
+Result<double> FlagShare(const std::string& command, const char* flag, const std::string& text);
+// "SIGTERM", "TERM" or "term", if it is one of those; `flag` starts the message.
+Result<int> FlagSignal(const std::string& flag, const std::string& text, std::span<const int> those);
+
+// "SIGTERM".
+std::string SignalName(int signal);
 
 }  // namespace idleburn

@@ -1,6 +1,6 @@
 #include "cli/judged_by.h"
 
-#include "text/number.h"
+#include "cli/flag_values.h"
 
 namespace idleburn {
 
@@ -9,18 +9,6 @@ std::optional<WorkUnit> ParseUnit(const std::string& text) {
     if (text == kWorkUnitNames[u] || text == kWorkUnitPlurals[u]) return static_cast<WorkUnit>(u);
   }
   return std::nullopt;
-}
-
-Result<double> ParseShare(const std::string& command, const std::string& flag, const std::string& text) {
-  std::string_view number = Trim(text);
-  const bool percent = !number.empty() && number.back() == '%';
-  if (percent) number.remove_suffix(1);
-  const ScaledNumber scaled = ParseScaled(Trim(number), 9);
-  const double value = static_cast<double>(scaled.value) / (percent ? 1e11 : 1e9);
-  if (scaled.fault != NumberFault::kNone || value < 0 || value >= 1) {
-    return FailUsage(command + ": " + flag + " '" + text.substr(0, 20) + "' is no share below 1; write 0.05 or 5%");
-  }
-  return value;
 }
 
 void JudgedBy::AppendTo(std::vector<Flag>& flags) {
@@ -54,13 +42,13 @@ Result<void> JudgedBy::Take(const std::string& command, Claim& claim) const {
   }
   claim.changed_factor = changes;
   if (!level.empty()) {
-    const Result<double> share = ParseShare(command, "--level", level);
+    const Result<double> share = FlagShare(command, "--level", level);
     if (!share) return tl::unexpected<Error>(share.error());
     if (*share < 0.5) return FailUsage(command + ": --level " + level + " is below 50%; the usual one is 95%");
     claim.level = *share;
   }
   if (!effect.empty()) {
-    const Result<double> share = ParseShare(command, "--min-effect", effect);
+    const Result<double> share = FlagShare(command, "--min-effect", effect);
     if (!share) return tl::unexpected<Error>(share.error());
     claim.smallest_effect = *share;
   }

@@ -32,7 +32,4 @@ struct JudgedBy {
 // "step" or "steps"; absent for another word.
 std::optional<WorkUnit> ParseUnit(const std::string& text);
 
-// "35%" or ".35", below 1; a bad text is a usage error that names the flag.
-Result<double> ParseShare(const std::string& command, const std::string& flag, const std::string& text);
-
 }  // namespace idleburn

@@ -7,6 +7,7 @@
 #include "base/money.h"
 #include "report/audit_view.h"
 #include "text/escape.h"
+#include "text/share.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 
@@ -16,12 +17,10 @@ namespace {
 constexpr auto kRight = TableColumn::Align::kRight;
 constexpr auto kStandingWords = std::to_array<std::string_view>({"claimed", "verified", "lost again", "not shown"});
 
-std::string PercentText(const std::optional<double>& share) {
-  return share ? fmt::format("{:.1f} %", 100 * *share) : "unknown";
-}
+std::string PercentOrUnknown(const std::optional<double>& share) { return share ? PercentText(*share) : "unknown"; }
 
 std::string IntervalText(const LedgerLine& line) {
-  return line.low && line.high ? PercentText(line.low) + " to " + PercentText(line.high) : "unknown";
+  return line.low && line.high ? PercentText(*line.low) + " to " + PercentText(*line.high) : "unknown";
 }
 
 std::string CashText(const LedgerLine& line) {
@@ -53,8 +52,8 @@ std::vector<TableRow> LineRows(const LedgerReport& report) {
     if (line.lost) stands += " on " + DateText(*line.lost);
     if (line.standing == Standing::kNotShown) stands += " (" + line.verdict + ")";
     rows.push_back({line.claim.substr(0, 12), line.measure, line.boundary, DateText(line.claimed),
-                    PercentText(line.predicted), PercentText(line.fraction), IntervalText(line), CashText(line),
-                    FreedText(line.freed_gpu_hours), stands});
+                    PercentOrUnknown(line.predicted), PercentOrUnknown(line.fraction), IntervalText(line),
+                    CashText(line), FreedText(line.freed_gpu_hours), stands});
   }
   return rows;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/tco_output.h"
+#include "report/display.h"
 
 namespace idleburn {
 namespace {
@@ -24,13 +25,6 @@ std::string Exact(const Fraction& f, int digits) {
 
 std::string MonthsText(const std::optional<Fraction>& months) {
   return months ? FormatExact(months->AsMoney().value_or(Money()), 0) + " months" : "no stated horizon";
-}
-
-// The minor unit of a currency in nano-units.
-std::int64_t MinorUnit(const std::string& currency) {
-  std::int64_t unit = 1'000'000'000;
-  for (int i = 0; i < MinorUnitDigits(currency); ++i) unit /= 10;
-  return unit;
 }
 
 // Lines, then the contingency, rounded so that the column adds up to its rounded total.

@@ -1,23 +1,18 @@
 #include "cli/watch_flags.h"
 
-#include <signal.h>
-
 #include <array>
+#include <csignal>
 #include <utility>
 
 #include "cli/find_rate.h"
+#include "cli/flag_values.h"
 #include "text/duration.h"
 
 namespace idleburn {
 namespace {
 
-struct SignalName {
-  std::string_view name;
-  int number;
-};
 // Those by which programs are asked for something, and not ended for sure.
-constexpr auto kCheckpointSignals = std::to_array<SignalName>(
-    {{"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGHUP", SIGHUP}, {"SIGINT", SIGINT}, {"SIGCONT", SIGCONT}});
+constexpr std::array<int, 5> kCheckpointSignals = {SIGUSR1, SIGUSR2, SIGHUP, SIGINT, SIGCONT};
 
 Result<Nanos> ParseIdleHeld(const std::string& text) {
   const std::size_t sign = text.find_first_of("=>");
@@ -31,15 +26,6 @@ Result<Nanos> ParseIdleHeld(const std::string& text) {
   const Result<Nanos> limit = ParseDuration(text.substr(sign + 1));
   if (!limit) return FailUsage("--watch: idle-held: " + limit.error().message);
   return *limit;
-}
-
-Result<int> ParseSignal(const std::string& text) {
-  std::string known;
-  for (const SignalName& signal : kCheckpointSignals) {
-    if (text == signal.name || text == signal.name.substr(3)) return signal.number;
-    known += (known.empty() ? "" : ", ") + std::string(signal.name);
-  }
-  return FailUsage("--enforce-signal: '" + text.substr(0, 20) + "' is none of " + known);
 }
 
 }  // namespace
@@ -127,7 +113,7 @@ Result<void> WatchFlags::ReadEnforce(WatchPlan& plan) const {
     plan.rules.grace = *time;
   }
   if (enforce_signal.empty()) return {};
-  const Result<int> signal = ParseSignal(enforce_signal);
+  const Result<int> signal = FlagSignal("--enforce-signal", enforce_signal, kCheckpointSignals);
   if (!signal) return tl::unexpected<Error>(signal.error());
   plan.checkpoint_signal = *signal;
   plan.rules.checkpoint = true;

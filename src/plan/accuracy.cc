@@ -12,6 +12,7 @@
 #include "plan/memory.h"
 #include "plan/memory_fit.h"
 #include "stats/quantile.h"
+#include "text/share.h"
 
 namespace idleburn {
 namespace {
@@ -40,12 +41,10 @@ bool SameGroup(const MeasuredRow& a, const MeasuredRow& b) {
   return a.row.run.framework == b.row.run.framework && a.group == b.group;
 }
 
-std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 std::string Line(std::string_view what, const std::vector<HeldOutRow>& rows) {
   const ErrorSummary errors = Summarize(rows);
-  return fmt::format("| {} | {} | {} | {} | {} |\n", what, errors.rows, Percent(errors.median), Percent(errors.p95),
-                     Percent(Coverage(rows)));
+  return fmt::format("| {} | {} | {} | {} | {} |\n", what, errors.rows, PercentText(errors.median),
+                     PercentText(errors.p95), PercentText(Coverage(rows)));
 }
 
 std::string ByFramework(const std::vector<HeldOutRow>& rows) {
@@ -72,7 +71,7 @@ constexpr std::string_view kOthers =
 
 std::string Target(std::string_view what, const ErrorSummary& errors, double median, double p95) {
   return fmt::format("| {} | {} | {} at most {:.1f} % | {} at most {:.0f} % |\n", what, errors.rows,
-                     Percent(errors.median), median, Percent(errors.p95), p95);
+                     PercentText(errors.median), median, PercentText(errors.p95), p95);
 }
 
 }  // namespace
@@ -144,8 +143,8 @@ AccuracyReport JudgeAccuracy(const PublishedRows& published) {
       "{:.2f} % (at most 0.5 %), false rejects {:.2f} % (at most 5 %).\n",
       kDefaultMargin, report.fits.decisions, 100 * report.fits.FalseFits(), 100 * report.fits.FalseRejects());
   text += fmt::format("90 % intervals cover: throughput {}, memory {} (framework known), {} (unknown); 85 to 95 %.\n\n",
-                      Percent(report.throughput_coverage), Percent(report.memory_known_coverage),
-                      Percent(report.memory_unknown_coverage));
+                      PercentText(report.throughput_coverage), PercentText(report.memory_known_coverage),
+                      PercentText(report.memory_unknown_coverage));
   text += "## Published estimators on the same tables\n\n" + std::string(kOthers);
   text += "\n## Memory\n\n" + std::string(kHead);
   text += Line("a tenth of the rows", tenth) + Line("a model (PEFT: a method)", known) + Line("a framework", unknown);

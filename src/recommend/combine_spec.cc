@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "text/number.h"
+#include "text/share.h"
 #include "text/spelling.h"
 
 namespace idleburn {
@@ -13,8 +14,6 @@ namespace {
 
 using Part = CombineInput::Part;
 
-constexpr int kDecimals = 12;
-constexpr double kScale = 1e12;
 constexpr double kSumTolerance = 1e-9;  // shares that make 1 by hand may exceed it in binary
 constexpr double kLargestOverhead = 100;
 constexpr double kLargestSpeedup = 1000;
@@ -29,17 +28,8 @@ tl::unexpected<Error> Malformed(std::string_view text, std::string_view form) {
   return FailUsage("combine: cannot read " + Quoted(text) + "; write " + std::string(form));
 }
 
-std::optional<double> Number(std::string_view text) {
-  text = Trim(text);
-  const bool percent = !text.empty() && text.back() == '%';
-  if (percent) text = Trim(text.substr(0, text.size() - 1));
-  const ScaledNumber number = ParseScaled(text, kDecimals);
-  if (number.fault != NumberFault::kNone) return std::nullopt;
-  return static_cast<double>(number.value) / (percent ? 100 * kScale : kScale);
-}
-
 Result<double> ReadShare(std::string_view flag, std::string_view text) {
-  const std::optional<double> share = Number(text);
+  const std::optional<double> share = ParseShare(text);
   if (!share || *share < 0 || *share >= 1) {
     return FailUsage("combine: " + std::string(flag) + " " + Quoted(text) +
                      " is not a share of at least 0 and below 1; write .35 or 35%");
@@ -181,14 +171,15 @@ Result<void> ReadCheaper(const std::vector<std::string>& texts, CombineInput& in
   for (const std::string& text : texts) {
     const std::optional<Pair> pair = SplitAt(text, ':');
     if (!pair) return Malformed(text, kCheaperForm);
-    const std::optional<double> share = Number(pair->left);
+    const std::optional<double> share = ParseShare(pair->left);
     if (!share || *share < 0 || *share > 1) {
       return FailUsage("combine: --cheaper share " + Quoted(pair->left) + " is not from 0 to 1; write " +
                        std::string(kCheaperForm));
     }
     std::string_view factor = pair->right;
     if (factor.back() == 'x') factor.remove_suffix(1);
-    const std::optional<double> speedup = factor.find('%') == std::string_view::npos ? Number(factor) : std::nullopt;
+    const std::optional<double> speedup =
+        factor.find('%') == std::string_view::npos ? ParseShare(factor) : std::nullopt;
     if (!speedup || *speedup <= 1 || *speedup > kLargestSpeedup) {
       return FailUsage("combine: --cheaper speed-up " + Quoted(pair->right) +
                        " is not above 1; 2 means twice as fast, as in .75:2");
@@ -241,7 +232,7 @@ Result<void> ReadOptionalShare(std::string_view flag, const std::string& text, d
 
 Result<void> ReadOverhead(const std::string& text, CombineInput& input) {
   if (text.empty()) return {};
-  const std::optional<double> overhead = Number(text);
+  const std::optional<double> overhead = ParseShare(text);
   if (!overhead || *overhead < 0 || *overhead > kLargestOverhead) {
     return FailUsage("combine: --overhead " + Quoted(text) +
                      " is not from 0 to 100; write .1 or 10% for a tenth more time");

@@ -13,6 +13,7 @@
 #include "report/ribbon.h"
 #include "report/view_context.h"
 #include "text/escape.h"
+#include "text/share.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -51,10 +52,11 @@ void AppendTiles(const ViewContext& c, std::string* out) {
   *out += "<dl class=\"tiles\">\n";
   if (c.in_money) {
     AppendTile("Paid", c.Cost(*u.total), c.Hours(u.window_ns) + " GPU-hours", out);
-    if (u.waste) AppendTile("Waste", c.Cost(*u.waste), PercentOf(c.report.cost.waste_share) + " of observed cost", out);
+    if (u.waste)
+      AppendTile("Waste", c.Cost(*u.waste), PercentText(c.report.cost.waste_share) + " of observed cost", out);
   } else {
     AppendTile("GPU-hours", c.Hours(u.window_ns), c.priced ? "traced" : "no price given", out);
-    AppendTile("Waste", PercentOf(c.report.cost.waste_share), "of observed GPU-hours", out);
+    AppendTile("Waste", PercentText(c.report.cost.waste_share), "of observed GPU-hours", out);
   }
   if (u.mean_utilization) {
     AppendTile("Mean utilization", fmt::format("{:.1f} %", *u.mean_utilization), "of " + std::string(c.Whole()), out);
@@ -97,7 +99,7 @@ void AppendBar(const UsageCost& u, std::string* out) {
     const double share = ShareOf(piece.ns, u.window_ns);
     shapes += fmt::format(R"(<rect class="fill-{}" x="{:.1f}" width="{:.1f}" height="{}"/>)", Info(piece.look).id,
                           x * kRibbonWidth, share * kRibbonWidth, kRibbonHeight);
-    key += KeyEntry(Info(piece.look).id, fmt::format("{} {}", piece.name, PercentOf(share)));
+    key += KeyEntry(Info(piece.look).id, fmt::format("{} {}", piece.name, PercentText(share)));
     x += share;
   }
   if (shapes.empty()) return;

@@ -9,6 +9,7 @@
 #include "report/system_view.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
+#include "text/share.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -80,7 +81,7 @@ std::vector<std::string> Why(const ViewContext& c) {
     if (lines.size() == kWhyLines) break;
     std::string line = f.title.empty() ? std::string(f.cause) : f.title;
     if (f.gpu_ns > 0) {
-      line += fmt::format(": {} of {}, {}", PercentOf(f.share), c.Whole(), c.Worth(f.cost, f.gpu_ns));
+      line += fmt::format(": {} of {}, {}", PercentText(f.share), c.Whole(), c.Worth(f.cost, f.gpu_ns));
     }
     if (f.status != Status::kUnknown) line += fmt::format(" ({})", Name(f.status));
     if (f.gpu_ns == 0 && !f.evidence.empty()) line += ": " + f.evidence.front();

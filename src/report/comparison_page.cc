@@ -6,6 +6,7 @@
 #include "report/audit_view.h"
 #include "report/comparison_report.h"
 #include "report/report_page.h"
+#include "text/share.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -17,9 +18,6 @@ std::string_view UnitOf(const ComparisonReport& report) {
   return report.verdict.unit ? kWorkUnitNames[static_cast<std::size_t>(*report.verdict.unit)] : "unit of work";
 }
 
-std::string Percent(double fraction) {
-  return fmt::format("{:.1f} %", 100 * (std::abs(fraction) < 5e-4 ? 0 : fraction));  // no "-0.0 %"
-}
 std::string PercentRange(double low, double high) { return fmt::format("{:.1f} to {:.1f} %", 100 * low, 100 * high); }
 
 // GPU time in the unit that shows it best: short comparisons are of GPU-seconds.
@@ -35,7 +33,7 @@ struct GpuTimeScale {
 std::string Change(const SavingVerdict& verdict) {
   const double fraction = verdict.fraction.value_or(0);
   const bool more = fraction < 0;
-  const std::string text = Percent(std::abs(fraction)) + (more ? " more" : " less") + " GPU time";
+  const std::string text = PercentText(std::abs(fraction)) + (more ? " more" : " less") + " GPU time";
   if (!verdict.saving) return text + " (no interval: too little data)";
   const double low = more ? -verdict.saving->high : verdict.saving->low;
   const double high = more ? -verdict.saving->low : verdict.saving->high;
@@ -125,24 +123,24 @@ class Figures {
   }
   void Fraction() {
     if (!verdict_.fraction) return Put("saved", "not known");
-    std::string text = Percent(*verdict_.fraction) + " of the GPU time per " + std::string(UnitOf(report_));
+    std::string text = PercentText(*verdict_.fraction) + " of the GPU time per " + std::string(UnitOf(report_));
     if (verdict_.saving) {
       text += fmt::format(", between {:.1f} and {:.1f} %", 100 * verdict_.saving->low, 100 * verdict_.saving->high);
     }
-    if (report_.claimed && report_.claim.predicted) text += ", claimed " + Percent(*report_.claim.predicted);
+    if (report_.claimed && report_.claim.predicted) text += ", claimed " + PercentText(*report_.claim.predicted);
     Put("saved", text);
     if (report_.mean_step_fraction) {
       Put("", "the median step; the mean step, which a bill follows over whole cycles, says " +
-                  Percent(*report_.mean_step_fraction));
+                  PercentText(*report_.mean_step_fraction));
     }
     if (verdict_.bootstrap_is_wider) Put("", "the interval is the bootstrap's, which is the wider one");
     if (verdict_.verdict == Verdict::kNotShown && verdict_.smallest_shown) {
-      Put("", "these data could have shown " + Percent(*verdict_.smallest_shown) + " or more");
+      Put("", "these data could have shown " + PercentText(*verdict_.smallest_shown) + " or more");
     }
   }
   void Dollars();
   void LeftOut() {
-    for (const DataExclusion& out : report_.exclusions) Put("left out", Percent(out.share) + ": " + out.reason);
+    for (const DataExclusion& out : report_.exclusions) Put("left out", PercentText(out.share) + ": " + out.reason);
     if (report_.exclusions.empty()) Put("left out", "nothing");
     for (const NonRoutineAdjustment& nra : report_.adjustments) {
       const std::string amount = nra.gpu_seconds ? fmt::format("{:.5g} GPU-s", *nra.gpu_seconds) : "not measured";
@@ -256,7 +254,7 @@ ReportTable InputTable(const ComparisonReport& report) {
                           input.gpu_seconds ? fmt::format("{:.6g}", *input.gpu_seconds) : "-",
                           input.work ? fmt::format("{:.10g}", *input.work) : "-",
                           counted ? fmt::format("{:.5g}", *input.gpu_seconds / *input.work) : "-",
-                          input.observed ? Percent(*input.observed) : "-", input.name, input.note});
+                          input.observed ? PercentText(*input.observed) : "-", input.name, input.note});
   }
   return table;
 }
@@ -267,8 +265,8 @@ ReportTable CaptureTable(const ComparisonReport& report) {
   table.title = "Foretold and realised";
   table.columns = {{"cause before"}, {"bound"}, {"expected"}, {"realised"}, {"of the bound"}, {"next bottleneck"}};
   for (const BeforeAfter& pair : report.captures) {
-    table.rows.push_back({pair.cause.empty() ? "none" : std::string(pair.cause), Percent(pair.bound),
-                          Percent(pair.expected), pair.realised ? Percent(*pair.realised) : "-",
+    table.rows.push_back({pair.cause.empty() ? "none" : std::string(pair.cause), PercentText(pair.bound),
+                          PercentText(pair.expected), pair.realised ? PercentText(*pair.realised) : "-",
                           pair.recovered ? fmt::format("{:.2f}", *pair.recovered) : "-",
                           pair.next.empty() ? "none" : std::string(pair.next)});
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/display.h"
+#include "text/share.h"
 
 namespace idleburn {
 namespace {
@@ -47,8 +48,8 @@ void AddNotes(const ViewContext& c, const DeviceDiagnosis& d, ReportTable& table
     table.notes.push_back(fmt::format("{}: longest gaps of {}: {}.", label, Name(budget.window), gaps));
   if (d.next) {
     table.notes.push_back(fmt::format("{}: without {} ({} of the window) the next is {}, {} of what is left.", label,
-                                      d.next->removed, PercentOf(d.next->removed_share), d.next->cause,
-                                      PercentOf(d.next->share)));
+                                      d.next->removed, PercentText(d.next->removed_share), d.next->cause,
+                                      PercentText(d.next->share)));
   }
 }
 

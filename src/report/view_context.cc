@@ -54,8 +54,6 @@ std::string Hundredths(std::int64_t hundredths_of_a_percent) {
   return fmt::format("{}.{:02} %", hundredths_of_a_percent / 100, hundredths_of_a_percent % 100);
 }
 
-std::string PercentOf(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 std::string RoundPercent(double share) {
   const bool small = share != 0 && std::fabs(share) < 0.0995;
   return small ? fmt::format("{:.1f} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);

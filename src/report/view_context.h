@@ -36,7 +36,6 @@ struct ViewContext {
 };
 
 std::string Hundredths(std::int64_t hundredths_of_a_percent);  // "34.77 %"
-std::string PercentOf(double share);                           // "34.8 %"
 std::string RoundPercent(double share);                        // for sentences: "35 %", "0.4 %"
 std::string Joined(const std::vector<std::string>& parts);     // with "; "
 double ShareOf(std::int64_t part, std::int64_t whole);         // 0 of nothing

@@ -5,6 +5,7 @@
 #include "report/display.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
+#include "text/share.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -36,14 +37,14 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
   if (c.report.traced_only) {
     if (u.window_ns > 0) {
       lines.push_back(fmt::format("Not computing: {}, {} of the traced window.", c.Worth(u.waste, NotComputing(u)),
-                                  PercentOf(cost.waste_share)));
+                                  PercentText(cost.waste_share)));
     }
     return lines;
   }
   if (u.waste) {
     lines.push_back(
         fmt::format("Waste: {}, {} of the observed cost: time not busy, plus spin-wait. Unobserved time is not in it.",
-                    c.Cost(*u.waste), PercentOf(cost.waste_share)));
+                    c.Cost(*u.waste), PercentText(cost.waste_share)));
   }
   if (cost.per_effective_gpu_hour) {
     lines.push_back(fmt::format("Per effective GPU-hour (observed time x utilization): {}.",
@@ -56,7 +57,7 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
   if (const EffectiveBounds b = EffectiveBoundsOf(u); observed && *observed < kUnitCostCoverage && b.low) {
     lines.push_back(fmt::format(
         "Only {} of the time was observed: if all the rest was busy, {} per effective GPU-hour; if none, {}.",
-        PercentOf(*observed), c.ExactCost(*b.low), b.high ? c.ExactCost(*b.high) : "undefined"));
+        PercentText(*observed), c.ExactCost(*b.low), b.high ? c.ExactCost(*b.high) : "undefined"));
   }
   for (const auto& [unit, m] : cost.per_unit) lines.push_back(fmt::format("Per {}: {}.", unit, c.ExactCost(m)));
   if (cost.hourly && cost.monthly && cost.yearly) {
@@ -96,7 +97,7 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
         ticks.window ? fmt::format("{:.3g} s", static_cast<double>(ticks.window->count()) / 1e9) : "unknown";
     std::string line =
         fmt::format("Bursts: {} readings {} apart, {} below 10 %, {} from 90 %: ", ticks.total, window,
-                    PercentOf(*ticks.Share(Phase::kIdle)), PercentOf(*ticks.Share(Phase::kComputeBound)));
+                    PercentText(*ticks.Share(Phase::kIdle)), PercentText(*ticks.Share(Phase::kComputeBound)));
     if (ticks.pattern == "cannot_tell") {
       line += "too far apart to tell steady work from starvation in bursts.";
     } else {

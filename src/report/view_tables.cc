@@ -6,6 +6,7 @@
 
 #include "report/display.h"
 #include "report/view_context.h"
+#include "text/share.h"
 
 namespace idleburn {
 namespace {
@@ -209,7 +210,7 @@ ReportTable FindingTable(const ViewContext& c) {
   }
   for (const Finding& f : c.report.advice.findings) {
     std::string time =
-        f.gpu_ns == 0 ? "" : fmt::format("{} of {}, {} GPU-hours", PercentOf(f.share), c.Whole(), c.Hours(f.gpu_ns));
+        f.gpu_ns == 0 ? "" : fmt::format("{} of {}, {} GPU-hours", PercentText(f.share), c.Whole(), c.Hours(f.gpu_ns));
     if (f.cost && f.gpu_ns > 0) time += ", " + c.Worth(f.cost, f.gpu_ns);
     table.rows.push_back({f.title, fmt::format("{} ({})", Name(f.status), f.cause), time, Joined(f.evidence),
                           Joined(f.refutes), f.isolate});
