@@ -16,11 +16,14 @@ const std::string kTool = "python3 " IDLEBURN_ROOT "/tools/nvml_abi.py ";
 // A header in the shape of NVIDIA's, of our own making: `memory` is the type of a member of nvmlUtilization_t.
 std::string Header(const std::string& energy_field, const std::string& memory) {
   return "typedef enum nvmlReturn_enum { NVML_SUCCESS = 0, NVML_ERROR_UNKNOWN = 999 } nvmlReturn_t;\n"
-         "typedef struct { unsigned int gpu; " + memory + " memory; } nvmlUtilization_t;\n"
+         "typedef struct { unsigned int gpu; " +
+         memory +
+         " memory; } nvmlUtilization_t;\n"
          "typedef struct nvmlDevice_st* nvmlDevice_t;\n"
          "extern \"C\" nvmlReturn_t nvmlInit_v2(void);\n"
          "extern \"C\" nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t, nvmlUtilization_t*);\n"
-         "#define NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION " + energy_field + "\n";
+         "#define NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION " +
+         energy_field + "\n";
 }
 
 TEST(NvmlAbiTest, AHeaderThatAgreesLeavesOnlyWhatItDoesNotHave) {
@@ -28,7 +31,8 @@ TEST(NvmlAbiTest, AHeaderThatAgreesLeavesOnlyWhatItDoesNotHave) {
   const ProgramRun run = RunShell(kTool + "--all --header " + folder.Write("nvml.h", Header("83", "unsigned int")));
   EXPECT_EQ(run.code, 0) << run.out << run.err;
   EXPECT_NE(run.out.find("| constant | kFieldEnergy | NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION | agreed |"),
-            std::string::npos) << run.out;
+            std::string::npos)
+      << run.out;
   EXPECT_NE(run.out.find("| struct | Utilization | nvmlUtilization_t | agreed |"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("struct: 14 missing, 1 agreed"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("function: 2 agreed, "), std::string::npos) << run.out;

@@ -90,16 +90,18 @@ std::string DescribeUse(const HostUse& use, HostScope scope) {
     text += fmt::format(", waiting for a CPU {}, blocked {}", Share(use, HostSignal::kCpuWait),
                         Share(use, HostSignal::kBlockedTime));
   }
-  text += fmt::format("; pressure cpu {} io {} memory {}", Share(use, HostSignal::kPsiCpuSome),
-                      Share(use, HostSignal::kPsiIoFull), Share(use, HostSignal::kPsiMemoryFull));
   text += fmt::format("; storage read {} written {}", Bytes(use, HostSignal::kReadBytes),
                       Bytes(use, HostSignal::kWriteBytes));
   if (scope == HostScope::kMachine) {
     text +=
         fmt::format("; network in {} out {}", Bytes(use, HostSignal::kNetReceived), Bytes(use, HostSignal::kNetSent));
   }
+  // The kernel counts these of a control group, which may hold more than the workload.
+  text += scope == HostScope::kWorkload ? "; its control group: pressure" : "; pressure";
+  text += fmt::format(" cpu {} io {} memory {}", Share(use, HostSignal::kPsiCpuSome),
+                      Share(use, HostSignal::kPsiIoFull), Share(use, HostSignal::kPsiMemoryFull));
   const std::optional<std::int64_t>& memory = use.most[Index(HostSignal::kMemoryUsed)];
-  text += "; memory at most " + (memory ? fmt::format("{:.2f} GB", static_cast<double>(*memory) / 1e9) : "unknown");
+  text += ", memory at most " + (memory ? fmt::format("{:.2f} GB", static_cast<double>(*memory) / 1e9) : "unknown");
   return text;
 }
 

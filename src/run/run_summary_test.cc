@@ -1,0 +1,39 @@
+#include "run/run_summary.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace idleburn {
+namespace {
+
+// Ten seconds: 20 s of CPU, 1 s of waiting for one, and pressure for half of the time.
+HostUse Use() {
+  using std::chrono::seconds;
+  HostUse use;
+  use.first = Instant{};
+  use.last = use.first + seconds(10);
+  use.change[Index(HostSignal::kCpuTime)] = Nanos(seconds(20)).count();
+  use.change[Index(HostSignal::kCpuWait)] = Nanos(seconds(1)).count();
+  use.change[Index(HostSignal::kPsiCpuSome)] = Nanos(seconds(5)).count();
+  use.most[Index(HostSignal::kMemoryUsed)] = 2'500'000'000;
+  return use;
+}
+
+// Pressure and memory are of the control group, in which others may run: they may not read as the workload's own.
+TEST(DescribeUseTest, WhatTheGroupDidIsNotSaidOfTheWorkload) {
+  const std::string text = DescribeUse(Use(), HostScope::kWorkload);
+  EXPECT_NE(text.find("its control group: pressure cpu 50.0 %"), std::string::npos) << text;
+  EXPECT_LT(text.find("waiting for a CPU"), text.find("its control group")) << text;
+  EXPECT_NE(text.find("memory at most 2.50 GB"), std::string::npos) << text;
+}
+
+TEST(DescribeUseTest, WhatWasNotReadIsUnknown) {
+  const std::string text = DescribeUse(Use(), HostScope::kMachine);
+  EXPECT_EQ(text.find("control group"), std::string::npos) << text;
+  EXPECT_NE(text.find("on CPU 2.00"), std::string::npos) << text;
+  EXPECT_NE(text.find("io unknown memory unknown"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace idleburn
