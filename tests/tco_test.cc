@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "history/open_history.h"
+#include "history/runs.h"
 #include "support/documented_keys.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
@@ -28,6 +30,19 @@ as_of = "2026-07-01"
 [[infrastructure]]
 name = "CI"
 monthly = 100
+[[inference]]
+name = "api"
+requests = 1000
+per_request = "0.001"
+[[inference]]
+name = "peak"
+peak_rps = 100
+rps_per_gpu = 30
+price = "h100"
+minimum_replicas = 1
+[[inference]]
+name = "node"
+hourly = 1
 [[operations]]
 share_of_compute = "5%"
 [[risk]]
@@ -89,6 +104,95 @@ TEST(TcoTest, TheTextShowsEveryCategoryAndAddsUp) {
   }
 }
 
+// Reference: tco.md section 9, example B: of four circulating bases only the exact one is printed.
+TEST(TcoTest, OnlyTheExactRowOfExampleBIsPrinted) {
+  const TempFolder folder;
+  for (const char* format : {"text", "json", "csv", "html"}) {
+    const ProgramRun run = RunIdleburn("tco --format " + std::string(format) + " " + kExample);
+    for (const char* other : {"24650", "24,650", "24500", "24,500", "14450", "14,450", "14547.5", "14,547.5", "41.3",
+                              "41.0", "0.413", "0.410", "41.29", "0.4129"}) {
+      EXPECT_EQ(run.out.find(other), std::string::npos) << other << " in " << format;
+    }
+    EXPECT_TRUE(run.out.find("14,720.00") != std::string::npos || run.out.find("14720.00") != std::string::npos);
+  }
+}
+
+// Reference: tco.md sections 5 and 9, examples C and D, through a scenario.
+TEST(TcoTest, UnitsAreSaidWithWhoseMoneyTheyAre) {
+  const TempFolder folder;
+  const ProgramRun run = RunIdleburn(
+      "tco " + folder.Write("c.toml",
+                            "contingency = 0\nhorizon_months = 1\n[[compute]]\namount = 80\n[[inference]]\nname = "
+                            "\"api\"\nrequests = 1000\nprice = \"2.95\"\nrequests_per_s = 20\nutilisation = \"35%\"\n"
+                            "[[inference]]\nname = \"chat\"\ntokens = 1000000\nprice = \"2.95\"\ntokens_per_s = 2400\n"
+                            "utilisation = \"35%\"\n[[inference]]\nname = \"node\"\nhourly = 4\n"
+                            "[units]\ngpu_hours = 10\nutilisation = \"60%\"\n"));
+  for (const char* part : {"compute per effective GPU-hour: 13.3333 USD", "compute that was not busy: 32.00 USD",
+                           "inference.api per 1,000 requests: 0.1171 USD", "inference.chat per 10^6 tokens: 0.9755 USD",
+                           "inference.node: 4.00 an hour is 2,880.00 a month of 720 h, 34,560.00 in twelve of"}) {
+    EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
+  }
+  const ProgramRun idle = RunIdleburn(
+      "tco " + folder.Write("z.toml", "[[compute]]\namount = 80\n[units]\ngpu_hours = 10\nutilisation = 0\n"));
+  EXPECT_NE(idle.out.find("per effective GPU-hour: undefined"), std::string::npos) << idle.out;
+}
+
+TEST(TcoTest, WhatWasPaidStandsBesideThePlanMonthByMonth) {
+  const TempFolder folder;
+  const std::string paid = " --actuals " + folder.Write("paid.csv",
+                                                        "month,category,amount\n2026-01,compute,500.50\n"
+                                                        "2026-02,compute,20\n2026-02,,5\n");
+  const ProgramRun run = RunIdleburn("tco " + std::string(kExample) + paid);
+  for (const char* part : {"actual to date USD", "  unallocated ", "525.50", "520.50", "2026-01", "+50.2 %"}) {
+    EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
+  }
+  const ProgramRun page = RunIdleburn("tco --format html " + std::string(kExample) + paid);
+  for (const char* part : {"Plan and actual, month by month", "2026-02 actual: 25.00 USD", "<td>unallocated</td>",
+                           "Top levers of optimised"}) {
+    EXPECT_NE(page.out.find(part), std::string::npos) << part;
+  }
+}
+
+void KeepRun(SqliteDatabase& history, const std::string& id, const std::string& project, std::int64_t cents) {
+  HistoryRun run;
+  run.id = id + std::string(31, '0');
+  run.kind = "run";
+  run.state = RunState::kEnded;
+  run.started = Instant::FromNanos(1'763'755'200 * kNanosPerSecond);  // 2025-11-21T20:00:00Z
+  run.ended = run.started + Nanos(kNanosPerSecond);
+  run.project = project;
+  run.figures.currency = "USD";
+  run.figures.rate_nano = 2'000'000'000;
+  run.figures.cost_nano = Money::Cents(cents).nano();
+  EXPECT_TRUE(PutRun(history, run).has_value());
+}
+
+TEST(TcoTest, ActualsOfTheHistoryAreThoseOfAProject) {
+  const TempFolder folder;
+  const std::string file = " --history " + (folder.path() / "h.sqlite").string();
+  const ProgramRun none = RunIdleburn("tco " + std::string(kExample) + " --actuals history" + file);
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.err.find("there is no history yet"), std::string::npos) << none.err;
+  HistoryOptions options;
+  options.now = Instant::FromNanos(1'763'755'200 * kNanosPerSecond);
+  Result<SqliteDatabase> history = OpenHistory((folder.path() / "h.sqlite").string(), options);
+  ASSERT_TRUE(history.has_value());
+  KeepRun(*history, "a", "vision", 12'000);
+  KeepRun(*history, "b", "vision", 3'000);
+  KeepRun(*history, "c", "speech", 700);
+  const std::string base = std::string(kExample) + " --actuals history" + file;
+  EXPECT_EQ(Document(base)["actuals"]["actual"], "157.00");
+  const json vision = Document(base + " --project vision")["actuals"];
+  EXPECT_EQ(vision["actual"], "150.00");
+  EXPECT_EQ(vision["column"], "history");
+  EXPECT_EQ(vision["months"][0]["month"], "2025-11");
+  EXPECT_EQ(vision["months"][0]["actual"], "150.00");
+  // 75 GPU-hours at 2.00 instead of a sixth of 800 at 2.50, 333.33: the parts sum to the variance, -183.33.
+  EXPECT_EQ(vision["variances"][0]["price"], "-37.50");
+  EXPECT_EQ(vision["variances"][0]["quantity"], "-145.83");
+  EXPECT_NE(RunIdleburn("tco " + base + " --project sound").err.find("no run of project 'sound'"), std::string::npos);
+}
+
 TEST(TcoTest, GivenAndNotGivenAreToldApart) {
   const TempFolder folder;
   const ProgramRun run = RunIdleburn("tco " + folder.Write("a.toml", "[[risk]]\namount = 0\n"));
@@ -113,7 +217,7 @@ TEST(TcoTest, EveryKeyIsDocumentedAndEveryDocumentedOneIsWritten) {
   const std::string paid =
       folder.Write("paid.csv", "month,category,amount,quantity\n2026-01,compute,500,200\n2026-01,,5,\n");
   std::vector<std::string> documents;
-  for (const std::string& arguments : {path + " --actual " + paid + " --earned 20%", std::string(kExample)}) {
+  for (const std::string& arguments : {path + " --actuals " + paid + " --earned 20%", std::string(kExample)}) {
     json document = Document(arguments);
     std::vector<std::string> categories;
     for (const auto& [category, item] : document["scenarios"][0]["items"].items()) categories.push_back(category);
@@ -180,9 +284,10 @@ TEST(TcoTest, WrongUseIsOneLine) {
   const BadTco rows[] = {
       {"/no/such.toml", 1, "/no/such.toml"},
       {"--draws 5 " IDLEBURN_ROOT "/examples/tco.toml", 2, "--draws '5' is no whole number from 10000"},
-      {"--earned 80% " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actual"},
+      {"--earned 80% " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals"},
+      {"--project x " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals history"},
       {"--format pdf " IDLEBURN_ROOT "/examples/tco.toml", 2, "none of text, json, csv, html"},
-      {"--actual " IDLEBURN_ROOT "/LICENSE " IDLEBURN_ROOT "/examples/tco.toml", 1, "LICENSE"},
+      {"--actuals " IDLEBURN_ROOT "/LICENSE " IDLEBURN_ROOT "/examples/tco.toml", 1, "LICENSE"},
   };
   for (const BadTco& row : rows) {
     const ProgramRun run = RunIdleburn(std::string("tco ") + row.arguments);

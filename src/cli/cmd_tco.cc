@@ -4,9 +4,14 @@
 #include <array>
 #include <filesystem>
 
+#include "cli/common_flags.h"
 #include "cli/flags.h"
+#include "cli/keep_run.h"
 #include "cli/spare_inputs.h"
+#include "cli/tco_history.h"
 #include "cli/tco_output.h"
+#include "cli/users_history.h"
+#include "history/runs.h"
 #include "os/input_file.h"
 #include "os/output_file.h"
 #include "tco/decimal.h"
@@ -23,6 +28,7 @@ constexpr const char* kTemplateName = "tco.toml";
 struct TcoRequest {
   std::vector<std::string> files;
   std::string actual;
+  std::string project;
   std::string earned;
   std::string seed;
   std::string draws;
@@ -105,7 +111,33 @@ Result<TcoScenario> Evaluate(TcoPlan plan, int draws, std::uint64_t seed) {
   return TcoScenario{std::move(plan), *cost, drawn, *tornado};
 }
 
-Result<void> AddActuals(const TcoRequest& request, TcoAnswer& answer) {
+// What the runs of the user's history cost, or those of one project.
+Result<ActualBill> HistoryBill(const TcoRequest& request, const Settings& settings, Instant now, TcoAnswer& answer) {
+  const std::string file = HistoryFile(settings);
+  const Result<std::optional<SqliteDatabase>> history = OpenToRead(file, now);
+  if (!history) return tl::unexpected<Error>(history.error());
+  if (!*history) return Fail("tco: there is no history yet; idleburn run and idleburn record keep one");
+  RunFilter filter;
+  filter.project = request.project;
+  Result<std::vector<HistoryRun>> runs = ListRuns(**history, filter);
+  if (!runs) return tl::unexpected<Error>(runs.error());
+  for (HistoryRun& run : *runs) run.state = StateNow(run);
+  ActualBill bill = BillOfRuns(*runs, answer.scenarios.front().plan.currency, answer.warnings);
+  if (!bill.rows.empty()) return bill;
+  return Fail(request.project.empty()
+                  ? "tco: the history has no run with a cost in the scenario's currency; give runs a --price"
+                  : "tco: the history has no run of project '" + request.project.substr(0, 40) +
+                        "' with a cost in the scenario's currency; idleburn history list shows the projects");
+}
+
+Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, Instant now, TcoAnswer& answer) {
+  if (request.actual == "history") return HistoryBill(request, settings, now, answer);
+  const Result<std::unique_ptr<ByteSource>> in = OpenInput(request.actual);
+  if (!in) return tl::unexpected<Error>(in.error());
+  return ReadActuals(**in);
+}
+
+Result<void> AddActuals(const TcoRequest& request, const Settings& settings, Instant now, TcoAnswer& answer) {
   std::optional<Fraction> earned;
   if (!request.earned.empty()) {
     const Result<Fraction> share = ParseDecimal(request.earned);
@@ -114,12 +146,13 @@ Result<void> AddActuals(const TcoRequest& request, TcoAnswer& answer) {
     }
     earned = *share;
   }
-  if (request.actual.empty()) {
-    return earned ? Result<void>(FailUsage("tco: --earned does nothing without --actual")) : Result<void>();
+  if (!request.project.empty() && request.actual != "history") {
+    return FailUsage("tco: --project does nothing without --actuals history");
   }
-  const Result<std::unique_ptr<ByteSource>> in = OpenInput(request.actual);
-  if (!in) return tl::unexpected<Error>(in.error());
-  const Result<ActualBill> bill = ReadActuals(**in);
+  if (request.actual.empty()) {
+    return earned ? Result<void>(FailUsage("tco: --earned does nothing without --actuals")) : Result<void>();
+  }
+  const Result<ActualBill> bill = BillFor(request, settings, now, answer);
   if (!bill) return tl::unexpected<Error>(bill.error());
   Result<ActualReport> report = CompareWithPlan(answer.scenarios.front().plan, *bill, earned);
   if (!report) return tl::unexpected<Error>(report.error());
@@ -135,7 +168,7 @@ Result<int> Init(const std::string& output) {
   return 0;
 }
 
-Result<int> Tco(const TcoRequest& request, const Environment& environment) {
+Result<int> Tco(const TcoRequest& request, const Settings& settings, const Environment& environment) {
   const Result<std::string> format = ChosenFormat(request);
   if (!format) return tl::unexpected<Error>(format.error());
   const Result<std::int64_t> draws = Count(request.draws, kFewestDraws, kFewestDraws, "--draws");
@@ -160,7 +193,7 @@ Result<int> Tco(const TcoRequest& request, const Environment& environment) {
     if (file->own && !answer.own) answer.own = file->own;
   }
   for (const TcoScenario& s : answer.scenarios) Warn(s, answer.scenarios.front(), answer.warnings);
-  TRY(AddActuals(request, answer));
+  TRY(AddActuals(request, settings, environment.now, answer));
   const std::string text = *format == "json"   ? TcoJson(answer)
                            : *format == "csv"  ? TcoCsv(answer)
                            : *format == "html" ? TcoHtml(answer)
@@ -182,12 +215,16 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
                     "init writes a commented one");
   files.list = &request.files;
   files.required = true;
-  add("--actual", "FILE", "what was paid: CSV of month,category,amount, or a FOCUS export").text = &request.actual;
+  add("--actuals", "FILE|history", "what was paid: CSV of month,category,amount, a FOCUS export, or the history's runs")
+      .text = &request.actual;
+  add("--project", "NAME", "of the history only the runs of this project").text = &request.project;
   add("--earned", "SHARE", "share of the planned work that is done, for the forecast").text = &request.earned;
   add("--draws", "N", "draws of the uncertain figures (default and least 10000)").text = &request.draws;
   add("--seed", "N", "of the draws (default 1)").text = &request.seed;
   add("--format", "KIND", "text, json, csv or html (default: by -o, else text)").text = &request.format;
   add("--output", "FILE", "write there instead of the terminal").text = &request.output;
+  SettingFlags setting_flags({"history.file"});
+  setting_flags.AppendTo(flags);
   std::string help;
   TRY(ReadFlags("tco", "What a model or fleet costs in all over a horizon, from a scenario file.", flags, arguments,
                 &help));
@@ -196,7 +233,9 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
     return 0;
   }
   if (request.files.size() == 1 && request.files.front() == "init") return Init(request.output);
-  return Tco(request, environment);
+  const Result<Settings> settings = setting_flags.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  return Tco(request, *settings, environment);
 }
 
 }  // namespace idleburn

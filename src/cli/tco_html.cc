@@ -28,9 +28,7 @@ std::string Lines(std::string_view title, const std::vector<std::string>& lines)
 
 std::string Grid(const TcoAnswer& answer) {
   std::string html = "<section>\n<h2>Costs</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">Cost</th>";
-  for (const TcoScenario& s : answer.scenarios) {
-    html += "<th scope=\"col\" class=\"num\">" + H(s.plan.name + " " + s.plan.currency) + "</th>";
-  }
+  for (const std::string& header : TcoColumns(answer)) html += "<th scope=\"col\" class=\"num\">" + H(header) + "</th>";
   html += "</tr></thead>\n<tbody>\n";
   for (const TcoRow& row : TcoRows(answer)) {
     html += row.part ? "<tr class=\"part\">" : row.label == "total" ? "<tr class=\"total\">" : "<tr>";
@@ -119,6 +117,50 @@ std::string Tornado(const TcoScenario& s) {
                shapes);
 }
 
+// Two bars a month: what was planned, and what was paid.
+std::string MonthBars(const ActualReport& report, const std::string& currency) {
+  std::vector<std::pair<std::string, std::array<Money, 2>>> months;
+  double most = 1;
+  for (const MonthVariance& cell : report.months) {
+    if (months.empty() || months.back().first != cell.month) months.push_back({cell.month, {}});
+    std::array<Money, 2>& sums = months.back().second;
+    sums = {Money::Nano(sums[0].nano() + cell.plan.nano()), Money::Nano(sums[1].nano() + cell.actual.nano())};
+  }
+  for (const auto& [month, sums] : months) {
+    for (const Money sum : sums) most = std::max(most, static_cast<double>(sum.nano()));
+  }
+  constexpr std::array<std::string_view, 2> kWhat = {"plan", "actual"};
+  std::string shapes;
+  std::size_t row = 0;
+  for (const auto& [month, sums] : months) {
+    for (std::size_t i = 0; i < sums.size(); ++i, ++row) {
+      const std::string label = month + " " + std::string(kWhat[i]);
+      shapes += Label(label, row);
+      shapes += Rectangle(kLabelWidth, static_cast<int>(row) * kBarStep,
+                          (kChartWidth - kLabelWidth) * static_cast<double>(sums[i].nano()) / most, kFills[2 - 2 * i],
+                          label + ": " + FormatGrouped(sums[i], MinorUnitDigits(currency)) + " " + currency);
+    }
+  }
+  return Chart("Plan and actual, month by month", row, shapes);
+}
+
+std::string MonthGrid(const ActualReport& report, const std::string& currency) {
+  std::string html = "<section>\n<h2>Actual and plan</h2>\n<div class=\"scroll\"><table>\n<thead><tr>";
+  const auto cells = [&](const std::vector<std::string>& texts, std::string_view tag, std::string_view more) {
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      html += fmt::format("<{}{}{}>{}</{}>", tag, more, i < 2 ? "" : " class=\"num\"", H(texts[i]), tag);
+    }
+  };
+  cells(TcoMonthHeaders(currency), "th", " scope=\"col\"");
+  html += "</tr></thead>\n<tbody>\n";
+  for (const std::vector<std::string>& row : TcoMonthRows(report, currency)) {
+    html += "<tr>";
+    cells(row, "td", "");
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n</section>\n";
+}
+
 }  // namespace
 
 std::string TcoHtml(const TcoAnswer& answer) {
@@ -132,12 +174,17 @@ std::string TcoHtml(const TcoAnswer& answer) {
   html += Stacks(answer);
   html += Grid(answer);
   for (const TcoScenario& s : answer.scenarios) {
+    html += Lines("Top levers of " + s.plan.name + ", each alone: they do not add up", TcoLeverLines(s));
     html += Tornado(s);
     html += Lines("How sure: " + s.plan.name, TcoUncertaintyLines(s));
     html += Lines("What a unit costs: " + s.plan.name, TcoUnitLines(s));
   }
   if (answer.own) html += Lines("Buy or rent", TcoOwnLines(*answer.own, currency));
-  if (answer.actuals) html += Lines("So far", TcoActualLines(*answer.actuals, currency));
+  if (answer.actuals) {
+    html += MonthBars(*answer.actuals, currency);
+    html += MonthGrid(*answer.actuals, currency);
+    html += Lines("So far", TcoActualLines(*answer.actuals, currency));
+  }
   html += Lines("How these figures were made", TcoBasisLines(answer));
   return html + "</main>\n</body>\n</html>\n";
 }

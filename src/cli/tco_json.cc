@@ -34,12 +34,44 @@ Json ItemsJson(const TcoScenario& s) {
       PutMoney(entry, "amount", s.cost.lines[i], s.plan.currency);
       entry["recurring"] = line.recurring;
       entry["basis"] = line.basis.empty() ? Json(nullptr) : Json(Printable(line.basis));
-      entry["carbon_kg"] = NumberOrNull(line.carbon_kg);
+      entry["carbon_kg"] = NumberOrNull(CarbonOf(s.plan, line));
       item["lines"].push_back(std::move(entry));
     }
     items[std::string(kCostCategoryNames[c])] = std::move(item);
   }
   return items;
+}
+
+void PutUnits(Json& json, const TcoScenario& s) {
+  const int digits = MinorUnitDigits(s.plan.currency);
+  json["units"] = Json::array();
+  for (const UnitCost& unit : UnitCostsOf(s.plan, s.cost)) {
+    json["units"].push_back({{"of", Printable(unit.of)},
+                             {"per", unit.unit},
+                             {"amount_exact", unit.amount ? Json(FormatExact(*unit.amount, digits)) : Json(nullptr)}});
+  }
+  const std::optional<Money> wasted = NotBusyCost(s.plan, s.cost);
+  json["not_busy"] = wasted ? Json(FormatMoney(*wasted, digits)) : Json(nullptr);
+  json["projections"] = Json::array();
+  for (const HourlyProjection& p : ProjectionsOf(s.plan)) {
+    Json entry = {{"line", Printable(p.line)}};
+    PutMoney(entry, "month", p.month, s.plan.currency);
+    PutMoney(entry, "twelve_months", p.twelve_months, s.plan.currency);
+    PutMoney(entry, "year_of_8760_h", p.year, s.plan.currency);
+    json["projections"].push_back(std::move(entry));
+  }
+  json["replicas"] = Json::array();
+  for (const ReplicaCount& count : ReplicasOf(s.plan)) {
+    const auto& floor = count.floor_a_month;
+    json["replicas"].push_back({{"line", Printable(count.line)},
+                                {"replicas", count.replicas.AsDouble()},
+                                {"floor_a_month", floor ? Json(FormatMoney(*floor, digits)) : Json(nullptr)}});
+  }
+  json["crossings"] = Json::array();
+  for (const ServingCrossing& crossing : CrossingsOf(s.plan, s.cost)) {
+    json["crossings"].push_back(
+        {{"line", Printable(crossing.line)}, {"unit", crossing.unit}, {"count", crossing.count.AsDouble()}});
+  }
 }
 
 Json ScenarioJson(const TcoScenario& s, const TcoScenario& first) {
@@ -61,6 +93,13 @@ Json ScenarioJson(const TcoScenario& s, const TcoScenario& first) {
                               {"how", lever.how},
                               {"evidence", lever.evidence}});
   }
+  json["levers_alone"] = Json::array();
+  for (const LeverSaving& lever : s.plan.alone) {
+    Json entry = {{"name", Printable(lever.name)}};
+    PutMoney(entry, "saves", lever.saves, currency);
+    json["levers_alone"].push_back(std::move(entry));
+  }
+  PutUnits(json, s);
   json["draws"] = nullptr;
   if (s.draws) {
     json["draws"] = {{"count", s.draws->count}, {"seed", s.draws->seed}, {"p10", s.draws->p10},
@@ -125,6 +164,7 @@ Json ActualJson(const ActualReport& report, const std::string& currency) {
   amount("at_completion", report.at_completion);
   amount("at_completion_if_as_planned", report.at_completion_if_as_planned);
   amount("burn_a_day", report.burn_a_day);
+  json["burn_days"] = report.burn_days;
   json["runway_days"] = OrNull(report.runway_days);
   json["forecast_errors"] = Json::array();
   for (const auto& [month, error] : report.forecast_errors) {

@@ -23,6 +23,13 @@ std::string Exact(const Fraction& f, int digits) {
   return money ? FormatGrouped(*money, digits) : "unknown";
 }
 
+// An amount for one of something: to the minor unit or, where that hides it, to four digits of the unit.
+std::string UnitText(Money amount, const std::string& currency) {
+  constexpr std::int64_t kFourDigits = 100'000;
+  if (std::abs(amount.nano()) < 10 * kFourDigits) return FormatExact(amount, MinorUnitDigits(currency));
+  return FormatGrouped(amount, std::max(4, MinorUnitDigits(currency)));
+}
+
 std::string MonthsText(const std::optional<Fraction>& months) {
   return months ? FormatExact(months->AsMoney().value_or(Money()), 0) + " months" : "no stated horizon";
 }
@@ -84,11 +91,49 @@ void AddCategory(const TcoAnswer& answer, const std::vector<std::vector<Money>>&
       }
       part.cells.push_back(FormatGrouped(amount, MinorUnitDigits(answer.scenarios[s].plan.currency)));
     }
+    if (answer.actuals) part.cells.emplace_back();  // what is paid is known by category
     rows.push_back(std::move(part));
   }
 }
 
+// What was paid to date by category, and behind them what no category claims; rounded so that it adds up.
+std::vector<Money> PaidColumn(const ActualReport& report, const std::string& currency) {
+  std::vector<Money> paid(kCostCategoryCount + 1);
+  for (const MonthVariance& month : report.months) {
+    Money& sum = paid[month.category ? static_cast<std::size_t>(*month.category) : kCostCategoryCount];
+    sum = Money::Nano(sum.nano() + month.actual.nano());
+  }
+  const Result<std::vector<Money>> rounded = RoundColumn(paid, MinorUnit(currency));
+  return rounded ? *rounded : paid;
+}
+
+// Puts what was paid behind the scenarios.
+void AddPaid(const TcoAnswer& answer, std::vector<TcoRow>& rows) {
+  const std::string& currency = answer.scenarios.front().plan.currency;
+  const int digits = MinorUnitDigits(currency);
+  const std::vector<Money> paid = PaidColumn(*answer.actuals, currency);
+  for (TcoRow& row : rows) {
+    if (row.part) continue;
+    if (row.category) {
+      row.cells.push_back(FormatGrouped(paid[static_cast<std::size_t>(*row.category)], digits));
+    } else {
+      row.cells.push_back(row.label == "contingency" ? "" : FormatGrouped(SumOf(paid), digits));
+    }
+  }
+  if (paid.back() == Money()) return;
+  TcoRow rest = {"unallocated", {}, false, std::vector<std::string>(answer.scenarios.size())};
+  rest.cells.push_back(FormatGrouped(paid.back(), digits));
+  rows.insert(rows.end() - 3, std::move(rest));
+}
+
 }  // namespace
+
+std::vector<std::string> TcoColumns(const TcoAnswer& answer) {
+  std::vector<std::string> headers;
+  for (const TcoScenario& s : answer.scenarios) headers.push_back(s.plan.name + " " + s.plan.currency);
+  if (answer.actuals) headers.push_back("actual to date " + answer.scenarios.front().plan.currency);
+  return headers;
+}
 
 std::vector<TcoRow> TcoRows(const TcoAnswer& answer) {
   std::vector<std::vector<Money>> columns;
@@ -112,6 +157,7 @@ std::vector<TcoRow> TcoRows(const TcoAnswer& answer) {
   rows.push_back(std::move(subtotal));
   rows.push_back(std::move(contingency));
   rows.push_back(std::move(total));
+  if (answer.actuals) AddPaid(answer, rows);
   return rows;
 }
 
@@ -156,39 +202,47 @@ std::vector<std::string> TcoUncertaintyLines(const TcoScenario& s) {
   return lines;
 }
 
+std::vector<std::string> TcoLeverLines(const TcoScenario& s) {
+  constexpr std::size_t kTop = 3;
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < std::min(s.plan.alone.size(), kTop); ++i) {
+    const LeverSaving& lever = s.plan.alone[i];
+    lines.push_back(fmt::format("{}: {} alone saves {}", s.plan.name, lever.name, Paid(lever.saves, s.plan.currency)));
+  }
+  return lines;
+}
+
 std::vector<std::string> TcoUnitLines(const TcoScenario& s) {
   std::vector<std::string> lines;
-  const Fraction total = Fraction::Of(s.cost.total);
-  const Fraction compute = Fraction::Of(s.cost.categories[static_cast<std::size_t>(CostCategory::kCompute)]);
-  const auto of = [&](const std::string& unit) -> std::optional<Fraction> {
-    const auto found = s.plan.units.find(unit);
-    return found == s.plan.units.end() ? std::nullopt : std::optional(found->second);
-  };
-  const auto each = [&](const Fraction& count) -> std::string {
-    if (count.top == 0) return "undefined (none)";
-    const std::optional<Money> money = (total / count).AsMoney();
-    return money ? FormatExact(*money, MinorUnitDigits(s.plan.currency)) + " " + s.plan.currency : "unknown";
-  };
-  for (const char* unit : {"sample", "token", "request", "epoch"}) {
-    const std::optional<Fraction> count = of(std::string(unit) + "s");
-    if (count) lines.push_back(fmt::format("{}: per {} {}", s.plan.name, unit, each(*count)));
+  const std::string& c = s.plan.currency;
+  const auto add = [&](const std::string& text) { lines.push_back(s.plan.name + ": " + text); };
+  for (const UnitCost& unit : UnitCostsOf(s.plan, s.cost)) {
+    const std::string amount = unit.amount ? UnitText(*unit.amount, c) + " " + c : "undefined: there is none of it";
+    add(fmt::format("{} per {}: {}", unit.of, unit.unit, amount));
   }
-  const std::optional<Fraction> hours = of("gpu_hours");
-  const std::optional<Fraction> use = of("utilisation");
-  if (hours && use) {
-    const Fraction effective = *hours * *use;
-    const std::string price =
-        effective.top == 0 ? "undefined (no busy time)" : Exact(compute / effective, 4) + " " + s.plan.currency;
-    lines.push_back(fmt::format("{}: compute per effective GPU-hour {}, not busy {}", s.plan.name, price,
-                                Exact(compute * (Fraction::Of(1, 1) - *use), 2) + " " + s.plan.currency));
+  if (const std::optional<Money> wasted = NotBusyCost(s.plan, s.cost)) {
+    add("compute that was not busy: " + Paid(*wasted, c));
+  }
+  for (const HourlyProjection& p : ProjectionsOf(s.plan)) {
+    add(fmt::format("{}: {} an hour is {} a month of {} h, {} in twelve of them, {} in a year of 8,760 h", p.line,
+                    FormatExact(p.hour, 2), FormatGrouped(p.month, 2), s.plan.month_hours,
+                    FormatGrouped(p.twelve_months, 2), Paid(p.year, c)));
+  }
+  for (const ReplicaCount& count : ReplicasOf(s.plan)) {
+    std::string text = fmt::format("{}: {} replicas for the peak", count.line, Exact(count.replicas, 0));
+    if (count.floor_a_month) text += "; the fewest cost " + Paid(*count.floor_a_month, c) + " a month at no load";
+    add(text);
+  }
+  for (const ServingCrossing& crossing : CrossingsOf(s.plan, s.cost)) {
+    add(fmt::format("{}: serving {} {} costs as much as all compute", crossing.line, Exact(crossing.count, 0),
+                    crossing.unit));
   }
   for (const PlanLine& line : s.plan.lines) {
-    if (line.carbon_kg)
-      lines.push_back(fmt::format("{}: {} emits {} kg CO2e", s.plan.name, line.Key(), Exact(*line.carbon_kg, 1)));
+    const std::optional<Fraction> carbon = CarbonOf(s.plan, line);
+    if (carbon) add(fmt::format("{} emits {} kg CO2e", line.Key(), Exact(*carbon, 1)));
   }
   if (s.cost.monthly_after_launch != Money()) {
-    lines.push_back(fmt::format("{}: {} a month recur after launch", s.plan.name,
-                                Paid(s.cost.monthly_after_launch, s.plan.currency)));
+    add(fmt::format("{} a month recur after launch", Paid(s.cost.monthly_after_launch, c)));
   }
   return lines;
 }
@@ -224,6 +278,26 @@ std::vector<std::string> TcoOwnLines(const OwnOffer& offer, const std::string& c
   return lines;
 }
 
+std::vector<std::string> TcoMonthHeaders(const std::string& currency) {
+  return {"Month", "Category", "plan " + currency, "actual", "variance", "of plan"};
+}
+
+std::vector<std::vector<std::string>> TcoMonthRows(const ActualReport& report, const std::string& currency) {
+  const int digits = MinorUnitDigits(currency);
+  std::vector<std::vector<std::string>> rows;
+  for (const MonthVariance& month : report.months) {
+    const std::string share = month.plan == Money()
+                                  ? "undefined"
+                                  : fmt::format("{:+.1f} %", 100 * static_cast<double>(month.variance.nano()) /
+                                                                 static_cast<double>(month.plan.nano()));
+    rows.push_back({month.month + (month.open ? " (open)" : ""),
+                    month.category ? std::string(Name(*month.category)) : "unallocated",
+                    FormatGrouped(month.plan, digits), FormatGrouped(month.actual, digits),
+                    FormatGrouped(month.variance, digits), share});
+  }
+  return rows;
+}
+
 std::vector<std::string> TcoActualLines(const ActualReport& report, const std::string& currency) {
   std::vector<std::string> lines;
   lines.push_back(fmt::format("{} to date of {} planned without contingency (by {})", Paid(report.actual, currency),
@@ -232,13 +306,17 @@ std::vector<std::string> TcoActualLines(const ActualReport& report, const std::s
     lines.push_back(fmt::format("{}: variance by price {}, by quantity {}", Name(part.category),
                                 Paid(part.price, currency), Paid(part.quantity, currency)));
   }
-  if (report.efficiency && report.at_completion && report.at_completion_if_as_planned) {
-    lines.push_back(fmt::format("cost efficiency {:.6f}; at completion {}, or {} if the rest goes as planned",
-                                *report.efficiency, Paid(*report.at_completion, currency),
-                                Paid(*report.at_completion_if_as_planned, currency)));
+  if (report.efficiency && report.at_completion) {
+    lines.push_back(fmt::format("cost efficiency {:.6f}: at completion {} if it stays so", *report.efficiency,
+                                Paid(*report.at_completion, currency)));
+  }
+  if (report.at_completion_if_as_planned) {
+    lines.push_back("at completion " + Paid(*report.at_completion_if_as_planned, currency) +
+                    " if the rest goes as planned");
   }
   if (report.burn_a_day) {
-    std::string line = fmt::format("{} a day in the last month", Paid(*report.burn_a_day, currency));
+    std::string line =
+        fmt::format("{} a day in the last {} days", Paid(*report.burn_a_day, currency), report.burn_days);
     if (report.runway_days) line += fmt::format("; the budget lasts {:.1f} days more", *report.runway_days);
     lines.push_back(line);
   }

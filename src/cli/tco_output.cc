@@ -23,9 +23,7 @@ std::string Section(std::string_view title, const std::vector<std::string>& line
 
 std::string CostTable(const TcoAnswer& answer, int width) {
   std::vector<TableColumn> columns = {{"Cost", TableColumn::Align::kLeft}};
-  for (const TcoScenario& s : answer.scenarios) {
-    columns.push_back({s.plan.name + " " + s.plan.currency, TableColumn::Align::kRight});
-  }
+  for (const std::string& header : TcoColumns(answer)) columns.push_back({header, TableColumn::Align::kRight});
   std::vector<TableRow> rows;
   for (const TcoRow& row : TcoRows(answer)) {
     TableRow cells = {(row.part ? "  " : "") + row.label};
@@ -36,23 +34,12 @@ std::string CostTable(const TcoAnswer& answer, int width) {
 }
 
 std::string MonthTable(const ActualReport& report, const std::string& currency, int width) {
-  const int digits = MinorUnitDigits(currency);
-  std::vector<TableColumn> columns = {{"Month"}, {"Category"}};
-  for (const char* header : {"plan", "actual", "variance", "of plan"}) {
-    columns.push_back({header, TableColumn::Align::kRight});
+  std::vector<TableColumn> columns;
+  for (const std::string& header : TcoMonthHeaders(currency)) {
+    const bool number = columns.size() >= 2;
+    columns.push_back({header, number ? TableColumn::Align::kRight : TableColumn::Align::kLeft});
   }
-  std::vector<TableRow> rows;
-  for (const MonthVariance& month : report.months) {
-    const std::string share = month.plan == Money()
-                                  ? "undefined"
-                                  : fmt::format("{:+.1f} %", 100 * static_cast<double>(month.variance.nano()) /
-                                                                 static_cast<double>(month.plan.nano()));
-    rows.push_back({month.month + (month.open ? " (open)" : ""),
-                    month.category ? std::string(Name(*month.category)) : "unallocated",
-                    FormatGrouped(month.plan, digits), FormatGrouped(month.actual, digits),
-                    FormatGrouped(month.variance, digits), share});
-  }
-  return "\nActual and plan, " + currency + "\n" + LayOutTable(columns, rows, width, 2);
+  return "\nActual and plan\n" + LayOutTable(columns, TcoMonthRows(report, currency), width, 2);
 }
 
 }  // namespace
@@ -62,13 +49,16 @@ std::string TcoText(const TcoAnswer& answer, int width) {
   for (const std::string& line : WrapWords(Printable(TcoVerdict(answer)), width)) text += line + "\n";
   std::vector<std::string> uncertain;
   std::vector<std::string> units;
+  std::vector<std::string> levers;
   for (const TcoScenario& s : answer.scenarios) {
     for (const std::string& line : TcoUncertaintyLines(s)) uncertain.push_back(line);
     for (const std::string& line : TcoUnitLines(s)) units.push_back(line);
+    for (const std::string& line : TcoLeverLines(s)) levers.push_back(line);
   }
   const std::string& currency = answer.scenarios.front().plan.currency;
   text += Section("Warnings", answer.warnings, width);
   text += "\n" + CostTable(answer, width);
+  text += Section("Top levers, each alone: they do not add up", levers, width);
   text += Section("How sure", uncertain, width);
   text += Section("What a unit costs", units, width);
   if (answer.own) text += Section("Buy or rent", TcoOwnLines(*answer.own, currency), width);

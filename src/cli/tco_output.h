@@ -8,6 +8,7 @@
 #include "tco/actuals.h"
 #include "tco/own_or_rent.h"
 #include "tco/plan_cost.h"
+#include "tco/unit_costs.h"
 
 namespace idleburn {
 
@@ -38,12 +39,18 @@ struct TcoRow {
   std::string label;
   std::optional<CostCategory> category;  // absent: subtotal, contingency, total
   bool part = false;                     // a line of the category above
-  std::vector<std::string> cells;        // one a scenario
+  std::vector<std::string> cells;        // one a scenario, then what was paid to date where that is known
 };
+std::vector<std::string> TcoColumns(const TcoAnswer& answer);
 std::vector<TcoRow> TcoRows(const TcoAnswer& answer);
+
+// A month of a category against its plan, as printed.
+std::vector<std::string> TcoMonthHeaders(const std::string& currency);
+std::vector<std::vector<std::string>> TcoMonthRows(const ActualReport& report, const std::string& currency);
 
 // Sentences on what an hour, a sample, a token cost; on owning; on actuals.
 std::vector<std::string> TcoUnitLines(const TcoScenario& scenario);
+std::vector<std::string> TcoLeverLines(const TcoScenario& scenario);
 std::vector<std::string> TcoOwnLines(const OwnOffer& offer, const std::string& currency);
 std::vector<std::string> TcoUncertaintyLines(const TcoScenario& scenario);
 std::vector<std::string> TcoActualLines(const ActualReport& report, const std::string& currency);

@@ -9,6 +9,7 @@
 #include "text/csv_table.h"
 #include "text/number.h"
 #include "text/spelling.h"
+#include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
@@ -57,6 +58,16 @@ Result<std::string> MonthOf(std::string_view text, const std::string& where) {
   return std::string(month);
 }
 
+// Days since 1970 of a stamp; absent where it is no more than a month.
+std::optional<std::int64_t> DayOf(std::string_view text) {
+  if (text.size() < 10 || text[7] != '-') return std::nullopt;
+  const std::optional<std::int64_t> year = ParseInteger(text.substr(0, 4));
+  const std::optional<std::int64_t> month = ParseInteger(text.substr(5, 2));
+  const std::optional<std::int64_t> day = ParseInteger(text.substr(8, 2));
+  if (!year || !month || !day || *day < 1 || *day > 31) return std::nullopt;
+  return DaysFromCivil(*year, static_cast<int>(*month), static_cast<int>(*day));
+}
+
 Result<ActualRow> ReadRow(const CsvTable& table, bool focus, const std::string& cost_column) {
   ActualRow row;
   const Result<std::string> month = MonthOf(table.Cell(focus ? "ChargePeriodStart" : "month"), table.Where());
@@ -70,6 +81,7 @@ Result<ActualRow> ReadRow(const CsvTable& table, bool focus, const std::string& 
   row.amount = *amount;  // a credit is negative
   if (focus) {
     row.category = CategoryOfService(table.Cell("ServiceCategory"));
+    row.day = DayOf(table.Cell("ChargePeriodStart"));
     return row;
   }
   const Result<std::optional<CostCategory>> category = CategoryOf(table.Cell("category"), table.Where());
@@ -147,19 +159,40 @@ std::optional<PriceAndQuantity> SplitVariance(const CategoryPlan& plan, CostCate
   return PriceAndQuantity{category, Less(actual, *at_plan_price), Less(*at_plan_price, planned)};
 }
 
-void Forecast(const TcoPlan& plan, std::optional<Fraction> earned, const std::map<std::string, Money>& by_month,
-              ActualReport& report) {
+// What the trailing 30 days cost a day, where every row has its day; else the last month.
+void SetBurn(const ActualBill& bill, const std::map<std::string, Money>& by_month, ActualReport& report) {
+  constexpr std::int64_t kTrailing = 30;
+  const bool dated =
+      std::all_of(bill.rows.begin(), bill.rows.end(), [](const ActualRow& row) { return row.day.has_value(); });
+  const auto& [month, of_month] = *by_month.rbegin();
+  Money spent = of_month;
+  report.burn_days = DaysIn(month);
+  if (dated) {
+    const auto [first, last] = std::minmax_element(
+        bill.rows.begin(), bill.rows.end(), [](const ActualRow& a, const ActualRow& b) { return a.day < b.day; });
+    report.burn_days = static_cast<int>(std::min(kTrailing, *last->day - *first->day + 1));
+    spent = Money();
+    for (const ActualRow& row : bill.rows) {
+      if (*row.day > *last->day - kTrailing) spent = Money::Nano(spent.nano() + row.amount.nano());
+    }
+  }
+  report.burn_a_day = (Fraction::Of(spent) / Fraction::Of(report.burn_days, 1)).AsMoney();
+}
+
+void Forecast(const TcoPlan& plan, std::optional<Fraction> earned, const ActualBill& bill,
+              const std::map<std::string, Money>& by_month, ActualReport& report) {
   const Fraction actual = Fraction::Of(report.actual);
   const Fraction whole = Fraction::Of(report.plan);
   if (earned && earned->top > 0 && actual.top > 0 && whole.top > 0) {
     const Fraction efficiency = whole * *earned / actual;
     report.efficiency = efficiency.AsDouble();
     report.at_completion = (whole / efficiency).AsMoney();
-    report.at_completion_if_as_planned = (actual + whole - whole * *earned).AsMoney();
   }
+  const std::optional<Money> passed = PlanTo(report.plan, *plan.months, by_month.size());
+  const Fraction done = earned ? whole * *earned : Fraction::Of(passed.value_or(Money()));
+  if (!by_month.empty()) report.at_completion_if_as_planned = (actual + whole - done).AsMoney();
   if (by_month.empty()) return;
-  const auto& [month, spent] = *by_month.rbegin();
-  report.burn_a_day = (Fraction::Of(spent) / Fraction::Of(DaysIn(month), 1)).AsMoney();
+  SetBurn(bill, by_month, report);
   if (plan.budget && report.burn_a_day && report.burn_a_day->nano() > 0) {
     report.runway_days = static_cast<double>(plan.budget->nano() - report.actual.nano()) /
                          static_cast<double>(report.burn_a_day->nano());
@@ -240,7 +273,7 @@ Result<ActualReport> CompareWithPlan(const TcoPlan& plan, const ActualBill& bill
     if (!planned) continue;
     if (const auto parts = SplitVariance(of, category, *planned, bill)) report.parts.push_back(*parts);
   }
-  Forecast(plan, earned, by_month, report);
+  Forecast(plan, earned, bill, by_month, report);
   return report;
 }
 

@@ -14,6 +14,7 @@ namespace idleburn {
 // What was really paid, a row each.
 struct ActualRow {
   std::string month;                     // "2026-07"
+  std::optional<std::int64_t> day;       // since 1970-01-01, where it is known
   std::optional<CostCategory> category;  // absent: unallocated
   Money amount;
   std::optional<Fraction> quantity;
@@ -53,10 +54,12 @@ struct ActualReport {
   Money plan;    // of the whole horizon, without contingency
   Money actual;  // to date
   // With an earned share of the work, and something spent.
-  std::optional<double> efficiency;                  // CPI = plan x earned / actual
-  std::optional<Money> at_completion;                // plan / CPI
-  std::optional<Money> at_completion_if_as_planned;  // actual + what of the plan is not earned
-  std::optional<Money> burn_a_day;                   // of the last month there is
+  std::optional<double> efficiency;    // CPI = plan x earned / actual
+  std::optional<Money> at_completion;  // plan / CPI
+  // actual + what of the plan is not earned, or, where that is not known, of the months that are left
+  std::optional<Money> at_completion_if_as_planned;
+  std::optional<Money> burn_a_day;                   // over the last `burn_days`
+  int burn_days = 0;                                 // 30, or all there are; without days the last month's
   std::optional<double> runway_days;                 // of the budget, at that burn
   // (plan - actual) / actual of each closed month that cost something, as the plan was its forecast.
   std::vector<std::pair<std::string, double>> forecast_errors;

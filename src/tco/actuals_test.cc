@@ -92,6 +92,31 @@ TEST(TcoActuals, BurnIsOfTheLastMonthAndTheBudgetLasts) {
   EXPECT_DOUBLE_EQ(*report->runway_days, 54);
 }
 
+TEST(TcoActuals, BurnIsOfTheTrailingThirtyDaysWhereDaysAreKnown) {
+  const TcoPlan plan = Plan("budget = 1000\n" + std::string(kCompute));
+  const std::string header = "ChargePeriodStart,ServiceCategory,EffectiveCost\n";
+  // 2026-07-02 is the 31st day before 2026-08-01: not among the last 30.
+  const Result<ActualReport> report =
+      CompareWithPlan(plan,
+                      Bill(header + "2026-07-02T00:00:00Z,Compute,100\n2026-07-03T00:00:00Z,Compute,60\n" +
+                           "2026-08-01T00:00:00Z,Compute,240\n"),
+                      {});
+  EXPECT_EQ(report->burn_days, 30);
+  EXPECT_EQ(FormatExact(*report->burn_a_day), "10.00");
+  EXPECT_DOUBLE_EQ(*report->runway_days, 60);
+  const Result<ActualReport> brief =
+      CompareWithPlan(plan, Bill(header + "2026-07-02T00:00:00Z,Compute,8\n2026-07-05T00:00:00Z,Compute,4\n"), {});
+  EXPECT_EQ(brief->burn_days, 4);
+  EXPECT_EQ(FormatExact(*brief->burn_a_day), "3.00");
+}
+
+TEST(TcoActuals, WithoutAnEarnedShareTheMonthsLeftAreForecastAsPlanned) {
+  const TcoPlan plan = Plan("horizon_months = 4\n[[labour]]\namount = 400\n");
+  const Result<ActualReport> report = CompareWithPlan(plan, Bill("month,category,amount\n2026-01,labour,150\n"), {});
+  EXPECT_EQ(FormatExact(*report->at_completion_if_as_planned), "450.00");
+  EXPECT_FALSE(report->at_completion);
+}
+
 TEST(TcoActuals, ABillingExportIsReadByItsServices) {
   const ActualBill bill = Bill(
       "ChargePeriodStart,ServiceCategory,BilledCost,EffectiveCost\n2026-07-03T00:00:00Z,Compute,9,8.5\n"

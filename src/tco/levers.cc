@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/money.h"
+#include "tco/plan_cost.h"
 #include "text/spelling.h"
 
 namespace idleburn {
@@ -70,10 +71,13 @@ Result<void> Apply(TcoPlan& plan, std::size_t line, const LeverEdit& edit,
     how = "x " + FigureText(*edit.factor);
   } else if (edit.to) {
     plan.figures.push_back(*edit.to);
-    target.terms = {{false, {{plan.figures.size() - 1, false}}}};
+    target.terms = {{false, false, {{plan.figures.size() - 1}}}};
     target.of_compute = false;
     target.probability.reset();
     target.price.reset();
+    target.figures.clear();
+    target.grid_kg_per_kwh.reset();
+    target.embodied_kg_per_gpu_hour.reset();
     how = "to " + FormatGrouped(edit.to->likely.AsMoney().value_or(Money()), MinorUnitDigits(plan.currency));
   } else {
     return FailUsage("lever '" + edit.name + "' says nothing; give to, factor, time, rate, avoided or cheaper");
@@ -111,6 +115,21 @@ Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, st
     }
   }
   return plan;
+}
+
+Result<std::vector<LeverSaving>> SavingsOf(const TcoPlan& plan,
+                                           const std::vector<std::pair<std::string, TcoPlan>>& edited) {
+  const Result<PlanCost> whole = CostOfPlan(plan);
+  if (!whole) return tl::unexpected<Error>(whole.error());
+  std::vector<LeverSaving> savings;
+  for (const auto& [name, other] : edited) {
+    const Result<PlanCost> cost = CostOfPlan(other);
+    if (!cost) return tl::unexpected<Error>(cost.error());
+    savings.push_back({name, Money::Nano(whole->total.nano() - cost->total.nano())});
+  }
+  std::stable_sort(savings.begin(), savings.end(),
+                   [](const LeverSaving& a, const LeverSaving& b) { return a.saves > b.saves; });
+  return savings;
 }
 
 }  // namespace idleburn

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -27,5 +28,9 @@ struct LeverEdit {
 // The plan with those edits. Claims on GPU work of one line are never added up: they combine by the rules of
 // recommend/combine, with `waste` as the cap of what fixes on time can save.
 Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, std::optional<double> waste);
+
+// What each of the plans, which are `plan` with one edit, saves of its total; the largest first.
+Result<std::vector<LeverSaving>> SavingsOf(const TcoPlan& plan,
+                                           const std::vector<std::pair<std::string, TcoPlan>>& edited);
 
 }  // namespace idleburn

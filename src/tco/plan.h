@@ -43,9 +43,11 @@ struct PlanFigure {
 struct PlanFactor {
   std::size_t figure = 0;
   bool divides = false;
+  bool rounds_up = false;  // with it the product is a count of whole things
 };
 struct PlanTerm {
   bool minus = false;
+  bool at_least = false;  // no summand: the line comes to no less
   std::vector<PlanFactor> factors;
 };
 
@@ -57,7 +59,9 @@ struct PlanLine {
   bool recurring = false;                  // goes on after launch
   std::optional<std::size_t> probability;  // of a risk: also among its factors
   std::optional<std::size_t> price;        // of what it is a number of, where the amount is quantity x price
-  std::optional<Fraction> carbon_kg;       // of energy, where the grid is given
+  std::map<std::string, std::size_t, std::less<>> figures;  // by their key in the file
+  std::optional<Fraction> grid_kg_per_kwh;                  // of energy
+  std::optional<Fraction> embodied_kg_per_gpu_hour;         // of the hardware that uses it
   std::string basis;                       // "on_demand, gcp us-central1, as of 2026-07-01"
 
   [[nodiscard]] std::string Key() const { return std::string(Name(category)) + "." + name; }
@@ -69,6 +73,12 @@ struct PlanLever {
   std::string line;
   std::string how;       // "x 0.3", "35.0 % less GPU time"
   std::string evidence;  // measured, calibrated or assumed
+};
+
+// What one lever saves of the whole total if it is the only one. They are never added up.
+struct LeverSaving {
+  std::string name;
+  Money saves;
 };
 
 // A scenario: everything that is given, nothing computed.
@@ -84,6 +94,7 @@ struct TcoPlan {
   std::vector<PlanLine> lines;
   std::map<std::string, Fraction> units;  // "samples" -> how many; "gpu_hours", "utilisation" of one run
   std::vector<PlanLever> levers;
+  std::vector<LeverSaving> alone;  // each lever by itself, the largest first
   std::vector<std::string> warnings;
 };
 

@@ -20,17 +20,9 @@ Result<Money> Rounded(const Fraction& amount, const std::string& what) {
 
 // A line's amount with the figures that divide at one end and those that multiply at the other.
 double EndOfLine(const TcoPlan& plan, std::size_t line, FigureEnd multiplies, FigureEnd divides) {
-  double amount = 0;
-  for (const PlanTerm& term : plan.lines[line].terms) {
-    double product = 1;
-    for (const PlanFactor& factor : term.factors) {
-      const FigureEnd end = factor.divides != term.minus ? divides : multiplies;
-      const double value = At(plan.figures[factor.figure], end).AsDouble();
-      product = factor.divides ? product / value : product * value;
-    }
-    amount += term.minus ? -product : product;
-  }
-  return amount;
+  return SumOfTerms(plan.lines[line], 0.0, [&](const PlanTerm& term, const PlanFactor& factor) {
+    return At(plan.figures[factor.figure], factor.divides != term.minus ? divides : multiplies).AsDouble();
+  });
 }
 
 // Inverse of the triangular distribution.

@@ -6,6 +6,7 @@
 
 #include "tco/levers.h"
 #include "tco/scenario_file.h"
+#include "tco/unit_costs.h"
 
 namespace idleburn {
 namespace {
@@ -103,7 +104,7 @@ TEST(PlanCost, EnergyAndItsCarbon) {
                            "pue = \"1.3\"\ntariff = \"0.12\"\ngrid_kg_per_kwh = \"0.40\"\n")
                            .plans.front();
   EXPECT_EQ(FormatExact(Cost(plan).total), "43.68");
-  EXPECT_EQ(FormatExact(*plan.lines.front().carbon_kg->AsMoney(), 1), "145.6");
+  EXPECT_EQ(FormatExact(*CarbonOf(plan, plan.lines.front())->AsMoney(), 1), "145.6");
 }
 
 TEST(PlanCost, AShareOfComputeFollowsIt) {
@@ -200,6 +201,45 @@ TEST(PlanCost, LeversOnGpuWorkCombineAndAreNeverAddedUp) {
     ASSERT_EQ(file.plans.size(), 2U) << text;
     EXPECT_NEAR(*SavedShare(Cost(file.plans[0]), Cost(file.plans[1])), row.saved, 1e-9) << row.levers;
   }
+}
+
+TEST(PlanCost, EachLeverAloneIsRankedByWhatItSaves) {
+  const TcoFile file = Read(TcoTemplate());
+  const std::vector<LeverSaving>& alone = file.plans[1].alone;
+  // Of lines 4,500 / 2,500 / 1,400 / 300 / 50, each with its 15 % of contingency.
+  const std::pair<const char*, const char*> expected[] = {{"fewer failed runs by CI gates", "5175.00"},
+                                                          {"active learning", "2875.00"},
+                                                          {"LoRA", "1610.00"},
+                                                          {"one platform", "345.00"},
+                                                          {"distillation", "57.50"}};
+  ASSERT_EQ(alone.size(), std::size(expected));
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(alone[i].name, expected[i].first);
+    EXPECT_EQ(FormatExact(alone[i].saves), expected[i].second);
+  }
+}
+
+TEST(PlanCost, AVariantSetsSingleFigures) {
+  const TcoFile file = Read(
+      "contingency = 0\n[shared]\nh100 = [2, 3, 4]\n[[compute]]\nname = \"a\"\ngpu_hours = 100\nprice = \"h100\"\n"
+      "[[labour]]\nrole_months = 2\nmonthly_rate = 10\n[[variant]]\nname = \"v\"\n"
+      "set = { \"shared.h100\" = \"2.50\", \"compute.a.gpu_hours\" = 80 }\n"
+      "[[variant.lever]]\nline = \"compute\"\nrate = \"50%\"\n");
+  EXPECT_EQ(FormatExact(Cost(file.plans[0]).total), "320.00");
+  EXPECT_EQ(FormatExact(Cost(file.plans[1]).total), "120.00");  // 80 x 2.50 x 0.5 + 20
+  EXPECT_FALSE(DrawPlan(file.plans[1], 10'000, 1));             // no range is left
+  EXPECT_EQ(file.plans[1].levers[0].how.find(" to ") == std::string::npos, false);
+  ASSERT_EQ(file.plans[1].alone.size(), 3U);
+  EXPECT_EQ(FormatExact(file.plans[1].alone[0].saves), "150.00");  // the rate: half of 300
+}
+
+TEST(PlanCost, AFigureInTwoTermsIsDrawnOnce) {
+  const TcoPlan plan = Read(
+                           "horizon_months = 12\n[[depreciation]]\npurchase_price = 1000\nresidual = 100\n"
+                           "useful_years = [2, 3, 4]\n")
+                           .plans.front();
+  EXPECT_EQ(TornadoOf(plan)->size(), 1U);
+  EXPECT_EQ(FormatExact(Cost(plan).subtotal), "300.00");
 }
 
 TEST(PlanCost, AFactorTakesItsLineDownExactly) {

@@ -19,9 +19,13 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+// In a formula: of a month of this file.
+constexpr std::string_view kMonthHours = "month_hours";
+
 const Names& TextKeys() {
   static const Names kKeys = {"name",     "source",       "region",    "as_of",
-                              "purchase", "resume_drill", "recurring", "grid_kg_per_kwh"};
+                              "purchase", "resume_drill", "recurring", "grid_kg_per_kwh",
+                              "embodied_kg", "life_hours"};
   return kKeys;
 }
 
@@ -59,6 +63,8 @@ class ScenarioReader {
   Result<void> NoteCarbon(const toml::table& table, const LineRecipe& recipe, PlanLine& line) const;
   Result<void> CheckDoubleCounts() const;
   Result<LeverEdit> ReadLever(const toml::table& table) const;
+  Result<std::vector<LeverEdit>> ReadLevers(const toml::table& table) const;
+  Result<void> SetFigure(const toml::key& key, const toml::node& node, TcoPlan& plan) const;
   Result<TcoPlan> ReadVariant(const toml::table& table) const;
   Result<OwnOffer> ReadOwn(const toml::table& table) const;
   Result<std::vector<Fraction>> NumbersIn(const toml::table& table, std::string_view key) const;
@@ -235,7 +241,9 @@ Result<const LineRecipe*> ScenarioReader::RecipeFor(const toml::table& table, Co
   for (const LineRecipe& recipe : LineRecipes()) {
     if (recipe.category != category) continue;
     ways.emplace_back(recipe.needs.substr(0, recipe.needs.find(' ')));
-    for (const RecipeFigure& figure : FiguresOf(recipe)) known.emplace_back(figure.name);
+    for (const RecipeFigure& figure : FiguresOf(recipe)) {
+      if (figure.name != kMonthHours) known.emplace_back(figure.name);
+    }
   }
   TRY(CheckKeys(table, known, key));
   for (const LineRecipe& recipe : LineRecipes()) {
@@ -271,16 +279,20 @@ Result<void> ScenarioReader::AddTerms(const toml::table& table, const LineRecipe
   Names used = TextKeys();
   bool skip = false;
   for (const RecipeFigure& part : FiguresOf(recipe)) {
-    const toml::node* node = table.get(part.name);
-    used.emplace_back(part.name);
+    const toml::node* node = part.name == kMonthHours ? nullptr : table.get(part.name);
+    if (part.name != kMonthHours) used.emplace_back(part.name);
     if (part.starts) {
-      skip = part.minus && node == nullptr;
-      if (!skip) line.terms.push_back({part.minus, {}});
+      skip = !line.terms.empty() && node == nullptr;
+      if (!skip) line.terms.push_back({part.minus, part.at_least, {}});
     }
     if (skip) continue;
     std::size_t figure = 0;
     if (part.name.find_first_not_of("0123456789") == std::string_view::npos) {
       figure = Constant(std::string(part.name), *ParseDecimal(part.name));
+    } else if (const auto known = line.figures.find(part.name); known != line.figures.end()) {
+      figure = known->second;  // drawn once, also where it stands in several terms
+    } else if (part.name == kMonthHours) {
+      figure = Constant(std::string(kMonthHours), Fraction::Of(plan_.month_hours, 1));
     } else if (node != nullptr) {
       const Result<std::size_t> read = FigureIndex(*node, part.name, line.Key() + "." + std::string(part.name));
       if (!read) return tl::unexpected<Error>(read.error());
@@ -297,8 +309,9 @@ Result<void> ScenarioReader::AddTerms(const toml::table& table, const LineRecipe
     } else {
       return Wrong(table, line.Key() + " has no " + std::string(part.name) + "; it is " + std::string(recipe.formula));
     }
+    line.figures.emplace(part.name, figure);
     if (part.name == "probability") line.probability = figure;
-    line.terms.back().factors.push_back({figure, part.divides});
+    line.terms.back().factors.push_back({figure, part.divides, part.rounds_up});
   }
   return CheckKeys(table, used, line.Key() + " (" + std::string(recipe.formula) + ")");
 }
@@ -332,19 +345,22 @@ Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line)
   return {};
 }
 
-// Of energy: what its kilowatt-hours emit, before their price.
+// Of energy: what a kilowatt-hour emits and what making the hardware did.
 Result<void> ScenarioReader::NoteCarbon(const toml::table& table, const LineRecipe& recipe, PlanLine& line) const {
   const Result<std::optional<Fraction>> grid = NumberIn(table, "grid_kg_per_kwh");
-  if (!grid) return tl::unexpected<Error>(grid.error());
-  if (!*grid) return {};
-  if (recipe.needs != "watts") return Wrong(*table.get("grid_kg_per_kwh"), line.Key() + " has no watts to emit for");
-  Fraction kilograms = **grid;
-  const std::vector<PlanFactor>& factors = line.terms.front().factors;
-  for (std::size_t i = 0; i + 1 < factors.size(); ++i) {  // the tariff is last
-    const Fraction& value = plan_.figures[factors[i].figure].likely;
-    kilograms = factors[i].divides ? kilograms / value : kilograms * value;
+  const Result<std::optional<Fraction>> embodied = NumberIn(table, "embodied_kg");
+  const Result<std::optional<Fraction>> life = NumberIn(table, "life_hours");
+  for (const auto* number : {&grid, &embodied, &life}) {
+    if (!*number) return tl::unexpected<Error>(number->error());
   }
-  line.carbon_kg = kilograms;
+  if (!*grid && !*embodied && !*life) return {};
+  if (recipe.needs != "watts") return Wrong(table, line.Key() + " has no watts to emit for");
+  line.grid_kg_per_kwh = *grid;
+  if (!*embodied && !*life) return {};
+  if (!*grid || !*embodied || !*life || (*life)->top == 0) {
+    return Wrong(table, line.Key() + ": embodied_kg of a GPU needs its life_hours, above 0, and grid_kg_per_kwh");
+  }
+  line.embodied_kg_per_gpu_hour = **embodied / **life;
   return {};
 }
 
@@ -363,7 +379,7 @@ Result<void> ScenarioReader::ReadLine(const toml::table& table, CostCategory cat
   TRY(AddTerms(table, recipe, line));
   line.recurring = table["recurring"].value_or(recipe.recurring);
   line.of_compute = recipe.needs == "share_of_compute";
-  energy_ = energy_ || recipe.needs == "watts";
+  energy_ = energy_ || recipe.needs == "watts" || recipe.needs == "peak_kilowatts";
   if (!recipe.price.empty()) line.price = line.terms.front().factors[1].figure;
   TRY(NoteBasis(table, line));
   TRY(NoteCarbon(table, recipe, line));
@@ -450,24 +466,74 @@ Result<LeverEdit> ScenarioReader::ReadLever(const toml::table& table) const {
   return edit;
 }
 
+Result<std::vector<LeverEdit>> ScenarioReader::ReadLevers(const toml::table& table) const {
+  std::vector<LeverEdit> edits;
+  const toml::node* list = table.get("lever");
+  if (list == nullptr) return edits;
+  if (!list->is_array()) return Wrong(*list, "lever is no list; write [[variant.lever]]");
+  for (const toml::node& lever : *list->as_array()) {
+    if (!lever.is_table()) return Wrong(lever, "lever is no list of tables; write [[variant.lever]]");
+    Result<LeverEdit> edit = ReadLever(*lever.as_table());
+    if (!edit) return tl::unexpected<Error>(edit.error());
+    edits.push_back(*std::move(edit));
+  }
+  return edits;
+}
+
+// One figure of the plan becomes another, wherever it stands.
+Result<void> ScenarioReader::SetFigure(const toml::key& key, const toml::node& node, TcoPlan& plan) const {
+  const std::string name(key.str());
+  Names known;
+  for (std::size_t i = 0; i < plan.figures.size(); ++i) {
+    PlanFigure& old = plan.figures[i];
+    if (old.name.find('.') != std::string::npos) known.push_back(old.name);  // others are no figures of the file's
+    if (old.name != name) continue;
+    const Result<PlanFigure> read = Figure(node, name.substr(name.rfind('.') + 1), name);
+    if (!read) return tl::unexpected<Error>(read.error());
+    for (const PlanLine& line : plan.lines) {
+      for (const PlanTerm& term : line.terms) {
+        for (const PlanFactor& factor : term.factors) {
+          if (factor.figure != i || !factor.divides || read->low.top != 0) continue;
+          return Wrong(node, name + " is 0; nothing can be divided by it");
+        }
+      }
+    }
+    const auto text = [](const PlanFigure& f) { return FormatExact(f.likely.AsMoney().value_or(Money()), 0); };
+    plan.levers.push_back({"set", name, text(old) + " to " + text(*read), "assumed"});
+    old = *read;
+    return {};
+  }
+  return Wrong(node, "set: there is no figure '" + name.substr(0, 60) + "'; did you mean " +
+                         NearestSpelling(name, known) + "?");
+}
+
 Result<TcoPlan> ScenarioReader::ReadVariant(const toml::table& table) const {
-  TRY(CheckKeys(table, {"name", "waste", "lever"}, "the variant"));
+  TRY(CheckKeys(table, {"name", "waste", "set", "lever"}, "the variant"));
   const Result<std::string> name = Text(table, "name", "variant");
   const Result<std::optional<double>> waste = ShareIn(table, "waste");
+  const Result<std::vector<LeverEdit>> edits = ReadLevers(table);
   if (!name) return tl::unexpected<Error>(name.error());
   if (!waste) return tl::unexpected<Error>(waste.error());
-  std::vector<LeverEdit> edits;
-  if (const toml::node* list = table.get("lever")) {
-    if (!list->is_array()) return Wrong(*list, "lever is no list; write [[variant.lever]]");
-    for (const toml::node& lever : *list->as_array()) {
-      if (!lever.is_table()) return Wrong(lever, "lever is no list of tables; write [[variant.lever]]");
-      Result<LeverEdit> edit = ReadLever(*lever.as_table());
-      if (!edit) return tl::unexpected<Error>(edit.error());
-      edits.push_back(*std::move(edit));
+  if (!edits) return tl::unexpected<Error>(edits.error());
+  TcoPlan edited = plan_;
+  std::vector<std::pair<std::string, TcoPlan>> each;  // with one edit only
+  if (const toml::node* set = table.get("set")) {
+    if (!set->is_table()) return Wrong(*set, "set is no table; write [variant.set] and \"compute.NAME.price\" = \"2\"");
+    for (const auto& [key, value] : *set->as_table()) {
+      TRY(SetFigure(key, value, edited));
+      TRY(SetFigure(key, value, each.emplace_back("set " + std::string(key.str()), plan_).second));
     }
   }
-  Result<TcoPlan> plan = WithLevers(plan_, edits, *waste);
+  Result<TcoPlan> plan = WithLevers(edited, *edits, *waste);
   if (!plan) return Wrong(table, plan.error().message);
+  for (const LeverEdit& edit : *edits) {
+    Result<TcoPlan> one = WithLevers(plan_, {edit}, *waste);
+    if (!one) return Wrong(table, one.error().message);
+    each.emplace_back(edit.name, *std::move(one));
+  }
+  Result<std::vector<LeverSaving>> alone = SavingsOf(plan_, each);
+  if (!alone) return Wrong(table, alone.error().message);
+  plan->alone = *std::move(alone);
   plan->name = *name;
   return plan;
 }
