@@ -1,6 +1,7 @@
 // `idleburn tco`: the command, its four outputs, and what it warns of.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "history/open_history.h"
@@ -30,6 +31,7 @@ as_of = "2026-07-01"
 [[infrastructure]]
 name = "CI"
 monthly = 100
+paid_in = "1-3"
 [[inference]]
 name = "api"
 requests = 1000
@@ -98,8 +100,9 @@ TEST(TcoTest, TheTextShowsEveryCategoryAndAddsUp) {
   EXPECT_EQ(run.code, 0) << run.err;
   for (const char* part :
        {"naive costs 24,782.50 USD over 6 months. optimised: 14,720.00 USD, 40.603 % less.", "0.00 (not given)",
-        "3,232.50 (15 %)", "1,920.00 (15 %)", "labelling", "storage", "months of 720 h",
-        "LoRA on compute.fine-tuning: x 0.3 (assumed)", "naive: not given: operations, depreciation, risk"}) {
+        "3,232.50 (15 %)", "1,920.00 (15 %)", "labelling", "storage", "months of 720 h", "compute.fine-tuning x 0.3",
+        "naive: not given: operations, depreciation, risk", "200 gpu_hours x 2.5 price x 4",
+        "on_demand, as of 2026-11-01"}) {
     EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
   }
 }
@@ -129,7 +132,7 @@ TEST(TcoTest, UnitsAreSaidWithWhoseMoneyTheyAre) {
                             "[units]\ngpu_hours = 10\nutilisation = \"60%\"\n"));
   for (const char* part : {"compute per effective GPU-hour: 13.3333 USD", "compute that was not busy: 32.00 USD",
                            "inference.api per 1,000 requests: 0.1171 USD", "inference.chat per 10^6 tokens: 0.9755 USD",
-                           "inference.node: 4.00 an hour is 2,880.00 a month of 720 h, 34,560.00 in twelve of"}) {
+                           "inference.node: 4.00 an hour is 2,880.00 a month of 720 h, 34,560.00 in twelve of them"}) {
     EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
   }
   const ProgramRun idle = RunIdleburn(
@@ -143,12 +146,13 @@ TEST(TcoTest, WhatWasPaidStandsBesideThePlanMonthByMonth) {
                                                         "month,category,amount\n2026-01,compute,500.50\n"
                                                         "2026-02,compute,20\n2026-02,,5\n");
   const ProgramRun run = RunIdleburn("tco " + std::string(kExample) + paid);
-  for (const char* part : {"actual to date USD", "  unallocated ", "525.50", "520.50", "2026-01", "+50.2 %"}) {
+  for (const char* part : {"actual to date USD", "re-forecast USD", "  unallocated ", "525.50", "520.50", "2026-01",
+                           "+50.2 %", "Month by month", "2026-06  forecast"}) {
     EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
   }
   const ProgramRun page = RunIdleburn("tco --format html " + std::string(kExample) + paid);
   for (const char* part : {"Plan and actual, month by month", "2026-02 actual: 25.00 USD", "<td>unallocated</td>",
-                           "Top levers of optimised"}) {
+                           "2026-06 forecast: 3,591.67 USD", "Levers of optimised"}) {
     EXPECT_NE(page.out.find(part), std::string::npos) << part;
   }
 }
@@ -193,6 +197,131 @@ TEST(TcoTest, ActualsOfTheHistoryAreThoseOfAProject) {
   EXPECT_NE(RunIdleburn("tco " + base + " --project sound").err.find("no run of project 'sound'"), std::string::npos);
 }
 
+// What a reader needs first: the verdict, why, what to do, and only then the table.
+TEST(TcoTest, VerdictWhyNextThenTheTable) {
+  const std::string out = RunIdleburn(std::string("tco ") + kExample).out;
+  std::size_t last = 0;
+  for (const char* part : {"naive costs 24,782.50 USD", "  why   naive: labour 13,500.00 USD, 54.5 %",
+                           "optimised against naive: labour 4,500.00 USD less; data 2,500.00 USD less",
+                           "  next  CI gates alone saves 5,175.00 USD: ", "active learning alone saves 2,875.00 USD: ",
+                           "LoRA alone saves 1,610.00 USD: ", "as of 20", "\nCosts\n", "\nLevers of optimised",
+                           "\nHow the lines of naive were made\n"}) {
+    const std::size_t at = out.find(part, last);
+    ASSERT_NE(at, std::string::npos) << part << "\n" << out;
+    last = at;
+  }
+}
+
+// Largest first, a line each, with what to do.
+TEST(TcoTest, LeversAreRankedInEveryFormat) {
+  const json alone = Document(kExample)["scenarios"][1]["levers_alone"];
+  ASSERT_EQ(alone.size(), 5U);
+  const char* const saves[] = {"5175.00", "2875.00", "1610.00", "345.00", "57.50"};
+  const std::string markdown = RunIdleburn(std::string("tco --format markdown ") + kExample).out;
+  const std::string page = RunIdleburn(std::string("tco --format html ") + kExample).out;
+  std::size_t in_markdown = markdown.find("Levers of optimised");
+  std::size_t in_page = page.find("Levers of optimised");
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(alone[i]["saves"], saves[i]);
+    const std::string name = alone[i]["name"];
+    EXPECT_TRUE(alone[i]["todo"].is_string()) << name;
+    in_markdown = markdown.find("| " + name + " |", in_markdown);
+    in_page = page.find("<td>" + name + "</td>", in_page);
+    ASSERT_NE(in_markdown, std::string::npos) << name;
+    ASSERT_NE(in_page, std::string::npos) << name;
+  }
+}
+
+// Every view of one answer has the same totals: markdown, CSV and the page against the document.
+TEST(TcoTest, MarkdownAndCsvFollowTheMonthsToo) {
+  const TempFolder folder;
+  const std::string arguments = std::string(kExample) + " --earned 25% --actuals " +
+                                folder.Write("paid.csv",
+                                             "month,line,amount,status\n2026-01,fine-tuning,500.50,closed\n"
+                                             "2026-02,labour,3000,open\n");
+  const json actuals = Document(arguments)["actuals"];
+  EXPECT_EQ(actuals["reforecast"], "14002.00");  // 3,500.50 / 0.25
+  EXPECT_EQ(actuals["reforecast_by"], "cost_efficiency");
+  EXPECT_EQ(actuals["lines"][0]["line"], "compute.fine-tuning");
+  double months = 0;
+  for (const json& month : actuals["forecast"]) months += std::stod(month["expected_exact"].get<std::string>());
+  EXPECT_NEAR(months, 14002, 1e-6);
+  double categories = 0;
+  for (const json& c : actuals["categories"]) categories += std::stod(c["reforecast_exact"].get<std::string>());
+  EXPECT_NEAR(categories, 14002, 1e-6);
+  const std::string csv = RunIdleburn("tco --format csv " + arguments).out;
+  for (const char* row :
+       {"naive,compute,,500.50,USD,true,actual,2026-01\n", "naive,total,,3000.00,USD,true,actual,2026-02\n",
+        "naive,total,,14002.00,USD,true,forecast,\n", ",forecast,2026-06\n"}) {
+    EXPECT_NE(csv.find(row), std::string::npos) << row << csv;
+  }
+  const std::string markdown = RunIdleburn("tco --format markdown " + arguments).out;
+  for (const char* row : {"| total | 24,782.50 | 14,720.00 | 3,500.50 | 14,002.00 |", "| 2026-02 | paid, open |",
+                          "fine-tuning | 2,000.00 | 600.00 | 500.50 |  |"}) {
+    EXPECT_NE(markdown.find(row), std::string::npos) << row << markdown;
+  }
+}
+
+TEST(TcoTest, RangesGivePercentilesAndWhatMatters) {
+  const TempFolder folder;
+  const std::string path =
+      folder.Write("r.toml",
+                   "name = \"r\"\ncontingency = 0\nbudget = 100\n[[labour]]\namount = [0, 10, 40]\n[[data]]\n"
+                   "amount = [79, 80, 81]\n");
+  const ProgramRun run = RunIdleburn("tco " + path);
+  for (const char* part : {"How sure", "P10", "P50", "P90", "nine in ten draws of r come to at most",
+                           "What matters in r", "labour.labour.amount matters most", "add one of them, never both"}) {
+    EXPECT_NE(run.out.find(part), std::string::npos) << part << run.out;
+  }
+  EXPECT_LT(run.out.find("  labour.labour.amount "), run.out.find("  data.data.amount "));  // the larger swing first
+  const json draws = Document(path)["scenarios"][0]["draws"];
+  // The wide triangle alone: F(x) = 1 - (40 - x)^2 / 1200 from 10 on; the narrow one moves it by at most 1.
+  EXPECT_NEAR(draws["p90"].get<double>(), 80 + 40 - std::sqrt(120.0), 1);
+  EXPECT_NEAR(draws["over_budget"].get<double>(), 400.0 / 1200, 0.03);
+  EXPECT_NE(RunIdleburn("tco --format html " + path).out.find("from the low to the high end"), std::string::npos);
+}
+
+// Reference: tco.md section 6, through a scenario.
+TEST(TcoTest, BuyingAgainstRentingSaysFromWhichUseOn) {
+  const TempFolder folder;
+  std::string text = "[own]\n";
+  for (const char* line : {"capex = 300000", "residual = \"10%\"", "life_years = 4", "gpus = 8", "kilowatts = \"10.2\"",
+                           "pue = \"1.3\"", "tariff = \"0.12\"", "support_a_year = \"5%\"", "space_a_year = 18000",
+                           "utilisation = [\"100%\", \"70%\", \"40%\"]", "cloud = [\"2.29\", \"2.95\", \"6.88\"]",
+                           "payback_at = \"70%\""}) {
+    text += std::string(line) + "\n";
+  }
+  const std::string path = folder.Write("own.toml", text);
+  const std::string out = RunIdleburn("tco " + path).out;
+  for (const char* part :
+       {"1.632975", "2.332822", "4.082438", "from 71.309 % use", "from 55.355 % use", "from 23.735 % use",
+        "in 55.046 months of 730 h", "longer than it lives", "in 36.819 months of 730 h", "in 12.390 months of 730 h",
+        "114,438.912 USD = depreciation 67,500.000, energy 13,938.912",
+        "at 2.95 USD a GPU-hour buy only if jobs get more than 55.355 % of its GPU-hours"}) {
+    EXPECT_NE(out.find(part), std::string::npos) << part << out;
+  }
+  const std::string page = RunIdleburn("tco --format html " + path).out;
+  EXPECT_NE(page.find("<polyline"), std::string::npos);
+  EXPECT_NE(page.find("rented at 2.95"), std::string::npos);
+  const std::string cheap = folder.Write("cheap.toml", text + "cloud_falls_a_year = \"60%\"\n");
+  EXPECT_NE(RunIdleburn("tco " + cheap).out.find("rent: owning costs more even when always busy"), std::string::npos);
+}
+
+TEST(TcoTest, WhereThereIsOnlyAServerToBuyThatIsTheVerdict) {
+  const TempFolder folder;
+  const std::string own = folder.Write("own.toml", "[own]\ncapex = 87600\nlife_years = 1\ngpus = 1\ncloud = [5]\n");
+  const std::string out = RunIdleburn("tco " + own).out;
+  EXPECT_EQ(out.find("Owning costs 87,600.00 USD a year, 10.000000 a delivered GPU-hour at 100 % use."), 0U) << out;
+  EXPECT_NE(out.find("at 5.00 USD a GPU-hour rent"), std::string::npos) << out;
+}
+
+TEST(TcoTest, ABudgetThatThePlanExceedsIsSaidFirst) {
+  const TempFolder folder;
+  const std::string over = folder.Write("b.toml", "budget = 100\n[[labour]]\namount = 100\n");
+  EXPECT_NE(RunIdleburn("tco " + over).out.find("The plan exceeds the budget of 100.00 USD by 15.00 USD."),
+            std::string::npos);
+}
+
 TEST(TcoTest, GivenAndNotGivenAreToldApart) {
   const TempFolder folder;
   const ProgramRun run = RunIdleburn("tco " + folder.Write("a.toml", "[[risk]]\namount = 0\n"));
@@ -215,7 +344,7 @@ TEST(TcoTest, EveryKeyIsDocumentedAndEveryDocumentedOneIsWritten) {
   const TempFolder folder;
   const std::string path = folder.Write("all.toml", kEverything);
   const std::string paid =
-      folder.Write("paid.csv", "month,category,amount,quantity\n2026-01,compute,500,200\n2026-01,,5,\n");
+      folder.Write("paid.csv", "month,line,amount,quantity\n2026-01,compute,500,200\n2026-01,CI,9,\n2026-01,,5,\n");
   std::vector<std::string> documents;
   for (const std::string& arguments : {path + " --actuals " + paid + " --earned 20%", std::string(kExample)}) {
     json document = Document(arguments);
@@ -253,8 +382,8 @@ TEST(TcoTest, CsvAndHtmlHoldTheSameTotals) {
   const std::string path = folder.Write("all.toml", kEverything);
   EXPECT_EQ(RunIdleburn(std::string("tco ") + kExample + " " + path + " -o " + html).code, 0);
   EXPECT_EQ(RunIdleburn(std::string("tco ") + kExample + " -o " + csv).code, 0);
-  EXPECT_NE(ReadText(csv).find("naive,total,,24782.50,USD,true\n"), std::string::npos);
-  EXPECT_NE(ReadText(csv).find("naive,risk,,0.00,USD,false\n"), std::string::npos);
+  EXPECT_NE(ReadText(csv).find("naive,total,,24782.50,USD,true,plan,\n"), std::string::npos);
+  EXPECT_NE(ReadText(csv).find("naive,risk,,0.00,USD,false,plan,\n"), std::string::npos);
   const std::string page = ReadText(html);
   EXPECT_NE(page.find("24,782.50"), std::string::npos);
   EXPECT_NE(page.find("shared.h100"), std::string::npos);
@@ -286,7 +415,7 @@ TEST(TcoTest, WrongUseIsOneLine) {
       {"--draws 5 " IDLEBURN_ROOT "/examples/tco.toml", 2, "--draws '5' is no whole number from 10000"},
       {"--earned 80% " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals"},
       {"--project x " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals history"},
-      {"--format pdf " IDLEBURN_ROOT "/examples/tco.toml", 2, "none of text, json, csv, html"},
+      {"--format pdf " IDLEBURN_ROOT "/examples/tco.toml", 2, "none of text, json, csv, html, markdown"},
       {"--actuals " IDLEBURN_ROOT "/LICENSE " IDLEBURN_ROOT "/examples/tco.toml", 1, "LICENSE"},
   };
   for (const BadTco& row : rows) {

@@ -34,14 +34,15 @@ struct TcoRequest {
   std::string draws;
   std::string format;
   std::string output;
+  bool no_color = false;
 };
 
 struct TcoFormat {
   std::string_view name;
   std::string_view ending;
 };
-constexpr auto kTcoFormats =
-    std::to_array<TcoFormat>({{"text", ".txt"}, {"json", ".json"}, {"csv", ".csv"}, {"html", ".html"}});
+constexpr auto kTcoFormats = std::to_array<TcoFormat>(
+    {{"text", ".txt"}, {"json", ".json"}, {"csv", ".csv"}, {"html", ".html"}, {"markdown", ".md"}});
 
 // By --format, else by the ending of the output file, else text.
 Result<std::string> ChosenFormat(const TcoRequest& request) {
@@ -51,7 +52,7 @@ Result<std::string> ChosenFormat(const TcoRequest& request) {
     }
   }
   if (request.format.empty()) return std::string("text");
-  return FailUsage("tco: --format '" + request.format.substr(0, 20) + "' is none of text, json, csv, html");
+  return FailUsage("tco: --format '" + request.format.substr(0, 20) + "' is none of text, json, csv, html, markdown");
 }
 
 Result<std::string> WholeText(const std::string& path) {
@@ -84,11 +85,12 @@ void Warn(const TcoScenario& s, const TcoScenario& first, std::vector<std::strin
   if (rate < 0.0999999 || rate > 0.2000001) {
     warnings.push_back(name + ": the contingency is outside 10 to 20 %");
   }
+  const bool repeats = &s != &first && s.cost.given == first.cost.given;
   std::string missing;
   for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
     if (!s.cost.given[c]) missing += (missing.empty() ? "" : ", ") + std::string(kCostCategoryNames[c]);
   }
-  if (!missing.empty()) warnings.push_back(name + ": not given: " + missing);
+  if (!missing.empty() && !repeats) warnings.push_back(name + ": not given: " + missing);
   if (s.plan.month_hours != first.plan.month_hours) {
     warnings.push_back(name + ": months of " + std::to_string(s.plan.month_hours) + " h beside months of " +
                        std::to_string(first.plan.month_hours) + " h: the month basis is mixed");
@@ -134,7 +136,16 @@ Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, 
   if (request.actual == "history") return HistoryBill(request, settings, now, answer);
   const Result<std::unique_ptr<ByteSource>> in = OpenInput(request.actual);
   if (!in) return tl::unexpected<Error>(in.error());
-  return ReadActuals(**in);
+  Result<ActualBill> bill = ReadActuals(**in, answer.scenarios.front().plan);
+  if (!bill) return bill;
+  for (const std::string& column : bill->unread) {
+    answer.warnings.push_back("actuals: the column '" + column + "' is not read");
+  }
+  if (bill->rounded > 0) {
+    answer.warnings.push_back("actuals: " + std::to_string(bill->rounded) +
+                              " amounts have more than nine decimals and are rounded to them");
+  }
+  return bill;
 }
 
 Result<void> AddActuals(const TcoRequest& request, const Settings& settings, Instant now, TcoAnswer& answer) {
@@ -154,8 +165,9 @@ Result<void> AddActuals(const TcoRequest& request, const Settings& settings, Ins
   }
   const Result<ActualBill> bill = BillFor(request, settings, now, answer);
   if (!bill) return tl::unexpected<Error>(bill.error());
-  Result<ActualReport> report = CompareWithPlan(answer.scenarios.front().plan, *bill, earned);
+  Result<ActualReport> report = CompareWithPlan(answer.scenarios.front().plan, *bill, earned, answer.today);
   if (!report) return tl::unexpected<Error>(report.error());
+  for (const std::string& doubt : report->doubts) answer.warnings.push_back(doubt);
   answer.actuals = *std::move(report);
   return {};
 }
@@ -178,11 +190,11 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
   TRY(SpareInputs(request.output, request.files));
   TRY(SpareInputs(request.output, {request.actual}));
   TcoAnswer answer;
-  const std::string today = FormatRfc3339(environment.now).substr(0, 10);
+  answer.today = FormatRfc3339(environment.now).substr(0, 10);
   for (const std::string& path : request.files) {
     const Result<std::string> text = WholeText(path);
     if (!text) return tl::unexpected<Error>(text.error());
-    Result<TcoFile> file = ReadTcoFile(path, *text, today);
+    Result<TcoFile> file = ReadTcoFile(path, *text, answer.today);
     if (!file) return tl::unexpected<Error>(file.error());
     for (TcoPlan& plan : file->plans) {
       Result<TcoScenario> scenario =
@@ -190,14 +202,21 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
       if (!scenario) return Fail(path + ": " + scenario.error().message);
       answer.scenarios.push_back(*std::move(scenario));
     }
-    if (file->own && !answer.own) answer.own = file->own;
+    if (file->own && answer.own) answer.warnings.push_back(path + ": its [own] is left out; the first is shown");
+    if (file->own && !answer.own) {
+      for (const std::string& warning : file->own->warnings) answer.warnings.push_back(warning);
+      answer.own = file->own;
+    }
   }
   for (const TcoScenario& s : answer.scenarios) Warn(s, answer.scenarios.front(), answer.warnings);
   TRY(AddActuals(request, settings, environment.now, answer));
-  const std::string text = *format == "json"   ? TcoJson(answer)
-                           : *format == "csv"  ? TcoCsv(answer)
-                           : *format == "html" ? TcoHtml(answer)
-                                               : TcoText(answer, environment.terminal_out ? environment.columns : 100);
+  const bool terminal = environment.terminal_out && request.output.empty();
+  const std::string text = *format == "json"       ? TcoJson(answer)
+                           : *format == "csv"      ? TcoCsv(answer)
+                           : *format == "html"     ? TcoHtml(answer)
+                           : *format == "markdown" ? TcoMarkdown(answer)
+                                                   : TcoText(answer, terminal ? environment.columns : 120,
+                                                             terminal && !environment.no_color && !request.no_color);
   TRY(WriteOutput(request.output, text));
   return 0;
 }
@@ -221,8 +240,9 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
   add("--earned", "SHARE", "share of the planned work that is done, for the forecast").text = &request.earned;
   add("--draws", "N", "draws of the uncertain figures (default and least 10000)").text = &request.draws;
   add("--seed", "N", "of the draws (default 1)").text = &request.seed;
-  add("--format", "KIND", "text, json, csv or html (default: by -o, else text)").text = &request.format;
+  add("--format", "KIND", "text, json, csv, html or markdown (default: by -o, else text)").text = &request.format;
   add("--output", "FILE", "write there instead of the terminal").text = &request.output;
+  add("--no-color", "", "plain text").on = &request.no_color;
   SettingFlags setting_flags({"history.file"});
   setting_flags.AppendTo(flags);
   std::string help;

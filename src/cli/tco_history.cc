@@ -34,7 +34,7 @@ ActualBill BillOfRuns(std::span<const HistoryRun> runs, const std::string& curre
     if (const auto rate = run.figures.rate_nano; rate && *rate > 0) {
       row.quantity = Fraction::Of(row.amount) / Fraction::Of(Money::Nano(*rate));
     }
-    row.open = run.state == RunState::kRunning;
+    if (run.state == RunState::kRunning) row.open = true;
     bill.rows.push_back(std::move(row));
   }
   const auto tell = [&](int count, const std::string& why) {

@@ -23,6 +23,7 @@ struct LeverEdit {
   std::optional<double> avoided;     // share of the runs not made
   std::optional<CombineInput::Cheaper> cheaper;
   std::string evidence;  // measured, calibrated or assumed
+  std::string todo;      // what is to be done for it; empty: nobody said
 };
 
 // The plan with those edits. Claims on GPU work of one line are never added up: they combine by the rules of

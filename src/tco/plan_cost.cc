@@ -33,6 +33,13 @@ double Triangular(double low, double likely, double high, double u) {
                   : high - std::sqrt((1 - u) * (high - low) * (high - likely));
 }
 
+bool IsUncertain(const TcoPlan& plan, const PlanLine& line) {
+  return line.probability || std::any_of(line.terms.begin(), line.terms.end(), [&](const PlanTerm& term) {
+           return std::any_of(term.factors.begin(), term.factors.end(),
+                              [&](const PlanFactor& factor) { return plan.figures[factor.figure].ranged(); });
+         });
+}
+
 Result<void> AddContingency(const TcoPlan& plan, PlanCost& cost) {
   const Fraction base =
       Fraction::Of(cost.subtotal) - Fraction::Of(cost.categories[static_cast<std::size_t>(CostCategory::kRisk)]);
@@ -120,10 +127,9 @@ Result<std::vector<TornadoBar>> TornadoOf(const TcoPlan& plan) {
 }
 
 std::optional<PlanDraws> DrawPlan(const TcoPlan& plan, int count, std::uint64_t seed) {
-  const bool uncertain =
-      std::any_of(plan.figures.begin(), plan.figures.end(), [](const PlanFigure& f) { return f.ranged(); }) ||
-      std::any_of(plan.lines.begin(), plan.lines.end(), [](const PlanLine& l) { return l.probability.has_value(); });
-  if (!uncertain) return std::nullopt;
+  if (std::none_of(plan.lines.begin(), plan.lines.end(), [&](const PlanLine& l) { return IsUncertain(plan, l); })) {
+    return std::nullopt;
+  }
   Random random(seed);
   std::vector<double> totals;
   std::vector<double> values(plan.figures.size());

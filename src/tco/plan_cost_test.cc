@@ -207,7 +207,7 @@ TEST(PlanCost, EachLeverAloneIsRankedByWhatItSaves) {
   const TcoFile file = Read(TcoTemplate());
   const std::vector<LeverSaving>& alone = file.plans[1].alone;
   // Of lines 4,500 / 2,500 / 1,400 / 300 / 50, each with its 15 % of contingency.
-  const std::pair<const char*, const char*> expected[] = {{"fewer failed runs by CI gates", "5175.00"},
+  const std::pair<const char*, const char*> expected[] = {{"CI gates", "5175.00"},
                                                           {"active learning", "2875.00"},
                                                           {"LoRA", "1610.00"},
                                                           {"one platform", "345.00"},
@@ -217,6 +217,35 @@ TEST(PlanCost, EachLeverAloneIsRankedByWhatItSaves) {
     EXPECT_EQ(alone[i].name, expected[i].first);
     EXPECT_EQ(FormatExact(alone[i].saves), expected[i].second);
   }
+}
+
+TEST(PlanCost, ALeverOfAKindKnowsWhatToDo) {
+  const TcoFile file = Read(
+      "[[compute]]\namount = 100\n[[variant]]\n[[variant.lever]]\nkind = \"spot\"\nline = \"compute\"\n"
+      "rate = \"60%\"\n[[variant.lever]]\nkind = \"spot\"\nname = \"mine\"\ntodo = \"as we said\"\n"
+      "line = \"compute\"\nfactor = \"0.9\"\n");
+  const std::vector<LeverSaving>& alone = file.plans[1].alone;
+  ASSERT_EQ(alone.size(), 2U);
+  EXPECT_EQ(alone[0].name, "spot with checkpoints");
+  EXPECT_NE(alone[0].edits[0].todo.find("idleburn drill"), std::string::npos);
+  EXPECT_EQ(alone[1].name, "mine");
+  EXPECT_EQ(alone[1].edits[0].todo, "as we said");
+}
+
+TEST(PlanCost, MoreLinesThatAFormulaMakes) {
+  const std::string head = "contingency = 0\nhorizon_months = 6\n";
+  EXPECT_EQ(Total(head + "[[data]]\nrecords = 20000\nper_record = \"0.05\"\n"), "1000.00");
+  EXPECT_EQ(Total(head + "[[data]]\nstorage_tb = 2\nper_tb_month = 25\ncopies = 3\n"), "900.00");
+  EXPECT_EQ(Total(head + "[[infrastructure]]\nmonthly_bill = 1000\nshare = \"30%\"\n"), "1800.00");
+  EXPECT_EQ(Total(head + "[[infrastructure]]\nseats = 4\nper_seat = 20\n"), "480.00");
+  EXPECT_EQ(Total(head + "[[risk]]\nprobability = \"10%\"\ndelay_days = 20\ncost_a_day = 500\n"), "1000.00");
+}
+
+TEST(PlanCost, WhatAVariantReplacedIsNotUncertainAnyMore) {
+  const TcoFile file =
+      Read("[[labour]]\namount = [1, 2, 3]\n[[variant]]\n[[variant.lever]]\nline = \"labour\"\nto = 2\n");
+  EXPECT_TRUE(DrawPlan(file.plans[0], 10'000, 1));
+  EXPECT_FALSE(DrawPlan(file.plans[1], 10'000, 1));
 }
 
 TEST(PlanCost, AVariantSetsSingleFigures) {

@@ -1,5 +1,6 @@
 #include "tco/unit_costs.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -94,8 +95,7 @@ std::vector<HourlyProjection> ProjectionsOf(const TcoPlan& plan) {
     const std::optional<Fraction> hourly = FigureOf(plan, line, "hourly");
     if (!hourly) continue;
     const auto times = [&](int hours) { return (*hourly * Fraction::Of(hours, 1)).AsMoney().value_or(Money()); };
-    projections.push_back(
-        {line.Key(), times(1), times(plan.month_hours), times(12 * plan.month_hours), times(8760)});
+    projections.push_back({line.Key(), times(1), times(plan.month_hours), times(12 * plan.month_hours), times(8760)});
   }
   return projections;
 }
@@ -105,30 +105,38 @@ std::vector<ReplicaCount> ReplicasOf(const TcoPlan& plan) {
   for (const PlanLine& line : plan.lines) {
     const std::optional<Fraction> peak = FigureOf(plan, line, "peak_rps");
     if (!peak) continue;
+    const Fraction each = *FigureOf(plan, line, "rps_per_gpu");
     const Fraction headroom = FigureOf(plan, line, "headroom").value_or(Fraction{});
     const std::optional<Fraction> fewest = FigureOf(plan, line, "minimum_replicas");
-    ReplicaCount count = {line.Key(), RoundedUp(*peak / *FigureOf(plan, line, "rps_per_gpu")) + headroom, {}};
+    ReplicaCount count = {line.Key(), RoundedUp(*peak / each) + headroom, {}, {}};
     if (fewest) {
-      const Fraction hours = Fraction::Of(plan.month_hours, 1);
+      const Fraction hours =
+          Fraction::Of(plan.month_hours, 1) * *FigureOf(plan, line, "hours_a_day") / Fraction::Of(24, 1);
       count.floor_a_month = (*fewest * *FigureOf(plan, line, "price") * hours).AsMoney();
       if (Compare(count.replicas, *fewest) < 0) count.replicas = *fewest;
     }
+    if (count.replicas.top > 0) count.use = *peak / (count.replicas * each);
     counts.push_back(count);
   }
   return counts;
 }
 
 std::optional<Fraction> CarbonOf(const TcoPlan& plan, const PlanLine& line) {
-  const auto tariff = line.figures.find("tariff");
-  if (!line.grid_kg_per_kwh || tariff == line.figures.end()) return std::nullopt;
-  PlanTerm energy = line.terms.front();
-  std::erase_if(energy.factors, [&](const PlanFactor& factor) { return factor.figure == tariff->second; });
+  const std::optional<Fraction> watts = FigureOf(plan, line, "watts");
+  if (!line.grid_kg_per_kwh || !watts || line.terms.empty()) return std::nullopt;
+  // Of the amount's figures the hours count, and what levers multiplied them by.
+  PlanTerm hours = line.terms.front();
+  std::erase_if(hours.factors, [&](const PlanFactor& factor) {
+    return std::any_of(line.figures.begin(), line.figures.end(), [&](const auto& figure) {
+      return figure.second == factor.figure && figure.first != "gpu_hours" && figure.first != "runs";
+    });
+  });
   const auto value = [&](const PlanFactor& factor) { return plan.figures[factor.figure].likely; };
-  Fraction kilograms = *line.grid_kg_per_kwh * ProductOf<Fraction>(energy, value).value_or(Fraction{});
-  if (line.embodied_kg_per_gpu_hour) {
-    kilograms = kilograms + *line.embodied_kg_per_gpu_hour * FigureOf(plan, line, "gpu_hours").value_or(Fraction{});
-  }
-  return kilograms;
+  const Fraction gpu_hours = ProductOf<Fraction>(hours, value).value_or(Fraction{}) * line.hours_per_amount;
+  const Fraction pue = FigureOf(plan, line, "pue").value_or(Fraction::Of(1, 1));
+  const Fraction an_hour =
+      *watts / Fraction::Of(1000, 1) * pue * *line.grid_kg_per_kwh + line.embodied_kg_per_gpu_hour.value_or(Fraction{});
+  return gpu_hours * an_hour;
 }
 
 }  // namespace idleburn

@@ -32,9 +32,9 @@ std::vector<ServingCrossing> CrossingsOf(const TcoPlan& plan, const PlanCost& co
 struct HourlyProjection {
   std::string line;
   Money hour;
-  Money month;             // of the plan's month_hours
-  Money twelve_months;     // of those
-  Money year;              // of 8,760 h
+  Money month;          // of the plan's month_hours
+  Money twelve_months;  // of those
+  Money year;           // of 8,760 h
 };
 std::vector<HourlyProjection> ProjectionsOf(const TcoPlan& plan);
 
@@ -42,11 +42,12 @@ std::vector<HourlyProjection> ProjectionsOf(const TcoPlan& plan);
 struct ReplicaCount {
   std::string line;
   Fraction replicas;
+  Fraction use;                        // what the peak takes of them
   std::optional<Money> floor_a_month;  // of the fewest that always run
 };
 std::vector<ReplicaCount> ReplicasOf(const TcoPlan& plan);
 
-// What a line of energy emits, with its share of making the hardware; absent where no grid is given.
+// What the GPU-hours of a line emit, with their share of making the hardware; absent where no grid is given.
 std::optional<Fraction> CarbonOf(const TcoPlan& plan, const PlanLine& line);
 
 }  // namespace idleburn

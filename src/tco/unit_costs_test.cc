@@ -119,6 +119,50 @@ TEST(UnitCosts, ReplicasAreWholeAndHaveAFloor) {
   }
 }
 
+// Reference: tco.md section 5: what is idle at night, cold starts and a promise that was not kept are counted.
+TEST(UnitCosts, ReplicasThatFollowTheLoadAreALineForEachLevel) {
+  const TcoPlan plan = Read(
+      "contingency = 0\nhorizon_months = 2\n[[inference]]\nname = \"day\"\npeak_rps = 90\nrps_per_gpu = 20\n"
+      "price = 3\nheadroom = 1\nhours_a_day = 10\ncold_starts_a_month = 60\ncold_start_hours = \"0.1\"\n"
+      "penalty_a_month = 50\n[[inference]]\nname = \"night\"\npeak_rps = 5\nrps_per_gpu = 20\nprice = 3\n"
+      "minimum_replicas = 2\nhours_a_day = 14\n");
+  const PlanCost cost = Cost(plan);
+  // 6 replicas for 600 h, 120 cold starts of 6 minutes, two penalties; 2 replicas for 840 h.
+  EXPECT_EQ(FormatExact(cost.lines[0]), "10936.00");
+  EXPECT_EQ(FormatExact(cost.lines[1]), "5040.00");
+  const std::vector<ReplicaCount> counts = ReplicasOf(plan);
+  EXPECT_EQ(counts[0].use.AsDouble(), 0.75);
+  EXPECT_EQ(counts[1].use.AsDouble(), 0.125);
+  EXPECT_EQ(FormatExact(*counts[1].floor_a_month), "2520.00");
+}
+
+TEST(UnitCosts, WhatIsReadAndWhatIsWrittenHavePricesOfTheirOwn) {
+  const TcoPlan plan = Read(
+      "contingency = 0\n[[inference]]\ninput_tokens = 3000000000\ninput_per_million = \"0.25\"\n"
+      "output_tokens = 500000000\noutput_per_million = \"1.25\"\n");
+  EXPECT_EQ(FormatExact(Cost(plan).total), "1375.00");
+}
+
+// Reference: tco.md section 7: the price of a rented GPU-hour holds its energy; only what it emits is told.
+TEST(UnitCosts, ARentedGpuEmitsButItsEnergyIsNotPaidTwice) {
+  const std::string rented =
+      "contingency = 0\n[[compute]]\nruns = 4\ngpu_hours = 200\nprice = \"2.50\"\nwatts = 350\npue = \"1.3\"\n"
+      "grid_kg_per_kwh = \"0.40\"\n";
+  const TcoPlan plan = Read(rented);
+  EXPECT_EQ(FormatExact(Cost(plan).total), "2000.00");
+  EXPECT_EQ(FormatExact(*CarbonOf(plan, plan.lines.front())->AsMoney(), 1), "145.6");
+  // A lower price leaves what it emits as it is; half of the runs do not.
+  const Result<TcoFile> file = ReadTcoFile("x.toml",
+                                           rented +
+                                               "[[variant]]\n[[variant.lever]]\nline = \"compute\"\nrate = \"60%\"\n"
+                                               "[[variant.lever]]\nline = \"compute\"\navoided = \"50%\"\n",
+                                           "2026-11-21");
+  ASSERT_TRUE(file.has_value());
+  const TcoPlan& cheaper = file->plans[1];
+  EXPECT_EQ(FormatExact(Cost(cheaper).total), "400.00");
+  EXPECT_EQ(FormatExact(*CarbonOf(cheaper, cheaper.lines.front())->AsMoney(), 1), "72.8");
+}
+
 TEST(UnitCosts, MakingTheHardwareEmitsToo) {
   // 145.6 kg of energy (tco.md section 7) and 800 of 40,000 h of 1,500 kg.
   const TcoPlan plan = Read(
