@@ -86,6 +86,8 @@ TEST(TcoTest, TheTemplateIsTheWorkedExample) {
   const std::string path = (folder.path() / "mine.toml").string();
   EXPECT_EQ(RunIdleburn("tco init -o " + path).code, 0);
   EXPECT_EQ(RunIdleburn("tco init -o " + path).code, 1);  // nothing is written over
+  EXPECT_EQ(RunIdleburn("tco init " + path).code, 1);
+  EXPECT_EQ(Document(path)["warnings"].dump().find("as_of"), std::string::npos);  // it loads as it is
   const json document = Document(path);
   EXPECT_EQ(document["horizon_months"], 6.0);
   EXPECT_EQ(document["scenarios"][0]["subtotal"], "21550.00");
@@ -155,6 +157,35 @@ TEST(TcoTest, WhatWasPaidStandsBesideThePlanMonthByMonth) {
                            "2026-06 forecast: 3,591.67 USD", "Levers of optimised"}) {
     EXPECT_NE(page.out.find(part), std::string::npos) << part;
   }
+}
+
+// Independent sums of the export's rows: 850 of compute, 40.25 of data, 9.75 that no category claims, in two months.
+TEST(TcoTest, ABillingExportStandsBesideThePlan) {
+  const TempFolder folder;
+  const std::string bill = folder.Write(
+      "focus.csv",
+      "BillingCurrency,ChargePeriodStart,ServiceCategory,BilledCost,EffectiveCost,ConsumedQuantity,ConsumedUnit\n"
+      "USD,2026-07-03T00:00:00Z,Compute,999,600.00,240,GPU-Hours\n"
+      "USD,2026-07-20T00:00:00Z,Storage,999,40.25,,\n"
+      "USD,2026-08-02T00:00:00Z,AI and Machine Learning,999,260.00,100,GPU-Hours\n"
+      "USD,2026-08-02T00:00:00Z,Compute,999,-10.00,0,GPU-Hours\n"
+      "USD,2026-08-05T00:00:00Z,Something,999,9.75,,\n");
+  const json actuals = Document(std::string(kExample) + " --actuals " + bill)["actuals"];
+  EXPECT_EQ(actuals["column"], "EffectiveCost");
+  EXPECT_EQ(actuals["actual"], "900.00");
+  EXPECT_EQ(actuals["categories"][0]["actual"], "850.00");
+  EXPECT_EQ(actuals["categories"][1]["actual"], "40.25");
+  EXPECT_EQ(actuals["categories"][8]["category"], "unallocated");
+  EXPECT_EQ(actuals["categories"][8]["actual"], "9.75");
+  // 340 GPU-hours at 2.50 are 850.00: all of the variance against a third of 2,000 is quantity.
+  EXPECT_EQ(actuals["variances"][0]["price"], "0.00");
+  EXPECT_EQ(actuals["variances"][0]["quantity"], "183.33");
+  // 900.00 paid, and four of six months of 21,550.00 are left.
+  EXPECT_EQ(actuals["reforecast"], "15266.67");
+  EXPECT_EQ(actuals["forecast"].size(), 6U);
+  EXPECT_EQ(actuals["forecast"][1]["actual"], "259.75");
+  EXPECT_EQ(actuals["burn_days"], 30);        // 5 July is outside, the 20th is within
+  EXPECT_EQ(actuals["burn_a_day"], "10.00");  // 40.25 + 259.75 in thirty days
 }
 
 void KeepRun(SqliteDatabase& history, const std::string& id, const std::string& project, std::int64_t cents) {
@@ -397,8 +428,8 @@ TEST(TcoTest, MixedMonthsAndCurrenciesAreWarnedOf) {
       folder.Write("b.toml", "name = \"b\"\ncurrency = \"EUR\"\nmonth_hours = 730\ncontingency = \"25%\"\n");
   const json warnings = Document(std::string(kExample) + " " + other)["warnings"];
   const std::string all = warnings.dump();
-  for (const char* part : {"the month basis is mixed", "its total cannot be compared", "outside 10 to 20 %",
-                           "has another horizon than naive"}) {
+  for (const char* part : {"the month basis is mixed", "b: has another rate of contingency than naive",
+                           "its total cannot be compared", "outside 10 to 20 %", "has another horizon than naive"}) {
     EXPECT_NE(all.find(part), std::string::npos) << part << all;
   }
 }

@@ -99,6 +99,9 @@ void Warn(const TcoScenario& s, const TcoScenario& first, std::vector<std::strin
     warnings.push_back(name + ": is in " + s.plan.currency + ", not in " + first.plan.currency +
                        ": its total cannot be compared");
   }
+  if (Compare(s.cost.contingency_rate, first.cost.contingency_rate) != 0) {
+    warnings.push_back(name + ": has another rate of contingency than " + first.plan.name);
+  }
   const bool same = s.plan.months.has_value() == first.plan.months.has_value() &&
                     (!s.plan.months || Compare(*s.plan.months, *first.plan.months) == 0);
   if (!same) warnings.push_back(name + ": has another horizon than " + first.plan.name);
@@ -252,7 +255,9 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
     TRY(Print(help));
     return 0;
   }
-  if (request.files.size() == 1 && request.files.front() == "init") return Init(request.output);
+  if (request.files.front() == "init" && request.files.size() <= 2) {
+    return Init(request.files.size() == 2 ? request.files.back() : request.output);
+  }
   const Result<Settings> settings = setting_flags.Load();
   if (!settings) return tl::unexpected<Error>(settings.error());
   return Tco(request, *settings, environment);

@@ -6,6 +6,7 @@
 #include "report/embedded.h"
 #include "report/html_parts.h"
 #include "text/escape.h"
+#include "text/table.h"
 
 namespace idleburn {
 namespace {
@@ -37,7 +38,8 @@ std::string Chart(std::string_view title, std::size_t bars, const std::string& s
 }
 
 std::string Label(std::string_view text, std::size_t row) {
-  return fmt::format("<text x=\"0\" y=\"{}\">{}</text>", row * kBarStep + 18, H(text));
+  constexpr int kRoom = 30;  // characters beside the bars; the whole of it is in their titles
+  return fmt::format("<text x=\"0\" y=\"{}\">{}</text>", row * kBarStep + 18, H(Shortened(text, kRoom)));
 }
 
 // A bar a scenario, cut by category and contingency.

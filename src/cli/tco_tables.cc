@@ -354,7 +354,7 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
   table.title = kTcoOwn;
   table.columns = {Column("GPU-hours that jobs get", kLeft), Column("owned, " + currency + " each", kRight)};
   for (const Fraction& cloud : offer.cloud) {
-    table.columns.push_back(Column("against " + TcoDecimal(MeanPrice(offer, cloud), 2), kRight));
+    table.columns.push_back(Column("rented at " + TcoDecimal(cloud, 2), kRight));
   }
   for (const Fraction& use : offer.utilisations) {
     const Fraction each = PerDeliveredHour(offer, use);
@@ -391,6 +391,8 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
     if (months && Compare(*months, offer.life_years * Fraction::Of(12, 1)) > 0) line += ", longer than it lives";
     table.notes.push_back(std::move(line));
   }
+  table.notes.emplace_back(
+      "a server that runs on after its useful life still takes energy and fails; that is not here");
   if (!falls) table.notes.emplace_back("GPU prices fall: say by how much with cloud_falls_a_year; here they stay");
   return table;
 }

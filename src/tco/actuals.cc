@@ -200,22 +200,21 @@ Result<void> Comparison::AddUp() {
 
 void Comparison::CompareMonths() {
   for (auto& [number, month] : paid_) {
-    const std::int64_t before = number - start_;
     for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
       if (cost_.given[c]) month.by_category.try_emplace(c);
     }
+    const std::string text = MonthText(number);
+    const std::int64_t before = number - start_;
     Money planned_in_month;
-    const auto add = [&](std::size_t c, Money actual) {
+    for (const auto& [c, actual] : month.by_category) {
       const auto category = c == kNobody ? std::nullopt : std::optional(static_cast<CostCategory>(c));
       const Money planned = Less(schedule_.Through(c, before + 1), schedule_.Through(c, before));
       planned_in_month = Sum(planned_in_month, planned);
-      report_.months.push_back({MonthText(number), category, planned, actual, Less(actual, planned), month.open});
-    };
-    for (const auto& [c, actual] : month.by_category) add(c, actual);
+      report_.months.push_back({text, category, planned, actual, Less(actual, planned), month.open});
+    }
     const auto spent = static_cast<double>(month.all.nano());
     if (!month.open && spent != 0) {
-      const double error = (static_cast<double>(planned_in_month.nano()) - spent) / spent;
-      report_.forecast_errors.emplace_back(MonthText(number), error);
+      report_.forecast_errors.emplace_back(text, (static_cast<double>(planned_in_month.nano()) - spent) / spent);
     }
   }
 }

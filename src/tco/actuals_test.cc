@@ -228,7 +228,8 @@ TEST(TcoActuals, AMonthIsOpenUntilItIsOverUnlessSomebodyClosedIt) {
   const std::string csv = "month,category,amount,status\n2026-10,labour,1,\n2026-11,labour,1,";
   const auto open = [&](const std::string& status) {
     std::vector<bool> months;
-    for (const MonthForecast& month : Compared(plan, Bill(csv + status + "\n"))->forecast) {
+    const Result<ActualReport> report = Compared(plan, Bill(csv + status + "\n"));
+    for (const MonthForecast& month : report->forecast) {
       if (month.actual) months.push_back(month.open);
     }
     return months;
