@@ -1,4 +1,4 @@
-// Any text is a bill or is not; a variance is what was paid less what was planned.
+// Any text is a bill or is not; a variance is what was paid less what was planned, and the months add up.
 #include <string>
 
 #include "base/check.h"
@@ -8,11 +8,14 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   idleburn::StringSource in(std::string(reinterpret_cast<const char*>(data), size));
-  const auto bill = idleburn::ReadActuals(in);
-  if (!bill) return 0;
   const auto file = idleburn::ReadTcoFile("x.toml", idleburn::TcoTemplate(), "2026-11-21");
-  const auto report = idleburn::CompareWithPlan(file->plans.front(), *bill, idleburn::Fraction::Of(4, 5));
+  const auto bill = idleburn::ReadActuals(in, file->plans.front());
+  if (!bill) return 0;
+  const auto report = idleburn::CompareWithPlan(file->plans.front(), *bill, idleburn::Fraction::Of(4, 5), "2026-11-21");
   if (!report) return 0;
+  std::int64_t expected = 0;
+  for (const idleburn::MonthForecast& month : report->forecast) expected += month.expected.nano();
+  CHECK(report->forecast.empty() || expected == report->expected.nano());
   for (const idleburn::MonthVariance& month : report->months) {
     CHECK(month.variance.nano() == month.actual.nano() - month.plan.nano());
   }

@@ -1,8 +1,11 @@
 // `idleburn tco`: the command, its four outputs, and what it warns of.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "history/open_history.h"
+#include "history/runs.h"
 #include "support/documented_keys.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
@@ -28,6 +31,20 @@ as_of = "2026-07-01"
 [[infrastructure]]
 name = "CI"
 monthly = 100
+paid_in = "1-3"
+[[inference]]
+name = "api"
+requests = 1000
+per_request = "0.001"
+[[inference]]
+name = "peak"
+peak_rps = 100
+rps_per_gpu = 30
+price = "h100"
+minimum_replicas = 1
+[[inference]]
+name = "node"
+hourly = 1
 [[operations]]
 share_of_compute = "5%"
 [[risk]]
@@ -69,6 +86,8 @@ TEST(TcoTest, TheTemplateIsTheWorkedExample) {
   const std::string path = (folder.path() / "mine.toml").string();
   EXPECT_EQ(RunIdleburn("tco init -o " + path).code, 0);
   EXPECT_EQ(RunIdleburn("tco init -o " + path).code, 1);  // nothing is written over
+  EXPECT_EQ(RunIdleburn("tco init " + path).code, 1);
+  EXPECT_EQ(Document(path)["warnings"].dump().find("as_of"), std::string::npos);  // it loads as it is
   const json document = Document(path);
   EXPECT_EQ(document["horizon_months"], 6.0);
   EXPECT_EQ(document["scenarios"][0]["subtotal"], "21550.00");
@@ -83,10 +102,255 @@ TEST(TcoTest, TheTextShowsEveryCategoryAndAddsUp) {
   EXPECT_EQ(run.code, 0) << run.err;
   for (const char* part :
        {"naive costs 24,782.50 USD over 6 months. optimised: 14,720.00 USD, 40.603 % less.", "0.00 (not given)",
-        "3,232.50 (15 %)", "1,920.00 (15 %)", "labelling", "storage", "months of 720 h",
-        "LoRA on compute.fine-tuning: x 0.3 (assumed)", "naive: not given: operations, depreciation, risk"}) {
+        "3,232.50 (15 %)", "1,920.00 (15 %)", "labelling", "storage", "months of 720 h", "compute.fine-tuning x 0.3",
+        "naive: not given: operations, depreciation, risk", "200 gpu_hours x 2.5 price x 4",
+        "on_demand, as of 2026-11-01"}) {
     EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
   }
+}
+
+// Reference: tco.md section 9, example B: of four circulating bases only the exact one is printed.
+TEST(TcoTest, OnlyTheExactRowOfExampleBIsPrinted) {
+  const TempFolder folder;
+  for (const char* format : {"text", "json", "csv", "html"}) {
+    const ProgramRun run = RunIdleburn("tco --format " + std::string(format) + " " + kExample);
+    for (const char* other : {"24650", "24,650", "24500", "24,500", "14450", "14,450", "14547.5", "14,547.5", "41.3",
+                              "41.0", "0.413", "0.410", "41.29", "0.4129"}) {
+      EXPECT_EQ(run.out.find(other), std::string::npos) << other << " in " << format;
+    }
+    EXPECT_TRUE(run.out.find("14,720.00") != std::string::npos || run.out.find("14720.00") != std::string::npos);
+  }
+}
+
+// Reference: tco.md sections 5 and 9, examples C and D, through a scenario.
+TEST(TcoTest, UnitsAreSaidWithWhoseMoneyTheyAre) {
+  const TempFolder folder;
+  const ProgramRun run = RunIdleburn(
+      "tco " + folder.Write("c.toml",
+                            "contingency = 0\nhorizon_months = 1\n[[compute]]\namount = 80\n[[inference]]\nname = "
+                            "\"api\"\nrequests = 1000\nprice = \"2.95\"\nrequests_per_s = 20\nutilisation = \"35%\"\n"
+                            "[[inference]]\nname = \"chat\"\ntokens = 1000000\nprice = \"2.95\"\ntokens_per_s = 2400\n"
+                            "utilisation = \"35%\"\n[[inference]]\nname = \"node\"\nhourly = 4\n"
+                            "[units]\ngpu_hours = 10\nutilisation = \"60%\"\n"));
+  for (const char* part : {"compute per effective GPU-hour: 13.3333 USD", "compute that was not busy: 32.00 USD",
+                           "inference.api per 1,000 requests: 0.1171 USD", "inference.chat per 10^6 tokens: 0.9755 USD",
+                           "inference.node: 4.00 an hour is 2,880.00 a month of 720 h, 34,560.00 in twelve of them"}) {
+    EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
+  }
+  const ProgramRun idle = RunIdleburn(
+      "tco " + folder.Write("z.toml", "[[compute]]\namount = 80\n[units]\ngpu_hours = 10\nutilisation = 0\n"));
+  EXPECT_NE(idle.out.find("per effective GPU-hour: undefined"), std::string::npos) << idle.out;
+}
+
+TEST(TcoTest, WhatWasPaidStandsBesideThePlanMonthByMonth) {
+  const TempFolder folder;
+  const std::string paid = " --actuals " + folder.Write("paid.csv",
+                                                        "month,category,amount\n2026-01,compute,500.50\n"
+                                                        "2026-02,compute,20\n2026-02,,5\n");
+  const ProgramRun run = RunIdleburn("tco " + std::string(kExample) + paid);
+  for (const char* part : {"actual to date USD", "re-forecast USD", "  unallocated ", "525.50", "520.50", "2026-01",
+                           "+50.2 %", "Month by month", "2026-06  forecast"}) {
+    EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
+  }
+  const ProgramRun page = RunIdleburn("tco --format html " + std::string(kExample) + paid);
+  for (const char* part : {"Plan and actual, month by month", "2026-02 actual: 25.00 USD", "<td>unallocated</td>",
+                           "2026-06 forecast: 3,591.67 USD", "Levers of optimised"}) {
+    EXPECT_NE(page.out.find(part), std::string::npos) << part;
+  }
+}
+
+// Independent sums of the export's rows: 850 of compute, 40.25 of data, 9.75 that no category claims, in two months.
+TEST(TcoTest, ABillingExportStandsBesideThePlan) {
+  const TempFolder folder;
+  const std::string bill = folder.Write(
+      "focus.csv",
+      "BillingCurrency,ChargePeriodStart,ServiceCategory,BilledCost,EffectiveCost,ConsumedQuantity,ConsumedUnit\n"
+      "USD,2026-07-03T00:00:00Z,Compute,999,600.00,240,GPU-Hours\n"
+      "USD,2026-07-20T00:00:00Z,Storage,999,40.25,,\n"
+      "USD,2026-08-02T00:00:00Z,AI and Machine Learning,999,260.00,100,GPU-Hours\n"
+      "USD,2026-08-02T00:00:00Z,Compute,999,-10.00,0,GPU-Hours\n"
+      "USD,2026-08-05T00:00:00Z,Something,999,9.75,,\n");
+  const json actuals = Document(std::string(kExample) + " --actuals " + bill)["actuals"];
+  EXPECT_EQ(actuals["column"], "EffectiveCost");
+  EXPECT_EQ(actuals["actual"], "900.00");
+  EXPECT_EQ(actuals["categories"][0]["actual"], "850.00");
+  EXPECT_EQ(actuals["categories"][1]["actual"], "40.25");
+  EXPECT_EQ(actuals["categories"][8]["category"], "unallocated");
+  EXPECT_EQ(actuals["categories"][8]["actual"], "9.75");
+  // 340 GPU-hours at 2.50 are 850.00: all of the variance against a third of 2,000 is quantity.
+  EXPECT_EQ(actuals["variances"][0]["price"], "0.00");
+  EXPECT_EQ(actuals["variances"][0]["quantity"], "183.33");
+  // 900.00 paid, and four of six months of 21,550.00 are left.
+  EXPECT_EQ(actuals["reforecast"], "15266.67");
+  EXPECT_EQ(actuals["forecast"].size(), 6U);
+  EXPECT_EQ(actuals["forecast"][1]["actual"], "259.75");
+  EXPECT_EQ(actuals["burn_days"], 30);        // 5 July is outside, the 20th is within
+  EXPECT_EQ(actuals["burn_a_day"], "10.00");  // 40.25 + 259.75 in thirty days
+}
+
+void KeepRun(SqliteDatabase& history, const std::string& id, const std::string& project, std::int64_t cents) {
+  HistoryRun run;
+  run.id = id + std::string(31, '0');
+  run.kind = "run";
+  run.state = RunState::kEnded;
+  run.started = Instant::FromNanos(1'763'755'200 * kNanosPerSecond);  // 2025-11-21T20:00:00Z
+  run.ended = run.started + Nanos(kNanosPerSecond);
+  run.project = project;
+  run.figures.currency = "USD";
+  run.figures.rate_nano = 2'000'000'000;
+  run.figures.cost_nano = Money::Cents(cents).nano();
+  EXPECT_TRUE(PutRun(history, run).has_value());
+}
+
+TEST(TcoTest, ActualsOfTheHistoryAreThoseOfAProject) {
+  const TempFolder folder;
+  const std::string file = " --history " + (folder.path() / "h.sqlite").string();
+  const ProgramRun none = RunIdleburn("tco " + std::string(kExample) + " --actuals history" + file);
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.err.find("there is no history yet"), std::string::npos) << none.err;
+  HistoryOptions options;
+  options.now = Instant::FromNanos(1'763'755'200 * kNanosPerSecond);
+  Result<SqliteDatabase> history = OpenHistory((folder.path() / "h.sqlite").string(), options);
+  ASSERT_TRUE(history.has_value());
+  KeepRun(*history, "a", "vision", 12'000);
+  KeepRun(*history, "b", "vision", 3'000);
+  KeepRun(*history, "c", "speech", 700);
+  const std::string base = std::string(kExample) + " --actuals history" + file;
+  EXPECT_EQ(Document(base)["actuals"]["actual"], "157.00");
+  const json vision = Document(base + " --project vision")["actuals"];
+  EXPECT_EQ(vision["actual"], "150.00");
+  EXPECT_EQ(vision["column"], "history");
+  EXPECT_EQ(vision["months"][0]["month"], "2025-11");
+  EXPECT_EQ(vision["months"][0]["actual"], "150.00");
+  // 75 GPU-hours at 2.00 instead of a sixth of 800 at 2.50, 333.33: the parts sum to the variance, -183.33.
+  EXPECT_EQ(vision["variances"][0]["price"], "-37.50");
+  EXPECT_EQ(vision["variances"][0]["quantity"], "-145.83");
+  EXPECT_NE(RunIdleburn("tco " + base + " --project sound").err.find("no run of project 'sound'"), std::string::npos);
+}
+
+// What a reader needs first: the verdict, why, what to do, and only then the table.
+TEST(TcoTest, VerdictWhyNextThenTheTable) {
+  const std::string out = RunIdleburn(std::string("tco ") + kExample).out;
+  std::size_t last = 0;
+  for (const char* part : {"naive costs 24,782.50 USD", "  why   naive: labour 13,500.00 USD, 54.5 %",
+                           "optimised against naive: labour 4,500.00 USD less; data 2,500.00 USD less",
+                           "  next  CI gates alone saves 5,175.00 USD: ", "active learning alone saves 2,875.00 USD: ",
+                           "LoRA alone saves 1,610.00 USD: ", "as of 20", "\nCosts\n", "\nLevers of optimised",
+                           "\nHow the lines of naive were made\n"}) {
+    const std::size_t at = out.find(part, last);
+    ASSERT_NE(at, std::string::npos) << part << "\n" << out;
+    last = at;
+  }
+}
+
+// Largest first, a line each, with what to do.
+TEST(TcoTest, LeversAreRankedInEveryFormat) {
+  const json alone = Document(kExample)["scenarios"][1]["levers_alone"];
+  ASSERT_EQ(alone.size(), 5U);
+  const char* const saves[] = {"5175.00", "2875.00", "1610.00", "345.00", "57.50"};
+  const std::string markdown = RunIdleburn(std::string("tco --format markdown ") + kExample).out;
+  const std::string page = RunIdleburn(std::string("tco --format html ") + kExample).out;
+  std::size_t in_markdown = markdown.find("Levers of optimised");
+  std::size_t in_page = page.find("Levers of optimised");
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(alone[i]["saves"], saves[i]);
+    const std::string name = alone[i]["name"];
+    EXPECT_TRUE(alone[i]["todo"].is_string()) << name;
+    in_markdown = markdown.find("| " + name + " |", in_markdown);
+    in_page = page.find("<td>" + name + "</td>", in_page);
+    ASSERT_NE(in_markdown, std::string::npos) << name;
+    ASSERT_NE(in_page, std::string::npos) << name;
+  }
+}
+
+// Every view of one answer has the same totals: markdown, CSV and the page against the document.
+TEST(TcoTest, MarkdownAndCsvFollowTheMonthsToo) {
+  const TempFolder folder;
+  const std::string arguments = std::string(kExample) + " --earned 25% --actuals " +
+                                folder.Write("paid.csv",
+                                             "month,line,amount,status\n2026-01,fine-tuning,500.50,closed\n"
+                                             "2026-02,labour,3000,open\n");
+  const json actuals = Document(arguments)["actuals"];
+  EXPECT_EQ(actuals["reforecast"], "14002.00");  // 3,500.50 / 0.25
+  EXPECT_EQ(actuals["reforecast_by"], "cost_efficiency");
+  EXPECT_EQ(actuals["lines"][0]["line"], "compute.fine-tuning");
+  double months = 0;
+  for (const json& month : actuals["forecast"]) months += std::stod(month["expected_exact"].get<std::string>());
+  EXPECT_NEAR(months, 14002, 1e-6);
+  double categories = 0;
+  for (const json& c : actuals["categories"]) categories += std::stod(c["reforecast_exact"].get<std::string>());
+  EXPECT_NEAR(categories, 14002, 1e-6);
+  const std::string csv = RunIdleburn("tco --format csv " + arguments).out;
+  for (const char* row :
+       {"naive,compute,,500.50,USD,true,actual,2026-01\n", "naive,total,,3000.00,USD,true,actual,2026-02\n",
+        "naive,total,,14002.00,USD,true,forecast,\n", ",forecast,2026-06\n"}) {
+    EXPECT_NE(csv.find(row), std::string::npos) << row << csv;
+  }
+  const std::string markdown = RunIdleburn("tco --format markdown " + arguments).out;
+  for (const char* row : {"| total | 24,782.50 | 14,720.00 | 3,500.50 | 14,002.00 |", "| 2026-02 | paid, open |",
+                          "fine-tuning | 2,000.00 | 600.00 | 500.50 |  |"}) {
+    EXPECT_NE(markdown.find(row), std::string::npos) << row << markdown;
+  }
+}
+
+TEST(TcoTest, RangesGivePercentilesAndWhatMatters) {
+  const TempFolder folder;
+  const std::string path =
+      folder.Write("r.toml",
+                   "name = \"r\"\ncontingency = 0\nbudget = 100\n[[labour]]\namount = [0, 10, 40]\n[[data]]\n"
+                   "amount = [79, 80, 81]\n");
+  const ProgramRun run = RunIdleburn("tco " + path);
+  for (const char* part : {"How sure", "P10", "P50", "P90", "nine in ten draws of r come to at most",
+                           "What matters in r", "labour.labour.amount matters most", "add one of them, never both"}) {
+    EXPECT_NE(run.out.find(part), std::string::npos) << part << run.out;
+  }
+  EXPECT_LT(run.out.find("  labour.labour.amount "), run.out.find("  data.data.amount "));  // the larger swing first
+  const json draws = Document(path)["scenarios"][0]["draws"];
+  // The wide triangle alone: F(x) = 1 - (40 - x)^2 / 1200 from 10 on; the narrow one moves it by at most 1.
+  EXPECT_NEAR(draws["p90"].get<double>(), 80 + 40 - std::sqrt(120.0), 1);
+  EXPECT_NEAR(draws["over_budget"].get<double>(), 400.0 / 1200, 0.03);
+  EXPECT_NE(RunIdleburn("tco --format html " + path).out.find("from the low to the high end"), std::string::npos);
+}
+
+// Reference: tco.md section 6, through a scenario.
+TEST(TcoTest, BuyingAgainstRentingSaysFromWhichUseOn) {
+  const TempFolder folder;
+  std::string text = "[own]\n";
+  for (const char* line : {"capex = 300000", "residual = \"10%\"", "life_years = 4", "gpus = 8", "kilowatts = \"10.2\"",
+                           "pue = \"1.3\"", "tariff = \"0.12\"", "support_a_year = \"5%\"", "space_a_year = 18000",
+                           "utilisation = [\"100%\", \"70%\", \"40%\"]", "cloud = [\"2.29\", \"2.95\", \"6.88\"]",
+                           "payback_at = \"70%\""}) {
+    text += std::string(line) + "\n";
+  }
+  const std::string path = folder.Write("own.toml", text);
+  const std::string out = RunIdleburn("tco " + path).out;
+  for (const char* part :
+       {"1.632975", "2.332822", "4.082438", "from 71.309 % use", "from 55.355 % use", "from 23.735 % use",
+        "in 55.046 months of 730 h", "longer than it lives", "in 36.819 months of 730 h", "in 12.390 months of 730 h",
+        "114,438.912 USD = depreciation 67,500.000, energy 13,938.912",
+        "at 2.95 USD a GPU-hour buy only if jobs get more than 55.355 % of its GPU-hours"}) {
+    EXPECT_NE(out.find(part), std::string::npos) << part << out;
+  }
+  const std::string page = RunIdleburn("tco --format html " + path).out;
+  EXPECT_NE(page.find("<polyline"), std::string::npos);
+  EXPECT_NE(page.find("rented at 2.95"), std::string::npos);
+  const std::string cheap = folder.Write("cheap.toml", text + "cloud_falls_a_year = \"60%\"\n");
+  EXPECT_NE(RunIdleburn("tco " + cheap).out.find("rent: owning costs more even when always busy"), std::string::npos);
+}
+
+TEST(TcoTest, WhereThereIsOnlyAServerToBuyThatIsTheVerdict) {
+  const TempFolder folder;
+  const std::string own = folder.Write("own.toml", "[own]\ncapex = 87600\nlife_years = 1\ngpus = 1\ncloud = [5]\n");
+  const std::string out = RunIdleburn("tco " + own).out;
+  EXPECT_EQ(out.find("Owning costs 87,600.00 USD a year, 10.000000 a delivered GPU-hour at 100 % use."), 0U) << out;
+  EXPECT_NE(out.find("at 5.00 USD a GPU-hour rent"), std::string::npos) << out;
+}
+
+TEST(TcoTest, ABudgetThatThePlanExceedsIsSaidFirst) {
+  const TempFolder folder;
+  const std::string over = folder.Write("b.toml", "budget = 100\n[[labour]]\namount = 100\n");
+  EXPECT_NE(RunIdleburn("tco " + over).out.find("The plan exceeds the budget of 100.00 USD by 15.00 USD."),
+            std::string::npos);
 }
 
 TEST(TcoTest, GivenAndNotGivenAreToldApart) {
@@ -111,9 +375,9 @@ TEST(TcoTest, EveryKeyIsDocumentedAndEveryDocumentedOneIsWritten) {
   const TempFolder folder;
   const std::string path = folder.Write("all.toml", kEverything);
   const std::string paid =
-      folder.Write("paid.csv", "month,category,amount,quantity\n2026-01,compute,500,200\n2026-01,,5,\n");
+      folder.Write("paid.csv", "month,line,amount,quantity\n2026-01,compute,500,200\n2026-01,CI,9,\n2026-01,,5,\n");
   std::vector<std::string> documents;
-  for (const std::string& arguments : {path + " --actual " + paid + " --earned 20%", std::string(kExample)}) {
+  for (const std::string& arguments : {path + " --actuals " + paid + " --earned 20%", std::string(kExample)}) {
     json document = Document(arguments);
     std::vector<std::string> categories;
     for (const auto& [category, item] : document["scenarios"][0]["items"].items()) categories.push_back(category);
@@ -149,8 +413,8 @@ TEST(TcoTest, CsvAndHtmlHoldTheSameTotals) {
   const std::string path = folder.Write("all.toml", kEverything);
   EXPECT_EQ(RunIdleburn(std::string("tco ") + kExample + " " + path + " -o " + html).code, 0);
   EXPECT_EQ(RunIdleburn(std::string("tco ") + kExample + " -o " + csv).code, 0);
-  EXPECT_NE(ReadText(csv).find("naive,total,,24782.50,USD,true\n"), std::string::npos);
-  EXPECT_NE(ReadText(csv).find("naive,risk,,0.00,USD,false\n"), std::string::npos);
+  EXPECT_NE(ReadText(csv).find("naive,total,,24782.50,USD,true,plan,\n"), std::string::npos);
+  EXPECT_NE(ReadText(csv).find("naive,risk,,0.00,USD,false,plan,\n"), std::string::npos);
   const std::string page = ReadText(html);
   EXPECT_NE(page.find("24,782.50"), std::string::npos);
   EXPECT_NE(page.find("shared.h100"), std::string::npos);
@@ -164,8 +428,8 @@ TEST(TcoTest, MixedMonthsAndCurrenciesAreWarnedOf) {
       folder.Write("b.toml", "name = \"b\"\ncurrency = \"EUR\"\nmonth_hours = 730\ncontingency = \"25%\"\n");
   const json warnings = Document(std::string(kExample) + " " + other)["warnings"];
   const std::string all = warnings.dump();
-  for (const char* part : {"the month basis is mixed", "its total cannot be compared", "outside 10 to 20 %",
-                           "has another horizon than naive"}) {
+  for (const char* part : {"the month basis is mixed", "b: has another rate of contingency than naive",
+                           "its total cannot be compared", "outside 10 to 20 %", "has another horizon than naive"}) {
     EXPECT_NE(all.find(part), std::string::npos) << part << all;
   }
 }
@@ -180,9 +444,10 @@ TEST(TcoTest, WrongUseIsOneLine) {
   const BadTco rows[] = {
       {"/no/such.toml", 1, "/no/such.toml"},
       {"--draws 5 " IDLEBURN_ROOT "/examples/tco.toml", 2, "--draws '5' is no whole number from 10000"},
-      {"--earned 80% " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actual"},
-      {"--format pdf " IDLEBURN_ROOT "/examples/tco.toml", 2, "none of text, json, csv, html"},
-      {"--actual " IDLEBURN_ROOT "/LICENSE " IDLEBURN_ROOT "/examples/tco.toml", 1, "LICENSE"},
+      {"--earned 80% " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals"},
+      {"--project x " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals history"},
+      {"--format pdf " IDLEBURN_ROOT "/examples/tco.toml", 2, "none of text, json, csv, html, markdown"},
+      {"--actuals " IDLEBURN_ROOT "/LICENSE " IDLEBURN_ROOT "/examples/tco.toml", 1, "LICENSE"},
   };
   for (const BadTco& row : rows) {
     const ProgramRun run = RunIdleburn(std::string("tco ") + row.arguments);

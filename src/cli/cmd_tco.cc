@@ -4,9 +4,14 @@
 #include <array>
 #include <filesystem>
 
+#include "cli/common_flags.h"
 #include "cli/flags.h"
+#include "cli/keep_run.h"
 #include "cli/spare_inputs.h"
+#include "cli/tco_history.h"
 #include "cli/tco_output.h"
+#include "cli/users_history.h"
+#include "history/runs.h"
 #include "os/input_file.h"
 #include "os/output_file.h"
 #include "tco/decimal.h"
@@ -23,19 +28,21 @@ constexpr const char* kTemplateName = "tco.toml";
 struct TcoRequest {
   std::vector<std::string> files;
   std::string actual;
+  std::string project;
   std::string earned;
   std::string seed;
   std::string draws;
   std::string format;
   std::string output;
+  bool no_color = false;
 };
 
 struct TcoFormat {
   std::string_view name;
   std::string_view ending;
 };
-constexpr auto kTcoFormats =
-    std::to_array<TcoFormat>({{"text", ".txt"}, {"json", ".json"}, {"csv", ".csv"}, {"html", ".html"}});
+constexpr auto kTcoFormats = std::to_array<TcoFormat>(
+    {{"text", ".txt"}, {"json", ".json"}, {"csv", ".csv"}, {"html", ".html"}, {"markdown", ".md"}});
 
 // By --format, else by the ending of the output file, else text.
 Result<std::string> ChosenFormat(const TcoRequest& request) {
@@ -45,7 +52,7 @@ Result<std::string> ChosenFormat(const TcoRequest& request) {
     }
   }
   if (request.format.empty()) return std::string("text");
-  return FailUsage("tco: --format '" + request.format.substr(0, 20) + "' is none of text, json, csv, html");
+  return FailUsage("tco: --format '" + request.format.substr(0, 20) + "' is none of text, json, csv, html, markdown");
 }
 
 Result<std::string> WholeText(const std::string& path) {
@@ -78,11 +85,12 @@ void Warn(const TcoScenario& s, const TcoScenario& first, std::vector<std::strin
   if (rate < 0.0999999 || rate > 0.2000001) {
     warnings.push_back(name + ": the contingency is outside 10 to 20 %");
   }
+  const bool repeats = &s != &first && s.cost.given == first.cost.given;
   std::string missing;
   for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
     if (!s.cost.given[c]) missing += (missing.empty() ? "" : ", ") + std::string(kCostCategoryNames[c]);
   }
-  if (!missing.empty()) warnings.push_back(name + ": not given: " + missing);
+  if (!missing.empty() && !repeats) warnings.push_back(name + ": not given: " + missing);
   if (s.plan.month_hours != first.plan.month_hours) {
     warnings.push_back(name + ": months of " + std::to_string(s.plan.month_hours) + " h beside months of " +
                        std::to_string(first.plan.month_hours) + " h: the month basis is mixed");
@@ -90,6 +98,9 @@ void Warn(const TcoScenario& s, const TcoScenario& first, std::vector<std::strin
   if (s.plan.currency != first.plan.currency) {
     warnings.push_back(name + ": is in " + s.plan.currency + ", not in " + first.plan.currency +
                        ": its total cannot be compared");
+  }
+  if (Compare(s.cost.contingency_rate, first.cost.contingency_rate) != 0) {
+    warnings.push_back(name + ": has another rate of contingency than " + first.plan.name);
   }
   const bool same = s.plan.months.has_value() == first.plan.months.has_value() &&
                     (!s.plan.months || Compare(*s.plan.months, *first.plan.months) == 0);
@@ -105,7 +116,42 @@ Result<TcoScenario> Evaluate(TcoPlan plan, int draws, std::uint64_t seed) {
   return TcoScenario{std::move(plan), *cost, drawn, *tornado};
 }
 
-Result<void> AddActuals(const TcoRequest& request, TcoAnswer& answer) {
+// What the runs of the user's history cost, or those of one project.
+Result<ActualBill> HistoryBill(const TcoRequest& request, const Settings& settings, Instant now, TcoAnswer& answer) {
+  const std::string file = HistoryFile(settings);
+  const Result<std::optional<SqliteDatabase>> history = OpenToRead(file, now);
+  if (!history) return tl::unexpected<Error>(history.error());
+  if (!*history) return Fail("tco: there is no history yet; idleburn run and idleburn record keep one");
+  RunFilter filter;
+  filter.project = request.project;
+  Result<std::vector<HistoryRun>> runs = ListRuns(**history, filter);
+  if (!runs) return tl::unexpected<Error>(runs.error());
+  for (HistoryRun& run : *runs) run.state = StateNow(run);
+  ActualBill bill = BillOfRuns(*runs, answer.scenarios.front().plan.currency, answer.warnings);
+  if (!bill.rows.empty()) return bill;
+  return Fail(request.project.empty()
+                  ? "tco: the history has no run with a cost in the scenario's currency; give runs a --price"
+                  : "tco: the history has no run of project '" + request.project.substr(0, 40) +
+                        "' with a cost in the scenario's currency; idleburn history list shows the projects");
+}
+
+Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, Instant now, TcoAnswer& answer) {
+  if (request.actual == "history") return HistoryBill(request, settings, now, answer);
+  const Result<std::unique_ptr<ByteSource>> in = OpenInput(request.actual);
+  if (!in) return tl::unexpected<Error>(in.error());
+  Result<ActualBill> bill = ReadActuals(**in, answer.scenarios.front().plan);
+  if (!bill) return bill;
+  for (const std::string& column : bill->unread) {
+    answer.warnings.push_back("actuals: the column '" + column + "' is not read");
+  }
+  if (bill->rounded > 0) {
+    answer.warnings.push_back("actuals: " + std::to_string(bill->rounded) +
+                              " amounts have more than nine decimals and are rounded to them");
+  }
+  return bill;
+}
+
+Result<void> AddActuals(const TcoRequest& request, const Settings& settings, Instant now, TcoAnswer& answer) {
   std::optional<Fraction> earned;
   if (!request.earned.empty()) {
     const Result<Fraction> share = ParseDecimal(request.earned);
@@ -114,15 +160,17 @@ Result<void> AddActuals(const TcoRequest& request, TcoAnswer& answer) {
     }
     earned = *share;
   }
-  if (request.actual.empty()) {
-    return earned ? Result<void>(FailUsage("tco: --earned does nothing without --actual")) : Result<void>();
+  if (!request.project.empty() && request.actual != "history") {
+    return FailUsage("tco: --project does nothing without --actuals history");
   }
-  const Result<std::unique_ptr<ByteSource>> in = OpenInput(request.actual);
-  if (!in) return tl::unexpected<Error>(in.error());
-  const Result<ActualBill> bill = ReadActuals(**in);
+  if (request.actual.empty()) {
+    return earned ? Result<void>(FailUsage("tco: --earned does nothing without --actuals")) : Result<void>();
+  }
+  const Result<ActualBill> bill = BillFor(request, settings, now, answer);
   if (!bill) return tl::unexpected<Error>(bill.error());
-  Result<ActualReport> report = CompareWithPlan(answer.scenarios.front().plan, *bill, earned);
+  Result<ActualReport> report = CompareWithPlan(answer.scenarios.front().plan, *bill, earned, answer.today);
   if (!report) return tl::unexpected<Error>(report.error());
+  for (const std::string& doubt : report->doubts) answer.warnings.push_back(doubt);
   answer.actuals = *std::move(report);
   return {};
 }
@@ -135,7 +183,7 @@ Result<int> Init(const std::string& output) {
   return 0;
 }
 
-Result<int> Tco(const TcoRequest& request, const Environment& environment) {
+Result<int> Tco(const TcoRequest& request, const Settings& settings, const Environment& environment) {
   const Result<std::string> format = ChosenFormat(request);
   if (!format) return tl::unexpected<Error>(format.error());
   const Result<std::int64_t> draws = Count(request.draws, kFewestDraws, kFewestDraws, "--draws");
@@ -145,11 +193,11 @@ Result<int> Tco(const TcoRequest& request, const Environment& environment) {
   TRY(SpareInputs(request.output, request.files));
   TRY(SpareInputs(request.output, {request.actual}));
   TcoAnswer answer;
-  const std::string today = FormatRfc3339(environment.now).substr(0, 10);
+  answer.today = FormatRfc3339(environment.now).substr(0, 10);
   for (const std::string& path : request.files) {
     const Result<std::string> text = WholeText(path);
     if (!text) return tl::unexpected<Error>(text.error());
-    Result<TcoFile> file = ReadTcoFile(path, *text, today);
+    Result<TcoFile> file = ReadTcoFile(path, *text, answer.today);
     if (!file) return tl::unexpected<Error>(file.error());
     for (TcoPlan& plan : file->plans) {
       Result<TcoScenario> scenario =
@@ -157,14 +205,21 @@ Result<int> Tco(const TcoRequest& request, const Environment& environment) {
       if (!scenario) return Fail(path + ": " + scenario.error().message);
       answer.scenarios.push_back(*std::move(scenario));
     }
-    if (file->own && !answer.own) answer.own = file->own;
+    if (file->own && answer.own) answer.warnings.push_back(path + ": its [own] is left out; the first is shown");
+    if (file->own && !answer.own) {
+      for (const std::string& warning : file->own->warnings) answer.warnings.push_back(warning);
+      answer.own = file->own;
+    }
   }
   for (const TcoScenario& s : answer.scenarios) Warn(s, answer.scenarios.front(), answer.warnings);
-  TRY(AddActuals(request, answer));
-  const std::string text = *format == "json"   ? TcoJson(answer)
-                           : *format == "csv"  ? TcoCsv(answer)
-                           : *format == "html" ? TcoHtml(answer)
-                                               : TcoText(answer, environment.terminal_out ? environment.columns : 100);
+  TRY(AddActuals(request, settings, environment.now, answer));
+  const bool terminal = environment.terminal_out && request.output.empty();
+  const std::string text = *format == "json"       ? TcoJson(answer)
+                           : *format == "csv"      ? TcoCsv(answer)
+                           : *format == "html"     ? TcoHtml(answer)
+                           : *format == "markdown" ? TcoMarkdown(answer)
+                                                   : TcoText(answer, terminal ? environment.columns : 120,
+                                                             terminal && !environment.no_color && !request.no_color);
   TRY(WriteOutput(request.output, text));
   return 0;
 }
@@ -182,12 +237,17 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
                     "init writes a commented one");
   files.list = &request.files;
   files.required = true;
-  add("--actual", "FILE", "what was paid: CSV of month,category,amount, or a FOCUS export").text = &request.actual;
+  add("--actuals", "FILE|history", "what was paid: CSV of month,category,amount, a FOCUS export, or the history's runs")
+      .text = &request.actual;
+  add("--project", "NAME", "of the history only the runs of this project").text = &request.project;
   add("--earned", "SHARE", "share of the planned work that is done, for the forecast").text = &request.earned;
   add("--draws", "N", "draws of the uncertain figures (default and least 10000)").text = &request.draws;
   add("--seed", "N", "of the draws (default 1)").text = &request.seed;
-  add("--format", "KIND", "text, json, csv or html (default: by -o, else text)").text = &request.format;
+  add("--format", "KIND", "text, json, csv, html or markdown (default: by -o, else text)").text = &request.format;
   add("--output", "FILE", "write there instead of the terminal").text = &request.output;
+  add("--no-color", "", "plain text").on = &request.no_color;
+  SettingFlags setting_flags({"history.file"});
+  setting_flags.AppendTo(flags);
   std::string help;
   TRY(ReadFlags("tco", "What a model or fleet costs in all over a horizon, from a scenario file.", flags, arguments,
                 &help));
@@ -195,8 +255,12 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
     TRY(Print(help));
     return 0;
   }
-  if (request.files.size() == 1 && request.files.front() == "init") return Init(request.output);
-  return Tco(request, environment);
+  if (request.files.front() == "init" && request.files.size() <= 2) {
+    return Init(request.files.size() == 2 ? request.files.back() : request.output);
+  }
+  const Result<Settings> settings = setting_flags.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  return Tco(request, *settings, environment);
 }
 
 }  // namespace idleburn

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
-#include "cli/tco_output.h"
+#include "cli/tco_words.h"
 #include "report/embedded.h"
+#include "report/html_parts.h"
 #include "text/escape.h"
+#include "text/table.h"
 
 namespace idleburn {
 namespace {
@@ -19,42 +21,25 @@ constexpr std::array<std::string_view, kCostCategoryCount + 1> kFills = {
 
 std::string H(std::string_view text) { return HtmlEscaped(text); }
 
-std::string Lines(std::string_view title, const std::vector<std::string>& lines) {
-  if (lines.empty()) return {};
-  std::string html = "<section>\n<h2>" + H(title) + "</h2>\n<ul class=\"facts\">\n";
-  for (const std::string& line : lines) html += "<li>" + H(line) + "</li>\n";
-  return html + "</ul>\n</section>\n";
-}
-
-std::string Grid(const TcoAnswer& answer) {
-  std::string html = "<section>\n<h2>Costs</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">Cost</th>";
-  for (const TcoScenario& s : answer.scenarios) {
-    html += "<th scope=\"col\" class=\"num\">" + H(s.plan.name + " " + s.plan.currency) + "</th>";
-  }
-  html += "</tr></thead>\n<tbody>\n";
-  for (const TcoRow& row : TcoRows(answer)) {
-    html += row.part ? "<tr class=\"part\">" : row.label == "total" ? "<tr class=\"total\">" : "<tr>";
-    html += "<td>" + H(row.label) + "</td>";
-    for (const std::string& cell : row.cells) html += "<td class=\"num\">" + H(cell) + "</td>";
-    html += "</tr>\n";
-  }
-  return html + "</tbody></table></div>\n</section>\n";
-}
-
 std::string Rectangle(double x, int y, double width, std::string_view fill, const std::string& title) {
   return fmt::format(R"(<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" fill="{}"><title>{}</title></rect>)", x, y,
                      std::max(width, 0.0), kBarHeight, fill, H(title));
 }
 
-std::string Chart(std::string_view title, std::size_t bars, const std::string& shapes) {
+std::string Figure(std::string_view title, double height, const std::string& shapes) {
   return fmt::format(
       "<section>\n<h2>{}</h2>\n<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
       "font-size=\"13\" fill=\"currentColor\">{}</svg>\n</section>\n",
-      H(title), kChartWidth, bars * kBarStep, H(title), shapes);
+      H(title), kChartWidth, height, H(title), shapes);
+}
+
+std::string Chart(std::string_view title, std::size_t bars, const std::string& shapes) {
+  return Figure(title, static_cast<double>(bars) * kBarStep, shapes);
 }
 
 std::string Label(std::string_view text, std::size_t row) {
-  return fmt::format("<text x=\"0\" y=\"{}\">{}</text>", row * kBarStep + 18, H(text));
+  constexpr int kRoom = 30;  // characters beside the bars; the whole of it is in their titles
+  return fmt::format("<text x=\"0\" y=\"{}\">{}</text>", row * kBarStep + 18, H(Shortened(text, kRoom)));
 }
 
 // A bar a scenario, cut by category and contingency.
@@ -119,26 +104,89 @@ std::string Tornado(const TcoScenario& s) {
                shapes);
 }
 
+// Two bars a month: what was planned, and what was paid or is to come.
+std::string MonthBars(const ActualReport& report, const std::string& currency) {
+  double most = 1;
+  for (const MonthForecast& month : report.forecast) {
+    most = std::max({most, static_cast<double>(month.plan.nano()), static_cast<double>(month.expected.nano())});
+  }
+  std::string shapes;
+  std::size_t row = 0;
+  for (const MonthForecast& month : report.forecast) {
+    const auto bar = [&](std::string_view what, Money amount, std::string_view fill) {
+      const std::string label = month.month + " " + std::string(what);
+      shapes += Label(label, row);
+      shapes += Rectangle(kLabelWidth, static_cast<int>(row) * kBarStep,
+                          (kChartWidth - kLabelWidth) * static_cast<double>(amount.nano()) / most, fill,
+                          label + ": " + FormatGrouped(amount, MinorUnitDigits(currency)) + " " + currency);
+      ++row;
+    };
+    bar("plan", month.plan, kFills[2]);
+    bar(month.actual ? "actual" : "forecast", month.expected, month.actual ? kFills[0] : kFills[8]);
+  }
+  return Chart("Plan and actual, month by month", row, shapes);
+}
+
+// What a delivered GPU-hour costs at every use, and what it costs elsewhere.
+std::string OwnCurve(const OwnOffer& offer, const std::string& currency) {
+  constexpr double kHeight = 300;
+  constexpr double kFoot = 24;
+  double most = 2 * PerDeliveredHour(offer, Fraction::Of(1, 1)).AsDouble();
+  for (const Fraction& cloud : offer.cloud) most = std::max(most, 1.15 * cloud.AsDouble());
+  const auto x = [&](int percent) { return kLabelWidth + (kChartWidth - kLabelWidth) * percent / 100; };
+  const auto y = [&](double price) { return (kHeight - kFoot) * (1 - std::min(price / std::max(most, 1e-9), 1.0)); };
+  std::string points;
+  for (int percent = 2; percent <= 100; percent += 2) {
+    const double price = PerDeliveredHour(offer, Fraction::Of(percent, 100)).AsDouble();
+    points += fmt::format("{:.1f},{:.1f} ", x(percent), y(price));
+  }
+  std::string shapes =
+      fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="2.5"><title>owned</title></polyline>)",
+                  points, kFills[1]);
+  for (const Fraction& cloud : offer.cloud) {
+    const Fraction mean = MeanPrice(offer, cloud);
+    const double at = y(mean.AsDouble());
+    shapes += fmt::format(R"(<line x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}" stroke="{}" stroke-dasharray="6 4"/>)",
+                          kLabelWidth, at, kChartWidth, at, kFills[7]);
+    shapes += fmt::format(R"(<text x="0" y="{:.1f}">rented at {}</text>)", at + 4, H(TcoDecimal(mean, 2)));
+  }
+  for (int percent = 20; percent <= 100; percent += 20) {
+    shapes += fmt::format(R"(<text x="{:.0f}" y="{}" text-anchor="end">{} %</text>)", x(percent), kHeight - 4, percent);
+  }
+  return Figure(currency + " a GPU-hour, owned (curve) and rented, by the share of GPU-hours that jobs get", kHeight,
+                shapes);
+}
+
+std::string ChartOf(const TcoAnswer& answer, std::string_view title) {
+  const std::string& currency = answer.scenarios.front().plan.currency;
+  if (title == kTcoCosts) return Stacks(answer);
+  if (title == kTcoMonths) return MonthBars(*answer.actuals, currency);
+  if (title == kTcoOwn) return OwnCurve(*answer.own, currency);
+  std::string charts;
+  for (const TcoScenario& s : answer.scenarios) {
+    if (title == TcoTornadoTable(s).title) charts += Tornado(s);
+  }
+  return charts;
+}
+
 }  // namespace
 
 std::string TcoHtml(const TcoAnswer& answer) {
-  const std::string& currency = answer.scenarios.front().plan.currency;
+  const TcoView view = TcoViewOf(answer);
   std::string html(embedded::kHeadHtml);
   html += "<title>Total cost of ownership</title>\n<style>";
-  html.append(embedded::kReportCss).append("</style>\n</head>\n<body>\n<header>\n");
-  html +=
-      "<p class=\"eyebrow\">Total cost of ownership</p>\n<h1>" + H(TcoVerdict(answer)) + "</h1>\n</header>\n<main>\n";
-  html += Lines("Warnings", answer.warnings);
-  html += Stacks(answer);
-  html += Grid(answer);
-  for (const TcoScenario& s : answer.scenarios) {
-    html += Tornado(s);
-    html += Lines("How sure: " + s.plan.name, TcoUncertaintyLines(s));
-    html += Lines("What a unit costs: " + s.plan.name, TcoUnitLines(s));
+  html.append(embedded::kReportCss).append("</style>\n</head>\n<body>\n<header>\n<p class=\"eyebrow\">");
+  html += H(view.title) + "</p>\n<h1>" + H(view.verdict) + "</h1>\n</header>\n<main>\n";
+  AppendHtmlSection("Why", view.why, &html);
+  AppendHtmlSection("Next", view.next, &html);
+  for (const ReportTable& part : view.parts) {
+    html += ChartOf(answer, part.title);
+    if (part.rows.empty()) {
+      AppendHtmlSection(part.title, part.notes, &html);
+    } else {
+      AppendHtmlGrid(part, &html);
+    }
   }
-  if (answer.own) html += Lines("Buy or rent", TcoOwnLines(*answer.own, currency));
-  if (answer.actuals) html += Lines("So far", TcoActualLines(*answer.actuals, currency));
-  html += Lines("How these figures were made", TcoBasisLines(answer));
   return html + "</main>\n</body>\n</html>\n";
 }
 

@@ -2,101 +2,104 @@
 
 #include <fmt/format.h>
 
+#include "report/markdown_parts.h"
+#include "report/text_page.h"
 #include "text/escape.h"
-#include "text/table.h"
+#include "text/markdown.h"
 
 namespace idleburn {
-namespace {
-
-std::string Section(std::string_view title, const std::vector<std::string>& lines, int width) {
-  if (lines.empty()) return {};
-  std::string text = "\n" + std::string(title) + "\n";
-  for (const std::string& line : lines) {
-    bool first = true;
-    for (const std::string& piece : WrapWords(Printable(line), width - 4)) {
-      text += (first ? "  " : "    ") + piece + "\n";
-      first = false;
+std::string TcoText(const TcoAnswer& answer, int width, bool color) {
+  const TcoView view = TcoViewOf(answer);
+  TextPage text(width, color);
+  text.Wrapped("", view.verdict, true);
+  text.Labelled("why", view.why, false);
+  text.Labelled("next", view.next, false);
+  text.Blank();
+  text.Wrapped("", view.title);
+  for (const ReportTable& part : view.parts) {
+    if (part.rows.empty()) {
+      text.Section(part.title, part.notes);
+    } else {
+      text.Grid(part);
     }
   }
-  return text;
+  return std::move(text).Take();
 }
 
-std::string CostTable(const TcoAnswer& answer, int width) {
-  std::vector<TableColumn> columns = {{"Cost", TableColumn::Align::kLeft}};
-  for (const TcoScenario& s : answer.scenarios) {
-    columns.push_back({s.plan.name + " " + s.plan.currency, TableColumn::Align::kRight});
+std::string TcoMarkdown(const TcoAnswer& answer) {
+  const TcoView view = TcoViewOf(answer);
+  std::string out =
+      "# Total cost of ownership\n\n**" + MarkdownEscaped(view.verdict) + "**\n\n" + MarkdownEscaped(view.title) + "\n";
+  AppendMarkdownSection("Why", view.why, &out);
+  AppendMarkdownSection("Next", view.next, &out);
+  for (const ReportTable& part : view.parts) {
+    if (part.rows.empty()) {
+      AppendMarkdownSection(part.title, part.notes, &out);
+    } else {
+      AppendMarkdownTable(part, &out);
+    }
   }
-  std::vector<TableRow> rows;
-  for (const TcoRow& row : TcoRows(answer)) {
-    TableRow cells = {(row.part ? "  " : "") + row.label};
-    cells.insert(cells.end(), row.cells.begin(), row.cells.end());
-    rows.push_back(std::move(cells));
-  }
-  return LayOutTable(columns, rows, width, 2);
+  return out;
 }
 
-std::string MonthTable(const ActualReport& report, const std::string& currency, int width) {
-  const int digits = MinorUnitDigits(currency);
-  std::vector<TableColumn> columns = {{"Month"}, {"Category"}};
-  for (const char* header : {"plan", "actual", "variance", "of plan"}) {
-    columns.push_back({header, TableColumn::Align::kRight});
+namespace {
+
+// One row of the table for other programs.
+struct CsvLine {
+  std::string_view scenario;
+  std::string_view category;
+  std::string_view line;
+  Money amount;
+  bool given = true;
+  std::string_view measure = "plan";  // plan, actual or forecast
+  std::string_view month = {};
+};
+
+// What a plan comes to, then its months with what was paid in them.
+class CsvWriter {
+ public:
+  std::string Write(const TcoAnswer& answer) {
+    for (const TcoScenario& s : answer.scenarios) AddScenario(s);
+    if (answer.actuals) AddMonths(*answer.actuals, answer.scenarios.front().plan);
+    return std::move(text_);
   }
-  std::vector<TableRow> rows;
-  for (const MonthVariance& month : report.months) {
-    const std::string share = month.plan == Money()
-                                  ? "undefined"
-                                  : fmt::format("{:+.1f} %", 100 * static_cast<double>(month.variance.nano()) /
-                                                                 static_cast<double>(month.plan.nano()));
-    rows.push_back({month.month + (month.open ? " (open)" : ""),
-                    month.category ? std::string(Name(*month.category)) : "unallocated",
-                    FormatGrouped(month.plan, digits), FormatGrouped(month.actual, digits),
-                    FormatGrouped(month.variance, digits), share});
+
+ private:
+  void Add(const CsvLine& row, const std::string& currency) {
+    text_ += fmt::format("{},{},{},{},{},{},{},{}\n", CsvCell(row.scenario), row.category, CsvCell(row.line),
+                         FormatExact(row.amount, MinorUnitDigits(currency)), CsvCell(currency), row.given, row.measure,
+                         row.month);
   }
-  return "\nActual and plan, " + currency + "\n" + LayOutTable(columns, rows, width, 2);
-}
+  void AddScenario(const TcoScenario& s) {
+    const std::string& name = s.plan.name;
+    for (std::size_t i = 0; i < s.plan.lines.size(); ++i) {
+      Add({name, Name(s.plan.lines[i].category), s.plan.lines[i].name, s.cost.lines[i]}, s.plan.currency);
+    }
+    for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+      if (!s.cost.given[c]) Add({name, kCostCategoryNames[c], "", Money(), false}, s.plan.currency);
+    }
+    Add({name, "contingency", "", s.cost.contingency}, s.plan.currency);
+    Add({name, "total", "", s.cost.total}, s.plan.currency);
+  }
+  void AddMonths(const ActualReport& report, const TcoPlan& plan) {
+    for (const MonthVariance& month : report.months) {
+      const std::string_view category = month.category ? Name(*month.category) : "unallocated";
+      Add({plan.name, category, "", month.plan, true, "plan", month.month}, plan.currency);
+      Add({plan.name, category, "", month.actual, true, "actual", month.month}, plan.currency);
+    }
+    for (const MonthForecast& month : report.forecast) {
+      Add({plan.name, "total", "", month.plan, true, "plan", month.month}, plan.currency);
+      Add({plan.name, "total", "", month.expected, true, month.actual ? "actual" : "forecast", month.month},
+          plan.currency);
+    }
+    Add({plan.name, "total", "", report.expected, true, "forecast", ""}, plan.currency);
+  }
+
+  std::string text_ = "scenario,category,line,amount,currency,given,measure,month\n";
+};
 
 }  // namespace
 
-std::string TcoText(const TcoAnswer& answer, int width) {
-  std::string text;
-  for (const std::string& line : WrapWords(Printable(TcoVerdict(answer)), width)) text += line + "\n";
-  std::vector<std::string> uncertain;
-  std::vector<std::string> units;
-  for (const TcoScenario& s : answer.scenarios) {
-    for (const std::string& line : TcoUncertaintyLines(s)) uncertain.push_back(line);
-    for (const std::string& line : TcoUnitLines(s)) units.push_back(line);
-  }
-  const std::string& currency = answer.scenarios.front().plan.currency;
-  text += Section("Warnings", answer.warnings, width);
-  text += "\n" + CostTable(answer, width);
-  text += Section("How sure", uncertain, width);
-  text += Section("What a unit costs", units, width);
-  if (answer.own) text += Section("Buy or rent", TcoOwnLines(*answer.own, currency), width);
-  if (answer.actuals) {
-    text += MonthTable(*answer.actuals, currency, width);
-    text += Section("So far", TcoActualLines(*answer.actuals, currency), width);
-  }
-  return text + Section("How these figures were made", TcoBasisLines(answer), width);
-}
-
-std::string TcoCsv(const TcoAnswer& answer) {
-  std::string text = "scenario,category,line,amount,currency,given\n";
-  for (const TcoScenario& s : answer.scenarios) {
-    const int digits = MinorUnitDigits(s.plan.currency);
-    const auto row = [&](std::string_view category, std::string_view line, Money amount, bool given) {
-      text += fmt::format("{},{},{},{},{},{}\n", CsvCell(s.plan.name), category, CsvCell(line),
-                          FormatExact(amount, digits), CsvCell(s.plan.currency), given);
-    };
-    for (std::size_t i = 0; i < s.plan.lines.size(); ++i) {
-      row(Name(s.plan.lines[i].category), s.plan.lines[i].name, s.cost.lines[i], true);
-    }
-    for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
-      if (!s.cost.given[c]) row(kCostCategoryNames[c], "", Money(), false);
-    }
-    row("contingency", "", s.cost.contingency, true);
-    row("total", "", s.cost.total, true);
-  }
-  return text;
-}
+std::string TcoCsv(const TcoAnswer& answer) { return CsvWriter().Write(answer); }
 
 }  // namespace idleburn

@@ -2,12 +2,13 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "report/audit_view.h"
 #include "tco/actuals.h"
 #include "tco/own_or_rent.h"
 #include "tco/plan_cost.h"
+#include "tco/unit_costs.h"
 
 namespace idleburn {
 
@@ -25,29 +26,30 @@ struct TcoAnswer {
   std::optional<OwnOffer> own;
   std::optional<ActualReport> actuals;  // against the first
   std::vector<std::string> warnings;
+  std::string today;  // "2026-11-21": when it was asked
 };
 
-std::string TcoText(const TcoAnswer& answer, int width);
+std::string TcoText(const TcoAnswer& answer, int width, bool color);
+std::string TcoMarkdown(const TcoAnswer& answer);
 std::string TcoCsv(const TcoAnswer& answer);
 std::string TcoJson(const TcoAnswer& answer);
 std::string TcoHtml(const TcoAnswer& answer);
 
-// What the writers share: the table of costs, a row a category and beneath it a row a line, as printed: to the minor
-// unit, and so that every column adds up.
-struct TcoRow {
-  std::string label;
-  std::optional<CostCategory> category;  // absent: subtotal, contingency, total
-  bool part = false;                     // a line of the category above
-  std::vector<std::string> cells;        // one a scenario
+// Sentences and tables, the same for every writer for people.
+struct TcoView {
+  std::string title;  // what was asked, and when
+  std::string verdict;
+  std::vector<std::string> why;
+  std::vector<std::string> next;
+  // In the order to read; one without rows is a list of its notes.
+  std::vector<ReportTable> parts;
 };
-std::vector<TcoRow> TcoRows(const TcoAnswer& answer);
+TcoView TcoViewOf(const TcoAnswer& answer);
 
-// Sentences on what an hour, a sample, a token cost; on owning; on actuals.
-std::vector<std::string> TcoUnitLines(const TcoScenario& scenario);
-std::vector<std::string> TcoOwnLines(const OwnOffer& offer, const std::string& currency);
-std::vector<std::string> TcoUncertaintyLines(const TcoScenario& scenario);
-std::vector<std::string> TcoActualLines(const ActualReport& report, const std::string& currency);
-std::vector<std::string> TcoBasisLines(const TcoAnswer& answer);
-std::string TcoVerdict(const TcoAnswer& answer);
+// Titles of parts beside which the page has a chart.
+inline constexpr std::string_view kTcoCosts = "Costs";
+inline constexpr std::string_view kTcoMatters = "What matters";
+inline constexpr std::string_view kTcoOwn = "Buy or rent";
+inline constexpr std::string_view kTcoMonths = "Month by month, and what it comes to";
 
 }  // namespace idleburn

@@ -3,12 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <map>
 
-#include "tco/decimal.h"
-#include "text/csv_table.h"
 #include "text/number.h"
-#include "text/spelling.h"
 
 namespace idleburn {
 namespace {
@@ -16,108 +12,25 @@ namespace {
 // Sums and differences of what is within this stay within Money.
 constexpr std::int64_t kOne = 1'000'000'000;
 constexpr std::int64_t kMostUnits = 4'000'000'000;
+constexpr std::int64_t kMostMonths = 600;
+constexpr std::size_t kNobody = kCostCategoryCount;  // of amounts that no category claims
 
-struct ServiceName {
-  std::string_view service;  // FOCUS ServiceCategory
-  CostCategory category;
-};
-constexpr auto kServices = std::to_array<ServiceName>({{"Compute", CostCategory::kCompute},
-                                                       {"AI and Machine Learning", CostCategory::kCompute},
-                                                       {"Storage", CostCategory::kData},
-                                                       {"Databases", CostCategory::kData},
-                                                       {"Networking", CostCategory::kInfrastructure},
-                                                       {"Developer Tools", CostCategory::kInfrastructure},
-                                                       {"Management and Governance", CostCategory::kOperations},
-                                                       {"Security", CostCategory::kOperations}});
-
-Result<std::optional<CostCategory>> CategoryOf(std::string_view text, const std::string& where) {
-  if (text.empty() || text == "unallocated") return std::optional<CostCategory>();
-  std::vector<std::string> known;
-  for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
-    if (kCostCategoryNames[c] == text) return std::optional(static_cast<CostCategory>(c));
-    known.emplace_back(kCostCategoryNames[c]);
-  }
-  return FailUsage(where + ": unknown category '" + std::string(text.substr(0, 40)) + "'; did you mean " +
-                   NearestSpelling(text, known) + "?");
+std::size_t IndexOf(const std::optional<CostCategory>& category) {
+  return category ? static_cast<std::size_t>(*category) : kNobody;
 }
 
-std::optional<CostCategory> CategoryOfService(std::string_view service) {
-  const auto found =
-      std::find_if(kServices.begin(), kServices.end(), [&](const ServiceName& s) { return s.service == service; });
-  return found == kServices.end() ? std::nullopt : std::optional(found->category);
+Money Sum(Money a, Money b) { return Money::Nano(a.nano() + b.nano()); }
+Money Less(Money a, Money b) { return Money::Nano(a.nano() - b.nano()); }
+
+// Months since the year 0, and back.
+std::int64_t MonthNumber(const std::string& month) {
+  return 12 * *ParseInteger(month.substr(0, 4)) + *ParseInteger(month.substr(5, 2)) - 1;
+}
+std::string MonthText(std::int64_t number) {
+  const std::string month = std::to_string(number % 12 + 1);
+  return std::to_string(number / 12) + (month.size() < 2 ? "-0" : "-") + month;
 }
 
-// "2026-07" of a month or of a stamp in it.
-Result<std::string> MonthOf(std::string_view text, const std::string& where) {
-  const std::string_view month = text.substr(0, 7);
-  const std::optional<std::int64_t> number = month.size() == 7 ? ParseInteger(month.substr(5)) : std::nullopt;
-  if (!number || *number < 1 || *number > 12 || month[4] != '-' || !ParseInteger(month.substr(0, 4))) {
-    return FailUsage(where + ": '" + std::string(text.substr(0, 20)) + "' is no month such as 2026-07");
-  }
-  return std::string(month);
-}
-
-Result<ActualRow> ReadRow(const CsvTable& table, bool focus, const std::string& cost_column) {
-  ActualRow row;
-  const Result<std::string> month = MonthOf(table.Cell(focus ? "ChargePeriodStart" : "month"), table.Where());
-  if (!month) return tl::unexpected<Error>(month.error());
-  row.month = *month;
-  const Result<Money> amount = Money::Parse(table.Cell(cost_column));
-  if (amount && std::abs(amount->nano() / kOne) > kMostUnits) {
-    return FailUsage(table.Where() + ": " + cost_column + " is beyond 4 billion; check its unit");
-  }
-  if (!amount) return FailUsage(table.Where() + ": " + cost_column + ": " + amount.error().message);
-  row.amount = *amount;  // a credit is negative
-  if (focus) {
-    row.category = CategoryOfService(table.Cell("ServiceCategory"));
-    return row;
-  }
-  const Result<std::optional<CostCategory>> category = CategoryOf(table.Cell("category"), table.Where());
-  if (!category) return tl::unexpected<Error>(category.error());
-  row.category = *category;
-  if (const std::string_view quantity = table.Cell("quantity"); !quantity.empty()) {
-    const Result<Fraction> number = ParseDecimal(quantity);
-    if (!number) return FailUsage(table.Where() + ": quantity: " + number.error().message);
-    row.quantity = *number;
-  }
-  const std::string_view status = table.Cell("status");
-  if (!status.empty() && status != "open" && status != "closed") {
-    return FailUsage(table.Where() + ": status '" + std::string(status.substr(0, 20)) + "' is none of open, closed");
-  }
-  row.open = status == "open";
-  return row;
-}
-
-// A category's plan, and how many GPU-hours (or the like) at which price, where one line makes all of it.
-struct CategoryPlan {
-  Money amount;
-  std::optional<Fraction> quantity;
-  std::optional<Fraction> price;
-};
-
-CategoryPlan PlanOf(const TcoPlan& plan, const PlanCost& cost, CostCategory category) {
-  CategoryPlan found;
-  found.amount = cost.categories[static_cast<std::size_t>(category)];
-  int lines = 0;
-  for (const PlanLine& line : plan.lines) {
-    if (line.category != category) continue;
-    ++lines;
-    if (!line.price || plan.figures[*line.price].likely.top == 0) continue;
-    found.price = plan.figures[*line.price].likely;
-    found.quantity = Fraction::Of(found.amount) / *found.price;
-  }
-  if (lines != 1) found.quantity = found.price = std::nullopt;
-  return found;
-}
-
-// The plan of the first `months` months of an amount that is spread evenly over `horizon`.
-std::optional<Money> PlanTo(const Money& amount, const Fraction& horizon, std::size_t months) {
-  const Fraction share = Fraction::Of(static_cast<Int128>(months), 1) / horizon;
-  const bool over = Compare(share, Fraction::Of(1, 1)) > 0;
-  return (Fraction::Of(amount) * (over ? Fraction::Of(1, 1) : share)).AsMoney();
-}
-
-// Year-month to the days it has.
 int DaysIn(const std::string& month) {
   constexpr std::array<int, 12> kDays = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   const std::int64_t year = *ParseInteger(month.substr(0, 4));
@@ -126,12 +39,71 @@ int DaysIn(const std::string& month) {
   return kDays[m - 1] + (m == 2 && leap ? 1 : 0);
 }
 
-Money Less(Money a, Money b) { return Money::Nano(a.nano() - b.nano()); }
+// A plan, month by month.
+class Schedule {
+ public:
+  Schedule(const TcoPlan& plan, const PlanCost& cost) : plan_(plan), cost_(cost) {}
 
-// Prices and quantities of a category over all months; the plan's quantity is that of the months passed.
+  // What of a category is planned to be paid within the first `months` months; none of what no category claims.
+  [[nodiscard]] Money Through(std::size_t category, std::int64_t months) const {
+    Fraction sum;
+    for (std::size_t i = 0; i < plan_.lines.size(); ++i) {
+      if (static_cast<std::size_t>(plan_.lines[i].category) != category) continue;
+      sum = sum + Fraction::Of(cost_.lines[i]) * Share(plan_.lines[i], months);
+    }
+    return sum.AsMoney().value_or(Money());
+  }
+  [[nodiscard]] Money Through(std::int64_t months) const {
+    Money sum;
+    for (std::size_t c = 0; c < kCostCategoryCount; ++c) sum = Sum(sum, Through(c, months));
+    return sum;
+  }
+  [[nodiscard]] std::int64_t length() const {
+    return static_cast<std::int64_t>(plan_.months->top / plan_.months->bottom) +
+           (plan_.months->top % plan_.months->bottom > 0 ? 1 : 0);
+  }
+
+ private:
+  [[nodiscard]] Fraction Share(const PlanLine& line, std::int64_t months) const {
+    const Fraction one = Fraction::Of(1, 1);
+    if (months <= 0) return {};
+    Fraction share = Fraction::Of(months, 1) / *plan_.months;
+    if (line.paid_in) {
+      const auto [first, last] = *line.paid_in;
+      if (months < first) return {};
+      share = Fraction::Of(months - first + 1, last - first + 1);
+    }
+    return Compare(share, one) > 0 ? one : share;
+  }
+
+  const TcoPlan& plan_;
+  const PlanCost& cost_;
+};
+
+// A category's plan, and how many GPU-hours (or the like) at which price, where one line makes all of it.
+struct CategoryPlan {
+  std::optional<Fraction> quantity;
+  std::optional<Fraction> price;
+};
+
+CategoryPlan PlanOf(const TcoPlan& plan, const PlanCost& cost, CostCategory category) {
+  CategoryPlan found;
+  int lines = 0;
+  for (const PlanLine& line : plan.lines) {
+    if (line.category != category) continue;
+    ++lines;
+    if (!line.price || plan.figures[*line.price].likely.top == 0) continue;
+    found.price = plan.figures[*line.price].likely;
+    found.quantity = Fraction::Of(cost.categories[static_cast<std::size_t>(category)]) / *found.price;
+  }
+  if (lines != 1) found.quantity = found.price = std::nullopt;
+  return found;
+}
+
+// Prices and quantities of a category over all months; `planned` is what was planned of it for them.
 std::optional<PriceAndQuantity> SplitVariance(const CategoryPlan& plan, CostCategory category, const Money& planned,
                                               const ActualBill& bill) {
-  if (!plan.quantity || !plan.price || plan.price->top == 0) return std::nullopt;
+  if (!plan.quantity || !plan.price) return std::nullopt;
   Fraction quantity;
   Money actual;
   bool any = false;
@@ -140,108 +112,216 @@ std::optional<PriceAndQuantity> SplitVariance(const CategoryPlan& plan, CostCate
     if (!row.quantity) return std::nullopt;
     any = true;
     quantity = quantity + *row.quantity;
-    actual = Money::Nano(actual.nano() + row.amount.nano());
+    actual = Sum(actual, row.amount);
   }
   const std::optional<Money> at_plan_price = (quantity * *plan.price).AsMoney();
   if (!any || !at_plan_price) return std::nullopt;
   return PriceAndQuantity{category, Less(actual, *at_plan_price), Less(*at_plan_price, planned)};
 }
 
-void Forecast(const TcoPlan& plan, std::optional<Fraction> earned, const std::map<std::string, Money>& by_month,
-              ActualReport& report) {
-  const Fraction actual = Fraction::Of(report.actual);
-  const Fraction whole = Fraction::Of(report.plan);
+// What was paid in a month, by category.
+struct PaidMonth {
+  std::map<std::size_t, Money> by_category;
+  Money all;
+  bool open = false;
+  bool closed = false;
+  bool any = false;
+};
+
+// Compares one bill with one plan; each step fills a part of the report.
+class Comparison {
+ public:
+  Comparison(const TcoPlan& plan, const PlanCost& cost, const ActualBill& bill, std::string_view today)
+      : plan_(plan), cost_(cost), bill_(bill), today_(today), schedule_(plan, cost) {}
+
+  Result<ActualReport> Report(std::optional<Fraction> earned) {
+    report_.column = bill_.column;
+    report_.plan = cost_.subtotal;
+    TRY(AddUp());
+    CompareMonths();
+    for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+      const auto category = static_cast<CostCategory>(c);
+      const auto parts = SplitVariance(PlanOf(plan_, cost_, category), category, schedule_.Through(c, passed_), bill_);
+      if (parts) report_.parts.push_back(*parts);
+    }
+    if (!bill_.rows.empty()) SetBurn();
+    Complete(earned);
+    ForecastMonths();
+    return std::move(report_);
+  }
+
+ private:
+  Result<void> AddUp();
+  void CompareMonths();
+  void SetBurn();
+  void Complete(std::optional<Fraction> earned);
+  void ForecastMonths();
+
+  const TcoPlan& plan_;
+  const PlanCost& cost_;
+  const ActualBill& bill_;
+  std::string_view today_;
+  Schedule schedule_;
+  ActualReport report_;
+  std::map<std::int64_t, PaidMonth> paid_;  // every month from the first to the last of the bill
+  std::int64_t start_ = 0;                  // the plan's first month
+  std::int64_t passed_ = 0;                 // months of the plan up to the bill's last
+};
+
+Result<void> Comparison::AddUp() {
+  std::int64_t gross = 0;
+  for (const ActualRow& row : bill_.rows) {
+    gross += std::abs(row.amount.nano() / kOne) + 1;
+    if (gross > kMostUnits) return Fail("the actuals come to more than 4 billion; check their amounts");
+    PaidMonth& month = paid_[MonthNumber(row.month)];
+    Money& of_category = month.by_category[IndexOf(row.category)];
+    Money& to_date = report_.categories[IndexOf(row.category)].actual;
+    for (Money* sum : {&of_category, &to_date, &month.all, &report_.actual}) *sum = Sum(*sum, row.amount);
+    if (row.line) report_.lines[*row.line] = Sum(report_.lines[*row.line], row.amount);
+    month.any = true;
+    month.open = month.open || (row.open && *row.open);
+    month.closed = month.closed || (row.open && !*row.open);
+  }
+  if (paid_.empty()) return {};
+  const std::int64_t last = paid_.rbegin()->first;
+  start_ = plan_.start ? MonthNumber(*plan_.start) : paid_.begin()->first;
+  const std::int64_t first = std::min(start_, paid_.begin()->first);
+  if (last - first > kMostMonths) return Fail("the actuals and the plan span more than 50 years; check their months");
+  for (std::int64_t number = first; number <= last; ++number) {
+    PaidMonth& month = paid_[number];
+    const std::string text = MonthText(number);
+    if (!month.closed) month.open = month.open || text >= today_.substr(0, text.size());
+    if (!month.any) report_.doubts.push_back("actuals: there is nothing of " + text + "; it counts as 0");
+  }
+  passed_ = last - start_ + 1;
+  if (passed_ <= 0) return Fail("the actuals end before the plan's start, " + *plan_.start + "; check its month");
+  return {};
+}
+
+void Comparison::CompareMonths() {
+  for (auto& [number, month] : paid_) {
+    for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+      if (cost_.given[c]) month.by_category.try_emplace(c);
+    }
+    const std::string text = MonthText(number);
+    const std::int64_t before = number - start_;
+    Money planned_in_month;
+    for (const auto& [c, actual] : month.by_category) {
+      const auto category = c == kNobody ? std::nullopt : std::optional(static_cast<CostCategory>(c));
+      const Money planned = Less(schedule_.Through(c, before + 1), schedule_.Through(c, before));
+      planned_in_month = Sum(planned_in_month, planned);
+      report_.months.push_back({text, category, planned, actual, Less(actual, planned), month.open});
+    }
+    const auto spent = static_cast<double>(month.all.nano());
+    if (!month.open && spent != 0) {
+      report_.forecast_errors.emplace_back(text, (static_cast<double>(planned_in_month.nano()) - spent) / spent);
+    }
+  }
+}
+
+// What the trailing 30 days cost a day, where every row has its day; else the last month.
+void Comparison::SetBurn() {
+  constexpr std::int64_t kTrailing = 30;
+  const std::vector<ActualRow>& rows = bill_.rows;
+  const bool dated = std::all_of(rows.begin(), rows.end(), [](const ActualRow& row) { return row.day.has_value(); });
+  Money spent = paid_.rbegin()->second.all;
+  report_.burn_days = DaysIn(MonthText(paid_.rbegin()->first));
+  if (dated) {
+    const auto [first, last] = std::minmax_element(
+        rows.begin(), rows.end(), [](const ActualRow& a, const ActualRow& b) { return *a.day < *b.day; });
+    report_.burn_days = static_cast<int>(std::min(kTrailing, *last->day - *first->day + 1));
+    spent = Money();
+    for (const ActualRow& row : rows) {
+      if (*row.day > *last->day - kTrailing) spent = Sum(spent, row.amount);
+    }
+  }
+  report_.burn_a_day = (Fraction::Of(spent) / Fraction::Of(report_.burn_days, 1)).AsMoney();
+  if (plan_.budget && report_.burn_a_day && report_.burn_a_day->nano() > 0) {
+    report_.runway_days = static_cast<double>(plan_.budget->nano() - report_.actual.nano()) /
+                          static_cast<double>(report_.burn_a_day->nano());
+  }
+}
+
+// What it all comes to. What is left to pay is shared out as the plan has it left, else as it was paid so far.
+void Comparison::Complete(std::optional<Fraction> earned) {
+  const Fraction whole = Fraction::Of(report_.plan);
+  const Fraction actual = Fraction::Of(report_.actual);
+  const Money planned_left = Less(report_.plan, schedule_.Through(passed_));
+  const Fraction not_earned = whole * (Fraction::Of(1, 1) - earned.value_or(Fraction{}));
+  report_.at_completion_if_as_planned =
+      Sum(report_.actual, earned ? not_earned.AsMoney().value_or(planned_left) : planned_left);
   if (earned && earned->top > 0 && actual.top > 0 && whole.top > 0) {
     const Fraction efficiency = whole * *earned / actual;
-    report.efficiency = efficiency.AsDouble();
-    report.at_completion = (whole / efficiency).AsMoney();
-    report.at_completion_if_as_planned = (actual + whole - whole * *earned).AsMoney();
+    const std::optional<Money> end = (whole / efficiency).AsMoney();
+    report_.efficiency = efficiency.AsDouble();
+    if (end && end->nano() / kOne <= kMostUnits) report_.at_completion = end;
   }
-  if (by_month.empty()) return;
-  const auto& [month, spent] = *by_month.rbegin();
-  report.burn_a_day = (Fraction::Of(spent) / Fraction::Of(DaysIn(month), 1)).AsMoney();
-  if (plan.budget && report.burn_a_day && report.burn_a_day->nano() > 0) {
-    report.runway_days = static_cast<double>(plan.budget->nano() - report.actual.nano()) /
-                         static_cast<double>(report.burn_a_day->nano());
+  report_.expected = report_.at_completion.value_or(Sum(report_.actual, planned_left));
+  const Fraction left = Fraction::Of(Less(report_.expected, report_.actual));
+  Fraction weight;  // of the categories up to this one
+  Money shared;
+  for (std::size_t c = 0; c <= kNobody; ++c) {
+    PaidToDate& of = report_.categories[c];
+    const Money planned = c == kNobody ? Money() : Less(cost_.categories[c], schedule_.Through(c, passed_));
+    const bool by_plan = planned_left > Money();
+    weight = weight + Fraction::Of(by_plan ? planned : of.actual);
+    const Fraction all = by_plan ? Fraction::Of(planned_left) : actual;
+    Money to_here = Less(report_.expected, report_.actual);
+    if (c != kNobody && all.top > 0) {
+      const std::optional<Money> part = (left * weight / all).AsMoney();
+      to_here = part && std::abs(part->nano() / kOne) <= kMostUnits ? *part : shared;
+    }
+    of.at_completion = Sum(of.actual, Less(to_here, shared));
+    shared = to_here;
+  }
+}
+
+// What is left to pay goes to the months to come as the plan has them, or to one more where it has none.
+void Comparison::ForecastMonths() {
+  Money so_far;
+  for (const auto& [number, month] : paid_) {
+    const std::int64_t months = number - start_ + 1;
+    so_far = Sum(so_far, month.all);
+    const Money planned = schedule_.Through(months);
+    report_.forecast.push_back({MonthText(number), Less(planned, schedule_.Through(months - 1)), month.all, month.all,
+                                so_far, Sum(so_far, Less(report_.plan, planned)), month.open});
+  }
+  if (paid_.empty()) return;
+  const Money left = Less(report_.expected, report_.actual);
+  const Money at_start = schedule_.Through(passed_);
+  const Fraction planned_left = Fraction::Of(Less(report_.plan, at_start));
+  std::int64_t last = schedule_.length();
+  if (last <= passed_ && left != Money()) last = passed_ + 1;
+  Money spread;
+  for (std::int64_t months = passed_ + 1; months <= last; ++months) {
+    const Money planned = schedule_.Through(months);
+    const Fraction share = planned_left.top > 0 ? Fraction::Of(Less(planned, at_start)) / planned_left
+                                                : Fraction::Of(months - passed_, last - passed_);
+    const Money to_here = months == last ? left : (Fraction::Of(left) * share).AsMoney().value_or(left);
+    const Money expected = Less(to_here, spread);
+    spread = to_here;
+    report_.forecast.push_back({MonthText(start_ + months - 1),
+                                Less(planned, schedule_.Through(months - 1)),
+                                {},
+                                expected,
+                                Sum(report_.actual, spread),
+                                {},
+                                false});
   }
 }
 
 }  // namespace
 
-Result<ActualBill> ReadActuals(ByteSource& in) {
-  CsvTable table(in);
-  TRY(table.ReadHeader());
-  const bool focus = table.Has("ChargePeriodStart");
-  ActualBill bill;
-  bill.column = !focus ? "amount" : table.Has("EffectiveCost") ? "EffectiveCost" : "BilledCost";
-  const std::string_view needed[] = {focus ? "ChargePeriodStart" : "month", bill.column,
-                                     focus ? "ServiceCategory" : "category"};
-  TRY(table.Require(needed));
-  while (true) {
-    const Result<bool> more = table.Next();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return bill;
-    Result<ActualRow> row = ReadRow(table, focus, bill.column);
-    if (!row) return tl::unexpected<Error>(row.error());
-    bill.rows.push_back(*std::move(row));
-  }
-}
-
-Result<ActualReport> CompareWithPlan(const TcoPlan& plan, const ActualBill& bill, std::optional<Fraction> earned) {
+Result<ActualReport> CompareWithPlan(const TcoPlan& plan, const ActualBill& bill, std::optional<Fraction> earned,
+                                     std::string_view today) {
   if (!plan.months) return FailUsage("a comparison with actuals needs horizon_months, to know the plan of a month");
+  if (Compare(*plan.months, Fraction::Of(kMostMonths, 1)) > 0) {
+    return FailUsage("a comparison with actuals needs a horizon of at most 600 months");
+  }
   const Result<PlanCost> cost = CostOfPlan(plan);
   if (!cost) return tl::unexpected<Error>(cost.error());
   if (cost->subtotal.nano() / kOne > kMostUnits) return Fail("the plan is beyond 4 billion; check its figures");
-  std::int64_t gross = 0;
-  for (const ActualRow& row : bill.rows) {
-    gross += std::abs(row.amount.nano() / kOne) + 1;
-    if (gross > kMostUnits) return Fail("the actuals come to more than 4 billion; check their amounts");
-  }
-  ActualReport report;
-  report.column = bill.column;
-  report.plan = cost->subtotal;
-  std::map<std::string, std::map<std::optional<CostCategory>, Money>> paid;
-  std::map<std::string, bool> open;
-  std::map<std::string, Money> by_month;
-  for (const ActualRow& row : bill.rows) {
-    for (Money* sum : {&paid[row.month][row.category], &report.actual, &by_month[row.month]}) {
-      *sum = Money::Nano(sum->nano() + row.amount.nano());
-    }
-    open[row.month] = open[row.month] || row.open;
-  }
-  std::size_t month_number = 0;
-  for (auto& [month, cells] : paid) {
-    for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
-      if (cost->given[c]) cells.try_emplace(static_cast<CostCategory>(c));
-    }
-    Money planned_in_month;
-    for (const auto& [category, actual] : cells) {
-      Money planned;
-      if (category) {
-        const Money& amount = cost->categories[static_cast<std::size_t>(*category)];
-        const std::optional<Money> before = PlanTo(amount, *plan.months, month_number);
-        const std::optional<Money> after = PlanTo(amount, *plan.months, month_number + 1);
-        if (!before || !after) return Fail("the plan of a month cannot be kept; check its figures");
-        planned = Less(*after, *before);
-      }
-      planned_in_month = Money::Nano(planned_in_month.nano() + planned.nano());
-      report.months.push_back({month, category, planned, actual, Less(actual, planned), open[month]});
-    }
-    const auto spent = static_cast<double>(by_month[month].nano());
-    if (!open[month] && spent != 0) {
-      report.forecast_errors.emplace_back(month, (static_cast<double>(planned_in_month.nano()) - spent) / spent);
-    }
-    ++month_number;
-  }
-  for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
-    const auto category = static_cast<CostCategory>(c);
-    const CategoryPlan of = PlanOf(plan, *cost, category);
-    const std::optional<Money> planned = PlanTo(of.amount, *plan.months, month_number);
-    if (!planned) continue;
-    if (const auto parts = SplitVariance(of, category, *planned, bill)) report.parts.push_back(*parts);
-  }
-  Forecast(plan, earned, by_month, report);
-  return report;
+  return Comparison(plan, *cost, bill, today).Report(earned);
 }
 
 }  // namespace idleburn

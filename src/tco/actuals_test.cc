@@ -14,18 +14,22 @@ TcoPlan Plan(const std::string& text) {
   return file->plans.front();
 }
 
-ActualBill Bill(const std::string& text) {
+ActualBill Bill(const std::string& text, const TcoPlan& plan = {}) {
   StringSource in(text, "bill.csv");
-  const Result<ActualBill> bill = ReadActuals(in);
+  const Result<ActualBill> bill = ReadActuals(in, plan);
   EXPECT_TRUE(bill.has_value()) << (bill ? "" : bill.error().message);
   return bill ? *bill : ActualBill{};
+}
+
+Result<ActualReport> Compared(const TcoPlan& plan, const ActualBill& bill, std::optional<Fraction> earned = {}) {
+  return CompareWithPlan(plan, bill, earned, "2026-11-21");
 }
 
 constexpr const char* kCompute = "horizon_months = 1\n[[compute]]\ngpu_hours = 800\nprice = \"2.50\"\n";
 
 // Reference: tco.md section 4, the example.
 TEST(TcoActuals, VarianceSplitsIntoPriceAndQuantity) {
-  const Result<ActualReport> report = CompareWithPlan(
+  const Result<ActualReport> report = Compared(
       Plan(kCompute), Bill("month,category,amount,quantity\n2026-07,compute,2576.00,920\n"), Fraction::Of(4, 5));
   ASSERT_TRUE(report.has_value());
   ASSERT_EQ(report->months.size(), 1U);
@@ -36,7 +40,7 @@ TEST(TcoActuals, VarianceSplitsIntoPriceAndQuantity) {
   EXPECT_EQ(FormatExact(report->parts[0].quantity), "300.00");
   EXPECT_NEAR(*report->efficiency, 0.621118, 5e-7);
   EXPECT_EQ(FormatExact(*report->at_completion), "3220.00");
-  EXPECT_EQ(FormatExact(*report->at_completion_if_as_planned), "2976.00");
+  EXPECT_EQ(FormatExact(report->at_completion_if_as_planned), "2976.00");
   ASSERT_EQ(report->forecast_errors.size(), 1U);
   EXPECT_NEAR(report->forecast_errors[0].second, (2000.0 - 2576) / 2576, 1e-12);
 }
@@ -44,14 +48,14 @@ TEST(TcoActuals, VarianceSplitsIntoPriceAndQuantity) {
 TEST(TcoActuals, WhatWasPaidWithoutAQuantityOrNotAtAllIsNotSplit) {
   const std::string labour = "[[labour]]\nrole_months = 2\nmonthly_rate = 9000\n";
   const Result<ActualReport> report =
-      CompareWithPlan(Plan(kCompute + labour), Bill("month,category,amount,quantity\n2026-07,compute,2576.00,\n"), {});
+      Compared(Plan(kCompute + labour), Bill("month,category,amount,quantity\n2026-07,compute,2576.00,\n"));
   EXPECT_TRUE(report->parts.empty());
 }
 
 TEST(TcoActuals, RunsArePartOfTheQuantity) {
   const Result<ActualReport> report =
-      CompareWithPlan(Plan("horizon_months = 1\n[[compute]]\nruns = 4\ngpu_hours = 200\nprice = \"2.50\"\n"),
-                      Bill("month,category,amount,quantity\n2026-07,compute,2576.00,920\n"), {});
+      Compared(Plan("horizon_months = 1\n[[compute]]\nruns = 4\ngpu_hours = 200\nprice = \"2.50\"\n"),
+               Bill("month,category,amount,quantity\n2026-07,compute,2576.00,920\n"));
   ASSERT_EQ(report->parts.size(), 1U);
   EXPECT_EQ(FormatExact(report->parts[0].price), "276.00");
   EXPECT_EQ(FormatExact(report->parts[0].quantity), "300.00");
@@ -61,7 +65,7 @@ TEST(TcoActuals, PlansOfMonthsSumToTheWhole) {
   const TcoPlan plan = Plan("horizon_months = 7\n[[labour]]\namount = 100\n");
   std::string csv = "month,category,amount\n";
   for (int m = 1; m <= 9; ++m) csv += "2026-0" + std::to_string(m) + ",labour,10\n";
-  const Result<ActualReport> report = CompareWithPlan(plan, Bill(csv), {});
+  const Result<ActualReport> report = Compared(plan, Bill(csv));
   std::int64_t planned = 0;
   for (const MonthVariance& month : report->months) {
     planned += month.plan.nano();
@@ -74,22 +78,46 @@ TEST(TcoActuals, PlansOfMonthsSumToTheWhole) {
 
 TEST(TcoActuals, ACategoryWithoutAPlanAndWhatNobodyOwnsAreLines) {
   const Result<ActualReport> report =
-      CompareWithPlan(Plan(kCompute), Bill("month,category,amount,status\n2026-07,data,5,open\n2026-07,,7,\n"), {});
+      Compared(Plan(kCompute), Bill("month,category,amount,status\n2026-07,data,5,open\n2026-07,,7,\n"));
   ASSERT_EQ(report->months.size(), 3U);
-  EXPECT_FALSE(report->months[0].category);
-  EXPECT_EQ(FormatExact(report->months[0].actual), "7.00");
-  EXPECT_EQ(report->months[1].category, CostCategory::kCompute);
-  EXPECT_EQ(FormatExact(report->months[1].variance), "-2000.00");
-  EXPECT_TRUE(report->months[2].open);
+  EXPECT_EQ(report->months[0].category, CostCategory::kCompute);
+  EXPECT_EQ(FormatExact(report->months[0].variance), "-2000.00");
+  EXPECT_EQ(report->months[1].category, CostCategory::kData);
+  EXPECT_TRUE(report->months[1].open);
+  EXPECT_FALSE(report->months[2].category);
+  EXPECT_EQ(FormatExact(report->months[2].actual), "7.00");
   EXPECT_TRUE(report->forecast_errors.empty());  // an open month closes nothing
 }
 
 TEST(TcoActuals, BurnIsOfTheLastMonthAndTheBudgetLasts) {
   const TcoPlan plan = Plan("budget = 5000\n" + std::string(kCompute));
   const Result<ActualReport> report =
-      CompareWithPlan(plan, Bill("month,category,amount\n2026-01,compute,900\n2026-02,compute,1400\n"), {});
+      Compared(plan, Bill("month,category,amount\n2026-01,compute,900\n2026-02,compute,1400\n"));
   EXPECT_EQ(FormatExact(*report->burn_a_day), "50.00");
   EXPECT_DOUBLE_EQ(*report->runway_days, 54);
+}
+
+TEST(TcoActuals, BurnIsOfTheTrailingThirtyDaysWhereDaysAreKnown) {
+  const TcoPlan plan = Plan("budget = 1000\n" + std::string(kCompute));
+  const std::string header = "ChargePeriodStart,ServiceCategory,EffectiveCost\n";
+  // 2026-07-02 is the 31st day before 2026-08-01: not among the last 30.
+  const Result<ActualReport> report =
+      Compared(plan, Bill(header + "2026-07-02T00:00:00Z,Compute,100\n2026-07-03T00:00:00Z,Compute,60\n" +
+                          "2026-08-01T00:00:00Z,Compute,240\n"));
+  EXPECT_EQ(report->burn_days, 30);
+  EXPECT_EQ(FormatExact(*report->burn_a_day), "10.00");
+  EXPECT_DOUBLE_EQ(*report->runway_days, 60);
+  const Result<ActualReport> brief =
+      Compared(plan, Bill(header + "2026-07-02T00:00:00Z,Compute,8\n2026-07-05T00:00:00Z,Compute,4\n"));
+  EXPECT_EQ(brief->burn_days, 4);
+  EXPECT_EQ(FormatExact(*brief->burn_a_day), "3.00");
+}
+
+TEST(TcoActuals, WithoutAnEarnedShareTheMonthsLeftAreForecastAsPlanned) {
+  const TcoPlan plan = Plan("horizon_months = 4\n[[labour]]\namount = 400\n");
+  const Result<ActualReport> report = Compared(plan, Bill("month,category,amount\n2026-01,labour,150\n"));
+  EXPECT_EQ(FormatExact(report->at_completion_if_as_planned), "450.00");
+  EXPECT_FALSE(report->at_completion);
 }
 
 TEST(TcoActuals, ABillingExportIsReadByItsServices) {
@@ -103,6 +131,118 @@ TEST(TcoActuals, ABillingExportIsReadByItsServices) {
   EXPECT_EQ(bill.rows[1].category, CostCategory::kData);
   EXPECT_FALSE(bill.rows[2].category);
   EXPECT_EQ(bill.rows[2].month, "2026-08");
+  const ActualBill hours = Bill(
+      "ChargePeriodStart,ServiceCategory,EffectiveCost,ConsumedQuantity,ConsumedUnit\n"
+      "2026-07-03T00:00:00Z,Compute,8.5000000005,4,GPU-Hours\n2026-07-03T00:00:00Z,Compute,1,4,Hours\n");
+  EXPECT_EQ(Compare(*hours.rows[0].quantity, Fraction::Of(4, 1)), 0);
+  EXPECT_FALSE(hours.rows[1].quantity);  // of a machine, with as many GPUs as it may have
+  EXPECT_EQ(hours.rounded, 1);
+  EXPECT_EQ(FormatExact(hours.rows[0].amount), "8.50");  // half to even
+}
+
+TEST(TcoActuals, ALineOfTheBillIsALineOfThePlan) {
+  const TcoPlan plan = Plan(
+      "horizon_months = 2\n[[data]]\nname = \"labelling\"\namount = 100\n[[data]]\nname = \"storage\"\n"
+      "amount = 20\n");
+  const ActualBill bill =
+      Bill("month,line,amount,remark\n2026-01,labelling,30,a\n2026-01,data.storage,4,\n2026-01,data,1,\n2026-01,,2,\n",
+           plan);
+  EXPECT_EQ(bill.unread, std::vector<std::string>{"remark"});
+  const Result<ActualReport> report = Compared(plan, bill);
+  ASSERT_EQ(report->lines.size(), 2U);
+  EXPECT_EQ(FormatExact(report->lines.at(0)), "30.00");
+  EXPECT_EQ(FormatExact(report->lines.at(1)), "4.00");
+  const auto data = static_cast<std::size_t>(CostCategory::kData);
+  EXPECT_EQ(FormatExact(report->categories[data].actual), "35.00");  // what names only the category too
+  EXPECT_EQ(FormatExact(report->categories[kCostCategoryCount].actual), "2.00");
+}
+
+// A plan of 400 over four months, of which 150 is paid in one and nothing in the next.
+TEST(TcoActuals, EveryMonthHasItsReForecastAndTheyAddUp) {
+  const TcoPlan plan = Plan("horizon_months = 4\nstart = \"2026-01\"\n[[labour]]\namount = 400\n");
+  const ActualBill bill = Bill("month,category,amount\n2026-01,labour,150\n2026-03,labour,90\n");
+  const Result<ActualReport> as_planned = Compared(plan, bill);
+  ASSERT_EQ(as_planned->forecast.size(), 4U);
+  const char* const expected[] = {"150.00", "0.00", "90.00", "100.00"};
+  const char* const ends[] = {"450.00", "350.00", "340.00"};  // paid so far + 300, 200, 100 of the plan
+  for (std::size_t m = 0; m < 4; ++m) {
+    const MonthForecast& month = as_planned->forecast[m];
+    EXPECT_EQ(month.month, "2026-0" + std::to_string(m + 1));
+    EXPECT_EQ(FormatExact(month.plan), "100.00");
+    EXPECT_EQ(FormatExact(month.expected), expected[m]);
+    EXPECT_EQ(month.actual.has_value(), m < 3);
+    EXPECT_EQ(month.at_completion.has_value(), m < 3);
+    if (m < 3) {
+      EXPECT_EQ(FormatExact(*month.at_completion), ends[m]);
+    }
+  }
+  EXPECT_EQ(FormatExact(as_planned->expected), "340.00");
+  ASSERT_EQ(as_planned->doubts.size(), 1U);
+  EXPECT_NE(as_planned->doubts[0].find("nothing of 2026-02"), std::string::npos);
+  // Half of the work for 240: 480 at completion, and what is left is all in the last month.
+  const Result<ActualReport> earned = Compared(plan, bill, Fraction::Of(1, 2));
+  EXPECT_EQ(FormatExact(earned->expected), "480.00");
+  EXPECT_EQ(FormatExact(earned->forecast.back().expected), "240.00");
+  EXPECT_EQ(FormatExact(earned->forecast.back().so_far), "480.00");
+}
+
+TEST(TcoActuals, WhatIsLeftAfterThePlanIsOneMonthMore) {
+  const Result<ActualReport> report = Compared(
+      Plan(kCompute), Bill("month,category,amount,quantity\n2026-12,compute,2576.00,920\n"), Fraction::Of(4, 5));
+  ASSERT_EQ(report->forecast.size(), 2U);
+  EXPECT_EQ(report->forecast[1].month, "2027-01");
+  EXPECT_EQ(FormatExact(report->forecast[1].expected), "644.00");  // 3,220 - 2,576
+  EXPECT_EQ(report->forecast[1].plan, Money());
+}
+
+TEST(TcoActuals, WhatIsLeftGoesToCategoriesAsThePlanHasThem) {
+  const TcoPlan plan = Plan(
+      "horizon_months = 2\n[[compute]]\namount = 100\n[[data]]\namount = 60\npaid_in = \"1\"\n"
+      "[[labour]]\namount = 300\n");
+  const ActualBill bill = Bill("month,category,amount\n2026-01,compute,80\n2026-01,data,60\n2026-01,labour,180\n");
+  // Of 460, half is earned for 320: 640 in the end. 320 are left, 50 of compute to 150 of labour; data is paid.
+  const Result<ActualReport> report = Compared(plan, bill, Fraction::Of(1, 2));
+  const char* const ends[] = {"160.00", "60.00", "420.00"};
+  for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(FormatExact(report->categories[c].at_completion), ends[c]);
+  const Result<ActualReport> as_planned = Compared(plan, bill);
+  const char* const planned[] = {"130.00", "60.00", "330.00"};
+  for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(FormatExact(as_planned->categories[c].at_completion), planned[c]);
+}
+
+// Naive twin: every month's plan from the lines alone, whatever they are.
+TEST(TcoActuals, ALineIsPlannedInTheMonthsInWhichItIsPaid) {
+  const TcoPlan plan = Plan(
+      "horizon_months = 5\nstart = \"2026-01\"\n[[data]]\nname = \"a\"\namount = 90\npaid_in = \"2-4\"\n"
+      "[[data]]\nname = \"b\"\namount = 50\n[[data]]\nname = \"c\"\namount = 7\npaid_in = \"5\"\n");
+  const Result<ActualReport> report = Compared(plan, Bill("month,category,amount\n2026-05,data,1\n"));
+  const double a[] = {0, 30, 30, 30, 0};
+  const double c[] = {0, 0, 0, 0, 7};
+  ASSERT_EQ(report->forecast.size(), 5U);
+  for (std::size_t m = 0; m < 5; ++m) {
+    EXPECT_DOUBLE_EQ(static_cast<double>(report->forecast[m].plan.nano()) / 1e9, a[m] + 10 + c[m]) << m;
+  }
+}
+
+TEST(TcoActuals, AMonthIsOpenUntilItIsOverUnlessSomebodyClosedIt) {
+  const TcoPlan plan = Plan("horizon_months = 4\n[[labour]]\namount = 400\n");
+  const std::string csv = "month,category,amount,status\n2026-10,labour,1,\n2026-11,labour,1,";
+  const auto open = [&](const std::string& status) {
+    std::vector<bool> months;
+    const Result<ActualReport> report = Compared(plan, Bill(csv + status + "\n"));
+    for (const MonthForecast& month : report->forecast) {
+      if (month.actual) months.push_back(month.open);
+    }
+    return months;
+  };
+  EXPECT_EQ(open(""), (std::vector<bool>{false, true}));
+  EXPECT_EQ(open("closed"), (std::vector<bool>{false, false}));
+}
+
+TEST(TcoActuals, ABillBeforeThePlansStartIsRefused) {
+  const TcoPlan plan = Plan("horizon_months = 4\nstart = \"2026-05\"\n[[labour]]\namount = 400\n");
+  const Result<ActualReport> report = Compared(plan, Bill("month,category,amount\n2026-01,labour,1\n"));
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().message.find("end before the plan's start, 2026-05"), std::string::npos);
 }
 
 struct BadBill {
@@ -111,9 +251,17 @@ struct BadBill {
 };
 
 TEST(TcoActuals, WhatIsWrongIsNamedWithItsLine) {
+  const TcoPlan plan = Plan(
+      "[[data]]\nname = \"labelling\"\namount = 1\n[[labour]]\nname = \"serving\"\namount = 1\n"
+      "[[inference]]\nname = \"serving\"\namount = 1\n");
   const BadBill rows[] = {
       {"month,category,amount\n2026-13,compute,5\n", "bill.csv:2: '2026-13' is no month"},
       {"month,category,amount\n2026-01,compte,5\n", "did you mean compute?"},
+      {"month,line,amount\n2026-01,labeling,5\n", "is no category and no line of the plan; did you mean labelling?"},
+      {"month,line,amount\n2026-01,serving,5\n", "'serving' is labour.serving and inference.serving; write the one"},
+      {"month,category,amount\n2026-01x,compute,5\n", "is no month"},
+      {"ChargePeriodStart,ServiceCategory,EffectiveCost,BillingCurrency\n2026-01-01T00:00:00Z,Compute,5,EUR\n",
+       "bill.csv:2: is billed in EUR, but scenario is in USD"},
       {"month,category,amount\n2026-01,compute,five\n", "bill.csv:2: amount: "},
       {"month,category,amount\n2026-01,compute,5000000000\n", "beyond 4 billion"},
       {"month,category,amount,status\n2026-01,compute,5,done\n", "none of open, closed"},
@@ -121,7 +269,7 @@ TEST(TcoActuals, WhatIsWrongIsNamedWithItsLine) {
   };
   for (const BadBill& row : rows) {
     StringSource in(row.text, "bill.csv");
-    const Result<ActualBill> bill = ReadActuals(in);
+    const Result<ActualBill> bill = ReadActuals(in, plan);
     ASSERT_FALSE(bill) << row.text;
     EXPECT_NE(bill.error().message.find(row.says), std::string::npos) << bill.error().message;
   }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/money.h"
+#include "tco/plan_cost.h"
 #include "text/spelling.h"
 
 namespace idleburn {
@@ -70,15 +71,18 @@ Result<void> Apply(TcoPlan& plan, std::size_t line, const LeverEdit& edit,
     how = "x " + FigureText(*edit.factor);
   } else if (edit.to) {
     plan.figures.push_back(*edit.to);
-    target.terms = {{false, {{plan.figures.size() - 1, false}}}};
+    target.terms = {{false, false, {{plan.figures.size() - 1}}}};
     target.of_compute = false;
     target.probability.reset();
     target.price.reset();
+    target.figures.clear();
+    target.grid_kg_per_kwh.reset();
+    target.embodied_kg_per_gpu_hour.reset();
     how = "to " + FormatGrouped(edit.to->likely.AsMoney().value_or(Money()), MinorUnitDigits(plan.currency));
   } else {
     return FailUsage("lever '" + edit.name + "' says nothing; give to, factor, time, rate, avoided or cheaper");
   }
-  plan.levers.push_back({edit.name, target.Key(), how, edit.evidence});
+  plan.levers.push_back({edit.name, target.Key(), how, edit.evidence, edit.todo});
   return {};
 }
 
@@ -103,6 +107,11 @@ Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, st
     if (!left) return tl::unexpected<Error>(left.error());
     const Fraction factor = Fraction::Of(*left);
     Multiply(plan, line, {plan.lines[line].Key() + ".levers", factor, factor, factor});
+    // A lower price leaves the energy as it was.
+    const Result<Money> hours =
+        Estimate(Money::Nano(1'000'000'000), (1 - input.avoided) * (1 - combined.time) * (1 + input.overhead));
+    if (!hours) return tl::unexpected<Error>(hours.error());
+    if (left->nano() > 0) plan.lines[line].hours_per_amount = Fraction::Of(*hours) / factor;
     // Which of quantity and price they change is not told.
     plan.lines[line].price.reset();
     if (!input.fixes.empty() && !waste) {
@@ -111,6 +120,21 @@ Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, st
     }
   }
   return plan;
+}
+
+Result<std::vector<LeverSaving>> SavingsOf(const TcoPlan& plan,
+                                           const std::vector<std::pair<std::string, TcoPlan>>& edited) {
+  const Result<PlanCost> whole = CostOfPlan(plan);
+  if (!whole) return tl::unexpected<Error>(whole.error());
+  std::vector<LeverSaving> savings;
+  for (const auto& [name, other] : edited) {
+    const Result<PlanCost> cost = CostOfPlan(other);
+    if (!cost) return tl::unexpected<Error>(cost.error());
+    savings.push_back({name, Money::Nano(whole->total.nano() - cost->total.nano()), other.levers});
+  }
+  std::stable_sort(savings.begin(), savings.end(),
+                   [](const LeverSaving& a, const LeverSaving& b) { return a.saves > b.saves; });
+  return savings;
 }
 
 }  // namespace idleburn

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -22,10 +23,15 @@ struct LeverEdit {
   std::optional<double> avoided;     // share of the runs not made
   std::optional<CombineInput::Cheaper> cheaper;
   std::string evidence;  // measured, calibrated or assumed
+  std::string todo;      // what is to be done for it; empty: nobody said
 };
 
 // The plan with those edits. Claims on GPU work of one line are never added up: they combine by the rules of
 // recommend/combine, with `waste` as the cap of what fixes on time can save.
 Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, std::optional<double> waste);
+
+// What each of the plans, which are `plan` with one edit, saves of its total; the largest first.
+Result<std::vector<LeverSaving>> SavingsOf(const TcoPlan& plan,
+                                           const std::vector<std::pair<std::string, TcoPlan>>& edited);
 
 }  // namespace idleburn

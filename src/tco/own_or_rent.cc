@@ -4,6 +4,9 @@ namespace idleburn {
 namespace {
 
 const Fraction kHoursAYear = Fraction::Of(8760, 1);
+const Fraction kMonthsAYear = Fraction::Of(12, 1);
+const Fraction kOnce = Fraction::Of(1, 1);
+constexpr int kMostYears = 100;
 
 }  // namespace
 
@@ -11,11 +14,12 @@ OwnYear YearOf(const OwnOffer& offer) {
   OwnYear year;
   year.depreciation = (offer.capex - offer.residual) / offer.life_years;
   year.energy = offer.kilowatts * offer.pue * offer.tariff * kHoursAYear;
+  year.demand = offer.kilowatts * offer.pue * offer.demand_charge * kMonthsAYear;
   year.support = offer.support_a_year;
   year.space = offer.space_a_year;
   year.staff = offer.staff_a_year;
   year.capital = offer.capital_rate * (offer.capex + offer.residual) / Fraction::Of(2, 1);
-  const Fraction operation = year.energy + year.support + year.space + year.staff;
+  const Fraction operation = year.energy + year.demand + year.support + year.space + year.staff;
   year.total = year.depreciation + operation + year.capital;
   year.operation_a_month = operation * Fraction::Of(offer.month_hours, 1) / kHoursAYear;
   return year;
@@ -29,11 +33,32 @@ Fraction BreakEvenUse(const OwnOffer& offer, const Fraction& cloud) {
   return YearOf(offer).total / (offer.gpus * kHoursAYear * cloud);
 }
 
+Fraction MeanPrice(const OwnOffer& offer, const Fraction& cloud) {
+  Fraction sum;
+  Fraction price = cloud;
+  Fraction left = offer.life_years;
+  for (int year = 0; year < kMostYears && left.top > 0; ++year) {
+    const Fraction part = Compare(left, kOnce) < 0 ? left : kOnce;  // of the year
+    sum = sum + price * part;
+    left = left - part;
+    price = price * (kOnce - offer.cloud_falls_a_year);
+  }
+  return sum / (offer.life_years - left);
+}
+
 std::optional<Fraction> PaybackMonths(const OwnOffer& offer, const Fraction& cloud) {
-  const Fraction rented = offer.gpus * Fraction::Of(offer.month_hours, 1) * offer.payback_at * cloud;
-  const Fraction saved = rented - YearOf(offer).operation_a_month;
-  if (saved.too_large || saved.top <= 0) return std::nullopt;
-  return offer.capex / saved;
+  const Fraction operation = YearOf(offer).operation_a_month;
+  Fraction price = cloud;
+  Fraction left = offer.capex;
+  for (int year = 0; year < kMostYears; ++year) {
+    const Fraction rented = offer.gpus * Fraction::Of(offer.month_hours, 1) * offer.payback_at * price;
+    const Fraction saved = rented - operation;
+    if (saved.too_large || left.too_large || saved.top <= 0) return std::nullopt;
+    if (Compare(saved * kMonthsAYear, left) >= 0) return Fraction::Of(year, 1) * kMonthsAYear + left / saved;
+    left = left - saved * kMonthsAYear;
+    price = price * (kOnce - offer.cloud_falls_a_year);
+  }
+  return std::nullopt;
 }
 
 }  // namespace idleburn

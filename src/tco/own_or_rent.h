@@ -16,21 +16,25 @@ struct OwnOffer {
   Fraction pue = Fraction::Of(1, 1);
   Fraction tariff;          // per kWh
   Fraction support_a_year;  // an amount
+  Fraction demand_charge;   // per kW of facility and month
   Fraction space_a_year;
   Fraction staff_a_year;
   Fraction capital_rate;  // a year
   Fraction gpus = Fraction::Of(1, 1);
   std::vector<Fraction> utilisations = {Fraction::Of(1, 1)};  // GPU-hours delivered to jobs, not utilization.gpu
-  std::vector<Fraction> cloud;                                // prices of a GPU-hour
+  std::vector<Fraction> cloud;                                // prices of a GPU-hour, today
+  Fraction cloud_falls_a_year;                                // by this share
   Fraction payback_at = Fraction::Of(1, 1);                   // utilisation
   int month_hours = 730;                                      // on both sides of the pay-back
   std::vector<std::string> not_given;                         // figures that are 0 because nobody said them
+  std::vector<std::string> warnings;
 };
 
 // Everything a year, exactly.
 struct OwnYear {
   Fraction depreciation;
   Fraction energy;
+  Fraction demand;  // for the power drawn at most, whatever is used of it
   Fraction support;
   Fraction space;
   Fraction staff;
@@ -42,9 +46,11 @@ OwnYear YearOf(const OwnOffer& offer);
 
 // What a delivered GPU-hour costs at that utilisation (above 0).
 Fraction PerDeliveredHour(const OwnOffer& offer, const Fraction& utilisation);
-// The utilisation from which owning is cheaper than that price; above 1 the cloud always wins.
+// The mean of that price over the years that the server lives.
+Fraction MeanPrice(const OwnOffer& offer, const Fraction& cloud);
+// The utilisation from which owning is cheaper than that price, if it stays; above 1 the cloud always wins.
 Fraction BreakEvenUse(const OwnOffer& offer, const Fraction& cloud);
-// Months until the purchase has paid for itself; absent: never.
+// Months until the purchase has paid for itself against that price as it falls; absent: never.
 std::optional<Fraction> PaybackMonths(const OwnOffer& offer, const Fraction& cloud);
 
 }  // namespace idleburn

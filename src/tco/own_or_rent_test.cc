@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tco/scenario_file.h"
 
 namespace idleburn {
@@ -53,6 +55,42 @@ TEST(OwnOrRent, BreakEvenAndPayback) {
     EXPECT_EQ(Text(*PaybackMonths(calendar, cloud), 3), months[i]);
     EXPECT_EQ(Text(*PaybackMonths(projection, cloud), 3), shorter[i]);
   }
+}
+
+// Naive twin: month after month, with the price of its year.
+std::optional<double> PaidBackAfter(double capex, double operation, double rented, double falls) {
+  double left = capex;
+  for (int month = 0; month < 1200; ++month) {
+    const double saved = rented * std::pow(1 - falls, month / 12) - operation;
+    if (saved <= 0) return std::nullopt;
+    if (saved >= left) return month + left / saved;
+    left -= saved;
+  }
+  return std::nullopt;
+}
+
+TEST(OwnOrRent, AFallingPriceIsTakenYearByYear) {
+  const OwnOffer server = Server("cloud_falls_a_year = \"20%\"\n");
+  for (const Fraction& cloud : server.cloud) {
+    // (1 + .8 + .64 + .512) / 4 over the four years that it lives
+    EXPECT_NEAR(MeanPrice(server, cloud).AsDouble(), cloud.AsDouble() * 2.952 / 4, 1e-12);
+    const double rented = 8 * 730 * 0.7 * cloud.AsDouble();
+    const std::optional<double> twin = PaidBackAfter(300'000, 46'938.912 / 12, rented, 0.2);
+    const std::optional<Fraction> months = PaybackMonths(server, cloud);
+    ASSERT_EQ(months.has_value(), twin.has_value()) << cloud.AsDouble();
+    if (months) {
+      EXPECT_NEAR(months->AsDouble(), *twin, 1e-6);
+    }
+  }
+  const OwnOffer steady = Server();
+  EXPECT_EQ(Compare(MeanPrice(steady, steady.cloud[0]), steady.cloud[0]), 0);
+  EXPECT_FALSE(PaybackMonths(server, server.cloud[0]));  // 2.29 falls below what the server takes to run
+}
+
+TEST(OwnOrRent, ADemandChargeIsPaidForTheMostPowerEveryMonth) {
+  const OwnYear year = YearOf(Server("demand_charge = 15\n"));
+  EXPECT_EQ(Text(year.demand, 2), "2386.80");  // 10.2 x 1.3 x 15 x 12
+  EXPECT_EQ(Text(year.total, 3), "116825.712");
 }
 
 TEST(OwnOrRent, WhatNeverPaysBackIsSaidSo) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/fraction.h"
@@ -43,9 +44,11 @@ struct PlanFigure {
 struct PlanFactor {
   std::size_t figure = 0;
   bool divides = false;
+  bool rounds_up = false;  // with it the product is a count of whole things
 };
 struct PlanTerm {
   bool minus = false;
+  bool at_least = false;  // no summand: the line comes to no less
   std::vector<PlanFactor> factors;
 };
 
@@ -57,8 +60,12 @@ struct PlanLine {
   bool recurring = false;                  // goes on after launch
   std::optional<std::size_t> probability;  // of a risk: also among its factors
   std::optional<std::size_t> price;        // of what it is a number of, where the amount is quantity x price
-  std::optional<Fraction> carbon_kg;       // of energy, where the grid is given
-  std::string basis;                       // "on_demand, gcp us-central1, as of 2026-07-01"
+  std::map<std::string, std::size_t, std::less<>> figures;  // by their key in the file, watts and pue too
+  std::optional<std::pair<int, int>> paid_in;               // first and last month of the plan, from 1; else all
+  std::optional<Fraction> grid_kg_per_kwh;                  // of the energy of its GPU-hours
+  std::optional<Fraction> embodied_kg_per_gpu_hour;         // of making the hardware
+  Fraction hours_per_amount = Fraction::Of(1, 1);           // what levers leave of GPU time / what of the amount
+  std::string basis;                                        // "on_demand, gcp us-central1, as of 2026-07-01"
 
   [[nodiscard]] std::string Key() const { return std::string(Name(category)) + "." + name; }
 };
@@ -69,13 +76,22 @@ struct PlanLever {
   std::string line;
   std::string how;       // "x 0.3", "35.0 % less GPU time"
   std::string evidence;  // measured, calibrated or assumed
+  std::string todo;      // "train adapters only"; empty where nobody said
+};
+
+// What one lever saves of the whole total if it is the only one. They are never added up.
+struct LeverSaving {
+  std::string name;
+  Money saves;
+  std::vector<PlanLever> edits;  // a line each
 };
 
 // A scenario: everything that is given, nothing computed.
 struct TcoPlan {
   std::string name;
   std::string currency = "USD";
-  std::optional<Fraction> months;  // the horizon
+  std::optional<Fraction> months;    // the horizon
+  std::optional<std::string> start;  // "2026-07": its first month
   int month_hours = 720;
   Fraction contingency = Fraction::Of(15, 100);
   std::optional<Money> forced_contingency;  // instead of the rate
@@ -84,6 +100,7 @@ struct TcoPlan {
   std::vector<PlanLine> lines;
   std::map<std::string, Fraction> units;  // "samples" -> how many; "gpu_hours", "utilisation" of one run
   std::vector<PlanLever> levers;
+  std::vector<LeverSaving> alone;  // each lever by itself, the largest first
   std::vector<std::string> warnings;
 };
 

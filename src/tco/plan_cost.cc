@@ -20,17 +20,9 @@ Result<Money> Rounded(const Fraction& amount, const std::string& what) {
 
 // A line's amount with the figures that divide at one end and those that multiply at the other.
 double EndOfLine(const TcoPlan& plan, std::size_t line, FigureEnd multiplies, FigureEnd divides) {
-  double amount = 0;
-  for (const PlanTerm& term : plan.lines[line].terms) {
-    double product = 1;
-    for (const PlanFactor& factor : term.factors) {
-      const FigureEnd end = factor.divides != term.minus ? divides : multiplies;
-      const double value = At(plan.figures[factor.figure], end).AsDouble();
-      product = factor.divides ? product / value : product * value;
-    }
-    amount += term.minus ? -product : product;
-  }
-  return amount;
+  return SumOfTerms(plan.lines[line], 0.0, [&](const PlanTerm& term, const PlanFactor& factor) {
+    return At(plan.figures[factor.figure], factor.divides != term.minus ? divides : multiplies).AsDouble();
+  });
 }
 
 // Inverse of the triangular distribution.
@@ -39,6 +31,13 @@ double Triangular(double low, double likely, double high, double u) {
   const double rise = (likely - low) / (high - low);
   return u < rise ? low + std::sqrt(u * (high - low) * (likely - low))
                   : high - std::sqrt((1 - u) * (high - low) * (high - likely));
+}
+
+bool IsUncertain(const TcoPlan& plan, const PlanLine& line) {
+  return line.probability || std::any_of(line.terms.begin(), line.terms.end(), [&](const PlanTerm& term) {
+           return std::any_of(term.factors.begin(), term.factors.end(),
+                              [&](const PlanFactor& factor) { return plan.figures[factor.figure].ranged(); });
+         });
 }
 
 Result<void> AddContingency(const TcoPlan& plan, PlanCost& cost) {
@@ -128,10 +127,9 @@ Result<std::vector<TornadoBar>> TornadoOf(const TcoPlan& plan) {
 }
 
 std::optional<PlanDraws> DrawPlan(const TcoPlan& plan, int count, std::uint64_t seed) {
-  const bool uncertain =
-      std::any_of(plan.figures.begin(), plan.figures.end(), [](const PlanFigure& f) { return f.ranged(); }) ||
-      std::any_of(plan.lines.begin(), plan.lines.end(), [](const PlanLine& l) { return l.probability.has_value(); });
-  if (!uncertain) return std::nullopt;
+  if (std::none_of(plan.lines.begin(), plan.lines.end(), [&](const PlanLine& l) { return IsUncertain(plan, l); })) {
+    return std::nullopt;
+  }
   Random random(seed);
   std::vector<double> totals;
   std::vector<double> values(plan.figures.size());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,43 @@
 
 namespace idleburn {
 
+// The number rounded up to a whole one; what rounding errors left above a whole number counts as that.
+inline double RoundedUp(double x) { return std::ceil(x - 1e-9); }
+inline Fraction RoundedUp(const Fraction& x) {
+  const Int128 whole = x.top / x.bottom + (x.top % x.bottom > 0 ? 1 : 0);
+  return {whole, 1, x.too_large};
+}
+inline bool IsLess(double x, double y) { return x < y; }
+inline bool IsLess(const Fraction& x, const Fraction& y) { return Compare(x, y) < 0; }
+
+// What a term comes to, without its sign; absent where it has no factor.
+template <typename Number, typename ValueOf>
+std::optional<Number> ProductOf(const PlanTerm& term, const ValueOf& value) {
+  std::optional<Number> product;
+  for (const PlanFactor& factor : term.factors) {
+    const Number v = value(factor);
+    product = !product ? v : factor.divides ? *product / v : *product * v;
+    if (factor.rounds_up) product = RoundedUp(*product);
+  }
+  return product;
+}
+
+// What the terms of a line come to, before its share of compute.
+template <typename Number, typename ValueOf>
+Number SumOfTerms(const PlanLine& line, Number zero, const ValueOf& value) {
+  Number amount = zero;
+  for (const PlanTerm& term : line.terms) {
+    const std::optional<Number> product = ProductOf<Number>(term, [&](const PlanFactor& f) { return value(term, f); });
+    if (!product) continue;
+    if (term.at_least) {
+      amount = IsLess(amount, *product) ? *product : amount;
+    } else {
+      amount = term.minus ? amount - *product : amount + *product;
+    }
+  }
+  return amount;
+}
+
 // Amounts of the lines, in their order. `value` gives the number that stands for a figure: exact, or drawn.
 template <typename Number, typename ValueOf>
 std::vector<Number> LineAmounts(const TcoPlan& plan, const ValueOf& value) {
@@ -17,15 +55,8 @@ std::vector<Number> LineAmounts(const TcoPlan& plan, const ValueOf& value) {
   std::vector<Number> amounts;
   Number compute = zero;
   for (const PlanLine& line : plan.lines) {
-    Number amount = zero;
-    for (const PlanTerm& term : line.terms) {
-      std::optional<Number> product;
-      for (const PlanFactor& factor : term.factors) {
-        const Number v = value(factor.figure);
-        product = !product ? v : factor.divides ? *product / v : *product * v;
-      }
-      if (product) amount = term.minus ? amount - *product : amount + *product;
-    }
+    const Number amount =
+        SumOfTerms(line, zero, [&](const PlanTerm&, const PlanFactor& factor) { return value(factor.figure); });
     if (line.category == CostCategory::kCompute) compute = compute + amount;
     amounts.push_back(amount);
   }

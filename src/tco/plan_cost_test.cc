@@ -6,6 +6,7 @@
 
 #include "tco/levers.h"
 #include "tco/scenario_file.h"
+#include "tco/unit_costs.h"
 
 namespace idleburn {
 namespace {
@@ -103,7 +104,7 @@ TEST(PlanCost, EnergyAndItsCarbon) {
                            "pue = \"1.3\"\ntariff = \"0.12\"\ngrid_kg_per_kwh = \"0.40\"\n")
                            .plans.front();
   EXPECT_EQ(FormatExact(Cost(plan).total), "43.68");
-  EXPECT_EQ(FormatExact(*plan.lines.front().carbon_kg->AsMoney(), 1), "145.6");
+  EXPECT_EQ(FormatExact(*CarbonOf(plan, plan.lines.front())->AsMoney(), 1), "145.6");
 }
 
 TEST(PlanCost, AShareOfComputeFollowsIt) {
@@ -200,6 +201,74 @@ TEST(PlanCost, LeversOnGpuWorkCombineAndAreNeverAddedUp) {
     ASSERT_EQ(file.plans.size(), 2U) << text;
     EXPECT_NEAR(*SavedShare(Cost(file.plans[0]), Cost(file.plans[1])), row.saved, 1e-9) << row.levers;
   }
+}
+
+TEST(PlanCost, EachLeverAloneIsRankedByWhatItSaves) {
+  const TcoFile file = Read(TcoTemplate());
+  const std::vector<LeverSaving>& alone = file.plans[1].alone;
+  // Of lines 4,500 / 2,500 / 1,400 / 300 / 50, each with its 15 % of contingency.
+  const std::pair<const char*, const char*> expected[] = {{"CI gates", "5175.00"},
+                                                          {"active learning", "2875.00"},
+                                                          {"LoRA", "1610.00"},
+                                                          {"one platform", "345.00"},
+                                                          {"distillation", "57.50"}};
+  ASSERT_EQ(alone.size(), std::size(expected));
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(alone[i].name, expected[i].first);
+    EXPECT_EQ(FormatExact(alone[i].saves), expected[i].second);
+  }
+}
+
+TEST(PlanCost, ALeverOfAKindKnowsWhatToDo) {
+  const TcoFile file = Read(
+      "[[compute]]\namount = 100\n[[variant]]\n[[variant.lever]]\nkind = \"spot\"\nline = \"compute\"\n"
+      "rate = \"60%\"\n[[variant.lever]]\nkind = \"spot\"\nname = \"mine\"\ntodo = \"as we said\"\n"
+      "line = \"compute\"\nfactor = \"0.9\"\n");
+  const std::vector<LeverSaving>& alone = file.plans[1].alone;
+  ASSERT_EQ(alone.size(), 2U);
+  EXPECT_EQ(alone[0].name, "spot with checkpoints");
+  EXPECT_NE(alone[0].edits[0].todo.find("idleburn drill"), std::string::npos);
+  EXPECT_EQ(alone[1].name, "mine");
+  EXPECT_EQ(alone[1].edits[0].todo, "as we said");
+}
+
+TEST(PlanCost, MoreLinesThatAFormulaMakes) {
+  const std::string head = "contingency = 0\nhorizon_months = 6\n";
+  EXPECT_EQ(Total(head + "[[data]]\nrecords = 20000\nper_record = \"0.05\"\n"), "1000.00");
+  EXPECT_EQ(Total(head + "[[data]]\nstorage_tb = 2\nper_tb_month = 25\ncopies = 3\n"), "900.00");
+  EXPECT_EQ(Total(head + "[[infrastructure]]\nmonthly_bill = 1000\nshare = \"30%\"\n"), "1800.00");
+  EXPECT_EQ(Total(head + "[[infrastructure]]\nseats = 4\nper_seat = 20\n"), "480.00");
+  EXPECT_EQ(Total(head + "[[risk]]\nprobability = \"10%\"\ndelay_days = 20\ncost_a_day = 500\n"), "1000.00");
+}
+
+TEST(PlanCost, WhatAVariantReplacedIsNotUncertainAnyMore) {
+  const TcoFile file =
+      Read("[[labour]]\namount = [1, 2, 3]\n[[variant]]\n[[variant.lever]]\nline = \"labour\"\nto = 2\n");
+  EXPECT_TRUE(DrawPlan(file.plans[0], 10'000, 1));
+  EXPECT_FALSE(DrawPlan(file.plans[1], 10'000, 1));
+}
+
+TEST(PlanCost, AVariantSetsSingleFigures) {
+  const TcoFile file = Read(
+      "contingency = 0\n[shared]\nh100 = [2, 3, 4]\n[[compute]]\nname = \"a\"\ngpu_hours = 100\nprice = \"h100\"\n"
+      "[[labour]]\nrole_months = 2\nmonthly_rate = 10\n[[variant]]\nname = \"v\"\n"
+      "set = { \"shared.h100\" = \"2.50\", \"compute.a.gpu_hours\" = 80 }\n"
+      "[[variant.lever]]\nline = \"compute\"\nrate = \"50%\"\n");
+  EXPECT_EQ(FormatExact(Cost(file.plans[0]).total), "320.00");
+  EXPECT_EQ(FormatExact(Cost(file.plans[1]).total), "120.00");  // 80 x 2.50 x 0.5 + 20
+  EXPECT_FALSE(DrawPlan(file.plans[1], 10'000, 1));             // no range is left
+  EXPECT_EQ(file.plans[1].levers[0].how.find(" to ") == std::string::npos, false);
+  ASSERT_EQ(file.plans[1].alone.size(), 3U);
+  EXPECT_EQ(FormatExact(file.plans[1].alone[0].saves), "150.00");  // the rate: half of 300
+}
+
+TEST(PlanCost, AFigureInTwoTermsIsDrawnOnce) {
+  const TcoPlan plan = Read(
+                           "horizon_months = 12\n[[depreciation]]\npurchase_price = 1000\nresidual = 100\n"
+                           "useful_years = [2, 3, 4]\n")
+                           .plans.front();
+  EXPECT_EQ(TornadoOf(plan)->size(), 1U);
+  EXPECT_EQ(FormatExact(Cost(plan).subtotal), "300.00");
 }
 
 TEST(PlanCost, AFactorTakesItsLineDownExactly) {

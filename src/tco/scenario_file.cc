@@ -6,8 +6,11 @@
 #include <utility>
 
 #include "tco/decimal.h"
+#include "tco/lever_kinds.h"
 #include "tco/levers.h"
 #include "tco/line_recipes.h"
+#include "tco/plausible.h"
+#include "text/number.h"
 #include "text/spelling.h"
 #include "text/time_zone.h"
 
@@ -19,9 +22,13 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+// In a formula: of a month of this file.
+constexpr std::string_view kMonthHours = "month_hours";
+
 const Names& TextKeys() {
-  static const Names kKeys = {"name",     "source",       "region",    "as_of",
-                              "purchase", "resume_drill", "recurring", "grid_kg_per_kwh"};
+  static const Names kKeys = {"name",      "source",  "region", "as_of", "purchase",        "resume_drill",
+                              "recurring", "paid_in", "watts",  "pue",   "grid_kg_per_kwh", "embodied_kg",
+                              "life_hours"};
   return kKeys;
 }
 
@@ -43,11 +50,14 @@ class ScenarioReader {
   Result<std::string> Text(const toml::table& table, std::string_view key, const std::string& absent = {}) const;
   Result<Fraction> Number(const toml::node& node, std::string_view key) const;
   Result<std::optional<Fraction>> NumberIn(const toml::table& table, std::string_view key) const;
+  Result<bool> Switch(const toml::table& table, std::string_view key, bool absent) const;
   Result<std::optional<double>> ShareIn(const toml::table& table, std::string_view key) const;
   Result<PlanFigure> Figure(const toml::node& node, std::string_view key, const std::string& name) const;
+  void NoteDoubt(const std::string& of, std::string_view key, const PlanFigure& figure, TcoPlan& plan) const;
   Result<std::size_t> FigureIndex(const toml::node& node, std::string_view key, const std::string& name);
   std::size_t Constant(const std::string& name, const Fraction& value);
 
+  Result<int> MonthHours(const toml::node& node, const Fraction& hours, const std::string& key) const;
   Result<void> ReadHead(const toml::table& file);
   Result<void> ReadShared(const toml::table& file);
   Result<void> ReadLines(const toml::table& file, CostCategory category);
@@ -56,9 +66,14 @@ class ScenarioReader {
   Result<void> AddTerms(const toml::table& table, const LineRecipe& recipe, PlanLine& line);
   Result<std::size_t> Horizon(const toml::node& at, std::string_view key, const PlanLine& line);
   Result<void> NoteBasis(const toml::table& table, PlanLine& line);
-  Result<void> NoteCarbon(const toml::table& table, const LineRecipe& recipe, PlanLine& line) const;
+  Result<void> NoteCarbon(const toml::table& table, const LineRecipe& recipe, PlanLine& line);
+  Result<void> NotePaidIn(const toml::table& table, PlanLine& line) const;
   Result<void> CheckDoubleCounts() const;
+  Result<void> ReadUnits(const toml::table& file);
   Result<LeverEdit> ReadLever(const toml::table& table) const;
+  Result<void> ReadKind(const toml::table& table, LeverEdit& edit) const;
+  Result<std::vector<LeverEdit>> ReadLevers(const toml::table& table) const;
+  Result<void> SetFigure(const toml::key& key, const toml::node& node, TcoPlan& plan) const;
   Result<TcoPlan> ReadVariant(const toml::table& table) const;
   Result<OwnOffer> ReadOwn(const toml::table& table) const;
   Result<std::vector<Fraction>> NumbersIn(const toml::table& table, std::string_view key) const;
@@ -70,6 +85,7 @@ class ScenarioReader {
   bool owned_price_ = false;  // a line of compute at an internal rate
   bool rented_ = false;
   bool energy_ = false;
+  std::string undated_;  // lines whose price has no date
 };
 
 Result<void> ScenarioReader::CheckKeys(const toml::table& table, const Names& known, const std::string& of) const {
@@ -119,6 +135,13 @@ Result<std::optional<Fraction>> ScenarioReader::NumberIn(const toml::table& tabl
   return std::optional(*number);
 }
 
+Result<bool> ScenarioReader::Switch(const toml::table& table, std::string_view key, bool absent) const {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return absent;
+  if (const auto* on = node->as_boolean()) return on->get();
+  return Wrong(*node, std::string(key) + " is true or false, without quotes");
+}
+
 Result<std::optional<double>> ScenarioReader::ShareIn(const toml::table& table, std::string_view key) const {
   const Result<std::optional<Fraction>> number = NumberIn(table, key);
   if (!number) return tl::unexpected<Error>(number.error());
@@ -152,6 +175,14 @@ Result<PlanFigure> ScenarioReader::Figure(const toml::node& node, std::string_vi
   return figure;
 }
 
+// A forgotten unit shows in the number.
+void ScenarioReader::NoteDoubt(const std::string& of, std::string_view key, const PlanFigure& figure,
+                               TcoPlan& plan) const {
+  if (const auto doubt = DoubtOf(key, figure.likely, plan.currency)) {
+    plan.warnings.push_back(of + ": " + std::string(key) + " " + *doubt);
+  }
+}
+
 // Of a name in [shared], the figure that is drawn once for all that use it.
 Result<std::size_t> ScenarioReader::FigureIndex(const toml::node& node, std::string_view key, const std::string& name) {
   if (const auto* text = node.as_string(); text != nullptr && !text->get().empty() && std::isalpha(text->get()[0])) {
@@ -174,9 +205,14 @@ std::size_t ScenarioReader::Constant(const std::string& name, const Fraction& va
   return plan_.figures.size() - 1;
 }
 
+Result<int> ScenarioReader::MonthHours(const toml::node& node, const Fraction& hours, const std::string& key) const {
+  if (hours.bottom == 1 && hours.top >= 1 && hours.top <= 744) return static_cast<int>(hours.top);
+  return Wrong(node, key + " is no number of hours of a month, such as 720 or 730");
+}
+
 Result<void> ScenarioReader::ReadHead(const toml::table& file) {
-  Names known = {"name",   "currency", "horizon_months", "month_hours", "contingency", "contingency_amount",
-                 "budget", "shared",   "units",          "variant",     "own"};
+  Names known = {"name",   "currency", "horizon_months", "start",   "month_hours", "contingency", "contingency_amount",
+                 "budget", "shared",   "units",          "variant", "own"};
   for (const std::string_view category : kCostCategoryNames) known.emplace_back(category);
   TRY(CheckKeys(file, known, "the file"));
   const Result<std::string> name = Text(file, "name", "scenario");
@@ -185,6 +221,14 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
   if (!currency) return tl::unexpected<Error>(currency.error());
   plan_.name = *name;
   plan_.currency = *currency;
+  const Result<std::string> start = Text(file, "start");
+  if (!start) return tl::unexpected<Error>(start.error());
+  if (!start->empty()) {
+    if (start->size() != 7 || !ParseRfc3339(*start + "-01T00:00:00Z")) {
+      return Wrong(*file.get("start"), "start is no month such as \"2026-07\"");
+    }
+    plan_.start = *start;
+  }
   const auto money = [&](std::string_view key, std::optional<Money>& into) -> Result<void> {
     const Result<std::optional<Fraction>> number = NumberIn(file, key);
     if (!number) return tl::unexpected<Error>(number.error());
@@ -202,10 +246,9 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
   if (*months && (*months)->top == 0) return Wrong(*file.get("horizon_months"), "horizon_months is 0");
   plan_.months = *months;
   if (*hours) {
-    if ((*hours)->bottom != 1 || (*hours)->top < 1 || (*hours)->top > 744) {
-      return Wrong(*file.get("month_hours"), "month_hours is no number of hours of a month, such as 720 or 730");
-    }
-    plan_.month_hours = static_cast<int>((*hours)->top);
+    const Result<int> whole = MonthHours(*file.get("month_hours"), **hours, "month_hours");
+    if (!whole) return tl::unexpected<Error>(whole.error());
+    plan_.month_hours = *whole;
   }
   if (*contingency) plan_.contingency = **contingency;
   if (*contingency && plan_.forced_contingency) {
@@ -235,7 +278,9 @@ Result<const LineRecipe*> ScenarioReader::RecipeFor(const toml::table& table, Co
   for (const LineRecipe& recipe : LineRecipes()) {
     if (recipe.category != category) continue;
     ways.emplace_back(recipe.needs.substr(0, recipe.needs.find(' ')));
-    for (const RecipeFigure& figure : FiguresOf(recipe)) known.emplace_back(figure.name);
+    for (const RecipeFigure& figure : FiguresOf(recipe)) {
+      if (figure.name != kMonthHours) known.emplace_back(figure.name);
+    }
   }
   TRY(CheckKeys(table, known, key));
   for (const LineRecipe& recipe : LineRecipes()) {
@@ -264,41 +309,52 @@ Result<std::size_t> ScenarioReader::Horizon(const toml::node& at, std::string_vi
                                                               : ", or months for this line"));
   }
   const bool years = key == "years";
-  return Constant("horizon", years ? *plan_.months / Fraction::Of(12, 1) : *plan_.months);
+  return Constant(years ? "years" : "months", years ? *plan_.months / Fraction::Of(12, 1) : *plan_.months);
 }
 
 Result<void> ScenarioReader::AddTerms(const toml::table& table, const LineRecipe& recipe, PlanLine& line) {
   Names used = TextKeys();
   bool skip = false;
   for (const RecipeFigure& part : FiguresOf(recipe)) {
-    const toml::node* node = table.get(part.name);
-    used.emplace_back(part.name);
+    const toml::node* node = part.name == kMonthHours ? nullptr : table.get(part.name);
+    if (part.name != kMonthHours) used.emplace_back(part.name);
     if (part.starts) {
-      skip = part.minus && node == nullptr;
-      if (!skip) line.terms.push_back({part.minus, {}});
+      skip = !line.terms.empty() && node == nullptr;
+      if (!skip) line.terms.push_back({part.minus, part.at_least, {}});
     }
     if (skip) continue;
     std::size_t figure = 0;
     if (part.name.find_first_not_of("0123456789") == std::string_view::npos) {
       figure = Constant(std::string(part.name), *ParseDecimal(part.name));
+    } else if (const auto known = line.figures.find(part.name); known != line.figures.end()) {
+      figure = known->second;  // drawn once, also where it stands in several terms
+    } else if (part.name == kMonthHours) {
+      figure = Constant(std::string(kMonthHours), Fraction::Of(plan_.month_hours, 1));
     } else if (node != nullptr) {
       const Result<std::size_t> read = FigureIndex(*node, part.name, line.Key() + "." + std::string(part.name));
       if (!read) return tl::unexpected<Error>(read.error());
       if (part.divides && plan_.figures[*read].low.top == 0) {
         return Wrong(*node, line.Key() + ": " + std::string(part.name) + " is 0; nothing can be divided by it");
       }
+      if (part.name == "hours_a_day" && Compare(plan_.figures[*read].high, Fraction::Of(24, 1)) > 0) {
+        return Wrong(*node, line.Key() + ": hours_a_day is above 24");
+      }
       figure = *read;
+      NoteDoubt(line.Key(), part.name, plan_.figures[figure], plan_);
     } else if (part.name == "months" || part.name == "years") {
       const Result<std::size_t> horizon = Horizon(table, part.name, line);
       if (!horizon) return tl::unexpected<Error>(horizon.error());
       figure = *horizon;
-    } else if (part.optional) {
+    } else if (part.optional && part.usual.empty()) {
       continue;
+    } else if (part.optional) {
+      figure = Constant(std::string(part.name), *ParseDecimal(part.usual));
     } else {
       return Wrong(table, line.Key() + " has no " + std::string(part.name) + "; it is " + std::string(recipe.formula));
     }
+    line.figures.emplace(part.name, figure);
     if (part.name == "probability") line.probability = figure;
-    line.terms.back().factors.push_back({figure, part.divides});
+    line.terms.back().factors.push_back({figure, part.divides, part.rounds_up});
   }
   return CheckKeys(table, used, line.Key() + " (" + std::string(recipe.formula) + ")");
 }
@@ -325,26 +381,66 @@ Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line)
   if (std::find(kinds.begin(), kinds.end(), purchase) == kinds.end()) {
     return Wrong(*table.get("purchase"), "purchase is none of on_demand, spot, reserved, owned");
   }
-  if (purchase == "spot" && !table["resume_drill"].value_or(false)) {
+  const Result<bool> drilled = Switch(table, "resume_drill", false);
+  if (!drilled) return tl::unexpected<Error>(drilled.error());
+  if (purchase == "spot" && !*drilled) {
     plan_.warnings.push_back(line.Key() + ": spot, and no drill has shown that it resumes (resume_drill = true)");
   }
   if (line.category == CostCategory::kCompute) (purchase == "owned" ? owned_price_ : rented_) = true;
+  const bool priced = line.figures.contains("price") || line.figures.contains("hourly");
+  if (priced && !table.contains("as_of")) undated_ += (undated_.empty() ? "" : ", ") + line.Key();
   return {};
 }
 
-// Of energy: what its kilowatt-hours emit, before their price.
-Result<void> ScenarioReader::NoteCarbon(const toml::table& table, const LineRecipe& recipe, PlanLine& line) const {
-  const Result<std::optional<Fraction>> grid = NumberIn(table, "grid_kg_per_kwh");
-  if (!grid) return tl::unexpected<Error>(grid.error());
-  if (!*grid) return {};
-  if (recipe.needs != "watts") return Wrong(*table.get("grid_kg_per_kwh"), line.Key() + " has no watts to emit for");
-  Fraction kilograms = **grid;
-  const std::vector<PlanFactor>& factors = line.terms.front().factors;
-  for (std::size_t i = 0; i + 1 < factors.size(); ++i) {  // the tariff is last
-    const Fraction& value = plan_.figures[factors[i].figure].likely;
-    kilograms = factors[i].divides ? kilograms / value : kilograms * value;
+// Of energy: what a kilowatt-hour emits and what making the hardware did.
+Result<void> ScenarioReader::NoteCarbon(const toml::table& table, const LineRecipe& recipe, PlanLine& line) {
+  // The price of a rented GPU-hour holds its energy: there watts are told for what they emit, not for what they cost.
+  const bool energy = recipe.needs == "watts";
+  for (const std::string_view key : {"watts", "pue"}) {
+    const toml::node* node = table.get(key);
+    if (energy || node == nullptr) continue;
+    if (recipe.needs != "gpu_hours" || !table.contains("grid_kg_per_kwh")) {
+      return Wrong(*node, line.Key() + ": " + std::string(key) + " is for the energy of gpu_hours: give these and " +
+                              "grid_kg_per_kwh, for what they emit");
+    }
+    const Result<std::size_t> read = FigureIndex(*node, key, line.Key() + "." + std::string(key));
+    if (!read) return tl::unexpected<Error>(read.error());
+    NoteDoubt(line.Key(), key, plan_.figures[*read], plan_);
+    line.figures.emplace(key, *read);
   }
-  line.carbon_kg = kilograms;
+  const Result<std::optional<Fraction>> grid = NumberIn(table, "grid_kg_per_kwh");
+  const Result<std::optional<Fraction>> embodied = NumberIn(table, "embodied_kg");
+  const Result<std::optional<Fraction>> life = NumberIn(table, "life_hours");
+  for (const auto* number : {&grid, &embodied, &life}) {
+    if (!*number) return tl::unexpected<Error>(number->error());
+  }
+  if (!*grid && !*embodied && !*life) return {};
+  if (!line.figures.contains("watts")) return Wrong(table, line.Key() + " has no watts to emit for");
+  line.grid_kg_per_kwh = *grid;
+  if (!*embodied && !*life) return {};
+  if (!*grid || !*embodied || !*life || (*life)->top == 0) {
+    return Wrong(table, line.Key() + ": embodied_kg of a GPU needs its life_hours, above 0, and grid_kg_per_kwh");
+  }
+  line.embodied_kg_per_gpu_hour = **embodied / **life;
+  return {};
+}
+
+// "1" or "1-2": the months of the plan in which the line is paid.
+Result<void> ScenarioReader::NotePaidIn(const toml::table& table, PlanLine& line) const {
+  const toml::node* node = table.get("paid_in");
+  if (node == nullptr) return {};
+  const Result<std::string> text = Text(table, "paid_in");
+  if (!text) return tl::unexpected<Error>(text.error());
+  const std::size_t dash = text->find('-');
+  const std::optional<std::int64_t> first = ParseInteger(text->substr(0, dash));
+  const std::optional<std::int64_t> last = dash == std::string::npos ? first : ParseInteger(text->substr(dash + 1));
+  if (!first || !last || *first < 1 || *last < *first) {
+    return Wrong(*node, line.Key() + ": paid_in is a month of the plan, or its first and last: \"1\" or \"1-2\"");
+  }
+  if (!plan_.months || Compare(Fraction::Of(*last - 1, 1), *plan_.months) >= 0) {
+    return Wrong(*node, line.Key() + ": paid_in is beyond horizon_months");
+  }
+  line.paid_in = std::pair(static_cast<int>(*first), static_cast<int>(*last));
   return {};
 }
 
@@ -361,12 +457,15 @@ Result<void> ScenarioReader::ReadLine(const toml::table& table, CostCategory cat
   if (!found) return tl::unexpected<Error>(found.error());
   const LineRecipe& recipe = **found;
   TRY(AddTerms(table, recipe, line));
-  line.recurring = table["recurring"].value_or(recipe.recurring);
+  const Result<bool> recurring = Switch(table, "recurring", recipe.recurring);
+  if (!recurring) return tl::unexpected<Error>(recurring.error());
+  line.recurring = *recurring;
   line.of_compute = recipe.needs == "share_of_compute";
-  energy_ = energy_ || recipe.needs == "watts";
+  energy_ = energy_ || recipe.needs == "watts" || recipe.needs == "peak_kilowatts";
   if (!recipe.price.empty()) line.price = line.terms.front().factors[1].figure;
   TRY(NoteBasis(table, line));
   TRY(NoteCarbon(table, recipe, line));
+  TRY(NotePaidIn(table, line));
   plan_.lines.push_back(std::move(line));
   return {};
 }
@@ -403,9 +502,31 @@ Result<void> ScenarioReader::CheckDoubleCounts() const {
   return {};
 }
 
+// What is known of levers of a kind; the lever's own words come first.
+Result<void> ScenarioReader::ReadKind(const toml::table& table, LeverEdit& edit) const {
+  const Result<std::string> id = Text(table, "kind");
+  if (!id) return tl::unexpected<Error>(id.error());
+  const LeverKind* kind = FindLeverKind(*id);
+  if (kind == nullptr && !id->empty()) {
+    Names known;
+    for (const LeverKind& k : LeverKinds()) known.emplace_back(k.id);
+    return Wrong(*table.get("kind"), "there is no lever of kind '" + id->substr(0, 40) + "'; did you mean " +
+                                         NearestSpelling(*id, known) + "?");
+  }
+  const Result<std::string> name = Text(table, "name", kind != nullptr ? std::string(kind->title) : "lever");
+  const Result<std::string> todo = Text(table, "todo", kind != nullptr ? std::string(kind->todo) : "");
+  if (!name) return tl::unexpected<Error>(name.error());
+  if (!todo) return tl::unexpected<Error>(todo.error());
+  edit.name = *name;
+  edit.todo = *todo;
+  return {};
+}
+
 Result<LeverEdit> ScenarioReader::ReadLever(const toml::table& table) const {
-  TRY(CheckKeys(table, {"name", "line", "to", "factor", "time", "rate", "overhead", "avoided", "cheaper", "evidence"},
-                "the lever"));
+  TRY(CheckKeys(
+      table,
+      {"kind", "name", "todo", "line", "to", "factor", "time", "rate", "overhead", "avoided", "cheaper", "evidence"},
+      "the lever"));
   LeverEdit edit;
   const auto text = [&](std::string_view key, std::string& into, const std::string& absent) -> Result<void> {
     const Result<std::string> read = Text(table, key, absent);
@@ -413,7 +534,7 @@ Result<LeverEdit> ScenarioReader::ReadLever(const toml::table& table) const {
     into = *read;
     return {};
   };
-  TRY(text("name", edit.name, "lever"));
+  TRY(ReadKind(table, edit));
   TRY(text("line", edit.line, ""));
   TRY(text("evidence", edit.evidence, "assumed"));
   const Names kinds = {"measured", "calibrated", "assumed"};
@@ -450,24 +571,76 @@ Result<LeverEdit> ScenarioReader::ReadLever(const toml::table& table) const {
   return edit;
 }
 
+Result<std::vector<LeverEdit>> ScenarioReader::ReadLevers(const toml::table& table) const {
+  std::vector<LeverEdit> edits;
+  const toml::node* list = table.get("lever");
+  if (list == nullptr) return edits;
+  if (!list->is_array()) return Wrong(*list, "lever is no list; write [[variant.lever]]");
+  for (const toml::node& lever : *list->as_array()) {
+    if (!lever.is_table()) return Wrong(lever, "lever is no list of tables; write [[variant.lever]]");
+    Result<LeverEdit> edit = ReadLever(*lever.as_table());
+    if (!edit) return tl::unexpected<Error>(edit.error());
+    edits.push_back(*std::move(edit));
+  }
+  return edits;
+}
+
+// One figure of the plan becomes another, wherever it stands.
+Result<void> ScenarioReader::SetFigure(const toml::key& key, const toml::node& node, TcoPlan& plan) const {
+  const std::string name(key.str());
+  Names known;
+  for (std::size_t i = 0; i < plan.figures.size(); ++i) {
+    PlanFigure& old = plan.figures[i];
+    if (old.name.find('.') != std::string::npos) known.push_back(old.name);  // others are no figures of the file's
+    if (old.name != name) continue;
+    const Result<PlanFigure> read = Figure(node, name.substr(name.rfind('.') + 1), name);
+    if (!read) return tl::unexpected<Error>(read.error());
+    for (const PlanLine& line : plan.lines) {
+      for (const PlanTerm& term : line.terms) {
+        for (const PlanFactor& factor : term.factors) {
+          if (factor.figure != i || !factor.divides || read->low.top != 0) continue;
+          return Wrong(node, name + " is 0; nothing can be divided by it");
+        }
+      }
+    }
+    const auto text = [](const PlanFigure& f) { return FormatExact(f.likely.AsMoney().value_or(Money()), 0); };
+    plan.levers.push_back({"set", name, text(old) + " to " + text(*read), "assumed", ""});
+    NoteDoubt(name, name.substr(name.rfind('.') + 1), *read, plan);
+    old = *read;
+    return {};
+  }
+  return Wrong(
+      node, "set: there is no figure '" + name.substr(0, 60) + "'; did you mean " + NearestSpelling(name, known) + "?");
+}
+
 Result<TcoPlan> ScenarioReader::ReadVariant(const toml::table& table) const {
-  TRY(CheckKeys(table, {"name", "waste", "lever"}, "the variant"));
+  TRY(CheckKeys(table, {"name", "waste", "set", "lever"}, "the variant"));
   const Result<std::string> name = Text(table, "name", "variant");
   const Result<std::optional<double>> waste = ShareIn(table, "waste");
+  const Result<std::vector<LeverEdit>> edits = ReadLevers(table);
   if (!name) return tl::unexpected<Error>(name.error());
   if (!waste) return tl::unexpected<Error>(waste.error());
-  std::vector<LeverEdit> edits;
-  if (const toml::node* list = table.get("lever")) {
-    if (!list->is_array()) return Wrong(*list, "lever is no list; write [[variant.lever]]");
-    for (const toml::node& lever : *list->as_array()) {
-      if (!lever.is_table()) return Wrong(lever, "lever is no list of tables; write [[variant.lever]]");
-      Result<LeverEdit> edit = ReadLever(*lever.as_table());
-      if (!edit) return tl::unexpected<Error>(edit.error());
-      edits.push_back(*std::move(edit));
+  if (!edits) return tl::unexpected<Error>(edits.error());
+  TcoPlan edited = plan_;
+  edited.warnings.clear();                            // they are said of the scenario
+  std::vector<std::pair<std::string, TcoPlan>> each;  // with one edit only
+  if (const toml::node* set = table.get("set")) {
+    if (!set->is_table()) return Wrong(*set, "set is no table; write [variant.set] and \"compute.NAME.price\" = \"2\"");
+    for (const auto& [key, value] : *set->as_table()) {
+      TRY(SetFigure(key, value, edited));
+      TRY(SetFigure(key, value, each.emplace_back("set " + std::string(key.str()), plan_).second));
     }
   }
-  Result<TcoPlan> plan = WithLevers(plan_, edits, *waste);
+  Result<TcoPlan> plan = WithLevers(edited, *edits, *waste);
   if (!plan) return Wrong(table, plan.error().message);
+  for (const LeverEdit& edit : *edits) {
+    Result<TcoPlan> one = WithLevers(plan_, {edit}, *waste);
+    if (!one) return Wrong(table, one.error().message);
+    each.emplace_back(edit.name, *std::move(one));
+  }
+  Result<std::vector<LeverSaving>> alone = SavingsOf(plan_, each);
+  if (!alone) return Wrong(table, alone.error().message);
+  plan->alone = *std::move(alone);
   plan->name = *name;
   return plan;
 }
@@ -502,10 +675,12 @@ Result<OwnOffer> ScenarioReader::ReadOwn(const toml::table& table) const {
                            {"pue", &offer.pue, false, false, false},
                            {"tariff", &offer.tariff, false, false, false},
                            {"support_a_year", &offer.support_a_year, false, false, true},
+                           {"demand_charge", &offer.demand_charge, false, false, false},
                            {"space_a_year", &offer.space_a_year, false, false, false},
                            {"staff_a_year", &offer.staff_a_year, false, false, false},
                            {"capital_rate", &offer.capital_rate, false, false, false},
                            {"gpus", &offer.gpus, true, true, false},
+                           {"cloud_falls_a_year", &offer.cloud_falls_a_year, false, false, false},
                            {"payback_at", &offer.payback_at, false, true, false}};
   Names known = {"utilisation", "cloud", "payback_month_hours"};
   for (const Entry& entry : entries) known.emplace_back(entry.key);
@@ -519,6 +694,9 @@ Result<OwnOffer> ScenarioReader::ReadOwn(const toml::table& table) const {
       continue;
     }
     if (entry.divides && (*number)->top == 0) return Wrong(*table.get(entry.key), std::string(entry.key) + " is 0");
+    if (const auto doubt = DoubtOf(entry.key, **number, plan_.currency)) {
+      offer.warnings.push_back("own: " + std::string(entry.key) + " " + *doubt);
+    }
     const auto* text = table.get(entry.key)->as_string();
     const bool percent = text != nullptr && text->get().ends_with("%");
     *entry.into = percent && entry.of_capex ? **number * offer.capex : **number;
@@ -531,8 +709,26 @@ Result<OwnOffer> ScenarioReader::ReadOwn(const toml::table& table) const {
   if (!hours) return tl::unexpected<Error>(hours.error());
   offer.cloud = *cloud;
   if (!uses->empty()) offer.utilisations = *uses;
-  if (*hours) offer.month_hours = static_cast<int>((*hours)->AsDouble());
+  if (*hours) {
+    const Result<int> whole = MonthHours(*table.get("payback_month_hours"), **hours, "payback_month_hours");
+    if (!whole) return tl::unexpected<Error>(whole.error());
+    offer.month_hours = *whole;
+  }
   return offer;
+}
+
+Result<void> ScenarioReader::ReadUnits(const toml::table& file) {
+  const toml::node* units = file.get("units");
+  if (units == nullptr) return {};
+  if (!units->is_table()) return Wrong(*units, "units is no table; write [units]");
+  const Names known = {"samples", "tokens", "requests", "epochs", "gpu_hours", "utilisation"};
+  TRY(CheckKeys(*units->as_table(), known, "[units]"));
+  for (const auto& [key, node] : *units->as_table()) {
+    const Result<Fraction> number = Number(node, key.str());
+    if (!number) return tl::unexpected<Error>(number.error());
+    plan_.units[std::string(key.str())] = *number;
+  }
+  return {};
 }
 
 Result<TcoFile> ScenarioReader::Read(const toml::table& file) {
@@ -540,16 +736,8 @@ Result<TcoFile> ScenarioReader::Read(const toml::table& file) {
   TRY(ReadShared(file));
   for (std::size_t c = 0; c < kCostCategoryCount; ++c) TRY(ReadLines(file, static_cast<CostCategory>(c)));
   TRY(CheckDoubleCounts());
-  if (const toml::node* units = file.get("units")) {
-    if (!units->is_table()) return Wrong(*units, "units is no table; write [units]");
-    TRY(CheckKeys(*units->as_table(), {"samples", "tokens", "requests", "epochs", "gpu_hours", "utilisation"},
-                  "[units]"));
-    for (const auto& [key, node] : *units->as_table()) {
-      const Result<Fraction> number = Number(node, key.str());
-      if (!number) return tl::unexpected<Error>(number.error());
-      plan_.units[std::string(key.str())] = *number;
-    }
-  }
+  if (!undated_.empty()) plan_.warnings.push_back("no date of the price (as_of): " + undated_);
+  TRY(ReadUnits(file));
   TcoFile result;
   result.plans.push_back(plan_);
   if (const toml::node* variants = file.get("variant")) {

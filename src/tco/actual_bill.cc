@@ -1,0 +1,177 @@
+#include "tco/actual_bill.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "tco/decimal.h"
+#include "text/csv_table.h"
+#include "text/number.h"
+#include "text/spelling.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kOne = 1'000'000'000;
+constexpr std::int64_t kMostUnits = 4'000'000'000;
+
+struct ServiceName {
+  std::string_view service;  // FOCUS ServiceCategory
+  CostCategory category;
+};
+constexpr auto kServices = std::to_array<ServiceName>({{"Compute", CostCategory::kCompute},
+                                                       {"AI and Machine Learning", CostCategory::kCompute},
+                                                       {"Storage", CostCategory::kData},
+                                                       {"Databases", CostCategory::kData},
+                                                       {"Networking", CostCategory::kInfrastructure},
+                                                       {"Developer Tools", CostCategory::kInfrastructure},
+                                                       {"Management and Governance", CostCategory::kOperations},
+                                                       {"Security", CostCategory::kOperations}});
+
+// Where in the plan an amount belongs.
+struct PlanPlace {
+  std::optional<CostCategory> category;
+  std::optional<std::size_t> line;
+};
+
+// A category, a line by its key, or a line by its name where only one has it.
+Result<PlanPlace> PlaceOf(std::string_view text, const TcoPlan& plan, const std::string& where) {
+  if (text.empty() || text == "unallocated") return PlanPlace{};
+  std::vector<std::string> known;
+  for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+    if (kCostCategoryNames[c] == text) return PlanPlace{static_cast<CostCategory>(c), {}};
+    known.emplace_back(kCostCategoryNames[c]);
+  }
+  std::vector<std::size_t> named;
+  for (std::size_t i = 0; i < plan.lines.size(); ++i) {
+    const PlanLine& line = plan.lines[i];
+    if (line.Key() == text) return PlanPlace{line.category, i};
+    if (line.name == text) named.push_back(i);
+    known.push_back(line.Key());
+    known.push_back(line.name);
+  }
+  if (named.size() == 1) return PlanPlace{plan.lines[named.front()].category, named.front()};
+  const std::string shown = "'" + std::string(text.substr(0, 40)) + "'";
+  if (named.size() > 1) {
+    return FailUsage(where + ": " + shown + " is " + plan.lines[named[0]].Key() + " and " + plan.lines[named[1]].Key() +
+                     "; write the one that is meant");
+  }
+  return FailUsage(where + ": " + shown + " is no category and no line of the plan; did you mean " +
+                   NearestSpelling(text, known) + "?");
+}
+
+std::optional<CostCategory> CategoryOfService(std::string_view service) {
+  const auto found =
+      std::find_if(kServices.begin(), kServices.end(), [&](const ServiceName& s) { return s.service == service; });
+  return found == kServices.end() ? std::nullopt : std::optional(found->category);
+}
+
+// "2026-07" of a month or of a stamp in it.
+Result<std::string> MonthOf(std::string_view text, const std::string& where) {
+  const std::string_view month = text.substr(0, 7);
+  const std::optional<std::int64_t> number = month.size() == 7 ? ParseInteger(month.substr(5)) : std::nullopt;
+  const bool ends = text.size() <= 7 || text[7] == '-';  // or its day follows
+  if (!ends || !number || *number < 1 || *number > 12 || month[4] != '-' || !ParseInteger(month.substr(0, 4))) {
+    return FailUsage(where + ": '" + std::string(text.substr(0, 20)) + "' is no month such as 2026-07");
+  }
+  return std::string(month);
+}
+
+// Days since 1970 of a stamp; absent where it is no more than a month.
+std::optional<std::int64_t> DayOf(std::string_view text) {
+  if (text.size() < 10 || text[7] != '-') return std::nullopt;
+  const std::optional<std::int64_t> year = ParseInteger(text.substr(0, 4));
+  const std::optional<std::int64_t> month = ParseInteger(text.substr(5, 2));
+  const std::optional<std::int64_t> day = ParseInteger(text.substr(8, 2));
+  if (!year || !month || !day || *day < 1 || *day > 31) return std::nullopt;
+  return DaysFromCivil(*year, static_cast<int>(*month), static_cast<int>(*day));
+}
+
+Result<Money> AmountOf(const CsvTable& table, const std::string& column, bool focus, ActualBill& bill) {
+  bool rounded = false;  // exports have unit prices times quantities with more digits than money
+  const std::string_view cell = table.Cell(column);
+  const Result<Money> amount = focus ? Money::ParseRounding(cell, &rounded) : Money::Parse(cell);
+  bill.rounded += rounded ? 1 : 0;
+  if (!amount) return FailUsage(table.Where() + ": " + column + ": " + amount.error().message);
+  if (std::abs(amount->nano() / kOne) > kMostUnits) {
+    return FailUsage(table.Where() + ": " + column + " is beyond 4 billion; check its unit");
+  }
+  return amount;  // a credit is negative
+}
+
+Result<std::optional<Fraction>> QuantityOf(const CsvTable& table, std::string_view column) {
+  const std::string_view text = table.Cell(column);
+  if (text.empty()) return std::optional<Fraction>();
+  const Result<Fraction> number = ParseDecimal(text);
+  if (!number) return FailUsage(table.Where() + ": " + std::string(column) + ": " + number.error().message);
+  return std::optional(*number);
+}
+
+// The columns of a billing export that are read.
+Result<void> ReadFocus(const CsvTable& table, const TcoPlan& plan, ActualRow& row) {
+  const std::string_view currency = table.Cell("BillingCurrency");
+  if (!currency.empty() && currency != plan.currency) {
+    return FailUsage(table.Where() + ": is billed in " + std::string(currency.substr(0, 10)) + ", but " + plan.name +
+                     " is in " + plan.currency + "; currencies are not added up");
+  }
+  row.category = CategoryOfService(table.Cell("ServiceCategory"));
+  row.day = DayOf(table.Cell("ChargePeriodStart"));
+  if (table.Cell("ConsumedUnit") == "GPU-Hours" && !table.Cell("ConsumedQuantity").starts_with('-')) {
+    const Result<std::optional<Fraction>> quantity = QuantityOf(table, "ConsumedQuantity");
+    if (!quantity) return tl::unexpected<Error>(quantity.error());
+    row.quantity = *quantity;
+  }
+  return {};
+}
+
+Result<void> ReadPlain(const CsvTable& table, const TcoPlan& plan, ActualRow& row) {
+  const Result<PlanPlace> place = PlaceOf(table.Cell(table.Has("line") ? "line" : "category"), plan, table.Where());
+  if (!place) return tl::unexpected<Error>(place.error());
+  row.category = place->category;
+  row.line = place->line;
+  row.day = DayOf(table.Cell("month"));
+  const Result<std::optional<Fraction>> quantity = QuantityOf(table, "quantity");
+  if (!quantity) return tl::unexpected<Error>(quantity.error());
+  row.quantity = *quantity;
+  const std::string_view status = table.Cell("status");
+  if (!status.empty() && status != "open" && status != "closed") {
+    return FailUsage(table.Where() + ": status '" + std::string(status.substr(0, 20)) + "' is none of open, closed");
+  }
+  if (!status.empty()) row.open = status == "open";
+  return {};
+}
+
+}  // namespace
+
+Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan) {
+  CsvTable table(in);
+  TRY(table.ReadHeader());
+  const bool focus = table.Has("ChargePeriodStart");
+  ActualBill bill;
+  bill.column = !focus ? "amount" : table.Has("EffectiveCost") ? "EffectiveCost" : "BilledCost";
+  const std::string place = focus ? "ServiceCategory" : table.Has("line") ? "line" : "category";
+  const std::string_view month = focus ? "ChargePeriodStart" : "month";
+  TRY(table.Require(std::vector<std::string_view>{month, bill.column, place}));
+  const std::array<std::string_view, 5> read = {month, bill.column, place, "quantity", "status"};
+  for (const std::string& column : table.columns()) {
+    // An export has dozens of columns by its standard; of a table made for this, each is meant.
+    if (!focus && std::find(read.begin(), read.end(), column) == read.end()) bill.unread.push_back(column);
+  }
+  while (true) {
+    const Result<bool> more = table.Next();
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) return bill;
+    ActualRow row;
+    const Result<std::string> of = MonthOf(table.Cell(month), table.Where());
+    if (!of) return tl::unexpected<Error>(of.error());
+    const Result<Money> amount = AmountOf(table, bill.column, focus, bill);
+    if (!amount) return tl::unexpected<Error>(amount.error());
+    row.month = *of;
+    row.amount = *amount;
+    TRY(focus ? ReadFocus(table, plan, row) : ReadPlain(table, plan, row));
+    bill.rows.push_back(std::move(row));
+  }
+}
+
+}  // namespace idleburn

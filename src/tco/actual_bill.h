@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/byte_source.h"
+#include "base/result.h"
+#include "tco/plan.h"
+
+namespace idleburn {
+
+// What was really paid, a row each.
+struct ActualRow {
+  std::string month;                     // "2026-07"
+  std::optional<std::int64_t> day;       // since 1970-01-01, where it is known
+  std::optional<CostCategory> category;  // absent: unallocated
+  std::optional<std::size_t> line;       // of the plan, where that is told
+  Money amount;
+  std::optional<Fraction> quantity;
+  std::optional<bool> open;  // the month's bill is not complete; absent: nobody said
+};
+
+struct ActualBill {
+  std::vector<ActualRow> rows;
+  std::string column;               // which cost it is: "amount", "EffectiveCost", "BilledCost"
+  std::vector<std::string> unread;  // columns that nothing was made of
+  int rounded = 0;                  // amounts of an export with more than nine decimals
+};
+
+// A CSV of month, amount and one of category and line (either may name a category or a line of `plan`), and if known
+// quantity and status (open, closed); or a billing export by FOCUS (ChargePeriodStart, EffectiveCost else BilledCost,
+// ServiceCategory). A row that is not understood, or is in another currency than the plan, is an error with its line.
+Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan);
+
+}  // namespace idleburn
