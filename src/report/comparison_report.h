@@ -42,6 +42,7 @@ struct ComparisonReport {
   std::vector<Input> inputs;
   std::vector<DataExclusion> exclusions;
   std::vector<NonRoutineAdjustment> adjustments;
+  std::optional<double> reversion;  // taken off: what jobs that were picked for being bad change by themselves, of ln R
 
   Rate rate;                         // before the change
   std::optional<SavingMoney> money;  // absent where no saving is shown

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "text/duration.h"
+
 namespace idleburn {
 namespace {
 
@@ -86,7 +88,7 @@ double SecondsBetweenRows(const std::vector<WorkPiece>& pieces) {
   for (const WorkPiece& piece : pieces) {
     if (piece.size() < 2) continue;
     seconds +=
-        static_cast<double>((piece.back().end - piece.front().end).count()) / static_cast<double>(kNanosPerSecond);
+        InSeconds(piece.back().end - piece.front().end);
     spans += piece.size() - 1;
   }
   return spans == 0 ? 0 : std::max(0.0, seconds / static_cast<double>(spans));
