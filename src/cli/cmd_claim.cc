@@ -166,7 +166,8 @@ std::string Told(const Claim& claim, const std::string& path) {
                    claim.stop == StopRule::kSequential ? ", may be looked at again" : ", looked at once")}};
   if (claim.predicted) rows.push_back({"predicted", fmt::format("{:.1f} % saved", 100 * *claim.predicted)});
   for (const Claim::BaselineRun& run : claim.baseline) rows.push_back({"baseline", run.name});
-  rows.push_back({"picked", std::string(HowPicked(claim.choice))});
+  const bool may_be_picked = !claim.baseline.empty() && claim.design == ClaimDesign::kRuns;
+  if (may_be_picked) rows.push_back({"picked", std::string(HowPicked(claim.choice))});
   for (const auto& [key, value] : claim.factors) rows.push_back({"must stay", key + " = " + value});
   std::erase_if(rows, [&](const TableRow& row) {
     return row[0] == "must stay" && row[1].starts_with(claim.changed_factor + " = ");

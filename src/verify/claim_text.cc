@@ -41,7 +41,7 @@ Json Document(const Claim& claim) {
   for (const Claim::BaselineRun& run : claim.baseline) {
     json["baseline"].push_back({{"name", Printable(run.name)}, {"sha256", run.sha256}});
   }
-  json["baseline_choice"] = NameIn(kChoices, claim.choice);
+  if (claim.choice != BaselineChoice::kUnknown) json["baseline_choice"] = NameIn(kChoices, claim.choice);
   json["design"] = NameIn(kDesigns, claim.design);
   json["model"] = NameIn(kModels, claim.model);
   json["level"] = claim.level;
@@ -180,7 +180,7 @@ Result<ClaimDocument> ParseClaim(std::string_view text, const std::string& file)
   claim.changed_factor = members.Text("changed_factor");
   claim.factors = members.Factors("factors");
   claim.baseline = members.Baseline("baseline");
-  if (members.Has("baseline_choice")) {  // the first claims did not say it
+  if (members.Has("baseline_choice")) {
     claim.choice = members.Word<BaselineChoice>("baseline_choice", kChoices);
   }
   claim.design = members.Word<ClaimDesign>("design", kDesigns);
