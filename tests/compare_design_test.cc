@@ -142,8 +142,7 @@ TEST_F(CompareDesignTest, ABaselineThatWasPickedForBeingBad) {
   Refused("compare " + sides + " --switchback" + jobs, 2, "have no use for it");
   Refused("compare " + sides + " --jobs " + folder_.Write("zero.csv", "job,before,after,selected\na,0,1,yes\n"), 1,
           "not above 0");
-  Refused("claim -o " + Path("c.json") + " --boundary b --measure m --unit sample --picked best", 2,
-          "neither all");
+  Refused("claim -o " + Path("c.json") + " --boundary b --measure m --unit sample --picked best", 2, "neither all");
 }
 
 // A quarter off on the changed jobs, a fifth on all others: 1 - .65 / .8 of it is the change's own.
@@ -158,8 +157,8 @@ TEST_F(CompareDesignTest, WhatUntouchedJobsDidIsTakenOff) {
   const json all = Compare(claimed + others + Three("same", 0.3 * 0.65, true));  // as much as the changed ones
   EXPECT_NEAR(all.at("saving").at("fraction"), 0, 0.002);
   EXPECT_EQ(all.at("verdict"), "NOT_SHOWN");
-  const json few = Compare(claimed + " --untouched-before " + Path("other0.csv") + " --untouched-after " +
-                           Path("later0.csv"));
+  const json few =
+      Compare(claimed + " --untouched-before " + Path("other0.csv") + " --untouched-after " + Path("later0.csv"));
   EXPECT_TRUE(HasReason(few, "comparators_not_used"));
   EXPECT_NEAR(few.at("saving").at("fraction"), 0.35, 0.002);
 }
@@ -217,9 +216,9 @@ TEST_F(CompareDesignTest, TheCancellableTierIsEmptiedFirst) {
   std::string sides[2];
   for (int i = 0; i < 6; ++i) {
     const double hours = i < 3 ? 40 : 28;
-    sides[i / 3] += " " + folder_.Write(fmt::format("hour{}.csv", i),
-                                        fmt::format("time_s,gpu_seconds,epochs\n{},{},100\n",
-                                                    1'700'000'000 + i * 3600, hours * 3600));
+    sides[i / 3] +=
+        " " + folder_.Write(fmt::format("hour{}.csv", i), fmt::format("time_s,gpu_seconds,epochs\n{},{},100\n",
+                                                                      1'700'000'000 + i * 3600, hours * 3600));
   }
   const json document =
       Compare(sides[0] + " --vs" + sides[1] + " --price 2 --tier reserved=100:2 --tier demand=20:4:cancellable");

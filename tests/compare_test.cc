@@ -636,8 +636,7 @@ TEST_F(DocumentedCompareTest, EveryKeyIsDocumented) {
                   Claim(before, "--price 2 --cashable --predicted .3") +
                   " --projection 720 --nra a=b:c:1:d --tier reserved=100:2 --format json")
           .out,
-      RunIdleburn("compare" + before + " --vs" + after + " --exclude '" + Path("after1.csv") + "=x' --format json")
-          .out,
+      RunIdleburn("compare" + before + " --vs" + after + " --exclude '" + Path("after1.csv") + "=x' --format json").out,
       RunIdleburn("compare" + before + " --vs" + after + " --untouched-before" + Three("u", 0.3, false) +
                   " --untouched-after" + Three("v", 0.3, true) + " --jobs " +
                   folder_.Write("jobs.csv", "job,before,after,selected\na,1,2,no\nb,2,3,no\nc,3,3,no\nd,1,2,yes\n") +

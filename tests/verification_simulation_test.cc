@@ -443,8 +443,7 @@ Comparison WorstRuns(std::size_t runs, NoiseSource& noise) {
   }
   for (std::size_t i = 0; i < 2 * runs; ++i) {
     const double log = i < runs ? picked[i] : 0.03 * noise.Normal();
-    MeasuredRun run =
-        MakeRun("run", 3600 * static_cast<double>(i), {1}, std::exp(log), RowShape::kConstantWork, noise);
+    MeasuredRun run = MakeRun("run", 3600 * static_cast<double>(i), {1}, std::exp(log), RowShape::kConstantWork, noise);
     run.pieces.clear();
     (i < runs ? comparison.before : comparison.after).push_back(std::move(run));
   }

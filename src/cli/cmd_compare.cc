@@ -184,11 +184,11 @@ void SayNothingWasClaimed(SavingVerdict& verdict) {
 
 // What is known of how the runs came to be these.
 struct KnownChoice {
-  std::optional<KnownRuns> runs;                // from the history
+  std::optional<KnownRuns> runs;               // from the history
   std::optional<ExpectedReversion> reversion;  // from a table of jobs
 };
-Result<KnownChoice> ReadKnownChoice(const CompareRequest& request, const ComparedSides& sides,
-                                    const Settings& settings, Instant now) {
+Result<KnownChoice> ReadKnownChoice(const CompareRequest& request, const ComparedSides& sides, const Settings& settings,
+                                    Instant now) {
   KnownChoice known;
   if (!request.no_history && !request.claim.empty()) known.runs = KnownRunsOf(sides, settings, now);
   if (request.jobs.empty()) return known;
@@ -237,7 +237,8 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
   report.claim = terms.claim;
   report.exclusions = sides.exclusions;
   if (!request.jobs.empty() && (sides.captures() || terms.claim.design == ClaimDesign::kSwitchback)) {
-    return FailUsage("compare: --jobs is taken off runs before and after; a switchback and captures have no use for it");
+    return FailUsage(
+        "compare: --jobs is taken off runs before and after; a switchback and captures have no use for it");
   }
   if (sides.captures()) {
     TRY(JudgeCaptureSides(sides, terms.claimed ? std::optional(terms.claim) : std::nullopt, report));

@@ -335,7 +335,8 @@ Result<int> Export(const Arguments& arguments, const Environment& environment) {
   const Result<ReportFormat> format = ChooseFormat(named, output);
   if (!format) return tl::unexpected<Error>(format.error());
   const bool csv = *format == ReportFormat::kCsv;
-  if (!csv && !named.empty() && named != "json") return FailUsage("history export: --format: give json, csv or parquet");
+  if (!csv && !named.empty() && named != "json")
+    return FailUsage("history export: --format: give json, csv or parquet");
   const std::string file = HistoryFile(**settings);
   const Result<HistoryListing> listing = Load(file, {}, environment.now);
   if (!listing) return tl::unexpected<Error>(listing.error());

@@ -16,9 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json SecondsOrNull(const std::optional<Nanos>& time) {
-  return time ? Json(InSeconds(*time)) : Json(nullptr);
-}
+Json SecondsOrNull(const std::optional<Nanos>& time) { return time ? Json(InSeconds(*time)) : Json(nullptr); }
 Json MeanOrNull(const std::optional<DrillFigure>& figure) { return figure ? Json(figure->mean) : Json(nullptr); }
 
 Json SpecJson(const DrillReport& report) {

@@ -55,9 +55,7 @@ std::string ValueText(double value, std::string_view unit) {
 }
 
 std::string KnownText(const std::optional<std::int64_t>& value) { return value ? std::to_string(*value) : "unknown"; }
-std::string KnownTime(const std::optional<Nanos>& time) {
-  return time ? TimeText(InSeconds(*time)) : "unknown";
-}
+std::string KnownTime(const std::optional<Nanos>& time) { return time ? TimeText(InSeconds(*time)) : "unknown"; }
 
 std::string Interrupted(const DrillReport& report) {
   const Interruption& how = report.spec.leg.interruption;

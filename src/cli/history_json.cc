@@ -156,7 +156,8 @@ Json TotalsJson(const LedgerView& view) {
       row["standing"] = kStandingNames[static_cast<std::size_t>(standing)];
       row["claims"] = total.lines;
       row["currency"] = TextOrNull<Json>(currency);
-      PutMoney(row, "cashable", currency.empty() ? std::optional<Money>() : std::optional(Money::Nano(total.cashable_nano)), currency);
+      PutMoney(row, "cashable",
+               currency.empty() ? std::optional<Money>() : std::optional(Money::Nano(total.cashable_nano)), currency);
       row["freed_gpu_hours"] = total.freed_gpu_hours;
       json.push_back(std::move(row));
     }

@@ -33,7 +33,7 @@ class LiveWatch {
   bool all_gpus_;
   std::int64_t second_ = 0;  // of the last look, since the epoch
   bool told_of_none_ = false;
-  std::mutex mutex_;         // of what follows
+  std::mutex mutex_;  // of what follows
   std::vector<WatchAlert> alerts_;
 };
 

@@ -11,7 +11,6 @@ namespace {
 constexpr Nanos kShortestRow(kNanosPerSecond);  // marks come at the sampler's ticks: shorter rows are mostly rounding
 constexpr Nanos kLongestSilence(2 * kNanosPerSecond);
 
-
 struct UnitRow {
   WorkUnit unit;
   std::optional<std::int64_t> WorkMark::*count;

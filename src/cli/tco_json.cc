@@ -54,8 +54,9 @@ Json ScenarioJson(const TcoScenario& s, const TcoScenario& first) {
   }
   json["draws"] = nullptr;
   if (s.draws) {
-    json["draws"] = {{"count", s.draws->count}, {"seed", s.draws->seed}, {"p10", s.draws->p10},
-                     {"p50", s.draws->p50},     {"p90", s.draws->p90},   {"over_budget", OrNull<Json>(s.draws->over_budget)}};
+    json["draws"] = {{"count", s.draws->count}, {"seed", s.draws->seed},
+                     {"p10", s.draws->p10},     {"p50", s.draws->p50},
+                     {"p90", s.draws->p90},     {"over_budget", OrNull<Json>(s.draws->over_budget)}};
   }
   json["tornado"] = Json::array();
   for (const TornadoBar& bar : s.tornado) {

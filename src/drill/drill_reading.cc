@@ -9,7 +9,6 @@
 namespace idleburn {
 namespace {
 
-
 template <typename T>
 void AddKnown(const std::optional<T>& value, std::vector<double>& values) {
   if (value) values.push_back(static_cast<double>(*value));

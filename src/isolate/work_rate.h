@@ -24,9 +24,7 @@ struct WorkRate {
   WorkUnit unit = WorkUnit::kStep;
   std::int64_t work = 0;
   Nanos time{0};
-  [[nodiscard]] double PerSecond() const {
-    return static_cast<double>(work) / InSeconds(time);
-  }
+  [[nodiscard]] double PerSecond() const { return static_cast<double>(work) / InSeconds(time); }
 };
 
 // Watches what a run says of its work, and says when it was watched enough. Times are of any one clock.

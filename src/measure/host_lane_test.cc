@@ -96,9 +96,8 @@ TEST(HostLane, AWorkloadThatHasEndedIsNotASecret) {
     HostLane lane(std::move(spec));
     LiveLog log;
     lane.Tick(At(0), log);
-    return std::any_of(log.notes.begin(), log.notes.end(), [](const Note& note) {
-      return note.text.find("cannot be seen in /proc") != std::string::npos;
-    });
+    return std::any_of(log.notes.begin(), log.notes.end(),
+                       [](const Note& note) { return note.text.find("cannot be seen in /proc") != std::string::npos; });
   };
   EXPECT_FALSE(said(getpid()));
   EXPECT_TRUE(said(999'999'998));

@@ -123,9 +123,7 @@ Json TicksJson(const TickView& ticks) {
   }
   PutNumber(json, "burst_index", ticks.BurstIndex(), "no_readings");
   json["pattern"] = ticks.pattern;
-  PutNumber(json, "window_s",
-            ticks.window ? std::optional(InSeconds(*ticks.window)) : std::nullopt,
-            "not_measured");
+  PutNumber(json, "window_s", ticks.window ? std::optional(InSeconds(*ticks.window)) : std::nullopt, "not_measured");
   return json;
 }
 
@@ -308,9 +306,7 @@ Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, cons
   json["gpu_share"] = d.gpu_share;
   PutText(json, "counter", CounterOf(report, d.device), "not_reported");
   const bool has_period = result != nullptr && result->period;
-  PutNumber(json, "period_s",
-            has_period ? std::optional(InSeconds(*result->period)) : std::nullopt,
-            "not_measured");
+  PutNumber(json, "period_s", has_period ? std::optional(InSeconds(*result->period)) : std::nullopt, "not_measured");
   PutUsage(json, part, money);
   Json cost;
   PutRate(cost, report.cost.rate, money);
@@ -601,8 +597,7 @@ Json ThresholdsJson(const Thresholds& t) {
   json["productive_from_percent"] = percent(t.productive_from);
   json["compute_bound_from_percent"] = percent(t.bound_from);
   json["max_gap_periods"] = static_cast<double>(t.max_gap_tenths) / 10;
-  PutNumber(json, "max_gap_s",
-            t.max_gap ? std::optional(InSeconds(*t.max_gap)) : std::nullopt,
+  PutNumber(json, "max_gap_s", t.max_gap ? std::optional(InSeconds(*t.max_gap)) : std::nullopt,
             "max_gap_periods_applies");
   return json;
 }

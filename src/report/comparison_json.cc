@@ -63,9 +63,8 @@ Json ModelJson(const std::optional<LinearBaseline>& line) {
 
 Json PlaceboJson(const std::optional<PlaceboTest>& placebo) {
   if (!placebo) return nullptr;
-  return {{"labellings", placebo->labellings},
-          {"blocks", placebo->blocks},
-          {"excluding_zero", placebo->excluding_zero}};
+  return {
+      {"labellings", placebo->labellings}, {"blocks", placebo->blocks}, {"excluding_zero", placebo->excluding_zero}};
 }
 
 Json ClaimJson(const ComparisonReport& report) {
@@ -166,7 +165,8 @@ std::string ComparisonJson(const ComparisonReport& report) {
   json["layout"] = RunLayoutName(verdict.layout);
   json["pairs"] = verdict.pairs;
   json["sides"] = {{"before", SideJson(verdict.before)}, {"after", SideJson(verdict.after)}};
-  json["effective_samples"] = {{"before", OrNull<Json>(verdict.before.n_eff)}, {"after", OrNull<Json>(verdict.after.n_eff)}};
+  json["effective_samples"] = {{"before", OrNull<Json>(verdict.before.n_eff)},
+                               {"after", OrNull<Json>(verdict.after.n_eff)}};
   json["tau"] = {{"before", OrNull<Json>(verdict.before.tau)}, {"after", OrNull<Json>(verdict.after.tau)}};
   json["guard"] = GuardJson(verdict.guard);
   json["comparators"] = ComparatorsJson(verdict.comparators);

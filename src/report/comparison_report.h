@@ -54,8 +54,8 @@ struct ComparisonReport {
     SavingInterval gpu_hours;
   };
   std::optional<Projection> projection;
-  std::string no_projection;         // why there is none although it was asked for
-  std::vector<BeforeAfter> captures;  // what the diagnosis foretold and what came of it, pair by pair
+  std::string no_projection;                 // why there is none although it was asked for
+  std::vector<BeforeAfter> captures;         // what the diagnosis foretold and what came of it, pair by pair
   std::optional<double> mean_step_fraction;  // of captures: off the mean step, which a bill follows
   std::string version;
 };

@@ -94,8 +94,7 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
   }
   const TickView ticks = TicksOf(c.report);
   if (ticks.total > 0) {
-    const std::string window =
-        ticks.window ? fmt::format("{:.3g} s", InSeconds(*ticks.window)) : "unknown";
+    const std::string window = ticks.window ? fmt::format("{:.3g} s", InSeconds(*ticks.window)) : "unknown";
     std::string line =
         fmt::format("Bursts: {} readings {} apart, {} below 10 %, {} from 90 %: ", ticks.total, window,
                     PercentText(*ticks.Share(Phase::kIdle)), PercentText(*ticks.Share(Phase::kComputeBound)));

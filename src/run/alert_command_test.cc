@@ -56,7 +56,8 @@ TEST_F(AlertCommandTest, AFailureIsSaid) {
     EXPECT_TRUE((*command)->Tell("warn", "the budget"));
   }
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_EQ(said, "to nobody\nidleburn: --on-alert: it ended with exit 3; the alert may not have arrived: the budget\n");
+  EXPECT_EQ(said,
+            "to nobody\nidleburn: --on-alert: it ended with exit 3; the alert may not have arrived: the budget\n");
 }
 
 }  // namespace

@@ -36,15 +36,14 @@ constexpr std::array<MarkerField<WorkSaid>, 4> kFields = {{{"step", &WorkSaid::s
                                                            {"epoch", &WorkSaid::epochs}}};
 constexpr std::array<MarkerField<HooksSaid>, 2> kHooks = {
     {{"workers", &HooksSaid::workers}, {"synthetic", &HooksSaid::synthetic}}};
-constexpr std::array<MarkerField<RestartSaid>, 8> kRestart = {
-    {{"first_sample", &RestartSaid::first_sample},
-     {"last_sample", &RestartSaid::last_sample},
-     {"order", &RestartSaid::order},
-     {"resumed", &RestartSaid::resumed},
-     {"checkpoint_begin", &RestartSaid::checkpoint_begin},
-     {"checkpoint_end", &RestartSaid::checkpoint_end},
-     {"checkpoint_bytes", &RestartSaid::checkpoint_bytes},
-     {"at_ns", &RestartSaid::at_ns}}};
+constexpr std::array<MarkerField<RestartSaid>, 8> kRestart = {{{"first_sample", &RestartSaid::first_sample},
+                                                               {"last_sample", &RestartSaid::last_sample},
+                                                               {"order", &RestartSaid::order},
+                                                               {"resumed", &RestartSaid::resumed},
+                                                               {"checkpoint_begin", &RestartSaid::checkpoint_begin},
+                                                               {"checkpoint_end", &RestartSaid::checkpoint_end},
+                                                               {"checkpoint_bytes", &RestartSaid::checkpoint_bytes},
+                                                               {"at_ns", &RestartSaid::at_ns}}};
 
 // Sets the field of that name; false if there is none.
 template <typename Said, std::size_t kRows>

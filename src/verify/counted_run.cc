@@ -12,7 +12,6 @@ constexpr std::array<WorkUnit, kWorkUnitCount> kPreferred = {WorkUnit::kSample, 
                                                              WorkUnit::kStep, WorkUnit::kEpoch};
 constexpr double kHeld = 2.5;  // as long as a reading of telemetry is held (telemetry.md section 2)
 
-
 }  // namespace
 
 MeasuredRun CountedRun::In(std::optional<WorkUnit> unit) const {

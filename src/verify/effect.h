@@ -20,7 +20,7 @@ struct SavingEffect {
   double error = 0;  // of ln(R1/R0), or of the fraction
   double df = 1;
   Scale scale = Scale::kLog;
-  int n = 0;         // of kSequence
+  int n = 0;  // of kSequence
   // Of kSequence after one fixed baseline: the error of ln R before, which every look shares.
   VarianceTerm baseline{0, 0};
   double shift = 0;  // added to fraction and interval: what non-routine adjustments were worth
@@ -31,8 +31,8 @@ struct SavingEffect {
 SavingEffect EffectOfSides(const SideEstimate& before, const SideEstimate& after);
 
 // Of runs after one fixed baseline, looked at after each of them; `after` holds their ln R. By the union bound its
-// interval is a fixed one of the baseline and a sequence of the runs, each at half the error: cautious, but true at every
-// look.
+// interval is a fixed one of the baseline and a sequence of the runs, each at half the error: cautious, but true at
+// every look.
 SavingEffect EffectAfterBaseline(const SideEstimate& before, std::span<const double> after);
 
 // Takes from the effect what would have happened anyhow: a change of ln R with its own error.

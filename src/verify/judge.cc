@@ -219,8 +219,9 @@ class Judgement {
     const WorstTenth worst = WorstTenthOf(before, after, claim_.level);
     if (std::log(1 - effect_->fraction) < -worst.most) return;
     Say("choice_not_excluded",
-        fmt::format("picking the worst tenth of runs that differ like these saves {} by itself, and by accident up to {}",
-                    Percent(-std::expm1(-worst.mean)), Percent(-std::expm1(-worst.most))));
+        fmt::format(
+            "picking the worst tenth of runs that differ like these saves {} by itself, and by accident up to {}",
+            Percent(-std::expm1(-worst.mean)), Percent(-std::expm1(-worst.most))));
   }
 
   // ln of a run's GPU-seconds over what the baseline expects for its work.

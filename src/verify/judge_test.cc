@@ -175,7 +175,8 @@ const std::vector<Spoiled>& Spoils() {
       {"sequential_needs_switchback", Verdict::kIndicated,
        [](Comparison& c) {
          c.claim->stop = StopRule::kSequential;
-         for (int i = 0; i < 16; ++i) c.after.push_back(Totals(20 + i, 0.8 * kNoise.at(static_cast<std::size_t>(i % 5))));
+         for (int i = 0; i < 16; ++i)
+           c.after.push_back(Totals(20 + i, 0.8 * kNoise.at(static_cast<std::size_t>(i % 5))));
        }},
       {"before_first_look", Verdict::kNotShown, [](Comparison& c) { c.claim->stop = StopRule::kSequential; }},
       {"few_dated_runs", Verdict::kIndicated, [](Comparison& c) { c.before[3].end.reset(); }},
@@ -206,7 +207,8 @@ TEST(JudgeTest, ABlockWithoutAPartnerIsLeftOutAndSaid) {
   comparison.claim->design = ClaimDesign::kSwitchback;
   for (int pair = 0; pair < 9; ++pair) {
     const bool after_first = pair * 7 % 3 == 1;
-    comparison.before.push_back(Totals(2 * pair + (after_first ? 1 : 0), kNoise.at(static_cast<std::size_t>(pair % 5))));
+    comparison.before.push_back(
+        Totals(2 * pair + (after_first ? 1 : 0), kNoise.at(static_cast<std::size_t>(pair % 5))));
     comparison.after.push_back(
         Totals(2 * pair + (after_first ? 0 : 1), 0.8 * kNoise.at(static_cast<std::size_t>(pair * 3 % 5))));
   }
@@ -582,7 +584,8 @@ TEST(JudgeTest, EveryReasonIsDocumentedAndSaysWhatWouldSettleIt) {
 TEST(JudgeTest, LooksAfterOneBaselineByHand) {
   Comparison comparison = Interleaved(0.2);
   comparison.claim->stop = StopRule::kSequential;
-  for (int i = 0; i < 15; ++i) comparison.after.push_back(Totals(20 + i, 0.8 * kNoise.at(static_cast<std::size_t>(i % 5))));
+  for (int i = 0; i < 15; ++i)
+    comparison.after.push_back(Totals(20 + i, 0.8 * kNoise.at(static_cast<std::size_t>(i % 5))));
   double mean = 0;
   for (const double noise : kNoise) mean += std::log(noise) / 5;
   double squares = 0;

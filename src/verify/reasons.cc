@@ -34,7 +34,8 @@ constexpr std::array kReasons = {
     ReasonRow{"too_few_independent_data", kNotShown, "measure longer, or at least 3 runs a side"},
     ReasonRow{"model_not_fit", kNotShown, "claim the ratio model, or measure a baseline that a line describes"},
     ReasonRow{"few_pairs", kAtMost, "a switchback needs at least 8 pairs"},
-    ReasonRow{"before_first_look", kNotShown, "looks begin after 20 pairs of a switchback, or 20 runs after the change"},
+    ReasonRow{"before_first_look", kNotShown,
+              "looks begin after 20 pairs of a switchback, or 20 runs after the change"},
     ReasonRow{"few_steps", kNotShown, "capture at least 20 steps a side besides the first and the last"},
 
     ReasonRow{"run_to_run_noise_not_seen", kAtMost, "measure at least 3 runs a side, best in drawn order"},

@@ -39,7 +39,8 @@ Result<Instant> End(const CsvTable& table) {
     Result<Instant> time = ParseRfc3339(Trim(table.Cell("time")));
     const ScaledNumber seconds = ParseScaled(Trim(table.Cell("time")), 9);
     if (!time && seconds.fault == NumberFault::kNone && seconds.value >= 0) time = Instant::FromNanos(seconds.value);
-    if (!time) return Refuse(table, "time", "is no time; write 2026-07-03T22:22:01Z, or seconds from 0 or of the epoch");
+    if (!time)
+      return Refuse(table, "time", "is no time; write 2026-07-03T22:22:01Z, or seconds from 0 or of the epoch");
     return time;
   }
   const ScaledNumber seconds = ParseScaled(Trim(table.Cell("time_s")), 9);
