@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <sstream>
 
 #include "support/compared_files.h"
@@ -67,6 +68,83 @@ TEST_F(CompareDesignTest, ASequentialSwitchbackPaysForItsLooks) {
           "--sequential needs --switchback");
 }
 
+// 24 pairs of blocks of 60 steps that do not hang together, claimed before: looked at twice, and VERIFIED.
+TEST_F(CompareDesignTest, ASequentialSwitchbackIsVerified) {
+  const std::string claim = Claim("", "--unit sample --switchback --sequential --price 2 --cashable");
+  const auto log = [](int pairs) {
+    std::mt19937 random(5);
+    std::string text = "time_s,gpu_seconds,samples,arm,block\n";
+    double at = static_cast<double>(Now() + 600);
+    bool second = false;
+    for (int block = 0; block < 2 * pairs; ++block) {
+      second = block % 2 == 1 ? !second : random() % 2 == 0;
+      for (int row = 0; row < 60; ++row) {
+        const double step = (second ? 0.18 : 0.2) * (0.95 + 0.1 * (random() % 1000) / 1000.0);
+        at += step;
+        text += fmt::format("{:.6f},{:.9f},32,{},{}\n", at, step, second ? 'B' : 'A', block);
+      }
+    }
+    return text;
+  };
+  const json early = Compare(folder_.Write("early.csv", log(12)) + " --claim " + claim);
+  EXPECT_EQ(early.at("verdict"), "NOT_SHOWN");
+  EXPECT_TRUE(HasReason(early, "before_first_look"));
+  const json looked = Compare(folder_.Write("later.csv", log(24)) + " --claim " + claim);
+  EXPECT_EQ(looked.at("verdict"), "VERIFIED") << looked.dump(1);
+  EXPECT_EQ(looked.at("pairs"), 24);
+  EXPECT_EQ(looked.at("plan"), "claimed");
+  EXPECT_NEAR(looked.at("saving").at("fraction"), 0.1, 0.01);
+}
+
+// Runs after one baseline may be looked at as often as one likes, from the 20th on; it proves nothing.
+TEST_F(CompareDesignTest, RunsAfterOneBaselineMayBeLookedAtAgain) {
+  const std::string before = Three("before", 0.2, false);
+  std::string after;
+  for (int i = 0; i < 20; ++i) {
+    WorkLog log;
+    log.start = static_cast<double>(Now() + 3600 + i * 600);
+    log.step = 0.13 * (1 + 0.001 * (i % 3));
+    after += " '" + Put(fmt::format("after{}.csv", i), log) + "'";
+    if (i != 18) continue;
+    EXPECT_TRUE(HasReason(Compare(before + " --vs" + after + " --sequential"), "before_first_look"));
+  }
+  const json looked = Compare(before + " --vs" + after + " --sequential");
+  EXPECT_EQ(looked.at("verdict"), "INDICATED") << looked.dump(1);
+  EXPECT_TRUE(HasReason(looked, "sequential_needs_switchback"));
+  EXPECT_NEAR(looked.at("saving").at("fraction"), 0.35, 0.002);
+  EXPECT_GT(HalfWidth(looked), HalfWidth(Compare(before + " --vs" + after)));
+}
+
+// How the baseline was picked is written down with the claim. A table of jobs says what the pick alone does.
+TEST_F(CompareDesignTest, ABaselineThatWasPickedForBeingBad) {
+  const std::string before = Three("before", 0.2, false);
+  const std::string sides = before + " --vs" + Three("after", 0.13, true);
+  const std::string worst = Claim(before, "--picked worst");
+  const json said = Compare(sides + " --claim " + worst);
+  EXPECT_EQ(said.at("verdict"), "INDICATED");
+  EXPECT_TRUE(HasReason(said, "chosen_for_being_bad"));
+  EXPECT_TRUE(said.at("reversion").is_null());
+
+  // Work a GPU-hour of other jobs: those that began a quarter below were a tenth better the next time.
+  std::string table = "job,before,after,selected\n";
+  for (int i = 0; i < 40; ++i) {
+    const double first = std::exp(0.2 * std::sin(2.4 * i));
+    table += fmt::format("u{},{:.9f},{:.9f},no\n", i, 100 * first, 100 * std::pow(first, 0.5) * (1 + 0.001 * (i % 3)));
+  }
+  for (int i = 0; i < 4; ++i) table += fmt::format("s{},{:.9f},{:.9f},yes\n", i, 75.0, 90.0);
+  const std::string jobs = " --jobs " + folder_.Write("jobs.csv", table);
+  const json taken = Compare(sides + " --claim " + worst + jobs);
+  // The line of after on before has slope 0.5, so that ln 0.75 comes half way back to the mean of 0.
+  EXPECT_NEAR(taken.at("reversion").get<double>(), 1 - std::sqrt(0.75), 0.01) << taken.dump(1);
+  EXPECT_NEAR(taken.at("saving").at("fraction").get<double>(), 1 - 0.65 / std::sqrt(0.75), 0.01);
+  EXPECT_EQ(taken.at("verdict"), "VERIFIED") << taken.dump(1);
+  EXPECT_FALSE(HasReason(taken, "chosen_for_being_bad"));
+  Refused("compare " + sides + " --switchback" + jobs, 2, "have no use for it");
+  Refused("compare " + sides + " --jobs " + folder_.Write("zero.csv", "job,before,after,selected\na,0,1,yes\n"), 1,
+          "not above 0");
+  Refused("claim -o " + Path("c.json") + " --boundary b --measure m --unit sample --picked best", 2, "neither all");
+}
+
 // A quarter off on the changed jobs, a fifth on all others: 1 - .65 / .8 of it is the change's own.
 TEST_F(CompareDesignTest, WhatUntouchedJobsDidIsTakenOff) {
   const std::string before = Three("before", 0.2, false);
@@ -79,8 +157,8 @@ TEST_F(CompareDesignTest, WhatUntouchedJobsDidIsTakenOff) {
   const json all = Compare(claimed + others + Three("same", 0.3 * 0.65, true));  // as much as the changed ones
   EXPECT_NEAR(all.at("saving").at("fraction"), 0, 0.002);
   EXPECT_EQ(all.at("verdict"), "NOT_SHOWN");
-  const json few = Compare(claimed + " --untouched-before " + Path("other0.csv") + " --untouched-after " +
-                           Path("later0.csv"));
+  const json few =
+      Compare(claimed + " --untouched-before " + Path("other0.csv") + " --untouched-after " + Path("later0.csv"));
   EXPECT_TRUE(HasReason(few, "comparators_not_used"));
   EXPECT_NEAR(few.at("saving").at("fraction"), 0.35, 0.002);
 }
@@ -138,9 +216,9 @@ TEST_F(CompareDesignTest, TheCancellableTierIsEmptiedFirst) {
   std::string sides[2];
   for (int i = 0; i < 6; ++i) {
     const double hours = i < 3 ? 40 : 28;
-    sides[i / 3] += " " + folder_.Write(fmt::format("hour{}.csv", i),
-                                        fmt::format("time_s,gpu_seconds,epochs\n{},{},100\n",
-                                                    1'700'000'000 + i * 3600, hours * 3600));
+    sides[i / 3] +=
+        " " + folder_.Write(fmt::format("hour{}.csv", i), fmt::format("time_s,gpu_seconds,epochs\n{},{},100\n",
+                                                                      1'700'000'000 + i * 3600, hours * 3600));
   }
   const json document =
       Compare(sides[0] + " --vs" + sides[1] + " --price 2 --tier reserved=100:2 --tier demand=20:4:cancellable");

@@ -8,6 +8,7 @@
 #include "support/compared_files.h"
 #include "support/documented_keys.h"
 #include "support/live_command.h"
+#include "support/read_inputs.h"
 #include "support/shared_data.h"
 
 namespace idleburn::testing {
@@ -547,7 +548,6 @@ TEST_F(CompareTest, BadInputGetsOneLine) {
   Refused(two + " --exclude other.csv=bad", 2, "no run is called so");
   Refused(two + " --tier a=b", 2, "is not NAME=");
   Refused(two + " --level 20%", 2, "is below 50%");
-  Refused(two + " --sequential", 2, "needs --switchback");
   Refused(two + " --format pdf", 2, "--format");
   Refused(two + " --projection soon", 2, "is no number of hours");
 }
@@ -593,19 +593,42 @@ TEST_F(CompareTest, EveryFormatSaysTheSameVerdict) {
   }
 }
 
-TEST_F(CompareTest, TheReadmeShowsWhatIsPrinted) {
-  const ProgramRun run = RunShell("cd " IDLEBURN_ROOT " && " IDLEBURN_PROGRAM
-                                  " compare examples/switchback_workers.csv.gz --switchback --price 2.50");
-  std::ifstream in(IDLEBURN_ROOT "/README.md");
-  const std::string readme(std::istreambuf_iterator<char>(in), {});
+// As a page shows it: indented, up to the line that is `end`.
+std::string Indented(const std::string& text, const std::string& end) {
   std::string shown;
-  std::istringstream lines(run.out.substr(0, run.out.find("\nRuns\n")));
+  std::istringstream lines(text.substr(0, text.find("\n" + end + "\n")));
   for (std::string line; std::getline(lines, line);) shown += line.empty() ? "\n" : "    " + line + "\n";
-  ASSERT_GT(shown.size(), 500U) << run.out << run.err;
-  EXPECT_NE(readme.find(shown), std::string::npos) << shown;
+  return shown;
 }
 
-TEST_F(CompareTest, EveryKeyIsDocumented) {
+TEST_F(CompareTest, ThePagesShowWhatIsPrinted) {
+  const ProgramRun run = RunShell("cd " IDLEBURN_ROOT " && " IDLEBURN_PROGRAM
+                                  " compare examples/switchback_workers.csv.gz --switchback --price 2.50");
+  const std::string verdict = Indented(run.out, "GPU-seconds per sample");
+  const std::string figures = Indented(run.out, "Runs");
+  ASSERT_GT(verdict.size(), 100U) << run.out << run.err;
+  ASSERT_GT(figures.size(), verdict.size() + 400);
+  EXPECT_NE(ReadText(IDLEBURN_ROOT "/README.md").find(verdict), std::string::npos) << verdict;
+  EXPECT_NE(ReadText(IDLEBURN_ROOT "/docs/claim-and-compare.md").find(figures), std::string::npos) << figures;
+}
+
+class DocumentedCompareTest : public ComparedFiles {
+ protected:
+  // Runs of growing size, of which a line is fitted, each long enough for a switchback that never was.
+  [[nodiscard]] std::string LinearDocument() const {
+    std::string sides[2];
+    for (int i = 0; i < 16; ++i) {
+      WorkLog log;
+      log.start = static_cast<double>(Now() - 72000 + 3000 * i);
+      log.rows = 800 + 60 * i;
+      log.noise = 0.01;
+      sides[i < 12 ? 0 : 1] += " '" + Put(fmt::format("line{}.csv", i), log) + "'";
+    }
+    return RunIdleburn("compare" + sides[0] + " --vs" + sides[1] + " --linear --format json").out;
+  }
+};
+
+TEST_F(DocumentedCompareTest, EveryKeyIsDocumented) {
   const std::string before = Three("before", 0.2, false);
   const std::string after = Three("after", 0.13, true);
   std::vector<std::string> documents = {
@@ -613,8 +636,13 @@ TEST_F(CompareTest, EveryKeyIsDocumented) {
                   Claim(before, "--price 2 --cashable --predicted .3") +
                   " --projection 720 --nra a=b:c:1:d --tier reserved=100:2 --format json")
           .out,
-      RunIdleburn("compare" + before + " --vs" + after + " --exclude '" + Path("after1.csv") + "=x' --format json")
-          .out};
+      RunIdleburn("compare" + before + " --vs" + after + " --exclude '" + Path("after1.csv") + "=x' --format json").out,
+      RunIdleburn("compare" + before + " --vs" + after + " --untouched-before" + Three("u", 0.3, false) +
+                  " --untouched-after" + Three("v", 0.3, true) + " --jobs " +
+                  folder_.Write("jobs.csv", "job,before,after,selected\na,1,2,no\nb,2,3,no\nc,3,3,no\nd,1,2,yes\n") +
+                  " --format json")
+          .out,
+      LinearDocument()};
   MadeRecording run;
   run.start = Instant::FromNanos((Now() - 7200) * kNanosPerSecond);
   const std::string a = Record("a.idleburn", run);

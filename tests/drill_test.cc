@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <future>
+#include <map>
 
 #include "support/live_command.h"
 #include "support/program.h"
@@ -43,6 +44,60 @@ Drilled Drill(const std::string& flags, const std::string& command) {
   return drilled;
 }
 
+const std::string kTorn = "--scratch --signal KILL --mid-checkpoint --rounds 1 --after-steps 25";
+const std::string kBreak = kTrainer + "--every 100 --break ";
+const std::string kOne = "--scratch --rounds 1 --fail-on fail ";
+
+// Drills of the example that mostly wait. A job hangs after ten seconds without progress: Python takes less to start,
+// however busy the machine is.
+struct DrillRow {
+  const char* name;
+  std::string flags;
+  std::string command;
+};
+const std::vector<DrillRow>& Rows() {
+  static const std::vector<DrillRow> kRows = {
+      {"safe", "--scratch --after-steps 30..60 --uptime 6h --fail-on fail", kTrainer},
+      {"killed", "--scratch --signal KILL --after-steps 150 --rounds 2", kTrainer + "--every 100"},
+      {"skips", kOne + "--after-steps 30", kBreak + "skips"},
+      {"repeats", kOne + "--after-steps 30", kBreak + "repeats"},
+      {"restarts", kOne + "--after-steps 30", kBreak + "restarts"},
+      {"hangs", kOne + "--after-steps 30 --timeout 10s", kBreak + "hangs"},
+      {"ignores-term", kOne + "--after-steps 150 --grace 300ms", kBreak + "ignores-term"},
+      {"order", kOne + "--after-steps 150 --signal KILL", kBreak + "order"},
+      {"stale", kOne + "--after-steps 210 --signal KILL", kBreak + "stale"},
+      {"ahead", kOne + "--after-steps 150 --signal KILL", kBreak + "ahead"},
+      {"torn", kTorn, kTrainer + "--every 20 --checkpoint-seconds 0.5 --break torn"},
+      {"whole", kTorn, kTrainer + "--every 20 --checkpoint-seconds 0.5"},
+      {"silent", "--scratch --rounds 1 --after-steps 60 --checkpoint 'state*.json'", kTrainer + "--no-markers"},
+      {"silent restarts", "--scratch --rounds 1 --after-steps 60", kTrainer + "--no-markers --break restarts"},
+      {"resume fails", "--scratch --rounds 3 --after-steps 20 --resume \"sh -c 'echo no state here; exit 9'\"",
+       kTrainer},
+      {"resume does nothing", "--scratch --rounds 3 --after-steps 20 --resume 'true'", kTrainer},
+  };
+  return kRows;
+}
+
+// All of them at once.
+class DrilledTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    drills_ = new std::map<std::string, std::shared_future<Drilled>>;
+    for (const DrillRow& row : Rows()) {
+      (*drills_)[row.name] = std::async(std::launch::async, [&row] { return Drill(row.flags, row.command); }).share();
+    }
+  }
+  static void TearDownTestSuite() {
+    delete drills_;
+    drills_ = nullptr;
+  }
+  static const Drilled& Of(const std::string& name) { return drills_->at(name).get(); }
+
+ private:
+  static std::map<std::string, std::shared_future<Drilled>>* drills_;
+};
+std::map<std::string, std::shared_future<Drilled>>* DrilledTest::drills_ = nullptr;
+
 using Reasons = std::vector<std::string>;
 
 // Processes that name `mark`, in their command or their environment; this shell's own are not among them.
@@ -54,8 +109,8 @@ std::string Running(const std::string& mark) {
       .out;
 }
 
-TEST(DrillTest, ARestartSafeTrainerLosesNothingBeyondItsCheckpoint) {
-  const Drilled drilled = Drill("--scratch --after-steps 30..60 --uptime 6h --fail-on fail", kTrainer);
+TEST_F(DrilledTest, ARestartSafeTrainerLosesNothingBeyondItsCheckpoint) {
+  const Drilled& drilled = Of("safe");
   EXPECT_EQ(drilled.run.code, 0) << drilled.run.err;
   ASSERT_EQ(drilled.verdict(), "PASS") << drilled.run.out;
   EXPECT_EQ(drilled.reasons(), Reasons());
@@ -80,8 +135,8 @@ TEST(DrillTest, ARestartSafeTrainerLosesNothingBeyondItsCheckpoint) {
 
 // Without a notice the steps since the last checkpoint are lost, and no more; the order is looked at as they come
 // again.
-TEST(DrillTest, KilledItLosesWhatCameAfterItsCheckpoint) {
-  const Drilled drilled = Drill("--scratch --signal KILL --after-steps 150 --rounds 2", kTrainer + "--every 100");
+TEST_F(DrilledTest, KilledItLosesWhatCameAfterItsCheckpoint) {
+  const Drilled& drilled = Of("killed");
   ASSERT_EQ(drilled.verdict(), "PASS") << drilled.run.out;
   for (std::size_t i = 0; i < 2; ++i) {
     const json round = drilled.Round(i);
@@ -94,51 +149,37 @@ TEST(DrillTest, KilledItLosesWhatCameAfterItsCheckpoint) {
   }
 }
 
-TEST(DrillTest, ABrokenTrainerFailsWithItsReason) {
-  struct Case {
-    std::string broken;
-    std::string flags;
-    std::string reason;
+TEST_F(DrilledTest, ABrokenTrainerFailsWithItsReason) {
+  const std::vector<std::pair<std::string, std::string>> reasons = {
+      {"skips", "skips"},
+      {"repeats", "repeats"},
+      {"restarts", "restarts_from_zero"},
+      {"hangs", "hangs"},
+      {"ignores-term", "does_not_stop"},
+      {"order", "order_changes"},
+      {"stale", "older_checkpoint"},
+      {"ahead", "ahead_of_checkpoint"},
   };
-  const std::vector<Case> cases = {
-      {"skips", "--after-steps 30", "skips"},
-      {"repeats", "--after-steps 30", "repeats"},
-      {"restarts", "--after-steps 30", "restarts_from_zero"},
-      {"hangs", "--after-steps 30 --timeout 3s", "hangs"},
-      {"ignores-term", "--after-steps 150 --grace 300ms", "does_not_stop"},
-      {"order", "--after-steps 150 --signal KILL", "order_changes"},
-      {"stale", "--after-steps 210 --signal KILL", "older_checkpoint"},
-      {"ahead", "--after-steps 150 --signal KILL", "ahead_of_checkpoint"},
-  };
-  std::vector<std::future<Drilled>> drills;  // they mostly wait
-  for (const Case& c : cases) {
-    drills.push_back(std::async(std::launch::async, [&c] {
-      return Drill("--scratch --rounds 1 --fail-on fail " + c.flags, kTrainer + "--every 100 --break " + c.broken);
-    }));
-  }
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const Drilled drilled = drills[i].get();
-    EXPECT_EQ(drilled.run.code, 3) << cases[i].broken << drilled.run.err;
-    EXPECT_EQ(drilled.verdict(), "FAIL") << cases[i].broken;
-    EXPECT_EQ(drilled.reasons(), Reasons{cases[i].reason}) << drilled.run.out;
+  for (const auto& [broken, reason] : reasons) {
+    const Drilled& drilled = Of(broken);
+    EXPECT_EQ(drilled.run.code, 3) << broken << drilled.run.err;
+    EXPECT_EQ(drilled.verdict(), "FAIL") << broken;
+    EXPECT_EQ(drilled.reasons(), Reasons{reason}) << drilled.run.out;
   }
 }
 
-TEST(DrillTest, ATornCheckpointIsMetInTheActOfWriting) {
-  const std::string flags = "--scratch --signal KILL --mid-checkpoint --rounds 1 --after-steps 25";
-  const std::string slow = kTrainer + "--every 20 --checkpoint-seconds 0.5 ";
-  const Drilled torn = Drill(flags, slow + "--break torn");
+TEST_F(DrilledTest, ATornCheckpointIsMetInTheActOfWriting) {
+  const Drilled& torn = Of("torn");
   EXPECT_EQ(torn.reasons(), Reasons{"resume_failed"}) << torn.run.out;
   EXPECT_NE(torn.Round(0).at("faults").at(0).at("text").get<std::string>().find("JSONDecodeError"), std::string::npos);
-  const Drilled whole = Drill(flags, slow);
+  const Drilled& whole = Of("whole");
   EXPECT_EQ(whole.verdict(), "PASS") << whole.run.out;
   EXPECT_EQ(whole.Round(0).at("lost_steps"), 20);  // the one that was torn had been begun at 40
   EXPECT_GE(whole.document.at("checkpoint_s"), 0.5);
 }
 
-TEST(DrillTest, WithoutMarkersTheRestIsUnknownAndSaidSo) {
-  const Drilled drilled =
-      Drill("--scratch --rounds 1 --after-steps 60 --checkpoint 'state*.json'", kTrainer + "--no-markers");
+TEST_F(DrilledTest, WithoutMarkersTheRestIsUnknownAndSaidSo) {
+  const Drilled& drilled = Of("silent");
   EXPECT_EQ(drilled.run.code, 0);
   EXPECT_EQ(drilled.verdict(), "CANNOT_TELL") << drilled.run.out;
   EXPECT_EQ(drilled.reasons(), Reasons{"samples_unknown"});
@@ -146,7 +187,7 @@ TEST(DrillTest, WithoutMarkersTheRestIsUnknownAndSaidSo) {
   EXPECT_TRUE(drilled.Round(0).at("skipped_samples").is_null());
   EXPECT_EQ(drilled.document.at("checkpoint_from"), "files");
   EXPECT_GE(drilled.document.at("checkpoint_bytes"), 4096);
-  const Drilled zero = Drill("--scratch --rounds 1 --after-steps 60", kTrainer + "--no-markers --break restarts");
+  const Drilled& zero = Of("silent restarts");
   EXPECT_EQ(zero.verdict(), "FAIL");
   EXPECT_EQ(zero.reasons(), (Reasons{"restarts_from_zero", "samples_unknown"}));
 }
@@ -172,6 +213,16 @@ TEST(DrillTest, ChildrenGetTheSignalAndNoneIsLeft) {
     EXPECT_EQ(drilled.document.value("rounds_done", 0), 1) << drilled.run.out << drilled.run.err;
     EXPECT_EQ(Running(mark), "");
   }
+}
+
+// What somebody started before he became us by exec is our child, and none of the command's.
+TEST(DrillTest, ChildrenThatWereThereBeforeAreLeftAlone) {
+  const TempFolder folder;
+  const std::string pid = folder.path().string() + "/pid";
+  const ProgramRun run = RunShell("sleep 60 >/dev/null 2>&1 & echo $! > " + pid + "; exec " + kDrill +
+                                  "--scratch --rounds 1 --after-steps 10 -- " + kTrainer);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(RunShell("p=$(cat " + pid + "); kill -0 $p && kill $p && echo lives").out, "lives\n");
 }
 
 // The user ends it amid a leg; the trainer ignores the signal, its workers do not hear of it.
@@ -274,15 +325,14 @@ TEST(DrillTest, WhatCannotBeDoneIsSaidInOneLine) {
   }
 }
 
-TEST(DrillTest, AResumeCommandThatFailsIsAVerdict) {
-  const Drilled drilled =
-      Drill("--scratch --rounds 3 --after-steps 20 --resume \"sh -c 'echo no state here; exit 9'\"", kTrainer);
+TEST_F(DrilledTest, AResumeCommandThatFailsIsAVerdict) {
+  const Drilled& drilled = Of("resume fails");
   EXPECT_EQ(drilled.run.code, 0);
   EXPECT_EQ(drilled.verdict(), "FAIL");
   EXPECT_EQ(drilled.reasons(), Reasons{"resume_failed"});
   EXPECT_EQ(drilled.document.at("rounds_done"), 1);
   EXPECT_NE(drilled.Round(0).at("faults").at(0).at("text").get<std::string>().find("exit 9"), std::string::npos);
-  const Drilled done = Drill("--scratch --rounds 3 --after-steps 20 --resume 'true'", kTrainer);
+  const Drilled& done = Of("resume does nothing");
   EXPECT_EQ(done.reasons(), Reasons{"no_progress"});
 }
 

@@ -249,6 +249,44 @@ TEST(HistoryTest, ADamagedHistoryIsKeptAsideAndSaid) {
   EXPECT_EQ(HistoryOf(machine).size(), 1U);
 }
 
+TEST(HistoryTest, ANamedFileThatIsNoHistoryIsLeftAlone) {
+  const LiveMachine machine("gpu 0\n");
+  const ProgramRun run = machine.Run(
+      "echo 'buy milk' > $F/notes.txt; $I history list --history $F/notes.txt; echo $?; "
+      "$I run --no-recording --history $F/notes.txt -- sh -c 'exit 9'; echo $?; cat $F/notes.txt; ls $F/*corrupt*");
+  EXPECT_EQ(run.out, "1\n9\nbuy milk\n");
+  EXPECT_EQ(LinesWith(run.err, "notes.txt: is no history of idleburn"), 2) << run.err;
+}
+
+// A run of unknown cost is neither dear nor cheap: it is left out, and that is said.
+TEST(HistoryTest, ABoundOfTheCostSaysWhatItCannotJudge) {
+  const LiveMachine machine("gpu 0\n");
+  const ProgramRun kept = machine.Run(std::string(kLog) + "$I audit $F/log.csv $C --keep >/dev/null; " +
+                                      "$I audit $F/log.csv $C --keep --price 3600 >/dev/null");
+  EXPECT_EQ(kept.err, "");
+  const ProgramRun some = machine.Run("$I history list --cost '>1'");
+  EXPECT_NE(some.out.find("; 1 more is of unknown cost, which --cost leaves out"), std::string::npos) << some.out;
+  const ProgramRun none = machine.Run("$I history list --cost '>1000'");
+  EXPECT_NE(none.out.find("history.sqlite; 1 more is of unknown cost"), std::string::npos) << none.out;
+  const ProgramRun document = machine.Run("$I history list --cost '>1' --format json");
+  EXPECT_EQ(json::parse(document.out, nullptr, false).value("unknown_cost", -1), 1);
+  EXPECT_EQ(machine.Run("$I history list").out.find("--cost"), std::string::npos);
+}
+
+// Parquet holds what the table of text holds, with types: it is read back by our own reader of tables.
+TEST(HistoryTest, TheRunsAsParquet) {
+  const LiveMachine machine("gpu 0\n");
+  const ProgramRun run = machine.Run(
+      std::string(kLog) + "$I audit $F/log.csv $C --keep --price 3600 >/dev/null; $I history export -o $F/r.parquet; " +
+      "echo $?; head -c 4 $F/r.parquet; echo; ls $F | grep part; $I history export --format parquet; echo $?; " +
+      "$I audit $F/r.parquet --columns time=started,gpu=id,util=cost --period 1s --format json -o $F/back");
+  EXPECT_EQ(run.out, "0\nPAR1\n2\n") << run.err;
+  EXPECT_EQ(LinesWith(run.err, "Parquet needs a file"), 1) << run.err;
+  const json back = machine.Json("back");
+  EXPECT_EQ(back["per_gpu"].size(), 1U) << back;
+  EXPECT_NEAR(back["mean_utilization_percent"].get<double>(), 10, 1e-9) << "the cost of ten seconds";
+}
+
 TEST(HistoryTest, AFullDiskAndAReadOnlyFolderAreOneLineEach) {
   const std::string space = "unshare -rm sh -c 'mount -t tmpfs -o size=64k none /mnt && ";
   if (RunShell(space + "true'").code != 0) GTEST_SKIP() << "no file system can be mounted here";

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <string>
 
 #include "stats/confidence_sequence.h"
@@ -363,8 +364,9 @@ TEST(VerificationSimulation, OneFixedBaselineHoldsAtEveryLook) {
     bool excluded = false;
     while (after.size() < 500 && !excluded) {
       after.push_back(kDeviation * noise.Normal());
-      const std::optional<SavingInterval> interval = FixedBaselineSequence(baseline, after, 0.05);
-      excluded = interval && (interval->low > 0 || interval->high < 0);
+      if (after.size() < kSequenceFirstLook) continue;
+      const SavingInterval interval = IntervalOf(EffectAfterBaseline(baseline, after), 0.95);
+      excluded = interval.low > 0 || interval.high < 0;
     }
     wrong.Count(excluded);
   }
@@ -401,20 +403,73 @@ TEST(VerificationSimulation, TheWorstTenthIsNeverVerified) {
   NoiseSource noise(81);
   Share unsaid;
   Share said;
+  Share called_all;
   Share corrected;
   for (int repetition = 0; repetition < 400; ++repetition) {
     std::vector<JobPair> jobs;
     Comparison comparison = WorstTenth(0.5 + 0.2 * (repetition % 3), jobs, noise);
     unsaid.Count(Judge(comparison).verdict == Verdict::kVerified);
-    comparison.chosen_for_being_bad = true;
+    comparison.claim->choice = BaselineChoice::kAll;
+    called_all.Count(Judge(comparison).verdict == Verdict::kVerified);
+    comparison.claim->choice = BaselineChoice::kWorst;
     said.Count(Judge(comparison).verdict == Verdict::kVerified);
     comparison.reversion = AsExpected(*ReadReversion(jobs, 0.95));
     corrected.Count(Judge(comparison).verdict == Verdict::kVerified);
   }
-  std::printf("| worst tenth, nothing changed: VERIFIED %.3f unsaid, %.3f said, %.3f with its reversion taken off |\n",
-              unsaid.Value(), said.Value(), corrected.Value());
+  std::printf(
+      "| worst tenth of jobs, nothing changed: VERIFIED %.3f unsaid, %.3f said, %.3f with its reversion taken off, "
+      "%.3f if the claim is false |\n",
+      unsaid.Value(), said.Value(), corrected.Value(), called_all.Value());
+  EXPECT_EQ(unsaid.hits, 0);
   EXPECT_EQ(said.hits, 0);
   ExpectAtMost(corrected, 0.05, "reversion taken off");
+  EXPECT_GT(called_all.Value(), 0.1) << "this is no trap any more";
+}
+
+// The worst of ten times as many runs of one and the same job, nothing changed: what they lose is all of their badness.
+// The history knows the others, or nobody does.
+Comparison WorstRuns(std::size_t runs, NoiseSource& noise) {
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < 10 * runs; ++i) logs.push_back(0.03 * noise.Normal());
+  std::sort(logs.begin(), logs.end(), std::greater<>());
+  Comparison comparison;
+  comparison.claim = EarlyClaim();
+  comparison.known.emplace();
+  comparison.known->baseline.assign(logs.begin(), logs.begin() + static_cast<std::ptrdiff_t>(runs));
+  comparison.known->others.assign(logs.begin() + static_cast<std::ptrdiff_t>(runs), logs.end());
+  std::vector<double> picked = comparison.known->baseline;
+  for (std::size_t i = 0; i < runs; ++i) {  // in which they came is drawn
+    std::swap(picked[i], picked[i + static_cast<std::size_t>(noise.Uniform() * static_cast<double>(runs - i))]);
+  }
+  for (std::size_t i = 0; i < 2 * runs; ++i) {
+    const double log = i < runs ? picked[i] : 0.03 * noise.Normal();
+    MeasuredRun run = MakeRun("run", 3600 * static_cast<double>(i), {1}, std::exp(log), RowShape::kConstantWork, noise);
+    run.pieces.clear();
+    (i < runs ? comparison.before : comparison.after).push_back(std::move(run));
+  }
+  return comparison;
+}
+
+TEST(VerificationSimulation, TheWorstRunsOfOneJob) {
+  std::printf("| worst runs of ten times as many | called all | nothing known | known to the history |\n");
+  NoiseSource noise(83);
+  for (const std::size_t runs : {std::size_t{3}, std::size_t{5}, std::size_t{20}}) {
+    Share called_all;
+    Share unknown;
+    Share known;
+    for (int repetition = 0; repetition < 500; ++repetition) {
+      Comparison comparison = WorstRuns(runs, noise);
+      known.Count(Judge(comparison).verdict == Verdict::kVerified);
+      comparison.known.reset();
+      unknown.Count(Judge(comparison).verdict == Verdict::kVerified);
+      comparison.claim->choice = BaselineChoice::kAll;
+      called_all.Count(Judge(comparison).verdict == Verdict::kVerified);
+    }
+    std::printf("| %2zu | %.3f | %.3f | %.3f |\n", runs, called_all.Value(), unknown.Value(), known.Value());
+    EXPECT_EQ(known.hits, 0) << runs;
+    ExpectAtMost(unknown, 0.1, std::to_string(runs) + " worst runs of which nothing is known");
+    EXPECT_GT(called_all.Value(), unknown.Value());
+  }
 }
 
 // 36,000 rows with a slow component of 3 %, correlation time 1,500 rows: out of reach of lags over single rows, seen in

@@ -195,6 +195,7 @@ TEST(WatchRecordTest, WrongLimitsAreRefusedBeforeTheCommandBegins) {
       {"--watch idle-held=15", "is not a span of time"},
       {"--watch idle=15m", "is no limit"},
       {"--enforce", "has no limit"},
+      {"--on-alert true", "has no limit to speak of"},
       {"--gpu-hours 5 --grace 5s", "does nothing without --enforce"},
       {"--gpu-hours 5 --enforce --grace 5", "is not a span of time"},
       {"--gpu-hours 5 --enforce --enforce-signal SIGKILL", "is none of SIGUSR1"},
@@ -207,6 +208,33 @@ TEST(WatchRecordTest, WrongLimitsAreRefusedBeforeTheCommandBegins) {
   }
   EXPECT_FALSE(std::filesystem::exists(machine.Path("began")));
   EXPECT_EQ(machine.Run("$I record --for 1s --budget 5 -o $F/k").code, 2);
+}
+
+// Without a GPU no limit can hold: it is said at once, to whoever is to hear of alerts, and in the report.
+TEST(WatchNothingTest, WithoutAGpuItIsSaidThatNothingIsWatched) {
+  const LiveMachine machine(kNoGpu);
+  const std::string tell = " --on-alert 'echo \"$IDLEBURN_ALERT_KIND $IDLEBURN_ALERT\" >> $F/told' ";
+  const ProgramRun run = machine.Run("$I run --price 2 --budget 5 --enforce" + tell +
+                                     "--format json -o $F/report -- sleep 1.5; echo $?; $I run -- true");
+  EXPECT_EQ(run.out, "0\n") << run.err;
+  EXPECT_EQ(LinesWith(run.err, "alert: nothing is watched, and no limit can hold: no GPU is measured ("), 1) << run.err;
+  EXPECT_EQ(machine.Json("report")["run"]["alerts"].size(), 1U);
+  const ProgramRun record = machine.Run("$I record --for 1s --watch idle-held=5m" + tell + "-o $F/r; cat $F/told");
+  EXPECT_EQ(LinesWith(record.out, "warn nothing is watched"), 2) << record.out << record.err;
+}
+
+// An alert reaches the command that was named, as it was said; what that starts is none of the workload's.
+TEST(WatchTellTest, AlertsReachTheCommand) {
+  const LiveMachine machine(kIdleHeld);
+  const ProgramRun run = machine.Run(
+      "timeout 60 $I run --price 3600 --watch idle-held=1s --enforce --on-alert 'sleep 1; echo "
+      "\"$IDLEBURN_ALERT_KIND $IDLEBURN_ALERT\" >> $F/told; echo heard; exit 4' -- sh -c 'echo mine; sleep 50'");
+  EXPECT_EQ(run.code, 143) << run.err;
+  EXPECT_EQ(run.out, "mine\n");
+  const ProgramRun told = machine.Run("cat $F/told");
+  EXPECT_EQ(told.out.find("stop GPU 0 has been idle for "), 0U) << told.out;
+  EXPECT_EQ(LinesWith(run.err, "heard"), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "--on-alert: it ended with exit 4; the alert may not have arrived"), 1) << run.err;
 }
 
 }  // namespace

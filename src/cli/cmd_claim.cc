@@ -23,6 +23,7 @@ struct ClaimRequest {
   std::string boundary;
   std::string measure;
   std::string predicted;
+  std::string picked;
   std::vector<std::string> factors;
   std::vector<std::string> work;
   JudgedBy judged;
@@ -91,6 +92,14 @@ Result<std::vector<ComparedInput>> ReadBaseline(const std::vector<std::string>& 
   return inputs;
 }
 
+Result<BaselineChoice> ParsePicked(const std::string& text) {
+  if (text.empty()) return BaselineChoice::kUnknown;
+  if (text == "all") return BaselineChoice::kAll;
+  if (text == "worst") return BaselineChoice::kWorst;
+  return FailUsage("claim: --picked '" + text.substr(0, 20) +
+                   "' is neither all (every run of these jobs in that time, or drawn by lot) nor worst");
+}
+
 Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Instant now) {
   Claim claim;
   claim.written = now;
@@ -106,6 +115,9 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
     if (!share) return tl::unexpected<Error>(share.error());
     claim.predicted = *share;
   }
+  const Result<BaselineChoice> choice = ParsePicked(request.picked);
+  if (!choice) return tl::unexpected<Error>(choice.error());
+  claim.choice = *choice;
   DataQuality quality;
   RateQuestion question;
   question.now = now;
@@ -130,6 +142,18 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   return claim;
 }
 
+std::string_view HowPicked(BaselineChoice choice) {
+  switch (choice) {
+    case BaselineChoice::kAll:
+      return "all there were, or drawn by lot";
+    case BaselineChoice::kWorst:
+      return "by the value that is judged: no saving can be verified from it";
+    case BaselineChoice::kUnknown:
+      break;
+  }
+  return "not said (--picked): a saving must exceed what picking the worst tenth would make";
+}
+
 std::string Told(const Claim& claim, const std::string& path) {
   std::string text =
       fmt::format("Claim {} is written to {}: it cannot be changed without showing.\n\n", claim.id, path);
@@ -142,6 +166,8 @@ std::string Told(const Claim& claim, const std::string& path) {
                    claim.stop == StopRule::kSequential ? ", may be looked at again" : ", looked at once")}};
   if (claim.predicted) rows.push_back({"predicted", fmt::format("{:.1f} % saved", 100 * *claim.predicted)});
   for (const Claim::BaselineRun& run : claim.baseline) rows.push_back({"baseline", run.name});
+  const bool may_be_picked = !claim.baseline.empty() && claim.design == ClaimDesign::kRuns;
+  if (may_be_picked) rows.push_back({"picked", std::string(HowPicked(claim.choice))});
   for (const auto& [key, value] : claim.factors) rows.push_back({"must stay", key + " = " + value});
   std::erase_if(rows, [&](const TableRow& row) {
     return row[0] == "must stay" && row[1].starts_with(claim.changed_factor + " = ");
@@ -180,6 +206,8 @@ Result<int> RunClaim(const std::vector<std::string>& arguments, const Environmen
       &request.factors;
   add("--work", "[RUN:]LIST", "work done where a run does not count it: samples=200000,...").list = &request.work;
   add("--predicted", "SHARE", "the saving that is claimed").text = &request.predicted;
+  add("--picked", "HOW", "how the baseline was picked: all (every run in that time, or drawn by lot) or worst").text =
+      &request.picked;
   request.judged.AppendTo(flags);
   add("--no-history", "", "write no entry into the ledger").on = &request.no_history;
   settings_flags.AppendTo(flags);

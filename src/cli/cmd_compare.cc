@@ -12,6 +12,7 @@
 #include "cli/compared_sides.h"
 #include "cli/find_rate.h"
 #include "cli/judged_by.h"
+#include "cli/known_runs.h"
 #include "cli/ledger_entry.h"
 #include "cli/report_run.h"
 #include "cli/saving_money.h"
@@ -181,8 +182,24 @@ void SayNothingWasClaimed(SavingVerdict& verdict) {
   }
 }
 
-Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, ComparedSides& sides,
-                       ComparisonReport& report) {
+// What is known of how the runs came to be these.
+struct KnownChoice {
+  std::optional<KnownRuns> runs;               // from the history
+  std::optional<ExpectedReversion> reversion;  // from a table of jobs
+};
+Result<KnownChoice> ReadKnownChoice(const CompareRequest& request, const ComparedSides& sides, const Settings& settings,
+                                    Instant now) {
+  KnownChoice known;
+  if (!request.no_history && !request.claim.empty()) known.runs = KnownRunsOf(sides, settings, now);
+  if (request.jobs.empty()) return known;
+  Result<ExpectedReversion> expected = ReadExpectedReversion(request.jobs);
+  if (!expected) return tl::unexpected<Error>(expected.error());
+  known.reversion = *expected;
+  return known;
+}
+
+Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, const KnownChoice& known,
+                       ComparedSides& sides, ComparisonReport& report) {
   Comparison comparison;
   const bool unit_given = terms.claimed || !request.judged.unit.empty();
   const std::optional<WorkUnit> unit = UnitOfSides(sides, unit_given ? std::optional(terms.claim.unit) : std::nullopt);
@@ -191,6 +208,8 @@ Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, Compar
   comparison.design = terms.claim.design;
   if (unit_given || request.judged.Given()) comparison.claim = report.claim;
   comparison.chosen_for_being_bad = request.chosen_for_being_bad;
+  comparison.known = known.runs;
+  comparison.reversion = known.reversion;
   for (const std::string& text : request.adjustments) {
     Result<NonRoutineAdjustment> entry = ParseAdjustment(text);
     if (!entry) return tl::unexpected<Error>(entry.error());
@@ -199,6 +218,7 @@ Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, Compar
   report.verdict = Judge(comparison);
   if (!terms.claimed) SayNothingWasClaimed(report.verdict);
   report.adjustments = comparison.adjustments;
+  if (known.reversion) report.reversion = known.reversion->log_ratio;
   return Project(request.projection, comparison, report);
 }
 
@@ -216,10 +236,16 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
   report.claimed = terms.claimed;
   report.claim = terms.claim;
   report.exclusions = sides.exclusions;
+  if (!request.jobs.empty() && (sides.captures() || terms.claim.design == ClaimDesign::kSwitchback)) {
+    return FailUsage(
+        "compare: --jobs is taken off runs before and after; a switchback and captures have no use for it");
+  }
   if (sides.captures()) {
     TRY(JudgeCaptureSides(sides, terms.claimed ? std::optional(terms.claim) : std::nullopt, report));
   } else {
-    TRY(JudgeRuns(request, terms, sides, report));
+    const Result<KnownChoice> known = ReadKnownChoice(request, sides, settings, now);
+    if (!known) return tl::unexpected<Error>(known.error());
+    TRY(JudgeRuns(request, terms, *known, sides, report));
   }
   Result<Rate> rate = RateOf(terms, sides, settings, now);
   if (!rate) return tl::unexpected<Error>(rate.error());
@@ -275,11 +301,13 @@ Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, 
   const SideRequest& sides = request.sides;
   for (const auto* texts : {&sides.before, &sides.after, &sides.untouched_before, &sides.untouched_after,
                             &sides.exclude, &request.factors, &request.work, &request.adjustments, &request.tiers}) {
-    if (!texts->empty()) return FailUsage("compare: --jobs holds both periods; give no runs and nothing about runs");
+    if (!texts->empty()) {
+      return FailUsage("compare: --jobs without runs before the change is judged by itself; give nothing about runs");
+    }
   }
   if (other.Given() || !other.unit.empty() || sides.kept || !sides.arms.empty() || !request.claim.empty() ||
       !request.projection.empty()) {
-    return FailUsage("compare: --jobs goes with --level, --fail-on, --format and --output only");
+    return FailUsage("compare: --jobs by itself goes with --level, --fail-on, --format and --output only");
   }
   Claim judged;
   TRY(request.judged.Take("compare", judged));
@@ -297,7 +325,7 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   if (!gates) return tl::unexpected<Error>(gates.error());
   const Result<ReportFormat> format = ChooseFormat(settings.Text("output.format"), request.output);
   if (!format) return tl::unexpected<Error>(format.error());
-  if (!request.jobs.empty()) {
+  if (!request.jobs.empty() && request.sides.before.empty()) {
     const Result<Verdict> verdict = CompareJobs(request, *format, environment);
     if (!verdict) return tl::unexpected<Error>(verdict.error());
     return CodeOf(*gates, *verdict);
@@ -347,7 +375,7 @@ void AppendFlags(CompareRequest& request, std::vector<Flag>& flags) {
   runs("--untouched-after", "the same jobs on the dates of after", request.sides.untouched_after);
   add("--chosen-for-being-bad", "", "the runs were picked by the value that is judged").on =
       &request.chosen_for_being_bad;
-  add("--jobs", "FILE", "instead of runs: a CSV of job,before,after,selected; what the selected ones drift back by")
+  add("--jobs", "FILE", "a CSV of job,before,after,selected: what jobs drift back by; judged, or taken off the runs")
       .text = &request.jobs;
   add("--factor", "KEY=VALUE", "what all runs have in common and do not tell (repeatable)").list = &request.factors;
   add("--work", "[RUN:]LIST", "work done where a run does not count it: samples=200000,...").list = &request.work;

@@ -6,10 +6,10 @@
 #include "cli/common_flags.h"
 #include "cli/flags.h"
 #include "cli/open_input.h"
+#include "cli/parquet_file.h"
 #include "cli/samples_csv.h"
 #include "cli/say.h"
 #include "cli/spare_inputs.h"
-#include "import/duckdb_query.h"
 #include "os/append_file.h"
 #include "telemetry/time_sorter.h"
 
@@ -61,28 +61,6 @@ Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& opti
   return {};
 }
 
-// A file that gets its name when it is whole, and is removed if that never happens.
-class PartFile {
- public:
-  explicit PartFile(std::string path) : path_(std::move(path)) {}
-  ~PartFile() {
-    if (!path_.empty()) static_cast<void>(RemoveFile(path_));
-  }
-  PartFile(const PartFile&) = delete;
-  PartFile& operator=(const PartFile&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-  Result<void> Rename(const std::string& name) {
-    std::error_code error;
-    std::filesystem::rename(path_, name, error);
-    if (error) return Fail(name + ": cannot be written: " + error.message());
-    path_.clear();
-    return {};
-  }
-
- private:
-  std::string path_;
-};
-
 Result<std::uint64_t> WriteTable(Samples& samples, CsvForm form, const SamplesCsv::Write& write,
                                  std::vector<CsvColumn>* columns) {
   SamplesCsv csv(samples.devices, samples.signals, form, write);
@@ -110,26 +88,13 @@ Result<std::uint64_t> ExportCsv(const std::string& output, Samples& samples) {
   return rows;
 }
 
-// By way of a table of text beside it, which DuckDB reads.
+// By way of a table of text beside it.
 Result<std::uint64_t> ExportParquet(const std::string& output, Samples& samples) {
-  const Result<std::unique_ptr<DuckDbConnection>> duckdb = OpenDuckDb(1);
-  if (!duckdb) return tl::unexpected<Error>(duckdb.error());
   const PartFile table(output + ".csv.part");
-  PartFile part(output + ".part");
   std::vector<CsvColumn> columns;
   const Result<std::uint64_t> rows = WriteTableTo(table.path(), samples, CsvForm::kTyped, &columns);
   if (!rows) return rows;
-  std::string types;
-  for (const CsvColumn& column : columns) {
-    types += (types.empty() ? "" : ", ") + SqlText(column.name) + ": " + SqlText(column.sql_type);
-  }
-  const Result<std::unique_ptr<TableStream>> done =
-      (*duckdb)->Query("COPY (SELECT make_timestamp_ns(\"time\") AS \"time\", * EXCLUDE (\"time\") FROM read_csv(" +
-                       SqlText(table.path()) + ", header = true, auto_detect = false, delim = ',', quote = '\"', " +
-                       "escape = '\"', columns = {" + types + "})) TO " + SqlText(part.path()) +
-                       " (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION 'V2')");
-  if (!done) return Fail(output + ": cannot be written: " + done.error().message);
-  TRY(part.Rename(output));
+  TRY(WriteParquet(table.path(), columns, "make_timestamp_ns(\"time\") AS \"time\", * EXCLUDE (\"time\")", output));
   return rows;
 }
 

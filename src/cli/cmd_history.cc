@@ -11,6 +11,7 @@
 #include "cli/history_show.h"
 #include "cli/keep_run.h"
 #include "cli/ledger_output.h"
+#include "cli/parquet_file.h"
 #include "cli/report_run.h"
 #include "cli/say.h"
 #include "cli/users_history.h"
@@ -113,6 +114,21 @@ Result<HistoryListing> Load(const std::string& file, const RunFilter& filter, In
   return listing;
 }
 
+bool IsOfState(const HistoryRun& run, const std::string& state) {
+  return state.empty() || kRunStateNames[static_cast<std::size_t>(run.state)] == state;
+}
+
+// How many a bound of the cost leaves out because their cost is not known.
+Result<std::size_t> CountUnknownCost(const std::string& file, RunFilter filter, const std::string& state, Instant now) {
+  if (!filter.cost) return std::size_t{0};
+  filter.cost.reset();
+  const Result<HistoryListing> all = Load(file, filter, now);
+  if (!all) return tl::unexpected<Error>(all.error());
+  return static_cast<std::size_t>(std::count_if(all->runs.begin(), all->runs.end(), [&state](const HistoryRun& run) {
+    return !run.figures.cost_nano && IsOfState(run, state);
+  }));
+}
+
 Result<void> WriteListing(const HistoryListing& listing, ReportFormat format, const std::string& output,
                           const Environment& environment) {
   switch (format) {
@@ -165,11 +181,12 @@ Result<int> List(const Arguments& arguments, const Environment& environment) {
   Result<HistoryListing> listing = Load(HistoryFile(**settings), *filter, environment.now);
   if (!listing) return tl::unexpected<Error>(listing.error());
   std::vector<HistoryRun>& runs = listing->runs;
-  const auto other = [&](const HistoryRun& run) {
-    return !request.state.empty() && kRunStateNames[static_cast<std::size_t>(run.state)] != request.state;
-  };
-  runs.erase(std::remove_if(runs.begin(), runs.end(), other), runs.end());
+  std::erase_if(runs, [&](const HistoryRun& run) { return !IsOfState(run, request.state); });
   listing->matched = runs.size();
+  const Result<std::size_t> unknown =
+      CountUnknownCost(HistoryFile(**settings), *filter, request.state, environment.now);
+  if (!unknown) return tl::unexpected<Error>(unknown.error());
+  listing->unknown_cost = *unknown;
   if (runs.size() > limit) runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(limit), runs.end());
   TRY(WriteListing(*listing, *format, request.output, environment));
   return 0;
@@ -291,20 +308,35 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
   return 0;
 }
 
+// A table of the runs, by way of one of text beside it.
+Result<void> ExportParquet(const std::string& file, const std::string& output, Instant now) {
+  if (output.empty() || output == "-") return FailUsage("history export: Parquet needs a file: say -o FILE");
+  const Result<HistoryListing> listing = Load(file, {}, now);
+  if (!listing) return tl::unexpected<Error>(listing.error());
+  const PartFile table(output + ".csv.part");
+  TRY(WriteOutput(table.path(), HistoryCsv(*listing)));
+  return WriteParquet(table.path(), HistoryColumns(), "*", output);
+}
+
 Result<int> Export(const Arguments& arguments, const Environment& environment) {
   std::string output;
   ActionFlags flags({"history.file", "output."});
-  flags.Add("--output", "FILE", "write to FILE: lines of JSON, or by its ending .csv a table of the runs").text =
-      &output;
+  flags.Add("--output", "FILE", "write to FILE: lines of JSON, or by its ending .csv or .parquet a table of the runs")
+      .text = &output;
   const auto settings =
       flags.Read("export", "Writes the whole history: runs, and with JSON the entries of the ledger.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
   const std::string& named = (*settings)->Text("output.format");
+  if (named == "parquet" || (named.empty() && output.ends_with(".parquet"))) {
+    TRY(ExportParquet(HistoryFile(**settings), output, environment.now));
+    return 0;
+  }
   const Result<ReportFormat> format = ChooseFormat(named, output);
   if (!format) return tl::unexpected<Error>(format.error());
   const bool csv = *format == ReportFormat::kCsv;
-  if (!csv && !named.empty() && named != "json") return FailUsage("history export: --format: give json or csv");
+  if (!csv && !named.empty() && named != "json")
+    return FailUsage("history export: --format: give json, csv or parquet");
   const std::string file = HistoryFile(**settings);
   const Result<HistoryListing> listing = Load(file, {}, environment.now);
   if (!listing) return tl::unexpected<Error>(listing.error());

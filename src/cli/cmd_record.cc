@@ -10,6 +10,7 @@
 #include "cli/live_flags.h"
 #include "cli/live_record.h"
 #include "cli/say.h"
+#include "cli/tell_alert.h"
 #include "cli/users_history.h"
 #include "os/random_id.h"
 #include "run/live_session.h"
@@ -26,14 +27,14 @@ struct RecordRequest {
 };
 
 // Until a signal comes or that time has passed.
-void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, LiveWatch& watch) {
+void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, LiveWatch& watch, AlertCommand* on_alert) {
   const Nanos until = MonotonicNow() + time.value_or(Nanos(0));
   bool over = false;
   while (!over) {
     constexpr Nanos kLook(kNanosPerSecond);
     const Nanos left = time ? std::min(until - MonotonicNow(), kLook) : kLook;
     over = left <= Nanos(0) || end.Wait(left);
-    for (const WatchAlert& alert : watch.Take()) Say("alert: " + alert.text);
+    for (const WatchAlert& alert : watch.Take()) TellAlert(alert, on_alert);
   }
 }
 
@@ -50,6 +51,8 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (!limits) return tl::unexpected<Error>(limits.error());
   std::optional<std::string> history;
   if (!request.live.no_history) history = HistoryFile(settings);
+  const Result<std::unique_ptr<AlertCommand>> on_alert = request.watch.StartAlertCommand();
+  if (!on_alert) return tl::unexpected<Error>(on_alert.error());
   const HeldSignals end(std::vector<int>{SIGINT, SIGTERM, SIGHUP});  // they end it in order
   LiveRecord record(plan->thresholds);
   LiveSession session(record.inputs().devices, record);
@@ -86,9 +89,14 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (!request.quiet) Say("recording to " + path + (*time ? " for " + request.time : std::string("; end with Ctrl-C")));
   std::jthread opening([&](const std::stop_token& stop) {
     session.Start(spec, stop);
-    if (!session.why_no_gpu().empty()) Say("only the host is recorded: " + session.why_no_gpu());
+    if (session.why_no_gpu().empty()) return;
+    Say("only the host is recorded: " + session.why_no_gpu());
+    if (!limits->limits.any()) return;
+    const WatchAlert alert = NothingIsWatched(session.why_no_gpu());
+    TellAlert(alert, on_alert->get());
+    session.Tell(NoteKind::kAlert, alert.text);
   });
-  WaitAndTell(end, *time, watch);
+  WaitAndTell(end, *time, watch, on_alert->get());
   const Instant ended = session.Now();
   opening.request_stop();
   opening.join();

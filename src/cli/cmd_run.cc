@@ -84,8 +84,9 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   measured.environment = OwnVariable;
   measured.markers = markers ? &*markers : nullptr;
   // The driver may take seconds to list its GPUs; the workload and its signals do not wait for that.
-  std::jthread opening([&session, &measured, &machine](const std::stop_token& stop) {
+  std::jthread opening([&session, &measured, &machine, &guard](const std::stop_token& stop) {
     session.Start(measured, stop);
+    if (!session.why_no_gpu().empty()) guard.NoGpu(session.why_no_gpu());
     for (const RunFact& fact : machine()) session.Tell(fact);
     for (const RunFact& fact : GitFacts(CurrentFolder())) session.Tell(fact);
   });
@@ -114,12 +115,15 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   const Result<WatchPlan> limits = request.watch.Plan(settings, ask_cloud, environment.now);
   if (!limits) return tl::unexpected<Error>(limits.error());
 
+  const Result<std::unique_ptr<AlertCommand>> on_alert = request.watch.StartAlertCommand();
+  if (!on_alert) return tl::unexpected<Error>(on_alert.error());
   const std::unique_ptr<Workload> workload = Workload::Prepare();
+  if (*on_alert) workload->NotOfTheWorkload((*on_alert)->pid());
   LiveRecord record(plan->thresholds);
   LiveSession session(record.inputs().devices, record);
   LiveWatch watch(*limits, plan->thresholds, request.live.report.all_gpus);
   if (limits->limits.any()) record.WatchBy(&watch);
-  RunGuard guard(*limits, watch, *workload, session);
+  RunGuard guard(*limits, watch, *workload, session, on_alert->get());
   BeginRecording(request, history.value_or(""), record, session.Now());
   record.TellMachine();
   TellFacts(session, command);

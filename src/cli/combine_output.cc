@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "report/json_values.h"
 #include "spot/formulas.h"
 #include "text/share.h"
 
@@ -106,8 +107,6 @@ std::string Explanation(const CombineAnswer& answer) {
   return text;
 }
 
-Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 }  // namespace
 
 std::string CombineText(const CombineAnswer& answer, bool explain) {
@@ -138,12 +137,12 @@ std::string CombineJson(const CombineAnswer& answer) {
   json["high"] = answer.drawn.high;
   json["basis"] = Basis(result);
   json["rule"] = result.rule ? Json(Name(*result.rule)) : Json(nullptr);
-  for (const RuleRow& row : kRules) json["rules"][std::string(Name(row.rule))] = OrNull(result.*row.value);
+  for (const RuleRow& row : kRules) json["rules"][std::string(Name(row.rule))] = OrNull<Json>(result.*row.value);
   json["time_fraction"] = result.time;
-  json["waste_fraction"] = OrNull(result.waste);
-  json["cheaper_fraction"] = OrNull(result.cheaper);
-  json["fraction_before_cap"] = OrNull(result.fraction_before_cap);
-  json["cap"] = OrNull(result.cap);
+  json["waste_fraction"] = OrNull<Json>(result.waste);
+  json["cheaper_fraction"] = OrNull<Json>(result.cheaper);
+  json["fraction_before_cap"] = OrNull<Json>(result.fraction_before_cap);
+  json["cap"] = OrNull<Json>(result.cap);
   json["uncapped"] = result.uncapped;
   json["avoided_fraction"] = input.avoided;
   json["rate_cut"] = input.rate_cut;

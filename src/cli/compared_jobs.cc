@@ -1,23 +1,53 @@
 #include "cli/compared_jobs.h"
 
+#include <cmath>
+
 #include "os/input_file.h"
 #include "os/sha256.h"
 #include "verify/jobs_csv.h"
 
 namespace idleburn {
 
-Result<ReversionReport> ReadComparedJobs(const std::string& path, double level) {
+namespace {
+
+Result<std::vector<JobPair>> ReadJobs(const std::string& path) {
   const Result<std::unique_ptr<ByteSource>> file = OpenInput(path);
   if (!file) return tl::unexpected<Error>(file.error());
-  const Result<std::vector<JobPair>> jobs = ReadJobsCsv(**file);
+  return ReadJobsCsv(**file);
+}
+
+Result<ReversionReading> ReadingOf(const std::string& path, const std::vector<JobPair>& jobs, double level) {
+  const std::optional<ReversionReading> reading = ReadReversion(jobs, level);
+  if (reading) return *reading;
+  return Fail(path + ": needs a selected job, and 3 untouched ones that differ in `before`, to say what to expect");
+}
+
+}  // namespace
+
+Result<ReversionReport> ReadComparedJobs(const std::string& path, double level) {
+  const Result<std::vector<JobPair>> jobs = ReadJobs(path);
   if (!jobs) return tl::unexpected<Error>(jobs.error());
-  const std::optional<ReversionReading> reading = ReadReversion(*jobs, level);
-  if (!reading) {
-    return Fail(path + ": needs a selected job, and 3 untouched ones that differ in `before`, to say what to expect");
-  }
+  const Result<ReversionReading> reading = ReadingOf(path, *jobs, level);
+  if (!reading) return tl::unexpected<Error>(reading.error());
   const Result<std::string> hash = Sha256OfFile(path);
   if (!hash) return tl::unexpected<Error>(hash.error());
   return ReversionReport{path, *hash, level, *reading, IDLEBURN_VERSION};
+}
+
+Result<ExpectedReversion> ReadExpectedReversion(const std::string& path) {
+  Result<std::vector<JobPair>> jobs = ReadJobs(path);
+  if (!jobs) return tl::unexpected<Error>(jobs.error());
+  for (JobPair& job : *jobs) {
+    if (job.first <= 0 || job.second <= 0) {
+      return Fail(path + ": has a value that is not above 0; beside runs it holds the work of each job a GPU-hour");
+    }
+    job.first = -std::log(job.first);
+    job.second = -std::log(job.second);
+  }
+  constexpr double kAnyLevel = 0.95;  // what is expected is taken with its error, at the level of the comparison
+  const Result<ReversionReading> reading = ReadingOf(path, *jobs, kAnyLevel);
+  if (!reading) return tl::unexpected<Error>(reading.error());
+  return AsExpected(*reading);
 }
 
 Result<std::string> JobsDocument(const ReversionReport& report, ReportFormat format, int width, bool color) {

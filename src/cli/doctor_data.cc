@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/doctor_checks.h"
+#include "text/duration.h"
 
 namespace idleburn {
 namespace {
@@ -88,8 +89,7 @@ CheckVerdict JudgeDataRun(const DoctorReadings& readings, const CheckInfo& /*che
   }
   const std::string_view of = kHostScopeNames[static_cast<std::size_t>(run.scope)];
   std::string evidence = fmt::format("the run read {:.1f} MB/s", *run.storage / 1e6);
-  const std::string counter =
-      fmt::format(" (read_bytes of the {}, mean of {:.1f} s)", of, static_cast<double>(run.watched.count()) / 1e9);
+  const std::string counter = fmt::format(" (read_bytes of the {}, mean of {:.1f} s)", of, InSeconds(run.watched));
   if (run.asked && *run.asked > 2 * *run.storage) {
     evidence += fmt::format(" of the {:.1f} MB/s it asked for (the rest came from the page cache, pipes or sockets),",
                             *run.asked / 1e6);

@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "text/duration.h"
 #include "text/escape.h"
 #include "text/table.h"
 
@@ -83,8 +84,8 @@ Json SpeedJson(const ReadWay& way, const char* cache, const ReadSpeed& speed) {
   json["bytes"] = speed.bytes;
   json["bytes_per_second"] = known ? Json(speed.BytesPerSecond()) : Json(nullptr);
   json["reads_per_second"] = known ? Json(speed.ReadsPerSecond()) : Json(nullptr);
-  json["p50_s"] = known ? Json(static_cast<double>(speed.p50.count()) / 1e9) : Json(nullptr);
-  json["p99_s"] = known ? Json(static_cast<double>(speed.p99.count()) / 1e9) : Json(nullptr);
+  json["p50_s"] = known ? Json(InSeconds(speed.p50)) : Json(nullptr);
+  json["p99_s"] = known ? Json(InSeconds(speed.p99)) : Json(nullptr);
   json["unknown"] = known ? Json(nullptr) : Json(Printable(speed.unknown));
   return json;
 }
@@ -108,7 +109,7 @@ Json DataJson(const DoctorReadings& readings, const StorageProbe& probe) {
   if (readings.run_reads && *readings.run_reads) {
     const RunReads& run = **readings.run_reads;
     json["run"]["scope"] = kHostScopeNames[static_cast<std::size_t>(run.scope)];
-    json["run"]["seconds"] = static_cast<double>(run.watched.count()) / 1e9;
+    json["run"]["seconds"] = InSeconds(run.watched);
     json["run"]["read_bytes_per_second"] = run.storage ? Json(*run.storage) : Json(nullptr);
     json["run"]["read_chars_per_second"] = run.asked ? Json(*run.asked) : Json(nullptr);
   }

@@ -6,6 +6,8 @@
 #include "cli/drill_request.h"
 #include "cli/drill_view.h"
 #include "cli/flag_values.h"
+#include "report/json_values.h"
+#include "text/duration.h"
 #include "text/escape.h"
 #include "text/markdown.h"
 
@@ -14,14 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <typename T>
-Json OrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-Json SecondsOrNull(const std::optional<Nanos>& time) {
-  return time ? Json(static_cast<double>(time->count()) / 1e9) : Json(nullptr);
-}
-Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(Printable(text)); }
+Json SecondsOrNull(const std::optional<Nanos>& time) { return time ? Json(InSeconds(*time)) : Json(nullptr); }
 Json MeanOrNull(const std::optional<DrillFigure>& figure) { return figure ? Json(figure->mean) : Json(nullptr); }
 
 Json SpecJson(const DrillReport& report) {
@@ -32,7 +27,7 @@ Json SpecJson(const DrillReport& report) {
   json["resume"] = Printable(report.resume);
   json["signal"] = SignalName(how.signal);
   json["grace_s"] = how.signal == SIGKILL ? Json(nullptr) : SecondsOrNull(how.grace);
-  json["as"] = TextOrNull(report.cloud);
+  json["as"] = TextOrNull<Json>(report.cloud);
   json["after_low_s"] = spec.after ? SecondsOrNull(spec.after->low) : Json(nullptr);
   json["after_high_s"] = spec.after ? SecondsOrNull(spec.after->high) : Json(nullptr);
   json["after_low_steps"] = spec.after_steps ? Json(spec.after_steps->low) : Json(nullptr);
@@ -65,16 +60,16 @@ Json RoundJson(const DrillRound& round) {
   const RoundReading& reading = round.reading;
   Json json;
   json["after_s"] = SecondsOrNull(round.goal.time);
-  json["after_steps"] = OrNull(round.goal.steps);
-  json["stopped_at_step"] = OrNull(reading.stopped_at);
-  json["checkpoint_step"] = OrNull(reading.checkpoint_at);
-  json["resumed_at_step"] = OrNull(reading.resumed_at);
-  json["lost_steps"] = OrNull(reading.lost_steps);
-  json["lost_samples"] = OrNull(reading.lost_samples);
-  json["lost_beyond_checkpoint_steps"] = OrNull(reading.lost_beyond_checkpoint);
-  json["skipped_samples"] = OrNull(reading.skipped);
-  json["repeated_samples"] = OrNull(reading.repeated);
-  json["order_kept"] = OrNull(reading.order_kept);
+  json["after_steps"] = OrNull<Json>(round.goal.steps);
+  json["stopped_at_step"] = OrNull<Json>(reading.stopped_at);
+  json["checkpoint_step"] = OrNull<Json>(reading.checkpoint_at);
+  json["resumed_at_step"] = OrNull<Json>(reading.resumed_at);
+  json["lost_steps"] = OrNull<Json>(reading.lost_steps);
+  json["lost_samples"] = OrNull<Json>(reading.lost_samples);
+  json["lost_beyond_checkpoint_steps"] = OrNull<Json>(reading.lost_beyond_checkpoint);
+  json["skipped_samples"] = OrNull<Json>(reading.skipped);
+  json["repeated_samples"] = OrNull<Json>(reading.repeated);
+  json["order_kept"] = OrNull<Json>(reading.order_kept);
   json["stop_s"] = SecondsOrNull(round.stop);
   json["restart_s"] = SecondsOrNull(round.restart);
   json["faults"] = Json::array();
@@ -97,29 +92,13 @@ Json SpotJson(const DrillReport& report) {
   Json json;
   json["uptime_s"] = outlook->uptime_s;
   json["nodes"] = report.nodes;
-  json["overhead_now"] = OrNull(outlook->overhead_now);
+  json["overhead_now"] = OrNull<Json>(outlook->overhead_now);
   json["break_even_discount_now"] = discount(outlook->overhead_now);
-  json["young_interval_s"] = OrNull(outlook->young_interval_s);
-  json["overhead_young"] = OrNull(outlook->overhead_young);
+  json["young_interval_s"] = OrNull<Json>(outlook->young_interval_s);
+  json["overhead_young"] = OrNull<Json>(outlook->overhead_young);
   json["break_even_discount_young"] = discount(outlook->overhead_young);
-  json["outside_first_order"] = OrNull(outlook->outside);
+  json["outside_first_order"] = OrNull<Json>(outlook->outside);
   return json;
-}
-
-void AppendMarkdownTable(const std::vector<TableColumn>& columns, const std::vector<TableRow>& rows, std::string* out) {
-  if (rows.empty()) return;
-  *out += "\n|";
-  for (const TableColumn& column : columns) *out += " " + MarkdownEscaped(column.header) + " |";
-  *out += "\n|";
-  for (const TableColumn& column : columns) {
-    *out += column.align == TableColumn::Align::kRight ? " ---: |" : " :--- |";
-  }
-  *out += "\n";
-  for (const TableRow& row : rows) {
-    *out += "|";
-    for (const std::string& cell : row) *out += " " + MarkdownEscaped(cell) + " |";
-    *out += "\n";
-  }
 }
 
 void AppendMarkdownList(std::string_view title, const std::vector<std::string>& lines, std::string* out) {
@@ -157,10 +136,10 @@ std::string DrillMarkdown(const DrillReport& report) {
   AppendMarkdownList("Why", view.why, &out);
   AppendMarkdownList("Next", view.next, &out);
   AppendMarkdownList("On spot capacity", view.spot, &out);
-  out += "\n## Measured\n";
-  AppendMarkdownTable(view.figure_columns, view.figures, &out);
-  if (!view.rounds.empty()) out += "\n## Rounds\n";
-  AppendMarkdownTable(view.round_columns, view.rounds, &out);
+  out += "\n## Measured\n\n";
+  AppendMarkdownRows(view.figure_columns, view.figures, &out);
+  if (!view.rounds.empty()) out += "\n## Rounds\n\n";
+  AppendMarkdownRows(view.round_columns, view.rounds, &out);
   AppendMarkdownList("Notes", view.notes, &out);
   return out;
 }
@@ -186,8 +165,8 @@ std::string DrillJson(const DrillReport& report) {
   document["spec"] = SpecJson(report);
   document["rounds_done"] = report.result.rounds.size();
   document["rounds_clean"] = reading.clean_rounds;
-  document["ended"] = TextOrNull(report.result.ended);
-  document["interrupted"] = OrNull(report.result.interrupted);
+  document["ended"] = TextOrNull<Json>(report.result.ended);
+  document["interrupted"] = OrNull<Json>(report.result.interrupted);
   document["confidence"] = kDrillConfidence;
   document["figures"] = FiguresJson(figures);
   document["rounds"] = Json::array();

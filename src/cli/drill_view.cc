@@ -55,9 +55,7 @@ std::string ValueText(double value, std::string_view unit) {
 }
 
 std::string KnownText(const std::optional<std::int64_t>& value) { return value ? std::to_string(*value) : "unknown"; }
-std::string KnownTime(const std::optional<Nanos>& time) {
-  return time ? TimeText(static_cast<double>(time->count()) / 1e9) : "unknown";
-}
+std::string KnownTime(const std::optional<Nanos>& time) { return time ? TimeText(InSeconds(*time)) : "unknown"; }
 
 std::string Interrupted(const DrillReport& report) {
   const Interruption& how = report.spec.leg.interruption;
@@ -160,7 +158,7 @@ void AddSpot(const DrillReport& report, DrillView& view) {
     const double write = figures.checkpoint_s->mean;
     std::string fits;
     for (const CloudNotice& notice : kCloudNotices) {
-      const double grace = static_cast<double>(notice.grace.count()) / 1e9;
+      const double grace = InSeconds(notice.grace);
       fits += fmt::format("{}{}: {}", fits.empty() ? "" : "; ", notice.says, write < grace ? "fits" : "does not fit");
     }
     view.spot.push_back(fmt::format("A last checkpoint ({}) within the notice: {}.", TimeText(write), fits));
@@ -201,7 +199,7 @@ void AddSpot(const DrillReport& report, DrillView& view) {
 
 void AddNotes(const DrillReport& report, DrillView& view) {
   const DrillSpec& spec = report.spec;
-  const auto seconds = [](Nanos time) { return TimeText(static_cast<double>(time.count()) / 1e9); };
+  const auto seconds = [](Nanos time) { return TimeText(InSeconds(time)); };
   if (report.result.interrupted) {
     view.notes.push_back(
         fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted));
@@ -239,7 +237,7 @@ std::span<const DrillQuantity> DrillQuantities() { return kQuantities; }
 
 std::optional<DrillOutlook> OutlookOf(const DrillReport& report) {
   if (!report.uptime) return std::nullopt;
-  return OutlookOf(report.reading.figures, static_cast<double>(report.uptime->count()) / 1e9, report.nodes);
+  return OutlookOf(report.reading.figures, InSeconds(*report.uptime), report.nodes);
 }
 
 DrillView ViewOf(const DrillReport& report) {

@@ -3,6 +3,7 @@
 #include "base/money.h"
 #include "cli/history_output.h"
 #include "cli/ledger_output.h"
+#include "report/json_values.h"
 #include "text/escape.h"
 #include "text/time_zone.h"
 
@@ -11,42 +12,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(Printable(text)); }
-Json TimeOrNull(const std::optional<Instant>& time) { return time ? Json(FormatRfc3339(*time)) : Json(); }
+std::optional<Money> MoneyOf(const std::optional<std::int64_t>& nano) {
+  return nano ? std::optional(Money::Nano(*nano)) : std::nullopt;
+}
 Json HoursOrNull(const std::optional<std::int64_t>& ns) {
   return ns ? Json(static_cast<double>(*ns) / kNanosPerHour) : Json();
-}
-template <typename T>
-Json NumberOrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
-// In the minor unit, with all its decimals beside it.
-void PutMoney(Json& json, const std::string& key, const std::optional<std::int64_t>& nano,
-              const std::string& currency) {
-  if (!nano) {
-    json[key] = nullptr;
-    return;
-  }
-  json[key] = FormatMoney(Money::Nano(*nano), MinorUnitDigits(currency));
-  json[key + "_exact"] = FormatExact(Money::Nano(*nano), MinorUnitDigits(currency));
 }
 
 Json CostJson(const RunFigures& f) {
   Json cost;
-  cost["currency"] = TextOrNull(f.currency);
-  PutMoney(cost, "rate_per_gpu_hour", f.rate_nano, f.currency);
-  cost["rate_source"] = TextOrNull(f.rate_source);
+  cost["currency"] = TextOrNull<Json>(f.currency);
+  PutMoney(cost, "rate_per_gpu_hour", MoneyOf(f.rate_nano), f.currency);
+  cost["rate_source"] = TextOrNull<Json>(f.rate_source);
   cost["rate_as_of"] = f.rate_as_of_ns ? Json(FormatRfc3339(Instant::FromNanos(*f.rate_as_of_ns))) : Json();
-  PutMoney(cost, "total", f.cost_nano, f.currency);
-  PutMoney(cost, "waste", f.waste_nano, f.currency);
-  cost["waste_share"] = NumberOrNull(f.waste_share);
+  PutMoney(cost, "total", MoneyOf(f.cost_nano), f.currency);
+  PutMoney(cost, "waste", MoneyOf(f.waste_nano), f.currency);
+  cost["waste_share"] = OrNull<Json>(f.waste_share);
   return cost;
 }
 
 void PutFigures(Json& json, const RunFigures& f) {
-  json["gpus"] = NumberOrNull(f.gpus);
-  json["gpu_models"] = TextOrNull(f.gpu_models);
+  json["gpus"] = OrNull<Json>(f.gpus);
+  json["gpu_models"] = TextOrNull<Json>(f.gpu_models);
   json["gpu_hours"] = {{"window", HoursOrNull(f.window_ns)},
                        {"observed", HoursOrNull(f.observed_ns)},
                        {"unobserved", HoursOrNull(f.unobserved_ns)},
@@ -56,24 +43,24 @@ void PutFigures(Json& json, const RunFigures& f) {
                     {"productive", HoursOrNull(f.productive_ns)},
                     {"compute_bound", HoursOrNull(f.compute_bound_ns)}};
   json["cost"] = CostJson(f);
-  json["work"] = {{"unit", TextOrNull(f.work_unit)}, {"count", NumberOrNull(f.work)}};
+  json["work"] = {{"unit", TextOrNull<Json>(f.work_unit)}, {"count", OrNull<Json>(f.work)}};
   json["findings"] = Json::array();
   for (const KeptFinding& finding : f.findings) {
     Json row = {{"cause", finding.cause},
                 {"status", finding.status},
                 {"share", finding.share},
                 {"gpu_hours", HoursOrNull(finding.gpu_ns)}};
-    PutMoney(row, "cost", finding.cost_nano, f.currency);
+    PutMoney(row, "cost", MoneyOf(finding.cost_nano), f.currency);
     json["findings"].push_back(std::move(row));
   }
   json["recommendations"] = Json::array();
   for (const KeptAdvice& advice : f.advice) {
-    Json row = {{"id", advice.id}, {"axis", advice.axis}, {"cause", TextOrNull(advice.cause)}};
+    Json row = {{"id", advice.id}, {"axis", advice.axis}, {"cause", TextOrNull<Json>(advice.cause)}};
     row["saving"] = !advice.expected ? Json()
-                                     : Json{{"low", NumberOrNull(advice.low)},
+                                     : Json{{"low", OrNull<Json>(advice.low)},
                                             {"expected", *advice.expected},
-                                            {"high", NumberOrNull(advice.high)}};
-    PutMoney(row, "saving_cost", advice.cost_nano, f.currency);
+                                            {"high", OrNull<Json>(advice.high)}};
+    PutMoney(row, "saving_cost", MoneyOf(advice.cost_nano), f.currency);
     json["recommendations"].push_back(std::move(row));
   }
 }
@@ -90,18 +77,18 @@ Json RunJson(const HistoryRun& run) {
   json["kind"] = run.kind;
   json["state"] = kRunStateNames[static_cast<std::size_t>(run.state)];
   json["started"] = FormatRfc3339(run.started);
-  json["ended"] = TimeOrNull(run.ended);
-  json["host"] = TextOrNull(run.host);
-  json["command"] = TextOrNull(run.command);
-  json["folder"] = TextOrNull(run.folder);
-  json["project"] = TextOrNull(run.project);
-  json["exit"] = TextOrNull(run.exit);
-  json["recording"] = TextOrNull(run.recording);
-  json["version"] = TextOrNull(run.version);
+  json["ended"] = TimeOrNull<Json>(run.ended);
+  json["host"] = TextOrNull<Json>(run.host);
+  json["command"] = TextOrNull<Json>(run.command);
+  json["folder"] = TextOrNull<Json>(run.folder);
+  json["project"] = TextOrNull<Json>(run.project);
+  json["exit"] = TextOrNull<Json>(run.exit);
+  json["recording"] = TextOrNull<Json>(run.recording);
+  json["version"] = TextOrNull<Json>(run.version);
   PutFigures(json, run.figures);
   json["inputs"] = Json::array();
   for (const KeptInput& input : run.inputs) {
-    json["inputs"].push_back({{"path", Printable(input.path)}, {"sha256", TextOrNull(input.sha256)}});
+    json["inputs"].push_back({{"path", Printable(input.path)}, {"sha256", TextOrNull<Json>(input.sha256)}});
   }
   json["experiments"] = LabelsJson(run.experiments);
   json["tags"] = LabelsJson(run.tags);
@@ -115,27 +102,27 @@ Json EntryJson(const LedgerRow& row) {
   json["written"] = FormatRfc3339(row.written);
   json["tool"] = Printable(row.tool);
   json["claim"] = row.claim;
-  json["boundary"] = TextOrNull(row.boundary);
-  json["unit"] = TextOrNull(row.unit);
-  json["measure"] = TextOrNull(row.measure);
-  json["verdict"] = TextOrNull(row.verdict);
+  json["boundary"] = TextOrNull<Json>(row.boundary);
+  json["unit"] = TextOrNull<Json>(row.unit);
+  json["measure"] = TextOrNull<Json>(row.measure);
+  json["verdict"] = TextOrNull<Json>(row.verdict);
   json["plan"] = !row.retrospective ? Json() : Json(*row.retrospective != 0 ? "retrospective" : "claimed");
-  json["predicted"] = NumberOrNull(row.predicted);
-  json["bound"] = NumberOrNull(row.bound);
+  json["predicted"] = OrNull<Json>(row.predicted);
+  json["bound"] = OrNull<Json>(row.bound);
   json["saving"] =
       !row.fraction
           ? Json()
-          : Json{{"fraction", *row.fraction}, {"low", NumberOrNull(row.low)}, {"high", NumberOrNull(row.high)}};
-  json["avoided_gpu_seconds"] = NumberOrNull(row.avoided_gpu_seconds);
-  json["currency"] = TextOrNull(row.currency);
-  PutMoney(json, "cashable", row.cashable_nano, row.currency);
-  json["freed_gpu_hours"] = NumberOrNull(row.freed_gpu_hours);
-  json["corrects"] = NumberOrNull(row.corrects);
-  json["note"] = TextOrNull(row.note);
+          : Json{{"fraction", *row.fraction}, {"low", OrNull<Json>(row.low)}, {"high", OrNull<Json>(row.high)}};
+  json["avoided_gpu_seconds"] = OrNull<Json>(row.avoided_gpu_seconds);
+  json["currency"] = TextOrNull<Json>(row.currency);
+  PutMoney(json, "cashable", MoneyOf(row.cashable_nano), row.currency);
+  json["freed_gpu_hours"] = OrNull<Json>(row.freed_gpu_hours);
+  json["corrects"] = OrNull<Json>(row.corrects);
+  json["note"] = TextOrNull<Json>(row.note);
   json["inputs"] = Json::array();
   for (const LedgerInput& input : row.inputs) {
     json["inputs"].push_back(
-        {{"side", input.side}, {"name", Printable(input.name)}, {"sha256", TextOrNull(input.sha256)}});
+        {{"side", input.side}, {"name", Printable(input.name)}, {"sha256", TextOrNull<Json>(input.sha256)}});
   }
   return json;
 }
@@ -144,20 +131,20 @@ Json LineJson(const LedgerLine& line) {
   Json json;
   json["claim"] = line.claim;
   json["standing"] = kStandingNames[static_cast<std::size_t>(line.standing)];
-  json["measure"] = TextOrNull(line.measure);
-  json["boundary"] = TextOrNull(line.boundary);
+  json["measure"] = TextOrNull<Json>(line.measure);
+  json["boundary"] = TextOrNull<Json>(line.boundary);
   json["claimed"] = FormatRfc3339(line.claimed);
-  json["judged"] = TimeOrNull(line.judged);
-  json["lost"] = TimeOrNull(line.lost);
-  json["verdict"] = TextOrNull(line.verdict);
-  json["predicted"] = NumberOrNull(line.predicted);
+  json["judged"] = TimeOrNull<Json>(line.judged);
+  json["lost"] = TimeOrNull<Json>(line.lost);
+  json["verdict"] = TextOrNull<Json>(line.verdict);
+  json["predicted"] = OrNull<Json>(line.predicted);
   json["saving"] =
       !line.fraction
           ? Json()
-          : Json{{"fraction", *line.fraction}, {"low", NumberOrNull(line.low)}, {"high", NumberOrNull(line.high)}};
-  json["currency"] = TextOrNull(line.currency);
-  PutMoney(json, "cashable", line.cashable_nano, line.currency);
-  json["freed_gpu_hours"] = NumberOrNull(line.freed_gpu_hours);
+          : Json{{"fraction", *line.fraction}, {"low", OrNull<Json>(line.low)}, {"high", OrNull<Json>(line.high)}};
+  json["currency"] = TextOrNull<Json>(line.currency);
+  PutMoney(json, "cashable", MoneyOf(line.cashable_nano), line.currency);
+  json["freed_gpu_hours"] = OrNull<Json>(line.freed_gpu_hours);
   return json;
 }
 
@@ -168,8 +155,9 @@ Json TotalsJson(const LedgerView& view) {
       Json row;
       row["standing"] = kStandingNames[static_cast<std::size_t>(standing)];
       row["claims"] = total.lines;
-      row["currency"] = TextOrNull(currency);
-      PutMoney(row, "cashable", currency.empty() ? std::nullopt : std::optional(total.cashable_nano), currency);
+      row["currency"] = TextOrNull<Json>(currency);
+      PutMoney(row, "cashable",
+               currency.empty() ? std::optional<Money>() : std::optional(Money::Nano(total.cashable_nano)), currency);
       row["freed_gpu_hours"] = total.freed_gpu_hours;
       json.push_back(std::move(row));
     }
@@ -215,6 +203,7 @@ std::string HistoryJson(const HistoryListing& listing) {
   json["schema"] = "idleburn.history/1";
   json["file"] = Printable(listing.file);
   json["matched"] = listing.matched;
+  json["unknown_cost"] = listing.unknown_cost;
   json["runs"] = Json::array();
   for (const HistoryRun& run : listing.runs) json["runs"].push_back(RunJson(run));
   return json.dump(2) + "\n";

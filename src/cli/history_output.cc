@@ -10,6 +10,7 @@
 #include "base/money.h"
 #include "report/audit_view.h"
 #include "text/escape.h"
+#include "text/markdown.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 
@@ -92,38 +93,45 @@ constexpr auto kListColumns = std::to_array<ListColumn>({
 
 struct CsvField {
   std::string_view name;
+  std::string_view sql_type;
   Column text;
 };
+// Their types as SQL names them.
+constexpr std::string_view kText = "VARCHAR";
+constexpr std::string_view kTime = "TIMESTAMP";
+constexpr std::string_view kReal = "DOUBLE";
+constexpr std::string_view kCount = "BIGINT";
+constexpr std::string_view kMoney = "DECIMAL(38,9)";
 constexpr auto kCsvFields = std::to_array<CsvField>({
-    {"id", [](const HistoryRun& run) { return run.id; }},
-    {"kind", [](const HistoryRun& run) { return run.kind; }},
-    {"state", StateText},
-    {"started", [](const HistoryRun& run) { return TimeText(run.started); }},
-    {"ended", [](const HistoryRun& run) { return TimeText(run.ended); }},
-    {"host", [](const HistoryRun& run) { return run.host; }},
-    {"project", [](const HistoryRun& run) { return run.project; }},
-    {"command", [](const HistoryRun& run) { return run.command; }},
-    {"exit", [](const HistoryRun& run) { return run.exit; }},
-    {"gpus", [](const HistoryRun& run) { return run.figures.gpus ? std::to_string(*run.figures.gpus) : ""; }},
-    {"gpu_models", [](const HistoryRun& run) { return run.figures.gpu_models; }},
-    {"window_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.window_ns); }},
-    {"observed_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.observed_ns); }},
-    {"unobserved_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.unobserved_ns); }},
-    {"idle_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.idle_ns); }},
-    {"underutilized_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.underutilized_ns); }},
-    {"productive_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.productive_ns); }},
-    {"compute_bound_gpu_hours", [](const HistoryRun& run) { return HoursText(run.figures.compute_bound_ns); }},
-    {"currency", [](const HistoryRun& run) { return run.figures.currency; }},
-    {"rate_per_gpu_hour", [](const HistoryRun& run) { return ExactText(run.figures.rate_nano); }},
-    {"rate_source", [](const HistoryRun& run) { return run.figures.rate_source; }},
-    {"cost", [](const HistoryRun& run) { return ExactText(run.figures.cost_nano); }},
-    {"waste", [](const HistoryRun& run) { return ExactText(run.figures.waste_nano); }},
-    {"work_unit", [](const HistoryRun& run) { return run.figures.work_unit; }},
-    {"work", [](const HistoryRun& run) { return run.figures.work ? fmt::format("{}", *run.figures.work) : ""; }},
-    {"recording", [](const HistoryRun& run) { return run.recording; }},
-    {"experiments", [](const HistoryRun& run) { return LabelText(run.experiments); }},
-    {"tags", [](const HistoryRun& run) { return LabelText(run.tags); }},
-    {"version", [](const HistoryRun& run) { return run.version; }},
+    {"id", kText, [](const HistoryRun& run) { return run.id; }},
+    {"kind", kText, [](const HistoryRun& run) { return run.kind; }},
+    {"state", kText, StateText},
+    {"started", kTime, [](const HistoryRun& run) { return TimeText(run.started); }},
+    {"ended", kTime, [](const HistoryRun& run) { return TimeText(run.ended); }},
+    {"host", kText, [](const HistoryRun& run) { return run.host; }},
+    {"project", kText, [](const HistoryRun& run) { return run.project; }},
+    {"command", kText, [](const HistoryRun& run) { return run.command; }},
+    {"exit", kText, [](const HistoryRun& run) { return run.exit; }},
+    {"gpus", kCount, [](const HistoryRun& run) { return run.figures.gpus ? std::to_string(*run.figures.gpus) : ""; }},
+    {"gpu_models", kText, [](const HistoryRun& run) { return run.figures.gpu_models; }},
+    {"window_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.window_ns); }},
+    {"observed_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.observed_ns); }},
+    {"unobserved_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.unobserved_ns); }},
+    {"idle_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.idle_ns); }},
+    {"underutilized_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.underutilized_ns); }},
+    {"productive_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.productive_ns); }},
+    {"compute_bound_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.compute_bound_ns); }},
+    {"currency", kText, [](const HistoryRun& run) { return run.figures.currency; }},
+    {"rate_per_gpu_hour", kMoney, [](const HistoryRun& run) { return ExactText(run.figures.rate_nano); }},
+    {"rate_source", kText, [](const HistoryRun& run) { return run.figures.rate_source; }},
+    {"cost", kMoney, [](const HistoryRun& run) { return ExactText(run.figures.cost_nano); }},
+    {"waste", kMoney, [](const HistoryRun& run) { return ExactText(run.figures.waste_nano); }},
+    {"work_unit", kText, [](const HistoryRun& run) { return run.figures.work_unit; }},
+    {"work", kReal, [](const HistoryRun& run) { return run.figures.work ? fmt::format("{}", *run.figures.work) : ""; }},
+    {"recording", kText, [](const HistoryRun& run) { return run.recording; }},
+    {"experiments", kText, [](const HistoryRun& run) { return LabelText(run.experiments); }},
+    {"tags", kText, [](const HistoryRun& run) { return LabelText(run.tags); }},
+    {"version", kText, [](const HistoryRun& run) { return run.version; }},
 });
 
 std::vector<TableRow> ListRows(const HistoryListing& listing) {
@@ -135,6 +143,10 @@ std::vector<TableRow> ListRows(const HistoryListing& listing) {
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+std::string UnknownCost(std::size_t runs) {
+  return fmt::format("{} more {} of unknown cost, which --cost leaves out", runs, runs == 1 ? "is" : "are");
 }
 
 // "3 runs: 4.2000 GPU-hours, $12.34, 5.00 EUR; 7 more match, --limit shows them"
@@ -155,8 +167,22 @@ std::string SumLine(const HistoryListing& listing) {
   if (unmeasured > 0 && unmeasured < count) line += fmt::format(" ({} without known ones)", unmeasured);
   for (const auto& [currency, nano] : costs) line += ", " + Amount(Money::Nano(nano), currency);
   if (unpriced > 0) line += fmt::format(", {} without a known cost", unpriced);
+  if (listing.unknown_cost > 0) line += fmt::format("; {}", UnknownCost(listing.unknown_cost));
   if (listing.matched > count) line += fmt::format("; {} more match, --limit shows them", listing.matched - count);
   return line + "\n";
+}
+
+std::string NoneMatches(const HistoryListing& listing) {
+  const std::string more = listing.unknown_cost > 0 ? "; " + UnknownCost(listing.unknown_cost) : "";
+  return "no run matches in " + Printable(listing.file) + more + "\n";
+}
+
+std::vector<TableColumn> ShownColumns() {
+  std::vector<TableColumn> columns = {{"id"}};
+  for (const ListColumn& column : kListColumns) {
+    columns.push_back({std::string(column.header), column.align, column.wraps, column.expendable});
+  }
+  return columns;
 }
 
 }  // namespace
@@ -176,33 +202,21 @@ std::vector<std::string> ShortIds(const std::vector<HistoryRun>& runs) {
 }
 
 std::string HistoryText(const HistoryListing& listing, int width) {
-  if (listing.runs.empty()) return "no run matches in " + Printable(listing.file) + "\n";
-  std::vector<TableColumn> columns = {{"id"}};
-  for (const ListColumn& column : kListColumns) {
-    columns.push_back({std::string(column.header), column.align, column.wraps, column.expendable});
-  }
-  return LayOutTable(columns, ListRows(listing), width, 0) + "\n" + SumLine(listing);
+  if (listing.runs.empty()) return NoneMatches(listing);
+  return LayOutTable(ShownColumns(), ListRows(listing), width, 0) + "\n" + SumLine(listing);
 }
 
 std::string HistoryMarkdown(const HistoryListing& listing) {
-  const auto cell = [](const std::string& text) {
-    std::string escaped;
-    for (const char c : Printable(text)) escaped += c == '|' ? "\\|" : std::string(1, c);
-    return " " + escaped + " |";
-  };
-  std::string text = "| id |";
-  std::string rule = "\n|---|";
-  for (const ListColumn& column : kListColumns) {
-    text += cell(std::string(column.header));
-    rule += column.align == kRight ? "---:|" : "---|";
-  }
-  text += rule + "\n";
-  for (const TableRow& row : ListRows(listing)) {
-    text += "|";
-    for (const std::string& value : row) text += cell(value);
-    text += "\n";
-  }
+  if (listing.runs.empty()) return NoneMatches(listing);
+  std::string text;
+  AppendMarkdownRows(ShownColumns(), ListRows(listing), &text);
   return text + "\n" + SumLine(listing);
+}
+
+std::vector<CsvColumn> HistoryColumns() {
+  std::vector<CsvColumn> columns;
+  for (const CsvField& field : kCsvFields) columns.push_back({std::string(field.name), field.sql_type});
+  return columns;
 }
 
 std::string HistoryCsv(const HistoryListing& listing) {

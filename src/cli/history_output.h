@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/samples_csv.h"
 #include "history/ledger.h"
 #include "history/run.h"
 
@@ -13,7 +14,8 @@ namespace idleburn {
 struct HistoryListing {
   std::string file;
   std::vector<HistoryRun> runs;
-  std::size_t matched = 0;  // before a limit
+  std::size_t matched = 0;       // before a limit
+  std::size_t unknown_cost = 0;  // that a bound of the cost leaves out because it is not known
 };
 
 // The shortest starts of the ids, of 8 digits at least, that tell them apart.
@@ -26,6 +28,8 @@ std::string HistoryMarkdown(const HistoryListing& listing);
 std::string HistoryJson(const HistoryListing& listing);
 // A row for each run, times in GPU-hours, money in units of its currency.
 std::string HistoryCsv(const HistoryListing& listing);
+// Its columns, with the types of a table that holds them.
+std::vector<CsvColumn> HistoryColumns();
 // One line of JSON for each run, and for each entry of the ledger.
 std::string HistoryLines(const HistoryListing& listing, const std::vector<LedgerRow>& ledger);
 

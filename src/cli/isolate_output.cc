@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "isolate/reading.h"
+#include "report/json_values.h"
+#include "text/duration.h"
 #include "text/escape.h"
 #include "text/table.h"
 
@@ -126,23 +128,17 @@ Json IntervalJson(double estimate, const std::optional<ConfidenceInterval>& inte
   return json;
 }
 
-template <typename T>
-Json OrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(Printable(text)); }
-
 Json KnobJson(const KnobResult& knob) {
   Json json;
   json["id"] = knob.knob->id;
   json["status"] = kKnobStatusNames[static_cast<std::size_t>(knob.status)];
-  json["reason"] = TextOrNull(knob.why);
+  json["reason"] = TextOrNull<Json>(knob.why);
   json["changes"] = knob.knob->changes;
   json["applied_by"] = knob.knob->applied;
   json["needs"] = knob.knob->needs;
-  json["before"] = TextOrNull(knob.before);
-  json["after"] = TextOrNull(knob.after);
-  json["resource_ratio"] = OrNull(knob.resource_ratio);
+  json["before"] = TextOrNull<Json>(knob.before);
+  json["after"] = TextOrNull<Json>(knob.after);
+  json["resource_ratio"] = OrNull<Json>(knob.resource_ratio);
   json["causes"] = Json::array();
   for (const std::string_view cause : knob.knob->causes) {
     if (!cause.empty()) json["causes"].push_back(cause);
@@ -212,16 +208,16 @@ std::string IsolateJson(const IsolateReport& report) {
   document["unit"] = UnitOf(report);
   document["rounds"] = report.spec.rounds;
   document["skip_steps"] = report.spec.bounds.skip_steps;
-  document["steps"] = OrNull(report.spec.bounds.steps);
+  document["steps"] = OrNull<Json>(report.spec.bounds.steps);
   const std::optional<Nanos>& time = report.spec.bounds.time;
-  document["for_s"] = time ? Json(static_cast<double>(time->count()) / 1e9) : Json(nullptr);
+  document["for_s"] = time ? Json(InSeconds(*time)) : Json(nullptr);
   document["confidence"] = kConfidence;
   document["material"] = kMaterial;
-  document["interrupted"] = OrNull(report.result.interrupted);
+  document["interrupted"] = OrNull<Json>(report.result.interrupted);
   document["first_run"]["per_second"] = first.rate ? Json(first.rate->PerSecond()) : Json(nullptr);
-  document["first_run"]["read_bytes_per_second"] = OrNull(first.read_per_second);
-  document["first_run"]["other_cpus"] = OrNull(first.other_cpus);
-  document["first_run"]["workers"] = OrNull(first.hooks.workers);
+  document["first_run"]["read_bytes_per_second"] = OrNull<Json>(first.read_per_second);
+  document["first_run"]["other_cpus"] = OrNull<Json>(first.other_cpus);
+  document["first_run"]["workers"] = OrNull<Json>(first.hooks.workers);
   document["first_run"]["synthetic"] = first.hooks.synthetic ? Json(*first.hooks.synthetic != 0) : Json(nullptr);
   document["knobs"] = Json::array();
   for (const KnobResult& knob : report.result.knobs) document["knobs"].push_back(KnobJson(knob));

@@ -21,7 +21,8 @@ void JudgedBy::AppendTo(std::vector<Flag>& flags) {
   add("--min-effect", "SHARE", "smallest effect of interest (default 1%)").text = &effect;
   add("--linear", "", "model GPU-seconds as a line over work (needs 12 segments); default: their ratio").on = &linear;
   add("--switchback", "", "the setting is alternated within a run (arm column), or file by file").on = &switchback;
-  add("--sequential", "", "a switchback that may be looked at more than once").on = &sequential;
+  add("--sequential", "", "may be looked at more than once: a switchback, or 20 and more runs after one baseline").on =
+      &sequential;
   add("--rate-after", "MONEY", "price of a GPU-hour after the change, where it differs").text = &rate_after;
   add("--cashable", "", "the hours avoided stop being billed in the period").on = &cashable;
 }
@@ -55,8 +56,9 @@ Result<void> JudgedBy::Take(const std::string& command, Claim& claim) const {
   claim.model = linear ? BaselineModel::kLinear : BaselineModel::kRatio;
   claim.design = switchback ? ClaimDesign::kSwitchback : ClaimDesign::kRuns;
   claim.stop = sequential ? StopRule::kSequential : StopRule::kFixed;
-  if (sequential && !switchback) {
-    return FailUsage(command + ": --sequential needs --switchback: other designs are looked at once");
+  if (sequential && !switchback && command == "claim") {
+    return FailUsage(
+        "claim: --sequential needs --switchback: runs after one baseline are never more than indicated by it");
   }
   if (!rate_after.empty()) {
     const Result<Money> rate = Money::Parse(rate_after);

@@ -7,6 +7,7 @@
 #include "base/money.h"
 #include "report/audit_view.h"
 #include "text/escape.h"
+#include "text/markdown.h"
 #include "text/share.h"
 #include "text/table.h"
 #include "text/time_zone.h"
@@ -109,26 +110,6 @@ std::string Summary(const LedgerReport& report) {
          fmt::format("Claimed and not yet judged: {}. A claim is not a saving.\n", claimed);
 }
 
-std::string MarkdownTable(const std::vector<TableColumn>& columns, const std::vector<TableRow>& rows) {
-  std::string text = "|";
-  std::string rule = "\n|";
-  for (const TableColumn& column : columns) {
-    text += " " + column.header + " |";
-    rule += column.align == kRight ? "---:|" : "---|";
-  }
-  text += rule + "\n";
-  for (const TableRow& row : rows) {
-    text += "|";
-    for (const std::string& cell : row) {
-      text += " ";
-      for (const char c : Printable(cell)) text += c == '|' ? "\\|" : std::string(1, c);
-      text += " |";
-    }
-    text += "\n";
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string LedgerText(const LedgerReport& report, int width) {
@@ -144,8 +125,11 @@ std::string LedgerText(const LedgerReport& report, int width) {
 }
 
 std::string LedgerMarkdown(const LedgerReport& report) {
-  return Summary(report) + "\n" + MarkdownTable(LineColumns(), LineRows(report)) + "\n" +
-         MarkdownTable(LeverColumns(), LeverRows(report));
+  std::string text = Summary(report) + "\n";
+  AppendMarkdownRows(LineColumns(), LineRows(report), &text);
+  text += "\n";
+  AppendMarkdownRows(LeverColumns(), LeverRows(report), &text);
+  return text;
 }
 
 namespace {

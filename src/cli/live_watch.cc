@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/reading_text.h"
+#include "cli/tell_alert.h"
 #include "price/cost_report.h"
 #include "telemetry/hidden_gpus.h"
 
@@ -26,6 +27,10 @@ std::vector<WatchAlert> LiveWatch::OnSamples(std::span<const Sample> samples, co
     if (counts) gpus.push_back({id, ShortName(devices[id])});
   }
   std::vector<WatchAlert> fresh = watch_.Look(gpus, SpendSoFar(hidden, inputs, classifier));
+  if (gpus.empty() && !told_of_none_) {
+    fresh.push_back(NothingIsWatched("the command can see none of this machine"));
+    told_of_none_ = true;
+  }
   const std::lock_guard lock(mutex_);
   alerts_.insert(alerts_.end(), fresh.begin(), fresh.end());
   return fresh;

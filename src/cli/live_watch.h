@@ -32,7 +32,8 @@ class LiveWatch {
   Rate rate_;
   bool all_gpus_;
   std::int64_t second_ = 0;  // of the last look, since the epoch
-  std::mutex mutex_;         // of what follows
+  bool told_of_none_ = false;
+  std::mutex mutex_;  // of what follows
   std::vector<WatchAlert> alerts_;
 };
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/gpu_rate.h"
+#include "report/json_values.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 
@@ -161,10 +162,6 @@ Json TimeJson(const PlanReport& report) {
   return time;
 }
 
-template <typename T>
-Json OrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 Json HoursOrNull(const std::optional<Hours>& hours) { return hours ? Json(hours->count()) : Json(nullptr); }
 
 void PutMoney(Json& json, const std::string& key, const std::optional<Money>& amount) {
@@ -180,7 +177,7 @@ Json BudgetJson(const PlanAnswer& answer) {
   json["kept"] = answer.options ? Json(BrokenCaps(*answer.options).empty()) : Json(nullptr);
   json["deadline_hours"] = HoursOrNull(caps.deadline);
   PutMoney(json, "amount", caps.budget);
-  json["cap_gpu_hours"] = OrNull(report.plan.budget_gpu_hours);
+  json["cap_gpu_hours"] = OrNull<Json>(report.plan.budget_gpu_hours);
   if (!report.cap) return json;
   json["gpu_hours_per_epoch"] = report.cap->gpu_hours_per_epoch;
   json["share_per_epoch"] = report.cap->share_per_epoch;
@@ -209,11 +206,11 @@ Json OptionJson(const PlanOffer& offer, const RunOption& option) {
   json["wall_clock_p50"] = HoursOrNull(option.wall_p50);
   json["wall_clock_p95"] = HoursOrNull(option.wall_p95);
   json["checkpoint_interval_s"] = option.interval ? Json(option.interval->count() * 3600) : Json(nullptr);
-  json["expected_interruptions"] = OrNull(option.interruptions);
-  json["overhead"] = OrNull(option.overhead);
-  json["break_even_overhead"] = OrNull(option.break_even);
-  json["saving"] = OrNull(option.saving);
-  json["deadline_met"] = OrNull(option.deadline_met);
+  json["expected_interruptions"] = OrNull<Json>(option.interruptions);
+  json["overhead"] = OrNull<Json>(option.overhead);
+  json["break_even_overhead"] = OrNull<Json>(option.break_even);
+  json["saving"] = OrNull<Json>(option.saving);
+  json["deadline_met"] = OrNull<Json>(option.deadline_met);
   json["deadline"] = Name(option.deadline);
   json["budget"] = Name(option.budget);
   json["gpu_hours_cap"] = Name(option.gpu_hours_cap);

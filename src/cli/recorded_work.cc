@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "text/duration.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -9,8 +10,6 @@ namespace {
 
 constexpr Nanos kShortestRow(kNanosPerSecond);  // marks come at the sampler's ticks: shorter rows are mostly rounding
 constexpr Nanos kLongestSilence(2 * kNanosPerSecond);
-
-double Seconds(Nanos span) { return static_cast<double>(span.count()) / 1e9; }
 
 struct UnitRow {
   WorkUnit unit;
@@ -91,7 +90,7 @@ void RecordedWork::Fill(double gpus, CountedRun& counted) const {
   const Counts origin = done;
   counted.run.start = start;
   counted.run.end = end;
-  counted.run.gpu_seconds = gpus * Seconds(*end - *start);
+  counted.run.gpu_seconds = gpus * InSeconds(*end - *start);
   if (changes_.empty()) return;
   std::vector<CountedRow> piece;
   const auto cut = [&] {
@@ -100,7 +99,7 @@ void RecordedWork::Fill(double gpus, CountedRun& counted) const {
   };
   Instant since = *start;
   const auto close = [&](Instant at, const Counts& now) {
-    CountedRow row{at, gpus * Seconds(at - since), {}};
+    CountedRow row{at, gpus * InSeconds(at - since), {}};
     for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
       row.work[u] = static_cast<double>(now[u].value_or(0) - done[u].value_or(0));
     }

@@ -7,6 +7,7 @@
 
 #include "cli/held_signals.h"
 #include "cli/say.h"
+#include "cli/tell_alert.h"
 #include "text/duration.h"
 
 namespace idleburn {
@@ -25,7 +26,7 @@ WorkloadEnd RunGuard::Wait() {
   while (true) {
     std::optional<WorkloadEnd> end = workload_.WaitUntil(MonotonicNow() + kLook);
     if (end) {
-      for (const WatchAlert& alert : watch_.Take()) Say("alert: " + alert.text);
+      for (const WatchAlert& alert : watch_.Take()) TellAlert(alert, on_alert_);
       if (stopping_.terminated()) WaitForLeftovers();
       return *std::move(end);
     }
@@ -33,9 +34,16 @@ WorkloadEnd RunGuard::Wait() {
   }
 }
 
+void RunGuard::NoGpu(const std::string& why) {
+  if (!plan_.limits.any()) return;
+  const WatchAlert alert = NothingIsWatched(why);
+  TellAlert(alert, on_alert_);
+  session_.Tell(NoteKind::kAlert, alert.text);
+}
+
 void RunGuard::Act() {
   for (const WatchAlert& alert : watch_.Take()) {
-    Say("alert: " + alert.text);
+    TellAlert(alert, on_alert_);
     if (plan_.enforce) stopping_.Ask(alert.act);
   }
   while (const std::optional<StopDeed> deed = stopping_.Next(MonotonicNow())) Do(*deed);

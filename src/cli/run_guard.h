@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/live_watch.h"
+#include "run/alert_command.h"
 #include "run/live_session.h"
 #include "run/workload.h"
 
@@ -12,9 +13,17 @@ namespace idleburn {
 // asked for that, stops the workload. What it does is a note of the run.
 class RunGuard {
  public:
-  // All outlive it.
-  RunGuard(const WatchPlan& plan, LiveWatch& watch, Workload& workload, LiveSession& session)
-      : plan_(plan), watch_(watch), workload_(workload), session_(session), stopping_(plan.rules) {}
+  // All outlive it; `on_alert` may be null.
+  RunGuard(const WatchPlan& plan, LiveWatch& watch, Workload& workload, LiveSession& session, AlertCommand* on_alert)
+      : plan_(plan),
+        watch_(watch),
+        workload_(workload),
+        session_(session),
+        on_alert_(on_alert),
+        stopping_(plan.rules) {}
+
+  // Before Wait ends, from any thread: the session has no GPU.
+  void NoGpu(const std::string& why);
 
   // As Workload::Wait. A workload that was stopped is over when what it leaves behind is, too, or had its time.
   WorkloadEnd Wait();
@@ -29,6 +38,7 @@ class RunGuard {
   LiveWatch& watch_;
   Workload& workload_;
   LiveSession& session_;
+  AlertCommand* on_alert_;
   Stopping stopping_;
 };
 

@@ -1,22 +1,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/tco_output.h"
+#include "report/json_values.h"
 #include "text/escape.h"
 
 namespace idleburn {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-void PutMoney(Json& json, const std::string& key, Money amount, const std::string& currency) {
-  json[key] = FormatMoney(amount, MinorUnitDigits(currency));
-  json[key + "_exact"] = FormatExact(amount, MinorUnitDigits(currency));
-}
-
-template <typename T>
-Json OrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json NumberOrNull(const std::optional<Fraction>& value) { return value ? Json(value->AsDouble()) : Json(nullptr); }
 
@@ -92,7 +83,7 @@ Json ScenarioJson(const TcoScenario& s, const TcoScenario& first) {
   json["contingency_rate"] = s.cost.contingency_rate.AsDouble();
   PutMoney(json, "total", s.cost.total, currency);
   PutMoney(json, "monthly_after_launch", s.cost.monthly_after_launch, currency);
-  json["saved_fraction"] = &s == &first ? Json(nullptr) : OrNull(SavedShare(first.cost, s.cost));
+  json["saved_fraction"] = &s == &first ? Json(nullptr) : OrNull<Json>(SavedShare(first.cost, s.cost));
   json["levers"] = Json::array();
   for (const PlanLever& lever : s.plan.levers) {
     json["levers"].push_back({{"name", Printable(lever.name)},
@@ -111,8 +102,9 @@ Json ScenarioJson(const TcoScenario& s, const TcoScenario& first) {
   PutUnits(json, s);
   json["draws"] = nullptr;
   if (s.draws) {
-    json["draws"] = {{"count", s.draws->count}, {"seed", s.draws->seed}, {"p10", s.draws->p10},
-                     {"p50", s.draws->p50},     {"p90", s.draws->p90},   {"over_budget", OrNull(s.draws->over_budget)}};
+    json["draws"] = {{"count", s.draws->count}, {"seed", s.draws->seed},
+                     {"p10", s.draws->p10},     {"p50", s.draws->p50},
+                     {"p90", s.draws->p90},     {"over_budget", OrNull<Json>(s.draws->over_budget)}};
   }
   json["tornado"] = Json::array();
   for (const TornadoBar& bar : s.tornado) {
@@ -200,7 +192,7 @@ Json ActualJson(const ActualReport& report, const TcoPlan& plan) {
     PutMoney(entry, "actual", paid, currency);
     json["lines"].push_back(std::move(entry));
   }
-  json["cost_efficiency"] = OrNull(report.efficiency);
+  json["cost_efficiency"] = OrNull<Json>(report.efficiency);
   const auto amount = [&](const char* key, const std::optional<Money>& money) {
     json[key] = money ? Json(FormatMoney(*money, MinorUnitDigits(currency))) : Json(nullptr);
   };
@@ -210,7 +202,7 @@ Json ActualJson(const ActualReport& report, const TcoPlan& plan) {
   json["reforecast_by"] = report.at_completion ? "cost_efficiency" : "remaining_plan";
   amount("burn_a_day", report.burn_a_day);
   json["burn_days"] = report.burn_days;
-  json["runway_days"] = OrNull(report.runway_days);
+  json["runway_days"] = OrNull<Json>(report.runway_days);
   json["forecast_errors"] = Json::array();
   for (const auto& [month, error] : report.forecast_errors) {
     json["forecast_errors"].push_back({{"month", month}, {"error", error}});
@@ -228,7 +220,7 @@ std::string TcoJson(const TcoAnswer& answer) {
   for (const TcoScenario& s : answer.scenarios) json["scenarios"].push_back(ScenarioJson(s, first));
   json["savings"] = Json::object();
   const TcoScenario& last = answer.scenarios.back();
-  json["savings"]["fraction"] = &last == &first ? Json(nullptr) : OrNull(SavedShare(first.cost, last.cost));
+  json["savings"]["fraction"] = &last == &first ? Json(nullptr) : OrNull<Json>(SavedShare(first.cost, last.cost));
   json["savings"]["of"] = &last == &first ? Json(nullptr) : Json(Printable(last.plan.name));
   json["own"] = answer.own ? OwnJson(*answer.own) : Json(nullptr);
   json["actuals"] = answer.actuals ? ActualJson(*answer.actuals, first.plan) : Json(nullptr);

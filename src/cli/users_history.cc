@@ -15,10 +15,17 @@ std::string UserDataFolder() {
   return home != nullptr && *home == '/' ? std::string(home) + "/.local/share/idleburn" : std::string();
 }
 
-std::string HistoryFile(const Settings& settings) {
-  if (settings.Has("history.file")) return FullPath(settings.Text("history.file"));
+namespace {
+
+std::string UsualHistoryFile() {
   const std::string folder = UserDataFolder();
   return folder.empty() ? folder : folder + "/history.sqlite";
+}
+
+}  // namespace
+
+std::string HistoryFile(const Settings& settings) {
+  return settings.Has("history.file") ? FullPath(settings.Text("history.file")) : UsualHistoryFile();
 }
 
 std::string RecordingFolder(const std::string& history) {
@@ -34,8 +41,9 @@ std::string FullPath(const std::string& path) {
 
 namespace {
 
-HistoryOptions OptionsAt(Instant now) {
+HistoryOptions OptionsOf(const std::string& file, Instant now) {
   HistoryOptions options;
+  options.named = file != UsualHistoryFile();
   options.now = now;
   options.tell = Say;
   return options;
@@ -45,13 +53,13 @@ HistoryOptions OptionsAt(Instant now) {
 
 Result<SqliteDatabase> OpenToKeep(const std::string& file, Instant now) {
   if (file.empty()) return Fail("there is no home folder for the history; name a file with --history");
-  return OpenHistory(file, OptionsAt(now));
+  return OpenHistory(file, OptionsOf(file, now));
 }
 
 Result<std::optional<SqliteDatabase>> OpenToRead(const std::string& file, Instant now) {
   std::error_code ignored;
   if (file.empty() || !std::filesystem::exists(file, ignored)) return std::optional<SqliteDatabase>();
-  Result<SqliteDatabase> opened = OpenHistoryToRead(file, OptionsAt(now));
+  Result<SqliteDatabase> opened = OpenHistoryToRead(file, OptionsOf(file, now));
   if (!opened) return tl::unexpected<Error>(opened.error());
   return std::optional(std::move(*opened));
 }

@@ -38,6 +38,11 @@ void WatchFlags::AppendTo(std::vector<Flag>& flags) {
       .list = &watch;
   add("--budget", "AMOUNT", "say so at 80 and 100 % of this cost, in the currency of the price").text = &budget;
   add("--gpu-hours", "HOURS", "say so at 80 and 100 % of these GPU-hours").text = &gpu_hours;
+  add("--on-alert", "CMD", "run this by sh for each alert; $IDLEBURN_ALERT says it").text = &on_alert;
+}
+
+Result<std::unique_ptr<AlertCommand>> WatchFlags::StartAlertCommand() const {
+  return on_alert.empty() ? std::unique_ptr<AlertCommand>() : AlertCommand::Start(on_alert);
 }
 
 void WatchFlags::AppendEnforceTo(std::vector<Flag>& flags) {
@@ -68,6 +73,9 @@ Result<WatchPlan> WatchFlags::Plan(const Settings& settings, bool ask_cloud, Ins
   plan.limits.currency = plan.rate.currency;
   TRY(ReadLimits(plan));
   TRY(ReadEnforce(plan));
+  if (!on_alert.empty() && !plan.limits.any()) {
+    return FailUsage("--on-alert has no limit to speak of; give --watch idle-held=15m, --budget or --gpu-hours");
+  }
   return plan;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "cli/flags.h"
 #include "cli/settings.h"
 #include "price/rate.h"
+#include "run/alert_command.h"
 #include "telemetry/live_sink.h"
 #include "watch/stopping.h"
 #include "watch/watch.h"
@@ -34,9 +36,13 @@ struct WatchFlags {
   // the machine: without one it is refused, because a run that was to be guarded must not begin unguarded.
   [[nodiscard]] Result<WatchPlan> Plan(const Settings& settings, bool ask_cloud, Instant now) const;
 
+  // The process that tells alerts on; null where none was asked for. To be called while there is one thread.
+  [[nodiscard]] Result<std::unique_ptr<AlertCommand>> StartAlertCommand() const;
+
   std::vector<std::string> watch;
   std::string budget;
   std::string gpu_hours;
+  std::string on_alert;
   bool enforce = false;
   std::string enforce_signal;
   std::string grace;

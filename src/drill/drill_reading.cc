@@ -4,11 +4,10 @@
 #include <chrono>
 
 #include "spot/formulas.h"
+#include "text/duration.h"
 
 namespace idleburn {
 namespace {
-
-double InSeconds(Nanos span) { return static_cast<double>(span.count()) / 1e9; }
 
 template <typename T>
 void AddKnown(const std::optional<T>& value, std::vector<double>& values) {

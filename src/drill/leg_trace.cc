@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/duration.h"
+
 namespace idleburn {
 
 void LegTrace::Take(const Marker& marker, Nanos now) {
@@ -80,7 +82,7 @@ std::optional<double> LegTrace::SecondsPerStep() const {
     time -= *c.end - std::max(c.begin, counted);
     counted = *c.end;
   }
-  return static_cast<double>(time.count()) / 1e9 / static_cast<double>(steps_ - first_steps_);
+  return InSeconds(time) / static_cast<double>(steps_ - first_steps_);
 }
 
 }  // namespace idleburn

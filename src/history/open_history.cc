@@ -8,6 +8,7 @@
 #include "history/schema.h"
 #include "os/append_file.h"
 #include "os/folder_lock.h"
+#include "os/seekable_file.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -28,6 +29,14 @@ Result<void> SetAside(const std::string& path, const HistoryOptions& options) {
   for (const char* part : {"", "-wal", "-shm"}) TRY(MoveFile(path + part, aside + part));
   options.tell(path + ": is damaged; it is kept as " + aside + ", and a new history is begun");
   return {};
+}
+
+Result<void> CheckOurs(const std::string& path, const HistoryOptions& options) {
+  if (!options.named) return {};
+  const std::optional<SeekableFile> file = SeekableFile::Open(path);
+  if (file && BeginsAsHistory(file->Head(kHistoryHead))) return {};
+  return Fail(path + ": is no history of idleburn, or its first bytes are damaged; it is left as it is; name another " +
+              "file with --history");
 }
 
 // Damage is SQLite's own word, on opening or in any page. Nothing else is a reason to set a file aside.
@@ -58,6 +67,7 @@ Result<SqliteDatabase> OpenHistory(const std::string& path, const HistoryOptions
       TRY(BringUpToDate(database, path));
       return database;
     }
+    TRY(CheckOurs(path, options));
     TRY(SetAside(path, options));
   }
   return Fail(path + ": a new history cannot be begun; check the disk");

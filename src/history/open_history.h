@@ -9,14 +9,16 @@
 namespace idleburn {
 
 struct HistoryOptions {
-  Instant now;                                                               // names a damaged file that is set aside
-  Nanos patience{5 * kNanosPerSecond};                                       // for other programs that are writing
+  Instant now;                          // names a damaged file that is set aside
+  Nanos patience{5 * kNanosPerSecond};  // for other programs that are writing
+  bool named = false;  // the file was named by the user: one that is no history of ours is none of our business
   std::function<void(const std::string&)> tell = [](const std::string&) {};  // one line: what was set aside
 };
 
 // The history at `path`, for reading and writing beside other programs; it and its folder are made if they are not
-// there. A damaged one is set aside as PATH.corrupt-<time>, told, and a new one begun. That it is locked, may not be
-// read or written, or is of a newer version is an error, and nothing is moved.
+// there. A damaged one is set aside as PATH.corrupt-<time>, told, and a new one begun; a file that the user named only
+// if it begins as a history does. That it is locked, may not be read or written, or is of a newer version is an error,
+// and nothing is moved.
 Result<SqliteDatabase> OpenHistory(const std::string& path, const HistoryOptions& options);
 
 // The same of a file that is there. Where it may not be written it is read as it is, if it is of this version.

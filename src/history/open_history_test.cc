@@ -151,6 +151,29 @@ TEST(OpenHistoryTest, SetsADamagedFileAsideAndSaysSo) {
   }
 }
 
+// A file that a user names by mistake is not moved, whatever it is; a history of his that is damaged is.
+TEST(OpenHistoryTest, ANamedFileIsSetAsideOnlyIfItIsOurs) {
+  const HistoryFolder folder;
+  HistoryOptions named = folder.options();
+  named.named = true;
+  const std::string notes = folder.path() + "/notes.txt";
+  const std::string text = "buy milk\n" + std::string(5000, 'x');
+  Write(notes, text);
+  const Result<SqliteDatabase> refused = OpenHistory(notes, named);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message.find(notes + ": is no history of idleburn"), 0U) << refused.error().message;
+  EXPECT_EQ(Read(notes), text);
+  EXPECT_TRUE(folder.told().empty());
+
+  FillRuns(folder);
+  const std::string bytes = Read(folder.file());
+  const std::string damaged = bytes.substr(0, 4096) + std::string(4096, '\xA5') + bytes.substr(8192);
+  Write(folder.file(), damaged);
+  EXPECT_TRUE(OpenHistory(folder.file(), named));
+  EXPECT_EQ(folder.told().size(), 1U);
+  EXPECT_EQ(Read(folder.file() + ".corrupt-20251121-200000"), damaged);
+}
+
 TEST(OpenHistoryTest, ALockIsNoDamage) {
   const HistoryFolder folder;
   folder.Make();

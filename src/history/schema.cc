@@ -125,6 +125,15 @@ Result<std::int64_t> VersionOf(const SqliteDatabase& database, const std::string
 
 std::span<const std::string_view> HistorySteps() { return kSteps; }
 
+bool BeginsAsHistory(std::string_view head) {
+  // The file format of SQLite, section 1.3: a text of 16 bytes first, the application's id in bytes 68 to 71.
+  constexpr std::size_t kId = 68;
+  if (head.size() < kHistoryHead || head.substr(0, 15) != "SQLite format 3") return false;
+  std::int64_t id = 0;
+  for (std::size_t i = kId; i < kHistoryHead; ++i) id = id << 8 | static_cast<unsigned char>(head[i]);
+  return id == kApplicationId;
+}
+
 Result<bool> IsUpToDate(const SqliteDatabase& database, const std::string& name) {
   const Result<std::int64_t> version = VersionOf(database, name);
   if (!version) return tl::unexpected<Error>(version.error());

@@ -16,6 +16,10 @@ std::span<const std::string_view> HistorySteps();
 // a newer program wrote, and a database that is no history. `name` is what errors call it.
 Result<void> BringUpToDate(SqliteDatabase& database, const std::string& name);
 
+// Whether a file that begins so was once a history of idleburn, whatever became of the rest.
+inline constexpr std::size_t kHistoryHead = 72;
+bool BeginsAsHistory(std::string_view head);
+
 // Whether a history has all tables; refuses the same.
 Result<bool> IsUpToDate(const SqliteDatabase& database, const std::string& name);
 

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "base/work_unit.h"
 #include "run/progress_lines.h"
+#include "text/duration.h"
 
 namespace idleburn {
 
@@ -23,9 +24,7 @@ struct WorkRate {
   WorkUnit unit = WorkUnit::kStep;
   std::int64_t work = 0;
   Nanos time{0};
-  [[nodiscard]] double PerSecond() const {
-    return static_cast<double>(work) / (static_cast<double>(time.count()) / 1e9);
-  }
+  [[nodiscard]] double PerSecond() const { return static_cast<double>(work) / InSeconds(time); }
 };
 
 // Watches what a run says of its work, and says when it was watched enough. Times are of any one clock.

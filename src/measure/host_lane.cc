@@ -83,7 +83,8 @@ void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
   }
   out.OnHost(std::span(&sample, 1));
   const std::string processes = "the workload's processes";
-  if (slow && !tree_->seen()) {
+  // Where even we are not there it is another's /proc; else the workload has ended already.
+  if (slow && !tree_->seen() && FileText(proc_ + "/" + std::to_string(spec_.workload->adopter) + "/stat").empty()) {
     NoteOnce(now, processes + " cannot be seen in " + proc_ + "; measure from the namespace they run in", out);
   }
   if (tree_->io_denied()) {

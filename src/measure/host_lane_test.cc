@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <thread>
@@ -85,6 +86,21 @@ TEST(HostLane, TheExpensivePartIsReadOnceASecondWhateverTheClockDoes) {
   }
   EXPECT_EQ(slow,
             (std::vector<bool>{true, false, false, true, false, false, true, true, false, true, true, false, true}));
+}
+
+// A workload that has ended before it was looked at is no fault of /proc; where even we are not in it, it is another's.
+TEST(HostLane, AWorkloadThatHasEndedIsNotASecret) {
+  const auto said = [](pid_t adopter) {
+    HostLaneSpec spec = Watching(999'999'999);  // more than the kernel numbers
+    spec.workload->adopter = adopter;
+    HostLane lane(std::move(spec));
+    LiveLog log;
+    lane.Tick(At(0), log);
+    return std::any_of(log.notes.begin(), log.notes.end(),
+                       [](const Note& note) { return note.text.find("cannot be seen in /proc") != std::string::npos; });
+  };
+  EXPECT_FALSE(said(getpid()));
+  EXPECT_TRUE(said(999'999'998));
 }
 
 TEST(HostLane, CountsWhatARealTreeUses) {

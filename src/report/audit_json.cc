@@ -4,7 +4,9 @@
 #include "report/audit_report.h"
 #include "report/chart_data.h"
 #include "report/display.h"
+#include "report/json_values.h"
 #include "report/system_view.h"
+#include "text/duration.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/time_zone.h"
@@ -35,8 +37,6 @@ double HoursOf(std::int64_t ns) { return HoursOf(static_cast<double>(ns)); }
 void PutHours(Json& to, const std::string& key, std::optional<std::int64_t> ns, std::string_view reason) {
   PutNumber(to, key, ns ? std::optional(HoursOf(*ns)) : std::nullopt, reason);
 }
-
-Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(Printable(text)); }
 
 void PutText(Json& to, const std::string& key, std::string_view text, std::string_view reason) {
   if (text.empty()) {
@@ -123,9 +123,7 @@ Json TicksJson(const TickView& ticks) {
   }
   PutNumber(json, "burst_index", ticks.BurstIndex(), "no_readings");
   json["pattern"] = ticks.pattern;
-  PutNumber(json, "window_s",
-            ticks.window ? std::optional(static_cast<double>(ticks.window->count()) / kNanosPerSecond) : std::nullopt,
-            "not_measured");
+  PutNumber(json, "window_s", ticks.window ? std::optional(InSeconds(*ticks.window)) : std::nullopt, "not_measured");
   return json;
 }
 
@@ -308,9 +306,7 @@ Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, cons
   json["gpu_share"] = d.gpu_share;
   PutText(json, "counter", CounterOf(report, d.device), "not_reported");
   const bool has_period = result != nullptr && result->period;
-  PutNumber(json, "period_s",
-            has_period ? std::optional(static_cast<double>(result->period->count()) / kNanosPerSecond) : std::nullopt,
-            "not_measured");
+  PutNumber(json, "period_s", has_period ? std::optional(InSeconds(*result->period)) : std::nullopt, "not_measured");
   PutUsage(json, part, money);
   Json cost;
   PutRate(cost, report.cost.rate, money);
@@ -356,7 +352,7 @@ Json FindingsJson(const Advice& advice, const MoneyWriter& money) {
     PutNumber(finding, "share", f.share, "not_measured");
     finding["evidence"] = TextsOf(f.evidence);
     finding["refutes"] = TextsOf(f.refutes);
-    finding["isolate"] = TextOrNull(f.isolate);
+    finding["isolate"] = TextOrNull<Json>(f.isolate);
     finding["gpu_hours"] = HoursOf(f.gpu_ns);
     money.Put(finding, "cost", f.cost);
     list.push_back(std::move(finding));
@@ -371,7 +367,7 @@ Json RecommendationsJson(const Advice& advice, const MoneyWriter& money) {
     rec["id"] = r.id;
     rec["title"] = Printable(r.title);
     rec["axis"] = Name(r.axis);
-    rec["cause"] = TextOrNull(r.cause);
+    rec["cause"] = TextOrNull<Json>(r.cause);
     if (r.saving) {
       rec["saving"] = {{"low", r.saving->low}, {"expected", r.saving->expected}, {"high", r.saving->high}};
     } else {
@@ -380,7 +376,7 @@ Json RecommendationsJson(const Advice& advice, const MoneyWriter& money) {
     money.Put(rec, "saving_cost", r.saving_cost, r.saving ? std::string_view() : "not_quantified");
     rec["how"] = Printable(r.how);
     rec["verify_with"] = Printable(r.verify_with);
-    rec["basis"] = TextOrNull(r.basis);
+    rec["basis"] = TextOrNull<Json>(r.basis);
     list.push_back(std::move(rec));
   }
   return list;
@@ -462,7 +458,7 @@ Json BudgetJson(const DeviceDiagnosis& d, const TraceBudget& b) {
   for (const LargeGap& gap : b.largest_gaps) {
     Json entry = {{"after_ms", MsOf(gap.at.start - b.span.start)}, {"ms", MsOf(gap.at.Ns())}};
     entry["mainly"] = Name(gap.mainly);
-    entry["under"] = TextOrNull(Describe(gap.frames));
+    entry["under"] = TextOrNull<Json>(Describe(gap.frames));
     json["longest_gaps"].push_back(std::move(entry));
   }
   return json;
@@ -587,7 +583,7 @@ Json QualityJson(const DataQuality* quality) {
     json["count"] = row.count;
     json["severity"] = Name(info.severity);
     json["sentence"] = Printable(Describe(info, row));
-    json["first_place"] = TextOrNull(row.first_place);
+    json["first_place"] = TextOrNull<Json>(row.first_place);
     json["names"] = TextsOf({row.names.begin(), row.names.end()});
     list.push_back(std::move(json));
   }
@@ -601,8 +597,7 @@ Json ThresholdsJson(const Thresholds& t) {
   json["productive_from_percent"] = percent(t.productive_from);
   json["compute_bound_from_percent"] = percent(t.bound_from);
   json["max_gap_periods"] = static_cast<double>(t.max_gap_tenths) / 10;
-  PutNumber(json, "max_gap_s",
-            t.max_gap ? std::optional(static_cast<double>(t.max_gap->count()) / kNanosPerSecond) : std::nullopt,
+  PutNumber(json, "max_gap_s", t.max_gap ? std::optional(InSeconds(*t.max_gap)) : std::nullopt,
             "max_gap_periods_applies");
   return json;
 }
@@ -623,8 +618,8 @@ Json SystemJson(const AuditReport& report) {
   Json gpus = Json::array();
   for (const CostReport::DeviceCost& d : report.cost.devices) {
     Json gpu;
-    gpu["uuid"] = TextOrNull((*report.devices)[d.device].uuid);
-    gpu["name"] = TextOrNull((*report.devices)[d.device].name);
+    gpu["uuid"] = TextOrNull<Json>((*report.devices)[d.device].uuid);
+    gpu["name"] = TextOrNull<Json>((*report.devices)[d.device].name);
     for (const SystemItem& item : kGpuItems) PutFact(gpu, item, GpuFact(report, d.device, item.fact));
     gpus.push_back(std::move(gpu));
   }

@@ -1,6 +1,8 @@
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "report/comparison_report.h"
+#include "report/json_values.h"
 #include "text/escape.h"
 #include "text/time_zone.h"
 
@@ -9,13 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <typename T>
-Json OrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(Printable(text)); }
-Json TimeOrNull(const std::optional<Instant>& time) { return time ? Json(FormatRfc3339(*time)) : Json(nullptr); }
-
 Json IntervalJson(const char* estimate, const std::optional<SavingInterval>& interval) {
   if (!interval) return nullptr;
   return {{estimate, interval->fraction}, {"low", interval->low}, {"high", interval->high}};
@@ -23,7 +18,7 @@ Json IntervalJson(const char* estimate, const std::optional<SavingInterval>& int
 
 Json SavingJson(const SavingVerdict& verdict) {
   Json json;
-  json["fraction"] = OrNull(verdict.fraction);
+  json["fraction"] = OrNull<Json>(verdict.fraction);
   json["low"] = verdict.saving ? Json(verdict.saving->low) : Json(nullptr);
   json["high"] = verdict.saving ? Json(verdict.saving->high) : Json(nullptr);
   json["confidence"] = verdict.level;
@@ -53,13 +48,32 @@ Json GuardJson(const std::optional<DriftGuard>& guard) {
   return json;
 }
 
+Json ComparatorsJson(const std::optional<ComparatorChange>& untouched) {
+  if (!untouched) return nullptr;
+  return {{"fraction", untouched->fraction}, {"parallel", OrNull<Json>(untouched->parallel)}};
+}
+
+Json ModelJson(const std::optional<LinearBaseline>& line) {
+  if (!line) return nullptr;
+  return {{"fixed_gpu_seconds", line->fixed},
+          {"gpu_seconds_per_unit", line->per_unit},
+          {"cv_rmse", line->cv_rmse},
+          {"segments", line->segments}};
+}
+
+Json PlaceboJson(const std::optional<PlaceboTest>& placebo) {
+  if (!placebo) return nullptr;
+  return {
+      {"labellings", placebo->labellings}, {"blocks", placebo->blocks}, {"excluding_zero", placebo->excluding_zero}};
+}
+
 Json ClaimJson(const ComparisonReport& report) {
   if (!report.claimed) return nullptr;
   Json json;
   json["id"] = Printable(report.claim.id);
   json["sha256"] = Printable(report.claim.sha256);
   json["written"] = FormatRfc3339(report.claim.written);
-  json["predicted"] = OrNull(report.claim.predicted);
+  json["predicted"] = OrNull<Json>(report.claim.predicted);
   return json;
 }
 
@@ -68,28 +82,28 @@ Json InputJson(const ComparisonReport::Input& input) {
   json["side"] = input.after ? "after" : "before";
   json["name"] = Printable(input.name);
   json["kind"] = input.kind;
-  json["sha256"] = TextOrNull(input.sha256);
-  json["start"] = TimeOrNull(input.start);
-  json["end"] = TimeOrNull(input.end);
-  json["gpu_seconds"] = OrNull(input.gpu_seconds);
-  json["work"] = OrNull(input.work);
-  json["observed_fraction"] = OrNull(input.observed);
-  json["note"] = TextOrNull(input.note);
+  json["sha256"] = TextOrNull<Json>(input.sha256);
+  json["start"] = TimeOrNull<Json>(input.start);
+  json["end"] = TimeOrNull<Json>(input.end);
+  json["gpu_seconds"] = OrNull<Json>(input.gpu_seconds);
+  json["work"] = OrNull<Json>(input.work);
+  json["observed_fraction"] = OrNull<Json>(input.observed);
+  json["note"] = TextOrNull<Json>(input.note);
   return json;
 }
 
 Json CaptureJson(const BeforeAfter& pair) {
   Json json;
-  json["cause"] = TextOrNull(pair.cause);
+  json["cause"] = TextOrNull<Json>(pair.cause);
   json["bound"] = pair.bound;
   json["expected"] = pair.expected;
   json["median_step_before_ms"] = pair.before_ns ? Json(*pair.before_ns / 1e6) : Json(nullptr);
   json["median_step_after_ms"] = pair.after_ns ? Json(*pair.after_ns / 1e6) : Json(nullptr);
-  json["realised"] = OrNull(pair.realised);
-  json["recovered"] = OrNull(pair.recovered);
-  json["kernels_change"] = OrNull(pair.kernels_change);
-  json["compute_change"] = OrNull(pair.compute_change);
-  json["next"] = TextOrNull(pair.next);
+  json["realised"] = OrNull<Json>(pair.realised);
+  json["recovered"] = OrNull<Json>(pair.recovered);
+  json["kernels_change"] = OrNull<Json>(pair.kernels_change);
+  json["compute_change"] = OrNull<Json>(pair.compute_change);
+  json["next"] = TextOrNull<Json>(pair.next);
   return json;
 }
 
@@ -107,16 +121,10 @@ Json AdjustmentsJson(const ComparisonReport& report) {
     json.push_back({{"factor", Printable(nra.factor)},
                     {"before", Printable(nra.before)},
                     {"after", Printable(nra.after)},
-                    {"gpu_seconds", OrNull(nra.gpu_seconds)},
+                    {"gpu_seconds", OrNull<Json>(nra.gpu_seconds)},
                     {"basis", Printable(nra.basis)}});
   }
   return json;
-}
-
-// K and, where it is known, K_exact.
-void PutMoney(Json& json, const std::string& key, const std::optional<Money>& money, std::string_view currency) {
-  json[key] = money ? Json(FormatMoney(*money, MinorUnitDigits(currency))) : Json(nullptr);
-  if (money) json[key + "_exact"] = FormatExact(*money, MinorUnitDigits(currency));
 }
 
 void AddMoney(const ComparisonReport& report, Json& json) {
@@ -124,8 +132,8 @@ void AddMoney(const ComparisonReport& report, Json& json) {
   PutMoney(json, "cashable", money.cash, money.currency);
   json["freed_capacity"] = report.money ? Json(money.freed_gpu_hours) : Json(nullptr);
   Json& parts = json["money"];
-  parts["currency"] = TextOrNull(money.currency);
-  parts["rate_source"] = TextOrNull(report.rate.source);
+  parts["currency"] = TextOrNull<Json>(money.currency);
+  parts["rate_source"] = TextOrNull<Json>(report.rate.source);
   PutMoney(parts, "rate_before", money.rate_before, money.currency);
   PutMoney(parts, "rate_after", money.rate_after, money.currency);
   const auto part = [&](Money TimeAndRate::*which) {
@@ -157,12 +165,17 @@ std::string ComparisonJson(const ComparisonReport& report) {
   json["layout"] = RunLayoutName(verdict.layout);
   json["pairs"] = verdict.pairs;
   json["sides"] = {{"before", SideJson(verdict.before)}, {"after", SideJson(verdict.after)}};
-  json["effective_samples"] = {{"before", OrNull(verdict.before.n_eff)}, {"after", OrNull(verdict.after.n_eff)}};
-  json["tau"] = {{"before", OrNull(verdict.before.tau)}, {"after", OrNull(verdict.after.tau)}};
+  json["effective_samples"] = {{"before", OrNull<Json>(verdict.before.n_eff)},
+                               {"after", OrNull<Json>(verdict.after.n_eff)}};
+  json["tau"] = {{"before", OrNull<Json>(verdict.before.tau)}, {"after", OrNull<Json>(verdict.after.tau)}};
   json["guard"] = GuardJson(verdict.guard);
-  json["fsu"] = OrNull(verdict.fsu);
-  json["smallest_shown"] = OrNull(verdict.smallest_shown);
-  json["more_hours"] = OrNull(verdict.more_hours);
+  json["comparators"] = ComparatorsJson(verdict.comparators);
+  json["reversion"] = report.reversion ? Json(-std::expm1(*report.reversion)) : Json(nullptr);
+  json["baseline_model"] = ModelJson(verdict.model);
+  json["placebo"] = PlaceboJson(verdict.placebo);
+  json["fsu"] = OrNull<Json>(verdict.fsu);
+  json["smallest_shown"] = OrNull<Json>(verdict.smallest_shown);
+  json["more_hours"] = OrNull<Json>(verdict.more_hours);
   json["plan"] = verdict.retrospective ? "retrospective" : "claimed";
   json["claim"] = ClaimJson(report);
   json["reasons"] = Json::array();
@@ -179,7 +192,7 @@ std::string ComparisonJson(const ComparisonReport& report) {
     json["projection"]["hours"] = report.projection->hours;
   }
   json["captures"] = Json::array();
-  json["mean_step_fraction"] = OrNull(report.mean_step_fraction);
+  json["mean_step_fraction"] = OrNull<Json>(report.mean_step_fraction);
   for (const BeforeAfter& pair : report.captures) json["captures"].push_back(CaptureJson(pair));
   json["inputs"] = Json::array();
   for (const ComparisonReport::Input& input : report.inputs) json["inputs"].push_back(InputJson(input));

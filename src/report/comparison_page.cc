@@ -146,6 +146,19 @@ class Figures {
       const std::string amount = nra.gpu_seconds ? fmt::format("{:.5g} GPU-s", *nra.gpu_seconds) : "not measured";
       Put("adjusted", fmt::format("{}: {} -> {}, {} ({})", nra.factor, nra.before, nra.after, amount, nra.basis));
     }
+    if (report_.reversion && *report_.reversion < 0) {
+      Put("taken off",
+          PercentText(-std::expm1(*report_.reversion)) + " that jobs picked for being bad save by themselves");
+    } else if (report_.reversion) {
+      Put("taken off", PercentText(std::expm1(*report_.reversion)) + " that these jobs get dearer by themselves");
+    }
+    if (verdict_.comparators) {
+      const ComparatorChange& untouched = *verdict_.comparators;
+      const std::string moved = !untouched.parallel   ? "too few runs to say whether they move alike"
+                                : *untouched.parallel ? "they moved alike before the change"
+                                                      : "they did not move alike before the change";
+      Put("untouched", PercentText(untouched.fraction) + " less GPU time by themselves; " + moved);
+    }
   }
   void Runs() {
     std::string layout(RunLayoutName(verdict_.layout));

@@ -42,6 +42,7 @@ struct ComparisonReport {
   std::vector<Input> inputs;
   std::vector<DataExclusion> exclusions;
   std::vector<NonRoutineAdjustment> adjustments;
+  std::optional<double> reversion;  // taken off: what jobs that were picked for being bad change by themselves, of ln R
 
   Rate rate;                         // before the change
   std::optional<SavingMoney> money;  // absent where no saving is shown
@@ -53,8 +54,8 @@ struct ComparisonReport {
     SavingInterval gpu_hours;
   };
   std::optional<Projection> projection;
-  std::string no_projection;         // why there is none although it was asked for
-  std::vector<BeforeAfter> captures;  // what the diagnosis foretold and what came of it, pair by pair
+  std::string no_projection;                 // why there is none although it was asked for
+  std::vector<BeforeAfter> captures;         // what the diagnosis foretold and what came of it, pair by pair
   std::optional<double> mean_step_fraction;  // of captures: off the mean step, which a bill follows
   std::string version;
 };

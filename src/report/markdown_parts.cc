@@ -19,21 +19,8 @@ void AppendMarkdownSection(std::string_view title, const std::vector<std::string
 
 void AppendMarkdownTable(const ReportTable& table, std::string* out) {
   if (table.rows.empty()) return;
-  *out += "\n## " + MarkdownEscaped(table.title) + "\n\n|";
-  for (const TableColumn& column : table.columns) *out += " " + MarkdownEscaped(column.header) + " |";
-  *out += "\n|";
-  for (const TableColumn& column : table.columns) {
-    *out += column.align == TableColumn::Align::kRight ? " ---: |" : " :--- |";
-  }
-  *out += "\n";
-  for (const TableRow& row : table.rows) {
-    *out += "|";
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      const std::string cell = c < row.size() ? MarkdownEscaped(row[c]) : std::string();
-      *out += (cell.starts_with("  ") ? " –" + cell.substr(1) : " " + cell) + " |";  // Markdown has no indented rows
-    }
-    *out += "\n";
-  }
+  *out += "\n## " + MarkdownEscaped(table.title) + "\n\n";
+  AppendMarkdownRows(table.columns, table.rows, out);
   if (!table.notes.empty()) *out += "\n";
   AppendList(table.notes, out);
 }

@@ -5,6 +5,7 @@
 #include "report/display.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
+#include "text/duration.h"
 #include "text/share.h"
 #include "text/time_zone.h"
 
@@ -93,8 +94,7 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
   }
   const TickView ticks = TicksOf(c.report);
   if (ticks.total > 0) {
-    const std::string window =
-        ticks.window ? fmt::format("{:.3g} s", static_cast<double>(ticks.window->count()) / 1e9) : "unknown";
+    const std::string window = ticks.window ? fmt::format("{:.3g} s", InSeconds(*ticks.window)) : "unknown";
     std::string line =
         fmt::format("Bursts: {} readings {} apart, {} below 10 %, {} from 90 %: ", ticks.total, window,
                     PercentText(*ticks.Share(Phase::kIdle)), PercentText(*ticks.Share(Phase::kComputeBound)));
@@ -133,7 +133,7 @@ void AddReadingRules(const ViewContext& c, std::vector<std::string>& lines) {
   if (any(true))
     lines.emplace_back("Read by ticks: a second is the mean of its readings; a second without one is unobserved.");
   if (any(false)) {
-    const std::string hold = t.max_gap ? fmt::format("{:g} s", static_cast<double>(t.max_gap->count()) / 1e9)
+    const std::string hold = t.max_gap ? fmt::format("{:g} s", InSeconds(*t.max_gap))
                                        : fmt::format("{:g} periods", static_cast<double>(t.max_gap_tenths) / 10);
     lines.push_back(
         fmt::format("Held forward: a reading lasts until the next, at most {}; the rest is unobserved (gap).", hold));

@@ -1,6 +1,8 @@
 #include "run/markers.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,8 +10,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
+#include "os/folder_names.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -32,15 +36,14 @@ constexpr std::array<MarkerField<WorkSaid>, 4> kFields = {{{"step", &WorkSaid::s
                                                            {"epoch", &WorkSaid::epochs}}};
 constexpr std::array<MarkerField<HooksSaid>, 2> kHooks = {
     {{"workers", &HooksSaid::workers}, {"synthetic", &HooksSaid::synthetic}}};
-constexpr std::array<MarkerField<RestartSaid>, 8> kRestart = {
-    {{"first_sample", &RestartSaid::first_sample},
-     {"last_sample", &RestartSaid::last_sample},
-     {"order", &RestartSaid::order},
-     {"resumed", &RestartSaid::resumed},
-     {"checkpoint_begin", &RestartSaid::checkpoint_begin},
-     {"checkpoint_end", &RestartSaid::checkpoint_end},
-     {"checkpoint_bytes", &RestartSaid::checkpoint_bytes},
-     {"at_ns", &RestartSaid::at_ns}}};
+constexpr std::array<MarkerField<RestartSaid>, 8> kRestart = {{{"first_sample", &RestartSaid::first_sample},
+                                                               {"last_sample", &RestartSaid::last_sample},
+                                                               {"order", &RestartSaid::order},
+                                                               {"resumed", &RestartSaid::resumed},
+                                                               {"checkpoint_begin", &RestartSaid::checkpoint_begin},
+                                                               {"checkpoint_end", &RestartSaid::checkpoint_end},
+                                                               {"checkpoint_bytes", &RestartSaid::checkpoint_bytes},
+                                                               {"at_ns", &RestartSaid::at_ns}}};
 
 // Sets the field of that name; false if there is none.
 template <typename Said, std::size_t kRows>
@@ -79,14 +82,40 @@ std::optional<Marker> ParseMarker(std::string_view line) {
   return marker;
 }
 
+namespace {
+
+constexpr std::string_view kPrefix = "idleburn-markers.";
+
+// Removes what programs of this user have left behind that were killed: nobody holds its lock, and for an hour nobody
+// wrote to it, so that a workload that goes on without its reader is not disturbed either.
+void RemoveStale(const std::string& folder) {
+  constexpr time_t kStale = 3600;
+  for (const std::string& name : NamesIn(folder)) {
+    if (!name.starts_with(kPrefix)) continue;
+    const std::string path = folder + "/" + name;
+    const int fd = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    struct stat info {};
+    const bool stale = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+                       info.st_mtime + kStale < time(nullptr) && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (stale) unlink(path.c_str());
+    close(fd);
+  }
+}
+
+}  // namespace
+
 Result<MarkerFile> MarkerFile::Create() {
-  const char* folder = std::getenv("TMPDIR");
-  std::string path = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/idleburn-markers.XXXXXX";
+  const char* named = std::getenv("TMPDIR");
+  const std::string folder = named != nullptr && *named != '\0' ? named : "/tmp";
+  RemoveStale(folder);
+  std::string path = folder + "/" + std::string(kPrefix) + "XXXXXX";
   const int fd = mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) {
     return Fail(path + ": cannot be made, so the work a program reports is not read: " + std::strerror(errno) +
                 "; set TMPDIR to a folder that can be written");
   }
+  flock(fd, LOCK_EX | LOCK_NB);  // while we live; see RemoveStale
   return MarkerFile(fd, std::move(path), true);
 }
 

@@ -1,8 +1,11 @@
 #include "run/markers.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <array>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
@@ -71,6 +74,40 @@ TEST(Markers, WhatWasReadTakesNoSpace) {
   EXPECT_LT(info.st_blocks * 512, 1'500'000);
   const Result<MarkerFile> other = MarkerFile::Open("/no/such/file");
   EXPECT_FALSE(other);
+}
+
+// What a killed program left is removed by the next one; what somebody reads, or may still write, is not.
+TEST(Markers, WhatKilledProgramsLeftIsRemoved) {
+  std::string folder = ::testing::TempDir() + "markers.XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  setenv("TMPDIR", folder.c_str(), 1);
+  const auto file = [&folder](const std::string& name, int hours_ago) {
+    std::string path = folder + "/" + name;
+    Append(path, "step=1\n");
+    const timespec then = {time(nullptr) - 3600 * hours_ago, 0};
+    const std::array<timespec, 2> times = {then, then};
+    EXPECT_EQ(utimensat(AT_FDCWD, path.c_str(), times.data(), 0), 0);
+    return path;
+  };
+  const std::string stale = file("idleburn-markers.stale1", 2);
+  const std::string written = file("idleburn-markers.fresh1", 0);
+  const std::string another = file("somebody-elses.stale1", 2);
+  std::filesystem::create_symlink(another, folder + "/idleburn-markers.linked");
+  {
+    Result<MarkerFile> read = MarkerFile::Create();
+    ASSERT_TRUE(read);
+    const timespec then = {time(nullptr) - 7200, 0};
+    const std::array<timespec, 2> times = {then, then};
+    ASSERT_EQ(utimensat(AT_FDCWD, read->path().c_str(), times.data(), 0), 0);
+    const Result<MarkerFile> next = MarkerFile::Create();
+    EXPECT_TRUE(std::filesystem::exists(read->path())) << "is read still";
+  }
+  unsetenv("TMPDIR");
+  EXPECT_FALSE(std::filesystem::exists(stale));
+  EXPECT_TRUE(std::filesystem::exists(written));
+  EXPECT_TRUE(std::filesystem::exists(another));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder + "/idleburn-markers.linked"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Markers, AFolderThatCannotBeWrittenIsNamed) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/duration.h"
+
 namespace idleburn {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr std::size_t kMaxNotes = 50;
 std::optional<double> PerSecond(const HostUse& use, HostSignal signal) {
   const std::optional<std::int64_t>& change = use.change[Index(signal)];
   if (!change || use.watched() <= Nanos(0)) return std::nullopt;
-  return static_cast<double>(*change) / (static_cast<double>(use.watched().count()) / 1e9);
+  return static_cast<double>(*change) / InSeconds(use.watched());
 }
 
 // "3.2 of 8 CPUs", "12 %", "4.1 MB/s", or "unknown".
@@ -83,7 +85,7 @@ WorkSaid RunSummary::Work() const {
 }
 
 std::string DescribeUse(const HostUse& use, HostScope scope) {
-  const double seconds = static_cast<double>(use.watched().count()) / 1e9;
+  const double seconds = InSeconds(use.watched());
   std::string text =
       fmt::format("{} over {:.1f} s: on CPU {}", kHostScopeNames[static_cast<std::size_t>(scope)], seconds, Cores(use));
   if (scope == HostScope::kWorkload) {

@@ -71,6 +71,7 @@ std::string Describe(const WorkloadEnd& end) {
 
 std::unique_ptr<Workload> Workload::Prepare() {
   std::unique_ptr<Workload> workload(new Workload());
+  workload->others_ = DescendantsOf(getpid());  // who ran us in his place may have started some before
   workload->HoldSignals();
   workload->witness_ = Witness::Start();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -109,6 +110,7 @@ tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
 std::vector<pid_t> Workload::helpers() const {
   std::vector<pid_t> pids = relay_ == nullptr ? std::vector<pid_t>() : relay_->helpers();
   if (witness_ != nullptr) pids.push_back(witness_->pid());
+  pids.insert(pids.end(), others_.begin(), others_.end());
   return pids;
 }
 
@@ -190,7 +192,11 @@ std::optional<WorkloadEnd> Workload::WaitUntil(std::optional<Nanos> deadline) {
 std::vector<pid_t> Workload::Processes() {
   WaitForProcesses();
   std::vector<pid_t> living = DescendantsOf(getpid());
-  const std::vector<pid_t> ours = helpers();
+  std::vector<pid_t> ours = helpers();
+  for (const pid_t other : others_) {
+    const std::vector<pid_t> theirs = DescendantsOf(other);
+    ours.insert(ours.end(), theirs.begin(), theirs.end());
+  }
   std::erase_if(living, [&](pid_t pid) { return std::find(ours.begin(), ours.end(), pid) != ours.end(); });
   return living;
 }

@@ -59,7 +59,9 @@ class Workload {
   Workload& operator=(const Workload&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // Processes of ours that are no part of the workload. After Start.
+  // A process of ours that is no part of the workload, with all that it starts.
+  void NotOfTheWorkload(pid_t pid) { others_.push_back(pid); }
+  // All such processes. After Start.
   [[nodiscard]] std::vector<pid_t> helpers() const;
   // Serves signals and waits for processes until the workload has ended and its output is passed on. By the thread
   // that started it.
@@ -98,6 +100,7 @@ class Workload {
   std::optional<WorkloadEnd> end_;
   bool finishing_ = false;  // it has ended, and its last output is being passed on
   std::vector<int> end_signals_;
+  std::vector<pid_t> others_;
 };
 
 }  // namespace idleburn

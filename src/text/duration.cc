@@ -27,6 +27,6 @@ Result<Nanos> ParseDuration(std::string_view text) {
   return FailUsage("'" + std::string(text.substr(0, 40)) + "' is not a span of time such as 100ms, 5s or 48h");
 }
 
-std::string SecondsText(Nanos span) { return fmt::format("{:.1f} s", static_cast<double>(span.count()) / 1e9); }
+std::string SecondsText(Nanos span) { return fmt::format("{:.1f} s", InSeconds(span)); }
 
 }  // namespace idleburn

@@ -12,6 +12,9 @@ namespace idleburn {
 enum class ClaimDesign : std::uint8_t { kRuns, kSwitchback };
 enum class BaselineModel : std::uint8_t { kRatio, kLinear };
 enum class StopRule : std::uint8_t { kFixed, kSequential };
+// How the runs before the change came to be these. kAll: every run of the jobs in that period, or drawn by lot.
+// kWorst: picked by the value that is judged.
+enum class BaselineChoice : std::uint8_t { kUnknown, kAll, kWorst };
 
 // How a saving will be judged, written down before the change: docs/verification.md. Never changed once written;
 // its SHA-256 stands in every result.
@@ -29,6 +32,7 @@ struct Claim {
     std::string sha256;
   };
   std::vector<BaselineRun> baseline;
+  BaselineChoice choice = BaselineChoice::kUnknown;
   ClaimDesign design = ClaimDesign::kRuns;
   BaselineModel model = BaselineModel::kRatio;
   double level = 0.95;

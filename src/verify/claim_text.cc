@@ -18,6 +18,7 @@ constexpr std::size_t kShown = 30;
 constexpr std::array<std::string_view, 2> kDesigns = {"runs", "switchback"};
 constexpr std::array<std::string_view, 2> kModels = {"ratio", "linear"};
 constexpr std::array<std::string_view, 2> kStops = {"fixed", "sequential"};
+constexpr std::array<std::string_view, 3> kChoices = {"unknown", "all", "worst"};
 
 template <typename Enum, std::size_t kCount>
 std::string_view NameIn(const std::array<std::string_view, kCount>& names, Enum value) {
@@ -40,6 +41,7 @@ Json Document(const Claim& claim) {
   for (const Claim::BaselineRun& run : claim.baseline) {
     json["baseline"].push_back({{"name", Printable(run.name)}, {"sha256", run.sha256}});
   }
+  if (claim.choice != BaselineChoice::kUnknown) json["baseline_choice"] = NameIn(kChoices, claim.choice);
   json["design"] = NameIn(kDesigns, claim.design);
   json["model"] = NameIn(kModels, claim.model);
   json["level"] = claim.level;
@@ -86,6 +88,7 @@ class Members {
     if (found == names.end()) return Refuse<Enum>(key, "is none of the words it may be");
     return static_cast<Enum>(found - names.begin());
   }
+  [[nodiscard]] bool Has(const char* key) const { return json_.is_object() && json_.contains(key); }
   std::optional<Money> Price(const char* key) {
     const Json* value = Find(key);
     if (value == nullptr || value->is_null()) return std::nullopt;
@@ -177,6 +180,9 @@ Result<ClaimDocument> ParseClaim(std::string_view text, const std::string& file)
   claim.changed_factor = members.Text("changed_factor");
   claim.factors = members.Factors("factors");
   claim.baseline = members.Baseline("baseline");
+  if (members.Has("baseline_choice")) {
+    claim.choice = members.Word<BaselineChoice>("baseline_choice", kChoices);
+  }
   claim.design = members.Word<ClaimDesign>("design", kDesigns);
   claim.model = members.Word<BaselineModel>("model", kModels);
   claim.level = members.Fraction("level", false).value_or(0);

@@ -39,6 +39,21 @@ TEST(ClaimTextTest, IsReadBackAsItWasWritten) {
   EXPECT_EQ(read->hashed, HashedText(Example()));
 }
 
+TEST(ClaimTextTest, HowTheBaselineWasPickedIsSaidOrLeftOut) {
+  EXPECT_EQ(ClaimText(Example()).find("baseline_choice"), std::string::npos);
+  for (const BaselineChoice choice : {BaselineChoice::kAll, BaselineChoice::kWorst}) {
+    Claim claim = Example();
+    claim.choice = choice;
+    const auto read = ParseClaim(ClaimText(claim), "claim.json");
+    ASSERT_TRUE(read.has_value()) << read.error().message;
+    EXPECT_EQ(read->claim.choice, choice);
+    EXPECT_NE(read->hashed, HashedText(Example()));
+  }
+  std::string other = ClaimText(Example());
+  other.replace(other.find("\"design\""), 0, "\"baseline_choice\": \"best\", ");
+  EXPECT_FALSE(ParseClaim(other, "claim.json"));
+}
+
 // What anybody's tool would hash: keys sorted, no blanks, without the hash itself.
 TEST(ClaimTextTest, WhatIsHashedIsCanonical) {
   EXPECT_EQ(HashedText(Example()),

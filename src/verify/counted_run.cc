@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "stats/quantile.h"
+#include "text/duration.h"
 
 namespace idleburn {
 namespace {
@@ -10,8 +11,6 @@ namespace {
 constexpr std::array<WorkUnit, kWorkUnitCount> kPreferred = {WorkUnit::kSample, WorkUnit::kToken, WorkUnit::kRequest,
                                                              WorkUnit::kStep, WorkUnit::kEpoch};
 constexpr double kHeld = 2.5;  // as long as a reading of telemetry is held (telemetry.md section 2)
-
-double Seconds(Nanos span) { return static_cast<double>(span.count()) / 1e9; }
 
 }  // namespace
 
@@ -46,7 +45,7 @@ std::vector<std::vector<CountedRow>> CutAtGaps(std::vector<CountedRow> rows) {
   std::vector<double> distances;
   std::vector<double> gpus;
   for (std::size_t i = 1; i < rows.size(); ++i) {
-    distances.push_back(Seconds(rows[i].end - rows[i - 1].end));
+    distances.push_back(InSeconds(rows[i].end - rows[i - 1].end));
     if (distances.back() > 0) gpus.push_back(rows[i].gpu_seconds / distances.back());
   }
   const double usual = distances.empty() ? 0 : Median(distances);

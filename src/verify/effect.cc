@@ -13,8 +13,13 @@ constexpr double kAshraeLevel = 0.68;
 constexpr double kFound = 0.80;
 
 double HalfWidth(const SavingEffect& effect, double level) {
-  if (effect.error == 0) return 0;
-  if (effect.scale == SavingEffect::Scale::kSequence) return SequenceHalfWidth(effect.n, effect.error, 1 - level);
+  if (effect.error == 0 && effect.baseline.variance == 0) return 0;
+  if (effect.scale == SavingEffect::Scale::kSequence) {
+    const double alpha = 1 - level;
+    if (effect.baseline.df <= 0) return SequenceHalfWidth(effect.n, effect.error, alpha);
+    return StudentTQuantile(effect.baseline.df, 1 - alpha / 4) * std::sqrt(effect.baseline.variance) +
+           SequenceHalfWidth(effect.n, effect.error, alpha / 2);
+  }
   return StudentTQuantile(effect.df, (1 + level) / 2) * effect.error;
 }
 
@@ -32,7 +37,7 @@ double SavingEffect::FractionError() const {
     case Scale::kPlain:
       return error;
     case Scale::kSequence:
-      return (1 - fraction) * error / std::sqrt(static_cast<double>(n));
+      return (1 - fraction) * std::sqrt(error * error / n + baseline.variance);
     case Scale::kLog:
       break;
   }
@@ -46,6 +51,17 @@ SavingEffect EffectOfSides(const SideEstimate& before, const SideEstimate& after
   effect.fraction = 1 - after.ratio / before.ratio;
   effect.error = std::sqrt(TotalVariance(terms));
   effect.df = WelchDf(terms);
+  return effect;
+}
+
+SavingEffect EffectAfterBaseline(const SideEstimate& before, std::span<const double> after) {
+  SavingEffect effect;
+  effect.scale = SavingEffect::Scale::kSequence;
+  effect.fraction = 1 - std::exp(MeanOf(after) - std::log(before.ratio));
+  effect.n = static_cast<int>(after.size());
+  effect.error = DeviationOf(after);
+  effect.df = effect.n - 1;
+  effect.baseline = {before.relative_error * before.relative_error, before.df};
   return effect;
 }
 
@@ -86,18 +102,6 @@ double FractionalUncertainty(const SavingEffect& effect) {
 
 double SmallestShown(const SavingEffect& effect) {
   return (StudentTQuantile(effect.df, 0.975) + StudentTQuantile(effect.df, kFound)) * effect.FractionError();
-}
-
-std::optional<SavingInterval> FixedBaselineSequence(const SideEstimate& before, std::span<const double> after,
-                                                    double alpha) {
-  if (after.size() < kSequenceFirstLook) return std::nullopt;
-  const double baseline = std::log(before.ratio);
-  const double fixed = StudentTQuantile(before.df, 1 - alpha / 4) * before.relative_error;
-  const double mean = MeanOf(after);
-  const double moving = SequenceHalfWidth(static_cast<double>(after.size()), DeviationOf(after), alpha / 2);
-  const double change = mean - baseline;
-  return SavingInterval{1 - std::exp(change), 1 - std::exp(change + fixed + moving),
-                        1 - std::exp(change - fixed - moving)};
 }
 
 }  // namespace idleburn

@@ -20,13 +20,20 @@ struct SavingEffect {
   double error = 0;  // of ln(R1/R0), or of the fraction
   double df = 1;
   Scale scale = Scale::kLog;
-  int n = 0;         // of kSequence
+  int n = 0;  // of kSequence
+  // Of kSequence after one fixed baseline: the error of ln R before, which every look shares.
+  VarianceTerm baseline{0, 0};
   double shift = 0;  // added to fraction and interval: what non-routine adjustments were worth
 
   [[nodiscard]] double FractionError() const;  // se(F)
 };
 
 SavingEffect EffectOfSides(const SideEstimate& before, const SideEstimate& after);
+
+// Of runs after one fixed baseline, looked at after each of them; `after` holds their ln R. By the union bound its
+// interval is a fixed one of the baseline and a sequence of the runs, each at half the error: cautious, but true at
+// every look.
+SavingEffect EffectAfterBaseline(const SideEstimate& before, std::span<const double> after);
 
 // Takes from the effect what would have happened anyhow: a change of ln R with its own error.
 SavingEffect Corrected(const SavingEffect& effect, double log_ratio, const VarianceTerm& error);
@@ -40,11 +47,5 @@ SavingInterval AvoidedOf(const SavingEffect& effect, const SavingInterval& savin
 double FractionalUncertainty(const SavingEffect& effect);
 // The effect that 80 of 100 such measurements would have shown.
 double SmallestShown(const SavingEffect& effect);
-
-// A confidence interval of ln R1 - ln R0 that is true at every look, for batches measured after one fixed baseline: by
-// the union bound, a fixed interval of the baseline and a confidence sequence of the batches, each at alpha / 2.
-// `after` holds ln R of each batch; before the first look at 20 batches the interval is absent.
-std::optional<SavingInterval> FixedBaselineSequence(const SideEstimate& before, std::span<const double> after,
-                                                    double alpha);
 
 }  // namespace idleburn

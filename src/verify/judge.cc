@@ -9,6 +9,7 @@
 #include "stats/confidence_sequence.h"
 #include "stats/random.h"
 #include "stats/student_t.h"
+#include "verify/baseline_choice.h"
 #include "verify/bootstrap_check.h"
 #include "verify/comparable.h"
 #include "verify/comparators.h"
@@ -71,18 +72,32 @@ class Judgement {
 
   void MeasureRuns() {
     EstimateSides(in_.before, in_.after);
-    if (claim_.stop == StopRule::kSequential) {
-      Say("sequential_needs_switchback", "runs before and after share one baseline, which repeated looks wear out");
-    }
     CheckSide(out_.before, "before");
     CheckSide(out_.after, "after");
     if (!out_.before.error_known || !out_.after.error_known) return;
+    if (claim_.stop == StopRule::kSequential) return MeasureLooks();
     if (claim_.model == BaselineModel::kLinear) MeasureLine();
     if (!effect_) effect_ = EffectOfSides(out_.before, out_.after);
     Adjust();
     Correct();
     Guard();
+    CheckChoice();
     if (Weighs(ReasonWeight::kNotShown)) FindMoreHours();
+  }
+
+  // Looked at after every run: true all the same, but every look leans on the one baseline.
+  void MeasureLooks() {
+    out_.sequential = true;
+    Say("sequential_needs_switchback", "every look at the runs after the change leans on the same baseline");
+    if (out_.after.runs < kSequenceFirstLook) {
+      Say("before_first_look", fmt::format("{} runs after the change so far", out_.after.runs));
+    }
+    std::vector<double> logs;
+    for (const RunEstimate& run : after_) logs.push_back(std::log(run.Ratio()));
+    if (logs.size() < 2) return;
+    effect_ = EffectAfterBaseline(out_.before, logs);
+    Adjust();
+    Guard();
   }
 
   void CheckSide(const SideEstimate& side, std::string_view name) {
@@ -145,18 +160,16 @@ class Judgement {
         ReadComparators(in_.untouched_before, in_.untouched_after, in_.before, claim_.level);
     if (untouched) out_.comparators = untouched->change;
     compared_ = untouched && untouched->usable && !out_.model;
+    corrected_ = compared_ || (in_.reversion && !out_.model);
     if (compared_) {
       effect_ = Corrected(*effect_, untouched->log_ratio, {untouched->variance, untouched->df});
     } else if (!in_.untouched_before.empty() || !in_.untouched_after.empty()) {
       Say("comparators_not_used", "the untouched jobs were not taken into the result");
     }
-    if (!compared_ && in_.reversion && !out_.model) {
+    if (corrected_ && !compared_) {
       const ExpectedReversion& expected = *in_.reversion;
       effect_ = Corrected(*effect_, expected.log_ratio, {expected.error * expected.error, expected.df});
-    } else if (in_.chosen_for_being_bad && !compared_) {
-      Say("chosen_for_being_bad", "these runs were chosen by the value that is judged, and would have improved anyhow");
     }
-    corrected_ = compared_ || in_.reversion;
     out_.fraction = effect_->fraction + effect_->shift;
   }
 
@@ -179,16 +192,59 @@ class Judgement {
     }
   }
 
+  // Whether a baseline that was picked for being bad may be all there is to the effect: as it is said, as the runs that
+  // are known show it, and where nothing is known, as the worst of cases.
+  void CheckChoice() {
+    if (corrected_) return;
+    const BaselineChoice said = in_.claim ? claim_.choice : BaselineChoice::kUnknown;
+    if (in_.chosen_for_being_bad || said == BaselineChoice::kWorst) {
+      Say("chosen_for_being_bad", "these runs were chosen by the value that is judged, and would have improved anyhow");
+      return;
+    }
+    const std::optional<ChoiceReading> seen =
+        in_.known ? ReadChoice(in_.known->baseline, in_.known->others, random_) : std::nullopt;
+    if (seen && seen->looks_picked) {
+      Say("chosen_for_being_bad",
+          fmt::format("of {} runs that the history knows from before the change, these {} look picked: drawn blindly, "
+                      "so bad ones come in {} of cases",
+                      in_.known->baseline.size() + in_.known->others.size(), in_.known->baseline.size(),
+                      Percent(seen->chance)));
+      return;
+    }
+    const bool alternating = out_.layout == RunLayout::kInterleaved;
+    if (seen || said == BaselineChoice::kAll || alternating || effect_->fraction <= 0) return;
+    const std::vector<double> before = LogsOf(in_.before);
+    const std::vector<double> after = LogsOf(in_.after);
+    if (std::min(before.size(), after.size()) < kRunsThatSuffice) return;
+    const WorstTenth worst = WorstTenthOf(before, after, claim_.level);
+    if (std::log(1 - effect_->fraction) < -worst.most) return;
+    Say("choice_not_excluded",
+        fmt::format(
+            "picking the worst tenth of runs that differ like these saves {} by itself, and by accident up to {}",
+            Percent(-std::expm1(-worst.mean)), Percent(-std::expm1(-worst.most))));
+  }
+
+  // ln of a run's GPU-seconds over what the baseline expects for its work.
+  [[nodiscard]] std::optional<double> LogOf(const MeasuredRun& run) const {
+    const double expected = out_.model ? ExpectedOf(*out_.model, run.work) : out_.before.ratio * run.work;
+    return expected > 0 ? std::optional(std::log(run.gpu_seconds / expected)) : std::nullopt;
+  }
+  [[nodiscard]] std::vector<double> LogsOf(std::span<const MeasuredRun> runs) const {
+    std::vector<double> logs;
+    for (const MeasuredRun& run : runs) {
+      if (const std::optional<double> log = LogOf(run)) logs.push_back(*log);
+    }
+    return logs;
+  }
+
   [[nodiscard]] std::vector<DatedLog> DatedLogs() const {
     std::vector<DatedLog> logs;
     const auto add = [&](std::span<const MeasuredRun> runs, bool after) {
       for (const MeasuredRun& run : runs) {
-        const double expected = out_.model ? ExpectedOf(*out_.model, run.work) : out_.before.ratio * run.work;
+        const std::optional<double> log = LogOf(run);
         const double middle =
             0.5 * static_cast<double>(run.start->nanos()) + 0.5 * static_cast<double>(run.end->nanos());
-        if (expected > 0) {
-          logs.push_back({middle / static_cast<double>(kNanosPerHour), std::log(run.gpu_seconds / expected), after});
-        }
+        if (log) logs.push_back({middle / static_cast<double>(kNanosPerHour), *log, after});
       }
     };
     add(in_.before, false);
@@ -283,7 +339,7 @@ class Judgement {
   void Describe() {
     out_.saving = IntervalOf(*effect_, claim_.level);
     out_.saving90 = IntervalOf(*effect_, Lower());
-    if (out_.layout != RunLayout::kSwitchback && !out_.model && !corrected_) CrossCheck();
+    if (out_.layout != RunLayout::kSwitchback && !out_.model && !corrected_ && !out_.sequential) CrossCheck();
     out_.avoided_gpu_seconds = AvoidedOf(*effect_, *out_.saving, out_.after.gpu_seconds);
     if (*out_.fraction != 0) out_.fsu = FractionalUncertainty(*effect_);
     out_.smallest_shown = SmallestShown(*effect_);

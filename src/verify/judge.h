@@ -28,6 +28,12 @@ struct DataExclusion {
   double share = 0;  // of the allocated GPU time of both sides
 };
 
+// The baseline among all runs before the change that are known of the same jobs: ln of GPU-seconds per unit of work.
+struct KnownRuns {
+  std::vector<double> baseline;
+  std::vector<double> others;
+};
+
 // All that a verdict rests on. What is absent was not to be had.
 struct Comparison {
   std::vector<MeasuredRun> before, after;   // of a switchback: its blocks, in any order
@@ -37,6 +43,7 @@ struct Comparison {
   std::vector<DataExclusion> exclusions;
   std::vector<MeasuredRun> untouched_before, untouched_after;  // comparators: jobs that nobody changed, same dates
   bool chosen_for_being_bad = false;                           // the runs were picked by the value that is judged
+  std::optional<KnownRuns> known;                              // what a history knows of these jobs
   std::optional<ExpectedReversion> reversion;                  // what that alone would have done
   std::uint64_t seed = 1;
   int resamples = 2000;  // of the bootstrap

@@ -173,7 +173,12 @@ const std::vector<Spoiled>& Spoils() {
       {"chosen_for_being_bad", Verdict::kIndicated, [](Comparison& c) { c.chosen_for_being_bad = true; }},
       {"smallest_effect_not_reached", Verdict::kIndicated, [](Comparison& c) { c.claim->smallest_effect = 0.19; }},
       {"sequential_needs_switchback", Verdict::kIndicated,
-       [](Comparison& c) { c.claim->stop = StopRule::kSequential; }},
+       [](Comparison& c) {
+         c.claim->stop = StopRule::kSequential;
+         for (int i = 0; i < 16; ++i)
+           c.after.push_back(Totals(20 + i, 0.8 * kNoise.at(static_cast<std::size_t>(i % 5))));
+       }},
+      {"before_first_look", Verdict::kNotShown, [](Comparison& c) { c.claim->stop = StopRule::kSequential; }},
       {"few_dated_runs", Verdict::kIndicated, [](Comparison& c) { c.before[3].end.reset(); }},
       {"static_factor_unknown", Verdict::kVerified, [](Comparison& c) { c.before[3].factors.erase("precision"); }},
       {"comparators_not_used", Verdict::kVerified, [](Comparison& c) { c.untouched_before = {Totals(0, 1)}; }},
@@ -192,6 +197,78 @@ TEST(JudgeTest, EachFlawHasItsReasonAndItsVerdict) {
     EXPECT_EQ(verdict.saving.has_value(), spoiled.verdict != Verdict::kInvalid && spoiled.verdict != Verdict::kNotShown)
         << spoiled.reason;
   }
+}
+
+// Nine pairs and a block more: it has no partner.
+TEST(JudgeTest, ABlockWithoutAPartnerIsLeftOutAndSaid) {
+  Comparison comparison;
+  comparison.claim.emplace();
+  comparison.claim->written = Hour(-1);
+  comparison.claim->design = ClaimDesign::kSwitchback;
+  for (int pair = 0; pair < 9; ++pair) {
+    const bool after_first = pair * 7 % 3 == 1;
+    comparison.before.push_back(
+        Totals(2 * pair + (after_first ? 1 : 0), kNoise.at(static_cast<std::size_t>(pair % 5))));
+    comparison.after.push_back(
+        Totals(2 * pair + (after_first ? 0 : 1), 0.8 * kNoise.at(static_cast<std::size_t>(pair * 3 % 5))));
+  }
+  EXPECT_FALSE(Has(Judge(comparison), "blocks_unpaired"));
+  const double paired = *Judge(comparison).fraction;
+  comparison.before.push_back(Totals(18, 5));
+  const SavingVerdict verdict = Judge(comparison);
+  EXPECT_TRUE(Has(verdict, "blocks_unpaired")) << Ids(verdict);
+  EXPECT_EQ(verdict.verdict, Verdict::kVerified) << Ids(verdict);
+  EXPECT_EQ(verdict.pairs, 9);
+  EXPECT_EQ(*verdict.fraction, paired);
+}
+
+// Five runs before, then five after, a cut of `effect`; runs differ by 0.8 % (kNoise).
+Comparison InTurn(double effect) {
+  Comparison comparison = Interleaved(effect);
+  for (std::size_t i = 0; i < kNoise.size(); ++i) {
+    comparison.before[i] = Totals(1 + static_cast<double>(i), kNoise.at(i));
+    comparison.after[i] = Totals(6 + static_cast<double>(i), (1 - effect) * kNoise.at((i + 2) % 5));
+  }
+  return comparison;
+}
+
+// 1.755 deviations and t(4) = 2.776 of the difference of two means of five: 2.8 % here.
+TEST(JudgeTest, ASavingMustExceedWhatPickingTheWorstTenthMakes) {
+  EXPECT_EQ(Judge(InTurn(0.05)).verdict, Verdict::kVerified);
+  const SavingVerdict small = Judge(InTurn(0.025));
+  EXPECT_EQ(small.verdict, Verdict::kIndicated) << Ids(small);
+  EXPECT_TRUE(Has(small, "choice_not_excluded"));
+  EXPECT_GT(small.saving->low, 0.01);
+  Comparison said = InTurn(0.025);
+  said.claim->choice = BaselineChoice::kAll;
+  EXPECT_EQ(Judge(said).verdict, Verdict::kVerified) << Ids(Judge(said));
+  EXPECT_EQ(Judge(Interleaved(0.025)).verdict, Verdict::kVerified);
+  EXPECT_FALSE(Has(Judge(InTurn(-0.2)), "choice_not_excluded"));
+}
+
+TEST(JudgeTest, AClaimThatSaysWorstVerifiesNothing) {
+  Comparison comparison = InTurn(0.2);
+  comparison.claim->choice = BaselineChoice::kWorst;
+  const SavingVerdict verdict = Judge(comparison);
+  EXPECT_EQ(verdict.verdict, Verdict::kIndicated);
+  EXPECT_TRUE(Has(verdict, "chosen_for_being_bad"));
+}
+
+TEST(JudgeTest, TheHistoryTellsAPickFromAnAccident) {
+  Comparison comparison = InTurn(0.025);
+  comparison.known.emplace();
+  for (const double noise : kNoise) comparison.known->baseline.push_back(std::log(noise));
+  comparison.known->others.assign(20, std::log(0.95));
+  const SavingVerdict picked = Judge(comparison);
+  EXPECT_EQ(picked.verdict, Verdict::kIndicated);
+  EXPECT_TRUE(Has(picked, "chosen_for_being_bad")) << Ids(picked);
+  comparison.claim->choice = BaselineChoice::kAll;  // what is known speaks against it
+  EXPECT_TRUE(Has(Judge(comparison), "chosen_for_being_bad"));
+  comparison.claim->choice = BaselineChoice::kUnknown;
+  for (std::size_t i = 0; i < 20; ++i) comparison.known->others[i] = std::log(kNoise.at(i % 5));
+  EXPECT_EQ(Judge(comparison).verdict, Verdict::kVerified) << Ids(Judge(comparison));
+  comparison.known->others.resize(9);  // fewer than twice as many: as if nothing were known
+  EXPECT_TRUE(Has(Judge(comparison), "choice_not_excluded"));
 }
 
 TEST(JudgeTest, InvalidComesBeforeEverythingElse) {
@@ -501,6 +578,32 @@ TEST(JudgeTest, EveryReasonIsDocumentedAndSaysWhatWouldSettleIt) {
               1)
         << row.id;
   }
+}
+
+// A fixed interval of the baseline and a sequence of the runs, each at half the error.
+TEST(JudgeTest, LooksAfterOneBaselineByHand) {
+  Comparison comparison = Interleaved(0.2);
+  comparison.claim->stop = StopRule::kSequential;
+  for (int i = 0; i < 15; ++i)
+    comparison.after.push_back(Totals(20 + i, 0.8 * kNoise.at(static_cast<std::size_t>(i % 5))));
+  double mean = 0;
+  for (const double noise : kNoise) mean += std::log(noise) / 5;
+  double squares = 0;
+  for (const double noise : kNoise) squares += (std::log(noise) - mean) * (std::log(noise) - mean);
+  const double before = std::sqrt(squares / 4 / 5);
+  const double after = std::sqrt(4 * squares / 19);  // 20 runs, each of the five values four times
+  const double spread = 20 * 0.3 * 0.3 + 1;
+  const double moving = after * std::sqrt(spread / (20 * 20 * 0.09) * std::log(spread / (0.025 * 0.025)));
+  const double fixed = 3.495406 * before;  // t(4) at 1 - 0.05 / 4
+  double ratio = 0;
+  for (const double noise : kNoise) ratio += noise / 5;
+  const double change = std::log(0.8) + mean - std::log(ratio);
+  const SavingVerdict verdict = Judge(comparison);
+  ASSERT_TRUE(verdict.saving) << Ids(verdict);
+  EXPECT_TRUE(verdict.sequential);
+  EXPECT_NEAR(*verdict.fraction, 1 - std::exp(change), 1e-12);
+  EXPECT_NEAR(verdict.saving->low, 1 - std::exp(change + fixed + moving), 1e-6);
+  EXPECT_NEAR(verdict.saving->high, 1 - std::exp(change - fixed - moving), 1e-6);
 }
 
 }  // namespace

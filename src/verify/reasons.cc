@@ -34,7 +34,8 @@ constexpr std::array kReasons = {
     ReasonRow{"too_few_independent_data", kNotShown, "measure longer, or at least 3 runs a side"},
     ReasonRow{"model_not_fit", kNotShown, "claim the ratio model, or measure a baseline that a line describes"},
     ReasonRow{"few_pairs", kAtMost, "a switchback needs at least 8 pairs"},
-    ReasonRow{"before_first_look", kNotShown, "a sequential switchback is first looked at after 20 pairs"},
+    ReasonRow{"before_first_look", kNotShown,
+              "looks begin after 20 pairs of a switchback, or 20 runs after the change"},
     ReasonRow{"few_steps", kNotShown, "capture at least 20 steps a side besides the first and the last"},
 
     ReasonRow{"run_to_run_noise_not_seen", kAtMost, "measure at least 3 runs a side, best in drawn order"},
@@ -44,6 +45,8 @@ constexpr std::array kReasons = {
     ReasonRow{"retrospective", kNotVerified, "write the claim before the change (idleburn claim)"},
     ReasonRow{"baseline_differs_from_claim", kNotVerified, "compare with every run that the claim names, and no other"},
     ReasonRow{"chosen_for_being_bad", kNotVerified, "use untouched jobs, or choose the baseline before looking"},
+    ReasonRow{"choice_not_excluded", kNotVerified,
+              "alternate the setting, run the sides in drawn order, or claim how the runs were picked (--picked all)"},
     ReasonRow{"smallest_effect_not_reached", kNotVerified, "measure longer, or in more runs, for a narrower interval"},
     ReasonRow{"short_blocks", kAtMost, "make every block at least 4 tau long"},
     ReasonRow{"fixed_order", kAtMost, "draw the order within each pair"},

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "text/duration.h"
+
 namespace idleburn {
 namespace {
 
@@ -85,8 +87,7 @@ double SecondsBetweenRows(const std::vector<WorkPiece>& pieces) {
   std::size_t spans = 0;
   for (const WorkPiece& piece : pieces) {
     if (piece.size() < 2) continue;
-    seconds +=
-        static_cast<double>((piece.back().end - piece.front().end).count()) / static_cast<double>(kNanosPerSecond);
+    seconds += InSeconds(piece.back().end - piece.front().end);
     spans += piece.size() - 1;
   }
   return spans == 0 ? 0 : std::max(0.0, seconds / static_cast<double>(spans));

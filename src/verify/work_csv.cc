@@ -36,8 +36,11 @@ Result<double> Amount(const CsvTable& table, std::string_view column) {
 
 Result<Instant> End(const CsvTable& table) {
   if (table.Has("time")) {
-    const Result<Instant> time = ParseRfc3339(Trim(table.Cell("time")));
-    if (!time) return Refuse(table, "time", "is no time; write 2026-07-03T22:22:01Z, or seconds in a column time_s");
+    Result<Instant> time = ParseRfc3339(Trim(table.Cell("time")));
+    const ScaledNumber seconds = ParseScaled(Trim(table.Cell("time")), 9);
+    if (!time && seconds.fault == NumberFault::kNone && seconds.value >= 0) time = Instant::FromNanos(seconds.value);
+    if (!time)
+      return Refuse(table, "time", "is no time; write 2026-07-03T22:22:01Z, or seconds from 0 or of the epoch");
     return time;
   }
   const ScaledNumber seconds = ParseScaled(Trim(table.Cell("time_s")), 9);
@@ -51,6 +54,7 @@ Result<Instant> End(const CsvTable& table) {
 // What of the header is there.
 struct Columns {
   std::string_view time = "time_s";
+  std::array<std::string_view, kWorkUnitCount> work_names = kWorkUnitPlurals;
   std::array<bool, kWorkUnitCount> work{};
   bool arm = false;
   bool block = false;
@@ -67,7 +71,9 @@ Result<Columns> ReadColumns(CsvTable& table) {
   if (table.Has("time")) columns.time = "time";
   const std::array<std::string_view, 2> needed = {columns.time, kGpuSeconds};
   TRY(table.Require(needed));
-  for (std::size_t u = 0; u < kWorkUnitCount; ++u) columns.work[u] = table.Has(kWorkUnitPlurals[u]);
+  constexpr auto kStep = static_cast<std::size_t>(WorkUnit::kStep);
+  if (!table.Has(kWorkUnitPlurals[kStep])) columns.work_names[kStep] = "work";  // of which no more is said
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u) columns.work[u] = table.Has(columns.work_names[u]);
   columns.arm = table.Has("arm");
   columns.block = table.Has("block");
   return columns;
@@ -152,7 +158,7 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
     row.gpu_seconds = *gpu_seconds;
     for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
       if (!columns->work[u]) continue;
-      const Result<double> work = Amount(table, kWorkUnitPlurals[u]);
+      const Result<double> work = Amount(table, columns->work_names[u]);
       if (!work) return tl::unexpected<Error>(work.error());
       row.work[u] = *work;
     }

@@ -12,9 +12,11 @@
 namespace idleburn {
 
 // A log of work as CSV: a header and a row for each step, epoch or window of time.
-//   time_s       end of the row's interval in seconds, of the epoch or of any clock of its own; or `time`, RFC 3339
+//   time_s       end of the row's interval in seconds, of the epoch or of any clock of its own; or `time`, the same or
+//                RFC 3339
 //   gpu_seconds  that were allocated, busy or not
 //   steps, samples, tokens, epochs, requests   how many were done in it; none of them: the work is not known
+//   work         counts as steps where there are none
 //   arm, block   of a switchback: which of two settings was on, and in which block (a new one where arm changes)
 // Other columns are passed over.
 struct WorkTable {

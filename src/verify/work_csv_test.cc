@@ -42,6 +42,17 @@ TEST(WorkCsvTest, TimesOfTheCalendarAreDates) {
   EXPECT_EQ(written->blocks[0].run.run.start, Instant::FromNanos(1'700'000'000 * kNanosPerSecond));
 }
 
+TEST(WorkCsvTest, WorkOfNoNamedUnitCountsAsSteps) {
+  const auto table = Read("time,gpu_seconds,work\n1700000010,20,3\n1700000020.5,20,4\n");
+  ASSERT_TRUE(table.has_value()) << table.error().message;
+  const CountedRun& run = table->blocks[0].run;
+  EXPECT_EQ(run.total[kSteps], 7);
+  EXPECT_FALSE(run.total[kSamples]);
+  EXPECT_EQ(run.run.end, Instant::FromNanos(1'700'000'020'500'000'000));
+  EXPECT_EQ(Read("time_s,gpu_seconds,work,steps\n1,1,9,2\n")->blocks[0].run.total[kSteps], 2);
+  EXPECT_NE(Refusal("time,gpu_seconds,work\nsoon,1,1\n").find("log.csv:2: time 'soon' is no time"), std::string::npos);
+}
+
 TEST(WorkCsvTest, ArmsAreBlocks) {
   const auto table = Read("time_s,gpu_seconds,samples,arm\n1,1,1,A\n2,1,1,A\n3,2,1,B\n4,1,1,B\n5,1,1,A\n");
   ASSERT_TRUE(table.has_value()) << table.error().message;
