@@ -424,14 +424,21 @@ TEST(TcoTest, CsvAndHtmlHoldTheSameTotals) {
 
 TEST(TcoTest, MixedMonthsAndCurrenciesAreWarnedOf) {
   const TempFolder folder;
-  const std::string other =
-      folder.Write("b.toml", "name = \"b\"\ncurrency = \"EUR\"\nmonth_hours = 730\ncontingency = \"25%\"\n");
+  const std::string other = folder.Write(
+      "b.toml", "name = \"b\"\ncurrency = \"EUR\"\nmonth_hours = 730\ncontingency = \"25%\"\n[[labour]]\namount = 1\n");
   const json warnings = Document(std::string(kExample) + " " + other)["warnings"];
   const std::string all = warnings.dump();
   for (const char* part : {"the month basis is mixed", "b: has another rate of contingency than naive",
                            "its total cannot be compared", "outside 10 to 20 %", "has another horizon than naive"}) {
     EXPECT_NE(all.find(part), std::string::npos) << part << all;
   }
+}
+
+TEST(TcoTest, AScenarioWithoutCostsIsRefused) {
+  const TempFolder folder;
+  const ProgramRun run = RunIdleburn("tco " + folder.Write("a.toml", "name = \"a\"\n"));
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("has no costs; idleburn tco init writes"), std::string::npos) << run.err;
 }
 
 struct BadTco {
@@ -443,6 +450,7 @@ struct BadTco {
 TEST(TcoTest, WrongUseIsOneLine) {
   const BadTco rows[] = {
       {"/no/such.toml", 1, "/no/such.toml"},
+      {IDLEBURN_ROOT "/.clang-format", 2, ".clang-format:"},
       {"--draws 5 " IDLEBURN_ROOT "/examples/tco.toml", 2, "--draws '5' is no whole number from 10000"},
       {"--earned 80% " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals"},
       {"--project x " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals history"},

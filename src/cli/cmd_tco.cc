@@ -199,6 +199,9 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
     if (!text) return tl::unexpected<Error>(text.error());
     Result<TcoFile> file = ReadTcoFile(path, *text, answer.today);
     if (!file) return tl::unexpected<Error>(file.error());
+    if (!file->own && file->plans.front().lines.empty()) {
+      return FailUsage(path + ": has no costs; idleburn tco init writes a scenario to start from");
+    }
     for (TcoPlan& plan : file->plans) {
       Result<TcoScenario> scenario =
           Evaluate(std::move(plan), static_cast<int>(*draws), static_cast<std::uint64_t>(*seed));
