@@ -287,8 +287,9 @@ TEST(TcoTest, MarkdownAndCsvFollowTheMonthsToo) {
     EXPECT_NE(csv.find(row), std::string::npos) << row << csv;
   }
   const std::string markdown = RunIdleburn("tco --format markdown " + arguments).out;
-  for (const char* row : {"| total | 24,782.50 | 14,720.00 | 3,500.50 | 14,002.00 |", "| 2026-02 | paid, open |",
-                          "fine-tuning | 2,000.00 | 600.00 | 500.50 |  |"}) {
+  for (const char* row :
+       {"| total | 24,782.50 | 14,720.00 | 3,500.50 | 14,002.00 |", "| total |  | 21,550.00 | 14,002.00 | -7,548.00 |",
+        "| 2026-02 | paid, open |", "fine-tuning | 2,000.00 | 600.00 | 500.50 |  |"}) {
     EXPECT_NE(markdown.find(row), std::string::npos) << row << markdown;
   }
 }
