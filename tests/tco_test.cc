@@ -294,6 +294,27 @@ TEST(TcoTest, MarkdownAndCsvFollowTheMonthsToo) {
   }
 }
 
+// Reference: tco.md section 4, the example, from files to the verdict.
+TEST(TcoTest, WhatWasPaidIsExplainedByPriceAndQuantity) {
+  const TempFolder folder;
+  const std::string plan = folder.Write(
+      "f.toml", "name = \"ft\"\nhorizon_months = 1\nbudget = 3000\n[[compute]]\ngpu_hours = 800\nprice = \"2.50\"\n");
+  const std::string bill =
+      folder.Write("f.csv", "month,line,amount,quantity,status\n2025-10,compute,2576,920,closed\n");
+  const std::string out = RunIdleburn("tco " + plan + " --earned 80% --actuals " + bill).out;
+  for (const char* part :
+       {"re-forecast 3,220.00 USD against 2,000.00 USD", "budget of 3,000.00 USD by 220.00 USD",
+        "576.00 USD above, 276.00 USD by price and 300.00 USD", "raise the budget or cut what is left",
+        "cost efficiency 0.621118: at completion 3,220.00 USD",
+        "at completion 2,976.00 USD if the rest goes as planned", "+28.8 %", "2025-11  forecast"}) {
+    std::string flat = out;  // lines may break within a sentence
+    for (std::size_t at = flat.find("\n"); at != std::string::npos; at = flat.find("\n", at)) {
+      flat.replace(at, flat.find_first_not_of(' ', at + 1) - at, " ");
+    }
+    EXPECT_TRUE(out.find(part) != std::string::npos || flat.find(part) != std::string::npos) << part << out;
+  }
+}
+
 TEST(TcoTest, RangesGivePercentilesAndWhatMatters) {
   const TempFolder folder;
   const std::string path =

@@ -240,7 +240,7 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
                     "init writes a commented one");
   files.list = &request.files;
   files.required = true;
-  add("--actuals", "FILE|history", "what was paid: CSV of month,category,amount, a FOCUS export, or the history's runs")
+  add("--actuals", "FILE|history", "what was paid: CSV of month,line,amount, a FOCUS export, or the history's runs")
       .text = &request.actual;
   add("--project", "NAME", "of the history only the runs of this project").text = &request.project;
   add("--earned", "SHARE", "share of the planned work that is done, for the forecast").text = &request.earned;
