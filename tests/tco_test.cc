@@ -287,9 +287,31 @@ TEST(TcoTest, MarkdownAndCsvFollowTheMonthsToo) {
     EXPECT_NE(csv.find(row), std::string::npos) << row << csv;
   }
   const std::string markdown = RunIdleburn("tco --format markdown " + arguments).out;
-  for (const char* row : {"| total | 24,782.50 | 14,720.00 | 3,500.50 | 14,002.00 |", "| 2026-02 | paid, open |",
-                          "fine-tuning | 2,000.00 | 600.00 | 500.50 |  |"}) {
+  for (const char* row :
+       {"| total | 24,782.50 | 14,720.00 | 3,500.50 | 14,002.00 |", "| total |  | 21,550.00 | 14,002.00 | -7,548.00 |",
+        "| 2026-02 | paid, open |", "fine-tuning | 2,000.00 | 600.00 | 500.50 |  |"}) {
     EXPECT_NE(markdown.find(row), std::string::npos) << row << markdown;
+  }
+}
+
+// Reference: tco.md section 4, the example, from files to the verdict.
+TEST(TcoTest, WhatWasPaidIsExplainedByPriceAndQuantity) {
+  const TempFolder folder;
+  const std::string plan = folder.Write(
+      "f.toml", "name = \"ft\"\nhorizon_months = 1\nbudget = 3000\n[[compute]]\ngpu_hours = 800\nprice = \"2.50\"\n");
+  const std::string bill =
+      folder.Write("f.csv", "month,line,amount,quantity,status\n2025-10,compute,2576,920,closed\n");
+  const std::string out = RunIdleburn("tco " + plan + " --earned 80% --actuals " + bill).out;
+  for (const char* part :
+       {"re-forecast 3,220.00 USD against 2,000.00 USD", "budget of 3,000.00 USD by 220.00 USD",
+        "576.00 USD above, 276.00 USD by price and 300.00 USD", "raise the budget or cut what is left",
+        "cost efficiency 0.621118: at completion 3,220.00 USD",
+        "at completion 2,976.00 USD if the rest goes as planned", "+28.8 %", "2025-11  forecast"}) {
+    std::string flat = out;  // lines may break within a sentence
+    for (std::size_t at = flat.find("\n"); at != std::string::npos; at = flat.find("\n", at)) {
+      flat.replace(at, flat.find_first_not_of(' ', at + 1) - at, " ");
+    }
+    EXPECT_TRUE(out.find(part) != std::string::npos || flat.find(part) != std::string::npos) << part << out;
   }
 }
 
@@ -424,14 +446,21 @@ TEST(TcoTest, CsvAndHtmlHoldTheSameTotals) {
 
 TEST(TcoTest, MixedMonthsAndCurrenciesAreWarnedOf) {
   const TempFolder folder;
-  const std::string other =
-      folder.Write("b.toml", "name = \"b\"\ncurrency = \"EUR\"\nmonth_hours = 730\ncontingency = \"25%\"\n");
+  const std::string other = folder.Write(
+      "b.toml", "name = \"b\"\ncurrency = \"EUR\"\nmonth_hours = 730\ncontingency = \"25%\"\n[[labour]]\namount = 1\n");
   const json warnings = Document(std::string(kExample) + " " + other)["warnings"];
   const std::string all = warnings.dump();
   for (const char* part : {"the month basis is mixed", "b: has another rate of contingency than naive",
                            "its total cannot be compared", "outside 10 to 20 %", "has another horizon than naive"}) {
     EXPECT_NE(all.find(part), std::string::npos) << part << all;
   }
+}
+
+TEST(TcoTest, AScenarioWithoutCostsIsRefused) {
+  const TempFolder folder;
+  const ProgramRun run = RunIdleburn("tco " + folder.Write("a.toml", "name = \"a\"\n"));
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("has no costs; idleburn tco init writes"), std::string::npos) << run.err;
 }
 
 struct BadTco {
@@ -443,6 +472,7 @@ struct BadTco {
 TEST(TcoTest, WrongUseIsOneLine) {
   const BadTco rows[] = {
       {"/no/such.toml", 1, "/no/such.toml"},
+      {IDLEBURN_ROOT "/.clang-format", 2, ".clang-format:"},
       {"--draws 5 " IDLEBURN_ROOT "/examples/tco.toml", 2, "--draws '5' is no whole number from 10000"},
       {"--earned 80% " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals"},
       {"--project x " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals history"},

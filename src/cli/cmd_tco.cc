@@ -199,6 +199,9 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
     if (!text) return tl::unexpected<Error>(text.error());
     Result<TcoFile> file = ReadTcoFile(path, *text, answer.today);
     if (!file) return tl::unexpected<Error>(file.error());
+    if (!file->own && file->plans.front().lines.empty()) {
+      return FailUsage(path + ": has no costs; idleburn tco init writes a scenario to start from");
+    }
     for (TcoPlan& plan : file->plans) {
       Result<TcoScenario> scenario =
           Evaluate(std::move(plan), static_cast<int>(*draws), static_cast<std::uint64_t>(*seed));
@@ -237,7 +240,7 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
                     "init writes a commented one");
   files.list = &request.files;
   files.required = true;
-  add("--actuals", "FILE|history", "what was paid: CSV of month,category,amount, a FOCUS export, or the history's runs")
+  add("--actuals", "FILE|history", "what was paid: CSV of month,line,amount, a FOCUS export, or the history's runs")
       .text = &request.actual;
   add("--project", "NAME", "of the history only the runs of this project").text = &request.project;
   add("--earned", "SHARE", "share of the planned work that is done, for the forecast").text = &request.earned;

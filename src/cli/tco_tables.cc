@@ -334,15 +334,30 @@ ReportTable TcoMonthTable(const ActualReport& report, const std::string& currenc
                    Column("expected", kRight),     Column("variance", kRight), Column("so far", kRight),
                    Column("at completion", kRight)};
   const int digits = MinorUnitDigits(currency);
+  std::vector<Money> plans;
+  std::vector<Money> paid;
   for (const MonthForecast& month : report.forecast) {
-    const Money off = Money::Nano(month.expected.nano() - month.plan.nano());
+    plans.push_back(month.plan);
+    paid.push_back(month.expected);
+  }
+  plans = RoundedColumn(plans, currency);
+  paid = RoundedColumn(paid, currency);
+  const auto row = [&](const std::string& month, const std::string& state, Money plan, Money expected) {
+    const Money off = Money::Nano(expected.nano() - plan.nano());
+    table.rows.push_back({month, state, FormatGrouped(plan, digits), FormatGrouped(expected, digits),
+                          FormatGrouped(off, digits), "", ""});
+  };
+  Money so_far;
+  for (std::size_t m = 0; m < report.forecast.size(); ++m) {
+    const MonthForecast& month = report.forecast[m];
     const bool nothing = month.actual && *month.actual == Money();
     const std::string state = !month.actual ? "forecast" : nothing ? "nothing paid" : "paid";
-    table.rows.push_back({month.month, state + (month.open ? ", open" : ""), FormatGrouped(month.plan, digits),
-                          FormatGrouped(month.expected, digits), FormatGrouped(off, digits),
-                          FormatGrouped(month.so_far, digits),
-                          month.at_completion ? FormatGrouped(*month.at_completion, digits) : ""});
+    row(month.month, state + (month.open ? ", open" : ""), plans[m], paid[m]);
+    so_far = Money::Nano(so_far.nano() + paid[m].nano());
+    table.rows.back()[5] = FormatGrouped(so_far, digits);
+    if (month.at_completion) table.rows.back()[6] = FormatGrouped(*month.at_completion, digits);
   }
+  if (!table.rows.empty()) row("total", "", SumOf(plans), SumOf(paid));
   if (!table.rows.empty()) {
     table.notes = {"at completion: what was paid by then, and the plan of the months left; without contingency"};
   }

@@ -88,6 +88,28 @@ std::string ProgressText(const ActualReport& report, const TcoPlan& plan) {
   return text + ".";
 }
 
+// The category that is furthest from its plan to date, and by what of price and quantity where that is known.
+std::string FurthestText(const ActualReport& report, const std::string& currency) {
+  std::map<std::string, Money> off;
+  for (const MonthVariance& month : report.months) {
+    Money& sum = off[month.category ? std::string(Name(*month.category)) : "unallocated"];
+    sum = Money::Nano(sum.nano() + month.variance.nano());
+  }
+  const auto most = std::max_element(off.begin(), off.end(), [](const auto& a, const auto& b) {
+    return std::abs(a.second.nano()) < std::abs(b.second.nano());
+  });
+  if (most == off.end() || most->second == Money()) return {};
+  std::string text = fmt::format("{} is furthest from its plan to date: {} {}", most->first,
+                                 TcoPaid(Money::Nano(std::abs(most->second.nano())), currency),
+                                 most->second > Money() ? "above" : "below");
+  for (const PriceAndQuantity& part : report.parts) {
+    if (Name(part.category) != most->first) continue;
+    text += fmt::format(", {} by price and {} by quantity", TcoPaid(part.price, currency),
+                        TcoPaid(part.quantity, currency));
+  }
+  return text;
+}
+
 void AddProjections(const TcoScenario& s, std::vector<std::string>& lines) {
   for (const HourlyProjection& p : ProjectionsOf(s.plan)) {
     lines.push_back(
@@ -150,21 +172,7 @@ std::vector<std::string> TcoWhy(const TcoAnswer& answer) {
   for (std::size_t i = 1; i < answer.scenarios.size(); ++i) {
     if (answer.scenarios[i].plan.currency == c) why.push_back(DifferenceText(first, answer.scenarios[i]));
   }
-  if (answer.actuals) {
-    std::map<std::string, Money> off;
-    for (const MonthVariance& month : answer.actuals->months) {
-      Money& sum = off[month.category ? std::string(Name(*month.category)) : "unallocated"];
-      sum = Money::Nano(sum.nano() + month.variance.nano());
-    }
-    const auto most = std::max_element(off.begin(), off.end(), [](const auto& a, const auto& b) {
-      return std::abs(a.second.nano()) < std::abs(b.second.nano());
-    });
-    if (most != off.end() && most->second != Money()) {
-      why.insert(why.begin(), fmt::format("{} is furthest from its plan to date: {} {}", most->first,
-                                          TcoPaid(Money::Nano(std::abs(most->second.nano())), c),
-                                          most->second > Money() ? "above" : "below"));
-    }
-  }
+  if (answer.actuals) why.insert(why.begin(), FurthestText(*answer.actuals, c));
   if (first.draws) {
     why.push_back(fmt::format("nine in ten draws of {} come to at most {} before contingency", first.plan.name,
                               PaidAbout(first.draws->p90, c)));
@@ -180,6 +188,12 @@ std::vector<std::string> TcoWhy(const TcoAnswer& answer) {
 
 std::vector<std::string> TcoNext(const TcoAnswer& answer) {
   std::vector<std::string> next;
+  const std::optional<Money>& budget = answer.scenarios.front().plan.budget;
+  if (answer.actuals && answer.actuals->runway_days && budget && answer.actuals->expected > *budget) {
+    const double days = std::max(*answer.actuals->runway_days, 0.0);
+    next.push_back(fmt::format("raise the budget or cut what is left: at {} a day it lasts {:.1f} days more",
+                               TcoPaid(*answer.actuals->burn_a_day, answer.scenarios.front().plan.currency), days));
+  }
   for (const TcoScenario& s : answer.scenarios) {
     for (std::size_t i = 0; i < std::min(s.plan.alone.size(), kTop); ++i) {
       const LeverSaving& lever = s.plan.alone[i];

@@ -5,9 +5,9 @@
 #include <cstdlib>
 
 #include "tco/decimal.h"
+#include "tco/suggestion.h"
 #include "text/csv_table.h"
 #include "text/number.h"
-#include "text/spelling.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -57,8 +57,7 @@ Result<PlanPlace> PlaceOf(std::string_view text, const TcoPlan& plan, const std:
     return FailUsage(where + ": " + shown + " is " + plan.lines[named[0]].Key() + " and " + plan.lines[named[1]].Key() +
                      "; write the one that is meant");
   }
-  return FailUsage(where + ": " + shown + " is no category and no line of the plan; did you mean " +
-                   NearestSpelling(text, known) + "?");
+  return FailUsage(where + ": " + shown + " is no category and no line of the plan; " + SuggestionFor(text, known));
 }
 
 std::optional<CostCategory> CategoryOfService(std::string_view service) {

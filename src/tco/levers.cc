@@ -7,7 +7,7 @@
 
 #include "base/money.h"
 #include "tco/plan_cost.h"
-#include "text/spelling.h"
+#include "tco/suggestion.h"
 
 namespace idleburn {
 namespace {
@@ -95,8 +95,8 @@ Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, st
     if (lines.empty()) {
       std::vector<std::string> known;
       for (const PlanLine& line : plan.lines) known.push_back(line.Key());
-      return FailUsage("lever '" + edit.name + "': there is no line '" + edit.line + "'; did you mean " +
-                       NearestSpelling(edit.line, known) + "?");
+      return FailUsage("lever '" + edit.name + "': there is no line '" + edit.line + "'; " +
+                       SuggestionFor(edit.line, known));
     }
     for (const std::size_t line : lines) TRY(Apply(plan, line, edit, claims));
   }

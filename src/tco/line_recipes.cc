@@ -33,7 +33,7 @@ constexpr auto kRecipes = std::to_array<LineRecipe>({
      "input_tokens * input_per_million / 1000000 + output_tokens * output_per_million / 1000000", true},
     // As many replicas as the peak of those hours needs. Where replicas follow the load, a line for each level of it.
     {kInference, "peak_rps", "",
-     "peak_rps / rps_per_gpu rounded_up * price * month_hours * months * hours_a_day?24 / 24 "
+     "peak_rps / utilisation? / rps_per_gpu rounded_up * price * month_hours * months * hours_a_day?24 / 24 "
      "+ headroom * price * month_hours * months * hours_a_day?24 / 24 "
      "at_least minimum_replicas * price * month_hours * months * hours_a_day?24 / 24 "
      "+ cold_starts_a_month * cold_start_hours * price * months + penalty_a_month * months",

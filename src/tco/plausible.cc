@@ -8,6 +8,10 @@ namespace {
 
 constexpr auto kNearADollar = std::to_array<std::string_view>({"USD", "EUR", "GBP", "CHF", "CAD", "AUD", "SGD"});
 
+constexpr auto kNeverZero = std::to_array<std::string_view>(
+    {"gpu_hours", "runs", "replicas", "price", "hourly", "hours", "role_months", "monthly_rate", "labelling_hours",
+     "seats", "requests", "tokens", "peak_rps", "purchase_price"});
+
 // Bounds in thousandths. Wide on purpose: they find a forgotten unit (cents, MWh, TB for GB), not a bad price.
 struct PlausibleRange {
   std::string_view key;
@@ -36,6 +40,9 @@ constexpr auto kRanges = std::to_array<PlausibleRange>({
 
 std::optional<std::string> DoubtOf(std::string_view key, const Fraction& value, std::string_view currency) {
   const auto* range = std::find_if(kRanges.begin(), kRanges.end(), [&](const auto& r) { return r.key == key; });
+  if (value.top == 0 && std::find(kNeverZero.begin(), kNeverZero.end(), key) != kNeverZero.end()) {
+    return "is 0, so that the line costs nothing; is that meant?";
+  }
   if (range == kRanges.end() || value.top == 0) return std::nullopt;
   const bool near = std::find(kNearADollar.begin(), kNearADollar.end(), currency) != kNearADollar.end();
   if (range->money && !near) return std::nullopt;

@@ -10,8 +10,8 @@
 #include "tco/levers.h"
 #include "tco/line_recipes.h"
 #include "tco/plausible.h"
+#include "tco/suggestion.h"
 #include "text/number.h"
-#include "text/spelling.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -92,8 +92,7 @@ Result<void> ScenarioReader::CheckKeys(const toml::table& table, const Names& kn
   for (const auto& [key, node] : table) {
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
     return FailUsage(name_ + ":" + std::to_string(key.source().begin.line) + ": " + of + " has an unknown key '" +
-                     std::string(key.str().substr(0, 60)) + "'; did you mean " + NearestSpelling(key.str(), known) +
-                     "?");
+                     std::string(key.str().substr(0, 60)) + "'; " + SuggestionFor(key.str(), known));
   }
   return {};
 }
@@ -190,9 +189,8 @@ Result<std::size_t> ScenarioReader::FigureIndex(const toml::node& node, std::str
     if (found != shared_.end()) return found->second;
     Names known;
     for (const auto& [shared, index] : shared_) known.push_back(shared);
-    const std::string near = NearestSpelling(text->get(), known);
-    return Wrong(node, std::string(key) + ": '" + text->get().substr(0, 40) + "' is no number and not in [shared]" +
-                           (near.empty() ? "" : "; did you mean " + near + "?"));
+    return Wrong(node, std::string(key) + ": '" + text->get().substr(0, 40) + "' is no number and not in [shared]; " +
+                           SuggestionFor(text->get(), known));
   }
   Result<PlanFigure> figure = Figure(node, key, name);
   if (!figure) return tl::unexpected<Error>(figure.error());
@@ -221,6 +219,9 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
   if (!currency) return tl::unexpected<Error>(currency.error());
   plan_.name = *name;
   plan_.currency = *currency;
+  if (currency->size() != 3 || currency->find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string::npos) {
+    return Wrong(*file.get("currency"), "currency is no code of three capitals such as USD");
+  }
   const Result<std::string> start = Text(file, "start");
   if (!start) return tl::unexpected<Error>(start.error());
   if (!start->empty()) {
@@ -510,8 +511,8 @@ Result<void> ScenarioReader::ReadKind(const toml::table& table, LeverEdit& edit)
   if (kind == nullptr && !id->empty()) {
     Names known;
     for (const LeverKind& k : LeverKinds()) known.emplace_back(k.id);
-    return Wrong(*table.get("kind"), "there is no lever of kind '" + id->substr(0, 40) + "'; did you mean " +
-                                         NearestSpelling(*id, known) + "?");
+    return Wrong(*table.get("kind"),
+                 "there is no lever of kind '" + id->substr(0, 40) + "'; " + SuggestionFor(*id, known));
   }
   const Result<std::string> name = Text(table, "name", kind != nullptr ? std::string(kind->title) : "lever");
   const Result<std::string> todo = Text(table, "todo", kind != nullptr ? std::string(kind->todo) : "");
@@ -609,8 +610,7 @@ Result<void> ScenarioReader::SetFigure(const toml::key& key, const toml::node& n
     old = *read;
     return {};
   }
-  return Wrong(
-      node, "set: there is no figure '" + name.substr(0, 60) + "'; did you mean " + NearestSpelling(name, known) + "?");
+  return Wrong(node, "set: there is no figure '" + name.substr(0, 60) + "'; " + SuggestionFor(name, known));
 }
 
 Result<TcoPlan> ScenarioReader::ReadVariant(const toml::table& table) const {

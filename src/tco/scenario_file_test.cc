@@ -20,6 +20,11 @@ struct BadScenario {
 constexpr auto kWrong = std::to_array<BadScenario>({
     {"[[compute]]\ngpu_hours = 5\nprice = -2\n", "x.toml:3: price: '-2' is negative"},
     {"[[compute]]\ngpu_hours = 5\nprise = 2\n", "unknown key 'prise'; did you mean price?"},
+    {"horizon = 6\n", "unknown key 'horizon'; did you mean horizon_months?"},
+    {"[[compute]]\ngpu_hours = 5\nprice_per_hour = 2\n", "unknown key 'price_per_hour'; did you mean price?"},
+    {"[[training]]\namount = 2\n", "unknown key 'training'; give one of name, currency"},
+    {"currency = \"Dollar\"\n", "currency is no code of three capitals such as USD"},
+    {"[[variant]]\n[[variant.lever]]\nline = \"compute\"\nto = 3\n", "there is no line 'compute'; there is none"},
     {"horizon_month = 6\n", "x.toml:1: the file has an unknown key 'horizon_month'; did you mean horizon_months?"},
     {"[[compute]]\ngpu_hours = \"5h\"\nprice = 2\n", "'5h' is no number; write it without a unit"},
     {"[[compute]]\ngpu_hours = 5\nprice = \"2 USD\"\n", "'2 USD' is no number"},
@@ -47,7 +52,7 @@ constexpr auto kWrong = std::to_array<BadScenario>({
     {"[[data]]\nname = \"storage\"\namount = 5\n[[infrastructure]]\nname = \"storage\"\namount = 5\n",
      "storage is in data and in infrastructure"},
     {"[[compute]]\namount = 5\n[[variant]]\n[[variant.lever]]\nline = \"compute.x\"\nto = 3\n",
-     "there is no line 'compute.x'; did you mean compute.compute?"},
+     "there is no line 'compute.x'; give one of compute.compute"},
     {"[[labour]]\namount = 5\n[[variant]]\n[[variant.lever]]\nline = \"labour\"\ntime = \"5%\"\n", "is no GPU work"},
     {"[[labour]]\namount = 5\n[[variant]]\n[[variant.lever]]\nline = \"labour\"\n", "says nothing"},
     {"[[labour]]\namount = 5\n[[variant]]\nset = { \"labour.labour.amont\" = 3 }\n",
@@ -128,6 +133,7 @@ TEST(ScenarioFile, AForgottenUnitShowsInTheNumber) {
        "is below 20 a GPU; is it kilowatts"},
       {"[[infrastructure]]\ngpu_hours = 5\nwatts = 350\ntariff = 12\n", "12 is above 2 a kWh; is it cents"},
       {"[[infrastructure]]\ngpu_hours = 5\nwatts = 350\ntariff = \"0.1\"\npue = \"0.9\"\n", "it is never below 1?"},
+      {"[[compute]]\ngpu_hours = 0\nprice = 3\nas_of = 2026-11-01\n", "gpu_hours is 0, so that the line costs nothing"},
       {"[[labour]]\nrole_months = 5\nmonthly_rate = 60\n", "60 is below 200 a role-month"},
       {"horizon_months = 1\n[[data]]\nstorage_tb = 5\nper_tb_month = \"0.02\"\n", "is it the price of a GB?"},
       {"[shared]\nh100 = 295\n[[compute]]\ngpu_hours = 5\nprice = \"h100\"\nas_of = 2026-11-01\n", "295 is above 200"},
@@ -142,7 +148,7 @@ TEST(ScenarioFile, AForgottenUnitShowsInTheNumber) {
     }
   }
   EXPECT_FALSE(DoubtOf("name", Fraction::Of(5, 1), "USD"));
-  EXPECT_FALSE(DoubtOf("price", Fraction{}, "USD"));  // free is no mistake of a unit
+  EXPECT_FALSE(DoubtOf("headroom", Fraction{}, "USD"));  // 0 may be meant
 }
 
 TEST(ScenarioFile, APriceWithoutADateIsTold) {

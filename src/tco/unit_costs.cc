@@ -106,9 +106,10 @@ std::vector<ReplicaCount> ReplicasOf(const TcoPlan& plan) {
     const std::optional<Fraction> peak = FigureOf(plan, line, "peak_rps");
     if (!peak) continue;
     const Fraction each = *FigureOf(plan, line, "rps_per_gpu");
+    const Fraction target = FigureOf(plan, line, "utilisation").value_or(Fraction::Of(1, 1));
     const Fraction headroom = FigureOf(plan, line, "headroom").value_or(Fraction{});
     const std::optional<Fraction> fewest = FigureOf(plan, line, "minimum_replicas");
-    ReplicaCount count = {line.Key(), RoundedUp(*peak / each) + headroom, {}, {}};
+    ReplicaCount count = {line.Key(), RoundedUp(*peak / target / each) + headroom, {}, {}};
     if (fewest) {
       const Fraction hours =
           Fraction::Of(plan.month_hours, 1) * *FigureOf(plan, line, "hours_a_day") / Fraction::Of(24, 1);

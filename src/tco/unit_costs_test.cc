@@ -102,6 +102,7 @@ TEST(UnitCosts, ReplicasAreWholeAndHaveAFloor) {
   const ReplicaRow rows[] = {
       {"peak_rps = 100\nrps_per_gpu = 20\n", 5, "7200.00"},  // 5 x 2 x 720
       {"peak_rps = 101\nrps_per_gpu = 20\n", 6, "8640.00"},
+      {"peak_rps = 100\nrps_per_gpu = 20\nutilisation = \"70%\"\n", 8, "11520.00"},  // 7.14 of them
       {"peak_rps = \"0.1\"\nrps_per_gpu = 20\nheadroom = 1\n", 2, "2880.00"},
       {"peak_rps = 1\nrps_per_gpu = 20\nminimum_replicas = 3\n", 3, "4320.00"},
       {"peak_rps = 101\nrps_per_gpu = 20\nheadroom = 2\nminimum_replicas = 3\n", 8, "11520.00"},
