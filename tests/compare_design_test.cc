@@ -79,7 +79,7 @@ TEST_F(CompareDesignTest, ASequentialSwitchbackIsVerified) {
     for (int block = 0; block < 2 * pairs; ++block) {
       second = block % 2 == 1 ? !second : random() % 2 == 0;
       for (int row = 0; row < 60; ++row) {
-        const double step = (second ? 0.18 : 0.2) * (0.95 + 0.1 * (random() % 1000) / 1000.0);
+        const double step = (second ? 0.18 : 0.2) * (0.95 + 0.0001 * static_cast<double>(random() % 1000));
         at += step;
         text += fmt::format("{:.6f},{:.9f},32,{},{}\n", at, step, second ? 'B' : 'A', block);
       }

@@ -118,7 +118,6 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   const Result<std::unique_ptr<AlertCommand>> on_alert = request.watch.StartAlertCommand();
   if (!on_alert) return tl::unexpected<Error>(on_alert.error());
   const std::unique_ptr<Workload> workload = Workload::Prepare();
-  if (*on_alert) workload->NotOfTheWorkload((*on_alert)->pid());
   LiveRecord record(plan->thresholds);
   LiveSession session(record.inputs().devices, record);
   LiveWatch watch(*limits, plan->thresholds, request.live.report.all_gpus);

@@ -100,6 +100,7 @@ Result<std::unique_ptr<AlertCommand>> AlertCommand::Start(const std::string& com
 }
 
 AlertCommand::~AlertCommand() {
+  shutdown(out_, SHUT_WR);  // ends it though somebody who was forked meanwhile holds the socket too
   close(out_);
   int status = 0;
   WaitFor(pid_, &status);

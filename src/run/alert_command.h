@@ -23,8 +23,6 @@ class AlertCommand {
 
   // Never blocks. False if the alert cannot be passed on: the process is gone, or far behind.
   bool Tell(const std::string& kind, const std::string& text);
-  // The process, which is no part of a workload.
-  [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
   AlertCommand(pid_t pid, int out) : pid_(pid), out_(out) {}

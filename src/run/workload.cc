@@ -71,7 +71,7 @@ std::string Describe(const WorkloadEnd& end) {
 
 std::unique_ptr<Workload> Workload::Prepare() {
   std::unique_ptr<Workload> workload(new Workload());
-  workload->others_ = DescendantsOf(getpid());  // who ran us in his place may have started some before
+  workload->others_ = DescendantsOf(getpid());  // whoever became us by exec may have started some
   workload->HoldSignals();
   workload->witness_ = Witness::Start();
   prctl(PR_SET_CHILD_SUBREAPER, 1);

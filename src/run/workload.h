@@ -46,8 +46,9 @@ std::string Describe(const WorkloadEnd& end);
 // end before it does; those that do not are left alone.
 class Workload {
  public:
-  // Holds signals back from here on. To be called while this process has one thread: threads started later hold the
-  // same signals back, threads started before would be ended by them.
+  // Holds signals back from here on; processes that we have by now, and what those start, are none of a workload's. To
+  // be called while this process has one thread: threads started later hold the same signals back, threads started
+  // before would be ended by them.
   static std::unique_ptr<Workload> Prepare();
   // Starts the command; another one once Wait returned. A signal that came since Prepare, or since the last one, and
   // would have ended us is a failure with 128 + its number. To be called by the thread that prepared, other threads may
@@ -59,9 +60,7 @@ class Workload {
   Workload& operator=(const Workload&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // A process of ours that is no part of the workload, with all that it starts.
-  void NotOfTheWorkload(pid_t pid) { others_.push_back(pid); }
-  // All such processes. After Start.
+  // Processes of ours that are no part of the workload: helpers, and what was there before. After Start.
   [[nodiscard]] std::vector<pid_t> helpers() const;
   // Serves signals and waits for processes until the workload has ended and its output is passed on. By the thread
   // that started it.
@@ -100,7 +99,7 @@ class Workload {
   std::optional<WorkloadEnd> end_;
   bool finishing_ = false;  // it has ended, and its last output is being passed on
   std::vector<int> end_signals_;
-  std::vector<pid_t> others_;
+  std::vector<pid_t> others_;  // our children when this was prepared
 };
 
 }  // namespace idleburn
