@@ -106,7 +106,9 @@ std::string Explanation(const CombineAnswer& answer) {
   return text;
 }
 
-Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+// To twelve decimals: sums and products of decimal claims are off by a binary digit, 0.6587500000000001 for 0.65875.
+double Rounded(double share) { return std::round(share * 1e12) / 1e12; }
+Json OrNull(const std::optional<double>& share) { return share ? Json(Rounded(*share)) : Json(nullptr); }
 
 }  // namespace
 
@@ -132,14 +134,14 @@ std::string CombineJson(const CombineAnswer& answer) {
   const CombineInput& input = answer.input;
   const CombineResult& result = answer.result;
   Json json = {{"schema", "idleburn.combine/1"}};
-  json["total_fraction"] = result.total;
-  json["low"] = answer.drawn.low;
-  json["median"] = answer.drawn.median;
-  json["high"] = answer.drawn.high;
+  json["total_fraction"] = Rounded(result.total);
+  json["low"] = Rounded(answer.drawn.low);
+  json["median"] = Rounded(answer.drawn.median);
+  json["high"] = Rounded(answer.drawn.high);
   json["basis"] = Basis(result);
   json["rule"] = result.rule ? Json(Name(*result.rule)) : Json(nullptr);
   for (const RuleRow& row : kRules) json["rules"][std::string(Name(row.rule))] = OrNull(result.*row.value);
-  json["time_fraction"] = result.time;
+  json["time_fraction"] = Rounded(result.time);
   json["waste_fraction"] = OrNull(result.waste);
   json["cheaper_fraction"] = OrNull(result.cheaper);
   json["fraction_before_cap"] = OrNull(result.fraction_before_cap);
@@ -148,9 +150,9 @@ std::string CombineJson(const CombineAnswer& answer) {
   json["avoided_fraction"] = input.avoided;
   json["rate_cut"] = input.rate_cut;
   json["overhead"] = input.overhead;
-  json["rate_fraction"] = result.rate;
-  json["break_even_overhead"] = input.rate_cut > 0 ? Json(BreakEvenOverhead(input.rate_cut)) : Json();
-  json["naive_sum"] = result.naive_sum;
+  json["rate_fraction"] = Rounded(result.rate);
+  json["break_even_overhead"] = input.rate_cut > 0 ? Json(Rounded(BreakEvenOverhead(input.rate_cut))) : Json();
+  json["naive_sum"] = Rounded(result.naive_sum);
   json["draws"] = {{"count", answer.draws.count},
                    {"seed", answer.draws.seed},
                    {"independent_steps", answer.draws.independent_steps},
