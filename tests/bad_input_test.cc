@@ -8,6 +8,7 @@
 #include <random>
 
 #include "support/program.h"
+#include "support/read_inputs.h"
 
 namespace idleburn {
 namespace {
@@ -99,6 +100,7 @@ TEST_F(BadInput, CutCompressedFilesAreAuditedUpToThere) {
     EXPECT_EQ(Doubt(audit, "truncated_input"), 1) << tool;
     EXPECT_GT(audit["gpu_hours"]["observed"].get<double>(), 0) << tool;
     EXPECT_LT(audit["gpu_hours"]["observed"].get<double>(), 2999 / 3600.0) << tool;
+    ExpectRefused(Write("head." + tool, testing::ReadText(cut).substr(0, 6)), "cut off before the first byte");
   }
 }
 
@@ -172,6 +174,11 @@ TEST_F(BadInput, PricesAndGpusNobodyKnows) {
   for (const std::string price : {"1e30", "nan", "'8 dollars'", "aws:p5.48xlage@us-east-1"})
     ExpectRefused(log + " --price " + price, "--price", 2);
   ExpectRefused(log + " --price 9000000000000", "too large", 2);
+  ExpectRefused(log + " --price 9000000000", "--price 9000000000: ", 1);
+  ExpectRefused(log + " --price 2 --currency eur", "three capital letters", 2);
+  const ProgramRun part = RunIdleburn("prices resolve h100");
+  EXPECT_EQ(part.code, 1);
+  EXPECT_NE(part.out.find("(the catalogue has H100-80GB-SXM, H100-94GB-NVL)"), std::string::npos) << part.out;
   const json audit = AuditJsonOf(log);
   EXPECT_TRUE(audit["cost"]["total"].is_null());
   EXPECT_EQ(audit["cost"]["total_reason"], "no_price");

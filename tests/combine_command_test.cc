@@ -122,6 +122,14 @@ TEST(CombineCommand, DocumentationTellsTheTruth) {
   EXPECT_GE(commands, 10);
 }
 
+TEST(CombineCommand, DecimalsOfTheClaimsStayDecimals) {
+  const std::string three = RunIdleburn("combine --format json --fix .35 --fix .30 --fix .25").out;
+  EXPECT_NE(three.find("\"total_fraction\": 0.65875,"), std::string::npos) << three;
+  EXPECT_NE(three.find("\"naive_sum\": 0.9,"), std::string::npos) << three;
+  const std::string two = RunIdleburn("combine --format json --fix .4 --rate .6").out;
+  EXPECT_NE(two.find("\"total_fraction\": 0.76,"), std::string::npos) << two;
+}
+
 TEST(CombineCommand, NamesWhatARuleLacks) {
   const Outcome outcome = RunIdleburn("combine --fix 35% 30% 25%");
   EXPECT_EQ(outcome.code, 0);

@@ -203,6 +203,22 @@ TEST_F(Join, WhatHasNoTimeHasNoPlaceAmongOthers) {
   EXPECT_EQ(run.err.find('\n'), run.err.size() - 1);
 }
 
+TEST_F(Join, WithoutTimesThePeriodThatIsSaidHolds) {
+  std::string scrapes;
+  std::string cards;
+  std::string sweeps = "# gpu sm\n";
+  for (int i = 0; i < 13; ++i) {
+    scrapes += "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 40\n";
+    cards += R"json({"card0": {"GPU use (%)": "40"}})json";
+    sweeps += " 0 40\n";
+  }
+  for (const std::string& text : {scrapes, cards, sweeps}) {
+    const std::string log = folder_.Write("untimed.log", text);
+    EXPECT_DOUBLE_EQ(AuditJsonOf(log)["gpu_hours"]["observed"].get<double>(), 12 / 3600.0) << text;
+    EXPECT_DOUBLE_EQ(AuditJsonOf(log + " --period 5s")["gpu_hours"]["observed"].get<double>(), 60 / 3600.0) << text;
+  }
+}
+
 TEST_F(Join, CompressedLogsGiveTheSameReport) {
   const std::string out = RunIdleburn("audit --price 8 --format json " + log_).out;
   ASSERT_NE(out.find("log.csv"), std::string::npos);

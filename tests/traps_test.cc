@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "price/cost_report.h"
 #include "price/resolve.h"
 #include "recommend/advice.h"
+#include "support/program.h"
 #include "support/read_inputs.h"
+#include "support/smi_log.h"
 
 namespace idleburn {
 namespace {
@@ -83,6 +86,14 @@ class Trap {
 };
 
 double Amount(const std::optional<Money>& money) { return money ? static_cast<double>(money->nano()) / 1e9 : -1; }
+
+std::string LogOfAnHour(int gpus) {
+  std::string text = "timestamp, index, utilization.gpu [%]\n";
+  for (std::int64_t s = 0; s <= 3600; s += 10) {
+    for (int gpu = 0; gpu < gpus; ++gpu) text += testing::SmiStamp(s) + ", " + std::to_string(gpu) + ", 80 %\n";
+  }
+  return text;
+}
 
 #define TRAP(variable, name) \
   Trap variable(name);       \
@@ -244,6 +255,45 @@ TEST(TrapTest, WallClockStepsBack) {
   trap.Expect("clock_step_intervals", static_cast<double>(trap.inputs->quality.CountOf(QualityId::kClockStep)));
   trap.Expect("unobserved_clock_s",
               static_cast<double>(trap.totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kClock)]) / 1e9);
+}
+
+// What is a valid number of FOCUS belongs to bills.
+TEST(TrapTest, ExactMoney) {
+  TRAP(trap, "21_exact_money");
+  const nlohmann::json input = nlohmann::json::parse(ReadText(trap.folder() / "input.json"));
+  const auto money = [](const nlohmann::json& text) { return Money::Parse(text.get<std::string>()).value(); };
+  const std::vector<std::int64_t> equal(input["split"]["parts"].get<std::size_t>(), 1);
+  nlohmann::json parts;
+  for (const Money part : Split(money(input["split"]["total"]), equal, kCent).value()) {
+    parts.push_back(FormatMoney(part, 2));
+  }
+  trap.Expect("parts", parts);
+  nlohmann::json rounded;
+  for (const nlohmann::json& text : input["round_half_even_2dp"]) rounded.push_back(FormatMoney(money(text), 2));
+  trap.Expect("rounded", rounded);
+  const testing::TempFolder folder;
+  const std::string log = folder.Write("log.csv", LogOfAnHour(1));
+  const std::string flags = " --price " + input["hourly"].get<std::string>() + " --month-hours ";
+  const nlohmann::json audit = testing::AuditJsonOf(log + flags + input["month_hours"].dump());
+  trap.Expect("monthly", audit["cost"]["monthly"]);
+}
+
+TEST(TrapTest, RatioOfSums) {
+  TRAP(trap, "23_ratio_of_sums");
+  // Both jobs of 100.00 are a GPU for an hour at 100 an hour.
+  std::int64_t samples = 0;
+  int jobs = 0;
+  std::string line;
+  std::ifstream rows(trap.folder() / "jobs.csv");
+  for (std::getline(rows, line); std::getline(rows, line); ++jobs) {
+    ASSERT_NE(line.find(",100.00,"), std::string::npos) << line;
+    samples += std::stoll(line.substr(line.rfind(',') + 1));
+  }
+  ASSERT_EQ(jobs, 2);
+  const testing::TempFolder folder;
+  const std::string log = folder.Write("log.csv", LogOfAnHour(jobs));
+  const nlohmann::json audit = testing::AuditJsonOf(log + " --price 100 --work samples=" + std::to_string(samples));
+  trap.Expect("cost_per_sample_usd", std::stod(audit["cost"]["per_sample_exact"].get<std::string>()));
 }
 
 }  // namespace

@@ -50,8 +50,16 @@ std::optional<std::int64_t> DeviceClassifier::Known(Signal s) const {
   return side.time == INT64_MIN ? std::nullopt : std::optional(side.value);
 }
 
-bool DeviceClassifier::Valid(const Side& side, std::int64_t time) const {
-  return side.time != INT64_MIN && time - side.time <= side_limit_;
+// How long a side reading is held. In a gap of the counter nothing was read, so there nothing outlasts the counter.
+std::int64_t DeviceClassifier::SideHold(bool observed) const {
+  return held_valid_ && !observed ? std::min(side_limit_, cadence_.max_gap.count() - 1) : side_limit_;
+}
+
+// Readings that said that there is no value: what was read before is not held across them.
+void DeviceClassifier::ForgetSides(std::uint32_t signals) {
+  for (std::uint32_t bits = signals; bits != 0; bits &= bits - 1) {
+    side_[static_cast<std::size_t>(std::countr_zero(bits))].time = INT64_MIN;
+  }
 }
 
 // False if the sample is dropped. A stamp a little older than the last is a row out of order; one older by more
@@ -96,6 +104,7 @@ inline void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
     ++side_count_[slot];
     side_[i] = {s.value[i], time};
   }
+  ForgetSides(s.unavailable & AveragedMask());
   if (s.Has(Signal::kEventReasons)) CountReasons(s.Get(Signal::kEventReasons));
 }
 
@@ -302,7 +311,7 @@ void DeviceClassifier::CloseFastCell() {
     const Side& side = side_[Index(kAveraged[i])];
     if (side_count_[i] > 0) {
       cell.side[i] = {span, MeanOver(span, side_sum_[i], CountAsDivider(side_count_[i]))};
-    } else if (Valid(side, cell_end_ - 1)) {
+    } else if (Valid(side, cell_end_ - 1, side_limit_)) {
       cell.side[i] = {span, static_cast<Int128>(side.value) * span};
     } else {
       cell.side[i] = {};
@@ -361,10 +370,7 @@ void DeviceClassifier::FeedSlow(const Sample& s, std::int64_t time) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
     side_[i] = {s.value[i], time};
   }
-  for (std::uint32_t bits = s.unavailable & (AveragedMask() | Bit(Signal::kEventReasons)); bits != 0;
-       bits &= bits - 1) {
-    side_[static_cast<std::size_t>(std::countr_zero(bits))].time = INT64_MIN;
-  }
+  ForgetSides(s.unavailable & (AveragedMask() | Bit(Signal::kEventReasons)));
 }
 
 // Accounts for [cursor_, to) with what is held, in pieces over which nothing changes.
@@ -372,8 +378,9 @@ void DeviceClassifier::Advance(std::int64_t to) {
   while (cursor_ < to) {
     const bool observed = held_valid_ && cursor_ < held_until_;
     std::int64_t end = observed ? std::min(to, held_until_) : to;
+    const std::int64_t hold = SideHold(observed);
     for (const Side& side : side_) {
-      if (Valid(side, cursor_)) end = std::min(end, side.time + side_limit_ + 1);
+      if (Valid(side, cursor_, hold)) end = std::min(end, side.time + hold + 1);
     }
     const Unobserved why = held_valid_ ? Unobserved::kGap : held_reason_;
     const std::int64_t second = FloorSecond(cursor_);
@@ -406,12 +413,13 @@ void DeviceClassifier::HoldPiece(std::int64_t from, std::int64_t to, bool observ
   } else {
     open_.unobserved_ns[static_cast<std::size_t>(why)] += ns;
   }
+  const std::int64_t hold = SideHold(observed);
   for (const Signal s : kAveraged) {
     const Side& side = side_[Index(s)];
-    if (Valid(side, from)) open_.side[Slot(s)].Add(ns, side.value);
+    if (Valid(side, from, hold)) open_.side[Slot(s)].Add(ns, side.value);
   }
   const Side& reasons = side_[Index(Signal::kEventReasons)];
-  if (!Valid(reasons, from)) return;
+  if (!Valid(reasons, from, hold)) return;
   open_.reasons_known = true;
   const std::int64_t mask = reasons.value;
   for (std::size_t i = 0; i < kEventReasonCount; ++i) open_.reason_ns[i] += ((mask >> i) & 1) * ns;

@@ -114,7 +114,11 @@ class DeviceClassifier {
   void NoteEnergy(std::int64_t millijoules);
   void WatchStuckCounters(const Sample& sample, std::int64_t time);
   [[nodiscard]] std::optional<std::int64_t> Known(Signal s) const;
-  [[nodiscard]] bool Valid(const Side& side, std::int64_t time) const;
+  [[nodiscard]] static bool Valid(const Side& side, std::int64_t time, std::int64_t hold) {
+    return side.time != INT64_MIN && time - side.time <= hold;
+  }
+  [[nodiscard]] std::int64_t SideHold(bool observed) const;
+  void ForgetSides(std::uint32_t signals);
 
   // [from, to) of the open second that lies in the window; empty where to <= from.
   struct Part {

@@ -38,7 +38,11 @@ std::vector<Sample> RandomTrace(std::int64_t period_ns) {
       } else {
         s.Set(Signal::kUtilization, u * kPercent);
       }
-      if (*rc::gen::inRange(0, 20) != 0) s.Set(Signal::kPower, watts * 1000 + *rc::gen::inRange<std::int64_t>(0, 2000));
+      if (const int said = *rc::gen::inRange(0, 20); said > 1) {
+        s.Set(Signal::kPower, watts * 1000 + *rc::gen::inRange<std::int64_t>(0, 2000));
+      } else if (said == 1) {
+        s.SetUnavailable(Signal::kPower, Unobserved::kSentinel);
+      }
       if (memory >= 0 && *rc::gen::inRange(0, 4) != 0) s.Set(Signal::kMemoryUsed, memory << 20);
       s.Set(Signal::kEventReasons, *rc::gen::element<std::int64_t>(0, 0, 0, 1, 4, 0x68));
       trace.push_back(s);
@@ -172,6 +176,39 @@ TEST(DeviceClassifierTest, AGapIsUnobservedNotIdle) {
   EXPECT_EQ(totals.phase_ns[3], 125 * kNanosPerSecond);
   EXPECT_EQ(totals.phase_ns[0], 100 * kNanosPerSecond);
   EXPECT_EQ(totals.UnobservedNs(), 275 * kNanosPerSecond);
+}
+
+TEST(DeviceClassifierTest, NothingIsHeldThroughAGapLongerThanTheCounter) {
+  const Thresholds t;
+  std::vector<Sample> trace;
+  for (const std::int64_t second : {0, 1, 2, 3, 4, 5, 105, 106, 107, 108, 109, 110}) {
+    Sample s;
+    s.time = Instant::FromNanos(kStart + second * kNanosPerSecond);
+    s.Set(Signal::kUtilization, 50 * kPercent);
+    s.Set(Signal::kPower, 100'000);
+    s.Set(Signal::kEventReasons, 4);
+    trace.push_back(s);
+  }
+  const DeviceTotals totals = Stream(trace, MeasureCadence(trace, t), t);
+  EXPECT_EQ(totals.phase_ns[1], 12'500 * kMs);
+  EXPECT_EQ(totals.power.ns, 12'500 * kMs);
+  EXPECT_EQ(totals.throttled_ns, 12'500 * kMs);
+}
+
+TEST(DeviceClassifierTest, WhatIsSaidToHaveNoValueIsNotHeld) {
+  const Thresholds t;
+  for (const std::int64_t period_ms : {250, 1000}) {
+    std::vector<Sample> trace = Constant(50, 20, period_ms);
+    for (Sample& s : trace) {
+      const std::int64_t second = (s.time.nanos() - kStart) / kNanosPerSecond;
+      if (second < 10) {
+        s.Set(Signal::kPower, 100'000);
+      } else {
+        s.SetUnavailable(Signal::kPower, Unobserved::kSentinel);
+      }
+    }
+    EXPECT_EQ(Stream(trace, MeasureCadence(trace, t), t).power.ns, 10 * kNanosPerSecond) << period_ms;
+  }
 }
 
 TEST(DeviceClassifierTest, AWallClockSetBackDoesNotShortenOrRepeatTime) {

@@ -98,7 +98,9 @@ inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Threshold
         return;
       }
       for (auto s = samples.rbegin(); s != samples.rend(); ++s) {  // held from an earlier second
-        if (s->time.nanos() / kNanosPerSecond >= at || !s->Has(signal)) continue;
+        if (s->time.nanos() / kNanosPerSecond > at) continue;
+        if (s->Lacks(signal)) return;
+        if (!s->Has(signal)) continue;
         if ((at + 1) * kNanosPerSecond - 1 - s->time.nanos() > t.side_hold.count()) return;
         *ns = kNanosPerSecond;
         *area = static_cast<Int128>(s->Get(signal)) * kNanosPerSecond;
@@ -140,32 +142,27 @@ inline NaiveTotals NaiveSlow(const std::vector<Sample>& samples, const Cadence& 
         c.area += static_cast<Int128>(s.Get(Signal::kUtilization)) * ns;
       });
     }
-    // Side signals hold until the next reading of the same signal.
-    const auto until_next = [&](Signal signal) {
-      std::int64_t to = last;
-      for (std::size_t j = i + 1; j < samples.size(); ++j) {
-        if (samples[j].Has(signal)) {
-          to = samples[j].time.nanos();
-          break;
-        }
+    // Side signals hold until something is said of the same signal again, but not in a gap of the counter.
+    const auto hold = [&](Signal signal, auto&& put) {
+      if (!s.Has(signal)) return;
+      for (std::size_t j = i; j + 1 < samples.size(); ++j) {
+        const Sample& row = samples[j];
+        if (j > i && (row.Has(signal) || row.Lacks(signal))) return;
+        std::int64_t to = std::min(samples[j + 1].time.nanos(), from + side_limit + 1);
+        if (row.Has(Signal::kUtilization)) to = std::min(to, row.time.nanos() + cadence.max_gap.count());
+        spread(row.time.nanos(), to, put);
       }
-      return std::min(to, from + side_limit + 1);
     };
-    if (s.Has(Signal::kPower)) {
-      spread(from, until_next(Signal::kPower), [&](NaiveCell& c, std::int64_t ns) {
-        c.power_ns += ns;
-        c.power += static_cast<Int128>(s.Get(Signal::kPower)) * ns;
-      });
-    }
-    if (s.Has(Signal::kMemoryUsed)) {
-      spread(from, until_next(Signal::kMemoryUsed), [&](NaiveCell& c, std::int64_t ns) {
-        c.memory_ns += ns;
-        c.memory += static_cast<Int128>(s.Get(Signal::kMemoryUsed)) * ns;
-      });
-    }
-    if (s.Has(Signal::kEventReasons) && (s.Get(Signal::kEventReasons) & 0xEC) != 0) {
-      throttled += until_next(Signal::kEventReasons) - from;
-    }
+    hold(Signal::kPower, [&](NaiveCell& c, std::int64_t ns) {
+      c.power_ns += ns;
+      c.power += static_cast<Int128>(s.Get(Signal::kPower)) * ns;
+    });
+    hold(Signal::kMemoryUsed, [&](NaiveCell& c, std::int64_t ns) {
+      c.memory_ns += ns;
+      c.memory += static_cast<Int128>(s.Get(Signal::kMemoryUsed)) * ns;
+    });
+    hold(Signal::kEventReasons,
+         [&](NaiveCell&, std::int64_t ns) { throttled += (s.Get(Signal::kEventReasons) & 0xEC) != 0 ? ns : 0; });
   }
   NaiveTotals out = Reduce(cells, t);
   out.throttled_ns = throttled;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "cli/flags.h"
 #include "cli/load_prices.h"
 #include "price/resolve.h"
@@ -32,12 +34,25 @@ Result<std::string> RowLine(const CatalogueRow& row) {
                      Date(row.as_of), KeyOf(row));
 }
 
+// " (the catalogue has H100-80GB-SXM, H100-94GB-NVL)": its GPUs that `name` is a part of; empty if there is none.
+std::string Similar(const Catalogue& catalogue, std::string_view name) {
+  const std::string part = NormalGpuName(name);
+  std::set<std::string> gpus;
+  for (const CatalogueRow* row : catalogue.Rows()) {
+    if (!part.empty() && NormalGpuName(row->gpu).find(part) != std::string::npos) gpus.insert(row->gpu);
+  }
+  std::string text;
+  for (const std::string& gpu : gpus) text += (text.empty() ? " (the catalogue has " : ", ") + gpu;
+  return text.empty() ? text : text + ")";
+}
+
 constexpr const char* kHeading = " $/GPU-hour  $/instance-h  GPU                  as of      key for --price\n";
 
 Result<int> List(const PricesRequest& request, const Catalogue& catalogue) {
   std::vector<const CatalogueRow*> rows = request.gpu.empty() ? catalogue.Rows() : RowsOfGpu(catalogue, request.gpu);
   if (rows.empty())
-    return Fail("prices: no row for the GPU '" + request.gpu.substr(0, 60) + "'; idleburn prices list shows all");
+    return Fail("prices: no row for the GPU '" + request.gpu.substr(0, 60) + "'" + Similar(catalogue, request.gpu) +
+                "; idleburn prices list shows all");
   std::string text = kHeading;
   for (const CatalogueRow* row : rows) {
     const Result<std::string> line = RowLine(*row);
@@ -72,7 +87,8 @@ Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, co
     for (const Rate::Candidate& c : rate->candidates)
       text += fmt::format("{:>12}  {}\n", FormatExact(c.per_gpu_hour), c.key);
   } else {
-    text = "no price is known for '" + Printable(what) + "'; give one with --price, or a list with --prices\n";
+    text = "no price is known for '" + Printable(what) + "'" + Similar(catalogue, what) +
+           "; give one with --price, or a list with --prices\n";
   }
   TRY(Print(text));
   return rate->per_gpu_hour || rate->reason == "ambiguous_price" ? 0 : 1;

@@ -107,6 +107,10 @@ std::string Explanation(const CombineAnswer& answer) {
   return text;
 }
 
+// To twelve decimals: sums and products of decimal claims are off by a binary digit, 0.6587500000000001 for 0.65875.
+double Rounded(double share) { return std::round(share * 1e12) / 1e12; }
+Json RoundedOrNull(const std::optional<double>& share) { return share ? Json(Rounded(*share)) : Json(nullptr); }
+
 }  // namespace
 
 std::string CombineText(const CombineAnswer& answer, bool explain) {
@@ -131,25 +135,25 @@ std::string CombineJson(const CombineAnswer& answer) {
   const CombineInput& input = answer.input;
   const CombineResult& result = answer.result;
   Json json = {{"schema", "idleburn.combine/1"}};
-  json["total_fraction"] = result.total;
-  json["low"] = answer.drawn.low;
-  json["median"] = answer.drawn.median;
-  json["high"] = answer.drawn.high;
+  json["total_fraction"] = Rounded(result.total);
+  json["low"] = Rounded(answer.drawn.low);
+  json["median"] = Rounded(answer.drawn.median);
+  json["high"] = Rounded(answer.drawn.high);
   json["basis"] = Basis(result);
   json["rule"] = result.rule ? Json(Name(*result.rule)) : Json(nullptr);
-  for (const RuleRow& row : kRules) json["rules"][std::string(Name(row.rule))] = OrNull<Json>(result.*row.value);
-  json["time_fraction"] = result.time;
-  json["waste_fraction"] = OrNull<Json>(result.waste);
-  json["cheaper_fraction"] = OrNull<Json>(result.cheaper);
-  json["fraction_before_cap"] = OrNull<Json>(result.fraction_before_cap);
-  json["cap"] = OrNull<Json>(result.cap);
+  for (const RuleRow& row : kRules) json["rules"][std::string(Name(row.rule))] = RoundedOrNull(result.*row.value);
+  json["time_fraction"] = Rounded(result.time);
+  json["waste_fraction"] = RoundedOrNull(result.waste);
+  json["cheaper_fraction"] = RoundedOrNull(result.cheaper);
+  json["fraction_before_cap"] = RoundedOrNull(result.fraction_before_cap);
+  json["cap"] = RoundedOrNull(result.cap);
   json["uncapped"] = result.uncapped;
   json["avoided_fraction"] = input.avoided;
   json["rate_cut"] = input.rate_cut;
   json["overhead"] = input.overhead;
-  json["rate_fraction"] = result.rate;
-  json["break_even_overhead"] = input.rate_cut > 0 ? Json(BreakEvenOverhead(input.rate_cut)) : Json();
-  json["naive_sum"] = result.naive_sum;
+  json["rate_fraction"] = Rounded(result.rate);
+  json["break_even_overhead"] = input.rate_cut > 0 ? Json(Rounded(BreakEvenOverhead(input.rate_cut))) : Json();
+  json["naive_sum"] = Rounded(result.naive_sum);
   json["draws"] = {{"count", answer.draws.count},
                    {"seed", answer.draws.seed},
                    {"independent_steps", answer.draws.independent_steps},

@@ -5,6 +5,7 @@
 
 #include "cli/progress.h"
 #include "import/column_map.h"
+#include "text/duration.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -40,6 +41,7 @@ Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
     if (!columns) return tl::unexpected<Error>(columns.error());
     options.columns = std::move(*columns);
   }
+  if (settings.Has("import.period")) options.period = *ParseDuration(settings.Text("import.period"));
   options.threads =
       static_cast<int>(std::clamp<std::int64_t>(ParseScaled(settings.Text("import.threads"), 0).value, 1, 64));
   return options;
@@ -63,6 +65,9 @@ Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& 
       opened.importer = &importer;
       return opened;
     }
+  }
+  if (head->empty()) {
+    return Fail(opened.source->name() + ": its compressed data is cut off before the first byte; copy the file again");
   }
   const bool text = head->find('\0') == std::string_view::npos;
   return Fail(opened.source->name() + ": " +

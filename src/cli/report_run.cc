@@ -224,7 +224,10 @@ Result<CostReport> CostOf(const ReportPlan& plan, RunInputs& run, const Settings
     return nothing;
   }
   const auto month_hours = static_cast<int>(ParseScaled(settings.Text("price.month_hours"), 0).value);
-  return PriceRun(run.run, run.devices, run.owners, *rate, WorkOf(plan, run), plan.energy, month_hours);
+  Result<CostReport> cost =
+      PriceRun(run.run, run.devices, run.owners, *rate, WorkOf(plan, run), plan.energy, month_hours);
+  if (!cost && rate->per_gpu_hour) return Fail(rate->source + ": " + cost.error().message);
+  return cost;
 }
 
 // All of an audit but its form. It refers to `run`, of which it takes what it can.

@@ -21,7 +21,7 @@ constexpr auto kTable = std::to_array<SettingInfo>({
     {"price.catalogue", "--prices", "FILE", SettingKind::kText, "", "CSV of own prices over the shipped catalogue"},
     {"price.owned", "--owned", "FIGURES", SettingKind::kText, "",
      "owned hardware: capex=250000,life=4,gpus=8,kw=10.2,tariff=0.11"},
-    {"price.currency", "--currency", "CODE", SettingKind::kText, "USD", "ISO 4217 code of --price and --owned"},
+    {"price.currency", "--currency", "CODE", SettingKind::kCurrency, "USD", "ISO 4217 code of --price and --owned"},
     {"price.month_hours", "--month-hours", "H", SettingKind::kCount, "720", "hours of a projected month"},
     {"energy.tariff", "--tariff", "PRICE", SettingKind::kText, "", "price of a kWh, for energy cost"},
     {"energy.grid", "--grid", "GRAMS", SettingKind::kNumber, "", "g CO2e per kWh of the grid, for emissions"},
@@ -79,6 +79,10 @@ std::string WhyBad(SettingKind kind, const std::string& text) {
       return number && n.value % 1'000'000 == 0 && n.value > 0 ? "" : "a whole number above 0";
     case SettingKind::kNumber:
       return number ? "" : "a number of at least 0";
+    case SettingKind::kCurrency:
+      return text.size() == 3 && text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos
+                 ? ""
+                 : "an ISO 4217 code of three capital letters, such as EUR";
   }
   return "";
 }

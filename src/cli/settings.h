@@ -14,7 +14,7 @@
 namespace idleburn {
 
 // What a setting's text must be.
-enum class SettingKind : std::uint8_t { kText, kShare, kCount, kDuration, kNumber };
+enum class SettingKind : std::uint8_t { kText, kShare, kCount, kDuration, kNumber, kCurrency };
 
 // One thing a user may set, by flag, environment, or idleburn.toml.
 struct SettingInfo {

@@ -61,7 +61,7 @@ bool IsHeader(const std::vector<std::string_view>& cells) {
 class Counter {
  public:
   Counter(const ComputeAppsReader& rows, const ImportOptions& options, ImportTarget& out, const std::string& file)
-      : rows_(rows), out_(out), clock_(options, out.quality, file) {}
+      : rows_(rows), out_(out), clock_(options, out.quality, file), options_(options) {}
 
   void Add(const ComputeApp& app) {
     const std::optional<std::int64_t> pid = ParseInteger(app.Get(ComputeApp::kPid));
@@ -111,8 +111,7 @@ class Counter {
     std::set<std::int64_t> pids;
   };
 
-  // Without times every sweep is a second later than the last.
-  Instant Assumed() const { return Instant::FromNanos(sweeps_ * kNanosPerSecond); }
+  Instant Assumed() const { return AssumedTime(options_, sweeps_); }
 
   std::optional<Instant> TimeOf(const ComputeApp& app) {
     if (!rows_.Has(ComputeApp::kTimestamp)) {
@@ -141,6 +140,7 @@ class Counter {
   const ComputeAppsReader& rows_;
   ImportTarget& out_;
   StampClock clock_;
+  const ImportOptions& options_;
   std::map<DeviceId, Group> sweep_;
   std::set<DeviceId> devices_;  // that had a process
   std::int64_t sweeps_ = 0;

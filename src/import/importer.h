@@ -8,6 +8,7 @@
 
 #include "base/byte_source.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
@@ -23,6 +24,7 @@ enum class ClockDomain : std::uint8_t { kWall, kMonotonic, kNone };
 struct ImportOptions {
   std::optional<TimeZone> timezone;            // of stamps without a zone; absent: UTC, and said so
   std::map<std::string, std::string> columns;  // --columns role=column[:unit] (time, gpu, util, power, memory)
+  Nanos period{kNanosPerSecond};               // between the sweeps of a log without times
   int threads = 1;
 };
 

@@ -59,6 +59,12 @@ TEST(NvidiaSmiCsvTest, UnitsMayStandInHeaderOrCellsOrNowhere) {
   }
 }
 
+TEST(NvidiaSmiCsvTest, MegabytesOfOldDriversAreMebibytes) {
+  Collected c;
+  ASSERT_TRUE(Import("timestamp, index, memory.used [MB]\n2014/03/02 10:00:00.000, 0, 500 MB\n", c));
+  EXPECT_EQ(c.samples.at(0).Get(Signal::kMemoryUsed), std::int64_t{500} << 20);
+}
+
 TEST(NvidiaSmiCsvTest, MissingIsNeverZero) {
   Collected c;
   ASSERT_TRUE(
@@ -188,6 +194,34 @@ TEST(NvidiaSmiCsvTest, AMissingRowInASweepIsRefusedNotGuessed) {
   const std::string error = ErrorOf(Unnamed(40, 4, 20));
   EXPECT_NE(error.find("does not have 4 rows like the others"), std::string::npos);
   EXPECT_EQ(error.find("gpu.csv:85:"), 0U) << error;
+}
+
+// Rows of a log that names no GPU, so many milliseconds after one another; the n-th after the n-th of `pauses`.
+std::string Paused(const std::vector<int>& rows, std::int64_t apart_ms, std::int64_t pause_ms) {
+  std::string text = "timestamp, utilization.gpu [%]\n";
+  std::int64_t ms = 0;
+  for (const int n : rows) {
+    for (int i = 0; i < n; ++i, ms += apart_ms) {
+      text += fmt::format("2026/03/02 {:02}:{:02}:{:02}.{:03}, 50 %\n", ms / 3'600'000, ms / 60'000 % 60,
+                          ms / 1000 % 60, ms % 1000);
+    }
+    ms += pause_ms;
+  }
+  return text;
+}
+
+TEST(NvidiaSmiCsvTest, PausesOfOneGpuAreNoSweepsOfMany) {
+  // Restarted in the middle; cut into equal parts; with pauses anywhere, and faster.
+  for (const std::string& text : {Paused({20, 20}, 1000, 600'000), Paused({10, 10, 10, 10}, 1000, 600'000),
+                                  Paused({19, 7, 31, 2, 11, 19}, 500, 9'000), Paused({19, 7, 31, 2}, 100, 2'000)}) {
+    Collected c;
+    ASSERT_TRUE(Import(text, c)) << text;
+    EXPECT_EQ(c.devices.size(), 1U) << text;
+  }
+  // Eight slow GPUs, always all of them.
+  Collected eight;
+  ASSERT_TRUE(Import(Paused({8, 8, 8, 8}, 100, 9'000), eight));
+  EXPECT_EQ(eight.devices.size(), 8U);
 }
 
 TEST(NvidiaSmiCsvTest, LocalTimesKeepGoingThroughTheRepeatedHour) {

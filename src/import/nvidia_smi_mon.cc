@@ -69,11 +69,11 @@ bool Contains(const auto& list, std::string_view name) {
 
 bool IsPmon(const std::vector<std::string>& columns) { return Contains(columns, "pid"); }
 
-// Dates the rows of a log. Without a clock in the log, every sweep over the GPUs is a second later than the last.
+// Dates the rows of a log. Without a clock in the log, every sweep over the GPUs is a period later than the last.
 class RowClock {
  public:
   RowClock(const MonReader& rows, const ImportOptions& options, ImportTarget& out, const std::string& file)
-      : rows_(rows), quality_(out.quality), stamps_(options, out.quality, file) {}
+      : rows_(rows), quality_(out.quality), stamps_(options, out.quality, file), options_(options) {}
 
   // The time of the present row; absent if its stamp cannot be read.
   std::optional<Instant> At(std::int64_t sweep) {
@@ -84,7 +84,7 @@ class RowClock {
     if (!stamp) return std::nullopt;
     if (time.empty()) {
       if (!start_) start_ = InUtc(*stamp);
-      return *start_ + Nanos(sweep * kNanosPerSecond);
+      return *start_ + (AssumedTime(options_, sweep) - Instant());
     }
     if (!date.empty()) return stamps_.At(*stamp, false, rows_.place().line);
     return RollOver(InUtc(*stamp));
@@ -126,6 +126,7 @@ class RowClock {
   const MonReader& rows_;
   DataQuality& quality_;
   StampClock stamps_;
+  const ImportOptions& options_;
   std::optional<Instant> start_;  // of a log without times
   std::optional<Instant> last_;   // of a log without dates
   std::int64_t days_ = 0;
@@ -292,7 +293,7 @@ std::optional<std::string_view> MonReader::Cell(std::string_view column) const {
 void MonReader::TakeHeader(std::string_view line) {
   std::vector<std::string> columns = HeaderColumns(line);
   if (columns.empty()) return;  // units, or a remark
-  row_length_ = 0;
+  row_end_ = 0;
   if (header_ > 0 && columns == columns_) return;
   columns_ = std::move(columns);
   ++header_;
@@ -300,9 +301,8 @@ void MonReader::TakeHeader(std::string_view line) {
 
 bool MonReader::TakeRow(std::string_view line) {
   if (header_ == 0) return false;
-  // A last line without its end that is shorter than the padded rows before it may have lost digits.
-  if (!lines_.terminated() && line.size() < row_length_) return false;
   cells_.clear();
+  std::size_t end = 0;  // of the last cell before a command
   std::string_view rest = line;
   while (cells_.size() < columns_.size()) {
     // A command may hold spaces, and it is the last column.
@@ -310,10 +310,14 @@ bool MonReader::TakeRow(std::string_view line) {
     while (tail && !rest.empty() && IsSeparator(rest.front())) rest.remove_prefix(1);
     const std::string_view word = tail ? Trim(std::exchange(rest, {})) : TakeWord(rest);
     if (word.empty() && !tail) return false;
+    if (!tail) end = static_cast<std::size_t>(word.data() + word.size() - line.data());
     cells_.push_back(word);
   }
   if (!TakeWord(rest).empty()) return false;
-  row_length_ = line.size();
+  // Cells stand flush right, so in a last line without its end one that ends too early may have lost digits.
+  const bool aligned = line.find(',') == std::string_view::npos;
+  if (!lines_.terminated() && aligned && end < row_end_) return false;
+  row_end_ = end;
   return true;
 }
 

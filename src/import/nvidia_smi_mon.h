@@ -38,7 +38,7 @@ class MonReader {
   std::vector<std::string> columns_;
   std::vector<std::string_view> cells_;
   int header_ = 0;
-  std::size_t row_length_ = 0;  // of the last good row: rows are padded to one width
+  std::size_t row_end_ = 0;  // of the last row under this header: where its last cell before a command ended
 };
 
 bool SniffNvidiaSmiMon(std::string_view head);

@@ -225,6 +225,28 @@ TEST(NvidiaSmiMon, ATornLastRowIsDropped) {
   }
 }
 
+TEST(NvidiaSmiMon, ALastLineThatOnlyLostBlanksOrItsEndCounts) {
+  const std::string padded = "# gpu   pclk \n    0   1980 \n    0    345";
+  EXPECT_EQ(ImportRun(ImportNvidiaSmiMon, padded).samples.size(), 2U);
+  const std::string commas = "# gpu, sm, pclk\n0, 100, 1980\n0, 5, 345";
+  EXPECT_EQ(ImportRun(ImportNvidiaSmiMon, commas).samples.size(), 2U);
+  const std::string processes =
+      "# gpu         pid   type     sm    command\n"
+      "    0       11327     C      12    a_long_command \n"
+      "    0       11328     C       -    python";
+  const ImportRun run(ImportNvidiaSmiMon, processes);
+  ASSERT_EQ(run.samples.size(), 1U);
+  EXPECT_EQ(run.samples[0].Get(Signal::kProcesses), 2);
+}
+
+TEST(NvidiaSmiMon, WithoutTimesSweepsAreAsFarApartAsTheUserSays) {
+  ImportOptions options;
+  options.period = Nanos(5 * kNanosPerSecond);
+  const ImportRun run(ImportNvidiaSmiMon, "# gpu sm\n 0 10\n 1 20\n 0 10\n 1 20\n 0 10\n 1 20\n", options);
+  ASSERT_EQ(run.samples.size(), 6U);
+  EXPECT_EQ(run.samples.back().time.nanos(), 10 * kNanosPerSecond);
+}
+
 TEST(NvidiaSmiMon, NoLogIsOneClearError) {
   for (const std::string& text : {std::string(), std::string("\0\1\2junk\nmore\n", 13), std::string("gpu sm\n0 1\n")}) {
     const ImportRun run(ImportNvidiaSmiMon, text);

@@ -33,7 +33,8 @@ struct Series {
 
 class PrometheusImport {
  public:
-  PrometheusImport(ByteSource& in, ImportTarget& out) : lines_(in), out_(out), writer_(out), readings_(out, writer_) {}
+  PrometheusImport(ByteSource& in, const ImportOptions& options, ImportTarget& out)
+      : lines_(in), options_(options), out_(out), writer_(out), readings_(out, writer_) {}
 
   Result<void> Run();
 
@@ -62,6 +63,7 @@ class PrometheusImport {
   static constexpr std::size_t kNamesShown = 8;
 
   LineReader lines_;
+  const ImportOptions& options_;
   ImportTarget& out_;
   ReadingWriter writer_;
   MetricReadings readings_;
@@ -144,7 +146,7 @@ std::optional<Instant> PrometheusImport::TimeOf(const PrometheusLine& line, Seri
     if (++scrape_ == 1) out_.quality.Count(QualityId::kPeriodEstimated, Here());
   }
   series.scrape = scrape_;
-  return Instant::FromNanos(scrape_ * kNanosPerSecond);
+  return AssumedTime(options_, scrape_);
 }
 
 // The series of a line; nullptr if its line waits or is bad.
@@ -288,8 +290,8 @@ bool SniffPrometheus(std::string_view head) {
   return sure;
 }
 
-Result<void> ImportPrometheus(ByteSource& in, const ImportOptions& /*options*/, ImportTarget& out) {
-  return PrometheusImport(in, out).Run();
+Result<void> ImportPrometheus(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
+  return PrometheusImport(in, options, out).Run();
 }
 
 }  // namespace idleburn

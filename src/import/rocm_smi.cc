@@ -176,7 +176,7 @@ bool SniffRocmSmi(std::string_view head) {
   return IsCard(rest.substr(0, rest.find('"')));
 }
 
-Result<void> ImportRocmSmi(ByteSource& in, const ImportOptions& /*options*/, ImportTarget& out) {
+Result<void> ImportRocmSmi(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
   const Result<std::string> text = ReadAll(in, kMaxJsonBytes);
   if (!text) return tl::unexpected<Error>(text.error());
   const Place place{&in.name(), 0};
@@ -190,7 +190,7 @@ Result<void> ImportRocmSmi(ByteSource& in, const ImportOptions& /*options*/, Imp
       out.quality.Count(!report && rest.empty() ? QualityId::kTornRow : QualityId::kBadRow, place);
       continue;
     }
-    const Instant time = Instant::FromNanos(scrapes * kNanosPerSecond);
+    const Instant time = AssumedTime(options, scrapes);
     for (const RocmCard& card : report->cards) AddCard(card, time, unknown, place, writer, out);
     if (scrapes == 0) out.quality.Count(QualityId::kNoTimestamp, place);
     if (++scrapes == 2) {

@@ -76,6 +76,7 @@ constexpr auto kUnits = std::to_array<UnitScale>({
     {"KiB", Unit::kByte, 1024, 1000},
     {"MiB", Unit::kByte, std::int64_t{1} << 20, 1000},
     {"GiB", Unit::kByte, std::int64_t{1} << 30, 1000},
+    {"MB", Unit::kByte, std::int64_t{1} << 20, 1000},  // old drivers print MB and mean MiB
     {"C", Unit::kMillicelsius, 1, 1},
 });
 

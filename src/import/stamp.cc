@@ -53,6 +53,11 @@ Instant StampClock::At(const CivilTime& stamp, bool zoned, std::int64_t line) {
   return at;
 }
 
+Instant AssumedTime(const ImportOptions& options, std::int64_t sweep) {
+  std::int64_t ns = 0;
+  return Instant::FromNanos(__builtin_mul_overflow(sweep, options.period.count(), &ns) ? INT64_MAX / 4 : ns);
+}
+
 DeviceId EnterDevice(const DeviceKey& key, ImportTarget& out, Place place) {
   const std::size_t known = out.devices.size();
   const DeviceId id = out.devices.Enter(key);

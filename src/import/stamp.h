@@ -30,6 +30,9 @@ class StampClock {
   bool assumed_ = false;
 };
 
+// The time of a sweep, from 0 on, in a log that says no times: so many periods after the start of 1970.
+Instant AssumedTime(const ImportOptions& options, std::int64_t sweep);
+
 // Enters a device and counts a masked UUID once per device.
 DeviceId EnterDevice(const DeviceKey& key, ImportTarget& out, Place place);
 

@@ -65,5 +65,12 @@ TEST(Stamp, MaskedUuidsAreCountedOncePerDevice) {
   EXPECT_EQ(quality.CountOf(QualityId::kMaskedUuid), 2);
 }
 
+TEST(Stamp, AnAssumedTimeNeverWraps) {
+  ImportOptions options;
+  EXPECT_EQ(AssumedTime(options, 7).nanos(), 7 * kNanosPerSecond);
+  options.period = Nanos(INT64_MAX / 2);
+  EXPECT_GT(AssumedTime(options, 3).nanos(), 0);
+}
+
 }  // namespace
 }  // namespace idleburn

@@ -3,6 +3,19 @@
 #include <algorithm>
 
 namespace idleburn {
+namespace {
+
+// Whether rows this far apart between longer pauses are of the GPUs of a sweep, rather than one GPU's whose log
+// pauses now and then. nvidia-smi takes a few milliseconds for each GPU; where it takes longer, every sweep must have
+// the same rows (`sweeps`, sorted, are those of the whole ones), and half a second is no part of a sweep.
+bool AreSweeps(std::int64_t apart_ns, const std::vector<int>& sweeps) {
+  constexpr std::int64_t kSurely = kNanosPerSecond / 20;
+  constexpr std::int64_t kPerhaps = kNanosPerSecond / 2;
+  if (apart_ns < kSurely) return true;
+  return apart_ns < kPerhaps && sweeps.size() >= 3 && sweeps.front() == sweeps.back();
+}
+
+}  // namespace
 
 SweepIdentity::SweepIdentity(const std::vector<Instant>& first) {
   std::vector<std::int64_t> intervals;
@@ -31,6 +44,11 @@ SweepIdentity::SweepIdentity(const std::vector<Instant>& first) {
     ++rows;
   }
   std::sort(sweeps.begin(), sweeps.end());
+  const auto longer = std::lower_bound(intervals.begin(), intervals.end(), split_ns_);
+  if (!AreSweeps(intervals[static_cast<std::size_t>(longer - intervals.begin()) / 2], sweeps)) {
+    split_ns_ = 0;
+    return;
+  }
   gpus_ = sweeps.empty() ? rows : sweeps[sweeps.size() / 2];
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "text/csv_table.h"
+#include "text/escape.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -56,13 +57,6 @@ Result<Prediction> PredictRow(const Calibration& calibration, const TableCells& 
   if (quantity == "tokens_s_per_gpu") return *rate;
   const double tokens = row->tokens_per_iter;
   return Prediction{tokens / rate->likely, tokens / rate->high, tokens / rate->low, rate->nearness};
-}
-
-std::string CsvCell(std::string_view text) {
-  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 TableCells CellsOf(const CsvTable& table, std::set<std::string>& unknown) {

@@ -59,6 +59,11 @@ TEST(PredictTableTest, WhatCannotBePredictedIsEmptyAndCounted) {
   EXPECT_EQ(table.unknown_columns, (std::vector<std::string>{"colour", "speed"}));
 }
 
+TEST(PredictTableTest, AKeyIsNoFormula) {
+  const PredictedTable table = Predicted(std::string("key,quantity,config\n=1+1,peak_bytes,") + kConfig + "\n");
+  EXPECT_EQ(table.csv.rfind("key,predicted,low,high\n'=1+1,", 0), 0U) << table.csv;
+}
+
 TEST(PredictTableTest, NeedsKeyAndQuantity) {
   StringSource in{"key,model\na,b\n", "rows.csv"};
   const Result<PredictedTable> table = PredictTable(in, ShippedCalibration());

@@ -37,7 +37,8 @@ Result<Money> ReadPrice(const CsvTable& table, std::string_view column, DataQual
 
 Result<std::int64_t> ReadCount(const CsvTable& table, std::string_view column) {
   const ScaledNumber count = ParseScaled(table.Cell(column), 6);
-  if (count.fault != NumberFault::kNone || count.value <= 0) {
+  constexpr std::int64_t kMost = 1'000'000'000'000;  // a million GPUs
+  if (count.fault != NumberFault::kNone || count.value <= 0 || count.value > kMost) {
     return Bad(table, column, "'" + std::string(table.Cell(column)) + "' is no number of GPUs; write it like 8");
   }
   return count.value;
@@ -51,12 +52,13 @@ Result<std::optional<Instant>> ReadDate(const CsvTable& table) {
   return std::optional<Instant>(*date);
 }
 
-// Parts of a key, free of the characters that separate them.
+// Parts of a key, free of the characters that separate them and of those that act on a terminal.
 Result<void> CheckNames(const CsvTable& table, const CatalogueRow& row) {
   const std::array<std::string_view, 4> cells = {row.provider, row.region, row.instance, row.gpu};
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (cells[i].empty()) return Bad(table, kOwnColumns[i], "is empty; every offer names it");
     if (cells[i].find('@') != std::string_view::npos) return Bad(table, kOwnColumns[i], "must not contain @");
+    if (Printable(cells[i]) != cells[i]) return Bad(table, kOwnColumns[i], "has characters that cannot be shown");
   }
   if (row.provider.find(':') != std::string::npos) return Bad(table, kOwnColumns[0], "must not contain :");
   if (row.instance.find(':') != std::string::npos) return Bad(table, kOwnColumns[2], "must not contain :");

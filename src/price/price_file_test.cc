@@ -102,10 +102,14 @@ TEST(PriceFileTest, SaysWhichLineIsWrong) {
             "prices.csv:1: no column 'gpu_count' in the header; add it");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a,T4-16GB,0,spot,1,,\n"),
             "prices.csv:2: gpu_count: '0' is no number of GPUs; write it like 8");
+  EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a,T4-16GB,10000000000,spot,1,,\n"),
+            "prices.csv:2: gpu_count: '10000000000' is no number of GPUs; write it like 8");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a,T4-16GB,1,cheap,1,,\n"),
             "prices.csv:2: market: write on_demand, spot or reserved");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,,a,T4-16GB,1,spot,1,,\n"),
             "prices.csv:2: region: is empty; every offer names it");
+  EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a\x1b[31m,T4-16GB,1,spot,1,,\n"),
+            "prices.csv:2: instance: has characters that cannot be shown");
   EXPECT_EQ(ErrorOf(std::string(kSkyPilot) + "a,T4,1,4,16,2,r,,\nb,T4,1,4,16,-2,r,,\n"),
             "prices.csv:3: Price: '-2' is no price; leave the row out if there is none");
   EXPECT_EQ(ErrorOf("InstanceType,AcceleratorName,Price,Region\n"),

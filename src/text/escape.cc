@@ -26,9 +26,9 @@ std::size_t DecodeUtf8(std::string_view text, std::uint32_t* code) {
   return length;
 }
 
-// Characters that change how text around them is shown: controls and bidirectional overrides.
+// Characters that change how text around them is shown: controls, line separators and bidirectional overrides.
 bool Acts(std::uint32_t code) {
-  return code < 0x20 || (code >= 0x7F && code <= 0x9F) || (code >= 0x202A && code <= 0x202E) ||
+  return code < 0x20 || (code >= 0x7F && code <= 0x9F) || (code >= 0x2028 && code <= 0x202E) ||
          (code >= 0x2066 && code <= 0x2069);
 }
 

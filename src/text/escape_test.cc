@@ -21,6 +21,9 @@ TEST(EscapeTest, MakesControlsVisible) {
                       "b\xE2\x81\xA6"
                       "c"),
             "a?b?c");  // bidirectional override and isolate
+  EXPECT_EQ(Printable("a\xE2\x80\xA8"
+                      "b\xE2\x80\xA9"),
+            "a?b?");  // separators of lines and paragraphs
 }
 
 TEST(EscapeTest, ReplacesInvalidUtf8ByteByByte) {
