@@ -83,9 +83,11 @@ void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
   }
   out.OnHost(std::span(&sample, 1));
   const std::string processes = "the workload's processes";
-  if (slow && !tree_->seen()) {
+  // A command may have ended before the first look.
+  if (slow && !tree_->seen() && looked_) {
     NoteOnce(now, processes + " cannot be seen in " + proc_ + "; measure from the namespace they run in", out);
   }
+  looked_ = true;
   if (tree_->io_denied()) {
     NoteOnce(
         now,

@@ -59,6 +59,7 @@ class HostLane final : public Lane {
   std::optional<Instant> next_slow_;
   std::optional<bool> bytes_by_group_;  // the control group tells what was read and written, as processes do not
   std::set<std::string> noted_;
+  bool looked_ = false;  // for the workload's processes
   Nanos io_age_{kNanosPerSecond};  // see ProcessTree::Tick
   int scans_ = 0;                  // of the workload's processes
   std::string mounts_read_;
