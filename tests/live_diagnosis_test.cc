@@ -255,8 +255,9 @@ TEST(SystemSnapshotTest, IsInTheReportAndInTheRecording) {
   const LiveMachine machine("gpu 0 pcie_width=8 vbios=96.00.61 nvlinks=18\ngpu 1\n");
   const ProgramRun run =
       machine.Run("cd $F && $I run --price 3600 -o $F/text --recording kept.idleburn -- sh -c 'exec 3<" IDLEBURN_ROOT
-                  "/LICENSE; sleep 4'");
-  ASSERT_EQ(run.code, 0) << run.err;
+                  "/LICENSE; until grep -aqs system.data_mounts kept.idleburn*; do sleep 0.2; n=x$n; "
+                  "[ ${#n} -lt 150 ] || exit 9; done'");
+  ASSERT_EQ(run.code, 0) << run.err << "9: nobody looked at what the command has open for half a minute";
   const json report = machine.Audit("kept.idleburn");
   const json& system = report["system"];
   EXPECT_EQ(system["driver"], "580.95.05");

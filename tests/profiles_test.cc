@@ -15,6 +15,7 @@
 #include "os/input_file.h"
 #include "profile/kineto_trace.h"
 #include "profile/nsys_sqlite.h"
+#include "support/device_traces.h"
 #include "support/shared_data.h"
 
 namespace idleburn {
@@ -176,7 +177,7 @@ TEST(ProfilesTest, BudgetsAreThoseComputedIndependently) {
     ASSERT_TRUE(profile) << id;
     if (want.contains("launch_api")) ExpectHost(*profile, want);
     EXPECT_EQ(profile->devices.size(), want["devices"].size()) << id;
-    for (const DeviceTrace& trace : TraceDevices(*profile)) {
+    for (const DeviceTrace& trace : test::TraceDevices(*profile)) {
       const std::string window(Name(trace.window));
       const json& device = want["devices"].value(std::to_string(trace.budget.device), json::object());
       const json& figures = device.contains("span_ms") ? device : device.value(window, json());
@@ -308,13 +309,13 @@ TEST(ProfilesTest, FinerPartsAreThoseOfTheReference) {
   for (const auto& [file, queued] : kQueued) {
     const std::optional<Profile> profile = ReadProfile(file);
     ASSERT_TRUE(profile);
-    const TraceBudget b = TraceDevices(*profile).back().budget;
+    const TraceBudget b = test::TraceDevices(*profile).back().budget;
     EXPECT_NEAR(Ms(b.IdleNs(IdleClass::kQueuedWait)), queued.first, 0.01) << file;
     EXPECT_NEAR(Ms(b.in_launch_call_ns), queued.second, 0.01) << file;
   }
   const std::optional<Profile> graphs = ReadProfile("D16_flux_mi300.json.gz");
   ASSERT_TRUE(graphs);
-  EXPECT_GT(TraceDevices(*graphs).back().budget.inside_graph_ns, 0);
+  EXPECT_GT(test::TraceDevices(*graphs).back().budget.inside_graph_ns, 0);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/capture.h"
+#include "support/made_recording.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "support/smi_log.h"
@@ -14,6 +15,7 @@ namespace {
 
 using nlohmann::json;
 using testing::AuditJsonOf;
+using testing::MadeRecording;
 using testing::ProgramRun;
 using testing::RunIdleburn;
 using testing::SmiStamp;
@@ -146,6 +148,28 @@ TEST_F(TraceAudit, BesideALogItExplainsTheRunThatTheLogShows) {
   EXPECT_TRUE(has("loader_cpu_spare_cores"));
 }
 
+// The trace alone takes it for a loader with CPUs to spare; the host knows that its workers wait for one.
+TEST_F(TraceAudit, BesideARecordingTheHostChoosesTheLoadersFix) {
+  const Trace part;
+  MadeRecording run;
+  run.start = Instant::FromNanos(part.base_ns);
+  run.job = {{HostSignal::kWorkerTime, 6 * kNanosPerSecond},
+             {HostSignal::kWorkerCpuTime, 17 * kNanosPerSecond / 10},
+             {HostSignal::kWorkerCpuWait, 43 * kNanosPerSecond / 10},
+             {HostSignal::kPsiCpuSome, kNanosPerSecond}};
+  const std::string trace = folder_.Write("trace.json", part.Text());
+  const json audit = AuditJsonOf(run.WriteTo((folder_.path() / "run.idleburn").string()) + " " + trace);
+  const auto status = [&audit](const char* cause) -> std::string {
+    for (const json& f : audit["findings"]) {
+      if (f["cause"] == cause) return f["status"];
+    }
+    return "not named";
+  };
+  EXPECT_EQ(status("loader_cpu_no_cores"), "confirmed") << audit["findings"];
+  EXPECT_EQ(status("loader_cpu_spare_cores"), "not named");
+  EXPECT_EQ(AuditJsonOf(trace)["findings"][0]["cause"], "loader_cpu_spare_cores");
+}
+
 TEST_F(TraceAudit, WithoutGpuEventsItSaysHowToRecordThem) {
   Trace host;
   host.gpu = false;
@@ -158,6 +182,8 @@ TEST_F(TraceAudit, WithoutGpuEventsItSaysHowToRecordThem) {
   EXPECT_EQ(run.out.find('%'), std::string::npos) << "nothing is known of any share\n" << run.out;
   const json audit = AuditJsonOf(trace);
   EXPECT_EQ(audit["findings"][0]["cause"], "unknown");
+  EXPECT_TRUE(audit["findings"][0]["share"].is_null());
+  EXPECT_EQ(run.out.find("no price is known"), std::string::npos) << "a price was given\n" << run.out;
   EXPECT_TRUE(audit["steps"].empty());
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/open_input.h"
+#include "diagnose/host_during.h"
 #include "diagnose/traced_run.h"
 #include "telemetry/time_sorter.h"
 
@@ -106,7 +107,7 @@ class RunReader {
   }
 
   void AddTrace() {
-    run_->trace = DiagnoseProfiles(run_->profiles);
+    run_->trace = DiagnoseProfiles(run_->profiles, HostDuring(run_->profiles, run_->summary.host()));
     run_->traced_only = run_->run.devices.empty();
     if (run_->traced_only) run_->run = TracedRun(run_->profiles, *run_->trace, run_->devices, run_->quality);
   }

@@ -23,7 +23,7 @@ class FirstEvents {
       return std::get<0>(a) == std::get<0>(b) && std::get<1>(a) == std::get<1>(b);
     };
     // Without graphs every launch has one event, and nothing need be looked up.
-    if (std::adjacent_find(rows_.begin(), rows_.end(), of_one_launch) == rows_.end()) rows_.clear();
+    if (std::adjacent_find(rows_.begin(), rows_.end(), of_one_launch) == rows_.end()) std::vector<Row>().swap(rows_);
   }
 
   [[nodiscard]] bool HasBefore(const DeviceEvent& event) const {
@@ -94,8 +94,8 @@ struct Parts {
   void Add(IdleClass c, Interval part) { by_class[static_cast<std::size_t>(c)].push_back(part); }
 
   void AddLaunched(const IdleGap& gap) {
-    host.push_back({gap.at.start, gap.launched_ns});
-    const Interval wait{gap.launched_ns, gap.at.end};
+    host.push_back({gap.at.start, gap.LaunchedNs()});
+    const Interval wait{gap.LaunchedNs(), gap.at.end};
     const bool latency = wait.Ns() <= kLaunchLatencyNs;
     Add(latency ? IdleClass::kLaunchLatency : IdleClass::kQueuedWait, wait);
     if (latency) return;
@@ -122,7 +122,7 @@ std::optional<IdleAttribution> AttributeIdle(const Profile& profile, const Profi
   const FirstEvents first_events(device.events);
   idle.gaps.reserve(split.idle.parts().size());
   for (const Interval& at : split.idle.parts()) {
-    IdleGap gap{at, nullptr, at.end};
+    IdleGap gap{at};
     if (window == Window::kProfilerSteps && at.end == split.window.end) {
       gap.tail = true;
       parts.Add(IdleClass::kTailHead, at);
@@ -136,7 +136,6 @@ std::optional<IdleAttribution> AttributeIdle(const Profile& profile, const Profi
     gap.inside_graph = first_events.HasBefore(event);
     if (gap.inside_graph) parts.inside_graph.push_back(at);
     if (gap.launch != nullptr) {
-      gap.launched_ns = std::clamp(gap.launch->start_ns, at.start, at.end);
       parts.AddLaunched(gap);
     } else {
       parts.Add(IdleClass::kNoLaunchRecord, at);

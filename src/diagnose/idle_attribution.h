@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -35,10 +36,14 @@ inline constexpr std::int64_t kLaunchLatencyNs = 30'000;
 struct IdleGap {
   Interval at;
   const HostCall* launch = nullptr;  // of the event that ends the gap, if the file has it
-  std::int64_t launched_ns = 0;      // its start, within the gap; the gap's end without a launch
   CopyKind copy = CopyKind::kNone;   // what the event copies
   bool inside_graph = false;         // an earlier event came of the same launch: a dependency, no launch cost
   bool tail = false;
+
+  // The start of the launch within the gap; the gap's end without one.
+  [[nodiscard]] std::int64_t LaunchedNs() const {
+    return launch == nullptr ? at.end : std::clamp(launch->start_ns, at.start, at.end);
+  }
 };
 
 // The idle time of a window, each nanosecond in exactly one class.

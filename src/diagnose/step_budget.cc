@@ -190,17 +190,19 @@ std::int64_t TraceBudget::LaunchToStartNs() const {
   return IdleNs(IdleClass::kLaunchLatency) + IdleNs(IdleClass::kQueuedWait);
 }
 
-std::vector<DeviceTrace> TraceDevices(const Profile& profile) {
-  std::vector<DeviceTrace> traces;
+void ForEachTrace(const Profile& profile, const std::function<void(const DeviceTrace&)>& take) {
   const LaunchIndex launches(profile);
   for (const ProfiledDevice& device : profile.devices) {
     const DeviceTimeline timeline(device);
     const WindowTracer tracer{profile, device, timeline, launches};
-    traces.push_back(tracer.GpuSpan());
     std::vector<ProfiledStep> steps = StepsOf(profile, device);
-    if (!steps.empty()) traces.push_back(tracer.Steps(std::move(steps)));
+    {
+      DeviceTrace span = tracer.GpuSpan();
+      span.decides = steps.empty();
+      take(span);
+    }
+    if (!steps.empty()) take(tracer.Steps(std::move(steps)));
   }
-  return traces;
 }
 
 DeviceTrace TraceDecidingWindow(const Profile& profile, const ProfiledDevice& device) {

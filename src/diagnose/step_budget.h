@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -97,10 +98,12 @@ struct DeviceTrace {
   TimeSplit split;
   std::optional<IdleAttribution> idle;
   TraceBudget budget;
+  bool decides = true;  // the steps where there are steps
 };
 
-// Of every device, by id: gpu_span, then profiler_steps where there are steps.
-std::vector<DeviceTrace> TraceDevices(const Profile& profile);
+// Of every device, by id: gpu_span, then profiler_steps where there are steps. One at a time: each may hold millions of
+// intervals.
+void ForEachTrace(const Profile& profile, const std::function<void(const DeviceTrace&)>& take);
 // Of one device, the window that decides: profiler_steps where there are steps, else gpu_span.
 DeviceTrace TraceDecidingWindow(const Profile& profile, const ProfiledDevice& device);
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "support/device_traces.h"
 #include "support/property.h"
 #include "support/tiny_profile.h"
 
@@ -144,7 +145,7 @@ Profile AnyProfile() {
 
 void BudgetIsThatOfTheTwin() {
   const Profile profile = AnyProfile();
-  for (const DeviceTrace& trace : TraceDevices(profile)) {
+  for (const DeviceTrace& trace : test::TraceDevices(profile)) {
     const TraceBudget& b = trace.budget;
     const Twin twin(profile, *trace.device, trace.window, b.span);
     std::map<Use, std::int64_t> uses;
@@ -195,7 +196,7 @@ TEST(StepBudgetTest, AttributesEachGapToWhatStoodBeforeIt) {
   tiny.Call("cudaStreamSynchronize", 545, 550).Kernel(560, 600, 555);  // 5 other, 5 sync, 5 other, 5 latency
   tiny.Step(1, 0, 650);
   const Profile profile = tiny.Build();
-  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  const std::vector<DeviceTrace> traces = test::TraceDevices(profile);
   ASSERT_EQ(traces.size(), 2U);
   const TraceBudget& steps = traces[1].budget;
   EXPECT_EQ(steps.window, Window::kProfilerSteps);
@@ -217,7 +218,7 @@ TEST(StepBudgetTest, DevicesThatOnlyCopyAreBusyButComputeNothing) {
   tiny.Copy(CopyKind::kHtoD, MemoryKind::kPinned, 1 << 20, 0, 100, 0);
   tiny.Copy(CopyKind::kDtoH, MemoryKind::kPinned, 1 << 20, 50, 150, 0);
   const Profile profile = tiny.Build();
-  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  const std::vector<DeviceTrace> traces = test::TraceDevices(profile);
   const TraceBudget& b = traces[0].budget;
   EXPECT_EQ(b.busy_ns, 150'000);
   EXPECT_EQ(b.compute_ns, 0);
@@ -232,7 +233,7 @@ TEST(StepBudgetTest, BusyIsAUnionOverStreamsAndZeroLengthKernelsOnlyCount) {
   TinyProfile tiny;
   tiny.Kernel(0, 100, 0).Kernel(50, 150, 0).Kernel(160, 160, 0).Kernel(170, 180, 168);
   const Profile profile = tiny.Build();
-  const TraceBudget b = TraceDevices(profile)[0].budget;
+  const TraceBudget b = test::TraceDevices(profile)[0].budget;
   EXPECT_EQ(b.busy_ns, 160'000);
   EXPECT_EQ(b.gaps.count, 1);
   EXPECT_EQ(b.kernels.count, 4);
@@ -245,7 +246,7 @@ TEST(StepBudgetTest, GapsInsideAGraphAreNoLaunchCost) {
   TinyProfile tiny;
   tiny.Graph(100, 10, 5, 4, 80).Graph(400, 10, 50, 2, 380);
   const Profile profile = tiny.Build();
-  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  const std::vector<DeviceTrace> traces = test::TraceDevices(profile);
   EXPECT_EQ(traces[0].budget.inside_graph_ns, 3 * 5'000 + 50'000);
   EXPECT_EQ(traces[0].budget.IdleNs(IdleClass::kLaunchLatency), 3 * 5'000 + 20'000);
   EXPECT_EQ(traces[0].budget.IdleNs(IdleClass::kQueuedWait), 50'000);
@@ -271,12 +272,12 @@ TEST(StepBudgetTest, JoinsLaunchesWithinAProcess) {
     return b.Build();
   };
   const Profile apart = two_ranks(true);
-  const std::vector<DeviceTrace> traces = TraceDevices(apart);
+  const std::vector<DeviceTrace> traces = test::TraceDevices(apart);
   EXPECT_EQ(traces[1].budget.HostWaitNs(), 10'000);
   EXPECT_EQ(traces[3].budget.HostWaitNs(), 80'000);
 
   const Profile mixed = two_ranks(false);
-  for (const DeviceTrace& trace : TraceDevices(mixed)) {
+  for (const DeviceTrace& trace : test::TraceDevices(mixed)) {
     if (trace.budget.idle_ns == 0) continue;
     EXPECT_FALSE(trace.idle.has_value());
     EXPECT_FALSE(trace.budget.idle_by_class.has_value());
@@ -290,7 +291,7 @@ TEST(StepBudgetTest, JoinsLaunchesByIdAloneWhereNoneCollides) {
   tiny.Kernel(0, 10, 0).Kernel(100, 110, 60);
   tiny.builder().header().correlation_by_process = false;
   const Profile profile = tiny.Build();
-  const TraceBudget b = TraceDevices(profile)[0].budget;
+  const TraceBudget b = test::TraceDevices(profile)[0].budget;
   ASSERT_TRUE(b.idle_by_class);
   EXPECT_EQ(b.HostWaitNs(), 50'000);
 }
@@ -301,7 +302,7 @@ TEST(StepBudgetTest, PaintsWithCallsOfItsOwnProcess) {
   tiny.InProcess("rank 0").Kernel(0, 10, 0).Kernel(100, 110, 95);
   tiny.InProcess("rank 1").Call("cudaMemcpyAsync", 20, 60).OnDevice(1).Kernel(0, 10, 0).Kernel(100, 110, 95);
   const Profile profile = tiny.Build();
-  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  const std::vector<DeviceTrace> traces = test::TraceDevices(profile);
   EXPECT_EQ(traces[0].budget.IdleNs(IdleClass::kMemcpyApi), 0);
   EXPECT_EQ(traces[1].budget.IdleNs(IdleClass::kMemcpyApi), 40'000);
 }
@@ -311,7 +312,7 @@ TEST(StepBudgetTest, NamesTheLargestGapsAndWhatCoversThem) {
   tiny.Frame("pipeline.py(129): preprocess", 0, 900).Frame("resize.py(7): resize", 10, 600);
   tiny.Frame("watchdog.py: run", 0, 900, "other").Kernel(905, 1000, 903).Kernel(1010, 1020, 1005).Step(1, 0, 1020);
   const Profile profile = tiny.Build();
-  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  const std::vector<DeviceTrace> traces = test::TraceDevices(profile);
   const std::vector<LargeGap>& gaps = traces[1].budget.largest_gaps;
   ASSERT_EQ(gaps.size(), 2U);
   EXPECT_EQ(gaps[0].at, (Interval{0, 905'000}));
@@ -325,7 +326,7 @@ TEST(StepBudgetTest, TellsTheProfilersOwnIdleTime) {
   TinyProfile tiny;
   tiny.Kernel(0, 10, 0).Kernel(100, 110, 95).builder().AddOverhead({5'000, 40'000});
   const Profile profile = tiny.Build();
-  EXPECT_EQ(TraceDevices(profile)[0].budget.profiler_overhead_ns, 30'000);
+  EXPECT_EQ(test::TraceDevices(profile)[0].budget.profiler_overhead_ns, 30'000);
 }
 
 TEST(StepBudgetTest, TakesTheStepsOfTheProcessesThatDriveTheDevice) {
@@ -333,7 +334,7 @@ TEST(StepBudgetTest, TakesTheStepsOfTheProcessesThatDriveTheDevice) {
   tiny.InProcess("rank 0").Step(1, 0, 100).Kernel(10, 20, 5);
   tiny.InProcess("rank 1").Step(1, 200, 300).OnDevice(1).Kernel(210, 220, 205);
   const Profile profile = tiny.Build();
-  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  const std::vector<DeviceTrace> traces = test::TraceDevices(profile);
   EXPECT_EQ(traces[1].budget.span, (Interval{0, 100'000}));
   EXPECT_EQ(traces[3].budget.span, (Interval{200'000, 300'000}));
 }

@@ -118,6 +118,11 @@ void RemarkHost(const TraceScene& scene, Finding& f) {
   f.evidence.push_back(fmt::format("of it operators {}, other host work {}, launch latency {}",
                                    share(IdleClass::kCpuOp), share(IdleClass::kHostOther),
                                    share(IdleClass::kLaunchLatency)));
+  const IntervalSet ahead = Intersection(HostTime(scene), scene.trace.profile->host.loader_ahead);
+  if (!ahead.empty()) {
+    f.evidence.push_back(Figure(scene, "while a loader fetched ahead in a thread that launches nothing", ahead,
+                                "with_stack=True would show whether the training waits for it"));
+  }
   if (scene.trace.profile->dataloader_events == 0) {
     f.evidence.emplace_back(
         "no data loader is visible in this file: time spent waiting for input, if any, is part of other host work");
@@ -145,6 +150,10 @@ void RemarkQueue(const TraceScene& scene, Finding& f) {
   if (!b.idle_by_class || b.IdleNs(IdleClass::kQueuedWait) == 0) return;
   f.evidence.push_back(fmt::format("of {:.3f} ms of queued wait {:.3f} ms lie inside the launch call itself",
                                    Ms(b.IdleNs(IdleClass::kQueuedWait)), Ms(b.in_launch_call_ns)));
+  const IntervalSet inside = Intersection(QueuedTime(scene), scene.trace.idle->inside_graph);
+  if (!inside.empty()) {
+    f.evidence.push_back(Figure(scene, "between kernels of one graph launch", inside, "dependencies, no other rank"));
+  }
   if (scene.peers == nullptr)
     f.evidence.emplace_back("which dependency or peer it waits for needs traces of every rank");
 }
@@ -193,6 +202,10 @@ double BoundOf(const TraceScene& scene, const TraceRule& rule, double share) {
   switch (rule.gain) {
     case TraceRule::Gain::kAll:
       return share;
+    case TraceRule::Gain::kOverlap: {
+      const TraceBudget& b = scene.trace.budget;
+      return std::min(share, 1 - b.Share(std::max(b.compute_ns, b.copy_ns)));
+    }
     case TraceRule::Gain::kAllRanks:
       return scene.peers != nullptr && scene.peers->all_ranks ? share : 0;
     case TraceRule::Gain::kUnknown:

@@ -8,6 +8,7 @@
 
 #include "diagnose/cause_table.h"
 #include "diagnose/trace_rules.h"
+#include "support/device_traces.h"
 #include "support/tiny_profile.h"
 
 namespace idleburn {
@@ -29,7 +30,7 @@ struct Seen {
 };
 
 Seen Diagnose(const Profile& profile, const PeerWait* peers = nullptr) {
-  const DeviceTrace trace = TraceDevices(profile).back();
+  const DeviceTrace trace = test::TraceDevices(profile).back();
   Seen seen;
   seen.steps = MeasureSteps(trace.steps, trace.split.busy);
   seen.findings = FindTraceCauses({trace, seen.steps, peers}).findings;
@@ -175,6 +176,47 @@ TEST(TraceCausesTest, AFullLinkNeedsPinnedCopiesAtItsSpeed) {
   EXPECT_EQ(copy("Some accelerator", MemoryKind::kPinned, most, 2000), (Causes{"unknown"}));
 }
 
+TEST(TraceCausesTest, OverlapSavesNoMoreThanTheLongerOfCopiesAndKernelsLeaves) {
+  TinyProfile tiny = FiveSteps();
+  tiny.Copy(CopyKind::kHtoD, MemoryKind::kPinned, 7 * 63'000'000, 0, 7000, 0).Kernel(7000, 10000, 7000);
+  tiny.builder().Device(0).model = "NVIDIA H100 80GB HBM3";
+  const Seen seen = Diagnose(tiny.Build());
+  ASSERT_EQ(seen.causes, (Causes{"h2d_bandwidth"}));
+  EXPECT_DOUBLE_EQ(seen.findings[0].share, 0.7);
+  EXPECT_DOUBLE_EQ(seen.findings[0].bound, 0.3);
+}
+
+// --- memory
+// -----------------------------------------------------------------------------------------------------------
+
+// 4 % of the window idle in cudaFree, at a time; of 100 bytes of memory the allocator holds `reserved` (below 0: it
+// does not say).
+Seen Freeing(std::int64_t at, std::int64_t reserved) {
+  TinyProfile tiny = FiveSteps();
+  if (at > 0) tiny.Kernel(0, at, 0);
+  tiny.Call("cudaFree", at, at + 400).Kernel(at + 400, 10000, at + 400);
+  tiny.builder().Device(0).memory_bytes = 100;
+  if (reserved >= 0) tiny.builder().AddReserved(0, reserved);
+  return Diagnose(tiny.Build());
+}
+
+TEST(TraceCausesTest, MemoryPressureNeedsFullMemoryAndAnAllocatorThatGoesOnAsking) {
+  const Seen full = Freeing(2000, 90);
+  ASSERT_EQ(full.causes, (Causes{"memory_pressure"}));
+  EXPECT_DOUBLE_EQ(full.findings[0].share, 0.04);
+  EXPECT_DOUBLE_EQ(full.findings[0].bound, 0.04);
+  EXPECT_EQ(full.findings[0].status, Status::kLikely);
+
+  const Seen room = Freeing(2000, 89);
+  ASSERT_EQ(room.causes, (Causes{"unknown"}));
+  EXPECT_TRUE(Says(room.findings[0].evidence, "not memory_pressure: device memory that the allocator holds at most: "
+                                              "89 % (90 % or more needed)"));
+  const Seen untold = Freeing(2000, -1);
+  ASSERT_EQ(untold.causes, (Causes{"unknown"}));
+  EXPECT_TRUE(Says(untold.findings[0].evidence, "allocator holds at most: not measured"));
+  EXPECT_EQ(Freeing(0, 100).causes, (Causes{"unknown"}));  // in the first step an allocator fills
+}
+
 // --- launches
 // ---------------------------------------------------------------------------------------------------------
 
@@ -277,7 +319,7 @@ TEST(TraceCausesTest, OneLongGapNamesTheHostFunctionInsteadOfLaunches) {
   tiny.Frame("video_classification.py(129): preprocess", 20, 5800);
   for (std::int64_t i = 0; i < 100; ++i) tiny.Kernel(5900 + 41 * i, 5900 + 41 * i + 40, 5900 + 41 * i);
   const Profile profile = tiny.Build();
-  const std::vector<DeviceTrace> traces = TraceDevices(profile);
+  const std::vector<DeviceTrace> traces = test::TraceDevices(profile);
   EXPECT_GT(traces[0].budget.Share(traces[0].budget.busy_ns), 0.97);
   const Seen seen = Diagnose(profile);
   ASSERT_EQ(seen.causes, (Causes{"unknown"}));
@@ -286,10 +328,41 @@ TEST(TraceCausesTest, OneLongGapNamesTheHostFunctionInsteadOfLaunches) {
   EXPECT_TRUE(Says(seen.findings[0].evidence, "(more than 50 % refutes it)"));
 }
 
+// One gap of each step holds most of its host time: preprocessing, however many launches follow it.
+TEST(TraceCausesTest, AFunctionInEveryStepIsNoLaunchOverhead) {
+  TinyProfile tiny = FiveSteps();
+  for (std::int64_t step = 0; step < 5; ++step) {
+    for (std::int64_t i = 0; i < 25; ++i) {
+      const std::int64_t start = 2000 * step + 1000 + 40 * i + 20;
+      tiny.Kernel(start, start + 20, start);
+    }
+  }
+  const Seen seen = Diagnose(tiny.Build());
+  ASSERT_EQ(seen.causes, (Causes{"unknown"}));
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "share of that time in the largest gap of each step: 68"));
+}
+
+// What a thread of its own fetches ahead, nobody waits for: the launching thread is at work all the while.
+TEST(TraceCausesTest, ALoaderThatFetchesAheadIsNoWait) {
+  const auto with = [](std::string_view thread) {
+    TinyProfile tiny = Launches(25, 40);
+    tiny.builder().AddHostRange("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", {0, 10'000'000},
+                                tiny.builder().Thread(thread));
+    return Diagnose(tiny.Build());
+  };
+  EXPECT_EQ(with("main").causes, (Causes{"loader_cpu_spare_cores"}));
+  const Seen ahead = with("fetcher");
+  ASSERT_EQ(ahead.causes, (Causes{"launch_bound"}));
+  EXPECT_DOUBLE_EQ(ahead.findings[0].share, 0.5);
+  EXPECT_TRUE(Says(ahead.findings[0].evidence, "while a loader fetched ahead in a thread that launches nothing"));
+}
+
 TEST(TraceCausesTest, GapsInsideGraphsAreNoLaunches) {
   TinyProfile tiny = FiveSteps();
   for (std::int64_t step = 0; step < 5; ++step) tiny.Graph(2000 * step, 60, 40, 20, std::max(2000 * step - 50, 0L));
-  EXPECT_EQ(Diagnose(tiny.Build()).causes, (Causes{"straggler_or_dependency"}));  // 40 us each: queued
+  const Seen queued = Diagnose(tiny.Build());  // 40 us each
+  EXPECT_EQ(queued.causes, (Causes{"straggler_or_dependency"}));
+  EXPECT_TRUE(Says(queued.findings[0].evidence, "between kernels of one graph launch"));
   TinyProfile close = FiveSteps();
   for (std::int64_t step = 0; step < 5; ++step) close.Graph(2000 * step, 75, 25, 20, std::max(2000 * step - 20, 0L));
   EXPECT_EQ(Diagnose(close.Build()).causes, (Causes{"unknown"}));  // 25 us each: latency, which no launch shortens

@@ -16,23 +16,36 @@ namespace {
 
 constexpr std::size_t kEvidenceDevices = 4;  // whose evidence a finding of many devices quotes
 
-// Removes what the largest cause with a known gain claims, and diagnoses the rest.
-std::optional<NextBottleneck> FindNext(const DeviceTrace& trace, const TraceVerdict& verdict) {
+// What is left once the largest cause with a known gain is gone: its time is to be cut out.
+struct Cut {
+  std::string_view cause;  // empty: none has a known gain
+  IntervalSet time;
+  double share = 0;
+};
+
+Cut LargestGain(const DeviceTrace& trace, const TraceVerdict& verdict) {
+  Cut cut;
   const auto first =
       std::find_if(verdict.findings.begin(), verdict.findings.end(), [](const Finding& f) { return f.bound > 0; });
-  if (first == verdict.findings.end()) return std::nullopt;
-  IntervalSet removed;
+  if (first == verdict.findings.end()) return cut;
+  cut.cause = first->cause;
   for (const TraceClaim& claim : verdict.claims) {
-    if (claim.cause == first->cause) removed = Union(removed, claim.time);
+    if (claim.cause == cut.cause) cut.time = Union(cut.time, claim.time);
   }
-  const auto device = static_cast<std::size_t>(trace.device - trace.profile->devices.data());
-  const Profile shorter = WithoutTime(*trace.profile, device, removed);
+  cut.share = trace.budget.Share(cut.time.TotalNs());
+  return cut;
+}
+
+// Diagnoses the rest.
+std::optional<NextBottleneck> FindNext(const Profile& profile, std::size_t device, const Cut& cut) {
+  if (cut.cause.empty()) return std::nullopt;
+  const Profile shorter = WithoutTime(profile, device, cut.time);
   const DeviceTrace left = TraceDecidingWindow(shorter, shorter.devices.front());
   if (left.budget.span.Ns() == 0) return std::nullopt;
   const StepStatistics steps = MeasureSteps(left.steps, left.split.busy);
   NextBottleneck next;
-  next.removed = first->cause;
-  next.removed_share = trace.budget.Share(removed.TotalNs());
+  next.removed = cut.cause;
+  next.removed_share = cut.share;
   next.findings = FindTraceCauses({left, steps}).findings;
   next.cause = next.findings.front().cause;
   next.share = next.findings.front().share;
@@ -40,28 +53,45 @@ std::optional<NextBottleneck> FindNext(const DeviceTrace& trace, const TraceVerd
   return next;
 }
 
-DeviceDiagnosis DiagnoseDevice(std::span<DeviceTrace> windows, const PeerWait* peers, const HostEvidence& host) {
-  const DeviceTrace& deciding = windows.back();
+// By the window that decides.
+Cut Diagnose(const DeviceTrace& deciding, const PeerWait* peers, const HostEvidence& host, DeviceDiagnosis& d) {
   const Profile& profile = *deciding.profile;
-  DeviceDiagnosis d;
-  d.file = profile.file;
-  d.rank = profile.rank;
-  d.device = deciding.device->id;
-  d.model = deciding.device->model;
-  d.profiler = profile.profiler;
-  d.facts = profile.facts;
   d.steps = MeasureSteps(deciding.steps, deciding.split.busy);
-  d.top_kernels = TopKernels(profile, *deciding.device);
   TraceVerdict verdict = FindTraceCauses({deciding, d.steps, peers});
   for (const TraceClaim& claim : verdict.claims) {
     d.claims.push_back({claim.cause, deciding.budget.Share(claim.time.TotalNs())});
   }
-  d.next = FindNext(deciding, verdict);
+  Cut cut = LargestGain(deciding, verdict);
   const bool few = !d.steps.Enough() || profile.events_missing;
   d.findings = std::move(verdict.findings);
   for (Finding& f : d.findings) JoinHostEvidence(host, few, f);
-  for (DeviceTrace& window : windows) d.budgets.push_back(std::move(window.budget));
-  return d;
+  return cut;
+}
+
+std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const PeerWait* peers, const HostEvidence& host) {
+  std::vector<DeviceDiagnosis> devices;
+  for (const ProfiledDevice& device : profile.devices) {
+    DeviceDiagnosis& d = devices.emplace_back();
+    d.file = profile.file;
+    d.rank = profile.rank;
+    d.device = device.id;
+    d.model = device.model;
+    d.profiler = profile.profiler;
+    d.facts = profile.facts;
+    d.top_kernels = TopKernels(profile, device);
+  }
+  const auto at = [&profile](const DeviceTrace& trace) {
+    return static_cast<std::size_t>(trace.device - profile.devices.data());
+  };
+  std::vector<Cut> cuts(devices.size());
+  ForEachTrace(profile, [&](const DeviceTrace& trace) {
+    DeviceDiagnosis& d = devices[at(trace)];
+    d.budgets.push_back(trace.budget);
+    if (trace.decides) cuts[at(trace)] = Diagnose(trace, peers, host, d);
+  });
+  // Now that the intervals of the whole are gone.
+  for (std::size_t i = 0; i < devices.size(); ++i) devices[i].next = FindNext(profile, i, std::exchange(cuts[i], {}));
+  return devices;
 }
 
 // Findings with one cause and title of several devices become one: its share is of all their windows.
@@ -112,16 +142,11 @@ TraceDiagnosis DiagnoseProfiles(std::span<const Profile> profiles, const HostEvi
   const std::vector<std::optional<PeerWait>> peers = JoinRanks(profiles);
   std::vector<Finding> without_devices;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
-    std::vector<DeviceTrace> traces = TraceDevices(profiles[i]);
-    for (std::size_t from = 0; from < traces.size();) {
-      std::size_t to = from + 1;
-      while (to < traces.size() && traces[to].device == traces[from].device) ++to;
-      diagnosis.devices.push_back(
-          DiagnoseDevice(std::span(traces).subspan(from, to - from), peers[i] ? &*peers[i] : nullptr, host));
-      diagnosis.devices.back().profile = i;
-      from = to;
+    if (profiles[i].devices.empty()) without_devices.push_back(NoDevices(profiles[i]));
+    for (DeviceDiagnosis& d : DiagnoseDevices(profiles[i], peers[i] ? &*peers[i] : nullptr, host)) {
+      d.profile = i;
+      diagnosis.devices.push_back(std::move(d));
     }
-    if (traces.empty()) without_devices.push_back(NoDevices(profiles[i]));
   }
   diagnosis.findings = Gather(diagnosis.devices);
   diagnosis.findings.insert(diagnosis.findings.end(), without_devices.begin(), without_devices.end());

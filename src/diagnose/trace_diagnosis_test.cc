@@ -7,6 +7,7 @@
 
 #include "diagnose/before_after.h"
 #include "diagnose/trace_causes.h"
+#include "support/device_traces.h"
 #include "support/property.h"
 #include "support/tiny_profile.h"
 
@@ -157,7 +158,7 @@ Profile AnyTraining() {
 
 void ClaimsAreDisjointAndNothingLargeIsSilent() {
   const Profile profile = AnyTraining();
-  const DeviceTrace trace = TraceDevices(profile).back();
+  const DeviceTrace trace = test::TraceDevices(profile).back();
   const StepStatistics steps = MeasureSteps(trace.steps, trace.split.busy);
   const TraceVerdict verdict = FindTraceCauses({trace, steps});
   RC_ASSERT(!verdict.findings.empty());

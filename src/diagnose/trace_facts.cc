@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -27,31 +28,37 @@ constexpr std::array<FactRow, kFacts> kRows = {{
     {Fact::kSyncApi, Unit::kShare, "idle time inside synchronising calls"},
     {Fact::kQueuedWait, Unit::kShare, "queued wait (launched more than 30 us before the start)"},
     {Fact::kHostGaps, Unit::kCount, "idle gaps with host time in a step"},
-    {Fact::kLargestHostGap, Unit::kShare, "share of that time in its largest gap"},
+    {Fact::kLargestHostGap, Unit::kShare, "share of that time in the largest gap of each step"},
     {Fact::kKernelPerLaunch, Unit::kRatio, "median kernel / median distance of launches"},
     {Fact::kHtodMedianBytes, Unit::kBytes, "median host-to-device copy"},
     {Fact::kHtodPageable, Unit::kShare, "bytes copied to the device from pageable memory"},
     {Fact::kHtodPinned, Unit::kShare, "bytes copied to the device from pinned memory"},
     {Fact::kLinkUse, Unit::kShare, "rate of copies to the device, of the link's"},
+    {Fact::kMemoryHeld, Unit::kShare, "device memory that the allocator holds at most"},
     {Fact::kFp32, Unit::kShare, "single-precision matrix kernels (sgemm, scudnn)"},
 }};
 
-// Of the idle gaps that hold some of `host`: how many there are, and the part of it in the largest.
+// Of the idle gaps that hold some of `host`: how many there are, and the part of it in the largest one of each step.
 struct GapSpread {
   double gaps = 0;
   double largest = 0;
 };
 
-GapSpread SpreadOver(const std::vector<IdleGap>& gaps, const IntervalSet& host) {
+GapSpread SpreadOver(const DeviceTrace& trace, const IntervalSet& host) {
   std::int64_t count = 0;
-  std::int64_t largest = 0;
-  for (const IdleGap& gap : gaps) {
+  std::vector<std::int64_t> largest(std::max<std::size_t>(trace.steps.size(), 1));
+  for (const IdleGap& gap : trace.idle->gaps) {
     const std::int64_t ns = host.OverlapNs(gap.at);
     count += ns > 0 ? 1 : 0;
-    largest = std::max(largest, ns);
+    const auto after =
+        std::partition_point(trace.steps.begin(), trace.steps.end(),
+                             [&gap](const ProfiledStep& step) { return step.start_ns <= gap.at.start; });
+    const auto step = static_cast<std::size_t>(std::max<std::ptrdiff_t>(after - trace.steps.begin() - 1, 0));
+    largest[step] = std::max(largest[step], ns);
   }
+  const auto all = static_cast<double>(std::accumulate(largest.begin(), largest.end(), std::int64_t{0}));
   const std::int64_t total = host.TotalNs();
-  return {static_cast<double>(count), total == 0 ? 0 : static_cast<double>(largest) / static_cast<double>(total)};
+  return {static_cast<double>(count), total == 0 ? 0 : all / static_cast<double>(total)};
 }
 
 // Median distance of the starts of successive launch calls in the window, by the processes that drive the device.
@@ -72,7 +79,7 @@ std::optional<double> LaunchDistance(const DeviceTrace& trace) {
   return Median(std::move(distances));
 }
 
-void MeasureCopies(const DeviceTrace& trace, Facts& facts) {
+void MeasureMemory(const DeviceTrace& trace, Facts& facts) {
   const auto set = [&](Fact f, double value) { facts[static_cast<std::size_t>(f)] = value; };
   std::int64_t bytes = 0;
   std::int64_t ns = 0;
@@ -98,6 +105,11 @@ void MeasureCopies(const DeviceTrace& trace, Facts& facts) {
     set(Fact::kHtodPageable, static_cast<double>(pageable) / static_cast<double>(bytes));
     set(Fact::kHtodPinned, static_cast<double>(pinned) / static_cast<double>(bytes));
   }
+  const ProfiledDevice& device = *trace.device;
+  if (device.most_reserved_bytes && device.memory_bytes.value_or(0) > 0) {
+    set(Fact::kMemoryHeld,
+        static_cast<double>(*device.most_reserved_bytes) / static_cast<double>(*device.memory_bytes));
+  }
   const std::optional<double> link = HostLinkGBs(trace.device->model);
   if (link && ns > 0) set(Fact::kLinkUse, static_cast<double>(bytes) / static_cast<double>(ns) / *link);
 }
@@ -108,16 +120,16 @@ Facts MeasureFacts(const TraceScene& scene) {
   Facts facts;
   const auto set = [&](Fact f, double value) { facts[static_cast<std::size_t>(f)] = value; };
   const DeviceTrace& trace = scene.trace;
-  MeasureCopies(trace, facts);
+  MeasureMemory(trace, facts);
   set(Fact::kFp32, scene.Share(Fp32Time(*trace.profile, *trace.device, trace.split.window)));
   if (const std::optional<double> distance = LaunchDistance(trace); distance && *distance > 0) {
     set(Fact::kKernelPerLaunch, trace.budget.kernels.median_ns / *distance);
   }
   if (!trace.idle) return facts;
-  set(Fact::kLoader, scene.Share(trace.idle->Of(IdleClass::kDataloader)));
+  set(Fact::kLoader, scene.Share(LoaderTime(scene)));
   set(Fact::kSyncApi, scene.Share(trace.idle->Of(IdleClass::kSyncApi)));
   set(Fact::kQueuedWait, scene.Share(trace.idle->Of(IdleClass::kQueuedWait)));
-  const GapSpread spread = SpreadOver(trace.idle->gaps, LaunchTime(scene));
+  const GapSpread spread = SpreadOver(trace, LaunchTime(scene));
   set(Fact::kHostGaps, spread.gaps / static_cast<double>(std::max<std::size_t>(trace.steps.size(), 1)));
   set(Fact::kLargestHostGap, spread.largest);
   return facts;
@@ -146,11 +158,15 @@ IntervalSet IdleTime(const TraceScene& scene, IdleClass c) {
   return scene.trace.idle ? scene.trace.idle->Of(c) : IntervalSet();
 }
 
-IntervalSet LoaderTime(const TraceScene& scene) { return IdleTime(scene, IdleClass::kDataloader); }
+IntervalSet LoaderTime(const TraceScene& scene) {
+  return Difference(IdleTime(scene, IdleClass::kDataloader), scene.trace.profile->host.loader_ahead);
+}
 
 IntervalSet HostTime(const TraceScene& scene) {
-  return Union(Union(IdleTime(scene, IdleClass::kCpuOp), IdleTime(scene, IdleClass::kHostOther)),
-               IdleTime(scene, IdleClass::kLaunchLatency));
+  const IntervalSet ahead =
+      Intersection(IdleTime(scene, IdleClass::kDataloader), scene.trace.profile->host.loader_ahead);
+  const IntervalSet work = Union(IdleTime(scene, IdleClass::kCpuOp), IdleTime(scene, IdleClass::kHostOther));
+  return Union(Union(work, ahead), IdleTime(scene, IdleClass::kLaunchLatency));
 }
 
 IntervalSet LaunchTime(const TraceScene& scene) {
@@ -161,7 +177,7 @@ IntervalSet SyncTime(const TraceScene& scene) {
   if (!scene.trace.idle) return {};
   std::map<std::uint32_t, IntervalUnion> waits;  // by thread: the gaps that it ended with a launch
   for (const IdleGap& gap : scene.trace.idle->gaps) {
-    if (gap.launch != nullptr) waits[gap.launch->thread].Add({gap.at.start, gap.launched_ns});
+    if (gap.launch != nullptr) waits[gap.launch->thread].Add({gap.at.start, gap.LaunchedNs()});
   }
   std::map<std::uint32_t, IntervalUnion> syncs;
   for (const HostCall& call : scene.trace.profile->calls) {
@@ -172,6 +188,21 @@ IntervalSet SyncTime(const TraceScene& scene) {
   IntervalSet own;
   for (auto& [thread, calls] : syncs) own = Union(own, Intersection(waits[thread].Take(), calls.Take()));
   return Intersection(own, scene.trace.idle->Of(IdleClass::kSyncApi));
+}
+
+IntervalSet AllocationTime(const TraceScene& scene) {
+  const DeviceTrace& trace = scene.trace;
+  if (!trace.idle) return {};
+  IntervalUnion before_launches;
+  for (const IdleGap& gap : trace.idle->gaps) {
+    if (gap.launch != nullptr) before_launches.Add({gap.at.start, gap.LaunchedNs()});
+  }
+  const std::int64_t steady = trace.steps.size() > 1 ? trace.steps[1].start_ns : trace.split.window.start;
+  IntervalUnion calls;
+  for (const HostCall& call : trace.profile->calls) {
+    if (call.kind == CallKind::kAllocate) calls.Add({std::max(call.start_ns, steady), call.end_ns});
+  }
+  return Intersection(before_launches.Take(), calls.Take());
 }
 
 IntervalSet ExposedHtodTime(const TraceScene& scene) { return scene.trace.split.exposed_htod; }

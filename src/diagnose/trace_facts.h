@@ -33,9 +33,10 @@ enum class Fact : std::uint8_t {
   kHtodPageable,
   kHtodPinned,
   kLinkUse,
+  kMemoryHeld,
   kFp32
 };
-inline constexpr std::size_t kFacts = 11;
+inline constexpr std::size_t kFacts = 12;
 
 // Absent: not in the profile.
 using Facts = std::array<std::optional<double>, kFacts>;
@@ -46,13 +47,18 @@ std::string Describe(Fact fact, std::optional<double> value);
 std::string DescribeBound(Fact fact, double value);
 
 // Parts of the window. Those of idle time are empty where it could not be attributed.
+// Idle time in a loader that somebody waits for: one that fetches ahead in a thread of its own only says that it is
+// at work.
 IntervalSet LoaderTime(const TraceScene& scene);
-// Operators, other work of the host, and launch latency.
+// Operators, other work of the host, and launch latency; what the host did while a loader fetched ahead too.
 IntervalSet HostTime(const TraceScene& scene);
 // The same without the gaps inside graphs, which no launch can shorten.
 IntervalSet LaunchTime(const TraceScene& scene);
 // Idle time of a synchronising call on the thread that launched what came next.
 IntervalSet SyncTime(const TraceScene& scene);
+// Idle time, before a launch, in calls that take device memory or give it back; without the first step, in which an
+// allocator that caches fills.
+IntervalSet AllocationTime(const TraceScene& scene);
 // Copies from the host to the device that nothing hides, and idle time inside copy calls.
 IntervalSet HtodTime(const TraceScene& scene);
 IntervalSet ExposedHtodTime(const TraceScene& scene);

@@ -15,13 +15,14 @@ constexpr auto kWeakCopies =
     std::to_array<FactTest>({{Fact::kHtodMedianBytes, Side::kBelow, 1e6}, {Fact::kHtodPageable, Side::kAtLeast, 0.5}});
 constexpr auto kFullLink =
     std::to_array<FactTest>({{Fact::kHtodPinned, Side::kAtLeast, 0.5}, {Fact::kLinkUse, Side::kAtLeast, 0.6}});
+constexpr auto kFullMemory = std::to_array<FactTest>({{Fact::kMemoryHeld, Side::kAtLeast, 0.9}});
 constexpr auto kManyLaunches =
     std::to_array<FactTest>({{Fact::kHostGaps, Side::kAtLeast, 20}, {Fact::kKernelPerLaunch, Side::kBelow, 1}});
 constexpr auto kNotLaunches = std::to_array<FactTest>({
     {Fact::kLoader, Side::kAtLeast, kMaterial},
     {Fact::kSyncApi, Side::kAtLeast, kMaterial},
     {Fact::kQueuedWait, Side::kAtLeast, 0.1},    // a deep queue: the host was early
-    {Fact::kLargestHostGap, Side::kAbove, 0.5},  // then it is one function, not many launches
+    {Fact::kLargestHostGap, Side::kAbove, 0.5},  // then it is one function a step, not many launches
 });
 constexpr auto kFp32 = std::to_array<FactTest>({{Fact::kFp32, Side::kAtLeast, kMaterial}});
 
@@ -35,7 +36,22 @@ constexpr auto kRules = std::to_array<TraceRule>({
      {},
      {},
      Gain::kAll},
-    {"h2d_bandwidth", "copies to the device that nothing hides", ExposedHtodTime, 0.2, kFullLink, {}, {}, Gain::kAll},
+    {"memory_pressure",
+     "idle time inside calls that take device memory or give it back, after the first step",
+     AllocationTime,
+     kMaterial,
+     kFullMemory,
+     {},
+     {},
+     Gain::kAll},
+    {"h2d_bandwidth",
+     "copies to the device that nothing hides",
+     ExposedHtodTime,
+     0.2,
+     kFullLink,
+     {},
+     {},
+     Gain::kOverlap},
     {"h2d_small",
      "copies to the device that nothing hides, and idle time inside copy calls",
      HtodTime,

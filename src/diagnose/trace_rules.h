@@ -31,6 +31,7 @@ struct TraceRule {
   std::span<const FactTest> refuted_by;  // none of them
   enum class Gain : std::uint8_t {
     kAll,       // a fix can give back all that is claimed
+    kOverlap,   // at most what is left beside the longer of copies and kernels once they run at the same time
     kAllRanks,  // the same if every rank was traced, else nobody knows
     kUnknown
   } gain;

@@ -70,8 +70,8 @@ Profile WithoutTime(const Profile& profile, std::size_t device, const IntervalSe
   for (HostFrame& frame : shorter.frames) Move(cut, frame);
   for (ProfiledStep& step : shorter.steps) Move(cut, step);
   HostRanges& host = shorter.host;
-  for (IntervalSet* set :
-       {&host.dataloader, &host.sync_api, &host.memcpy_api, &host.cpu_op, &host.scalar_read, &host.overhead}) {
+  for (IntervalSet* set : {&host.dataloader, &host.loader_ahead, &host.sync_api, &host.memcpy_api, &host.cpu_op,
+                           &host.scalar_read, &host.overhead}) {
     Move(cut, *set);
   }
   return shorter;

@@ -27,66 +27,70 @@ IntervalSet IntervalSet::UnionOf(std::vector<Interval> intervals) {
   std::erase_if(intervals, [](const Interval& i) { return i.end <= i.start; });
   std::sort(intervals.begin(), intervals.end(), StartsBefore);
   Join(intervals);
-  IntervalSet set;
-  set.parts_ = std::move(intervals);
-  return set;
+  return IntervalSet(std::move(intervals));
 }
 
 std::int64_t IntervalSet::TotalNs() const {
   std::int64_t total = 0;
-  for (const Interval& i : parts_) total += i.Ns();
+  for (const Interval& i : parts()) total += i.Ns();
   return total;
 }
 
 std::int64_t IntervalSet::OverlapNs(Interval within) const {
   std::int64_t total = 0;
-  auto at =
-      std::partition_point(parts_.begin(), parts_.end(), [&](const Interval& i) { return i.end <= within.start; });
-  for (; at != parts_.end() && at->start < within.end; ++at) {
+  const std::span<const Interval> all = parts();
+  auto at = std::partition_point(all.begin(), all.end(), [&](const Interval& i) { return i.end <= within.start; });
+  for (; at != all.end() && at->start < within.end; ++at) {
     total += std::min(at->end, within.end) - std::max(at->start, within.start);
   }
   return total;
 }
 
 IntervalSet Union(const IntervalSet& a, const IntervalSet& b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
   std::vector<Interval> both;
-  both.reserve(a.parts_.size() + b.parts_.size());
-  std::merge(a.parts_.begin(), a.parts_.end(), b.parts_.begin(), b.parts_.end(), std::back_inserter(both),
-             [](const Interval& x, const Interval& y) { return x.start < y.start; });
-  return IntervalSet::UnionOf(std::move(both));
+  both.reserve(a.parts().size() + b.parts().size());
+  std::merge(a.parts().begin(), a.parts().end(), b.parts().begin(), b.parts().end(), std::back_inserter(both),
+             StartsBefore);
+  Join(both);
+  if (both.size() < both.capacity() / 2) both.shrink_to_fit();
+  return IntervalSet(std::move(both));
 }
 
 IntervalSet Intersection(const IntervalSet& a, const IntervalSet& b) {
-  IntervalSet result;
-  auto at = b.parts_.begin();
-  for (const Interval& i : a.parts_) {
-    while (at != b.parts_.end() && at->end <= i.start) ++at;
-    for (auto other = at; other != b.parts_.end() && other->start < i.end; ++other) {
-      result.parts_.push_back({std::max(i.start, other->start), std::min(i.end, other->end)});
+  std::vector<Interval> result;
+  const std::span<const Interval> others = b.parts();
+  auto at = others.begin();
+  for (const Interval& i : a.parts()) {
+    while (at != others.end() && at->end <= i.start) ++at;
+    for (auto other = at; other != others.end() && other->start < i.end; ++other) {
+      result.push_back({std::max(i.start, other->start), std::min(i.end, other->end)});
     }
   }
-  return result;
+  return IntervalSet(std::move(result));
 }
 
 IntervalSet Difference(const IntervalSet& a, const IntervalSet& b) {
-  IntervalSet result;
-  auto at = b.parts_.begin();
-  for (const Interval& i : a.parts_) {
-    while (at != b.parts_.end() && at->end <= i.start) ++at;
+  if (a.empty() || b.empty()) return a;
+  std::vector<Interval> result;
+  const std::span<const Interval> others = b.parts();
+  auto at = others.begin();
+  for (const Interval& i : a.parts()) {
+    while (at != others.end() && at->end <= i.start) ++at;
     std::int64_t from = i.start;
-    for (auto other = at; other != b.parts_.end() && other->start < i.end; ++other) {
-      if (other->start > from) result.parts_.push_back({from, other->start});
+    for (auto other = at; other != others.end() && other->start < i.end; ++other) {
+      if (other->start > from) result.push_back({from, other->start});
       from = other->end;
     }
-    if (from < i.end) result.parts_.push_back({from, i.end});
+    if (from < i.end) result.push_back({from, i.end});
   }
-  return result;
+  return IntervalSet(std::move(result));
 }
 
 IntervalSet Clip(const IntervalSet& a, Interval within) {
-  IntervalSet window;
-  if (within.end > within.start) window.parts_.push_back(within);
-  return Intersection(a, window);
+  if (a.empty() || (a.parts().front().start >= within.start && a.parts().back().end <= within.end)) return a;
+  return Intersection(a, IntervalSet::UnionOf({within}));
 }
 
 void IntervalUnion::Add(Interval interval) {
@@ -115,8 +119,7 @@ void IntervalUnion::Compact() {
 
 IntervalSet IntervalUnion::Take() {
   Compact();
-  IntervalSet set;
-  set.parts_ = std::exchange(parts_, {});
+  IntervalSet set(std::exchange(parts_, {}));
   united_ = 0;
   compact_at_ = kSmallest;
   return set;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace idleburn {
@@ -15,15 +18,18 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
-// A set of instants: sorted, disjoint, non-empty intervals that do not touch.
+// A set of instants: sorted, disjoint, non-empty intervals that do not touch. Copies share their intervals, which may be
+// millions.
 class IntervalSet {
  public:
   IntervalSet() = default;
   // The union of any intervals, in any order; empty and reversed ones add nothing.
   static IntervalSet UnionOf(std::vector<Interval> intervals);
 
-  [[nodiscard]] std::span<const Interval> parts() const { return parts_; }
-  [[nodiscard]] bool empty() const { return parts_.empty(); }
+  [[nodiscard]] std::span<const Interval> parts() const {
+    return parts_ == nullptr ? std::span<const Interval>() : std::span<const Interval>(*parts_);
+  }
+  [[nodiscard]] bool empty() const { return parts_ == nullptr; }
   [[nodiscard]] std::int64_t TotalNs() const;
   // Of `within`, how much lies in the set.
   [[nodiscard]] std::int64_t OverlapNs(Interval within) const;
@@ -32,11 +38,17 @@ class IntervalSet {
   friend IntervalSet Intersection(const IntervalSet& a, const IntervalSet& b);
   friend IntervalSet Difference(const IntervalSet& a, const IntervalSet& b);
   friend IntervalSet Clip(const IntervalSet& a, Interval within);
-  friend bool operator==(const IntervalSet&, const IntervalSet&) = default;
+  friend bool operator==(const IntervalSet& a, const IntervalSet& b) {
+    return std::equal(a.parts().begin(), a.parts().end(), b.parts().begin(), b.parts().end());
+  }
 
  private:
   friend class IntervalUnion;
-  std::vector<Interval> parts_;
+  explicit IntervalSet(std::vector<Interval> parts) {
+    if (!parts.empty()) parts_ = std::make_shared<const std::vector<Interval>>(std::move(parts));
+  }
+
+  std::shared_ptr<const std::vector<Interval>> parts_;  // null: none
 };
 
 // Unites intervals as they come; memory follows the union, not the number of intervals.

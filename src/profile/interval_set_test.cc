@@ -95,5 +95,16 @@ TEST(IntervalSetTest, AUnionOfMuchKeepsOnlyItsParts) {
   EXPECT_TRUE(all.Take().empty());
 }
 
+TEST(IntervalSetTest, SetsThatNothingChangesAreNotCopied) {
+  const IntervalSet set = IntervalSet::UnionOf({{5, 7}, {1, 3}});
+  const Interval* const parts = set.parts().data();
+  for (const IntervalSet& same : {Union(set, {}), Union({}, set), Difference(set, {}), Clip(set, {0, 9})}) {
+    EXPECT_EQ(same.parts().data(), parts);
+  }
+  EXPECT_EQ(Parts(Clip(set, {2, 6})), (std::vector<Interval>{{2, 3}, {5, 6}}));
+  EXPECT_EQ(set, IntervalSet::UnionOf({{1, 3}, {5, 7}}));
+  EXPECT_TRUE(Difference(set, set).empty());
+}
+
 }  // namespace
 }  // namespace idleburn

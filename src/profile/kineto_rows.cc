@@ -39,12 +39,27 @@ constexpr auto kArguments = std::to_array<JsonField<Arguments>>({
     {"Seq", &Arguments::sequence},
 });
 
-Arguments ArgumentsOf(const TraceEvent& event) {
-  Arguments arguments;
+// Of a mark of PyTorch's allocator (profile_memory=True); type 0 is the host.
+struct MemoryMark {
+  std::string_view type;
+  std::string_view device;
+  std::string_view reserved;
+};
+constexpr auto kMemoryMark = std::to_array<JsonField<MemoryMark>>({
+    {"Total Reserved", &MemoryMark::reserved},
+    {"Device Id", &MemoryMark::device},
+    {"Device Type", &MemoryMark::type},
+});
+
+template <typename Fields, typename Table>
+Fields Read(const TraceEvent& event, const Table& table) {
+  Fields fields;
   const char* p = event.arguments.data();
-  if (!event.arguments.empty() && *p == '{') ReadFields(p, p + event.arguments.size(), kArguments, arguments);
-  return arguments;
+  if (!event.arguments.empty() && *p == '{') ReadFields(p, p + event.arguments.size(), table, fields);
+  return fields;
 }
+
+Arguments ArgumentsOf(const TraceEvent& event) { return Read<Arguments>(event, kArguments); }
 
 // Tools that pass a trace through floating point write "7.0".
 std::optional<std::int64_t> Integer(std::string_view text) {
@@ -65,7 +80,8 @@ void KinetoRows::Add(const TraceEvent& event) {
   if (event.phase == "X") return AddComplete(event);
   if (event.phase == "B") return Open(event);
   if (event.phase == "E") return Close(event);
-  // Marks, flows, metadata: no time passes in them. Counters may be an accelerator's.
+  if (event.phase == "i" && event.name == "[memory]") return AddMemory(event);
+  // Other marks, flows, metadata: no time passes in them. Counters may be an accelerator's.
   if (event.phase == "C" && TraceRoleOf(event.category) == TraceRole::kForeign) Category(event.category);
 }
 
@@ -172,6 +188,14 @@ void KinetoRows::AddDeviceEvent(const TraceEvent& event, TraceRole role, Interva
   const NameId operation = builder_.Intern(Name(arguments.collective));
   builder_.Device(*device).collectives.push_back(
       {index, group, operation, Integer(arguments.sequence), Integer(arguments.elements).value_or(-1)});
+}
+
+void KinetoRows::AddMemory(const TraceEvent& event) {
+  const auto mark = Read<MemoryMark>(event, kMemoryMark);
+  const std::optional<std::int64_t> type = Integer(mark.type);
+  const std::optional<std::int64_t> device = Integer(mark.device);
+  const std::optional<std::int64_t> bytes = Integer(mark.reserved);
+  if (type && *type != 0 && device && *device >= 0 && bytes) builder_.AddReserved(*device, *bytes);
 }
 
 void KinetoRows::AddHostRange(const TraceEvent& event, Interval span) {

@@ -55,6 +55,7 @@ class KinetoRows {
   void AddRange(const TraceEvent& event, std::int64_t start_ns, std::int64_t length_ns);
   void AddDeviceEvent(const TraceEvent& event, TraceRole role, Interval span);
   void AddHostRange(const TraceEvent& event, Interval span);
+  void AddMemory(const TraceEvent& event);
   // Absent, and counted, where it is no time.
   std::optional<std::int64_t> Time(std::string_view micros);
   std::string_view Name(std::string_view text) { return Unescape(text, scratch_); }

@@ -210,6 +210,20 @@ TEST(KinetoTraceTest, RelatesTimesToTheWallClock) {
   EXPECT_EQ(ReadTrace(Trace({Entry("kernel", "k", "4458676522690.655", "1")})).profile.wall_base_ns, std::nullopt);
 }
 
+TEST(KinetoTraceTest, KeepsTheMostThatTheAllocatorHeld) {
+  const auto mark = [](const std::string& type, const std::string& device, const std::string& reserved) {
+    return R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 2, "ts": 5,
+               "args": {"Total Reserved": )" +
+           reserved + R"(, "Total Allocated": 5, "Bytes": -8, "Device Id": )" + device + ", \"Device Type\": " + type +
+           "}}";
+  };
+  const Outcome run = ReadTrace(Trace({Kernel(1), mark("1", "0", "70"), mark("6", "0", "90"), mark("1", "0", "80"),
+                                       mark("0", "-1", "999"), mark("1", "3", "500")}));
+  ASSERT_EQ(run.profile.devices.size(), 1U);
+  EXPECT_EQ(run.profile.devices[0].most_reserved_bytes, 90);
+  EXPECT_EQ(ReadTrace(Trace({Kernel(1)})).profile.devices[0].most_reserved_bytes, std::nullopt);
+}
+
 TEST(KinetoTraceTest, KeepsWhatIdentifiesACollective) {
   const std::string arguments = R"("device": 0, "stream": 40, "Collective name": "allreduce", "In msg nelems": 6637568,
       "Group size": 2, "dtype": "Float", "Process Group Name": "0", "Process Group Ranks": "[0, 1]")";

@@ -18,6 +18,9 @@ bool Has(std::string_view text, std::string_view part) { return text.find(part) 
 constexpr auto kSyncCalls =
     std::to_array<std::string_view>({"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize",
                                      "hipStreamSynchronize", "hipDeviceSynchronize", "hipEventSynchronize"});
+constexpr auto kAllocations =
+    std::to_array<std::string_view>({"cudaMalloc", "cudaFree", "hipMalloc", "hipFree", "cuMemAlloc", "cuMemFree",
+                                     "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap"});
 constexpr auto kScalarReads =
     std::to_array<std::string_view>({"aten::item", "aten::is_nonzero", "aten::nonzero", "aten::_local_scalar_dense"});
 
@@ -52,12 +55,18 @@ CallKind CallKindOf(std::string_view call) {
   if (sync) return CallKind::kSync;
   if (Has(call, "LaunchKernel")) return CallKind::kLaunchKernel;
   if (Has(call, "GraphLaunch")) return CallKind::kLaunchGraph;
+  const std::string_view plain = call.substr(0, call.find("_v"));
+  if (std::find(kAllocations.begin(), kAllocations.end(), plain) != kAllocations.end()) return CallKind::kAllocate;
   return CallKind::kOther;
 }
 
-bool IsDataLoader(std::string_view annotation) {
+bool IsInputPipeline(std::string_view annotation) {
   constexpr std::string_view kTfData = "IteratorGetNext";
-  if (annotation.substr(0, kTfData.size()) == kTfData) return true;
+  return annotation.substr(0, kTfData.size()) == kTfData;
+}
+
+bool IsDataLoader(std::string_view annotation) {
+  if (IsInputPipeline(annotation)) return true;
   return Has(annotation, "DataLoader") && (Has(annotation, "__next__") || Has(annotation, "enumerate("));
 }
 

@@ -58,6 +58,7 @@ enum class CallKind : std::uint8_t {
   kLaunchGraph,
   kSync,    // {cuda,hip}{Stream,Device,Event}Synchronize...
   kMemcpy,  // the name has Memcpy in it, blocking or not; never also kSync
+  kAllocate,  // takes device memory from the driver, or gives it back: an allocator that caches does so rarely
   kOther
 };
 
@@ -77,6 +78,7 @@ static_assert(sizeof(HostCall) <= 32);
 // What host threads did, united over all of them (HostCall has each call). Device mirrors of annotations are in none.
 struct HostRanges {
   IntervalSet dataloader;   // the iterator of a data loader
+  IntervalSet loader_ahead;  // of it, in threads that launch no kernel: they fetch ahead, and nobody waits in them
   IntervalSet sync_api;     // CallKind::kSync
   IntervalSet memcpy_api;   // CallKind::kMemcpy
   IntervalSet cpu_op;       // operators and annotations, but no step
@@ -123,6 +125,7 @@ struct ProfiledDevice {
   std::int64_t id = 0;  // as the profiler numbers it; may start above 0
   std::string model;    // "" where the profiler does not say
   std::optional<std::int64_t> memory_bytes;
+  std::optional<std::int64_t> most_reserved_bytes;  // that the framework's allocator held, where it says so
   std::vector<DeviceEvent> events;  // in file order
   std::vector<Collective> collectives;
 
@@ -162,6 +165,8 @@ bool IsCommKernel(std::string_view kernel);
 CallKind CallKindOf(std::string_view call);
 // "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" and its like; of TensorFlow, "IteratorGetNext...".
 bool IsDataLoader(std::string_view annotation);
+// Of these, TensorFlow's: it stands for the wait of a step, whichever thread of its pool it runs in.
+bool IsInputPipeline(std::string_view annotation);
 // "aten::item", "aten::is_nonzero", "aten::nonzero", "aten::_local_scalar_dense".
 bool IsScalarRead(std::string_view op);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -21,6 +22,9 @@ void KeepLongest(std::vector<ProfiledStep>& steps) {
   std::sort(steps.begin(), steps.end(),
             [](const ProfiledStep& a, const ProfiledStep& b) { return a.start_ns < b.start_ns; });
 }
+
+// Stands for whatever thread it is that waits.
+constexpr std::uint32_t kConsumer = std::numeric_limits<std::uint32_t>::max();
 
 bool Longer(const HostFrame& a, const HostFrame& b) { return a.end_ns - a.start_ns > b.end_ns - b.start_ns; }
 
@@ -82,10 +86,17 @@ void ProfileBuilder::AddCall(std::string_view name, HostCall call) {
   calls_.Add(call);
 }
 
+void ProfileBuilder::AddReserved(std::int64_t id, std::int64_t bytes) {
+  std::optional<std::int64_t>& most = devices_[id].device.most_reserved_bytes;
+  devices_[id].device.id = id;
+  most = std::max(most.value_or(0), bytes);
+}
+
 void ProfileBuilder::AddHostRange(std::string_view name, Interval range, std::uint32_t thread) {
   cpu_op_.Add(range);
   if (IsDataLoader(name)) {
     dataloader_.Add(range);
+    loaders_[IsInputPipeline(name) ? kConsumer : thread].Add(range);
     ++profile_.dataloader_events;
   }
   if (IsScalarRead(name)) scalar_read_.Add(range);
@@ -114,6 +125,23 @@ void ProfileBuilder::KeepFrame(const HostFrame& frame) {
   if (frames_.size() == kKeptFrames) std::make_heap(frames_.begin(), frames_.end(), Longer);
 }
 
+IntervalSet ProfileBuilder::TakeLoaderAhead() {
+  std::set<std::uint32_t> launching = {kConsumer};
+  bool any = false;
+  for (const HostCall& call : profile_.calls) {
+    const bool launch = call.kind == CallKind::kLaunchKernel || call.kind == CallKind::kLaunchGraph;
+    if (launch && loaders_.contains(call.thread)) launching.insert(call.thread);
+    any = any || launch;
+  }
+  IntervalSet waited;
+  IntervalSet ahead;
+  for (auto& [thread, loader] : loaders_) {
+    IntervalSet& of = !any || launching.contains(thread) ? waited : ahead;
+    of = Union(of, loader.Take());
+  }
+  return Difference(ahead, waited);
+}
+
 Profile ProfileBuilder::Build() {
   if (profile_.processes.empty()) Process("");  // that of rows whose file names none
   std::sort(frames_.begin(), frames_.end(),
@@ -126,7 +154,7 @@ Profile ProfileBuilder::Build() {
     profile_.devices.push_back(std::move(pending.device));
   }
   KeepLongest(profile_.steps);
-  profile_.host = {dataloader_.Take(), sync_api_.Take(),    memcpy_api_.Take(),
+  profile_.host = {dataloader_.Take(), TakeLoaderAhead(),   sync_api_.Take(), memcpy_api_.Take(),
                    cpu_op_.Take(),     scalar_read_.Take(), overhead_.Take()};
   Profile done = std::move(profile_);
   *this = ProfileBuilder();

@@ -36,6 +36,8 @@ class ProfileBuilder {
   // added by AddStep only.
   void AddHostRange(std::string_view name, Interval range, std::uint32_t thread);
   void AddPythonFrame(std::string_view name, Interval range, std::uint32_t thread);
+  // What the framework's allocator held of a device's memory at some time.
+  void AddReserved(std::int64_t id, std::int64_t bytes);
   void AddOverhead(Interval range) { overhead_.Add(range); }
   void AddStep(const ProfiledStep& step);
 
@@ -44,6 +46,8 @@ class ProfileBuilder {
 
  private:
   bool Communicates(NameId kernel);
+  // The loaders' time that no thread with launches spends in one. Without launches nobody can tell.
+  IntervalSet TakeLoaderAhead();
   void KeepFrame(const HostFrame& frame);
   // Frames that are shorter than all that are kept need no name.
   [[nodiscard]] bool TooShort(Interval range) const;
@@ -63,6 +67,7 @@ class ProfileBuilder {
   RowBlocks<HostCall> calls_;
   std::vector<HostFrame> frames_;  // a heap, the shortest on top, once it is full
   IntervalUnion dataloader_;
+  std::map<std::uint32_t, IntervalUnion> loaders_;  // the same by thread
   IntervalUnion sync_api_;
   IntervalUnion memcpy_api_;
   IntervalUnion cpu_op_;

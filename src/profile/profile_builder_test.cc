@@ -24,6 +24,11 @@ TEST(ProfileNamesTest, ACallHasOneKind) {
   EXPECT_EQ(CallKindOf("hipEventSynchronize"), CallKind::kSync);
   EXPECT_EQ(CallKindOf("cudaStreamWaitEvent"), CallKind::kOther);
   EXPECT_EQ(CallKindOf("cudaMemsetAsync"), CallKind::kOther);
+  EXPECT_EQ(CallKindOf("cudaMalloc_v3020"), CallKind::kAllocate);
+  EXPECT_EQ(CallKindOf("hipFree"), CallKind::kAllocate);
+  EXPECT_EQ(CallKindOf("cuMemCreate"), CallKind::kAllocate);
+  EXPECT_EQ(CallKindOf("cudaMallocAsync"), CallKind::kOther);  // of a pool, in the order of a stream
+  EXPECT_EQ(CallKindOf("cudaFreeHost"), CallKind::kOther);
 }
 
 TEST(ProfileNamesTest, KnowsTheLoader) {

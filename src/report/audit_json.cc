@@ -342,14 +342,17 @@ Json OwnersJson(const CostReport& cost, const MoneyWriter& money) {
   return list;
 }
 
-Json FindingsJson(const Advice& advice, const MoneyWriter& money) {
+bool HasTraced(const AuditReport& report) { return report.trace && !report.trace->devices.empty(); }
+
+// Without observed time there is nothing to be a share of.
+Json FindingsJson(const Advice& advice, bool observed, const MoneyWriter& money) {
   Json list = Json::array();
   for (const Finding& f : advice.findings) {
     Json finding;
     finding["cause"] = f.cause;
     finding["title"] = f.title;
     finding["status"] = Name(f.status);
-    PutNumber(finding, "share", f.share, "not_measured");
+    PutNumber(finding, "share", observed ? std::optional(f.share) : std::nullopt, "nothing_measured");
     finding["evidence"] = TextsOf(f.evidence);
     finding["refutes"] = TextsOf(f.refutes);
     finding["isolate"] = TextOrNull<Json>(f.isolate);
@@ -421,7 +424,11 @@ Json BudgetJson(const DeviceDiagnosis& d, const TraceBudget& b) {
   json["device"] = b.device;
   PutText(json, "model", d.model, "not_reported");
   json["file"] = Printable(d.file);
-  PutNumber(json, "rank", d.rank ? std::optional(static_cast<double>(*d.rank)) : std::nullopt, "not_reported");
+  if (d.rank) {
+    json["rank"] = *d.rank;
+  } else {
+    PutUnknown(json, "rank", "not_reported");
+  }
   json["window"] = Name(b.window);
   json["decides"] = b.window == d.Deciding().window;
   json["span_ms"] = MsOf(b.span.Ns());
@@ -647,7 +654,7 @@ std::string AuditJson(const AuditReport& report) {
   json["per_gpu"] = DevicesJson(report, money);
   json["owners"] = OwnersJson(report.cost, money);
   PutTrace(json, report.trace);
-  json["findings"] = FindingsJson(report.advice, money);
+  json["findings"] = FindingsJson(report.advice, report.cost.whole.observed_ns > 0 || HasTraced(report), money);
   json["recommendations"] = RecommendationsJson(report.advice, money);
   json["declined"] = DeclinedJson(report.advice);
   json["savings"] = SavingsJson(report.advice.savings, money);

@@ -124,7 +124,7 @@ std::vector<std::string> Next(const ViewContext& c) {
   } else if (!measure.empty()) {
     lines.push_back(measure);
   }
-  if (!c.priced && c.report.live.no_gpu.empty()) lines.push_back(PriceHint(c));
+  if (!c.priced && !c.report.cost.rate.per_gpu_hour && c.report.live.no_gpu.empty()) lines.push_back(PriceHint(c));
   return lines;
 }
 

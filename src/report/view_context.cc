@@ -86,6 +86,7 @@ std::string PriceHint(const ViewContext& c) {
     if (!rate.candidates.empty()) line += ", for example --price " + rate.candidates.front().key;
     return line;
   }
+  if (rate.per_gpu_hour) return c.ExactCost(*rate.per_gpu_hour) + " per GPU-hour; nothing was measured that it buys";
   return "no price is known for these GPUs: say --price N (USD per GPU-hour) or --price PROVIDER:INSTANCE@REGION";
 }
 

@@ -81,6 +81,7 @@ void ProgressReader::OnLine(std::string_view line) {
   const ProgressText text = ParseProgress(line);
   const bool next_epoch = text.epoch && epoch_ && text.epoch->number > *epoch_;
   const bool of_training = !text.bar || !HasAny(text.bar->name, kOtherNames) || HasAny(text.bar->name, kTrainingNames);
+  epoch_turned_ = epoch_turned_ || (next_epoch && of_training);
   if (text.epoch && of_training) OnEpoch(*text.epoch);
   if (text.epoch && !text.bar) keras_begins_ = true;
   if (text.bar) {
@@ -122,7 +123,8 @@ void ProgressReader::OnBar(const ProgressText::Bar& bar, bool epoch_in_name) {
     track.first = bar.done;
     track.offset = keras || bar.done <= 1 ? 0 : bar.done;
   } else if (bar.done < track.last) {
-    if (!bar.starts && bar.done > 1 && !keras) return;  // of another process that is late
+    if (!bar.starts && bar.done > 1 && !keras && !epoch_turned_) return;  // of another process that is late
+    epoch_turned_ = false;
     track.base += track.last - track.offset;
     track.offset = 0;
   }
@@ -161,8 +163,10 @@ void ProgressReader::OnLogCount(Track* track, const ProgressText::Count& count, 
     track->stride = count.done - *track->first;
     track->offset = *track->first <= track->stride ? 0 : *track->first;
   } else if (count.done < track->last) {
-    const bool anew = next_epoch || (count.done <= track->stride && track->last >= 4 * track->stride);
+    const bool early = count.done <= track->stride;
+    const bool anew = next_epoch || (early && (epoch_turned_ || track->last >= 4 * track->stride));
     if (!anew) return;
+    epoch_turned_ = false;
     track->base += track->last - track->offset;
     track->offset = 0;
   }

@@ -86,6 +86,7 @@ class ProgressReader {
   Track token_log_;
   std::optional<std::int64_t> first_epoch_;
   std::optional<std::int64_t> epoch_;
+  bool epoch_turned_ = false;  // a new one was told of, and no count has begun anew since
   Source source_ = Source::kNone;
   WorkSaid done_;
 };

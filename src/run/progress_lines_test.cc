@@ -133,6 +133,49 @@ TEST(ProgressLines, PlainLogs) {
       Work(200, {}, 51200));
 }
 
+TEST(ProgressLines, AnEpochInPartIsNotFinished) {
+  EXPECT_EQ(DoneAfter("Epoch: [0][   0/5005]\tTime 0.3\tLoss 6.9e+00\nEpoch: [0][ 500/5005]\tTime 0.3\tLoss 6.8e+00\n"),
+            Work(500));
+  EXPECT_EQ(DoneAfter("Train: 0 [   0/1251 (  0%)]  Loss: 6.9\nTrain: 0 [  50/1251 (  4%)]  Loss: 6.8\n"
+                      "Test: [   0/97]  Time: 1.0\nTest: [  97/97]  Time: 1.0\n"),
+            Work(50));
+  EXPECT_EQ(DoneAfter("[Epoch 1/3] [Batch 10/100] [D loss: 0.1]\n[Epoch 1/3] [Batch 20/100] [D loss: 0.1]\n"),
+            Work(20));
+  EXPECT_EQ(DoneAfter("Epoch 1/3 | 10/100 | loss 0.1\nEpoch 1/3 | 20/100 | loss 0.1\n"), Work({}));
+}
+
+TEST(ProgressLines, StepsOfAValidationAreNone) {
+  const std::string training = "step 10/20 loss 0.1\nstep 20/20 loss 0.1\n";
+  EXPECT_EQ(DoneAfter(training + "val step 30/40 loss 0.1\nval step 40/40 loss 0.1\n"), Work(20));
+  EXPECT_EQ(DoneAfter("step 10: train loss 2.1, val loss 2.2\nstep 20: train loss 2.0, val loss 2.1\n"), Work(20));
+  EXPECT_EQ(DoneAfter("step 10 loss 2.1 val_loss 2.2\nstep 20 loss 2.1 val_loss 2.2\n"), Work(20));
+}
+
+TEST(ProgressLines, AnEpochToldOnALineOfItsOwnBeginsTheStepsAnew) {
+  const std::string epoch = "Iter 10/30 loss 1\nIter 20/30 loss 1\nIter 30/30 loss 1\n";
+  EXPECT_EQ(DoneAfter("Epoch 1/2\n" + epoch + "Epoch 2/2\n" + epoch), Work(60, 1));
+  // A rank that is late is no new epoch.
+  EXPECT_EQ(DoneAfter("Epoch 1/2\n" + epoch + "Epoch 2/2\nIter 30/30 loss 1\n" + epoch), Work(60, 1));
+}
+
+TEST(ProgressLines, BarsWithoutAnEnd) {
+  EXPECT_EQ(DoneAfter("\r0it [00:00, ?it/s]\r25it [00:01, 24.9it/s]\r50it [00:02, 25.0it/s, loss=0.2]\n"), Work(50));
+  EXPECT_EQ(DoneAfter("\rEpoch 1: 0it [00:00, ?it/s]\rEpoch 1: 40it [00:02, 25.0it/s]\n"
+                      "\rEpoch 2: 0it [00:00, ?it/s]\rEpoch 2: 40it [00:02, 25.0it/s]\n"),
+            Work(80, 1));
+  EXPECT_EQ(DoneAfter("\r0B [00:00, ?B/s]\r512B [00:01, 500B/s]\rValidation: 7it [00:01, 7.0it/s]\n"), Work({}));
+}
+
+TEST(ProgressLines, BarsOfRich) {
+  const std::string bar = " \xE2\x94\x81\xE2\x94\x81\xE2\x95\xB8\x1b[0m ";
+  const std::string rate = " 0:00:04 \xE2\x80\xA2 0:00:00 9.5it/s v_num: 0 train_loss: 0.4";
+  const auto epoch = [&](const std::string& number) {
+    return "\r\x1b[2KEpoch " + number + bar + "20/40" + rate + "\r\x1b[2KEpoch " + number + bar + "40/40" + rate + "\n";
+  };
+  const std::string validation = "\r\x1b[2KValidation" + bar + "10/10" + rate + "\n";
+  EXPECT_EQ(DoneAfter("\rEpoch 0/1" + bar + "0/40" + rate + epoch("0/1") + validation + epoch("1/1")), Work(80, 2));
+}
+
 TEST(ProgressLines, WhatAnEarlierJobDidIsNotCounted) {
   EXPECT_EQ(DoneAfter("step 5010 loss 1\nstep 5020 loss 1\nstep 5030 loss 1\n"), Work(20));
   EXPECT_EQ(DoneAfter("{'loss': 1.0, 'epoch': 4.5}\n{'loss': 1.0, 'epoch': 6.1}\n"), Work({}, 2));

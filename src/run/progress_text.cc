@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 
 namespace idleburn {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 using Counts = ProgressText::Counts;
 
 constexpr std::size_t kMostDigits = 12;
+constexpr std::string_view kHeavyLine = "\xE2\x94\x81";  // of which newer programs draw their bars
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
@@ -135,6 +137,50 @@ std::optional<ProgressText::Bar> TqdmBar(std::string_view line) {
   return bar;
 }
 
+// As tqdm draws it where it does not know the end: NAME: 450it [00:12, 36.1it/s]
+std::optional<ProgressText::Bar> OpenTqdmBar(std::string_view line) {
+  for (std::size_t open = line.find(" ["); open != std::string_view::npos; open = line.find(" [", open + 1)) {
+    const std::string bracket = LowerCase(line.substr(open + 2));
+    if (bracket.size() < 6 || bracket[2] != ':' || bracket.find(", ") == std::string::npos) continue;
+    std::size_t unit = open;
+    while (unit > 0 && IsLetter(line[unit - 1])) --unit;
+    std::size_t digits = unit;
+    while (digits > 0 && IsDigit(line[digits - 1])) --digits;
+    if (digits > 0 && line[digits - 1] != ' ') continue;
+    const auto known = std::find_if(kUnits.begin(), kUnits.end(),
+                                    [&](const UnitRow& r) { return r.word == line.substr(unit, open - unit); });
+    const std::optional<std::int64_t> done = Cursor{line.substr(0, unit), digits}.Number();
+    if (known == kUnits.end() || !done) continue;
+    ProgressText::Bar bar;
+    bar.name = NameBefore(line.substr(0, digits));
+    bar.done = *done;
+    bar.total = std::numeric_limits<std::int64_t>::max();
+    bar.counts = known->counts;
+    bar.starts = bracket.substr(0, 6) == "00:00,";
+    return bar;
+  }
+  return std::nullopt;
+}
+
+// As rich draws it, and Lightning with it: NAME  âââ 32/40 0:00:04 9.5it/s
+std::optional<ProgressText::Bar> RichBar(std::string_view line) {
+  const std::size_t begin = line.find(kHeavyLine);
+  if (begin == std::string_view::npos || begin == 0) return std::nullopt;
+  Cursor cursor{line, begin};
+  while (cursor.Look() == ' ' || static_cast<unsigned char>(cursor.Look()) >= 0x80) ++cursor.at;
+  const auto count = cursor.Count();
+  if (!count || count->total == 0 || count->done > count->total || cursor.Look() != ' ') return std::nullopt;
+  const std::string rest = LowerCase(line.substr(cursor.at));
+  if (rest.find("/s") == std::string::npos && rest.find("s/") == std::string::npos) return std::nullopt;
+  ProgressText::Bar bar;
+  bar.name = NameBefore(line.substr(0, begin));
+  bar.done = count->done;
+  bar.total = count->total;
+  bar.counts = CountsOf(rest);
+  bar.per_epoch = bar.name.substr(0, 7) == "epoch #";
+  return bar;
+}
+
 // As Keras draws it: 32/1875 [====>....] - ETA: 5s, or 32/1875 ━━━━━━ 5s 3ms/step
 std::optional<ProgressText::Bar> KerasBar(std::string_view line) {
   Cursor cursor{line};
@@ -144,7 +190,7 @@ std::optional<ProgressText::Bar> KerasBar(std::string_view line) {
   cursor.SkipBlanks();
   const std::string_view rest = line.substr(cursor.at);
   const bool old_bar = rest.substr(0, 2) == "[=" || rest.substr(0, 2) == "[>" || rest.substr(0, 2) == "[.";
-  const bool new_bar = rest.substr(0, 3) == "\xE2\x94\x81" &&
+  const bool new_bar = rest.substr(0, kHeavyLine.size()) == kHeavyLine &&
                        (rest.find("/step") != std::string_view::npos || rest.find("s/epoch") != std::string_view::npos);
   if (!old_bar && !new_bar) return std::nullopt;
   ProgressText::Bar bar;
@@ -198,23 +244,67 @@ constexpr std::array<std::string_view, 6> kOtherWork = {"eval", "valid", "test",
 
 bool HasWordWith(std::string_view lower, std::string_view part) { return lower.find(part) != std::string_view::npos; }
 
+// "val step 3": of another loop, while "step 3: train loss 2, val loss 3" is the training's.
+bool SpeaksOfValidation(std::string_view lower) {
+  constexpr std::string_view kVal = "val";
+  for (std::size_t at = lower.find(kVal); at != std::string_view::npos; at = lower.find(kVal, at + 1)) {
+    std::size_t next = at + kVal.size();
+    if ((at > 0 && IsLetter(lower[at - 1])) || (next < lower.size() && IsLetter(lower[next]))) continue;
+    while (next < lower.size() && !IsLetter(lower[next]) && !IsDigit(lower[next])) ++next;
+    const std::string_view rest = lower.substr(next);
+    const auto begins = [rest](std::string_view word) { return rest.substr(0, word.size()) == word; };
+    if (std::any_of(kStepWords.begin(), kStepWords.end(), begins) || begins("batch") || begins("epoch")) return true;
+  }
+  return false;
+}
+
+// "500/5005" somewhere: where something is, not that it is done.
+bool HasFraction(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!IsDigit(text[at])) continue;
+    Cursor cursor{text, at};
+    const auto count = cursor.Count();
+    if (count && count->total > 0) return true;
+    at = std::max(at, cursor.at);
+  }
+  return false;
+}
+
+// What stands in brackets behind the number of an epoch: "[500/5005]", "[640/60000 (1%)]".
+struct InEpoch {
+  std::optional<ProgressText::Count> count;
+  bool percent = false;
+};
+
+InEpoch CountInBrackets(std::string_view after) {
+  Cursor cursor{after};
+  cursor.Take(']');
+  cursor.SkipBlanks();
+  if (!cursor.Take('[')) return {};
+  cursor.SkipBlanks();
+  const auto count = cursor.Count();
+  if (!count || count->total == 0) return {};
+  const bool percent = after.substr(cursor.at, 2) == " (";
+  if (!percent && cursor.Look() != ']') return {};
+  return {count, percent};
+}
+
 void ReadNamed(std::string_view lower, ProgressText* text) {
   const bool metric =
       std::any_of(kMetrics.begin(), kMetrics.end(), [&](std::string_view m) { return HasWordWith(lower, m); });
   std::size_t from = 0;
   while (const auto named = NextNamed(lower, &from)) {
     const char next = named->after.empty() ? '\0' : named->after.front();
-    const bool step = std::find(kStepWords.begin(), kStepWords.end(), named->word) != kStepWords.end();
+    const bool step = std::find(kStepWords.begin(), kStepWords.end(), named->word) != kStepWords.end() ||
+                      (named->word == "batch" && named->count.total > 0);
     if (named->word == "epoch" && !text->epoch) {
       const bool fraction = next == '.' && named->after.size() > 1 && IsDigit(named->after[1]);
-      text->epoch = {named->count.done, fraction, metric && !fraction};
-      // "Train Epoch: 1 [640/60000 (1%)]": samples of this epoch
-      Cursor cursor{named->after};
-      cursor.SkipBlanks();
-      if (named->count.total == 0 && cursor.Take('[')) {
-        const auto count = cursor.Count();
-        if (count && count->total > 0 && named->after.substr(cursor.at, 2) == " (") text->samples = count;
-      }
+      text->epoch = {named->count.done, fraction, metric && !fraction && !HasFraction(named->after)};
+      // "Train Epoch: 1 [640/60000 (1%)]": samples of this epoch; "Epoch: [1][500/5005]": its steps
+      const InEpoch in = CountInBrackets(named->after);
+      if (in.count && named->count.total == 0) (in.percent ? text->samples : text->step) = in.count;
+    } else if (named->word == "train" && !text->step) {  // "Train: 1 [ 50/1251 (  4%)]"
+      text->step = CountInBrackets(named->after).count;
     } else if (step && !text->step && EndsACount(next)) {
       text->step = named->count;
     } else if ((named->word == "samples" || named->word == "tokens") && EndsACount(next)) {
@@ -231,10 +321,14 @@ ProgressText ParseProgress(std::string_view line) {
   ProgressText text;
   text.bar = TqdmBar(line);
   if (!text.bar) text.bar = KerasBar(line);
+  if (!text.bar) text.bar = RichBar(line);
+  if (!text.bar) text.bar = OpenTqdmBar(line);
   const std::string lower = LowerCase(line);
   if (text.bar) {
     // Only what names the bar speaks of epochs; figures behind it are of any kind.
     std::size_t end = lower.find('%');
+    if (end == std::string::npos) end = lower.find(kHeavyLine);
+    if (end == std::string::npos) end = lower.rfind(" [");
     while (end != std::string::npos && end > 0 && IsDigit(lower[end - 1])) --end;
     if (text.bar->name != "keras") ReadNamed(std::string_view(lower).substr(0, end), &text);
     text.step.reset();
@@ -242,6 +336,7 @@ ProgressText ParseProgress(std::string_view line) {
     return text;
   }
   const bool other =
+      SpeaksOfValidation(lower) ||
       std::any_of(kOtherWork.begin(), kOtherWork.end(), [&](std::string_view w) { return HasWordWith(lower, w); });
   const bool training = HasWordWith(lower, "train");
   if (!other || training) ReadNamed(lower, &text);

@@ -48,7 +48,12 @@ bool AreOurs(const RecordingNames::Numbers& numbers) {
 }  // namespace
 
 ChunkDecoder::ChunkDecoder(const RecordingNames& names, DeviceTable& devices, LiveSink& sink)
-    : names_(names), devices_(devices), sink_(sink), ours_(AreOurs(names.signals)), batch_(kBatch) {}
+    : names_(names),
+      devices_(devices),
+      sink_(sink),
+      ours_(AreOurs(names.signals)),
+      batch_(kBatch),
+      batch_row_(kBatch) {}
 
 std::optional<std::uint64_t> ChunkDecoder::NumberOf(std::string_view payload) {
   ByteCursor cursor(payload);
@@ -242,6 +247,8 @@ bool ChunkDecoder::TakeRows(ByteCursor& in, bool host, Rows& rows) {
     stream.next = count;
     count += stream.rows;
   }
+  rows.whole.clear();
+  rows.whole_mask = 0;
   if (count == 0) return true;
   for (std::vector<std::int64_t>* column : {&rows.time, &rows.present, &rows.unavailable}) column->resize(count);
   if (!TakeTimes(in, host, rows) || !columns_.Decode(in, rows.present) || !columns_.Decode(in, rows.unavailable)) {
@@ -265,7 +272,12 @@ bool ChunkDecoder::TakeRows(ByteCursor& in, bool host, Rows& rows) {
         all ? static_cast<std::ptrdiff_t>(count) : std::count_if(rows.present.begin(), rows.present.end(), has);
     rows.values[s].resize(static_cast<std::size_t>(values));
     if (!columns_.Decode(in, rows.values[s])) return false;
-    Point(host, rows, s, all);
+    if (host || !all) {
+      Point(host, rows, s, all);
+      continue;
+    }
+    rows.whole_mask |= std::uint32_t{1} << s;
+    if (names[s]) rows.whole.push_back({*names[s], rows.values[s].data()});
   }
   return true;
 }
@@ -296,26 +308,18 @@ void ChunkDecoder::Deliver() {
 
 void ChunkDecoder::DeliverSample(Stream& stream) {
   if (batched_ == batch_.size()) Flush();
-  Sample& sample = batch_[batched_++];
   const std::size_t row = stream.next++;
+  batch_row_[batched_] = row;
+  Sample& sample = batch_[batched_++];
   const auto present = static_cast<std::uint32_t>(samples_.present[row]);
   const auto unavailable = static_cast<std::uint32_t>(samples_.unavailable[row]);
   sample.time = Instant::FromNanos(samples_.time[row]);
   sample.device = *stream.id;
   const std::optional<std::uint8_t> reason = names_.reasons[static_cast<std::size_t>(samples_.reason[row])];
   sample.reason = reason ? static_cast<Unobserved>(*reason) : Unobserved::kSentinel;
-  if (ours_) {  // nearly always: nothing to translate
-    sample.present = present;
-    sample.unavailable = unavailable;
-    for (std::uint32_t rest = present; rest != 0; rest &= rest - 1) {
-      const auto s = static_cast<std::size_t>(__builtin_ctz(rest));
-      sample.value[s] = *stream.value[s]++;
-    }
-    return;
-  }
-  sample.present = Known(present, names_.signals);
-  sample.unavailable = Known(unavailable, names_.signals);
-  for (std::uint32_t rest = present; rest != 0; rest &= rest - 1) {
+  sample.present = ours_ ? present : Known(present, names_.signals);
+  sample.unavailable = ours_ ? unavailable : Known(unavailable, names_.signals);
+  for (std::uint32_t rest = present & ~samples_.whole_mask; rest != 0; rest &= rest - 1) {
     const auto s = static_cast<std::size_t>(__builtin_ctz(rest));
     const std::int64_t value = *stream.value[s]++;
     if (names_.signals[s]) sample.value[*names_.signals[s]] = value;
@@ -338,6 +342,9 @@ void ChunkDecoder::DeliverHost(Stream& stream) {
 }
 
 void ChunkDecoder::Flush() {
+  for (const Rows::Whole& column : samples_.whole) {
+    for (std::size_t i = 0; i < batched_; ++i) batch_[i].value[column.signal] = column.value[batch_row_[i]];
+  }
   if (batched_ > 0) sink_.OnSamples({batch_.data(), batched_});
   batched_ = 0;
 }

@@ -47,6 +47,13 @@ class ChunkDecoder {
     std::vector<std::int64_t> unavailable;
     std::vector<std::int64_t> reason;
     std::array<std::vector<std::int64_t>, kMostSignals> values;
+    // Of samples: signals that every row has stand in the row's own place.
+    struct Whole {
+      std::uint8_t signal = 0;  // ours
+      const std::int64_t* value = nullptr;
+    };
+    std::vector<Whole> whole;
+    std::uint32_t whole_mask = 0;  // by the file's numbers
   };
 
   bool TakeMeta(ByteCursor in);
@@ -78,6 +85,7 @@ class ChunkDecoder {
   Rows samples_;
   Rows hosts_;
   std::vector<Sample> batch_;
+  std::vector<std::size_t> batch_row_;  // of each in the columns
   std::size_t batched_ = 0;
   std::uint64_t records_ = 0;
 };

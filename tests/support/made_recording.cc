@@ -41,6 +41,13 @@ std::string MadeRecording::WriteTo(const std::string& path) const {
       sample.Set(Signal::kUtilization, utilization * kPercent);
       (*writer)->OnSamples({&sample, 1});
     }
+    if (tick % 10 == 0 && !job.empty()) {
+      HostSample sample;
+      sample.time = at(s);
+      sample.scope = HostScope::kWorkload;
+      for (const auto& [signal, rise] : job) sample.Set(signal, rise * (tick / 10));
+      (*writer)->OnHost({&sample, 1});
+    }
     const double since = restarts_at >= 0 && s >= restarts_at ? restarts_at : 0;
     const auto done = static_cast<std::int64_t>(std::floor((s - since) / step_seconds + 1e-9));
     if (done == steps) continue;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -23,6 +24,7 @@ struct MadeRecording {
   double restarts_at = -1;  // its count of work begins anew then; below 0: never
   double silent_from = -1, silent_to = -1;
   double clock_back_at = -1;  // the wall clock goes back by 5 s then; below 0: never
+  std::vector<std::pair<HostSignal, std::int64_t>> job;  // by how much counters of the command rise in a second
   std::vector<RunFact> facts = {{"command", "python train.py"}, {"driver", "550.54"}};
 
   // Writes it; the test fails if that cannot be done. Its path.
