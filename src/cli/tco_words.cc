@@ -267,7 +267,11 @@ std::vector<std::string> TcoActualLines(const ActualReport& report, const std::s
   if (report.burn_a_day) {
     std::string line =
         fmt::format("{} a day in the last {} days", TcoPaid(*report.burn_a_day, currency), report.burn_days);
-    if (report.runway_days) line += fmt::format("; the budget lasts {:.1f} days more", *report.runway_days);
+    if (report.runway_days && *report.runway_days <= 0) {
+      line += "; the budget is spent";
+    } else if (report.runway_days) {
+      line += fmt::format("; the budget lasts {:.1f} days more", *report.runway_days);
+    }
     lines.push_back(line);
   }
   for (const auto& [month, error] : report.forecast_errors) {
