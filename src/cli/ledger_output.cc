@@ -7,6 +7,7 @@
 #include "base/money.h"
 #include "report/audit_view.h"
 #include "text/escape.h"
+#include "text/markdown.h"
 #include "text/share.h"
 #include "text/table.h"
 #include "text/time_zone.h"
@@ -107,26 +108,6 @@ std::string Summary(const LedgerReport& report) {
   return "Verified: " + TotalText(report.view, Standing::kVerified) +
          ".\nLost again: " + TotalText(report.view, Standing::kLost) + ".\n" +
          fmt::format("Claimed and not yet judged: {}. A claim is not a saving.\n", claimed);
-}
-
-std::string MarkdownTable(const std::vector<TableColumn>& columns, const std::vector<TableRow>& rows) {
-  std::string text = "|";
-  std::string rule = "\n|";
-  for (const TableColumn& column : columns) {
-    text += " " + column.header + " |";
-    rule += column.align == kRight ? "---:|" : "---|";
-  }
-  text += rule + "\n";
-  for (const TableRow& row : rows) {
-    text += "|";
-    for (const std::string& cell : row) {
-      text += " ";
-      for (const char c : Printable(cell)) text += c == '|' ? "\\|" : std::string(1, c);
-      text += " |";
-    }
-    text += "\n";
-  }
-  return text;
 }
 
 }  // namespace

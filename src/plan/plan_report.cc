@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kHour = 3600;
 constexpr double kTera = 1e12;
+constexpr double kHalfBytes = 2;
+constexpr double kCheckpointBytes = 14;  // 16-bit weights, fp32 master, two fp32 moments
 
 std::vector<GpuFit> FitsOf(const Prediction& memory) {
   std::vector<GpuFit> fits;
@@ -35,9 +37,13 @@ void CheckStatedRate(PlanReport& report) {
   const TokenFlops flops = FlopsOf(report.plan.run.facts, run);
   const double ceiling = CeilingFlops(*gpu, MatmulFormat::kHalf);
   report.roofline = CheckRoofline(*report.stated_tokens_per_s, flops.ModelFlops(true), ceiling);
+  const double params = CountParams(report.plan.run.facts).total();
+  const double per_param = RuleOfThumbFlops(1, run.method, run.checkpointing == Checkpointing::kWholeLayers);
   const std::string sides = fmt::format(
-      "{:.1f} TFLOP/s of model FLOPs (attention halved, recompute left out) against {:.1f} that a {} reaches",
-      report.roofline->implied_flops / kTera, ceiling / kTera, gpu->gpu);
+      "{:.1f} TFLOP/s of model FLOPs (attention halved, recompute left out), {:.2f} by the rule of thumb {} N, against "
+      "{:.1f} that a {} reaches",
+      report.roofline->implied_flops / kTera, *report.stated_tokens_per_s * params * per_param / kTera, per_param,
+      ceiling / kTera, gpu->gpu);
   if (report.roofline->verdict == Plausibility::kImpossible) {
     report.warnings.push_back("throughput target exceeds the roofline: " + sides);
   } else if (report.roofline->verdict == Plausibility::kOptimistic) {
@@ -78,27 +84,56 @@ std::optional<LikelyRange> HoursAt(const PlannedRun& plan, double gpus, const Li
   return LikelyRange{hours(tokens_per_s.likely), hours(tokens_per_s.high), hours(tokens_per_s.low)};
 }
 
-Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& plan) {
+namespace {
+
+// The parts add up to what was measured: each is off by the same factor as their sum.
+PeakMemory Scaled(PeakMemory parts, double factor) {
+  for (double* part : {&parts.resident, &parts.gathered, &parts.gradients, &parts.forward_backward, &parts.step,
+                       &parts.phase, &parts.context}) {
+    *part *= factor;
+  }
+  return parts;
+}
+
+// The change that makes the run fit, of a peak that the formulas see too small or too large by a factor.
+std::optional<FitChange> ChangeFor(const Calibration& calibration, const RunRow& run, double capacity, double factor) {
+  std::optional<FitChange> change = CheapestChange(calibration, run, capacity / factor);
+  if (change) {
+    for (double* figure : {&change->memory.likely, &change->memory.low, &change->memory.high}) *figure *= factor;
+  }
+  return change;
+}
+
+}  // namespace
+
+Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& plan,
+                            const std::optional<Evidence>& evidence) {
   PlanReport report;
   report.plan = plan;
+  report.evidence = evidence;
   const RunConfig& run = plan.run.run;
-  const std::optional<Prediction> memory = PredictPeakBytes(calibration, plan.run);
+  const std::optional<Prediction> memory = PeakOn(calibration, plan, evidence, plan.run);
   const CoefficientSet* set = SetFor(calibration.memory, run.framework);
   if (!memory || set == nullptr) return Fail("plan: the program has no coefficients; run fit_plan");
   report.memory = *memory;
   report.parts = PeakOf(PartsOf(plan.run.facts, run), MemoryCoefficientsOf(set->values));
+  report.parts = Scaled(report.parts, report.memory.likely / report.parts.total());
   report.fits = FitsOf(report.memory);
+  const double trained = run.method == TuneMethod::kAllWeights ? CountParams(plan.run.facts).total() : run.trained;
+  report.weights_file = kHalfBytes * trained;
+  report.checkpoint_file = kCheckpointBytes * trained;
+  report.kv_bytes_per_token = KvCacheBytesPerToken(plan.run.facts, kHalfBytes);
   report.effective_batch = EffectiveBatch(run.micro_batch, run.accumulation, run.DataParallel());
   if (report.memory.nearness == Nearness::kUnknown) {
     report.warnings.push_back(
         "no run of this framework was measured: the intervals are those of frameworks left out; "
         "--framework names one that was");
   }
+  report.tokens_per_s = TokensOn(calibration, plan, evidence, plan.run);
   if (const std::optional<GpuRate> gpu = RateOf(run.gpu)) {
     const double capacity = gpu->memory_gib * kGib;
-    report.tokens_per_s = PredictTokensPerSecond(calibration, plan.run);
     if (JudgeFit(memory->likely, memory->high, capacity) != MemoryFit::kFits) {
-      report.change = CheapestChange(calibration, plan.run, capacity);
+      report.change = ChangeFor(calibration, plan.run, capacity, evidence ? evidence->peak_factor : 1);
     }
   }
   report.stated_tokens_per_s = StatedRate(plan);

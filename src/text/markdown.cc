@@ -33,4 +33,24 @@ std::string MarkdownEscaped(std::string_view text) {
   return out;
 }
 
+std::string MarkdownTable(std::span<const TableColumn> columns, std::span<const TableRow> rows) {
+  std::string text = "|";
+  std::string rule = "\n|";
+  for (const TableColumn& column : columns) {
+    text += " " + column.header + " |";
+    rule += column.align == TableColumn::Align::kRight ? "---:|" : "---|";
+  }
+  text += rule + "\n";
+  for (const TableRow& row : rows) {
+    text += "|";
+    for (const std::string& cell : row) {
+      text += " ";
+      for (const char c : Printable(cell)) text += c == '|' ? "\\|" : std::string(1, c);
+      text += " |";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 }  // namespace idleburn
