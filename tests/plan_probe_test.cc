@@ -5,6 +5,7 @@
 
 #include "support/live_command.h"
 #include "support/read_inputs.h"
+#include "support/sqlite_file.h"
 
 namespace idleburn::testing {
 namespace {
@@ -79,6 +80,53 @@ TEST(PlanProbeTest, AVariableTellsTheCommandToo) {
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(ReadText(machine.Path("said")), "2\n6\n");
   EXPECT_EQ(Document(run).at("evidence").at("runs")[1].at("micro_batch"), 6);
+}
+
+// The samples that it says are believed, whatever the plan says of its batch.
+TEST(PlanProbeTest, AnExampleTrainerIsProbedByItsMarkers) {
+  if (RunShell("python3 -c 0").code != 0) GTEST_SKIP() << "no python3";
+  const LiveMachine machine(kGpu);
+  const std::string trainer =
+      "-- python3 " IDLEBURN_ROOT "/examples/restart_safe_trainer.py --folder $F --step-seconds 0.03";
+  const std::string plan =
+      "$I plan " + kModel + "--no-history --micro-batch 8 --format json --probe --steps 6 --skip-steps 2 ";
+  const ProgramRun run = machine.Run(plan + trainer + " --batch '{micro_batch}'");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json probes = Document(run).at("evidence").at("runs");
+  ASSERT_EQ(probes.size(), 2U);
+  EXPECT_EQ(probes[1].at("micro_batch"), 4);
+  EXPECT_EQ(LinesWith(run.err, "samples a step"), 0) << run.err;
+  for (const json& probe : probes) {
+    const double batch = probe.at("micro_batch");
+    EXPECT_NEAR(probe.at("tokens_per_s_per_gpu").get<double>() * probe.at("step_s").get<double>(), batch * 1024, 1);
+  }
+  const ProgramRun other = machine.Run(plan + trainer + " --batch 2");
+  EXPECT_EQ(LinesWith(other.err, "takes 2 samples a step, the plan says 8"), 1) << other.err;
+  const json first = Document(other).at("evidence").at("runs")[0];
+  EXPECT_NEAR(first.at("tokens_per_s_per_gpu").get<double>() * first.at("step_s").get<double>(), 2 * 1024, 1);
+}
+
+// Without --gpu the plan is for the one that was measured.
+TEST(PlanProbeTest, TheGpuThatWasMeasuredIsThePlans) {
+  const LiveMachine machine(kGpu);
+  const ProgramRun run =
+      machine.Run("$I plan " + kModel + "--no-history --probe --steps 12 --skip-steps 1 -- " + kTrain + "2 10000");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find(" on RTX-4090 (23.99 GiB usable)"), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find("llama-2-7b: 17.00 GiB per GPU likely, 17.00 GiB to 18.02 GiB"), 0U) << run.out;
+  EXPECT_NE(run.out.find("Basis: probe of 20"), std::string::npos) << run.out;
+}
+
+TEST(PlanProbeTest, ASignalEndsTheProbeAndLeavesNothing) {
+  const LiveMachine machine(kGpu);
+  const ProgramRun run =
+      machine.Run(kNoGpu + ("$I plan " + kModel) +
+                  "--no-history --probe -- sh -c 'echo $$ > $F/pid; exec sleep 60' & p=$!; while [ ! "
+                  "-s $F/pid ]; do sleep 0.05; done; kill -INT $p; wait $p");
+  EXPECT_EQ(run.code, 130) << run.err;
+  EXPECT_EQ(run.out, "");
+  const std::string pid = ReadText(machine.Path("pid"));
+  EXPECT_FALSE(std::filesystem::exists("/proc/" + pid.substr(0, pid.find('\n'))));
 }
 
 // What a probe cannot use is one line that says why; where only the second fails, the first stands.
@@ -170,6 +218,36 @@ TEST(PlanHistoryTest, EarlierRunsAreTheBasisUnlessTheyAreNotWanted) {
   const json without = Document(machine.Run("$I plan " + kModel + "--gpu rtx4090 --no-history --format json"));
   EXPECT_EQ(without.at("throughput").at("basis"), "unknown");
   EXPECT_TRUE(without.at("evidence").is_null());
+}
+
+TEST(PlanHistoryTest, AHistoryOfANewerProgramIsNotTouched) {
+  const LiveMachine machine(kGpu);
+  const std::string history = " --history $F/new.sqlite ";
+  ASSERT_EQ(machine.Run(kNoGpu + ("$I run" + history) + "-- true").code, 0);
+  test::RunSql(machine.Path("new.sqlite"), "PRAGMA user_version = 99");
+  const ProgramRun errors = machine.Run("$I plan --errors" + history);
+  EXPECT_EQ(errors.code, 1);
+  EXPECT_EQ(LinesWith(errors.err, "written by a newer idleburn (history version 99"), 1) << errors.err;
+  const ProgramRun plan = machine.Run("$I plan " + kModel + history);
+  EXPECT_EQ(plan.code, 0) << plan.err;
+  EXPECT_EQ(LinesWith(plan.err, "version 99"), 1) << plan.err;
+  EXPECT_EQ(LinesWith(plan.err, "planned without earlier runs"), 1) << plan.err;
+}
+
+TEST(PlanLaunchTest, AProbeAndThenTheRun) {
+  const LiveMachine machine(kGpu);
+  const ProgramRun run =
+      machine.Run(kNoGpu + ("$I plan " + kModel) +
+                  "--micro-batch 2 --samples 20 --price 3600 -o $F/plan --format json --probe --steps 6 "
+                  "--skip-steps 2 --launch -- " +
+                  kTrain + "'{micro_batch}' 10");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json plan = machine.Json("plan");
+  EXPECT_EQ(plan.at("throughput").at("basis"), "probe");
+  EXPECT_EQ(plan.at("forecast").at("basis"), plan.at("evidence").at("text"));
+  EXPECT_GT(Figure(plan, "tokens_per_s_per_gpu", "actual"), 0);
+  EXPECT_NEAR(Figure(plan, "tokens_per_s_per_gpu", "forecast"), plan.at("throughput").at("tokens_per_s_per_gpu"), 1e-6);
+  EXPECT_EQ(LinesWith(run.out, "step 10"), 1) << "the probes' output is not shown: " << run.out;
 }
 
 }  // namespace

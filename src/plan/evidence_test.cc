@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "plan/plan_report.h"
@@ -137,6 +138,22 @@ TEST(EvidenceTest, ARecentRunWeighsMore) {
   const std::vector<RunReading> runs = {Reading(Words(), 2, 1, 0), Reading(Words(), 1, 1, 90)};
   // Half the weight after 90 days: (ln 2 x 1 + 0 x 1/2) / 1.5.
   EXPECT_NEAR(EvidenceOfHistory(ShippedCalibration(), plan, runs, kNow)->tokens_factor, std::exp2(2.0 / 3), 1e-6);
+}
+
+// A command that outruns the GPU trains something else than the plan says.
+TEST(EvidenceTest, AProbeThatCannotBeIsAWarning) {
+  const PlannedRun plan = Plan(Words());
+  const auto warned = [&](double tokens_s) {
+    RunReading run = Reading(Words(), 1, 1);
+    run.tokens_s = tokens_s;
+    const Evidence probe = EvidenceOfProbes(ShippedCalibration(), plan, {run});
+    const Result<PlanReport> report = MakePlan(ShippedCalibration(), plan, probe);
+    return std::any_of(report->warnings.begin(), report->warnings.end(), [](const std::string& warning) {
+      return warning.find("does not train this model") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(warned(18'773));  // 506 TFLOP/s by 4 N, of a GPU that has 165
+  EXPECT_FALSE(warned(3'083));  // a published run on that GPU
 }
 
 }  // namespace

@@ -30,23 +30,34 @@ std::optional<double> StatedRate(const PlannedRun& plan) {
   return *plan.samples_per_min / 60 * plan.run.run.sequence / plan.run.run.gpus;
 }
 
-void CheckStatedRate(PlanReport& report) {
+// What is said, or seen, of the run's speed; a formula is no claim that could be too high.
+std::optional<double> ClaimedRate(const PlanReport& report) {
+  if (report.stated_tokens_per_s) return report.stated_tokens_per_s;
+  if (!report.evidence || !report.evidence->tokens_s) return std::nullopt;
+  return report.evidence->tokens_s->likely;
+}
+
+void CheckClaimedRate(PlanReport& report) {
   const RunConfig& run = report.plan.run.run;
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
-  if (!report.stated_tokens_per_s || !gpu) return;
+  const std::optional<double> rate = ClaimedRate(report);
+  if (!rate || !gpu) return;
   const TokenFlops flops = FlopsOf(report.plan.run.facts, run);
   const double ceiling = CeilingFlops(*gpu, MatmulFormat::kHalf);
-  report.roofline = CheckRoofline(*report.stated_tokens_per_s, flops.ModelFlops(true), ceiling);
+  report.roofline = CheckRoofline(*rate, flops.ModelFlops(true), ceiling);
   const double params = CountParams(report.plan.run.facts).total();
   const double per_param = RuleOfThumbFlops(1, run.method, run.checkpointing == Checkpointing::kWholeLayers);
   const std::string sides = fmt::format(
       "{:.1f} TFLOP/s of model FLOPs (attention halved, recompute left out), {:.2f} by the rule of thumb {} N, against "
       "{:.1f} that a {} reaches",
-      report.roofline->implied_flops / kTera, *report.stated_tokens_per_s * params * per_param / kTera, per_param,
-      ceiling / kTera, gpu->gpu);
+      report.roofline->implied_flops / kTera, *rate * params * per_param / kTera, per_param, ceiling / kTera, gpu->gpu);
+  const bool stated = report.stated_tokens_per_s.has_value();
   if (report.roofline->verdict == Plausibility::kImpossible) {
-    report.warnings.push_back("throughput target exceeds the roofline: " + sides);
-  } else if (report.roofline->verdict == Plausibility::kOptimistic) {
+    report.warnings.push_back((stated ? "throughput target exceeds the roofline: "
+                                      : "the measured throughput exceeds the roofline, so the command does not train "
+                                        "this model in these batches: ") +
+                              sides);
+  } else if (stated && report.roofline->verdict == Plausibility::kOptimistic) {
     report.warnings.push_back("the stated throughput is optimistic: " + sides);
   }
 }
@@ -137,7 +148,7 @@ Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& pl
     }
   }
   report.stated_tokens_per_s = StatedRate(plan);
-  CheckStatedRate(report);
+  CheckClaimedRate(report);
   SetTime(report);
   return report;
 }

@@ -32,7 +32,7 @@ struct PlanReport {
   std::optional<FitChange> change;         // for the GPU asked for, where it does not fit
   std::optional<Prediction> tokens_per_s;  // of one GPU; absent without a GPU or a probe
   std::optional<double> stated_tokens_per_s;
-  std::optional<RooflineCheck> roofline;  // of the stated throughput
+  std::optional<RooflineCheck> roofline;  // of the stated or measured throughput
   std::optional<LikelyRange> hours;       // on the wall; absent without samples or throughput
   std::optional<RunLength> length;        // by the stated throughput, else by the likely one
   std::optional<CapFacts> cap;
