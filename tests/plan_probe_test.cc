@@ -122,8 +122,8 @@ TEST(PlanProbeTest, ASignalEndsTheProbeAndLeavesNothing) {
   const ProgramRun run =
       machine.Run(kNoGpu + ("$I plan " + kModel) +
                   "--no-history --probe -- sh -c 'echo $$ > $F/pid; exec sleep 60' & p=$!; while [ ! "
-                  "-s $F/pid ]; do sleep 0.05; done; kill -INT $p; wait $p");
-  EXPECT_EQ(run.code, 130) << run.err;
+                  "-s $F/pid ]; do sleep 0.05; done; kill -TERM $p; wait $p");
+  EXPECT_EQ(run.code, 143) << run.err;
   EXPECT_EQ(run.out, "");
   const std::string pid = ReadText(machine.Path("pid"));
   EXPECT_FALSE(std::filesystem::exists("/proc/" + pid.substr(0, pid.find('\n'))));
@@ -213,7 +213,7 @@ TEST(PlanHistoryTest, EarlierRunsAreTheBasisUnlessTheyAreNotWanted) {
   EXPECT_EQ(plan.at("throughput").at("basis"), "history") << run.out;
   EXPECT_EQ(plan.at("evidence").at("text").get<std::string>().find("history: 1 run, 20"), 0U);
   const double rate = plan.at("throughput").at("tokens_per_s_per_gpu");
-  EXPECT_LT(rate, 1024 / 0.26);  // it slept 260 ms a step
+  EXPECT_LT(rate, 1.2 * 1024 / 0.26);  // it slept 260 ms a step; it is read ten times a second
   EXPECT_GT(rate, 0);
   const json without = Document(machine.Run("$I plan " + kModel + "--gpu rtx4090 --no-history --format json"));
   EXPECT_EQ(without.at("throughput").at("basis"), "unknown");
@@ -238,7 +238,7 @@ TEST(PlanLaunchTest, AProbeAndThenTheRun) {
   const LiveMachine machine(kGpu);
   const ProgramRun run =
       machine.Run(kNoGpu + ("$I plan " + kModel) +
-                  "--micro-batch 2 --samples 20 --price 3600 -o $F/plan --format json --probe --steps 6 "
+                  "--micro-batch 2 --gpu rtx4090 --samples 20 --price 3600 -o $F/plan --format json --probe --steps 6 "
                   "--skip-steps 2 --launch -- " +
                   kTrain + "'{micro_batch}' 10");
   ASSERT_EQ(run.code, 0) << run.err;

@@ -1,6 +1,7 @@
 #include "cli/plan_past.h"
 
 #include <algorithm>
+#include <array>
 
 #include "cli/forecast_outcome.h"
 #include "plan/gpu_rate.h"
