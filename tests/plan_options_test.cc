@@ -21,7 +21,8 @@ struct Answered {
 
 Answered Plan(const std::string& arguments, const std::string& errors = "2>/dev/null") {
   Answered answer;
-  FILE* pipe = popen((std::string(IDLEBURN_PROGRAM) + " plan " + arguments + " " + errors).c_str(), "r");
+  const std::string command = "XDG_DATA_HOME=/nowhere " IDLEBURN_PROGRAM " plan " + arguments + " " + errors;
+  FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return answer;
   std::array<char, 4096> buffer{};
   for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
@@ -121,6 +122,11 @@ TEST(PlanOptions, ACapOfTwelveGpuHours) {  // worked example F
   EXPECT_NEAR(plan["budget"]["epochs"].get<double>(), 2.64, 1e-9);
   EXPECT_EQ(plan["budget"]["whole_epochs"], 2);
   EXPECT_EQ(plan["budget"]["kept"], true);
+  const Answered text = Plan(kModel + "--price 1 --samples 300000 --samples-per-min 1100 --gpu-hours 12");
+  for (const char* part : {"37.879 % of it", "2.64, whole 2 at 0 %", "2.20, whole 2 at 20 %", "416.667 at 0 %",
+                           "437.500 at 5 %", "458.333 at 10 %", "500.000 at 20 %"}) {
+    EXPECT_NE(text.out.find(part), std::string::npos) << part << "\n" << text.out;
+  }
   const std::string three = kModel + "--price 1 --samples 300000 --samples-per-min 1200 --gpu-hours 12 --epochs ";
   EXPECT_EQ(Plan(three + "2 --fail-on over-budget").code, 0);
   const Answered over = Plan(three + "3 --fail-on over-budget", "2>&1");  // 12.5 GPU-hours
@@ -218,8 +224,10 @@ TEST(PlanOptions, ADeadlineThatCannotBeMet) {
   EXPECT_NE(late.out.find("No option keeps the caps (deadline 10 h). Nearest, 20 % beyond"), std::string::npos)
       << late.out;
   EXPECT_NE(late.out.find("The nearest feasible deadline is 12 h"), std::string::npos) << late.out;
-  EXPECT_NE(Plan(run + "48h --budget 500").out.find("Caps: deadline 48 h, budget $500.00: kept"), std::string::npos);
+  EXPECT_NE(Plan(run + "48h --budget 500").out.find("Caps: deadline 48 h, budget $500.00 (at most"), std::string::npos);
   EXPECT_EQ(Plan(run + "48h --budget 11.99 --fail-on over-budget").code, 3);
+  EXPECT_NE(Plan(run + "48h --budget 500").out.find("(at most 500.0000 GPU-hours at this price)"), std::string::npos);
+  EXPECT_EQ(PlanDocument(run + "48h --budget 500")["options"][0]["budget_gpu_hours"], 500);
 }
 
 TEST(PlanOptions, BadInputIsOneLine) {

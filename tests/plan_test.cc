@@ -25,7 +25,8 @@ struct Answer {
 
 Answer Plan(const std::string& arguments) {
   Answer answer;
-  FILE* pipe = popen((std::string(IDLEBURN_PROGRAM) + " plan " + arguments + " 2>&1").c_str(), "r");
+  FILE* pipe =
+      popen((std::string("XDG_DATA_HOME=/nowhere " IDLEBURN_PROGRAM) + " plan " + arguments + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return answer;
   std::array<char, 4096> buffer{};
   for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)

@@ -11,6 +11,7 @@
 #include "cli/isolate_output.h"
 #include "cli/live_flags.h"
 #include "cli/say.h"
+#include "cli/trial_flags.h"
 #include "measure/proc_text.h"
 #include "os/kept_file.h"
 
@@ -18,15 +19,13 @@ namespace idleburn {
 namespace {
 
 constexpr std::int64_t kMostRounds = 1000;
+constexpr TrialBounds kUsual = {5, std::nullopt, Nanos(60 * kNanosPerSecond), Nanos(300 * kNanosPerSecond),
+                                Nanos(30 * kNanosPerSecond)};
 
 // The flags as they were written.
 struct IsolateRequest {
-  std::string time;
-  std::string steps;
-  std::string skip_steps;
+  TrialFlags bounds{kUsual};
   std::string rounds;
-  std::string patience;
-  std::string grace;
   std::vector<std::string> knobs;
   std::string data;
   std::string output;
@@ -53,24 +52,9 @@ Result<SeriesSpec> SpecOf(const IsolateRequest& request) {
   const Result<std::int64_t> rounds = FlagCount("isolate", "--rounds", request.rounds, 1, 3);
   if (!rounds) return tl::unexpected<Error>(rounds.error());
   spec.rounds = static_cast<int>(std::min(*rounds, kMostRounds));
-  const Result<std::int64_t> skip = FlagCount("isolate", "--skip-steps", request.skip_steps, 0, 5);
-  if (!skip) return tl::unexpected<Error>(skip.error());
-  spec.bounds.skip_steps = *skip;
-  if (!request.steps.empty()) {
-    const Result<std::int64_t> steps = FlagCount("isolate", "--steps", request.steps, 1, 0);
-    if (!steps) return tl::unexpected<Error>(steps.error());
-    spec.bounds.steps = *steps;
-  }
-  Result<std::optional<Nanos>> time = ParseFor(request.time);
-  if (!time) return tl::unexpected<Error>(time.error());
-  spec.bounds.time = *time;
-  if (!spec.bounds.time && !spec.bounds.steps) spec.bounds.time = Nanos(60 * kNanosPerSecond);
-  const Result<Nanos> patience = FlagSpan("isolate", "--patience", request.patience, Nanos(300 * kNanosPerSecond));
-  if (!patience) return tl::unexpected<Error>(patience.error());
-  spec.bounds.patience = *patience;
-  const Result<Nanos> grace = FlagSpan("isolate", "--grace", request.grace, Nanos(30 * kNanosPerSecond));
-  if (!grace) return tl::unexpected<Error>(grace.error());
-  spec.bounds.grace = *grace;
+  const Result<TrialBounds> bounds = request.bounds.Bounds("isolate");
+  if (!bounds) return tl::unexpected<Error>(bounds.error());
+  spec.bounds = *bounds;
   Result<std::vector<const Knob*>> knobs = ChosenKnobs(request.knobs);
   if (!knobs) return tl::unexpected<Error>(knobs.error());
   spec.knobs = std::move(*knobs);
@@ -135,14 +119,10 @@ Result<int> RunIsolate(const std::vector<std::string>& arguments, const Environm
   const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
     return flags.emplace_back(Flag{name, value, help});
   };
-  add("--for", "TIME", "measure each run for so long after its warm-up (default 60s)").text = &request.time;
-  add("--steps", "N", "measure each run for so many steps after its warm-up").text = &request.steps;
-  add("--skip-steps", "N", "the warm-up of each run, not measured (default 5)").text = &request.skip_steps;
+  request.bounds.AppendTo(flags, "run");
   add("--rounds", "N", "pairs of runs a knob, unchanged and changed (default 3)").text = &request.rounds;
   add("--knob", "ID", "only this one (repeatable)").list = &request.knobs;
   add("--data", "PATH", "the folder or file the command reads, for the knobs of storage").text = &request.data;
-  add("--patience", "TIME", "give a run up that makes no progress for so long (default 5m)").text = &request.patience;
-  add("--grace", "TIME", "kill a run that has not ended so long after SIGTERM (default 30s)").text = &request.grace;
   add("--show-output", "", "show what the command prints, on standard error").on = &request.show_output;
   add("--quiet", "", "say nothing while it runs").on = &request.quiet;
   add("--output", "FILE", "write the report to FILE instead of standard output").text = &request.output;

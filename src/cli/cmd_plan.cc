@@ -9,9 +9,16 @@
 #include "cli/flag_values.h"
 #include "cli/flags.h"
 #include "cli/load_prices.h"
+#include "cli/plan_errors.h"
+#include "cli/plan_launch.h"
 #include "cli/plan_output.h"
+#include "cli/plan_past.h"
+#include "cli/plan_probe.h"
+#include "cli/plan_utilization.h"
 #include "cli/say.h"
 #include "cli/spare_inputs.h"
+#include "cli/users_history.h"
+#include "history/runs.h"
 #include "os/input_file.h"
 #include "plan/plan_files.h"
 #include "plan/predict_table.h"
@@ -36,7 +43,12 @@ struct PlanRequest {
   std::string gpu_hours;
   std::string fail_on;
   SpotFlags spot;
-  SettingFlags settings{{"price.catalogue"}};
+  ProbeFlags probe;
+  StepFlags step;
+  bool launch = false;
+  bool errors = false;
+  bool no_history = false;
+  SettingFlags settings{{"price.catalogue", "history.file"}};
   std::map<std::string, std::string> words;  // by key of the plan
 };
 
@@ -51,7 +63,7 @@ std::vector<Flag> FlagsFor(PlanRequest& request) {
       {"spec", "SPEC", "a plan in TOML, a training YAML, or a model's config.json", &request.spec},
       {"--config-json", "FILE", "a model's config.json, beside a SPEC that names none", &request.config},
       {"--predict", "FILE.csv", "predict every row of a table of configurations", &request.predict},
-      {"--format", "text|json", "how to print it", &request.format},
+      {"--format", "text|json", "how to print it; --errors also as markdown or csv", &request.format},
       {"--output", "FILE", "write there instead of the terminal", &request.output},
       {"--deadline", "TIME", "of the whole run, on the wall: 48h", &request.deadline},
       {"--budget", "AMOUNT", "that it may cost, in USD", &request.budget},
@@ -60,6 +72,16 @@ std::vector<Flag> FlagsFor(PlanRequest& request) {
       {"--price", "RATE", "USD per hour of a GPU asked for with --gpu, instead of the catalogue", &request.price},
       {"--spot-price", "RATE", "the same on the spot market", &request.spot_price}};
   request.spot.AppendTo(flags);
+  request.probe.AppendTo(flags);
+  request.step.AppendTo(flags);
+  const auto turn = [&](const char* name, const char* help, bool& on) {
+    flags.push_back({name, "", help});
+    flags.back().on = &on;
+  };
+  turn("--launch", "carry the plan out with idleburn run, and hold it against what comes: plan --launch -- CMD",
+       request.launch);
+  turn("--errors", "how far earlier forecasts were off, month by month", request.errors);
+  turn("--no-history", "neither learn from earlier runs nor keep this one", request.no_history);
   request.settings.AppendTo(flags);
   for (const PlanKey& key : PlanKeys()) {
     flags.push_back(
@@ -184,25 +206,79 @@ std::vector<double> CountsOf(const PlanWords& words, const PlannedRun& plan) {
   return counts;
 }
 
-Result<PlanAnswer> Answer(const PlanRequest& request, const Environment& environment) {
-  const Result<PlanWords> words = WordsOf(request);
+Result<std::vector<HistoryRun>> EarlierRuns(const Settings& settings, Instant now) {
+  const Result<std::optional<SqliteDatabase>> history = OpenToRead(HistoryFile(settings), now);
+  if (!history) return tl::unexpected<Error>(history.error());
+  return *history ? ListRuns(**history) : std::vector<HistoryRun>();
+}
+
+// What the user's earlier runs say of this one; that they cannot be read is said, and the plan goes on without.
+std::optional<Evidence> Past(const PlanRequest& request, const Settings& settings, const PlannedRun& plan,
+                             Instant now) {
+  if (request.no_history) return std::nullopt;
+  const Result<std::vector<HistoryRun>> runs = EarlierRuns(settings, now);
+  if (!runs) {
+    Say(runs.error().message + "; planned without earlier runs");
+    return std::nullopt;
+  }
+  return EvidenceOfHistory(ShippedCalibration(), plan, ReadingsOf(*runs), now);
+}
+
+// A plan as it was asked for, with what was measured for it.
+struct AskedPlan {
+  PlanWords words;
+  PlannedRun plan;
+  std::optional<Evidence> evidence;
+  std::optional<int> interrupted;  // while it was probed, by that signal
+};
+
+Result<AskedPlan> Probe(const PlanRequest& request, const std::vector<std::string>& command, AskedPlan asked) {
+  Result<ProbeResult> probes = RunProbes(request.probe, asked.words, command);
+  if (!probes) return tl::unexpected<Error>(Error{"plan: " + probes.error().message, probes.error().kind});
+  for (const std::string& warning : probes->warnings) Say(warning);
+  asked.interrupted = probes->interrupted;
+  if (asked.interrupted) return asked;
+  // Without --gpu it is the one that was measured.
+  if (asked.plan.run.run.gpu.empty() && !probes->gpu.empty()) {
+    asked.words["gpu"] = probes->gpu;
+    Result<PlannedRun> plan = ReadPlan(asked.words);
+    if (!plan) return tl::unexpected<Error>(plan.error());
+    asked.plan = std::move(*plan);
+    for (RunReading& reading : probes->readings) reading.row.run.gpu = probes->gpu;
+  }
+  asked.evidence = EvidenceOfProbes(ShippedCalibration(), asked.plan, std::move(probes->readings));
+  return asked;
+}
+
+Result<AskedPlan> Asked(const PlanRequest& request, const std::vector<std::string>& command, const Settings& settings,
+                        Instant now) {
+  Result<PlanWords> words = WordsOf(request);
   if (!words) return tl::unexpected<Error>(Error{"plan: " + words.error().message, words.error().kind});
-  const Result<PlannedRun> plan = ReadPlan(*words);
+  Result<PlannedRun> plan = ReadPlan(*words);
   if (!plan) return tl::unexpected<Error>(Error{"plan: " + plan.error().message, plan.error().kind});
-  const Result<PlanReport> report = MakePlan(ShippedCalibration(), *plan);
+  // What is wrong is said before a command is run.
+  if (const Result<OptionCaps> caps = CapsOf(request, *plan); !caps) return tl::unexpected<Error>(caps.error());
+  AskedPlan asked{std::move(*words), std::move(*plan), {}, {}};
+  if (request.probe.on) return Probe(request, command, std::move(asked));
+  asked.evidence = Past(request, settings, asked.plan, now);
+  return asked;
+}
+
+Result<PlanAnswer> Answer(const PlanRequest& request, const AskedPlan& asked, const Settings& settings,
+                          const Environment& environment) {
+  const Result<PlanReport> report = MakePlan(ShippedCalibration(), asked.plan, asked.evidence);
   if (!report) return tl::unexpected<Error>(report.error());
-  const Result<OptionCaps> caps = CapsOf(request, *plan);
+  const Result<OptionCaps> caps = CapsOf(request, asked.plan);
   if (!caps) return tl::unexpected<Error>(caps.error());
-  const Result<OwnPrices> own = OwnPricesOf(request, *plan);
+  const Result<OwnPrices> own = OwnPricesOf(request, asked.plan);
   if (!own) return tl::unexpected<Error>(own.error());
   Result<SpotFacts> spot = ReadSpotFacts(request.spot);
   if (!spot) return tl::unexpected<Error>(spot.error());
-  const Result<Settings> settings = request.settings.Load();
-  if (!settings) return tl::unexpected<Error>(settings.error());
   DataQuality quality;
-  const Result<Catalogue> catalogue = LoadPrices(settings->Text("price.catalogue"), quality);
+  const Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), quality);
   if (!catalogue) return tl::unexpected<Error>(catalogue.error());
-  const OfferQuestion offers = {&ShippedCalibration(), &*catalogue, *own, CountsOf(*words, *plan), spot->machines};
+  const OfferQuestion offers = {&ShippedCalibration(), &*catalogue, *own, CountsOf(asked.words, asked.plan),
+                                spot->machines};
   Result<std::optional<PlanOptions>> options =
       MakePlanOptions(*report, {offers, *caps, std::move(*spot), environment.now});
   if (!options) return tl::unexpected<Error>(options.error());
@@ -217,27 +293,86 @@ bool KeepsBudget(const PlanRequest& request, const PlanAnswer& answer) {
   return broken.empty();
 }
 
+// What does not go together, before anything is done.
+Result<void> CheckRequest(const PlanRequest& request, bool command) {
+  const bool runs = request.probe.on || request.launch;
+  if (request.errors && (runs || !request.predict.empty())) {
+    return FailUsage("plan: --errors goes alone: it only reads the history");
+  }
+  const bool known = request.format == "text" || request.format == "json" ||
+                     (request.errors && (request.format == "markdown" || request.format == "csv"));
+  if (!known) {
+    return FailUsage("plan: --format '" + request.format.substr(0, 20) + "' is none of text, json" +
+                     (request.errors ? ", markdown, csv" : ""));
+  }
+  if (command && !runs) {
+    return FailUsage("plan: a command is only run with --probe (for some steps) or --launch (to its end)");
+  }
+  if (!command && runs) {
+    return FailUsage(
+        fmt::format("plan: {0}: no command; put it behind two dashes: idleburn plan {0} ... -- python "
+                    "train.py",
+                    request.probe.on ? "--probe" : "--launch"));
+  }
+  const std::string bound = request.probe.bounds.Given();
+  const bool of_probes = !bound.empty() || !request.probe.vary.empty();
+  if (of_probes && !request.probe.on) {
+    return FailUsage("plan: " + (bound.empty() ? "--probe-vary" : bound) + " is of --probe; give that too");
+  }
+  return {};
+}
+
+Result<int> Plan(const PlanRequest& request, const std::vector<std::string>& command, const Environment& environment) {
+  const Result<Settings> settings = request.settings.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  if (request.errors) return RunPlanErrors(*settings, request.format, request.output, environment);
+  const Result<AskedPlan> asked = Asked(request, command, *settings, environment.now);
+  if (!asked) return tl::unexpected<Error>(asked.error());
+  if (asked->interrupted) return 128 + *asked->interrupted;
+  Result<PlanAnswer> answer = Answer(request, *asked, *settings, environment);
+  if (!answer) return tl::unexpected<Error>(answer.error());
+  const bool json = request.format == "json";
+  if (request.launch) {
+    if (!KeepsBudget(request, *answer)) return kExitGate;
+    PlanLaunch launch;
+    launch.answer = std::move(*answer);
+    launch.words = asked->words;
+    launch.command = CommandFor(command, asked->words, "micro_batch", request.probe.variable);
+    launch.price = request.price;
+    launch.config_file = request.settings.config_file();
+    launch.no_history = request.no_history;
+    launch.json = json;
+    launch.output = request.output;
+    return LaunchPlan(std::move(launch), *settings, environment);
+  }
+  const int width = environment.terminal_out ? std::max(environment.columns, 60) : 100;
+  TRY(WriteOutput(request.output, json ? PlanJson(*answer) : PlanText(*answer, width)));
+  return KeepsBudget(request, *answer) ? 0 : kExitGate;
+}
+
 }  // namespace
 
 Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment& environment) {
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   PlanRequest request;
   std::string help;
   TRY(ReadFlags("plan", "What a training run needs in memory and time, before it is started.", FlagsFor(request),
-                arguments, &help));
+                {arguments.begin(), dashes}, &help));
   if (!help.empty()) {
     TRY(Print(help));
     return 0;
   }
-  if (request.format != "text" && request.format != "json") {
-    return FailUsage("plan: --format '" + request.format.substr(0, 20) + "' is none of text, json");
-  }
+  const std::vector<std::string> command(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+  TRY(CheckRequest(request, !command.empty()));
   TRY(SpareInputs(request.output, {request.config, request.spec, request.predict}));
   if (!request.predict.empty()) return Predict(request);
-  const Result<PlanAnswer> answer = Answer(request, environment);
-  if (!answer) return tl::unexpected<Error>(answer.error());
-  const int width = environment.terminal_out ? std::max(environment.columns, 60) : 100;
-  TRY(WriteOutput(request.output, request.format == "json" ? PlanJson(*answer) : PlanText(*answer, width)));
-  return KeepsBudget(request, *answer) ? 0 : kExitGate;
+  if (request.step.asked()) {
+    const Result<std::string> answer = UtilizationAnswer(request.step, request.format == "json");
+    if (!answer) return tl::unexpected<Error>(answer.error());
+    TRY(WriteOutput(request.output, *answer));
+    return 0;
+  }
+  return Plan(request, command, environment);
 }
 
 }  // namespace idleburn

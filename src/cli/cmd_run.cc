@@ -33,12 +33,6 @@ struct RunRequest {
   bool plain = false;
 };
 
-// Of our environment, which is the workload's.
-std::optional<std::string> OwnVariable(std::string_view name) {
-  const char* value = std::getenv(std::string(name).c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 std::string CurrentFolder() {
   std::error_code ignored;
   return std::filesystem::current_path(ignored).string();
@@ -102,7 +96,7 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
 }
 
 Result<int> Run(const RunRequest& request, std::vector<std::string> command, const Settings& settings,
-                const Environment& environment) {
+                const Environment& environment, const RunLaunch& launch) {
   Result<ReportPlan> plan = PlanReport(request.live.report, settings);
   if (!plan) return tl::unexpected<Error>(plan.error());
   const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
@@ -130,9 +124,11 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   keeper.run().id = RandomIdText();
   keeper.run().tags = std::move(*tags);
   keeper.run().recording = FullPath(record.path());
+  keeper.run().forecast = launch.forecast;
   ProgressWatcher lines;
   WorkloadSpec spec;
   spec.command = std::move(command);
+  spec.environment = launch.environment;
   spec.watcher = request.plain ? nullptr : &lines;
   LiveSessionSpec measured;
   measured.gpus = *gpus;
@@ -151,12 +147,18 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   const ReportEnd report = ReportLive(*plan, record, session.why_no_gpu(), settings, environment);
   if (!report.written) Say(report.written.error().message);
   keeper.End(record.summary().window().end.value_or(session.Now()), Describe(*end), report.figures);
+  launch.ended(keeper.run());
   return end->exit_code != 0 || report.gates_hold ? end->exit_code : kExitGate;
 }
 
 }  // namespace
 
 Result<int> RunRun(const std::vector<std::string>& arguments, const Environment& environment) {
+  return LaunchRun(arguments, environment, {});
+}
+
+Result<int> LaunchRun(const std::vector<std::string>& arguments, const Environment& environment,
+                      const RunLaunch& launch) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   RunRequest request;
   request.live.report.to_stderr = true;
@@ -189,7 +191,7 @@ Result<int> RunRun(const std::vector<std::string>& arguments, const Environment&
   }
   const Result<Settings> settings = request.live.settings.Load();
   if (!settings) return tl::unexpected<Error>(settings.error());
-  return Run(request, {dashes + 1, arguments.end()}, *settings, environment);
+  return Run(request, {dashes + 1, arguments.end()}, *settings, environment, launch);
 }
 
 }  // namespace idleburn

@@ -33,6 +33,8 @@ std::span<const Command> Commands();
 
 // Prints to standard output; an error if it cannot be written whole (a full disk, a closed pipe).
 Result<void> Print(std::string_view text);
+// To standard error, where standard output belongs to somebody else. Nobody is left to be told if that fails.
+void PrintAside(std::string_view text);
 // As Print, to the file at `path` ("" or "-": standard output). The file appears whole or not at all.
 Result<void> WriteOutput(const std::string& path, std::string_view text);
 

@@ -18,6 +18,7 @@ class SettingFlags {
   void AppendTo(std::vector<Flag>& flags);
   // The settings with the flags that were given laid over them; of those that were not, `instead` counts, by flag.
   [[nodiscard]] Result<Settings> Load(const std::map<std::string, std::string>& instead = {}) const;
+  [[nodiscard]] const std::string& config_file() const { return config_; }  // --config, as given
 
  private:
   std::map<std::string, std::string> texts_;  // by flag

@@ -288,6 +288,9 @@ std::string RunText(const HistoryRun& run, int width) {
         f.rate_as_of_ns ? " of " + TimeText(Instant::FromNanos(*f.rate_as_of_ns)).substr(0, 10) : "";
     line("price", ExactText(f.rate_nano) + " " + f.currency + " a GPU-hour (" + f.rate_source + date + ")");
   }
+  if (run.forecast && run.forecast->hours) {
+    line("forecast", fmt::format("{:.4g} h ({})", *run.forecast->hours, run.forecast->basis));
+  }
   if (f.work) line("work", fmt::format("{} {}s", *f.work, f.work_unit));
   line("experiment", LabelText(run.experiments));
   line("tags", LabelText(run.tags));

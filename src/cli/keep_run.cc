@@ -151,13 +151,12 @@ bool RunKeeper::Kept() {
 }
 
 void RunKeeper::End(Instant ended, const std::string& exit, RunFigures figures) {
-  if (!file_) return;
   if (beginning_.joinable()) beginning_.join();
   run_.state = RunState::kEnded;
   run_.ended = ended;
   run_.exit = exit;
   run_.figures = std::move(figures);
-  Put(run_);
+  if (file_) Put(run_);
 }
 
 }  // namespace idleburn

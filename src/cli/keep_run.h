@@ -34,10 +34,10 @@ class RunKeeper {
   void Begin();
   // Waits until that is done; whether the run is kept so far.
   [[nodiscard]] bool Kept();
-  // Adds how it ended, and waits until it is written.
+  // Adds how it ended, and waits until it is written. run() then has all of it, also where nothing is kept.
   void End(Instant ended, const std::string& exit, RunFigures figures);
 
-  [[nodiscard]] HistoryRun& run() { return run_; }  // before Begin
+  [[nodiscard]] HistoryRun& run() { return run_; }  // before Begin, after End
 
  private:
   void Put(const HistoryRun& run);

@@ -41,6 +41,11 @@ Result<LiveGpuOptions> LiveFlags::GpuOptions() const {
   return options;
 }
 
+std::optional<std::string> OwnVariable(std::string_view name) {
+  const char* value = std::getenv(std::string(name).c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 Result<std::optional<Nanos>> ParseFor(const std::string& text) {
   if (text.empty()) return std::optional<Nanos>();
   const Result<Nanos> parsed = ParseDuration(text);

@@ -28,6 +28,9 @@ struct LiveFlags {
   std::vector<std::string> tags;  // --tag, as given
 };
 
+// A variable of our environment, which is a workload's too.
+std::optional<std::string> OwnVariable(std::string_view name);
+
 // The text of --for; nothing where it was not given.
 Result<std::optional<Nanos>> ParseFor(const std::string& text);
 

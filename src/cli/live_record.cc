@@ -131,6 +131,9 @@ ReportEnd ReportLive(const ReportPlan& plan, LiveRecord& record, const std::stri
   } else {
     for (const std::string& gate : UnjudgedGates(plan.gates, "no GPU was measured")) Say("--fail-on " + gate);
     end.gates_hold = plan.gates.empty();
+    if (Result<RunFigures> figures = FiguresOfRun(plan, inputs, settings, environment.now)) {
+      end.figures = std::move(*figures);  // the work done
+    }
   }
   if (plan.format == ReportFormat::kText || !on_stderr) SayHost(record.summary());
   if (!record.path().empty()) Say("recording: " + record.path());

@@ -114,7 +114,7 @@ RunOnGpus RunOn(const PlanReport& report, const Calibration& calibration, std::s
   row.run.gpus = gpus;
   row.run.nodes = std::max<double>(machines, report.plan.run.run.gpus == gpus ? report.plan.run.run.nodes : 1);
   RunOnGpus result;
-  const std::optional<Prediction> memory = PredictPeakBytes(calibration, row);
+  const std::optional<Prediction> memory = PeakOn(calibration, report.plan, report.evidence, row);
   const std::optional<GpuRate> rate = RateOf(gpu);
   if (!memory || !rate) return result;
   result.fit = JudgeFit(memory->likely, memory->high, rate->memory_gib * kGib);
@@ -122,15 +122,14 @@ RunOnGpus RunOn(const PlanReport& report, const Calibration& calibration, std::s
   if (report.stated_tokens_per_s) {
     const double stated = *report.stated_tokens_per_s;
     hours = HoursAt(report.plan, gpus, {stated, stated, stated});
-  } else if (const std::optional<Prediction> speed = PredictTokensPerSecond(calibration, row)) {
+  } else if (const auto speed = TokensOn(calibration, report.plan, report.evidence, row)) {
     hours = HoursAt(report.plan, gpus, {speed->likely, speed->low, speed->high});
   }
   if (hours) result.work = WorkHours{Hours(hours->low), Hours(hours->likely), Hours(hours->high)};
   return result;
 }
 
-Result<PlanOffer> Offered(const HourPrice& price, Market market, std::string_view gpu, int gpus,
-                          const RunOnGpus& run) {
+Result<PlanOffer> Offered(const HourPrice& price, Market market, std::string_view gpu, int gpus, const RunOnGpus& run) {
   PlanOffer offer;
   offer.market = market;
   offer.fit = run.fit;

@@ -62,7 +62,10 @@ void SetIntervals(PlanOptions& plan) {
   const LaunchFacts& launch = plan.spot.launch;
   const CheckpointedWork job{offer.work.likely, *plan.options[*plan.interval_of].interval, launch.checkpoint,
                              launch.restart};
-  plan.daly = DalyTime(job, JobMeanUptime(plan.spot.machines->mean_up, offer.nodes));
+  const Hours mean_uptime = JobMeanUptime(plan.spot.machines->mean_up, offer.nodes);
+  plan.daly = DalyTime(job, mean_uptime);
+  plan.daly_interval = DalyInterval(launch.checkpoint, mean_uptime);
+  plan.availability_interval = AvailabilityOptimalInterval(launch.checkpoint, launch.restart, mean_uptime);
   // Seats of a history are lost one by one; several machines at once are no replay of it.
   if (!plan.spot.history || offer.nodes > 1 || launch.checkpoint == Hours{}) return;
   plan.by_history = ChooseInterval(*plan.spot.history, job, launch.unbilled, kHistoryStarts);

@@ -16,9 +16,11 @@ struct PlanOptions {
   OptionChoice choice;             // of offers that the run fits for sure, else of all
   OptionCaps caps;
   SpotFacts spot;
-  std::optional<IntervalChoice> by_history;  // of the recommended number of GPUs, or of the cheapest spot offer
-  std::optional<Hours> daly;                 // expected hours of that offer by Daly's formula
-  std::optional<std::size_t> interval_of;    // that offer
+  std::optional<IntervalChoice> by_history;    // of the recommended number of GPUs, or of the cheapest spot offer
+  std::optional<Hours> daly;                   // expected hours of that offer by Daly's formula
+  std::optional<Hours> daly_interval;          // the interval at which that is least
+  std::optional<Hours> availability_interval;  // the one best for availability
+  std::optional<std::size_t> interval_of;      // that offer
   std::vector<std::string> warnings;
 
   [[nodiscard]] bool any() const { return !options.empty(); }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cli/plan_options.h"
-#include "spot/budget.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 
@@ -30,11 +29,11 @@ std::string NameOf(const PlanOffer& offer) {
 }
 
 std::string Facts(const PlanOffer& offer, const RunOption& option) {
-  return fmt::format("{} likely, {} to {} (90 %); {} on the wall half the time, {} in 95 of 100 runs; {:.4f} "
-                     "GPU-hours; {}, {}",
-                     Dollars(option.cost->likely), Dollars(option.cost->low), Dollars(option.cost->high),
-                     HoursText(option.wall_p50), HoursText(option.wall_p95), option.gpu_hours->likely.count(),
-                     offer.price_key, Date(offer.as_of));
+  return fmt::format(
+      "{} likely, {} to {} (90 %); {} on the wall half the time, {} in 95 of 100 runs; {:.4f} "
+      "GPU-hours; {}, {}",
+      Dollars(option.cost->likely), Dollars(option.cost->low), Dollars(option.cost->high), HoursText(option.wall_p50),
+      HoursText(option.wall_p95), option.gpu_hours->likely.count(), offer.price_key, Date(offer.as_of));
 }
 
 std::string CapsText(const OptionCaps& caps) {
@@ -44,6 +43,12 @@ std::string CapsText(const OptionCaps& caps) {
   if (caps.budget) add("budget " + Dollars(*caps.budget));
   if (caps.gpu_hours) add(fmt::format("{:.4g} GPU-hours", caps.gpu_hours->count()));
   return text;
+}
+
+// A budget in the hours that it buys at this offer's price.
+std::string BudgetHours(const OptionCaps& caps, const PlanOffer& offer) {
+  if (!caps.budget) return "";
+  return fmt::format(" (at most {:.4f} GPU-hours at this price)", MaxGpuHours(*caps.budget, offer.run.per_gpu_hour));
 }
 
 // The deadline that could be met.
@@ -66,13 +71,13 @@ std::string ChoiceText(const PlanOptions& plan) {
     std::string text = fmt::format("Take {}: {}.\n", NameOf(offer), Facts(offer, plan.options[*choice.best]));
     if (offer.fit == MemoryFit::kTight) text += "Its memory is tight: it may run out.\n";
     if (caps.empty()) return text;
-    return text + fmt::format("Caps: {}: {}.\n", caps,
+    return text + fmt::format("Caps: {}{}: {}.\n", caps, BudgetHours(plan.caps, offer),
                               choice.tight ? "likely kept, not for sure: they lie within the interval" : "kept");
   }
   if (!choice.nearest) return "What to take is unknown: the cost of no option is known.\n";
   const PlanOffer& offer = plan.offers[*choice.nearest];
-  return fmt::format("No option keeps the caps ({}). Nearest, {:.0f} % beyond: {}: {}.\n", caps,
-                     100 * choice.overshoot, NameOf(offer), Facts(offer, plan.options[*choice.nearest])) +
+  return fmt::format("No option keeps the caps ({}). Nearest, {:.0f} % beyond: {}: {}.\n", caps, 100 * choice.overshoot,
+                     NameOf(offer), Facts(offer, plan.options[*choice.nearest])) +
          Soonest(plan);
 }
 
@@ -88,9 +93,10 @@ std::string UnknownSpot(const PlanOptions& plan) {
       if (!cost) return "";
       costs += fmt::format("{}{} at {:.0f} %", costs.empty() ? "" : ", ", Dollars(*cost), 100 * overhead);
     }
-    return fmt::format("Spot: how often {} is lost is not known. By overhead: {}; it saves up to an overhead of "
-                       "{:.1f} %.\n",
-                       NameOf(offer), costs, 100 * *option.break_even);
+    return fmt::format(
+        "Spot: how often {} is lost is not known. By overhead: {}; it saves up to an overhead of "
+        "{:.1f} %.\n",
+        NameOf(offer), costs, 100 * *option.break_even);
   }
   return "";
 }
@@ -99,24 +105,28 @@ std::string SpotText(const PlanOptions& plan) {
   if (!plan.interval_of) return UnknownSpot(plan);
   const std::size_t i = *plan.interval_of;
   const RunOption& option = plan.options[i];
-  std::string text = fmt::format("Spot, {}: {}; {}.\n", NameOf(plan.offers[i]), plan.spot.machines_from,
-                                 plan.spot.launch_from);
+  std::string text =
+      fmt::format("Spot, {}: {}; {}.\n", NameOf(plan.offers[i]), plan.spot.machines_from, plan.spot.launch_from);
   if (option.overhead) {
-    text += fmt::format("{:.2f} interruptions expected, overhead {:.1f} %", *option.interruptions,
-                        100 * *option.overhead);
+    text += fmt::format(
+        "{:.2f} interruptions expected (none in {:.3f} % of runs, at most 2 in {:.3f} %), overhead {:.1f} %",
+        *option.interruptions, 100 * PoissonExactly(0, *option.interruptions),
+        100 * PoissonAtMost(2, *option.interruptions), 100 * *option.overhead);
     if (option.break_even) text += fmt::format("; it saves up to an overhead of {:.1f} %", 100 * *option.break_even);
     if (option.saving) text += fmt::format(", and is expected to save {:.1f} %", 100 * *option.saving);
     text += ".\n";
   }
-  text += fmt::format("Checkpoint every {}{}; expected time by Daly {}.\n", SpanText(*option.interval),
-                      plan.spot.launch.interval ? " (as given)" : " (Young)", HoursText(plan.daly));
+  text += fmt::format("Checkpoint every {}{}; by Daly {}, best for availability {}; expected time by Daly {}.\n",
+                      SpanText(*option.interval), plan.spot.launch.interval ? " (as given)" : " (Young)",
+                      SpanText(*plan.daly_interval), SpanText(*plan.availability_interval), HoursText(plan.daly));
   if (plan.by_history) {
     text += fmt::format("By trial on that history: {} is best of {} intervals; Young's {} costs {:.2f} % more.\n",
                         SpanText(plan.by_history->best), plan.by_history->tried, SpanText(plan.by_history->young),
                         100 * plan.by_history->regret);
   }
-  return text + "Before it starts: pass a drill (idleburn drill), save the state of random numbers and of the data's "
-                "order, keep the last checkpoints.\n";
+  return text +
+         "Before it starts: pass a drill (idleburn drill), save the state of random numbers and of the data's "
+         "order, keep the last checkpoints.\n";
 }
 
 // Each line within `width`.
@@ -135,19 +145,25 @@ TableRow RowOf(const PlanOptions& plan, std::size_t i) {
   const RunOption& option = plan.options[i];
   const bool least = option.basis == BilledBasis::kNeverInterrupted;
   const auto hours = [](const std::optional<Hours>& h) { return h ? fmt::format("{:.4g}", h->count()) : "unknown"; };
-  return {plan.choice.best == i ? ">" : option.pareto ? "*" : "",
-          offer.run.gpu + (offer.fit == MemoryFit::kTight ? " (tight)" : ""),
-          std::to_string(offer.run.gpus),
-          std::string(Name(offer.market)),
-          option.gpu_hours ? fmt::format("{:.4g}", option.gpu_hours->likely.count()) : "unknown",
-          option.cost ? (least ? "from " : "") + FormatGrouped(option.cost->likely, 2) : "unknown",
-          hours(option.wall_p50),
-          hours(option.wall_p95),
-          option.interruptions ? fmt::format("{:.2f}", *option.interruptions) : "unknown",
-          option.interval ? SpanText(*option.interval) : "",
-          FormatMoney(offer.run.per_gpu_hour, 4),
-          Date(offer.as_of),
-          offer.price_key};
+  TableRow row = {plan.choice.best == i ? ">"
+                  : option.pareto       ? "*"
+                                        : "",
+                  offer.run.gpu + (offer.fit == MemoryFit::kTight ? " (tight)" : ""),
+                  std::to_string(offer.run.gpus),
+                  std::string(Name(offer.market)),
+                  option.gpu_hours ? fmt::format("{:.4g}", option.gpu_hours->likely.count()) : "unknown",
+                  option.cost ? (least ? "from " : "") + FormatGrouped(option.cost->likely, 2) : "unknown",
+                  hours(option.wall_p50),
+                  hours(option.wall_p95),
+                  option.interruptions ? fmt::format("{:.2f}", *option.interruptions) : "unknown",
+                  option.interval ? SpanText(*option.interval) : "",
+                  FormatMoney(offer.run.per_gpu_hour, 4),
+                  Date(offer.as_of),
+                  offer.price_key};
+  if (plan.caps.budget) {
+    row.insert(row.end() - 2, fmt::format("{:.4g}", MaxGpuHours(*plan.caps.budget, offer.run.per_gpu_hour)));
+  }
+  return row;
 }
 
 }  // namespace
@@ -155,19 +171,20 @@ TableRow RowOf(const PlanOptions& plan, std::size_t i) {
 std::string PlanOptionsText(const PlanOptions& plan, int width) {
   if (!plan.any()) return "\nOptions: none. No GPU with a known price fits.\n";
   constexpr auto kRight = TableColumn::Align::kRight;
-  const std::vector<TableColumn> columns = {{""},
-                                            {"GPU"},
-                                            {"n", kRight},
-                                            {"market"},
-                                            {"GPU-h", kRight},
-                                            {"cost $", kRight},
-                                            {"h p50", kRight},
-                                            {"h p95", kRight},
-                                            {"losses", kRight},
-                                            {"checkpoint", kRight, false, true},
-                                            {"$/GPU-h", kRight},
-                                            {"price of"},
-                                            {"price", TableColumn::Align::kLeft, true, true}};
+  std::vector<TableColumn> columns = {{""},
+                                      {"GPU"},
+                                      {"n", kRight},
+                                      {"market"},
+                                      {"GPU-h", kRight},
+                                      {"cost $", kRight},
+                                      {"h p50", kRight},
+                                      {"h p95", kRight},
+                                      {"losses", kRight},
+                                      {"checkpoint", kRight, false, true},
+                                      {"$/GPU-h", kRight},
+                                      {"price of"},
+                                      {"price", TableColumn::Align::kLeft, true, true}};
+  if (plan.caps.budget) columns.insert(columns.end() - 2, {"budget GPU-h", kRight, false, true});
   std::vector<TableRow> rows;
   for (const std::size_t i : plan.order) rows.push_back(RowOf(plan, i));
   return "\n" + Wrapped(ChoiceText(plan) + SpotText(plan), width) +

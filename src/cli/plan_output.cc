@@ -5,6 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "cli/forecast_outcome.h"
 #include "plan/gpu_rate.h"
 #include "report/json_values.h"
 #include "text/table.h"
@@ -42,6 +43,35 @@ std::string_view Basis(Nearness nearness) {
       return "this framework was not measured";
   }
   return "";
+}
+
+bool Measured(const PlanReport& report, std::optional<LikelyRange> Evidence::*figure) {
+  return report.evidence && ((*report.evidence).*figure).has_value();
+}
+
+std::string MemoryBasis(const PlanReport& report) {
+  if (Measured(report, &Evidence::peak_bytes)) return report.evidence->text;
+  return std::string(Basis(report.memory.nearness));
+}
+
+// "model", "probe": for programs.
+std::string_view BasisName(const PlanReport& report, std::optional<LikelyRange> Evidence::*figure, Nearness nearness) {
+  return Measured(report, figure) ? Name(report.evidence->kind) : Name(nearness);
+}
+
+// What the two sizes of a probe tell of all others.
+std::string PassText(const PlanReport& report) {
+  if (!report.evidence || !report.evidence->pass) return "";
+  const AffinePass& pass = *report.evidence->pass;
+  const RunReading& first = report.evidence->runs.front();
+  const RunReading& other = report.evidence->runs.back();
+  const double tokens = first.row.run.MicroTokens() * first.row.run.DataParallel() / first.row.run.gpus;
+  const double seconds = tokens / *first.tokens_s;
+  return fmt::format(
+      "A pass takes {:.4g} s, of which {:.0f} % whatever its size (micro-batch {:.0f} x {:.0f} tokens "
+      "against {:.0f} x {:.0f}); without that {:.0f} tokens/s per GPU, which larger passes come near.\n",
+      seconds, 100 * pass.fixed_s / seconds, first.row.run.micro_batch, first.row.run.sequence,
+      other.row.run.micro_batch, other.row.run.sequence, tokens / (seconds - pass.fixed_s));
 }
 
 std::string Verdict(const PlanReport& report) {
@@ -98,14 +128,34 @@ std::string Fits(const PlanReport& report, int width) {
          LayOutTable(columns, rows, width, 0);
 }
 
+// What a cap in GPU-hours holds, also where some of the time is not training.
+std::string CapText(const PlanReport& report) {
+  if (!report.cap || !report.length) return "";
+  const double gpus = report.plan.run.run.gpus;
+  const double speed = report.length->samples_per_s * 60;
+  std::string epochs;
+  std::string speeds;
+  for (const double overhead : kShownOverheads) {
+    const CapFacts cap = CapOf(*report.plan.budget_gpu_hours, *report.plan.samples, speed, gpus, overhead);
+    const char* comma = epochs.empty() ? "" : ", ";
+    epochs += fmt::format("{}{:.2f}, whole {:.0f} at {:.0f} %", comma, cap.epochs, cap.whole_epochs, 100 * overhead);
+    speeds += fmt::format("{}{:.3f} at {:.0f} %", comma, cap.samples_per_min, 100 * overhead);
+  }
+  return fmt::format(
+      "Cap: an epoch takes {:.4f} GPU-hours, {:.3f} % of it. Epochs that fit, by overhead: {}. Samples a "
+      "minute for one epoch: {}.\n",
+      report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, epochs, speeds);
+}
+
 std::string Throughput(const PlanReport& report) {
   std::string text = "\n";
   if (report.tokens_per_s) {
     text += fmt::format("Throughput: {:.0f} tokens/s per GPU likely, {:.0f} to {:.0f} (90 % interval; {}).\n",
                         report.tokens_per_s->likely, report.tokens_per_s->low, report.tokens_per_s->high,
-                        Basis(report.tokens_per_s->nearness));
+                        BasisText(report));
+    text += PassText(report);
   } else {
-    text += "Throughput: unknown without --gpu.\n";
+    text += "Throughput: unknown without --gpu or --probe.\n";
   }
   if (report.stated_tokens_per_s) {
     text += fmt::format("Stated: {:.0f} tokens/s per GPU; the time below follows it.\n", *report.stated_tokens_per_s);
@@ -118,12 +168,17 @@ std::string Throughput(const PlanReport& report) {
       report.hours->likely, report.hours->low, report.hours->high, length.gpu_hours, length.minutes_per_epoch,
       length.steps_per_epoch, report.effective_batch);
   text += "Warm-up, evaluation, checkpoints and stalls are not in it.\n";
-  if (report.cap) {
-    text += fmt::format("Cap: an epoch takes {:.4f} GPU-hours, {:.3f} % of it; {:.2f} epochs fit, whole {:.0f}.\n",
-                        report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, report.cap->epochs,
-                        report.cap->whole_epochs);
-  }
-  return text;
+  return text + CapText(report);
+}
+
+// What a run leaves on disk, and what serving it takes.
+std::string Files(const PlanReport& report) {
+  constexpr double kServed = 8192;  // tokens, of a sequence as an example
+  return fmt::format(
+      "Files: trained weights {}, a checkpoint with AdamW's states {}. When it serves: {:.0f} bytes of keys "
+      "and values a token, {} for a sequence of {:.0f}.\n",
+      Gib(report.weights_file), Gib(report.checkpoint_file), report.kv_bytes_per_token,
+      Gib(kServed * report.kv_bytes_per_token), kServed);
 }
 
 Json Range(double likely, double low, double high, const char* name) {
@@ -133,7 +188,7 @@ Json Range(double likely, double low, double high, const char* name) {
 Json MemoryJson(const PlanReport& report) {
   Json memory = Range(report.memory.likely, report.memory.low, report.memory.high, "bytes");
   memory["metric"] = "device";
-  memory["basis"] = Name(report.memory.nearness);
+  memory["basis"] = BasisName(report, &Evidence::peak_bytes, report.memory.nearness);
   for (const PartRow& part : kParts) memory["breakdown"][part.name] = report.parts.*part.value;
   memory["phases"] = {{"forward_backward", report.parts.forward_backward}, {"step", report.parts.step}};
   memory["fits"] = Json::array();
@@ -187,7 +242,7 @@ Json BudgetJson(const PlanAnswer& answer) {
   return json;
 }
 
-Json OptionJson(const PlanOffer& offer, const RunOption& option) {
+Json OptionJson(const PlanOffer& offer, const RunOption& option, const OptionCaps& caps) {
   const auto cost = [&](Money CostRange::*part) {
     return option.cost ? std::optional<Money>((*option.cost).*part) : std::nullopt;
   };
@@ -210,6 +265,7 @@ Json OptionJson(const PlanOffer& offer, const RunOption& option) {
   json["overhead"] = OrNull<Json>(option.overhead);
   json["break_even_overhead"] = OrNull<Json>(option.break_even);
   json["saving"] = OrNull<Json>(option.saving);
+  json["budget_gpu_hours"] = caps.budget ? Json(MaxGpuHours(*caps.budget, offer.run.per_gpu_hour)) : Json(nullptr);
   json["deadline_met"] = OrNull<Json>(option.deadline_met);
   json["deadline"] = Name(option.deadline);
   json["budget"] = Name(option.budget);
@@ -224,6 +280,9 @@ Json SpotJson(const PlanOptions& plan) {
   json["restart_from"] = plan.spot.launch_from;
   json["missing"] = plan.spot.missing;
   json["daly_hours"] = HoursOrNull(plan.daly);
+  const auto seconds = [](const std::optional<Hours>& span) { return span ? Json(span->count() * 3600) : Json(); };
+  json["daly_interval_s"] = seconds(plan.daly_interval);
+  json["availability_interval_s"] = seconds(plan.availability_interval);
   json["by_history"] = nullptr;
   if (plan.by_history) {
     json["by_history"] = {{"best_interval_s", plan.by_history->best.count() * 3600},
@@ -241,22 +300,76 @@ void PutOptions(Json& json, const std::optional<PlanOptions>& plan) {
   if (!plan) return;
   for (std::size_t place = 0; place < plan->order.size(); ++place) {
     const std::size_t i = plan->order[place];
-    json["options"].push_back(OptionJson(plan->offers[i], plan->options[i]));
+    json["options"].push_back(OptionJson(plan->offers[i], plan->options[i], plan->caps));
     if (plan->choice.best == i) json["recommended"] = {{"option", place}, {"tight", plan->choice.tight}};
     if (plan->choice.nearest == i) json["nearest"] = {{"option", place}, {"overshoot", plan->choice.overshoot}};
   }
   json["spot"] = SpotJson(*plan);
 }
 
+Json EvidenceJson(const PlanReport& report) {
+  if (!report.evidence) return nullptr;
+  const Evidence& evidence = *report.evidence;
+  Json json = {{"kind", Name(evidence.kind)}, {"text", evidence.text}};
+  json["tokens_factor"] = evidence.tokens_factor;
+  json["peak_factor"] = evidence.peak_factor;
+  json["runs"] = Json::array();
+  for (const RunReading& run : evidence.runs) {
+    json["runs"].push_back({{"at", FormatRfc3339(run.at)},
+                            {"micro_batch", run.row.run.micro_batch},
+                            {"seq_len", run.row.run.sequence},
+                            {"steps", run.steps},
+                            {"seconds", run.seconds},
+                            {"step_s", run.steps > 0 ? Json(run.seconds / static_cast<double>(run.steps)) : Json()},
+                            {"tokens_per_s_per_gpu", OrNull<Json>(run.tokens_s)},
+                            {"peak_bytes", OrNull<Json>(run.peak_bytes)}});
+  }
+  json["pass"] = nullptr;
+  if (evidence.pass) {
+    json["pass"] = {{"fixed_s", evidence.pass->fixed_s}, {"s_per_pflop", evidence.pass->per_flop_s * 1e15}};
+  }
+  return json;
+}
+
+// What was forecast of the run that the plan has started, and what came.
+Json OutcomeJson(const HistoryRun& run) {
+  const ForecastOutcome outcome = OutcomeOf(run);
+  Json json = {{"run", run.id}, {"basis", run.forecast->basis}, {"exit", run.exit}};
+  json["currency"] = run.forecast->currency.empty() ? Json() : Json(run.forecast->currency);
+  json["partial"] = outcome.why_partial.empty() ? Json() : Json(outcome.why_partial);
+  json["figures"] = Json::array();
+  for (const ForecastLine& line : outcome.lines) {
+    const bool known = line.forecast.has_value();
+    Json figure = {{"quantity", kForecastQuantityNames[static_cast<std::size_t>(line.quantity)]}};
+    figure["forecast"] = known ? Json(line.forecast->likely) : Json();
+    figure["low"] = known ? Json(line.forecast->low) : Json();
+    figure["high"] = known ? Json(line.forecast->high) : Json();
+    figure["actual"] = OrNull<Json>(line.actual);
+    figure["error"] = figure["inside"] = nullptr;
+    if (line.comparable) {
+      const JudgedForecast judged = {run.id, "", line.quantity, *line.forecast, *line.actual};
+      figure["error"] = judged.Error();
+      if (judged.HasInterval()) figure["inside"] = judged.Inside();
+    }
+    json["figures"].push_back(std::move(figure));
+  }
+  return json;
+}
+
 }  // namespace
+
+std::string BasisText(const PlanReport& report) {
+  if (Measured(report, &Evidence::tokens_s)) return report.evidence->text;
+  return report.tokens_per_s ? std::string(Basis(report.tokens_per_s->nearness)) : "unknown";
+}
 
 std::string PlanText(const PlanAnswer& answer, int width) {
   const PlanReport& report = answer.report;
   std::string text = Verdict(report);
-  text += fmt::format("Basis: {}.\n", Basis(report.memory.nearness));
+  text += fmt::format("Basis: {}.\n", MemoryBasis(report));
   for (const std::string& warning : WarningsOf(answer)) text += "Warning: " + warning + ".\n";
   if (answer.options) text += PlanOptionsText(*answer.options, width);
-  text += Breakdown(report, width) + Throughput(report) + Fits(report, width);
+  text += Breakdown(report, width) + Throughput(report) + Files(report) + Fits(report, width);
   for (const std::string& assumed : report.plan.assumed) text += "Assumed: " + assumed + ".\n";
   return text;
 }
@@ -270,8 +383,11 @@ std::string PlanJson(const PlanAnswer& answer) {
   if (report.tokens_per_s) {
     json["throughput"] =
         Range(report.tokens_per_s->likely, report.tokens_per_s->low, report.tokens_per_s->high, "tokens_per_s_per_gpu");
-    json["throughput"]["basis"] = Name(report.tokens_per_s->nearness);
+    json["throughput"]["basis"] = BasisName(report, &Evidence::tokens_s, report.tokens_per_s->nearness);
   }
+  json["files"] = {{"weights_bytes", report.weights_file},
+                   {"checkpoint_bytes", report.checkpoint_file},
+                   {"kv_bytes_per_token", report.kv_bytes_per_token}};
   json["roofline"] = nullptr;
   if (report.roofline) {
     json["roofline"] = {{"implied_flops", report.roofline->implied_flops},
@@ -282,6 +398,8 @@ std::string PlanJson(const PlanAnswer& answer) {
   json["warnings"] = WarningsOf(answer);
   json["assumed"] = report.plan.assumed;
   json["budget"] = BudgetJson(answer);
+  json["evidence"] = EvidenceJson(report);
+  json["forecast"] = answer.run && answer.run->forecast ? OutcomeJson(*answer.run) : Json();
   return json.dump(2) + "\n";
 }
 

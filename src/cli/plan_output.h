@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/plan_options.h"
+#include "history/run.h"
 
 namespace idleburn {
 
@@ -10,7 +11,11 @@ namespace idleburn {
 struct PlanAnswer {
   PlanReport report;
   std::optional<PlanOptions> options;
+  std::optional<HistoryRun> run = std::nullopt;  // that was launched, once it has ended
 };
+
+// What its speed rests on: "probe of 2026-11-21: 20 + 20 steps".
+std::string BasisText(const PlanReport& report);
 
 // For people, in `width` columns: verdict, what to take, breakdown, throughput, time, GPUs.
 std::string PlanText(const PlanAnswer& answer, int width);

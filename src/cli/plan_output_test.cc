@@ -37,6 +37,46 @@ PlanAnswer Priced(PlanWords words, const OptionCaps& caps) {
   return answer;
 }
 
+// By two probes of different size, and launched; without `exit 0` what it did was a part.
+PlanAnswer Launched(const std::string& exit) {
+  PlanWords words = {{"model", "llama-2-7b"}, {"method", "lora"},  {"seq_len", "1024"},
+                     {"micro_batch", "4"},    {"gpu", "RTX-4090"}, {"samples", "1000"}};
+  std::vector<RunReading> readings;
+  for (const char* micro_batch : {"4", "2"}) {
+    words["micro_batch"] = micro_batch;
+    RunReading reading;
+    reading.row = ReadPlan(words)->run;
+    reading.at = Instant::FromNanos(1'763'755'200 * kNanosPerSecond);
+    reading.steps = 20;
+    reading.seconds = readings.empty() ? 20 : 12;
+    reading.tokens_s = reading.row.run.micro_batch * 1024 * 20 / reading.seconds;
+    reading.peak_bytes = 17 * kGib;
+    readings.push_back(std::move(reading));
+  }
+  words["micro_batch"] = "4";
+  const PlannedRun plan = *ReadPlan(words);
+  const Evidence evidence = EvidenceOfProbes(ShippedCalibration(), plan, std::move(readings));
+  PlanAnswer answer;
+  answer.report = *MakePlan(ShippedCalibration(), plan, evidence);
+  HistoryRun run;
+  run.id = "aa11";
+  run.ended = run.started + Nanos(kNanosPerHour);
+  run.exit = exit;
+  run.figures.memory_peak = 1;
+  run.figures.work_unit = "step";
+  run.figures.work = 250;
+  run.forecast = KeptForecast();
+  run.forecast->basis = evidence.text;
+  run.forecast->currency = "USD";
+  run.forecast->hours = 1;
+  run.forecast->hours_low = 0.9;
+  run.forecast->hours_high = 1.1;
+  run.forecast->tokens = 1024'000;
+  run.forecast->tokens_per_step = 4096;
+  answer.run = run;
+  return answer;
+}
+
 const PlanWords kLarge = {{"model", "llama-3.1-8b"}, {"seq_len", "4096"},         {"micro_batch", "8"},
                           {"gpu", "RTX-4090"},       {"samples", "100000"},       {"epochs", "3"},
                           {"method", "lora"},        {"samples_per_min", "1100"}, {"budget_gpu_hours", "2"}};
@@ -60,14 +100,33 @@ TEST(PlanOutputTest, WhatIsNotKnownIsSaid) {
   EXPECT_NE(text.find("Time: unknown without --samples"), std::string::npos) << text;
 }
 
+TEST(PlanOutputTest, TheBasisIsPrinted) {
+  const std::string text = PlanText(Launched("exit 0"), 100);
+  EXPECT_NE(text.find("Basis: probe of 2025-11-21: 20 + 20 steps."), std::string::npos) << text;
+  EXPECT_NE(text.find("(90 % interval; probe of 2025-11-21: 20 + 20 steps)"), std::string::npos) << text;
+  // Twice the sequences in 1 s instead of 0.6 s: about 0.2 s are there whatever the size, 4096 tokens take 0.8 s.
+  EXPECT_NE(text.find("A pass takes 1 s, of which 20 % whatever its size"), std::string::npos) << text;
+  EXPECT_NE(text.find("5120 tokens/s per GPU"), std::string::npos) << text;
+}
+
+TEST(PlanOutputTest, WhatItLeavesBehindIsSaid) {  // planning.md section 2.8
+  const std::string text = PlanText(Answer({{"model", "llama-3.1-8b"}, {"seq_len", "512"}}), 100);
+  EXPECT_NE(text.find("131072 bytes of keys and values a token, 1.00 GiB for a sequence of 8192"), std::string::npos)
+      << text;
+}
+
 TEST(PlanOutputTest, DocumentAndWriterAgree) {
   PlanAnswer unknown = Priced(kLarge, {});
   unknown.options->spot.missing = {"--uptime 8h"};
   const OptionCaps kept{Hours(1e6), Money::Cents(1'000'000'00), Hours(1e6)};
   const OptionCaps broken{Hours(1e-3), {}, {}};
-  const std::vector<std::string> documents = {
-      PlanJson(Answer(kLarge)), PlanJson(Answer({{"model", "llama-2-7b"}, {"seq_len", "512"}})), PlanJson(unknown),
-      PlanJson(Priced(kLarge, kept)), PlanJson(Priced(kLarge, broken))};
+  const std::vector<std::string> documents = {PlanJson(Answer(kLarge)),
+                                              PlanJson(Answer({{"model", "llama-2-7b"}, {"seq_len", "512"}})),
+                                              PlanJson(unknown),
+                                              PlanJson(Priced(kLarge, kept)),
+                                              PlanJson(Priced(kLarge, broken)),
+                                              PlanJson(Launched("exit 0")),
+                                              PlanJson(Launched("exit 1"))};
   test::ExpectDocumented("idleburn.plan/1", documents);
 }
 

@@ -39,6 +39,8 @@ Result<void> Print(std::string_view text) {
   return {};
 }
 
+void PrintAside(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
 Result<void> WriteOutput(const std::string& path, std::string_view text) {
   return path.empty() || path == "-" ? Print(text) : WriteFileWhole(path, text);
 }

@@ -56,11 +56,6 @@ WorkDone AsWorkDone(const WorkSaid& said) {
   return work;
 }
 
-Result<void> PrintAside(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);  // nobody is left to be told if that fails
-  return {};
-}
-
 Result<void> Write(const AuditReport& report, const ReportPlan& plan, const Environment& environment) {
   const ReportRequest& request = plan.request;
   const bool aside = request.to_stderr && request.output.empty();
@@ -81,7 +76,9 @@ Result<void> Write(const AuditReport& report, const ReportPlan& plan, const Envi
     }
     return {};
   };
-  return aside ? PrintAside(text()) : WriteOutput(request.output, text());
+  if (!aside) return WriteOutput(request.output, text());
+  PrintAside(text());
+  return {};
 }
 
 // Facts about the machine, not about the run.
@@ -279,14 +276,14 @@ ReportEnd ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<st
   end.written = Write(*report, plan, environment);
   end.gates_hold =
       judged(empty ? UnjudgedGates(plan.gates, "no GPU was measured") : BrokenGates(plan.gates, report->cost));
-  end.figures = FiguresOf(*report, WorkOf(plan, run));
+  end.figures = FiguresOf(*report, WorkOf(plan, run), run.summary.Pace());
   return end;
 }
 
 Result<RunFigures> FiguresOfRun(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
   const Result<AuditReport> report = MakeReport(plan, run, settings, now);
   if (!report) return tl::unexpected<Error>(report.error());
-  return FiguresOf(*report, WorkOf(plan, run));
+  return FiguresOf(*report, WorkOf(plan, run), run.summary.Pace());
 }
 
 }  // namespace idleburn

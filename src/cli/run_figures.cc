@@ -1,5 +1,6 @@
 #include "cli/run_figures.h"
 
+#include <algorithm>
 #include <array>
 
 #include "report/display.h"
@@ -52,14 +53,31 @@ void TakeWork(const WorkDone& work, RunFigures& figures) {
   }
 }
 
+void TakePace(const std::optional<WorkPace>& pace, RunFigures& figures) {
+  if (!pace) return;
+  figures.pace_ns = pace->time.count();
+  figures.pace_steps = pace->done.steps;
+  figures.pace_samples = pace->done.samples;
+  figures.pace_tokens = pace->done.tokens;
+}
+
+void TakePeak(const AuditReport& report, RunFigures& figures) {
+  for (const DeviceResult& device : report.run.devices) {
+    const std::int64_t most = device.totals.max_memory_used;
+    if (most >= 0) figures.memory_peak = std::max(most, figures.memory_peak.value_or(most));
+  }
+}
+
 }  // namespace
 
-RunFigures FiguresOf(const AuditReport& report, const WorkDone& work) {
+RunFigures FiguresOf(const AuditReport& report, const WorkDone& work, const std::optional<WorkPace>& pace) {
   RunFigures figures;
+  TakeWork(work, figures);
+  TakePace(pace, figures);
   if (report.run.devices.empty()) return figures;
   TakeTimes(report, figures);
   TakeMoney(report.cost, figures);
-  TakeWork(work, figures);
+  TakePeak(report, figures);
   for (const Finding& f : report.advice.findings) {
     figures.findings.push_back({std::string(f.cause), std::string(Name(f.status)), f.share, f.gpu_ns, NanoOf(f.cost)});
   }

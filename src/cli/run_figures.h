@@ -3,10 +3,11 @@
 #include "history/run.h"
 #include "price/work.h"
 #include "report/audit_report.h"
+#include "run/run_summary.h"
 
 namespace idleburn {
 
-// What the history keeps of an audit.
-RunFigures FiguresOf(const AuditReport& report, const WorkDone& work);
+// What the history keeps of an audit. Work is kept also where no GPU was measured.
+RunFigures FiguresOf(const AuditReport& report, const WorkDone& work, const std::optional<WorkPace>& pace);
 
 }  // namespace idleburn

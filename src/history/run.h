@@ -55,8 +55,28 @@ struct RunFigures {
   std::optional<double> waste_share;
   std::string work_unit;  // of the work done: "step", ...
   std::optional<double> work;
+  std::optional<std::int64_t> memory_peak;  // bytes of the GPU that held most
+  // Between the first and the last time that the command said how far it is: neither start nor end is in it.
+  std::optional<std::int64_t> pace_ns, pace_steps, pace_samples, pace_tokens;
   std::vector<KeptFinding> findings;
   std::vector<KeptAdvice> advice;
+};
+
+// What a plan said of a run before it was started. Money in billionths of the currency's unit, hours on the wall; what
+// was not known is absent.
+struct KeptForecast {
+  std::string plan;   // "gpu=l4;micro_batch=2;...": its words, by name
+  std::string basis;  // what the figures rest on, in words
+  std::optional<double> gpus;
+  std::optional<double> tokens;           // of all the work
+  std::optional<double> tokens_per_step;  // of all GPUs
+  std::optional<double> sequence;         // tokens of a sample
+  std::optional<double> hours, hours_low, hours_high;
+  std::optional<double> gpu_hours, gpu_hours_low, gpu_hours_high;
+  std::optional<double> tokens_s, tokens_s_low, tokens_s_high;  // a second, of one GPU
+  std::optional<double> memory, memory_low, memory_high;        // bytes of one GPU
+  std::string currency;
+  std::optional<std::int64_t> cost_nano, cost_low_nano, cost_high_nano;
 };
 
 // A run as the history keeps it.
@@ -75,6 +95,7 @@ struct HistoryRun {
   std::string recording;  // absolute path; empty: none is kept
   std::string version;    // of idleburn
   RunFigures figures;
+  std::optional<KeptForecast> forecast;            // of a run that a plan has started
   std::vector<KeptInput> inputs;                   // of an audit
   std::map<std::string, std::string> experiments;  // "SLURM_JOB_ID" -> "4711"
   std::map<std::string, std::string> tags;         // the user's own

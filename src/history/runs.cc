@@ -43,6 +43,37 @@ constexpr auto kFigureColumns = std::to_array<KeptColumn<F>>({
     {"waste_share", &F::waste_share},
     {"work_unit", &F::work_unit},
     {"work", &F::work},
+    {"memory_peak", &F::memory_peak},
+    {"pace_ns", &F::pace_ns},
+    {"pace_steps", &F::pace_steps},
+    {"pace_samples", &F::pace_samples},
+    {"pace_tokens", &F::pace_tokens},
+});
+
+using P = KeptForecast;
+constexpr auto kForecastColumns = std::to_array<KeptColumn<P>>({
+    {"plan", &P::plan},
+    {"basis", &P::basis},
+    {"gpus", &P::gpus},
+    {"tokens", &P::tokens},
+    {"tokens_per_step", &P::tokens_per_step},
+    {"sequence", &P::sequence},
+    {"hours", &P::hours},
+    {"hours_low", &P::hours_low},
+    {"hours_high", &P::hours_high},
+    {"gpu_hours", &P::gpu_hours},
+    {"gpu_hours_low", &P::gpu_hours_low},
+    {"gpu_hours_high", &P::gpu_hours_high},
+    {"tokens_s", &P::tokens_s},
+    {"tokens_s_low", &P::tokens_s_low},
+    {"tokens_s_high", &P::tokens_s_high},
+    {"memory", &P::memory},
+    {"memory_low", &P::memory_low},
+    {"memory_high", &P::memory_high},
+    {"currency", &P::currency},
+    {"cost_nano", &P::cost_nano},
+    {"cost_low_nano", &P::cost_low_nano},
+    {"cost_high_nano", &P::cost_high_nano},
 });
 
 constexpr auto kFindingColumns = std::to_array<std::string_view>({"cause", "status", "share", "gpu_ns", "cost_nano"});
@@ -99,6 +130,19 @@ Result<void> PutRows(SqliteDatabase& history, const std::string& table, std::spa
   return {};
 }
 
+// A forecast is made once: what is kept stays.
+Result<void> PutForecast(SqliteDatabase& history, const std::string& run, const KeptForecast& forecast) {
+  std::vector<SqliteValue> values = {run};
+  std::string marks = "?";
+  for (const auto& column : kForecastColumns) {
+    values.push_back(ColumnValue(column, forecast));
+    marks += ", ?";
+  }
+  return history.Execute("INSERT INTO forecasts (run, " + NamesOf(ForecastColumns()) + ") VALUES (" + marks +
+                             ") ON CONFLICT (run) DO NOTHING",
+                         values);
+}
+
 Result<void> PutLabel(SqliteDatabase& history, const std::string& run, const std::string& kind, const std::string& key,
                       const std::string& value, bool replace) {
   const std::vector<SqliteValue> values = {run, kind, key, value};
@@ -111,11 +155,13 @@ Result<void> PutLabel(SqliteDatabase& history, const std::string& run, const std
 
 std::span<const KeptColumn<HistoryRun>> RunColumns() { return kRunColumns; }
 std::span<const KeptColumn<RunFigures>> FigureColumns() { return kFigureColumns; }
+std::span<const KeptColumn<KeptForecast>> ForecastColumns() { return kForecastColumns; }
 
 Result<void> PutRun(SqliteDatabase& history, const HistoryRun& run) {
   Result<SqliteTransaction> change = SqliteTransaction::Begin(history);
   if (!change) return tl::unexpected<Error>(change.error());
   TRY(PutRow(history, run));
+  if (run.forecast) TRY(PutForecast(history, run.id, *run.forecast));
   std::vector<std::vector<SqliteValue>> findings;
   for (const KeptFinding& f : run.figures.findings) {
     findings.push_back({f.cause, f.status, f.share, f.gpu_ns, Maybe(f.cost_nano)});
@@ -204,8 +250,13 @@ class RunParts {
                             "SELECT path, sha256 FROM inputs WHERE run = ? ORDER BY place",
                             "SELECT cause, status, share, gpu_ns, cost_nano FROM findings WHERE run = ? ORDER BY place",
                             "SELECT lever, axis, cause, low, expected, high, cost_nano FROM advice WHERE run = ? "
-                            "ORDER BY place"}) {
-      Result<SqliteStatement> query = history.Prepare(sql);
+                            "ORDER BY place",
+                            "SELECT $ FROM forecasts WHERE run = ?"}) {
+      std::string text = sql;
+      if (const std::size_t all = text.find('$'); all != std::string::npos) {
+        text.replace(all, 1, NamesOf(ForecastColumns()));
+      }
+      Result<SqliteStatement> query = history.Prepare(text);
       if (!query) return tl::unexpected<Error>(query.error());
       queries.push_back(std::move(*query));
     }
@@ -224,9 +275,14 @@ class RunParts {
       run.figures.findings.push_back(
           {TextAt(q, 0), TextAt(q, 1), q.Real(2).value_or(0), q.Integer(3).value_or(0), q.Integer(4)});
     }));
-    return ForEach(queries_[3], of_run, [&run](const SqliteStatement& q) {
+    TRY(ForEach(queries_[3], of_run, [&run](const SqliteStatement& q) {
       run.figures.advice.push_back(
           {TextAt(q, 0), TextAt(q, 1), TextAt(q, 2), q.Real(3), q.Real(4), q.Real(5), q.Integer(6)});
+    }));
+    return ForEach(queries_[4], of_run, [&run](const SqliteStatement& q) {
+      int place = 0;
+      run.forecast.emplace();
+      for (const auto& column : kForecastColumns) TakeColumn(column, q, place++, *run.forecast);
     });
   }
 

@@ -16,6 +16,7 @@ namespace idleburn {
 // The columns of a run that are texts and of its figures, by the names they have in the file.
 std::span<const KeptColumn<HistoryRun>> RunColumns();
 std::span<const KeptColumn<RunFigures>> FigureColumns();
+std::span<const KeptColumn<KeptForecast>> ForecastColumns();
 
 // Writes a run, in place of what was kept under its id; tags that were given meanwhile stay. All or nothing.
 Result<void> PutRun(SqliteDatabase& history, const HistoryRun& run);

@@ -39,6 +39,13 @@ HistoryRun FullRun(const std::string& id, std::int64_t started_s) {
   run.figures.rate_nano = 2'500'000'000;
   run.figures.rate_source = "--price 2.5";
   run.figures.cost_nano = 60'000'000'001;
+  run.figures.memory_peak = 17'179'869'184;
+  run.figures.pace_ns = 3;
+  run.figures.pace_steps = 2;
+  run.forecast = KeptForecast();
+  run.forecast->plan = "gpu=l4;seq_len=512";
+  run.forecast->hours = 0.1;
+  run.forecast->cost_high_nano = 7;
   run.figures.findings = {{"idle_held", "confirmed", 0.4, 3, 5}, {"unknown", "unknown", 0, 0, std::nullopt}};
   run.figures.advice = {{"stop_idle", "time", "idle_held", 0.0, 0.32, 0.4, 7},
                         {"reserved", "rate", "", std::nullopt, std::nullopt, std::nullopt, std::nullopt}};
@@ -56,6 +63,11 @@ void ExpectSame(const HistoryRun& a, const HistoryRun& b) {
   for (const auto& column : RunColumns()) EXPECT_EQ(ColumnValue(column, a), ColumnValue(column, b)) << column.name;
   for (const auto& column : FigureColumns()) {
     EXPECT_EQ(ColumnValue(column, a.figures), ColumnValue(column, b.figures)) << column.name;
+  }
+  ASSERT_EQ(a.forecast.has_value(), b.forecast.has_value());
+  for (const auto& column : ForecastColumns()) {
+    if (!a.forecast) break;
+    EXPECT_EQ(ColumnValue(column, *a.forecast), ColumnValue(column, *b.forecast)) << column.name;
   }
   EXPECT_EQ(a.experiments, b.experiments);
   EXPECT_EQ(a.tags, b.tags);

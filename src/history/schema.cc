@@ -94,7 +94,26 @@ CREATE TRIGGER ledger_inputs_are_kept BEFORE DELETE ON ledger_inputs
   BEGIN SELECT RAISE (ABORT, 'a row of the ledger is written once'); END;
 )sql";
 
-constexpr std::array<std::string_view, 2> kSteps = {kRunTables, kLedgerTables};
+// What a plan said before a run, and what of the run it is held against.
+constexpr std::string_view kForecastTables = R"sql(
+ALTER TABLE runs ADD COLUMN memory_peak INTEGER;
+ALTER TABLE runs ADD COLUMN pace_ns INTEGER;
+ALTER TABLE runs ADD COLUMN pace_steps INTEGER;
+ALTER TABLE runs ADD COLUMN pace_samples INTEGER;
+ALTER TABLE runs ADD COLUMN pace_tokens INTEGER;
+CREATE TABLE forecasts (
+  run TEXT PRIMARY KEY NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  plan TEXT NOT NULL, basis TEXT,
+  gpus REAL, tokens REAL, tokens_per_step REAL, sequence REAL,
+  hours REAL, hours_low REAL, hours_high REAL,
+  gpu_hours REAL, gpu_hours_low REAL, gpu_hours_high REAL,
+  tokens_s REAL, tokens_s_low REAL, tokens_s_high REAL,
+  memory REAL, memory_low REAL, memory_high REAL,
+  currency TEXT, cost_nano INTEGER, cost_low_nano INTEGER, cost_high_nano INTEGER
+) STRICT;
+)sql";
+
+constexpr std::array<std::string_view, 3> kSteps = {kRunTables, kLedgerTables, kForecastTables};
 constexpr auto kNewest = static_cast<std::int64_t>(kSteps.size());
 
 Result<std::int64_t> Ask(const SqliteDatabase& database, std::string_view question) {

@@ -34,7 +34,11 @@ class Watched {
   WorkloadEnd Wait() {
     while (true) {
       const std::optional<WorkloadEnd> end = workload_.WaitUntil(clock_->Monotonic() + kLook);
-      if (end) return *end;
+      if (end) {
+        // What it printed last counts, unless it was told to end meanwhile.
+        if (!told_) SeeWork(clock_->Monotonic());
+        return *end;
+      }
       Look(clock_->Monotonic());
     }
   }
@@ -76,11 +80,13 @@ class Watched {
       host_.Tick(line_.At(now), seen_);
       if (rate_.measuring() && !told_) NoteRead(now);
     }
-    if (!told_) {
-      work_.Tick(line_.At(now), seen_);
-      rate_.See(now, seen_.Work());
-    }
+    if (!told_) SeeWork(now);
     EndWhereDue(now);
+  }
+
+  void SeeWork(Nanos now) {
+    work_.Tick(line_.At(now), seen_);
+    rate_.See(now, seen_.Work());
   }
 
   void NoteRead(Nanos now) {

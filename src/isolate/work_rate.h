@@ -24,6 +24,11 @@ struct WorkRate {
   WorkUnit unit = WorkUnit::kStep;
   std::int64_t work = 0;
   Nanos time{0};
+  WorkSaid done = {};         // in the same time, in every unit that was told
+  std::int64_t changes = 0;   // of the count, in which it was seen to rise
+  double relative_error = 0;  // of the speed: the standard error by how the time between changes varied; 0 below 3
+  // Half the interval of ln(PerSecond()) at a confidence of `level`, by t; absent where too few changes were seen.
+  [[nodiscard]] std::optional<double> LogError(double level) const;
   [[nodiscard]] double PerSecond() const { return static_cast<double>(work) / InSeconds(time); }
 };
 
@@ -52,8 +57,16 @@ class RateWatch {
   struct Point {
     Nanos at{0};
     std::int64_t count = 0;
+    WorkSaid done;
   };
-  void Begin(Nanos now, std::int64_t count);
+  // Of the stretches between two changes: how many, and the sums of time x time, time x work and work x work.
+  struct Stretches {
+    std::int64_t n = 0;
+    double time_time = 0;
+    double time_work = 0;
+    double work_work = 0;
+  };
+  [[nodiscard]] double RelativeError(double seconds, double work) const;
 
   TrialBounds bounds_;
   WorkUnit unit_ = WorkUnit::kStep;
@@ -61,6 +74,8 @@ class RateWatch {
   std::int64_t changes_ = 0;
   Nanos last_;  // change, or the start
   std::optional<Point> begin_;
+  WorkSaid done_;
+  Stretches stretches_;
   Nanos longest_{0};  // between two changes
 };
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <utility>
+#include <vector>
+
 namespace idleburn {
 namespace {
 
@@ -86,6 +90,43 @@ TEST(RateWatchTest, NothingSaidIsNoRate) {
   watch.See(At(300), Steps(1));
   EXPECT_TRUE(watch.measuring());
   EXPECT_FALSE(watch.Rate(At(10'000)));
+}
+
+// Of stretches of 1, 2 and 3 steps at 100 ms a step nothing differs; of 50, 150, 100 ms a step each the standard error
+// of their sum is sqrt(3) x 50 ms.
+TEST(RateWatchTest, HowMuchTheStepsVaryIsInTheRate) {
+  const auto error = [](const std::vector<std::pair<std::int64_t, std::int64_t>>& stretches) {
+    RateWatch watch(Bounds(0), At(0));
+    std::int64_t at = 100;
+    std::int64_t n = 1;
+    watch.See(At(at), Steps(n));
+    for (const auto& [steps, milliseconds] : stretches) {
+      watch.See(At(at += milliseconds), Steps(n += steps));
+    }
+    return watch.Rate(std::nullopt)->relative_error;
+  };
+  EXPECT_NEAR(error({{1, 100}, {2, 200}, {3, 300}}), 0, 1e-6);
+  EXPECT_NEAR(error({{1, 50}, {1, 150}, {1, 100}}), std::sqrt(3.0) * 50 / 300, 1e-9);
+  EXPECT_EQ(error({{1, 50}, {1, 150}}), 0) << "two say nothing";
+  WorkRate rate;
+  EXPECT_FALSE(rate.LogError(0.9));
+  rate.changes = 5;
+  rate.relative_error = 0.1;
+  EXPECT_NEAR(*rate.LogError(0.9), 0.1 * 2.1318, 1e-5);  // t of 4 degrees of freedom at 95 %, from a printed table
+}
+
+TEST(RateWatchTest, EveryUnitIsCountedOverTheSameTime) {
+  RateWatch watch(Bounds(0), At(0));
+  for (std::int64_t n = 1; n <= 5; ++n) {
+    WorkSaid done = Steps(n);
+    done.samples = 8 * n;
+    watch.See(At(100 * n), done);
+  }
+  const std::optional<WorkRate> rate = watch.Rate(std::nullopt);
+  ASSERT_TRUE(rate);
+  EXPECT_EQ(rate->done.steps, 4);
+  EXPECT_EQ(rate->done.samples, 32);
+  EXPECT_FALSE(rate->done.tokens);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kHour = 3600;
 constexpr double kTera = 1e12;
+constexpr double kHalfBytes = 2;
+constexpr double kCheckpointBytes = 14;  // 16-bit weights, fp32 master, two fp32 moments
 
 std::vector<GpuFit> FitsOf(const Prediction& memory) {
   std::vector<GpuFit> fits;
@@ -28,19 +30,34 @@ std::optional<double> StatedRate(const PlannedRun& plan) {
   return *plan.samples_per_min / 60 * plan.run.run.sequence / plan.run.run.gpus;
 }
 
-void CheckStatedRate(PlanReport& report) {
+// What is said, or seen, of the run's speed; a formula is no claim that could be too high.
+std::optional<double> ClaimedRate(const PlanReport& report) {
+  if (report.stated_tokens_per_s) return report.stated_tokens_per_s;
+  if (!report.evidence || !report.evidence->tokens_s) return std::nullopt;
+  return report.evidence->tokens_s->likely;
+}
+
+void CheckClaimedRate(PlanReport& report) {
   const RunConfig& run = report.plan.run.run;
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
-  if (!report.stated_tokens_per_s || !gpu) return;
+  const std::optional<double> rate = ClaimedRate(report);
+  if (!rate || !gpu) return;
   const TokenFlops flops = FlopsOf(report.plan.run.facts, run);
   const double ceiling = CeilingFlops(*gpu, MatmulFormat::kHalf);
-  report.roofline = CheckRoofline(*report.stated_tokens_per_s, flops.ModelFlops(true), ceiling);
+  report.roofline = CheckRoofline(*rate, flops.ModelFlops(true), ceiling);
+  const double params = CountParams(report.plan.run.facts).total();
+  const double per_param = RuleOfThumbFlops(1, run.method, run.checkpointing == Checkpointing::kWholeLayers);
   const std::string sides = fmt::format(
-      "{:.1f} TFLOP/s of model FLOPs (attention halved, recompute left out) against {:.1f} that a {} reaches",
-      report.roofline->implied_flops / kTera, ceiling / kTera, gpu->gpu);
+      "{:.1f} TFLOP/s of model FLOPs (attention halved, recompute left out), {:.2f} by the rule of thumb {} N, against "
+      "{:.1f} that a {} reaches",
+      report.roofline->implied_flops / kTera, *rate * params * per_param / kTera, per_param, ceiling / kTera, gpu->gpu);
+  const bool stated = report.stated_tokens_per_s.has_value();
   if (report.roofline->verdict == Plausibility::kImpossible) {
-    report.warnings.push_back("throughput target exceeds the roofline: " + sides);
-  } else if (report.roofline->verdict == Plausibility::kOptimistic) {
+    report.warnings.push_back((stated ? "throughput target exceeds the roofline: "
+                                      : "the measured throughput exceeds the roofline, so the command does not train "
+                                        "this model in these batches: ") +
+                              sides);
+  } else if (stated && report.roofline->verdict == Plausibility::kOptimistic) {
     report.warnings.push_back("the stated throughput is optimistic: " + sides);
   }
 }
@@ -78,31 +95,60 @@ std::optional<LikelyRange> HoursAt(const PlannedRun& plan, double gpus, const Li
   return LikelyRange{hours(tokens_per_s.likely), hours(tokens_per_s.high), hours(tokens_per_s.low)};
 }
 
-Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& plan) {
+namespace {
+
+// The parts add up to what was measured: each is off by the same factor as their sum.
+PeakMemory Scaled(PeakMemory parts, double factor) {
+  for (double* part : {&parts.resident, &parts.gathered, &parts.gradients, &parts.forward_backward, &parts.step,
+                       &parts.phase, &parts.context}) {
+    *part *= factor;
+  }
+  return parts;
+}
+
+// The change that makes the run fit, of a peak that the formulas see too small or too large by a factor.
+std::optional<FitChange> ChangeFor(const Calibration& calibration, const RunRow& run, double capacity, double factor) {
+  std::optional<FitChange> change = CheapestChange(calibration, run, capacity / factor);
+  if (change) {
+    for (double* figure : {&change->memory.likely, &change->memory.low, &change->memory.high}) *figure *= factor;
+  }
+  return change;
+}
+
+}  // namespace
+
+Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& plan,
+                            const std::optional<Evidence>& evidence) {
   PlanReport report;
   report.plan = plan;
+  report.evidence = evidence;
   const RunConfig& run = plan.run.run;
-  const std::optional<Prediction> memory = PredictPeakBytes(calibration, plan.run);
+  const std::optional<Prediction> memory = PeakOn(calibration, plan, evidence, plan.run);
   const CoefficientSet* set = SetFor(calibration.memory, run.framework);
   if (!memory || set == nullptr) return Fail("plan: the program has no coefficients; run fit_plan");
   report.memory = *memory;
   report.parts = PeakOf(PartsOf(plan.run.facts, run), MemoryCoefficientsOf(set->values));
+  report.parts = Scaled(report.parts, report.memory.likely / report.parts.total());
   report.fits = FitsOf(report.memory);
+  const double trained = run.method == TuneMethod::kAllWeights ? CountParams(plan.run.facts).total() : run.trained;
+  report.weights_file = kHalfBytes * trained;
+  report.checkpoint_file = kCheckpointBytes * trained;
+  report.kv_bytes_per_token = KvCacheBytesPerToken(plan.run.facts, kHalfBytes);
   report.effective_batch = EffectiveBatch(run.micro_batch, run.accumulation, run.DataParallel());
   if (report.memory.nearness == Nearness::kUnknown) {
     report.warnings.push_back(
         "no run of this framework was measured: the intervals are those of frameworks left out; "
         "--framework names one that was");
   }
+  report.tokens_per_s = TokensOn(calibration, plan, evidence, plan.run);
   if (const std::optional<GpuRate> gpu = RateOf(run.gpu)) {
     const double capacity = gpu->memory_gib * kGib;
-    report.tokens_per_s = PredictTokensPerSecond(calibration, plan.run);
     if (JudgeFit(memory->likely, memory->high, capacity) != MemoryFit::kFits) {
-      report.change = CheapestChange(calibration, plan.run, capacity);
+      report.change = ChangeFor(calibration, plan.run, capacity, evidence ? evidence->peak_factor : 1);
     }
   }
   report.stated_tokens_per_s = StatedRate(plan);
-  CheckStatedRate(report);
+  CheckClaimedRate(report);
   SetTime(report);
   return report;
 }

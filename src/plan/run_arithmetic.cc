@@ -26,8 +26,6 @@ RunLength LengthOf(double samples, double epochs, double sequence, double effect
   return length;
 }
 
-double SpotCost(double hours, double discount, double overhead) { return hours * (1 + overhead) * (1 - discount); }
-
 CapFacts CapOf(double cap_gpu_hours, double samples, double samples_per_min, double gpus, double overhead) {
   CapFacts cap;
   cap.gpu_hours_per_epoch = samples / (samples_per_min * kMinutes) * gpus;

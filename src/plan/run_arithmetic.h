@@ -21,9 +21,6 @@ struct RunLength {
 RunLength LengthOf(double samples, double epochs, double sequence, double effective_batch, double samples_per_min,
                    double gpus);
 
-// Dollars for the same work at another price and with other overhead, as multiples of the on-demand GPU-hour price.
-double SpotCost(double hours, double discount, double overhead);
-
 // A cap in GPU-hours: what fits in it.
 struct CapFacts {
   double gpu_hours_per_epoch = 0;

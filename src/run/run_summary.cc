@@ -34,6 +34,24 @@ std::string Bytes(const HostUse& use, HostSignal signal) {
   return rate ? fmt::format("{:.1f} MB/s", *rate / 1e6) : "unknown";
 }
 
+// All ranks: samples and tokens add up, steps and epochs are those of the rank that is furthest.
+WorkSaid Together(const std::map<std::int32_t, WorkMark>& marks) {
+  WorkSaid all;
+  const auto add = [](std::optional<std::int64_t>& into, const std::optional<std::int64_t>& n) {
+    if (n) into = into.value_or(0) + *n;
+  };
+  const auto furthest = [](std::optional<std::int64_t>& into, const std::optional<std::int64_t>& n) {
+    if (n) into = std::max(into.value_or(*n), *n);
+  };
+  for (const auto& [rank, mark] : marks) {
+    add(all.samples, mark.samples);
+    add(all.tokens, mark.tokens);
+    furthest(all.steps, mark.steps);
+    furthest(all.epochs, mark.epochs);
+  }
+  return all;
+}
+
 }  // namespace
 
 void RunSummary::OnHost(std::span<const HostSample> samples) {
@@ -67,21 +85,32 @@ std::optional<HostUse> RunSummary::Use(HostScope scope) const {
   return found.seen ? std::optional(found.use) : std::nullopt;
 }
 
-WorkSaid RunSummary::Work() const {
-  WorkSaid all;
-  const auto add = [](std::optional<std::int64_t>& into, const std::optional<std::int64_t>& n) {
-    if (n) into = into.value_or(0) + *n;
-  };
-  const auto furthest = [](std::optional<std::int64_t>& into, const std::optional<std::int64_t>& n) {
-    if (n) into = std::max(into.value_or(*n), *n);
-  };
-  for (const auto& [rank, mark] : marks_) {
-    add(all.samples, mark.samples);
-    add(all.tokens, mark.tokens);
-    furthest(all.steps, mark.steps);
-    furthest(all.epochs, mark.epochs);
+WorkSaid RunSummary::Work() const { return Together(marks_); }
+
+void RunSummary::OnWork(const WorkMark& mark) {
+  marks_[mark.rank] = mark;
+  const bool nothing = !mark.steps && !mark.samples && !mark.tokens && !mark.epochs;
+  if (nothing) {
+    first_marks_.erase(mark.rank);
+  } else {
+    first_marks_.try_emplace(mark.rank, mark);
   }
-  return all;
+}
+
+std::optional<WorkPace> RunSummary::Pace() const {
+  if (first_marks_.empty()) return std::nullopt;
+  const auto earlier = [](const auto& a, const auto& b) { return a.second.time < b.second.time; };
+  const Instant from = std::min_element(first_marks_.begin(), first_marks_.end(), earlier)->second.time;
+  const Instant to = std::max_element(marks_.begin(), marks_.end(), earlier)->second.time;
+  if (to <= from) return std::nullopt;
+  const WorkSaid before = Together(first_marks_);
+  const WorkSaid after = Together(marks_);
+  const auto less = [](const std::optional<std::int64_t>& a, const std::optional<std::int64_t>& b) {
+    return a && b && *a > *b ? std::optional(*a - *b) : std::nullopt;
+  };
+  return WorkPace{to - from,
+                  {less(after.steps, before.steps), less(after.samples, before.samples),
+                   less(after.tokens, before.tokens), less(after.epochs, before.epochs)}};
 }
 
 std::string DescribeUse(const HostUse& use, HostScope scope) {

@@ -14,12 +14,18 @@
 
 namespace idleburn {
 
+// Work done in a span of time.
+struct WorkPace {
+  Nanos time{0};
+  WorkSaid done;
+};
+
 // Keeps of a live stream what a report says besides the GPUs: the use of the host, the work done, what happened.
 class RunSummary final : public LiveSink {
  public:
   void OnSamples(std::span<const Sample> /*samples*/) override {}
   void OnHost(std::span<const HostSample> samples) override;
-  void OnWork(const WorkMark& mark) override { marks_[mark.rank] = mark; }
+  void OnWork(const WorkMark& mark) override;
   void OnNote(const Note& note) override;
   void OnFact(const RunFact& fact) override {
     facts_[fact.key] = fact.value;
@@ -32,6 +38,8 @@ class RunSummary final : public LiveSink {
   [[nodiscard]] const HostTimeline& host() const { return host_; }
   // All ranks together: samples and tokens add up, steps and epochs are those of the rank that is furthest.
   [[nodiscard]] WorkSaid Work() const;
+  // What was done between the first and the last mark of each rank, and how long that took; absent without two marks.
+  [[nodiscard]] std::optional<WorkPace> Pace() const;
   // The first of each kind and text, in order; a few of them.
   [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
   [[nodiscard]] const std::map<std::string, std::string>& facts() const { return facts_; }
@@ -46,6 +54,7 @@ class RunSummary final : public LiveSink {
   std::array<Scope, kHostScopeCount> scopes_;
   HostTimeline host_;
   std::map<std::int32_t, WorkMark> marks_;
+  std::map<std::int32_t, WorkMark> first_marks_;
   std::vector<Note> notes_;
   std::map<std::string, std::string> facts_;
   RunWindow window_;

@@ -32,6 +32,12 @@ Hours YoungInterval(Hours checkpoint, Hours mean_uptime) {
   return Hours(std::sqrt(2 * checkpoint.count() * mean_uptime.count()));
 }
 
+Hours DalyInterval(Hours checkpoint, Hours mean_uptime) {
+  const double x = checkpoint / (2 * mean_uptime);
+  if (x >= 1) return mean_uptime;
+  return YoungInterval(checkpoint, mean_uptime) * (1 + std::sqrt(x) / 3 + x / 9) - checkpoint;
+}
+
 Hours AvailabilityOptimalInterval(Hours checkpoint, Hours restart, Hours mean_uptime) {
   const double c = checkpoint.count();
   return checkpoint + Hours(std::sqrt(2 * (mean_uptime + restart).count() * c + c * c));

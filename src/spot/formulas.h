@@ -22,6 +22,9 @@ double PoissonAtMost(int k, double mean);
 
 // sqrt(2 C M) (Young 1974); C much below M.
 Hours YoungInterval(Hours checkpoint, Hours mean_uptime);
+// sqrt(2 C M) (1 + sqrt(C / 2M) / 3 + C / 18M) - C for C < 2M, else M (Daly 2006, his equation 37): nearly the interval
+// at which DalyTime is least.
+Hours DalyInterval(Hours checkpoint, Hours mean_uptime);
 // C + sqrt(2 (M + R) C + C^2): the interval that is best for availability (arXiv 2410.18124).
 Hours AvailabilityOptimalInterval(Hours checkpoint, Hours restart, Hours mean_uptime);
 

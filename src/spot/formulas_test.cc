@@ -154,5 +154,23 @@ TEST(SpotFormulasTest, YoungIsTheBestOfItsApproximation) {
   });
 }
 
+// Held against a search for the interval at which Daly's time is least.
+TEST(FormulasTest, DalysIntervalIsNearlyTheBestByHisTime) {
+  for (const double checkpoint : {0.01, 0.1, 0.5}) {
+    const Hours mean(8);
+    const auto time = [&](double interval) {
+      return DalyTime({Hours(100), Hours(interval), Hours(checkpoint), Hours(0.1)}, mean).count();
+    };
+    double best = 0.01;
+    for (double interval = 0.01; interval < 20; interval += 0.001) {
+      if (time(interval) < time(best)) best = interval;
+    }
+    EXPECT_NEAR(DalyInterval(Hours(checkpoint), mean).count() / best, 1, 0.01) << checkpoint;
+    EXPECT_LE(time(DalyInterval(Hours(checkpoint), mean).count()),
+              time(YoungInterval(Hours(checkpoint), mean).count()));
+  }
+  EXPECT_EQ(DalyInterval(Hours(5), Hours(2)), Hours(2));
+}
+
 }  // namespace
 }  // namespace idleburn

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
+
 namespace idleburn {
 namespace {
 
@@ -139,8 +141,8 @@ void SetFits(const OptionCaps& caps, RunOption& option) {
     if (caps.gpu_hours) option.gpu_hours_cap = CapFit::kUnknown;
     return;
   }
-  option.gpu_hours_cap = Fit(caps.gpu_hours, std::optional<Hours>(option.gpu_hours->likely),
-                             std::optional<Hours>(option.gpu_hours->high));
+  option.gpu_hours_cap =
+      Fit(caps.gpu_hours, std::optional<Hours>(option.gpu_hours->likely), std::optional<Hours>(option.gpu_hours->high));
   option.budget = Fit(caps.budget, std::optional<Money>(option.cost->likely), std::optional<Money>(option.cost->high));
   const bool least = option.basis == BilledBasis::kNeverInterrupted;
   for (CapFit* fit : {&option.budget, &option.gpu_hours_cap}) {
@@ -228,6 +230,11 @@ OptionChoice ChooseOption(std::span<const RunOption> options, const OptionCaps& 
     choice.overshoot = overshoot;
   }
   return choice;
+}
+
+double MaxGpuHours(Money cap, Money per_gpu_hour) {
+  CHECK(per_gpu_hour > Money());
+  return static_cast<double>(cap.nano()) / static_cast<double>(per_gpu_hour.nano());
 }
 
 Result<Money> CostOf(Money per_gpu_hour, double gpu_hours) {

@@ -85,6 +85,9 @@ struct OptionChoice {
 };
 OptionChoice ChooseOption(std::span<const RunOption> options, const OptionCaps& caps);
 
+// GPU-hours that a cap in money buys, at a price above 0. A lower price stretches it; a cap in GPU-hours nothing does.
+double MaxGpuHours(Money cap, Money per_gpu_hour);
+
 // Rounded once, half to even.
 Result<Money> CostOf(Money per_gpu_hour, double gpu_hours);
 // Overheads to show the cost at where no interruption rate is known (planning.md section 9 D).

@@ -204,5 +204,11 @@ TEST(SpotOptionsTest, SaysWhatIsWrong) {
   EXPECT_EQ(error(offer, {}, {}), "H100-SXM: its cost is beyond what money can be counted in");
 }
 
+TEST(SpotOptionsTest, ABudgetStretchesWithThePrice) {
+  const Money cap = Money::Cents(24'00);
+  EXPECT_EQ(MaxGpuHours(cap, Money::Cents(2'00)), 12);
+  EXPECT_EQ(MaxGpuHours(cap, Money::Cents(1'00)), 24);
+}
+
 }  // namespace
 }  // namespace idleburn

@@ -10,6 +10,16 @@
 
 namespace idleburn::test {
 
+// Runs statements on a file, which is made if it is not there.
+inline void RunSql(const std::string& path, const std::string& sql) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+  char* error = nullptr;
+  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &error), SQLITE_OK) << error << " in " << sql;
+  sqlite3_free(error);
+  sqlite3_close(database);
+}
+
 // A SQLite database of a test's own making, in a folder of its own that goes with it.
 class SqliteFile {
  public:
@@ -26,14 +36,7 @@ class SqliteFile {
   SqliteFile(const SqliteFile&) = delete;
   SqliteFile& operator=(const SqliteFile&) = delete;
 
-  void Run(const std::string& sql) const {
-    sqlite3* database = nullptr;
-    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-    char* error = nullptr;
-    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &error), SQLITE_OK) << error << " in " << sql;
-    sqlite3_free(error);
-    sqlite3_close(database);
-  }
+  void Run(const std::string& sql) const { RunSql(path_.string(), sql); }
   [[nodiscard]] std::string path() const { return path_.string(); }
   [[nodiscard]] std::filesystem::path folder() const { return path_.parent_path(); }
 

@@ -1,0 +1,177 @@
+#include "cli/forecast_outcome.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "plan/memory.h"
+#include "report/audit_view.h"
+#include "text/share.h"
+#include "text/table.h"
+
+namespace idleburn {
+namespace {
+
+constexpr double kHourNs = 3.6e12;
+constexpr double kNano = 1e9;
+constexpr double kSameWork = 0.05;  // a bar's last line may be missed
+
+using Known = std::optional<double>;
+
+std::optional<LikelyRange> RangeOf(const Known& likely, const Known& low, const Known& high) {
+  if (!likely || *likely <= 0) return std::nullopt;
+  return LikelyRange{*likely, low.value_or(*likely), high.value_or(*likely)};
+}
+
+Known Dollars(const std::optional<std::int64_t>& nano) {
+  return nano ? Known(static_cast<double>(*nano) / kNano) : std::nullopt;
+}
+
+// Of the work planned; absent where nothing that was counted can be compared with it.
+Known ShareDone(const HistoryRun& run) {
+  const KeptForecast& forecast = *run.forecast;
+  if (!run.figures.work || !forecast.tokens || *forecast.tokens <= 0) return std::nullopt;
+  const std::string& unit = run.figures.work_unit;
+  const auto count = std::optional<std::int64_t>(std::llround(*run.figures.work));
+  const Known done = TokensOf(forecast, unit == "step" ? count : std::nullopt, unit == "sample" ? count : std::nullopt,
+                              unit == "token" ? count : std::nullopt);
+  return done ? Known(*done / *forecast.tokens) : std::nullopt;
+}
+
+std::string WhyPartial(const HistoryRun& run) {
+  const Known share = ShareDone(run);
+  const bool whole = !share || std::abs(*share - 1) <= kSameWork;
+  const std::string part = share ? fmt::format(" after {:.0f} % of the work planned", 100 * *share) : "";
+  if (run.exit != "exit 0") return fmt::format("the command ended with {}{}", run.exit, part);
+  return whole ? "" : fmt::format("the command did {:.0f} % of the work planned", 100 * *share);
+}
+
+Known Actual(const HistoryRun& run, ForecastQuantity quantity) {
+  const RunFigures& f = run.figures;
+  const Known hours = run.ended ? Known(static_cast<double>((*run.ended - run.started).count()) / kHourNs) : Known();
+  switch (quantity) {
+    case ForecastQuantity::kHours:
+      return hours;
+    case ForecastQuantity::kGpuHours:
+      if (f.window_ns) return static_cast<double>(*f.window_ns) / kHourNs;
+      return hours && run.forecast->gpus ? Known(*hours * *run.forecast->gpus) : Known();
+    case ForecastQuantity::kCost:
+      return f.currency == run.forecast->currency ? Dollars(f.cost_nano) : Known();
+    case ForecastQuantity::kTokensPerSecond: {
+      const Known tokens = TokensOf(*run.forecast, f.pace_steps, f.pace_samples, f.pace_tokens);
+      if (!tokens || !f.pace_ns || *f.pace_ns <= 0 || !run.forecast->gpus) return std::nullopt;
+      return *tokens * kNano / static_cast<double>(*f.pace_ns) / *run.forecast->gpus;
+    }
+    case ForecastQuantity::kMemory:
+      return f.memory_peak ? Known(static_cast<double>(*f.memory_peak)) : Known();
+  }
+  return std::nullopt;
+}
+
+std::optional<LikelyRange> Forecast(const KeptForecast& f, ForecastQuantity quantity) {
+  switch (quantity) {
+    case ForecastQuantity::kHours:
+      return RangeOf(f.hours, f.hours_low, f.hours_high);
+    case ForecastQuantity::kGpuHours:
+      return RangeOf(f.gpu_hours, f.gpu_hours_low, f.gpu_hours_high);
+    case ForecastQuantity::kCost:
+      return RangeOf(Dollars(f.cost_nano), Dollars(f.cost_low_nano), Dollars(f.cost_high_nano));
+    case ForecastQuantity::kTokensPerSecond:
+      return RangeOf(f.tokens_s, f.tokens_s_low, f.tokens_s_high);
+    case ForecastQuantity::kMemory:
+      return RangeOf(f.memory, f.memory_low, f.memory_high);
+  }
+  return std::nullopt;
+}
+
+// Whether a figure is of the whole work, so that a part of it cannot be compared.
+bool IsOfTheWhole(ForecastQuantity quantity) {
+  return quantity == ForecastQuantity::kHours || quantity == ForecastQuantity::kGpuHours ||
+         quantity == ForecastQuantity::kCost;
+}
+
+}  // namespace
+
+std::optional<double> TokensOf(const KeptForecast& forecast, const std::optional<std::int64_t>& steps,
+                               const std::optional<std::int64_t>& samples, const std::optional<std::int64_t>& tokens) {
+  if (tokens) return static_cast<double>(*tokens);
+  if (samples && forecast.sequence) return static_cast<double>(*samples) * *forecast.sequence;
+  if (steps && forecast.tokens_per_step) return static_cast<double>(*steps) * *forecast.tokens_per_step;
+  return std::nullopt;
+}
+
+ForecastOutcome OutcomeOf(const HistoryRun& run) {
+  ForecastOutcome outcome;
+  outcome.why_partial = WhyPartial(run);
+  for (std::size_t i = 0; i < kForecastQuantityCount; ++i) {
+    ForecastLine line;
+    line.quantity = static_cast<ForecastQuantity>(i);
+    line.forecast = Forecast(*run.forecast, line.quantity);
+    line.actual = Actual(run, line.quantity);
+    if (line.actual && *line.actual <= 0) line.actual.reset();
+    line.comparable = line.forecast && line.actual && (outcome.why_partial.empty() || !IsOfTheWhole(line.quantity));
+    outcome.lines.push_back(line);
+  }
+  return outcome;
+}
+
+std::string_view Title(ForecastQuantity quantity) {
+  constexpr std::array<std::string_view, kForecastQuantityCount> kTitles = {"hours", "GPU-hours", "cost",
+                                                                            "tokens/s per GPU", "memory of one GPU"};
+  return kTitles[static_cast<std::size_t>(quantity)];
+}
+
+std::string FigureText(ForecastQuantity quantity, double value, const std::string& currency) {
+  switch (quantity) {
+    case ForecastQuantity::kHours:
+    case ForecastQuantity::kGpuHours:
+      return value < 1 ? fmt::format("{:.4g}", value) : fmt::format("{:.4f}", value);
+    case ForecastQuantity::kCost:
+      return Amount(Money::Nano(std::llround(value * kNano)), currency);
+    case ForecastQuantity::kTokensPerSecond:
+      return fmt::format("{:.0f}", value);
+    case ForecastQuantity::kMemory:
+      return fmt::format("{:.2f} GiB", value / kGib);
+  }
+  return "";
+}
+
+std::string OutcomeText(const HistoryRun& run, int width) {
+  constexpr auto kRight = TableColumn::Align::kRight;
+  const ForecastOutcome outcome = OutcomeOf(run);
+  const std::vector<TableColumn> columns = {{"Forecast against actual"}, {"forecast", kRight},
+                                            {"90 % interval", kRight},   {"actual", kRight},
+                                            {"forecast is", kRight},     {"inside"}};
+  std::vector<TableRow> rows;
+  int inside = 0;
+  int intervals = 0;
+  for (const ForecastLine& line : outcome.lines) {
+    const auto text = [&](double value) { return FigureText(line.quantity, value, run.forecast->currency); };
+    const JudgedForecast judged = {run.id, "", line.quantity, line.forecast.value_or(LikelyRange()),
+                                   line.actual.value_or(0)};
+    TableRow row = {std::string(Title(line.quantity))};
+    row.push_back(line.forecast ? text(line.forecast->likely) : "unknown");
+    row.push_back(judged.HasInterval() ? text(line.forecast->low) + " to " + text(line.forecast->high) : "none");
+    row.push_back(line.actual ? text(*line.actual) : "unknown");
+    if (line.comparable) {
+      row.push_back(PercentText(std::abs(judged.Error())) + (judged.Error() < 0 ? " low" : " high"));
+    } else {
+      row.emplace_back("not compared");
+    }
+    if (line.comparable && judged.HasInterval()) {
+      ++intervals;
+      inside += judged.Inside() ? 1 : 0;
+      row.emplace_back(judged.Inside() ? "yes" : "no");
+    }
+    rows.push_back(std::move(row));
+  }
+  std::string text = fmt::format("Forecast: {} of {} figures with a 90 % interval lie inside it. Basis: {}.\n", inside,
+                                 intervals, run.forecast->basis);
+  if (!outcome.why_partial.empty()) {
+    text += fmt::format("Hours, GPU-hours and cost are not compared: {}.\n", outcome.why_partial);
+  }
+  return text + LayOutTable(columns, rows, width, 0);
+}
+
+}  // namespace idleburn

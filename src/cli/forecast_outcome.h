@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "history/run.h"
+#include "plan/forecast_error.h"
+
+namespace idleburn {
+
+// A figure of a forecast beside what came; absent where it is not known.
+struct ForecastLine {
+  ForecastQuantity quantity = ForecastQuantity::kHours;
+  std::optional<LikelyRange> forecast;
+  std::optional<double> actual;
+  bool comparable = false;  // both are known, and of the same work
+};
+
+// How a forecast came out.
+struct ForecastOutcome {
+  std::vector<ForecastLine> lines;  // one a quantity, in their order
+  std::string why_partial;          // why hours, GPU-hours and cost are not compared; empty: they are
+};
+// Of a run that has ended and has a forecast.
+ForecastOutcome OutcomeOf(const HistoryRun& run);
+
+// Tokens of work that are so many steps, samples or tokens; absent where only something else was counted.
+std::optional<double> TokensOf(const KeptForecast& forecast, const std::optional<std::int64_t>& steps,
+                               const std::optional<std::int64_t>& samples, const std::optional<std::int64_t>& tokens);
+
+// "hours", "tokens/s per GPU": of a quantity, for people, and its figures.
+std::string_view Title(ForecastQuantity quantity);
+std::string FigureText(ForecastQuantity quantity, double value, const std::string& currency);
+
+// The table of an outcome for a terminal, with the verdict first.
+std::string OutcomeText(const HistoryRun& run, int width);
+
+}  // namespace idleburn

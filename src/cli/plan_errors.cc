@@ -1,0 +1,162 @@
+#include "cli/plan_errors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/forecast_outcome.h"
+#include "cli/keep_run.h"
+#include "cli/users_history.h"
+#include "history/runs.h"
+#include "text/escape.h"
+#include "text/markdown.h"
+#include "text/share.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kMonthLength = 7;  // of "2026-11"
+constexpr std::size_t kShortId = 8;
+
+std::string ShareText(const std::optional<double>& share, std::size_t n, std::size_t needed) {
+  return share ? PercentText(*share) : fmt::format("n {} of {}", n, needed);
+}
+
+std::vector<TableColumn> Columns() {
+  constexpr auto kRight = TableColumn::Align::kRight;
+  return {{"month"},
+          {"of"},
+          {"n", kRight},
+          {"median error", kRight},
+          {"95th percentile", kRight},
+          {"bias", kRight},
+          {"inside 90 %", kRight},
+          {"worst", kRight},
+          {"run"}};
+}
+
+std::vector<TableRow> Rows(const ForecastErrors& errors) {
+  std::vector<TableRow> rows;
+  for (const MonthOfErrors& m : errors.months) {
+    rows.push_back({m.month, std::string(Title(m.quantity)), std::to_string(m.n),
+                    ShareText(m.median, m.n, kFewestForecasts), ShareText(m.p95, m.n, kFewestForTail),
+                    ShareText(m.bias, m.n, kFewestForecasts), ShareText(m.coverage, m.n, kFewestForecasts),
+                    PercentText(m.worst_error), m.worst_run.substr(0, kShortId)});
+  }
+  return rows;
+}
+
+std::string Summary(const ForecastErrors& errors) {
+  std::string text = fmt::format("Forecasts kept: {}", errors.forecasts);
+  if (errors.running > 0) text += fmt::format("; {} of runs that have not ended, left out", errors.running);
+  if (errors.partial > 0) {
+    text +=
+        fmt::format("; {} of runs that did not do the work planned: only their speed and memory count", errors.partial);
+  }
+  text += ".\n";
+  const bool few = std::any_of(errors.months.begin(), errors.months.end(),
+                               [](const MonthOfErrors& m) { return m.n < kFewestForTail; });
+  if (!few) return text;
+  return text + fmt::format("n is too small where a cell says so: a median needs {} runs, a 95th percentile {}.\n",
+                            kFewestForecasts, kFewestForTail);
+}
+
+std::string Nothing(const ForecastErrors& errors) {
+  return Summary(errors) + "There is no forecast to judge yet: start runs with idleburn plan --launch -- CMD.\n";
+}
+
+}  // namespace
+
+ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs) {
+  ForecastErrors errors;
+  std::vector<JudgedForecast> judged;
+  for (const HistoryRun& run : runs) {
+    if (!run.forecast) continue;
+    ++errors.forecasts;
+    if (run.state != RunState::kEnded || !run.ended) {
+      ++errors.running;
+      continue;
+    }
+    const ForecastOutcome outcome = OutcomeOf(run);
+    errors.partial += outcome.why_partial.empty() ? 0U : 1U;
+    const std::string month = FormatRfc3339(*run.ended).substr(0, kMonthLength);
+    for (const ForecastLine& line : outcome.lines) {
+      if (line.comparable) judged.push_back({run.id, month, line.quantity, *line.forecast, *line.actual});
+    }
+  }
+  errors.months = ErrorsByMonth(judged);
+  return errors;
+}
+
+std::string ForecastErrorsText(const ForecastErrors& errors, int width) {
+  if (errors.months.empty()) return Nothing(errors);
+  return Summary(errors) + "\n" + LayOutTable(Columns(), Rows(errors), width, 0) +
+         "error: forecast / actual - 1; bias: its mean with the sign, above 0 too much was forecast. Months in UTC, "
+         "by the end of a run.\n";
+}
+
+std::string ForecastErrorsMarkdown(const ForecastErrors& errors) {
+  if (errors.months.empty()) return Nothing(errors);
+  std::string text = Summary(errors) + "\n";
+  AppendMarkdownRows(Columns(), Rows(errors), &text);
+  return text;
+}
+
+std::string ForecastErrorsCsv(const ForecastErrors& errors) {
+  std::string csv = "month,quantity,n,median,p95,bias,coverage,worst_error,worst_run\n";
+  const auto cell = [](const std::optional<double>& value) { return value ? fmt::format("{:.6f}", *value) : ""; };
+  for (const MonthOfErrors& m : errors.months) {
+    csv += fmt::format("{},{},{},{},{},{},{},{:.6f},{}\n", m.month,
+                       kForecastQuantityNames[static_cast<std::size_t>(m.quantity)], m.n, cell(m.median), cell(m.p95),
+                       cell(m.bias), cell(m.coverage), m.worst_error, m.worst_run);
+  }
+  return csv;
+}
+
+std::string ForecastErrorsJson(const ForecastErrors& errors) {
+  using Json = nlohmann::ordered_json;
+  const auto known = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
+  Json json = {{"schema", "idleburn.forecast_errors/1"}, {"history", Printable(errors.file)}};
+  json["forecasts"] = errors.forecasts;
+  json["not_ended"] = errors.running;
+  json["partial"] = errors.partial;
+  json["months"] = Json::array();
+  for (const MonthOfErrors& m : errors.months) {
+    json["months"].push_back({{"month", m.month},
+                              {"quantity", kForecastQuantityNames[static_cast<std::size_t>(m.quantity)]},
+                              {"n", m.n},
+                              {"enough", m.n >= kFewestForTail},
+                              {"median", known(m.median)},
+                              {"p95", known(m.p95)},
+                              {"bias", known(m.bias)},
+                              {"coverage", known(m.coverage)},
+                              {"worst_error", m.worst_error},
+                              {"worst_run", m.worst_run}});
+  }
+  return json.dump(2) + "\n";
+}
+
+Result<int> RunPlanErrors(const Settings& settings, const std::string& format, const std::string& output,
+                          const Environment& environment) {
+  const std::string file = HistoryFile(settings);
+  const Result<std::optional<SqliteDatabase>> history = OpenToRead(file, environment.now);
+  if (!history) return tl::unexpected<Error>(history.error());
+  std::vector<HistoryRun> runs;
+  if (*history) {
+    Result<std::vector<HistoryRun>> all = ListRuns(**history);
+    if (!all) return tl::unexpected<Error>(all.error());
+    runs = std::move(*all);
+  }
+  ForecastErrors errors = ErrorsOf(runs);
+  errors.file = file;
+  const int width = environment.terminal_out ? environment.columns : 120;
+  TRY(WriteOutput(output, format == "json"       ? ForecastErrorsJson(errors)
+                          : format == "markdown" ? ForecastErrorsMarkdown(errors)
+                          : format == "csv"      ? ForecastErrorsCsv(errors)
+                                                 : ForecastErrorsText(errors, width)));
+  return 0;
+}
+
+}  // namespace idleburn

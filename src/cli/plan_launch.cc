@@ -1,0 +1,145 @@
+#include "cli/plan_launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/cmd_run.h"
+#include "cli/find_rate.h"
+#include "cli/forecast_outcome.h"
+#include "cli/plan_past.h"
+#include "cli/say.h"
+#include "cli/users_history.h"
+#include "plan/gpu_rate.h"
+
+namespace idleburn {
+namespace {
+
+// The price that forecast and run are both counted at, as --price of `run` takes it.
+struct LaunchPrice {
+  std::string flag;  // empty: the run finds the same one by itself
+  std::string currency;
+  std::optional<Money> per_gpu_hour;
+};
+
+Result<LaunchPrice> PriceOf(const PlanLaunch& launch, const Settings& settings, Instant now) {
+  if (!launch.price.empty()) {
+    const std::string text = launch.price.substr(launch.price.front() == '$' ? 1 : 0);
+    const Result<Money> amount = Money::Parse(text);
+    if (!amount) return tl::unexpected<Error>(amount.error());
+    return LaunchPrice{text, "USD", *amount};
+  }
+  const RunConfig& run = launch.answer.report.plan.run.run;
+  const std::optional<GpuRate> gpu = RateOf(run.gpu);
+  RateQuestion question;
+  question.now = now;
+  if (gpu) question.gpu_names.emplace_back(gpu->gpu);
+  DataQuality quality;
+  const Result<Rate> rate = FindRate(settings, question, quality);
+  if (!rate) return tl::unexpected<Error>(rate.error());
+  if (rate->per_gpu_hour) return LaunchPrice{rate->key, rate->currency, rate->per_gpu_hour};
+  if (!launch.answer.options || !gpu) return LaunchPrice();
+  // Several prices of one GPU: the plan's own table has chosen one for that many.
+  for (const PlanOffer& offer : launch.answer.options->offers) {
+    if (offer.run.gpu == gpu->gpu && offer.run.gpus == run.gpus && offer.market == Market::kOnDemand) {
+      return LaunchPrice{offer.price_key, "USD", offer.run.per_gpu_hour};
+    }
+  }
+  return LaunchPrice();
+}
+
+void PutCost(const LaunchPrice& price, KeptForecast& forecast) {
+  if (!price.per_gpu_hour) return;
+  const auto cost = [&](const std::optional<double>& gpu_hours) -> std::optional<std::int64_t> {
+    const Result<Money> amount = CostOf(*price.per_gpu_hour, *gpu_hours);
+    return amount ? std::optional(amount->nano()) : std::nullopt;
+  };
+  forecast.currency = price.currency;
+  forecast.cost_nano = cost(forecast.gpu_hours);
+  forecast.cost_low_nano = cost(forecast.gpu_hours_low);
+  forecast.cost_high_nano = cost(forecast.gpu_hours_high);
+}
+
+Result<KeptForecast> ForecastOf(const PlanLaunch& launch, const LaunchPrice& price) {
+  const PlanReport& report = launch.answer.report;
+  const RunConfig& run = report.plan.run.run;
+  if (!report.hours || !report.plan.samples) {
+    return FailUsage(
+        "plan: --launch has nothing to forecast: give the work with --samples, and its speed with --gpu, "
+        "--probe or --tokens-per-s");
+  }
+  KeptForecast forecast;
+  forecast.plan = PlanLine(launch.words);
+  forecast.basis = report.stated_tokens_per_s ? "throughput as stated" : BasisText(report);
+  forecast.gpus = run.gpus;
+  forecast.sequence = run.sequence;
+  forecast.tokens = *report.plan.samples * report.plan.epochs * run.sequence;
+  forecast.tokens_per_step = report.effective_batch * run.sequence;
+  forecast.hours = report.hours->likely;
+  forecast.hours_low = report.hours->low;
+  forecast.hours_high = report.hours->high;
+  forecast.gpu_hours = report.hours->likely * run.gpus;
+  forecast.gpu_hours_low = report.hours->low * run.gpus;
+  forecast.gpu_hours_high = report.hours->high * run.gpus;
+  if (report.stated_tokens_per_s) {
+    forecast.tokens_s = forecast.tokens_s_low = forecast.tokens_s_high = report.stated_tokens_per_s;
+  } else {
+    forecast.tokens_s = report.tokens_per_s->likely;
+    forecast.tokens_s_low = report.tokens_per_s->low;
+    forecast.tokens_s_high = report.tokens_per_s->high;
+  }
+  forecast.memory = report.memory.likely;
+  forecast.memory_low = report.memory.low;
+  forecast.memory_high = report.memory.high;
+  PutCost(price, forecast);
+  return forecast;
+}
+
+std::vector<std::string> RunArguments(const PlanLaunch& launch, const LaunchPrice& price, const Settings& settings) {
+  std::vector<std::string> arguments;
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) arguments.insert(arguments.end(), {flag, value});
+  };
+  add("--price", price.flag);
+  add("--config", launch.config_file);
+  add("--prices", settings.Text("price.catalogue"));
+  add("--history", settings.Text("history.file"));
+  if (launch.no_history) arguments.emplace_back("--no-history");
+  arguments.emplace_back("--");
+  arguments.insert(arguments.end(), launch.command.words.begin(), launch.command.words.end());
+  return arguments;
+}
+
+// Text goes where it does not mix with what the command prints.
+Result<void> WritePlan(const PlanLaunch& launch, const Environment& environment) {
+  if (launch.json) return WriteOutput(launch.output, PlanJson(launch.answer));
+  const std::string text = PlanText(launch.answer, std::max(environment.columns, 60));
+  if (!launch.output.empty()) return WriteOutput(launch.output, text);
+  PrintAside(text);
+  return {};
+}
+
+}  // namespace
+
+Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Environment& environment) {
+  if (launch.json && launch.output.empty()) {
+    return FailUsage("plan: --launch --format json: standard output is the command's; name a file with -o");
+  }
+  const Result<LaunchPrice> price = PriceOf(launch, settings, environment.now);
+  if (!price) return tl::unexpected<Error>(price.error());
+  Result<KeptForecast> forecast = ForecastOf(launch, *price);
+  if (!forecast) return tl::unexpected<Error>(forecast.error());
+  TRY(WritePlan(launch, environment));
+  RunLaunch run;
+  run.forecast = std::move(*forecast);
+  run.environment = launch.command.environment;
+  run.ended = [&](const HistoryRun& ended) {
+    PrintAside("\n" + OutcomeText(ended, std::max(environment.columns, 60)));
+    launch.answer.run = ended;
+    if (launch.output.empty()) return;
+    if (const Result<void> written = WritePlan(launch, environment); !written) Say(written.error().message);
+  };
+  return LaunchRun(RunArguments(launch, *price, settings), environment, run);
+}
+
+}  // namespace idleburn

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/plan_output.h"
+#include "cli/plan_probe.h"
+#include "cli/settings.h"
+
+namespace idleburn {
+
+// A plan that is to be carried out.
+struct PlanLaunch {
+  PlanAnswer answer;
+  PlanWords words;
+  PlannedCommand command;
+  std::string price;        // --price of the plan, an amount of USD; empty: by the settings or the catalogue
+  std::string config_file;  // --config
+  bool no_history = false;
+  bool json = false;
+  std::string output;  // -o: the plan, and once more with what came of it
+};
+
+// Hands over to `idleburn run` and returns its exit code; what was forecast is kept with the run, and printed beside
+// what came of it on standard error. Fails before the command starts where there is nothing to forecast.
+Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Environment& environment);
+
+}  // namespace idleburn

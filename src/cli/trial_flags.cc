@@ -1,0 +1,68 @@
+#include "cli/trial_flags.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "cli/flag_values.h"
+#include "cli/live_flags.h"
+#include "text/duration.h"
+
+namespace idleburn {
+
+void TrialFlags::AppendTo(std::vector<Flag>& flags, const std::string& each) {
+  const auto add = [&](const char* name, const char* value, const std::string& help, std::string& text) {
+    flags.push_back({name, value, help, &text});
+  };
+  const std::string steps_usual = usual.steps ? fmt::format(" (default {})", *usual.steps) : "";
+  const std::string time_usual = usual.time ? fmt::format(" (default {})", SecondsText(*usual.time)) : "";
+  add("--for", "TIME", fmt::format("measure each {} for so long after its warm-up{}", each, time_usual), time);
+  add("--steps", "N", fmt::format("measure each {} for so many steps after its warm-up{}", each, steps_usual), steps);
+  add("--skip-steps", "N", fmt::format("the warm-up of each {}, not measured (default {})", each, usual.skip_steps),
+      skip_steps);
+  add("--patience", "TIME",
+      fmt::format("give a {} up that makes no progress for so long (default {})", each, SecondsText(usual.patience)),
+      patience);
+  add("--grace", "TIME",
+      fmt::format("kill a {} that has not ended so long after SIGTERM (default {})", each, SecondsText(usual.grace)),
+      grace);
+}
+
+Result<TrialBounds> TrialFlags::Bounds(const char* command) const {
+  TrialBounds bounds = usual;
+  const Result<std::int64_t> skip = FlagCount(command, "--skip-steps", skip_steps, 0, usual.skip_steps);
+  if (!skip) return tl::unexpected<Error>(skip.error());
+  bounds.skip_steps = *skip;
+  const Result<std::optional<Nanos>> span = ParseFor(time);
+  if (!span) return tl::unexpected<Error>(span.error());
+  if (*span || !steps.empty()) {
+    bounds.time = *span;
+    bounds.steps.reset();
+  }
+  if (!steps.empty()) {
+    const Result<std::int64_t> count = FlagCount(command, "--steps", steps, 1, 0);
+    if (!count) return tl::unexpected<Error>(count.error());
+    bounds.steps = *count;
+  }
+  const Result<Nanos> waits = FlagSpan(command, "--patience", patience, usual.patience);
+  if (!waits) return tl::unexpected<Error>(waits.error());
+  bounds.patience = *waits;
+  const Result<Nanos> ends = FlagSpan(command, "--grace", grace, usual.grace);
+  if (!ends) return tl::unexpected<Error>(ends.error());
+  bounds.grace = *ends;
+  return bounds;
+}
+
+std::string TrialFlags::Given() const {
+  const std::array<std::pair<const char*, const std::string*>, 5> all = {{{"--for", &time},
+                                                                          {"--steps", &steps},
+                                                                          {"--skip-steps", &skip_steps},
+                                                                          {"--patience", &patience},
+                                                                          {"--grace", &grace}}};
+  for (const auto& [name, text] : all) {
+    if (!text->empty()) return name;
+  }
+  return "";
+}
+
+}  // namespace idleburn
