@@ -205,8 +205,8 @@ TEST_F(CompareDesignTest, TheWorstJobsImproveByThemselves) {
   }
   EXPECT_EQ(RunIdleburn("compare " + file + " --fail-on not-verified").code, 3);
   Refused("compare " + file + " --format csv", 2, "text, json, html or markdown");
-  Refused("compare " + file + " --cashable", 2, "--jobs goes with --level");
-  Refused("compare a.csv " + file, 2, "give no runs");
+  Refused("compare " + file + " --cashable", 2, "--jobs by itself goes with --level");
+  Refused("compare --vs a.csv " + file, 2, "give nothing about runs");
   Refused("compare --jobs " + folder_.Write("few.csv", "job,before,after,selected\na,1,2,yes\nb,2,2,no\n"), 1,
           "3 untouched ones");
 }

@@ -273,18 +273,23 @@ TEST(HistoryTest, ABoundOfTheCostSaysWhatItCannotJudge) {
   EXPECT_EQ(machine.Run("$I history list").out.find("--cost"), std::string::npos);
 }
 
-// Parquet holds what the table of text holds, with types: it is read back by our own reader of tables.
+// Parquet holds what is kept, with types: it is read back as a table of two readings, a day apart.
 TEST(HistoryTest, TheRunsAsParquet) {
   const LiveMachine machine("gpu 0\n");
-  const ProgramRun run = machine.Run(
-      std::string(kLog) + "$I audit $F/log.csv $C --keep --price 3600 >/dev/null; $I history export -o $F/r.parquet; " +
-      "echo $?; head -c 4 $F/r.parquet; echo; ls $F | grep part; $I history export --format parquet; echo $?; " +
-      "$I audit $F/r.parquet --columns time=started,gpu=id,util=cost --period 1s --format json -o $F/back");
+  const std::string keep = std::string(kLog) + "$I audit $F/log.csv $C --keep --price 3600 >/dev/null; ";
+  const ProgramRun run =
+      machine.Run("day=1; " + keep + "day=2; " + keep +
+                  "$I history export -o $F/r.parquet; echo $?; head -c 4 $F/r.parquet; echo; " +
+                  "ls $F | grep part; $I history export --format parquet; echo $?; $I audit $F/r.parquet --columns " +
+                  "time=started,gpu=kind,util=cost --max-gap 2d --period 1d --format json -o $F/back");
   EXPECT_EQ(run.out, "0\nPAR1\n2\n") << run.err;
   EXPECT_EQ(LinesWith(run.err, "Parquet needs a file"), 1) << run.err;
+  const json runs = HistoryOf(machine);
+  ASSERT_EQ(runs.size(), 2U);
   const json back = machine.Json("back");
-  EXPECT_EQ(back["per_gpu"].size(), 1U) << back;
-  EXPECT_NEAR(back["mean_utilization_percent"].get<double>(), 10, 1e-9) << "the cost of ten seconds";
+  EXPECT_EQ(back["window"]["start"], "2026-03-01T00:00:00Z");
+  EXPECT_EQ(back["gpu_hours"]["window"], 24);
+  EXPECT_EQ(back["mean_utilization_percent"].get<double>(), std::stod(runs[0]["cost"]["total"].get<std::string>()));
 }
 
 TEST(HistoryTest, AFullDiskAndAReadOnlyFolderAreOneLineEach) {
