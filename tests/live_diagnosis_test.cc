@@ -255,7 +255,7 @@ TEST(SystemSnapshotTest, IsInTheReportAndInTheRecording) {
   const LiveMachine machine("gpu 0 pcie_width=8 vbios=96.00.61 nvlinks=18\ngpu 1\n");
   const ProgramRun run =
       machine.Run("cd $F && $I run --price 3600 -o $F/text --recording kept.idleburn -- sh -c 'exec 3<" IDLEBURN_ROOT
-                  "/LICENSE; until grep -aqs system.data_mounts kept.idleburn*; do sleep 0.2; n=x$n; "
+                  "/LICENSE; until grep -aqs system.data_m[o]unts kept.idleburn*; do sleep 0.2; n=x$n; "
                   "[ ${#n} -lt 150 ] || exit 9; done'");
   ASSERT_EQ(run.code, 0) << run.err << "9: nobody looked at what the command has open for half a minute";
   const json report = machine.Audit("kept.idleburn");

@@ -200,6 +200,23 @@ TEST_F(TraceAudit, WhatATornTraceStillHasIsCountedAndSaid) {
   for (const json& f : audit["findings"]) EXPECT_NE(f["status"], "confirmed");
 }
 
+TEST_F(TraceAudit, ATornArchiveIsCountedOnce) {
+  Trace trace;
+  std::string text = trace.Text();
+  for (int i = 0; i < 200; ++i) text += "\n" + std::to_string(1'000'003 * i % 7919);  // enough to cut
+  const std::string file = folder_.Write("trace.json", text);
+  testing::MustRunTool("gzip -k " + file);
+  const std::string packed = testing::ReadText(file + ".gz");
+  const json audit = AuditJsonOf(folder_.Write("torn.json.gz", packed.substr(0, packed.size() - 100)));
+  int rows = 0;
+  for (const json& row : audit["data_quality"]) {
+    if (row["id"] != "truncated_input") continue;
+    ++rows;
+    EXPECT_EQ(row["count"], 1);
+  }
+  EXPECT_EQ(rows, 1) << audit["data_quality"];
+}
+
 // tools/make_example_trace.py: 60 ms in the loader of 60 + 4 + 84 and what the host adds, in eight steps.
 TEST_F(TraceAudit, TheShippedExampleShowsWhatItWasMadeToShow) {
   const json audit = AuditJsonOf("--price 4 " IDLEBURN_ROOT "/examples/starved_loader.pt.trace.json.gz");

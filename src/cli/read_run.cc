@@ -83,7 +83,6 @@ class RunReader {
     Result<Profile> profile = input.profiler->read(*input.source, run_->quality);
     if (!profile) return tl::unexpected<Error>(profile.error());
     profile->file = input.source->name();
-    CountTruncated(input);
     run_->profiles.push_back(std::move(*profile));
     return {};
   }

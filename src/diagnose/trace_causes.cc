@@ -111,14 +111,13 @@ void RemarkLoader(const TraceScene& scene, Finding& f) {
       "(10 % or more) and rising read_bytes (/proc/<pid>/io)");
 }
 
-void RemarkHost(const TraceScene& scene, Finding& f) {
+void RemarkHost(const TraceScene& scene, const IntervalSet& time, Finding& f) {
   if (!scene.trace.idle) return;
-  const TraceBudget& b = scene.trace.budget;
-  const auto share = [&](IdleClass c) { return Percent(b.Share(b.IdleNs(c))); };
+  const auto share = [&](IdleClass c) { return Percent(scene.Share(Intersection(time, scene.trace.idle->Of(c)))); };
   f.evidence.push_back(fmt::format("of it operators {}, other host work {}, launch latency {}",
                                    share(IdleClass::kCpuOp), share(IdleClass::kHostOther),
                                    share(IdleClass::kLaunchLatency)));
-  const IntervalSet ahead = Intersection(HostTime(scene), scene.trace.profile->host.loader_ahead);
+  const IntervalSet ahead = Intersection(time, scene.trace.profile->host.loader_ahead);
   if (!ahead.empty()) {
     f.evidence.push_back(Figure(scene, "while a loader fetched ahead in a thread that launches nothing", ahead,
                                 "with_stack=True would show whether the training waits for it"));
@@ -175,7 +174,7 @@ void NameGaps(const TraceScene& scene, const IntervalSet& time, Finding& f) {
 
 void Remark(const TraceScene& scene, const TraceRule& rule, const IntervalSet& time, Finding& f) {
   if (rule.cause == "loader_cpu_spare_cores") RemarkLoader(scene, f);
-  if (rule.cause == "launch_bound") RemarkHost(scene, f);
+  if (rule.cause == "launch_bound") RemarkHost(scene, time, f);
   if (rule.peers_confirm) RemarkComm(scene, f);
   if (rule.time == QueuedTime) RemarkQueue(scene, f);
   if (rule.cause == "synchronization") {
@@ -257,7 +256,7 @@ void AddUnknown(const TraceScene& scene, const TestedShare& share, const Interva
   f.status = Status::kUnknown;
   f.title = "No rule explains " + std::string(share.name);
   f.evidence.push_back(Figure(scene, share.name, time, "unclaimed; threshold 3 %"));
-  if (share.time == HostTime) RemarkHost(scene, f);
+  if (share.time == HostTime) RemarkHost(scene, time, f);
   if (share.id == "queued_wait") RemarkQueue(scene, f);
   for (const Refused& r : refused) {
     if (scene.Share(Intersection(r.time, time)) < kUnknownShare) continue;

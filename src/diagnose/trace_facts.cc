@@ -162,11 +162,15 @@ IntervalSet LoaderTime(const TraceScene& scene) {
   return Difference(IdleTime(scene, IdleClass::kDataloader), scene.trace.profile->host.loader_ahead);
 }
 
+// What is left of idle time without the other classes: these are few where this one is much.
 IntervalSet HostTime(const TraceScene& scene) {
-  const IntervalSet ahead =
-      Intersection(IdleTime(scene, IdleClass::kDataloader), scene.trace.profile->host.loader_ahead);
-  const IntervalSet work = Union(IdleTime(scene, IdleClass::kCpuOp), IdleTime(scene, IdleClass::kHostOther));
-  return Union(Union(work, ahead), IdleTime(scene, IdleClass::kLaunchLatency));
+  if (!scene.trace.idle) return {};
+  IntervalSet others = LoaderTime(scene);
+  for (const IdleClass c : {IdleClass::kSyncApi, IdleClass::kMemcpyApi, IdleClass::kQueuedWait,
+                            IdleClass::kNoLaunchRecord, IdleClass::kTailHead}) {
+    others = Union(others, scene.trace.idle->Of(c));
+  }
+  return Difference(scene.trace.split.idle, others);
 }
 
 IntervalSet LaunchTime(const TraceScene& scene) {

@@ -18,7 +18,7 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
-// A set of instants: sorted, disjoint, non-empty intervals that do not touch. Copies share their intervals, which may be
+// A set of instants: sorted, disjoint, non-empty intervals that do not touch. Copies share the parts, which may be
 // millions.
 class IntervalSet {
  public:

@@ -349,6 +349,7 @@ bool SniffNsys(std::string_view head) { return SniffSqlite(head); }
 Result<Profile> ReadNsys(ByteSource& in, DataQuality& quality) {
   Result<NsysDatabase> database = NsysDatabase::Open(in);
   if (!database) return tl::unexpected<Error>(database.error());
+  quality.Count(QualityId::kTruncatedInput, {&in.name()}, in.truncated() ? 1 : 0);
   return NsysReader(*database, in.name(), quality).Read();
 }
 

@@ -134,6 +134,7 @@ Result<Profile> XplaneReader::Read() {
   if (source.error()) return tl::unexpected<Error>(*source.error());
   if (!read) return tl::unexpected<Error>(read.error());
   rows_.Finish();
+  quality_.Count(QualityId::kTruncatedInput, {&in_.name()}, in_.truncated() ? 1 : 0);
   return builder_.Build();
 }
 
