@@ -263,10 +263,9 @@ TEST(TrapTest, ExactMoney) {
   const nlohmann::json input = nlohmann::json::parse(ReadText(trap.folder() / "input.json"));
   const auto money = [](const nlohmann::json& text) { return Money::Parse(text.get<std::string>()).value(); };
   const std::vector<std::int64_t> equal(input["split"]["parts"].get<std::size_t>(), 1);
+  const std::vector<Money> split = Split(money(input["split"]["total"]), equal, kCent).value();
   nlohmann::json parts;
-  for (const Money part : Split(money(input["split"]["total"]), equal, kCent).value()) {
-    parts.push_back(FormatMoney(part, 2));
-  }
+  for (const Money part : split) parts.push_back(FormatMoney(part, 2));
   trap.Expect("parts", parts);
   nlohmann::json rounded;
   for (const nlohmann::json& text : input["round_half_even_2dp"]) rounded.push_back(FormatMoney(money(text), 2));

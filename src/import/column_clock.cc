@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/int128.h"
+#include "import/stamp.h"
 #include "text/escape.h"
 #include "text/number.h"
 
@@ -120,7 +121,7 @@ Instant ColumnClock::FromLocal(std::int64_t nanos, std::int64_t line) {
     slot_offset_ = (options_.timezone->ToInstant(ToCivil(start), &slot_ambiguous_) - start).count();
   }
   if (slot_ambiguous_) quality_.Count(QualityId::kTimezoneAmbiguous, {&file_, line});
-  return Instant::FromNanos(nanos + slot_offset_);
+  return ByOrder(Instant::FromNanos(nanos + slot_offset_), slot_ambiguous_, &last_local_);
 }
 
 std::optional<Instant> ColumnClock::Civil(std::string_view cell, std::int64_t line) {

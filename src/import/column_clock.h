@@ -48,6 +48,7 @@ class ColumnClock {
   std::int64_t slot_ = INT64_MIN;
   std::int64_t slot_offset_ = 0;
   bool slot_ambiguous_ = false;
+  Instant last_local_;
 };
 
 }  // namespace idleburn

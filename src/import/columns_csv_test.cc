@@ -102,6 +102,8 @@ TEST(ColumnsCsvTest, SaysHowATimeWithoutAZoneWasRead) {
   EXPECT_EQ(berlin.sink.all[1].time.nanos(), utc.sink.all[1].time.nanos() - 2 * kNanosPerHour);
   EXPECT_EQ(berlin.Count(QualityId::kTimezoneAssumed), 0);
   EXPECT_EQ(berlin.Count(QualityId::kTimezoneAmbiguous), 1);
+  const Imported twice("t,u\n2026-10-25 02:59:59,5\n2026-10-25 02:00:00,5\n", "time=t,util=u", "Europe/Berlin");
+  EXPECT_EQ((twice.sink.all[1].time - twice.sink.all[0].time).count(), kNanosPerSecond) << "the hour's second pass";
 }
 
 TEST(ColumnsCsvTest, RefusesToGuessTimes) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "import/stamp.h"
 #include "import/units.h"
 #include "telemetry/value_range.h"
 #include "text/number.h"
@@ -180,12 +181,9 @@ bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
     sample.time = InUtc(civil);
   } else {
     bool ambiguous = false;
-    sample.time = zone_->ToInstant(civil, &ambiguous);
+    const Instant first = zone_->ToInstant(civil, &ambiguous);
     faults_.zone_ambiguous += ambiguous ? 1 : 0;
-    // The hour that the end of daylight saving repeats: time does not go back, so this is its second pass.
-    constexpr Nanos kHour{kNanosPerHour};
-    if (ambiguous && last_time_ - sample.time > kHour / 2) sample.time = sample.time + kHour;
-    last_time_ = sample.time;
+    sample.time = ByOrder(first, ambiguous, &last_time_);
     if (ambiguous) return true;
   }
   if (!zoned && whole.size() == 23) {

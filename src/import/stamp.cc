@@ -40,6 +40,13 @@ std::optional<CivilTime> ParseCtime(std::string_view text) {
   return std::nullopt;
 }
 
+Instant ByOrder(Instant at, bool ambiguous, Instant* last) {
+  constexpr Nanos kHour{kNanosPerHour};
+  if (ambiguous && *last - at > kHour / 2 && *last - at <= kHour * 3 / 2) at = at + kHour;
+  *last = at;
+  return at;
+}
+
 Instant StampClock::At(const CivilTime& stamp, bool zoned, std::int64_t line) {
   if (zoned) return InUtc(stamp);
   if (!options_.timezone) {
@@ -50,7 +57,7 @@ Instant StampClock::At(const CivilTime& stamp, bool zoned, std::int64_t line) {
   bool ambiguous = false;
   const Instant at = options_.timezone->ToInstant(stamp, &ambiguous);
   if (ambiguous) quality_.Count(QualityId::kTimezoneAmbiguous, {&file_, line});
-  return at;
+  return ByOrder(at, ambiguous, &last_);
 }
 
 Instant AssumedTime(const ImportOptions& options, std::int64_t sweep) {

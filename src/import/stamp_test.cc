@@ -46,6 +46,27 @@ TEST(Stamp, TheZoneIsTheUsersOrCountedOnce) {
   EXPECT_EQ(quality.CountOf(QualityId::kTimezoneAssumed), 1);
 }
 
+TEST(Stamp, TheRepeatedHourIsToldByTheOrderOfRows) {
+  ImportOptions berlin;
+  berlin.timezone = *TimeZone::Load("Europe/Berlin");
+  DataQuality quality;
+  const std::string file = "log";
+  StampClock clock(berlin, quality, file);
+  const auto at = [&](const char* time) {
+    return FormatRfc3339(clock.At(*ParseCtime("Sun Oct 25 " + std::string(time) + " 2026"), false, 1)).substr(11, 8);
+  };
+  EXPECT_EQ(at("02:00:00"), "00:00:00");
+  EXPECT_EQ(at("02:30:00"), "00:30:00");
+  EXPECT_EQ(at("02:59:59"), "00:59:59");
+  EXPECT_EQ(at("02:00:00"), "01:00:00");
+  EXPECT_EQ(at("02:00:00"), "01:00:00") << "another GPU of the sweep";
+  EXPECT_EQ(at("02:00:01"), "01:00:01");
+  EXPECT_EQ(at("02:00:00"), "01:00:00") << "a little late";
+  EXPECT_EQ(at("02:25:00"), "01:25:00");
+  EXPECT_EQ(at("02:50:00"), "01:50:00");
+  EXPECT_EQ(at("03:00:00"), "02:00:00");
+}
+
 TEST(Stamp, MaskedUuidsAreCountedOncePerDevice) {
   DeviceTable devices;
   DataQuality quality;

@@ -28,7 +28,8 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kTimezoneAssumed, "timezone_assumed", S::kWarn,
      "inputs carry times without a zone; they were read as UTC (say --timezone to change it)"},
     {Q::kTimezoneAmbiguous, "timezone_ambiguous", S::kWarn,
-     "local times fall into an hour that daylight saving repeats or skips; the first meaning was taken"},
+     "local times fall into an hour that daylight saving repeats or skips; the order of rows decided, else the first "
+     "meaning"},
     {Q::kSharedCopies, "shared_copies", S::kInfo,
      "samples were copies of one device's value for several owners; each device and time counts once"},
     {Q::kMaskedUuid, "masked_uuid", S::kInfo, "devices have an all-zero UUID; they are told apart by bus id or index"},
