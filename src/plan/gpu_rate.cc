@@ -9,6 +9,8 @@
 namespace idleburn {
 namespace {
 
+constexpr double kUsualShare = 0.75;  // of the peak, among the measured rates of data-centre GPUs
+constexpr double kUsualFp4Share = 0.5;
 constexpr double kUnmeasuredShare = 0.9;  // of the peak, where no matmul rate was measured (planning.md section 3.7)
 
 // Peaks and matmul rates: stas00/ml-engineering, compute/accelerator. Bandwidth and links: vendor data sheets. Usable
@@ -32,7 +34,8 @@ constexpr std::array<GpuRate, 31> kRates = {{
     {"H100-80GB-SXM", "h100 80gb|h100|dgx h100|h100 sxm", "h100", 79.65, 989, 1979, 0, 3350, 450, 794.5, 1402.6},
     {"H100-80GB-PCIe", "h100 pcie", "h100", 79.65, 756, 1513, 0, 2000, 64, 0, 0},
     {"H100-94GB-NVL", "h100 nvl", "h100", 93.6, 835, 1671, 0, 3900, 300, 0, 0},
-    {"H100-96GB-500W", "h100 96gb 500w|h100 96gb", "h100", 95.0, 989, 1979, 0, 2400, 450, 794.5, 1402.6},
+    // Matmul rates of the 700 W part, less the clocks that 500 of 700 W leave: their cube root of power and more.
+    {"H100-96GB-500W", "h100 96gb 500w|h100 96gb", "h100", 95.0, 989, 1979, 0, 2400, 450, 670, 1190},
     {"H200-141GB", "h200 141gb|h200", "h100", 140.4, 989, 1979, 0, 4800, 450, 794.5, 1453.4},
     {"GH200", "gh200", "h100", 94.5, 989, 1979, 0, 4000, 450, 828.6, 1535},
     {"B200-180GB", "b200|dgx b200", "blackwell", 178, 2250, 4500, 9000, 8000, 900, 1745, 3432.5},
@@ -83,11 +86,26 @@ double PeakFlops(const GpuRate& gpu, MatmulFormat format) {
   return gpu.half_tflops * kTera;
 }
 
+namespace {
+
+double MeasuredFlops(const GpuRate& gpu, MatmulFormat format) {
+  return kTera * (format == MatmulFormat::kHalf  ? gpu.half_mamf_tflops
+                  : format == MatmulFormat::kFp8 ? gpu.fp8_mamf_tflops
+                                                 : 0);
+}
+
+}  // namespace
+
 double CeilingFlops(const GpuRate& gpu, MatmulFormat format) {
-  const double measured = format == MatmulFormat::kHalf  ? gpu.half_mamf_tflops
-                          : format == MatmulFormat::kFp8 ? gpu.fp8_mamf_tflops
-                                                         : 0;
-  return measured > 0 ? measured * kTera : kUnmeasuredShare * PeakFlops(gpu, format);
+  const double measured = MeasuredFlops(gpu, format);
+  return measured > 0 ? measured : kUnmeasuredShare * PeakFlops(gpu, format);
+}
+
+double SustainedFlops(const GpuRate& gpu, MatmulFormat format) {
+  const double measured = MeasuredFlops(gpu, format);
+  if (measured > 0) return measured;
+  const bool fp4 = format == MatmulFormat::kFp4 && gpu.fp4_tflops > 0;
+  return (fp4 ? kUsualFp4Share : kUsualShare) * PeakFlops(gpu, format);
 }
 
 }  // namespace idleburn

@@ -67,24 +67,25 @@ struct ExpertRow {
   std::int64_t experts, per_token, expert_ffn, shared_ffn, dense_layers, dense_ffn;
   bool tied;
   std::int64_t stated, active;  // 0: they follow from the shape
-  bool gated = true;
+  std::int64_t attention_layers = 0;
 };
 
 // Mixtures of experts. Where attention is not plain (latent, Mamba), the authors' totals count.
 constexpr std::array<ExpertRow, 9> kExperts = {{
     {"mixtral8x7b|mixtral8x7bv01", 32, 4096, 32, 8, 0, 32000, 8, 2, 14336, 0, 0, 0, kUntied, 0, 0},
-    {"deepseekv3", 61, 7168, 128, 128, 0, 129280, 256, 8, 2048, 2048, 3, 18432, kUntied, 671'000'000'000,
+    {"deepseekv3", 61, 7168, 128, 128, 160, 129280, 256, 8, 2048, 2048, 3, 18432, kUntied, 671'000'000'000,
      37'000'000'000},
-    {"gptoss120b", 36, 2880, 64, 8, 64, 201088, 128, 4, 2880, 0, 0, 0, kUntied, 116'830'000'000, 5'130'000'000},
+    {"gptoss120b", 36, 2880, 64, 8, 64, 201088, 128, 4, 2880, 0, 0, 0, kUntied, 116'830'000'000, 5'130'000'000, 18},
     {"qwen330ba3b", 48, 2048, 32, 4, 128, 151936, 128, 8, 768, 0, 0, 0, kUntied, 0, 0},
     {"qwen3235ba22b", 94, 4096, 64, 4, 128, 151936, 128, 8, 1536, 0, 0, 0, kUntied, 0, 0},
-    {"nemotron3nano", 52, 2688, 32, 2, 128, 131072, 128, 6, 1856, 3712, 0, 0, kUntied, 31'600'000'000, 3'600'000'000},
-    {"nemotron35lightning", 52, 2688, 32, 2, 128, 131072, 128, 6, 1856, 3712, 0, 0, kUntied, 31'600'000'000,
-     3'600'000'000},
-    {"nemotron3super", 88, 4096, 32, 2, 128, 131072, 512, 22, 2688, 5376, 0, 0, kUntied, 120'600'000'000,
-     12'700'000'000},
-    {"nemotron3ultra", 108, 8192, 64, 2, 128, 131072, 512, 22, 5120, 10240, 0, 0, kUntied, 550'000'000'000,
-     55'000'000'000},
+    {"nemotron3nano", 52, 2688, 32, 2, 128, 131072, 128, 6, 1856, 3712, 29, 0, kUntied, 31'600'000'000, 3'600'000'000,
+     6},
+    {"nemotron35lightning", 52, 2688, 32, 2, 128, 131072, 128, 6, 1856, 3712, 29, 0, kUntied, 31'600'000'000,
+     3'600'000'000, 6},
+    {"nemotron3super", 88, 4096, 32, 2, 128, 131072, 512, 22, 2688, 5376, 48, 0, kUntied, 120'600'000'000,
+     12'700'000'000, 8},
+    {"nemotron3ultra", 108, 8192, 64, 2, 128, 131072, 512, 22, 5120, 10240, 60, 0, kUntied, 550'000'000'000,
+     55'000'000'000, 12},
 }};
 
 std::string Plain(std::string_view name) {
@@ -138,13 +139,14 @@ ModelFacts FactsOf(const DenseRow& row, std::string_view name) {
 
 ModelFacts FactsOf(const ExpertRow& row, std::string_view name) {
   ModelFacts facts = FactsOf(DenseRow{row.names, row.layers, row.hidden, row.heads, row.kv_heads, row.head_dim,
-                                      row.dense_ffn, row.vocab, row.gated, row.tied},
+                                      row.dense_ffn, row.vocab, kGated, row.tied},
                              name);
   facts.experts = row.experts;
   facts.experts_per_token = row.per_token;
   facts.expert_ffn = row.expert_ffn;
   facts.shared_ffn = row.shared_ffn;
   facts.dense_layers = row.dense_layers;
+  facts.attention_layers = row.attention_layers;
   if (row.stated > 0) {
     facts.stated_params = row.stated;
     facts.stated_active = row.active;
