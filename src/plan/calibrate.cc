@@ -170,18 +170,22 @@ void AddTimeSets(std::vector<CoefficientSet>& sets, const Rows& own, const std::
   }
 }
 
-// The set of all frameworks but one, and that one's own around it.
-std::vector<CoefficientSet> SetsOf(const Rows& rows, PlanQuantity quantity, const std::string& framework) {
+// `common` is of all frameworks but this one; its own set is fitted around it.
+std::vector<CoefficientSet> SetsOf(const Rows& rows, PlanQuantity quantity, const std::string& framework,
+                                   const CoefficientSet& common) {
   const Rows own = Only(rows, [&](const MeasuredRow* row) { return row->row.run.framework == framework; });
-  const Rows others = Only(rows, [&](const MeasuredRow* row) { return row->row.run.framework != framework; });
-  std::vector<CoefficientSet> sets = {CommonSet(others, quantity)};
+  std::vector<CoefficientSet> sets = {common};
   if (own.empty()) return sets;
   if (quantity == PlanQuantity::kMemory) {
-    sets.push_back({framework, FitMemory(own, Around(sets.front().values, kMemoryPriors, kMemoryStray), {})});
+    sets.push_back({framework, FitMemory(own, Around(common.values, kMemoryPriors, kMemoryStray), {})});
   } else {
-    AddTimeSets(sets, own, Around(sets.front().values, kTimePriors, kTimeStray));
+    AddTimeSets(sets, own, Around(common.values, kTimePriors, kTimeStray));
   }
   return sets;
+}
+
+CoefficientSet CommonToOthers(const Rows& rows, PlanQuantity quantity, const std::string& framework) {
+  return CommonSet(Only(rows, [&](const MeasuredRow* row) { return row->row.run.framework != framework; }), quantity);
 }
 
 std::string FoldOf(const MeasuredRow& row, HoldOut hold_out, std::size_t index) {
@@ -220,7 +224,7 @@ void CalibrateQuantity(const std::vector<MeasuredRow>& rows, PlanQuantity quanti
                               row->row.facts.name));
   }
   for (const std::string& framework : frameworks) {
-    for (CoefficientSet& set : SetsOf(all, quantity, framework)) {
+    for (CoefficientSet& set : SetsOf(all, quantity, framework, CommonToOthers(all, quantity, framework))) {
       if (set.key != "*") sets.push_back(std::move(set));
     }
   }
@@ -300,13 +304,16 @@ std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, Pla
   std::map<std::string, Rows> folds;
   for (std::size_t i = 0; i < all.size(); ++i) folds[FoldOf(*all[i], hold_out, i)].push_back(all[i]);
   std::vector<HeldOutRow> predictions;
+  std::map<std::string, CoefficientSet> common;  // to all frameworks but one: no fold but a tenth takes of the others
   for (const auto& [fold, left_out] : folds) {
+    if (hold_out == HoldOut::kTenth) common.clear();
     const std::set<const MeasuredRow*> out(left_out.begin(), left_out.end());
     const Rows rest = Only(all, [&](const MeasuredRow* row) { return out.count(row) == 0; });
     std::map<std::string, std::vector<CoefficientSet>> sets;  // by framework
     for (const MeasuredRow* row : left_out) {
       const std::string& framework = row->row.run.framework;
-      if (sets.count(framework) == 0) sets[framework] = SetsOf(rest, quantity, framework);
+      if (common.count(framework) == 0) common[framework] = CommonToOthers(rest, quantity, framework);
+      if (sets.count(framework) == 0) sets[framework] = SetsOf(rest, quantity, framework, common[framework]);
       const auto& mine = sets[framework];
       const std::optional<double> predicted = quantity == PlanQuantity::kMemory
                                                   ? PredictedPeakBytes(mine, row->row)

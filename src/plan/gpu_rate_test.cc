@@ -28,7 +28,7 @@ TEST(GpuRateTest, AgreesWithTheFacts) {
 }
 
 TEST(GpuRateTest, ByAnyName) {
-  for (const char* name : {"NVIDIA H100 80GB HBM3", "h100_80gb", "H100-80GB-SXM", "DGX-H100"}) {
+  for (const char* name : {"NVIDIA H100 80GB HBM3", "h100_80gb", "H100-80GB-SXM", "DGX-H100", "H100 SXM5"}) {
     ASSERT_TRUE(RateOf(name)) << name;
     EXPECT_EQ(RateOf(name)->gpu, "H100-80GB-SXM") << name;
   }
