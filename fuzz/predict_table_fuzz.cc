@@ -1,4 +1,4 @@
-// Any table of configurations: every row has one line of the answer, and what is predicted is positive.
+// Any table of configurations: every key has one line of the answer, and what is predicted is positive.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!table) return 0;
   CHECK(table->predicted <= table->rows);
   const auto lines = std::count(table->csv.begin(), table->csv.end(), '\n');
-  CHECK(static_cast<std::size_t>(lines) >= table->rows + 1);
+  std::size_t repeated = 0;
+  for (const auto& [reason, count] : table->reasons)
+    repeated += reason.find("answered once") != std::string::npos ? count : 0;
+  CHECK(static_cast<std::size_t>(lines) + repeated >= table->rows + 1);
   return 0;
 }

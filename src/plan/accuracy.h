@@ -33,8 +33,10 @@ struct FitDecisions {
 // Fits are judged with kDefaultMargin on the likely value.
 FitDecisions JudgeFits(const std::vector<HeldOutRow>& rows);
 
-// Share of the rows that lie in the 90 % interval which the rows of other groups would have given them.
-double Coverage(const std::vector<HeldOutRow>& rows);
+// Share of the `known` rows (of one framework, if named) that lie in the 90 % interval which the rows of other groups
+// would have given them; without any, share of the `unknown` in the interval that the other frameworks would.
+double Coverage(const std::vector<HeldOutRow>& known, const std::vector<HeldOutRow>& unknown,
+                std::string_view framework = {});
 
 // Everything that `make accuracy` prints, and what it must stay below.
 struct AccuracyReport {

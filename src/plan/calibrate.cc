@@ -34,18 +34,25 @@ constexpr std::array<std::string_view, 9> kFiles = {"throughput_mpt.csv",
 // What is believed before a row is read: planning.md sections 2.6 and 3.2, rounded.
 const std::vector<CoefficientPrior> kMemoryPriors = {{1.03, .06}, {1.1, .2}, {.95, .25}, {1, .3},  {.9, .3},
                                                      {1, .12},    {1, .3},   {.12, .5},  {1.2, .4}};
-const std::vector<CoefficientPrior> kTimePriors = {{1.2, .5}, {3, .7}, {2, 1}, {4, 1},  {.8, 1}, {.01, 1},
-                                                   {2, 1},    {10, 1}, {3, 1}, {.3, 1}, {10, 1}, {3, 1},
-                                                   {1, 1},    {1, 1},  {1, 1}, {1, 1}};
+const std::vector<CoefficientPrior> kTimePriors = {
+    {1.1, .25}, {2.5, .5}, {1.5, .6}, {3, .6}, {.1, 1},  {.01, 1}, {2, .6},  {25, .5},  {2, 1},  {.3, .7}, {10, 1},
+    {3, .7},    {20, 1},   {.5, 1},   {1, .7}, {.7, .7}, {40, .7}, {.7, .7}, {1.5, .7}, {1, .3}, {8, .7}};
 
 // How a quantity is fitted: errors that a right model makes, and how far a set strays from the one above it.
 constexpr double kMemoryNoise = 0.04;
-constexpr double kTimeNoise = 0.02;
 constexpr double kMemoryStray = 0.8;
-constexpr double kTimeStray = 2;
+constexpr double kCommonTimeNoise = 0.3;  // between frameworks, which write their kernels in their own ways
+constexpr double kTimeNoise = 0.2;        // between the GPUs and formats of one framework
+constexpr double kOneGpuTimeNoise = 0.025;
+constexpr double kLeastTimeNoise = 0.02;  // between the models of a framework on one GPU, or
+constexpr double kTimeNoiseShare = 0.7;   // of the median residual of its framework, if that is more
+constexpr double kTimeStray = 1;
+constexpr double kOneGpuTimeStray = 0.5;
+constexpr double kGroupRows = 6;       // a model with more rows counts as this many: they are near-copies
 constexpr double kFrameworkRows = 15;  // a framework with more rows counts as this many in what is common to all
 constexpr std::size_t kTenths = 10;
-constexpr double kBandTail = 0.02;
+constexpr double kBandTail = 0.028;         // cut off at either end of errors of one framework
+constexpr double kUnknownBandTail = 0.065;  // of all frameworks
 
 std::optional<double> MeasuredOf(const RunRow& row, PlanQuantity quantity) {
   return quantity == PlanQuantity::kMemory ? row.peak_bytes : row.tokens_s_per_gpu;
@@ -61,31 +68,66 @@ Rows With(const std::vector<MeasuredRow>& rows, PlanQuantity quantity) {
   return found;
 }
 
-std::vector<double> Fit(const Rows& rows, PlanQuantity quantity, const std::vector<CoefficientPrior>& priors,
-                        bool evenly) {
+// How much each row counts so that no key of `keys` counts as more than `most` rows.
+std::vector<double> EvenWeights(const std::vector<std::string>& keys, double most) {
   std::map<std::string, double> counts;
-  for (const MeasuredRow* row : rows) ++counts[row->row.run.framework];
+  for (const std::string& key : keys) ++counts[key];
+  std::vector<double> weights;
+  for (const std::string& key : keys) weights.push_back(std::min(1.0, most / counts[key]));
+  return weights;
+}
+
+std::vector<double> FrameworksEvenly(const Rows& rows) {
+  std::vector<std::string> keys;
+  for (const MeasuredRow* row : rows) keys.push_back(row->row.run.framework);
+  return EvenWeights(keys, kFrameworkRows);
+}
+
+std::vector<double> ModelsEvenly(const Rows& rows) {
+  std::vector<std::string> keys;
+  for (const MeasuredRow* row : rows) keys.push_back(row->group);
+  return EvenWeights(keys, kGroupRows);
+}
+
+std::vector<double> FitMemory(const Rows& rows, const std::vector<CoefficientPrior>& priors,
+                              std::vector<double> weights) {
   PositiveFit fit;
   fit.priors = priors;
-  fit.noise = quantity == PlanQuantity::kMemory ? kMemoryNoise : kTimeNoise;
+  fit.noise = kMemoryNoise;
+  fit.weights = std::move(weights);
   std::vector<MemoryParts> parts;
-  std::vector<TimeTerms> terms;
-  for (const MeasuredRow* measured : rows) {
-    const RunRow& row = measured->row;
-    if (evenly) fit.weights.push_back(std::min(1.0, kFrameworkRows / counts[row.run.framework]));
-    if (quantity == PlanQuantity::kMemory) {
-      fit.measured.push_back(*row.peak_bytes);
-      parts.push_back(PartsOf(row.facts, row.run));
-    } else {
-      fit.measured.push_back(1 / *row.tokens_s_per_gpu);
-      terms.push_back(TermsOf(row.facts, row.run, *RateOf(row.run.gpu)));
-    }
+  for (const MeasuredRow* row : rows) {
+    fit.measured.push_back(*row->row.peak_bytes);
+    parts.push_back(PartsOf(row->row.facts, row->row.run));
   }
   fit.predict = [&](std::span<const double> c, std::size_t i) {
-    return quantity == PlanQuantity::kMemory ? PeakOf(parts[i], MemoryCoefficientsOf(c)).total()
-                                             : SecondsPerToken(terms[i], c);
+    return PeakOf(parts[i], MemoryCoefficientsOf(c)).total();
   };
   return FitPositiveCoefficients(fit);
+}
+
+TimeTerms TermsOf(const MeasuredRow& row) { return TermsOf(row.row.facts, row.row.run, *RateOf(row.row.run.gpu)); }
+
+std::vector<double> FitTime(const Rows& rows, const std::vector<CoefficientPrior>& priors, double noise,
+                            std::vector<double> weights) {
+  PositiveFit fit;
+  fit.priors = priors;
+  fit.noise = noise;
+  fit.weights = std::move(weights);
+  std::vector<TimeTerms> terms;
+  for (const MeasuredRow* row : rows) {
+    fit.measured.push_back(1 / *row->row.tokens_s_per_gpu);
+    terms.push_back(TermsOf(*row));
+  }
+  fit.predict = [&](std::span<const double> c, std::size_t i) { return SecondsPerToken(terms[i], c); };
+  return FitPositiveCoefficients(fit);
+}
+
+// What is common to all frameworks among the rows: the set of one never seen.
+CoefficientSet CommonSet(const Rows& rows, PlanQuantity quantity) {
+  return {"*", quantity == PlanQuantity::kMemory
+                   ? FitMemory(rows, kMemoryPriors, FrameworksEvenly(rows))
+                   : FitTime(rows, kTimePriors, kCommonTimeNoise, FrameworksEvenly(rows))};
 }
 
 std::vector<CoefficientPrior> Around(const std::vector<double>& values, std::vector<CoefficientPrior> priors,
@@ -104,31 +146,46 @@ Rows Only(const Rows& rows, Keep keep) {
   return kept;
 }
 
-// The set of all frameworks but one, and that one's own around it; for times also one for each GPU and format.
-std::vector<CoefficientSet> SetsOf(const Rows& rows, PlanQuantity quantity, const std::string& framework) {
-  const bool memory = quantity == PlanQuantity::kMemory;
-  const std::vector<CoefficientPrior>& priors = memory ? kMemoryPriors : kTimePriors;
-  const double stray = memory ? kMemoryStray : kTimeStray;
-  const Rows own = Only(rows, [&](const MeasuredRow* row) { return row->row.run.framework == framework; });
-  std::vector<CoefficientSet> sets;
-  // A framework's times follow its way to write kernels more than other frameworks: they start from the prior.
-  std::vector<CoefficientPrior> start = priors;
-  if (memory || own.empty()) {
-    const Rows others = Only(rows, [&](const MeasuredRow* row) { return row->row.run.framework != framework; });
-    sets.push_back({"*", Fit(others, quantity, priors, true)});
-    start = Around(sets.back().values, priors, stray);
-  }
-  if (own.empty()) return sets;
-  sets.push_back({framework, Fit(own, quantity, start, false)});
-  if (memory) return sets;
-  const std::vector<double> values = sets.back().values;
+double MedianResidual(const Rows& rows, std::span<const double> coefficients) {
+  std::vector<double> residuals;
+  for (const MeasuredRow* row : rows)
+    residuals.push_back(std::abs(std::log(SecondsPerToken(TermsOf(*row), coefficients) * *row->row.tokens_s_per_gpu)));
+  std::sort(residuals.begin(), residuals.end());
+  return SortedQuantile(residuals, 0.5);
+}
+
+// A framework's own set of times around `start`, and around it one for each GPU and format where it has several.
+void AddTimeSets(std::vector<CoefficientSet>& sets, const Rows& own, const std::vector<CoefficientPrior>& start) {
+  const std::string& framework = own.front()->row.run.framework;
   std::set<std::string> keys;
   for (const MeasuredRow* row : own) keys.insert(TimeKey(row->row.run));
+  const double noise = keys.size() > 1 ? kTimeNoise : kOneGpuTimeNoise;
+  sets.push_back({framework, FitTime(own, start, noise, ModelsEvenly(own))});
+  if (keys.size() < 2) return;
+  const std::vector<double> values = sets.back().values;
+  const double own_noise = std::max(kLeastTimeNoise, kTimeNoiseShare * MedianResidual(own, values));
   for (const std::string& key : keys) {
     const Rows mine = Only(own, [&](const MeasuredRow* row) { return TimeKey(row->row.run) == key; });
-    sets.push_back({key, Fit(mine, quantity, Around(values, priors, stray), false)});
+    sets.push_back({key, FitTime(mine, Around(values, kTimePriors, kOneGpuTimeStray), own_noise, ModelsEvenly(mine))});
+  }
+}
+
+// `common` is of all frameworks but this one; its own set is fitted around it.
+std::vector<CoefficientSet> SetsOf(const Rows& rows, PlanQuantity quantity, const std::string& framework,
+                                   const CoefficientSet& common) {
+  const Rows own = Only(rows, [&](const MeasuredRow* row) { return row->row.run.framework == framework; });
+  std::vector<CoefficientSet> sets = {common};
+  if (own.empty()) return sets;
+  if (quantity == PlanQuantity::kMemory) {
+    sets.push_back({framework, FitMemory(own, Around(common.values, kMemoryPriors, kMemoryStray), {})});
+  } else {
+    AddTimeSets(sets, own, Around(common.values, kTimePriors, kTimeStray));
   }
   return sets;
+}
+
+CoefficientSet CommonToOthers(const Rows& rows, PlanQuantity quantity, const std::string& framework) {
+  return CommonSet(Only(rows, [&](const MeasuredRow* row) { return row->row.run.framework != framework; }), quantity);
 }
 
 std::string FoldOf(const MeasuredRow& row, HoldOut hold_out, std::size_t index) {
@@ -143,27 +200,22 @@ std::string FoldOf(const MeasuredRow& row, HoldOut hold_out, std::size_t index) 
   return {};
 }
 
-// Bands of one nearness: of each framework with enough rows, and of all.
-void AddBands(std::vector<ErrorBand>& bands, const std::vector<HeldOutRow>& held_out, PlanQuantity quantity,
-              Nearness nearness) {
-  std::map<std::string, std::vector<double>> ratios;
-  for (const HeldOutRow& row : held_out) {
-    const double ratio = row.measured / row.predicted;
-    ratios["*"].push_back(ratio);
-    if (nearness != Nearness::kUnknown) ratios[row.row->row.run.framework].push_back(ratio);
-  }
-  for (auto& [framework, values] : ratios) {
-    if (framework != "*" && values.size() < kOwnBandRows) continue;
-    const RatioBand band = BandOf(values);
-    bands.push_back({quantity, nearness, framework, std::min(1.0, band.low), std::max(1.0, band.high)});
+// The bands of one nearness, of every framework that was left out in parts.
+void AddBands(Calibration& calibration, const std::vector<HeldOutRow>& known, const std::vector<HeldOutRow>& unknown,
+              PlanQuantity quantity, Nearness nearness) {
+  std::set<std::string> frameworks;
+  for (const HeldOutRow& row : known) frameworks.insert(row.row->row.run.framework);
+  if (nearness == Nearness::kUnknown) frameworks = {"*"};
+  for (const std::string& framework : frameworks) {
+    const RatioBand band = BandFor(framework, known, unknown);
+    calibration.bands.push_back({quantity, nearness, framework, std::min(1.0, band.low), std::max(1.0, band.high)});
   }
 }
 
 void CalibrateQuantity(const std::vector<MeasuredRow>& rows, PlanQuantity quantity, Calibration& calibration) {
   const Rows all = With(rows, quantity);
   std::vector<CoefficientSet>& sets = quantity == PlanQuantity::kMemory ? calibration.memory : calibration.time;
-  const std::vector<CoefficientPrior>& priors = quantity == PlanQuantity::kMemory ? kMemoryPriors : kTimePriors;
-  sets.push_back({"*", Fit(all, quantity, priors, true)});
+  sets.push_back(CommonSet(all, quantity));
   std::set<std::string> frameworks;
   std::set<std::string> models;
   for (const MeasuredRow* row : all) {
@@ -172,17 +224,15 @@ void CalibrateQuantity(const std::vector<MeasuredRow>& rows, PlanQuantity quanti
                               row->row.facts.name));
   }
   for (const std::string& framework : frameworks) {
-    for (CoefficientSet& set : SetsOf(all, quantity, framework)) {
+    for (CoefficientSet& set : SetsOf(all, quantity, framework, CommonToOthers(all, quantity, framework))) {
       if (set.key != "*") sets.push_back(std::move(set));
     }
   }
   calibration.models.insert(calibration.models.end(), models.begin(), models.end());
-  for (const auto& [hold_out, nearness] :
-       std::array<std::pair<HoldOut, Nearness>, kNearnessCount>{{{HoldOut::kTenth, Nearness::kModel},
-                                                                 {HoldOut::kGroup, Nearness::kFramework},
-                                                                 {HoldOut::kFramework, Nearness::kUnknown}}}) {
-    AddBands(calibration.bands, PredictHeldOut(rows, quantity, hold_out), quantity, nearness);
-  }
+  const std::vector<HeldOutRow> unknown = PredictHeldOut(rows, quantity, HoldOut::kFramework);
+  AddBands(calibration, PredictHeldOut(rows, quantity, HoldOut::kTenth), unknown, quantity, Nearness::kModel);
+  AddBands(calibration, PredictHeldOut(rows, quantity, HoldOut::kGroup), unknown, quantity, Nearness::kFramework);
+  AddBands(calibration, {}, unknown, quantity, Nearness::kUnknown);
 }
 
 }  // namespace
@@ -212,9 +262,41 @@ Result<void> AddTable(PublishedRows& published, std::string text, const std::str
   }
 }
 
-RatioBand BandOf(std::vector<double> ratios) {
-  std::sort(ratios.begin(), ratios.end());
-  return {SortedQuantile(ratios, kBandTail), SortedQuantile(ratios, 1 - kBandTail)};
+RatioBand BandFor(const std::string& framework, const std::vector<HeldOutRow>& known,
+                  const std::vector<HeldOutRow>& unknown) {
+  const auto of = [](const HeldOutRow& row) -> const std::string& { return row.row->row.run.framework; };
+  std::map<std::string, double> strangers;  // rows by framework
+  for (const HeldOutRow& row : unknown) {
+    if (of(row) != framework) ++strangers[of(row)];
+  }
+  const auto own = static_cast<double>(
+      std::count_if(known.begin(), known.end(), [&](const HeldOutRow& row) { return of(row) == framework; }));
+  const double trust = strangers.empty() ? 1 : std::min(1.0, own / kOwnBandRows);
+  std::vector<std::pair<double, double>> weighted;  // ratio, weight
+  for (const HeldOutRow& row : known) {
+    if (of(row) == framework) weighted.emplace_back(row.measured / row.predicted, trust / own);
+  }
+  for (const HeldOutRow& row : unknown) {
+    if (of(row) == framework) continue;
+    const double share = (1 - trust) / static_cast<double>(strangers.size());
+    weighted.emplace_back(row.measured / row.predicted, share / strangers[of(row)]);
+  }
+  std::sort(weighted.begin(), weighted.end());
+  const double tail = own > 0 ? kBandTail : kUnknownBandTail;
+  const auto quantile = [tail](const auto& ordered) {  // the first ratio that leaves less than the tail before it
+    double before = 0;
+    double at = 1;
+    for (const auto& [ratio, weight] : ordered) {
+      if (weight <= 0) continue;
+      at = ratio;
+      before += weight;
+      if (before > tail) break;
+    }
+    return at;
+  };
+  const double low = quantile(weighted);
+  std::reverse(weighted.begin(), weighted.end());
+  return {low, quantile(weighted)};
 }
 
 std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, PlanQuantity quantity, HoldOut hold_out) {
@@ -222,13 +304,16 @@ std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, Pla
   std::map<std::string, Rows> folds;
   for (std::size_t i = 0; i < all.size(); ++i) folds[FoldOf(*all[i], hold_out, i)].push_back(all[i]);
   std::vector<HeldOutRow> predictions;
+  std::map<std::string, CoefficientSet> common;  // to all frameworks but one: no fold but a tenth takes of the others
   for (const auto& [fold, left_out] : folds) {
+    if (hold_out == HoldOut::kTenth) common.clear();
     const std::set<const MeasuredRow*> out(left_out.begin(), left_out.end());
     const Rows rest = Only(all, [&](const MeasuredRow* row) { return out.count(row) == 0; });
     std::map<std::string, std::vector<CoefficientSet>> sets;  // by framework
     for (const MeasuredRow* row : left_out) {
       const std::string& framework = row->row.run.framework;
-      if (sets.count(framework) == 0) sets[framework] = SetsOf(rest, quantity, framework);
+      if (common.count(framework) == 0) common[framework] = CommonToOthers(rest, quantity, framework);
+      if (sets.count(framework) == 0) sets[framework] = SetsOf(rest, quantity, framework, common[framework]);
       const auto& mine = sets[framework];
       const std::optional<double> predicted = quantity == PlanQuantity::kMemory
                                                   ? PredictedPeakBytes(mine, row->row)

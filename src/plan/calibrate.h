@@ -36,15 +36,19 @@ std::span<const std::string_view> CalibrationFiles();
 // Adds the rows of one table.
 Result<void> AddTable(PublishedRows& published, std::string text, const std::string& file);
 
-// The interval of measured / predicted that nine tenths of rows to come should lie in. Errors of one model resemble
-// each other, so the outer 2 % are cut off at either end instead of 5.
+// The interval of measured / predicted that nine tenths of rows to come should lie in.
 struct RatioBand {
   double low = 1;
   double high = 1;
 };
-RatioBand BandOf(std::vector<double> ratios);
-// A framework with fewer left-out rows takes the band of all.
-inline constexpr std::size_t kOwnBandRows = 30;
+// The band of a framework from rows left out of frameworks that are `known`; where its own are few, the errors of the
+// others when they were left out as a whole (`unknown`) stand for the missing ones, each framework counting alike. One
+// never seen has only these, and so what lies between frameworks: 6.5 % are cut off at either end. Errors of one
+// framework's models resemble each other, so of its own less than half as much is.
+RatioBand BandFor(const std::string& framework, const std::vector<HeldOutRow>& known,
+                  const std::vector<HeldOutRow>& unknown);
+// A framework with as many left-out rows needs no others'.
+inline constexpr double kOwnBandRows = 30;
 
 // Every row that measured the quantity, predicted by a fit that never saw what it was left out with.
 std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, PlanQuantity quantity, HoldOut hold_out);

@@ -40,6 +40,7 @@ std::string ModelKey(PlanQuantity quantity, const RunRow& row) {
 }
 
 Nearness NearnessOf(const Calibration& calibration, PlanQuantity quantity, const RunRow& row) {
+  if (row.guessed) return Nearness::kUnknown;
   const auto& models = calibration.models;
   if (std::find(models.begin(), models.end(), ModelKey(quantity, row)) != models.end()) return Nearness::kModel;
   const auto& sets = quantity == PlanQuantity::kMemory ? calibration.memory : calibration.time;
@@ -59,8 +60,10 @@ std::optional<Prediction> WithBand(const Calibration& calibration, PlanQuantity 
     if (band.quantity != quantity || band.nearness != prediction.nearness) continue;
     if (band.framework == row.run.framework || (band.framework == "*" && found == nullptr)) found = &band;
   }
-  prediction.low = *likely * (found != nullptr ? found->low : 1);
-  prediction.high = *likely * (found != nullptr ? found->high : 1);
+  constexpr double kGuess = 1.5;  // what the row does not say may make it as much more or less
+  const double guess = row.guessed ? kGuess : 1;
+  prediction.low = *likely * (found != nullptr ? found->low : 1) / guess;
+  prediction.high = *likely * (found != nullptr ? found->high : 1) * guess;
   return prediction;
 }
 

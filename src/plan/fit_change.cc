@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 #include "plan/memory_fit.h"
 
@@ -32,7 +33,16 @@ std::string EightBitOptimizer(RunRow& row) {
   return "an 8-bit optimizer";
 }
 
+// A fraction of the micro-batch, and as many passes more: what a step learns from stays the same.
+template <int kParts>
 std::string SmallerMicroBatch(RunRow& row) {
+  if (std::fmod(row.run.micro_batch, kParts) != 0) return {};
+  row.run.micro_batch /= kParts;
+  row.run.accumulation *= kParts;
+  return fmt::format("micro-batch {:g} with accumulation {:g}", row.run.micro_batch, row.run.accumulation);
+}
+
+std::string SmallestMicroBatch(RunRow& row) {
   if (row.run.micro_batch <= 1) return {};
   row.run.accumulation *= row.run.micro_batch;
   row.run.micro_batch = 1;
@@ -81,8 +91,17 @@ std::string Offload(RunRow& row) {
   return "offload of weights and states to host memory";
 }
 
-constexpr std::array<Change, 9> kChanges = {
-    ChunkLoss, Compile, EightBitOptimizer, SmallerMicroBatch, Checkpoint, Lora, Qlora, Shard, Offload};
+constexpr std::array<Change, 11> kChanges = {ChunkLoss,
+                                             Compile,
+                                             EightBitOptimizer,
+                                             SmallerMicroBatch<2>,
+                                             SmallerMicroBatch<4>,
+                                             SmallestMicroBatch,
+                                             Checkpoint,
+                                             Lora,
+                                             Qlora,
+                                             Shard,
+                                             Offload};
 
 bool Fits(const Calibration& calibration, const RunRow& row, double capacity, Prediction& memory) {
   const std::optional<Prediction> peak = PredictPeakBytes(calibration, row);
@@ -98,7 +117,11 @@ FitChange Made(const RunRow& run, const std::array<bool, kChanges.size()>& wante
   for (std::size_t i = 0; i < kChanges.size(); ++i) {
     if (!wanted[i]) continue;
     std::string said = kChanges[i](changed);
-    if (!said.empty()) made.changes.push_back(std::move(said));
+    if (said.empty()) continue;
+    // Of several steps of one thing only the last is to be made.
+    const auto thing = [](const std::string& text) { return text.substr(0, text.find(' ')); };
+    if (!made.changes.empty() && thing(made.changes.back()) == thing(said)) made.changes.pop_back();
+    made.changes.push_back(std::move(said));
   }
   return made;
 }

@@ -11,7 +11,9 @@ TokenFlops FlopsOf(const ModelFacts& facts, const RunConfig& run) {
   flops.backward_input = 2 * matmul;
   flops.backward_weight = 2 * trained;
   if (run.checkpointing == Checkpointing::kWholeLayers) flops.recompute = 2 * counts.active_body;
-  flops.attention = 4 * static_cast<double>(facts.layers) * QueryWidth(facts) *
+  if (run.checkpointing == Checkpointing::kSelective) flops.recompute = counts.active_body;  // every other matmul
+  const std::int64_t attending = facts.attention_layers > 0 ? facts.attention_layers : facts.layers;
+  flops.attention = 4 * static_cast<double>(attending) * QueryWidth(facts) *
                     (run.mean_sequence > 0 ? run.mean_sequence : run.sequence);
   return flops;
 }

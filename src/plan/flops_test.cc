@@ -32,6 +32,24 @@ TEST(FlopsTest, RecomputingIsOneMoreForwardOfTheBody) {
   EXPECT_DOUBLE_EQ(FlopsOf(facts, run).Linear(), FlopsOf(facts, At(2048)).Linear());
 }
 
+// Selective checkpointing recomputes every other matmul.
+TEST(FlopsTest, SelectiveCheckpointingRecomputesHalf) {
+  const ModelFacts facts = *FindModel("llama-2-7b");
+  RunConfig run = At(2048);
+  run.checkpointing = Checkpointing::kWholeLayers;
+  const double all = FlopsOf(facts, run).recompute;
+  run.checkpointing = Checkpointing::kSelective;
+  EXPECT_DOUBLE_EQ(FlopsOf(facts, run).recompute, all / 2);
+}
+
+// Layers without attention over the whole sequence (Mamba, sliding windows) have none to count.
+TEST(FlopsTest, OnlyAttendingLayersAttend) {
+  ModelFacts facts = *FindModel("llama-2-7b");
+  const double all = FlopsOf(facts, At(4096)).attention;
+  facts.attention_layers = 8;
+  EXPECT_DOUBLE_EQ(FlopsOf(facts, At(4096)).attention, all / 4);
+}
+
 TEST(FlopsTest, ExpertsCountOnlyWhereATokenPasses) {
   const ModelFacts facts = *FindModel("qwen3-30b-a3b");
   const ParamCounts counts = CountParams(facts);

@@ -9,6 +9,8 @@
 namespace idleburn {
 namespace {
 
+constexpr double kUsualShare = 0.75;  // of the peak, among the measured rates of data-centre GPUs
+constexpr double kUsualFp4Share = 0.5;
 constexpr double kUnmeasuredShare = 0.9;  // of the peak, where no matmul rate was measured (planning.md section 3.7)
 
 // Peaks and matmul rates: stas00/ml-engineering, compute/accelerator. Bandwidth and links: vendor data sheets. Usable
@@ -17,8 +19,8 @@ constexpr std::array<GpuRate, 31> kRates = {{
     {"V100-16GB-SXM", "v100 16gb|v100", "volta", 15.8, 125, 0, 0, 900, 150, 0, 0},
     {"V100-32GB-SXM", "v100 32gb", "volta", 31.7, 125, 0, 0, 900, 150, 0, 0},
     {"T4-16GB", "t4", "turing", 15.0, 65, 0, 0, 320, 16, 0, 0},
-    {"A100-40GB-SXM", "a100 40gb", "a100", 39.6, 312, 0, 0, 1555, 300, 271.2, 0},
-    {"A100-80GB-SXM", "a100 80gb|a100", "a100", 80.0, 312, 0, 0, 2039, 300, 271.2, 0},
+    {"A100-40GB-SXM", "a100 40gb|a100 40g", "a100", 39.6, 312, 0, 0, 1555, 300, 271.2, 0},
+    {"A100-80GB-SXM", "a100 80gb|a100|a100 80g|a100 sxm|dgx a100|a800", "a100", 80.0, 312, 0, 0, 2039, 300, 271.2, 0},
     {"A100-80GB-PCIe", "", "a100", 80.0, 312, 0, 0, 1935, 32, 252.9, 0},
     {"A10-24GB", "a10", "a10", 22.5, 125, 0, 0, 600, 32, 0, 0},
     {"A10G-24GB", "a10g", "a10", 22.5, 70, 0, 0, 600, 32, 0, 0},
@@ -29,11 +31,13 @@ constexpr std::array<GpuRate, 31> kRates = {{
     {"RTX6000-Ada", "a6000 ada|rtx 6000 ada", "ada", 48.0, 364, 728, 0, 960, 32, 0, 0},
     {"L4-24GB", "l4", "ada", 22.5, 121, 242, 0, 300, 32, 0, 0},
     {"L40S-48GB", "l40s", "ada", 45.0, 362, 733, 0, 864, 32, 0, 0},
-    {"H100-80GB-SXM", "h100 80gb|h100|dgx h100|h100 sxm", "h100", 79.65, 989, 1979, 0, 3350, 450, 794.5, 1402.6},
+    {"H100-80GB-SXM", "h100 80gb|h100|dgx h100|h100 sxm|h100 sxm5|h100 80g|h800", "h100", 79.65, 989, 1979, 0, 3350,
+     450, 794.5, 1402.6},
     {"H100-80GB-PCIe", "h100 pcie", "h100", 79.65, 756, 1513, 0, 2000, 64, 0, 0},
     {"H100-94GB-NVL", "h100 nvl", "h100", 93.6, 835, 1671, 0, 3900, 300, 0, 0},
-    {"H100-96GB-500W", "h100 96gb 500w|h100 96gb", "h100", 95.0, 989, 1979, 0, 2400, 450, 794.5, 1402.6},
-    {"H200-141GB", "h200 141gb|h200", "h100", 140.4, 989, 1979, 0, 4800, 450, 794.5, 1453.4},
+    // Matmul rates of the 700 W part, less the clocks that 500 of 700 W leave: their cube root of power and more.
+    {"H100-96GB-500W", "h100 96gb 500w|h100 96gb", "h100", 95.0, 989, 1979, 0, 2400, 450, 670, 1190},
+    {"H200-141GB", "h200 141gb|h200|dgx h200|h200 sxm", "h100", 140.4, 989, 1979, 0, 4800, 450, 794.5, 1453.4},
     {"GH200", "gh200", "h100", 94.5, 989, 1979, 0, 4000, 450, 828.6, 1535},
     {"B200-180GB", "b200|dgx b200", "blackwell", 178, 2250, 4500, 9000, 8000, 900, 1745, 3432.5},
     {"B300", "b300|dgx b300", "blackwell", 275, 2250, 4500, 15000, 8000, 900, 1769, 3353.3},
@@ -83,11 +87,26 @@ double PeakFlops(const GpuRate& gpu, MatmulFormat format) {
   return gpu.half_tflops * kTera;
 }
 
+namespace {
+
+double MeasuredFlops(const GpuRate& gpu, MatmulFormat format) {
+  return kTera * (format == MatmulFormat::kHalf  ? gpu.half_mamf_tflops
+                  : format == MatmulFormat::kFp8 ? gpu.fp8_mamf_tflops
+                                                 : 0);
+}
+
+}  // namespace
+
 double CeilingFlops(const GpuRate& gpu, MatmulFormat format) {
-  const double measured = format == MatmulFormat::kHalf  ? gpu.half_mamf_tflops
-                          : format == MatmulFormat::kFp8 ? gpu.fp8_mamf_tflops
-                                                         : 0;
-  return measured > 0 ? measured * kTera : kUnmeasuredShare * PeakFlops(gpu, format);
+  const double measured = MeasuredFlops(gpu, format);
+  return measured > 0 ? measured : kUnmeasuredShare * PeakFlops(gpu, format);
+}
+
+double SustainedFlops(const GpuRate& gpu, MatmulFormat format) {
+  const double measured = MeasuredFlops(gpu, format);
+  if (measured > 0) return measured;
+  const bool fp4 = format == MatmulFormat::kFp4 && gpu.fp4_tflops > 0;
+  return (fp4 ? kUsualFp4Share : kUsualShare) * PeakFlops(gpu, format);
 }
 
 }  // namespace idleburn

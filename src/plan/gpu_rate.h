@@ -33,5 +33,7 @@ enum class MatmulFormat { kHalf, kFp8, kFp4 };
 double PeakFlops(const GpuRate& gpu, MatmulFormat format);
 // The largest rate believed possible: measured (MAMF), else 0.9 of the peak (section 3.7).
 double CeilingFlops(const GpuRate& gpu, MatmulFormat format);
+// The rate that large matmuls are expected to reach: measured (MAMF), else the share of the peak that is usual.
+double SustainedFlops(const GpuRate& gpu, MatmulFormat format);
 
 }  // namespace idleburn

@@ -28,7 +28,7 @@ TEST(GpuRateTest, AgreesWithTheFacts) {
 }
 
 TEST(GpuRateTest, ByAnyName) {
-  for (const char* name : {"NVIDIA H100 80GB HBM3", "h100_80gb", "H100-80GB-SXM", "DGX-H100"}) {
+  for (const char* name : {"NVIDIA H100 80GB HBM3", "h100_80gb", "H100-80GB-SXM", "DGX-H100", "H100 SXM5"}) {
     ASSERT_TRUE(RateOf(name)) << name;
     EXPECT_EQ(RateOf(name)->gpu, "H100-80GB-SXM") << name;
   }
@@ -39,6 +39,9 @@ TEST(GpuRateTest, ByAnyName) {
 TEST(GpuRateTest, MeasuredCeilingsAreBelowThePeak) {
   for (const GpuRate& gpu : AllGpuRates()) {
     EXPECT_LT(CeilingFlops(gpu, MatmulFormat::kHalf), PeakFlops(gpu, MatmulFormat::kHalf)) << gpu.gpu;
+    for (const MatmulFormat format : {MatmulFormat::kHalf, MatmulFormat::kFp8, MatmulFormat::kFp4}) {
+      EXPECT_LE(SustainedFlops(gpu, format), CeilingFlops(gpu, format)) << gpu.gpu;
+    }
     EXPECT_LE(PeakFlops(gpu, MatmulFormat::kHalf), PeakFlops(gpu, MatmulFormat::kFp8)) << gpu.gpu;
   }
   EXPECT_DOUBLE_EQ(CeilingFlops(*RateOf("rtx4090"), MatmulFormat::kHalf), 0.9 * 165e12);

@@ -28,6 +28,7 @@ struct ModelFacts {
   std::int64_t expert_ffn = 0;
   std::int64_t shared_ffn = 0;  // of the experts that every token passes
   std::int64_t dense_layers = 0;
+  std::int64_t attention_layers = 0;  // that attend to the whole sequence; 0: all
   // What the source says of the totals; where the shape is not a plain transformer's, they count instead of it.
   std::optional<std::int64_t> stated_params;
   std::optional<std::int64_t> stated_active;

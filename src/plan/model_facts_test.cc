@@ -25,11 +25,15 @@ TEST(ModelFactsTest, PublishedCounts) {
 // Totals of the models' own cards, which count norms and biases too.
 TEST(ModelFactsTest, CountsOfTheTableAgreeWithTheirCards) {
   const std::pair<const char*, double> cards[] = {
-      {"llama-3.1-8b", 8.030e9},   {"llama-3.1-70b", 70.55e9}, {"llama-3.1-405b", 405.9e9}, {"llama-3.2-1b", 1.236e9},
-      {"llama-3.2-3b", 3.213e9},   {"mistral-7b", 7.242e9},    {"yi-34b", 34.39e9},         {"qwen2.5-7b", 7.616e9},
-      {"qwen2.5-0.5b", 0.494e9},   {"qwen2.5-72b", 72.71e9},   {"phi-2", 2.780e9},          {"falcon-7b", 6.922e9},
-      {"mixtral-8x7b", 46.70e9},   {"qwen3-30b-a3b", 30.53e9}, {"mpt-7b", 6.649e9},         {"llama-2-70b", 68.98e9},
-      {"Qwen3_235B_a22B", 235.1e9}};
+      {"llama-3.1-8b", 8.030e9},    {"llama-3.1-70b", 70.55e9}, {"llama-3.1-405b", 405.9e9}, {"llama-3.2-1b", 1.236e9},
+      {"llama-3.2-3b", 3.213e9},    {"mistral-7b", 7.242e9},    {"yi-34b", 34.39e9},         {"qwen2.5-7b", 7.616e9},
+      {"qwen2.5-0.5b", 0.494e9},    {"qwen2.5-72b", 72.71e9},   {"phi-2", 2.780e9},          {"falcon-7b", 6.922e9},
+      {"mixtral-8x7b", 46.70e9},    {"qwen3-30b-a3b", 30.53e9}, {"mpt-7b", 6.649e9},         {"llama-2-70b", 68.98e9},
+      {"Qwen3_235B_a22B", 235.1e9}, {"llama-65b", 65.29e9},     {"TinyLlama-1.1B", 1.100e9}, {"mistral-nemo", 12.25e9},
+      {"gemma-2b", 2.506e9},        {"gemma-7b", 8.538e9},      {"gemma-2-2b", 2.614e9},     {"gemma-2-9b", 9.242e9},
+      {"gemma-2-27b", 27.23e9},     {"phi-3-mini", 3.821e9},    {"phi-4", 14.66e9},          {"qwen3-0.6b", 0.596e9},
+      {"qwen3-1.7b", 1.721e9},      {"qwen3-4b", 4.022e9},      {"qwen3-14b", 14.77e9},      {"qwen3-32b", 32.76e9},
+      {"gpt2-xl", 1.558e9},         {"gpt-j-6b", 6.051e9},      {"gpt-neox-20b", 20.55e9}};
   for (const auto& [name, params] : cards) {
     EXPECT_NEAR(CountParams(Known(name)).total() / params, 1, 0.01) << name;
   }

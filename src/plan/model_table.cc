@@ -19,7 +19,7 @@ struct DenseRow {
 };
 
 // The config.json that the model's authors publish. Two-matrix models have LayerNorm.
-constexpr std::array<DenseRow, 39> kDense = {{
+constexpr std::array<DenseRow, 63> kDense = {{
     {"llama27b|llama7b", 32, 4096, 32, 32, 0, 11008, 32000, kGated, kUntied},
     {"llama213b|llama13b", 40, 5120, 40, 40, 0, 13824, 32000, kGated, kUntied},
     {"llama270b", 80, 8192, 64, 8, 0, 28672, 32000, kGated, kUntied},
@@ -44,6 +44,30 @@ constexpr std::array<DenseRow, 39> kDense = {{
     {"qwen2532b", 64, 5120, 40, 8, 0, 27648, 152064, kGated, kUntied},
     {"qwen272b|qwen2572b", 80, 8192, 64, 8, 0, 29568, 152064, kGated, kUntied},
     {"qwen38b", 36, 4096, 32, 8, 128, 12288, 151936, kGated, kUntied},
+    {"llama30b|llama33b", 60, 6656, 52, 52, 0, 17920, 32000, kGated, kUntied},
+    {"llama65b", 80, 8192, 64, 64, 0, 22016, 32000, kGated, kUntied},
+    {"tinyllama11b|tinyllama", 22, 2048, 32, 4, 0, 5632, 32000, kGated, kUntied},
+    {"mistralnemo|mistralnemo12b", 40, 5120, 32, 8, 128, 14336, 131072, kGated, kUntied},
+    {"gemma2b", 18, 2048, 8, 1, 256, 16384, 256000, kGated, kTied},
+    {"gemma7b", 28, 3072, 16, 16, 256, 24576, 256000, kGated, kTied},
+    {"gemma22b", 26, 2304, 8, 4, 256, 9216, 256000, kGated, kTied},
+    {"gemma29b", 42, 3584, 16, 8, 256, 14336, 256000, kGated, kTied},
+    {"gemma227b", 46, 4608, 32, 16, 128, 36864, 256000, kGated, kTied},
+    {"phi3mini|phi3mini4k|phi3mini128k|phi35mini", 32, 3072, 32, 32, 0, 8192, 32064, kGated, kUntied},
+    {"phi4", 40, 5120, 40, 10, 0, 17920, 100352, kGated, kUntied},
+    {"qwen1518b", 24, 2048, 16, 16, 0, 5504, 151936, kGated, kUntied},
+    {"qwen157b", 32, 4096, 32, 32, 0, 11008, 151936, kGated, kUntied},
+    {"qwen1514b", 40, 5120, 40, 40, 0, 13696, 152064, kGated, kUntied},
+    {"qwen1572b", 80, 8192, 64, 64, 0, 24576, 152064, kGated, kUntied},
+    {"qwen306b", 28, 1024, 16, 8, 128, 3072, 151936, kGated, kTied},
+    {"qwen317b", 28, 2048, 16, 8, 128, 6144, 151936, kGated, kTied},
+    {"qwen34b", 36, 2560, 32, 8, 128, 9728, 151936, kGated, kTied},
+    {"qwen314b", 40, 5120, 40, 8, 128, 17408, 151936, kGated, kUntied},
+    {"qwen332b", 64, 5120, 64, 8, 128, 25600, 151936, kGated, kUntied},
+    {"gpt2", 12, 768, 12, 12, 0, 3072, 50257, kTwoMatrix, kTied},
+    {"gpt2xl", 48, 1600, 25, 25, 0, 6400, 50257, kTwoMatrix, kTied},
+    {"gptj6b", 28, 4096, 16, 16, 0, 16384, 50400, kTwoMatrix, kUntied},
+    {"gptneox20b", 44, 6144, 64, 64, 0, 24576, 50432, kTwoMatrix, kUntied},
     {"phi15|phi1513b", 24, 2048, 32, 32, 0, 8192, 51200, kTwoMatrix, kUntied},
     {"phi2", 32, 2560, 32, 32, 0, 10240, 51200, kTwoMatrix, kUntied},
     {"stablelmalpha3b|stablelmbasealpha3b", 16, 4096, 32, 32, 0, 16384, 50688, kTwoMatrix, kUntied},
@@ -67,24 +91,25 @@ struct ExpertRow {
   std::int64_t experts, per_token, expert_ffn, shared_ffn, dense_layers, dense_ffn;
   bool tied;
   std::int64_t stated, active;  // 0: they follow from the shape
-  bool gated = true;
+  std::int64_t attention_layers = 0;
 };
 
 // Mixtures of experts. Where attention is not plain (latent, Mamba), the authors' totals count.
 constexpr std::array<ExpertRow, 9> kExperts = {{
     {"mixtral8x7b|mixtral8x7bv01", 32, 4096, 32, 8, 0, 32000, 8, 2, 14336, 0, 0, 0, kUntied, 0, 0},
-    {"deepseekv3", 61, 7168, 128, 128, 0, 129280, 256, 8, 2048, 2048, 3, 18432, kUntied, 671'000'000'000,
+    {"deepseekv3", 61, 7168, 128, 128, 160, 129280, 256, 8, 2048, 2048, 3, 18432, kUntied, 671'000'000'000,
      37'000'000'000},
-    {"gptoss120b", 36, 2880, 64, 8, 64, 201088, 128, 4, 2880, 0, 0, 0, kUntied, 116'830'000'000, 5'130'000'000},
+    {"gptoss120b", 36, 2880, 64, 8, 64, 201088, 128, 4, 2880, 0, 0, 0, kUntied, 116'830'000'000, 5'130'000'000, 18},
     {"qwen330ba3b", 48, 2048, 32, 4, 128, 151936, 128, 8, 768, 0, 0, 0, kUntied, 0, 0},
     {"qwen3235ba22b", 94, 4096, 64, 4, 128, 151936, 128, 8, 1536, 0, 0, 0, kUntied, 0, 0},
-    {"nemotron3nano", 52, 2688, 32, 2, 128, 131072, 128, 6, 1856, 3712, 0, 0, kUntied, 31'600'000'000, 3'600'000'000},
-    {"nemotron35lightning", 52, 2688, 32, 2, 128, 131072, 128, 6, 1856, 3712, 0, 0, kUntied, 31'600'000'000,
-     3'600'000'000},
-    {"nemotron3super", 88, 4096, 32, 2, 128, 131072, 512, 22, 2688, 5376, 0, 0, kUntied, 120'600'000'000,
-     12'700'000'000},
-    {"nemotron3ultra", 108, 8192, 64, 2, 128, 131072, 512, 22, 5120, 10240, 0, 0, kUntied, 550'000'000'000,
-     55'000'000'000},
+    {"nemotron3nano", 52, 2688, 32, 2, 128, 131072, 128, 6, 1856, 3712, 29, 0, kUntied, 31'600'000'000, 3'600'000'000,
+     6},
+    {"nemotron35lightning", 52, 2688, 32, 2, 128, 131072, 128, 6, 1856, 3712, 29, 0, kUntied, 31'600'000'000,
+     3'600'000'000, 6},
+    {"nemotron3super", 88, 4096, 32, 2, 128, 131072, 512, 22, 2688, 5376, 48, 0, kUntied, 120'600'000'000,
+     12'700'000'000, 8},
+    {"nemotron3ultra", 108, 8192, 64, 2, 128, 131072, 512, 22, 5120, 10240, 60, 0, kUntied, 550'000'000'000,
+     55'000'000'000, 12},
 }};
 
 std::string Plain(std::string_view name) {
@@ -138,13 +163,14 @@ ModelFacts FactsOf(const DenseRow& row, std::string_view name) {
 
 ModelFacts FactsOf(const ExpertRow& row, std::string_view name) {
   ModelFacts facts = FactsOf(DenseRow{row.names, row.layers, row.hidden, row.heads, row.kv_heads, row.head_dim,
-                                      row.dense_ffn, row.vocab, row.gated, row.tied},
+                                      row.dense_ffn, row.vocab, kGated, row.tied},
                              name);
   facts.experts = row.experts;
   facts.experts_per_token = row.per_token;
   facts.expert_ffn = row.expert_ffn;
   facts.shared_ffn = row.shared_ffn;
   facts.dense_layers = row.dense_layers;
+  facts.attention_layers = row.attention_layers;
   if (row.stated > 0) {
     facts.stated_params = row.stated;
     facts.stated_active = row.active;

@@ -47,6 +47,40 @@ TEST(PlanReportTest, OneChangeIsPreferredToSeveral) {
   EXPECT_LE(change->memory.high, kUsableShare * enough);
 }
 
+// litgpt's resource table: LoRA on Llama 2 7B runs on an A100 of 40 GB with 1 and 2 sequences, and not with 4.
+TEST(PlanReportTest, ASmallerMicroBatchAsMeasured) {
+  PlanWords words = {{"model", "llama-2-7b"},
+                     {"method", "lora"},
+                     {"seq_len", "1304"},
+                     {"framework", "litgpt"},
+                     {"gpu", "A100-40GB-SXM"}};
+  for (const char* fits : {"1", "2"}) {
+    words["micro_batch"] = fits;
+    EXPECT_FALSE(Report(words).change) << fits;
+  }
+  words["micro_batch"] = "4";
+  const PlanReport report = Report(words);
+  ASSERT_TRUE(report.change);
+  EXPECT_EQ(report.change->changes, std::vector<std::string>{"micro-batch 2 with accumulation 2"});
+}
+
+// Qwen's study: int4 QLoRA on an A100 of 80 GB takes 11.5 G of 7B at 512 tokens, 27.9 at most of 14B, 61.4 of 72B.
+TEST(PlanReportTest, MemoryAsQwenMeasured) {
+  const auto likely = [](const char* model, const char* tokens) {
+    return Report({{"model", model},
+                   {"method", "qlora"},
+                   {"rank", "64"},
+                   {"seq_len", tokens},
+                   {"checkpointing", "full"},
+                   {"framework", "qwen"}})
+               .memory.likely /
+           kGib;
+  };
+  EXPECT_NEAR(likely("qwen-7b", "512") / 11.5, 1, 0.15);
+  EXPECT_LT(likely("qwen-14b", "4096"), 27.9 * 1.1);
+  EXPECT_NEAR(likely("qwen-72b", "512") / 61.4, 1, 0.15);
+}
+
 TEST(PlanReportTest, ImplausibleThroughputIsAWarning) {
   PlanWords words = {{"model", "llama-2-7b"}, {"method", "lora"}, {"seq_len", "1024"},   {"micro_batch", "2"},
                      {"accumulation", "4"},   {"gpu", "rtx4090"}, {"samples", "100000"}, {"epochs", "3"}};

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
+#include "plan/column_names.h"
 #include "text/csv_table.h"
 #include "text/escape.h"
 #include "text/number.h"
@@ -38,7 +40,13 @@ constexpr std::array<std::string_view, 21> kResults = {"tokens_s_gpu",
                                                        "minutes_per_1k_iters",
                                                        "time_s_1024_samples"};
 
+Result<Prediction> Usable(const Prediction& prediction) {
+  if (std::isfinite(prediction.high) && prediction.low > 0) return prediction;
+  return Fail("its numbers are beyond what a run can be");
+}
+
 Result<Prediction> PredictRow(const Calibration& calibration, const TableCells& cells, std::string_view quantity) {
+  quantity = Trim(quantity);
   if (std::find(kQuantities.begin(), kQuantities.end(), quantity) == kQuantities.end()) {
     return Fail("quantity '" + std::string(quantity.substr(0, 20)) +
                 "' is none of tokens_s_per_gpu, peak_bytes, "
@@ -50,25 +58,28 @@ Result<Prediction> PredictRow(const Calibration& calibration, const TableCells& 
   if (quantity == "peak_bytes") {
     const std::optional<Prediction> bytes = PredictPeakBytes(calibration, *row);
     if (!bytes) return Fail("no coefficients for memory");
-    return *bytes;
+    return Usable(*bytes);
   }
   std::optional<Prediction> rate = PredictTokensPerSecond(calibration, *row);
   if (!rate) return Fail("GPU '" + row->run.gpu.substr(0, 40) + "' is not in the table of rates");
-  if (quantity == "tokens_s_per_gpu") return *rate;
+  if (quantity == "tokens_s_per_gpu") return Usable(*rate);
   const double tokens = row->tokens_per_iter;
-  return Prediction{tokens / rate->likely, tokens / rate->high, tokens / rate->low, rate->nearness};
+  return Usable({tokens / rate->likely, tokens / rate->high, tokens / rate->low, rate->nearness});
 }
 
 TableCells CellsOf(const CsvTable& table, std::set<std::string>& unknown) {
   TableCells cells;
   for (const std::string& column : table.columns()) {
-    if (!IsKnownColumn(column)) unknown.insert(column);
-    cells[column] = table.Cell(column);
+    const std::string plain = PlainColumn(column);
+    if (!IsKnownColumn(plain)) unknown.insert(column);
+    std::string& cell = cells[plain];
+    if (cell.empty()) cell = Trim(table.Cell(column));
   }
   const TableCells config = ReadConfigCell(cells["config"]);
   for (const auto& [name, value] : config) {
-    if (!IsKnownColumn(name)) unknown.insert(name);
-    cells[name] = value;
+    const std::string plain = PlainColumn(name);
+    if (!IsKnownColumn(plain)) unknown.insert(name);
+    if (!value.empty()) cells[plain] = value;
   }
   for (const std::string_view result : kResults) {
     const auto found = cells.find(result);
@@ -105,14 +116,20 @@ Result<PredictedTable> PredictTable(ByteSource& in, const Calibration& calibrati
   PredictedTable answer;
   answer.csv = "key,predicted,low,high\n";
   std::set<std::string> unknown;
+  std::set<std::string> answered;
   while (true) {
     const Result<bool> more = table.Next();
     if (!more) return tl::unexpected<Error>(more.error());
     if (!*more) break;
     ++answer.rows;
+    const std::string key(table.Cell("key"));
+    if (!key.empty() && !answered.insert(key).second) {
+      ++answer.reasons["its key was given before; each is answered once"];
+      continue;
+    }
     const TableCells cells = CellsOf(table, unknown);
     const Result<Prediction> prediction = PredictRow(calibration, cells, table.Cell("quantity"));
-    answer.csv += CsvCell(table.Cell("key"));
+    answer.csv += CsvCell(key);
     if (!prediction) {
       ++answer.reasons[prediction.error().message];
       answer.csv += ",,,\n";

@@ -14,7 +14,7 @@ namespace idleburn {
 
 // What came of predicting every row of a table.
 struct PredictedTable {
-  std::string csv;  // key,predicted,low,high: one line a row; empty cells where nothing could be predicted
+  std::string csv;  // key,predicted,low,high: one line a key; empty cells where nothing could be predicted
   std::size_t rows = 0;
   std::size_t predicted = 0;
   std::map<std::string, std::size_t> reasons;   // why rows were left empty

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "text/line_reader.h"
 
 namespace idleburn {
@@ -62,6 +64,87 @@ TEST(PredictTableTest, WhatCannotBePredictedIsEmptyAndCounted) {
 TEST(PredictTableTest, AKeyIsNoFormula) {
   const PredictedTable table = Predicted(std::string("key,quantity,config\n=1+1,peak_bytes,") + kConfig + "\n");
   EXPECT_EQ(table.csv.rfind("key,predicted,low,high\n'=1+1,", 0), 0U) << table.csv;
+}
+
+TEST(PredictTableTest, EachKeyIsAnsweredOnce) {
+  const std::string row = std::string("a,peak_bytes,") + kConfig + "\n";
+  const PredictedTable table = Predicted("key,quantity,config\n" + row + row);
+  EXPECT_EQ(table.predicted, 1U);
+  EXPECT_EQ(std::count(table.csv.begin(), table.csv.end(), '\n'), 2);
+  EXPECT_EQ(table.reasons.begin()->second, 1U);
+}
+
+// A framework that no table has: by the usual names of its columns, in any order and writing, with its wide interval.
+TEST(PredictTableTest, AFrameworkNeverSeen) {
+  const PredictedTable table = Predicted(
+      "quantity,key,Framework,Model Name,GPUs,GPU Type,Seq-Len (tokens),per_device_train_batch_size,"
+      "gradient_accumulation_steps,method\n"
+      "tokens_s_per_gpu,a,axolotl,llama-3.1-8b,2,H100-80GB-SXM,4096,2,4,lora\n"
+      "peak_bytes,b,axolotl,llama-3.1-8b,2,H100-80GB-SXM,4096,2,4,lora\n");
+  EXPECT_EQ(table.predicted, 2U) << (table.reasons.empty() ? "" : table.reasons.begin()->first);
+  EXPECT_TRUE(table.unknown_columns.empty()) << table.unknown_columns.front();
+  EXPECT_EQ(table.nearness.at(std::string(Name(Nearness::kUnknown))), 2U);
+  double rate = 0, low = 0, high = 0;
+  ASSERT_EQ(std::sscanf(table.csv.c_str(), "key,predicted,low,high\na,%lf,%lf,%lf", &rate, &low, &high), 3);
+  EXPECT_GT(rate, 1000);   // 4 N per token at a tenth of the peak
+  EXPECT_LT(rate, 30000);  // and at all of it
+  EXPECT_GT(high / low, 2);
+}
+
+// A model of which only the size is known lies between a smaller and a larger one, as a model never measured.
+TEST(PredictTableTest, AModelOfKnownSizeOnly) {
+  const auto bytes = [](const std::string& model) {
+    const PredictedTable table = Predicted("key,quantity,framework,model,seq_len,micro_batch,gpu\na,peak_bytes,mine," +
+                                           model + ",2048,1,H100-80GB-SXM\n");
+    double predicted = 0;
+    EXPECT_EQ(std::sscanf(table.csv.c_str(), "key,predicted,low,high\na,%lf", &predicted), 1) << model;
+    return predicted;
+  };
+  EXPECT_LT(bytes("llama-2-7b"), bytes("nobody/unheard-of-13B"));
+  EXPECT_LT(bytes("nobody/unheard-of-13B"), bytes("llama-2-70b"));
+  EXPECT_NEAR(bytes("unheard-of-7b-instruct") / bytes("llama-2-7b"), 1, 0.25);
+}
+
+TEST(PredictTableTest, AnUnknownGpuLeavesTimesEmptyAndMemoryNot) {
+  const std::string config = "framework=mine;model=llama-2-7b;seq_len=2048;micro_batch=1;gpu=Abacus 9000";
+  const PredictedTable table =
+      Predicted("key,quantity,config\na,tokens_s_per_gpu," + config + "\nb,peak_bytes," + config + "\n");
+  EXPECT_EQ(table.predicted, 1U);
+  EXPECT_NE(table.csv.find("\na,,,\nb,"), std::string::npos) << table.csv;
+}
+
+// What a table's rows always state widens the interval where it is missing.
+TEST(PredictTableTest, WhatIsNotSaidWidensTheInterval) {
+  const auto width = [](const std::string& config) {
+    const PredictedTable table = Predicted("key,quantity,config\na,peak_bytes," + config + "\n");
+    double predicted = 0, low = 0, high = 0;
+    EXPECT_EQ(std::sscanf(table.csv.c_str(), "key,predicted,low,high\na,%lf,%lf,%lf", &predicted, &low, &high), 3);
+    return high / low;
+  };
+  const std::string rest = "framework=qwen;model=qwen-7b;method=lora;seq_len=2048;gpus_per_node=1;micro_batch=1";
+  EXPECT_GT(width(rest), 2 * width(rest + ";nodes=1;grad_accum=8"));
+}
+
+// Whatever is missing, an answer is an interval around its likeliest value, and no cell makes a number of it.
+TEST(PredictTableTest, AnythingMayBeMissing) {
+  const std::vector<std::string> pairs = {"framework=torchtitan", "model=llama-3.1-8b", "gpu=h200_141gb",  "n_gpus=32",
+                                          "parallelism=fsdp32",   "local_batch=2",      "seq_len=8192",    "compile=1",
+                                          "act_ckpt=selective",   "float8=1",           "precision=float8"};
+  for (std::size_t without = 0; without < pairs.size(); ++without) {
+    for (const char* instead : {"", "n/a", "?", "-1", "1e400", "yes"}) {
+      std::string config;
+      for (std::size_t i = 0; i < pairs.size(); ++i) {
+        config += i != without ? pairs[i] + ";" : pairs[i].substr(0, pairs[i].find('=') + 1) + instead + ";";
+      }
+      const PredictedTable table = Predicted("key,quantity,config\na,tokens_s_per_gpu," + config + "\n");
+      double predicted = 1, low = 1, high = 1;
+      std::sscanf(table.csv.c_str(), "key,predicted,low,high\na,%lf,%lf,%lf", &predicted, &low, &high);
+      EXPECT_GT(low, 0) << config;
+      EXPECT_LE(low, predicted) << config;
+      EXPECT_LE(predicted, high) << config;
+      EXPECT_LT(high, 1e9) << config;
+    }
+  }
 }
 
 TEST(PredictTableTest, NeedsKeyAndQuantity) {

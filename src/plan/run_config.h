@@ -38,8 +38,9 @@ struct RunConfig {
   double tensor_parallel = 1;
   double pipeline_parallel = 1;
   double context_parallel = 1;
-  double virtual_stages = 1;  // of a pipeline rank
-  double micro_batch = 1;     // sequences per GPU and pass
+  double expert_parallel = 1;  // GPUs that share out the experts of a layer
+  double virtual_stages = 1;   // of a pipeline rank
+  double micro_batch = 1;      // sequences per GPU and pass
   double accumulation = 1;
   double sequence = 0;       // tokens, of the longest batch
   double mean_sequence = 0;  // of all batches, which time follows; 0: as the longest

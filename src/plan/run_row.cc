@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
+#include "plan/column_names.h"
 #include "plan/memory.h"
 #include "plan/model_table.h"
 #include "plan/table_formats.h"
@@ -16,14 +18,17 @@ constexpr int kDecimals = 6;
 
 // In the order in which they are asked: the first whose telling column has a value is it.
 constexpr std::array<TableFormat, 8> kFormats = {{
-    {"llm-foundry", "d_model|mp_mode|global_batch", ReadLlmFoundryRow},
-    {"megatron-bridge", "system|gbs|mbs", ReadMegatronBridgeRow},
-    {"peft", "target_modules|dora|adapter_fp32|train_tokens|max_seq_len|grad_ckpt|run", ReadPeftRow},
-    {"litgpt", "section|quantization|minutes_per_1k_iters", ReadLitgptRow},
-    {"fsdp_qlora", "batch_per_gpu|context|cpu_offload", ReadFsdpQloraRow},
-    {"torchtitan", "parallelism|local_batch|float8", ReadTorchtitanRow},
-    {"torchtune", "packed|chunked_ce|optim_in_bwd|act_offload", ReadTorchtuneRow},
-    {"qwen", "gpus_per_node|grad_accum", ReadQwenRow},
+    {"llm-foundry", "d_model|mp_mode|global_batch", "precision|micro_batch|grad_accum|sharding|act_ckpt",
+     ReadLlmFoundryRow},
+    {"megatron-bridge", "system|gbs|mbs", "kind|precision|gbs|tp|pp|ep", ReadMegatronBridgeRow},
+    {"peft", "target_modules|dora|adapter_fp32|train_tokens|max_seq_len|grad_ckpt|run",
+     "method|trainable_params|batch_size|max_seq_len|grad_ckpt|model", ReadPeftRow},
+    {"litgpt", "section|quantization|minutes_per_1k_iters", "section|quantization|micro_batch|n_gpus|trainable_params",
+     ReadLitgptRow},
+    {"fsdp_qlora", "batch_per_gpu|context|cpu_offload", "sharding|cpu_offload", ReadFsdpQloraRow},
+    {"torchtitan", "parallelism|local_batch|float8", "parallelism|act_ckpt|compile|float8", ReadTorchtitanRow},
+    {"torchtune", "packed|chunked_ce|optim_in_bwd|act_offload", "packed|compile", ReadTorchtuneRow},
+    {"qwen", "gpus_per_node|grad_accum", "nodes|gpus_per_node|micro_batch|grad_accum", ReadQwenRow},
 }};
 
 constexpr std::array<std::string_view, 85> kColumns = {"key",
@@ -114,47 +119,116 @@ constexpr std::array<std::string_view, 85> kColumns = {"key",
 constexpr std::array<std::string_view, 8> kMoreColumns = {"packed", "chunked_ce", "optim_in_bwd", "act_offload",
                                                           "metric", "note",       "peak_bytes",   "line"};
 
-bool AnyFilled(const TableCells& cells, std::string_view columns) {
+// The cell of a column, or of another name for it.
+std::string TextIn(const TableCells& cells, std::string_view column) {
+  const auto cell = cells.find(column);
+  if (cell != cells.end() && !cell->second.empty()) return cell->second;
+  for (const std::string_view name : SynonymsOf(column)) {
+    const auto other = cells.find(name);
+    if (other != cells.end() && !other->second.empty()) return other->second;
+  }
+  return {};
+}
+
+// Calls `found` with each of the columns, "|" between them, until it says that this is enough.
+template <typename Found>
+bool Any(std::string_view columns, Found found) {
   while (!columns.empty()) {
     const std::size_t bar = std::min(columns.find('|'), columns.size());
-    const auto cell = cells.find(columns.substr(0, bar));
-    if (cell != cells.end() && !cell->second.empty()) return true;
+    if (found(columns.substr(0, bar))) return true;
     columns.remove_prefix(std::min(bar + 1, columns.size()));
   }
   return false;
 }
 
-const TableFormat* FormatOf(const TableCells& cells) {
+TableFormat FormatOf(const TableCells& cells) {
   const std::string stated = TextIn(cells, "framework");
   for (const TableFormat& format : kFormats) {
-    if (stated == format.framework) return &format;
+    if (EqualsIgnoreCase(stated, format.framework)) return format;
   }
+  if (!stated.empty()) return {"", "", "", ReadAnyRow};
   for (const TableFormat& format : kFormats) {
-    if (AnyFilled(cells, format.telling)) return &format;
+    const auto filled = [&](std::string_view column) {
+      const auto cell = cells.find(column);
+      return cell != cells.end() && !cell->second.empty();
+    };
+    if (Any(format.telling, filled)) return format;
   }
-  return nullptr;
+  return {"", "", "", ReadAnyRow};
+}
+
+// "4096", "7B", "8,030,261,248", "32k"; absent if empty or "n/a"; an error if it is none of these.
+Result<std::optional<double>> NumberIn(const TableCells& cells, std::string_view column) {
+  std::string text = TextIn(cells, column);
+  text.erase(std::remove(text.begin(), text.end(), ','), text.end());
+  for (const std::string_view absent : {"", "n/a", "na", "none", "nan", "-", "?"}) {
+    if (EqualsIgnoreCase(Trim(text), absent)) return std::optional<double>();
+  }
+  std::string_view digits = Trim(text);
+  double unit = 1;
+  constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
+      {{"k", 1e3}, {"m", 1e6}, {"b", 1e9}, {"t", 1e12}}};
+  for (const auto& [letter, scale] : kUnits) {
+    if (digits.size() < 2 || !EqualsIgnoreCase(digits.substr(digits.size() - 1), letter)) continue;
+    unit = scale;
+    digits.remove_suffix(1);
+    break;
+  }
+  const ScaledNumber number = ParseScaled(digits, kDecimals);
+  if (number.fault != NumberFault::kNone || number.value < 0) {
+    return Fail(std::string(column) + " '" + text.substr(0, 20) + "' is no number from 0");
+  }
+  return std::optional<double>(static_cast<double>(number.value) / 1e6 * unit);
+}
+
+// The parameters that a name states: "llama-13b" has 13e9; 0 if it states none.
+double SizeInName(const std::string& name) {
+  for (std::size_t end = name.size(); end-- > 1;) {
+    const char letter = name[end];
+    const double unit = letter == 'b' || letter == 'B' ? 1e9 : letter == 'm' || letter == 'M' ? 1e6 : 0;
+    if (unit == 0) continue;
+    if (end + 1 < name.size() && std::isalnum(static_cast<unsigned char>(name[end + 1])) != 0) continue;
+    std::size_t start = end;
+    while (start > 0 && (std::isdigit(static_cast<unsigned char>(name[start - 1])) != 0 || name[start - 1] == '.'))
+      --start;
+    if (start > 0 && std::isalpha(static_cast<unsigned char>(name[start - 1])) != 0) continue;  // "a3b": active only
+    const ScaledNumber number = ParseScaled(std::string_view(name).substr(start, end - start), kDecimals);
+    if (number.fault == NumberFault::kNone && number.value > 0) return static_cast<double>(number.value) / 1e6 * unit;
+  }
+  return 0;
+}
+
+// A dense transformer of that many parameters as most are built: heads of 128, as many layers as heads, four queries a
+// key, an MLP of 3.5 times the width, a vocabulary of 128 k.
+ModelFacts UsualShape(const std::string& name, double params) {
+  constexpr double kHead = 128;
+  constexpr double kVocab = 128256;
+  constexpr double kPerLayer = 2 + 2 * 0.25 + 3 * 3.5;  // in squares of the width
+  double layers = 1;
+  while (layers < 1000 && kPerLayer * std::pow(kHead * layers, 2) * layers + 2 * kVocab * kHead * layers < params)
+    ++layers;
+  ModelFacts facts;
+  facts.name = name;
+  facts.layers = static_cast<std::int64_t>(layers);
+  facts.heads = std::max<std::int64_t>(4, facts.layers / 4 * 4);
+  facts.hidden = facts.heads * 128;
+  facts.kv_heads = facts.heads / 4;
+  facts.ffn = facts.hidden * 7 / 2;
+  facts.vocab = static_cast<std::int64_t>(kVocab);
+  return facts;
 }
 
 }  // namespace
 
-std::string TextIn(const TableCells& cells, std::string_view column) {
-  const auto cell = cells.find(column);
-  return cell == cells.end() ? std::string() : cell->second;
-}
-
-Result<std::optional<double>> NumberIn(const TableCells& cells, std::string_view column) {
-  const std::string text = TextIn(cells, column);
-  if (text.empty() || text == "n/a" || text == "None") return std::optional<double>();
-  const ScaledNumber number = ParseScaled(text, kDecimals);
-  if (number.fault != NumberFault::kNone || number.value < 0) {
-    return Fail(std::string(column) + " '" + text.substr(0, 20) + "' is no number from 0");
-  }
-  return std::optional<double>(static_cast<double>(number.value) / 1e6);
-}
-
 RowReader::RowReader(const TableCells& cells) : cells_(cells) {}
 
 std::string RowReader::Text(std::string_view column) const { return TextIn(cells_, column); }
+
+std::string RowReader::Stated(std::string_view column) {
+  std::string text = Text(column);
+  if (text.empty()) Complain("no " + std::string(column));
+  return text;
+}
 
 double RowReader::Number(std::string_view column, std::optional<double> otherwise) {
   const Result<std::optional<double>> value = NumberIn(cells_, column);
@@ -181,16 +255,50 @@ std::optional<double> RowReader::Measured(std::string_view column) {
 std::optional<bool> RowReader::Switch(std::string_view column) {
   const std::string text = TextIn(cells_, column);
   if (text.empty()) return std::nullopt;
-  if (text == "1" || EqualsIgnoreCase(text, "true") || EqualsIgnoreCase(text, "full")) return true;
-  if (text == "0" || EqualsIgnoreCase(text, "false") || EqualsIgnoreCase(text, "none")) return false;
+  for (const std::string_view yes : {"1", "true", "yes", "y", "on", "full"}) {
+    if (EqualsIgnoreCase(text, yes)) return true;
+  }
+  for (const std::string_view no : {"0", "false", "no", "n", "off", "none", "n/a"}) {
+    if (EqualsIgnoreCase(text, no)) return false;
+  }
   Complain(std::string(column) + " '" + text.substr(0, 20) + "' is neither 1 nor 0");
   return std::nullopt;
 }
 
 ModelFacts RowReader::Model(const std::string& name) {
-  const std::optional<ModelFacts> facts = FindModel(name);
-  if (facts) return *facts;
-  Complain("model '" + name.substr(0, 40) + "' is not in the built-in table");
+  constexpr double kMostSize = 1e8;
+  constexpr double kLeastParams = 1e6;
+  constexpr double kMostParams = 1e14;
+  if (Number("n_layers", 0) > 0 && Number("d_model", 0) > 0) {
+    const auto size = [&](std::string_view column, double otherwise) {
+      return static_cast<std::int64_t>(std::min(kMostSize, Number(column, otherwise)));
+    };
+    ModelFacts facts = FindModel(name).value_or(ModelFacts{});
+    const bool known = facts.layers > 0;
+    facts.name = name;
+    facts.layers = size("n_layers", 0);
+    facts.hidden = size("d_model", 0);
+    facts.heads = size("n_heads", std::max(1.0, static_cast<double>(facts.hidden) / 128));
+    facts.ffn = size("d_ff", 4 * static_cast<double>(facts.hidden));
+    facts.vocab = size("vocab", known ? static_cast<double>(facts.vocab) : 50368);
+    if (known) return facts;
+    facts.kv_heads = size("kv_heads", static_cast<double>(facts.heads));
+    // Two matrices an MLP are four times as wide; three are rarely.
+    facts.gated = facts.ffn != 4 * facts.hidden;
+    facts.tied = !facts.gated;
+    return facts;
+  }
+  const std::string sized = name + " " + Text("size");
+  for (const std::string& wanted : {name, sized}) {
+    if (const std::optional<ModelFacts> facts = FindModel(wanted)) return *facts;
+  }
+  double params = Number("total_params", 0);
+  if (params <= 0) params = SizeInName(sized);
+  if (params >= kLeastParams && params <= kMostParams) {
+    guessed_model_ = true;
+    return UsualShape(name, params);
+  }
+  Complain("model '" + name.substr(0, 40) + "' is not in the built-in table, nor is its size stated");
   return {};
 }
 
@@ -200,15 +308,16 @@ void RowReader::Complain(std::string message) {
 
 bool IsKnownColumn(std::string_view column) {
   return std::find(kColumns.begin(), kColumns.end(), column) != kColumns.end() ||
-         std::find(kMoreColumns.begin(), kMoreColumns.end(), column) != kMoreColumns.end();
+         std::find(kMoreColumns.begin(), kMoreColumns.end(), column) != kMoreColumns.end() || IsSynonym(column);
 }
 
 Result<RunRow> ReadRunRow(const TableCells& cells) {
-  const TableFormat* format = FormatOf(cells);
-  if (format == nullptr) return Fail("its columns are those of no table known; give a cell `framework`");
+  const TableFormat format = FormatOf(cells);
   RowReader reader(cells);
-  RunRow row = format->read(reader);
-  row.run.framework = format->framework;
+  RunRow row = format.read(reader);
+  row.run.framework = format.framework.empty() ? TextIn(cells, "framework") : std::string(format.framework);
+  row.guessed = reader.guessed_model() ||
+                Any(format.needed, [&](std::string_view column) { return TextIn(cells, column).empty(); });
   if (row.tokens_per_iter <= 0) row.tokens_per_iter = row.run.micro_batch * row.run.accumulation * row.run.sequence;
   if (row.s_per_iter && !row.tokens_s_per_gpu) row.tokens_s_per_gpu = row.tokens_per_iter / *row.s_per_iter;
   row.out_of_memory = TextIn(cells, "status") == "oom";

@@ -23,17 +23,16 @@ struct RunRow {
   std::optional<double> s_per_iter;
   double tokens_per_iter = 0;  // of one GPU: an optimizer step, or what its table calls an iteration
   bool out_of_memory = false;
+  bool guessed = false;  // it lacks what its table states, or of its model only the size is known
 };
 
 // Reads a row whose columns are those of one of the tables of planning data (docs/plan.md): llm-foundry,
-// Megatron-Bridge, Qwen, PEFT, litgpt, fsdp_qlora, torchtitan, torchtune. Which one, its columns say, or a cell
-// `framework`. What a table does not state is its framework's published default. The error names what the row lacks.
+// Megatron-Bridge, Qwen, PEFT, litgpt, fsdp_qlora, torchtitan, torchtune; or those of another framework by their usual
+// names. Which one, a cell `framework` says, or its columns. What a table does not state is its framework's published
+// default. The error names what the row lacks.
 Result<RunRow> ReadRunRow(const TableCells& cells);
 
-// Every column that some table has; others are not used.
+// Every column that some table has, or another name for one; others are not used.
 bool IsKnownColumn(std::string_view column);
-
-// Non-negative decimal number of a cell; absent if empty; an error if it is none.
-Result<std::optional<double>> NumberIn(const TableCells& cells, std::string_view column);
 
 }  // namespace idleburn

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
@@ -35,6 +36,14 @@ double Widths(const ModelFacts& facts, double LinearShape::*side) {
   double sum = 0;
   for (const LoraTarget target : kAllLinear) sum += ShapeOf(facts, target).*side;
   return sum * Layers(facts);
+}
+
+// Mean tokens of a sequence of the Alpaca data set with its prompt where batches are padded to their own longest
+// sample: the more samples, the longer that is.
+double AlpacaTokens(double micro_batch) {
+  constexpr double kOne = 160;
+  constexpr double kPerDoubling = 0.35;
+  return kOne * (1 + kPerDoubling * std::log2(micro_batch));
 }
 
 // How an adapter method costs memory in a pass, beyond its own parameters.
@@ -118,6 +127,7 @@ void AssumeUntilFits(RunRow& row, const std::optional<bool>& checkpointing, bool
 // Qwen's fine-tuning study: HF Trainer with DeepSpeed, checkpointing, LoRA of rank 64 on all linear layers.
 RunRow ReadQwenRow(RowReader& reader) {
   constexpr double kRank = 64;
+  constexpr double kUsualPasses = 8;
   RunRow row;
   row.facts = reader.Model(reader.Text("model"));
   RunConfig& run = row.run;
@@ -126,7 +136,7 @@ RunRow ReadQwenRow(RowReader& reader) {
   run.gpus = run.nodes * reader.Count("gpus_per_node", 1);
   run.sequence = reader.Count("seq_len");
   run.micro_batch = reader.Count("micro_batch", 1);
-  run.accumulation = reader.Count("grad_accum", 1);
+  run.accumulation = reader.Count("grad_accum", kUsualPasses);
   run.checkpointing = Checkpointing::kWholeLayers;
   run.bytes = kDeepSpeed;
   run.step_group = 1e9;  // DeepSpeed's sub_group_size
@@ -158,13 +168,15 @@ RunRow ReadQwenRow(RowReader& reader) {
 
 // PEFT's method comparison: one model, dynamic padding up to max_seq_len, memory reserved by the allocator.
 RunRow ReadPeftRow(RowReader& reader) {
-  constexpr double kUsualTokens = 840;  // of a batch of its data set
+  constexpr double kUsualTokens = 840;       // of a batch of its data set
+  constexpr double kUsualTrained = 9175040;  // LoRA of rank 32 on queries and values
+  constexpr double kUsualBatch = 4;
   RunRow row;
   row.facts = reader.Model(reader.Text("model"));
   RunConfig& run = row.run;
   run.gpu = reader.Text("gpu");
   run.sequence = reader.Count("max_seq_len", 768);
-  run.micro_batch = reader.Count("batch_size");
+  run.micro_batch = reader.Count("batch_size", kUsualBatch);
   run.checkpointing = reader.Switch("grad_ckpt").value_or(false) ? Checkpointing::kWholeLayers : Checkpointing::kNone;
   run.compile = reader.Switch("compile").value_or(false);
   const std::string method = reader.Text("method");
@@ -173,7 +185,7 @@ RunRow ReadPeftRow(RowReader& reader) {
     run.bytes = kPureHalf;
   } else {
     run.method = TuneMethod::kLora;
-    run.trained = reader.Number("trainable_params");
+    run.trained = reader.Number("trainable_params", kUsualTrained);
     run.adapter_rank = reader.Number("rank", 0);
     run.bytes = wide ? kFp32Adapters : kPureHalf;
     SetAdapterCost(row, method, reader.Text("target_modules"), wide ? 4 : 2);
@@ -207,7 +219,9 @@ RunRow ReadLitgptRow(RowReader& reader) {
   run.sequence = row.facts.vocab < kSmallVocabulary ? kLongestOfSmallVocabulary : kLongest;
   run.accumulation = 8;  // a global batch far above the micro-batch
   run.method = TuneMethod::kLora;
-  run.trained = reader.Number("trainable_params");
+  constexpr std::array kQueryValue = {LoraTarget::kQuery, LoraTarget::kValue};
+  constexpr double kRank = 8;
+  run.trained = reader.Number("trainable_params", LoraParams(row.facts, kRank, kQueryValue));
   run.bytes = kPureHalf;
   run.logit_bytes = 6;  // litgpt computes the loss in chunks
   const std::string section = reader.Text("section");
@@ -229,7 +243,8 @@ RunRow ReadLitgptRow(RowReader& reader) {
   }
   run.metric = MemoryMetric::kAllocated;
   if (const std::optional<double> gb = reader.Measured("peak_mem_gb")) row.peak_bytes = *gb * 1e9;
-  row.tokens_per_iter = run.micro_batch * run.sequence;
+  run.mean_sequence = std::min(run.sequence, AlpacaTokens(run.micro_batch));
+  row.tokens_per_iter = run.micro_batch * run.mean_sequence;
   if (const std::optional<double> minutes = reader.Measured("minutes_per_1k_iters")) row.s_per_iter = *minutes * 0.06;
   return row;
 }
@@ -247,7 +262,7 @@ RunRow ReadFsdpQloraRow(RowReader& reader) {
   run.sequence = reader.Count("context");
   run.offload = reader.Switch("cpu_offload").value_or(false);
   run.checkpointing = Checkpointing::kWholeLayers;
-  run.method = reader.Text("method") == "qlora" ? TuneMethod::kQlora : TuneMethod::kLora;
+  run.method = reader.Stated("method") == "qlora" ? TuneMethod::kQlora : TuneMethod::kLora;
   run.trained = LoraParams(row.facts, kRank, kAllButOutput);
   run.adapter_rank = kRank;
   run.bytes = kPureHalf;
@@ -271,11 +286,14 @@ RunRow ReadTorchtuneRow(RowReader& reader) {
   row.facts = reader.Model(reader.Text("model"));
   RunConfig& run = row.run;
   run.gpu = reader.Text("gpu");
-  run.gpus = reader.Count("n_gpus", 1);
+  run.gpus = reader.Count("n_gpus");
   run.micro_batch = reader.Count("batch");
   run.accumulation = 8;  // gradients persist: its recipes accumulate
   run.sequence = reader.Count("seq_len");
-  if (!reader.Switch("packed").value_or(true)) run.sequence = std::min(run.sequence, kUnpacked);
+  if (!reader.Switch("packed").value_or(true)) {
+    run.sequence = std::min(run.sequence, kUnpacked);
+    run.mean_sequence = std::min(run.sequence, AlpacaTokens(run.micro_batch));
+  }
   run.compile = reader.Switch("compile").value_or(false);
   run.compile_loss = run.compile;
   run.logit_bytes = 10;
@@ -283,7 +301,7 @@ RunRow ReadTorchtuneRow(RowReader& reader) {
   run.offload_activations = reader.Switch("act_offload").value_or(false);
   run.optimizer_in_backward = reader.Switch("optim_in_bwd").value_or(false);
   run.bytes = kFusedHalf;
-  const std::string method = reader.Text("method");
+  const std::string method = reader.Stated("method");
   if (method != "full") {
     run.method = method == "qlora" ? TuneMethod::kQlora : TuneMethod::kLora;
     run.trained = LoraParams(row.facts, kRank, kAllLinear);

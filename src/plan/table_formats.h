@@ -13,25 +13,31 @@ class RowReader {
  public:
   explicit RowReader(const TableCells& cells);
 
+  // The cell of the column or, where that is empty, of another name for the same.
   [[nodiscard]] std::string Text(std::string_view column) const;
+  std::string Stated(std::string_view column);  // a complaint if there is none
   // A number from 0; `otherwise` if the cell is empty, a complaint if there is no such.
   double Number(std::string_view column, std::optional<double> otherwise = std::nullopt);
   double Count(std::string_view column, std::optional<double> otherwise = std::nullopt);  // from 1
   std::optional<double> Measured(std::string_view column);  // above 0; never a complaint: results may be absent
   std::optional<bool> Switch(std::string_view column);
+  // A well-known model, or one by the shape in the row, or, from a stated size alone, one of the usual shape.
   ModelFacts Model(const std::string& name);
   void Complain(std::string message);
   [[nodiscard]] const std::string& complaint() const { return complaint_; }
+  [[nodiscard]] bool guessed_model() const { return guessed_model_; }
 
  private:
   const TableCells& cells_;
   std::string complaint_;
+  bool guessed_model_ = false;
 };
 
 // One table's way to write a run.
 struct TableFormat {
   std::string_view framework;
   std::string_view telling;  // columns that only this table has, "|" between them
+  std::string_view needed;   // without one of them a prediction is a guess
   RunRow (*read)(RowReader& reader);
 };
 
@@ -43,8 +49,9 @@ RunRow ReadFsdpQloraRow(RowReader& reader);
 RunRow ReadTorchtitanRow(RowReader& reader);
 RunRow ReadTorchtuneRow(RowReader& reader);
 RunRow ReadQwenRow(RowReader& reader);
+RunRow ReadAnyRow(RowReader& reader);
 
-// The text of a cell; empty if there is none.
-std::string TextIn(const TableCells& cells, std::string_view column);
+// The number after `name` in "fsdp32_tp8_async"; 1 if there is none.
+double DegreeIn(const std::string& parallelism, std::string_view name);
 
 }  // namespace idleburn

@@ -12,10 +12,9 @@ constexpr double kRackGpus = 72;  // GB200 and GB300 NVL72: one NVLink domain
 
 double NodesFor(double gpus, double per_node) { return std::max(1.0, std::ceil(gpus / per_node)); }
 
-std::int64_t Whole(double value) { return static_cast<std::int64_t>(value); }
+}  // namespace
 
-// The number after `name` in "fsdp32_tp8_async"; 1 if there is none.
-double Degree(const std::string& parallelism, std::string_view name) {
+double DegreeIn(const std::string& parallelism, std::string_view name) {
   const std::size_t at = parallelism.find(name);
   if (at == std::string::npos) return 1;
   std::string digits;
@@ -24,20 +23,10 @@ double Degree(const std::string& parallelism, std::string_view name) {
   return static_cast<double>(std::max<std::int64_t>(1, ParseInteger(digits).value_or(1)));
 }
 
-}  // namespace
-
 // MPT, full training; the shape stands in the row.
 RunRow ReadLlmFoundryRow(RowReader& reader) {
   RunRow row;
-  row.facts.name = reader.Text("model");
-  row.facts.layers = Whole(reader.Count("n_layers"));
-  row.facts.hidden = Whole(reader.Count("d_model"));
-  row.facts.heads = Whole(reader.Count("n_heads"));
-  row.facts.kv_heads = row.facts.heads;
-  row.facts.ffn = Whole(reader.Count("d_ff"));
-  row.facts.vocab = Whole(reader.Count("vocab"));
-  row.facts.gated = false;
-  row.facts.tied = true;
+  row.facts = reader.Model(reader.Text("model"));
   RunConfig& run = row.run;
   run.gpu = reader.Text("gpu");
   run.gpus = reader.Count("n_gpus");
@@ -66,8 +55,12 @@ RunRow ReadMegatronBridgeRow(RowReader& reader) {
   run.pipeline_parallel = reader.Count("pp", 1);
   run.context_parallel = reader.Count("cp", 1);
   run.virtual_stages = reader.Count("vp", 1);
+  run.expert_parallel = reader.Count("ep", 1);
   run.micro_batch = reader.Count("mbs");
-  run.accumulation = std::max(1.0, reader.Count("gbs") / run.micro_batch / std::max(1.0, run.DataParallel()));
+  constexpr double kUsualPasses = 16;
+  const double replicas = std::max(1.0, run.DataParallel());
+  run.accumulation =
+      std::max(1.0, reader.Count("gbs", kUsualPasses * run.micro_batch * replicas) / run.micro_batch / replicas);
   run.sequence = reader.Count("seq_len");
   const std::string precision = reader.Text("precision");
   run.fp4 = precision.find("FP4") != std::string::npos;
@@ -88,7 +81,7 @@ RunRow ReadTorchtitanRow(RowReader& reader) {
   run.gpus = reader.Count("n_gpus");
   run.nodes = NodesFor(run.gpus, kNodeGpus);
   const std::string parallelism = reader.Text("parallelism");
-  run.tensor_parallel = Degree(parallelism, "tp");
+  run.tensor_parallel = DegreeIn(parallelism, "tp");
   run.micro_batch = reader.Count("local_batch");
   run.sequence = reader.Count("seq_len");
   run.sharding = Sharding::kZero3;

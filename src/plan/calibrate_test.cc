@@ -1,0 +1,55 @@
+#include "plan/calibrate.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+namespace idleburn {
+namespace {
+
+// Left-out rows of a framework with these ratios of measured to predicted.
+void Add(std::deque<MeasuredRow>& rows, std::vector<HeldOutRow>& held_out, const std::string& framework,
+         const std::vector<double>& ratios) {
+  for (const double ratio : ratios) {
+    rows.emplace_back();
+    rows.back().row.run.framework = framework;
+    held_out.push_back({&rows.back(), ratio, 1});
+  }
+}
+
+TEST(CalibrateTest, AnUnseenFrameworkCarriesWhatLiesBetweenFrameworks) {
+  std::deque<MeasuredRow> rows;
+  std::vector<HeldOutRow> unknown;
+  Add(rows, unknown, "large", std::vector<double>(1000, 1.0));
+  Add(rows, unknown, "slow", std::vector<double>(5, 0.5));
+  Add(rows, unknown, "fast", std::vector<double>(5, 2.0));
+  const RatioBand band = BandFor("*", {}, unknown);  // a framework counts alike however many rows it has
+  EXPECT_DOUBLE_EQ(band.low, 0.5);
+  EXPECT_DOUBLE_EQ(band.high, 2.0);
+}
+
+TEST(CalibrateTest, AFrameworkOfManyRowsIsJudgedByItsOwn) {
+  std::deque<MeasuredRow> rows;
+  std::vector<HeldOutRow> unknown;
+  std::vector<HeldOutRow> known;
+  Add(rows, unknown, "other", std::vector<double>(20, 3.0));
+  Add(rows, known, "mine", std::vector<double>(30, 1.1));
+  EXPECT_DOUBLE_EQ(BandFor("mine", known, unknown).high, 1.1);
+  known.resize(8);  // of few rows the others' errors stand for the missing ones
+  EXPECT_DOUBLE_EQ(BandFor("mine", known, unknown).high, 3.0);
+  EXPECT_DOUBLE_EQ(BandFor("mine", known, unknown).low, 1.1);
+}
+
+// What its own errors were while it was left out says nothing of a framework that is known.
+TEST(CalibrateTest, AFrameworkIsNoStrangerToItself) {
+  std::deque<MeasuredRow> rows;
+  std::vector<HeldOutRow> unknown;
+  std::vector<HeldOutRow> known;
+  Add(rows, unknown, "mine", std::vector<double>(20, 9.0));
+  Add(rows, unknown, "other", std::vector<double>(20, 2.0));
+  Add(rows, known, "mine", std::vector<double>(3, 1.0));
+  EXPECT_DOUBLE_EQ(BandFor("mine", known, unknown).high, 2.0);
+}
+
+}  // namespace
+}  // namespace idleburn

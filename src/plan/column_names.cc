@@ -1,0 +1,80 @@
+#include "plan/column_names.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kMostNames = 12;
+using Names = std::array<std::string_view, kMostNames>;  // one thing each; "" fills up
+
+constexpr std::array<Names, 27> kNames = {{
+    {"framework", "library", "engine", "trainer"},
+    {"model", "model_name", "base_model", "model_name_or_path", "model_id", "checkpoint"},
+    {"size", "model_size"},
+    {"total_params", "n_params", "params", "num_params", "parameters"},
+    {"n_layers", "num_layers", "num_hidden_layers", "layers", "n_layer"},
+    {"d_model", "hidden_size", "hidden", "hidden_dim", "n_embd"},
+    {"n_heads", "num_attention_heads", "num_heads", "heads", "n_head"},
+    {"kv_heads", "n_kv_heads", "num_key_value_heads", "num_kv_heads"},
+    {"d_ff", "intermediate_size", "ffn_hidden_size", "ffn", "ffn_dim"},
+    {"vocab", "vocab_size"},
+    {"gpu", "system", "gpu_type", "gpu_model", "device", "accelerator", "hardware", "gpu_name"},
+    {"n_gpus", "gpus", "num_gpus", "world_size", "gpu_count"},
+    {"nodes", "n_nodes", "num_nodes"},
+    {"micro_batch", "mbs", "local_batch", "batch_per_gpu", "batch_size", "batch", "micro_batch_size",
+     "per_device_train_batch_size", "batch_size_per_gpu", "per_device_batch_size", "local_batch_size"},
+    {"global_batch", "gbs", "global_batch_size"},
+    {"grad_accum", "gradient_accumulation_steps", "accumulation", "grad_accum_steps", "gradient_accumulation"},
+    {"seq_len", "max_seq_len", "context", "seq_length", "sequence_length", "context_length", "sequence_len",
+     "cutoff_len", "max_seq_length", "max_length", "seqlen"},
+    {"method", "kind", "finetuning_type", "training_type", "task", "peft_method", "adapter"},
+    {"precision", "dtype", "mixed_precision"},
+    {"act_ckpt", "grad_ckpt", "gradient_checkpointing", "activation_checkpointing", "checkpointing", "recompute"},
+    {"sharding", "parallelism", "strategy", "zero_stage", "deepspeed"},
+    {"tp", "tensor_parallel", "tensor_parallel_size"},
+    {"pp", "pipeline_parallel", "pipeline_parallel_size"},
+    {"cp", "context_parallel", "context_parallel_size"},
+    {"ep", "expert_parallel", "expert_parallel_size"},
+    {"rank", "lora_r", "lora_rank", "r"},
+    {"cpu_offload", "offload"},
+}};
+
+constexpr std::array<std::string_view, 5> kUnits = {"_tokens", "_token", "_count", "_seqs", "_sequences"};
+
+const Names* GroupOf(std::string_view column) {
+  for (const Names& names : kNames) {
+    if (!column.empty() && std::find(names.begin(), names.end(), column) != names.end()) return &names;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string PlainColumn(std::string_view name) {
+  std::string plain;
+  for (const char c : Trim(name.substr(0, name.find_first_of("(["))))
+    plain += c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (IsSynonym(plain)) return plain;
+  for (const std::string_view unit : kUnits) {
+    if (plain.size() <= unit.size() || !plain.ends_with(unit)) continue;
+    const std::string without = plain.substr(0, plain.size() - unit.size());
+    if (IsSynonym(without)) return without;
+  }
+  return plain;
+}
+
+std::span<const std::string_view> SynonymsOf(std::string_view column) {
+  const Names* names = GroupOf(column);
+  if (names == nullptr) return {};
+  const auto end = std::find(names->begin(), names->end(), std::string_view());
+  return {names->begin(), end};
+}
+
+bool IsSynonym(std::string_view column) { return GroupOf(column) != nullptr; }
+
+}  // namespace idleburn
