@@ -35,7 +35,7 @@ constexpr std::array<GpuRate, 31> kRates = {{
      450, 794.5, 1402.6},
     {"H100-80GB-PCIe", "h100 pcie", "h100", 79.65, 756, 1513, 0, 2000, 64, 0, 0},
     {"H100-94GB-NVL", "h100 nvl", "h100", 93.6, 835, 1671, 0, 3900, 300, 0, 0},
-    // Matmul rates of the 700 W part, less the clocks that 500 of 700 W leave: their cube root of power and more.
+    // Not measured: the matmul rates of the part of 700 W, less what 500 W leave of its clocks.
     {"H100-96GB-500W", "h100 96gb 500w|h100 96gb", "h100", 95.0, 989, 1979, 0, 2400, 450, 670, 1190},
     {"H200-141GB", "h200 141gb|h200|dgx h200|h200 sxm", "h100", 140.4, 989, 1979, 0, 4800, 450, 794.5, 1453.4},
     {"GH200", "gh200", "h100", 94.5, 989, 1979, 0, 4000, 450, 828.6, 1535},

@@ -125,6 +125,19 @@ TEST(PredictTableTest, WhatIsNotSaidWidensTheInterval) {
   EXPECT_GT(width(rest), 2 * width(rest + ";nodes=1;grad_accum=8"));
 }
 
+// Of a run that was on a GPU what it took to fit it is assumed where its row does not say it.
+TEST(PredictTableTest, CheckpointingThatItTookIsAssumed) {
+  const std::string rest =
+      "framework=torchtitan;model=llama-3.1-70b;gpu=h100_96gb_500w;n_gpus=256;local_batch=16;"
+      "parallelism=fsdp32_tp8;seq_len=8192;compile=1;float8=1";
+  const PredictedTable table =
+      Predicted("key,quantity,config\na,peak_bytes," + rest + "\nb,peak_bytes," + rest + ";act_ckpt=full\n");
+  double unsaid = 0, low = 0, high = 0, said = 0;
+  ASSERT_EQ(std::sscanf(table.csv.c_str(), "key,predicted,low,high\na,%lf,%lf,%lf\nb,%lf", &unsaid, &low, &high, &said),
+            4);
+  EXPECT_DOUBLE_EQ(unsaid, said);
+}
+
 // Whatever is missing, an answer is an interval around its likeliest value, and no cell makes a number of it.
 TEST(PredictTableTest, AnythingMayBeMissing) {
   const std::vector<std::string> pairs = {"framework=torchtitan", "model=llama-3.1-8b", "gpu=h200_141gb",  "n_gpus=32",

@@ -108,7 +108,8 @@ void SetAdapterCost(RunRow& row, std::string_view method, std::string_view targe
   }
 }
 
-// Levers that a table does not state are taken to be set as far as the run needs them to fit its GPU: it did run.
+}  // namespace
+
 void AssumeUntilFits(RunRow& row, const std::optional<bool>& checkpointing, bool optimizer_stated) {
   const std::optional<GpuRate> gpu = RateOf(row.run.gpu);
   const auto fits = [&] {
@@ -121,8 +122,6 @@ void AssumeUntilFits(RunRow& row, const std::optional<bool>& checkpointing, bool
     row.run.optimizer_in_backward = true;
   }
 }
-
-}  // namespace
 
 // Qwen's fine-tuning study: HF Trainer with DeepSpeed, checkpointing, LoRA of rank 64 on all linear layers.
 RunRow ReadQwenRow(RowReader& reader) {

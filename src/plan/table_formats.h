@@ -51,6 +51,9 @@ RunRow ReadTorchtuneRow(RowReader& reader);
 RunRow ReadQwenRow(RowReader& reader);
 RunRow ReadAnyRow(RowReader& reader);
 
+// Levers that a table does not state are taken to be set as far as the run needs them to fit its GPU: it did run.
+void AssumeUntilFits(RunRow& row, const std::optional<bool>& checkpointing, bool optimizer_stated);
+
 // The number after `name` in "fsdp32_tp8_async"; 1 if there is none.
 double DegreeIn(const std::string& parallelism, std::string_view name);
 

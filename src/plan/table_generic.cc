@@ -103,6 +103,7 @@ RunRow ReadAnyRow(RowReader& reader) {
   run.offload = reader.Switch("cpu_offload").value_or(false);
   run.offload_activations = reader.Switch("act_offload").value_or(false);
   run.optimizer_in_backward = reader.Switch("optim_in_bwd").value_or(false);
+  if (stored.empty()) AssumeUntilFits(row, std::nullopt, true);
   return row;
 }
 

@@ -92,6 +92,7 @@ RunRow ReadTorchtitanRow(RowReader& reader) {
   run.compile = reader.Switch("compile").value_or(false);
   run.fp8 = reader.Switch("float8").value_or(false);
   run.bytes = {4, 0, 4, 8, 0, 2, 2};
+  if (checkpointing.empty()) AssumeUntilFits(row, std::nullopt, true);
   run.metric = MemoryMetric::kReserved;
   if (const std::optional<double> gib = reader.Measured("peak_mem_gib")) row.peak_bytes = *gib * 1024 * 1024 * 1024;
   row.tokens_s_per_gpu = reader.Measured("tokens_s_gpu");
