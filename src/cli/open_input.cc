@@ -71,8 +71,8 @@ Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& 
   }
   const bool text = head->find('\0') == std::string_view::npos;
   return Fail(opened.source->name() + ": " +
-              (text ? "is text of no known format" : "is binary data of no known format") + "; idleburn reads " +
-              KnownFormats() + " (other CSV: say --columns time=...,util=...)");
+              (text ? "is text of no known format" : "is binary data of no known format (unpack an archive first)") +
+              "; idleburn reads " + KnownFormats() + " (other CSV: say --columns time=...,util=...)");
 }
 
 }  // namespace idleburn

@@ -260,21 +260,5 @@ TEST(HostLane, CostsLittle) {
   EXPECT_LT(per_tick, 1'500'000);  // 1.5 % of a core at 10 Hz, on a machine that others use too
 }
 
-TEST(HostLane, OnlyALivingCommandThatIsNotSeenIsHidden) {
-  const test::FakeRoot root;
-  root.Write("/proc/stat", "cpu 0 0 0 0\n");
-  HostLane lane(Watching(7, root.path()));
-  LiveLog log;
-  const auto hidden = [&log] {
-    return std::count_if(log.notes.begin(), log.notes.end(),
-                         [](const Note& note) { return note.text.find("cannot be seen") != std::string::npos; });
-  };
-  lane.Tick(At(0), log);  // it may have ended already
-  EXPECT_EQ(hidden(), 0);
-  lane.Tick(At(1000), log);
-  lane.Tick(At(2000), log);
-  EXPECT_EQ(hidden(), 1);
-}
-
 }  // namespace
 }  // namespace idleburn

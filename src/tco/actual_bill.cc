@@ -8,6 +8,7 @@
 #include "tco/suggestion.h"
 #include "text/csv_table.h"
 #include "text/number.h"
+#include "text/plain_decimal.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -90,7 +91,7 @@ std::optional<std::int64_t> DayOf(std::string_view text) {
 Result<Money> AmountOf(const CsvTable& table, const std::string& column, bool focus, ActualBill& bill) {
   bool rounded = false;  // exports have unit prices times quantities with more digits than money
   const std::string_view cell = table.Cell(column);
-  const Result<Money> amount = focus ? Money::ParseRounding(cell, &rounded) : Money::Parse(cell);
+  const Result<Money> amount = focus ? Money::ParseRounding(PlainDecimal(cell), &rounded) : Money::Parse(cell);
   bill.rounded += rounded ? 1 : 0;
   if (!amount) return FailUsage(table.Where() + ": " + column + ": " + amount.error().message);
   if (std::abs(amount->nano() / kOne) > kMostUnits) {
@@ -102,7 +103,7 @@ Result<Money> AmountOf(const CsvTable& table, const std::string& column, bool fo
 Result<std::optional<Fraction>> QuantityOf(const CsvTable& table, std::string_view column) {
   const std::string_view text = table.Cell(column);
   if (text.empty()) return std::optional<Fraction>();
-  const Result<Fraction> number = ParseDecimal(text);
+  const Result<Fraction> number = ParseDecimal(PlainDecimal(text));
   if (!number) return FailUsage(table.Where() + ": " + std::string(column) + ": " + number.error().message);
   return std::optional(*number);
 }

@@ -130,6 +130,10 @@ TEST(TcoActuals, ABillingExportIsReadByItsServices) {
   EXPECT_EQ(FormatExact(bill.rows[0].amount), "8.50");
   EXPECT_EQ(bill.rows[1].category, CostCategory::kData);
   EXPECT_FALSE(bill.rows[2].category);
+  // Small charges come with an exponent.
+  const ActualBill small =
+      Bill("ChargePeriodStart,ServiceCategory,EffectiveCost\n2026-07-03T00:00:00Z,Compute,35.2E-7\n");
+  EXPECT_EQ(FormatExact(small.rows.at(0).amount), "0.00000352");
   EXPECT_EQ(bill.rows[2].month, "2026-08");
   const ActualBill hours = Bill(
       "ChargePeriodStart,ServiceCategory,EffectiveCost,ConsumedQuantity,ConsumedUnit\n"
