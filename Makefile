@@ -27,7 +27,9 @@ test-deps:
 dev asan tsan: test-deps  ## build and run the unit tests of that preset
 	cmake --preset $@ -DIDLEBURN_TESTS=ON >/dev/null
 	cmake --build build/$@ --target unit_tests
-	./build/$@/unit_tests --gtest_brief=1
+	@export GTEST_TOTAL_SHARDS=2; for shard in 0 1; do \
+	  GTEST_SHARD_INDEX=$$shard ./build/$@/unit_tests --gtest_brief=1 & pids="$$pids $$!"; done; \
+	for pid in $$pids; do wait $$pid || code=1; done; exit $${code:-0}
 
 tidy:               ## clang-tidy over every file
 	@./tools/install_deps.sh tidy
