@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "cli/token_scale.h"
 #include "plan/memory.h"
 #include "report/audit_view.h"
 #include "text/share.h"
@@ -28,14 +29,19 @@ Known Dollars(const std::optional<std::int64_t>& nano) {
   return nano ? Known(static_cast<double>(*nano) / kNano) : std::nullopt;
 }
 
+TokenScale ScaleOf(const KeptForecast& forecast) { return {forecast.tokens_per_step, forecast.sequence}; }
+
 // Of the work planned; absent where nothing that was counted can be compared with it.
 Known ShareDone(const HistoryRun& run) {
   const KeptForecast& forecast = *run.forecast;
   if (!run.figures.work || !forecast.tokens || *forecast.tokens <= 0) return std::nullopt;
   const std::string& unit = run.figures.work_unit;
-  const auto count = std::optional<std::int64_t>(std::llround(*run.figures.work));
-  const Known done = TokensOf(forecast, unit == "step" ? count : std::nullopt, unit == "sample" ? count : std::nullopt,
-                              unit == "token" ? count : std::nullopt);
+  const std::int64_t count = std::llround(*run.figures.work);
+  WorkSaid work;
+  if (unit == "step") work.steps = count;
+  if (unit == "sample") work.samples = count;
+  if (unit == "token") work.tokens = count;
+  const Known done = TokensOf(work, ScaleOf(forecast));
   return done ? Known(*done / *forecast.tokens) : std::nullopt;
 }
 
@@ -59,7 +65,7 @@ Known Actual(const HistoryRun& run, ForecastQuantity quantity) {
     case ForecastQuantity::kCost:
       return f.currency == run.forecast->currency ? Dollars(f.cost_nano) : Known();
     case ForecastQuantity::kTokensPerSecond: {
-      const Known tokens = TokensOf(*run.forecast, f.pace_steps, f.pace_samples, f.pace_tokens);
+      const Known tokens = TokensOf({f.pace_steps, f.pace_samples, f.pace_tokens, {}}, ScaleOf(*run.forecast));
       if (!tokens || !f.pace_ns || *f.pace_ns <= 0 || !run.forecast->gpus) return std::nullopt;
       return *tokens * kNano / static_cast<double>(*f.pace_ns) / *run.forecast->gpus;
     }
@@ -92,14 +98,6 @@ bool IsOfTheWhole(ForecastQuantity quantity) {
 }
 
 }  // namespace
-
-std::optional<double> TokensOf(const KeptForecast& forecast, const std::optional<std::int64_t>& steps,
-                               const std::optional<std::int64_t>& samples, const std::optional<std::int64_t>& tokens) {
-  if (tokens) return static_cast<double>(*tokens);
-  if (samples && forecast.sequence) return static_cast<double>(*samples) * *forecast.sequence;
-  if (steps && forecast.tokens_per_step) return static_cast<double>(*steps) * *forecast.tokens_per_step;
-  return std::nullopt;
-}
 
 ForecastOutcome OutcomeOf(const HistoryRun& run) {
   ForecastOutcome outcome;

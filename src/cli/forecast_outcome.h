@@ -25,10 +25,6 @@ struct ForecastOutcome {
 // Of a run that has ended and has a forecast.
 ForecastOutcome OutcomeOf(const HistoryRun& run);
 
-// Tokens of work that are so many steps, samples or tokens; absent where only something else was counted.
-std::optional<double> TokensOf(const KeptForecast& forecast, const std::optional<std::int64_t>& steps,
-                               const std::optional<std::int64_t>& samples, const std::optional<std::int64_t>& tokens);
-
 // "hours", "tokens/s per GPU": of a quantity, for people, and its figures.
 std::string_view Title(ForecastQuantity quantity);
 std::string FigureText(ForecastQuantity quantity, double value, const std::string& currency);

@@ -9,6 +9,7 @@
 #include "cli/keep_run.h"
 #include "cli/users_history.h"
 #include "history/runs.h"
+#include "report/json_values.h"
 #include "text/escape.h"
 #include "text/markdown.h"
 #include "text/share.h"
@@ -117,7 +118,6 @@ std::string ForecastErrorsCsv(const ForecastErrors& errors) {
 
 std::string ForecastErrorsJson(const ForecastErrors& errors) {
   using Json = nlohmann::ordered_json;
-  const auto known = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
   Json json = {{"schema", "idleburn.forecast_errors/1"}, {"history", Printable(errors.file)}};
   json["forecasts"] = errors.forecasts;
   json["not_ended"] = errors.running;
@@ -128,10 +128,10 @@ std::string ForecastErrorsJson(const ForecastErrors& errors) {
                               {"quantity", kForecastQuantityNames[static_cast<std::size_t>(m.quantity)]},
                               {"n", m.n},
                               {"enough", m.n >= kFewestForTail},
-                              {"median", known(m.median)},
-                              {"p95", known(m.p95)},
-                              {"bias", known(m.bias)},
-                              {"coverage", known(m.coverage)},
+                              {"median", OrNull<Json>(m.median)},
+                              {"p95", OrNull<Json>(m.p95)},
+                              {"bias", OrNull<Json>(m.bias)},
+                              {"coverage", OrNull<Json>(m.coverage)},
                               {"worst_error", m.worst_error},
                               {"worst_run", m.worst_run}});
   }

@@ -219,10 +219,7 @@ Json TimeJson(const PlanReport& report) {
 
 Json HoursOrNull(const std::optional<Hours>& hours) { return hours ? Json(hours->count()) : Json(nullptr); }
 
-void PutMoney(Json& json, const std::string& key, const std::optional<Money>& amount) {
-  json[key] = amount ? Json(FormatMoney(*amount, 2)) : Json(nullptr);
-  if (amount) json[key + "_exact"] = FormatExact(*amount);
-}
+constexpr std::string_view kCurrency = "USD";  // of the catalogue, and so of every offer
 
 Json BudgetJson(const PlanAnswer& answer) {
   const PlanReport& report = answer.report;
@@ -231,7 +228,7 @@ Json BudgetJson(const PlanAnswer& answer) {
   Json json;
   json["kept"] = answer.options ? Json(BrokenCaps(*answer.options).empty()) : Json(nullptr);
   json["deadline_hours"] = HoursOrNull(caps.deadline);
-  PutMoney(json, "amount", caps.budget);
+  PutMoney(json, "amount", caps.budget, kCurrency);
   json["cap_gpu_hours"] = OrNull<Json>(report.plan.budget_gpu_hours);
   if (!report.cap) return json;
   json["gpu_hours_per_epoch"] = report.cap->gpu_hours_per_epoch;
@@ -249,15 +246,15 @@ Json OptionJson(const PlanOffer& offer, const RunOption& option, const OptionCap
   Json json = {{"gpu", offer.run.gpu}, {"count", offer.run.gpus}, {"machines", offer.run.nodes}};
   json["market"] = Name(offer.market);
   json["fits"] = Name(offer.fit);
-  PutMoney(json, "per_gpu_hour", offer.run.per_gpu_hour);
+  PutMoney(json, "per_gpu_hour", offer.run.per_gpu_hour, kCurrency);
   json["price"] = offer.price_key;
   json["price_as_of"] = offer.as_of ? Json(FormatRfc3339(*offer.as_of)) : Json(nullptr);
   json["basis"] = Name(option.basis);
   json["hours"] = option.billed_hours ? Json(option.billed_hours->likely.count()) : Json(nullptr);
   json["gpu_hours"] = option.gpu_hours ? Json(option.gpu_hours->likely.count()) : Json(nullptr);
-  PutMoney(json, "cost", cost(&CostRange::likely));
-  PutMoney(json, "low", cost(&CostRange::low));
-  PutMoney(json, "high", cost(&CostRange::high));
+  PutMoney(json, "cost", cost(&CostRange::likely), kCurrency);
+  PutMoney(json, "low", cost(&CostRange::low), kCurrency);
+  PutMoney(json, "high", cost(&CostRange::high), kCurrency);
   json["wall_clock_p50"] = HoursOrNull(option.wall_p50);
   json["wall_clock_p95"] = HoursOrNull(option.wall_p95);
   json["checkpoint_interval_s"] = option.interval ? Json(option.interval->count() * 3600) : Json(nullptr);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/forecast_outcome.h"
+#include "cli/token_scale.h"
 #include "plan/gpu_rate.h"
 
 namespace idleburn {
@@ -67,10 +67,7 @@ std::vector<RunReading> ReadingsOf(const std::vector<HistoryRun>& runs) {
     RunReading reading;
     reading.row = plan->run;
     reading.at = run.started;
-    KeptForecast scale;
-    scale.sequence = config.sequence;
-    scale.tokens_per_step = config.micro_batch * config.accumulation * config.DataParallel() * config.sequence;
-    const std::optional<double> tokens = TokensOf(scale, f.pace_steps, f.pace_samples, f.pace_tokens);
+    const std::optional<double> tokens = TokensOf({f.pace_steps, f.pace_samples, f.pace_tokens, {}}, ScaleOf(config));
     if (tokens && f.pace_ns.value_or(0) >= kShortest) {
       reading.steps = f.pace_steps.value_or(0);
       reading.seconds = static_cast<double>(*f.pace_ns) / 1e9;

@@ -11,9 +11,11 @@
 #include "cli/live_flags.h"
 #include "cli/live_record.h"
 #include "cli/say.h"
+#include "cli/token_scale.h"
 #include "isolate/trial.h"
 #include "os/run_clock.h"
 #include "plan/gpu_rate.h"
+#include "plan/run_arithmetic.h"
 #include "run/live_session.h"
 
 namespace idleburn {
@@ -72,18 +74,16 @@ tl::expected<Probed, StartFailure> RunOne(Workload& workload, const TrialSpec& s
 }
 
 // Tokens of all GPUs that the counted work is: as the command says it, else by the plan's batch.
-double TokensOf(const WorkRate& rate, const RunRow& row) {
-  const RunConfig& run = row.run;
-  const double batch = run.micro_batch * run.accumulation * run.DataParallel();
-  if (rate.done.tokens) return static_cast<double>(*rate.done.tokens);
-  if (rate.done.samples) return static_cast<double>(*rate.done.samples) * run.sequence;
-  return static_cast<double>(rate.work) * batch * run.sequence;
+double TokensDone(const WorkRate& rate, const RunRow& row) {
+  WorkSaid work = rate.done;
+  work.steps = rate.work;  // in another unit where that is samples or tokens, which go before it
+  return *TokensOf(work, ScaleOf(row.run));
 }
 
 // A command that says how many samples it takes must take the plan's.
 std::string BatchDoubt(const WorkRate& rate, const RunRow& row) {
   if (!rate.done.samples || !rate.done.steps) return "";
-  const double batch = row.run.micro_batch * row.run.accumulation * row.run.DataParallel();
+  const double batch = EffectiveBatch(row.run.micro_batch, row.run.accumulation, row.run.DataParallel());
   const double said = static_cast<double>(*rate.done.samples) / static_cast<double>(*rate.done.steps);
   if (std::abs(said / batch - 1) <= kOtherBatch) return "";
   return fmt::format(
@@ -99,7 +99,7 @@ RunReading ReadingOf(const WorkRate& rate, const Probed& probed, const RunRow& r
   reading.at = at;
   reading.steps = rate.work;
   reading.seconds = static_cast<double>(rate.time.count()) / 1e9;
-  reading.tokens_s = TokensOf(rate, row) / reading.seconds / row.run.gpus;
+  reading.tokens_s = TokensDone(rate, row) / reading.seconds / row.run.gpus;
   reading.log_error = rate.LogError(kLevel);
   reading.peak_bytes = probed.peak_bytes;
   return reading;

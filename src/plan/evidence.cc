@@ -105,6 +105,16 @@ LikelyRange Corrected(const Prediction& model, const LogRatios& ratios) {
   return {own.likely, std::max(own.low, model.low * factor), std::min(own.high, model.high * factor)};
 }
 
+std::optional<Prediction> With(std::optional<Prediction> model, const std::optional<LikelyRange>& measured,
+                               double factor, bool as_planned) {
+  if (measured && as_planned) {
+    return Prediction{measured->likely, measured->low, measured->high, Nearness::kModel};
+  }
+  if (!model) return model;
+  for (double* figure : {&model->likely, &model->low, &model->high}) *figure *= factor;
+  return model;
+}
+
 }  // namespace
 
 std::string_view Name(EvidenceKind kind) { return kind == EvidenceKind::kProbe ? "probe" : "history"; }
@@ -184,20 +194,6 @@ std::optional<Evidence> EvidenceOfHistory(const Calibration& calibration, const 
   }
   return evidence;
 }
-
-namespace {
-
-std::optional<Prediction> With(std::optional<Prediction> model, const std::optional<LikelyRange>& measured,
-                               double factor, bool as_planned) {
-  if (measured && as_planned) {
-    return Prediction{measured->likely, measured->low, measured->high, Nearness::kModel};
-  }
-  if (!model) return model;
-  for (double* figure : {&model->likely, &model->low, &model->high}) *figure *= factor;
-  return model;
-}
-
-}  // namespace
 
 std::optional<Prediction> PeakOn(const Calibration& calibration, const PlannedRun& plan,
                                  const std::optional<Evidence>& evidence, const RunRow& row) {
