@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What `idleburn run` costs a workload that keeps every core busy: alone and measured in turn, with an interval. Prints
-# a table and leaves it in build/bench/overhead.md. See docs/benchmarks.md.
-#   tools/bench_overhead.sh BUILD_DIR [PAIRS] [SECONDS]     default 12 pairs of 8 s runs: four minutes
+# What `idleburn run` costs a workload that keeps every core busy: its sampler stopped and running in turn, with an
+# interval. Prints a table and leaves it in build/bench/overhead.md. See docs/benchmarks.md.
+#   tools/bench_overhead.sh BUILD_DIR [PAIRS] [SECONDS]     default 120 pairs of blocks of 1 s: four and a half minutes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=${1:?usage: tools/bench_overhead.sh BUILD_DIR [PAIRS] [SECONDS]}
-exec python3 bench/compare_overhead.py "$build" "${2:-12}" "${3:-8}"
+exec python3 bench/compare_overhead.py "$build" "${2:-120}" "${3:-1}"
