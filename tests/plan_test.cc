@@ -121,6 +121,8 @@ TEST(PlanAccuracy, MemoryOfModelsAndFrameworksNotSeen) {
   EXPECT_LE(Coverage(known, unknown), 0.95);
   EXPECT_GE(Coverage({}, unknown), 0.85);
   EXPECT_LE(Coverage({}, unknown), 0.95);
+  EXPECT_GE(CoverageOfFrameworks(unknown), 0.85);
+  EXPECT_LE(CoverageOfFrameworks(unknown), 0.95);
   EXPECT_LE(JudgeFits(known).FalseFits(), 0.005);
   EXPECT_LE(JudgeFits(known).FalseRejects(), 0.05);
 }
@@ -143,6 +145,8 @@ TEST(PlanAccuracy, ThroughputOfModelsAndFrameworksNotSeen) {
   EXPECT_LE(Coverage(known, unknown), 0.95);
   EXPECT_GE(Coverage({}, unknown), 0.85);
   EXPECT_LE(Coverage({}, unknown), 0.95);
+  EXPECT_GE(CoverageOfFrameworks(unknown), 0.85);
+  EXPECT_LE(CoverageOfFrameworks(unknown), 0.95);
   for (const char* small : {"torchtitan", "torchtune"}) EXPECT_GE(Coverage(known, unknown, small), 0.85) << small;
   EXPECT_LE(Summarize(unknown).median, 0.25);  // of frameworks that no coefficient has seen
 }

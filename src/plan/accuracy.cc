@@ -123,6 +123,13 @@ double Coverage(const std::vector<HeldOutRow>& known, const std::vector<HeldOutR
   return judged > 0 ? inside / judged : 0;
 }
 
+double CoverageOfFrameworks(const std::vector<HeldOutRow>& unknown) {
+  const std::set<std::string> frameworks = FrameworksOf(unknown);
+  double sum = 0;
+  for (const std::string& framework : frameworks) sum += Coverage({}, unknown, framework);
+  return frameworks.empty() ? 0 : sum / static_cast<double>(frameworks.size());
+}
+
 AccuracyReport JudgeAccuracy(const PublishedRows& published) {
   const std::vector<HeldOutRow> time = PredictHeldOut(published.rows, PlanQuantity::kTime, HoldOut::kGroup);
   const std::vector<HeldOutRow> time_tenth = PredictHeldOut(published.rows, PlanQuantity::kTime, HoldOut::kTenth);
@@ -149,9 +156,14 @@ AccuracyReport JudgeAccuracy(const PublishedRows& published) {
       "\nFit decisions at the default margin of {:.2f}, a model left out: {} rows x sizes of memory; false \"fits\" "
       "{:.2f} % (at most 0.5 %), false rejects {:.2f} % (at most 5 %).\n",
       kDefaultMargin, report.fits.decisions, 100 * report.fits.FalseFits(), 100 * report.fits.FalseRejects());
-  text += fmt::format("90 % intervals cover: throughput {}, memory {} (framework known), {} (unknown); 85 to 95 %.\n\n",
+  text += fmt::format("90 % intervals cover: throughput {}, memory {} (framework known), {} (unknown); 85 to 95 %.\n",
                       PercentText(report.throughput_coverage), PercentText(report.memory_known_coverage),
                       PercentText(report.memory_unknown_coverage));
+  text += fmt::format(
+      "Of frameworks left out, rows of all counting alike: throughput {}, memory {}; frameworks counting alike: "
+      "{} and {}.\n\n",
+      PercentText(Coverage({}, time_unknown)), PercentText(report.memory_unknown_coverage),
+      PercentText(CoverageOfFrameworks(time_unknown)), PercentText(CoverageOfFrameworks(unknown)));
   text += "## Published estimators on the same tables\n\n" + std::string(kOthers);
   text += "\n## Memory\n\n" + std::string(kHead);
   text += Line("a tenth of the rows", tenth, Coverage(tenth, unknown)) +

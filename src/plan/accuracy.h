@@ -38,6 +38,9 @@ FitDecisions JudgeFits(const std::vector<HeldOutRow>& rows);
 double Coverage(const std::vector<HeldOutRow>& known, const std::vector<HeldOutRow>& unknown,
                 std::string_view framework = {});
 
+// The same share without any known, each framework counting alike however many rows it has.
+double CoverageOfFrameworks(const std::vector<HeldOutRow>& unknown);
+
 // Everything that `make accuracy` prints, and what it must stay below.
 struct AccuracyReport {
   ErrorSummary throughput;      // llm-foundry, a model left out

@@ -42,9 +42,9 @@ struct RatioBand {
   double high = 1;
 };
 // The band of a framework from rows left out of frameworks that are `known`; where its own are few, the errors of the
-// others when they were left out as a whole (`unknown`) stand for the missing ones, each framework counting alike. One
-// never seen has only these, and so what lies between frameworks: 6.5 % are cut off at either end. Errors of one
-// framework's models resemble each other, so of its own less than half as much is.
+// others when they were left out as a whole (`unknown`) stand for the missing ones, each framework counting alike. Of
+// one never seen it is IntervalOfUnseenGroup of these: 5 % lie beyond either end. Errors of one framework's models
+// resemble each other, so of its own only about half as much is cut off.
 RatioBand BandFor(const std::string& framework, const std::vector<HeldOutRow>& known,
                   const std::vector<HeldOutRow>& unknown);
 // A framework with as many left-out rows needs no others'.

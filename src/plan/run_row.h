@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,5 +35,7 @@ Result<RunRow> ReadRunRow(const TableCells& cells);
 
 // Every column that some table has, or another name for one; others are not used.
 bool IsKnownColumn(std::string_view column);
+// Those that say what a run came to, and nothing of how it was configured.
+std::span<const std::string_view> ResultColumns();
 
 }  // namespace idleburn
