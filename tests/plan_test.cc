@@ -148,6 +148,9 @@ TEST(PlanAccuracy, ThroughputOfModelsAndFrameworksNotSeen) {
   EXPECT_GE(CoverageOfFrameworks(unknown), 0.85);
   EXPECT_LE(CoverageOfFrameworks(unknown), 0.95);
   for (const char* small : {"torchtitan", "torchtune"}) EXPECT_GE(Coverage(known, unknown, small), 0.85) << small;
+  const std::vector<HeldOutRow> gpus = PredictHeldOut(published.rows, PlanQuantity::kTime, HoldOut::kGpu);
+  EXPECT_GT(gpus.size(), 300U);
+  EXPECT_GE(CoverageOfGpus(gpus), 0.85);
   EXPECT_LE(Summarize(unknown).median, 0.25);  // of frameworks that no coefficient has seen
 }
 

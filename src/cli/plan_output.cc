@@ -39,6 +39,8 @@ std::string_view Basis(Nearness nearness) {
       return "this model was measured with this framework";
     case Nearness::kFramework:
       return "other models were measured with this framework";
+    case Nearness::kGpu:
+      return "this framework was measured on other GPUs";
     case Nearness::kUnknown:
       return "this framework was not measured";
   }

@@ -130,6 +130,21 @@ double CoverageOfFrameworks(const std::vector<HeldOutRow>& unknown) {
   return frameworks.empty() ? 0 : sum / static_cast<double>(frameworks.size());
 }
 
+double CoverageOfGpus(const std::vector<HeldOutRow>& left_out, std::string_view framework) {
+  std::map<std::string, RatioBand> bands;
+  double inside = 0;
+  double judged = 0;
+  for (const HeldOutRow& row : left_out) {
+    if (!framework.empty() && row.row->row.run.framework != framework) continue;
+    ++judged;
+    const std::string group = GpuGroupOf(row.row->row);
+    if (bands.count(group) == 0) bands[group] = BandOfUnseenGpu(left_out, group);
+    const double ratio = row.measured / row.predicted;
+    inside += ratio >= bands[group].low && ratio <= bands[group].high ? 1 : 0;
+  }
+  return judged > 0 ? inside / judged : 0;
+}
+
 AccuracyReport JudgeAccuracy(const PublishedRows& published) {
   const std::vector<HeldOutRow> time = PredictHeldOut(published.rows, PlanQuantity::kTime, HoldOut::kGroup);
   const std::vector<HeldOutRow> time_tenth = PredictHeldOut(published.rows, PlanQuantity::kTime, HoldOut::kTenth);
@@ -174,6 +189,12 @@ AccuracyReport JudgeAccuracy(const PublishedRows& published) {
   text += "\n## Throughput\n\nA model left out (PEFT: a method), by framework:\n\n" + std::string(kHead) +
           ByFramework(time, time_unknown);
   text += "\nA framework left out:\n\n" + std::string(kHead) + ByFramework({}, time_unknown);
+  text += "\nA GPU left out, its framework known on another, by framework:\n\n" + std::string(kHead);
+  const std::vector<HeldOutRow> gpus = PredictHeldOut(published.rows, PlanQuantity::kTime, HoldOut::kGpu);
+  for (const std::string& framework : FrameworksOf(gpus)) {
+    text += Line(framework, Of(gpus, framework), CoverageOfGpus(gpus, framework));
+  }
+  text += Line("all", gpus, CoverageOfGpus(gpus));
   text +=
       "\nA tenth of the rows left out, by framework:\n\n" + std::string(kHead) + ByFramework(time_tenth, time_unknown);
   return report;

@@ -168,7 +168,7 @@ void AddTimeSets(std::vector<CoefficientSet>& sets, const Rows& own, const std::
   for (const MeasuredRow* row : own) keys.insert(TimeKey(row->row.run));
   const double noise = keys.size() > 1 ? kTimeNoise : kOneGpuTimeNoise;
   sets.push_back({framework, FitTime(own, start, noise, ModelsEvenly(own))});
-  if (keys.size() < 2) return;
+  if (keys.size() < 2) return sets.push_back({*keys.begin(), sets.back().values});
   const std::vector<double> values = sets.back().values;
   const double own_noise = std::max(kLeastTimeNoise, kTimeNoiseShare * MedianResidual(own, values));
   for (const std::string& key : keys) {
@@ -195,12 +195,19 @@ CoefficientSet CommonToOthers(const Rows& rows, PlanQuantity quantity, const std
   return CommonSet(Only(rows, [&](const MeasuredRow* row) { return row->row.run.framework != framework; }), quantity);
 }
 
+bool HasFramework(const Rows& rows, const std::string& framework) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const MeasuredRow* row) { return row->row.run.framework == framework; });
+}
+
 std::string FoldOf(const MeasuredRow& row, HoldOut hold_out, std::size_t index) {
   switch (hold_out) {
     case HoldOut::kTenth:
       return std::to_string(index % kTenths);
     case HoldOut::kGroup:
       return row.row.run.framework + "/" + row.group;
+    case HoldOut::kGpu:
+      return GpuGroupOf(row.row);
     case HoldOut::kFramework:
       return row.row.run.framework;
   }
@@ -240,9 +247,17 @@ void CalibrateQuantity(const std::vector<MeasuredRow>& rows, PlanQuantity quanti
   AddBands(calibration, PredictHeldOut(rows, quantity, HoldOut::kTenth), unknown, quantity, Nearness::kModel);
   AddBands(calibration, PredictHeldOut(rows, quantity, HoldOut::kGroup), unknown, quantity, Nearness::kFramework);
   AddBands(calibration, {}, unknown, quantity, Nearness::kUnknown);
+  if (quantity == PlanQuantity::kMemory) return;  // it takes as much on any GPU
+  const RatioBand gpu = BandOfUnseenGpu(PredictHeldOut(rows, quantity, HoldOut::kGpu));
+  calibration.bands.push_back({quantity, Nearness::kGpu, "*", std::min(1.0, gpu.low), std::max(1.0, gpu.high)});
 }
 
 }  // namespace
+
+std::string GpuGroupOf(const RunRow& row) {
+  const std::optional<GpuRate> gpu = RateOf(row.run.gpu);
+  return row.run.framework + "/" + std::string(gpu ? gpu->gpu : "?");
+}
 
 std::span<const std::string_view> CalibrationFiles() { return kFiles; }
 
@@ -273,12 +288,13 @@ namespace {
 
 const std::string& FrameworkOf(const HeldOutRow& row) { return row.row->row.run.framework; }
 
-// Of a framework that was never seen, from the errors of the others while each of them was not.
-RatioBand BandOfUnseen(const std::string& framework, const std::vector<HeldOutRow>& unknown) {
+// Of a group that was never seen, from the errors of the others while each of them was not.
+template <typename GroupOf>
+RatioBand BandOfUnseen(const std::string& group, const std::vector<HeldOutRow>& left_out, GroupOf group_of) {
   constexpr double kLevel = 0.9;
-  std::map<std::string, std::vector<double>> errors;  // log(measured / predicted), by framework
-  for (const HeldOutRow& row : unknown) {
-    if (FrameworkOf(row) != framework) errors[FrameworkOf(row)].push_back(std::log(row.measured / row.predicted));
+  std::map<std::string, std::vector<double>> errors;  // log(measured / predicted), by group
+  for (const HeldOutRow& row : left_out) {
+    if (group_of(row) != group) errors[group_of(row)].push_back(std::log(row.measured / row.predicted));
   }
   std::vector<std::vector<double>> groups;
   for (auto& [of, values] : errors) groups.push_back(std::move(values));
@@ -296,7 +312,7 @@ RatioBand BandFor(const std::string& framework, const std::vector<HeldOutRow>& k
   }
   const auto own = static_cast<double>(
       std::count_if(known.begin(), known.end(), [&](const HeldOutRow& row) { return FrameworkOf(row) == framework; }));
-  if (own <= 0) return BandOfUnseen(framework, unknown);
+  if (own <= 0) return BandOfUnseen(framework, unknown, FrameworkOf);
   const double trust = strangers.empty() ? 1 : std::min(1.0, own / kOwnBandRows);
   std::vector<std::pair<double, double>> weighted;  // ratio, weight
   for (const HeldOutRow& row : known) {
@@ -324,6 +340,10 @@ RatioBand BandFor(const std::string& framework, const std::vector<HeldOutRow>& k
   return {low, quantile(weighted)};
 }
 
+RatioBand BandOfUnseenGpu(const std::vector<HeldOutRow>& left_out, const std::string& without) {
+  return BandOfUnseen(without, left_out, [](const HeldOutRow& row) { return GpuGroupOf(row.row->row); });
+}
+
 std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, PlanQuantity quantity, HoldOut hold_out) {
   const Rows all = With(rows, quantity);
   std::map<std::string, Rows> folds;
@@ -334,6 +354,7 @@ std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, Pla
     if (hold_out == HoldOut::kTenth) common.clear();
     const std::set<const MeasuredRow*> out(left_out.begin(), left_out.end());
     const Rows rest = Only(all, [&](const MeasuredRow* row) { return out.count(row) == 0; });
+    if (hold_out == HoldOut::kGpu && !HasFramework(rest, left_out.front()->row.run.framework)) continue;
     std::map<std::string, std::vector<CoefficientSet>> sets;  // by framework
     for (const MeasuredRow* row : left_out) {
       const std::string& framework = row->row.run.framework;
