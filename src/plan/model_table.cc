@@ -128,7 +128,7 @@ std::string WithoutSuffix(std::string name) {
   for (bool cut = true; cut;) {
     cut = false;
     for (const std::string_view suffix :
-         {"hf", "instruct", "chat", "base", "it", "tokendrop", "womtp", "int4", "bnb4bit"}) {
+         {"bnb4bit", "hf", "instruct", "chat", "base", "it", "tokendrop", "womtp", "int4"}) {
       if (name.size() > suffix.size() && name.ends_with(suffix)) {
         name.resize(name.size() - suffix.size());
         cut = true;
