@@ -71,6 +71,8 @@ TEST(PlanCommand, TheFirstWorkedExample) {
 TEST(PlanCommand, BadInputIsOneLine) {
   const std::pair<const char*, const char*> wrong[] = {
       {"--model llama-2-7b", "seq_len is not given"},
+      {"--seq-len 512", "layers, hidden, heads, vocab, ffn not given; give them"},
+      {"--seq-len 512 --model llama-2-7b --gpu 8xH100", "write --gpu 'H100' --gpus 8"},
       {"--model llama-2-7b --seq-len 512 --gpus 0", "gpus 0 is not above 0"},
       {"--model llama-2-7b --seq-len 512 --optimizer adamz", "did you mean adamw?"},
       {"--model llama-2-7b --seq-len 512 --params 13B", "one of them is wrong"},

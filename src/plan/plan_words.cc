@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "plan/count_unit.h"
+#include "plan/gpu_name.h"
 #include "plan/gpu_rate.h"
 #include "plan/model_table.h"
 #include "plan/optimizer.h"
@@ -263,6 +264,10 @@ void SetRun(WordReader& words, PlannedRun& plan) {
   const double model = run.tensor_parallel * run.pipeline_parallel;
   if (run.gpus < model || std::fmod(run.gpus, model) != 0) {
     words.Complain(fmt::format("{:.0f} GPUs cannot hold tp x pp = {:.0f}; give a multiple of it", run.gpus, model));
+  }
+  if (const CountedGpu counted = CountedGpuOf(run.gpu); counted.count > 0 && RateOf(counted.gpu)) {
+    words.Complain(fmt::format("gpu '{}' says how many too; write --gpu '{}' --gpus {:.0f}", run.gpu.substr(0, 40),
+                               counted.gpu.substr(0, 40), counted.count));
   }
   if (words.Has("gpu") && !RateOf(run.gpu)) {
     std::vector<std::string> names;

@@ -68,6 +68,7 @@ TEST(PlanWordsTest, NamesWhatIsWrong) {
   ExpectComplaint({{"model", "llama-2-7b"}}, "seq_len is not given");
   ExpectComplaint({{"seq_len", "512"}}, "not given");
   ExpectComplaint({{"model", "lama-2-7b"}, {"seq_len", "512"}}, "did you mean llama27b?");
+  ExpectComplaint({{"model", "llama-2-7b"}, {"seq_len", "512"}, {"gpu", "8x H100"}}, "write --gpu 'H100' --gpus 8");
 }
 
 TEST(PlanWordsTest, CountsWithUnits) {
