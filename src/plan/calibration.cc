@@ -77,7 +77,8 @@ std::optional<Prediction> WithBand(const Calibration& calibration, PlanQuantity 
     band.high = std::max(band.high, own.high);
   }
   constexpr double kGuess = 1.5;  // what the row does not say may make it as much more or less
-  const double guess = row.guessed ? kGuess : 1;
+  const bool guessed = row.guessed || (row.defaults_unknown && quantity == PlanQuantity::kMemory);
+  const double guess = guessed ? kGuess : 1;
   prediction.low = *likely * band.low / guess;
   prediction.high = *likely * band.high * guess;
   return prediction;

@@ -126,6 +126,23 @@ TEST(PredictTableTest, WhatIsNotSaidWidensTheInterval) {
   EXPECT_GT(width(rest), 2 * width(rest + ";nodes=1;grad_accum=8"));
 }
 
+// Of a framework that nobody knows its defaults are not known either: they decide on memory, and where the row leaves
+// checkpointing or precision out, on all.
+TEST(PredictTableTest, DefaultsOfAnUnknownFrameworkWidenTheInterval) {
+  const auto width = [](const std::string& quantity, const std::string& config) {
+    const PredictedTable table = Predicted("key,quantity,config\na," + quantity + "," + config + "\n");
+    double predicted = 0, low = 0, high = 0;
+    EXPECT_EQ(std::sscanf(table.csv.c_str(), "key,predicted,low,high\na,%lf,%lf,%lf", &predicted, &low, &high), 3);
+    return high / low;
+  };
+  const std::string all =
+      "framework=mine;model=llama-2-7b;gpu=H100;seq_len=2048;micro_batch=1;precision=bf16;act_ckpt=1";
+  const std::string some = "framework=mine;model=llama-2-7b;gpu=H100;seq_len=2048;micro_batch=1;precision=bf16";
+  EXPECT_NEAR(width("tokens_s_per_gpu", some) / width("tokens_s_per_gpu", all), 1.5 * 1.5, 1e-3);
+  EXPECT_NEAR(width("peak_bytes", some) / width("peak_bytes", all), 1, 1e-3);
+  EXPECT_GT(width("peak_bytes", all), 2.5);
+}
+
 // Of a run that was on a GPU what it took to fit it is assumed where its row does not say it.
 TEST(PredictTableTest, CheckpointingThatItTookIsAssumed) {
   const std::string rest =

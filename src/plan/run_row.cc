@@ -146,7 +146,8 @@ TableFormat FormatOf(const TableCells& cells) {
   for (const TableFormat& format : kFormats) {
     if (EqualsIgnoreCase(stated, format.framework)) return format;
   }
-  constexpr TableFormat kAny = {"", "", "", "", ReadAnyRow};
+  // Of a framework that nobody knows, what it does unless it is told otherwise is a guess.
+  constexpr TableFormat kAny = {"", "", "", "act_ckpt|precision", ReadAnyRow};
   if (!stated.empty()) return kAny;
   const auto filled = [&](std::string_view column) { return IsFilled(cells, column); };
   for (const TableFormat& format : kFormats) {
@@ -320,6 +321,7 @@ Result<RunRow> ReadRunRow(const TableCells& written) {
   RowReader reader(cells);
   RunRow row = format.read(reader);
   row.run.framework = format.framework.empty() ? TextIn(cells, "framework") : std::string(format.framework);
+  row.defaults_unknown = format.framework.empty();
   row.guessed = row.guessed || reader.guessed_model() ||
                 Any(format.needed, [&](std::string_view column) { return TextIn(cells, column).empty(); });
   if (row.tokens_per_iter <= 0) row.tokens_per_iter = row.run.micro_batch * row.run.accumulation * row.run.sequence;

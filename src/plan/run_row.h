@@ -24,7 +24,8 @@ struct RunRow {
   std::optional<double> s_per_iter;
   double tokens_per_iter = 0;  // of one GPU: an optimizer step, or what its table calls an iteration
   bool out_of_memory = false;
-  bool guessed = false;  // it lacks what its table states, or of its model only the size is known
+  bool guessed = false;           // it lacks what its table states, or of its model only the size is known
+  bool defaults_unknown = false;  // of its framework, which decide on memory whatever else is said
 };
 
 // Reads a row whose columns are those of one of the tables of planning data (docs/plan.md): llm-foundry,
