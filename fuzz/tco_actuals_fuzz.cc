@@ -8,9 +8,12 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   idleburn::StringSource in(std::string(reinterpret_cast<const char*>(data), size));
+  idleburn::StringSource again(std::string(reinterpret_cast<const char*>(data), size));
   const auto file = idleburn::ReadTcoFile("x.toml", idleburn::TcoTemplate(), "2026-11-21");
   const auto bill = idleburn::ReadActuals(in, file->plans.front());
   if (!bill) return 0;
+  const auto tagged = idleburn::ReadActuals(again, file->plans.front(), {{"team", "vision"}});
+  CHECK(!tagged || tagged->rows.size() + static_cast<std::size_t>(tagged->untagged) == bill->rows.size());
   const auto report = idleburn::CompareWithPlan(file->plans.front(), *bill, idleburn::Fraction::Of(4, 5), "2026-11-21");
   if (!report) return 0;
   std::int64_t expected = 0;

@@ -201,6 +201,38 @@ TEST(PlanLaunchTest, WhatIsTooDearDoesNotStart) {
   EXPECT_FALSE(std::filesystem::exists(machine.Path("started")));
 }
 
+// Its tags, its report and its limits go to the run, and the history says what was forecast of it.
+TEST(PlanLaunchTest, FlagsOfTheRunStandBetweenDashes) {
+  const LiveMachine machine(kGpu);
+  const ProgramRun run =
+      machine.Run("$I plan " + kModel + kStated + "--budget 0.0001 --launch -- --tag team=vision -o $F/report.txt -- " +
+                  kTrain + "0 20 >/dev/null; echo code $?; $I history list --format json");
+  ASSERT_EQ(run.out.rfind("code 0\n", 0), 0U) << run.out << run.err;
+  const json kept = json::parse(run.out.substr(7), nullptr, false)["runs"][0];
+  EXPECT_EQ(kept["tags"][0]["key"], "team");
+  EXPECT_EQ(kept["tags"][0]["value"], "vision");
+  EXPECT_TRUE(std::filesystem::exists(machine.Path("report.txt")));
+  EXPECT_NE(run.err.find("budget"), std::string::npos) << "the plan's cap is the run's: " << run.err;
+  const json& figures = kept["forecast"]["figures"];
+  EXPECT_EQ(figures[0]["quantity"], "hours");
+  EXPECT_NEAR(figures[0]["forecast"].get<double>(), 1.0 / 3600, 1e-12);
+  EXPECT_GT(figures[0]["actual"].get<double>(), 0);
+}
+
+TEST(PlanLaunchTest, FlagsThatAreThePlansOrOfNobody) {
+  const LiveMachine machine(kGpu);
+  const std::pair<const char*, const char*> said[] = {
+      {"--launch -- --price 2 -- true", "--price holds for the plan too"},
+      {"--launch -- --tag a=b true", "flags of run go between two pairs of dashes"},
+      {"--launch -- --tga a=b -- true", "did you mean --tag?"},
+      {"-- --tag a=b -- true", "are for --launch"}};
+  for (const auto& [flags, says] : said) {
+    const ProgramRun run = machine.Run("$I plan " + kModel + kStated + flags);
+    EXPECT_EQ(run.code, 2) << flags;
+    EXPECT_EQ(LinesWith(run.err, says), 1) << flags << ": " << run.err;
+  }
+}
+
 TEST(PlanHistoryTest, EarlierRunsAreTheBasisUnlessTheyAreNotWanted) {
   const LiveMachine machine(kGpu);
   // Shorter stretches say nothing of a run's speed.

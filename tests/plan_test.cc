@@ -71,6 +71,8 @@ TEST(PlanCommand, TheFirstWorkedExample) {
 TEST(PlanCommand, BadInputIsOneLine) {
   const std::pair<const char*, const char*> wrong[] = {
       {"--model llama-2-7b", "seq_len is not given"},
+      {"--seq-len 512", "layers, hidden, heads, vocab, ffn not given; give them"},
+      {"--seq-len 512 --model llama-2-7b --gpu 8xH100", "write --gpu 'H100' --gpus 8"},
       {"--model llama-2-7b --seq-len 512 --gpus 0", "gpus 0 is not above 0"},
       {"--model llama-2-7b --seq-len 512 --optimizer adamz", "did you mean adamw?"},
       {"--model llama-2-7b --seq-len 512 --params 13B", "one of them is wrong"},
@@ -121,6 +123,8 @@ TEST(PlanAccuracy, MemoryOfModelsAndFrameworksNotSeen) {
   EXPECT_LE(Coverage(known, unknown), 0.95);
   EXPECT_GE(Coverage({}, unknown), 0.85);
   EXPECT_LE(Coverage({}, unknown), 0.95);
+  EXPECT_GE(CoverageOfFrameworks(unknown), 0.85);
+  EXPECT_LE(CoverageOfFrameworks(unknown), 0.95);
   EXPECT_LE(JudgeFits(known).FalseFits(), 0.005);
   EXPECT_LE(JudgeFits(known).FalseRejects(), 0.05);
 }
@@ -143,7 +147,12 @@ TEST(PlanAccuracy, ThroughputOfModelsAndFrameworksNotSeen) {
   EXPECT_LE(Coverage(known, unknown), 0.95);
   EXPECT_GE(Coverage({}, unknown), 0.85);
   EXPECT_LE(Coverage({}, unknown), 0.95);
+  EXPECT_GE(CoverageOfFrameworks(unknown), 0.85);
+  EXPECT_LE(CoverageOfFrameworks(unknown), 0.95);
   for (const char* small : {"torchtitan", "torchtune"}) EXPECT_GE(Coverage(known, unknown, small), 0.85) << small;
+  const std::vector<HeldOutRow> gpus = PredictHeldOut(published.rows, PlanQuantity::kTime, HoldOut::kGpu);
+  EXPECT_GT(gpus.size(), 300U);
+  EXPECT_GE(CoverageOfGpus(gpus), 0.85);
   EXPECT_LE(Summarize(unknown).median, 0.25);  // of frameworks that no coefficient has seen
 }
 

@@ -226,6 +226,9 @@ TEST(TcoTest, ActualsOfTheHistoryAreThoseOfAProject) {
   EXPECT_EQ(vision["variances"][0]["price"], "-37.50");
   EXPECT_EQ(vision["variances"][0]["quantity"], "-145.83");
   EXPECT_NE(RunIdleburn("tco " + base + " --project sound").err.find("no run of project 'sound'"), std::string::npos);
+  EXPECT_NE(RunIdleburn("tco " + base + " --actuals-tag team=x").err.find("no run tagged team=x"), std::string::npos);
+  EXPECT_EQ(RunIdleburn("tco " + std::string(kExample) + " --actuals-tag team=x").code, 2);
+  EXPECT_EQ(RunIdleburn("tco " + base + " --actuals-tag team").code, 2);
 }
 
 // What a reader needs first: the verdict, why, what to do, and only then the table.

@@ -39,11 +39,14 @@ std::string Document(const PublishedRows& published, const AccuracyReport& repor
       "framework "
       "on a GPU) has\none set of coefficients, positive and held near those of all others by a prior.\n\n"
       "The formulas' constants, the widths of the priors, the noise of each table and the share that is cut off the "
-      "intervals\nwere chosen while these scores were looked at, so a table that nobody here has seen may score worse. "
-      "Intervals of a\nframework with few rows, or of one never seen, carry what lies between frameworks; of a row "
-      "that "
-      "does not say what its\ntable's rows say, half as much again. litgpt and torchtune do not state how long their "
-      "samples are: 160 tokens are taken.\n\n";
+      "intervals\nof a known framework were chosen while these scores were looked at, so a table that nobody here has "
+      "seen may score\nworse. A known framework's interval is from quantile to quantile of its own errors; of one with "
+      "few rows the others' stand\nfor the missing ones. A framework never seen is a draw from frameworks: its "
+      "interval "
+      "is the mean of the others' errors (in\nlogarithms), and around it, added up as squares, what lies between "
+      "frameworks (normal, by t on as many as there are) and\nthe 5 and 95 % quantiles of what lies within them; "
+      "nothing in it is chosen. Of a row that does not say what its table's\nrows say, an interval is half as wide "
+      "again. litgpt and torchtune do not state how long their samples are: 160 tokens are\ntaken.\n\n";
   text += report.text + "\n## Data\n\n| table | SHA-256 |\n|---|---|\n";
   for (const CalibrationTable& table : published.tables) text += "| " + table.file + " | `" + table.sha256 + "` |\n";
   return text;

@@ -322,7 +322,25 @@ Result<void> CheckRequest(const PlanRequest& request, bool command) {
   return {};
 }
 
-Result<int> Plan(const PlanRequest& request, const std::vector<std::string>& command, const Environment& environment) {
+// What stands behind two dashes: a command or, before further two dashes, flags that `run` takes for it.
+struct BehindDashes {
+  std::vector<std::string> run_flags;
+  std::vector<std::string> command;
+};
+
+Result<BehindDashes> SplitBehind(std::vector<std::string> words) {
+  if (words.empty() || !words.front().starts_with('-')) return BehindDashes{{}, std::move(words)};
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  if (dashes == words.end() || dashes + 1 == words.end()) {
+    return FailUsage("plan: " + words.front().substr(0, 40) +
+                     " is no command; flags of run go between two pairs of dashes: idleburn plan ... --launch -- "
+                     "--tag team=vision -- python train.py");
+  }
+  return BehindDashes{{words.begin(), dashes}, {dashes + 1, words.end()}};
+}
+
+Result<int> Plan(const PlanRequest& request, const BehindDashes& behind, const Environment& environment) {
+  const std::vector<std::string>& command = behind.command;
   const Result<Settings> settings = request.settings.Load();
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (request.errors) return RunPlanErrors(*settings, request.format, request.output, environment);
@@ -340,6 +358,9 @@ Result<int> Plan(const PlanRequest& request, const std::vector<std::string>& com
     launch.command = CommandFor(command, asked->words, "micro_batch", request.probe.variable);
     launch.price = request.price;
     launch.config_file = request.settings.config_file();
+    launch.budget = request.budget.substr(request.budget.starts_with('$') ? 1 : 0);
+    if (asked->plan.budget_gpu_hours) launch.gpu_hours = fmt::format("{:.6f}", *asked->plan.budget_gpu_hours);
+    launch.run_flags = behind.run_flags;
     launch.no_history = request.no_history;
     launch.json = json;
     launch.output = request.output;
@@ -362,8 +383,12 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
     TRY(Print(help));
     return 0;
   }
-  const std::vector<std::string> command(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
-  TRY(CheckRequest(request, !command.empty()));
+  const Result<BehindDashes> behind = SplitBehind({dashes == arguments.end() ? dashes : dashes + 1, arguments.end()});
+  if (!behind) return tl::unexpected<Error>(behind.error());
+  if (!behind->run_flags.empty() && !request.launch) {
+    return FailUsage("plan: flags of run between two pairs of dashes are for --launch; give that too");
+  }
+  TRY(CheckRequest(request, !behind->command.empty()));
   TRY(SpareInputs(request.output, {request.config, request.spec, request.predict}));
   if (!request.predict.empty()) return Predict(request);
   if (request.step.asked()) {
@@ -372,7 +397,7 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
     TRY(WriteOutput(request.output, *answer));
     return 0;
   }
-  return Plan(request, command, environment);
+  return Plan(request, *behind, environment);
 }
 
 }  // namespace idleburn

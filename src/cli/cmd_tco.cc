@@ -29,6 +29,7 @@ struct TcoRequest {
   std::vector<std::string> files;
   std::string actual;
   std::string project;
+  std::vector<std::string> tags;  // --actuals-tag
   std::string earned;
   std::string seed;
   std::string draws;
@@ -117,30 +118,41 @@ Result<TcoScenario> Evaluate(TcoPlan plan, int draws, std::uint64_t seed) {
 }
 
 // What the runs of the user's history cost, or those of one project.
-Result<ActualBill> HistoryBill(const TcoRequest& request, const Settings& settings, Instant now, TcoAnswer& answer) {
+Result<ActualBill> HistoryBill(const TcoRequest& request, const BillingTags& tags, const Settings& settings,
+                               Instant now, TcoAnswer& answer) {
   const std::string file = HistoryFile(settings);
   const Result<std::optional<SqliteDatabase>> history = OpenToRead(file, now);
   if (!history) return tl::unexpected<Error>(history.error());
   if (!*history) return Fail("tco: there is no history yet; idleburn run and idleburn record keep one");
   RunFilter filter;
   filter.project = request.project;
+  filter.tags.assign(tags.begin(), tags.end());
   Result<std::vector<HistoryRun>> runs = ListRuns(**history, filter);
   if (!runs) return tl::unexpected<Error>(runs.error());
   for (HistoryRun& run : *runs) run.state = StateNow(run);
   ActualBill bill = BillOfRuns(*runs, answer.scenarios.front().plan.currency, answer.warnings);
   if (!bill.rows.empty()) return bill;
-  return Fail(request.project.empty()
-                  ? "tco: the history has no run with a cost in the scenario's currency; give runs a --price"
-                  : "tco: the history has no run of project '" + request.project.substr(0, 40) +
-                        "' with a cost in the scenario's currency; idleburn history list shows the projects");
+  std::string which = request.project.empty() ? "" : " of project '" + request.project.substr(0, 40) + "'";
+  for (const std::string& tag : request.tags) which += " tagged " + tag.substr(0, 40);
+  return Fail("tco: the history has no run" + which + " with a cost in the scenario's currency; " +
+              (which.empty() ? "give runs a --price" : "idleburn history list shows projects, history show tags"));
 }
 
 Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, Instant now, TcoAnswer& answer) {
-  if (request.actual == "history") return HistoryBill(request, settings, now, answer);
+  const Result<BillingTags> tags = ParseTags(request.tags);
+  if (!tags) return FailUsage("tco: --actuals-tag: " + tags.error().message);
+  if (request.actual == "history") return HistoryBill(request, *tags, settings, now, answer);
   const Result<std::unique_ptr<ByteSource>> in = OpenInput(request.actual);
   if (!in) return tl::unexpected<Error>(in.error());
-  Result<ActualBill> bill = ReadActuals(**in, answer.scenarios.front().plan);
+  Result<ActualBill> bill = ReadActuals(**in, answer.scenarios.front().plan, *tags);
   if (!bill) return bill;
+  if (bill->untagged > 0 && bill->rows.empty()) {
+    return Fail("tco: " + request.actual + ": none of its " + std::to_string(bill->untagged) +
+                " rows has the tag asked for with --actuals-tag");
+  }
+  if (bill->untagged > 0) {
+    answer.warnings.push_back("actuals: " + std::to_string(bill->untagged) + " rows without the tag are left out");
+  }
   for (const std::string& column : bill->unread) {
     answer.warnings.push_back("actuals: the column '" + column + "' is not read");
   }
@@ -161,7 +173,10 @@ Result<void> AddActuals(const TcoRequest& request, const Settings& settings, Ins
     earned = *share;
   }
   if (!request.project.empty() && request.actual != "history") {
-    return FailUsage("tco: --project does nothing without --actuals history");
+    return FailUsage("tco: --project does nothing without --actuals history; of a bill give --actuals-tag key=value");
+  }
+  if (!request.tags.empty() && request.actual.empty()) {
+    return FailUsage("tco: --actuals-tag does nothing without --actuals");
   }
   if (request.actual.empty()) {
     return earned ? Result<void>(FailUsage("tco: --earned does nothing without --actuals")) : Result<void>();
@@ -243,6 +258,9 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
   add("--actuals", "FILE|history", "what was paid: CSV of month,line,amount, a FOCUS export, or the history's runs")
       .text = &request.actual;
   add("--project", "NAME", "of the history only the runs of this project").text = &request.project;
+  add("--actuals-tag", "KEY=VALUE",
+      "only what has this tag: of a FOCUS export in its Tags, of the history, or by a column of that name (repeatable)")
+      .list = &request.tags;
   add("--earned", "SHARE", "share of the planned work that is done, for the forecast").text = &request.earned;
   add("--draws", "N", "draws of the uncertain figures (default and least 10000)").text = &request.draws;
   add("--seed", "N", "of the draws (default 1)").text = &request.seed;

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/money.h"
+#include "cli/forecast_json.h"
 #include "cli/history_output.h"
 #include "cli/ledger_output.h"
 #include "report/json_values.h"
@@ -86,6 +87,7 @@ Json RunJson(const HistoryRun& run) {
   json["recording"] = TextOrNull<Json>(run.recording);
   json["version"] = TextOrNull<Json>(run.version);
   PutFigures(json, run.figures);
+  json["forecast"] = run.forecast ? ForecastJson<Json>(run) : Json();
   json["inputs"] = Json::array();
   for (const KeptInput& input : run.inputs) {
     json["inputs"].push_back({{"path", Printable(input.path)}, {"sha256", TextOrNull<Json>(input.sha256)}});

@@ -110,8 +110,41 @@ LedgerReport Report() {
   return report;
 }
 
+// Started by a plan: 2.5 hours were forecast, and it took 2.
+HistoryRun LaunchedRun() {
+  HistoryRun run = FullRun();
+  run.forecast = KeptForecast();
+  run.forecast->basis = "probe";
+  run.forecast->currency = "USD";
+  run.forecast->hours = 2.5;
+  run.forecast->hours_low = 2.25;
+  run.forecast->hours_high = 2.75;
+  return run;
+}
+
+TEST(HistoryOutputTest, AForecastStandsBesideWhatCame) {
+  HistoryRun running = LaunchedRun();
+  running.state = RunState::kRunning;
+  running.exit.clear();
+  const nlohmann::json runs =
+      nlohmann::json::parse(HistoryJson({"h.sqlite", {LaunchedRun(), running, FullRun()}, 3}))["runs"];
+  const nlohmann::json& hours = runs[0]["forecast"]["figures"][0];
+  EXPECT_EQ(hours["quantity"], "hours");
+  EXPECT_EQ(hours["forecast"], 2.5);
+  EXPECT_EQ(hours["actual"], 2);
+  EXPECT_EQ(hours["error"], 0.25);
+  EXPECT_EQ(hours["inside"], false);
+  EXPECT_EQ(runs[1]["forecast"]["figures"][0]["forecast"], 2.5);
+  EXPECT_TRUE(runs[1]["forecast"]["figures"][0]["actual"].is_null());
+  EXPECT_TRUE(runs[1]["forecast"]["partial"].is_null());
+  EXPECT_TRUE(runs[2]["forecast"].is_null());
+}
+
 TEST(HistoryOutputTest, EveryKeyIsDocumented) {
-  test::ExpectDocumented("idleburn.history/1", std::array{HistoryJson(Listing())});
+  HistoryRun failed = LaunchedRun();
+  failed.exit = "exit 7";
+  test::ExpectDocumented("idleburn.history/1",
+                         std::array{HistoryJson(Listing()), HistoryJson({"h.sqlite", {LaunchedRun(), failed}, 2})});
   test::ExpectDocumented("idleburn.ledger/1", std::array{LedgerJson(Report())});
 }
 

@@ -95,8 +95,25 @@ Result<KeptForecast> ForecastOf(const PlanLaunch& launch, const LaunchPrice& pri
   return forecast;
 }
 
+bool Gives(const std::vector<std::string>& flags, const std::string& name) {
+  return std::any_of(flags.begin(), flags.end(),
+                     [&](const std::string& flag) { return flag.substr(0, flag.find('=')) == name; });
+}
+
+// The forecast rests on these, so they are the plan's.
+Result<void> CheckRunFlags(const std::vector<std::string>& flags) {
+  for (const char* name : {"--price", "--prices", "--config", "--history", "--no-history"}) {
+    if (!Gives(flags, name)) continue;
+    return FailUsage(
+        fmt::format("plan: --launch: {0} holds for the plan too; write it before the first two dashes: "
+                    "idleburn plan {0} ... --launch -- ... -- CMD",
+                    name));
+  }
+  return {};
+}
+
 std::vector<std::string> RunArguments(const PlanLaunch& launch, const LaunchPrice& price, const Settings& settings) {
-  std::vector<std::string> arguments;
+  std::vector<std::string> arguments = launch.run_flags;
   const auto add = [&](const char* flag, const std::string& value) {
     if (!value.empty()) arguments.insert(arguments.end(), {flag, value});
   };
@@ -105,6 +122,9 @@ std::vector<std::string> RunArguments(const PlanLaunch& launch, const LaunchPric
   add("--prices", settings.Text("price.catalogue"));
   add("--history", settings.Text("history.file"));
   if (launch.no_history) arguments.emplace_back("--no-history");
+  // A budget in money needs a price by which it is counted.
+  if (price.per_gpu_hour && !Gives(launch.run_flags, "--budget")) add("--budget", launch.budget);
+  if (!Gives(launch.run_flags, "--gpu-hours")) add("--gpu-hours", launch.gpu_hours);
   arguments.emplace_back("--");
   arguments.insert(arguments.end(), launch.command.words.begin(), launch.command.words.end());
   return arguments;
@@ -125,6 +145,7 @@ Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Enviro
   if (launch.json && launch.output.empty()) {
     return FailUsage("plan: --launch --format json: standard output is the command's; name a file with -o");
   }
+  TRY(CheckRunFlags(launch.run_flags));
   const Result<LaunchPrice> price = PriceOf(launch, settings, environment.now);
   if (!price) return tl::unexpected<Error>(price.error());
   Result<KeptForecast> forecast = ForecastOf(launch, *price);

@@ -18,6 +18,9 @@ struct PlanLaunch {
   PlannedCommand command;
   std::string price;        // --price of the plan, an amount of USD; empty: by the settings or the catalogue
   std::string config_file;  // --config
+  std::string budget;       // --budget and --gpu-hours of the plan, which the run is watched by too
+  std::string gpu_hours;
+  std::vector<std::string> run_flags;  // of `run`, as they were given between two pairs of dashes
   bool no_history = false;
   bool json = false;
   std::string output;  // -o: the plan, and once more with what came of it

@@ -5,7 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "cli/forecast_outcome.h"
+#include "cli/forecast_json.h"
 #include "plan/gpu_rate.h"
 #include "report/json_values.h"
 #include "text/table.h"
@@ -39,6 +39,8 @@ std::string_view Basis(Nearness nearness) {
       return "this model was measured with this framework";
     case Nearness::kFramework:
       return "other models were measured with this framework";
+    case Nearness::kGpu:
+      return "this framework was measured on other GPUs";
     case Nearness::kUnknown:
       return "this framework was not measured";
   }
@@ -328,28 +330,9 @@ Json EvidenceJson(const PlanReport& report) {
   return json;
 }
 
-// What was forecast of the run that the plan has started, and what came.
 Json OutcomeJson(const HistoryRun& run) {
-  const ForecastOutcome outcome = OutcomeOf(run);
-  Json json = {{"run", run.id}, {"basis", run.forecast->basis}, {"exit", run.exit}};
-  json["currency"] = run.forecast->currency.empty() ? Json() : Json(run.forecast->currency);
-  json["partial"] = outcome.why_partial.empty() ? Json() : Json(outcome.why_partial);
-  json["figures"] = Json::array();
-  for (const ForecastLine& line : outcome.lines) {
-    const bool known = line.forecast.has_value();
-    Json figure = {{"quantity", kForecastQuantityNames[static_cast<std::size_t>(line.quantity)]}};
-    figure["forecast"] = known ? Json(line.forecast->likely) : Json();
-    figure["low"] = known ? Json(line.forecast->low) : Json();
-    figure["high"] = known ? Json(line.forecast->high) : Json();
-    figure["actual"] = OrNull<Json>(line.actual);
-    figure["error"] = figure["inside"] = nullptr;
-    if (line.comparable) {
-      const JudgedForecast judged = {run.id, "", line.quantity, *line.forecast, *line.actual};
-      figure["error"] = judged.Error();
-      if (judged.HasInterval()) figure["inside"] = judged.Inside();
-    }
-    json["figures"].push_back(std::move(figure));
-  }
+  Json json = {{"run", run.id}, {"exit", run.exit}};
+  json.update(ForecastJson<Json>(run));
   return json;
 }
 

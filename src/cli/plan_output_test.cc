@@ -65,6 +65,7 @@ PlanAnswer Launched(const std::string& exit) {
   run.figures.memory_peak = 1;
   run.figures.work_unit = "step";
   run.figures.work = 250;
+  run.state = RunState::kEnded;
   run.forecast = KeptForecast();
   run.forecast->basis = evidence.text;
   run.forecast->currency = "USD";

@@ -57,9 +57,8 @@ std::string Stacks(const TcoAnswer& answer) {
       const double width = (kChartWidth - kLabelWidth) * static_cast<double>(amount.nano()) / most;
       const std::string name(extra ? "contingency" : kCostCategoryNames[c]);
       if (amount.nano() > 0) {
-        shapes +=
-            Rectangle(x, static_cast<int>(row) * kBarStep, width, kFills[c],
-                      name + ": " + FormatGrouped(amount, MinorUnitDigits(s.plan.currency)) + " " + s.plan.currency);
+        shapes += Rectangle(x, static_cast<int>(row) * kBarStep, width, kFills[c],
+                            name + ": " + TcoPaid(amount, s.plan.currency));
       }
       x += std::max(width, 0.0);
     }
@@ -92,13 +91,11 @@ std::string Tornado(const TcoScenario& s) {
   std::string shapes;
   for (std::size_t row = 0; row < bars; ++row) {
     const TornadoBar& bar = s.tornado[row];
-    const int digits = MinorUnitDigits(s.plan.currency);
     const double from = std::min(place(bar.low), place(bar.high));
     shapes += Label(bar.figure, row);
-    shapes +=
-        Rectangle(from, static_cast<int>(row) * kBarStep, std::max(place(bar.low), place(bar.high)) - from, kFills[1],
-                  bar.figure + ": " + FormatGrouped(bar.low, digits) + " to " + FormatGrouped(bar.high, digits) + " " +
-                      s.plan.currency);
+    shapes += Rectangle(
+        from, static_cast<int>(row) * kBarStep, std::max(place(bar.low), place(bar.high)) - from, kFills[1],
+        bar.figure + ": " + TcoAmount(bar.low, s.plan.currency) + " to " + TcoPaid(bar.high, s.plan.currency));
   }
   return Chart("What matters: the total of " + s.plan.name + " from the low to the high end of each figure", bars,
                shapes);
@@ -118,7 +115,7 @@ std::string MonthBars(const ActualReport& report, const std::string& currency) {
       shapes += Label(label, row);
       shapes += Rectangle(kLabelWidth, static_cast<int>(row) * kBarStep,
                           (kChartWidth - kLabelWidth) * static_cast<double>(amount.nano()) / most, fill,
-                          label + ": " + FormatGrouped(amount, MinorUnitDigits(currency)) + " " + currency);
+                          label + ": " + TcoPaid(amount, currency));
       ++row;
     };
     bar("plan", month.plan, kFills[2]);

@@ -91,8 +91,8 @@ class CostGrid {
 
  private:
   void AddPaid(Money paid, Money expected, TableRow& row) const {
-    row.push_back(FormatGrouped(paid, MinorUnitDigits(currency_)));
-    row.push_back(FormatGrouped(expected, MinorUnitDigits(currency_)));
+    row.push_back(TcoAmount(paid, currency_));
+    row.push_back(TcoAmount(expected, currency_));
   }
   void AddCategory(CostCategory category);
   void AddLines(CostCategory category, const std::vector<PrintedCategory>& all, const std::vector<std::string>& names);
@@ -112,7 +112,7 @@ void CostGrid::AddCategory(CostCategory category) {
   for (std::size_t s = 0; s < columns_.size(); ++s) {
     all.push_back(PrintedOf(answer_.scenarios[s], columns_[s], category));
     const PrintedCategory& printed = all.back();
-    std::string cell = FormatGrouped(printed.sum, MinorUnitDigits(answer_.scenarios[s].plan.currency));
+    std::string cell = TcoAmount(printed.sum, answer_.scenarios[s].plan.currency);
     if (printed.sum == Money()) cell += printed.given ? " (given)" : " (not given)";
     whole.push_back(cell);
     for (const auto& [name, amount] : printed.lines) {
@@ -135,13 +135,13 @@ void CostGrid::AddLines(CostCategory category, const std::vector<PrintedCategory
       for (const auto& [line, money] : all[s].lines) {
         if (line == name) amount = money;
       }
-      part.push_back(FormatGrouped(amount, MinorUnitDigits(answer_.scenarios[s].plan.currency)));
+      part.push_back(TcoAmount(amount, answer_.scenarios[s].plan.currency));
     }
     if (answer_.actuals) {
       std::string paid;  // known where the bill names the line
       for (const auto& [line, amount] : answer_.actuals->lines) {
         if (plan.lines[line].category == category && plan.lines[line].name == name) {
-          paid = FormatGrouped(amount, MinorUnitDigits(currency_));
+          paid = TcoAmount(amount, currency_);
         }
       }
       part.push_back(paid);
@@ -156,13 +156,13 @@ void CostGrid::AddTotals() {
   TableRow contingency = {"contingency"};
   TableRow total = {"total"};
   for (std::size_t s = 0; s < columns_.size(); ++s) {
-    const int digits = MinorUnitDigits(answer_.scenarios[s].plan.currency);
+    const std::string& currency = answer_.scenarios[s].plan.currency;
     const Money all = SumOf(columns_[s]);
     const Money extra = columns_[s].back();
-    subtotal.push_back(FormatGrouped(Money::Nano(all.nano() - extra.nano()), digits));
-    contingency.push_back(fmt::format("{} ({:.4g} %)", FormatGrouped(extra, digits),
+    subtotal.push_back(TcoAmount(Money::Nano(all.nano() - extra.nano()), currency));
+    contingency.push_back(fmt::format("{} ({:.4g} %)", TcoAmount(extra, currency),
                                       100 * answer_.scenarios[s].cost.contingency_rate.AsDouble()));
-    total.push_back(FormatGrouped(all, digits));
+    total.push_back(TcoAmount(all, currency));
   }
   if (answer_.actuals) {
     for (TableRow* row : {&subtotal, &total}) AddPaid(SumOf(paid_.paid), SumOf(paid_.expected), *row);
@@ -194,7 +194,7 @@ const PlanLine* LineNamed(const TcoPlan& plan, const std::string& key) {
 // As printed, and the digits beyond that where there are any.
 std::string ExactText(Money amount, const std::string& currency) {
   const int digits = MinorUnitDigits(currency);
-  return FormatExact(amount, digits) == FormatMoney(amount, digits) ? FormatGrouped(amount, digits)
+  return FormatExact(amount, digits) == FormatMoney(amount, digits) ? TcoAmount(amount, currency)
                                                                     : FormatExact(amount, digits);
 }
 
@@ -217,11 +217,6 @@ const PlanFigure* FigureNamed(const TcoPlan& plan, const std::string& name) {
   const auto found =
       std::find_if(plan.figures.begin(), plan.figures.end(), [&](const PlanFigure& f) { return f.name == name; });
   return found == plan.figures.end() ? nullptr : &*found;
-}
-
-std::string AboutText(double amount, const std::string& currency) {
-  const Result<Money> money = Estimate(Money::Nano(1'000'000'000), amount);
-  return money ? FormatGrouped(*money, MinorUnitDigits(currency)) : "unknown";
 }
 
 }  // namespace
@@ -253,7 +248,7 @@ ReportTable TcoLeverTable(const TcoScenario& s, const TcoScenario& first) {
     for (const PlanLever& edit : lever.edits) how += (how.empty() ? "" : "; ") + edit.line + " " + edit.how;
     const bool known = !lever.edits.empty();
     const Money total = first.cost.total;
-    table.rows.push_back({lever.name, FormatGrouped(lever.saves, MinorUnitDigits(s.plan.currency)),
+    table.rows.push_back({lever.name, TcoAmount(lever.saves, s.plan.currency),
                           total > Money() ? TcoShare(lever.saves, total) : "undefined", how,
                           known ? lever.edits.front().evidence : "", known ? lever.edits.front().todo : ""});
   }
@@ -271,9 +266,9 @@ ReportTable TcoSureTable(const TcoAnswer& answer) {
     if (!s.draws) continue;
     const std::string& c = s.plan.currency;
     const PertEstimate pert = PertOf(s.plan);
-    table.rows.push_back({s.plan.name + " " + c, FormatGrouped(s.cost.subtotal, MinorUnitDigits(c)),
-                          AboutText(s.draws->p10, c), AboutText(s.draws->p50, c), AboutText(s.draws->p90, c),
-                          AboutText(pert.mean, c), AboutText(pert.deviation, c),
+    table.rows.push_back({s.plan.name + " " + c, TcoAmount(s.cost.subtotal, c), TcoAbout(s.draws->p10, c),
+                          TcoAbout(s.draws->p50, c), TcoAbout(s.draws->p90, c), TcoAbout(pert.mean, c),
+                          TcoAbout(pert.deviation, c),
                           s.draws->over_budget ? fmt::format("{:.1f} %", 100 * *s.draws->over_budget) : "no budget"});
   }
   if (table.rows.empty()) return table;
@@ -296,14 +291,14 @@ ReportTable TcoTornadoTable(const TcoScenario& s) {
                    Column("high", kRight),
                    Column("total at low " + s.plan.currency, kRight),
                    Column("total at high", kRight)};
-  const int digits = MinorUnitDigits(s.plan.currency);
+  const std::string& currency = s.plan.currency;
   for (const TornadoBar& bar : s.tornado) {
     const PlanFigure* figure = FigureNamed(s.plan, bar.figure);
     const auto number = [&](const Fraction PlanFigure::*end) {
       return figure == nullptr ? std::string() : NumberText(figure->*end);
     };
     table.rows.push_back({bar.figure, number(&PlanFigure::low), number(&PlanFigure::likely), number(&PlanFigure::high),
-                          FormatGrouped(bar.low, digits), FormatGrouped(bar.high, digits)});
+                          TcoAmount(bar.low, currency), TcoAmount(bar.high, currency)});
   }
   return table;
 }
@@ -313,7 +308,6 @@ ReportTable TcoVarianceTable(const ActualReport& report, const std::string& curr
   table.title = "Actual against plan, by category";
   table.columns = {Column("Month", kLeft),   Column("Category", kLeft),  Column("plan " + currency, kRight),
                    Column("actual", kRight), Column("variance", kRight), Column("of plan", kRight)};
-  const int digits = MinorUnitDigits(currency);
   for (const MonthVariance& month : report.months) {
     const std::string share = month.plan == Money()
                                   ? "undefined"
@@ -321,8 +315,8 @@ ReportTable TcoVarianceTable(const ActualReport& report, const std::string& curr
                                                                  static_cast<double>(month.plan.nano()));
     table.rows.push_back({month.month + (month.open ? " (open)" : ""),
                           month.category ? std::string(Name(*month.category)) : "unallocated",
-                          FormatGrouped(month.plan, digits), FormatGrouped(month.actual, digits),
-                          FormatGrouped(month.variance, digits), share});
+                          TcoAmount(month.plan, currency), TcoAmount(month.actual, currency),
+                          TcoAmount(month.variance, currency), share});
   }
   return table;
 }
@@ -333,7 +327,6 @@ ReportTable TcoMonthTable(const ActualReport& report, const std::string& currenc
   table.columns = {Column("Month", kLeft),         Column("state", kLeft),     Column("plan " + currency, kRight),
                    Column("expected", kRight),     Column("variance", kRight), Column("so far", kRight),
                    Column("at completion", kRight)};
-  const int digits = MinorUnitDigits(currency);
   std::vector<Money> plans;
   std::vector<Money> paid;
   for (const MonthForecast& month : report.forecast) {
@@ -344,8 +337,8 @@ ReportTable TcoMonthTable(const ActualReport& report, const std::string& currenc
   paid = RoundedColumn(paid, currency);
   const auto row = [&](const std::string& month, const std::string& state, Money plan, Money expected) {
     const Money off = Money::Nano(expected.nano() - plan.nano());
-    table.rows.push_back({month, state, FormatGrouped(plan, digits), FormatGrouped(expected, digits),
-                          FormatGrouped(off, digits), "", ""});
+    table.rows.push_back(
+        {month, state, TcoAmount(plan, currency), TcoAmount(expected, currency), TcoAmount(off, currency), "", ""});
   };
   Money so_far;
   for (std::size_t m = 0; m < report.forecast.size(); ++m) {
@@ -354,8 +347,8 @@ ReportTable TcoMonthTable(const ActualReport& report, const std::string& currenc
     const std::string state = !month.actual ? "forecast" : nothing ? "nothing paid" : "paid";
     row(month.month, state + (month.open ? ", open" : ""), plans[m], paid[m]);
     so_far = Money::Nano(so_far.nano() + paid[m].nano());
-    table.rows.back()[5] = FormatGrouped(so_far, digits);
-    if (month.at_completion) table.rows.back()[6] = FormatGrouped(*month.at_completion, digits);
+    table.rows.back()[5] = TcoAmount(so_far, currency);
+    if (month.at_completion) table.rows.back()[6] = TcoAmount(*month.at_completion, currency);
   }
   if (!table.rows.empty()) row("total", "", SumOf(plans), SumOf(paid));
   if (!table.rows.empty()) {

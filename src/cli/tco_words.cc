@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::size_t kTop = 3;
 
-std::string PaidAbout(double amount, const std::string& currency) {
-  const Result<Money> money = Estimate(Money::Nano(1'000'000'000), amount);
-  return money ? TcoPaid(*money, currency) : "unknown";
-}
-
 // An amount for one of something: to the minor unit or, where that hides it, to four digits of the unit.
 std::string UnitText(Money amount, const std::string& currency) {
   constexpr std::int64_t kFourDigits = 100'000;
@@ -121,8 +116,13 @@ void AddProjections(const TcoScenario& s, std::vector<std::string>& lines) {
 
 }  // namespace
 
-std::string TcoPaid(Money m, const std::string& currency) {
-  return FormatGrouped(m, MinorUnitDigits(currency)) + " " + currency;
+std::string TcoAmount(Money m, const std::string& currency) { return FormatGrouped(m, MinorUnitDigits(currency)); }
+
+std::string TcoPaid(Money m, const std::string& currency) { return TcoAmount(m, currency) + " " + currency; }
+
+std::string TcoAbout(double amount, const std::string& currency) {
+  const Result<Money> money = Estimate(Money::Nano(1'000'000'000), amount);
+  return money ? TcoAmount(*money, currency) : "unknown";
 }
 
 std::string TcoDecimal(const Fraction& f, int digits) {
@@ -175,7 +175,7 @@ std::vector<std::string> TcoWhy(const TcoAnswer& answer) {
   if (answer.actuals) why.insert(why.begin(), FurthestText(*answer.actuals, c));
   if (first.draws) {
     why.push_back(fmt::format("nine in ten draws of {} come to at most {} before contingency", first.plan.name,
-                              PaidAbout(first.draws->p90, c)));
+                              TcoAbout(first.draws->p90, c) + " " + c));
   }
   if (!first.tornado.empty()) {
     const TornadoBar& bar = first.tornado.front();

@@ -7,6 +7,10 @@
 
 namespace idleburn {
 
+// "24,782.50": to the minor unit, grouped.
+std::string TcoAmount(Money m, const std::string& currency);
+// The same of a drawn amount, in whole units; "unknown" where it is beyond money.
+std::string TcoAbout(double amount, const std::string& currency);
 // "24,782.50 USD".
 std::string TcoPaid(Money m, const std::string& currency);
 // A fraction with so many decimals, grouped; "unknown" where it is too large to keep.

@@ -123,6 +123,28 @@ double Coverage(const std::vector<HeldOutRow>& known, const std::vector<HeldOutR
   return judged > 0 ? inside / judged : 0;
 }
 
+double CoverageOfFrameworks(const std::vector<HeldOutRow>& unknown) {
+  const std::set<std::string> frameworks = FrameworksOf(unknown);
+  double sum = 0;
+  for (const std::string& framework : frameworks) sum += Coverage({}, unknown, framework);
+  return frameworks.empty() ? 0 : sum / static_cast<double>(frameworks.size());
+}
+
+double CoverageOfGpus(const std::vector<HeldOutRow>& left_out, std::string_view framework) {
+  std::map<std::string, RatioBand> bands;
+  double inside = 0;
+  double judged = 0;
+  for (const HeldOutRow& row : left_out) {
+    if (!framework.empty() && row.row->row.run.framework != framework) continue;
+    ++judged;
+    const std::string group = GpuGroupOf(row.row->row);
+    if (bands.count(group) == 0) bands[group] = BandOfUnseenGpu(left_out, group);
+    const double ratio = row.measured / row.predicted;
+    inside += ratio >= bands[group].low && ratio <= bands[group].high ? 1 : 0;
+  }
+  return judged > 0 ? inside / judged : 0;
+}
+
 AccuracyReport JudgeAccuracy(const PublishedRows& published) {
   const std::vector<HeldOutRow> time = PredictHeldOut(published.rows, PlanQuantity::kTime, HoldOut::kGroup);
   const std::vector<HeldOutRow> time_tenth = PredictHeldOut(published.rows, PlanQuantity::kTime, HoldOut::kTenth);
@@ -149,9 +171,14 @@ AccuracyReport JudgeAccuracy(const PublishedRows& published) {
       "\nFit decisions at the default margin of {:.2f}, a model left out: {} rows x sizes of memory; false \"fits\" "
       "{:.2f} % (at most 0.5 %), false rejects {:.2f} % (at most 5 %).\n",
       kDefaultMargin, report.fits.decisions, 100 * report.fits.FalseFits(), 100 * report.fits.FalseRejects());
-  text += fmt::format("90 % intervals cover: throughput {}, memory {} (framework known), {} (unknown); 85 to 95 %.\n\n",
+  text += fmt::format("90 % intervals cover: throughput {}, memory {} (framework known), {} (unknown); 85 to 95 %.\n",
                       PercentText(report.throughput_coverage), PercentText(report.memory_known_coverage),
                       PercentText(report.memory_unknown_coverage));
+  text += fmt::format(
+      "Of frameworks left out, rows of all counting alike: throughput {}, memory {}; frameworks counting alike: "
+      "{} and {}.\n\n",
+      PercentText(Coverage({}, time_unknown)), PercentText(report.memory_unknown_coverage),
+      PercentText(CoverageOfFrameworks(time_unknown)), PercentText(CoverageOfFrameworks(unknown)));
   text += "## Published estimators on the same tables\n\n" + std::string(kOthers);
   text += "\n## Memory\n\n" + std::string(kHead);
   text += Line("a tenth of the rows", tenth, Coverage(tenth, unknown)) +
@@ -162,6 +189,12 @@ AccuracyReport JudgeAccuracy(const PublishedRows& published) {
   text += "\n## Throughput\n\nA model left out (PEFT: a method), by framework:\n\n" + std::string(kHead) +
           ByFramework(time, time_unknown);
   text += "\nA framework left out:\n\n" + std::string(kHead) + ByFramework({}, time_unknown);
+  text += "\nA GPU left out, its framework known on another, by framework:\n\n" + std::string(kHead);
+  const std::vector<HeldOutRow> gpus = PredictHeldOut(published.rows, PlanQuantity::kTime, HoldOut::kGpu);
+  for (const std::string& framework : FrameworksOf(gpus)) {
+    text += Line(framework, Of(gpus, framework), CoverageOfGpus(gpus, framework));
+  }
+  text += Line("all", gpus, CoverageOfGpus(gpus));
   text +=
       "\nA tenth of the rows left out, by framework:\n\n" + std::string(kHead) + ByFramework(time_tenth, time_unknown);
   return report;

@@ -38,6 +38,13 @@ FitDecisions JudgeFits(const std::vector<HeldOutRow>& rows);
 double Coverage(const std::vector<HeldOutRow>& known, const std::vector<HeldOutRow>& unknown,
                 std::string_view framework = {});
 
+// The same share without any known, each framework counting alike however many rows it has.
+double CoverageOfFrameworks(const std::vector<HeldOutRow>& unknown);
+
+// Share of rows left out with their GPU (of one framework, if named) that lie in the interval which the others would
+// have given them.
+double CoverageOfGpus(const std::vector<HeldOutRow>& left_out, std::string_view framework = {});
+
 // Everything that `make accuracy` prints, and what it must stay below.
 struct AccuracyReport {
   ErrorSummary throughput;      // llm-foundry, a model left out

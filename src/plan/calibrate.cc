@@ -14,6 +14,7 @@
 #include "plan/step_time.h"
 #include "stats/positive_fit.h"
 #include "stats/quantile.h"
+#include "stats/unseen_group.h"
 #include "text/csv_table.h"
 
 namespace idleburn {
@@ -51,8 +52,7 @@ constexpr double kOneGpuTimeStray = 0.5;
 constexpr double kGroupRows = 6;       // a model with more rows counts as this many: they are near-copies
 constexpr double kFrameworkRows = 15;  // a framework with more rows counts as this many in what is common to all
 constexpr std::size_t kTenths = 10;
-constexpr double kBandTail = 0.028;         // cut off at either end of errors of one framework
-constexpr double kUnknownBandTail = 0.065;  // of all frameworks
+constexpr double kBandTail = 0.028;  // cut off at either end of errors of one framework
 
 std::optional<double> MeasuredOf(const RunRow& row, PlanQuantity quantity) {
   return quantity == PlanQuantity::kMemory ? row.peak_bytes : row.tokens_s_per_gpu;
@@ -89,21 +89,31 @@ std::vector<double> ModelsEvenly(const Rows& rows) {
   return EvenWeights(keys, kGroupRows);
 }
 
+// The coefficients by which `predict` comes nearest to what `measured` says of the rows. What it needs of a row,
+// `terms`, does not depend on them and is taken once.
+template <typename Measured, typename Terms, typename Predict>
+std::vector<double> Fitted(const Rows& rows, PositiveFit fit, Measured measured, Terms terms, Predict predict) {
+  std::vector<decltype(terms(*rows.front()))> of_rows;
+  for (const MeasuredRow* row : rows) {
+    fit.measured.push_back(measured(row->row));
+    of_rows.push_back(terms(*row));
+  }
+  fit.predict = [&](std::span<const double> c, std::size_t i) { return predict(of_rows[i], c); };
+  return FitPositiveCoefficients(fit);
+}
+
 std::vector<double> FitMemory(const Rows& rows, const std::vector<CoefficientPrior>& priors,
                               std::vector<double> weights) {
   PositiveFit fit;
   fit.priors = priors;
   fit.noise = kMemoryNoise;
   fit.weights = std::move(weights);
-  std::vector<MemoryParts> parts;
-  for (const MeasuredRow* row : rows) {
-    fit.measured.push_back(*row->row.peak_bytes);
-    parts.push_back(PartsOf(row->row.facts, row->row.run));
-  }
-  fit.predict = [&](std::span<const double> c, std::size_t i) {
-    return PeakOf(parts[i], MemoryCoefficientsOf(c)).total();
-  };
-  return FitPositiveCoefficients(fit);
+  return Fitted(
+      rows, std::move(fit), [](const RunRow& row) { return *row.peak_bytes; },
+      [](const MeasuredRow& row) { return PartsOf(row.row.facts, row.row.run); },
+      [](const MemoryParts& parts, std::span<const double> c) {
+        return PeakOf(parts, MemoryCoefficientsOf(c)).total();
+      });
 }
 
 TimeTerms TermsOf(const MeasuredRow& row) { return TermsOf(row.row.facts, row.row.run, *RateOf(row.row.run.gpu)); }
@@ -114,13 +124,10 @@ std::vector<double> FitTime(const Rows& rows, const std::vector<CoefficientPrior
   fit.priors = priors;
   fit.noise = noise;
   fit.weights = std::move(weights);
-  std::vector<TimeTerms> terms;
-  for (const MeasuredRow* row : rows) {
-    fit.measured.push_back(1 / *row->row.tokens_s_per_gpu);
-    terms.push_back(TermsOf(*row));
-  }
-  fit.predict = [&](std::span<const double> c, std::size_t i) { return SecondsPerToken(terms[i], c); };
-  return FitPositiveCoefficients(fit);
+  return Fitted(
+      rows, std::move(fit), [](const RunRow& row) { return 1 / *row.tokens_s_per_gpu; },
+      [](const MeasuredRow& row) { return TermsOf(row); },
+      [](const TimeTerms& terms, std::span<const double> c) { return SecondsPerToken(terms, c); });
 }
 
 // What is common to all frameworks among the rows: the set of one never seen.
@@ -161,7 +168,7 @@ void AddTimeSets(std::vector<CoefficientSet>& sets, const Rows& own, const std::
   for (const MeasuredRow* row : own) keys.insert(TimeKey(row->row.run));
   const double noise = keys.size() > 1 ? kTimeNoise : kOneGpuTimeNoise;
   sets.push_back({framework, FitTime(own, start, noise, ModelsEvenly(own))});
-  if (keys.size() < 2) return;
+  if (keys.size() < 2) return sets.push_back({*keys.begin(), sets.back().values});
   const std::vector<double> values = sets.back().values;
   const double own_noise = std::max(kLeastTimeNoise, kTimeNoiseShare * MedianResidual(own, values));
   for (const std::string& key : keys) {
@@ -188,12 +195,19 @@ CoefficientSet CommonToOthers(const Rows& rows, PlanQuantity quantity, const std
   return CommonSet(Only(rows, [&](const MeasuredRow* row) { return row->row.run.framework != framework; }), quantity);
 }
 
+bool HasFramework(const Rows& rows, const std::string& framework) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const MeasuredRow* row) { return row->row.run.framework == framework; });
+}
+
 std::string FoldOf(const MeasuredRow& row, HoldOut hold_out, std::size_t index) {
   switch (hold_out) {
     case HoldOut::kTenth:
       return std::to_string(index % kTenths);
     case HoldOut::kGroup:
       return row.row.run.framework + "/" + row.group;
+    case HoldOut::kGpu:
+      return GpuGroupOf(row.row);
     case HoldOut::kFramework:
       return row.row.run.framework;
   }
@@ -233,9 +247,17 @@ void CalibrateQuantity(const std::vector<MeasuredRow>& rows, PlanQuantity quanti
   AddBands(calibration, PredictHeldOut(rows, quantity, HoldOut::kTenth), unknown, quantity, Nearness::kModel);
   AddBands(calibration, PredictHeldOut(rows, quantity, HoldOut::kGroup), unknown, quantity, Nearness::kFramework);
   AddBands(calibration, {}, unknown, quantity, Nearness::kUnknown);
+  if (quantity == PlanQuantity::kMemory) return;  // it takes as much on any GPU
+  const RatioBand gpu = BandOfUnseenGpu(PredictHeldOut(rows, quantity, HoldOut::kGpu));
+  calibration.bands.push_back({quantity, Nearness::kGpu, "*", std::min(1.0, gpu.low), std::max(1.0, gpu.high)});
 }
 
 }  // namespace
+
+std::string GpuGroupOf(const RunRow& row) {
+  const std::optional<GpuRate> gpu = RateOf(row.run.gpu);
+  return row.run.framework + "/" + std::string(gpu ? gpu->gpu : "?");
+}
 
 std::span<const std::string_view> CalibrationFiles() { return kFiles; }
 
@@ -262,41 +284,64 @@ Result<void> AddTable(PublishedRows& published, std::string text, const std::str
   }
 }
 
+namespace {
+
+const std::string& FrameworkOf(const HeldOutRow& row) { return row.row->row.run.framework; }
+
+// Of a group that was never seen, from the errors of the others while each of them was not.
+template <typename GroupOf>
+RatioBand BandOfUnseen(const std::string& group, const std::vector<HeldOutRow>& left_out, GroupOf group_of) {
+  constexpr double kLevel = 0.9;
+  std::map<std::string, std::vector<double>> errors;  // log(measured / predicted), by group
+  for (const HeldOutRow& row : left_out) {
+    if (group_of(row) != group) errors[group_of(row)].push_back(std::log(row.measured / row.predicted));
+  }
+  std::vector<std::vector<double>> groups;
+  for (auto& [of, values] : errors) groups.push_back(std::move(values));
+  const std::optional<ConfidenceInterval> interval = IntervalOfUnseenGroup(groups, kLevel);
+  return interval ? RatioBand{std::exp(interval->low), std::exp(interval->high)} : RatioBand{};
+}
+
+}  // namespace
+
 RatioBand BandFor(const std::string& framework, const std::vector<HeldOutRow>& known,
                   const std::vector<HeldOutRow>& unknown) {
-  const auto of = [](const HeldOutRow& row) -> const std::string& { return row.row->row.run.framework; };
   std::map<std::string, double> strangers;  // rows by framework
   for (const HeldOutRow& row : unknown) {
-    if (of(row) != framework) ++strangers[of(row)];
+    if (FrameworkOf(row) != framework) ++strangers[FrameworkOf(row)];
   }
   const auto own = static_cast<double>(
-      std::count_if(known.begin(), known.end(), [&](const HeldOutRow& row) { return of(row) == framework; }));
+      std::count_if(known.begin(), known.end(), [&](const HeldOutRow& row) { return FrameworkOf(row) == framework; }));
+  if (own <= 0) return BandOfUnseen(framework, unknown, FrameworkOf);
   const double trust = strangers.empty() ? 1 : std::min(1.0, own / kOwnBandRows);
   std::vector<std::pair<double, double>> weighted;  // ratio, weight
   for (const HeldOutRow& row : known) {
-    if (of(row) == framework) weighted.emplace_back(row.measured / row.predicted, trust / own);
+    if (FrameworkOf(row) == framework) weighted.emplace_back(row.measured / row.predicted, trust / own);
   }
   for (const HeldOutRow& row : unknown) {
-    if (of(row) == framework) continue;
+    if (FrameworkOf(row) == framework) continue;
     const double share = (1 - trust) / static_cast<double>(strangers.size());
-    weighted.emplace_back(row.measured / row.predicted, share / strangers[of(row)]);
+    weighted.emplace_back(row.measured / row.predicted, share / strangers[FrameworkOf(row)]);
   }
   std::sort(weighted.begin(), weighted.end());
-  const double tail = own > 0 ? kBandTail : kUnknownBandTail;
-  const auto quantile = [tail](const auto& ordered) {  // the first ratio that leaves less than the tail before it
+  const auto quantile = [](const auto& ordered) {  // the first ratio that leaves less than the tail before it
     double before = 0;
     double at = 1;
     for (const auto& [ratio, weight] : ordered) {
       if (weight <= 0) continue;
       at = ratio;
       before += weight;
-      if (before > tail) break;
+      if (before > kBandTail) break;
     }
     return at;
   };
   const double low = quantile(weighted);
   std::reverse(weighted.begin(), weighted.end());
   return {low, quantile(weighted)};
+}
+
+RatioBand BandOfUnseenGpu(const std::vector<HeldOutRow>& left_out, const std::string& without) {
+  return BandOfUnseen(without, left_out, [](const HeldOutRow& row) { return GpuGroupOf(row.row->row); });
 }
 
 std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, PlanQuantity quantity, HoldOut hold_out) {
@@ -309,6 +354,7 @@ std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, Pla
     if (hold_out == HoldOut::kTenth) common.clear();
     const std::set<const MeasuredRow*> out(left_out.begin(), left_out.end());
     const Rows rest = Only(all, [&](const MeasuredRow* row) { return out.count(row) == 0; });
+    if (hold_out == HoldOut::kGpu && !HasFramework(rest, left_out.front()->row.run.framework)) continue;
     std::map<std::string, std::vector<CoefficientSet>> sets;  // by framework
     for (const MeasuredRow* row : left_out) {
       const std::string& framework = row->row.run.framework;

@@ -15,7 +15,7 @@ struct MeasuredRow {
 };
 
 // What is left out at a time when a prediction is judged.
-enum class HoldOut : std::uint8_t { kTenth, kGroup, kFramework };
+enum class HoldOut : std::uint8_t { kTenth, kGroup, kGpu, kFramework };
 
 // One left-out row: what it measured and what the others predicted of it (bytes, or tokens a second and GPU).
 struct HeldOutRow {
@@ -42,15 +42,21 @@ struct RatioBand {
   double high = 1;
 };
 // The band of a framework from rows left out of frameworks that are `known`; where its own are few, the errors of the
-// others when they were left out as a whole (`unknown`) stand for the missing ones, each framework counting alike. One
-// never seen has only these, and so what lies between frameworks: 6.5 % are cut off at either end. Errors of one
-// framework's models resemble each other, so of its own less than half as much is.
+// others when they were left out as a whole (`unknown`) stand for the missing ones, each framework counting alike. Of
+// one never seen it is IntervalOfUnseenGroup of these: 5 % lie beyond either end. Errors of one framework's models
+// resemble each other, so of its own only about half as much is cut off.
 RatioBand BandFor(const std::string& framework, const std::vector<HeldOutRow>& known,
                   const std::vector<HeldOutRow>& unknown);
+// The same way, of a known framework on a GPU that it was not measured on, from rows left out with their GPU: what is
+// drawn is a framework's GPU. Rows of `without`, as GpuGroupOf names it, are not looked at.
+RatioBand BandOfUnseenGpu(const std::vector<HeldOutRow>& left_out, const std::string& without = {});
+// "llm-foundry/H100-80GB-SXM".
+std::string GpuGroupOf(const RunRow& row);
 // A framework with as many left-out rows needs no others'.
 inline constexpr double kOwnBandRows = 30;
 
-// Every row that measured the quantity, predicted by a fit that never saw what it was left out with.
+// Every row that measured the quantity, predicted by a fit that never saw what it was left out with. A GPU is left out
+// only where its framework was measured on another.
 std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, PlanQuantity quantity, HoldOut hold_out);
 
 // The sets fitted to all rows, with the bands of what was left out.

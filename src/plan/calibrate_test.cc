@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <deque>
 
 namespace idleburn {
@@ -23,9 +24,11 @@ TEST(CalibrateTest, AnUnseenFrameworkCarriesWhatLiesBetweenFrameworks) {
   Add(rows, unknown, "large", std::vector<double>(1000, 1.0));
   Add(rows, unknown, "slow", std::vector<double>(5, 0.5));
   Add(rows, unknown, "fast", std::vector<double>(5, 2.0));
-  const RatioBand band = BandFor("*", {}, unknown);  // a framework counts alike however many rows it has
-  EXPECT_DOUBLE_EQ(band.low, 0.5);
-  EXPECT_DOUBLE_EQ(band.high, 2.0);
+  // Means of 0 and -+log 2 without errors within: -+t(2 degrees, 95 %) x log 2 x sqrt(1 + 1/3), however many rows.
+  const RatioBand band = BandFor("*", {}, unknown);
+  const double width = std::exp(2.91998558 * std::log(2.0) * std::sqrt(4.0 / 3));
+  EXPECT_NEAR(band.low, 1 / width, 1e-6);
+  EXPECT_NEAR(band.high, width, 1e-4);
 }
 
 TEST(CalibrateTest, AFrameworkOfManyRowsIsJudgedByItsOwn) {

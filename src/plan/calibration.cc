@@ -23,7 +23,7 @@ constexpr int kDecimals = 9;
 constexpr std::array<std::string_view, 9> kMemoryNames = {"resident",    "gathered",  "activations",
                                                           "adapters",    "logits",    "gradients",
                                                           "temporaries", "transient", "context_gib"};
-constexpr std::array<std::string_view, kNearnessCount> kNearness = {"model", "framework", "unknown"};
+constexpr std::array<std::string_view, kNearnessCount> kNearness = {"model", "framework", "gpu", "unknown"};
 
 std::vector<std::string_view> TimeNames() {
   std::vector<std::string_view> names;
@@ -39,14 +39,29 @@ std::string ModelKey(PlanQuantity quantity, const RunRow& row) {
   return fmt::format("{}/{}/{}", Name(quantity), row.run.framework, row.facts.name);
 }
 
+bool HasSet(const std::vector<CoefficientSet>& sets, const std::string& key) {
+  return std::any_of(sets.begin(), sets.end(), [&](const CoefficientSet& set) { return set.key == key; });
+}
+
 Nearness NearnessOf(const Calibration& calibration, PlanQuantity quantity, const RunRow& row) {
-  if (row.guessed) return Nearness::kUnknown;
-  const auto& models = calibration.models;
-  if (std::find(models.begin(), models.end(), ModelKey(quantity, row)) != models.end()) return Nearness::kModel;
   const auto& sets = quantity == PlanQuantity::kMemory ? calibration.memory : calibration.time;
-  const bool known =
-      std::any_of(sets.begin(), sets.end(), [&](const CoefficientSet& set) { return set.key == row.run.framework; });
-  return known ? Nearness::kFramework : Nearness::kUnknown;
+  if (row.guessed || !HasSet(sets, row.run.framework)) return Nearness::kUnknown;
+  if (quantity == PlanQuantity::kTime && !HasSet(sets, TimeKey(row.run))) return Nearness::kGpu;
+  const auto& models = calibration.models;
+  const bool measured = std::find(models.begin(), models.end(), ModelKey(quantity, row)) != models.end();
+  return measured ? Nearness::kModel : Nearness::kFramework;
+}
+
+// Of the framework or, where it has none of that nearness, of all; none where nothing is known.
+ErrorBand BandAt(const Calibration& calibration, PlanQuantity quantity, Nearness nearness,
+                 const std::string& framework) {
+  ErrorBand found;
+  for (const ErrorBand& band : calibration.bands) {
+    if (band.quantity != quantity || band.nearness != nearness) continue;
+    if (band.framework == framework) return band;
+    if (band.framework == "*") found = band;
+  }
+  return found;
 }
 
 std::optional<Prediction> WithBand(const Calibration& calibration, PlanQuantity quantity, const RunRow& row,
@@ -55,15 +70,17 @@ std::optional<Prediction> WithBand(const Calibration& calibration, PlanQuantity 
   Prediction prediction;
   prediction.likely = *likely;
   prediction.nearness = NearnessOf(calibration, quantity, row);
-  const ErrorBand* found = nullptr;
-  for (const ErrorBand& band : calibration.bands) {
-    if (band.quantity != quantity || band.nearness != prediction.nearness) continue;
-    if (band.framework == row.run.framework || (band.framework == "*" && found == nullptr)) found = &band;
+  ErrorBand band = BandAt(calibration, quantity, prediction.nearness, row.run.framework);
+  if (prediction.nearness == Nearness::kGpu) {  // no GPU is better known than those that were measured
+    const ErrorBand own = BandAt(calibration, quantity, Nearness::kFramework, row.run.framework);
+    band.low = std::min(band.low, own.low);
+    band.high = std::max(band.high, own.high);
   }
   constexpr double kGuess = 1.5;  // what the row does not say may make it as much more or less
-  const double guess = row.guessed ? kGuess : 1;
-  prediction.low = *likely * (found != nullptr ? found->low : 1) / guess;
-  prediction.high = *likely * (found != nullptr ? found->high : 1) * guess;
+  const bool guessed = row.guessed || (row.defaults_unknown && quantity == PlanQuantity::kMemory);
+  const double guess = guessed ? kGuess : 1;
+  prediction.low = *likely * band.low / guess;
+  prediction.high = *likely * band.high * guess;
   return prediction;
 }
 

@@ -14,9 +14,10 @@ namespace idleburn {
 
 enum class PlanQuantity : std::uint8_t { kMemory, kTime };
 
-// How near a run is to what was measured, from nearest to farthest; an interval is as wide as its errors were.
-enum class Nearness : std::uint8_t { kModel, kFramework, kUnknown };
-inline constexpr std::size_t kNearnessCount = 3;
+// How near a run is to what was measured, from nearest to farthest; an interval is as wide as its errors were. kGpu:
+// its framework was, but not on this GPU, or not in this number format.
+enum class Nearness : std::uint8_t { kModel, kFramework, kGpu, kUnknown };
+inline constexpr std::size_t kNearnessCount = 4;
 std::string_view Name(Nearness nearness);
 
 // Multipliers of the formulas, in the order of CoefficientNames; `key` is a framework, a framework and what it ran on,

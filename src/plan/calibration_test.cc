@@ -60,5 +60,27 @@ TEST(CalibrationTest, UnknownFrameworksHaveWiderIntervals) {
   EXPECT_GT(far->high / far->low, near->high / near->low);
 }
 
+// What a framework did on one GPU says less of another, and of another number format.
+TEST(CalibrationTest, OtherGpusHaveWiderIntervals) {
+  RunRow row;
+  row.facts = *FindModel("mpt-7b");
+  row.run.sequence = 2048;
+  row.run.micro_batch = 8;
+  row.run.framework = "llm-foundry";
+  const auto width = [&](const char* gpu, bool fp8, Nearness nearness) {
+    row.run.gpu = gpu;
+    row.run.fp8 = fp8;
+    const std::optional<Prediction> speed = PredictTokensPerSecond(ShippedCalibration(), row);
+    EXPECT_EQ(speed->nearness, nearness) << gpu;
+    return speed->high / speed->low;
+  };
+  const double measured = width("a100_80gb", false, Nearness::kModel);
+  EXPECT_GT(width("h200", false, Nearness::kGpu), 2 * measured);
+  EXPECT_GT(width("l40s", true, Nearness::kGpu), 2 * measured);
+  row.run.framework = "qwen";  // of which one GPU was measured
+  width("a100_80gb", false, Nearness::kFramework);
+  width("h100", false, Nearness::kGpu);
+}
+
 }  // namespace
 }  // namespace idleburn

@@ -10,8 +10,9 @@ namespace idleburn {
 struct GpuRate {
   std::string_view gpu;    // as data/gpus.csv calls it
   std::string_view names;  // other spellings, "|" between them, as NormalGpuName writes them
-  std::string_view generation;
-  double memory_gib = 0;  // what the driver reports as usable, or the label less 4 % where no reading is known
+  double memory_gib = 0;   // what the driver reports as usable, or the label less 4 % where no reading is known
+  double watts = 0;        // its power limit
+  double wide_tflops = 0;  // of fp32 numbers: TF32, else fp32
   double half_tflops = 0;
   double fp8_tflops = 0;        // 0: none
   double fp4_tflops = 0;        // 0: none
@@ -27,7 +28,7 @@ std::span<const GpuRate> AllGpuRates();
 inline constexpr double kNodeLinkGbs = 200;  // between nodes: a 1600 Gbit/s fabric, which a node's GPUs share
 
 // The number format of a run's matmuls, as far as it decides the peak.
-enum class MatmulFormat { kHalf, kFp8, kFp4 };
+enum class MatmulFormat { kHalf, kFp8, kFp4, kWide };
 
 // The dense peak in FLOP/s; where the GPU lacks the format, that of the next wider one.
 double PeakFlops(const GpuRate& gpu, MatmulFormat format);

@@ -36,6 +36,49 @@ TEST(GpuRateTest, ByAnyName) {
   EXPECT_FALSE(RateOf(""));
 }
 
+// As tables and clouds write them; what they contradict is another GPU, or none.
+TEST(GpuRateTest, InOtherWords) {
+  const std::pair<const char*, const char*> names[] = {{"H100-SXM5-80GB", "H100-80GB-SXM"},
+                                                       {"H100 (80GB)", "H100-80GB-SXM"},
+                                                       {"HGX H100", "H100-80GB-SXM"},
+                                                       {"Nvidia A100 SXM 80 GB", "A100-80GB-SXM"},
+                                                       {"A100-PCIE-40GB", "A100-40GB-PCIe"},
+                                                       {"A100 PCIe", "A100-80GB-PCIe"},
+                                                       {"H100 94GB", "H100-94GB-NVL"},
+                                                       {"H200-SXM5-141GB", "H200-141GB"},
+                                                       {"GB200 NVL72", "GB200"},
+                                                       {"3090", "RTX-3090"},
+                                                       {"RTX 3090 24GB", "RTX-3090"},
+                                                       {"NVIDIA GeForce RTX 5090", "RTX-5090"},
+                                                       {"NVIDIA H20", "H20-96GB"},
+                                                       {"AMD Instinct MI250X", "MI250X-GCD"},
+                                                       {"B200 192GB", "B200-180GB"}};
+  for (const auto& [name, gpu] : names) {
+    ASSERT_TRUE(RateOf(name)) << name;
+    EXPECT_EQ(RateOf(name)->gpu, gpu) << name;
+  }
+  for (const char* none : {"A100 60GB", "RTX 4090 48GB", "H100 SXM 94GB", "RTX 3090 Super", "GPU", "80GB", "sxm"}) {
+    EXPECT_FALSE(RateOf(none)) << none;
+  }
+}
+
+// Every row is found by its own name in words too, so none hides another.
+TEST(GpuRateTest, NoRowHidesAnother) {
+  for (const GpuRate& gpu : AllGpuRates()) {
+    EXPECT_EQ(RateOf(gpu.gpu)->gpu, gpu.gpu);
+    EXPECT_EQ(RateOf("NVIDIA " + std::string(gpu.gpu) + " GPU")->gpu, gpu.gpu) << gpu.gpu;
+    EXPECT_GT(gpu.watts, 0) << gpu.gpu;
+    EXPECT_LT(PeakFlops(gpu, MatmulFormat::kWide), PeakFlops(gpu, MatmulFormat::kHalf)) << gpu.gpu;
+  }
+}
+
+TEST(GpuRateTest, WhatItsPowerHoldsBack) {
+  EXPECT_DOUBLE_EQ(SustainedFlops(*RateOf("rtx4090"), MatmulFormat::kHalf), 0.9 * 165e12);  // 0.37 TFLOP/s a watt
+  EXPECT_DOUBLE_EQ(SustainedFlops(*RateOf("H20"), MatmulFormat::kHalf), 0.9 * 148e12);
+  EXPECT_DOUBLE_EQ(SustainedFlops(*RateOf("L4"), MatmulFormat::kHalf), 0.75 * 121e12);  // 1.7
+  EXPECT_DOUBLE_EQ(SustainedFlops(*RateOf("H100"), MatmulFormat::kHalf), 794.5e12);     // measured
+}
+
 TEST(GpuRateTest, MeasuredCeilingsAreBelowThePeak) {
   for (const GpuRate& gpu : AllGpuRates()) {
     EXPECT_LT(CeilingFlops(gpu, MatmulFormat::kHalf), PeakFlops(gpu, MatmulFormat::kHalf)) << gpu.gpu;

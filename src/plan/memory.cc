@@ -50,13 +50,14 @@ double ActivationBytes(const ModelFacts& facts, const RunConfig& run) {
   const auto h = static_cast<double>(facts.hidden);
   const auto f = static_cast<double>(facts.ffn > 0 ? facts.ffn : facts.expert_ffn * facts.experts_per_token);
   const double block = BlockBytes(facts, run);
+  const double wide = run.wide ? 2 : 1;  // as in the block
   switch (run.checkpointing) {
     case Checkpointing::kNone:
       return layers * block;
     case Checkpointing::kSelective:
-      return layers * (4 * h + 4 * QueryWidth(facts) + 2 * KvWidth(facts) + 2 * f) + kBackward * block;
+      return layers * wide * (4 * h + 4 * QueryWidth(facts) + 2 * KvWidth(facts) + 2 * f) + kBackward * block;
     case Checkpointing::kWholeLayers:
-      return (run.offload_activations ? 0 : layers * 2 * h) + kBackward * block;
+      return (run.offload_activations ? 0 : layers * wide * 2 * h) + kBackward * block;
   }
   return layers * block;
 }
@@ -89,6 +90,7 @@ double BlockBytes(const ModelFacts& facts, const RunConfig& run) {
   if (!run.flash_attention) bytes += 5 * static_cast<double>(facts.heads) * run.sequence;
   if (run.method != TuneMethod::kAllWeights) bytes *= kFrozen;
   if (run.compile) bytes *= kCompiled;
+  if (run.wide) bytes *= 2;
   return bytes;
 }
 
@@ -109,8 +111,9 @@ MemoryParts PartsOf(const ModelFacts& facts, const RunConfig& run) {
   const double whole = run.optimizer_in_backward ? counts.layer : trained;  // one layer's gradients at a time
   parts.gradients = whole * bytes.gradient * shares.gradients * stored;
   parts.temporaries = std::min(whole * shares.gradients, run.step_group) * bytes.temporary * stored;
+  const double used = run.wide ? 4 : 2;  // bytes of a weight in the forward pass
   parts.gathered =
-      full ? GatheredBytes(counts, run, 2, 2) : GatheredBytes(counts, run, bytes.frozen, bytes.frozen_vocab);
+      full ? GatheredBytes(counts, run, used, used) : GatheredBytes(counts, run, bytes.frozen, bytes.frozen_vocab);
 
   // Tensor parallelism gathers a layer's inputs, and their gradient, on every GPU.
   const double gathered_inputs = run.tensor_parallel > 1 ? 6 * static_cast<double>(facts.hidden) : 0;

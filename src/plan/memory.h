@@ -22,7 +22,7 @@ struct MemoryParts {
 
 MemoryParts PartsOf(const ModelFacts& facts, const RunConfig& run);
 
-// Bytes that one token leaves in one layer for the backward pass, 16-bit (section 2.2).
+// Bytes that one token leaves in one layer for the backward pass (section 2.2).
 double BlockBytes(const ModelFacts& facts, const RunConfig& run);
 
 // Multipliers that measured runs give the formulas; one set a framework, and one for those never seen.

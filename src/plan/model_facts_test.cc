@@ -46,7 +46,8 @@ TEST(ModelFactsTest, EveryRowOfTheTableIsSound) {
 }
 
 TEST(ModelFactsTest, FindsHoweverWritten) {
-  for (const char* name : {"Llama 2 7B", "llama-2-7b", "meta-llama/Llama-2-7b-chat-hf", "LLAMA2_7B"}) {
+  for (const char* name : {"Llama 2 7B", "llama-2-7b", "meta-llama/Llama-2-7b-chat-hf", "LLAMA2_7B",
+                           "meta-llama/Meta-Llama-3-8B-Instruct", "unsloth/Meta-Llama-3.1-8B-bnb-4bit"}) {
     EXPECT_TRUE(FindModel(name)) << name;
   }
   EXPECT_FALSE(FindModel("llama-2"));

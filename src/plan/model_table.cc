@@ -120,14 +120,15 @@ std::string Plain(std::string_view name) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0)
       plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
-  return plain;
+  return plain.starts_with("metallama") ? plain.substr(4) : plain;
 }
 
 // What follows a model's name without changing its shape.
 std::string WithoutSuffix(std::string name) {
   for (bool cut = true; cut;) {
     cut = false;
-    for (const std::string_view suffix : {"hf", "instruct", "chat", "base", "it", "tokendrop", "womtp", "int4"}) {
+    for (const std::string_view suffix :
+         {"bnb4bit", "hf", "instruct", "chat", "base", "it", "tokendrop", "womtp", "int4"}) {
       if (name.size() > suffix.size() && name.ends_with(suffix)) {
         name.resize(name.size() - suffix.size());
         cut = true;

@@ -84,6 +84,7 @@ TEST(PlanFilesTest, LlamaFactory) {
   EXPECT_EQ(file.words.at("seq_len"), "2048");
   EXPECT_EQ(file.words.at("accumulation"), "8");
   EXPECT_EQ(file.words.at("sharding"), "zero3");
+  EXPECT_EQ(file.words.at("checkpointing"), "full");  // its default
   EXPECT_EQ(file.unused, (std::vector<std::string>{"stage", "bf16"}));
 }
 
@@ -110,6 +111,109 @@ TEST(PlanFilesTest, Trl) {
   EXPECT_EQ(file.words.at("seq_len"), "1024");
   EXPECT_TRUE(file.unused.empty());
   EXPECT_TRUE(ReadPlan(file.words));
+}
+
+// Configurations as the documentation of each program has its keys: all are plans, and what says nothing is listed.
+struct TypicalYaml {
+  const char* name;
+  const char* text;
+  PlanWords words;
+  std::vector<std::string> unused;
+};
+
+const TypicalYaml kTypical[] = {
+    {"axolotl_fft.yml",
+     "base_model: meta-llama/Llama-3.2-1B\nbf16: auto\nsequence_len: 8192\nsample_packing: true\n"
+     "micro_batch_size: 1\ngradient_accumulation_steps: 8\nnum_epochs: 1\noptimizer: adamw_torch_fused\n"
+     "gradient_checkpointing: true\nflash_attention: true\nlearning_rate: 2e-5\nfsdp:\n  - full_shard\n"
+     "  - auto_wrap\nfsdp_config:\n  fsdp_offload_params: true\nliger_fused_linear_cross_entropy: true\n",
+     {{"model", "meta-llama/Llama-3.2-1B"},
+      {"seq_len", "8192"},
+      {"micro_batch", "1"},
+      {"accumulation", "8"},
+      {"epochs", "1"},
+      {"optimizer", "adamw_torch_fused"},
+      {"checkpointing", "full"},
+      {"flash_attention", "yes"},
+      {"sharding", "zero3"},
+      {"offload", "yes"},
+      {"chunked_loss", "yes"}},
+     {"bf16", "sample_packing", "learning_rate"}},
+    {"axolotl_qlora.yml",
+     "base_model: mistralai/Mistral-7B-v0.1\nload_in_4bit: true\nadapter: qlora\nlora_r: 32\nlora_alpha: 16\n"
+     "lora_target_linear: true\nsequence_len: 4096\nmicro_batch_size: 2\noptimizer: adamw_bnb_8bit\n",
+     {{"model", "mistralai/Mistral-7B-v0.1"},
+      {"method", "qlora"},
+      {"rank", "32"},
+      {"targets", "all"},
+      {"seq_len", "4096"},
+      {"micro_batch", "2"},
+      {"optimizer", "adamw_bnb_8bit"}},
+     {"lora_alpha"}},
+    {"llama3_full_sft.yaml",
+     "model_name_or_path: meta-llama/Meta-Llama-3-8B\nfinetuning_type: full\ndeepspeed: ds_z2_config.json\n"
+     "cutoff_len: 2048\nper_device_train_batch_size: 1\nflash_attn: fa2\nenable_liger_kernel: true\n",
+     {{"model", "meta-llama/Meta-Llama-3-8B"},
+      {"method", "full"},
+      {"sharding", "zero2"},
+      {"seq_len", "2048"},
+      {"micro_batch", "1"},
+      {"flash_attention", "yes"},
+      {"chunked_loss", "yes"},
+      {"checkpointing", "full"}},
+     {}},
+    {"qwen_lora.yaml",
+     "model_name_or_path: Qwen/Qwen2.5-7B\nfinetuning_type: lora\nlora_target: q_proj,v_proj\nlora_rank: 16\n"
+     "cutoff_len: 1024\nper_device_train_batch_size: 4\ndisable_gradient_checkpointing: true\ntemplate: qwen\n",
+     {{"model", "Qwen/Qwen2.5-7B"},
+      {"method", "lora"},
+      {"targets", "q_proj,v_proj"},
+      {"rank", "16"},
+      {"seq_len", "1024"},
+      {"micro_batch", "4"},
+      {"checkpointing", "none"}},
+     {"template"}},
+    {"8B_lora.yaml",
+     "model:\n  _component_: torchtune.models.llama3_1.qlora_llama3_1_8b\n  lora_attn_modules: [q_proj, v_proj]\n"
+     "  apply_lora_to_mlp: True\n  lora_rank: 8\ntokenizer:\n  max_seq_len: 4096\nbatch_size: 2\n"
+     "loss:\n  _component_: torchtune.modules.loss.CEWithChunkedOutputLoss\noptimizer:\n"
+     "  _component_: bitsandbytes.optim.PagedAdamW8bit\n  lr: 2e-5\ncompile: True\ndtype: bf16\ndevice: cuda\n",
+     {{"model", "llama3_1_8b"},
+      {"method", "qlora"},
+      {"targets", "q_proj,v_proj,gate_proj,up_proj,down_proj"},
+      {"rank", "8"},
+      {"seq_len", "4096"},
+      {"micro_batch", "2"},
+      {"chunked_loss", "yes"},
+      {"optimizer", "paged_adamw_8bit"},
+      {"compile", "yes"},
+      {"precision", "bf16"},
+      {"framework", "torchtune"}},
+     {"optimizer.lr", "device"}},
+    {"sft.yaml",
+     "model_name_or_path: google/gemma-2-2b\nuse_peft: true\nload_in_4bit: true\nlora_r: 16\n"
+     "lora_target_modules: all-linear\nmax_length: 2048\nper_device_train_batch_size: 2\ndtype: bfloat16\n"
+     "attn_implementation: eager\noptim: adamw_8bit\nuse_liger_kernel: false\npacking: true\n",
+     {{"model", "google/gemma-2-2b"},
+      {"method", "qlora"},
+      {"rank", "16"},
+      {"targets", "all"},
+      {"seq_len", "2048"},
+      {"micro_batch", "2"},
+      {"precision", "bf16"},
+      {"flash_attention", "no"},
+      {"optimizer", "adamw_8bit"},
+      {"chunked_loss", "no"}},
+     {"packing"}}};
+
+TEST(PlanFilesTest, TypicalConfigurations) {
+  for (const TypicalYaml& yaml : kTypical) {
+    const PlanFile file = Read(yaml.text, yaml.name);
+    EXPECT_EQ(file.words, yaml.words) << yaml.name;
+    EXPECT_EQ(file.unused, yaml.unused) << yaml.name;
+    const Result<PlannedRun> plan = ReadPlan(file.words);
+    EXPECT_TRUE(plan) << yaml.name << ": " << plan.error().message;
+  }
 }
 
 TEST(PlanFilesTest, YamlThatIsNone) {

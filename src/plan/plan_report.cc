@@ -43,7 +43,7 @@ void CheckClaimedRate(PlanReport& report) {
   const std::optional<double> rate = ClaimedRate(report);
   if (!rate || !gpu) return;
   const TokenFlops flops = FlopsOf(report.plan.run.facts, run);
-  const double ceiling = CeilingFlops(*gpu, MatmulFormat::kHalf);
+  const double ceiling = CeilingFlops(*gpu, run.wide ? MatmulFormat::kWide : MatmulFormat::kHalf);
   report.roofline = CheckRoofline(*rate, flops.ModelFlops(true), ceiling);
   const double params = CountParams(report.plan.run.facts).total();
   const double per_param = RuleOfThumbFlops(1, run.method, run.checkpointing == Checkpointing::kWholeLayers);

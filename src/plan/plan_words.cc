@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "plan/count_unit.h"
+#include "plan/gpu_name.h"
 #include "plan/gpu_rate.h"
 #include "plan/model_table.h"
 #include "plan/optimizer.h"
@@ -194,6 +196,7 @@ void SetBytes(WordReader& words, RunConfig& run) {
       break;
     default:
       run.bytes = {4, 0, 4, 8, 4, 4, 4};
+      run.wide = true;
   }
   if (run.method == TuneMethod::kQlora) {
     run.bytes.frozen = kNf4;
@@ -262,6 +265,10 @@ void SetRun(WordReader& words, PlannedRun& plan) {
   if (run.gpus < model || std::fmod(run.gpus, model) != 0) {
     words.Complain(fmt::format("{:.0f} GPUs cannot hold tp x pp = {:.0f}; give a multiple of it", run.gpus, model));
   }
+  if (const CountedGpu counted = CountedGpuOf(run.gpu); counted.count > 0 && RateOf(counted.gpu)) {
+    words.Complain(fmt::format("gpu '{}' says how many too; write --gpu '{}' --gpus {:.0f}", run.gpu.substr(0, 40),
+                               counted.gpu.substr(0, 40), counted.count));
+  }
   if (words.Has("gpu") && !RateOf(run.gpu)) {
     std::vector<std::string> names;
     for (const GpuRate& gpu : AllGpuRates()) names.emplace_back(gpu.gpu);
@@ -275,17 +282,8 @@ void SetRun(WordReader& words, PlannedRun& plan) {
 std::span<const PlanKey> PlanKeys() { return kKeys; }
 
 Result<double> ParseCount(std::string_view key, std::string_view text) {
-  double unit = 1;
   std::string_view digits = Trim(text);
-  constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
-      {{"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"T", 1e12}}};
-  for (const auto& [letter, scale] : kUnits) {
-    if (digits.size() > 1 && EqualsIgnoreCase(digits.substr(digits.size() - 1), letter)) {
-      unit = scale;
-      digits.remove_suffix(1);
-      break;
-    }
-  }
+  const double unit = TakeCountUnit(key, digits);
   const ScaledNumber number = ParseScaled(Trim(digits), kDecimals);
   if (number.fault != NumberFault::kNone) {
     return FailUsage(fmt::format("{} '{}' is no number; write 8, 4096 or 7B", key, text.substr(0, 20)));

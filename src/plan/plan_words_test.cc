@@ -68,12 +68,14 @@ TEST(PlanWordsTest, NamesWhatIsWrong) {
   ExpectComplaint({{"model", "llama-2-7b"}}, "seq_len is not given");
   ExpectComplaint({{"seq_len", "512"}}, "not given");
   ExpectComplaint({{"model", "lama-2-7b"}, {"seq_len", "512"}}, "did you mean llama27b?");
+  ExpectComplaint({{"model", "llama-2-7b"}, {"seq_len", "512"}, {"gpu", "8x H100"}}, "write --gpu 'H100' --gpus 8");
 }
 
 TEST(PlanWordsTest, CountsWithUnits) {
   EXPECT_DOUBLE_EQ(*ParseCount("params", "7B"), 7e9);
   EXPECT_DOUBLE_EQ(*ParseCount("params", "1.5 M"), 1.5e6);
-  EXPECT_DOUBLE_EQ(*ParseCount("seq_len", "4k"), 4000);
+  EXPECT_DOUBLE_EQ(*ParseCount("samples", "4k"), 4000);
+  EXPECT_DOUBLE_EQ(*ParseCount("seq_len", "4k"), 4096);  // as models are built
   EXPECT_DOUBLE_EQ(*ParseCount("seq_len", "4096"), 4096);
   for (const char* text : {"", "B", "seven", "1e", "nan", "0", "-1"}) EXPECT_FALSE(ParseCount("params", text)) << text;
 }

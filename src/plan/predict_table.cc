@@ -17,29 +17,6 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kQuantities = {"tokens_s_per_gpu", "peak_bytes", "s_per_iter"};
 
-// Results of a run, which say nothing of its configuration and are not looked at.
-constexpr std::array<std::string_view, 21> kResults = {"tokens_s_gpu",
-                                                       "tokens_s_per_gpu",
-                                                       "tokens_s",
-                                                       "samples_s",
-                                                       "s_per_iter",
-                                                       "mfu_pct",
-                                                       "hfu_pct",
-                                                       "model_tflops_per_gpu",
-                                                       "model_tflops_gpu",
-                                                       "mem_total_g",
-                                                       "mem_per_gpu_g",
-                                                       "mem_reserved_max_bytes",
-                                                       "mem_reserved_p99_bytes",
-                                                       "mem_reserved_avg_bytes",
-                                                       "mem_allocated_avg_bytes",
-                                                       "train_time_s",
-                                                       "total_time_s",
-                                                       "peak_mem_gb",
-                                                       "peak_mem_gib",
-                                                       "minutes_per_1k_iters",
-                                                       "time_s_1024_samples"};
-
 Result<Prediction> Usable(const Prediction& prediction) {
   if (std::isfinite(prediction.high) && prediction.low > 0) return prediction;
   return Fail("its numbers are beyond what a run can be");
@@ -81,7 +58,7 @@ TableCells CellsOf(const CsvTable& table, std::set<std::string>& unknown) {
     if (!IsKnownColumn(plain)) unknown.insert(name);
     if (!value.empty()) cells[plain] = value;
   }
-  for (const std::string_view result : kResults) {
+  for (const std::string_view result : ResultColumns()) {  // not looked at
     const auto found = cells.find(result);
     if (found != cells.end()) cells.erase(found);
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "text/line_reader.h"
 
@@ -125,6 +126,23 @@ TEST(PredictTableTest, WhatIsNotSaidWidensTheInterval) {
   EXPECT_GT(width(rest), 2 * width(rest + ";nodes=1;grad_accum=8"));
 }
 
+// Of a framework that nobody knows its defaults are not known either: they decide on memory, and where the row leaves
+// checkpointing or precision out, on all.
+TEST(PredictTableTest, DefaultsOfAnUnknownFrameworkWidenTheInterval) {
+  const auto width = [](const std::string& quantity, const std::string& config) {
+    const PredictedTable table = Predicted("key,quantity,config\na," + quantity + "," + config + "\n");
+    double predicted = 0, low = 0, high = 0;
+    EXPECT_EQ(std::sscanf(table.csv.c_str(), "key,predicted,low,high\na,%lf,%lf,%lf", &predicted, &low, &high), 3);
+    return high / low;
+  };
+  const std::string all =
+      "framework=mine;model=llama-2-7b;gpu=H100;seq_len=2048;micro_batch=1;precision=bf16;act_ckpt=1";
+  const std::string some = "framework=mine;model=llama-2-7b;gpu=H100;seq_len=2048;micro_batch=1;precision=bf16";
+  EXPECT_NEAR(width("tokens_s_per_gpu", some) / width("tokens_s_per_gpu", all), 1.5 * 1.5, 1e-3);
+  EXPECT_NEAR(width("peak_bytes", some) / width("peak_bytes", all), 1, 1e-3);
+  EXPECT_GT(width("peak_bytes", all), 2.5);
+}
+
 // Of a run that was on a GPU what it took to fit it is assumed where its row does not say it.
 TEST(PredictTableTest, CheckpointingThatItTookIsAssumed) {
   const std::string rest =
@@ -158,6 +176,103 @@ TEST(PredictTableTest, AnythingMayBeMissing) {
       EXPECT_LT(high, 1e9) << config;
     }
   }
+}
+
+// Rows of a table that nobody has shown us say the same in other words; what they say more goes another way.
+class InOtherWords : public ::testing::Test {
+ protected:
+  using Config = std::map<std::string, std::string>;
+  Config base_ = {{"model", "llama-3.1-8b"}, {"method", "full"},    {"gpu", "H100"},
+                  {"n_gpus", "8"},           {"seq_len", "4096"},   {"micro_batch", "1"},
+                  {"sharding", "fsdp"},      {"precision", "bf16"}, {"act_ckpt", "full"}};
+
+  // The line of answers of all three quantities, with columns of `base` left out or replaced and others added.
+  std::string Answers(const std::vector<std::string>& without, const Config& with) {
+    Config config = base_;
+    for (const std::string& column : without) config.erase(column);
+    for (const auto& [column, value] : with) config[column] = value;
+    std::string text;
+    for (const auto& [column, value] : config) text += column + "=" + value + ";";
+    std::string rows = "key,quantity,config\n";
+    for (const char* quantity : {"tokens_s_per_gpu", "peak_bytes", "s_per_iter"})
+      rows += std::string(quantity) + "," + quantity + ",\"" + text + "\"\n";
+    const PredictedTable table = Predicted(rows);
+    EXPECT_TRUE(table.unknown_columns.empty()) << table.unknown_columns.front();
+    return table.csv;
+  }
+};
+
+TEST_F(InOtherWords, TheSame) {
+  const std::string same = Answers({}, {});
+  EXPECT_EQ(same.find(",,,"), std::string::npos) << same;
+  const std::pair<std::vector<std::string>, Config> said[] = {
+      {{}, {{"seq_len", "4k"}}},
+      {{}, {{"seq_len", "4,096 tokens"}}},
+      {{"n_gpus"}, {{"gpu", "8x H100-SXM5-80GB"}}},
+      {{"n_gpus"}, {{"gpu", "HGX H100 x 8"}}},
+      {{"n_gpus"}, {{"dp", "8"}}},
+      {{"n_gpus"}, {{"data_parallel_size", "8"}}},
+      {{"sharding"}, {{"zero_stage", "3"}}},
+      {{"sharding"}, {{"fsdp", "True"}}},
+      {{}, {{"sharding", "ZeRO-3"}}},
+      {{}, {{"sharding", "deepspeed_stage_3"}}},
+      {{}, {{"sharding", "FULL_SHARD"}}},
+      {{}, {{"precision", "bf16-true"}}},
+      {{"precision"}, {{"torch_dtype", "torch.bfloat16"}}},
+      {{"micro_batch"}, {{"global_batch_size", "8"}, {"gradient_accumulation_steps", "1"}}},
+      {{"micro_batch"}, {{"global_batch_tokens", "32768"}, {"grad_accum", "1"}}},
+      {{"micro_batch"}, {{"train_micro_batch_size_per_gpu", "1"}}},
+      {{}, {{"method", "FFT"}}},
+      {{}, {{"method", "full fine-tuning"}}},
+      {{}, {{"act_ckpt", "unsloth"}}},
+      {{"act_ckpt"}, {{"recompute_granularity", "full"}}},
+      {{}, {{"attn_implementation", "flash_attention_2"}}},
+      {{}, {{"tensor_model_parallel_size", "1"}}},
+      {{}, {{"optim", "adamw_torch"}}}};
+  for (const auto& [without, with] : said) {
+    EXPECT_EQ(Answers(without, with), same) << with.begin()->first << "=" << with.begin()->second;
+  }
+}
+
+TEST_F(InOtherWords, Otherwise) {
+  const std::string same = Answers({}, {});
+  for (const Config& with :
+       {Config{{"tp_size", "2"}}, Config{{"tensor_parallel_degree", "2"}},
+        Config{{"pipeline_model_parallel_size", "2"}}, Config{{"precision", "bf16-mixed"}},
+        Config{{"precision", "fp32"}}, Config{{"attn_implementation", "eager"}}, Config{{"optim", "adamw_8bit"}},
+        Config{{"sharding", "zero3-offload"}}, Config{{"cpu_offload", "1"}}, Config{{"use_liger_kernel", "true"}},
+        Config{{"torch_compile", "true"}}, Config{{"global_batch_size", "64"}}, Config{{"method", "qlora"}}}) {
+    EXPECT_NE(Answers({}, with), same) << with.begin()->first;
+  }
+  // A switch of another table's column does not make the row that table's.
+  EXPECT_EQ(Answers({}, {{"method", "lora"}, {"load_in_4bit", "True"}}), Answers({}, {{"method", "qlora"}}));
+  EXPECT_EQ(Answers({}, {{"method", "lora"}, {"quantization", "4bit"}}), Answers({}, {{"method", "qlora"}}));
+}
+
+TEST_F(InOtherWords, WhatContradictsItselfIsEmpty) {
+  EXPECT_NE(Answers({}, {{"tp", "16"}}).find("peak_bytes,,,"), std::string::npos);
+  EXPECT_NE(Answers({"micro_batch"}, {}).find("peak_bytes,,,"), std::string::npos);
+}
+
+// fp32 takes twice the memory of activations and the rate of TF32.
+TEST_F(InOtherWords, WideNumbersAreSlower) {
+  const auto rate = [](const std::string& csv) {
+    double value = 0;
+    EXPECT_EQ(std::sscanf(csv.c_str(), "key,predicted,low,high\ntokens_s_per_gpu,%lf", &value), 1) << csv;
+    return value;
+  };
+  const double ratio = rate(Answers({}, {})) / rate(Answers({}, {{"precision", "float32"}}));
+  EXPECT_GT(ratio, 1.3);
+  EXPECT_LT(ratio, 2.5);
+}
+
+TEST(PredictTableTest, AModelByItsSizeInLetters) {
+  const auto bytes = [](const std::string& model) {
+    return Predicted("key,quantity,framework,model,seq_len,micro_batch\na,peak_bytes,mine," + model + ",2048,1\n").csv;
+  };
+  EXPECT_EQ(bytes("bloom-7b1"), bytes("mine-7.1B"));
+  EXPECT_NE(bytes("bloom-7b1"), bytes("mine-1B"));
+  EXPECT_EQ(bytes("bloom-7b1").find(",,,"), std::string::npos);
 }
 
 TEST(PredictTableTest, NeedsKeyAndQuantity) {

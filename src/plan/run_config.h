@@ -58,6 +58,7 @@ struct RunConfig {
   bool chunked_loss = false;
   bool optimizer_in_backward = false;
   bool flash_attention = true;
+  bool wide = false;  // fp32 numbers throughout
   bool fp8 = false;
   bool fp4 = false;
   NumberBytes bytes;

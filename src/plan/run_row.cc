@@ -6,7 +6,8 @@
 #include <cmath>
 
 #include "plan/column_names.h"
-#include "plan/memory.h"
+#include "plan/count_unit.h"
+#include "plan/gpu_name.h"
 #include "plan/model_table.h"
 #include "plan/table_formats.h"
 #include "text/number.h"
@@ -16,108 +17,64 @@ namespace {
 
 constexpr int kDecimals = 6;
 
-// In the order in which they are asked: the first whose telling column has a value is it.
+// In the order in which they are asked: the first whose telling column has a value, and that has all that is said.
 constexpr std::array<TableFormat, 8> kFormats = {{
-    {"llm-foundry", "d_model|mp_mode|global_batch", "precision|micro_batch|grad_accum|sharding|act_ckpt",
-     ReadLlmFoundryRow},
-    {"megatron-bridge", "system|gbs|mbs", "kind|precision|gbs|tp|pp|ep", ReadMegatronBridgeRow},
+    {"llm-foundry", "d_model|mp_mode|global_batch",
+     "model|n_params|n_layers|d_model|n_heads|d_ff|vocab|seq_len|n_gpus|gpu|precision|micro_batch|grad_accum|"
+     "global_batch|sharding|act_ckpt|mp_mode",
+     "precision|micro_batch|grad_accum|sharding|act_ckpt", ReadLlmFoundryRow},
+    {"megatron-bridge", "system|gbs|mbs", "kind|model|system|n_gpus|precision|gbs|mbs|seq_len|fsdp|tp|pp|cp|vp|ep",
+     "kind|precision|gbs|tp|pp|ep", ReadMegatronBridgeRow},
     {"peft", "target_modules|dora|adapter_fp32|train_tokens|max_seq_len|grad_ckpt|run",
+     "run|model|method|rank|target_modules|dora|dtype|max_seq_len|batch_size|steps|grad_ckpt|compile|optimizer|"
+     "adapter_fp32|trainable_params|total_params|train_tokens|gpu",
      "method|trainable_params|batch_size|max_seq_len|grad_ckpt|model", ReadPeftRow},
-    {"litgpt", "section|quantization|minutes_per_1k_iters", "section|quantization|micro_batch|n_gpus|trainable_params",
-     ReadLitgptRow},
-    {"fsdp_qlora", "batch_per_gpu|context|cpu_offload", "sharding|cpu_offload", ReadFsdpQloraRow},
-    {"torchtitan", "parallelism|local_batch|float8", "parallelism|act_ckpt|compile|float8", ReadTorchtitanRow},
-    {"torchtune", "packed|chunked_ce|optim_in_bwd|act_offload", "packed|compile", ReadTorchtuneRow},
-    {"qwen", "gpus_per_node|grad_accum", "nodes|gpus_per_node|micro_batch|grad_accum", ReadQwenRow},
+    {"litgpt", "section|quantization|minutes_per_1k_iters",
+     "section|model|size|quantization|micro_batch|trainable_params|n_gpus|gpu",
+     "section|quantization|micro_batch|n_gpus|trainable_params", ReadLitgptRow},
+    {"fsdp_qlora", "batch_per_gpu|context|cpu_offload",
+     "model|gpu|n_gpus|method|sharding|cpu_offload|batch_per_gpu|context", "sharding|cpu_offload", ReadFsdpQloraRow},
+    {"torchtitan", "parallelism|local_batch|float8",
+     "model|gpu|n_gpus|parallelism|local_batch|seq_len|act_ckpt|compile|float8", "parallelism|act_ckpt|compile|float8",
+     ReadTorchtitanRow},
+    {"torchtune", "packed|chunked_ce|optim_in_bwd|act_offload",
+     "model|method|gpu|n_gpus|batch|seq_len|packed|compile|chunked_ce|act_ckpt|optim_in_bwd|act_offload|optimizer",
+     "packed|compile", ReadTorchtuneRow},
+    {"qwen", "gpus_per_node|grad_accum", "model|method|nodes|gpus_per_node|seq_len|micro_batch|grad_accum|gpu",
+     "nodes|gpus_per_node|micro_batch|grad_accum", ReadQwenRow},
 }};
 
-constexpr std::array<std::string_view, 85> kColumns = {"key",
-                                                       "quantity",
-                                                       "config",
-                                                       "framework",
-                                                       "table",
-                                                       "model",
-                                                       "n_params",
-                                                       "n_layers",
-                                                       "d_model",
-                                                       "n_heads",
-                                                       "d_ff",
-                                                       "vocab",
-                                                       "seq_len",
-                                                       "n_gpus",
-                                                       "gpu",
-                                                       "precision",
-                                                       "micro_batch",
-                                                       "grad_accum",
-                                                       "global_batch",
-                                                       "sharding",
-                                                       "act_ckpt",
-                                                       "mp_mode",
+// What a run came to: it says nothing of a configuration.
+constexpr std::array<std::string_view, 22> kResults = {"tokens_s_gpu",
+                                                       "tokens_s_per_gpu",
+                                                       "tokens_s",
+                                                       "samples_s",
+                                                       "s_per_iter",
+                                                       "peak_bytes",
                                                        "mfu_pct",
                                                        "hfu_pct",
                                                        "model_tflops_per_gpu",
-                                                       "samples_s",
-                                                       "tokens_s",
-                                                       "tokens_s_gpu",
-                                                       "release",
-                                                       "kind",
-                                                       "system",
-                                                       "gbs",
-                                                       "mbs",
-                                                       "fsdp",
-                                                       "tp",
-                                                       "pp",
-                                                       "cp",
-                                                       "vp",
-                                                       "ep",
                                                        "model_tflops_gpu",
-                                                       "method",
-                                                       "nodes",
-                                                       "gpus_per_node",
                                                        "mem_total_g",
                                                        "mem_per_gpu_g",
-                                                       "s_per_iter",
-                                                       "tokens_s_per_gpu",
-                                                       "run",
-                                                       "rank",
-                                                       "target_modules",
-                                                       "dora",
-                                                       "dtype",
-                                                       "max_seq_len",
-                                                       "batch_size",
-                                                       "steps",
-                                                       "grad_ckpt",
-                                                       "compile",
-                                                       "optimizer",
-                                                       "adapter_fp32",
-                                                       "trainable_params",
-                                                       "total_params",
                                                        "mem_reserved_max_bytes",
                                                        "mem_reserved_p99_bytes",
                                                        "mem_reserved_avg_bytes",
                                                        "mem_allocated_avg_bytes",
                                                        "train_time_s",
                                                        "total_time_s",
-                                                       "train_tokens",
-                                                       "torch",
-                                                       "status",
-                                                       "section",
-                                                       "size",
-                                                       "quantization",
                                                        "peak_mem_gb",
-                                                       "minutes_per_1k_iters",
-                                                       "cpu_offload",
-                                                       "batch_per_gpu",
-                                                       "context",
                                                        "peak_mem_gib",
-                                                       "time_s_1024_samples",
-                                                       "parallelism",
-                                                       "local_batch",
-                                                       "float8",
-                                                       "source",
-                                                       "batch"};
-constexpr std::array<std::string_view, 8> kMoreColumns = {"packed", "chunked_ce", "optim_in_bwd", "act_offload",
-                                                          "metric", "note",       "peak_bytes",   "line"};
+                                                       "minutes_per_1k_iters",
+                                                       "time_s_1024_samples"};
+// What says where a row is from, or which.
+constexpr std::array<std::string_view, 11> kNotes = {"key",    "quantity", "config", "table", "release", "torch",
+                                                     "status", "source",   "metric", "note",  "line"};
+
+bool IsFilled(const TableCells& cells, std::string_view column) {
+  const auto cell = cells.find(column);
+  return cell != cells.end() && !cell->second.empty();
+}
 
 // The cell of a column, or of another name for it.
 std::string TextIn(const TableCells& cells, std::string_view column) {
@@ -141,44 +98,83 @@ bool Any(std::string_view columns, Found found) {
   return false;
 }
 
-TableFormat FormatOf(const TableCells& cells) {
-  const std::string stated = TextIn(cells, "framework");
-  for (const TableFormat& format : kFormats) {
-    if (EqualsIgnoreCase(stated, format.framework)) return format;
-  }
-  if (!stated.empty()) return {"", "", "", ReadAnyRow};
-  for (const TableFormat& format : kFormats) {
-    const auto filled = [&](std::string_view column) {
-      const auto cell = cells.find(column);
-      return cell != cells.end() && !cell->second.empty();
-    };
-    if (Any(format.telling, filled)) return format;
-  }
-  return {"", "", "", ReadAnyRow};
+// Without the word behind a number: "4096 tokens" is "4096".
+std::string_view WithoutWord(std::string_view text) {
+  std::size_t end = text.size();
+  while (end > 0 && std::isalpha(static_cast<unsigned char>(text[end - 1])) != 0) --end;
+  const bool word = text.size() - end > 1 && end > 1 && text[end - 1] == ' ';
+  return word ? Trim(text.substr(0, end)) : text;
 }
 
-// "4096", "7B", "8,030,261,248", "32k"; absent if empty or "n/a"; an error if it is none of these.
+// "4096", "7B", "8,030,261,248", "32k", "4096 tokens"; absent if empty or "n/a"; an error if it is none of these.
 Result<std::optional<double>> NumberIn(const TableCells& cells, std::string_view column) {
   std::string text = TextIn(cells, column);
   text.erase(std::remove(text.begin(), text.end(), ','), text.end());
   for (const std::string_view absent : {"", "n/a", "na", "none", "nan", "-", "?"}) {
     if (EqualsIgnoreCase(Trim(text), absent)) return std::optional<double>();
   }
-  std::string_view digits = Trim(text);
-  double unit = 1;
-  constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
-      {{"k", 1e3}, {"m", 1e6}, {"b", 1e9}, {"t", 1e12}}};
-  for (const auto& [letter, scale] : kUnits) {
-    if (digits.size() < 2 || !EqualsIgnoreCase(digits.substr(digits.size() - 1), letter)) continue;
-    unit = scale;
-    digits.remove_suffix(1);
-    break;
-  }
+  std::string_view digits = WithoutWord(Trim(text));
+  const double unit = TakeCountUnit(column, digits);
   const ScaledNumber number = ParseScaled(digits, kDecimals);
   if (number.fault != NumberFault::kNone || number.value < 0) {
     return Fail(std::string(column) + " '" + text.substr(0, 20) + "' is no number from 0");
   }
   return std::optional<double>(static_cast<double>(number.value) / 1e6 * unit);
+}
+
+bool IsOneOf(std::string_view columns, std::string_view column) {
+  return Any(columns, [&](std::string_view one) { return one == column; });
+}
+
+bool IsConfigColumn(std::string_view column) {
+  return IsSynonym(column) || std::any_of(kFormats.begin(), kFormats.end(),
+                                          [&](const TableFormat& format) { return IsOneOf(format.columns, column); });
+}
+
+// Whether the row says something that the table has no column for: then it is another's.
+bool SaysMore(const TableCells& cells, const TableFormat& format) {
+  return std::any_of(cells.begin(), cells.end(), [&](const auto& cell) {
+    if (cell.second.empty() || !IsConfigColumn(cell.first) || IsOneOf(format.columns, cell.first)) return false;
+    const auto names = SynonymsOf(cell.first);
+    return std::none_of(names.begin(), names.end(),
+                        [&](std::string_view name) { return IsOneOf(format.columns, name); });
+  });
+}
+
+TableFormat FormatOf(const TableCells& cells) {
+  const std::string stated = TextIn(cells, "framework");
+  for (const TableFormat& format : kFormats) {
+    if (EqualsIgnoreCase(stated, format.framework)) return format;
+  }
+  // Of a framework that nobody knows, what it does unless it is told otherwise is a guess.
+  constexpr TableFormat kAny = {"", "", "", "act_ckpt|precision", ReadAnyRow};
+  if (!stated.empty()) return kAny;
+  const auto filled = [&](std::string_view column) { return IsFilled(cells, column); };
+  for (const TableFormat& format : kFormats) {
+    if (Any(format.telling, filled) && !SaysMore(cells, format)) return format;
+  }
+  return kAny;
+}
+
+// 1 where it is not said, or cannot be read: that is complained of where it is needed.
+double CountIn(const TableCells& cells, std::string_view column) {
+  const Result<std::optional<double>> count = NumberIn(cells, column);
+  return count && *count ? std::max(1.0, **count) : 1;
+}
+
+// "8xH100" says how many GPUs, where no column does.
+TableCells WithCountedGpus(const TableCells& cells) {
+  TableCells counted = cells;
+  for (const std::string_view column : SynonymsOf("gpu")) {
+    const auto cell = counted.find(column);
+    if (cell == counted.end() || cell->second.empty()) continue;
+    const CountedGpu gpu = CountedGpuOf(cell->second);
+    if (gpu.count == 0) continue;
+    cell->second = gpu.gpu;
+    if (TextIn(cells, "n_gpus").empty() && TextIn(cells, "gpus_per_node").empty())
+      counted["n_gpus"] = std::to_string(static_cast<std::int64_t>(gpu.count * CountIn(cells, "nodes")));
+  }
+  return counted;
 }
 
 // The parameters that a name states: "llama-13b" has 13e9; 0 if it states none.
@@ -187,12 +183,16 @@ double SizeInName(const std::string& name) {
     const char letter = name[end];
     const double unit = letter == 'b' || letter == 'B' ? 1e9 : letter == 'm' || letter == 'M' ? 1e6 : 0;
     if (unit == 0) continue;
-    if (end + 1 < name.size() && std::isalnum(static_cast<unsigned char>(name[end + 1])) != 0) continue;
+    std::size_t behind = end + 1;  // "7b1" is 7.1
+    while (unit == 1e9 && behind < name.size() && std::isdigit(static_cast<unsigned char>(name[behind])) != 0) ++behind;
+    if (behind < name.size() && std::isalnum(static_cast<unsigned char>(name[behind])) != 0) continue;
     std::size_t start = end;
     while (start > 0 && (std::isdigit(static_cast<unsigned char>(name[start - 1])) != 0 || name[start - 1] == '.'))
       --start;
     if (start > 0 && std::isalpha(static_cast<unsigned char>(name[start - 1])) != 0) continue;  // "a3b": active only
-    const ScaledNumber number = ParseScaled(std::string_view(name).substr(start, end - start), kDecimals);
+    std::string digits = name.substr(start, end - start);
+    if (behind > end + 1) digits += "." + name.substr(end + 1, behind - end - 1);
+    const ScaledNumber number = ParseScaled(digits, kDecimals);
     if (number.fault == NumberFault::kNone && number.value > 0) return static_cast<double>(number.value) / 1e6 * unit;
   }
   return 0;
@@ -223,6 +223,8 @@ ModelFacts UsualShape(const std::string& name, double params) {
 RowReader::RowReader(const TableCells& cells) : cells_(cells) {}
 
 std::string RowReader::Text(std::string_view column) const { return TextIn(cells_, column); }
+
+bool RowReader::Says(std::string_view column) const { return IsFilled(cells_, column); }
 
 std::string RowReader::Stated(std::string_view column) {
   std::string text = Text(column);
@@ -307,16 +309,20 @@ void RowReader::Complain(std::string message) {
 }
 
 bool IsKnownColumn(std::string_view column) {
-  return std::find(kColumns.begin(), kColumns.end(), column) != kColumns.end() ||
-         std::find(kMoreColumns.begin(), kMoreColumns.end(), column) != kMoreColumns.end() || IsSynonym(column);
+  return IsConfigColumn(column) || std::find(kResults.begin(), kResults.end(), column) != kResults.end() ||
+         std::find(kNotes.begin(), kNotes.end(), column) != kNotes.end();
 }
 
-Result<RunRow> ReadRunRow(const TableCells& cells) {
+std::span<const std::string_view> ResultColumns() { return kResults; }
+
+Result<RunRow> ReadRunRow(const TableCells& written) {
+  const TableCells cells = WithCountedGpus(written);
   const TableFormat format = FormatOf(cells);
   RowReader reader(cells);
   RunRow row = format.read(reader);
   row.run.framework = format.framework.empty() ? TextIn(cells, "framework") : std::string(format.framework);
-  row.guessed = reader.guessed_model() ||
+  row.defaults_unknown = format.framework.empty();
+  row.guessed = row.guessed || reader.guessed_model() ||
                 Any(format.needed, [&](std::string_view column) { return TextIn(cells, column).empty(); });
   if (row.tokens_per_iter <= 0) row.tokens_per_iter = row.run.micro_batch * row.run.accumulation * row.run.sequence;
   if (row.s_per_iter && !row.tokens_s_per_gpu) row.tokens_s_per_gpu = row.tokens_per_iter / *row.s_per_iter;

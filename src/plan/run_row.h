@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,8 @@ struct RunRow {
   std::optional<double> s_per_iter;
   double tokens_per_iter = 0;  // of one GPU: an optimizer step, or what its table calls an iteration
   bool out_of_memory = false;
-  bool guessed = false;  // it lacks what its table states, or of its model only the size is known
+  bool guessed = false;           // it lacks what its table states, or of its model only the size is known
+  bool defaults_unknown = false;  // of its framework, which decide on memory whatever else is said
 };
 
 // Reads a row whose columns are those of one of the tables of planning data (docs/plan.md): llm-foundry,
@@ -34,5 +36,7 @@ Result<RunRow> ReadRunRow(const TableCells& cells);
 
 // Every column that some table has, or another name for one; others are not used.
 bool IsKnownColumn(std::string_view column);
+// Those that say what a run came to, and nothing of how it was configured.
+std::span<const std::string_view> ResultColumns();
 
 }  // namespace idleburn

@@ -12,6 +12,7 @@ constexpr double kGiga = 1e9;
 constexpr double kLaunchSeconds = 5e-6;
 constexpr double kLaunchesPerLayer = 30;
 constexpr double kMaximumPower = 4;  // planning.md section 3.2
+constexpr double kFused = 0.72;      // of the traffic of norms and activations, where a compiler fuses them
 
 constexpr std::array<std::string_view, kTimeTermCount> kNames = {
     "linear",   "attention",     "elementwise",     "vocabulary",  "sharding", "cross_node", "optimizer",
@@ -90,8 +91,9 @@ TimeTerms TermsOf(const ModelFacts& facts, const RunConfig& run, const GpuRate& 
   const TokenFlops flops = FlopsOf(facts, run);
   const ParamCounts counts = CountParams(facts);
   const bool full_checkpointing = run.checkpointing == Checkpointing::kWholeLayers;
-  const MatmulFormat format = run.fp4 ? MatmulFormat::kFp4 : run.fp8 ? MatmulFormat::kFp8 : MatmulFormat::kHalf;
-  const double half = SustainedFlops(gpu, MatmulFormat::kHalf);
+  const MatmulFormat half_or_wide = run.wide ? MatmulFormat::kWide : MatmulFormat::kHalf;
+  const MatmulFormat format = run.fp4 ? MatmulFormat::kFp4 : run.fp8 ? MatmulFormat::kFp8 : half_or_wide;
+  const double half = SustainedFlops(gpu, half_or_wide);
   const double bandwidth = gpu.bandwidth_gbs * kGiga;
   const double split = run.tensor_parallel * run.pipeline_parallel * run.context_parallel;
   const auto layers = static_cast<double>(facts.layers);
@@ -105,7 +107,8 @@ TimeTerms TermsOf(const ModelFacts& facts, const RunConfig& run, const GpuRate& 
   const double linear = (flops.Linear() + flops.recompute) / SustainedFlops(gpu, format);
   set(TimeTerm::kLinear, linear);
   set(TimeTerm::kAttention, flops.attention * (full_checkpointing ? 4.5 : 3.5) / 2 / half);
-  set(TimeTerm::kElementwise, 100 * layers * h * (full_checkpointing ? 1.6 : 1) / bandwidth);
+  set(TimeTerm::kElementwise,
+      100 * layers * h * (full_checkpointing ? 1.6 : 1) * (run.wide ? 2 : 1) * (run.compile ? kFused : 1) / bandwidth);
   set(TimeTerm::kVocabulary, 16 * static_cast<double>(facts.vocab) / bandwidth);
   const double exchange = ShardingBytes(facts, counts, run) / LinkBytes(run, gpu, run.gpus) / tokens * split;
   set(TimeTerm::kSharding, exchange);

@@ -15,6 +15,8 @@ class RowReader {
 
   // The cell of the column or, where that is empty, of another name for the same.
   [[nodiscard]] std::string Text(std::string_view column) const;
+  // Whether the column itself has a value, not another name for it.
+  [[nodiscard]] bool Says(std::string_view column) const;
   std::string Stated(std::string_view column);  // a complaint if there is none
   // A number from 0; `otherwise` if the cell is empty, a complaint if there is no such.
   double Number(std::string_view column, std::optional<double> otherwise = std::nullopt);
@@ -37,6 +39,7 @@ class RowReader {
 struct TableFormat {
   std::string_view framework;
   std::string_view telling;  // columns that only this table has, "|" between them
+  std::string_view columns;  // all that say how a run was configured
   std::string_view needed;   // without one of them a prediction is a guess
   RunRow (*read)(RowReader& reader);
 };

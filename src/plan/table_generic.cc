@@ -2,6 +2,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <initializer_list>
 
 #include "plan/optimizer.h"
 #include "plan/table_formats.h"
@@ -18,18 +19,45 @@ std::string Lower(std::string text) {
 
 bool Says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
+// Letters and digits alone: "ZeRO-3" is "zero3".
+std::string Plain(const std::string& text) {
+  std::string plain;
+  for (const char c : Lower(text)) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) plain += c;
+  }
+  return plain;
+}
+
+bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 TuneMethod MethodOf(RowReader& reader, const ModelFacts& facts) {
   const std::string method = Lower(reader.Text("method"));
-  const std::string bits = Lower(reader.Text("quantization"));
-  if (Says(method, "qlora") || Says(bits, "nf4") || Says(bits, "4bit") || Says(bits, "int4")) return TuneMethod::kQlora;
-  constexpr std::array<std::string_view, 5> kFull = {"full", "pre", "sft", "finetune", "dense"};
+  const std::string bits = Plain(reader.Text("quantization"));
+  const bool four = Says(bits, "nf4") || Says(bits, "fp4") || IsOneOf(bits, {"4bit", "bnb4bit", "int4", "4", "true"});
+  if (Says(method, "qlora") || four) return TuneMethod::kQlora;
+  constexpr std::array<std::string_view, 6> kFull = {"full", "pre", "sft", "finetune", "dense", "fft"};
   for (const std::string_view full : kFull) {
     if (method.starts_with(full)) return TuneMethod::kAllWeights;
   }
+  if (method == "none") return TuneMethod::kAllWeights;
   if (!method.empty()) return TuneMethod::kLora;
   const double trained = reader.Number("trainable_params", 0);
   const bool few = trained > 0 && trained < CountParams(facts).total() / 2;
   return few || reader.Number("rank", 0) > 0 ? TuneMethod::kLora : TuneMethod::kAllWeights;
+}
+
+void SetPrecision(RowReader& reader, RunConfig& run) {
+  const std::string precision = Plain(reader.Text("precision"));
+  run.fp4 = Says(precision, "fp4");
+  run.fp8 =
+      !run.fp4 && (Says(precision, "fp8") || Says(precision, "float8") || reader.Switch("float8").value_or(false));
+  run.wide = IsOneOf(precision, {"fp32", "float32", "torchfloat32", "32", "32true", "tf32", "float"});
+  const bool pure = IsOneOf(precision, {"bf16", "bfloat16", "torchbfloat16", "bf16true", "16true"});
+  run.bytes = {2, 4, 4, 8, 4, 2, 2};
+  if (pure) run.bytes = {2, 0, 2, 4, 2, 2, 2};
+  if (run.wide) run.bytes = {4, 0, 4, 8, 4, 4, 4};
 }
 
 void SetAdapters(RowReader& reader, RunRow& row) {
@@ -37,31 +65,73 @@ void SetAdapters(RowReader& reader, RunRow& row) {
   constexpr std::array kAll = {LoraTarget::kQuery, LoraTarget::kKey, LoraTarget::kValue, LoraTarget::kOutput,
                                LoraTarget::kGate,  LoraTarget::kUp,  LoraTarget::kDown};
   RunConfig& run = row.run;
-  run.bytes = {4, 0, 4, 8, 4, 2, 2};  // adapters in fp32
+  run.bytes = {4, 0, 4, 8, 4, run.bytes.frozen, run.bytes.frozen_vocab};  // adapters in fp32
   run.adapter_rank = reader.Number("rank", kRank);
   run.trained = reader.Number("trainable_params", LoraParams(row.facts, run.adapter_rank, kAll));
   for (const LoraTarget target : kAll)
     run.adapter_inputs += 2 * ShapeOf(row.facts, target).in * static_cast<double>(row.facts.layers);
+  if (reader.Switch("load_in_8bit").value_or(false)) run.bytes.frozen = 1;
   if (run.method != TuneMethod::kQlora) return;
   run.bytes.frozen = kNf4;
   run.bytes.frozen_vocab = 4;  // raised to fp32 for k-bit training
 }
 
 void SetSharding(RowReader& reader, RunConfig& run) {
-  const std::string text = Lower(reader.Text("sharding"));
-  run.tensor_parallel = reader.Count("tp", DegreeIn(text, "tp"));
-  run.pipeline_parallel = reader.Count("pp", DegreeIn(text, "pp"));
-  run.context_parallel = reader.Count("cp", DegreeIn(text, "cp"));
-  run.expert_parallel = reader.Count("ep", 1);
-  run.virtual_stages = reader.Count("vp", 1);
-  if (Says(text, "fsdp") || Says(text, "zero3") || Says(text, "full_shard") || Says(text, "z3") || text == "3") {
+  const std::string text = Plain(reader.Text("sharding"));
+  const auto stage = [&](const std::string& n) {
+    return text == n || Says(text, "zero" + n) || Says(text, "stage" + n) || Says(text, "z" + n);
+  };
+  if (Says(text, "offload")) run.offload = true;
+  // A column `fsdp` may be a switch; one of a stage never is.
+  const bool on = IsOneOf(text, {"true", "yes", "on"}) || (text == "1" && reader.Says("fsdp"));
+  if (on || stage("3") || Says(text, "fsdp") || Says(text, "fullshard") || Says(text, "hybridshard")) {
     run.sharding = Sharding::kZero3;
-  } else if (Says(text, "grad_op") || Says(text, "zero2") || Says(text, "z2") || text == "2") {
+  } else if (stage("2") || Says(text, "gradop")) {
     run.sharding = Sharding::kZero2;
-  } else if (Says(text, "zero1") || text == "1") {
+  } else if (stage("1")) {
     run.sharding = Sharding::kZero1;
   } else if (text.empty() && run.DataParallel() > 1 && run.method == TuneMethod::kAllWeights) {
     run.sharding = Sharding::kZero3;  // full training on several GPUs is sharded as a rule
+  }
+}
+
+// How many GPUs, and how they divide the model.
+void SetGpus(RowReader& reader, RunConfig& run) {
+  constexpr double kNode = 8;
+  const std::string degrees = Lower(reader.Text("sharding"));
+  run.tensor_parallel = reader.Count("tp", DegreeIn(degrees, "tp"));
+  run.pipeline_parallel = reader.Count("pp", DegreeIn(degrees, "pp"));
+  run.context_parallel = reader.Count("cp", DegreeIn(degrees, "cp"));
+  run.expert_parallel = reader.Count("ep", 1);
+  run.virtual_stages = reader.Count("vp", 1);
+  const double model = run.tensor_parallel * run.pipeline_parallel * run.context_parallel;
+  const double machines = reader.Count("nodes", 1) * reader.Count("gpus_per_node", 1);
+  run.gpus = reader.Count("n_gpus", std::max(machines, model * reader.Count("dp", 1)));
+  run.nodes = reader.Count("nodes", std::ceil(run.gpus / reader.Count("gpus_per_node", kNode)));
+  if (run.gpus < model) reader.Complain("fewer GPUs than tp x pp x cp take");
+}
+
+// Sequences of one pass and passes of one step, from what is said of either and of the whole batch. What is not said is
+// one pass a step; the row is a guess then.
+void SetBatch(RowReader& reader, RunRow& row) {
+  RunConfig& run = row.run;
+  const double replicas = std::max(1.0, run.DataParallel());
+  const double batch = reader.Number("global_batch", reader.Number("global_batch_tokens", 0) / run.sequence);
+  const double said = reader.Number("micro_batch", 0);
+  const double passes = reader.Number("grad_accum", 0);
+  if (said <= 0 && batch <= 0) reader.Complain("no micro_batch");
+  run.micro_batch = said > 0 ? said : std::max(1.0, batch / replicas / std::max(1.0, passes));
+  run.accumulation = std::max(1.0, passes > 0 ? passes : batch / run.micro_batch / replicas);
+  row.guessed = said <= 0 && passes <= 0;
+}
+
+void SetCheckpointing(RowReader& reader, RunConfig& run) {
+  const std::string stored = Plain(reader.Text("act_ckpt"));
+  if (stored.starts_with("selective")) {
+    run.checkpointing = Checkpointing::kSelective;
+  } else if (IsOneOf(stored, {"unsloth", "block", "uniform", "reentrant", "alllayers", "everylayer"}) ||
+             reader.Switch("act_ckpt").value_or(false)) {
+    run.checkpointing = Checkpointing::kWholeLayers;
   }
 }
 
@@ -69,41 +139,29 @@ void SetSharding(RowReader& reader, RunConfig& run) {
 
 // A table of any framework, by the usual names of columns; nothing is known of its framework's defaults.
 RunRow ReadAnyRow(RowReader& reader) {
-  constexpr double kNode = 8;
   RunRow row;
   row.facts = reader.Model(reader.Text("model"));
   RunConfig& run = row.run;
   run.gpu = reader.Text("gpu");
-  run.gpus = reader.Count("n_gpus", reader.Count("nodes", 1) * reader.Count("gpus_per_node", 1));
-  run.nodes = reader.Count("nodes", std::ceil(run.gpus / kNode));
   run.sequence = reader.Count("seq_len");
-  run.micro_batch = reader.Count("micro_batch");
   run.method = MethodOf(reader, row.facts);
+  SetGpus(reader, run);
   SetSharding(reader, run);
-  const double replicas = std::max(1.0, run.DataParallel());
-  const double batch = reader.Number("global_batch", 0);
-  run.accumulation = reader.Count("grad_accum", std::max(1.0, batch / run.micro_batch / replicas));
-  const std::string precision = Lower(reader.Text("precision"));
-  run.fp4 = Says(precision, "fp4");
-  run.fp8 = !run.fp4 && (Says(precision, "fp8") || reader.Switch("float8").value_or(false));
-  run.bytes = {2, 4, 4, 8, 4, 2, 2};
-  if (precision == "bf16" || precision == "bfloat16") run.bytes = {2, 0, 2, 4, 2, 2, 2};
+  SetBatch(reader, row);
+  SetPrecision(reader, run);
   if (run.method != TuneMethod::kAllWeights) SetAdapters(reader, row);
   const Result<OptimizerFacts> optimizer = OptimizerNamed(reader.Text("optimizer"));
   if (optimizer) run.bytes.optimizer = run.bytes.weight > 2 ? optimizer->wide_bytes : optimizer->half_bytes;
   if (optimizer && run.bytes.master > 0) run.bytes.optimizer = optimizer->wide_bytes;
-  const std::string stored = Lower(reader.Text("act_ckpt"));
-  if (stored.starts_with("selective")) {
-    run.checkpointing = Checkpointing::kSelective;
-  } else if (reader.Switch("act_ckpt").value_or(false)) {
-    run.checkpointing = Checkpointing::kWholeLayers;
-  }
+  SetCheckpointing(reader, run);
+  const std::string attention = Lower(reader.Text("attention"));
+  run.flash_attention = !IsOneOf(attention, {"eager", "0", "false", "no", "none", "off"});
   run.compile = reader.Switch("compile").value_or(false);
   run.chunked_loss = reader.Switch("chunked_ce").value_or(false);
-  run.offload = reader.Switch("cpu_offload").value_or(false);
+  run.offload = run.offload || reader.Switch("cpu_offload").value_or(false);
   run.offload_activations = reader.Switch("act_offload").value_or(false);
   run.optimizer_in_backward = reader.Switch("optim_in_bwd").value_or(false);
-  if (stored.empty()) AssumeUntilFits(row, std::nullopt, true);
+  if (reader.Text("act_ckpt").empty()) AssumeUntilFits(row, std::nullopt, true);
   return row;
 }
 

@@ -1,5 +1,6 @@
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <array>
 
 #include "plan/plan_files.h"
@@ -48,8 +49,12 @@ enum class Meaning {
   kOptimizer,   // a name, or the last part of a component's
   kSharding,    // present: sharded
   kBf16,        // a switch
-  kTargets,     // a list, or "all"
-  kCompile,
+  kTargets,     // a list, or all linear layers
+  kAllTargets,  // a switch: of all linear layers
+  kMlpTargets,  // a switch: of the MLP too
+  kSwitch,
+  kChunkedLoss,  // a switch, or the name of a loss
+  kNoneStored,   // a switch: checkpointing none
 };
 
 struct YamlKey {
@@ -73,6 +78,9 @@ constexpr auto kKeys = std::to_array<YamlKey>({
     {"model.lora_rank", "rank", Meaning::kAsIs},
     {"lora_target_modules", "targets", Meaning::kTargets},
     {"lora_target", "targets", Meaning::kTargets},
+    {"lora_target_linear", "targets", Meaning::kAllTargets},
+    {"model.lora_attn_modules", "targets", Meaning::kTargets},
+    {"model.apply_lora_to_mlp", "targets", Meaning::kMlpTargets},
     {"sequence_len", "seq_len", Meaning::kAsIs},
     {"cutoff_len", "seq_len", Meaning::kAsIs},
     {"max_seq_length", "seq_len", Meaning::kAsIs},
@@ -90,14 +98,26 @@ constexpr auto kKeys = std::to_array<YamlKey>({
     {"optimizer._component_", "optimizer", Meaning::kOptimizer},
     {"gradient_checkpointing", "checkpointing", Meaning::kFullSwitch},
     {"enable_activation_checkpointing", "checkpointing", Meaning::kFullSwitch},
+    {"disable_gradient_checkpointing", "checkpointing", Meaning::kNoneStored},
     {"flash_attention", "flash_attention", Meaning::kFlash},
     {"flash_attn", "flash_attention", Meaning::kFlash},
     {"attn_implementation", "flash_attention", Meaning::kFlash},
     {"fsdp", "sharding", Meaning::kSharding},
     {"deepspeed", "sharding", Meaning::kSharding},
-    {"torch_compile", "compile", Meaning::kCompile},
-    {"compile", "compile", Meaning::kCompile},
+    {"fsdp_config.offload_params", "offload", Meaning::kSwitch},
+    {"fsdp_config.fsdp_offload_params", "offload", Meaning::kSwitch},
+    {"fsdp_cpu_offload", "offload", Meaning::kSwitch},
+    {"tensor_parallel_size", "tp", Meaning::kAsIs},
+    {"tensor_parallel_dim", "tp", Meaning::kAsIs},
+    {"torch_compile", "compile", Meaning::kSwitch},
+    {"compile", "compile", Meaning::kSwitch},
+    {"loss._component_", "chunked_loss", Meaning::kChunkedLoss},
+    {"use_liger_kernel", "chunked_loss", Meaning::kChunkedLoss},
+    {"enable_liger_kernel", "chunked_loss", Meaning::kChunkedLoss},
+    {"liger_fused_linear_cross_entropy", "chunked_loss", Meaning::kChunkedLoss},
+    {"cut_cross_entropy", "chunked_loss", Meaning::kChunkedLoss},
     {"dtype", "precision", Meaning::kBf16},
+    {"torch_dtype", "precision", Meaning::kBf16},
 });
 
 bool IsYes(std::string_view text) {
@@ -149,13 +169,34 @@ std::string Translated(Meaning meaning, const std::string& text) {
       if (text.find("zero2") != std::string::npos || text.find("z2") != std::string::npos) return "zero2";
       return text.empty() || EqualsIgnoreCase(text, "false") ? "" : "zero3";
     case Meaning::kBf16:
-      return text == "bf16" || text == "fp32" ? text : "";
+      if (text == "bfloat16" || text == "bf16") return "bf16";
+      return text == "float32" || text == "fp32" ? "fp32" : "";
     case Meaning::kTargets:
-      return text;
-    case Meaning::kCompile:
+      return text == "all-linear" || text == "all_linear" ? "all" : text;
+    case Meaning::kAllTargets:
+      return IsYes(text) ? "all" : "";
+    case Meaning::kMlpTargets:
+      return IsYes(text) ? "gate_proj,up_proj,down_proj" : "";
+    case Meaning::kSwitch:
       return IsYes(text) ? "yes" : "no";
+    case Meaning::kChunkedLoss:
+      return IsYes(text) || text.find("Chunked") != std::string::npos || text.find("LinearCross") != std::string::npos
+                 ? "yes"
+                 : "no";
+    case Meaning::kNoneStored:
+      return IsYes(text) ? "none" : "full";
   }
   return {};
+}
+
+// Several keys name layers; what names all of them says all.
+std::string BothTargets(const std::string& some, const std::string& more) {
+  if (some.empty() || more == "all") return more;
+  return some == "all" ? some : some + "," + more;
+}
+
+bool HasKey(const FlatKeys& keys, std::string_view name) {
+  return std::any_of(keys.begin(), keys.end(), [&](const auto& key) { return key.first == name; });
 }
 
 }  // namespace
@@ -179,7 +220,8 @@ Result<PlanFile> ReadTrainingYaml(const std::string& text, const std::string& na
       const std::string word = Translated(row.meaning, value);
       if (word.empty()) continue;
       const bool weaker = row.ours == "method" && word == "lora" && file.words.count("method") != 0;
-      if (!weaker) file.words[std::string(row.ours)] = word;
+      std::string& ours = file.words[std::string(row.ours)];
+      ours = row.ours == "targets" ? BothTargets(ours, word) : weaker ? ours : word;
       component = component || row.theirs == "model._component_";
       if (row.theirs == "model._component_" && value.find("lora_") != std::string::npos) {
         file.words["method"] = value.find("qlora_") != std::string::npos ? "qlora" : "lora";
@@ -188,6 +230,8 @@ Result<PlanFile> ReadTrainingYaml(const std::string& text, const std::string& na
     if (!known) file.unused.push_back(key);
   }
   if (component) file.words["framework"] = "torchtune";
+  // LLaMA-Factory checkpoints unless it is told not to.
+  if (HasKey(keys, "finetuning_type") && file.words.count("checkpointing") == 0) file.words["checkpointing"] = "full";
   return file;
 }
 

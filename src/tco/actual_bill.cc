@@ -142,9 +142,28 @@ Result<void> ReadPlain(const CsvTable& table, const TcoPlan& plan, ActualRow& ro
   return {};
 }
 
+// A tag that no row can have is a mistake, not an empty bill.
+Result<void> RequireTags(const CsvTable& table, bool focus, const BillingTags& tags) {
+  for (const auto& [key, value] : tags) {
+    if (table.Has(focus ? "Tags" : key)) continue;
+    return FailUsage(table.name() + ": has no column '" + (focus ? std::string("Tags") : key.substr(0, 40)) +
+                     "' by which rows of " + key.substr(0, 40) + "=" + value.substr(0, 40) + " could be told");
+  }
+  return {};
+}
+
+bool HasTags(const CsvTable& table, bool focus, const BillingTags& tags) {
+  if (tags.empty()) return true;
+  const BillingTags said = focus ? ReadBillingTags(table.Cell("Tags")) : BillingTags();
+  return std::all_of(tags.begin(), tags.end(), [&](const auto& tag) {
+    const auto found = said.find(tag.first);
+    return focus ? found != said.end() && found->second == tag.second : table.Cell(tag.first) == tag.second;
+  });
+}
+
 }  // namespace
 
-Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan) {
+Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan, const BillingTags& tags) {
   CsvTable table(in);
   TRY(table.ReadHeader());
   const bool focus = table.Has("ChargePeriodStart");
@@ -153,15 +172,21 @@ Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan) {
   const std::string place = focus ? "ServiceCategory" : table.Has("line") ? "line" : "category";
   const std::string_view month = focus ? "ChargePeriodStart" : "month";
   TRY(table.Require(std::vector<std::string_view>{month, bill.column, place}));
+  TRY(RequireTags(table, focus, tags));
   const std::array<std::string_view, 5> read = {month, bill.column, place, "quantity", "status"};
   for (const std::string& column : table.columns()) {
     // An export has dozens of columns by its standard; of a table made for this, each is meant.
-    if (!focus && std::find(read.begin(), read.end(), column) == read.end()) bill.unread.push_back(column);
+    const bool used = std::find(read.begin(), read.end(), column) != read.end() || tags.count(column) > 0;
+    if (!focus && !used) bill.unread.push_back(column);
   }
   while (true) {
     const Result<bool> more = table.Next();
     if (!more) return tl::unexpected<Error>(more.error());
     if (!*more) return bill;
+    if (!HasTags(table, focus, tags)) {
+      ++bill.untagged;
+      continue;
+    }
     ActualRow row;
     const Result<std::string> of = MonthOf(table.Cell(month), table.Where());
     if (!of) return tl::unexpected<Error>(of.error());

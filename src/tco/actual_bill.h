@@ -6,6 +6,7 @@
 
 #include "base/byte_source.h"
 #include "base/result.h"
+#include "tco/billing_tags.h"
 #include "tco/plan.h"
 
 namespace idleburn {
@@ -26,11 +27,13 @@ struct ActualBill {
   std::string column;               // which cost it is: "amount", "EffectiveCost", "BilledCost"
   std::vector<std::string> unread;  // columns that nothing was made of
   int rounded = 0;                  // amounts of an export with more than nine decimals
+  int untagged = 0;                 // rows left out: they have not the tags that were asked for
 };
 
 // A CSV of month, amount and one of category and line (either may name a category or a line of `plan`), and if known
 // quantity and status (open, closed); or a billing export by FOCUS (ChargePeriodStart, EffectiveCost else BilledCost,
 // ServiceCategory). A row that is not understood, or is in another currency than the plan, is an error with its line.
-Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan);
+// Only rows with all of `tags` count: of an export those in its column Tags, else the column that a tag is named after.
+Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan, const BillingTags& tags = {});
 
 }  // namespace idleburn

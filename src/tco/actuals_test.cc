@@ -14,9 +14,9 @@ TcoPlan Plan(const std::string& text) {
   return file->plans.front();
 }
 
-ActualBill Bill(const std::string& text, const TcoPlan& plan = {}) {
+ActualBill Bill(const std::string& text, const TcoPlan& plan = {}, const BillingTags& tags = {}) {
   StringSource in(text, "bill.csv");
-  const Result<ActualBill> bill = ReadActuals(in, plan);
+  const Result<ActualBill> bill = ReadActuals(in, plan, tags);
   EXPECT_TRUE(bill.has_value()) << (bill ? "" : bill.error().message);
   return bill ? *bill : ActualBill{};
 }
@@ -142,6 +142,34 @@ TEST(TcoActuals, ABillingExportIsReadByItsServices) {
   EXPECT_FALSE(hours.rows[1].quantity);  // of a machine, with as many GPUs as it may have
   EXPECT_EQ(hours.rounded, 1);
   EXPECT_EQ(FormatExact(hours.rows[0].amount), "8.50");  // half to even
+}
+
+TEST(TcoActuals, OnlyWhatIsTaggedCounts) {
+  const std::string focus =
+      "ChargePeriodStart,ServiceCategory,EffectiveCost,Tags\n"
+      "2026-07-03T00:00:00Z,Compute,8,\"{\"\"team\"\": \"\"vision\"\", \"\"prod\"\": true}\"\n"
+      "2026-07-03T00:00:00Z,Compute,4,\"{\"\"team\"\": \"\"speech\"\"}\"\n"
+      "2026-07-03T00:00:00Z,Compute,2,not json\n2026-07-03T00:00:00Z,Compute,1,\n";
+  EXPECT_EQ(Bill(focus).rows.size(), 4U);
+  const ActualBill vision = Bill(focus, {}, {{"team", "vision"}, {"prod", "true"}});
+  ASSERT_EQ(vision.rows.size(), 1U);
+  EXPECT_EQ(FormatExact(vision.rows[0].amount), "8.00");
+  EXPECT_EQ(vision.untagged, 3);
+  const std::string own = "month,category,amount,team\n2026-07,compute,5,vision\n2026-07,compute,7,speech\n";
+  EXPECT_EQ(Bill(own).unread, std::vector<std::string>{"team"});
+  const ActualBill mine = Bill(own, {}, {{"team", "speech"}});
+  ASSERT_EQ(mine.rows.size(), 1U);
+  EXPECT_EQ(FormatExact(mine.rows[0].amount), "7.00");
+  EXPECT_TRUE(mine.unread.empty());
+  StringSource in(own, "bill.csv");
+  const Result<ActualBill> none = ReadActuals(in, {}, {{"group", "x"}});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, "bill.csv: has no column 'group' by which rows of group=x could be told");
+}
+
+TEST(BillingTags, AFlatObject) {
+  EXPECT_EQ(ReadBillingTags(R"({"a": "x", "b": 3, "c": null, "d": {"e": 1}})"), (BillingTags{{"a", "x"}, {"b", "3"}}));
+  for (const char* none : {"", "[1]", "{", "x", "3"}) EXPECT_TRUE(ReadBillingTags(none).empty()) << none;
 }
 
 TEST(TcoActuals, ALineOfTheBillIsALineOfThePlan) {
