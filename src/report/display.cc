@@ -159,7 +159,7 @@ void OrderDevices(const DeviceTable& devices, CostReport* cost) {
     const Device& board = device.board ? devices[*device.board] : device;
     const std::int64_t instance = device.mig ? ParseInteger(device.mig->id).value_or(INT64_MAX) : -1;
     return std::tuple(std::string_view(board.host), board.index.value_or(INT_MAX), std::string_view(board.bus_id),
-                      device.board.value_or(cost_of.device), instance);
+                      std::string_view(board.uuid), device.board.value_or(cost_of.device), instance);
   };
   std::stable_sort(cost->devices.begin(), cost->devices.end(),
                    [&](const auto& a, const auto& b) { return place(a) < place(b); });

@@ -168,6 +168,7 @@ TEST(DisplayTest, GpusStandByHostIndexAndInstance) {
   enter("n1", 2, "00:81", "11");
   enter("n1", 2, "00:81", "9");
   enter("n1", std::nullopt, "00:C1", "");
+  enter("n1", std::nullopt, "00:A1", "");
   enter("n1", 0, "", "");
   OrderDevices(devices, &cost);
   std::string order;
@@ -176,7 +177,7 @@ TEST(DisplayTest, GpusStandByHostIndexAndInstance) {
     order += fmt::format("{}/{}/{}{} ", device.host, device.index ? std::to_string(*device.index) : "-", device.bus_id,
                          device.mig ? "#" + device.mig->id : "");
   }
-  EXPECT_EQ(order, "n1/0/ n1/2/00:81#9 n1/2/00:81#11 n1/10/ n1/-/00:C1 n2/0/ ");
+  EXPECT_EQ(order, "n1/0/ n1/2/00:81#9 n1/2/00:81#11 n1/10/ n1/-/00:A1 n1/-/00:C1 n2/0/ ");
 }
 
 // --- ribbon --------------------------------------------------------------------------------------------------
