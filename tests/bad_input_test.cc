@@ -154,6 +154,38 @@ TEST_F(BadInput, ClocksAndRepeats) {
                 "no row fits the header");
 }
 
+// Without uuid or bus id nobody can tell which GPU fell off the bus, and which one has its index now.
+TEST_F(BadInput, AnIndexThatMayMeanTwoGpusIsRefused) {
+  const auto sweeps = [](int from, int to, int gpus) {
+    std::string text;
+    for (int i = from; i < to; ++i) {
+      const std::string stamp = Rows(1, "", "", i).substr(0, 23);
+      for (int gpu = 0; gpu < gpus; ++gpu) text += stamp + ", " + std::to_string(gpu) + ", G, 50 %, 300.00 W, 9 MiB\n";
+    }
+    return text;
+  };
+  const std::string log = kHeader + sweeps(0, 60, 8) + sweeps(60, 120, 7);
+  ExpectRefused(Write("lost.csv", log) + " --price 2", "lost.csv:482: GPU 7 is not in the rows from here on");
+  ExpectRefused(Write("came.csv", kHeader + sweeps(0, 60, 7) + sweeps(60, 120, 8)),
+                "came.csv:429: GPU 7 is not in the rows before");
+  const json whole = AuditJsonOf(Write("whole.csv", kHeader + sweeps(0, 60, 8)));
+  EXPECT_EQ(whole["per_gpu"].size(), 8U);
+}
+
+TEST_F(BadInput, WhatIsGivenInPlaceOfALogIsSaid) {
+  ExpectRefused(Write("table.txt", "+---+\n| NVIDIA-SMI 590.48.01     Driver Version: 590.48.01 |\n"),
+                "is nvidia-smi's table for people; record nvidia-smi --query-gpu");
+  ExpectRefused(Write("failed.csv", "NVIDIA-SMI has failed because it couldn't communicate with the driver.\n"),
+                "nothing was recorded");
+  const std::string bare = Write("noheader.csv", Rows(60, "50 %", "G"));
+  ExpectRefused(bare, "--columns time=#1,gpu=#2,util=#3");
+  EXPECT_NEAR(AuditJsonOf(bare + " --columns time=#1,gpu=#2,util=#4")["mean_utilization_percent"].get<double>(), 50,
+              1e-9);
+  const json talk = AuditJsonOf(Write("nohup.csv", "nohup: ignoring input\n" + kHeader + Rows(60)));
+  EXPECT_EQ(Doubt(talk, "bad_row"), 1);
+  EXPECT_NEAR(talk["gpu_hours"]["observed"].get<double>(), 59 / 3600.0, 1e-9);
+}
+
 // What `nvidia-smi ... > log.csv` leaves in Windows PowerShell.
 TEST_F(BadInput, ALogInUtf16IsRead) {
   const json plain = AuditJsonOf(Write("utf8.csv", kHeader + Rows(300)));

@@ -192,6 +192,30 @@ TEST_F(Join, TheSameSlotOfTwoMachinesIsTwoGpus) {
   EXPECT_DOUBLE_EQ(audit["gpu_hours"]["observed"], 120 / 3600.0);
 }
 
+TEST_F(Join, GpusStandByHostAndIndexNotByAppearance) {
+  const auto dump = [](const std::string& host) {
+    std::string text = "# TYPE DCGM_FI_DEV_GPU_UTIL gauge\n";
+    for (const int gpu : {10, 1, 0}) {
+      for (std::int64_t s = 0; s <= 60; s += 15) {
+        text += "DCGM_FI_DEV_GPU_UTIL{gpu=\"" + std::to_string(gpu) + "\",Hostname=\"" + host + "\"} 50 " +
+                std::to_string(UnixSeconds(s)) + "000\n";
+      }
+    }
+    return text;
+  };
+  const std::string files = folder_.Write("a.prom", dump("n2")) + " " + folder_.Write("b.prom", dump("n1"));
+  const json audit = AuditJsonOf(files + " --price 2");
+  std::string order;
+  for (const json& gpu : audit["per_gpu"]) {
+    order += gpu["host"].get<std::string>() + "/" + std::to_string(gpu["index"].get<int>()) + " ";
+  }
+  EXPECT_EQ(order, "n1/0 n1/1 n1/10 n2/0 n2/1 n2/10 ");
+  const std::string text = RunIdleburn("audit " + files + " --price 2").out;
+  const std::string table = text.substr(text.find("Per GPU"));
+  EXPECT_LT(table.find("n1 GPU 1 "), table.find("n1 GPU 10 "));
+  EXPECT_LT(table.find("n1 GPU 10 "), table.find("n2 GPU 0 "));
+}
+
 TEST_F(Join, WhatHasNoTimeHasNoPlaceAmongOthers) {
   const std::string scrape = folder_.Write("scrape.metrics", "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 40\n");
   EXPECT_EQ(AuditJsonOf(scrape)["window"]["gpus"].size(), 1U);

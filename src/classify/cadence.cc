@@ -34,6 +34,13 @@ std::int64_t TickWindow(const std::vector<std::int64_t>& change_times) {
   return std::clamp(Percentile(distances, 5), kShortestWindow, kNanosPerSecond);
 }
 
+// Of an even number of values the mean of the two in the middle.
+std::int64_t Median(std::vector<std::int64_t>& values) {
+  std::sort(values.begin(), values.end());
+  const std::int64_t lower = values[(values.size() - 1) / 2];
+  return lower + (values[values.size() / 2] - lower) / 2;
+}
+
 }  // namespace
 
 Cadence MeasureCadence(std::span<const Sample> first, const Thresholds& thresholds) {
@@ -56,7 +63,7 @@ Cadence MeasureCadence(std::span<const Sample> first, const Thresholds& threshol
   if (thresholds.period) {
     cadence.period = *thresholds.period;
   } else if (!intervals.empty()) {
-    cadence.period = Nanos(Percentile(intervals, 50));
+    cadence.period = Nanos(Median(intervals));
   }
   cadence.tick_window = Nanos(TickWindow(changes));
   cadence.max_gap = thresholds.max_gap.value_or(cadence.period * thresholds.max_gap_tenths / 10);

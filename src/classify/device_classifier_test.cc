@@ -273,6 +273,12 @@ TEST(CadenceTest, PeriodIsTheMedianOfTheFirstIntervals) {
   Thresholds given;
   given.max_gap = Nanos(5 * kNanosPerSecond);
   EXPECT_EQ(MeasureCadence(trace, given).max_gap, Nanos(5 * kNanosPerSecond));
+
+  // Intervals of 10, 10, 12 and 40 s: of an even number, the mean of the two in the middle.
+  const std::array<std::int64_t, 5> seconds = {0, 10, 22, 32, 72};
+  trace.resize(seconds.size());
+  for (std::size_t i = 0; i < seconds.size(); ++i) trace[i].time = Instant::FromNanos(seconds[i] * kNanosPerSecond);
+  EXPECT_EQ(MeasureCadence(trace, t).period, Nanos(11 * kNanosPerSecond));
 }
 
 TEST(TickCounterTest, SquareWaveHasTheDerivedBurstIndex) {

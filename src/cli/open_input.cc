@@ -5,6 +5,7 @@
 
 #include "cli/progress.h"
 #include "import/column_map.h"
+#include "import/mistaken_input.h"
 #include "text/duration.h"
 #include "text/number.h"
 
@@ -68,6 +69,9 @@ Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& 
   }
   if (head->empty()) {
     return Fail(opened.source->name() + ": its compressed data is cut off before the first byte; copy the file again");
+  }
+  if (const std::string_view advice = MistakenFor(*head); !advice.empty()) {
+    return Fail(opened.source->name() + ": " + std::string(advice));
   }
   const bool text = head->find('\0') == std::string_view::npos;
   return Fail(opened.source->name() + ": " +

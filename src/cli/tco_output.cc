@@ -12,8 +12,8 @@ std::string TcoText(const TcoAnswer& answer, int width, bool color) {
   const TcoView view = TcoViewOf(answer);
   TextPage text(width, color);
   text.Wrapped("", view.verdict, true);
-  text.Labelled("why", view.why, false);
-  text.Labelled("next", view.next, false);
+  text.Labelled("why", view.why);
+  text.Labelled("next", view.next);
   text.Blank();
   text.Wrapped("", view.title);
   for (const ReportTable& part : view.parts) {

@@ -116,12 +116,13 @@ Instant ColumnClock::FromLocal(std::int64_t nanos, std::int64_t line) {
   if (LocalIsUtc(line)) return Instant::FromNanos(nanos);
   const std::int64_t slot = nanos / kSlot - (nanos % kSlot < 0 ? 1 : 0);
   if (slot != slot_) {
-    const Instant start = Instant::FromNanos(slot * kSlot);
     slot_ = slot;
-    slot_offset_ = (options_.timezone->ToInstant(ToCivil(start), &slot_ambiguous_) - start).count();
+    slot_meaning_ = options_.timezone->MeaningOf(ToCivil(Instant::FromNanos(slot * kSlot)));
   }
-  if (slot_ambiguous_) quality_.Count(QualityId::kTimezoneAmbiguous, {&file_, line});
-  return ByOrder(Instant::FromNanos(nanos + slot_offset_), slot_ambiguous_, &last_local_);
+  LocalMeaning meaning = slot_meaning_;
+  meaning.first = meaning.first + Nanos(nanos - slot * kSlot);
+  if (meaning.doubtful()) quality_.Count(QualityId::kTimezoneAmbiguous, {&file_, line});
+  return ByOrder(meaning, &last_local_);
 }
 
 std::optional<Instant> ColumnClock::Civil(std::string_view cell, std::int64_t line) {

@@ -44,10 +44,9 @@ class ColumnClock {
   bool assumed_ = false;  // the form came from the first row
   bool said_utc_ = false;
 
-  // The zone's offset in the quarter of an hour last used: offsets change only between those.
+  // What the start of the quarter of an hour last used means in the zone: offsets change only between those.
   std::int64_t slot_ = INT64_MIN;
-  std::int64_t slot_offset_ = 0;
-  bool slot_ambiguous_ = false;
+  LocalMeaning slot_meaning_;
   Instant last_local_;
 };
 

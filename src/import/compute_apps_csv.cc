@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "import/stamp.h"
+#include "import/units.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -68,7 +69,7 @@ class Counter {
     DeviceKey key;
     key.uuid = app.Get(ComputeApp::kUuid);
     key.bus_id = app.Get(ComputeApp::kBusId);
-    key.name = app.Get(ComputeApp::kGpuName);
+    key.name = NameIn(app.Get(ComputeApp::kGpuName));
     const bool named = !NormalUuid(key.uuid).empty() || key.bus_id.find(':') != std::string::npos;
     const std::optional<Instant> time = TimeOf(app);
     if (!pid || !named || !time) {

@@ -4,29 +4,61 @@
 #include <bit>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
+#include "import/index_watch.h"
 #include "import/line_blocks.h"
 #include "import/smi_columns.h"
 #include "import/smi_rows.h"
+#include "import/stamp.h"
 #include "import/sweep_identity.h"
+#include "import/units.h"
 #include "text/number.h"
 
 namespace idleburn {
 namespace {
 
-std::string_view FirstLine(std::string_view text) {
-  while (!text.empty() && (text.front() == '\n' || text.front() == '\r')) text.remove_prefix(1);
-  if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
-  return text.substr(0, text.find('\n'));
+// The line with the names of the columns: the first one, but for what nohup, ssh or the driver say before it. Empty if
+// there is none.
+std::string_view HeaderLine(std::string_view text) {
+  constexpr int kLinesBefore = 8;
+  for (int before = 0; before <= kLinesBefore && !text.empty();) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (IsSmiHeader(line)) return line;
+    before += Trim(line).empty() ? 0 : 1;
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return {};
 }
+
+std::string_view WithoutMark(std::string_view text) {
+  return text.substr(0, 3) == "\xEF\xBB\xBF" ? text.substr(3) : text;
+}
+
+// Times of the rows of a log that says none: a sweep has each GPU once.
+class SweepTimes {
+ public:
+  Instant Next(DeviceId device, const ImportOptions& options) {
+    if (!seen_.insert(device).second) {
+      ++sweep_;
+      seen_ = {device};
+    }
+    return AssumedTime(options, sweep_);
+  }
+
+ private:
+  std::set<DeviceId> seen_;
+  std::int64_t sweep_ = 0;
+};
 
 // What the workers share. Touched only by the worker whose turn it is.
 struct Shared {
-  Shared(ByteSource& source, ImportTarget& target, const TimeZone* time_zone)
-      : in(source), out(target), zone(time_zone) {}
+  Shared(ByteSource& source, const ImportOptions& how, ImportTarget& target)
+      : in(source), options(how), out(target), zone(how.timezone ? &*how.timezone : nullptr) {}
 
   ByteSource& in;
+  const ImportOptions& options;
   ImportTarget& out;
   const TimeZone* zone;
   std::unique_ptr<SmiLayout> layout;  // bound by the first block
@@ -36,18 +68,22 @@ struct Shared {
   std::int64_t bad_rows = 0;
   std::string first_bad;
   bool zone_noted = false;
-  std::uint32_t unit_assumed = 0;  // signals, as counted so far
+  std::uint32_t unit_assumed = 0;   // signals, as counted so far
+  std::optional<IndexWatch> watch;  // of a log that knows its GPUs by index alone
+  SweepTimes times;                 // of one without times
 };
 
-Result<DeviceId> EnterDevice(const RowIdentity& row, Shared& shared) {
+// The device of a row; none where the row says of every part of the GPU's identity that it has no value.
+Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shared) {
   DeviceKey key;
-  key.uuid = row.uuid;
-  key.bus_id = row.bus_id;
-  key.name = row.name;
+  key.uuid = NameIn(row.uuid);
+  key.bus_id = NameIn(row.bus_id);
+  key.name = NameIn(row.name);
   if (const std::optional<std::int64_t> index = ParseInteger(row.index); index && *index >= 0 && *index < 65536) {
     key.index = static_cast<int>(*index);
   }
   if (key.uuid.empty() && key.bus_id.empty() && !key.index) {
+    if (NameIn(row.index).empty()) return std::optional<DeviceId>();
     return Fail("a row names no GPU ('" + std::string(row.index.substr(0, 20)) + "'); record index or uuid");
   }
   const std::string uuid = NormalUuid(key.uuid);
@@ -58,9 +94,9 @@ Result<DeviceId> EnterDevice(const RowIdentity& row, Shared& shared) {
   if (key.index && known.index && *known.index != *key.index) {
     shared.out.quality.Count(QualityId::kIndexRemapped, {&shared.in.name(), 0});
   }
-  if (!row.name.empty() && known.name != row.name && id < before) {
+  if (!key.name.empty() && known.name != key.name && id < before) {
     return Fail("GPU " + std::string(row.index) + " is called '" + known.name.substr(0, 40) + "' and then '" +
-                std::string(row.name.substr(0, 40)) + "': the indices moved; record uuid to tell the GPUs apart");
+                key.name.substr(0, 40) + "': the indices moved; record uuid to tell the GPUs apart");
   }
   for (const SmiColumn& column : shared.layout->columns) {
     if (column.role == SmiRole::kValue || column.role == SmiRole::kMask) {
@@ -69,7 +105,7 @@ Result<DeviceId> EnterDevice(const RowIdentity& row, Shared& shared) {
       shared.out.devices.NameCounter(id, Signal::kEventReasons, "nvidia_smi.clocks_event_reasons");
     }
   }
-  return id;
+  return std::optional(id);
 }
 
 // Rows of a log that names no GPU: held back until enough are known to tell sweeps apart.
@@ -119,9 +155,9 @@ class UnnamedRows {
       const std::string index = std::to_string(gpu);
       RowIdentity row;
       row.index = index;
-      const Result<DeviceId> device = EnterDevice(row, shared_);
+      const Result<std::optional<DeviceId>> device = EnterDevice(row, shared_);
       if (!device) return tl::unexpected<Error>(device.error());
-      devices_.push_back(*device);
+      devices_.push_back(**device);
     }
     return {};
   }
@@ -162,7 +198,10 @@ class CsvWorker final : public LineBlockWorker {
         if (error_) return;
         continue;
       }
-      if (named_ && !FindDevice(identity, sample, turn)) return;
+      if (named_ && !FindDevice(identity, sample, turn)) {
+        if (error_ || stopped_) return;
+        continue;
+      }
       KeepOdd(sample);
     }
   }
@@ -184,14 +223,14 @@ class CsvWorker final : public LineBlockWorker {
     shared_.bad_rows += bad_.count;
     if (error_)
       return tl::unexpected<Error>(Error{file + ":" + std::to_string(shared_.lines + lines_) + ": " + *error_});
-    if (!stretches_.empty() && !shared_.zone_noted && shared_.zone == nullptr) {
+    if (faults.zone_assumed && !shared_.zone_noted) {
       quality.Count(QualityId::kTimezoneAssumed, {&file, 0});
       shared_.zone_noted = true;
     }
     for (const Stretch& stretch : stretches_) {
       shared_.rows += static_cast<std::int64_t>(stretch.rows);
-      if (!stretch.odd) shared_.out.sink.OnColumns(reader_->Columns(stretch.from, stretch.rows));
-      if (stretch.odd && named_) shared_.out.sink.OnSamples(std::span(odd_).subspan(stretch.from, stretch.rows));
+      if (!stretch.odd) DeliverColumns(stretch);
+      if (stretch.odd && named_) DeliverOdd(std::span(odd_).subspan(stretch.from, stretch.rows), stretch.from);
     }
     if (!named_) {
       for (std::int64_t& line : lines_of_) line += shared_.lines;
@@ -207,31 +246,65 @@ class CsvWorker final : public LineBlockWorker {
   // Rows of the block that follow each other: as the reader has them by column, or in odd_.
   struct Stretch {
     bool odd;
-    std::size_t from;  // line of the block, or place in odd_
+    std::size_t from;  // line of what the reader began with, or place in odd_
     std::size_t rows;
+    std::int64_t line;  // of the block; of the first row
   };
   struct Faulty {
     std::int64_t count = 0;
     std::int64_t line = 0;  // of the first, in the block
   };
 
+  void DeliverColumns(const Stretch& stretch) {
+    const SampleColumns columns = reader_->Columns(stretch.from, stretch.rows);
+    if (shared_.watch) shared_.watch->OnColumns(columns, shared_.lines + stretch.line);
+    shared_.out.sink.OnColumns(columns);
+  }
+  void DeliverOdd(std::span<Sample> samples, std::size_t first) {
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (!shared_.layout->has_time) samples[i].time = shared_.times.Next(samples[i].device, shared_.options);
+      if (shared_.watch) shared_.watch->OnSample(samples[i], shared_.lines + lines_of_[first + i]);
+    }
+    shared_.out.sink.OnSamples(samples);
+  }
+
   // Binds the header if this is the first block, and takes it off `text`. False: it could not be bound.
   bool Start(std::string_view& text) {
-    if (!shared_.layout) {
-      const std::string_view line = FirstLine(text);
-      const auto skipped = static_cast<std::size_t>(line.data() - text.data());
-      lines_ += std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(skipped), '\n') + 1;
-      text.remove_prefix(skipped + line.size() + 1);
-      shared_.header = Trim(line);
-      Result<SmiLayout> layout = BindSmiHeader(line, shared_.in.name(), shared_.out.quality);
-      if (!layout) {
-        error_ = layout.error().message;
-        return false;
-      }
-      shared_.layout = std::make_unique<SmiLayout>(std::move(*layout));
-    }
+    if (!shared_.layout && !BindHeader(text)) return false;
     reader_ = std::make_unique<SmiRowReader>(*shared_.layout, shared_.zone);
     named_ = shared_.layout->has_identity;
+    return true;
+  }
+
+  bool BindHeader(std::string_view& text) {
+    const std::string& file = shared_.in.name();
+    DataQuality& quality = shared_.out.quality;
+    text = WithoutMark(text);
+    const std::string_view line = HeaderLine(text);
+    if (line.empty()) {
+      error_ = "no line names the columns of nvidia-smi --query-gpu; record again with --format=csv";
+      return false;
+    }
+    const std::string_view before = text.substr(0, static_cast<std::size_t>(line.data() - text.data()));
+    for (std::size_t at = 0, end = 0; at < before.size(); at = end + 1) {
+      end = before.find('\n', at);
+      ++lines_;
+      quality.Count(QualityId::kBadRow, {&file, lines_}, Trim(before.substr(at, end - at)).empty() ? 0 : 1);
+    }
+    ++lines_;
+    text.remove_prefix(before.size() + line.size() + 1);
+    shared_.header = Trim(line);
+    Result<SmiLayout> layout = BindSmiHeader(line, file, quality);
+    if (!layout) {
+      error_ = layout.error().message;
+      return false;
+    }
+    shared_.layout = std::make_unique<SmiLayout>(std::move(*layout));
+    if (shared_.layout->by_index_alone) shared_.watch.emplace(shared_.out.devices);
+    if (!shared_.layout->has_time) {
+      quality.Count(QualityId::kNoTimestamp, {&file, 0});
+      quality.Count(QualityId::kPeriodEstimated, {&file, 0});
+    }
     return true;
   }
 
@@ -240,7 +313,7 @@ class CsvWorker final : public LineBlockWorker {
     if (rows == 0) return;
     const std::size_t from = reader_->line() - rows;
     if (named_) {
-      stretches_.push_back({false, from, rows});
+      stretches_.push_back({false, from, rows, lines_ + 1});
       lines_ += static_cast<std::int64_t>(rows);
       return;
     }
@@ -254,10 +327,10 @@ class CsvWorker final : public LineBlockWorker {
   }
   // A row of the line read last.
   void KeepOdd(const Sample& sample) {
-    if (stretches_.empty() || !stretches_.back().odd) stretches_.push_back({true, odd_.size(), 0});
+    if (stretches_.empty() || !stretches_.back().odd) stretches_.push_back({true, odd_.size(), 0, lines_});
     ++stretches_.back().rows;
     odd_.push_back(sample);
-    if (!named_) lines_of_.push_back(lines_);
+    lines_of_.push_back(lines_);
   }
 
   void OnBadRow(std::string_view line, bool torn) {
@@ -270,20 +343,26 @@ class CsvWorker final : public LineBlockWorker {
     if (faulty.count++ == 0) faulty.line = lines_;
   }
 
-  // Of the line that the reader read last. False: it is none, and error_ says why; or the import failed elsewhere.
+  // Of the line that the reader read last. False: there is none, which is counted, or error_ says why, or the import
+  // has failed elsewhere and is to stop.
   bool FindDevice(const RowIdentity& identity, Sample& sample, Turn& turn) {
     if (const std::optional<DeviceId> known = reader_->Find(identity)) {
       sample.device = *known;
       return true;
     }
-    if (!turn.Await()) return false;
-    const Result<DeviceId> entered = EnterDevice(identity, shared_);
+    stopped_ = !turn.Await();
+    if (stopped_) return false;
+    const Result<std::optional<DeviceId>> entered = EnterDevice(identity, shared_);
     if (!entered) {
       error_ = entered.error().message;
       return false;
     }
-    sample.device = *entered;
-    reader_->Learn(identity, *entered);
+    if (!*entered) {
+      OnBadRow(reader_->Line(), false);
+      return false;
+    }
+    sample.device = **entered;
+    reader_->Learn(identity, **entered);
     return true;
   }
 
@@ -293,8 +372,9 @@ class CsvWorker final : public LineBlockWorker {
   bool named_ = true;
   std::vector<Stretch> stretches_;      // all rows of the block
   std::vector<Sample> odd_;             // all of them if the log names no GPU
-  std::vector<std::int64_t> lines_of_;  // of odd_, if the log names no GPU
+  std::vector<std::int64_t> lines_of_;  // of odd_
   std::optional<std::string> error_;
+  bool stopped_ = false;
   Faulty bad_;
   Faulty torn_;
   std::int64_t lines_ = 0;
@@ -302,10 +382,10 @@ class CsvWorker final : public LineBlockWorker {
 
 }  // namespace
 
-bool SniffNvidiaSmiCsv(std::string_view head) { return IsSmiHeader(FirstLine(head)); }
+bool SniffNvidiaSmiCsv(std::string_view head) { return !HeaderLine(WithoutMark(head)).empty(); }
 
 Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
-  Shared shared(in, out, options.timezone ? &*options.timezone : nullptr);
+  Shared shared(in, options, out);
   UnnamedRows unnamed(shared);
   // A zone's repeated hour is told by the row before it, so such a log is read in order by one worker.
   const int threads = shared.zone != nullptr ? 1 : std::max(options.threads, 1);
@@ -313,6 +393,7 @@ Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, Im
   for (int i = 0; i < 2 * threads - 1; ++i) workers.push_back(std::make_unique<CsvWorker>(shared, unnamed));
   TRY(ForEachLineBlock(in, threads, workers));
   TRY(unnamed.Finish());
+  if (shared.watch) TRY(shared.watch->Verdict(in.name()));
   if (shared.rows == 0) {
     const std::string why = shared.bad_rows > 0 ? ": no row fits the header (first at " + shared.first_bad + ")"
                                                 : ": has a header but no rows";

@@ -175,6 +175,45 @@ std::string Unnamed(int sweeps, int gpus, int drop_at = -1) {
   return text;
 }
 
+// Of a GPU that fell off the bus nvidia-smi says "[Unknown Error]" for its names too. It is no other GPU for that.
+TEST(NvidiaSmiCsvTest, AGpuThatIsLostKeepsItsIdentity) {
+  struct Case {
+    const char* columns;
+    const char* alive;
+    const char* lost;
+    std::int64_t dropped;  // rows that name nobody
+  };
+  const std::string uuid = "GPU-00000000-4d1c-11ee-9a6b-00000000000";
+  for (const char* none : {"[Unknown Error]", "[GPU is lost]", "ERR!", "[N/A]"}) {
+    for (const Case& c :
+         {Case{"index, uuid, name", "{i}, {u}{i}, H100", "{i}, {x}, {x}", 0},
+          Case{"pci.bus_id, name", "00000000:0{i}:00.0, H100", "00000000:0{i}:00.0, {x}", 0},
+          Case{"index, name", "{i}, H100", "{i}, {x}", 0}, Case{"uuid, name", "{u}{i}, H100", "{x}, {x}", 10},
+          Case{"index, uuid", "{i}, {u}{i}", "{x}, {x}", 10}}) {
+      std::string text = "timestamp, " + std::string(c.columns) + ", utilization.gpu [%]\n";
+      for (int second = 0; second < 20; ++second) {
+        for (int gpu = 0; gpu < 3; ++gpu) {
+          const bool lost = gpu == 1 && second >= 10;
+          text += fmt::format("2026/03/02 10:00:{:02}.000, ", second) +
+                  fmt::format(fmt::runtime(lost ? c.lost : c.alive), fmt::arg("i", gpu), fmt::arg("u", uuid),
+                              fmt::arg("x", none)) +
+                  (lost ? fmt::format(", {}\n", none) : ", 50 %\n");
+        }
+      }
+      Collected got;
+      const Result<void> done = Import(text, got);
+      ASSERT_TRUE(done) << done.error().message;
+      EXPECT_EQ(got.devices.size(), 3U) << text;
+      EXPECT_EQ(got.quality.CountOf(QualityId::kBadRow), c.dropped) << text;
+      EXPECT_EQ(static_cast<std::int64_t>(got.samples.size()), 60 - c.dropped);
+      for (const Sample& sample : got.samples) {
+        EXPECT_EQ(sample.Lacks(Signal::kUtilization),
+                  sample.device == 1 && sample.time.nanos() / kNanosPerSecond % 60 >= 10);
+      }
+    }
+  }
+}
+
 TEST(NvidiaSmiCsvTest, RowsWithoutIdentityAreToldApartBySweep) {
   for (const int sweeps : {30, 3000}) {
     Collected c;
@@ -242,6 +281,84 @@ TEST(NvidiaSmiCsvTest, LocalTimesKeepGoingThroughTheRepeatedHour) {
   EXPECT_EQ(FormatRfc3339(c.samples.front().time), "2026-10-24T23:30:00Z");
   EXPECT_EQ(c.quality.CountOf(QualityId::kTimezoneAssumed), 0);
   EXPECT_GT(c.quality.CountOf(QualityId::kTimezoneAmbiguous), 0);
+}
+
+TEST(NvidiaSmiCsvTest, NoZoneIsAssumedWhereStampsCarryOne) {
+  const std::string header = "timestamp, index, utilization.gpu [%]\n";
+  Collected zoned;
+  ASSERT_TRUE(Import(header + "2026-03-02T10:00:00.123+02:00, 0, 50 %\n2026-03-02T08:00:01.123Z, 0, 50 %\n", zoned));
+  ASSERT_EQ(zoned.samples.size(), 2U);
+  EXPECT_EQ(FormatRfc3339(zoned.samples[0].time), "2026-03-02T08:00:00.123Z");
+  EXPECT_EQ(FormatRfc3339(zoned.samples[1].time), "2026-03-02T08:00:01.123Z");
+  EXPECT_EQ(zoned.quality.CountOf(QualityId::kTimezoneAssumed), 0);
+
+  Collected mixed;
+  ASSERT_TRUE(Import(header + "2026-03-02T10:00:00Z, 0, 50 %\n2026/03/02 10:00:01.000, 0, 50 %\n", mixed));
+  EXPECT_EQ(mixed.quality.CountOf(QualityId::kTimezoneAssumed), 1);
+}
+
+TEST(NvidiaSmiCsvTest, WhatNohupOrTheDriverSaysFirstIsCounted) {
+  for (const std::string& before :
+       std::vector<std::string>{"nohup: ignoring input\n", "\n\n{junk\n", "\xEF\xBB\xBFWARNING: infoROM\r\n"}) {
+    Collected c;
+    ASSERT_TRUE(SniffNvidiaSmiCsv(before + kTwoRows)) << before;
+    ASSERT_TRUE(Import(before + kTwoRows + "junk\n", c)) << before;
+    EXPECT_EQ(c.samples.size(), 2U);
+    EXPECT_EQ(c.quality.CountOf(QualityId::kBadRow), 2) << before;
+  }
+  Collected c;
+  ASSERT_TRUE(Import("nohup: ignoring input\n\n" + std::string(kTwoRows), c));
+  EXPECT_EQ(c.quality.Get(QualityId::kBadRow).first_place, "gpu.csv:1");
+  EXPECT_EQ(ErrorOf("nohup: ignoring input\ntimestamp, index, utilization.gpu [parsecs]\nx\n").substr(0, 9),
+            "gpu.csv:2");
+  EXPECT_FALSE(SniffNvidiaSmiCsv("a\nb\nc\nd\ne\nf\ng\nh\ni\n" + std::string(kTwoRows))) << "no end of talk";
+}
+
+TEST(NvidiaSmiCsvTest, WithoutTimesSweepsAreAPeriodApart) {
+  const std::string log =
+      "index, utilization.gpu [%], pstate\n1, 10 %, P0\n0, 20 %, P0\n1, 30 %, P0\n0, 40 %, P0\n1, 50 %, P0\n";
+  Collected c;
+  ImportOptions options;
+  options.period = Nanos(5 * kNanosPerSecond);
+  ASSERT_TRUE(SniffNvidiaSmiCsv(log));
+  ASSERT_TRUE(Import(log, c, options));
+  ASSERT_EQ(c.samples.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(c.samples[i].time.nanos(), static_cast<std::int64_t>(i / 2) * 5 * kNanosPerSecond);
+    EXPECT_EQ(c.samples[i].Get(Signal::kUtilization), static_cast<std::int64_t>(i + 1) * 10 * kPercent);
+  }
+  EXPECT_EQ(c.quality.CountOf(QualityId::kNoTimestamp), 1);
+  EXPECT_EQ(c.quality.CountOf(QualityId::kPeriodEstimated), 1);
+  EXPECT_EQ(ErrorOf("utilization.gpu [%], memory.used [MiB]\n50 %, 100 MiB\n"),
+            "gpu.csv:1: no column says when a row was read, or of which GPU; record timestamp, index and uuid too");
+}
+
+// GPU 1 of 3 falls off the bus: what was GPU 2 is called GPU 1 from then on.
+TEST(NvidiaSmiCsvTest, ALogByIndexAloneThatLosesAGpuIsRefused) {
+  const auto log = [](bool with_uuid) {
+    std::string text =
+        with_uuid ? "timestamp, index, uuid, utilization.gpu [%]\n" : "timestamp, index, utilization.gpu [%]\n";
+    for (int i = 0; i < 600; ++i) {
+      int index = 0;
+      for (int gpu = 0; gpu < 3; ++gpu) {
+        if (i >= 300 && gpu == 1) continue;
+        text += fmt::format("2026/03/02 10:{:02}:{:02}.000, {}, ", i / 60, i % 60, index++);
+        if (with_uuid) text += fmt::format("GPU-0000000{}-4d1c-11ee-9a6b-00000000000a, ", gpu);
+        text += fmt::format("{} %\n", 20 + gpu * 30);
+      }
+    }
+    return text;
+  };
+  for (const int threads : {1, 4}) {
+    Collected c;
+    ImportOptions options;
+    options.threads = threads;
+    const Result<void> done = Import(log(false), c, options);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().message.rfind("gpu.csv:902: GPU 2 is not in the rows from here on, while others are", 0), 0U)
+        << done.error().message;
+  }
+  EXPECT_EQ(ErrorOf(log(true)), "");
 }
 
 TEST(NvidiaSmiCsvTest, ThreadsDeliverTheSameInTheSameOrder) {

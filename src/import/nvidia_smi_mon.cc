@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "import/index_watch.h"
 #include "import/stamp.h"
 #include "import/units.h"
 #include "text/number.h"
@@ -136,7 +137,7 @@ class RowClock {
 class Mapper {
  public:
   Mapper(ByteSource& in, const ImportOptions& options, ImportTarget& out)
-      : rows_(in, out.quality), clock_(rows_, options, out, in.name()), out_(out) {}
+      : rows_(in, out.quality), clock_(rows_, options, out, in.name()), out_(out), file_(in.name()) {}
 
   Result<void> Run() {
     while (true) {
@@ -154,7 +155,7 @@ class Mapper {
       }
     }
     FlushProcesses();
-    return {};
+    return watch_.Verdict(file_);
   }
 
  private:
@@ -198,6 +199,7 @@ class Mapper {
       if (!text || !PutQuantity(source.signal, *text, source.unit, &sample, out_.quality, rows_.place())) continue;
       out_.devices.NameCounter(sample.device, source.signal, "nvidia_smi_dmon." + std::string(source.column));
     }
+    watch_.OnSample(sample, rows_.place().line);
     out_.sink.OnSamples({&sample, 1});
   }
 
@@ -248,6 +250,8 @@ class Mapper {
   MonReader rows_;
   RowClock clock_;
   ImportTarget& out_;
+  const std::string& file_;
+  IndexWatch watch_{out_.devices};
   int header_ = 0;
   bool pmon_ = false;
   std::set<std::string> unknown_;
@@ -323,12 +327,17 @@ bool MonReader::TakeRow(std::string_view line) {
 
 bool SniffNvidiaSmiMon(std::string_view head) {
   constexpr std::array<std::string_view, 8> kMarks = {"pid", "pwr", "sm", "fb", "mclk", "pviol", "sbecc", "rxpci"};
-  const std::size_t first = head.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return false;
-  head.remove_prefix(first);
-  const std::vector<std::string> columns =
-      HeaderColumns(Trim(head.substr(0, std::min<std::size_t>(head.find('\n'), 4096))));
-  return std::any_of(kMarks.begin(), kMarks.end(), [&](std::string_view mark) { return Contains(columns, mark); });
+  constexpr int kLinesBefore = 8;  // of nohup, ssh or the driver
+  for (int before = 0; before <= kLinesBefore && !head.empty();) {
+    const std::string_view line = head.substr(0, head.find('\n'));
+    const std::vector<std::string> columns = HeaderColumns(Trim(line.substr(0, 4096)));
+    if (std::any_of(kMarks.begin(), kMarks.end(), [&](std::string_view mark) { return Contains(columns, mark); })) {
+      return true;
+    }
+    before += Trim(line).empty() ? 0 : 1;
+    head.remove_prefix(std::min(line.size() + 1, head.size()));
+  }
+  return false;
 }
 
 Result<void> ImportNvidiaSmiMon(ByteSource& in, const ImportOptions& options, ImportTarget& out) {

@@ -1,5 +1,6 @@
 #include "import/nvidia_smi_mon.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -247,6 +248,19 @@ TEST(NvidiaSmiMon, WithoutTimesSweepsAreAsFarApartAsTheUserSays) {
   EXPECT_EQ(run.samples.back().time.nanos(), 10 * kNanosPerSecond);
 }
 
+TEST(NvidiaSmiMon, AGpuThatIsLostMidwayIsRefused) {
+  std::string log = "# Date Time gpu pwr sm\n";
+  for (int i = 0; i < 40; ++i) {
+    for (int gpu = 0; gpu < (i < 20 ? 3 : 2); ++gpu) {
+      log += fmt::format("20260302 10:00:{:02} {} 100 50\n", i, gpu);
+    }
+  }
+  const ImportRun run(ImportNvidiaSmiMon, log);
+  ASSERT_FALSE(run.result);
+  EXPECT_NE(run.result.error().message.find(":62: GPU 2 is not in the rows from here on"), std::string::npos)
+      << run.result.error().message;
+}
+
 TEST(NvidiaSmiMon, NoLogIsOneClearError) {
   for (const std::string& text : {std::string(), std::string("\0\1\2junk\nmore\n", 13), std::string("gpu sm\n0 1\n")}) {
     const ImportRun run(ImportNvidiaSmiMon, text);
@@ -260,6 +274,7 @@ TEST(NvidiaSmiMon, NoLogIsOneClearError) {
 TEST(NvidiaSmiMon, SniffsOnlyItsOwn) {
   EXPECT_TRUE(SniffNvidiaSmiMon(kDated));
   EXPECT_TRUE(SniffNvidiaSmiMon("\n# gpu        pid  type    sm   mem   enc   dec   command\r\n"));
+  EXPECT_TRUE(SniffNvidiaSmiMon("nohup: ignoring input\n" + std::string(kDated)));
   EXPECT_FALSE(SniffNvidiaSmiMon("# HELP gpu utilization\n"));
   EXPECT_FALSE(SniffNvidiaSmiMon("index, utilization.gpu [%]\n0, 12 %\n"));
   EXPECT_FALSE(SniffNvidiaSmiMon("#"));

@@ -150,10 +150,10 @@ class Mapper {
 
   void MapGpu(const SmiGpu& gpu, Instant time, std::optional<int> index) {
     DeviceKey key;
-    key.uuid = gpu.leaves.Get("uuid");
-    key.bus_id = !gpu.id.empty() ? gpu.id : std::string(gpu.leaves.Get("pci/pci_bus_id"));
+    key.uuid = NameIn(gpu.leaves.Get("uuid"));
+    key.bus_id = NameIn(!gpu.id.empty() ? std::string_view(gpu.id) : gpu.leaves.Get("pci/pci_bus_id"));
     key.index = index;
-    key.name = gpu.leaves.Get("product_name");
+    key.name = NameIn(gpu.leaves.Get("product_name"));
     Sample& board = Begin(key, time);
     Read(gpu.leaves, Scope::kBoard, board);
     Read(gpu.leaves, Scope::kInstance, board);
@@ -281,8 +281,9 @@ class Mapper {
 
 bool SniffNvidiaSmiXml(std::string_view head) {
   if (head.substr(0, 3) == "\xEF\xBB\xBF") head.remove_prefix(3);
-  const std::size_t first = head.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && head[first] == '<' &&
+  constexpr std::size_t kBefore = 1024;  // lines of nohup, ssh or the driver may come first
+  const std::string_view before = head.substr(0, head.find('<'));
+  return before.size() < std::min(kBefore, head.size()) && Trim(before.substr(before.rfind('\n') + 1)).empty() &&
          head.find("<nvidia_smi_log") != std::string_view::npos;
 }
 

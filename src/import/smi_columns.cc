@@ -62,6 +62,11 @@ constexpr auto kFlags = std::to_array<Flag>({
     {"display_clocks_setting", 8},
 });
 
+// Others without a dot in their name.
+constexpr auto kUndotted = std::to_array<std::string_view>(
+    {"count", "serial", "pstate", "driver_version", "vbios_version", "persistence_mode", "addressing_mode",
+     "compute_mode", "compute_cap", "display_mode", "display_active", "display_attached"});
+
 struct UnitScale {
   std::string_view text;
   Unit unit;
@@ -175,14 +180,17 @@ bool SetUnit(SmiColumn& column, std::string_view unit) {
 bool IsSmiHeader(std::string_view line) {
   bool time = false;
   bool value = false;
+  bool all_smi = true;  // else it may be a table of other columns with a time of its own
   for (const std::string_view cell : SplitCells(line.substr(0, 65536))) {
     const SmiColumn column = ReadHeaderCell(cell);
     const Known* known = FindKnown(column.header);
     time = time || (known != nullptr && known->role == SmiRole::kTime);
     value = value || (known != nullptr && (known->role == SmiRole::kValue || known->role == SmiRole::kMask)) ||
             FindFlag(column.header).has_value();
+    all_smi = all_smi && (known != nullptr || column.header.find('.') != std::string::npos ||
+                          std::find(kUndotted.begin(), kUndotted.end(), column.header) != kUndotted.end());
   }
-  return time && value;
+  return value && (time || all_smi);
 }
 
 Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, DataQuality& quality) {
@@ -211,14 +219,21 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
     ranks.push_back(rank);
   }
   KeepBest(layout.columns, ranks);
-  bool measures = false;
-  for (const SmiColumn& c : layout.columns) {
-    layout.has_identity =
-        layout.has_identity || c.role == SmiRole::kIndex || c.role == SmiRole::kUuid || c.role == SmiRole::kBusId;
-    layout.has_mask = layout.has_mask || c.role == SmiRole::kMask;
-    measures = measures || c.role == SmiRole::kValue || c.role == SmiRole::kMask || c.role == SmiRole::kFlag;
+  const auto has = [&](SmiRole role) {
+    return std::any_of(layout.columns.begin(), layout.columns.end(),
+                       [role](const SmiColumn& column) { return column.role == role; });
+  };
+  layout.has_time = has(SmiRole::kTime);
+  layout.has_mask = has(SmiRole::kMask);
+  const bool lasting = has(SmiRole::kUuid) || has(SmiRole::kBusId);
+  layout.by_index_alone = has(SmiRole::kIndex) && !lasting;
+  layout.has_identity = has(SmiRole::kIndex) || lasting;
+  if (!has(SmiRole::kValue) && !has(SmiRole::kMask) && !has(SmiRole::kFlag)) {
+    return Fail("no column here can be measured; record at least timestamp, index, utilization.gpu");
   }
-  if (!measures) return Fail("no column here can be measured; record at least timestamp, index, utilization.gpu");
+  if (!layout.has_time && !layout.has_identity) {
+    return Fail("no column says when a row was read, or of which GPU; record timestamp, index and uuid too");
+  }
   return layout;
 }
 

@@ -29,14 +29,16 @@ struct SmiColumn {
 // How the columns of one log are bound, by name and never by position.
 struct SmiLayout {
   std::vector<SmiColumn> columns;
+  bool has_time = false;
   bool has_identity = false;  // a column of index, uuid or bus id
-  bool has_mask = false;      // the mask column, which makes the flag columns redundant
+  bool by_index_alone = false;
+  bool has_mask = false;  // the mask column, which makes the flag columns redundant
 
   // "nvidia_smi.<header>" of the column that carries `signal`.
   [[nodiscard]] std::string CounterOf(Signal signal) const;
 };
 
-// True if the line looks like the header of such a log.
+// True if the line looks like the header of such a log, be it one that lacks what an audit needs.
 bool IsSmiHeader(std::string_view line);
 // Binds a header line. Fails (without naming the place) if nothing can be measured; unknown columns are counted.
 Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, DataQuality& quality);

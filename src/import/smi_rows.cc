@@ -179,12 +179,12 @@ bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
   if (!TakeCivilTime(rest, &civil, &zoned) || !rest.empty()) return false;
   if (zoned || zone_ == nullptr) {
     sample.time = InUtc(civil);
+    faults_.zone_assumed = faults_.zone_assumed || !zoned;
   } else {
-    bool ambiguous = false;
-    const Instant first = zone_->ToInstant(civil, &ambiguous);
-    faults_.zone_ambiguous += ambiguous ? 1 : 0;
-    sample.time = ByOrder(first, ambiguous, &last_time_);
-    if (ambiguous) return true;
+    const LocalMeaning meaning = zone_->MeaningOf(civil);
+    faults_.zone_ambiguous += meaning.doubtful() ? 1 : 0;
+    sample.time = ByOrder(meaning, &last_time_);
+    if (meaning.doubtful()) return true;
   }
   if (!zoned && whole.size() == 23) {
     std::memcpy(minute_text_.data(), whole.data(), sizeof minute_text_);

@@ -29,6 +29,7 @@ struct RowFaults {
   std::int64_t not_finite = 0;
   std::int64_t unavailable = 0;
   std::int64_t zone_ambiguous = 0;
+  bool zone_assumed = false;       // a stamp without a zone was taken as UTC
   std::uint32_t unit_assumed = 0;  // signals
 };
 

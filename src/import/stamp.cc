@@ -40,11 +40,13 @@ std::optional<CivilTime> ParseCtime(std::string_view text) {
   return std::nullopt;
 }
 
-Instant ByOrder(Instant at, bool ambiguous, Instant* last) {
-  constexpr Nanos kHour{kNanosPerHour};
-  if (ambiguous && *last - at > kHour / 2 && *last - at <= kHour * 3 / 2) at = at + kHour;
-  *last = at;
-  return at;
+Instant ByOrder(const LocalMeaning& meaning, Instant* last) {
+  constexpr Nanos kLate{60 * kNanosPerSecond};  // what several writers of one file may be apart
+  const Nanos back = *last - meaning.first;
+  // Further back than both passes is another log in the same file.
+  const bool second = back > kLate && back <= meaning.again * 3 / 2;
+  *last = second ? meaning.first + meaning.again : meaning.first;
+  return *last;
 }
 
 Instant StampClock::At(const CivilTime& stamp, bool zoned, std::int64_t line) {
@@ -54,10 +56,9 @@ Instant StampClock::At(const CivilTime& stamp, bool zoned, std::int64_t line) {
     assumed_ = true;
     return InUtc(stamp);
   }
-  bool ambiguous = false;
-  const Instant at = options_.timezone->ToInstant(stamp, &ambiguous);
-  if (ambiguous) quality_.Count(QualityId::kTimezoneAmbiguous, {&file_, line});
-  return ByOrder(at, ambiguous, &last_);
+  const LocalMeaning meaning = options_.timezone->MeaningOf(stamp);
+  if (meaning.doubtful()) quality_.Count(QualityId::kTimezoneAmbiguous, {&file_, line});
+  return ByOrder(meaning, &last_);
 }
 
 Instant AssumedTime(const ImportOptions& options, std::int64_t sweep) {

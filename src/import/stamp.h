@@ -12,9 +12,9 @@ namespace idleburn {
 // "Tue Sep  1 08:00:05 2026", as nvidia-smi and dcgmi print it; absent if the text is no such time.
 std::optional<CivilTime> ParseCtime(std::string_view text);
 
-// The instant of a local time whose first meaning is `at`. Stamps come roughly in order: one of the hour that the end
-// of daylight saving repeats is of its second pass if it lies about an hour before the last one. Sets *last.
-Instant ByOrder(Instant at, bool ambiguous, Instant* last);
+// The instant of a local time. Stamps come in order, but for the rows of a sweep: one of the hour that the end of
+// daylight saving repeats is of its second pass if in the first it would lie before the last one. Sets *last.
+Instant ByOrder(const LocalMeaning& meaning, Instant* last);
 
 // Turns the wall-clock stamps of one input into instants, in the user's zone or UTC. Says once an input that UTC was
 // assumed and counts the stamps that daylight saving makes ambiguous.

@@ -67,6 +67,46 @@ TEST(Stamp, TheRepeatedHourIsToldByTheOrderOfRows) {
   EXPECT_EQ(at("03:00:00"), "02:00:00");
 }
 
+// Real times go on where a log pauses within the repeated hour, before it, or in a zone that repeats half an hour.
+TEST(Stamp, PausesInTheRepeatedHourDoNotTurnTimeBack) {
+  struct Case {
+    const char* zone;
+    std::vector<const char*> stamps;  // local
+    std::vector<const char*> utc;
+  };
+  const std::vector<Case> cases = {
+      {"Europe/Berlin",
+       {"2026-10-25 02:59:50", "2026-10-25 02:36:00", "2026-10-25 02:36:10"},
+       {"00:59:50", "01:36:00", "01:36:10"}},
+      {"Europe/Berlin",
+       {"2026-10-25 02:59:50", "2026-10-25 02:00:00", "2026-10-25 02:58:00"},
+       {"00:59:50", "01:00:00", "01:58:00"}},
+      {"Europe/Berlin",
+       {"2026-10-25 02:40:00", "2026-10-25 02:20:00", "2026-10-25 03:00:00"},
+       {"00:40:00", "01:20:00", "02:00:00"}},
+      {"Europe/Berlin",
+       {"2026-10-25 02:10:00", "2026-10-25 02:09:59", "2026-10-25 02:10:01"},
+       {"00:10:00", "00:09:59", "00:10:01"}},  // a row of the sweep before
+      {"Australia/Lord_Howe",
+       {"2026-04-05 01:59:50", "2026-04-05 01:30:00", "2026-04-05 01:45:00"},
+       {"14:59:50", "15:00:00", "15:15:00"}},
+  };
+  for (const Case& c : cases) {
+    ImportOptions options;
+    options.timezone = *TimeZone::Load(c.zone);
+    DataQuality quality;
+    const std::string file = "log";
+    StampClock clock(options, quality, file);
+    for (std::size_t i = 0; i < c.stamps.size(); ++i) {
+      std::string_view rest = c.stamps[i];
+      CivilTime local;
+      bool zoned = false;
+      ASSERT_TRUE(TakeCivilTime(rest, &local, &zoned));
+      EXPECT_EQ(FormatRfc3339(clock.At(local, false, 1)).substr(11, 8), c.utc[i]) << c.zone << " " << c.stamps[i];
+    }
+  }
+}
+
 TEST(Stamp, MaskedUuidsAreCountedOncePerDevice) {
   DeviceTable devices;
   DataQuality quality;

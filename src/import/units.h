@@ -20,6 +20,8 @@ struct Quantity {
 // The reason behind a spelling of "there is no value" ("[N/A]", "ERR!", "-", ...); absent if `text` is none.
 // Square brackets and case do not matter, and anything else in square brackets is such a spelling too.
 std::optional<Unobserved> WhyUnavailable(std::string_view text);
+// A name as it stands; empty where the text says that there is none, as of a GPU that fell off the bus.
+inline std::string_view NameIn(std::string_view text) { return WhyUnavailable(text) ? std::string_view() : text; }
 
 // "142.33 W" -> 142330 of Unit::kMilliwatt: text with or without a unit to the integer unit of a signal, rounded half
 // to even. `plain` is the unit of a bare number: "%", "W", "MHz", "MiB", "B", "C", "J", "KB/s", "MB/s" or "" for counts

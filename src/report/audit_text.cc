@@ -87,8 +87,8 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   const AuditView view = ViewOf(report, {});
   TextPage page(width, color);
   page.Wrapped("", view.verdict, true);
-  page.Labelled("why", view.why, true);
-  page.Labelled("next", view.next, false);
+  page.Labelled("why", view.why);
+  page.Labelled("next", view.next);
   page.Blank();
   page.Wrapped("", view.title);
 

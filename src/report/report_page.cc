@@ -14,8 +14,8 @@ namespace idleburn {
 std::string PageText(const ReportPage& page, int width, bool color) {
   TextPage text(width, color);
   text.Wrapped("", page.verdict, true);
-  text.Labelled("why", page.why, false);
-  text.Labelled("next", page.next, false);
+  text.Labelled("why", page.why);
+  text.Labelled("next", page.next);
   text.Blank();
   text.Wrapped("", page.title);
   for (const ReportTable& table : page.tables) text.Grid(table);

@@ -42,12 +42,11 @@ class TextPage {
       start = blanks;
     }
   }
-  // "  why   ..." with further lines under the first. What is `brief` stands in full further down.
-  void Labelled(std::string_view label, const std::vector<std::string>& lines, bool brief) {
+  // "  why   ..." with further lines under the first.
+  void Labelled(std::string_view label, const std::vector<std::string>& lines) {
     std::string lead = fmt::format("  {:<6}", label);
     for (const std::string& line : lines) {
-      const int room = width_ - static_cast<int>(lead.size());
-      Wrapped(lead, brief ? Shortened(Printable(line), room) : line);
+      Wrapped(lead, line);
       lead.assign(lead.size(), ' ');
     }
   }

@@ -232,6 +232,23 @@ TEST(AuditTextTest, SaysVerdictWhyAndNextFirst) {
   EXPECT_TRUE(Contains(head, "\n  next  Stop jobs that hold an idle GPU: saves about $"));
 }
 
+// A figure that is cut off reads like a smaller one.
+TEST(AuditTextTest, TheFirstLinesAreWholeHoweverNarrow) {
+  const auto audit = EightGpus(M("2.49"));
+  const auto head = [&](int width) {
+    std::string text = AuditText(audit->report, width, false);
+    text.resize(text.find("\n\n"));
+    std::string words;
+    for (const char c : text) {
+      const bool blank = c == ' ' || c == '\n';
+      if (!blank || (!words.empty() && words.back() != ' ')) words += blank ? ' ' : c;
+    }
+    return words;
+  };
+  EXPECT_TRUE(Contains(head(140), "(confirmed)"));
+  for (const int width : {60, 80, 100}) EXPECT_EQ(head(width), head(140)) << width;
+}
+
 TEST(AuditTextTest, NamesCounterBasisRuleAndError) {
   const auto audit = EightGpus(M("2.49"));
   audit->report.cost.rate.as_of = Instant::FromNanos(1'783'000'800 * kNanosPerSecond);

@@ -31,7 +31,8 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "local times fall into an hour that daylight saving repeats or skips; the order of rows decided, else the first "
      "meaning"},
     {Q::kSharedCopies, "shared_copies", S::kInfo,
-     "samples were copies of one device's value for several owners; each device and time counts once"},
+     "samples were copies of one device's value, for several owners or in several inputs; each device and time counts "
+     "once"},
     {Q::kMaskedUuid, "masked_uuid", S::kInfo, "devices have an all-zero UUID; they are told apart by bus id or index"},
     {Q::kIndexRemapped, "index_remapped", S::kWarn, "times a GPU index moved to another UUID; time follows the UUID"},
     {Q::kInferredIdentity, "inferred_identity", S::kWarn,

@@ -152,11 +152,22 @@ std::string Shortened(std::string_view text, int width) {
   return std::string(text.substr(0, FittingBytes(text, width - 1))) + "…";
 }
 
+namespace {
+
+// A number and its per cent sign are one word.
+std::string_view FirstWord(std::string_view text) {
+  std::size_t end = text.find(' ');
+  if (end < text.size() && text.substr(end + 1, 1) == "%") end = text.find(' ', end + 1);
+  return text.substr(0, end);
+}
+
+}  // namespace
+
 std::vector<std::string> WrapWords(std::string_view text, int width) {
   std::vector<std::string> lines;
   std::string line;
   while (!text.empty()) {
-    std::string_view word = text.substr(0, text.find(' '));
+    std::string_view word = FirstWord(text);
     text.remove_prefix(std::min(text.size(), word.size() + 1));
     if (word.empty()) continue;
     if (!line.empty() && DisplayWidth(line) + 1 + DisplayWidth(word) <= width) {

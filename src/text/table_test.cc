@@ -31,6 +31,7 @@ TEST(TableTest, WrapsAtSpacesAndInsideLongWords) {
   EXPECT_EQ(WrapWords("one two three", 7), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(WrapWords("abcdefgh ij", 4), (std::vector<std::string>{"abcd", "efgh", "ij"}));
   EXPECT_EQ(WrapWords("", 4), std::vector<std::string>{""});
+  EXPECT_EQ(WrapWords("saves 19 %, or 20 %", 8), (std::vector<std::string>{"saves", "19 %, or", "20 %"}));
 }
 
 TEST(TableTest, AlignsUnderItsHeaders) {

@@ -71,7 +71,12 @@ CivilTime ToCivil(Instant t) {
   const auto floor = std::chrono::floor<std::chrono::seconds>(Nanos(t.nanos()));
   const cctz::civil_second civil =
       cctz::convert(cctz::time_point<cctz::seconds>(cctz::seconds(floor.count())), cctz::utc_time_zone());
-  return {civil.year(), civil.month(), civil.day(), civil.hour(), civil.minute(), civil.second(),
+  return {civil.year(),
+          civil.month(),
+          civil.day(),
+          civil.hour(),
+          civil.minute(),
+          civil.second(),
           t.nanos() - Nanos(floor).count()};
 }
 
@@ -91,11 +96,14 @@ Result<TimeZone> TimeZone::Load(std::string_view name) {
   return TimeZone(std::string(name), std::make_shared<const Zone>(Zone{zone}));
 }
 
-Instant TimeZone::ToInstant(const CivilTime& local, bool* ambiguous) const {
+LocalMeaning TimeZone::MeaningOf(const CivilTime& local) const {
   const cctz::civil_second civil(local.year, local.month, local.day, local.hour, local.minute, local.second);
   const cctz::time_zone::civil_lookup found = zone_->zone.lookup(civil);
-  *ambiguous = found.kind != cctz::time_zone::civil_lookup::UNIQUE;
-  return Instant::FromNanos(found.pre.time_since_epoch().count() * kNanosPerSecond + local.nanos);
+  LocalMeaning meaning;
+  meaning.first = Instant::FromNanos(found.pre.time_since_epoch().count() * kNanosPerSecond + local.nanos);
+  if (found.kind == cctz::time_zone::civil_lookup::REPEATED) meaning.again = found.post - found.pre;
+  meaning.skipped = found.kind == cctz::time_zone::civil_lookup::SKIPPED;
+  return meaning;
 }
 
 bool TakeCivilTime(std::string_view& text, CivilTime* time, bool* zoned) {

@@ -29,6 +29,15 @@ constexpr std::int64_t DaysFromCivil(std::int64_t y, int m, int d) {
   return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
 }
 
+// What a local time means.
+struct LocalMeaning {
+  Instant first;         // its only meaning, or the first
+  Nanos again{0};        // how much later it comes again where daylight saving repeats it, else 0
+  bool skipped = false;  // it never was: daylight saving went past it
+
+  [[nodiscard]] bool doubtful() const { return skipped || again != Nanos(0); }
+};
+
 Instant InUtc(const CivilTime& t);
 CivilTime ToCivil(Instant t);
 
@@ -37,9 +46,7 @@ class TimeZone {
  public:
   static Result<TimeZone> Load(std::string_view name);
 
-  // The instant of a local time. *ambiguous is set when daylight saving repeats or skips it; then the first
-  // meaning is returned.
-  [[nodiscard]] Instant ToInstant(const CivilTime& local, bool* ambiguous) const;
+  [[nodiscard]] LocalMeaning MeaningOf(const CivilTime& local) const;
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:

@@ -20,7 +20,9 @@ Instant At(std::int64_t seconds, std::int64_t nanos = 0) {
 }
 
 std::int64_t SecondsOf(const char* zone, const CivilTime& local, bool* ambiguous) {
-  return TimeZone::Load(zone).value().ToInstant(local, ambiguous).nanos() / kNanosPerSecond;
+  const LocalMeaning meaning = TimeZone::Load(zone).value().MeaningOf(local);
+  *ambiguous = meaning.doubtful();
+  return meaning.first.nanos() / kNanosPerSecond;
 }
 
 TEST(TimeZoneTest, FollowsDaylightSavingBothWays) {
@@ -41,6 +43,16 @@ TEST(TimeZoneTest, FollowsDaylightSavingBothWays) {
   EXPECT_TRUE(ambiguous);
   EXPECT_EQ(SecondsOf("Europe/Berlin", {2026, 10, 25, 3, 0, 0, 0}, &ambiguous), 1'792'893'600);
   EXPECT_FALSE(ambiguous);
+}
+
+TEST(TimeZoneTest, SaysHowMuchLaterALocalTimeComesAgain) {
+  const auto again = [](const char* zone, const CivilTime& local) {
+    return TimeZone::Load(zone).value().MeaningOf(local).again.count() / kNanosPerSecond;
+  };
+  EXPECT_EQ(again("Europe/Berlin", {2026, 10, 25, 2, 30, 0, 0}), 3600);
+  EXPECT_EQ(again("Australia/Lord_Howe", {2026, 4, 5, 1, 45, 0, 0}), 1800);  // daylight saving is half an hour there
+  EXPECT_EQ(again("Europe/Berlin", {2026, 10, 25, 3, 0, 0, 0}), 0);
+  EXPECT_EQ(again("Europe/Berlin", {2026, 3, 29, 2, 30, 0, 0}), 0);  // never was
 }
 
 TEST(TimeZoneTest, LoadsZonesAndOffsets) {

@@ -1,0 +1,56 @@
+#include "import/mistaken_input.h"
+
+#include <algorithm>
+#include <array>
+
+#include "text/number.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+struct Mistake {
+  std::string_view mark;
+  std::string_view advice;
+};
+constexpr auto kMistakes = std::to_array<Mistake>({
+    {"| NVIDIA-SMI ",
+     "is nvidia-smi's table for people; record nvidia-smi --query-gpu=timestamp,index,uuid,name,"
+     "utilization.gpu,power.draw,memory.used --format=csv -l 1"},
+    {"==NVSMI LOG==", "is nvidia-smi -q for people; record nvidia-smi -q -x -l 1"},
+    {"NVIDIA-SMI has failed", "is what nvidia-smi says when no driver answers; nothing was recorded: check the driver"},
+    {"Failed to initialize NVML",
+     "is what nvidia-smi says when no driver answers; nothing was recorded: check the "
+     "driver, and in a container that it was given the GPUs"},
+    {"No devices were found", "is what nvidia-smi says when it sees no GPU; nothing was recorded"},
+    {"is not a valid field to query",
+     "is what nvidia-smi says of a misspelt field; nothing was recorded: see "
+     "nvidia-smi --help-query-gpu"},
+    {"\"resultType\"",
+     "is an answer of the Prometheus API; give the series as text: promtool tsdb dump-openmetrics, "
+     "or /federate"},
+    {"<html", "is a web page, perhaps of an error or a login; fetch the metrics again"},
+});
+
+// A row as nvidia-smi writes it, where the names of the columns should be.
+bool IsRowWithoutHeader(std::string_view head) {
+  std::string_view line = Trim(head.substr(0, head.find('\n')));
+  CivilTime time;
+  bool zoned = false;
+  return TakeCivilTime(line, &time, &zoned) && !line.empty() && line.front() == ',';
+}
+
+}  // namespace
+
+std::string_view MistakenFor(std::string_view head) {
+  if (IsRowWithoutHeader(head)) {
+    return "has no line that names its columns; record without noheader, or say which is which: "
+           "--columns time=#1,gpu=#2,util=#3";
+  }
+  const auto* const found = std::find_if(kMistakes.begin(), kMistakes.end(), [head](const Mistake& mistake) {
+    return head.find(mistake.mark) != std::string_view::npos;
+  });
+  return found == kMistakes.end() ? std::string_view() : found->advice;
+}
+
+}  // namespace idleburn
