@@ -267,7 +267,7 @@ TEST_F(TraceAudit, BusyBetweenItsKernelsADeviceMayIdleMostOfTheStep) {
     events += Work(i + 1, "cudaLaunchKernel", 29'000.0 + 207 * i, "kernel", "gemm", 29'005.0 + 207 * i, 205);
   }
   const json audit = AuditJsonOf(folder_.Write("late.json", InFiveSteps(events)));
-  const auto busy = [&](int i) {
+  const auto busy = [&](std::size_t i) {
     return audit["steps"][i]["busy_ms"].get<double>() / audit["steps"][i]["span_ms"].get<double>();
   };
   EXPECT_EQ(audit["steps"][0]["window"], "gpu_span");
