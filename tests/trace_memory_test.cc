@@ -15,7 +15,7 @@ using testing::ProgramRun;
 using testing::RunShell;
 using testing::TempFolder;
 
-constexpr std::int64_t kKernels = 250'000;
+constexpr std::int64_t kKernels = 400'000;
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kSanitized = true;  // what is freed stays resident
@@ -51,9 +51,9 @@ TEST(TraceMemoryTest, GapsOfAPyTorchTraceTakeNoMemoryOfTheirOwn) {
     const std::string launch = std::to_string(1'000'001 + 20 * i);
     const std::string start = std::to_string(1'000'009 + 20 * i);
     const std::string id = R"("args":{"correlation":)" + std::to_string(i) + "}},\n";
-    if (i % 5000 == 0) {
-      text += R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#)" + std::to_string(i / 5000) +
-              R"(","pid":1,"tid":1,"ts":)" + at + ",\"dur\":99999},\n";
+    if (i % 8000 == 0) {
+      text += R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#)" + std::to_string(i / 8000) +
+              R"(","pid":1,"tid":1,"ts":)" + at + ",\"dur\":159999},\n";
     }
     text += R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":)" + at + ".25,\"dur\":0.5},\n";
     text += R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":)" + launch +
