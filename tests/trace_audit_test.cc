@@ -9,6 +9,7 @@
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "support/smi_log.h"
+#include "support/sqlite_file.h"
 
 namespace idleburn {
 namespace {
@@ -227,6 +228,104 @@ TEST_F(TraceAudit, TheShippedExampleShowsWhatItWasMadeToShow) {
   EXPECT_NEAR(audit["steps"][1]["compute_ms"].get<double>(), 8 * 84, 7);
   EXPECT_EQ(audit["traced"][0]["findings"][0]["cause"], "loader_cpu_spare_cores");
   EXPECT_TRUE(audit["data_quality"].empty()) << audit["data_quality"];
+}
+
+// --- what other tools take for health
+// ---------------------------------------------------------------------------------
+
+std::string InFiveSteps(const std::string& events) {
+  std::string text = "{\"traceEvents\":[\n";
+  for (int i = 0; i < 5; ++i)
+    text += Event("user_annotation", "ProfilerStep#" + std::to_string(i), 10'000.0 * i, 10'000, 1);
+  return text + events + R"({"ph":"i","name":"end"}]})";
+}
+
+// Something of a device for `length` us, and the call that launched it.
+std::string Work(int id, const std::string& call, double launched, const std::string& category, const std::string& name,
+                 double start, double length, const std::string& arguments = "") {
+  const std::string correlation = "\"correlation\":" + std::to_string(id);
+  return Event("cuda_runtime", call, launched, 4, 1, correlation) +
+         Event(category, name, start, length, 7, "\"device\":0," + correlation + arguments);
+}
+
+TEST_F(TraceAudit, ADeviceThatIsBusyCopyingIsNotHealthy) {
+  std::string events;
+  for (int i = 0; i < 50; ++i) {
+    events += Work(i + 1, "cudaMemcpyAsync", 1000.0 * i, "gpu_memcpy", "Memcpy HtoD (Pageable -> Device)",
+                   1000.0 * i + 10, 990, ",\"bytes\":4096");
+  }
+  const json audit = AuditJsonOf(folder_.Write("copies.json", InFiveSteps(events)));
+  EXPECT_GT(audit["steps"][1]["busy_ms"].get<double>() / audit["steps"][1]["span_ms"].get<double>(), 0.98);
+  EXPECT_EQ(audit["steps"][1]["compute_ms"], 0);
+  EXPECT_EQ(audit["findings"][0]["cause"], "h2d_small");
+  EXPECT_NEAR(audit["findings"][0]["share"].get<double>(), 0.99, 1e-9);
+}
+
+TEST_F(TraceAudit, BusyBetweenItsKernelsADeviceMayIdleMostOfTheStep) {
+  std::string events;
+  for (int i = 0; i < 100; ++i) {
+    events += Work(i + 1, "cudaLaunchKernel", 29'000.0 + 207 * i, "kernel", "gemm", 29'005.0 + 207 * i, 205);
+  }
+  const json audit = AuditJsonOf(folder_.Write("late.json", InFiveSteps(events)));
+  const auto busy = [&](std::size_t i) {
+    return audit["steps"][i]["busy_ms"].get<double>() / audit["steps"][i]["span_ms"].get<double>();
+  };
+  EXPECT_EQ(audit["steps"][0]["window"], "gpu_span");
+  EXPECT_NEAR(busy(0), 0.99, 0.01);
+  EXPECT_NEAR(busy(1), 0.41, 0.01);
+  EXPECT_TRUE(audit["steps"][1]["decides"]);
+  EXPECT_EQ(audit["findings"][0]["cause"], "unknown");  // one long gap: no launch overhead, and nothing is healthy
+  EXPECT_GT(audit["findings"][0]["share"].get<double>(), 0.5);
+}
+
+TEST_F(TraceAudit, IdleWhileKernelsAreQueuedIsNoLaunchOverhead) {
+  std::string events;
+  for (int i = 0; i < 500; ++i) {
+    events += Work(i + 1, "cudaLaunchKernel", 5.0 * i, "kernel", "gemm", 3000.0 + 90 * i, 45);
+  }
+  const json audit = AuditJsonOf(folder_.Write("queued.json", InFiveSteps(events)));
+  EXPECT_GT(audit["steps"][1]["idle_attribution_ms"]["queued_wait_gt30us"].get<double>(), 20);
+  EXPECT_EQ(audit["findings"][0]["cause"], "straggler_or_dependency");
+  for (const json& f : audit["findings"]) EXPECT_NE(f["cause"], "launch_bound");
+}
+
+// --- Nsight's figures of memory
+// ---------------------------------------------------------------------------------------
+
+// Ten times a kernel of 1 ms after 1 ms of idle time in cudaMalloc, on a GPU of 100 bytes of which `held` are taken.
+std::string NsightOfAnAllocator(int held) {
+  std::string sql =
+      "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+      "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'cudaLaunchKernel_v7000'), (3, 'cudaMalloc_v3020');"
+      "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, totalMemory INTEGER);"
+      "INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H100', 100);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, \"end\" INTEGER, deviceId INTEGER, correlationId "
+      "INTEGER, "
+      "shortName INTEGER);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, \"end\" INTEGER, globalTid INTEGER, correlationId "
+      "INTEGER, nameId INTEGER);"
+      "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, globalPid INTEGER, deviceId INTEGER, bytes INTEGER, "
+      "memKind INTEGER, memoryOperationType INTEGER);"
+      "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (5, 16777216, 0, " +
+      std::to_string(held) + ", 2, 0);";
+  for (int i = 0; i < 10; ++i) {
+    const auto at = [i](int us) { return std::to_string((2000 * i + us) * 1000) + ", "; };
+    sql += "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (" + at(0) + at(990) + "16777217, 0, 3), (" + at(991) +
+           at(995) + "16777217, " + std::to_string(i + 1) + ", 2);";
+    sql += "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (" + at(1000) + at(2000) + "0, " + std::to_string(i + 1) +
+           ", 1);";
+  }
+  return sql;
+}
+
+TEST_F(TraceAudit, NsightShowsAnAllocatorAtTheEndOfItsMemory) {
+  const test::SqliteFile full(NsightOfAnAllocator(90));
+  const json finding = AuditJsonOf(full.path())["findings"][0];
+  EXPECT_EQ(finding["cause"], "memory_pressure");
+  EXPECT_EQ(finding["status"], "likely");
+  EXPECT_NEAR(finding["share"].get<double>(), 9 * 0.99 / 19, 1e-9);  // the first kernel begins the window
+  const test::SqliteFile room(NsightOfAnAllocator(89));
+  EXPECT_EQ(AuditJsonOf(room.path())["findings"][0]["cause"], "unknown");
 }
 
 TEST_F(TraceAudit, AGateHoldsForATraceToo) {

@@ -23,10 +23,11 @@ bool IsInside(const HostFrame& frame, const HostFrame* other) {
 
 }  // namespace
 
-std::vector<CoveringFrame> FramesOver(const Profile& profile, Interval gap, std::uint32_t thread) {
+std::vector<CoveringFrame> FramesOver(const std::vector<HostFrame>& by_start, const std::vector<std::string>& names,
+                                      Interval gap, std::uint32_t thread) {
   const HostFrame* whole = nullptr;
   const HostFrame* half = nullptr;
-  for (const HostFrame& frame : profile.frames) {
+  for (const HostFrame& frame : by_start) {
     if (frame.start_ns >= gap.end) break;
     if (frame.thread != thread) continue;
     const std::int64_t percent = 100 * Overlap(frame, gap) / gap.Ns();
@@ -34,8 +35,8 @@ std::vector<CoveringFrame> FramesOver(const Profile& profile, Interval gap, std:
     if (percent >= kHalf && IsInside(frame, half)) half = &frame;
   }
   std::vector<CoveringFrame> frames;
-  if (whole != nullptr) frames.push_back({profile.names[whole->name], Overlap(*whole, gap)});
-  if (half != nullptr && half != whole) frames.push_back({profile.names[half->name], Overlap(*half, gap)});
+  if (whole != nullptr) frames.push_back({names[whole->name], Overlap(*whole, gap)});
+  if (half != nullptr && half != whole) frames.push_back({names[half->name], Overlap(*half, gap)});
   return frames;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <vector>
 
 namespace idleburn {
 
@@ -15,14 +14,10 @@ bool IsFp32Matrix(std::string_view kernel) {
   return false;
 }
 
-IntervalSet Fp32Time(const Profile& profile, const ProfiledDevice& device, Interval window) {
+std::vector<bool> Fp32Names(const Profile& profile) {
   std::vector<bool> fp32(profile.names.size());
   std::transform(profile.names.begin(), profile.names.end(), fp32.begin(), IsFp32Matrix);
-  IntervalUnion time;
-  for (const DeviceEvent& e : device.events) {
-    if (e.op == DeviceOp::kKernel && fp32[e.name]) time.Add({e.start_ns, e.end_ns});
-  }
-  return Clip(time.Take(), window);
+  return fp32;
 }
 
 }  // namespace idleburn

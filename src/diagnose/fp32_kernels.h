@@ -1,8 +1,9 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
-#include "diagnose/device_timeline.h"
+#include "profile/profile.h"
 
 namespace idleburn {
 
@@ -11,7 +12,7 @@ namespace idleburn {
 // <float> alone says nothing: it may be the accumulator's.
 bool IsFp32Matrix(std::string_view kernel);
 
-// When such kernels ran.
-IntervalSet Fp32Time(const Profile& profile, const ProfiledDevice& device, Interval window);
+// Of all names of a profile.
+std::vector<bool> Fp32Names(const Profile& profile);
 
 }  // namespace idleburn

@@ -1,8 +1,7 @@
 #include "diagnose/idle_attribution.h"
 
 #include <algorithm>
-#include <set>
-#include <tuple>
+#include <map>
 #include <utility>
 
 #include "base/check.h"
@@ -10,146 +9,186 @@
 namespace idleburn {
 namespace {
 
-// Of each launch, the start of its first event on the device.
-class FirstEvents {
- public:
-  explicit FirstEvents(const std::vector<DeviceEvent>& events) {
-    rows_.reserve(events.size());
-    for (const DeviceEvent& e : events) {
-      if (e.correlation != kNoCorrelation) rows_.push_back({e.correlation, e.process, e.start_ns});
+// What the device does.
+void AddWork(const TraceRows& rows, const TraceSlice& slice, SliceTraits* traits) {
+  IntervalUnion compute;
+  IntervalUnion comm;
+  IntervalUnion copy;
+  IntervalUnion htod;
+  IntervalUnion fp32;
+  for (const SliceEvent& s : slice.events) {
+    const DeviceEvent& e = rows.device.events[s.row];
+    switch (e.op) {
+      case DeviceOp::kKernel:
+        compute.Add(s.at);
+        if (rows.fp32[e.name]) fp32.Add(s.at);
+        break;
+      case DeviceOp::kComm:
+        comm.Add(s.at);
+        break;
+      case DeviceOp::kMemcpy:
+      case DeviceOp::kMemset:
+        copy.Add(s.at);
+        if (e.copy == CopyKind::kHtoD) htod.Add(s.at);
+        break;
     }
-    if (!std::is_sorted(rows_.begin(), rows_.end())) std::sort(rows_.begin(), rows_.end());
-    const auto of_one_launch = [](const Row& a, const Row& b) {
-      return std::get<0>(a) == std::get<0>(b) && std::get<1>(a) == std::get<1>(b);
-    };
-    // Without graphs every launch has one event, and nothing need be looked up.
-    if (std::adjacent_find(rows_.begin(), rows_.end(), of_one_launch) == rows_.end()) std::vector<Row>().swap(rows_);
   }
-
-  [[nodiscard]] bool HasBefore(const DeviceEvent& event) const {
-    if (event.correlation == kNoCorrelation) return false;
-    const auto first = std::lower_bound(rows_.begin(), rows_.end(), Row{event.correlation, event.process, kLowest});
-    return first != rows_.end() && std::get<0>(*first) == event.correlation && std::get<1>(*first) == event.process &&
-           std::get<2>(*first) < event.start_ns;
-  }
-
- private:
-  using Row = std::tuple<std::int64_t, std::uint16_t, std::int64_t>;  // correlation, process, start
-  static constexpr std::int64_t kLowest = INT64_MIN;
-  std::vector<Row> rows_;  // sorted
-};
+  traits->Of(Trait::kCompute) = compute.Take();
+  traits->Of(Trait::kComm) = comm.Take();
+  traits->Of(Trait::kCopy) = copy.Take();
+  traits->Of(Trait::kHtod) = htod.Take();
+  traits->Of(Trait::kFp32) = fp32.Take();
+  traits->busy = Union(Union(traits->Of(Trait::kCompute), traits->Of(Trait::kComm)), traits->Of(Trait::kCopy));
+}
 
 // The first event in (start, file order) that starts at `when`: the idle gap before it ends there.
-const DeviceEvent& EventAt(const ProfiledDevice& device, const DeviceTimeline& timeline, std::int64_t when) {
-  const auto at = std::lower_bound(timeline.order.begin(), timeline.order.end(), when,
-                                   [&](std::uint32_t i, std::int64_t t) { return device.events[i].start_ns < t; });
-  CHECK(at != timeline.order.end() && device.events[*at].start_ns == when);
-  return device.events[*at];
+const DeviceEvent& EventAt(const TraceRows& rows, const TraceSlice& slice, std::int64_t when) {
+  const auto at = std::lower_bound(slice.events.begin(), slice.events.end(), when,
+                                   [](const SliceEvent& e, std::int64_t t) { return e.at.start < t; });
+  CHECK(at != slice.events.end() && at->at.start == when);
+  return rows.device.events[at->row];
 }
 
-// Synchronising and copy calls of the processes that drive the device: in a file of several ranks, those of another
-// rank say nothing of this one. (Operators and loaders are not kept by process.)
-struct ApiRanges {
-  IntervalSet sync;
-  IntervalSet memcpy;
-};
-
-ApiRanges ApiOf(const Profile& profile, const std::vector<IdleGap>& gaps) {
-  std::set<std::uint16_t> drivers;
-  for (const IdleGap& gap : gaps) {
-    if (gap.launch != nullptr) drivers.insert(gap.launch->process);
-  }
-  IntervalUnion sync;
-  IntervalUnion copy;
-  for (const HostCall& call : profile.calls) {
-    if (call.kind == CallKind::kSync && drivers.contains(call.process)) sync.Add({call.start_ns, call.end_ns});
-    if (call.kind == CallKind::kMemcpy && drivers.contains(call.process)) copy.Add({call.start_ns, call.end_ns});
-  }
-  return {sync.Take(), copy.Take()};
+bool StartedBefore(const TraceRows& rows, const TraceSlice& slice, const DeviceEvent& event) {
+  const std::optional<std::int64_t> first = rows.graphs.FirstStart(event);
+  return first && *first < event.start_ns && slice.clock(*first) < slice.clock(event.start_ns);
 }
 
-// What the gaps' host parts are made of, by priority.
-void PaintHost(const Profile& profile, IntervalSet rest, IdleAttribution& idle) {
-  const HostRanges& host = profile.host;
-  const ApiRanges api = ApiOf(profile, idle.gaps);
-  const std::array<std::pair<IdleClass, const IntervalSet*>, 4> layers = {{{IdleClass::kDataloader, &host.dataloader},
-                                                                           {IdleClass::kSyncApi, &api.sync},
-                                                                           {IdleClass::kMemcpyApi, &api.memcpy},
-                                                                           {IdleClass::kCpuOp, &host.cpu_op}}};
-  for (const auto& [c, range] : layers) {
-    idle.by_class[static_cast<std::size_t>(c)] = Intersection(rest, *range);
-    rest = Difference(rest, *range);
+std::vector<IdleGap> GapsOf(const TraceRows& rows, const TraceSlice& slice, Window window, const IntervalSet& busy,
+                            bool* ambiguous) {
+  std::vector<IdleGap> gaps;
+  const IntervalSet idle = Difference(IntervalSet::UnionOf({slice.at}), busy);
+  gaps.reserve(idle.parts().size());
+  for (const Interval& at : idle.parts()) {
+    IdleGap& gap = gaps.emplace_back();
+    gap.at = at;
+    gap.tail = window == Window::kProfilerSteps && slice.last && at.end == slice.at.end;
+    if (gap.tail) continue;
+    const DeviceEvent& event = EventAt(rows, slice, at.end);
+    if (rows.launches.IsAmbiguous(event)) *ambiguous = true;
+    gap.launch = rows.launches.Of(event);
+    if (gap.launch != nullptr) gap.call = slice.clock({gap.launch->start_ns, gap.launch->end_ns});
+    gap.copy = event.copy;
+    gap.inside_graph = StartedBefore(rows, slice, event);
   }
-  idle.by_class[static_cast<std::size_t>(IdleClass::kHostOther)] = std::move(rest);
+  return gaps;
 }
 
 // Intervals of each kind as they are found; disjoint and in order.
-struct Parts {
-  std::array<std::vector<Interval>, kIdleClasses> by_class;
-  std::vector<Interval> host;
-  std::vector<Interval> in_launch_call;
-  std::vector<Interval> in_htod_call;
-  std::vector<Interval> inside_graph;
-
-  void Add(IdleClass c, Interval part) { by_class[static_cast<std::size_t>(c)].push_back(part); }
-
-  void AddLaunched(const IdleGap& gap) {
-    host.push_back({gap.at.start, gap.LaunchedNs()});
-    const Interval wait{gap.LaunchedNs(), gap.at.end};
+class IdleParts {
+ public:
+  void Add(const IdleGap& gap) {
+    if (gap.inside_graph) Put(Trait::kInsideGraph, gap.at);
+    if (gap.tail) return Put(Trait::kTailHead, gap.at);
+    if (gap.launch == nullptr) return Put(Trait::kNoLaunchRecord, gap.at);
+    host_.push_back(gap.BeforeLaunch());
+    const Interval wait{gap.BeforeLaunch().end, gap.at.end};
     const bool latency = wait.Ns() <= kLaunchLatencyNs;
-    Add(latency ? IdleClass::kLaunchLatency : IdleClass::kQueuedWait, wait);
+    Put(latency ? Trait::kLaunchLatency : Trait::kQueuedWait, wait);
     if (latency) return;
-    const Interval call{wait.start, std::min(wait.end, gap.launch->end_ns)};
-    in_launch_call.push_back(call);
-    if (gap.copy == CopyKind::kHtoD) in_htod_call.push_back(call);
+    const Interval call{wait.start, std::min(wait.end, gap.call.end)};
+    Put(Trait::kInLaunchCall, call);
+    if (gap.copy == CopyKind::kHtoD) Put(Trait::kInHtodCall, call);
   }
+
+  // What the host did before launches is left to whom it is returned.
+  IntervalSet Take(SliceTraits* traits) {
+    for (std::size_t t = 0; t < kTraits; ++t) {
+      if (!parts_[t].empty()) traits->of[t] = IntervalSet::UnionOf(std::move(parts_[t]));
+    }
+    return IntervalSet::UnionOf(std::move(host_));
+  }
+
+ private:
+  void Put(Trait t, Interval part) { parts_[static_cast<std::size_t>(t)].push_back(part); }
+
+  std::array<std::vector<Interval>, kTraits> parts_;
+  std::vector<Interval> host_;
 };
+
+// Calls by what they are good for. Synchronising and copy calls are those of the processes that drive the device: in a
+// file of several ranks, those of another rank say nothing of this one. (Operators and loaders are not kept by
+// process.)
+struct ApiRanges {
+  IntervalSet sync;
+  IntervalSet memcpy;
+  IntervalSet own_sync;  // before launches of the same thread
+  IntervalSet allocating;
+};
+
+ApiRanges ApiOf(const TraceRows& rows, const TraceSlice& slice, const Attribution& attribution,
+                const std::vector<IdleGap>& gaps) {
+  IntervalUnion sync;
+  IntervalUnion copy;
+  IntervalUnion allocating;
+  std::map<std::uint32_t, IntervalUnion> syncs;  // by thread
+  for (const SliceCall& s : slice.calls) {
+    const HostCall& call = rows.profile.calls[s.row];
+    const bool driver = attribution.drivers.empty() || attribution.drivers[call.process];
+    if (call.kind == CallKind::kSync) syncs[call.thread].Add(s.at);
+    if (call.kind == CallKind::kSync && driver) sync.Add(s.at);
+    if (call.kind == CallKind::kMemcpy && driver) copy.Add(s.at);
+    if (call.kind == CallKind::kAllocate) {
+      allocating.Add({std::max(s.at.start, attribution.steady_ns), s.at.end});
+    }
+  }
+  ApiRanges api{sync.Take(), copy.Take(), {}, allocating.Take()};
+  if (syncs.empty()) return api;
+  std::map<std::uint32_t, IntervalUnion> waits;  // by thread: the gaps that it ended with a launch
+  for (const IdleGap& gap : gaps) {
+    if (gap.launch != nullptr && syncs.contains(gap.launch->thread)) {
+      waits[gap.launch->thread].Add(gap.BeforeLaunch());
+    }
+  }
+  for (auto& [thread, wait] : waits) {
+    api.own_sync = Union(api.own_sync, Intersection(wait.Take(), syncs[thread].Take()));
+  }
+  return api;
+}
+
+// What the gaps' host parts are made of, by priority.
+void PaintHost(const TraceSlice& slice, const ApiRanges& api, IntervalSet rest, SliceTraits* traits) {
+  const std::array<std::pair<Trait, const IntervalSet*>, 4> layers = {{{Trait::kDataloader, &slice.dataloader},
+                                                                       {Trait::kSyncApi, &api.sync},
+                                                                       {Trait::kMemcpyApi, &api.memcpy},
+                                                                       {Trait::kCpuOp, &slice.cpu_op}}};
+  for (const auto& [trait, range] : layers) {
+    traits->Of(trait) = Intersection(rest, *range);
+    rest = Difference(rest, *range);
+  }
+  traits->Of(Trait::kHostOther) = std::move(rest);
+}
 
 }  // namespace
 
-std::string_view Name(IdleClass c) {
-  constexpr std::array<std::string_view, kIdleClasses> kNames = {
-      "dataloader",         "sync_api",         "memcpy_api", "cpu_op", "host_other", "launch_latency_le30us",
-      "queued_wait_gt30us", "no_launch_record", "tail_head"};
-  return kNames[static_cast<std::size_t>(c)];
+SliceTraits TraitsOf(const TraceRows& rows, const TraceSlice& slice, const Attribution& attribution) {
+  SliceTraits traits;
+  AddWork(rows, slice, &traits);
+  traits.Of(Trait::kLoaderAhead) = slice.loader_ahead;
+  traits.Of(Trait::kScalarRead) = slice.scalar_read;
+  traits.Of(Trait::kOverhead) = slice.overhead;
+  traits.Of(Trait::kPeerWait) = slice.peer_wait;
+  bool ambiguous = false;
+  traits.gaps = GapsOf(rows, slice, attribution.window, traits.busy, &ambiguous);
+  if (!attribution.possible) return traits;
+  IdleParts parts;
+  for (const IdleGap& gap : traits.gaps) parts.Add(gap);
+  IntervalSet host = parts.Take(&traits);
+  ApiRanges api = ApiOf(rows, slice, attribution, traits.gaps);
+  PaintHost(slice, api, std::move(host), &traits);
+  traits.Of(Trait::kOwnSync) = std::move(api.own_sync);
+  traits.Of(Trait::kAllocating) = std::move(api.allocating);
+  return traits;
 }
 
-std::optional<IdleAttribution> AttributeIdle(const Profile& profile, const ProfiledDevice& device,
-                                             const DeviceTimeline& timeline, const LaunchIndex& launches, Window window,
-                                             const TimeSplit& split) {
-  IdleAttribution idle;
-  Parts parts;
-  const FirstEvents first_events(device.events);
-  idle.gaps.reserve(split.idle.parts().size());
-  for (const Interval& at : split.idle.parts()) {
-    IdleGap gap{at};
-    if (window == Window::kProfilerSteps && at.end == split.window.end) {
-      gap.tail = true;
-      parts.Add(IdleClass::kTailHead, at);
-      idle.gaps.push_back(gap);
-      continue;
-    }
-    const DeviceEvent& event = EventAt(device, timeline, at.end);
-    if (launches.IsAmbiguous(event)) return std::nullopt;
-    gap.launch = launches.Of(event);
-    gap.copy = event.copy;
-    gap.inside_graph = first_events.HasBefore(event);
-    if (gap.inside_graph) parts.inside_graph.push_back(at);
-    if (gap.launch != nullptr) {
-      parts.AddLaunched(gap);
-    } else {
-      parts.Add(IdleClass::kNoLaunchRecord, at);
-    }
-    idle.gaps.push_back(gap);
+void AddDrivers(const TraceRows& rows, const TraceSlice& slice, Attribution* attribution) {
+  SliceTraits traits;
+  AddWork(rows, slice, &traits);
+  bool ambiguous = false;
+  for (const IdleGap& gap : GapsOf(rows, slice, attribution->window, traits.busy, &ambiguous)) {
+    if (gap.launch != nullptr) attribution->drivers[gap.launch->process] = true;
   }
-  for (std::size_t c = 0; c < kIdleClasses; ++c) {
-    idle.by_class[c] = IntervalSet::UnionOf(std::move(parts.by_class[c]));
-  }
-  PaintHost(profile, IntervalSet::UnionOf(std::move(parts.host)), idle);
-  idle.in_launch_call = IntervalSet::UnionOf(std::move(parts.in_launch_call));
-  idle.in_htod_call = IntervalSet::UnionOf(std::move(parts.in_htod_call));
-  idle.inside_graph = IntervalSet::UnionOf(std::move(parts.inside_graph));
-  return idle;
+  if (ambiguous) attribution->possible = false;
 }
 
 }  // namespace idleburn

@@ -19,21 +19,19 @@ class LaunchIndex {
   [[nodiscard]] bool IsAmbiguous(const DeviceEvent& event) const;
 
  private:
-  struct Entry {
-    std::int64_t correlation = kNoCorrelation;
-    std::uint32_t process = 0;  // 0 where processes cannot be told apart
-    std::uint32_t call = 0;     // index into Profile::calls
-
-    friend auto operator<=>(const Entry&, const Entry&) = default;
-  };
-  [[nodiscard]] std::vector<Entry>::const_iterator First(const DeviceEvent& event) const;
-  [[nodiscard]] bool Matches(const Entry& entry, const DeviceEvent& event) const;
-  [[nodiscard]] std::uint32_t ProcessOf(std::uint16_t process) const {
-    return profile_.correlation_by_process ? process : 0;
+  [[nodiscard]] const HostCall& At(std::size_t i) const { return calls_[order_.empty() ? i : order_[i]]; }
+  [[nodiscard]] std::size_t First(const DeviceEvent& event) const;
+  [[nodiscard]] bool Matches(std::size_t i, const DeviceEvent& event) const;
+  // 0 where processes cannot be told apart.
+  [[nodiscard]] std::uint16_t ProcessOf(std::uint16_t process) const {
+    return by_process_ ? process : std::uint16_t{0};
   }
+  template <typename Row>
+  [[nodiscard]] bool Before(const HostCall& call, const Row& row) const;
 
-  const Profile& profile_;
-  std::vector<Entry> entries_;  // sorted
+  const std::vector<HostCall>& calls_;
+  bool by_process_;
+  std::vector<std::uint32_t> order_;  // of the calls by correlation id and process; empty: as they stand
 };
 
 }  // namespace idleburn

@@ -2,215 +2,172 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <tuple>
 #include <utility>
-
-#include "stats/quantile.h"
 
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kLongGapNs = 1'000'000;
-constexpr std::int64_t kShortKernelNs = 10'000;
-constexpr std::size_t kLargestGaps = 5;
 constexpr double kMaterialGap = 0.03;  // of a step
 
-bool Overlaps(const DeviceEvent& e, Interval window) {
-  return e.start_ns < window.end && (e.end_ns > window.start || e.start_ns == window.start);
-}
-
-bool IsKernel(const DeviceEvent& e) { return e.op == DeviceOp::kKernel || e.op == DeviceOp::kComm; }
-
-KernelFigures MeasureKernels(const ProfiledDevice& device, Interval window) {
-  KernelFigures figures;
-  std::vector<double> durations;
-  for (const DeviceEvent& e : device.events) {
-    if (!IsKernel(e) || !Overlaps(e, window)) continue;
-    const std::int64_t ns = e.end_ns - e.start_ns;
-    durations.push_back(static_cast<double>(ns));
-    figures.under_10us += ns < kShortKernelNs ? 1 : 0;
-  }
-  if (durations.empty()) return figures;
-  figures.count = static_cast<std::int64_t>(durations.size());
-  figures.mean_ns = std::accumulate(durations.begin(), durations.end(), 0.0) / static_cast<double>(durations.size());
-  figures.median_ns = Median(std::move(durations));
-  return figures;
-}
-
-GapFigures MeasureGaps(const IntervalSet& idle) {
-  GapFigures figures;
-  for (const Interval& gap : idle.parts()) {
-    ++figures.count;
-    figures.longest_ns = std::max(figures.longest_ns, gap.Ns());
-    if (gap.Ns() < kLongGapNs) continue;
-    ++figures.long_count;
-    figures.long_ns += gap.Ns();
-  }
-  return figures;
-}
-
-std::vector<CopyFigures> MeasureCopies(const ProfiledDevice& device, Interval window) {
-  std::map<std::tuple<CopyKind, MemoryKind, MemoryKind>, std::pair<CopyFigures, std::vector<double>>> kinds;
-  for (const DeviceEvent& e : device.events) {
-    if (e.op != DeviceOp::kMemcpy || !Overlaps(e, window)) continue;
-    auto& [figures, sizes] = kinds[{e.copy, e.from, e.to}];
-    ++figures.count;
-    figures.ns += e.end_ns - e.start_ns;
-    figures.bytes += e.bytes;
-    sizes.push_back(static_cast<double>(e.bytes));
-  }
-  std::vector<CopyFigures> all;
-  for (auto& [key, kind] : kinds) {
-    auto& [figures, sizes] = kind;
-    std::tie(figures.kind, figures.from, figures.to) = key;
-    figures.median_bytes = Median(std::move(sizes));
-    all.push_back(figures);
-  }
-  return all;
-}
-
-std::vector<StreamFigures> MeasureStreams(const ProfiledDevice& device, Interval window) {
-  std::map<std::uint32_t, IntervalUnion> streams;
-  for (const DeviceEvent& e : device.events) {
-    if (Overlaps(e, window)) streams[e.stream].Add({e.start_ns, e.end_ns});
-  }
-  std::vector<StreamFigures> all;
-  for (auto& [stream, busy] : streams) all.push_back({stream, busy.Take().TotalNs()});
-  return all;
-}
-
-IdleClass MainClass(const IdleAttribution& idle, Interval gap) {
-  std::size_t most = 0;
-  std::int64_t most_ns = -1;
+IdleClass MainClass(const TimeSet& gap) {
+  IdleClass most = IdleClass::kDataloader;
+  std::int64_t most_ns = 0;
   for (std::size_t c = 0; c < kIdleClasses; ++c) {
-    const std::int64_t ns = idle.by_class[c].OverlapNs(gap);
-    if (ns > most_ns) most = c;
+    const std::int64_t ns = gap.With(TraitOf(static_cast<IdleClass>(c))).TotalNs();
+    if (ns > most_ns) most = static_cast<IdleClass>(c);
     most_ns = std::max(most_ns, ns);
   }
-  return static_cast<IdleClass>(most);
+  return most;
 }
 
-// The thread that launches most of what ends gaps: it is asked what the host did where no launch tells.
-std::uint32_t LaunchingThread(const IdleAttribution& idle) {
-  std::map<std::uint32_t, std::size_t> launches;
-  for (const IdleGap& gap : idle.gaps) {
-    if (gap.launch != nullptr) ++launches[gap.launch->thread];
-  }
-  const auto most = std::max_element(launches.begin(), launches.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == launches.end() ? 0 : most->first;
-}
-
-std::vector<LargeGap> FindLargestGaps(const DeviceTrace& trace) {
-  std::vector<const IdleGap*> longest;
-  for (const IdleGap& gap : trace.idle->gaps) longest.push_back(&gap);
-  const auto middle = longest.begin() + static_cast<std::ptrdiff_t>(std::min(kLargestGaps, longest.size()));
-  std::partial_sort(longest.begin(), middle, longest.end(), [](const IdleGap* a, const IdleGap* b) {
-    return std::pair(-a->at.Ns(), a->at.start) < std::pair(-b->at.Ns(), b->at.start);
-  });
-  longest.erase(middle, longest.end());
+std::vector<LargeGap> NameLongest(const WindowSums& sums, const std::vector<HostFrame>& frames,
+                                  const DeviceTrace& trace) {
   const std::size_t steps = std::max<std::size_t>(trace.steps.size(), 1);
-  const double material = kMaterialGap * static_cast<double>(trace.split.window.Ns()) / static_cast<double>(steps);
-  const std::uint32_t usual = LaunchingThread(*trace.idle);
+  const double material = kMaterialGap * static_cast<double>(sums.span().Ns()) / static_cast<double>(steps);
+  const std::uint32_t usual = sums.LaunchingThread();
   std::vector<LargeGap> gaps;
-  for (const IdleGap* gap : longest) {
-    LargeGap large{gap->at, MainClass(*trace.idle, gap->at), {}};
-    if (static_cast<double>(gap->at.Ns()) >= material) {
-      large.frames = FramesOver(*trace.profile, gap->at, gap->launch == nullptr ? usual : gap->launch->thread);
-    }
-    gaps.push_back(std::move(large));
+  for (const KnownGap& known : sums.longest()) {
+    LargeGap& gap = gaps.emplace_back();
+    gap.at = known.at;
+    gap.mainly = MainClass(known.time);
+    gap.time = known.time;
+    if (static_cast<double>(gap.at.Ns()) < material) continue;
+    gap.frames = FramesOver(frames, trace.profile->names, gap.at, known.thread.value_or(usual));
   }
   return gaps;
 }
 
-TraceBudget MakeBudget(const DeviceTrace& trace) {
-  const TimeSplit& split = trace.split;
-  TraceBudget b;
-  b.device = trace.device->id;
-  b.window = trace.window;
-  b.span = split.window;
-  b.busy_ns = split.busy.TotalNs();
-  b.compute_ns = split.compute.TotalNs();
-  b.comm_ns = split.comm.TotalNs();
-  b.exposed_comm_ns = split.exposed_comm.TotalNs();
+void PutTimes(const TimeSet& time, TraceBudget& b) {
+  const auto ns = [&time](auto test) { return time.Where(test).TotalNs(); };
+  const TimeSet compute = time.With(Trait::kCompute);
+  const TimeSet comm = time.With(Trait::kComm);
+  const TimeSet copy = time.With(Trait::kCopy);
+  b.busy_ns = ns([](Traits t) { return Has(t, kBusyTraits); });
+  b.compute_ns = compute.TotalNs();
+  b.comm_ns = comm.TotalNs();
+  b.exposed_comm_ns = Difference(comm, compute).TotalNs();
   b.comm_overlap_ns = b.comm_ns - b.exposed_comm_ns;
-  b.copy_ns = split.copy.TotalNs();
-  b.exposed_copy_ns = split.exposed_copy.TotalNs();
-  b.idle_ns = split.idle.TotalNs();
-  b.profiler_overhead_ns = Intersection(split.idle, trace.profile->host.overhead).TotalNs();
-  b.kernels = MeasureKernels(*trace.device, split.window);
-  b.gaps = MeasureGaps(split.idle);
-  b.copies = MeasureCopies(*trace.device, split.window);
-  b.streams = MeasureStreams(*trace.device, split.window);
-  if (!trace.idle) return b;
-  b.idle_by_class.emplace();
-  for (std::size_t c = 0; c < kIdleClasses; ++c) (*b.idle_by_class)[c] = trace.idle->by_class[c].TotalNs();
-  b.in_launch_call_ns = trace.idle->in_launch_call.TotalNs();
-  b.inside_graph_ns = trace.idle->inside_graph.TotalNs();
-  b.largest_gaps = FindLargestGaps(trace);
-  return b;
+  b.copy_ns = copy.TotalNs();
+  b.exposed_copy_ns = Difference(Difference(copy, compute), comm).TotalNs();
+  b.idle_ns = time.TotalNs() - b.busy_ns;
+  b.profiler_overhead_ns = ns([](Traits t) { return !Has(t, kBusyTraits) && Has(t, BitOf(Trait::kOverhead)); });
 }
 
-// What the windows of one device share.
-struct WindowTracer {
-  const Profile& profile;
-  const ProfiledDevice& device;
-  const DeviceTimeline& timeline;
-  const LaunchIndex& launches;
-
-  [[nodiscard]] DeviceTrace GpuSpan() const { return Trace(Window::kGpuSpan, timeline.span, {}); }
-  // At least one step.
-  [[nodiscard]] DeviceTrace Steps(std::vector<ProfiledStep> steps) const {
-    const Interval span = StepWindow(steps);
-    return Trace(Window::kProfilerSteps, span, std::move(steps));
+void PutClasses(const TimeSet& time, TraceBudget& b) {
+  b.idle_by_class.emplace();
+  for (std::size_t c = 0; c < kIdleClasses; ++c) {
+    (*b.idle_by_class)[c] = time.With(TraitOf(static_cast<IdleClass>(c))).TotalNs();
   }
-
- private:
-  [[nodiscard]] DeviceTrace Trace(Window window, Interval span, std::vector<ProfiledStep> steps) const {
-    DeviceTrace t{&profile, &device, window, std::move(steps), SplitTime(timeline, span), std::nullopt, {}};
-    t.idle = AttributeIdle(profile, device, timeline, launches, window, t.split);
-    t.budget = MakeBudget(t);
-    return t;
-  }
-};
+  b.in_launch_call_ns = time.With(Trait::kInLaunchCall).TotalNs();
+  b.inside_graph_ns = time.With(Trait::kInsideGraph).TotalNs();
+}
 
 }  // namespace
 
-std::int64_t TraceBudget::HostWaitNs() const {
-  std::int64_t ns = 0;
-  for (auto c = static_cast<std::size_t>(IdleClass::kDataloader); c <= static_cast<std::size_t>(IdleClass::kHostOther);
-       ++c) {
-    ns += (*idle_by_class)[c];
+TracedDevice::TracedDevice(const Profile& profile, const ProfiledDevice& device, const LaunchIndex& launches,
+                           const StartOrder<HostCall>& calls, std::size_t slice_events)
+    : rows_{profile, device, launches, calls},
+      slice_events_(slice_events),
+      several_processes_(std::any_of(profile.calls.begin(), profile.calls.end(),
+                                     [](const HostCall& call) { return call.process != 0; })) {}
+
+DeviceTrace TracedDevice::GpuSpan(const IntervalSet* peer_wait) const {
+  return Trace({Window::kGpuSpan, SpanOf(rows_.device), peer_wait, slice_events_}, {}, nullptr);
+}
+
+std::optional<DeviceTrace> TracedDevice::Steps(const IntervalSet* peer_wait) const {
+  std::vector<ProfiledStep> steps = StepsOf(rows_.profile, rows_.device);
+  if (steps.empty()) return std::nullopt;
+  const Interval span = StepWindow(steps);
+  return Trace({Window::kProfilerSteps, span, peer_wait, slice_events_}, std::move(steps), nullptr);
+}
+
+DeviceTrace TracedDevice::Without(const DeviceTrace& trace, const TimeSet& removed) const {
+  const WindowSpec spec{trace.window, trace.budget.span, nullptr, slice_events_};
+  TimeCut cut{AttributionOf(spec, nullptr), removed};
+  cut.recorded.steady_ns = trace.SteadyNs();
+  return Trace(spec, trace.steps, &cut);
+}
+
+// One more walk, where several processes launch or ids may collide.
+Attribution TracedDevice::AttributionOf(const WindowSpec& spec, const TimeCut* cut) const {
+  Attribution attribution;
+  attribution.window = spec.window;
+  if (!several_processes_ && rows_.profile.correlation_by_process) return attribution;
+  attribution.drivers.resize(UINT16_MAX + 1);
+  ForEachSlice(rows_, spec, cut, [&](const TraceSlice& slice) { AddDrivers(rows_, slice, &attribution); });
+  return attribution;
+}
+
+// `trace->steps` and `frames` move with what is cut.
+WindowSums TracedDevice::Sum(const WindowSpec& spec, const TimeCut* cut, DeviceTrace* trace,
+                             std::vector<HostFrame>* frames) const {
+  Attribution attribution = AttributionOf(spec, cut);
+  WindowSums sums(trace->steps.size());
+  RowMeter meter(rows_.device);
+  std::vector<std::int64_t*> instants;
+  if (cut != nullptr) {
+    for (ProfiledStep& step : trace->steps) instants.insert(instants.end(), {&step.start_ns, &step.end_ns});
+    for (HostFrame& frame : *frames) instants.insert(instants.end(), {&frame.start_ns, &frame.end_ns});
   }
-  return ns;
+  MovedInstants moved(std::move(instants));
+  ForEachSlice(rows_, spec, cut, [&](const TraceSlice& slice) {
+    moved.Move(slice);
+    attribution.steady_ns = trace->SteadyNs();
+    sums.Add(slice, TraitsOf(rows_, slice, attribution), trace->steps);
+    meter.Count(slice);
+  });
+  if (meter.Narrow()) ForEachSlice(rows_, spec, cut, [&](const TraceSlice& slice) { meter.Collect(slice); });
+  const RowFigures figures = meter.Figures();
+  trace->budget.kernels = figures.kernels;
+  trace->budget.copies = figures.copies;
+  trace->htod_median_bytes = figures.htod_median_bytes;
+  trace->launch_distance_ns = figures.launch_distance_ns;
+  if (attribution.possible) PutClasses(sums.time(), trace->budget);
+  return sums;
 }
 
-std::int64_t TraceBudget::LaunchToStartNs() const {
-  return IdleNs(IdleClass::kLaunchLatency) + IdleNs(IdleClass::kQueuedWait);
+DeviceTrace TracedDevice::Trace(const WindowSpec& spec, std::vector<ProfiledStep> steps, const TimeCut* cut) const {
+  DeviceTrace trace;
+  trace.profile = &rows_.profile;
+  trace.device = &rows_.device;
+  trace.window = spec.window;
+  trace.steps = std::move(steps);
+  trace.budget.span = spec.span;
+  std::vector<HostFrame> moved;
+  if (cut != nullptr) moved = rows_.profile.frames;
+  const WindowSums sums = Sum(spec, cut, &trace, &moved);
+  trace.time = sums.time();
+  trace.busy_by_step = sums.busy_by_step();
+  trace.launch_gaps = sums.launch_gaps();
+  trace.largest_launch_gap_ns = sums.LargestLaunchGapsNs();
+  TraceBudget& b = trace.budget;
+  b.device = rows_.device.id;
+  b.window = spec.window;
+  b.span = sums.span();
+  b.gaps = sums.gaps();
+  PutTimes(trace.time, b);
+  if (cut == nullptr) b.streams = MeasureStreams(spec.span);
+  if (b.idle_by_class) b.largest_gaps = NameLongest(sums, cut == nullptr ? rows_.profile.frames : moved, trace);
+  return trace;
 }
 
-void ForEachTrace(const Profile& profile, const std::function<void(const DeviceTrace&)>& take) {
-  const LaunchIndex launches(profile);
-  for (const ProfiledDevice& device : profile.devices) {
-    const DeviceTimeline timeline(device);
-    const WindowTracer tracer{profile, device, timeline, launches};
-    std::vector<ProfiledStep> steps = StepsOf(profile, device);
-    {
-      DeviceTrace span = tracer.GpuSpan();
-      span.decides = steps.empty();
-      take(span);
-    }
-    if (!steps.empty()) take(tracer.Steps(std::move(steps)));
+std::vector<StreamFigures> TracedDevice::MeasureStreams(Interval window) const {
+  struct Stream {
+    std::int64_t busy_ns = 0;
+    std::int64_t until = INT64_MIN;
+  };
+  std::map<std::uint32_t, Stream> streams;
+  for (std::size_t i = 0; i < rows_.events.size(); ++i) {
+    const DeviceEvent& e = rows_.device.events[rows_.events[i]];
+    if (e.start_ns >= window.end || (e.end_ns <= window.start && e.start_ns != window.start)) continue;
+    Stream& stream = streams[e.stream];
+    stream.busy_ns += std::max<std::int64_t>(e.end_ns - std::max(e.start_ns, stream.until), 0);
+    stream.until = std::max(stream.until, e.end_ns);
   }
-}
-
-DeviceTrace TraceDecidingWindow(const Profile& profile, const ProfiledDevice& device) {
-  const LaunchIndex launches(profile);
-  const DeviceTimeline timeline(device);
-  const WindowTracer tracer{profile, device, timeline, launches};
-  std::vector<ProfiledStep> steps = StepsOf(profile, device);
-  return steps.empty() ? tracer.GpuSpan() : tracer.Steps(std::move(steps));
+  std::vector<StreamFigures> all;
+  for (const auto& [id, stream] : streams) all.push_back({id, stream.busy_ns});
+  return all;
 }
 
 }  // namespace idleburn

@@ -1,110 +1,62 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
-#include "diagnose/covering_frame.h"
-#include "diagnose/device_timeline.h"
 #include "diagnose/idle_attribution.h"
+#include "diagnose/row_figures.h"
+#include "diagnose/time_cut.h"
+#include "diagnose/time_set.h"
+#include "diagnose/trace_budget.h"
+#include "diagnose/trace_rows.h"
+#include "diagnose/trace_slice.h"
+#include "diagnose/window_sums.h"
 
 namespace idleburn {
 
-// Kernels that overlap the window, those that communicate included. Durations are not clipped; kernels of length 0
-// count (old profilers tick in microseconds).
-struct KernelFigures {
-  std::int64_t count = 0;
-  double median_ns = 0;
-  double mean_ns = 0;
-  std::int64_t under_10us = 0;
-};
-
-struct GapFigures {
-  std::int64_t count = 0;
-  std::int64_t longest_ns = 0;
-  std::int64_t long_count = 0;  // of 1 ms or more
-  std::int64_t long_ns = 0;
-};
-
-// Copies of one kind that overlap the window: sums, not unions.
-struct CopyFigures {
-  CopyKind kind = CopyKind::kNone;
-  MemoryKind from = MemoryKind::kUnknown;
-  MemoryKind to = MemoryKind::kUnknown;
-  std::int64_t count = 0;
-  std::int64_t ns = 0;
-  std::int64_t bytes = 0;
-  double median_bytes = 0;
-};
-
-struct StreamFigures {
-  std::uint32_t stream = 0;
-  std::int64_t busy_ns = 0;  // union of its events that overlap the window, not clipped to it
-};
-
-struct LargeGap {
-  Interval at;
-  IdleClass mainly = IdleClass::kHostOther;  // the class of most of it
-  std::vector<CoveringFrame> frames;         // of gaps that are material
-};
-
-// Where the time of one device went in one window. All figures are exact: span = compute + exposed_comm +
-// exposed_copy + idle, and idle is the sum of its classes.
-struct TraceBudget {
-  std::int64_t device = 0;
-  Window window = Window::kGpuSpan;
-  Interval span;
-  std::int64_t busy_ns = 0;
-  std::int64_t compute_ns = 0;
-  std::int64_t comm_ns = 0;
-  std::int64_t comm_overlap_ns = 0;  // of comm, beside compute
-  std::int64_t exposed_comm_ns = 0;
-  std::int64_t copy_ns = 0;  // union of copies and sets
-  std::int64_t exposed_copy_ns = 0;
-  std::int64_t idle_ns = 0;
-
-  std::optional<std::array<std::int64_t, kIdleClasses>> idle_by_class;  // absent: correlation ids are ambiguous
-  std::int64_t in_launch_call_ns = 0;                                   // of the queued wait
-  std::int64_t inside_graph_ns = 0;                                     // of idle, between events of one launch
-  std::int64_t profiler_overhead_ns = 0;                                // of idle, while the profiler itself worked
-
-  KernelFigures kernels;
-  GapFigures gaps;
-  std::vector<CopyFigures> copies;     // by kind, from, to
-  std::vector<StreamFigures> streams;  // by stream
-  std::vector<LargeGap> largest_gaps;  // the longest first
-
-  // 0 for a window without length.
-  [[nodiscard]] double Share(std::int64_t ns) const {
-    return span.Ns() == 0 ? 0 : static_cast<double>(ns) / static_cast<double>(span.Ns());
-  }
-  // Only where idle_by_class is there.
-  [[nodiscard]] std::int64_t IdleNs(IdleClass c) const { return (*idle_by_class)[static_cast<std::size_t>(c)]; }
-  // The same idle time in the three parts that need no host ranges: before the launch call starts, from there to the
-  // start of the event, and without a launch record.
-  [[nodiscard]] std::int64_t HostWaitNs() const;
-  [[nodiscard]] std::int64_t LaunchToStartNs() const;
-  [[nodiscard]] std::int64_t UnknownWaitNs() const { return IdleNs(IdleClass::kNoLaunchRecord); }
-};
-
-// One device of a profile, seen through one window: the sets of nanoseconds behind its budget. Refers to the profile.
+// One device of a profile, seen through one window: the time behind its budget. Refers to the profile.
 struct DeviceTrace {
   const Profile* profile = nullptr;
   const ProfiledDevice* device = nullptr;
   Window window = Window::kGpuSpan;
   std::vector<ProfiledStep> steps;  // of the device's processes; none in Window::kGpuSpan
-  TimeSplit split;
-  std::optional<IdleAttribution> idle;
+  std::vector<std::int64_t> busy_by_step;
+  TimeSet time;  // all of the window
   TraceBudget budget;
-  bool decides = true;  // the steps where there are steps
+  std::int64_t launch_gaps = 0;            // gaps that hold launch time
+  std::int64_t largest_launch_gap_ns = 0;  // of that time, in the largest gap of each step
+  std::optional<double> htod_median_bytes;
+  std::optional<double> launch_distance_ns;  // median, of the starts of successive kernel launches
+
+  // From the second step on an allocator that caches has no reason to ask for memory.
+  [[nodiscard]] std::int64_t SteadyNs() const { return steps.size() > 1 ? steps[1].start_ns : budget.span.start; }
 };
 
-// Of every device, by id: gpu_span, then profiler_steps where there are steps. One at a time: each may hold millions of
-// intervals.
-void ForEachTrace(const Profile& profile, const std::function<void(const DeviceTrace&)>& take);
-// Of one device, the window that decides: profiler_steps where there are steps, else gpu_span.
-DeviceTrace TraceDecidingWindow(const Profile& profile, const ProfiledDevice& device);
+// One device of a profile and what all its windows share. In memory that does not follow the length of a window: it is
+// worked out in slices. Refers to the profile and must not outlive it.
+class TracedDevice {
+ public:
+  static constexpr std::size_t kSliceEvents = std::size_t{1} << 14;
+  TracedDevice(const Profile& profile, const ProfiledDevice& device, const LaunchIndex& launches,
+               const StartOrder<HostCall>& calls, std::size_t slice_events = kSliceEvents);
+
+  [[nodiscard]] DeviceTrace GpuSpan(const IntervalSet* peer_wait = nullptr) const;
+  // Absent without steps. Where there are steps, they decide.
+  [[nodiscard]] std::optional<DeviceTrace> Steps(const IntervalSet* peer_wait = nullptr) const;
+  // The same window as if `removed`, some of its time in which the device does not compute, had not happened.
+  [[nodiscard]] DeviceTrace Without(const DeviceTrace& trace, const TimeSet& removed) const;
+
+ private:
+  [[nodiscard]] DeviceTrace Trace(const WindowSpec& spec, std::vector<ProfiledStep> steps, const TimeCut* cut) const;
+  [[nodiscard]] Attribution AttributionOf(const WindowSpec& spec, const TimeCut* cut) const;
+  [[nodiscard]] WindowSums Sum(const WindowSpec& spec, const TimeCut* cut, DeviceTrace* trace,
+                               std::vector<HostFrame>* frames) const;
+  [[nodiscard]] std::vector<StreamFigures> MeasureStreams(Interval window) const;
+
+  TraceRows rows_;
+  std::size_t slice_events_;
+  bool several_processes_;
+};
 
 }  // namespace idleburn

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "support/any_profile.h"
 #include "support/device_traces.h"
 #include "support/property.h"
 #include "support/tiny_profile.h"
@@ -17,7 +18,7 @@ using test::TinyProfile;
 
 // --- the naive twin: one cell for each 10 us, everything looked up by scanning the rows of the profile ---------------
 
-constexpr std::int64_t kCell = 10'000;
+using test::kCell;
 
 // What becomes of one cell of a window.
 enum class Use : std::uint8_t { kCompute, kExposedComm, kExposedCopy, kIdle };
@@ -104,48 +105,10 @@ class Twin {
   Interval span_;
 };
 
-std::int64_t AnyCell(int to) { return kCell * *rc::gen::inRange<std::int64_t>(0, to); }
-
-Profile AnyProfile() {
-  ProfileBuilder b;
-  for (const char* process : {"10", "20"}) (void)b.Process(process);
-  const auto process = [] { return static_cast<std::uint16_t>(*rc::gen::weightedElement<int>({{5, 0}, {1, 1}})); };
-  const int events = *rc::gen::inRange(1, 9);
-  for (int i = 0; i < events; ++i) {
-    DeviceEvent e;
-    e.start_ns = AnyCell(40);
-    e.end_ns = e.start_ns + AnyCell(6);
-    e.correlation = *rc::gen::inRange<std::int64_t>(-1, 8);
-    e.stream = *rc::gen::inRange(0U, 3U);
-    e.process = process();
-    e.op =
-        *rc::gen::element(DeviceOp::kKernel, DeviceOp::kKernel, DeviceOp::kComm, DeviceOp::kMemcpy, DeviceOp::kMemset);
-    if (e.op == DeviceOp::kMemcpy) e.copy = *rc::gen::element(CopyKind::kHtoD, CopyKind::kDtoH);
-    b.AddDeviceEvent(*rc::gen::inRange(0, 2), e);
-  }
-  const int calls = *rc::gen::inRange(0, 10);
-  for (int i = 0; i < calls; ++i) {
-    const std::int64_t start = AnyCell(40);
-    const std::int64_t end = start + AnyCell(8);
-    const char* name = *rc::gen::element("cudaLaunchKernel", "cudaMemcpyAsync", "cudaStreamSynchronize", "cudaMalloc");
-    b.AddCall(name, {start, end, *rc::gen::inRange<std::int64_t>(0, 8), b.Thread("t"), process(), CallKind::kOther});
-  }
-  const int ranges = *rc::gen::inRange(0, 6);
-  for (int i = 0; i < ranges; ++i) {
-    const std::int64_t start = AnyCell(40);
-    b.AddHostRange(*rc::gen::element("aten::mm", "enumerate(DataLoader)#X.__next__"), {start, start + AnyCell(8)}, 0);
-  }
-  const int steps = *rc::gen::inRange(0, 3);
-  for (int i = 0; i < steps; ++i) {
-    const std::int64_t start = AnyCell(30);
-    b.AddStep({start, start + kCell + AnyCell(20), i, 0});
-  }
-  return b.Build();
-}
-
 void BudgetIsThatOfTheTwin() {
-  const Profile profile = AnyProfile();
-  for (const DeviceTrace& trace : test::TraceDevices(profile)) {
+  const Profile profile = test::AnyProfile();
+  const std::size_t slice_events = *rc::gen::element<std::size_t>(1, 2, 1000);
+  for (const DeviceTrace& trace : test::TraceDevices(profile, nullptr, slice_events)) {
     const TraceBudget& b = trace.budget;
     const Twin twin(profile, *trace.device, trace.window, b.span);
     std::map<Use, std::int64_t> uses;
@@ -203,7 +166,7 @@ TEST(StepBudgetTest, AttributesEachGapToWhatStoodBeforeIt) {
   //                                                    loader sync copy op other latency queued orphan tail
   EXPECT_EQ(Microseconds(steps), (std::vector<std::int64_t>{100, 5, 0, 30, 30, 55, 131, 10, 50}));
   EXPECT_EQ(steps.in_launch_call_ns, 80'000);
-  EXPECT_EQ(traces[1].idle->in_htod_call.TotalNs(), 80'000);
+  EXPECT_EQ(traces[1].time.With(Trait::kInHtodCall).TotalNs(), 80'000);
   EXPECT_EQ(steps.idle_ns, 411'000);
   EXPECT_EQ(steps.gaps.count, 7);
   EXPECT_EQ(steps.gaps.longest_ns, 160'000);
@@ -223,7 +186,7 @@ TEST(StepBudgetTest, DevicesThatOnlyCopyAreBusyButComputeNothing) {
   EXPECT_EQ(b.busy_ns, 150'000);
   EXPECT_EQ(b.compute_ns, 0);
   EXPECT_EQ(b.exposed_copy_ns, 150'000);
-  EXPECT_EQ(traces[0].split.exposed_htod.TotalNs(), 100'000);
+  EXPECT_EQ(traces[0].time.With(Trait::kHtod).TotalNs(), 100'000);
   ASSERT_EQ(b.copies.size(), 2U);
   EXPECT_EQ(b.copies[0].bytes, 1 << 20);
   EXPECT_EQ(b.copies[0].ns, 100'000);
@@ -279,7 +242,6 @@ TEST(StepBudgetTest, JoinsLaunchesWithinAProcess) {
   const Profile mixed = two_ranks(false);
   for (const DeviceTrace& trace : test::TraceDevices(mixed)) {
     if (trace.budget.idle_ns == 0) continue;
-    EXPECT_FALSE(trace.idle.has_value());
     EXPECT_FALSE(trace.budget.idle_by_class.has_value());
     EXPECT_EQ(trace.budget.idle_ns, 90'000);
   }
@@ -327,6 +289,11 @@ TEST(StepBudgetTest, TellsTheProfilersOwnIdleTime) {
   tiny.Kernel(0, 10, 0).Kernel(100, 110, 95).builder().AddOverhead({5'000, 40'000});
   const Profile profile = tiny.Build();
   EXPECT_EQ(test::TraceDevices(profile)[0].budget.profiler_overhead_ns, 30'000);
+}
+
+TEST(StepBudgetTest, BusyTimeIsClippedToEachStep) {
+  const Profile profile = TinyProfile().Step(0, 0, 1000).Step(1, 1000, 2000).Kernel(500, 1200, 490).Build();
+  EXPECT_EQ(test::TraceDevices(profile)[1].busy_by_step, (std::vector<std::int64_t>{500'000, 200'000}));
 }
 
 TEST(StepBudgetTest, TakesTheStepsOfTheProcessesThatDriveTheDevice) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/check.h"
 #include "stats/quantile.h"
 
 namespace idleburn {
@@ -27,13 +28,14 @@ void MarkOutliers(StepStatistics& statistics) {
 
 }  // namespace
 
-StepStatistics MeasureSteps(const std::vector<ProfiledStep>& steps, const IntervalSet& busy) {
+StepStatistics MeasureSteps(const std::vector<ProfiledStep>& steps, const std::vector<std::int64_t>& busy_by_step) {
+  CHECK(steps.size() == busy_by_step.size());
   StepStatistics statistics;
   const bool drop_ends = steps.size() >= StepStatistics::kEnough;
   std::vector<double> times;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     StepTime step{steps[i].number, {steps[i].start_ns, steps[i].end_ns}};
-    step.busy_ns = busy.OverlapNs(step.at);
+    step.busy_ns = busy_by_step[i];
     step.counted = !drop_ends || (i > 0 && i + 1 < steps.size());
     if (step.counted) times.push_back(static_cast<double>(step.at.Ns()));
     statistics.steps.push_back(step);

@@ -34,8 +34,8 @@ struct StepStatistics {
   [[nodiscard]] bool Enough() const { return steps.size() >= kEnough; }
 };
 
-// `busy`: of the device, at least over the steps.
-StepStatistics MeasureSteps(const std::vector<ProfiledStep>& steps, const IntervalSet& busy);
+// `busy_by_step`: nanoseconds of each in which the device was busy.
+StepStatistics MeasureSteps(const std::vector<ProfiledStep>& steps, const std::vector<std::int64_t>& busy_by_step);
 
 // "6 steps, median 126.6 ms; step 4 is an outlier (163.5 ms)"
 std::string Describe(const StepStatistics& statistics);

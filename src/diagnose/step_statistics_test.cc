@@ -5,8 +5,8 @@
 namespace idleburn {
 namespace {
 
-// Steps of these lengths in ms, one after the other.
-std::vector<ProfiledStep> Steps(const std::vector<double>& ms) {
+// Of steps of these lengths in ms, one after the other, on an idle device.
+StepStatistics Measured(const std::vector<double>& ms) {
   std::vector<ProfiledStep> steps;
   std::int64_t at = 0;
   for (const double length : ms) {
@@ -14,11 +14,11 @@ std::vector<ProfiledStep> Steps(const std::vector<double>& ms) {
     steps.push_back({at, at + ns, static_cast<std::int64_t>(steps.size()), 0});
     at += ns;
   }
-  return steps;
+  return MeasureSteps(steps, std::vector<std::int64_t>(steps.size()));
 }
 
 TEST(StepStatisticsTest, DropsTheFirstAndTheLastFromFourStepsOn) {
-  const StepStatistics s = MeasureSteps(Steps({181.565, 123.884, 126.824, 126.272, 163.461, 116.146}), {});
+  const StepStatistics s = Measured({181.565, 123.884, 126.824, 126.272, 163.461, 116.146});
   EXPECT_EQ(s.counted, 4);
   EXPECT_DOUBLE_EQ(*s.median_ns, 126.548e6);
   EXPECT_DOUBLE_EQ(*s.mad_ns, 1.47e6);  // of 2.664, 0.276, 0.276 and 36.913 ms
@@ -33,7 +33,7 @@ TEST(StepStatisticsTest, DropsTheFirstAndTheLastFromFourStepsOn) {
 }
 
 TEST(StepStatisticsTest, FewStepsCountAllAndKnowNoNoise) {
-  const StepStatistics s = MeasureSteps(Steps({1, 10, 2}), {});
+  const StepStatistics s = Measured({1, 10, 2});
   EXPECT_EQ(s.counted, 3);
   EXPECT_EQ(*s.median_ns, 2e6);
   EXPECT_EQ(s.noise, 0);
@@ -46,7 +46,7 @@ TEST(StepStatisticsTest, FewStepsCountAllAndKnowNoNoise) {
 TEST(StepStatisticsTest, OutliersAreFarAndMatter) {
   const auto outliers = [](const std::vector<double>& ms) {
     int count = 0;
-    for (const StepTime& step : MeasureSteps(Steps(ms), {}).steps) count += step.outlier ? 1 : 0;
+    for (const StepTime& step : Measured(ms).steps) count += step.outlier ? 1 : 0;
     return count;
   };
   EXPECT_EQ(outliers({9, 10, 10, 10, 10.3, 9}), 0);  // 3 % of the median is not far, however even the others are
@@ -54,8 +54,8 @@ TEST(StepStatisticsTest, OutliersAreFarAndMatter) {
   EXPECT_EQ(outliers({9, 8, 9, 10, 11, 12, 9}), 0);  // as wide as all of them
 }
 
-TEST(StepStatisticsTest, BusyTimeIsClippedToEachStep) {
-  const StepStatistics s = MeasureSteps(Steps({1, 1}), IntervalSet::UnionOf({{500'000, 1'200'000}}));
+TEST(StepStatisticsTest, AStepIsBusyOrIdle) {
+  const StepStatistics s = MeasureSteps({{0, 1'000'000, 0, 0}, {1'000'000, 2'000'000, 1, 0}}, {500'000, 200'000});
   EXPECT_EQ(s.steps[0].busy_ns, 500'000);
   EXPECT_EQ(s.steps[1].IdleNs(), 800'000);
 }

@@ -28,10 +28,9 @@ std::string Place(const TraceScene& scene) {
 }
 
 // "kineto.device_activity of device 0, profiler_steps: <what> is 352.412 of 1049.317 ms, 33.58 % (<threshold>)"
-std::string Figure(const TraceScene& scene, std::string_view what, const IntervalSet& time,
-                   const std::string& threshold) {
+std::string Figure(const TraceScene& scene, std::string_view what, const TimeSet& time, const std::string& threshold) {
   return fmt::format("{}: {} is {:.3f} of {:.3f} ms, {} ({})", Place(scene), what, Ms(time.TotalNs()),
-                     Ms(scene.trace.split.window.Ns()), Percent(scene.Share(time)), threshold);
+                     Ms(scene.trace.budget.span.Ns()), Percent(scene.Share(time)), threshold);
 }
 
 std::string Border(const FactTest& test) {
@@ -75,7 +74,7 @@ void Require(const TraceRule& rule, const Facts& facts, Outcome& outcome) {
   }
 }
 
-Outcome Try(const TraceScene& scene, const TraceRule& rule, const Facts& facts, const IntervalSet& time) {
+Outcome Try(const TraceScene& scene, const TraceRule& rule, const Facts& facts, const TimeSet& time) {
   Outcome outcome;
   const double share = scene.Share(time);
   const std::string figure = Figure(scene, rule.claims, time, fmt::format("{:.4g} % needed", 100 * rule.least));
@@ -111,14 +110,14 @@ void RemarkLoader(const TraceScene& scene, Finding& f) {
       "(10 % or more) and rising read_bytes (/proc/<pid>/io)");
 }
 
-void RemarkHost(const TraceScene& scene, const IntervalSet& time, Finding& f) {
-  if (!scene.trace.idle) return;
-  const auto share = [&](IdleClass c) { return Percent(scene.Share(Intersection(time, scene.trace.idle->Of(c)))); };
+void RemarkHost(const TraceScene& scene, const TimeSet& time, Finding& f) {
+  if (!scene.trace.budget.idle_by_class) return;
+  const auto share = [&](IdleClass c) { return Percent(scene.Share(time.With(TraitOf(c)))); };
   f.evidence.push_back(fmt::format("of it operators {}, other host work {}, launch latency {}",
                                    share(IdleClass::kCpuOp), share(IdleClass::kHostOther),
                                    share(IdleClass::kLaunchLatency)));
-  const IntervalSet ahead = Intersection(time, scene.trace.profile->host.loader_ahead);
-  if (!ahead.empty()) {
+  const TimeSet ahead = time.With(Trait::kLoaderAhead);
+  if (ahead.TotalNs() > 0) {
     f.evidence.push_back(Figure(scene, "while a loader fetched ahead in a thread that launches nothing", ahead,
                                 "with_stack=True would show whether the training waits for it"));
   }
@@ -149,8 +148,8 @@ void RemarkQueue(const TraceScene& scene, Finding& f) {
   if (!b.idle_by_class || b.IdleNs(IdleClass::kQueuedWait) == 0) return;
   f.evidence.push_back(fmt::format("of {:.3f} ms of queued wait {:.3f} ms lie inside the launch call itself",
                                    Ms(b.IdleNs(IdleClass::kQueuedWait)), Ms(b.in_launch_call_ns)));
-  const IntervalSet inside = Intersection(QueuedTime(scene), scene.trace.idle->inside_graph);
-  if (!inside.empty()) {
+  const TimeSet inside = QueuedTime(scene).With(Trait::kInsideGraph);
+  if (inside.TotalNs() > 0) {
     f.evidence.push_back(Figure(scene, "between kernels of one graph launch", inside, "dependencies, no other rank"));
   }
   if (scene.peers == nullptr)
@@ -158,33 +157,34 @@ void RemarkQueue(const TraceScene& scene, Finding& f) {
 }
 
 // The host functions behind the longest gaps, and what the profiler itself took.
-void NameGaps(const TraceScene& scene, const IntervalSet& time, Finding& f) {
+void NameGaps(const TraceScene& scene, const TimeSet& time, Finding& f) {
   const TraceBudget& b = scene.trace.budget;
   std::size_t named = 0;
   for (const LargeGap& gap : b.largest_gaps) {
-    if (gap.frames.empty() || 2 * time.OverlapNs(gap.at) < gap.at.Ns() || named++ >= kNamedGaps) continue;
+    if (gap.frames.empty() || 2 * Intersection(gap.time, time).TotalNs() < gap.at.Ns() || named++ >= kNamedGaps)
+      continue;
     f.evidence.push_back(fmt::format("the gap of {:.3f} ms at +{:.3f} ms lies in {}", Ms(gap.at.Ns()),
                                      Ms(gap.at.start - b.span.start), Describe(gap.frames)));
   }
-  const IntervalSet overhead = Intersection(time, scene.trace.profile->host.overhead);
+  const TimeSet overhead = time.With(Trait::kOverhead);
   if (scene.Share(overhead) >= kOverheadWorthSaying) {
     f.evidence.push_back(Figure(scene, "the profiler's own overhead in this time", overhead, "not the job's"));
   }
 }
 
-void Remark(const TraceScene& scene, const TraceRule& rule, const IntervalSet& time, Finding& f) {
+void Remark(const TraceScene& scene, const TraceRule& rule, const TimeSet& time, Finding& f) {
   if (rule.cause == "loader_cpu_spare_cores") RemarkLoader(scene, f);
   if (rule.cause == "launch_bound") RemarkHost(scene, time, f);
   if (rule.peers_confirm) RemarkComm(scene, f);
   if (rule.time == QueuedTime) RemarkQueue(scene, f);
   if (rule.cause == "synchronization") {
-    const IntervalSet scalar = Intersection(time, scene.trace.profile->host.scalar_read);
+    const TimeSet scalar = time.With(Trait::kScalarRead);
     f.evidence.push_back(fmt::format("{:.3f} ms of it inside item, is_nonzero or nonzero", Ms(scalar.TotalNs())));
   }
   NameGaps(scene, time, f);
 }
 
-Finding Make(std::string_view cause, const TraceScene& scene, const IntervalSet& time) {
+Finding Make(std::string_view cause, const TraceScene& scene, const TimeSet& time) {
   Finding f;
   const Cause& row = CauseOf(cause);
   f.cause = row.id;
@@ -213,7 +213,7 @@ double BoundOf(const TraceScene& scene, const TraceRule& rule, double share) {
   return 0;
 }
 
-Finding Found(const TraceScene& scene, const TraceRule& rule, const IntervalSet& time, Outcome outcome) {
+Finding Found(const TraceScene& scene, const TraceRule& rule, const TimeSet& time, Outcome outcome) {
   Finding f = Make(rule.cause, scene, time);
   f.bound = BoundOf(scene, rule, f.share);
   const bool enough = scene.steps.Enough() && !scene.trace.profile->events_missing;
@@ -246,11 +246,11 @@ void Add(Finding f, std::vector<Finding>& findings) {
 // A rule that did not hold, and the time that it would have claimed.
 struct Refused {
   const TraceRule* rule;
-  IntervalSet time;
+  TimeSet time;
   Outcome outcome;
 };
 
-void AddUnknown(const TraceScene& scene, const TestedShare& share, const IntervalSet& time,
+void AddUnknown(const TraceScene& scene, const TestedShare& share, const TimeSet& time,
                 const std::vector<Refused>& refused, std::vector<Finding>& findings) {
   Finding f = Make("unknown", scene, time);
   f.status = Status::kUnknown;
@@ -271,8 +271,9 @@ void AddUnknown(const TraceScene& scene, const TestedShare& share, const Interva
 Finding Remainder(const TraceScene& scene) {
   const TraceBudget& b = scene.trace.budget;
   const bool healthy = b.Share(b.busy_ns) >= kHealthyBusy;
-  Finding f = Make(healthy ? "healthy" : "unknown", scene, healthy ? scene.trace.split.busy : scene.trace.split.idle);
-  f.evidence.push_back(Figure(scene, "busy time", scene.trace.split.busy, "90 % or more is healthy"));
+  const TimeSet busy = scene.Where([](Traits t) { return Has(t, kBusyTraits); });
+  Finding f = Make(healthy ? "healthy" : "unknown", scene, healthy ? busy : Difference(scene.trace.time, busy));
+  f.evidence.push_back(Figure(scene, "busy time", busy, "90 % or more is healthy"));
   f.evidence.emplace_back("no tested share of the window holds 3 % of it");
   if (healthy) {
     f.evidence.emplace_back(
@@ -289,10 +290,10 @@ Finding Remainder(const TraceScene& scene) {
 TraceVerdict FindTraceCauses(const TraceScene& scene) {
   TraceVerdict verdict;
   const Facts facts = MeasureFacts(scene);
-  IntervalSet claimed;
+  TimeSet claimed;
   std::vector<Refused> refused;
   for (const TraceRule& rule : TraceRules()) {
-    IntervalSet time = Difference(rule.time(scene), claimed);
+    TimeSet time = Difference(rule.time(scene), claimed);
     Outcome outcome = Try(scene, rule, facts, time);
     if (!outcome.holds) {
       refused.push_back({&rule, std::move(time), std::move(outcome)});
@@ -303,7 +304,7 @@ TraceVerdict FindTraceCauses(const TraceScene& scene) {
     verdict.claims.push_back({rule.cause, std::move(time)});
   }
   for (const TestedShare& share : TestedShares()) {
-    const IntervalSet rest = Difference(share.time(scene), claimed);
+    const TimeSet rest = Difference(share.time(scene), claimed);
     if (scene.Share(rest) >= kUnknownShare) AddUnknown(scene, share, rest, refused, verdict.findings);
   }
   std::stable_sort(verdict.findings.begin(), verdict.findings.end(),
@@ -318,13 +319,18 @@ Finding NoDevices(const Profile& profile) {
   f.cause = row.id;
   f.title = row.title;
   f.status = Status::kUnknown;
+  // Of another accelerator first: how to record a GPU is no help there.
+  for (const std::string& foreign : profile.foreign_accelerators) {
+    f.evidence.push_back(
+        fmt::format("{}: it has events of {}, an accelerator whose device timeline is not understood: "
+                    "nothing is said of it",
+                    profile.file, foreign));
+  }
   f.evidence.push_back(profile.file +
                        ": no GPU activity in this file; record with ProfilerActivity.CUDA / kineto CUPTI");
-  for (const std::string& foreign : profile.foreign_accelerators) {
-    f.evidence.push_back("it has events of " + foreign +
-                         ", an accelerator whose device timeline is not understood: nothing is said of it");
-  }
-  f.isolate = "torch.profiler with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]";
+  f.isolate = profile.foreign_accelerators.empty()
+                  ? "torch.profiler with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
+                  : "the profiler of that accelerator's vendor";
   return f;
 }
 

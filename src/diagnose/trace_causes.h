@@ -11,7 +11,7 @@ namespace idleburn {
 // The time of the window that one cause claims. Claims of one device are disjoint: their shares add up.
 struct TraceClaim {
   std::string_view cause;
-  IntervalSet time;
+  TimeSet time;
 };
 
 struct TraceVerdict {

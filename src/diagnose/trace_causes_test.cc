@@ -30,9 +30,9 @@ struct Seen {
 };
 
 Seen Diagnose(const Profile& profile, const PeerWait* peers = nullptr) {
-  const DeviceTrace trace = test::TraceDevices(profile).back();
+  const DeviceTrace trace = test::TraceDevices(profile, peers == nullptr ? nullptr : &peers->waiting).back();
   Seen seen;
-  seen.steps = MeasureSteps(trace.steps, trace.split.busy);
+  seen.steps = MeasureSteps(trace.steps, trace.busy_by_step);
   seen.findings = FindTraceCauses({trace, seen.steps, peers}).findings;
   for (const Finding& f : seen.findings) seen.causes.emplace_back(f.cause);
   return seen;
@@ -209,8 +209,9 @@ TEST(TraceCausesTest, MemoryPressureNeedsFullMemoryAndAnAllocatorThatGoesOnAskin
 
   const Seen room = Freeing(2000, 89);
   ASSERT_EQ(room.causes, (Causes{"unknown"}));
-  EXPECT_TRUE(Says(room.findings[0].evidence, "not memory_pressure: device memory that the allocator holds at most: "
-                                              "89 % (90 % or more needed)"));
+  EXPECT_TRUE(Says(room.findings[0].evidence,
+                   "not memory_pressure: device memory that the allocator holds at most: "
+                   "89 % (90 % or more needed)"));
   const Seen untold = Freeing(2000, -1);
   ASSERT_EQ(untold.causes, (Causes{"unknown"}));
   EXPECT_TRUE(Says(untold.findings[0].evidence, "allocator holds at most: not measured"));
@@ -483,7 +484,9 @@ TEST(TraceCausesTest, AFileWithoutDevicesSaysHowToRecordOne) {
   EXPECT_EQ(plain.status, Status::kUnknown);
   EXPECT_TRUE(Says(plain.evidence, "no GPU activity in this file; record with ProfilerActivity.CUDA / kineto CUPTI"));
   profile.foreign_accelerators = {"hpu_op"};
-  EXPECT_TRUE(Says(NoDevices(profile).evidence, "hpu_op"));
+  const Finding foreign = NoDevices(profile);  // how to record a GPU is no help there
+  EXPECT_TRUE(Says({foreign.evidence[0]}, "hpu_op, an accelerator whose device timeline is not understood"));
+  EXPECT_EQ(foreign.isolate, "the profiler of that accelerator's vendor");
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include "diagnose/cause_table.h"
 #include "diagnose/join_host_evidence.h"
 #include "diagnose/peer_wait.h"
+#include "diagnose/step_budget.h"
 #include "diagnose/trace_causes.h"
-#include "diagnose/without_time.h"
 
 namespace idleburn {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::size_t kEvidenceDevices = 4;  // whose evidence a finding of many
 // What is left once the largest cause with a known gain is gone: its time is to be cut out.
 struct Cut {
   std::string_view cause;  // empty: none has a known gain
-  IntervalSet time;
+  TimeSet time;
   double share = 0;
 };
 
@@ -37,12 +37,11 @@ Cut LargestGain(const DeviceTrace& trace, const TraceVerdict& verdict) {
 }
 
 // Diagnoses the rest.
-std::optional<NextBottleneck> FindNext(const Profile& profile, std::size_t device, const Cut& cut) {
+std::optional<NextBottleneck> FindNext(const TracedDevice& device, const DeviceTrace& whole, const Cut& cut) {
   if (cut.cause.empty()) return std::nullopt;
-  const Profile shorter = WithoutTime(profile, device, cut.time);
-  const DeviceTrace left = TraceDecidingWindow(shorter, shorter.devices.front());
+  const DeviceTrace left = device.Without(whole, cut.time);
   if (left.budget.span.Ns() == 0) return std::nullopt;
-  const StepStatistics steps = MeasureSteps(left.steps, left.split.busy);
+  const StepStatistics steps = MeasureSteps(left.steps, left.busy_by_step);
   NextBottleneck next;
   next.removed = cut.cause;
   next.removed_share = cut.share;
@@ -56,7 +55,7 @@ std::optional<NextBottleneck> FindNext(const Profile& profile, std::size_t devic
 // By the window that decides.
 Cut Diagnose(const DeviceTrace& deciding, const PeerWait* peers, const HostEvidence& host, DeviceDiagnosis& d) {
   const Profile& profile = *deciding.profile;
-  d.steps = MeasureSteps(deciding.steps, deciding.split.busy);
+  d.steps = MeasureSteps(deciding.steps, deciding.busy_by_step);
   TraceVerdict verdict = FindTraceCauses({deciding, d.steps, peers});
   for (const TraceClaim& claim : verdict.claims) {
     d.claims.push_back({claim.cause, deciding.budget.Share(claim.time.TotalNs())});
@@ -69,6 +68,9 @@ Cut Diagnose(const DeviceTrace& deciding, const PeerWait* peers, const HostEvide
 }
 
 std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const PeerWait* peers, const HostEvidence& host) {
+  const LaunchIndex launches(profile);
+  const StartOrder<HostCall> calls(profile.calls);
+  const IntervalSet* peer_wait = peers == nullptr ? nullptr : &peers->waiting;
   std::vector<DeviceDiagnosis> devices;
   for (const ProfiledDevice& device : profile.devices) {
     DeviceDiagnosis& d = devices.emplace_back();
@@ -79,18 +81,15 @@ std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const PeerW
     d.profiler = profile.profiler;
     d.facts = profile.facts;
     d.top_kernels = TopKernels(profile, device);
+    const TracedDevice traced(profile, device, launches, calls);
+    DeviceTrace deciding = traced.GpuSpan(peer_wait);
+    d.budgets.push_back(deciding.budget);
+    if (std::optional<DeviceTrace> steps = traced.Steps(peer_wait)) {
+      deciding = std::move(*steps);
+      d.budgets.push_back(deciding.budget);
+    }
+    d.next = FindNext(traced, deciding, Diagnose(deciding, peers, host, d));
   }
-  const auto at = [&profile](const DeviceTrace& trace) {
-    return static_cast<std::size_t>(trace.device - profile.devices.data());
-  };
-  std::vector<Cut> cuts(devices.size());
-  ForEachTrace(profile, [&](const DeviceTrace& trace) {
-    DeviceDiagnosis& d = devices[at(trace)];
-    d.budgets.push_back(trace.budget);
-    if (trace.decides) cuts[at(trace)] = Diagnose(trace, peers, host, d);
-  });
-  // Now that the intervals of the whole are gone.
-  for (std::size_t i = 0; i < devices.size(); ++i) devices[i].next = FindNext(profile, i, std::exchange(cuts[i], {}));
   return devices;
 }
 
@@ -127,7 +126,10 @@ std::vector<Finding> Gather(const std::vector<DeviceDiagnosis>& devices) {
       f.share = static_cast<double>(f.gpu_ns) / static_cast<double>(windows);
       f.bound = row.bound_ns / static_cast<double>(windows);
     }
-    if (row.devices > 1) f.evidence.push_back(fmt::format("seen on {} of {} devices", row.devices, devices.size()));
+    if (devices.size() > 1) {
+      f.evidence.push_back(
+          fmt::format("seen on {} of {} devices; shares are of all their windows", row.devices, devices.size()));
+    }
     findings.push_back(std::move(f));
   }
   std::stable_sort(findings.begin(), findings.end(),

@@ -11,8 +11,8 @@
 #include "diagnose/finding.h"
 #include "diagnose/host_evidence.h"
 #include "diagnose/kernel_classes.h"
-#include "diagnose/step_budget.h"
 #include "diagnose/step_statistics.h"
+#include "diagnose/trace_budget.h"
 
 namespace idleburn {
 

@@ -91,6 +91,7 @@ TEST(TraceDiagnosisTest, FindingsOfSeveralDevicesWeighTheirWindows) {
   EXPECT_EQ(CausesOf(diagnosis.findings), (Causes{"healthy", "comm_exposed"}));
   EXPECT_DOUBLE_EQ(diagnosis.findings[1].share, 0.0285);
   EXPECT_DOUBLE_EQ(diagnosis.findings[1].bound, 0.0285);
+  EXPECT_EQ(diagnosis.findings[1].evidence.back(), "seen on 1 of 2 devices; shares are of all their windows");
 }
 
 TEST(TraceDiagnosisTest, RanksOfOneJobAreReadTogether) {
@@ -159,12 +160,12 @@ Profile AnyTraining() {
 void ClaimsAreDisjointAndNothingLargeIsSilent() {
   const Profile profile = AnyTraining();
   const DeviceTrace trace = test::TraceDevices(profile).back();
-  const StepStatistics steps = MeasureSteps(trace.steps, trace.split.busy);
+  const StepStatistics steps = MeasureSteps(trace.steps, trace.busy_by_step);
   const TraceVerdict verdict = FindTraceCauses({trace, steps});
   RC_ASSERT(!verdict.findings.empty());
   std::int64_t sum = 0;
   std::int64_t lost = 0;
-  IntervalSet all;
+  TimeSet all;
   for (const TraceClaim& claim : verdict.claims) {
     sum += claim.time.TotalNs();
     all = Union(all, claim.time);

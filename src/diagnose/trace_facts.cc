@@ -3,14 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <numeric>
 #include <string_view>
-#include <vector>
 
-#include "diagnose/fp32_kernels.h"
 #include "diagnose/host_link.h"
-#include "stats/quantile.h"
 
 namespace idleburn {
 namespace {
@@ -38,47 +33,6 @@ constexpr std::array<FactRow, kFacts> kRows = {{
     {Fact::kFp32, Unit::kShare, "single-precision matrix kernels (sgemm, scudnn)"},
 }};
 
-// Of the idle gaps that hold some of `host`: how many there are, and the part of it in the largest one of each step.
-struct GapSpread {
-  double gaps = 0;
-  double largest = 0;
-};
-
-GapSpread SpreadOver(const DeviceTrace& trace, const IntervalSet& host) {
-  std::int64_t count = 0;
-  std::vector<std::int64_t> largest(std::max<std::size_t>(trace.steps.size(), 1));
-  for (const IdleGap& gap : trace.idle->gaps) {
-    const std::int64_t ns = host.OverlapNs(gap.at);
-    count += ns > 0 ? 1 : 0;
-    const auto after =
-        std::partition_point(trace.steps.begin(), trace.steps.end(),
-                             [&gap](const ProfiledStep& step) { return step.start_ns <= gap.at.start; });
-    const auto step = static_cast<std::size_t>(std::max<std::ptrdiff_t>(after - trace.steps.begin() - 1, 0));
-    largest[step] = std::max(largest[step], ns);
-  }
-  const auto all = static_cast<double>(std::accumulate(largest.begin(), largest.end(), std::int64_t{0}));
-  const std::int64_t total = host.TotalNs();
-  return {static_cast<double>(count), total == 0 ? 0 : all / static_cast<double>(total)};
-}
-
-// Median distance of the starts of successive launch calls in the window, by the processes that drive the device.
-std::optional<double> LaunchDistance(const DeviceTrace& trace) {
-  const Profile& profile = *trace.profile;
-  std::vector<bool> drives(UINT16_MAX + 1, !profile.correlation_by_process);
-  for (const DeviceEvent& e : trace.device->events) drives[e.process] = true;
-  std::vector<std::int64_t> starts;
-  const Interval window = trace.split.window;
-  for (const HostCall& call : profile.calls) {
-    if (call.kind != CallKind::kLaunchKernel || !drives[call.process]) continue;
-    if (call.start_ns >= window.start && call.start_ns < window.end) starts.push_back(call.start_ns);
-  }
-  if (starts.size() < 2) return std::nullopt;
-  std::sort(starts.begin(), starts.end());
-  std::vector<double> distances;
-  for (std::size_t i = 1; i < starts.size(); ++i) distances.push_back(static_cast<double>(starts[i] - starts[i - 1]));
-  return Median(std::move(distances));
-}
-
 void MeasureMemory(const DeviceTrace& trace, Facts& facts) {
   const auto set = [&](Fact f, double value) { facts[static_cast<std::size_t>(f)] = value; };
   std::int64_t bytes = 0;
@@ -94,13 +48,7 @@ void MeasureMemory(const DeviceTrace& trace, Facts& facts) {
     if (copy.from == MemoryKind::kPinned) pinned += copy.bytes;
     if (copy.from != MemoryKind::kUnknown) known += copy.bytes;
   }
-  std::vector<double> sizes;
-  for (const DeviceEvent& e : trace.device->events) {
-    if (e.copy == CopyKind::kHtoD && e.start_ns < trace.split.window.end && e.end_ns > trace.split.window.start) {
-      sizes.push_back(static_cast<double>(e.bytes));
-    }
-  }
-  if (!sizes.empty()) set(Fact::kHtodMedianBytes, Median(std::move(sizes)));
+  facts[static_cast<std::size_t>(Fact::kHtodMedianBytes)] = trace.htod_median_bytes;
   if (known > 0) {
     set(Fact::kHtodPageable, static_cast<double>(pageable) / static_cast<double>(bytes));
     set(Fact::kHtodPinned, static_cast<double>(pinned) / static_cast<double>(bytes));
@@ -121,17 +69,19 @@ Facts MeasureFacts(const TraceScene& scene) {
   const auto set = [&](Fact f, double value) { facts[static_cast<std::size_t>(f)] = value; };
   const DeviceTrace& trace = scene.trace;
   MeasureMemory(trace, facts);
-  set(Fact::kFp32, scene.Share(Fp32Time(*trace.profile, *trace.device, trace.split.window)));
-  if (const std::optional<double> distance = LaunchDistance(trace); distance && *distance > 0) {
-    set(Fact::kKernelPerLaunch, trace.budget.kernels.median_ns / *distance);
+  set(Fact::kFp32, scene.Share(scene.trace.time.With(Trait::kFp32)));
+  if (trace.launch_distance_ns.value_or(0) > 0) {
+    set(Fact::kKernelPerLaunch, trace.budget.kernels.median_ns / *trace.launch_distance_ns);
   }
-  if (!trace.idle) return facts;
+  if (!trace.budget.idle_by_class) return facts;
   set(Fact::kLoader, scene.Share(LoaderTime(scene)));
-  set(Fact::kSyncApi, scene.Share(trace.idle->Of(IdleClass::kSyncApi)));
-  set(Fact::kQueuedWait, scene.Share(trace.idle->Of(IdleClass::kQueuedWait)));
-  const GapSpread spread = SpreadOver(trace, LaunchTime(scene));
-  set(Fact::kHostGaps, spread.gaps / static_cast<double>(std::max<std::size_t>(trace.steps.size(), 1)));
-  set(Fact::kLargestHostGap, spread.largest);
+  set(Fact::kSyncApi, scene.Share(IdleTime(scene, IdleClass::kSyncApi)));
+  set(Fact::kQueuedWait, scene.Share(IdleTime(scene, IdleClass::kQueuedWait)));
+  const auto steps = static_cast<double>(std::max<std::size_t>(trace.steps.size(), 1));
+  set(Fact::kHostGaps, static_cast<double>(trace.launch_gaps) / steps);
+  const std::int64_t launch_ns = LaunchTime(scene).TotalNs();
+  set(Fact::kLargestHostGap,
+      launch_ns == 0 ? 0 : static_cast<double>(trace.largest_launch_gap_ns) / static_cast<double>(launch_ns));
   return facts;
 }
 
@@ -154,83 +104,51 @@ std::string Describe(Fact fact, std::optional<double> value) {
   return phrase + ": " + (value ? DescribeBound(fact, *value) : "not measured");
 }
 
-IntervalSet IdleTime(const TraceScene& scene, IdleClass c) {
-  return scene.trace.idle ? scene.trace.idle->Of(c) : IntervalSet();
+TimeSet IdleTime(const TraceScene& scene, IdleClass c) { return scene.trace.time.With(TraitOf(c)); }
+
+TimeSet LoaderTime(const TraceScene& scene) {
+  return scene.Where([](Traits t) { return Has(t, BitOf(Trait::kDataloader)) && !Has(t, BitOf(Trait::kLoaderAhead)); });
 }
 
-IntervalSet LoaderTime(const TraceScene& scene) {
-  return Difference(IdleTime(scene, IdleClass::kDataloader), scene.trace.profile->host.loader_ahead);
+TimeSet HostTime(const TraceScene& scene) {
+  return scene.Where([](Traits t) { return IsLaunchTime(t & ~BitOf(Trait::kInsideGraph)); });
 }
 
-// What is left of idle time without the other classes: these are few where this one is much.
-IntervalSet HostTime(const TraceScene& scene) {
-  if (!scene.trace.idle) return {};
-  IntervalSet others = LoaderTime(scene);
-  for (const IdleClass c : {IdleClass::kSyncApi, IdleClass::kMemcpyApi, IdleClass::kQueuedWait,
-                            IdleClass::kNoLaunchRecord, IdleClass::kTailHead}) {
-    others = Union(others, scene.trace.idle->Of(c));
-  }
-  return Difference(scene.trace.split.idle, others);
+TimeSet LaunchTime(const TraceScene& scene) { return scene.Where(IsLaunchTime); }
+
+TimeSet SyncTime(const TraceScene& scene) {
+  return scene.Where([](Traits t) { return Has(t, BitOf(Trait::kSyncApi)) && Has(t, BitOf(Trait::kOwnSync)); });
 }
 
-IntervalSet LaunchTime(const TraceScene& scene) {
-  return scene.trace.idle ? Difference(HostTime(scene), scene.trace.idle->inside_graph) : IntervalSet();
+TimeSet AllocationTime(const TraceScene& scene) {
+  constexpr Traits kBeforeLaunch =
+      AnyOf(Trait::kDataloader, Trait::kSyncApi, Trait::kMemcpyApi, Trait::kCpuOp, Trait::kHostOther);
+  return scene.Where([](Traits t) { return Has(t, kBeforeLaunch) && Has(t, BitOf(Trait::kAllocating)); });
 }
 
-IntervalSet SyncTime(const TraceScene& scene) {
-  if (!scene.trace.idle) return {};
-  std::map<std::uint32_t, IntervalUnion> waits;  // by thread: the gaps that it ended with a launch
-  for (const IdleGap& gap : scene.trace.idle->gaps) {
-    if (gap.launch != nullptr) waits[gap.launch->thread].Add({gap.at.start, gap.LaunchedNs()});
-  }
-  std::map<std::uint32_t, IntervalUnion> syncs;
-  for (const HostCall& call : scene.trace.profile->calls) {
-    if (call.kind == CallKind::kSync && waits.contains(call.thread)) {
-      syncs[call.thread].Add({call.start_ns, call.end_ns});
-    }
-  }
-  IntervalSet own;
-  for (auto& [thread, calls] : syncs) own = Union(own, Intersection(waits[thread].Take(), calls.Take()));
-  return Intersection(own, scene.trace.idle->Of(IdleClass::kSyncApi));
+TimeSet ExposedHtodTime(const TraceScene& scene) {
+  return scene.Where(
+      [](Traits t) { return Has(t, BitOf(Trait::kHtod)) && !Has(t, AnyOf(Trait::kCompute, Trait::kComm)); });
 }
 
-IntervalSet AllocationTime(const TraceScene& scene) {
-  const DeviceTrace& trace = scene.trace;
-  if (!trace.idle) return {};
-  IntervalUnion before_launches;
-  for (const IdleGap& gap : trace.idle->gaps) {
-    if (gap.launch != nullptr) before_launches.Add({gap.at.start, gap.LaunchedNs()});
-  }
-  const std::int64_t steady = trace.steps.size() > 1 ? trace.steps[1].start_ns : trace.split.window.start;
-  IntervalUnion calls;
-  for (const HostCall& call : trace.profile->calls) {
-    if (call.kind == CallKind::kAllocate) calls.Add({std::max(call.start_ns, steady), call.end_ns});
-  }
-  return Intersection(before_launches.Take(), calls.Take());
+TimeSet HtodTime(const TraceScene& scene) {
+  return Union(ExposedHtodTime(scene),
+               scene.Where([](Traits t) { return Has(t, AnyOf(Trait::kMemcpyApi, Trait::kInHtodCall)); }));
 }
 
-IntervalSet ExposedHtodTime(const TraceScene& scene) { return scene.trace.split.exposed_htod; }
-
-IntervalSet HtodTime(const TraceScene& scene) {
-  const IntervalSet exposed = ExposedHtodTime(scene);
-  if (!scene.trace.idle) return exposed;
-  return Union(exposed, Union(IdleTime(scene, IdleClass::kMemcpyApi), scene.trace.idle->in_htod_call));
+TimeSet QueuedTime(const TraceScene& scene) {
+  return scene.Where(
+      [](Traits t) { return Has(t, BitOf(Trait::kQueuedWait)) && !Has(t, BitOf(Trait::kInLaunchCall)); });
 }
 
-IntervalSet QueuedTime(const TraceScene& scene) {
-  if (!scene.trace.idle) return {};
-  return Difference(scene.trace.idle->Of(IdleClass::kQueuedWait), scene.trace.idle->in_launch_call);
+TimeSet ExposedComm(const TraceScene& scene) {
+  return scene.Where([](Traits t) { return Has(t, BitOf(Trait::kComm)) && !Has(t, BitOf(Trait::kCompute)); });
 }
 
-IntervalSet PeerTime(const TraceScene& scene) {
-  if (scene.peers == nullptr) return {};
-  return Intersection(scene.trace.split.exposed_comm, scene.peers->waiting);
-}
+TimeSet PeerTime(const TraceScene& scene) { return ExposedComm(scene).With(Trait::kPeerWait); }
 
-IntervalSet TransferTime(const TraceScene& scene) {
-  return Difference(scene.trace.split.exposed_comm, PeerTime(scene));
-}
+TimeSet TransferTime(const TraceScene& scene) { return Difference(ExposedComm(scene), PeerTime(scene)); }
 
-IntervalSet ComputeTime(const TraceScene& scene) { return scene.trace.split.compute; }
+TimeSet ComputeTime(const TraceScene& scene) { return scene.trace.time.With(Trait::kCompute); }
 
 }  // namespace idleburn

@@ -18,7 +18,12 @@ struct TraceScene {
   const StepStatistics& steps;
   const PeerWait* peers = nullptr;  // null: this rank is seen alone
 
-  [[nodiscard]] double Share(const IntervalSet& time) const { return trace.budget.Share(time.TotalNs()); }
+  // The time of the window whose traits hold `test`.
+  template <typename Test>
+  [[nodiscard]] TimeSet Where(Test test) const {
+    return trace.time.Where(test);
+  }
+  [[nodiscard]] double Share(const TimeSet& time) const { return trace.budget.Share(time.TotalNs()); }
 };
 
 // Figures that the rules test. Shares are of the window.
@@ -49,27 +54,29 @@ std::string DescribeBound(Fact fact, double value);
 // Parts of the window. Those of idle time are empty where it could not be attributed.
 // Idle time in a loader that somebody waits for: one that fetches ahead in a thread of its own only says that it is
 // at work.
-IntervalSet LoaderTime(const TraceScene& scene);
+TimeSet LoaderTime(const TraceScene& scene);
 // Operators, other work of the host, and launch latency; what the host did while a loader fetched ahead too.
-IntervalSet HostTime(const TraceScene& scene);
+TimeSet HostTime(const TraceScene& scene);
 // The same without the gaps inside graphs, which no launch can shorten.
-IntervalSet LaunchTime(const TraceScene& scene);
+TimeSet LaunchTime(const TraceScene& scene);
 // Idle time of a synchronising call on the thread that launched what came next.
-IntervalSet SyncTime(const TraceScene& scene);
+TimeSet SyncTime(const TraceScene& scene);
 // Idle time, before a launch, in calls that take device memory or give it back; without the first step, in which an
 // allocator that caches fills.
-IntervalSet AllocationTime(const TraceScene& scene);
+TimeSet AllocationTime(const TraceScene& scene);
 // Copies from the host to the device that nothing hides, and idle time inside copy calls.
-IntervalSet HtodTime(const TraceScene& scene);
-IntervalSet ExposedHtodTime(const TraceScene& scene);
+TimeSet HtodTime(const TraceScene& scene);
+TimeSet ExposedHtodTime(const TraceScene& scene);
 // Commands that waited on the device after the call that issued them had returned.
-IntervalSet QueuedTime(const TraceScene& scene);
+TimeSet QueuedTime(const TraceScene& scene);
+// Communication that compute does not hide.
+TimeSet ExposedComm(const TraceScene& scene);
 // Exposed communication in which this rank waited for others; empty if it is seen alone.
-IntervalSet PeerTime(const TraceScene& scene);
+TimeSet PeerTime(const TraceScene& scene);
 // Exposed communication without PeerTime.
-IntervalSet TransferTime(const TraceScene& scene);
-IntervalSet ComputeTime(const TraceScene& scene);
+TimeSet TransferTime(const TraceScene& scene);
+TimeSet ComputeTime(const TraceScene& scene);
 // One class of idle time; empty where it could not be attributed.
-IntervalSet IdleTime(const TraceScene& scene, IdleClass c);
+TimeSet IdleTime(const TraceScene& scene, IdleClass c);
 
 }  // namespace idleburn

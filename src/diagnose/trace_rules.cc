@@ -93,13 +93,17 @@ constexpr std::string_view kRecordStacks =
     "record again with Python frames (torch.profiler with_stack=True) to name the functions";
 
 template <IdleClass c>
-IntervalSet IdleOf(const TraceScene& scene) {
+TimeSet IdleOf(const TraceScene& scene) {
   return IdleTime(scene, c);
 }
 
-IntervalSet ExposedComm(const TraceScene& scene) { return scene.trace.split.exposed_comm; }
-IntervalSet ExposedCopy(const TraceScene& scene) { return scene.trace.split.exposed_copy; }
-IntervalSet Unattributed(const TraceScene& scene) { return scene.trace.idle ? IntervalSet() : scene.trace.split.idle; }
+TimeSet ExposedCopy(const TraceScene& scene) {
+  return scene.Where(
+      [](Traits t) { return Has(t, BitOf(Trait::kCopy)) && !Has(t, AnyOf(Trait::kCompute, Trait::kComm)); });
+}
+TimeSet Unattributed(const TraceScene& scene) {
+  return scene.trace.budget.idle_by_class ? TimeSet() : scene.Where([](Traits t) { return !Has(t, kBusyTraits); });
+}
 
 constexpr auto kShares = std::to_array<TestedShare>({
     {"loader", "idle time inside the data loader", LoaderTime, "record at least four steps"},

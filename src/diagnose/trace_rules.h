@@ -24,7 +24,7 @@ struct FactTest {
 struct TraceRule {
   std::string_view cause;   // id of the cause table
   std::string_view claims;  // the time in words
-  IntervalSet (*time)(const TraceScene&);
+  TimeSet (*time)(const TraceScene&);
   double least;                          // share of the window that it must have
   std::span<const FactTest> required;    // all of them, measured
   std::span<const FactTest> any_of;      // one of them, unless there are none
@@ -45,7 +45,7 @@ std::span<const TraceRule> TraceRules();
 struct TestedShare {
   std::string_view id;
   std::string_view name;  // "idle time at the end of the steps"
-  IntervalSet (*time)(const TraceScene&);
+  TimeSet (*time)(const TraceScene&);
   std::string_view next;  // the measurement that would tell more
 };
 std::span<const TestedShare> TestedShares();

@@ -136,15 +136,24 @@ Result<void> AddUnitCosts(Money allocated_cost, std::int64_t busy_ns, const Work
   return {};
 }
 
+// Only what is no price of a GPU-hour gets there.
+tl::unexpected<Error> BeyondAllMoney() {
+  return Fail(
+      "what it costs, or would cost in a year, is beyond 9.2 billion, the largest amount kept exactly; a price is in "
+      "dollars per GPU-hour, for example 4");
+}
+
 Result<void> AddProjections(Money rate, CostReport* report) {
-  TRY(Put(Scale(rate, report->gpus, 1), &report->hourly));
-  TRY(Put(Scale(*report->hourly, report->month_hours, 1), &report->monthly));
-  return Put(Scale(*report->hourly, kHoursPerYear, 1), &report->yearly);
+  const bool held = Put(Scale(rate, report->gpus, 1), &report->hourly) &&
+                    Put(Scale(*report->hourly, report->month_hours, 1), &report->monthly) &&
+                    Put(Scale(*report->hourly, kHoursPerYear, 1), &report->yearly);
+  if (!held) return BeyondAllMoney();
+  return {};
 }
 
 Result<void> AddCosts(Money rate, const Capacity& capacity, const WorkDone& work, CostReport* report) {
   const Result<LineCosts> whole = CostOfWhole(rate, capacity.whole);
-  if (!whole) return tl::unexpected<Error>(whole.error());
+  if (!whole) return BeyondAllMoney();
   const Result<std::vector<LineCosts>> devices = CostOfDevices(*whole, capacity.devices);
   if (!devices) return tl::unexpected<Error>(devices.error());
   AddCosts(*whole, &report->whole);

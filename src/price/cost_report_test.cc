@@ -326,6 +326,15 @@ TEST(PriceRunTest, RefusesWorkOfNothingAndSumsBeyondRange) {
   EXPECT_EQ(scene.Priced().error().kind, Error::Kind::kUsage);
 }
 
+// Of the first price the run alone would fit; the year that it is projected to does not.
+TEST(PriceRunTest, APriceThatNoAmountHoldsIsAnErrorThatSaysWhatAPriceIs) {
+  for (const char* price : {"3600000", "9000000000"}) {
+    Scene scene(price);
+    Observe(scene.Gpu(0), Phase::kProductive, 2 * kHour, 80);
+    EXPECT_NE(scene.Priced().error().message.find("a price is in dollars per GPU-hour"), std::string::npos) << price;
+  }
+}
+
 TEST(PriceRunTest, AnEmptyRunCostsNothing) {
   Scene scene("8");
   const CostReport report = scene.Report();

@@ -25,7 +25,9 @@ void Join(std::vector<Interval>& intervals) {
 
 IntervalSet IntervalSet::UnionOf(std::vector<Interval> intervals) {
   std::erase_if(intervals, [](const Interval& i) { return i.end <= i.start; });
-  std::sort(intervals.begin(), intervals.end(), StartsBefore);
+  if (!std::is_sorted(intervals.begin(), intervals.end(), StartsBefore)) {
+    std::sort(intervals.begin(), intervals.end(), StartsBefore);
+  }
   Join(intervals);
   return IntervalSet(std::move(intervals));
 }
@@ -90,7 +92,15 @@ IntervalSet Difference(const IntervalSet& a, const IntervalSet& b) {
 
 IntervalSet Clip(const IntervalSet& a, Interval within) {
   if (a.empty() || (a.parts().front().start >= within.start && a.parts().back().end <= within.end)) return a;
-  return Intersection(a, IntervalSet::UnionOf({within}));
+  const std::span<const Interval> all = a.parts();
+  const auto from =
+      std::partition_point(all.begin(), all.end(), [&](const Interval& i) { return i.end <= within.start; });
+  const auto to = std::partition_point(from, all.end(), [&](const Interval& i) { return i.start < within.end; });
+  std::vector<Interval> some(from, to);
+  if (some.empty() || within.end <= within.start) return {};
+  some.front().start = std::max(some.front().start, within.start);
+  some.back().end = std::min(some.back().end, within.end);
+  return IntervalSet(std::move(some));
 }
 
 void IntervalUnion::Add(Interval interval) {

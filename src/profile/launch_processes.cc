@@ -1,30 +1,79 @@
 #include "profile/launch_processes.h"
 
 #include <algorithm>
-#include <utility>
+#include <numeric>
+#include <tuple>
 #include <vector>
 
 namespace idleburn {
+namespace {
+
+// The calls by correlation id, then process. Files are mostly written that way: then it takes no memory.
+class CallsById {
+ public:
+  explicit CallsById(const std::vector<HostCall>& calls) : calls_(calls) {
+    if (std::is_sorted(calls.begin(), calls.end(), Before)) return;
+    order_.resize(calls.size());
+    std::iota(order_.begin(), order_.end(), 0U);
+    std::sort(order_.begin(), order_.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return Before(calls[a], calls[b]); });
+  }
+  [[nodiscard]] std::size_t size() const { return calls_.size(); }
+  [[nodiscard]] const HostCall& operator[](std::size_t i) const { return calls_[order_.empty() ? i : order_[i]]; }
+
+  // The first call with that id; size() without one. Ids that follow each other are found at once.
+  std::size_t First(std::int64_t correlation) {
+    if (last_ + 1 < size() && IsFirst(last_ + 1, correlation)) return ++last_;
+    const std::size_t first = Find(0, [&](const HostCall& call) { return call.correlation < correlation; });
+    if (first == size() || (*this)[first].correlation != correlation) return size();
+    return last_ = first;
+  }
+  // Whether another process has calls with the id of that one, the first of its id.
+  [[nodiscard]] bool IsShared(std::size_t first) const {
+    const HostCall& one = (*this)[first];
+    if (first + 1 == size() || (*this)[first + 1].correlation != one.correlation) return false;
+    const std::size_t next = Find(first + 1, [&one](const HostCall& call) { return !Before(one, call); });
+    return next < size() && (*this)[next].correlation == one.correlation;
+  }
+
+ private:
+  static bool Before(const HostCall& a, const HostCall& b) {
+    return std::tie(a.correlation, a.process) < std::tie(b.correlation, b.process);
+  }
+  template <typename Passed>
+  [[nodiscard]] std::size_t Find(std::size_t low, Passed passed) const {
+    for (std::size_t high = size(); low < high;) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (passed((*this)[middle])) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+  [[nodiscard]] bool IsFirst(std::size_t i, std::int64_t correlation) const {
+    return (*this)[i].correlation == correlation && (*this)[i - 1].correlation != correlation;
+  }
+
+  const std::vector<HostCall>& calls_;
+  std::vector<std::uint32_t> order_;  // empty: as they stand
+  std::size_t last_ = 0;
+};
+
+}  // namespace
 
 std::int64_t FindLaunchProcesses(Profile& profile) {
   if (profile.processes.size() < 2) return 0;
-  std::vector<std::pair<std::int64_t, std::uint16_t>> launches;
-  launches.reserve(profile.calls.size());
-  for (const HostCall& call : profile.calls) {
-    if (call.correlation != kNoCorrelation) launches.emplace_back(call.correlation, call.process);
-  }
-  std::sort(launches.begin(), launches.end());
-  launches.erase(std::unique(launches.begin(), launches.end()), launches.end());
-
+  CallsById calls(profile.calls);
   std::int64_t ambiguous = 0;
   for (ProfiledDevice& device : profile.devices) {
     for (DeviceEvent& event : device.events) {
-      const auto first =
-          std::lower_bound(launches.begin(), launches.end(), std::pair{event.correlation, std::uint16_t{0}});
-      if (first == launches.end() || first->first != event.correlation) continue;
-      event.process = first->second;
-      const auto next = first + 1;
-      ambiguous += next != launches.end() && next->first == event.correlation ? 1 : 0;
+      if (event.correlation == kNoCorrelation) continue;
+      const std::size_t first = calls.First(event.correlation);
+      if (first == calls.size()) continue;
+      event.process = calls[first].process;
+      ambiguous += calls.IsShared(first) ? 1 : 0;
     }
   }
   if (ambiguous > 0) profile.correlation_by_process = false;

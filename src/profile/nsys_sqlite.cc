@@ -27,6 +27,9 @@ using Row = NsysDatabase::Row;
 constexpr int kProcessShift = 24;
 constexpr std::int64_t kIdMask = (1 << kProcessShift) - 1;
 
+constexpr std::int64_t kGivesBack = 1;  // ENUM_CUDA_DEV_MEM_EVENT_OPER
+constexpr std::int64_t kMostMemory = std::int64_t{1} << 50;  // bytes; no GPU has a petabyte
+
 std::int64_t ProcessKey(std::int64_t global) { return global >> kProcessShift; }
 
 // "cudaMemcpyAsync_v3020" is cudaMemcpyAsync.
@@ -58,6 +61,7 @@ class NsysReader {
     TRY(ReadRanges());
     for (const std::string_view table : kNsysOverheadTables) TRY(ReadOverhead(table));
     TRY(ReadDiagnostics());
+    TRY(ReadMemoryUse());
     for (const std::string_view table : kNsysCountedTables) {
       TRY(database_.ForEach(table, {"start"}, [this](const Row&) {
         ++builder_.header().events_total;
@@ -160,6 +164,33 @@ class NsysReader {
       gpu = id;
     }
     return gpu.value_or(number);
+  }
+
+  // What processes take of a GPU's memory and give back (nsys profile --cuda-memory-usage=true). What they held before
+  // the capture is not seen, so this is the least that they hold.
+  Result<void> ReadMemoryUse() {
+    constexpr std::string_view kTable = "CUDA_GPU_MEMORY_USAGE_EVENTS";
+    for (const char* column : {"start", "deviceId", "globalPid", "bytes", "memKind", "memoryOperationType"}) {
+      if (!database_.Has(kTable, column)) return {};
+    }
+    std::map<std::int64_t, std::int64_t> held;  // by GPU
+    return database_.ForEachOf(
+        "SELECT deviceId, globalPid, bytes, memKind, memoryOperationType FROM " + SqliteName(kTable) +
+            " ORDER BY start",
+        [this, &held](const Row& row) {
+          ++builder_.header().events_total;
+          const std::optional<std::int64_t> number = row.Integer(0);
+          const std::int64_t bytes = row.Integer(2).value_or(0);
+          if (!number || bytes <= 0 || bytes > kMostMemory) return Result<void>();
+          if (NsysRow(kNsysMemory, row.Integer(3).value_or(-1), MemoryKind::kUnknown) != MemoryKind::kDevice) {
+            return Result<void>();
+          }
+          const std::int64_t gpu = GpuOf(row.Integer(1), *number);
+          std::int64_t& now = held[gpu];
+          now = std::clamp<std::int64_t>(now + (row.Integer(4) == kGivesBack ? -bytes : bytes), 0, kMostMemory);
+          builder_.AddReserved(gpu, now);
+          return Result<void>();
+        });
   }
 
   Result<void> ReadDeviceTable(const NsysDeviceTable& table) {

@@ -222,6 +222,26 @@ TEST(NsysTest, DevicesAreGpusNotTheNumbersOfAProcess) {
   EXPECT_EQ(quality.CountOf(QualityId::kSharedDeviceNumber), 1);
 }
 
+// Of 100 bytes 60 are taken, 40 more, 40 given back, 35 taken: at most 100 at once. Memory of the host does not count.
+TEST(NsysTest, KeepsTheMostOfAGpusMemoryThatProcessesHeld) {
+  const std::string use =
+      "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, globalPid INTEGER, deviceId INTEGER, bytes INTEGER, "
+      "memKind INTEGER, memoryOperationType INTEGER);";
+  const std::string p = G(7);
+  const Profile profile = ReadGood(RecentExport() + use + "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (40, " + p +
+                                   ", 0, 35, 2, 0), (10, " + p + ", 0, 60, 2, 0), (30, " + p + ", 0, 40, 2, 1), (20, " +
+                                   p + ", 0, 40, 2, 0), (15, " + p + ", 0, 900, 1, 0), (50, " + p +
+                                   ", 0, NULL, 2, 0), (5, " + p + ", 0, 1000, 2, 1);");
+  ASSERT_EQ(profile.devices.size(), 1U);
+  EXPECT_EQ(profile.devices[0].most_reserved_bytes, 100);
+  EXPECT_EQ(profile.devices[0].memory_bytes, 85'899'345'920);
+  EXPECT_FALSE(ReadGood(RecentExport() + use).devices[0].most_reserved_bytes.has_value());
+  const Profile older = ReadGood(RecentExport() +
+                                 "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, bytes INTEGER);"
+                                 "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (1, 5);");
+  EXPECT_FALSE(older.devices[0].most_reserved_bytes.has_value());  // without its columns it tells nothing
+}
+
 TEST(NsysTest, CountsRowsThatCannotBe) {
   DataQuality quality;
   const Profile profile =

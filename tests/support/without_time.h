@@ -1,0 +1,42 @@
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "profile/profile.h"
+
+namespace idleburn::test {
+
+// The profile of one of its devices as if `removed` had not happened, the plain way: every row is copied and moves up.
+// The twin of what slices do.
+inline Profile WithoutTime(const Profile& profile, std::size_t device, const IntervalSet& removed) {
+  const auto cut = [&removed](std::int64_t t) {
+    std::int64_t before = 0;
+    for (const Interval& part : removed.parts())
+      before += std::max<std::int64_t>(std::min(t, part.end) - part.start, 0);
+    return t - before;
+  };
+  const auto move = [&cut](auto& rows) {
+    for (auto& row : rows) {
+      row.start_ns = cut(row.start_ns);
+      row.end_ns = cut(row.end_ns);
+    }
+  };
+  Profile shorter = profile;
+  shorter.devices = {profile.devices[device]};
+  move(shorter.devices.front().events);
+  move(shorter.calls);
+  move(shorter.frames);
+  move(shorter.steps);
+  HostRanges& host = shorter.host;
+  for (IntervalSet* set : {&host.dataloader, &host.loader_ahead, &host.sync_api, &host.memcpy_api, &host.cpu_op,
+                           &host.scalar_read, &host.overhead}) {
+    std::vector<Interval> parts;
+    for (const Interval& part : set->parts()) parts.push_back({cut(part.start), cut(part.end)});
+    *set = IntervalSet::UnionOf(std::move(parts));
+  }
+  return shorter;
+}
+
+}  // namespace idleburn::test
