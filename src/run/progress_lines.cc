@@ -212,7 +212,8 @@ bool ProgressReader::IsThePlainBar(const std::string& key, bool loss) {
   const auto first = bars_.find(plain_bar_);
   if (first != bars_.end() && plain_bar_ != key) {
     const bool inside = first->second.last < first->second.total;
-    if (plain_trains_ || (inside && first->second.advanced)) return false;  // it evaluates, while the steps wait
+    if (inside && first->second.advanced) bars_.try_emplace(key);  // it evaluates while the steps wait, later too
+    if (plain_trains_ || (bars_.count(key) != 0 && bars_[key].total == 0)) return false;
     if (inside) outer_bars_.insert(plain_bar_);
     plain_unclear_ = true;
     Disown(Source::kPlainBar);
