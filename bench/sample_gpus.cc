@@ -1,5 +1,6 @@
 // What it costs to measure: sample_gpus LIBRARY HZ SECONDS PART. One line of JSON: share of a core, memory, lateness.
-//   PART: nothing   bare ticks: what waking up costs here
+//   PART: wake      one thread that sleeps until each tick and does nothing else: the cheapest there is here
+//         nothing   bare ticks of the sampler, with its watchdog
 //         gpus      the GPUs of LIBRARY
 //         all       and the host, and a workload of 16 processes
 #include <sys/prctl.h>
@@ -9,11 +10,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -111,6 +115,25 @@ void Print(const Sampler& sampler, int threads, const Counting& sink, const rusa
       Milliseconds(s.late.Quantile(0.99)), Milliseconds(s.late.max()));
 }
 
+int Wake(Nanos period, std::int64_t ticks) {
+  rusage before{};
+  rusage after{};
+  getrusage(RUSAGE_SELF, &before);
+  const std::shared_ptr<RunClock> clock = SystemClock();
+  const Nanos start = clock->Monotonic();
+  for (std::int64_t tick = 1; tick <= ticks; ++tick) {
+    const std::int64_t at = (start + tick * period).count();
+    const timespec until = {at / kNanosPerSecond, at % kNanosPerSecond};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) continue;
+  }
+  const double wall = static_cast<double>((clock->Monotonic() - start).count()) / 1e9;
+  getrusage(RUSAGE_SELF, &after);
+  const double cpu = CpuSeconds(after) - CpuSeconds(before);
+  std::printf("{\"ticks\": %lld, \"core_percent\": %.4f, \"us_per_tick\": %.1f, \"rss_mib\": %.1f}\n",
+              static_cast<long long>(ticks), 100 * cpu / wall, 1e6 * cpu / static_cast<double>(ticks), PeakMib());
+  return 0;
+}
+
 // One lane on a thread of its own, as a live session has them.
 void ServeAlone(Sampler& sampler, std::unique_ptr<Lane> lane) {
   std::vector<std::unique_ptr<Lane>> lanes;
@@ -119,16 +142,19 @@ void ServeAlone(Sampler& sampler, std::unique_ptr<Lane> lane) {
 }
 
 int Main(int count, char** words) {
-  constexpr std::array<std::string_view, 3> kParts = {"nothing", "gpus", "all"};
+  constexpr std::array<std::string_view, 4> kParts = {"wake", "nothing", "gpus", "all"};
   const std::string_view part = count == 5 ? words[4] : "";
   if (std::find(kParts.begin(), kParts.end(), part) == kParts.end()) {
-    return std::fputs("usage: sample_gpus LIBRARY HZ SECONDS nothing|gpus|all\n", stderr), 2;
+    return std::fputs("usage: sample_gpus LIBRARY HZ SECONDS wake|nothing|gpus|all\n", stderr), 2;
   }
   const double seconds = std::strtod(words[3], nullptr);
   LiveGpuOptions gpu_options;
   gpu_options.nvml_library = words[1];
   gpu_options.period = Nanos(static_cast<std::int64_t>(1e9 / std::strtod(words[2], nullptr)));
-  const Workload workload;
+  if (part == "wake")
+    return Wake(gpu_options.period, static_cast<std::int64_t>(seconds * std::strtod(words[2], nullptr)));
+  std::optional<Workload> workload;
+  if (part == "all") workload.emplace();
   const std::shared_ptr<RunClock> clock = SystemClock();
   const TimeLine line(clock->Read());
   DeviceTable devices;
@@ -143,9 +169,9 @@ int Main(int count, char** words) {
   getrusage(RUSAGE_SELF, &before);
   const Nanos start = clock->Monotonic();
   if (part == "nothing") ServeAlone(sampler, std::make_unique<EmptyLane>());
-  if (part == "all") {
+  if (workload) {
     HostWorkload watched;
-    watched.pid = workload.root();
+    watched.pid = workload->root();
     ServeAlone(sampler, std::make_unique<HostLane>(HostLaneSpec{"", watched}));
   }
   if (!gpus.lanes.empty()) sampler.Serve(std::move(gpus.lanes));

@@ -128,6 +128,16 @@ TEST(RunNoGpuTest, OneLineSaysSoAndTheHostIsReported) {
   EXPECT_TRUE(std::filesystem::exists(machine.Path("k")));
 }
 
+// A driver that was upgraded under its kernel module: one line says what and what to do, and the command runs.
+TEST(RunNoGpuTest, ALibraryOfAnotherVersionThanTheDriverIsSaidInOneLine) {
+  const LiveMachine machine("gpu 0\nfail nvmlInit_v2 18\n");
+  const ProgramRun run = machine.Run("$I run --no-recording -- sh -c 'echo out; sleep 0.3; exit 4'");
+  EXPECT_EQ(run.code, 4);
+  EXPECT_EQ(run.out, "out\n");
+  EXPECT_EQ(LinesWith(run.err, "no GPU was measured: "), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "NVML says 18: the driver was upgraded and its kernel module was not: reboot"), 1);
+}
+
 // A gate that nothing can be judged by does not pass in silence, and turns no other code into its own.
 TEST(RunNoGpuTest, GatesThatCannotBeJudgedDoNotHold) {
   const LiveMachine machine("gpu 0\n");
@@ -193,6 +203,33 @@ TEST(RunHiddenTest, ACommandThatSeesNoGpuHasNoCost) {
       "CUDA_VISIBLE_DEVICES= $I run --all-gpus --no-recording --price 2 --format json -o $F/all -- sleep 1.2");
   EXPECT_EQ(all.code, 0);
   EXPECT_EQ(machine.Json("all")["per_gpu"].size(), 2U);
+}
+
+TEST(RunHiddenTest, GpusAndInstancesAreSeenByUuid) {
+  const std::string uuid = "GPU-5d0ca1e5-0000-4000-8000-00000000100";
+  const LiveMachine machine("gpu 0 uuid=" + uuid + "0\ngpu 1 uuid=" + uuid + "1\ngpu 2 uuid=" + uuid + "2\n" +
+                            "mig 2 gi=7 profile=1g.10gb slices=1\nmig 2 gi=2 profile=3g.40gb slices=3\n");
+  const auto seen = [&](const std::string& list) {
+    const ProgramRun run = machine.Run("CUDA_VISIBLE_DEVICES=" + list +
+                                       " $I run --no-recording --price 7 --format json -o $F/live -- sleep 1.2");
+    EXPECT_EQ(run.code, 0) << run.err;
+    std::vector<std::string> names;
+    const json live = machine.Json("live");
+    for (const json& gpu : live["per_gpu"]) {
+      names.push_back(std::to_string(gpu["index"].get<int>()) +
+                      (gpu["mig"].is_null() ? "" : "/" + gpu["mig"]["id"].get<std::string>()));
+    }
+    return names;
+  };
+  EXPECT_EQ(seen(uuid + "1"), std::vector<std::string>{"1"});
+  // The board of an instance stays, as its power is measured there.
+  EXPECT_EQ(seen("MIG-" + uuid.substr(4) + "2-2"), (std::vector<std::string>{"2", "2/2"}));
+  EXPECT_EQ(seen("1," + uuid + "0").size(), 5U);  // a number among instances is nobody's for certain
+  const json live = machine.Json("live");
+  for (const json& row : live["data_quality"]) {
+    if (row["id"] != "gpus_unclear") continue;
+    EXPECT_NE(row["names"][0].get<std::string>().find("name them by UUID"), std::string::npos) << row;
+  }
 }
 
 TEST(RunHiddenTest, WhatCannotBeToldIsSaidAndAllAreCounted) {

@@ -376,6 +376,19 @@ TEST(WorkloadTest, InteractiveOutputIsByteIdentical) {
   EXPECT_EQ(shown[2], shown[0]);
 }
 
+// More than a terminal holds, and for a while nobody looks at it: the program waits, and not a byte is lost.
+TEST(WorkloadTest, AFullTerminalHoldsTheProgramUpAndLosesNothing) {
+  std::string expected;
+  for (int i = 1; i <= 20'000; ++i) expected += "line " + std::to_string(i) + "\r\n";
+  for (const Mode mode : kModes) {
+    TerminalSession session(Under(mode, "/dev/null", {"seq", "-f", "line %.0f", "20000"}));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    EXPECT_EQ(waitpid(session.pid(), nullptr, WNOHANG), 0);  // it waits
+    EXPECT_EQ(session.WaitForEnd(), 0);
+    EXPECT_TRUE(session.shown() == expected) << static_cast<int>(mode) << " " << session.shown().size();
+  }
+}
+
 TEST(WorkloadTest, ANewWindowSizeArrivesWithItsSignal) {
   const TempFolder folder;
   const std::string script = folder.Write("size.py", R"(
@@ -460,6 +473,11 @@ TEST(WorkloadTest, ABackgroundReaderWaitsForTheTerminal) {
     shell.Type("exit\n");
     shell.WaitForEnd();
   }
+}
+
+// Whoever started the tests: what stops in them, or ends beside something stopped, hangs up none of their processes.
+TEST(WorkloadTest, CommandsOfTheTestsHaveASessionOfTheirOwn) {
+  EXPECT_NE(std::stoi(RunShell("ps -o sid= -p $$").out), getsid(0));
 }
 
 // When we are killed, a workload that has our output itself lives on.

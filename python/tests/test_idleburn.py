@@ -1,5 +1,6 @@
 """python3 -m unittest discover python/tests"""
 
+import ast
 import contextlib
 import importlib
 import io
@@ -222,6 +223,28 @@ class Audit(unittest.TestCase):
                 pass
         finally:
             os.environ.pop("IDLEBURN_RUN_ID")
+
+
+class Package(unittest.TestCase):
+    """What it is written in: Python 3.8, and the standard library alone but for the two callbacks."""
+
+    def test_language_and_imports(self):
+        callbacks = {"huggingface.py": {"transformers"}, "lightning.py": {"lightning", "pytorch_lightning"}}
+        folder = os.path.dirname(idleburn.__file__)
+        for name in sorted(os.listdir(folder)):
+            if not name.endswith(".py"):
+                continue
+            with open(os.path.join(folder, name)) as file:
+                tree = ast.parse(file.read(), name, feature_version=(3, 8))
+            imported = set()
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Import):
+                    imported |= {alias.name.split(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                    imported.add(node.module.split(".")[0])
+            imported -= callbacks.get(name, set())
+            if hasattr(sys, "stdlib_module_names"):
+                self.assertLessEqual(imported, set(sys.stdlib_module_names), name)
 
 
 class Callbacks(unittest.TestCase):

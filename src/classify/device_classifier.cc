@@ -43,7 +43,9 @@ DeviceClassifier::DeviceClassifier(const Thresholds& thresholds, const Cadence& 
       side_limit_(std::max(thresholds.side_hold, cadence.max_gap).count()),
       max_sm_khz_(max_sm_khz),
       cells_(thresholds, cadence.counter == Signal::kGrEngineActive),
-      ticks_(thresholds, cadence) {}
+      ticks_(thresholds, cadence) {
+  fast_reason_ = Unobserved::kGap;  // what is read fast is there, so that a cell without a reading is a gap in it
+}
 
 std::optional<std::int64_t> DeviceClassifier::Known(Signal s) const {
   const Side& side = side_[Index(s)];
@@ -344,7 +346,7 @@ void DeviceClassifier::ForgetOpenCell() {
     reason_count_ = {};
   }
   tick_sum_ = tick_count_ = 0;
-  fast_reason_ = Unobserved::kUnsupported;
+  fast_reason_ = Unobserved::kGap;
 }
 
 // --- one reading a second or slower: held forward

@@ -252,6 +252,21 @@ TEST(DeviceClassifierTest, EnergyCounterResetsAddUp) {
   EXPECT_EQ(totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kUnsupported)], 3 * kNanosPerSecond);
 }
 
+// Power is read from the start, the driver's first utilization comes later, and once for two seconds none does.
+TEST(DeviceClassifierTest, ASecondWithoutAReadingOfACounterThatIsThereIsAGap) {
+  std::vector<Sample> trace;
+  for (int i = 0; i < 80; ++i) {
+    Sample s;
+    s.time = Instant::FromNanos(kStart + i * 100 * kMs);
+    s.Set(Signal::kPower, 300'000);
+    if (i >= 10 && (i < 40 || i >= 60)) s.Set(Signal::kUtilization, 95 * kPercent);
+    trace.push_back(s);
+  }
+  const DeviceTotals totals = Stream(trace, CadenceOf(100 * kMs), Thresholds());
+  EXPECT_EQ(totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)], 3 * kNanosPerSecond);
+  EXPECT_EQ(totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kUnsupported)], 0);
+}
+
 TEST(DeviceClassifierTest, AProfilingCounterStuckAtZeroIsNotBelieved) {
   const Thresholds t;
   std::vector<Sample> trace = Constant(99, 600, 15'000);

@@ -76,16 +76,14 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   session.Tell(RunWindow::StartFact(keeper.run().started));
   LiveSessionSpec spec;
   spec.gpus = *gpus;
-  std::optional<MarkerFile> markers;
   if (const char* name = std::getenv("IDLEBURN_MARKERS")) {
     Result<MarkerFile> opened = MarkerFile::Open(name);
     if (opened) {
-      markers.emplace(std::move(*opened));
+      spec.markers = std::make_shared<MarkerFile>(std::move(*opened));
     } else {
       Say(opened.error().message);
     }
   }
-  spec.markers = markers ? &*markers : nullptr;
   if (!request.quiet) Say("recording to " + path + (*time ? " for " + request.time : std::string("; end with Ctrl-C")));
   std::jthread opening([&](const std::stop_token& stop) {
     session.Start(spec, stop);

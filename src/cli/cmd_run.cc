@@ -66,17 +66,17 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   } else {
     Say(markers.error().message);
   }
-  ReapedUsage reaped;
-  spec.reaped = &reaped;
+  const auto reaped = std::make_shared<ReapedUsage>();
+  spec.reaped = reaped.get();
   const Instant started = session.Now();
   if (const auto start = workload.Start(spec); !start) return tl::unexpected<StartFailure>(start.error());
   keeper.run().started = started;
   keeper.Begin();
   session.Tell(RunWindow::StartFact(started));
   session.Tell(NoteKind::kWorkloadStarted, ShownCommand(spec.command));
-  measured.workload = HostWorkload{workload.pid(), getpid(), workload.helpers(), run_id, &reaped};
+  measured.workload = HostWorkload{workload.pid(), getpid(), workload.helpers(), run_id, reaped};
   measured.environment = OwnVariable;
-  measured.markers = markers ? &*markers : nullptr;
+  if (markers) measured.markers = std::make_shared<MarkerFile>(std::move(*markers));
   // The driver may take seconds to list its GPUs; the workload and its signals do not wait for that.
   std::jthread opening([&session, &measured, &machine, &guard](const std::stop_token& stop) {
     session.Start(measured, stop);
@@ -125,14 +125,14 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   keeper.run().tags = std::move(*tags);
   keeper.run().recording = FullPath(record.path());
   keeper.run().forecast = launch.forecast;
-  ProgressWatcher lines;
+  const auto lines = std::make_shared<ProgressWatcher>();
   WorkloadSpec spec;
   spec.command = std::move(command);
   spec.environment = launch.environment;
-  spec.watcher = request.plain ? nullptr : &lines;
+  spec.watcher = request.plain ? nullptr : lines.get();
   LiveSessionSpec measured;
   measured.gpus = *gpus;
-  measured.lines = request.plain ? nullptr : &lines;
+  if (!request.plain) measured.lines = lines;
   const auto machine = [&] { return limits->machine ? *limits->machine : MachineFacts(ask_cloud); };
   const auto end = RunMeasured(*workload, std::move(spec), measured, session, keeper, guard, machine);
   if (!end) {

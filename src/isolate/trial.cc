@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <memory>
+#include <utility>
 
 #include "measure/host_lane.h"
 #include "os/random_id.h"
@@ -21,15 +23,16 @@ constexpr Nanos kHostLook(100'000'000);  // at what it uses of the host
 // One run while it is watched.
 class Watched {
  public:
-  Watched(Workload& workload, const TrialBounds& bounds, MarkerFile* markers, ProgressWatcher* lines,
-          const std::string& run_id, const ReapedUsage& reaped)
+  Watched(Workload& workload, const TrialBounds& bounds, std::shared_ptr<MarkerFile> markers,
+          std::shared_ptr<ProgressWatcher> lines, const std::string& run_id, std::shared_ptr<const ReapedUsage> reaped)
       : workload_(workload),
         bounds_(bounds),
         clock_(SystemClock()),
         line_(clock_->Read()),
         rate_(bounds, clock_->Monotonic()),
-        work_(markers, lines),
-        host_(HostLaneSpec{"", HostWorkload{workload.pid(), getpid(), workload.helpers(), run_id, &reaped}}) {}
+        work_(std::move(markers), std::move(lines)),
+        host_(HostLaneSpec{"", HostWorkload{workload.pid(), getpid(), workload.helpers(), run_id, std::move(reaped)}}) {
+  }
 
   WorkloadEnd Wait() {
     while (true) {
@@ -156,29 +159,30 @@ std::string FaultOf(const Trial& trial, const TrialBounds& bounds) {
 }
 
 tl::expected<Trial, StartFailure> RunTrial(Workload& workload, const TrialSpec& spec, const KnobChange& change) {
-  OutputReader output;
-  Result<MarkerFile> markers = MarkerFile::Create();
-  if (!markers) return tl::unexpected<StartFailure>(StartFailure{markers.error(), 1});
-  ReapedUsage reaped;
+  const auto output = std::make_shared<OutputReader>();
+  Result<MarkerFile> created = MarkerFile::Create();
+  if (!created) return tl::unexpected<StartFailure>(StartFailure{created.error(), 1});
+  const auto markers = std::make_shared<MarkerFile>(std::move(*created));
+  const auto reaped = std::make_shared<ReapedUsage>();
   const std::string run_id = RandomIdText();
   WorkloadSpec run;
   run.command = spec.command;
   run.environment = change.environment;
   run.environment.emplace_back("IDLEBURN_RUN_ID", run_id);
   run.environment.emplace_back("IDLEBURN_MARKERS", markers->path());
-  run.watcher = &output;
+  run.watcher = output.get();
   run.output = spec.output;
-  run.reaped = &reaped;
+  run.reaped = reaped.get();
   run.confinement.cpus = change.cpus;
   run.confinement.group = change.group == nullptr ? -1 : change.group->procs();
   if (const auto started = workload.Start(run); !started) return tl::unexpected<StartFailure>(started.error());
-  Watched watched(workload, spec.bounds, &*markers, &output.progress, run_id, reaped);
+  Watched watched(workload, spec.bounds, markers, {output, &output->progress}, run_id, reaped);
   Trial trial;
   trial.end = watched.Wait();
   watched.Fill(trial);
   markers->Poll();
   trial.hooks = markers->hooks();
-  trial.last_line = output.LastLine();
+  trial.last_line = output->LastLine();
   if (!workload.end_signals().empty()) trial.interrupted = workload.end_signals().back();
   trial.leftovers = workload.EndLeftovers();
   return trial;

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,11 +17,11 @@ namespace idleburn {
 
 // The workload a HostLane looks at, besides the machine.
 struct HostWorkload {
-  pid_t pid = 0;                        // its first process
-  pid_t adopter = 0;                    // parent of its orphans, with PR_SET_CHILD_SUBREAPER; 0: none
-  std::vector<pid_t> not_ours;          // children of the adopter that do not belong to it
-  std::string run_id;                   // see ProcessTreeSpec
-  const ReapedUsage* reaped = nullptr;  // outlives the lane; may be null
+  pid_t pid = 0;                              // its first process
+  pid_t adopter = 0;                          // parent of its orphans, with PR_SET_CHILD_SUBREAPER; 0: none
+  std::vector<pid_t> not_ours;                // children of the adopter that do not belong to it
+  std::string run_id;                         // see ProcessTreeSpec
+  std::shared_ptr<const ReapedUsage> reaped;  // null: not known
 };
 
 struct HostLaneSpec {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,8 +25,8 @@ struct ProcessTreeSpec {
   pid_t adopter = 0;            // becomes the parent of its orphans (the subreaper); 0: nobody in particular
   std::vector<pid_t> not_ours;  // children of the adopter that are no part of it
   std::string run_id;           // belongs whoever was started with IDLEBURN_RUN_ID of this value; empty: not asked
-  const ReapedUsage* reaped = nullptr;       // of what the adopter waits for
-  std::int64_t nanos_per_tick = 10'000'000;  // the unit of times in /proc
+  std::shared_ptr<const ReapedUsage> reaped;  // of what the adopter waits for; null: not known
+  std::int64_t nanos_per_tick = 10'000'000;   // the unit of times in /proc
 };
 
 // The processes of one workload: its root, their children, orphans, and sessions of their own, found by looking at

@@ -25,7 +25,7 @@ struct FakeTree {
       spec.adopter = kUs;
       spec.not_ours = {51};
       spec.run_id = "run-7";
-      spec.reaped = &reaped;
+      spec.reaped = reaped;
       made.emplace(std::move(spec), &files);
     }
     return *made;
@@ -42,7 +42,7 @@ struct FakeTree {
 
   test::FakeRoot root;
   test::FakeProcesses processes;
-  ReapedUsage reaped;
+  std::shared_ptr<ReapedUsage> reaped = std::make_shared<ReapedUsage>();
   OpenFileBudget files{64};
   std::optional<ProcessTree> made;
   Instant now;
@@ -143,7 +143,7 @@ TEST(ProcessTree, WhatWeWaitForIsTakenFromThere) {
   rusage used{};
   used.ru_utime.tv_sec = 2;
   used.ru_stime.tv_usec = 500'000;
-  fake.reaped.Add(used);
+  fake.reaped->Add(used);
   fake.Tick();
   EXPECT_EQ(fake.CpuTicks(), 250);
   fake.Tick();

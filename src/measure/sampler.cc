@@ -47,8 +47,9 @@ Sampler::Sampler(const SamplerOptions& options, std::shared_ptr<RunClock> clock,
 
 Sampler::~Sampler() { Stop(); }
 
-void Sampler::Serve(std::vector<std::unique_ptr<Lane>> lanes) {
+void Sampler::Serve(std::vector<std::unique_ptr<Lane>> lanes, std::optional<Nanos> patience) {
   Group& group = groups_.emplace_back();
+  group.patience = patience.value_or(options_.patience);
   group.served = std::make_shared<Served>(options_.period, clock_, line_, std::move(lanes), gate_);
   group.ticking = std::jthread([served = group.served](const std::stop_token& stop) { served->Tick(stop); });
   group.watching = std::jthread([served = group.served, hang_after = options_.hang_after](const std::stop_token& stop) {
@@ -61,11 +62,11 @@ void Sampler::Stop() {
     group.ticking.request_stop();
     group.watching.request_stop();
   }
-  const auto until = std::chrono::steady_clock::now() + options_.patience;
+  const auto now = std::chrono::steady_clock::now();
   for (Group& group : groups_) {
     group.watching.join();
     TickLoop& loop = group.served->loop;
-    if (!group.served->WaitForEnd(until)) {
+    if (!group.served->WaitForEnd(now + group.patience)) {
       loop.Abandon();
       group.ticking.detach();
       statistics_.abandoned = true;

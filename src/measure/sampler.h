@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -40,9 +41,10 @@ class Sampler {
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  // Begins to serve these lanes on a thread of their own. Before Stop.
-  void Serve(std::vector<std::unique_ptr<Lane>> lanes);
-  // Returns after the last sample was pushed, or after options.patience if a call hangs.
+  // Begins to serve these lanes on a thread of their own, which Stop waits for as long as `patience`, or
+  // options.patience. Before Stop.
+  void Serve(std::vector<std::unique_ptr<Lane>> lanes, std::optional<Nanos> patience = {});
+  // Returns after the last sample was pushed, or when patience is over.
   void Stop();
 
   // The sink, for what other threads have to say at the same time; not after Stop.
@@ -56,6 +58,7 @@ class Sampler {
     std::shared_ptr<Served> served;  // with the thread, which may have to be left behind
     std::jthread ticking;
     std::jthread watching;
+    Nanos patience{0};
   };
 
   SamplerOptions options_;

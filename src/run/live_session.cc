@@ -9,6 +9,12 @@
 #include "measure/system_facts.h"
 
 namespace idleburn {
+namespace {
+
+// Nothing hangs there, but a machine may be busy, and what is read last completes every sum.
+constexpr Nanos kHostPatience(10 * kNanosPerSecond);
+
+}  // namespace
 
 LiveSession::LiveSession(DeviceTable& devices, LiveSink& sink)
     : devices_(devices), sink_(sink), clock_(SystemClock()), line_(clock_->Read()) {}
@@ -21,7 +27,7 @@ void LiveSession::Start(const LiveSessionSpec& spec, const std::stop_token& stop
   host.push_back(std::make_unique<ClockLane>(clock_));
   host.push_back(std::make_unique<HostLane>(HostLaneSpec{"", spec.workload}));
   host.push_back(std::make_unique<WorkLane>(spec.markers, spec.lines));
-  sampler_->Serve(std::move(host));
+  sampler_->Serve(std::move(host), kHostPatience);
   // Apart from the host, because a driver may hang.
   LiveGpus gpus = LiveGpus::Open(spec.gpus, devices_, sampler_->sink(), clock_, line_, stop);
   why_no_gpu_ = gpus.why_not;

@@ -16,9 +16,10 @@ struct LiveSessionSpec {
   LiveGpuOptions gpus;
   std::optional<HostWorkload> workload;  // besides the machine
   VariableLookup environment;            // of a workload: which GPUs it hides is told; null: all are meant
-  // What a workload says of its work; both may be null, both outlive the session.
-  MarkerFile* markers = nullptr;
-  ProgressWatcher* lines = nullptr;
+  // What a workload says of its work; both may be null. Shared, as is what `workload` holds: on a machine that is busy
+  // enough a reading goes on when the session is over and everybody else has left.
+  std::shared_ptr<MarkerFile> markers;
+  std::shared_ptr<ProgressWatcher> lines;
 };
 
 // Measures this machine's GPUs, the host and a workload, and pushes all of it into one sink.

@@ -138,27 +138,28 @@ TEST(Markers, TornAndBrokenLinesAreSurvived) {
 }
 
 TEST(WorkLane, PushesChangesAndPrefersMarkers) {
-  Result<MarkerFile> file = MarkerFile::Create();
-  ASSERT_TRUE(file);
-  ProgressWatcher watcher;
-  WorkLane lane(&*file, &watcher);
+  Result<MarkerFile> created = MarkerFile::Create();
+  ASSERT_TRUE(created);
+  const auto file = std::make_shared<MarkerFile>(std::move(*created));
+  const auto watcher = std::make_shared<ProgressWatcher>();
+  WorkLane lane(file, watcher);
   testing::LiveLog log;
   const auto tick = [&](std::int64_t at) { lane.Tick(Instant::FromNanos(at), log); };
   tick(1);
   EXPECT_TRUE(log.work.empty());
-  watcher.OnOutput(1, "step 10 loss\nstep 20 loss\n");
+  watcher->OnOutput(1, "step 10 loss\nstep 20 loss\n");
   tick(2);
   tick(3);
   ASSERT_EQ(log.work.size(), 1U);
   EXPECT_EQ(log.work[0].steps, 20);
   EXPECT_EQ(log.work[0].time.nanos(), 2);
-  watcher.OnOutput(2, "\r0%| | 0/90 [00:00<?, ?it/s]\r50%|# | 45/90 [00:01<00:01, 9it/s]\r");
+  watcher->OnOutput(2, "\r0%| | 0/90 [00:00<?, ?it/s]\r50%|# | 45/90 [00:01<00:01, 9it/s]\r");
   tick(4);
   ASSERT_EQ(log.work.size(), 2U);
   EXPECT_EQ(log.work[1].steps, 45);
   Append(file->path(), "step=7,tokens=70,rank=1\n");
   tick(5);
-  watcher.OnOutput(1, "step 30 loss\n");
+  watcher->OnOutput(1, "step 30 loss\n");
   tick(6);
   ASSERT_EQ(log.work.size(), 4U);
   EXPECT_TRUE(lane.from_markers());
@@ -172,6 +173,37 @@ TEST(WorkLane, PushesChangesAndPrefersMarkers) {
   tick(7);
   tick(8);
   EXPECT_EQ(log.notes.size(), 1U);
+}
+
+// What lines claimed is taken back as soon as they turn out to have counted something else.
+TEST(WorkLane, TakesBackWhatIsNotBelievedAnyMore) {
+  const auto watcher = std::make_shared<ProgressWatcher>();
+  WorkLane lane(nullptr, watcher);
+  testing::LiveLog log;
+  watcher->OnOutput(2, "\r0%| | 0/90 [00:00<?, ?it/s]\r100%|# | 90/90 [00:01<00:00, 9it/s]\n");
+  lane.Tick(Instant::FromNanos(1), log);
+  watcher->OnOutput(2, "\r0%| | 0/7 [00:00<?, ?it/s]\r");
+  lane.Tick(Instant::FromNanos(2), log);
+  lane.Tick(Instant::FromNanos(3), log);
+  ASSERT_EQ(log.work.size(), 2U);
+  EXPECT_EQ(log.work[0].steps, 90);
+  EXPECT_FALSE(log.work[1].steps.has_value());
+}
+
+// A reading that a busy machine delays goes on when whoever asked for it has left.
+TEST(WorkLane, OutlivesWhoeverMadeItsSources) {
+  auto watcher = std::make_shared<ProgressWatcher>();
+  watcher->OnOutput(1, "step 10 loss 1\nstep 20 loss 1\n");
+  Result<MarkerFile> created = MarkerFile::Create();
+  ASSERT_TRUE(created);
+  auto file = std::make_shared<MarkerFile>(std::move(*created));
+  WorkLane lane(file, watcher);
+  file.reset();
+  watcher.reset();
+  testing::LiveLog log;
+  lane.Finish(Instant::FromNanos(1), log);
+  ASSERT_EQ(log.work.size(), 1U);
+  EXPECT_EQ(log.work[0].steps, 20);
 }
 
 TEST(MarkersTest, HooksAreKeptApartFromWork) {

@@ -9,8 +9,8 @@ namespace {
 constexpr std::size_t kLongestLine = 1024;
 constexpr std::size_t kMostBars = 64;
 
-constexpr std::array<std::string_view, 9> kTrainingNames = {"train", "epoch", "step",  "iter",   "batch",
-                                                            "fit",   "optim", "learn", "finetun"};
+constexpr std::array<std::string_view, 10> kTrainingNames = {"train", "epoch", "step",  "iter",    "batch",
+                                                             "fit",   "optim", "learn", "finetun", "loss"};
 constexpr std::array<std::string_view, 20> kOtherNames = {
     "eval",    "valid",   "test",  "sanity", "predict", "download", "upload", "load",    "map",  "filter",
     "tokeniz", "process", "fetch", "sav",    "generat", "shard",    "cach",   "extract", "warm", "cali"};
@@ -19,6 +19,33 @@ template <std::size_t kSize>
 bool HasAny(std::string_view text, const std::array<std::string_view, kSize>& parts) {
   return std::any_of(parts.begin(), parts.end(),
                      [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
+}
+
+bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
+
+// "Epoch 3 [val]", and not "interval".
+bool NamesValidation(std::string_view name) {
+  constexpr std::string_view kVal = "val";
+  if (name.find("valid") != std::string_view::npos) return true;
+  for (std::size_t at = name.find(kVal); at != std::string_view::npos; at = name.find(kVal, at + 1)) {
+    const std::size_t end = at + kVal.size();
+    if ((at == 0 || !IsLetter(name[at - 1])) && (end == name.size() || !IsLetter(name[end]))) return true;
+  }
+  return false;
+}
+bool NamesOther(std::string_view name) { return HasAny(name, kOtherNames) || NamesValidation(name); }
+bool NamesTraining(std::string_view name) { return name == "keras" || HasAny(name, kTrainingNames); }
+
+// "epoch", "training epochs"; "epoch #" is one of them.
+bool CountsEpochs(const ProgressText::Bar& bar, bool epoch_in_name) {
+  if (bar.counts == ProgressText::Counts::kEpochs) return !epoch_in_name;
+  return !epoch_in_name && (bar.name == "epoch" || bar.name.find("epochs") != std::string::npos);
+}
+// "train epoch", "epoch progress": of epochs, or of the steps of each?
+bool MayCountEpochs(const ProgressText::Bar& bar, bool epoch_in_name) {
+  const bool epoch = bar.counts == ProgressText::Counts::kSteps && bar.name.find("epoch") != std::string::npos;
+  constexpr std::array<std::string_view, 4> kWithin = {"step", "iter", "batch", "#"};
+  return epoch && !epoch_in_name && !HasAny(bar.name, kWithin) && !CountsEpochs(bar, epoch_in_name);
 }
 
 void Raise(std::optional<std::int64_t>* value, std::int64_t to) {
@@ -77,16 +104,35 @@ void ProgressReader::EndLine() {
   too_long_ = false;
 }
 
+// A bar that does not stay is wiped out when it is done, and its end may never have been drawn.
+void ProgressReader::OnCleared() {
+  if (!drawn_ || !drawn_->bar->ends) return;
+  drawn_->bar->done = drawn_->bar->total;
+  OnBar(*drawn_->bar, drawn_->epoch.has_value(), drawn_->loss);
+  drawn_.reset();
+}
+
 void ProgressReader::OnLine(std::string_view line) {
+  if (line.find_first_not_of(' ') == std::string_view::npos) return OnCleared();
   const ProgressText text = ParseProgress(line);
+  if (text.bar) drawn_ = text;
   const bool next_epoch = text.epoch && epoch_ && text.epoch->number > *epoch_;
   const bool of_training = !text.bar || !HasAny(text.bar->name, kOtherNames) || HasAny(text.bar->name, kTrainingNames);
   epoch_turned_ = epoch_turned_ || (next_epoch && of_training);
   if (text.epoch && of_training) OnEpoch(*text.epoch);
-  if (text.epoch && !text.bar) keras_begins_ = true;
   if (text.bar) {
-    OnBar(*text.bar, text.epoch.has_value());
+    OnBar(*text.bar, text.epoch.has_value(), text.loss);
     return;
+  }
+  if (text.epoch) {
+    keras_begins_ = true;
+    keras_total_ = 0;
+  }
+  const auto plain = bars_.find(plain_bar_);
+  const bool under_way = plain != bars_.end() && plain->second.advanced && plain->second.last < plain->second.total;
+  if (text.loss && under_way && outer_bars_.count(plain_bar_) == 0) {
+    plain_trains_ = true;
+    plain_unclear_ = false;
   }
   if (text.step) {
     OnLogCount(&step_log_, *text.step, next_epoch);
@@ -102,60 +148,125 @@ void ProgressReader::OnLine(std::string_view line) {
   }
 }
 
-void ProgressReader::OnBar(const ProgressText::Bar& bar, bool epoch_in_name) {
-  const bool keras = bar.name == "keras";
-  const bool training = keras || HasAny(bar.name, kTrainingNames);
-  if (bar.counts == ProgressText::Counts::kOther || HasAny(bar.name, kOtherNames)) return;
-  if (!training && !bar.name.empty()) return;  // whatever it counts
-  if (keras && !keras_begins_) return;         // fit() names the epoch first; evaluate() and predict() do not
-  if (keras && bar.done == bar.total) keras_begins_ = false;
+void ProgressReader::OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss) {
+  if (NamesValidation(bar.name)) OnValidation(bar);
+  if (bar.counts == ProgressText::Counts::kOther || NamesOther(bar.name)) return;
+  if (bar.name == "keras" && !OfThisEpochOfKeras(bar)) return;
+  const bool keras_anew = bar.name == "keras" && std::exchange(keras_total_, bar.total) == 0;
+  if (Renamed(bar)) {
+    bar.name.clear();
+    loss = true;
+  }
+  if (!bar.name.empty() && !NamesTraining(bar.name)) {  // whatever it counts
+    const auto plain = bars_.find(plain_bar_);
+    if (plain != bars_.end() && !plain->second.advanced) outer_bars_.insert(plain_bar_);
+    if (outer_bars_.count(plain_bar_) != 0) Disown(Source::kPlainBar);
+    return;
+  }
+  if (MayCountEpochs(bar, epoch_in_name)) return;
   const std::string key = bar.name + "\n" + std::to_string(bar.total);
   if (bars_.count(key) == 0 && bars_.size() >= kMostBars) return;
-  if (bar.name.empty() && plain_bar_ != key) {
-    const auto outer = bars_.find(plain_bar_);
-    const bool inside = outer != bars_.end() && outer->second.last < outer->second.total;
-    if (outer != bars_.end() && (!inside || !outer->second.advanced)) plain_unclear_ = true;
-    if (outer != bars_.end()) return;  // inside the first one it evaluates, while the steps wait
-    plain_bar_ = key;
-  }
+  const bool plain_steps = bar.name.empty() && bar.counts == ProgressText::Counts::kSteps;
+  if (plain_steps && !IsThePlainBar(key, loss)) return;
   Track& track = bars_[key];
-  if (!track.first) {
-    track.first = bar.done;
-    track.offset = keras || bar.done <= 1 ? 0 : bar.done;
-  } else if (bar.done < track.last) {
-    if (!bar.starts && bar.done > 1 && !keras && !epoch_turned_) return;  // of another process that is late
-    epoch_turned_ = false;
-    track.base += track.last - track.offset;
-    track.offset = 0;
-  }
-  track.advanced = track.advanced || bar.done > *track.first;
-  track.last = bar.done;
-  track.total = bar.total;
-  const bool epochs = bar.counts == ProgressText::Counts::kEpochs || bar.name == "epoch" || bar.name == "epochs" ||
-                      bar.name == "training epochs";
-  if (epochs && !epoch_in_name) {
+  Advance(&track, bar, keras_anew);
+  if (CountsEpochs(bar, epoch_in_name)) {
     Raise(&done_.epochs, track.done());
   } else if (bar.counts == ProgressText::Counts::kSamples) {
     Raise(&done_.samples, track.done());
   } else if (bar.counts == ProgressText::Counts::kTokens) {
     Raise(&done_.tokens, track.done());
-  } else if (!bar.name.empty() || !plain_unclear_) {
+  } else if (!counts_both_ && (!plain_steps || (!plain_unclear_ && outer_bars_.count(key) == 0))) {
     // A last batch may be small, and totals differ: all bars of one name go on from each other.
-    std::int64_t sum = 0;
+    std::int64_t sum = plain_steps ? track.done() : 0;
     for (const auto& [other, t] : bars_) {
-      if (other.substr(0, other.find('\n')) == bar.name) sum += t.done();
+      if (!plain_steps && other.substr(0, other.find('\n')) == bar.name) sum += t.done();
     }
-    ClaimSteps(bar.name.empty() ? Source::kPlainBar : Source::kNamedBar, sum);
+    ClaimSteps(plain_steps ? Source::kPlainBar : Source::kNamedBar, sum);
     several_bars_ = several_bars_ || (!step_bar_.empty() && step_bar_ != key);
     step_bar_ = key;
   }
   if (bar.per_epoch && bar.done == bar.total && epoch_) Raise(&done_.epochs, *epoch_ - *first_epoch_ + 1);
 }
 
+// fit() names each epoch first; evaluate() and predict() do not.
+bool ProgressReader::OfThisEpochOfKeras(const ProgressText::Bar& bar) {
+  if (!keras_begins_ || (keras_total_ != 0 && keras_total_ != bar.total)) return false;
+  keras_begins_ = bar.done != bar.total;
+  return true;
+}
+
+// A bar without a name that was drawn at its start, and that was given a name since.
+bool ProgressReader::Renamed(const ProgressText::Bar& bar) {
+  if (bar.name.empty() || bar.counts != ProgressText::Counts::kSteps) return false;
+  if (renamed_.count(bar.name) != 0) return true;
+  const auto plain = bars_.find(plain_bar_);
+  const bool starts = plain != bars_.end() && plain->second.total == bar.total && plain->second.last == 0;
+  if (!starts || (bar.done == 0 && !NamesTraining(bar.name)) || renamed_.size() >= kMostBars) return false;
+  renamed_.insert(bar.name);
+  return true;
+}
+
+// Of several bars without a name the one that counts the training's steps, or may.
+bool ProgressReader::IsThePlainBar(const std::string& key, bool loss) {
+  const auto first = bars_.find(plain_bar_);
+  if (first != bars_.end() && plain_bar_ != key) {
+    const bool inside = first->second.last < first->second.total;
+    if (inside && first->second.advanced) bars_.try_emplace(key);  // it evaluates while the steps wait, later too
+    if (plain_trains_ || (bars_.count(key) != 0 && bars_[key].total == 0)) return false;
+    if (inside) outer_bars_.insert(plain_bar_);
+    plain_unclear_ = true;
+    Disown(Source::kPlainBar);
+    if (outer_bars_.count(key) != 0) return false;
+    plain_bar_ = key;
+  }
+  if (first == bars_.end()) plain_bar_ = key;
+  if (loss && outer_bars_.count(key) == 0) {
+    plain_trains_ = true;
+    plain_unclear_ = false;
+  }
+  return true;
+}
+
+void ProgressReader::Advance(Track* track, const ProgressText::Bar& bar, bool anew) {
+  if (!track->first) {
+    track->first = bar.done;
+    track->offset = bar.name == "keras" || bar.done <= 1 ? 0 : bar.done;
+  } else if (anew || bar.done < track->last) {
+    // Of another process that is late, or that begins a moment after this one.
+    if (!anew && !bar.starts && bar.done > 1 && bar.name != "keras" && !epoch_turned_) return;
+    if (!anew && bar.total > 1 && track->last <= 1) return;
+    epoch_turned_ = false;
+    track->NextPass();
+  } else if (track->base > 0 && track->last == 0 && bar.done == bar.total && bar.total > 1 && !bar.starts &&
+             track->was_in_bits) {
+    return;  // the end of the pass before, by another process
+  }
+  track->advanced = track->advanced || bar.done > *track->first;
+  track->in_bits = track->in_bits || (bar.done > 0 && bar.done < bar.total);
+  moved_in_validation_ = moved_in_validation_ || bar.done > track->last;
+  track->last = bar.done;
+  track->total = bar.total;
+}
+
+// It goes on, and a training's bar went on since it was drawn last: that one counts validation too.
+void ProgressReader::OnValidation(const ProgressText::Bar& bar) {
+  const bool goes_on = bar.done > validation_.last && validation_.last > 0 && validation_.total == bar.total;
+  if (goes_on && moved_in_validation_) {
+    counts_both_ = true;
+    Disown(Source::kNamedBar);
+  }
+  moved_in_validation_ = false;
+  validation_.last = bar.done;
+  validation_.total = bar.total;
+}
+
 void ProgressReader::OnLogCount(Track* track, const ProgressText::Count& count, bool next_epoch) {
   if (!track->first) {
     track->first = count.done;
     track->last = count.done;
+    track->from_zero = count.done == 0;
+    track->total = count.total;
     return;
   }
   if (track->stride == 0) {
@@ -167,10 +278,11 @@ void ProgressReader::OnLogCount(Track* track, const ProgressText::Count& count, 
     const bool anew = next_epoch || (early && (epoch_turned_ || track->last >= 4 * track->stride));
     if (!anew) return;
     epoch_turned_ = false;
-    track->base += track->last - track->offset;
-    track->offset = 0;
+    track->NextPass();
+    track->from_zero = count.done == 0;
   }
   track->last = count.done;
+  track->total = count.total;
 }
 
 std::optional<PrintedSteps> ProgressReader::printed() const {
@@ -191,6 +303,13 @@ void ProgressReader::ClaimSteps(Source source, std::int64_t steps) {
   if (source < source_ || (source != source_ && source != Source::kNamedBar && source_ != Source::kNone)) return;
   if (steps > 0) source_ = source;
   Raise(&done_.steps, steps);
+}
+
+// What it claimed was perhaps no step.
+void ProgressReader::Disown(Source source) {
+  if (source_ != source) return;
+  source_ = Source::kNone;
+  done_.steps.reset();
 }
 
 }  // namespace idleburn

@@ -103,8 +103,118 @@ TEST(ProgressLines, TwoBarsWithoutNamesAreUnknown) {
   EXPECT_EQ(DoneAfter("\r0%| | 0/5 [00:00<?, ?it/s]\r0%| | 0/100 [00:00<?, ?it/s]\r90%|# | 90/100 [00:01<00:01, 40it/s]"
                       "\r20%|# | 1/5 [00:03<00:10, 3s/it]\r40%|# | 2/5 [00:03<00:10, 3s/it]\n"),
             Work({}));
-  EXPECT_EQ(DoneAfter(kTqdm + "\r0%| | 0/77 [00:00<?, ?it/s]\r90%|# | 70/77 [00:01<00:01, 40it/s]\n" + kTqdm),
-            Work(1000));
+  // What the first one counted may have been files that were read before the training: it is taken back.
+  const std::string second = "\r0%| | 0/77 [00:00<?, ?it/s]\r90%|# | 70/77 [00:01<00:01, 40it/s]\n";
+  EXPECT_EQ(DoneAfter(kTqdm + second + kTqdm), Work({}));
+  EXPECT_EQ(DoneAfter("\r0%| | 0/5 [00:00<?, ?it/s]\nfrob: 90%|# | 90/100 [00:01<00:01, 40it/s]\n"
+                      "\r20%|# | 1/5 [00:03<00:10, 3s/it]\r40%|# | 2/5 [00:03<00:10, 3s/it]\n"),
+            Work({}));
+}
+
+// Of several bars without names the one with a loss is the training's: on the bar, or in a log while it goes on.
+TEST(ProgressLines, ALossTellsWhichBarTrains) {
+  const std::string files = "\r0%| | 0/77 [00:00<?, ?it/s]\r100%|# | 77/77 [00:01<00:00, 40it/s]\n";
+  const std::string steps = "\r0%| | 0/100 [00:00<?, ?it/s]\r90%|# | 90/100 [00:01<00:01, 40it/s, loss=0.31]";
+  EXPECT_EQ(DoneAfter(files + steps), Work(90));
+  EXPECT_EQ(DoneAfter(steps + "\r100%|# | 100/100 [00:02<00:00, 40it/s, loss=0.3]\n" + files + steps), Work(190));
+  EXPECT_EQ(DoneAfter("\r0%| | 0/5 [00:00<?, ?it/s]\n" + steps + "\n\r20%|# | 1/5 [00:03<00:10, 3s/it]\n"), Work(90));
+  EXPECT_EQ(DoneAfter(kTrainer + files), Work(750, 3));  // evaluated once more at the end
+  // Its logs may go elsewhere: what evaluated while the training waited evaluates when it is over, too.
+  std::string bars;
+  for (std::size_t at = 0; at < kTrainer.size(); ++at) {
+    if (kTrainer[at] == '{') at = kTrainer.find('\n', at);
+    bars += kTrainer[at];
+  }
+  EXPECT_EQ(DoneAfter(bars + "\r0%| | 0/63 [00:00<?, ?it/s]\r100%|# | 63/63 [00:01<00:00, 40it/s]\n"), Work(750));
+  const std::string validation = "\r0%| | 0/9 [00:00<?, ?it/s]\r90%|# | 8/9 [00:01<00:01, 4it/s, val_loss=0.3]\n";
+  EXPECT_EQ(DoneAfter(files + validation), Work({}));
+}
+
+// pbar.set_description(...) names a bar that was drawn without one.
+TEST(ProgressLines, ABarThatIsNamedLaterIsTheSame) {
+  const auto epoch = [](const std::string& number, const std::string& loss) {
+    return "\r  0%| | 0/50 [00:00<?, ?it/s]\rEpoch " + number + " loss " + loss +
+           ":  80%|# | 40/50 [00:04<00:01, 10it/s]\rEpoch " + number +
+           " loss 0.1: 100%|# | 50/50 [00:05<00:00, 10it/s]\n";
+  };
+  std::string text;
+  for (int i = 1; i <= 12; ++i) text += epoch(std::to_string(i), i % 2 == 0 ? "1.2e-05" : "10.75");
+  EXPECT_EQ(DoneAfter(text), Work(600, 12));
+  const std::string only_loss = "\r  0%| | 0/50 [00:00<?, ?it/s]\rloss 2.5:  80%|# | 40/50 [00:04<00:01, 10it/s]";
+  EXPECT_EQ(DoneAfter(only_loss), Work(40));
+}
+
+// The tenth epoch goes on from the ninth, however many figures it has.
+TEST(ProgressLines, FiguresInANameMakeNoOtherBar) {
+  std::string text;
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "\rEpoch " + std::to_string(i);
+    text += name + ": 0%| | 0/30 [00:00<?, ?it/s]" + name + ": 100%|# | 30/30 [00:03<00:00, 9.9it/s, v_num=0]\n";
+  }
+  EXPECT_EQ(DoneAfter(text), Work(360, 12));
+}
+
+TEST(ProgressLines, BarsOfEpochsAreNoSteps) {
+  EXPECT_EQ(DoneAfter("\rTrain epochs: 0%| | 0/9 [00:00<?, ?it/s]\rTrain epochs: 22%|# | 2/9 [01:00<04:00, 30s/it]\n"),
+            Work({}, 2));
+  EXPECT_EQ(DoneAfter("\rTrain epoch: 0%| | 0/9 [00:00<?, ?it/s]\rTrain epoch: 22%|# | 2/9 [01:00<04:00, 30s/it]\n"),
+            Work({}));
+}
+
+// Lightning before its version 2 goes on with the training's bar while it validates.
+TEST(ProgressLines, ABarThatGoesOnWhileItValidatesIsNotBelieved) {
+  const auto bar = [](const std::string& name, int done, int total) {
+    return "\r" + name + ": 50%|# | " + std::to_string(done) + "/" + std::to_string(total) +
+           " [00:03<00:03, 9.9it/s, loss=1.2, v_num=3]";
+  };
+  std::string text = bar("Epoch 0", 0, 40) + bar("Epoch 0", 30, 40);
+  const std::string trained = text;
+  for (int i = 0; i <= 10; ++i) text += "\n" + bar("Validating", i, 10) + "\x1b[A" + bar("Epoch 0", 30 + i, 40);
+  EXPECT_EQ(DoneAfter(text), Work({}, 1));
+  std::string apart = trained;
+  for (int i = 0; i <= 10; ++i) apart += "\n" + bar("Validating", i, 10) + "\x1b[A" + bar("Epoch 0", 30, 40);
+  EXPECT_EQ(DoneAfter(apart + bar("Epoch 0", 40, 40)), Work(40, 1));
+}
+
+TEST(ProgressLines, ValidationsOfAnEpochAreNoSteps) {
+  EXPECT_EQ(DoneAfter("\rEpoch 1 [train]: 0%| | 0/10 [00:00<?, ?it/s]\rEpoch 1 [train]: 100%|# | 10/10 [00:01<0, 9it/s]"
+                      "\rEpoch 1 [val]: 0%| | 0/50 [00:00<?, ?it/s]\rEpoch 1 [val]: 100%|# | 50/50 [00:01<0, 9it/s]\n"),
+            Work(10, 1));
+}
+
+// With leave=False: each is wiped out with blanks before its end was drawn. One that was left earlier did no more.
+TEST(ProgressLines, ABarThatIsWipedOutWasDone) {
+  const std::string start = "\r  0%| | 0/60 [00:00<?, ?it/s]";
+  const std::string wiped = start + "\r 92%|# | 55/60 [00:05<00:00, 10it/s]\r                                     \r";
+  const std::string left = start + "\r 50%|# | 30/60 [00:03<00:03, 10it/s]\r                                      \r";
+  EXPECT_EQ(DoneAfter(wiped + wiped + wiped), Work(180));
+  EXPECT_EQ(DoneAfter(wiped + left + wiped), Work(150));
+}
+
+// The second rank draws the end of its bar when the first one has begun the next.
+TEST(ProgressLines, RanksThatDrawTheSameBarCountOnce) {
+  const std::string start = "\r  0%| | 0/100 [00:00<?, ?it/s]";
+  const std::string middle = "\r 50%|# | 50/100 [00:05<00:05, 10it/s]";
+  const std::string end = "\r100%|# | 100/100 [00:10<00:00, 10it/s]\n";
+  std::string text = start + start;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    text += "\r  1%| | 1/100 [00:00<00:09, 10it/s]" + start + middle + middle + end + (epoch < 2 ? start : "") + end;
+  }
+  EXPECT_EQ(DoneAfter(text), Work(300));
+  // One that draws nothing between start and end, as every pass before, is believed.
+  EXPECT_EQ(DoneAfter(start + end + start + end), Work(200));
+}
+
+TEST(ProgressLines, KerasWithoutAnEndOrWithoutBars) {
+  const std::string bar = " \xE2\x94\x81\xE2\x94\x81 ";
+  EXPECT_EQ(DoneAfter("Epoch 1/2\n      1/Unknown 9s 20ms/step - loss: 2.3\r    100/Unknown 12s 20ms/step - loss: 2.1\n"
+                      "Epoch 2/2\n  1/100" +
+                      bar + "1s 20ms/step\r100/100" + bar + "2s 20ms/step - loss: 2\n" + "7/7" + bar + "0s 9ms/step\n"),
+            Work(200, 2));
+  EXPECT_EQ(DoneAfter("Epoch 1/3\n100/100 - 3s - 30ms/step - loss: 0.9\nEpoch 2/3\n100/100 - 2s - loss: 0.8\n"
+                      "10/10 - 0s - loss: 0.8\n"),
+            Work(200, 2));
+  EXPECT_EQ(DoneAfter("Epoch 1/1\n    100/Unknown 12s 20ms/step - loss: 2.1\n7/7" + bar + "0s 9ms/step\n"), Work(100));
 }
 
 TEST(ProgressLines, NamedEpochsAroundIterations) {
@@ -131,6 +241,66 @@ TEST(ProgressLines, PlainLogs) {
       DoneAfter(" iteration      100/  500000 | consumed samples:        25600 | elapsed time 1.0 | lm loss: 9\n"
                 " iteration      200/  500000 | consumed samples:        51200 | elapsed time 1.0 | lm loss: 8\n"),
       Work(200, {}, 51200));
+}
+
+TEST(ProgressLines, LogsOfTrainingFrameworks) {
+  const struct {
+    std::string lines;
+    WorkSaid done;
+  } logs[] = {
+      // DeepSpeed
+      {"[INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=0, lr=[0.001], mom=[[0.9, 0.999]]\n"
+       "[INFO] [timer.py:199:stop] epoch=0/micro_step=40/global_step=10, RunningAvgSamplesPerSec=30.1\n"
+       "[INFO] [logging.py:96:log_dist] [Rank 0] time (ms) | fwd: 45.2 | bwd: 92.1 | step: 10.28\n"
+       "[INFO] [logging.py:96:log_dist] [Rank 0] step=20, skipped=0, lr=[0.001], mom=[[0.9, 0.999]]\n",
+       Work(20)},
+      // torchtitan
+      {"[titan] - root - INFO - Training starts at step 1, with local batch size 8, total steps 1000\n"
+       "[titan] - root - INFO - step:  1  loss: 12.27  grad_norm:  1.5  memory: 30.10GiB(38.0%)  tps: 1,700\n"
+       "[titan] - root - INFO - step: 10  loss: 10.91  grad_norm:  1.4  memory: 34.60GiB(43.7%)  tps: 7,001\n"
+       "[titan] - root - INFO - step: 20  loss:  9.16  grad_norm:  1.2  memory: 34.60GiB(43.7%)  tps: 7,008\n",
+       Work(20)},
+      // fairseq
+      {"2024-01-01 12:00:00 | INFO | train_inner | epoch 001:    100 / 8862 loss=10.2, ppl=1200, num_updates=100\n"
+       "2024-01-01 12:01:00 | INFO | train_inner | epoch 001:    200 / 8862 loss=9.2, ppl=600, num_updates=200\n"
+       "2024-01-01 12:09:00 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.1 | num_updates 8862\n",
+       Work(200)},
+      // NeMo
+      {"Training epoch 0, iteration 0/99 | lr: 2.9e-07 | global_batch_size: 512 | reduced_train_loss: 11.03\n"
+       "Training epoch 0, iteration 10/99 | lr: 3.2e-06 | global_batch_size: 512 | global_step: 10 | loss: 10.1\n"
+       "Training epoch 0, iteration 20/99 | lr: 3.2e-06 | global_batch_size: 512 | global_step: 20 | loss: 9.1\n",
+       Work(20)},
+      // MMEngine
+      {"2024/01/01 12:00:00 - mmengine - INFO - Epoch(train)  [1][  50/7330]  lr: 1.0e-03  eta: 1 day  loss: 2.1\n"
+       "2024/01/01 12:00:09 - mmengine - INFO - Epoch(train)  [1][ 100/7330]  lr: 1.0e-03  eta: 1 day  loss: 2.0\n"
+       "2024/01/01 12:09:00 - mmengine - INFO - Epoch(val)  [1][ 500/5000]  eta: 0:10:00  time: 0.1\n",
+       Work(100)},
+      // timm and torchvision count from 0 and print the last one.
+      {"Train: 0 [   0/1251 (  0%)]  Loss: 6.9\nTrain: 0 [  50/1251 (  4%)]  Loss: 6.9\n"
+       "Train: 0 [1250/1251 (100%)]  Loss: 6.5\nTest: [   0/97]  Time: 1.0\n"
+       "Train: 1 [   0/1251 (  0%)]  Loss: 6.4\nTrain: 1 [  50/1251 (  4%)]  Loss: 6.4\n",
+       Work(1301)},
+      // The Hugging Face Trainer's own words before its bar, and figures as texts.
+      {"  Num Epochs = 3\n  Gradient Accumulation steps = 4\n  Total optimization steps = 750\n"
+       "{'loss': '1.9', 'learning_rate': '4.9e-05', 'epoch': '0.5'}\n{'loss': '1.7', 'epoch': '1.5'}\n",
+       Work({}, 1)},
+      // nanoGPT
+      {"tokens per iteration will be: 491,520\nstep 0: train loss 10.98, val loss 10.97\niter 0: loss 10.9, time 1ms\n"
+       "iter 10: loss 9.9, time 80.5ms, mfu 36.1%\niter 20: loss 8.9, time 80.5ms, mfu 36.1%\n",
+       Work(20)},
+  };
+  for (const auto& log : logs) EXPECT_EQ(DoneAfter(log.lines), log.done) << log.lines;
+}
+
+// A number that no step was done of.
+TEST(ProgressLines, StepsThatAreNoWorkDone) {
+  for (const std::string_view text :
+       {"Step 1: Load the data\nStep 2: Tokenize it\nStep 3/4: Train for 10 epochs\n",
+        "Total train steps: 1000\nTotal steps: 3000\n", "Gradient accumulation steps = 4\nMax steps = 60\n",
+        "loss 2.1, tokens/step: 4096\nloss 2.0, tokens/step: 4100\n", "time per step: 3 ms\ntime per step: 4 ms\n",
+        "Number of training steps = 10\nnum steps: 20\n"}) {
+    EXPECT_EQ(DoneAfter(text), Work({})) << text;
+  }
 }
 
 TEST(ProgressLines, AnEpochInPartIsNotFinished) {

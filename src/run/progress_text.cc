@@ -36,6 +36,9 @@ struct Cursor {
   void SkipBlanks() {
     while (Look() == ' ') ++at;
   }
+  void TakeQuote() {
+    if (!Take('\'')) Take('"');
+  }
   // Digits with commas between threes ("1,234"); absent if none, or more than a count can have.
   std::optional<std::int64_t> Number() {
     std::string digits;
@@ -72,9 +75,17 @@ struct Cursor {
 // A fraction, a percentage, a number with a unit glued to it, is no count.
 bool EndsACount(char c) { return !IsLetter(c) && c != '.' && c != '%' && c != '-'; }
 
+// Figures are told apart neither by their length nor by their form: "Epoch 9 loss 1.2e-05", "Epoch 10 loss -0.3".
 std::string NameBefore(std::string_view text) {
-  std::string name = LowerCase(text);
-  for (char& c : name) c = IsDigit(c) ? '#' : c;
+  std::string name;
+  for (const char c : LowerCase(text)) {
+    const bool in_figure = !name.empty() && name.back() == '#';
+    if (in_figure && (IsDigit(c) || c == '.' || c == ',')) continue;
+    name += IsDigit(c) ? '#' : c;
+    for (const std::string_view form : {"#e-#", "#e+#", " -#"}) {
+      if (name.ends_with(form)) name.replace(name.size() - form.size(), form.size(), form[0] == '#' ? "#" : " #");
+    }
+  }
   while (!name.empty() && (name.back() == ' ' || name.back() == ':')) name.pop_back();
   return name;
 }
@@ -133,6 +144,7 @@ std::optional<ProgressText::Bar> TqdmBar(std::string_view line) {
   bar.total = count->total;
   bar.counts = CountsOf(bracket);
   bar.starts = bracket.substr(0, 6) == "00:00<";
+  bar.ends = bracket.find("<00:00") != std::string::npos;
   bar.per_epoch = bar.name.substr(0, 7) == "epoch #";
   return bar;
 }
@@ -181,18 +193,29 @@ std::optional<ProgressText::Bar> RichBar(std::string_view line) {
   return bar;
 }
 
-// As Keras draws it: 32/1875 [====>....] - ETA: 5s, or 32/1875 ━━━━━━ 5s 3ms/step
+// As Keras draws it: 32/1875 [====>....] - ETA: 5s, or 32/1875 ━━━━━━ 5s 3ms/step; where it does not know the end yet,
+// 32/Unknown 5s 3ms/step; and where it shall print whole epochs only, 1875/1875 - 5s - 3ms/step
 std::optional<ProgressText::Bar> KerasBar(std::string_view line) {
+  constexpr std::string_view kNoEnd = "/Unknown ";
   Cursor cursor{line};
   cursor.SkipBlanks();
-  const auto count = cursor.Count();
+  auto count = cursor.Count();
+  const bool no_end = count && count->total == 0 && line.substr(cursor.at, kNoEnd.size()) == kNoEnd;
+  if (no_end) {
+    count->total = std::numeric_limits<std::int64_t>::max();
+    cursor.at += kNoEnd.size();
+  }
   if (!count || count->total == 0 || count->done > count->total) return std::nullopt;
   cursor.SkipBlanks();
   const std::string_view rest = line.substr(cursor.at);
+  Cursor time{rest};
+  const bool dash = time.Take('-');
+  time.SkipBlanks();
+  const bool no_bar = (dash || no_end) && time.Number() && (time.Take('s') || rest.substr(time.at, 2) == "ms");
   const bool old_bar = rest.substr(0, 2) == "[=" || rest.substr(0, 2) == "[>" || rest.substr(0, 2) == "[.";
   const bool new_bar = rest.substr(0, kHeavyLine.size()) == kHeavyLine &&
                        (rest.find("/step") != std::string_view::npos || rest.find("s/epoch") != std::string_view::npos);
-  if (!old_bar && !new_bar) return std::nullopt;
+  if (!old_bar && !new_bar && !no_bar) return std::nullopt;
   ProgressText::Bar bar;
   bar.name = "keras";
   bar.done = count->done;
@@ -201,12 +224,16 @@ std::optional<ProgressText::Bar> KerasBar(std::string_view line) {
   return bar;
 }
 
-// The number after a word: "step 10/100", "step: 10", "step=10", "Step [100/600]", "'epoch': 0.5".
+// The number after a word: "step 10/100", "step: 10", "step=10", "Step [100/600]", "'epoch': '0.5'", "Iter(train)
+// [10/20]".
 struct Named {
+  std::string_view before;  // what stands before the word
   std::string_view word;
   ProgressText::Count count;
   std::string_view after;  // what follows the count
 };
+
+constexpr std::string_view kOfTraining = "(train)";
 
 std::optional<Named> NextNamed(std::string_view lower, std::size_t* from) {
   while (*from < lower.size()) {
@@ -220,29 +247,96 @@ std::optional<Named> NextNamed(std::string_view lower, std::size_t* from) {
     while (IsLetter(cursor.Look())) ++cursor.at;
     const std::string_view word = lower.substr(begin, cursor.at - begin);
     *from = cursor.at;
-    cursor.Take('\'');
-    cursor.Take('"');
+    if (lower.substr(cursor.at, kOfTraining.size()) == kOfTraining) cursor.at += kOfTraining.size();
+    cursor.TakeQuote();
     cursor.SkipBlanks();
     if (!cursor.Take(':')) cursor.Take('=');
     cursor.SkipBlanks();
+    cursor.TakeQuote();
     cursor.Take('[');
     cursor.Take('#');
     cursor.SkipBlanks();
     const auto count = cursor.Count();
     if (!count) continue;
     *from = cursor.at;
-    return Named{word, *count, lower.substr(cursor.at)};
+    return Named{lower.substr(0, begin), word, *count, lower.substr(cursor.at)};
   }
   return std::nullopt;
 }
 
-constexpr std::array<std::string_view, 8> kStepWords = {"step",  "steps",     "global_step", "iter",
-                                                        "iters", "iteration", "iterations",  "train_step"};
+constexpr std::array<std::string_view, 9> kStepWords = {"step",      "steps",      "global_step", "iter",       "iters",
+                                                        "iteration", "iterations", "train_step",  "num_updates"};
+// Before such a word: what follows was planned, or is a setting. "Total optimization steps = 750"
+constexpr std::array<std::string_view, 12> kPlanWords = {
+    "total", "max", "maximum", "num", "number", "every", "per", "interval", "accumulation", "logging", "save", "eval"};
 constexpr std::array<std::string_view, 6> kMetrics = {"loss", "acc", "accuracy", "perplexity", "ppl", "error"};
 // Lines about these speak of work that is not the training's.
 constexpr std::array<std::string_view, 6> kOtherWork = {"eval", "valid", "test", "warmup", "predict", "inference"};
 
 bool HasWordWith(std::string_view lower, std::string_view part) { return lower.find(part) != std::string_view::npos; }
+
+// The word that ends at `end`, which may be none.
+std::string_view WordBefore(std::string_view lower, std::size_t end) {
+  std::size_t begin = end;
+  while (begin > 0 && IsLetter(lower[begin - 1])) --begin;
+  return lower.substr(begin, end - begin);
+}
+
+// "total optimization steps = 750", "tokens/step: 4096": no count of steps that were done.
+bool CountsNoSteps(const Named& named) {
+  std::size_t at = named.before.size();
+  if (at > 1 && named.before[at - 1] == '/') {
+    const std::string_view of = WordBefore(named.before, at - 1);
+    return !of.empty() && !HasWordWith(of, "train");
+  }
+  while (at > 0) {  // words of the same clause
+    while (at > 0 && named.before[at - 1] == ' ') --at;
+    const std::string_view word = WordBefore(named.before, at);
+    if (word.empty()) return false;
+    if (std::find(kPlanWords.begin(), kPlanWords.end(), word) != kPlanWords.end()) return true;
+    at -= word.size();
+  }
+  return false;
+}
+
+// Whether it names a figure: "loss 2.1", "lr=3", "| 5", "took 0.5 s".
+bool HasReading(std::string_view lower) {
+  for (std::size_t at = 0; at < lower.size(); ++at) {
+    if (!IsDigit(lower[at])) continue;
+    std::size_t before = at;
+    while (before > 0 && lower[before - 1] == ' ') --before;
+    const std::string_view word = WordBefore(lower, before);
+    const bool named = std::any_of(kMetrics.begin(), kMetrics.end(), [&](auto m) { return HasWordWith(word, m); });
+    if (named || (before > 0 && HasWordWith("=:|[(", lower.substr(before - 1, 1)))) return true;
+    while (at < lower.size() && IsDigit(lower[at])) ++at;
+    if (at + 1 < lower.size() && lower[at] == '.' && IsDigit(lower[at + 1])) return true;
+  }
+  return false;
+}
+
+// "Step 2: load the data" is a step of a procedure: what a log says of a step has figures, or it says nothing more.
+bool IsHeading(std::string_view after) {
+  const auto names = [after](std::string_view metric) { return HasWordWith(after, metric); };
+  if (after.substr(0, 1) == " " && std::any_of(kMetrics.begin(), kMetrics.end(), names)) return false;
+  return std::any_of(after.begin(), after.end(), IsLetter) && !HasReading(after);
+}
+
+// Of training: "loss=0.2", "'train_loss': 0.2", and not only "val_loss 0.2".
+bool ShowsLoss(std::string_view lower) {
+  constexpr std::string_view kLoss = "loss";
+  for (std::size_t at = lower.find(kLoss); at != std::string_view::npos; at = lower.find(kLoss, at + 1)) {
+    std::size_t end = at + kLoss.size();
+    while (end < lower.size() &&
+           (lower[end] == '\'' || lower[end] == '"' || lower[end] == ' ' || lower[end] == ':' || lower[end] == '=')) {
+      ++end;
+    }
+    if (end == lower.size() || !(IsDigit(lower[end]) || lower[end] == '-')) continue;
+    const std::string_view word = WordBefore(lower, at);
+    const std::string_view of = word.empty() && at > 0 ? WordBefore(lower, at - 1) : word;
+    if (!HasWordWith(of, "val") && !HasWordWith(of, "test")) return true;
+  }
+  return false;
+}
 
 // "val step 3": of another loop, while "step 3: train loss 2, val loss 3" is the training's.
 bool SpeaksOfValidation(std::string_view lower) {
@@ -305,7 +399,7 @@ void ReadNamed(std::string_view lower, ProgressText* text) {
       if (in.count && named->count.total == 0) (in.percent ? text->samples : text->step) = in.count;
     } else if (named->word == "train" && !text->step) {  // "Train: 1 [ 50/1251 (  4%)]"
       text->step = CountInBrackets(named->after).count;
-    } else if (step && !text->step && EndsACount(next)) {
+    } else if (step && !text->step && EndsACount(next) && !CountsNoSteps(*named) && !IsHeading(named->after)) {
       text->step = named->count;
     } else if ((named->word == "samples" || named->word == "tokens") && EndsACount(next)) {
       const bool consumed = HasWordWith(lower, "consumed " + std::string(named->word));
@@ -324,6 +418,7 @@ ProgressText ParseProgress(std::string_view line) {
   if (!text.bar) text.bar = RichBar(line);
   if (!text.bar) text.bar = OpenTqdmBar(line);
   const std::string lower = LowerCase(line);
+  text.loss = ShowsLoss(lower);
   if (text.bar) {
     // Only what names the bar speaks of epochs; figures behind it are of any kind.
     std::size_t end = lower.find('%');

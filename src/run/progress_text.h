@@ -13,11 +13,12 @@ struct ProgressText {
 
   // "Epoch 3:  40%|####  | 12/30 [00:01<00:02, 9.9it/s]", "32/1875 [====>....] - ETA: 5s"
   struct Bar {
-    std::string name;  // what stands before it, digits as '#', lower case
+    std::string name;  // what stands before it, figures as '#', lower case
     std::int64_t done = 0;
-    std::int64_t total = 0;          // 0: not said
+    std::int64_t total = 0;          // the largest there is: not said
     Counts counts = Counts::kSteps;  // as its unit says: "img/s" counts samples, "B/s" nothing of ours
     bool starts = false;             // no time has passed in it
+    bool ends = false;               // it says that less than a second is left
     bool per_epoch = false;          // of a kind that begins anew for every epoch
   };
   struct Count {
@@ -35,6 +36,7 @@ struct ProgressText {
   std::optional<Count> samples;  // in this epoch or in all, as the job counts
   std::optional<Count> tokens;
   std::optional<Epoch> epoch;
+  bool loss = false;  // it shows a loss, and not that of a validation: something trains
 };
 
 // `line` is free of control characters.

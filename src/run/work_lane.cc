@@ -33,7 +33,6 @@ std::optional<PrintedSteps> ProgressWatcher::printed() const {
 }
 
 void WorkLane::Tick(Instant now, LiveSink& out) {
-  if (abandoned_) return;
   if (markers_ != nullptr) {
     markers_->Poll();
     for (const auto& [rank, done] : markers_->ranks()) {
@@ -49,7 +48,7 @@ void WorkLane::Tick(Instant now, LiveSink& out) {
 }
 
 void WorkLane::Finish(Instant now, LiveSink& out) {
-  if (lines_ != nullptr && !abandoned_) lines_->Finish();
+  if (lines_ != nullptr) lines_->Finish();
   Tick(now, out);
 }
 
@@ -64,7 +63,7 @@ void WorkLane::ForgetLines(Instant now, LiveSink& out) {
 }
 
 void WorkLane::Push(Instant now, std::int32_t rank, const WorkSaid& done, LiveSink& out) {
-  if (done == WorkSaid{}) return;
+  if (done == WorkSaid{} && pushed_.count(rank) == 0) return;  // else what was said is taken back
   const auto [at, first] = pushed_.try_emplace(rank, done);
   if (!first && at->second == done) return;
   at->second = done;

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "measure/lane.h"
 #include "run/markers.h"
@@ -33,11 +34,11 @@ class ProgressWatcher final : public OutputWatcher {
 // there is one, lines are no longer read.
 class WorkLane final : public Lane {
  public:
-  // Either may be null; both outlive the lane.
-  WorkLane(MarkerFile* markers, ProgressWatcher* lines) : markers_(markers), lines_(lines) {}
+  // Either may be null.
+  WorkLane(std::shared_ptr<MarkerFile> markers, std::shared_ptr<ProgressWatcher> lines)
+      : markers_(std::move(markers)), lines_(std::move(lines)) {}
   void Tick(Instant now, LiveSink& out) override;
   void Finish(Instant now, LiveSink& out) override;
-  void Abandon() override { abandoned_ = true; }
   // Whether markers were what it read.
   [[nodiscard]] bool from_markers() const { return from_markers_; }
 
@@ -45,9 +46,8 @@ class WorkLane final : public Lane {
   void ForgetLines(Instant now, LiveSink& out);
   void Push(Instant now, std::int32_t rank, const WorkSaid& done, LiveSink& out);
 
-  MarkerFile* markers_;
-  ProgressWatcher* lines_;
-  std::atomic<bool> abandoned_ = false;
+  std::shared_ptr<MarkerFile> markers_;
+  std::shared_ptr<ProgressWatcher> lines_;
   bool from_markers_ = false;
   std::map<std::int32_t, WorkSaid> pushed_;
   std::int64_t refused_ = 0;

@@ -4,6 +4,7 @@ namespace idleburn {
 namespace {
 
 constexpr std::size_t kNamesKept = 12;
+constexpr std::size_t kLongestName = 240;
 
 }  // namespace
 
@@ -104,7 +105,8 @@ void DataQuality::Count(QualityId id, Place place, std::int64_t n) {
 void DataQuality::CountNamed(QualityId id, std::string_view name, Place place, std::int64_t n) {
   Count(id, place, n);
   Row& row = At(id);
-  if (row.names.size() < kNamesKept) row.names.emplace(name.substr(0, 120));
+  if (row.names.size() >= kNamesKept) return;
+  row.names.insert(name.size() <= kLongestName ? std::string(name) : std::string(name.substr(0, kLongestName)) + "...");
 }
 
 void DataQuality::Merge(const DataQuality& other) {

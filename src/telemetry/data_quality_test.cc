@@ -73,7 +73,8 @@ TEST(DataQualityTest, BoundsTheNamesKept) {
   const DataQuality::Row& row = quality.Get(QualityId::kUnknownMetric);
   EXPECT_EQ(row.count, 1000);
   EXPECT_EQ(row.names.size(), 12U);
-  EXPECT_LE(row.names.begin()->size(), 120U);
+  EXPECT_EQ(row.names.begin()->size(), 243U);
+  EXPECT_EQ(row.names.begin()->substr(240), "...");  // it says that it was cut
   const std::string text = Describe(kQualityTable[static_cast<std::size_t>(QualityId::kUnknownMetric)], row);
   EXPECT_NE(text.find(", ..."), std::string::npos);
 }

@@ -12,7 +12,7 @@
 namespace idleburn {
 namespace {
 
-constexpr Nanos kSecond{kNanosPerSecond};
+constexpr Nanos kUnwritten{800'000'000};  // and a tick before and one after: a kill costs less than a second
 constexpr Nanos kChunk{60 * kNanosPerSecond};
 constexpr std::size_t kMostOfSecond = 4096;                  // records; more are written before the second is over
 constexpr std::size_t kMostOfChunk = 16384;                  // so that memory does not grow with the rate
@@ -59,7 +59,7 @@ RecordingWriter::~RecordingWriter() {
 
 template <typename Record>
 void RecordingWriter::Put(const Record& record, Instant time) {
-  if (!second_.empty() && (IsApart(time, second_start_, kSecond) || second_.size() >= kMostOfSecond)) Flush();
+  if (!second_.empty() && (IsApart(time, second_start_, kUnwritten) || second_.size() >= kMostOfSecond)) Flush();
   const bool full = chunk_.size() + second_.size() >= kMostOfChunk;
   if ((!chunk_.empty() || !second_.empty()) && (full || IsApart(time, chunk_start_, kChunk))) {
     Flush();

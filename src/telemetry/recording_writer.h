@@ -24,7 +24,7 @@ struct RecordingOptions {
   bool sync = true;
 };
 
-// Writes a live stream to a recording (docs/recording.md). Records of one second go to the journal beside the file with
+// Writes a live stream to a recording (docs/recording.md). Records of 0.8 s go to the journal beside the file with
 // one write call; when a chunk is full, after a minute, it is encoded and appended by a thread of its own while the
 // calls go on. A kill loses the records since the last write: less than a second of them. Where nothing can be
 // written, records are kept in memory, some hours of them, and written when there is room.
@@ -42,7 +42,7 @@ class RecordingWriter final : public LiveSink {
   void OnNote(const Note& note) override;
   void OnFact(const RunFact& fact) override;
 
-  // Writes what came since the last write. Happens by itself when a record is a second younger than the first unwritten
+  // Writes what came since the last write. Happens by itself when a record is 0.8 s younger than the first unwritten
   // one; to be called about every second where records may stop coming.
   void Flush();
   // Seals, writes the end and removes the journal. Fails if not everything could be written; the journal stays then.

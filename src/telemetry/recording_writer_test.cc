@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -117,6 +118,29 @@ TEST_F(RecordingWriterTest, StampsOfAWorkloadSealNothing) {
   }
   ASSERT_TRUE((*writer)->Close());
   EXPECT_EQ(Read("e.idleburn")->chunks, 1U);
+}
+
+// At 10 Hz, whenever it is killed until the next tick is due: the last reading on disk is a second old at most.
+TEST_F(RecordingWriterTest, NoMoreThanASecondIsUnwritten) {
+  const auto writer = Create("f.idleburn");
+  ASSERT_TRUE(writer);
+  constexpr std::int64_t kTick = 100'000'000;
+  std::int64_t now = 1'772'445'600'000'000'000;
+  std::int64_t oldest = 0;
+  for (int tick = 0; tick < 60; ++tick, now += kTick) {
+    Sample sample;
+    sample.time = Instant::FromNanos(now);
+    sample.Set(Signal::kPower, tick);
+    (*writer)->OnSamples({&sample, 1});
+    const auto kept = Read("f.idleburn");
+    const auto& samples = kept->sink.batch.samples;
+    if (tick >= 10) {
+      ASSERT_FALSE(samples.empty());
+      oldest = std::max(oldest, now + kTick - samples.back().time.nanos());
+    }
+  }
+  EXPECT_LE(oldest, kNanosPerSecond);
+  EXPECT_GE(oldest, kNanosPerSecond / 2);  // it is not written at every tick either
 }
 
 // Ten records of a second that is not over are written by nobody but Flush.

@@ -62,13 +62,13 @@ class LastValues final : public LiveSink {
 // Runs the host lane beside the workload.
 class Measuring {
  public:
-  Measuring(const Workload& workload, const ReapedUsage& reaped) {
+  Measuring(const Workload& workload, std::shared_ptr<const ReapedUsage> reaped) {
     HostWorkload watched;
     watched.pid = workload.pid();
     watched.adopter = getpid();
     watched.not_ours = workload.helpers();
     watched.run_id = "probe";
-    watched.reaped = &reaped;
+    watched.reaped = std::move(reaped);
     HostLaneSpec spec;
     spec.workload = watched;
     thread_ = std::thread([this, spec] {
@@ -101,14 +101,14 @@ void Write(std::ofstream& out, std::string_view what, const WorkSaid& done) {
 int Run(std::string_view mode, const char* end_file, std::vector<std::string> command) {
   const bool watched = mode == "watched";
   CountingWatcher watcher;
-  ReapedUsage reaped;
+  const auto reaped = std::make_shared<ReapedUsage>();
   WorkloadSpec spec;
   spec.command = std::move(command);
   Result<MarkerFile> markers = MarkerFile::Create();
   if (!markers) return 1;
   spec.environment = {{"IDLEBURN_RUN_ID", "probe"}, {"IDLEBURN_MARKERS", markers->path()}};
   spec.watcher = watched ? &watcher : nullptr;
-  spec.reaped = &reaped;
+  spec.reaped = reaped.get();
   const std::unique_ptr<Workload> workload = Workload::Prepare();
   if (mode == "late") std::this_thread::sleep_for(std::chrono::milliseconds(500));
   const auto started = workload->Start(spec);
@@ -123,7 +123,7 @@ int Run(std::string_view mode, const char* end_file, std::vector<std::string> co
   out << Describe(end) << "\n";
   if (!end.output_failure.empty()) out << end.output_failure << "\n";
   if (watched) out << watcher.seen(1) << " " << watcher.seen(2) << "\n";
-  out << "cpu " << end.cpu_ns << " reaped " << reaped.total().cpu_ns << "\n";
+  out << "cpu " << end.cpu_ns << " reaped " << reaped->total().cpu_ns << "\n";
   if (watched) Write(out, "lines", watcher.done());
   if (measuring) measuring->End().Write(out);
   markers->Poll();

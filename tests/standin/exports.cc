@@ -1,6 +1,8 @@
 // What every driver's library has.
 #include "standin/exports.h"
 
+#include <unistd.h>
+
 #include <cmath>
 
 namespace idleburn::standin {
@@ -209,7 +211,12 @@ nvml::Return nvmlDeviceGetComputeRunningProcesses(nvml::Device device, U32* coun
   });
 }
 
-void idleburn_standin_load(const char* script) { Node::This().Load(script); }
+void idleburn_standin_load(const char* script) {
+  Node& node = Node::This();
+  node.released = true;  // a call that still hangs holds handles of the script before
+  while (node.inside > 0) usleep(100);
+  node.Load(script);
+}
 void idleburn_standin_advance(std::int64_t ns) { Node::This().Advance(ns); }
 void idleburn_standin_step_wall(std::int64_t ns) { Node::This().StepWall(ns); }
 std::int64_t idleburn_standin_now() { return Node::This().Now(); }

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
 
+#include "support/all_signals.h"
 #include "support/read_inputs.h"
 
 namespace idleburn::testing {
@@ -28,12 +30,31 @@ std::string TempFolder::Write(const std::string& name, std::string_view content)
   return file.string();
 }
 
+namespace {
+
+// As wait() tells it. In a session of its own: if something there is stopped, or left behind, the kernel's hangup for
+// it does not reach the tests, whoever started those (cron, a container, `setsid make test`).
+int EndOfShell(const std::string& command) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    setsid();
+    MindAllSignals();
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  return status;
+}
+
+}  // namespace
+
 ProgramRun RunShell(const std::string& words) {
   const TempFolder folder;  // holds what it prints, and no configuration
   const std::string home = folder.path().string();
   const std::string command = "cd " + home + " && export XDG_CONFIG_HOME=" + home + " XDG_DATA_HOME=" + home +
                               " && { " + words + "; } 2>err </dev/null >out";
-  const int status = std::system(command.c_str());
+  const int status = EndOfShell(command);
   ProgramRun run;
   run.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   run.out = ReadText(folder.path() / "out");

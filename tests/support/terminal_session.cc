@@ -10,6 +10,9 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <thread>
+
+#include "support/all_signals.h"
 
 namespace idleburn::testing {
 
@@ -23,6 +26,7 @@ TerminalSession::TerminalSession(const std::vector<std::string>& command) {
   size.ws_col = 80;
   pid_ = forkpty(&terminal_, nullptr, nullptr, &size);
   if (pid_ == 0) {
+    MindAllSignals();
     execvp(arguments[0], arguments.data());
     _exit(127);
   }
@@ -73,7 +77,16 @@ void TerminalSession::Resize(unsigned short rows, unsigned short columns) const 
 int TerminalSession::WaitForEnd() {
   while (ReadMore(10'000)) continue;
   int status = 0;
-  EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
+  pid_t ended = 0;
+  for (int i = 0; i < 1000 && ended == 0; ++i) {
+    ended = waitpid(pid_, &status, WNOHANG);
+    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(ended, pid_) << "it does not end: " << shown_;
+  if (ended == 0) {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, &status, 0);
+  }
   pid_ = -1;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
