@@ -69,7 +69,8 @@ std::string HostName() {
 // known.
 void TakeStatedPrice(const Settings& settings, RunFigures& figures) {
   DataQuality later;
-  const Result<Rate> rate = FindRate(settings, {}, later);
+  const Result<RateBook> rates = OpenRates(settings, {}, later);
+  const std::optional<Rate> rate = rates ? RateOfAny(*rates) : std::nullopt;
   if (!rate || !rate->per_gpu_hour) return;
   figures.currency = rate->currency;
   figures.rate_nano = rate->per_gpu_hour->nano();
