@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "support/program.h"
+#include "support/read_inputs.h"
 #include "support/smi_log.h"
 
 namespace idleburn {

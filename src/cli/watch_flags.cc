@@ -94,6 +94,9 @@ Result<void> WatchFlags::ReadLimits(WatchPlan& plan, bool priced) const {
       return FailUsage("--budget: '" + budget.substr(0, 20) + "' is no amount above 0, for example 50");
     }
     if (!priced) {
+      if (!plan.rates.stated.empty()) {
+        return FailUsage("--budget cannot be watched: --price is of some GPUs only; give one for all others too");
+      }
       return FailUsage("--budget cannot be watched: no price is known before the start; give --price, or --gpu-hours");
     }
     limits.budget = *amount;
