@@ -78,6 +78,8 @@ TEST_F(TopTest, EachGpuCostsItsOwnPrice) {
   ASSERT_EQ(first.size(), second.size()) << run.out;
   ASSERT_FALSE(first.empty()) << run.out;
   EXPECT_GT(second.back(), first.back()) << run.out;
+  const ProgramRun host = RunShell("P=$(hostname)=5; " + Words(script, "--once --price $P"));
+  EXPECT_NE(host.out.find("5.00 USD a GPU-hour"), std::string::npos) << host.out << host.err;
   const ProgramRun wrong = RunShell(Words(script, "--once --price 36 --price A100=72"));
   EXPECT_NE(wrong.out.find("no GPU of this run is called A100"), std::string::npos) << wrong.out << wrong.err;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/find_rate.h"
+#include "cli/keep_run.h"
 #include "cli/live_flags.h"
 #include "cli/say.h"
 #include "cli/top_board.h"
@@ -57,6 +58,7 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   for (const RunFact& fact : MachineFacts(request.live.detect_cloud)) machine[fact.key] = fact.value;
   RateQuestion question = QuestionOf(machine);
   question.now = environment.now;
+  question.host = HostName();
   DataQuality doubts;
   const Result<RateBook> rates = OpenRates(settings, question, doubts);
   if (!rates) return tl::unexpected<Error>(rates.error());

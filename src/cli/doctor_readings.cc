@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/find_rate.h"
+#include "cli/keep_run.h"
 #include "cli/live_record.h"
 #include "cli/load_prices.h"
 #include "cli/users_history.h"
@@ -155,6 +156,7 @@ void LookAtPrices(const Settings& settings, DoctorReadings& readings) {
   RateQuestion question = QuestionOf(facts);
   readings.instance = question.instance;
   question.now = readings.now;
+  question.host = HostName();
   question.live = true;
   readings.rate = RateOf(readings.devices, settings, question, doubts);
 }

@@ -6,6 +6,7 @@
 
 #include "cli/find_rate.h"
 #include "cli/flag_values.h"
+#include "cli/keep_run.h"
 #include "text/duration.h"
 
 namespace idleburn {
@@ -65,6 +66,7 @@ Result<WatchPlan> WatchFlags::Plan(const Settings& settings, bool ask_cloud, Ins
   }
   RateQuestion question = QuestionOf(facts);
   question.now = now;
+  question.host = HostName();
   question.live = true;
   DataQuality later;  // doubts about the price are the audit's
   Result<RateBook> rates = OpenRates(settings, question, later);
