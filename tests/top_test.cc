@@ -64,6 +64,26 @@ TEST_F(TopTest, OneLookSaysPhasesReadingsAndDollars) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_NEAR(first[i] + second[i], all[i], 1e-9) << run.out;
 }
 
+TEST_F(TopTest, EachGpuCostsItsOwnPrice) {
+  const std::string script =
+      "gpu 0\ngpu 1 uuid=GPU-77777777-0000-4000-8000-000000000001\nat 0s gpu 0 util=85\n"
+      "at 0s gpu 1 util=40\n";
+  const ProgramRun run = RunShell(Words(script, "--once --price 36 --price GPU-7777=72"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("several rates (--price 36; --price GPU-7777=72)"), std::string::npos) << run.out;
+  EXPECT_TRUE(std::regex_search(run.out, std::regex("GPU 0 +productive .* 36\\.00"))) << run.out;
+  EXPECT_TRUE(std::regex_search(run.out, std::regex("GPU 1 +underutilized .* 72\\.00"))) << run.out;
+  const std::vector<double> first = NumbersOf(LineOf(run.out, "GPU 0"));
+  const std::vector<double> second = NumbersOf(LineOf(run.out, "GPU 1"));
+  ASSERT_EQ(first.size(), second.size()) << run.out;
+  ASSERT_FALSE(first.empty()) << run.out;
+  EXPECT_GT(second.back(), first.back()) << run.out;
+  const ProgramRun host = RunShell("P=$(hostname)=5; " + Words(script, "--once --price $P"));
+  EXPECT_NE(host.out.find("5.00 USD a GPU-hour"), std::string::npos) << host.out << host.err;
+  const ProgramRun wrong = RunShell(Words(script, "--once --price 36 --price A100=72"));
+  EXPECT_NE(wrong.out.find("no GPU of this run is called A100"), std::string::npos) << wrong.out << wrong.err;
+}
+
 TEST_F(TopTest, InAPipeEachSecondIsALineAGpu) {
   const ProgramRun run = RunShell(Words(kTwoGpus, "--for 3s --price 2"));
   ASSERT_EQ(run.code, 0) << run.err;

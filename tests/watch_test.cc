@@ -187,6 +187,7 @@ TEST(WatchRecordTest, WrongLimitsAreRefusedBeforeTheCommandBegins) {
   const LiveMachine machine(kBusy);
   const BadRow rows[] = {
       {"--budget 5", "no price is known before the start; give --price"},
+      {"--price A100=1 --budget 5", "give one for all others too"},
       {"--price 1 --budget 0", "no amount above 0"},
       {"--price 1 --budget 5USD", "no amount above 0"},
       {"--gpu-hours 0", "no number above 0"},

@@ -121,11 +121,13 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   DataQuality quality;
   RateQuestion question;
   question.now = now;
-  const Result<Rate> rate = FindRate(settings, question, quality);
-  if (!rate) return tl::unexpected<Error>(rate.error());
-  claim.rate_before = rate->per_gpu_hour;
+  const Result<RateBook> rates = OpenRates(settings, question, quality);
+  if (!rates) return tl::unexpected<Error>(rates.error());
   const Result<std::vector<ComparedInput>> inputs = ReadBaseline(request.baseline, *reading);
   if (!inputs) return tl::unexpected<Error>(inputs.error());
+  const Result<Rate> rate = RateOfModels(*rates, ModelsOf(*inputs));
+  if (!rate) return tl::unexpected<Error>(rate.error());
+  claim.rate_before = rate->per_gpu_hour;
   TRY(TakeFactors(*inputs, claim));
   TRY(TakeUnit(request, *inputs, claim));
   for (const ComparedInput& input : *inputs) {

@@ -124,14 +124,10 @@ Result<Rate> RateOf(const Terms& terms, const ComparedSides& sides, const Settin
   }
   RateQuestion question;
   question.now = now;
-  for (const ComparedInput& input : sides.before) {
-    for (const WorkTable::Block& block : input.blocks) {
-      const auto model = block.run.run.factors.find("gpu.model");
-      if (model != block.run.run.factors.end()) question.gpu_names.push_back(model->second);
-    }
-  }
   DataQuality quality;
-  return FindRate(settings, question, quality);
+  const Result<RateBook> rates = OpenRates(settings, question, quality);
+  if (!rates) return tl::unexpected<Error>(rates.error());
+  return RateOfModels(*rates, ModelsOf(sides.before));
 }
 
 // The claim's price was fixed before the change; another that is given now does not count, and that is said.

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "cli/common_flags.h"
+#include "cli/find_rate.h"
 #include "cli/flags.h"
 #include "cli/load_prices.h"
 #include "price/resolve.h"
@@ -16,7 +18,6 @@ namespace {
 
 struct PricesRequest {
   std::vector<std::string> words;  // action and what it is about
-  std::string prices;
   std::string provider;
   std::string as_of;
   std::string output;
@@ -63,19 +64,26 @@ Result<int> List(const PricesRequest& request, const Catalogue& catalogue) {
   return 0;
 }
 
-Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, const Environment& environment) {
+// As an audit would find it: a GPU's price may be given, or agreed.
+Result<Rate> RateOf(const std::string& what, const Catalogue& catalogue, const Settings& settings, Instant now) {
+  if (what.find('@') != std::string::npos || Money::Parse(what)) {
+    return RateOfPrice(catalogue, {GpuSelector(""), what, what}, now);
+  }
+  RateQuestion question;
+  question.now = now;
+  question.live = true;
+  DataQuality quality;
+  const Result<RateBook> book = OpenRates(settings, question, quality);
+  if (!book) return tl::unexpected<Error>(book.error());
+  return RateOfModels(*book, std::vector<std::string>{what});
+}
+
+Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, const Settings& settings,
+                    const Environment& environment) {
   if (request.words.size() != 2)
     return FailUsage("prices resolve: give one GPU name, number or key, e.g. 'NVIDIA H100 80GB HBM3'");
   const std::string& what = request.words[1];
-  PriceRequest ask;
-  ask.now = environment.now;
-  const bool is_gpu = what.find('@') == std::string::npos && !Money::Parse(what);
-  if (is_gpu) {
-    ask.gpu_names = {what};
-  } else {
-    ask.price = what;
-  }
-  const Result<Rate> rate = ResolveRate(catalogue, ask);
+  const Result<Rate> rate = RateOf(what, catalogue, settings, environment.now);
   if (!rate) return tl::unexpected<Error>(rate.error());
   std::string text;
   if (rate->per_gpu_hour) {
@@ -140,10 +148,11 @@ Result<int> RunPrices(const std::vector<std::string>& arguments, const Environme
   words.required = true;
   flags.push_back(words);
   text("--gpu", "NAME", "list: only rows of this GPU", &request.gpu);
-  text("--prices", "FILE", "own prices over the shipped catalogue", &request.prices);
   text("--provider", "NAME", "import: whose prices a SkyPilot catalogue holds", &request.provider);
   text("--as-of", "DATE", "import: date of the prices, 2026-11-01", &request.as_of);
   text("--output", "FILE", "import: write the rows here, for --prices", &request.output);
+  SettingFlags setting_flags({"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency"});
+  setting_flags.AppendTo(flags);
   std::string help;
   TRY(ReadFlags("prices", "The price catalogue: USD per hour, with place, market, date and source.", flags, arguments,
                 &help));
@@ -152,11 +161,13 @@ Result<int> RunPrices(const std::vector<std::string>& arguments, const Environme
     return 0;
   }
   DataQuality quality;
-  const Result<Catalogue> catalogue = LoadPrices(request.prices, quality);
+  const Result<Settings> settings = setting_flags.Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  const Result<Catalogue> catalogue = LoadPrices(settings->Text("price.catalogue"), quality);
   if (!catalogue) return tl::unexpected<Error>(catalogue.error());
   const std::string& action = request.words.front();
   if (action == "list") return List(request, *catalogue);
-  if (action == "resolve") return Resolve(request, *catalogue, environment);
+  if (action == "resolve") return Resolve(request, *catalogue, *settings, environment);
   if (action == "import") return Import(request, *catalogue);
   return FailUsage("prices: '" + action.substr(0, 20) + "' is none of list, resolve, import");
 }

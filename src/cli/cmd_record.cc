@@ -111,6 +111,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
 
 Result<int> RunRecord(const std::vector<std::string>& arguments, const Environment& environment) {
   RecordRequest request;
+  request.live.report.live = true;
   std::vector<Flag> flags;
   const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
     return flags.emplace_back(Flag{name, value, help});

@@ -162,6 +162,7 @@ Result<int> LaunchRun(const std::vector<std::string>& arguments, const Environme
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   RunRequest request;
   request.live.report.to_stderr = true;
+  request.live.report.live = true;
   std::vector<Flag> flags;
   const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
     return flags.emplace_back(Flag{name, value, help});

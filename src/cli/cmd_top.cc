@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/find_rate.h"
+#include "cli/keep_run.h"
 #include "cli/live_flags.h"
 #include "cli/say.h"
 #include "cli/top_board.h"
@@ -55,16 +56,16 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   if (!time) return tl::unexpected<Error>(time.error());
   RunFacts machine;
   for (const RunFact& fact : MachineFacts(request.live.detect_cloud)) machine[fact.key] = fact.value;
-  const auto rate_of = [&settings, &machine, now = environment.now](const std::vector<std::string>& names) {
-    RateQuestion question = QuestionOf(machine);
-    question.gpu_names = names;
-    question.now = now;
-    DataQuality doubts;
-    return FindRate(settings, question, doubts);
-  };
-  if (const Result<Rate> rate = rate_of({}); !rate) return tl::unexpected<Error>(rate.error());
+  RateQuestion question = QuestionOf(machine);
+  question.now = environment.now;
+  question.host = HostName();
+  DataQuality doubts;
+  const Result<RateBook> rates = OpenRates(settings, question, doubts);
+  if (!rates) return tl::unexpected<Error>(rates.error());
 
-  TopBoard board(*thresholds, rate_of);
+  TopBoard board(*thresholds, [&rates, now = environment.now](const DeviceTable& devices) {
+    return RatesOf(*rates, devices, AllOf(devices), RunSpan{now, now});
+  });
   LiveSession session(board.devices(), board);
   LiveSessionSpec spec;
   spec.gpus = *gpus;
@@ -107,7 +108,7 @@ Result<int> RunTop(const std::vector<std::string>& arguments, const Environment&
   add("--for", "TIME", "how long, for example 10s; without it until q or Ctrl-C").text = &request.time;
   add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &request.live.hz;
   request.live.AppendDetectCloud(flags);
-  SettingFlags setting_flags({"price.rate", "price.catalogue", "price.owned", "price.currency"});
+  SettingFlags setting_flags({"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency"});
   setting_flags.AppendTo(flags);
   std::string help;
   TRY(ReadFlags("top", "What each GPU and process of this machine does and costs, every second; q or Ctrl-C ends it.",

@@ -21,7 +21,8 @@ class SettingFlags {
   [[nodiscard]] const std::string& config_file() const { return config_; }  // --config, as given
 
  private:
-  std::map<std::string, std::string> texts_;  // by flag
+  std::map<std::string, std::string> texts_;               // by flag
+  std::map<std::string, std::vector<std::string>> lists_;  // of those that may be given several times
   std::string config_;
 };
 

@@ -21,14 +21,17 @@ constexpr std::int64_t kYear = 365 * 24 * kNanosPerHour;  // times before it are
 // Facts of a recording that must be the same on both sides, under the same keys.
 constexpr std::array<const char*, 4> kFactFactors = {"command", "git.commit", "git.tree", "driver"};
 
+constexpr std::string_view kBetween = ", ";
+constexpr const char* kModelFactor = "gpu.model";
+
 std::string Joined(const std::set<std::string>& names) {
   std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  for (const std::string& name : names) all += (all.empty() ? "" : std::string(kBetween)) + name;
   return all;
 }
 
 void AddGpuFactors(const std::set<std::string>& models, int count, StaticFactors& factors) {
-  if (!models.empty()) factors["gpu.model"] = Joined(models);
+  if (!models.empty()) factors[kModelFactor] = Joined(models);
   if (count > 0) factors["gpu.count"] = std::to_string(count);
 }
 
@@ -167,6 +170,22 @@ Result<void> CheckWorkNames(std::string_view command, const InputReading& readin
                      "': no run is called so; name it as it was given, or leave the name out for all");
   }
   return {};
+}
+
+std::vector<std::string> ModelsOf(std::span<const ComparedInput> inputs) {
+  std::set<std::string> models;
+  for (const ComparedInput& input : inputs) {
+    for (const WorkTable::Block& block : input.blocks) {
+      const auto factor = block.run.run.factors.find(kModelFactor);
+      std::string_view names = factor == block.run.run.factors.end() ? std::string_view() : factor->second;
+      while (!names.empty()) {
+        const std::size_t end = std::min(names.find(kBetween), names.size());
+        models.emplace(names.substr(0, end));
+        names.remove_prefix(std::min(end + kBetween.size(), names.size()));
+      }
+    }
+  }
+  return {models.begin(), models.end()};
 }
 
 Result<ComparedInput> ReadComparedInput(const std::string& name, const InputReading& reading) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,9 @@ Result<void> CheckWorkNames(std::string_view command, const InputReading& readin
 // From the settings and the texts of --factor and --work.
 Result<InputReading> ReadingFrom(const Settings& settings, const std::vector<std::string>& factors,
                                  const std::vector<std::string>& work);
+
+// Models of the GPUs of these inputs, as their drivers print them.
+std::vector<std::string> ModelsOf(std::span<const ComparedInput> inputs);
 
 // Opens what a name on the command line stands for.
 Result<ComparedInput> ReadComparedInput(const std::string& name, const InputReading& reading);

@@ -120,6 +120,7 @@ CheckVerdict JudgePrice(const DoctorReadings& readings, const CheckInfo& /*check
     return {
         CheckStatus::kOk, fmt::format("{} {} ({})", FormatExact(*rate.per_gpu_hour), rate.currency, rate.source), {}};
   }
+  if (rate.reason == "several_rates") return {CheckStatus::kOk, "several rates: " + rate.source, {}};
   if (readings.devices.size() == 0) return {CheckStatus::kSkipped, "no GPU, and no --price", {}};
   if (rate.low && rate.high) {
     return {CheckStatus::kWarning,

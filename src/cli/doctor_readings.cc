@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/find_rate.h"
+#include "cli/keep_run.h"
 #include "cli/live_record.h"
 #include "cli/load_prices.h"
 #include "cli/users_history.h"
@@ -124,6 +125,17 @@ Result<RunReads> ReadsOf(const std::string& path) {
   return reads;
 }
 
+// What the GPUs of this machine have in common as a rate.
+Result<Rate> RateOf(const DeviceTable& devices, const Settings& settings, const RateQuestion& question,
+                    DataQuality& doubts) {
+  const Result<RateBook> rates = OpenRates(settings, question, doubts);
+  if (!rates) return tl::unexpected<Error>(rates.error());
+  const std::vector<DeviceId> gpus = AllOf(devices);
+  const Result<RateCard> card = RatesOf(*rates, devices, gpus, RunSpan{question.now, question.now});
+  if (!card) return tl::unexpected<Error>(card.error());
+  return OneRate(card->Used(gpus));
+}
+
 void LookAtPrices(const Settings& settings, DoctorReadings& readings) {
   DataQuality doubts;
   const Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), doubts);
@@ -144,8 +156,9 @@ void LookAtPrices(const Settings& settings, DoctorReadings& readings) {
   RateQuestion question = QuestionOf(facts);
   readings.instance = question.instance;
   question.now = readings.now;
-  for (DeviceId id = 0; id < readings.devices.size(); ++id) question.gpu_names.push_back(readings.devices[id].name);
-  readings.rate = FindRate(settings, question, doubts);
+  question.host = HostName();
+  question.live = true;
+  readings.rate = RateOf(readings.devices, settings, question, doubts);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "cli/find_rate.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
 
 #include "cli/load_prices.h"
@@ -8,6 +10,7 @@
 #include "measure/cloud_metadata.h"
 #include "measure/instance_type.h"
 #include "price/resolve.h"
+#include "price/stated_price.h"
 
 namespace idleburn {
 namespace {
@@ -15,36 +18,90 @@ namespace {
 constexpr const char* kInstance = "instance";
 constexpr const char* kRegion = "instance.region";
 constexpr const char* kMarket = "instance.market";
+constexpr std::string_view kPriceFlag = "--price";
 
-// The other offers of a catalogue price's GPU, so that cheaper ones can be named.
-void AddOtherOffers(const Catalogue& catalogue, Rate& rate) {
-  const CatalogueRow* row = catalogue.Find(rate.key);
-  if (row == nullptr) return;
-  for (const CatalogueRow* other : RowsOfGpu(catalogue, row->gpu)) {
-    if (const Result<Money> per_gpu = PerGpuHour(*other)) rate.candidates.push_back({KeyOf(*other), *per_gpu});
+Result<std::vector<RateBook::Stated>> StatedRates(const Settings& settings, const RateBook& book) {
+  std::vector<RateBook::Stated> stated;
+  if (!settings.Has("price.rate")) return stated;
+  const Result<std::vector<StatedPrice>> prices = ParseStatedPrices(settings.Text("price.rate"));
+  if (!prices) return tl::unexpected<Error>(prices.error());
+  for (const StatedPrice& price : *prices) {
+    Result<Rate> rate = RateOfPrice(book.catalogue, price, book.now);
+    if (!rate) return tl::unexpected<Error>(rate.error());
+    stated.push_back({price.gpus, *std::move(rate), price.text});
   }
+  return stated;
+}
+
+// --currency is of the numbers that the user gives; those of the catalogue and of contracts have their own.
+void SetCurrency(const Settings& settings, RateBook& book) {
+  if (settings.Get("price.currency").origin == "default") return;
+  const std::string& currency = settings.Text("price.currency");
+  for (RateBook::Stated& stated : book.stated) {
+    if (stated.rate.kind == RateKind::kGiven) stated.rate.currency = currency;
+  }
+  if (book.owned) book.owned->currency = currency;
 }
 
 }  // namespace
 
-Result<Rate> FindRate(const Settings& settings, const RateQuestion& question, DataQuality& quality) {
-  const Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), quality);
+Result<RateBook> OpenRates(const Settings& settings, const RateQuestion& question, DataQuality& quality) {
+  RateBook book;
+  Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), quality);
   if (!catalogue) return tl::unexpected<Error>(catalogue.error());
-  PriceRequest request;
-  if (settings.Has("price.rate")) request.price = settings.Text("price.rate");
-  if (settings.Has("price.owned")) request.owned = settings.Text("price.owned");
-  request.instance = question.instance;
-  request.region = question.region;
-  request.market = question.market;
-  request.gpu_names = question.gpu_names;
-  request.now = question.now;
-  Result<Rate> rate = ResolveRate(*catalogue, request);
-  if (rate && settings.Get("price.currency").origin != "default" && rate->kind != RateKind::kCatalogue) {
-    rate->currency = settings.Text("price.currency");
+  book.catalogue = *std::move(catalogue);
+  book.now = question.now;
+  Result<std::vector<RateBook::Stated>> stated = StatedRates(settings, book);
+  if (!stated) return tl::unexpected<Error>(stated.error());
+  book.stated = *std::move(stated);
+  book.must_apply = !question.live && settings.Get("price.rate").origin == kPriceFlag;
+  Result<std::vector<Contract>> contracts = LoadContracts(settings.Text("price.contracts"));
+  if (!contracts) return tl::unexpected<Error>(contracts.error());
+  book.contracts = *std::move(contracts);
+  if (settings.Has("price.owned")) {
+    Result<Rate> owned = RateOfOwned(settings.Text("price.owned"));
+    if (!owned) return tl::unexpected<Error>(owned.error());
+    book.owned = *std::move(owned);
   }
-  if (rate && rate->kind == RateKind::kCatalogue) AddOtherOffers(*catalogue, *rate);
-  if (rate && rate->stale) quality.Count(QualityId::kPriceStale);
-  return rate;
+  SetCurrency(settings, book);
+  book.instance = question.instance;
+  book.region = question.region;
+  book.market = question.market;
+  book.host = question.host;
+  return book;
+}
+
+Result<Rate> RateOfModels(const RateBook& book, std::span<const std::string> gpu_names) {
+  DeviceTable devices;
+  std::vector<DeviceId> gpus;
+  for (const std::string& name : gpu_names) {
+    DeviceKey key;
+    key.index = static_cast<int>(gpus.size());
+    key.host = book.host;
+    key.name = name;
+    gpus.push_back(devices.Enter(key));
+  }
+  const Result<RateCard> card = RatesOf(book, devices, gpus, RunSpan{book.now, book.now});
+  if (!card) return tl::unexpected<Error>(card.error());
+  return OneRate(card->Used(gpus));
+}
+
+std::optional<Rate> RateOfAny(const RateBook& book) {
+  if (book.stated.size() == 1 && book.stated.front().gpus.all()) return book.stated.front().rate;
+  if (book.stated.empty() && book.contracts.empty()) return book.owned;
+  return std::nullopt;
+}
+
+std::vector<DeviceId> AllOf(const DeviceTable& devices) {
+  std::vector<DeviceId> all(devices.size());
+  std::iota(all.begin(), all.end(), DeviceId{0});
+  return all;
+}
+
+void CountStale(const RateCard& card, DataQuality& quality) {
+  for (const Rate& rate : card.rates()) {
+    if (rate.stale) quality.Count(QualityId::kPriceStale);
+  }
 }
 
 std::vector<RunFact> MachineFacts(bool ask_cloud) {
@@ -66,7 +123,12 @@ std::vector<RunFact> MachineFacts(bool ask_cloud) {
 }
 
 RateQuestion QuestionOf(const RunFacts& facts) {
-  return {FactIn(facts, kInstance), FactIn(facts, kRegion), FactIn(facts, kMarket), {}, {}};
+  RateQuestion question;
+  question.instance = FactIn(facts, kInstance);
+  question.region = FactIn(facts, kRegion);
+  question.market = FactIn(facts, kMarket);
+  question.host = FactIn(facts, "host");
+  return question;
 }
 
 }  // namespace idleburn

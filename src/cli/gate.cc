@@ -48,7 +48,8 @@ std::vector<std::string> BrokenGates(const std::vector<Gate>& gates, const CostR
         if (cost.whole.observed_ns == 0) {
           broken.push_back(gate.text + ": not judged: nothing was observed");
         } else if (100 * cost.waste_share > limit) {
-          broken.push_back(fmt::format("{}: waste is {:.2f} % of observed time", gate.text, 100 * cost.waste_share));
+          broken.push_back(fmt::format("{}: waste is {:.2f} % of observed {}", gate.text, 100 * cost.waste_share,
+                                       cost.several() && cost.whole.unpriced.window_ns == 0 ? "cost" : "time"));
         }
         break;
       case Gate::Quantity::kUnobserved:
@@ -61,6 +62,8 @@ std::vector<std::string> BrokenGates(const std::vector<Gate>& gates, const CostR
       case Gate::Quantity::kCost:
         if (!cost.whole.total) {
           broken.push_back(gate.text + ": not judged: the cost is not known; give --price");
+        } else if (cost.whole.unpriced.window_ns > 0 && *cost.whole.total <= gate.limit) {
+          broken.push_back(gate.text + ": not judged: the cost of some GPUs is not known; give --price for them too");
         } else if (*cost.whole.total > gate.limit) {
           broken.push_back(gate.text + ": the cost is " +
                            FormatMoney(*cost.whole.total, MinorUnitDigits(cost.rate.currency)) + " " +

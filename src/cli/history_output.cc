@@ -287,6 +287,8 @@ std::string RunText(const HistoryRun& run, int width) {
     const std::string date =
         f.rate_as_of_ns ? " of " + TimeText(Instant::FromNanos(*f.rate_as_of_ns)).substr(0, 10) : "";
     line("price", ExactText(f.rate_nano) + " " + f.currency + " a GPU-hour (" + f.rate_source + date + ")");
+  } else if (f.cost_nano) {
+    line("price", "several rates in " + f.currency + " (" + f.rate_source + ")");
   }
   if (run.forecast && run.forecast->hours) {
     line("forecast", fmt::format("{:.4g} h ({})", *run.forecast->hours, run.forecast->basis));

@@ -60,16 +60,12 @@ std::string PidRealm() {
   return std::filesystem::read_symlink("/proc/self/ns/pid", ignored).string();
 }
 
-std::string HostName() {
-  std::array<char, 256> host{};
-  return gethostname(host.data(), host.size() - 1) == 0 ? host.data() : std::string();
-}
-
 // The price, where it is stated: a run that is killed can then be completed in it. Else it is found when the GPUs are
 // known.
 void TakeStatedPrice(const Settings& settings, RunFigures& figures) {
   DataQuality later;
-  const Result<Rate> rate = FindRate(settings, {}, later);
+  const Result<RateBook> rates = OpenRates(settings, {}, later);
+  const std::optional<Rate> rate = rates ? RateOfAny(*rates) : std::nullopt;
   if (!rate || !rate->per_gpu_hour) return;
   figures.currency = rate->currency;
   figures.rate_nano = rate->per_gpu_hour->nano();
@@ -78,6 +74,11 @@ void TakeStatedPrice(const Settings& settings, RunFigures& figures) {
 }
 
 }  // namespace
+
+std::string HostName() {
+  std::array<char, 256> host{};
+  return gethostname(host.data(), host.size() - 1) == 0 ? host.data() : std::string();
+}
 
 Result<std::map<std::string, std::string>> ParseTags(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> tags;

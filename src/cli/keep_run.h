@@ -17,6 +17,8 @@ Result<std::map<std::string, std::string>> ParseTags(const std::vector<std::stri
 
 // Who this process is, so that another can tell later whether it still lives: boot, pid namespace, pid, start.
 std::string ThisProcess();
+// The name of this machine; empty if it has none.
+std::string HostName();
 // What the row says, or kInterrupted where its idleburn is gone: its process has ended, or its machine was started
 // anew. Of a process that cannot be seen from here (another machine or container) the row is believed.
 RunState StateNow(const HistoryRun& run);

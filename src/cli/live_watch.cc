@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/find_rate.h"
 #include "cli/reading_text.h"
 #include "cli/tell_alert.h"
 #include "price/cost_report.h"
@@ -21,19 +22,33 @@ std::vector<WatchAlert> LiveWatch::OnSamples(std::span<const Sample> samples, co
   const DeviceTable& devices = inputs.devices;
   const std::vector<DeviceId> hidden =
       all_gpus_ ? std::vector<DeviceId>() : HiddenGpus::From(inputs.summary.facts(), devices).devices;
+  FindRates(inputs);
   std::vector<WatchedGpu> gpus;
   for (DeviceId id = 0; id < devices.size(); ++id) {
     const bool counts = std::find(hidden.begin(), hidden.end(), id) == hidden.end() && !devices[id].has_instances;
-    if (counts) gpus.push_back({id, ShortName(devices[id])});
+    if (counts) gpus.push_back({id, ShortName(devices[id]), card_.Of(id).per_gpu_hour});
   }
   std::vector<WatchAlert> fresh = watch_.Look(gpus, SpendSoFar(hidden, inputs, classifier));
   if (gpus.empty() && !told_of_none_) {
     fresh.push_back(NothingIsWatched("the command can see none of this machine"));
     told_of_none_ = true;
   }
+  for (const WatchedGpu& gpu : gpus) {
+    if (!watch_.limits().budget || gpu.per_hour || told_of_unpriced_) continue;
+    fresh.push_back({WatchAct::kWarn, gpu.name + " has no price: the budget does not count what it costs"});
+    told_of_unpriced_ = true;
+  }
   const std::lock_guard lock(mutex_);
   alerts_.insert(alerts_.end(), fresh.begin(), fresh.end());
   return fresh;
+}
+
+void LiveWatch::FindRates(const RunInputs& inputs) {
+  if (carded_ == inputs.devices.size()) return;
+  carded_ = inputs.devices.size();
+  const Instant now = Instant::FromNanos(second_ * kNanosPerSecond);
+  Result<RateCard> card = RatesOf(rates_, inputs.devices, AllOf(inputs.devices), RunSpan{now, now});
+  if (card) card_ = *std::move(card);  // if not, the audit says why
 }
 
 Spend LiveWatch::SpendSoFar(const std::vector<DeviceId>& hidden, const RunInputs& inputs,
@@ -44,10 +59,11 @@ Spend LiveWatch::SpendSoFar(const std::vector<DeviceId>& hidden, const RunInputs
   std::erase_if(run.devices, [&](const DeviceResult& device) {
     return std::find(hidden.begin(), hidden.end(), device.device) != hidden.end();
   });
-  const Result<CostReport> cost = PriceRun(run, inputs.devices, {}, rate_, {}, {}, 720);
+  const Result<CostReport> cost = PriceRun(run, inputs.devices, {}, card_, {}, {}, 720);
   if (!cost) return spend;  // the audit says why
   spend.gpu_time = Nanos(cost->whole.window_ns);
   spend.cost = cost->whole.total;
+  spend.per_hour = cost->hourly;
   spend.gpus = cost->gpus;
   return spend;
 }

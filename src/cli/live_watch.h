@@ -14,9 +14,9 @@ namespace idleburn {
 // audit will, and asks the Watch. Alerts wait for the thread that acts on them.
 class LiveWatch {
  public:
-  // `thresholds` outlives it.
+  // `plan` and `thresholds` outlive it.
   LiveWatch(const WatchPlan& plan, const Thresholds& thresholds, bool all_gpus)
-      : watch_(plan.limits, thresholds), rate_(plan.rate), all_gpus_(all_gpus) {}
+      : watch_(plan.limits, thresholds), rates_(plan.rates), all_gpus_(all_gpus) {}
 
   // In the stream. `inputs` and `classifier` are those of the run, and have these samples already.
   std::vector<WatchAlert> OnSamples(std::span<const Sample> samples, const RunInputs& inputs,
@@ -27,12 +27,17 @@ class LiveWatch {
  private:
   [[nodiscard]] Spend SpendSoFar(const std::vector<DeviceId>& hidden, const RunInputs& inputs,
                                  const RunClassifier& classifier) const;
+  // The rates of the devices known by now; found anew when there are more.
+  void FindRates(const RunInputs& inputs);
 
   Watch watch_;
-  Rate rate_;
+  const RateBook& rates_;
+  RateCard card_;
+  std::size_t carded_ = 0;  // devices that it is of
   bool all_gpus_;
   std::int64_t second_ = 0;  // of the last look, since the epoch
   bool told_of_none_ = false;
+  bool told_of_unpriced_ = false;
   std::mutex mutex_;  // of what follows
   std::vector<WatchAlert> alerts_;
 };

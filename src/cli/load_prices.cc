@@ -20,4 +20,11 @@ Result<Catalogue> LoadPrices(const std::string& file, DataQuality& quality) {
   return catalogue;
 }
 
+Result<std::vector<Contract>> LoadContracts(const std::string& file) {
+  if (file.empty()) return std::vector<Contract>();
+  const Result<std::unique_ptr<ByteSource>> in = OpenInput(file);
+  if (!in) return tl::unexpected<Error>(in.error());
+  return ReadContracts(**in);
+}
+
 }  // namespace idleburn

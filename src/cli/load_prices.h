@@ -1,9 +1,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "price/catalogue.h"
+#include "price/contract.h"
 #include "price/price_file.h"
 #include "telemetry/data_quality.h"
 
@@ -15,5 +17,8 @@ Result<Catalogue> LoadPrices(const std::string& file, DataQuality& quality);
 // The rows of a price file; what was left out of it is in the result.
 Result<PriceFile> OpenPrices(const std::string& path, const PriceFileOptions& options, const Catalogue& known,
                              DataQuality& quality);
+
+// The contracts of a file ("": none).
+Result<std::vector<Contract>> LoadContracts(const std::string& file);
 
 }  // namespace idleburn

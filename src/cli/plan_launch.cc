@@ -33,9 +33,13 @@ Result<LaunchPrice> PriceOf(const PlanLaunch& launch, const Settings& settings, 
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
   RateQuestion question;
   question.now = now;
-  if (gpu) question.gpu_names.emplace_back(gpu->gpu);
+  question.live = true;
   DataQuality quality;
-  const Result<Rate> rate = FindRate(settings, question, quality);
+  const Result<RateBook> rates = OpenRates(settings, question, quality);
+  if (!rates) return tl::unexpected<Error>(rates.error());
+  std::vector<std::string> models;
+  if (gpu) models.emplace_back(gpu->gpu);
+  const Result<Rate> rate = RateOfModels(*rates, models);
   if (!rate) return tl::unexpected<Error>(rate.error());
   if (rate->per_gpu_hour) return LaunchPrice{rate->key, rate->currency, rate->per_gpu_hour};
   if (!launch.answer.options || !gpu) return LaunchPrice();

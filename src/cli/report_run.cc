@@ -159,7 +159,7 @@ Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& sett
   const Result<EnergyPrice> energy = EnergyFrom(settings);
   if (!energy) return tl::unexpected<Error>(energy.error());
   DataQuality later;  // a price that is named can be found before there is a run
-  if (const Result<Rate> rate = FindRate(settings, {}, later); !rate) return tl::unexpected<Error>(rate.error());
+  if (const auto rates = OpenRates(settings, {}, later); !rates) return tl::unexpected<Error>(rates.error());
   return ReportPlan{request, *format, std::move(*gates), *thresholds, std::move(*work), *energy};
 }
 
@@ -200,11 +200,26 @@ LiveRun LiveRunOf(const RunSummary& summary) {
   return live;
 }
 
-Result<Rate> RateOf(const RunInputs& run, const Settings& settings, Instant now, DataQuality& quality) {
+constexpr std::int64_t kYear = 365 * 24 * kNanosPerHour;  // times before it are of no calendar
+
+std::vector<DeviceId> GpusOf(const RunInputs& run) {
+  std::vector<DeviceId> gpus;
+  for (const DeviceResult& d : run.run.devices) gpus.push_back(d.device);
+  return gpus;
+}
+
+Result<RateCard> RatesOf(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
   RateQuestion question = QuestionOf(run.summary.facts());
   question.now = now;
-  for (const DeviceResult& d : run.run.devices) question.gpu_names.push_back(run.devices[d.device].name);
-  return FindRate(settings, question, quality);
+  question.live = plan.request.live || run.run.devices.empty();
+  const Result<RateBook> book = OpenRates(settings, question, run.quality);
+  if (!book) return tl::unexpected<Error>(book.error());
+  const std::vector<DeviceId> gpus = GpusOf(run);
+  const bool dated = run.run.start.nanos() >= kYear;
+  Result<RateCard> card =
+      RatesOf(*book, run.devices, gpus, dated ? std::optional(RunSpan{run.run.start, run.run.end}) : std::nullopt);
+  if (card) CountStale(*card, run.quality);
+  return card;
 }
 
 WorkDone WorkOf(const ReportPlan& plan, const RunInputs& run) {
@@ -212,18 +227,21 @@ WorkDone WorkOf(const ReportPlan& plan, const RunInputs& run) {
 }
 
 Result<CostReport> CostOf(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
-  Result<Rate> rate = RateOf(run, settings, now, run.quality);
-  if (!rate) return tl::unexpected<Error>(rate.error());
+  Result<RateCard> rates = RatesOf(plan, run, settings, now);
+  if (!rates) return tl::unexpected<Error>(rates.error());
   if (run.run.devices.empty()) {
     CostReport nothing;
-    nothing.rate = std::move(*rate);
+    nothing.rate = rates->rates().front();
     nothing.rate.reason = "nothing_measured";
     return nothing;
   }
   const auto month_hours = static_cast<int>(ParseScaled(settings.Text("price.month_hours"), 0).value);
   Result<CostReport> cost =
-      PriceRun(run.run, run.devices, run.owners, *rate, WorkOf(plan, run), plan.energy, month_hours);
-  if (!cost && rate->per_gpu_hour) return Fail(rate->source + ": " + cost.error().message);
+      PriceRun(run.run, run.devices, run.owners, *rates, WorkOf(plan, run), plan.energy, month_hours);
+  const std::vector<Rate> used = rates->Used(GpusOf(run));
+  if (!cost && used.size() == 1 && used.front().per_gpu_hour) {
+    return Fail(used.front().source + ": " + cost.error().message);
+  }
   return cost;
 }
 

@@ -25,6 +25,7 @@ struct ReportRequest {
   bool explain = false;
   bool no_color = false;
   bool all_gpus = false;   // those too that the command could not see
+  bool live = false;       // of a run that was measured just now: too late for what could be mended before it
   bool to_stderr = false;  // standard output belongs to somebody else
 };
 

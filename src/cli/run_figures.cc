@@ -1,5 +1,7 @@
 #include "cli/run_figures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -33,10 +35,14 @@ void TakeTimes(const AuditReport& report, RunFigures& figures) {
 }
 
 void TakeMoney(const CostReport& cost, RunFigures& figures) {
-  if (!cost.rate.per_gpu_hour) return;
+  if (!cost.whole.total) return;
   figures.currency = cost.rate.currency;
-  figures.rate_nano = cost.rate.per_gpu_hour->nano();
+  figures.rate_nano = NanoOf(cost.rate.per_gpu_hour);
   figures.rate_source = cost.rate.source;
+  if (cost.whole.unpriced.window_ns > 0) {
+    figures.rate_source += fmt::format("; excluding {:.6g} unpriced GPU-hours",
+                                       static_cast<double>(cost.whole.unpriced.window_ns) / kNanosPerHour);
+  }
   if (cost.rate.as_of) figures.rate_as_of_ns = cost.rate.as_of->nanos();
   figures.cost_nano = NanoOf(cost.whole.total);
   figures.waste_nano = NanoOf(cost.whole.waste);

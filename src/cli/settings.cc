@@ -16,9 +16,11 @@ namespace idleburn {
 namespace {
 
 constexpr auto kTable = std::to_array<SettingInfo>({
-    {"price.rate", "--price", "RATE", SettingKind::kText, "",
-     "USD per GPU-hour (8), or a catalogue key (aws:p5.48xlarge@us-east-1)"},
+    {"price.rate", "--price", "[GPUS=]RATE", SettingKind::kList, "",
+     "USD per GPU-hour (8), or a catalogue key (aws:p5.48xlarge@us-east-1); of some GPUs: A100=1.29 (repeatable)"},
     {"price.catalogue", "--prices", "FILE", SettingKind::kText, "", "CSV of own prices over the shipped catalogue"},
+    {"price.contracts", "--contracts", "FILE", SettingKind::kText, "",
+     "CSV of contracts: name,applies_to,per_gpu_hour,..."},
     {"price.owned", "--owned", "FIGURES", SettingKind::kText, "",
      "owned hardware: capex=250000,life=4,gpus=8,kw=10.2,tariff=0.11"},
     {"price.currency", "--currency", "CODE", SettingKind::kCurrency, "USD", "ISO 4217 code of --price and --owned"},
@@ -70,6 +72,7 @@ std::string WhyBad(SettingKind kind, const std::string& text) {
   const bool number = n.fault == NumberFault::kNone && n.value >= 0;
   switch (kind) {
     case SettingKind::kText:
+    case SettingKind::kList:
       return "";
     case SettingKind::kDuration:
       return ParseDuration(text) ? "" : "a span of time such as 5s";

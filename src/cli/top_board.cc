@@ -23,8 +23,10 @@ std::vector<DeviceId> InOrder(const DeviceTable& devices, std::size_t count) {
 
 }  // namespace
 
-TopBoard::TopBoard(const Thresholds& thresholds, RateOf rate_of)
-    : thresholds_(thresholds), rate_of_(std::move(rate_of)), classifier_(thresholds, devices_, quality_, FactsOf) {}
+TopBoard::TopBoard(const Thresholds& thresholds, RateFinder find_rates)
+    : thresholds_(thresholds),
+      find_rates_(std::move(find_rates)),
+      classifier_(thresholds, devices_, quality_, FactsOf) {}
 
 void TopBoard::OnSamples(std::span<const Sample> samples) {
   classifier_.OnSamples(samples);
@@ -86,15 +88,14 @@ std::optional<Phase> TopBoard::PhaseOfLastSecond(const Gpu& gpu) const {
 TopView TopBoard::Build() {
   TopView view;
   view.time = newest_;
-  if (!rate_) {
-    std::vector<std::string> names;
-    for (DeviceId id = 0; id < devices_.size(); ++id) names.push_back(devices_[id].name);
-    rate_ = rate_of_(names);
+  if (!rates_) rates_ = find_rates_(devices_);
+  const Result<CostReport> cost =
+      PriceRun(classifier_.SoFar(), devices_, {}, *rates_ ? **rates_ : RateCard(), {}, {}, 720);
+  view.fault = !*rates_ ? rates_->error().message : !cost ? cost.error().message : "";
+  if (cost) {
+    view.whole = cost->whole;
+    view.rate = cost->rate;
   }
-  if (*rate_) view.rate = **rate_;
-  const Result<CostReport> cost = PriceRun(classifier_.SoFar(), devices_, {}, view.rate, {}, {}, 720);
-  view.fault = !*rate_ ? rate_->error().message : !cost ? cost.error().message : "";
-  if (cost) view.whole = cost->whole;
   const std::vector<DeviceId> ids = InOrder(devices_, gpus_.size());
   for (const DeviceId id : ids) {
     const Gpu& gpu = gpus_[id];
@@ -109,8 +110,8 @@ TopView TopBoard::Build() {
       const CostReport::DeviceCost& priced = cost->devices[i];
       if (priced.device != id) continue;
       row.since_start = priced.usage;
-      if (view.rate.per_gpu_hour) {
-        if (const Result<Money> share = Estimate(*view.rate.per_gpu_hour, priced.gpu_share)) row.per_hour = *share;
+      if (const std::optional<Money>& rate = cost->RateOf(priced).per_gpu_hour) {
+        if (const Result<Money> share = Estimate(*rate, priced.gpu_share)) row.per_hour = *share;
       }
     }
     view.gpus.push_back(std::move(row));

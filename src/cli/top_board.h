@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "base/result.h"
 #include "classify/run_classifier.h"
+#include "cli/find_rate.h"
 #include "cli/top_processes.h"
 #include "price/cost_report.h"
 #include "telemetry/live_sink.h"
@@ -33,18 +33,15 @@ struct TopView {
   std::vector<TopGpu> gpus;
   TopProcesses processes;  // who they are is not filled in
   UsageCost whole;
-  Rate rate;
+  Rate rate;          // of all of them, see OneRate
   std::string fault;  // why there is no money, where that is no matter of prices
 };
 
 // What `idleburn top` shows: keeps the newest readings, and classifies and prices all of them as an audit does.
 class TopBoard final : public LiveSink {
  public:
-  // The price of GPUs of those names; asked once, when there are GPUs.
-  using RateOf = std::function<Result<Rate>(const std::vector<std::string>& gpu_names)>;
-
-  // `thresholds` outlives the board.
-  TopBoard(const Thresholds& thresholds, RateOf rate_of);
+  // `thresholds` outlives the board. `find_rates` is asked once, when there are GPUs.
+  TopBoard(const Thresholds& thresholds, RateFinder find_rates);
 
   void OnSamples(std::span<const Sample> samples) override;
   void OnHost(std::span<const HostSample> /*samples*/) override {}
@@ -81,12 +78,12 @@ class TopBoard final : public LiveSink {
   TopView Build();
 
   const Thresholds& thresholds_;
-  RateOf rate_of_;
+  RateFinder find_rates_;
   DeviceTable devices_;  // the lanes' thread writes to it: read there, or after the end
   DataQuality quality_;
   RunClassifier classifier_;
   std::vector<Gpu> gpus_;
-  std::optional<Result<Rate>> rate_;
+  std::optional<Result<RateCard>> rates_;
   Instant newest_ = Instant::FromNanos(0);
   std::int64_t built_second_ = 0;
 

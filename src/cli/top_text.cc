@@ -58,6 +58,7 @@ std::string PriceText(const TopView& view) {
     return fmt::format("{} {} a GPU-hour ({}){}", FormatExact(*rate.per_gpu_hour), rate.currency, rate.source,
                        rate.stale ? ", older than 90 days" : "");
   }
+  if (rate.reason == "several_rates") return "several rates (" + rate.source + ")";
   if (rate.low && rate.high) {
     return fmt::format("{} to {} {} a GPU-hour: choose with --price", FormatExact(*rate.low), FormatExact(*rate.high),
                        rate.currency);
@@ -95,8 +96,9 @@ std::string NowTable(const TopView& view, int width) {
 constexpr std::size_t kParts = kPhaseCount + 2;
 using Amounts = std::array<Money, kParts + 1>;
 
-Amounts ExactAmounts(const UsageCost& usage) {
+Amounts ExactAmounts(const UsageCost& usage, bool money) {
   Amounts amounts;
+  if (money && !usage.total) return amounts;  // one of those without a price
   for (std::size_t i = 0; i < kPhaseCount; ++i) {
     amounts[i] = usage.total ? usage.phase_cost[i].value_or(Money()) : Money::Nano(usage.phase_ns[i]);
   }
@@ -108,14 +110,15 @@ Amounts ExactAmounts(const UsageCost& usage) {
 
 // A row a GPU and one of all, rounded so that rows and columns add up to the rounded whole.
 std::vector<Amounts> ShownAmounts(const TopView& view, std::int64_t unit) {
+  const bool money = view.whole.total.has_value();
   std::vector<Money> totals;
-  for (const TopGpu& gpu : view.gpus) totals.push_back(ExactAmounts(gpu.since_start)[kParts]);
-  const std::int64_t whole = ExactAmounts(view.whole)[kParts].nano();
+  for (const TopGpu& gpu : view.gpus) totals.push_back(ExactAmounts(gpu.since_start, money)[kParts]);
+  const std::int64_t whole = ExactAmounts(view.whole, money)[kParts].nano();
   totals = RoundedTo(Money::Nano((whole + unit / 2) / unit * unit), totals, unit);
   std::vector<Amounts> rows;
   Amounts all{};
   for (std::size_t g = 0; g < view.gpus.size(); ++g) {
-    Amounts row = ExactAmounts(view.gpus[g].since_start);
+    Amounts row = ExactAmounts(view.gpus[g].since_start, money);
     const std::vector<Money> parts = RoundedTo(totals[g], std::span<const Money>(row).first(kParts), unit);
     std::copy(parts.begin(), parts.end(), row.begin());
     row[kParts] = totals[g];
@@ -135,7 +138,10 @@ std::string SinceStartTable(const TopView& view, int width) {
   std::vector<TableRow> rows;
   for (std::size_t g = 0; g < amounts.size(); ++g) {
     TableRow row = {g < view.gpus.size() ? view.gpus[g].name : "all GPUs"};
-    for (const Money amount : amounts[g]) row.push_back(money ? FormatMoney(amount, 4) : FormatMoney(amount, 1) + " s");
+    const bool unknown = money && g < view.gpus.size() && !view.gpus[g].since_start.total;
+    for (const Money amount : amounts[g]) {
+      row.push_back(unknown ? "?" : money ? FormatMoney(amount, 4) : FormatMoney(amount, 1) + " s");
+    }
     rows.push_back(row);
   }
   if (view.gpus.size() == 1) rows.pop_back();
@@ -165,7 +171,9 @@ std::string PhasesOf(const TopView& view, const TopProcess& process) {
 
 // "4.00", "shared", "2.00 + shared", with `unit` behind the amount; "?" without a price.
 std::string PerHourOf(const TopView& view, const TopProcess& process, const std::string& unit = {}) {
-  if (!view.rate.per_gpu_hour || !view.fault.empty()) return "?" + unit;
+  const bool unknown =
+      std::any_of(process.gpus.begin(), process.gpus.end(), [&](std::size_t gpu) { return !view.gpus[gpu].per_hour; });
+  if (unknown || !view.fault.empty()) return "?" + unit;
   const bool alone = !process.shares || process.per_hour != Money();
   const std::string amount = alone ? FormatMoney(process.per_hour, 2) + unit : "";
   return amount + (alone && process.shares ? " + " : "") + (process.shares ? "shared" : "");

@@ -6,6 +6,7 @@
 
 #include "cli/find_rate.h"
 #include "cli/flag_values.h"
+#include "cli/keep_run.h"
 #include "text/duration.h"
 
 namespace idleburn {
@@ -65,13 +66,16 @@ Result<WatchPlan> WatchFlags::Plan(const Settings& settings, bool ask_cloud, Ins
   }
   RateQuestion question = QuestionOf(facts);
   question.now = now;
+  question.host = HostName();
+  question.live = true;
   DataQuality later;  // doubts about the price are the audit's
-  Result<Rate> rate = FindRate(settings, question, later);
-  if (!rate) return tl::unexpected<Error>(rate.error());
-  plan.rate = *std::move(rate);
-  plan.limits.per_gpu_hour = plan.rate.per_gpu_hour;
-  plan.limits.currency = plan.rate.currency;
-  TRY(ReadLimits(plan));
+  Result<RateBook> rates = OpenRates(settings, question, later);
+  if (!rates) return tl::unexpected<Error>(rates.error());
+  plan.rates = *std::move(rates);
+  const Result<Rate> any = RateOfModels(plan.rates, {});
+  if (!any) return tl::unexpected<Error>(any.error());
+  plan.limits.currency = any->currency;
+  TRY(ReadLimits(plan, any->per_gpu_hour.has_value()));
   TRY(ReadEnforce(plan));
   if (!on_alert.empty() && !plan.limits.any()) {
     return FailUsage("--on-alert has no limit to speak of; give --watch idle-held=15m, --budget or --gpu-hours");
@@ -79,7 +83,7 @@ Result<WatchPlan> WatchFlags::Plan(const Settings& settings, bool ask_cloud, Ins
   return plan;
 }
 
-Result<void> WatchFlags::ReadLimits(WatchPlan& plan) const {
+Result<void> WatchFlags::ReadLimits(WatchPlan& plan, bool priced) const {
   WatchLimits& limits = plan.limits;
   for (const std::string& text : watch) {
     const Result<Nanos> limit = ParseIdleHeld(text);
@@ -91,7 +95,10 @@ Result<void> WatchFlags::ReadLimits(WatchPlan& plan) const {
     if (!amount || amount->nano() <= 0) {
       return FailUsage("--budget: '" + budget.substr(0, 20) + "' is no amount above 0, for example 50");
     }
-    if (!plan.rate.per_gpu_hour) {
+    if (!priced) {
+      if (!plan.rates.stated.empty()) {
+        return FailUsage("--budget cannot be watched: --price is of some GPUs only; give one for all others too");
+      }
       return FailUsage("--budget cannot be watched: no price is known before the start; give --price, or --gpu-hours");
     }
     limits.budget = *amount;

@@ -7,7 +7,7 @@
 
 #include "cli/flags.h"
 #include "cli/settings.h"
-#include "price/rate.h"
+#include "price/rate_book.h"
 #include "run/alert_command.h"
 #include "telemetry/live_sink.h"
 #include "watch/stopping.h"
@@ -18,7 +18,7 @@ namespace idleburn {
 // What a live run is watched for, and what is done about it.
 struct WatchPlan {
   WatchLimits limits;
-  Rate rate;  // by which a budget is counted
+  RateBook rates;  // by which a budget is counted
   bool enforce = false;
   StopRules rules;
   int checkpoint_signal = 0;
@@ -33,7 +33,8 @@ struct WatchFlags {
   void AppendEnforceTo(std::vector<Flag>& flags);
 
   // Understood; nothing is started yet. A budget needs a price that is known before the start, by the settings or by
-  // the machine: without one it is refused, because a run that was to be guarded must not begin unguarded.
+  // the machine, for whatever GPU there is: without one it is refused, because a run that was to be guarded must not
+  // begin unguarded.
   [[nodiscard]] Result<WatchPlan> Plan(const Settings& settings, bool ask_cloud, Instant now) const;
 
   // The process that tells alerts on; null where none was asked for. To be called while there is one thread.
@@ -49,7 +50,7 @@ struct WatchFlags {
   bool kill = false;
 
  private:
-  [[nodiscard]] Result<void> ReadLimits(WatchPlan& plan) const;
+  [[nodiscard]] Result<void> ReadLimits(WatchPlan& plan, bool priced) const;
   [[nodiscard]] Result<void> ReadEnforce(WatchPlan& plan) const;
 };
 

@@ -38,6 +38,7 @@ struct IdleTally {
   std::int64_t ns = 0;
   std::int64_t assumed_ns = 0;  // of them, whether a process held the GPU was not read
   double recoverable_ns = 0;
+  DeviceShares where;
   std::vector<std::string> names;
   std::string counter;  // that told whether memory was held
 };
@@ -54,14 +55,18 @@ void Add(const Scene& scene, const DeviceResult& d, std::int64_t ns, std::int64_
   tally.ns += scene.Weighted(ns + assumed, d.device);
   tally.assumed_ns += scene.Weighted(assumed, d.device);
   tally.recoverable_ns += static_cast<double>(scene.Weighted(std::llround(recoverable), d.device));
+  tally.where[d.device] += scene.Weighted(ns + assumed, d.device);
   tally.names.push_back(scene.NameOf(d.device));
   if (ns > 0) tally.counter = HolderCounter(scene, d);
 }
 
-void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tally, std::vector<Finding>& findings) {
+// Adds to `claimed` what is worth a finding.
+void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tally, DeviceShares& claimed,
+                std::vector<Finding>& findings) {
   if (scene.Share(tally.ns) < kMaterialShare) return;
+  for (const auto& [device, ns] : tally.where) claimed[device] += ns;
   const bool mostly_assumed = tally.assumed_ns * 2 > tally.ns;
-  Finding f = MakeFinding(scene, cause, mostly_assumed ? Status::kLikely : Status::kConfirmed, tally.ns);
+  Finding f = MakeFinding(scene, cause, mostly_assumed ? Status::kLikely : Status::kConfirmed, tally.ns, tally.where);
   f.bound = scene.Share(std::llround(tally.recoverable_ns));
   f.evidence.push_back(
       fmt::format("{} below 10 % in stretches of {} s or more, for {:.0f} GPU-s in all ({:.1f} % of observed time, "
@@ -83,8 +88,8 @@ void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tal
   findings.push_back(std::move(f));
 }
 
-// Returns the idle time claimed, and adds to *unclear what the timeline was too coarse to place.
-std::int64_t FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear, std::vector<Finding>& findings) {
+// Returns the idle time claimed of each device, and adds to *unclear what the timeline was too coarse to place.
+DeviceShares FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear, std::vector<Finding>& findings) {
   IdleTally held;
   IdleTally empty;
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
@@ -105,11 +110,9 @@ std::int64_t FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear,
     Add(scene, d, idle.held_ns, assume_held, recovered * static_cast<double>(idle.held_ns + assume_held), held);
     Add(scene, d, idle.empty_ns, assume_empty, recovered * static_cast<double>(idle.empty_ns + assume_empty), empty);
   }
-  const std::size_t before = findings.size();
-  ReportIdle(scene, "idle_held", held, findings);
-  ReportIdle(scene, "idle_empty", empty, findings);
-  std::int64_t claimed = 0;
-  for (std::size_t i = before; i < findings.size(); ++i) claimed += findings[i].gpu_ns;
+  DeviceShares claimed;
+  ReportIdle(scene, "idle_held", held, claimed, findings);
+  ReportIdle(scene, "idle_empty", empty, claimed, findings);
   return claimed;
 }
 
@@ -149,9 +152,11 @@ void FindSpinWait(const Scene& scene, std::int64_t claimed, std::vector<Finding>
   const std::int64_t spin = scene.cost.whole.spin_wait_ns - claimed;
   if (scene.Share(spin) < kMaterialShare) return;
   std::vector<std::string> names;
+  DeviceShares where;
   std::array<const DeviceResult*, 3> longest{};  // by evidence
   for (const DeviceResult& d : scene.run.devices) {
     if (d.spin.time.ns == 0) continue;
+    where[d.device] = scene.Weighted(d.spin.time.ns, d.device);
     names.push_back(scene.NameOf(d.device));
     const DeviceResult*& example = longest[static_cast<std::size_t>(d.spin.evidence)];
     if (example == nullptr || d.spin.time.ns > example->spin.time.ns) example = &d;
@@ -159,8 +164,8 @@ void FindSpinWait(const Scene& scene, std::int64_t claimed, std::vector<Finding>
   const DeviceResult* by_activity = longest[static_cast<std::size_t>(Evidence::kActivity)];
   const DeviceResult* by_power = longest[static_cast<std::size_t>(Evidence::kPower)];
   const std::optional<LatePeer> peer = FindLatePeer(scene);
-  Finding f =
-      MakeFinding(scene, "spin_wait", by_activity != nullptr || peer ? Status::kConfirmed : Status::kLikely, spin);
+  Finding f = MakeFinding(scene, "spin_wait", by_activity != nullptr || peer ? Status::kConfirmed : Status::kLikely,
+                          spin, where);
   f.bound = f.share;
   const std::string busy = fmt::format("{} >= 90 % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}",
                                        scene.BusyCounter(), Seconds(spin), 100 * f.share, ListOf(names));
@@ -212,11 +217,14 @@ void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
   const std::int64_t lost = scene.cost.whole.throttled_with_loss_ns;
   if (scene.Share(lost) < kMaterialShare) return;
   std::vector<std::string> names;
+  DeviceShares where;
   for (const DeviceResult& d : scene.run.devices) {
-    if (d.throttled_with_loss_ns > 0) names.push_back(scene.NameOf(d.device));
+    if (d.throttled_with_loss_ns == 0) continue;
+    names.push_back(scene.NameOf(d.device));
+    where[d.device] = scene.Weighted(d.throttled_with_loss_ns, d.device);
   }
   const double loss = ClockLoss(scene.run);
-  Finding f = MakeFinding(scene, "throttling", Status::kConfirmed, lost);
+  Finding f = MakeFinding(scene, "throttling", Status::kConfirmed, lost, where);
   f.bound = f.share * loss;
   f.evidence.push_back(fmt::format("{} reports {} ({:.1f} % of observed time with clock loss, threshold 3 %): {}",
                                    CounterOf(scene, Signal::kEventReasons), ReasonsOf(scene.run), 100 * f.share,
@@ -254,16 +262,18 @@ void FindBursts(const Scene& scene, std::vector<Finding>& findings) {
   std::array<std::int64_t, kPhaseCount> ticks{};
   std::int64_t window = 0;
   std::vector<std::string> names;
+  DeviceShares where;
   for (const DeviceResult& d : scene.run.devices) {
     if (d.totals.burst_ns == 0) continue;
     for (std::size_t i = 0; i < kPhaseCount; ++i) ticks[i] += d.totals.ticks[i];
     names.push_back(scene.NameOf(d.device));
+    where[d.device] = scene.Weighted(d.totals.burst_ns, d.device);
     if (d.tick_window) window = std::max(window, d.tick_window->count());
   }
   const auto all = static_cast<double>(ticks[0] + ticks[1] + ticks[2] + ticks[3]);
   const double low = all == 0 ? 0 : static_cast<double>(ticks[kIdle]) / all;
   const double high = all == 0 ? 0 : static_cast<double>(ticks[kBound]) / all;
-  Finding f = MakeFinding(scene, "unknown", Status::kUnknown, burst);
+  Finding f = MakeFinding(scene, "unknown", Status::kUnknown, burst, where);
   f.title = "GPUs are starved in bursts; what they wait for is not measured";
   f.evidence.push_back(
       fmt::format("{} alternates within seconds for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}: of "
@@ -279,14 +289,22 @@ void FindBursts(const Scene& scene, std::vector<Finding>& findings) {
   findings.push_back(std::move(f));
 }
 
-// Time below 70 % that no cause above explains. `idle_left`: idle time outside the stretches claimed; `explained`: of
-// that and of the time from 10 to 70 % together.
-void FindUnexplained(const Scene& scene, std::int64_t idle_left, std::int64_t explained, std::int64_t unclear,
+// Time below 70 % that no cause above explains. `idle`: idle time in the stretches claimed; `explained`: of the other
+// and of the time from 10 to 70 % together.
+void FindUnexplained(const Scene& scene, const DeviceShares& idle, std::int64_t explained, std::int64_t unclear,
                      std::vector<Finding>& findings) {
+  std::int64_t idle_left = scene.cost.whole.phase_ns[kIdle];
+  for (const auto& [device, ns] : idle) idle_left -= ns;
   const std::int64_t under = scene.cost.whole.phase_ns[kUnderutilized];
   const std::int64_t left = under + idle_left - explained;
   if (scene.Share(left) < kMaterialShare) return;
-  Finding f = MakeFinding(scene, "unknown", Status::kUnknown, left);
+  DeviceShares where;  // what else is below 70 %
+  for (const CostReport::DeviceCost& d : scene.cost.devices) {
+    const auto claimed = idle.find(d.device);
+    const std::int64_t rest = d.usage.phase_ns[kIdle] - (claimed == idle.end() ? 0 : claimed->second);
+    where[d.device] = d.usage.phase_ns[kUnderutilized] + std::max<std::int64_t>(rest, 0);
+  }
+  Finding f = MakeFinding(scene, "unknown", Status::kUnknown, left, where);
   f.title = "GPUs are under-used; why is not measured";
   f.evidence.push_back(
       fmt::format("{} from 10 to 70 % for {:.0f} GPU-s and below 10 % for {:.0f} GPU-s outside stretches of {} s or "
@@ -304,19 +322,21 @@ void FindUnexplained(const Scene& scene, std::int64_t idle_left, std::int64_t ex
 
 void FindCompute(const Scene& scene, std::vector<Finding>& findings) {
   std::int64_t bound = 0;
+  DeviceShares where;
   std::vector<std::string> names;
   const DeviceResult* example = nullptr;
   for (const DeviceResult& d : scene.run.devices) {
     const std::int64_t backed = BackedComputeNs(d);
     if (backed == 0) continue;
-    bound += scene.Weighted(backed, d.device);
+    where[d.device] = scene.Weighted(backed, d.device);
+    bound += where[d.device];
     names.push_back(scene.NameOf(d.device));
     if (example == nullptr || backed > BackedComputeNs(*example)) example = &d;
   }
   if (example == nullptr || scene.Share(bound) < kMaterialShare) return;
   const std::optional<double> sm = BusySmActivity(example->totals);
   const std::optional<double> tensor = example->totals.tensor_active.Mean();
-  Finding f = MakeFinding(scene, "compute_bound", sm && tensor ? Status::kConfirmed : Status::kLikely, bound);
+  Finding f = MakeFinding(scene, "compute_bound", sm && tensor ? Status::kConfirmed : Status::kLikely, bound, where);
   f.evidence.push_back(
       fmt::format("{} >= 90 % for {:.0f} GPU-s on {}; meanwhile {} {} (threshold 80 %), {} {} over the run",
                   scene.BusyCounter(), Seconds(bound), ListOf(names), CounterOf(scene, Signal::kSmActive),
@@ -381,7 +401,7 @@ std::vector<Finding> FindCauses(const Scene& scene) {
     const StallClaim stall = FindPeerStall(scene, claims, findings);
     const std::int64_t start_up = FindStartUp(scene, claims, findings);
     std::int64_t unclear = 0;
-    const std::int64_t idle = FindIdle(scene, claims, &unclear, findings);
+    const DeviceShares idle = FindIdle(scene, claims, &unclear, findings);
     FindSpinWait(scene, stall.spin_ns, findings);
     FindThrottling(scene, findings);
     const std::int64_t link = FindFullLink(scene, claims, findings);
@@ -392,7 +412,7 @@ std::vector<Finding> FindCauses(const Scene& scene) {
       FindBursts(scene, findings);
       explained += BurstNs(scene);
     }
-    FindUnexplained(scene, scene.cost.whole.phase_ns[kIdle] - idle, explained, unclear, findings);
+    FindUnexplained(scene, idle, explained, unclear, findings);
     for (std::size_t i = unknown; i < findings.size(); ++i) AddHostWords(host, findings[i]);
     FindCompute(scene, findings);
   }

@@ -19,6 +19,7 @@ struct LowTime {
   std::int64_t ns = 0;      // GPU-nanoseconds
   std::int64_t lost = 0;    // of them, without a kernel
   std::int64_t slowed = 0;  // beside them: low too, but claimed by throttling
+  DeviceShares where;
   std::vector<std::string> names;
   ChosenTimes when;
 };
@@ -47,6 +48,7 @@ void AddLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& 
   low->ns += scene.Weighted(ns, d.device);
   low->lost += scene.Weighted(std::llround(lost), d.device);
   low->slowed += scene.Weighted(slowed, d.device);
+  low->where[d.device] = scene.Weighted(ns, d.device);
   if (ns > 0) low->names.push_back(scene.NameOf(d.device));
 }
 
@@ -89,7 +91,7 @@ std::int64_t FindMemoryPressure(const Scene& scene, const LowTime& low, const Ho
   }
   const std::int64_t ns = std::llround(static_cast<double>(low.ns) * e.psi_memory_full.value_or(0));
   if (full.empty() || scene.Share(ns) < kMaterialShare) return 0;
-  Finding f = MakeFinding(scene, "memory_pressure", Status::kLikely, ns);
+  Finding f = MakeFinding(scene, "memory_pressure", Status::kLikely, ns, low.where);
   f.bound = scene.Share(std::min(ns, low.lost));
   f.evidence.push_back(fmt::format("{} reaches {:.0f} % or more of the GPU's memory on {}",
                                    CounterOf(scene, Signal::kMemoryUsed), 100 * kMemoryFull, ListOf(full)));
@@ -110,7 +112,7 @@ std::string Listed(const std::vector<std::string>& parts) {
 
 Finding LoaderFinding(const Scene& scene, const LoaderVerdict& verdict, const LowTime& low, std::int64_t ns) {
   // Without a profiler nobody has seen the training thread wait for the loader: likely at most.
-  Finding f = MakeFinding(scene, verdict.cause, Status::kLikely, ns);
+  Finding f = MakeFinding(scene, verdict.cause, Status::kLikely, ns, low.where);
   f.bound = scene.Share(std::min(ns, low.lost));
   f.evidence.push_back(fmt::format("{} is below 70 % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}",
                                    scene.BusyCounter(), Seconds(ns), 100 * f.share, ListOf(low.names)));
@@ -142,6 +144,7 @@ bool WatchesWorkload(const Scene& scene) {
 std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
   if (!WatchesWorkload(scene)) return 0;
   std::int64_t sum = 0;
+  DeviceShares where;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
     const DeviceResult& d = scene.run.devices[i];
@@ -153,11 +156,12 @@ std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding
       claims[i][b] = true;
       ns += LowNs(bucket);
     }
-    sum += scene.Weighted(ns, d.device);
+    where[d.device] = scene.Weighted(ns, d.device);
+    sum += where[d.device];
     if (ns > 0) names.push_back(scene.NameOf(d.device));
   }
   if (scene.Share(sum) < kMaterialShare) return sum;
-  Finding f = MakeFinding(scene, "unknown", Status::kUnknown, sum);
+  Finding f = MakeFinding(scene, "unknown", Status::kUnknown, sum, where);
   f.title = "Start-up: GPUs wait for the first kernel";
   f.evidence.push_back(
       fmt::format("{} is 0 % from the start of the command to the first kernel: {:.0f} GPU-s ({:.1f} % of "
@@ -183,7 +187,7 @@ std::int64_t FindFullLink(const Scene& scene, Claims& claims, std::vector<Findin
     claims[i].assign(claims[i].size(), true);
   }
   if (scene.Share(low.ns) < kMaterialShare) return low.ns;
-  Finding f = MakeFinding(scene, "h2d_bandwidth", Status::kLikely, low.ns);
+  Finding f = MakeFinding(scene, "h2d_bandwidth", Status::kLikely, low.ns, low.where);
   f.bound = scene.Share(low.lost);
   f.evidence.push_back(
       fmt::format("{} is below 70 % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}, while {} is at "

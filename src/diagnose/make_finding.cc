@@ -1,6 +1,7 @@
 #include "diagnose/make_finding.h"
 
 #include "diagnose/cause_table.h"
+#include "price/gpu_time.h"
 
 namespace idleburn {
 namespace {
@@ -13,13 +14,33 @@ constexpr std::string_view kNextMeasurement =
 
 double Seconds(std::int64_t ns) { return static_cast<double>(ns) / kNanosPerSecond; }
 
-std::optional<Money> CostOfTime(const CostReport& cost, std::int64_t gpu_ns) {
-  if (!cost.rate.per_gpu_hour) return std::nullopt;
-  const Result<Money> money = Price(*cost.rate.per_gpu_hour, gpu_ns);
-  return money ? std::optional(*money) : std::nullopt;
+std::optional<Money> CostOfTime(const CostReport& cost, std::int64_t gpu_ns, const DeviceShares& where) {
+  if (cost.rate.per_gpu_hour) {
+    const Result<Money> money = Price(*cost.rate.per_gpu_hour, gpu_ns);
+    return money ? std::optional(*money) : std::nullopt;
+  }
+  // Several rates: the time in the proportion of what each rate has of it.
+  std::vector<std::int64_t> by_rate(cost.rates.size(), 0);
+  for (const CostReport::DeviceCost& d : cost.devices) {
+    const auto share = where.find(d.device);
+    by_rate[d.rate] += !where.empty() ? (share == where.end() ? 0 : share->second) : d.usage.observed_ns;
+  }
+  const Result<std::vector<std::int64_t>> times = SplitNanos(gpu_ns, by_rate);
+  if (!times) return std::nullopt;
+  std::optional<Money> sum;
+  for (std::size_t i = 0; i < times->size(); ++i) {
+    const std::optional<Money>& rate = cost.rates[i].rate.per_gpu_hour;
+    if (!rate || by_rate[i] == 0) continue;
+    const Result<Money> part = Price(*rate, (*times)[i]);
+    const Result<Money> more = part ? Add(sum.value_or(Money()), *part) : part;
+    if (!more) return std::nullopt;
+    sum = *more;
+  }
+  return sum;
 }
 
-Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, std::int64_t gpu_ns) {
+Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, std::int64_t gpu_ns,
+                    const DeviceShares& where) {
   const Cause& row = CauseOf(cause);
   Finding f;
   f.cause = row.id;
@@ -29,7 +50,7 @@ Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, s
   f.share = scene.Share(gpu_ns);
   f.refutes.emplace_back(row.refuted);
   f.isolate = status == Status::kUnknown ? kNextMeasurement : row.isolate;
-  f.cost = CostOfTime(scene.cost, gpu_ns);
+  f.cost = CostOfTime(scene.cost, gpu_ns, where);
   return f;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,12 +14,16 @@ namespace idleburn {
 // A cause must hold at least this share of observed time to be worth naming (lowest threshold in use by peers).
 inline constexpr double kMaterialShare = 0.03;
 
-// A finding of a row of the cause table: title, share, cost, refuters and the next step. Evidence and bound are the
-// caller's.
-Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, std::int64_t gpu_ns);
+// How GPU time is spread over devices: GPU-nanoseconds of each.
+using DeviceShares = std::map<DeviceId, std::int64_t>;
 
-// What GPU time costs at the rate of the run; absent without one.
-std::optional<Money> CostOfTime(const CostReport& cost, std::int64_t gpu_ns);
+// A finding of a row of the cause table: title, share, cost, refuters and the next step. Evidence and bound are the
+// caller's. `where`: the devices that lost the time, in what proportion; none: all, as they were observed.
+Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, std::int64_t gpu_ns,
+                    const DeviceShares& where = {});
+
+// What GPU time of those devices costs at their rates. Absent if none of them has one.
+std::optional<Money> CostOfTime(const CostReport& cost, std::int64_t gpu_ns, const DeviceShares& where = {});
 
 double Seconds(std::int64_t ns);
 

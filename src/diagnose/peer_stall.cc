@@ -168,6 +168,7 @@ StallClaim Take(const Scene& scene, const std::vector<Episode>& episodes, Claims
     spin = std::min(spin, d.spin.time.ns);
     taken.spin_ns += scene.Weighted(spin, d.device);
     taken.low_ns += scene.Weighted(low, d.device);
+    taken.where[d.device] = scene.Weighted(spin, d.device) + scene.Weighted(low, d.device);
     *bound_ns += static_cast<double>(scene.Weighted(spin + std::llround(lost), d.device));
   }
   return taken;
@@ -193,8 +194,9 @@ StallClaim FindPeerStall(const Scene& scene, Claims& claims, std::vector<Finding
   const StallClaim taken = Take(scene, episodes, with, &bound_ns);
   if (scene.Share(taken.spin_ns + taken.low_ns) < kMaterialShare) return {};
   claims = std::move(with);
-  Finding f = MakeFinding(scene, checkpoint ? "checkpoint_stall" : "straggler_or_dependency",
-                          writing.seen ? Status::kConfirmed : Status::kLikely, taken.spin_ns + taken.low_ns);
+  Finding f =
+      MakeFinding(scene, checkpoint ? "checkpoint_stall" : "straggler_or_dependency",
+                  writing.seen ? Status::kConfirmed : Status::kLikely, taken.spin_ns + taken.low_ns, taken.where);
   f.bound = scene.Share(std::llround(bound_ns));
   f.evidence.push_back(fmt::format(
       "in {} episode{} of {:.0f} s in all, {} of one GPU is {:.0f} points or more below that of others that spin "

@@ -5,6 +5,7 @@
 
 #include "diagnose/claims.h"
 #include "diagnose/finding.h"
+#include "diagnose/make_finding.h"
 #include "diagnose/scene.h"
 
 namespace idleburn {
@@ -20,6 +21,7 @@ inline constexpr double kRises = 2;               // times as much in the episod
 struct StallClaim {
   std::int64_t spin_ns = 0;
   std::int64_t low_ns = 0;
+  DeviceShares where;
 };
 
 // Episodes in which some GPUs of a job spin while another is low. Checkpoints, where these recur and the job writes

@@ -28,6 +28,61 @@ struct LineCosts {
   [[nodiscard]] std::int64_t Allocated() const { return Total() - At(Line::kUnallocated); }
 };
 
+// Adds what is priced at another rate.
+Result<void> Merge(const LineCosts& part, LineCosts* sum) {
+  const Result<Money> total = Add(Money::Nano(sum->Total()), Money::Nano(part.Total()));
+  if (!total) return tl::unexpected<Error>(total.error());  // no part of a total is more than it
+  for (std::size_t i = 0; i < kLineCount; ++i) sum->line[i] += part.line[i];
+  sum->spin_wait += part.spin_wait;
+  sum->waste += part.waste;
+  return {};
+}
+
+// The devices of one rate.
+struct RateGroup {
+  std::size_t rate = 0;              // position in the card
+  std::vector<std::size_t> members;  // positions in Capacity::devices
+  std::vector<DeviceTime> devices;
+  GpuTime time;
+  int gpus = 0;
+  LineCosts costs;  // with a rate
+};
+
+// In order of their first device; of a run without any, the card's first rate.
+std::vector<RateGroup> GroupByRate(const Capacity& capacity, const DeviceTable& devices, const RateCard& card) {
+  std::vector<RateGroup> groups;
+  for (std::size_t i = 0; i < capacity.devices.size(); ++i) {
+    const DeviceTime& device = capacity.devices[i];
+    const std::size_t rate = card.IndexOf(device.device);
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const RateGroup& g) { return g.rate == rate; });
+    if (group == groups.end()) {
+      groups.emplace_back().rate = rate;
+      group = groups.end() - 1;
+    }
+    group->members.push_back(i);
+    group->devices.push_back(device);
+    group->time.Merge(device.time);
+    const Device& known = devices[device.device];
+    if (!known.mig || !known.board) ++group->gpus;
+  }
+  if (groups.empty()) groups.emplace_back();
+  return groups;
+}
+
+// Amounts of two currencies have no sum.
+Result<void> CheckCurrencies(const std::vector<RateGroup>& groups, const RateCard& card) {
+  const Rate* first = nullptr;
+  for (const RateGroup& group : groups) {
+    const Rate& rate = card.rates()[group.rate];
+    if (!rate.per_gpu_hour) continue;
+    if (first == nullptr) first = &rate;
+    if (rate.currency == first->currency) continue;
+    return Fail("prices in " + first->currency + " (" + first->source + ") and in " + rate.currency + " (" +
+                rate.source + ") in one run have no sum; give all of them in one currency with --price and --currency");
+  }
+  return {};
+}
+
 // whole x part / of, half to even; 0 of nothing.
 Result<std::int64_t> Proportion(std::int64_t whole, std::int64_t part, std::int64_t of) {
   if (of == 0) return 0;
@@ -143,30 +198,109 @@ tl::unexpected<Error> BeyondAllMoney() {
       "dollars per GPU-hour, for example 4");
 }
 
-Result<void> AddProjections(Money rate, CostReport* report) {
-  const bool held = Put(Scale(rate, report->gpus, 1), &report->hourly) &&
+Result<Money> HourlyOf(const RateCard& card, const std::vector<RateGroup>& groups) {
+  Money hourly;
+  for (const RateGroup& group : groups) {
+    const Rate& rate = card.rates()[group.rate];
+    if (!rate.per_gpu_hour) continue;
+    const Result<Money> part = Scale(*rate.per_gpu_hour, group.gpus, 1);
+    if (!part) return part;
+    const Result<Money> sum = Add(hourly, *part);
+    if (!sum) return sum;
+    hourly = *sum;
+  }
+  return hourly;
+}
+
+Result<void> AddProjections(const RateCard& card, const std::vector<RateGroup>& groups, CostReport* report) {
+  const bool held = Put(HourlyOf(card, groups), &report->hourly) &&
                     Put(Scale(*report->hourly, report->month_hours, 1), &report->monthly) &&
                     Put(Scale(*report->hourly, kHoursPerYear, 1), &report->yearly);
   if (!held) return BeyondAllMoney();
   return {};
 }
 
-Result<void> AddCosts(Money rate, const Capacity& capacity, const WorkDone& work, CostReport* report) {
-  const Result<LineCosts> whole = CostOfWhole(rate, capacity.whole);
-  if (!whole) return BeyondAllMoney();
-  const Result<std::vector<LineCosts>> devices = CostOfDevices(*whole, capacity.devices);
-  if (!devices) return tl::unexpected<Error>(devices.error());
-  AddCosts(*whole, &report->whole);
-  for (std::size_t i = 0; i < devices->size(); ++i) AddCosts((*devices)[i], &report->devices[i].usage);
-  TRY(AddUnitCosts(Money::Nano(whole->Allocated()), capacity.whole.busy_ns, work, report));
-  return AddProjections(rate, report);
+void NoteUnpriced(const GpuTime& time, UsageCost* usage) {
+  usage->unpriced = {time.WindowNs(), time.At(Line::kUnobserved), static_cast<double>(time.busy_ns)};
 }
 
-Result<void> AddRange(const Rate& rate, const GpuTime& whole, CostReport* report) {
-  if (!rate.low || !rate.high) return {};
-  const Result<LineCosts> low = CostOfWhole(*rate.low, whole);
+// Prices a group and its devices.
+Result<void> PriceGroup(Money rate, RateGroup* group, CostReport* report) {
+  const Result<LineCosts> whole = CostOfWhole(rate, group->time);
+  if (!whole) return BeyondAllMoney();
+  const Result<std::vector<LineCosts>> devices = CostOfDevices(*whole, group->devices);
+  if (!devices) return tl::unexpected<Error>(devices.error());
+  group->costs = *whole;
+  for (std::size_t i = 0; i < devices->size(); ++i) {
+    AddCosts((*devices)[i], &report->devices[group->members[i]].usage);
+  }
+  return {};
+}
+
+// Every group at its rate, and their sum.
+Result<void> AddGroups(const RateCard& card, const WorkDone& work, std::vector<RateGroup>* groups, CostReport* report) {
+  LineCosts whole;
+  GpuTime priced;
+  GpuTime unpriced;
+  bool any = false;
+  for (RateGroup& group : *groups) {
+    const Rate& rate = card.rates()[group.rate];
+    CostReport::RateUse use{rate, group.gpus, group.time.WindowNs(), {}};
+    for (const std::size_t i : group.members) report->devices[i].rate = report->rates.size();
+    if (rate.per_gpu_hour) {
+      TRY(PriceGroup(*rate.per_gpu_hour, &group, report));
+      TRY(Merge(group.costs, &whole));
+      priced.Merge(group.time);
+      use.cost = Money::Nano(group.costs.Total());
+      any = true;
+    } else {
+      unpriced.Merge(group.time);
+      for (std::size_t i = 0; i < group.members.size(); ++i) {
+        NoteUnpriced(group.devices[i].time, &report->devices[group.members[i]].usage);
+      }
+    }
+    report->rates.push_back(std::move(use));
+  }
+  NoteUnpriced(unpriced, &report->whole);
+  if (!any) return {};
+  AddCosts(whole, &report->whole);
+  if (groups->size() > 1 && unpriced.WindowNs() == 0 && whole.Observed() > 0) {
+    report->waste_share = static_cast<double>(whole.waste) / static_cast<double>(whole.Observed());
+    report->busy_share = 1 - report->waste_share;
+  }
+  // Work is that of all GPUs, and the cost of a part of them is not what it took.
+  const WorkDone counted = unpriced.WindowNs() == 0 ? work : WorkDone();
+  TRY(AddUnitCosts(Money::Nano(whole.Allocated()), priced.busy_ns, counted, report));
+  return AddProjections(card, *groups, report);
+}
+
+// The whole at the cheapest, or at the dearest, of what each GPU may cost. GPUs without any price are left out.
+Result<LineCosts> CostAt(std::optional<Money> Rate::*end, const RateCard& card, const std::vector<RateGroup>& groups) {
+  LineCosts sum;
+  for (const RateGroup& group : groups) {
+    const Rate& rate = card.rates()[group.rate];
+    const std::optional<Money>& price = rate.per_gpu_hour ? rate.per_gpu_hour : rate.*end;
+    if (!price) continue;
+    const Result<LineCosts> part = CostOfWhole(*price, group.time);
+    if (!part) return tl::unexpected<Error>(part.error());
+    TRY(Merge(*part, &sum));
+  }
+  return sum;
+}
+
+Result<void> AddRange(const RateCard& card, const std::vector<RateGroup>& groups, CostReport* report) {
+  const std::string& currency = report->rate.currency;
+  const bool open = std::any_of(groups.begin(), groups.end(), [&](const RateGroup& group) {
+    const Rate& rate = card.rates()[group.rate];
+    return !rate.per_gpu_hour && rate.low && rate.high;
+  });
+  const bool mixed = std::any_of(groups.begin(), groups.end(), [&](const RateGroup& group) {
+    return card.rates()[group.rate].low && card.rates()[group.rate].currency != currency;
+  });
+  if (!open || mixed) return {};
+  const Result<LineCosts> low = CostAt(&Rate::low, card, groups);
   if (!low) return tl::unexpected<Error>(low.error());
-  const Result<LineCosts> high = CostOfWhole(*rate.high, whole);
+  const Result<LineCosts> high = CostAt(&Rate::high, card, groups);
   if (!high) return tl::unexpected<Error>(high.error());
   report->total_low = Money::Nano(low->Total());
   report->total_high = Money::Nano(high->Total());
@@ -213,21 +347,41 @@ Result<void> ShareOut(const DeviceTime& device, const OwnerLedger& ledger,
   return {};
 }
 
-Result<void> AddOwners(const Capacity& capacity, const OwnerLedger& ledger, CostReport* report) {
+// What the devices of one rate cost each of their owners, added to what others do.
+Result<void> AddOwners(const RateGroup& group, bool priced, const OwnerLedger& ledger,
+                       std::map<std::string, CostReport::OwnerCost>* owners) {
+  std::map<std::string, CostReport::OwnerCost> here;
+  for (const DeviceTime& device : group.devices) TRY(ShareOut(device, ledger, &here));
+  std::vector<std::int64_t> weights;
+  for (const auto& [name, owner] : here) weights.push_back(owner.gpu_ns);
+  const Result<std::vector<std::int64_t>> costs = SplitNanos(group.costs.Total(), weights);
+  if (!costs) return tl::unexpected<Error>(costs.error());
+  std::size_t position = 0;
+  for (const auto& [name, owner] : here) {
+    CostReport::OwnerCost& sum = (*owners)[name];
+    sum.owner = name;
+    sum.gpu_ns += owner.gpu_ns;
+    sum.estimated = sum.estimated || owner.estimated;
+    const std::int64_t cost = (*costs)[position++];
+    if (priced) {
+      sum.cost = Money::Nano(sum.cost.value_or(Money()).nano() + cost);
+    } else {
+      sum.unpriced_ns += owner.gpu_ns;
+    }
+  }
+  return {};
+}
+
+Result<void> AddOwners(const Capacity& capacity, const RateCard& card, const std::vector<RateGroup>& groups,
+                       const OwnerLedger& ledger, CostReport* report) {
   const bool named = std::any_of(capacity.devices.begin(), capacity.devices.end(),
                                  [&](const DeviceTime& d) { return !ledger.SharesOf(d.device).empty(); });
   if (!named) return {};
   std::map<std::string, CostReport::OwnerCost> owners;
-  for (const DeviceTime& device : capacity.devices) TRY(ShareOut(device, ledger, &owners));
-  std::vector<std::int64_t> weights;
-  for (auto& [name, owner] : owners) {
-    weights.push_back(owner.gpu_ns);
-    report->owners.push_back(std::move(owner));
+  for (const RateGroup& group : groups) {
+    TRY(AddOwners(group, card.rates()[group.rate].per_gpu_hour.has_value(), ledger, &owners));
   }
-  if (!report->whole.total) return {};
-  const Result<std::vector<std::int64_t>> costs = SplitNanos(report->whole.total->nano(), weights);
-  if (!costs) return tl::unexpected<Error>(costs.error());
-  for (std::size_t i = 0; i < costs->size(); ++i) report->owners[i].cost = Money::Nano((*costs)[i]);
+  for (auto& [name, owner] : owners) report->owners.push_back(std::move(owner));
   return {};
 }
 
@@ -242,14 +396,14 @@ Result<void> CheckWork(const WorkDone& work) {
 }  // namespace
 
 Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, const OwnerLedger& owners,
-                            const Rate& rate, const WorkDone& work, const EnergyPrice& energy, int month_hours) {
+                            const RateCard& rates, const WorkDone& work, const EnergyPrice& energy, int month_hours) {
   TRY(CheckWork(work));
   if (month_hours <= 0) return FailUsage("--month-hours must be above 0; providers bill 720, 730 or 744");
   const Result<Capacity> capacity = CapacityOf(run, devices);
   if (!capacity) return tl::unexpected<Error>(capacity.error());
 
   CostReport report;
-  report.rate = rate;
+  report.price_remarks = rates.remarks();
   report.month_hours = month_hours;
   report.gpus = capacity->gpus;
   report.whole = UsageOf(capacity->whole, capacity->energy);
@@ -260,10 +414,15 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
     report.waste_share = static_cast<double>(capacity->whole.WasteNs()) / static_cast<double>(report.whole.observed_ns);
     report.busy_share = 1 - report.waste_share;
   }
-  TRY(rate.per_gpu_hour ? AddCosts(*rate.per_gpu_hour, *capacity, work, &report)
-                        : AddRange(rate, capacity->whole, &report));
+  std::vector<RateGroup> groups = GroupByRate(*capacity, devices, rates);
+  TRY(CheckCurrencies(groups, rates));
+  std::vector<Rate> used;
+  for (const RateGroup& group : groups) used.push_back(rates.rates()[group.rate]);
+  report.rate = OneRate(used);
+  TRY(AddGroups(rates, work, &groups, &report));
+  TRY(AddRange(rates, groups, &report));
   TRY(AddEnergyPrice(energy, capacity->energy, &report));
-  TRY(AddOwners(*capacity, owners, &report));
+  TRY(AddOwners(*capacity, rates, groups, owners, &report));
   return report;
 }
 

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "classify/totals.h"
 #include "price/rate.h"
+#include "price/rate_card.h"
 #include "price/work.h"
 #include "telemetry/device.h"
 
@@ -34,6 +35,13 @@ struct UsageCost {
   std::optional<double> energy_kwh;        // taken once per board; of the whole only if every GPU tells it
   std::optional<double> mean_power_w;      // of one GPU: the mean over GPUs, weighted by time
 
+  // Time of GPUs without a rate: in the times above and in no amount below.
+  struct Unpriced {
+    std::int64_t window_ns = 0;
+    std::int64_t unobserved_ns = 0;
+    double effective_ns = 0;
+  } unpriced;
+
   // Money, absent where there is no rate. phase + unobserved + unallocated costs sum to total exactly.
   std::optional<Money> total;
   std::array<std::optional<Money>, kPhaseCount> phase_cost;
@@ -52,12 +60,21 @@ struct EnergyPrice {
 };
 
 struct CostReport {
-  Rate rate;
+  Rate rate;  // of every GPU of the run; of several what they have in common, see OneRate
+  struct RateUse {
+    Rate rate;
+    int gpus = 0;  // physical ones
+    std::int64_t window_ns = 0;
+    std::optional<Money> cost;
+  };
+  std::vector<RateUse> rates;              // each once; their costs sum to the whole's
+  std::vector<std::string> price_remarks;  // what a reader must know of how they were found
   UsageCost whole;
   struct DeviceCost {
     DeviceId device = 0;
     double gpu_share = 1;  // of a board: slices / board slices
     UsageCost usage;
+    std::size_t rate = 0;  // its position in `rates`
   };
   // What counts as capacity, in order of DeviceId: boards without instances; MIG instances; and a board with
   // instances, with what no instance has and with the board's own power and throttling. Sums to `whole`.
@@ -67,31 +84,36 @@ struct CostReport {
     std::int64_t gpu_ns = 0;
     std::optional<Money> cost;
     bool estimated = false;
+    std::int64_t unpriced_ns = 0;  // of gpu_ns; not in the cost
   };
   std::vector<OwnerCost> owners;  // empty when no input names owners; otherwise sums to whole
   int gpus = 0;                   // physical GPUs in the window
-  double waste_share = 0;         // w = waste / observed cost, from time alone, so known without a price
+  double waste_share = 0;         // w = waste / observed cost; unless rates differ, from time alone: known without one
   double busy_share = 0;          // 1 - w, 0 when nothing was observed
 
-  // With a rate.
+  // With a rate. Of the GPUs that have one, where some have none; a cost per unit of work is then not known.
   std::optional<Money> per_effective_gpu_hour;  // absent with a rate: undefined, no busy time
   std::map<std::string, Money> per_unit;        // "sample" -> 0.0004
   std::optional<Money> hourly;
   std::optional<Money> monthly;
   std::optional<Money> yearly;
   int month_hours = 720;
-  // Without one but with candidates: the range of the total and of the waste.
+  // Where GPUs have candidates instead: the range of the total and of the waste over all that have either.
   std::optional<Money> total_low, total_high, waste_low, waste_high;
 
   std::optional<Money> energy_cost;
   std::optional<double> co2e_kg;
+
+  [[nodiscard]] bool several() const { return rates.size() > 1; }
+  [[nodiscard]] const Rate& RateOf(const DeviceCost& d) const { return several() ? rates[d.rate].rate : rate; }
 };
 
-// Prices a classified run. `rate` applies to every GPU of the run. Nanoseconds are summed first and priced once per
-// rate; every part is split off the total by largest remainder, so all sums are exact. What is paid per unit of work
-// and per effective hour is the cost of allocated time: without slices that no instance has. Fails if MIG instances of
-// a board hold more slices than it has, if an amount is beyond 9.2 billion, or (usage) for a count of work of 0.
+// Prices a classified run, each GPU at its rate. Nanoseconds are summed first and priced once per rate; every part is
+// split off the total of its rate by largest remainder, so all sums are exact. What is paid per unit of work and per
+// effective hour is the cost of allocated time: without slices that no instance has. Fails if MIG instances of a board
+// hold more slices than it has, if an amount is beyond 9.2 billion, if the rates are in two currencies, or (usage) for
+// a count of work of 0.
 Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, const OwnerLedger& owners,
-                            const Rate& rate, const WorkDone& work, const EnergyPrice& energy, int month_hours);
+                            const RateCard& rates, const WorkDone& work, const EnergyPrice& energy, int month_hours);
 
 }  // namespace idleburn

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <functional>
+#include <map>
 #include <numeric>
 
 #include "support/property.h"
@@ -19,6 +20,7 @@ struct Scene {
   OwnerLedger owners;
   RunResult run;
   Rate rate;
+  std::optional<RateCard> card;  // instead of the one rate
   WorkDone work;
   EnergyPrice energy;
   int month_hours = 720;
@@ -46,7 +48,7 @@ struct Scene {
     return Add(table.Enter(key));
   }
   [[nodiscard]] Result<CostReport> Priced() const {
-    return PriceRun(run, table, owners, rate, work, energy, month_hours);
+    return PriceRun(run, table, owners, card ? *card : RateCard(rate), work, energy, month_hours);
   }
   [[nodiscard]] CostReport Report() const { return Priced().value(); }
 };
@@ -343,6 +345,141 @@ TEST(PriceRunTest, AnEmptyRunCostsNothing) {
   EXPECT_EQ(report.gpus, 0);
 }
 
+// ---- several rates in one run ----
+
+Rate Given(std::int64_t cents, const char* source) {
+  Rate rate;
+  rate.kind = RateKind::kGiven;
+  rate.per_gpu_hour = Money::Cents(cents);
+  rate.source = source;
+  return rate;
+}
+
+Rate Between(std::int64_t low, std::int64_t high) {
+  Rate rate;
+  rate.reason = "ambiguous_price";
+  rate.low = Money::Cents(low);
+  rate.high = Money::Cents(high);
+  return rate;
+}
+
+Rate Unknown() {
+  Rate rate;
+  rate.reason = "no_price";
+  return rate;
+}
+
+// Eight GPUs at 2.00 of which half the time is busy, and four at 4.00 that are idle all of it, for an hour.
+Scene EightAndFour() {
+  Scene scene("");
+  scene.card = RateCard();
+  for (int i = 0; i < 12; ++i) {
+    DeviceResult& gpu = scene.Gpu(i);
+    Observe(gpu, i < 8 ? Phase::kUnderutilized : Phase::kIdle, kHour, i < 8 ? 50 : 0);
+    scene.card->Give(gpu.device, i < 8 ? Given(200, "contract cd-7") : Given(400, "--price 4"));
+  }
+  return scene;
+}
+
+TEST(SeveralRatesTest, EachGpuCostsItsOwn) {
+  Scene scene = EightAndFour();
+  scene.work = ParseWork("samples=1000").value();
+  const CostReport report = scene.Report();
+  EXPECT_EQ(FormatExact(*report.whole.total), "32.00");  // 8 x 2 + 4 x 4
+  EXPECT_EQ(FormatExact(*report.whole.phase_cost[0]), "16.00");
+  EXPECT_EQ(FormatExact(*report.whole.phase_cost[1]), "16.00");
+  EXPECT_EQ(FormatExact(*report.whole.waste), "24.00");  // 8 + 16
+  EXPECT_DOUBLE_EQ(report.waste_share, 0.75);            // of money; of time it is 8 / 12
+  EXPECT_DOUBLE_EQ(report.busy_share, 0.25);
+  EXPECT_EQ(FormatExact(*report.per_effective_gpu_hour), "8.00");  // 32 for 4 effective hours
+  EXPECT_EQ(FormatExact(report.per_unit.at("sample")), "0.032");
+  EXPECT_EQ(FormatExact(*report.hourly), "32.00");
+  EXPECT_EQ(FormatGrouped(*report.monthly, 2), "23,040.00");
+  EXPECT_EQ(FormatGrouped(*report.yearly, 2), "280,320.00");
+  ASSERT_EQ(report.rates.size(), 2U);
+  EXPECT_EQ(report.rates[0].gpus, 8);
+  EXPECT_EQ(FormatExact(*report.rates[0].cost), "16.00");
+  EXPECT_EQ(report.rates[1].gpus, 4);
+  EXPECT_EQ(report.rates[1].window_ns, 4 * kHour);
+  EXPECT_FALSE(report.rate.per_gpu_hour);
+  EXPECT_EQ(report.rate.reason, "several_rates");
+  EXPECT_EQ(report.RateOf(report.devices[0]).source, "contract cd-7");
+  EXPECT_EQ(FormatExact(*report.devices[11].usage.total), "4.00");
+}
+
+TEST(SeveralRatesTest, ACardOfOneRateIsThatRate) {
+  Scene scene("2");
+  Observe(scene.Gpu(0), Phase::kProductive, kHour, 80);
+  scene.card = RateCard();
+  scene.card->Give(0, scene.rate);
+  const CostReport report = scene.Report();
+  EXPECT_FALSE(report.several());
+  EXPECT_EQ(report.rate, scene.rate);
+  EXPECT_EQ(FormatExact(*report.whole.total), "2.00");
+}
+
+TEST(SeveralRatesTest, WhatHasNoPriceIsInNoAmount) {
+  Scene scene = EightAndFour();
+  for (DeviceId id = 8; id < 12; ++id) scene.card->Give(id, Unknown());
+  scene.work = ParseWork("samples=1000").value();
+  const CostReport report = scene.Report();
+  EXPECT_EQ(FormatExact(*report.whole.total), "16.00");
+  EXPECT_EQ(report.whole.unpriced.window_ns, 4 * kHour);
+  EXPECT_FALSE(report.devices[8].usage.total);
+  EXPECT_EQ(report.RateOf(report.devices[8]).reason, "no_price");
+  EXPECT_EQ(FormatExact(*report.per_effective_gpu_hour), "4.00");  // 16 for the 4 effective hours they bought
+  EXPECT_TRUE(report.per_unit.empty());                            // the samples are of all twelve
+  EXPECT_EQ(FormatExact(*report.hourly), "16.00");
+  EXPECT_DOUBLE_EQ(report.waste_share, 8.0 / 12);  // of time
+  EXPECT_FALSE(report.total_low);
+}
+
+TEST(SeveralRatesTest, CandidatesOfSomeGiveARangeOfAll) {
+  Scene scene = EightAndFour();
+  for (DeviceId id = 8; id < 10; ++id) scene.card->Give(id, Between(100, 500));
+  for (DeviceId id = 10; id < 12; ++id) scene.card->Give(id, Unknown());
+  const CostReport report = scene.Report();
+  EXPECT_EQ(FormatExact(*report.whole.total), "16.00");
+  EXPECT_EQ(FormatExact(*report.total_low), "18.00");
+  EXPECT_EQ(FormatExact(*report.total_high), "26.00");
+  EXPECT_EQ(FormatExact(*report.waste_low), "10.00");
+  EXPECT_EQ(FormatExact(*report.waste_high), "18.00");
+  EXPECT_EQ(report.whole.unpriced.window_ns, 4 * kHour);
+}
+
+TEST(SeveralRatesTest, CurrenciesAreNotAdded) {
+  Scene scene = EightAndFour();
+  Rate euros = Given(400, "contract eu");
+  euros.currency = "EUR";
+  scene.card->Give(11, euros);
+  ASSERT_FALSE(scene.Priced());
+  EXPECT_NE(scene.Priced().error().message.find("USD (contract cd-7) and in EUR (contract eu)"), std::string::npos)
+      << scene.Priced().error().message;
+}
+
+TEST(SeveralRatesTest, ASumBeyondRangeIsAnError) {
+  Scene scene("");
+  scene.card = RateCard();
+  for (int i = 0; i < 2; ++i) {
+    DeviceResult& gpu = scene.Gpu(i);
+    Observe(gpu, Phase::kProductive, kHour, 80);
+    scene.card->Give(gpu.device, Given(500'000'000'000 + i, "--price"));  // 5 billion each
+  }
+  EXPECT_FALSE(scene.Priced());
+}
+
+TEST(SeveralRatesTest, AnOwnerPaysEachGpusPrice) {
+  Scene scene = EightAndFour();
+  for (DeviceId id = 0; id < 12; ++id) scene.owners.Add(id, {id % 2 == 0 ? "even" : "odd"});
+  scene.card->Give(11, Unknown());
+  const CostReport report = scene.Report();
+  ASSERT_EQ(report.owners.size(), 2U);
+  EXPECT_EQ(FormatExact(*report.owners[0].cost), "16.00");  // 4 x 2 + 2 x 4
+  EXPECT_EQ(FormatExact(*report.owners[1].cost), "12.00");  // 4 x 2 + 1 x 4
+  EXPECT_EQ(report.owners[1].gpu_ns, 6 * kHour);
+  EXPECT_EQ(report.owners[1].unpriced_ns, kHour);
+}
+
 // ---- identities over random runs ----
 
 std::int64_t AnyNs() { return *rc::gen::inRange<std::int64_t>(0, 5'000'000'000'000); }
@@ -431,6 +568,86 @@ TEST(PriceRunPropertyTest, EverySumIsExact) {
     }
     RC_ASSERT(ns == whole.window_ns);
     RC_ASSERT(cost == whole.total->nano());
+  });
+}
+
+// A card at random over the boards of a scene: a few rates, of which some are unknown.
+RateCard AnyCard(const Scene& scene) {
+  std::vector<Rate> rates = {Unknown()};
+  for (int i = 0; i < 3; ++i) {
+    rates.push_back(Given(0, "--price"));
+    rates.back().per_gpu_hour = Money::Nano(*rc::gen::inRange<std::int64_t>(0, 50'000'000'000));
+  }
+  RateCard card;
+  std::map<DeviceId, std::size_t> boards;
+  for (DeviceId id = 0; id < scene.table.size(); ++id) {
+    const DeviceId board = scene.table[id].board.value_or(id);
+    const auto found = boards.find(board);
+    const std::size_t rate = found != boards.end() ? found->second : *rc::gen::inRange<std::size_t>(0, rates.size());
+    boards[board] = rate;
+    card.Give(board, rates[rate]);
+    card.Give(id, rates[rate]);
+  }
+  return card;
+}
+
+// The half-even quotient, by hand.
+std::int64_t ByHand(std::int64_t rate, Int128 ns) {
+  const Int128 hour = 3'600'000'000'000;
+  const Int128 product = ns * rate;
+  const Int128 below = product / hour;
+  const Int128 twice = (product - below * hour) * 2;
+  return static_cast<std::int64_t>(twice > hour || (twice == hour && below % 2 != 0) ? below + 1 : below);
+}
+
+TEST(PriceRunPropertyTest, SeveralRatesAreEachPricedOnceAndAddUp) {
+  test::ExpectProperty([] {
+    Scene scene = AnyScene();
+    scene.card = AnyCard(scene);
+    const CostReport report = scene.Report();
+    std::map<std::int64_t, Int128> ns_at;  // by rate
+    std::int64_t unpriced = 0;
+    for (const CostReport::DeviceCost& d : report.devices) {
+      const Rate& rate = scene.card->Of(d.device);
+      RC_ASSERT(d.usage.total.has_value() == rate.per_gpu_hour.has_value());
+      if (rate.per_gpu_hour) {
+        ns_at[rate.per_gpu_hour->nano()] += d.usage.window_ns;
+        CheckSums(d.usage);
+      } else {
+        unpriced += d.usage.window_ns;
+      }
+    }
+    RC_ASSERT(report.whole.unpriced.window_ns == unpriced);
+    std::int64_t expected = 0;
+    for (const auto& [rate, ns] : ns_at) expected += ByHand(rate, ns);
+    RC_ASSERT(report.whole.total.has_value() == !ns_at.empty());
+    if (ns_at.empty()) return;
+    RC_ASSERT(report.whole.total->nano() == expected);
+
+    const auto sums_to = [&](const std::function<std::optional<Money>(const UsageCost&)>& field) {
+      std::int64_t sum = 0;
+      for (const CostReport::DeviceCost& d : report.devices) sum += field(d.usage).value_or(Money()).nano();
+      RC_ASSERT(sum == field(report.whole)->nano());
+    };
+    sums_to([](const UsageCost& u) { return u.total; });
+    sums_to([](const UsageCost& u) { return u.waste; });
+    sums_to([](const UsageCost& u) { return u.spin_wait_cost; });
+    sums_to([](const UsageCost& u) { return u.unobserved_cost; });
+    sums_to([](const UsageCost& u) { return u.unallocated_cost; });
+    for (std::size_t p = 0; p < kPhaseCount; ++p) {
+      sums_to([p](const UsageCost& u) { return u.phase_cost[p]; });
+    }
+    std::int64_t uses = 0;
+    int gpus = 0;
+    for (const CostReport::RateUse& use : report.rates) {
+      uses += use.cost.value_or(Money()).nano();
+      gpus += use.gpus;
+    }
+    RC_ASSERT(uses == expected);
+    RC_ASSERT(gpus == report.gpus);
+    std::int64_t owned = 0;
+    for (const CostReport::OwnerCost& owner : report.owners) owned += owner.cost.value_or(Money()).nano();
+    RC_ASSERT(report.owners.empty() || owned == expected);
   });
 }
 

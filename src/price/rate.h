@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/money.h"
@@ -11,6 +12,7 @@ namespace idleburn {
 
 // How a rate was found; recorded with every figure (reference: the resolution order in docs/money.md).
 enum class RateKind : std::uint8_t { kNone, kGiven, kContract, kOwned, kCatalogue };
+std::string_view Name(RateKind k);  // "given"; "none" without a price
 
 // A price per GPU-hour, or why there is none.
 struct Rate {
@@ -21,17 +23,22 @@ struct Rate {
   std::string source;            // "--price 8", "catalogue: gcp a3-highgpu-1g on_demand us-central1"
   std::optional<Instant> as_of;  // of a catalogue price
   bool stale = false;            // older than 90 days
-  std::string reason;            // without a rate: "no_price" or "ambiguous_price"
+  // Without a rate: "no_price", "ambiguous_price", "partly_under_contract". Of several rates that one figure was asked
+  // of: "several_rates".
+  std::string reason;
 
   // With reason ambiguous_price: the candidates, one of which the user must choose. With a catalogue price: the other
   // offers of the same GPU.
   struct Candidate {
     std::string key;  // "aws:p5.48xlarge:on_demand@us-east-1", usable with --price
     Money per_gpu_hour;
+    friend bool operator==(const Candidate&, const Candidate&) = default;
   };
   std::vector<Candidate> candidates;  // cheapest first
   std::optional<Money> low;
   std::optional<Money> high;
+
+  friend bool operator==(const Rate&, const Rate&) = default;
 };
 
 }  // namespace idleburn

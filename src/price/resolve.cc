@@ -87,7 +87,7 @@ Result<Rate> FromKey(const Catalogue& catalogue, std::string_view text, Instant 
   return FromOffers(*offers, now);
 }
 
-Result<Rate> FromNumber(std::string_view text) {
+Result<Rate> FromNumber(std::string_view text, std::string_view given) {
   const Result<Money> price = Money::Parse(text);
   if (!price) return FailUsage("--price: " + price.error().message + ", or a key like aws:p5.48xlarge@us-east-1");
   if (*price < Money())
@@ -95,11 +95,29 @@ Result<Rate> FromNumber(std::string_view text) {
   Rate rate;
   rate.kind = RateKind::kGiven;
   rate.per_gpu_hour = *price;
-  rate.source = "--price " + std::string(text);
+  rate.source = "--price " + std::string(given);
   return rate;
 }
 
-Result<Rate> FromOwned(std::string_view text) {
+// The other offers of a catalogue price's GPU, so that cheaper ones can be named.
+void AddOtherOffers(const Catalogue& catalogue, Rate& rate) {
+  const CatalogueRow* row = rate.kind == RateKind::kCatalogue ? catalogue.Find(rate.key) : nullptr;
+  if (row == nullptr) return;
+  for (const CatalogueRow* other : RowsOfGpu(catalogue, row->gpu)) {
+    if (const Result<Money> per_gpu = PerGpuHour(*other)) rate.candidates.push_back({KeyOf(*other), *per_gpu});
+  }
+}
+
+}  // namespace
+
+Result<Rate> RateOfPrice(const Catalogue& catalogue, const StatedPrice& price, Instant now) {
+  const bool is_key = price.price.find_first_of(":@") != std::string::npos;
+  Result<Rate> rate = is_key ? FromKey(catalogue, price.price, now) : FromNumber(price.price, price.text);
+  if (rate) AddOtherOffers(catalogue, *rate);
+  return rate;
+}
+
+Result<Rate> RateOfOwned(std::string_view text) {
   const Result<OwnedRate> owned = ParseOwned(text);
   if (!owned) return tl::unexpected<Error>(owned.error());
   Rate rate;
@@ -113,10 +131,22 @@ Result<Rate> FromOwned(std::string_view text) {
   return rate;
 }
 
-std::vector<const CatalogueRow*> RowsOfInstance(const Catalogue& catalogue, std::string_view instance) {
+namespace {
+
+// Not where both are known products, and others: in one run there may be GPUs of several machines.
+bool CanHave(const CatalogueRow& row, const std::vector<std::string>& gpu_names) {
+  const std::optional<GpuFacts> sold = FactsFor(row.gpu);
+  return gpu_names.empty() || !sold || std::any_of(gpu_names.begin(), gpu_names.end(), [&](const std::string& name) {
+           const std::optional<GpuFacts> facts = FactsFor(name);
+           return !facts || facts->gpu == sold->gpu;
+         });
+}
+
+std::vector<const CatalogueRow*> RowsOfInstance(const Catalogue& catalogue, const PriceRequest& request) {
   std::vector<const CatalogueRow*> rows = catalogue.Rows();
   const auto other = [&](const CatalogueRow* row) {
-    return !EqualsIgnoreCase(row->provider + ":" + row->instance, instance);
+    return !EqualsIgnoreCase(row->provider + ":" + row->instance, request.instance) ||
+           !CanHave(*row, request.gpu_names);
   };
   rows.erase(std::remove_if(rows.begin(), rows.end(), other), rows.end());
   return rows;
@@ -132,7 +162,7 @@ std::vector<const CatalogueRow*> RowsInPlace(std::vector<const CatalogueRow*> ro
 }
 
 Result<Rate> FromCatalogue(const Catalogue& catalogue, const PriceRequest& request) {
-  std::vector<const CatalogueRow*> rows = RowsOfInstance(catalogue, request.instance);
+  std::vector<const CatalogueRow*> rows = RowsOfInstance(catalogue, request);
   const std::vector<const CatalogueRow*> here = RowsInPlace(rows, request);
   const bool elsewhere = !rows.empty() && here.empty();
   if (!elsewhere) rows = here;
@@ -169,11 +199,12 @@ std::vector<const CatalogueRow*> RowsOfGpu(const Catalogue& catalogue, std::stri
 
 Result<Rate> ResolveRate(const Catalogue& catalogue, const PriceRequest& request) {
   if (request.price) {
-    const bool is_key = request.price->find_first_of(":@") != std::string::npos;
-    return is_key ? FromKey(catalogue, *request.price, request.now) : FromNumber(*request.price);
+    return RateOfPrice(catalogue, {GpuSelector(""), *request.price, *request.price}, request.now);
   }
-  if (request.owned) return FromOwned(*request.owned);
-  return FromCatalogue(catalogue, request);
+  if (request.owned) return RateOfOwned(*request.owned);
+  Result<Rate> rate = FromCatalogue(catalogue, request);
+  if (rate) AddOtherOffers(catalogue, *rate);
+  return rate;
 }
 
 }  // namespace idleburn

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "price/catalogue.h"
 #include "price/rate.h"
+#include "price/stated_price.h"
 
 namespace idleburn {
 
@@ -19,17 +20,21 @@ struct PriceRequest {
   std::string instance;                // of this machine, where it tells: "aws:p5.48xlarge"; else empty
   std::string region;                  // of this machine, where it tells: "us-east-1"
   std::string market;                  // likewise: "spot"
-  std::vector<std::string> gpu_names;  // of the devices of the run, as their driver prints them
+  std::vector<std::string> gpu_names;  // as their driver prints them
   Instant now;                         // decides whether a price is stale
 };
 
-// The rate for every GPU of a run; the first hit wins (docs/money.md): --price, --owned, then the catalogue: rows of
-// this machine's instance, else rows of its GPUs. Of an instance only rows of its region and market count, where those
-// are known; if there is none, the others are candidates and settle nothing. Rows settle it if all have one price per
-// GPU-hour; otherwise the rate has the reason "ambiguous_price" with the candidates, or "no_price" where a GPU has no
-// row. Never a default, never the price of a similar model. A key that is not in the catalogue, or a bad number, is a
-// usage error.
+// One rate for all those GPUs; the first hit wins (docs/money.md): --price, --owned, then the catalogue: rows of this
+// machine's instance, if it can have such GPUs, else rows of the GPUs. Of an instance only rows of its region and
+// market count, where those are known; if there is none, the others are candidates and settle nothing. Rows settle it
+// if all have one price per GPU-hour; otherwise the rate has the reason "ambiguous_price" with the candidates, or
+// "no_price" where a GPU has no row. Never a default, never the price of a similar model. A key that is not in the
+// catalogue, or a bad number, is a usage error. A catalogue price has the other offers of its GPU as candidates.
 Result<Rate> ResolveRate(const Catalogue& catalogue, const PriceRequest& request);
+
+// The rate of a price as it is given, and that of --owned.
+Result<Rate> RateOfPrice(const Catalogue& catalogue, const StatedPrice& price, Instant now);
+Result<Rate> RateOfOwned(std::string_view text);
 
 // Rows of a GPU as a driver or the catalogue names it, cheapest per GPU-hour first.
 std::vector<const CatalogueRow*> RowsOfGpu(const Catalogue& catalogue, std::string_view gpu_name);

@@ -39,8 +39,29 @@ std::string BasisOf(const Finding& finding, const RecoveredShare& recovered) {
 }
 
 void PriceSaving(Recommendation& r, const CostReport& cost) {
-  if (!r.saving || !cost.whole.total) return;
+  if (!r.saving || !cost.whole.total || cost.whole.unpriced.window_ns > 0) return;  // a share of all is no share of it
   if (const Result<Money> money = Estimate(*cost.whole.total, r.saving->expected)) r.saving_cost = *money;
+}
+
+// The most that a fix of that finding can give back, of observed cost: of observed time, unless GPUs of several prices
+// lost it; then an hour of a dear one counts for more.
+double BoundOf(const Finding& finding, const CostReport& cost) {
+  const bool weigh = cost.several() && cost.whole.unpriced.window_ns == 0 && cost.whole.total && finding.share > 0;
+  if (!weigh || !finding.cost) return finding.bound;
+  const double observed = static_cast<double>(cost.whole.total->nano() - cost.whole.unobserved_cost->nano() -
+                                              cost.whole.unallocated_cost->nano());
+  return observed <= 0 ? finding.bound
+                       : finding.bound / finding.share * static_cast<double>(finding.cost->nano()) / observed;
+}
+
+// What was observed, as a share of the bill.
+double ObservedShare(const CostReport& cost) {
+  const UsageCost& w = cost.whole;
+  if (cost.several() && w.unpriced.window_ns == 0 && w.total && *w.total > Money()) {
+    const std::int64_t other = w.unobserved_cost->nano() + w.unallocated_cost->nano();
+    return 1 - static_cast<double>(other) / static_cast<double>(w.total->nano());
+  }
+  return w.window_ns == 0 ? 0 : static_cast<double>(w.observed_ns) / static_cast<double>(w.window_ns);
 }
 
 Recommendation Row(const Lever& lever, std::string_view cause) {
@@ -64,7 +85,7 @@ void AddTimeLevers(const Scene& scene, const Finding& finding, double observed, 
                    Advice& advice) {
   if (finding.status == Status::kUnknown) return;
   const Cause& cause = CauseOf(finding.cause);
-  const double most = finding.bound * observed;
+  const double most = BoundOf(finding, scene.cost) * observed;
   std::string_view first;
   for (const std::string_view id : cause.levers) {
     if (id.empty() || !WhyNot(scene, id).empty()) continue;
@@ -100,25 +121,47 @@ const Rate::Candidate* Cheaper(const Rate& rate, Pick pick) {
   return nullptr;
 }
 
+// A cheaper offer for the GPUs of each rate that has one, and the share of the bill that falls with all of them.
+struct CheaperOffers {
+  double cut = 0;
+  std::string words;  // "aws:p5.48xlarge:spot@us-east-1 at 1.25 a GPU-hour"
+};
+
+template <typename PickFor>
+CheaperOffers FindCheaper(const CostReport& cost, PickFor pick_for) {
+  CheaperOffers found;
+  for (const CostReport::RateUse& use : cost.rates) {
+    const Rate& rate = use.rate;
+    const Rate::Candidate* offer = Cheaper(rate, pick_for(rate));
+    if (offer == nullptr || !use.cost || use.cost->nano() == 0) continue;
+    const double of_bill = static_cast<double>(use.cost->nano()) / static_cast<double>(cost.whole.total->nano());
+    const double cut =
+        1 - static_cast<double>(offer->per_gpu_hour.nano()) / static_cast<double>(rate.per_gpu_hour->nano());
+    found.cut += cut * of_bill;
+    found.words +=
+        (found.words.empty() ? "" : ", ") + offer->key + " at " + FormatExact(offer->per_gpu_hour) + " a GPU-hour";
+  }
+  return found;
+}
+
 void AddRateLevers(const Scene& scene, Advice& advice) {
   const CostReport& cost = scene.cost;
-  const Rate& rate = cost.rate;
-  const auto [instance, market] = SplitKey(rate.key);
-  const auto spot = [inst = instance](const Rate::Candidate& c) {
-    return SplitKey(c.key) == std::pair(inst, std::string_view("spot"));
-  };
-  const auto elsewhere = [mark = market](const Rate::Candidate& c) { return SplitKey(c.key).second == mark; };
-  const std::array<std::pair<std::string_view, const Rate::Candidate*>, 3> offers = {
-      {{"spot", Cheaper(rate, spot)}, {"right_size_region", Cheaper(rate, elsewhere)}, {"reserved", nullptr}}};
-  for (const auto& [id, offer] : offers) {
+  const CheaperOffers spot = FindCheaper(cost, [](const Rate& rate) {
+    return [&rate](const Rate::Candidate& c) {
+      return SplitKey(c.key) == std::pair(SplitKey(rate.key).first, std::string_view("spot"));
+    };
+  });
+  const CheaperOffers elsewhere = FindCheaper(cost, [](const Rate& rate) {
+    return [&rate](const Rate::Candidate& c) { return SplitKey(c.key).second == SplitKey(rate.key).second; };
+  });
+  const std::array<std::pair<std::string_view, CheaperOffers>, 3> levers = {
+      {{"spot", spot}, {"right_size_region", elsewhere}, {"reserved", {}}}};
+  for (const auto& [id, offers] : levers) {
     Recommendation r = Row(LeverOf(id), "");
     if (!WhyNot(scene, id).empty()) continue;
-    if (offer != nullptr) {
-      const double cut =
-          1 - static_cast<double>(offer->per_gpu_hour.nano()) / static_cast<double>(rate.per_gpu_hour->nano());
-      r.saving = SavingRange{0, RecoveredShares::kPriorMean * cut, cut};
-      r.basis = "catalogue: " + offer->key + " at " + FormatExact(offer->per_gpu_hour) +
-                " a GPU-hour bounds it; restarts and lost work come off";
+    if (offers.cut > 0) {
+      r.saving = SavingRange{0, RecoveredShares::kPriorMean * offers.cut, offers.cut};
+      r.basis = "catalogue: " + offers.words + " bounds it; restarts and lost work come off";
     } else {
       r.basis = "price unknown: say --price with a catalogue key to compare offers";
       if (id == "reserved") r.basis = "price unknown: no committed price is in the catalogue";
@@ -150,16 +193,18 @@ Pools PoolsOf(const Advice& advice, const CostReport& cost, const RecoveredShare
   double pooled = 0;
   for (const Finding& f : advice.findings) {
     if (f.bound <= 0) continue;
+    const double bound = BoundOf(f, cost);
     const RecoveredShare recovered = RecoveredOf(f, advice, shares);
     if (f.cause == "throttling") {
       // Full clocks do the same work in less time: k times as fast over the share of busy time that was slowed down.
-      const double slowed = std::min(1.0, f.share / std::max(1 - cost.waste_share, f.share));
+      const double share = bound == f.bound ? f.share : f.share * bound / f.bound;
+      const double slowed = std::min(1.0, share / std::max(1 - cost.waste_share, share));
       const double speedup = 1 / (1 - f.bound / f.share);
       pools.whole.cheaper.push_back({slowed, speedup});
       pools.expected.cheaper.push_back({slowed * recovered.mean, speedup});
       pools.draws.cheaper_shapes.push_back(ShapeOf(recovered));
     } else {
-      const double share = std::min(f.bound, std::max(0.0, cost.waste_share - pooled));  // rounding must not exceed it
+      const double share = std::min(bound, std::max(0.0, cost.waste_share - pooled));  // rounding must not exceed it
       pooled += share;
       pools.whole.pools.push_back({std::string(f.cause), share, {{"fix", 1}}});
       pools.expected.pools.push_back({std::string(f.cause), share, {{"fix", recovered.mean}}});
@@ -185,7 +230,7 @@ CombinedSaving Together(const Advice& advice, double observed, const CostReport&
   const DrawnSaving drawn = DrawSaving(pools.whole, pools.draws);
   saving.low = drawn.low * observed;
   saving.high = drawn.high * observed;
-  if (cost.whole.total) {
+  if (cost.whole.total && cost.whole.unpriced.window_ns == 0) {
     if (const Result<Money> money = Estimate(*cost.whole.total, saving.total_fraction)) saving.cost = *money;
   }
   return saving;
@@ -205,8 +250,7 @@ void Decline(const Scene& scene, Advice& advice) {
 std::string_view Name(Axis a) { return a == Axis::kTime ? "time" : "rate"; }
 
 Advice Advise(const Scene& scene, const RecoveredShares& shares) {
-  const UsageCost& w = scene.cost.whole;
-  const double observed = w.window_ns == 0 ? 0 : static_cast<double>(w.observed_ns) / static_cast<double>(w.window_ns);
+  const double observed = ObservedShare(scene.cost);
   Advice advice;
   advice.findings = FindAllCauses(scene);
   for (const Finding& finding : advice.findings) AddTimeLevers(scene, finding, observed, shares, advice);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "price/cost_report.h"
 #include "recommend/advice.h"
@@ -83,11 +84,15 @@ class Lab {
 
   Advice Advise(const RecoveredShares& shares = {}) {
     run_.start = Instant::FromNanos(1'000'000 * kSecond);
-    cost_ = PriceRun(run_, devices_, OwnerLedger(), rate_, WorkDone(), EnergyPrice(), 720).value();
+    RateCard card(rate_);
+    for (const auto& [device, rate] : others_) card.Give(device, rate);
+    cost_ = PriceRun(run_, devices_, OwnerLedger(), card, WorkDone(), EnergyPrice(), 720).value();
     return idleburn::Advise({run_, devices_, cost_}, shares);
   }
   [[nodiscard]] const CostReport& cost() const { return cost_; }
   Rate& rate() { return rate_; }
+  // Of a device whose rate is not that of the others.
+  Rate& RateOf(const DeviceResult& d) { return others_[d.device]; }
 
  private:
   static Integral Busy(const DeviceResult& d) {
@@ -124,6 +129,7 @@ class Lab {
   RunResult run_;
   DeviceTable devices_;
   Rate rate_;
+  std::map<DeviceId, Rate> others_;
   CostReport cost_;
 };
 
@@ -550,6 +556,31 @@ TEST(AdviseTest, QuantifiesTheRateOnlyFromTheCatalogue) {
   owned.Gpu({{600, 97}});
   owned.rate().kind = RateKind::kOwned;
   EXPECT_EQ(Declined(owned.Advise(), "spot"), "the hardware is owned");
+}
+
+TEST(AdviseTest, AnHourOfADearGpuCountsForMore) {
+  Lab lab;  // an hour at 4.00 of work, and one at 12.00 of nothing
+  lab.Gpu({{3600, 97}});
+  lab.rate().kind = RateKind::kCatalogue;
+  lab.rate().key = "acme:one:on_demand@eu-1";
+  lab.rate().candidates = {{"acme:one:spot@eu-1", Money::Parse("1").value()}};
+  Rate& dear = lab.RateOf(lab.Gpu({{3600, 0, 1}}));
+  dear.kind = RateKind::kOwned;
+  dear.per_gpu_hour = Money::Parse("12").value();
+  const Advice advice = lab.Advise();
+  const Finding* held = Find(advice, "idle_held");
+  ASSERT_NE(held, nullptr);
+  EXPECT_NEAR(held->share, 0.5, 1e-9);  // of time
+  EXPECT_EQ(held->cost, Money::Parse("12").value());
+  const Recommendation* stop = Advised(advice, "stop_idle");
+  ASSERT_TRUE(stop != nullptr && stop->saving);
+  EXPECT_NEAR(stop->saving->high, 0.75, 1e-9);     // 12 of 16
+  EXPECT_NEAR(stop->saving->expected, 0.6, 1e-9);  // 0.8 of it
+  EXPECT_NEAR(static_cast<double>(stop->saving_cost->nano()), 9.6e9, 10);
+  EXPECT_LE(*advice.savings.cost, *lab.cost().whole.waste);
+  // Spot is for the one that is not owned: 3 of its 4, in 16.
+  ASSERT_TRUE(Advised(advice, "spot")->saving);
+  EXPECT_NEAR(Advised(advice, "spot")->saving->high, 3.0 / 16, 1e-12);
 }
 
 }  // namespace

@@ -94,21 +94,32 @@ std::string AgainstAutoscale(const Scene& scene) {
   return comes_and_goes ? "" : "no GPU both worked and was idle for long in this window: there is no load to follow";
 }
 
+// Whether that holds for the rate of every GPU.
+template <typename Holds>
+bool AllRates(const CostReport& cost, Holds holds) {
+  return !cost.rates.empty() && std::all_of(cost.rates.begin(), cost.rates.end(),
+                                            [&](const CostReport::RateUse& use) { return holds(use.rate); });
+}
+
+bool IsOwned(const Scene& scene) {
+  return AllRates(scene.cost, [](const Rate& rate) { return rate.kind == RateKind::kOwned; });
+}
+
 std::string AgainstSpot(const Scene& scene) {
-  if (scene.cost.rate.kind == RateKind::kOwned) return "the hardware is owned";
-  return scene.cost.rate.key.find(":spot@") != std::string::npos ? "the price is a spot price already" : "";
+  if (IsOwned(scene)) return "the hardware is owned";
+  const auto is_spot = [](const Rate& rate) { return rate.key.find(":spot@") != std::string::npos; };
+  return AllRates(scene.cost, is_spot) ? "the price is a spot price already" : "";
 }
 
 std::string AgainstReserved(const Scene& scene) {
-  if (scene.cost.rate.kind == RateKind::kOwned) return "the hardware is owned";
-  const bool committed =
-      scene.cost.rate.kind == RateKind::kContract || scene.cost.rate.key.find(":reserved@") != std::string::npos;
+  if (IsOwned(scene)) return "the hardware is owned";
+  const bool committed = AllRates(scene.cost, [](const Rate& rate) {
+    return rate.kind == RateKind::kContract || rate.key.find(":reserved@") != std::string::npos;
+  });
   return committed ? "the price is a committed one already" : "";
 }
 
-std::string AgainstMoving(const Scene& scene) {
-  return scene.cost.rate.kind == RateKind::kOwned ? "the hardware is owned" : "";
-}
+std::string AgainstMoving(const Scene& scene) { return IsOwned(scene) ? "the hardware is owned" : ""; }
 
 struct Refuter {
   std::string_view lever;

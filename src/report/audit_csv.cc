@@ -31,13 +31,9 @@ void AppendRow(std::string_view before, const CsvRow& row, std::string_view afte
 }  // namespace
 
 std::string AuditCsv(const AuditReport& report) {
-  const Rate& rate = report.cost.rate;
-  const int digits = MinorUnitDigits(rate.currency);
+  const int digits = MinorUnitDigits(report.cost.rate.currency);
   const std::string window =
       report.run.devices.empty() ? "," : FormatRfc3339(report.run.start) + "," + FormatRfc3339(report.run.end);
-  const std::string after = CsvCell(rate.currency) + "," +
-                            (rate.per_gpu_hour ? FormatExact(*rate.per_gpu_hour, digits) : "") + "," +
-                            CsvCell(rate.source);
   std::string out(kHeader);
   for (const CostReport::DeviceCost& d : report.cost.devices) {
     const Device& device = (*report.devices)[d.device];
@@ -46,6 +42,10 @@ std::string AuditCsv(const AuditReport& report) {
                                     device.mig ? device.mig->id : "", device.name, CounterOf(report, d.device)}) {
       before += "," + CsvCell(cell);
     }
+    const Rate& rate = report.cost.RateOf(d);
+    const std::string after = CsvCell(rate.currency) + "," +
+                              (rate.per_gpu_hour ? FormatExact(*rate.per_gpu_hour, digits) : "") + "," +
+                              CsvCell(rate.source);
     const UsageCost& u = d.usage;
     const auto shares = PhaseShares(u);
     for (std::size_t p = 0; p < kPhaseCount; ++p) {

@@ -255,6 +255,7 @@ std::string AuditHtml(const AuditReport& report) {
   AppendRibbons(report, &out);
   AppendHtmlGrid(view.phases, &out);
   AppendHtmlGrid(view.gpus, &out);
+  AppendHtmlGrid(view.rates, &out);
   AppendHtmlGrid(view.owners, &out);
   AppendHtmlGrid(view.trace, &out);
   AppendHtmlGrid(view.idle, &out);

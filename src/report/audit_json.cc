@@ -55,8 +55,10 @@ Json TextsOf(const std::vector<std::string>& texts) {
 // Writes the money of one audit: K in the currency's minor unit, K_exact with all decimals.
 class MoneyWriter {
  public:
-  explicit MoneyWriter(const CostReport& cost)
-      : digits_(MinorUnitDigits(cost.rate.currency)), no_money_(NoMoneyReason(cost)) {}
+  // `rate`: of all that is written, or of a part.
+  explicit MoneyWriter(const Rate& rate)
+      : digits_(MinorUnitDigits(rate.currency)),
+        no_money_(rate.reason == "several_rates" ? std::string_view("no_price") : NoMoneyReason(rate)) {}
 
   void Put(Json& to, const std::string& key, const std::optional<Money>& exact, std::string_view reason = {}) const {
     if (exact) {
@@ -179,7 +181,8 @@ void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
 
 void PutRate(Json& to, const Rate& rate, const MoneyWriter& money) {
   to["currency"] = Printable(rate.currency);
-  money.Put(to, "rate_per_gpu_hour", rate.per_gpu_hour);
+  money.Put(to, "rate_per_gpu_hour", rate.per_gpu_hour, NoMoneyReason(rate));
+  PutText(to, "rate_kind", rate.kind == RateKind::kNone ? std::string_view() : Name(rate.kind), NoMoneyReason(rate));
   PutText(to, "rate_source", rate.source, money.no_money());
   PutText(to, "rate_as_of", rate.as_of ? FormatRfc3339(*rate.as_of) : std::string(), "not_dated");
   to["rate_stale"] = rate.stale;
@@ -227,7 +230,8 @@ void PutUnitCosts(Json& to, const CostReport& cost, const MoneyWriter& money) {
     const std::string key = std::string("per_") + unit;
     const auto found = cost.per_unit.find(unit);
     if (found == cost.per_unit.end()) {
-      PutUnknown(to, key, cost.whole.total ? "no_work_count" : money.no_money());
+      const bool in_part = cost.whole.unpriced.window_ns > 0;
+      PutUnknown(to, key, !cost.whole.total ? money.no_money() : in_part ? "unpriced_gpus" : "no_work_count");
     } else {
       to[key] = money.Unit(found->second);
       to[key + "_exact"] = money.Unit(found->second);
@@ -238,9 +242,32 @@ void PutUnitCosts(Json& to, const CostReport& cost, const MoneyWriter& money) {
   to["per_unit"] = std::move(all);
 }
 
+// Every rate with the GPUs that have it, and what it was found by.
+Json RatesJson(const CostReport& cost) {
+  std::vector<Money> exact;
+  for (const CostReport::RateUse& use : cost.rates) exact.push_back(use.cost.value_or(Money()));
+  const std::optional<CostColumn> whole = CostColumnOf(cost);
+  const std::vector<Money> shown = whole ? RoundedTo(whole->total, exact, MinorUnit(cost.rate.currency)) : exact;
+  Json list = Json::array();
+  for (std::size_t i = 0; i < cost.rates.size(); ++i) {
+    const CostReport::RateUse& use = cost.rates[i];
+    const MoneyWriter money(use.rate);
+    Json json;
+    json["gpus"] = use.gpus;
+    json["gpu_hours"] = HoursOf(use.window_ns);
+    PutRate(json, use.rate, money);
+    money.PutCell(json, "cost", shown[i], use.cost);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 Json CostJson(const CostReport& cost, const Part& whole, const MoneyWriter& money) {
   Json json;
   PutRate(json, cost.rate, money);
+  json["rates"] = RatesJson(cost);
+  json["price_remarks"] = TextsOf(cost.price_remarks);
+  json["unpriced_gpu_hours"] = HoursOf(cost.whole.unpriced.window_ns);
   PutCosts(json, whole, cost.per_effective_gpu_hour, money);
   PutNumber(json, "waste_share", cost.whole.observed_ns > 0 ? std::optional(cost.waste_share) : std::nullopt,
             "nothing_observed");
@@ -309,18 +336,19 @@ Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, cons
   PutNumber(json, "period_s", has_period ? std::optional(InSeconds(*result->period)) : std::nullopt, "not_measured");
   PutUsage(json, part, money);
   Json cost;
-  PutRate(cost, report.cost.rate, money);
+  PutRate(cost, report.cost.RateOf(d), money);
   // The same quotient as the whole's: cost of allocated time / effective GPU-hours.
   PutCosts(cost, part, EffectiveBoundsOf(d.usage).high, money);
   json["cost"] = std::move(cost);
   return json;
 }
 
-Json DevicesJson(const AuditReport& report, const MoneyWriter& money) {
+Json DevicesJson(const AuditReport& report) {
   Json list = Json::array();
   const std::vector<std::optional<CostColumn>> costs = DeviceCostColumns(report.cost);
   for (std::size_t i = 0; i < costs.size(); ++i) {
-    list.push_back(DeviceJson(report, report.cost.devices[i], costs[i], money));
+    list.push_back(
+        DeviceJson(report, report.cost.devices[i], costs[i], MoneyWriter(report.cost.RateOf(report.cost.devices[i]))));
   }
   return list;
 }
@@ -336,6 +364,7 @@ Json OwnersJson(const CostReport& cost, const MoneyWriter& money) {
     PutText(owner, "owner", cost.owners[i].owner, "none_named");
     owner["gpu_hours"] = HoursOf(cost.owners[i].gpu_ns);
     money.PutCell(owner, "cost", shown[i], cost.owners[i].cost);
+    owner["unpriced_gpu_hours"] = HoursOf(cost.owners[i].unpriced_ns);
     owner["estimated"] = cost.owners[i].estimated;
     list.push_back(std::move(owner));
   }
@@ -637,7 +666,7 @@ Json SystemJson(const AuditReport& report) {
 }  // namespace
 
 std::string AuditJson(const AuditReport& report) {
-  const MoneyWriter money(report.cost);
+  const MoneyWriter money(report.cost.rate);
   const Part whole = {report.cost.whole, CostColumnOf(report.cost), TicksOf(report),
                       SpinOf(report),    UnobservedOf(report),      ReasonsOf(report)};
   Json json;
@@ -651,7 +680,7 @@ std::string AuditJson(const AuditReport& report) {
   PutNumber(json, "co2e_kg", report.cost.co2e_kg, "not_asked_or_not_measured");
   json["run"] = RunJson(report.live);
   json["host"] = HostJson(report.live);
-  json["per_gpu"] = DevicesJson(report, money);
+  json["per_gpu"] = DevicesJson(report);
   json["owners"] = OwnersJson(report.cost, money);
   PutTrace(json, report.trace);
   json["findings"] = FindingsJson(report.advice, report.cost.whole.observed_ns > 0 || HasTraced(report), money);

@@ -17,6 +17,7 @@ std::string AuditMarkdown(const AuditReport& report) {
   AppendMarkdownSection("Next", view.next, &out);
   AppendMarkdownTable(view.phases, &out);
   AppendMarkdownTable(view.gpus, &out);
+  AppendMarkdownTable(view.rates, &out);
   AppendMarkdownTable(view.owners, &out);
   AppendMarkdownTable(view.trace, &out);
   AppendMarkdownTable(view.idle, &out);

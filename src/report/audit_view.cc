@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kWhyLines = 3;
 constexpr std::size_t kAlertLines = 6;
 constexpr std::size_t kLossesNamed = 2;
+constexpr std::size_t kRatesNamed = 3;
 
 // The largest losses that have a name, in words.
 std::string Losses(const ViewContext& c) {
@@ -40,9 +41,29 @@ std::string Losses(const ViewContext& c) {
   for (const Loss& loss : losses) {
     const double share = ShareOf(loss.ns, u.window_ns);
     if (share < kWorthSaying) break;
-    text += fmt::format(" {} ({}) {}.", c.Worth(loss.cost, loss.ns), RoundPercent(share), loss.words);
+    const double of_bill = c.by_rate && loss.cost ? ShareOf(loss.cost->nano(), u.total->nano()) : share;
+    text += fmt::format(" {} ({}) {}.", c.Worth(loss.cost, loss.ns), RoundPercent(of_bill), loss.words);
   }
   return text;
+}
+
+// "12.0 GPU-hours (8 GPUs at $2.00, 4 at $4.00), excluding 2.0 unpriced GPU-hours".
+std::string PaidHours(const ViewContext& c) {
+  const CostReport& cost = c.report.cost;
+  const std::int64_t unpriced = cost.whole.unpriced.window_ns;
+  std::string text = c.Hours(cost.whole.window_ns - unpriced) + " GPU-hours";
+  if (!cost.several()) return text;
+  std::string rates;
+  std::size_t named = 0;
+  for (const CostReport::RateUse& use : cost.rates) {
+    if (!use.rate.per_gpu_hour || ++named > kRatesNamed) continue;
+    rates += rates.empty() ? fmt::format("{} GPU{} at ", use.gpus, use.gpus == 1 ? "" : "s")
+                           : fmt::format(", {} at ", use.gpus);
+    rates += c.ExactCost(*use.rate.per_gpu_hour);
+  }
+  if (named > kRatesNamed) rates += fmt::format(" and others at {} more rates", named - kRatesNamed);
+  text += " (" + rates + ")";
+  return unpriced > 0 ? text + ", excluding " + c.Hours(unpriced) + " unpriced GPU-hours" : text;
 }
 
 std::string Verdict(const ViewContext& c) {
@@ -56,8 +77,8 @@ std::string Verdict(const ViewContext& c) {
                                         : "Nothing was measured: no GPU has two readings, so no time is covered.";
   }
   if (u.observed_ns == 0) {
-    return c.priced ? fmt::format("You paid {} for {} GPU-hours; none of it was observed, so nobody knows what it did.",
-                                  c.Cost(*u.total), hours)
+    return c.priced ? fmt::format("You paid {} for {}; none of it was observed, so nobody knows what it did.",
+                                  c.Cost(*u.total), PaidHours(c))
                     : fmt::format("None of {} GPU-hours was observed, so nobody knows what they did.", hours);
   }
   const auto useful_ns = static_cast<std::int64_t>(std::llround(u.effective_ns - u.spin_effective_ns));
@@ -67,8 +88,8 @@ std::string Verdict(const ViewContext& c) {
     const Money lost = Money::Nano(u.waste.value_or(Money()).nano() + u.unobserved_cost.value_or(Money()).nano() +
                                    u.unallocated_cost.value_or(Money()).nano());
     const Money useful = Money::Nano(u.total->nano() - lost.nano());
-    text = fmt::format("You paid {} for {} GPU-hours; {} of it ({}) did work.", c.Cost(*u.total), hours, c.Cost(useful),
-                       RoundPercent(share));
+    text = fmt::format("You paid {} for {}; {} of it ({}) did work.", c.Cost(*u.total), PaidHours(c), c.Cost(useful),
+                       RoundPercent(c.by_rate ? ShareOf(useful.nano(), u.total->nano()) : share));
   } else {
     text = fmt::format("Of {} GPU-hours {} ({}) did work.", hours, c.Hours(useful_ns), RoundPercent(share));
   }
@@ -171,6 +192,7 @@ AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   view.next = Next(c);
   view.phases = PhaseTable(c);
   view.gpus = GpuTable(c, limits.gpus);
+  view.rates = RateTable(c);
   view.owners = OwnerTable(c);
   view.trace = TraceTable(c);
   view.idle = IdleTable(c);

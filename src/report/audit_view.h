@@ -27,6 +27,7 @@ struct AuditView {
   std::vector<std::string> next;  // what to do first, what it saves and how to check it
   ReportTable phases;             // no rows if there are only traces
   ReportTable gpus;
+  ReportTable rates;   // no rows if every GPU has the same
   ReportTable owners;  // no rows if no input names owners
   ReportTable trace;   // no rows without a trace; so idle
   ReportTable idle;

@@ -221,7 +221,9 @@ void Figures::Dollars() {
     }
     Put("dollars", text);
   } else {
-    Put("dollars", "not known: no price; give --price");
+    Put("dollars", report_.rate.reason == "several_rates"
+                       ? "not known: these GPUs have several prices (" + report_.rate.source + ")"
+                       : "not known: no price; give --price");
   }
   if (money.cash && money.bill_before) {
     Put("cash", amount(*money.cash) + " off the bill of " + amount(*money.bill_before));

@@ -113,7 +113,8 @@ std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost)
   const std::vector<Money> totals = share_out(&UsageCost::total);
   const std::vector<Money> wastes = share_out(&UsageCost::waste);
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    columns[i] = ColumnOf(cost.devices[i].usage, totals[i], wastes[i], unit);
+    const UsageCost& usage = cost.devices[i].usage;
+    if (usage.total) columns[i] = ColumnOf(usage, totals[i], wastes[i], unit);
   }
   return columns;
 }
@@ -296,7 +297,9 @@ EffectiveBounds EffectiveBoundsOf(const UsageCost& usage) {
     const Result<Money> m = Scale(allocated, kNanosPerHour, ns);
     return m ? std::optional(*m) : std::nullopt;
   };
-  return {per_hour(usage.effective_ns + static_cast<double>(usage.unobserved_ns)), per_hour(usage.effective_ns)};
+  const double effective = usage.effective_ns - usage.unpriced.effective_ns;
+  const std::int64_t unobserved = usage.unobserved_ns - usage.unpriced.unobserved_ns;
+  return {per_hour(effective + static_cast<double>(unobserved)), per_hour(effective)};
 }
 
 std::optional<double> ObservedShare(const UsageCost& usage) {
@@ -305,8 +308,8 @@ std::optional<double> ObservedShare(const UsageCost& usage) {
   return static_cast<double>(usage.observed_ns) / static_cast<double>(allocated);
 }
 
-std::string_view NoMoneyReason(const CostReport& cost) {
-  return cost.rate.reason.empty() ? std::string_view("no_price") : std::string_view(cost.rate.reason);
+std::string_view NoMoneyReason(const Rate& rate) {
+  return rate.reason.empty() ? std::string_view("no_price") : std::string_view(rate.reason);
 }
 
 }  // namespace idleburn

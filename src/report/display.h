@@ -40,7 +40,8 @@ std::optional<CostColumn> CostColumnOf(const CostReport& cost);
 // Puts cost.devices in the order in which people look for GPUs: by host, index (else bus
 // id or UUID), and MIG instance.
 void OrderDevices(const DeviceTable& devices, CostReport* cost);
-// One for each of cost.devices; their totals and `unallocated` of the whole sum to the whole's total.
+// One for each of cost.devices, absent for those without a price; their totals and `unallocated` of the whole sum to
+// the whole's total.
 std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost);
 
 // The classified device behind a priced one; null if it reported nothing.
@@ -96,11 +97,11 @@ struct EffectiveBounds {
   std::optional<Money> low;
   std::optional<Money> high;
 };
-EffectiveBounds EffectiveBoundsOf(const UsageCost& usage);
+EffectiveBounds EffectiveBoundsOf(const UsageCost& usage);  // of the GPUs that have a price
 // Share of the window that was observed, 0 to 1; absent for an empty window.
 std::optional<double> ObservedShare(const UsageCost& usage);
 
-// Why money is null in this audit: "no_price", "ambiguous_price".
-std::string_view NoMoneyReason(const CostReport& cost);
+// Why money of GPUs at this rate is null: "no_price", "ambiguous_price"; of several rates also "several_rates".
+std::string_view NoMoneyReason(const Rate& rate);
 
 }  // namespace idleburn

@@ -109,6 +109,13 @@ std::unique_ptr<AuditFixture> EverythingElse() {
   report.cost.owners.push_back({"job 1", kNanosPerSecond, {}, true});
   report.cost.owners.push_back({"", kNanosPerSecond, {}, false});
   report.cost.rate.candidates.push_back({"aws:p5.48xlarge:on_demand@us-east-1", Money::Cents(295)});
+  Rate dated;
+  dated.kind = RateKind::kCatalogue;
+  dated.per_gpu_hour = Money::Cents(295);
+  dated.source = "catalogue: x";
+  dated.as_of = Instant();
+  report.cost.rates = {{report.cost.rate, 1, kNanosPerSecond, {}}, {dated, 1, kNanosPerSecond, Money::Cents(1)}};
+  report.cost.price_remarks.emplace_back("contract c has no room for all");
   report.cost.per_unit["sample"] = Money::Cents(1);
   report.live = {"train", "exit 0", {Instant(), Instant()}, {HostUse{}, std::nullopt}, {Note{}}, ""};
   return audit;

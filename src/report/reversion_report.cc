@@ -1,6 +1,7 @@
 #include "report/reversion_report.h"
 
 #include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "text/escape.h"
@@ -15,9 +16,9 @@ std::string WithError(double value, double error) {
 
 std::string VerdictLine(const ReversionReport& report) {
   const ReversionReading& reading = report.reading;
-  const std::string change = fmt::format("{} beyond what they would have done by themselves ({:g} % interval {} to {})",
-                                         Signed(reading.net_change), 100 * report.level, Signed(reading.low),
-                                         Signed(reading.high));
+  const std::string change =
+      fmt::format("{} beyond what they would have done by themselves ({:g} % interval {} to {})",
+                  Signed(reading.net_change), 100 * report.level, Signed(reading.low), Signed(reading.high));
   const std::string name = std::string(VerdictName(reading.verdict)) + ": the selected jobs ";
   switch (reading.verdict) {
     case Verdict::kIndicated:
@@ -41,12 +42,8 @@ std::string ReversionJson(const ReversionReport& report) {
   json["raw_change"] = reading.raw_change;
   json["slope"] = {{"estimate", reading.slope}, {"standard_error", reading.slope_error}};
   json["expected_change"] = {{"estimate", reading.expected_change}, {"standard_error", reading.expected_error}};
-  json["net_change"] = {{"estimate", reading.net_change},
-                        {"standard_error", reading.net_error},
-                        {"low", reading.low},
-                        {"high", reading.high},
-                        {"confidence", report.level},
-                        {"df", reading.df}};
+  json["net_change"] = {{"estimate", reading.net_change}, {"standard_error", reading.net_error}, {"low", reading.low},
+                        {"high", reading.high},           {"confidence", report.level},          {"df", reading.df}};
   json["input"] = {{"name", Printable(report.name)}, {"sha256", report.sha256}};
   return json.dump(2) + "\n";
 }
@@ -58,9 +55,10 @@ ReportPage ReversionPage(const ReversionReport& report) {
   page.title = fmt::format("{} selected jobs of {}, beside {} that were left alone", reading.chosen, report.name,
                            reading.untouched);
   page.verdict = VerdictLine(report);
-  page.why = {fmt::format("jobs that are selected for a bad value drift back by themselves: of the raw {}, {} was to "
-                          "be expected with no effect at all.",
-                          Signed(reading.raw_change), Signed(reading.expected_change))};
+  page.why = {
+      fmt::format("jobs that are selected for a bad value drift back by themselves: of the raw {}, {} was to "
+                  "be expected with no effect at all.",
+                  Signed(reading.raw_change), Signed(reading.expected_change))};
   page.next = {
       "to prove a saving, claim it before the change and measure GPU-seconds per unit of work: idleburn claim"};
   ReportTable figures;

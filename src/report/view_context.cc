@@ -21,6 +21,7 @@ ViewContext::ViewContext(const AuditReport& audit)
       currency(audit.cost.rate.currency),
       hour_digits(HourDigits(audit.cost.whole.window_ns)),
       priced(audit.cost.whole.total.has_value()),
+      by_rate(priced && audit.cost.several() && *audit.cost.whole.total > Money()),
       in_money(priced && !audit.traced_only) {}
 
 std::string ViewContext::Hours(std::int64_t ns) const {
@@ -69,6 +70,14 @@ double ShareOf(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+std::string WithoutOffer(const ViewContext& c) {
+  std::int64_t ns = 0;
+  for (const CostReport::RateUse& use : c.report.cost.rates) {
+    if (!use.rate.per_gpu_hour && !use.rate.low) ns += use.window_ns;
+  }
+  return ns == 0 ? std::string() : ", without " + c.Hours(ns) + " GPU-hours that nobody offers";
+}
+
 std::string PriceHint(const ViewContext& c) {
   const Rate& rate = c.report.cost.rate;
   if (rate.low && rate.high) {
@@ -76,6 +85,7 @@ std::string PriceHint(const ViewContext& c) {
     if (!c.report.traced_only && c.report.cost.whole.window_ns > 0 && c.report.cost.total_low &&
         c.report.cost.total_high) {
       line += fmt::format(": {} to {} in all", c.Cost(*c.report.cost.total_low), c.Cost(*c.report.cost.total_high));
+      line += WithoutOffer(c);
     }
     if (!c.report.traced_only && c.report.cost.whole.observed_ns > 0 && c.report.cost.waste_low &&
         c.report.cost.waste_high) {
@@ -86,6 +96,7 @@ std::string PriceHint(const ViewContext& c) {
     if (!rate.candidates.empty()) line += ", for example --price " + rate.candidates.front().key;
     return line;
   }
+  if (rate.reason == "partly_under_contract") return "not known: a contract covers a part of the run only";
   if (rate.per_gpu_hour) return c.ExactCost(*rate.per_gpu_hour) + " per GPU-hour; nothing was measured that it buys";
   return "no price is known for these GPUs: say --price N (USD per GPU-hour) or --price PROVIDER:INSTANCE@REGION";
 }

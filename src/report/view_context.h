@@ -19,6 +19,7 @@ struct ViewContext {
   std::string_view currency;
   int hour_digits;  // decimals that tell the parts of this window apart
   bool priced;
+  bool by_rate;   // shares beside amounts are of the cost: GPUs of different prices have no hours in common
   bool in_money;  // priced, and long enough that money tells: what a trace covers costs next to nothing, its job does
                   // not
 
@@ -43,6 +44,8 @@ double ShareOf(std::int64_t part, std::int64_t whole);         // 0 of nothing
 // Shares of the total below half a per cent are not worth a sentence; they stay in the tables.
 inline constexpr double kWorthSaying = 0.005;
 
+// ", without 2.0 GPU-hours that nobody offers": what is in no range; empty where all is.
+std::string WithoutOffer(const ViewContext& c);
 // Without a price: the range of the catalogue if there is one, and the flag that settles it.
 std::string PriceHint(const ViewContext& c);
 // "$3.07 (19 %), between 0.0 % and 24 %", or that it is not quantified and why.
@@ -51,6 +54,7 @@ std::string SavingText(const ViewContext& c, const Recommendation& r);
 // The tables of AuditView.
 ReportTable PhaseTable(const ViewContext& c);
 ReportTable GpuTable(const ViewContext& c, std::size_t limit);
+ReportTable RateTable(const ViewContext& c);
 ReportTable OwnerTable(const ViewContext& c);
 ReportTable FindingTable(const ViewContext& c);
 ReportTable RecommendationTable(const ViewContext& c);

@@ -24,16 +24,45 @@ std::int64_t NotComputing(const UsageCost& u) {
 
 }  // namespace
 
+namespace {
+
+std::vector<std::string> PriceLines(const ViewContext& c) {
+  const CostReport& cost = c.report.cost;
+  std::vector<std::string> lines;
+  if (!c.priced) {
+    lines.push_back("Price: " + PriceHint(c) + ".");
+  } else if (cost.rate.per_gpu_hour) {
+    std::string price = "Price: " + c.ExactCost(*cost.rate.per_gpu_hour) + " per GPU-hour (" + cost.rate.source;
+    if (cost.rate.as_of) price += ", as of " + FormatRfc3339(*cost.rate.as_of).substr(0, 10);
+    lines.push_back(price + (cost.rate.stale ? ", older than 90 days: check it)." : ")."));
+  } else {
+    lines.push_back(fmt::format("Price: {} rates, in the table of prices.", cost.rates.size()));
+  }
+  if (c.priced && cost.whole.unpriced.window_ns > 0) {
+    lines.push_back(fmt::format("All amounts are excluding {} unpriced GPU-hours{}.",
+                                c.Hours(cost.whole.unpriced.window_ns),
+                                cost.total_low && cost.total_high
+                                    ? fmt::format("; with what the catalogue asks for them it is {} to {} in all{}",
+                                                  c.Cost(*cost.total_low), c.Cost(*cost.total_high), WithoutOffer(c))
+                                    : ""));
+  }
+  for (const std::string& remark : cost.price_remarks) lines.push_back("Price: " + remark + ".");
+  return lines;
+}
+
+// GPUs that have a price.
+int PricedGpus(const CostReport& cost) {
+  int unpriced = 0;
+  for (const CostReport::RateUse& use : cost.rates) unpriced += use.cost ? 0 : use.gpus;
+  return cost.gpus - unpriced;
+}
+
+}  // namespace
+
 std::vector<std::string> MoneyLines(const ViewContext& c) {
   const CostReport& cost = c.report.cost;
-  if (!c.priced) return {"Price: " + PriceHint(c) + "."};
-  std::vector<std::string> lines;
-  std::string price = "Price: ";
-  price += cost.rate.per_gpu_hour ? c.ExactCost(*cost.rate.per_gpu_hour) + " per GPU-hour" : "per device";
-  price += " (" + cost.rate.source;
-  if (cost.rate.as_of) price += ", as of " + FormatRfc3339(*cost.rate.as_of).substr(0, 10);
-  price += cost.rate.stale ? ", older than 90 days: check it)." : ").";
-  lines.push_back(price);
+  std::vector<std::string> lines = PriceLines(c);
+  if (!c.priced) return lines;
   const UsageCost& u = cost.whole;
   if (c.report.traced_only) {
     if (u.window_ns > 0) {
@@ -43,9 +72,10 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
     return lines;
   }
   if (u.waste) {
-    lines.push_back(
-        fmt::format("Waste: {}, {} of the observed cost: time not busy, plus spin-wait. Unobserved time is not in it.",
-                    c.Cost(*u.waste), PercentText(cost.waste_share)));
+    lines.push_back(fmt::format(
+        "Waste: {}, {}: time not busy, plus spin-wait. Unobserved time is not in it.", c.Cost(*u.waste),
+        u.unpriced.window_ns == 0 ? PercentText(cost.waste_share) + " of the observed cost"
+                                  : "and " + PercentText(cost.waste_share) + " of the observed time of all GPUs"));
   }
   if (cost.per_effective_gpu_hour) {
     lines.push_back(fmt::format("Per effective GPU-hour (observed time x utilization): {}.",
@@ -62,9 +92,11 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
   }
   for (const auto& [unit, m] : cost.per_unit) lines.push_back(fmt::format("Per {}: {}.", unit, c.ExactCost(m)));
   if (cost.hourly && cost.monthly && cost.yearly) {
-    lines.push_back(fmt::format("At this rate {} GPU{} cost{} {} an hour, {} per {}-h month, {} per 8,760-h year.",
-                                cost.gpus, cost.gpus == 1 ? "" : "s", cost.gpus == 1 ? "s" : "", c.Cost(*cost.hourly),
-                                c.Cost(*cost.monthly), cost.month_hours, c.Cost(*cost.yearly)));
+    const int gpus = PricedGpus(cost);
+    lines.push_back(fmt::format("At {} {} GPU{} cost{} {} an hour, {} per {}-h month, {} per 8,760-h year.",
+                                cost.several() ? "these rates" : "this rate", gpus, gpus == 1 ? "" : "s",
+                                gpus == 1 ? "s" : "", c.Cost(*cost.hourly), c.Cost(*cost.monthly), cost.month_hours,
+                                c.Cost(*cost.yearly)));
   }
   if (cost.energy_cost) lines.push_back(fmt::format("Energy alone: {} (± 5 %).", c.Cost(*cost.energy_cost)));
   return lines;

@@ -7,6 +7,7 @@
 #include "report/display.h"
 #include "report/view_context.h"
 #include "text/share.h"
+#include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
@@ -81,8 +82,8 @@ TableRow GpuRow(const ViewContext& c, const CostReport::DeviceCost& d, const std
   row.push_back(c.Hours(u.unobserved_ns));
   row.push_back(u.mean_power_w ? fmt::format("{:.0f} W", *u.mean_power_w) : "n/a");
   if (c.in_money) {
-    row.push_back(cost ? c.Cost(cost->total) : "");
-    row.push_back(cost ? c.Cost(cost->waste) : "");
+    row.push_back(cost ? c.Cost(cost->total) : "?");
+    row.push_back(cost ? c.Cost(cost->waste) : "?");
   }
   return row;
 }
@@ -175,6 +176,66 @@ ReportTable GpuTable(const ViewContext& c, std::size_t limit) {
   return table;
 }
 
+namespace {
+
+// "GPU 0, GPU 1 and 6 more".
+std::string GpusAt(const ViewContext& c, std::size_t rate) {
+  constexpr std::size_t kNamed = 2;
+  std::vector<std::string> names;
+  for (const CostReport::DeviceCost& d : c.report.cost.devices) {
+    if (d.rate == rate) names.push_back(DeviceLabel(c.report, d.device));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kNamed ? text + fmt::format(" and {} more", names.size() - kNamed) : text;
+}
+
+std::string PriceOf(const ViewContext& c, const Rate& rate) {
+  if (rate.per_gpu_hour) return c.ExactCost(*rate.per_gpu_hour);
+  return rate.low && rate.high ? Amount(*rate.low, rate.currency) + " to " + Amount(*rate.high, rate.currency) : "?";
+}
+
+std::string SourceOf(const Rate& rate) {
+  if (rate.per_gpu_hour) return rate.source;
+  if (rate.reason == "ambiguous_price") {
+    return fmt::format("{} offers in the catalogue; settle it with --price GPUS=KEY", rate.candidates.size());
+  }
+  return rate.reason == "partly_under_contract" ? "a contract covers a part of the run only"
+                                                : "no price is known; give one with --price GPUS=RATE";
+}
+
+}  // namespace
+
+ReportTable RateTable(const ViewContext& c) {
+  const CostReport& cost = c.report.cost;
+  ReportTable table;
+  if (!cost.several()) return table;
+  table.title = "Prices";
+  AddColumn(&table, "GPUs", Align::kLeft, true);
+  for (const char* header : {"number", "per GPU-hour", "GPU-hours"}) AddColumn(&table, header);
+  if (c.in_money) AddColumn(&table, "Cost");
+  AddColumn(&table, "Source", Align::kLeft, true);
+  AddColumn(&table, "As of", Align::kLeft);
+  std::vector<std::int64_t> ns;
+  std::vector<Money> exact;
+  for (const CostReport::RateUse& use : cost.rates) {
+    ns.push_back(use.window_ns);
+    exact.push_back(use.cost.value_or(Money()));
+  }
+  const std::vector<std::int64_t> hours = RoundedTimes(ns, c.HourUnit());
+  const std::optional<CostColumn> whole = CostColumnOf(cost);
+  const std::vector<Money> costs = whole ? RoundedTo(whole->total, exact, MinorUnit(c.currency)) : exact;
+  for (std::size_t i = 0; i < cost.rates.size(); ++i) {
+    const CostReport::RateUse& use = cost.rates[i];
+    TableRow row = {GpusAt(c, i), std::to_string(use.gpus), PriceOf(c, use.rate), c.Hours(hours[i])};
+    if (c.in_money) row.push_back(use.cost ? c.Cost(costs[i]) : "?");
+    row.push_back(SourceOf(use.rate));
+    row.push_back(use.rate.as_of ? FormatRfc3339(*use.rate.as_of).substr(0, 10) + (use.rate.stale ? ", old" : "") : "");
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 ReportTable OwnerTable(const ViewContext& c) {
   const auto& owners = c.report.cost.owners;
   ReportTable table;
@@ -194,7 +255,7 @@ ReportTable OwnerTable(const ViewContext& c) {
   const std::vector<Money> costs = whole ? RoundedTo(whole->total, exact, MinorUnit(c.currency)) : exact;
   for (std::size_t i = 0; i < owners.size(); ++i) {
     TableRow row = {owners[i].owner.empty() ? "(none named)" : owners[i].owner, c.Hours(hours[i])};
-    if (c.in_money) row.push_back(c.Cost(costs[i]));
+    if (c.in_money) row.push_back(owners[i].cost ? c.Cost(costs[i]) : "?");
     row.emplace_back(owners[i].estimated ? "estimated: shared in equal parts" : "as named by the source");
     table.rows.push_back(std::move(row));
   }

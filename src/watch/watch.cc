@@ -47,6 +47,19 @@ std::optional<WatchAlert> Reach(std::size_t reached, std::size_t& level, bool as
   return WatchAlert{now.act, fmt::format("{} % of {}: {}{}", now.percent, what, used, rest)};
 }
 
+std::optional<Money> CostOf(const WatchedGpu& gpu, Nanos held) {
+  if (!gpu.per_hour) return std::nullopt;
+  const Result<Money> cost = Price(*gpu.per_hour, held.count());
+  return cost ? std::optional(*cost) : std::nullopt;
+}
+
+// Absent if one of them is.
+std::optional<Money> SumOf(const std::optional<Money>& a, const std::optional<Money>& b) {
+  if (!a || !b) return std::nullopt;
+  const Result<Money> sum = Add(*a, *b);
+  return sum ? std::optional(*sum) : std::nullopt;
+}
+
 }  // namespace
 
 void Watch::OnSamples(std::span<const Sample> samples) {
@@ -66,7 +79,7 @@ void Watch::LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAle
   std::vector<WatchAlert> fresh;
   std::size_t idle = 0;
   Nanos longest(0);
-  Nanos all_held(0);
+  std::optional<Money> all_cost = Money();
   std::size_t held = 0;
   for (const WatchedGpu& gpu : gpus) {
     const auto found = stretches_.find(gpu.device);
@@ -76,13 +89,14 @@ void Watch::LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAle
     if (stretch.held() <= limit) continue;
     ++held;
     longest = std::max(longest, stretch.held());
-    all_held += stretch.held();
+    const std::optional<Money> cost = CostOf(gpu, stretch.held());
+    all_cost = SumOf(all_cost, cost);
     const auto [told, first] = told_.try_emplace(gpu.device, *stretch.held_since());
     if (!first && told->second == *stretch.held_since()) continue;
     told->second = *stretch.held_since();
     fresh.push_back(
         {WatchAct::kWarn, fmt::format("{} has been idle for {} while a process holds its memory (limit {}){}", gpu.name,
-                                      SpanText(stretch.held()), SpanText(limit), WhatItCosts(stretch.held()))});
+                                      SpanText(stretch.held()), SpanText(limit), CostText(cost))});
   }
   const bool all = held > 0 && idle == gpus.size();
   if (all && !told_of_all_) {
@@ -93,15 +107,13 @@ void Watch::LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAle
                                                                 gpus.size(), gpus.size() - held);
     fresh.assign(1, {WatchAct::kStop, fmt::format("{} been idle for {} while a process holds {} memory (limit {}){}",
                                                   who, SpanText(longest), gpus.size() == 1 ? "its" : "their",
-                                                  SpanText(limit), WhatItCosts(all_held))});
+                                                  SpanText(limit), CostText(all_cost))});
   }
   told_of_all_ = all;
   alerts.insert(alerts.end(), fresh.begin(), fresh.end());
 }
 
-std::string Watch::WhatItCosts(Nanos held) const {
-  if (!limits_.per_gpu_hour) return {};
-  const Result<Money> cost = Price(*limits_.per_gpu_hour, held.count());
+std::string Watch::CostText(const std::optional<Money>& cost) const {
   if (!cost) return {};
   return fmt::format(", {} {} so far", FormatGrouped(*cost, MinorUnitDigits(limits_.currency)), limits_.currency);
 }
@@ -113,10 +125,9 @@ void Watch::LookAtSpend(const Spend& spend, std::vector<WatchAlert>& alerts) {
   };
   if (limits_.budget && spend.cost) {
     std::string left;
-    const auto a_hour = limits_.per_gpu_hour ? limits_.per_gpu_hour->nano() * std::max(spend.gpus, 1) : 0;
-    if (a_hour > 0) {
-      const double hours =
-          static_cast<double>(limits_.budget->nano() - spend.cost->nano()) / static_cast<double>(a_hour);
+    if (spend.per_hour && *spend.per_hour > Money()) {
+      const double hours = static_cast<double>(limits_.budget->nano() - spend.cost->nano()) /
+                           static_cast<double>(spend.per_hour->nano());
       left = "; at this rate the rest lasts " + SpanText(Nanos(static_cast<std::int64_t>(hours * 3600e9)));
     }
     add(Reach(LevelsReached(spend.cost->nano(), limits_.budget->nano()), money_level_, limits_.asks_checkpoint,

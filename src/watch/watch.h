@@ -17,9 +17,8 @@ namespace idleburn {
 struct WatchLimits {
   std::optional<Nanos> idle_held;  // a GPU idle for longer, without a break, while a process holds its memory
   std::optional<Money> budget;
-  std::optional<Nanos> gpu_time;      // GPU-hours, as time
-  bool asks_checkpoint = false;       // somebody acts on WatchAct::kCheckpoint
-  std::optional<Money> per_gpu_hour;  // to say what an idle GPU costs
+  std::optional<Nanos> gpu_time;  // GPU-hours, as time
+  bool asks_checkpoint = false;   // somebody acts on WatchAct::kCheckpoint
   std::string currency;
 
   [[nodiscard]] bool any() const { return idle_held || budget || gpu_time; }
@@ -29,12 +28,14 @@ struct WatchLimits {
 struct WatchedGpu {
   DeviceId device = 0;
   std::string name;
+  std::optional<Money> per_hour = {};  // to say what it costs idle
 };
 
 // What the run has used since its start.
 struct Spend {
   Nanos gpu_time{0};
   std::optional<Money> cost;
+  std::optional<Money> per_hour;  // of all its GPUs
   int gpus = 0;
 };
 
@@ -65,7 +66,7 @@ class Watch {
  private:
   void LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAlert>& alerts);
   void LookAtSpend(const Spend& spend, std::vector<WatchAlert>& alerts);
-  [[nodiscard]] std::string WhatItCosts(Nanos held) const;
+  [[nodiscard]] std::string CostText(const std::optional<Money>& cost) const;
 
   WatchLimits limits_;
   const Thresholds& thresholds_;

@@ -12,8 +12,8 @@ constexpr Nanos kSecond(kNanosPerSecond);
 // GPUs 0 to n - 1, a reading of each a second and a look after it.
 class Machine {
  public:
-  Machine(WatchLimits limits, int gpus) : watch_(std::move(limits), thresholds_) {
-    for (int i = 0; i < gpus; ++i) gpus_.push_back({static_cast<DeviceId>(i), "GPU " + std::to_string(i)});
+  Machine(WatchLimits limits, int count) : watch_(std::move(limits), thresholds_) {
+    for (int i = 0; i < count; ++i) gpus.push_back({static_cast<DeviceId>(i), "GPU " + std::to_string(i)});
   }
   // The next `seconds` with these utilizations; -1: no word of that GPU. Processes hold all but those in `empty`.
   std::vector<WatchAlert> Run(int seconds, const std::vector<int>& percent, const std::vector<DeviceId>& empty = {}) {
@@ -29,16 +29,16 @@ class Machine {
         s.Set(Signal::kUtilization, percent[id] * kPercent);
       }
       watch_.OnSamples(samples);
-      for (WatchAlert& alert : watch_.Look(gpus_, spend)) all.push_back(std::move(alert));
+      for (WatchAlert& alert : watch_.Look(gpus, spend)) all.push_back(std::move(alert));
     }
     return all;
   }
   Spend spend;
+  std::vector<WatchedGpu> gpus;
 
  private:
   Thresholds thresholds_;
   Watch watch_;
-  std::vector<WatchedGpu> gpus_;
   std::int64_t second_ = 1000;
 };
 
@@ -98,12 +98,33 @@ TEST(Watch, AGpuThatNobodyHoldsDoesNot) {
 
 TEST(Watch, WhatItCostSoFarIsSaid) {
   WatchLimits limits = IdleHeld(5);
-  limits.per_gpu_hour = Money::Cents(360000);
+  limits.currency = "USD";
+  Machine machine(limits, 2);
+  machine.gpus[0].per_hour = Money::Cents(360000);
+  machine.gpus[1].per_hour = Money::Cents(720000);
+  const std::vector<WatchAlert> one = machine.Run(7, {0, 80});
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_NE(one[0].text.find("6.00 USD so far"), std::string::npos) << one[0].text;
+  const std::vector<WatchAlert> both = machine.Run(7, {0, 0});  // 13 s at a dollar, 6 s at two
+  ASSERT_EQ(both.size(), 1U);
+  EXPECT_NE(both[0].text.find("25.00 USD so far"), std::string::npos) << both[0].text;
+  machine.gpus[1].per_hour.reset();
+  EXPECT_EQ(machine.Run(1, {80, 80}).size(), 0U);
+  const std::vector<WatchAlert> unpriced = machine.Run(7, {0, 0});
+  ASSERT_EQ(unpriced.size(), 1U);
+  EXPECT_EQ(unpriced[0].text.find("so far"), std::string::npos) << unpriced[0].text;
+}
+
+TEST(Watch, HowLongTheRestLastsFollowsWhatAllGpusCost) {
+  WatchLimits limits;
+  limits.budget = Money::Cents(5000);
   limits.currency = "USD";
   Machine machine(limits, 1);
-  const std::vector<WatchAlert> alerts = machine.Run(7, {0});
+  machine.spend.cost = Money::Cents(4000);
+  machine.spend.per_hour = Money::Cents(2000);  // eight at 2.00 and one at 4.00
+  const std::vector<WatchAlert> alerts = machine.Run(1, {80});
   ASSERT_EQ(alerts.size(), 1U);
-  EXPECT_NE(alerts[0].text.find("6.00 USD so far"), std::string::npos) << alerts[0].text;
+  EXPECT_NE(alerts[0].text.find("the rest lasts 30.0 min"), std::string::npos) << alerts[0].text;
 }
 
 struct LevelRow {

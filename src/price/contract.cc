@@ -1,0 +1,142 @@
+#include "price/contract.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "text/csv_table.h"
+#include "text/escape.h"
+#include "text/number.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::array<std::string_view, 2> kRequired = {"name", "applies_to"};
+constexpr std::int64_t kMostGpus = 1'000'000;
+
+tl::unexpected<Error> Bad(const CsvTable& table, std::string_view column, const std::string& how) {
+  return Fail(table.Where() + ": " + std::string(column) + ": '" +
+              Printable(std::string(table.Cell(column).substr(0, 60))) + "' " + how);
+}
+
+Result<std::optional<Money>> ReadAmount(const CsvTable& table, std::string_view column) {
+  if (table.Cell(column).empty()) return std::optional<Money>();
+  const Result<Money> amount = Money::Parse(table.Cell(column));
+  if (!amount) return Fail(table.Where() + ": " + std::string(column) + ": " + amount.error().message);
+  if (*amount < Money()) return Bad(table, column, "is negative; write what is paid");
+  return std::optional(*amount);
+}
+
+Result<std::optional<std::int64_t>> ReadGpus(const CsvTable& table) {
+  if (table.Cell("gpus").empty()) return std::optional<std::int64_t>();
+  const std::optional<std::int64_t> gpus = ParseInteger(table.Cell("gpus"));
+  if (!gpus || *gpus <= 0 || *gpus > kMostGpus) return Bad(table, "gpus", "is no number of GPUs; write it like 8");
+  return gpus;
+}
+
+Result<std::optional<Instant>> ReadTime(const CsvTable& table, std::string_view column) {
+  const std::string cell(table.Cell(column));
+  if (cell.empty()) return std::optional<Instant>();
+  const Result<Instant> time = ParseRfc3339(cell.size() == 10 ? cell + "T00:00:00Z" : cell);
+  if (!time) return Bad(table, column, "is no date; write it like 2026-11-01 or 2026-11-01T08:00:00Z");
+  return std::optional(*time);
+}
+
+Result<void> ReadGpuNames(const CsvTable& table, Contract* contract) {
+  std::string_view cell = table.Cell("applies_to");
+  while (true) {
+    const std::size_t end = std::min(cell.find(';'), cell.size());
+    if (Trim(cell.substr(0, end)).empty()) return Bad(table, "applies_to", "names no GPUs; write A100;H100, or all");
+    contract->applies_to.emplace_back(cell.substr(0, end));
+    if (end == cell.size()) return {};
+    cell.remove_prefix(end + 1);
+  }
+}
+
+Result<void> ReadPricing(const CsvTable& table, Contract* contract) {
+  const Result<std::optional<Money>> each = ReadAmount(table, "per_gpu_hour");
+  if (!each) return tl::unexpected<Error>(each.error());
+  const Result<std::optional<Money>> committed = ReadAmount(table, "committed_per_hour");
+  if (!committed) return tl::unexpected<Error>(committed.error());
+  const Result<std::optional<std::int64_t>> gpus = ReadGpus(table);
+  if (!gpus) return tl::unexpected<Error>(gpus.error());
+  if (each->has_value() == committed->has_value() || (*committed && !*gpus)) {
+    return Fail(table.Where() + ": give per_gpu_hour, or committed_per_hour and the gpus it pays for");
+  }
+  contract->committed = *committed;
+  contract->gpus = *gpus;
+  if (*each) {
+    contract->per_gpu_hour = **each;
+    return {};
+  }
+  const Result<Money> part = Scale(**committed, 1, **gpus);
+  if (!part) return tl::unexpected<Error>(part.error());
+  contract->per_gpu_hour = *part;
+  return {};
+}
+
+Result<void> ReadTerm(const CsvTable& table, Contract* contract) {
+  const Result<std::optional<Instant>> from = ReadTime(table, "from");
+  if (!from) return tl::unexpected<Error>(from.error());
+  const Result<std::optional<Instant>> until = ReadTime(table, "until");
+  if (!until) return tl::unexpected<Error>(until.error());
+  if (*from && *until && **until <= **from)
+    return Bad(table, "until", "is not after from; it is the first day without");
+  contract->from = *from;
+  contract->until = *until;
+  return {};
+}
+
+Result<Contract> ReadContract(const CsvTable& table) {
+  Contract contract;
+  contract.name = table.Cell("name");
+  if (contract.name.empty() || Printable(contract.name) != contract.name) {
+    return Bad(table, "name", "is no name; every contract has one");
+  }
+  TRY(ReadGpuNames(table, &contract));
+  TRY(ReadPricing(table, &contract));
+  if (const std::string_view currency = table.Cell("currency"); !currency.empty()) contract.currency = currency;
+  if (contract.currency.size() != 3 ||
+      contract.currency.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string::npos) {
+    return Bad(table, "currency", "is no ISO 4217 code of three capital letters, such as EUR");
+  }
+  TRY(ReadTerm(table, &contract));
+  return contract;
+}
+
+std::string Day(Instant time) {
+  const std::string text = FormatRfc3339(time);
+  return text.size() > 10 && text.substr(10) == "T00:00:00Z" ? text.substr(0, 10) : text;
+}
+
+}  // namespace
+
+Result<std::vector<Contract>> ReadContracts(ByteSource& in) {
+  CsvTable table(in);
+  TRY(table.ReadHeader());
+  TRY(table.Require(kRequired));
+  std::vector<Contract> contracts;
+  while (true) {
+    const Result<bool> more = table.Next();
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) return contracts;
+    Result<Contract> contract = ReadContract(table);
+    if (!contract) return tl::unexpected<Error>(contract.error());
+    const bool again = std::any_of(contracts.begin(), contracts.end(),
+                                   [&](const Contract& other) { return other.name == contract->name; });
+    if (again) return Bad(table, "name", "is there twice; a contract with two prices needs two names");
+    contracts.push_back(*std::move(contract));
+  }
+}
+
+std::string Describe(const Contract& c) {
+  std::string text = "contract " + c.name + ": " + FormatExact(c.per_gpu_hour) + " per GPU-hour";
+  if (c.committed) text += ", " + FormatExact(*c.committed) + " an hour";
+  if (c.gpus) text += " for " + std::to_string(*c.gpus) + (*c.gpus == 1 ? " GPU" : " GPUs");
+  if (c.from) text += ", from " + Day(*c.from);
+  if (c.until) text += (c.from ? " to " : ", to ") + Day(*c.until);
+  return text;
+}
+
+}  // namespace idleburn

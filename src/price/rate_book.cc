@@ -1,0 +1,247 @@
+#include "price/rate_book.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "price/resolve.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kNamed = 8;  // nodes or models in a sentence
+
+// A physical GPU of the run.
+struct Board {
+  DeviceId id;
+  GpuIdentity identity;
+};
+
+std::string Enumerated(const std::set<std::string>& names) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const std::string& name : names) {
+    if (shown == kNamed) return text + " and " + std::to_string(names.size() - kNamed) + " more";
+    text += (shown++ == 0 ? "" : ", ") + name;
+  }
+  return text;
+}
+
+// What the run has, for whoever has misspelt it.
+std::string WhatThereIs(const std::vector<Board>& boards) {
+  std::set<std::string> hosts;
+  std::set<std::string> models;
+  std::set<std::string> uuids;
+  const auto put = [](std::string_view text, std::set<std::string>* into) {
+    if (!text.empty()) into->emplace(text);
+  };
+  for (const Board& board : boards) {
+    put(board.identity.host, &hosts);
+    put(board.identity.name, &models);
+    put(board.identity.uuid, &uuids);
+  }
+  std::string text;
+  const auto add = [&](const char* what, const std::set<std::string>& names) {
+    if (!names.empty()) text += (text.empty() ? "" : "; ") + std::string(what) + " " + Enumerated(names);
+  };
+  add("models", models);
+  add("hosts", hosts);
+  add("UUIDs", uuids);
+  return text.empty() ? "GPUs that nothing is known of" : text;
+}
+
+// Finds the rates of one run.
+class Finder {
+ public:
+  Finder(const RateBook& book, const std::optional<RunSpan>& span) : book_(book), span_(span) {
+    left_.reserve(book.contracts.size());
+    for (const Contract& contract : book.contracts) left_.push_back(contract.gpus.value_or(INT64_MAX));
+    used_.resize(book.contracts.size());
+  }
+
+  Result<Rate> RateOf(const GpuIdentity& gpu) {
+    const Result<const RateBook::Stated*> stated = StatedFor(gpu);
+    if (!stated) return tl::unexpected<Error>(stated.error());
+    if (*stated != nullptr) return (*stated)->rate;
+    if (const std::optional<Rate> agreed = ContractFor(gpu)) return *agreed;
+    return book_.owned ? *book_.owned : Listed(std::string(gpu.name));
+  }
+
+  // Contracts that pay for more GPUs than the run has, that had no room for all, or that cover a part of the run.
+  void Remark(RateCard* card) const {
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      const Contract& contract = book_.contracts[i];
+      if (partly_.count(i) > 0) {
+        card->Remark(Describe(contract) + " covers " +
+                     (span_ ? "a part of this run only; audit the parts before and after apart, or say --price"
+                            : "a span of time, and this run has no dates; say --price"));
+      }
+      if (full_.count(i) > 0) {
+        card->Remark(Describe(contract) +
+                     " has no room for all the GPUs it applies to; the others are priced without it");
+      }
+      if (used_[i] > 0 && contract.committed && left_[i] > 0) card->Remark(Unused(contract, used_[i], left_[i]));
+    }
+  }
+
+ private:
+  // By the catalogue, which is looked through once for a model.
+  Result<Rate> Listed(const std::string& name) {
+    if (const auto known = listed_.find(name); known != listed_.end()) return known->second;
+    PriceRequest request;
+    request.instance = book_.instance;
+    request.region = book_.region;
+    request.market = book_.market;
+    if (!name.empty()) request.gpu_names = {name};
+    request.now = book_.now;
+    Result<Rate> rate = ResolveRate(book_.catalogue, request);
+    if (rate) listed_.emplace(name, *rate);
+    return rate;
+  }
+
+  // The one that names it most closely; null without one. Two that name it alike differ in nothing but their price.
+  Result<const RateBook::Stated*> StatedFor(const GpuIdentity& gpu) const {
+    const RateBook::Stated* best = nullptr;
+    const RateBook::Stated* rival = nullptr;
+    int closest = 0;
+    for (const RateBook::Stated& stated : book_.stated) {
+      const int closeness = stated.gpus.Closeness(gpu);
+      if (closeness == 0 || closeness < closest) continue;
+      rival = closeness == closest ? best : nullptr;
+      best = &stated;
+      closest = closeness;
+    }
+    if (rival != nullptr && rival->rate.per_gpu_hour != best->rate.per_gpu_hour) {
+      return FailUsage("--price: " + rival->text + " and " + best->text + " both name " + std::string(gpu.name) +
+                       "; name it more closely in one of them");
+    }
+    return best;
+  }
+
+  enum class Cover { kNone, kPart, kWhole };
+  [[nodiscard]] Cover CoverOf(const Contract& contract) const {
+    if (!contract.from && !contract.until) return Cover::kWhole;
+    if (!span_) return Cover::kPart;
+    const bool starts = !contract.from || span_->start >= *contract.from;
+    const bool ends = !contract.until || span_->end <= *contract.until;
+    if (starts && ends) return Cover::kWhole;
+    const bool apart =
+        (contract.from && span_->end <= *contract.from) || (contract.until && span_->start >= *contract.until);
+    return apart ? Cover::kNone : Cover::kPart;
+  }
+
+  // Positions of the contracts that name a GPU and hold at some time of the run, the closest first.
+  [[nodiscard]] std::vector<std::size_t> ContractsOn(const GpuIdentity& gpu) const {
+    std::vector<std::pair<int, std::size_t>> found;  // closeness, negative, so that the greatest comes first
+    for (std::size_t i = 0; i < book_.contracts.size(); ++i) {
+      int closest = 0;
+      for (const GpuSelector& gpus : book_.contracts[i].applies_to) closest = std::max(closest, gpus.Closeness(gpu));
+      if (closest > 0 && CoverOf(book_.contracts[i]) != Cover::kNone) found.emplace_back(-closest, i);
+    }
+    std::sort(found.begin(), found.end());
+    std::vector<std::size_t> positions;
+    for (const auto& [closeness, position] : found) positions.push_back(position);
+    return positions;
+  }
+
+  std::optional<Rate> ContractFor(const GpuIdentity& gpu) {
+    for (const std::size_t i : ContractsOn(gpu)) {
+      const Contract& contract = book_.contracts[i];
+      if (CoverOf(contract) == Cover::kPart) {
+        partly_.insert(i);
+        Rate none;
+        none.reason = "partly_under_contract";
+        return none;
+      }
+      if (left_[i] == 0) {
+        full_.insert(i);
+        continue;
+      }
+      --left_[i];
+      ++used_[i];
+      Rate rate;
+      rate.kind = RateKind::kContract;
+      rate.currency = contract.currency;
+      rate.per_gpu_hour = contract.per_gpu_hour;
+      rate.source = Describe(contract);
+      return rate;
+    }
+    return std::nullopt;
+  }
+
+  static std::string Unused(const Contract& contract, std::int64_t used, std::int64_t left) {
+    const Result<Money> cost = Scale(*contract.committed, left, *contract.gpus);
+    return "contract " + contract.name + " pays for " + std::to_string(*contract.gpus) +
+           " GPUs, of which this run has " + std::to_string(used) + ": the other " + std::to_string(left) + " cost " +
+           (cost ? FormatExact(*cost) : std::string("more")) + " " + contract.currency +
+           " an hour and are in no figure here";
+  }
+
+  const RateBook& book_;
+  const std::optional<RunSpan>& span_;
+  std::vector<std::int64_t> left_;  // room of each contract
+  std::vector<std::int64_t> used_;  // GPUs that it has taken
+  std::set<std::size_t> partly_;
+  std::set<std::size_t> full_;
+  std::map<std::string, Rate> listed_;  // by model
+};
+
+// Stated prices of which no GPU of the run is meant.
+Result<void> CheckStated(const RateBook& book, const std::vector<Board>& boards, RateCard* card) {
+  for (const RateBook::Stated& stated : book.stated) {
+    const bool meant = stated.gpus.all() || std::any_of(boards.begin(), boards.end(), [&](const Board& board) {
+                         return stated.gpus.Closeness(board.identity) > 0;
+                       });
+    if (meant) continue;
+    const std::string why = "--price " + stated.text + ": no GPU of this run is called " + stated.gpus.text() +
+                            "; it has " + WhatThereIs(boards);
+    if (book.must_apply) return FailUsage(why);
+    card->Remark(why);
+  }
+  return {};
+}
+
+std::vector<Board> BoardsOf(const RateBook& book, const DeviceTable& devices, std::span<const DeviceId> gpus) {
+  std::map<DeviceId, Board> boards;
+  for (const DeviceId gpu : gpus) {
+    const DeviceId id = devices[gpu].board.value_or(gpu);
+    const Device& board = devices[id];
+    const Device& device = devices[gpu];
+    boards.emplace(id,
+                   Board{id,
+                         {board.uuid.empty() ? device.uuid : board.uuid, board.host.empty() ? book.host : board.host,
+                          board.name.empty() ? device.name : board.name}});
+  }
+  std::vector<Board> list;
+  for (const auto& [id, board] : boards) list.push_back(board);
+  return list;
+}
+
+}  // namespace
+
+Result<RateCard> RatesOf(const RateBook& book, const DeviceTable& devices, std::span<const DeviceId> gpus,
+                         const std::optional<RunSpan>& span) {
+  Finder finder(book, span);
+  const std::vector<Board> boards = BoardsOf(book, devices, gpus);
+  if (boards.empty()) {
+    Result<Rate> any = finder.RateOf({});
+    if (!any) return tl::unexpected<Error>(any.error());
+    return RateCard(*std::move(any));
+  }
+  RateCard card;
+  TRY(CheckStated(book, boards, &card));
+  std::map<DeviceId, Rate> rates;
+  for (const Board& board : boards) {
+    Result<Rate> rate = finder.RateOf(board.identity);
+    if (!rate) return tl::unexpected<Error>(rate.error());
+    card.Give(board.id, *rate);
+    rates.emplace(board.id, *std::move(rate));
+  }
+  for (const DeviceId gpu : gpus) {
+    if (devices[gpu].board) card.Give(gpu, rates.at(*devices[gpu].board));
+  }
+  finder.Remark(&card);
+  return card;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,200 @@
+#include "price/rate_book.h"
+
+#include <gtest/gtest.h>
+
+#include "price/resolve.h"
+#include "text/line_reader.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+Instant At(const char* time) { return ParseRfc3339(time).value(); }
+
+// Two hosts: two A100 on node01, an H100 on node02; and a price list of both models.
+struct Site {
+  DeviceTable devices;
+  std::vector<DeviceId> gpus;
+  RateBook book;
+  std::optional<RunSpan> span = RunSpan{At("2026-03-01T00:00:00Z"), At("2026-03-02T00:00:00Z")};
+
+  Site() {
+    Add("GPU-aaaa0000-0000-0000-0000-000000000001", "node01", "NVIDIA A100-SXM4-80GB");
+    Add("GPU-aaaa0000-0000-0000-0000-000000000002", "node01", "NVIDIA A100-SXM4-80GB");
+    Add("GPU-bbbb0000-0000-0000-0000-000000000003", "node02", "NVIDIA H100 80GB HBM3");
+    book.now = At("2026-03-10T00:00:00Z");
+    Sell("a", "A100-80GB-SXM", 150);
+    Sell("h", "H100-80GB-SXM", 300);
+  }
+  void Add(const char* uuid, const char* host, const char* name) {
+    DeviceKey key;
+    key.uuid = uuid;
+    key.host = host;
+    key.name = name;
+    key.index = static_cast<int>(gpus.size());
+    gpus.push_back(devices.Enter(key));
+  }
+  void Sell(const char* instance, const char* gpu, std::int64_t cents) {
+    CatalogueRow row;
+    row.provider = "acme";
+    row.instance = instance;
+    row.region = "eu-1";
+    row.gpu = gpu;
+    row.per_hour = Money::Cents(cents);
+    book.catalogue.Put(row);
+  }
+  void State(const char* text) {
+    const std::vector<StatedPrice> prices = ParseStatedPrices(text).value();
+    for (const StatedPrice& price : prices) {
+      book.stated.push_back({price.gpus, RateOfPrice(book.catalogue, price, book.now).value(), price.text});
+    }
+  }
+  void Agree(const std::string& rows) {
+    StringSource in("name,applies_to,per_gpu_hour,committed_per_hour,gpus,currency,from,until\n" + rows, "c.csv");
+    book.contracts = ReadContracts(in).value();
+  }
+  [[nodiscard]] Result<RateCard> Card() const { return RatesOf(book, devices, gpus, span); }
+  // Cents per GPU-hour of each GPU; -1 without one.
+  [[nodiscard]] std::vector<std::int64_t> Cents() const {
+    const RateCard card = Card().value();
+    std::vector<std::int64_t> cents;
+    for (const DeviceId gpu : gpus) {
+      const std::optional<Money>& rate = card.Of(gpu).per_gpu_hour;
+      cents.push_back(rate ? rate->nano() / kCent : -1);
+    }
+    return cents;
+  }
+};
+using Prices = std::vector<std::int64_t>;
+
+TEST(RateBookTest, EachModelHasItsOwnRow) {
+  const Site site;
+  EXPECT_EQ(site.Cents(), (Prices{150, 150, 300}));
+  const RateCard card = site.Card().value();
+  EXPECT_EQ(card.Of(site.gpus[2]).key, "acme:h:on_demand@eu-1");
+  EXPECT_EQ(card.Used(site.gpus).size(), 2U);  // the two A100 share theirs
+}
+
+TEST(RateBookTest, WhatNamesAGpuMoreCloselyComesFirst) {
+  Site site;
+  site.State("9,A100=1.29,node01=1.9,GPU-aaaa0000-0000-0000-0000-000000000002=0.5");
+  EXPECT_EQ(site.Cents(), (Prices{190, 50, 900}));
+  EXPECT_EQ(site.Card()->Of(site.gpus[0]).source, "--price node01=1.9");
+}
+
+TEST(RateBookTest, AKeyMayBeThePriceOfSome) {
+  Site site;
+  site.State("H100=acme:a@eu-1");
+  EXPECT_EQ(site.Cents(), (Prices{150, 150, 150}));
+}
+
+TEST(RateBookTest, TwoPricesThatNameAGpuAlikeAreAnError) {
+  Site site;
+  site.State("A100=1,80GB=2");
+  ASSERT_FALSE(site.Card());
+  EXPECT_NE(site.Card().error().message.find("both name NVIDIA A100-SXM4-80GB"), std::string::npos);
+}
+
+TEST(RateBookTest, AMisspeltGpuIsToldWithWhatThereIs) {
+  Site site;
+  site.State("8,node3=1.9");
+  const RateCard card = site.Card().value();
+  ASSERT_EQ(card.remarks().size(), 1U);
+  EXPECT_NE(card.remarks()[0].find("no GPU of this run is called node3"), std::string::npos) << card.remarks()[0];
+  EXPECT_NE(card.remarks()[0].find("hosts node01, node02"), std::string::npos) << card.remarks()[0];
+  EXPECT_NE(card.remarks()[0].find("models NVIDIA A100-SXM4-80GB, NVIDIA H100 80GB HBM3"), std::string::npos);
+  site.book.must_apply = true;
+  ASSERT_FALSE(site.Card());
+  EXPECT_EQ(site.Card().error().kind, Error::Kind::kUsage);
+}
+
+TEST(RateBookTest, TheOrderIsStatedContractOwnedCatalogue) {
+  Site site;
+  EXPECT_EQ(site.Cents(), (Prices{150, 150, 300}));
+  site.book.owned = RateOfOwned("capex=8760,life=1,gpus=1").value();
+  EXPECT_EQ(site.Cents(), (Prices{100, 100, 100}));
+  site.Agree("c,H100,2.50,,,,,\n");
+  EXPECT_EQ(site.Cents(), (Prices{100, 100, 250}));
+  EXPECT_EQ(site.Card()->Of(site.gpus[2]).kind, RateKind::kContract);
+  site.State("node02=7");
+  EXPECT_EQ(site.Cents(), (Prices{100, 100, 700}));
+}
+
+TEST(RateBookTest, AContractHoldsFromItsFirstDayToTheOneBeforeItsEnd) {
+  Site site;
+  const auto cents = [&](const std::string& term) {
+    site.Agree("c,A100,1.00,,,," + term + "\n");
+    return site.Cents()[0];
+  };
+  EXPECT_EQ(cents("2026-03-01,2026-03-02"), 100);  // exactly the run
+  EXPECT_EQ(cents(","), 100);
+  EXPECT_EQ(cents("2026-03-02,"), 150);  // begins as the run ends
+  EXPECT_EQ(cents(",2026-03-01"), 150);
+  EXPECT_EQ(cents("2026-03-01T00:00:01Z,"), -1);  // a part of it: said, not guessed
+  EXPECT_EQ(cents(",2026-03-01T23:59:59Z"), -1);
+  const RateCard card = site.Card().value();
+  EXPECT_EQ(card.Of(site.gpus[0]).reason, "partly_under_contract");
+  ASSERT_EQ(card.remarks().size(), 1U);
+  EXPECT_NE(card.remarks()[0].find("covers a part of this run only"), std::string::npos) << card.remarks()[0];
+  site.span.reset();  // no dates
+  EXPECT_EQ(cents("2026-03-01,2026-03-02"), -1);
+  EXPECT_EQ(cents(","), 100);
+}
+
+TEST(RateBookTest, TheClosestContractCountsAndThenTheFirst) {
+  Site site;
+  site.Agree("wide,all,3,,,,,\nfirst,A100,1,,,,,\nsecond,A100,2,,,,,\n");
+  EXPECT_EQ(site.Cents(), (Prices{100, 100, 300}));
+}
+
+TEST(RateBookTest, ACommitmentCoversSoManyGpusAndNoMore) {
+  Site site;
+  site.Agree("c,A100,,2.00,1,,,\n");
+  EXPECT_EQ(site.Cents(), (Prices{200, 150, 300}));
+  ASSERT_EQ(site.Card()->remarks().size(), 1U);
+  EXPECT_NE(site.Card()->remarks()[0].find("has no room for all"), std::string::npos);
+}
+
+TEST(RateBookTest, WhatACommitmentPaysForUnusedGpusIsSaidApart) {
+  Site site;
+  for (int i = 3; i < 6; ++i) {
+    site.Add(("GPU-aaaa0000-0000-0000-0000-00000000001" + std::to_string(i)).c_str(), "node01",
+             "NVIDIA A100-SXM4-80GB");
+  }
+  site.Agree("cd-7,A100,,16.00,8,,,\n");  // eight at 2.00, five used
+  EXPECT_EQ(site.Cents(), (Prices{200, 200, 300, 200, 200, 200}));
+  ASSERT_EQ(site.Card()->remarks().size(), 1U);
+  EXPECT_EQ(site.Card()->remarks()[0],
+            "contract cd-7 pays for 8 GPUs, of which this run has 5: the other 3 cost 6.00 USD an hour and are in no "
+            "figure here");
+}
+
+TEST(RateBookTest, AMigInstanceHasTheRateOfItsBoard) {
+  Site site;
+  DeviceKey key;
+  key.uuid = "GPU-bbbb0000-0000-0000-0000-000000000003";
+  key.host = "node02";
+  key.mig = MigInstance{"7", "1g.10gb", 1};
+  site.gpus = {site.devices.Enter(key)};
+  site.State("GPU-bbbb=4");
+  EXPECT_EQ(site.Cents(), Prices{400});
+  const RateCard card = site.Card().value();
+  EXPECT_EQ(card.IndexOf(site.gpus[0]), card.IndexOf(*site.devices[site.gpus[0]].board));
+}
+
+TEST(RateBookTest, TheMachinesInstanceIsNoPriceOfGpusItCannotHave) {
+  Site site;
+  site.Sell("big", "H100-80GB-SXM", 500);
+  site.book.instance = "acme:big";
+  EXPECT_EQ(site.Cents(), (Prices{150, 150, 500}));
+}
+
+TEST(RateBookTest, WithoutGpusOnlyWhatIsForAllCounts) {
+  Site site;
+  site.State("A100=1,9");
+  site.gpus.clear();
+  EXPECT_EQ(site.Card()->rates().front().per_gpu_hour, Money::Cents(900));
+}
+
+}  // namespace
+}  // namespace idleburn
