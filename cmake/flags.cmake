@@ -25,16 +25,5 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT IDLEBURN_TIDY)
-  # It looks at the contents of a precompiled header instead of at its time, as long as this is said.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
-endif()
-
-# What most files read first, read once. Off in what ships, so that every file is compiled by what it includes itself.
-if(IDLEBURN_PRECOMPILE)
-  set(idleburn_precompiled <algorithm> <array> <cmath> <filesystem> <functional> <map> <memory> <optional> <set>
-      <string> <string_view> <vector> <fmt/format.h> <tl/expected.hpp>)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cc CONTENT "")
-  add_library(idleburn_precompiled STATIC ${PROJECT_BINARY_DIR}/precompiled.cc)
-  target_link_libraries(idleburn_precompiled PRIVATE idleburn_flags fmt::fmt)
-  target_precompile_headers(idleburn_precompiled PRIVATE ${idleburn_precompiled})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
 endif()

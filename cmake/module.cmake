@@ -1,24 +1,10 @@
 # idleburn_module(NAME deps...): the library of src/NAME. A dep without "::", "/" or a dash is another module.
-# Modules of `idleburn_worded` put results into words: instrumented, they take long to compile and little to run, so
-# sanitizers get them without optimisation.
-set(idleburn_worded cli drill isolate report)
-
 function(idleburn_module name)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   add_library(idleburn_${name} STATIC ${sources})
   set_target_properties(idleburn_${name} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(idleburn_${name} PUBLIC idleburn_flags)
-  set(unoptimised FALSE)
-  if(IDLEBURN_SANITIZE AND name IN_LIST idleburn_worded)
-    set(unoptimised TRUE)
-    target_compile_options(idleburn_${name} PRIVATE -O0)
-  endif()
-  if(IDLEBURN_PRECOMPILE AND unoptimised)
-    target_precompile_headers(idleburn_${name} PRIVATE ${idleburn_precompiled})
-  elseif(IDLEBURN_PRECOMPILE)
-    target_precompile_headers(idleburn_${name} REUSE_FROM idleburn_precompiled)
-  endif()
   foreach(dep ${ARGN})
     if(EXISTS ${PROJECT_SOURCE_DIR}/src/${dep} AND NOT IS_ABSOLUTE ${dep})
       target_link_libraries(idleburn_${name} PUBLIC idleburn_${dep})
