@@ -249,7 +249,6 @@ Result<CostReport> CostOf(const ReportPlan& plan, RunInputs& run, const Settings
 Result<AuditReport> MakeReport(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
   Result<CostReport> cost = CostOf(plan, run, settings, now);
   if (!cost) return tl::unexpected<Error>(cost.error());
-  OrderDevices(run.devices, &*cost);
   AuditReport report;
   if (!run.run.devices.empty() || run.trace) {
     report.advice = Advise(

@@ -49,7 +49,7 @@ struct RateGroup {
 };
 
 // In order of their first device; of a run without any, the card's first rate.
-std::vector<RateGroup> GroupByRate(const Capacity& capacity, const DeviceTable& devices, const RateCard& card) {
+std::vector<RateGroup> GroupByRate(const Capacity& capacity, const RateCard& card) {
   std::vector<RateGroup> groups;
   for (std::size_t i = 0; i < capacity.devices.size(); ++i) {
     const DeviceTime& device = capacity.devices[i];
@@ -62,8 +62,7 @@ std::vector<RateGroup> GroupByRate(const Capacity& capacity, const DeviceTable& 
     group->members.push_back(i);
     group->devices.push_back(device);
     group->time.Merge(device.time);
-    const Device& known = devices[device.device];
-    if (!known.mig || !known.board) ++group->gpus;
+    group->gpus += device.whole_gpu ? 1 : 0;
   }
   if (groups.empty()) groups.emplace_back();
   return groups;
@@ -414,7 +413,7 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
     report.waste_share = static_cast<double>(capacity->whole.WasteNs()) / static_cast<double>(report.whole.observed_ns);
     report.busy_share = 1 - report.waste_share;
   }
-  std::vector<RateGroup> groups = GroupByRate(*capacity, devices, rates);
+  std::vector<RateGroup> groups = GroupByRate(*capacity, rates);
   TRY(CheckCurrencies(groups, rates));
   std::vector<Rate> used;
   for (const RateGroup& group : groups) used.push_back(rates.rates()[group.rate]);

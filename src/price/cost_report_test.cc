@@ -66,6 +66,53 @@ void Miss(DeviceResult& d, std::int64_t ns) {
   d.last = d.last + Nanos(ns);
 }
 
+// "n1/2#9": where the GPUs of a report are, in its order.
+std::string OrderOf(const CostReport& report, const DeviceTable& table) {
+  std::string order;
+  for (const CostReport::DeviceCost& d : report.devices) {
+    const Device& device = table[d.device];
+    order += device.host + "/" + (device.index ? std::to_string(*device.index) : device.bus_id) +
+             (device.mig ? "#" + device.mig->id : "") + " ";
+  }
+  return order;
+}
+
+// By host, index and instance, each with the same cost to the nano-dollar, whatever reading came first.
+TEST(PriceRunTest, TheOrderOfTheReadingsDoesNotShow) {
+  struct Place {
+    const char* host;
+    std::optional<int> index;
+    const char* bus_id;
+    const char* instance;
+    std::int64_t ns;
+  };
+  std::vector<Place> places = {
+      {"n1", 0, "", "", 1},  {"n1", 2, "81", "9", 3},           {"n1", 2, "81", "11", 3},
+      {"n1", 10, "", "", 1}, {"n1", std::nullopt, "A1", "", 1}, {"n1", std::nullopt, "C1", "", 2},
+      {"n2", 0, "", "", 5}};
+  std::optional<std::vector<Money>> first;
+  for (std::size_t turn = 0; turn < 2 * places.size(); ++turn) {
+    std::rotate(places.begin(), places.begin() + 1, places.end());
+    if (turn == places.size()) std::reverse(places.begin(), places.end());
+    Scene scene("3333.333333333");
+    for (const Place& place : places) {
+      DeviceKey key;
+      key.host = place.host;
+      key.index = place.index;
+      key.bus_id = place.bus_id;
+      key.name = "NVIDIA H100 80GB HBM3";
+      if (*place.instance != 0) key.mig = MigInstance{place.instance, "1g.10gb", 1};
+      Observe(scene.Add(scene.table.Enter(key)), Phase::kProductive, place.ns, 90);
+    }
+    const CostReport report = scene.Report();
+    EXPECT_EQ(OrderOf(report, scene.table), "n1/0 n1/2 n1/2#9 n1/2#11 n1/10 n1/A1 n1/C1 n2/0 ");
+    std::vector<Money> costs;
+    for (const CostReport::DeviceCost& d : report.devices) costs.push_back(*d.usage.total);
+    if (!first) first = costs;
+    ASSERT_EQ(costs, *first);
+  }
+}
+
 TEST(PriceRunTest, MatchesTheWorkedExample) {
   Scene scene("8");
   for (int i = 0; i < 8; ++i) Observe(scene.Gpu(i), Phase::kUnderutilized, 5 * kHour / 4, 60);

@@ -1,11 +1,15 @@
 #include "price/gpu_time.h"
 
 #include <algorithm>
+#include <climits>
 #include <map>
 #include <numeric>
+#include <string_view>
+#include <tuple>
 
 #include "base/check.h"
 #include "base/money.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {
@@ -83,10 +87,19 @@ Result<GpuTime> ScaledTo(const GpuTime& time, std::int64_t window) {
   return scaled;
 }
 
+// Where people look for it.
+auto PlaceOf(DeviceId id, const DeviceTable& devices) {
+  const Device& device = devices[id];
+  const Device& board = device.board ? devices[*device.board] : device;
+  const std::int64_t instance = device.mig ? ParseInteger(device.mig->id).value_or(INT64_MAX) : -1;
+  return std::tuple(std::string_view(board.host), board.index.value_or(INT_MAX), std::string_view(board.bus_id),
+                    std::string_view(board.uuid), device.board.value_or(id), instance);
+}
+
 // A physical GPU: its own result, those of its MIG instances, or both.
 struct Board {
   const DeviceResult* own = nullptr;
-  std::vector<const DeviceResult*> instances;
+  std::vector<const DeviceResult*> instances;  // in the order of their places
 };
 
 std::map<DeviceId, Board> BoardsOf(const RunResult& run, const DeviceTable& devices) {
@@ -98,6 +111,11 @@ std::map<DeviceId, Board> BoardsOf(const RunResult& run, const DeviceTable& devi
     } else {
       boards[result.device].own = &result;
     }
+  }
+  for (auto& [id, board] : boards) {
+    std::stable_sort(board.instances.begin(), board.instances.end(), [&](const DeviceResult* a, const DeviceResult* b) {
+      return PlaceOf(a->device, devices) < PlaceOf(b->device, devices);
+    });
   }
   return boards;
 }
@@ -164,9 +182,10 @@ Result<void> AddPartitioned(DeviceId id, const Board& board, const DeviceTable& 
     if (!time) return tl::unexpected<Error>(time.error());
     KeepInside(&*time);
     const DeviceId device = board.instances[i]->device;
-    capacity->devices.push_back({device, static_cast<double>(devices[device].mig->slices) / slices, *time, {}});
+    const double share = static_cast<double>(devices[device].mig->slices) / slices;
+    capacity->devices.push_back({device, share, false, *time, {}});
   }
-  DeviceTime remainder{id, static_cast<double>(shares->back()) / static_cast<double>(span), {}, EnergyOf(board)};
+  DeviceTime remainder{id, static_cast<double>(shares->back()) / static_cast<double>(span), true, {}, EnergyOf(board)};
   remainder.time.line_ns[Index(Line::kUnallocated)] = shares->back();
   if (board.own != nullptr) {
     remainder.time.throttled_ns = board.own->totals.throttled_ns;
@@ -212,13 +231,14 @@ Result<Capacity> CapacityOf(const RunResult& run, const DeviceTable& devices) {
       TRY(AddPartitioned(id, board, devices, &capacity));
       continue;
     }
-    DeviceTime whole{id, 1, {}, EnergyOf(board)};
+    DeviceTime whole{id, 1, true, {}, EnergyOf(board)};
     if (board.own != nullptr) whole.time = TimeOf(*board.own);
     KeepInside(&whole.time);
     capacity.devices.push_back(whole);
   }
-  std::sort(capacity.devices.begin(), capacity.devices.end(),
-            [](const DeviceTime& a, const DeviceTime& b) { return a.device < b.device; });
+  std::stable_sort(capacity.devices.begin(), capacity.devices.end(), [&](const DeviceTime& a, const DeviceTime& b) {
+    return PlaceOf(a.device, devices) < PlaceOf(b.device, devices);
+  });
   for (const DeviceTime& device : capacity.devices) capacity.whole.Merge(device.time);
   return capacity;
 }

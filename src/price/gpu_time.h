@@ -54,12 +54,14 @@ struct Energy {
 // One row of the capacity of a run.
 struct DeviceTime {
   DeviceId device = 0;
-  double gpu_share = 1;  // of a physical GPU
+  double gpu_share = 1;   // of a physical GPU
+  bool whole_gpu = true;  // stands for a physical GPU: not an instance of a board that has a row of its own
   GpuTime time;
   Energy energy;  // of a whole board; none for a MIG instance
 };
 
-// The capacity of a run, in order of DeviceId, and how many physical GPUs it is. A board with MIG instances has the
+// The capacity of a run, in the order in which people look for GPUs (by host, index, else bus id or UUID, and MIG
+// instance), whatever the order of the readings, and how many physical GPUs it is. A board with MIG instances has the
 // time from the first to the last reading of any of them; an instance has its own window x slices / slices of the
 // board, split by largest remainder, and the board keeps the rest as unallocated. Fails if instances hold more than
 // their board.

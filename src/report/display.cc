@@ -1,14 +1,11 @@
 #include "report/display.h"
 
 #include <algorithm>
-#include <climits>
 #include <cmath>
 #include <numeric>
 #include <set>
-#include <tuple>
 
 #include "base/check.h"
-#include "text/number.h"
 
 namespace idleburn {
 namespace {
@@ -152,18 +149,6 @@ std::vector<std::string> GpuNames(const AuditReport& report) {
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
-}
-
-void OrderDevices(const DeviceTable& devices, CostReport* cost) {
-  const auto place = [&](const CostReport::DeviceCost& cost_of) {
-    const Device& device = devices[cost_of.device];
-    const Device& board = device.board ? devices[*device.board] : device;
-    const std::int64_t instance = device.mig ? ParseInteger(device.mig->id).value_or(INT64_MAX) : -1;
-    return std::tuple(std::string_view(board.host), board.index.value_or(INT_MAX), std::string_view(board.bus_id),
-                      std::string_view(board.uuid), device.board.value_or(cost_of.device), instance);
-  };
-  std::stable_sort(cost->devices.begin(), cost->devices.end(),
-                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
 }
 
 std::string DeviceLabel(const AuditReport& report, DeviceId device) {

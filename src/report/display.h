@@ -37,9 +37,6 @@ struct CostColumn {
 };
 // Absent without a price.
 std::optional<CostColumn> CostColumnOf(const CostReport& cost);
-// Puts cost.devices in the order in which people look for GPUs: by host, index (else bus
-// id or UUID), and MIG instance.
-void OrderDevices(const DeviceTable& devices, CostReport* cost);
 // One for each of cost.devices, absent for those without a price; their totals and `unallocated` of the whole sum to
 // the whole's total.
 std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost);

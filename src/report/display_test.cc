@@ -152,34 +152,6 @@ TEST(DisplayTest, LabelsTellHostsAndInstancesApart) {
   EXPECT_EQ(DeviceLabel(audit.report, second), "n2 GPU-22222222");
 }
 
-TEST(DisplayTest, GpusStandByHostIndexAndInstance) {
-  DeviceTable devices;
-  CostReport cost;
-  const auto enter = [&](const char* host, std::optional<int> index, const char* bus_id, const char* instance) {
-    DeviceKey key;
-    key.host = host;
-    key.index = index;
-    key.bus_id = bus_id;
-    if (*instance != 0) key.mig = MigInstance{instance, "1g.10gb", 1};
-    cost.devices.push_back({devices.Enter(key), 1, {}});
-  };
-  enter("n2", 0, "", "");
-  enter("n1", 10, "", "");
-  enter("n1", 2, "00:81", "11");
-  enter("n1", 2, "00:81", "9");
-  enter("n1", std::nullopt, "00:C1", "");
-  enter("n1", std::nullopt, "00:A1", "");
-  enter("n1", 0, "", "");
-  OrderDevices(devices, &cost);
-  std::string order;
-  for (const CostReport::DeviceCost& d : cost.devices) {
-    const Device& device = devices[d.device];
-    order += fmt::format("{}/{}/{}{} ", device.host, device.index ? std::to_string(*device.index) : "-", device.bus_id,
-                         device.mig ? "#" + device.mig->id : "");
-  }
-  EXPECT_EQ(order, "n1/0/ n1/2/00:81#9 n1/2/00:81#11 n1/10/ n1/-/00:A1 n1/-/00:C1 n2/0/ ");
-}
-
 // --- ribbon --------------------------------------------------------------------------------------------------
 
 std::string Blocks(const DeviceResult& device, Instant from, Instant to, int columns) {
