@@ -529,9 +529,9 @@ TEST_F(CompareTest, BadInputGetsOneLine) {
   const auto bad = [&](const char* rows) {
     return "compare " + good + " --vs " + folder_.Write("bad.csv", std::string("time_s,gpu_seconds,samples\n") + rows);
   };
-  Refused(bad("1,1,1\n2,x,1\n"), 1, "bad.csv:3: gpu_seconds 'x' is no number");
-  Refused(bad("2,1,1\n1,1,1\n"), 1, "bad.csv:3: time_s '1' is not later than the row before");
-  Refused(bad("1,-1,1\n"), 1, "bad.csv:2: gpu_seconds '-1' is negative");
+  Refused(bad("1,1,1\n2,x,1\n"), 1, "bad.csv:3: gpu_seconds: 'x' is no number");
+  Refused(bad("2,1,1\n1,1,1\n"), 1, "bad.csv:3: time_s: '1' is not later than the row before");
+  Refused(bad("1,-1,1\n"), 1, "bad.csv:2: gpu_seconds: '-1' is negative");
   Refused(bad(""), 1, "bad.csv: holds no row");
   Refused("compare " + good, 2, "no runs after the change");
   Refused("compare --vs " + good, 2, "before is missing");

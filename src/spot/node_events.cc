@@ -68,11 +68,6 @@ struct Fleet {
   std::vector<std::string> occupant;  // of each seat; empty: vacant
 };
 
-tl::unexpected<Error> Bad(const CsvTable& table, std::string_view column, std::string_view why) {
-  return Fail(table.Where() + ": " + std::string(column) + ": '" + std::string(table.Cell(column).substr(0, 40)) +
-              "' " + std::string(why));
-}
-
 void Note(const CsvTable& table, EventDoubt& doubt) {
   if (doubt.rows++ == 0) doubt.first = table.Where();
 }
@@ -80,7 +75,7 @@ void Note(const CsvTable& table, EventDoubt& doubt) {
 Result<Nanos> ReadTime(const CsvTable& table) {
   const ScaledNumber seconds = ParseScaled(table.Cell("t_s"), kNanoDecimals);
   if (seconds.fault != NumberFault::kNone || seconds.value < 0) {
-    return Bad(table, "t_s", "is no time; write seconds from the start of the history, like 480.0");
+    return table.Bad("t_s", "is no time; write seconds from the start of the history, like 480.0");
   }
   return Nanos(seconds.value);
 }
@@ -88,12 +83,12 @@ Result<Nanos> ReadTime(const CsvTable& table) {
 Result<void> AddEvent(const CsvTable& table, Fleet& fleet, NodeEvents& events) {
   const Result<Nanos> at = ReadTime(table);
   if (!at) return tl::unexpected<Error>(at.error());
-  if (*at < fleet.history.end) return Bad(table, "t_s", "is earlier than the row before it; sort each trace by time");
+  if (*at < fleet.history.end) return table.Bad("t_s", "is earlier than the row before it; sort each trace by time");
   fleet.history.end = *at;
   const std::string_view node = table.Cell("node");
-  if (node.empty()) return Bad(table, "node", "is empty; name the machine of each event");
+  if (node.empty()) return table.Bad("node", "is empty; name the machine of each event");
   const std::string_view event = table.Cell("event");
-  if (event != "add" && event != "remove") return Bad(table, "event", "is no event; write add or remove");
+  if (event != "add" && event != "remove") return table.Bad("event", "is no event; write add or remove");
   const bool add = event == "add";
   if (fleet.Present(node) == add) {
     Note(table, add ? events.added_twice : events.removed_unknown);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "text/escape.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -97,6 +98,12 @@ std::string_view CsvTable::Cell(std::string_view column) const {
   const auto found = std::find(header_.begin(), header_.end(), column);
   if (found == header_.end()) return {};
   return cells_[static_cast<std::size_t>(found - header_.begin())];
+}
+
+tl::unexpected<Error> CsvTable::Bad(std::string_view column, std::string_view how) const {
+  constexpr std::size_t kShown = 60;
+  return Fail(Where() + ": " + std::string(column) + ": '" + Printable(Cell(column).substr(0, kShown)) + "' " +
+              std::string(how));
 }
 
 }  // namespace idleburn

@@ -30,6 +30,8 @@ class CsvTable {
   [[nodiscard]] const std::vector<std::string>& columns() const { return header_; }
   // A cell of the row, valid until the next one; empty if there is no such column.
   [[nodiscard]] std::string_view Cell(std::string_view column) const;
+  // The error that a cell of the row makes: "FILE:LINE: COLUMN: 'CELL' HOW", HOW saying what is wrong and what to do.
+  [[nodiscard]] tl::unexpected<Error> Bad(std::string_view column, std::string_view how) const;
   // "file:line" of the row.
   [[nodiscard]] std::string Where() const { return lines_.Where(); }
   [[nodiscard]] std::int64_t line() const { return lines_.number(); }

@@ -14,20 +14,14 @@ namespace idleburn {
 namespace {
 
 constexpr std::array<std::string_view, 4> kColumns = {"job", "before", "after", "selected"};
-constexpr std::size_t kShown = 30;
 constexpr double kMost = 1e15;  // squares of what lies beyond would lose the differences
-
-tl::unexpected<Error> Refuse(const CsvTable& table, std::string_view column, std::string_view what) {
-  return Fail(table.Where() + ": " + std::string(column) + " '" + std::string(table.Cell(column).substr(0, kShown)) +
-              "' " + std::string(what));
-}
 
 Result<double> Value(const CsvTable& table, std::string_view column) {
   const std::string_view cell = Trim(table.Cell(column));
   double value = 0;
   const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (cell.empty() || fault != std::errc() || end != cell.data() + cell.size() || !(std::abs(value) <= kMost)) {
-    return Refuse(table, column, "is no number up to 1e15; write a plain decimal");
+    return table.Bad(column, "is no number up to 1e15; write a plain decimal");
   }
   return value;
 }
@@ -40,7 +34,7 @@ Result<bool> Selected(const CsvTable& table) {
   for (const std::string_view no : {"no", "false", "0"}) {
     if (EqualsIgnoreCase(cell, no)) return false;
   }
-  return Refuse(table, "selected", "is neither yes nor no");
+  return table.Bad("selected", "is neither yes nor no");
 }
 
 }  // namespace
@@ -56,7 +50,7 @@ Result<std::vector<JobPair>> ReadJobsCsv(ByteSource& in) {
     if (!more) return tl::unexpected<Error>(more.error());
     if (!*more) return jobs;
     if (!names.emplace(Trim(table.Cell("job"))).second) {
-      return Refuse(table, "job", "stands there twice; give each job one row");
+      return table.Bad("job", "stands there twice; give each job one row");
     }
     const Result<double> before = Value(table, "before");
     if (!before) return tl::unexpected<Error>(before.error());

@@ -17,20 +17,15 @@ constexpr std::size_t kShown = 30;
 // Above it a sum of counts could no longer be told from its neighbour, and times would not be instants.
 constexpr double kMost = 1e15;
 
-tl::unexpected<Error> Refuse(const CsvTable& table, std::string_view column, std::string_view what) {
-  return Fail(table.Where() + ": " + std::string(column) + " '" + std::string(table.Cell(column).substr(0, kShown)) +
-              "' " + std::string(what));
-}
-
 Result<double> Amount(const CsvTable& table, std::string_view column) {
   const std::string_view cell = Trim(table.Cell(column));
   double value = 0;
   const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (cell.empty() || fault != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value)) {
-    return Refuse(table, column, "is no number; write a plain decimal");
+    return table.Bad(column, "is no number; write a plain decimal");
   }
-  if (value < 0) return Refuse(table, column, "is negative; it counts what was spent or done in the row");
-  if (value > kMost) return Refuse(table, column, "is more than 1e15; check its unit");
+  if (value < 0) return table.Bad(column, "is negative; it counts what was spent or done in the row");
+  if (value > kMost) return table.Bad(column, "is more than 1e15; check its unit");
   return value;
 }
 
@@ -39,15 +34,14 @@ Result<Instant> End(const CsvTable& table) {
     Result<Instant> time = ParseRfc3339(Trim(table.Cell("time")));
     const ScaledNumber seconds = ParseScaled(Trim(table.Cell("time")), 9);
     if (!time && seconds.fault == NumberFault::kNone && seconds.value >= 0) time = Instant::FromNanos(seconds.value);
-    if (!time)
-      return Refuse(table, "time", "is no time; write 2026-07-03T22:22:01Z, or seconds from 0 or of the epoch");
+    if (!time) return table.Bad("time", "is no time; write 2026-07-03T22:22:01Z, or seconds from 0 or of the epoch");
     return time;
   }
   const ScaledNumber seconds = ParseScaled(Trim(table.Cell("time_s")), 9);
   if (seconds.fault != NumberFault::kNone) {
-    return Refuse(table, "time_s", "is no time in seconds; write a plain decimal");
+    return table.Bad("time_s", "is no time in seconds; write a plain decimal");
   }
-  if (seconds.value < 0) return Refuse(table, "time_s", "is negative; times rise from 0 or are of the epoch");
+  if (seconds.value < 0) return table.Bad("time_s", "is negative; times rise from 0 or are of the epoch");
   return Instant::FromNanos(seconds.value);
 }
 
@@ -150,7 +144,7 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
     const Result<Instant> end = End(table);
     if (!end) return tl::unexpected<Error>(end.error());
     if (last && *end <= *last) {
-      return Refuse(table, columns->time, "is not later than the row before; rows stand in order of time, each once");
+      return table.Bad(columns->time, "is not later than the row before; rows stand in order of time, each once");
     }
     last = row.end = *end;
     const Result<double> gpu_seconds = Amount(table, kGpuSeconds);
@@ -164,7 +158,7 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
     }
     const std::string arm(columns->arm ? Trim(table.Cell("arm")) : std::string_view());
     const std::string block(columns->block ? Trim(table.Cell("block")) : std::string_view());
-    if (columns->arm && arm.empty()) return Refuse(table, "arm", "is empty; say which setting was on");
+    if (columns->arm && arm.empty()) return table.Bad("arm", "is empty; say which setting was on");
     if (!open.rows.empty() && (arm != open.arm || block != open.block)) {
       const Instant end_of_block = open.rows.back().end;
       read.blocks.push_back(Close(std::move(open), before, *columns));
