@@ -173,6 +173,10 @@ Result<std::vector<Money>> RoundColumn(std::span<const Money> exact, std::int64_
   return column;
 }
 
+bool IsCurrencyCode(std::string_view text) {
+  return text.size() == 3 && text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string_view::npos;
+}
+
 int MinorUnitDigits(std::string_view currency) {
   constexpr std::array<std::string_view, 6> kNone = {"JPY", "KRW", "CLP", "VND", "ISK", "UGX"};
   constexpr std::array<std::string_view, 5> kThree = {"KWD", "BHD", "OMR", "JOD", "TND"};

@@ -49,6 +49,8 @@ Result<std::vector<Money>> RoundColumn(std::span<const Money> exact, std::int64_
 
 inline constexpr std::int64_t kCent = 10'000'000;  // nano-units in a hundredth
 
+// Has `text` the shape of an ISO 4217 code: three capital letters?
+bool IsCurrencyCode(std::string_view text);
 // Digits after the point in the currency's minor unit (ISO 4217): USD 2, JPY 0, KWD 3. Unknown codes: 2.
 int MinorUnitDigits(std::string_view currency);
 

@@ -60,7 +60,7 @@ class ActionFlags {
 Result<std::optional<Instant>> ParseWhen(const char* flag, const std::string& text, Instant now) {
   if (text.empty()) return std::optional<Instant>();
   if (const Result<Nanos> ago = ParseDuration(text)) return std::optional(now + Nanos(-ago->count()));
-  const Result<Instant> stamp = ParseRfc3339(text.size() == 10 ? text + "T00:00:00Z" : text);
+  const Result<Instant> stamp = ParseDayOrTime(text);
   if (stamp) return std::optional(*stamp);
   return FailUsage(fmt::format("{}: '{}' is no date (2026-11-21), time (2026-11-21T20:00:00Z) or span (7d)", flag,
                                text.substr(0, 40)));

@@ -24,9 +24,7 @@ struct PricesRequest {
   std::string gpu;
 };
 
-std::string Date(const std::optional<Instant>& as_of) {
-  return as_of ? FormatRfc3339(*as_of).substr(0, 10) : "undated";
-}
+std::string Date(const std::optional<Instant>& as_of) { return as_of ? FormatDay(*as_of) : "undated"; }
 
 Result<std::string> RowLine(const CatalogueRow& row) {
   const Result<Money> per_gpu = PerGpuHour(row);
@@ -109,8 +107,7 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
   PriceFileOptions options;
   options.provider = request.provider;
   if (!request.as_of.empty()) {
-    const Result<Instant> as_of =
-        ParseRfc3339(request.as_of.size() == 10 ? request.as_of + "T00:00:00Z" : request.as_of);
+    const Result<Instant> as_of = ParseDayOrTime(request.as_of);
     if (!as_of) return FailUsage("--as-of: " + as_of.error().message);
     options.as_of = *as_of;
   }

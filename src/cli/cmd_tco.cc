@@ -208,7 +208,7 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
   TRY(SpareInputs(request.output, request.files));
   TRY(SpareInputs(request.output, {request.actual}));
   TcoAnswer answer;
-  answer.today = FormatRfc3339(environment.now).substr(0, 10);
+  answer.today = FormatDay(environment.now);
   for (const std::string& path : request.files) {
     const Result<std::string> text = WholeText(path);
     if (!text) return tl::unexpected<Error>(text.error());

@@ -17,7 +17,7 @@ bool Read(const DoctorReadings& readings, HostScope scope, HostSignal signal) {
   return (readings.host_present[static_cast<std::size_t>(scope)] & Bit(signal)) != 0;
 }
 
-std::string Day(const std::optional<Instant>& time) { return time ? FormatRfc3339(*time).substr(0, 10) : "undated"; }
+std::string Day(const std::optional<Instant>& time) { return time ? FormatDay(*time) : "undated"; }
 
 }  // namespace
 

@@ -30,8 +30,6 @@ std::string CashText(const LedgerLine& line) {
 
 std::string FreedText(const std::optional<double>& hours) { return hours ? fmt::format("{:.4f}", *hours) : "unknown"; }
 
-std::string DateText(Instant time) { return FormatRfc3339(time).substr(0, 10); }
-
 const std::vector<TableColumn>& LineColumns() {
   static const std::vector<TableColumn> kColumns = {{"claim"},
                                                     {"what", TableColumn::Align::kLeft, true},
@@ -50,9 +48,9 @@ std::vector<TableRow> LineRows(const LedgerReport& report) {
   std::vector<TableRow> rows;
   for (const LedgerLine& line : report.view.lines) {
     std::string stands(kStandingWords[static_cast<std::size_t>(line.standing)]);
-    if (line.lost) stands += " on " + DateText(*line.lost);
+    if (line.lost) stands += " on " + FormatDay(*line.lost);
     if (line.standing == Standing::kNotShown) stands += " (" + line.verdict + ")";
-    rows.push_back({line.claim.substr(0, 12), line.measure, line.boundary, DateText(line.claimed),
+    rows.push_back({line.claim.substr(0, 12), line.measure, line.boundary, FormatDay(line.claimed),
                     PercentOrUnknown(line.predicted), PercentOrUnknown(line.fraction), IntervalText(line),
                     CashText(line), FreedText(line.freed_gpu_hours), stands});
   }

@@ -14,7 +14,7 @@ std::string HoursText(const std::optional<Hours>& hours) {
   return hours ? fmt::format("{:.4g} h", hours->count()) : "unknown";
 }
 std::string Date(const std::optional<Instant>& as_of) {
-  return as_of ? FormatRfc3339(*as_of).substr(0, 10) : "undated";
+  return as_of ? FormatDay(*as_of) : "undated";
 }
 // Intervals between checkpoints and what they cost lie between seconds and hours.
 std::string SpanText(Hours span) {

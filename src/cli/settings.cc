@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/check.h"
+#include "base/money.h"
 #include "text/duration.h"
 #include "text/number.h"
 #include "text/spelling.h"
@@ -83,9 +84,7 @@ std::string WhyBad(SettingKind kind, const std::string& text) {
     case SettingKind::kNumber:
       return number ? "" : "a number of at least 0";
     case SettingKind::kCurrency:
-      return text.size() == 3 && text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos
-                 ? ""
-                 : "an ISO 4217 code of three capital letters, such as EUR";
+      return IsCurrencyCode(text) ? "" : "an ISO 4217 code of three capital letters, such as EUR";
   }
   return "";
 }

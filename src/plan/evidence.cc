@@ -22,8 +22,6 @@ constexpr double kHalfLifeDays = 90;     // of an earlier run's weight: drivers 
 constexpr double kLevel = 0.95;          // one side of a 90 % interval
 constexpr double kNanosPerDay = 24.0 * 3600e9;
 
-std::string Date(Instant at) { return FormatRfc3339(at).substr(0, 10); }
-
 LikelyRange Around(double likely, double log_width) {
   return {likely, likely * std::exp(-log_width), likely * std::exp(log_width)};
 }
@@ -145,7 +143,7 @@ Evidence EvidenceOfProbes(const Calibration& calibration, const PlannedRun& plan
     width = std::max(width, run.log_error.value_or(0));
     if (first.tokens_s) width = std::max(width, std::abs(std::log(*run.tokens_s / *first.tokens_s)));
   }
-  evidence.text = fmt::format("probe of {}: {} steps", Date(first.at), steps);
+  evidence.text = fmt::format("probe of {}: {} steps", FormatDay(first.at), steps);
   if (n > 0) evidence.tokens_s = Around(std::exp(logs / n), width);
   if (peak) evidence.peak_bytes = LikelyRange{*peak, *peak, *peak * kFragmentation};
   const std::optional<double> tokens = PredictedTokensPerSecond(calibration.time, plan.run);
@@ -178,8 +176,8 @@ std::optional<Evidence> EvidenceOfHistory(const Calibration& calibration, const 
   if (speed.values.empty() && memory.values.empty()) return std::nullopt;
   std::sort(evidence.runs.begin(), evidence.runs.end(),
             [](const RunReading& a, const RunReading& b) { return a.at > b.at; });
-  const std::string last = Date(evidence.runs.front().at);
-  const std::string first = Date(evidence.runs.back().at);
+  const std::string last = FormatDay(evidence.runs.front().at);
+  const std::string first = FormatDay(evidence.runs.back().at);
   evidence.text = fmt::format("history: {} run{}, {}", evidence.runs.size(), evidence.runs.size() == 1 ? "" : "s",
                               first == last ? last : first + " to " + last);
   const std::optional<Prediction> tokens = PredictTokensPerSecond(calibration, plan.run);

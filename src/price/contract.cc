@@ -15,31 +15,25 @@ namespace {
 constexpr std::array<std::string_view, 2> kRequired = {"name", "applies_to"};
 constexpr std::int64_t kMostGpus = 1'000'000;
 
-tl::unexpected<Error> Bad(const CsvTable& table, std::string_view column, const std::string& how) {
-  return Fail(table.Where() + ": " + std::string(column) + ": '" +
-              Printable(std::string(table.Cell(column).substr(0, 60))) + "' " + how);
-}
-
 Result<std::optional<Money>> ReadAmount(const CsvTable& table, std::string_view column) {
   if (table.Cell(column).empty()) return std::optional<Money>();
   const Result<Money> amount = Money::Parse(table.Cell(column));
   if (!amount) return Fail(table.Where() + ": " + std::string(column) + ": " + amount.error().message);
-  if (*amount < Money()) return Bad(table, column, "is negative; write what is paid");
+  if (*amount < Money()) return table.Bad(column, "is negative; write what is paid");
   return std::optional(*amount);
 }
 
 Result<std::optional<std::int64_t>> ReadGpus(const CsvTable& table) {
   if (table.Cell("gpus").empty()) return std::optional<std::int64_t>();
   const std::optional<std::int64_t> gpus = ParseInteger(table.Cell("gpus"));
-  if (!gpus || *gpus <= 0 || *gpus > kMostGpus) return Bad(table, "gpus", "is no number of GPUs; write it like 8");
+  if (!gpus || *gpus <= 0 || *gpus > kMostGpus) return table.Bad("gpus", "is no number of GPUs; write it like 8");
   return gpus;
 }
 
 Result<std::optional<Instant>> ReadTime(const CsvTable& table, std::string_view column) {
-  const std::string cell(table.Cell(column));
-  if (cell.empty()) return std::optional<Instant>();
-  const Result<Instant> time = ParseRfc3339(cell.size() == 10 ? cell + "T00:00:00Z" : cell);
-  if (!time) return Bad(table, column, "is no date; write it like 2026-11-01 or 2026-11-01T08:00:00Z");
+  if (table.Cell(column).empty()) return std::optional<Instant>();
+  const Result<Instant> time = ParseDayOrTime(table.Cell(column));
+  if (!time) return table.Bad(column, "is no date; write it like 2026-11-01 or 2026-11-01T08:00:00Z");
   return std::optional(*time);
 }
 
@@ -47,7 +41,7 @@ Result<void> ReadGpuNames(const CsvTable& table, Contract* contract) {
   std::string_view cell = table.Cell("applies_to");
   while (true) {
     const std::size_t end = std::min(cell.find(';'), cell.size());
-    if (Trim(cell.substr(0, end)).empty()) return Bad(table, "applies_to", "names no GPUs; write A100;H100, or all");
+    if (Trim(cell.substr(0, end)).empty()) return table.Bad("applies_to", "names no GPUs; write A100;H100, or all");
     contract->applies_to.emplace_back(cell.substr(0, end));
     if (end == cell.size()) return {};
     cell.remove_prefix(end + 1);
@@ -81,8 +75,7 @@ Result<void> ReadTerm(const CsvTable& table, Contract* contract) {
   if (!from) return tl::unexpected<Error>(from.error());
   const Result<std::optional<Instant>> until = ReadTime(table, "until");
   if (!until) return tl::unexpected<Error>(until.error());
-  if (*from && *until && **until <= **from)
-    return Bad(table, "until", "is not after from; it is the first day without");
+  if (*from && *until && **until <= **from) return table.Bad("until", "is not after from; it is the first day without");
   contract->from = *from;
   contract->until = *until;
   return {};
@@ -92,14 +85,13 @@ Result<Contract> ReadContract(const CsvTable& table) {
   Contract contract;
   contract.name = table.Cell("name");
   if (contract.name.empty() || Printable(contract.name) != contract.name) {
-    return Bad(table, "name", "is no name; every contract has one");
+    return table.Bad("name", "is no name; every contract has one");
   }
   TRY(ReadGpuNames(table, &contract));
   TRY(ReadPricing(table, &contract));
   if (const std::string_view currency = table.Cell("currency"); !currency.empty()) contract.currency = currency;
-  if (contract.currency.size() != 3 ||
-      contract.currency.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string::npos) {
-    return Bad(table, "currency", "is no ISO 4217 code of three capital letters, such as EUR");
+  if (!IsCurrencyCode(contract.currency)) {
+    return table.Bad("currency", "is no ISO 4217 code of three capital letters, such as EUR");
   }
   TRY(ReadTerm(table, &contract));
   return contract;
@@ -107,7 +99,7 @@ Result<Contract> ReadContract(const CsvTable& table) {
 
 std::string Day(Instant time) {
   const std::string text = FormatRfc3339(time);
-  return text.size() > 10 && text.substr(10) == "T00:00:00Z" ? text.substr(0, 10) : text;
+  return text.size() > 10 && text.substr(10) == "T00:00:00Z" ? FormatDay(time) : text;
 }
 
 }  // namespace
@@ -125,7 +117,7 @@ Result<std::vector<Contract>> ReadContracts(ByteSource& in) {
     if (!contract) return tl::unexpected<Error>(contract.error());
     const bool again = std::any_of(contracts.begin(), contracts.end(),
                                    [&](const Contract& other) { return other.name == contract->name; });
-    if (again) return Bad(table, "name", "is there twice; a contract with two prices needs two names");
+    if (again) return table.Bad("name", "is there twice; a contract with two prices needs two names");
     contracts.push_back(*std::move(contract));
   }
 }

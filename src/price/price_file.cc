@@ -19,17 +19,12 @@ constexpr std::array<std::string_view, 6> kSkyPilotColumns = {"InstanceType", "A
                                                               "Price",        "Region",          "SpotPrice"};
 constexpr Money kUnavailable = Money::Nano(700'000'000'000);
 
-tl::unexpected<Error> Bad(const CsvTable& table, std::string_view column, const std::string& why) {
-  return Fail(table.Where() + ": " + std::string(column) + ": " + why);
-}
-
 Result<Money> ReadPrice(const CsvTable& table, std::string_view column, DataQuality& quality) {
   bool rounded = false;
   const Result<Money> price = Money::ParseRounding(table.Cell(column), &rounded);
-  if (!price) return Bad(table, column, price.error().message);
+  if (!price) return Fail(table.Where() + ": " + std::string(column) + ": " + price.error().message);
   if (*price <= Money()) {
-    return Bad(table, column,
-               "'" + std::string(table.Cell(column)) + "' is no price; leave the row out if there is none");
+    return table.Bad(column, "is no price; leave the row out if there is none");
   }
   if (rounded) quality.Count(QualityId::kPriceRounded, {&table.name(), table.line()});
   return price;
@@ -39,7 +34,7 @@ Result<std::int64_t> ReadCount(const CsvTable& table, std::string_view column) {
   const ScaledNumber count = ParseScaled(table.Cell(column), 6);
   constexpr std::int64_t kMost = 1'000'000'000'000;  // a million GPUs
   if (count.fault != NumberFault::kNone || count.value <= 0 || count.value > kMost) {
-    return Bad(table, column, "'" + std::string(table.Cell(column)) + "' is no number of GPUs; write it like 8");
+    return table.Bad(column, "is no number of GPUs; write it like 8");
   }
   return count.value;
 }
@@ -47,21 +42,26 @@ Result<std::int64_t> ReadCount(const CsvTable& table, std::string_view column) {
 Result<std::optional<Instant>> ReadDate(const CsvTable& table) {
   const std::string_view cell = table.Cell("as_of");
   if (cell.empty()) return std::optional<Instant>();
-  const Result<Instant> date = ParseRfc3339(std::string(cell.substr(0, 10)) + "T00:00:00Z");
-  if (!date) return Bad(table, "as_of", "'" + std::string(cell) + "' is no date; write it like 2026-07-20");
+  const Result<Instant> date = ParseDayOrTime(cell.substr(0, 10));
+  if (!date) return table.Bad("as_of", "is no date; write it like 2026-07-20");
   return std::optional<Instant>(*date);
+}
+
+// A name may come from a flag or from a column of another spelling, so that there may be no cell of that name.
+tl::unexpected<Error> BadName(const CsvTable& table, std::string_view part, std::string_view why) {
+  return Fail(table.Where() + ": " + std::string(part) + ": " + std::string(why));
 }
 
 // Parts of a key, free of the characters that separate them and of those that act on a terminal.
 Result<void> CheckNames(const CsvTable& table, const CatalogueRow& row) {
   const std::array<std::string_view, 4> cells = {row.provider, row.region, row.instance, row.gpu};
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (cells[i].empty()) return Bad(table, kOwnColumns[i], "is empty; every offer names it");
-    if (cells[i].find('@') != std::string_view::npos) return Bad(table, kOwnColumns[i], "must not contain @");
-    if (Printable(cells[i]) != cells[i]) return Bad(table, kOwnColumns[i], "has characters that cannot be shown");
+    if (cells[i].empty()) return BadName(table, kOwnColumns[i], "is empty; every offer names it");
+    if (cells[i].find('@') != std::string_view::npos) return BadName(table, kOwnColumns[i], "must not contain @");
+    if (Printable(cells[i]) != cells[i]) return BadName(table, kOwnColumns[i], "has characters that cannot be shown");
   }
-  if (row.provider.find(':') != std::string::npos) return Bad(table, kOwnColumns[0], "must not contain :");
-  if (row.instance.find(':') != std::string::npos) return Bad(table, kOwnColumns[2], "must not contain :");
+  if (row.provider.find(':') != std::string::npos) return BadName(table, kOwnColumns[0], "must not contain :");
+  if (row.instance.find(':') != std::string::npos) return BadName(table, kOwnColumns[2], "must not contain :");
   return {};
 }
 
@@ -79,7 +79,7 @@ Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
     row.source = table.Cell("source");
     TRY(CheckNames(table, row));
     const std::optional<Market> market = ParseMarket(table.Cell("market"));
-    if (!market) return Bad(table, "market", "write on_demand, spot or reserved");
+    if (!market) return table.Bad("market", "is no market; write on_demand, spot or reserved");
     row.market = *market;
     const Result<std::int64_t> count = ReadCount(table, "gpu_count");
     if (!count) return tl::unexpected<Error>(count.error());
@@ -194,7 +194,7 @@ std::string WritePrices(std::span<const CatalogueRow* const> rows) {
       text += CsvCell(cell) + ",";
     }
     text += FormatExact(Money::Nano(row->gpu_micros * 1000), 0) + "," + std::string(Name(row->market)) + ",";
-    text += FormatExact(row->per_hour, 0) + "," + (row->as_of ? FormatRfc3339(*row->as_of).substr(0, 10) : "") + ",";
+    text += FormatExact(row->per_hour, 0) + "," + (row->as_of ? FormatDay(*row->as_of) : "") + ",";
     text += CsvCell(row->source) + "\n";
   }
   return text;

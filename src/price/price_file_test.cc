@@ -105,7 +105,7 @@ TEST(PriceFileTest, SaysWhichLineIsWrong) {
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a,T4-16GB,10000000000,spot,1,,\n"),
             "prices.csv:2: gpu_count: '10000000000' is no number of GPUs; write it like 8");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a,T4-16GB,1,cheap,1,,\n"),
-            "prices.csv:2: market: write on_demand, spot or reserved");
+            "prices.csv:2: market: 'cheap' is no market; write on_demand, spot or reserved");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,,a,T4-16GB,1,spot,1,,\n"),
             "prices.csv:2: region: is empty; every offer names it");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a\x1b[31m,T4-16GB,1,spot,1,,\n"),

@@ -94,7 +94,7 @@ class Finder {
     request.market = book_.market;
     if (!name.empty()) request.gpu_names = {name};
     request.now = book_.now;
-    Result<Rate> rate = ResolveRate(book_.catalogue, request);
+    Result<Rate> rate = RateOfListed(book_.catalogue, request);
     if (rate) listed_.emplace(name, *rate);
     return rate;
   }

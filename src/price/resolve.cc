@@ -44,8 +44,8 @@ Rate FromOffers(const std::vector<Offer>& offers, Instant now) {
   rate.per_gpu_hour = offers.front().per_gpu_hour;
   rate.as_of = row.as_of;
   rate.stale = IsStale(row, now);
-  rate.source = "catalogue: " + KeyOf(row) + ", " +
-                (row.as_of ? "as of " + FormatRfc3339(*row.as_of).substr(0, 10) : std::string("undated"));
+  rate.source =
+      "catalogue: " + KeyOf(row) + ", " + (row.as_of ? "as of " + FormatDay(*row.as_of) : std::string("undated"));
   return rate;
 }
 
@@ -197,11 +197,7 @@ std::vector<const CatalogueRow*> RowsOfGpu(const Catalogue& catalogue, std::stri
   return rows;
 }
 
-Result<Rate> ResolveRate(const Catalogue& catalogue, const PriceRequest& request) {
-  if (request.price) {
-    return RateOfPrice(catalogue, {GpuSelector(""), *request.price, *request.price}, request.now);
-  }
-  if (request.owned) return RateOfOwned(*request.owned);
+Result<Rate> RateOfListed(const Catalogue& catalogue, const PriceRequest& request) {
   Result<Rate> rate = FromCatalogue(catalogue, request);
   if (rate) AddOtherOffers(catalogue, *rate);
   return rate;

@@ -13,10 +13,8 @@
 
 namespace idleburn {
 
-// What a price can be found by.
+// What a price in the catalogue can be found by.
 struct PriceRequest {
-  std::optional<std::string> price;    // --price: a number per GPU-hour, or a key provider:instance[:market]@region
-  std::optional<std::string> owned;    // --owned, see ParseOwned
   std::string instance;                // of this machine, where it tells: "aws:p5.48xlarge"; else empty
   std::string region;                  // of this machine, where it tells: "us-east-1"
   std::string market;                  // likewise: "spot"
@@ -24,13 +22,12 @@ struct PriceRequest {
   Instant now;                         // decides whether a price is stale
 };
 
-// One rate for all those GPUs; the first hit wins (docs/money.md): --price, --owned, then the catalogue: rows of this
-// machine's instance, if it can have such GPUs, else rows of the GPUs. Of an instance only rows of its region and
-// market count, where those are known; if there is none, the others are candidates and settle nothing. Rows settle it
-// if all have one price per GPU-hour; otherwise the rate has the reason "ambiguous_price" with the candidates, or
-// "no_price" where a GPU has no row. Never a default, never the price of a similar model. A key that is not in the
-// catalogue, or a bad number, is a usage error. A catalogue price has the other offers of its GPU as candidates.
-Result<Rate> ResolveRate(const Catalogue& catalogue, const PriceRequest& request);
+// One rate for all those GPUs: from rows of this machine's instance, if it can have such GPUs, else from rows of the
+// GPUs. Of an instance only rows of its region and market count, where those are known; if there is none, the others
+// are candidates and settle nothing. Rows settle it if all have one price per GPU-hour; otherwise the rate has the
+// reason "ambiguous_price" with the candidates, or "no_price" where a GPU has no row. Never a default, never the price
+// of a similar model. A catalogue price has the other offers of its GPU as candidates.
+Result<Rate> RateOfListed(const Catalogue& catalogue, const PriceRequest& request);
 
 // The rate of a price as it is given, and that of --owned.
 Result<Rate> RateOfPrice(const Catalogue& catalogue, const StatedPrice& price, Instant now);

@@ -9,11 +9,9 @@ namespace {
 
 const Instant kAugust = ParseRfc3339("2026-08-10T00:00:00Z").value();
 
-PriceRequest Asking(std::string price) {
-  PriceRequest request;
-  request.price = std::move(price);
-  request.now = kAugust;
-  return request;
+// What --price with that text comes to.
+Result<Rate> RateOf(const Catalogue& catalogue, const std::string& price, Instant now = kAugust) {
+  return RateOfPrice(catalogue, {GpuSelector(""), price, price}, now);
 }
 
 PriceRequest Having(std::vector<std::string> gpus) {
@@ -37,16 +35,16 @@ CatalogueRow Offer(std::string instance, std::string gpu, std::int64_t gpus, Mon
 }
 
 TEST(ResolveTest, TakesANumber) {
-  const Rate rate = ResolveRate(Catalogue(), Asking("8")).value();
+  const Rate rate = RateOf(Catalogue(), "8").value();
   EXPECT_EQ(rate.kind, RateKind::kGiven);
   EXPECT_EQ(rate.per_gpu_hour, Money::Cents(800));
   EXPECT_EQ(rate.source, "--price 8");
-  EXPECT_EQ(ResolveRate(Catalogue(), Asking("0"))->per_gpu_hour, Money());
+  EXPECT_EQ(RateOf(Catalogue(), "0")->per_gpu_hour, Money());
 }
 
 TEST(ResolveTest, RefusesWhatIsNoPrice) {
   for (const std::string text : {"-1", "1e30", "", "nan", "inf", "8 USD", "9300000000", "0.0000000001", "$8"}) {
-    const auto rate = ResolveRate(Catalogue::BuiltIn(), Asking(text));
+    const auto rate = RateOf(Catalogue::BuiltIn(), text);
     ASSERT_FALSE(rate) << text;
     EXPECT_EQ(rate.error().kind, Error::Kind::kUsage) << text;
     EXPECT_EQ(rate.error().message.find('\n'), std::string::npos);
@@ -55,12 +53,12 @@ TEST(ResolveTest, RefusesWhatIsNoPrice) {
 
 TEST(ResolveTest, TakesAKey) {
   const Catalogue catalogue = Catalogue::BuiltIn();
-  const Rate rate = ResolveRate(catalogue, Asking("aws:p5.48xlarge@us-east-1")).value();
+  const Rate rate = RateOf(catalogue, "aws:p5.48xlarge@us-east-1").value();
   EXPECT_EQ(rate.kind, RateKind::kCatalogue);
   EXPECT_EQ(FormatExact(*rate.per_gpu_hour), "6.88");  // 55.04 / 8
   EXPECT_EQ(rate.source, "catalogue: aws:p5.48xlarge:on_demand@us-east-1, as of 2026-07-20");
   EXPECT_FALSE(rate.stale);
-  const Rate spot = ResolveRate(catalogue, Asking("nebius:gpu-h100-sxm_8gpu-128vcpu-1600gb:spot@eu-north1")).value();
+  const Rate spot = RateOf(catalogue, "nebius:gpu-h100-sxm_8gpu-128vcpu-1600gb:spot@eu-north1").value();
   EXPECT_EQ(FormatExact(*spot.per_gpu_hour), "1.25");
   EXPECT_FALSE(spot.as_of);
   EXPECT_FALSE(spot.stale);
@@ -69,51 +67,44 @@ TEST(ResolveTest, TakesAKey) {
 
 TEST(ResolveTest, SuggestsAKey) {
   const Catalogue catalogue = Catalogue::BuiltIn();
-  EXPECT_EQ(ResolveRate(catalogue, Asking("aws:p5.48xlarg@us-east-1")).error().message,
+  EXPECT_EQ(RateOf(catalogue, "aws:p5.48xlarg@us-east-1").error().message,
             "--price: 'aws:p5.48xlarg@us-east-1' is not in the price catalogue; did you mean "
             "aws:p5.48xlarge:on_demand@us-east-1?");
-  EXPECT_EQ(ResolveRate(catalogue, Asking("gcp:a3-highgpu-1g:spt@us-central1")).error().message,
+  EXPECT_EQ(RateOf(catalogue, "gcp:a3-highgpu-1g:spt@us-central1").error().message,
             "--price: 'gcp:a3-highgpu-1g:spt@us-central1' is not in the price catalogue; did you mean "
             "gcp:a3-highgpu-1g:spot@us-central1?");
   // Not offered there: never the on-demand price in its place.
-  const auto spot = ResolveRate(catalogue, Asking("aws:p5.48xlarge:spot@us-east-1"));
+  const auto spot = RateOf(catalogue, "aws:p5.48xlarge:spot@us-east-1");
   ASSERT_FALSE(spot);
   EXPECT_EQ(spot.error().kind, Error::Kind::kUsage);
-  EXPECT_NE(ResolveRate(catalogue, Asking("aws:p5.48xlarge")).error().message.find("is no key"), std::string::npos);
+  EXPECT_NE(RateOf(catalogue, "aws:p5.48xlarge").error().message.find("is no key"), std::string::npos);
 }
 
 TEST(ResolveTest, FlagsPricesOlderThanNinetyDays) {
-  PriceRequest request = Asking("aws:p5.48xlarge@us-east-1");
-  request.now = ParseRfc3339("2026-10-18T00:00:00Z").value();  // 90 days after 2026-07-20
-  EXPECT_FALSE(ResolveRate(Catalogue::BuiltIn(), request)->stale);
-  request.now = request.now + Nanos(1);
-  EXPECT_TRUE(ResolveRate(Catalogue::BuiltIn(), request)->stale);
+  const Instant day_90 = ParseRfc3339("2026-10-18T00:00:00Z").value();  // after 2026-07-20
+  EXPECT_FALSE(RateOf(Catalogue::BuiltIn(), "aws:p5.48xlarge@us-east-1", day_90)->stale);
+  EXPECT_TRUE(RateOf(Catalogue::BuiltIn(), "aws:p5.48xlarge@us-east-1", day_90 + Nanos(1))->stale);
 }
 
 TEST(ResolveTest, TakesTheRateOfOwnedHardware) {
-  PriceRequest request;
-  request.owned = "capex=87600,life=1,gpus=4,hosting=2,utilisation=0.5";
-  request.gpu_names = {"NVIDIA H100 80GB HBM3"};
-  const Rate rate = ResolveRate(Catalogue::BuiltIn(), request).value();
+  const Rate rate = RateOfOwned("capex=87600,life=1,gpus=4,hosting=2,utilisation=0.5").value();
   EXPECT_EQ(rate.kind, RateKind::kOwned);
   EXPECT_EQ(FormatExact(*rate.per_gpu_hour), "3.00");
   EXPECT_EQ(
       rate.source,
       "--owned: 3.00 per available GPU-hour, 6.00 per used GPU-hour; not given: residual, kw, pue, tariff, staff");
-  request.price = "8";  // comes first
-  EXPECT_EQ(ResolveRate(Catalogue::BuiltIn(), request)->kind, RateKind::kGiven);
 }
 
 TEST(ResolveTest, AGpuNameDecidesOnlyAmongEqualPrices) {
   Catalogue catalogue;
   catalogue.Put(Offer("one", "L40S-48GB", 1, Money::Cents(150)));
   catalogue.Put(Offer("four", "L40S-48GB", 4, Money::Cents(600)));
-  const Rate agreed = ResolveRate(catalogue, Having({"NVIDIA L40S", "NVIDIA L40S"})).value();
+  const Rate agreed = RateOfListed(catalogue, Having({"NVIDIA L40S", "NVIDIA L40S"})).value();
   EXPECT_EQ(agreed.kind, RateKind::kCatalogue);
   EXPECT_EQ(agreed.per_gpu_hour, Money::Cents(150));
 
   catalogue.Put(Offer("one", "L40S-48GB", 1, Money::Cents(60), Market::kSpot));
-  const Rate open = ResolveRate(catalogue, Having({"NVIDIA L40S"})).value();
+  const Rate open = RateOfListed(catalogue, Having({"NVIDIA L40S"})).value();
   EXPECT_EQ(open.kind, RateKind::kNone);
   EXPECT_FALSE(open.per_gpu_hour);
   EXPECT_EQ(open.reason, "ambiguous_price");
@@ -122,34 +113,34 @@ TEST(ResolveTest, AGpuNameDecidesOnlyAmongEqualPrices) {
   ASSERT_EQ(open.candidates.size(), 3U);
   EXPECT_EQ(open.candidates.front().key, "acme:one:spot@eu-1");
   for (const Rate::Candidate& c : open.candidates) {  // each settles it
-    EXPECT_EQ(ResolveRate(catalogue, Asking(c.key))->per_gpu_hour, c.per_gpu_hour);
+    EXPECT_EQ(RateOf(catalogue, c.key)->per_gpu_hour, c.per_gpu_hour);
   }
 }
 
 TEST(ResolveTest, NeverGuesses) {
   const Catalogue catalogue = Catalogue::BuiltIn();
-  EXPECT_EQ(ResolveRate(catalogue, Having({"NVIDIA H100 PCIe"}))->reason, "no_price");
-  EXPECT_EQ(ResolveRate(catalogue, Having({"NVIDIA GeForce RTX 2080 SUPER"}))->reason, "no_price");
-  EXPECT_EQ(ResolveRate(catalogue, Having({}))->reason, "no_price");
+  EXPECT_EQ(RateOfListed(catalogue, Having({"NVIDIA H100 PCIe"}))->reason, "no_price");
+  EXPECT_EQ(RateOfListed(catalogue, Having({"NVIDIA GeForce RTX 2080 SUPER"}))->reason, "no_price");
+  EXPECT_EQ(RateOfListed(catalogue, Having({}))->reason, "no_price");
   // One GPU of the run without a price: there is no rate for all.
-  EXPECT_EQ(ResolveRate(catalogue, Having({"NVIDIA L40S", "Quadro P2000"}))->reason, "no_price");
+  EXPECT_EQ(RateOfListed(catalogue, Having({"NVIDIA L40S", "Quadro P2000"}))->reason, "no_price");
 }
 
 TEST(ResolveTest, RangesOfTheCatalogueByGpu) {
   const Catalogue catalogue = Catalogue::BuiltIn();
-  const Rate h100 = ResolveRate(catalogue, Having({"NVIDIA H100 80GB HBM3"})).value();
+  const Rate h100 = RateOfListed(catalogue, Having({"NVIDIA H100 80GB HBM3"})).value();
   EXPECT_EQ(h100.reason, "ambiguous_price");
   EXPECT_EQ(FormatExact(*h100.low), "1.25");  // Nebius spot
-  EXPECT_EQ(ResolveRate(catalogue, Having({"NVIDIA RTX A6000"}))->per_gpu_hour, Money::Cents(109));
-  EXPECT_EQ(FormatMoney(*ResolveRate(catalogue, Having({"AMD Instinct MI300X"}))->low, 3), "6.000");
-  EXPECT_EQ(FormatMoney(*ResolveRate(catalogue, Having({"NVIDIA H100 NVL"}))->low, 3), "6.980");
-  EXPECT_EQ(FormatMoney(*ResolveRate(catalogue, Having({"Tesla T4"}))->low, 3), "0.526");
+  EXPECT_EQ(RateOfListed(catalogue, Having({"NVIDIA RTX A6000"}))->per_gpu_hour, Money::Cents(109));
+  EXPECT_EQ(FormatMoney(*RateOfListed(catalogue, Having({"AMD Instinct MI300X"}))->low, 3), "6.000");
+  EXPECT_EQ(FormatMoney(*RateOfListed(catalogue, Having({"NVIDIA H100 NVL"}))->low, 3), "6.980");
+  EXPECT_EQ(FormatMoney(*RateOfListed(catalogue, Having({"Tesla T4"}))->low, 3), "0.526");
 }
 
 TEST(ResolveTest, AKnownInstanceNarrowsTheChoice) {
   PriceRequest request = Having({"NVIDIA H100 80GB HBM3"});
   request.instance = "aws:p5.48xlarge";  // one region and market in the catalogue
-  const Rate rate = ResolveRate(Catalogue::BuiltIn(), request).value();
+  const Rate rate = RateOfListed(Catalogue::BuiltIn(), request).value();
   EXPECT_EQ(FormatExact(rate.per_gpu_hour.value()), "6.88");
 }
 
@@ -170,7 +161,7 @@ TEST(ResolveTest, RegionAndMarketNarrowItFurtherAndOthersSettleNothing) {
   const auto cents = [&](const char* region, const char* market) {
     request.region = region;
     request.market = market;
-    const Rate rate = ResolveRate(catalogue, request).value();
+    const Rate rate = RateOfListed(catalogue, request).value();
     EXPECT_EQ(rate.reason.empty(), rate.per_gpu_hour.has_value());
     return rate.per_gpu_hour ? rate.per_gpu_hour->nano() / kCent : -static_cast<std::int64_t>(rate.candidates.size());
   };

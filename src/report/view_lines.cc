@@ -32,9 +32,8 @@ std::vector<std::string> PriceLines(const ViewContext& c) {
   if (!c.priced) {
     lines.push_back("Price: " + PriceHint(c) + ".");
   } else if (cost.rate.per_gpu_hour) {
-    std::string price = "Price: " + c.ExactCost(*cost.rate.per_gpu_hour) + " per GPU-hour (" + cost.rate.source;
-    if (cost.rate.as_of) price += ", as of " + FormatRfc3339(*cost.rate.as_of).substr(0, 10);
-    lines.push_back(price + (cost.rate.stale ? ", older than 90 days: check it)." : ")."));
+    lines.push_back("Price: " + c.ExactCost(*cost.rate.per_gpu_hour) + " per GPU-hour (" + cost.rate.source +
+                    (cost.rate.stale ? ", older than 90 days: check it)." : ")."));
   } else {
     lines.push_back(fmt::format("Price: {} rates, in the table of prices.", cost.rates.size()));
   }

@@ -230,7 +230,7 @@ ReportTable RateTable(const ViewContext& c) {
     TableRow row = {GpusAt(c, i), std::to_string(use.gpus), PriceOf(c, use.rate), c.Hours(hours[i])};
     if (c.in_money) row.push_back(use.cost ? c.Cost(costs[i]) : "?");
     row.push_back(SourceOf(use.rate));
-    row.push_back(use.rate.as_of ? FormatRfc3339(*use.rate.as_of).substr(0, 10) + (use.rate.stale ? ", old" : "") : "");
+    row.push_back(use.rate.as_of ? FormatDay(*use.rate.as_of) + (use.rate.stale ? ", old" : "") : "");
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -219,13 +219,13 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
   if (!currency) return tl::unexpected<Error>(currency.error());
   plan_.name = *name;
   plan_.currency = *currency;
-  if (currency->size() != 3 || currency->find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string::npos) {
+  if (!IsCurrencyCode(*currency)) {
     return Wrong(*file.get("currency"), "currency is no code of three capitals such as USD");
   }
   const Result<std::string> start = Text(file, "start");
   if (!start) return tl::unexpected<Error>(start.error());
   if (!start->empty()) {
-    if (start->size() != 7 || !ParseRfc3339(*start + "-01T00:00:00Z")) {
+    if (start->size() != 7 || !ParseDayOrTime(*start + "-01")) {
       return Wrong(*file.get("start"), "start is no month such as \"2026-07\"");
     }
     plan_.start = *start;
@@ -368,8 +368,8 @@ Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line)
     if (!text) return tl::unexpected<Error>(text.error());
     if (!text->empty()) parts.push_back(std::string(key) == "as_of" ? "as of " + *text : *text);
     if (std::string(key) == "as_of" && !text->empty()) {
-      const Result<Instant> then = ParseRfc3339(*text + "T00:00:00Z");
-      const Result<Instant> now = ParseRfc3339(today_ + "T00:00:00Z");
+      const Result<Instant> then = ParseDayOrTime(*text);
+      const Result<Instant> now = ParseDayOrTime(today_);
       if (!then) return Wrong(*table.get(key), "as_of is no date such as 2026-07-01");
       if (now && *now - *then > Nanos(90 * 24 * kNanosPerHour)) {
         plan_.warnings.push_back(line.Key() + ": its price is older than 90 days (" + *text + ")");

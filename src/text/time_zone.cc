@@ -10,6 +10,7 @@ namespace idleburn {
 namespace {
 
 constexpr std::int64_t kSecondsPerDay = 86400;
+constexpr std::size_t kDayLength = 10;  // of "2026-07-03"
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -158,6 +159,12 @@ Result<Instant> ParseRfc3339(std::string_view text) {
     return Fail("'" + std::string(text.substr(0, 60)) + "' is not an RFC 3339 time such as 2026-07-03T22:22:01Z");
   }
   return InUtc(t);
+}
+
+std::string FormatDay(Instant t) { return FormatRfc3339(t).substr(0, kDayLength); }
+
+Result<Instant> ParseDayOrTime(std::string_view text) {
+  return ParseRfc3339(text.size() == kDayLength ? std::string(text) + "T00:00:00Z" : text);
 }
 
 }  // namespace idleburn

@@ -63,7 +63,11 @@ bool TakeCivilTime(std::string_view& text, CivilTime* time, bool* zoned);
 
 // RFC 3339 in UTC, with the fewest of 0, 3, 6, 9 decimals that are exact: "2026-07-03T22:22:01.444Z".
 std::string FormatRfc3339(Instant t);
+// Its day in UTC: "2026-07-03".
+std::string FormatDay(Instant t);
 // A whole RFC 3339 stamp with its zone to an instant.
 Result<Instant> ParseRfc3339(std::string_view text);
+// A day ("2026-07-03": its start in UTC) or a whole RFC 3339 stamp.
+Result<Instant> ParseDayOrTime(std::string_view text);
 
 }  // namespace idleburn
