@@ -137,7 +137,7 @@ TEST_F(Join, ARunInTwoFilesIsTheSameRun) {
   EXPECT_DOUBLE_EQ(without_gap["unobserved"]["gpu_hours"], 0);
 }
 
-TEST_F(Join, TwoCountersOfOneSignalAreNamed) {
+TEST_F(Join, TwoCountersOfOneSignalAreNeverOneSeries) {
   std::string dump = "# TYPE DCGM_FI_DEV_GPU_UTIL gauge\n";
   for (std::int64_t s = 0; s <= kRun; s += 15) {
     dump += "DCGM_FI_DEV_GPU_UTIL{UUID=\"GPU-" + Lower(kA) + "\"} 50 " + std::to_string(UnixSeconds(s)) + "000\n";
@@ -148,8 +148,13 @@ TEST_F(Join, TwoCountersOfOneSignalAreNamed) {
     }
     return std::string();
   };
-  EXPECT_EQ(mixed(AuditJsonOf(log_ + " " + folder_.Write("util.prom", dump))),
-            "[\"nvidia_smi.utilization.gpu with dcgm.DCGM_FI_DEV_GPU_UTIL\"]");
+  const std::string other = folder_.Write("util.prom", dump);
+  const json audit = AuditJsonOf(log_ + " " + other);
+  EXPECT_EQ(mixed(audit), "[\"dcgm.DCGM_FI_DEV_GPU_UTIL (nvidia_smi.utilization.gpu is used)\"]");
+  const json alone = AuditJsonOf(log_);
+  for (const char* key : {"window", "gpu_hours", "phases", "ticks", "unobserved", "per_gpu", "findings"}) {
+    EXPECT_EQ(audit[key], alone[key]) << key;
+  }
   EXPECT_EQ(mixed(AuditJsonOf(log_ + " " + processes_ + " " + activity_)), "");
 }
 

@@ -31,18 +31,6 @@ class DateWatch final : public SampleSink {
   bool dated_ = false;
 };
 
-// Several counters of one signal may disagree; the reader shall know that they were put into one series.
-void CountMixedCounters(const DeviceTable& devices, DataQuality& quality) {
-  for (DeviceId id = 0; id < devices.size(); ++id) {
-    for (const SignalInfo& signal : kSignals) {
-      const Device& device = devices[id];
-      for (const std::string& other : device.also[Index(signal.id)]) {
-        quality.CountNamed(QualityId::kMixedCounters, device.counter[Index(signal.id)] + " with " + other);
-      }
-    }
-  }
-}
-
 // Reads the inputs of a run one by one.
 class RunReader {
  public:
@@ -69,7 +57,6 @@ class RunReader {
                   "times, or audit it alone");
     }
     if (sorting_) TRY(sorter_.Deliver(classifier_));
-    CountMixedCounters(run_->devices, run_->quality);
     run_->run = classifier_.Finish();
     if (!run_->profiles.empty()) AddTrace();
     if (run_->run.devices.empty() && !run_->trace) {

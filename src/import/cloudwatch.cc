@@ -133,7 +133,7 @@ void CloudWatchImport::AddResult(const JsonNode& result) {
   if (metric->scale == Scale::kMebibyte && !unit_assumed_) out_.quality.Count(QualityId::kUnitAssumed, place_);
   unit_assumed_ = unit_assumed_ || metric->scale == Scale::kMebibyte;
   const DeviceId device = DeviceOf(subject, id);
-  writer_.Claim(device, metric->signal, metric->name, "cloudwatch." + std::string(metric->name));
+  writer_.Use(device, metric->signal, "cloudwatch." + std::string(metric->name));
   const std::size_t n = std::min(stamps.size(), values.size());
   out_.quality.Count(QualityId::kBadRow, place_, static_cast<std::int64_t>(stamps.size() + values.size() - 2 * n));
   for (std::size_t i = 0; i < n; ++i) {

@@ -130,9 +130,7 @@ void GcpImport::AddSeries(const JsonNode& series) {
   any_ = true;
   const SeriesIdentity id = Identify(labels);
   const DeviceId device = DeviceOf(id.device);
-  const bool accepted = ops != nullptr ? writer_.Claim(device, ops->signal, ops->type, "gcp." + type)
-                                       : readings_.Accepts(*scraped, device);
-  if (!accepted) return out_.quality.CountNamed(QualityId::kLateCounter, type, place_);
+  if (ops != nullptr) writer_.Use(device, ops->signal, "gcp." + type);
   OwnerTimeline::Presence* owner = owners_.Track(device, id.owner);
   for (const Point& point : points) {
     OwnerTimeline::See(owner, point.time);

@@ -13,6 +13,18 @@ std::int64_t Sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(std::min<Int128>(static_cast<Int128>(a) + b, INT64_MAX));
 }
 
+// Whether two metrics of one signal are one counter: names of one field, parts that are joined, processes that are
+// counted or listed.
+bool SameCounter(const Metric& a, const Metric& b) {
+  const auto joined = [](const Metric& m) {
+    return m.role == MetricRole::kNvlinkPart || m.role == MetricRole::kCyclesElapsed ||
+           m.role == MetricRole::kCyclesActive || m.signal == Signal::kProcesses;
+  };
+  if (a.source != b.source || a.signal != b.signal) return false;
+  if (joined(a) || joined(b)) return joined(a) && joined(b);
+  return a.field != 0 ? a.field == b.field : a.name == b.name;
+}
+
 }  // namespace
 
 std::optional<PairUp::Both> PairUp::Add(int side, Instant time, std::int64_t value, bool* dropped) {
@@ -30,24 +42,38 @@ std::optional<PairUp::Both> PairUp::Add(int side, Instant time, std::int64_t val
   return std::nullopt;
 }
 
-bool MetricReadings::Accepts(const Metric& metric, DeviceId device) {
-  const std::string field = metric.field != 0 ? std::to_string(metric.field) : std::string(metric.name);
-  switch (metric.role) {
-    case MetricRole::kSignal:
-    case MetricRole::kNvlinkRate:
-      return writer_.Claim(device, metric.signal, field, CounterName(metric));
-    case MetricRole::kNvlinkPart:
-      return writer_.Claim(device, metric.signal, "parts", CounterName(metric));
-    case MetricRole::kCyclesElapsed:
-    case MetricRole::kCyclesActive:
-      return writer_.Claim(device, metric.signal, "cycles", CounterName(metric));
-    default:
-      return true;
+std::string MetricReadings::NameOf(const Metric& metric, DeviceId device) const {
+  const Device& home = out_.devices[out_.devices.Home(device, metric.signal)];
+  const auto same = [&](const std::string& name) {
+    const Metric* known = FindMetric(name.substr(name.find('.') + 1));
+    return known != nullptr && CounterName(*known) == name && SameCounter(*known, metric);
+  };
+  if (same(home.counter[Index(metric.signal)])) return home.counter[Index(metric.signal)];
+  for (const std::string& name : home.also[Index(metric.signal)]) {
+    if (same(name)) return name;
   }
+  return CounterName(metric);
+}
+
+// Says which counter the readings of the metric are of, where it is another than before.
+void MetricReadings::Announce(const Metric& metric, DeviceId device) {
+  const bool event = metric.role == MetricRole::kXid || metric.role == MetricRole::kXidCount;
+  const bool part_of_total = metric.role == MetricRole::kMemoryFree || metric.role == MetricRole::kMemoryReserved;
+  if (event || part_of_total) return;
+  Announced& last = announced_[{device, metric.signal}];
+  if (last.metric != &metric) {
+    if (last.metric == nullptr || !SameCounter(*last.metric, metric)) {
+      if (metric.signal == Signal::kProcesses) PutProcesses(device, states_[device]);
+      last.counter = NameOf(metric, device);
+    }
+    last.metric = &metric;
+  }
+  writer_.Use(device, metric.signal, last.counter);
 }
 
 void MetricReadings::Add(const Metric& metric, DeviceId device, std::int64_t code, Instant time, std::string_view value,
                          Place place) {
+  Announce(metric, device);
   const Reading reading = ReadScaled(value, metric.scale, metric.type);
   if (metric.role == MetricRole::kSignal) return AddSignal(metric, device, time, reading, place);
   if (metric.role == MetricRole::kNvlinkRate) return AddNvlinkRate(metric, device, time, reading, place);
@@ -61,7 +87,9 @@ void MetricReadings::Add(const Metric& metric, DeviceId device, std::int64_t cod
     case MetricRole::kXidCount:
       return AddXid(device, time, reading.value > 0 ? code : 0, place);
     case MetricRole::kMemoryFree:
-      if (!state.free) state.free = At{time, reading.value};
+      if (state.free) return;
+      state.free = At{time, reading.value};
+      state.free_counter = CounterName(metric);
       return;
     case MetricRole::kMemoryReserved:
       if (!state.reserved) state.reserved = At{time, reading.value};
@@ -88,13 +116,19 @@ void MetricReadings::AddSignal(const Metric& metric, DeviceId device, Instant ti
 
 // A count of processes is whole; otherwise each process is a series of its own and they are counted.
 void MetricReadings::AddProcesses(DeviceId device, Instant time, std::int64_t count, bool whole) {
-  std::optional<At>& now = states_[device].processes;
-  if (now && now->time == time) {
-    now->value = whole ? count : Sum(now->value, count);
+  State& state = states_[device];
+  if (state.processes && state.processes->time == time) {
+    state.processes->value = whole ? count : Sum(state.processes->value, count);
     return;
   }
-  if (now) writer_.Put(now->time, device, Signal::kProcesses, {now->value, std::nullopt}, {});
-  now = At{time, count};
+  PutProcesses(device, state);
+  state.processes = At{time, count};
+}
+
+void MetricReadings::PutProcesses(DeviceId device, State& state) {
+  if (!state.processes) return;
+  writer_.Put(state.processes->time, device, Signal::kProcesses, {state.processes->value, std::nullopt}, {});
+  state.processes.reset();
 }
 
 void MetricReadings::AddXid(DeviceId device, Instant time, std::int64_t code, Place place) {
@@ -148,12 +182,11 @@ void MetricReadings::AddCycles(DeviceId device, Instant time, const PairUp::Both
 
 void MetricReadings::Finish() {
   for (auto& [device, state] : states_) {
-    if (state.processes) {
-      writer_.Put(state.processes->time, device, Signal::kProcesses, {state.processes->value, std::nullopt}, {});
-    }
+    PutProcesses(device, state);
     if (state.has_total || !state.used || !state.free || state.used->time != state.free->time) continue;
     const bool reserved = state.reserved && state.reserved->time == state.free->time;
     const std::int64_t total = Sum(Sum(state.used->value, state.free->value), reserved ? state.reserved->value : 0);
+    writer_.Use(device, Signal::kMemoryTotal, state.free_counter);
     writer_.Put(state.free->time, device, Signal::kMemoryTotal, {total, std::nullopt}, {});
   }
   states_.clear();

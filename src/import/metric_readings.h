@@ -5,7 +5,9 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "import/metric_table.h"
 #include "import/reading_writer.h"
@@ -37,8 +39,6 @@ class MetricReadings {
  public:
   MetricReadings(ImportTarget& out, ReadingWriter& writer) : out_(out), writer_(writer) {}
 
-  // False if another metric already tells this signal of the device: its samples are not to be added.
-  bool Accepts(const Metric& metric, DeviceId device);
   // `code` is that of an `xid` label.
   void Add(const Metric& metric, DeviceId device, std::int64_t code, Instant time, std::string_view value, Place place);
   // Hands on what waited for more.
@@ -55,11 +55,15 @@ class MetricReadings {
     // Of the first scrape, for the total where it is not exported.
     bool has_total = false;
     std::optional<At> used, free, reserved;
+    std::string free_counter;
     bool nvlink_read = false;
     PairUp nvlink, cycles;
     std::optional<PairUp::Both> last_cycles;
   };
 
+  void Announce(const Metric& metric, DeviceId device);
+  [[nodiscard]] std::string NameOf(const Metric& metric, DeviceId device) const;
+  void PutProcesses(DeviceId device, State& state);
   void AddSignal(const Metric& metric, DeviceId device, Instant time, const Reading& reading, Place place);
   void AddProcesses(DeviceId device, Instant time, std::int64_t count, bool whole);
   void AddXid(DeviceId device, Instant time, std::int64_t code, Place place);
@@ -70,6 +74,11 @@ class MetricReadings {
   ImportTarget& out_;
   ReadingWriter& writer_;
   std::map<DeviceId, State> states_;
+  struct Announced {
+    const Metric* metric = nullptr;
+    std::string counter;
+  };
+  std::map<std::pair<DeviceId, Signal>, Announced> announced_;  // what told a signal last
   bool mislabelled_ = false;
 };
 

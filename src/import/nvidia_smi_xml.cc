@@ -8,6 +8,7 @@
 
 #include "import/stamp.h"
 #include "import/units.h"
+#include "telemetry/counter_choice.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -114,6 +115,8 @@ MigInstance DescribeInstance(std::string_view id, const Instance& instance, cons
   return mig;
 }
 
+std::string CounterName(std::string_view path) { return "nvidia_smi_xml." + std::string(path); }
+
 // A process that holds a compute context: C, C+G, M+C.
 bool Computes(const Leaves& process) { return process.Get("type").find('C') != std::string_view::npos; }
 
@@ -189,7 +192,13 @@ class Mapper {
   }
 
   void Name(const Sample& sample, Signal signal, std::string_view path) {
-    out_.devices.NameCounter(sample.device, signal, "nvidia_smi_xml." + std::string(path));
+    out_.devices.NameCounter(sample.device, signal, CounterName(path));
+  }
+
+  // The first of several elements for a signal that has a value tells it in the whole log.
+  bool IsChosen(DeviceId device, const Source& source) {
+    const Source* chosen = chosen_.emplace(std::pair(device, source.signal), &source).first->second;
+    return chosen == &source || IsSameCounter(CounterName(chosen->path), CounterName(source.path));
   }
 
   void Read(const Leaves& leaves, Scope scope, Sample& sample) {
@@ -200,9 +209,11 @@ class Mapper {
       if (!text || Info(source.signal).scope != scope || sample.Has(source.signal)) continue;
       const Unit unit = Info(source.signal).unit;
       const Quantity quantity = ReadQuantity(*text, unit, "");
-      if (quantity.value) {
+      if (quantity.value && IsChosen(sample.device, source)) {
         sample.Set(source.signal, *quantity.value);
         Name(sample, source.signal, source.path);
+      } else if (quantity.value) {
+        out_.quality.CountNamed(QualityId::kLateCounter, source.path, place_);
       } else if ((asked & Bit(source.signal)) == 0) {
         asked |= Bit(source.signal);
         missing[Index(source.signal)] = quantity;
@@ -274,6 +285,7 @@ class Mapper {
   Place place_;
   Instant last_;
   std::vector<Sample> samples_;
+  std::map<std::pair<DeviceId, Signal>, const Source*> chosen_;
   bool counted_ = false;
 };
 

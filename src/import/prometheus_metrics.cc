@@ -23,7 +23,7 @@ namespace {
 // A series of the file, found again by its text.
 struct Series {
   const Metric* metric = nullptr;  // nullptr: not known
-  bool unused = false;             // the device has a better source
+  bool unused = false;             // what it says is no reading
   DeviceId device = 0;
   std::string host;
   std::int64_t code = 0;  // of the label `xid`
@@ -198,8 +198,8 @@ std::optional<Series> PrometheusImport::Resolve(const PrometheusLine& line, bool
   if (metric->source == MetricSource::kNvidiaSmi) smi_hosts_.emplace(*device, series.host);
   // The driver has no utilisation of a MIG instance; what DCGM then exports is no reading.
   const bool senseless = metric->signal == Signal::kUtilization && out_.devices[*device].mig.has_value();
-  if (senseless || !readings_.Accepts(*metric, *device)) {
-    out_.quality.CountNamed(senseless ? QualityId::kUnavailableValue : QualityId::kLateCounter, name, Here());
+  if (senseless) {
+    out_.quality.CountNamed(QualityId::kUnavailableValue, name, Here());
     series.unused = true;
   }
   return series;

@@ -288,7 +288,41 @@ TEST(PrometheusMetrics, SecondSourceOfASignalIsRefused) {
       Import(Line("DCGM_FI_DEV_GPU_UTIL", "", "50", 0) +
              "nvidia_smi_utilization_gpu_ratio{uuid=\"5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\"} 0.9 1772445603000\n");
   EXPECT_EQ(in->Values(Signal::kUtilization, 0), std::vector<std::int64_t>{50 * kPercent});
-  EXPECT_EQ(in->quality.CountOf(QualityId::kLateCounter), 1);
+  EXPECT_EQ(in->quality.CountOf(QualityId::kMixedCounters), 1);
+}
+
+// By metric or by scrape, whichever comes first: DCGM's readings alone, the others counted.
+TEST(PrometheusMetrics, TwoExportersOfOneGpuAreNeverOneSeries) {
+  const auto other = [](int value, int at) {
+    return "nvidia_smi_utilization_gpu_ratio{uuid=\"5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\"} 0." +
+           std::to_string(value) + " " + std::to_string(1772445603000 + at * 1000) + "\n";
+  };
+  std::string by_metric;
+  std::string dcgm;
+  std::string by_scrape;
+  for (int at = 0; at < 300; at += 30) {
+    by_metric += other(90, at + 1);
+    dcgm += Line("DCGM_FI_DEV_GPU_UTIL", "", "50", at);
+    by_scrape += other(90, at + 1) + Line("DCGM_FI_DEV_GPU_UTIL", "", "50", at);
+  }
+  for (const std::string& text : {by_metric + dcgm, dcgm + by_metric, by_scrape}) {
+    const auto in = Import(text);
+    EXPECT_EQ(in->Values(Signal::kUtilization, 0), std::vector<std::int64_t>(10, 50 * kPercent));
+    EXPECT_EQ(in->quality.CountOf(QualityId::kMixedCounters), 10);
+    EXPECT_EQ(in->devices[0].counter[Index(Signal::kUtilization)], "dcgm.DCGM_FI_DEV_GPU_UTIL");
+  }
+}
+
+TEST(PrometheusMetrics, CyclesAreTakenBeforeTheGaugeOfTheSameSignal) {
+  std::string text;
+  for (int at = 0; at <= 300; at += 30) {
+    text += Line("DCGM_FI_PROF_SM_ACTIVE", "", "0.9", at);
+    text += Line("DCGM_FI_PROF_SM_CYCLES_ELAPSED_TOTAL", "", std::to_string(1000 * at), at);
+    text += Line("DCGM_FI_PROF_SM_CYCLES_ACTIVE_TOTAL", "", std::to_string(250 * at), at);
+  }
+  const auto in = Import(text);
+  EXPECT_EQ(in->Values(Signal::kSmActive, 0), std::vector<std::int64_t>(10, 25 * kPercent));
+  EXPECT_EQ(in->quality.CountOf(QualityId::kMixedCounters), 11);
 }
 
 TEST(PrometheusMetrics, NearMissesAreTheLimitAndOthersUnobserved) {

@@ -20,6 +20,13 @@ bool ReadingWriter::Claim(DeviceId device, Signal signal, std::string_view field
   return first || claim->second == field;
 }
 
+void ReadingWriter::Use(DeviceId device, Signal signal, const std::string& counter) {
+  const DeviceId home = out_.devices.Home(device, signal);
+  if (out_.devices[home].counter[Index(signal)] == counter) return;
+  Flush();
+  out_.devices.NameCounter(home, signal, counter);
+}
+
 void ReadingWriter::Put(Instant time, DeviceId device, Signal signal, const Reading& reading, Place place) {
   if (reading.doubt) {
     out_.quality.Count(*reading.doubt, place);

@@ -18,9 +18,11 @@ class ReadingWriter {
   ReadingWriter& operator=(const ReadingWriter&) = delete;
   ~ReadingWriter() { Flush(); }
 
-  // Two counters of one signal must not mix in one device's distribution: the first field to claim it is its
-  // source (and its name), the others are refused. `field` tells fields apart; aliases share it.
+  // Two counters of one signal must not mix in one device's distribution. Where nothing sorts and chooses behind the
+  // importer, the first field to claim a signal is its source, the others are refused.
   bool Claim(DeviceId device, Signal signal, std::string_view field, std::string_view counter);
+  // The readings of `signal` that follow are of that counter.
+  void Use(DeviceId device, Signal signal, const std::string& counter);
   void Put(Instant time, DeviceId device, Signal signal, const Reading& reading, Place place);
   void PutUnavailable(Instant time, DeviceId device, Signal signal, Unobserved reason);
   void PutSample(const Sample& sample);

@@ -10,10 +10,6 @@
 namespace idleburn {
 namespace {
 
-// A tick looks at no more than this, so that a thousand processes at once make it no longer than sixteen do twice.
-constexpr std::size_t kMostJudged = 128;
-constexpr std::size_t kMostVisited = 32;
-constexpr std::size_t kMostThreads = 512;
 constexpr std::int64_t kAdopterPatience = kNanosPerSecond;
 constexpr std::size_t kMostEnvironment = 128 * 1024;
 // A process that was forked may start another program a little later; then its command line stays.
@@ -288,7 +284,8 @@ void ProcessTree::ReadWaits() {
     if (at == known_.end()) at = known_.begin();
     next_wait_ = at->first + 1;
     ReadThreadWaits(at->first, &at->second);
-    threads += at->second.thread_waits.size();
+    ReadCommand(at->first, &at->second);
+    threads += static_cast<std::size_t>(std::max<std::int64_t>(1, at->second.stat.threads));
   }
   std::int64_t sum = wait_of_ended_;
   for (const auto& [pid, process] : known_) {
@@ -300,8 +297,7 @@ void ProcessTree::ReadWaits() {
 
 void ProcessTree::SumWorkers() {
   std::vector<ProcessReading> all;
-  for (auto& [pid, process] : known_) {
-    ReadCommand(pid, &process);
+  for (const auto& [pid, process] : known_) {
     const auto& waits = process.thread_waits;
     const std::int64_t wait = std::accumulate(waits.begin(), waits.end(), std::int64_t{0},
                                               [](std::int64_t sum, const auto& w) { return sum + w.second; });

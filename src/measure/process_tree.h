@@ -47,6 +47,11 @@ class ProcessTree {
   enum Use : std::uint8_t { kCpu, kMajorFaults, kReadChars, kWriteChars, kReadBytes, kWriteBytes };
   static constexpr std::size_t kUses = 6;
   using Used = std::array<std::int64_t, kUses>;
+  // A tick looks at no more new and known processes than this, and ReadWaits at no more threads, so that a thousand
+  // processes at once make neither longer than a few dozen do.
+  static constexpr std::size_t kMostJudged = 128;
+  static constexpr std::size_t kMostVisited = 32;
+  static constexpr std::size_t kMostThreads = 512;
 
   explicit ProcessTree(ProcessTreeSpec spec, OpenFileBudget* files);
 
@@ -55,7 +60,7 @@ class ProcessTree {
   // Judges some of the new ones and reads some of the known ones, all in turns. What a process read and wrote is looked
   // at only if the last look is `io_age` ago, where its parent is known too and would tell what is missed of its end.
   void Tick(Instant now, Nanos io_age);
-  // Adds up the time that threads waited for a CPU, of some of the threads, in turns; and what workers did.
+  // Adds up the time that threads waited for a CPU, of some of the processes, in turns; and what workers did.
   void ReadWaits();
 
   [[nodiscard]] const Used& used() const { return used_; }

@@ -27,15 +27,26 @@ std::vector<std::unique_ptr<Lane>> LanesOf(const StandIn& driver, DeviceTable& d
   return std::move(gpus.lanes);
 }
 
+// A driver has as long as it takes to end what is under way; where one hangs for good, `patience` is short.
+constexpr Nanos kForever(3600 * kNanosPerSecond);
+constexpr Nanos kShort(200'000'000);
+
 struct Live {
-  explicit Live(const std::string& script) : driver("clock real\n" + script) {
+  explicit Live(const std::string& script, Nanos patience = kForever) : driver("clock real\n" + script) {
     SamplerOptions options;
     options.period = Nanos(10'000'000);
     options.hang_after = Nanos(100'000'000);
-    options.patience = Nanos(200'000'000);
+    options.patience = patience;
     sampler = std::make_unique<Sampler>(options, clock, line, log);
   }
   void Start() { sampler->Serve(LanesOf(driver, devices, sampler->sink(), clock, line)); }
+  // What the log has so far, while others write it.
+  template <typename Look>
+  bool Seen(Look look) {
+    bool seen = false;
+    sampler->sink().ChangeDevices([&] { seen = look(); });
+    return seen;
+  }
   std::shared_ptr<RunClock> clock = SystemClock();
   TimeLine line{clock->Read()};
   StandIn driver;
@@ -46,11 +57,17 @@ struct Live {
 
 void Sleep(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
+// These wait for what must happen, however long that takes: if it never does, the test never ends.
+template <typename Condition>
+void Await(Condition condition) {
+  while (!condition()) Sleep(1);
+}
+
 TEST(Sampler, ServesItsLanesUntilItIsStopped) {
   const auto start = steady_clock::now();
   Live run("gpu 0\nat 0s gpu 0 power=321\n");
   run.Start();
-  Sleep(300);
+  Await([&] { return run.Seen([&] { return run.log.Of(0, Signal::kPower).size() >= 5; }); });
   run.sampler->sink().OnWork({});  // from another thread meanwhile
   run.sampler->Stop();
   const SamplerStatistics& statistics = run.sampler->statistics();
@@ -69,9 +86,10 @@ TEST(Sampler, ServesItsLanesUntilItIsStopped) {
 TEST(Sampler, ACallThatHangsAndReturnsLeavesItsTimeStale) {
   Live run("gpu 0\nhang nvmlDeviceGetTotalEnergyConsumption times=1\n");
   run.Start();
-  Sleep(400);
+  Await([&] { return run.Seen([&] { return !run.log.Notes(NoteKind::kDriverHang).empty(); }); });
+  Await([&] { return run.Seen([&] { return !run.log.Lacking(0, Signal::kUtilization).empty(); }); });
   run.driver.Release();
-  Sleep(200);
+  Await([&] { return run.Seen([&] { return !run.log.Of(0, Signal::kPower).empty(); }); });
   run.sampler->Stop();
   EXPECT_FALSE(run.sampler->statistics().abandoned);
   const auto notes = run.log.Notes(NoteKind::kDriverHang);
@@ -80,24 +98,22 @@ TEST(Sampler, ACallThatHangsAndReturnsLeavesItsTimeStale) {
   const auto stale = run.log.Lacking(0, Signal::kUtilization);
   ASSERT_FALSE(stale.empty());
   EXPECT_EQ(stale[0].second, Unobserved::kStale);
-  EXPECT_FALSE(run.log.Of(0, Signal::kPower).empty());
-  EXPECT_GE(run.sampler->statistics().missed, 20);
+  EXPECT_GE(run.sampler->statistics().missed, 9);  // of the tenth of a second that it hung at least
   EXPECT_GE(run.log.Notes(NoteKind::kMissedTicks).size(), 1U);
   EXPECT_TRUE(run.log.InOrder());
 }
 
 TEST(Sampler, ACallThatNeverReturnsIsLeftBehind) {
-  auto run = std::make_unique<Live>("gpu 0\nhang nvmlDeviceGetClockInfo\n");
+  auto run = std::make_unique<Live>("gpu 0\nhang nvmlDeviceGetClockInfo\n", kShort);
   const StandIn driver = run->driver;
   run->Start();
-  Sleep(150);
-  const auto before = steady_clock::now();
-  run->sampler->Stop();
-  EXPECT_LT(steady_clock::now() - before, std::chrono::seconds(5));
+  Await([&] { return driver.Counts().hanging == 1; });
+  run->sampler->Stop();  // or the test never ends
   EXPECT_TRUE(run->sampler->statistics().abandoned);
   const std::int64_t calls = driver.Counts().calls;
   run.reset();  // the sink and the table of devices are gone; whoever returns now must not touch them
   driver.Release();
+  Await([&] { return driver.Counts().hanging == 0 && driver.Counts().calls > calls; });
   Sleep(50);
   EXPECT_EQ(driver.Counts().calls, calls + 1);  // the call that hung ended, and no other followed
 }
@@ -114,7 +130,7 @@ class StuckLane : public Lane {
   explicit StuckLane(std::shared_ptr<Latch> latch) : latch_(std::move(latch)) {}
   void Tick(Instant now, LiveSink& out) override {
     latch_->reached = true;
-    while (!latch_->open) Sleep(1);
+    Await([&] { return latch_->open.load(); });
     out.OnNote({now, NoteKind::kFailure, "late"});
     latch_->passed = true;
   }
@@ -134,16 +150,15 @@ class CountingLane : public Lane {
 };
 
 TEST(Sampler, AHangHoldsUpOnlyTheLanesBesideIt) {
-  Live run("gpu 0\nhang nvmlDeviceGetClockInfo\n");
+  Live run("gpu 0\nhang nvmlDeviceGetClockInfo\n", kShort);
   const auto ticks = std::make_shared<std::atomic<int>>(0);
   std::vector<std::unique_ptr<Lane>> other;
   other.push_back(std::make_unique<CountingLane>(ticks));
-  run.sampler->Serve(std::move(other));
+  run.sampler->Serve(std::move(other), kForever);
   run.Start();
-  while (run.driver.Counts().most_inside == 0) Sleep(1);
-  Sleep(30);  // inside the call that hangs
+  Await([&] { return run.driver.Counts().hanging == 1; });
   const int before = *ticks;
-  while (*ticks < before + 20) Sleep(1);  // or the test never ends
+  Await([&] { return *ticks >= before + 20; });
   run.sampler->Stop();
   EXPECT_TRUE(run.sampler->statistics().abandoned);
   EXPECT_GE(run.sampler->statistics().ticks, 20);  // those of the other
@@ -152,12 +167,12 @@ TEST(Sampler, AHangHoldsUpOnlyTheLanesBesideIt) {
 
 // What nobody expects to hang, but a busy machine delays, is waited for longer than a driver.
 TEST(Sampler, EachThreadHasItsOwnPatience) {
-  Live run("gpu 0\n");
+  Live run("gpu 0\n", kShort);
   const auto latch = std::make_shared<Latch>();
   std::vector<std::unique_ptr<Lane>> slow;
   slow.push_back(std::make_unique<StuckLane>(latch));
-  run.sampler->Serve(std::move(slow), Nanos(60 * kNanosPerSecond));
-  while (!latch->reached) Sleep(1);
+  run.sampler->Serve(std::move(slow), kForever);
+  Await([&] { return latch->reached.load(); });
   std::thread later([&] {
     Sleep(400);  // twice what a driver gets
     latch->open = true;
@@ -178,11 +193,11 @@ TEST(Sampler, NothingReachesTheSinkAfterStop) {
   const auto clock = SystemClock();
   Sampler sampler(options, clock, TimeLine(clock->Read()), log);
   sampler.Serve(std::move(lanes));
-  Sleep(20);
+  Await([&] { return latch->reached.load(); });
   sampler.Stop();
   EXPECT_TRUE(sampler.statistics().abandoned);
   latch->open = true;
-  while (!latch->passed) Sleep(1);
+  Await([&] { return latch->passed.load(); });
   EXPECT_TRUE(log.notes.empty());
 }
 
@@ -209,14 +224,13 @@ TEST(LiveGpus, NobodyWaitsForADriverThatHangsOnceTheRunIsOver) {
   DeviceTable devices;
   LiveLog log;
   const auto clock = SystemClock();
-  LiveGpuOptions options;  // of twenty seconds' patience
+  LiveGpuOptions options;
   options.nvml_library = driver.path();
   options.sysfs = "/nowhere";
+  options.patience = kForever;  // or the test never ends
   std::stop_source over;
   over.request_stop();
-  const auto start = steady_clock::now();
   const LiveGpus gpus = LiveGpus::Open(options, devices, log, clock, TimeLine(clock->Read()), over.get_token());
-  EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(5));
   EXPECT_EQ(gpus.nvidia.trouble, NvidiaTrouble::kHang);
   driver.Release();
   Sleep(50);

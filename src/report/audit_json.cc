@@ -319,6 +319,15 @@ Json WindowJson(const AuditReport& report) {
   return json;
 }
 
+// The counters of all its signals, that of the phases among them.
+std::vector<std::string> CountersRead(const Device& device) {
+  std::vector<std::string> counters;
+  for (const std::string& counter : device.counter) {
+    if (!counter.empty()) counters.push_back(counter);
+  }
+  return counters;
+}
+
 Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, const std::optional<CostColumn>& costs,
                 const MoneyWriter& money) {
   const DeviceResult* result = ResultOf(report, d.device);
@@ -332,6 +341,7 @@ Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, cons
   PutDevice(json, (*report.devices)[d.device]);
   json["gpu_share"] = d.gpu_share;
   PutText(json, "counter", CounterOf(report, d.device), "not_reported");
+  json["counters"] = TextsOf(CountersRead((*report.devices)[d.device]));
   const bool has_period = result != nullptr && result->period;
   PutNumber(json, "period_s", has_period ? std::optional(InSeconds(*result->period)) : std::nullopt, "not_measured");
   PutUsage(json, part, money);

@@ -60,7 +60,7 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kProcessDetail, "process_detail", S::kInfo,
      "per-process rows were used for who holds memory; they carry no time without stamps"},
     {Q::kLateCounter, "late_counter", S::kWarn,
-     "readings of a second busy counter came after another had been chosen; they are not used"},
+     "readings of a second counter of a signal came after another had been chosen; they are not used"},
     {Q::kNoTimestamp, "no_timestamp", S::kWarn,
      "inputs or records carry no date or no time; one was assumed, so they cannot be placed beside other inputs"},
     {Q::kUnknownEvent, "unknown_event", S::kInfo, "events of kinds that are not used"},
@@ -84,7 +84,7 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kGpusUnclear, "gpus_unclear", S::kWarn,
      "time it cannot be told which GPUs the command could see; all of the machine are counted"},
     {Q::kMixedCounters, "mixed_counters", S::kWarn,
-     "signals of a device were read from several counters and taken as one series, named after the first"},
+     "readings of a second counter of a signal were left aside, as counters are never mixed in one series"},
 }};
 
 std::string_view Name(Severity s) {

@@ -115,12 +115,12 @@ DeviceId DeviceTable::Enter(const DeviceKey& key) {
 
 void DeviceTable::NameCounter(DeviceId device, Signal signal, std::string_view counter) {
   CHECK(device < devices_.size());
-  std::string& name = devices_[device].counter[Index(signal)];
-  if (name.empty()) {
-    name = counter;
-  } else if (name != counter) {
-    devices_[device].also[Index(signal)].emplace(counter);
-  }
+  Device& d = devices_[device];
+  std::string& name = d.counter[Index(signal)];
+  if (name == counter) return;
+  if (!name.empty()) d.also[Index(signal)].insert(name);
+  d.also[Index(signal)].erase(std::string(counter));
+  name = counter;
 }
 
 DeviceId DeviceTable::Home(DeviceId device, Signal signal) const {

@@ -43,9 +43,9 @@ struct Device {
   std::optional<MigInstance> mig;
   std::optional<DeviceId> board;  // of a MIG instance
   bool has_instances = false;     // a board whose capacity is counted through its instances
-  // "<source>.<field>" of each signal, as first read.
+  // "<source>.<field>" of each signal: of the readings that come, and in the end of those that were used.
   std::array<std::string, kSignalCount> counter;
-  // The other counters that gave readings of a signal too. Their readings are one series with the first's.
+  // The other counters that were named for a signal. Their readings are left aside (telemetry/counter_choice.h).
   std::array<std::set<std::string>, kSignalCount> also;
 };
 

@@ -111,12 +111,13 @@ TEST(DeviceTableTest, InstancesHaveABoard) {
   EXPECT_EQ(table.Home(board, Signal::kPower), board);
 }
 
-TEST(DeviceTableTest, TheFirstCounterNamesTheSignal) {
+TEST(DeviceTableTest, TheLastCounterNamesTheReadingsToCome) {
   DeviceTable table;
   const DeviceId id = table.Enter(ByIndex(0));
   table.NameCounter(id, Signal::kUtilization, "nvidia-smi.utilization.gpu");
   table.NameCounter(id, Signal::kUtilization, "other");
-  EXPECT_EQ(table[id].counter[Index(Signal::kUtilization)], "nvidia-smi.utilization.gpu");
+  EXPECT_EQ(table[id].counter[Index(Signal::kUtilization)], "other");
+  EXPECT_EQ(table[id].also[Index(Signal::kUtilization)], (std::set<std::string>{"nvidia-smi.utilization.gpu"}));
   EXPECT_EQ(table[id].counter[Index(Signal::kPower)], "");
   table.NameCounter(id, Signal::kUtilization, "nvidia-smi.utilization.gpu");
   EXPECT_EQ(table[id].also[Index(Signal::kUtilization)], (std::set<std::string>{"other"}));

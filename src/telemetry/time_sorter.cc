@@ -79,7 +79,7 @@ class Joiner {
 
 }  // namespace
 
-TimeSorter::TimeSorter(const DeviceTable& devices, DataQuality& quality, std::size_t memory_bytes)
+TimeSorter::TimeSorter(DeviceTable& devices, DataQuality& quality, std::size_t memory_bytes)
     : devices_(devices), quality_(quality), capacity_(std::max<std::size_t>(memory_bytes / sizeof(Reading), 2)) {}
 
 TimeSorter::~TimeSorter() {
@@ -98,8 +98,12 @@ void TimeSorter::OnSamples(std::span<const Sample> samples) {
       if (!s.Has(signal) && !s.Lacks(signal)) continue;
       const bool has = s.Has(signal);
       const auto why = has ? std::uint8_t{0} : static_cast<std::uint8_t>(static_cast<int>(s.reason) + 1);
-      buffer_.push_back({s.time.nanos(), devices_.Home(s.device, signal), static_cast<std::uint8_t>(i), why,
-                         has ? s.Get(signal) : 0});
+      const DeviceId home = devices_.Home(s.device, signal);
+      const std::string& own = devices_[s.device].counter[i];
+      const std::string& name = own.empty() ? devices_[home].counter[i] : own;
+      const CounterChoice::Ordinal counter = counters_.Note(home, signal, name, s.time.nanos(), has);
+      buffer_.push_back(
+          {s.time.nanos(), home, static_cast<std::uint8_t>(i), why, counter, has ? s.Get(signal) : 0});
       if (buffer_.size() >= capacity_) Spill();
     }
   }
@@ -125,6 +129,7 @@ Result<void> TimeSorter::Deliver(SampleSink& out) {
   if (file_ != nullptr && std::fflush(file_) != 0) failed_ = true;
   if (failed_) return Fail("the temporary folder is full or not writable; set TMPDIR to one with more space");
   SortBuffer();
+  counters_.Settle(devices_, quality_);
   std::vector<Cursor> cursors;
   for (const Run& run : runs_) cursors.emplace_back(file_, run);
   cursors.emplace_back(std::span<const Reading>(buffer_));
@@ -146,7 +151,8 @@ Result<void> TimeSorter::Deliver(SampleSink& out) {
     const Head head = heads.top();
     heads.pop();
     const Reading& r = head.reading;
-    joiner.Add(r.time, r.device, static_cast<Signal>(r.signal), r.unavailable, r.value);
+    const auto signal = static_cast<Signal>(r.signal);
+    if (counters_.Keeps(r.device, signal, r.counter)) joiner.Add(r.time, r.device, signal, r.unavailable, r.value);
     TRY(advance(head.cursor));
   }
   joiner.Flush();

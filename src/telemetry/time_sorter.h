@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "telemetry/counter_choice.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 #include "telemetry/sample.h"
@@ -18,10 +19,11 @@ namespace idleburn {
 // inputs of one run on a common clock. An external merge sort: readings are kept in `memory_bytes` and spill,
 // sorted, to an unlinked temporary file when they no longer fit. Readings of one device at one time become one
 // sample; of repeated readings of one signal the largest is kept (copies of a device's value are equal, parts
-// of it are smaller) and counted as shared_copies. Board values of a MIG instance go to its board.
+// of it are smaller) and counted as shared_copies. Board values of a MIG instance go to its board. A reading is of the
+// counter that its device names for the signal when it is pushed; one counter of each signal is delivered.
 class TimeSorter final : public SampleSink {
  public:
-  TimeSorter(const DeviceTable& devices, DataQuality& quality, std::size_t memory_bytes = std::size_t{16} << 20);
+  TimeSorter(DeviceTable& devices, DataQuality& quality, std::size_t memory_bytes = std::size_t{16} << 20);
   ~TimeSorter() override;
 
   void OnSamples(std::span<const Sample> samples) override;
@@ -34,6 +36,7 @@ class TimeSorter final : public SampleSink {
     DeviceId device;
     std::uint8_t signal;
     std::uint8_t unavailable;  // 0, or 1 + the reason
+    CounterChoice::Ordinal counter;
     std::int64_t value;
   };
   struct Run {
@@ -45,8 +48,9 @@ class TimeSorter final : public SampleSink {
   void Spill();
   void SortBuffer();
 
-  const DeviceTable& devices_;
+  DeviceTable& devices_;
   DataQuality& quality_;
+  CounterChoice counters_;
   std::size_t capacity_;
   std::vector<Reading> buffer_;
   std::vector<Run> runs_;

@@ -8,6 +8,7 @@ namespace idleburn::standin {
 struct StandinCounts {
   std::int64_t calls = 0;
   std::int32_t most_inside = 0;    // calls that ran at once
+  std::int32_t hanging = 0;        // calls that hang now
   std::int32_t gpm_samples = 0;    // allocated and not freed
   std::int32_t event_sets = 0;     // likewise
   std::int32_t stale_handles = 0;  // calls with a handle of an earlier initialisation

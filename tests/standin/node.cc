@@ -174,12 +174,16 @@ nvml::Return Node::Trouble(const char* function, const Handle* handle) {
       if (!hit) continue;
       --fault.times;
       if (fault.hang) hang_until = fault.until;
+      if (fault.hang) ++counts.hanging;
       if (fault.delay_ns > 0 && script.manual_clock) manual_ns_ += fault.delay_ns;
       if (fault.delay_ns > 0 && !script.manual_clock) usleep(static_cast<useconds_t>(fault.delay_ns / 1000));
       if (fault.code != 0) return fault.code;
     }
   }
-  while (hang_until >= 0 && Now() < hang_until && !released) usleep(1000);
+  if (hang_until < 0) return nvml::kSuccess;
+  while (Now() < hang_until && !released) usleep(1000);
+  const std::lock_guard lock(mutex);
+  --counts.hanging;
   return nvml::kSuccess;
 }
 

@@ -1,0 +1,119 @@
+#include "telemetry/counter_choice.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+namespace idleburn {
+namespace {
+
+// Beginnings of counters' names, the best first. Of several that fit the longest counts.
+constexpr std::string_view kPreferred[] = {
+    // Asked of the driver by idleburn, or by one of our kind, many times a second.
+    "nvml.", "amdgpu.", "agent.",
+    // Written when it was asked, with its decimals.
+    "nvidia_smi.", "nvidia_smi_xml.", "rocm_smi.",
+    // Whole watts; rows of processes.
+    "nvidia_smi_dmon.", "nvidia_smi_compute_apps.", "nvidia_smi_pmon.",
+    // Stamped when it was scraped, up to 30 s after it was read; cycles are exact whatever the distance of scrapes.
+    "dcgm.DCGM_FI_PROF_SM_CYCLES", "dcgm.",
+    // An instant of a scrape, where "power usage" is the mean of a second; a rate in odd units, that may be negative.
+    "dcgm.DCGM_FI_DEV_POWER_USAGE_INSTANT", "dcgm.DCGM_FI_DEV_BOARD_POWER_RAW_WATTS", "dcgm.DCGM_FI_DEV_NVLINK",
+    // Others that are scraped.
+    "nvidia_smi_exporter.", "nvitop.", "all_smi.", "jobstats.", "dynolog.",
+    // Means of a minute, and of a job.
+    "cloudwatch.", "gcp.", "dcgmi.",
+    // Columns of the user's own.
+    "parquet.", "csv.",
+};
+
+// Names of one counter under older and newer drivers.
+struct Renamed {
+  std::string_view before;
+  std::string_view since;
+};
+constexpr Renamed kRenamed[] = {
+    {"nvidia_smi.clocks.sm", "nvidia_smi.clocks.current.sm"},
+    {"nvidia_smi.clocks_throttle_reasons.active", "nvidia_smi.clocks_event_reasons.active"},
+    {"nvidia_smi_xml.clocks_throttle_reasons", "nvidia_smi_xml.clocks_event_reasons"},
+    {"nvidia_smi_xml.power_readings/power_draw", "nvidia_smi_xml.gpu_power_readings/power_draw"},
+    {"nvidia_smi_xml.power_readings/enforced_power_limit", "nvidia_smi_xml.gpu_power_readings/current_power_limit"},
+    {"nvidia_smi_xml.power_readings/default_power_limit", "nvidia_smi_xml.gpu_power_readings/default_power_limit"},
+    {"nvidia_smi_exporter.clocks_throttle_reasons_active", "nvidia_smi_exporter.clocks_event_reasons_active"},
+};
+
+std::string_view PresentName(std::string_view counter) {
+  const auto* row =
+      std::find_if(std::begin(kRenamed), std::end(kRenamed), [&](const Renamed& r) { return r.before == counter; });
+  return row == std::end(kRenamed) ? counter : row->since;
+}
+
+}  // namespace
+
+bool IsSameCounter(std::string_view a, std::string_view b) { return PresentName(a) == PresentName(b); }
+
+std::size_t CounterRank(std::string_view counter) {
+  std::size_t rank = std::size(kPreferred);
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < std::size(kPreferred); ++i) {
+    const std::string_view prefix = kPreferred[i];
+    if (counter.substr(0, prefix.size()) != prefix || prefix.size() <= longest) continue;
+    rank = i;
+    longest = prefix.size();
+  }
+  return rank;
+}
+
+CounterChoice::Ordinal CounterChoice::Note(DeviceId device, Signal signal, const std::string& counter,
+                                           std::int64_t time, bool valid) {
+  if (device >= devices_.size()) devices_.resize(device + 1);
+  std::vector<Counter>& counters = devices_[device][Index(signal)].counters;
+  auto at =
+      std::find_if(counters.begin(), counters.end(), [&](const Counter& known) { return known.name == counter; });
+  if (at == counters.end()) {
+    at = std::find_if(counters.begin(), counters.end(),
+                      [&](const Counter& known) { return IsSameCounter(known.name, counter); });
+  }
+  if (at == counters.end() && counters.size() < kAll) {
+    at = counters.insert(counters.end(), Counter());
+    at->name = counter;
+  }
+  if (at == counters.end()) --at;
+  if (valid) {
+    at->first = std::min(at->first, time);
+    at->last = std::max(at->last, time);
+    ++at->readings;
+  }
+  return static_cast<Ordinal>(at - counters.begin());
+}
+
+CounterChoice::Ordinal CounterChoice::Choose(const std::vector<Counter>& counters) {
+  std::int64_t longest = -1;
+  for (const Counter& counter : counters) longest = std::max(longest, counter.Span());
+  const std::int64_t enough = longest - longest / 10;
+  const auto key = [enough](const Counter& counter) {
+    return std::make_tuple(counter.Span() < enough, CounterRank(counter.name), -counter.readings,
+                           std::string_view(counter.name));
+  };
+  const auto best = std::min_element(counters.begin(), counters.end(),
+                                     [&](const Counter& a, const Counter& b) { return key(a) < key(b); });
+  return static_cast<Ordinal>(best - counters.begin());
+}
+
+void CounterChoice::Settle(DeviceTable& devices, DataQuality& quality) {
+  for (DeviceId device = 0; device < devices_.size(); ++device) {
+    for (const SignalInfo& signal : kSignals) {
+      Series& series = devices_[device][Index(signal.id)];
+      if (series.counters.size() < 2) continue;
+      series.chosen = Choose(series.counters);
+      const std::string& chosen = series.counters[series.chosen].name;
+      devices.NameCounter(device, signal.id, chosen);
+      for (const Counter& other : series.counters) {
+        if (&other == &series.counters[series.chosen] || other.readings == 0) continue;
+        quality.CountNamed(QualityId::kMixedCounters, other.name + " (" + chosen + " is used)", {}, other.readings);
+      }
+    }
+  }
+}
+
+}  // namespace idleburn
