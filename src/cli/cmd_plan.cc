@@ -34,6 +34,7 @@ struct PlanRequest {
   std::string spec;
   std::string config;
   std::string predict;
+  std::string actuals;
   std::string format = "text";
   std::string output;
   std::string price;
@@ -63,6 +64,8 @@ std::vector<Flag> FlagsFor(PlanRequest& request) {
       {"spec", "SPEC", "a plan in TOML, a training YAML, or a model's config.json", &request.spec},
       {"--config-json", "FILE", "a model's config.json, beside a SPEC that names none", &request.config},
       {"--predict", "FILE.csv", "predict every row of a table of configurations", &request.predict},
+      {"--actuals", "FILE",
+       "of --errors: what was paid of the scenario of costs that SPEC is, as idleburn tco reads it", &request.actuals},
       {"--format", "text|json", "how to print it; --errors also as markdown or csv", &request.format},
       {"--output", "FILE", "write there instead of the terminal", &request.output},
       {"--deadline", "TIME", "of the whole run, on the wall: 48h", &request.deadline},
@@ -299,6 +302,9 @@ Result<void> CheckRequest(const PlanRequest& request, bool command) {
   if (request.errors && (runs || !request.predict.empty())) {
     return FailUsage("plan: --errors goes alone: it only reads the history");
   }
+  if (request.errors ? request.spec.empty() != request.actuals.empty() : !request.actuals.empty()) {
+    return FailUsage("plan: a scenario's errors need both: idleburn plan --errors SCENARIO.toml --actuals FILE");
+  }
   const bool known = request.format == "text" || request.format == "json" ||
                      (request.errors && (request.format == "markdown" || request.format == "csv"));
   if (!known) {
@@ -343,7 +349,9 @@ Result<int> Plan(const PlanRequest& request, const BehindDashes& behind, const E
   const std::vector<std::string>& command = behind.command;
   const Result<Settings> settings = request.settings.Load();
   if (!settings) return tl::unexpected<Error>(settings.error());
-  if (request.errors) return RunPlanErrors(*settings, request.format, request.output, environment);
+  if (request.errors) {
+    return RunPlanErrors(*settings, {request.spec, request.actuals}, request.format, request.output, environment);
+  }
   const Result<AskedPlan> asked = Asked(request, command, *settings, environment.now);
   if (!asked) return tl::unexpected<Error>(asked.error());
   if (asked->interrupted) return 128 + *asked->interrupted;
@@ -389,7 +397,7 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
     return FailUsage("plan: flags of run between two pairs of dashes are for --launch; give that too");
   }
   TRY(CheckRequest(request, !behind->command.empty()));
-  TRY(SpareInputs(request.output, {request.config, request.spec, request.predict}));
+  TRY(SpareInputs(request.output, {request.config, request.spec, request.predict, request.actuals}));
   if (!request.predict.empty()) return Predict(request);
   if (request.step.asked()) {
     const Result<std::string> answer = UtilizationAnswer(request.step, request.format == "json");

@@ -71,6 +71,8 @@ Known Actual(const HistoryRun& run, ForecastQuantity quantity) {
     }
     case ForecastQuantity::kMemory:
       return f.memory_peak ? Known(static_cast<double>(*f.memory_peak)) : Known();
+    case ForecastQuantity::kScenarioCost:  // of no run
+      break;
   }
   return std::nullopt;
 }
@@ -87,6 +89,8 @@ std::optional<LikelyRange> Forecast(const KeptForecast& f, ForecastQuantity quan
       return RangeOf(f.tokens_s, f.tokens_s_low, f.tokens_s_high);
     case ForecastQuantity::kMemory:
       return RangeOf(f.memory, f.memory_low, f.memory_high);
+    case ForecastQuantity::kScenarioCost:
+      break;
   }
   return std::nullopt;
 }
@@ -115,8 +119,9 @@ ForecastOutcome OutcomeOf(const HistoryRun& run) {
 }
 
 std::string_view Title(ForecastQuantity quantity) {
-  constexpr std::array<std::string_view, kForecastQuantityCount> kTitles = {"hours", "GPU-hours", "cost",
-                                                                            "tokens/s per GPU", "memory of one GPU"};
+  constexpr auto kTitles = std::to_array<std::string_view>(
+      {"hours", "GPU-hours", "cost", "tokens/s per GPU", "memory of one GPU", "cost of a scenario"});
+  static_assert(kTitles.size() == kForecastQuantityNames.size());
   return kTitles[static_cast<std::size_t>(quantity)];
 }
 
@@ -126,6 +131,7 @@ std::string FigureText(ForecastQuantity quantity, double value, const std::strin
     case ForecastQuantity::kGpuHours:
       return value < 1 ? fmt::format("{:.4g}", value) : fmt::format("{:.4f}", value);
     case ForecastQuantity::kCost:
+    case ForecastQuantity::kScenarioCost:
       return Amount(Money::Nano(std::llround(value * kNano)), currency);
     case ForecastQuantity::kTokensPerSecond:
       return fmt::format("{:.0f}", value);

@@ -7,6 +7,7 @@
 
 #include "cli/forecast_outcome.h"
 #include "cli/keep_run.h"
+#include "cli/scenario_errors.h"
 #include "cli/users_history.h"
 #include "history/runs.h"
 #include "report/json_values.h"
@@ -56,6 +57,7 @@ std::string Summary(const ForecastErrors& errors) {
     text +=
         fmt::format("; {} of runs that did not do the work planned: only their speed and memory count", errors.partial);
   }
+  if (errors.scenario > 0) text += fmt::format("; closed months of the scenario: {}", errors.scenario);
   text += ".\n";
   const bool few = std::any_of(errors.months.begin(), errors.months.end(),
                                [](const MonthOfErrors& m) { return m.n < kFewestForTail; });
@@ -70,9 +72,10 @@ std::string Nothing(const ForecastErrors& errors) {
 
 }  // namespace
 
-ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs) {
+ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs, std::vector<JudgedForecast> months) {
   ForecastErrors errors;
-  std::vector<JudgedForecast> judged;
+  errors.scenario = months.size();
+  std::vector<JudgedForecast> judged = std::move(months);
   for (const HistoryRun& run : runs) {
     if (!run.forecast) continue;
     ++errors.forecasts;
@@ -122,6 +125,7 @@ std::string ForecastErrorsJson(const ForecastErrors& errors) {
   json["forecasts"] = errors.forecasts;
   json["not_ended"] = errors.running;
   json["partial"] = errors.partial;
+  json["scenario_months"] = errors.scenario;
   json["months"] = Json::array();
   for (const MonthOfErrors& m : errors.months) {
     json["months"].push_back({{"month", m.month},
@@ -138,8 +142,14 @@ std::string ForecastErrorsJson(const ForecastErrors& errors) {
   return json.dump(2) + "\n";
 }
 
-Result<int> RunPlanErrors(const Settings& settings, const std::string& format, const std::string& output,
-                          const Environment& environment) {
+Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, const std::string& format,
+                          const std::string& output, const Environment& environment) {
+  std::vector<JudgedForecast> months;
+  if (!files.scenario.empty()) {
+    Result<std::vector<JudgedForecast>> of_scenario = ScenarioForecasts(files.scenario, files.actuals, environment.now);
+    if (!of_scenario) return tl::unexpected<Error>(of_scenario.error());
+    months = std::move(*of_scenario);
+  }
   const std::string file = HistoryFile(settings);
   const Result<std::optional<SqliteDatabase>> history = OpenToRead(file, environment.now);
   if (!history) return tl::unexpected<Error>(history.error());
@@ -149,7 +159,7 @@ Result<int> RunPlanErrors(const Settings& settings, const std::string& format, c
     if (!all) return tl::unexpected<Error>(all.error());
     runs = std::move(*all);
   }
-  ForecastErrors errors = ErrorsOf(runs);
+  ForecastErrors errors = ErrorsOf(runs, std::move(months));
   errors.file = file;
   const int width = environment.terminal_out ? environment.columns : 120;
   TRY(WriteOutput(output, format == "json"       ? ForecastErrorsJson(errors)

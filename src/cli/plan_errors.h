@@ -17,8 +17,16 @@ struct ForecastErrors {
   std::size_t forecasts = 0;  // runs with one
   std::size_t running = 0;    // that have not ended
   std::size_t partial = 0;    // that did not do the work planned: only speed and memory of them count
+  std::size_t scenario = 0;   // closed months of a scenario
 };
-ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs);
+// `months` are those of a scenario, or none.
+ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs, std::vector<JudgedForecast> months = {});
+
+// A scenario of costs and what was paid of it; both or neither.
+struct ScenarioFiles {
+  std::string scenario;
+  std::string actuals;
+};
 
 std::string ForecastErrorsText(const ForecastErrors& errors, int width);
 std::string ForecastErrorsMarkdown(const ForecastErrors& errors);
@@ -26,8 +34,8 @@ std::string ForecastErrorsCsv(const ForecastErrors& errors);
 // The document of docs/json.md, schema idleburn.forecast_errors/1.
 std::string ForecastErrorsJson(const ForecastErrors& errors);
 
-// idleburn plan --errors
-Result<int> RunPlanErrors(const Settings& settings, const std::string& format, const std::string& output,
-                          const Environment& environment);
+// idleburn plan --errors [SCENARIO.toml --actuals FILE]
+Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, const std::string& format,
+                          const std::string& output, const Environment& environment);
 
 }  // namespace idleburn

@@ -49,7 +49,9 @@ OptionChoice Choose(const PlanOptions& plan) {
 
 // The spot offer that intervals are shown for: what is recommended, else the cheapest.
 std::optional<std::size_t> ShownSpot(const PlanOptions& plan) {
-  const auto spot = [&](std::size_t i) { return plan.offers[i].market == Market::kSpot && plan.options[i].interval; };
+  const auto spot = [&](std::size_t i) {
+    return plan.offers[i].market == Market::kSpot && plan.options[i].interruptions;
+  };
   if (plan.choice.best && spot(*plan.choice.best)) return plan.choice.best;
   const auto found = std::find_if(plan.order.begin(), plan.order.end(), spot);
   return found == plan.order.end() ? std::nullopt : std::optional(*found);
@@ -60,6 +62,7 @@ void SetIntervals(PlanOptions& plan) {
   if (!plan.interval_of) return;
   const RunOffer& offer = plan.offers[*plan.interval_of].run;
   const LaunchFacts& launch = plan.spot.launch;
+  if (launch.checkpoint == Hours{} || !plan.options[*plan.interval_of].interval) return;  // it has no best interval
   const CheckpointedWork job{offer.work.likely, *plan.options[*plan.interval_of].interval, launch.checkpoint,
                              launch.restart};
   const Hours mean_uptime = JobMeanUptime(plan.spot.machines->mean_up, offer.nodes);
@@ -67,7 +70,7 @@ void SetIntervals(PlanOptions& plan) {
   plan.daly_interval = DalyInterval(launch.checkpoint, mean_uptime);
   plan.availability_interval = AvailabilityOptimalInterval(launch.checkpoint, launch.restart, mean_uptime);
   // Seats of a history are lost one by one; several machines at once are no replay of it.
-  if (!plan.spot.history || offer.nodes > 1 || launch.checkpoint == Hours{}) return;
+  if (!plan.spot.history || offer.nodes > 1) return;
   plan.by_history = ChooseInterval(*plan.spot.history, job, launch.unbilled, kHistoryStarts);
 }
 

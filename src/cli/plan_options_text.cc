@@ -116,9 +116,15 @@ std::string SpotText(const PlanOptions& plan) {
     if (option.saving) text += fmt::format(", and is expected to save {:.1f} %", 100 * *option.saving);
     text += ".\n";
   }
-  text += fmt::format("Checkpoint every {}{}; by Daly {}, best for availability {}; expected time by Daly {}.\n",
-                      SpanText(*option.interval), plan.spot.launch.interval ? " (as given)" : " (Young)",
-                      SpanText(*plan.daly_interval), SpanText(*plan.availability_interval), HoursText(plan.daly));
+  if (option.interval) {
+    text += fmt::format("Checkpoint every {}{}", SpanText(*option.interval),
+                        plan.spot.launch.interval ? " (as given)" : " (Young)");
+    if (plan.daly_interval && plan.availability_interval) {
+      text += fmt::format("; by Daly {}, best for availability {}; expected time by Daly {}",
+                          SpanText(*plan.daly_interval), SpanText(*plan.availability_interval), HoursText(plan.daly));
+    }
+    text += ".\n";
+  }
   if (plan.by_history) {
     text += fmt::format("By trial on that history: {} is best of {} intervals; Young's {} costs {:.2f} % more.\n",
                         SpanText(plan.by_history->best), plan.by_history->tried, SpanText(plan.by_history->young),

@@ -53,7 +53,8 @@ bool Measured(const PlanReport& report, std::optional<LikelyRange> Evidence::*fi
 
 std::string MemoryBasis(const PlanReport& report) {
   if (Measured(report, &Evidence::peak_bytes)) return report.evidence->text;
-  return std::string(Basis(report.memory.nearness));
+  return std::string(Basis(report.memory.nearness)) +
+         "; memory within what frameworks differ, for a plan does not know the habits of one";
 }
 
 // "model", "probe": for programs.

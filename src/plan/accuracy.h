@@ -34,9 +34,13 @@ struct FitDecisions {
 FitDecisions JudgeFits(const std::vector<HeldOutRow>& rows);
 
 // Share of the `known` rows (of one framework, if named) that lie in the 90 % interval which the rows of other groups
-// would have given them; without any, share of the `unknown` in the interval that the other frameworks would.
+// would have given them; without any, share of the `unknown` in the interval that the other frameworks would, `widen`
+// times as wide (in logarithms).
 double Coverage(const std::vector<HeldOutRow>& known, const std::vector<HeldOutRow>& unknown,
-                std::string_view framework = {});
+                std::string_view framework = {}, double widen = 1);
+// How many times as wide (in logarithms) their intervals would have to be for that share of every framework left out to
+// be at least `least`.
+double WideningForEach(const std::vector<HeldOutRow>& unknown, double least);
 
 // The same share without any known, each framework counting alike however many rows it has.
 double CoverageOfFrameworks(const std::vector<HeldOutRow>& unknown);

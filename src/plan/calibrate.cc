@@ -261,6 +261,22 @@ std::string GpuGroupOf(const RunRow& row) {
 
 std::span<const std::string_view> CalibrationFiles() { return kFiles; }
 
+namespace {
+
+// The last row again, of a framework with a name that says nothing; what was measured and which it is stays.
+void AddAsStranger(PublishedRows& published, TableCells cells) {
+  cells["framework"] = "a stranger";
+  const Result<RunRow> row = ReadRunRow(cells);
+  if (!row) return;
+  MeasuredRow stranger = published.rows.back();
+  stranger.row.facts = row->facts;
+  stranger.row.run = row->run;
+  stranger.row.run.framework = published.rows.back().row.run.framework;
+  published.strangers.push_back(std::move(stranger));
+}
+
+}  // namespace
+
 Result<void> AddTable(PublishedRows& published, std::string text, const std::string& file) {
   published.tables.push_back({file, Sha256Hex(text)});
   StringSource in{std::move(text), file};
@@ -281,6 +297,7 @@ Result<void> AddTable(PublishedRows& published, std::string text, const std::str
     MeasuredRow measured = {file, std::move(*row), {}};
     measured.group = one_model ? cells["method"] : measured.row.facts.name;
     published.rows.push_back(std::move(measured));
+    AddAsStranger(published, cells);
   }
 }
 
@@ -370,11 +387,29 @@ std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, Pla
   return predictions;
 }
 
+std::vector<HeldOutRow> PredictStrangers(const PublishedRows& published) {
+  const Rows all = With(published.rows, PlanQuantity::kMemory);
+  std::map<std::string, std::vector<CoefficientSet>> common;
+  std::vector<HeldOutRow> predictions;
+  for (const MeasuredRow* row : With(published.strangers, PlanQuantity::kMemory)) {
+    const std::string& framework = row->row.run.framework;
+    std::vector<CoefficientSet>& sets = common[framework];
+    if (sets.empty()) sets.push_back(CommonToOthers(all, PlanQuantity::kMemory, framework));
+    if (const std::optional<double> predicted = PredictedPeakBytes(sets, row->row)) {
+      predictions.push_back({row, *row->row.peak_bytes, *predicted});
+    }
+  }
+  return predictions;
+}
+
 Calibration Calibrate(const PublishedRows& published) {
   Calibration calibration;
   calibration.tables = published.tables;
   CalibrateQuantity(published.rows, PlanQuantity::kMemory, calibration);
   CalibrateQuantity(published.rows, PlanQuantity::kTime, calibration);
+  const RatioBand stranger = BandFor("*", {}, PredictStrangers(published));
+  calibration.bands.push_back({PlanQuantity::kMemory, Nearness::kUnknown, std::string(kDefaultsUnknown),
+                               std::min(1.0, stranger.low), std::max(1.0, stranger.high)});
   return calibration;
 }
 

@@ -27,6 +27,7 @@ struct HeldOutRow {
 // The rows of every table below `folder` that can be read; `skipped` names the others with their reasons.
 struct PublishedRows {
   std::vector<MeasuredRow> rows;
+  std::vector<MeasuredRow> strangers;  // the same, read as one does who has never heard of their frameworks
   std::vector<CalibrationTable> tables;
   std::vector<std::string> skipped;
 };
@@ -58,6 +59,10 @@ inline constexpr double kOwnBandRows = 30;
 // Every row that measured the quantity, predicted by a fit that never saw what it was left out with. A GPU is left out
 // only where its framework was measured on another.
 std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, PlanQuantity quantity, HoldOut hold_out);
+
+// Every row whose peak was measured, read by a stranger and predicted from the other frameworks: what a plan can know
+// of a framework's defaults, which is nothing.
+std::vector<HeldOutRow> PredictStrangers(const PublishedRows& published);
 
 // The sets fitted to all rows, with the bands of what was left out.
 Calibration Calibrate(const PublishedRows& published);

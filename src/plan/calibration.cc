@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "plan/gpu_rate.h"
+#include "plan/model_table.h"
 #include "plan/step_time.h"
 #include "text/csv_table.h"
 #include "text/number.h"
@@ -35,8 +36,13 @@ std::string_view Name(PlanQuantity quantity) { return quantity == PlanQuantity::
 
 std::string FrameworkPart(const std::string& key) { return key.substr(0, key.find('/')); }
 
-std::string ModelKey(PlanQuantity quantity, const RunRow& row) {
-  return fmt::format("{}/{}/{}", Name(quantity), row.run.framework, row.facts.name);
+// Whether that model, however its name is written, was measured with that framework.
+bool IsMeasured(const std::vector<std::string>& models, PlanQuantity quantity, const RunRow& row) {
+  const std::string runs = fmt::format("{}/{}/", Name(quantity), row.run.framework);
+  const std::string wanted = PlainModelName(row.facts.name);
+  return std::any_of(models.begin(), models.end(), [&](const std::string& model) {
+    return model.starts_with(runs) && PlainModelName(std::string_view(model).substr(runs.size())) == wanted;
+  });
 }
 
 bool HasSet(const std::vector<CoefficientSet>& sets, const std::string& key) {
@@ -47,9 +53,7 @@ Nearness NearnessOf(const Calibration& calibration, PlanQuantity quantity, const
   const auto& sets = quantity == PlanQuantity::kMemory ? calibration.memory : calibration.time;
   if (row.guessed || !HasSet(sets, row.run.framework)) return Nearness::kUnknown;
   if (quantity == PlanQuantity::kTime && !HasSet(sets, TimeKey(row.run))) return Nearness::kGpu;
-  const auto& models = calibration.models;
-  const bool measured = std::find(models.begin(), models.end(), ModelKey(quantity, row)) != models.end();
-  return measured ? Nearness::kModel : Nearness::kFramework;
+  return IsMeasured(calibration.models, quantity, row) ? Nearness::kModel : Nearness::kFramework;
 }
 
 // Of the framework or, where it has none of that nearness, of all; none where nothing is known.
@@ -70,15 +74,17 @@ std::optional<Prediction> WithBand(const Calibration& calibration, PlanQuantity 
   Prediction prediction;
   prediction.likely = *likely;
   prediction.nearness = NearnessOf(calibration, quantity, row);
-  ErrorBand band = BandAt(calibration, quantity, prediction.nearness, row.run.framework);
+  // What its framework does unless it is told otherwise decides on memory, not on time.
+  const bool stranger = row.defaults_unknown && quantity == PlanQuantity::kMemory;
+  ErrorBand band = stranger ? BandAt(calibration, quantity, Nearness::kUnknown, std::string(kDefaultsUnknown))
+                            : BandAt(calibration, quantity, prediction.nearness, row.run.framework);
   if (prediction.nearness == Nearness::kGpu) {  // no GPU is better known than those that were measured
     const ErrorBand own = BandAt(calibration, quantity, Nearness::kFramework, row.run.framework);
     band.low = std::min(band.low, own.low);
     band.high = std::max(band.high, own.high);
   }
   constexpr double kGuess = 1.5;  // what the row does not say may make it as much more or less
-  const bool guessed = row.guessed || (row.defaults_unknown && quantity == PlanQuantity::kMemory);
-  const double guess = guessed ? kGuess : 1;
+  const double guess = row.model_guessed || (row.guessed && !stranger) ? kGuess : 1;
   prediction.low = *likely * band.low / guess;
   prediction.high = *likely * band.high * guess;
   return prediction;

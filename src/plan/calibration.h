@@ -27,11 +27,14 @@ struct CoefficientSet {
   std::vector<double> values;
 };
 
+// Stands for the framework of a run of which nobody says what its framework does unless it is told otherwise.
+inline constexpr std::string_view kDefaultsUnknown = "?";
+
 // The interval that held nine tenths of what was left out: measured / predicted lay in [low, high].
 struct ErrorBand {
   PlanQuantity quantity = PlanQuantity::kMemory;
   Nearness nearness = Nearness::kUnknown;
-  std::string framework;  // "*": of all
+  std::string framework;  // "*": of all; kDefaultsUnknown
   double low = 1;
   double high = 1;
 };

@@ -60,6 +60,39 @@ TEST(CalibrationTest, UnknownFrameworksHaveWiderIntervals) {
   EXPECT_GT(far->high / far->low, near->high / near->low);
 }
 
+// However its model is written, a run is as near.
+TEST(CalibrationTest, AModelIsKnownByAnySpelling) {
+  RunRow row;
+  row.facts = *FindModel("qwen-7b");
+  row.run.sequence = 2048;
+  row.run.framework = "qwen";
+  for (const char* name : {"Qwen/Qwen-7B", "qwen 7b", "Qwen-7B-Chat"}) {
+    row.facts.name = name;
+    EXPECT_EQ(PredictPeakBytes(ShippedCalibration(), row)->nearness, Nearness::kModel) << name;
+  }
+  row.facts.name = "qwen-70b";
+  EXPECT_EQ(PredictPeakBytes(ShippedCalibration(), row)->nearness, Nearness::kFramework);
+}
+
+// Where nobody says what the framework does unless it is told otherwise, its name narrows nothing; of time it does.
+TEST(CalibrationTest, UnknownDefaultsAreAsFarAsAStranger) {
+  RunRow row;
+  row.facts = *FindModel("qwen-7b");
+  row.run.sequence = 2048;
+  row.run.gpu = "a100_80gb";
+  row.run.framework = "qwen";
+  const Prediction known = *PredictPeakBytes(ShippedCalibration(), row);
+  const Prediction fast = *PredictTokensPerSecond(ShippedCalibration(), row);
+  row.defaults_unknown = true;
+  const Prediction unsaid = *PredictPeakBytes(ShippedCalibration(), row);
+  EXPECT_DOUBLE_EQ(unsaid.likely, known.likely);
+  EXPECT_GT(unsaid.high / unsaid.low, 1.5 * known.high / known.low);
+  EXPECT_DOUBLE_EQ(PredictTokensPerSecond(ShippedCalibration(), row)->high, fast.high);
+  row.run.framework = "nobody";
+  const Prediction stranger = *PredictPeakBytes(ShippedCalibration(), row);
+  EXPECT_NEAR(stranger.high / stranger.likely, unsaid.high / unsaid.likely, 1e-9);
+}
+
 // What a framework did on one GPU says less of another, and of another number format.
 TEST(CalibrationTest, OtherGpusHaveWiderIntervals) {
   RunRow row;

@@ -70,6 +70,18 @@ const Names* GroupOf(std::string_view column) {
   return nullptr;
 }
 
+// "seqLen" is "seq_Len".
+std::string SplitCamel(std::string_view name) {
+  std::string split;
+  for (const char c : name) {
+    const bool begins = std::isupper(static_cast<unsigned char>(c)) != 0 && !split.empty() &&
+                        std::islower(static_cast<unsigned char>(split.back())) != 0;
+    if (begins) split += '_';
+    split += c;
+  }
+  return split;
+}
+
 }  // namespace
 
 std::string PlainColumn(std::string_view name) {
@@ -89,7 +101,8 @@ std::string PlainColumn(std::string_view name) {
     const std::string without = plain.substr(0, plain.size() - unit.size());
     if (IsSynonym(without)) return without;
   }
-  return plain;
+  const std::string split = SplitCamel(Trim(name));
+  return split == Trim(name) ? plain : PlainColumn(split);
 }
 
 std::span<const std::string_view> SynonymsOf(std::string_view column) {

@@ -11,11 +11,11 @@
 
 namespace idleburn {
 
-// What a plan forecasts of a run.
-enum class ForecastQuantity : std::uint8_t { kHours, kGpuHours, kCost, kTokensPerSecond, kMemory };
-inline constexpr std::size_t kForecastQuantityCount = 5;
-inline constexpr std::array<std::string_view, kForecastQuantityCount> kForecastQuantityNames = {
-    "hours", "gpu_hours", "cost", "tokens_per_s_per_gpu", "memory_bytes"};
+// What a plan forecasts of a run, and last what a scenario of costs forecasts of a month.
+enum class ForecastQuantity : std::uint8_t { kHours, kGpuHours, kCost, kTokensPerSecond, kMemory, kScenarioCost };
+inline constexpr std::size_t kForecastQuantityCount = 5;  // of a run
+inline constexpr std::array<std::string_view, kForecastQuantityCount + 1> kForecastQuantityNames = {
+    "hours", "gpu_hours", "cost", "tokens_per_s_per_gpu", "memory_bytes", "scenario_cost"};
 
 // A forecast figure with its 90 % interval, and what came of it; both above 0.
 struct JudgedForecast {

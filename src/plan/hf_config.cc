@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "plan/plan_files.h"
 
@@ -25,6 +27,7 @@ constexpr auto kKeys = std::to_array<HfKey>({
     {"num_attention_heads", "heads"},
     {"n_head", "heads"},
     {"n_heads", "heads"},
+    {"num_heads", "heads"},
     {"num_key_value_heads", "kv_heads"},
     {"num_kv_heads", "kv_heads"},
     {"multi_query_group_num", "kv_heads"},
@@ -32,6 +35,7 @@ constexpr auto kKeys = std::to_array<HfKey>({
     {"intermediate_size", "ffn"},
     {"ffn_hidden_size", "ffn"},
     {"n_inner", "ffn"},
+    {"ffn_dim", "ffn"},
     {"vocab_size", "vocab"},
     {"padded_vocab_size", "vocab"},
     {"tie_word_embeddings", "tied"},
@@ -40,12 +44,52 @@ constexpr auto kKeys = std::to_array<HfKey>({
     {"n_routed_experts", "experts"},
     {"num_experts_per_tok", "experts_per_token"},
     {"moe_intermediate_size", "expert_ffn"},
+    {"shared_expert_intermediate_size", "shared_ffn"},
     {"first_k_dense_replace", "dense_layers"},
 });
 
+using Families = std::span<const std::string_view>;
+
 // Families with two-matrix MLPs and LayerNorm; Qwen 1 counts both halves of its gated MLP as one width.
-constexpr auto kTwoMatrix = std::to_array<std::string_view>(
-    {"gpt2", "gpt_neox", "gptj", "gpt_neo", "phi", "falcon", "mpt", "opt", "bloom", "gpt_bigcode", "starcoder2"});
+constexpr auto kTwoMatrix =
+    std::to_array<std::string_view>({"gpt2", "gpt_neox", "gptj", "gpt_neo", "phi", "falcon", "mpt", "opt", "bloom",
+                                     "gpt_bigcode", "starcoder2", "codegen", "nemotron", "persimmon"});
+// Whose head is the embedding unless the file says otherwise: it leaves out what its family takes for granted.
+constexpr auto kTied = std::to_array<std::string_view>({"gpt2", "gpt_neo", "gpt_bigcode", "opt", "bloom", "falcon",
+                                                        "mpt", "gemma", "gemma2", "gemma3", "gemma3_text",
+                                                        "gemma3n_text", "cohere", "cohere2", "starcoder2"});
+// One key and value head where `multi_query` says so, and where it is not said.
+constexpr auto kMultiQuery = std::to_array<std::string_view>({"falcon", "gpt_bigcode"});
+// What is no decoder-only transformer.
+constexpr auto kEncoders =
+    std::to_array<std::string_view>({"bert", "roberta", "xlm-roberta", "distilbert", "electra", "deberta", "deberta-v2",
+                                     "albert", "modernbert", "camembert", "mpnet", "vit", "clip", "siglip"});
+constexpr auto kStateSpace = std::to_array<std::string_view>(
+    {"mamba", "mamba2", "falcon_mamba", "jamba", "zamba", "zamba2", "bamba", "falcon_h1", "nemotron_h", "rwkv",
+     "recurrent_gemma", "granitemoehybrid", "lfm2", "qwen3_next", "plamo2"});
+// Parts that are not counted, and what weights are stored in.
+constexpr auto kLeftOut =
+    std::to_array<std::string_view>({"vision_config", "audio_config", "quantization_config", "kv_lora_rank"});
+
+bool IsOf(Families families, std::string_view family) {
+  return std::find(families.begin(), families.end(), family) != families.end();
+}
+
+// Why the file's model is none that a plan can be made for; empty if it is one.
+std::string WhyNotModelled(const Json& config, const std::string& family) {
+  constexpr const char* kKnown = "; plan knows decoder-only transformers";
+  const auto encodes = config.find("is_encoder_decoder");
+  if (encodes != config.end() && encodes->is_boolean() && encodes->get<bool>()) {
+    return "is an encoder with a decoder (" + family + "), which is not modelled" + kKnown;
+  }
+  if (IsOf(kEncoders, family)) return "is an encoder (" + family + "), which is not modelled" + kKnown;
+  bool states = false;
+  for (auto item = config.begin(); item != config.end(); ++item) states = states || item.key().starts_with("mamba_");
+  if (states || IsOf(kStateSpace, family)) {
+    return "has layers of a state-space model (" + family + "), which are not modelled" + kKnown;
+  }
+  return {};
+}
 
 std::string TextOf(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
@@ -53,19 +97,40 @@ std::string TextOf(const Json& value) {
   return {};
 }
 
-void Derive(const Json& config, PlanFile& file) {
-  const std::string family = config.value("model_type", std::string());
-  for (const std::string_view two : kTwoMatrix) {
-    if (family == two) file.words["gated"] = "no";
-  }
-  if (family == "qwen" && file.words.count("ffn") != 0) {
-    file.words["ffn"] = std::to_string(std::stoll(file.words["ffn"]) / 2);
-  }
-  const bool wide = file.words["gated"] == "no" && file.words.count("ffn") == 0 && file.words.count("hidden") != 0;
-  if (wide) file.words["ffn"] = std::to_string(4 * std::stoll(file.words["hidden"]));
-  if (file.words["gated"].empty()) file.words.erase("gated");
-  if (file.words.count("experts") != 0 && file.words.count("expert_ffn") == 0)
-    file.words["expert_ffn"] = file.words["ffn"];
+std::int64_t CountIn(const Json& config, const char* key) {
+  const auto value = config.find(key);
+  constexpr std::int64_t kMost = 1'000'000;
+  if (value == config.end() || !value->is_number_integer()) return 0;
+  return std::clamp<std::int64_t>(value->get<std::int64_t>(), 0, kMost);
+}
+
+std::int64_t WordIn(PlanFile& file, const char* key) { return std::stoll("0" + file.words[key]); }
+
+// Experts of families that count them in their own ways.
+void DeriveExperts(const Json& config, const std::string& family, PlanFile& file) {
+  if (file.words.count("experts") == 0) return;
+  if (file.words.count("expert_ffn") == 0) file.words["expert_ffn"] = file.words["ffn"];
+  const std::int64_t shared = CountIn(config, "n_shared_experts");
+  if (shared > 0) file.words["shared_ffn"] = std::to_string(shared * WordIn(file, "expert_ffn"));
+  if (family != "llama4_text") return;
+  file.words["shared_ffn"] = file.words["expert_ffn"];  // each layer of experts has one for every token
+  const std::int64_t step = CountIn(config, "interleave_moe_layer_step");
+  if (step < 2) return;
+  const std::int64_t layers = WordIn(file, "layers");
+  file.words["dense_layers"] = std::to_string(layers - layers / step);
+  file.words["ffn"] = std::to_string(CountIn(config, "intermediate_size_mlp"));
+}
+
+void Derive(const Json& config, const std::string& family, PlanFile& file) {
+  if (IsOf(kTwoMatrix, family)) file.words["gated"] = "no";
+  if (IsOf(kTied, family) && file.words.count("tied") == 0) file.words["tied"] = "yes";
+  const bool new_falcon = config.value("new_decoder_architecture", Json(false)) == Json(true);
+  const bool one = config.value("multi_query", Json(true)) == Json(true) && !new_falcon;
+  if (IsOf(kMultiQuery, family) && one) file.words["kv_heads"] = "1";
+  if (family == "qwen" && file.words.count("ffn") != 0) file.words["ffn"] = std::to_string(WordIn(file, "ffn") / 2);
+  const bool wide = file.words.count("gated") != 0 && file.words.count("ffn") == 0;
+  if (wide) file.words["ffn"] = std::to_string(4 * WordIn(file, "hidden"));
+  DeriveExperts(config, family, file);
 }
 
 }  // namespace
@@ -87,11 +152,19 @@ Result<PlanFile> ReadHfConfig(std::string_view text, const std::string& name) {
     }
     if (word != "0") file.words[std::string(key.ours)] = word;
   }
+  if (config.contains("model_type") && !config["model_type"].is_string()) return Fail(name + ": model_type is no text");
+  const std::string family = config.value("model_type", std::string());
+  if (const std::string why = WhyNotModelled(config, family); !why.empty()) return Fail(name + " " + why);
   if (file.words.count("layers") == 0 || file.words.count("hidden") == 0) {
     return Fail(name + " names no num_hidden_layers or hidden_size; it is no config.json of a language model");
   }
-  if (config.contains("model_type") && !config["model_type"].is_string()) return Fail(name + ": model_type is no text");
-  Derive(config, file);
+  if (const auto tied = whole.find("tie_word_embeddings"); tied != whole.end() && tied->is_boolean()) {
+    file.words["tied"] = tied->get<bool>() ? "yes" : "no";  // of a model that also sees it stands outside
+  }
+  Derive(config, family, file);
+  for (const std::string_view left : kLeftOut) {
+    if (whole.contains(left) || config.contains(left)) file.unused.emplace_back(left);
+  }
   return file;
 }
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "text/number.h"
+
 namespace idleburn {
 namespace {
 
@@ -167,7 +169,7 @@ std::optional<LoraTarget> TargetNamed(std::string_view name) {
       {"fc1", LoraTarget::kUp},
   }};
   for (const Row& row : kNames) {
-    if (row.name == name) return row.target;
+    if (EqualsIgnoreCase(row.name, name)) return row.target;
   }
   return std::nullopt;
 }

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "text/squash.h"
 
 namespace idleburn {
 namespace {
@@ -115,11 +116,7 @@ constexpr std::array<ExpertRow, 9> kExperts = {{
 std::string Plain(std::string_view name) {
   const std::size_t slash = name.find('/');  // of "owner/model"
   if (slash != std::string_view::npos && name.find(' ') == std::string_view::npos) name.remove_prefix(slash + 1);
-  std::string plain;
-  for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  std::string plain = Squash(name);
   return plain.starts_with("metallama") ? plain.substr(4) : plain;
 }
 
@@ -194,6 +191,8 @@ std::optional<ModelFacts> FindModel(std::string_view name) {
   }
   return std::nullopt;
 }
+
+std::string PlainModelName(std::string_view name) { return WithoutSuffix(Plain(name)); }
 
 std::vector<std::string> ModelNames() {
   std::vector<std::string> names;

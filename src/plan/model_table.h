@@ -12,6 +12,9 @@ namespace idleburn {
 // A well-known model by its name, however written: "meta-llama/Llama-2-7b-hf", "llama-2-7b", "Llama 2 7B".
 std::optional<ModelFacts> FindModel(std::string_view name);
 
+// The name without its owner, its tuning and its way of writing: of one shape, "llama27b".
+std::string PlainModelName(std::string_view name);
+
 // Every name of the table.
 std::vector<std::string> ModelNames();
 

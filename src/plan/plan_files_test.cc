@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plan/plan_words.h"
 #include "text/line_reader.h"
 
 namespace idleburn {
@@ -185,7 +186,7 @@ const TypicalYaml kTypical[] = {
       {"seq_len", "4096"},
       {"micro_batch", "2"},
       {"chunked_loss", "yes"},
-      {"optimizer", "paged_adamw_8bit"},
+      {"optimizer", "bitsandbytes.optim.PagedAdamW8bit"},
       {"compile", "yes"},
       {"precision", "bf16"},
       {"framework", "torchtune"}},
@@ -233,6 +234,29 @@ TEST(PlanFilesTest, Toml) {
                                    {"targets", "q_proj,v_proj"}}));
   ExpectFailure("model = ", "plan.toml", "plan.toml:1");
   ExpectFailure("[gpu]\nname = 1\n", "plan.toml", "gpu is no text");
+}
+
+// What would change the figures and has no place in a plan is an error or is listed with its value, never left out.
+TEST(TrainingYamlTest, WhatCannotBePlannedIsSaid) {
+  const auto read = [](const std::string& more) {
+    const Result<PlanFile> file =
+        ReadTrainingYaml("model_name_or_path: Qwen/Qwen2.5-7B\ncutoff_len: 2048\n" + more, "x.yaml");
+    EXPECT_TRUE(file) << more;
+    return file ? *file : PlanFile{};
+  };
+  const auto why = [](const PlanFile& file) {
+    const Result<PlannedRun> plan = ReadPlan(file.words);
+    return plan ? "" : plan.error().message;
+  };
+  EXPECT_NE(why(read("finetuning_type: freeze\n")).find("method 'freeze' is not known"), std::string::npos);
+  EXPECT_NE(why(read("fsdp: full_shard\nfsdp_config:\n  fsdp_sharding_strategy: HYBRID_SHARD\n")).find("HSDP"),
+            std::string::npos);
+  EXPECT_EQ(read("quantization_bit: 8\n").unused, std::vector<std::string>{"quantization_bit: 8"});
+  EXPECT_TRUE(read("quantization_bit: 4\nadapter: null\n").unused.empty());
+  const PlanFile offloads = read("deepspeed: examples/deepspeed/ds_z3_offload_config.json\n");
+  EXPECT_EQ(offloads.words.at("offload"), "yes");
+  EXPECT_EQ(offloads.words.at("sharding"), "zero3");
+  EXPECT_EQ(read("deepspeed: ds_z2_config.json\n").words.count("offload"), 0U);
 }
 
 }  // namespace

@@ -115,6 +115,21 @@ std::optional<FitChange> ChangeFor(const Calibration& calibration, const RunRow&
   return change;
 }
 
+void WarnOfWhatIsNotModelled(PlanReport& report) {
+  const RunConfig& run = report.plan.run.run;
+  if (run.offload) {
+    report.warnings.push_back(
+        "offload: the memory it takes on the host and the time of moving weights and states are not modelled; the run "
+        "is slower than printed, measure it with --probe");
+  }
+  const std::optional<GpuRate> gpu = RateOf(run.gpu);
+  if (gpu && gpu->gpu.ends_with("-GCD")) {
+    report.warnings.push_back("a GPU is here one of the two dies of a module, as programs see it: a module of " +
+                              std::string(gpu->gpu.substr(0, gpu->gpu.find('-'))) +
+                              " is --gpus 2, and a price is of one die");
+  }
+}
+
 }  // namespace
 
 Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& plan,
@@ -147,6 +162,7 @@ Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& pl
       report.change = ChangeFor(calibration, plan.run, capacity, evidence ? evidence->peak_factor : 1);
     }
   }
+  WarnOfWhatIsNotModelled(report);
   report.stated_tokens_per_s = StatedRate(plan);
   CheckClaimedRate(report);
   SetTime(report);

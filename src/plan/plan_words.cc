@@ -13,6 +13,7 @@
 #include "plan/optimizer.h"
 #include "text/number.h"
 #include "text/spelling.h"
+#include "text/squash.h"
 
 namespace idleburn {
 namespace {
@@ -36,6 +37,7 @@ constexpr auto kKeys = std::to_array<PlanKey>({
     {"experts", "N", "of a mixture"},
     {"experts_per_token", "N", "of them that a token passes"},
     {"expert_ffn", "N", "width of an expert"},
+    {"shared_ffn", "N", "width of the experts that every token passes (0)"},
     {"dense_layers", "N", "layers of a mixture without experts (0)"},
     {"tied", "yes|no", "the head is the embedding (no)"},
     {"gated", "yes|no", "three matrices an MLP: SwiGLU (yes)"},
@@ -172,6 +174,7 @@ ModelFacts FactsFrom(WordReader& words) {
   take("experts", facts.experts);
   take("experts_per_token", facts.experts_per_token);
   take("expert_ffn", facts.expert_ffn);
+  take("shared_ffn", facts.shared_ffn);
   take("dense_layers", facts.dense_layers);
   facts.tied = words.Switch("tied", facts.tied);
   facts.gated = words.Switch("gated", facts.gated);
@@ -238,7 +241,7 @@ void SetTrained(WordReader& words, PlannedRun& plan) {
 
 void SetRun(WordReader& words, PlannedRun& plan) {
   RunConfig& run = plan.run.run;
-  run.framework = words.Text("framework");
+  run.framework = FrameworkNamed(words.Text("framework"));
   run.method = static_cast<TuneMethod>(words.OneOf("method", kMethods, 0));
   run.gpu = words.Text("gpu");
   run.gpus = words.Whole("gpus", 1, kMostGpus);
@@ -255,6 +258,12 @@ void SetRun(WordReader& words, PlannedRun& plan) {
   run.checkpointing = kStored[words.OneOf("checkpointing", kCheckpointing, 0)];
   constexpr std::array<Sharding, 6> kShared = {Sharding::kNone,  Sharding::kZero1, Sharding::kZero2,
                                                Sharding::kZero3, Sharding::kZero3, Sharding::kGathered};
+  const std::string shared = Squash(words.Text("sharding"));
+  if (shared.find("hybrid") != std::string::npos || shared.find("hsdp") != std::string::npos) {
+    words.Complain("sharding '" + words.Text("sharding").substr(0, 30) +
+                   "': hybrid sharding (HSDP) is not modelled; its memory is that of --sharding fsdp on the GPUs of "
+                   "one of its shard groups, its time is not known");
+  }
   run.sharding = kShared[words.OneOf("sharding", kSharding, 0)];
   run.offload = words.Switch("offload", false);
   run.compile = words.Switch("compile", false);
@@ -297,6 +306,7 @@ Result<PlannedRun> ReadPlan(const PlanWords& words) {
   WordReader reader(words);
   PlannedRun plan;
   plan.run.facts = FactsFrom(reader);
+  plan.run.defaults_unknown = true;  // a plan says less than a framework decides
   if (!reader.complaint().empty()) return FailUsage(reader.complaint());
   TRY(CheckFacts(plan.run.facts));
   SetRun(reader, plan);

@@ -44,6 +44,22 @@ TEST(PlanWordsTest, ReadsAShapeOfItsOwn) {
   EXPECT_DOUBLE_EQ(CountParams(plan->run.facts).total(), 6738149376.0);
 }
 
+TEST(PlanWordsTest, FrameworksAreKnownHoweverTheyAreWritten) {
+  PlanWords words = Words();
+  words["framework"] = "pytorch/TorchTune";
+  const Result<PlannedRun> plan = ReadPlan(words);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->run.run.framework, "torchtune");
+}
+
+TEST(PlanWordsTest, HybridShardingIsNotModelled) {
+  for (const char* name : {"hsdp", "HYBRID_SHARD", "hybrid"}) {
+    PlanWords words = Words();
+    words["sharding"] = name;
+    ExpectComplaint(words, "hybrid sharding (HSDP) is not modelled");
+  }
+}
+
 TEST(PlanWordsTest, NamesWhatIsWrong) {
   const std::pair<std::pair<const char*, const char*>, const char*> wrong[] = {
       {{"gpus", "0"}, "gpus 0 is not above 0"},

@@ -7,27 +7,43 @@
 #include <cmath>
 #include <set>
 
+#include "plan/cell_words.h"
 #include "plan/column_names.h"
 #include "text/csv_table.h"
 #include "text/escape.h"
 #include "text/number.h"
+#include "text/squash.h"
 
 namespace idleburn {
 namespace {
 
+// What can be asked for, first as it is called here.
 constexpr std::array<std::string_view, 3> kQuantities = {"tokens_s_per_gpu", "peak_bytes", "s_per_iter"};
+constexpr std::array<std::string_view, kQuantities.size()> kOtherNames = {
+    "|tokenssgpu|tokenspersecondpergpu|tokenspersecpergpu|tokenspergpupersecond|tps|tokenssecgpu|tokenspergpus|",
+    "|peakmemorybytes|peakmembytes|memorybytes|peakmemory|",
+    "|siter|secondsperiter|secperiter|secondsperstep|sperstep|"};
+
+// The quantity that a cell asks for, however it is written; empty if it is none.
+std::string_view QuantityNamed(std::string_view text) {
+  const std::string plain = Squash(text);
+  for (std::size_t i = 0; i < kQuantities.size(); ++i) {
+    const bool other = !plain.empty() && kOtherNames[i].find("|" + plain + "|") != std::string_view::npos;
+    if (other || plain == Squash(kQuantities[i])) return kQuantities[i];
+  }
+  return {};
+}
 
 Result<Prediction> Usable(const Prediction& prediction) {
   if (std::isfinite(prediction.high) && prediction.low > 0) return prediction;
   return Fail("its numbers are beyond what a run can be");
 }
 
-Result<Prediction> PredictRow(const Calibration& calibration, const TableCells& cells, std::string_view quantity) {
-  quantity = Trim(quantity);
-  if (std::find(kQuantities.begin(), kQuantities.end(), quantity) == kQuantities.end()) {
-    return Fail("quantity '" + std::string(quantity.substr(0, 20)) +
-                "' is none of tokens_s_per_gpu, peak_bytes, "
-                "s_per_iter");
+Result<Prediction> PredictRow(const Calibration& calibration, const TableCells& cells, std::string_view asked) {
+  const std::string_view quantity = QuantityNamed(asked);
+  if (quantity.empty()) {
+    return Fail("quantity '" + std::string(asked.substr(0, 20)) +
+                "' is none of tokens_s_per_gpu, peak_bytes, s_per_iter");
   }
   const Result<RunRow> row = ReadRunRow(cells);
   if (!row) return tl::unexpected<Error>(row.error());
@@ -50,19 +66,30 @@ TableCells CellsOf(const CsvTable& table, std::set<std::string>& unknown) {
     const std::string plain = PlainColumn(column);
     if (!IsKnownColumn(plain)) unknown.insert(column);
     std::string& cell = cells[plain];
-    if (cell.empty()) cell = Trim(table.Cell(column));
+    if (cell.empty() && !IsBlankCell(plain, table.Cell(column))) cell = Trim(table.Cell(column));
   }
   const TableCells config = ReadConfigCell(cells["config"]);
   for (const auto& [name, value] : config) {
     const std::string plain = PlainColumn(name);
     if (!IsKnownColumn(plain)) unknown.insert(name);
-    if (!value.empty()) cells[plain] = value;
+    if (!IsBlankCell(plain, value)) cells[plain] = value;
   }
   for (const std::string_view result : ResultColumns()) {  // not looked at
     const auto found = cells.find(result);
     if (found != cells.end()) cells.erase(found);
   }
   return cells;
+}
+
+// The column of that name as its header writes it.
+Result<std::string> HeadOf(const CsvTable& table, std::string_view name) {
+  for (const std::string& column : table.columns()) {
+    if (Squash(column) == name) return column;
+  }
+  const std::string first = table.columns().empty() ? "" : table.columns().front();
+  const bool other = first.find_first_of(";\t") != std::string::npos;
+  return Fail(table.Where() + ": no column '" + std::string(name) + "' in the header; " +
+              (other ? "separate columns by commas" : "add it"));
 }
 
 }  // namespace
@@ -88,8 +115,10 @@ TableCells ReadConfigCell(std::string_view text) {
 Result<PredictedTable> PredictTable(ByteSource& in, const Calibration& calibration) {
   CsvTable table(in);
   TRY(table.ReadHeader());
-  constexpr std::array<std::string_view, 2> kColumns = {"key", "quantity"};
-  TRY(table.Require(kColumns));
+  const Result<std::string> key_column = HeadOf(table, "key");
+  if (!key_column) return tl::unexpected<Error>(key_column.error());
+  const Result<std::string> quantity_column = HeadOf(table, "quantity");
+  if (!quantity_column) return tl::unexpected<Error>(quantity_column.error());
   PredictedTable answer;
   answer.csv = "key,predicted,low,high\n";
   std::set<std::string> unknown;
@@ -99,13 +128,13 @@ Result<PredictedTable> PredictTable(ByteSource& in, const Calibration& calibrati
     if (!more) return tl::unexpected<Error>(more.error());
     if (!*more) break;
     ++answer.rows;
-    const std::string key(table.Cell("key"));
+    const std::string key(table.Cell(*key_column));
     if (!key.empty() && !answered.insert(key).second) {
       ++answer.reasons["its key was given before; each is answered once"];
       continue;
     }
     const TableCells cells = CellsOf(table, unknown);
-    const Result<Prediction> prediction = PredictRow(calibration, cells, table.Cell("quantity"));
+    const Result<Prediction> prediction = PredictRow(calibration, cells, table.Cell(*quantity_column));
     answer.csv += CsvCell(key);
     if (!prediction) {
       ++answer.reasons[prediction.error().message];

@@ -95,8 +95,8 @@ TEST(PredictTableTest, AFrameworkNeverSeen) {
 // A model of which only the size is known lies between a smaller and a larger one, as a model never measured.
 TEST(PredictTableTest, AModelOfKnownSizeOnly) {
   const auto bytes = [](const std::string& model) {
-    const PredictedTable table = Predicted("key,quantity,framework,model,seq_len,micro_batch,gpu\na,peak_bytes,mine," +
-                                           model + ",2048,1,H100-80GB-SXM\n");
+    const PredictedTable table =
+        Predicted("key,quantity,framework,model,seq_len,micro_batch\na,peak_bytes,mine," + model + ",2048,1\n");
     double predicted = 0;
     EXPECT_EQ(std::sscanf(table.csv.c_str(), "key,predicted,low,high\na,%lf", &predicted), 1) << model;
     return predicted;
@@ -140,7 +140,8 @@ TEST(PredictTableTest, DefaultsOfAnUnknownFrameworkWidenTheInterval) {
   const std::string some = "framework=mine;model=llama-2-7b;gpu=H100;seq_len=2048;micro_batch=1;precision=bf16";
   EXPECT_NEAR(width("tokens_s_per_gpu", some) / width("tokens_s_per_gpu", all), 1.5 * 1.5, 1e-3);
   EXPECT_NEAR(width("peak_bytes", some) / width("peak_bytes", all), 1, 1e-3);
-  EXPECT_GT(width("peak_bytes", all), 2.5);
+  // Far wider than of a framework that was measured.
+  EXPECT_GT(width("peak_bytes", all), 1.5 * width("peak_bytes", kConfig));
 }
 
 // Of a run that was on a GPU what it took to fit it is assumed where its row does not say it.

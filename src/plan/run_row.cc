@@ -5,12 +5,14 @@
 #include <cctype>
 #include <cmath>
 
+#include "plan/cell_words.h"
 #include "plan/column_names.h"
 #include "plan/count_unit.h"
 #include "plan/gpu_name.h"
 #include "plan/model_table.h"
 #include "plan/table_formats.h"
 #include "text/number.h"
+#include "text/squash.h"
 
 namespace idleburn {
 namespace {
@@ -109,10 +111,9 @@ std::string_view WithoutWord(std::string_view text) {
 // "4096", "7B", "8,030,261,248", "32k", "4096 tokens"; absent if empty or "n/a"; an error if it is none of these.
 Result<std::optional<double>> NumberIn(const TableCells& cells, std::string_view column) {
   std::string text = TextIn(cells, column);
-  text.erase(std::remove(text.begin(), text.end(), ','), text.end());
-  for (const std::string_view absent : {"", "n/a", "na", "none", "nan", "-", "?"}) {
-    if (EqualsIgnoreCase(Trim(text), absent)) return std::optional<double>();
-  }
+  if (IsBlankCell({}, text)) return std::optional<double>();
+  const auto separates = [](char c) { return c == ',' || c == '_'; };  // thousands
+  text.erase(std::remove_if(text.begin(), text.end(), separates), text.end());
   std::string_view digits = WithoutWord(Trim(text));
   const double unit = TakeCountUnit(column, digits);
   const ScaledNumber number = ParseScaled(digits, kDecimals);
@@ -134,7 +135,8 @@ bool IsConfigColumn(std::string_view column) {
 // Whether the row says something that the table has no column for: then it is another's.
 bool SaysMore(const TableCells& cells, const TableFormat& format) {
   return std::any_of(cells.begin(), cells.end(), [&](const auto& cell) {
-    if (cell.second.empty() || !IsConfigColumn(cell.first) || IsOneOf(format.columns, cell.first)) return false;
+    if (cell.second.empty() || IsOffWord(cell.second)) return false;
+    if (!IsConfigColumn(cell.first) || IsOneOf(format.columns, cell.first)) return false;
     const auto names = SynonymsOf(cell.first);
     return std::none_of(names.begin(), names.end(),
                         [&](std::string_view name) { return IsOneOf(format.columns, name); });
@@ -142,9 +144,9 @@ bool SaysMore(const TableCells& cells, const TableFormat& format) {
 }
 
 TableFormat FormatOf(const TableCells& cells) {
-  const std::string stated = TextIn(cells, "framework");
+  const std::string stated = FrameworkNamed(TextIn(cells, "framework"));
   for (const TableFormat& format : kFormats) {
-    if (EqualsIgnoreCase(stated, format.framework)) return format;
+    if (stated == format.framework) return format;
   }
   // Of a framework that nobody knows, what it does unless it is told otherwise is a guess.
   constexpr TableFormat kAny = {"", "", "", "act_ckpt|precision", ReadAnyRow};
@@ -224,6 +226,8 @@ RowReader::RowReader(const TableCells& cells) : cells_(cells) {}
 
 std::string RowReader::Text(std::string_view column) const { return TextIn(cells_, column); }
 
+std::string RowReader::Word(std::string_view column) const { return Squash(Text(column)); }
+
 bool RowReader::Says(std::string_view column) const { return IsFilled(cells_, column); }
 
 std::string RowReader::Stated(std::string_view column) {
@@ -257,14 +261,9 @@ std::optional<double> RowReader::Measured(std::string_view column) {
 std::optional<bool> RowReader::Switch(std::string_view column) {
   const std::string text = TextIn(cells_, column);
   if (text.empty()) return std::nullopt;
-  for (const std::string_view yes : {"1", "true", "yes", "y", "on", "full"}) {
-    if (EqualsIgnoreCase(text, yes)) return true;
-  }
-  for (const std::string_view no : {"0", "false", "no", "n", "off", "none", "n/a"}) {
-    if (EqualsIgnoreCase(text, no)) return false;
-  }
-  Complain(std::string(column) + " '" + text.substr(0, 20) + "' is neither 1 nor 0");
-  return std::nullopt;
+  const std::optional<bool> on = SwitchWord(text);
+  if (!on) Complain(std::string(column) + " '" + text.substr(0, 20) + "' is neither 1 nor 0");
+  return on;
 }
 
 ModelFacts RowReader::Model(const std::string& name) {
@@ -308,6 +307,25 @@ void RowReader::Complain(std::string message) {
   if (complaint_.empty()) complaint_ = std::move(message);
 }
 
+std::string FrameworkNamed(std::string_view text) {
+  constexpr auto kOwners =
+      std::to_array<std::string_view>({"mosaicml", "databricks", "nvidia", "nemo", "huggingface", "hf", "pytorch",
+                                       "lightningai", "answerdotai", "answerai", "qwenlm"});
+  constexpr auto kVersions = std::to_array<std::string_view>({"@", "==", " v0", " v1", " v2", " 0", " 1", " 2"});
+  std::string_view name = Trim(text);
+  for (const std::string_view version : kVersions) name = name.substr(0, name.find(version));
+  std::string plain = Squash(name.substr(name.rfind('/') + 1));
+  const auto owns = [&](std::string_view owner) { return plain.starts_with(owner); };
+  for (auto owner = kOwners.begin(); owner != kOwners.end();) {
+    owner = std::find_if(kOwners.begin(), kOwners.end(), owns);
+    if (owner != kOwners.end()) plain.erase(0, owner->size());
+  }
+  for (const TableFormat& format : kFormats) {
+    if (plain == Squash(format.framework)) return std::string(format.framework);
+  }
+  return std::string(Trim(text));
+}
+
 bool IsKnownColumn(std::string_view column) {
   return IsConfigColumn(column) || std::find(kResults.begin(), kResults.end(), column) != kResults.end() ||
          std::find(kNotes.begin(), kNotes.end(), column) != kNotes.end();
@@ -322,9 +340,13 @@ Result<RunRow> ReadRunRow(const TableCells& written) {
   RunRow row = format.read(reader);
   row.run.framework = format.framework.empty() ? TextIn(cells, "framework") : std::string(format.framework);
   row.defaults_unknown = format.framework.empty();
-  row.guessed = row.guessed || reader.guessed_model() ||
+  row.model_guessed = reader.guessed_model();
+  row.guessed = row.guessed || row.model_guessed ||
                 Any(format.needed, [&](std::string_view column) { return TextIn(cells, column).empty(); });
-  if (row.tokens_per_iter <= 0) row.tokens_per_iter = row.run.micro_batch * row.run.accumulation * row.run.sequence;
+  if (row.tokens_per_iter <= 0) {  // what divides the model shares a replica's tokens out
+    const double shared = row.run.DataParallel() / row.run.gpus;
+    row.tokens_per_iter = row.run.micro_batch * row.run.accumulation * row.run.sequence * shared;
+  }
   if (row.s_per_iter && !row.tokens_s_per_gpu) row.tokens_s_per_gpu = row.tokens_per_iter / *row.s_per_iter;
   row.out_of_memory = TextIn(cells, "status") == "oom";
   if (!reader.complaint().empty()) return Fail(reader.complaint());

@@ -24,7 +24,8 @@ struct RunRow {
   std::optional<double> s_per_iter;
   double tokens_per_iter = 0;  // of one GPU: an optimizer step, or what its table calls an iteration
   bool out_of_memory = false;
-  bool guessed = false;           // it lacks what its table states, or of its model only the size is known
+  bool guessed = false;           // it lacks what its table states
+  bool model_guessed = false;     // of its model only the size is known
   bool defaults_unknown = false;  // of its framework, which decide on memory whatever else is said
 };
 
@@ -33,6 +34,10 @@ struct RunRow {
 // names. Which one, a cell `framework` says, or its columns. What a table does not state is its framework's published
 // default. The error names what the row lacks.
 Result<RunRow> ReadRunRow(const TableCells& cells);
+
+// The name that measured runs of a framework have, of however it is written: "Lightning-AI/LitGPT 0.5" is "litgpt".
+// Another framework keeps its name.
+std::string FrameworkNamed(std::string_view text);
 
 // Every column that some table has, or another name for one; others are not used.
 bool IsKnownColumn(std::string_view column);

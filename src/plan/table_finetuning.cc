@@ -5,7 +5,7 @@
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
 #include "plan/table_formats.h"
-#include "text/number.h"
+#include "text/squash.h"
 
 namespace idleburn {
 namespace {
@@ -63,17 +63,17 @@ struct AdapterRow {
 
 // Those that are not like LoRA, by how their authors define them.
 constexpr std::array<AdapterRow, 22> kAdapters = {{
-    {"BEFT", AdapterCost::kNone},          {"BOFT", AdapterCost::kDelta},
-    {"FOURIERFT", AdapterCost::kDelta},    {"FROD", AdapterCost::kDelta},
-    {"HIRA", AdapterCost::kDelta},         {"IA3", AdapterCost::kScale},
-    {"LN_TUNING", AdapterCost::kNone},     {"LOHA", AdapterCost::kDelta},
-    {"LOKR", AdapterCost::kDelta},         {"MISS", AdapterCost::kNone},
-    {"PREFIX_TUNING", AdapterCost::kNone}, {"PROMPT_TUNING", AdapterCost::kPrompt},
-    {"P_TUNING", AdapterCost::kNone},      {"ROAD", AdapterCost::kScale},
-    {"TINYLORA", AdapterCost::kNone},      {"TRAINABLE_TOKENS", AdapterCost::kNone},
-    {"WAVEFT", AdapterCost::kDelta},       {"ADAMSS", AdapterCost::kNone},
-    {"SHIRA", AdapterCost::kDelta},        {"OSF", AdapterCost::kDelta},
-    {"GLORA", AdapterCost::kInput},        {"PEANUT", AdapterCost::kTwoInputs},
+    {"beft", AdapterCost::kNone},         {"boft", AdapterCost::kDelta},
+    {"fourierft", AdapterCost::kDelta},   {"frod", AdapterCost::kDelta},
+    {"hira", AdapterCost::kDelta},        {"ia3", AdapterCost::kScale},
+    {"lntuning", AdapterCost::kNone},     {"loha", AdapterCost::kDelta},
+    {"lokr", AdapterCost::kDelta},        {"miss", AdapterCost::kNone},
+    {"prefixtuning", AdapterCost::kNone}, {"prompttuning", AdapterCost::kPrompt},
+    {"ptuning", AdapterCost::kNone},      {"road", AdapterCost::kScale},
+    {"tinylora", AdapterCost::kNone},     {"trainabletokens", AdapterCost::kNone},
+    {"waveft", AdapterCost::kDelta},      {"adamss", AdapterCost::kNone},
+    {"shira", AdapterCost::kDelta},       {"osf", AdapterCost::kDelta},
+    {"glora", AdapterCost::kInput},       {"peanut", AdapterCost::kTwoInputs},
 }};
 
 AdapterCost CostOf(std::string_view method) {
@@ -85,8 +85,9 @@ AdapterCost CostOf(std::string_view method) {
 
 std::vector<LoraTarget> TargetsIn(std::string_view list) {
   std::vector<LoraTarget> targets;
+  constexpr std::string_view kBetween = ";, []()'\"";
   while (!list.empty()) {
-    const std::size_t end = std::min(list.find(';'), list.size());
+    const std::size_t end = std::min(list.find_first_of(kBetween), list.size());
     if (const std::optional<LoraTarget> target = TargetNamed(list.substr(0, end))) targets.push_back(*target);
     list.remove_prefix(std::min(end + 1, list.size()));
   }
@@ -110,15 +111,15 @@ void SetAdapterCost(RunRow& row, std::string_view method, std::string_view targe
 
 }  // namespace
 
-void AssumeUntilFits(RunRow& row, const std::optional<bool>& checkpointing, bool optimizer_stated) {
+bool FitsItsGpu(const RunRow& row) {
   const std::optional<GpuRate> gpu = RateOf(row.run.gpu);
-  const auto fits = [&] {
-    return !gpu || PeakOf(PartsOf(row.facts, row.run), MemoryCoefficients{}).total() < gpu->memory_gib * kGib;
-  };
-  if (!checkpointing && !fits()) row.run.checkpointing = Checkpointing::kWholeLayers;
-  if (!optimizer_stated && row.run.method == TuneMethod::kAllWeights && !fits()) {
-    constexpr double kEightBit = 2.03;
-    row.run.bytes.optimizer = kEightBit;
+  return !gpu || PeakOf(PartsOf(row.facts, row.run), MemoryCoefficients{}).total() < gpu->memory_gib * kGib;
+}
+
+void AssumeUntilFits(RunRow& row, const std::optional<bool>& checkpointing, bool optimizer_stated) {
+  if (!checkpointing && !FitsItsGpu(row)) row.run.checkpointing = Checkpointing::kWholeLayers;
+  if (!optimizer_stated && row.run.method == TuneMethod::kAllWeights && !FitsItsGpu(row)) {
+    row.run.bytes.optimizer = kEightBitStates;
     row.run.optimizer_in_backward = true;
   }
 }
@@ -139,24 +140,24 @@ RunRow ReadQwenRow(RowReader& reader) {
   run.checkpointing = Checkpointing::kWholeLayers;
   run.bytes = kDeepSpeed;
   run.step_group = 1e9;  // DeepSpeed's sub_group_size
-  const std::string method = reader.Text("method");
-  if (method != "full") {
+  const std::string method = reader.Word("method");
+  if (!method.starts_with("full")) {
     run.bytes = {4, 0, 2, 8, 0, 2, 2};  // adapters and copies are fp32
     run.gradients_persist = false;
     run.adapter_rank = kRank;
-    run.logit_bytes = method == "lora_emb" ? 12 : method == "qlora" ? kWideHeadLogits : kFrozenHeadLogits;
+    run.logit_bytes = method == "loraemb" ? 12 : method == "qlora" ? kWideHeadLogits : kFrozenHeadLogits;
     run.method = method.starts_with("qlora") ? TuneMethod::kQlora : TuneMethod::kLora;
     if (run.method == TuneMethod::kLora && !method.starts_with("lora"))
       reader.Complain("method '" + method + "' is not known");
     run.trained = LoraParams(row.facts, kRank, kAllLinear);
   }
   const ParamCounts counts = CountParams(row.facts);
-  if (method == "lora_emb") run.trained_copy = counts.embedding + counts.head;
+  if (method == "loraemb") run.trained_copy = counts.embedding + counts.head;
   if (run.method == TuneMethod::kQlora) {
     run.bytes.frozen = kGptq;
     run.bytes.frozen_vocab = 4;  // PEFT raises embedding and head to fp32 for k-bit training
   }
-  const bool shards = method == "full" || method.ends_with("zero3");
+  const bool shards = method.starts_with("full") || method.ends_with("zero3");
   if (shards) run.sharding = Sharding::kZero3;
   run.live_parameters = 2e9;  // DeepSpeed's stage3_max_live_parameters and stage3_max_reuse_distance
   row.peak_bytes = Gib(reader.Measured("mem_per_gpu_g"));
@@ -178,9 +179,9 @@ RunRow ReadPeftRow(RowReader& reader) {
   run.micro_batch = reader.Count("batch_size", kUsualBatch);
   run.checkpointing = reader.Switch("grad_ckpt").value_or(false) ? Checkpointing::kWholeLayers : Checkpointing::kNone;
   run.compile = reader.Switch("compile").value_or(false);
-  const std::string method = reader.Text("method");
+  const std::string method = reader.Word("method");
   const bool wide = reader.Switch("adapter_fp32").value_or(true);
-  if (method == "FULL") {
+  if (method == "full") {
     run.bytes = kPureHalf;
   } else {
     run.method = TuneMethod::kLora;
@@ -210,7 +211,7 @@ RunRow ReadLitgptRow(RowReader& reader) {
   RunRow row;
   std::string name = reader.Text("model");
   const std::string size = reader.Text("size");
-  row.facts = reader.Model(name.find("phi") != std::string::npos ? name : name + " " + size);
+  row.facts = reader.Model(Squash(name).find("phi") != std::string::npos ? name : name + " " + size);
   RunConfig& run = row.run;
   run.gpu = reader.Text("gpu");
   run.gpus = reader.Count("n_gpus", 1);
@@ -223,14 +224,14 @@ RunRow ReadLitgptRow(RowReader& reader) {
   run.trained = reader.Number("trainable_params", LoraParams(row.facts, kRank, kQueryValue));
   run.bytes = kPureHalf;
   run.logit_bytes = 6;  // litgpt computes the loss in chunks
-  const std::string section = reader.Text("section");
+  const std::string section = reader.Word("section");
   const double qkv = ShapeOf(row.facts, LoraTarget::kFusedQkv).out;
   if (section.find("v2") != std::string::npos) {
     run.adapter_inputs = 2 * Widths(row.facts, &LinearShape::out);  // every layer's output is scaled
-  } else if (section.find("LoRA") != std::string::npos) {
+  } else if (section.find("lora") != std::string::npos) {
     run.adapter_inputs = 2 * qkv * Layers(row.facts);  // padded to the fused projection
   }
-  const std::string quantization = reader.Text("quantization");
+  const std::string quantization = reader.Word("quantization");
   if (quantization.find("nf4") != std::string::npos) {
     run.method = TuneMethod::kQlora;
     run.bytes.frozen = quantization.find("dq") != std::string::npos ? kNf4Double : kNf4;
@@ -261,12 +262,12 @@ RunRow ReadFsdpQloraRow(RowReader& reader) {
   run.sequence = reader.Count("context");
   run.offload = reader.Switch("cpu_offload").value_or(false);
   run.checkpointing = Checkpointing::kWholeLayers;
-  run.method = reader.Stated("method") == "qlora" ? TuneMethod::kQlora : TuneMethod::kLora;
+  run.method = Squash(reader.Stated("method")) == "qlora" ? TuneMethod::kQlora : TuneMethod::kLora;
   run.trained = LoraParams(row.facts, kRank, kAllButOutput);
   run.adapter_rank = kRank;
   run.bytes = kPureHalf;
   if (run.method == TuneMethod::kQlora) run.bytes.frozen = kNf4;
-  if (reader.Text("sharding") == "fsdp") run.sharding = Sharding::kZero3;
+  if (reader.Word("sharding") == "fsdp") run.sharding = Sharding::kZero3;
   run.metric = MemoryMetric::kReserved;
   row.peak_bytes = Gib(reader.Measured("peak_mem_gib"));
   row.tokens_per_iter = run.micro_batch * run.sequence;
@@ -300,8 +301,8 @@ RunRow ReadTorchtuneRow(RowReader& reader) {
   run.offload_activations = reader.Switch("act_offload").value_or(false);
   run.optimizer_in_backward = reader.Switch("optim_in_bwd").value_or(false);
   run.bytes = kFusedHalf;
-  const std::string method = reader.Stated("method");
-  if (method != "full") {
+  const std::string method = Squash(reader.Stated("method"));
+  if (!method.starts_with("full")) {
     run.method = method == "qlora" ? TuneMethod::kQlora : TuneMethod::kLora;
     run.trained = LoraParams(row.facts, kRank, kAllLinear);
     run.adapter_rank = kRank;

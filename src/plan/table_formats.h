@@ -15,6 +15,8 @@ class RowReader {
 
   // The cell of the column or, where that is empty, of another name for the same.
   [[nodiscard]] std::string Text(std::string_view column) const;
+  // The same, letters and digits alone, in lower case: what a word says however it is written.
+  [[nodiscard]] std::string Word(std::string_view column) const;
   // Whether the column itself has a value, not another name for it.
   [[nodiscard]] bool Says(std::string_view column) const;
   std::string Stated(std::string_view column);  // a complaint if there is none
@@ -54,10 +56,17 @@ RunRow ReadTorchtuneRow(RowReader& reader);
 RunRow ReadQwenRow(RowReader& reader);
 RunRow ReadAnyRow(RowReader& reader);
 
+inline constexpr double kEightBitStates = 2.03;  // bytes a parameter (planning.md section 2.1)
+
+// Whether the run fits its GPU by the formulas alone; one that is not known holds anything.
+bool FitsItsGpu(const RunRow& row);
 // Levers that a table does not state are taken to be set as far as the run needs them to fit its GPU: it did run.
 void AssumeUntilFits(RunRow& row, const std::optional<bool>& checkpointing, bool optimizer_stated);
 
-// The number after `name` in "fsdp32_tp8_async"; 1 if there is none.
+// As many as one fast link joins.
+double GpusOfNode(std::string_view gpu);
+
+// The number after `name` in "fsdp32tp8async"; 1 if there is none.
 double DegreeIn(const std::string& parallelism, std::string_view name);
 
 }  // namespace idleburn

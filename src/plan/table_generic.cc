@@ -12,29 +12,15 @@ namespace {
 
 constexpr double kNf4 = 0.515875;  // double quantised (QLoRA paper)
 
-std::string Lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 bool Says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
-// Letters and digits alone: "ZeRO-3" is "zero3".
-std::string Plain(const std::string& text) {
-  std::string plain;
-  for (const char c : Lower(text)) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) plain += c;
-  }
-  return plain;
-}
 
 bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 TuneMethod MethodOf(RowReader& reader, const ModelFacts& facts) {
-  const std::string method = Lower(reader.Text("method"));
-  const std::string bits = Plain(reader.Text("quantization"));
+  const std::string method = reader.Word("method");
+  const std::string bits = reader.Word("quantization");
   const bool four = Says(bits, "nf4") || Says(bits, "fp4") || IsOneOf(bits, {"4bit", "bnb4bit", "int4", "4", "true"});
   if (Says(method, "qlora") || four) return TuneMethod::kQlora;
   constexpr std::array<std::string_view, 6> kFull = {"full", "pre", "sft", "finetune", "dense", "fft"};
@@ -49,7 +35,7 @@ TuneMethod MethodOf(RowReader& reader, const ModelFacts& facts) {
 }
 
 void SetPrecision(RowReader& reader, RunConfig& run) {
-  const std::string precision = Plain(reader.Text("precision"));
+  const std::string precision = reader.Word("precision");
   run.fp4 = Says(precision, "fp4");
   run.fp8 =
       !run.fp4 && (Says(precision, "fp8") || Says(precision, "float8") || reader.Switch("float8").value_or(false));
@@ -68,6 +54,8 @@ void SetAdapters(RowReader& reader, RunRow& row) {
   run.bytes = {4, 0, 4, 8, 4, run.bytes.frozen, run.bytes.frozen_vocab};  // adapters in fp32
   run.adapter_rank = reader.Number("rank", kRank);
   run.trained = reader.Number("trainable_params", LoraParams(row.facts, run.adapter_rank, kAll));
+  const ParamCounts counts = CountParams(row.facts);
+  if (Says(reader.Word("method"), "emb")) run.trained_copy = counts.embedding + counts.head;
   for (const LoraTarget target : kAll)
     run.adapter_inputs += 2 * ShapeOf(row.facts, target).in * static_cast<double>(row.facts.layers);
   if (reader.Switch("load_in_8bit").value_or(false)) run.bytes.frozen = 1;
@@ -76,29 +64,42 @@ void SetAdapters(RowReader& reader, RunRow& row) {
   run.bytes.frozen_vocab = 4;  // raised to fp32 for k-bit training
 }
 
+// "zero3" of "lorazero3".
+std::string Part(const std::string& text, std::string_view from) {
+  const std::size_t at = text.find(from);
+  return at == std::string::npos ? std::string() : text.substr(at);
+}
+
 void SetSharding(RowReader& reader, RunConfig& run) {
-  const std::string text = Plain(reader.Text("sharding"));
+  // A method's name may say it too: "lora_zero3".
+  const std::string text = reader.Says("method") && reader.Word("sharding").empty()
+                               ? Part(reader.Word("method"), "zero")
+                               : reader.Word("sharding");
+  if (Says(text, "hybrid") || Says(text, "hsdp")) {
+    reader.Complain("hybrid sharding (HSDP) is not modelled");
+  }
   const auto stage = [&](const std::string& n) {
     return text == n || Says(text, "zero" + n) || Says(text, "stage" + n) || Says(text, "z" + n);
   };
   if (Says(text, "offload")) run.offload = true;
   // A column `fsdp` may be a switch; one of a stage never is.
   const bool on = IsOneOf(text, {"true", "yes", "on"}) || (text == "1" && reader.Says("fsdp"));
-  if (on || stage("3") || Says(text, "fsdp") || Says(text, "fullshard") || Says(text, "hybridshard")) {
+  if (on || stage("3") || Says(text, "fsdp") || Says(text, "fullshard")) {
     run.sharding = Sharding::kZero3;
   } else if (stage("2") || Says(text, "gradop")) {
     run.sharding = Sharding::kZero2;
   } else if (stage("1")) {
     run.sharding = Sharding::kZero1;
   } else if (text.empty() && run.DataParallel() > 1 && run.method == TuneMethod::kAllWeights) {
-    run.sharding = Sharding::kZero3;  // full training on several GPUs is sharded as a rule
+    // Full training on several GPUs is sharded as a rule; where the model is divided too, its optimizer alone is.
+    const bool divided = run.tensor_parallel * run.pipeline_parallel > 1;
+    run.sharding = divided ? Sharding::kZero1 : Sharding::kZero3;
   }
 }
 
 // How many GPUs, and how they divide the model.
 void SetGpus(RowReader& reader, RunConfig& run) {
-  constexpr double kNode = 8;
-  const std::string degrees = Lower(reader.Text("sharding"));
+  const std::string degrees = reader.Word("sharding");
   run.tensor_parallel = reader.Count("tp", DegreeIn(degrees, "tp"));
   run.pipeline_parallel = reader.Count("pp", DegreeIn(degrees, "pp"));
   run.context_parallel = reader.Count("cp", DegreeIn(degrees, "cp"));
@@ -107,7 +108,7 @@ void SetGpus(RowReader& reader, RunConfig& run) {
   const double model = run.tensor_parallel * run.pipeline_parallel * run.context_parallel;
   const double machines = reader.Count("nodes", 1) * reader.Count("gpus_per_node", 1);
   run.gpus = reader.Count("n_gpus", std::max(machines, model * reader.Count("dp", 1)));
-  run.nodes = reader.Count("nodes", std::ceil(run.gpus / reader.Count("gpus_per_node", kNode)));
+  run.nodes = reader.Count("nodes", std::ceil(run.gpus / reader.Count("gpus_per_node", GpusOfNode(run.gpu))));
   if (run.gpus < model) reader.Complain("fewer GPUs than tp x pp x cp take");
 }
 
@@ -126,12 +127,30 @@ void SetBatch(RowReader& reader, RunRow& row) {
 }
 
 void SetCheckpointing(RowReader& reader, RunConfig& run) {
-  const std::string stored = Plain(reader.Text("act_ckpt"));
+  const std::string stored = reader.Word("act_ckpt");
   if (stored.starts_with("selective")) {
     run.checkpointing = Checkpointing::kSelective;
   } else if (IsOneOf(stored, {"unsloth", "block", "uniform", "reentrant", "alllayers", "everylayer"}) ||
              reader.Switch("act_ckpt").value_or(false)) {
     run.checkpointing = Checkpointing::kWholeLayers;
+  } else if (stored.empty() && run.method == TuneMethod::kQlora) {
+    run.checkpointing = Checkpointing::kWholeLayers;  // as PEFT prepares a model for training in 4 bits
+  }
+}
+
+// A run that ran did fit its GPU: what is not said of it is taken to have been set as far as that took, the cheapest
+// first.
+void AssumeThatItFit(RowReader& reader, RunRow& row) {
+  RunConfig& run = row.run;
+  const bool full = run.method == TuneMethod::kAllWeights;
+  const bool ran = reader.Word("status") != "oom";
+  if (!ran) return;
+  if (reader.Text("act_ckpt").empty() && !FitsItsGpu(row)) run.checkpointing = Checkpointing::kWholeLayers;
+  if (reader.Text("sharding").empty() && run.DataParallel() > 1 && !FitsItsGpu(row)) run.sharding = Sharding::kZero3;
+  if (reader.Text("precision").empty() && full && !FitsItsGpu(row)) run.bytes = {2, 0, 2, 4, 2, 2, 2};
+  if (reader.Text("optimizer").empty() && full && !FitsItsGpu(row)) {
+    run.bytes.optimizer = kEightBitStates;
+    run.optimizer_in_backward = true;
   }
 }
 
@@ -151,17 +170,26 @@ RunRow ReadAnyRow(RowReader& reader) {
   SetPrecision(reader, run);
   if (run.method != TuneMethod::kAllWeights) SetAdapters(reader, row);
   const Result<OptimizerFacts> optimizer = OptimizerNamed(reader.Text("optimizer"));
+  row.guessed = row.guessed || (!optimizer && !reader.Text("optimizer").empty());
   if (optimizer) run.bytes.optimizer = run.bytes.weight > 2 ? optimizer->wide_bytes : optimizer->half_bytes;
   if (optimizer && run.bytes.master > 0) run.bytes.optimizer = optimizer->wide_bytes;
   SetCheckpointing(reader, run);
-  const std::string attention = Lower(reader.Text("attention"));
+  const std::string attention = reader.Word("attention");
   run.flash_attention = !IsOneOf(attention, {"eager", "0", "false", "no", "none", "off"});
   run.compile = reader.Switch("compile").value_or(false);
   run.chunked_loss = reader.Switch("chunked_ce").value_or(false);
   run.offload = run.offload || reader.Switch("cpu_offload").value_or(false);
   run.offload_activations = reader.Switch("act_offload").value_or(false);
   run.optimizer_in_backward = reader.Switch("optim_in_bwd").value_or(false);
-  if (reader.Text("act_ckpt").empty()) AssumeUntilFits(row, std::nullopt, true);
+  // Samples that are padded to their batch's longest are shorter than the sequence allows.
+  const double tokens = reader.Number("train_tokens", 0);
+  const double steps = reader.Number("steps", 0);
+  const double replicas = std::max(1.0, run.DataParallel());
+  if (tokens > 0 && steps > 0) {
+    row.tokens_per_iter = tokens / steps / run.gpus;
+    run.mean_sequence = std::min(run.sequence, tokens / steps / (run.micro_batch * run.accumulation * replicas));
+  }
+  AssumeThatItFit(reader, row);
   return row;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/gpu_rate.h"
 #include "plan/table_formats.h"
 #include "text/number.h"
 
@@ -8,11 +9,16 @@ namespace idleburn {
 namespace {
 
 constexpr double kNodeGpus = 8;
-constexpr double kRackGpus = 72;  // GB200 and GB300 NVL72: one NVLink domain
 
 double NodesFor(double gpus, double per_node) { return std::max(1.0, std::ceil(gpus / per_node)); }
 
 }  // namespace
+
+double GpusOfNode(std::string_view gpu) {
+  constexpr double kRackGpus = 72;  // GB200 and GB300 NVL72: one NVLink domain
+  const std::optional<GpuRate> rate = RateOf(gpu);
+  return rate && rate->gpu.starts_with("GB") ? kRackGpus : kNodeGpus;
+}
 
 double DegreeIn(const std::string& parallelism, std::string_view name) {
   const std::size_t at = parallelism.find(name);
@@ -34,9 +40,9 @@ RunRow ReadLlmFoundryRow(RowReader& reader) {
   run.micro_batch = reader.Count("micro_batch");
   run.accumulation = reader.Count("grad_accum", 1);
   run.sequence = reader.Count("seq_len");
-  run.sharding = reader.Text("sharding") == "SHARD_GRAD_OP" ? Sharding::kGathered : Sharding::kZero3;
+  run.sharding = reader.Word("sharding").find("grad") != std::string::npos ? Sharding::kGathered : Sharding::kZero3;
   run.checkpointing = reader.Switch("act_ckpt").value_or(false) ? Checkpointing::kWholeLayers : Checkpointing::kNone;
-  run.fp8 = reader.Text("precision").find("fp8") != std::string::npos;
+  run.fp8 = reader.Word("precision").find("fp8") != std::string::npos;
   run.bytes = {4, 0, 4, 8, 0, 2, 2};
   row.tokens_s_per_gpu = reader.Measured("tokens_s_gpu");
   return row;
@@ -49,8 +55,7 @@ RunRow ReadMegatronBridgeRow(RowReader& reader) {
   RunConfig& run = row.run;
   run.gpu = reader.Text("system");
   run.gpus = reader.Count("n_gpus");
-  const bool rack = run.gpu.find("GB") != std::string::npos;
-  run.nodes = NodesFor(run.gpus, rack ? kRackGpus : kNodeGpus);
+  run.nodes = NodesFor(run.gpus, GpusOfNode(run.gpu));
   run.tensor_parallel = reader.Count("tp", 1);
   run.pipeline_parallel = reader.Count("pp", 1);
   run.context_parallel = reader.Count("cp", 1);
@@ -62,12 +67,12 @@ RunRow ReadMegatronBridgeRow(RowReader& reader) {
   run.accumulation =
       std::max(1.0, reader.Count("gbs", kUsualPasses * run.micro_batch * replicas) / run.micro_batch / replicas);
   run.sequence = reader.Count("seq_len");
-  const std::string precision = reader.Text("precision");
-  run.fp4 = precision.find("FP4") != std::string::npos;
-  run.fp8 = !run.fp4 && precision.find("FP8") != std::string::npos;
+  const std::string precision = reader.Word("precision");
+  run.fp4 = precision.find("fp4") != std::string::npos;
+  run.fp8 = !run.fp4 && precision.find("fp8") != std::string::npos;
   run.sharding = reader.Number("fsdp", 0) > 1 ? Sharding::kZero3 : Sharding::kZero1;
   run.bytes = {2, 4, 4, 8, 0, 2, 2};
-  if (reader.Text("kind") == "LoRA") run.method = TuneMethod::kLora;
+  if (reader.Word("kind") == "lora") run.method = TuneMethod::kLora;
   row.tokens_s_per_gpu = reader.Measured("tokens_s_gpu");
   return row;
 }
@@ -80,12 +85,12 @@ RunRow ReadTorchtitanRow(RowReader& reader) {
   run.gpu = reader.Text("gpu");
   run.gpus = reader.Count("n_gpus");
   run.nodes = NodesFor(run.gpus, kNodeGpus);
-  const std::string parallelism = reader.Text("parallelism");
+  const std::string parallelism = reader.Word("parallelism");
   run.tensor_parallel = DegreeIn(parallelism, "tp");
   run.micro_batch = reader.Count("local_batch");
   run.sequence = reader.Count("seq_len");
   run.sharding = Sharding::kZero3;
-  const std::string checkpointing = reader.Text("act_ckpt");
+  const std::string checkpointing = reader.Word("act_ckpt");
   run.checkpointing = checkpointing == "full"                  ? Checkpointing::kWholeLayers
                       : checkpointing.starts_with("selective") ? Checkpointing::kSelective
                                                                : Checkpointing::kNone;

@@ -46,8 +46,8 @@ enum class Meaning {
   kAdapter,     // a switch: an adapter is trained
   kFullSwitch,  // a switch: checkpointing full
   kFlash,       // a switch or the name of an implementation
-  kOptimizer,   // a name, or the last part of a component's
   kSharding,    // present: sharded
+  kOffloads,    // the name of a configuration that may offload
   kBf16,        // a switch
   kTargets,     // a list, or all linear layers
   kAllTargets,  // a switch: of all linear layers
@@ -93,9 +93,9 @@ constexpr auto kKeys = std::to_array<YamlKey>({
     {"num_epochs", "epochs", Meaning::kAsIs},
     {"num_train_epochs", "epochs", Meaning::kAsIs},
     {"epochs", "epochs", Meaning::kAsIs},
-    {"optimizer", "optimizer", Meaning::kOptimizer},
-    {"optim", "optimizer", Meaning::kOptimizer},
-    {"optimizer._component_", "optimizer", Meaning::kOptimizer},
+    {"optimizer", "optimizer", Meaning::kAsIs},
+    {"optim", "optimizer", Meaning::kAsIs},
+    {"optimizer._component_", "optimizer", Meaning::kAsIs},
     {"gradient_checkpointing", "checkpointing", Meaning::kFullSwitch},
     {"enable_activation_checkpointing", "checkpointing", Meaning::kFullSwitch},
     {"disable_gradient_checkpointing", "checkpointing", Meaning::kNoneStored},
@@ -104,6 +104,10 @@ constexpr auto kKeys = std::to_array<YamlKey>({
     {"attn_implementation", "flash_attention", Meaning::kFlash},
     {"fsdp", "sharding", Meaning::kSharding},
     {"deepspeed", "sharding", Meaning::kSharding},
+    {"fsdp_config.sharding_strategy", "sharding", Meaning::kSharding},
+    {"fsdp_config.fsdp_sharding_strategy", "sharding", Meaning::kSharding},
+    {"fsdp", "offload", Meaning::kOffloads},
+    {"deepspeed", "offload", Meaning::kOffloads},
     {"fsdp_config.offload_params", "offload", Meaning::kSwitch},
     {"fsdp_config.fsdp_offload_params", "offload", Meaning::kSwitch},
     {"fsdp_cpu_offload", "offload", Meaning::kSwitch},
@@ -124,6 +128,19 @@ bool IsYes(std::string_view text) {
   return EqualsIgnoreCase(text, "true") || EqualsIgnoreCase(text, "yes") || EqualsIgnoreCase(text, "on") || text == "1";
 }
 
+bool IsNothing(std::string_view text) {
+  return text.empty() || text == "~" || EqualsIgnoreCase(text, "null") || EqualsIgnoreCase(text, "none") ||
+         EqualsIgnoreCase(text, "false") || EqualsIgnoreCase(text, "no") || EqualsIgnoreCase(text, "off") ||
+         text == "0";
+}
+
+// Each once.
+void Unused(PlanFile& file, std::string what) {
+  constexpr std::size_t kMost = 60;
+  if (what.size() > kMost) what.resize(kMost);
+  if (std::find(file.unused.begin(), file.unused.end(), what) == file.unused.end()) file.unused.push_back(what);
+}
+
 // "torchtune.models.llama3_1.lora_llama3_1_8b" -> "llama3_1_8b".
 std::string ModelIn(const std::string& text) {
   if (text.find('/') != std::string::npos) return text;
@@ -135,14 +152,6 @@ std::string ModelIn(const std::string& text) {
   return last;
 }
 
-std::string OptimizerIn(std::string text) {
-  const std::size_t dot = text.rfind('.');
-  if (dot != std::string::npos) text = text.substr(dot + 1);
-  std::string plain;
-  for (const char c : text) plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  return plain == "pagedadamw8bit" ? "paged_adamw_8bit" : plain == "adamw8bit" ? "adamw_8bit" : plain;
-}
-
 // Their value in our words; empty if it says nothing that a plan needs.
 std::string Translated(Meaning meaning, const std::string& text) {
   switch (meaning) {
@@ -151,7 +160,7 @@ std::string Translated(Meaning meaning, const std::string& text) {
     case Meaning::kModelName:
       return ModelIn(text);
     case Meaning::kMethod:
-      return text == "lora" || text == "qlora" || text == "full" ? text : "";
+      return IsNothing(text) ? "" : text;  // a plan says which it does not know
     case Meaning::kFourBit:
       return IsYes(text) || text == "4" ? "qlora" : "";
     case Meaning::kAdapter:
@@ -162,12 +171,15 @@ std::string Translated(Meaning meaning, const std::string& text) {
       return EqualsIgnoreCase(text, "eager") || EqualsIgnoreCase(text, "disabled") || EqualsIgnoreCase(text, "false")
                  ? "no"
                  : "yes";
-    case Meaning::kOptimizer:
-      return OptimizerIn(text);
     case Meaning::kSharding:
       if (text.find("zero1") != std::string::npos || text.find("z1") != std::string::npos) return "zero1";
       if (text.find("zero2") != std::string::npos || text.find("z2") != std::string::npos) return "zero2";
+      if (text.find("HYBRID") != std::string::npos || text.find("hybrid") != std::string::npos) return "hybrid";
+      if (EqualsIgnoreCase(text, "no_shard")) return "none";
+      if (EqualsIgnoreCase(text, "shard_grad_op")) return "gathered";
       return text.empty() || EqualsIgnoreCase(text, "false") ? "" : "zero3";
+    case Meaning::kOffloads:
+      return text.find("offload") != std::string::npos ? "yes" : "";
     case Meaning::kBf16:
       if (text == "bfloat16" || text == "bf16") return "bf16";
       return text == "float32" || text == "fp32" ? "fp32" : "";
@@ -218,6 +230,7 @@ Result<PlanFile> ReadTrainingYaml(const std::string& text, const std::string& na
       if (row.theirs != key) continue;
       known = true;
       const std::string word = Translated(row.meaning, value);
+      if (word.empty() && row.meaning != Meaning::kOffloads && !IsNothing(value)) Unused(file, key + ": " + value);
       if (word.empty()) continue;
       const bool weaker = row.ours == "method" && word == "lora" && file.words.count("method") != 0;
       std::string& ours = file.words[std::string(row.ours)];

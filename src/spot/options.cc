@@ -81,6 +81,16 @@ std::optional<Hours> ExpectedTime(const CheckpointedWork& job, const LaunchFacts
   return FirstOrderTime(job, mean_uptime);
 }
 
+// The job whose interruptions cost in the mean what was measured, half an interval of work and the restart, while its
+// checkpoints take the same share of the time.
+CheckpointedWork LosingWhatWasMeasured(CheckpointedWork job, Hours loss) {
+  const Hours reported = job.interval;
+  job.restart = std::min(job.restart, loss);
+  job.interval = std::max(2 * (loss - job.restart), kShortestInterval);
+  job.checkpoint *= job.interval / reported;
+  return job;
+}
+
 void SetSaving(const RunOffer& offer, const LaunchFacts& launch, RunOption& option) {
   if (option.billed_hours) {
     option.overhead =
@@ -105,8 +115,11 @@ Result<void> WeighSpot(const RunOffer& offer, const LaunchFacts& launch, const S
   CheckpointedWork job{offer.work.likely, {}, launch.checkpoint, launch.restart};
   const Hours young = std::max(YoungInterval(job.checkpoint, mean_uptime), kShortestInterval);
   job.interval = launch.interval.value_or(std::min(young, job.work));
-  option.interval = job.interval;
-  const SpotOutlook outlook = SimulateSpot(offer.work, job, launch.unbilled, machines, simulation);
+  // With a loss measured and no cost of a checkpoint nothing says how often to write one.
+  const bool known = launch.interval || !launch.loss || job.checkpoint > Hours{};
+  if (known) option.interval = job.interval;
+  const CheckpointedWork simulated_job = launch.loss ? LosingWhatWasMeasured(job, *launch.loss) : job;
+  const SpotOutlook outlook = SimulateSpot(offer.work, simulated_job, launch.unbilled, machines, simulation);
   option.wall_p50 = outlook.wall_p50;
   option.wall_p95 = outlook.wall_p95;
   option.deadline_met = outlook.deadline_met;

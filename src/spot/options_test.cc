@@ -106,6 +106,26 @@ TEST(SpotOptionsTest, AMeasuredLossReplacesTheFormula) {
   EXPECT_EQ(fmt::format("{:.4f}", option.billed_hours->likely.count()), "12.1263");  // planning.md section 9 C
 }
 
+// On the wall an interruption costs what was measured too, not what an interval that nobody gave would.
+TEST(SpotOptionsTest, AMeasuredLossIsOnTheWallToo) {
+  LaunchFacts launch;
+  launch.loss = minutes(30);
+  const RunOption option = Weighed({Spot(kTwo, kFour, Known(12), Hours(8))}, launch)[0];
+  EXPECT_FALSE(option.interval);
+  // 1.6 interruptions of half an hour: no more than 4 in 95 of 100 runs, each at most an hour.
+  EXPECT_GT(*option.wall_p50, Hours(12.3));
+  EXPECT_LT(*option.wall_p50, Hours(13.2));
+  EXPECT_GT(*option.wall_p95, Hours(13.2));
+  EXPECT_LT(*option.wall_p95, Hours(16));
+  EXPECT_LT(option.billed_hours->low, option.billed_hours->likely);
+  EXPECT_LT(option.billed_hours->likely, option.billed_hours->high);
+  // Whatever is known of an interval, the loss was measured.
+  launch.checkpoint = seconds(30);
+  const RunOption with_young = Weighed({Spot(kTwo, kFour, Known(12), Hours(8))}, launch)[0];
+  EXPECT_TRUE(with_young.interval);
+  EXPECT_GT(*with_young.wall_p95, *option.wall_p95);
+}
+
 TEST(SpotOptionsTest, NobodyKnowsHowOftenItIsLost) {
   RunOffer unknown = Spot(kTwo, kFour, Known(50.0 / 9), Hours(8));
   unknown.machines.reset();
