@@ -154,6 +154,43 @@ TEST_F(BadInput, ClocksAndRepeats) {
                 "no row fits the header");
 }
 
+// Newest first, as databases export: nearly every row would be dropped as older than the one before it.
+TEST_F(BadInput, RowsThatRunBackwardsAreRefused) {
+  std::string rows;
+  for (int i = 99; i >= 0; --i) rows += Rows(1, kCells, kName, i);
+  ExpectRefused(Write("newest.csv", kHeader + rows), "newest.csv: most of its rows are older than the row before them");
+  // Through --columns they are sorted.
+  const json sorted = AuditJsonOf(folder_.Write("other.csv", kHeader + rows) +
+                                  " --columns 'time=timestamp,gpu=index,util=utilization.gpu [%]'");
+  EXPECT_NEAR(sorted["gpu_hours"]["observed"].get<double>(), 99 / 3600.0, 1e-9);
+}
+
+// A clock that was set only after some rows, and a row with a broken date: 56 years would be priced, and 9.
+TEST_F(BadInput, YearsThatNobodySawAreNotPriced) {
+  const std::string cells = ", 0, " + kName + ", " + kCells + "\n";
+  const std::string early = "1970/01/01 00:00:0";
+  std::string rows;
+  for (int i = 0; i < 9; ++i) rows += early + std::to_string(i) + ".000" + cells;
+  ExpectRefused(Write("unset.csv", kHeader + rows + Rows(100)) + " --price 8",
+                "unset.csv: its times, from 1970-01-01T00:00:00Z to 2026-03-02T10:01:39Z, skip more than a year");
+  ExpectRefused(Write("odd.csv", kHeader + Rows(100) + "2036/01/01 00:00:00.000" + cells), "skip more than a year");
+  const json months = AuditJsonOf(Write("june.csv", kHeader + Rows(20) + "2026/06/02 10:00:00.000" + cells));
+  EXPECT_NEAR(months["unobserved"]["gpu_hours"].get<double>(), 92 * 24 - 21.5 / 3600, 1e-6);
+}
+
+// The hour that the end of daylight saving repeats, in a log of one row an hour: which pass a row is of cannot be told
+// by order. What is lost is counted.
+TEST_F(BadInput, AnHourlyLogInARepeatedHourSaysWhatItLost) {
+  std::string rows;
+  for (const char* stamp : {"24 23", "25 00", "25 01", "25 02", "25 02", "25 03", "25 04"}) {
+    rows += "2026/10/" + std::string(stamp) + ":00:00.000, 0, G, 50 %, 1 W, 1 MiB\n";
+  }
+  const json audit = AuditJsonOf(Write("hours.csv", kHeader + rows) + " --timezone Europe/Berlin");
+  EXPECT_EQ(Doubt(audit, "timezone_ambiguous"), 2);
+  EXPECT_EQ(Doubt(audit, "duplicate_row"), 1);
+  EXPECT_NEAR(audit["gpu_hours"]["observed"].get<double>(), 6, 1e-9);  // 21:00 to 03:00 UTC
+}
+
 // Without uuid or bus id nobody can tell which GPU fell off the bus, and which one has its index now.
 TEST_F(BadInput, AnIndexThatMayMeanTwoGpusIsRefused) {
   const auto sweeps = [](int from, int to, int gpus) {
@@ -177,6 +214,10 @@ TEST_F(BadInput, WhatIsGivenInPlaceOfALogIsSaid) {
                 "is nvidia-smi's table for people; record nvidia-smi --query-gpu");
   ExpectRefused(Write("failed.csv", "NVIDIA-SMI has failed because it couldn't communicate with the driver.\n"),
                 "nothing was recorded");
+  // An archive of a log begins with its name, then the log: without the archive's end it reads like one.
+  const std::string log = Write("gpu.csv", kHeader + Rows(60));
+  MustRunTool("tar czf " + log + ".tgz -C " + folder_.path().string() + " gpu.csv");
+  ExpectRefused(log + ".tgz", "is a tar archive; unpack it");
   const std::string bare = Write("noheader.csv", Rows(60, "50 %", "G"));
   ExpectRefused(bare, "--columns time=#1,gpu=#2,util=#3");
   EXPECT_NEAR(AuditJsonOf(bare + " --columns time=#1,gpu=#2,util=#4")["mean_utilization_percent"].get<double>(), 50,
@@ -265,6 +306,13 @@ TEST_F(BadInput, WordsThatAreWrong) {
   ExpectRefused(log + " --fail-on 'wast>5'", "--fail-on", 2);
   ExpectRefused(log + " --work samples=-1", "--work", 2);
   ExpectRefused(log + " --timezone Mars/Olympus", "--timezone: unknown zone", 2);
+  const std::string site = Write("site.toml", "[price]\nrate = \"-8\"\n");
+  const ProgramRun wrong = RunIdleburn("config validate --config " + site);
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("site.toml:2: '-8' is negative"), std::string::npos) << wrong.err;
+  const ProgramRun nowhere =
+      RunIdleburn("config validate --config " + Write("z.toml", "[import]\ntimezone=\"Mars\"\n"));
+  EXPECT_NE(nowhere.err.find("z.toml:2: unknown zone 'Mars'"), std::string::npos) << nowhere.err;
   const ProgramRun unknown = RunIdleburn("adit " + log);
   EXPECT_EQ(unknown.code, 2);
   EXPECT_NE(unknown.err.find("did you mean audit?"), std::string::npos);

@@ -88,6 +88,21 @@ TEST(HistoryTest, EveryRunIsKeptAndFindable) {
   EXPECT_EQ(elsewhere[0]["recording"].get<std::string>().find(machine.Path("recordings/")), 0U);
 }
 
+TEST(HistoryTest, ARunOfSeveralPricesIsAuditedAgainInThem) {
+  const LiveMachine machine("gpu 0\ngpu 1 name=NVIDIA_A2\n");
+  const ProgramRun run = machine.Run("$I run --price 360,A2=720 --currency EUR --format json -o $F/r -- sleep 0.3");
+  EXPECT_EQ(run.code, 0) << run.err;
+  const json live = json::parse(machine.Run("cat $F/r").out)["cost"];
+  ASSERT_EQ(live["rates"].size(), 2U);
+  const ProgramRun again = machine.Run("$I history show last --audit --format json");
+  const json cost = json::parse(again.out)["cost"];
+  EXPECT_EQ(cost["total_exact"], live["total_exact"]) << again.err;
+  EXPECT_EQ(cost["currency"], "EUR");
+  EXPECT_EQ(again.err, "");
+  const ProgramRun other = machine.Run("$I history show last --audit --format json --price 36");
+  EXPECT_EQ(json::parse(other.out)["cost"]["rates"].size(), 1U);
+}
+
 TEST(HistoryTest, NothingIsKeptUnasked) {
   const LiveMachine machine("gpu 0\n");
   const ProgramRun run = machine.Run(std::string(kLog) +

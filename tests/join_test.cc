@@ -158,6 +158,20 @@ TEST_F(Join, TwoCountersOfOneSignalAreNeverOneSeries) {
   EXPECT_EQ(mixed(AuditJsonOf(log_ + " " + processes_ + " " + activity_)), "");
 }
 
+// One log after the other, by different counters: the time of the one that is left aside is nobody's guess.
+TEST_F(Join, TheTimeOfACounterThatIsLeftAsideIsUnobserved) {
+  std::string dump;
+  for (std::int64_t s = kRun + 15; s <= kRun + 600; s += 15) {
+    dump += "DCGM_FI_DEV_GPU_UTIL{UUID=\"GPU-" + Lower(kA) + "\"} 50 " + std::to_string(UnixSeconds(s)) + "000\n";
+  }
+  const json alone = AuditJsonOf(log_);
+  const json audit = AuditJsonOf(log_ + " " + folder_.Write("later.prom", dump));
+  // The last reading, of an idle second, is held for 2.5 s.
+  EXPECT_NEAR(audit["mean_utilization_percent"].get<double>(), 50.0 * 14'400 / 14'402.5, 1e-9);
+  const double gpus = static_cast<double>(alone["per_gpu"].size());
+  EXPECT_NEAR(audit["gpu_hours"]["window"].get<double>(), alone["gpu_hours"]["window"].get<double>() + gpus / 6, 1e-6);
+}
+
 TEST_F(Join, MaskedMachinesStayApart) {
   const auto captures = Shared() / "data/telemetry/nvidia_smi";
   const std::string h100 = "linux-x86_64__nvidia-h100-80gb-hbm3__590.48.01";

@@ -1,6 +1,9 @@
 // One run, several prices: two A100 on node01 and an H100 on node02, for an hour, from the real program.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "support/smi_log.h"
@@ -175,6 +178,97 @@ TEST_F(SeveralRates, ThePriceListAnswersForAModelAsAnAuditWould) {
             "1.10 USD a GPU-hour (contract spring: 1.10 per GPU-hour)\n");
   EXPECT_EQ(RunIdleburn(gpu + "--price H100=3,A100=1.29 --contracts " + contracts).out,
             "1.29 USD a GPU-hour (--price A100=1.29)\n");
+}
+
+// A run of `seconds` on those GPUs, busy half the time.
+std::string RunOf(const std::vector<std::string>& gpus, std::int64_t begin, std::int64_t seconds) {
+  std::string text = "time,uuid,host,name,util\n";
+  for (std::int64_t s = 0; s <= seconds; s += 10) {
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      text += std::to_string(testing::UnixSeconds(begin + s)) + ",GPU-cccc0000-0000-0000-0000-00000000000" +
+              std::to_string(i) + ",node01," + gpus[i] + ",50\n";
+    }
+  }
+  return text;
+}
+
+// Three runs a side that do the same work: their total cost is what a saving in dollars is made of.
+class ComparedRates : public SeveralRates {
+ protected:
+  std::string Side(const std::string& name, const std::vector<std::string>& gpus, std::int64_t begin,
+                   std::int64_t seconds) {
+    std::string files;
+    for (std::int64_t i = 0; i < 3; ++i) {
+      files +=
+          " " + folder_.Write(name + std::to_string(i) + ".csv", RunOf(gpus, begin + i * 3600, seconds + 10 * (i - 1)));
+    }
+    return files;
+  }
+  [[nodiscard]] static json Compare(const std::string& arguments) {
+    const ProgramRun run = RunIdleburn("compare" + arguments + kColumns + "--work samples=6000 --format json");
+    EXPECT_EQ(run.code, 0) << run.err;
+    return json::parse(run.out, nullptr, false);
+  }
+  static double Exact(const json& money, const std::string& key) {
+    return std::stod(money.at(key + "_exact").get<std::string>());
+  }
+
+  const std::vector<std::string> mixed_ = {"NVIDIA A100-SXM4-80GB", "NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3"};
+  const std::string prices_ = " --price A100=1.50,H100=4 ";
+};
+
+// 3 x 600 s before and 3 x 420 s after, at 7.00 an hour for the three GPUs.
+TEST_F(ComparedRates, ASavingOfAMixedNodeIsTheDifferenceOfWhatItsRunsCost) {
+  const std::string sides = Side("before", mixed_, 0, 600) + " --vs" + Side("after", mixed_, 86'400, 420);
+  const json money = Compare(sides + prices_ + "--cashable").at("money");
+  EXPECT_NEAR(Exact(money, "total"), (1800.0 - 1260.0) / 3600 * 7, 2e-5);
+  EXPECT_NEAR(Exact(money, "rate"), 0, 1e-9);
+  EXPECT_EQ(money.at("rate_before_exact"), "2.333333333");
+  EXPECT_EQ(money.at("rate_source"),
+            "mean over time: 1.50 for 1 GPU-h (--price A100=1.50), 4.00 for 0.5 GPU-h (--price H100=4)");
+  const std::string contracts = folder_.Write("c.csv", "name,applies_to,per_gpu_hour\nspring,A100,1.50\n");
+  const json agreed = Compare(sides + " --price H100=4 --contracts " + contracts).at("money");
+  EXPECT_NEAR(Exact(agreed, "total"), 1.05, 2e-5);
+}
+
+// Dearer GPUs that are faster: 3 x 900 s at 1.50 against 3 x 300 s at 4.00.
+TEST_F(ComparedRates, EachSideIsPricedByItsOwnGpus) {
+  const std::string a100 = Side("before", {"NVIDIA A100-SXM4-80GB"}, 0, 900);
+  const std::string h100 = Side("after", {"NVIDIA H100 80GB HBM3"}, 86'400, 300);
+  const json document = Compare(a100 + " --vs" + h100 + prices_ + "--changes gpu.model --cashable");
+  const json& money = document.at("money");
+  EXPECT_EQ(money.at("rate_before"), "1.50") << document.dump(1);
+  EXPECT_EQ(money.at("rate_after"), "4.00");
+  EXPECT_NEAR(Exact(money, "time"), 1800.0 / 3600 * 1.5, 2e-5);
+  EXPECT_NEAR(Exact(money, "rate"), 900.0 / 3600 * (1.5 - 4), 2e-5);
+  EXPECT_NEAR(Exact(money, "total"), 0.125, 4e-5);
+  const ProgramRun misspelt =
+      RunIdleburn("compare" + a100 + " --vs" + h100 + kColumns + "--work samples=6000 --price A100=1,B200=2");
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_NE(misspelt.err.find("--price B200=2: no GPU of this run is called B200"), std::string::npos) << misspelt.err;
+}
+
+TEST_F(ComparedRates, AGpuWithoutAPriceLeavesNoDollars) {
+  const std::string sides = Side("before", mixed_, 0, 600) + " --vs" + Side("after", mixed_, 86'400, 420);
+  EXPECT_TRUE(Compare(sides + " --price A100=1.50").at("money").at("total").is_null());
+  const ProgramRun text = RunIdleburn("compare" + sides + kColumns + "--work samples=6000 --price A100=1.50");
+  EXPECT_NE(text.out.find("not known: no price of some GPUs (others: --price A100=1.50); give --price for each"),
+            std::string::npos)
+      << text.out;
+}
+
+TEST_F(ComparedRates, AClaimFixesTheMeanAndItsCurrency) {
+  const std::string before = Side("before", mixed_, 0, 600);
+  const std::string claim = (folder_.path() / "claim.json").string();
+  const ProgramRun written = RunIdleburn("claim" + before + kColumns + "--work samples=6000 --currency EUR" + prices_ +
+                                         "--boundary job --measure faster --cashable -o " + claim + " --no-history");
+  EXPECT_EQ(written.code, 0) << written.err;
+  EXPECT_NE(written.out.find("2.333333333 EUR a GPU-hour"), std::string::npos) << written.out;
+  const json money =
+      Compare(before + " --vs" + Side("after", mixed_, 86'400, 420) + " --claim " + claim + " --no-history")
+          .at("money");
+  EXPECT_EQ(money.at("currency"), "EUR");
+  EXPECT_NEAR(Exact(money, "total"), 1.05, 2e-5);
 }
 
 TEST_F(SeveralRates, TwoCurrenciesAreAnErrorLine) {

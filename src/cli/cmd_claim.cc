@@ -6,7 +6,7 @@
 
 #include "cli/claim_file.h"
 #include "cli/common_flags.h"
-#include "cli/compared_input.h"
+#include "cli/compared_rate.h"
 #include "cli/find_rate.h"
 #include "cli/flag_values.h"
 #include "cli/judged_by.h"
@@ -125,9 +125,10 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   if (!rates) return tl::unexpected<Error>(rates.error());
   const Result<std::vector<ComparedInput>> inputs = ReadBaseline(request.baseline, *reading);
   if (!inputs) return tl::unexpected<Error>(inputs.error());
-  const Result<Rate> rate = RateOfModels(*rates, ModelsOf(*inputs));
+  const Result<Rate> rate = MeanRateOf(*rates, *inputs);
   if (!rate) return tl::unexpected<Error>(rate.error());
   claim.rate_before = rate->per_gpu_hour;
+  claim.currency = rate->currency;
   TRY(TakeFactors(*inputs, claim));
   TRY(TakeUnit(request, *inputs, claim));
   for (const ComparedInput& input : *inputs) {
@@ -156,6 +157,12 @@ std::string_view HowPicked(BaselineChoice choice) {
   return "not said (--picked): a saving must exceed what picking the worst tenth would make";
 }
 
+std::string PriceOf(const Claim& claim) {
+  if (!claim.rate_before) return "none: the saving will be in GPU-hours, and in dollars only by a price given then";
+  const std::string before = FormatExact(*claim.rate_before, 2) + " " + claim.currency + " a GPU-hour";
+  return claim.rate_after ? before + ", then " + FormatExact(*claim.rate_after, 2) : before;
+}
+
 std::string Told(const Claim& claim, const std::string& path) {
   std::string text =
       fmt::format("Claim {} is written to {}: it cannot be changed without showing.\n\n", claim.id, path);
@@ -167,6 +174,7 @@ std::string Told(const Claim& claim, const std::string& path) {
                    kWorkUnitNames[static_cast<std::size_t>(claim.unit)], 100 * claim.level, 100 * claim.smallest_effect,
                    claim.stop == StopRule::kSequential ? ", may be looked at again" : ", looked at once")}};
   if (claim.predicted) rows.push_back({"predicted", fmt::format("{:.1f} % saved", 100 * *claim.predicted)});
+  rows.push_back({"price", PriceOf(claim)});
   for (const Claim::BaselineRun& run : claim.baseline) rows.push_back({"baseline", run.name});
   const bool may_be_picked = !claim.baseline.empty() && claim.design == ClaimDesign::kRuns;
   if (may_be_picked) rows.push_back({"picked", std::string(HowPicked(claim.choice))});

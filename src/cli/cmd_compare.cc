@@ -9,6 +9,7 @@
 #include "cli/common_flags.h"
 #include "cli/compared_captures.h"
 #include "cli/compared_jobs.h"
+#include "cli/compared_rate.h"
 #include "cli/compared_sides.h"
 #include "cli/find_rate.h"
 #include "cli/judged_by.h"
@@ -113,26 +114,54 @@ Result<Terms> TermsOf(const CompareRequest& request) {
   return terms;
 }
 
-// The price before the change: the claim's, else as an audit of these runs would find it.
-Result<Rate> RateOf(const Terms& terms, const ComparedSides& sides, const Settings& settings, Instant now) {
-  if (terms.claimed && terms.claim.rate_before) {
-    Rate rate;
-    rate.kind = RateKind::kGiven;
-    rate.per_gpu_hour = terms.claim.rate_before;
-    rate.source = "the claim";
-    return rate;
+// A price that was fixed, before the measurements or with them.
+Rate FixedRate(const Terms& terms, Money per_gpu_hour, const std::string& source) {
+  Rate rate;
+  rate.kind = RateKind::kGiven;
+  rate.currency = terms.claim.currency;
+  rate.per_gpu_hour = per_gpu_hour;
+  rate.source = source;
+  return rate;
+}
+
+// Whether the prices of both sides are found by settings: the claim's go before, and stand for the runs after the
+// change too where these have the same GPUs.
+bool AsksSettings(const Terms& terms, const ComparedSides& sides) {
+  const bool fixed = terms.claimed && terms.claim.rate_before;
+  return !fixed || (!terms.claim.rate_after && !HaveSameGpus(sides.before, sides.after));
+}
+
+// The price of each side: the claim's, else as an audit of these runs would find it.
+Result<SideRates> PricesOf(const Terms& terms, const ComparedSides& sides, const Settings& settings, Instant now) {
+  SideRates rates;
+  if (AsksSettings(terms, sides)) {
+    RateQuestion question;
+    question.now = now;
+    DataQuality quality;
+    const Result<RateBook> book = OpenRates(settings, question, quality);
+    if (!book) return tl::unexpected<Error>(book.error());
+    Result<SideRates> found = RatesOfSides(*book, sides.before, sides.after);
+    if (!found) return found;
+    rates = *std::move(found);
   }
-  RateQuestion question;
-  question.now = now;
-  DataQuality quality;
-  const Result<RateBook> rates = OpenRates(settings, question, quality);
-  if (!rates) return tl::unexpected<Error>(rates.error());
-  return RateOfModels(*rates, ModelsOf(sides.before));
+  if (terms.claimed && terms.claim.rate_before) {
+    rates.before = FixedRate(terms, *terms.claim.rate_before, "the claim");
+    if (!AsksSettings(terms, sides)) rates.after = rates.before;
+  }
+  if (terms.claim.rate_after) {
+    rates.after = FixedRate(terms, *terms.claim.rate_after, terms.claimed ? "the claim" : "--rate-after");
+    if (!terms.claimed || !terms.claim.rate_before) rates.after.currency = rates.before.currency;
+  }
+  if (rates.before.per_gpu_hour && rates.after.per_gpu_hour && rates.before.currency != rates.after.currency) {
+    return Fail("compare: prices in " + rates.before.currency + " before and in " + rates.after.currency +
+                " after have no difference; give both in one currency");
+  }
+  return rates;
 }
 
 // The claim's price was fixed before the change; another that is given now does not count, and that is said.
-void SayWhichPrice(const Terms& terms, const Settings& settings) {
-  if (!terms.claimed || !terms.claim.rate_before) return;
+void SayWhichPrice(const Terms& terms, const ComparedSides& sides, const Settings& settings) {
+  if (AsksSettings(terms, sides)) return;
   for (const char* key : {"price.rate", "price.owned"}) {
     const Settings::Value& given = settings.Get(key);
     const Result<Money> same = Money::Parse(given.text);
@@ -227,7 +256,12 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
     if (!tier) return tl::unexpected<Error>(tier.error());
     tiers.push_back(*tier);
   }
+  Result<SideRates> rates = PricesOf(terms, sides, settings, now);  // before failed runs are joined to others
+  if (!rates) return tl::unexpected<Error>(rates.error());
+  SayWhichPrice(terms, sides, settings);
   ComparisonReport report;
+  report.rate = std::move(rates->before);
+  report.rate_after = std::move(rates->after);
   report.version = IDLEBURN_VERSION;
   report.claimed = terms.claimed;
   report.claim = terms.claim;
@@ -243,9 +277,6 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
     if (!known) return tl::unexpected<Error>(known.error());
     TRY(JudgeRuns(request, terms, *known, sides, report));
   }
-  Result<Rate> rate = RateOf(terms, sides, settings, now);
-  if (!rate) return tl::unexpected<Error>(rate.error());
-  report.rate = std::move(*rate);
   TRY(FillMoney(tiers, report));
   report.inputs = std::move(sides.inputs);
   return report;
@@ -336,7 +367,6 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
     TRY(SpareInputs(request.output, *names));
   }
   TRY(SpareInputs(request.output, {request.claim}));
-  SayWhichPrice(*terms, settings);
   Result<InputReading> reading = ReadingFrom(settings, request.factors, request.work);
   if (!reading) return tl::unexpected<Error>(reading.error());
   reading->path_of = [&](const std::string& name) { return FileOrKeptRun(name, settings, environment.now); };

@@ -3,6 +3,8 @@
 #include <filesystem>
 
 #include "cli/common_flags.h"
+#include "cli/open_input.h"
+#include "cli/report_run.h"
 #include "os/output_file.h"
 
 namespace idleburn {
@@ -28,6 +30,20 @@ Result<int> PrintAll(const Settings& settings) {
   }
   TRY(Print(text));
   return 0;
+}
+
+// What a setting means is only known where it is used: what would refuse it there refuses it here, by its place.
+Result<void> CheckMeaning(const Settings& settings) {
+  const Result<ReportPlan> plan = PlanReport({}, settings);
+  const Result<ImportOptions> options = ImportOptionsFrom(settings);
+  if (plan && options) return {};
+  Error error = plan ? options.error() : plan.error();
+  for (const SettingInfo& info : SettingTable()) {
+    const std::string begin = std::string(info.flag) + ":";
+    if (info.flag.empty() || !error.message.starts_with(begin)) continue;
+    error.message = settings.Get(info.key).origin + error.message.substr(begin.size() - 1);
+  }
+  return tl::unexpected<Error>(error);
 }
 
 Result<int> Paths() {
@@ -66,6 +82,7 @@ Result<int> RunConfig(const std::vector<std::string>& arguments, const Environme
   const Result<Thresholds> thresholds = ThresholdsFrom(*settings);
   if (!thresholds) return tl::unexpected<Error>(thresholds.error());
   if (action == "print") return PrintAll(*settings);
+  TRY(CheckMeaning(*settings));
   std::string text;
   for (const std::string& file : settings->files()) text += file + ": good\n";
   TRY(Print(text.empty() ? "no settings file; the defaults are in force\n" : text));

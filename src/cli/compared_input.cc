@@ -36,7 +36,7 @@ void AddGpuFactors(const std::set<std::string>& models, int count, StaticFactors
 }
 
 // What is known of the devices: identity, allocated time, how much of it was seen.
-Result<double> FillFromDevices(const RunInputs& inputs, CountedRun& counted) {
+Result<double> FillFromDevices(const RunInputs& inputs, ComparedInput& input, CountedRun& counted) {
   const Result<Capacity> capacity = CapacityOf(inputs.run, inputs.devices);
   if (!capacity) return tl::unexpected<Error>(capacity.error());
   MeasuredRun& run = counted.run;
@@ -46,6 +46,7 @@ Result<double> FillFromDevices(const RunInputs& inputs, CountedRun& counted) {
   if (inputs.run.start.nanos() >= kYear) {
     run.start = inputs.run.start;
     run.end = inputs.run.end;
+    input.span = RunSpan{inputs.run.start, inputs.run.end};
   }
   std::set<std::string> models;
   std::int64_t clock_steps = 0;
@@ -60,7 +61,12 @@ Result<double> FillFromDevices(const RunInputs& inputs, CountedRun& counted) {
   }
   AddGpuFactors(models, capacity->gpus, run.factors);
   double gpus = 0;
-  for (const DeviceTime& device : capacity->devices) gpus += device.gpu_share;
+  for (const DeviceTime& device : capacity->devices) {
+    gpus += device.gpu_share;
+    input.gpus.push_back(device.device);
+    input.gpu_nanos.push_back(device.time.WindowNs());
+  }
+  input.devices = inputs.devices;
   return gpus;
 }
 
@@ -97,7 +103,7 @@ Result<ComparedInput> FromRun(const std::string& name, bool recording, const Inp
   const std::string hidden = LeaveOutHidden({}, inputs);
   if (!hidden.empty()) return Fail(name + ": no GPU to compare: " + hidden);
   CountedRun counted;
-  const Result<double> gpus = FillFromDevices(inputs, counted);
+  const Result<double> gpus = FillFromDevices(inputs, input, counted);
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   if (recording) TRY(FillFromRecording(name, inputs, *gpus, counted));
   const std::string ended = FactIn(inputs.summary.facts(), "exit");

@@ -10,6 +10,7 @@
 
 #include "cli/read_run.h"
 #include "cli/settings.h"
+#include "price/rate_book.h"
 #include "price/work.h"
 #include "verify/work_csv.h"
 
@@ -27,6 +28,11 @@ struct ComparedInput {
   std::vector<WorkTable::Block> blocks;  // none of a capture
   std::unique_ptr<RunInputs> capture;    // else null
   std::string failure;                   // how a recorded command ended, if not well: "exit 1"
+  // What its readings tell of its GPUs; of a log of work nothing.
+  DeviceTable devices;
+  std::vector<DeviceId> gpus;
+  std::vector<std::int64_t> gpu_nanos;  // allocated time of each
+  std::optional<RunSpan> span;          // absent: it has no dates
 };
 
 // How inputs are read.

@@ -25,6 +25,7 @@ Json CostJson(const RunFigures& f) {
   cost["currency"] = TextOrNull<Json>(f.currency);
   PutMoney(cost, "rate_per_gpu_hour", MoneyOf(f.rate_nano), f.currency);
   cost["rate_source"] = TextOrNull<Json>(f.rate_source);
+  cost["rates"] = TextOrNull<Json>(f.rates);
   cost["rate_as_of"] = f.rate_as_of_ns ? Json(FormatRfc3339(Instant::FromNanos(*f.rate_as_of_ns))) : Json();
   PutMoney(cost, "total", MoneyOf(f.cost_nano), f.currency);
   PutMoney(cost, "waste", MoneyOf(f.waste_nano), f.currency);

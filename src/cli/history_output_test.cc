@@ -39,6 +39,7 @@ HistoryRun FullRun() {
   f.currency = "USD";
   f.rate_nano = 2'500'000'000;
   f.rate_source = "catalogue: x";
+  f.rates = "GPU-a=2.5,GPU-b=4";
   f.rate_as_of_ns = 1'763'596'800 * kNanosPerSecond;
   f.cost_nano = 10'000'000'000;
   f.waste_nano = 5'000'000'000;

@@ -17,8 +17,12 @@ namespace {
 
 // Audits are in the prices of their time unless others are given.
 std::map<std::string, std::string> PriceOf(const HistoryRun& run) {
-  if (!run.figures.rate_nano) return {};
-  return {{"--price", FormatExact(Money::Nano(*run.figures.rate_nano))}, {"--currency", run.figures.currency}};
+  const RunFigures& figures = run.figures;
+  if (!figures.rate_nano && figures.rates.empty()) return {};
+  std::map<std::string, std::string> price = {
+      {"--price", figures.rate_nano ? FormatExact(Money::Nano(*figures.rate_nano)) : figures.rates}};
+  if (!figures.currency.empty()) price["--currency"] = figures.currency;
+  return price;
 }
 
 // What a run that was killed has recorded, as its figures.
@@ -88,6 +92,10 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   SettleInterrupted(**history, *run, *priced, environment.now);
   if (audit) {
     if (run->recording.empty()) return Fail("run " + run->id.substr(0, 8) + " has no recording to audit");
+    if (run->figures.cost_nano && PriceOf(*run).empty() && settings->Text("price.rate").empty()) {
+      Say("run " + run->id.substr(0, 8) +
+          " had several prices that were not kept for each GPU; it is audited in today's");
+    }
     request.inputs = {run->recording};
     return Audit(request, *priced, environment);
   }

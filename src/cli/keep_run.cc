@@ -66,6 +66,7 @@ void TakeStatedPrice(const Settings& settings, RunFigures& figures) {
   DataQuality later;
   const Result<RateBook> rates = OpenRates(settings, {}, later);
   const std::optional<Rate> rate = rates ? RateOfAny(*rates) : std::nullopt;
+  if (rates && !rate && !rates->stated.empty()) figures.rates = settings.Text("price.rate");
   if (!rate || !rate->per_gpu_hour) return;
   figures.currency = rate->currency;
   figures.rate_nano = rate->per_gpu_hour->nano();

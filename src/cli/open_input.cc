@@ -56,6 +56,9 @@ Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& 
   opened.source = std::make_unique<PeekSource>(std::move(*file));
   const Result<std::string_view> head = opened.source->Peek(kSniffBytes);
   if (!head) return tl::unexpected<Error>(head.error());
+  if (const std::string_view advice = ArchiveFor(*head); !advice.empty()) {
+    return Fail(opened.source->name() + ": " + std::string(advice));
+  }
   const Result<const ProfileImporter*> profiler = FindProfileImporter(opened.source->name(), *head);
   if (!profiler) return tl::unexpected<Error>(profiler.error());
   opened.profiler = *profiler;

@@ -8,6 +8,7 @@
 #include "diagnose/host_during.h"
 #include "diagnose/traced_run.h"
 #include "telemetry/time_sorter.h"
+#include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
@@ -58,6 +59,8 @@ class RunReader {
     }
     if (sorting_) TRY(sorter_.Deliver(classifier_));
     run_->run = classifier_.Finish();
+    if (!sorting_) TRY(CheckOrder(first_path));
+    TRY(CheckGaps(first_path));
     if (!run_->profiles.empty()) AddTrace();
     if (run_->run.devices.empty() && !run_->trace) {
       return Fail(first_path + ": holds no reading of any GPU; nothing to audit");
@@ -88,6 +91,30 @@ class RunReader {
     return {};
   }
 
+  // What is read as it comes is in order of time but for odd rows. Newest first, nearly all of it would be dropped.
+  Result<void> CheckOrder(const std::string& path) const {
+    std::int64_t back = 0;
+    std::int64_t rows = 0;
+    for (const DeviceResult& device : run_->run.devices) {
+      back += device.totals.out_of_order + device.totals.clock_steps;
+      rows += device.totals.samples + device.totals.out_of_order;
+    }
+    if (rows < kFewRows || 2 * back <= rows) return {};
+    return Fail(path + ": most of its rows are older than the row before them; sort it by time, oldest first");
+  }
+
+  // A machine's clock may stand at 1970 until it is set: the years between would be priced as time that nobody saw.
+  [[nodiscard]] Result<void> CheckGaps(const std::string& path) const {
+    constexpr std::int64_t kYear = 366 * 24 * kNanosPerHour;
+    for (const DeviceResult& device : run_->run.devices) {
+      if (device.totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] <= kYear) continue;
+      return Fail(path + ": its times, from " + FormatRfc3339(device.first) + " to " + FormatRfc3339(device.last) +
+                  ", skip more than a year of which no row speaks; take out the rows of a clock that was not set, or " +
+                  "audit the parts one by one");
+    }
+    return {};
+  }
+
   void CountTruncated(const KnownInput& input) {
     if (input.source->truncated()) run_->quality.Count(QualityId::kTruncatedInput, {&input.source->name(), 0});
   }
@@ -97,6 +124,8 @@ class RunReader {
     run_->traced_only = run_->run.devices.empty();
     if (run_->traced_only) run_->run = TracedRun(run_->profiles, *run_->trace, run_->devices, run_->quality);
   }
+
+  static constexpr std::int64_t kFewRows = 8;  // in which some that went back prove nothing
 
   const ImportOptions& options_;
   std::unique_ptr<RunInputs> run_ = std::make_unique<RunInputs>();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "report/display.h"
 
@@ -34,8 +35,25 @@ void TakeTimes(const AuditReport& report, RunFigures& figures) {
   figures.waste_share = report.cost.waste_share;
 }
 
-void TakeMoney(const CostReport& cost, RunFigures& figures) {
+// The price of each GPU as --price takes it, by UUID where there is one; empty where models do not tell them apart.
+std::string StatedRates(const CostReport& cost, const DeviceTable& devices) {
+  std::map<std::string, Money> prices;
+  for (const CostReport::DeviceCost& d : cost.devices) {
+    const std::optional<Money>& price = cost.RateOf(d).per_gpu_hour;
+    const Device& board = devices[devices[d.device].board.value_or(d.device)];
+    const std::string& name = board.uuid.empty() ? board.name : board.uuid;
+    if (!price) continue;
+    if (name.empty() || name.find_first_of(",=") != std::string::npos) return {};
+    if (prices.emplace(name, *price).first->second != *price) return {};
+  }
+  std::string text;
+  for (const auto& [name, price] : prices) text += (text.empty() ? "" : ",") + name + "=" + FormatExact(price);
+  return text;
+}
+
+void TakeMoney(const CostReport& cost, const DeviceTable& devices, RunFigures& figures) {
   if (!cost.whole.total) return;
+  if (!cost.rate.per_gpu_hour) figures.rates = StatedRates(cost, devices);
   figures.currency = cost.rate.currency;
   figures.rate_nano = NanoOf(cost.rate.per_gpu_hour);
   figures.rate_source = cost.rate.source;
@@ -82,7 +100,7 @@ RunFigures FiguresOf(const AuditReport& report, const WorkDone& work, const std:
   TakePace(pace, figures);
   if (report.run.devices.empty()) return figures;
   TakeTimes(report, figures);
-  TakeMoney(report.cost, figures);
+  TakeMoney(report.cost, *report.devices, figures);
   TakePeak(report, figures);
   for (const Finding& f : report.advice.findings) {
     figures.findings.push_back({std::string(f.cause), std::string(Name(f.status)), f.share, f.gpu_ns, NanoOf(f.cost)});

@@ -65,10 +65,10 @@ Result<void> FillMoney(const std::vector<CapacityTier>& tiers, ComparisonReport&
   SavingMoney money;
   money.currency = report.rate.currency;
   money.rate_before = report.rate.per_gpu_hour;
-  money.rate_after = report.claim.rate_after ? report.claim.rate_after : money.rate_before;
+  money.rate_after = report.rate_after.per_gpu_hour;
   const std::int64_t avoided = NanosOf(verdict.avoided_gpu_seconds->fraction);
   const std::int64_t used = NanosOf(verdict.after.gpu_seconds);
-  if (money.rate_before) {
+  if (money.rate_before && money.rate_after) {
     const Result<TimeAndRate> parts = SplitTimeAndRate(avoided + used, used, *money.rate_before, *money.rate_after);
     if (!parts) return tl::unexpected<Error>(parts.error());
     money.parts = *parts;

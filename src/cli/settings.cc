@@ -1,6 +1,7 @@
 #include "cli/settings.h"
 
 #include <toml++/toml.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -61,10 +62,26 @@ const SettingInfo* FindSetting(std::string_view key) {
   return found == kTable.end() ? nullptr : found;
 }
 
+constexpr std::string_view kEnvironmentPrefix = "IDLEBURN_CFG_";
+
 std::string EnvironmentName(std::string_view key) {
-  std::string name = "IDLEBURN_CFG_";
+  std::string name(kEnvironmentPrefix);
   for (const char c : key) name += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return name;
+}
+
+// A misspelt variable must not leave a setting as it was in silence.
+Result<void> CheckEnvironment() {
+  std::vector<std::string> names;
+  for (const SettingInfo& info : kTable) names.push_back(EnvironmentName(info.key));
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string name(text.substr(0, text.find('=')));
+    if (!name.starts_with(kEnvironmentPrefix) || std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return FailUsage(name.substr(0, 80) + ": unknown setting in the environment; did you mean " +
+                     NearestSpelling(name, names) + "?");
+  }
+  return {};
 }
 
 // Why `text` is no value of that kind; empty if it is one.
@@ -112,6 +129,8 @@ Result<void> Settings::Set(std::string_view key, std::string text, std::string o
 }
 
 Result<void> Settings::ReadFile(const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) return FailUsage(path + ": is a folder; give a file of settings");
   try {
     const toml::table file = toml::parse_file(path);
     for (const auto& [section, content] : file) {
@@ -138,6 +157,7 @@ Result<void> Settings::ReadFile(const std::string& path) {
     files_.push_back(path);
     return {};
   } catch (const toml::parse_error& error) {
+    if (error.source().begin.line == 0) return FailUsage(path + ": cannot be opened; check the path");
     return FailUsage(path + ":" + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
   }
 }
@@ -154,6 +174,7 @@ Result<Settings> Settings::Load(const std::string& config_file, const std::map<s
     if (config_file.empty() && !std::filesystem::exists(file, ignored)) continue;
     TRY(settings.ReadFile(file));
   }
+  TRY(CheckEnvironment());
   for (const SettingInfo& info : kTable) {
     const std::string name = EnvironmentName(info.key);
     if (const char* text = std::getenv(name.c_str()); text != nullptr && *text != '\0')

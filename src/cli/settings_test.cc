@@ -58,6 +58,22 @@ TEST_F(SettingsTest, BadSettingsNameTheirPlaceAndWhatToDo) {
   EXPECT_FALSE(ThresholdsFrom(Load().value()));
 }
 
+TEST_F(SettingsTest, WhatIsNoFileOfSettingsIsSaid) {
+  EXPECT_NE(Settings::Load("/", {}).error().message.find("/: is a folder"), std::string::npos);
+  EXPECT_EQ(Settings::Load("/nowhere/at.toml", {}).error().message,
+            "/nowhere/at.toml: cannot be opened; check the path");
+}
+
+TEST_F(SettingsTest, AMisspeltVariableIsAnErrorNotSilence) {
+  Write("");
+  setenv("IDLEBURN_CFG_PRICE_RAET", "9", 1);
+  const Result<Settings> loaded = Load();
+  unsetenv("IDLEBURN_CFG_PRICE_RAET");
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().message,
+            "IDLEBURN_CFG_PRICE_RAET: unknown setting in the environment; did you mean IDLEBURN_CFG_PRICE_RATE?");
+}
+
 TEST_F(SettingsTest, TheTemplateLoadsAndIsAllDefaults) {
   Write(SettingTemplate());
   const Settings s = Load().value();

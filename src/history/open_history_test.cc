@@ -99,7 +99,7 @@ TEST(OpenHistoryTest, RefusesWhatANewerProgramWrote) {
   const Result<SqliteDatabase> opened = OpenHistory(folder.file(), folder.options());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().message, folder.file() +
-                                        ": was written by a newer idleburn (history version 99, this one knows 3); use "
+                                        ": was written by a newer idleburn (history version 99, this one knows 4); use "
                                         "that idleburn, or name another file with --history");
   EXPECT_EQ(Read(folder.file()), before);
 }

@@ -50,6 +50,7 @@ struct RunFigures {
   std::string currency;
   std::optional<std::int64_t> rate_nano;  // per GPU-hour: the price used
   std::string rate_source;
+  std::string rates;  // of a run with several prices, as --price takes them: "GPU-5f3a...=1.5,GPU-99b0...=4"
   std::optional<std::int64_t> rate_as_of_ns;  // of a catalogue price
   std::optional<std::int64_t> cost_nano, waste_nano;
   std::optional<double> waste_share;

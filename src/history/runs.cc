@@ -37,6 +37,7 @@ constexpr auto kFigureColumns = std::to_array<KeptColumn<F>>({
     {"currency", &F::currency},
     {"rate_nano", &F::rate_nano},
     {"rate_source", &F::rate_source},
+    {"rates", &F::rates},
     {"rate_as_of_ns", &F::rate_as_of_ns},
     {"cost_nano", &F::cost_nano},
     {"waste_nano", &F::waste_nano},

@@ -38,6 +38,7 @@ HistoryRun FullRun(const std::string& id, std::int64_t started_s) {
   run.figures.currency = "USD";
   run.figures.rate_nano = 2'500'000'000;
   run.figures.rate_source = "--price 2.5";
+  run.figures.rates = "GPU-a=2.5,GPU-b=4";
   run.figures.cost_nano = 60'000'000'001;
   run.figures.memory_peak = 17'179'869'184;
   run.figures.pace_ns = 3;

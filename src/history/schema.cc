@@ -113,7 +113,9 @@ CREATE TABLE forecasts (
 ) STRICT;
 )sql";
 
-constexpr std::array<std::string_view, 3> kSteps = {kRunTables, kLedgerTables, kForecastTables};
+constexpr std::string_view kRatesColumn = "ALTER TABLE runs ADD COLUMN rates TEXT;\n";
+
+constexpr std::array<std::string_view, 4> kSteps = {kRunTables, kLedgerTables, kForecastTables, kRatesColumn};
 constexpr auto kNewest = static_cast<std::int64_t>(kSteps.size());
 
 Result<std::int64_t> Ask(const SqliteDatabase& database, std::string_view question) {

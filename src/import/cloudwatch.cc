@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,23 +47,53 @@ struct Subject {
   Labels labels;
 };
 
-// "i-0abc 0 nvidia_smi_power_draw" or "CWAgent nvidia_smi_power_draw index=0": best effort, word by word.
+// Words that a GPU's name begins with, and those of its architecture, which the agent has as a dimension of its own.
+constexpr std::string_view kMakes[] = {"NVIDIA", "Tesla", "Quadro", "GeForce", "GRID"};
+constexpr std::string_view kArchitectures[] = {"Kepler", "Maxwell", "Pascal", "Volta",
+                                               "Turing", "Ampere",  "Hopper", "Blackwell"};
+
+bool IsOneOf(std::span<const std::string_view> words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// A number that an index can be: "NVIDIA RTX 6000 Ada" has a larger one in its name.
+bool IsIndex(const std::string& word) {
+  const std::optional<std::int64_t> n = ParseInteger(word);
+  return n && *n >= 0 && *n < 256;
+}
+
+// "i-0abc 0 nvidia_smi_power_draw" or "CWAgent nvidia_smi_power_draw index=0 name=Tesla T4": best effort, word by word.
+// What is no word of another kind belongs to a name that has begun.
 Subject FromLabel(std::string_view label) {
   Subject subject;
+  bool in_name = false;
+  const auto begin = [&](const std::string& key, const std::string& value) {
+    subject.labels.emplace_back(key, value);
+    in_name = key == "name";
+  };
   while (!label.empty()) {
     const std::size_t end = std::min(label.find_first_of(" ,;\t"), label.size());
+    const bool closes = end < label.size() && label[end] != ' ';
     const std::string word(label.substr(0, end));
     label.remove_prefix(std::min(end + 1, label.size()));
     const std::size_t equals = word.find('=');
     if (equals != std::string::npos) {
-      subject.labels.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+      begin(word.substr(0, equals), word.substr(equals + 1));
     } else if (word.rfind("i-", 0) == 0) {
-      subject.labels.emplace_back("InstanceId", word);
-    } else if (ParseInteger(word)) {
-      subject.labels.emplace_back("index", word);
+      begin("InstanceId", word);
+    } else if (IsIndex(word)) {
+      begin("index", word);
     } else if (FindAgentMetric(word) != nullptr || word.rfind("nvidia_smi_", 0) == 0) {
       subject.metric = word;
+      in_name = false;
+    } else if (IsOneOf(kArchitectures, word)) {
+      in_name = false;
+    } else if (in_name && !word.empty()) {
+      subject.labels.back().second += " " + word;
+    } else if (IsOneOf(kMakes, word)) {
+      begin("name", word);
     }
+    in_name = in_name && !closes;
   }
   return subject;
 }
@@ -102,14 +133,16 @@ class CloudWatchImport {
   Place place_;
   ImportTarget& out_;
   ReadingWriter writer_;
-  std::map<std::string, Subject> queries_;                      // by Id
+  std::map<std::string, Subject> queries_;                     // by Id
   std::map<std::string, std::vector<std::string>> positions_;  // of results that name no GPU: metric to their Ids
   bool unit_assumed_ = false;
   bool any_ = false;
   std::string seen_;
 };
 
+// A page, or a list of pages.
 void CloudWatchImport::AddPage(const JsonNode& root) {
+  for (const JsonNode& page : root.Items()) AddPage(page);
   for (const JsonNode& query : root.ItemsOf("MetricDataQueries")) queries_[query.TextOf("Id")] = FromQuery(query);
   for (const JsonNode& result : root.ItemsOf("MetricDataResults")) AddResult(result);
 }

@@ -34,6 +34,28 @@ TEST(CloudWatch, LabelsNameDeviceAndMetric) {
   EXPECT_EQ(in->devices[0].counter[Index(Signal::kUtilization)], "cloudwatch.nvidia_smi_utilization_gpu");
 }
 
+TEST(CloudWatch, LabelsNameTheGpuWhereTheyCarryIt) {
+  const struct {
+    const char* label;
+    const char* name;
+    int index;
+  } cases[] = {
+      {"i-0abc Tesla T4 Turing 3 nvidia_smi_utilization_gpu", "Tesla T4", 3},
+      {"nvidia_smi_utilization_gpu NVIDIA H100 80GB HBM3 Hopper 2 i-0abc", "NVIDIA H100 80GB HBM3", 2},
+      {"CWAgent nvidia_smi_utilization_gpu name=NVIDIA A10G index=1 InstanceId=i-0abc", "NVIDIA A10G", 1},
+      {"name=NVIDIA L4,index=0,nvidia_smi_utilization_gpu", "NVIDIA L4", 0},
+      {"NVIDIA RTX 6000 Ada Generation 5 nvidia_smi_utilization_gpu", "NVIDIA RTX 6000 Ada Generation", 5},
+      {"0 nvidia_smi_utilization_gpu", "", 0},
+  };
+  for (const auto& c : cases) {
+    const auto in = Import(std::string(R"([{"MetricDataResults": [{"Id": "a", "Label": ")") + c.label +
+                           R"(", "Timestamps": ["2026-07-03T22:22:00Z"], "Values": [1]}]}])");
+    ASSERT_EQ(in->devices.size(), 1U) << c.label << in->error;
+    EXPECT_EQ(in->devices[0].name, c.name);
+    EXPECT_EQ(in->devices[0].index, c.index) << c.label;
+  }
+}
+
 TEST(CloudWatch, QueriesBesideTheResultsNameTheirDimensions) {
   const auto in = Import(R"({"MetricDataQueries": [{"Id": "m1", "MetricStat": {"Metric": {"Namespace": "CWAgent",
       "MetricName": "nvidia_smi_utilization_gpu", "Dimensions": [{"Name": "index", "Value": "3"},

@@ -216,7 +216,8 @@ Result<void> ColumnRows::Finish() {
   if (rows_ > 0) return {};
   const DataQuality::Row& bad = out_.quality.Get(QualityId::kBadRow);
   const std::string first = bad.first_place.empty() ? "" : " (first unreadable row: " + bad.first_place + ")";
-  return Fail(file_ + ": no row has a time and a GPU in the chosen columns" + first + "; check --columns");
+  return Fail(file_ + ": no row has a time and a GPU in the chosen columns" + first +
+              "; check --columns (a time is an epoch, or like 2026-07-03T22:22:01)");
 }
 
 }  // namespace idleburn

@@ -91,9 +91,15 @@ const OpsMetric* FindOpsMetric(std::string_view type, std::string_view memory_st
   return nullptr;
 }
 
+// A page, its series alone, or a list of pages.
 void GcpImport::AddPage(const JsonNode& root) {
-  const std::vector<JsonNode> all = root.kind() == JsonNode::Kind::kArray ? root.Items() : root.ItemsOf("timeSeries");
-  for (const JsonNode& series : all) AddSeries(series);
+  if (root.Get("timeSeries")) {
+    for (const JsonNode& series : root.ItemsOf("timeSeries")) AddSeries(series);
+  } else if (root.Get("metric") || root.Get("points")) {
+    AddSeries(root);
+  } else {
+    for (const JsonNode& item : root.Items()) AddPage(item);
+  }
 }
 
 // In order of time.

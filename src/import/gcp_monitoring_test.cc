@@ -41,6 +41,21 @@ TEST(GcpMonitoring, ReadsTheOpsAgent) {
   EXPECT_EQ(in->quality.CountOf(QualityId::kUnknownMetric), 1);
 }
 
+TEST(GcpMonitoring, PagesMayFollowEachOtherOrStandInAList) {
+  const std::string first = "{\"timeSeries\": [" + std::string(kUtilization) + "], \"nextPageToken\": \"x\"}";
+  const std::string second = "{\"timeSeries\": [" + Memory("used", "20780679168") + "]}";
+  const std::string series = "[" + std::string(kUtilization) + "," + Memory("used", "20780679168") + "]";
+  for (const std::string& text :
+       {first + second, first + "\n" + second + "\n{}\n", "[" + first + "," + second + ", {}]", series}) {
+    EXPECT_TRUE(SniffGcpMonitoring(text));
+    const auto in = Import(text);
+    ASSERT_EQ(in->error, "") << text;
+    EXPECT_EQ(in->Values(Signal::kUtilization, 0), (std::vector<std::int64_t>{0, 95'500'000}));
+    EXPECT_EQ(in->Values(Signal::kMemoryUsed, 0), std::vector<std::int64_t>{20'780'679'168});
+    EXPECT_EQ(in->quality.CountOf(QualityId::kBadRow), 0);
+  }
+}
+
 TEST(GcpMonitoring, ReadsAListOfSeriesAndManagedPrometheus) {
   const std::string text = R"([{"metric": {"type": "prometheus.googleapis.com/DCGM_FI_PROF_GR_ENGINE_ACTIVE/gauge",
     "labels": {"gpu": "0", "UUID": "GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000", "exported_pod": "train",

@@ -30,6 +30,27 @@ constexpr auto kMistakes = std::to_array<Mistake>({
      "is an answer of the Prometheus API; give the series as text: promtool tsdb dump-openmetrics, "
      "or /federate"},
     {"<html", "is a web page, perhaps of an error or a login; fetch the metrics again"},
+    {"#Entity",
+     "is dcgmi dmon, which writes no times; scrape dcgm-exporter, or record nvidia-smi --query-gpu=timestamp,index,"
+     "uuid,name,utilization.gpu,power.draw,memory.used --format=csv -l 1"},
+    {"\"query_time\"",
+     "is gpustat's view of one moment; record nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,"
+     "power.draw,memory.used --format=csv -l 1"},
+    {"\"gfx_activity\"", "is amd-smi; record rocm-smi --showuse --showpower --showmeminfo vram --json in a loop"},
+});
+
+// What a file of many begins with, and where.
+struct Archive {
+  std::size_t at;
+  std::string_view mark;
+  std::string_view advice;
+};
+constexpr auto kArchives = std::to_array<Archive>({
+    {257, "ustar", "is a tar archive; unpack it and give the files in it"},
+    {0, std::string_view("PK\x03\x04", 4), "is a zip archive; unpack it and give the files in it"},
+    {0, "7z\xBC\xAF", "is a 7z archive; unpack it and give the files in it"},
+    {0, "BZh", "is packed with bzip2; unpack it (bunzip2), or pack it with gzip, xz or zstd"},
+    {0, "\x1F\x8B", "is packed twice; unpack it once"},
 });
 
 // A row as nvidia-smi writes it, where the names of the columns should be.
@@ -41,6 +62,13 @@ bool IsRowWithoutHeader(std::string_view head) {
 }
 
 }  // namespace
+
+std::string_view ArchiveFor(std::string_view head) {
+  const auto* const found = std::find_if(kArchives.begin(), kArchives.end(), [head](const Archive& archive) {
+    return head.size() > archive.at && head.substr(archive.at, archive.mark.size()) == archive.mark;
+  });
+  return found == kArchives.end() ? std::string_view() : found->advice;
+}
 
 std::string_view MistakenFor(std::string_view head) {
   if (IsRowWithoutHeader(head)) {

@@ -8,4 +8,7 @@ namespace idleburn {
 // to do instead. Empty if nothing is known of it.
 std::string_view MistakenFor(std::string_view head);
 
+// The same of what holds files and is no input itself, whatever lies in it: a tar archive of a log begins like one.
+std::string_view ArchiveFor(std::string_view head);
+
 }  // namespace idleburn

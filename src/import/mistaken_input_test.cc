@@ -24,6 +24,16 @@ TEST(MistakenInputTest, SaysWhatWasGivenAndWhatToDoInstead) {
   EXPECT_TRUE(says("2026-07-03T22:22:01Z,0,12\n", "noheader"));
 }
 
+TEST(MistakenInputTest, AnArchiveIsNoLogWhateverLiesInIt) {
+  std::string tar = "gpu.csv" + std::string(250, '\0') + "ustar" + std::string(250, '\0') +
+                    "timestamp, index, utilization.gpu [%]\n2026/07/03 22:22:01.444, 0, 97 %\n";
+  EXPECT_NE(ArchiveFor(tar).find("tar archive"), std::string_view::npos);
+  EXPECT_NE(ArchiveFor("PK\x03\x04zip").find("zip archive"), std::string_view::npos);
+  EXPECT_NE(ArchiveFor("BZh91AY").find("bunzip2"), std::string_view::npos);
+  EXPECT_NE(ArchiveFor("\x1F\x8B\x08").find("packed twice"), std::string_view::npos);
+  for (const char* head : {"", "P", "timestamp, index\n", "PAR1", "BZ"}) EXPECT_EQ(ArchiveFor(head), "") << head;
+}
+
 TEST(MistakenInputTest, IsSilentOfWhatItDoesNotKnow) {
   for (const char* head : {"", "\n", "a,b\n1,2\n", "2026/07/03 22:22:01 the trainer starts\n", "hello\n"}) {
     EXPECT_EQ(MistakenFor(head), "") << head;

@@ -134,9 +134,11 @@ class UnnamedRows {
     for (std::size_t i = 0; i < samples_.size(); ++i) {
       const std::optional<int> gpu = sweeps_->Next(samples_[i].time);
       if (!gpu) {
+        const std::int64_t good = lines_[i] - 1 - sweeps_->open_rows();
         return Fail(shared_.in.name() + ":" + std::to_string(lines_[i]) + ": the sweep that ends here does not have " +
                     std::to_string(sweeps_->gpus()) +
-                    " rows like the others, and no column says which GPU a row is of; record index or uuid");
+                    " rows like the others, and no column says which GPU a row is of; record index or uuid, or audit " +
+                    "what came before alone (its first " + std::to_string(good) + " lines)");
       }
       samples_[i].device = devices_[static_cast<std::size_t>(*gpu)];
     }

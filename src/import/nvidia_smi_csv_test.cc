@@ -233,6 +233,18 @@ TEST(NvidiaSmiCsvTest, AMissingRowInASweepIsRefusedNotGuessed) {
   const std::string error = ErrorOf(Unnamed(40, 4, 20));
   EXPECT_NE(error.find("does not have 4 rows like the others"), std::string::npos);
   EXPECT_EQ(error.find("gpu.csv:85:"), 0U) << error;
+  // What came before can be audited, and is said how: a header and 20 sweeps.
+  EXPECT_NE(error.find("(its first 81 lines)"), std::string::npos) << error;
+  Collected before;
+  EXPECT_TRUE(Import(Unnamed(20, 4), before));
+}
+
+TEST(NvidiaSmiCsvTest, WhatStandsBeforeEveryLineIsSaidNotReadAsAColumn) {
+  for (const std::string& before : {std::string("2026-07-03T22:22:01.444Z "), std::string("gpu.csv\0\0", 9)}) {
+    const std::string error =
+        ErrorOf(before + "timestamp, index, utilization.gpu [%]\n" + before + "2026/07/03 22:22:01.444, 0, 97 %\n");
+    EXPECT_NE(error.find("something stands before 'timestamp' in the header"), std::string::npos) << error;
+  }
 }
 
 // Rows of a log that names no GPU, so many milliseconds after one another; the n-th after the n-th of `pauses`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "text/escape.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -118,6 +119,14 @@ std::optional<int> FindFlag(std::string_view name) {
   return std::nullopt;
 }
 
+// "2026-07-03T22:22:01Z timestamp": what passes lines on may have put its own time or name before each.
+bool EndsWithTime(std::string_view header) {
+  const auto last =
+      std::find_if(header.rbegin(), header.rend(), [](char c) { return static_cast<unsigned char>(c) <= ' '; });
+  const Known* known = FindKnown(header.substr(header.size() - static_cast<std::size_t>(last - header.rbegin())));
+  return last != header.rend() && known != nullptr && known->role == SmiRole::kTime;
+}
+
 std::vector<std::string_view> SplitCells(std::string_view line) {
   std::vector<std::string_view> cells;
   std::size_t start = 0;
@@ -196,6 +205,7 @@ bool IsSmiHeader(std::string_view line) {
 Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, DataQuality& quality) {
   SmiLayout layout;
   std::vector<int> ranks;
+  std::string mangled;
   for (const std::string_view cell : SplitCells(line)) {
     SmiColumn column = ReadHeaderCell(cell);
     int rank = 0;
@@ -208,6 +218,7 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
       column.signal = Signal::kEventReasons;
       column.flag_bit = *bit;
     } else {
+      if (EndsWithTime(column.header)) mangled = column.header;
       quality.CountNamed(QualityId::kUnknownColumn, column.header, {&file, 1});
     }
     if (column.role == SmiRole::kValue &&
@@ -224,6 +235,10 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
                        [role](const SmiColumn& column) { return column.role == role; });
   };
   layout.has_time = has(SmiRole::kTime);
+  if (!layout.has_time && !mangled.empty()) {
+    return Fail("something stands before 'timestamp' in the header ('" + Printable(mangled.substr(0, 40)) +
+                "'), so perhaps in every row; take it out of the file");
+  }
   layout.has_mask = has(SmiRole::kMask);
   const bool lasting = has(SmiRole::kUuid) || has(SmiRole::kBusId);
   layout.by_index_alone = has(SmiRole::kIndex) && !lasting;

@@ -28,11 +28,14 @@ tl::unexpected<Error> Malformed(std::string_view text, std::string_view form) {
   return FailUsage("combine: cannot read " + Quoted(text) + "; write " + std::string(form));
 }
 
-Result<double> ReadShare(std::string_view flag, std::string_view text) {
+// All of something may be waste, or be removed; no saving is all of the time.
+enum class Whole : std::uint8_t { kNo, kMayBe };
+
+Result<double> ReadShare(std::string_view flag, std::string_view text, Whole whole = Whole::kNo) {
   const std::optional<double> share = ParseShare(text);
-  if (!share || *share < 0 || *share >= 1) {
-    return FailUsage("combine: " + std::string(flag) + " " + Quoted(text) +
-                     " is not a share of at least 0 and below 1; write .35 or 35%");
+  if (!share || *share < 0 || *share > 1 || (*share == 1 && whole == Whole::kNo)) {
+    return FailUsage("combine: " + std::string(flag) + " " + Quoted(text) + " is not a share " +
+                     (whole == Whole::kNo ? "of at least 0 and below 1" : "from 0 to 1") + "; write .35 or 35%");
   }
   return *share;
 }
@@ -67,7 +70,8 @@ Result<std::vector<Part>> ReadParts(std::string_view flag, std::string_view list
   for (const std::string_view item : Items(list)) {
     const std::optional<Pair> pair = SplitAt(item, separator);
     if (!pair) return Malformed(item, form);
-    const Result<double> share = ReadShare(std::string(flag) + " " + std::string(pair->left), pair->right);
+    const Result<double> share =
+        ReadShare(std::string(flag) + " " + std::string(pair->left), pair->right, Whole::kMayBe);
     if (!share) return tl::unexpected<Error>(share.error());
     for (const Part& part : parts) {
       if (part.target == pair->left)
@@ -106,7 +110,7 @@ Result<void> ReadPools(const std::vector<std::string>& texts, CombineInput& inpu
     const std::optional<Pair> named = SplitAt(text, '=');
     const std::optional<Pair> body = named ? SplitAt(named->right, ':') : std::nullopt;
     if (!body) return Malformed(text, kPoolForm);
-    const Result<double> share = ReadShare("--pool " + std::string(named->left), body->left);
+    const Result<double> share = ReadShare("--pool " + std::string(named->left), body->left, Whole::kMayBe);
     if (!share) return tl::unexpected<Error>(share.error());
     Result<std::vector<Part>> fixes = ReadParts("--pool", body->right, '=', kPoolForm);
     if (!fixes) return tl::unexpected<Error>(fixes.error());
@@ -246,7 +250,7 @@ Result<void> ReadOverhead(const std::string& text, CombineInput& input) {
 Result<CombineInput> ReadCombineSpec(const CombineSpec& spec) {
   CombineInput input;
   if (!spec.waste.empty()) {
-    const Result<double> waste = ReadShare("--waste", spec.waste);
+    const Result<double> waste = ReadShare("--waste", spec.waste, Whole::kMayBe);
     if (!waste) return tl::unexpected<Error>(waste.error());
     input.waste = *waste;
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "recommend/saving_draws.h"
+
 namespace idleburn {
 namespace {
 
@@ -37,6 +39,28 @@ TEST(CombineSpec, ReadsEverySpelling) {
   EXPECT_EQ(input->substitutes[0][1], "workers");
 }
 
+TEST(CombineSpec, AllMayBeWasteAndAStallMayVanish) {
+  CombineSpec spec;
+  spec.fixes = {".35", ".30"};
+  spec.waste = "100%";
+  auto input = ReadCombineSpec(spec);
+  ASSERT_TRUE(input) << input.error().message;
+  EXPECT_NEAR(Combine(*input).total, 1 - 0.65 * 0.7, 1e-12);
+  spec = {};
+  spec.pools = {"loader=1:cache=.5,other=1"};
+  input = ReadCombineSpec(spec);
+  ASSERT_TRUE(input) << input.error().message;
+  EXPECT_NEAR(Combine(*input).total, 1, 1e-12);
+  const DrawnSaving drawn = DrawSaving(*input, {});
+  EXPECT_LE(drawn.high, 1);
+  spec = {};
+  spec.lanes = {"gpu=load:40,compute:60"};
+  spec.lane_fixes = {"cache=load:1"};
+  input = ReadCombineSpec(spec);
+  ASSERT_TRUE(input) << input.error().message;
+  EXPECT_NEAR(Combine(*input).total, 0.4, 1e-12);
+}
+
 TEST(CombineSpec, PoolsThatFillTheWasteByHandAreAccepted) {
   CombineSpec spec;
   spec.waste = ".3";
@@ -60,6 +84,7 @@ std::vector<BadSpec> BadSpecs() {
     all.push_back({name, spec, says});
   };
   add("Nothing", "no fix to combine", [](CombineSpec& s) { s.fixes.clear(); });
+  add("WasteAboveOne", "'1.01' is not a share from 0 to 1", [](CombineSpec& s) { s.waste = "1.01"; });
   add("FixOfOne", "'1' is not a share", [](CombineSpec& s) { s.fixes = {"1"}; });
   add("FixInPercentWithoutSign", "write .35 or 35%", [](CombineSpec& s) { s.fixes = {"35"}; });
   add("NegativeFix", "'-.1' is not a share", [](CombineSpec& s) { s.fixes = {"-.1"}; });

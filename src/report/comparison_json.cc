@@ -134,6 +134,7 @@ void AddMoney(const ComparisonReport& report, Json& json) {
   Json& parts = json["money"];
   parts["currency"] = TextOrNull<Json>(money.currency);
   parts["rate_source"] = TextOrNull<Json>(report.rate.source);
+  parts["rate_after_source"] = TextOrNull<Json>(report.rate_after.source);
   PutMoney(parts, "rate_before", money.rate_before, money.currency);
   PutMoney(parts, "rate_after", money.rate_after, money.currency);
   const auto part = [&](Money TimeAndRate::*which) {

@@ -216,14 +216,17 @@ void Figures::Dollars() {
     std::string text = fmt::format("{} by less time at {} per GPU-hour ({})", amount(money.parts->time),
                                    amount(*money.rate_before), report_.rate.source);
     if (money.rate_after != money.rate_before) {
-      text += fmt::format(", {} by the rate of {} after; {} in all", amount(money.parts->rate),
-                          amount(*money.rate_after), amount(money.parts->total));
+      text += fmt::format(", {} by the rate of {} after ({}); {} in all", amount(money.parts->rate),
+                          amount(*money.rate_after), report_.rate_after.source, amount(money.parts->total));
     }
     Put("dollars", text);
   } else {
-    Put("dollars", report_.rate.reason == "several_rates"
-                       ? "not known: these GPUs have several prices (" + report_.rate.source + ")"
-                       : "not known: no price; give --price");
+    const bool after = report_.rate.per_gpu_hour.has_value();
+    const Rate& missing = after ? report_.rate_after : report_.rate;
+    const std::string where = after ? " of the GPUs after the change" : "";
+    Put("dollars", missing.source.empty() ? "not known: no price" + where + "; give --price"
+                                          : "not known: no price of some GPUs" + (after ? " after the change" : where) +
+                                                " (others: " + missing.source + "); give --price for each");
   }
   if (money.cash && money.bill_before) {
     Put("cash", amount(*money.cash) + " off the bill of " + amount(*money.bill_before));

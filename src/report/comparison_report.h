@@ -44,7 +44,8 @@ struct ComparisonReport {
   std::vector<NonRoutineAdjustment> adjustments;
   std::optional<double> reversion;  // taken off: what jobs that were picked for being bad change by themselves, of ln R
 
-  Rate rate;                         // before the change
+  Rate rate;  // before the change
+  Rate rate_after;
   std::optional<SavingMoney> money;  // absent where no saving is shown
   std::string no_money;              // why
 

@@ -10,21 +10,37 @@ namespace {
 // Beginnings of counters' names, the best first. Of several that fit the longest counts.
 constexpr std::string_view kPreferred[] = {
     // Asked of the driver by idleburn, or by one of our kind, many times a second.
-    "nvml.", "amdgpu.", "agent.",
+    "nvml.",
+    "amdgpu.",
+    "agent.",
     // Written when it was asked, with its decimals.
-    "nvidia_smi.", "nvidia_smi_xml.", "rocm_smi.",
+    "nvidia_smi.",
+    "nvidia_smi_xml.",
+    "rocm_smi.",
     // Whole watts; rows of processes.
-    "nvidia_smi_dmon.", "nvidia_smi_compute_apps.", "nvidia_smi_pmon.",
+    "nvidia_smi_dmon.",
+    "nvidia_smi_compute_apps.",
+    "nvidia_smi_pmon.",
     // Stamped when it was scraped, up to 30 s after it was read; cycles are exact whatever the distance of scrapes.
-    "dcgm.DCGM_FI_PROF_SM_CYCLES", "dcgm.",
+    "dcgm.DCGM_FI_PROF_SM_CYCLES",
+    "dcgm.",
     // An instant of a scrape, where "power usage" is the mean of a second; a rate in odd units, that may be negative.
-    "dcgm.DCGM_FI_DEV_POWER_USAGE_INSTANT", "dcgm.DCGM_FI_DEV_BOARD_POWER_RAW_WATTS", "dcgm.DCGM_FI_DEV_NVLINK",
+    "dcgm.DCGM_FI_DEV_POWER_USAGE_INSTANT",
+    "dcgm.DCGM_FI_DEV_BOARD_POWER_RAW_WATTS",
+    "dcgm.DCGM_FI_DEV_NVLINK",
     // Others that are scraped.
-    "nvidia_smi_exporter.", "nvitop.", "all_smi.", "jobstats.", "dynolog.",
+    "nvidia_smi_exporter.",
+    "nvitop.",
+    "all_smi.",
+    "jobstats.",
+    "dynolog.",
     // Means of a minute, and of a job.
-    "cloudwatch.", "gcp.", "dcgmi.",
+    "cloudwatch.",
+    "gcp.",
+    "dcgmi.",
     // Columns of the user's own.
-    "parquet.", "csv.",
+    "parquet.",
+    "csv.",
 };
 
 // Names of one counter under older and newer drivers.
@@ -68,8 +84,7 @@ CounterChoice::Ordinal CounterChoice::Note(DeviceId device, Signal signal, const
                                            std::int64_t time, bool valid) {
   if (device >= devices_.size()) devices_.resize(device + 1);
   std::vector<Counter>& counters = devices_[device][Index(signal)].counters;
-  auto at =
-      std::find_if(counters.begin(), counters.end(), [&](const Counter& known) { return known.name == counter; });
+  auto at = std::find_if(counters.begin(), counters.end(), [&](const Counter& known) { return known.name == counter; });
   if (at == counters.end()) {
     at = std::find_if(counters.begin(), counters.end(),
                       [&](const Counter& known) { return IsSameCounter(known.name, counter); });

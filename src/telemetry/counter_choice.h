@@ -35,6 +35,11 @@ class CounterChoice {
     const Series& series = devices_[device][Index(signal)];
     return series.chosen == kAll || series.chosen == counter;
   }
+  // Whether a reading that is left aside is the first or the last of its counter, between which the run lasts.
+  [[nodiscard]] bool IsEdge(DeviceId device, Signal signal, Ordinal counter, std::int64_t time) const {
+    const Counter& its = devices_[device][Index(signal)].counters[counter];
+    return time == its.first || time == its.last;
+  }
 
  private:
   static constexpr Ordinal kAll = UINT16_MAX;

@@ -18,7 +18,7 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kClockStep, "clock_step", S::kWarn,
      "times the wall clock jumped; the interval is unobserved and durations do not change"},
     {Q::kTornRow, "torn_row", S::kInfo, "rows were cut off at the end of the input; they were dropped"},
-    {Q::kBadRow, "bad_row", S::kWarn, "rows could not be read; they were dropped and their time is unobserved"},
+    {Q::kBadRow, "bad_row", S::kWarn, "rows or cells could not be read; they were dropped"},
     {Q::kOutOfRange, "out_of_range", S::kWarn, "readings lay outside their possible range; they count as unobserved"},
     {Q::kNotFinite, "not_finite", S::kWarn, "readings were NaN or infinite; they count as unobserved"},
     {Q::kSentinelValue, "sentinel", S::kInfo, "readings were a source's code for 'no value'; they count as unobserved"},

@@ -48,14 +48,18 @@ class Joiner {
  public:
   Joiner(SampleSink& out, DataQuality& quality) : out_(out), quality_(quality) { batch_.reserve(kBatch); }
 
-  void Add(std::int64_t time, DeviceId device, Signal signal, std::uint8_t unavailable, std::int64_t value) {
+  // The device was there, whatever it said.
+  Sample& At(std::int64_t time, DeviceId device) {
     if (batch_.empty() || batch_.back().time.nanos() != time || batch_.back().device != device) {
       if (batch_.size() == kBatch) Flush();
       Sample& s = batch_.emplace_back();
       s.time = Instant::FromNanos(time);
       s.device = device;
     }
-    Sample& s = batch_.back();
+    return batch_.back();
+  }
+  void Add(std::int64_t time, DeviceId device, Signal signal, std::uint8_t unavailable, std::int64_t value) {
+    Sample& s = At(time, device);
     if (unavailable != 0) {  // comes after the valid copies, of which one is enough
       if (!s.Has(signal)) s.SetUnavailable(signal, static_cast<Unobserved>(unavailable - 1));
     } else if (s.Has(signal)) {
@@ -102,8 +106,7 @@ void TimeSorter::OnSamples(std::span<const Sample> samples) {
       const std::string& own = devices_[s.device].counter[i];
       const std::string& name = own.empty() ? devices_[home].counter[i] : own;
       const CounterChoice::Ordinal counter = counters_.Note(home, signal, name, s.time.nanos(), has);
-      buffer_.push_back(
-          {s.time.nanos(), home, static_cast<std::uint8_t>(i), why, counter, has ? s.Get(signal) : 0});
+      buffer_.push_back({s.time.nanos(), home, static_cast<std::uint8_t>(i), why, counter, has ? s.Get(signal) : 0});
       if (buffer_.size() >= capacity_) Spill();
     }
   }
@@ -152,7 +155,11 @@ Result<void> TimeSorter::Deliver(SampleSink& out) {
     heads.pop();
     const Reading& r = head.reading;
     const auto signal = static_cast<Signal>(r.signal);
-    if (counters_.Keeps(r.device, signal, r.counter)) joiner.Add(r.time, r.device, signal, r.unavailable, r.value);
+    if (counters_.Keeps(r.device, signal, r.counter)) {
+      joiner.Add(r.time, r.device, signal, r.unavailable, r.value);
+    } else if (counters_.IsEdge(r.device, signal, r.counter, r.time)) {
+      joiner.At(r.time, r.device);
+    }
     TRY(advance(head.cursor));
   }
   joiner.Flush();

@@ -40,6 +40,7 @@ struct Claim {
   StopRule stop = StopRule::kFixed;
   std::optional<double> predicted;               // the saving that is claimed, as a fraction
   std::optional<Money> rate_before, rate_after;  // per GPU-hour
+  std::string currency = "USD";                  // of both
   bool cashable = false;                         // the hours avoided stop being billed in the period
 };
 

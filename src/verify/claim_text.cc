@@ -50,6 +50,7 @@ Json Document(const Claim& claim) {
   json["predicted"] = claim.predicted ? Json(*claim.predicted) : Json(nullptr);
   json["rate_before"] = MoneyJson(claim.rate_before);
   json["rate_after"] = MoneyJson(claim.rate_after);
+  if (claim.currency != "USD") json["currency"] = claim.currency;
   json["cashable"] = claim.cashable;
   return json;
 }
@@ -191,6 +192,7 @@ Result<ClaimDocument> ParseClaim(std::string_view text, const std::string& file)
   claim.predicted = members.Fraction("predicted", true);
   claim.rate_before = members.Price("rate_before");
   claim.rate_after = members.Price("rate_after");
+  if (members.Has("currency")) claim.currency = members.Text("currency");
   claim.cashable = members.Switch("cashable");
   claim.sha256 = members.Text("sha256");
   TRY(members.End());

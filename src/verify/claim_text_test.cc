@@ -39,6 +39,16 @@ TEST(ClaimTextTest, IsReadBackAsItWasWritten) {
   EXPECT_EQ(read->hashed, HashedText(Example()));
 }
 
+TEST(ClaimTextTest, ItsPricesAreInDollarsUnlessItSaysOtherwise) {
+  EXPECT_EQ(ClaimText(Example()).find("currency"), std::string::npos);
+  Claim claim = Example();
+  claim.currency = "EUR";
+  const auto read = ParseClaim(ClaimText(claim), "claim.json");
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->claim.currency, "EUR");
+  EXPECT_EQ(ParseClaim(ClaimText(Example()), "claim.json")->claim.currency, "USD");
+}
+
 TEST(ClaimTextTest, HowTheBaselineWasPickedIsSaidOrLeftOut) {
   EXPECT_EQ(ClaimText(Example()).find("baseline_choice"), std::string::npos);
   for (const BaselineChoice choice : {BaselineChoice::kAll, BaselineChoice::kWorst}) {
