@@ -296,8 +296,8 @@ DeviceClassifier::Part DeviceClassifier::OpenPart() const {
 void DeviceClassifier::CloseFastCell() {
   const Part part = OpenPart();
   const std::int64_t span = part.to - part.from;
+  last_edge_ = std::max(first_, part.to);
   if (span <= 0) return ForgetOpenCell();
-  last_edge_ = part.to;
   Cell& cell = closing_;
   cell.second = cell_end_ / kNanosPerSecond - 1;
   cell.covered_ns = tick_count_ > 0 ? span : 0;

@@ -57,6 +57,10 @@ class DeviceClassifier {
   [[nodiscard]] Instant first() const { return Instant::FromNanos(first_); }
   [[nodiscard]] Instant last() const { return Instant::FromNanos(last_edge_); }
   void set_first(Instant first) { first_ = first.nanos(); }
+  // Of the newest sample; after the first.
+  [[nodiscard]] Instant newest() const { return Instant::FromNanos(last_time_); }
+  // From here on another window, which outlives the classifier too.
+  void set_window(const RunWindow* window) { window_ = window; }
   [[nodiscard]] std::int64_t clock_shift() const { return shift_; }
 
   // Last readings of slow-changing facts; absent if never read.

@@ -11,7 +11,7 @@ RunClassifier::RunClassifier(const Thresholds& thresholds, const DeviceTable& de
 void RunClassifier::Add(const Sample& sample, Stream& stream) const {
   if (stream.live) return stream.live->Feed(sample);
   stream.first.push_back(sample);
-  if (stream.first.size() == kIntervals + 1) Begin(sample.device, stream);
+  if (stream.first.size() == kIntervals + 1) Begin(sample.device, stream, window_);
 }
 
 void RunClassifier::OnSamples(std::span<const Sample> samples) {
@@ -43,10 +43,10 @@ void RunClassifier::AddByDevice(const SampleColumns& columns, std::size_t from, 
   });
 }
 
-void RunClassifier::Begin(DeviceId device, Stream& stream) const {
+void RunClassifier::Begin(DeviceId device, Stream& stream, const RunWindow* window) const {
   stream.cadence = MeasureCadence(stream.first, thresholds_);
   const BoardFacts facts = facts_(devices_[device].name);
-  stream.live = std::make_unique<DeviceClassifier>(thresholds_, stream.cadence, facts.max_sm_khz.value_or(0), window_);
+  stream.live = std::make_unique<DeviceClassifier>(thresholds_, stream.cadence, facts.max_sm_khz.value_or(0), window);
   for (const Sample& s : stream.first) stream.live->Feed(s);
   stream.first = {};
 }
@@ -115,16 +115,16 @@ void RunClassifier::CountQuality(const DeviceResult& result, const Stream& strea
   quality_.Count(QualityId::kSingleSample, {}, t.samples == 1 ? 1 : 0);
 }
 
-RunResult RunClassifier::Conclude(std::vector<Stream>& streams) const {
+RunResult RunClassifier::Conclude(std::vector<Stream>& streams, const RunWindow* window) const {
   RunResult run;
   std::vector<Nanos> hold;
   for (DeviceId id = 0; id < streams.size(); ++id) {
     Stream& stream = streams[id];
     if (!stream.live && stream.first.empty()) continue;
-    if (!stream.live) Begin(id, stream);
+    if (!stream.live) Begin(id, stream, window);
     run.devices.push_back(Settle(id, stream));
     // What a device did between its readings and an end of the run that is known to the nanosecond is not known.
-    const bool exact = window_ != nullptr && window_->start && window_->end && run.devices.back().fast;
+    const bool exact = window != nullptr && window->start && window->end && run.devices.back().fast;
     hold.push_back(exact ? Nanos(0) : std::max(stream.cadence.max_gap, Nanos(kNanosPerSecond)));
   }
   if (run.devices.empty()) return run;
@@ -134,8 +134,8 @@ RunResult RunClassifier::Conclude(std::vector<Stream>& streams) const {
     run.start = std::min(run.start, d.first);
     run.end = std::max(run.end, d.last);
   }
-  if (window_ != nullptr && window_->start) run.start = std::min(run.start, *window_->start);
-  if (window_ != nullptr && window_->end) run.end = std::max(run.end, *window_->end);
+  if (window != nullptr && window->start) run.start = std::min(run.start, *window->start);
+  if (window != nullptr && window->end) run.end = std::max(run.end, *window->end);
   for (std::size_t i = 0; i < run.devices.size(); ++i) {
     DeviceResult& d = run.devices[i];
     std::int64_t& gap = d.totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)];
@@ -152,19 +152,35 @@ RunResult RunClassifier::Conclude(std::vector<Stream>& streams) const {
 }
 
 RunResult RunClassifier::Finish() {
-  RunResult run = Conclude(streams_);
+  RunResult run = Conclude(streams_, window_);
   for (const DeviceResult& result : run.devices) CountQuality(result, streams_[result.device]);
   return run;
 }
 
+std::optional<Instant> RunClassifier::Newest() const {
+  std::optional<Instant> newest;
+  for (const Stream& stream : streams_) {
+    if (!stream.live && stream.first.empty()) continue;
+    const Instant last = stream.live ? stream.live->newest() : stream.first.back().time;
+    newest = std::max(newest.value_or(last), last);
+  }
+  return newest;
+}
+
 RunResult RunClassifier::SoFar() const {
+  // The second that has just begun counts as far as it was read, as it will when the run ends there.
+  RunWindow until = window_ != nullptr ? *window_ : RunWindow();
+  if (!until.end) until.end = Newest();
+  const RunWindow* const window = window_ != nullptr ? &until : nullptr;
   std::vector<Stream> copy(streams_.size());
   for (std::size_t id = 0; id < streams_.size(); ++id) {
     copy[id].first = streams_[id].first;
     copy[id].cadence = streams_[id].cadence;
-    if (streams_[id].live) copy[id].live = std::make_unique<DeviceClassifier>(*streams_[id].live);
+    if (!streams_[id].live) continue;
+    copy[id].live = std::make_unique<DeviceClassifier>(*streams_[id].live);
+    copy[id].live->set_window(window);
   }
-  return Conclude(copy);
+  return Conclude(copy, window);
 }
 
 }  // namespace idleburn

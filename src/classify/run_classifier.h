@@ -31,7 +31,8 @@ class RunClassifier final : public SampleSink {
   // End of input. Every device is carried to the window of the run: where it was silent at either end for longer
   // than it is held, while others reported, that time is unobserved.
   RunResult Finish();
-  // As Finish would say now, had the input ended; more may be pushed afterwards.
+  // As Finish would say now, had the input ended, and with it the window, if given one that is still open; more may be
+  // pushed afterwards.
   [[nodiscard]] RunResult SoFar() const;
 
  private:
@@ -42,9 +43,10 @@ class RunClassifier final : public SampleSink {
   };
   void AddByDevice(const SampleColumns& columns, std::size_t from, std::size_t to);
   void Add(const Sample& sample, Stream& stream) const;
-  void Begin(DeviceId device, Stream& stream) const;
+  void Begin(DeviceId device, Stream& stream, const RunWindow* window) const;
   [[nodiscard]] DeviceResult Settle(DeviceId device, Stream& stream) const;
-  [[nodiscard]] RunResult Conclude(std::vector<Stream>& streams) const;
+  [[nodiscard]] RunResult Conclude(std::vector<Stream>& streams, const RunWindow* window) const;
+  [[nodiscard]] std::optional<Instant> Newest() const;
   void CountQuality(const DeviceResult& result, const Stream& stream);
 
   const Thresholds& thresholds_;

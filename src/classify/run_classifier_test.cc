@@ -48,6 +48,36 @@ TEST(RunClassifierTest, WhatIsSaidSoFarIsWhatAnEndWouldSayAndChangesNothing) {
   EXPECT_EQ(live.Finish().devices[0].totals.phase_ns[0], 15 * kNanosPerSecond);
 }
 
+// What a budget is told while a run goes on is what its audit would say, had the run ended with that reading: the
+// second that has begun counts as far as it was read.
+TEST(RunClassifierTest, SoFarARunLastsToItsNewestReading) {
+  DeviceTable devices;
+  DeviceKey key;
+  key.index = 0;
+  devices.Enter(key);
+  const Thresholds thresholds;
+  DataQuality quality;
+  RunWindow window;
+  window.start = At(0).time + Nanos(-30'000'000);
+  RunClassifier live(thresholds, devices, quality, NoFacts, &window);
+  for (int tick = 0; tick < 100; ++tick) {
+    const Sample sample = At(tick);
+    live.OnSamples(std::span(&sample, 1));
+    if (tick < 20) continue;
+    const RunResult said = live.SoFar();
+    const Nanos lasted = At(tick).time - *window.start;
+    EXPECT_EQ(said.end, At(tick).time) << tick;
+    EXPECT_EQ(said.devices[0].WindowNs(), lasted.count()) << tick;
+  }
+  // A reading that comes in the second after the end does not make the run longer.
+  window.end = At(99).time + Nanos(-10'000'000);
+  const Sample late = At(101);
+  live.OnSamples(std::span(&late, 1));
+  const RunResult ended = live.Finish();
+  EXPECT_EQ(ended.end, *window.end);
+  EXPECT_EQ(ended.devices[0].last, *window.end);
+}
+
 // A sweep of several GPUs again and again, mostly regular: now and then a clock is set back, a row comes twice, late or
 // not at all, or a reading is missing.
 std::vector<Sample> RandomSweeps(std::uint32_t gpus) {

@@ -69,7 +69,7 @@ void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
     tree_->ReadWaits();
     if (tree_->wait_denied()) {
       sample.SetUnavailable(HostSignal::kCpuWait);
-    } else if (tree_->seen()) {
+    } else if (tree_->processes() > 0) {  // what ended has taken what it waited last along
       sample.Set(HostSignal::kCpuWait, tree_->run_queue_wait());
     }
     PutWorkers(&sample);
@@ -163,6 +163,7 @@ void HostLane::ReadCpus(HostSample* sample) {
   std::string buffer;
   KeptFile status(proc_ + "/" + std::to_string(spec_.workload->pid) + "/status", nullptr);
   const auto text = status.Read(buffer);
+  if (!text && tree_->seen()) return;  // it has ended: what was read before stays
   std::optional<std::int64_t> cpus;
   for (std::string_view rest = text.value_or(std::string_view()); !rest.empty();) {
     Words words(TakeLine(&rest));

@@ -36,8 +36,10 @@ class HostLane final : public Lane {
  public:
   explicit HostLane(HostLaneSpec spec);
   void Tick(Instant now, LiveSink& out) override;
+  // Looks at everything once more, what is read once a second too: a short run may have been read only at its start.
   void Finish(Instant now, LiveSink& out) override {
     io_age_ = Nanos(0);
+    next_slow_.reset();
     Tick(now, out);
   }
 

@@ -265,6 +265,25 @@ TEST(HostLane, AnEmptyProcIsUnavailableEverywhere) {
   EXPECT_EQ(log.notes.size(), 3U);
 }
 
+TEST(HostLane, ARunShorterThanASecondIsReadAtItsEndToo) {
+  test::FakeRoot root;
+  const auto busy = [&](const char* ticks) {
+    root.Write("/proc/stat", "cpu  " + std::string(ticks) + " 0 0 0 0 0 0 0 0 0\ncpu0 100 0 0 0 0 0 0 0 0 0\n");
+  };
+  HostLaneSpec spec;
+  spec.root = root.path();
+  busy("100");
+  HostLane lane(spec);
+  LiveLog log;
+  lane.Tick(At(0), log);
+  busy("250");
+  lane.Tick(At(300), log);
+  EXPECT_EQ(log.Last(HostScope::kMachine, HostSignal::kCpuTime), kNanosPerSecond);
+  lane.Finish(At(700), log);
+  EXPECT_EQ(log.Last(HostScope::kMachine, HostSignal::kCpuTime), 5 * kNanosPerSecond / 2);
+  EXPECT_EQ(log.host.back().time, At(700));
+}
+
 TEST(HostLane, PressureThatIsSwitchedOffIsNotZero) {
   test::FakeRoot root;
   root.Write("/proc/stat", "cpu  100 0 0 0 0 0 0 0 0 0\ncpu0 100 0 0 0 0 0 0 0 0 0\n");

@@ -65,8 +65,8 @@ void RunSummary::OnHost(std::span<const HostSample> samples) {
       const std::size_t i = Index(info.id);
       const std::int64_t value = sample.Get(info.id);
       if (info.counter) {
+        if (scope.first[i]) scope.use.change[i] = value - *scope.first[i];  // of one reading nothing is known
         if (!scope.first[i]) scope.first[i] = value;
-        scope.use.change[i] = value - *scope.first[i];
       } else {
         scope.use.most[i] = std::max(value, scope.use.most[i].value_or(value));
       }

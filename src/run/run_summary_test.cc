@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <optional>
+#include <span>
 
 namespace idleburn {
 namespace {
@@ -33,6 +35,24 @@ TEST(DescribeUseTest, WhatWasNotReadIsUnknown) {
   EXPECT_EQ(text.find("control group"), std::string::npos) << text;
   EXPECT_NE(text.find("on CPU 2.00"), std::string::npos) << text;
   EXPECT_NE(text.find("io unknown memory unknown"), std::string::npos) << text;
+}
+
+// What was read once says how much there was before, and nothing of this run.
+TEST(RunSummaryTest, ACounterThatWasReadOnceIsUnknown) {
+  RunSummary summary;
+  const auto tell = [&](std::int64_t milliseconds, std::optional<std::int64_t> cpu) {
+    HostSample sample;
+    sample.scope = HostScope::kMachine;
+    sample.time = Instant::FromNanos(milliseconds * 1'000'000);
+    if (cpu) sample.Set(HostSignal::kCpuTime, *cpu);
+    summary.OnHost(std::span(&sample, 1));
+  };
+  const auto said = [&] { return DescribeUse(*summary.Use(HostScope::kMachine), HostScope::kMachine).substr(0, 32); };
+  tell(0, 500);
+  tell(900, std::nullopt);
+  EXPECT_EQ(said(), "machine over 0.9 s: on CPU unkno");
+  tell(1000, 1'500'000'500);
+  EXPECT_EQ(said(), "machine over 1.0 s: on CPU 1.50 ");
 }
 
 }  // namespace

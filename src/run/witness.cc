@@ -7,8 +7,13 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <new>
+#include <string>
 #include <thread>
+
+#include "os/kept_file.h"
 
 namespace idleburn {
 
@@ -42,13 +47,26 @@ Witness::~Witness() {
 
 bool Witness::SawToo(int signal) {
   const auto index = static_cast<std::size_t>(signal);
-  for (int waited = 0; waited <= kPatienceMilliseconds; ++waited) {
+  for (int waited = 0; waited <= kPendingPatienceMilliseconds; ++waited) {
     const std::uint32_t now = counts_->received[index].load();
     if (now != known_[index]) {
       known_[index] = now;
       return true;
     }
+    if (waited >= kPatienceMilliseconds && !IsPending(signal)) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+// The kernel marks a signal for all of a group at once, however late each gets to run.
+bool Witness::IsPending(int signal) const {
+  const std::string status = FileText("/proc/" + std::to_string(pid_) + "/status");
+  for (const char* const name : {"\nSigPnd:\t", "\nShdPnd:\t"}) {
+    const std::size_t at = status.find(name);
+    if (at == std::string::npos) continue;
+    const std::uint64_t pending = std::strtoull(status.c_str() + at + std::strlen(name), nullptr, 16);
+    if ((pending >> (signal - 1) & 1) != 0) return true;
   }
   return false;
 }

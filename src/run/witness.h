@@ -27,7 +27,8 @@ class Witness {
   Witness(const Witness&) = delete;
   Witness& operator=(const Witness&) = delete;
 
-  // For a signal that was just received here: whether the witness received it too. Waits for that a moment.
+  // For a signal that was just received here: whether the witness received it too. Waits for that a moment, and for
+  // what is pending there for as long as a busy machine takes to let it count.
   bool SawToo(int signal);
   [[nodiscard]] pid_t pid() const { return pid_; }
   // It was waited for: somebody ended it.
@@ -35,12 +36,14 @@ class Witness {
 
  private:
   static constexpr int kPatienceMilliseconds = 20;
+  static constexpr int kPendingPatienceMilliseconds = 10'000;
   static constexpr std::size_t kSignals = 65;
   struct Counts {
     std::array<std::atomic<std::uint32_t>, kSignals> received;
   };
 
   explicit Witness(Counts* counts) : counts_(counts) {}
+  [[nodiscard]] bool IsPending(int signal) const;
   [[noreturn]] static void Watch(Counts& counts);
 
   Counts* counts_;  // shared with the process

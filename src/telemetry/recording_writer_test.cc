@@ -75,8 +75,8 @@ TEST_F(RecordingWriterTest, NothingThatIsThereIsWrittenOver) {
             folder_ + "/b.idleburn: is there already; choose another file with -o, or move it away");
   EXPECT_EQ(Refusal("none/b.idleburn"), folder_ +
                                             "/none/b.idleburn: cannot be created: No such file or directory; "
-                                            "choose another place with -o");
-  EXPECT_EQ(Refusal("."), folder_ + "/.: cannot be created: Is a directory; choose another place with -o");
+                                            "choose another place for it");
+  EXPECT_EQ(Refusal("."), folder_ + "/.: cannot be created: Is a directory; choose another place for it");
 }
 
 TEST_F(RecordingWriterTest, DevicesMayComeLater) {
