@@ -138,6 +138,7 @@ DeviceTrace TracedDevice::Trace(const WindowSpec& spec, std::vector<ProfiledStep
   if (cut != nullptr) moved = rows_.profile.frames;
   const WindowSums sums = Sum(spec, cut, &trace, &moved);
   trace.time = sums.time();
+  trace.first_step = sums.first_step();
   trace.busy_by_step = sums.busy_by_step();
   trace.launch_gaps = sums.launch_gaps();
   trace.largest_launch_gap_ns = sums.LargestLaunchGapsNs();
