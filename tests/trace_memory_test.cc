@@ -74,7 +74,7 @@ TEST(TraceMemoryTest, GapsOfAPyTorchTraceTakeNoMemoryOfTheirOwn) {
 // Nor where the device never computes, so that nothing tells where one slice of its time might end.
 TEST(TraceMemoryTest, NeitherDoTheGapsBetweenCopies) {
   if (kSanitized) GTEST_SKIP() << "sanitizers hold what was freed";
-  ExpectGapsWithin(R"("cat":"gpu_memcpy","name":"Memcpy HtoD (Pinned -> Device)") ", R"("name" : "cudaMemcpyAsync") ");
+  ExpectGapsWithin(R"_("cat":"gpu_memcpy","name":"Memcpy HtoD (Pinned -> Device)")_", R"("name":"cudaMemcpyAsync")");
 }
 
 TEST(TraceMemoryTest, GapsOfNsightTakeNoMemoryOfTheirOwn) {
