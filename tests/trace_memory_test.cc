@@ -41,29 +41,40 @@ void ExpectWithin(std::int64_t peak, std::int64_t host_ranges) {
   EXPECT_LT(peak, (std::int64_t{64} << 20) + kKernels * (48 + 32) + host_ranges * 16);
 }
 
-// Every kernel stands alone behind a gap, with an operator and a launch before it, in 50 steps.
-TEST(TraceMemoryTest, GapsOfAPyTorchTraceTakeNoMemoryOfTheirOwn) {
-  if (kSanitized) GTEST_SKIP() << "sanitizers hold what was freed";
+// Every device event stands alone behind a gap, with an operator and a launch before it, in 50 steps.
+std::string Gaps(const std::string& event, const std::string& call) {
   std::string text = R"({"deviceProperties":[{"id":0,"name":"NVIDIA H100"}],"traceEvents":[)";
-  text.reserve(kKernels * 260);
+  text.reserve(kKernels * 320);
   for (std::int64_t i = 0; i < kKernels; ++i) {
     const std::string at = std::to_string(1'000'000 + 20 * i);
     const std::string launch = std::to_string(1'000'001 + 20 * i);
     const std::string start = std::to_string(1'000'009 + 20 * i);
-    const std::string id = R"("args":{"correlation":)" + std::to_string(i) + "}},\n";
+    const std::string id = R"("args":{"bytes":4096,"correlation":)" + std::to_string(i) + "}},\n";
     if (i % 8000 == 0) {
       text += R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#)" + std::to_string(i / 8000) +
               R"(","pid":1,"tid":1,"ts":)" + at + ",\"dur\":159999},\n";
     }
     text += R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":)" + at + ".25,\"dur\":0.5},\n";
-    text += R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":)" + launch +
-            ",\"dur\":4," + id;
-    text += R"({"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":)" + start + ",\"dur\":5," + id;
+    text += R"({"ph":"X","cat":"cuda_runtime",)" + call + R"(,"pid":1,"tid":1,"ts":)" + launch + ",\"dur\":4," + id;
+    text += R"({"ph":"X",)" + event + R"(,"pid":0,"tid":7,"ts":)" + start + ",\"dur\":5," + id;
   }
-  text += R"({"ph":"i","name":"end"}]})";
+  return text + R"({"ph":"i","name":"end"}]})";
+}
+
+void ExpectGapsWithin(const std::string& event, const std::string& call) {
   const TempFolder folder;
-  // Steps are united into one range, with the operators inside them.
-  ExpectWithin(PeakOf(folder.Write("gaps.json", text)), 50);
+  ExpectWithin(PeakOf(folder.Write("gaps.json", Gaps(event, call))), kKernels);
+}
+
+TEST(TraceMemoryTest, GapsOfAPyTorchTraceTakeNoMemoryOfTheirOwn) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers hold what was freed";
+  ExpectGapsWithin(R"("cat":"kernel","name":"gemm")", R"("name":"cudaLaunchKernel")");
+}
+
+// Nor where the device never computes, so that nothing tells where one slice of its time might end.
+TEST(TraceMemoryTest, NeitherDoTheGapsBetweenCopies) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers hold what was freed";
+  ExpectGapsWithin(R"_("cat":"gpu_memcpy","name":"Memcpy HtoD (Pinned -> Device)")_", R"("name":"cudaMemcpyAsync")");
 }
 
 TEST(TraceMemoryTest, GapsOfNsightTakeNoMemoryOfTheirOwn) {

@@ -69,9 +69,17 @@ class RunReader {
   }
 
  private:
+  // Rows that an importer dropped, or took for instants.
+  [[nodiscard]] std::int64_t DamagedRows() const {
+    return run_->quality.CountOf(QualityId::kBadRow) + run_->quality.CountOf(QualityId::kLongDuration) +
+           run_->quality.CountOf(QualityId::kNegativeDuration);
+  }
+
   Result<void> ReadProfile(KnownInput& input) {
+    const std::int64_t damaged = DamagedRows();
     Result<Profile> profile = input.profiler->read(*input.source, run_->quality);
     if (!profile) return tl::unexpected<Error>(profile.error());
+    profile->events_missing = profile->events_missing || DamagedRows() > damaged;
     profile->file = input.source->name();
     run_->profiles.push_back(std::move(*profile));
     return {};

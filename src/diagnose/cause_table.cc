@@ -118,7 +118,7 @@ constexpr auto kCauses = std::to_array<Cause>({
      Pool::kCompute,
      "SM activity of 80 % or more, or tensor activity read",
      "only utilization.gpu of 90 % or more",
-     "one run with torch.autocast",
+     "one run in mixed precision (torch.autocast, jmp, Keras mixed_float16)",
      {"mixed_precision", "fused_kernels", "fp8"}},
     {"healthy",
      "Nothing worth changing",

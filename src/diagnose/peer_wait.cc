@@ -8,24 +8,29 @@
 #include <tuple>
 #include <utility>
 
+#include "diagnose/trace_window.h"
+
 namespace idleburn {
 namespace {
 
-struct Call {
-  std::int64_t position = 0;  // the sequence number of the group, else the ordinal among the calls of one kind
-  Interval at;
-};
-
 // Process group, operation, and whether its calls carry sequence numbers.
 using Kind = std::tuple<std::string_view, std::string_view, bool>;
-using RankCalls = std::map<Kind, std::vector<Call>>;
+using Kinds = std::map<Kind, std::uint32_t>;
+
+// A collective as one rank saw it.
+struct Call {
+  std::uint32_t kind = 0;
+  std::uint32_t rank = 0;     // index of its profile
+  std::int64_t position = 0;  // the sequence number of the group, else the ordinal among the rank's calls of this kind
+  Interval at;
+};
 
 // Sends and receives are between two ranks; the kernel of that name serves them and all-to-all alike.
 bool IsPairwise(std::string_view operation) {
   return operation == "send" || operation == "recv" || operation.find("SendRecv") != std::string_view::npos;
 }
 
-RankCalls CallsOf(const Profile& profile) {
+void AddCalls(const Profile& profile, std::uint32_t rank, Kinds& kinds, std::vector<Call>& calls) {
   const ProfiledDevice& device = profile.devices.front();
   std::vector<Collective> all = device.collectives;
   if (all.empty()) {  // no names of collectives: the kernels' own
@@ -37,70 +42,91 @@ RankCalls CallsOf(const Profile& profile) {
   std::stable_sort(all.begin(), all.end(), [&](const Collective& a, const Collective& b) {
     return device.events[a.event].start_ns < device.events[b.event].start_ns;
   });
-  RankCalls calls;
+  std::vector<std::int64_t> seen;  // by kind
   for (const Collective& c : all) {
     const std::string_view operation = profile.names[c.operation];
     if (IsPairwise(operation)) continue;
+    const Kind kind{profile.names[c.group], operation, c.sequence.has_value()};
+    const std::uint32_t id = kinds.try_emplace(kind, static_cast<std::uint32_t>(kinds.size())).first->second;
+    seen.resize(std::max<std::size_t>(seen.size(), id + 1));
+    const std::int64_t ordinal = seen[id]++;
     const DeviceEvent& e = device.events[c.event];
-    std::vector<Call>& kind = calls[{profile.names[c.group], operation, c.sequence.has_value()}];
-    kind.push_back({c.sequence.value_or(static_cast<std::int64_t>(kind.size())), {e.start_ns, e.end_ns}});
+    calls.push_back({id, rank, c.sequence.value_or(ordinal), {e.start_ns, e.end_ns}});
   }
-  return calls;
 }
 
-// Ordinals mean the same call on two ranks only if both saw as many.
-bool Alike(const Kind& kind, const std::vector<Call>& a, const std::vector<Call>& b) {
-  return std::get<2>(kind) || a.size() == b.size();
+// Calls up to the first one of which `differs`.
+template <typename Differs>
+std::span<const Call> Leading(std::span<const Call> calls, Differs differs) {
+  const auto end = std::find_if(calls.begin(), calls.end(), differs);
+  return calls.first(static_cast<std::size_t>(end - calls.begin()));
 }
 
-// The shortest duration of each call over the ranks that have it, and how many have it.
-struct Shortest {
-  std::int64_t ns = 0;
-  int ranks = 0;
-};
-using ShortestCalls = std::map<std::pair<Kind, std::int64_t>, Shortest>;
-
-ShortestCalls ShortestOf(const std::vector<RankCalls>& ranks) {
-  std::map<Kind, const std::vector<Call>*> example;
-  std::set<Kind> unlike;
-  for (const RankCalls& rank : ranks) {
-    for (const auto& [kind, calls] : rank) {
-      const auto [at, is_first] = example.try_emplace(kind, &calls);
-      if (!is_first && !Alike(kind, *at->second, calls)) unlike.insert(kind);
-    }
+// The same call on several ranks, by rank: the shortest is the transfer alone, what others take longer they waited.
+void AddWaits(std::span<const Call> same, std::vector<PeerWait>& waits, std::vector<IntervalUnion>& waiting) {
+  std::int64_t shortest = same.front().at.Ns();
+  for (const Call& call : same) shortest = std::min(shortest, call.at.Ns());
+  for (const Call& call : same) {
+    PeerWait& wait = waits[call.rank];
+    ++wait.matched;
+    wait.own_ns += call.at.Ns();
+    wait.transfer_ns += shortest;
+    waiting[call.rank].Add({call.at.start, call.at.end - shortest});
   }
-  ShortestCalls shortest;
-  for (const RankCalls& rank : ranks) {
-    for (const auto& [kind, calls] : rank) {
-      if (unlike.contains(kind)) continue;
-      for (const Call& call : calls) {
-        const auto [at, is_first] = shortest.try_emplace({kind, call.position}, Shortest{call.at.Ns(), 0});
-        at->second.ns = std::min(at->second.ns, call.at.Ns());
-        ++at->second.ranks;
-      }
-    }
-  }
-  return shortest;
 }
 
-PeerWait WaitOf(const RankCalls& rank, const ShortestCalls& shortest) {
-  PeerWait wait;
-  IntervalUnion waiting;
-  for (const auto& [kind, calls] : rank) {
-    for (const Call& call : calls) {
-      const auto found = shortest.find({kind, call.position});
-      if (found == shortest.end() || found->second.ranks < 2) {
-        ++wait.unmatched;
-        continue;
-      }
-      ++wait.matched;
-      wait.own_ns += call.at.Ns();
-      wait.transfer_ns += found->second.ns;
-      waiting.Add({call.at.start, call.at.end - found->second.ns});
+// Calls of one kind, by position and rank. Ordinals mean the same call on two ranks only if all saw as many.
+void AddKind(std::span<const Call> kind, bool numbered, std::vector<PeerWait>& waits,
+             std::vector<IntervalUnion>& waiting) {
+  std::vector<std::span<const Call>> groups;
+  for (auto rest = kind; !rest.empty(); rest = rest.subspan(groups.back().size())) {
+    groups.push_back(Leading(rest, [&](const Call& call) { return call.position != rest.front().position; }));
+  }
+  const bool alike = numbered || groups.front().size() == groups.back().size();
+  for (const std::span<const Call>& same : groups) {
+    if (alike && same.front().rank != same.back().rank) {
+      AddWaits(same, waits, waiting);
+    } else {
+      for (const Call& call : same) ++waits[call.rank].unmatched;
     }
   }
-  wait.waiting = waiting.Take();
-  return wait;
+}
+
+std::vector<PeerWait> WaitsOf(std::span<const Profile> profiles) {
+  Kinds kinds;
+  std::vector<Call> calls;
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    AddCalls(profiles[i], static_cast<std::uint32_t>(i), kinds, calls);
+  }
+  std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) {
+    return std::tie(a.kind, a.position, a.rank) < std::tie(b.kind, b.position, b.rank);
+  });
+  std::vector<bool> numbered(kinds.size());
+  for (const auto& [kind, id] : kinds) numbered[id] = std::get<2>(kind);
+  std::vector<PeerWait> waits(profiles.size());
+  std::vector<IntervalUnion> waiting(profiles.size());
+  for (std::span<const Call> rest = calls; !rest.empty();) {
+    const std::uint32_t kind = rest.front().kind;
+    const std::span<const Call> some = Leading(rest, [kind](const Call& call) { return call.kind != kind; });
+    AddKind(some, numbered[kind], waits, waiting);
+    rest = rest.subspan(some.size());
+  }
+  for (std::size_t i = 0; i < waits.size(); ++i) waits[i].waiting = waiting[i].Take();
+  return waits;
+}
+
+// Ranks of one job are recorded at one time, as far as the clocks of their hosts agree.
+bool AtOneTime(std::span<const Profile> profiles) {
+  constexpr std::int64_t kClocksApart = 10 * 60 * kNanosPerSecond;
+  std::int64_t last_start = INT64_MIN;
+  std::int64_t first_end = INT64_MAX;
+  for (const Profile& p : profiles) {
+    if (!p.wall_base_ns) return true;  // nobody knows
+    const Interval span = SpanOf(p.devices.front());
+    last_start = std::max(last_start, span.start + *p.wall_base_ns);
+    first_end = std::min(first_end, span.end + *p.wall_base_ns);
+  }
+  return last_start - kClocksApart <= first_end;
 }
 
 bool OneJob(std::span<const Profile> profiles) {
@@ -109,7 +135,7 @@ bool OneJob(std::span<const Profile> profiles) {
     if (!p.rank || p.devices.size() != 1 || p.world_size != profiles.front().world_size) return false;
     ranks.insert(*p.rank);
   }
-  return profiles.size() >= 2 && ranks.size() == profiles.size();
+  return profiles.size() >= 2 && ranks.size() == profiles.size() && AtOneTime(profiles);
 }
 
 }  // namespace
@@ -117,11 +143,7 @@ bool OneJob(std::span<const Profile> profiles) {
 std::vector<std::optional<PeerWait>> JoinRanks(std::span<const Profile> profiles) {
   std::vector<std::optional<PeerWait>> joined(profiles.size());
   if (!OneJob(profiles)) return joined;
-  std::vector<RankCalls> calls;
-  for (const Profile& p : profiles) calls.push_back(CallsOf(p));
-  const ShortestCalls shortest = ShortestOf(calls);
-  std::vector<PeerWait> waits;
-  for (const RankCalls& rank : calls) waits.push_back(WaitOf(rank, shortest));
+  std::vector<PeerWait> waits = WaitsOf(profiles);
   const auto waited = [](const PeerWait& w) { return w.own_ns - w.transfer_ns; };
   std::size_t last = profiles.size();
   for (std::size_t i = 0; i < waits.size(); ++i) {

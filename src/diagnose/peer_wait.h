@@ -24,7 +24,8 @@ struct PeerWait {
 };
 
 // One for each profile, absent where waiting cannot be told: fewer than two profiles, a rank missing in a header or
-// given twice, jobs of different size, several devices in a file, or no collective that all of them have.
+// given twice, jobs of different size, captures of different times, several devices in a file, or no collective that
+// all of them have.
 std::vector<std::optional<PeerWait>> JoinRanks(std::span<const Profile> profiles);
 
 }  // namespace idleburn

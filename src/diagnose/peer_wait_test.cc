@@ -53,6 +53,25 @@ TEST(PeerWaitTest, TheShortestRankIsTheTransferAndTheRestIsWaiting) {
   EXPECT_EQ(waits[0]->last_rank, 1);
 }
 
+// The same script run twice has the same collectives; clocks of hosts may be off by minutes.
+TEST(PeerWaitTest, CapturesOfDifferentTimesAreNotOfOneJob) {
+  std::vector<Profile> ranks = {Rank(0, {{{100, 180}, 7}}), Rank(1, {{{100, 130}, 7}})};
+  ranks[0].wall_base_ns = 1'712'195'495 * kNanosPerSecond;
+  for (const auto& [minutes, joined] : {std::pair(0, true), std::pair(9, true), std::pair(11, false)}) {
+    ranks[1].wall_base_ns = *ranks[0].wall_base_ns + 60 * minutes * kNanosPerSecond;
+    EXPECT_EQ(JoinRanks(ranks)[0].has_value(), joined) << minutes;
+  }
+  ranks[1].wall_base_ns = std::nullopt;
+  EXPECT_TRUE(JoinRanks(ranks)[0]);
+}
+
+// A number that stands twice in one rank's file is no second rank.
+TEST(PeerWaitTest, ARankIsNotItsOwnPeer) {
+  const std::vector<Profile> ranks = {Rank(0, {{{0, 90}, 7}, {{100, 110}, 7}}), Rank(1, {{{0, 5}, 8}})};
+  const auto waits = JoinRanks(ranks);
+  EXPECT_FALSE(waits[0] || waits[1]);
+}
+
 TEST(PeerWaitTest, SequencesMatchWhereOrdinalsWouldNot) {
   // Rank 1's capture starts a collective later.
   const std::vector<Profile> ranks = {Rank(0, {{{0, 90}, 1}, {{100, 110}, 2}}), Rank(1, {{{0, 5}, 2}, {{50, 60}, 3}})};

@@ -138,6 +138,7 @@ DeviceTrace TracedDevice::Trace(const WindowSpec& spec, std::vector<ProfiledStep
   if (cut != nullptr) moved = rows_.profile.frames;
   const WindowSums sums = Sum(spec, cut, &trace, &moved);
   trace.time = sums.time();
+  trace.first_step = sums.first_step();
   trace.busy_by_step = sums.busy_by_step();
   trace.launch_gaps = sums.launch_gaps();
   trace.largest_launch_gap_ns = sums.LargestLaunchGapsNs();
@@ -158,8 +159,8 @@ std::vector<StreamFigures> TracedDevice::MeasureStreams(Interval window) const {
     std::int64_t until = INT64_MIN;
   };
   std::map<std::uint32_t, Stream> streams;
-  for (std::size_t i = 0; i < rows_.events.size(); ++i) {
-    const DeviceEvent& e = rows_.device.events[rows_.events[i]];
+  for (StartOrder<DeviceEvent>::Walk walk(rows_.events); !walk.done(); walk.Next()) {
+    const DeviceEvent& e = rows_.device.events[walk.row()];
     if (e.start_ns >= window.end || (e.end_ns <= window.start && e.start_ns != window.start)) continue;
     Stream& stream = streams[e.stream];
     stream.busy_ns += std::max<std::int64_t>(e.end_ns - std::max(e.start_ns, stream.until), 0);

@@ -22,7 +22,8 @@ struct DeviceTrace {
   Window window = Window::kGpuSpan;
   std::vector<ProfiledStep> steps;  // of the device's processes; none in Window::kGpuSpan
   std::vector<std::int64_t> busy_by_step;
-  TimeSet time;  // all of the window
+  TimeSet time;        // all of the window
+  TimeSet first_step;  // of it, the first step's; empty without steps
   TraceBudget budget;
   std::int64_t launch_gaps = 0;            // gaps that hold launch time
   std::int64_t largest_launch_gap_ns = 0;  // of that time, in the largest gap of each step

@@ -7,8 +7,9 @@ namespace idleburn {
 
 void SliceCutter::Cut(TraceSlice* slice) {
   std::vector<Interval> parts;
+  const std::int64_t border = slice->last ? slice->at.end : slice->at.end - 1;
   ForEachStretch(TraitsOf(rows_, *slice, cut_.recorded).of, slice->at, [&](Interval at, Traits traits) {
-    if (cut_.removed.Contains(traits)) parts.push_back(at);
+    if (cut_.removed.Contains(traits)) parts.push_back({at.start, std::min(at.end, border)});
   });
   const IntervalSet removed = IntervalSet::UnionOf(std::move(parts));
   const SliceClock clock(slice->at, before_, removed);

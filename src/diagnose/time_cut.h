@@ -10,8 +10,8 @@
 namespace idleburn {
 
 // Instants of a window that are cut out of the time line, as if they had not happened: what comes later moves up, on
-// the host and on the device alike, and ranges that lie in them become empty. Never time in which the device computes:
-// slices end there.
+// the host and on the device alike, and ranges that lie in them become empty. Never time in which the device computes,
+// nor the last nanosecond of a slice.
 struct TimeCut {
   Attribution recorded;  // of the window with all its time
   TimeSet removed;

@@ -79,10 +79,13 @@ class TimeSet {
     return Where([t](Traits traits) { return Has(traits, BitOf(t)); });
   }
 
-  // Both of one window.
-  friend TimeSet Intersection(const TimeSet& a, const TimeSet& b) {
-    return a.Where([&b](Traits traits) { return b.Contains(traits); });
+  // Of these instants, those whose traits are `some`'s.
+  [[nodiscard]] TimeSet Like(const TimeSet& some) const {
+    return Where([&some](Traits traits) { return some.Contains(traits); });
   }
+
+  // Both of one window.
+  friend TimeSet Intersection(const TimeSet& a, const TimeSet& b) { return a.Like(b); }
   friend TimeSet Difference(const TimeSet& a, const TimeSet& b) {
     return a.Where([&b](Traits traits) { return !b.Contains(traits); });
   }

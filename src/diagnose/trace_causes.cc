@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "diagnose/cause_table.h"
+#include "diagnose/record_again.h"
 #include "diagnose/trace_rules.h"
+#include "profile/launch_processes.h"
 
 namespace idleburn {
 namespace {
@@ -15,6 +17,7 @@ constexpr double kUnknownShare = 0.03;
 constexpr double kHealthyBusy = 0.9;
 constexpr double kOverheadWorthSaying = 0.01;
 constexpr std::size_t kNamedGaps = 2;
+constexpr double kLongFirst = 1.03;  // steps
 
 double Ms(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
 
@@ -119,7 +122,7 @@ void RemarkHost(const TraceScene& scene, const TimeSet& time, Finding& f) {
   const TimeSet ahead = time.With(Trait::kLoaderAhead);
   if (ahead.TotalNs() > 0) {
     f.evidence.push_back(Figure(scene, "while a loader fetched ahead in a thread that launches nothing", ahead,
-                                "with_stack=True would show whether the training waits for it"));
+                                "whether the training waits for it is not seen"));
   }
   if (scene.trace.profile->dataloader_events == 0) {
     f.evidence.emplace_back(
@@ -143,6 +146,15 @@ void RemarkComm(const TraceScene& scene, Finding& f) {
                   world ? fmt::format(" of {}", *world) : ""));
 }
 
+// Whether other ranks take part at all: they meet in collectives.
+bool HasPeers(const TraceScene& scene) {
+  const std::vector<ProfiledDevice>& devices = scene.trace.profile->devices;
+  return std::any_of(devices.begin(), devices.end(), [](const ProfiledDevice& device) {
+    return std::any_of(device.events.begin(), device.events.end(),
+                       [](const DeviceEvent& e) { return e.op == DeviceOp::kComm; });
+  });
+}
+
 void RemarkQueue(const TraceScene& scene, Finding& f) {
   const TraceBudget& b = scene.trace.budget;
   if (!b.idle_by_class || b.IdleNs(IdleClass::kQueuedWait) == 0) return;
@@ -152,12 +164,19 @@ void RemarkQueue(const TraceScene& scene, Finding& f) {
   if (inside.TotalNs() > 0) {
     f.evidence.push_back(Figure(scene, "between kernels of one graph launch", inside, "dependencies, no other rank"));
   }
-  if (scene.peers == nullptr)
+  if (scene.peers == nullptr && HasPeers(scene)) {
     f.evidence.emplace_back("which dependency or peer it waits for needs traces of every rank");
+  }
 }
 
-// The host functions behind the longest gaps, and what the profiler itself took.
-void NameGaps(const TraceScene& scene, const TimeSet& time, Finding& f) {
+// The same cause in other words: nothing here says that it is another rank that work waits for.
+void NameDependency(const TraceScene& scene, Finding& f) {
+  f.title = "Launched work waits on the device for other work";
+  if (!HasPeers(scene)) f.isolate = "one step on one stream, and without CUDA graphs: which order makes it wait";
+}
+
+// The host functions behind the longest gaps, and what the profiler itself took. Whether it named any.
+bool NameGaps(const TraceScene& scene, const TimeSet& time, Finding& f) {
   const TraceBudget& b = scene.trace.budget;
   std::size_t named = 0;
   for (const LargeGap& gap : b.largest_gaps) {
@@ -170,13 +189,17 @@ void NameGaps(const TraceScene& scene, const TimeSet& time, Finding& f) {
   if (scene.Share(overhead) >= kOverheadWorthSaying) {
     f.evidence.push_back(Figure(scene, "the profiler's own overhead in this time", overhead, "not the job's"));
   }
+  return named > 0;
 }
 
 void Remark(const TraceScene& scene, const TraceRule& rule, const TimeSet& time, Finding& f) {
   if (rule.cause == "loader_cpu_spare_cores") RemarkLoader(scene, f);
   if (rule.cause == "launch_bound") RemarkHost(scene, time, f);
   if (rule.peers_confirm) RemarkComm(scene, f);
-  if (rule.time == QueuedTime) RemarkQueue(scene, f);
+  if (rule.time == QueuedTime) {
+    RemarkQueue(scene, f);
+    NameDependency(scene, f);
+  }
   if (rule.cause == "synchronization") {
     const TimeSet scalar = time.With(Trait::kScalarRead);
     f.evidence.push_back(fmt::format("{:.3f} ms of it inside item, is_nonzero or nonzero", Ms(scalar.TotalNs())));
@@ -213,6 +236,22 @@ double BoundOf(const TraceScene& scene, const TraceRule& rule, double share) {
   return 0;
 }
 
+// A first step that is longer than the others carries warm-up: workers that start, kernels that are compiled. What lies
+// mostly in it will not come again, so that a fix is credited with what the other steps have of it.
+void CreditOtherSteps(const TraceScene& scene, const TimeSet& time, Finding& f) {
+  const std::int64_t in_first = scene.trace.first_step.Like(time).TotalNs();
+  const std::int64_t all = time.TotalNs();
+  if (!scene.steps.Enough() || 2 * in_first <= all) return;
+  if (static_cast<double>(scene.steps.steps.front().at.Ns()) < kLongFirst * *scene.steps.median_ns) return;
+  const std::int64_t others = scene.trace.budget.span.Ns() - scene.trace.first_step.TotalNs();
+  const double share = others == 0 ? 0 : static_cast<double>(all - in_first) / static_cast<double>(others);
+  f.bound *= std::min(share / f.share, 1.0);
+  f.evidence.push_back(
+      fmt::format("{}: {:.3f} ms of it lie in the first step, which carries warm-up; the other steps "
+                  "have {} of it, and a fix is credited with no more",
+                  Place(scene), Ms(in_first), Percent(share)));
+}
+
 Finding Found(const TraceScene& scene, const TraceRule& rule, const TimeSet& time, Outcome outcome) {
   Finding f = Make(rule.cause, scene, time);
   f.bound = BoundOf(scene, rule, f.share);
@@ -221,6 +260,7 @@ Finding Found(const TraceScene& scene, const TraceRule& rule, const TimeSet& tim
   f.evidence = std::move(outcome.shows);
   for (std::string& refuter : outcome.excluded) f.refutes.push_back("looked for and not found: " + std::move(refuter));
   Remark(scene, rule, time, f);
+  CreditOtherSteps(scene, time, f);
   return f;
 }
 
@@ -263,24 +303,42 @@ void AddUnknown(const TraceScene& scene, const TestedShare& share, const TimeSet
     for (const std::string& lack : r.outcome.lacks)
       f.evidence.push_back(fmt::format("not {}: {}", r.rule->cause, lack));
   }
-  NameGaps(scene, time, f);
-  f.isolate = share.next;
+  const bool named = NameGaps(scene, time, f);
+  const RecordAgain& record = HowToRecord(scene.trace.profile->kind);
+  f.isolate = share.record == nullptr ? share.next : record.*share.record;
+  if (named && share.record == &RecordAgain::names) f.isolate = "the functions that the longest gaps lie in, alone";
   findings.push_back(std::move(f));
+}
+
+void SayForeign(const Profile& profile, Finding& f) {
+  for (const std::string& foreign : profile.foreign_accelerators) {
+    f.evidence.push_back(
+        fmt::format("{}: it has events of {}, an accelerator whose device timeline is not understood: "
+                    "nothing is said of it",
+                    profile.file, foreign));
+  }
 }
 
 Finding Remainder(const TraceScene& scene) {
   const TraceBudget& b = scene.trace.budget;
-  const bool healthy = b.Share(b.busy_ns) >= kHealthyBusy;
+  const bool several = LaunchedBySeveral(*scene.trace.device) || !scene.trace.profile->correlation_by_process;
+  const bool healthy = b.Share(b.busy_ns) >= kHealthyBusy && !several;
   const TimeSet busy = scene.Where([](Traits t) { return Has(t, kBusyTraits); });
   Finding f = Make(healthy ? "healthy" : "unknown", scene, healthy ? busy : Difference(scene.trace.time, busy));
   f.evidence.push_back(Figure(scene, "busy time", busy, "90 % or more is healthy"));
   f.evidence.emplace_back("no tested share of the window holds 3 % of it");
+  if (several) {
+    f.evidence.emplace_back(
+        "several processes launch on this device number: they may use several GPUs, of which each idles while another "
+        "is busy");
+  }
   if (healthy) {
     f.evidence.emplace_back(
         "nothing about precision was read from the kernels' names: whether they could be cheaper "
         "is not known");
   } else {
     f.status = Status::kUnknown;
+    f.isolate = fmt::format("{} for 20 steps on every rank", HowToRecord(scene.trace.profile->kind).tool);
   }
   return f;
 }
@@ -310,6 +368,7 @@ TraceVerdict FindTraceCauses(const TraceScene& scene) {
   std::stable_sort(verdict.findings.begin(), verdict.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.share > b.share; });
   if (verdict.findings.empty()) verdict.findings.push_back(Remainder(scene));
+  SayForeign(*scene.trace.profile, verdict.findings.front());
   return verdict;
 }
 
@@ -319,18 +378,10 @@ Finding NoDevices(const Profile& profile) {
   f.cause = row.id;
   f.title = row.title;
   f.status = Status::kUnknown;
-  // Of another accelerator first: how to record a GPU is no help there.
-  for (const std::string& foreign : profile.foreign_accelerators) {
-    f.evidence.push_back(
-        fmt::format("{}: it has events of {}, an accelerator whose device timeline is not understood: "
-                    "nothing is said of it",
-                    profile.file, foreign));
-  }
-  f.evidence.push_back(profile.file +
-                       ": no GPU activity in this file; record with ProfilerActivity.CUDA / kineto CUPTI");
-  f.isolate = profile.foreign_accelerators.empty()
-                  ? "torch.profiler with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
-                  : "the profiler of that accelerator's vendor";
+  SayForeign(profile, f);  // first: how to record a GPU is no help there
+  const RecordAgain& record = HowToRecord(profile.kind);
+  f.evidence.push_back(fmt::format("{}: no GPU activity in this file; record with {}", profile.file, record.with));
+  f.isolate = profile.foreign_accelerators.empty() ? record.gpu : "the profiler of that accelerator's vendor";
   return f;
 }
 

@@ -61,7 +61,7 @@ TEST(TraceRulesTest, NameCausesAndSayWhatTheyClaim) {
     EXPECT_FALSE(rule.claims.empty());
     EXPECT_GE(rule.least, 0.03) << rule.cause;
   }
-  for (const TestedShare& share : TestedShares()) EXPECT_FALSE(share.next.empty()) << share.id;
+  for (const TestedShare& share : TestedShares()) EXPECT_EQ(share.next.empty(), share.record != nullptr) << share.id;
 }
 
 // --- the loader
@@ -100,6 +100,19 @@ TEST(TraceCausesTest, WhatIsNotAboveTheNoiseOfStepsIsUnknown) {
   EXPECT_DOUBLE_EQ(seen.findings[0].share, 0.3);
   EXPECT_EQ(seen.findings[0].bound, 0);
   EXPECT_TRUE(Says(seen.findings[0].evidence, "not loader_cpu_spare_cores: it is not above the noise"));
+}
+
+// Workers that start, kernels that are compiled: the steps after it have 100 of 5,000 us of it, and no fix has more.
+TEST(TraceCausesTest, NoFixIsCreditedWithTheWarmUpOfTheFirstStep) {
+  TinyProfile tiny;
+  tiny.Step(0, 0, 6000);
+  for (std::int64_t i = 1; i < 6; ++i) tiny.Step(i, 5000 + 1000 * i, 6000 + 1000 * i);
+  tiny.Loader(0, 5000).Kernel(5000, 6000, 5000).Loader(6000, 6100).Kernel(6100, 11000, 6100);
+  const Seen seen = Diagnose(tiny.Build());
+  ASSERT_EQ(seen.causes, (Causes{"loader_cpu_spare_cores"}));
+  EXPECT_DOUBLE_EQ(seen.findings[0].share, 5100.0 / 11000);
+  EXPECT_NEAR(seen.findings[0].bound, 0.02, 1e-12);
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "5.000 ms of it lie in the first step, which carries warm-up"));
 }
 
 // --- synchronisation
@@ -300,7 +313,7 @@ TEST(TraceCausesTest, ADeepQueueRefutesLaunches) {
   EXPECT_TRUE(Says(deep.findings[0].evidence, "10 % (10 % or more refutes it)"));
   EXPECT_EQ(deep.findings[1].status, Status::kLikely);
   EXPECT_EQ(deep.findings[1].bound, 0);
-  EXPECT_TRUE(Says(deep.findings[1].evidence, "needs traces of every rank"));
+  EXPECT_TRUE(Says(deep.findings[1].evidence, "lie inside the launch call itself"));
 }
 
 TEST(TraceCausesTest, QueuedWaitInsideAKernelsLaunchCallIsNoPeers) {
@@ -356,6 +369,34 @@ TEST(TraceCausesTest, ALoaderThatFetchesAheadIsNoWait) {
   ASSERT_EQ(ahead.causes, (Causes{"launch_bound"}));
   EXPECT_DOUBLE_EQ(ahead.findings[0].share, 0.5);
   EXPECT_TRUE(Says(ahead.findings[0].evidence, "while a loader fetched ahead in a thread that launches nothing"));
+}
+
+TEST(TraceCausesTest, WithoutCollectivesNoRankIsBlamed) {
+  const Finding alone = Diagnose(FiveSteps().Kernel(305, 10000, 0).Build()).findings[0];
+  EXPECT_EQ(alone.cause, "straggler_or_dependency");
+  for (const std::string& words : {alone.title, alone.isolate, alone.evidence.back()}) {
+    EXPECT_FALSE(Says({words}, "rank")) << words;
+  }
+  const Finding peers = Diagnose(FiveSteps().Kernel(305, 9990, 0).Comm(9990, 10000, 9980).Build()).findings[0];
+  EXPECT_TRUE(Says(peers.evidence, "needs traces of every rank"));
+}
+
+// Each is busy half of the time; as one device they look busy.
+TEST(TraceCausesTest, SeveralProcessesOnOneNumberAreNotCalledHealthy) {
+  TinyProfile tiny = FiveSteps();
+  tiny.InProcess("1").Kernel(0, 5000, 0);
+  tiny.InProcess("2").Kernel(5000, 10000, 4990);
+  const Seen seen = Diagnose(tiny.Build());
+  ASSERT_EQ(seen.causes, (Causes{"unknown"}));
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "several processes launch on this device number"));
+}
+
+TEST(TraceCausesTest, AnAcceleratorThatIsNotUnderstoodIsNamedBesideAGpu) {
+  Profile profile = FiveSteps().Kernel(0, 10000, 0).Build();
+  profile.foreign_accelerators = {"xpu_runtime"};
+  const Seen seen = Diagnose(profile);
+  EXPECT_EQ(seen.causes, (Causes{"healthy"}));
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "xpu_runtime, an accelerator whose device timeline is not understood"));
 }
 
 TEST(TraceCausesTest, GapsInsideGraphsAreNoLaunches) {
@@ -475,6 +516,25 @@ TEST(TraceCausesTest, IdleTimeOfAmbiguousLaunchesIsUnknown) {
   const Seen seen = Diagnose(b.Build());
   ASSERT_EQ(seen.causes, (Causes{"unknown"}));
   EXPECT_TRUE(Says({seen.findings[0].isolate}, "correlation ids of several processes are the same"));
+}
+
+TEST(TraceCausesTest, WhoeverUsesAnotherProfilerIsNotSentToPyTorchs) {
+  std::vector<Profile> profiles = {TinyProfile().Op("aten::mm", 0, 10).Build(),     // no GPU
+                                   FiveSteps().Orphan(300, 10000).Build(),          // no launch record
+                                   FiveSteps().Kernel(5000, 10000, 4990).Build()};  // one long gap
+  for (Profile& profile : profiles) {
+    for (const auto& [kind, word] :
+         {std::pair(ProfilerKind::kPyTorch, "torch.profiler"), std::pair(ProfilerKind::kNsight, "nsys profile"),
+          std::pair(ProfilerKind::kXla, "profiler")}) {
+      profile.kind = kind;
+      const std::vector<Finding> findings =
+          profile.devices.empty() ? std::vector{NoDevices(profile)} : Diagnose(profile).findings;
+      EXPECT_TRUE(Says({findings[0].isolate}, word)) << findings[0].isolate;
+      for (const Finding& f : findings) {
+        EXPECT_EQ(Says({f.isolate}, "torch.profiler"), kind == ProfilerKind::kPyTorch) << f.isolate;
+      }
+    }
+  }
 }
 
 TEST(TraceCausesTest, AFileWithoutDevicesSaysHowToRecordOne) {

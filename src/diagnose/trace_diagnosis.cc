@@ -79,6 +79,7 @@ std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const PeerW
     d.device = device.id;
     d.model = device.model;
     d.profiler = profile.profiler;
+    d.events_missing = profile.events_missing;
     d.facts = profile.facts;
     d.top_kernels = TopKernels(profile, device);
     const TracedDevice traced(profile, device, launches, calls);

@@ -40,6 +40,7 @@ struct DeviceDiagnosis {
   std::int64_t device = 0;
   std::string model;
   std::string profiler;                      // that recorded it
+  bool events_missing = false;               // in the file: all figures are of what is left
   std::map<std::string, std::string> facts;  // its versions and those of what it recorded, as the file says
   std::vector<TraceBudget> budgets;          // gpu_span, then profiler_steps; the last one decides
   StepStatistics steps;

@@ -7,15 +7,47 @@
 namespace idleburn {
 
 template <typename Row>
-StartOrder<Row>::StartOrder(const std::vector<Row>& rows) : size_(rows.size()) {
-  if (std::is_sorted(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.start_ns < b.start_ns; })) {
+StartOrder<Row>::StartOrder(const std::vector<Row>& rows, std::size_t at_once)
+    : rows_(rows), sorted_(std::is_sorted(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+        return a.start_ns < b.start_ns;
+      })) {
+  if (sorted_) return;
+  if (rows.size() <= at_once) {
+    Sort(INT64_MIN, INT64_MAX, &order_);
     return;
   }
-  order_.resize(rows.size());
-  std::iota(order_.begin(), order_.end(), 0U);
-  std::sort(order_.begin(), order_.end(), [&rows](std::uint32_t a, std::uint32_t b) {
-    return rows[a].start_ns != rows[b].start_ns ? rows[a].start_ns < rows[b].start_ns : a < b;
+  // Borders by a sample: parts are half as large as they may be, as a rule.
+  constexpr std::size_t kSamplesPerPart = 64;
+  const std::size_t parts = 2 * (rows.size() / at_once + 1);
+  const std::size_t stride = std::max<std::size_t>(rows.size() / (parts * kSamplesPerPart), 1);
+  std::vector<std::int64_t> starts;
+  for (std::size_t i = 0; i < rows.size(); i += stride) starts.push_back(rows[i].start_ns);
+  std::sort(starts.begin(), starts.end());
+  borders_.push_back(INT64_MIN);
+  for (std::size_t part = 1; part < parts; ++part) borders_.push_back(starts[part * starts.size() / parts]);
+}
+
+template <typename Row>
+void StartOrder<Row>::Sort(std::int64_t from, std::int64_t before, std::vector<std::uint32_t>* order) const {
+  order->clear();
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].start_ns >= from && rows_[i].start_ns < before) order->push_back(static_cast<std::uint32_t>(i));
+  }
+  std::sort(order->begin(), order->end(), [this](std::uint32_t a, std::uint32_t b) {
+    return rows_[a].start_ns != rows_[b].start_ns ? rows_[a].start_ns < rows_[b].start_ns : a < b;
   });
+}
+
+template <typename Row>
+void StartOrder<Row>::Walk::Load() {
+  const std::vector<std::int64_t>& borders = order_.borders_;
+  passed_ += at_;
+  at_ = 0;
+  part_.clear();
+  while (part_.empty() && next_part_ < borders.size()) {
+    const std::int64_t from = borders[next_part_++];
+    order_.Sort(from, next_part_ < borders.size() ? borders[next_part_] : INT64_MAX, &part_);
+  }
 }
 
 template class StartOrder<HostCall>;

@@ -12,19 +12,48 @@
 
 namespace idleburn {
 
-// Rows by start, then as in the file. Files are mostly written that way: then it takes no memory.
+// Rows by start, then as in the file. Files are mostly written that way: then it takes no memory. Else it is worked out
+// once, or, of many rows, a part of them at a time whenever somebody walks over them.
 template <typename Row>
 class StartOrder {
  public:
-  explicit StartOrder(const std::vector<Row>& rows);
-  [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] std::uint32_t operator[](std::size_t i) const {
-    return order_.empty() ? static_cast<std::uint32_t>(i) : order_[i];
-  }
+  static constexpr std::size_t kAtOnce = std::size_t{1} << 21;
+  explicit StartOrder(const std::vector<Row>& rows, std::size_t at_once = kAtOnce);
+
+  class Walk {
+   public:
+    explicit Walk(const StartOrder& order) : order_(order) {
+      if (order_.borders_.size() > 1) Load();
+    }
+    [[nodiscard]] bool done() const { return passed_ + at_ == order_.rows_.size(); }
+    // Index of the row; not if done.
+    [[nodiscard]] std::uint32_t row() const {
+      if (order_.sorted_) return static_cast<std::uint32_t>(at_);
+      return order_.borders_.size() > 1 ? part_[at_] : order_.order_[at_];
+    }
+    void Next() {
+      if (++at_ == part_.size() && order_.borders_.size() > 1) Load();
+    }
+
+   private:
+    // The next part that has rows.
+    void Load();
+
+    const StartOrder& order_;
+    std::vector<std::uint32_t> part_;
+    std::size_t next_part_ = 0;
+    std::size_t passed_ = 0;  // rows of the parts before
+    std::size_t at_ = 0;
+  };
 
  private:
-  std::size_t size_;
-  std::vector<std::uint32_t> order_;  // empty: as they stand
+  // The rows that start in [from, before).
+  void Sort(std::int64_t from, std::int64_t before, std::vector<std::uint32_t>* order) const;
+
+  const std::vector<Row>& rows_;
+  bool sorted_;
+  std::vector<std::uint32_t> order_;    // of all rows, if these are few
+  std::vector<std::int64_t> borders_;  // of starts, each part from one of them
 };
 
 // Launches of which a device ran several events (graphs).

@@ -89,9 +89,6 @@ constexpr auto kRules = std::to_array<TraceRule>({
     {"compute_bound", "kernels that compute", ComputeTime, 0.9, kFp32, {}, {}, Gain::kUnknown},
 });
 
-constexpr std::string_view kRecordStacks =
-    "record again with Python frames (torch.profiler with_stack=True) to name the functions";
-
 template <IdleClass c>
 TimeSet IdleOf(const TraceScene& scene) {
   return IdleTime(scene, c);
@@ -107,17 +104,17 @@ TimeSet Unattributed(const TraceScene& scene) {
 
 constexpr auto kShares = std::to_array<TestedShare>({
     {"loader", "idle time inside the data loader", LoaderTime, "record at least four steps"},
-    {"sync_api", "idle time inside synchronising calls", IdleOf<IdleClass::kSyncApi>, kRecordStacks},
-    {"memcpy_api", "idle time inside copy calls", IdleOf<IdleClass::kMemcpyApi>, kRecordStacks},
-    {"host", "idle time while the host prepares launches", HostTime, kRecordStacks},
+    {"sync_api", "idle time inside synchronising calls", IdleOf<IdleClass::kSyncApi>, "", &RecordAgain::names},
+    {"memcpy_api", "idle time inside copy calls", IdleOf<IdleClass::kMemcpyApi>, "", &RecordAgain::names},
+    {"host", "idle time while the host prepares launches", HostTime, "", &RecordAgain::names},
     {"queued_wait", "idle time with launched work queued", IdleOf<IdleClass::kQueuedWait>,
      "record every rank at once: waiting for a peer shows only beside it"},
     {"no_launch_record", "idle time before work whose launch is not in the file", IdleOf<IdleClass::kNoLaunchRecord>,
-     "start recording a step earlier (torch.profiler schedule(warmup=1))"},
+     "", &RecordAgain::early},
     {"tail_head", "idle time at the end of the steps", IdleOf<IdleClass::kTailHead>,
      "record 20 steps: the end of the capture then weighs less"},
     {"exposed_comm", "communication that compute does not hide", ExposedComm, "record every rank at once"},
-    {"exposed_copy", "copies that compute does not hide", ExposedCopy, kRecordStacks},
+    {"exposed_copy", "copies that compute does not hide", ExposedCopy, "", &RecordAgain::names},
     {"unattributed", "idle time whose launches cannot be told apart", Unattributed,
      "record one process a file: correlation ids of several processes are the same in this one"},
 });

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "diagnose/record_again.h"
 #include "diagnose/trace_facts.h"
 
 namespace idleburn {
@@ -46,7 +47,8 @@ struct TestedShare {
   std::string_view id;
   std::string_view name;  // "idle time at the end of the steps"
   TimeSet (*time)(const TraceScene&);
-  std::string_view next;  // the measurement that would tell more
+  std::string_view next;  // the measurement that would tell more; empty: as `record` says
+  std::string_view RecordAgain::*record = nullptr;
 };
 std::span<const TestedShare> TestedShares();
 

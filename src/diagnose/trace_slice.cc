@@ -6,6 +6,12 @@
 #include "stats/near_search.h"
 
 namespace idleburn {
+namespace {
+
+// In a slice, as a rule, whatever the device does: it may copy and never compute.
+constexpr std::size_t kMostEvents = std::size_t{1} << 16;
+
+}  // namespace
 
 SliceClock::SliceClock(Interval slice, std::int64_t before, const IntervalSet& removed)
     : slice_(slice), before_(before), removed_(removed) {
@@ -36,7 +42,8 @@ IntervalSet SliceClock::operator()(const IntervalSet& set) const {
   return IntervalSet::UnionOf(std::move(parts));
 }
 
-Slicer::Slicer(const TraceRows& rows, const WindowSpec& spec) : rows_(rows), spec_(spec), from_(spec.span.start) {}
+Slicer::Slicer(const TraceRows& rows, const WindowSpec& spec)
+    : rows_(rows), spec_(spec), from_(spec.span.start), events_(rows.events), calls_(rows.calls) {}
 
 bool Slicer::Next(TraceSlice* slice) {
   if (done_) return false;
@@ -56,15 +63,16 @@ void Slicer::TakeEvents(TraceSlice* slice) {
   std::vector<std::uint32_t> some = std::exchange(open_events_, {});
   std::int64_t to = window.end;
   bool last = true;
-  for (std::size_t fresh = 0; next_event_ < rows_.events.size(); ++next_event_) {
-    const std::uint32_t row = rows_.events[next_event_];
+  for (std::size_t fresh = 0; !events_.done(); events_.Next()) {
+    const std::uint32_t row = events_.row();
     const DeviceEvent& e = events[row];
     if (e.start_ns > window.end || (e.start_ns == window.end && spec_.window == Window::kProfilerSteps)) break;
     if (!last && e.start_ns >= to) break;
     if (e.start_ns < from_ && e.end_ns <= from_) continue;
     some.push_back(row);
-    const bool computes = e.op == DeviceOp::kKernel && e.start_ns >= from_ && e.start_ns + 1 < e.end_ns;
-    if (++fresh < spec_.slice_events || !last || !computes || e.start_ns + 1 >= window.end) continue;
+    const std::size_t enough = e.op == DeviceOp::kKernel ? spec_.slice_events : kMostEvents;
+    const bool goes_on = e.start_ns >= from_ && e.start_ns + 1 < std::min(e.end_ns, window.end);
+    if (++fresh < enough || !last || !goes_on) continue;
     to = e.start_ns + 1;
     last = false;
   }
@@ -90,8 +98,8 @@ void Slicer::TakeCalls(TraceSlice* slice) {
   slice->calls.clear();
   slice->launches.clear();
   std::vector<std::uint32_t> some = std::exchange(open_calls_, {});
-  for (; next_call_ < rows_.calls.size(); ++next_call_) {
-    const std::uint32_t row = rows_.calls[next_call_];
+  for (; !calls_.done(); calls_.Next()) {
+    const std::uint32_t row = calls_.row();
     const HostCall& call = calls[row];
     if (call.start_ns >= slice->at.end) break;
     switch (call.kind) {

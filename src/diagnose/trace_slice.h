@@ -46,7 +46,8 @@ struct SliceCall {
 };
 
 // A stretch of a window and the rows that touch it, clipped to it. At the border of two slices the device computes: no
-// idle gap reaches over it, and nothing that a fix could save lies there.
+// idle gap reaches over it, and nothing that a fix could save lies there. A device that computes nothing in very many
+// events is busy otherwise at the border, and a fix leaves that nanosecond alone.
 struct TraceSlice {
   Interval at;
   bool last = false;
@@ -86,8 +87,8 @@ class Slicer {
   WindowSpec spec_;
   std::int64_t from_;
   bool done_ = false;
-  std::size_t next_event_ = 0;
-  std::size_t next_call_ = 0;
+  StartOrder<DeviceEvent>::Walk events_;
+  StartOrder<HostCall>::Walk calls_;
   std::vector<std::uint32_t> open_events_;  // that reach over the border
   std::vector<std::uint32_t> open_calls_;
 };

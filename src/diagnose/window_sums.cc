@@ -34,6 +34,10 @@ void WindowSums::Add(const TraceSlice& slice, const SliceTraits& traits, const s
     launch_ns = 0;
   });
   KeepLongest(traits);
+  if (!steps.empty()) {
+    const Interval first{std::max(steps[0].start_ns, slice.at.start), std::min(steps[0].end_ns, slice.at.end)};
+    ForEachStretch(traits.of, first, [&](Interval at, Traits what) { first_step_ns_[what] += at.Ns(); });
+  }
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Interval step{std::max(steps[i].start_ns, slice.at.start), std::min(steps[i].end_ns, slice.at.end)};
     if (step.Ns() > 0) busy_by_step_[i] += traits.busy.OverlapNs(step);

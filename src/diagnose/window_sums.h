@@ -33,6 +33,7 @@ class WindowSums {
   void Add(const TraceSlice& slice, const SliceTraits& traits, const std::vector<ProfiledStep>& steps);
 
   [[nodiscard]] TimeSet time() const { return TimeSet(ns_); }
+  [[nodiscard]] TimeSet first_step() const { return TimeSet(first_step_ns_); }
   [[nodiscard]] Interval span() const { return span_; }
   [[nodiscard]] const GapFigures& gaps() const { return gaps_; }
   [[nodiscard]] const std::vector<KnownGap>& longest() const { return longest_; }  // the longest first
@@ -50,6 +51,7 @@ class WindowSums {
   std::optional<std::int64_t> start_;
   Interval span_;
   std::unordered_map<Traits, std::int64_t> ns_;
+  std::unordered_map<Traits, std::int64_t> first_step_ns_;
   GapFigures gaps_;
   std::vector<KnownGap> longest_;
   std::vector<std::int64_t> busy_by_step_;

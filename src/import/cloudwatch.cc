@@ -11,7 +11,6 @@
 #include "import/reading_writer.h"
 #include "import/stamp.h"
 #include "text/escape.h"
-#include "text/line_reader.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 
@@ -205,19 +204,8 @@ bool SniffCloudWatch(std::string_view head) {
 }
 
 Result<void> ImportCloudWatch(ByteSource& in, const ImportOptions& /*options*/, ImportTarget& out) {
-  const Result<std::string> text = ReadAll(in, kMaxJsonBytes);
-  if (!text) return tl::unexpected<Error>(text.error());
   CloudWatchImport import(in.name(), out);
-  JsonParser parser;
-  std::string_view rest = *text;
-  for (std::string_view json = TakeJsonDocument(rest); !json.empty(); json = TakeJsonDocument(rest)) {
-    const Result<JsonNode> page = parser.Parse(json);
-    if (page) {
-      import.AddPage(*page);
-    } else {
-      out.quality.Count(rest.empty() ? QualityId::kTornRow : QualityId::kBadRow, {&in.name(), 0});
-    }
-  }
+  TRY(ForEachJsonDocument(in, out.quality, [&import](const JsonNode& page) { import.AddPage(page); }));
   return import.Finish();
 }
 

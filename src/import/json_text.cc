@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "text/line_reader.h"
+
 namespace idleburn {
 namespace {
 
@@ -101,6 +103,22 @@ Result<JsonNode> JsonParser::Parse(std::string_view text) {
   const simdjson::error_code error = impl_->parser.parse(text.data(), text.size(), true).get(root);
   if (error != simdjson::SUCCESS) return Fail(std::string("is no valid JSON: ") + simdjson::error_message(error));
   return JsonNode::Wrap(root);
+}
+
+Result<void> ForEachJsonDocument(ByteSource& in, DataQuality& quality,
+                                 const std::function<void(const JsonNode&)>& take) {
+  const Result<std::string> text = ReadAll(in, kMaxJsonBytes);
+  if (!text) return tl::unexpected<Error>(text.error());
+  JsonParser parser;
+  std::string_view rest = *text;
+  for (std::string_view json = TakeJsonDocument(rest); !json.empty(); json = TakeJsonDocument(rest)) {
+    if (const Result<JsonNode> document = parser.Parse(json)) {
+      take(*document);
+    } else {
+      quality.Count(rest.empty() ? QualityId::kTornRow : QualityId::kBadRow, {&in.name(), 0});
+    }
+  }
+  return {};
 }
 
 std::string_view TakeJsonDocument(std::string_view& rest) {

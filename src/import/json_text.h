@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_source.h"
 #include "base/result.h"
+#include "telemetry/data_quality.h"
 
 namespace idleburn {
 
@@ -57,6 +60,10 @@ class JsonParser {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Each document of a file that holds several, in order; what is no JSON is counted. At most kMaxJsonBytes.
+Result<void> ForEachJsonDocument(ByteSource& in, DataQuality& quality,
+                                 const std::function<void(const JsonNode&)>& take);
 
 // Takes the next object or array off the front of `rest`, skipping what is before it; empty at the end. A document
 // without its end is returned as far as it goes.

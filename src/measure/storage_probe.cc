@@ -170,7 +170,9 @@ ReadSpeeds Measure(const ReadWay& way, const OpenPieces& open, int threads) {
   const std::vector<Batch> batches =
       way.random ? RandomReads(open.pieces(), way.block) : SequentialReads(open.pieces(), way.block);
   ReadSpeeds speeds;
-  if (batches.empty()) {
+  std::int64_t bytes = 0;
+  for (const DataPiece& piece : open.pieces()) bytes += piece.bytes;
+  if (bytes < kLeastPiece) {  // the speed of a few reads is none of the storage
     speeds.cold.unknown = speeds.warm.unknown =
         open.refused() ? "its files cannot be opened" : "there is too little data";
     return speeds;

@@ -94,7 +94,10 @@ TEST(ProbeStorageTest, SmallDataSaySo) {
   root.Write("/data/one", "x");
   const Result<StorageProbe> probe = ProbeStorage({root.path() + "/data", kMebi, 2});
   ASSERT_TRUE(probe);
-  EXPECT_EQ(probe->speeds[1].cold.unknown, "there is too little data");
+  for (const ReadSpeeds& speeds : probe->speeds) {
+    EXPECT_EQ(speeds.cold.unknown, "there is too little data");
+    EXPECT_EQ(speeds.warm.reads, 0);
+  }
   EXPECT_FALSE(ProbeStorage({root.path() + "/none", kMebi, 2}));
 }
 

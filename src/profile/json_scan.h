@@ -160,6 +160,15 @@ Scan ReadFields(const char*& p, const char* end, const std::array<JsonField<T>, 
   });
 }
 
+// The same of the object that `text` is; nothing of what is none. kScanPad bytes after it may be read.
+template <typename T, std::size_t kCount>
+T FieldsOf(std::string_view text, const std::array<JsonField<T>, kCount>& fields) {
+  T out;
+  const char* p = text.data();
+  if (!text.empty() && *p == '{') ReadFields(p, p + text.size(), fields, out);
+  return out;
+}
+
 // The meaning of a string as it stands in the file: escapes are resolved, \u to UTF-8 (U+FFFD for half a surrogate
 // pair); an escape that JSON does not know stays as it is. `scratch` holds the result where it differs from `text`.
 std::string_view Unescape(std::string_view text, std::string& scratch);

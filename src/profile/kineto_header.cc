@@ -12,6 +12,7 @@ namespace idleburn {
 namespace {
 
 constexpr std::size_t kLongestFact = 40;
+constexpr std::int64_t kLatestBase = std::int64_t{1} << 61;  // in 2043; sums of times beyond could overflow
 
 struct Fact {
   std::string_view key;
@@ -92,7 +93,10 @@ void ReadKinetoHeader(std::string_view key, std::string_view value, ProfileBuild
   std::string_view text;
   // Text without its quotes; what ends with the value ends it.
   if (ReadText(value.data(), end, text) == nullptr) text = value;
-  if (key == "baseTimeNanoseconds") builder.header().wall_base_ns = ParseInteger(text);
+  if (key == "baseTimeNanoseconds") {
+    const std::optional<std::int64_t> base = ParseInteger(text);
+    if (base && *base >= 0 && *base <= kLatestBase) builder.header().wall_base_ns = base;
+  }
   const auto fact = std::find_if(kFacts.begin(), kFacts.end(), [&](const Fact& f) { return f.key == key; });
   if (fact != kFacts.end()) SetFact(fact->name, text, builder);
 }

@@ -51,15 +51,7 @@ constexpr auto kMemoryMark = std::to_array<JsonField<MemoryMark>>({
     {"Device Type", &MemoryMark::type},
 });
 
-template <typename Fields, typename Table>
-Fields Read(const TraceEvent& event, const Table& table) {
-  Fields fields;
-  const char* p = event.arguments.data();
-  if (!event.arguments.empty() && *p == '{') ReadFields(p, p + event.arguments.size(), table, fields);
-  return fields;
-}
-
-Arguments ArgumentsOf(const TraceEvent& event) { return Read<Arguments>(event, kArguments); }
+Arguments ArgumentsOf(const TraceEvent& event) { return FieldsOf(event.arguments, kArguments); }
 
 // Tools that pass a trace through floating point write "7.0".
 std::optional<std::int64_t> Integer(std::string_view text) {
@@ -161,7 +153,8 @@ void KinetoRows::AddRange(const TraceEvent& event, std::int64_t start_ns, std::i
 
 void KinetoRows::AddDeviceEvent(const TraceEvent& event, TraceRole role, Interval span) {
   const Arguments arguments = ArgumentsOf(event);
-  const std::optional<std::int64_t> device = Integer(arguments.device.empty() ? event.process : arguments.device);
+  std::optional<std::int64_t> device = Integer(arguments.device);
+  if (!device) device = Integer(event.process);
   if (!device) return quality_.Count(QualityId::kBadRow, place_);
   DeviceUsers& users = users_.try_emplace(*device, DeviceUsers{std::string(event.process), false}).first->second;
   users.several |= users.first != event.process;
@@ -191,7 +184,7 @@ void KinetoRows::AddDeviceEvent(const TraceEvent& event, TraceRole role, Interva
 }
 
 void KinetoRows::AddMemory(const TraceEvent& event) {
-  const auto mark = Read<MemoryMark>(event, kMemoryMark);
+  const MemoryMark mark = FieldsOf(event.arguments, kMemoryMark);
   const std::optional<std::int64_t> type = Integer(mark.type);
   const std::optional<std::int64_t> device = Integer(mark.device);
   const std::optional<std::int64_t> bytes = Integer(mark.reserved);

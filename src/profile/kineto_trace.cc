@@ -1,6 +1,7 @@
 #include "profile/kineto_trace.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "profile/json_scan.h"
@@ -43,11 +44,17 @@ Result<Profile> ReadKineto(ByteSource& in, DataQuality& quality, TraceLimits lim
 
   Profile profile = builder.Build();
   profile.file = in.name();
+  profile.kind = ProfilerKind::kPyTorch;
   profile.profiler = "PyTorch profiler";
   profile.counter = "kineto.device_activity";
   profile.events_total = tally.events;
   profile.events_missing = CountLosses(tally, in, quality);
   quality.Count(QualityId::kAmbiguousLaunch, {&in.name()}, FindLaunchProcesses(profile));
+  for (const ProfiledDevice& device : profile.devices) {
+    if (!LaunchedBySeveral(device)) continue;
+    quality.CountNamed(QualityId::kSharedDeviceNumber, std::to_string(device.id), {&in.name()});
+  }
+  quality.Count(QualityId::kAmbiguousLaunch, {&in.name()}, DropReusedIds(profile));
   return profile;
 }
 

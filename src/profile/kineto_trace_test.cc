@@ -208,6 +208,12 @@ TEST(KinetoTraceTest, ReadsOnlyAllowedHeaders) {
 TEST(KinetoTraceTest, RelatesTimesToTheWallClock) {
   EXPECT_EQ(ReadTrace(Trace({Entry("kernel", "k", "1712195495519761.132", "1")})).profile.wall_base_ns, 0);
   EXPECT_EQ(ReadTrace(Trace({Entry("kernel", "k", "4458676522690.655", "1")})).profile.wall_base_ns, std::nullopt);
+  const std::vector<std::string> entry = {Entry("kernel", "k", "5", "1")};
+  EXPECT_EQ(ReadTrace(Trace(entry, R"("baseTimeNanoseconds": 1712195495519761132, )")).profile.wall_base_ns,
+            1712195495519761132);
+  // So late that sums with it could overflow.
+  EXPECT_EQ(ReadTrace(Trace(entry, R"("baseTimeNanoseconds": 9223372036854775807, )")).profile.wall_base_ns,
+            std::nullopt);
 }
 
 TEST(KinetoTraceTest, KeepsTheMostThatTheAllocatorHeld) {
@@ -258,6 +264,28 @@ TEST(KinetoTraceTest, TellsTheProcessesOfAMergedTraceApartOrSaysThatItCannot) {
   // Ids that collide without a device event of that id harm nobody.
   EXPECT_TRUE(ReadTrace(Trace({Launch(1, "100"), Launch(1, "200"), Launch(2, "100"), Kernel(2)}))
                   .profile.correlation_by_process);
+}
+
+// The first id stands at two calls, of which the first of the file launched; the second is that of every step.
+TEST(KinetoTraceTest, AnIdThatIsUsedAgainAndAgainDoesNotSayWhoLaunched) {
+  const std::string first = R"("correlation": 4)";
+  const std::string second = R"("correlation": 5)";
+  std::vector<std::string> entries = {Entry("cuda_runtime", "cudaLaunchKernel", "1", "2", first),
+                                      Entry("cuda_runtime", "cudaLaunchKernel", "4", "2", first)};
+  for (const char* at : {"20", "30", "40", "50"}) {
+    entries.push_back(Entry("cuda_runtime", "cudaLaunchKernel", at, "5", second));
+  }
+  for (const int id : {4, 5, 6}) entries.push_back(Kernel(id));
+  const Outcome run = ReadTrace(Trace(entries));
+  const std::vector<DeviceEvent>& events = run.profile.devices.at(0).events;
+  EXPECT_EQ(events[0].correlation, 4);
+  EXPECT_EQ(events[1].correlation, kNoCorrelation);
+  EXPECT_EQ(events[2].correlation, 6);
+  EXPECT_EQ(run.quality.CountOf(QualityId::kAmbiguousLaunch), 1);
+}
+
+TEST(KinetoTraceTest, ADeviceThatIsNoNumberIsThatOfTheProcess) {
+  EXPECT_EQ(ReadTrace(Trace({Entry("kernel", "k", "5", "4", R"("device": null)", "3")})).profile.devices.at(0).id, 3);
 }
 
 TEST(KinetoTraceTest, CountsADeviceNumberThatSeveralProcessesUse) {

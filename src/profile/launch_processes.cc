@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace idleburn {
@@ -62,6 +63,40 @@ class CallsById {
 };
 
 }  // namespace
+
+bool LaunchedBySeveral(const ProfiledDevice& device) {
+  const auto launched = [](const DeviceEvent& e) { return e.correlation != kNoCorrelation; };
+  const auto first = std::find_if(device.events.begin(), device.events.end(), launched);
+  return std::any_of(first, device.events.end(),
+                     [&](const DeviceEvent& e) { return launched(e) && e.process != first->process; });
+}
+
+std::int64_t DropReusedIds(Profile& profile) {
+  const CallsById calls(profile.calls);
+  using Id = std::pair<std::int64_t, std::uint16_t>;
+  const auto id_of = [](const auto& row) { return Id(row.correlation, row.process); };
+  std::vector<Id> reused;  // ascending
+  for (std::size_t i = 0; i < calls.size();) {
+    const Id id = id_of(calls[i]);
+    std::int64_t first_end = calls[i].end_ns;
+    std::int64_t last_start = calls[i].start_ns;
+    std::int64_t count = 1;
+    for (++i; i < calls.size() && id_of(calls[i]) == id; ++i, ++count) {
+      first_end = std::min(first_end, calls[i].end_ns);
+      last_start = std::max(last_start, calls[i].start_ns);
+    }
+    if (count >= kCallsOfNoId && last_start > first_end && id.first != kNoCorrelation) reused.push_back(id);
+  }
+  std::int64_t dropped = 0;
+  for (ProfiledDevice& device : profile.devices) {
+    for (DeviceEvent& event : device.events) {
+      if (reused.empty() || !std::binary_search(reused.begin(), reused.end(), id_of(event))) continue;
+      event.correlation = kNoCorrelation;
+      ++dropped;
+    }
+  }
+  return dropped;
+}
 
 std::int64_t FindLaunchProcesses(Profile& profile) {
   if (profile.processes.size() < 2) return 0;

@@ -73,6 +73,7 @@ class NsysReader {
     }
     Profile profile = builder_.Build();
     if (!by_process_) quality_.Count(QualityId::kAmbiguousLaunch, {&file_}, FindLaunchProcesses(profile));
+    quality_.Count(QualityId::kAmbiguousLaunch, {&file_}, DropReusedIds(profile));
     return profile;
   }
 
@@ -80,6 +81,7 @@ class NsysReader {
   Result<void> ReadAbout() {
     Profile& header = builder_.header();
     header.file = file_;
+    header.kind = ProfilerKind::kNsight;
     header.profiler = "Nsight Systems";
     header.counter = "nsys.cupti_activity";
     return database_.ForEach("META_DATA_EXPORT", {"name", "value"}, [&header](const Row& row) {

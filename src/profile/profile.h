@@ -132,8 +132,11 @@ struct ProfiledDevice {
   friend bool operator==(const ProfiledDevice&, const ProfiledDevice&) = default;
 };
 
+enum class ProfilerKind : std::uint8_t { kPyTorch, kNsight, kXla };
+
 struct Profile {
   std::string file;      // as given
+  ProfilerKind kind = ProfilerKind::kPyTorch;
   std::string profiler;  // "PyTorch profiler", "Nsight Systems 2024.5"
   std::string counter;   // that its figures name: "kineto.device_activity"
   std::vector<std::string> names = {""};

@@ -109,6 +109,7 @@ std::optional<std::int64_t> LeadingNumber(std::string_view text) {
 XlaRows::XlaRows(const std::string& file, ProfileBuilder& builder, DataQuality& quality)
     : place_{&file}, builder_(builder), quality_(quality) {
   builder_.header().file = file;
+  builder_.header().kind = ProfilerKind::kXla;
   builder_.header().profiler = "TensorFlow or JAX profiler";
   builder_.header().counter = "xplane.device_activity";
 }

@@ -34,13 +34,6 @@ constexpr auto kArguments = std::to_array<JsonField<Arguments>>({
     {"memset_details", &Arguments::set},
 });
 
-Arguments ArgumentsOf(const TraceEvent& event) {
-  Arguments arguments;
-  const char* p = event.arguments.data();
-  if (!event.arguments.empty() && *p == '{') ReadFields(p, p + event.arguments.size(), kArguments, arguments);
-  return arguments;
-}
-
 class XlaTrace {
  public:
   XlaTrace(const std::string& file, ProfileBuilder& builder, DataQuality& quality)
@@ -49,7 +42,7 @@ class XlaTrace {
   void Add(const TraceEvent& event) {
     if (event.phase == "M") return AddName(event);
     if (event.phase != "X") return;
-    const Arguments arguments = ArgumentsOf(event);
+    const Arguments arguments = FieldsOf(event.arguments, kArguments);
     const std::optional<Interval> at = RangeOf(event);
     if (!at) return;
     XlaEvent row;
@@ -64,7 +57,7 @@ class XlaTrace {
 
  private:
   void AddName(const TraceEvent& event) {
-    const std::string_view name = Unescape(ArgumentsOf(event).name, scratch_);
+    const std::string_view name = Unescape(FieldsOf(event.arguments, kArguments).name, scratch_);
     if (event.name == "process_name") planes_[std::string(event.process)] = name;
     if (event.name == "thread_name") threads_[Track(event)] = name;
   }

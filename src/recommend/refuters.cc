@@ -121,6 +121,15 @@ std::string AgainstReserved(const Scene& scene) {
 
 std::string AgainstMoving(const Scene& scene) { return IsOwned(scene) ? "the hardware is owned" : ""; }
 
+// A trace in which no collective runs shows a device that has no peer.
+std::string AgainstFixingStraggler(const Scene& scene) {
+  if (!scene.traced_only || scene.trace == nullptr) return "";
+  const bool peers = std::any_of(scene.trace->devices.begin(), scene.trace->devices.end(), [](const auto& device) {
+    return device.budgets.front().comm_ns > 0 || device.Deciding().comm_ns > 0;
+  });
+  return peers || scene.trace->devices.size() > 1 ? "" : "one device without collectives: no rank can be late";
+}
+
 struct Refuter {
   std::string_view lever;
   std::string (*why_not)(const Scene& scene);
@@ -128,6 +137,7 @@ struct Refuter {
 constexpr auto kRefuters = std::to_array<Refuter>({
     {"mixed_precision", AgainstMixedPrecision},
     {"fp8", AgainstFp8},
+    {"fix_straggler", AgainstFixingStraggler},
     {"larger_gpu", NotKnownToCompute},
     {"mig", AgainstMig},
     {"mps", AgainstSharing},

@@ -470,6 +470,7 @@ Json BudgetJson(const DeviceDiagnosis& d, const TraceBudget& b) {
   }
   json["window"] = Name(b.window);
   json["decides"] = b.window == d.Deciding().window;
+  json["events_missing"] = d.events_missing;
   json["span_ms"] = MsOf(b.span.Ns());
   json["busy_ms"] = MsOf(b.busy_ns);
   json["compute_ms"] = MsOf(b.compute_ns);

@@ -11,7 +11,7 @@ namespace {
 
 // Five steps of 1 ms: 400 us in the loader, 20 us launching, 380 us computing, then 150 us of which 50 us are idle
 // before an exposed copy of 100 us, and 50 us of nothing.
-std::unique_ptr<AuditFixture> Starved(std::optional<Money> rate) {
+std::unique_ptr<AuditFixture> Starved(std::optional<Money> rate, bool cut_off = false) {
   test::TinyProfile profile;
   for (std::int64_t i = 0; i < 5; ++i) {
     const std::int64_t at = 1000 * i;
@@ -21,6 +21,7 @@ std::unique_ptr<AuditFixture> Starved(std::optional<Money> rate) {
   auto audit = std::make_unique<AuditFixture>();
   std::vector<Profile> profiles;
   profiles.push_back(profile.Build());
+  profiles[0].events_missing = cut_off;
   AuditReport& report = audit->report;
   report.trace = DiagnoseProfiles(profiles);
   report.traced_only = true;
@@ -37,6 +38,12 @@ TEST(TraceReportTest, TheVerdictSaysWhatComputedAndWhatAnHourOfItBuys) {
             "that a GPU-hour costs, $2.48 bought no computing.");
   EXPECT_EQ(ViewOf(Starved(std::nullopt)->report, {}).verdict,
             "1 GPU computed 38 % of 5.000 ms (profiler_steps), was 52 % idle and moved data for 10 %.");
+}
+
+TEST(TraceReportTest, FiguresOfAPartAreNotSaidOfTheWhole) {
+  EXPECT_EQ(ViewOf(Starved(std::nullopt, true)->report, {}).verdict,
+            "1 GPU computed 38 % of 5.000 ms (profiler_steps), was 52 % idle and moved data for 10 %. Events are "
+            "missing or damaged in the file: this is of what is left, and idle time may be lost work.");
 }
 
 TEST(TraceReportTest, TheTablesAddUpToTheWindow) {

@@ -107,6 +107,13 @@ std::string TracedVerdict(const ViewContext& c) {
   const double other = 1 - ShareOf(compute_ns + idle_ns, u.window_ns);
   if (other >= kWorthSaying) text += fmt::format(" and moved data for {}", RoundPercent(other));
   text += ".";
+  const auto partial = std::count_if(devices.begin(), devices.end(), [](const auto& d) { return d.events_missing; });
+  if (partial > 0) {
+    text += fmt::format(
+        " Events are missing or damaged in the file{}: this is of what is left, and idle time may be "
+        "lost work.",
+        devices.size() == 1 ? std::string() : fmt::format("s of {} of them", partial));
+  }
   if (c.report.cost.rate.per_gpu_hour) {
     if (const Result<Money> lost = Scale(*c.report.cost.rate.per_gpu_hour, u.window_ns - compute_ns, u.window_ns)) {
       text += fmt::format(" Of every {} that a GPU-hour costs, {} bought no computing.",

@@ -75,7 +75,7 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kLostBytes, "lost_bytes", S::kWarn, "bytes of profiles are no part of a whole event; they were dropped"},
     {Q::kTooLongEvent, "too_long_event", S::kWarn, "events of profiles are longer than 16 MiB; they were dropped"},
     {Q::kAmbiguousLaunch, "ambiguous_launch", S::kWarn,
-     "device events could have been launched by several processes; what they waited for is not said"},
+     "device events could have been launched by several processes or calls; what they waited for is not said"},
     {Q::kProfilerWarning, "profiler_warning", S::kInfo, "warnings of the profiler that its record may be incomplete"},
     {Q::kNarrowLink, "narrow_link", S::kWarn,
      "GPUs have fewer PCIe lanes than they could: copies to them take longer; check slot, riser and BIOS"},
