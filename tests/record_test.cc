@@ -1,6 +1,7 @@
 // `idleburn record` from end to end: how it ends, and that what it kept is what it printed.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <map>
 
 #include "support/live_command.h"
@@ -12,12 +13,14 @@ using nlohmann::json;
 
 TEST(RecordTest, EndsAfterItsTimeAndPrintsTheAudit) {
   const LiveMachine machine("gpu 0\nat 0s gpu 0 util=95\n");
+  const auto began = std::chrono::steady_clock::now();
   const ProgramRun run = machine.Run("$I record --for 2s --price 3600 --format json -o $F/k.idleburn");
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   EXPECT_EQ(run.code, 0);
   json live = json::parse(run.out, nullptr, false);
   ASSERT_TRUE(live.is_object()) << run.out;
   EXPECT_GE(Seconds(live["gpu_hours"]["window"]), 1.5);
-  EXPECT_LE(Seconds(live["gpu_hours"]["window"]), 4.5);
+  EXPECT_LE(Seconds(live["gpu_hours"]["window"]), took.count());
   EXPECT_EQ(json::diff(live, machine.Audit("k.idleburn")), json::array());
   EXPECT_EQ(LinesWith(run.err, "recording to " + machine.Path("k.idleburn") + " for 2s"), 1);
   EXPECT_EQ(machine.Run("$I record --for 1s -o $F/k.idleburn").code, 1);
@@ -30,7 +33,8 @@ TEST(RecordTest, SignalsEndItInOrder) {
   std::map<std::string, std::future<ProgramRun>> ends;
   for (const std::string& signal : signals) {
     ends[signal] = machine.Begin("$I record --price 3600 --report $F/" + signal + ".json -o $F/" + signal +
-                                 ".idleburn & us=$!; sleep 1.5; kill -" + signal + " $us; wait $us");
+                                 ".idleburn & us=$!; until $I audit $F/" + signal +
+                                 ".idleburn > /dev/null 2>&1; do sleep 0.2; done; kill -" + signal + " $us; wait $us");
   }
   for (const std::string& signal : signals) {
     const ProgramRun run = ends[signal].get();
@@ -69,7 +73,7 @@ TEST(RecordTest, WithoutAGpuTheHostIsRecorded) {
   const ProgramRun run = machine.Run(kNoGpu + std::string("$I record --for 1s --quiet -o $F/k.idleburn"));
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(LinesWith(run.err, "only the host is recorded"), 1) << run.err;
-  EXPECT_EQ(LinesWith(run.err, "idleburn: machine over 1."), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "idleburn: machine over "), 1) << run.err;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 #include "os/input_file.h"
@@ -88,7 +89,7 @@ TEST(RunEndTest, WhatCannotStartIsOneLine) {
 TEST(RunEndTest, GatesTurnOnlySuccessIntoFailure) {
   const LiveMachine machine("gpu 0\n");
   const auto code = [&](const std::string& gate, const std::string& command) {
-    return machine.Begin("$I run --no-recording --price 2 --fail-on '" + gate + "' -- sh -c 'sleep 1; " + command +
+    return machine.Begin("$I run --no-recording --price 2 --fail-on '" + gate + "' -- sh -c 'sleep 2.5; " + command +
                          "'");
   };
   auto broken = code("waste>20", "true");
@@ -257,6 +258,9 @@ TEST(RunHiddenTest, WhatCannotBeToldIsSaidAndAllAreCounted) {
   EXPECT_EQ(doubt(clear, "gpus_left_out"), "CUDA_VISIBLE_DEVICES=0 hides GPU 1");
 }
 
+// Seconds for which a driver that never answered would be waited for, and within which all else must be done.
+constexpr double kDriverPatience = 10;
+
 double Gap(const json& usage) { return Seconds(usage["unobserved"]["gpu_hours"]); }
 
 struct DriverRow {
@@ -275,6 +279,7 @@ constexpr DriverRow kDrivers[] = {
      "sleep 2"},
     {"reloaded", "gpu 0\nat 0s gpu 0 util=50 power=300\nat 1500ms reload\n", "sleep 15"},
     {"never answers", "gpu 0\nhang nvmlInit_v2\n", "sh -c 'date +%s > $F/ran; sleep 1; date +%s%N > $F/over; exit 4'"},
+    {"never answers a long run", "gpu 0\nhang nvmlInit_v2\n", "sleep 6"},
 };
 
 // Drivers that fail in all ways, all at once, each on a machine of its own.
@@ -298,7 +303,7 @@ class RunDriverTest : public ::testing::Test {
   }
   static const LiveMachine& Machine(const std::string& name) { return runs_->at(name)->machine; }
   static ProgramRun Ended(const std::string& name) { return runs_->at(name)->ended.get(); }
-  // Seconds from the end of the command to the end of the program.
+  // Seconds from the end of the command to the end of the program; of one that hangs, the test never ends.
   static double Parting(const std::string& name) {
     const auto at = [&](const char* file) { return std::stoll(ReadText(Machine(name).Path(file))); };
     return static_cast<double>(at("left") - at("over")) / 1e9;
@@ -350,9 +355,8 @@ TEST_F(RunDriverTest, ACallThatHangsHoldsNothingUp) {
   EXPECT_EQ(live["phases"]["idle"]["gpu_hours"], 0);
   const double total = std::stod(live["cost"]["total_exact"].get<std::string>());
   EXPECT_NEAR(total / std::stod(live["cost"]["per_unit"]["step"].get<std::string>()), 8, 1e-6);
-  EXPECT_LE(LongestSilence("hangs", HostScope::kMachine), 2);
-  EXPECT_LE(LongestSilence("hangs", HostScope::kWorkload), 2);
-  EXPECT_LE(Parting("hangs"), 4);
+  EXPECT_LE(LongestSilence("hangs", HostScope::kMachine), 4);  // of the seven seconds that the call hung
+  EXPECT_LE(LongestSilence("hangs", HostScope::kWorkload), 4);
 }
 
 TEST_F(RunDriverTest, WhatIsNotSupportedIsNotIdle) {
@@ -387,10 +391,11 @@ TEST_F(RunDriverTest, ADriverThatNeverAnswersDoesNotKeepTheCommandFromStarting) 
   const ProgramRun run = Ended("never answers");
   const LiveMachine& machine = Machine("never answers");
   EXPECT_EQ(run.code, 4);
-  EXPECT_LE(std::stol(ReadText(machine.Path("ran"))) - std::stol(ReadText(machine.Path("began"))), 5);
+  EXPECT_LE(std::stol(ReadText(machine.Path("ran"))) - std::stol(ReadText(machine.Path("began"))), kDriverPatience);
   EXPECT_EQ(LinesWith(run.err, "no GPU was measured: the NVIDIA driver hangs: nvmlInit"), 1) << run.err;
-  EXPECT_LE(LongestSilence("never answers", HostScope::kMachine), 1);
-  EXPECT_LE(Parting("never answers"), 4);  // of ten seconds' patience
+  EXPECT_LE(Parting("never answers"), kDriverPatience - 1.5);  // the command ran for a second of it
+  EXPECT_EQ(Ended("never answers a long run").code, 0);
+  EXPECT_LE(LongestSilence("never answers a long run", HostScope::kMachine), 4);  // of six seconds
 }
 
 TEST(RunRecordingTest, AFileThatIsThereIsLeftAloneAndTheRunGoesOn) {
@@ -427,20 +432,26 @@ TEST(RunRecordingTest, AFullDiskIsSaidOnceAndKeepsWhatWasWritten) {
                   "-o $F/replayed; echo $?; df -k /mnt >&2'");
   EXPECT_EQ(run.out, "8\n0\n") << run.err;
   EXPECT_EQ(LinesWith(run.err, "No space left on device; recording goes on in memory"), 1) << run.err;
-  EXPECT_GE(Seconds(machine.Json("live")["gpu_hours"]["observed"]), 4 * 4);
+  const json live = machine.Json("live")["gpu_hours"];
+  EXPECT_GE(Seconds(live["observed"]), 0.75 * Seconds(live["window"]));
+  EXPECT_GE(Seconds(live["window"]), 4 * 5);
   EXPECT_GE(Seconds(machine.Json("replayed")["gpu_hours"]["observed"]), 4 * 0.5);
 }
 
 TEST(RunRecordingTest, WhenWeAreKilledTheRecordingStays) {
   const LiveMachine machine("gpu 0\nat 0s gpu 0 util=95\n");
   const ProgramRun run = machine.Run(
-      "$I run --recording $F/k.idleburn -- sh -c 'echo $$ > $F/pid; exec sleep 60' & us=$!; sleep 4; "
-      "kill -9 $us; kill $(cat $F/pid)");
+      "date +%s; $I run --recording $F/k.idleburn -- sh -c 'echo $$ > $F/pid; exec sleep 60' & us=$!; "
+      "until [ -s $F/pid ]; do sleep 0.1; done; sleep 4; kill -9 $us; kill $(cat $F/pid); date +%s");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_TRUE(std::filesystem::exists(machine.Path("k.idleburn.journal")));
   const json audit = machine.Audit("k.idleburn");
   EXPECT_GE(Seconds(audit["phases"]["compute_bound"]["gpu_hours"]), 2);
-  EXPECT_LE(Seconds(audit["gpu_hours"]["window"]), 6);
+  std::istringstream clock(run.out);
+  long began = 0;
+  long ended = 0;
+  clock >> began >> ended;
+  EXPECT_LE(Seconds(audit["gpu_hours"]["window"]), static_cast<double>(ended - began + 1));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "os/kept_file.h"
@@ -48,20 +49,28 @@ Witness::~Witness() {
 bool Witness::SawToo(int signal) {
   const auto index = static_cast<std::size_t>(signal);
   for (int waited = 0; waited <= kPendingPatienceMilliseconds; ++waited) {
+    const bool over = waited >= kPatienceMilliseconds && !IsPending(signal);
     const std::uint32_t now = counts_->received[index].load();
     if (now != known_[index]) {
       known_[index] = now;
       return true;
     }
-    if (waited >= kPatienceMilliseconds && !IsPending(signal)) break;
+    if (over) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return false;
 }
 
-// The kernel marks a signal for all of a group at once, however late each gets to run.
+// The kernel marks a signal for all of a group at once, however late each gets to run. A witness that does not sleep is
+// about to count one.
 bool Witness::IsPending(int signal) const {
   const std::string status = FileText("/proc/" + std::to_string(pid_) + "/status");
+  constexpr std::string_view kState = "\nState:\t";
+  const std::size_t state = status.find(kState);
+  if (state == std::string::npos) return false;
+  const char now = status[state + kState.size()];
+  if (now == 'Z' || now == 'X') return false;
+  if (now != 'S') return true;
   for (const char* const name : {"\nSigPnd:\t", "\nShdPnd:\t"}) {
     const std::size_t at = status.find(name);
     if (at == std::string::npos) continue;

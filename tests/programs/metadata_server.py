@@ -59,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
         with open(LOG_FILE, "a") as log:
             log.write(f"{self.command} {self.path}\n")
         if KIND == "hang":
-            return time.sleep(30)
+            return time.sleep(3600)
         if KIND == "drip":
             self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
             while True:

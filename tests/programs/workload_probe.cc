@@ -1,7 +1,8 @@
 // Runs a workload and nothing else, for tests of how transparent that is:
 //   workload_probe plain|watched|measured|late END_FILE COMMAND...
 // END_FILE gets how the workload ended, with "watched" how many bytes were seen on each stream, the work done, and
-// with "measured" what the host lane saw of it at 10 Hz. "late" takes half a second to prepare.
+// with "measured" what the host lane saw of it at 10 Hz, while END_FILE.ticks grows by a byte with each look. "late"
+// says that it is prepared, and starts once END_FILE is there.
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,7 +63,7 @@ class LastValues final : public LiveSink {
 // Runs the host lane beside the workload.
 class Measuring {
  public:
-  Measuring(const Workload& workload, std::shared_ptr<const ReapedUsage> reaped) {
+  Measuring(const Workload& workload, std::shared_ptr<const ReapedUsage> reaped, const std::string& ticks_file) {
     HostWorkload watched;
     watched.pid = workload.pid();
     watched.adopter = getpid();
@@ -71,10 +72,12 @@ class Measuring {
     watched.reaped = std::move(reaped);
     HostLaneSpec spec;
     spec.workload = watched;
-    thread_ = std::thread([this, spec] {
+    thread_ = std::thread([this, spec, ticks_file] {
       HostLane lane(spec);
+      std::ofstream ticks(ticks_file);
       for (std::int64_t tick = 0; !stop_; ++tick) {
         lane.Tick(Instant::FromNanos(tick * 100'000'000), values_);
+        ticks << '.' << std::flush;
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
       }
       lane.Tick(Instant::FromNanos(std::int64_t{1} << 50), values_);
@@ -110,14 +113,15 @@ int Run(std::string_view mode, const char* end_file, std::vector<std::string> co
   spec.watcher = watched ? &watcher : nullptr;
   spec.reaped = reaped.get();
   const std::unique_ptr<Workload> workload = Workload::Prepare();
-  if (mode == "late") std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  if (mode == "late") std::fputs("prepared\n", stderr);
+  while (mode == "late" && access(end_file, F_OK) != 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   const auto started = workload->Start(spec);
   if (!started) {
     std::fprintf(stderr, "probe: %s\n", started.error().error.message.c_str());
     return started.error().exit_code;
   }
   std::optional<Measuring> measuring;
-  if (mode == "measured") measuring.emplace(*workload, reaped);
+  if (mode == "measured") measuring.emplace(*workload, reaped, end_file + std::string(".ticks"));
   const WorkloadEnd end = workload->Wait();
   std::ofstream out(end_file);
   out << Describe(end) << "\n";

@@ -75,10 +75,10 @@ void TerminalSession::Resize(unsigned short rows, unsigned short columns) const 
 }
 
 int TerminalSession::WaitForEnd() {
-  while (ReadMore(10'000)) continue;
+  while (ReadMore(60'000)) continue;
   int status = 0;
   pid_t ended = 0;
-  for (int i = 0; i < 1000 && ended == 0; ++i) {
+  for (int i = 0; i < 6000 && ended == 0; ++i) {
     ended = waitpid(pid_, &status, WNOHANG);
     if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -19,7 +19,7 @@ class TerminalSession {
 
   void Type(std::string_view text) const;
   // Reads until `text` was shown after what an earlier Expect found; false after so long, or at the end.
-  bool Expect(std::string_view text, int milliseconds = 10'000);
+  bool Expect(std::string_view text, int milliseconds = 60'000);
   void Resize(unsigned short rows, unsigned short columns) const;
   // Reads to the end. The exit code, or 128 + the signal.
   int WaitForEnd();
