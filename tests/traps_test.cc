@@ -213,7 +213,7 @@ TEST(TrapTest, OneSliceOfSeven) {
   trap.Read("scrapes.prom");
   const CostReport cost = trap.Price();
   ASSERT_EQ(cost.devices.size(), 2U);  // the board, with what is unallocated, and the slice
-  const auto& slice = cost.devices[0].gpu_share < 1 ? cost.devices[0] : cost.devices[1];
+  const auto& slice = cost.devices[trap.inputs->devices[cost.devices[0].device].mig ? 0 : 1];
   trap.Expect("job_util_pct", slice.usage.mean_utilization.value_or(-1));
   const double hours = static_cast<double>(cost.whole.window_ns) / 3.6e12;
   trap.Expect("job_cost_usd", (Amount(cost.whole.total) - Amount(cost.whole.unallocated_cost)) / hours);

@@ -253,9 +253,9 @@ TEST(AuditTextTest, NamesCounterBasisRuleAndError) {
   const auto audit = EightGpus(M("2.49"));
   audit->report.cost.rate.source = "catalogue: acme:h100@eu-1, as of 2026-07-02";
   const std::string text = AuditText(audit->report, 140, false);
-  for (const char* part :
-       {"Counter: nvml.utilization.gpu", "per 720-h month", "a second is the mean of its readings", "± 5 %",
-        "(catalogue: acme:h100@eu-1, as of 2026-07-02)", "cannot see how much of the GPU it used", "nobody can tell whether kernels worked"}) {
+  for (const char* part : {"Counter: nvml.utilization.gpu", "per 720-h month", "a second is the mean of its readings",
+                           "± 5 %", "(catalogue: acme:h100@eu-1, as of 2026-07-02)",
+                           "cannot see how much of the GPU it used", "nobody can tell whether kernels worked"}) {
     EXPECT_TRUE(Contains(text, part)) << part;
   }
   for (DeviceResult& d : audit->report.run.devices) d.fast = false;
