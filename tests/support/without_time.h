@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -8,8 +9,8 @@
 
 namespace idleburn::test {
 
-// The profile of one of its devices as if `removed` had not happened, the plain way: every row is copied and moves up.
-// The twin of what slices do.
+// The profile as if `removed` had not happened to one of its devices, which comes last, the plain way: every row is
+// copied and moves up. The twin of what slices do.
 inline Profile WithoutTime(const Profile& profile, std::size_t device, const IntervalSet& removed) {
   const auto cut = [&removed](std::int64_t t) {
     std::int64_t before = 0;
@@ -24,8 +25,9 @@ inline Profile WithoutTime(const Profile& profile, std::size_t device, const Int
     }
   };
   Profile shorter = profile;
-  shorter.devices = {profile.devices[device]};
-  move(shorter.devices.front().events);
+  const auto chosen = shorter.devices.begin() + static_cast<std::ptrdiff_t>(device);
+  std::rotate(chosen, chosen + 1, shorter.devices.end());
+  move(shorter.devices.back().events);
   move(shorter.calls);
   move(shorter.frames);
   move(shorter.steps);
