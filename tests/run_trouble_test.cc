@@ -382,7 +382,8 @@ TEST_F(RunDriverTest, ADriverLoadedAnewCountsOn) {
   EXPECT_EQ(LinesWith(run.err, "idleburn: device lost: "), 1) << run.err;
   const double observed = Seconds(live["gpu_hours"]["observed"]);
   EXPECT_GE(observed, 3);  // before and after; it is opened again after ten seconds
-  // Ten seconds closed leave nine whole ones without a reading, however late the command began and ended.
+  // Ten seconds closed leave nine whole ones without a reading, however late the command began and ended, and what
+  // the ring of the new driver says of the time before its first second is over is not trusted.
   EXPECT_LE(observed, Seconds(live["gpu_hours"]["window"]) - 9 + 1e-6);
   EXPECT_EQ(Seconds(live["phases"]["underutilized"]["gpu_hours"]), observed);
 }

@@ -135,7 +135,6 @@ Sample NvmlGpu::Unread(Instant now, Unobserved why) const {
 }
 
 void NvmlGpu::ReadFast(const Moment& moment) {
-  if (!place_.has_instances && Off(NvmlQuery::kSamples)) ReadRates(moment);
   if (place_.instance) return;
   ReadPower();
   ReadEnergy(moment);
@@ -187,9 +186,14 @@ void NvmlGpu::ReadEnergy(const Moment& moment) {
   Put(Signal::kEnergy, static_cast<std::int64_t>(millijoules), "nvml.total_energy_consumption");
 }
 
-void NvmlGpu::ReadRing(const Moment& moment) {
+void NvmlGpu::ReadUtilization(const Moment& moment, bool ring_due) {
   if (place_.has_instances || place_.instance)
     off_[static_cast<std::size_t>(NvmlQuery::kSamples)] = Unobserved::kUnsupported;
+  if (ring_due) ReadRing(moment);
+  if (!place_.has_instances && Off(NvmlQuery::kSamples)) ReadRates(moment);
+}
+
+void NvmlGpu::ReadRing(const Moment& moment) {
   if (!ring_read_) ring_read_ = moment.now;
   TakeRing(moment);
   if (moment.now - *ring_read_ > kEmptyRing) {

@@ -84,6 +84,8 @@ class NvmlGpu {
   // The parts of a tick; each adds to the row of this moment.
   void StartRow(const Moment& moment);
   void ReadFast(const Moment& moment);
+  // After ReadFast, whose energy counter tells that the driver was loaded anew. Of a ring where it is due.
+  void ReadUtilization(const Moment& moment, bool ring_due);
   void ReadRing(const Moment& moment);
   void ReadGpm();
   void ReadMedium(const Moment& moment);

@@ -95,8 +95,8 @@ void NvmlLane::ReadAll(const NvmlGpu::Moment& moment, bool medium) {
     NvmlGpu& gpu = *gpus_[i];
     if (gpu.lost()) continue;
     gpu.StartRow(moment);
-    if (ring) gpu.ReadRing(moment);
     gpu.ReadFast(moment);
+    gpu.ReadUtilization(moment, ring);
     if (gpm) gpu.ReadGpm();
     if (medium) gpu.ReadMedium(moment);
     if (slow || gpu.HoldersMayDiffer()) gpu.ReadProcesses(moment);

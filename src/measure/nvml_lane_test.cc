@@ -195,7 +195,10 @@ TEST(NvmlLane, AReloadedDriverIsOpenedAnewAndItsEnergyCounterGoesOnFromZero) {
   EXPECT_NEAR(static_cast<double>(energy.back().second), 15 * 70'000, 2 * 70'000);
   EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kSettled), "energy counter fell"));
   EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kDeviceLost), "NVML says 1: "));
-  // What a driver says in its first moments reads high and is left out.
+  // What a driver says in its first moments reads high and is left out, also of the time before it was opened.
+  for (const auto& [time, value] : run.log.Of(0, Signal::kUtilization)) {
+    EXPECT_TRUE(run.Seconds(time) <= 5.2 || run.Seconds(time) > 16) << run.Seconds(time);
+  }
   const auto invalid = run.log.Lacking(0, Signal::kUtilization);
   EXPECT_TRUE(std::any_of(invalid.begin(), invalid.end(),
                           [](const auto& m) { return m.second == Unobserved::kInvalidCounter; }));
