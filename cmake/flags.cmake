@@ -25,5 +25,7 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT IDLEBURN_TIDY)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # What was compiled in one clone serves another: paths below its root count as relative ones.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 
+#include "places.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
 

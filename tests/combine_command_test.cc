@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "places.h"
 #include "support/read_inputs.h"
 
 namespace idleburn {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "places.h"
 #include "support/compared_files.h"
 #include "support/documented_keys.h"
 #include "support/live_command.h"

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "measure/cloud_metadata.h"
+#include "places.h"
 #include "support/live_command.h"
 #include "support/read_inputs.h"
 

@@ -4,6 +4,7 @@
 #include <future>
 #include <map>
 
+#include "places.h"
 #include "support/program.h"
 
 namespace idleburn::testing {

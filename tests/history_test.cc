@@ -13,6 +13,7 @@
 #include "history/ledger.h"
 #include "history/open_history.h"
 #include "history/runs.h"
+#include "places.h"
 #include "support/history_folder.h"
 #include "support/live_command.h"
 #include "support/read_inputs.h"

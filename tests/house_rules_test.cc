@@ -10,6 +10,7 @@
 #include <iterator>
 #include <string>
 
+#include "places.h"
 #include "support/cpp_outline.h"
 #include "support/source_tree.h"
 

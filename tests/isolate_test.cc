@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "places.h"
 #include "support/live_command.h"
 #include "support/program.h"
 

@@ -2,6 +2,7 @@
 // row fails the build.
 #include <gtest/gtest.h>
 
+#include "places.h"
 #include "support/layers.h"
 #include "support/source_tree.h"
 

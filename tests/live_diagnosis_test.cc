@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "places.h"
 #include "support/live_command.h"
 #include "support/read_inputs.h"
 

@@ -13,6 +13,7 @@
 
 #include "measure/live_gpus.h"
 #include "measure/sampler.h"
+#include "places.h"
 #include "support/program.h"
 #include "support/stand_in.h"
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "places.h"
 #include "support/program.h"
 
 namespace idleburn {

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "places.h"
+
 namespace idleburn {
 namespace {
 
@@ -82,7 +84,8 @@ TEST(PlanOptions, ALoraFineTuneAtHalfThePrice) {  // worked example A
 }
 
 TEST(PlanOptions, InterruptionsThatCostFiveMinutes) {  // worked example C
-  const json plan = PlanDocument(kModel + "--price 1 --spot-price 0.4 --samples 720000 --samples-per-min 1000 "
+  const json plan = PlanDocument(kModel +
+                                 "--price 1 --spot-price 0.4 --samples 720000 --samples-per-min 1000 "
                                  "--uptime 8h --loss 5m");
   const json spot = OptionOf(plan, "spot");
   const double hours = 12 / (1 - 5.0 / 60 / 8);
@@ -173,9 +176,10 @@ TEST(PlanOptions, AMachineIsPricedWhole) {
                              "x,r,two,RTX-4090,2,spot,2,2026-11-01,s\n"  // as dear as on demand: no offer
                              "x,r,four,RTX-4090,4,on_demand,3,2026-11-01,s\n"
                              "x,r,four,RTX-4090,4,spot,1.5,2026-11-01,s\n");
-  const std::string run = "--model llama-2-7b --method qlora --seq-len 512 --checkpointing full --gpu rtx4090 "
-                          "--samples 60000 --samples-per-min 1000 --prices " +
-                          prices.path();
+  const std::string run =
+      "--model llama-2-7b --method qlora --seq-len 512 --checkpointing full --gpu rtx4090 "
+      "--samples 60000 --samples-per-min 1000 --prices " +
+      prices.path();
   const json plan = PlanDocument(run);
   ASSERT_EQ(plan["options"].size(), 2U) << plan["options"];
   EXPECT_EQ(plan["options"][1]["price"], "x:two:on_demand@r");
@@ -192,8 +196,10 @@ TEST(PlanOptions, TheIntervalByAHistoryOfInterruptions) {
     events += std::to_string(k * 10800 + 7200) + ",remove,n" + std::to_string(k) + "\n";
   }
   const TemporaryText file("events.csv", events);
-  const json plan = PlanDocument(kHalf + "--samples 200000 --epochs 2 --samples-per-min 1200 --checkpoint-cost 30s "
-                                 "--restart 3m --interruptions " + file.path());
+  const json plan = PlanDocument(kHalf +
+                                 "--samples 200000 --epochs 2 --samples-per-min 1200 --checkpoint-cost 30s "
+                                 "--restart 3m --interruptions " +
+                                 file.path());
   const json& by_history = plan["spot"]["by_history"];
   EXPECT_NEAR(by_history["young_interval_s"].get<double>(), std::sqrt(2 * 30.0 * 7200), 1e-6);
   EXPECT_GE(by_history["regret"].get<double>(), 0);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "places.h"
 #include "support/live_command.h"
 #include "support/read_inputs.h"
 #include "support/sqlite_file.h"

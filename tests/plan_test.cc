@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "os/sha256.h"
+#include "places.h"
 #include "plan/accuracy.h"
 #include "plan/predict_table.h"
 #include "support/read_inputs.h"

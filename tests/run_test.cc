@@ -8,6 +8,7 @@
 
 #include "base/money.h"
 #include "os/input_file.h"
+#include "places.h"
 #include "support/live_command.h"
 #include "support/live_log.h"
 #include "support/read_inputs.h"

@@ -6,6 +6,7 @@
 
 #include "history/open_history.h"
 #include "history/runs.h"
+#include "places.h"
 #include "support/documented_keys.h"
 #include "support/program.h"
 #include "support/read_inputs.h"

@@ -7,6 +7,7 @@
 #include <regex>
 #include <sstream>
 
+#include "places.h"
 #include "support/live_command.h"
 #include "support/program.h"
 #include "support/read_inputs.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "places.h"
 #include "support/capture.h"
 #include "support/made_recording.h"
 #include "support/program.h"

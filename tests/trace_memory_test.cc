@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "places.h"
 #include "support/program.h"
 #include "support/sqlite_file.h"
 

@@ -7,6 +7,7 @@
 
 #include "base/money.h"
 #include "os/input_file.h"
+#include "places.h"
 #include "support/live_command.h"
 #include "support/live_log.h"
 #include "telemetry/recording_reader.h"

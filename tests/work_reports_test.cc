@@ -1,6 +1,7 @@
 // Work done as real programs report it: printed lines, the Python package, the C header.
 #include <gtest/gtest.h>
 
+#include "places.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "support/terminal_session.h"

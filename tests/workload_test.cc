@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "places.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "support/terminal_session.h"

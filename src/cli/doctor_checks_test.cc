@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/doctor_output.h"
+#include "places.h"
 #include "support/documented_keys.h"
 
 namespace idleburn {

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "import/duckdb_query.h"
+#include "places.h"
 #include "support/property.h"
 
 namespace idleburn {

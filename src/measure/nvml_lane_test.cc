@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "measure/process_identity.h"
+#include "places.h"
 #include "support/property.h"
 #include "support/stand_in.h"
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "places.h"
 #include "telemetry/gpu_facts.h"
 #include "text/csv_table.h"
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <iterator>
 
+#include "places.h"
 #include "stats/confidence_sequence.h"
 #include "stats/random.h"
 #include "stats/student_t.h"

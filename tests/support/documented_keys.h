@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "places.h"
+
 namespace idleburn::test {
 
 // What docs/json.md says of one schema: each key, and what its column "null" holds. A schema's tables stand under the

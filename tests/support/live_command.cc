@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "places.h"
 #include "support/read_inputs.h"
 
 namespace idleburn::testing {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "import/importer.h"
+#include "places.h"
 #include "telemetry/time_sorter.h"
 #include "text/line_reader.h"
 

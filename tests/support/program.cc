@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "places.h"
 #include "support/all_signals.h"
 #include "support/read_inputs.h"
 

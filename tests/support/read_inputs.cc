@@ -5,6 +5,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "places.h"
+
 namespace idleburn::testing {
 
 std::filesystem::path Shared() { return std::filesystem::path(IDLEBURN_ROOT) / ".." / "shared"; }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "places.h"
+
 namespace idleburn::test {
 
 // Real captures lie beside the checkout, not in it: their licences differ.

@@ -8,6 +8,7 @@
 #include "measure/nvml_lane.h"
 #include "os/dynamic_library.h"
 #include "os/run_clock.h"
+#include "places.h"
 #include "standin/control.h"
 #include "support/live_log.h"
 
