@@ -11,6 +11,7 @@ namespace idleburn {
 namespace {
 
 constexpr std::int64_t kAdopterPatience = kNanosPerSecond;
+constexpr int kMostRounds = 8;
 constexpr std::size_t kMostEnvironment = 128 * 1024;
 // A process that was forked may start another program a little later; then its command line stays.
 constexpr int kCommandReads = 3;
@@ -32,6 +33,11 @@ void AddTo(ProcessTree::Used* sum, const ProcessTree::Used& other) {
   for (std::size_t i = 0; i < sum->size(); ++i) (*sum)[i] += other[i];
 }
 
+ProcessTree::Used Positive(ProcessTree::Used used) {
+  for (std::int64_t& each : used) each = std::max<std::int64_t>(0, each);
+  return used;
+}
+
 // What of `gone` a rise from `before` to `after` does not cover.
 ProcessTree::Used Uncovered(const ProcessTree::Used& gone, const ProcessTree::Used& before,
                             const ProcessTree::Used& after) {
@@ -45,6 +51,9 @@ ProcessTree::Used Uncovered(const ProcessTree::Used& gone, const ProcessTree::Us
 bool WaitedForMore(const ProcessStat& before, const ProcessStat& after) {
   return after.waited_cpu_ticks != before.waited_cpu_ticks || after.waited_faults != before.waited_faults;
 }
+
+// It runs no more, and its children have another parent.
+bool Ending(const ProcessStat& stat) { return stat.state == 'Z' || stat.state == 'X'; }
 
 }  // namespace
 
@@ -65,7 +74,7 @@ void ProcessTree::Scan() {
 void ProcessTree::Tick(Instant now, Nanos io_age) {
   now_ = now;
   io_age_ = io_age;
-  SettleReaped(now);
+  SettleReaped();
   JudgeSome();
   const std::size_t visits = std::min(kMostVisited, known_.size());
   for (std::size_t i = 0; i < visits; ++i) {
@@ -75,6 +84,7 @@ void ProcessTree::Tick(Instant now, Nanos io_age) {
     next_visit_ = at->first + 1;
     Visit(at->first);
   }
+  SettleAccounts();
   AddUp();
 }
 
@@ -145,6 +155,7 @@ bool ProcessTree::IoIsDue(const Process& process) const {
 
 bool ProcessTree::ReadProcess(Found::iterator at, bool with_io) {
   Process& process = at->second;
+  const Used answered = AnsweredBy(process);
   Used used = process.used;
   // Before stat: a child waited for in between is seen there, and looked at again.
   const bool look = with_io && !io_denied_;
@@ -162,14 +173,14 @@ bool ProcessTree::ReadProcess(Found::iterator at, bool with_io) {
   const auto stat = text ? ParseProcessStat(*text) : std::nullopt;
   if (!stat || stat->start_ticks != process.stat.start_ticks) return false;
   // Of a process that is ending, the kernel denies what it would have told before.
-  const bool ending = stat->state == 'Z' || stat->state == 'X';
-  if (io_fault != ReadFault::kNone && !ending) io_denied_ = true;
+  if (io_fault != ReadFault::kNone && !Ending(*stat)) io_denied_ = true;
   used[kCpu] = (stat->cpu_ticks + stat->waited_cpu_ticks) * spec_.nanos_per_tick;
   used[kMajorFaults] = stat->major_faults + stat->waited_major_faults;
   if (stat->state == 'D' && process.read_at && now_ > *process.read_at) {
     blocked_ += (now_ - *process.read_at).count();
     process.blocked += (now_ - *process.read_at).count();
   }
+  if (process.read_at && WaitedForMore(process.stat, *stat)) OpenAccount(at, answered).risen = true;
   process.read_at = now_;
   process.stat = *stat;
   process.used = used;
@@ -177,78 +188,102 @@ bool ProcessTree::ReadProcess(Found::iterator at, bool with_io) {
   return true;
 }
 
-void ProcessTree::Visit(pid_t pid) {
-  const auto at = known_.find(pid);
-  const ProcessStat stat = at->second.stat;
-  const Used before = at->second.used;
-  if (!ReadProcess(at, IoIsDue(at->second))) {
-    // Gone. Its children have another parent by now, and its own knows what it used.
-    const pid_t parent = stat.parent;
-    Used gone = before;
-    Remove(at);
-    AddTo(&gone, TakeGoneChildren(pid));
-    const auto heir = known_.find(parent);
-    SettleWithParent(parent, heir == known_.end() ? Used{} : heir->second.used, gone);
-  } else if (WaitedForMore(stat, at->second.stat)) {
-    const Used gone = TakeGoneChildren(pid);
-    if (gone != Used{}) SettleWithParent(pid, before, gone);
-  }
+ProcessTree::Used ProcessTree::AnsweredBy(const Process& process) const {
+  Used answered = process.used;  // of reading and writing the kernel tells one sum
+  answered[kCpu] = process.stat.waited_cpu_ticks * spec_.nanos_per_tick;
+  answered[kMajorFaults] = process.stat.waited_major_faults;
+  return answered;
 }
 
-ProcessTree::Used ProcessTree::TakeGoneChildren(pid_t parent) {
-  Used gone = {};
+ProcessTree::Account& ProcessTree::OpenAccount(Found::iterator at, const Used& answered) {
+  std::optional<Account>& account = at->second.account;
+  if (!account) account.emplace().since = answered;
+  with_account_.insert(at->first);
+  return *account;
+}
+
+ProcessTree::Used ProcessTree::Outstanding(const Process& process) const {
+  if (!process.account) return {};
+  return Uncovered(process.account->owed, process.account->since, AnsweredBy(process));
+}
+
+void ProcessTree::Visit(pid_t pid) {
+  const auto at = known_.find(pid);
+  if (at != known_.end() && !at->second.gone && !ReadProcess(at, IoIsDue(at->second))) Bury(pid);
+}
+
+void ProcessTree::LookAtChildren(pid_t parent) {
   std::vector<pid_t> children;
   for (const auto& [pid, process] : known_) {
     if (process.stat.parent == parent) children.push_back(pid);
   }
-  for (const pid_t child : children) {
-    const auto at = known_.find(child);
-    if (at == known_.end()) continue;
-    const Used last = at->second.used;
-    const ProcessStat stat = at->second.stat;
-    const bool there = ReadProcess(at, IoIsDue(at->second));
-    if (there && !WaitedForMore(stat, at->second.stat)) continue;
-    if (!there) {
-      AddTo(&gone, last);
-      Remove(at);
-      AddTo(&gone, TakeGoneChildren(child));
-    } else {
-      const Used below = TakeGoneChildren(child);
-      if (below != Used{}) SettleWithParent(child, last, below);
-    }
-  }
-  return gone;
+  for (const pid_t child : children) Visit(child);
 }
 
-void ProcessTree::Remove(Found::iterator at) {
+void ProcessTree::Bury(pid_t pid) {
+  const auto at = known_.find(pid);
+  at->second.gone = true;
+  LookAtChildren(pid);  // what those are owed that it may have waited for is passed on with what it used itself
+  const pid_t parent = at->second.stat.parent;
+  const Used used = at->second.used;
+  const Used outstanding = Outstanding(at->second);
+  const bool orphans = outstanding != Used{};
   for (const auto& [thread, wait] : at->second.thread_waits) wait_of_ended_ += wait;
+  with_account_.erase(pid);
   known_.erase(at);
-}
 
-// `gone` ended below `parent`, which had used `before` while they were alive.
-void ProcessTree::SettleWithParent(pid_t parent, const Used& before, Used gone) {
   const auto heir = known_.find(parent);
   if (heir == known_.end()) {
-    AddTo(&awaited_, gone);
-    if (!awaited_since_) awaited_since_ = now_;
+    Await(used, 1);
+    Await(outstanding, 1);
     return;
   }
-  const pid_t above = heir->second.stat.parent;
-  if (ReadProcess(heir, true)) {
-    AddTo(&gone, TakeGoneChildren(parent));
-    ReadProcess(heir, true);
-    AddTo(&lost_, Uncovered(gone, before, heir->second.used));
-    return;
+  Account& account = OpenAccount(heir, AnsweredBy(heir->second));
+  AddTo(&account.owed, used);
+  AddTo(&account.owed, outstanding);
+  account.orphans = account.orphans || orphans;
+}
+
+// A process that waits for many all the time may leave some open: then the sums wait for the next tick.
+void ProcessTree::SettleAccounts() {
+  for (int round = 0; round < kMostRounds && !with_account_.empty(); ++round) {
+    for (const pid_t pid : std::vector<pid_t>(with_account_.begin(), with_account_.end())) {
+      auto at = known_.find(pid);
+      if (at == known_.end()) continue;  // buried in this round
+      if (at->second.account->risen) {
+        at->second.account->risen = false;
+        LookAtChildren(pid);
+        at = known_.find(pid);
+        if (at == known_.end()) continue;
+      }
+      if (!ReadProcess(at, true)) {
+        Bury(pid);
+      } else if (!at->second.account->risen) {
+        CloseAccount(at);
+      }
+    }
   }
-  AddTo(&gone, heir->second.used);
-  Remove(heir);
-  AddTo(&gone, TakeGoneChildren(parent));
-  const auto next = known_.find(above);
-  SettleWithParent(above, next == known_.end() ? Used{} : next->second.used, gone);
+}
+
+void ProcessTree::CloseAccount(Found::iterator at) {
+  const Used rest = Outstanding(at->second);
+  if (at->second.account->orphans || Ending(at->second.stat)) {
+    Await(rest, 1);
+  } else {
+    AddTo(&lost_, rest);
+  }
+  at->second.account.reset();
+  with_account_.erase(at->first);
+}
+
+void ProcessTree::Await(const Used& used, int sign) {
+  if (used == Used{}) return;
+  for (std::size_t i = 0; i < kUses; ++i) awaited_[i] += sign * used[i];
+  awaited_since_ = now_;
 }
 
 // What this process waits for is told by another thread, a little later than /proc forgets it.
-void ProcessTree::SettleReaped(Instant now) {
+void ProcessTree::SettleReaped() {
   Used reaped = {};
   if (spec_.reaped != nullptr) {
     const UsedByProcesses total = spec_.reaped->total();
@@ -257,23 +292,30 @@ void ProcessTree::SettleReaped(Instant now) {
     reaped[kReadBytes] = total.read_bytes;
     reaped[kWriteBytes] = total.write_bytes;
   }
-  const bool told = reaped != reaped_;
-  if (told) AddTo(&awaited_, TakeGoneChildren(spec_.adopter));
-  if (told && awaited_ != Used{} && !awaited_since_) awaited_since_ = now;
-  if (told) awaited_ = Uncovered(awaited_, reaped_, reaped);
-  if (awaited_since_ && (spec_.reaped == nullptr || (now - *awaited_since_).count() > kAdopterPatience)) {
-    AddTo(&lost_, awaited_);
+  if (reaped != reaped_) {
+    LookAtChildren(spec_.adopter);
+    Used told = reaped;
+    for (std::size_t i = 0; i < kUses; ++i) told[i] -= reaped_[i];
+    Await(told, -1);
+  }
+  reaped_ = reaped;
+  if (awaited_since_ && (spec_.reaped == nullptr || (now_ - *awaited_since_).count() > kAdopterPatience)) {
+    AddTo(&lost_, Positive(awaited_));
     awaited_ = {};
     awaited_since_.reset();
   }
-  reaped_ = reaped;
 }
 
 void ProcessTree::AddUp() {
+  if (std::any_of(with_account_.begin(), with_account_.end(), [&](pid_t pid) { return known_.at(pid).account->risen; }))
+    return;
   Used sum = lost_;
-  AddTo(&sum, awaited_);
+  AddTo(&sum, Positive(awaited_));
   AddTo(&sum, reaped_);
-  for (const auto& [pid, process] : known_) AddTo(&sum, process.used);
+  for (const auto& [pid, process] : known_) {
+    AddTo(&sum, process.used);
+    AddTo(&sum, Outstanding(process));
+  }
   for (std::size_t i = 0; i < kUses; ++i) used_[i] = std::max(used_[i], sum[i]);
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,9 +39,13 @@ struct ProcessTreeSpec {
 //     sum over living processes of (own + waited for)  +  what was waited for here
 //
 // counts everything once, processes never seen included, as long as no parent is read after a child's end while the
-// child's last reading still counts. Therefore: when a parent's "waited for" rises, its children are looked at again
-// at once; when a process is gone, its parent is read again; and what then did not rise enough (a parent that ignores
-// SIGCHLD gets nothing added) is kept from the last reading of the process that ended.
+// child's last reading still counts. Therefore a process gets an account when its "waited for" rises or a child of it
+// is gone. While it is open its children are looked at again after every rise; those that are gone are owed to it, and
+// what it has not risen by since counts beside it. Once it is read and has not risen any more, the account is closed:
+// what is still owed then (a parent that ignores SIGCHLD gets nothing added) is kept from the last readings.
+//
+// Orphans are waited for here, which is told a little later or sooner than they are seen to be gone: what is owed here
+// is awaited, and what is told unawaited is credited, for a second.
 class ProcessTree {
  public:
   // What a group of processes used: nanoseconds, counts, bytes.
@@ -78,12 +83,20 @@ class ProcessTree {
   [[nodiscard]] bool wait_denied() const { return wait_denied_; }
 
  private:
+  struct Account {
+    Used owed = {};        // by its descendants that are gone
+    Used since = {};       // what it answered for before any of them was in it
+    bool risen = false;    // and its children were not looked at since
+    bool orphans = false;  // some of that may have been waited for here
+  };
   struct Process {
     KeptFile stat_file;
     KeptFile io_file;
     KeptFile wait_file;  // of its first thread, mostly the only one
     ProcessStat stat;
     Used used = {};  // itself and what it waited for, as last read
+    std::optional<Account> account;
+    bool gone = false;  // it is being buried: where pids were given anew, a process can seem its own descendant
     std::optional<Instant> read_at;
     std::optional<Instant> io_read_at;
     std::map<pid_t, std::int64_t> thread_waits;
@@ -100,12 +113,20 @@ class ProcessTree {
   // False if it is gone, or another process has its pid.
   bool ReadProcess(Found::iterator at, bool with_io);
   [[nodiscard]] bool IoIsDue(const Process& process) const;
+  // What of the readings of a process is of those it waited for.
+  [[nodiscard]] Used AnsweredBy(const Process& process) const;
+  // Its account, which is opened, if it was closed, at what it answered for before.
+  Account& OpenAccount(Found::iterator at, const Used& answered);
+  // What it is owed and has not risen by.
+  [[nodiscard]] Used Outstanding(const Process& process) const;
   void Visit(pid_t pid);
-  // Reads the children of `parent` again; takes out those that are gone and returns what they had used.
-  Used TakeGoneChildren(pid_t parent);
-  void Remove(Found::iterator at);
-  void SettleWithParent(pid_t parent, const Used& before, Used gone);
-  void SettleReaped(Instant now);
+  void LookAtChildren(pid_t parent);
+  // It is gone: what it used, and what it was still owed, is owed to its parent.
+  void Bury(pid_t pid);
+  void SettleAccounts();
+  void CloseAccount(Found::iterator at);
+  void Await(const Used& used, int sign);
+  void SettleReaped();
   void ReadThreadWaits(pid_t pid, Process* process);
   void ReadCommand(pid_t pid, Process* process);
   void SumWorkers();
@@ -118,10 +139,11 @@ class ProcessTree {
   std::map<pid_t, bool> to_judge_;  // new ones; true: for the second time
   std::vector<pid_t> look_again_;
   std::map<pid_t, ProcessStat> strangers_;  // judged not to belong in this round
+  std::set<pid_t> with_account_;
   pid_t next_visit_ = 0;
   pid_t next_wait_ = 0;
   Used lost_ = {};     // of processes that ended and that no living one answers for
-  Used awaited_ = {};  // of those gone that the adopter is about to answer for
+  Used awaited_ = {};  // of those gone that the adopter is about to answer for; below 0: it was told of before
   std::optional<Instant> awaited_since_;
   Used reaped_ = {};
   Used used_ = {};

@@ -1,6 +1,15 @@
 #include "measure/process_tree.h"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "support/fake_proc.h"
 #include "support/property.h"
@@ -12,7 +21,7 @@ constexpr int kRoot = 100;
 constexpr int kUs = 50;
 
 struct FakeTree {
-  FakeTree() : processes(root) {
+  FakeTree() : processes(root, kUs) {
     processes[1].parent = 0;
     processes[kUs].parent = 1;
     processes[kRoot].parent = kUs;
@@ -227,32 +236,65 @@ TEST(ProcessTree, OnACrowdedMachineTheWorkloadIsFoundFirst) {
   EXPECT_EQ(tree.processes(), 2);
 }
 
-// Whatever starts, works, forks and ends, and however few looks are taken: the sum never falls, never exceeds what
-// was truly used, and is all of it in the end.
+// An orphan's end is told of here, and its first parent's to another.
+TEST(ProcessTree, WhatEndsWithItsParentIsCountedOnce) {
+  for (const bool told_later : {false, true}) {
+    FakeTree fake;
+    fake.step = Nanos(kNanosPerSecond / 10);
+    fake.processes[101].parent = kRoot;
+    fake.processes[101].cpu_ticks = 10;
+    fake.processes[102].parent = 101;
+    fake.processes[102].cpu_ticks = 100;
+    fake.Tick();
+    EXPECT_EQ(fake.CpuTicks(), 110);
+    fake.processes.End(101);
+    fake.processes.End(102);
+    if (told_later) fake.Tick();
+    EXPECT_EQ(fake.CpuTicks(), 110);
+    rusage used{};
+    used.ru_utime.tv_sec = 1;
+    fake.reaped->Add(used);
+    for (int i = 0; i < 20; ++i) fake.Tick();
+    EXPECT_EQ(fake.CpuTicks(), 110) << told_later;
+  }
+}
+
+// Whatever starts, works, forks and ends, in whatever order it is adopted, waited for and told of, and however few
+// looks are taken: the sum never falls, never exceeds what was truly used, and is all of it in the end.
 TEST(ProcessTree, SumsRiseToTheTruth) {
   test::ExpectProperty("truth", [] {
     FakeTree fake;
     std::int64_t truth = 0;
     std::int64_t last = 0;
+    std::int64_t untold = 0;  // ticks of orphans that ended
     int next_pid = 101;
+    const auto tell = [&] {
+      rusage used{};
+      used.ru_utime.tv_sec = untold / 100;
+      used.ru_utime.tv_usec = untold % 100 * 10'000;
+      fake.reaped->Add(used);
+      untold = 0;
+    };
     const auto steps = *rc::gen::container<std::vector<std::tuple<int, int, int>>>(
-        rc::gen::tuple(rc::gen::inRange(0, 5), rc::gen::inRange(0, 1000), rc::gen::inRange(1, 50)));
+        rc::gen::tuple(rc::gen::inRange(0, 6), rc::gen::inRange(0, 1000), rc::gen::inRange(1, 50)));
     fake.Tick();
+    fake.step = Nanos(kNanosPerSecond / 10);
     for (const auto& [action, which, amount] : steps) {
       std::vector<int> alive;
       for (const auto& [pid, process] : fake.processes.all()) {
         if (pid >= kRoot) alive.push_back(pid);
       }
       const int pid = alive[static_cast<std::size_t>(which) % alive.size()];
+      const test::FakeProcess& process = fake.processes[pid];
       if (action == 0) {
         fake.processes[next_pid++].parent = pid;
-      } else if (action == 1 && pid != kRoot && fake.processes[pid].parent != 1) {
-        // Only leaves, and those with a parent that waits: what is lost otherwise is not to be known.
-        bool leaf = true;
-        for (const auto& [other, process] : fake.processes.all()) leaf = leaf && process.parent != pid;
-        if (leaf) fake.processes.End(pid);
+      } else if (action == 1 && pid != kRoot) {
+        if (process.parent == kUs) untold += process.cpu_ticks + process.waited_ticks;
+        fake.processes.End(pid);
       } else if (action == 2) {
         fake.Tick(amount % 2 == 0);
+      } else if (action == 3) {
+        tell();
       } else {
         fake.processes[pid].cpu_ticks += amount;
         truth += amount;
@@ -261,9 +303,82 @@ TEST(ProcessTree, SumsRiseToTheTruth) {
       RC_ASSERT(fake.CpuTicks() <= truth);
       last = fake.CpuTicks();
     }
-    for (int i = 0; i < 10; ++i) fake.Tick();
+    tell();
+    for (int i = 0; i < 30; ++i) fake.Tick();
     RC_ASSERT(fake.CpuTicks() == truth);
   });
+}
+
+// Spins for so long of its own time on a CPU.
+void Burn(std::int64_t microseconds) {
+  const auto used = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1'000'000 + usage.ru_utime.tv_usec +
+           usage.ru_stime.tv_usec;
+  };
+  while (used() < microseconds) {
+  }
+}
+
+// A program whose workers, and a process of each, end at the same moment, again and again; some leave it an orphan.
+[[noreturn]] void WorkersThatEndTogether() {
+  for (int round = 0; round < 8; ++round) {
+    std::array<int, 2> done{};
+    std::array<int, 2> end{};
+    char byte = 0;
+    if (pipe(done.data()) != 0 || pipe(end.data()) != 0) _exit(1);
+    const auto work = [&] {
+      Burn(21'000);  // two ticks of /proc, which tells of no less
+      if (write(done[1], &byte, 1) != 1) _exit(1);
+      close(end[1]);
+      if (read(end[0], &byte, 1) != 0) _exit(1);
+    };
+    for (int i = 0; i < 6; ++i) {
+      if (fork() != 0) continue;
+      const pid_t child = fork();
+      work();
+      if (child > 0 && i % 3 != 0) waitpid(child, nullptr, 0);
+      _exit(0);
+    }
+    for (int i = 0; i < 12; ++i) {
+      if (read(done[0], &byte, 1) != 1) _exit(1);
+    }
+    for (const int fd : {done[0], done[1], end[1], end[0]}) close(fd);
+    for (int i = 0; wait(nullptr) > 0; ++i) usleep(static_cast<useconds_t>(round * i * 8));
+  }
+  _exit(0);
+}
+
+// Looked at without a pause, so that processes end, are adopted and waited for between any two readings.
+TEST(ProcessTree, WhatEndsBetweenTwoReadingsIsCountedOnce) {
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) GTEST_SKIP() << "this kernel makes nobody the parent of orphans";
+  ProcessTreeSpec spec;
+  const auto reaped = std::make_shared<ReapedUsage>();
+  spec.reaped = reaped;
+  spec.adopter = getpid();
+  spec.root = fork();
+  if (spec.root == 0) WorkersThatEndTogether();
+  std::atomic<bool> over = false;
+  std::thread waiter([&] {
+    rusage used{};
+    while (wait4(-1, nullptr, 0, &used) > 0) reaped->Add(used);
+    over = true;
+  });
+  OpenFileBudget files{64};
+  ProcessTree tree(spec, &files);
+  const auto now = [] { return Instant::FromNanos(std::chrono::steady_clock::now().time_since_epoch().count()); };
+  while (!over) {
+    tree.Scan();
+    tree.Tick(now(), Nanos(0));
+  }
+  waiter.join();
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
+  for (int i = 0; i < 30; ++i) tree.Tick(now() + Nanos(i * kNanosPerSecond), Nanos(0));
+  EXPECT_EQ(tree.processes(), 0);
+  EXPECT_GE(tree.used()[ProcessTree::kCpu], reaped->total().cpu_ns);
+  EXPECT_LE(tree.used()[ProcessTree::kCpu], reaped->total().cpu_ns + 20'000'000);
+  EXPECT_GE(reaped->total().cpu_ns, 8 * 6 * 2 * 21'000'000LL);
 }
 
 }  // namespace

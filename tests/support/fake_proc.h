@@ -54,7 +54,8 @@ struct FakeProcess {
 // The kernel's part: what ends is added to its parent, if that waits for it.
 class FakeProcesses {
  public:
-  explicit FakeProcesses(const FakeRoot& root) : root_(root) {}
+  // `adopter` becomes the parent of orphans.
+  explicit FakeProcesses(const FakeRoot& root, int adopter = 1) : root_(root), adopter_(adopter) {}
 
   FakeProcess& operator[](int pid) { return processes_[pid]; }
   // Writes the files of all of them.
@@ -74,7 +75,7 @@ class FakeProcesses {
       parent->second.read_bytes += ended.read_bytes;
     }
     for (auto& [other, process] : processes_) {
-      if (process.parent == pid) process.parent = 1;
+      if (process.parent == pid) process.parent = adopter_;
     }
     Publish();
   }
@@ -95,6 +96,7 @@ class FakeProcesses {
   }
 
   const FakeRoot& root_;
+  int adopter_;
   std::map<int, FakeProcess> processes_;
 };
 
