@@ -59,7 +59,7 @@ class FakeProcesses {
 
   FakeProcess& operator[](int pid) { return processes_[pid]; }
   // Writes the files of all of them.
-  void Publish() const {
+  void Publish() {
     for (const auto& [pid, process] : processes_) Publish(pid, process);
   }
   void End(int pid, bool waited_for = true) {
@@ -67,6 +67,7 @@ class FakeProcesses {
     const std::string folder = "/proc/" + std::to_string(pid);
     root_.Write(folder + "/stat", "");  // who has it open must not read it either
     root_.Remove(folder);
+    std::erase_if(written_, [&](const auto& file) { return file.first.starts_with(folder + "/"); });
     processes_.erase(pid);
     const auto parent = processes_.find(ended.parent);
     if (waited_for && parent != processes_.end()) {
@@ -83,21 +84,28 @@ class FakeProcesses {
   [[nodiscard]] const std::map<int, FakeProcess>& all() const { return processes_; }
 
  private:
-  void Publish(int pid, const FakeProcess& p) const {
+  void Publish(int pid, const FakeProcess& p) {
     const std::string folder = "/proc/" + std::to_string(pid);
     const auto text = [](auto n) { return std::to_string(n) + " "; };
-    root_.Write(folder + "/stat", text(pid) + "(" + p.name + ") " + p.state + " " + text(p.parent) + text(pid) +
-                                      text(p.session) + "0 -1 0 10 " + text(p.waited_faults) + "0 0 " +
-                                      text(p.cpu_ticks) + "0 " + text(p.waited_ticks) + "0 20 0 " + text(p.threads) +
-                                      "0 " + text(p.start) + "1000000 250 0\n");
-    root_.Write(folder + "/io", "rchar: " + text(2 * p.read_bytes) + "\nwchar: 7\nsyscr: 1\nsyscw: 1\nread_bytes: " +
-                                    text(p.read_bytes) + "\nwrite_bytes: 0\ncancelled_write_bytes: 0\n");
-    root_.Write(folder + "/task/" + std::to_string(pid) + "/schedstat", "1000 " + text(p.wait_ns) + "3\n");
+    Write(folder + "/stat", text(pid) + "(" + p.name + ") " + p.state + " " + text(p.parent) + text(pid) +
+                                text(p.session) + "0 -1 0 10 " + text(p.waited_faults) + "0 0 " + text(p.cpu_ticks) +
+                                "0 " + text(p.waited_ticks) + "0 20 0 " + text(p.threads) + "0 " + text(p.start) +
+                                "1000000 250 0\n");
+    Write(folder + "/io", "rchar: " + text(2 * p.read_bytes) + "\nwchar: 7\nsyscr: 1\nsyscw: 1\nread_bytes: " +
+                              text(p.read_bytes) + "\nwrite_bytes: 0\ncancelled_write_bytes: 0\n");
+    Write(folder + "/task/" + std::to_string(pid) + "/schedstat", "1000 " + text(p.wait_ns) + "3\n");
+  }
+
+  void Write(const std::string& file, const std::string& text) {
+    std::string& written = written_[file];
+    if (written != text) root_.Write(file, text);
+    written = text;
   }
 
   const FakeRoot& root_;
   int adopter_;
   std::map<int, FakeProcess> processes_;
+  std::map<std::string, std::string> written_;
 };
 
 }  // namespace idleburn::test
