@@ -27,7 +27,7 @@ summary=""
 finish() {
   local code=$?
   mountpoint -q "$root/proc" && umount "$root/proc"
-  mountpoint -q "$root/dev" && umount "$root/dev"
+  mountpoint -q "$root/dev" && umount --recursive "$root/dev"
   mountpoint -q "$root/srv/shared" && umount "$root/srv/shared"
   printf '%s' "$summary"
   [ "$code" = 0 ] || echo "fresh: FAILED at: ${failed:-start}"
@@ -88,7 +88,7 @@ copy_configuration() {
 
 mount_system() {
   mount -t proc proc "$root/proc"
-  mount --bind /dev "$root/dev"
+  mount --rbind /dev "$root/dev"  # with its terminals and shared memory
   if [ -d ../shared ]; then
     mkdir -p "$root/srv/shared"
     mount --bind "$(readlink -f ../shared)" "$root/srv/shared"

@@ -46,6 +46,7 @@ void TerminalSession::Type(std::string_view text) const {
 }
 
 bool TerminalSession::ReadMore(int timeout_milliseconds) {
+  if (pid_ <= 0) return false;
   pollfd wait{terminal_, POLLIN, 0};
   if (poll(&wait, 1, timeout_milliseconds) <= 0) return false;
   std::array<char, 4096> block;
