@@ -83,11 +83,11 @@ class ProcessTree {
   [[nodiscard]] bool wait_denied() const { return wait_denied_; }
 
  private:
-  struct Account {
-    Used owed = {};        // by its descendants that are gone
-    Used since = {};       // what it answered for before any of them was in it
-    bool risen = false;    // and its children were not looked at since
-    bool orphans = false;  // some of that may have been waited for here
+  struct Account {  // all 0 at first
+    Used owed;      // by its descendants that are gone
+    Used since;     // what it answered for before any of them was in it
+    bool risen;     // and its children were not looked at since
+    bool orphans;   // some of that may have been waited for here
   };
   struct Process {
     KeptFile stat_file;
