@@ -124,8 +124,7 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
                "(reached by key only); %lld rounded to nine decimals\n",
                rows.size(), static_cast<long long>(file->host_only), static_cast<long long>(file->gpu_only),
                static_cast<long long>(file->unavailable), static_cast<long long>(file->spot_not_offered),
-               static_cast<long long>(file->not_told_apart),
-               static_cast<long long>(file->form_not_stated),
+               static_cast<long long>(file->not_told_apart), static_cast<long long>(file->form_not_stated),
                static_cast<long long>(quality.CountOf(QualityId::kPriceRounded)));
   return 0;
 }

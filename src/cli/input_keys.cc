@@ -28,7 +28,7 @@ std::string Named(const Device& device) {
 }  // namespace
 
 InputKeys KeysOf(std::string_view head) {
-  constexpr std::array<std::string_view, 6> kPlaces = {"index",  "gpu=\"",    "minor_number",
+  constexpr std::array<std::string_view, 6> kPlaces = {"index",  "gpu=\"",   "minor_number",
                                                        "bus_id", "<gpu id=", "ordinal"};
   if (!Mentions(head, "uuid")) return InputKeys::kIndex;
   const bool placed =

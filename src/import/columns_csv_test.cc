@@ -44,7 +44,7 @@ TEST(ColumnsCsvTest, ReadsDecimalCommasButNoDoubtfulOnes) {
       "time;gpu;util;power\n"
       "2026-03-02T10:00:00Z;0;50,5;312,25 W\n"
       "2026-03-02T10:00:01Z;0;0,125;312,5\n"
-      "2026-03-02T10:00:02Z;0;99,75 %;1,312\n"        // or 1312
+      "2026-03-02T10:00:02Z;0;99,75 %;1,312\n"  // or 1312
       "2026-03-02T10:00:03Z;0;7;1.312,5\n"
       "2026-03-02T10:00:04Z;0;8;,5\n",
       "time=time,gpu=gpu,util=util,power=power");

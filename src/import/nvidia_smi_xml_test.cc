@@ -225,8 +225,8 @@ TEST(NvidiaSmiXml, ModulePowerNeverStandsForTheGpu) {
 // one series.
 TEST(NvidiaSmiXml, ACounterThatComesAfterAnotherIsLeftAsideAndCounted) {
   const auto power = [](const std::string& average, const std::string& instant) {
-    return "<gpu_power_readings><average_power_draw>" + average + "</average_power_draw>" +
-           "<instant_power_draw>" + instant + "</instant_power_draw></gpu_power_readings>";
+    return "<gpu_power_readings><average_power_draw>" + average + "</average_power_draw>" + "<instant_power_draw>" +
+           instant + "</instant_power_draw></gpu_power_readings>";
   };
   const ImportRun run(ImportNvidiaSmiXml, Stamped("11:44:30", power("N/A", "100.00 W")) +
                                               Stamped("11:44:31", power("300.00 W", "110.00 W")) +

@@ -93,8 +93,7 @@ TEST(PriceFileTest, BindsColumnsByName) {
 
 // AWS lists each zone: spot prices differ between them, on-demand ones do not.
 TEST(PriceFileTest, AKeyWhoseZonesHaveSeveralPricesGoesByItsZone) {
-  const std::string header =
-      "InstanceType,AcceleratorName,AcceleratorCount,Price,SpotPrice,Region,AvailabilityZone\n";
+  const std::string header = "InstanceType,AcceleratorName,AcceleratorCount,Price,SpotPrice,Region,AvailabilityZone\n";
   DataQuality quality;
   const PriceFile file = Read(header +
                                   "p5,T4,8,8.0,2.0,us-1,us-1a\n"
@@ -116,13 +115,14 @@ TEST(PriceFileTest, AKeyWhoseZonesHaveSeveralPricesGoesByItsZone) {
 
 TEST(PriceFileTest, WhatSkyPilotHasNoPriceForIsLeftOutAndCounted) {
   DataQuality quality;
-  const PriceFile file = Read("InstanceType,AcceleratorName,AcceleratorCount,Price,Region\n"
-                              "a,T4,1,1.5,us-1\n"
-                              "b,T4,0.125,nan,us-1\n"
-                              "c,T4,1,,us-1\n"
-                              "d,T4,1,0.0,us-1\n"
-                              "e,nan,,0.2,us-1\n",
-                              &quality)
+  const PriceFile file = Read(
+                             "InstanceType,AcceleratorName,AcceleratorCount,Price,Region\n"
+                             "a,T4,1,1.5,us-1\n"
+                             "b,T4,0.125,nan,us-1\n"
+                             "c,T4,1,,us-1\n"
+                             "d,T4,1,0.0,us-1\n"
+                             "e,nan,,0.2,us-1\n",
+                             &quality)
                              .value();
   ASSERT_EQ(file.rows.size(), 1U);
   EXPECT_EQ(KeyOf(file.rows[0]), "acme:a:on_demand@us-1");
