@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "support/capture.h"
 #include "support/program.h"
@@ -123,6 +124,44 @@ TEST_F(Join, TheOrderOfTheInputsDecidesNothing) {
   std::vector<std::string> paths = {activity_, log_, processes_};
   const std::string one = WithoutInputs(paths);
   while (std::next_permutation(paths.begin(), paths.end())) EXPECT_EQ(WithoutInputs(paths), one);
+}
+
+// dmon knows indexes, the agent's lines UUIDs, a log both: whichever is read first, and files are read by name.
+TEST_F(Join, TheNamesOfTheInputsDecideNothing) {
+  std::string sweeps = "#Date Time gpu pwr\n#YYYYMMDD HH:MM:SS Idx W\n";
+  std::string lines;
+  for (std::int64_t s = 0; s <= 600; ++s) {
+    std::string day = SmiStamp(s).substr(0, 10);
+    day.erase(std::remove(day.begin(), day.end(), '/'), day.end());
+    for (const int gpu : {0, 1}) {
+      sweeps += day + " " + SmiStamp(s).substr(11, 8) + " " + std::to_string(gpu) + " 300\n";
+      const std::string mono = std::to_string((1000 + s) * kNanosPerSecond);
+      lines += "{\"mono_ns\": " + mono + ", \"wall_ns\": " + std::to_string(UnixSeconds(s)) +
+               "000000000, \"gpu_uuid\": \"GPU-" + Lower(gpu == 0 ? kA : kB) + "\", \"util_pct\": 50}\n";
+    }
+  }
+  const std::vector<std::string> texts = {sweeps, lines, SmiLog(0, 601)};
+  std::vector<std::size_t> order = {0, 1, 2};
+  std::set<std::string> answers;
+  do {
+    std::string inputs;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      inputs += " " + folder_.Write("name" + std::to_string(i), texts[order[i]]);
+    }
+    const json audit = AuditJsonOf("--price 8" + inputs);
+    EXPECT_EQ(audit["per_gpu"].size(), 2U);
+    EXPECT_EQ(audit["cost"]["total"], "2.67") << "20 minutes at $8";
+    EXPECT_DOUBLE_EQ(audit["energy_kwh"], 0.1);
+    answers.insert(json{audit["per_gpu"], audit["cost"], audit["phases"], audit["findings"], audit["window"]}.dump());
+  } while (std::next_permutation(order.begin(), order.end()));
+  EXPECT_EQ(answers.size(), 1U);
+
+  const std::string a = folder_.Write("sweeps", sweeps);
+  const std::string b = folder_.Write("lines", lines);
+  const testing::ProgramRun run = RunIdleburn("audit " + a + " " + b);
+  EXPECT_EQ(run.code, 1) << "two GPUs or four";
+  EXPECT_NE(run.err.find("the inputs do not say whether GPU-"), std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find('\n'), run.err.size() - 1);
 }
 
 TEST_F(Join, ARunInTwoFilesIsTheSameRun) {

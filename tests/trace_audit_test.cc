@@ -202,6 +202,21 @@ TEST_F(TraceAudit, WhatATornTraceStillHasIsCountedAndSaid) {
   for (const json& f : audit["findings"]) EXPECT_NE(f["status"], "confirmed");
 }
 
+// Rows that an importer cannot take for what they were are missing from the trace, whatever else is whole.
+TEST_F(TraceAudit, DamagedEventsAreMissingEvents) {
+  const std::string whole = Trace().Text();
+  const auto with = [&](double us, double length) {
+    const std::string event = Event("kernel", "odd", us, length, 7, "\"device\":0,\"stream\":7");
+    std::string text = whole;
+    text.insert(text.rfind("]}"), ",\n" + event.substr(0, event.size() - 2));
+    return AuditJsonOf(folder_.Write("odd.json", text))["steps"][0]["events_missing"];
+  };
+  EXPECT_EQ(AuditJsonOf(folder_.Write("whole.json", whole))["steps"][0]["events_missing"], false);
+  EXPECT_EQ(with(9'500, 10), false);
+  EXPECT_EQ(with(9'500, -10), true) << "a negative duration";
+  EXPECT_EQ(with(9'500, 8e11), true) << "longer than a week";
+}
+
 TEST_F(TraceAudit, ATornArchiveIsCountedOnce) {
   Trace trace;
   std::string text = trace.Text();

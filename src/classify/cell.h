@@ -74,6 +74,7 @@ class CellAccumulator {
   // `count` seconds from `second` without any reading.
   void AddGap(std::int64_t count, DeviceTotals& totals);
   void Flush(DeviceTotals& totals) { spin_.Flush(totals); }
+  void set_by_engine(bool by_engine) { by_engine_ = by_engine; }
 
  private:
   enum class Context : std::uint8_t { kHeld, kEmpty, kUnknown };

@@ -47,6 +47,27 @@ DeviceClassifier::DeviceClassifier(const Thresholds& thresholds, const Cadence& 
   fast_reason_ = Unobserved::kGap;  // what is read fast is there, so that a cell without a reading is a gap in it
 }
 
+void DeviceClassifier::Adopt(const Cadence& cadence, Instant next) {
+  SettleUsual();
+  const bool fast = cadence.Fast(*thresholds_);
+  if (fast && !fast_) {
+    const std::int64_t second = FloorSecond(next.nanos() + shift_) * kNanosPerSecond;
+    Advance(second);
+    if (open_used_) CloseSlowCell();
+  } else if (!fast && fast_) {
+    CloseFastCell();
+    cursor_ = cell_end_;
+    cell_end_ = INT64_MIN;
+  }
+  cadence_ = cadence;
+  fast_ = fast;
+  counter_bit_ = cadence.counter ? Bit(*cadence.counter) : 0;
+  side_limit_ = std::max(thresholds_->side_hold, cadence.max_gap).count();
+  cells_.set_by_engine(cadence.counter == Signal::kGrEngineActive);
+  ticks_ = TickCounter(*thresholds_, cadence);
+  usual_ = UINT32_MAX;
+}
+
 std::optional<std::int64_t> DeviceClassifier::Known(Signal s) const {
   const Side& side = side_[Index(s)];
   return side.time == INT64_MIN ? std::nullopt : std::optional(side.value);
@@ -287,6 +308,7 @@ void DeviceClassifier::CountReasons(std::int64_t mask) {
 
 DeviceClassifier::Part DeviceClassifier::OpenPart() const {
   Part part{cell_end_ - kNanosPerSecond, cell_end_};
+  part.from = std::max(part.from, cursor_);  // before it the device was read by holding
   if (window_ == nullptr) return part;
   if (window_->start) part.from = std::max(part.from, window_->start->nanos());
   if (window_->end) part.to = std::min(part.to, window_->end->nanos());
@@ -357,7 +379,7 @@ void DeviceClassifier::FeedSlow(const Sample& s, std::int64_t time) {
     first_ = std::min(first_, time);
   }
   Advance(time);
-  last_edge_ = time;
+  last_edge_ = cursor_;
   if ((s.present & counter_bit_) != 0) {
     held_valid_ = true;
     held_value_ = s.Get(*cadence_.counter);

@@ -57,6 +57,8 @@ class DeviceClassifier {
   [[nodiscard]] Instant first() const { return Instant::FromNanos(first_); }
   [[nodiscard]] Instant last() const { return Instant::FromNanos(last_edge_); }
   void set_first(Instant first) { first_ = first.nanos(); }
+  // From the sample at `next` on the device is read as `cadence` says: its counter begins there.
+  void Adopt(const Cadence& cadence, Instant next);
   // Of the newest sample; after the first.
   [[nodiscard]] Instant newest() const { return Instant::FromNanos(last_time_); }
   // From here on another window, which outlives the classifier too.

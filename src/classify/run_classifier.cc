@@ -4,12 +4,21 @@
 
 namespace idleburn {
 
+namespace {
+
+bool SaysACounter(const Sample& sample) {
+  return ((sample.present | sample.unavailable) & (Bit(Signal::kUtilization) | Bit(Signal::kGrEngineActive))) != 0;
+}
+
+}  // namespace
+
 RunClassifier::RunClassifier(const Thresholds& thresholds, const DeviceTable& devices, DataQuality& quality,
                              FactsByName facts, const RunWindow* window)
     : thresholds_(thresholds), devices_(devices), quality_(quality), facts_(facts), window_(window) {}
 
 void RunClassifier::Add(const Sample& sample, Stream& stream) const {
-  if (stream.live) return stream.live->Feed(sample);
+  const bool begins = stream.first.empty() && !stream.cadence.counter && SaysACounter(sample);
+  if (stream.live && stream.first.empty() && !begins) return stream.live->Feed(sample);
   stream.first.push_back(sample);
   if (stream.first.size() == kIntervals + 1) Begin(sample.device, stream, window_);
 }
@@ -35,18 +44,22 @@ void RunClassifier::AddByDevice(const SampleColumns& columns, std::size_t from, 
     if (device >= streams_.size()) streams_.resize(device + 1);
     Stream& stream = streams_[device];
     std::size_t added = 0;
-    for (Sample sample; added < rows.size() && !stream.live; ++added) {
+    for (Sample sample; added < rows.size() && !stream.cadence.counter; ++added) {
       columns.Get(rows[added], sample);
       Add(sample, stream);
     }
-    if (stream.live) stream.live->Feed(columns, rows.subspan(added), sums_);
+    if (added < rows.size()) stream.live->Feed(columns, rows.subspan(added), sums_);
   });
 }
 
 void RunClassifier::Begin(DeviceId device, Stream& stream, const RunWindow* window) const {
   stream.cadence = MeasureCadence(stream.first, thresholds_);
   const BoardFacts facts = facts_(devices_[device].name);
-  stream.live = std::make_unique<DeviceClassifier>(thresholds_, stream.cadence, facts.max_sm_khz.value_or(0), window);
+  if (stream.live) {
+    stream.live->Adopt(stream.cadence, stream.first.front().time);
+  } else {
+    stream.live = std::make_unique<DeviceClassifier>(thresholds_, stream.cadence, facts.max_sm_khz.value_or(0), window);
+  }
   for (const Sample& s : stream.first) stream.live->Feed(s);
   stream.first = {};
 }
@@ -121,7 +134,7 @@ RunResult RunClassifier::Conclude(std::vector<Stream>& streams, const RunWindow*
   for (DeviceId id = 0; id < streams.size(); ++id) {
     Stream& stream = streams[id];
     if (!stream.live && stream.first.empty()) continue;
-    if (!stream.live) Begin(id, stream, window);
+    if (!stream.first.empty()) Begin(id, stream, window);
     run.devices.push_back(Settle(id, stream));
     // What a device did between its readings and an end of the run that is known to the nanosecond is not known.
     const bool exact = window != nullptr && window->start && window->end && run.devices.back().fast;
@@ -161,7 +174,7 @@ std::optional<Instant> RunClassifier::Newest() const {
   std::optional<Instant> newest;
   for (const Stream& stream : streams_) {
     if (!stream.live && stream.first.empty()) continue;
-    const Instant last = stream.live ? stream.live->newest() : stream.first.back().time;
+    const Instant last = stream.first.empty() ? stream.live->newest() : stream.first.back().time;
     newest = std::max(newest.value_or(last), last);
   }
   return newest;

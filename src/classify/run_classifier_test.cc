@@ -78,6 +78,53 @@ TEST(RunClassifierTest, SoFarARunLastsToItsNewestReading) {
   EXPECT_EQ(ended.devices[0].last, *window.end);
 }
 
+// A log of power alone, and later one of the counter too, as fast or not: what was before is unobserved, and what
+// comes is read as if it were alone.
+TEST(RunClassifierTest, ACounterThatBeginsLateIsRead) {
+  const Thresholds thresholds;
+  for (const std::int64_t before_ms : {1000, 100}) {
+    for (const std::int64_t period_ms : {1000, 100, 5000}) {
+      DeviceTable devices;
+      DeviceKey key;
+      key.index = 0;
+      devices.Enter(key);
+      DataQuality quality;
+      RunClassifier joined(thresholds, devices, quality, NoFacts);
+      RunClassifier alone(thresholds, devices, quality, NoFacts);
+      std::int64_t ms = 1'700'000'000'000;
+      const auto next = [&](std::int64_t step) {
+        Sample s;
+        s.time = Instant::FromNanos(ms * 1'000'000);
+        s.Set(Signal::kPower, 200'000);
+        ms += step;
+        return s;
+      };
+      for (int i = 0; i < 150; ++i) {
+        const Sample s = next(before_ms);
+        joined.OnSamples(std::span(&s, 1));
+      }
+      for (int i = 0; i < 300; ++i) {
+        Sample s = next(period_ms);
+        s.Set(Signal::kUtilization, i / 20 % 3 * 40 * kPercent);
+        joined.OnSamples(std::span(&s, 1));
+        alone.OnSamples(std::span(&s, 1));
+        if (i != 50) continue;
+        EXPECT_EQ(joined.SoFar().devices[0].totals.phase_ns, alone.SoFar().devices[0].totals.phase_ns);
+      }
+      const RunResult run = joined.Finish();
+      const RunResult twin = alone.Finish();
+      const DeviceResult& got = run.devices[0];
+      const std::string which = std::to_string(before_ms) + " ms, then " + std::to_string(period_ms);
+      EXPECT_EQ(got.totals.phase_ns, twin.devices[0].totals.phase_ns) << which;
+      EXPECT_EQ(got.totals.ticks, twin.devices[0].totals.ticks) << which;
+      EXPECT_EQ(got.period, twin.devices[0].period) << which;
+      EXPECT_EQ(got.totals.UnobservedNs(), 150 * before_ms * 1'000'000) << which;
+      EXPECT_EQ(got.WindowNs(), (got.last - got.first).count()) << which;
+      EXPECT_EQ(got.totals.power.ns, got.WindowNs()) << which;
+    }
+  }
+}
+
 // A sweep of several GPUs again and again, mostly regular: now and then a clock is set back, a row comes twice, late or
 // not at all, or a reading is missing.
 std::vector<Sample> RandomSweeps(std::uint32_t gpus) {

@@ -119,12 +119,12 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
   TRY(WriteOutput(request.output, WritePrices(rows)));
   std::fprintf(stderr,
                "idleburn: %zu prices read; left out: %lld host without its GPU, %lld GPU without its host, %lld not "
-               "for sale (700.0), "
-               "%lld spot prices equal to on-demand; %lld without a stated form (reached by key only); %lld rounded to "
-               "nine decimals\n",
+               "for sale (no price, or 700.0), "
+               "%lld spot prices equal to on-demand, %lld cheaper ones of the same key; %lld without a stated form "
+               "(reached by key only); %lld rounded to nine decimals\n",
                rows.size(), static_cast<long long>(file->host_only), static_cast<long long>(file->gpu_only),
                static_cast<long long>(file->unavailable), static_cast<long long>(file->spot_not_offered),
-               static_cast<long long>(file->form_not_stated),
+               static_cast<long long>(file->not_told_apart), static_cast<long long>(file->form_not_stated),
                static_cast<long long>(quality.CountOf(QualityId::kPriceRounded)));
   return 0;
 }

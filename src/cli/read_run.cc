@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/input_keys.h"
 #include "cli/open_input.h"
 #include "diagnose/host_during.h"
 #include "diagnose/traced_run.h"
@@ -57,6 +58,7 @@ class RunReader {
                   ": carries no dates, so it has no place on the clock of the other inputs; record it with " +
                   "times, or audit it alone");
     }
+    if (inputs_ > 1) TRY(CheckDistinct(run_->devices));
     if (sorting_) TRY(sorter_.Deliver(classifier_));
     run_->run = classifier_.Finish();
     if (!sorting_) TRY(CheckOrder(first_path));
@@ -153,11 +155,21 @@ Result<std::unique_ptr<RunInputs>> ReadRun(std::vector<std::string> paths, const
                                            bool show_progress) {
   std::sort(paths.begin(), paths.end());
   RunReader reader(options, thresholds, facts);
+  std::vector<std::pair<InputKeys, KnownInput>> later;
   for (const std::string& path : paths) {
     Result<KnownInput> opened = OpenKnownInput(path, options, show_progress);
     if (!opened) return tl::unexpected<Error>(opened.error());
-    TRY(reader.Take(std::move(*opened)));
+    const Result<std::string_view> head = opened->source->Peek(kSniffBytes);
+    if (!head) return tl::unexpected<Error>(head.error());
+    const InputKeys keys = opened->profiler != nullptr ? InputKeys::kSeveral : KeysOf(*head);
+    if (keys == InputKeys::kSeveral) {
+      TRY(reader.Take(std::move(*opened)));
+    } else {
+      later.emplace_back(keys, *std::move(opened));
+    }
   }
+  std::stable_sort(later.begin(), later.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [keys, input] : later) TRY(reader.Take(std::move(input)));
   return reader.Finish(paths.front());
 }
 

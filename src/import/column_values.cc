@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "telemetry/value_range.h"
@@ -36,6 +37,19 @@ constexpr std::int64_t kBlankInt64 = 0x7ffffffffffffff0;
 constexpr double kBlankReal = 140737488355328.0;
 
 CellReading NoReading(CellFault fault, Unobserved why = Unobserved::kSentinel) { return {0, fault, why}; }
+
+// "312,5 W", as a spreadsheet of many countries writes it, with a point. Absent where a comma may stand for thousands
+// ("1,312"), and where there is none.
+std::optional<std::string> WithPoint(std::string_view cell) {
+  const std::size_t comma = cell.find(',');
+  if (comma == std::string_view::npos || cell.find_first_of(".,", comma + 1) != std::string_view::npos) return {};
+  const std::string_view whole = cell.substr(0, comma);
+  const std::string_view rest = cell.substr(comma + 1);
+  const std::size_t decimals = std::min(rest.find_first_not_of("0123456789"), rest.size());
+  if (whole.empty() || whole.find_first_not_of("0123456789") != std::string_view::npos || decimals == 0) return {};
+  if (decimals == 3 && whole != "0") return {};
+  return std::string(whole) + "." + std::string(rest);
+}
 
 }  // namespace
 
@@ -138,7 +152,10 @@ CellReading ColumnScale::FromText(std::string_view cell) {
   const std::size_t stop = std::min(cell.find_first_not_of("+-.0123456789eE"), cell.size());
   const std::string_view suffix = stop == 0 ? std::string_view() : Trim(cell.substr(stop));
   const ColumnUnit* const unit = suffix.empty() ? unit_ : FindColumnUnit(suffix, kind_);
-  if (unit == nullptr) return NoReading(CellFault::kUnreadable);
+  if (unit == nullptr) {
+    const std::optional<std::string> pointed = WithPoint(cell);
+    return pointed ? FromText(*pointed) : NoReading(CellFault::kUnreadable);
+  }
   const ScaledNumber number = ParseScaled(stop == 0 ? cell : Trim(cell.substr(0, stop)), unit->decimals);
   if (number.fault == NumberFault::kNotFinite) return NoReading(CellFault::kNotFinite);
   if (number.fault == NumberFault::kTooLarge) return NoReading(CellFault::kOutOfRange);

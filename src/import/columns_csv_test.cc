@@ -39,6 +39,26 @@ struct Imported {
 
 bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
+TEST(ColumnsCsvTest, ReadsDecimalCommasButNoDoubtfulOnes) {
+  const Imported t(
+      "time;gpu;util;power\n"
+      "2026-03-02T10:00:00Z;0;50,5;312,25 W\n"
+      "2026-03-02T10:00:01Z;0;0,125;312,5\n"
+      "2026-03-02T10:00:02Z;0;99,75 %;1,312\n"  // or 1312
+      "2026-03-02T10:00:03Z;0;7;1.312,5\n"
+      "2026-03-02T10:00:04Z;0;8;,5\n",
+      "time=time,gpu=gpu,util=util,power=power");
+  ASSERT_TRUE(t.result) << t.Message();
+  ASSERT_EQ(t.sink.all.size(), 5U);
+  EXPECT_EQ(t.sink.all[0].Get(Signal::kUtilization), 50 * kPercent + kPercent / 2);
+  EXPECT_EQ(t.sink.all[0].Get(Signal::kPower), 312'250);
+  EXPECT_EQ(t.sink.all[1].Get(Signal::kUtilization), kPercent / 8);
+  EXPECT_EQ(t.sink.all[1].Get(Signal::kPower), 312'500);
+  EXPECT_EQ(t.sink.all[2].Get(Signal::kUtilization), 99 * kPercent + kPercent * 3 / 4);
+  for (std::size_t i = 2; i < 5; ++i) EXPECT_TRUE(t.sink.all[i].Lacks(Signal::kPower)) << i;
+  EXPECT_EQ(t.Count(QualityId::kBadRow), 3);
+}
+
 TEST(ColumnsCsvTest, ReadsThePublishedExample) {
   const Imported t(
       "timestamp,container,value,watts,bytes\n"

@@ -397,9 +397,10 @@ Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, Im
   TRY(unnamed.Finish());
   if (shared.watch) TRY(shared.watch->Verdict(in.name()));
   if (shared.rows == 0) {
-    const std::string why = shared.bad_rows > 0 ? ": no row fits the header (first at " + shared.first_bad + ")"
-                                                : ": has a header but no rows";
-    return Fail(in.name() + why + "; record again with --format=csv");
+    const std::string why = shared.bad_rows > 0 ? ": no row fits the header (first at " + shared.first_bad +
+                                                      "); are there commas in its numbers?"
+                                                : ": has a header but no rows;";
+    return Fail(in.name() + why + " record again with --format=csv");
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "support/import_run.h"
 #include "support/shared_data.h"
@@ -218,6 +219,25 @@ TEST(NvidiaSmiXml, ModulePowerNeverStandsForTheGpu) {
   EXPECT_EQ(run.Counter(0, Signal::kPower), "nvidia_smi_xml.gpu_power_readings/instant_power_draw");
   const ImportRun none(ImportNvidiaSmiXml, Stamped("11:44:30", module));
   EXPECT_FALSE(none.samples[0].Has(Signal::kPower));
+}
+
+// The average comes late, as after an update of the driver: the instant draw goes on, as a mean and an instant are not
+// one series.
+TEST(NvidiaSmiXml, ACounterThatComesAfterAnotherIsLeftAsideAndCounted) {
+  const auto power = [](const std::string& average, const std::string& instant) {
+    return "<gpu_power_readings><average_power_draw>" + average + "</average_power_draw>" + "<instant_power_draw>" +
+           instant + "</instant_power_draw></gpu_power_readings>";
+  };
+  const ImportRun run(ImportNvidiaSmiXml, Stamped("11:44:30", power("N/A", "100.00 W")) +
+                                              Stamped("11:44:31", power("300.00 W", "110.00 W")) +
+                                              Stamped("11:44:32", power("300.00 W", "N/A")));
+  ASSERT_EQ(run.samples.size(), 3U);
+  EXPECT_EQ(run.samples[1].Get(Signal::kPower), 110'000);
+  EXPECT_FALSE(run.samples[2].Has(Signal::kPower));
+  EXPECT_TRUE(run.samples[2].Lacks(Signal::kPower));
+  EXPECT_EQ(run.quality.CountOf(QualityId::kLateCounter), 2);
+  EXPECT_EQ(run.quality.Get(QualityId::kLateCounter).names,
+            (std::set<std::string>{"gpu_power_readings/average_power_draw"}));
 }
 
 TEST(NvidiaSmiXml, EveryEventReasonHasItsBit) {

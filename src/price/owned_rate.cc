@@ -51,7 +51,8 @@ Result<Figures> ParseFigures(std::string_view text) {
     const std::string_view item = Trim(text.substr(0, comma));
     text.remove_prefix(std::min(comma + 1, text.size()));
     const std::size_t equals = item.find('=');
-    const std::string_view name = Trim(item.substr(0, equals));
+    const std::string_view spelled = Trim(item.substr(0, equals));
+    const std::string_view name = spelled == "utilization" ? kFields[kUtilisation].name : spelled;
     const auto field = std::find_if(kFields.begin(), kFields.end(), [&](const FieldInfo& f) { return f.name == name; });
     if (equals == std::string_view::npos || field == kFields.end()) {
       return FailUsage("--owned: '" + std::string(item) +

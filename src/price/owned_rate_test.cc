@@ -27,6 +27,11 @@ TEST(OwnedRateTest, MatchesTheReferenceExample) {
   EXPECT_EQ(owned.not_given, std::vector<std::string_view>{"staff"});
 }
 
+TEST(OwnedRateTest, UtilizationHasTwoSpellings) {
+  EXPECT_EQ(ParseOwned("capex=8760,life=1,gpus=1,utilization=0.5").value().per_used, Money::Cents(200));
+  EXPECT_NE(Message("capex=1,life=1,gpus=1,utilization=0.5,utilisation=0.5").find("given twice"), std::string::npos);
+}
+
 TEST(OwnedRateTest, NamesWhatWasNotGiven) {
   // 87600 / 8760 h = 10 an hour, on four GPUs.
   const OwnedRate bare = ParseOwned("capex=87600, life=1, gpus=4").value();

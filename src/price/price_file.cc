@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "telemetry/gpu_facts.h"
 #include "text/csv_table.h"
 #include "text/escape.h"
+#include "text/mentions.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 
@@ -15,8 +19,8 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kOwnColumns = {"provider",  "region", "instance", "gpu",
                                                          "gpu_count", "market", "price"};
-constexpr std::array<std::string_view, 6> kSkyPilotColumns = {"InstanceType", "AcceleratorName", "AcceleratorCount",
-                                                              "Price",        "Region",          "SpotPrice"};
+constexpr std::array<std::string_view, 5> kSkyPilotColumns = {"InstanceType", "AcceleratorName", "AcceleratorCount",
+                                                              "Price", "Region"};
 constexpr Money kUnavailable = Money::Nano(700'000'000'000);
 
 Result<Money> ReadPrice(const CsvTable& table, std::string_view column, DataQuality& quality) {
@@ -67,6 +71,7 @@ Result<void> CheckNames(const CsvTable& table, const CatalogueRow& row) {
 
 Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
   PriceFile file;
+  std::map<std::string, std::pair<Money, std::int64_t>, std::less<>> seen;  // price and line of each key
   while (true) {
     const Result<bool> more = table.Next();
     if (!more) return tl::unexpected<Error>(more.error());
@@ -90,15 +95,13 @@ Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
     const Result<std::optional<Instant>> as_of = ReadDate(table);
     if (!as_of) return tl::unexpected<Error>(as_of.error());
     row.as_of = *as_of;
-    file.rows.push_back(std::move(row));
+    const auto [at, fresh] = seen.emplace(KeyOf(row), std::pair(row.per_hour, table.line()));
+    if (!fresh && at->second.first != row.per_hour) {
+      return Fail(table.Where() + ": " + at->first + " has another price in line " + std::to_string(at->second.second) +
+                  "; keep one of the two");
+    }
+    if (fresh) file.rows.push_back(std::move(row));
   }
-}
-
-bool Mentions(std::string_view text, std::string_view lower_word) {
-  const auto found = std::search(text.begin(), text.end(), lower_word.begin(), lower_word.end(), [](char a, char b) {
-    return EqualsIgnoreCase(std::string_view(&a, 1), std::string_view(&b, 1));
-  });
-  return found != text.end();
 }
 
 // The product behind an accelerator name. SkyPilot calls SXM, PCIe and NVL forms alike; what tells them apart is
@@ -113,11 +116,24 @@ std::string ProductOf(const CatalogueRow& row, const Catalogue& known) {
   return facts ? facts->gpu : std::string();
 }
 
+// Blank, as pandas writes what is missing, or 0.
+bool IsMissing(std::string_view cell) {
+  const ScaledNumber number = ParseScaled(cell, 9);
+  return cell.empty() || EqualsIgnoreCase(cell, "nan") || (number.fault == NumberFault::kNone && number.value == 0);
+}
+
+// Empty where it cannot be part of a key.
+std::string ZoneOf(const CsvTable& table) {
+  const std::string zone(table.Cell("AvailabilityZone"));
+  return zone.find('@') == std::string::npos && Printable(zone) == zone ? zone : std::string();
+}
+
 Result<void> AddSkyPilotRow(const CsvTable& table, CatalogueRow row, DataQuality& quality, PriceFile* file) {
   std::optional<Money> on_demand;
+  if (IsMissing(table.Cell("Price")) && IsMissing(table.Cell("SpotPrice"))) ++file->unavailable;
   for (const auto& [column, market] : {std::pair<std::string_view, Market>{"Price", Market::kOnDemand},
                                        std::pair<std::string_view, Market>{"SpotPrice", Market::kSpot}}) {
-    if (table.Cell(column).empty()) continue;
+    if (IsMissing(table.Cell(column))) continue;
     const Result<Money> price = ReadPrice(table, column, quality);
     if (!price) return tl::unexpected<Error>(price.error());
     if (*price == kUnavailable) {
@@ -136,17 +152,40 @@ Result<void> AddSkyPilotRow(const CsvTable& table, CatalogueRow row, DataQuality
   return {};
 }
 
+// A region's zones are rows of one key. Where their prices differ, as spot prices do, each goes by its zone; where they
+// are alike, one row is enough. Offers that nothing tells apart are as dear as the dearest.
+void TellZonesApart(const std::vector<std::string>& zones, PriceFile* file) {
+  std::map<std::string, std::set<Money>> prices;
+  for (const CatalogueRow& row : file->rows) prices[KeyOf(row)].insert(row.per_hour);
+  std::vector<CatalogueRow> kept;
+  std::map<std::string, std::size_t> places;  // in `kept`, by key
+  for (std::size_t i = 0; i < file->rows.size(); ++i) {
+    CatalogueRow& row = file->rows[i];
+    if (prices[KeyOf(row)].size() > 1 && !zones[i].empty()) row.region = zones[i];
+    const auto [at, fresh] = places.emplace(KeyOf(row), kept.size());
+    if (fresh) {
+      kept.push_back(std::move(row));
+    } else if (CatalogueRow& known = kept[at->second]; known.per_hour != row.per_hour) {
+      ++file->not_told_apart;
+      known.per_hour = std::max(known.per_hour, row.per_hour);
+    }
+  }
+  file->rows = std::move(kept);
+}
+
 Result<PriceFile> ReadSkyPilot(CsvTable& table, const PriceFileOptions& options, const Catalogue& known,
                                DataQuality& quality) {
   if (options.provider.empty()) {
-    return FailUsage(table.name() + ": a SkyPilot catalogue does not name its provider; say which it is");
+    return FailUsage(table.name() + ": a SkyPilot catalogue does not name its provider; say which it is: idleburn " +
+                     "prices import " + table.name() + " --provider NAME -o prices.csv");
   }
   PriceFile file;
+  std::vector<std::string> zones;  // of the rows of `file`
   while (true) {
     const Result<bool> more = table.Next();
     if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return file;
-    if (table.Cell("AcceleratorName").empty()) {
+    if (!*more) break;
+    if (IsMissing(table.Cell("AcceleratorName"))) {
       ++file.host_only;
       continue;
     }
@@ -172,7 +211,10 @@ Result<PriceFile> ReadSkyPilot(CsvTable& table, const PriceFileOptions& options,
       row.gpu = product;
     }
     TRY(AddSkyPilotRow(table, std::move(row), quality, &file));
+    zones.resize(file.rows.size(), ZoneOf(table));
   }
+  TellZonesApart(zones, &file);
+  return file;
 }
 
 }  // namespace

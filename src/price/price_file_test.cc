@@ -91,6 +91,52 @@ TEST(PriceFileTest, BindsColumnsByName) {
   EXPECT_EQ(FormatExact(file.rows[0].per_hour), "1.5484");
 }
 
+// AWS lists each zone: spot prices differ between them, on-demand ones do not.
+TEST(PriceFileTest, AKeyWhoseZonesHaveSeveralPricesGoesByItsZone) {
+  const std::string header = "InstanceType,AcceleratorName,AcceleratorCount,Price,SpotPrice,Region,AvailabilityZone\n";
+  DataQuality quality;
+  const PriceFile file = Read(header +
+                                  "p5,T4,8,8.0,2.0,us-1,us-1a\n"
+                                  "p5,T4,8,8.0,3.0,us-1,us-1b\n"
+                                  "p6,T4,8,8.0,2.0,us-1,us-1a\n"
+                                  "p6,T4,8,8.0,2.0,us-1,us-1b\n"
+                                  "p7,T4,8,8.0,,us-1,\n"
+                                  "p7,T4,8,9.0,,us-1,\n"  // nothing tells them apart
+                                  "p7,T4,8,7.0,,us-1,\n",
+                              &quality)
+                             .value();
+  std::vector<std::string> offers;
+  for (const CatalogueRow& row : file.rows) offers.push_back(KeyOf(row) + " " + FormatExact(row.per_hour));
+  EXPECT_EQ(offers, (std::vector<std::string>{"acme:p5:on_demand@us-1 8.00", "acme:p5:spot@us-1a 2.00",
+                                              "acme:p5:spot@us-1b 3.00", "acme:p6:on_demand@us-1 8.00",
+                                              "acme:p6:spot@us-1 2.00", "acme:p7:on_demand@us-1 9.00"}));
+  EXPECT_EQ(file.not_told_apart, 2);
+}
+
+TEST(PriceFileTest, WhatSkyPilotHasNoPriceForIsLeftOutAndCounted) {
+  DataQuality quality;
+  const PriceFile file = Read(
+                             "InstanceType,AcceleratorName,AcceleratorCount,Price,Region\n"
+                             "a,T4,1,1.5,us-1\n"
+                             "b,T4,0.125,nan,us-1\n"
+                             "c,T4,1,,us-1\n"
+                             "d,T4,1,0.0,us-1\n"
+                             "e,nan,,0.2,us-1\n",
+                             &quality)
+                             .value();
+  ASSERT_EQ(file.rows.size(), 1U);
+  EXPECT_EQ(KeyOf(file.rows[0]), "acme:a:on_demand@us-1");
+  EXPECT_EQ(file.unavailable, 3);
+  EXPECT_EQ(file.host_only, 1);
+}
+
+TEST(PriceFileTest, TwoPricesOfOneKeyAreAnError) {
+  const std::string row = "acme,eu-1,a,T4-16GB,1,spot,";
+  EXPECT_EQ(ErrorOf(std::string(kHeader) + row + "1,,\n" + row + "2,,\n"),
+            "prices.csv:3: acme:a:spot@eu-1 has another price in line 2; keep one of the two");
+  EXPECT_EQ(ErrorOf(std::string(kHeader) + row + "1,,\n" + row + "1,,\n"), "");
+}
+
 TEST(PriceFileTest, SaysWhichLineIsWrong) {
   const std::string row = std::string(kHeader) + "acme,eu-1,a,T4-16GB,1,spot,";
   EXPECT_EQ(ErrorOf(row + "-1,,\n"), "prices.csv:2: price: '-1' is no price; leave the row out if there is none");
