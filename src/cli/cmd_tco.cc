@@ -156,6 +156,10 @@ Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, 
   for (const std::string& column : bill->unread) {
     answer.warnings.push_back("actuals: the column '" + column + "' is not read");
   }
+  if (bill->beyond_month > 0) {
+    answer.warnings.push_back("actuals: " + std::to_string(bill->beyond_month) +
+                              " charges run past the end of a month; each counts in the month in which it begins");
+  }
   if (bill->rounded > 0) {
     answer.warnings.push_back("actuals: " + std::to_string(bill->rounded) +
                               " amounts have more than nine decimals and are rounded to them");
