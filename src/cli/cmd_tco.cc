@@ -150,6 +150,7 @@ Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, 
     return Fail("tco: " + request.actual + ": none of its " + std::to_string(bill->untagged) +
                 " rows has the tag asked for with --actuals-tag");
   }
+  if (bill->rows.empty()) answer.warnings.push_back("actuals: " + request.actual + " has no rows: nothing was paid");
   if (bill->untagged > 0) {
     answer.warnings.push_back("actuals: " + std::to_string(bill->untagged) + " rows without the tag are left out");
   }
