@@ -1,6 +1,7 @@
 // `idleburn tco`: the command, its four outputs, and what it warns of.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -384,6 +385,16 @@ TEST(TcoTest, GivenAndNotGivenAreToldApart) {
   const ProgramRun run = RunIdleburn("tco " + folder.Write("a.toml", "[[risk]]\namount = 0\n"));
   EXPECT_NE(run.out.find("  risk                0.00 (given)"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("  data            0.00 (not given)"), std::string::npos) << run.out;
+}
+
+TEST(TcoTest, ABillWithoutRowsIsSaidSo) {
+  const TempFolder folder;
+  const std::string bill = folder.Write("paid.csv", "month,category,amount\n");
+  const json document = Document(std::string(kExample) + " --actuals " + bill);
+  const json& warnings = document["warnings"];
+  EXPECT_NE(std::find(warnings.begin(), warnings.end(), "actuals: " + bill + " has no rows: nothing was paid"),
+            warnings.end())
+      << warnings;
 }
 
 TEST(TcoTest, PrintedLinesSumToThePrintedTotal) {

@@ -101,6 +101,7 @@ void TellPredicted(const PredictedTable& table) {
   }
   Say(fmt::format("predicted {} of {} rows{}", table.predicted, table.rows,
                   nearness.empty() ? "" : " (" + nearness + ")"));
+  if (table.repeated_keys > 0) Say(fmt::format("{} rows have the key of an earlier row", table.repeated_keys));
   std::size_t shown = 0;
   for (const auto& [reason, count] : table.reasons) {
     if (++shown > kMostReasons) {

@@ -150,11 +150,16 @@ Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, 
     return Fail("tco: " + request.actual + ": none of its " + std::to_string(bill->untagged) +
                 " rows has the tag asked for with --actuals-tag");
   }
+  if (bill->rows.empty()) answer.warnings.push_back("actuals: " + request.actual + " has no rows: nothing was paid");
   if (bill->untagged > 0) {
     answer.warnings.push_back("actuals: " + std::to_string(bill->untagged) + " rows without the tag are left out");
   }
   for (const std::string& column : bill->unread) {
     answer.warnings.push_back("actuals: the column '" + column + "' is not read");
+  }
+  if (bill->beyond_month > 0) {
+    answer.warnings.push_back("actuals: " + std::to_string(bill->beyond_month) +
+                              " charges run past the end of a month; each counts in the month in which it begins");
   }
   if (bill->rounded > 0) {
     answer.warnings.push_back("actuals: " + std::to_string(bill->rounded) +

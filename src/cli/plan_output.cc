@@ -54,7 +54,7 @@ bool Measured(const PlanReport& report, std::optional<LikelyRange> Evidence::*fi
 std::string MemoryBasis(const PlanReport& report) {
   if (Measured(report, &Evidence::peak_bytes)) return report.evidence->text;
   return std::string(Basis(report.memory.nearness)) +
-         "; memory within what frameworks differ, for a plan does not know the habits of one";
+         "; memory within what frameworks differ, for a plan says less than a run does";
 }
 
 // "model", "probe": for programs.
@@ -105,6 +105,19 @@ std::vector<std::string> WarningsOf(const PlanAnswer& answer) {
     warnings.insert(warnings.end(), answer.options->warnings.begin(), answer.options->warnings.end());
   }
   return warnings;
+}
+
+double ActiveParams(const ModelFacts& facts) {
+  if (!facts.plain && facts.stated_active) return static_cast<double>(*facts.stated_active);
+  const ParamCounts counts = CountParams(facts);
+  return counts.active_body + counts.embedding + counts.head;
+}
+
+std::string CountText(const ModelFacts& facts) {
+  const double all = CountParams(facts).total();
+  const double active = ActiveParams(facts);
+  const std::string passed = active < all ? fmt::format(", of which a token passes {:.4g} B", active / 1e9) : "";
+  return fmt::format("Model: {:.4g} B parameters{}.\n", all / 1e9, passed);
 }
 
 std::string Breakdown(const PlanReport& report, int width) {
@@ -186,6 +199,10 @@ std::string Files(const PlanReport& report) {
 
 Json Range(double likely, double low, double high, const char* name) {
   return {{name, likely}, {"low", low}, {"high", high}};
+}
+
+Json ModelJson(const ModelFacts& facts) {
+  return {{"name", facts.name}, {"parameters", CountParams(facts).total()}, {"active_parameters", ActiveParams(facts)}};
 }
 
 Json MemoryJson(const PlanReport& report) {
@@ -347,6 +364,7 @@ std::string BasisText(const PlanReport& report) {
 std::string PlanText(const PlanAnswer& answer, int width) {
   const PlanReport& report = answer.report;
   std::string text = Verdict(report);
+  text += CountText(report.plan.run.facts);
   text += fmt::format("Basis: {}.\n", MemoryBasis(report));
   for (const std::string& warning : WarningsOf(answer)) text += "Warning: " + warning + ".\n";
   if (answer.options) text += PlanOptionsText(*answer.options, width);
@@ -359,6 +377,7 @@ std::string PlanJson(const PlanAnswer& answer) {
   const PlanReport& report = answer.report;
   Json json;
   json["schema"] = "idleburn.plan/1";
+  json["model"] = ModelJson(report.plan.run.facts);
   json["memory"] = MemoryJson(report);
   json["throughput"] = nullptr;
   if (report.tokens_per_s) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cli/tco_printed.h"
 #include "cli/tco_words.h"
 #include "report/display.h"
 
@@ -20,69 +21,37 @@ TableColumn Column(std::string header, TableColumn::Align align, bool wraps = fa
   return column;
 }
 
-Money SumOf(const std::vector<Money>& amounts) {
-  std::int64_t sum = 0;
-  for (const Money m : amounts) sum += m.nano();
-  return Money::Nano(sum);
-}
-
-std::vector<Money> RoundedColumn(const std::vector<Money>& exact, const std::string& currency) {
-  const Result<std::vector<Money>> rounded = RoundColumn(exact, MinorUnit(currency));
-  return rounded ? *rounded : exact;
-}
-
-// Lines, then the contingency, rounded so that the column adds up to its rounded total.
-std::vector<Money> PrintedColumn(const TcoScenario& s) {
-  std::vector<Money> exact = s.cost.lines;
-  exact.push_back(s.cost.contingency);
-  return RoundedColumn(exact, s.plan.currency);
-}
-
 // What one scenario has in a category: its printed amounts by line name.
 struct PrintedCategory {
   bool given = false;
   Money sum;
   std::vector<std::pair<std::string, Money>> lines;
 };
-PrintedCategory PrintedOf(const TcoScenario& s, const std::vector<Money>& column, CostCategory category) {
+PrintedCategory PrintedOf(const TcoScenario& s, const PrintedCost& cost, CostCategory category) {
   PrintedCategory printed;
+  printed.sum = cost.categories[static_cast<std::size_t>(category)];
   for (std::size_t i = 0; i < s.plan.lines.size(); ++i) {
     if (s.plan.lines[i].category != category) continue;
     printed.given = true;
-    printed.sum = Money::Nano(printed.sum.nano() + column[i].nano());
-    printed.lines.emplace_back(s.plan.lines[i].name, column[i]);
+    printed.lines.emplace_back(s.plan.lines[i].name, cost.lines[i]);
   }
   return printed;
-}
-
-// What was paid, and what it comes to: by category and, last, what none claims. Rounded so that each adds up.
-struct PaidColumns {
-  std::vector<Money> paid;
-  std::vector<Money> expected;
-};
-PaidColumns PaidColumnsOf(const ActualReport& report, const std::string& currency) {
-  PaidColumns columns;
-  for (const PaidToDate& of : report.categories) {
-    columns.paid.push_back(of.actual);
-    columns.expected.push_back(of.at_completion);
-  }
-  return {RoundedColumn(columns.paid, currency), RoundedColumn(columns.expected, currency)};
 }
 
 // Fills the table of costs, category by category.
 class CostGrid {
  public:
   explicit CostGrid(const TcoAnswer& answer) : answer_(answer), currency_(answer.scenarios.front().plan.currency) {
-    for (const TcoScenario& s : answer.scenarios) columns_.push_back(PrintedColumn(s));
-    if (answer.actuals) paid_ = PaidColumnsOf(*answer.actuals, currency_);
+    for (const TcoScenario& s : answer.scenarios) columns_.push_back(PrintedCostOf(s));
+    if (answer.actuals) paid_ = PrintedPaidOf(*answer.actuals, currency_);
   }
 
   std::vector<TableRow> Rows() {
     for (std::size_t c = 0; c < kCostCategoryCount; ++c) AddCategory(static_cast<CostCategory>(c));
-    if (answer_.actuals && (paid_.paid.back() != Money() || paid_.expected.back() != Money())) {
+    if (answer_.actuals && (paid_.actual.back() != Money() || paid_.at_completion.back() != Money())) {
       TableRow rest = {"unallocated"};
       rest.resize(1 + columns_.size());
-      AddPaid(paid_.paid.back(), paid_.expected.back(), rest);
+      AddPaid(paid_.actual.back(), paid_.at_completion.back(), rest);
       rows_.push_back(std::move(rest));
     }
     AddTotals();
@@ -100,8 +69,8 @@ class CostGrid {
 
   const TcoAnswer& answer_;
   std::string currency_;
-  std::vector<std::vector<Money>> columns_;
-  PaidColumns paid_;
+  std::vector<PrintedCost> columns_;
+  PrintedPaid paid_;
   std::vector<TableRow> rows_;
 };
 
@@ -120,7 +89,7 @@ void CostGrid::AddCategory(CostCategory category) {
     }
   }
   const auto c = static_cast<std::size_t>(category);
-  if (answer_.actuals) AddPaid(paid_.paid[c], paid_.expected[c], whole);
+  if (answer_.actuals) AddPaid(paid_.actual[c], paid_.at_completion[c], whole);
   rows_.push_back(std::move(whole));
   if (names.size() > 1 || (!names.empty() && names.front() != Name(category))) AddLines(category, all, names);
 }
@@ -157,15 +126,13 @@ void CostGrid::AddTotals() {
   TableRow total = {"total"};
   for (std::size_t s = 0; s < columns_.size(); ++s) {
     const std::string& currency = answer_.scenarios[s].plan.currency;
-    const Money all = SumOf(columns_[s]);
-    const Money extra = columns_[s].back();
-    subtotal.push_back(TcoAmount(Money::Nano(all.nano() - extra.nano()), currency));
-    contingency.push_back(fmt::format("{} ({:.4g} %)", TcoAmount(extra, currency),
+    subtotal.push_back(TcoAmount(columns_[s].subtotal, currency));
+    contingency.push_back(fmt::format("{} ({:.4g} %)", TcoAmount(columns_[s].contingency, currency),
                                       100 * answer_.scenarios[s].cost.contingency_rate.AsDouble()));
-    total.push_back(TcoAmount(all, currency));
+    total.push_back(TcoAmount(columns_[s].total, currency));
   }
   if (answer_.actuals) {
-    for (TableRow* row : {&subtotal, &total}) AddPaid(SumOf(paid_.paid), SumOf(paid_.expected), *row);
+    for (TableRow* row : {&subtotal, &total}) AddPaid(SumOf(paid_.actual), SumOf(paid_.at_completion), *row);
   }
   for (TableRow* row : {&subtotal, &contingency, &total}) rows_.push_back(std::move(*row));
 }
@@ -308,15 +275,18 @@ ReportTable TcoVarianceTable(const ActualReport& report, const std::string& curr
   table.title = "Actual against plan, by category";
   table.columns = {Column("Month", kLeft),   Column("Category", kLeft),  Column("plan " + currency, kRight),
                    Column("actual", kRight), Column("variance", kRight), Column("of plan", kRight)};
-  for (const MonthVariance& month : report.months) {
+  const PrintedVariances printed = PrintedVariancesOf(report, currency);
+  for (std::size_t i = 0; i < report.months.size(); ++i) {
+    const MonthVariance& month = report.months[i];
+    const Money variance = Money::Nano(printed.actual[i].nano() - printed.plan[i].nano());
     const std::string share = month.plan == Money()
                                   ? "undefined"
                                   : fmt::format("{:+.1f} %", 100 * static_cast<double>(month.variance.nano()) /
                                                                  static_cast<double>(month.plan.nano()));
     table.rows.push_back({month.month + (month.open ? " (open)" : ""),
                           month.category ? std::string(Name(*month.category)) : "unallocated",
-                          TcoAmount(month.plan, currency), TcoAmount(month.actual, currency),
-                          TcoAmount(month.variance, currency), share});
+                          TcoAmount(printed.plan[i], currency), TcoAmount(printed.actual[i], currency),
+                          TcoAmount(variance, currency), share});
   }
   return table;
 }
@@ -327,14 +297,7 @@ ReportTable TcoMonthTable(const ActualReport& report, const std::string& currenc
   table.columns = {Column("Month", kLeft),         Column("state", kLeft),     Column("plan " + currency, kRight),
                    Column("expected", kRight),     Column("variance", kRight), Column("so far", kRight),
                    Column("at completion", kRight)};
-  std::vector<Money> plans;
-  std::vector<Money> paid;
-  for (const MonthForecast& month : report.forecast) {
-    plans.push_back(month.plan);
-    paid.push_back(month.expected);
-  }
-  plans = RoundedColumn(plans, currency);
-  paid = RoundedColumn(paid, currency);
+  const auto [plans, paid] = PrintedMonthsOf(report, currency);
   const auto row = [&](const std::string& month, const std::string& state, Money plan, Money expected) {
     const Money off = Money::Nano(expected.nano() - plan.nano());
     table.rows.push_back(

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/tco_printed.h"
 #include "report/display.h"
 #include "text/share.h"
 
@@ -25,8 +26,9 @@ using NamedAmount = std::pair<std::string, Money>;
 
 // What a scenario is made of, the contingency too; those above 0, the largest first.
 std::vector<NamedAmount> PartsOf(const TcoScenario& s) {
-  std::vector<NamedAmount> parts = {{"contingency", s.cost.contingency}};
-  for (std::size_t c = 0; c < kCostCategoryCount; ++c) parts.emplace_back(kCostCategoryNames[c], s.cost.categories[c]);
+  const PrintedCost printed = PrintedCostOf(s);
+  std::vector<NamedAmount> parts = {{"contingency", printed.contingency}};
+  for (std::size_t c = 0; c < kCostCategoryCount; ++c) parts.emplace_back(kCostCategoryNames[c], printed.categories[c]);
   std::erase_if(parts, [](const NamedAmount& part) { return part.second <= Money(); });
   std::stable_sort(parts.begin(), parts.end(),
                    [](const NamedAmount& a, const NamedAmount& b) { return a.second > b.second; });
@@ -45,10 +47,11 @@ std::string LargestText(const TcoScenario& s) {
 
 // The categories in which two scenarios differ most.
 std::string DifferenceText(const TcoScenario& first, const TcoScenario& other) {
+  const PrintedCost here = PrintedCostOf(first);
+  const PrintedCost there = PrintedCostOf(other);
   std::vector<NamedAmount> less;
   for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
-    less.emplace_back(kCostCategoryNames[c],
-                      Money::Nano(first.cost.categories[c].nano() - other.cost.categories[c].nano()));
+    less.emplace_back(kCostCategoryNames[c], Money::Nano(here.categories[c].nano() - there.categories[c].nano()));
   }
   std::stable_sort(less.begin(), less.end(), [](const NamedAmount& a, const NamedAmount& b) {
     return std::abs(a.second.nano()) > std::abs(b.second.nano());
@@ -69,9 +72,10 @@ std::string BudgetText(Money amount, const TcoPlan& plan, const char* what) {
 }
 
 std::string ProgressText(const ActualReport& report, const TcoPlan& plan) {
+  const PrintedMonths months = PrintedMonthsOf(report, plan.currency);
   Money due;
-  for (const MonthForecast& month : report.forecast) {
-    if (month.actual) due = Money::Nano(due.nano() + month.plan.nano());
+  for (std::size_t m = 0; m < report.forecast.size(); ++m) {
+    if (report.forecast[m].actual) due = Money::Nano(due.nano() + months.plan[m].nano());
   }
   std::string text = fmt::format(" Paid to date: {} against {} planned for these months",  //
                                  TcoPaid(report.actual, plan.currency), TcoPaid(due, plan.currency));

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "plan/frozen_base.h"
 #include "plan/memory_fit.h"
 
 namespace idleburn {
@@ -68,11 +69,8 @@ std::string Lora(RunRow& row) {
 }
 
 std::string Qlora(RunRow& row) {
-  constexpr double kNf4 = 0.515875;
   if (row.run.method != TuneMethod::kLora) return {};
-  row.run.method = TuneMethod::kQlora;
-  row.run.bytes.frozen = kNf4;
-  row.run.bytes.frozen_vocab = 4;
+  StoreBaseIn(BaseFormat::kNf4, row.run);
   return "QLoRA: frozen weights in 4 bits";
 }
 

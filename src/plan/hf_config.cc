@@ -23,6 +23,7 @@ constexpr auto kKeys = std::to_array<HfKey>({
     {"num_layers", "layers"},
     {"hidden_size", "hidden"},
     {"n_embd", "hidden"},
+    {"n_embed", "hidden"},
     {"d_model", "hidden"},
     {"num_attention_heads", "heads"},
     {"n_head", "heads"},
@@ -50,6 +51,17 @@ constexpr auto kKeys = std::to_array<HfKey>({
 
 using Families = std::span<const std::string_view>;
 
+// What a family's files leave out because the library that reads them takes it for granted.
+struct FamilyDefault {
+  std::string_view family;
+  std::string_view ours;
+  std::string_view value;
+};
+constexpr auto kDefaults = std::to_array<FamilyDefault>({{"gemma3_text", "heads", "8"},
+                                                         {"gemma3_text", "kv_heads", "4"},
+                                                         {"gemma3_text", "head_dim", "256"},
+                                                         {"gemma3_text", "vocab", "262208"}});
+
 // Families with two-matrix MLPs and LayerNorm; Qwen 1 counts both halves of its gated MLP as one width.
 constexpr auto kTwoMatrix =
     std::to_array<std::string_view>({"gpt2", "gpt_neox", "gptj", "gpt_neo", "phi", "falcon", "mpt", "opt", "bloom",
@@ -61,9 +73,10 @@ constexpr auto kTied = std::to_array<std::string_view>({"gpt2", "gpt_neo", "gpt_
 // One key and value head where `multi_query` says so, and where it is not said.
 constexpr auto kMultiQuery = std::to_array<std::string_view>({"falcon", "gpt_bigcode"});
 // What is no decoder-only transformer.
-constexpr auto kEncoders =
-    std::to_array<std::string_view>({"bert", "roberta", "xlm-roberta", "distilbert", "electra", "deberta", "deberta-v2",
-                                     "albert", "modernbert", "camembert", "mpnet", "vit", "clip", "siglip"});
+constexpr auto kEncoders = std::to_array<std::string_view>(
+    {"bert",   "roberta",    "xlm-roberta", "distilbert", "electra",  "deberta",  "deberta-v2",
+     "albert", "modernbert", "camembert",   "mpnet",      "vit",      "clip",     "siglip",
+     "deit",   "beit",       "dinov2",      "swin",       "convnext", "wav2vec2", "hubert"});
 constexpr auto kStateSpace = std::to_array<std::string_view>(
     {"mamba", "mamba2", "falcon_mamba", "jamba", "zamba", "zamba2", "bamba", "falcon_h1", "nemotron_h", "rwkv",
      "recurrent_gemma", "granitemoehybrid", "lfm2", "qwen3_next", "plamo2"});
@@ -74,6 +87,8 @@ constexpr auto kLeftOut =
 bool IsOf(Families families, std::string_view family) {
   return std::find(families.begin(), families.end(), family) != families.end();
 }
+
+std::string FamilyOf(const Json& config) { return config.value("model_type", std::string()); }
 
 // Why the file's model is none that a plan can be made for; empty if it is one.
 std::string WhyNotModelled(const Json& config, const std::string& family) {
@@ -122,6 +137,9 @@ void DeriveExperts(const Json& config, const std::string& family, PlanFile& file
 }
 
 void Derive(const Json& config, const std::string& family, PlanFile& file) {
+  for (const FamilyDefault& taken : kDefaults) {
+    if (taken.family == family) file.words.try_emplace(std::string(taken.ours), taken.value);
+  }
   if (IsOf(kTwoMatrix, family)) file.words["gated"] = "no";
   if (IsOf(kTied, family) && file.words.count("tied") == 0) file.words["tied"] = "yes";
   const bool new_falcon = config.value("new_decoder_architecture", Json(false)) == Json(true);
@@ -152,9 +170,15 @@ Result<PlanFile> ReadHfConfig(std::string_view text, const std::string& name) {
     }
     if (word != "0") file.words[std::string(key.ours)] = word;
   }
-  if (config.contains("model_type") && !config["model_type"].is_string()) return Fail(name + ": model_type is no text");
-  const std::string family = config.value("model_type", std::string());
-  if (const std::string why = WhyNotModelled(config, family); !why.empty()) return Fail(name + " " + why);
+  for (const Json* part : {&whole, &config}) {
+    if (part->contains("model_type") && !part->at("model_type").is_string()) {
+      return Fail(name + ": model_type is no text");
+    }
+  }
+  const std::string family = FamilyOf(config);
+  for (const Json* part : {&whole, &config}) {  // a text encoder stands in a model that is none of text
+    if (const std::string why = WhyNotModelled(*part, FamilyOf(*part)); !why.empty()) return Fail(name + " " + why);
+  }
   if (file.words.count("layers") == 0 || file.words.count("hidden") == 0) {
     return Fail(name + " names no num_hidden_layers or hidden_size; it is no config.json of a language model");
   }

@@ -114,6 +114,12 @@ constexpr Published kPublished[] = {
      R"("num_key_value_heads":4,"head_dim":256,"vocab_size":262208,"sliding_window":1024},)"
      R"("vision_config":{}})",
      3.88e+09},
+    // As they stand on the hub: what the library takes for granted is left out.
+    {R"({"model_type":"gemma3","text_config":{"model_type":"gemma3_text","hidden_size":2560,)"
+     R"("intermediate_size":10240,"num_hidden_layers":34,"sliding_window":1024},"vision_config":{}})",
+     3.88e+09},
+    {R"({"model_type":"bloom","n_embed":14336,"n_layer":70,"num_attention_heads":112,"vocab_size":250880})",
+     1.7625e+11},
     {R"({"model_type":"qwen2","hidden_size":896,"num_hidden_layers":24,"num_attention_heads":14,)"
      R"("num_key_value_heads":2,"intermediate_size":4864,"vocab_size":151936,)"
      R"("tie_word_embeddings":true})",
@@ -133,6 +139,11 @@ TEST(HfConfigTest, WhatIsNoDecoderIsRefused) {
       {R"({"model_type":"bert","hidden_size":768,"num_hidden_layers":12,"num_attention_heads":12,)"
        R"("intermediate_size":3072,"vocab_size":30522})",
        "an encoder (bert)"},
+      {R"({"model_type":"dinov2","hidden_size":768,"num_hidden_layers":12,"num_attention_heads":12})",
+       "an encoder (dinov2)"},
+      {R"({"model_type":"clip","text_config":{"model_type":"clip_text_model","hidden_size":512,)"
+       R"("num_hidden_layers":12,"num_attention_heads":8,"intermediate_size":2048,"vocab_size":49408}})",
+       "an encoder (clip)"},
       {R"({"model_type":"mamba","hidden_size":2560,"num_hidden_layers":64,"state_size":16,"vocab_size":50280})",
        "state-space model (mamba)"},
       {R"({"model_type":"new","hidden_size":2048,"num_hidden_layers":24,"num_attention_heads":8,)"

@@ -19,6 +19,8 @@ double D(std::int64_t value) { return static_cast<double>(value); }
 
 double Matrices(const ModelFacts& facts) { return facts.gated ? 3 : 2; }
 
+std::string NameOf(const ModelFacts& facts) { return facts.name.empty() ? "the model" : "model " + facts.name; }
+
 struct Named {
   const char* name;
   std::int64_t ModelFacts::*value;
@@ -46,14 +48,14 @@ Result<void> CheckSizes(const ModelFacts& facts) {
     const std::int64_t value = facts.*size.value;
     if (value < 0 || value > kMostSize) {
       return FailUsage(
-          fmt::format("model {}: {} {} is not a size; write a whole number from 1", facts.name, size.name, value));
+          fmt::format("{}: {} {} is not a size; write a whole number from 1", NameOf(facts), size.name, value));
     }
     if (size.required && value == 0) missing += (missing.empty() ? "" : ", ") + std::string(size.name);
   }
   if (facts.ffn == 0 && facts.expert_ffn == 0) missing += missing.empty() ? "ffn" : ", ffn";
   if (missing.empty()) return {};
-  return FailUsage(fmt::format("model {}: {} not given; give them, a config.json, or a model of the built-in table",
-                               facts.name.empty() ? "?" : facts.name, missing));
+  return FailUsage(fmt::format("{}: {} not given; give them, a config.json, or a model of the built-in table",
+                               NameOf(facts), missing));
 }
 
 }  // namespace
@@ -92,26 +94,25 @@ ParamCounts CountParams(const ModelFacts& facts) {
 Result<void> CheckFacts(const ModelFacts& facts) {
   TRY(CheckSizes(facts));
   if (facts.kv_heads > 0 && facts.heads % facts.kv_heads != 0) {
-    return FailUsage(fmt::format("model {}: {} heads cannot share {} kv heads; one divides the other", facts.name,
+    return FailUsage(fmt::format("{}: {} heads cannot share {} kv heads; one divides the other", NameOf(facts),
                                  facts.heads, facts.kv_heads));
   }
   if (facts.experts_per_token > facts.experts) {
-    return FailUsage(fmt::format("model {}: {} experts per token of {} experts", facts.name, facts.experts_per_token,
-                                 facts.experts));
+    return FailUsage(
+        fmt::format("{}: {} experts per token of {} experts", NameOf(facts), facts.experts_per_token, facts.experts));
   }
   if (facts.dense_layers > facts.layers) {
-    return FailUsage(
-        fmt::format("model {}: {} dense layers of {} layers", facts.name, facts.dense_layers, facts.layers));
+    return FailUsage(fmt::format("{}: {} dense layers of {} layers", NameOf(facts), facts.dense_layers, facts.layers));
   }
   if (!facts.stated_params || !facts.plain) return {};
   const double counted = CountParams(facts).total();
   const double stated = D(*facts.stated_params);
-  if (stated <= 0) return FailUsage(fmt::format("model {}: {} parameters; give a count above 0", facts.name, stated));
+  if (stated <= 0) return FailUsage(fmt::format("{}: {} parameters; give a count above 0", NameOf(facts), stated));
   if (std::abs(counted - stated) <= kContradiction * stated) return {};
-  return FailUsage(fmt::format(
-      "model {}: {:.3f} B parameters are stated, its shape has {:.3f} B ({:+.1f} %); one of them is wrong: check "
-      "layers, hidden, ffn, vocab, kv heads, or leave the count out",
-      facts.name, stated / 1e9, counted / 1e9, 100 * (counted / stated - 1)));
+  return FailUsage(
+      fmt::format("{}: {:.3f} B parameters are stated, its shape has {:.3f} B ({:+.1f} %); one of them is wrong: check "
+                  "layers, hidden, ffn, vocab, kv heads, or leave the count out",
+                  NameOf(facts), stated / 1e9, counted / 1e9, 100 * (counted / stated - 1)));
 }
 
 LinearShape ShapeOf(const ModelFacts& facts, LoraTarget target) {

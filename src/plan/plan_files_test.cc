@@ -81,7 +81,7 @@ TEST(PlanFilesTest, LlamaFactory) {
       "lora_rank: 8\ncutoff_len: 2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 8\n"
       "num_train_epochs: 3.0\nbf16: true\nquantization_bit: 4\ndeepspeed: examples/deepspeed/ds_z3_config.json\n",
       "llama3_lora_sft.yaml");
-  EXPECT_EQ(file.words.at("method"), "qlora");
+  EXPECT_EQ(ReadPlan(file.words)->run.run.method, TuneMethod::kQlora);
   EXPECT_EQ(file.words.at("seq_len"), "2048");
   EXPECT_EQ(file.words.at("accumulation"), "8");
   EXPECT_EQ(file.words.at("sharding"), "zero3");
@@ -251,8 +251,13 @@ TEST(TrainingYamlTest, WhatCannotBePlannedIsSaid) {
   EXPECT_NE(why(read("finetuning_type: freeze\n")).find("method 'freeze' is not known"), std::string::npos);
   EXPECT_NE(why(read("fsdp: full_shard\nfsdp_config:\n  fsdp_sharding_strategy: HYBRID_SHARD\n")).find("HSDP"),
             std::string::npos);
-  EXPECT_EQ(read("quantization_bit: 8\n").unused, std::vector<std::string>{"quantization_bit: 8"});
+  EXPECT_EQ(read("quantization_bit: 3\n").unused, std::vector<std::string>{"quantization_bit: 3"});
   EXPECT_TRUE(read("quantization_bit: 4\nadapter: null\n").unused.empty());
+  for (const char* eight : {"quantization_bit: 8\n", "adapter: lora\nload_in_8bit: true\n"}) {
+    const Result<PlannedRun> plan = ReadPlan(read(eight).words);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(plan->run.run.bytes.frozen, 1) << eight;
+  }
   const PlanFile offloads = read("deepspeed: examples/deepspeed/ds_z3_offload_config.json\n");
   EXPECT_EQ(offloads.words.at("offload"), "yes");
   EXPECT_EQ(offloads.words.at("sharding"), "zero3");

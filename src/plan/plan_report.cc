@@ -152,8 +152,9 @@ Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& pl
   report.effective_batch = EffectiveBatch(run.micro_batch, run.accumulation, run.DataParallel());
   if (report.memory.nearness == Nearness::kUnknown) {
     report.warnings.push_back(
-        "no run of this framework was measured: the intervals are those of frameworks left out; "
-        "--framework names one that was");
+        fmt::format("no run of {} was measured: the intervals are those of frameworks left out; --framework names one "
+                    "that was (qwen, peft, litgpt, torchtune, ...)",
+                    run.framework.empty() ? "this framework" : run.framework.substr(0, 40)));
   }
   report.tokens_per_s = TokensOn(calibration, plan, evidence, plan.run);
   if (const std::optional<GpuRate> gpu = RateOf(run.gpu)) {

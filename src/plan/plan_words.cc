@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "plan/count_unit.h"
+#include "plan/framework_habits.h"
+#include "plan/frozen_base.h"
 #include "plan/gpu_name.h"
 #include "plan/gpu_rate.h"
 #include "plan/model_table.h"
@@ -22,7 +24,6 @@ constexpr int kDecimals = 6;
 constexpr double kLeastParams = 1e5;   // fewer are a unit forgotten
 constexpr double kMostSequence = 1e8;  // tokens
 constexpr double kMostGpus = 1e6;
-constexpr double kNf4 = 0.515875;  // double quantised (QLoRA paper)
 
 constexpr auto kKeys = std::to_array<PlanKey>({
     {"model", "NAME", "a well-known model: llama-3.1-8b, qwen2.5-7b, mistral-7b"},
@@ -42,6 +43,7 @@ constexpr auto kKeys = std::to_array<PlanKey>({
     {"tied", "yes|no", "the head is the embedding (no)"},
     {"gated", "yes|no", "three matrices an MLP: SwiGLU (yes)"},
     {"method", "full|lora|qlora", "what is trained (full)"},
+    {"quantization", "none|int8|nf4", "of the weights under a LoRA (none; qlora: nf4)"},
     {"rank", "R", "of the LoRA (16)"},
     {"targets", "A,B", "linear layers with a LoRA (all)"},
     {"precision", "amp|bf16|fp32", "mixed with fp32 masters, pure 16-bit, or fp32 (amp; LoRA: bf16)"},
@@ -69,6 +71,7 @@ constexpr auto kKeys = std::to_array<PlanKey>({
 });
 
 constexpr std::array<std::string_view, 3> kMethods = {"full", "lora", "qlora"};
+constexpr std::array<std::string_view, 3> kBases = {"none", "int8", "nf4"};
 constexpr std::array<std::string_view, 3> kPrecisions = {"amp", "bf16", "fp32"};
 constexpr std::array<std::string_view, 3> kCheckpointing = {"none", "selective", "full"};
 constexpr std::array<std::string_view, 6> kSharding = {"none", "zero1", "zero2", "zero3", "fsdp", "gathered"};
@@ -188,7 +191,24 @@ ModelFacts FactsFrom(WordReader& words) {
   return facts;
 }
 
+// A QLoRA is one on 4 bits unless it says otherwise; what is quantized is not trained.
+BaseFormat BaseOf(WordReader& words, TuneMethod method) {
+  constexpr std::array<BaseFormat, 3> kFormats = {BaseFormat::kAsIs, BaseFormat::kInt8, BaseFormat::kNf4};
+  const bool quantizes = method == TuneMethod::kQlora;
+  const BaseFormat format = kFormats[words.OneOf("quantization", kBases, quantizes ? 2 : 0)];
+  if (words.Has("method") && method == TuneMethod::kAllWeights && format != BaseFormat::kAsIs) {
+    words.Complain("quantization " + words.Text("quantization") +
+                   " is of weights that are not trained; write method lora, for full training trains all");
+  }
+  if (quantizes && format == BaseFormat::kAsIs) {
+    words.Complain("method qlora with quantization none contradicts itself; write method lora");
+  }
+  return format;
+}
+
 void SetBytes(WordReader& words, RunConfig& run) {
+  const BaseFormat base = BaseOf(words, run.method);
+  if (base != BaseFormat::kAsIs && run.method == TuneMethod::kAllWeights) run.method = TuneMethod::kLora;
   const std::size_t usual = run.method == TuneMethod::kAllWeights ? 0 : 1;
   switch (words.OneOf("precision", kPrecisions, usual)) {
     case 0:
@@ -201,10 +221,11 @@ void SetBytes(WordReader& words, RunConfig& run) {
       run.bytes = {4, 0, 4, 8, 4, 4, 4};
       run.wide = true;
   }
-  if (run.method == TuneMethod::kQlora) {
-    run.bytes.frozen = kNf4;
-    run.bytes.frozen_vocab = 4;  // raised to fp32 for k-bit training
+  const FrameworkHabits* habits = HabitsOf(run.framework);
+  if (habits != nullptr && !words.Has("precision")) {
+    run.bytes = run.method == TuneMethod::kAllWeights ? habits->all : habits->adapters;
   }
+  StoreBaseIn(base, run);
   if (!words.Has("optimizer")) return;
   const Result<OptimizerFacts> optimizer = OptimizerNamed(words.Text("optimizer"));
   if (!optimizer) {
@@ -213,6 +234,21 @@ void SetBytes(WordReader& words, RunConfig& run) {
   }
   run.bytes.optimizer = optimizer->wide_bytes;
   if (run.bytes.master == 0 && run.bytes.weight <= 2) run.bytes.optimizer = optimizer->half_bytes;
+}
+
+// What the framework does where the plan says nothing.
+void SetHabits(const WordReader& words, PlannedRun& plan) {
+  RunConfig& run = plan.run.run;
+  const FrameworkHabits* habits = HabitsOf(run.framework);
+  if (habits == nullptr) return;
+  const bool full = run.method == TuneMethod::kAllWeights;
+  run.logit_bytes = full                               ? habits->logits
+                    : run.method == TuneMethod::kQlora ? habits->qlora_logits
+                                                       : habits->lora_logits;
+  if (!words.Has("chunked_loss")) run.chunked_loss = habits->chunked_loss;
+  if (!words.Has("checkpointing")) run.checkpointing = habits->checkpointing;
+  if (!words.Has("sharding") && run.DataParallel() > 1) run.sharding = full ? habits->shares : habits->lora_shares;
+  plan.assumed.push_back(fmt::format("where the plan says nothing else, {}: {}", habits->framework, habits->words));
 }
 
 void SetTrained(WordReader& words, PlannedRun& plan) {
@@ -311,6 +347,7 @@ Result<PlannedRun> ReadPlan(const PlanWords& words) {
   TRY(CheckFacts(plan.run.facts));
   SetRun(reader, plan);
   SetBytes(reader, plan.run.run);
+  SetHabits(reader, plan);
   SetTrained(reader, plan);
   plan.samples = reader.Count("samples", 1e15);
   plan.epochs = reader.Count("epochs", 1e6).value_or(1);

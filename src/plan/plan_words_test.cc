@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "plan/calibration.h"
+#include "plan/memory.h"
+
 namespace idleburn {
 namespace {
 
@@ -52,6 +55,90 @@ TEST(PlanWordsTest, FrameworksAreKnownHoweverTheyAreWritten) {
   EXPECT_EQ(plan->run.run.framework, "torchtune");
 }
 
+// Body 6,476,005,376 in 8 bits, embedding and head (2 x 131,072,000) raised to fp32.
+TEST(PlanWordsTest, ABaseInEightBits) {
+  for (const char* method : {"lora", "qlora", ""}) {
+    PlanWords words = Words();
+    words["method"] = method;
+    words["quantization"] = "int8";
+    const Result<PlannedRun> plan = ReadPlan(words);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(plan->run.run.method, TuneMethod::kLora);
+    EXPECT_DOUBLE_EQ(PartsOf(plan->run.facts, plan->run.run).frozen, 6'476'005'376.0 + 4 * 262'144'000.0);
+  }
+  PlanWords words = Words();
+  words["quantization"] = "nf4";
+  EXPECT_EQ(ReadPlan(words)->run.run.method, TuneMethod::kQlora);
+  words["method"] = "full";
+  ExpectComplaint(words, "weights that are not trained");
+  words["method"] = "qlora";
+  words["quantization"] = "none";
+  ExpectComplaint(words, "contradicts itself");
+  words["quantization"] = "int7";
+  ExpectComplaint(words, "did you mean int8?");
+}
+
+// A plan that names a framework and little else against what was measured with it (GiB; Qwen's fine-tuning study,
+// Answer.AI's FSDP + QLoRA, torchtitan's report): memory is what the framework does where nothing is said.
+TEST(PlanWordsTest, AFrameworkDoesAsItUsesTo) {
+  struct Measured {
+    PlanWords words;
+    double gib;
+    bool on_device;
+  };
+  const std::vector<Measured> measured = {{{{"framework", "qwen"},
+                                            {"model", "qwen-7b"},
+                                            {"method", "lora"},
+                                            {"rank", "64"},
+                                            {"seq_len", "4096"},
+                                            {"accumulation", "8"}},
+                                           29.7,
+                                           true},
+                                          {{{"framework", "qwen"},
+                                            {"model", "qwen-7b"},
+                                            {"method", "qlora"},
+                                            {"rank", "64"},
+                                            {"seq_len", "4096"},
+                                            {"accumulation", "8"}},
+                                           16.9,
+                                           true},
+                                          {{{"framework", "fsdp_qlora"},
+                                            {"model", "llama-2-70b"},
+                                            {"method", "qlora"},
+                                            {"rank", "64"},
+                                            {"seq_len", "2048"},
+                                            {"micro_batch", "2"},
+                                            {"gpus", "2"},
+                                            {"offload", "yes"}},
+                                           14.92,
+                                           false},
+                                          {{{"framework", "torchtitan"},
+                                            {"model", "llama-3.1-8b"},
+                                            {"seq_len", "8192"},
+                                            {"micro_batch", "2"},
+                                            {"gpus", "8"},
+                                            {"checkpointing", "selective"},
+                                            {"compile", "yes"}},
+                                           77.0,
+                                           false}};
+  for (const Measured& run : measured) {
+    const Result<PlannedRun> plan = ReadPlan(run.words);
+    ASSERT_TRUE(plan) << plan.error().message;
+    RunRow row = plan->run;
+    if (!run.on_device) row.run.metric = MemoryMetric::kReserved;
+    const double gib = PredictPeakBytes(ShippedCalibration(), row)->likely / kGib;
+    EXPECT_NEAR(gib / run.gib, 1, 0.15) << row.run.framework << " " << gib;
+    ASSERT_FALSE(plan->assumed.empty());
+    EXPECT_NE(plan->assumed.front().find(row.run.framework), std::string::npos);
+  }
+  PlanWords said = measured.front().words;  // what is said goes before
+  said["checkpointing"] = "none";
+  said["precision"] = "amp";
+  const Result<PlannedRun> plan = ReadPlan(said);
+  EXPECT_EQ(plan->run.run.checkpointing, Checkpointing::kNone);
+  EXPECT_EQ(plan->run.run.bytes.master, 4);
+}
+
 TEST(PlanWordsTest, HybridShardingIsNotModelled) {
   for (const char* name : {"hsdp", "HYBRID_SHARD", "hybrid"}) {
     PlanWords words = Words();
@@ -82,7 +169,7 @@ TEST(PlanWordsTest, NamesWhatIsWrong) {
     ExpectComplaint(words, part);
   }
   ExpectComplaint({{"model", "llama-2-7b"}}, "seq_len is not given");
-  ExpectComplaint({{"seq_len", "512"}}, "not given");
+  ExpectComplaint({{"seq_len", "512"}, {"layers", "2"}}, "the model: hidden, heads, vocab, ffn not given");
   ExpectComplaint({{"model", "lama-2-7b"}, {"seq_len", "512"}}, "did you mean llama27b?");
   ExpectComplaint({{"model", "llama-2-7b"}, {"seq_len", "512"}, {"gpu", "8x H100"}}, "write --gpu 'H100' --gpus 8");
 }

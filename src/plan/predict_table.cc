@@ -129,10 +129,7 @@ Result<PredictedTable> PredictTable(ByteSource& in, const Calibration& calibrati
     if (!*more) break;
     ++answer.rows;
     const std::string key(table.Cell(*key_column));
-    if (!key.empty() && !answered.insert(key).second) {
-      ++answer.reasons["its key was given before; each is answered once"];
-      continue;
-    }
+    if (!key.empty() && !answered.insert(key).second) ++answer.repeated_keys;
     const TableCells cells = CellsOf(table, unknown);
     const Result<Prediction> prediction = PredictRow(calibration, cells, table.Cell(*quantity_column));
     answer.csv += CsvCell(key);

@@ -14,9 +14,10 @@ namespace idleburn {
 
 // What came of predicting every row of a table.
 struct PredictedTable {
-  std::string csv;  // key,predicted,low,high: one line a key; empty cells where nothing could be predicted
+  std::string csv;  // key,predicted,low,high: a line for each row, in order, empty cells where nothing can be predicted
   std::size_t rows = 0;
   std::size_t predicted = 0;
+  std::size_t repeated_keys = 0;                // rows whose key an earlier one has
   std::map<std::string, std::size_t> reasons;   // why rows were left empty
   std::vector<std::string> unknown_columns;     // of the header or of `config`, that no table known has
   std::map<std::string, std::size_t> nearness;  // rows predicted, by Name(Nearness)

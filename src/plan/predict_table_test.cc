@@ -67,12 +67,14 @@ TEST(PredictTableTest, AKeyIsNoFormula) {
   EXPECT_EQ(table.csv.rfind("key,predicted,low,high\n'=1+1,", 0), 0U) << table.csv;
 }
 
-TEST(PredictTableTest, EachKeyIsAnsweredOnce) {
+// One key may ask for several quantities: every row has its line, where it stood.
+TEST(PredictTableTest, EachRowIsAnsweredInItsPlace) {
   const std::string row = std::string("a,peak_bytes,") + kConfig + "\n";
-  const PredictedTable table = Predicted("key,quantity,config\n" + row + row);
-  EXPECT_EQ(table.predicted, 1U);
-  EXPECT_EQ(std::count(table.csv.begin(), table.csv.end(), '\n'), 2);
-  EXPECT_EQ(table.reasons.begin()->second, 1U);
+  const PredictedTable table = Predicted("key,quantity,config\nb,no,\n" + row + row);
+  EXPECT_EQ(table.predicted, 2U);
+  EXPECT_EQ(table.repeated_keys, 1U);
+  EXPECT_EQ(table.csv.find("key,predicted,low,high\nb,,,\na,"), 0U) << table.csv;
+  EXPECT_EQ(std::count(table.csv.begin(), table.csv.end(), '\n'), 4);
 }
 
 // A framework that no table has: by the usual names of its columns, in any order and writing, with its wide interval.
@@ -247,6 +249,10 @@ TEST_F(InOtherWords, Otherwise) {
   }
   // A switch of another table's column does not make the row that table's.
   EXPECT_EQ(Answers({}, {{"method", "lora"}, {"load_in_4bit", "True"}}), Answers({}, {{"method", "qlora"}}));
+  for (const Config& eight :
+       {Config{{"method", "qlora"}, {"load_in_8bit", "1"}}, Config{{"method", "lora"}, {"quantization_bit", "8"}}}) {
+    EXPECT_EQ(Answers({}, eight), Answers({}, {{"method", "lora"}, {"quantization", "bnb.int8"}}));
+  }
   EXPECT_EQ(Answers({}, {{"method", "lora"}, {"quantization", "4bit"}}), Answers({}, {{"method", "qlora"}}));
 }
 

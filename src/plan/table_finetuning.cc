@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "plan/framework_habits.h"
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
 #include "plan/table_formats.h"
@@ -10,15 +11,9 @@
 namespace idleburn {
 namespace {
 
-constexpr double kNf4 = 0.5625;           // 4 bits and a fp32 scale a block of 64 (QLoRA paper)
-constexpr double kNf4Double = 0.515875;   // the scales quantised too
-constexpr double kGptq = 0.52;            // int4, groups of 128
-constexpr double kFrozenHeadLogits = 18;  // HF: 16-bit logits, fp32 copy, shifted copy, gradient of either
-constexpr double kWideHeadLogits = 8;     // a fp32 head needs no copy
-constexpr NumberBytes kFusedHalf = {2, 0, 2, 4, 0, 2, 2};
-constexpr NumberBytes kPureHalf = {2, 0, 2, 4, 2, 2, 2};
-constexpr NumberBytes kFp32Adapters = {4, 0, 4, 8, 4, 2, 2};
-constexpr NumberBytes kDeepSpeed = {2, 4, 2, 8, 16, 2, 2};
+constexpr double kNf4 = 0.5625;          // 4 bits and a fp32 scale a block of 64 (QLoRA paper)
+constexpr double kNf4Double = 0.515875;  // the scales quantised too
+constexpr double kGptq = 0.52;           // int4, groups of 128
 
 constexpr std::array kAllLinear = {LoraTarget::kFusedQkv, LoraTarget::kOutput, LoraTarget::kGate, LoraTarget::kUp,
                                    LoraTarget::kDown};
@@ -137,15 +132,16 @@ RunRow ReadQwenRow(RowReader& reader) {
   run.sequence = reader.Count("seq_len");
   run.micro_batch = reader.Count("micro_batch", 1);
   run.accumulation = reader.Count("grad_accum", kUsualPasses);
-  run.checkpointing = Checkpointing::kWholeLayers;
-  run.bytes = kDeepSpeed;
+  const FrameworkHabits& habits = *HabitsOf("qwen");
+  run.checkpointing = habits.checkpointing;
+  run.bytes = habits.all;
   run.step_group = 1e9;  // DeepSpeed's sub_group_size
   const std::string method = reader.Word("method");
   if (!method.starts_with("full")) {
-    run.bytes = {4, 0, 2, 8, 0, 2, 2};  // adapters and copies are fp32
+    run.bytes = habits.adapters;  // copies too
     run.gradients_persist = false;
     run.adapter_rank = kRank;
-    run.logit_bytes = method == "loraemb" ? 12 : method == "qlora" ? kWideHeadLogits : kFrozenHeadLogits;
+    run.logit_bytes = method == "loraemb" ? 12 : method == "qlora" ? habits.qlora_logits : habits.lora_logits;
     run.method = method.starts_with("qlora") ? TuneMethod::kQlora : TuneMethod::kLora;
     if (run.method == TuneMethod::kLora && !method.starts_with("lora"))
       reader.Complain("method '" + method + "' is not known");
@@ -181,13 +177,14 @@ RunRow ReadPeftRow(RowReader& reader) {
   run.compile = reader.Switch("compile").value_or(false);
   const std::string method = reader.Word("method");
   const bool wide = reader.Switch("adapter_fp32").value_or(true);
+  const FrameworkHabits& habits = *HabitsOf("peft");
+  run.bytes = habits.all;
   if (method == "full") {
-    run.bytes = kPureHalf;
   } else {
     run.method = TuneMethod::kLora;
     run.trained = reader.Number("trainable_params", kUsualTrained);
     run.adapter_rank = reader.Number("rank", 0);
-    run.bytes = wide ? kFp32Adapters : kPureHalf;
+    if (wide) run.bytes = habits.adapters;
     SetAdapterCost(row, method, reader.Text("target_modules"), wide ? 4 : 2);
     if (reader.Switch("dora").value_or(false)) run.adapter_inputs *= 2;  // the direction is normed apart
   }
@@ -222,8 +219,9 @@ RunRow ReadLitgptRow(RowReader& reader) {
   constexpr std::array kQueryValue = {LoraTarget::kQuery, LoraTarget::kValue};
   constexpr double kRank = 8;
   run.trained = reader.Number("trainable_params", LoraParams(row.facts, kRank, kQueryValue));
-  run.bytes = kPureHalf;
-  run.logit_bytes = 6;  // litgpt computes the loss in chunks
+  const FrameworkHabits& habits = *HabitsOf("litgpt");
+  run.bytes = habits.adapters;
+  run.logit_bytes = habits.lora_logits;
   const std::string section = reader.Word("section");
   const double qkv = ShapeOf(row.facts, LoraTarget::kFusedQkv).out;
   if (section.find("v2") != std::string::npos) {
@@ -236,9 +234,11 @@ RunRow ReadLitgptRow(RowReader& reader) {
     run.method = TuneMethod::kQlora;
     run.bytes.frozen = quantization.find("dq") != std::string::npos ? kNf4Double : kNf4;
     run.adapter_inputs += 2 * Widths(row.facts, &LinearShape::in);  // 4-bit layers keep their inputs
+  } else if (quantization.find("int8") != std::string::npos) {
+    run.bytes.frozen = 1;
   }
   if (run.gpus > 1) {
-    run.sharding = Sharding::kGathered;
+    run.sharding = habits.lora_shares;
     run.checkpointing = Checkpointing::kWholeLayers;
   }
   run.metric = MemoryMetric::kAllocated;
@@ -261,13 +261,14 @@ RunRow ReadFsdpQloraRow(RowReader& reader) {
   run.micro_batch = reader.Count("batch_per_gpu");
   run.sequence = reader.Count("context");
   run.offload = reader.Switch("cpu_offload").value_or(false);
-  run.checkpointing = Checkpointing::kWholeLayers;
+  const FrameworkHabits& habits = *HabitsOf("fsdp_qlora");
+  run.checkpointing = habits.checkpointing;
   run.method = Squash(reader.Stated("method")) == "qlora" ? TuneMethod::kQlora : TuneMethod::kLora;
   run.trained = LoraParams(row.facts, kRank, kAllButOutput);
   run.adapter_rank = kRank;
-  run.bytes = kPureHalf;
+  run.bytes = habits.adapters;
   if (run.method == TuneMethod::kQlora) run.bytes.frozen = kNf4;
-  if (reader.Word("sharding") == "fsdp") run.sharding = Sharding::kZero3;
+  if (reader.Word("sharding") == "fsdp") run.sharding = habits.lora_shares;
   run.metric = MemoryMetric::kReserved;
   row.peak_bytes = Gib(reader.Measured("peak_mem_gib"));
   row.tokens_per_iter = run.micro_batch * run.sequence;
@@ -296,11 +297,12 @@ RunRow ReadTorchtuneRow(RowReader& reader) {
   }
   run.compile = reader.Switch("compile").value_or(false);
   run.compile_loss = run.compile;
-  run.logit_bytes = 10;
-  run.chunked_loss = reader.Switch("chunked_ce").value_or(true);
+  const FrameworkHabits& habits = *HabitsOf("torchtune");
+  run.logit_bytes = habits.logits;
+  run.chunked_loss = reader.Switch("chunked_ce").value_or(habits.chunked_loss);
   run.offload_activations = reader.Switch("act_offload").value_or(false);
   run.optimizer_in_backward = reader.Switch("optim_in_bwd").value_or(false);
-  run.bytes = kFusedHalf;
+  run.bytes = habits.all;
   const std::string method = Squash(reader.Stated("method"));
   if (!method.starts_with("full")) {
     run.method = method == "qlora" ? TuneMethod::kQlora : TuneMethod::kLora;
@@ -308,7 +310,7 @@ RunRow ReadTorchtuneRow(RowReader& reader) {
     run.adapter_rank = kRank;
     if (run.method == TuneMethod::kQlora) run.bytes.frozen = kNf4Double;
   }
-  if (run.gpus > 1) run.sharding = Sharding::kZero3;
+  if (run.gpus > 1) run.sharding = habits.shares;
   std::optional<bool> checkpointing = reader.Switch("act_ckpt");
   if (!checkpointing && run.method == TuneMethod::kQlora) checkpointing = true;  // as its recipes are published
   if (checkpointing.value_or(false)) run.checkpointing = Checkpointing::kWholeLayers;

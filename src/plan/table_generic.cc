@@ -4,13 +4,12 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "plan/frozen_base.h"
 #include "plan/optimizer.h"
 #include "plan/table_formats.h"
 
 namespace idleburn {
 namespace {
-
-constexpr double kNf4 = 0.515875;  // double quantised (QLoRA paper)
 
 bool Says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
@@ -18,11 +17,25 @@ bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> word
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+bool HasFourBits(const std::string& quantization) {
+  return Says(quantization, "nf4") || Says(quantization, "fp4") ||
+         IsOneOf(quantization, {"4bit", "bnb4bit", "int4", "4", "true"});
+}
+
+bool HasEightBits(RowReader& reader) {
+  const std::string quantization = reader.Word("quantization");
+  return Says(quantization, "int8") || IsOneOf(quantization, {"8bit", "bnb8bit", "8"}) ||
+         reader.Switch("load_in_8bit").value_or(false);
+}
+
+BaseFormat BaseOf(RowReader& reader, TuneMethod method) {
+  if (HasEightBits(reader)) return BaseFormat::kInt8;
+  return method == TuneMethod::kQlora ? BaseFormat::kNf4 : BaseFormat::kAsIs;
+}
+
 TuneMethod MethodOf(RowReader& reader, const ModelFacts& facts) {
   const std::string method = reader.Word("method");
-  const std::string bits = reader.Word("quantization");
-  const bool four = Says(bits, "nf4") || Says(bits, "fp4") || IsOneOf(bits, {"4bit", "bnb4bit", "int4", "4", "true"});
-  if (Says(method, "qlora") || four) return TuneMethod::kQlora;
+  if (Says(method, "qlora") || HasFourBits(reader.Word("quantization"))) return TuneMethod::kQlora;
   constexpr std::array<std::string_view, 6> kFull = {"full", "pre", "sft", "finetune", "dense", "fft"};
   for (const std::string_view full : kFull) {
     if (method.starts_with(full)) return TuneMethod::kAllWeights;
@@ -58,10 +71,7 @@ void SetAdapters(RowReader& reader, RunRow& row) {
   if (Says(reader.Word("method"), "emb")) run.trained_copy = counts.embedding + counts.head;
   for (const LoraTarget target : kAll)
     run.adapter_inputs += 2 * ShapeOf(row.facts, target).in * static_cast<double>(row.facts.layers);
-  if (reader.Switch("load_in_8bit").value_or(false)) run.bytes.frozen = 1;
-  if (run.method != TuneMethod::kQlora) return;
-  run.bytes.frozen = kNf4;
-  run.bytes.frozen_vocab = 4;  // raised to fp32 for k-bit training
+  StoreBaseIn(BaseOf(reader, run.method), run);
 }
 
 // "zero3" of "lorazero3".

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/framework_habits.h"
 #include "plan/gpu_rate.h"
 #include "plan/table_formats.h"
 #include "text/number.h"
@@ -43,7 +44,7 @@ RunRow ReadLlmFoundryRow(RowReader& reader) {
   run.sharding = reader.Word("sharding").find("grad") != std::string::npos ? Sharding::kGathered : Sharding::kZero3;
   run.checkpointing = reader.Switch("act_ckpt").value_or(false) ? Checkpointing::kWholeLayers : Checkpointing::kNone;
   run.fp8 = reader.Word("precision").find("fp8") != std::string::npos;
-  run.bytes = {4, 0, 4, 8, 0, 2, 2};
+  run.bytes = HabitsOf("llm-foundry")->all;
   row.tokens_s_per_gpu = reader.Measured("tokens_s_gpu");
   return row;
 }
@@ -70,8 +71,9 @@ RunRow ReadMegatronBridgeRow(RowReader& reader) {
   const std::string precision = reader.Word("precision");
   run.fp4 = precision.find("fp4") != std::string::npos;
   run.fp8 = !run.fp4 && precision.find("fp8") != std::string::npos;
-  run.sharding = reader.Number("fsdp", 0) > 1 ? Sharding::kZero3 : Sharding::kZero1;
-  run.bytes = {2, 4, 4, 8, 0, 2, 2};
+  const FrameworkHabits& habits = *HabitsOf("megatron-bridge");
+  run.sharding = reader.Number("fsdp", 0) > 1 ? Sharding::kZero3 : habits.shares;
+  run.bytes = habits.all;
   if (reader.Word("kind") == "lora") run.method = TuneMethod::kLora;
   row.tokens_s_per_gpu = reader.Measured("tokens_s_gpu");
   return row;
@@ -89,14 +91,15 @@ RunRow ReadTorchtitanRow(RowReader& reader) {
   run.tensor_parallel = DegreeIn(parallelism, "tp");
   run.micro_batch = reader.Count("local_batch");
   run.sequence = reader.Count("seq_len");
-  run.sharding = Sharding::kZero3;
+  const FrameworkHabits& habits = *HabitsOf("torchtitan");
+  run.sharding = habits.shares;
   const std::string checkpointing = reader.Word("act_ckpt");
   run.checkpointing = checkpointing == "full"                  ? Checkpointing::kWholeLayers
                       : checkpointing.starts_with("selective") ? Checkpointing::kSelective
                                                                : Checkpointing::kNone;
   run.compile = reader.Switch("compile").value_or(false);
   run.fp8 = reader.Switch("float8").value_or(false);
-  run.bytes = {4, 0, 4, 8, 0, 2, 2};
+  run.bytes = habits.all;
   if (checkpointing.empty()) AssumeUntilFits(row, std::nullopt, true);
   run.metric = MemoryMetric::kReserved;
   if (const std::optional<double> gib = reader.Measured("peak_mem_gib")) row.peak_bytes = *gib * 1024 * 1024 * 1024;

@@ -42,7 +42,9 @@ enum class Meaning {
   kAsIs,
   kModelName,   // a path or a component: the part that names a model
   kMethod,      // an adapter's or a method's name
-  kFourBit,     // a switch or a number of bits
+  kFourBit,     // a switch
+  kEightBit,    // a switch
+  kBits,        // 4 or 8
   kAdapter,     // a switch: an adapter is trained
   kFullSwitch,  // a switch: checkpointing full
   kFlash,       // a switch or the name of an implementation
@@ -72,7 +74,8 @@ constexpr auto kKeys = std::to_array<YamlKey>({
     {"finetuning_type", "method", Meaning::kMethod},
     {"use_peft", "method", Meaning::kAdapter},
     {"load_in_4bit", "method", Meaning::kFourBit},
-    {"quantization_bit", "method", Meaning::kFourBit},
+    {"load_in_8bit", "quantization", Meaning::kEightBit},
+    {"quantization_bit", "quantization", Meaning::kBits},
     {"lora_r", "rank", Meaning::kAsIs},
     {"lora_rank", "rank", Meaning::kAsIs},
     {"model.lora_rank", "rank", Meaning::kAsIs},
@@ -162,7 +165,11 @@ std::string Translated(Meaning meaning, const std::string& text) {
     case Meaning::kMethod:
       return IsNothing(text) ? "" : text;  // a plan says which it does not know
     case Meaning::kFourBit:
-      return IsYes(text) || text == "4" ? "qlora" : "";
+      return IsYes(text) ? "qlora" : "";
+    case Meaning::kEightBit:
+      return IsYes(text) ? "int8" : "";
+    case Meaning::kBits:
+      return text == "4" ? "nf4" : text == "8" ? "int8" : "";
     case Meaning::kAdapter:
       return IsYes(text) ? "lora" : "";
     case Meaning::kFullSwitch:

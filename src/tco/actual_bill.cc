@@ -78,14 +78,19 @@ Result<std::string> MonthOf(std::string_view text, const std::string& where) {
   return std::string(month);
 }
 
-// Days since 1970 of a stamp; absent where it is no more than a month.
-std::optional<std::int64_t> DayOf(std::string_view text) {
-  if (text.size() < 10 || text[7] != '-') return std::nullopt;
-  const std::optional<std::int64_t> year = ParseInteger(text.substr(0, 4));
-  const std::optional<std::int64_t> month = ParseInteger(text.substr(5, 2));
-  const std::optional<std::int64_t> day = ParseInteger(text.substr(8, 2));
-  if (!year || !month || !day || *day < 1 || *day > 31) return std::nullopt;
-  return DaysFromCivil(*year, static_cast<int>(*month), static_cast<int>(*day));
+// How many days a charge is for; the end of its period is not in it.
+std::int64_t DaysOf(std::int64_t first, std::string_view end) {
+  const std::optional<std::int64_t> day = DayOf(end);
+  if (!day) return 1;
+  const bool midnight = end.size() < 16 || end.substr(11, 5) == "00:00";
+  return std::max<std::int64_t>(1, *day - first + (midnight ? 0 : 1));
+}
+
+// Whether days from `first` on pass the end of "2026-07".
+bool EndsAfter(const std::string& month, std::int64_t first, std::int64_t days) {
+  const std::int64_t year = *ParseInteger(month.substr(0, 4));
+  const int number = static_cast<int>(*ParseInteger(month.substr(5)));
+  return first + days > (number == 12 ? DaysFromCivil(year + 1, 1, 1) : DaysFromCivil(year, number + 1, 1));
 }
 
 Result<Money> AmountOf(const CsvTable& table, const std::string& column, bool focus, ActualBill& bill) {
@@ -101,23 +106,39 @@ Result<Money> AmountOf(const CsvTable& table, const std::string& column, bool fo
 }
 
 Result<std::optional<Fraction>> QuantityOf(const CsvTable& table, std::string_view column) {
-  const std::string_view text = table.Cell(column);
+  std::string_view text = table.Cell(column);
   if (text.empty()) return std::optional<Fraction>();
-  const Result<Fraction> number = ParseDecimal(PlainDecimal(text));
+  const bool negative = text.front() == '-';  // a correction takes back what was counted before
+  if (negative) text.remove_prefix(1);
+  Result<Fraction> number = ParseDecimal(PlainDecimal(text));
   if (!number) return FailUsage(table.Where() + ": " + std::string(column) + ": " + number.error().message);
+  if (negative) number->top = -number->top;
   return std::optional(*number);
 }
 
+Result<void> RequireCurrency(const CsvTable& table, std::string_view column, const TcoPlan& plan) {
+  const std::string_view currency = table.Cell(column);
+  if (currency.empty() || currency == plan.currency) return {};
+  return FailUsage(table.Where() + ": is billed in " + std::string(currency.substr(0, 10)) + ", but " + plan.name +
+                   " is in " + plan.currency + "; currencies are not added up");
+}
+
+// Credits, taxes, purchases and what of a commitment was not used cost, or give back, and use nothing.
+bool UsesNothing(const CsvTable& table) {
+  const std::string_view category = table.Cell("ChargeCategory");
+  return (!category.empty() && category != "Usage") || table.Cell("CommitmentDiscountStatus") == "Unused";
+}
+
 // The columns of a billing export that are read.
-Result<void> ReadFocus(const CsvTable& table, const TcoPlan& plan, ActualRow& row) {
-  const std::string_view currency = table.Cell("BillingCurrency");
-  if (!currency.empty() && currency != plan.currency) {
-    return FailUsage(table.Where() + ": is billed in " + std::string(currency.substr(0, 10)) + ", but " + plan.name +
-                     " is in " + plan.currency + "; currencies are not added up");
-  }
+Result<void> ReadFocus(const CsvTable& table, const TcoPlan& plan, ActualRow& row, ActualBill& bill) {
+  TRY(RequireCurrency(table, "BillingCurrency", plan));
   row.category = CategoryOfService(table.Cell("ServiceCategory"));
   row.day = DayOf(table.Cell("ChargePeriodStart"));
-  if (table.Cell("ConsumedUnit") == "GPU-Hours" && !table.Cell("ConsumedQuantity").starts_with('-')) {
+  if (row.day) row.days = DaysOf(*row.day, table.Cell("ChargePeriodEnd"));
+  if (row.day && row.amount != Money() && EndsAfter(row.month, *row.day, row.days)) ++bill.beyond_month;
+  if (UsesNothing(table)) {
+    row.quantity = Fraction();
+  } else if (table.Cell("ConsumedUnit") == "GPU-Hours") {
     const Result<std::optional<Fraction>> quantity = QuantityOf(table, "ConsumedQuantity");
     if (!quantity) return tl::unexpected<Error>(quantity.error());
     row.quantity = *quantity;
@@ -126,6 +147,7 @@ Result<void> ReadFocus(const CsvTable& table, const TcoPlan& plan, ActualRow& ro
 }
 
 Result<void> ReadPlain(const CsvTable& table, const TcoPlan& plan, ActualRow& row) {
+  TRY(RequireCurrency(table, "currency", plan));
   const Result<PlanPlace> place = PlaceOf(table.Cell(table.Has("line") ? "line" : "category"), plan, table.Where());
   if (!place) return tl::unexpected<Error>(place.error());
   row.category = place->category;
@@ -163,6 +185,15 @@ bool HasTags(const CsvTable& table, bool focus, const BillingTags& tags) {
 
 }  // namespace
 
+std::optional<std::int64_t> DayOf(std::string_view stamp) {
+  if (stamp.size() < 10 || stamp[7] != '-') return std::nullopt;
+  const std::optional<std::int64_t> year = ParseInteger(stamp.substr(0, 4));
+  const std::optional<std::int64_t> month = ParseInteger(stamp.substr(5, 2));
+  const std::optional<std::int64_t> day = ParseInteger(stamp.substr(8, 2));
+  if (!year || !month || !day || *day < 1 || *day > 31) return std::nullopt;
+  return DaysFromCivil(*year, static_cast<int>(*month), static_cast<int>(*day));
+}
+
 Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan, const BillingTags& tags) {
   CsvTable table(in);
   TRY(table.ReadHeader());
@@ -173,7 +204,7 @@ Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan, const Billin
   const std::string_view month = focus ? "ChargePeriodStart" : "month";
   TRY(table.Require(std::vector<std::string_view>{month, bill.column, place}));
   TRY(RequireTags(table, focus, tags));
-  const std::array<std::string_view, 5> read = {month, bill.column, place, "quantity", "status"};
+  const std::array<std::string_view, 6> read = {month, bill.column, place, "quantity", "currency", "status"};
   for (const std::string& column : table.columns()) {
     // An export has dozens of columns by its standard; of a table made for this, each is meant.
     const bool used = std::find(read.begin(), read.end(), column) != read.end() || tags.count(column) > 0;
@@ -194,7 +225,7 @@ Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan, const Billin
     if (!amount) return tl::unexpected<Error>(amount.error());
     row.month = *of;
     row.amount = *amount;
-    TRY(focus ? ReadFocus(table, plan, row) : ReadPlain(table, plan, row));
+    TRY(focus ? ReadFocus(table, plan, row, bill) : ReadPlain(table, plan, row));
     bill.rows.push_back(std::move(row));
   }
 }

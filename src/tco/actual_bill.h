@@ -15,6 +15,7 @@ namespace idleburn {
 struct ActualRow {
   std::string month;                     // "2026-07"
   std::optional<std::int64_t> day;       // since 1970-01-01, where it is known
+  std::int64_t days = 1;                 // from that day on, that the amount is for
   std::optional<CostCategory> category;  // absent: unallocated
   std::optional<std::size_t> line;       // of the plan, where that is told
   Money amount;
@@ -27,13 +28,18 @@ struct ActualBill {
   std::string column;               // which cost it is: "amount", "EffectiveCost", "BilledCost"
   std::vector<std::string> unread;  // columns that nothing was made of
   int rounded = 0;                  // amounts of an export with more than nine decimals
+  int beyond_month = 0;             // charges that run past the month in which they begin, where they count
   int untagged = 0;                 // rows left out: they have not the tags that were asked for
 };
 
+// Days since 1970 of a stamp; absent where it is no more than a month.
+std::optional<std::int64_t> DayOf(std::string_view stamp);
+
 // A CSV of month, amount and one of category and line (either may name a category or a line of `plan`), and if known
-// quantity and status (open, closed); or a billing export by FOCUS (ChargePeriodStart, EffectiveCost else BilledCost,
-// ServiceCategory). A row that is not understood, or is in another currency than the plan, is an error with its line.
-// Only rows with all of `tags` count: of an export those in its column Tags, else the column that a tag is named after.
+// quantity, currency and status (open, closed); or a billing export by FOCUS (ChargePeriodStart, EffectiveCost else
+// BilledCost, ServiceCategory). A row that is not understood, or is in another currency than the plan, is an error with
+// its line. Only rows with all of `tags` count: of an export those in its column Tags, else the column that a tag is
+// named after.
 Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan, const BillingTags& tags = {});
 
 }  // namespace idleburn

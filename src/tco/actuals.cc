@@ -219,6 +219,19 @@ void Comparison::CompareMonths() {
   }
 }
 
+// The last day that a bill is of. A charge for more than a month says nothing of how far the bill goes, and one for the
+// current month is not used up yet.
+std::int64_t LastDay(const std::vector<ActualRow>& rows, std::optional<std::int64_t> today) {
+  constexpr std::int64_t kMonth = 31;
+  std::int64_t begins = *rows.front().day;
+  std::int64_t ends = begins;
+  for (const ActualRow& row : rows) {
+    begins = std::max(begins, *row.day);
+    if (row.days <= kMonth) ends = std::max(ends, *row.day + row.days - 1);
+  }
+  return std::max(begins, today ? std::min(ends, *today) : ends);
+}
+
 // What the trailing 30 days cost a day, where every row has its day; else the last month.
 void Comparison::SetBurn() {
   constexpr std::int64_t kTrailing = 30;
@@ -227,12 +240,15 @@ void Comparison::SetBurn() {
   Money spent = paid_.rbegin()->second.all;
   report_.burn_days = DaysIn(MonthText(paid_.rbegin()->first));
   if (dated) {
-    const auto [first, last] = std::minmax_element(
-        rows.begin(), rows.end(), [](const ActualRow& a, const ActualRow& b) { return *a.day < *b.day; });
-    report_.burn_days = static_cast<int>(std::min(kTrailing, *last->day - *first->day + 1));
+    const auto first = std::min_element(rows.begin(), rows.end(),
+                                        [](const ActualRow& a, const ActualRow& b) { return *a.day < *b.day; });
+    const std::int64_t last = LastDay(rows, DayOf(today_));
+    report_.burn_days = static_cast<int>(std::min(kTrailing, last - *first->day + 1));
     spent = Money();
     for (const ActualRow& row : rows) {
-      if (*row.day > *last->day - kTrailing) spent = Sum(spent, row.amount);
+      const std::int64_t from = std::max(*row.day, last - kTrailing + 1);
+      const std::int64_t within = std::min(*row.day + row.days, last + 1) - from;
+      if (within > 0) spent = Sum(spent, Scale(row.amount, within, row.days).value_or(Money()));
     }
   }
   report_.burn_a_day = (Fraction::Of(spent) / Fraction::Of(report_.burn_days, 1)).AsMoney();

@@ -144,6 +144,64 @@ TEST(TcoActuals, ABillingExportIsReadByItsServices) {
   EXPECT_EQ(FormatExact(hours.rows[0].amount), "8.50");  // half to even
 }
 
+// 40 GPU-hours used, 4 of them taken back; a credit, a tax and an unused commitment change what an hour cost alone:
+// 100 - 10 - 20 + 5 + 15 = 90 for 36 GPU-hours, where 800 at 2.50 were planned: -1,910 by quantity, 0 by price.
+TEST(TcoActuals, CreditsAndCorrectionsArePartOfPriceAndQuantity) {
+  const ActualBill bill = Bill(
+      "ChargePeriodStart,ServiceCategory,EffectiveCost,ChargeCategory,CommitmentDiscountStatus,ConsumedQuantity,"
+      "ConsumedUnit\n2026-07-03T00:00:00Z,Compute,100,Usage,,40,GPU-Hours\n"
+      "2026-07-03T00:00:00Z,Compute,-10,Usage,,-4,GPU-Hours\n2026-07-01T00:00:00Z,Compute,-20,Credit,,,\n"
+      "2026-07-01T00:00:00Z,Compute,5,Tax,,,\n2026-07-01T00:00:00Z,Compute,15,Usage,Unused,,\n");
+  const Result<ActualReport> report = Compared(Plan(kCompute), bill);
+  EXPECT_EQ(FormatExact(report->actual), "90.00");
+  ASSERT_EQ(report->parts.size(), 1U);
+  EXPECT_EQ(FormatExact(report->parts[0].price), "0.00");
+  EXPECT_EQ(FormatExact(report->parts[0].quantity), "-1910.00");
+}
+
+// An export of one row a month is of all its days, the current month's of those that have passed (today is the 21st).
+TEST(TcoActuals, BurnSpreadsAChargeOverItsPeriod) {
+  const TcoPlan plan = Plan("budget = 5000\n" + std::string(kCompute));
+  const std::string header = "ChargePeriodStart,ChargePeriodEnd,ServiceCategory,EffectiveCost\n";
+  const auto burn = [&](const std::string& rows) { return Compared(plan, Bill(header + rows)); };
+  const Result<ActualReport> month = burn("2026-06-01T00:00:00Z,2026-07-01T00:00:00Z,Compute,900\n");
+  EXPECT_EQ(month->burn_days, 30);
+  EXPECT_EQ(FormatExact(*month->burn_a_day), "30.00");
+  // 29 days of July (31 at 20 a day) and the first of August at 60.
+  const Result<ActualReport> both = burn(
+      "2026-07-01T00:00:00Z,2026-08-01T00:00:00Z,Compute,620\n2026-08-01T00:00:00Z,2026-08-02T00:00:00Z,Compute,60\n");
+  EXPECT_NEAR(static_cast<double>(both->burn_a_day->nano()) / 1e9, (29 * 20 + 60) / 30.0, 1e-8);
+  // 21 of 30 days: 21 at 10 a day over these 21.
+  const Result<ActualReport> current = burn("2026-11-01T00:00:00Z,2026-12-01T00:00:00Z,Compute,300\n");
+  EXPECT_EQ(current->burn_days, 21);
+  EXPECT_EQ(FormatExact(*current->burn_a_day), "10.00");
+  // What is paid for a year ahead says nothing of how far the bill goes.
+  const Result<ActualReport> year = burn(
+      "2026-06-01T00:00:00Z,2026-07-01T00:00:00Z,Compute,900\n2026-06-01T00:00:00Z,2027-06-01T00:00:00Z,Compute,365\n");
+  EXPECT_EQ(FormatExact(*year->burn_a_day), "31.00");
+}
+
+TEST(TcoActuals, AChargeBeyondItsMonthIsCounted) {
+  const ActualBill bill = Bill(
+      "ChargePeriodStart,ChargePeriodEnd,ServiceCategory,EffectiveCost\n"
+      "2026-07-31T00:00:00Z,2026-08-01T00:00:00Z,Compute,1\n2026-12-31T23:00:00Z,2027-01-01T00:00:00Z,Compute,1\n"
+      "2026-07-15T00:00:00Z,2026-08-15T00:00:00Z,Compute,1\n2026-07-31T23:00:00Z,2026-08-01T01:00:00Z,Compute,1\n"
+      "2026-07-01T00:00:00Z,2027-07-01T00:00:00Z,Compute,0\n");
+  EXPECT_EQ(bill.beyond_month, 2);
+  EXPECT_EQ(bill.rows[2].month, "2026-07");
+}
+
+TEST(TcoActuals, CurrenciesAreNeverAddedUp) {
+  for (const char* text : {"month,category,amount,currency\n2026-07,compute,1,USD\n2026-07,compute,1,EUR\n",
+                           "ChargePeriodStart,ServiceCategory,EffectiveCost,BillingCurrency\n"
+                           "2026-07-03T00:00:00Z,Compute,1,USD\n2026-07-03T00:00:00Z,Compute,1,EUR\n"}) {
+    StringSource in(text, "bill.csv");
+    const Result<ActualBill> bill = ReadActuals(in, Plan(kCompute));
+    ASSERT_FALSE(bill) << text;
+    EXPECT_NE(bill.error().message.find("bill.csv:3: is billed in EUR"), std::string::npos) << bill.error().message;
+  }
+}
+
 TEST(TcoActuals, OnlyWhatIsTaggedCounts) {
   const std::string focus =
       "ChargePeriodStart,ServiceCategory,EffectiveCost,Tags\n"

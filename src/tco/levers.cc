@@ -98,6 +98,11 @@ Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, st
       return FailUsage("lever '" + edit.name + "': there is no line '" + edit.line + "'; " +
                        SuggestionFor(edit.line, known));
     }
+    if (edit.to && lines.size() > 1) {
+      return FailUsage("lever '" + edit.name + "': to would make each of the " + std::to_string(lines.size()) +
+                       " lines of " + edit.line + " that much; name one of them, such as " +
+                       plan.lines[lines.front()].Key());
+    }
     for (const std::size_t line : lines) TRY(Apply(plan, line, edit, claims));
   }
   for (auto& [line, input] : claims) {

@@ -31,6 +31,7 @@ TEST(OwnOrRent, AYearIsTheSumOfItsLines) {
   EXPECT_EQ(Text(year.support, 3), "15000.000");
   EXPECT_EQ(Text(year.space, 3), "18000.000");
   EXPECT_EQ(Text(year.total, 3), "114438.912");
+  EXPECT_EQ(Text(year.total / Fraction::Of(8, 1), 3), "14304.864");  // a GPU
   EXPECT_EQ(Text(year.operation_a_month, 3), "3911.576");
 }
 

@@ -53,6 +53,9 @@ constexpr auto kWrong = std::to_array<BadScenario>({
      "storage is in data and in infrastructure"},
     {"[[compute]]\namount = 5\n[[variant]]\n[[variant.lever]]\nline = \"compute.x\"\nto = 3\n",
      "there is no line 'compute.x'; give one of compute.compute"},
+    {"[[data]]\nname = \"a\"\namount = 5\n[[data]]\nname = \"b\"\namount = 5\n[[variant]]\n[[variant.lever]]\n"
+     "line = \"data\"\nto = 3\n",
+     "to would make each of the 2 lines of data that much; name one of them, such as data.a"},
     {"[[labour]]\namount = 5\n[[variant]]\n[[variant.lever]]\nline = \"labour\"\ntime = \"5%\"\n", "is no GPU work"},
     {"[[labour]]\namount = 5\n[[variant]]\n[[variant.lever]]\nline = \"labour\"\n", "says nothing"},
     {"[[labour]]\namount = 5\n[[variant]]\nset = { \"labour.labour.amont\" = 3 }\n",

@@ -76,6 +76,7 @@ TEST(UnitCosts, ServingCostsByTheThousandAndTheMillion) {
   const char* const kServing = "price = \"2.95\"\nutilisation = \"35%\"\n";
   const TcoPlan requests = Read("[[inference]]\nrequests = 5000000\nrequests_per_s = 20\n" + std::string(kServing));
   EXPECT_EQ(Per(requests, "1,000 requests", 4), "0.1171");
+  EXPECT_EQ(Per(requests, "1,000 requests", 6), "0.117063");
   const TcoPlan tokens = Read("[[inference]]\ntokens = 7000000000\ntokens_per_s = 2400\n" + std::string(kServing));
   EXPECT_EQ(Per(tokens, "10^6 tokens", 4), "0.9755");
 }
