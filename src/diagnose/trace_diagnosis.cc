@@ -120,7 +120,8 @@ std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joine
   return devices;
 }
 
-// Findings with one cause and title of several devices become one: its share is of all their windows.
+// Findings with one cause and title of several devices become one: its share is of all their windows. The largest
+// first, but "healthy" last.
 std::vector<Finding> Gather(const std::vector<DeviceDiagnosis>& devices) {
   std::int64_t windows = 0;
   for (const DeviceDiagnosis& d : devices) windows += d.Deciding().span.Ns();
@@ -159,8 +160,10 @@ std::vector<Finding> Gather(const std::vector<DeviceDiagnosis>& devices) {
     }
     findings.push_back(std::move(f));
   }
+  // That some devices are well is no news beside what others lose.
+  const auto key = [](const Finding& f) { return std::pair(f.cause == "healthy", -f.share); };
   std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.share > b.share; });
+                   [key](const Finding& a, const Finding& b) { return key(a) < key(b); });
   return findings;
 }
 

@@ -62,8 +62,8 @@ struct DeviceDiagnosis {
 
 struct TraceDiagnosis {
   std::vector<DeviceDiagnosis> devices;  // as the profiles came, then by id
-  // Of all devices together, the largest share first: shares of the sum of the deciding windows. With one device these
-  // are its own. Never empty.
+  // Of all devices together, the largest share first but "healthy" last: shares of the sum of the deciding windows.
+  // With one device these are its own. Never empty.
   std::vector<Finding> findings;
   std::string apart;  // why several profiles are not joined as ranks of one job; empty: they are, or it is one
 };

@@ -88,10 +88,10 @@ TEST(TraceDiagnosisTest, FindingsOfSeveralDevicesWeighTheirWindows) {
   EXPECT_EQ(CausesOf(diagnosis.devices[0].findings), (Causes{"comm_exposed"}));
   EXPECT_DOUBLE_EQ(diagnosis.devices[0].findings[0].share, 0.057);
   EXPECT_EQ(CausesOf(diagnosis.devices[1].findings), (Causes{"healthy"}));
-  EXPECT_EQ(CausesOf(diagnosis.findings), (Causes{"healthy", "comm_exposed"}));
-  EXPECT_DOUBLE_EQ(diagnosis.findings[1].share, 0.0285);
-  EXPECT_DOUBLE_EQ(diagnosis.findings[1].bound, 0.0285);
-  EXPECT_EQ(diagnosis.findings[1].evidence.back(), "seen on 1 of 2 devices; shares are of all their windows");
+  EXPECT_EQ(CausesOf(diagnosis.findings), (Causes{"comm_exposed", "healthy"})) << "a cause before what is well";
+  EXPECT_DOUBLE_EQ(diagnosis.findings[0].share, 0.0285);
+  EXPECT_DOUBLE_EQ(diagnosis.findings[0].bound, 0.0285);
+  EXPECT_EQ(diagnosis.findings[0].evidence.back(), "seen on 1 of 2 devices; shares are of all their windows");
 }
 
 TEST(TraceDiagnosisTest, RanksOfOneJobAreReadTogether) {
