@@ -423,7 +423,8 @@ Finding NoDevices(const Profile& profile) {
   f.status = Status::kUnknown;
   SayForeign(profile, f);  // first: how to record a GPU is no help there
   const RecordAgain& record = HowToRecord(profile.kind);
-  f.evidence.push_back(fmt::format("{}: no GPU activity in this file; record with {}", profile.file, record.with));
+  f.evidence.push_back(fmt::format("{}: no GPU activity {}in this file; record with {}", profile.file,
+                                   profile.events_missing ? "that can be read is " : "", record.with));
   f.isolate = profile.foreign_accelerators.empty() ? record.gpu : "the profiler of that accelerator's vendor";
   return f;
 }

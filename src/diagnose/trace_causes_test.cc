@@ -567,6 +567,8 @@ TEST(TraceCausesTest, AFileWithoutDevicesSaysHowToRecordOne) {
   EXPECT_EQ(plain.cause, "unknown");
   EXPECT_EQ(plain.status, Status::kUnknown);
   EXPECT_TRUE(Says(plain.evidence, "no GPU activity in this file; record with ProfilerActivity.CUDA / kineto CUPTI"));
+  profile.events_missing = true;  // rows that are there but damaged are no missing profiler
+  EXPECT_TRUE(Says(NoDevices(profile).evidence, "no GPU activity that can be read is in this file"));
   profile.foreign_accelerators = {"hpu_op"};
   const Finding foreign = NoDevices(profile);  // how to record a GPU is no help there
   EXPECT_TRUE(Says({foreign.evidence[0]}, "hpu_op, an accelerator whose device timeline is not understood"));
