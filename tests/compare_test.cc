@@ -384,6 +384,73 @@ TEST_F(CompareTest, CapturesAreJudgedByTheirSteps) {
   Refused("compare " + files + " " + Put("log.csv", {}), 2, "give one kind");
 }
 
+// Thirty steps of a profiler: the loader for `loader` us, a little more or less in turn, then a kernel of 5 ms.
+std::string CaptureText(double loader, std::int64_t start_s, int rank = -1, double kernel_late = 0) {
+  std::string text = fmt::format("{{\"schemaVersion\":1,\"baseTimeNanoseconds\":{},", start_s * 1'000'000'000);
+  if (rank >= 0) text += fmt::format(R"("distributedInfo":{{"rank":{},"world_size":3}},)", rank);
+  text += "\"traceEvents\":[";
+  double at = 0;
+  for (int i = 0; i < 30; ++i) {
+    const double waits = loader * (1 + 0.01 * std::sin(12.9898 * (i + 1) + static_cast<double>(start_s)));
+    const auto event = [&](const char* kind, const char* name, double from, double length, const char* more) {
+      text += fmt::format(R"({{"ph":"X","cat":"{}","name":"{}","pid":1,"tid":1,"ts":{:.3f},"dur":{:.3f},)", kind, name,
+                          from, length);
+      text += fmt::format(R"("args":{{{}"correlation":{}}}}},)", more, i + 1);
+    };
+    event("user_annotation", fmt::format("ProfilerStep#{}", i).c_str(), at, waits + 5'020, "");
+    event("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at, waits, "");
+    event("cuda_runtime", "cudaLaunchKernel", at + waits, 10, "");
+    event("kernel", "sgemm", at + waits + 10 + kernel_late, 5'000, R"("device":0,"stream":7,)");
+    at += waits + 5'020;
+  }
+  text.back() = ']';
+  return text + "}";
+}
+
+// A capture is dated: three a side, and a claim between them, are as good as three logs.
+TEST_F(CompareTest, DatedCapturesAndAClaimBeforeThemVerify) {
+  std::string sides[2];
+  for (const int after : {0, 1}) {
+    for (int i = 0; i < 3; ++i) {
+      const std::string text = CaptureText(after == 1 ? 1'000 : 5'000, Now() + (after == 1 ? 3600 : -7200) + 600 * i);
+      sides[after] += " " + folder_.Write(fmt::format("{}{}.json", after, i), text);
+    }
+  }
+  const std::string claim = Claim("", "--unit step");
+  const json document = Compare(sides[0] + " --vs" + sides[1] + " --claim " + claim);
+  EXPECT_EQ(document.at("verdict"), "VERIFIED") << document.dump(1);
+  EXPECT_NEAR(document.at("saving").at("fraction"), 1 - 6'020.0 / 10'020, 0.003);
+  EXPECT_EQ(document.at("plan"), "claimed");
+  EXPECT_TRUE(document.at("guard").at("same_side"));
+}
+
+// Ranks wait for each other: three files of one run say no more of other runs than one does.
+TEST_F(CompareTest, RanksOfAJobAreOneRun) {
+  std::string sides[2];
+  for (const int after : {0, 1}) {
+    for (int rank = 0; rank < 3; ++rank) {
+      sides[after] += " " + folder_.Write(fmt::format("{}{}.json", after, rank),
+                                          CaptureText(after == 1 ? 1'000 : 5'000, 1'700'000'000 + 9'000 * after, rank));
+    }
+  }
+  const json document = Compare(sides[0] + " --vs" + sides[1]);
+  EXPECT_EQ(document.at("runs"), json({{"before", 1}, {"after", 1}}));
+  EXPECT_EQ(document.at("verdict"), "INDICATED");
+  EXPECT_TRUE(HasReason(document, "few_captures"));
+  ASSERT_EQ(document.at("excluded").size(), 4U) << document.dump(1);
+  EXPECT_NE(document.at("excluded").at(0).at("reason").get<std::string>().find("rank 1 of a job of which rank 0"),
+            std::string::npos);
+}
+
+// All kernels run after the last step: the steps are short because nothing waits for the device.
+TEST_F(CompareTest, StepsWithoutTheirWorkAreNotComparable) {
+  const std::string before = folder_.Write("before.json", CaptureText(5'000, 1'700'000'000));
+  const std::string after = folder_.Write("after.json", CaptureText(1'000, 1'700'000'900, -1, 1e6));
+  const json document = Compare(before + " --vs " + after);
+  EXPECT_EQ(document.at("verdict"), "INVALID");
+  EXPECT_TRUE(HasReason(document, "unequal_work"));
+}
+
 // Kernels of other work have other steps: no figure may look like a saving.
 TEST_F(CompareTest, CapturesOfOtherWorkRealiseNothing) {
   if (!std::filesystem::exists(kTraces)) GTEST_SKIP() << kTraces << " is not there";

@@ -202,19 +202,72 @@ TEST_F(TraceAudit, WhatATornTraceStillHasIsCountedAndSaid) {
   for (const json& f : audit["findings"]) EXPECT_NE(f["status"], "confirmed");
 }
 
-// Rows that an importer cannot take for what they were are missing from the trace, whatever else is whole.
-TEST_F(TraceAudit, DamagedEventsAreMissingEvents) {
-  const std::string whole = Trace().Text();
-  const auto with = [&](double us, double length) {
-    const std::string event = Event("kernel", "odd", us, length, 7, "\"device\":0,\"stream\":7");
-    std::string text = whole;
-    text.insert(text.rfind("]}"), ",\n" + event.substr(0, event.size() - 2));
-    return AuditJsonOf(folder_.Write("odd.json", text))["steps"][0]["events_missing"];
+// Rows that were dropped, or taken for instants, are lost work: the file is not whole, whatever its brackets say.
+TEST_F(TraceAudit, RowsThatCannotBeMakeTheFileIncomplete) {
+  const auto audit = [&](const std::string& odd) {
+    std::string text = Trace().Text();
+    return AuditJsonOf(folder_.Write("odd.json", text.insert(text.find("{\"ph\""), odd)));
   };
-  EXPECT_EQ(AuditJsonOf(folder_.Write("whole.json", whole))["steps"][0]["events_missing"], false);
-  EXPECT_EQ(with(9'500, 10), false);
-  EXPECT_EQ(with(9'500, -10), true) << "a negative duration";
-  EXPECT_EQ(with(9'500, 8e11), true) << "longer than a week";
+  EXPECT_FALSE(audit("")["steps"][0]["events_missing"]);
+  const std::string at = "\"device\":0,\"stream\":7";
+  for (const auto& [id, odd] : {std::pair("negative_duration", Event("kernel", "backward", 100, -5, 7, at)),
+                                std::pair("long_duration", Event("kernel", "endless", 100, 7e11, 7, at)),
+                                std::pair("bad_row", Event("kernel", "undated", 1e30, 5, 7, at))}) {
+    const json told = audit(odd);
+    EXPECT_TRUE(told["steps"][0]["events_missing"]) << id;
+    const auto row = std::find_if(told["data_quality"].begin(), told["data_quality"].end(),
+                                  [id = id](const json& r) { return r["id"] == id; });
+    ASSERT_NE(row, told["data_quality"].end()) << id << told["data_quality"];
+    EXPECT_EQ((*row)["count"], 1) << id;
+    EXPECT_DOUBLE_EQ(told["steps"][1]["compute_ms"], 40) << id;
+  }
+}
+
+// How a writer numbers, orders and packs one and the same events says nothing of the job.
+TEST_F(TraceAudit, TheFormOfATraceShowsInNoFigure) {
+  const std::string text = Trace().Text();
+  const auto figures = [&](const std::string& name, const std::string& written) {
+    json audit = AuditJsonOf("--price 2 " + folder_.Write(name, written));
+    json all = {audit["steps"], audit["findings"], audit["cost"]["waste_exact"], audit["recommendations"]};
+    std::string said = all.dump();
+    for (std::size_t at = said.find(name); at != std::string::npos; at = said.find(name))
+      said.replace(at, name.size(), "");
+    return said;
+  };
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string other = text;
+    for (std::size_t at = other.find(from); at != std::string::npos; at = other.find(from, at + to.size())) {
+      other.replace(at, from.size(), to);
+    }
+    return other;
+  };
+  const std::size_t first = text.find("{\"ph\"");
+  const std::size_t end = text.rfind("]}");
+  const std::string events = text.substr(first, end - first);
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < events.size();) {
+    const std::size_t next = std::min(events.find(",\n", at), events.size());
+    lines.push_back(events.substr(at, next - at));
+    at = next + 2;
+  }
+  std::reverse(lines.begin(), lines.end());
+  std::string reversed;
+  for (const std::string& line : lines) reversed += (reversed.empty() ? "" : ",") + line;
+  const std::string expected = figures("as_is.json", text);
+  EXPECT_EQ(figures("reversed.json", text.substr(0, first) + reversed + "]}"), expected);
+  EXPECT_EQ(figures("bare.json", "[" + events + "]"), expected);
+  EXPECT_EQ(figures("header_after.json", "{\"traceEvents\":[" + events + "],\"schemaVersion\":1}"), expected);
+  EXPECT_EQ(figures("texts.json", with("\"pid\":1,\"tid\":7", "\"pid\":\"0\",\"tid\":\"stream 7\"")), expected);
+  EXPECT_EQ(figures("other_ids.json", with("\"pid\":1,", "\"pid\":4711,")), expected);
+  EXPECT_EQ(figures("old_words.json", with("\"kernel\"", "\"Kernel\"")), expected);
+  EXPECT_EQ(figures("rocm.json", with("cudaLaunchKernel", "hipLaunchKernel")), expected);
+}
+
+TEST_F(TraceAudit, AFileThatIsGivenTwiceWouldCountTwice) {
+  const std::string trace = folder_.Write("trace.json", Trace().Text());
+  const ProgramRun run = RunIdleburn("audit --quiet " + trace + " " + trace);
+  EXPECT_EQ(run.code, 1);
+  EXPECT_NE(run.err.find("is given twice"), std::string::npos) << run.err;
 }
 
 TEST_F(TraceAudit, ATornArchiveIsCountedOnce) {

@@ -1,6 +1,9 @@
 #include "cli/compared_captures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 
 #include "diagnose/before_after.h"
 #include "verify/captures.h"
@@ -19,16 +22,54 @@ Result<const DeviceDiagnosis*> DeviceOf(const ComparedInput& input) {
   return stepped == devices.end() ? &devices.front() : &*stepped;
 }
 
+// The rank that a capture is of, in a job of several.
+std::optional<std::int64_t> RankOf(const ComparedInput& input) {
+  const Profile& profile = input.capture->profiles.front();
+  return profile.world_size.value_or(1) > 1 ? profile.rank : std::nullopt;
+}
+
+// All ranks of a job are one run, however many were recorded: of a side the rank with the most captures is compared.
+void KeepOneRank(std::vector<ComparedInput>& side, std::vector<ComparisonReport::Input>& rows,
+                 ComparisonReport& report) {
+  std::map<std::int64_t, int> captures;
+  for (const ComparedInput& input : side) {
+    if (const std::optional<std::int64_t> rank = RankOf(input)) ++captures[*rank];
+  }
+  if (captures.size() < 2) return;
+  const std::int64_t kept = std::max_element(captures.begin(), captures.end(), [](const auto& a, const auto& b) {
+                              return a.second < b.second;
+                            })->first;
+  const auto other = [kept](const ComparedInput& input) { return RankOf(input).value_or(kept) != kept; };
+  for (const ComparedInput& input : side) {
+    if (!other(input)) continue;
+    const std::string why =
+        fmt::format("rank {} of a job of which rank {} is compared: ranks are one run", *RankOf(input), kept);
+    report.exclusions.push_back({input.name + ": " + why, 0});
+    for (ComparisonReport::Input& row : rows) {
+      if (row.name == input.name) row.note = "left out: " + why;
+    }
+  }
+  side.erase(std::remove_if(side.begin(), side.end(), other), side.end());
+}
+
+// Kernels and compute time are those of the steps: what lies outside of them is no work of a step.
+const TraceBudget& BudgetOfSteps(const DeviceDiagnosis& device) {
+  const auto steps = std::find_if(device.budgets.begin(), device.budgets.end(),
+                                  [](const TraceBudget& b) { return b.window == Window::kProfilerSteps; });
+  return steps == device.budgets.end() ? device.Deciding() : *steps;
+}
+
 StepCapture CaptureOf(const ComparedInput& input, const DeviceDiagnosis& device) {
   StepCapture capture;
   capture.name = input.name;
+  if (input.capture->quality.CountOf(QualityId::kNoTimestamp) == 0) capture.start = input.capture->run.start;
   for (const StepTime& step : device.steps.steps) {
     capture.step_seconds.push_back(static_cast<double>(step.at.Ns()) / 1e9);
   }
   if (device.steps.steps.empty()) return capture;
   const auto steps = static_cast<double>(device.steps.steps.size());
-  capture.kernels_per_step = static_cast<double>(device.Deciding().kernels.count) / steps;
-  capture.compute_seconds_per_step = static_cast<double>(device.Deciding().compute_ns) / 1e9 / steps;
+  capture.kernels_per_step = static_cast<double>(BudgetOfSteps(device).kernels.count) / steps;
+  capture.compute_seconds_per_step = static_cast<double>(BudgetOfSteps(device).compute_ns) / 1e9 / steps;
   return capture;
 }
 
@@ -62,8 +103,9 @@ SavingVerdict VerdictOfCaptures(CaptureVerdict captures) {
 
 }  // namespace
 
-Result<void> JudgeCaptureSides(const ComparedSides& sides, const std::optional<Claim>& claim,
-                               ComparisonReport& report) {
+Result<void> JudgeCaptureSides(ComparedSides& sides, const std::optional<Claim>& claim, ComparisonReport& report) {
+  KeepOneRank(sides.before, sides.inputs, report);
+  KeepOneRank(sides.after, sides.inputs, report);
   std::vector<StepCapture> captures[2];
   std::vector<const DeviceDiagnosis*> devices[2];
   for (const bool after : {false, true}) {

@@ -8,7 +8,7 @@
 namespace idleburn {
 
 // Judges profilers' captures by their steps, and puts beside it what the diagnosis of the capture before foretold.
-// Fills in verdict, captures and inputs of the report.
-Result<void> JudgeCaptureSides(const ComparedSides& sides, const std::optional<Claim>& claim, ComparisonReport& report);
+// Fills in verdict, captures and exclusions of the report. Of a job's ranks one stays on its side.
+Result<void> JudgeCaptureSides(ComparedSides& sides, const std::optional<Claim>& claim, ComparisonReport& report);
 
 }  // namespace idleburn

@@ -83,6 +83,9 @@ class RunReader {
     if (!profile) return tl::unexpected<Error>(profile.error());
     profile->events_missing = profile->events_missing || DamagedRows() > damaged;
     profile->file = input.source->name();
+    const bool again = std::any_of(run_->profiles.begin(), run_->profiles.end(),
+                                   [&](const Profile& other) { return other.file == profile->file; });
+    if (again) return Fail(profile->file + ": is given twice; its GPUs would count twice");
     run_->profiles.push_back(std::move(*profile));
     return {};
   }

@@ -1,8 +1,9 @@
 #include "diagnose/peer_wait.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -129,20 +130,30 @@ bool AtOneTime(std::span<const Profile> profiles) {
   return last_start - kClocksApart <= first_end;
 }
 
-bool OneJob(std::span<const Profile> profiles) {
-  std::set<std::int64_t> ranks;
-  for (const Profile& p : profiles) {
-    if (!p.rank || p.devices.size() != 1 || p.world_size != profiles.front().world_size) return false;
-    ranks.insert(*p.rank);
-  }
-  return profiles.size() >= 2 && ranks.size() == profiles.size() && AtOneTime(profiles);
+std::string JobSize(const Profile& p) {
+  return p.world_size ? fmt::format("{} ranks", *p.world_size) : std::string("a size that is not said");
 }
 
 }  // namespace
 
+std::string WhyApart(std::span<const Profile> profiles) {
+  std::map<std::int64_t, const Profile*> ranks;
+  for (const Profile& p : profiles) {
+    const Profile& first = profiles.front();
+    if (!p.rank) return p.file + " does not say its rank";
+    const auto [other, is_new] = ranks.try_emplace(*p.rank, &p);
+    if (!is_new) return fmt::format("rank {} is given twice: {} and {}", *p.rank, other->second->file, p.file);
+    if (p.devices.size() != 1) return fmt::format("{} holds {} GPUs, not one", p.file, p.devices.size());
+    if (p.world_size != first.world_size) {
+      return fmt::format("{} is of a job of {}, {} of {}", first.file, JobSize(first), p.file, JobSize(p));
+    }
+  }
+  return AtOneTime(profiles) ? "" : "they were recorded more than ten minutes apart";
+}
+
 std::vector<std::optional<PeerWait>> JoinRanks(std::span<const Profile> profiles) {
   std::vector<std::optional<PeerWait>> joined(profiles.size());
-  if (!OneJob(profiles)) return joined;
+  if (profiles.size() < 2 || !WhyApart(profiles).empty()) return joined;
   std::vector<PeerWait> waits = WaitsOf(profiles);
   const auto waited = [](const PeerWait& w) { return w.own_ns - w.transfer_ns; };
   std::size_t last = profiles.size();

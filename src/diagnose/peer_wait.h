@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "profile/profile.h"
@@ -21,11 +22,18 @@ struct PeerWait {
   std::int64_t ranks = 0;      // given
   bool all_ranks = false;      // of the job: with some missing the transfer is an upper bound
   std::int64_t last_rank = 0;  // that waited least: the others wait for it
+
+  // Every rank agrees on nearly all of this rank's collectives.
+  [[nodiscard]] bool Conclusive() const { return all_ranks && 10 * unmatched <= matched; }
 };
 
 // One for each profile, absent where waiting cannot be told: fewer than two profiles, a rank missing in a header or
 // given twice, jobs of different size, captures of different times, several devices in a file, or no collective that
 // all of them have.
 std::vector<std::optional<PeerWait>> JoinRanks(std::span<const Profile> profiles);
+
+// Why several profiles cannot be ranks of one job, by what their headers say: "rank 0 is given twice: a.json and
+// b.json". Empty where nothing speaks against it.
+std::string WhyApart(std::span<const Profile> profiles);
 
 }  // namespace idleburn

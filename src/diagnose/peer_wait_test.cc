@@ -120,6 +120,39 @@ TEST(PeerWaitTest, OnlyRanksOfOneJobAreJoined) {
   EXPECT_FALSE(joined({Rank(0, rows), Rank(1, {})}));
 }
 
+TEST(PeerWaitTest, WhatKeepsProfilesApartIsSaid) {
+  const std::vector<Row> rows = {{{0, 90}, 1}};
+  const auto why = [&](Profile a, Profile b) {
+    a.file = "a";
+    b.file = "b";
+    return WhyApart(std::vector<Profile>{std::move(a), std::move(b)});
+  };
+  EXPECT_EQ(why(Rank(0, rows), Rank(1, rows)), "");
+  EXPECT_EQ(why(Rank(3, rows), Rank(3, rows)), "rank 3 is given twice: a and b");
+  EXPECT_EQ(why(Rank(0, rows), Rank(1, rows, 4)), "a is of a job of 2 ranks, b of 4 ranks");
+  EXPECT_EQ(why(Rank(0, rows, std::nullopt), Rank(1, rows)), "a is of a job of a size that is not said, b of 2 ranks");
+  EXPECT_EQ(why(Rank(0, rows), Rank(1, {})), "b holds 0 GPUs, not one");
+  Profile late = Rank(1, rows);
+  late.wall_base_ns = 3600 * kNanosPerSecond;
+  Profile early = Rank(0, rows);
+  early.wall_base_ns = 0;
+  EXPECT_EQ(why(early, late), "they were recorded more than ten minutes apart");
+}
+
+// Nine in ten of a rank's calls must be those of the others, or the rest could say something else.
+TEST(PeerWaitTest, MuchThatIsNotMatchedConcludesNothing) {
+  PeerWait wait;
+  wait.all_ranks = true;
+  wait.matched = 20;
+  for (const auto& [unmatched, conclusive] : {std::pair(0, true), std::pair(2, true), std::pair(3, false)}) {
+    wait.unmatched = unmatched;
+    EXPECT_EQ(wait.Conclusive(), conclusive) << unmatched;
+  }
+  wait.unmatched = 0;
+  wait.all_ranks = false;
+  EXPECT_FALSE(wait.Conclusive());
+}
+
 TEST(PeerWaitTest, MissingRanksAreSaid) {
   const std::vector<Row> rows = {{{0, 90}, 1}};
   const auto some = JoinRanks(std::vector<Profile>{Rank(0, rows, 8), Rank(1, rows, 8)});

@@ -130,29 +130,44 @@ void RemarkHost(const TraceScene& scene, const TimeSet& time, Finding& f) {
   }
 }
 
-void RemarkComm(const TraceScene& scene, Finding& f) {
-  if (scene.peers != nullptr) {
-    f.evidence.push_back(fmt::format(
-        "{} collectives matched on {}{} ranks: {:.3f} ms of transfer (the shortest over the ranks) in {:.3f} ms of "
-        "this rank's own; rank {} arrives last as a rule",
-        scene.peers->matched, scene.peers->all_ranks ? "all " : "", scene.peers->ranks, Ms(scene.peers->transfer_ns),
-        Ms(scene.peers->own_ns), scene.peers->last_rank));
-    return;
-  }
-  const std::optional<std::int64_t> world = scene.trace.profile->world_size;
-  f.evidence.push_back(
-      fmt::format("one rank{} is traced: transfer and waiting for a late rank cannot be told apart; "
-                  "record every rank",
-                  world ? fmt::format(" of {}", *world) : ""));
+bool Communicates(const ProfiledDevice& device) {
+  return std::any_of(device.events.begin(), device.events.end(),
+                     [](const DeviceEvent& e) { return e.op == DeviceOp::kComm; });
 }
 
 // Whether other ranks take part at all: they meet in collectives.
 bool HasPeers(const TraceScene& scene) {
   const std::vector<ProfiledDevice>& devices = scene.trace.profile->devices;
-  return std::any_of(devices.begin(), devices.end(), [](const ProfiledDevice& device) {
-    return std::any_of(device.events.begin(), device.events.end(),
-                       [](const DeviceEvent& e) { return e.op == DeviceOp::kComm; });
-  });
+  return std::any_of(devices.begin(), devices.end(), Communicates);
+}
+
+void RemarkPeers(const PeerWait& peers, std::optional<std::int64_t> world, Finding& f) {
+  const std::string of = peers.all_ranks
+                             ? fmt::format("all {}", peers.ranks)
+                             : fmt::format("{}{}", peers.ranks, world ? fmt::format(" of {}", *world) : std::string());
+  f.evidence.push_back(fmt::format(
+      "{} collectives matched on {} ranks{}: {:.3f} ms of transfer (the shortest over the ranks) in {:.3f} "
+      "ms of this rank's own; rank {} arrives last as a rule",
+      peers.matched, of, peers.unmatched > 0 ? fmt::format(", {} of this rank not", peers.unmatched) : std::string(),
+      Ms(peers.transfer_ns), Ms(peers.own_ns), peers.last_rank));
+}
+
+// Why transfer cannot be told from waiting.
+std::string WhyAlone(const TraceScene& scene) {
+  const Profile& profile = *scene.trace.profile;
+  if (!scene.apart.empty()) {
+    return fmt::format("the files are not joined as ranks of one job, as {}: ", scene.apart);
+  }
+  const auto gpus = std::count_if(profile.devices.begin(), profile.devices.end(), Communicates);
+  if (gpus > 1) return fmt::format("the collectives of the {} GPUs in this file are not matched: ", gpus);
+  return fmt::format("one rank{} is traced: ", profile.world_size ? fmt::format(" of {}", *profile.world_size) : "");
+}
+
+void RemarkComm(const TraceScene& scene, Finding& f) {
+  if (scene.peers != nullptr) return RemarkPeers(*scene.peers, scene.trace.profile->world_size, f);
+  f.evidence.push_back(WhyAlone(scene) +
+                       "transfer and waiting for a late rank cannot be told apart; record every rank "
+                       "in a file of its own, at one time");
 }
 
 void RemarkQueue(const TraceScene& scene, Finding& f) {
@@ -256,7 +271,8 @@ Finding Found(const TraceScene& scene, const TraceRule& rule, const TimeSet& tim
   Finding f = Make(rule.cause, scene, time);
   f.bound = BoundOf(scene, rule, f.share);
   const bool enough = scene.steps.Enough() && !scene.trace.profile->events_missing;
-  if (rule.peers_confirm && scene.peers != nullptr && scene.peers->all_ranks && enough) f.status = Status::kConfirmed;
+  if (rule.peers_confirm && scene.peers != nullptr && scene.peers->Conclusive() && enough)
+    f.status = Status::kConfirmed;
   f.evidence = std::move(outcome.shows);
   for (std::string& refuter : outcome.excluded) f.refutes.push_back("looked for and not found: " + std::move(refuter));
   Remark(scene, rule, time, f);
@@ -322,7 +338,7 @@ void SayForeign(const Profile& profile, Finding& f) {
 Finding Remainder(const TraceScene& scene) {
   const TraceBudget& b = scene.trace.budget;
   const bool several = LaunchedBySeveral(*scene.trace.device) || !scene.trace.profile->correlation_by_process;
-  const bool healthy = b.Share(b.busy_ns) >= kHealthyBusy && !several;
+  const bool healthy = b.Share(b.busy_ns) >= kHealthyBusy && !several && scene.nameless < kUnknownShare;
   const TimeSet busy = scene.Where([](Traits t) { return Has(t, kBusyTraits); });
   Finding f = Make(healthy ? "healthy" : "unknown", scene, healthy ? busy : Difference(scene.trace.time, busy));
   f.evidence.push_back(Figure(scene, "busy time", busy, "90 % or more is healthy"));
@@ -332,13 +348,21 @@ Finding Remainder(const TraceScene& scene) {
         "several processes launch on this device number: they may use several GPUs, of which each idles while another "
         "is busy");
   }
+  if (scene.nameless >= kUnknownShare) {
+    f.evidence.push_back(
+        fmt::format("{} of the kernels' time has no name in {}: communication among it counts as "
+                    "compute, and nobody can tell how much that is",
+                    Percent(scene.nameless), scene.trace.profile->file));
+  }
   if (healthy) {
     f.evidence.emplace_back(
         "nothing about precision was read from the kernels' names: whether they could be cheaper "
         "is not known");
   } else {
     f.status = Status::kUnknown;
-    f.isolate = fmt::format("{} for 20 steps on every rank", HowToRecord(scene.trace.profile->kind).tool);
+    const RecordAgain& record = HowToRecord(scene.trace.profile->kind);
+    f.isolate = scene.nameless >= kUnknownShare ? fmt::format("{}: kernels must have names", record.gpu)
+                                                : fmt::format("{} for 20 steps on every rank", record.tool);
   }
   return f;
 }
@@ -372,6 +396,25 @@ TraceVerdict FindTraceCauses(const TraceScene& scene) {
   return verdict;
 }
 
+Finding WorkOutsideSteps(const TraceScene& span, Interval steps) {
+  const TraceBudget& b = span.trace.budget;
+  const std::string_view where = b.span.start >= steps.end   ? "after the last of them ends"
+                                 : b.span.end <= steps.start ? "before the first of them begins"
+                                                             : "before and after them";
+  Finding f = Make("unknown", span, span.Where([](Traits t) { return !Has(t, kBusyTraits); }));
+  f.status = Status::kUnknown;
+  f.title = "The device's work lies outside the profiled steps";
+  f.evidence.push_back(fmt::format(
+      "{}: all {:.3f} ms of its work lie {}; in the {} profiled steps ({:.3f} ms) it does nothing, so that neither "
+      "window judges the run",
+      Place(span), Ms(b.busy_ns), where, span.steps.steps.size(), Ms(steps.Ns())));
+  f.refutes = {"work of the device inside a step"};
+  f.isolate =
+      "record again with the steps around what they launch, and wait for the device before the last one ends; if it "
+      "shows the same, the clocks of host and device differ in this file";
+  return f;
+}
+
 Finding NoDevices(const Profile& profile) {
   Finding f;
   const Cause& row = CauseOf("unknown");
@@ -380,7 +423,8 @@ Finding NoDevices(const Profile& profile) {
   f.status = Status::kUnknown;
   SayForeign(profile, f);  // first: how to record a GPU is no help there
   const RecordAgain& record = HowToRecord(profile.kind);
-  f.evidence.push_back(fmt::format("{}: no GPU activity in this file; record with {}", profile.file, record.with));
+  f.evidence.push_back(fmt::format("{}: no GPU activity {}in this file; record with {}", profile.file,
+                                   profile.events_missing ? "that can be read is " : "", record.with));
   f.isolate = profile.foreign_accelerators.empty() ? record.gpu : "the profiler of that accelerator's vendor";
   return f;
 }

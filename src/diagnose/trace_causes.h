@@ -23,6 +23,10 @@ struct TraceVerdict {
 // or that nothing is lost. Shares and bounds are of the scene's window; what rests on one capture is at most likely.
 TraceVerdict FindTraceCauses(const TraceScene& scene);
 
+// The device did nothing in the profiled steps, `steps`, and all its work lies outside of them: neither window then
+// judges the run. Its time is what is idle of `span`.
+Finding WorkOutsideSteps(const TraceScene& span, Interval steps);
+
 // A profile without device events says nothing about a GPU: what it lacks, and how to record it.
 Finding NoDevices(const Profile& profile);
 

@@ -446,6 +446,30 @@ TEST(TraceCausesTest, OtherRanksTellTransferFromWaiting) {
   EXPECT_EQ(Diagnose(profile, &peers).causes, (Causes{"straggler_or_dependency"}));
 }
 
+TEST(TraceCausesTest, RanksAndCallsThatAreMissingAreSaid) {
+  TinyProfile tiny = FiveSteps();
+  tiny.builder().header().world_size = 8;
+  const Profile profile = tiny.Comm(0, 1000, 0).Kernel(1000, 10000, 1000).Build();
+  PeerWait peers;
+  peers.ranks = 2;
+  peers.matched = 5;
+  peers.unmatched = 3;
+  const Seen seen = Diagnose(profile, &peers);
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "5 collectives matched on 2 of 8 ranks, 3 of this rank not: "));
+  peers.all_ranks = true;  // three calls of eight may be anything
+  EXPECT_EQ(Diagnose(profile, &peers).findings[0].status, Status::kLikely);
+}
+
+// Captures of several GPUs in one file have every rank, but not matched.
+TEST(TraceCausesTest, GpusOfOneFileAreNotCalledOneRank) {
+  TinyProfile tiny = FiveSteps();
+  tiny.OnDevice(1).Comm(0, 1000, 0).OnDevice(0).Comm(0, 1000, 0).Kernel(1000, 10000, 1000);
+  tiny.OnDevice(1).Kernel(1000, 10000, 1000);
+  const Seen seen = Diagnose(tiny.Build());
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "the collectives of the 2 GPUs in this file are not matched"));
+  EXPECT_FALSE(Says(seen.findings[0].evidence, "one rank"));
+}
+
 // Three steps are too few to see any spread, or to call anything confirmed.
 TEST(TraceCausesTest, FewStepsAreAtMostLikely) {
   TinyProfile tiny;
@@ -543,6 +567,8 @@ TEST(TraceCausesTest, AFileWithoutDevicesSaysHowToRecordOne) {
   EXPECT_EQ(plain.cause, "unknown");
   EXPECT_EQ(plain.status, Status::kUnknown);
   EXPECT_TRUE(Says(plain.evidence, "no GPU activity in this file; record with ProfilerActivity.CUDA / kineto CUPTI"));
+  profile.events_missing = true;  // rows that are there but damaged are no missing profiler
+  EXPECT_TRUE(Says(NoDevices(profile).evidence, "no GPU activity that can be read is in this file"));
   profile.foreign_accelerators = {"hpu_op"};
   const Finding foreign = NoDevices(profile);  // how to record a GPU is no help there
   EXPECT_TRUE(Says({foreign.evidence[0]}, "hpu_op, an accelerator whose device timeline is not understood"));

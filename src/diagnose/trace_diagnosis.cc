@@ -36,8 +36,21 @@ Cut LargestGain(const DeviceTrace& trace, const TraceVerdict& verdict) {
   return cut;
 }
 
+// Of the kernels' time, that of kernels whose names are not in the file.
+double NamelessShare(const ProfiledDevice& device) {
+  std::int64_t all = 0;
+  std::int64_t nameless = 0;
+  for (const DeviceEvent& e : device.events) {
+    if (e.op != DeviceOp::kKernel && e.op != DeviceOp::kComm) continue;
+    all += e.end_ns - e.start_ns;
+    if (e.name == kNoName) nameless += e.end_ns - e.start_ns;
+  }
+  return all == 0 ? 0 : static_cast<double>(nameless) / static_cast<double>(all);
+}
+
 // Diagnoses the rest.
-std::optional<NextBottleneck> FindNext(const TracedDevice& device, const DeviceTrace& whole, const Cut& cut) {
+std::optional<NextBottleneck> FindNext(const TracedDevice& device, const DeviceTrace& whole, double nameless,
+                                       const Cut& cut) {
   if (cut.cause.empty()) return std::nullopt;
   const DeviceTrace left = device.Without(whole, cut.time);
   if (left.budget.span.Ns() == 0) return std::nullopt;
@@ -45,18 +58,24 @@ std::optional<NextBottleneck> FindNext(const TracedDevice& device, const DeviceT
   NextBottleneck next;
   next.removed = cut.cause;
   next.removed_share = cut.share;
-  next.findings = FindTraceCauses({left, steps}).findings;
+  next.findings = FindTraceCauses({left, steps, nullptr, {}, nameless}).findings;
   next.cause = next.findings.front().cause;
   next.share = next.findings.front().share;
   next.adds = next.findings.front().bound * (1 - next.removed_share);
   return next;
 }
 
+// What the other ranks say of one, or why they say nothing.
+struct Joined {
+  const PeerWait* peers = nullptr;
+  std::string_view apart;
+};
+
 // By the window that decides.
-Cut Diagnose(const DeviceTrace& deciding, const PeerWait* peers, const HostEvidence& host, DeviceDiagnosis& d) {
+Cut Diagnose(const DeviceTrace& deciding, const Joined& joined, double nameless, const HostEvidence& host,
+             DeviceDiagnosis& d) {
   const Profile& profile = *deciding.profile;
-  d.steps = MeasureSteps(deciding.steps, deciding.busy_by_step);
-  TraceVerdict verdict = FindTraceCauses({deciding, d.steps, peers});
+  TraceVerdict verdict = FindTraceCauses({deciding, d.steps, joined.peers, joined.apart, nameless});
   for (const TraceClaim& claim : verdict.claims) {
     d.claims.push_back({claim.cause, deciding.budget.Share(claim.time.TotalNs())});
   }
@@ -67,10 +86,10 @@ Cut Diagnose(const DeviceTrace& deciding, const PeerWait* peers, const HostEvide
   return cut;
 }
 
-std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const PeerWait* peers, const HostEvidence& host) {
+std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joined& joined, const HostEvidence& host) {
   const LaunchIndex launches(profile);
   const StartOrder<HostCall> calls(profile.calls);
-  const IntervalSet* peer_wait = peers == nullptr ? nullptr : &peers->waiting;
+  const IntervalSet* peer_wait = joined.peers == nullptr ? nullptr : &joined.peers->waiting;
   std::vector<DeviceDiagnosis> devices;
   for (const ProfiledDevice& device : profile.devices) {
     DeviceDiagnosis& d = devices.emplace_back();
@@ -86,15 +105,23 @@ std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const PeerW
     DeviceTrace deciding = traced.GpuSpan(peer_wait);
     d.budgets.push_back(deciding.budget);
     if (std::optional<DeviceTrace> steps = traced.Steps(peer_wait)) {
+      d.steps = MeasureSteps(steps->steps, steps->busy_by_step);
+      if (steps->budget.busy_ns == 0) {  // they say nothing of this device
+        d.budgets.insert(d.budgets.begin(), steps->budget);
+        d.findings.push_back(WorkOutsideSteps({deciding, d.steps}, steps->budget.span));
+        continue;
+      }
       deciding = std::move(*steps);
       d.budgets.push_back(deciding.budget);
     }
-    d.next = FindNext(traced, deciding, Diagnose(deciding, peers, host, d));
+    const double nameless = NamelessShare(device);
+    d.next = FindNext(traced, deciding, nameless, Diagnose(deciding, joined, nameless, host, d));
   }
   return devices;
 }
 
-// Findings with one cause and title of several devices become one: its share is of all their windows.
+// Findings with one cause and title of several devices become one: its share is of all their windows. The largest
+// first, but "healthy" last.
 std::vector<Finding> Gather(const std::vector<DeviceDiagnosis>& devices) {
   std::int64_t windows = 0;
   for (const DeviceDiagnosis& d : devices) windows += d.Deciding().span.Ns();
@@ -133,8 +160,10 @@ std::vector<Finding> Gather(const std::vector<DeviceDiagnosis>& devices) {
     }
     findings.push_back(std::move(f));
   }
+  // That some devices are well is no news beside what others lose.
+  const auto key = [](const Finding& f) { return std::pair(f.cause == "healthy", -f.share); };
   std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.share > b.share; });
+                   [key](const Finding& a, const Finding& b) { return key(a) < key(b); });
   return findings;
 }
 
@@ -143,10 +172,14 @@ std::vector<Finding> Gather(const std::vector<DeviceDiagnosis>& devices) {
 TraceDiagnosis DiagnoseProfiles(std::span<const Profile> profiles, const HostEvidence& host) {
   TraceDiagnosis diagnosis;
   const std::vector<std::optional<PeerWait>> peers = JoinRanks(profiles);
+  if (profiles.size() > 1) diagnosis.apart = WhyApart(profiles);
+  const bool any = std::any_of(peers.begin(), peers.end(), [](const auto& p) { return p.has_value(); });
+  if (profiles.size() > 1 && diagnosis.apart.empty() && !any) diagnosis.apart = "no collective stands in two of them";
   std::vector<Finding> without_devices;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     if (profiles[i].devices.empty()) without_devices.push_back(NoDevices(profiles[i]));
-    for (DeviceDiagnosis& d : DiagnoseDevices(profiles[i], peers[i] ? &*peers[i] : nullptr, host)) {
+    const Joined joined{peers[i] ? &*peers[i] : nullptr, diagnosis.apart};
+    for (DeviceDiagnosis& d : DiagnoseDevices(profiles[i], joined, host)) {
       d.profile = i;
       diagnosis.devices.push_back(std::move(d));
     }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <span>
@@ -42,7 +44,8 @@ struct DeviceDiagnosis {
   std::string profiler;                      // that recorded it
   bool events_missing = false;               // in the file: all figures are of what is left
   std::map<std::string, std::string> facts;  // its versions and those of what it recorded, as the file says
-  std::vector<TraceBudget> budgets;          // gpu_span, then profiler_steps; the last one decides
+  // gpu_span, then profiler_steps; the last one decides. Steps in which the device does nothing stand first.
+  std::vector<TraceBudget> budgets;
   StepStatistics steps;
   std::vector<Finding> findings;  // of this device; shares of its deciding window
   std::vector<ClaimedShare> claims;
@@ -50,13 +53,19 @@ struct DeviceDiagnosis {
   std::vector<KernelClass> top_kernels;
 
   [[nodiscard]] const TraceBudget& Deciding() const { return budgets.back(); }
+  // What the device did outside the steps, and did at all. Without steps nothing lies outside of them.
+  [[nodiscard]] std::int64_t OutsideStepsNs() const {
+    return std::abs(budgets.front().busy_ns - budgets.back().busy_ns);
+  }
+  [[nodiscard]] std::int64_t BusyNs() const { return std::max(budgets.front().busy_ns, budgets.back().busy_ns); }
 };
 
 struct TraceDiagnosis {
   std::vector<DeviceDiagnosis> devices;  // as the profiles came, then by id
-  // Of all devices together, the largest share first: shares of the sum of the deciding windows. With one device these
-  // are its own. Never empty.
+  // Of all devices together, the largest share first but "healthy" last: shares of the sum of the deciding windows.
+  // With one device these are its own. Never empty.
   std::vector<Finding> findings;
+  std::string apart;  // why several profiles are not joined as ranks of one job; empty: they are, or it is one
 };
 
 // The diagnosis of the profiles of one job: one file, or one for each rank. `host`: what the host did meanwhile.

@@ -88,10 +88,10 @@ TEST(TraceDiagnosisTest, FindingsOfSeveralDevicesWeighTheirWindows) {
   EXPECT_EQ(CausesOf(diagnosis.devices[0].findings), (Causes{"comm_exposed"}));
   EXPECT_DOUBLE_EQ(diagnosis.devices[0].findings[0].share, 0.057);
   EXPECT_EQ(CausesOf(diagnosis.devices[1].findings), (Causes{"healthy"}));
-  EXPECT_EQ(CausesOf(diagnosis.findings), (Causes{"healthy", "comm_exposed"}));
-  EXPECT_DOUBLE_EQ(diagnosis.findings[1].share, 0.0285);
-  EXPECT_DOUBLE_EQ(diagnosis.findings[1].bound, 0.0285);
-  EXPECT_EQ(diagnosis.findings[1].evidence.back(), "seen on 1 of 2 devices; shares are of all their windows");
+  EXPECT_EQ(CausesOf(diagnosis.findings), (Causes{"comm_exposed", "healthy"})) << "a cause before what is well";
+  EXPECT_DOUBLE_EQ(diagnosis.findings[0].share, 0.0285);
+  EXPECT_DOUBLE_EQ(diagnosis.findings[0].bound, 0.0285);
+  EXPECT_EQ(diagnosis.findings[0].evidence.back(), "seen on 1 of 2 devices; shares are of all their windows");
 }
 
 TEST(TraceDiagnosisTest, RanksOfOneJobAreReadTogether) {
@@ -116,6 +116,67 @@ TEST(TraceDiagnosisTest, RanksOfOneJobAreReadTogether) {
   const TraceDiagnosis alone = DiagnoseProfiles(std::span(ranks.data(), 1));
   EXPECT_EQ(CausesOf(alone.findings), (Causes{"comm_exposed"}));
   EXPECT_DOUBLE_EQ(alone.findings[0].share, 0.5);
+}
+
+// Steps of 4 ms in all; then 900 us of every 1000 compute. The steps do not tell that the device idled for the job.
+TEST(TraceDiagnosisTest, WorkOutsideTheStepsIsNoVerdictOnThem) {
+  TinyProfile tiny;
+  for (std::int64_t i = 0; i < 4; ++i) tiny.Step(i, 1000 * i, 1000 * (i + 1));
+  for (std::int64_t i = 5; i < 10; ++i) tiny.Kernel(1000 * i, 1000 * i + 900, 1000 * i - 10);
+  const Profile profile = tiny.Build();
+  const TraceDiagnosis diagnosis = DiagnoseProfiles(std::span(&profile, 1));
+  const DeviceDiagnosis& d = diagnosis.devices[0];
+  EXPECT_EQ(d.Deciding().window, Window::kGpuSpan);
+  EXPECT_EQ(d.budgets.front().window, Window::kProfilerSteps);
+  EXPECT_EQ(d.OutsideStepsNs(), 4'500'000);
+  EXPECT_EQ(d.steps.median_ns, 1'000'000);
+  ASSERT_EQ(CausesOf(diagnosis.findings), (Causes{"unknown"}));
+  EXPECT_EQ(diagnosis.findings[0].title, "The device's work lies outside the profiled steps");
+  EXPECT_DOUBLE_EQ(diagnosis.findings[0].share, 400.0 / 4900);
+  EXPECT_EQ(diagnosis.findings[0].bound, 0);
+  EXPECT_NE(diagnosis.findings[0].evidence[0].find("all 4.500 ms of its work lie after the last of them ends; in the 4 "
+                                                   "profiled steps (4.000 ms) it does nothing"),
+            std::string::npos)
+      << diagnosis.findings[0].evidence[0];
+  EXPECT_TRUE(d.claims.empty());
+  EXPECT_FALSE(d.next.has_value());
+  // A microsecond of work in the steps, and they decide.
+  const Profile some = tiny.Step(1, 0, 1000).Kernel(500, 501, 490).Kernel(5000, 5900, 4990).Build();
+  EXPECT_EQ(DiagnoseProfiles(std::span(&some, 1)).devices[0].Deciding().window, Window::kProfilerSteps);
+}
+
+// An export without its table of texts: what communicates is told by its name alone.
+TEST(TraceDiagnosisTest, KernelsWithoutNamesAreNotCalledHealthy) {
+  const auto nameless = [](std::int64_t us) {
+    const Profile profile = TinyProfile().Kernel(0, us, 0, 5, "").Kernel(us, 10000, us).Build();
+    return DiagnoseProfiles(std::span(&profile, 1)).findings;
+  };
+  const std::vector<Finding> found = nameless(300);
+  ASSERT_EQ(CausesOf(found), (Causes{"unknown"}));
+  EXPECT_NE(found[0].evidence.back().find("3.00 % of the kernels' time has no name in tiny.json"), std::string::npos);
+  EXPECT_NE(found[0].isolate.find("kernels must have names"), std::string::npos);
+  EXPECT_EQ(CausesOf(nameless(299)), (Causes{"healthy"}));
+}
+
+TEST(TraceDiagnosisTest, FilesThatAreNotJoinedSayWhy) {
+  std::vector<Profile> twice;
+  for (const char* file : {"a.json", "b.json"}) {
+    TinyProfile tiny;
+    tiny.Comm(0, 500, 0).Kernel(500, 1000, 500);
+    tiny.builder().header().rank = 0;
+    twice.push_back(tiny.Build());
+    twice.back().file = file;
+  }
+  const TraceDiagnosis apart = DiagnoseProfiles(twice);
+  EXPECT_EQ(apart.apart, "rank 0 is given twice: a.json and b.json");
+  EXPECT_EQ(apart.findings[0].evidence[1],
+            "the files are not joined as ranks of one job, as rank 0 is given twice: a.json and b.json: transfer and "
+            "waiting for a late rank cannot be told apart; record every rank in a file of its own, at one time");
+  twice[1].rank = 1;
+  EXPECT_EQ(DiagnoseProfiles(twice).apart, "");
+  const std::vector<Profile> silent = {twice[0], Training(600)};
+  EXPECT_EQ(DiagnoseProfiles(silent).apart, "tiny.json does not say its rank");
+  EXPECT_EQ(DiagnoseProfiles(std::span(twice.data(), 1)).apart, "");
 }
 
 TEST(TraceDiagnosisTest, ARankWithoutDevicesIsMentioned) {

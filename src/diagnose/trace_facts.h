@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "diagnose/peer_wait.h"
 #include "diagnose/step_budget.h"
@@ -17,6 +18,8 @@ struct TraceScene {
   const DeviceTrace& trace;
   const StepStatistics& steps;
   const PeerWait* peers = nullptr;  // null: this rank is seen alone
+  std::string_view apart = {};      // why it is, though others are given; empty: none are
+  double nameless = 0;              // of the kernels' time: theirs whose names are not in the file
 
   // The time of the window whose traits hold `test`.
   template <typename Test>

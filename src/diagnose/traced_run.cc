@@ -20,11 +20,16 @@ std::int64_t ToWall(const Profile& profile, std::int64_t first, DataQuality& qua
   return -first;
 }
 
-DeviceKey KeyOf(const Profile& profile, const DeviceDiagnosis& d, bool several) {
+// A rank that several files claim says nothing of which device it is; their names do.
+DeviceKey KeyOf(std::span<const Profile> profiles, const DeviceDiagnosis& d) {
+  const Profile& profile = profiles[d.profile];
+  const auto same =
+      std::count_if(profiles.begin(), profiles.end(), [&](const Profile& other) { return other.rank == profile.rank; });
   DeviceKey key;
   key.index = static_cast<int>(d.device);
   key.name = d.model;
-  if (several) key.host = profile.rank ? "rank " + std::to_string(*profile.rank) : profile.file;
+  if (profiles.size() > 1)
+    key.host = profile.rank && same == 1 ? "rank " + std::to_string(*profile.rank) : profile.file;
   return key;
 }
 
@@ -49,7 +54,7 @@ RunResult TracedRun(std::span<const Profile> profiles, const TraceDiagnosis& dia
     const Interval span = d.Deciding().span;
     const std::int64_t to_wall = ToWall(profile, span.start, quality);
     DeviceResult result;
-    result.device = devices.Enter(KeyOf(profile, d, profiles.size() > 1));
+    result.device = devices.Enter(KeyOf(profiles, d));
     devices.NameCounter(result.device, Signal::kUtilization, profile.counter);
     result.counter = Signal::kUtilization;
     result.first = Instant::FromNanos(span.start + to_wall);

@@ -58,6 +58,20 @@ TEST(TracedRunTest, DevicesOfSeveralRanksStayApartAndHaveTheirCounter) {
   EXPECT_EQ(quality.CountOf(QualityId::kNoTimestamp), 1);
 }
 
+// Two captures of one rank are two devices: added into one, their findings would cost more than they have.
+TEST(TracedRunTest, FilesThatClaimOneRankStayApart) {
+  std::vector<Profile> profiles = TwoRanks();
+  profiles[0].file = "morning.json";
+  profiles[1].file = "noon.json";
+  profiles[1].rank = 0;
+  DeviceTable devices;
+  DataQuality quality;
+  const RunResult run = TracedRun(profiles, DiagnoseProfiles(profiles), devices, quality);
+  ASSERT_EQ(run.devices.size(), 2U);
+  EXPECT_EQ(devices[0].host, "morning.json");
+  EXPECT_EQ(devices[1].host, "noon.json");
+}
+
 TEST(TracedRunTest, WithoutDeviceEventsThereIsNoDevice) {
   std::vector<Profile> profiles;
   profiles.push_back(TinyProfile().Step(1, 0, 100).Build());

@@ -131,6 +131,10 @@ XlaLine XlaRows::LineOf(std::string_view plane, std::string_view line, std::stri
   } else if (StartsWith(line, kStreamLine)) {
     found.role = Role::kStream;
     found.stream = static_cast<std::uint32_t>(LeadingNumber(line.substr(kStreamLine.size())).value_or(0));
+    // Two hosts in one profile have a GPU 0 each.
+    if (!streams_.emplace(*device, line).second && shared_.insert(*device).second) {
+      quality_.CountNamed(QualityId::kSharedDeviceNumber, std::to_string(*device), place_);
+    }
   } else if (line == kStepLine || line == kOverheadLine || derived) {
     found.role = line == kStepLine ? Role::kSteps : line == kOverheadLine ? Role::kOverhead : Role::kNoWork;
   } else {

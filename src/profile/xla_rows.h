@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "profile/interval_set.h"
@@ -71,6 +73,8 @@ class XlaRows {
   bool host_steps_ = false;
   std::optional<std::int64_t> step_device_;  // the first with a line of steps
   std::vector<ProfiledStep> device_steps_;
+  std::set<std::pair<std::int64_t, std::string>> streams_;  // of devices, as they are called
+  std::set<std::int64_t> shared_;                           // devices of which a stream came twice
 };
 
 }  // namespace idleburn

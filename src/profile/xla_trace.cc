@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "profile/event_range.h"
 #include "profile/json_scan.h"
@@ -51,28 +52,54 @@ class XlaTrace {
     row.correlation = LeadingNumber(arguments.correlation);
     row.step = LeadingNumber(arguments.step);
     row.details = arguments.copy.empty() ? arguments.set : arguments.copy;
-    rows_.Add(LineOf(event), row);
+    if (!Named(event) && waiting_.size() < kMostWritten) {
+      waiting_.push_back({std::string(event.process), std::string(event.thread), std::string(row.name),
+                          std::string(row.details), row});
+      return;
+    }
+    rows_.Add(LineOf(event.process, event.thread), row);
   }
-  void Finish() { rows_.Finish(); }
+  void Finish() {
+    for (Waiting& late : waiting_) {
+      late.row.name = late.name;
+      late.row.details = late.details;
+      rows_.Add(LineOf(late.process, late.thread), late.row);
+    }
+    rows_.Finish();
+  }
 
  private:
   void AddName(const TraceEvent& event) {
     const std::string_view name = Unescape(FieldsOf(event.arguments, kArguments).name, scratch_);
     if (event.name == "process_name") planes_[std::string(event.process)] = name;
-    if (event.name == "thread_name") threads_[Track(event)] = name;
+    if (event.name == "thread_name") threads_[Track(event.process, event.thread)] = name;
   }
 
-  static std::string Track(const TraceEvent& event) {
-    return std::string(event.process) + ":" + std::string(event.thread);
+  // A tool that sorts a trace by time may put its names behind its events: those wait until all names are known.
+  struct Waiting {
+    std::string process, thread, name, details;
+    XlaEvent row;
+  };
+
+  static std::string Track(std::string_view process, std::string_view thread) {
+    return std::string(process) + ":" + std::string(thread);
   }
 
-  const XlaLine& LineOf(const TraceEvent& event) {
-    std::string track = Track(event);
-    if (const auto found = lines_.find(track); found != lines_.end()) return found->second;
+  // Whether it is known what its process is and, of a device, which stream.
+  [[nodiscard]] bool Named(const TraceEvent& event) const {
+    const std::string track = Track(event.process, event.thread);
+    if (lines_.contains(track)) return true;
     const auto plane = planes_.find(std::string(event.process));
+    return plane != planes_.end() && (!XlaDevice(plane->second) || threads_.contains(track));
+  }
+
+  const XlaLine& LineOf(std::string_view process, std::string_view id) {
+    std::string track = Track(process, id);
+    if (const auto found = lines_.find(track); found != lines_.end()) return found->second;
+    const auto plane = planes_.find(std::string(process));
     const auto thread = threads_.find(track);
     XlaLine line = rows_.LineOf(plane == planes_.end() ? "a process without a name" : plane->second,
-                                thread == threads_.end() ? "" : std::string_view(thread->second), event.thread);
+                                thread == threads_.end() ? "" : std::string_view(thread->second), id);
     return lines_.emplace(std::move(track), std::move(line)).first->second;
   }
 
@@ -95,6 +122,7 @@ class XlaTrace {
   std::unordered_map<std::string, std::string> planes_;   // by process
   std::unordered_map<std::string, std::string> threads_;  // by process and thread
   std::unordered_map<std::string, XlaLine> lines_;
+  std::vector<Waiting> waiting_;
   std::string scratch_;
 };
 

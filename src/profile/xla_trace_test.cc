@@ -65,6 +65,24 @@ TEST(XlaTraceTest, ReadsPlanesAndLines) {
   EXPECT_FALSE(profile.events_missing);
 }
 
+// Tools that sort events may put the names of processes and threads behind what they did.
+TEST(XlaTraceTest, NamesMayStandBehindTheirEvents) {
+  const std::string text(kTrace);
+  const std::size_t names = text.find("{\"ph\":\"M\"");
+  const std::size_t events = text.find("{\"ph\":\"X\"");
+  const std::size_t end = text.rfind("{}]");
+  const std::string behind =
+      text.substr(0, names) + text.substr(events, end - events) + text.substr(names, events - names) + text.substr(end);
+  const auto read = [](const std::string& trace, DataQuality& quality) {
+    StringSource in(trace, "t.trace.json");
+    return ReadXlaTrace(in, quality);
+  };
+  DataQuality first;
+  DataQuality last;
+  EXPECT_EQ(*read(text, first), *read(behind, last));
+  EXPECT_EQ(last.Get(QualityId::kUnknownEvent).names, std::set<std::string>{"a process without a name"});
+}
+
 TEST(XlaTraceTest, IsToldFromATraceOfPyTorch) {
   EXPECT_TRUE(SniffXlaTrace(kTrace));
   EXPECT_TRUE(SniffKineto(kTrace));  // also a Chrome trace: this one is asked first

@@ -206,6 +206,14 @@ TEST(XplaneTest, CountsAndNamesWhatItDoesNotUse) {
 }
 
 // Byte for byte by the wire format: a plane named "/device:GPU:0" with "Stream #1", one event of 2 us at 1 us.
+// The profiles of two hosts put together: their devices have one number, and are taken as one, which is said.
+TEST(XplaneTest, CountsADeviceNumberThatTwoPlanesHave) {
+  const Read twice = ReadBytes(Gpu().Encoded() + Gpu().Encoded());
+  ASSERT_TRUE(twice.profile) << twice.profile.error().message;
+  EXPECT_EQ(twice.quality.CountOf(QualityId::kSharedDeviceNumber), 1);
+  EXPECT_EQ(ReadBytes(Gpu().Encoded()).quality.CountOf(QualityId::kSharedDeviceNumber), 0);
+}
+
 TEST(XplaneTest, ReadsBytesWrittenByHand) {
   const std::string bytes(
       "\x0A\x33"

@@ -1,33 +1,36 @@
+// What a run says against a lever. Those that rest on samples are tested with the advice they change.
 #include "recommend/refuters.h"
 
 #include <gtest/gtest.h>
 
+#include "diagnose/trace_diagnosis.h"
+#include "support/tiny_profile.h"
+
 namespace idleburn {
 namespace {
 
-// A trace of one device without a collective shows no peer, so that no rank can be late. Anything that may be a peer
-// leaves the advice alone.
-TEST(RefutersTest, OneTracedDeviceWithoutCollectivesHasNoStraggler) {
+using test::TinyProfile;
+
+std::string WhyNotStraggler(std::vector<Profile> profiles, bool traced_only = true) {
   const RunResult run;
   const DeviceTable devices;
   const CostReport cost;
-  TraceDiagnosis trace;
-  trace.devices.resize(1);
-  trace.devices[0].budgets.resize(2);
-  Scene scene{run, devices, cost};
-  scene.trace = &trace;
-  scene.traced_only = true;
-  EXPECT_EQ(WhyNot(scene, "fix_straggler"), "one device without collectives: no rank can be late");
-  for (TraceBudget& budget : trace.devices[0].budgets) {
-    budget.comm_ns = 1;
-    EXPECT_EQ(WhyNot(scene, "fix_straggler"), "") << "a collective, if only outside of the steps";
-    budget.comm_ns = 0;
-  }
-  trace.devices.push_back(trace.devices[0]);
-  EXPECT_EQ(WhyNot(scene, "fix_straggler"), "") << "two devices";
-  trace.devices.pop_back();
-  scene.traced_only = false;
-  EXPECT_EQ(WhyNot(scene, "fix_straggler"), "") << "samples beside the trace may be of others";
+  const TraceDiagnosis trace = DiagnoseProfiles(profiles);
+  return WhyNot({run, devices, cost, {}, &trace, traced_only}, "fix_straggler");
+}
+
+// Queued wait of one device without a collective is a dependency of its own streams: there is no rank to look for.
+TEST(RefutersTest, ADeviceWithoutPeersHasNoLateRank) {
+  const Profile alone = TinyProfile().Kernel(0, 100, 0).Kernel(200, 300, 10).Build();
+  EXPECT_EQ(WhyNotStraggler({alone}), "one device without collectives: no rank can be late");
+  EXPECT_EQ(WhyNotStraggler({TinyProfile().Kernel(0, 100, 0).Comm(200, 300, 10).Build()}), "");
+  EXPECT_EQ(WhyNotStraggler({alone, alone}), "") << "two devices may wait for each other";
+  EXPECT_EQ(WhyNotStraggler({alone}, false), "") << "samples beside the trace may show peers";
+}
+
+// The collective lies before the steps: a peer there is.
+TEST(RefutersTest, ACollectiveOutsideTheStepsCountsToo) {
+  EXPECT_EQ(WhyNotStraggler({TinyProfile().Comm(0, 10, 0).Step(1, 20, 100).Kernel(30, 90, 25).Build()}), "");
 }
 
 }  // namespace

@@ -46,6 +46,47 @@ TEST(TraceReportTest, FiguresOfAPartAreNotSaidOfTheWhole) {
             "missing or damaged in the file: this is of what is left, and idle time may be lost work.");
 }
 
+std::unique_ptr<AuditFixture> Audited(test::TinyProfile& tiny) {
+  auto audit = std::make_unique<AuditFixture>();
+  std::vector<Profile> profiles;
+  profiles.push_back(tiny.Build());
+  AuditReport& report = audit->report;
+  report.trace = DiagnoseProfiles(profiles);
+  report.traced_only = true;
+  report.run = TracedRun(profiles, *report.trace, audit->devices, audit->quality);
+  audit->Settle(Money::Cents(400));
+  report.advice.findings = report.trace->findings;
+  return audit;
+}
+
+// One of four milliseconds of work lies in the steps, or none: what an hour buys is then not told from them.
+TEST(TraceReportTest, WorkOutsideTheStepsIsSaidBeforeAnyMoney) {
+  test::TinyProfile most;
+  most.Step(1, 0, 2000).Kernel(0, 1000, 0).Kernel(2000, 5000, 1990);
+  const auto partly = Audited(most);
+  EXPECT_EQ(ViewOf(partly->report, {}).verdict,
+            "1 GPU computed 50 % of 2.000 ms (profiler_steps), was 50 % idle. Most of the work lies outside the "
+            "profiled steps, which therefore say little of the run.");
+  const std::vector<std::string> notes = ViewOf(partly->report, {}).trace.notes;
+  EXPECT_NE(std::find(notes.begin(), notes.end(),
+                      "GPU 0: 3.000 ms of its 4.000 ms of work (75.0 %) lie outside the profiled steps."),
+            notes.end());
+  test::TinyProfile all;
+  all.Step(1, 0, 2000).Kernel(3000, 4000, 2990);
+  EXPECT_EQ(ViewOf(Audited(all)->report, {}).verdict,
+            "1 GPU computed 100 % of 1.000 ms (gpu_span), was 0 % idle. Most of the work lies outside the profiled "
+            "steps, which therefore say little of the run.");
+}
+
+TEST(TraceReportTest, KernelsWithoutNamesAreSaidToCountAsComputing) {
+  test::TinyProfile nameless;
+  nameless.Kernel(0, 1000, 0, 5, "");
+  const AuditView view = ViewOf(Audited(nameless)->report, {});
+  EXPECT_NE(view.verdict.find("Kernels have no name in the file: communication among them counts as computing."),
+            std::string::npos)
+      << view.verdict;
+}
+
 TEST(TraceReportTest, TheTablesAddUpToTheWindow) {
   const AuditView view = ViewOf(Starved(Money::Cents(400))->report, {});
   ASSERT_EQ(view.trace.rows.size(), 2U);

@@ -23,6 +23,45 @@ std::string Cell(const TraceBudget& b, std::int64_t ns) { return fmt::format("{:
 
 bool Has(const ViewContext& c) { return c.report.trace && !c.report.trace->devices.empty(); }
 
+// Kernels whose names are not in the file, as far as they matter.
+bool HasNameless(const DeviceDiagnosis& d) {
+  return std::any_of(d.top_kernels.begin(), d.top_kernels.end(), [&d](const KernelClass& k) {
+    return k.name.empty() && ShareOf(k.ns, d.BusyNs()) >= kWorthSaying;
+  });
+}
+
+bool WorksOutsideSteps(const DeviceDiagnosis& d) { return 2 * d.OutsideStepsNs() > d.BusyNs(); }
+
+// Of those that decide: one as a rule.
+std::string WindowNames(const std::vector<DeviceDiagnosis>& devices) {
+  const auto first = Name(devices.front().Deciding().window);
+  const auto other = std::find_if(devices.begin(), devices.end(),
+                                  [&](const DeviceDiagnosis& d) { return Name(d.Deciding().window) != first; });
+  return other == devices.end() ? std::string(first) : fmt::format("{} or {}", first, Name(other->Deciding().window));
+}
+
+// Nothing to say where all is well; else how far the figures of the headline may be believed.
+std::string Reservations(const std::vector<DeviceDiagnosis>& devices) {
+  std::string text;
+  const auto count = [&](auto test) { return std::count_if(devices.begin(), devices.end(), test); };
+  const auto some = [&](std::int64_t n) {
+    return devices.size() == 1 ? std::string() : fmt::format(" of {} of them", n);
+  };
+  if (const auto n = count([](const DeviceDiagnosis& d) { return d.events_missing; }); n > 0) {
+    text += fmt::format(
+        " Events are missing or damaged in the file{}: this is of what is left, and idle time may be lost work.",
+        devices.size() == 1 ? std::string() : "s" + some(n));
+  }
+  if (const auto n = count(WorksOutsideSteps); n > 0) {
+    text += fmt::format(" Most of the work{} lies outside the profiled steps, which therefore say little of the run.",
+                        some(n));
+  }
+  if (const auto n = count(HasNameless); n > 0) {
+    text += fmt::format(" Kernels{} have no name in the file: communication among them counts as computing.", some(n));
+  }
+  return text;
+}
+
 // "rank 3, GPU 0", as little as tells the devices apart.
 std::string Label(const ViewContext& c, const DeviceDiagnosis& d) {
   const auto& all = c.report.trace->devices;
@@ -36,6 +75,10 @@ std::string Label(const ViewContext& c, const DeviceDiagnosis& d) {
 void AddNotes(const ViewContext& c, const DeviceDiagnosis& d, ReportTable& table) {
   const std::string label = Label(c, d);
   if (d.steps.median_ns) table.notes.push_back(label + ": " + Describe(d.steps) + ".");
+  if (const double outside = ShareOf(d.OutsideStepsNs(), d.BusyNs()); outside >= kWorthSaying) {
+    table.notes.push_back(fmt::format("{}: {} of its {} of work ({}) lie outside the profiled steps.", label,
+                                      Span(d.OutsideStepsNs()), Span(d.BusyNs()), PercentText(outside)));
+  }
   std::string gaps;
   const TraceBudget& budget = d.Deciding();
   for (std::size_t i = 0; i < std::min(kNamedGaps, budget.largest_gaps.size()); ++i) {
@@ -70,6 +113,10 @@ ReportTable TraceTable(const ViewContext& c) {
     }
   }
   for (const DeviceDiagnosis& d : c.report.trace->devices) AddNotes(c, d, table);
+  if (!c.report.trace->apart.empty()) {
+    table.notes.push_back(fmt::format("The files are not joined as ranks of one job, as {}: each is diagnosed alone.",
+                                      c.report.trace->apart));
+  }
   return table;
 }
 
@@ -100,21 +147,16 @@ std::string TracedVerdict(const ViewContext& c) {
   const auto compute_ns = u.phase_ns[static_cast<std::size_t>(Phase::kProductive)];
   const auto idle_ns = u.phase_ns[static_cast<std::size_t>(Phase::kIdle)];
   const auto& devices = c.report.trace->devices;
-  std::string text = fmt::format("{} GPU{} computed {} of {} ({}), {} {} idle", devices.size(),
-                                 devices.size() == 1 ? "" : "s", RoundPercent(ShareOf(compute_ns, u.window_ns)),
-                                 Span(u.window_ns), Name(devices.front().Deciding().window),
-                                 devices.size() == 1 ? "was" : "were", RoundPercent(ShareOf(idle_ns, u.window_ns)));
+  std::string text =
+      fmt::format("{} GPU{} computed {} of {} ({}), {} {} idle", devices.size(), devices.size() == 1 ? "" : "s",
+                  RoundPercent(ShareOf(compute_ns, u.window_ns)), Span(u.window_ns), WindowNames(devices),
+                  devices.size() == 1 ? "was" : "were", RoundPercent(ShareOf(idle_ns, u.window_ns)));
   const double other = 1 - ShareOf(compute_ns + idle_ns, u.window_ns);
   if (other >= kWorthSaying) text += fmt::format(" and moved data for {}", RoundPercent(other));
   text += ".";
-  const auto partial = std::count_if(devices.begin(), devices.end(), [](const auto& d) { return d.events_missing; });
-  if (partial > 0) {
-    text += fmt::format(
-        " Events are missing or damaged in the file{}: this is of what is left, and idle time may be "
-        "lost work.",
-        devices.size() == 1 ? std::string() : fmt::format("s of {} of them", partial));
-  }
-  if (c.report.cost.rate.per_gpu_hour) {
+  text += Reservations(devices);
+  const bool judged = std::none_of(devices.begin(), devices.end(), WorksOutsideSteps);
+  if (judged && c.report.cost.rate.per_gpu_hour) {
     if (const Result<Money> lost = Scale(*c.report.cost.rate.per_gpu_hour, u.window_ns - compute_ns, u.window_ns)) {
       text += fmt::format(" Of every {} that a GPU-hour costs, {} bought no computing.",
                           c.ExactCost(*c.report.cost.rate.per_gpu_hour), c.Cost(*lost));
@@ -138,8 +180,9 @@ std::vector<std::string> TraceBasis(const ViewContext& c) {
     std::string kernels;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, d.top_kernels.size()); ++i) {
       const KernelClass& k = d.top_kernels[i];
-      kernels += fmt::format("{}{} ({}, {} ms)", i > 0 ? ", " : "", Shortened(k.name, 60),
-                             k.op == DeviceOp::kComm ? "communication" : "compute", Ms(k.ns));
+      kernels +=
+          fmt::format("{}{} ({}, {} ms)", i > 0 ? ", " : "", k.name.empty() ? "without a name" : Shortened(k.name, 60),
+                      k.op == DeviceOp::kComm ? "communication" : "compute", Ms(k.ns));
     }
     if (!kernels.empty()) lines.push_back(fmt::format("{}: longest kernels: {}.", Label(c, d), kernels));
   }
