@@ -61,7 +61,7 @@ struct Cursor {
     if (Take('.')) {
       for (std::int64_t weight = 100; IsDigit(Look()); weight /= 10) thousandths += weight * (text[at++] - '0');
     }
-    constexpr std::string_view kPowers = "kMGT";
+    constexpr std::string_view kPowers = "kMG";
     const std::size_t power = Look() == '\0' ? std::string_view::npos : kPowers.find(Look());
     if (power == std::string_view::npos || *whole >= 1000) {
       return thousandths % 1000 == 0 ? std::optional(*whole) : std::nullopt;
