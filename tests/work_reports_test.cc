@@ -76,7 +76,7 @@ TEST(WorkReportsTest, MarkersOfPythonRanksArrive) {
 TEST(WorkReportsTest, TheCHeaderWorksInCAndCxx) {
   const TempFolder folder;
   const std::string source =
-      "#include \"idleburn.h\"\n"
+      "#include \"idleburn.h\"\n#include <sys/wait.h>\n"
       "int main(void) {\n"
       "  struct idleburn work = idleburn_begin();\n"
       "  idleburn_resumed(&work, 100);\n"
@@ -84,18 +84,25 @@ TEST(WorkReportsTest, TheCHeaderWorksInCAndCxx) {
       "  for (int i = 400; i < 500; ++i) idleburn_step_at(&work, 8, 0, i / 100, i * 8);\n"
       "  idleburn_checkpoint_begin(&work, 600);\n"
       "  idleburn_checkpoint_end(&work, 600, 4096);\n"
+      "  pid_t child = fork();\n"  // it inherits no count
+      "  if (child == 0) { idleburn_step(&work, 1, 0, -1); idleburn_end(&work); _exit(0); }\n"
+      "  waitpid(child, NULL, 0);\n"
       "  idleburn_end(&work);\n"
       "  idleburn_step(&work, 8, 0, 0);\n"
       "  return 0;\n"
       "}\n";
   const std::string flags = " -Wall -Wextra -Wpedantic -Werror -I" + kRoot + "/include -o " + folder.path().string();
+  const std::string strict =
+      "cc -std=c99 -fsyntax-only -Werror -I" + kRoot + "/include " + folder.Write("c99.c", source);
+  EXPECT_NE(RunShell(strict).err.find("idleburn.h needs POSIX"), std::string::npos);
+  MustRunTool(strict + " -D_POSIX_C_SOURCE=200809L");
   MustRunTool("cc -std=gnu99" + flags + "/in_c " + folder.Write("in_c.c", source));
   MustRunTool("c++ -std=c++11" + flags + "/in_cxx " + folder.Write("in_cxx.cc", source));
   for (const std::string name : {"/in_c", "/in_cxx"}) {
     const std::string end = (folder.path() / "end").string();
     const std::string program = folder.path().string() + name;
     EXPECT_EQ(RunShell("PMI_RANK=2 " + std::string(IDLEBURN_WORKLOAD_PROBE) + " plain " + end + " " + program).code, 0);
-    EXPECT_EQ(Told(end, "rank 2"), "rank 2: steps 500 samples 4000 tokens 0 epochs 4");
+    EXPECT_EQ(Told(end, "rank 2"), "rank 2: steps 501 samples 4001 tokens 0 epochs 4");
     EXPECT_EQ(RunShell(program).code, 0);
     EXPECT_EQ(RunShell("IDLEBURN_MARKERS=/no/such/file " + program).code, 0);
   }

@@ -3,6 +3,8 @@
 import atexit
 import contextlib
 import os
+import sys
+import threading
 import time
 import zlib
 
@@ -48,6 +50,7 @@ class _Writer:
         self._begin()
 
     def _begin(self):
+        self._lock = threading.RLock()  # steps of several threads; a signal's handler may step too
         self._pid = os.getpid()
         self._steps = 0
         self._samples = 0
@@ -59,8 +62,13 @@ class _Writer:
         self._order = None
 
     def add(self, samples, tokens, epoch, first, ids):
-        if self._pid != os.getpid():  # forked: the parent goes on with its own counts
+        if self._pid != os.getpid():  # forked: the parent goes on with its own counts, and may hold its own lock
             self._begin()
+            _write_at_the_end_of_a_worker(self.write)
+        with self._lock:
+            self._add(samples, tokens, epoch, first, ids)
+
+    def _add(self, samples, tokens, epoch, first, ids):
         if samples is None and ids is not None:
             samples = len(ids)
         if first is not None and samples:
@@ -91,8 +99,13 @@ class _Writer:
                 self._order = (self._order * 1_000_003 + zlib.crc32(str(sample).encode()) + 1) % _ORDERS
 
     def write(self, **more):
-        if self._pid != os.getpid() or (self._steps == 0 and not more):
+        if self._pid != os.getpid():
             return
+        with self._lock:
+            if self._steps > 0 or more:
+                self._write(more)
+
+    def _write(self, more):
         fields = {"step": self._steps}
         if self._samples:
             fields["samples"] = int(self._samples)
@@ -122,6 +135,13 @@ class _Writer:
             os.write(self._file, f"{line}\n".encode())
         except OSError:
             pass  # a full disk is no reason to stop a training
+
+
+def _write_at_the_end_of_a_worker(write):
+    """A forked worker of multiprocessing ends without atexit."""
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        util.Finalize(None, write, exitpriority=0)
 
 
 _writer = None

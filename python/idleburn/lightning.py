@@ -22,4 +22,5 @@ class Callback(_Base):
     """Reports each training batch as a step."""
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
-        step(_samples(batch), None, trainer.current_epoch)
+        finished = trainer.current_epoch + (1 if getattr(trainer, "is_last_batch", False) else 0)
+        step(_samples(batch), None, finished)

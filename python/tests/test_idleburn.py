@@ -1,6 +1,7 @@
 """python3 -m unittest discover python/tests"""
 
 import ast
+import asyncio
 import contextlib
 import importlib
 import io
@@ -9,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import types
 import unittest
@@ -24,8 +26,9 @@ def end(*_):
     print("the audit", flush=True)
     sys.exit(0)
 signal.signal(signal.SIGINT, end)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 open(sys.argv[3] + ".started", "w").close()
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -137,6 +140,30 @@ class Markers(unittest.TestCase):
         self.assertTrue(any(line.startswith("step=1,") and line.split(",")[-1] != lines[-1].split(",")[-1]
                             for line in lines))
 
+    def test_workers_of_multiprocessing_write_their_last_step(self):
+        program = (
+            "import idleburn, multiprocessing\n"
+            "def work():\n"
+            "    for _ in range(7): idleburn.step()\n"
+            "if __name__ == '__main__':\n"
+            "    idleburn.step()\n"
+            "    worker = multiprocessing.get_context('fork').Process(target=work)\n"
+            "    worker.start()\n"
+            "    worker.join()\n"
+        )
+        subprocess.run([sys.executable, "-c", program], check=True)
+        with open(self.path) as file:
+            self.assertTrue(any(line.startswith("step=7,") for line in file))
+
+    def test_steps_of_threads_add_up(self):
+        threads = [threading.Thread(target=lambda: [idleburn.step(samples=2) for _ in range(2000)]) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        _markers.restart()
+        self.assertTrue(last_line(self.path).startswith("step=16000,samples=32000,"))
+
     def test_a_file_that_cannot_be_written_is_no_error(self):
         os.environ["IDLEBURN_MARKERS"] = "/no/such/folder/markers"
         _markers.restart()
@@ -168,7 +195,7 @@ class Audit(unittest.TestCase):
         self.folder.cleanup()
 
     def wait_for_start(self):
-        for _ in range(1000):
+        for _ in range(6000):
             if os.path.exists(self.output + ".started"):
                 return
             time.sleep(0.01)
@@ -206,6 +233,91 @@ class Audit(unittest.TestCase):
         with self.assertRaises(KeyError):
             train(True)
         self.check(1)
+
+    def test_coroutines_and_generators_are_recorded_while_they_run(self):
+        with_audit = idleburn.audit(price=8, output=self.output, program=self.program)
+
+        @with_audit
+        async def coroutine():
+            self.wait_for_start()
+            await asyncio.sleep(0)
+            idleburn.step()
+            return 7
+
+        @with_audit
+        def generator():
+            self.wait_for_start()
+            yield 1
+            idleburn.step()
+            return 7
+
+        @with_audit
+        async def stream():
+            self.wait_for_start()
+            idleburn.step()
+            yield 1
+            yield 2
+
+        def rest(items):
+            self.assertEqual(next(items), 1)
+            with self.assertRaises(StopIteration) as end:
+                next(items)
+            return end.exception.value
+
+        async def all_of(items):
+            return [item async for item in items]
+
+        cases = (
+            (lambda: asyncio.run(coroutine()), 7),
+            (lambda: rest(generator()), 7),
+            (lambda: asyncio.run(all_of(stream())), [1, 2]),
+        )
+        for run, result in cases:
+            self.assertEqual(run(), result)
+            self.check(1)
+            os.unlink(self.output)
+            os.unlink(self.output + ".started")
+        self.assertEqual(coroutine.__name__, "coroutine")
+
+    def test_one_inside_another_and_in_its_threads_and_processes_is_part_of_it(self):
+        def inner():
+            with idleburn.audit(program="/no/such/idleburn"):
+                idleburn.step()
+
+        with idleburn.audit(price=8, output=self.output, program=self.program):
+            self.wait_for_start()
+            inner()
+            thread = threading.Thread(target=inner)
+            thread.start()
+            thread.join()
+        self.check(2)
+
+    def test_a_forked_process_leaves_the_recorder_to_its_parent(self):
+        with idleburn.audit(price=8, output=self.output, program=self.program) as audit:
+            self.wait_for_start()
+            if os.fork() == 0:
+                audit.__exit__(None, None, None)
+                os._exit(0 if os.path.exists(os.environ["IDLEBURN_MARKERS"]) else 1)
+            self.assertEqual(os.wait()[1], 0)
+            idleburn.step()
+        self.check(1)
+
+    def test_a_block_that_is_over_at_once_is_recorded(self):
+        with open(self.program, "w") as file:  # it listens only when it has been told to end
+            slow = "while signal.SIGINT not in signal.sigpending(): time.sleep(0.01)\nsignal.signal("
+            file.write(_RECORDER.replace("signal.signal(", slow))
+        with idleburn.audit(price=8, output=self.output, program=self.program):
+            idleburn.step()
+        self.check(1)
+
+    def test_what_was_in_the_environment_comes_back(self):
+        os.environ["IDLEBURN_MARKERS"] = "/no/such/markers"
+        self.addCleanup(os.environ.pop, "IDLEBURN_MARKERS")
+        with idleburn.audit(price=8, output=self.output, program=self.program):
+            self.wait_for_start()
+            idleburn.step()
+        self.assertEqual(os.environ.get("IDLEBURN_MARKERS"), "/no/such/markers")
+        self.assertNotIn("IDLEBURN_RUN_ID", os.environ)
 
     def test_without_a_recorder_the_work_is_done_all_the_same(self):
         said = io.StringIO()
@@ -282,7 +394,9 @@ class Callbacks(unittest.TestCase):
         trainer = types.SimpleNamespace(current_epoch=2)
         for batch in ([tensor, tensor], {"x": tensor}, tensor, "text", []):
             callback.on_train_batch_end(trainer, None, None, batch, 0)
-        self.assertEqual(self.steps, [(16, None, 2)] * 3 + [(None, None, 2)] * 2)
+        trainer.is_last_batch = True
+        callback.on_train_batch_end(trainer, None, None, tensor, 0)
+        self.assertEqual(self.steps, [(16, None, 2)] * 3 + [(None, None, 2)] * 2 + [(16, None, 3)])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 #include "cli/cmd_top.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
+#include <string_view>
 
 #include "cli/find_rate.h"
 #include "cli/keep_run.h"
@@ -70,7 +72,9 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   LiveSessionSpec spec;
   spec.gpus = *gpus;
   ProcessNames names;
-  const bool in_place = environment.terminal_out && !request.once;
+  const char* const kind = std::getenv("TERM");
+  const bool dumb = kind != nullptr && std::string_view(kind) == "dumb";  // has lines only, as a pipe
+  const bool in_place = environment.terminal_out && !request.once && !dumb;
   Result<void> shown;
   {
     // Before the session starts its threads, so that they do not take the signals.

@@ -179,7 +179,7 @@ std::string LeaveOutHidden(const ReportPlan& plan, RunInputs& run) {
     ++left_out;
   }
   if (left_out == 0) return {};
-  run.quality.CountNamed(QualityId::kGpusLeftOut, hidden.because + " hides " + names, {}, left_out);
+  run.quality.CountNamed(QualityId::kGpusLeftOut, names + " hidden by " + hidden.because, {}, left_out);
   return devices.empty() ? "the command could see none (" + hidden.because + "); --all-gpus counts those of the machine"
                          : std::string();
 }

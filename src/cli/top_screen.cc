@@ -14,8 +14,9 @@
 namespace idleburn {
 namespace {
 
-constexpr const char* kTakeScreen = "\x1b[?1049h\x1b[?25l";  // the other screen, no cursor
-constexpr const char* kGiveScreen = "\x1b[?25h\x1b[?1049l";
+// The other screen, no cursor; a line that is wider than the window ends at its edge.
+constexpr const char* kTakeScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+constexpr const char* kGiveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 winsize SizeOf() {
   winsize size{};

@@ -94,7 +94,7 @@ Choice Choose(std::string_view list, const Gpus& boards, const Gpus& instances, 
 }
 
 std::string Shown(std::string_view name, std::string_view value) {
-  if (value.empty()) return std::string(name) + " is empty";
+  if (value.empty()) return "an empty " + std::string(name);
   return std::string(name) + "=" + std::string(value.substr(0, kLongestShown)) +
          (value.size() > kLongestShown ? "..." : "");
 }

@@ -11,9 +11,10 @@ constexpr std::size_t kMostBars = 64;
 
 constexpr std::array<std::string_view, 10> kTrainingNames = {"train", "epoch", "step",  "iter",    "batch",
                                                              "fit",   "optim", "learn", "finetun", "loss"};
-constexpr std::array<std::string_view, 20> kOtherNames = {
-    "eval",    "valid",   "test",  "sanity", "predict", "download", "upload", "load",    "map",  "filter",
-    "tokeniz", "process", "fetch", "sav",    "generat", "shard",    "cach",   "extract", "warm", "cali"};
+constexpr std::array<std::string_view, 23> kOtherNames = {"eval",   "valid", "test",    "sanity", "predict", "download",
+                                                          "upload", "load",  "map",     "filter", "tokeniz", "process",
+                                                          "fetch",  "sav",   "generat", "shard",  "cach",    "extract",
+                                                          "warm",   "cali",  "dataset", "split",  "infer"};
 
 template <std::size_t kSize>
 bool HasAny(std::string_view text, const std::array<std::string_view, kSize>& parts) {
@@ -157,18 +158,14 @@ void ProgressReader::OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss)
     bar.name.clear();
     loss = true;
   }
-  if (!bar.name.empty() && !NamesTraining(bar.name)) {  // whatever it counts
-    const auto plain = bars_.find(plain_bar_);
-    if (plain != bars_.end() && !plain->second.advanced) outer_bars_.insert(plain_bar_);
-    if (outer_bars_.count(plain_bar_) != 0) Disown(Source::kPlainBar);
-    return;
-  }
-  if (MayCountEpochs(bar, epoch_in_name)) return;
   const std::string key = bar.name + "\n" + std::to_string(bar.total);
+  if (!bar.name.empty() && !NamesTraining(bar.name) && !OfUnknownName(bar, key, loss)) return;
+  if (MayCountEpochs(bar, epoch_in_name)) return;
   if (bars_.count(key) == 0 && bars_.size() >= kMostBars) return;
   const bool plain_steps = bar.name.empty() && bar.counts == ProgressText::Counts::kSteps;
   if (plain_steps && !IsThePlainBar(key, loss)) return;
   Track& track = bars_[key];
+  moved_in_validation_ = moved_in_validation_ || bar.done > track.last;
   Advance(&track, bar, keras_anew);
   if (CountsEpochs(bar, epoch_in_name)) {
     Raise(&done_.epochs, track.done());
@@ -187,6 +184,17 @@ void ProgressReader::OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss)
     step_bar_ = key;
   }
   if (bar.per_epoch && bar.done == bar.total && epoch_) Raise(&done_.epochs, *epoch_ - *first_epoch_ + 1);
+}
+
+// A bar whose name tells nothing: whatever it counts, until it shows a loss. Whether it does by now.
+bool ProgressReader::OfUnknownName(const ProgressText::Bar& bar, const std::string& key, bool loss) {
+  if (loss && showed_loss_.size() < kMostBars) showed_loss_.insert(bar.name);
+  if (showed_loss_.count(bar.name) != 0) return true;
+  const auto plain = bars_.find(plain_bar_);
+  if (plain != bars_.end() && !plain->second.advanced) outer_bars_.insert(plain_bar_);
+  if (outer_bars_.count(plain_bar_) != 0) Disown(Source::kPlainBar);
+  if (bars_.count(key) != 0 || bars_.size() < kMostBars / 2) Advance(&bars_[key], bar, false);
+  return false;
 }
 
 // fit() names each epoch first; evaluate() and predict() do not.
@@ -231,7 +239,8 @@ bool ProgressReader::IsThePlainBar(const std::string& key, bool loss) {
 void ProgressReader::Advance(Track* track, const ProgressText::Bar& bar, bool anew) {
   if (!track->first) {
     track->first = bar.done;
-    track->offset = bar.name == "keras" || bar.done <= 1 ? 0 : bar.done;
+    const bool whole = bar.done == bar.total && !bar.starts;  // its end is all that was printed of it
+    track->offset = bar.name == "keras" || bar.done <= 1 || whole ? 0 : bar.done;
   } else if (anew || bar.done < track->last) {
     // Of another process that is late, or that begins a moment after this one.
     if (!anew && !bar.starts && bar.done > 1 && bar.name != "keras" && !epoch_turned_) return;
@@ -244,8 +253,8 @@ void ProgressReader::Advance(Track* track, const ProgressText::Bar& bar, bool an
   }
   track->advanced = track->advanced || bar.done > *track->first;
   track->in_bits = track->in_bits || (bar.done > 0 && bar.done < bar.total);
-  moved_in_validation_ = moved_in_validation_ || bar.done > track->last;
   track->last = bar.done;
+  track->rounded = bar.rounded;
   track->total = bar.total;
 }
 
@@ -289,6 +298,7 @@ std::optional<PrintedSteps> ProgressReader::printed() const {
   const auto bar = bars_.find(step_bar_);
   const Track* track = source_ == Source::kLog ? &step_log_ : bar != bars_.end() ? &bar->second : nullptr;
   if (track == nullptr || !track->first || track->base != 0 || (source_ != Source::kLog && several_bars_)) return {};
+  if (track->rounded) return {};
   return PrintedSteps{*track->first, track->last, std::max<std::int64_t>(track->stride, 1)};
 }
 

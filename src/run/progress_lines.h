@@ -33,7 +33,8 @@ struct PrintedSteps {
 // Hugging Face Trainer, Lightning and Keras; logs such as "step 10/100", "epoch 2 step 340", "iter 500:".
 //
 // It rather knows nothing than something wrong:
-//   a bar with the name of something else than training (download, map, validation, ...) is passed over
+//   a bar with the name of something else than training (download, map, validation, ...) is passed over; so is one
+//   whose name tells nothing, unless it shows a loss
 //   a bar without a name counts steps, unless another one begins inside it before it has advanced (then either may
 //   be epochs) or comes after it (then either may validate, or prepare): then neither counts, nor did. The one that
 //   shows a loss, itself or in lines between its own, is the training's whatever comes
@@ -48,7 +49,8 @@ class ProgressReader {
   // The end: a last line without an end counts too.
   void Finish();
   [[nodiscard]] const WorkSaid& done() const { return done_; }
-  // Absent where the count began anew, for every epoch say: then a number is no step of the whole training.
+  // Absent where the count began anew, for every epoch say: then a number is no step of the whole training; and where
+  // it is printed rounded.
   [[nodiscard]] std::optional<PrintedSteps> printed() const;
 
  private:
@@ -61,6 +63,7 @@ class ProgressReader {
     std::int64_t offset = 0;  // printed, but not done by this job
     std::int64_t base = 0;    // of finished passes
     bool advanced = false;
+    bool rounded = false;      // as printed
     bool from_zero = false;    // of a log: this pass began with 0, so that its last number is one less than it did
     bool in_bits = false;      // of a bar: this pass was drawn between its start and its end
     bool was_in_bits = false;  // and the pass before
@@ -84,6 +87,7 @@ class ProgressReader {
   void OnLine(std::string_view line);
   void OnCleared();
   void OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss);
+  bool OfUnknownName(const ProgressText::Bar& bar, const std::string& key, bool loss);
   bool OfThisEpochOfKeras(const ProgressText::Bar& bar);
   bool Renamed(const ProgressText::Bar& bar);
   bool IsThePlainBar(const std::string& key, bool loss);
@@ -100,15 +104,16 @@ class ProgressReader {
 
   std::optional<ProgressText> drawn_;  // the bar that was drawn last
   std::map<std::string, Track> bars_;
-  std::string step_bar_;              // the bar that steps were last taken from
-  bool several_bars_ = false;         // steps were taken from more than one
-  std::string plain_bar_;             // the bar without a name that counts steps
-  bool plain_trains_ = false;         // a loss was seen with it
-  bool plain_unclear_ = false;        // more than one, and no telling which
-  std::set<std::string> outer_bars_;  // without a name, and others run inside: they count those
-  std::set<std::string> renamed_;     // names that the bar without one took on
-  bool keras_begins_ = false;         // a line "Epoch 2/10" came, and no bar of it to its end
-  std::int64_t keras_total_ = 0;      // of the bar in this epoch; 0: none yet
+  std::string step_bar_;               // the bar that steps were last taken from
+  bool several_bars_ = false;          // steps were taken from more than one
+  std::string plain_bar_;              // the bar without a name that counts steps
+  bool plain_trains_ = false;          // a loss was seen with it
+  bool plain_unclear_ = false;         // more than one, and no telling which
+  std::set<std::string> outer_bars_;   // without a name, and others run inside: they count those
+  std::set<std::string> showed_loss_;  // names of bars that tell nothing, and that showed one
+  std::set<std::string> renamed_;      // names that the bar without one took on
+  bool keras_begins_ = false;          // a line "Epoch 2/10" came, and no bar of it to its end
+  std::int64_t keras_total_ = 0;       // of the bar in this epoch; 0: none yet
   Track validation_;
   bool moved_in_validation_ = false;  // a training's bar, since the validation's was drawn last
   bool counts_both_ = false;          // it goes on in validations too

@@ -74,6 +74,47 @@ TEST(ProgressLines, Units) {
   EXPECT_EQ(DoneAfter("\r0%| | 0/512 [00:00<?, ?B/s]\r50%|# | 256/512 [00:01<00:01, 250MB/s]\n"), Work({}));
 }
 
+// With unit_scale: three figures are near enough for a cost, and no number of a step.
+TEST(ProgressLines, ScaledUnits) {
+  const std::string steps = "\r  0%| | 0.00/5.00k [00:00<?, ?it/s]\r 24%|# | 1.20k/5.00k [00:12<00:15, 36.1it/s]\n";
+  EXPECT_EQ(DoneAfter(steps), Work(1200));
+  ProgressReader reader;
+  reader.Feed(steps);
+  EXPECT_FALSE(reader.printed());
+  EXPECT_EQ(DoneAfter("\r  0%| | 0.00/5.00M [00:00<?, ?tok/s]\r 24%|# | 1.23M/5.00M [00:12<00:15, 100ktok/s]\n"),
+            Work({}, {}, {}, 1'230'000));
+  EXPECT_EQ(DoneAfter("\r  0%| | 0.00/800 [00:00<?, ?img/s]\r 24%|# | 12.0/800 [00:12<00:15, 1.30kimg/s]\n"),
+            Work({}, {}, 12));
+  EXPECT_EQ(DoneAfter("\r0.00it [00:00, ?it/s]\r45.6kit [00:10, 4.56kit/s]\n"), Work(45'600));
+  for (const std::string_view text :
+       {"\r  0%| | 0.00/2.70G [00:00<?, ?B/s]\r 45%|# | 1.20G/2.70G [00:10<00:12, 120MB/s]\n",
+        "\r  0%| | 0.00/2.70G [00:00<?,\r 45%|# | 1.20G/2.70G [00:10<00:12,\n",  // cut off: of bytes, perhaps
+        "\r  0%| | 0/3 [00:00<?, ?it/s]\r 50%|# | 1.5/3 [00:10<00:10, 6s/it]\n"}) {
+    EXPECT_EQ(DoneAfter(text), Work({})) << text;
+  }
+}
+
+// A name without a word is none, and one that tells nothing is a training's once it shows a loss.
+TEST(ProgressLines, BarsOfNamesThatTellNothing) {
+  const std::string name = "\r      1/100      2.61G      1.163        640";
+  EXPECT_EQ(DoneAfter(name + ":   0%| | 0/4 [00:00<?, ?it/s]" + name + ": 100%|# | 4/4 [00:01<00:00,  2.5it/s]\n"),
+            Work(4));
+  const auto bar = [](const std::string& more) {
+    return "\rfrob: 0%| | 0/100 [00:00<?, ?it/s]\rfrob: 50%|# | 50/100 [00:01<00:01, 40it/s" + more + "]\n";
+  };
+  EXPECT_EQ(DoneAfter(bar("")), Work({}));
+  EXPECT_EQ(DoneAfter(bar(", loss=0.3")), Work(50));
+  EXPECT_EQ(DoneAfter(bar(", val_loss=0.3")), Work({}));
+  EXPECT_EQ(DoneAfter("\r\xE9\xAA\x8C\xE8\xAF\x81: 0%| | 0/9 [00:00<?, ?it/s]"
+                      "\r\xE9\xAA\x8C\xE8\xAF\x81: 50%|# | 5/9 [00:01<00:01, 4it/s]\n"),
+            Work({}));
+  // Of data that are prepared for a training.
+  EXPECT_EQ(DoneAfter("Adding EOS to train dataset:  0%| | 0/1000 [00:00<?, ? examples/s]\n"
+                      "Adding EOS to train dataset: 50%|# | 500/1000 [00:01<00:01, 400.1 examples/s]\n"
+                      "Generating train split: 1000 examples [00:00, 12345.67 examples/s]\n"),
+            Work({}));
+}
+
 TEST(ProgressLines, Trainer) { EXPECT_EQ(DoneAfter(kTrainer), Work(750, 3)); }
 TEST(ProgressLines, Lightning) { EXPECT_EQ(DoneAfter(kLightning), Work(42, 1)); }
 TEST(ProgressLines, Keras) {
@@ -284,6 +325,11 @@ TEST(ProgressLines, LogsOfTrainingFrameworks) {
       {"  Num Epochs = 3\n  Gradient Accumulation steps = 4\n  Total optimization steps = 750\n"
        "{'loss': '1.9', 'learning_rate': '4.9e-05', 'epoch': '0.5'}\n{'loss': '1.7', 'epoch': '1.5'}\n",
        Work({}, 1)},
+      // T5X, Composer
+      {"I0101 10:00:00.0 train.py:500] END Train loop step 100.\nI0101 10:01:00.0 train.py:500] END Train loop step "
+       "200.\n",
+       Work(200)},
+      {"[epoch=1][batch=10/100]:\n\t Train loss/train/total: 2.1\n[epoch=1][batch=20/100]:\n", Work(20)},
       // nanoGPT
       {"tokens per iteration will be: 491,520\nstep 0: train loss 10.98, val loss 10.97\niter 0: loss 10.9, time 1ms\n"
        "iter 10: loss 9.9, time 80.5ms, mfu 36.1%\niter 20: loss 8.9, time 80.5ms, mfu 36.1%\n",
@@ -298,7 +344,12 @@ TEST(ProgressLines, StepsThatAreNoWorkDone) {
        {"Step 1: Load the data\nStep 2: Tokenize it\nStep 3/4: Train for 10 epochs\n",
         "Total train steps: 1000\nTotal steps: 3000\n", "Gradient accumulation steps = 4\nMax steps = 60\n",
         "loss 2.1, tokens/step: 4096\nloss 2.0, tokens/step: 4100\n", "time per step: 3 ms\ntime per step: 4 ms\n",
-        "Number of training steps = 10\nnum steps: 20\n"}) {
+        "Number of training steps = 10\nnum steps: 20\n",
+        "Step 1/9 : FROM ubuntu\nStep 2/9 : RUN make\nStep 3/9 : COPY . .\n",  // of an image that is built
+        "5/10 tests passed\n6/10 tests passed\n", "Iteration 1/3: 100% of tests passed\nIteration 2/3: 50% of tests\n",
+        "ETA: 10/20\nETA: 11/20\n", "version 1/2\nversion 2/2\n", "on 10/11/2024\non 10/12/2024\n",
+        "Receiving objects:  45% (450/1000), 1.2 MiB | 2.0 MiB/s\n", "[10/100] Building a.o\n[20/100] Building b.o\n",
+        "EarlyStopping counter: 1 out of 5\nEarlyStopping counter: 2 out of 5\n"}) {
     EXPECT_EQ(DoneAfter(text), Work({})) << text;
   }
 }
@@ -333,6 +384,10 @@ TEST(ProgressLines, BarsWithoutAnEnd) {
   EXPECT_EQ(DoneAfter("\rEpoch 1: 0it [00:00, ?it/s]\rEpoch 1: 40it [00:02, 25.0it/s]\n"
                       "\rEpoch 2: 0it [00:00, ?it/s]\rEpoch 2: 40it [00:02, 25.0it/s]\n"),
             Work(80, 1));
+  EXPECT_EQ(DoneAfter("\rEpoch 0: |      | 0/? [00:00<?, ?it/s]\rEpoch 0: |      | 30/? [00:03<00:00, 9.9it/s, v_num=0]"
+                      "\rEpoch 1:   0%|          | 0/30 [00:00<?, ?it/s, v_num=0]"
+                      "\rEpoch 1:  40%|####      | 12/30 [00:01<00:01, 9.9it/s, v_num=0]"),
+            Work(42, 1));
   EXPECT_EQ(DoneAfter("\r0B [00:00, ?B/s]\r512B [00:01, 500B/s]\rValidation: 7it [00:01, 7.0it/s]\n"), Work({}));
 }
 
@@ -344,6 +399,10 @@ TEST(ProgressLines, BarsOfRich) {
   };
   const std::string validation = "\r\x1b[2KValidation" + bar + "10/10" + rate + "\n";
   EXPECT_EQ(DoneAfter("\rEpoch 0/1" + bar + "0/40" + rate + epoch("0/1") + validation + epoch("1/1")), Work(80, 2));
+  // Where nobody looks on, only the end is printed; one chooses what stands beside the bar.
+  EXPECT_EQ(DoneAfter("Training" + bar + "100/100 0:00:05\n"), Work(100));
+  EXPECT_EQ(DoneAfter("Training" + bar + "  0% 0/90 -:--:--\rTraining" + bar + " 50% 45/90 0:00:05\n"), Work(45));
+  EXPECT_EQ(DoneAfter("Training" + bar + "100% 0:00:05\n" + bar + "10.0/61.9 MB 1.5 MB/s eta 0:00:35\n"), Work({}));
 }
 
 TEST(ProgressLines, WhatAnEarlierJobDidIsNotCounted) {

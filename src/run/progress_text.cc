@@ -22,6 +22,8 @@ std::string LowerCase(std::string_view text) {
   return lower;
 }
 
+bool HasWordWith(std::string_view lower, std::string_view part) { return lower.find(part) != std::string_view::npos; }
+
 // Reads text from left to right.
 struct Cursor {
   std::string_view text;
@@ -51,6 +53,24 @@ struct Cursor {
     std::from_chars(digits.data(), digits.data() + digits.size(), value);
     return value;
   }
+  // The same, or as tqdm rounds it to three figures: "12.0", "512", "1.23k", "45.6M". Says which.
+  std::optional<std::int64_t> Scaled(bool* rounded) {
+    const std::optional<std::int64_t> whole = Number();
+    if (!whole) return std::nullopt;
+    std::int64_t thousandths = *whole * 1000;
+    if (Take('.')) {
+      for (std::int64_t weight = 100; IsDigit(Look()); weight /= 10) thousandths += weight * (text[at++] - '0');
+    }
+    constexpr std::string_view kPowers = "kMG";
+    const std::size_t power = Look() == '\0' ? std::string_view::npos : kPowers.find(Look());
+    if (power == std::string_view::npos || *whole >= 1000) {
+      return thousandths % 1000 == 0 ? std::optional(*whole) : std::nullopt;
+    }
+    ++at;
+    *rounded = true;
+    for (std::size_t i = 0; i < power; ++i) thousandths *= 1000;
+    return thousandths;
+  }
   // "12" or "12/30", "12 / 30", "12 of 30".
   std::optional<ProgressText::Count> Count() {
     const std::optional<std::int64_t> done = Number();
@@ -72,10 +92,24 @@ struct Cursor {
   }
 };
 
-// A fraction, a percentage, a number with a unit glued to it, is no count.
-bool EndsACount(char c) { return !IsLetter(c) && c != '.' && c != '%' && c != '-'; }
+// Whether a count ends before `rest`: a fraction, a percentage, a number with a unit glued to it, is none.
+bool EndsACount(std::string_view rest) {
+  const char c = rest.empty() ? '\0' : rest.front();
+  const bool sentence_ends = c == '.' && (rest.size() == 1 || rest[1] == ' ');
+  return sentence_ends || (!IsLetter(c) && c != '.' && c != '%' && c != '-');
+}
+
+// Whether it holds more than figures and their units.
+bool HasWord(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool letter = IsLetter(text[i]) || static_cast<unsigned char>(text[i]) >= 0x80;
+    if (letter && (i == 0 || text[i - 1] != '#')) return true;
+  }
+  return false;
+}
 
 // Figures are told apart neither by their length nor by their form: "Epoch 9 loss 1.2e-05", "Epoch 10 loss -0.3".
+// Figures alone are no name: "1/100  2.61G  1.16".
 std::string NameBefore(std::string_view text) {
   std::string name;
   for (const char c : LowerCase(text)) {
@@ -87,7 +121,7 @@ std::string NameBefore(std::string_view text) {
     }
   }
   while (!name.empty() && (name.back() == ' ' || name.back() == ':')) name.pop_back();
-  return name;
+  return HasWord(name) ? name : "";
 }
 
 struct UnitRow {
@@ -106,8 +140,14 @@ constexpr std::array<UnitRow, 22> kUnits = {{
     {"epochs", Counts::kEpochs},
 }};
 
-// The unit in "[00:12<00:15, 36.1it/s, loss=2]" or "1.2s/it"; steps where no rate is shown.
-Counts CountsOf(std::string_view bracket) {
+const UnitRow* UnitOf(std::string_view word) {
+  const auto row = std::find_if(kUnits.begin(), kUnits.end(), [&](const UnitRow& r) { return r.word == word; });
+  return row == kUnits.end() ? nullptr : &*row;
+}
+
+// The unit in "[00:12<00:15, 36.1it/s, loss=2]" or "1.2s/it", also of thousands, "1.3ktok/s"; `unseen` where no rate is
+// shown.
+Counts CountsOf(std::string_view bracket, Counts unseen = Counts::kSteps) {
   for (std::size_t slash = bracket.find('/'); slash != std::string_view::npos; slash = bracket.find('/', slash + 1)) {
     std::size_t begin = slash;
     while (begin > 0 && IsLetter(bracket[begin - 1])) --begin;
@@ -117,10 +157,12 @@ Counts CountsOf(std::string_view bracket) {
     const std::string_view after = bracket.substr(slash + 1, end - slash - 1);
     if (after != "s" && before != "s") continue;
     const std::string_view unit = after == "s" ? before : after;
-    const auto row = std::find_if(kUnits.begin(), kUnits.end(), [&](const UnitRow& r) { return r.word == unit; });
-    return row == kUnits.end() ? Counts::kOther : row->counts;
+    const UnitRow* row = UnitOf(unit);
+    const bool scaled = !unit.empty() && HasWordWith("kmgt", unit.substr(0, 1));
+    if (row == nullptr && scaled) row = UnitOf(unit.substr(1));
+    return row == nullptr ? Counts::kOther : row->counts;
   }
-  return Counts::kSteps;
+  return unseen;
 }
 
 // A bar as tqdm draws it: NAME: 45%|####    | 450/1000 [00:12<00:15, 36.1it/s]
@@ -131,59 +173,74 @@ std::optional<ProgressText::Bar> TqdmBar(std::string_view line) {
   if (close == std::string_view::npos) return std::nullopt;
   Cursor cursor{line, close + 1};
   cursor.SkipBlanks();
-  const auto count = cursor.Count();
-  if (!count || count->total == 0 || count->done > count->total || !EndsACount(cursor.Look())) return std::nullopt;
+  ProgressText::Bar bar;
+  const auto done = cursor.Scaled(&bar.rounded);
+  if (!done || !cursor.Take('/')) return std::nullopt;
+  const auto total = cursor.Scaled(&bar.rounded);
+  if (!total || *total == 0 || *done > *total || !EndsACount(line.substr(cursor.at))) return std::nullopt;
   cursor.SkipBlanks();
   if (!cursor.Take('[')) return std::nullopt;
   std::size_t begin = percent;
   while (begin > 0 && (IsDigit(line[begin - 1]) || line[begin - 1] == ' ')) --begin;
   const std::string bracket = LowerCase(line.substr(cursor.at));
-  ProgressText::Bar bar;
   bar.name = NameBefore(line.substr(0, begin));
-  bar.done = count->done;
-  bar.total = count->total;
-  bar.counts = CountsOf(bracket);
+  bar.done = *done;
+  bar.total = *total;
+  bar.counts = CountsOf(bracket, bar.rounded ? Counts::kOther : Counts::kSteps);
   bar.starts = bracket.substr(0, 6) == "00:00<";
   bar.ends = bracket.find("<00:00") != std::string::npos;
   bar.per_epoch = bar.name.substr(0, 7) == "epoch #";
   return bar;
 }
 
-// As tqdm draws it where it does not know the end: NAME: 450it [00:12, 36.1it/s]
+// As tqdm draws it where it does not know the end: NAME: 450it [00:12, 36.1it/s]; Lightning's NAME: |  | 450/?
+// [00:12<?, 36.1it/s]
 std::optional<ProgressText::Bar> OpenTqdmBar(std::string_view line) {
   for (std::size_t open = line.find(" ["); open != std::string_view::npos; open = line.find(" [", open + 1)) {
     const std::string bracket = LowerCase(line.substr(open + 2));
-    if (bracket.size() < 6 || bracket[2] != ':' || bracket.find(", ") == std::string::npos) continue;
-    std::size_t unit = open;
-    while (unit > 0 && IsLetter(line[unit - 1])) --unit;
-    std::size_t digits = unit;
-    while (digits > 0 && IsDigit(line[digits - 1])) --digits;
-    if (digits > 0 && line[digits - 1] != ' ') continue;
-    const auto known = std::find_if(kUnits.begin(), kUnits.end(),
-                                    [&](const UnitRow& r) { return r.word == line.substr(unit, open - unit); });
-    const std::optional<std::int64_t> done = Cursor{line.substr(0, unit), digits}.Number();
-    if (known == kUnits.end() || !done) continue;
+    if (bracket.size() < 6 || bracket[2] != ':' || !HasWordWith(bracket, ", ")) continue;
+    std::size_t begin = open;
+    while (begin > 0 && line[begin - 1] != ' ') --begin;
+    Cursor cursor{line.substr(0, open), begin};
     ProgressText::Bar bar;
-    bar.name = NameBefore(line.substr(0, digits));
+    const std::optional<std::int64_t> done = cursor.Scaled(&bar.rounded);
+    const std::string_view rest = line.substr(cursor.at, open - cursor.at);
+    const UnitRow* unit = UnitOf(rest);
+    if (!done || (unit == nullptr && rest != "/?")) continue;
+    const std::size_t drawn = rest == "/?" ? line.find('|') : begin;
+    bar.name = NameBefore(line.substr(0, std::min(drawn, begin)));
     bar.done = *done;
     bar.total = std::numeric_limits<std::int64_t>::max();
-    bar.counts = known->counts;
-    bar.starts = bracket.substr(0, 6) == "00:00,";
+    bar.counts = unit != nullptr ? unit->counts : CountsOf(bracket);
+    bar.starts = bracket.substr(0, 6) == "00:00," || bracket.substr(0, 6) == "00:00<";
     return bar;
   }
   return std::nullopt;
 }
 
-// As rich draws it, and Lightning with it: NAME  âââ 32/40 0:00:04 9.5it/s
+// "0:00:04" or "-:--:--"
+bool ShowsATime(std::string_view text) {
+  for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
+    const auto part = [&](std::size_t i) { return i < text.size() && (IsDigit(text[i]) || text[i] == '-'); };
+    if (at > 0 && part(at - 1) && part(at + 1) && part(at + 2) && text.substr(at + 3, 1) == ":") return true;
+  }
+  return false;
+}
+
+// As rich draws it, and Lightning with it, with the columns that one asks for: NAME  âââ 32/40
+// 0:00:04 9.5it/s
 std::optional<ProgressText::Bar> RichBar(std::string_view line) {
   const std::size_t begin = line.find(kHeavyLine);
   if (begin == std::string_view::npos || begin == 0) return std::nullopt;
   Cursor cursor{line, begin};
   while (cursor.Look() == ' ' || static_cast<unsigned char>(cursor.Look()) >= 0x80) ++cursor.at;
+  Cursor share = cursor;
+  if (share.Number() && share.Take('%')) cursor = share;
+  cursor.SkipBlanks();
   const auto count = cursor.Count();
   if (!count || count->total == 0 || count->done > count->total || cursor.Look() != ' ') return std::nullopt;
   const std::string rest = LowerCase(line.substr(cursor.at));
-  if (rest.find("/s") == std::string::npos && rest.find("s/") == std::string::npos) return std::nullopt;
+  if (!HasWordWith(rest, "/s") && !HasWordWith(rest, "s/") && !ShowsATime(rest)) return std::nullopt;
   ProgressText::Bar bar;
   bar.name = NameBefore(line.substr(0, begin));
   bar.done = count->done;
@@ -272,8 +329,6 @@ constexpr std::array<std::string_view, 12> kPlanWords = {
 constexpr std::array<std::string_view, 6> kMetrics = {"loss", "acc", "accuracy", "perplexity", "ppl", "error"};
 // Lines about these speak of work that is not the training's.
 constexpr std::array<std::string_view, 6> kOtherWork = {"eval", "valid", "test", "warmup", "predict", "inference"};
-
-bool HasWordWith(std::string_view lower, std::string_view part) { return lower.find(part) != std::string_view::npos; }
 
 // The word that ends at `end`, which may be none.
 std::string_view WordBefore(std::string_view lower, std::size_t end) {
@@ -399,9 +454,9 @@ void ReadNamed(std::string_view lower, ProgressText* text) {
       if (in.count && named->count.total == 0) (in.percent ? text->samples : text->step) = in.count;
     } else if (named->word == "train" && !text->step) {  // "Train: 1 [ 50/1251 (  4%)]"
       text->step = CountInBrackets(named->after).count;
-    } else if (step && !text->step && EndsACount(next) && !CountsNoSteps(*named) && !IsHeading(named->after)) {
+    } else if (step && !text->step && EndsACount(named->after) && !CountsNoSteps(*named) && !IsHeading(named->after)) {
       text->step = named->count;
-    } else if ((named->word == "samples" || named->word == "tokens") && EndsACount(next)) {
+    } else if ((named->word == "samples" || named->word == "tokens") && EndsACount(named->after)) {
       const bool consumed = HasWordWith(lower, "consumed " + std::string(named->word));
       if (consumed) (named->word == "samples" ? text->samples : text->tokens) = named->count;
     }

@@ -19,6 +19,7 @@ struct ProgressText {
     Counts counts = Counts::kSteps;  // as its unit says: "img/s" counts samples, "B/s" nothing of ours
     bool starts = false;             // no time has passed in it
     bool ends = false;               // it says that less than a second is left
+    bool rounded = false;            // to three figures, "1.23M": near enough for a cost, and no number of a step
     bool per_epoch = false;          // of a kind that begins anew for every epoch
   };
   struct Count {
