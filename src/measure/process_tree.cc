@@ -53,7 +53,7 @@ bool WaitedForMore(const ProcessStat& before, const ProcessStat& after) {
 }
 
 // It runs no more, and its children have another parent.
-bool Ending(const ProcessStat& stat) { return stat.state == 'Z' || stat.state == 'X'; }
+bool Ended(const ProcessStat& stat) { return stat.state == 'Z'; }
 
 }  // namespace
 
@@ -172,8 +172,14 @@ bool ProcessTree::ReadProcess(Found::iterator at, bool with_io) {
   const auto text = process.stat_file.Read(buffer_);
   const auto stat = text ? ParseProcessStat(*text) : std::nullopt;
   if (!stat || stat->start_ticks != process.stat.start_ticks) return false;
+  if (stat->state == 'X') {
+    // Being waited for: whether its parent has it already is not known until it is gone.
+    const auto parent = known_.find(process.stat.parent);
+    if (parent != known_.end()) OpenAccount(parent, AnsweredBy(parent->second)).risen = true;
+    return true;
+  }
   // Of a process that is ending, the kernel denies what it would have told before.
-  if (io_fault != ReadFault::kNone && !Ending(*stat)) io_denied_ = true;
+  if (io_fault != ReadFault::kNone && !Ended(*stat)) io_denied_ = true;
   used[kCpu] = (stat->cpu_ticks + stat->waited_cpu_ticks) * spec_.nanos_per_tick;
   used[kMajorFaults] = stat->major_faults + stat->waited_major_faults;
   if (stat->state == 'D' && process.read_at && now_ > *process.read_at) {
@@ -267,7 +273,7 @@ void ProcessTree::SettleAccounts() {
 
 void ProcessTree::CloseAccount(Found::iterator at) {
   const Used rest = Outstanding(at->second);
-  if (at->second.account->orphans || Ending(at->second.stat)) {
+  if (at->second.account->orphans || Ended(at->second.stat)) {
     Await(rest, 1);
   } else {
     AddTo(&lost_, rest);
@@ -378,7 +384,7 @@ void ProcessTree::ReadThreadWaits(pid_t pid, Process* process) {
 }
 
 std::int64_t ProcessTree::processes() const {
-  return std::count_if(known_.begin(), known_.end(), [](const auto& p) { return p.second.stat.state != 'Z'; });
+  return std::count_if(known_.begin(), known_.end(), [](const auto& p) { return !Ended(p.second.stat); });
 }
 
 std::vector<pid_t> ProcessTree::pids() const {
@@ -389,7 +395,7 @@ std::vector<pid_t> ProcessTree::pids() const {
 
 std::int64_t ProcessTree::threads() const {
   std::int64_t sum = 0;
-  for (const auto& [pid, process] : known_) sum += process.stat.state == 'Z' ? 0 : process.stat.threads;
+  for (const auto& [pid, process] : known_) sum += Ended(process.stat) ? 0 : process.stat.threads;
   return sum;
 }
 

@@ -236,6 +236,32 @@ TEST(ProcessTree, OnACrowdedMachineTheWorkloadIsFoundFirst) {
   EXPECT_EQ(tree.processes(), 2);
 }
 
+// While a process is being waited for its parent has what it used already, or not yet, and both are still to be read.
+TEST(ProcessTree, WhatIsBeingWaitedForIsCountedOnce) {
+  for (const bool parent_first : {false, true}) {
+    FakeTree fake;
+    fake.processes[kRoot].cpu_ticks = 10;
+    fake.processes[101].parent = kRoot;
+    fake.processes[101].cpu_ticks = 300;
+    fake.Tick();
+    const auto wait = [&] {
+      fake.processes[kRoot].waited_ticks += 300;
+      fake.processes[kRoot].waited_faults += 50;
+    };
+    if (parent_first) wait();
+    fake.processes[101].state = 'X';
+    for (int i = 0; i < 3; ++i) fake.Tick();
+    EXPECT_EQ(fake.CpuTicks(), 310) << parent_first;
+    if (!parent_first) wait();
+    fake.processes.End(101, false);
+    for (int i = 0; i < 3; ++i) fake.Tick();
+    EXPECT_EQ(fake.CpuTicks(), 310) << parent_first;
+    fake.processes[kRoot].cpu_ticks += 5;
+    fake.Tick();
+    EXPECT_EQ(fake.CpuTicks(), 315) << parent_first;
+  }
+}
+
 // An orphan's end is told of here, and its first parent's to another.
 TEST(ProcessTree, WhatEndsWithItsParentIsCountedOnce) {
   for (const bool told_later : {false, true}) {
