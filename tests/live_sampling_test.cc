@@ -14,6 +14,7 @@
 #include "measure/live_gpus.h"
 #include "measure/sampler.h"
 #include "places.h"
+#include "support/machine_watch.h"
 #include "support/program.h"
 #include "support/stand_in.h"
 
@@ -85,11 +86,13 @@ TEST(LiveSampling, FiguresAreThoseTheProcessesKnowOfThemselves) {
   ASSERT_EQ(gpus.lanes.size(), 1U) << gpus.why_not;
   Sampler sampler({}, clock, line, log);
   sampler.Serve(std::move(gpus.lanes));
+  MachineWatch machine;
   const Training starved(folder, "starved", 0, "--batch-cpu 0.3 --kernel 0.2 --data " IDLEBURN_ROOT "/LICENSE");
   const Training small(folder, "small-batch", 1, "");
   const Training held(folder, "idle-held", 2, "");
   const Training spinning(folder, "spin-wait", 3, "");
   const std::vector<nlohmann::json> truth = {starved.Wait(), small.Wait(), held.Wait(), spinning.Wait()};
+  machine.Stop();
   const Instant over = line.At(clock->Monotonic());
   const auto all_read = [&] {  // the windows too that reach over the end
     bool read = true;
@@ -107,6 +110,10 @@ TEST(LiveSampling, FiguresAreThoseTheProcessesKnowOfThemselves) {
 
   ASSERT_EQ(devices.size(), 4U);
   EXPECT_TRUE(log.InOrder());
+  // A program that may not run when its kernel ends tells of it too late for the window it ended in.
+  if (machine.CpuSome() > 0.5) {
+    GTEST_SKIP() << "other programs want the CPUs: some task waits " << 100 * machine.CpuSome() << " % of the time";
+  }
   EXPECT_TRUE(log.Notes(NoteKind::kFailure).empty());
   for (DeviceId id = 0; id < 4; ++id) {
     const double busy = truth[id].at("busy_s");
