@@ -2,63 +2,60 @@
 
 #include <algorithm>
 
-#include "base/int128.h"
-
 namespace idleburn {
 namespace {
 
-using Stretch = OwnerTimeline::Presence::Stretch;
-
-// How many stamps of a stretch lie before `time`.
-std::int64_t StampsBefore(std::int64_t first, const Stretch& s, std::int64_t time) {
-  if (time <= first) return 0;
-  if (time > s.last) return s.count;
-  const Int128 steps = static_cast<Int128>(time - first) * (s.count - 1);
-  return static_cast<std::int64_t>((steps + (s.last - first) - 1) / (s.last - first));
-}
-
-struct Active {
+// One owner's time without a gap.
+struct Held {
   const std::string* owner;
-  std::int64_t first;
-  const Stretch* stretch;
+  std::int64_t from;
+  std::int64_t last;  // stamp
+  std::int64_t to;
 };
 
-// One device's scrapes between two neighbouring stretch ends: owners do not change, the densest stretch counts.
-void AddScrapes(OwnerLedger& ledger, DeviceId device, const std::vector<Active>& active, std::int64_t from,
-                std::int64_t to) {
-  std::vector<std::string> owners;
-  std::int64_t scrapes = 0;
-  for (const Active& a : active) {
-    const bool known = std::find(owners.begin(), owners.end(), *a.owner) != owners.end();
-    if (!a.owner->empty() && !known) owners.push_back(*a.owner);
-    scrapes = std::max(scrapes, StampsBefore(a.first, *a.stretch, to) - StampsBefore(a.first, *a.stretch, from));
+// No stamp holds into a time in which another owner begins.
+void EndWhereOthersBegin(std::vector<Held>& all) {
+  std::sort(all.begin(), all.end(), [](const Held& a, const Held& b) { return a.from < b.from; });
+  for (Held& held : all) {
+    const auto after = [](std::int64_t time, const Held& other) { return time < other.from; };
+    for (auto next = std::upper_bound(all.begin(), all.end(), held.last, after);
+         next != all.end() && next->from < held.to; ++next) {
+      if (*next->owner != *held.owner) held.to = next->from;
+    }
   }
-  if (scrapes > 0) ledger.Add(device, owners, scrapes);
 }
 
-void AddDevice(OwnerLedger& ledger, DeviceId device, const std::vector<Active>& stretches) {
+// The owners of a time in which none begins and none ends.
+void AddTime(OwnerLedger& ledger, DeviceId device, const std::vector<const Held*>& active, std::int64_t ns) {
+  std::vector<std::string> owners;
+  for (const Held* held : active) {
+    const bool known = std::find(owners.begin(), owners.end(), *held->owner) != owners.end();
+    if (!held->owner->empty() && !known) owners.push_back(*held->owner);
+  }
+  ledger.Add(device, owners, std::max<std::int64_t>(1, ns / 1'000'000));
+}
+
+void AddDevice(OwnerLedger& ledger, DeviceId device, const std::vector<Held>& all) {
   struct End {
     std::int64_t time;
     bool starts;
-    std::size_t stretch;
+    const Held* held;
   };
   std::vector<End> ends;
-  for (std::size_t i = 0; i < stretches.size(); ++i) {
-    ends.push_back({stretches[i].first, true, i});
-    ends.push_back({stretches[i].stretch->last + 1, false, i});
+  for (const Held& held : all) {
+    ends.push_back({held.from, true, &held});
+    ends.push_back({held.to, false, &held});
   }
   std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) { return a.time < b.time; });
-  std::vector<Active> active;
+  std::vector<const Held*> active;
   for (std::size_t i = 0; i < ends.size(); ++i) {
-    const Active& changed = stretches[ends[i].stretch];
     if (ends[i].starts) {
-      active.push_back(changed);
+      active.push_back(ends[i].held);
     } else {
-      active.erase(std::find_if(active.begin(), active.end(),
-                                [&](const Active& a) { return a.stretch == changed.stretch; }));
+      active.erase(std::find(active.begin(), active.end(), ends[i].held));
     }
     if (i + 1 < ends.size() && ends[i + 1].time > ends[i].time && !active.empty()) {
-      AddScrapes(ledger, device, active, ends[i].time, ends[i + 1].time);
+      AddTime(ledger, device, active, ends[i + 1].time - ends[i].time);
     }
   }
 }
@@ -66,22 +63,21 @@ void AddDevice(OwnerLedger& ledger, DeviceId device, const std::vector<Active>& 
 }  // namespace
 
 void OwnerTimeline::Presence::See(std::int64_t time) {
-  if (current_ != stretches_.end() && time >= current_->first && time <= current_->second.last) return;
+  if (current_ != stretches_.end() && time >= current_->first && time <= current_->second) return;
   const auto next = stretches_.upper_bound(time);
   if (next != stretches_.begin()) {
     current_ = std::prev(next);
-    Stretch& before = current_->second;
-    if (time <= before.last) return;
-    const std::int64_t distance = time - before.last;
+    std::int64_t& last = current_->second;
+    if (time <= last) return;
+    const std::int64_t distance = time - last;
     // The same 2.5 periods that a reading is held for.
     if (step_ == 0 || distance <= step_ / 2 * 5 || stretches_.size() >= kMaxStretches) {
       step_ = step_ == 0 ? distance : std::min(step_, distance);
-      before.last = time;
-      ++before.count;
+      last = time;
       return;
     }
   }
-  current_ = stretches_.emplace(time, Stretch{time, 1}).first;
+  current_ = stretches_.emplace(time, time).first;
 }
 
 OwnerTimeline::Presence* OwnerTimeline::Track(DeviceId device, const std::string& owner) {
@@ -89,15 +85,31 @@ OwnerTimeline::Presence* OwnerTimeline::Track(DeviceId device, const std::string
 }
 
 void OwnerTimeline::Deliver(OwnerLedger& ledger) const {
-  std::vector<Active> stretches;
-  for (auto it = presences_.begin(); it != presences_.end(); ++it) {
-    const auto& [key, presence] = *it;
-    for (const auto& [first, stretch] : presence.stretches_) stretches.push_back({&key.second, first, &stretch});
-    const auto next = std::next(it);
-    if (next != presences_.end() && next->first.first == key.first) continue;
-    AddDevice(ledger, key.first, stretches);
-    stretches.clear();
+  for (auto from = presences_.begin(); from != presences_.end();) {
+    const auto to = std::find_if(from, presences_.end(),
+                                 [&](const auto& presence) { return presence.first.first != from->first.first; });
+    DeliverDevice(from, to, ledger);
+    from = to;
   }
+}
+
+void OwnerTimeline::DeliverDevice(Presences::const_iterator from, Presences::const_iterator to, OwnerLedger& ledger) {
+  std::int64_t least = 0;
+  for (auto it = from; it != to; ++it) {
+    const std::int64_t step = it->second.step_;
+    if (step != 0 && (least == 0 || step < least)) least = step;
+  }
+  std::vector<Held> all;
+  for (auto it = from; it != to; ++it) {
+    // Who is named once holds as long as the others, or a second where nobody is named twice.
+    const std::int64_t others = least == 0 ? kNanosPerSecond : least;
+    const std::int64_t step = it->second.step_ == 0 ? others : it->second.step_;
+    for (const auto& [first, last] : it->second.stretches_) {
+      all.push_back({&it->first.second, first, last, last + step});
+    }
+  }
+  EndWhereOthersBegin(all);
+  AddDevice(ledger, from->first.first, all);
 }
 
 }  // namespace idleburn

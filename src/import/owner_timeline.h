@@ -11,30 +11,24 @@
 
 namespace idleburn {
 
-// Who each device was copied to, scrape by scrape, for files in any order: the series of an owner may come scrape
-// by scrape or one after another. Kept as stretches of evenly spaced stamps, one run of a job each, so memory
-// grows with jobs and gaps and not with scrapes:
+// Who each device was copied to, for files in any order: the series of an owner may come scrape by scrape or one after
+// another. Kept as stretches of stamps without a gap, one run of a job each, so memory grows with jobs and gaps and not
+// with scrapes. A stamp holds until the owner's next, or as long as two of its stamps are apart, but not into a time
+// in which another owner begins:
 //
-//   job 1   |x x x x x x|            -> [first, last, 6 stamps]
-//   job 2         |x x x x|          -> [first, last, 4 stamps]
-//   scrapes  3 of {1}, 3 of {1, 2}, 1 of {2}
+//   job 1   |x x x x x x |           -> [first, last]
+//   job 2         |x x x x |         -> [first, last]
+//   time     3 steps of {1}, 3 of {1, 2}, 1 of {2}
 class OwnerTimeline {
  public:
   // One owner on one device.
   class Presence {
-   public:
-    struct Stretch {
-      std::int64_t last = 0;
-      std::int64_t count = 0;
-    };
-
-   private:
     friend class OwnerTimeline;
     void See(std::int64_t time);
 
     static constexpr std::size_t kMaxStretches = 4096;  // later gaps are bridged
-    std::map<std::int64_t, Stretch> stretches_;         // by first stamp
-    std::map<std::int64_t, Stretch>::iterator current_ = stretches_.end();
+    std::map<std::int64_t, std::int64_t> stretches_;    // last stamps by first stamps
+    std::map<std::int64_t, std::int64_t>::iterator current_ = stretches_.end();
     std::int64_t step_ = 0;  // smallest distance of two stamps
   };
 
@@ -42,11 +36,14 @@ class OwnerTimeline {
   Presence* Track(DeviceId device, const std::string& owner);
   // The owner is named at `time`; a time already covered is no second scrape.
   static void See(Presence* presence, Instant time) { presence->See(time.nanos()); }
-  // Adds every device's scrapes to `ledger`.
+  // Adds the time of every device to `ledger`, in milliseconds.
   void Deliver(OwnerLedger& ledger) const;
 
  private:
-  std::map<std::pair<DeviceId, std::string>, Presence> presences_;
+  using Presences = std::map<std::pair<DeviceId, std::string>, Presence>;
+  static void DeliverDevice(Presences::const_iterator from, Presences::const_iterator to, OwnerLedger& ledger);
+
+  Presences presences_;
 };
 
 }  // namespace idleburn

@@ -82,5 +82,25 @@ TEST(OwnerTimeline, AGapIsNobodysTime) {
   EXPECT_FALSE(ledger.SharesOf(0)[0].estimated);
 }
 
+// One job after another on one device, each named at its own pace: the hours count, not how often they were looked at.
+TEST(OwnerTimeline, TimeCountsAndNotScrapes) {
+  OwnerTimeline timeline;
+  const auto see = [&](const std::string& owner, int from, int to, int step) {
+    for (int t = from; t < to; t += step) {
+      OwnerTimeline::See(timeline.Track(0, owner), Instant::FromNanos(t * kNanosPerSecond));
+    }
+  };
+  see("job 1", 0, 300, 10);
+  see("job 2", 300, 600, 30);
+  see("job 3", 600, 1200, 15);
+  see("job 4", 1185, 1200, 15);  // one scrape, shared
+  OwnerLedger ledger;
+  timeline.Deliver(ledger);
+  EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 1"), 300.0 / 1200);
+  EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 2"), 300.0 / 1200);
+  EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 3"), (585.0 + 5 + 5) / 1200);
+  EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 4"), 5.0 / 1200);
+}
+
 }  // namespace
 }  // namespace idleburn

@@ -79,7 +79,7 @@ bool IsMaskedUuid(std::string_view uuid);
 // Copies are not summed: each scrape of a device is shared equally among the owners it names.
 class OwnerLedger {
  public:
-  // `owners` at each of `scrapes` of `device`; empty when they name none.
+  // `owners` of `device` at so many scrapes, or for so much time in any one unit; empty when they name none.
   void Add(DeviceId device, const std::vector<std::string>& owners, std::int64_t scrapes = 1);
   struct Share {
     std::string owner;  // "job 48211", "pod ml/train-0"; empty: none named
