@@ -26,12 +26,10 @@ summary=""
 
 finish() {
   local code=$?
-  mountpoint -q "$root/proc" && umount "$root/proc"
-  mountpoint -q "$root/dev" && umount --recursive "$root/dev"
-  mountpoint -q "$root/srv/shared" && umount "$root/srv/shared"
+  mountpoint -q "$root" && umount --recursive "$root"
   printf '%s' "$summary"
   [ "$code" = 0 ] || echo "fresh: FAILED at: ${failed:-start}"
-  if [ -n "${FRESH_KEEP:-}" ]; then
+  if [ -n "${FRESH_KEEP:-}" ] || grep -qF " $root" /proc/self/mounts; then
     echo "fresh: left in $work"
   else
     rm -rf --one-file-system "$work"
@@ -87,6 +85,7 @@ copy_configuration() {
 }
 
 mount_system() {
+  mount --bind "$root" "$root"  # so that / is a mount inside too, as on any machine
   mount -t proc proc "$root/proc"
   mount --rbind /dev "$root/dev"  # with its terminals and shared memory
   if [ -d ../shared ]; then

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <system_error>
 #include <thread>
 
@@ -29,6 +30,7 @@ TerminalSession::TerminalSession(const std::vector<std::string>& command) {
   pid_ = forkpty(&terminal_, nullptr, nullptr, &size);
   if (pid_ == 0) {
     MindAllSignals();
+    setenv("TERM", "xterm", 1);  // whatever the tests themselves run in
     execvp(arguments[0], arguments.data());
     _exit(127);
   }
