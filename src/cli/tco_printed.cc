@@ -25,6 +25,14 @@ std::vector<Money> PartsOfSum(const std::vector<Money>& exact, Money sum, const 
   return parts;
 }
 
+// One amount of every row, as a column.
+template <typename Rows, typename Row>
+std::vector<Money> RoundedMember(const Rows& rows, Money Row::*amount, const std::string& currency) {
+  std::vector<Money> column;
+  for (const Row& row : rows) column.push_back(row.*amount);
+  return RoundedColumn(column, currency);
+}
+
 }  // namespace
 
 Money SumOf(const std::vector<Money>& amounts) {
@@ -48,21 +56,13 @@ PrintedCost PrintedCostOf(const TcoScenario& scenario) {
 }
 
 PrintedPaid PrintedPaidOf(const ActualReport& report, const std::string& currency) {
-  PrintedPaid columns;
-  for (const PaidToDate& of : report.categories) {
-    columns.actual.push_back(of.actual);
-    columns.at_completion.push_back(of.at_completion);
-  }
-  return {RoundedColumn(columns.actual, currency), RoundedColumn(columns.at_completion, currency)};
+  return {RoundedMember(report.categories, &PaidToDate::actual, currency),
+          RoundedMember(report.categories, &PaidToDate::at_completion, currency)};
 }
 
 PrintedMonths PrintedMonthsOf(const ActualReport& report, const std::string& currency) {
-  PrintedMonths columns;
-  for (const MonthForecast& month : report.forecast) {
-    columns.plan.push_back(month.plan);
-    columns.expected.push_back(month.expected);
-  }
-  return {RoundedColumn(columns.plan, currency), RoundedColumn(columns.expected, currency)};
+  return {RoundedMember(report.forecast, &MonthForecast::plan, currency),
+          RoundedMember(report.forecast, &MonthForecast::expected, currency)};
 }
 
 PrintedVariances PrintedVariancesOf(const ActualReport& report, const std::string& currency) {

@@ -6,17 +6,13 @@
 #include "plan/optimizer.h"
 #include "plan/predict_table.h"
 #include "plan/run_row.h"
+#include "support/predicted.h"
 #include "text/line_reader.h"
 
 namespace idleburn {
 namespace {
 
-PredictedTable Predicted(const std::string& csv) {
-  StringSource in{csv, "rows.csv"};
-  Result<PredictedTable> table = PredictTable(in, ShippedCalibration());
-  EXPECT_TRUE(table) << table.error().message;
-  return table ? std::move(*table) : PredictedTable{};
-}
+using test::Predicted;
 
 struct Answer {
   double likely = 0;

@@ -5,17 +5,13 @@
 #include <algorithm>
 #include <map>
 
+#include "support/predicted.h"
 #include "text/line_reader.h"
 
 namespace idleburn {
 namespace {
 
-PredictedTable Predicted(const std::string& csv) {
-  StringSource in{csv, "rows.csv"};
-  Result<PredictedTable> table = PredictTable(in, ShippedCalibration());
-  EXPECT_TRUE(table) << table.error().message;
-  return table ? std::move(*table) : PredictedTable{};
-}
+using test::Predicted;
 
 constexpr const char* kConfig =
     "model=qwen-7b;method=lora;nodes=1;gpus_per_node=1;seq_len=2048;micro_batch=1;grad_accum=8;gpu=a100_80gb";
