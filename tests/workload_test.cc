@@ -437,7 +437,7 @@ TEST(WorkloadTest, InteractiveOutputIsByteIdentical) {
     EXPECT_TRUE(session.Expect(">>> "));
     session.Type("print(shutil.get_terminal_size(), '\\x1b[31mred\\x1b[0m \\u00e4')\n");
     EXPECT_TRUE(session.Expect("\r\n>>> "));
-    session.Type("sys.stderr.write('to error')\n");
+    session.Type("sys.stderr.write('to error\\n')\n");
     EXPECT_TRUE(session.Expect("\r\n>>> "));
     session.Type("\x04");
     EXPECT_EQ(session.WaitForEnd(), 0);
