@@ -12,7 +12,7 @@
 #include "diagnose/late_peer.h"
 #include "diagnose/live_causes.h"
 #include "diagnose/make_finding.h"
-#include "diagnose/peer_stall.h"
+#include "diagnose/stalls.h"
 
 namespace idleburn {
 namespace {
@@ -400,15 +400,16 @@ std::vector<Finding> FindCauses(const Scene& scene) {
     Claims claims = NoClaims(scene.run);
     const StallClaim stall = FindPeerStall(scene, claims, findings);
     const std::int64_t start_up = FindStartUp(scene, claims, findings);
+    const std::int64_t writes = FindWriteStall(scene, claims, findings);
     std::int64_t unclear = 0;
     const DeviceShares idle = FindIdle(scene, claims, &unclear, findings);
     FindSpinWait(scene, stall.spin_ns, findings);
     FindThrottling(scene, findings);
     const std::int64_t link = FindFullLink(scene, claims, findings);
     const HostFindings host = FindHostCauses(scene, claims, findings);
-    std::int64_t explained = stall.low_ns + start_up + link + host.claimed_ns;
+    std::int64_t explained = stall.low_ns + start_up + writes + link + host.claimed_ns;
     const std::size_t unknown = findings.size();
-    if (!host.named) {
+    if (!host.named && writes == 0) {  // stalls to write are what alternates there
       FindBursts(scene, findings);
       explained += BurstNs(scene);
     }

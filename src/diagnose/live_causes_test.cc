@@ -410,5 +410,59 @@ TEST(PeerStall, WritesAtFullPowerAreNoStall) {
   EXPECT_EQ(Named(lab.Find(), "checkpoint_stall"), nullptr);
 }
 
+// --- all GPUs of a job stand still while it writes ------------------------------------------------------------------
+
+// `gpus` that work but for the seconds of `stalls`, and a job that writes so much in them and beside them.
+std::vector<Finding> Stalling(int gpus, std::int64_t seconds, const std::function<bool(std::int64_t)>& stalls,
+                              std::int64_t inside, std::int64_t beside) {
+  Lab lab;
+  for (int i = 0; i < gpus; ++i) {
+    lab.Gpu(seconds, [&](std::int64_t s) { return stalls(s) ? Now{0, 120} : Now{95, 600}; });
+  }
+  lab.Workload(seconds, [&](std::int64_t s) { return Host{{HostSignal::kWriteBytes, stalls(s) ? inside : beside}}; });
+  const std::vector<Finding> findings = lab.Find();
+  EXPECT_LE(Sum(findings), gpus * seconds * kSecond);
+  return findings;
+}
+
+TEST(WriteStall, GpusThatStandStillWhileTheJobWritesAreStoppedByCheckpoints) {
+  for (const int gpus : {1, 2}) {
+    const std::vector<Finding> findings = Stalling(gpus, 300, EveryMinute, 50 * kMegabyte, 0);
+    const Finding* f = Named(findings, "checkpoint_stall");
+    ASSERT_NE(f, nullptr) << gpus;
+    EXPECT_EQ(f->status, Status::kLikely);
+    EXPECT_EQ(f->gpu_ns, gpus * 5 * 10 * kSecond);
+    EXPECT_NEAR(f->bound, 50.0 / 300, 1e-9);
+    EXPECT_EQ(Named(findings, "unknown"), nullptr);
+  }
+}
+
+TEST(WriteStall, WhatDoesNotRecurOrDoesNotWriteIsNone) {
+  const auto named = [](const std::vector<Finding>& findings) {
+    return Named(findings, "checkpoint_stall") != nullptr;
+  };
+  EXPECT_FALSE(named(Stalling(1, 130, EveryMinute, 50 * kMegabyte, 0)));  // two of them
+  EXPECT_FALSE(named(Stalling(1, 300, EveryMinute, 1000, 0)));            // a log is written
+  EXPECT_FALSE(named(Stalling(1, 300, EveryMinute, 50 * kMegabyte, 26 * kMegabyte)));
+  EXPECT_TRUE(named(Stalling(1, 300, EveryMinute, 50 * kMegabyte, 24 * kMegabyte)));
+  EXPECT_FALSE(named(Stalling(1, 300, [](std::int64_t) { return true; }, 50 * kMegabyte, 0)));
+}
+
+// Unpacking data before the first kernel, and a save after the last, are no stalls of the training.
+TEST(WriteStall, StartAndEndAreNoEpisodes) {
+  const auto stalls = [](std::int64_t s) { return s < 20 || (s >= 60 && s < 70) || (s >= 100 && s < 110) || s >= 160; };
+  EXPECT_EQ(Named(Stalling(1, 180, stalls, 50 * kMegabyte, 0), "checkpoint_stall"), nullptr);
+}
+
+// A GPU at half its work for want of data does not stand still.
+TEST(WriteStall, AGpuThatIsOnlySlowerIsLeftToOtherCauses) {
+  Lab lab;
+  lab.Gpu(300, [&](std::int64_t s) { return EveryMinute(s) ? Now{51, 300} : Now{95, 600}; });
+  lab.Workload(300, [&](std::int64_t s) {
+    return Host{{HostSignal::kWriteBytes, (EveryMinute(s) ? 50 : 0) * kMegabyte}};
+  });
+  EXPECT_EQ(Named(lab.Find(), "checkpoint_stall"), nullptr);
+}
+
 }  // namespace
 }  // namespace idleburn

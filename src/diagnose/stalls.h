@@ -17,7 +17,7 @@ inline constexpr double kSameGpu = 0.7;           // of the episodes in which on
 inline constexpr double kWrites = 1e6;            // bytes a second; less is a log
 inline constexpr double kRises = 2;               // times as much in the episodes as beside them
 
-// What a stall behind one GPU takes, weighted: of the spin-wait of the others, and of time below 70 %.
+// What stalls take, weighted: of the spin-wait of GPUs that wait for one, and of time below 70 %.
 struct StallClaim {
   std::int64_t spin_ns = 0;
   std::int64_t low_ns = 0;
@@ -28,5 +28,10 @@ struct StallClaim {
 // (or, where nobody read what it writes, come at regular intervals); one GPU that makes the others wait, where it
 // mostly is the same one and the job writes nothing. Anything else is left to spin-wait. Marks what it claims.
 StallClaim FindPeerStall(const Scene& scene, Claims& claims, std::vector<Finding>& findings);
+
+// Episodes between stretches of work in which every GPU of a job stands still, while the job writes: checkpoints that
+// all ranks make or wait for asleep, and those of a job with one GPU. Takes only what nobody has claimed, marks it and
+// returns it, in GPU-nanoseconds.
+std::int64_t FindWriteStall(const Scene& scene, Claims& claims, std::vector<Finding>& findings);
 
 }  // namespace idleburn

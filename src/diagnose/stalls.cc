@@ -1,8 +1,9 @@
-#include "diagnose/peer_stall.h"
+#include "diagnose/stalls.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,14 +24,16 @@ struct Moment {
   int spinning = 0;
 };
 
+using Moments = std::map<std::int64_t, Moment>;  // by the number of the bucket
+
 struct Episode {
   std::int64_t from = 0;  // seconds since the epoch
   std::int64_t to = 0;
   DeviceId low = 0;  // the GPU that was low for most of it
 };
 
-std::map<std::int64_t, Moment> MomentsOf(const Scene& scene, std::int64_t width) {
-  std::map<std::int64_t, Moment> moments;
+Moments MomentsOf(const Scene& scene, std::int64_t width) {
+  Moments moments;
   for (const DeviceResult& d : scene.run.devices) {
     if (!TakesPart(d.totals)) continue;
     Timeline timeline = d.totals.timeline;
@@ -52,11 +55,12 @@ std::map<std::int64_t, Moment> MomentsOf(const Scene& scene, std::int64_t width)
 }
 
 // Moments of waiting in a row; one between two may lack it, when readings of two GPUs do not meet.
-std::vector<Episode> EpisodesOf(const std::map<std::int64_t, Moment>& moments, std::int64_t width) {
+std::vector<Episode> EpisodesOf(const Moments& moments, std::int64_t width,
+                                const std::function<bool(const Moment&)>& waits) {
   std::vector<Episode> episodes;
   std::map<DeviceId, int> low;
   for (const auto& [number, moment] : moments) {
-    if (moment.spinning == 0 || moment.most - moment.least < kSpreadPoints) continue;
+    if (!waits(moment)) continue;
     const std::int64_t from = number * width;
     if (episodes.empty() || from - episodes.back().to > width) {
       episodes.push_back({from, from, moment.low});
@@ -104,7 +108,7 @@ struct Writing {
 };
 
 Writing WritingIn(const Scene& scene, const std::vector<Episode>& episodes,
-                  const std::map<std::int64_t, Moment>& moments, std::int64_t width) {
+                  const Moments& moments, std::int64_t width) {
   if (scene.machine.host == nullptr) return {};
   ChosenTimes inside;
   ChosenTimes outside;
@@ -146,7 +150,7 @@ Writing WritingIn(const Scene& scene, const std::vector<Episode>& episodes,
   return writing;
 }
 
-// Takes the episodes of every GPU that works, and what a fix could give back of them.
+// Takes what nobody has claimed of the episodes, of every GPU that works, and says what a fix could give back.
 StallClaim Take(const Scene& scene, const std::vector<Episode>& episodes, Claims& claims, double* bound_ns) {
   StallClaim taken;
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
@@ -158,7 +162,7 @@ StallClaim Take(const Scene& scene, const std::vector<Episode>& episodes, Claims
     double lost = 0;
     for (std::size_t b = 0; b < t.buckets.size(); ++b) {
       const Timeline::Bucket& bucket = t.buckets[b];
-      if (!Contains(episodes, (t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds)) continue;
+      if (claims[i][b] || !Contains(episodes, (t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds)) continue;
       claims[i][b] = true;
       low += LowNs(bucket);
       const double used = static_cast<double>(bucket.utilization.area) / static_cast<double>(kFull);
@@ -174,12 +178,35 @@ StallClaim Take(const Scene& scene, const std::vector<Episode>& episodes, Claims
   return taken;
 }
 
+std::int64_t LengthOf(const std::vector<Episode>& episodes) {
+  std::int64_t seconds = 0;
+  for (const Episode& e : episodes) seconds += e.to - e.from;
+  return seconds;
+}
+
+// Utilisation while the job works: what its busiest GPU reaches in a tenth of the time.
+double LevelOf(const Moments& moments) {
+  std::vector<double> most;
+  for (const auto& entry : moments) most.push_back(entry.second.most);
+  std::sort(most.begin(), most.end());
+  return most.empty() ? 0 : SortedQuantile(most, 0.9);
+}
+
+// From the first to the last moment at work: what comes before is start-up, and after it nobody waits for more.
+void CutToWork(const std::function<bool(const Moment&)>& stands, Moments* moments) {
+  const auto works = [&](const auto& entry) { return !stands(entry.second); };
+  moments->erase(moments->begin(), std::find_if(moments->begin(), moments->end(), works));
+  while (!moments->empty() && stands(std::prev(moments->end())->second)) moments->erase(std::prev(moments->end()));
+}
+
 }  // namespace
 
 StallClaim FindPeerStall(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
   const std::int64_t width = CommonWidth(scene.run);
-  const std::map<std::int64_t, Moment> moments = MomentsOf(scene, width);
-  const std::vector<Episode> episodes = EpisodesOf(moments, width);
+  const Moments moments = MomentsOf(scene, width);
+  const std::vector<Episode> episodes = EpisodesOf(moments, width, [](const Moment& m) {
+    return m.spinning > 0 && m.most - m.least >= kSpreadPoints;
+  });
   if (episodes.empty()) return {};
   const std::optional<double> period = PeriodOf(episodes);
   const auto [low, share] = UsualLow(episodes);
@@ -201,20 +228,46 @@ StallClaim FindPeerStall(const Scene& scene, Claims& claims, std::vector<Finding
   f.evidence.push_back(fmt::format(
       "in {} episode{} of {:.0f} s in all, {} of one GPU is {:.0f} points or more below that of others that spin "
       "(threshold {} episode{}): {:.0f} GPU-s of all GPUs ({:.1f} % of observed time, threshold 3 %)",
-      episodes.size(), episodes.size() == 1 ? "" : "s",
-      [&] {
-        std::int64_t seconds = 0;
-        for (const Episode& e : episodes) seconds += e.to - e.from;
-        return static_cast<double>(seconds);
-      }(),
-      scene.BusyCounter(), kSpreadPoints, checkpoint ? kStallEpisodes : 1, checkpoint ? "s" : "", Seconds(f.gpu_ns),
-      100 * f.share));
+      episodes.size(), episodes.size() == 1 ? "" : "s", static_cast<double>(LengthOf(episodes)), scene.BusyCounter(),
+      kSpreadPoints, checkpoint ? kStallEpisodes : 1, checkpoint ? "s" : "", Seconds(f.gpu_ns), 100 * f.share));
   f.evidence.push_back(fmt::format("{} is the low one in {:.0f} % of them", scene.NameOf(low), 100 * share));
   if (period) f.evidence.push_back(fmt::format("they begin every {:.0f} s, which is regular", *period));
   if (writing.seen) f.evidence.push_back("meanwhile " + writing.words);
   if (!writing.seen) f.refutes.emplace_back("what the job writes was not read: idleburn run -- CMD reads it");
   findings.push_back(std::move(f));
   return taken;
+}
+
+std::int64_t FindWriteStall(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
+  const std::int64_t width = CommonWidth(scene.run);
+  Moments moments = MomentsOf(scene, width);
+  const double level = LevelOf(moments);
+  const auto stands = [&](const Moment& m) { return level - m.most >= kSpreadPoints; };
+  CutToWork(stands, &moments);
+  const std::vector<Episode> episodes = EpisodesOf(moments, width, stands);
+  if (episodes.size() < kStallEpisodes) return 0;
+  const Writing writing = WritingIn(scene, episodes, moments, width);
+  if (!writing.seen.value_or(false)) return 0;
+
+  Claims with = claims;
+  double bound_ns = 0;
+  const StallClaim taken = Take(scene, episodes, with, &bound_ns);
+  if (scene.Share(taken.low_ns) < kMaterialShare) return 0;
+  claims = std::move(with);
+  Finding f = MakeFinding(scene, "checkpoint_stall", Status::kLikely, taken.low_ns, taken.where);
+  f.bound = scene.Share(std::llround(bound_ns));
+  f.evidence.push_back(fmt::format(
+      "in {} episodes of {} s in all, {} of every GPU is {:.0f} points or more below the {:.0f} % of its work "
+      "(threshold {} episodes): {:.0f} GPU-s of all GPUs ({:.1f} % of observed time, threshold 3 %)",
+      episodes.size(), LengthOf(episodes), scene.BusyCounter(), kSpreadPoints, level, kStallEpisodes,
+      Seconds(f.gpu_ns), 100 * f.share));
+  if (const std::optional<double> period = PeriodOf(episodes)) {
+    f.evidence.push_back(fmt::format("they begin every {:.0f} s, which is regular", *period));
+  }
+  f.evidence.push_back("meanwhile " + writing.words);
+  f.refutes.emplace_back("not measured: what is written; an evaluation that ends with a save looks the same");
+  findings.push_back(std::move(f));
+  return taken.low_ns;
 }
 
 }  // namespace idleburn
