@@ -7,8 +7,11 @@ cd "$(dirname "$0")/../.."
 command -v patchelf >/dev/null || { echo "reality: install patchelf first (apt-get install patchelf)" >&2; exit 1; }
 make build
 rm -rf build/reality
-mkdir -p build/reality/lib
+mkdir -p build/reality/lib build/reality/include
 cp build/release/idleburn build/reality/
+strip build/reality/idleburn
+# For tools/nvml_abi.py there, which compiles src/measure/nvml_library.h.
+cp -rL /usr/include/tl build/reality/include/
 # What belongs to the C library has to be the machine's own.
 ldd build/release/idleburn | awk '$3 ~ /^\// { print $3 }' | grep -Ev '/lib(c|m|dl|rt|pthread|resolv)\.so' |
   xargs -I{} cp -L {} build/reality/lib/
@@ -16,3 +19,5 @@ ldd build/release/idleburn | awk '$3 ~ /^\// { print $3 }' | grep -Ev '/lib(c|m|
 patchelf --force-rpath --set-rpath '$ORIGIN/lib' build/reality/idleburn
 patchelf --force-rpath --set-rpath '$ORIGIN' build/reality/lib/*.so*
 du -sh build/reality
+ldd build/reality/idleburn | grep -q 'not found' && exit 1
+./build/reality/idleburn --version

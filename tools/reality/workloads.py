@@ -8,7 +8,9 @@ loops do, for about so many seconds; with --trace ten more steps are profiled in
 """
 import argparse
 import contextlib
+import mmap
 import os
+import struct
 import time
 
 import torch
@@ -83,7 +85,7 @@ def train_once(model, optimizer, x, y):
     return loss
 
 
-def from_loader(loader, width=2048, layers=12):
+def from_loader(loader, width=8192, layers=6):
     model, optimizer = classifier(width, layers)
     batches = iter(loader)
 
@@ -96,18 +98,28 @@ def from_loader(loader, width=2048, layers=12):
 
 def starved_loader(args):
     workers = min(12, os.cpu_count() or 2) if args.fixed else 0
-    data = CostlyImages(2048, milliseconds=1)
+    data = CostlyImages(8192, milliseconds=1)
     return from_loader(DataLoader(data, batch_size=64, num_workers=workers, pin_memory=True,
                                   persistent_workers=workers > 0))
 
 
 def storage_bound(args):
     size, path = 1 << 20, os.path.join(args.folder, "shards.bin")
-    if not os.path.exists(path):
+    if not os.path.exists(path) or os.path.getsize(path) != 4096 * size:
         with open(path, "wb") as file:
             for _ in range(4096):
                 file.write(os.urandom(size))
-    data = ShardedFile(path, 2048, size, cached=args.fixed)
+    descriptor = os.open(path, os.O_RDONLY)
+    if args.fixed:  # all of it in the page cache
+        while os.read(descriptor, 16 * size):
+            pass
+    else:  # none of it: pages that are not written yet cannot be dropped
+        os.fsync(descriptor)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(descriptor)
+    if args.prepare:
+        raise SystemExit(0)
+    data = ShardedFile(path, 8192, size, cached=args.fixed)
     return from_loader(DataLoader(data, batch_size=64, num_workers=2, pin_memory=True, persistent_workers=True))
 
 
@@ -149,7 +161,8 @@ def compute_bound(args):
 
 def pageable_copies(args):
     """Half a gigabyte a step from ordinary memory; the cure pins it and copies while the step before computes."""
-    model, optimizer = classifier(4096, 8)
+    torch.backends.cuda.matmul.allow_tf32 = True  # in fp32 the products would take ten times as long as the copy
+    model, optimizer = classifier(4096, 2)
     host = torch.randn(32768, 4096, pin_memory=args.fixed)
     labels = torch.randint(0, 10, (32768,), device=DEVICE)
     copies = torch.cuda.Stream()
@@ -195,9 +208,9 @@ def item_every_layer(args):
 
 
 def frequent_checkpoints(args):
-    """The state is written every 20 steps, or every 2,000."""
-    model, optimizer = classifier(8192, 8)
-    x, y = torch.randn(4096, 8192, device=DEVICE), torch.randint(0, 10, (4096,), device=DEVICE)
+    """The state, a gigabyte, is written every 100 steps, some seconds apart, or every 20,000."""
+    model, optimizer = classifier(4096, 16)
+    x, y = torch.randn(16384, 4096, device=DEVICE), torch.randint(0, 10, (16384,), device=DEVICE)
     path, done = os.path.join(args.folder, "checkpoint.pt"), 0
 
     def step():
@@ -205,7 +218,7 @@ def frequent_checkpoints(args):
         done += 1
         with torch.autocast(DEVICE, torch.bfloat16):
             loss = train_once(model, optimizer, x, y)
-        if done % (2000 if args.fixed else 20) == 0:
+        if done % (20_000 if args.fixed else 100) == 0:
             torch.save(model.state_dict(), path)
         return loss
 
@@ -213,17 +226,8 @@ def frequent_checkpoints(args):
 
 
 def idle_held(args):
-    """The memory stays taken while nothing is computed."""
-    compute = compute_bound(args)
-    until = time.monotonic() + (1000 if args.fixed else 0.2) * args.seconds
-
-    def step():
-        if time.monotonic() < until:
-            return compute()
-        time.sleep(0.5)
-        return None
-
-    return step
+    """The memory stays taken while nothing is computed: main() sleeps after the steps, without --fixed."""
+    return compute_bound(argparse.Namespace(fixed=False))  # the same arithmetic in both
 
 
 def spin_wait(args):
@@ -241,14 +245,14 @@ def spin_wait(args):
 
 def memory_pressure(args):
     """Most of the memory is taken anew each step and given back to the driver after it, as empty_cache() does."""
-    budget = int(0.5 * torch.cuda.get_device_properties(0).total_memory)
+    budget = int(0.90 * torch.cuda.get_device_properties(0).total_memory)  # named from 0.9 on
     model, optimizer = classifier(4096, 8)
     x, y, done = torch.randn(512, 4096, device=DEVICE), torch.randint(0, 10, (512,), device=DEVICE), 0
 
     def step():
         nonlocal done
         done += 1
-        held = torch.empty(budget + budget // 20 * (done % 7), dtype=torch.uint8, device=DEVICE)
+        held = torch.empty(budget + budget // 200 * (done % 7), dtype=torch.uint8, device=DEVICE)
         loss = train_once(model, optimizer, x, y)
         del held
         if not args.fixed:
@@ -263,14 +267,39 @@ WORKLOADS = {function.__name__: function for function in (
     idle_held, spin_wait, memory_pressure)}
 
 
-def run_steps(step, count):
-    for done in range(1, count + 1):
+def run_steps(step, count, seconds):
+    """Up to `count` steps, but not for much longer than `seconds`: what was measured before may be no guide."""
+    begin = told = time.monotonic()
+    done = 0
+    while done < count and time.monotonic() < begin + 1.3 * seconds:
         loss = step()
+        done += 1
         # Read back rarely: a loop that does it every step waits for the GPU every step.
-        if loss is not None and done % 20 == 0:
-            print(f"step {done}/{count} loss {loss.item():.4f}", flush=True)
-        elif loss is None or done % 5 == 0:
+        if done % 20 == 0:
+            value = loss.item()
+            if time.monotonic() > told + 0.25:
+                told = time.monotonic()
+                print(f"step {done}/{count} loss {value:.4f}", flush=True)
+        elif time.monotonic() > told + 0.25:
+            told = time.monotonic()
             print(f"step {done}/{count}", flush=True)
+    torch.cuda.synchronize()
+    print(f"step {done}/{count}", flush=True)
+    return done
+
+
+def count_steps(step, seconds, path):
+    """For the overhead: steps done and the clock at the end of the last, into a file that somebody reads meanwhile."""
+    with open(path, "wb") as file:
+        file.write(bytes(16))
+    with open(path, "r+b") as file:
+        shared = mmap.mmap(file.fileno(), 16)
+    done, end = 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        step()
+        torch.cuda.synchronize()
+        done += 1
+        shared[:16] = struct.pack("qq", done, time.monotonic_ns())
 
 
 def main():
@@ -280,30 +309,38 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--trace")
     parser.add_argument("--folder", default=".")
+    parser.add_argument("--count", metavar="FILE", help="only count steps into FILE, and print none")
+    parser.add_argument("--prepare", action="store_true", help="storage_bound: write its data and end")
     args = parser.parse_args()
     torch.manual_seed(1)
     step = WORKLOADS[args.name](args)
     for _ in range(5):
         step()
     torch.cuda.synchronize()
+    if args.count:
+        count_steps(step, args.seconds, args.count)
+        return
+    idle = max(75, 0.8 * args.seconds) if args.name == "idle_held" and not args.fixed else 0  # a stretch is 60 s
     begin = time.monotonic()
     for _ in range(5):
         step()
     torch.cuda.synchronize()
-    count = max(20, int(args.seconds / ((time.monotonic() - begin) / 5)))
-    if args.name == "idle_held" and not args.fixed:
-        count = max(20, int(0.2 * count + 0.8 * args.seconds / 0.5))
+    seconds = 0.2 * args.seconds if idle else args.seconds
+    count = max(20, int(seconds / ((time.monotonic() - begin) / 5)))
     begin = time.monotonic()
-    run_steps(step, count)
-    torch.cuda.synchronize()
-    print(f"trained {count} steps in {time.monotonic() - begin:.3f} s", flush=True)
-    if args.trace:
-        from torch.profiler import ProfilerActivity, profile
-        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
-            for _ in range(10):
+    done = run_steps(step, count, seconds)
+    print(f"trained {done} steps in {time.monotonic() - begin:.3f} s", flush=True)
+    time.sleep(idle)
+    if args.trace and args.name != "idle_held":
+        from torch.profiler import ProfilerActivity, profile, schedule
+        # Without a schedule no ProfilerStep# is written; without profile_memory nothing says what the allocator holds.
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], profile_memory=True,
+                     schedule=schedule(wait=0, warmup=2, active=10, repeat=1),
+                     on_trace_ready=lambda done: done.export_chrome_trace(args.trace)) as profiler:
+            for _ in range(12):
                 step()
                 profiler.step()
-        profiler.export_chrome_trace(args.trace)
+        torch.cuda.synchronize()
 
 
 if __name__ == "__main__":
