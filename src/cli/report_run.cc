@@ -200,8 +200,6 @@ LiveRun LiveRunOf(const RunSummary& summary) {
   return live;
 }
 
-constexpr std::int64_t kYear = 365 * 24 * kNanosPerHour;  // times before it are of no calendar
-
 std::vector<DeviceId> GpusOf(const RunInputs& run) {
   std::vector<DeviceId> gpus;
   for (const DeviceResult& d : run.run.devices) gpus.push_back(d.device);
@@ -215,7 +213,7 @@ Result<RateCard> RatesOf(const ReportPlan& plan, RunInputs& run, const Settings&
   const Result<RateBook> book = OpenRates(settings, question, run.quality);
   if (!book) return tl::unexpected<Error>(book.error());
   const std::vector<DeviceId> gpus = GpusOf(run);
-  const bool dated = run.run.start.nanos() >= kYear;
+  const bool dated = IsDated(run.run.start);
   Result<RateCard> card =
       RatesOf(*book, run.devices, gpus, dated ? std::optional(RunSpan{run.run.start, run.run.end}) : std::nullopt);
   if (card) CountStale(*card, run.quality);

@@ -12,7 +12,6 @@ namespace idleburn {
 namespace {
 
 constexpr std::string_view kGpuSeconds = "gpu_seconds";
-constexpr std::int64_t kYear = 365 * 24 * kNanosPerHour;  // a clock that shows less is not the calendar's
 constexpr std::size_t kShown = 30;
 // Above it a sum of counts could no longer be told from its neighbour, and times would not be instants.
 constexpr double kMost = 1e15;
@@ -105,7 +104,7 @@ WorkTable::Block Close(OpenBlock open, const std::optional<Instant>& before, con
     }
   }
   // Blocks of one file share its clock, whatever that shows.
-  if (open.rows.front().end.nanos() >= kYear || columns.arm) {
+  if (IsDated(open.rows.front().end) || columns.arm) {
     run.run.start = std::max(StartOf(open.rows), before.value_or(Instant()));
     run.run.end = open.rows.back().end;
   }
