@@ -162,20 +162,19 @@ void ColumnRows::PutFault(Sample& sample, Signal signal, const CellReading& read
 
 void ColumnRows::Own(std::string_view owner, std::int64_t line) {
   const Sample& sample = batch_[used_ - 1];
-  Scrape& scrape = scrapes_[sample.device];
-  if (scrape.time != sample.time) {
-    if (scrape.time) out_.owners.Add(sample.device, scrape.owners);
-    scrape.time = sample.time;
-    scrape.owners.clear();
-  } else {
+  Owned& owned = owned_[sample.device];
+  if (owned.time == sample.time) {
     out_.quality.Count(QualityId::kSharedCopies, {&file_, line});
     --used_;
   }
+  owned.time = sample.time;
   owner = Trim(owner);
-  if (WhyCellIsEmpty(owner)) return;
-  std::string name = Printable(owner);
-  const bool known = std::find(scrape.owners.begin(), scrape.owners.end(), name) != scrape.owners.end();
-  if (!known) scrape.owners.push_back(std::move(name));
+  if (WhyCellIsEmpty(owner)) owner = {};
+  if (owned.presence == nullptr || owned.owner != owner) {
+    owned.owner = owner;
+    owned.presence = owners_.Track(sample.device, Printable(owner));
+  }
+  OwnerTimeline::See(owned.presence, sample.time);
 }
 
 void ColumnRows::Flush() {
@@ -209,9 +208,7 @@ void ColumnRows::Add(const SampleColumns& columns) {
 
 Result<void> ColumnRows::Finish() {
   if (used_ > 0) Flush();
-  for (const auto& [device, scrape] : scrapes_) {
-    if (scrape.time) out_.owners.Add(device, scrape.owners);
-  }
+  owners_.Deliver(out_.owners);
   if (sorter_) TRY(sorter_->Deliver(out_.sink));
   if (rows_ > 0) return {};
   const DataQuality::Row& bad = out_.quality.Get(QualityId::kBadRow);

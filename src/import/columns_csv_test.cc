@@ -283,6 +283,29 @@ TEST(ColumnsCsvTest, SharesCopiesAmongOwners) {
   EXPECT_DOUBLE_EQ(shares[0].fraction, 0.75);
 }
 
+// Two jobs, an hour each, one written every second and one every ten: the hours count, not the rows.
+TEST(ColumnsCsvTest, OwnersShareTimeAndNotRows) {
+  const auto rows = [](std::int64_t from, int step, const std::string& owner) {
+    std::string text;
+    for (std::int64_t s = from; s < from + 3600; s += step) {
+      text += std::to_string(1'751'580'000 + s) + ",0," + owner + ",50\n";
+    }
+    return text;
+  };
+  const Imported t("t,g,o,u\n" + rows(0, 1, "alice") + rows(3600, 10, "bob"), "time=t,gpu=g,owner=o,util=u");
+  ASSERT_TRUE(t.result) << t.Message();
+  const auto shares = t.owners.SharesOf(0);
+  ASSERT_EQ(shares.size(), 2U);
+  EXPECT_DOUBLE_EQ(shares[0].fraction, 0.5);
+  EXPECT_FALSE(shares[0].estimated);
+  // Grouped by owner, the same hour of one GPU is shared by both.
+  const Imported grouped("t,g,o,u\n" + rows(0, 1, "alice") + rows(0, 1, "bob"), "time=t,gpu=g,owner=o,util=u");
+  EXPECT_EQ(grouped.sink.all.size(), 3600U);
+  ASSERT_EQ(grouped.owners.SharesOf(0).size(), 2U);
+  EXPECT_DOUBLE_EQ(grouped.owners.SharesOf(0)[0].fraction, 0.5);
+  EXPECT_TRUE(grouped.owners.SharesOf(0)[0].estimated);
+}
+
 TEST(ColumnsCsvTest, SortsATableThatStartsOutOfOrder) {
   std::string text = "t,g,u\n";
   constexpr int kRows = 20'000;

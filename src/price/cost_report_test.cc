@@ -314,7 +314,7 @@ TEST(PriceRunTest, TheBoardsOwnPowerComesFirst) {
 TEST(PriceRunTest, CopiesForTwoJobsAreSplitNotAdded) {
   Scene scene("2.50");
   Observe(scene.Gpu(0), Phase::kProductive, kHour, 80);
-  for (int scrape = 0; scrape < 120; ++scrape) scene.owners.Add(0, {"job 48211", "job 48212"});
+  scene.owners.Add(0, {"job 48211", "job 48212"}, Nanos(120 * kNanosPerSecond));
   const CostReport report = scene.Report();
   EXPECT_EQ(FormatExact(*report.whole.total), "2.50");
   ASSERT_EQ(report.owners.size(), 2U);
@@ -330,7 +330,7 @@ TEST(PriceRunTest, OwnersAndWhatNobodyOwnsSumToTheWhole) {
   Observe(scene.Slice(0, "1", 1), Phase::kProductive, kHour, 80);
   Observe(scene.Gpu(1), Phase::kProductive, kHour, 80);
   EXPECT_TRUE(scene.Report().owners.empty());
-  scene.owners.Add(scene.run.devices[0].device, {"pod ml/train-0"});
+  scene.owners.Add(scene.run.devices[0].device, {"pod ml/train-0"}, Nanos(kNanosPerHour));
   const CostReport report = scene.Report();
   ASSERT_EQ(report.owners.size(), 3U);
   EXPECT_EQ(report.owners[0].owner, "");
@@ -517,7 +517,7 @@ TEST(SeveralRatesTest, ASumBeyondRangeIsAnError) {
 
 TEST(SeveralRatesTest, AnOwnerPaysEachGpusPrice) {
   Scene scene = EightAndFour();
-  for (DeviceId id = 0; id < 12; ++id) scene.owners.Add(id, {id % 2 == 0 ? "even" : "odd"});
+  for (DeviceId id = 0; id < 12; ++id) scene.owners.Add(id, {id % 2 == 0 ? "even" : "odd"}, Nanos(1));
   scene.card->Give(11, Unknown());
   const CostReport report = scene.Report();
   ASSERT_EQ(report.owners.size(), 2U);
@@ -560,7 +560,7 @@ Scene AnyScene() {
     for (int i = 0; i < instances; ++i) {
       DeviceResult& slice = scene.Slice(b, std::to_string(i), *rc::gen::inRange(1, 3));
       FillAtRandom(slice);
-      if (*rc::gen::inRange(0, 2) == 0) scene.owners.Add(slice.device, {"a", "b", "c"});
+      if (*rc::gen::inRange(0, 2) == 0) scene.owners.Add(slice.device, {"a", "b", "c"}, Nanos(1));
     }
   }
   return scene;

@@ -128,12 +128,14 @@ DeviceId DeviceTable::Home(DeviceId device, Signal signal) const {
   return d.board && Info(signal).scope == Scope::kBoard ? *d.board : device;
 }
 
-void OwnerLedger::Add(DeviceId device, const std::vector<std::string>& owners, std::int64_t scrapes) {
+void OwnerLedger::Add(DeviceId device, const std::vector<std::string>& owners, Nanos time) {
   const std::vector<std::string> none = {""};
   const std::vector<std::string>& named = owners.empty() ? none : owners;
+  const Int128 parts = static_cast<Int128>(kParts / static_cast<std::int64_t>(named.size())) *
+                       std::max<std::int64_t>(1, time.count());
   for (const std::string& owner : named) {
     Tally& tally = tallies_[device][owner];
-    tally.scrape_parts += kParts / static_cast<std::int64_t>(named.size()) * scrapes;
+    tally.parts += parts;
     tally.shared = tally.shared || named.size() > 1;
   }
 }
@@ -144,10 +146,10 @@ std::vector<OwnerLedger::Share> OwnerLedger::SharesOf(DeviceId device) const {
   const std::map<std::string, Tally>& tallies = found->second;
   if (tallies.size() == 1 && tallies.begin()->first.empty()) return {};
   double sum = 0;
-  for (const auto& [owner, tally] : tallies) sum += static_cast<double>(tally.scrape_parts);
+  for (const auto& [owner, tally] : tallies) sum += static_cast<double>(tally.parts);
   std::vector<Share> shares;
   for (const auto& [owner, tally] : tallies) {
-    shares.push_back({owner, static_cast<double>(tally.scrape_parts) / sum, tally.shared});
+    shares.push_back({owner, static_cast<double>(tally.parts) / sum, tally.shared});
   }
   return shares;
 }

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/int128.h"
+#include "base/time.h"
 #include "telemetry/sample.h"
 
 namespace idleburn {
@@ -75,23 +77,24 @@ class DeviceTable {
 std::string NormalUuid(std::string_view text);
 bool IsMaskedUuid(std::string_view uuid);
 
-// Who a device was copied to or allocated to at a scrape, for splitting its cost (attribution by label).
-// Copies are not summed: each scrape of a device is shared equally among the owners it names.
+// Who a device was copied to or allocated to, for how long, for splitting its cost (attribution by label). Copies are
+// not summed: the time of a device is shared equally among the owners that are named for it.
 class OwnerLedger {
  public:
-  // `owners` of `device` at so many scrapes, or for so much time in any one unit; empty when they name none.
-  void Add(DeviceId device, const std::vector<std::string>& owners, std::int64_t scrapes = 1);
+  // `owners` of `device` for some time; empty when none is named. Who is named for no time counts for a nanosecond: the
+  // device is theirs if nobody else's.
+  void Add(DeviceId device, const std::vector<std::string>& owners, Nanos time);
   struct Share {
     std::string owner;  // "job 48211", "pod ml/train-0"; empty: none named
     double fraction = 0;
-    bool estimated = false;  // shared with another owner at some scrape: an equal split, not a measurement
+    bool estimated = false;  // shared with another owner for some time: an equal split, not a measurement
   };
   // Shares of a device, summing to 1; empty when no owner was ever named.
   [[nodiscard]] std::vector<Share> SharesOf(DeviceId device) const;
 
  private:
   struct Tally {
-    std::int64_t scrape_parts = 0;  // in 1/kParts of a scrape
+    Int128 parts = 0;  // in 1/kParts of a nanosecond
     bool shared = false;
   };
   static constexpr std::int64_t kParts = 720720;  // divisible by 1..16

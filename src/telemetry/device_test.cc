@@ -134,13 +134,13 @@ TEST(DeviceTableTest, CountsSlices) {
   EXPECT_EQ(BoardSlices("NVIDIA A30"), 4);
 }
 
-TEST(OwnerLedgerTest, SharesEachScrapeEqually) {
+TEST(OwnerLedgerTest, SharesTimeEquallyAmongThoseNamedForIt) {
   OwnerLedger ledger;
-  ledger.Add(0, {"job 1"});
-  ledger.Add(0, {"job 1", "job 2"});
-  ledger.Add(0, {});
-  ledger.Add(0, {"job 2"});
-  ledger.Add(1, {});
+  ledger.Add(0, {"job 1"}, Nanos(1));
+  ledger.Add(0, {"job 1", "job 2"}, Nanos(1));
+  ledger.Add(0, {}, Nanos(1));
+  ledger.Add(0, {"job 2"}, Nanos(1));
+  ledger.Add(1, {}, Nanos(1));
   const auto shares = ledger.SharesOf(0);
   ASSERT_EQ(shares.size(), 3U);
   EXPECT_EQ(shares[0].owner, "");
@@ -154,12 +154,26 @@ TEST(OwnerLedgerTest, SharesEachScrapeEqually) {
   EXPECT_TRUE(ledger.SharesOf(2).empty());
 }
 
+// A century in nanoseconds, beside one of an hour: no sum overflows.
+TEST(OwnerLedgerTest, CountsNanosecondsOverYears) {
+  OwnerLedger ledger;
+  const Nanos century(876'600 * kNanosPerHour);
+  ledger.Add(0, {"a"}, century);
+  ledger.Add(0, {"b"}, Nanos(kNanosPerHour));
+  const auto shares = ledger.SharesOf(0);
+  ASSERT_EQ(shares.size(), 2U);
+  EXPECT_DOUBLE_EQ(shares[1].fraction, 1.0 / 876'601);
+  ledger.Add(1, {"c"}, Nanos(0));
+  ASSERT_EQ(ledger.SharesOf(1).size(), 1U);
+  EXPECT_DOUBLE_EQ(ledger.SharesOf(1)[0].fraction, 1) << "named for an instant, and nobody else was";
+}
+
 TEST(OwnerLedgerTest, SharesSumToOne) {
   OwnerLedger ledger;
   std::vector<std::string> owners;
   for (int i = 0; i < 23; ++i) {
     owners.push_back("pod " + std::to_string(i));
-    ledger.Add(0, owners);
+    ledger.Add(0, owners, Nanos(kNanosPerHour));
   }
   double sum = 0;
   for (const OwnerLedger::Share& share : ledger.SharesOf(0)) sum += share.fraction;
