@@ -211,6 +211,63 @@ TEST_F(Join, TheTimeOfACounterThatIsLeftAsideIsUnobserved) {
   EXPECT_NEAR(audit["gpu_hours"]["window"].get<double>(), alone["gpu_hours"]["window"].get<double>() + gpus / 6, 1e-6);
 }
 
+// Four hours by a wall clock that shows the third of them twice: from 7199 s it goes back to 3600 s.
+template <typename Row>
+std::string WithRepeatedHour(std::string text, std::int64_t step, Row row) {
+  for (std::int64_t s = 0; s < 2 * 7200; s += step) text += row(SmiStamp(s < 7200 ? s : s - 3600), s);
+  return text;
+}
+
+std::int64_t Steps(const json& audit) {
+  for (const json& row : audit["data_quality"]) {
+    if (row["id"] == "clock_step") return row["count"];
+  }
+  return 0;
+}
+
+TEST_F(Join, AnHourThatComesTwiceIsTwoHours) {
+  const std::string gpus = WithRepeatedHour(
+      "timestamp, index, uuid, utilization.gpu [%]\n", 1, [](const std::string& stamp, std::int64_t s) {
+        const std::string busy = s >= 7200 && s < 10'800 ? ", 100 %\n" : ", 0 %\n";
+        return stamp + ", 0, GPU-" + Lower(kA) + busy + stamp + ", 1, GPU-" + Lower(kB) + ", 0 %\n";
+      });
+  const std::string processes = WithRepeatedHour(
+      "timestamp, gpu_uuid, pid, process_name\n", 5, [](const std::string& stamp, std::int64_t s) {
+        const std::string b = stamp + ", GPU-" + Lower(kB) + ", 8, python\n";
+        return stamp + ", GPU-" + Lower(kA) + ", 7, python\n" + (s < 9000 ? b : "");
+      });
+  const std::string log = folder_.Write("gpus.csv", gpus);
+  const json alone = AuditJsonOf(log);
+  EXPECT_EQ(Steps(alone), 2) << "of two GPUs";
+  const json both = AuditJsonOf(log + " " + folder_.Write("apps.csv", processes));
+  EXPECT_EQ(Steps(both), 4);
+  for (const char* figure : {"window", "observed", "unobserved"}) {
+    EXPECT_NEAR(both["gpu_hours"][figure].get<double>(), alone["gpu_hours"][figure].get<double>(), 1e-9) << figure;
+  }
+  EXPECT_NEAR(both["gpu_hours"]["window"].get<double>(), 2 * 14'399 / 3600.0, 1e-9);
+  EXPECT_NEAR(both["gpu_hours"]["unobserved"].get<double>(), 2 / 3600.0, 1e-9) << "the second of the step, of each";
+  EXPECT_NEAR(both["mean_utilization_percent"].get<double>(), alone["mean_utilization_percent"].get<double>(), 1e-6);
+  EXPECT_NEAR(both["per_gpu"][0]["idle_held_gpu_hours"].get<double>(), 3, 0.002);
+  EXPECT_NEAR(both["per_gpu"][1]["idle_held_gpu_hours"].get<double>(), 2.5, 0.002) << "until 9000 s";
+  EXPECT_NEAR(both["per_gpu"][1]["idle_empty_gpu_hours"].get<double>(), 1.5, 0.002);
+  // A small step, as a time server makes it; and a table of one's own, in whose first rows it lies.
+  std::string table = "when,gpu,busy\n";
+  for (std::int64_t s = 0; s < 1200; ++s) table += std::to_string(UnixSeconds(s < 600 ? s : s - 40)) + ",0,50\n";
+  const std::string mine = folder_.Write("mine.csv", table);
+  const std::string columns = " --columns time=when,gpu=gpu,util=busy";
+  const json stepped = AuditJsonOf(mine + columns);
+  EXPECT_EQ(Steps(stepped), 1);
+  EXPECT_NEAR(stepped["gpu_hours"]["window"].get<double>(), 1199 / 3600.0, 1e-9);
+}
+
+TEST_F(Join, NewestFirstIsRefusedAmongOthersToo) {
+  std::string newest = "timestamp, index, power.draw [W]\n";
+  for (std::int64_t s = 600; s >= 0; s -= 5) newest += SmiStamp(s) + ", 0, 300 W\n";
+  const testing::ProgramRun run = RunIdleburn("audit " + log_ + " " + folder_.Write("newest.csv", newest));
+  EXPECT_EQ(run.code, 1);
+  EXPECT_NE(run.err.find("newest.csv: most of its rows are older"), std::string::npos) << run.err;
+}
+
 TEST_F(Join, MaskedMachinesStayApart) {
   const auto captures = Shared() / "data/telemetry/nvidia_smi";
   const std::string h100 = "linux-x86_64__nvidia-h100-80gb-hbm3__590.48.01";

@@ -5,13 +5,13 @@
 
 #include "cli/common_flags.h"
 #include "cli/flags.h"
+#include "cli/join_inputs.h"
 #include "cli/open_input.h"
 #include "cli/parquet_file.h"
 #include "cli/samples_csv.h"
 #include "cli/say.h"
 #include "cli/spare_inputs.h"
 #include "os/append_file.h"
-#include "telemetry/time_sorter.h"
 
 namespace idleburn {
 namespace {
@@ -22,50 +22,31 @@ struct ExportRequest {
   std::string output;
 };
 
-// Sorts samples and notes which signals they speak of.
-class SignalWatch final : public SampleSink {
- public:
-  explicit SignalWatch(SampleSink& next) : next_(next) {}
-  void OnSamples(std::span<const Sample> samples) override {
-    for (const Sample& sample : samples) signals_ |= sample.present | sample.unavailable;
-    next_.OnSamples(samples);
-  }
-  [[nodiscard]] std::uint32_t signals() const { return signals_; }
-
- private:
-  SampleSink& next_;
-  std::uint32_t signals_ = 0;
-};
-
 // All samples of the inputs, in order of time.
 struct Samples {
   DeviceTable devices;
   DataQuality quality;
   OwnerLedger owners;
-  TimeSorter sorter{devices, quality};
-  std::uint32_t signals = 0;
+  InputJoin join{devices, quality, owners};
 };
 
 Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& options, bool show_progress,
                          Samples& samples) {
-  SignalWatch watch(samples.sorter);
-  ImportTarget target{samples.devices, samples.quality, samples.owners, watch};
   for (const std::string& path : request.inputs) {
     const Result<KnownInput> input = OpenKnownInput(path, options, show_progress);
     if (!input) return tl::unexpected<Error>(input.error());
-    TRY(input->importer->import(*input->source, options, target));
-    if (input->source->truncated()) samples.quality.Count(QualityId::kTruncatedInput, {&path, 0});
+    if (input->importer == nullptr) return Fail(path + ": is a profiler's file, without samples; audit reads it");
+    TRY(samples.join.Read(*input, options));
   }
-  samples.signals = watch.signals();
-  if (samples.signals == 0) return Fail(request.inputs.front() + ": holds no reading of any GPU; nothing to export");
-  return {};
+  if (samples.join.signals() != 0) return {};
+  return Fail(request.inputs.front() + ": holds no reading of any GPU; nothing to export");
 }
 
 Result<std::uint64_t> WriteTable(Samples& samples, CsvForm form, const SamplesCsv::Write& write,
                                  std::vector<CsvColumn>* columns) {
-  SamplesCsv csv(samples.devices, samples.signals, form, write);
+  SamplesCsv csv(samples.devices, samples.join.signals(), form, write);
   *columns = csv.columns();
-  TRY(samples.sorter.Deliver(csv));
+  TRY(samples.join.Deliver(csv));
   TRY(csv.Finish());
   return csv.rows();
 }

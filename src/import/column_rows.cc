@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/int128.h"
 #include "text/escape.h"
 #include "text/number.h"
 
@@ -57,6 +58,43 @@ std::optional<DeviceId> FindByName(const DeviceTable& devices, std::size_t count
     if (d.uuid.empty() && d.bus_id.empty() && !d.index && d.name == key.name && d.host == key.host) return id;
   }
   return std::nullopt;
+}
+
+// The rows of a device so far.
+struct RowTimes {
+  std::int64_t first = 0;
+  std::int64_t latest = 0;
+  std::int64_t rows = 0;
+  bool set_back = false;
+};
+
+// Whether a row of `time` shows that the wall clock was set back: by more than rows are apart, to a time of which the
+// device has rows already, or by the hour at the end of daylight saving.
+bool WasSetBack(const RowTimes& known, std::int64_t time) {
+  const Int128 span = static_cast<Int128>(known.latest) - known.first;
+  const Int128 apart = known.rows < 2 ? 0 : span / (known.rows - 1);
+  const Int128 little = std::max<Int128>(apart * 5 / 2, kNanosPerSecond);
+  const Int128 back = static_cast<Int128>(known.latest) - time;
+  const bool by_an_hour = back >= kNanosPerHour - little && back <= kNanosPerHour + little;
+  return back > little && (time > known.first || by_an_hour);
+}
+
+// Whether the rows of each device are in order of time, its clock set back at most once. What goes back more often is
+// grouped by something else, and so is a table whose rows may be copies for other owners.
+bool IsInOrder(std::span<const Sample> rows, bool owned) {
+  std::map<DeviceId, RowTimes> devices;
+  for (const Sample& row : rows) {
+    const std::int64_t time = row.time.nanos();
+    const auto [at, is_new] = devices.try_emplace(row.device, RowTimes{time, time, 0});
+    RowTimes& known = at->second;
+    if (!is_new && time < known.latest) {
+      if (owned || known.set_back || !WasSetBack(known, time)) return false;
+      known.set_back = true;
+    }
+    known.latest = time;
+    ++known.rows;
+  }
+  return true;
 }
 
 }  // namespace
@@ -180,13 +218,8 @@ void ColumnRows::Own(std::string_view owner, std::int64_t line) {
 void ColumnRows::Flush() {
   const std::span<const Sample> samples(batch_.data(), used_);
   if (rows_ == 0) {
-    std::map<DeviceId, Instant> latest;
-    for (const Sample& s : samples) {
-      const auto [at, first] = latest.emplace(s.device, s.time);
-      if (!first && s.time < at->second) sorter_ = std::make_unique<TimeSorter>(out_.devices, out_.quality);
-      if (sorter_) break;
-      at->second = s.time;
-    }
+    const bool in_order = IsInOrder(samples, !owned_.empty());
+    if (!in_order) sorter_ = std::make_unique<TimeSorter>(out_.devices, out_.quality);
     limit_ = kBatch;
   }
   rows_ += static_cast<std::int64_t>(used_);

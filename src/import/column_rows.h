@@ -23,7 +23,8 @@ bool IsIdentity(const BoundColumn& column);
 
 // Where the rows of a foreign table become samples. Knows the devices of the table, counts what its cells lack, and
 // passes samples on in batches. If the first rows of the table are not in order of time within each device (newest
-// first, say), all of it is sorted on the way; otherwise samples keep the order of the rows.
+// first, say), all of it is sorted on the way; otherwise samples keep the order of the rows. A wall clock that was set
+// back is in order: its rows follow one another, and who takes them makes time of it.
 class ColumnRows {
  public:
   // `source` names the kind of table in counters ("csv"). The references outlive the rows.

@@ -306,6 +306,24 @@ TEST(ColumnsCsvTest, OwnersShareTimeAndNotRows) {
   EXPECT_TRUE(grouped.owners.SharesOf(0)[0].estimated);
 }
 
+// A wall clock that was set back among the first rows is no disorder: sorted, what came twice would be there once.
+TEST(ColumnsCsvTest, KeepsTheOrderWhereAClockWasSetBack) {
+  const auto read = [](const std::vector<std::pair<int, int>>& spans, int step = 1) {
+    std::string text = "t,g,u\n";
+    for (const auto& [from, to] : spans) {
+      for (int s = from; s < to; s += step) {
+        for (const char* gpu : {",0,5\n", ",1,5\n"}) text += std::to_string(1'751'580'000 + s) + gpu;
+      }
+    }
+    const Imported t(text, "time=t,gpu=g,util=u");
+    return t.sink.all.size();
+  };
+  EXPECT_EQ(read({{0, 600}, {300, 900}}), 2400U) << "into its own past";
+  EXPECT_EQ(read({{1800, 3600}, {0, 3600}}, 5), 2160U) << "by an hour, to before it began";
+  EXPECT_EQ(read({{0, 600}, {0, 600}}), 1200U) << "begins anew: groups of copies";
+  EXPECT_EQ(read({{0, 600}, {300, 900}, {500, 1000}}), 2000U) << "goes back again and again: groups of something";
+}
+
 TEST(ColumnsCsvTest, SortsATableThatStartsOutOfOrder) {
   std::string text = "t,g,u\n";
   constexpr int kRows = 20'000;
