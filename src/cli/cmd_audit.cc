@@ -42,8 +42,9 @@ Result<int> Audit(const AuditRequest& request, const Settings& settings, const E
   Result<ReportPlan> plan = PlanReport(request.report, settings);
   if (!plan) return tl::unexpected<Error>(plan.error());
   TRY(SpareInputs(request.report.output, request.inputs));
-  const Result<ImportOptions> options = ImportOptionsFrom(settings);
+  Result<ImportOptions> options = ImportOptionsFrom(settings);
   if (!options) return tl::unexpected<Error>(options.error());
+  options->hosts = request.hosts;
   Result<std::map<std::string, std::string>> tags = ParseTags(request.tags);
   if (!tags) return tl::unexpected<Error>(tags.error());
   if (request.use_history) plan->shares = OwnShares(settings, environment.now);
@@ -68,7 +69,9 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
     return flags.emplace_back(Flag{name, value, help});
   };
   Flag& inputs =
-      add("input", "INPUT...", "files of one run: nvidia-smi logs, Prometheus dumps, ... (- is standard input)");
+      add("input", "INPUT...",
+          "files of one run: nvidia-smi logs, Prometheus dumps, ... (- is standard input); NODE=FILE where FILE does "
+          "not say whose GPUs it is about");
   inputs.list = &request.inputs;
   inputs.required = true;
   add("--output", "FILE", "write the report to FILE").text = &request.report.output;
@@ -94,6 +97,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   const Result<Settings> settings = settings_flags.Load();
   if (!settings) return tl::unexpected<Error>(settings.error());
   request.use_history = !no_history;
+  request.hosts = TakeHosts(request.inputs);
   return Audit(request, *settings, environment);
 }
 

@@ -98,7 +98,8 @@ Result<void> CheckRequest(const ExportRequest& request) {
 Result<int> RunExport(const std::vector<std::string>& arguments, const Environment& environment) {
   ExportRequest request;
   std::vector<Flag> flags;
-  Flag inputs{"input", "FILE", "recordings, or anything that audit reads; several of one run are joined"};
+  Flag inputs{"input", "FILE", "recordings, or anything that audit reads; several of one run are joined "
+                                 "(NODE=FILE where FILE does not say whose GPUs it is about)"};
   inputs.list = &request.inputs;
   inputs.required = true;
   flags.push_back(inputs);
@@ -117,11 +118,13 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
     TRY(Print(help));
     return 0;
   }
+  const std::map<std::string, std::string> hosts = TakeHosts(request.inputs);
   TRY(CheckRequest(request));
   const Result<Settings> loaded = settings.Load();
   if (!loaded) return tl::unexpected<Error>(loaded.error());
-  const Result<ImportOptions> options = ImportOptionsFrom(*loaded);
+  Result<ImportOptions> options = ImportOptionsFrom(*loaded);
   if (!options) return tl::unexpected<Error>(options.error());
+  options->hosts = hosts;
   Samples samples;
   TRY(ReadSamples(request, *options, environment.terminal_err, samples));
   const Result<std::uint64_t> rows =

@@ -9,12 +9,13 @@ namespace {
 // Passes samples of one input on and notes what joining it depends on.
 class JoinWatch final : public SampleSink {
  public:
-  explicit JoinWatch(SampleSink& next) : next_(next) {}
+  JoinWatch(SampleSink& next, InputOverlap& overlap) : next_(next), overlap_(overlap) {}
 
   void OnSamples(std::span<const Sample> samples) override {
     for (const Sample& s : samples) {
       signals_ |= s.present | s.unavailable;
       (IsDated(s.time) ? dated_ : undated_) = true;
+      overlap_.See(s);
     }
     next_.OnSamples(samples);
   }
@@ -25,6 +26,7 @@ class JoinWatch final : public SampleSink {
 
  private:
   SampleSink& next_;
+  InputOverlap& overlap_;
   std::uint32_t signals_ = 0;
   bool undated_ = false;
   bool dated_ = false;
@@ -33,6 +35,7 @@ class JoinWatch final : public SampleSink {
 }  // namespace
 
 Result<void> ImportInput(const KnownInput& input, const ImportOptions& options, ImportTarget& target) {
+  target.devices.BeginInput(input.host);
   TRY(input.importer->import(*input.source, options, target));
   if (input.source->truncated()) target.quality.Count(QualityId::kTruncatedInput, {&input.source->name(), 0});
   return {};
@@ -46,7 +49,7 @@ Result<void> CheckOrder(const std::string& input, std::int64_t rows, std::int64_
 
 Result<void> InputJoin::Read(const KnownInput& input, const ImportOptions& options) {
   ++inputs_;
-  JoinWatch watch(sorter_);
+  JoinWatch watch(sorter_, overlap_);
   StraightClock clock(watch, quality_);
   const bool steps = input.importer->in_order && input.importer->clock == ClockDomain::kWall;
   ImportTarget target{devices_, quality_, owners_, steps ? static_cast<SampleSink&>(clock) : watch};
@@ -54,7 +57,8 @@ Result<void> InputJoin::Read(const KnownInput& input, const ImportOptions& optio
   signals_ |= watch.signals();
   dated_ = dated_ || watch.dated();
   if (undated_.empty() && watch.undated()) undated_ = input.source->name();
-  return CheckOrder(input.source->name(), clock.rows(), clock.rows_back());
+  TRY(CheckOrder(input.source->name(), clock.rows(), clock.rows_back()));
+  return overlap_.End(input.source->name());
 }
 
 Result<void> InputJoin::Deliver(SampleSink& out) {
@@ -63,6 +67,7 @@ Result<void> InputJoin::Deliver(SampleSink& out) {
                 ": carries no dates, so it has no place on the clock of the other inputs; record it with " +
                 "times, or audit it alone");
   }
+  TRY(overlap_.Finish());
   if (inputs_ > 1) TRY(CheckDistinct(devices_));
   return sorter_.Deliver(out);
 }

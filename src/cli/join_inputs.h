@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/input_overlap.h"
 #include "cli/open_input.h"
 #include "telemetry/time_sorter.h"
 
@@ -16,7 +17,7 @@ Result<void> ImportInput(const KnownInput& input, const ImportOptions& options, 
 Result<void> CheckOrder(const std::string& input, std::int64_t rows, std::int64_t rows_back);
 
 // Puts the inputs of one run on a common clock, each one's own steps straightened before (StraightClock), and refuses
-// those that cannot be of one run.
+// those that cannot be of one run or whose GPUs cannot be told apart.
 class InputJoin {
  public:
   // All outlive it.
@@ -35,6 +36,7 @@ class InputJoin {
   DataQuality& quality_;
   OwnerLedger& owners_;
   TimeSorter sorter_{devices_, quality_};
+  InputOverlap overlap_{devices_};
   int inputs_ = 0;
   std::uint32_t signals_ = 0;
   bool dated_ = false;

@@ -55,7 +55,8 @@ bool SetIdentity(DeviceKey& key, std::string_view text) {
 std::optional<DeviceId> FindByName(const DeviceTable& devices, std::size_t count, const DeviceKey& key) {
   for (DeviceId id = 0; id < count; ++id) {
     const Device& d = devices[id];
-    if (d.uuid.empty() && d.bus_id.empty() && !d.index && d.name == key.name && d.host == key.host) return id;
+    const bool only_name = d.uuid.empty() && d.bus_id.empty() && !d.index;
+    if (only_name && d.name == key.name && d.host == devices.HostOf(key)) return id;
   }
   return std::nullopt;
 }
@@ -182,6 +183,7 @@ std::optional<DeviceId> ColumnRows::EnterDevice(std::span<const std::string_view
   }
   std::optional<DeviceId> id;
   if (by_name) id = FindByName(out_.devices, known_before_, key);
+  if (id) out_.devices.Meet(*id, key);
   if (!id) id = out_.devices.Enter(key);
   for (const BoundColumn& column : columns_) {
     if (column.role->kind != ColumnKind::kSignal) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "base/check.h"
 #include "text/number.h"
@@ -70,7 +71,7 @@ std::optional<DeviceId> DeviceTable::Find(const DeviceKey& key, const std::strin
     if (d.mig.has_value() != key.mig.has_value()) continue;
     if (d.mig && d.mig->id != key.mig->id) continue;
     if (!uuid.empty() && !d.uuid.empty()) continue;  // both known and different
-    if (!key.host.empty() && !d.host.empty() && key.host != d.host) continue;
+    if (!HostOf(key).empty() && !d.host.empty() && HostOf(key) != d.host) continue;
     if (!bus.empty() && !d.bus_id.empty()) {
       // Machines often have their GPU in the same slot; a slot does not change its model.
       const bool other_model = !key.name.empty() && !d.name.empty() && key.name != d.name;
@@ -94,11 +95,25 @@ DeviceId DeviceTable::EnterOne(const DeviceKey& key) {
   FillIn(d.uuid, uuid);
   FillIn(d.bus_id, NormalBusId(key.bus_id));
   FillIn(d.index, key.index);
-  FillIn(d.host, key.host);
+  FillIn(d.host, HostOf(key));
   FillIn(d.name, key.name);
   if (!d.mig || (d.mig->profile.empty() && key.mig)) d.mig = key.mig;
   if (!uuid.empty()) by_uuid_.emplace(d.mig ? uuid + "/" + d.mig->id : uuid, *id);
+  Meet(*id, key);
   return *id;
+}
+
+void DeviceTable::BeginInput(std::string host) {
+  host_ = std::move(host);
+  named_by_.clear();
+}
+
+void DeviceTable::Meet(DeviceId id, const DeviceKey& key) {
+  if (id >= named_by_.size()) named_by_.resize(id + 1);
+  const std::string uuid = NormalUuid(key.uuid);
+  named_by_[id] |= kByPlace;
+  if (!uuid.empty() && !IsMaskedUuid(uuid)) named_by_[id] |= kByUuid;
+  if (!HostOf(key).empty()) named_by_[id] |= kByHost;
 }
 
 DeviceId DeviceTable::Enter(const DeviceKey& key) {

@@ -58,6 +58,18 @@ class DeviceTable {
   // The device of that key, entered if new; fills in what the entry did not know yet. An instance enters its
   // board too.
   DeviceId Enter(const DeviceKey& key);
+  // What is entered from here on is of another input. Its devices are of `host` where it names none.
+  void BeginInput(std::string host = {});
+  // Notes that the present input names `id` so, as Enter does.
+  void Meet(DeviceId id, const DeviceKey& key);
+  // By what the present input names a device: bits of the following; 0 if it does not. Only a UUID or a host says that
+  // no other machine's GPU is meant.
+  static constexpr unsigned kByPlace = 1;  // bus id, index or name
+  static constexpr unsigned kByUuid = 2;
+  static constexpr unsigned kByHost = 4;
+  [[nodiscard]] unsigned NamedBy(DeviceId id) const { return id < named_by_.size() ? named_by_[id] : 0; }
+  // Of the present input; empty if it says none.
+  [[nodiscard]] const std::string& HostOf(const DeviceKey& key) const { return key.host.empty() ? host_ : key.host; }
   void NameCounter(DeviceId device, Signal signal, std::string_view counter);
 
   [[nodiscard]] const Device& operator[](DeviceId id) const { return devices_[id]; }
@@ -71,6 +83,8 @@ class DeviceTable {
 
   std::vector<Device> devices_;
   std::map<std::string, DeviceId, std::less<>> by_uuid_;  // uuid, or uuid/instance
+  std::string host_;                                      // of the present input's devices, as was said with it
+  std::vector<unsigned> named_by_;                        // in the present input, by device
 };
 
 // "GPU-5f3a..." from any spelling, also AMD's "GPU-79ccd55167a2124a"; empty when the text is no UUID.

@@ -168,6 +168,29 @@ TEST(OwnerLedgerTest, CountsNanosecondsOverYears) {
   EXPECT_DOUBLE_EQ(ledger.SharesOf(1)[0].fraction, 1) << "named for an instant, and nobody else was";
 }
 
+// Two inputs that both know index 0: one GPU, unless it is said whose they are.
+TEST(DeviceTableTest, AnInputMaySayItsHost) {
+  DeviceKey key;
+  key.index = 0;
+  DeviceTable devices;
+  devices.BeginInput("node1");
+  const DeviceId first = devices.Enter(key);
+  EXPECT_EQ(devices.NamedBy(first), DeviceTable::kByPlace | DeviceTable::kByHost);
+  devices.BeginInput("node2");
+  const DeviceId second = devices.Enter(key);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(devices[second].host, "node2");
+  EXPECT_EQ(devices.NamedBy(first), 0U) << "not by this input";
+  key.host = "node1";
+  EXPECT_EQ(devices.Enter(key), first) << "what a source says itself goes before";
+  devices.BeginInput();
+  key.host.clear();
+  key.uuid = "GPU-00000000-0000-0000-0000-000000000000";
+  EXPECT_EQ(devices.NamedBy(devices.Enter(key)), DeviceTable::kByPlace) << "a masked UUID is none";
+  key.uuid = "GPU-11111111-2222-3333-4444-555555555555";
+  EXPECT_EQ(devices.NamedBy(devices.Enter(key)), DeviceTable::kByPlace | DeviceTable::kByUuid);
+}
+
 TEST(OwnerLedgerTest, SharesSumToOne) {
   OwnerLedger ledger;
   std::vector<std::string> owners;
