@@ -248,7 +248,10 @@ TEST_F(BadInput, PricesAndGpusNobodyKnows) {
   for (const std::string price : {"1e30", "nan", "'8 dollars'", "aws:p5.48xlage@us-east-1"})
     ExpectRefused(log + " --price " + price, "--price", 2);
   ExpectRefused(log + " --price 9000000000000", "too large", 2);
-  ExpectRefused(log + " --price 9000000000", "--price 9000000000: ", 1);
+  ExpectRefused(Write("long.csv", kHeader + Rows(4000)) + " --price 9000000000", "--price 9000000000: ", 1);
+  const json dear = AuditJsonOf(log + " --price 9000000000");  // the year is beyond all money, the 100 s are not
+  EXPECT_EQ(dear["cost"]["hourly"], "9000000000.00");
+  EXPECT_EQ(dear["cost"]["yearly_reason"], "beyond_range");
   ExpectRefused(log + " --price 2 --currency eur", "three capital letters", 2);
   const ProgramRun part = RunIdleburn("prices resolve h100");
   EXPECT_EQ(part.code, 1);

@@ -122,7 +122,7 @@ TEST(PriceRunTest, MatchesTheWorkedExample) {
   EXPECT_EQ(report.whole.window_ns, 10 * kHour);
   EXPECT_EQ(FormatExact(*report.whole.total), "80.00");
   EXPECT_EQ(FormatExact(*report.per_effective_gpu_hour), "13.333333333");
-  EXPECT_EQ(FormatExact(report.per_unit.at("sample")), "0.0004");
+  EXPECT_EQ(FormatExact(*report.per_unit.at("sample")), "0.0004");
   EXPECT_EQ(FormatExact(*report.whole.waste), "32.00");
   EXPECT_DOUBLE_EQ(report.waste_share, 0.4);
   EXPECT_DOUBLE_EQ(report.busy_share, 0.6);
@@ -137,6 +137,43 @@ TEST(PriceRunTest, NoBusyTimeHasNoCostPerEffectiveHour) {
   EXPECT_FALSE(report.per_effective_gpu_hour);
   EXPECT_EQ(*report.whole.waste, *report.whole.total);
   EXPECT_EQ(*report.whole.idle_unknown_cost, Money::Cents(800));
+}
+
+// One reading of 1 % in a second of ten: a millisecond of work in 80 hours of 8 GPUs at $4, which is $2,560. An
+// effective hour of that would be 2,560 x 3,600,000 = $9.2 billion, and a cent more is more than an amount can be.
+TEST(PriceRunTest, NextToNoWorkHasNoCostPerEffectiveHour) {
+  for (const auto& [price, held] : {std::pair{"4.00", true}, std::pair{"4.01", false}}) {
+    Scene scene(price);
+    for (int i = 0; i < 8; ++i) {
+      DeviceResult& gpu = scene.Gpu(i);
+      Observe(gpu, Phase::kIdle, 80 * kHour - kNanosPerSecond / 10, 0);
+      Observe(gpu, Phase::kIdle, kNanosPerSecond / 10, i == 0 ? 1 : 0);
+    }
+    scene.work = ParseWork("samples=0.0000001,steps=1").value();
+    const Result<CostReport> report = scene.Priced();
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(FormatExact(*report->whole.total), held ? "2560.00" : "2566.40");
+    EXPECT_EQ(report->per_effective_gpu_hour.has_value(), held);
+    if (held) {
+      EXPECT_EQ(FormatExact(*report->per_effective_gpu_hour), "9216000000.00");
+    }
+    EXPECT_EQ(report->per_unit.at("sample"), std::nullopt);  // 25.6 billion each
+    EXPECT_EQ(report->per_unit.at("step"), report->whole.total);
+  }
+}
+
+// Dong: 11 H100 at 105,000 an hour are 10.1 billion a year, of 10 they are 9.198 billion.
+TEST(PriceRunTest, AProjectionBeyondRangeIsLeftOutAndTheAuditStands) {
+  for (const int gpus : {10, 11}) {
+    Scene scene("105000");
+    for (int i = 0; i < gpus; ++i) Observe(scene.Gpu(i), Phase::kProductive, kHour, 80);
+    const Result<CostReport> report = scene.Priced();
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(*report->whole.total, Money::Nano(std::int64_t{105'000} * gpus * 1'000'000'000));
+    EXPECT_EQ(report->hourly, report->whole.total);
+    EXPECT_EQ(report->monthly->nano(), report->hourly->nano() * 720);
+    EXPECT_EQ(report->yearly.has_value(), gpus == 10);
+  }
 }
 
 TEST(PriceRunTest, ProjectsByTheStatedMonth) {
@@ -172,7 +209,7 @@ TEST(PriceRunTest, FleetRatiosAreRatiosOfSums) {
   Observe(scene.Gpu(0), Phase::kProductive, kHour, 80);
   Observe(scene.Gpu(1), Phase::kProductive, kHour, 80);
   scene.work = ParseWork("samples=1010000").value();  // 10^6 by one, 10^4 by the other
-  EXPECT_EQ(FormatExact(scene.Report().per_unit.at("sample")), "0.00019802");
+  EXPECT_EQ(FormatExact(*scene.Report().per_unit.at("sample")), "0.00019802");
 }
 
 TEST(PriceRunTest, UnobservedTimeIsPricedApartAndIsNoWaste) {
@@ -375,13 +412,11 @@ TEST(PriceRunTest, RefusesWorkOfNothingAndSumsBeyondRange) {
   EXPECT_EQ(scene.Priced().error().kind, Error::Kind::kUsage);
 }
 
-// Of the first price the run alone would fit; the year that it is projected to does not.
 TEST(PriceRunTest, APriceThatNoAmountHoldsIsAnErrorThatSaysWhatAPriceIs) {
-  for (const char* price : {"3600000", "9000000000"}) {
-    Scene scene(price);
-    Observe(scene.Gpu(0), Phase::kProductive, 2 * kHour, 80);
-    EXPECT_NE(scene.Priced().error().message.find("a price is in dollars per GPU-hour"), std::string::npos) << price;
-  }
+  Scene scene("9000000000");
+  Observe(scene.Gpu(0), Phase::kProductive, 2 * kHour, 80);
+  ASSERT_FALSE(scene.Priced());
+  EXPECT_NE(scene.Priced().error().message.find("a price is that of one GPU for one hour"), std::string::npos);
 }
 
 TEST(PriceRunTest, AnEmptyRunCostsNothing) {
@@ -439,7 +474,7 @@ TEST(SeveralRatesTest, EachGpuCostsItsOwn) {
   EXPECT_DOUBLE_EQ(report.waste_share, 0.75);            // of money; of time it is 8 / 12
   EXPECT_DOUBLE_EQ(report.busy_share, 0.25);
   EXPECT_EQ(FormatExact(*report.per_effective_gpu_hour), "8.00");  // 32 for 4 effective hours
-  EXPECT_EQ(FormatExact(report.per_unit.at("sample")), "0.032");
+  EXPECT_EQ(FormatExact(*report.per_unit.at("sample")), "0.032");
   EXPECT_EQ(FormatExact(*report.hourly), "32.00");
   EXPECT_EQ(FormatGrouped(*report.monthly, 2), "23,040.00");
   EXPECT_EQ(FormatGrouped(*report.yearly, 2), "280,320.00");

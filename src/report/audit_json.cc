@@ -60,6 +60,7 @@ class MoneyWriter {
       : digits_(MinorUnitDigits(rate.currency)),
         no_money_(rate.reason == "several_rates" ? std::string_view("no_price") : NoMoneyReason(rate)) {}
 
+  // `reason`: why there is none where that is not for want of a price.
   void Put(Json& to, const std::string& key, const std::optional<Money>& exact, std::string_view reason = {}) const {
     if (exact) {
       PutShown(to, key, *exact, *exact);
@@ -190,7 +191,9 @@ void PutRate(Json& to, const Rate& rate, const MoneyWriter& money) {
 
 std::string_view NoEffectiveReason(const UsageCost& u, const MoneyWriter& money) {
   if (!u.total) return money.no_money();
-  return u.observed_ns > 0 ? "undefined_no_busy_time" : "nothing_observed";
+  return u.effective_ns > u.unpriced.effective_ns ? "too_little_work"
+         : u.observed_ns > 0                      ? "undefined_no_busy_time"
+                                                  : "nothing_observed";
 }
 
 // Costs of one device or of the whole; `per_effective` only when it is defined.
@@ -232,14 +235,31 @@ void PutUnitCosts(Json& to, const CostReport& cost, const MoneyWriter& money) {
     if (found == cost.per_unit.end()) {
       const bool in_part = cost.whole.unpriced.window_ns > 0;
       PutUnknown(to, key, !cost.whole.total ? money.no_money() : in_part ? "unpriced_gpus" : "no_work_count");
+    } else if (!found->second) {
+      PutUnknown(to, key, "too_little_work");
     } else {
-      to[key] = money.Unit(found->second);
-      to[key + "_exact"] = money.Unit(found->second);
+      to[key] = money.Unit(*found->second);
+      to[key + "_exact"] = money.Unit(*found->second);
     }
   }
   Json all = Json::object();
-  for (const auto& [unit, m] : cost.per_unit) all[Printable(unit)] = money.Unit(m);
+  for (const auto& [unit, m] : cost.per_unit) {
+    if (m) {
+      all[Printable(unit)] = money.Unit(*m);
+    } else {
+      PutUnknown(all, Printable(unit), "too_little_work");
+    }
+  }
   to["per_unit"] = std::move(all);
+}
+
+// Where there is a price, what is absent is more than an amount can be.
+void PutProjections(Json& to, const CostReport& cost, const MoneyWriter& money) {
+  const std::string_view reason = cost.whole.total ? "beyond_range" : std::string_view();
+  money.Put(to, "hourly", cost.hourly, reason);
+  money.Put(to, "monthly", cost.monthly, reason);
+  money.Put(to, "yearly", cost.yearly, reason);
+  to["month_hours"] = cost.month_hours;
 }
 
 // Every rate with the GPUs that have it, and what it was found by.
@@ -272,12 +292,9 @@ Json CostJson(const CostReport& cost, const Part& whole, const MoneyWriter& mone
   PutNumber(json, "waste_share", cost.whole.observed_ns > 0 ? std::optional(cost.waste_share) : std::nullopt,
             "nothing_observed");
   PutUnitCosts(json, cost, money);
-  money.Put(json, "hourly", cost.hourly);
-  money.Put(json, "monthly", cost.monthly);
-  money.Put(json, "yearly", cost.yearly);
-  json["month_hours"] = cost.month_hours;
+  PutProjections(json, cost, money);
   PutRange(json, cost, money);
-  money.Put(json, "energy", cost.energy_cost, "not_asked_or_not_measured");
+  money.Put(json, "energy", cost.energy_cost, cost.energy_beyond_range ? "beyond_range" : "not_asked_or_not_measured");
   return json;
 }
 

@@ -117,6 +117,7 @@ std::unique_ptr<AuditFixture> EverythingElse() {
   report.cost.rates = {{report.cost.rate, 1, kNanosPerSecond, {}}, {dated, 1, kNanosPerSecond, Money::Cents(1)}};
   report.cost.price_remarks.emplace_back("contract c has no room for all");
   report.cost.per_unit["sample"] = Money::Cents(1);
+  report.cost.per_unit["step"] = std::nullopt;  // so few that one costs more than an amount can be
   report.live = {"train", "exit 0", {Instant(), Instant()}, {HostUse{}, std::nullopt}, {Note{}}, ""};
   return audit;
 }
