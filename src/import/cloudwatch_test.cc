@@ -79,6 +79,14 @@ TEST(CloudWatch, ResultsWithoutAnIndexAreToldApartByPosition) {
   EXPECT_EQ(in->quality.CountOf(QualityId::kInferredIdentity), 4);
 }
 
+TEST(CloudWatch, ReadingsOfNoGpuAreUnobserved) {
+  const auto in = Import(R"({"MetricDataResults": [{"Id": "a", "Label": "0 nvidia_smi_power_draw",
+    "Timestamps": ["2026-07-03T22:22:00Z", "2026-07-03T22:23:00Z"], "Values": [4294967.295, 300]}]})");
+  EXPECT_EQ(in->Values(Signal::kPower, 0), std::vector<std::int64_t>{300'000});
+  EXPECT_EQ(in->Missing(Signal::kPower, Unobserved::kInvalidCounter), 1U);
+  EXPECT_EQ(in->quality.CountOf(QualityId::kOutOfRange), 1);
+}
+
 TEST(CloudWatch, NothingKnownIsAnErrorAndTornPagesAreCounted) {
   EXPECT_NE(Import(R"({"MetricDataResults": []})")->error.find("no GPU metric"), std::string::npos);
   const auto in = Import(R"({"MetricDataResults": [{"Id": "a", "Label": "0 nvidia_smi_utilization_gpu",

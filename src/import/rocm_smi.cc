@@ -31,8 +31,9 @@ struct NumberField {
   std::optional<std::int64_t> RocmCard::*member;
   Scale scale;
 };
+constexpr std::string_view kUse = "gpu use (%)";
 constexpr NumberField kNumbers[] = {
-    {"gpu use (%)", &RocmCard::use, Scale::kPercentage},
+    {kUse, &RocmCard::use, Scale::kPercentage},
     {"gpu memory use (%)", &RocmCard::memory_use, Scale::kPercentage},
     {"gpu memory read/write activity (%)", &RocmCard::memory_use, Scale::kPercentage},  // since ROCm 6.1
     {"average graphics package power (w)", &RocmCard::power, Scale::kWatt},
@@ -72,7 +73,7 @@ std::string LowerCase(std::string_view text) {
   return out;
 }
 
-// "N/A", "N/A (Secondary die)" and the like.
+// "N/A", "N/A (Secondary die)", "Not supported on the given system": words after the spelling do not matter.
 bool IsMissing(std::string_view text) {
   for (const std::string_view word : {"N/A", "None", "Not supported", "Unsupported", "Unknown"}) {
     if (EqualsIgnoreCase(text.substr(0, word.size()), word)) return true;
@@ -102,7 +103,7 @@ bool AddField(const std::string& key, std::string_view text, RocmCard* card) {
     if (key != field.key) continue;
     const Reading reading = ReadScaled(WithoutUnit(text), field.scale);
     if (IsMissing(text) || reading.doubt) {
-      card->unavailable.push_back(key);
+      card->missing.push_back({key, IsMissing(text) ? QualityId::kUnavailableValue : *reading.doubt});
     } else if (!(card->*field.member)) {
       card->*field.member = reading.value;
     }
@@ -140,8 +141,12 @@ void AddCard(const RocmCard& card, Instant time, std::set<std::string>& unknown,
     if (!value || !writer.Claim(device, field.signal, field.counter, field.counter)) continue;
     writer.Put(time, device, field.signal, {*value, std::nullopt}, place);
   }
-  for (const std::string& key : card.unavailable) out.quality.CountNamed(QualityId::kUnavailableValue, key, place);
-  if (!card.use) writer.PutUnavailable(time, device, Signal::kUtilization, Unobserved::kUnsupported);
+  Unobserved why_no_use = Unobserved::kUnsupported;
+  for (const RocmCard::Missing& field : card.missing) {
+    out.quality.CountNamed(field.why, field.key, place);
+    if (field.key == kUse) why_no_use = ReasonOf(field.why);
+  }
+  if (!card.use) writer.PutUnavailable(time, device, Signal::kUtilization, why_no_use);
   for (const std::string& key : card.unknown) {
     if (unknown.size() < 1024 && unknown.insert(key).second) {
       out.quality.CountNamed(QualityId::kUnknownColumn, key, place);
