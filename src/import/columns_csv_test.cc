@@ -135,6 +135,28 @@ TEST(ColumnsCsvTest, RefusesToGuessTimes) {
   EXPECT_TRUE(Contains(back.Message(), "t.csv:3: time '1751581322'"));
 }
 
+// DCGM 4.6 calls a count from 0 to 100 a ratio.
+TEST(ColumnsCsvTest, TheNameOfAMetricIsNotItsUnit) {
+  const std::string text = "t,DCGM_FI_DEV_GPU_UTIL_RATIO\n1751581321,1\n1751581322,73\n";
+  const Imported t(text, "time=t,util=DCGM_FI_DEV_GPU_UTIL_RATIO");
+  ASSERT_TRUE(t.result) << t.Message();
+  ASSERT_EQ(t.sink.all.size(), 2U);
+  EXPECT_EQ(t.sink.all[0].Get(Signal::kUtilization), kPercent);
+  EXPECT_EQ(t.sink.all[1].Get(Signal::kUtilization), 73 * kPercent);
+  EXPECT_EQ(t.Count(QualityId::kOutOfRange), 0);
+}
+
+// As in every other format.
+TEST(ColumnsCsvTest, NoValueIsSpelledAsEverywhere) {
+  const Imported t("t,u,n\n1751581321,Not Permitted,Unknown\n1751581322,5,Unknown\n", "time=t,util=u,name=n");
+  ASSERT_TRUE(t.result) << t.Message();
+  EXPECT_TRUE(t.sink.all[0].Lacks(Signal::kUtilization));
+  EXPECT_EQ(t.sink.all[0].reason, Unobserved::kPermission);
+  EXPECT_EQ(t.Count(QualityId::kUnavailableValue), 1);
+  EXPECT_EQ(t.Count(QualityId::kBadRow), 0);
+  EXPECT_EQ(t.devices[0].name, "");
+}
+
 TEST(ColumnsCsvTest, RefusesToGuessRatios) {
   const std::string text = "t,u\n1751581321,0.53\n1751581322,1.0\n1751581323,0\n";
   EXPECT_TRUE(Contains(Imported(text, "time=t,util=u").Message(), "'u' never exceeds 1: per cent or a ratio?"));
