@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "import/units.h"
 #include "text/escape.h"
 #include "text/number.h"
 
@@ -128,7 +129,7 @@ std::optional<DeviceId> ColumnRows::EnterDevice(std::span<const std::string_view
     const ColumnKind kind = identity_[i].role->kind;
     const bool which = kind == ColumnKind::kGpu || kind == ColumnKind::kUuid;
     one_gpu = one_gpu && !which;
-    if (WhyCellIsEmpty(text)) continue;
+    if (WhyUnavailable(text)) continue;
     if (kind == ColumnKind::kName) key.name = Printable(text);
     if (kind == ColumnKind::kHost) key.host = Printable(text);
     if (!which) continue;
@@ -172,7 +173,7 @@ void ColumnRows::Own(std::string_view owner, std::int64_t line) {
     --used_;
   }
   owner = Trim(owner);
-  if (WhyCellIsEmpty(owner)) return;
+  if (WhyUnavailable(owner)) return;
   std::string name = Printable(owner);
   const bool known = std::find(scrape.owners.begin(), scrape.owners.end(), name) != scrape.owners.end();
   if (!known) scrape.owners.push_back(std::move(name));

@@ -8,6 +8,7 @@
 #include "import/metric_table.h"
 #include "import/reading_writer.h"
 #include "import/stamp.h"
+#include "import/units.h"
 #include "text/line_reader.h"
 #include "text/number.h"
 
@@ -75,10 +76,12 @@ std::string LowerCase(std::string_view text) {
 
 // "N/A", "N/A (Secondary die)", "Not supported on the given system": words after the spelling do not matter.
 bool IsMissing(std::string_view text) {
-  for (const std::string_view word : {"N/A", "None", "Not supported", "Unsupported", "Unknown"}) {
-    if (EqualsIgnoreCase(text.substr(0, word.size()), word)) return true;
+  if (WhyUnavailable(text)) return true;
+  const bool bracketed = !text.empty() && text.front() == '[';  // "[AMD/ATI] Navi" is a name
+  for (std::size_t end = text.find(' '); end != std::string_view::npos && !bracketed; end = text.find(' ', end + 1)) {
+    if (WhyUnavailable(text.substr(0, end))) return true;
   }
-  return text.empty();
+  return false;
 }
 
 // "(300Mhz)" to "300".
