@@ -287,6 +287,32 @@ TEST(PriceRunTest, InstancesBeyondTheirBoardAreAnError) {
   EXPECT_NE(scene.Priced().error().message.find("7 compute slices"), std::string::npos);
 }
 
+// Power of ten hours beside a counter that begins late: the one hour it tells of is not the energy of the run.
+TEST(PriceRunTest, ACounterThatBeginsLateHidesNoEnergy) {
+  const struct {
+    std::int64_t counted_ns;
+    std::int64_t power_ns;
+    double kwh;
+    double watts;
+  } cases[] = {
+      {kHour, 10 * kHour, 3.0, 300},                   // by power: 300 W for ten hours
+      {10 * kHour - kHour / 10, 10 * kHour, .5, 300},  // 1 % short: the counter
+      {kHour, 0, .5, 500},                             // nothing else was read, and its mean is over its own time
+  };
+  for (const auto& c : cases) {
+    Scene scene("1");
+    DeviceResult& gpu = scene.Gpu(0);
+    Observe(gpu, Phase::kProductive, 10 * kHour, 80);
+    gpu.totals.has_energy_counter = true;
+    gpu.totals.energy_mj = 1'800'000'000;  // half a kWh
+    gpu.totals.energy_ns = c.counted_ns;
+    gpu.totals.power.Add(c.power_ns, 300'000);
+    const CostReport report = scene.Report();
+    EXPECT_DOUBLE_EQ(*report.whole.energy_kwh, c.kwh);
+    EXPECT_DOUBLE_EQ(*report.whole.mean_power_w, c.watts);
+  }
+}
+
 TEST(PriceRunTest, EnergyIsTakenOncePerBoard) {
   Scene scene("1");
   for (const char* id : {"1", "2", "3", "4"}) {
@@ -303,6 +329,7 @@ TEST(PriceRunTest, EnergyIsTakenOncePerBoard) {
   Observe(counted, Phase::kIdle, kHour, 0);
   counted.totals.has_energy_counter = true;
   counted.totals.energy_mj = 1'080'000'000'000;
+  counted.totals.energy_ns = kHour;
   counted.totals.power.Add(kHour, 100'000);
   scene.energy.per_kwh = Money::Cents(10);
   scene.energy.grams_co2e_per_kwh = 400;
