@@ -251,8 +251,9 @@ Result<AuditReport> MakeReport(const ReportPlan& plan, RunInputs& run, const Set
   if (!cost) return tl::unexpected<Error>(cost.error());
   AuditReport report;
   if (!run.run.devices.empty() || run.trace) {
-    report.advice = Advise(
-        {run.run, run.devices, *cost, MachineOf(run), run.trace ? &*run.trace : nullptr, run.traced_only}, plan.shares);
+    report.advice = Advise({run.run, run.devices, *cost, MachineOf(run), run.trace ? &*run.trace : nullptr,
+                            run.traced_only, plan.thresholds},
+                           plan.shares);
   }
   report.cost = std::move(*cost);
   report.run = std::move(run.run);

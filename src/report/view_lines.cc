@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "diagnose/scene.h"
 #include "report/display.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
@@ -14,10 +15,6 @@ namespace {
 
 constexpr std::string_view kTooLittleWork = "undefined (too little work to divide by)";
 constexpr double kUnitCostCoverage = 0.95;  // below it unit costs carry their bounds (docs/money.md)
-
-std::string InPercent(std::int64_t micro_percent) {
-  return fmt::format("{:g}", static_cast<double>(micro_percent) / static_cast<double>(kPercent));
-}
 
 std::int64_t NotComputing(const UsageCost& u) {
   return u.window_ns - u.phase_ns[static_cast<std::size_t>(Phase::kProductive)];
@@ -139,12 +136,14 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
   if (ticks.total > 0) {
     const std::string window = ticks.window ? fmt::format("{:.3g} s", InSeconds(*ticks.window)) : "unknown";
     std::string line =
-        fmt::format("Bursts: {} readings {} apart, {} below 10 %, {} from 90 %: ", ticks.total, window,
-                    PercentText(*ticks.Share(Phase::kIdle)), PercentText(*ticks.Share(Phase::kComputeBound)));
+        fmt::format("Bursts: {} readings {} apart, {} below {} %, {} from {} %: ", ticks.total, window,
+                    PercentText(*ticks.Share(Phase::kIdle)), InPercent(c.report.thresholds.idle_below),
+                    PercentText(*ticks.Share(Phase::kComputeBound)), InPercent(c.report.thresholds.bound_from));
     if (ticks.pattern == "cannot_tell") {
       line += "too far apart to tell steady work from starvation in bursts.";
     } else {
-      line += fmt::format("{} (burst index {:.2f}; starved in bursts from 0.30).", ticks.pattern, *ticks.BurstIndex());
+      line += fmt::format("{} (burst index {:.2f}; starved in bursts from {:.2f}).", ticks.pattern, *ticks.BurstIndex(),
+                          static_cast<double>(c.report.thresholds.burst_percent) / 100);
     }
     lines.push_back(line);
   }
