@@ -161,6 +161,11 @@ Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, 
     answer.warnings.push_back("actuals: " + std::to_string(bill->beyond_month) +
                               " charges run past the end of a month; each counts in the month in which it begins");
   }
+  if (bill->not_focus > 0) {
+    answer.warnings.push_back("actuals: " + std::to_string(bill->not_focus) +
+                              " amounts are written with a + that FOCUS does not allow (35.2E+7); they are read all "
+                              "the same, but whoever exported them may have changed more");
+  }
   if (bill->rounded > 0) {
     answer.warnings.push_back("actuals: " + std::to_string(bill->rounded) +
                               " amounts have more than nine decimals and are rounded to them");

@@ -121,6 +121,7 @@ Json PhasesJson(const Part& part, const MoneyWriter& money) {
 Json TicksJson(const TickView& ticks) {
   Json json;
   json["count"] = ticks.total;
+  json["rows"] = ticks.rows;
   for (std::size_t p = 0; p < kPhaseCount; ++p) {
     PutNumber(json, std::string(kPhaseNames[p]), ticks.Share(static_cast<Phase>(p)), "no_readings");
   }
