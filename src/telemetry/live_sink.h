@@ -40,12 +40,13 @@ enum class NoteKind : std::uint8_t {
   kFailure,          // something could not be measured or kept; text: what, where, what to do
   kAlert,            // the run went beyond a limit it is watched for; text: which, by how much
   kEnforced,         // the workload was sent a signal because of that; text: which, to how many processes
+  kSlowDriver,       // a driver's answers took so long that it is asked less often; text: how long
 };
-inline constexpr std::size_t kNoteKindCount = 13;
+inline constexpr std::size_t kNoteKindCount = 14;
 inline constexpr std::array<std::string_view, kNoteKindCount> kNoteKindNames = {
     "workload_started", "workload_ended", "device_lost", "device_found", "driver_hang",
     "missed_ticks",     "clock_step",     "suspend",     "xid",          "settled",
-    "failure",          "alert",          "enforced"};
+    "failure",          "alert",          "enforced",    "slow_driver"};
 
 struct Note {
   Instant time;
