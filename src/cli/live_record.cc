@@ -78,6 +78,10 @@ void LiveRecord::OnSamples(std::span<const Sample> samples) {
   }
 }
 
+void LiveRecord::OnHeld(std::span<const Sample> samples) {
+  if (writer_) writer_->OnHeld(samples);
+}
+
 void LiveRecord::OnHost(std::span<const HostSample> samples) {
   inputs_->summary.OnHost(samples);
   if (writer_) writer_->OnHost(samples);

@@ -106,6 +106,7 @@ class NvmlGpu {
   // The row of a moment at which nothing could be read of what was read before.
   [[nodiscard]] Sample Unread(Instant now, Unobserved why) const;
   void Forbid(Instant time) { held_.Forbid(time); }
+  [[nodiscard]] const std::vector<Sample>& held() const { return held_.held(); }
   // The wall clock was set by `step`.
   void MoveWall(Nanos step) { ring_.MoveWall(step); }
 

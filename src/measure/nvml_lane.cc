@@ -229,6 +229,9 @@ void NvmlLane::TryAgain(Instant now, LiveSink& out) {
 void NvmlLane::Push(LiveSink& out) {
   if (!out_.empty()) out.OnSamples(out_);
   out_.clear();
+  held_.clear();
+  for (const auto& gpu : gpus_) held_.insert(held_.end(), gpu->held().begin(), gpu->held().end());
+  out.OnHeld(held_);
 }
 
 void NvmlLane::Finish(Instant now, LiveSink& out) {

@@ -76,6 +76,7 @@ class NvmlLane : public Lane {
   void TellLost(const NvmlGpu& gpu, Instant now, LiveSink& out);
   void TryAgain(Instant now, LiveSink& out);
   void PassOn(const NvmlGpu::Moment& moment, LiveSink& out);
+  // Pushes what is complete, and tells what is held.
   void Push(LiveSink& out);
 
   std::shared_ptr<NvmlLibrary> nvml_;
@@ -113,6 +114,7 @@ class NvmlLane : public Lane {
 
   std::optional<std::int64_t> wall_offset_;  // wall clock less monotonic
   std::vector<Sample> out_;
+  std::vector<Sample> held_;
 
   std::mutex stale_mutex_;     // of what follows; held while readings are pushed, so that none follows a later stale
   std::vector<Sample> stale_;  // what PushStale says of each device

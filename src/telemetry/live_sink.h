@@ -85,6 +85,9 @@ class LiveSink : public SampleSink {
   virtual void OnWork(const WorkMark& mark) = 0;
   virtual void OnNote(const Note& note) = 0;
   virtual void OnFact(const RunFact& fact) = 0;
+  // Samples that were read and will be pushed in their turn, all of them as they are now: for who must not lose them
+  // should this process be killed before.
+  virtual void OnHeld(std::span<const Sample> /*samples*/) {}
   // Only what shows the present asks for it: no recording keeps which processes of others ran on a machine.
   virtual void OnHolders(const GpuHolders& /*holders*/) {}
   // Runs `change`, which changes the DeviceTable. Where several threads push, no other call is under way meanwhile: who
