@@ -130,6 +130,12 @@ void CountNarrowLinks(const AuditReport& report, DataQuality& quality) {
   }
 }
 
+void CountFailedGpus(const RunFacts& facts, DataQuality& quality) {
+  for (const auto& [key, why] : facts) {
+    if (key.starts_with("gpus.failed.")) quality.CountNamed(QualityId::kGpusFailed, why);
+  }
+}
+
 }  // namespace
 
 Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& output) {
@@ -267,6 +273,7 @@ Result<AuditReport> MakeReport(const ReportPlan& plan, RunInputs& run, const Set
   report.explain = plan.request.explain;
   report.system = SystemOf(run.summary);
   CountNarrowLinks(report, run.quality);
+  CountFailedGpus(run.summary.facts(), run.quality);
   return report;
 }
 

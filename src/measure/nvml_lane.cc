@@ -39,6 +39,9 @@ Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(std::shared_ptr<NvmlLibrary> nv
   lane->nvml_version_ = lane->Text(library.nvml_version);
   code = lane->Enumerate(line.At(lane->clock_->Monotonic()), out);
   if (code != nvml::kSuccess) return Fail("the NVIDIA GPUs cannot be listed: " + NvmlSentence(code));
+  if (lane->gpus_.empty() && !lane->failed_.empty()) {
+    return Fail("no NVIDIA GPU can be measured: " + lane->failed_.front().value);
+  }
   if (lane->gpus_.empty()) return Fail("the NVIDIA driver lists no GPU: see nvidia-smi -L");
   return lane;
 }
@@ -170,6 +173,10 @@ void NvmlLane::TellFirst(Instant now, LiveSink& out) {
   out.OnFact({"driver", driver_version_});
   out.OnFact({"nvml", nvml_version_});
   for (const RunFact& fact : DescribeBoards(*nvml_, boards_)) out.OnFact(fact);
+  for (const RunFact& fact : failed_) {
+    out.OnFact(fact);
+    out.OnNote({now, NoteKind::kDeviceLost, fact.value + "; it is not measured, and its cost is not in the figures"});
+  }
   for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) TellRemarks(*gpu, now, out);
 }
 

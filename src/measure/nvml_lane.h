@@ -89,6 +89,7 @@ class NvmlLane : public Lane {
   std::map<DeviceId, std::size_t> by_id_;  // of gpus_
   std::vector<std::size_t> attached_;      // gpus_ found by the last enumeration
   std::vector<BoardHandle> boards_;        // likewise, instances of one board once
+  std::vector<RunFact> failed_;            // GPUs that the first enumeration could not open
   nvml::EventSet events_ = nullptr;
   bool initialised_ = false;
   bool told_ = false;

@@ -166,6 +166,26 @@ TEST(NvmlLane, AGpuThatIsLostIsUnobservedAndTheOthersAreNot) {
   EXPECT_NEAR(run.Seconds(found->time), 35, 0.5);
 }
 
+TEST(NvmlLane, AGpuThatCannotBeOpenedAtTheStartIsNamed) {
+  StandInRun run("gpu 0\ngpu 1\ngpu 2\nat 0s gpu 1 lost=1\n");
+  run.RunUntil(25);
+  run.Finish();
+  EXPECT_EQ(run.devices.size(), 2U);
+  const std::string said = "GPU 1: nvmlDeviceGetHandleByIndex_v2: NVML says 15: the GPU is lost";
+  ASSERT_EQ(run.log.Notes(NoteKind::kDeviceLost).size(), 1U);
+  EXPECT_EQ(run.log.Notes(NoteKind::kDeviceLost)[0].find(said), 0U);
+  EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kDeviceLost), "its cost is not in the figures"));
+  EXPECT_EQ(run.log.Fact("gpus.failed.1").value_or("").find(said), 0U);
+  for (const int hidden : {4, 17}) {
+    StandInRun job("gpu 0\ngpu 1\nfail nvmlDeviceGetHandleByIndex_v2 " + std::to_string(hidden) + " times=1\n");
+    job.RunUntil(2);
+    EXPECT_EQ(job.devices.size(), 1U);
+    EXPECT_TRUE(job.log.notes.empty()) << job.log.notes[0].text;
+  }
+  const std::string all = StandInRun("gpu 0\nat 0s gpu 0 lost=1\n").error;
+  EXPECT_EQ(all.find("no NVIDIA GPU can be measured: GPU 0: nvmlDeviceGetHandleByIndex_v2: NVML says 15"), 0U) << all;
+}
+
 TEST(NvmlLane, AGpuThatIsNotListedAnyMoreIsLostToo) {
   StandInRun run(
       "gpu 0\ngpu 1\nat 5s gpu 1 lost=1\nat 6s gpu 1 lost=0\n"
