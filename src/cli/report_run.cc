@@ -197,6 +197,9 @@ LiveRun LiveRunOf(const RunSummary& summary) {
   live.command = FactIn(summary.facts(), "command");
   live.exit = FactIn(summary.facts(), "exit");
   live.window = summary.window();
+  for (const auto& fact : summary.facts()) {
+    if (fact.first.starts_with("sampler.")) live.sampler.insert(fact);
+  }
   for (const Note& note : summary.notes()) {
     if (note.kind == NoteKind::kAlert || note.kind == NoteKind::kEnforced) live.alerts.push_back(note);
   }

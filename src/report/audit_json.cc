@@ -1,5 +1,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "report/audit_report.h"
 #include "report/chart_data.h"
@@ -572,6 +573,45 @@ Json DeclinedJson(const Advice& advice) {
   return list;
 }
 
+// What a fact of the sampler tells, `scale` to the unit of the key.
+void PutSampler(Json& json, const std::string& key, const std::string& text, double scale) {
+  const std::optional<std::int64_t> value = ParseInteger(text);
+  if (!value) return PutUnknown(json, key, "not_recorded");
+  if (scale == 1) {
+    json[key] = *value;
+  } else {
+    json[key] = static_cast<double>(*value) / scale;
+  }
+}
+
+// How well a run was measured, and what each function of the driver took.
+Json SamplerJson(const RunFacts& facts) {
+  constexpr double kMillisecond = 1e6;
+  Json json;
+  PutSampler(json, "ticks", FactIn(facts, "sampler.ticks"), 1);
+  PutSampler(json, "missed", FactIn(facts, "sampler.missed"), 1);
+  for (const std::string span : {"late_p99", "late_max", "work_p99", "work_max"}) {
+    PutSampler(json, span + "_ms", FactIn(facts, "sampler." + span), kMillisecond);
+  }
+  json["abandoned"] = facts.contains("sampler.abandoned");
+  json["calls"] = Json::array();
+  constexpr std::string_view kCalls = "sampler.calls.";
+  for (const auto& [key, text] : facts) {
+    if (!key.starts_with(kCalls)) continue;
+    Json call = {{"function", Printable(key.substr(kCalls.size()))}};
+    std::istringstream numbers(text);
+    const auto put = [&](const std::string& name, double scale) {
+      std::string number;
+      numbers >> number;
+      PutSampler(call, name, number, scale);
+    };
+    put("calls", 1);
+    for (const char* span : {"p50_ms", "p99_ms", "max_ms"}) put(span, kMillisecond);
+    json["calls"].push_back(std::move(call));
+  }
+  return json;
+}
+
 Json RunJson(const LiveRun& live) {
   Json json;
   PutText(json, "command", live.command, "not_recorded");
@@ -579,6 +619,7 @@ Json RunJson(const LiveRun& live) {
   PutText(json, "start", live.window.start ? FormatRfc3339(*live.window.start) : "", "not_recorded");
   PutText(json, "end", live.window.end ? FormatRfc3339(*live.window.end) : "", "not_recorded");
   PutText(json, "no_gpu", live.no_gpu, "gpus_measured");
+  json["sampler"] = SamplerJson(live.sampler);
   json["alerts"] = Json::array();
   for (const Note& note : live.alerts) {
     json["alerts"].push_back({{"time", FormatRfc3339(note.time)},
