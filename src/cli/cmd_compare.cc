@@ -271,7 +271,11 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
         "compare: --jobs is taken off runs before and after; a switchback and captures have no use for it");
   }
   if (sides.captures()) {
-    TRY(JudgeCaptureSides(sides, terms.claimed ? std::optional(terms.claim) : std::nullopt, report));
+    VerdictTerms held;
+    if (terms.claimed) held.claim = terms.claim;
+    held.exclusions = sides.exclusions;
+    held.chosen_for_being_bad = request.chosen_for_being_bad;
+    TRY(JudgeCaptureSides(sides, held, report));
   } else {
     const Result<KnownChoice> known = ReadKnownChoice(request, sides, settings, now);
     if (!known) return tl::unexpected<Error>(known.error());

@@ -67,6 +67,7 @@ Result<RateCard> CardOf(const RateBook& book, const ComparedInput& input) {
 Result<RateBook> Checked(const RateBook& book, std::initializer_list<std::span<const ComparedInput>> sides) {
   RateBook checked = book;
   for (const RateBook::Stated& stated : book.stated) {
+    if (stated.gpus.all()) continue;  // fits any input
     checked.stated = {stated};
     std::optional<Error> why;
     bool meant = false;

@@ -1,5 +1,6 @@
 #include "verify/effect.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -83,6 +84,8 @@ SavingInterval IntervalOf(const SavingEffect& effect, double level) {
   }
   return {interval.fraction + effect.shift, interval.low + effect.shift, interval.high + effect.shift};
 }
+
+double LowerLevel(double level) { return std::max(0.0, 1 - 2 * (1 - level)); }
 
 SavingInterval AvoidedOf(const SavingEffect& effect, const SavingInterval& saving, double gpu_seconds_after) {
   const double adjusted_baseline = gpu_seconds_after / (1 - effect.fraction);

@@ -10,8 +10,6 @@
 namespace idleburn {
 namespace {
 
-constexpr int kRunsThatShowNoise = 3;
-
 // Variance of the mean of ln R over runs, of runs that may differ in size.
 double BetweenRuns(std::span<const RunEstimate> runs) {
   std::vector<double> logs;
@@ -59,7 +57,7 @@ SideEstimate EstimateSide(std::span<const RunEstimate> runs) {
     side.n_eff = n_eff;
   }
   const double within = TotalVariance(terms);
-  if (side.runs >= kRunsThatShowNoise) {
+  if (side.runs >= kRunsThatSuffice) {
     side.error_known = true;
     side.relative_error = std::sqrt(std::max(within, BetweenRuns(runs)));
     side.df = side.runs - 1;
