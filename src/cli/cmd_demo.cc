@@ -1,11 +1,9 @@
 #include "cli/cmd_demo.h"
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "cli/cmd_audit.h"
 #include "cli/flags.h"
 #include "os/output_file.h"
+#include "os/scratch_folder.h"
 
 namespace idleburn {
 
@@ -14,25 +12,6 @@ extern const std::string_view example_log;  // examples/finetune_4xh100.csv.gz
 }
 
 namespace {
-
-// A folder of our own for the recording, removed with everything in it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "idleburn-demo-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 constexpr const char* kIntroduction =
     "This is a demonstration: the recording is invented (4 H100 GPUs fine-tune a model for 15 minutes), the audit is\n"
@@ -61,9 +40,9 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
     TRY(Print(help));
     return 0;
   }
-  const ScratchFolder folder;
-  if (folder.path().empty()) return Fail("demo: no temporary folder can be made; set TMPDIR to a writable one");
-  const std::string file = folder.path() + "/finetune_4xh100.csv.gz";
+  const Result<ScratchFolder> folder = ScratchFolder::Make("");
+  if (!folder) return tl::unexpected<Error>(folder.error());
+  const std::string file = folder->path() + "/finetune_4xh100.csv.gz";
   TRY(WriteFileWhole(file, embedded::example_log));
   request.inputs = {file};
   std::map<std::string, std::string> given = {{"--price", price}};

@@ -8,6 +8,7 @@
 #include "cli/find_rate.h"
 #include "cli/flags.h"
 #include "cli/load_prices.h"
+#include "cli/say.h"
 #include "price/resolve.h"
 #include "telemetry/gpu_facts.h"
 #include "text/escape.h"
@@ -24,13 +25,11 @@ struct PricesRequest {
   std::string gpu;
 };
 
-std::string Date(const std::optional<Instant>& as_of) { return as_of ? FormatDay(*as_of) : "undated"; }
-
 Result<std::string> RowLine(const CatalogueRow& row) {
   const Result<Money> per_gpu = PerGpuHour(row);
   if (!per_gpu) return tl::unexpected<Error>(per_gpu.error());
   return fmt::format("{:>12} {:>12}  {:<20} {:<10} {}\n", FormatExact(*per_gpu), FormatExact(row.per_hour), row.gpu,
-                     Date(row.as_of), KeyOf(row));
+                     DayOrUndated(row.as_of), KeyOf(row));
 }
 
 // " (the catalogue has H100-80GB-SXM, H100-94GB-NVL)": its GPUs that `name` is a part of; empty if there is none.
@@ -117,15 +116,12 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
   std::vector<const CatalogueRow*> rows;
   for (const CatalogueRow& row : file->rows) rows.push_back(&row);
   TRY(WriteOutput(request.output, WritePrices(rows)));
-  std::fprintf(stderr,
-               "idleburn: %zu prices read; left out: %lld host without its GPU, %lld GPU without its host, %lld not "
-               "for sale (no price, or 700.0), "
-               "%lld spot prices equal to on-demand, %lld cheaper ones of the same key; %lld without a stated form "
-               "(reached by key only); %lld rounded to nine decimals\n",
-               rows.size(), static_cast<long long>(file->host_only), static_cast<long long>(file->gpu_only),
-               static_cast<long long>(file->unavailable), static_cast<long long>(file->spot_not_offered),
-               static_cast<long long>(file->not_told_apart), static_cast<long long>(file->form_not_stated),
-               static_cast<long long>(quality.CountOf(QualityId::kPriceRounded)));
+  Say(fmt::format(
+      "{} prices read; left out: {} host without its GPU, {} GPU without its host, {} not for sale (no price, or "
+      "700.0), {} spot prices equal to on-demand, {} cheaper ones of the same key; {} without a stated form (reached "
+      "by key only); {} rounded to nine decimals",
+      rows.size(), file->host_only, file->gpu_only, file->unavailable, file->spot_not_offered, file->not_told_apart,
+      file->form_not_stated, quality.CountOf(QualityId::kPriceRounded)));
   return 0;
 }
 

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "cli/doctor_checks.h"
+#include "cli/load_prices.h"
 #include "price/resolve.h"
-#include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
@@ -16,8 +16,6 @@ constexpr std::int64_t kLittleSpace = std::int64_t{1} << 30;
 bool Read(const DoctorReadings& readings, HostScope scope, HostSignal signal) {
   return (readings.host_present[static_cast<std::size_t>(scope)] & Bit(signal)) != 0;
 }
-
-std::string Day(const std::optional<Instant>& time) { return time ? FormatDay(*time) : "undated"; }
 
 }  // namespace
 
@@ -96,7 +94,8 @@ CheckVerdict JudgeFolder(const DoctorReadings& readings, const CheckInfo& /*chec
 CheckVerdict JudgePriceList(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   const PriceListFacts& list = readings.prices;
   if (!list.fault.empty()) return {CheckStatus::kFailure, list.fault, "mend the file of --prices or price.catalogue"};
-  const std::string evidence = fmt::format("{} offers of {} to {}", list.rows, Day(list.oldest), Day(list.newest));
+  const std::string evidence =
+      fmt::format("{} offers of {} to {}", list.rows, DayOrUndated(list.oldest), DayOrUndated(list.newest));
   constexpr Nanos kOld(kStaleAfterDays * 24 * kNanosPerHour);
   if (readings.rate && readings.rate->per_gpu_hour && readings.rate->kind != RateKind::kCatalogue) {
     return {CheckStatus::kOk, evidence + "; not needed, the price is given", {}};
