@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stats/moments.h"
+
 namespace idleburn {
 namespace {
 

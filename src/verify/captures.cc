@@ -9,8 +9,8 @@
 
 #include "stats/block_bootstrap.h"
 #include "stats/correlation_time.h"
+#include "stats/moments.h"
 #include "stats/quantile.h"
-#include "stats/student_t.h"
 #include "verify/bootstrap_check.h"
 #include "verify/drift_guard.h"
 #include "verify/effect.h"
@@ -77,11 +77,8 @@ std::vector<double> LogMedians(const std::vector<std::vector<double>>& captures)
 
 VarianceTerm BetweenCaptures(const std::vector<std::vector<double>>& captures) {
   const std::vector<double> logs = LogMedians(captures);
-  const double mean = MeanOf(logs);
-  double squares = 0;
-  for (const double value : logs) squares += (value - mean) * (value - mean);
   const auto k = static_cast<double>(logs.size());
-  return {squares / (k - 1) / k, k - 1};
+  return {VarianceOf(logs) / k, k - 1};
 }
 
 class CaptureJudgement {
@@ -207,13 +204,10 @@ class CaptureJudgement {
   void MeasureOverCaptures(const std::vector<std::vector<double>>& before,
                            const std::vector<std::vector<double>>& after, const std::vector<double>& logs) {
     const std::array<VarianceTerm, 2> terms = {BetweenCaptures(before), BetweenCaptures(after)};
-    const double mean = MeanOf(logs);
-    double squares = 0;
-    for (const double value : logs) squares += (value - mean) * (value - mean);
     SavingEffect effect;
     effect.fraction = *out_.fraction;
     effect.df = WelchDf(terms);
-    effect.error = std::sqrt(std::max(TotalVariance(terms), squares / static_cast<double>(logs.size() - 1)));
+    effect.error = std::sqrt(std::max(TotalVariance(terms), VarianceOf(logs)));
     out_.saving = IntervalOf(effect, out_.level);
     out_.saving90 = IntervalOf(effect, LowerLevel(out_.level));
     Guard(before, after);

@@ -7,7 +7,6 @@
 
 #include "stats/confidence_sequence.h"
 #include "stats/random.h"
-#include "stats/student_t.h"
 #include "verify/bootstrap_check.h"
 #include "verify/comparable.h"
 #include "verify/comparators.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stats/student_t.h"
+#include "stats/moments.h"
 #include "stats/welch.h"
 #include "verify/run_rows.h"
 
@@ -20,10 +20,7 @@ double BetweenRuns(std::span<const RunEstimate> runs) {
     work += run.work;
     squares += run.work * run.work;
   }
-  const double mean = MeanOf(logs);
-  double sum = 0;
-  for (const double value : logs) sum += (value - mean) * (value - mean);
-  return sum / static_cast<double>(logs.size() - 1) / (work * work / squares);
+  return VarianceOf(logs) / (work * work / squares);
 }
 
 }  // namespace
