@@ -1,10 +1,8 @@
 #include "cli/cmd_export.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "cli/common_flags.h"
-#include "cli/flags.h"
 #include "cli/open_input.h"
 #include "cli/parquet_file.h"
 #include "cli/samples_csv.h"
@@ -116,30 +114,18 @@ Result<void> CheckRequest(const ExportRequest& request) {
 
 Result<int> RunExport(const std::vector<std::string>& arguments, const Environment& environment) {
   ExportRequest request;
-  std::vector<Flag> flags;
-  Flag inputs{"input", "FILE", "recordings, or anything that audit reads; several of one run are joined"};
+  CommandFlags flags({"import.timezone", "import.columns", "import.threads"});
+  Flag& inputs = flags.Add("input", "FILE", "recordings, or anything that audit reads; several of one run are joined");
   inputs.list = &request.inputs;
   inputs.required = true;
-  flags.push_back(inputs);
-  Flag format{"--format", "KIND", "csv or parquet (default csv)"};
-  format.text = &request.format;
-  flags.push_back(format);
-  Flag output{"--output", "FILE", "write to FILE instead of standard output"};
-  output.text = &request.output;
-  flags.push_back(output);
-  SettingFlags settings({"import.timezone", "import.columns", "import.threads"});
-  settings.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("export", "Writes the samples of recordings as a table, in order of time, a row a device and time.",
-                flags, arguments, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
+  flags.Add("--format", "KIND", "csv or parquet (default csv)").text = &request.format;
+  flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &request.output;
+  const auto settings = flags.Read(
+      "export", "Writes the samples of recordings as a table, in order of time, a row a device and time.", arguments);
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  if (!*settings) return 0;
   TRY(CheckRequest(request));
-  const Result<Settings> loaded = settings.Load();
-  if (!loaded) return tl::unexpected<Error>(loaded.error());
-  const Result<ImportOptions> options = ImportOptionsFrom(*loaded);
+  const Result<ImportOptions> options = ImportOptionsFrom(**settings);
   if (!options) return tl::unexpected<Error>(options.error());
   Samples samples;
   TRY(ReadSamples(request, *options, environment.terminal_err, samples));

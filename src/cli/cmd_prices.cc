@@ -6,7 +6,6 @@
 
 #include "cli/common_flags.h"
 #include "cli/find_rate.h"
-#include "cli/flags.h"
 #include "cli/load_prices.h"
 #include "cli/say.h"
 #include "price/resolve.h"
@@ -129,38 +128,25 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
 
 Result<int> RunPrices(const std::vector<std::string>& arguments, const Environment& environment) {
   PricesRequest request;
-  std::vector<Flag> flags;
-  const auto text = [&](const char* name, const char* value, const char* about, std::string* into) {
-    Flag flag{name, value, about};
-    flag.text = into;
-    flags.push_back(flag);
-  };
-  Flag words{"action", "list|resolve WHAT|import FILE",
-             "list the catalogue; find a price for a GPU name, number or key; read a price list"};
+  CommandFlags flags({"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency"});
+  Flag& words = flags.Add("action", "list|resolve WHAT|import FILE",
+                          "list the catalogue; find a price for a GPU name, number or key; read a price list");
   words.list = &request.words;
   words.required = true;
-  flags.push_back(words);
-  text("--gpu", "NAME", "list: only rows of this GPU", &request.gpu);
-  text("--provider", "NAME", "import: whose prices a SkyPilot catalogue holds", &request.provider);
-  text("--as-of", "DATE", "import: date of the prices, 2026-11-01", &request.as_of);
-  text("--output", "FILE", "import: write the rows here, for --prices", &request.output);
-  SettingFlags setting_flags({"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency"});
-  setting_flags.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("prices", "The price catalogue: USD per hour, with place, market, date and source.", flags, arguments,
-                &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  DataQuality quality;
-  const Result<Settings> settings = setting_flags.Load();
+  flags.Add("--gpu", "NAME", "list: only rows of this GPU").text = &request.gpu;
+  flags.Add("--provider", "NAME", "import: whose prices a SkyPilot catalogue holds").text = &request.provider;
+  flags.Add("--as-of", "DATE", "import: date of the prices, 2026-11-01").text = &request.as_of;
+  flags.Add("--output", "FILE", "import: write the rows here, for --prices").text = &request.output;
+  const auto settings =
+      flags.Read("prices", "The price catalogue: USD per hour, with place, market, date and source.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
-  const Result<Catalogue> catalogue = LoadPrices(settings->Text("price.catalogue"), quality);
+  if (!*settings) return 0;
+  DataQuality quality;
+  const Result<Catalogue> catalogue = LoadPrices((*settings)->Text("price.catalogue"), quality);
   if (!catalogue) return tl::unexpected<Error>(catalogue.error());
   const std::string& action = request.words.front();
   if (action == "list") return List(request, *catalogue);
-  if (action == "resolve") return Resolve(request, *catalogue, *settings, environment);
+  if (action == "resolve") return Resolve(request, *catalogue, **settings, environment);
   if (action == "import") return Import(request, *catalogue);
   return FailUsage("prices: '" + action.substr(0, 20) + "' is none of list, resolve, import");
 }

@@ -112,26 +112,19 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
 Result<int> RunRecord(const std::vector<std::string>& arguments, const Environment& environment) {
   RecordRequest request;
   request.live.report.live = true;
-  std::vector<Flag> flags;
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
-  add("--output", "FILE", "the recording (default: in the user's folder for data)").text = &request.recording;
-  add("--for", "TIME", "how long, for example 10m; without it until Ctrl-C").text = &request.time;
-  add("--report", "FILE", "write the report to FILE instead of standard output").text = &request.live.report.output;
-  add("--quiet", "", "say nothing while recording but alerts").on = &request.quiet;
-  request.watch.AppendTo(flags);
-  request.live.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("record", "Records this machine's GPUs and host until stopped, then prints the audit.", flags,
-                arguments, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  const Result<Settings> settings = request.live.settings.Load();
+  CommandFlags flags(LiveFlags::SettingKeys());
+  flags.Add("--output", "FILE", "the recording (default: in the user's folder for data)").text = &request.recording;
+  flags.Add("--for", "TIME", "how long, for example 10m; without it until Ctrl-C").text = &request.time;
+  flags.Add("--report", "FILE", "write the report to FILE instead of standard output").text =
+      &request.live.report.output;
+  flags.Add("--quiet", "", "say nothing while recording but alerts").on = &request.quiet;
+  request.watch.AddTo(flags);
+  request.live.AddTo(flags);
+  const auto settings =
+      flags.Read("record", "Records this machine's GPUs and host until stopped, then prints the audit.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
-  return Record(request, *settings, environment);
+  if (!*settings) return 0;
+  return Record(request, **settings, environment);
 }
 
 }  // namespace idleburn
