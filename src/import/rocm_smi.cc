@@ -1,13 +1,12 @@
 #include "import/rocm_smi.h"
 
-#include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "import/json_text.h"
 #include "import/metric_table.h"
 #include "import/reading_writer.h"
 #include "import/stamp.h"
+#include "text/case.h"
 #include "text/line_reader.h"
 #include "text/number.h"
 
@@ -64,13 +63,6 @@ constexpr SignalField kSignalFields[] = {
     {Signal::kMemoryUsed, &RocmCard::vram_used, "rocm_smi.VRAM Total Used Memory (B)"},
     {Signal::kMemoryTotal, &RocmCard::vram_total, "rocm_smi.VRAM Total Memory (B)"},
 };
-
-std::string LowerCase(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 // "N/A", "N/A (Secondary die)" and the like.
 bool IsMissing(std::string_view text) {
@@ -162,7 +154,7 @@ Result<RocmReport> ParseRocmSmi(std::string_view json) {
     RocmCard& card = report.cards.emplace_back();
     card.card = name;
     for (const auto& [key, value] : content.Members()) {
-      if (!AddField(LowerCase(Trim(key)), value.Text(), &card)) card.unknown.push_back(key);
+      if (!AddField(Lower(Trim(key)), value.Text(), &card)) card.unknown.push_back(key);
     }
   }
   return report;

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <limits>
 
+#include "text/case.h"
+
 namespace idleburn {
 namespace {
 
@@ -15,12 +17,6 @@ constexpr std::string_view kHeavyLine = "\xE2\x94\x81";  // of which newer progr
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
 
 bool HasWordWith(std::string_view lower, std::string_view part) { return lower.find(part) != std::string_view::npos; }
 
@@ -112,7 +108,7 @@ bool HasWord(std::string_view text) {
 // Figures alone are no name: "1/100  2.61G  1.16".
 std::string NameBefore(std::string_view text) {
   std::string name;
-  for (const char c : LowerCase(text)) {
+  for (const char c : Lower(text)) {
     const bool in_figure = !name.empty() && name.back() == '#';
     if (in_figure && (IsDigit(c) || c == '.' || c == ',')) continue;
     name += IsDigit(c) ? '#' : c;
@@ -182,7 +178,7 @@ std::optional<ProgressText::Bar> TqdmBar(std::string_view line) {
   if (!cursor.Take('[')) return std::nullopt;
   std::size_t begin = percent;
   while (begin > 0 && (IsDigit(line[begin - 1]) || line[begin - 1] == ' ')) --begin;
-  const std::string bracket = LowerCase(line.substr(cursor.at));
+  const std::string bracket = Lower(line.substr(cursor.at));
   bar.name = NameBefore(line.substr(0, begin));
   bar.done = *done;
   bar.total = *total;
@@ -197,7 +193,7 @@ std::optional<ProgressText::Bar> TqdmBar(std::string_view line) {
 // [00:12<?, 36.1it/s]
 std::optional<ProgressText::Bar> OpenTqdmBar(std::string_view line) {
   for (std::size_t open = line.find(" ["); open != std::string_view::npos; open = line.find(" [", open + 1)) {
-    const std::string bracket = LowerCase(line.substr(open + 2));
+    const std::string bracket = Lower(line.substr(open + 2));
     if (bracket.size() < 6 || bracket[2] != ':' || !HasWordWith(bracket, ", ")) continue;
     std::size_t begin = open;
     while (begin > 0 && line[begin - 1] != ' ') --begin;
@@ -239,7 +235,7 @@ std::optional<ProgressText::Bar> RichBar(std::string_view line) {
   cursor.SkipBlanks();
   const auto count = cursor.Count();
   if (!count || count->total == 0 || count->done > count->total || cursor.Look() != ' ') return std::nullopt;
-  const std::string rest = LowerCase(line.substr(cursor.at));
+  const std::string rest = Lower(line.substr(cursor.at));
   if (!HasWordWith(rest, "/s") && !HasWordWith(rest, "s/") && !ShowsATime(rest)) return std::nullopt;
   ProgressText::Bar bar;
   bar.name = NameBefore(line.substr(0, begin));
@@ -472,7 +468,7 @@ ProgressText ParseProgress(std::string_view line) {
   if (!text.bar) text.bar = KerasBar(line);
   if (!text.bar) text.bar = RichBar(line);
   if (!text.bar) text.bar = OpenTqdmBar(line);
-  const std::string lower = LowerCase(line);
+  const std::string lower = Lower(line);
   text.loss = ShowsLoss(lower);
   if (text.bar) {
     // Only what names the bar speaks of epochs; figures behind it are of any kind.
