@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "base/time.h"
+
 namespace idleburn {
 namespace {
 
@@ -112,7 +114,6 @@ Result<Money> Scale(Money a, Int128 numerator, Int128 denominator) {
 }
 
 Result<Money> Price(Money per_gpu_hour, std::int64_t gpu_nanos) {
-  constexpr std::int64_t kNanosPerHour = 3'600'000'000'000;
   return Scale(per_gpu_hour, gpu_nanos, kNanosPerHour);
 }
 

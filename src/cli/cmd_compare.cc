@@ -19,6 +19,7 @@
 #include "cli/saving_money.h"
 #include "cli/say.h"
 #include "cli/spare_inputs.h"
+#include "text/duration.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -175,7 +176,7 @@ double HoursOf(const std::vector<MeasuredRun>& runs) {
   double hours = 0;
   for (const MeasuredRun& run : runs) {
     if (!run.start || !run.end) return 0;
-    hours += static_cast<double>((*run.end - *run.start).count()) / static_cast<double>(kNanosPerHour);
+    hours += InHours(*run.end - *run.start);
   }
   return hours;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/flag_values.h"
 #include "plan/run_arithmetic.h"
+#include "text/duration.h"
 
 namespace idleburn {
 namespace {
@@ -81,7 +82,7 @@ Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json) {
   const Result<Nanos> span = FlagSpan("plan", "--step-of", flags.of, Nanos());
   if (!span) return tl::unexpected<Error>(span.error());
   std::optional<double> hours;
-  if (*span > Nanos()) hours = static_cast<double>(span->count()) / static_cast<double>(kNanosPerHour);
+  if (*span > Nanos()) hours = InHours(*span);
   const UtilizationTarget target = TargetOf(from->share, *from->ms, to->share);
   std::optional<UtilizationChange> change;
   if (to->ms) change = ChangeOf(from->share, *from->ms, to->share, *to->ms);

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "cli/flag_values.h"
+#include "cli/read_input.h"
 #include "os/input_file.h"
-#include "text/line_reader.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -24,9 +24,7 @@ void Cite(std::string& list, const std::string& what) { list += (list.empty() ? 
 
 Result<void> ReadDrillFile(const SpotFlags& flags, SpotFacts& facts, bool& checkpoint, bool& restart) {
   if (flags.drill.empty()) return {};
-  const Result<std::unique_ptr<ByteSource>> in = OpenInput(flags.drill);
-  if (!in) return tl::unexpected<Error>(in.error());
-  const Result<std::string> text = ReadAll(**in, kMostDrillBytes);
+  const Result<std::string> text = ReadInput(flags.drill, kMostDrillBytes);
   if (!text) return tl::unexpected<Error>(text.error());
   const Result<MeasuredRestart> drill = ParseDrillDocument(*text, flags.drill);
   if (!drill) return tl::unexpected<Error>(drill.error());

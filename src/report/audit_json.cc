@@ -31,11 +31,8 @@ void PutNumber(Json& to, const std::string& key, std::optional<double> value, st
   }
 }
 
-double HoursOf(double ns) { return ns / static_cast<double>(kNanosPerHour); }
-double HoursOf(std::int64_t ns) { return HoursOf(static_cast<double>(ns)); }
-
 void PutHours(Json& to, const std::string& key, std::optional<std::int64_t> ns, std::string_view reason) {
-  PutNumber(to, key, ns ? std::optional(HoursOf(*ns)) : std::nullopt, reason);
+  PutNumber(to, key, ns ? std::optional(InHours(*ns)) : std::nullopt, reason);
 }
 
 void PutText(Json& to, const std::string& key, std::string_view text, std::string_view reason) {
@@ -107,7 +104,7 @@ Json PhasesJson(const Part& part, const MoneyWriter& money) {
   const auto shares = PhaseShares(part.usage);
   for (std::size_t p = 0; p < kPhaseCount; ++p) {
     Json phase;
-    phase["gpu_hours"] = HoursOf(part.usage.phase_ns[p]);
+    phase["gpu_hours"] = InHours(part.usage.phase_ns[p]);
     PutNumber(phase, "percent", shares ? std::optional(static_cast<double>((*shares)[p]) / 100) : std::nullopt,
               "nothing_observed");
     const std::optional<Money> shown = part.costs ? std::optional(part.costs->phase[p]) : std::nullopt;
@@ -133,23 +130,23 @@ void PutHourSums(Json& to, const Part& part, const MoneyWriter& money) {
   const UsageCost& u = part.usage;
   const bool seen = u.observed_ns > 0;
   Json hours;
-  hours["window"] = HoursOf(u.window_ns);
-  hours["observed"] = HoursOf(u.observed_ns);
-  hours["unobserved"] = HoursOf(u.unobserved_ns);
-  hours["unallocated"] = HoursOf(u.unallocated_ns);
-  PutNumber(hours, "effective", seen ? std::optional(HoursOf(u.effective_ns)) : std::nullopt, "nothing_observed");
+  hours["window"] = InHours(u.window_ns);
+  hours["observed"] = InHours(u.observed_ns);
+  hours["unobserved"] = InHours(u.unobserved_ns);
+  hours["unallocated"] = InHours(u.unallocated_ns);
+  PutNumber(hours, "effective", seen ? std::optional(InHours(u.effective_ns)) : std::nullopt, "nothing_observed");
   to["gpu_hours"] = std::move(hours);
   to["phases"] = PhasesJson(part, money);
 
   Json unobserved;
-  unobserved["gpu_hours"] = HoursOf(u.unobserved_ns);
+  unobserved["gpu_hours"] = InHours(u.unobserved_ns);
   money.PutCell(unobserved, "cost", Pick(part.costs, &CostColumn::unobserved), u.unobserved_cost);
   for (std::size_t i = 0; i < kUnobservedCount; ++i) {
-    unobserved["by_reason"][std::string(kUnobservedNames[i])] = HoursOf(part.unobserved[i]);
+    unobserved["by_reason"][std::string(kUnobservedNames[i])] = InHours(part.unobserved[i]);
   }
   to["unobserved"] = std::move(unobserved);
   Json unallocated;
-  unallocated["gpu_hours"] = HoursOf(u.unallocated_ns);
+  unallocated["gpu_hours"] = InHours(u.unallocated_ns);
   money.PutCell(unallocated, "cost", Pick(part.costs, &CostColumn::unallocated), u.unallocated_cost);
   to["unallocated"] = std::move(unallocated);
 }
@@ -160,11 +157,11 @@ void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
   PutHourSums(to, part, money);
   to["ticks"] = TicksJson(part.ticks);
   PutNumber(to, "mean_utilization_percent", u.mean_utilization, "nothing_observed");
-  to["idle_held_gpu_hours"] = HoursOf(u.idle_held_ns);
-  to["idle_empty_gpu_hours"] = HoursOf(u.idle_empty_ns);
-  to["idle_unknown_gpu_hours"] = HoursOf(u.idle_unknown_ns);
+  to["idle_held_gpu_hours"] = InHours(u.idle_held_ns);
+  to["idle_empty_gpu_hours"] = InHours(u.idle_empty_ns);
+  to["idle_unknown_gpu_hours"] = InHours(u.idle_unknown_ns);
   PutHours(to, "spin_wait_gpu_hours", part.spin.ns, "no_activity_or_power_evidence");
-  to["spin_wait_unknown_gpu_hours"] = HoursOf(part.spin.unknown_ns);
+  to["spin_wait_unknown_gpu_hours"] = InHours(part.spin.unknown_ns);
   PutNumber(to, "energy_kwh", u.energy_kwh, "not_measured");
   PutNumber(to, "mean_power_w", u.mean_power_w, "not_measured");
   const auto if_read = [&](std::int64_t ns) { return part.reasons ? std::optional(ns) : std::nullopt; };
@@ -172,7 +169,7 @@ void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
   PutHours(to, "throttled_with_clock_loss_gpu_hours", if_read(u.throttled_with_loss_ns), "not_measured");
   if (part.reasons) {
     for (std::size_t i = 0; i < kEventReasonCount; ++i) {
-      to["event_reasons_gpu_hours"][std::string(kEventReasonNames[i])] = HoursOf((*part.reasons)[i]);
+      to["event_reasons_gpu_hours"][std::string(kEventReasonNames[i])] = InHours((*part.reasons)[i]);
     }
   } else {
     PutUnknown(to, "event_reasons_gpu_hours", "not_measured");
@@ -254,7 +251,7 @@ Json RatesJson(const CostReport& cost) {
     const MoneyWriter money(use.rate);
     Json json;
     json["gpus"] = use.gpus;
-    json["gpu_hours"] = HoursOf(use.window_ns);
+    json["gpu_hours"] = InHours(use.window_ns);
     PutRate(json, use.rate, money);
     money.PutCell(json, "cost", shown[i], use.cost);
     list.push_back(std::move(json));
@@ -267,7 +264,7 @@ Json CostJson(const CostReport& cost, const Part& whole, const MoneyWriter& mone
   PutRate(json, cost.rate, money);
   json["rates"] = RatesJson(cost);
   json["price_remarks"] = TextsOf(cost.price_remarks);
-  json["unpriced_gpu_hours"] = HoursOf(cost.whole.unpriced.window_ns);
+  json["unpriced_gpu_hours"] = InHours(cost.whole.unpriced.window_ns);
   PutCosts(json, whole, cost.per_effective_gpu_hour, money);
   PutNumber(json, "waste_share", cost.whole.observed_ns > 0 ? std::optional(cost.waste_share) : std::nullopt,
             "nothing_observed");
@@ -372,9 +369,9 @@ Json OwnersJson(const CostReport& cost, const MoneyWriter& money) {
   for (std::size_t i = 0; i < cost.owners.size(); ++i) {
     Json owner;
     PutText(owner, "owner", cost.owners[i].owner, "none_named");
-    owner["gpu_hours"] = HoursOf(cost.owners[i].gpu_ns);
+    owner["gpu_hours"] = InHours(cost.owners[i].gpu_ns);
     money.PutCell(owner, "cost", shown[i], cost.owners[i].cost);
-    owner["unpriced_gpu_hours"] = HoursOf(cost.owners[i].unpriced_ns);
+    owner["unpriced_gpu_hours"] = InHours(cost.owners[i].unpriced_ns);
     owner["estimated"] = cost.owners[i].estimated;
     list.push_back(std::move(owner));
   }
@@ -395,7 +392,7 @@ Json FindingsJson(const Advice& advice, bool observed, const MoneyWriter& money)
     finding["evidence"] = TextsOf(f.evidence);
     finding["refutes"] = TextsOf(f.refutes);
     finding["isolate"] = TextOrNull<Json>(f.isolate);
-    finding["gpu_hours"] = HoursOf(f.gpu_ns);
+    finding["gpu_hours"] = InHours(f.gpu_ns);
     money.Put(finding, "cost", f.cost);
     list.push_back(std::move(finding));
   }

@@ -11,6 +11,7 @@
 #include "stats/correlation_time.h"
 #include "stats/moments.h"
 #include "stats/quantile.h"
+#include "text/duration.h"
 #include "verify/bootstrap_check.h"
 #include "verify/drift_guard.h"
 #include "verify/effect.h"
@@ -221,8 +222,7 @@ class CaptureJudgement {
         if (capture.step_seconds.size() <= kDroppedSteps) continue;
         const double median = medians[counted++];
         if (!capture.start) continue;
-        logs.push_back(
-            {static_cast<double>(capture.start->nanos()) / static_cast<double>(kNanosPerHour), median, is_after});
+        logs.push_back({InHours(capture.start->nanos()), median, is_after});
       }
     };
     add(before_, LogMedians(before), false);

@@ -7,6 +7,7 @@
 
 #include "stats/confidence_sequence.h"
 #include "stats/random.h"
+#include "text/duration.h"
 #include "verify/bootstrap_check.h"
 #include "verify/comparable.h"
 #include "verify/comparators.h"
@@ -214,7 +215,7 @@ class Judgement {
         const std::optional<double> log = LogOf(run);
         const double middle =
             0.5 * static_cast<double>(run.start->nanos()) + 0.5 * static_cast<double>(run.end->nanos());
-        if (log) logs.push_back({middle / static_cast<double>(kNanosPerHour), *log, after});
+        if (log) logs.push_back({InHours(middle), *log, after});
       }
     };
     add(in_.before, false);
