@@ -238,9 +238,9 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
   const std::string text = *format == "json"       ? TcoJson(answer)
                            : *format == "csv"      ? TcoCsv(answer)
                            : *format == "html"     ? TcoHtml(answer)
-                           : *format == "markdown" ? TcoMarkdown(answer)
-                                                   : TcoText(answer, terminal ? environment.columns : 120,
-                                                             terminal && !environment.no_color && !request.no_color);
+                           : *format == "markdown" ? PageMarkdown(TcoPage(answer))
+                                                   : PageText(TcoPage(answer), terminal ? environment.columns : 120,
+                                                              terminal && !environment.no_color && !request.no_color);
   TRY(WriteOutput(request.output, text));
   return 0;
 }
