@@ -11,7 +11,7 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
-// The one file that includes the JSON writer. docs/json.md documents every key; a test holds it to that.
+// docs/json.md documents every key; a test holds it to that.
 namespace idleburn {
 namespace {
 

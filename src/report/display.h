@@ -57,7 +57,7 @@ std::vector<std::string> GpuNames(const AuditReport& report);
 // spelled it: writers escape it.
 std::string DeviceLabel(const AuditReport& report, DeviceId device);
 
-// What the raw published readings say about bursts .
+// What the raw published readings say about bursts.
 struct TickView {
   std::array<std::int64_t, kPhaseCount> count{};
   std::int64_t total = 0;

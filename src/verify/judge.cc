@@ -26,7 +26,7 @@ constexpr double kLowNEff = 30;
 constexpr double kBlockTaus = 4;
 // A block's tau is itself an estimate; twice too short is no accident of it.
 constexpr double kSurelyShortTaus = 2;
-constexpr double kMuchWider = 1.5;
+constexpr double kMuchWider = 1.5;  // docs/verification.md, "The interval"
 
 // One comparison on its way to its verdict.
 class Judgement {
