@@ -10,10 +10,10 @@ audit: build        ## audit this machine's GPU for 30 s, else the example recor
 	  ./$(BUILD)/idleburn audit $$input
 	@echo "The same with the phase ribbon and timelines: report.html"
 
-test: test-deps     ## build and run every test
+test: test-deps     ## build and run every test; names those that were skipped
 	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null
 	cmake --build $(BUILD)
-	ctest --test-dir $(BUILD) --output-on-failure --parallel 2
+	@./tools/run_tests.sh $(BUILD) --parallel 2
 
 build: deps         ## build build/release/idleburn
 	cmake --preset release >/dev/null

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "import/importer.h"
+#include "telemetry/value_range.h"
 #include "text/line_reader.h"
 
 namespace idleburn {
@@ -18,8 +19,7 @@ class CountingSink final : public SampleSink {
     for (const Sample& sample : samples) {
       CHECK(sample.device < devices_.size());
       for (const SignalInfo& info : kSignals) {
-        if (!sample.Has(info.id) || info.unit != Unit::kMicroPercent) continue;
-        CHECK(sample.Get(info.id) >= 0 && sample.Get(info.id) <= kFull);
+        CHECK(!sample.Has(info.id) || InRange(info.unit, sample.Get(info.id)) == sample.Get(info.id));
       }
     }
   }

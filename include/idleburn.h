@@ -62,9 +62,27 @@ static inline void idleburn_write(struct idleburn* work, const char* more) {
   if (size > 0 && write(work->file, line, (size_t)size) != (ssize_t)size) return;
 }
 
-// Opens the file that IDLEBURN_MARKERS names. The rank comes from the environment of torchrun, MPI or Slurm.
-static inline struct idleburn idleburn_begin(void) {
+// -1: not there, or no number.
+static inline int idleburn_number(const char* name) {
+  const char* const value = getenv(name);
+  return value == NULL || *value < '0' || *value > '9' ? -1 : atoi(value);
+}
+
+// From the environment of torchrun, MPI or Slurm; else from that of a launcher that names only the rank on this node,
+// and perhaps how many there are on each.
+static inline int idleburn_rank(void) {
   static const char* const ranks[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+  const int node = idleburn_number("NODE_RANK");
+  const int size = idleburn_number("LOCAL_WORLD_SIZE");
+  const int local = idleburn_number("LOCAL_RANK");
+  for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; ++i) {
+    if (idleburn_number(ranks[i]) >= 0) return idleburn_number(ranks[i]);
+  }
+  return (node > 0 && size > 0 ? node * size : 0) + (local > 0 ? local : 0);
+}
+
+// Opens the file that IDLEBURN_MARKERS names.
+static inline struct idleburn idleburn_begin(void) {
   struct idleburn work;
   const char* const path = getenv("IDLEBURN_MARKERS");
   memset(&work, 0, sizeof work);
@@ -75,12 +93,7 @@ static inline struct idleburn idleburn_begin(void) {
   work.first = -1;
   work.timed = period != NULL && *period != '\0';
   work.period = work.timed ? atof(period) : 0.2;
-  for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; ++i) {
-    const char* const rank = getenv(ranks[i]);
-    if (rank == NULL || *rank < '0' || *rank > '9') continue;
-    work.rank = atoi(rank);
-    break;
-  }
+  work.rank = idleburn_rank();
   return work;
 }
 

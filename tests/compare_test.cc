@@ -407,21 +407,50 @@ std::string CaptureText(double loader, std::int64_t start_s, int rank = -1, doub
   return text + "}";
 }
 
-// A capture is dated: three a side, and a claim between them, are as good as three logs.
-TEST_F(CompareTest, DatedCapturesAndAClaimBeforeThemVerify) {
+// Three a side, around the present: the arguments of `compare`.
+std::string ThreeCaptures(const TempFolder& folder) {
   std::string sides[2];
   for (const int after : {0, 1}) {
     for (int i = 0; i < 3; ++i) {
       const std::string text = CaptureText(after == 1 ? 1'000 : 5'000, Now() + (after == 1 ? 3600 : -7200) + 600 * i);
-      sides[after] += " " + folder_.Write(fmt::format("{}{}.json", after, i), text);
+      sides[after] += " " + folder.Write(fmt::format("{}{}.json", after, i), text);
     }
   }
-  const std::string claim = Claim("", "--unit step");
-  const json document = Compare(sides[0] + " --vs" + sides[1] + " --claim " + claim);
+  return sides[0] + " --vs" + sides[1];
+}
+
+// A capture is dated: three a side, and a claim between them, are as good as three logs.
+TEST_F(CompareTest, DatedCapturesAndAClaimBeforeThemVerify) {
+  const std::string captures = ThreeCaptures(folder_);
+  const json document = Compare(captures + " --claim " + Claim("", "--unit step"));
   EXPECT_EQ(document.at("verdict"), "VERIFIED") << document.dump(1);
   EXPECT_NEAR(document.at("saving").at("fraction"), 1 - 6'020.0 / 10'020, 0.003);
   EXPECT_EQ(document.at("plan"), "claimed");
   EXPECT_TRUE(document.at("guard").at("same_side"));
+}
+
+// The same captures, by a claim that asks for more than they give.
+TEST_F(CompareTest, AClaimAsksOfCapturesWhatItAsksOfRuns) {
+  const std::string captures = ThreeCaptures(folder_);
+  const auto judged = [&](const std::string& baseline, const std::string& terms, const std::string& flags) {
+    std::filesystem::remove(Path("claim.json"));
+    return Compare(captures + " --claim " + Claim(baseline, terms) + flags);
+  };
+  const json others = judged(Three("before", 0.2, false), "--unit step --work steps=200", "");
+  EXPECT_EQ(others.at("verdict"), "INDICATED") << others.dump(1);
+  EXPECT_TRUE(HasReason(others, "baseline_differs_from_claim"));
+  const json samples = judged(Three("before", 0.2, false), "", "");
+  EXPECT_EQ(samples.at("verdict"), "INVALID") << samples.dump(1);
+  EXPECT_TRUE(HasReason(samples, "unequal_units"));
+  const json worst = judged("", "--unit step --picked worst", "");
+  EXPECT_EQ(worst.at("verdict"), "INDICATED") << worst.dump(1);
+  EXPECT_TRUE(HasReason(worst, "chosen_for_being_bad"));
+  const json said = judged("", "--unit step", " --chosen-for-being-bad");
+  EXPECT_TRUE(HasReason(said, "chosen_for_being_bad"));
+  const json fewer = judged("", "--unit step", " --exclude '" + Path("11.json") + "=slow'");
+  EXPECT_EQ(fewer.at("verdict"), "INVALID") << fewer.dump(1);
+  EXPECT_TRUE(HasReason(fewer, "excluded_too_much"));
+  EXPECT_NEAR(fewer.at("excluded").at(0).at("share"), 1.0 / 6, 1e-9);
 }
 
 // Ranks wait for each other: three files of one run say no more of other runs than one does.

@@ -135,5 +135,33 @@ TEST(DetectCloudTest, ThatNobodyAnsweredIsOneLineAndTheRunGoesOn) {
       << run.err;
 }
 
+// Without the flag too: what the firmware names is looked up in the catalogue, and is what each GPU-second costs.
+TEST(FirmwareTest, TheTypeItNamesDecidesThePrice) {
+  const std::string words =
+      "unshare -rm sh -c 'mount -t tmpfs none /sys/class && mkdir -p /sys/class/dmi/id && "
+      "echo Amazon EC2 >/sys/class/dmi/id/sys_vendor && echo p5.48xlarge >/sys/class/dmi/id/product_name && ";
+  if (RunShell(words + "true'").code != 0) GTEST_SKIP() << "no file system can be mounted here";
+  const LiveMachine machine("gpu 0\ngpu 1\ngpu 2\ngpu 3\ngpu 4\ngpu 5\ngpu 6\ngpu 7\n");
+  const ProgramRun ended =
+      machine.Run(words + "$I run --format json -o $F/live --recording $F/k.idleburn -- sleep 1.5'");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  // provider,region,type,gpu,GPUs,market,an hour,...
+  const std::string catalogue = ReadText(IDLEBURN_ROOT "/data/prices/catalogue.csv");
+  const std::string row = "\naws,us-east-1,p5.48xlarge,H100-80GB-SXM,8,on_demand,";
+  const std::size_t at = catalogue.find(row);
+  ASSERT_NE(at, std::string::npos);
+  const double an_hour = std::stod(catalogue.substr(at + row.size()));
+  const json live = machine.Json("live");
+  for (const json& audit : {live, machine.Audit("k.idleburn", "")}) {
+    const json& cost = audit["cost"];
+    ASSERT_TRUE(cost["rate_source"].is_string()) << cost;
+    EXPECT_EQ(cost["rate_source"].get<std::string>().find("catalogue: aws:p5.48xlarge:on_demand@us-east-1, as of "),
+              0U);
+    const double hours = audit["gpu_hours"]["window"].get<double>();
+    EXPECT_NEAR(std::stod(cost["total_exact"].get<std::string>()), an_hour / 8 * hours, 1e-6);
+  }
+  EXPECT_GE(Seconds(live["gpu_hours"]["window"]), 8 * 1.4);
+}
+
 }  // namespace
 }  // namespace idleburn::testing

@@ -211,6 +211,183 @@ TEST_F(Join, TheTimeOfACounterThatIsLeftAsideIsUnobserved) {
   EXPECT_NEAR(audit["gpu_hours"]["window"].get<double>(), alone["gpu_hours"]["window"].get<double>() + gpus / 6, 1e-6);
 }
 
+// A log of nvidia-smi that knows its GPUs, 0 to `gpus` - 1, by index alone; a reading a second.
+std::string IndexRows(std::int64_t from, std::int64_t to, int gpus = 1, const std::string& cell = "50 %") {
+  std::string text;
+  for (std::int64_t s = from; s < to; ++s) {
+    for (int gpu = 0; gpu < gpus; ++gpu) text += SmiStamp(s) + ", " + std::to_string(gpu) + ", " + cell + "\n";
+  }
+  return text;
+}
+const std::string kIndexHeader = "timestamp, index, utilization.gpu [%]\n";
+std::string IndexLog(std::int64_t from, std::int64_t to, int gpus = 1) {
+  return kIndexHeader + IndexRows(from, to, gpus);
+}
+
+void ExpectTold(const std::string& inputs, const std::string& gpu) {
+  const testing::ProgramRun run = RunIdleburn("audit " + inputs);
+  EXPECT_EQ(run.code, 1) << inputs;
+  for (const std::string& part : {std::string("node1"), std::string("node2"), gpu, std::string("NODE1=")}) {
+    EXPECT_NE(run.err.find(part), std::string::npos) << part << " in " << run.err;
+  }
+  EXPECT_EQ(run.err.find('\n'), run.err.size() - 1) << run.err;
+}
+
+TEST_F(Join, TwoMachinesWithEqualIndicesAreNeverOne) {
+  const std::string one = folder_.Write("node1.csv", IndexLog(0, 600, 8));
+  const std::string two = folder_.Write("node2.csv", IndexLog(100, 700, 8));
+  ExpectTold(one + " " + two, "nvidia_smi.utilization.gpu of GPU 0");
+  const json audit = AuditJsonOf("--price 3.6 node1=" + one + " node2=" + two);
+  ASSERT_EQ(audit["per_gpu"].size(), 16U);
+  EXPECT_EQ(audit["cost"]["total"], "11.18") << "16 GPUs from 0 to 699 s at $0.001 a second";
+  EXPECT_DOUBLE_EQ(audit["gpu_hours"]["observed"].get<double>(), 16 * 599 / 3600.0);
+  EXPECT_EQ(audit["per_gpu"][0]["host"], "node1");
+  EXPECT_EQ(audit["per_gpu"][8]["host"], "node2");
+  EXPECT_EQ(audit["per_gpu"][8]["index"], 0);
+  const testing::ProgramRun table = RunIdleburn("export " + one + " " + two);
+  EXPECT_EQ(table.code, 1) << "a table of the same would mix them too";
+}
+
+TEST_F(Join, WhoseAGpuIsIsNeverGuessed) {
+  const std::string inputs = "node1=" + folder_.Write("1.csv", IndexLog(0, 60)) + " node2=" +
+                             folder_.Write("2.csv", IndexLog(0, 60)) + " ";
+  std::string sweeps = "#Date Time gpu pwr\n#YYYYMMDD HH:MM:SS Idx W\n";
+  for (std::int64_t s = 0; s < 60; ++s) sweeps += "20260302 " + SmiStamp(s).substr(11, 8) + " 0 300\n";
+  for (const std::string name : {"0.log", "3.log"}) {  // read before the others and after them
+    const std::string power = folder_.Write(name, sweeps);
+    const testing::ProgramRun run = RunIdleburn("audit " + inputs + power);
+    EXPECT_EQ(run.code, 1);
+    EXPECT_NE(run.err.find(name + ": does not say whether its GPU 0 is that of node1 or of node2"), std::string::npos)
+        << run.err;
+    const json audit = AuditJsonOf(inputs + "node2=" + power);
+    ASSERT_EQ(audit["per_gpu"].size(), 2U);
+    EXPECT_TRUE(audit["per_gpu"][0]["mean_power_w"].is_null());
+    EXPECT_EQ(audit["per_gpu"][1]["mean_power_w"], 300);
+  }
+}
+
+TEST_F(Join, TwoMachinesAreToldInEveryFormat) {
+  const auto both = [&](const std::string& from_first, const std::string& from_second) {
+    return folder_.Write("node1.log", from_first) + " " + folder_.Write("node2.log", from_second);
+  };
+  const auto unnamed = [](std::int64_t from) {
+    std::string text = "timestamp, utilization.gpu [%]\n";
+    for (std::int64_t s = from; s < from + 60; ++s) text += SmiStamp(s) + ", 7 %\n";
+    return text;
+  };
+  ExpectTold(both(unnamed(0), unnamed(30)), "GPU 0");
+  const auto sweeps = [](const std::string& percent) {
+    std::string text = "#Date Time gpu sm\n#YYYYMMDD HH:MM:SS Idx %\n";
+    for (std::int64_t s = 0; s < 60; ++s) text += "20260302 " + SmiStamp(s).substr(11, 8) + " 0 " + percent + "\n";
+    return text;
+  };
+  ExpectTold(both(sweeps("10"), sweeps("90")), "GPU 0");
+  std::string table = "when,busy\n";
+  for (std::int64_t s = 0; s < 60; ++s) table += std::to_string(UnixSeconds(s)) + ",50\n";
+  ExpectTold(both(table, table) + " --columns time=when,util=busy", "csv.busy of GPU 0");
+  const auto placed = [](const std::string& cell) {
+    std::string text = "timestamp, pci.bus_id, " + cell;
+    for (std::int64_t s = 0; s < 60; ++s) text += SmiStamp(s) + ", 00000000:01:00.0, 50 W\n";
+    return text;
+  };
+  ExpectTold(both(placed("power.draw [W]\n"), placed("power.draw [W]\n")), "the GPU at 0000:01:00.0");
+  std::string dump;
+  for (std::int64_t s = 0; s < 60; s += 5) {
+    dump += "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 50 " + std::to_string(UnixSeconds(s)) + "000\n";
+  }
+  ExpectTold(both(dump, dump), "dcgm.DCGM_FI_DEV_GPU_UTIL of GPU 0");
+  // A log that knows the UUID does not say whose the other's GPU is.
+  std::string known = "timestamp, index, uuid, utilization.gpu [%]\n";
+  for (std::int64_t s = 0; s < 60; ++s) known += SmiStamp(s) + ", 0, GPU-" + Lower(kA) + ", 50 %\n";
+  ExpectTold(both(known, IndexLog(0, 60)), "GPU-" + Lower(kA));
+  EXPECT_EQ(AuditJsonOf(both(known, known))["per_gpu"].size(), 1U) << "one GPU, told twice";
+}
+
+// One log after the other, by turns, and one counter each: all of one GPU, which only its index names.
+TEST_F(Join, FilesOfOneGpuAreOne) {
+  const auto hours = [](const json& audit) { return audit["gpu_hours"]["observed"].get<double>(); };
+  const std::string first = folder_.Write("1.csv", IndexLog(0, 600));
+  const std::string second = folder_.Write("2.csv", IndexLog(598, 1200));
+  const json rotated = AuditJsonOf(first + " " + second);
+  EXPECT_EQ(rotated["per_gpu"].size(), 1U);
+  EXPECT_NEAR(hours(rotated), 1199 / 3600.0, 1e-9) << "both ran for a second or two";
+  const std::string turns = IndexLog(0, 300) + IndexRows(600, 900) + IndexRows(1200, 1500);
+  const std::string other = IndexLog(300, 600) + IndexRows(900, 1200);
+  const json by_turns = AuditJsonOf(folder_.Write("3.csv", turns) + " " + folder_.Write("4.csv", other));
+  EXPECT_EQ(by_turns["per_gpu"].size(), 1U);
+  EXPECT_NEAR(hours(by_turns), 1499 / 3600.0, 1e-9);
+  const std::string watts = "timestamp, index, power.draw [W]\n" + IndexRows(0, 600, 1, "360 W");
+  const std::string power = folder_.Write("5.csv", watts);
+  const json both = AuditJsonOf(first + " " + power);
+  EXPECT_EQ(both["per_gpu"].size(), 1U);
+  EXPECT_NEAR(hours(both), 599 / 3600.0, 1e-9);
+  EXPECT_NEAR(both["energy_kwh"].get<double>(), 0.36 * 599 / 3600, 1e-6);
+  // Two agents of one host may overlap: they say that it is one.
+  std::string dump;
+  for (std::int64_t s = 0; s <= 60; s += 5) {
+    dump += "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",Hostname=\"n\"} 50 " + std::to_string(UnixSeconds(s)) + "000\n";
+  }
+  const json agents = AuditJsonOf(folder_.Write("6.prom", dump) + " " + folder_.Write("7.prom", dump));
+  EXPECT_EQ(agents["per_gpu"].size(), 1U);
+}
+
+// Four hours by a wall clock that shows the third of them twice: from 7199 s it goes back to 3600 s.
+template <typename Row>
+std::string WithRepeatedHour(std::string text, std::int64_t step, Row row) {
+  for (std::int64_t s = 0; s < 2 * 7200; s += step) text += row(SmiStamp(s < 7200 ? s : s - 3600), s);
+  return text;
+}
+
+std::int64_t Steps(const json& audit) {
+  for (const json& row : audit["data_quality"]) {
+    if (row["id"] == "clock_step") return row["count"];
+  }
+  return 0;
+}
+
+TEST_F(Join, AnHourThatComesTwiceIsTwoHours) {
+  const std::string gpus = WithRepeatedHour(
+      "timestamp, index, uuid, utilization.gpu [%]\n", 1, [](const std::string& stamp, std::int64_t s) {
+        const std::string busy = s >= 7200 && s < 10'800 ? ", 100 %\n" : ", 0 %\n";
+        return stamp + ", 0, GPU-" + Lower(kA) + busy + stamp + ", 1, GPU-" + Lower(kB) + ", 0 %\n";
+      });
+  const std::string processes = WithRepeatedHour(
+      "timestamp, gpu_uuid, pid, process_name\n", 5, [](const std::string& stamp, std::int64_t s) {
+        const std::string b = stamp + ", GPU-" + Lower(kB) + ", 8, python\n";
+        return stamp + ", GPU-" + Lower(kA) + ", 7, python\n" + (s < 9000 ? b : "");
+      });
+  const std::string log = folder_.Write("gpus.csv", gpus);
+  const json alone = AuditJsonOf(log);
+  EXPECT_EQ(Steps(alone), 2) << "of two GPUs";
+  const json both = AuditJsonOf(log + " " + folder_.Write("apps.csv", processes));
+  EXPECT_EQ(Steps(both), 4);
+  for (const char* figure : {"window", "observed", "unobserved"}) {
+    EXPECT_NEAR(both["gpu_hours"][figure].get<double>(), alone["gpu_hours"][figure].get<double>(), 1e-9) << figure;
+  }
+  EXPECT_NEAR(both["gpu_hours"]["window"].get<double>(), 2 * 14'399 / 3600.0, 1e-9);
+  EXPECT_NEAR(both["gpu_hours"]["unobserved"].get<double>(), 2 / 3600.0, 1e-9) << "the second of the step, of each";
+  EXPECT_NEAR(both["mean_utilization_percent"].get<double>(), alone["mean_utilization_percent"].get<double>(), 1e-6);
+  EXPECT_NEAR(both["per_gpu"][0]["idle_held_gpu_hours"].get<double>(), 3, 0.002);
+  EXPECT_NEAR(both["per_gpu"][1]["idle_held_gpu_hours"].get<double>(), 2.5, 0.002) << "until 9000 s";
+  EXPECT_NEAR(both["per_gpu"][1]["idle_empty_gpu_hours"].get<double>(), 1.5, 0.002);
+  // A small step, as a time server makes it; and a table of one's own, in whose first rows it lies.
+  std::string table = "when,gpu,busy\n";
+  for (std::int64_t s = 0; s < 1200; ++s) table += std::to_string(UnixSeconds(s < 600 ? s : s - 40)) + ",0,50\n";
+  const std::string mine = folder_.Write("mine.csv", table);
+  const std::string columns = " --columns time=when,gpu=gpu,util=busy";
+  const json stepped = AuditJsonOf(mine + columns);
+  EXPECT_EQ(Steps(stepped), 1);
+  EXPECT_NEAR(stepped["gpu_hours"]["window"].get<double>(), 1199 / 3600.0, 1e-9);
+}
+
+TEST_F(Join, NewestFirstIsRefusedAmongOthersToo) {
+  std::string newest = "timestamp, index, power.draw [W]\n";
+  for (std::int64_t s = 600; s >= 0; s -= 5) newest += SmiStamp(s) + ", 0, 300 W\n";
+  const testing::ProgramRun run = RunIdleburn("audit " + log_ + " " + folder_.Write("newest.csv", newest));
+  EXPECT_EQ(run.code, 1);
+  EXPECT_NE(run.err.find("newest.csv: most of its rows are older"), std::string::npos) << run.err;
+}
+
 TEST_F(Join, MaskedMachinesStayApart) {
   const auto captures = Shared() / "data/telemetry/nvidia_smi";
   const std::string h100 = "linux-x86_64__nvidia-h100-80gb-hbm3__590.48.01";

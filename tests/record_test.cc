@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
 #include <map>
 
+#include "places.h"
 #include "support/live_command.h"
 
 namespace idleburn::testing {
@@ -66,6 +68,53 @@ TEST(RecordTest, ASecondRecorderOfOneFileIsRefused) {
   const ProgramRun end = first.get();
   EXPECT_EQ(end.code, 0);
   EXPECT_EQ(json::diff(json::parse(end.out, nullptr, false), machine.Audit("k.idleburn")), json::array());
+}
+
+constexpr const char* kTwoGpus = "gpu 0\ngpu 1\nat 0s gpu 1 util=95\n";
+
+// Of a process: the GPUs it can see, what it does with the host, and no longer than it runs.
+TEST(RecordTest, AProcessIsRecordedUntilItEnds) {
+  const LiveMachine machine(kTwoGpus);
+  const ProgramRun run = machine.Run(
+      "CUDA_VISIBLE_DEVICES=1 timeout 4 sh -c 'while :; do :; done' & us=$!; sleep 0.3; (sleep 5.5; : > $F/late) & "
+      "$I record --pid $us --price 3600 --format json -o $F/k.idleburn; code=$?; test -e $F/late && code=99; "
+      "exit $code");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json live = json::parse(run.out, nullptr, false);
+  ASSERT_TRUE(live.is_object()) << run.out;
+  ASSERT_EQ(live["per_gpu"].size(), 1U);
+  EXPECT_GT(Seconds(live["gpu_hours"]["effective"]), 1.5);
+  EXPECT_EQ(json::diff(live, machine.Audit("k.idleburn")), json::array());
+  EXPECT_EQ(machine.Audit("k.idleburn", "--all-gpus --price 3600")["per_gpu"].size(), 2U);
+  EXPECT_EQ(LinesWith(run.err, "workload over "), 1) << run.err;
+}
+
+TEST(RecordTest, AProcessThatDoesNotRunIsRefused) {
+  const LiveMachine machine("gpu 0\n");
+  for (const std::string pid : {"99999999", "none", "-3"}) {
+    const ProgramRun run = machine.Run("$I record --for 1s --pid=" + pid + " -o $F/k.idleburn");
+    EXPECT_NE(run.code, 0) << pid;
+    EXPECT_EQ(LinesWith(run.err, "--pid: "), 1) << run.err;
+  }
+}
+
+// `with idleburn.audit():` is about its own process, whose variables may have changed since its start.
+TEST(RecordTest, APartOfAProgramIsRecordedWithTheGpusItSees) {
+  const LiveMachine machine(kTwoGpus);
+  std::ofstream(machine.Path("part.py"))
+      << "import idleburn, os, sys, time\n"
+         "os.environ['CUDA_VISIBLE_DEVICES'] = '1'\n"
+         "with idleburn.audit(price=3600, output=sys.argv[2], program=sys.argv[1]):\n"
+         "  end = time.time() + 3\n"
+         "  while time.time() < end: idleburn.step()\n";
+  const ProgramRun run =
+      machine.Run("PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" IDLEBURN_ROOT "/python python3 $F/part.py $I $F/k.idleburn");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json audit = machine.Audit("k.idleburn");
+  EXPECT_EQ(audit["per_gpu"].size(), 1U);
+  EXPECT_NEAR(Seconds(audit["gpu_hours"]["window"]), 3, 1.5);
+  EXPECT_GT(Seconds(audit["gpu_hours"]["effective"]), 1);
+  EXPECT_EQ(LinesWith(run.err, "workload over "), 1) << run.err;
 }
 
 TEST(RecordTest, WithoutAGpuTheHostIsRecorded) {

@@ -164,9 +164,11 @@ TEST_F(RunTest, TheAuditOfTheRecordingIsTheLiveAudit) {
   }
 }
 
-// Ranks of one job on two GPUs, numbered anew by CUDA_VISIBLE_DEVICES. The third is measured and is not the job's.
+// Ranks of one job on two GPUs, numbered anew by CUDA_VISIBLE_DEVICES. The third is measured and is not the job's. CUDA
+// counts in the order of the PCI bus, which is not the driver's order here: CUDA's 2 is GPU 0.
 TEST(RunRanksTest, EachGpuIsThatOfItsRankAndTheHiddenOneIsLeftOut) {
-  const LiveMachine machine("gpu 0\ngpu 1\ngpu 2\n", true);
+  const LiveMachine machine("gpu 0 bus=00000000:90:00.0\ngpu 1 bus=00000000:50:00.0\ngpu 2 bus=00000000:10:00.0\n",
+                            true);
   const std::string ranks =
       "'LOCAL_RANK=0 $T compute-bound 4 --device 0 --truth $F/0 & LOCAL_RANK=1 $T idle-held 4 --device 1 "
       "--truth $F/1 & wait'";
@@ -185,16 +187,17 @@ TEST(RunRanksTest, EachGpuIsThatOfItsRankAndTheHiddenOneIsLeftOut) {
   const auto left_out =
       std::find_if(quality.begin(), quality.end(), [](auto& q) { return q["id"] == "gpus_left_out"; });
   ASSERT_NE(left_out, quality.end()) << quality;
-  EXPECT_EQ((*left_out)["names"], json::array({"GPU 0 hidden by CUDA_VISIBLE_DEVICES=2,1"}));
+  EXPECT_EQ((*left_out)["names"], json::array({"GPU 2 hidden by CUDA_VISIBLE_DEVICES=2,1"}));
   const json gpus = machine.Audit("kept.idleburn", "--all-gpus --price 3600")["per_gpu"];
   ASSERT_EQ(gpus.size(), 3U);
   const double busy = machine.Json("0")["busy_s"];
-  const double ends = Seconds(gpus[2]["gpu_hours"]["window"]) - machine.Json("0")["seconds"].get<double>();
-  EXPECT_GE(Seconds(gpus[2]["gpu_hours"]["effective"]), 0.98 * busy - 0.4);
-  EXPECT_LE(Seconds(gpus[2]["gpu_hours"]["effective"]), 1.02 * busy + 0.6 + ends);
+  for (std::size_t i = 0; i < 3; ++i) ASSERT_EQ(gpus[i]["index"], i);
+  const double ends = Seconds(gpus[0]["gpu_hours"]["window"]) - machine.Json("0")["seconds"].get<double>();
+  EXPECT_GE(Seconds(gpus[0]["gpu_hours"]["effective"]), 0.98 * busy - 0.4);
+  EXPECT_LE(Seconds(gpus[0]["gpu_hours"]["effective"]), 1.02 * busy + 0.6 + ends);
   EXPECT_GE(Seconds(gpus[1]["idle_held_gpu_hours"]), 3);
   EXPECT_EQ(gpus[1]["gpu_hours"]["effective"], 0);
-  EXPECT_GE(Seconds(gpus[0]["idle_empty_gpu_hours"]), 3);
+  EXPECT_GE(Seconds(gpus[2]["idle_empty_gpu_hours"]), 3);
 }
 
 // Everything a recording tells in words.

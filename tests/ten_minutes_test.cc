@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "cli/live_record.h"
+#include "cli/report_run.h"
+#include "cli/settings.h"
 #include "measure/clock_lane.h"
 #include "measure/host_lane.h"
 #include "measure/tick_loop.h"
@@ -18,6 +20,7 @@ namespace idleburn::testing {
 namespace {
 
 constexpr int kSeconds = 600;
+constexpr int kWorkload = 4000;
 
 // Three GPUs, one with MIG instances. What each does changes every few seconds; GPUs fall off and come back, the driver
 // is loaded anew, answers slowly, and its ring is too short for what it then misses.
@@ -62,7 +65,13 @@ void Measure(const StandIn& driver, const test::FakeRoot& root, std::mt19937& ra
   std::vector<std::unique_ptr<Lane>> lanes;
   lanes.push_back(std::make_unique<ClockLane>(clock));
   lanes.push_back(std::move(*gpus));
-  lanes.push_back(std::make_unique<HostLane>(HostLaneSpec{root.path(), std::nullopt}));
+  test::FakeProcesses workload(root);
+  workload[kWorkload].name = "python train.py";
+  workload[kWorkload + 1].parent = kWorkload;
+  workload.Publish();
+  HostWorkload watched;
+  watched.pid = kWorkload;
+  lanes.push_back(std::make_unique<HostLane>(HostLaneSpec{root.path(), watched}));
   TickLoop loop(Nanos(100'000'000), clock, line, std::move(lanes), record);
   std::int64_t steps = 0;
   while (driver.Now() < Nanos(kSeconds * kNanosPerSecond)) {
@@ -72,6 +81,9 @@ void Measure(const StandIn& driver, const test::FakeRoot& root, std::mt19937& ra
     if (random() % 1500 == 0) driver.Advance(Nanos(static_cast<std::int64_t>(random() % 8000) * 1'000'000));
     if (loop.served() % 10 != 0) continue;  // the host is read whole once a second
     root.Write("/proc/loadavg", "0.20 0.18 0.12 1/" + std::to_string(80 + random() % 20) + " 11206\n");
+    workload[kWorkload + 1].cpu_ticks += static_cast<std::int64_t>(random() % 200);
+    workload[kWorkload].read_bytes += static_cast<std::int64_t>(random() % 1'000'000);
+    workload.Publish();
     root.Write("/proc/vmstat", "pgmajfault " + std::to_string(steps) + "\n");
   }
   loop.Finish();
@@ -104,16 +116,41 @@ void ExpectSame(const RunInputs& live, const RunInputs& replayed) {
   }
   EXPECT_EQ(live.summary.facts(), replayed.summary.facts());
   EXPECT_EQ(live.summary.Work(), replayed.summary.Work());
-  const auto a = live.summary.Use(HostScope::kMachine);
-  const auto b = replayed.summary.Use(HostScope::kMachine);
-  ASSERT_TRUE(a && b);
-  EXPECT_EQ(std::tie(a->first, a->last, a->change, a->most), std::tie(b->first, b->last, b->change, b->most));
+  for (const HostScope scope : {HostScope::kMachine, HostScope::kWorkload}) {
+    const auto a = live.summary.Use(scope);
+    const auto b = replayed.summary.Use(scope);
+    ASSERT_TRUE(a && b);
+    EXPECT_EQ(std::tie(a->first, a->last, a->change, a->most), std::tie(b->first, b->last, b->change, b->most));
+    EXPECT_FALSE(live.summary.host().Of(scope).buckets.empty());
+    EXPECT_EQ(live.summary.host().Of(scope), replayed.summary.host().Of(scope));
+  }
+  const auto pace = live.summary.Pace();
+  const auto same_pace = replayed.summary.Pace();
+  ASSERT_TRUE(pace && same_pace);
+  EXPECT_EQ(std::tie(pace->time, pace->done), std::tie(same_pace->time, same_pace->done));
+  EXPECT_EQ(live.summary.window().start, replayed.summary.window().start);
+  EXPECT_EQ(live.summary.window().end, replayed.summary.window().end);
   ASSERT_EQ(live.summary.notes().size(), replayed.summary.notes().size());
   for (std::size_t i = 0; i < live.summary.notes().size(); ++i) {
     const Note& x = live.summary.notes()[i];
     const Note& y = replayed.summary.notes()[i];
     EXPECT_EQ(std::tie(x.time, x.kind, x.text), std::tie(y.time, y.kind, y.text));
   }
+}
+
+// What `run` would print of it, less the name of its input.
+nlohmann::json ReportOf(RunInputs& inputs, const TempFolder& folder) {
+  const Result<Settings> settings = Settings::Load("", {{"--price", "3600"}});
+  EXPECT_TRUE(settings);
+  ReportRequest request;
+  request.output = (folder.path() / "report.json").string();
+  const Result<ReportPlan> plan = PlanReport(request, *settings);
+  EXPECT_TRUE(plan);
+  EXPECT_TRUE(ReportRun(*plan, inputs, {"run"}, "", *settings, {}).written);
+  nlohmann::json report = nlohmann::json::parse(ReadText(request.output), nullptr, false);
+  EXPECT_TRUE(report.is_object());
+  report.erase("inputs");
+  return report;
 }
 
 TEST(TenMinutesTest, TheAuditOfTheRecordingIsTheLiveAuditInEveryField) {
@@ -129,7 +166,7 @@ TEST(TenMinutesTest, TheAuditOfTheRecordingIsTheLiveAuditInEveryField) {
     Measure(driver, root, random, record);
     record.Close();
 
-    const RunInputs& live = record.inputs();
+    RunInputs& live = record.inputs();
     ASSERT_EQ(live.run.devices.size(), 6U);
     std::int64_t unobserved = 0;
     for (const DeviceResult& device : live.run.devices) {
@@ -140,6 +177,13 @@ TEST(TenMinutesTest, TheAuditOfTheRecordingIsTheLiveAuditInEveryField) {
     Result<std::unique_ptr<RunInputs>> replayed = ReadRun({path}, {}, {}, FactsOf);
     ASSERT_TRUE(replayed) << replayed.error().message;
     ExpectSame(live, **replayed);
+    const nlohmann::json report = ReportOf(live, folder);
+    EXPECT_GT(std::stod(report["cost"]["total"].get<std::string>()), 0);
+    EXPECT_FALSE(report["findings"].empty());
+    EXPECT_EQ(nlohmann::json::diff(report, ReportOf(**replayed, folder)), nlohmann::json::array());
+    nlohmann::json audit = AuditJsonOf("--price 3600 " + path);
+    audit.erase("inputs");
+    EXPECT_EQ(nlohmann::json::diff(report, audit), nlohmann::json::array());
   }
 }
 

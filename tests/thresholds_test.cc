@@ -1,6 +1,8 @@
 // Every number that decides a phase can be set, and then decides by its new value: one log, told apart by hand.
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "support/smi_log.h"
@@ -97,6 +99,47 @@ TEST_F(ThresholdsTest, ActivityOfASpinWait) {
   EXPECT_NEAR(spin(""), 0, 1e-6);
   EXPECT_NEAR(spin("spin_sm_below = 30\n"), 0, 1e-6);
   EXPECT_NEAR(spin("spin_sm_below = 31\n"), 60, 1e-6);
+}
+
+// What was set decides what the findings look for, and is what their evidence says.
+TEST_F(ThresholdsTest, FindingsUseAndSayWhatWasSet) {
+  const auto evidence_of = [&](const std::string& arguments, const std::string& settings, const std::string& cause) {
+    const std::string config = folder_.Write("idleburn.toml", "[classify]\n" + settings);
+    std::string text;
+    const json audit = AuditJsonOf(arguments + " --config " + config);
+    for (const json& finding : audit["findings"]) {
+      if (finding["cause"] == cause) text += finding["evidence"].dump();
+    }
+    return text;
+  };
+  const auto expect = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text << " lacks " << part;
+  };
+  std::string text = "t,g,u,s\n";
+  for (int s = 0; s <= 200; ++s) {
+    const std::string t = std::to_string(1'767'225'600 + s);
+    text += t + ",0,88,30\n" + t + ",1,20,10\n";  // one waits, resident and with little on its SMs, for the other
+  }
+  const std::string pair =
+      folder_.Write("pair.csv", text) + " --columns time=t:s,gpu=g,util=u:percent,sm_active=s:percent";
+  EXPECT_EQ(evidence_of(pair, "", "spin_wait"), "");
+  const std::string spin = evidence_of(pair, "spin_sm_below = 40\nbound_from = 85\n", "spin_wait");
+  expect(spin, ">= 85 % for 200 GPU-s");
+  expect(spin, "(threshold 40 %)");
+  expect(spin, "GPU 1 is below 30 %");
+  const std::string idle = evidence_of(log_, "idle_below = 16\nheld_memory_mib = 61\n", "idle_empty");
+  expect(idle, "below 16 % in stretches of 60 s or more, for 80 GPU-s");
+  expect(idle, "(memory below 61 MiB)");
+  const std::string power = evidence_of(log_, "idle_power = 100\nspin_power_below = 51\n", "spin_wait");
+  expect(power, "(threshold 51 %)");
+  const std::string config =
+      folder_.Write("idleburn.toml", "[classify]\nidle_below = 16\nbound_from = 93\nclock_loss = '4.5'\n");
+  std::istringstream wrapped(testing::RunIdleburn("audit " + log_ + " --config " + config).out);
+  std::string page;
+  for (std::string word; wrapped >> word;) page += word + " ";
+  expect(page, "below 16 %, ");
+  expect(page, "from 93 %: ");
+  expect(evidence_of(log_, "clock_loss = '4.5'\n", "throttling"), "below its maximum meanwhile (threshold 4.5 %)");
 }
 
 }  // namespace

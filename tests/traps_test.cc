@@ -12,6 +12,8 @@
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "support/smi_log.h"
+#include "tco/actual_bill.h"
+#include "text/line_reader.h"
 
 namespace idleburn {
 namespace {
@@ -104,6 +106,10 @@ TEST(TrapTest, OversampledGauge) {
   trap.Read("nvidia_smi.csv");
   trap.Expect("published_readings", static_cast<double>(trap.Ticks()));
   trap.Expect("mean_util_pct", trap.MeanPercent());
+  // Rows beside readings: by how much a standard error from all rows would be too small.
+  const nlohmann::json ticks = testing::AuditJsonOf((trap.folder() / "nvidia_smi.csv").string())["ticks"];
+  trap.Expect("published_readings", ticks["count"].get<double>());
+  trap.Expect("se_understated_factor", std::sqrt(ticks["rows"].get<double>() / ticks["count"].get<double>()));
 }
 
 TEST(TrapTest, SquareWaveThroughAFastGauge) {
@@ -115,6 +121,8 @@ TEST(TrapTest, SquareWaveThroughAFastGauge) {
   trap.Expect("burst_index", trap.BurstIndex());
   trap.Expect("tick_idle_fraction", static_cast<double>(trap.totals.ticks[0]) / static_cast<double>(trap.Ticks()));
   EXPECT_GT(static_cast<double>(trap.totals.burst_ns), 0.9 * static_cast<double>(trap.totals.ObservedNs()));
+  trap.Expect("pattern",
+              testing::AuditJsonOf((trap.folder() / "nvidia_smi.csv").string())["per_gpu"][0]["ticks"]["pattern"]);
 }
 
 TEST(TrapTest, AGapIsNotIdle) {
@@ -257,7 +265,14 @@ TEST(TrapTest, WallClockStepsBack) {
               static_cast<double>(trap.totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kClock)]) / 1e9);
 }
 
-// What is a valid number of FOCUS belongs to bills.
+// What is read of a bill without a doubt is a number as FOCUS writes it.
+bool IsFocusNumber(const std::string& text) {
+  StringSource in("ChargePeriodStart,ServiceCategory,EffectiveCost\n2026-07-03T00:00:00Z,Compute,\"" + text + "\"\n",
+                  "bill.csv");
+  const Result<ActualBill> bill = ReadActuals(in, TcoPlan());
+  return bill && bill->not_focus == 0;
+}
+
 TEST(TrapTest, ExactMoney) {
   TRAP(trap, "21_exact_money");
   const nlohmann::json input = nlohmann::json::parse(ReadText(trap.folder() / "input.json"));
@@ -270,6 +285,11 @@ TEST(TrapTest, ExactMoney) {
   nlohmann::json rounded;
   for (const nlohmann::json& text : input["round_half_even_2dp"]) rounded.push_back(FormatMoney(money(text), 2));
   trap.Expect("rounded", rounded);
+  nlohmann::json valid;
+  for (const std::string text : input["focus_numeric"]) {
+    if (IsFocusNumber(text)) valid.push_back(text);
+  }
+  trap.Expect("focus_valid", valid);
   const testing::TempFolder folder;
   const std::string log = folder.Write("log.csv", LogOfAnHour(1));
   const std::string flags = " --price " + input["hourly"].get<std::string>() + " --month-hours ";

@@ -73,6 +73,28 @@ TEST(WorkReportsTest, MarkersOfPythonRanksArrive) {
   EXPECT_NE(Told(end, "rank 1"), "") << "killed, but its first line stays";
 }
 
+// As torch.multiprocessing.spawn starts them: nothing in the environment tells them apart.
+TEST(WorkReportsTest, ProcessesWithoutARankCountTheirStepsOnce) {
+  const TempFolder folder;
+  const std::string end = (folder.path() / "end").string();
+  const std::string script = folder.Write("spawn.py",
+                                          "import idleburn, multiprocessing\n"
+                                          "def train(rank, barrier):\n"
+                                          "  for _ in range(50):\n"
+                                          "    barrier.wait()\n"
+                                          "    idleburn.step(samples=4, epoch=1)\n"
+                                          "    barrier.wait()\n"
+                                          "if __name__ == '__main__':\n"
+                                          "  spawn = multiprocessing.get_context('spawn')\n"
+                                          "  barrier = spawn.Barrier(4)\n"
+                                          "  all = [spawn.Process(target=train, args=(i, barrier)) for i in range(4)]\n"
+                                          "  for one in all: one.start()\n"
+                                          "  for one in all: one.join()\n");
+  RunShell("PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" + kRoot + "/python " + IDLEBURN_WORKLOAD_PROBE + " plain " + end +
+           " env -u RANK -u LOCAL_RANK python3 " + script);
+  EXPECT_EQ(Told(end, "rank 0"), "rank 0: steps 50 samples 800 tokens - epochs 1");
+}
+
 TEST(WorkReportsTest, TheCHeaderWorksInCAndCxx) {
   const TempFolder folder;
   const std::string source =
@@ -102,7 +124,13 @@ TEST(WorkReportsTest, TheCHeaderWorksInCAndCxx) {
     const std::string end = (folder.path() / "end").string();
     const std::string program = folder.path().string() + name;
     EXPECT_EQ(RunShell("PMI_RANK=2 " + std::string(IDLEBURN_WORKLOAD_PROBE) + " plain " + end + " " + program).code, 0);
-    EXPECT_EQ(Told(end, "rank 2"), "rank 2: steps 501 samples 4001 tokens 0 epochs 4");
+    EXPECT_EQ(Told(end, "rank 2"), "rank 2: steps 500 samples 4001 tokens 0 epochs 4");
+    // A launcher that names no rank of the whole job: Lightning's.
+    const std::string node = "NODE_RANK=1 LOCAL_RANK=3 ";
+    RunShell(node + "LOCAL_WORLD_SIZE=8 " + IDLEBURN_WORKLOAD_PROBE + " plain " + end + " " + program);
+    EXPECT_EQ(Told(end, "rank 11"), "rank 11: steps 500 samples 4001 tokens 0 epochs 4");
+    RunShell(node + IDLEBURN_WORKLOAD_PROBE + " plain " + end + " " + program);
+    EXPECT_NE(Told(end, "rank 3"), "");
     EXPECT_EQ(RunShell(program).code, 0);
     EXPECT_EQ(RunShell("IDLEBURN_MARKERS=/no/such/file " + program).code, 0);
   }

@@ -83,7 +83,8 @@ class audit(contextlib.ContextDecorator):
             print("idleburn: no idleburn in PATH, so nothing is recorded; install it or name it", file=sys.stderr)
             return
         output = self._output or f"idleburn-{os.getpid()}-{id(self):x}.idleburn"
-        command = [program, "record", "-o", str(output), "--quiet"]
+        # This process and the GPUs it can see: others on this machine are no part of the block.
+        command = [program, "record", "-o", str(output), "--quiet", "--pid", str(os.getpid())]
         if self._price is not None:
             command += ["--price", str(self._price)]
         self._before = {name: os.environ.get(name) for name in _SHARED}

@@ -13,12 +13,19 @@ _RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID
 _ORDERS = 999_999_999_999_999_989  # a prime: numbers made of ids stay below it
 
 
+def _number(name):
+    value = os.environ.get(name, "")
+    return int(value) if value.isdigit() else None
+
+
 def _rank():
     for name in _RANKS:
-        value = os.environ.get(name, "")
-        if value.isdigit():
-            return int(value)
-    return 0
+        rank = _number(name)
+        if rank is not None:
+            return rank
+    # Lightning names no rank of the whole job. Where it is not known how many a node has, this node's will do: a file
+    # of markers is of one node.
+    return (_number("NODE_RANK") or 0) * (_number("LOCAL_WORLD_SIZE") or 0) + (_number("LOCAL_RANK") or 0)
 
 
 def _period():

@@ -19,8 +19,18 @@ def _samples(batch):
 
 
 class Callback(_Base):
-    """Reports each training batch as a step."""
+    """Reports each training batch as a step, and the epochs that ended since this training began: a resumed one counts
+    on from those of an earlier job."""
+
+    def __init__(self):
+        super().__init__()
+        self._epochs = 0  # reported
+        self._before = 0  # of the Trainer's, not done here
+
+    def on_train_start(self, trainer, pl_module):
+        self._before = trainer.current_epoch - self._epochs
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         finished = trainer.current_epoch + (1 if getattr(trainer, "is_last_batch", False) else 0)
-        step(_samples(batch), None, finished)
+        self._epochs = finished - self._before
+        step(_samples(batch), None, self._epochs)

@@ -14,6 +14,7 @@ import threading
 import time
 import types
 import unittest
+import unittest.mock
 
 import idleburn
 from idleburn import _markers
@@ -125,6 +126,18 @@ class Markers(unittest.TestCase):
         idleburn.step()
         self.assertIn(",rank=5,", last_line(self.path))
 
+    def test_the_rank_of_a_launcher_that_names_none_of_the_whole_job(self):
+        for variables, rank in (
+            ({"LOCAL_RANK": "3"}, 3),
+            ({"LOCAL_RANK": "3", "NODE_RANK": "2"}, 3),
+            ({"LOCAL_RANK": "3", "NODE_RANK": "2", "LOCAL_WORLD_SIZE": "8"}, 19),
+            ({"LOCAL_RANK": "3", "NODE_RANK": "2", "LOCAL_WORLD_SIZE": "8", "RANK": "5"}, 5),
+        ):
+            with unittest.mock.patch.dict(os.environ, variables):
+                _markers.restart()
+            idleburn.step()
+            self.assertIn(f",rank={rank},", last_line(self.path))
+
     def test_the_last_step_is_written_at_exit_and_after_a_fork_counts_begin_anew(self):
         program = (
             "import idleburn, os\n"
@@ -206,7 +219,8 @@ class Audit(unittest.TestCase):
 
         with open(self.output) as file:
             told = json.load(file)
-        self.assertEqual(told["arguments"], ["record", "-o", self.output, "--quiet", "--price", "8"])
+        self.assertEqual(told["arguments"],
+                         ["record", "-o", self.output, "--quiet", "--pid", str(os.getpid()), "--price", "8"])
         self.assertTrue(told["last"].startswith(f"step={steps},"), told["last"])
         self.assertNotIn("IDLEBURN_MARKERS", os.environ)
 
@@ -382,21 +396,35 @@ class Callbacks(unittest.TestCase):
         sys.modules["transformers"] = types.SimpleNamespace(TrainerCallback=object)
         callback = self.load("idleburn.huggingface").Callback()
         args = types.SimpleNamespace(train_batch_size=8, gradient_accumulation_steps=4)
-        callback.on_step_end(args, types.SimpleNamespace(epoch=0.5, num_input_tokens_seen=0), None)
-        callback.on_step_end(args, types.SimpleNamespace(epoch=1.2, num_input_tokens_seen=4096), None)
+
+        def train(*states):
+            callback.on_train_begin(args, types.SimpleNamespace(epoch=states[0][0], num_input_tokens_seen=states[0][1]),
+                                    None)
+            for epoch, tokens in states[1:]:
+                callback.on_step_end(args, types.SimpleNamespace(epoch=epoch, num_input_tokens_seen=tokens), None)
+
+        train((0, 0), (0.5, 0), (1.2, 4096))
         self.assertEqual(self.steps, [(32, None, 0), (32, 4096, 1)])
+        # Another training in this process, resumed after three of six epochs: it does the other three.
+        self.steps.clear()
+        train((3.0, 90_000), (3.5, 90_500), (4.0, 91_000), (6.0, 93_000))
+        self.assertEqual(self.steps, [(32, 500, 1), (32, 500, 2), (32, 2000, 4)])
 
     def test_lightning(self):
         sys.modules["lightning"] = types.SimpleNamespace()
         sys.modules["lightning.pytorch"] = types.SimpleNamespace(Callback=object)
         callback = self.load("idleburn.lightning").Callback()
         tensor = types.SimpleNamespace(shape=(16, 3))
-        trainer = types.SimpleNamespace(current_epoch=2)
+        trainer = types.SimpleNamespace(current_epoch=2)  # resumed
+        callback.on_train_start(trainer, None)
         for batch in ([tensor, tensor], {"x": tensor}, tensor, "text", []):
             callback.on_train_batch_end(trainer, None, None, batch, 0)
         trainer.is_last_batch = True
         callback.on_train_batch_end(trainer, None, None, tensor, 0)
-        self.assertEqual(self.steps, [(16, None, 2)] * 3 + [(None, None, 2)] * 2 + [(16, None, 3)])
+        self.assertEqual(self.steps, [(16, None, 0)] * 3 + [(None, None, 0)] * 2 + [(16, None, 1)])
+        trainer.current_epoch = 5
+        callback.on_train_batch_end(trainer, None, None, tensor, 0)
+        self.assertEqual(self.steps[-1], (16, None, 4))
 
 
 if __name__ == "__main__":

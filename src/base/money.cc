@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "base/time.h"
+
 namespace idleburn {
 namespace {
 
@@ -112,7 +114,6 @@ Result<Money> Scale(Money a, Int128 numerator, Int128 denominator) {
 }
 
 Result<Money> Price(Money per_gpu_hour, std::int64_t gpu_nanos) {
-  constexpr std::int64_t kNanosPerHour = 3'600'000'000'000;
   return Scale(per_gpu_hour, gpu_nanos, kNanosPerHour);
 }
 
@@ -178,10 +179,19 @@ bool IsCurrencyCode(std::string_view text) {
 }
 
 int MinorUnitDigits(std::string_view currency) {
-  constexpr std::array<std::string_view, 6> kNone = {"JPY", "KRW", "CLP", "VND", "ISK", "UGX"};
-  constexpr std::array<std::string_view, 5> kThree = {"KWD", "BHD", "OMR", "JOD", "TND"};
-  if (std::find(kNone.begin(), kNone.end(), currency) != kNone.end()) return 0;
-  if (std::find(kThree.begin(), kThree.end(), currency) != kThree.end()) return 3;
+  // Those that have not two: ISO 4217, list one.
+  struct Digits {
+    int digits;
+    std::string_view codes;
+  };
+  constexpr std::array<Digits, 3> kOthers = {{
+      {0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"},
+      {3, "BHD IQD JOD KWD LYD OMR TND"},
+      {4, "CLF UYW"},
+  }};
+  for (const Digits& row : kOthers) {
+    if (IsCurrencyCode(currency) && row.codes.find(currency) != std::string_view::npos) return row.digits;
+  }
   return 2;
 }
 

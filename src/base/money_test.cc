@@ -95,8 +95,21 @@ TEST(MoneyTest, FormatsExactly) {
   EXPECT_EQ(FormatExact(M("0.0004")), "0.0004");
   EXPECT_EQ(FormatExact(M("80")), "80.00");
   EXPECT_EQ(FormatExact(M("80"), 0), "80");
-  EXPECT_EQ(MinorUnitDigits("JPY"), 0);
-  EXPECT_EQ(MinorUnitDigits("USD"), 2);
+}
+
+// ISO 4217, list one: the column "minor unit".
+TEST(MoneyTest, CurrenciesHaveTheDigitsOfTheirMinorUnit) {
+  for (const char* whole : {"BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND",
+                            "VUV", "XAF", "XOF", "XPF"}) {
+    EXPECT_EQ(MinorUnitDigits(whole), 0) << whole;
+  }
+  for (const char* thousandths : {"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"}) {
+    EXPECT_EQ(MinorUnitDigits(thousandths), 3) << thousandths;
+  }
+  for (const char* hundredths : {"USD", "EUR", "GBP", "INR", "IDR", "HUF", "TWD", "COP", "XCD", "", "F C"}) {
+    EXPECT_EQ(MinorUnitDigits(hundredths), 2) << hundredths;
+  }
+  EXPECT_EQ(MinorUnitDigits("CLF"), 4);
 }
 
 }  // namespace

@@ -28,4 +28,7 @@ class Instant {
   std::int64_t ns_ = 0;
 };
 
+// Whether a time is one of the calendar. What is measured without a clock begins at 0, and no run lasts a year.
+constexpr bool IsDated(Instant time) { return time.nanos() >= 365 * 24 * kNanosPerHour; }
+
 }  // namespace idleburn

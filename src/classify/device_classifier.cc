@@ -239,7 +239,7 @@ void DeviceClassifier::FeedAny(const Sample& sample) {
 
 void DeviceClassifier::NoteRare(const Sample& s, std::int64_t time) {
   if ((s.present & kFacts) != 0) NoteFacts(s);
-  if (s.Has(Signal::kEnergy)) NoteEnergy(s.Get(Signal::kEnergy));
+  if (s.Has(Signal::kEnergy)) NoteEnergy(s.Get(Signal::kEnergy), time);
   if ((s.present & kProfiling) != 0) WatchStuckCounters(s, time);
 }
 
@@ -254,14 +254,16 @@ void DeviceClassifier::NoteFacts(const Sample& s) {
 }
 
 // The counter runs since the driver was loaded; after a fall the new value is the increase.
-void DeviceClassifier::NoteEnergy(std::int64_t millijoules) {
+void DeviceClassifier::NoteEnergy(std::int64_t millijoules, std::int64_t time) {
   if (last_energy_ >= 0) {
     totals_.has_energy_counter = true;
     const bool reset = millijoules < last_energy_;
     totals_.energy_resets += reset ? 1 : 0;
     totals_.energy_mj += reset ? millijoules : millijoules - last_energy_;
+    totals_.energy_ns += time - last_energy_time_;
   }
   last_energy_ = millijoules;
+  last_energy_time_ = time;
 }
 
 void DeviceClassifier::WatchStuckCounters(const Sample& s, std::int64_t time) {

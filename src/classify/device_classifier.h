@@ -117,7 +117,7 @@ class DeviceClassifier {
   void CloseSlowCell();
   void NoteRare(const Sample& sample, std::int64_t time);
   void NoteFacts(const Sample& sample);
-  void NoteEnergy(std::int64_t millijoules);
+  void NoteEnergy(std::int64_t millijoules, std::int64_t time);
   void WatchStuckCounters(const Sample& sample, std::int64_t time);
   [[nodiscard]] std::optional<std::int64_t> Known(Signal s) const;
   [[nodiscard]] static bool Valid(const Side& side, std::int64_t time, std::int64_t hold) {
@@ -152,6 +152,7 @@ class DeviceClassifier {
   std::int64_t last_time_ = INT64_MIN;
   bool last_had_counter_ = false;
   std::int64_t last_energy_ = -1;
+  std::int64_t last_energy_time_ = 0;
   std::array<std::int64_t, 2> stuck_since_ = {INT64_MIN, INT64_MIN};
   bool xid_seen_ = false;
   std::array<Side, kSignalCount> side_{};

@@ -249,6 +249,7 @@ TEST(DeviceClassifierTest, EnergyCounterResetsAddUp) {
   const DeviceTotals totals = Stream(trace, MeasureCadence(trace, t), t);
   EXPECT_EQ(static_cast<std::int64_t>(totals.energy_mj), 600'000 + 300'000 + 900'000);
   EXPECT_EQ(totals.energy_resets, 1);
+  EXPECT_EQ(totals.energy_ns, 3 * kNanosPerSecond);
   EXPECT_EQ(totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kUnsupported)], 3 * kNanosPerSecond);
 }
 

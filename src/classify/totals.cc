@@ -77,6 +77,7 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   power.Merge(o.power);
   energy_mj += o.energy_mj;
   energy_resets += o.energy_resets;
+  energy_ns += o.energy_ns;
   has_energy_counter = has_energy_counter || o.has_energy_counter;
   AddAll(ticks, o.ticks);
   burst_ns += o.burst_ns;

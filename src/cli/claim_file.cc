@@ -1,9 +1,8 @@
 #include "cli/claim_file.h"
 
-#include "os/input_file.h"
+#include "cli/read_input.h"
 #include "os/output_file.h"
 #include "os/sha256.h"
-#include "text/line_reader.h"
 #include "verify/claim_text.h"
 
 namespace idleburn {
@@ -21,9 +20,7 @@ void Seal(Claim& claim) {
 Result<void> WriteClaim(const Claim& claim, const std::string& path) { return WriteFileOnce(path, ClaimText(claim)); }
 
 Result<Claim> ReadClaim(const std::string& path) {
-  const Result<std::unique_ptr<ByteSource>> file = OpenInput(path);
-  if (!file) return tl::unexpected<Error>(file.error());
-  const Result<std::string> text = ReadAll(**file, kMostBytes);
+  const Result<std::string> text = ReadInput(path, kMostBytes);
   if (!text) return tl::unexpected<Error>(text.error());
   Result<ClaimDocument> document = ParseClaim(*text, path);
   if (!document) return tl::unexpected<Error>(document.error());

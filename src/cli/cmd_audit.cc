@@ -42,8 +42,9 @@ Result<int> Audit(const AuditRequest& request, const Settings& settings, const E
   Result<ReportPlan> plan = PlanReport(request.report, settings);
   if (!plan) return tl::unexpected<Error>(plan.error());
   TRY(SpareInputs(request.report.output, request.inputs));
-  const Result<ImportOptions> options = ImportOptionsFrom(settings);
+  Result<ImportOptions> options = ImportOptionsFrom(settings);
   if (!options) return tl::unexpected<Error>(options.error());
+  options->hosts = request.hosts;
   Result<std::map<std::string, std::string>> tags = ParseTags(request.tags);
   if (!tags) return tl::unexpected<Error>(tags.error());
   if (request.use_history) plan->shares = OwnShares(settings, environment.now);
@@ -62,39 +63,34 @@ Result<int> Audit(const AuditRequest& request, const Settings& settings, const E
 Result<int> RunAudit(const std::vector<std::string>& arguments, const Environment& environment) {
   AuditRequest request;
   bool no_history = false;
-  SettingFlags settings_flags({"price.", "energy.", "import.", "classify.idle_power", "output.", "history."});
-  std::vector<Flag> flags;
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
+  CommandFlags flags({"price.", "energy.", "import.", "classify.idle_power", "output.", "history."});
   Flag& inputs =
-      add("input", "INPUT...", "files of one run: nvidia-smi logs, Prometheus dumps, ... (- is standard input)");
+      flags.Add("input", "INPUT...",
+          "files of one run: nvidia-smi logs, Prometheus dumps, ... (- is standard input); NODE=FILE where FILE does "
+          "not say whose GPUs it is about");
   inputs.list = &request.inputs;
   inputs.required = true;
-  add("--output", "FILE", "write the report to FILE").text = &request.report.output;
-  add("--work", "LIST", "work done: samples=200000,tokens=...,steps=...,epochs=...").text = &request.report.work;
-  add("--fail-on", "GATE", "exit 3 if waste>PERCENT, cost>AMOUNT or unobserved>PERCENT (repeatable)").list =
+  flags.Add("--output", "FILE", "write the report to FILE").text = &request.report.output;
+  flags.Add("--work", "LIST", "work done: samples=200000,tokens=...,steps=...,epochs=...").text = &request.report.work;
+  flags.Add("--fail-on", "GATE", "exit 3 if waste>PERCENT, cost>AMOUNT or unobserved>PERCENT (repeatable)").list =
       &request.report.fail_on;
-  add("--explain", "", "also print rules, priors and the levers that were not advised").on = &request.report.explain;
-  add("--all-gpus", "", "of a recording, count the GPUs too that its command could not see").on =
+  flags.Add("--explain", "", "also print rules, priors and the levers that were not advised").on =
+      &request.report.explain;
+  flags.Add("--all-gpus", "", "of a recording, count the GPUs too that its command could not see").on =
       &request.report.all_gpus;
-  add("--keep", "", "keep the audit in the history").on = &request.keep;
-  add("--tag", "KEY=VALUE", "with --keep: mark it there (repeatable)").list = &request.tags;
-  add("--no-history", "", "expect of fixes what is published, not what your own verified changes gave").on =
+  flags.Add("--keep", "", "keep the audit in the history").on = &request.keep;
+  flags.Add("--tag", "KEY=VALUE", "with --keep: mark it there (repeatable)").list = &request.tags;
+  flags.Add("--no-history", "", "expect of fixes what is published, not what your own verified changes gave").on =
       &no_history;
-  add("--quiet", "", "no progress on standard error").on = &request.quiet;
-  add("--no-color", "", "plain text").on = &request.report.no_color;
-  settings_flags.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("audit", "Audits anything that recorded GPUs: cost by phase, causes, fixes.", flags, arguments, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  const Result<Settings> settings = settings_flags.Load();
+  flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
+  flags.Add("--no-color", "", "plain text").on = &request.report.no_color;
+  const auto settings =
+      flags.Read("audit", "Audits anything that recorded GPUs: cost by phase, causes, fixes.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
+  if (!*settings) return 0;
   request.use_history = !no_history;
-  return Audit(request, *settings, environment);
+  request.hosts = TakeHosts(request.inputs);
+  return Audit(request, **settings, environment);
 }
 
 }  // namespace idleburn

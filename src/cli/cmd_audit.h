@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
 // What an audit needs besides the settings.
 struct AuditRequest {
   std::vector<std::string> inputs;
+  std::map<std::string, std::string> hosts;  // by input, where a machine was named for it
   ReportRequest report;
   bool quiet = false;
   bool keep = false;         // in the history

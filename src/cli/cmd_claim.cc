@@ -196,43 +196,33 @@ std::string Told(const Claim& claim, const std::string& path) {
 
 Result<int> RunClaim(const std::vector<std::string>& arguments, const Environment& environment) {
   ClaimRequest request;
-  SettingFlags settings_flags({"price.", "import.", "history.file"});
-  std::vector<Flag> flags;
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
-  add("baseline", "RUN...", "recordings, logs of work or ids of the history from before the change").list =
+  CommandFlags flags({"price.", "import.", "history.file"});
+  flags.Add("baseline", "RUN...", "recordings, logs of work or ids of the history from before the change").list =
       &request.baseline;
-  Flag& output = add("--output", "FILE", "the claim; it must not be there yet");
+  Flag& output = flags.Add("--output", "FILE", "the claim; it must not be there yet");
   output.text = &request.output;
   output.required = true;
-  Flag& boundary = add("--boundary", "TEXT", "which jobs: a name or selector");
+  Flag& boundary = flags.Add("--boundary", "TEXT", "which jobs: a name or selector");
   boundary.text = &request.boundary;
   boundary.required = true;
-  Flag& measure = add("--measure", "TEXT", "what will be changed, in words, or the id of a recommendation");
+  Flag& measure = flags.Add("--measure", "TEXT", "what will be changed, in words, or the id of a recommendation");
   measure.text = &request.measure;
   measure.required = true;
-  add("--factor", "KEY=VALUE", "a fact that must stay as it is (repeatable): precision=bf16, data=...").list =
+  flags.Add("--factor", "KEY=VALUE", "a fact that must stay as it is (repeatable): precision=bf16, data=...").list =
       &request.factors;
-  add("--work", "[RUN:]LIST", "work done where a run does not count it: samples=200000,...").list = &request.work;
-  add("--predicted", "SHARE", "the saving that is claimed").text = &request.predicted;
-  add("--picked", "HOW", "how the baseline was picked: all (every run in that time, or drawn by lot) or worst").text =
-      &request.picked;
-  request.judged.AppendTo(flags);
-  add("--no-history", "", "write no entry into the ledger").on = &request.no_history;
-  settings_flags.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("claim", "Writes down, before a change, how its saving will be judged.", flags, arguments, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  const Result<Settings> settings = settings_flags.Load();
+  flags.Add("--work", "[RUN:]LIST", "work done where a run does not count it: samples=200000,...").list = &request.work;
+  flags.Add("--predicted", "SHARE", "the saving that is claimed").text = &request.predicted;
+  flags.Add("--picked", "HOW", "how the baseline was picked: all (every run in that time, or drawn by lot) or worst")
+      .text = &request.picked;
+  request.judged.AddTo(flags);
+  flags.Add("--no-history", "", "write no entry into the ledger").on = &request.no_history;
+  const auto settings = flags.Read("claim", "Writes down, before a change, how its saving will be judged.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
-  const Result<Claim> claim = ClaimOf(request, *settings, environment.now);
+  if (!*settings) return 0;
+  const Result<Claim> claim = ClaimOf(request, **settings, environment.now);
   if (!claim) return tl::unexpected<Error>(claim.error());
   TRY(WriteClaim(*claim, request.output));
-  if (!request.no_history) KeepInLedger(ClaimEntry(*claim, environment.now), *settings, environment.now);
+  if (!request.no_history) KeepInLedger(ClaimEntry(*claim, environment.now), **settings, environment.now);
   TRY(Print(Told(*claim, request.output)));
   return 0;
 }

@@ -1,7 +1,7 @@
 #include "cli/cmd_combine.h"
 
 #include "cli/combine_output.h"
-#include "cli/flags.h"
+#include "cli/common_flags.h"
 #include "recommend/combine_spec.h"
 #include "text/number.h"
 
@@ -20,14 +20,13 @@ struct Words {
   bool explain = false;
 };
 
-std::vector<Flag> FlagsFor(Words& words) {
+void AddFlags(Words& words, CommandFlags& flags) {
   CombineSpec& spec = words.spec;
-  std::vector<Flag> flags;
   const auto one = [&flags](const char* name, const char* value, const char* help, std::string& into) {
-    flags.push_back({name, value, help, &into});
+    flags.Add(name, value, help).text = &into;
   };
   const auto many = [&flags](const char* name, const char* value, const char* help, std::vector<std::string>& into) {
-    flags.push_back({name, value, help, nullptr, &into});
+    flags.Add(name, value, help).list = &into;
   };
   many("--fix", "F|NAME=F", "a saving claimed as a share of GPU time: .35, 35%, dali=.35", spec.fixes);
   many("more", "F", "further shares after --fix", words.more_fixes);
@@ -43,10 +42,7 @@ std::vector<Flag> FlagsFor(Words& words) {
   one("--independent-steps", "M", "independent steps behind the pool shares (30)", words.steps);
   one("--format", "text|json", "how to print it", words.format);
   one("--output", "FILE", "write there instead of the terminal", words.output);
-  Flag explain = {"--explain", "", "also print seed, draws and priors"};
-  explain.on = &words.explain;
-  flags.push_back(explain);
-  return flags;
+  flags.Add("--explain", "", "also print seed, draws and priors").on = &words.explain;
 }
 
 Result<SavingDraws> ReadDraws(const std::string& steps) {
@@ -64,12 +60,11 @@ Result<SavingDraws> ReadDraws(const std::string& steps) {
 
 Result<int> RunCombine(const std::vector<std::string>& arguments, const Environment&) {
   Words words;
-  std::string help;
-  TRY(ReadFlags("combine", "What several claimed savings really add up to.", FlagsFor(words), arguments, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
+  CommandFlags flags;
+  AddFlags(words, flags);
+  const Result<bool> read = flags.ReadWords("combine", "What several claimed savings really add up to.", arguments);
+  if (!read) return tl::unexpected<Error>(read.error());
+  if (!*read) return 0;
   if (words.format != "text" && words.format != "json") {
     return FailUsage("combine: --format '" + words.format.substr(0, 20) + "' is none of text, json");
   }

@@ -19,6 +19,7 @@
 #include "cli/saving_money.h"
 #include "cli/say.h"
 #include "cli/spare_inputs.h"
+#include "text/duration.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -175,7 +176,7 @@ double HoursOf(const std::vector<MeasuredRun>& runs) {
   double hours = 0;
   for (const MeasuredRun& run : runs) {
     if (!run.start || !run.end) return 0;
-    hours += static_cast<double>((*run.end - *run.start).count()) / static_cast<double>(kNanosPerHour);
+    hours += InHours(*run.end - *run.start);
   }
   return hours;
 }
@@ -271,7 +272,11 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
         "compare: --jobs is taken off runs before and after; a switchback and captures have no use for it");
   }
   if (sides.captures()) {
-    TRY(JudgeCaptureSides(sides, terms.claimed ? std::optional(terms.claim) : std::nullopt, report));
+    VerdictTerms held;
+    if (terms.claimed) held.claim = terms.claim;
+    held.exclusions = sides.exclusions;
+    held.chosen_for_being_bad = request.chosen_for_being_bad;
+    TRY(JudgeCaptureSides(sides, held, report));
   } else {
     const Result<KnownChoice> known = ReadKnownChoice(request, sides, settings, now);
     if (!known) return tl::unexpected<Error>(known.error());
@@ -382,60 +387,54 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   return CodeOf(*gates, report->verdict.verdict);
 }
 
-void AppendFlags(CompareRequest& request, std::vector<Flag>& flags) {
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
+void AddFlags(CompareRequest& request, CommandFlags& flags) {
   const auto runs = [&](const char* name, const char* help, std::vector<std::string>& into) {
-    Flag& flag = add(name, "RUN...", help);
+    Flag& flag = flags.Add(name, "RUN...", help);
     flag.list = &into;
     flag.several = true;
   };
-  add("before", "BEFORE...", "runs from before the change: recordings, captures, logs, ids of the history").list =
+  flags.Add("before", "BEFORE...", "runs from before the change: recordings, captures, logs, ids of the history").list =
       &request.sides.before;
   runs("--vs", "runs from after the change", request.sides.after);
-  add("--claim", "FILE", "judge by this claim (idleburn claim)").text = &request.claim;
-  request.judged.AppendTo(flags);
-  add("--arms", "BEFORE,AFTER", "the settings in a switchback's column arm").text = &request.sides.arms;
+  flags.Add("--claim", "FILE", "judge by this claim (idleburn claim)").text = &request.claim;
+  request.judged.AddTo(flags);
+  flags.Add("--arms", "BEFORE,AFTER", "the settings in a switchback's column arm").text = &request.sides.arms;
   runs("--untouched-before", "jobs that nobody changed, on the dates of before", request.sides.untouched_before);
   runs("--untouched-after", "the same jobs on the dates of after", request.sides.untouched_after);
-  add("--chosen-for-being-bad", "", "the runs were picked by the value that is judged").on =
+  flags.Add("--chosen-for-being-bad", "", "the runs were picked by the value that is judged").on =
       &request.chosen_for_being_bad;
-  add("--jobs", "FILE", "a CSV of job,before,after,selected: what jobs drift back by; judged, or taken off the runs")
+  flags
+      .Add("--jobs", "FILE",
+           "a CSV of job,before,after,selected: what jobs drift back by; judged, or taken off the runs")
       .text = &request.jobs;
-  add("--factor", "KEY=VALUE", "what all runs have in common and do not tell (repeatable)").list = &request.factors;
-  add("--work", "[RUN:]LIST", "work done where a run does not count it: samples=200000,...").list = &request.work;
-  add("--nra", "ENTRY", "a factor that changed besides: FACTOR=before:after:gpu_seconds:basis").list =
+  flags.Add("--factor", "KEY=VALUE", "what all runs have in common and do not tell (repeatable)").list =
+      &request.factors;
+  flags.Add("--work", "[RUN:]LIST", "work done where a run does not count it: samples=200000,...").list = &request.work;
+  flags.Add("--nra", "ENTRY", "a factor that changed besides: FACTOR=before:after:gpu_seconds:basis").list =
       &request.adjustments;
-  add("--exclude", "RUN=REASON", "leave a run out; it is listed").list = &request.sides.exclude;
-  add("--kept", "", "the work of runs that failed was kept").on = &request.sides.kept;
-  add("--tier", "ENTRY", "capacity as it is bought: NAME=GPU_HOURS:PRICE[:cancellable] (repeatable)").list =
+  flags.Add("--exclude", "RUN=REASON", "leave a run out; it is listed").list = &request.sides.exclude;
+  flags.Add("--kept", "", "the work of runs that failed was kept").on = &request.sides.kept;
+  flags.Add("--tier", "ENTRY", "capacity as it is bought: NAME=GPU_HOURS:PRICE[:cancellable] (repeatable)").list =
       &request.tiers;
-  add("--projection", "HOURS", "a separate line: the same work at the same mix for so long").text = &request.projection;
-  add("--fail-on", "GATE", "exit 3 if regression, not-verified or invalid (repeatable)").list = &request.fail_on;
-  add("--output", "FILE", "write the report to FILE").text = &request.output;
-  add("--no-history", "", "write no entry into the ledger").on = &request.no_history;
-  add("--quiet", "", "no progress on standard error").on = &request.quiet;
-  add("--no-color", "", "plain text").on = &request.no_color;
+  flags.Add("--projection", "HOURS", "a separate line: the same work at the same mix for so long").text =
+      &request.projection;
+  flags.Add("--fail-on", "GATE", "exit 3 if regression, not-verified or invalid (repeatable)").list = &request.fail_on;
+  flags.Add("--output", "FILE", "write the report to FILE").text = &request.output;
+  flags.Add("--no-history", "", "write no entry into the ledger").on = &request.no_history;
+  flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
+  flags.Add("--no-color", "", "plain text").on = &request.no_color;
 }
 
 }  // namespace
 
 Result<int> RunCompare(const std::vector<std::string>& arguments, const Environment& environment) {
   CompareRequest request;
-  SettingFlags settings_flags({"price.", "import.", "output.", "history.file"});
-  std::vector<Flag> flags;
-  AppendFlags(request, flags);
-  settings_flags.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("compare", "Verifies a saving: idleburn compare BEFORE... --vs AFTER...", flags, arguments, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  const Result<Settings> settings = settings_flags.Load();
+  CommandFlags flags({"price.", "import.", "output.", "history.file"});
+  AddFlags(request, flags);
+  const auto settings = flags.Read("compare", "Verifies a saving: idleburn compare BEFORE... --vs AFTER...", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
-  return Compare(request, *settings, environment);
+  if (!*settings) return 0;
+  return Compare(request, **settings, environment);
 }
 
 }  // namespace idleburn

@@ -59,25 +59,20 @@ Result<int> Paths() {
 
 Result<int> RunConfig(const std::vector<std::string>& arguments, const Environment&) {
   std::string action;
-  SettingFlags settings_flags({});
-  std::vector<Flag> flags = {
-      {"action", "init|print|path|validate",
-       "write a template, show every value with its origin, show where the files are, check them"}};
-  flags.front().text = &action;
-  flags.front().required = true;
-  settings_flags.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("config", "Settings: idleburn.toml, environment, flags.", flags, arguments, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
+  CommandFlags flags(std::vector<std::string>{});  // --config alone
+  Flag& word = flags.Add("action", "init|print|path|validate",
+                         "write a template, show every value with its origin, show where the files are, check them");
+  word.text = &action;
+  word.required = true;
+  const Result<bool> read = flags.ReadWords("config", "Settings: idleburn.toml, environment, flags.", arguments);
+  if (!read) return tl::unexpected<Error>(read.error());
+  if (!*read) return 0;
   if (action == "init") return Init();
   if (action == "path") return Paths();
   if (action != "print" && action != "validate") {
     return FailUsage("config: '" + action.substr(0, 20) + "' is none of init, print, path, validate");
   }
-  const Result<Settings> settings = settings_flags.Load();
+  const Result<Settings> settings = flags.Load();
   if (!settings) return tl::unexpected<Error>(settings.error());
   const Result<Thresholds> thresholds = ThresholdsFrom(*settings);
   if (!thresholds) return tl::unexpected<Error>(thresholds.error());

@@ -1,11 +1,9 @@
 #include "cli/cmd_demo.h"
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "cli/cmd_audit.h"
-#include "cli/flags.h"
+#include "cli/common_flags.h"
 #include "os/output_file.h"
+#include "os/scratch_folder.h"
 
 namespace idleburn {
 
@@ -14,25 +12,6 @@ extern const std::string_view example_log;  // examples/finetune_4xh100.csv.gz
 }
 
 namespace {
-
-// A folder of our own for the recording, removed with everything in it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "idleburn-demo-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 constexpr const char* kIntroduction =
     "This is a demonstration: the recording is invented (4 H100 GPUs fine-tune a model for 15 minutes), the audit is\n"
@@ -45,30 +24,22 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   AuditRequest request;
   std::string price = "8";
   std::string format;
-  std::vector<Flag> flags;
-  const auto text = [&](const char* name, const char* value, const char* about, std::string* into) {
-    Flag flag{name, value, about};
-    flag.text = into;
-    flags.push_back(flag);
-  };
-  text("--price", "RATE", "USD per GPU-hour or a catalogue key (default 8)", &price);
-  text("--format", "KIND", "text, json, html, csv or markdown", &format);
-  text("--output", "FILE", "write the report to FILE", &request.report.output);
-  std::string help;
-  TRY(ReadFlags("demo", "Audits an invented recording that ships with the program: no GPU needed.", flags, arguments,
-                &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  const ScratchFolder folder;
-  if (folder.path().empty()) return Fail("demo: no temporary folder can be made; set TMPDIR to a writable one");
-  const std::string file = folder.path() + "/finetune_4xh100.csv.gz";
+  CommandFlags flags;
+  flags.Add("--price", "RATE", "USD per GPU-hour or a catalogue key (default 8)").text = &price;
+  flags.Add("--format", "KIND", "text, json, html, csv or markdown").text = &format;
+  flags.Add("--output", "FILE", "write the report to FILE").text = &request.report.output;
+  const Result<bool> read =
+      flags.ReadWords("demo", "Audits an invented recording that ships with the program: no GPU needed.", arguments);
+  if (!read) return tl::unexpected<Error>(read.error());
+  if (!*read) return 0;
+  const Result<ScratchFolder> folder = ScratchFolder::Make("");
+  if (!folder) return tl::unexpected<Error>(folder.error());
+  const std::string file = folder->path() + "/finetune_4xh100.csv.gz";
   TRY(WriteFileWhole(file, embedded::example_log));
   request.inputs = {file};
   std::map<std::string, std::string> given = {{"--price", price}};
   if (!format.empty()) given["--format"] = format;
-  const Result<Settings> settings = Settings::Load("", given);
+  const Result<Settings> settings = flags.Load(given);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (request.report.output.empty() && format.empty()) TRY(Print(kIntroduction));
   return Audit(request, *settings, environment);

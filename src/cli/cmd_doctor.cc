@@ -50,29 +50,19 @@ struct DataRequest {
 }  // namespace
 
 Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environment& environment) {
-  std::vector<Flag> flags;
+  CommandFlags flags({"price.", "output."});
   std::string output;
   DataRequest data;
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
-  add("--output", "FILE", "write to FILE instead of standard output").text = &output;
-  add("--data", "PATH", "also read a sample of the data at PATH, cold and warm").text = &data.path;
-  add("--data-bytes", "SIZE", "how much of it at most (default 256MiB)").text = &data.bytes;
-  add("--data-threads", "N", "by so many threads (default 4)").text = &data.threads;
-  add("--run", "RECORDING", "beside what this run read").text = &data.run;
-  SettingFlags setting_flags({"price.", "output."});
-  setting_flags.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("doctor", "What can be measured on this machine, what cannot and why, and what to do about it.", flags,
-                arguments, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  const Result<Settings> settings = setting_flags.Load();
+  flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &output;
+  flags.Add("--data", "PATH", "also read a sample of the data at PATH, cold and warm").text = &data.path;
+  flags.Add("--data-bytes", "SIZE", "how much of it at most (default 256MiB)").text = &data.bytes;
+  flags.Add("--data-threads", "N", "by so many threads (default 4)").text = &data.threads;
+  flags.Add("--run", "RECORDING", "beside what this run read").text = &data.run;
+  const auto settings = flags.Read(
+      "doctor", "What can be measured on this machine, what cannot and why, and what to do about it.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
-  const std::string& format = settings->Text("output.format");
+  if (!*settings) return 0;
+  const std::string& format = (*settings)->Text("output.format");
   if (!format.empty() && format != "text" && format != "json") {
     return FailUsage("doctor: --format is text or json, not '" + format.substr(0, 20) + "'");
   }
@@ -81,10 +71,10 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   LiveGpuOptions gpus;
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) gpus.nvml_library = library;
   gpus.patience = Nanos(5 * kNanosPerSecond);
-  const auto readings = TakeDoctorReadings(gpus, kSpan, *question, *settings, environment.now);
+  const auto readings = TakeDoctorReadings(gpus, kSpan, *question, **settings, environment.now);
   const std::vector<CheckResult> results = JudgeAll(*readings);
-  const int width = environment.terminal_out ? std::max(environment.columns, 60) : 100;
-  TRY(WriteOutput(output, format == "json" ? DoctorJson(results, *readings) : DoctorText(results, *readings, width)));
+  TRY(WriteOutput(output, format == "json" ? DoctorJson(results, *readings)
+                                           : DoctorText(results, *readings, environment.Width(100, 60))));
   switch (WorstOf(results)) {
     case CheckStatus::kFailure:
       return 2;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "cli/command_output.h"
@@ -96,8 +95,7 @@ Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& c
   report.reading = ReadDrill(*result);
   report.spec = std::move(*spec);
   report.result = std::move(*result);
-  const int width = environment.terminal_out ? std::max(environment.columns, 60) : 100;
-  TRY(WriteOutput(request.output, (*format)->print(report, width)));
+  TRY(WriteOutput(request.output, (*format)->print(report, environment.Width(100, 60))));
   if (report.result.interrupted) return 128 + *report.result.interrupted;
   return *gate && report.reading.verdict == DrillVerdict::kFail ? kExitGate : 0;
 }
@@ -105,30 +103,18 @@ Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& c
 }  // namespace
 
 Result<int> RunDrillCommand(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   DrillRequest request;
-  std::vector<Flag> flags;
-  request.AppendTo(flags);
-  SettingFlags setting_flags({"output."});
-  setting_flags.AppendTo(flags);
-  std::string help;
-  if (dashes == arguments.end() && !arguments.empty() && arguments.front().substr(0, 1) != "-") {
-    return FailUsage("drill: put the command behind two dashes: idleburn drill -- " + arguments.front().substr(0, 60));
-  }
-  TRY(ReadFlags("drill",
-                "Interrupts a command as a cloud does, resumes it, and says what was lost, skipped or repeated: "
-                "idleburn drill -- CMD...",
-                flags, {arguments.begin(), dashes}, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  if (dashes == arguments.end() || dashes + 1 == arguments.end()) {
-    return FailUsage("drill: no command; put it behind two dashes: idleburn drill -- python train.py");
-  }
-  const Result<Settings> settings = setting_flags.Load();
+  CommandFlags flags({"output."});
+  request.AddTo(flags);
+  std::vector<std::string> command;
+  const auto settings = flags.ReadBeforeDashes(
+      "drill",
+      "Interrupts a command as a cloud does, resumes it, and says what was lost, skipped or repeated: "
+      "idleburn drill -- CMD...",
+      arguments, "drill -- python train.py", &command);
   if (!settings) return tl::unexpected<Error>(settings.error());
-  return Drill(request, {dashes + 1, arguments.end()}, settings->Text("output.format"), environment);
+  if (!*settings) return 0;
+  return Drill(request, command, (*settings)->Text("output.format"), environment);
 }
 
 }  // namespace idleburn

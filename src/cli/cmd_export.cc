@@ -1,17 +1,15 @@
 #include "cli/cmd_export.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "cli/common_flags.h"
-#include "cli/flags.h"
+#include "cli/join_inputs.h"
 #include "cli/open_input.h"
 #include "cli/parquet_file.h"
 #include "cli/samples_csv.h"
 #include "cli/say.h"
 #include "cli/spare_inputs.h"
 #include "os/append_file.h"
-#include "telemetry/time_sorter.h"
 
 namespace idleburn {
 namespace {
@@ -22,50 +20,31 @@ struct ExportRequest {
   std::string output;
 };
 
-// Sorts samples and notes which signals they speak of.
-class SignalWatch final : public SampleSink {
- public:
-  explicit SignalWatch(SampleSink& next) : next_(next) {}
-  void OnSamples(std::span<const Sample> samples) override {
-    for (const Sample& sample : samples) signals_ |= sample.present | sample.unavailable;
-    next_.OnSamples(samples);
-  }
-  [[nodiscard]] std::uint32_t signals() const { return signals_; }
-
- private:
-  SampleSink& next_;
-  std::uint32_t signals_ = 0;
-};
-
 // All samples of the inputs, in order of time.
 struct Samples {
   DeviceTable devices;
   DataQuality quality;
   OwnerLedger owners;
-  TimeSorter sorter{devices, quality};
-  std::uint32_t signals = 0;
+  InputJoin join{devices, quality, owners};
 };
 
 Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& options, bool show_progress,
                          Samples& samples) {
-  SignalWatch watch(samples.sorter);
-  ImportTarget target{samples.devices, samples.quality, samples.owners, watch};
   for (const std::string& path : request.inputs) {
     const Result<KnownInput> input = OpenKnownInput(path, options, show_progress);
     if (!input) return tl::unexpected<Error>(input.error());
-    TRY(input->importer->import(*input->source, options, target));
-    if (input->source->truncated()) samples.quality.Count(QualityId::kTruncatedInput, {&path, 0});
+    if (input->importer == nullptr) return Fail(path + ": is a profiler's file, without samples; audit reads it");
+    TRY(samples.join.Read(*input, options));
   }
-  samples.signals = watch.signals();
-  if (samples.signals == 0) return Fail(request.inputs.front() + ": holds no reading of any GPU; nothing to export");
-  return {};
+  if (samples.join.signals() != 0) return {};
+  return Fail(request.inputs.front() + ": holds no reading of any GPU; nothing to export");
 }
 
 Result<std::uint64_t> WriteTable(Samples& samples, CsvForm form, const SamplesCsv::Write& write,
                                  std::vector<CsvColumn>* columns) {
-  SamplesCsv csv(samples.devices, samples.signals, form, write);
+  SamplesCsv csv(samples.devices, samples.join.signals(), form, write);
   *columns = csv.columns();
-  TRY(samples.sorter.Deliver(csv));
+  TRY(samples.join.Deliver(csv));
   TRY(csv.Finish());
   return csv.rows();
 }
@@ -116,31 +95,23 @@ Result<void> CheckRequest(const ExportRequest& request) {
 
 Result<int> RunExport(const std::vector<std::string>& arguments, const Environment& environment) {
   ExportRequest request;
-  std::vector<Flag> flags;
-  Flag inputs{"input", "FILE", "recordings, or anything that audit reads; several of one run are joined"};
+  CommandFlags flags({"import.timezone", "import.columns", "import.threads"});
+  Flag& inputs = flags.Add("input", "FILE",
+                           "recordings, or anything that audit reads; several of one run are joined (NODE=FILE where "
+                           "FILE does not say whose GPUs it is about)");
   inputs.list = &request.inputs;
   inputs.required = true;
-  flags.push_back(inputs);
-  Flag format{"--format", "KIND", "csv or parquet (default csv)"};
-  format.text = &request.format;
-  flags.push_back(format);
-  Flag output{"--output", "FILE", "write to FILE instead of standard output"};
-  output.text = &request.output;
-  flags.push_back(output);
-  SettingFlags settings({"import.timezone", "import.columns", "import.threads"});
-  settings.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("export", "Writes the samples of recordings as a table, in order of time, a row a device and time.",
-                flags, arguments, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
+  flags.Add("--format", "KIND", "csv or parquet (default csv)").text = &request.format;
+  flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &request.output;
+  const auto settings = flags.Read(
+      "export", "Writes the samples of recordings as a table, in order of time, a row a device and time.", arguments);
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  if (!*settings) return 0;
+  const std::map<std::string, std::string> hosts = TakeHosts(request.inputs);
   TRY(CheckRequest(request));
-  const Result<Settings> loaded = settings.Load();
-  if (!loaded) return tl::unexpected<Error>(loaded.error());
-  const Result<ImportOptions> options = ImportOptionsFrom(*loaded);
+  Result<ImportOptions> options = ImportOptionsFrom(**settings);
   if (!options) return tl::unexpected<Error>(options.error());
+  options->hosts = hosts;
   Samples samples;
   TRY(ReadSamples(request, *options, environment.terminal_err, samples));
   const Result<std::uint64_t> rows =

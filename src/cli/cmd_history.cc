@@ -28,34 +28,6 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-// The flags of one action, its own words first, and the settings that they come with.
-class ActionFlags {
- public:
-  explicit ActionFlags(std::vector<std::string> settings) : settings_(std::move(settings)) {}
-
-  Flag& Add(const char* name, const char* value, const char* help) {
-    return flags_.emplace_back(Flag{name, value, help});
-  }
-  // Absent if the help was asked for, and printed.
-  Result<std::optional<Settings>> Read(const std::string& action, const std::string& about,
-                                       const Arguments& arguments) {
-    settings_.AppendTo(flags_);
-    std::string help;
-    TRY(ReadFlags("history " + action, about, flags_, arguments, &help));
-    if (!help.empty()) {
-      TRY(Print(help));
-      return std::optional<Settings>();
-    }
-    Result<Settings> settings = settings_.Load();
-    if (!settings) return tl::unexpected<Error>(settings.error());
-    return std::optional(std::move(*settings));
-  }
-
- private:
-  SettingFlags settings_;
-  std::vector<Flag> flags_;
-};
-
 // "2026-11-21", a whole stamp, or how long ago: "7d".
 Result<std::optional<Instant>> ParseWhen(const char* flag, const std::string& text, Instant now) {
   if (text.empty()) return std::optional<Instant>();
@@ -133,7 +105,7 @@ Result<void> WriteListing(const HistoryListing& listing, ReportFormat format, co
                           const Environment& environment) {
   switch (format) {
     case ReportFormat::kText:
-      return WriteOutput(output, HistoryText(listing, environment.terminal_out ? environment.columns : 120));
+      return WriteOutput(output, HistoryText(listing, environment.Width(120)));
     case ReportFormat::kJson:
       return WriteOutput(output, HistoryJson(listing));
     case ReportFormat::kCsv:
@@ -148,7 +120,7 @@ Result<void> WriteListing(const HistoryListing& listing, ReportFormat format, co
 
 Result<int> List(const Arguments& arguments, const Environment& environment) {
   ListRequest request;
-  ActionFlags flags({"history.file", "output."});
+  CommandFlags flags({"history.file", "output."});
   flags.Add("--project", "NAME", "runs of this project").text = &request.project;
   flags.Add("--experiment", "ID", "runs with this experiment id (MLflow, W&B, Slurm, ...) or tag value").text =
       &request.experiment;
@@ -159,7 +131,7 @@ Result<int> List(const Arguments& arguments, const Environment& environment) {
   flags.Add("--state", "STATE", "running, ended or interrupted").text = &request.state;
   flags.Add("--limit", "N", "the newest N (default 50 for text and markdown, else all)").text = &request.limit;
   flags.Add("--output", "FILE", "write to FILE").text = &request.output;
-  const auto settings = flags.Read("list", "Lists the runs that were kept, the newest first.", arguments);
+  const auto settings = flags.Read("history list", "Lists the runs that were kept, the newest first.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
   const Result<ReportFormat> format = ChooseFormat((*settings)->Text("output.format"), request.output);
@@ -209,10 +181,10 @@ Result<FoundRun> Find(const Settings& settings, const std::string& id, Instant n
 Result<int> Tag(const Arguments& arguments, const Environment& environment) {
   std::vector<std::string> words;
   std::vector<std::string> removed;
-  ActionFlags flags({"history.file"});
+  CommandFlags flags({"history.file"});
   flags.Add("run", "ID KEY=VALUE...", "the run (the start of its id, or last) and its tags").list = &words;
   flags.Add("--remove", "KEY", "take this tag away (repeatable)").list = &removed;
-  const auto settings = flags.Read("tag", "Marks a run, so that it is found again.", arguments);
+  const auto settings = flags.Read("history tag", "Marks a run, so that it is found again.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
   if (words.empty() || (words.size() == 1 && removed.empty())) {
@@ -263,13 +235,13 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
   std::vector<std::string> ids;
   std::string older_than;
   bool keep_recording = false;
-  ActionFlags flags({"history.file"});
+  CommandFlags flags({"history.file"});
   flags.Add("run", "ID...", "the runs (the starts of their ids, or last)").list = &ids;
   flags.Add("--older-than", "SPAN", "all that started longer ago, for example 90d").text = &older_than;
   flags.Add("--keep-recording", "", "leave their recordings where they are").on = &keep_recording;
-  const auto settings =
-      flags.Read("rm", "Removes runs and those of their recordings that lie in the history's folder. The ledger stays.",
-                 arguments);
+  const auto settings = flags.Read(
+      "history rm", "Removes runs and those of their recordings that lie in the history's folder. The ledger stays.",
+      arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
   if (ids.empty() == older_than.empty()) return FailUsage("history rm: give ids, or --older-than 90d");
@@ -320,11 +292,11 @@ Result<void> ExportParquet(const std::string& file, const std::string& output, I
 
 Result<int> Export(const Arguments& arguments, const Environment& environment) {
   std::string output;
-  ActionFlags flags({"history.file", "output."});
+  CommandFlags flags({"history.file", "output."});
   flags.Add("--output", "FILE", "write to FILE: lines of JSON, or by its ending .csv or .parquet a table of the runs")
       .text = &output;
-  const auto settings =
-      flags.Read("export", "Writes the whole history: runs, and with JSON the entries of the ledger.", arguments);
+  const auto settings = flags.Read(
+      "history export", "Writes the whole history: runs, and with JSON the entries of the ledger.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
   const std::string& named = (*settings)->Text("output.format");

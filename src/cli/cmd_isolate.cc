@@ -101,8 +101,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   for (const std::string& word : command) report.command += (report.command.empty() ? "" : " ") + word;
   report.spec = std::move(*spec);
   report.result = std::move(*result);
-  const int width = environment.terminal_out ? std::max(environment.columns, 60) : 100;
-  TRY(WriteOutput(request.output, json ? IsolateJson(report) : IsolateText(report, width)));
+  TRY(WriteOutput(request.output, json ? IsolateJson(report) : IsolateText(report, environment.Width(100, 60))));
   if (report.result.interrupted) return 128 + *report.result.interrupted;
   const bool any = std::any_of(report.result.knobs.begin(), report.result.knobs.end(),
                                [](const KnobResult& knob) { return knob.status == KnobStatus::kMeasured; });
@@ -113,45 +112,28 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
 }  // namespace
 
 Result<int> RunIsolate(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   IsolateRequest request;
-  std::vector<Flag> flags;
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
-  request.bounds.AppendTo(flags, "run");
-  add("--rounds", "N", "pairs of runs a knob, unchanged and changed (default 3)").text = &request.rounds;
-  add("--knob", "ID", "only this one (repeatable)").list = &request.knobs;
-  add("--data", "PATH", "the folder or file the command reads, for the knobs of storage").text = &request.data;
-  add("--show-output", "", "show what the command prints, on standard error").on = &request.show_output;
-  add("--quiet", "", "say nothing while it runs").on = &request.quiet;
-  add("--output", "FILE", "write the report to FILE instead of standard output").text = &request.output;
-  SettingFlags setting_flags({"output."});
-  setting_flags.AppendTo(flags);
-  std::string help;
-  if (dashes == arguments.end() && !arguments.empty() && arguments.front().substr(0, 1) != "-") {
-    return FailUsage("isolate: put the command behind two dashes: idleburn isolate -- " +
-                     arguments.front().substr(0, 60));
-  }
-  TRY(ReadFlags(
+  CommandFlags flags({"output."});
+  request.bounds.AddTo(flags, "run");
+  flags.Add("--rounds", "N", "pairs of runs a knob, unchanged and changed (default 3)").text = &request.rounds;
+  flags.Add("--knob", "ID", "only this one (repeatable)").list = &request.knobs;
+  flags.Add("--data", "PATH", "the folder or file the command reads, for the knobs of storage").text = &request.data;
+  flags.Add("--show-output", "", "show what the command prints, on standard error").on = &request.show_output;
+  flags.Add("--quiet", "", "say nothing while it runs").on = &request.quiet;
+  flags.Add("--output", "FILE", "write the report to FILE instead of standard output").text = &request.output;
+  std::vector<std::string> command;
+  const auto settings = flags.ReadBeforeDashes(
       "isolate",
       "Runs a command again and again, one thing changed at a time, and says what bounds it: idleburn isolate "
       "-- CMD...",
-      flags, {arguments.begin(), dashes}, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  if (dashes == arguments.end() || dashes + 1 == arguments.end()) {
-    return FailUsage("isolate: no command; put it behind two dashes: idleburn isolate -- python train.py");
-  }
-  const Result<Settings> settings = setting_flags.Load();
+      arguments, "isolate -- python train.py", &command);
   if (!settings) return tl::unexpected<Error>(settings.error());
-  const std::string& format = settings->Text("output.format");
+  if (!*settings) return 0;
+  const std::string& format = (*settings)->Text("output.format");
   if (!format.empty() && format != "text" && format != "json") {
     return FailUsage("isolate: --format is text or json, not '" + format.substr(0, 20) + "'");
   }
-  return Isolate(request, {dashes + 1, arguments.end()}, format == "json", environment);
+  return Isolate(request, command, format == "json", environment);
 }
 
 }  // namespace idleburn

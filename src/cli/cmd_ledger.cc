@@ -58,7 +58,7 @@ Result<int> Show(const LedgerRequest& request, const Settings& settings, const E
   report.shares = SharesOf(report.view);
   switch (*format) {
     case ReportFormat::kText:
-      TRY(WriteOutput(request.output, LedgerText(report, environment.terminal_out ? environment.columns : 120)));
+      TRY(WriteOutput(request.output, LedgerText(report, environment.Width(120))));
       return 0;
     case ReportFormat::kJson:
       TRY(WriteOutput(request.output, LedgerJson(report)));
@@ -79,26 +79,17 @@ Result<int> Show(const LedgerRequest& request, const Settings& settings, const E
 
 Result<int> RunLedger(const std::vector<std::string>& arguments, const Environment& environment) {
   LedgerRequest request;
-  SettingFlags setting_flags({"history.file", "output."});
-  std::vector<Flag> flags;
-  flags.push_back({"action", "correct ROW", "says that an entry does not count; nothing: shows the ledger"});
-  flags.back().list = &request.words;
-  flags.push_back({"--note", "WHY", "with correct: why"});
-  flags.back().text = &request.note;
-  flags.push_back({"--output", "FILE", "write to FILE"});
-  flags.back().text = &request.output;
-  setting_flags.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("ledger", "Savings: what was claimed, verified, and lost again; predicted against realised.", flags,
-                arguments, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  const Result<Settings> settings = setting_flags.Load();
+  CommandFlags flags({"history.file", "output."});
+  flags.Add("action", "correct ROW", "says that an entry does not count; nothing: shows the ledger").list =
+      &request.words;
+  flags.Add("--note", "WHY", "with correct: why").text = &request.note;
+  flags.Add("--output", "FILE", "write to FILE").text = &request.output;
+  const auto settings = flags.Read(
+      "ledger", "Savings: what was claimed, verified, and lost again; predicted against realised.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
-  if (request.words.empty()) return Show(request, *settings, environment);
-  if (request.words.front() == "correct") return Correct(request, HistoryFile(*settings), environment.now);
+  if (!*settings) return 0;
+  if (request.words.empty()) return Show(request, **settings, environment);
+  if (request.words.front() == "correct") return Correct(request, HistoryFile(**settings), environment.now);
   return FailUsage("ledger: unknown action '" + request.words.front().substr(0, 20) +
                    "'; give none to see the ledger, or correct ROW --note WHY");
 }

@@ -49,7 +49,6 @@ struct PlanRequest {
   bool launch = false;
   bool errors = false;
   bool no_history = false;
-  SettingFlags settings{{"price.catalogue", "history.file"}};
   std::map<std::string, std::string> words;  // by key of the plan
 };
 
@@ -59,38 +58,36 @@ std::string FlagOf(std::string_view key) {
   return flag;
 }
 
-std::vector<Flag> FlagsFor(PlanRequest& request) {
-  std::vector<Flag> flags = {
-      {"spec", "SPEC", "a plan in TOML, a training YAML, or a model's config.json", &request.spec},
-      {"--config-json", "FILE", "a model's config.json, beside a SPEC that names none", &request.config},
-      {"--predict", "FILE.csv", "predict every row of a table of configurations", &request.predict},
-      {"--actuals", "FILE",
-       "of --errors: what was paid of the scenario of costs that SPEC is, as idleburn tco reads it", &request.actuals},
-      {"--format", "text|json", "how to print it; --errors also as markdown or csv", &request.format},
-      {"--output", "FILE", "write there instead of the terminal", &request.output},
-      {"--deadline", "TIME", "of the whole run, on the wall: 48h", &request.deadline},
-      {"--budget", "AMOUNT", "that it may cost, in USD", &request.budget},
-      {"--gpu-hours", "H", "that it may take", &request.gpu_hours},
-      {"--fail-on", "over-budget", "exit with 3 where no option keeps the caps", &request.fail_on},
-      {"--price", "RATE", "USD per hour of a GPU asked for with --gpu, instead of the catalogue", &request.price},
-      {"--spot-price", "RATE", "the same on the spot market", &request.spot_price}};
-  request.spot.AppendTo(flags);
-  request.probe.AppendTo(flags);
-  request.step.AppendTo(flags);
-  const auto turn = [&](const char* name, const char* help, bool& on) {
-    flags.push_back({name, "", help});
-    flags.back().on = &on;
+void AddFlags(PlanRequest& request, CommandFlags& flags) {
+  const auto add = [&](const char* name, const char* value, const char* help, std::string& text) {
+    flags.Add(name, value, help).text = &text;
   };
+  add("spec", "SPEC", "a plan in TOML, a training YAML, or a model's config.json", request.spec);
+  add("--config-json", "FILE", "a model's config.json, beside a SPEC that names none", request.config);
+  add("--predict", "FILE.csv", "predict every row of a table of configurations", request.predict);
+  add("--actuals", "FILE", "of --errors: what was paid of the scenario of costs that SPEC is, as idleburn tco reads it",
+      request.actuals);
+  add("--format", "text|json", "how to print it; --errors also as markdown or csv", request.format);
+  add("--output", "FILE", "write there instead of the terminal", request.output);
+  add("--deadline", "TIME", "of the whole run, on the wall: 48h", request.deadline);
+  add("--budget", "AMOUNT", "that it may cost, in USD", request.budget);
+  add("--gpu-hours", "H", "that it may take", request.gpu_hours);
+  add("--fail-on", "over-budget", "exit with 3 where no option keeps the caps", request.fail_on);
+  add("--price", "RATE", "USD per hour of a GPU asked for with --gpu, instead of the catalogue", request.price);
+  add("--spot-price", "RATE", "the same on the spot market", request.spot_price);
+  request.spot.AddTo(flags);
+  request.probe.AddTo(flags);
+  request.step.AddTo(flags);
+  const auto turn = [&](const char* name, const char* help, bool& on) { flags.Add(name, "", help).on = &on; };
   turn("--launch", "carry the plan out with idleburn run, and hold it against what comes: plan --launch -- CMD",
        request.launch);
   turn("--errors", "how far earlier forecasts were off, month by month", request.errors);
   turn("--no-history", "neither learn from earlier runs nor keep this one", request.no_history);
-  request.settings.AppendTo(flags);
+  flags.AddSettings();
   for (const PlanKey& key : PlanKeys()) {
-    flags.push_back(
-        {FlagOf(key.name), std::string(key.value), std::string(key.help), &request.words[std::string(key.name)]});
+    flags.Add(FlagOf(key.name), std::string(key.value), std::string(key.help)).text =
+        &request.words[std::string(key.name)];
   }
-  return flags;
 }
 
 // What --predict says of itself, on standard error: the table goes to standard output.
@@ -346,9 +343,10 @@ Result<BehindDashes> SplitBehind(std::vector<std::string> words) {
   return BehindDashes{{words.begin(), dashes}, {dashes + 1, words.end()}};
 }
 
-Result<int> Plan(const PlanRequest& request, const BehindDashes& behind, const Environment& environment) {
+Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const BehindDashes& behind,
+                 const Environment& environment) {
   const std::vector<std::string>& command = behind.command;
-  const Result<Settings> settings = request.settings.Load();
+  const Result<Settings> settings = flags.Load();
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (request.errors) {
     return RunPlanErrors(*settings, {request.spec, request.actuals}, request.format, request.output, environment);
@@ -366,7 +364,7 @@ Result<int> Plan(const PlanRequest& request, const BehindDashes& behind, const E
     launch.words = asked->words;
     launch.command = CommandFor(command, asked->words, "micro_batch", request.probe.variable);
     launch.price = request.price;
-    launch.config_file = request.settings.config_file();
+    launch.config_file = flags.config_file();
     launch.budget = request.budget.substr(request.budget.starts_with('$') ? 1 : 0);
     if (asked->plan.budget_gpu_hours) launch.gpu_hours = fmt::format("{:.6f}", *asked->plan.budget_gpu_hours);
     launch.run_flags = behind.run_flags;
@@ -375,8 +373,7 @@ Result<int> Plan(const PlanRequest& request, const BehindDashes& behind, const E
     launch.output = request.output;
     return LaunchPlan(std::move(launch), *settings, environment);
   }
-  const int width = environment.terminal_out ? std::max(environment.columns, 60) : 100;
-  TRY(WriteOutput(request.output, json ? PlanJson(*answer) : PlanText(*answer, width)));
+  TRY(WriteOutput(request.output, json ? PlanJson(*answer) : PlanText(*answer, environment.Width(100, 60))));
   return KeepsBudget(request, *answer) ? 0 : kExitGate;
 }
 
@@ -385,13 +382,12 @@ Result<int> Plan(const PlanRequest& request, const BehindDashes& behind, const E
 Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment& environment) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   PlanRequest request;
-  std::string help;
-  TRY(ReadFlags("plan", "What a training run needs in memory and time, before it is started.", FlagsFor(request),
-                {arguments.begin(), dashes}, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
+  CommandFlags flags({"price.catalogue", "history.file"});
+  AddFlags(request, flags);
+  const Result<bool> read = flags.ReadWords(
+      "plan", "What a training run needs in memory and time, before it is started.", {arguments.begin(), dashes});
+  if (!read) return tl::unexpected<Error>(read.error());
+  if (!*read) return 0;
   const Result<BehindDashes> behind = SplitBehind({dashes == arguments.end() ? dashes : dashes + 1, arguments.end()});
   if (!behind) return tl::unexpected<Error>(behind.error());
   if (!behind->run_flags.empty() && !request.launch) {
@@ -406,7 +402,7 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
     TRY(WriteOutput(request.output, *answer));
     return 0;
   }
-  return Plan(request, *behind, environment);
+  return Plan(request, flags, *behind, environment);
 }
 
 }  // namespace idleburn

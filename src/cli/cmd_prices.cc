@@ -6,8 +6,8 @@
 
 #include "cli/common_flags.h"
 #include "cli/find_rate.h"
-#include "cli/flags.h"
 #include "cli/load_prices.h"
+#include "cli/say.h"
 #include "price/resolve.h"
 #include "telemetry/gpu_facts.h"
 #include "text/escape.h"
@@ -24,13 +24,11 @@ struct PricesRequest {
   std::string gpu;
 };
 
-std::string Date(const std::optional<Instant>& as_of) { return as_of ? FormatDay(*as_of) : "undated"; }
-
 Result<std::string> RowLine(const CatalogueRow& row) {
   const Result<Money> per_gpu = PerGpuHour(row);
   if (!per_gpu) return tl::unexpected<Error>(per_gpu.error());
   return fmt::format("{:>12} {:>12}  {:<20} {:<10} {}\n", FormatExact(*per_gpu), FormatExact(row.per_hour), row.gpu,
-                     Date(row.as_of), KeyOf(row));
+                     DayOrUndated(row.as_of), KeyOf(row));
 }
 
 // " (the catalogue has H100-80GB-SXM, H100-94GB-NVL)": its GPUs that `name` is a part of; empty if there is none.
@@ -117,15 +115,12 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
   std::vector<const CatalogueRow*> rows;
   for (const CatalogueRow& row : file->rows) rows.push_back(&row);
   TRY(WriteOutput(request.output, WritePrices(rows)));
-  std::fprintf(stderr,
-               "idleburn: %zu prices read; left out: %lld host without its GPU, %lld GPU without its host, %lld not "
-               "for sale (no price, or 700.0), "
-               "%lld spot prices equal to on-demand, %lld cheaper ones of the same key; %lld without a stated form "
-               "(reached by key only); %lld rounded to nine decimals\n",
-               rows.size(), static_cast<long long>(file->host_only), static_cast<long long>(file->gpu_only),
-               static_cast<long long>(file->unavailable), static_cast<long long>(file->spot_not_offered),
-               static_cast<long long>(file->not_told_apart), static_cast<long long>(file->form_not_stated),
-               static_cast<long long>(quality.CountOf(QualityId::kPriceRounded)));
+  Say(fmt::format(
+      "{} prices read; left out: {} host without its GPU, {} GPU without its host, {} not for sale (no price, or "
+      "700.0), {} spot prices equal to on-demand, {} cheaper ones of the same key; {} without a stated form (reached "
+      "by key only); {} rounded to nine decimals",
+      rows.size(), file->host_only, file->gpu_only, file->unavailable, file->spot_not_offered, file->not_told_apart,
+      file->form_not_stated, quality.CountOf(QualityId::kPriceRounded)));
   return 0;
 }
 
@@ -133,38 +128,25 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
 
 Result<int> RunPrices(const std::vector<std::string>& arguments, const Environment& environment) {
   PricesRequest request;
-  std::vector<Flag> flags;
-  const auto text = [&](const char* name, const char* value, const char* about, std::string* into) {
-    Flag flag{name, value, about};
-    flag.text = into;
-    flags.push_back(flag);
-  };
-  Flag words{"action", "list|resolve WHAT|import FILE",
-             "list the catalogue; find a price for a GPU name, number or key; read a price list"};
+  CommandFlags flags({"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency"});
+  Flag& words = flags.Add("action", "list|resolve WHAT|import FILE",
+                          "list the catalogue; find a price for a GPU name, number or key; read a price list");
   words.list = &request.words;
   words.required = true;
-  flags.push_back(words);
-  text("--gpu", "NAME", "list: only rows of this GPU", &request.gpu);
-  text("--provider", "NAME", "import: whose prices a SkyPilot catalogue holds", &request.provider);
-  text("--as-of", "DATE", "import: date of the prices, 2026-11-01", &request.as_of);
-  text("--output", "FILE", "import: write the rows here, for --prices", &request.output);
-  SettingFlags setting_flags({"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency"});
-  setting_flags.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("prices", "The price catalogue: USD per hour, with place, market, date and source.", flags, arguments,
-                &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  DataQuality quality;
-  const Result<Settings> settings = setting_flags.Load();
+  flags.Add("--gpu", "NAME", "list: only rows of this GPU").text = &request.gpu;
+  flags.Add("--provider", "NAME", "import: whose prices a SkyPilot catalogue holds").text = &request.provider;
+  flags.Add("--as-of", "DATE", "import: date of the prices, 2026-11-01").text = &request.as_of;
+  flags.Add("--output", "FILE", "import: write the rows here, for --prices").text = &request.output;
+  const auto settings =
+      flags.Read("prices", "The price catalogue: USD per hour, with place, market, date and source.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
-  const Result<Catalogue> catalogue = LoadPrices(settings->Text("price.catalogue"), quality);
+  if (!*settings) return 0;
+  DataQuality quality;
+  const Result<Catalogue> catalogue = LoadPrices((*settings)->Text("price.catalogue"), quality);
   if (!catalogue) return tl::unexpected<Error>(catalogue.error());
   const std::string& action = request.words.front();
   if (action == "list") return List(request, *catalogue);
-  if (action == "resolve") return Resolve(request, *catalogue, *settings, environment);
+  if (action == "resolve") return Resolve(request, *catalogue, **settings, environment);
   if (action == "import") return Import(request, *catalogue);
   return FailUsage("prices: '" + action.substr(0, 20) + "' is none of list, resolve, import");
 }

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -9,6 +11,7 @@
 #include "cli/keep_run.h"
 #include "cli/live_flags.h"
 #include "cli/live_record.h"
+#include "cli/recorded_process.h"
 #include "cli/say.h"
 #include "cli/tell_alert.h"
 #include "cli/users_history.h"
@@ -23,17 +26,19 @@ struct RecordRequest {
   WatchFlags watch;
   std::string recording;
   std::string time;
+  std::string pid;
   bool quiet = false;
 };
 
-// Until a signal comes or that time has passed.
-void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, LiveWatch& watch, AlertCommand* on_alert) {
+// Until a signal comes, that time has passed, or the process has ended.
+void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, const std::optional<RecordedProcess>& process,
+                 LiveWatch& watch, AlertCommand* on_alert) {
   const Nanos until = MonotonicNow() + time.value_or(Nanos(0));
   bool over = false;
   while (!over) {
     constexpr Nanos kLook(kNanosPerSecond);
     const Nanos left = time ? std::min(until - MonotonicNow(), kLook) : kLook;
-    over = left <= Nanos(0) || end.Wait(left);
+    over = left <= Nanos(0) || end.Wait(left) || (process && !process->Runs());
     for (const WatchAlert& alert : watch.Take()) TellAlert(alert, on_alert);
   }
 }
@@ -45,6 +50,8 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   const Result<std::optional<Nanos>> time = ParseFor(request.time);
   if (!time) return tl::unexpected<Error>(time.error());
+  const Result<std::optional<RecordedProcess>> process = RecordedProcess::Named(request.pid);
+  if (!process) return tl::unexpected<Error>(process.error());
   Result<std::map<std::string, std::string>> tags = ParseTags(request.live.tags);
   if (!tags) return tl::unexpected<Error>(tags.error());
   const Result<WatchPlan> limits = request.watch.Plan(settings, request.live.detect_cloud, environment.now);
@@ -56,7 +63,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   const HeldSignals end(std::vector<int>{SIGINT, SIGTERM, SIGHUP});  // they end it in order
   LiveRecord record(plan->thresholds);
   LiveSession session(record.inputs().devices, record);
-  LiveWatch watch(*limits, plan->thresholds, true);
+  LiveWatch watch(*limits, plan->thresholds, !process->has_value());
   if (limits->limits.any()) record.WatchBy(&watch);
   const std::string path = request.recording.empty()
                                ? UsualRecordingPath(RecordingFolder(history.value_or("")), session.Now())
@@ -76,6 +83,10 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   session.Tell(RunWindow::StartFact(keeper.run().started));
   LiveSessionSpec spec;
   spec.gpus = *gpus;
+  if (*process) {
+    spec.workload = HostWorkload{(*process)->pid(), 0, {getpid()}, {}, nullptr};  // which may have started us
+    spec.environment = (*process)->Variables();
+  }
   if (const char* name = std::getenv("IDLEBURN_MARKERS")) {
     Result<MarkerFile> opened = MarkerFile::Open(name);
     if (opened) {
@@ -94,7 +105,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
     TellAlert(alert, on_alert->get());
     session.Tell(NoteKind::kAlert, alert.text);
   });
-  WaitAndTell(end, *time, watch, on_alert->get());
+  WaitAndTell(end, *time, *process, watch, on_alert->get());
   const Instant ended = session.Now();
   opening.request_stop();
   opening.join();
@@ -112,26 +123,20 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
 Result<int> RunRecord(const std::vector<std::string>& arguments, const Environment& environment) {
   RecordRequest request;
   request.live.report.live = true;
-  std::vector<Flag> flags;
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
-  add("--output", "FILE", "the recording (default: in the user's folder for data)").text = &request.recording;
-  add("--for", "TIME", "how long, for example 10m; without it until Ctrl-C").text = &request.time;
-  add("--report", "FILE", "write the report to FILE instead of standard output").text = &request.live.report.output;
-  add("--quiet", "", "say nothing while recording but alerts").on = &request.quiet;
-  request.watch.AppendTo(flags);
-  request.live.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("record", "Records this machine's GPUs and host until stopped, then prints the audit.", flags,
-                arguments, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  const Result<Settings> settings = request.live.settings.Load();
+  CommandFlags flags(LiveFlags::SettingKeys());
+  flags.Add("--output", "FILE", "the recording (default: in the user's folder for data)").text = &request.recording;
+  flags.Add("--for", "TIME", "how long, for example 10m; without it until Ctrl-C").text = &request.time;
+  flags.Add("--pid", "PID", "record what that process does, on the GPUs it can see, until it ends").text = &request.pid;
+  flags.Add("--report", "FILE", "write the report to FILE instead of standard output").text =
+      &request.live.report.output;
+  flags.Add("--quiet", "", "say nothing while recording but alerts").on = &request.quiet;
+  request.watch.AddTo(flags);
+  request.live.AddTo(flags);
+  const auto settings =
+      flags.Read("record", "Records this machine's GPUs and host until stopped, then prints the audit.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
-  return Record(request, *settings, environment);
+  if (!*settings) return 0;
+  return Record(request, **settings, environment);
 }
 
 }  // namespace idleburn

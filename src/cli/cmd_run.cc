@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -159,40 +158,28 @@ Result<int> RunRun(const std::vector<std::string>& arguments, const Environment&
 
 Result<int> LaunchRun(const std::vector<std::string>& arguments, const Environment& environment,
                       const RunLaunch& launch) {
-  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   RunRequest request;
   request.live.report.to_stderr = true;
   request.live.report.live = true;
-  std::vector<Flag> flags;
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
-  add("--output", "FILE", "write the report to FILE instead of standard error").text = &request.live.report.output;
-  add("--recording", "FILE", "keep the recording in FILE (default: in the user's folder for data)").text =
+  CommandFlags flags(LiveFlags::SettingKeys());
+  flags.Add("--output", "FILE", "write the report to FILE instead of standard error").text =
+      &request.live.report.output;
+  flags.Add("--recording", "FILE", "keep the recording in FILE (default: in the user's folder for data)").text =
       &request.recording;
-  add("--no-recording", "", "keep no recording").on = &request.no_recording;
-  add("--all-gpus", "", "count the GPUs too that the command cannot see (CUDA_VISIBLE_DEVICES and the like)").on =
+  flags.Add("--no-recording", "", "keep no recording").on = &request.no_recording;
+  flags.Add("--all-gpus", "", "count the GPUs too that the command cannot see (CUDA_VISIBLE_DEVICES and the like)").on =
       &request.live.report.all_gpus;
-  add("--plain", "", "give the command our output as it is; progress it prints is not read").on = &request.plain;
-  request.watch.AppendTo(flags);
-  request.watch.AppendEnforceTo(flags);
-  request.live.AppendTo(flags);
-  std::string help;
-  if (dashes == arguments.end() && !arguments.empty() && arguments.front().substr(0, 1) != "-") {
-    return FailUsage("run: put the command behind two dashes: idleburn run -- " + arguments.front().substr(0, 60));
-  }
-  TRY(ReadFlags("run", "Runs a command, measures GPU and host meanwhile, and says what it cost: idleburn run -- CMD...",
-                flags, {arguments.begin(), dashes}, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  if (dashes == arguments.end() || dashes + 1 == arguments.end()) {
-    return FailUsage("run: no command; put it behind two dashes: idleburn run --price 2.50 -- python train.py");
-  }
-  const Result<Settings> settings = request.live.settings.Load();
+  flags.Add("--plain", "", "give the command our output as it is; progress it prints is not read").on = &request.plain;
+  request.watch.AddTo(flags);
+  request.watch.AddEnforceTo(flags);
+  request.live.AddTo(flags);
+  std::vector<std::string> command;
+  const auto settings = flags.ReadBeforeDashes(
+      "run", "Runs a command, measures GPU and host meanwhile, and says what it cost: idleburn run -- CMD...",
+      arguments, "run --price 2.50 -- python train.py", &command);
   if (!settings) return tl::unexpected<Error>(settings.error());
-  return Run(request, {dashes + 1, arguments.end()}, *settings, environment, launch);
+  if (!*settings) return 0;
+  return Run(request, command, **settings, environment, launch);
 }
 
 }  // namespace idleburn

@@ -1,11 +1,9 @@
 #include "cli/cmd_tco.h"
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include "cli/common_flags.h"
-#include "cli/flags.h"
 #include "cli/keep_run.h"
 #include "cli/spare_inputs.h"
 #include "cli/tco_history.h"
@@ -161,6 +159,11 @@ Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, 
     answer.warnings.push_back("actuals: " + std::to_string(bill->beyond_month) +
                               " charges run past the end of a month; each counts in the month in which it begins");
   }
+  if (bill->not_focus > 0) {
+    answer.warnings.push_back("actuals: " + std::to_string(bill->not_focus) +
+                              " amounts are written with a + that FOCUS does not allow (35.2E+7); they are read all "
+                              "the same, but whoever exported them may have changed more");
+  }
   if (bill->rounded > 0) {
     answer.warnings.push_back("actuals: " + std::to_string(bill->rounded) +
                               " amounts have more than nine decimals and are rounded to them");
@@ -240,9 +243,9 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
   const std::string text = *format == "json"       ? TcoJson(answer)
                            : *format == "csv"      ? TcoCsv(answer)
                            : *format == "html"     ? TcoHtml(answer)
-                           : *format == "markdown" ? TcoMarkdown(answer)
-                                                   : TcoText(answer, terminal ? environment.columns : 120,
-                                                             terminal && !environment.no_color && !request.no_color);
+                           : *format == "markdown" ? PageMarkdown(TcoPage(answer))
+                                                   : PageText(TcoPage(answer), terminal ? environment.columns : 120,
+                                                              terminal && !environment.no_color && !request.no_color);
   TRY(WriteOutput(request.output, text));
   return 0;
 }
@@ -251,40 +254,36 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
 
 Result<int> RunTco(const std::vector<std::string>& arguments, const Environment& environment) {
   TcoRequest request;
-  std::vector<Flag> flags;
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
-  Flag& files = add("scenario", "FILE|init",
-                    "scenarios side by side, the first is what the others are compared with; "
-                    "init writes a commented one");
+  CommandFlags flags({"history.file"});
+  Flag& files = flags.Add("scenario", "FILE|init",
+                          "scenarios side by side, the first is what the others are compared with; "
+                          "init writes a commented one");
   files.list = &request.files;
   files.required = true;
-  add("--actuals", "FILE|history", "what was paid: CSV of month,line,amount, a FOCUS export, or the history's runs")
+  flags
+      .Add("--actuals", "FILE|history",
+           "what was paid: CSV of month,line,amount, a FOCUS export, or the history's runs")
       .text = &request.actual;
-  add("--project", "NAME", "of the history only the runs of this project").text = &request.project;
-  add("--actuals-tag", "KEY=VALUE",
-      "only what has this tag: of a FOCUS export in its Tags, of the history, or by a column of that name (repeatable)")
+  flags.Add("--project", "NAME", "of the history only the runs of this project").text = &request.project;
+  flags
+      .Add("--actuals-tag", "KEY=VALUE",
+           "only what has this tag: of a FOCUS export in its Tags, of the history, or by a column of that name "
+           "(repeatable)")
       .list = &request.tags;
-  add("--earned", "SHARE", "share of the planned work that is done, for the forecast").text = &request.earned;
-  add("--draws", "N", "draws of the uncertain figures (default and least 10000)").text = &request.draws;
-  add("--seed", "N", "of the draws (default 1)").text = &request.seed;
-  add("--format", "KIND", "text, json, csv, html or markdown (default: by -o, else text)").text = &request.format;
-  add("--output", "FILE", "write there instead of the terminal").text = &request.output;
-  add("--no-color", "", "plain text").on = &request.no_color;
-  SettingFlags setting_flags({"history.file"});
-  setting_flags.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("tco", "What a model or fleet costs in all over a horizon, from a scenario file.", flags, arguments,
-                &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
+  flags.Add("--earned", "SHARE", "share of the planned work that is done, for the forecast").text = &request.earned;
+  flags.Add("--draws", "N", "draws of the uncertain figures (default and least 10000)").text = &request.draws;
+  flags.Add("--seed", "N", "of the draws (default 1)").text = &request.seed;
+  flags.Add("--format", "KIND", "text, json, csv, html or markdown (default: by -o, else text)").text = &request.format;
+  flags.Add("--output", "FILE", "write there instead of the terminal").text = &request.output;
+  flags.Add("--no-color", "", "plain text").on = &request.no_color;
+  const Result<bool> read =
+      flags.ReadWords("tco", "What a model or fleet costs in all over a horizon, from a scenario file.", arguments);
+  if (!read) return tl::unexpected<Error>(read.error());
+  if (!*read) return 0;
   if (request.files.front() == "init" && request.files.size() <= 2) {
     return Init(request.files.size() == 2 ? request.files.back() : request.output);
   }
-  const Result<Settings> settings = setting_flags.Load();
+  const Result<Settings> settings = flags.Load();
   if (!settings) return tl::unexpected<Error>(settings.error());
   return Tco(request, *settings, environment);
 }

@@ -95,7 +95,7 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   if (in_place || request.once) {
     TopView view = board.Final();
     names.Fill(view.processes);
-    TRY(Print(TopTables(view, environment.terminal_out ? std::max(environment.columns, 40) : 100)));
+    TRY(Print(TopTables(view, environment.Width(100, 40))));
   }
   return 0;
 }
@@ -104,25 +104,17 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
 
 Result<int> RunTop(const std::vector<std::string>& arguments, const Environment& environment) {
   TopRequest request;
-  std::vector<Flag> flags;
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
-  add("--once", "", "one look, after about two seconds").on = &request.once;
-  add("--for", "TIME", "how long, for example 10s; without it until q or Ctrl-C").text = &request.time;
-  add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &request.live.hz;
-  request.live.AppendDetectCloud(flags);
-  SettingFlags setting_flags({"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency"});
-  setting_flags.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("top", "What each GPU and process of this machine does and costs, every second; q or Ctrl-C ends it.",
-                flags, arguments, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
+  CommandFlags flags({"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency"});
+  flags.Add("--once", "", "one look, after about two seconds").on = &request.once;
+  flags.Add("--for", "TIME", "how long, for example 10s; without it until q or Ctrl-C").text = &request.time;
+  flags.Add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &request.live.hz;
+  request.live.AddDetectCloud(flags);
+  const Result<bool> read = flags.ReadWords(
+      "top", "What each GPU and process of this machine does and costs, every second; q or Ctrl-C ends it.", arguments);
+  if (!read) return tl::unexpected<Error>(read.error());
+  if (!*read) return 0;
   if (request.once && !request.time.empty()) return FailUsage("top: --once and --for exclude each other");
-  const Result<Settings> settings = setting_flags.Load();
+  const Result<Settings> settings = flags.Load();
   if (!settings) return tl::unexpected<Error>(settings.error());
   return Top(request, *settings, environment);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <span>
 #include <string>
@@ -18,6 +19,11 @@ struct Environment {
   bool terminal_err = false;
   int columns = 100;  // of the terminal
   bool no_color = false;
+
+  // Of what is printed: the terminal's, and `least` on a narrower one; where there is none, `elsewhere`.
+  [[nodiscard]] int Width(int elsewhere = 100, int least = 0) const {
+    return terminal_out ? std::max(columns, least) : elsewhere;
+  }
 };
 
 // One command of `idleburn COMMAND ...`.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cli/command.h"
+
 namespace idleburn {
 
 SettingFlags::SettingFlags(std::vector<std::string> prefixes) {
@@ -44,6 +46,60 @@ Result<Settings> SettingFlags::Load(const std::map<std::string, std::string>& in
     if (!text.empty()) given[flag] = text;
   }
   return Settings::Load(config_, given);
+}
+
+Flag& CommandFlags::Add(std::string name, std::string value, std::string help) {
+  return flags_.emplace_back(Flag{std::move(name), std::move(value), std::move(help)});
+}
+
+void CommandFlags::AddSettings() {
+  if (settings_ && !settings_added_) settings_->AppendTo(flags_);
+  settings_added_ = true;
+}
+
+Result<bool> CommandFlags::ReadWords(const std::string& command, const std::string& about,
+                                     const std::vector<std::string>& arguments) {
+  AddSettings();
+  std::string help;
+  TRY(ReadFlags(command, about, flags_, arguments, &help));
+  if (!help.empty()) TRY(Print(help));
+  return help.empty();
+}
+
+Result<std::optional<Settings>> CommandFlags::Read(const std::string& command, const std::string& about,
+                                                   const std::vector<std::string>& arguments) {
+  const Result<bool> read = ReadWords(command, about, arguments);
+  if (!read) return tl::unexpected<Error>(read.error());
+  return LoadIf(*read);
+}
+
+Result<std::optional<Settings>> CommandFlags::ReadBeforeDashes(const std::string& command, const std::string& about,
+                                                               const std::vector<std::string>& arguments,
+                                                               const std::string& example,
+                                                               std::vector<std::string>* behind) {
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  if (dashes == arguments.end() && !arguments.empty() && !arguments.front().starts_with('-')) {
+    return FailUsage(command + ": put the command behind two dashes: idleburn " + command + " -- " +
+                     arguments.front().substr(0, 60));
+  }
+  if (dashes != arguments.end()) behind->assign(dashes + 1, arguments.end());
+  const Result<bool> read = ReadWords(command, about, {arguments.begin(), dashes});
+  if (!read) return tl::unexpected<Error>(read.error());
+  if (*read && behind->empty()) {
+    return FailUsage(command + ": no command; put it behind two dashes: idleburn " + example);
+  }
+  return LoadIf(*read);
+}
+
+Result<std::optional<Settings>> CommandFlags::LoadIf(bool wanted) const {
+  if (!wanted) return std::optional<Settings>();
+  Result<Settings> settings = Load();
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  return std::optional(*std::move(settings));
+}
+
+Result<Settings> CommandFlags::Load(const std::map<std::string, std::string>& instead) const {
+  return settings_ ? settings_->Load(instead) : Settings::Load("", instead);
 }
 
 }  // namespace idleburn

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,41 @@ class SettingFlags {
   std::map<std::string, std::string> texts_;               // by flag
   std::map<std::string, std::vector<std::string>> lists_;  // of those that may be given several times
   std::string config_;
+};
+
+// How a command reads its words: flags of its own first, then those of the settings that it comes with.
+class CommandFlags {
+ public:
+  CommandFlags() = default;  // no settings, and no --config
+  // `settings`: of which there are flags, as in SettingFlags.
+  explicit CommandFlags(std::vector<std::string> settings) : settings_(std::move(settings)) {}
+
+  // Say at once where its value goes: Add(...).text = &price. The next one moves this one.
+  Flag& Add(std::string name, std::string value, std::string help);
+  // The flags of the settings here, where others are to follow them.
+  void AddSettings();
+
+  // Reads `idleburn COMMAND`. False if the help was asked for, and printed.
+  Result<bool> ReadWords(const std::string& command, const std::string& about,
+                         const std::vector<std::string>& arguments);
+  // And loads the settings; absent if the help was printed.
+  Result<std::optional<Settings>> Read(const std::string& command, const std::string& about,
+                                       const std::vector<std::string>& arguments);
+  // The same of `idleburn COMMAND [flags] -- CMD...`: CMD... goes to `*behind`, and must be there. `example`: a right
+  // use, for whoever has left it out, "run -- python train.py".
+  Result<std::optional<Settings>> ReadBeforeDashes(const std::string& command, const std::string& about,
+                                                   const std::vector<std::string>& arguments,
+                                                   const std::string& example, std::vector<std::string>* behind);
+  // See SettingFlags.
+  [[nodiscard]] Result<Settings> Load(const std::map<std::string, std::string>& instead = {}) const;
+  [[nodiscard]] std::string config_file() const { return settings_ ? settings_->config_file() : std::string(); }
+
+ private:
+  [[nodiscard]] Result<std::optional<Settings>> LoadIf(bool wanted) const;
+
+  std::optional<SettingFlags> settings_;
+  bool settings_added_ = false;
+  std::vector<Flag> flags_;
 };
 
 }  // namespace idleburn

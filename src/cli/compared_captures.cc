@@ -62,6 +62,7 @@ const TraceBudget& BudgetOfSteps(const DeviceDiagnosis& device) {
 StepCapture CaptureOf(const ComparedInput& input, const DeviceDiagnosis& device) {
   StepCapture capture;
   capture.name = input.name;
+  capture.sha256 = input.sha256;
   if (input.capture->quality.CountOf(QualityId::kNoTimestamp) == 0) capture.start = input.capture->run.start;
   for (const StepTime& step : device.steps.steps) {
     capture.step_seconds.push_back(static_cast<double>(step.at.Ns()) / 1e9);
@@ -103,7 +104,7 @@ SavingVerdict VerdictOfCaptures(CaptureVerdict captures) {
 
 }  // namespace
 
-Result<void> JudgeCaptureSides(ComparedSides& sides, const std::optional<Claim>& claim, ComparisonReport& report) {
+Result<void> JudgeCaptureSides(ComparedSides& sides, const VerdictTerms& terms, ComparisonReport& report) {
   KeepOneRank(sides.before, sides.inputs, report);
   KeepOneRank(sides.after, sides.inputs, report);
   std::vector<StepCapture> captures[2];
@@ -116,7 +117,7 @@ Result<void> JudgeCaptureSides(ComparedSides& sides, const std::optional<Claim>&
       captures[after ? 1 : 0].push_back(CaptureOf(input, **device));
     }
   }
-  CaptureVerdict judged = JudgeCaptures(captures[0], captures[1], claim, kSeed);
+  CaptureVerdict judged = JudgeCaptures(captures[0], captures[1], terms, kSeed);
   report.mean_step_fraction = judged.mean_fraction;
   report.verdict = VerdictOfCaptures(std::move(judged));
   report.verdict.before.runs = static_cast<int>(captures[0].size());

@@ -16,8 +16,6 @@
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kYear = 365 * 24 * kNanosPerHour;  // times before it are of no calendar
-
 // Facts of a recording that must be the same on both sides, under the same keys.
 constexpr std::array<const char*, 4> kFactFactors = {"command", "git.commit", "git.tree", "driver"};
 
@@ -43,7 +41,7 @@ Result<double> FillFromDevices(const RunInputs& inputs, ComparedInput& input, Co
   const auto window = static_cast<double>(capacity->whole.WindowNs());
   run.gpu_seconds = window / 1e9;
   if (window > 0) run.observed_fraction = static_cast<double>(capacity->whole.ObservedNs()) / window;
-  if (inputs.run.start.nanos() >= kYear) {
+  if (IsDated(inputs.run.start)) {
     run.start = inputs.run.start;
     run.end = inputs.run.end;
     input.span = RunSpan{inputs.run.start, inputs.run.end};

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/find_rate.h"
+#include "text/duration.h"
 
 namespace idleburn {
 namespace {
@@ -24,8 +25,6 @@ void Put(const Rate& rate, Int128 nanos, std::vector<PricedTime>& times) {
   at->nanos += nanos;
 }
 
-double HoursOf(Int128 nanos) { return static_cast<double>(nanos) / static_cast<double>(kNanosPerHour); }
-
 // Rates of which every one has an amount. Rounded once, to the nano-unit.
 Result<Rate> Mean(const std::vector<PricedTime>& times) {
   Rate mean = times.front().rate;
@@ -42,7 +41,7 @@ Result<Rate> Mean(const std::vector<PricedTime>& times) {
     cost += time.rate.per_gpu_hour->nano() * time.nanos;
     all += time.nanos;
     sources += fmt::format("{}{} for {:.6g} GPU-h ({})", sources.empty() ? "" : ", ",
-                           FormatExact(*time.rate.per_gpu_hour, 2), HoursOf(time.nanos), time.rate.source);
+                           FormatExact(*time.rate.per_gpu_hour, 2), InHours(time.nanos), time.rate.source);
   }
   if (all == 0) return OneRate({});
   const Result<Money> per_hour = Scale(Money::Nano(1), cost, all);
@@ -67,6 +66,7 @@ Result<RateCard> CardOf(const RateBook& book, const ComparedInput& input) {
 Result<RateBook> Checked(const RateBook& book, std::initializer_list<std::span<const ComparedInput>> sides) {
   RateBook checked = book;
   for (const RateBook::Stated& stated : book.stated) {
+    if (stated.gpus.all()) continue;  // fits any input
     checked.stated = {stated};
     std::optional<Error> why;
     bool meant = false;

@@ -136,10 +136,13 @@ double GpuSecondsOf(const ComparedInput& input) {
   return sum;
 }
 
+// What an input weighs among the data: its GPU time; of captures, which are never mixed with runs, each is one.
+double WeightOf(const ComparedInput& input) { return input.capture ? 1 : GpuSecondsOf(input); }
+
 Result<void> Exclude(const std::vector<std::string>& texts, ComparedSides& sides) {
   double all = 0;
   for (const Inputs* side : {&sides.before, &sides.after}) {
-    for (const ComparedInput& input : *side) all += GpuSecondsOf(input);
+    for (const ComparedInput& input : *side) all += WeightOf(input);
   }
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
@@ -153,7 +156,7 @@ Result<void> Exclude(const std::vector<std::string>& texts, ComparedSides& sides
       const auto at = std::find_if(side->begin(), side->end(), [&](const ComparedInput& i) { return i.name == name; });
       if (at == side->end()) continue;
       found = true;
-      sides.exclusions.push_back({name + ": " + reason, all > 0 ? GpuSecondsOf(*at) / all : 0});
+      sides.exclusions.push_back({name + ": " + reason, all > 0 ? WeightOf(*at) / all : 0});
       for (ComparisonReport::Input& input : sides.inputs) {
         if (input.name == name) input.note = "left out: " + reason;
       }

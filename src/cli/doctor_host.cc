@@ -1,9 +1,9 @@
 // The checks of the host, of what is kept, and of prices.
 #include <fmt/format.h>
 
+#include "base/price_age.h"
 #include "cli/doctor_checks.h"
-#include "price/resolve.h"
-#include "text/time_zone.h"
+#include "cli/load_prices.h"
 
 namespace idleburn {
 namespace {
@@ -16,8 +16,6 @@ constexpr std::int64_t kLittleSpace = std::int64_t{1} << 30;
 bool Read(const DoctorReadings& readings, HostScope scope, HostSignal signal) {
   return (readings.host_present[static_cast<std::size_t>(scope)] & Bit(signal)) != 0;
 }
-
-std::string Day(const std::optional<Instant>& time) { return time ? FormatDay(*time) : "undated"; }
 
 }  // namespace
 
@@ -96,12 +94,12 @@ CheckVerdict JudgeFolder(const DoctorReadings& readings, const CheckInfo& /*chec
 CheckVerdict JudgePriceList(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   const PriceListFacts& list = readings.prices;
   if (!list.fault.empty()) return {CheckStatus::kFailure, list.fault, "mend the file of --prices or price.catalogue"};
-  const std::string evidence = fmt::format("{} offers of {} to {}", list.rows, Day(list.oldest), Day(list.newest));
-  constexpr Nanos kOld(kStaleAfterDays * 24 * kNanosPerHour);
+  const std::string evidence =
+      fmt::format("{} offers of {} to {}", list.rows, DayOrUndated(list.oldest), DayOrUndated(list.newest));
   if (readings.rate && readings.rate->per_gpu_hour && readings.rate->kind != RateKind::kCatalogue) {
     return {CheckStatus::kOk, evidence + "; not needed, the price is given", {}};
   }
-  if (list.newest && readings.now - *list.newest <= kOld) return {CheckStatus::kOk, evidence, {}};
+  if (list.newest && !IsStale(list.newest, readings.now)) return {CheckStatus::kOk, evidence, {}};
   return {CheckStatus::kWarning, evidence + fmt::format(", older than {} days", kStaleAfterDays),
           "give your price (--price 2.50) or a newer list (--prices FILE, see idleburn prices import)"};
 }

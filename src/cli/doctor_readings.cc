@@ -42,10 +42,7 @@ class DoctorSink final : public LiveSink {
     }
   }
   void OnHost(std::span<const HostSample> samples) override {
-    for (const HostSample& s : samples) {
-      readings_.host_present[static_cast<std::size_t>(s.scope)] |= s.present;
-      readings_.host_lacking[static_cast<std::size_t>(s.scope)] |= s.unavailable;
-    }
+    for (const HostSample& s : samples) readings_.host_present[static_cast<std::size_t>(s.scope)] |= s.present;
   }
   void OnWork(const WorkMark& /*mark*/) override {}
   void OnNote(const Note& note) override { readings_.notes.push_back(note); }

@@ -67,7 +67,6 @@ struct DoctorReadings {
   SamplerStatistics statistics;
 
   std::array<std::uint32_t, kHostScopeCount> host_present{};
-  std::array<std::uint32_t, kHostScopeCount> host_lacking{};
   std::string pid_namespace;  // as the kernel names ours: "pid:[4026531836]"
   CgroupPlaces cgroups;
   std::string clock_source;

@@ -55,31 +55,30 @@ Result<std::optional<Drawn<T>>> ParseDrawn(const char* flag, const std::string& 
 
 }  // namespace
 
-void DrillRequest::AppendTo(std::vector<Flag>& flags) {
-  const auto add = [&](const char* name, const char* value, const char* about) -> Flag& {
-    return flags.emplace_back(Flag{name, value, about});
-  };
-  add("--resume", "\"CMD\"", "the command that goes on (default: the same command)").text = &resume;
-  add("--rounds", "N", "interruptions, each followed by a restart (default 3)").text = &rounds;
-  add("--as", "CLOUD", "the notice of aws (2 min), gcp or azure (30 s)").text = &cloud;
-  add("--signal", "NAME", "what every process of the command gets: TERM (default), KILL, INT, HUP, ...").text = &signal;
-  add("--grace", "TIME", "from the signal to SIGKILL (default 30s)").text = &grace;
-  add("--after", "TIME", "interrupt so long after the first progress; 10s..30s (default) draws each time").text =
+void DrillRequest::AddTo(CommandFlags& flags) {
+  flags.Add("--resume", "\"CMD\"", "the command that goes on (default: the same command)").text = &resume;
+  flags.Add("--rounds", "N", "interruptions, each followed by a restart (default 3)").text = &rounds;
+  flags.Add("--as", "CLOUD", "the notice of aws (2 min), gcp or azure (30 s)").text = &cloud;
+  flags.Add("--signal", "NAME", "what every process of the command gets: TERM (default), KILL, INT, HUP, ...").text =
+      &signal;
+  flags.Add("--grace", "TIME", "from the signal to SIGKILL (default 30s)").text = &grace;
+  flags.Add("--after", "TIME", "interrupt so long after the first progress; 10s..30s (default) draws each time").text =
       &after;
-  add("--after-steps", "N", "interrupt after so many steps of a start, or within N..M").text = &after_steps;
-  add("--mid-checkpoint", "", "then wait until a checkpoint is being written, and interrupt that").on = &mid_checkpoint;
-  add("--seed", "N", "draw the same times again").text = &seed;
-  add("--timeout", "TIME", "a job without progress for so long hangs (default 5m)").text = &timeout;
-  add("--checkpoint", "PATH", "a file, folder or 'pattern*' of checkpoints to watch, where no marker says them").text =
-      &checkpoint;
-  add("--scratch", "", "run in a new folder, also IDLEBURN_SCRATCH, that is removed at the end").on = &scratch;
-  add("--copy", "FOLDER", "a copy of that folder as the scratch folder").text = &copy;
-  add("--uptime", "TIME", "what it would cost where a node is lost every so often on the mean").text = &uptime;
-  add("--nodes", "N", "of the job: one loss interrupts all of them (default 1)").text = &nodes;
-  add("--fail-on", "fail", "exit with 3 where the verdict is FAIL").text = &fail_on;
-  add("--show-output", "", "show what the command prints, on standard error").on = &show_output;
-  add("--quiet", "", "say nothing while it runs").on = &quiet;
-  add("--output", "FILE", "write the report to FILE instead of standard output").text = &output;
+  flags.Add("--after-steps", "N", "interrupt after so many steps of a start, or within N..M").text = &after_steps;
+  flags.Add("--mid-checkpoint", "", "then wait until a checkpoint is being written, and interrupt that").on =
+      &mid_checkpoint;
+  flags.Add("--seed", "N", "draw the same times again").text = &seed;
+  flags.Add("--timeout", "TIME", "a job without progress for so long hangs (default 5m)").text = &timeout;
+  flags.Add("--checkpoint", "PATH", "a file, folder or 'pattern*' of checkpoints to watch, where no marker says them")
+      .text = &checkpoint;
+  flags.Add("--scratch", "", "run in a new folder, also IDLEBURN_SCRATCH, that is removed at the end").on = &scratch;
+  flags.Add("--copy", "FOLDER", "a copy of that folder as the scratch folder").text = &copy;
+  flags.Add("--uptime", "TIME", "what it would cost where a node is lost every so often on the mean").text = &uptime;
+  flags.Add("--nodes", "N", "of the job: one loss interrupts all of them (default 1)").text = &nodes;
+  flags.Add("--fail-on", "fail", "exit with 3 where the verdict is FAIL").text = &fail_on;
+  flags.Add("--show-output", "", "show what the command prints, on standard error").on = &show_output;
+  flags.Add("--quiet", "", "say nothing while it runs").on = &quiet;
+  flags.Add("--output", "FILE", "write the report to FILE instead of standard output").text = &output;
 }
 
 Result<DrillSpec> DrillRequest::Spec(const std::vector<std::string>& command, std::uint64_t drawn_seed) const {

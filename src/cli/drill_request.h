@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/flags.h"
+#include "cli/common_flags.h"
 #include "drill/drill.h"
 
 namespace idleburn {
@@ -23,8 +23,8 @@ inline constexpr std::array<CloudNotice, 3> kCloudNotices = {{
 
 // The flags of `idleburn drill` as they were written.
 struct DrillRequest {
-  // Appends the flags; this must stay where it is until they were read.
-  void AppendTo(std::vector<Flag>& flags);
+  // Adds the flags; this must stay where it is until they were read.
+  void AddTo(CommandFlags& flags);
   // What is to be done with `command`, without what the world adds: folder, output, environment. `seed` is used where
   // none was given.
   [[nodiscard]] Result<DrillSpec> Spec(const std::vector<std::string>& command, std::uint64_t seed) const;

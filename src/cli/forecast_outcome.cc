@@ -8,13 +8,13 @@
 #include "cli/token_scale.h"
 #include "plan/memory.h"
 #include "report/audit_view.h"
+#include "text/duration.h"
 #include "text/share.h"
 #include "text/table.h"
 
 namespace idleburn {
 namespace {
 
-constexpr double kHourNs = 3.6e12;
 constexpr double kNano = 1e9;
 constexpr double kSameWork = 0.05;  // a bar's last line may be missed
 
@@ -55,12 +55,12 @@ std::string WhyPartial(const HistoryRun& run) {
 
 Known Actual(const HistoryRun& run, ForecastQuantity quantity) {
   const RunFigures& f = run.figures;
-  const Known hours = run.ended ? Known(static_cast<double>((*run.ended - run.started).count()) / kHourNs) : Known();
+  const Known hours = run.ended ? Known(InHours(*run.ended - run.started)) : Known();
   switch (quantity) {
     case ForecastQuantity::kHours:
       return hours;
     case ForecastQuantity::kGpuHours:
-      if (f.window_ns) return static_cast<double>(*f.window_ns) / kHourNs;
+      if (f.window_ns) return InHours(*f.window_ns);
       return hours && run.forecast->gpus ? Known(*hours * *run.forecast->gpus) : Known();
     case ForecastQuantity::kCost:
       return f.currency == run.forecast->currency ? Dollars(f.cost_nano) : Known();

@@ -5,6 +5,7 @@
 #include "cli/history_output.h"
 #include "cli/ledger_output.h"
 #include "report/json_values.h"
+#include "text/duration.h"
 #include "text/escape.h"
 #include "text/time_zone.h"
 
@@ -16,9 +17,7 @@ using Json = nlohmann::ordered_json;
 std::optional<Money> MoneyOf(const std::optional<std::int64_t>& nano) {
   return nano ? std::optional(Money::Nano(*nano)) : std::nullopt;
 }
-Json HoursOrNull(const std::optional<std::int64_t>& ns) {
-  return ns ? Json(static_cast<double>(*ns) / kNanosPerHour) : Json();
-}
+Json HoursOrNull(const std::optional<std::int64_t>& ns) { return ns ? Json(InHours(*ns)) : Json(); }
 
 Json CostJson(const RunFigures& f) {
   Json cost;
@@ -39,7 +38,7 @@ void PutFigures(Json& json, const RunFigures& f) {
   json["gpu_hours"] = {{"window", HoursOrNull(f.window_ns)},
                        {"observed", HoursOrNull(f.observed_ns)},
                        {"unobserved", HoursOrNull(f.unobserved_ns)},
-                       {"effective", f.effective_ns ? Json(*f.effective_ns / kNanosPerHour) : Json()}};
+                       {"effective", f.effective_ns ? Json(InHours(*f.effective_ns)) : Json()}};
   json["phases"] = {{"idle", HoursOrNull(f.idle_ns)},
                     {"underutilized", HoursOrNull(f.underutilized_ns)},
                     {"productive", HoursOrNull(f.productive_ns)},

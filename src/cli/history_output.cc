@@ -9,6 +9,7 @@
 
 #include "base/money.h"
 #include "report/audit_view.h"
+#include "text/duration.h"
 #include "text/escape.h"
 #include "text/markdown.h"
 #include "text/table.h"
@@ -24,7 +25,7 @@ std::string StateText(const HistoryRun& run) {
 }
 
 std::string HoursText(const std::optional<std::int64_t>& ns, int digits = 9) {
-  return ns ? fmt::format("{:.{}f}", static_cast<double>(*ns) / kNanosPerHour, digits) : std::string();
+  return ns ? fmt::format("{:.{}f}", InHours(*ns), digits) : std::string();
 }
 
 std::string ExactText(const std::optional<std::int64_t>& nano) {

@@ -63,50 +63,41 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   std::string id;
   AuditRequest request;
   bool audit = false;
-  SettingFlags setting_flags({"price.", "energy.", "classify.idle_power", "output.", "history.file"});
-  std::vector<Flag> flags;
-  flags.push_back({"run", "ID", "the start of its id, or last"});
-  flags.back().text = &id;
-  flags.back().required = true;
-  flags.push_back({"--audit", "", "audit its recording again, in the price of its time unless another is given"});
-  flags.back().on = &audit;
-  flags.push_back({"--output", "FILE", "write to FILE"});
-  flags.back().text = &request.report.output;
-  setting_flags.AppendTo(flags);
-  std::string help;
-  TRY(ReadFlags("history show", "One run that was kept.", flags, arguments, &help));
-  if (!help.empty()) {
-    TRY(Print(help));
-    return 0;
-  }
-  const Result<Settings> settings = setting_flags.Load();
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  const std::string file = HistoryFile(*settings);
+  CommandFlags flags({"price.", "energy.", "classify.idle_power", "output.", "history.file"});
+  Flag& word = flags.Add("run", "ID", "the start of its id, or last");
+  word.text = &id;
+  word.required = true;
+  flags.Add("--audit", "", "audit its recording again, in the price of its time unless another is given").on = &audit;
+  flags.Add("--output", "FILE", "write to FILE").text = &request.report.output;
+  const auto read = flags.Read("history show", "One run that was kept.", arguments);
+  if (!read) return tl::unexpected<Error>(read.error());
+  if (!*read) return 0;
+  const Settings& settings = **read;
+  const std::string file = HistoryFile(settings);
   Result<std::optional<SqliteDatabase>> history = OpenToRead(file, environment.now);
   if (!history) return tl::unexpected<Error>(history.error());
   if (!*history) return Fail(file + ": no run is kept yet");
   Result<HistoryRun> run = FindRun(**history, id, file);
   if (!run) return tl::unexpected<Error>(run.error());
-  const Result<Settings> priced = setting_flags.Load(PriceOf(*run));
+  const Result<Settings> priced = flags.Load(PriceOf(*run));
   if (!priced) return tl::unexpected<Error>(priced.error());
   SettleInterrupted(**history, *run, *priced, environment.now);
   if (audit) {
     if (run->recording.empty()) return Fail("run " + run->id.substr(0, 8) + " has no recording to audit");
-    if (run->figures.cost_nano && PriceOf(*run).empty() && settings->Text("price.rate").empty()) {
+    if (run->figures.cost_nano && PriceOf(*run).empty() && settings.Text("price.rate").empty()) {
       Say("run " + run->id.substr(0, 8) +
           " had several prices that were not kept for each GPU; it is audited in today's");
     }
     request.inputs = {run->recording};
     return Audit(request, *priced, environment);
   }
-  const Result<ReportFormat> format = ChooseFormat(settings->Text("output.format"), request.report.output);
+  const Result<ReportFormat> format = ChooseFormat(settings.Text("output.format"), request.report.output);
   if (!format) return tl::unexpected<Error>(format.error());
   if (*format != ReportFormat::kText && *format != ReportFormat::kJson) {
     return FailUsage("history show: --format: give text or json");
   }
-  const int width = environment.terminal_out ? environment.columns : 100;
-  TRY(WriteOutput(request.report.output,
-                  *format == ReportFormat::kJson ? HistoryJson({file, {*run}, 1}) : RunText(*run, width)));
+  TRY(WriteOutput(request.report.output, *format == ReportFormat::kJson ? HistoryJson({file, {*run}, 1})
+                                                                        : RunText(*run, environment.Width())));
   return 0;
 }
 

@@ -19,13 +19,13 @@ bool MayBeOne(const Device& a, const Device& b) {
          MayAgree(a.name, b.name) && (!a.index || !b.index || *a.index == *b.index);
 }
 
-std::string Named(const Device& device) {
+}  // namespace
+
+std::string NameOf(const Device& device) {
   if (!device.uuid.empty()) return device.uuid;
   if (!device.bus_id.empty()) return "the GPU at " + Printable(device.bus_id);
-  return "GPU " + std::to_string(*device.index);
+  return device.index ? "GPU " + std::to_string(*device.index) : "GPU '" + Printable(device.name) + "'";
 }
-
-}  // namespace
 
 InputKeys KeysOf(std::string_view head) {
   constexpr std::array<std::string_view, 6> kPlaces = {"index",  "gpu=\"",   "minor_number",
@@ -40,7 +40,7 @@ Result<void> CheckDistinct(const DeviceTable& devices) {
   for (DeviceId a = 0; a < devices.size(); ++a) {
     for (DeviceId b = a + 1; b < devices.size(); ++b) {
       if (!MayBeOne(devices[a], devices[b])) continue;
-      return Fail("the inputs do not say whether " + Named(devices[a]) + " and " + Named(devices[b]) +
+      return Fail("the inputs do not say whether " + NameOf(devices[a]) + " and " + NameOf(devices[b]) +
                   " are one GPU; add an input that names it by both its UUID and its index, or audit them one by one");
     }
   }

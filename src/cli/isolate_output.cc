@@ -40,9 +40,15 @@ std::string_view UnitOf(const IsolateReport& report) {
   return kWorkUnitPlurals[static_cast<std::size_t>(report.result.first.unit)];
 }
 
-bool Matters(KnobFinding finding) {
-  return finding == KnobFinding::kBounds || finding == KnobFinding::kPartly || finding == KnobFinding::kOpposite;
+// What follows the claim of a knob where it holds; absent where it does not.
+std::optional<std::string_view> Holds(KnobFinding finding) {
+  if (finding == KnobFinding::kBounds) return "";
+  if (finding == KnobFinding::kPartly) return " in part";
+  if (finding == KnobFinding::kAtLeastPartly) return " at least in part";
+  return std::nullopt;
 }
+
+bool Matters(KnobFinding finding) { return Holds(finding) || finding == KnobFinding::kOpposite; }
 
 std::string Sentence(const IsolateReport& report, const Read& read) {
   const KnobReading& reading = read.reading;
@@ -63,7 +69,7 @@ std::string Sentence(const IsolateReport& report, const Read& read) {
   std::string claim(opposite ? knob.opposite : knob.claim);
   claim.front() =
       claim.front() >= 'a' && claim.front() <= 'z' ? static_cast<char>(claim.front() - 'a' + 'A') : claim.front();
-  return fmt::format("{}{}: {} ({})", claim, reading.finding == KnobFinding::kPartly ? " in part" : "", did, interval);
+  return fmt::format("{}{}: {} ({})", claim, Holds(reading.finding).value_or(""), did, interval);
 }
 
 std::string Verdict(const IsolateReport& report, const std::vector<Read>& read) {
@@ -120,6 +126,28 @@ std::string NotMeasured(const IsolateReport& report, int width) {
   return text.empty() ? text : "\nNot measured:\n" + text;
 }
 
+// What made the runs of a knob differ by itself; empty if nothing is known of it.
+std::string Disturbance(const KnobResult& knob) {
+  if (knob.stood_still > Nanos(0)) {
+    return fmt::format(
+        "{}: this machine stood still in every pair, for {:.1f} s in all: measure again when it is quiet",
+        knob.knob->id, InSeconds(knob.stood_still));
+  }
+  std::string longest;
+  Nanos most{0};
+  for (std::size_t i = 0; i < knob.pairs.size(); ++i) {
+    for (const TrialSide side : {TrialSide::kBaseline, TrialSide::kVariant}) {
+      const bool changed = side == TrialSide::kVariant;
+      const Nanos wait = (changed ? knob.pairs[i].variant : knob.pairs[i].baseline).longest_wait.value_or(Nanos(0));
+      if (wait <= most) continue;
+      most = wait;
+      longest = fmt::format("{}: longest wait {:.1f} s in pair {}, {}; a longer --for gives it less weight",
+                            knob.knob->id, InSeconds(wait), i + 1, changed ? "changed" : "unchanged");
+    }
+  }
+  return longest;
+}
+
 Json IntervalJson(double estimate, const std::optional<ConfidenceInterval>& interval) {
   Json json;
   json["estimate"] = estimate;
@@ -127,6 +155,8 @@ Json IntervalJson(double estimate, const std::optional<ConfidenceInterval>& inte
   json["high"] = interval ? Json(interval->high) : Json(nullptr);
   return json;
 }
+
+Json SecondsOrNull(const std::optional<Nanos>& time) { return time ? Json(InSeconds(*time)) : Json(nullptr); }
 
 Json KnobJson(const KnobResult& knob) {
   Json json;
@@ -148,16 +178,19 @@ Json KnobJson(const KnobResult& knob) {
     Json row;
     row["before_per_second"] = pair.baseline.PerSecond();
     row["after_per_second"] = pair.variant.PerSecond();
+    row["before_longest_wait_s"] = SecondsOrNull(pair.baseline.longest_wait);
+    row["after_longest_wait_s"] = SecondsOrNull(pair.variant.longest_wait);
     json["pairs"].push_back(std::move(row));
   }
+  json["repeated_pairs"] = knob.repeated;
+  json["stood_still_s"] = knob.stood_still > Nanos(0) ? Json(InSeconds(knob.stood_still)) : Json(nullptr);
   const bool measured = knob.status == KnobStatus::kMeasured;
   const KnobReading reading = measured ? ReadKnob(knob) : KnobReading{};
   json["finding"] = measured ? Json(kFindingNames[static_cast<std::size_t>(reading.finding)]) : Json(nullptr);
   json["effect"] = measured ? IntervalJson(reading.effect, reading.effect_interval) : Json(nullptr);
   json["sensitivity"] =
       reading.sensitivity ? IntervalJson(*reading.sensitivity, reading.sensitivity_interval) : Json(nullptr);
-  const bool holds = reading.finding == KnobFinding::kBounds || reading.finding == KnobFinding::kPartly;
-  json["next"] = measured && holds ? Json(knob.knob->next) : Json(nullptr);
+  json["next"] = measured && Holds(reading.finding) ? Json(knob.knob->next) : Json(nullptr);
   return json;
 }
 
@@ -180,6 +213,9 @@ std::string IsolateText(const IsolateReport& report, int width) {
     if (r.reading.finding != KnobFinding::kOpposite) add("-> " + std::string(r.result->knob->next), "  ");
   }
   if (!read.empty()) text += "\n" + Table(read, width);
+  for (const Read& r : read) {
+    if (const std::string line = Disturbance(*r.result); !line.empty()) add(line, "");
+  }
   text += NotMeasured(report, width);
   const std::optional<double>& others = report.result.first.other_cpus;
   if (others && *others >= kBusyOthers) {

@@ -53,6 +53,20 @@ TEST(IsolateOutputTest, WhatWasNotShownIsNotClaimed) {
             0U);
 }
 
+TEST(IsolateOutputTest, WhatDisturbedTheRunsIsNamed) {
+  KnobResult waits = Measured("cpu_affinity", {5, 12, 9});
+  waits.pairs[0].variant.longest_wait = Nanos(2'100'000'000);
+  waits.pairs[1].baseline.longest_wait = Nanos(6'100'000'000);
+  KnobResult still = Measured("cpu_quota", {7, 7.1, 7.15});
+  still.stood_still = Nanos(4 * kNanosPerSecond);
+  const std::string text = IsolateText(Report({waits, still}), 200);
+  EXPECT_NE(text.find("cpu_affinity: longest wait 6.1 s in pair 2, unchanged; a longer --for"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("cpu_quota: this machine stood still in every pair, for 4.0 s in all"), std::string::npos);
+  EXPECT_NE(text.find("CPU time bounds this job at least in part: "), std::string::npos) << text;
+  EXPECT_EQ(IsolateText(Report({Measured("cpu_affinity", {5, 5.1, 5})}), 200).find("longest wait"), std::string::npos);
+}
+
 TEST(IsolateOutputTest, WhatCouldNotBeTurnedSaysWhy) {
   KnobResult closed;
   closed.knob = FindKnob("cpu_quota");
@@ -67,6 +81,9 @@ TEST(IsolateOutputTest, WhatCouldNotBeTurnedSaysWhy) {
 TEST(IsolateOutputTest, TheDocumentAndTheWriterDescribeEachOther) {
   IsolateReport all = Report({Measured("cpu_affinity", {5.4, 5.41, 5.39}), Measured("workers", {5}, 2)});
   all.spec.bounds.steps = 100;
+  all.result.knobs[0].stood_still = Nanos(kNanosPerSecond);
+  all.result.knobs[0].pairs[0].baseline.longest_wait = Nanos(3 * kNanosPerSecond);
+  all.result.knobs[0].pairs[0].variant.longest_wait = Nanos(3 * kNanosPerSecond);
   all.result.interrupted = 15;
   all.result.first.read_per_second = 1e6;
   all.result.first.other_cpus = 0.5;
@@ -77,7 +94,7 @@ TEST(IsolateOutputTest, TheDocumentAndTheWriterDescribeEachOther) {
   failed.why = "it does not fit";
   all.result.knobs.push_back(failed);
   IsolateReport least =
-      Report({failed, KnobResult{FindKnob("cpu_quota"), KnobStatus::kNotReached, {}, {}, {}, {}, {}}});
+      Report({failed, KnobResult{FindKnob("cpu_quota"), KnobStatus::kNotReached, {}, {}, {}, {}, {}, 0, Nanos(0)}});
   least.spec.bounds.time.reset();
   least.spec.bounds.steps = 5;
   least.result.first = Trial{};

@@ -11,20 +11,20 @@ std::optional<WorkUnit> ParseUnit(const std::string& text) {
   return std::nullopt;
 }
 
-void JudgedBy::AppendTo(std::vector<Flag>& flags) {
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
-  add("--unit", "UNIT", "of work: step, sample, token, epoch, request").text = &unit;
-  add("--changes", "KEY", "the factor that the change is about: command, git.commit, precision, ...").text = &changes;
-  add("--level", "SHARE", "level of confidence (default 95%)").text = &level;
-  add("--min-effect", "SHARE", "smallest effect of interest (default 1%)").text = &effect;
-  add("--linear", "", "model GPU-seconds as a line over work (needs 12 segments); default: their ratio").on = &linear;
-  add("--switchback", "", "the setting is alternated within a run (arm column), or file by file").on = &switchback;
-  add("--sequential", "", "may be looked at more than once: a switchback, or 20 and more runs after one baseline").on =
-      &sequential;
-  add("--rate-after", "MONEY", "price of a GPU-hour after the change, where it differs").text = &rate_after;
-  add("--cashable", "", "the hours avoided stop being billed in the period").on = &cashable;
+void JudgedBy::AddTo(CommandFlags& flags) {
+  flags.Add("--unit", "UNIT", "of work: step, sample, token, epoch, request").text = &unit;
+  flags.Add("--changes", "KEY", "the factor that the change is about: command, git.commit, precision, ...").text =
+      &changes;
+  flags.Add("--level", "SHARE", "level of confidence (default 95%)").text = &level;
+  flags.Add("--min-effect", "SHARE", "smallest effect of interest (default 1%)").text = &effect;
+  flags.Add("--linear", "", "model GPU-seconds as a line over work (needs 12 segments); default: their ratio").on =
+      &linear;
+  flags.Add("--switchback", "", "the setting is alternated within a run (arm column), or file by file").on =
+      &switchback;
+  flags.Add("--sequential", "", "may be looked at more than once: a switchback, or 20 and more runs after one baseline")
+      .on = &sequential;
+  flags.Add("--rate-after", "MONEY", "price of a GPU-hour after the change, where it differs").text = &rate_after;
+  flags.Add("--cashable", "", "the hours avoided stop being billed in the period").on = &cashable;
 }
 
 bool JudgedBy::Given() const {

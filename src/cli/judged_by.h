@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/flags.h"
+#include "cli/common_flags.h"
 #include "verify/claim.h"
 
 namespace idleburn {
@@ -22,7 +22,7 @@ struct JudgedBy {
   std::string rate_after;
   bool cashable = false;
 
-  void AppendTo(std::vector<Flag>& flags);
+  void AddTo(CommandFlags& flags);
   // Whether a flag was given that a claim fixes.
   [[nodiscard]] bool Given() const;
   // Into the claim; `command` starts the message of a usage error.

@@ -7,27 +7,21 @@
 
 namespace idleburn {
 
-LiveFlags::LiveFlags() : settings({"price.", "energy.", "classify.idle_power", "output.", "history."}) {}
-
-void LiveFlags::AppendTo(std::vector<Flag>& flags) {
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
-  add("--work", "LIST", "work done, where nothing tells it: samples=200000,tokens=...").text = &report.work;
-  add("--fail-on", "GATE", "exit 3 if waste>PERCENT, cost>AMOUNT or unobserved>PERCENT (repeatable)").list =
+void LiveFlags::AddTo(CommandFlags& flags) {
+  flags.Add("--work", "LIST", "work done, where nothing tells it: samples=200000,tokens=...").text = &report.work;
+  flags.Add("--fail-on", "GATE", "exit 3 if waste>PERCENT, cost>AMOUNT or unobserved>PERCENT (repeatable)").list =
       &report.fail_on;
-  add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &hz;
-  AppendDetectCloud(flags);
-  add("--tag", "KEY=VALUE", "mark the run in the history (repeatable)").list = &tags;
-  add("--no-history", "", "keep nothing in the history, and learn nothing from it").on = &no_history;
-  add("--explain", "", "also print rules, priors and the levers that were not advised").on = &report.explain;
-  add("--no-color", "", "plain text").on = &report.no_color;
-  settings.AppendTo(flags);
+  flags.Add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &hz;
+  AddDetectCloud(flags);
+  flags.Add("--tag", "KEY=VALUE", "mark the run in the history (repeatable)").list = &tags;
+  flags.Add("--no-history", "", "keep nothing in the history, and learn nothing from it").on = &no_history;
+  flags.Add("--explain", "", "also print rules, priors and the levers that were not advised").on = &report.explain;
+  flags.Add("--no-color", "", "plain text").on = &report.no_color;
 }
 
-void LiveFlags::AppendDetectCloud(std::vector<Flag>& flags) {
-  flags.push_back({"--detect-cloud", "", "ask the cloud's metadata service for instance type, region and market"});
-  flags.back().on = &detect_cloud;
+void LiveFlags::AddDetectCloud(CommandFlags& flags) {
+  flags.Add("--detect-cloud", "", "ask the cloud's metadata service for instance type, region and market").on =
+      &detect_cloud;
 }
 
 Result<LiveGpuOptions> LiveFlags::GpuOptions() const {

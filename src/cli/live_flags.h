@@ -12,15 +12,17 @@ namespace idleburn {
 
 // What the commands that measure live have in common.
 struct LiveFlags {
-  LiveFlags();
-  // Appends the flags; this must stay where it is until they were read.
-  void AppendTo(std::vector<Flag>& flags);
-  // Only the flag of `detect_cloud`; AppendTo has it too.
-  void AppendDetectCloud(std::vector<Flag>& flags);
+  // Of the settings that these commands have flags for.
+  static std::vector<std::string> SettingKeys() {
+    return {"price.", "energy.", "classify.idle_power", "output.", "history."};
+  }
+  // Adds the flags; this must stay where it is until they were read.
+  void AddTo(CommandFlags& flags);
+  // Only the flag of `detect_cloud`; AddTo has it too.
+  void AddDetectCloud(CommandFlags& flags);
   // How GPUs are sampled, by --hz and the environment.
   [[nodiscard]] Result<LiveGpuOptions> GpuOptions() const;
 
-  SettingFlags settings;
   ReportRequest report;
   std::string hz;
   bool detect_cloud = false;

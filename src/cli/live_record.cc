@@ -8,12 +8,11 @@
 #include <system_error>
 
 #include "cli/say.h"
+#include "telemetry/recording_format.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
-
-constexpr std::string_view kSuffix = ".idleburn";
 
 // What a report says is not said again; the rest is in the recording.
 bool IsWorthALine(NoteKind kind) {
@@ -78,6 +77,10 @@ void LiveRecord::OnSamples(std::span<const Sample> samples) {
   }
 }
 
+void LiveRecord::OnHeld(std::span<const Sample> samples) {
+  if (writer_) writer_->OnHeld(samples);
+}
+
 void LiveRecord::OnHost(std::span<const HostSample> samples) {
   inputs_->summary.OnHost(samples);
   if (writer_) writer_->OnHost(samples);
@@ -112,7 +115,7 @@ std::string UsualRecordingPath(const std::string& folder, Instant now) {
   std::array<char, 64> name{};
   std::snprintf(name.data(), name.size(), "/%04d%02d%02d-%02d%02d%02d-%d", static_cast<int>(t.year), t.month, t.day,
                 t.hour, t.minute, t.second, static_cast<int>(getpid()));
-  return folder + name.data() + std::string(kSuffix);
+  return folder + name.data() + std::string(kRecordingSuffix);
 }
 
 ReportEnd ReportLive(const ReportPlan& plan, LiveRecord& record, const std::string& why_no_gpu,

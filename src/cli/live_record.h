@@ -29,6 +29,7 @@ class LiveRecord final : public LiveSink {
   void Discard();
 
   void OnSamples(std::span<const Sample> samples) override;
+  void OnHeld(std::span<const Sample> samples) override;
   void OnHost(std::span<const HostSample> samples) override;
   void OnWork(const WorkMark& mark) override;
   void OnNote(const Note& note) override;

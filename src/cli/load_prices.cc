@@ -1,6 +1,7 @@
 #include "cli/load_prices.h"
 
 #include "os/input_file.h"
+#include "text/time_zone.h"
 
 namespace idleburn {
 
@@ -19,6 +20,8 @@ Result<Catalogue> LoadPrices(const std::string& file, DataQuality& quality) {
   for (const CatalogueRow& row : prices->rows) catalogue.Put(row);
   return catalogue;
 }
+
+std::string DayOrUndated(const std::optional<Instant>& as_of) { return as_of ? FormatDay(*as_of) : "undated"; }
 
 Result<std::vector<Contract>> LoadContracts(const std::string& file) {
   if (file.empty()) return std::vector<Contract>();

@@ -7,6 +7,7 @@
 #include "import/column_map.h"
 #include "import/mistaken_input.h"
 #include "text/duration.h"
+#include "text/escape.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -48,12 +49,28 @@ Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
   return options;
 }
 
+std::map<std::string, std::string> TakeHosts(std::vector<std::string>& inputs) {
+  std::map<std::string, std::string> hosts;
+  for (std::string& input : inputs) {
+    const std::size_t equals = input.find('=');
+    std::error_code error;
+    const bool named = equals != std::string::npos && equals > 0 && equals + 1 < input.size() &&
+                       input.find('/') > equals && !std::filesystem::exists(input, error);
+    if (!named) continue;
+    const std::string host = Printable(input.substr(0, equals));
+    input.erase(0, equals + 1);
+    hosts[input] = host;
+  }
+  return hosts;
+}
+
 Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& options, bool show_progress) {
   Result<std::unique_ptr<ByteSource>> file = OpenInput(path);
   if (!file) return tl::unexpected<Error>(file.error());
   if (show_progress) *file = WithProgress(std::move(*file), PlainSize(path));
   KnownInput opened;
   opened.source = std::make_unique<PeekSource>(std::move(*file));
+  if (const auto host = options.hosts.find(path); host != options.hosts.end()) opened.host = host->second;
   const Result<std::string_view> head = opened.source->Peek(kSniffBytes);
   if (!head) return tl::unexpected<Error>(head.error());
   if (const std::string_view advice = ArchiveFor(*head); !advice.empty()) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/settings.h"
 #include "import/importer.h"
@@ -18,7 +20,12 @@ struct KnownInput {
   std::unique_ptr<PeekSource> source;
   const Importer* importer = nullptr;         // readings over time
   const ProfileImporter* profiler = nullptr;  // a profiler's file
+  std::string host;                           // of its GPUs, as was said with it; empty if it was not
 };
+
+// Takes the names of machines off inputs that are written NODE=FILE; by input. A file of that whole name is no such
+// input.
+std::map<std::string, std::string> TakeHosts(std::vector<std::string>& inputs);
 
 // Opens a file ("-": standard input) and finds its format by its content. A format that is not known is an error that
 // lists those that are. `show_progress`: on standard error, while it is read.

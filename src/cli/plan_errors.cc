@@ -161,11 +161,10 @@ Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, 
   }
   ForecastErrors errors = ErrorsOf(runs, std::move(months));
   errors.file = file;
-  const int width = environment.terminal_out ? environment.columns : 120;
   TRY(WriteOutput(output, format == "json"       ? ForecastErrorsJson(errors)
                           : format == "markdown" ? ForecastErrorsMarkdown(errors)
                           : format == "csv"      ? ForecastErrorsCsv(errors)
-                                                 : ForecastErrorsText(errors, width)));
+                                                 : ForecastErrorsText(errors, environment.Width(120))));
   return 0;
 }
 

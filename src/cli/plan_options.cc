@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "price/resolve.h"
+#include "base/price_age.h"
 
 namespace idleburn {
 namespace {
 
 constexpr int kHistoryStarts = 60;  // moments of a history at which a run is started, for the interval by trial
-constexpr std::int64_t kNanosPerDay = 24 * kNanosPerHour;
 
 std::string Joined(const std::vector<std::string>& names) {
   std::string text;
@@ -25,9 +24,8 @@ void WarnOfOffers(const PlanOffers& found, Instant now, std::vector<std::string>
   if (found.spot_not_offered > 0) {
     warnings.push_back(fmt::format("{} spot prices are no lower than on demand: no offer", found.spot_not_offered));
   }
-  const auto old = std::count_if(found.offers.begin(), found.offers.end(), [&](const PlanOffer& offer) {
-    return offer.as_of && (now - *offer.as_of).count() / kNanosPerDay > kStaleAfterDays;
-  });
+  const auto old = std::count_if(found.offers.begin(), found.offers.end(),
+                                 [&](const PlanOffer& offer) { return IsStale(offer.as_of, now); });
   if (old > 0) {
     warnings.push_back(fmt::format("{} of {} prices are older than {} days; bring them up to date with --prices", old,
                                    found.offers.size(), kStaleAfterDays));

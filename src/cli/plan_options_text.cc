@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "cli/load_prices.h"
 #include "cli/plan_options.h"
 #include "text/table.h"
-#include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
@@ -12,9 +12,6 @@ namespace {
 std::string Dollars(Money money) { return "$" + FormatGrouped(money, 2); }
 std::string HoursText(const std::optional<Hours>& hours) {
   return hours ? fmt::format("{:.4g} h", hours->count()) : "unknown";
-}
-std::string Date(const std::optional<Instant>& as_of) {
-  return as_of ? FormatDay(*as_of) : "undated";
 }
 // Intervals between checkpoints and what they cost lie between seconds and hours.
 std::string SpanText(Hours span) {
@@ -33,7 +30,7 @@ std::string Facts(const PlanOffer& offer, const RunOption& option) {
       "{} likely, {} to {} (90 %); {} on the wall half the time, {} in 95 of 100 runs; {:.4f} "
       "GPU-hours; {}, {}",
       Dollars(option.cost->likely), Dollars(option.cost->low), Dollars(option.cost->high), HoursText(option.wall_p50),
-      HoursText(option.wall_p95), option.gpu_hours->likely.count(), offer.price_key, Date(offer.as_of));
+      HoursText(option.wall_p95), option.gpu_hours->likely.count(), offer.price_key, DayOrUndated(offer.as_of));
 }
 
 std::string CapsText(const OptionCaps& caps) {
@@ -164,7 +161,7 @@ TableRow RowOf(const PlanOptions& plan, std::size_t i) {
                   option.interruptions ? fmt::format("{:.2f}", *option.interruptions) : "unknown",
                   option.interval ? SpanText(*option.interval) : "",
                   FormatMoney(offer.run.per_gpu_hour, 4),
-                  Date(offer.as_of),
+                  DayOrUndated(offer.as_of),
                   offer.price_key};
   if (plan.caps.budget) {
     row.insert(row.end() - 2, fmt::format("{:.4g}", MaxGpuHours(*plan.caps.budget, offer.run.per_gpu_hour)));

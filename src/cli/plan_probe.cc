@@ -166,16 +166,14 @@ class Prober {
 ProbeFlags::ProbeFlags()
     : bounds({5, 20, Nanos(30 * kNanosPerSecond), Nanos(120 * kNanosPerSecond), Nanos(30 * kNanosPerSecond)}) {}
 
-void ProbeFlags::AppendTo(std::vector<Flag>& flags) {
-  flags.push_back(
-      {"--probe", "", "run the command twice for some steps and plan by what it does: plan --probe -- CMD"});
-  flags.back().on = &on;
-  flags.push_back({"--probe-vary", "KEY=N", "what the second probe changes: micro_batch=8 or seq_len=512", &vary});
-  flags.push_back({"--probe-env", "NAME",
-                   "the variable that tells the command of it, beside {micro_batch} in its words", &variable});
-  flags.push_back({"--show-output", "", "show what a probe prints, on standard error"});
-  flags.back().on = &show_output;
-  bounds.AppendTo(flags, "probe");
+void ProbeFlags::AddTo(CommandFlags& flags) {
+  flags.Add("--probe", "", "run the command twice for some steps and plan by what it does: plan --probe -- CMD").on =
+      &on;
+  flags.Add("--probe-vary", "KEY=N", "what the second probe changes: micro_batch=8 or seq_len=512").text = &vary;
+  flags.Add("--probe-env", "NAME", "the variable that tells the command of it, beside {micro_batch} in its words")
+      .text = &variable;
+  flags.Add("--show-output", "", "show what a probe prints, on standard error").on = &show_output;
+  bounds.AddTo(flags, "probe");
 }
 
 PlannedCommand CommandFor(const std::vector<std::string>& command, const PlanWords& words, const std::string& varied,

@@ -19,7 +19,7 @@ struct ProbeFlags {
   TrialFlags bounds;
 
   ProbeFlags();
-  void AppendTo(std::vector<Flag>& flags);
+  void AddTo(CommandFlags& flags);
 };
 
 // A command whose words may name what a plan says: "{micro_batch}" stands for the number of sequences of a pass.

@@ -7,6 +7,7 @@
 
 #include "cli/flag_values.h"
 #include "plan/run_arithmetic.h"
+#include "text/duration.h"
 
 namespace idleburn {
 namespace {
@@ -62,11 +63,11 @@ std::string ChangeText(const StepUse& from, const StepUse& to, const Utilization
 
 }  // namespace
 
-void StepFlags::AppendTo(std::vector<Flag>& flags) {
-  flags.push_back(
-      {"--step", "SHARE@TIME", "a step's GPU utilization and length, 45%@220ms; with --step-to, no model", &from});
-  flags.push_back({"--step-to", "SHARE[@TIME]", "the utilization aimed at, 80%; or what came of it, 88%@130ms", &to});
-  flags.push_back({"--step-of", "TIME", "how long the run took before, 10h", &of});
+void StepFlags::AddTo(CommandFlags& flags) {
+  flags.Add("--step", "SHARE@TIME", "a step's GPU utilization and length, 45%@220ms; with --step-to, no model").text =
+      &from;
+  flags.Add("--step-to", "SHARE[@TIME]", "the utilization aimed at, 80%; or what came of it, 88%@130ms").text = &to;
+  flags.Add("--step-of", "TIME", "how long the run took before, 10h").text = &of;
 }
 
 Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json) {
@@ -81,7 +82,7 @@ Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json) {
   const Result<Nanos> span = FlagSpan("plan", "--step-of", flags.of, Nanos());
   if (!span) return tl::unexpected<Error>(span.error());
   std::optional<double> hours;
-  if (*span > Nanos()) hours = static_cast<double>(span->count()) / static_cast<double>(kNanosPerHour);
+  if (*span > Nanos()) hours = InHours(*span);
   const UtilizationTarget target = TargetOf(from->share, *from->ms, to->share);
   std::optional<UtilizationChange> change;
   if (to->ms) change = ChangeOf(from->share, *from->ms, to->share, *to->ms);

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/flags.h"
+#include "cli/common_flags.h"
 
 namespace idleburn {
 
@@ -13,7 +13,7 @@ struct StepFlags {
   std::string to;    // "80%" or "88%@130ms"
   std::string of;    // "10h"
 
-  void AppendTo(std::vector<Flag>& flags);
+  void AddTo(CommandFlags& flags);
   [[nodiscard]] bool asked() const { return !from.empty() || !to.empty() || !of.empty(); }
 };
 

@@ -5,33 +5,14 @@
 #include <utility>
 
 #include "cli/input_keys.h"
+#include "cli/join_inputs.h"
 #include "cli/open_input.h"
 #include "diagnose/host_during.h"
 #include "diagnose/traced_run.h"
-#include "telemetry/time_sorter.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
-
-// Passes samples on and notes whether they are dated. What carries no times begins at second 0 of 1970.
-class DateWatch final : public SampleSink {
- public:
-  explicit DateWatch(SampleSink& next) : next_(next) {}
-
-  void OnSamples(std::span<const Sample> samples) override {
-    constexpr std::int64_t kYear = 365 * 24 * kNanosPerHour;
-    for (const Sample& s : samples) (s.time.nanos() < kYear ? undated_ : dated_) = true;
-    next_.OnSamples(samples);
-  }
-  [[nodiscard]] bool undated() const { return undated_; }
-  [[nodiscard]] bool dated() const { return dated_; }
-
- private:
-  SampleSink& next_;
-  bool undated_ = false;
-  bool dated_ = false;
-};
 
 // Reads the inputs of a run one by one.
 class RunReader {
@@ -47,21 +28,20 @@ class RunReader {
       waiting_ = std::move(input);
       return {};
     }
-    if (inputs_ == 2) TRY(ReadSamples(*waiting_));
-    return ReadSamples(input);
+    if (inputs_ == 2) TRY(join_.Read(*waiting_, options_));
+    return join_.Read(input, options_);
   }
 
   Result<std::unique_ptr<RunInputs>> Finish(const std::string& first_path) {
-    if (inputs_ == 1) TRY(ReadSamples(*waiting_));
-    if (dated_ && !undated_.empty()) {
-      return Fail(undated_ +
-                  ": carries no dates, so it has no place on the clock of the other inputs; record it with " +
-                  "times, or audit it alone");
+    const bool alone = inputs_ == 1 && waiting_->importer->in_order;
+    if (alone) {
+      TRY(ReadAlone(*waiting_));
+    } else {
+      if (inputs_ == 1) TRY(join_.Read(*waiting_, options_));
+      TRY(join_.Deliver(classifier_));
     }
-    if (inputs_ > 1) TRY(CheckDistinct(run_->devices));
-    if (sorting_) TRY(sorter_.Deliver(classifier_));
     run_->run = classifier_.Finish();
-    if (!sorting_) TRY(CheckOrder(first_path));
+    if (alone) TRY(CheckRows(first_path));
     TRY(CheckGaps(first_path));
     if (!run_->profiles.empty()) AddTrace();
     if (run_->run.devices.empty() && !run_->trace) {
@@ -90,46 +70,33 @@ class RunReader {
     return {};
   }
 
-  Result<void> ReadSamples(KnownInput& input) {
-    const bool several = inputs_ > 1;
-    sorting_ = sorting_ || several || !input.importer->in_order;
-    SampleSink& sink = sorting_ ? static_cast<SampleSink&>(sorter_) : classifier_;
-    DateWatch watch(sink);
-    ImportTarget target{run_->devices, run_->quality, run_->owners, several ? watch : sink,
-                        several ? nullptr : &run_->summary};
-    TRY(input.importer->import(*input.source, options_, target));
-    dated_ = dated_ || watch.dated();
-    if (undated_.empty() && watch.undated()) undated_ = input.source->name();
-    CountTruncated(input);
-    return {};
+  // The only input, in order of time: nothing need be sorted.
+  Result<void> ReadAlone(const KnownInput& input) {
+    ImportTarget target{run_->devices, run_->quality, run_->owners, classifier_, &run_->summary};
+    return ImportInput(input, options_, target);
   }
 
-  // What is read as it comes is in order of time but for odd rows. Newest first, nearly all of it would be dropped.
-  Result<void> CheckOrder(const std::string& path) const {
+  // What is read as it comes is in order of time but for odd rows.
+  [[nodiscard]] Result<void> CheckRows(const std::string& path) const {
     std::int64_t back = 0;
     std::int64_t rows = 0;
     for (const DeviceResult& device : run_->run.devices) {
       back += device.totals.out_of_order + device.totals.clock_steps;
       rows += device.totals.samples + device.totals.out_of_order;
     }
-    if (rows < kFewRows || 2 * back <= rows) return {};
-    return Fail(path + ": most of its rows are older than the row before them; sort it by time, oldest first");
+    return CheckOrder(path, rows, back);
   }
 
   // A machine's clock may stand at 1970 until it is set: the years between would be priced as time that nobody saw.
   [[nodiscard]] Result<void> CheckGaps(const std::string& path) const {
-    constexpr std::int64_t kYear = 366 * 24 * kNanosPerHour;
+    constexpr std::int64_t kLongestGap = 366 * 24 * kNanosPerHour;
     for (const DeviceResult& device : run_->run.devices) {
-      if (device.totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] <= kYear) continue;
+      if (device.totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] <= kLongestGap) continue;
       return Fail(path + ": its times, from " + FormatRfc3339(device.first) + " to " + FormatRfc3339(device.last) +
                   ", skip more than a year of which no row speaks; take out the rows of a clock that was not set, or " +
                   "audit the parts one by one");
     }
     return {};
-  }
-
-  void CountTruncated(const KnownInput& input) {
-    if (input.source->truncated()) run_->quality.Count(QualityId::kTruncatedInput, {&input.source->name(), 0});
   }
 
   void AddTrace() {
@@ -138,17 +105,12 @@ class RunReader {
     if (run_->traced_only) run_->run = TracedRun(run_->profiles, *run_->trace, run_->devices, run_->quality);
   }
 
-  static constexpr std::int64_t kFewRows = 8;  // in which some that went back prove nothing
-
   const ImportOptions& options_;
   std::unique_ptr<RunInputs> run_ = std::make_unique<RunInputs>();
   RunClassifier classifier_;
-  TimeSorter sorter_{run_->devices, run_->quality};
+  InputJoin join_{run_->devices, run_->quality, run_->owners};
   std::optional<KnownInput> waiting_;
   std::size_t inputs_ = 0;  // of samples
-  bool sorting_ = false;
-  bool dated_ = false;
-  std::string undated_;  // the first input without times
 };
 
 }  // namespace

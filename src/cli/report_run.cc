@@ -92,7 +92,8 @@ std::vector<RunFact> SystemOf(const RunSummary& summary) {
   return facts;
 }
 
-// What a link of a generation and width moves each way, without what the protocol takes of each packet.
+// What a link of a generation and width moves each way, without what the protocol takes of each packet: by the PCI
+// Express specifications 2.5, 5, 8, 16, 32 and 64 GT/s a lane, coded 8b/10b, from 8 on 128b/130b, and 242 of 256 bytes.
 std::int64_t LinkSpeed(std::int64_t generation, std::int64_t lanes) {
   constexpr std::array<std::int64_t, 6> kLane = {250'000'000,   500'000'000,   984'615'385,
                                                  1'969'230'769, 3'938'461'538, 7'562'500'000};
@@ -127,6 +128,12 @@ void CountNarrowLinks(const AuditReport& report, DataQuality& quality) {
     if (!now || !most || *now >= *most) continue;
     quality.CountNamed(QualityId::kNarrowLink,
                        fmt::format("{} PCIe x{} of x{}", DeviceLabel(report, d.device), *now, *most));
+  }
+}
+
+void CountFailedGpus(const RunFacts& facts, DataQuality& quality) {
+  for (const auto& [key, why] : facts) {
+    if (key.starts_with("gpus.failed.")) quality.CountNamed(QualityId::kGpusFailed, why);
   }
 }
 
@@ -191,6 +198,9 @@ LiveRun LiveRunOf(const RunSummary& summary) {
   live.command = FactIn(summary.facts(), "command");
   live.exit = FactIn(summary.facts(), "exit");
   live.window = summary.window();
+  for (const auto& fact : summary.facts()) {
+    if (fact.first.starts_with("sampler.")) live.sampler.insert(fact);
+  }
   for (const Note& note : summary.notes()) {
     if (note.kind == NoteKind::kAlert || note.kind == NoteKind::kEnforced) live.alerts.push_back(note);
   }
@@ -199,8 +209,6 @@ LiveRun LiveRunOf(const RunSummary& summary) {
   }
   return live;
 }
-
-constexpr std::int64_t kYear = 365 * 24 * kNanosPerHour;  // times before it are of no calendar
 
 std::vector<DeviceId> GpusOf(const RunInputs& run) {
   std::vector<DeviceId> gpus;
@@ -215,7 +223,7 @@ Result<RateCard> RatesOf(const ReportPlan& plan, RunInputs& run, const Settings&
   const Result<RateBook> book = OpenRates(settings, question, run.quality);
   if (!book) return tl::unexpected<Error>(book.error());
   const std::vector<DeviceId> gpus = GpusOf(run);
-  const bool dated = run.run.start.nanos() >= kYear;
+  const bool dated = IsDated(run.run.start);
   Result<RateCard> card =
       RatesOf(*book, run.devices, gpus, dated ? std::optional(RunSpan{run.run.start, run.run.end}) : std::nullopt);
   if (card) CountStale(*card, run.quality);
@@ -251,8 +259,9 @@ Result<AuditReport> MakeReport(const ReportPlan& plan, RunInputs& run, const Set
   if (!cost) return tl::unexpected<Error>(cost.error());
   AuditReport report;
   if (!run.run.devices.empty() || run.trace) {
-    report.advice = Advise(
-        {run.run, run.devices, *cost, MachineOf(run), run.trace ? &*run.trace : nullptr, run.traced_only}, plan.shares);
+    report.advice = Advise({run.run, run.devices, *cost, MachineOf(run), run.trace ? &*run.trace : nullptr,
+                            run.traced_only, plan.thresholds},
+                           plan.shares);
   }
   report.cost = std::move(*cost);
   report.run = std::move(run.run);
@@ -267,6 +276,7 @@ Result<AuditReport> MakeReport(const ReportPlan& plan, RunInputs& run, const Set
   report.explain = plan.request.explain;
   report.system = SystemOf(run.summary);
   CountNarrowLinks(report, run.quality);
+  CountFailedGpus(run.summary.facts(), run.quality);
   return report;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "report/display.h"
+#include "text/duration.h"
 
 namespace idleburn {
 namespace {
@@ -58,8 +59,7 @@ void TakeMoney(const CostReport& cost, const DeviceTable& devices, RunFigures& f
   figures.rate_nano = NanoOf(cost.rate.per_gpu_hour);
   figures.rate_source = cost.rate.source;
   if (cost.whole.unpriced.window_ns > 0) {
-    figures.rate_source += fmt::format("; excluding {:.6g} unpriced GPU-hours",
-                                       static_cast<double>(cost.whole.unpriced.window_ns) / kNanosPerHour);
+    figures.rate_source += fmt::format("; excluding {:.6g} unpriced GPU-hours", InHours(cost.whole.unpriced.window_ns));
   }
   if (cost.rate.as_of) figures.rate_as_of_ns = cost.rate.as_of->nanos();
   figures.cost_nano = NanoOf(cost.whole.total);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "text/duration.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -14,8 +15,6 @@ constexpr int kHourDecimals = 6;
 // GPU-seconds are estimates: what lies below a microsecond is rounding of the arithmetic.
 std::int64_t NanosOf(double gpu_seconds) { return std::llround(gpu_seconds * 1e6) * 1000; }
 
-double HoursOf(Int128 nanos) { return static_cast<double>(nanos) / static_cast<double>(kNanosPerHour); }
-
 bool IsShown(Verdict verdict) { return verdict != Verdict::kInvalid && verdict != Verdict::kNotShown; }
 
 // What the tiers make of a reduction.
@@ -23,7 +22,7 @@ Result<void> SplitTiers(const std::vector<CapacityTier>& tiers, std::int64_t avo
   const Result<CashAndFreed> split = SplitCashAndFreed(tiers, std::max<std::int64_t>(avoided, 0));
   if (!split) return tl::unexpected<Error>(Error{"compare: --tier: " + split.error().message});
   money.cash = split->cash;
-  money.freed_gpu_hours = HoursOf(avoided < 0 ? Int128{avoided} : split->freed_gpu_nanos);
+  money.freed_gpu_hours = InHours(avoided < 0 ? Int128{avoided} : split->freed_gpu_nanos);
   money.bill_before = split->bill_before;
   money.bill_after = split->bill_after;
   return {};
@@ -78,7 +77,7 @@ Result<void> FillMoney(const std::vector<CapacityTier>& tiers, ComparisonReport&
   } else if (report.claim.cashable) {
     if (money.parts) money.cash = money.parts->time;
   } else {
-    money.freed_gpu_hours = HoursOf(avoided);
+    money.freed_gpu_hours = InHours(avoided);
     if (money.parts) money.cash = Money();
   }
   if (money.cash && money.parts) {

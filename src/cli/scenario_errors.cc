@@ -1,9 +1,9 @@
 #include "cli/scenario_errors.h"
 
+#include "cli/read_input.h"
 #include "os/input_file.h"
 #include "tco/actuals.h"
 #include "tco/scenario_file.h"
-#include "text/line_reader.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -11,10 +11,8 @@ namespace idleburn {
 Result<std::vector<JudgedForecast>> ScenarioForecasts(const std::string& scenario, const std::string& actuals,
                                                       Instant now) {
   constexpr std::size_t kMostBytes = 1 << 20;
-  const std::string today = FormatRfc3339(now).substr(0, 10);
-  Result<std::unique_ptr<ByteSource>> in = OpenInput(scenario);
-  if (!in) return tl::unexpected<Error>(in.error());
-  const Result<std::string> text = ReadAll(**in, kMostBytes);
+  const std::string today = FormatDay(now);
+  const Result<std::string> text = ReadInput(scenario, kMostBytes);
   if (!text) return tl::unexpected<Error>(text.error());
   const Result<TcoFile> file = ReadTcoFile(scenario, *text, today);
   if (!file) return tl::unexpected<Error>(file.error());

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "cli/flag_values.h"
+#include "cli/read_input.h"
 #include "os/input_file.h"
-#include "text/line_reader.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -24,9 +24,7 @@ void Cite(std::string& list, const std::string& what) { list += (list.empty() ? 
 
 Result<void> ReadDrillFile(const SpotFlags& flags, SpotFacts& facts, bool& checkpoint, bool& restart) {
   if (flags.drill.empty()) return {};
-  const Result<std::unique_ptr<ByteSource>> in = OpenInput(flags.drill);
-  if (!in) return tl::unexpected<Error>(in.error());
-  const Result<std::string> text = ReadAll(**in, kMostDrillBytes);
+  const Result<std::string> text = ReadInput(flags.drill, kMostDrillBytes);
   if (!text) return tl::unexpected<Error>(text.error());
   const Result<MeasuredRestart> drill = ParseDrillDocument(*text, flags.drill);
   if (!drill) return tl::unexpected<Error>(drill.error());
@@ -140,18 +138,18 @@ Result<void> ReadMachines(const SpotFlags& flags, SpotFacts& facts) {
 
 }  // namespace
 
-void SpotFlags::AppendTo(std::vector<Flag>& flags) {
-  flags.push_back({"--uptime", "TIME", "between losses of one spot machine on the mean: 8h", &uptime});
-  flags.push_back({"--up-fraction", "F", "share of the time that a machine is there (1)", &up_fraction});
-  flags.push_back({"--interruptions", "FILE.csv", "a history of machines: t_s, event (add, remove), node",
-                   &interruptions});
-  flags.push_back({"--trace", "NAME", "which history of that file", &trace});
-  flags.push_back({"--drill", "FILE.json", "checkpoint and restart as `idleburn drill --format json` measured them",
-                   &drill});
-  flags.push_back({"--checkpoint-cost", "TIME", "that training stands for one to be written", &checkpoint_cost});
-  flags.push_back({"--restart", "TIME", "from a new machine to training again", &restart});
-  flags.push_back({"--loss", "TIME", "what an interruption costs in all, where it was measured", &loss});
-  flags.push_back({"--checkpoint-interval", "TIME", "between checkpoints (Young's)", &interval});
+void SpotFlags::AddTo(CommandFlags& flags) {
+  flags.Add("--uptime", "TIME", "between losses of one spot machine on the mean: 8h").text = &uptime;
+  flags.Add("--up-fraction", "F", "share of the time that a machine is there (1)").text = &up_fraction;
+  flags.Add("--interruptions", "FILE.csv", "a history of machines: t_s, event (add, remove), node").text =
+      &interruptions;
+  flags.Add("--trace", "NAME", "which history of that file").text = &trace;
+  flags.Add("--drill", "FILE.json", "checkpoint and restart as `idleburn drill --format json` measured them").text =
+      &drill;
+  flags.Add("--checkpoint-cost", "TIME", "that training stands for one to be written").text = &checkpoint_cost;
+  flags.Add("--restart", "TIME", "from a new machine to training again").text = &restart;
+  flags.Add("--loss", "TIME", "what an interruption costs in all, where it was measured").text = &loss;
+  flags.Add("--checkpoint-interval", "TIME", "between checkpoints (Young's)").text = &interval;
 }
 
 Result<SpotFacts> ReadSpotFacts(const SpotFlags& flags) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/flags.h"
+#include "cli/common_flags.h"
 #include "spot/options.h"
 
 namespace idleburn {
@@ -21,7 +21,7 @@ struct SpotFlags {
   std::string loss;
   std::string interval;
 
-  void AppendTo(std::vector<Flag>& flags);
+  void AddTo(CommandFlags& flags);
 };
 
 // What is known of runs on machines that are taken away.

@@ -169,20 +169,16 @@ std::string ChartOf(const TcoAnswer& answer, std::string_view title) {
 }  // namespace
 
 std::string TcoHtml(const TcoAnswer& answer) {
-  const TcoView view = TcoViewOf(answer);
+  const ReportPage page = TcoPage(answer);
   std::string html(embedded::kHeadHtml);
-  html += "<title>Total cost of ownership</title>\n<style>";
+  html += "<title>" + H(page.heading) + "</title>\n<style>";
   html.append(embedded::kReportCss).append("</style>\n</head>\n<body>\n<header>\n<p class=\"eyebrow\">");
-  html += H(view.title) + "</p>\n<h1>" + H(view.verdict) + "</h1>\n</header>\n<main>\n";
-  AppendHtmlSection("Why", view.why, &html);
-  AppendHtmlSection("Next", view.next, &html);
-  for (const ReportTable& part : view.parts) {
-    html += ChartOf(answer, part.title);
-    if (part.rows.empty()) {
-      AppendHtmlSection(part.title, part.notes, &html);
-    } else {
-      AppendHtmlGrid(part, &html);
-    }
+  html += H(page.title) + "</p>\n<h1>" + H(page.verdict) + "</h1>\n</header>\n<main>\n";
+  AppendHtmlSection("Why", page.why, &html);
+  AppendHtmlSection("Next", page.next, &html);
+  for (const ReportTable& table : page.tables) {
+    html += ChartOf(answer, table.title);
+    AppendHtmlTable(table, &html);
   }
   return html + "</main>\n</body>\n</html>\n";
 }

@@ -2,46 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "report/markdown_parts.h"
-#include "report/text_page.h"
 #include "text/escape.h"
-#include "text/markdown.h"
 
 namespace idleburn {
-std::string TcoText(const TcoAnswer& answer, int width, bool color) {
-  const TcoView view = TcoViewOf(answer);
-  TextPage text(width, color);
-  text.Wrapped("", view.verdict, true);
-  text.Labelled("why", view.why);
-  text.Labelled("next", view.next);
-  text.Blank();
-  text.Wrapped("", view.title);
-  for (const ReportTable& part : view.parts) {
-    if (part.rows.empty()) {
-      text.Section(part.title, part.notes);
-    } else {
-      text.Grid(part);
-    }
-  }
-  return std::move(text).Take();
-}
-
-std::string TcoMarkdown(const TcoAnswer& answer) {
-  const TcoView view = TcoViewOf(answer);
-  std::string out =
-      "# Total cost of ownership\n\n**" + MarkdownEscaped(view.verdict) + "**\n\n" + MarkdownEscaped(view.title) + "\n";
-  AppendMarkdownSection("Why", view.why, &out);
-  AppendMarkdownSection("Next", view.next, &out);
-  for (const ReportTable& part : view.parts) {
-    if (part.rows.empty()) {
-      AppendMarkdownSection(part.title, part.notes, &out);
-    } else {
-      AppendMarkdownTable(part, &out);
-    }
-  }
-  return out;
-}
-
 namespace {
 
 // One row of the table for other programs.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/audit_view.h"
+#include "report/report_page.h"
 #include "tco/actuals.h"
 #include "tco/own_or_rent.h"
 #include "tco/plan_cost.h"
@@ -29,24 +29,13 @@ struct TcoAnswer {
   std::string today;  // "2026-11-21": when it was asked
 };
 
-std::string TcoText(const TcoAnswer& answer, int width, bool color);
-std::string TcoMarkdown(const TcoAnswer& answer);
+// Verdict, why, next, then the tables in the order to read; one without rows is a list of its notes.
+ReportPage TcoPage(const TcoAnswer& answer);
 std::string TcoCsv(const TcoAnswer& answer);
 std::string TcoJson(const TcoAnswer& answer);
 std::string TcoHtml(const TcoAnswer& answer);
 
-// Sentences and tables, the same for every writer for people.
-struct TcoView {
-  std::string title;  // what was asked, and when
-  std::string verdict;
-  std::vector<std::string> why;
-  std::vector<std::string> next;
-  // In the order to read; one without rows is a list of its notes.
-  std::vector<ReportTable> parts;
-};
-TcoView TcoViewOf(const TcoAnswer& answer);
-
-// Titles of parts beside which the page has a chart.
+// Titles of tables before which the page has a chart.
 inline constexpr std::string_view kTcoCosts = "Costs";
 inline constexpr std::string_view kTcoMatters = "What matters";
 inline constexpr std::string_view kTcoOwn = "Buy or rent";

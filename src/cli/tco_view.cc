@@ -15,35 +15,36 @@ ReportTable List(std::string_view title, std::vector<std::string> lines) {
 
 }  // namespace
 
-TcoView TcoViewOf(const TcoAnswer& answer) {
+ReportPage TcoPage(const TcoAnswer& answer) {
   const TcoScenario& first = answer.scenarios.front();
   const std::string& currency = first.plan.currency;
-  TcoView view;
-  view.title = fmt::format("{}: {}, months of {} h, in {}, as of {}", first.plan.name, TcoMonthsText(first.plan.months),
+  ReportPage page;
+  page.heading = "Total cost of ownership";
+  page.title = fmt::format("{}: {}, months of {} h, in {}, as of {}", first.plan.name, TcoMonthsText(first.plan.months),
                            first.plan.month_hours, currency, answer.today);
-  view.verdict = TcoVerdict(answer);
-  view.why = TcoWhy(answer);
-  view.next = TcoNext(answer);
+  page.verdict = TcoVerdict(answer);
+  page.why = TcoWhy(answer);
+  page.next = TcoNext(answer);
   std::vector<std::string> units;
   for (const TcoScenario& s : answer.scenarios) {
     for (const std::string& line : TcoUnitLines(s)) units.push_back(line);
   }
-  view.parts.push_back(List("Warnings", answer.warnings));
-  view.parts.push_back(TcoCostTable(answer));
+  page.tables.push_back(List("Warnings", answer.warnings));
+  page.tables.push_back(TcoCostTable(answer));
   if (answer.actuals) {
-    view.parts.push_back(TcoMonthTable(*answer.actuals, currency));
-    view.parts.push_back(TcoVarianceTable(*answer.actuals, currency));
-    view.parts.push_back(List("So far", TcoActualLines(*answer.actuals, currency)));
+    page.tables.push_back(TcoMonthTable(*answer.actuals, currency));
+    page.tables.push_back(TcoVarianceTable(*answer.actuals, currency));
+    page.tables.push_back(List("So far", TcoActualLines(*answer.actuals, currency)));
   }
-  for (const TcoScenario& s : answer.scenarios) view.parts.push_back(TcoLeverTable(s, first));
-  view.parts.push_back(TcoSureTable(answer));
-  for (const TcoScenario& s : answer.scenarios) view.parts.push_back(TcoTornadoTable(s));
-  view.parts.push_back(List("What a unit costs", std::move(units)));
-  if (answer.own) view.parts.push_back(TcoOwnTable(*answer.own, currency));
-  for (const TcoScenario& s : answer.scenarios) view.parts.push_back(TcoMadeTable(s, first));
-  view.parts.push_back(List("How these figures were made", TcoBasisLines(answer)));
-  std::erase_if(view.parts, [](const ReportTable& part) { return part.rows.empty() && part.notes.empty(); });
-  return view;
+  for (const TcoScenario& s : answer.scenarios) page.tables.push_back(TcoLeverTable(s, first));
+  page.tables.push_back(TcoSureTable(answer));
+  for (const TcoScenario& s : answer.scenarios) page.tables.push_back(TcoTornadoTable(s));
+  page.tables.push_back(List("What a unit costs", std::move(units)));
+  if (answer.own) page.tables.push_back(TcoOwnTable(*answer.own, currency));
+  for (const TcoScenario& s : answer.scenarios) page.tables.push_back(TcoMadeTable(s, first));
+  page.tables.push_back(List("How these figures were made", TcoBasisLines(answer)));
+  std::erase_if(page.tables, [](const ReportTable& table) { return table.rows.empty() && table.notes.empty(); });
+  return page;
 }
 
 }  // namespace idleburn

@@ -10,9 +10,9 @@
 
 namespace idleburn {
 
-void TrialFlags::AppendTo(std::vector<Flag>& flags, const std::string& each) {
+void TrialFlags::AddTo(CommandFlags& flags, const std::string& each) {
   const auto add = [&](const char* name, const char* value, const std::string& help, std::string& text) {
-    flags.push_back({name, value, help, &text});
+    flags.Add(name, value, help).text = &text;
   };
   const std::string steps_usual = usual.steps ? fmt::format(" (default {})", *usual.steps) : "";
   const std::string time_usual = usual.time ? fmt::format(" (default {})", SecondsText(*usual.time)) : "";

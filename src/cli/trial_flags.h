@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/flags.h"
+#include "cli/common_flags.h"
 #include "isolate/work_rate.h"
 
 namespace idleburn {
@@ -14,7 +14,7 @@ struct TrialFlags {
   explicit TrialFlags(const TrialBounds& bounds) : usual(bounds) {}
 
   // `each`: what is bounded, "run".
-  void AppendTo(std::vector<Flag>& flags, const std::string& each);
+  void AddTo(CommandFlags& flags, const std::string& each);
   [[nodiscard]] Result<TrialBounds> Bounds(const char* command) const;
   // The first that was given; empty: none.
   [[nodiscard]] std::string Given() const;

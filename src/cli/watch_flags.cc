@@ -31,30 +31,28 @@ Result<Nanos> ParseIdleHeld(const std::string& text) {
 
 }  // namespace
 
-void WatchFlags::AppendTo(std::vector<Flag>& flags) {
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
-  add("--watch", "LIMIT", "say so when a GPU is idle while its memory is held for longer: idle-held=15m (repeatable)")
+void WatchFlags::AddTo(CommandFlags& flags) {
+  flags
+      .Add("--watch", "LIMIT",
+           "say so when a GPU is idle while its memory is held for longer: idle-held=15m (repeatable)")
       .list = &watch;
-  add("--budget", "AMOUNT", "say so at 80 and 100 % of this cost, in the currency of the price").text = &budget;
-  add("--gpu-hours", "HOURS", "say so at 80 and 100 % of these GPU-hours").text = &gpu_hours;
-  add("--on-alert", "CMD", "run this by sh for each alert; $IDLEBURN_ALERT says it").text = &on_alert;
+  flags.Add("--budget", "AMOUNT", "say so at 80 and 100 % of this cost, in the currency of the price").text = &budget;
+  flags.Add("--gpu-hours", "HOURS", "say so at 80 and 100 % of these GPU-hours").text = &gpu_hours;
+  flags.Add("--on-alert", "CMD", "run this by sh for each alert; $IDLEBURN_ALERT says it").text = &on_alert;
 }
 
 Result<std::unique_ptr<AlertCommand>> WatchFlags::StartAlertCommand() const {
   return on_alert.empty() ? std::unique_ptr<AlertCommand>() : AlertCommand::Start(on_alert);
 }
 
-void WatchFlags::AppendEnforceTo(std::vector<Flag>& flags) {
-  const auto add = [&](const char* name, const char* value, const char* help) -> Flag& {
-    return flags.emplace_back(Flag{name, value, help});
-  };
-  add("--enforce", "", "beyond a limit, stop the command with SIGTERM").on = &enforce;
-  add("--enforce-signal", "SIGNAL", "first ask it to checkpoint, at 95 % of a cap, with this: SIGUSR1 and the like")
+void WatchFlags::AddEnforceTo(CommandFlags& flags) {
+  flags.Add("--enforce", "", "beyond a limit, stop the command with SIGTERM").on = &enforce;
+  flags
+      .Add("--enforce-signal", "SIGNAL",
+           "first ask it to checkpoint, at 95 % of a cap, with this: SIGUSR1 and the like")
       .text = &enforce_signal;
-  add("--grace", "TIME", "how long it has for each, before SIGTERM and after (default 120s)").text = &grace;
-  add("--enforce-kill", "", "SIGKILL when it still runs after that").on = &kill;
+  flags.Add("--grace", "TIME", "how long it has for each, before SIGTERM and after (default 120s)").text = &grace;
+  flags.Add("--enforce-kill", "", "SIGKILL when it still runs after that").on = &kill;
 }
 
 Result<WatchPlan> WatchFlags::Plan(const Settings& settings, bool ask_cloud, Instant now) const {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/flags.h"
+#include "cli/common_flags.h"
 #include "cli/settings.h"
 #include "price/rate_book.h"
 #include "run/alert_command.h"
@@ -27,10 +27,10 @@ struct WatchPlan {
 
 // The flags of that.
 struct WatchFlags {
-  // Appends them; this must stay where it is until they were read.
-  void AppendTo(std::vector<Flag>& flags);
+  // Adds them; this must stay where it is until they were read.
+  void AddTo(CommandFlags& flags);
   // Those by which a workload is stopped too.
-  void AppendEnforceTo(std::vector<Flag>& flags);
+  void AddEnforceTo(CommandFlags& flags);
 
   // Understood; nothing is started yet. A budget needs a price that is known before the start, by the settings or by
   // the machine, for whatever GPU there is: without one it is refused, because a run that was to be guarded must not

@@ -69,14 +69,15 @@ void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tal
   Finding f = MakeFinding(scene, cause, mostly_assumed ? Status::kLikely : Status::kConfirmed, tally.ns, tally.where);
   f.bound = scene.Share(std::llround(tally.recoverable_ns));
   f.evidence.push_back(
-      fmt::format("{} below 10 % in stretches of {} s or more, for {:.0f} GPU-s in all ({:.1f} % of observed time, "
+      fmt::format("{} below {} % in stretches of {} s or more, for {:.0f} GPU-s in all ({:.1f} % of observed time, "
                   "threshold 3 %): {}",
-                  scene.BusyCounter(), kIdleStretchSeconds, Seconds(tally.ns), 100 * f.share, ListOf(tally.names)));
+                  scene.BusyCounter(), InPercent(scene.thresholds.idle_below), kIdleStretchSeconds, Seconds(tally.ns),
+                  100 * f.share, ListOf(tally.names)));
   if (tally.ns > tally.assumed_ns) {
-    f.evidence.push_back(
-        cause == "idle_held"
-            ? fmt::format("{} shows a process that holds device memory (100 MiB or more) meanwhile", tally.counter)
-            : fmt::format("{} shows no process on the GPU meanwhile (memory below 100 MiB)", tally.counter));
+    f.evidence.push_back(fmt::format(
+        fmt::runtime(cause == "idle_held" ? "{} shows a process that holds device memory ({} MiB or more) meanwhile"
+                                          : "{} shows no process on the GPU meanwhile (memory below {} MiB)"),
+        tally.counter, scene.thresholds.held_memory >> 20));
   }
   if (tally.assumed_ns > 0) {
     f.evidence.push_back(
@@ -95,11 +96,11 @@ DeviceShares FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear,
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
     const DeviceResult& d = scene.run.devices[i];
     std::vector<bool> taken = claims[i];
-    // Below 10 % a watched workload may starve its GPU: held without use is what no kernel ran in.
+    // In an idle phase a watched workload may starve its GPU: held without use is what no kernel ran in.
     for (std::size_t b = 0; WatchesWorkload(scene) && b < taken.size(); ++b) {
       taken[b] = taken[b] || InUse(d.totals.timeline.buckets[b]);
     }
-    const IdleStretches idle = FindIdleStretches(d.totals, taken);
+    const IdleStretches idle = FindIdleStretches(d.totals, scene.thresholds.idle_below, taken);
     for (std::size_t b = 0; b < idle.marked.size(); ++b) claims[i][b] = claims[i][b] || idle.marked[b];
     *unclear += scene.Weighted(idle.unclear_ns, d.device);
     if (idle.TotalNs() == 0) continue;
@@ -133,17 +134,17 @@ std::optional<double> LargestPowerShare(const DeviceResult& d) {
 }
 
 std::string SpinEvidence(const Scene& scene, const DeviceResult& d, const std::string& busy) {
-  constexpr Thresholds kDefaults;
   if (d.spin.evidence == SpinVerdict::Evidence::kActivity) {
     return fmt::format("{}, while {} averaged {} there (threshold {} %): kernels are resident without work", busy,
                        scene.Counter(d, Signal::kSmActive), MeanOrNotRead(BusySmActivity(d.totals)),
-                       kDefaults.spin_sm_below / kPercent);
+                       InPercent(scene.thresholds.spin_sm_below));
   }
   const std::optional<double> share = LargestPowerShare(d);
-  return fmt::format(
-      "{}, while {} is {} of the range from {:.1f} W (idle) to {:.0f} W (limit) (threshold {} %)", busy,
-      scene.Counter(d, Signal::kPower), share ? fmt::format("at most {:.1f} %", *share) : "in the lowest part",
-      Watts(d.spin.idle_mw.value_or(0)), Watts(d.spin.limit_mw.value_or(0)), kDefaults.spin_power_tenths_percent / 10);
+  return fmt::format("{}, while {} is {} of the range from {:.1f} W (idle) to {:.0f} W (limit) (threshold {} %)", busy,
+                     scene.Counter(d, Signal::kPower),
+                     share ? fmt::format("at most {:.1f} %", *share) : "in the lowest part",
+                     Watts(d.spin.idle_mw.value_or(0)), Watts(d.spin.limit_mw.value_or(0)),
+                     InPercent(scene.thresholds.spin_power_tenths_percent * kPercent / 10));
 }
 
 // `claimed`: spin-wait whose cause is known.
@@ -167,15 +168,16 @@ void FindSpinWait(const Scene& scene, std::int64_t claimed, std::vector<Finding>
   Finding f = MakeFinding(scene, "spin_wait", by_activity != nullptr || peer ? Status::kConfirmed : Status::kLikely,
                           spin, where);
   f.bound = f.share;
-  const std::string busy = fmt::format("{} >= 90 % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}",
-                                       scene.BusyCounter(), Seconds(spin), 100 * f.share, ListOf(names));
+  const std::string busy =
+      fmt::format("{} >= {} % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}", scene.BusyCounter(),
+                  InPercent(scene.thresholds.bound_from), Seconds(spin), 100 * f.share, ListOf(names));
   for (const DeviceResult* d : {by_activity, by_power}) {
     if (d != nullptr) f.evidence.push_back(SpinEvidence(scene, *d, busy));
   }
   if (peer) {
     f.evidence.push_back(
-        fmt::format("{} is below 30 % by {} in {:.0f} % of that time: it is the one the others wait for",
-                    scene.NameOf(peer->device), scene.BusyCounter(), 100 * peer->share));
+        fmt::format("{} is below {} % by {} in {:.0f} % of that time: it is the one the others wait for",
+                    scene.NameOf(peer->device), InPercent(kLateBelow), scene.BusyCounter(), 100 * peer->share));
   } else {
     f.evidence.emplace_back(
         "no GPU of this run lags while these wait: resident without work; whom they wait for, if anyone, is not in "
@@ -186,6 +188,10 @@ void FindSpinWait(const Scene& scene, std::int64_t claimed, std::vector<Finding>
 }
 
 // --- throttling ------------------------------------------------------------------------------------------------
+
+std::string ClockLossThreshold(const Scene& scene) {
+  return InPercent(scene.thresholds.clock_loss_tenths_percent * kPercent / 10);
+}
 
 // Share of SM clock lost while slowed down; 0 where the clocks were not read.
 double ClockLoss(const RunResult& run) {
@@ -230,8 +236,8 @@ void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
                                    CounterOf(scene, Signal::kEventReasons), ReasonsOf(scene.run), 100 * f.share,
                                    ListOf(names)));
   if (loss > 0) {
-    f.evidence.push_back(fmt::format("{} is {:.1f} % below its maximum meanwhile (threshold 5 %)",
-                                     CounterOf(scene, Signal::kSmClock), 100 * loss));
+    f.evidence.push_back(fmt::format("{} is {:.1f} % below its maximum meanwhile (threshold {} %)",
+                                     CounterOf(scene, Signal::kSmClock), 100 * loss, ClockLossThreshold(scene)));
   }
   findings.push_back(std::move(f));
 }
@@ -250,7 +256,8 @@ void MentionUnblamedThrottling(const Scene& scene, std::vector<Finding>& finding
                                     [](const DeviceResult& d) { return d.max_sm_khz && d.totals.busy_clock.ns > 0; });
   at->evidence.push_back(fmt::format(
       "{} reports {}, {}: reported, not blamed", CounterOf(scene, Signal::kEventReasons), ReasonsOf(scene.run),
-      compared ? "without a loss of SM clock of 5 % that a slowdown or a lowered limit explains"
+      compared ? "without a loss of SM clock of " + ClockLossThreshold(scene) +
+                     " % that a slowdown or a lowered limit explains"
                : "at a cost that is not known, since the SM clock or its maximum was not read"));
 }
 
@@ -277,10 +284,11 @@ void FindBursts(const Scene& scene, std::vector<Finding>& findings) {
   f.title = "GPUs are starved in bursts; what they wait for is not measured";
   f.evidence.push_back(
       fmt::format("{} alternates within seconds for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}: of "
-                  "all readings, {:.3f} s apart, {:.1f} % are below 10 % and {:.1f} % at 90 % or more, burst index "
-                  "B = 4 x {:.3f} x {:.3f} = {:.2f} (threshold 0.30)",
+                  "all readings, {:.3f} s apart, {:.1f} % are below {} % and {:.1f} % at {} % or more, burst index "
+                  "B = 4 x {:.3f} x {:.3f} = {:.2f} (threshold {:.2f})",
                   scene.BusyCounter(), Seconds(burst), 100 * f.share, ListOf(names), Seconds(window), 100 * low,
-                  100 * high, low, high, 4 * low * high));
+                  InPercent(scene.thresholds.idle_below), 100 * high, InPercent(scene.thresholds.bound_from), low, high,
+                  4 * low * high, static_cast<double>(scene.thresholds.burst_percent) / 100));
   f.evidence.emplace_back(
       "one job starved in bursts, not idle time beside a compute-bound job: it waits for data, a synchronisation or "
       "launches; utilisation cannot tell which");
@@ -289,8 +297,8 @@ void FindBursts(const Scene& scene, std::vector<Finding>& findings) {
   findings.push_back(std::move(f));
 }
 
-// Time below 70 % that no cause above explains. `idle`: idle time in the stretches claimed; `explained`: of the other
-// and of the time from 10 to 70 % together.
+// Time in the two lower bands that no cause above explains. `idle`: idle time in the stretches claimed; `explained`: of
+// the other and of the underutilized time together.
 void FindUnexplained(const Scene& scene, const DeviceShares& idle, std::int64_t explained, std::int64_t unclear,
                      std::vector<Finding>& findings) {
   std::int64_t idle_left = scene.cost.whole.phase_ns[kIdle];
@@ -298,7 +306,7 @@ void FindUnexplained(const Scene& scene, const DeviceShares& idle, std::int64_t 
   const std::int64_t under = scene.cost.whole.phase_ns[kUnderutilized];
   const std::int64_t left = under + idle_left - explained;
   if (scene.Share(left) < kMaterialShare) return;
-  DeviceShares where;  // what else is below 70 %
+  DeviceShares where;  // what else is in these bands
   for (const CostReport::DeviceCost& d : scene.cost.devices) {
     const auto claimed = idle.find(d.device);
     const std::int64_t rest = d.usage.phase_ns[kIdle] - (claimed == idle.end() ? 0 : claimed->second);
@@ -306,10 +314,11 @@ void FindUnexplained(const Scene& scene, const DeviceShares& idle, std::int64_t 
   }
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, left, where);
   f.title = "GPUs are under-used; why is not measured";
-  f.evidence.push_back(
-      fmt::format("{} from 10 to 70 % for {:.0f} GPU-s and below 10 % for {:.0f} GPU-s outside stretches of {} s or "
-                  "more; {:.1f} % of observed time has no cause in this data",
-                  scene.BusyCounter(), Seconds(under), Seconds(idle_left), kIdleStretchSeconds, 100 * f.share));
+  f.evidence.push_back(fmt::format(
+      "{0} from {1} to {2} % for {3:.0f} GPU-s and below {1} % for {4:.0f} GPU-s outside stretches of {5} "
+      "s or more; {6:.1f} % of observed time has no cause in this data",
+      scene.BusyCounter(), InPercent(scene.thresholds.idle_below), InPercent(scene.thresholds.productive_from),
+      Seconds(under), Seconds(idle_left), kIdleStretchSeconds, 100 * f.share));
   if (scene.Share(unclear) >= kMaterialShare) {
     f.evidence.push_back(
         fmt::format("the window is too long to place {:.0f} of the idle GPU-s: whether they lie in stretches of {} s "
@@ -337,10 +346,10 @@ void FindCompute(const Scene& scene, std::vector<Finding>& findings) {
   const std::optional<double> sm = BusySmActivity(example->totals);
   const std::optional<double> tensor = example->totals.tensor_active.Mean();
   Finding f = MakeFinding(scene, "compute_bound", sm && tensor ? Status::kConfirmed : Status::kLikely, bound, where);
-  f.evidence.push_back(
-      fmt::format("{} >= 90 % for {:.0f} GPU-s on {}; meanwhile {} {} (threshold 80 %), {} {} over the run",
-                  scene.BusyCounter(), Seconds(bound), ListOf(names), CounterOf(scene, Signal::kSmActive),
-                  MeanOrNotRead(sm), CounterOf(scene, Signal::kTensorActive), MeanOrNotRead(tensor)));
+  f.evidence.push_back(fmt::format(
+      "{} >= {} % for {:.0f} GPU-s on {}; meanwhile {} {} (threshold 80 %), {} {} over the run", scene.BusyCounter(),
+      InPercent(scene.thresholds.bound_from), Seconds(bound), ListOf(names), CounterOf(scene, Signal::kSmActive),
+      MeanOrNotRead(sm), CounterOf(scene, Signal::kTensorActive), MeanOrNotRead(tensor)));
   findings.push_back(std::move(f));
 }
 

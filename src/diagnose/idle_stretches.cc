@@ -44,16 +44,16 @@ std::vector<bool> MarkStretches(const std::vector<Timeline::Bucket>& buckets, co
   return marked;
 }
 
-// Of the idle time of a bucket, what saw no kernel. A cell below 10 % may still have been in use for a tenth.
-double NotBusy(const Timeline::Bucket& bucket) {
+// Of the idle time of a bucket, what saw no kernel: a cell below 10 % may still have been in use for a tenth.
+double NotBusy(const Timeline::Bucket& bucket, std::int64_t idle_below) {
   const auto idle = static_cast<double>(bucket.phase_ns[kIdle]);
   const double used = static_cast<double>(bucket.utilization.area) / static_cast<double>(kFull);
-  return idle - std::min(used, idle / 10);
+  return idle - std::min(used, idle * static_cast<double>(idle_below) / static_cast<double>(kFull));
 }
 
 }  // namespace
 
-IdleStretches FindIdleStretches(const DeviceTotals& totals, const std::vector<bool>& taken) {
+IdleStretches FindIdleStretches(const DeviceTotals& totals, std::int64_t idle_below, const std::vector<bool>& taken) {
   const Timeline& timeline = totals.timeline;
   const std::vector<bool> marked = MarkStretches(timeline.buckets, taken);
   const bool coarse = timeline.bucket_seconds > 32;  // then a stretch of a minute need not fill one bucket
@@ -64,7 +64,7 @@ IdleStretches FindIdleStretches(const DeviceTotals& totals, const std::vector<bo
     if (marked[i]) {
       idle.held_ns += bucket.held_ns;
       not_held += bucket.phase_ns[kIdle] - bucket.held_ns;
-      idle.recoverable_ns += NotBusy(bucket);
+      idle.recoverable_ns += NotBusy(bucket, idle_below);
     } else if (coarse && (i >= taken.size() || !taken[i])) {
       idle.unclear_ns += bucket.phase_ns[kIdle];
     }

@@ -24,6 +24,8 @@ struct IdleStretches {
 
 // From the timeline's buckets, so a stretch is seen to within one bucket at either end. Buckets that are `taken`, if
 // given, belong to another cause and end a stretch.
-IdleStretches FindIdleStretches(const DeviceTotals& totals, const std::vector<bool>& taken = {});
+// `idle_below`: the utilisation up to which a cell was called idle.
+IdleStretches FindIdleStretches(const DeviceTotals& totals, std::int64_t idle_below,
+                                const std::vector<bool>& taken = {});
 
 }  // namespace idleburn

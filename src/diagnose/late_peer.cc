@@ -8,11 +8,11 @@
 
 namespace idleburn {
 
-bool Spins(const DeviceResult& d, const Timeline::Bucket& bucket) {
+bool Spins(const Thresholds& thresholds, const DeviceResult& d, const Timeline::Bucket& bucket) {
   const std::int64_t bound = bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
   if (bound == 0 || bound * 2 < ObservedNs(bucket)) return false;
   if (d.spin.evidence == SpinVerdict::Evidence::kActivity) {
-    return bucket.sm_active.Mean().value_or(kFull) < static_cast<double>(Thresholds{}.spin_sm_below);
+    return bucket.sm_active.Mean().value_or(kFull) < static_cast<double>(thresholds.spin_sm_below);
   }
   const std::optional<double> milliwatts = bucket.busy_power.Mean();
   return d.spin.below_watts && milliwatts && *milliwatts < 1000 * static_cast<double>(*d.spin.below_watts);
@@ -44,12 +44,12 @@ std::int64_t CoarseBucket(const Timeline& t, std::size_t i, std::int64_t coarse)
 }
 
 // The coarse buckets in which a device spins, ascending.
-std::vector<std::int64_t> SpinningBuckets(const DeviceResult& d, std::int64_t coarse) {
+std::vector<std::int64_t> SpinningBuckets(const Thresholds& thresholds, const DeviceResult& d, std::int64_t coarse) {
   std::vector<std::int64_t> numbers;
   if (d.spin.time.ns == 0) return numbers;
   const Timeline& t = d.totals.timeline;
   for (std::size_t i = 0; i < t.buckets.size(); ++i) {
-    if (!Spins(d, t.buckets[i])) continue;
+    if (!Spins(thresholds, d, t.buckets[i])) continue;
     const std::int64_t number = CoarseBucket(t, i, coarse);
     if (numbers.empty() || numbers.back() != number) numbers.push_back(number);
   }
@@ -62,12 +62,12 @@ std::optional<LatePeer> FindLatePeer(const Scene& scene) {
   const std::int64_t width = CommonWidth(scene.run);
   std::map<std::int64_t, int> spinning;  // devices that spin, by bucket: linear in devices, not quadratic
   for (const DeviceResult& d : scene.run.devices) {
-    for (const std::int64_t number : SpinningBuckets(d, width)) ++spinning[number];
+    for (const std::int64_t number : SpinningBuckets(scene.thresholds, d, width)) ++spinning[number];
   }
   std::optional<LatePeer> best;
   for (const DeviceResult& low : scene.run.devices) {
     if (!TakesPart(low.totals)) continue;
-    const std::vector<std::int64_t> own = SpinningBuckets(low, width);
+    const std::vector<std::int64_t> own = SpinningBuckets(scene.thresholds, low, width);
     int together = 0;
     int late = 0;
     for (const auto& [number, devices] : spinning) {

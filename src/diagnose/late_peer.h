@@ -17,7 +17,7 @@ struct LatePeer {
 
 // True if the device looks like waiting in that bucket: busy, at the power or SM activity that its verdict calls a
 // wait.
-bool Spins(const DeviceResult& d, const Timeline::Bucket& bucket);
+bool Spins(const Thresholds& thresholds, const DeviceResult& d, const Timeline::Bucket& bucket);
 // Whether somebody uses the GPU: it worked, or memory was held on it.
 bool TakesPart(const DeviceTotals& totals);
 // Seconds of the widest bucket among the timelines of a run.

@@ -24,7 +24,7 @@ struct LowTime {
   ChosenTimes when;
 };
 
-// Time from 10 to 70 % of a bucket that belongs to throttling, where that is named.
+// Underutilized time of a bucket that belongs to throttling, where that is named.
 std::int64_t SlowedNs(const Scene& scene, const Timeline::Bucket& bucket) {
   if (scene.Share(scene.cost.whole.throttled_with_loss_ns) < kMaterialShare) return 0;
   return std::min(bucket.throttled_ns, bucket.phase_ns[static_cast<std::size_t>(Phase::kUnderutilized)]);
@@ -50,6 +50,13 @@ void AddLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& 
   low->slowed += scene.Weighted(slowed, d.device);
   low->where[d.device] = scene.Weighted(ns, d.device);
   if (ns > 0) low->names.push_back(scene.NameOf(d.device));
+}
+
+// "utilization.gpu is below 70 % for 300 GPU-s (12.5 % of observed time, threshold 3 %) on GPU 0"
+std::string IsLow(const Scene& scene, std::int64_t ns, double share, const LowTime& low) {
+  return fmt::format("{} is below {} % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}",
+                     scene.BusyCounter(), InPercent(scene.thresholds.productive_from), Seconds(ns), 100 * share,
+                     ListOf(low.names));
 }
 
 LowTime NoLowTime(const Scene& scene) {
@@ -95,10 +102,10 @@ std::int64_t FindMemoryPressure(const Scene& scene, const LowTime& low, const Ho
   f.bound = scene.Share(std::min(ns, low.lost));
   f.evidence.push_back(fmt::format("{} reaches {:.0f} % or more of the GPU's memory on {}",
                                    CounterOf(scene, Signal::kMemoryUsed), 100 * kMemoryFull, ListOf(full)));
-  f.evidence.push_back(
-      fmt::format("all tasks of the host wait for memory {:.1f} % of the {:.0f} GPU-s in which GPUs are below 70 % "
-                  "(pressure/memory full): {:.1f} % of observed time (threshold 3 %)",
-                  100 * *e.psi_memory_full, Seconds(low.ns), 100 * f.share));
+  f.evidence.push_back(fmt::format(
+      "all tasks of the host wait for memory {:.1f} % of the {:.0f} GPU-s in which GPUs are below {} % "
+      "(pressure/memory full): {:.1f} % of observed time (threshold 3 %)",
+      100 * *e.psi_memory_full, Seconds(low.ns), InPercent(scene.thresholds.productive_from), 100 * f.share));
   f.refutes.emplace_back("allocator retries were not read: torch.cuda.memory_stats()['num_alloc_retries'] that rise");
   findings.push_back(std::move(f));
   return ns;
@@ -114,8 +121,7 @@ Finding LoaderFinding(const Scene& scene, const LoaderVerdict& verdict, const Lo
   // Without a profiler nobody has seen the training thread wait for the loader: likely at most.
   Finding f = MakeFinding(scene, verdict.cause, Status::kLikely, ns, low.where);
   f.bound = scene.Share(std::min(ns, low.lost));
-  f.evidence.push_back(fmt::format("{} is below 70 % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}",
-                                   scene.BusyCounter(), Seconds(ns), 100 * f.share, ListOf(low.names)));
+  f.evidence.push_back(IsLow(scene, ns, f.share, low));
   for (const std::string& sentence : verdict.holds) f.evidence.push_back("meanwhile " + sentence);
   for (const std::string& sentence : verdict.against) f.refutes.push_back("observed: " + sentence);
   if (!verdict.not_read.empty()) f.refutes.push_back("not measured: " + Listed(verdict.not_read));
@@ -189,12 +195,9 @@ std::int64_t FindFullLink(const Scene& scene, Claims& claims, std::vector<Findin
   if (scene.Share(low.ns) < kMaterialShare) return low.ns;
   Finding f = MakeFinding(scene, "h2d_bandwidth", Status::kLikely, low.ns, low.where);
   f.bound = scene.Share(low.lost);
-  f.evidence.push_back(
-      fmt::format("{} is below 70 % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}, while {} is at "
-                  "least {:.0f} % "
-                  "of what the PCIe link can move (threshold {:.0f} %)",
-                  scene.BusyCounter(), Seconds(low.ns), 100 * f.share, ListOf(low.names),
-                  CounterOf(scene, Signal::kPcieRx), 100 * lowest, 100 * kLinkFull));
+  f.evidence.push_back(fmt::format(
+      "{}, while {} is at least {:.0f} % of what the PCIe link can move (threshold {:.0f} %)",
+      IsLow(scene, low.ns, f.share, low), CounterOf(scene, Signal::kPcieRx), 100 * lowest, 100 * kLinkFull));
   f.refutes.emplace_back("not measured: which copies these are, and whether compute hides them; a trace would tell");
   findings.push_back(std::move(f));
   return low.ns;

@@ -44,6 +44,10 @@ std::string Scene::NameOf(DeviceId id) const {
   return d.mig ? name + " instance " + d.mig->id : name;
 }
 
+std::string InPercent(std::int64_t micro_percent) {
+  return fmt::format("{:g}", static_cast<double>(micro_percent) / static_cast<double>(kPercent));
+}
+
 std::string ListOf(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i > 0 ? ", " : "") + names[i];

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "classify/thresholds.h"
 #include "classify/totals.h"
 #include "diagnose/trace_diagnosis.h"
 #include "price/cost_report.h"
@@ -28,6 +29,7 @@ struct Scene {
   MachineView machine = {};
   const TraceDiagnosis* trace = nullptr;  // of the run, or of a part of it
   bool traced_only = false;               // the run is what the trace covers: there are no samples
+  Thresholds thresholds = {};             // by which the run was classified
 
   // Of observed GPU time; 0 when nothing was observed.
   [[nodiscard]] double Share(std::int64_t gpu_ns) const;
@@ -40,6 +42,9 @@ struct Scene {
   // "GPU 3", by index, else UUID, else position.
   [[nodiscard]] std::string NameOf(DeviceId id) const;
 };
+
+// "10", "7.5": a threshold as a sentence has it.
+std::string InPercent(std::int64_t micro_percent);
 
 // "GPU 0, GPU 1, GPU 2, GPU 3 and 3 more"
 std::string ListOf(const std::vector<std::string>& names);

@@ -48,7 +48,7 @@ Moments MomentsOf(const Scene& scene, std::int64_t width) {
         moment.least = percent;
         moment.low = d.device;
       }
-      if (d.spin.time.ns > 0 && Spins(d, timeline.buckets[i])) ++moment.spinning;
+      if (d.spin.time.ns > 0 && Spins(scene.thresholds, d, timeline.buckets[i])) ++moment.spinning;
     }
   }
   return moments;
@@ -167,7 +167,7 @@ StallClaim Take(const Scene& scene, const std::vector<Episode>& episodes, Claims
       low += LowNs(bucket);
       const double used = static_cast<double>(bucket.utilization.area) / static_cast<double>(kFull);
       lost += std::clamp(static_cast<double>(ObservedNs(bucket)) - used, 0.0, static_cast<double>(LowNs(bucket)));
-      if (Spins(d, bucket)) spin += bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
+      if (Spins(scene.thresholds, d, bucket)) spin += bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
     }
     spin = std::min(spin, d.spin.time.ns);
     taken.spin_ns += scene.Weighted(spin, d.device);

@@ -59,7 +59,6 @@ void PutClasses(const TimeSet& time, TraceBudget& b) {
     (*b.idle_by_class)[c] = time.With(TraitOf(static_cast<IdleClass>(c))).TotalNs();
   }
   b.in_launch_call_ns = time.With(Trait::kInLaunchCall).TotalNs();
-  b.inside_graph_ns = time.With(Trait::kInsideGraph).TotalNs();
 }
 
 }  // namespace

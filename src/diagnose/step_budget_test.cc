@@ -135,7 +135,8 @@ void BudgetIsThatOfTheTwin() {
       RC_ASSERT((*b.idle_by_class)[c] == classes[static_cast<IdleClass>(c)]);
     }
     RC_ASSERT(b.in_launch_call_ns == in_call);
-    RC_ASSERT(b.idle_ns == b.HostWaitNs() + b.LaunchToStartNs() + b.UnknownWaitNs() + b.IdleNs(IdleClass::kTailHead));
+    const std::int64_t until_start = test::HostWaitNs(b) + test::LaunchToStartNs(b) + test::UnknownWaitNs(b);
+    RC_ASSERT(b.idle_ns == until_start + b.IdleNs(IdleClass::kTailHead));
   }
 }
 
@@ -210,7 +211,7 @@ TEST(StepBudgetTest, GapsInsideAGraphAreNoLaunchCost) {
   tiny.Graph(100, 10, 5, 4, 80).Graph(400, 10, 50, 2, 380);
   const Profile profile = tiny.Build();
   const std::vector<DeviceTrace> traces = test::TraceDevices(profile);
-  EXPECT_EQ(traces[0].budget.inside_graph_ns, 3 * 5'000 + 50'000);
+  EXPECT_EQ(traces[0].time.With(Trait::kInsideGraph).TotalNs(), 3 * 5'000 + 50'000);
   EXPECT_EQ(traces[0].budget.IdleNs(IdleClass::kLaunchLatency), 3 * 5'000 + 20'000);
   EXPECT_EQ(traces[0].budget.IdleNs(IdleClass::kQueuedWait), 50'000);
 }
@@ -236,8 +237,8 @@ TEST(StepBudgetTest, JoinsLaunchesWithinAProcess) {
   };
   const Profile apart = two_ranks(true);
   const std::vector<DeviceTrace> traces = test::TraceDevices(apart);
-  EXPECT_EQ(traces[1].budget.HostWaitNs(), 10'000);
-  EXPECT_EQ(traces[3].budget.HostWaitNs(), 80'000);
+  EXPECT_EQ(test::HostWaitNs(traces[1].budget), 10'000);
+  EXPECT_EQ(test::HostWaitNs(traces[3].budget), 80'000);
 
   const Profile mixed = two_ranks(false);
   for (const DeviceTrace& trace : test::TraceDevices(mixed)) {
@@ -255,7 +256,7 @@ TEST(StepBudgetTest, JoinsLaunchesByIdAloneWhereNoneCollides) {
   const Profile profile = tiny.Build();
   const TraceBudget b = test::TraceDevices(profile)[0].budget;
   ASSERT_TRUE(b.idle_by_class);
-  EXPECT_EQ(b.HostWaitNs(), 50'000);
+  EXPECT_EQ(test::HostWaitNs(b), 50'000);
 }
 
 // Another rank's copies and synchronisation are not this one's.

@@ -25,7 +25,7 @@ std::string Text(const DeviceTrace& trace) {
                                  b.comm_overlap_ns, b.copy_ns, b.exposed_copy_ns, b.idle_ns, b.profiler_overhead_ns);
   if (b.idle_by_class) {
     for (const std::int64_t ns : *b.idle_by_class) text += fmt::format("{} ", ns);
-    text += fmt::format("call {} graph {}\n", b.in_launch_call_ns, b.inside_graph_ns);
+    text += fmt::format("call {} graph {}\n", b.in_launch_call_ns, trace.time.With(Trait::kInsideGraph).TotalNs());
   }
   text += fmt::format("kernels {} {} {} {}; gaps {} {} {} {}; launches {} {}\n", b.kernels.count, b.kernels.median_ns,
                       b.kernels.mean_ns, b.kernels.under_10us, b.gaps.count, b.gaps.longest_ns, b.gaps.long_count,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <unordered_map>
@@ -9,8 +10,8 @@
 
 namespace idleburn {
 
-// What is true of an instant of a window: of the device, of the idle gap it lies in, of the host meanwhile. The first
-// are those of IdleClass, in its order; an idle instant has one of them, unless idle time cannot be attributed.
+// What is true of an instant of a window: of the device, of the idle gap it lies in, of the host meanwhile. Those
+// before kCompute are the classes of IdleClass; an idle instant has one of them, unless idle time cannot be attributed.
 enum class Trait : std::uint8_t {
   kDataloader,
   kSyncApi,
@@ -36,7 +37,9 @@ enum class Trait : std::uint8_t {
   kOverhead,  // the profiler's own
   kPeerWait   // collectives that wait for another rank
 };
-inline constexpr std::size_t kTraits = 23;
+inline constexpr std::size_t kTraits = static_cast<std::size_t>(Trait::kPeerWait) + 1;
+
+constexpr std::uint8_t NumberOf(Trait t) { return static_cast<std::uint8_t>(t); }
 
 using Traits = std::uint32_t;
 constexpr Traits BitOf(Trait t) { return Traits{1} << static_cast<unsigned>(t); }

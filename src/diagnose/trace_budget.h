@@ -69,7 +69,6 @@ struct TraceBudget {
 
   std::optional<std::array<std::int64_t, kIdleClasses>> idle_by_class;  // absent: correlation ids are ambiguous
   std::int64_t in_launch_call_ns = 0;                                   // of the queued wait
-  std::int64_t inside_graph_ns = 0;                                     // of idle, between events of one launch
   std::int64_t profiler_overhead_ns = 0;                                // of idle, while the profiler itself worked
 
   KernelFigures kernels;
@@ -84,11 +83,6 @@ struct TraceBudget {
   }
   // Only where idle_by_class is there.
   [[nodiscard]] std::int64_t IdleNs(IdleClass c) const { return (*idle_by_class)[static_cast<std::size_t>(c)]; }
-  // The same idle time in the three parts that need no host ranges: before the launch call starts, from there to the
-  // start of the event, and without a launch record.
-  [[nodiscard]] std::int64_t HostWaitNs() const;
-  [[nodiscard]] std::int64_t LaunchToStartNs() const;
-  [[nodiscard]] std::int64_t UnknownWaitNs() const { return IdleNs(IdleClass::kNoLaunchRecord); }
 };
 
 }  // namespace idleburn

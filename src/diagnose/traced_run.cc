@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profile/trace_time.h"
+
 namespace idleburn {
 namespace {
 
@@ -9,13 +11,10 @@ constexpr std::size_t kIdle = static_cast<std::size_t>(Phase::kIdle);
 constexpr std::size_t kUnderutilized = static_cast<std::size_t>(Phase::kUnderutilized);
 constexpr std::size_t kProductive = static_cast<std::size_t>(Phase::kProductive);
 
-// Stamps before 2001 count from a machine's start, not from 1970.
-constexpr std::int64_t kDatedFrom = std::int64_t{1'000'000'000} * kNanosPerSecond;
-
 // What to add to a profile's stamps so that they are dates; a profile without dates begins at 0.
 std::int64_t ToWall(const Profile& profile, std::int64_t first, DataQuality& quality) {
   const std::int64_t base = profile.wall_base_ns.value_or(0);
-  if (first + base >= kDatedFrom) return base;
+  if (IsWallClock(first + base)) return base;
   quality.Count(QualityId::kNoTimestamp, {&profile.file, 0});
   return -first;
 }

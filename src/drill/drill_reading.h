@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "drill/drill.h"
-#include "stats/student_t.h"
 
 namespace idleburn {
 

@@ -54,11 +54,9 @@ class LegTrace {
   [[nodiscard]] std::optional<std::int64_t> resumed() const;
   // Steps done, of the rank that is furthest; 0: none was told.
   [[nodiscard]] std::int64_t steps() const { return steps_; }
-  // When the first and the latest of them were told.
+  // When the first of them was told.
   [[nodiscard]] std::optional<Nanos> first_step() const { return first_step_; }
-  [[nodiscard]] Nanos last_step() const { return last_step_; }
-  [[nodiscard]] std::int64_t first_steps() const { return first_steps_; }
-  // Seconds a step between these two, without the time that checkpoints stood in the way; absent for one step.
+  // Seconds a step from there to the latest, without the time that checkpoints stood in the way; absent for one step.
   [[nodiscard]] std::optional<double> SecondsPerStep() const;
   // Whether markers told the steps: one that speaks of checkpoints alone does not.
   [[nodiscard]] bool from_markers() const { return from_markers_; }

@@ -57,6 +57,13 @@ TEST(AgentJsonl, ARebootContinuesOnTheWallClock) {
   EXPECT_EQ(in->Missing(Signal::kUtilization, Unobserved::kClock), 1U);
 }
 
+TEST(AgentJsonl, ReadingsOfNoGpuAreUnobserved) {
+  const auto in = Import(Line(0, 0, ", \"power_mw\": 4294967295, \"sm_clock_mhz\": 1980"));
+  EXPECT_EQ(in->Missing(Signal::kPower, Unobserved::kInvalidCounter), 1U);
+  EXPECT_EQ(in->Values(Signal::kSmClock, 0), std::vector<std::int64_t>{1'980'000});
+  EXPECT_EQ(in->quality.CountOf(QualityId::kOutOfRange), 1);
+}
+
 TEST(AgentJsonl, OptionalKeysAndUnits) {
   const auto in = Import(Line(0, 0, R"(, "util_pct": 12.5, "power_w": 78.28, "memory_used_bytes": 20780679168,
       "sm_active_pct": null, "mood": 1)"));

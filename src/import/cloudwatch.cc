@@ -40,11 +40,18 @@ const AgentMetric* FindAgentMetric(std::string_view name) {
   return nullptr;
 }
 
-// What a result is about: the metric's name and labels for Identify.
+// What a result is about: the metric's name, the statistic of it, empty where nothing says it, and labels for Identify.
 struct Subject {
   std::string metric;
+  std::string statistic;
   Labels labels;
 };
+
+// The one statistic that is a reading of a gauge: a count or a sum is none, and a maximum or a percentile would make a
+// GPU look busier than it was.
+constexpr std::string_view kAverage = "Average";
+constexpr std::string_view kStatistics[] = {kAverage, "Minimum", "Maximum", "Sum", "SampleCount", "IQM"};
+constexpr std::string_view kPercentiles[] = {"p", "tm", "wm", "tc", "ts", "pr"};  // p99, tm90: what follows is a number
 
 // Words that a GPU's name begins with, and those of its architecture, which the agent has as a dimension of its own.
 constexpr std::string_view kMakes[] = {"NVIDIA", "Tesla", "Quadro", "GeForce", "GRID"};
@@ -59,6 +66,13 @@ bool IsOneOf(std::span<const std::string_view> words, std::string_view word) {
 bool IsIndex(const std::string& word) {
   const std::optional<std::int64_t> n = ParseInteger(word);
   return n && *n >= 0 && *n < 256;
+}
+
+bool IsStatistic(std::string_view word) {
+  if (IsOneOf(kStatistics, word)) return true;
+  const std::size_t letters = std::min(word.find_first_of("0123456789"), word.size());
+  return IsOneOf(kPercentiles, word.substr(0, letters)) && letters < word.size() &&
+         word.find_first_not_of("0123456789.", letters) == std::string_view::npos;
 }
 
 // "i-0abc 0 nvidia_smi_power_draw" or "CWAgent nvidia_smi_power_draw index=0 name=Tesla T4": best effort, word by word.
@@ -85,6 +99,9 @@ Subject FromLabel(std::string_view label) {
     } else if (FindAgentMetric(word) != nullptr || word.rfind("nvidia_smi_", 0) == 0) {
       subject.metric = word;
       in_name = false;
+    } else if (IsStatistic(word)) {
+      subject.statistic = word;
+      in_name = false;
     } else if (IsOneOf(kArchitectures, word)) {
       in_name = false;
     } else if (in_name && !word.empty()) {
@@ -97,11 +114,22 @@ Subject FromLabel(std::string_view label) {
   return subject;
 }
 
+// The statistic of SEARCH('... nvidia_smi_utilization_gpu ...', 'Maximum', 60); empty where an expression names none.
+std::string StatisticOf(std::string_view expression) {
+  for (std::size_t at = expression.find('\''); at != std::string_view::npos; at = expression.find('\'', at + 1)) {
+    const std::string_view quoted = expression.substr(at + 1, expression.find('\'', at + 1) - at - 1);
+    if (IsStatistic(quoted)) return std::string(quoted);
+  }
+  return {};
+}
+
 Subject FromQuery(const JsonNode& query) {
   Subject subject;
+  subject.statistic = StatisticOf(query.TextOf("Expression"));
   const std::optional<JsonNode> stat = query.Get("MetricStat");
   const std::optional<JsonNode> metric = stat ? stat->Get("Metric") : std::nullopt;
   if (!metric) return subject;
+  subject.statistic = stat->TextOf("Stat");
   subject.metric = metric->TextOf("MetricName");
   for (const JsonNode& dimension : metric->ItemsOf("Dimensions")) {
     subject.labels.emplace_back(dimension.TextOf("Name"), dimension.TextOf("Value"));
@@ -151,12 +179,18 @@ void CloudWatchImport::AddResult(const JsonNode& result) {
   const std::string label = result.TextOf("Label");
   Subject subject = FromLabel(label);
   const auto query = queries_.find(id);
-  if (query != queries_.end() && !query->second.metric.empty()) subject = query->second;
+  if (query != queries_.end()) {
+    const std::string statistic = query->second.statistic.empty() ? subject.statistic : query->second.statistic;
+    if (!query->second.metric.empty()) subject = query->second;
+    subject.statistic = statistic;
+  }
   const std::vector<JsonNode> stamps = result.ItemsOf("Timestamps");
   const std::vector<JsonNode> values = result.ItemsOf("Values");
   const AgentMetric* metric = FindAgentMetric(subject.metric);
-  if (metric == nullptr) {
-    const std::string& name = subject.metric.empty() ? label : subject.metric;
+  const bool average = subject.statistic.empty() || subject.statistic == kAverage;
+  if (metric == nullptr || !average) {
+    const std::string name =
+        (subject.metric.empty() ? label : subject.metric) + (average ? "" : " " + subject.statistic);
     if (seen_.size() < 200) seen_ += (seen_.empty() ? "" : ", ") + Printable(name);
     const auto n = static_cast<std::int64_t>(values.size());
     return out_.quality.CountNamed(QualityId::kUnknownMetric, name, place_, n);
@@ -194,7 +228,7 @@ DeviceId CloudWatchImport::DeviceOf(const Subject& subject, const std::string& i
 Result<void> CloudWatchImport::Finish() const {
   if (any_) return {};
   return Fail(*place_.file + ": no GPU metric of the CloudWatch agent is known here (saw " +
-              (seen_.empty() ? "none" : seen_) + "); ask GetMetricData for nvidia_smi_utilization_gpu");
+              (seen_.empty() ? "none" : seen_) + "); ask GetMetricData for the Average of nvidia_smi_utilization_gpu");
 }
 
 }  // namespace

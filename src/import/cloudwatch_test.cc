@@ -69,6 +69,61 @@ TEST(CloudWatch, QueriesBesideTheResultsNameTheirDimensions) {
   EXPECT_EQ(in->Values(Signal::kUtilization, 0), std::vector<std::int64_t>{7 * kPercent});
 }
 
+std::string Query(const std::string& id, const std::string& metric, const std::string& statistic) {
+  return R"({"Id": ")" + id + R"(", "MetricStat": {"Metric": {"MetricName": ")" + metric +
+         R"(", "Dimensions": []}, "Period": 60, "Stat": ")" + statistic + R"("}})";
+}
+std::string Answer(const std::string& id, const std::string& label, const std::string& value) {
+  return R"({"Id": ")" + id + R"(", "Label": ")" + label + R"(", "Timestamps": ["2026-07-03T22:22:00Z"], "Values": [)" +
+         value + "]}";
+}
+
+// Of what a dashboard asks for, only the average is how busy the GPU was: 5 samples in a minute are no 5 %.
+TEST(CloudWatch, OnlyTheAverageIsAReading) {
+  const auto in =
+      Import("{\"MetricDataQueries\": [" + Query("a", "nvidia_smi_utilization_gpu", "Average") + "," +
+             Query("b", "nvidia_smi_utilization_gpu", "Maximum") + "," +
+             Query("c", "nvidia_smi_utilization_gpu", "SampleCount") + "," +
+             Query("d", "nvidia_smi_power_draw", "Sum") + "," + Query("e", "nvidia_smi_power_draw", "p99.9") + "," +
+             Query("f", "nvidia_smi_power_draw", "Average") + "], \"MetricDataResults\": [" + Answer("b", "x", "100") +
+             "," + Answer("a", "x", "40") + "," + Answer("c", "x", "5") + "," + Answer("d", "x", "1500") + "," +
+             Answer("e", "x", "390") + "," + Answer("f", "x", "300") + "]}");
+  ASSERT_EQ(in->error, "");
+  ASSERT_EQ(in->devices.size(), 1U);  // the statistics of one GPU are no further GPUs
+  EXPECT_EQ(in->Values(Signal::kUtilization, 0), std::vector<std::int64_t>{40 * kPercent});
+  EXPECT_EQ(in->Values(Signal::kPower, 0), std::vector<std::int64_t>{300'000});
+  const auto& others = in->quality.Get(QualityId::kUnknownMetric);
+  EXPECT_EQ(others.count, 4);
+  for (const char* name : {"nvidia_smi_utilization_gpu Maximum", "nvidia_smi_utilization_gpu SampleCount",
+                           "nvidia_smi_power_draw Sum", "nvidia_smi_power_draw p99.9"}) {
+    EXPECT_EQ(others.names.count(name), 1U) << name;
+  }
+  EXPECT_EQ(in->quality.CountOf(QualityId::kSharedCopies), 0);
+}
+
+TEST(CloudWatch, LabelsAndSearchesNameTheStatistic) {
+  const auto labels =
+      Import("{\"MetricDataResults\": [" + Answer("a", "i-0abc Tesla T4 0 nvidia_smi_utilization_gpu Maximum", "100") +
+             "," + Answer("b", "i-0abc Tesla T4 0 nvidia_smi_utilization_gpu Average", "40") + "," +
+             Answer("c", "i-0abc Tesla T4 p95 0 nvidia_smi_utilization_gpu", "90") + "]}");
+  ASSERT_EQ(labels->devices.size(), 1U);
+  EXPECT_EQ(labels->devices[0].name, "Tesla T4");
+  EXPECT_EQ(labels->Values(Signal::kUtilization, 0), std::vector<std::int64_t>{40 * kPercent});
+  // One query, a result for each GPU; and nothing but a maximum is no audit.
+  const std::string results = "], \"MetricDataResults\": [" + Answer("s", "0 nvidia_smi_utilization_gpu", "40") + "," +
+                              Answer("s", "1 nvidia_smi_utilization_gpu", "50") + "]}";
+  const auto search = [&](const std::string& statistic) {
+    return Import("{\"MetricDataQueries\": [{\"Id\": \"s\", \"Expression\": \"SEARCH('{CWAgent,index} nvidia_smi', '" +
+                  statistic + "', 60)\"}" + results);
+  };
+  EXPECT_EQ(search("Average")->devices.size(), 2U);
+  const auto most = search("Maximum");
+  EXPECT_NE(most->error.find("(saw nvidia_smi_utilization_gpu Maximum, nvidia_smi_utilization_gpu Maximum); ask "
+                             "GetMetricData for the Average of"),
+            std::string::npos)
+      << most->error;
+}
+
 TEST(CloudWatch, ResultsWithoutAnIndexAreToldApartByPosition) {
   const std::string text = R"({"MetricDataResults": [
     {"Id": "a", "Label": "nvidia_smi_utilization_gpu", "Timestamps": ["2026-07-03T22:22:00Z"], "Values": [1]},
@@ -77,6 +132,14 @@ TEST(CloudWatch, ResultsWithoutAnIndexAreToldApartByPosition) {
   ASSERT_EQ(in->devices.size(), 2U);
   EXPECT_EQ(in->Values(Signal::kUtilization, 1), std::vector<std::int64_t>{2 * kPercent});
   EXPECT_EQ(in->quality.CountOf(QualityId::kInferredIdentity), 4);
+}
+
+TEST(CloudWatch, ReadingsOfNoGpuAreUnobserved) {
+  const auto in = Import(R"({"MetricDataResults": [{"Id": "a", "Label": "0 nvidia_smi_power_draw",
+    "Timestamps": ["2026-07-03T22:22:00Z", "2026-07-03T22:23:00Z"], "Values": [4294967.295, 300]}]})");
+  EXPECT_EQ(in->Values(Signal::kPower, 0), std::vector<std::int64_t>{300'000});
+  EXPECT_EQ(in->Missing(Signal::kPower, Unobserved::kInvalidCounter), 1U);
+  EXPECT_EQ(in->quality.CountOf(QualityId::kOutOfRange), 1);
 }
 
 TEST(CloudWatch, NothingKnownIsAnErrorAndTornPagesAreCounted) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "import/metric_table.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/spelling.h"
@@ -77,10 +78,27 @@ HeaderParts SplitHeader(std::string_view cell) {
   return {Trim(cell.substr(0, open)), Trim(cell.substr(open + 1, cell.size() - open - 2))};
 }
 
-// The unit that a header cell carries: in brackets, or as its last word ("power_mw", "bytes").
+// A metric by the name its exporter gives it; tables have it in either case, and with the labels of its series. Names
+// that could be anybody's ("gpu_utilization") say nothing.
+const Metric* MetricOf(std::string_view name) {
+  std::string bare(Trim(name.substr(0, name.find('{'))));
+  const Metric* metric = FindMetric(bare);
+  if (metric == nullptr) {
+    std::transform(bare.begin(), bare.end(), bare.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    metric = FindMetric(bare);
+  }
+  const bool told =
+      metric != nullptr && metric->source != MetricSource::kNvitop && metric->source != MetricSource::kDynolog;
+  return told ? metric : nullptr;
+}
+
+// The unit that a header cell carries: in brackets; that of the metric it names, whose last word need not be it
+// (DCGM_FI_DEV_GPU_UTIL_RATIO counts per cent); or as its last word ("power_mw", "bytes").
 void SetUnitOfHeader(BoundColumn& column, std::string_view cell) {
   const HeaderParts parts = SplitHeader(cell);
   if (SetUnit(column, parts.unit)) return;
+  if (const Metric* metric = MetricOf(parts.name); metric != nullptr && SetUnit(column, Name(metric->scale))) return;
   const std::size_t word = parts.name.find_last_of("_. ") + 1;
   if (parts.name.size() - word >= 2 || word > 0) SetUnit(column, parts.name.substr(word));
 }

@@ -94,6 +94,30 @@ TEST(ColumnMapTest, TakesTheUnitThatTheHeaderCarries) {
   EXPECT_TRUE(Bind("sm_clock", "clock", header).unit_assumed);
 }
 
+// The unit belongs to the metric: DCGM 4.6 calls per cent a ratio, and jobstats a ratio per cent.
+TEST(ColumnMapTest, AMetricsNameSaysItsUnitAndNotItsLastWord) {
+  const std::vector<std::string> header = {"DCGM_FI_DEV_GPU_UTIL_RATIO",
+                                           "dcgm_fi_dev_gpu_util_ratio",
+                                           "DCGM_FI_DEV_GPU_UTIL_RATIO{gpu=\"0\"}",
+                                           "DCGM_FI_PROF_SM_UTIL_RATIO",
+                                           "nvidia_smi_utilization_gpu_ratio",
+                                           "nvidia_gpu_graphics_util_percent",
+                                           "DCGM_FI_DEV_GPU_UTIL_RATIO [ratio]",
+                                           "gpu_utilization"};
+  const std::vector<std::string> units = {"percent", "percent", "percent", "ratio",
+                                          "ratio",   "ratio",   "ratio",   "percent"};
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const BoundColumn column = Bind("util", "#" + std::to_string(i + 1), header);
+    EXPECT_EQ(column.unit->name, units[i]) << header[i];
+    EXPECT_EQ(column.unit_assumed, header[i] == "gpu_utilization") << header[i];  // anybody's word
+  }
+  EXPECT_EQ(Bind("util", "DCGM_FI_DEV_GPU_UTIL_RATIO:ratio", {header[0]}).unit->name, "ratio");  // the user's word
+  EXPECT_EQ(Bind("power", "DCGM_FI_DEV_BOARD_POWER_WATTS", {"DCGM_FI_DEV_BOARD_POWER_WATTS"}).unit->name, "w");
+  const auto bound = RecognizeColumns(std::vector<std::string>{"Time", "DCGM_FI_DEV_GPU_UTIL_RATIO"});
+  ASSERT_TRUE(bound);
+  EXPECT_EQ(bound->back().unit->name, "percent");
+}
+
 TEST(ColumnMapTest, RecognizesUsualNames) {
   const std::vector<std::string> smi = {"timestamp",           "index",          "uuid",
                                         "utilization.gpu [%]", "power.draw [W]", "fan.speed [%]"};

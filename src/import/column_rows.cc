@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "base/int128.h"
+#include "import/units.h"
 #include "text/escape.h"
 #include "text/number.h"
 
@@ -54,9 +56,47 @@ bool SetIdentity(DeviceKey& key, std::string_view text) {
 std::optional<DeviceId> FindByName(const DeviceTable& devices, std::size_t count, const DeviceKey& key) {
   for (DeviceId id = 0; id < count; ++id) {
     const Device& d = devices[id];
-    if (d.uuid.empty() && d.bus_id.empty() && !d.index && d.name == key.name && d.host == key.host) return id;
+    const bool only_name = d.uuid.empty() && d.bus_id.empty() && !d.index;
+    if (only_name && d.name == key.name && d.host == devices.HostOf(key)) return id;
   }
   return std::nullopt;
+}
+
+// The rows of a device so far.
+struct RowTimes {
+  std::int64_t first = 0;
+  std::int64_t latest = 0;
+  std::int64_t rows = 0;
+  bool set_back = false;
+};
+
+// Whether a row of `time` shows that the wall clock was set back: by more than rows are apart, to a time of which the
+// device has rows already, or by the hour at the end of daylight saving.
+bool WasSetBack(const RowTimes& known, std::int64_t time) {
+  const Int128 span = static_cast<Int128>(known.latest) - known.first;
+  const Int128 apart = known.rows < 2 ? 0 : span / (known.rows - 1);
+  const Int128 little = std::max<Int128>(apart * 5 / 2, kNanosPerSecond);
+  const Int128 back = static_cast<Int128>(known.latest) - time;
+  const bool by_an_hour = back >= kNanosPerHour - little && back <= kNanosPerHour + little;
+  return back > little && (time > known.first || by_an_hour);
+}
+
+// Whether the rows of each device are in order of time, its clock set back at most once. What goes back more often is
+// grouped by something else, and so is a table whose rows may be copies for other owners.
+bool IsInOrder(std::span<const Sample> rows, bool owned) {
+  std::map<DeviceId, RowTimes> devices;
+  for (const Sample& row : rows) {
+    const std::int64_t time = row.time.nanos();
+    const auto [at, is_new] = devices.try_emplace(row.device, RowTimes{time, time, 0});
+    RowTimes& known = at->second;
+    if (!is_new && time < known.latest) {
+      if (owned || known.set_back || !WasSetBack(known, time)) return false;
+      known.set_back = true;
+    }
+    known.latest = time;
+    ++known.rows;
+  }
+  return true;
 }
 
 }  // namespace
@@ -128,7 +168,7 @@ std::optional<DeviceId> ColumnRows::EnterDevice(std::span<const std::string_view
     const ColumnKind kind = identity_[i].role->kind;
     const bool which = kind == ColumnKind::kGpu || kind == ColumnKind::kUuid;
     one_gpu = one_gpu && !which;
-    if (WhyCellIsEmpty(text)) continue;
+    if (WhyUnavailable(text)) continue;
     if (kind == ColumnKind::kName) key.name = Printable(text);
     if (kind == ColumnKind::kHost) key.host = Printable(text);
     if (!which) continue;
@@ -144,6 +184,7 @@ std::optional<DeviceId> ColumnRows::EnterDevice(std::span<const std::string_view
   }
   std::optional<DeviceId> id;
   if (by_name) id = FindByName(out_.devices, known_before_, key);
+  if (id) out_.devices.Meet(*id, key);
   if (!id) id = out_.devices.Enter(key);
   for (const BoundColumn& column : columns_) {
     if (column.role->kind != ColumnKind::kSignal) continue;
@@ -162,32 +203,26 @@ void ColumnRows::PutFault(Sample& sample, Signal signal, const CellReading& read
 
 void ColumnRows::Own(std::string_view owner, std::int64_t line) {
   const Sample& sample = batch_[used_ - 1];
-  Scrape& scrape = scrapes_[sample.device];
-  if (scrape.time != sample.time) {
-    if (scrape.time) out_.owners.Add(sample.device, scrape.owners);
-    scrape.time = sample.time;
-    scrape.owners.clear();
-  } else {
+  Owned& owned = owned_[sample.device];
+  if (owned.time == sample.time) {
     out_.quality.Count(QualityId::kSharedCopies, {&file_, line});
     --used_;
   }
+  owned.time = sample.time;
   owner = Trim(owner);
-  if (WhyCellIsEmpty(owner)) return;
-  std::string name = Printable(owner);
-  const bool known = std::find(scrape.owners.begin(), scrape.owners.end(), name) != scrape.owners.end();
-  if (!known) scrape.owners.push_back(std::move(name));
+  if (WhyUnavailable(owner)) owner = {};
+  if (owned.presence == nullptr || owned.owner != owner) {
+    owned.owner = owner;
+    owned.presence = owners_.Track(sample.device, Printable(owner));
+  }
+  OwnerTimeline::See(owned.presence, sample.time);
 }
 
 void ColumnRows::Flush() {
   const std::span<const Sample> samples(batch_.data(), used_);
   if (rows_ == 0) {
-    std::map<DeviceId, Instant> latest;
-    for (const Sample& s : samples) {
-      const auto [at, first] = latest.emplace(s.device, s.time);
-      if (!first && s.time < at->second) sorter_ = std::make_unique<TimeSorter>(out_.devices, out_.quality);
-      if (sorter_) break;
-      at->second = s.time;
-    }
+    const bool in_order = IsInOrder(samples, !owned_.empty());
+    if (!in_order) sorter_ = std::make_unique<TimeSorter>(out_.devices, out_.quality);
     limit_ = kBatch;
   }
   rows_ += static_cast<std::int64_t>(used_);
@@ -209,9 +244,7 @@ void ColumnRows::Add(const SampleColumns& columns) {
 
 Result<void> ColumnRows::Finish() {
   if (used_ > 0) Flush();
-  for (const auto& [device, scrape] : scrapes_) {
-    if (scrape.time) out_.owners.Add(device, scrape.owners);
-  }
+  owners_.Deliver(out_.owners);
   if (sorter_) TRY(sorter_->Deliver(out_.sink));
   if (rows_ > 0) return {};
   const DataQuality::Row& bad = out_.quality.Get(QualityId::kBadRow);

@@ -13,6 +13,7 @@
 #include "import/column_map.h"
 #include "import/column_values.h"
 #include "import/importer.h"
+#include "import/owner_timeline.h"
 #include "telemetry/time_sorter.h"
 
 namespace idleburn {
@@ -22,7 +23,8 @@ bool IsIdentity(const BoundColumn& column);
 
 // Where the rows of a foreign table become samples. Knows the devices of the table, counts what its cells lack, and
 // passes samples on in batches. If the first rows of the table are not in order of time within each device (newest
-// first, say), all of it is sorted on the way; otherwise samples keep the order of the rows.
+// first, say), all of it is sorted on the way; otherwise samples keep the order of the rows. A wall clock that was set
+// back is in order: its rows follow one another, and who takes them makes time of it.
 class ColumnRows {
  public:
   // `source` names the kind of table in counters ("csv"). The references outlive the rows.
@@ -69,9 +71,11 @@ class ColumnRows {
     std::vector<std::string> cells;
     DeviceId id = 0;
   };
-  struct Scrape {
+  // The row of a device that named an owner last.
+  struct Owned {
     std::optional<Instant> time;
-    std::vector<std::string> owners;
+    std::string owner;
+    OwnerTimeline::Presence* presence = nullptr;
   };
   [[nodiscard]] static bool Matches(const Named& named, std::span<const std::string_view> cells);
   std::optional<DeviceId> EnterDevice(std::span<const std::string_view> cells, std::int64_t line);
@@ -96,7 +100,8 @@ class ColumnRows {
   std::size_t limit_;
   std::int64_t rows_ = 0;
   std::unique_ptr<TimeSorter> sorter_;
-  std::map<DeviceId, Scrape> scrapes_;
+  std::map<DeviceId, Owned> owned_;
+  OwnerTimeline owners_;
 };
 
 }  // namespace idleburn

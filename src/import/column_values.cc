@@ -1,35 +1,16 @@
 #include "import/column_values.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
-#include <utility>
 
+#include "import/units.h"
 #include "telemetry/value_range.h"
 #include "text/escape.h"
 #include "text/number.h"
 
 namespace idleburn {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, Unobserved>, 15> kEmptyCells = {{
-    {"", Unobserved::kSentinel},
-    {"-", Unobserved::kUnsupported},
-    {"N/A", Unobserved::kUnsupported},
-    {"NA", Unobserved::kUnsupported},
-    {"None", Unobserved::kUnsupported},
-    {"null", Unobserved::kUnsupported},
-    {"Not Supported", Unobserved::kUnsupported},
-    {"Not Available", Unobserved::kUnsupported},
-    {"Function Not Found", Unobserved::kUnsupported},
-    {"Requested functionality has been deprecated", Unobserved::kUnsupported},
-    {"Insufficient Permissions", Unobserved::kPermission},
-    {"Unknown Error", Unobserved::kSentinel},
-    {"ERR!", Unobserved::kSentinel},
-    {"GPU requires reset", Unobserved::kSentinel},
-    {"GPU is lost", Unobserved::kSentinel},
-}};
 
 // DCGM's codes for "no value" (dcgm_structs.h), four of each type.
 constexpr std::int64_t kBlankInt32 = 0x7ffffff0;
@@ -52,16 +33,6 @@ std::optional<std::string> WithPoint(std::string_view cell) {
 }
 
 }  // namespace
-
-std::optional<Unobserved> WhyCellIsEmpty(std::string_view cell) {
-  cell = Trim(cell);
-  const bool bracketed = cell.size() >= 2 && cell.front() == '[' && cell.back() == ']';
-  if (bracketed) cell = Trim(cell.substr(1, cell.size() - 2));
-  for (const auto& [text, why] : kEmptyCells) {
-    if (EqualsIgnoreCase(cell, text)) return why;
-  }
-  return bracketed ? std::optional(Unobserved::kSentinel) : std::nullopt;
-}
 
 ColumnScale::ColumnScale(const BoundColumn& column)
     : kind_(Info(column.role->signal).unit),
@@ -143,7 +114,7 @@ CellReading ColumnScale::FromText(std::string_view cell) {
   if (const std::optional<std::int64_t> integer = ParseInteger(cell)) return FromInteger(*integer);
   const bool number_like = !cell.empty() && cell.front() >= '0' && cell.front() <= '9';  // nearly every cell
   if (!number_like) {
-    if (const std::optional<Unobserved> why = WhyCellIsEmpty(cell)) return NoReading(CellFault::kUnavailable, *why);
+    if (const std::optional<Unobserved> why = WhyUnavailable(cell)) return NoReading(CellFault::kUnavailable, *why);
   }
   if (kind_ == Unit::kMask) {
     const std::optional<std::uint64_t> mask = ParseMask(cell);

@@ -20,9 +20,6 @@ struct CellReading {
   Unobserved why = Unobserved::kSentinel;  // of a fault
 };
 
-// The reason behind a cell that says that there is no value ("[N/A]", "ERR!", "-", ""); absent for any other cell.
-std::optional<Unobserved> WhyCellIsEmpty(std::string_view cell);
-
 // Turns the cells of one signal's column into the signal's integer unit.
 class ColumnScale {
  public:

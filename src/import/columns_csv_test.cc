@@ -135,6 +135,28 @@ TEST(ColumnsCsvTest, RefusesToGuessTimes) {
   EXPECT_TRUE(Contains(back.Message(), "t.csv:3: time '1751581322'"));
 }
 
+// DCGM 4.6 calls a count from 0 to 100 a ratio.
+TEST(ColumnsCsvTest, TheNameOfAMetricIsNotItsUnit) {
+  const std::string text = "t,DCGM_FI_DEV_GPU_UTIL_RATIO\n1751581321,1\n1751581322,73\n";
+  const Imported t(text, "time=t,util=DCGM_FI_DEV_GPU_UTIL_RATIO");
+  ASSERT_TRUE(t.result) << t.Message();
+  ASSERT_EQ(t.sink.all.size(), 2U);
+  EXPECT_EQ(t.sink.all[0].Get(Signal::kUtilization), kPercent);
+  EXPECT_EQ(t.sink.all[1].Get(Signal::kUtilization), 73 * kPercent);
+  EXPECT_EQ(t.Count(QualityId::kOutOfRange), 0);
+}
+
+// As in every other format.
+TEST(ColumnsCsvTest, NoValueIsSpelledAsEverywhere) {
+  const Imported t("t,u,n\n1751581321,Not Permitted,Unknown\n1751581322,5,Unknown\n", "time=t,util=u,name=n");
+  ASSERT_TRUE(t.result) << t.Message();
+  EXPECT_TRUE(t.sink.all[0].Lacks(Signal::kUtilization));
+  EXPECT_EQ(t.sink.all[0].reason, Unobserved::kPermission);
+  EXPECT_EQ(t.Count(QualityId::kUnavailableValue), 1);
+  EXPECT_EQ(t.Count(QualityId::kBadRow), 0);
+  EXPECT_EQ(t.devices[0].name, "");
+}
+
 TEST(ColumnsCsvTest, RefusesToGuessRatios) {
   const std::string text = "t,u\n1751581321,0.53\n1751581322,1.0\n1751581323,0\n";
   EXPECT_TRUE(Contains(Imported(text, "time=t,util=u").Message(), "'u' never exceeds 1: per cent or a ratio?"));
@@ -281,6 +303,47 @@ TEST(ColumnsCsvTest, SharesCopiesAmongOwners) {
   ASSERT_EQ(shares.size(), 2U);
   EXPECT_EQ(shares[0].owner, "alice");
   EXPECT_DOUBLE_EQ(shares[0].fraction, 0.75);
+}
+
+// Two jobs, an hour each, one written every second and one every ten: the hours count, not the rows.
+TEST(ColumnsCsvTest, OwnersShareTimeAndNotRows) {
+  const auto rows = [](std::int64_t from, int step, const std::string& owner) {
+    std::string text;
+    for (std::int64_t s = from; s < from + 3600; s += step) {
+      text += std::to_string(1'751'580'000 + s) + ",0," + owner + ",50\n";
+    }
+    return text;
+  };
+  const Imported t("t,g,o,u\n" + rows(0, 1, "alice") + rows(3600, 10, "bob"), "time=t,gpu=g,owner=o,util=u");
+  ASSERT_TRUE(t.result) << t.Message();
+  const auto shares = t.owners.SharesOf(0);
+  ASSERT_EQ(shares.size(), 2U);
+  EXPECT_DOUBLE_EQ(shares[0].fraction, 0.5);
+  EXPECT_FALSE(shares[0].estimated);
+  // Grouped by owner, the same hour of one GPU is shared by both.
+  const Imported grouped("t,g,o,u\n" + rows(0, 1, "alice") + rows(0, 1, "bob"), "time=t,gpu=g,owner=o,util=u");
+  EXPECT_EQ(grouped.sink.all.size(), 3600U);
+  ASSERT_EQ(grouped.owners.SharesOf(0).size(), 2U);
+  EXPECT_DOUBLE_EQ(grouped.owners.SharesOf(0)[0].fraction, 0.5);
+  EXPECT_TRUE(grouped.owners.SharesOf(0)[0].estimated);
+}
+
+// A wall clock that was set back among the first rows is no disorder: sorted, what came twice would be there once.
+TEST(ColumnsCsvTest, KeepsTheOrderWhereAClockWasSetBack) {
+  const auto read = [](const std::vector<std::pair<int, int>>& spans, int step = 1) {
+    std::string text = "t,g,u\n";
+    for (const auto& [from, to] : spans) {
+      for (int s = from; s < to; s += step) {
+        for (const char* gpu : {",0,5\n", ",1,5\n"}) text += std::to_string(1'751'580'000 + s) + gpu;
+      }
+    }
+    const Imported t(text, "time=t,gpu=g,util=u");
+    return t.sink.all.size();
+  };
+  EXPECT_EQ(read({{0, 600}, {300, 900}}), 2400U) << "into its own past";
+  EXPECT_EQ(read({{1800, 3600}, {0, 3600}}, 5), 2160U) << "by an hour, to before it began";
+  EXPECT_EQ(read({{0, 600}, {0, 600}}), 1200U) << "begins anew: groups of copies";
+  EXPECT_EQ(read({{0, 600}, {300, 900}, {500, 1000}}), 2000U) << "goes back again and again: groups of something";
 }
 
 TEST(ColumnsCsvTest, SortsATableThatStartsOutOfOrder) {

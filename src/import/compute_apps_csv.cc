@@ -7,7 +7,9 @@
 
 #include "import/stamp.h"
 #include "import/units.h"
+#include "text/byte_order_mark.h"
 #include "text/number.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -28,16 +30,6 @@ constexpr std::array<ColumnName, 10> kColumnNames = {{
     {"used_gpu_memory", ComputeApp::kUsedMemory},
     {"used_memory", ComputeApp::kUsedMemory},
 }};
-
-std::vector<std::string_view> Split(std::string_view line) {
-  std::vector<std::string_view> cells;
-  while (true) {
-    const std::size_t comma = line.find(',');
-    cells.push_back(Trim(line.substr(0, comma)));
-    if (comma == std::string_view::npos) return cells;
-    line.remove_prefix(comma + 1);
-  }
-}
 
 // "used_gpu_memory [MiB]" -> kUsedMemory.
 std::optional<ComputeApp::Column> ColumnOf(std::string_view title) {
@@ -158,7 +150,7 @@ Result<bool> ComputeAppsReader::Next(ComputeApp* app) {
     const Result<bool> more = lines_.Next(&line);
     if (!more) return more;
     if (!*more) break;
-    if (lines_.number() == 1 && line.substr(0, 3) == "\xEF\xBB\xBF") line.remove_prefix(3);
+    if (lines_.number() == 1) line = WithoutByteOrderMark(line);
     if (Trim(line).empty() || TakeHeader(line)) continue;
     if (columns_.empty()) break;
     if (TakeRow(line, app)) return true;
@@ -174,7 +166,7 @@ bool ComputeAppsReader::Has(ComputeApp::Column column) const {
 }
 
 bool ComputeAppsReader::TakeHeader(std::string_view line) {
-  const std::vector<std::string_view> cells = Split(line);
+  const std::vector<std::string_view> cells = Split(line, ',');
   if (!IsHeader(cells)) return false;
   columns_.clear();
   for (const std::string_view cell : cells) {
@@ -186,7 +178,7 @@ bool ComputeAppsReader::TakeHeader(std::string_view line) {
 
 // Process names are not quoted and may hold commas: what is too much belongs to the name.
 bool ComputeAppsReader::TakeRow(std::string_view line, ComputeApp* app) const {
-  const std::vector<std::string_view> cells = Split(line);
+  const std::vector<std::string_view> cells = Split(line, ',');
   if (cells.size() < columns_.size()) return false;
   std::size_t surplus = cells.size() - columns_.size();
   if (surplus > 0 && !Has(ComputeApp::kProcessName)) return false;
@@ -203,11 +195,11 @@ bool ComputeAppsReader::TakeRow(std::string_view line, ComputeApp* app) const {
 }
 
 bool SniffComputeAppsCsv(std::string_view head) {
-  if (head.substr(0, 3) == "\xEF\xBB\xBF") head.remove_prefix(3);
+  head = WithoutByteOrderMark(head);
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return false;
   head.remove_prefix(first);
-  return IsHeader(Split(head.substr(0, std::min<std::size_t>(head.find('\n'), 4096))));
+  return IsHeader(Split(head.substr(0, std::min<std::size_t>(head.find('\n'), 4096)), ','));
 }
 
 Result<void> ImportComputeAppsCsv(ByteSource& in, const ImportOptions& options, ImportTarget& out) {

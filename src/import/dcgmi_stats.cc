@@ -63,11 +63,12 @@ class Mapper {
     sample.device = EnterDevice(key, out_, place_);
     Read(gpu, &sample);
     out_.quality.Count(QualityId::kJobResolution, place_);
-    if (!gpu.job.empty()) out_.owners.Add(sample.device, {"job " + gpu.job});
+    const Instant end = EndOf(gpu, *start);
+    if (!gpu.job.empty()) out_.owners.Add(sample.device, {"job " + gpu.job}, end - *start);
     if (ParseInteger(gpu.leaves.Get(kXidErrors)).value_or(0) > 0) out_.quality.Count(QualityId::kXidSeen, place_);
     out_.sink.OnSamples({&sample, 1});
-    sample.time = EndOf(gpu, *start);
-    if (sample.time > *start) out_.sink.OnSamples({&sample, 1});
+    sample.time = end;
+    if (end > *start) out_.sink.OnSamples({&sample, 1});
   }
 
  private:

@@ -137,6 +137,19 @@ TEST(DcgmiStats, ARunningJobLastsAsLongAsItRan) {
   EXPECT_EQ(unknown.samples.size(), 1U);
 }
 
+// Twenty minutes and two hundred on one GPU.
+TEST(DcgmiStats, JobsPayForTheirTime) {
+  std::string longer = Table(kTimes);
+  longer.replace(longer.find("j.1"), 3, "j 2");
+  longer.replace(longer.find("08:20:05"), 8, "11:20:05");
+  const ImportRun run(ImportDcgmiStats, Table(kTimes) + longer);
+  const std::vector<OwnerLedger::Share> shares = run.owners.SharesOf(0);
+  ASSERT_EQ(shares.size(), 2U);
+  EXPECT_EQ(shares[0].owner, "job j 2");
+  EXPECT_DOUBLE_EQ(shares[0].fraction, 10.0 / 11);
+  EXPECT_DOUBLE_EQ(shares[1].fraction, 1.0 / 11);
+}
+
 TEST(DcgmiStats, AnXidIsTold) {
   const ImportRun run(ImportDcgmiStats, Table(kTimes + "+-----  Event Stats  ---+---+\n| Critical XID Errors | 2 |\n"));
   EXPECT_EQ(run.quality.CountOf(QualityId::kXidSeen), 1);

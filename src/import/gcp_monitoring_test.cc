@@ -69,6 +69,13 @@ TEST(GcpMonitoring, ReadsAListOfSeriesAndManagedPrometheus) {
   EXPECT_EQ(in->devices[0].host, "n1");
 }
 
+TEST(GcpMonitoring, ReadingsOfNoGpuAreUnobserved) {
+  const auto in = Import("{\"timeSeries\": [" + Memory("used", "18446744073709551") + "]}");
+  EXPECT_TRUE(in->Values(Signal::kMemoryUsed, 0).empty());
+  EXPECT_EQ(in->Missing(Signal::kMemoryUsed, Unobserved::kInvalidCounter), 1U);
+  EXPECT_EQ(in->quality.CountOf(QualityId::kOutOfRange), 1);
+}
+
 TEST(GcpMonitoring, NothingKnownIsAnError) {
   const auto in = Import(R"({"timeSeries": [{"metric": {"type": "compute.googleapis.com/instance/cpu/utilization"},
     "points": [{"interval": {"endTime": "2026-07-03T22:22:00Z"}, "value": {"doubleValue": 0.5}}]}]})");

@@ -24,6 +24,7 @@ enum class ClockDomain : std::uint8_t { kWall, kMonotonic, kNone };
 struct ImportOptions {
   std::optional<TimeZone> timezone;            // of stamps without a zone; absent: UTC, and said so
   std::map<std::string, std::string> columns;  // --columns role=column[:unit] (time, gpu, util, power, memory)
+  std::map<std::string, std::string> hosts;    // NODE=FILE: by file, the machine of its GPUs where it names none
   Nanos period{kNanosPerSecond};               // between the sweeps of a log without times
   int threads = 1;
 };

@@ -24,7 +24,7 @@ std::span<const Importer> Importers() {
       {"Parquet", ClockDomain::kWall, true, false, SniffParquet, ImportParquet},
       {"CSV with --columns", ClockDomain::kWall, true, true, SniffColumnsCsv, ImportColumnsCsv},
       {"nvidia-smi XML", ClockDomain::kWall, true, false, SniffNvidiaSmiXml, ImportNvidiaSmiXml},
-      {"nvidia-smi compute apps", ClockDomain::kWall, false, false, SniffComputeAppsCsv, ImportComputeAppsCsv},
+      {"nvidia-smi compute apps", ClockDomain::kWall, true, false, SniffComputeAppsCsv, ImportComputeAppsCsv},
       {"nvidia-smi CSV", ClockDomain::kWall, true, false, SniffNvidiaSmiCsv, ImportNvidiaSmiCsv},
       {"nvidia-smi dmon/pmon", ClockDomain::kWall, true, false, SniffNvidiaSmiMon, ImportNvidiaSmiMon},
       {"dcgmi stats", ClockDomain::kWall, false, false, SniffDcgmiStats, ImportDcgmiStats},

@@ -14,32 +14,33 @@ using S = Signal;
 using F = FieldType;
 using R = MetricRole;
 
-// text x 10^decimals x numerator / denominator is the value in the signal's unit.
+// text x 10^decimals x numerator / denominator is the value in `unit`, and within what that unit can be.
 struct ScaleRule {
   Scale scale;
+  std::string_view name;
   int decimals;
   std::int64_t numerator;
   std::int64_t denominator;
-  bool share;  // 0 to kFull
-  bool signed_;
+  std::optional<Unit> unit;  // none: whatever is not negative
 };
-constexpr std::array<ScaleRule, 16> kScales = {{
-    {Scale::kPercentage, 6, 1, 1, true, true},
-    {Scale::kRatio, 8, 1, 1, true, true},
-    {Scale::kWatt, 3, 1, 1, false, false},
-    {Scale::kMilliwatt, 0, 1, 1, false, false},
-    {Scale::kMillijoule, 0, 1, 1, false, false},
-    {Scale::kJoule, 3, 1, 1, false, false},
-    {Scale::kMegahertz, 3, 1, 1, false, false},
-    {Scale::kHertz, -3, 1, 1, false, false},
-    {Scale::kMebibyte, 6, 16384, 15625, false, false},  // 2^20 / 10^6
-    {Scale::kByte, 0, 1, 1, false, false},
-    {Scale::kCelsius, 3, 1, 1, false, true},
-    {Scale::kMask, 0, 1, 1, false, false},
-    {Scale::kCount, 0, 1, 1, false, false},
-    {Scale::kBytePerSecond, 0, 1, 1, false, false},
-    {Scale::kMebibytePerSecond, 6, 16384, 15625, false, false},
-    {Scale::kNvlinkRate, 3, 1024, 1, false, false},
+constexpr std::array<ScaleRule, 17> kScales = {{
+    {Scale::kPercentage, "percent", 6, 1, 1, Unit::kMicroPercent},
+    {Scale::kRatio, "ratio", 8, 1, 1, Unit::kMicroPercent},
+    {Scale::kWatt, "W", 3, 1, 1, Unit::kMilliwatt},
+    {Scale::kMilliwatt, "mW", 0, 1, 1, Unit::kMilliwatt},
+    {Scale::kMillijoule, "mJ", 0, 1, 1, Unit::kMillijoule},
+    {Scale::kJoule, "J", 3, 1, 1, Unit::kMillijoule},
+    {Scale::kMegahertz, "MHz", 3, 1, 1, Unit::kKilohertz},
+    {Scale::kHertz, "Hz", -3, 1, 1, Unit::kKilohertz},
+    {Scale::kMebibyte, "MiB", 6, 16384, 15625, Unit::kByte},  // 2^20 / 10^6
+    {Scale::kByte, "B", 0, 1, 1, Unit::kByte},
+    {Scale::kCelsius, "C", 3, 1, 1, Unit::kMillicelsius},
+    {Scale::kMask, "mask", 0, 1, 1, Unit::kMask},
+    {Scale::kCount, "count", 0, 1, 1, Unit::kCount},
+    {Scale::kNumber, "count", 0, 1, 1, std::nullopt},
+    {Scale::kBytePerSecond, "B/s", 0, 1, 1, Unit::kBytePerSecond},
+    {Scale::kMebibytePerSecond, "MiB/s", 6, 16384, 15625, Unit::kBytePerSecond},
+    {Scale::kNvlinkRate, "", 3, 1024, 1, Unit::kBytePerSecond},
 }};
 constexpr bool ScalesInOrder() {
   for (std::size_t i = 0; i < kScales.size(); ++i) {
@@ -157,8 +158,8 @@ constexpr Metric kMetrics[] = {
     Dcgm(1010, "dcgm_fi_prof_pcie_rx_bytes", S::kPcieRx, Scale::kBytePerSecond, F::kInt64),
     Dcgm(1011, "DCGM_FI_PROF_NVLINK_TX_BYTES", S::kNvlink, Scale::kBytePerSecond, F::kInt64, R::kNvlinkPart),
     Dcgm(1012, "DCGM_FI_PROF_NVLINK_RX_BYTES", S::kNvlink, Scale::kBytePerSecond, F::kInt64, R::kNvlinkPart),
-    Dcgm(1084, "DCGM_FI_PROF_SM_CYCLES_ELAPSED_TOTAL", S::kSmActive, Scale::kCount, F::kInt64, R::kCyclesElapsed),
-    Dcgm(1085, "DCGM_FI_PROF_SM_CYCLES_ACTIVE_TOTAL", S::kSmActive, Scale::kCount, F::kInt64, R::kCyclesActive),
+    Dcgm(1084, "DCGM_FI_PROF_SM_CYCLES_ELAPSED_TOTAL", S::kSmActive, Scale::kNumber, F::kInt64, R::kCyclesElapsed),
+    Dcgm(1085, "DCGM_FI_PROF_SM_CYCLES_ACTIVE_TOTAL", S::kSmActive, Scale::kNumber, F::kInt64, R::kCyclesActive),
 
     Smi("nvidia_smi_utilization_gpu_ratio", S::kUtilization, Scale::kRatio),
     Smi("nvidia_smi_utilization_memory_ratio", S::kMemoryUtilization, Scale::kRatio),
@@ -219,7 +220,7 @@ constexpr Metric kMetrics[] = {
     Job("nvidia_gpu_memory_total_bytes", S::kMemoryTotal, Scale::kByte),
     Job("nvidia_gpu_power_usage_milliwatts", S::kPower, Scale::kMilliwatt),
     Job("nvidia_gpu_temperature_celsius", S::kTemperature, Scale::kCelsius),
-    Job("nvidia_gpu_jobId", S::kUtilization, Scale::kCount, R::kJobId),
+    Job("nvidia_gpu_jobId", S::kUtilization, Scale::kNumber, R::kJobId),
 
     All("all_smi_gpu_utilization", S::kUtilization, Scale::kPercentage),
     All("all_smi_gpu_memory_used_bytes", S::kMemoryUsed, Scale::kByte),
@@ -358,12 +359,14 @@ Reading ReadScaled(std::string_view text, Scale scale, FieldType type) {
   if (IsSentinel(text, type)) return {0, QualityId::kSentinelValue};
   if (number.fault == NumberFault::kTooLarge) return {0, QualityId::kOutOfRange};
   const Int128 exact = DivHalfEven(static_cast<Int128>(number.value) * rule.numerator, rule.denominator);
-  if (!FitsInt64(exact) || (exact < 0 && !rule.signed_)) return {0, QualityId::kOutOfRange};
-  const auto value = static_cast<std::int64_t>(exact);
-  if (!rule.share) return {value, std::nullopt};
-  const std::optional<std::int64_t> share = InRange(Unit::kMicroPercent, value);
-  return share ? Reading{*share, std::nullopt} : Reading{0, QualityId::kOutOfRange};
+  const bool whole = !rule.unit && FitsInt64(exact) && exact >= 0;
+  const std::optional<std::int64_t> valid = rule.unit ? InRange(*rule.unit, exact)
+                                            : whole   ? std::optional(static_cast<std::int64_t>(exact))
+                                                      : std::nullopt;
+  return valid ? Reading{*valid, std::nullopt} : Reading{0, QualityId::kOutOfRange};
 }
+
+std::string_view Name(Scale scale) { return kScales[static_cast<std::size_t>(scale)].name; }
 
 const Metric* FindMetric(std::string_view name) {
   const auto bare = [](std::string_view text) {

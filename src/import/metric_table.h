@@ -29,10 +29,14 @@ enum class Scale : std::uint8_t {
   kCelsius,
   kMask,
   kCount,
+  kNumber,  // a counter that runs on, an id: no reading of a GPU by itself
   kBytePerSecond,
   kMebibytePerSecond,
   kNvlinkRate,  // DCGM 449: (delta KiB / delta s) / 1000, so 1.024e6 B/s
 };
+
+// "W", "ratio"; empty for what nobody else counts in.
+std::string_view Name(Scale scale);
 
 // How the source stores the field, which decides what its codes for "no value" look like (dcgm_structs.h).
 enum class FieldType : std::uint8_t {
@@ -48,8 +52,8 @@ struct Reading {
   std::optional<QualityId> doubt;
 };
 
-// Reads a number as written. Shares up to 0.5 % of their range outside it count as the limit; beyond that, and
-// below zero for what cannot be negative, they are kOutOfRange.
+// Reads a number as written. What its unit cannot be (telemetry/value_range.h) is kOutOfRange; shares up to 0.5 % of
+// their range outside it count as the limit.
 Reading ReadScaled(std::string_view text, Scale scale, FieldType type = FieldType::kPlain);
 
 enum class MetricSource : std::uint8_t { kDcgm, kNvidiaSmi, kNvitop, kJobstats, kAllSmi, kDynolog };

@@ -45,8 +45,41 @@ TEST(MetricTable, ScalesAreExact) {
   EXPECT_EQ(ReadScaled("-3", Scale::kWatt).doubt, QualityId::kOutOfRange);
 }
 
+// An all-ones register is no reading, whichever unit it stands in.
+TEST(MetricTable, WhatNoGpuCanReportIsOutOfRange) {
+  const struct {
+    Scale scale;
+    const char* largest;  // that a GPU might have
+    const char* absurd;
+  } cases[] = {
+      {Scale::kPercentage, "100.5", "101"},
+      {Scale::kRatio, "1.005", "1.01"},
+      {Scale::kWatt, "100000", "4294967.295"},
+      {Scale::kMilliwatt, "100000000", "4294967295"},
+      {Scale::kMegahertz, "99999", "9e15"},
+      {Scale::kHertz, "9e10", "18446744073709551615"},
+      {Scale::kMebibyte, "8388608", "4294967295"},
+      {Scale::kByte, "8796093022208", "18446744073709551615"},
+      {Scale::kCelsius, "250", "65535"},
+      {Scale::kMask, "2147483647", "4294967295"},
+      {Scale::kCount, "1000000000", "4294967295"},
+      {Scale::kBytePerSecond, "1e14", "18446744073709551615"},
+      {Scale::kMebibytePerSecond, "95000000", "4294967295"},
+      {Scale::kNvlinkRate, "97000000", "4294967295"},
+      {Scale::kMillijoule, "9223372036854775807", "18446744073709551615"},
+      {Scale::kNumber, "9223372036854775807", "18446744073709551615"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(ReadScaled(c.largest, c.scale).doubt, std::nullopt) << c.largest;
+    EXPECT_EQ(ReadScaled(c.absurd, c.scale).doubt, QualityId::kOutOfRange) << c.absurd;
+    if (c.scale != Scale::kCelsius) {
+      EXPECT_EQ(ReadScaled("-3e6", c.scale).doubt, QualityId::kOutOfRange) << c.absurd;
+    }
+  }
+}
+
 TEST(MetricTable, CodesForNoValueDependOnTheFieldsType) {
-  const auto doubt = [](std::string_view text, FieldType type) { return ReadScaled(text, Scale::kCount, type).doubt; };
+  const auto doubt = [](std::string_view text, FieldType type) { return ReadScaled(text, Scale::kNumber, type).doubt; };
   for (const std::string_view code : {"9223372036854775792", "9223372036854775795", "9223372036854775808",
                                       "9223372036854776000", "9.223372036854776e+18"}) {
     EXPECT_EQ(doubt(code, FieldType::kInt64), QualityId::kSentinelValue) << code;

@@ -14,6 +14,7 @@
 #include "import/stamp.h"
 #include "import/sweep_identity.h"
 #include "import/units.h"
+#include "text/byte_order_mark.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -30,10 +31,6 @@ std::string_view HeaderLine(std::string_view text) {
     text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
   return {};
-}
-
-std::string_view WithoutMark(std::string_view text) {
-  return text.substr(0, 3) == "\xEF\xBB\xBF" ? text.substr(3) : text;
 }
 
 // Times of the rows of a log that says none: a sweep has each GPU once.
@@ -281,7 +278,7 @@ class CsvWorker final : public LineBlockWorker {
   bool BindHeader(std::string_view& text) {
     const std::string& file = shared_.in.name();
     DataQuality& quality = shared_.out.quality;
-    text = WithoutMark(text);
+    text = WithoutByteOrderMark(text);
     const std::string_view line = HeaderLine(text);
     if (line.empty()) {
       error_ = "no line names the columns of nvidia-smi --query-gpu; record again with --format=csv";
@@ -384,7 +381,7 @@ class CsvWorker final : public LineBlockWorker {
 
 }  // namespace
 
-bool SniffNvidiaSmiCsv(std::string_view head) { return !HeaderLine(WithoutMark(head)).empty(); }
+bool SniffNvidiaSmiCsv(std::string_view head) { return !HeaderLine(WithoutByteOrderMark(head)).empty(); }
 
 Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
   Shared shared(in, options, out);

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <set>
 #include <utility>
 
 #include "import/index_watch.h"
 #include "import/stamp.h"
 #include "import/units.h"
+#include "text/case.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -55,10 +55,8 @@ std::vector<std::string> HeaderColumns(std::string_view line) {
   line.remove_prefix(1);
   bool gpu = false;
   for (std::string_view word = TakeWord(line); !word.empty(); word = TakeWord(line)) {
-    std::string& name = columns.emplace_back(word);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    gpu = gpu || name == "gpu";
+    columns.push_back(Lower(word));
+    gpu = gpu || columns.back() == "gpu";
   }
   if (!gpu) columns.clear();
   return columns;

@@ -9,6 +9,7 @@
 #include "import/stamp.h"
 #include "import/units.h"
 #include "telemetry/counter_choice.h"
+#include "text/byte_order_mark.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -292,7 +293,7 @@ class Mapper {
 }  // namespace
 
 bool SniffNvidiaSmiXml(std::string_view head) {
-  if (head.substr(0, 3) == "\xEF\xBB\xBF") head.remove_prefix(3);
+  head = WithoutByteOrderMark(head);
   constexpr std::size_t kBefore = 1024;  // lines of nohup, ssh or the driver may come first
   const std::string_view before = head.substr(0, head.find('<'));
   return before.size() < std::min(kBefore, head.size()) && Trim(before.substr(before.rfind('\n') + 1)).empty() &&

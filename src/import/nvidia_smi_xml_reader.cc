@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "import/nvidia_smi_xml.h"
+#include "text/byte_order_mark.h"
 
 namespace idleburn {
 namespace {
@@ -216,7 +217,7 @@ class SmiXmlReader::Impl {
   }
 
   [[nodiscard]] bool IsBlank(std::string_view text) const {
-    if (line_ == 1 && text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
+    if (line_ == 1) text = WithoutByteOrderMark(text);
     return TrimAll(text).empty();
   }
 

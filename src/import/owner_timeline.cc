@@ -32,7 +32,7 @@ void AddTime(OwnerLedger& ledger, DeviceId device, const std::vector<const Held*
     const bool known = std::find(owners.begin(), owners.end(), *held->owner) != owners.end();
     if (!held->owner->empty() && !known) owners.push_back(*held->owner);
   }
-  ledger.Add(device, owners, std::max<std::int64_t>(1, ns / 1'000'000));
+  ledger.Add(device, owners, Nanos(ns));
 }
 
 void AddDevice(OwnerLedger& ledger, DeviceId device, const std::vector<Held>& all) {
@@ -63,6 +63,7 @@ void AddDevice(OwnerLedger& ledger, DeviceId device, const std::vector<Held>& al
 }  // namespace
 
 void OwnerTimeline::Presence::See(std::int64_t time) {
+  if (time < 0 || time > kLatest) return;
   if (current_ != stretches_.end() && time >= current_->first && time <= current_->second) return;
   const auto next = stretches_.upper_bound(time);
   if (next != stretches_.begin()) {

@@ -26,7 +26,8 @@ class OwnerTimeline {
     friend class OwnerTimeline;
     void See(std::int64_t time);
 
-    static constexpr std::size_t kMaxStretches = 4096;  // later gaps are bridged
+    static constexpr std::size_t kMaxStretches = 4096;      // later gaps are bridged
+    static constexpr std::int64_t kLatest = INT64_MAX / 2;  // the year 2116; sums of what is later overflow
     std::map<std::int64_t, std::int64_t> stretches_;    // last stamps by first stamps
     std::map<std::int64_t, std::int64_t>::iterator current_ = stretches_.end();
     std::int64_t step_ = 0;  // smallest distance of two stamps
@@ -34,9 +35,9 @@ class OwnerTimeline {
 
   // The presence of `owner` on `device`; "" where a series names none. Stays valid.
   Presence* Track(DeviceId device, const std::string& owner);
-  // The owner is named at `time`; a time already covered is no second scrape.
+  // The owner is named at `time`; a time already covered does not count again.
   static void See(Presence* presence, Instant time) { presence->See(time.nanos()); }
-  // Adds the time of every device to `ledger`, in milliseconds.
+  // Adds the time of every device to `ledger`.
   void Deliver(OwnerLedger& ledger) const;
 
  private:

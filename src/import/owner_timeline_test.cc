@@ -42,7 +42,7 @@ TEST(OwnerTimeline, EqualsCountingEveryScrape) {
         if (run.owner != 0) here.push_back(name(run.owner));
         OwnerTimeline::See(by_scrape.Track(0, name(run.owner)), Instant::FromNanos(t * kNanosPerSecond));
       }
-      if (any) want.Add(0, here);
+      if (any) want.Add(0, here, Nanos(kNanosPerSecond));
     }
     OwnerTimeline by_series;
     for (int pass = 0; pass < 2; ++pass) {

@@ -6,6 +6,7 @@
 
 #include "import/parquet_numbers.h"
 #include "import/thrift_reader.h"
+#include "text/case.h"
 
 namespace idleburn {
 namespace {
@@ -146,11 +147,6 @@ TableType TableTypeOf(ParquetValue value, bool utc) {
   }
 }
 
-std::string LowerCase(std::string name) {
-  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-  return name;
-}
-
 // A root and its columns; absent if there is anything below them.
 std::optional<std::vector<ParquetColumn>> ColumnsOf(const std::vector<SchemaElement>& schema) {
   if (schema.size() < 2 || schema[0].children != static_cast<std::int64_t>(schema.size() - 1)) return std::nullopt;
@@ -159,7 +155,7 @@ std::optional<std::vector<ParquetColumn>> ColumnsOf(const std::vector<SchemaElem
   for (std::size_t i = 1; i < schema.size(); ++i) {
     const SchemaElement& e = schema[i];
     if (e.children != 0 || e.repetition < 0 || e.repetition > 1 || e.name.empty()) return std::nullopt;
-    if (!names.insert(LowerCase(e.name)).second) return std::nullopt;
+    if (!names.insert(Lower(e.name)).second) return std::nullopt;
     const ParquetValue value = ValueOf(e);
     columns.push_back({{e.name, TableTypeOf(value, e.utc)}, value, e.repetition == 1});
   }

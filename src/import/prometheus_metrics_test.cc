@@ -336,6 +336,23 @@ TEST(PrometheusMetrics, NearMissesAreTheLimitAndOthersUnobserved) {
   EXPECT_EQ(in->quality.CountOf(QualityId::kSentinelValue), 1);
 }
 
+// NVML's all ones for "no value", handed on by an exporter that did not know them: no 4.3 MW.
+TEST(PrometheusMetrics, ReadingsOfNoGpuAreUnobserved) {
+  const auto in =
+      Import(Line("nvidia_gpu_power_usage_milliwatts", "", "4294967295", 0) +
+             Line("nvidia_gpu_power_usage_milliwatts", "", "300000", 1) + Line("DCGM_FI_DEV_SM_CLOCK", "", "9e15", 2) +
+             Line("DCGM_FI_DEV_FB_FREE", "", "1e15", 3) + Line("DCGM_FI_DEV_FB_USED", "", "100", 3));
+  EXPECT_EQ(in->Values(Signal::kPower, 0), std::vector<std::int64_t>{300'000});
+  EXPECT_EQ(in->Missing(Signal::kPower, Unobserved::kInvalidCounter), 1U);
+  EXPECT_EQ(in->Missing(Signal::kSmClock, Unobserved::kInvalidCounter), 1U);
+  EXPECT_TRUE(in->Values(Signal::kMemoryTotal, 0).empty());
+  EXPECT_EQ(in->quality.CountOf(QualityId::kOutOfRange), 3);
+  const auto sum =
+      Import(Line("DCGM_FI_PROF_NVLINK_TX_BYTES", "", "1e14", 0) + Line("DCGM_FI_PROF_NVLINK_RX_BYTES", "", "1e14", 0));
+  EXPECT_EQ(sum->Missing(Signal::kNvlink, Unobserved::kInvalidCounter), 1U);
+  EXPECT_EQ(sum->quality.CountOf(QualityId::kOutOfRange), 1);
+}
+
 TEST(PrometheusMetrics, CycleCountersGiveTheExactShare) {
   constexpr std::int64_t kBig = 140'737'488'355'328;  // no code in a 64-bit field
   const std::string elapsed = "DCGM_FI_PROF_SM_CYCLES_ELAPSED_TOTAL";

@@ -1,5 +1,7 @@
 #include "import/reading_writer.h"
 
+#include "telemetry/value_range.h"
+
 namespace idleburn {
 
 Unobserved ReasonOf(QualityId doubt) {
@@ -28,9 +30,12 @@ void ReadingWriter::Use(DeviceId device, Signal signal, const std::string& count
 }
 
 void ReadingWriter::Put(Instant time, DeviceId device, Signal signal, const Reading& reading, Place place) {
-  if (reading.doubt) {
-    out_.quality.Count(*reading.doubt, place);
-    PutUnavailable(time, device, signal, ReasonOf(*reading.doubt));
+  std::optional<QualityId> doubt = reading.doubt;
+  // Each was in range; a sum of several may not be.
+  if (!doubt && InRange(Info(signal).unit, reading.value) != reading.value) doubt = QualityId::kOutOfRange;
+  if (doubt) {
+    out_.quality.Count(*doubt, place);
+    PutUnavailable(time, device, signal, ReasonOf(*doubt));
     return;
   }
   Sample& s = batch_.emplace_back();

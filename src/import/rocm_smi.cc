@@ -1,13 +1,13 @@
 #include "import/rocm_smi.h"
 
-#include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "import/json_text.h"
 #include "import/metric_table.h"
 #include "import/reading_writer.h"
 #include "import/stamp.h"
+#include "import/units.h"
+#include "text/case.h"
 #include "text/line_reader.h"
 #include "text/number.h"
 
@@ -31,8 +31,9 @@ struct NumberField {
   std::optional<std::int64_t> RocmCard::*member;
   Scale scale;
 };
+constexpr std::string_view kUse = "gpu use (%)";
 constexpr NumberField kNumbers[] = {
-    {"gpu use (%)", &RocmCard::use, Scale::kPercentage},
+    {kUse, &RocmCard::use, Scale::kPercentage},
     {"gpu memory use (%)", &RocmCard::memory_use, Scale::kPercentage},
     {"gpu memory read/write activity (%)", &RocmCard::memory_use, Scale::kPercentage},  // since ROCm 6.1
     {"average graphics package power (w)", &RocmCard::power, Scale::kWatt},
@@ -65,19 +66,14 @@ constexpr SignalField kSignalFields[] = {
     {Signal::kMemoryTotal, &RocmCard::vram_total, "rocm_smi.VRAM Total Memory (B)"},
 };
 
-std::string LowerCase(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
-// "N/A", "N/A (Secondary die)" and the like.
+// "N/A", "N/A (Secondary die)", "Not supported on the given system": words after the spelling do not matter.
 bool IsMissing(std::string_view text) {
-  for (const std::string_view word : {"N/A", "None", "Not supported", "Unsupported", "Unknown"}) {
-    if (EqualsIgnoreCase(text.substr(0, word.size()), word)) return true;
+  if (WhyUnavailable(text)) return true;
+  const bool bracketed = !text.empty() && text.front() == '[';  // "[AMD/ATI] Navi" is a name
+  for (std::size_t end = text.find(' '); end != std::string_view::npos && !bracketed; end = text.find(' ', end + 1)) {
+    if (WhyUnavailable(text.substr(0, end))) return true;
   }
-  return text.empty();
+  return false;
 }
 
 // "(300Mhz)" to "300".
@@ -102,7 +98,7 @@ bool AddField(const std::string& key, std::string_view text, RocmCard* card) {
     if (key != field.key) continue;
     const Reading reading = ReadScaled(WithoutUnit(text), field.scale);
     if (IsMissing(text) || reading.doubt) {
-      card->unavailable.push_back(key);
+      card->missing.push_back({key, IsMissing(text) ? QualityId::kUnavailableValue : *reading.doubt});
     } else if (!(card->*field.member)) {
       card->*field.member = reading.value;
     }
@@ -140,8 +136,12 @@ void AddCard(const RocmCard& card, Instant time, std::set<std::string>& unknown,
     if (!value || !writer.Claim(device, field.signal, field.counter, field.counter)) continue;
     writer.Put(time, device, field.signal, {*value, std::nullopt}, place);
   }
-  for (const std::string& key : card.unavailable) out.quality.CountNamed(QualityId::kUnavailableValue, key, place);
-  if (!card.use) writer.PutUnavailable(time, device, Signal::kUtilization, Unobserved::kUnsupported);
+  Unobserved why_no_use = Unobserved::kUnsupported;
+  for (const RocmCard::Missing& field : card.missing) {
+    out.quality.CountNamed(field.why, field.key, place);
+    if (field.key == kUse) why_no_use = ReasonOf(field.why);
+  }
+  if (!card.use) writer.PutUnavailable(time, device, Signal::kUtilization, why_no_use);
   for (const std::string& key : card.unknown) {
     if (unknown.size() < 1024 && unknown.insert(key).second) {
       out.quality.CountNamed(QualityId::kUnknownColumn, key, place);
@@ -162,7 +162,7 @@ Result<RocmReport> ParseRocmSmi(std::string_view json) {
     RocmCard& card = report.cards.emplace_back();
     card.card = name;
     for (const auto& [key, value] : content.Members()) {
-      if (!AddField(LowerCase(Trim(key)), value.Text(), &card)) card.unknown.push_back(key);
+      if (!AddField(Lower(Trim(key)), value.Text(), &card)) card.unknown.push_back(key);
     }
   }
   return report;

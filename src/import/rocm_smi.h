@@ -31,8 +31,12 @@ struct RocmCard {
   std::optional<std::int64_t> vram_used;
   std::optional<std::int64_t> vis_vram_total;  // the part of the same memory that the CPU sees
   std::optional<std::int64_t> vis_vram_used;
-  std::vector<std::string> unavailable;  // keys of known fields that say N/A
-  std::vector<std::string> unknown;      // keys of no known field
+  struct Missing {
+    std::string key;
+    QualityId why;
+  };
+  std::vector<Missing> missing;      // known fields without a value: N/A, or a number that is none
+  std::vector<std::string> unknown;  // keys of no known field
 };
 
 struct RocmReport {

@@ -95,6 +95,30 @@ TEST(RocmSmi, CardsBecomeDevices) {
   EXPECT_EQ(two->quality.CountOf(QualityId::kTornRow), 1);
 }
 
+TEST(RocmSmi, ReadingsOfNoGpuAreUnobserved) {
+  const std::string text = R"json({"card0": {"GPU use (%)": "255", "Average Graphics Package Power (W)": "4294967.295",
+      "VRAM Total Memory (B)": "205520896000"}})json";
+  const auto in = ImportText(&ImportRocmSmi, text);
+  ASSERT_EQ(in->samples.size(), 1U);
+  EXPECT_TRUE(in->samples[0].Lacks(Signal::kUtilization));
+  EXPECT_EQ(in->samples[0].reason, Unobserved::kInvalidCounter);
+  EXPECT_FALSE(in->samples[0].Has(Signal::kPower));
+  EXPECT_EQ(in->quality.CountOf(QualityId::kOutOfRange), 2);
+  EXPECT_EQ(in->quality.CountOf(QualityId::kUnavailableValue), 0);
+}
+
+TEST(RocmSmi, EverySpellingOfNoValueIsMissing) {
+  for (const char* text : {"N/A", "n/a (Secondary die)", "None", "Not supported on the given system", "Unsupported",
+                           "Unknown", "Not Permitted", "ERR!", ""}) {
+    const auto report = ParseRocmSmi(R"({"card0": {"Card series": ")" + std::string(text) + R"("}})");
+    EXPECT_EQ(report->cards[0].series, "") << text;
+  }
+  for (const char* text : {"Navi 22 [Radeon RX 6700]", "[AMD/ATI] Navi 22", "Instinct MI300X"}) {
+    const auto report = ParseRocmSmi(R"({"card0": {"Card series": ")" + std::string(text) + R"("}})");
+    EXPECT_EQ(report->cards[0].series, text);
+  }
+}
+
 TEST(RocmSmi, MissingIsMissing) {
   const std::string text = R"json({"card1": {"GPU use (%)": "N/A", "Current Socket Graphics Package Power (W)": "550.5",
       "Average Graphics Package Power (W)": "N/A (Secondary die)", "VRAM Total Memory (B)": 205520896000}})json";
@@ -105,6 +129,7 @@ TEST(RocmSmi, MissingIsMissing) {
   EXPECT_EQ(in->samples[0].Get(Signal::kMemoryTotal), 205'520'896'000);
   EXPECT_EQ(in->devices[0].index, 1);
   EXPECT_EQ(in->quality.CountOf(QualityId::kUnavailableValue), 2);
+  EXPECT_EQ(in->samples[0].reason, Unobserved::kUnsupported);
   EXPECT_NE(ImportText(&ImportRocmSmi, "{}")->error, "");
   EXPECT_FALSE(SniffRocmSmi("{\"cards\": 1}"));
 }

@@ -5,6 +5,7 @@
 
 #include "text/escape.h"
 #include "text/number.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -127,17 +128,6 @@ bool EndsWithTime(std::string_view header) {
   return last != header.rend() && known != nullptr && known->role == SmiRole::kTime;
 }
 
-std::vector<std::string_view> SplitCells(std::string_view line) {
-  std::vector<std::string_view> cells;
-  std::size_t start = 0;
-  while (true) {
-    const std::size_t comma = line.find(',', start);
-    cells.push_back(Trim(line.substr(start, comma == std::string_view::npos ? comma : comma - start)));
-    if (comma == std::string_view::npos) return cells;
-    start = comma + 1;
-  }
-}
-
 // "power.draw [W]" -> name and unit.
 SmiColumn ReadHeaderCell(std::string_view cell) {
   SmiColumn column;
@@ -190,7 +180,7 @@ bool IsSmiHeader(std::string_view line) {
   bool time = false;
   bool value = false;
   bool all_smi = true;  // else it may be a table of other columns with a time of its own
-  for (const std::string_view cell : SplitCells(line.substr(0, 65536))) {
+  for (const std::string_view cell : Split(line.substr(0, 65536), ',')) {
     const SmiColumn column = ReadHeaderCell(cell);
     const Known* known = FindKnown(column.header);
     time = time || (known != nullptr && known->role == SmiRole::kTime);
@@ -206,7 +196,7 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
   SmiLayout layout;
   std::vector<int> ranks;
   std::string mangled;
-  for (const std::string_view cell : SplitCells(line)) {
+  for (const std::string_view cell : Split(line, ',')) {
     SmiColumn column = ReadHeaderCell(cell);
     int rank = 0;
     if (const Known* known = FindKnown(column.header)) {

@@ -14,12 +14,15 @@ struct Spelling {
   std::string_view text;
   Unobserved why;
 };
-constexpr std::array<Spelling, 15> kUnavailable = {{
+constexpr std::array<Spelling, 18> kUnavailable = {{
     {"", Unobserved::kSentinel},
     {"-", Unobserved::kUnsupported},
     {"N/A", Unobserved::kUnsupported},
+    {"NA", Unobserved::kUnsupported},
     {"None", Unobserved::kUnsupported},
+    {"null", Unobserved::kUnsupported},
     {"Not Supported", Unobserved::kUnsupported},
+    {"Unsupported", Unobserved::kUnsupported},
     {"Not Available", Unobserved::kUnsupported},
     {"Function Not Found", Unobserved::kUnsupported},
     {"Requested functionality has been deprecated", Unobserved::kUnsupported},

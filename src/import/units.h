@@ -17,8 +17,8 @@ struct Quantity {
   QualityId issue = QualityId::kBadRow;
 };
 
-// The reason behind a spelling of "there is no value" ("[N/A]", "ERR!", "-", ...); absent if `text` is none.
-// Square brackets and case do not matter, and anything else in square brackets is such a spelling too.
+// The reason behind a spelling of "there is no value" ("[N/A]", "ERR!", "-", ...), in whichever format; absent if
+// `text` is none. Square brackets and case do not matter, and anything else in square brackets is such a spelling too.
 std::optional<Unobserved> WhyUnavailable(std::string_view text);
 // A name as it stands; empty where the text says that there is none, as of a GPU that fell off the bus.
 inline std::string_view NameIn(std::string_view text) { return WhyUnavailable(text) ? std::string_view() : text; }

@@ -46,6 +46,11 @@ TEST(Units, EverySpellingOfNoValue) {
       {"ERR!", Unobserved::kSentinel},
       {"-", Unobserved::kUnsupported},
       {"", Unobserved::kSentinel},
+      {"NA", Unobserved::kUnsupported},
+      {"null", Unobserved::kUnsupported},
+      {"unsupported", Unobserved::kUnsupported},
+      {"Not Permitted", Unobserved::kPermission},
+      {"Unknown", Unobserved::kSentinel},
   };
   for (const auto& [text, why] : kSpellings) {
     const Quantity q = ReadQuantity(text, Unit::kMilliwatt, "W");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stats/moments.h"
+
 namespace idleburn {
 namespace {
 
@@ -12,7 +14,11 @@ KnobFinding Judge(const Knob& knob, const KnobReading& reading) {
   if (low > -kMaterial && high < kMaterial) return KnobFinding::kNone;
   if ((low <= 0 && high >= 0) || std::abs(reading.effect) < kMaterial) return KnobFinding::kNotShown;
   if ((reading.effect > 0) != (knob.expected > 0)) return KnobFinding::kOpposite;
-  return knob.limits && reading.sensitivity.value_or(1) < 0.5 ? KnobFinding::kPartly : KnobFinding::kBounds;
+  constexpr double kHalf = 0.5;
+  if (!knob.limits || !reading.sensitivity_interval || reading.sensitivity_interval->low >= kHalf) {
+    return KnobFinding::kBounds;
+  }
+  return reading.sensitivity_interval->high < kHalf ? KnobFinding::kPartly : KnobFinding::kAtLeastPartly;
 }
 
 }  // namespace

@@ -14,14 +14,15 @@ inline constexpr double kConfidence = 0.95;
 inline constexpr double kMaterial = 0.03;
 
 enum class KnobFinding : std::uint8_t {
-  kBounds,    // the claim of the knob holds; for a resource: at least half in proportion
-  kPartly,    // it holds, with a sensitivity below one half
-  kOpposite,  // the change works the other way round
-  kNone,      // whatever effect there is, is less than kMaterial
-  kNotShown,  // the interval holds both none and one that matters
-  kOneRound,  // no interval
+  kBounds,         // the claim of the knob holds; for a resource: surely at least half in proportion
+  kPartly,         // it holds, with a sensitivity surely below one half
+  kAtLeastPartly,  // it holds, and the interval does not tell which of the two
+  kOpposite,       // the change works the other way round
+  kNone,           // whatever effect there is, is less than kMaterial
+  kNotShown,       // the interval holds both none and one that matters
+  kOneRound,       // no interval
 };
-inline constexpr std::array<std::string_view, 6> kFindingNames = {"bounds", "partly",    "opposite",
+inline constexpr std::array<std::string_view, 7> kFindingNames = {"bounds", "partly",    "at_least_partly", "opposite",
                                                                   "none",   "not_shown", "one_round"};
 
 // What the pairs of a knob tell.

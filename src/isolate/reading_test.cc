@@ -74,6 +74,9 @@ TEST(ReadingTest, FindingsFollowTheIntervalAndTheSign) {
     return ReadKnob(Result(knob, ratio, p)).finding;
   };
   EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 8}}, {{10, 8.01}}, {{10, 7.99}}}), KnobFinding::kPartly);  // s = .32
+  // A sensitivity of a half in the midst of its interval: .45 to .55, say.
+  EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 7}}, {{10, 7.1}}, {{10, 7.15}}}), KnobFinding::kAtLeastPartly);
+  EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 5}}, {{10, 5.01}}, {{10, 4.99}}}), KnobFinding::kBounds);
   EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 12}}, {{10, 12.1}}}), KnobFinding::kOpposite);
   EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 5}}, {{10, 12}}}), KnobFinding::kNotShown);
   EXPECT_EQ(finding("cpu_quota", 0.5, {{{10, 5}}}), KnobFinding::kOneRound);

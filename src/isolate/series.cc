@@ -67,10 +67,7 @@ class Series {
     result.before = plan->before;
     result.after = plan->after;
     result.resource_ratio = plan->resource_ratio;
-    for (int round = 0; round < spec_.rounds; ++round) {
-      TRY(RunPair(*plan, round, result));
-      if (result_.interrupted || !result.why.empty()) break;
-    }
+    TRY(RunRounds(*plan, result));
     if (!result.why.empty()) {
       result.status = KnobStatus::kFailed;
     } else if (!result.pairs.empty()) {
@@ -79,8 +76,32 @@ class Series {
     return {};
   }
 
-  // Fails if the unchanged command does; `result.why` says it of the changed one.
-  Result<void> RunPair(const KnobPlan& plan, int round, KnobResult& result) {
+  Result<void> RunRounds(const KnobPlan& plan, KnobResult& result) {
+    std::vector<TrialPair> spoiled;
+    for (int round = 0; round < spec_.rounds;) {
+      std::optional<TrialPair> pair;
+      TRY(RunPair(plan, round, result, &pair));
+      if (!pair) break;
+      (pair->spoiled() ? spoiled : result.pairs).push_back(*pair);
+      const bool again = pair->spoiled() && result.repeated < spec_.rounds;
+      if (again) {
+        ++result.repeated;
+        world_.tell(fmt::format("{}, round {}: this machine stood still for {:.1f} s; once more", result.knob->id,
+                                round + 1, InSeconds(pair->baseline.stood_still + pair->variant.stood_still)));
+      }
+      round += again ? 0 : 1;
+    }
+    if (!result.pairs.empty()) return {};
+    result.pairs = std::move(spoiled);
+    for (const TrialPair& pair : result.pairs) {
+      result.stood_still += pair.baseline.stood_still + pair.variant.stood_still;
+    }
+    return {};
+  }
+
+  // Fails if the unchanged command does; `result.why` says it of the changed one. No pair then, nor where the user ends
+  // it.
+  Result<void> RunPair(const KnobPlan& plan, int round, KnobResult& result, std::optional<TrialPair>* pair) {
     constexpr std::array<std::array<TrialSide, 2>, 2> kOrders = {
         {{TrialSide::kBaseline, TrialSide::kVariant}, {TrialSide::kVariant, TrialSide::kBaseline}}};
     std::array<WorkRate, 2> rates;
@@ -104,7 +125,7 @@ class Series {
       result.why = fault;
       return {};
     }
-    result.pairs.push_back({rates[0], rates[1]});
+    *pair = TrialPair{rates[0], rates[1]};
     return {};
   }
 

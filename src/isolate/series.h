@@ -14,6 +14,7 @@ namespace idleburn {
 struct TrialPair {
   WorkRate baseline;
   WorkRate variant;
+  [[nodiscard]] bool spoiled() const { return baseline.spoiled || variant.spoiled; }
 };
 
 enum class KnobStatus : std::uint8_t {
@@ -33,6 +34,8 @@ struct KnobResult {
   std::string after;
   std::optional<double> resource_ratio;
   std::vector<TrialPair> pairs;
+  int repeated = 0;      // pairs that were run again, since the machine stood still in them
+  Nanos stood_still{0};  // it did in every pair: in those that are here, for so long
 };
 
 struct SeriesResult {
@@ -56,8 +59,9 @@ struct SeriesWorld {
 };
 
 // Runs the command once, then for each knob that can be turned `rounds` pairs, unchanged and changed, in the order
-// A B B A A B ...: what drifts evenly while it lasts cancels out of each two pairs. A knob whose changed run fails is
-// left out. Fails if the unchanged command does.
+// A B B A A B ...: what drifts evenly while it lasts cancels out of each two pairs. A pair in which the machine stood
+// still is run again in its order, `rounds` of them a knob at most, and used only where no other is left. A knob whose
+// changed run fails is left out. Fails if the unchanged command does.
 Result<SeriesResult> RunSeries(const SeriesSpec& spec, SeriesWorld world);
 
 }  // namespace idleburn

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 namespace idleburn {
@@ -57,6 +58,44 @@ TEST(SeriesTest, TheOrderIsBalanced) {
     EXPECT_DOUBLE_EQ(pair.baseline.PerSecond(), 10);
     EXPECT_DOUBLE_EQ(pair.variant.PerSecond(), 5);
   }
+}
+
+Trial Spoiled(double per_second) {
+  Trial trial = Worked(per_second);
+  trial.rate->spoiled = true;
+  trial.rate->stood_still = Nanos(3 * kNanosPerSecond);
+  return trial;
+}
+
+TEST(SeriesTest, APairInWhichTheMachineStoodStillIsRunAgainInItsOrder) {
+  FakeCommand command;
+  command.answer = [](bool changed, int run) {
+    if (run == 4) return Spoiled(1);  // the second of B A
+    return Worked(changed ? 5 : 10);
+  };
+  const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity"}, 3), command.World());
+  ASSERT_TRUE(result);
+  EXPECT_EQ(command.order, "AABBABAAB");
+  const KnobResult& knob = result->knobs[0];
+  EXPECT_EQ(knob.repeated, 1);
+  ASSERT_EQ(knob.pairs.size(), 3U);
+  for (const TrialPair& pair : knob.pairs) EXPECT_DOUBLE_EQ(pair.baseline.PerSecond(), 10);
+  EXPECT_EQ(knob.stood_still, Nanos(0));
+  EXPECT_TRUE(std::any_of(command.told.begin(), command.told.end(), [](const std::string& line) {
+    return line.find("round 2: this machine stood still for 3.0 s; once more") != std::string::npos;
+  }));
+}
+
+TEST(SeriesTest, WhereNoPairIsLeftCleanTheSpoiledOnesAreUsed) {
+  FakeCommand command;
+  command.answer = [](bool changed, int) { return Spoiled(changed ? 5 : 10); };
+  const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity"}, 2), command.World());
+  ASSERT_TRUE(result);
+  EXPECT_EQ(command.order, "AABABABBA");  // two rounds, and as many again
+  EXPECT_EQ(result->knobs[0].status, KnobStatus::kMeasured);
+  EXPECT_EQ(result->knobs[0].repeated, 2);
+  EXPECT_EQ(result->knobs[0].pairs.size(), 4U);
+  EXPECT_EQ(result->knobs[0].stood_still, Nanos(4 * 6 * kNanosPerSecond));
 }
 
 TEST(SeriesTest, AKnobWhoseChangedRunFailsIsLeftOutAndTheNextIsTried) {

@@ -19,6 +19,9 @@ namespace {
 
 constexpr Nanos kLook(20'000'000);       // at the work done
 constexpr Nanos kHostLook(100'000'000);  // at what it uses of the host
+// Who wakes up so much too late was not let run, and nobody else was: a CPU that others burn makes it late by tens of
+// milliseconds at most.
+constexpr Nanos kStoodStill(250'000'000);
 
 // One run while it is watched.
 class Watched {
@@ -36,7 +39,9 @@ class Watched {
 
   WorkloadEnd Wait() {
     while (true) {
-      const std::optional<WorkloadEnd> end = workload_.WaitUntil(clock_->Monotonic() + kLook);
+      const Nanos due = clock_->Monotonic() + kLook;
+      const std::optional<WorkloadEnd> end = workload_.WaitUntil(due);
+      if (const Nanos late = clock_->Monotonic() - due; late > kStoodStill) rate_.StoodStill(late);
       if (end) {
         // What it printed last counts, unless it was told to end meanwhile.
         if (!told_) SeeWork(clock_->Monotonic());

@@ -19,6 +19,24 @@ constexpr std::array<UnitRow, 4> kUnits = {{{WorkUnit::kStep, &WorkSaid::steps},
                                             {WorkUnit::kToken, &WorkSaid::tokens},
                                             {WorkUnit::kEpoch, &WorkSaid::epochs}}};
 
+// What is left must be enough to go by.
+constexpr std::int64_t kFewestStretches = 3;
+constexpr int kMostLostOf = 4;      // a quarter of the time
+constexpr int kSpoiledFromOf = 20;  // a twentieth
+constexpr Nanos kLongWait(2 * kNanosPerSecond);
+constexpr int kLongWaits = 10;  // times as long as the usual wait
+
+// What `after` is beyond `before`, in every unit that both tell.
+WorkSaid Beyond(const WorkSaid& after, const WorkSaid& before) {
+  WorkSaid beyond;
+  for (const UnitRow& row : kUnits) {
+    const auto& a = after.*row.count;
+    const auto& b = before.*row.count;
+    if (a && b && *a > *b) beyond.*row.count = *a - *b;
+  }
+  return beyond;
+}
+
 }  // namespace
 
 std::optional<double> WorkRate::LogError(double level) const {
@@ -38,37 +56,61 @@ void RateWatch::See(Nanos now, const WorkSaid& done) {
     changes_ = 0;
     longest_ = Nanos(0);
     stretches_ = {};
+    lost_ = {};
   }
   const std::int64_t before = count_.value_or(0);
+  const WorkSaid done_before = done_;
   unit_ = row->unit;
   count_ = count;
   done_ = done;
   if (count == 0) return;  // it says that it has begun
   ++changes_;
   if (begin_) {
-    longest_ = std::max(longest_, now - last_);
-    const double seconds = static_cast<double>((now - last_).count()) / 1e9;
-    const auto work = static_cast<double>(count - before);
-    ++stretches_.n;
-    stretches_.time_time += seconds * seconds;
-    stretches_.time_work += seconds * work;
-    stretches_.work_work += work * work;
+    EndStretch(now, count - before, Beyond(done, done_before));
   } else if (unit_ == WorkUnit::kStep ? count > bounds_.skip_steps : changes_ > bounds_.skip_steps) {
     begin_ = Point{now, count, done};
   }
   last_ = now;
+  still_ = Nanos(0);
 }
 
+void RateWatch::StoodStill(Nanos time) {
+  if (begin_) still_ += time;
+}
+
+void RateWatch::EndStretch(Nanos now, std::int64_t work, const WorkSaid& done) {
+  if (still_ > Nanos(0)) {
+    lost_.time += now - last_;
+    lost_.work += work;
+    lost_.stood_still += still_;
+    for (const UnitRow& row : kUnits) {
+      if (done.*row.count) lost_.done.*row.count = (lost_.done.*row.count).value_or(0) + *(done.*row.count);
+    }
+    return;
+  }
+  longest_ = std::max(longest_, now - last_);
+  const double seconds = static_cast<double>((now - last_).count()) / 1e9;
+  const auto counted = static_cast<double>(work);
+  ++stretches_.n;
+  stretches_.time_time += seconds * seconds;
+  stretches_.time_work += seconds * counted;
+  stretches_.work_work += counted * counted;
+}
+
+// As long as asked without what is lost, but at most twice as long: a machine may stand still again and again.
 RateWatch::Verdict RateWatch::Judge(Nanos now) const {
-  if (begin_ && bounds_.time && now - begin_->at >= *bounds_.time) return Verdict::kEnough;
-  if (begin_ && bounds_.steps && *count_ - begin_->count >= *bounds_.steps) return Verdict::kEnough;
+  if (begin_ && bounds_.time && now - begin_->at - std::min(lost_.time, *bounds_.time) >= *bounds_.time) {
+    return Verdict::kEnough;
+  }
+  if (begin_ && bounds_.steps && *count_ - begin_->count - std::min(lost_.work, *bounds_.steps) >= *bounds_.steps) {
+    return Verdict::kEnough;
+  }
   return now - last_ >= bounds_.patience ? Verdict::kStalled : Verdict::kGoOn;
 }
 
 // Each stretch should take its share of the time: what it differs by is noise, of which the whole has sqrt(n) as much.
 double RateWatch::RelativeError(double seconds, double work) const {
-  constexpr std::int64_t kFewest = 3;
-  if (stretches_.n < kFewest || seconds <= 0) return 0;
+  if (stretches_.n < kFewestStretches || seconds <= 0) return 0;
   const double each = seconds / work;
   const double squares = stretches_.time_time - 2 * each * stretches_.time_work + each * each * stretches_.work_work;
   const auto n = static_cast<double>(stretches_.n);
@@ -77,17 +119,24 @@ double RateWatch::RelativeError(double seconds, double work) const {
 
 std::optional<WorkRate> RateWatch::Rate(std::optional<Nanos> stopped) const {
   if (!begin_ || *count_ <= begin_->count) return std::nullopt;
-  const bool stalled = stopped && *stopped - last_ > longest_;
+  const Nanos watched = last_ - begin_->at;
+  const bool clean = stretches_.n >= kFewestStretches && kMostLostOf * lost_.time <= watched;
+  const Lost less = clean ? lost_ : Lost{};
+  const bool stalled = stopped && still_ == Nanos(0) && *stopped - last_ > longest_;
   const Nanos end = stalled ? *stopped : last_;
-  WorkRate rate{unit_, *count_ - begin_->count, end - begin_->at};
-  const auto less = [](const std::optional<std::int64_t>& after, const std::optional<std::int64_t>& before) {
-    return after && before && *after > *before ? std::optional(*after - *before) : std::nullopt;
-  };
-  rate.done = {less(done_.steps, begin_->done.steps), less(done_.samples, begin_->done.samples),
-               less(done_.tokens, begin_->done.tokens), less(done_.epochs, begin_->done.epochs)};
+  WorkRate rate{unit_, *count_ - begin_->count - less.work, end - begin_->at - less.time};
+  rate.done = Beyond(done_, begin_->done);
+  for (const UnitRow& row : kUnits) {
+    if (less.done.*row.count) *(rate.done.*row.count) -= *(less.done.*row.count);
+  }
   rate.changes = stretches_.n;
+  const Nanos kept = watched - lost_.time;
   rate.relative_error =
-      RelativeError(static_cast<double>((last_ - begin_->at).count()) / 1e9, static_cast<double>(rate.work));
+      RelativeError(static_cast<double>(kept.count()) / 1e9, static_cast<double>(*count_ - begin_->count - lost_.work));
+  rate.stood_still = lost_.stood_still + still_;
+  rate.spoiled = lost_.time > Nanos(0) && (!clean || kSpoiledFromOf * lost_.time > watched);
+  const Nanos longest = std::max(longest_, end - last_);
+  if (stretches_.n > 0 && longest > std::max(kLongWait, kLongWaits * kept / stretches_.n)) rate.longest_wait = longest;
   return rate;
 }
 

@@ -27,6 +27,9 @@ struct WorkRate {
   WorkSaid done = {};         // in the same time, in every unit that was told
   std::int64_t changes = 0;   // of the count, in which it was seen to rise
   double relative_error = 0;  // of the speed: the standard error by how the time between changes varied; 0 below 3
+  Nanos stood_still{0};       // the machine, all of it, meanwhile
+  bool spoiled = false;       // by that, so that the run is better made again
+  std::optional<Nanos> longest_wait = {};  // between two changes, where it is far longer than the others
   // Half the interval of ln(PerSecond()) at a confidence of `level`, by t; absent where too few changes were seen.
   [[nodiscard]] std::optional<double> LogError(double level) const;
   [[nodiscard]] double PerSecond() const { return static_cast<double>(work) / InSeconds(time); }
@@ -36,13 +39,16 @@ struct WorkRate {
 //
 // Only changes of the count are believed to be points in time: the rate is that between the first change after the
 // warm-up and the last one, so neither the warm-up nor a step that was cut short is in it. A stop after the last
-// change that is longer than any wait between two changes is: a job that stalls is not a fast one.
+// change that is longer than any wait between two changes is: a job that stalls is not a fast one. A stretch between
+// two changes in which the whole machine stood still is not, its work no more than its time: neither is the job's.
 class RateWatch {
  public:
   enum class Verdict : std::uint8_t { kGoOn, kEnough, kStalled };
 
   RateWatch(const TrialBounds& bounds, Nanos start) : bounds_(bounds), last_(start) {}
   void See(Nanos now, const WorkSaid& done);
+  // Nobody could run here for so long, just now.
+  void StoodStill(Nanos time);
   [[nodiscard]] Verdict Judge(Nanos now) const;
   // `stopped`: when it was told to end while it still worked; absent: it ended by itself. Absent without two changes
   // after the warm-up.
@@ -66,6 +72,14 @@ class RateWatch {
     double time_work = 0;
     double work_work = 0;
   };
+  // Stretches in which the machine stood still.
+  struct Lost {
+    Nanos time{0};
+    std::int64_t work = 0;
+    WorkSaid done;
+    Nanos stood_still{0};
+  };
+  void EndStretch(Nanos now, std::int64_t work, const WorkSaid& done);
   [[nodiscard]] double RelativeError(double seconds, double work) const;
 
   TrialBounds bounds_;
@@ -77,6 +91,8 @@ class RateWatch {
   WorkSaid done_;
   Stretches stretches_;
   Nanos longest_{0};  // between two changes
+  Lost lost_;
+  Nanos still_{0};  // since the last change the machine stood still for so long
 };
 
 }  // namespace idleburn

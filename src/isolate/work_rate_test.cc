@@ -129,5 +129,108 @@ TEST(RateWatchTest, EveryUnitIsCountedOverTheSameTime) {
   EXPECT_FALSE(rate->done.tokens);
 }
 
+// A hundred steps of 100 ms, and before the 50th the machine stands still for three seconds, in which `done` steps are
+// done all the same.
+std::optional<WorkRate> AroundAStall(std::int64_t done, bool stall = true) {
+  RateWatch watch(Bounds(0), At(0));
+  std::int64_t at = 0;
+  std::int64_t n = 0;
+  for (int i = 1; i <= 101; ++i) {
+    at += i % 2 == 0 ? 90 : 110;
+    ++n;
+    if (i == 50 && stall) {
+      at += 3000;
+      n += done;
+      watch.StoodStill(At(3000));
+    }
+    WorkSaid said = Steps(n);
+    said.samples = 8 * n;
+    watch.See(At(at), said);
+  }
+  return watch.Rate(At(at + 50));
+}
+
+TEST(RateWatchTest, WhereTheMachineStoodStillNeitherTimeNorWorkIsTheJobs) {
+  const std::optional<WorkRate> quiet = AroundAStall(0, false);
+  ASSERT_TRUE(quiet);
+  EXPECT_FALSE(quiet->spoiled);
+  for (const std::int64_t done : {0, 3, 29}) {
+    const std::optional<WorkRate> rate = AroundAStall(done);
+    ASSERT_TRUE(rate);
+    EXPECT_EQ(rate->work, 99) << done;
+    EXPECT_EQ(rate->done.samples, 8 * 99) << done;
+    EXPECT_NEAR(rate->PerSecond(), 10, 0.02) << done;
+    EXPECT_NEAR(rate->relative_error, quiet->relative_error, 0.001) << done;
+    EXPECT_EQ(rate->stood_still, At(3000));
+    EXPECT_TRUE(rate->spoiled) << "three of thirteen seconds";
+    EXPECT_FALSE(rate->longest_wait);
+  }
+}
+
+// A quarter and more of a run is too much to take out, and so is what leaves nothing to go by.
+TEST(RateWatchTest, ARunThatMostlyStoodStillIsTakenAsItIs) {
+  RateWatch watch(Bounds(0), At(0));
+  for (int i = 1; i <= 5; ++i) watch.See(At(100 * i), Steps(i));
+  watch.StoodStill(At(400));
+  watch.See(At(1000), Steps(6));
+  const std::optional<WorkRate> rate = watch.Rate(std::nullopt);
+  ASSERT_TRUE(rate);
+  EXPECT_EQ(rate->work, 5);
+  EXPECT_EQ(rate->time, At(900));
+  EXPECT_TRUE(rate->spoiled);
+}
+
+TEST(RateWatchTest, AShortStandstillSpoilsNothingAndIsMadeUpFor) {
+  TrialBounds bounds = Bounds(0);
+  bounds.time = At(10'000);
+  RateWatch watch(bounds, At(0));
+  for (int i = 1; i <= 100; ++i) {
+    if (i == 50) watch.StoodStill(At(50));
+    watch.See(At(100 * i), Steps(i));
+  }
+  EXPECT_FALSE(watch.Rate(std::nullopt)->spoiled);
+  EXPECT_EQ(watch.Judge(At(10'100 + 99)), RateWatch::Verdict::kGoOn);  // from 100 ms on, less a stretch of 100 ms
+  EXPECT_EQ(watch.Judge(At(10'100 + 100)), RateWatch::Verdict::kEnough);
+  RateWatch still(bounds, At(0));  // never quiet: not for ever
+  for (int i = 1; i <= 300; ++i) {
+    still.StoodStill(At(60));
+    still.See(At(100 * i), Steps(i));
+  }
+  EXPECT_EQ(still.Judge(At(30'000)), RateWatch::Verdict::kEnough);
+}
+
+// The tail is no stall of the command's if the machine stood still in it.
+TEST(RateWatchTest, AStandstillAtTheEndIsLeftOut) {
+  RateWatch watch(Bounds(0), At(0));
+  for (std::int64_t n = 1; n <= 11; ++n) watch.See(At(n * 100), Steps(n));
+  watch.StoodStill(At(3900));
+  EXPECT_DOUBLE_EQ(watch.Rate(At(5100))->PerSecond(), 10);
+}
+
+// A loader fills its queue in bursts: eight steps at once, then one that waits. Its waits are its speed.
+TEST(RateWatchTest, WaitsBetweenBurstsAreTheJobs) {
+  RateWatch watch(Bounds(0), At(0));
+  std::int64_t at = 0;
+  std::int64_t n = 0;
+  watch.See(At(at += 10), Steps(++n));
+  for (int burst = 0; burst < 20; ++burst) {
+    for (int i = 0; i < 8; ++i) watch.See(At(at += 10), Steps(++n));
+    watch.See(At(at += 400), Steps(++n));
+  }
+  const std::optional<WorkRate> rate = watch.Rate(std::nullopt);
+  EXPECT_EQ(rate->time, At(20 * 480));
+  EXPECT_EQ(rate->work, 20 * 9);
+  EXPECT_FALSE(rate->longest_wait);  // as usual there
+}
+
+TEST(RateWatchTest, AWaitThatStandsOutIsNamedAndStaysInTheRate) {
+  RateWatch watch(Bounds(0), At(0));
+  for (int i = 1; i <= 101; ++i) watch.See(At(100 * i + (i > 50 ? 6000 : 0)), Steps(i));
+  const std::optional<WorkRate> rate = watch.Rate(std::nullopt);
+  EXPECT_EQ(rate->longest_wait, At(6100));
+  EXPECT_EQ(rate->time, At(16'000));
+  EXPECT_FALSE(rate->spoiled);
+}
+
 }  // namespace
 }  // namespace idleburn

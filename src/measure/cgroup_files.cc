@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 
 #include "measure/proc_text.h"
 
@@ -67,7 +69,8 @@ CgroupPlace PlaceAt(const Mount& mount, std::string_view path) {
   place.version2 = mount.version2;
   place.mount = std::string(mount.point);
   if (path.substr(0, 3) == "/..") return {};  // in a part of the hierarchy that is not shown here
-  if (mount.root != "/") {
+  place.part = mount.root != "/";
+  if (place.part) {
     if (path.substr(0, mount.root.size()) == mount.root) {
       path.remove_prefix(mount.root.size());
     } else {
@@ -129,6 +132,13 @@ std::vector<std::string> CgroupFiles::Upwards(const CgroupPlace& place) const {
   }
   folders.push_back(root_ + place.mount);
   return folders;
+}
+
+bool CgroupFiles::IsOwn(const CgroupPlace& place, const char* limit) const {
+  if (place.folder.empty()) return false;
+  if (place.folder != place.mount || place.part) return true;
+  std::error_code ignored;
+  return place.version2 && std::filesystem::exists(root_ + place.mount + limit, ignored);
 }
 
 std::optional<std::int64_t> CgroupFiles::ValueAt(const std::string& path) {
@@ -202,22 +212,23 @@ void CgroupFiles::ReadSlow(std::optional<std::int64_t> machine_memory, HostSampl
 }
 
 void CgroupFiles::ReadMemory(std::optional<std::int64_t> machine_memory, HostSample* sample) {
-  if (places_.memory.folder.empty() || !IsOwn(places_.memory)) return;
   const bool v2 = places_.memory.version2;
-  const std::string folder = root_ + places_.memory.folder;
-  const auto used = ValueAt(folder + (v2 ? "/memory.current" : "/memory.usage_in_bytes"));
-  if (!used) return;
-  sample->Set(HostSignal::kMemoryUsed, *used);
-  std::optional<std::int64_t> limit = machine_memory;
+  std::optional<std::int64_t> least;
   for (const std::string& at : Upwards(places_.memory)) {
     const auto here = ValueAt(at + (v2 ? "/memory.max" : "/memory.limit_in_bytes"));
-    if (here && *here < kNoLimit) limit = std::min(limit.value_or(*here), *here);
+    if (here && *here < kNoLimit) least = std::min(least.value_or(*here), *here);
   }
+  if (!least && !IsOwn(places_.memory, "/memory.max")) return;
+  const auto used = ValueAt(root_ + places_.memory.folder + (v2 ? "/memory.current" : "/memory.usage_in_bytes"));
+  if (!used) return;
+  sample->Set(HostSignal::kMemoryUsed, *used);
+  if (least && machine_memory) least = std::min(*least, *machine_memory);
+  const std::optional<std::int64_t> limit = least ? least : machine_memory;
   if (limit) sample->Set(HostSignal::kMemoryLimit, *limit);
 }
 
 bool CgroupFiles::ReadIo(HostSample* sample) {
-  if (places_.io.folder.empty() || !IsOwn(places_.io)) return false;
+  if (!IsOwn(places_.io, "/io.max")) return false;
   const bool v2 = places_.io.version2;
   KeptFile file(root_ + places_.io.folder + (v2 ? "/io.stat" : "/blkio.throttle.io_service_bytes"), nullptr);
   const auto text = file.Read(buffer_);

@@ -19,6 +19,7 @@ struct CgroupPlace {
   std::string folder;  // of the process's group; empty: not mounted, or out of sight
   std::string mount;   // the folder above which there is nothing to see
   bool version2 = false;
+  bool part = false;  // only a part of the hierarchy is mounted: a container's
 };
 struct CgroupPlaces {
   CgroupPlace cpu;
@@ -58,7 +59,9 @@ class CgroupFiles {
   [[nodiscard]] std::vector<std::string> Upwards(const CgroupPlace& place) const;
   std::optional<std::int64_t> ValueAt(const std::string& file);
   std::optional<double> QuotaAt(const std::string& folder, bool version2);
-  [[nodiscard]] static bool IsOwn(const CgroupPlace& place) { return place.folder != place.mount; }
+  // Whether the group is one of its own, and not all of the machine. At the mount of a container it is; there it shows
+  // by the `limit` file, which the kernel gives every group but the machine's.
+  [[nodiscard]] bool IsOwn(const CgroupPlace& place, const char* limit) const;
   void ReadMemory(std::optional<std::int64_t> machine_memory, HostSample* sample);
 
   std::string root_;

@@ -99,6 +99,79 @@ TEST(CgroupFiles, Version1) {
   EXPECT_EQ(sample.Get(HostSignal::kReadBytes), 10);
 }
 
+// A container with a namespace of its own sees its group as the root of all, a container without one its part.
+TEST(CgroupFiles, AContainersGroupIsItsOwn) {
+  const std::string v1 =
+      "35 31 0:32 $ /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+      "38 31 0:35 $ /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n";
+  const auto shown = [&v1](const std::string& part) {
+    std::string mounts = v1;
+    for (std::size_t at = 0; (at = mounts.find('$')) != std::string::npos;) mounts.replace(at, 1, part);
+    return mounts;
+  };
+  const struct {
+    const char* what;
+    std::string mounts;
+    std::string membership;
+    std::string memory;  // folder of the controller
+    std::string io;
+    bool v2;
+  } cases[] = {
+      {"version 2, a namespace", std::string(kV2Mounts), "0::/\n", "/sys/fs/cgroup", "/sys/fs/cgroup", true},
+      {"version 2, a part", "30 24 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/docker/abc\n",
+       "/sys/fs/cgroup", "/sys/fs/cgroup", true},
+      {"version 1, a namespace", shown("/"), "4:memory:/\n3:blkio:/\n", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/blkio",
+       false},
+      {"version 1, a part", shown("/docker/abc"), "4:memory:/docker/abc\n3:blkio:/docker/abc\n",
+       "/sys/fs/cgroup/memory", "/sys/fs/cgroup/blkio", false},
+  };
+  for (const auto& c : cases) {
+    const bool by_limit_only = !c.v2 && c.mounts == shown("/");  // the kernel tells no difference but a limit
+    for (const bool limited : {true, false}) {
+      test::FakeRoot root;
+      root.Write("/proc/self/mountinfo", c.mounts);
+      root.Write("/proc/7/cgroup", c.membership);
+      root.Write(c.memory + (c.v2 ? "/memory.current" : "/memory.usage_in_bytes"), "600\n");
+      root.Write(c.memory + (c.v2 ? "/memory.max" : "/memory.limit_in_bytes"), limited ? "1000\n"
+                                                                               : c.v2  ? "max\n"
+                                                                                       : "9223372036854771712\n");
+      if (c.v2) root.Write(c.io + "/io.max", "");
+      root.Write(c.io + (c.v2 ? "/io.stat" : "/blkio.throttle.io_service_bytes"),
+                 c.v2 ? "8:0 rbytes=4096 wbytes=512 rios=1 wios=1\n" : "8:0 Read 4096\n8:0 Write 512\nTotal 4608\n");
+      OpenFileBudget files{16};
+      CgroupFiles group(root.path(), 7, &files);
+      HostSample sample;
+      group.ReadSlow(5000, &sample);
+      const bool own = limited || !by_limit_only;
+      ASSERT_EQ(sample.Has(HostSignal::kMemoryUsed), own) << c.what << limited;
+      if (own) {
+        EXPECT_EQ(sample.Get(HostSignal::kMemoryUsed), 600) << c.what;
+        EXPECT_EQ(sample.Get(HostSignal::kMemoryLimit), limited ? 1000 : 5000) << c.what;
+      }
+      EXPECT_EQ(group.ReadIo(&sample), !by_limit_only) << c.what;
+    }
+  }
+}
+
+// All of the machine is no group of the workload, although it counts too.
+TEST(CgroupFiles, TheMachinesGroupIsNotItsOwn) {
+  for (const bool v2 : {true, false}) {
+    test::FakeRoot root;
+    root.Write("/proc/self/mountinfo", v2 ? kV2Mounts : kHybridMounts);
+    root.Write("/proc/7/cgroup", v2 ? "0::/\n" : "4:memory:/\n3:blkio:/\n2:cpu,cpuacct:/\n0::/\n");
+    if (v2) root.Write("/sys/fs/cgroup/io.stat", "8:0 rbytes=4096 wbytes=512 rios=1 wios=1\n");
+    root.Write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "600\n");
+    root.Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    root.Write("/sys/fs/cgroup/blkio/blkio.throttle.io_service_bytes", "8:0 Read 10\nTotal 10\n");
+    OpenFileBudget files{16};
+    CgroupFiles group(root.path(), 7, &files);
+    HostSample sample;
+    group.ReadSlow(5000, &sample);
+    EXPECT_FALSE(sample.Has(HostSignal::kMemoryUsed));
+    EXPECT_FALSE(group.ReadIo(&sample));
+  }
+}
+
 TEST(CgroupFiles, NothingMountedIsNothingClaimed) {
   test::FakeRoot root;
   OpenFileBudget files{16};

@@ -18,6 +18,7 @@ class HeldSamples {
   void Release(Instant until, std::vector<Sample>& out);
   // Somebody else said something about the device at `time`: nothing before it may be said any more.
   void Forbid(Instant time);
+  [[nodiscard]] const std::vector<Sample>& held() const { return held_; }
   // Readings that came after something later had been passed on, and were left out.
   [[nodiscard]] std::int64_t too_late() const { return too_late_; }
 

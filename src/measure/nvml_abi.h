@@ -29,6 +29,7 @@ inline constexpr Return kLibraryNotFound = 12;
 inline constexpr Return kFunctionNotFound = 13;
 inline constexpr Return kGpuIsLost = 15;
 inline constexpr Return kResetRequired = 16;
+inline constexpr Return kOperatingSystem = 17;
 inline constexpr Return kLibRmVersionMismatch = 18;
 inline constexpr Return kArgumentVersionMismatch = 25;
 inline constexpr Return kDeprecated = 26;

@@ -3,9 +3,16 @@
 #include <set>
 #include <utility>
 
+#include "measure/nvml_codes.h"
 #include "measure/nvml_lane.h"
 
 namespace idleburn {
+namespace {
+
+// A control group keeps the GPU from this container or job: it is nobody's here.
+bool IsHidden(nvml::Return code) { return code == nvml::kNoPermission || code == nvml::kOperatingSystem; }
+
+}  // namespace
 
 std::string NvmlLane::Text(NvmlFunction<char*, std::uint32_t>& function) {
   std::array<char, nvml::kVersionSize> text{};
@@ -28,6 +35,11 @@ nvml::Return NvmlLane::Enumerate(Instant now, LiveSink& out) {
   for (std::uint32_t index = 0; index < count; ++index) {
     const nvml::Return entered = EnterBoard(index, out);
     if (entered == nvml::kLibRmVersionMismatch) return entered;
+    if (!told_ && entered != nvml::kSuccess && !IsHidden(entered)) {
+      const std::string number = std::to_string(index);
+      failed_.push_back({"gpus.failed." + number,
+                         "GPU " + number + ": " + nvml_->handle_by_index.name + ": " + NvmlSentence(entered)});
+    }
   }
   OpenEvents();
   const std::lock_guard lock(stale_mutex_);

@@ -37,6 +37,9 @@ void NvmlGpu::Attach(Place place) {
   gpm_links_ = false;
   ring_read_.reset();
   for (CounterRate* rate : {&pcie_rx_, &pcie_tx_, &nvlink_rx_, &nvlink_tx_}) rate->Forget();
+  if (place_.has_instances || place_.instance) {
+    off_[static_cast<std::size_t>(NvmlQuery::kSamples)] = Unobserved::kUnsupported;
+  }
   if (place_.has_instances) return;
   gpm_ = GpmPair::Open(nvml_, place_.board, place_.instance);
   if (gpm_ == nullptr) off_[static_cast<std::size_t>(NvmlQuery::kGpm)] = Unobserved::kUnsupported;
@@ -186,14 +189,12 @@ void NvmlGpu::ReadEnergy(const Moment& moment) {
   Put(Signal::kEnergy, static_cast<std::int64_t>(millijoules), "nvml.total_energy_consumption");
 }
 
-void NvmlGpu::ReadUtilization(const Moment& moment, bool ring_due) {
-  if (place_.has_instances || place_.instance)
-    off_[static_cast<std::size_t>(NvmlQuery::kSamples)] = Unobserved::kUnsupported;
-  if (ring_due) ReadRing(moment);
+void NvmlGpu::ReadGauge(const Moment& moment) {
   if (!place_.has_instances && Off(NvmlQuery::kSamples)) ReadRates(moment);
 }
 
 void NvmlGpu::ReadRing(const Moment& moment) {
+  if (Off(NvmlQuery::kSamples)) return;
   if (!ring_read_) ring_read_ = moment.now;
   TakeRing(moment);
   if (moment.now - *ring_read_ > kEmptyRing) {

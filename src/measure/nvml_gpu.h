@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "measure/counter_rate.h"
+#include "measure/every.h"
 #include "measure/held_samples.h"
 #include "measure/nvml_codes.h"
 #include "measure/nvml_fields.h"
@@ -84,14 +85,15 @@ class NvmlGpu {
   // The parts of a tick; each adds to the row of this moment.
   void StartRow(const Moment& moment);
   void ReadFast(const Moment& moment);
-  // After ReadFast, whose energy counter tells that the driver was loaded anew. Of a ring where it is due.
-  void ReadUtilization(const Moment& moment, bool ring_due);
+  // Utilization: from the ring, or where there is none from a gauge. Both after ReadFast, whose energy counter tells
+  // that the driver was loaded anew.
   void ReadRing(const Moment& moment);
+  void ReadGauge(const Moment& moment);
   void ReadGpm();
   void ReadMedium(const Moment& moment);
+  // Lists are dear, and are read every 5 s at most.
+  bool ProcessesDue(Instant now) { return processes_due_.Due(now); }
   void ReadProcesses(const Moment& moment);
-  // So much memory came or went since ReadProcesses that another process may hold the GPU by now.
-  [[nodiscard]] bool HoldersMayDiffer() const;
   void ReadRare();
   void SetXid(std::uint64_t code) { row_.Set(Signal::kXid, static_cast<std::int64_t>(code)); }
   // Holds the row, and passes on what is complete by now.
@@ -104,6 +106,7 @@ class NvmlGpu {
   // The row of a moment at which nothing could be read of what was read before.
   [[nodiscard]] Sample Unread(Instant now, Unobserved why) const;
   void Forbid(Instant time) { held_.Forbid(time); }
+  [[nodiscard]] const std::vector<Sample>& held() const { return held_.held(); }
   // The wall clock was set by `step`.
   void MoveWall(Nanos step) { ring_.MoveWall(step); }
 
@@ -139,6 +142,7 @@ class NvmlGpu {
   void ReadPower();
   void ReadEnergy(const Moment& moment);
   void ReadMemory();
+  void DoubtHolders();
   void ReadTemperature();
   void ReadLinks(const Moment& moment);
   void ReadSlowdowns(const Moment& moment);
@@ -180,7 +184,10 @@ class NvmlGpu {
   std::optional<std::uint64_t> energy_;
   std::optional<std::uint64_t> ecc_;
   std::int64_t memory_used_ = 0;
-  std::int64_t memory_with_holders_ = 0;  // at the last ReadProcesses
+  Every processes_due_{Nanos(5 * kNanosPerSecond)};
+  std::optional<bool> is_held_;      // by the last list; absent: it told nothing, or is not believed any more
+  std::int64_t memory_then_ = 0;     // least since that list if nobody held it, else most
+  std::uint32_t holders_room_ = 16;  // of the next list
   CounterRate pcie_rx_;
   CounterRate pcie_tx_;
   CounterRate nvlink_rx_;

@@ -26,7 +26,10 @@ void OnceEach(std::vector<GpuHolder>& holders) {
 }  // namespace
 
 void NvmlGpu::ReadMedium(const Moment& moment) {
-  if (!place_.has_instances) ReadMemory();
+  if (!place_.has_instances) {
+    ReadMemory();
+    DoubtHolders();
+  }
   if (place_.instance) return;
   ReadTemperature();
   ReadLinks(moment);
@@ -108,19 +111,18 @@ void NvmlGpu::ReadSlowdowns(const Moment& moment) {
   }
 }
 
-// A list may grow between the call that sizes it and the call that reads it.
+// Asking how long a list is costs as much as the list, so room is kept for it. It may grow from call to call.
 bool NvmlGpu::ListProcesses(NvmlQuery query, NvmlFunction<nvml::Device, std::uint32_t*, nvml::ProcessInfo*>& function,
                             std::vector<GpuHolder>& holders) {
   if (Off(query) || lost()) return false;
   std::uint32_t count = 0;
-  nvml::Return code = nvml_.Call(function, place_.handle, &count, static_cast<nvml::ProcessInfo*>(nullptr));
+  nvml::Return code = nvml::kInsufficientSize;
   std::vector<nvml::ProcessInfo> list;
-  for (int attempt = 0; attempt < 4 && (code == nvml::kInsufficientSize || (code == nvml::kSuccess && count > 0));
-       ++attempt) {
-    count += 8;
-    list.resize(count);
+  for (int attempt = 0; attempt < 4 && code == nvml::kInsufficientSize; ++attempt) {
+    list.resize(holders_room_);
+    count = holders_room_;
     code = nvml_.Call(function, place_.handle, &count, list.data());
-    if (code == nvml::kSuccess) break;
+    if (code == nvml::kInsufficientSize) holders_room_ = 2 * std::max(count, holders_room_);
   }
   if (!Heard(query, function.name, code)) return false;
   list.resize(std::min<std::size_t>(count, list.size()));
@@ -137,13 +139,21 @@ bool NvmlGpu::ListProcessesV1(std::vector<GpuHolder>& holders) {
   return true;
 }
 
-bool NvmlGpu::HoldersMayDiffer() const {
+// Memory tells sooner than the next list that a GPU which nobody held is taken, or that its holders may have left.
+// Until that list the last one is not believed.
+void NvmlGpu::DoubtHolders() {
+  if (!is_held_) return;
   constexpr std::int64_t kContext = std::int64_t{64} << 20;  // less than any process takes
-  return std::abs(memory_used_ - memory_with_holders_) >= kContext;
+  memory_then_ = *is_held_ ? std::max(memory_then_, memory_used_) : std::min(memory_then_, memory_used_);
+  const std::int64_t moved = std::abs(memory_used_ - memory_then_);
+  if (moved < kContext || (*is_held_ && memory_used_ > memory_then_ / 2)) return;
+  is_held_.reset();
+  if (row_.unavailable == 0) row_.reason = Unobserved::kStale;
+  row_.unavailable |= Bit(Signal::kProcesses);
 }
 
 void NvmlGpu::ReadProcesses(const Moment& moment) {
-  memory_with_holders_ = memory_used_;
+  is_held_.reset();
   if (place_.has_instances) return;
   GpuHolders& now = holders_.emplace();
   now.time = moment.now;
@@ -153,6 +163,9 @@ void NvmlGpu::ReadProcesses(const Moment& moment) {
   if (!now.listed) return Miss(Signal::kProcesses, NvmlQuery::kProcesses);
   ListProcesses(NvmlQuery::kMpsProcesses, nvml_.mps_processes, now.holders);
   OnceEach(now.holders);
+  is_held_ = !now.holders.empty();
+  memory_then_ = memory_used_;
+  row_.unavailable &= ~Bit(Signal::kProcesses);
   Put(Signal::kProcesses, static_cast<std::int64_t>(now.holders.size()), "nvml.compute_processes");
 }
 

@@ -11,8 +11,10 @@ namespace idleburn {
 namespace {
 
 constexpr Nanos kSlowPass(20'000'000);
+constexpr Nanos kLongestPeriod(kNanosPerSecond);
 constexpr int kWarmUpPasses = 10;  // the first calls after loading a driver's library are slow
 constexpr int kPassesJudged = 100;
+constexpr std::size_t kTicksOfLists = 20;  // a list of each GPU is had in so many ticks
 constexpr Nanos kFirstBackoff(10 * kNanosPerSecond);
 constexpr Nanos kLongestBackoff(300 * kNanosPerSecond);
 constexpr std::int64_t kWallStep = 100'000'000;
@@ -37,6 +39,9 @@ Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(std::shared_ptr<NvmlLibrary> nv
   lane->nvml_version_ = lane->Text(library.nvml_version);
   code = lane->Enumerate(line.At(lane->clock_->Monotonic()), out);
   if (code != nvml::kSuccess) return Fail("the NVIDIA GPUs cannot be listed: " + NvmlSentence(code));
+  if (lane->gpus_.empty() && !lane->failed_.empty()) {
+    return Fail("no NVIDIA GPU can be measured: " + lane->failed_.front().value);
+  }
   if (lane->gpus_.empty()) return Fail("the NVIDIA driver lists no GPU: see nvidia-smi -L");
   return lane;
 }
@@ -57,7 +62,7 @@ void NvmlLane::Tick(Instant now, LiveSink& out) {
   const NvmlGpu::Moment moment = {now, clock_->Read(), &line_};
   WatchWall(moment.read);
   const bool medium = medium_.Due(now);
-  if (!gone_) ReadAll(moment, medium);
+  const std::optional<Nanos> fast = gone_ ? std::nullopt : std::optional(ReadAll(moment, medium));
   if (!gone_ && medium) ReadEvents(out, now);
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     TellRemarks(*gpus_[i], now, out);
@@ -66,7 +71,7 @@ void NvmlLane::Tick(Instant now, LiveSink& out) {
     TellLost(*gpus_[i], now, out);
   }
   PassOn(moment, out);
-  WatchBudget(clock_->Monotonic() - moment.read.monotonic, now, out);
+  if (fast) WatchBudget(*fast, now, out);
   if (now >= again_at_) TryAgain(now, out);
 }
 
@@ -85,23 +90,41 @@ void NvmlLane::PassOn(const NvmlGpu::Moment& moment, LiveSink& out) {
   Push(out);
 }
 
-void NvmlLane::ReadAll(const NvmlGpu::Moment& moment, bool medium) {
+NvmlGpu* NvmlLane::NextToList(Instant now) {
+  for (std::size_t tried = 0; tried < attached_.size(); ++tried) {
+    NvmlGpu& gpu = *gpus_[attached_[next_to_list_++ % attached_.size()]];
+    if (!gpu.lost() && gpu.ProcessesDue(now)) return &gpu;
+  }
+  return nullptr;
+}
+
+Nanos NvmlLane::ReadAll(const NvmlGpu::Moment& moment, bool medium) {
   const bool ring = ring_.Due(moment.now);
   const bool gpm = gpm_.Due(moment.now);
-  const bool slow = slow_.Due(moment.now);
   const bool rare = rare_.Due(moment.now);
   const NvmlLibrary::Pass pass(*nvml_);
+  Nanos fast(0);
   for (const std::size_t i : attached_) {
     NvmlGpu& gpu = *gpus_[i];
     if (gpu.lost()) continue;
     gpu.StartRow(moment);
+    Nanos before = nvml_->spent();
     gpu.ReadFast(moment);
-    gpu.ReadUtilization(moment, ring);
+    fast += nvml_->spent() - before;
+    if (ring) gpu.ReadRing(moment);
+    before = nvml_->spent();
+    gpu.ReadGauge(moment);
+    fast += nvml_->spent() - before;
     if (gpm) gpu.ReadGpm();
     if (medium) gpu.ReadMedium(moment);
-    if (slow || gpu.HoldersMayDiffer()) gpu.ReadProcesses(moment);
     if (rare) gpu.ReadRare();
   }
+  for (std::size_t lists = 0; lists * kTicksOfLists < attached_.size(); ++lists) {
+    NvmlGpu* const gpu = NextToList(moment.now);
+    if (gpu == nullptr) break;
+    gpu->ReadProcesses(moment);
+  }
+  return fast;
 }
 
 void NvmlLane::ReadEvents(LiveSink& out, Instant now) {
@@ -126,22 +149,23 @@ void NvmlLane::WatchWall(const ClockReading& read) {
   wall_offset_ = offset;
 }
 
-void NvmlLane::WatchBudget(Nanos took, Instant now, LiveSink& out) {
-  ++passes_;
-  if (passes_ <= kWarmUpPasses) return;
-  slow_passes_ += took > kSlowPass ? 1 : 0;
-  if (slow_passes_ > 1) {
-    stride_ *= 2;
-    const auto ms = [](Nanos span) { return std::to_string(span.count() / 1'000'000) + " ms"; };
-    out.OnNote({now, NoteKind::kSettled,
-                "the NVIDIA driver is slow to answer (" + ms(took) +
-                    " for one reading of all GPUs): it is read every " + ms(period_ * stride_) + " from now on"});
-    passes_ = 0;
-    slow_passes_ = 0;
-  } else if (passes_ == kWarmUpPasses + kPassesJudged) {
-    passes_ = kWarmUpPasses;
-    slow_passes_ = 0;
-  }
+// Slower parts are no matter here: they have periods of their own, and asking less often makes no call quicker.
+void NvmlLane::WatchBudget(Nanos fast, Instant now, LiveSink& out) {
+  if (++passes_ <= kWarmUpPasses) return;
+  slow_passes_ += fast > kSlowPass ? 1 : 0;
+  const bool slow = slow_passes_ > 1;
+  if (!slow && passes_ < kWarmUpPasses + kPassesJudged) return;
+  const auto longest = static_cast<int>(std::max<std::int64_t>(1, kLongestPeriod / period_));
+  stride_ = slow ? std::min(2 * stride_, longest) : std::max(stride_ / 2, 1);
+  passes_ = slow ? 0 : kWarmUpPasses;
+  slow_passes_ = 0;
+  if (!slow || slow_told_ || stride_ == 1) return;
+  slow_told_ = true;
+  const auto ms = [](Nanos span) { return std::to_string(span.count() / 1'000'000) + " ms"; };
+  out.OnNote({now, NoteKind::kSlowDriver,
+              "power, energy and clocks of all GPUs took the NVIDIA driver " + ms(fast) +
+                  " to tell: while it is so slow they are read every " + ms(period_ * stride_) + ", or up to every " +
+                  ms(period_ * longest)});
 }
 
 void NvmlLane::TellFirst(Instant now, LiveSink& out) {
@@ -149,6 +173,10 @@ void NvmlLane::TellFirst(Instant now, LiveSink& out) {
   out.OnFact({"driver", driver_version_});
   out.OnFact({"nvml", nvml_version_});
   for (const RunFact& fact : DescribeBoards(*nvml_, boards_)) out.OnFact(fact);
+  for (const RunFact& fact : failed_) {
+    out.OnFact(fact);
+    out.OnNote({now, NoteKind::kDeviceLost, fact.value + "; it is not measured, and its cost is not in the figures"});
+  }
   for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) TellRemarks(*gpu, now, out);
 }
 
@@ -208,6 +236,9 @@ void NvmlLane::TryAgain(Instant now, LiveSink& out) {
 void NvmlLane::Push(LiveSink& out) {
   if (!out_.empty()) out.OnSamples(out_);
   out_.clear();
+  held_.clear();
+  for (const auto& gpu : gpus_) held_.insert(held_.end(), gpu->held().begin(), gpu->held().end());
+  out.OnHeld(held_);
 }
 
 void NvmlLane::Finish(Instant now, LiveSink& out) {

@@ -23,11 +23,12 @@ namespace idleburn {
 //   every tick  power, energy, SM clock, clock-event reasons; utilization where the driver keeps no ring of it
 //   200 ms      the ring of utilizations; activity of SMs, tensor cores and memory (GPM)
 //   1 s         memory, temperature, what the links moved, Xid events
-//   5 s         processes
+//   5 s         processes; of one GPU a tick, where there are no more than twenty
 //   60 s        limits, memory errors, whether each handle still is the GPU it was
 //
-// Calls that are slow make it slow down: when more than one in a hundred fast passes takes over 20 ms, the period
-// doubles and a note says so. A GPU that the driver calls lost is unobserved; the library is initialised anew after
+// Calls that are slow make it slow down: when what is asked at every tick takes over 20 ms more than once in a hundred
+// ticks, the period doubles, up to a second; after a hundred ticks that are quick enough it is halved again. A note
+// says so the first time. A GPU that the driver calls lost is unobserved; the library is initialised anew after
 // 10 s, then at ever longer distances up to 5 min, and GPUs are known again by their UUID.
 class NvmlLane : public Lane {
  public:
@@ -64,14 +65,18 @@ class NvmlLane : public Lane {
   std::string Text(NvmlFunction<nvml::Device, char*, std::uint32_t>& function, nvml::Device device);
 
   void TellFirst(Instant now, LiveSink& out);
-  void ReadAll(const NvmlGpu::Moment& moment, bool medium);
+  // Returns what the calls of every tick took.
+  Nanos ReadAll(const NvmlGpu::Moment& moment, bool medium);
   void ReadEvents(LiveSink& out, Instant now);
   void WatchWall(const ClockReading& read);
-  void WatchBudget(Nanos took, Instant now, LiveSink& out);
+  void WatchBudget(Nanos fast, Instant now, LiveSink& out);
+  // The next GPU whose processes may be listed, in turn: lists take milliseconds, and shall not add up. Null: none.
+  NvmlGpu* NextToList(Instant now);
   void TellRemarks(NvmlGpu& gpu, Instant now, LiveSink& out);
   void TellLost(const NvmlGpu& gpu, Instant now, LiveSink& out);
   void TryAgain(Instant now, LiveSink& out);
   void PassOn(const NvmlGpu::Moment& moment, LiveSink& out);
+  // Pushes what is complete, and tells what is held.
   void Push(LiveSink& out);
 
   std::shared_ptr<NvmlLibrary> nvml_;
@@ -84,6 +89,7 @@ class NvmlLane : public Lane {
   std::map<DeviceId, std::size_t> by_id_;  // of gpus_
   std::vector<std::size_t> attached_;      // gpus_ found by the last enumeration
   std::vector<BoardHandle> boards_;        // likewise, instances of one board once
+  std::vector<RunFact> failed_;            // GPUs that the first enumeration could not open
   nvml::EventSet events_ = nullptr;
   bool initialised_ = false;
   bool told_ = false;
@@ -94,11 +100,12 @@ class NvmlLane : public Lane {
   Every ring_{Nanos(200'000'000)};
   Every gpm_{Nanos(200'000'000)};
   Every medium_{Nanos(kNanosPerSecond)};
-  Every slow_{Nanos(5 * kNanosPerSecond)};
   Every rare_{Nanos(60 * kNanosPerSecond)};
   Every unread_{Nanos(kNanosPerSecond)};
+  std::size_t next_to_list_ = 0;  // of attached_
   int passes_ = 0;
   int slow_passes_ = 0;
+  bool slow_told_ = false;
 
   std::vector<bool> lost_told_;                       // of gpus_
   Instant again_at_ = Instant::FromNanos(INT64_MAX);  // when the library is initialised anew
@@ -108,6 +115,7 @@ class NvmlLane : public Lane {
 
   std::optional<std::int64_t> wall_offset_;  // wall clock less monotonic
   std::vector<Sample> out_;
+  std::vector<Sample> held_;
 
   std::mutex stale_mutex_;     // of what follows; held while readings are pushed, so that none follows a later stale
   std::vector<Sample> stale_;  // what PushStale says of each device

@@ -71,7 +71,7 @@ TEST(NvmlLane, SlowerPartsAreReadAtTheirOwnPace) {
   EXPECT_EQ(run.CallsOf("nvmlDeviceGetMemoryInfo_v2"), 20);
   EXPECT_EQ(run.CallsOf("nvmlDeviceGetEnforcedPowerLimit"), 1);
   EXPECT_EQ(run.CallsOf("nvmlDeviceGetTotalEnergyConsumption"), 200);
-  EXPECT_EQ(run.CallsOf("nvmlDeviceGetComputeRunningProcesses_v3"), 8);  // four times, in two calls
+  EXPECT_EQ(run.CallsOf("nvmlDeviceGetComputeRunningProcesses_v3"), 4);
   run.Finish();
   EXPECT_EQ(run.log.Of(0, Signal::kProcesses).at(0).second, 2);
   EXPECT_EQ(run.log.Of(0, Signal::kMemoryUsed).at(0).second, std::int64_t{10} << 30);
@@ -103,10 +103,13 @@ TEST(NvmlLane, HoldersAreListedWithWhatTheDriverSaysOfThem) {
 }
 
 TEST(NvmlLane, AListThatGrowsBetweenTwoCallsIsReadAgain) {
-  StandInRun run("gpu 0\ngrowing_lists\nat 0s gpu 0 procs=11:1GiB\n");
-  run.RunUntil(1);
+  std::string processes = "1:1GiB";
+  for (int pid = 2; pid <= 20; ++pid) processes += "," + std::to_string(pid) + ":1GiB";
+  StandInRun run("gpu 0\ngrowing_lists\nat 0s gpu 0 procs=" + processes + "\n");
+  run.RunUntil(6);
   run.Finish();
-  EXPECT_EQ(run.log.Of(0, Signal::kProcesses).at(0).second, 10);
+  // 29 are more than there is room for, and by the next call there are nine more.
+  EXPECT_EQ(run.log.Of(0, Signal::kProcesses).at(0).second, 20 + 2 * 9);
 }
 
 TEST(NvmlLane, WithoutARingTheGaugeIsReadWhenItChangesOrItsWindowHasPassed) {
@@ -161,6 +164,26 @@ TEST(NvmlLane, AGpuThatIsLostIsUnobservedAndTheOthersAreNot) {
   const auto found = std::find_if(run.log.notes.begin(), run.log.notes.end(),
                                   [](const Note& n) { return n.kind == NoteKind::kDeviceFound; });
   EXPECT_NEAR(run.Seconds(found->time), 35, 0.5);
+}
+
+TEST(NvmlLane, AGpuThatCannotBeOpenedAtTheStartIsNamed) {
+  StandInRun run("gpu 0\ngpu 1\ngpu 2\nat 0s gpu 1 lost=1\n");
+  run.RunUntil(25);
+  run.Finish();
+  EXPECT_EQ(run.devices.size(), 2U);
+  const std::string said = "GPU 1: nvmlDeviceGetHandleByIndex_v2: NVML says 15: the GPU is lost";
+  ASSERT_EQ(run.log.Notes(NoteKind::kDeviceLost).size(), 1U);
+  EXPECT_EQ(run.log.Notes(NoteKind::kDeviceLost)[0].find(said), 0U);
+  EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kDeviceLost), "its cost is not in the figures"));
+  EXPECT_EQ(run.log.Fact("gpus.failed.1").value_or("").find(said), 0U);
+  for (const int hidden : {4, 17}) {
+    StandInRun job("gpu 0\ngpu 1\nfail nvmlDeviceGetHandleByIndex_v2 " + std::to_string(hidden) + " times=1\n");
+    job.RunUntil(2);
+    EXPECT_EQ(job.devices.size(), 1U);
+    EXPECT_TRUE(job.log.notes.empty()) << job.log.notes[0].text;
+  }
+  const std::string all = StandInRun("gpu 0\nat 0s gpu 0 lost=1\n").error;
+  EXPECT_EQ(all.find("no NVIDIA GPU can be measured: GPU 0: nvmlDeviceGetHandleByIndex_v2: NVML says 15"), 0U) << all;
 }
 
 TEST(NvmlLane, AGpuThatIsNotListedAnyMoreIsLostToo) {
@@ -317,13 +340,91 @@ TEST(NvmlLane, SettingTheWallClockLosesAndMovesNothing) {
   }
 }
 
-TEST(NvmlLane, ASlowDriverIsAskedLessOften) {
-  StandInRun run("gpu 0\ndelay nvmlDeviceGetClockInfo 30ms from=2s\n");
-  run.RunUntil(10);
-  EXPECT_TRUE(Mentions(run.log.Notes(NoteKind::kSettled), "it is read every 200 ms from now on"));
-  StandInRun quick("gpu 0\ndelay nvmlDeviceGetClockInfo 30ms from=2s times=1\n");
-  quick.RunUntil(10);
-  EXPECT_FALSE(Mentions(quick.log.Notes(NoteKind::kSettled), "it is read every"));
+// Ticks at absolute times, as a sampler does, until then.
+void TickUntil(StandInRun& run, double seconds) {
+  constexpr Nanos kPeriod(100'000'000);
+  for (Nanos due = kPeriod; due <= Nanos(static_cast<std::int64_t>(seconds * 1e9)); due += kPeriod) {
+    if (due < run.driver.Now()) continue;
+    run.driver.Advance(due - run.driver.Now());
+    run.lane->Tick(run.line.At(run.driver.Now()), run.log);
+  }
+}
+
+// The longest and the shortest time from one reading to the next, of those between two times.
+std::pair<double, double> Distances(const StandInRun& run, Signal signal, DeviceId gpu, double from, double to) {
+  double longest = 0;
+  double shortest = to - from;
+  std::optional<double> last;
+  for (const auto& reading : run.log.Of(gpu, signal)) {
+    const double at = run.Seconds(reading.first);
+    if (at < from || at > to) continue;
+    if (last) longest = std::max(longest, at - *last);
+    if (last) shortest = std::min(shortest, at - *last);
+    last = at;
+  }
+  return {longest, shortest};
+}
+
+// A list takes 4.5 ms (telemetry.md, section 12), memory goes up and down by gigabytes, and it is read at 10 Hz for ten
+// minutes all the same.
+TEST(NvmlLane, DearProcessListsSlowNothingDown) {
+  std::string script = "delay nvmlDeviceGetComputeRunningProcesses_v3 4.5ms\n";
+  for (int gpu = 0; gpu < 8; ++gpu) script += "gpu " + std::to_string(gpu) + "\n";
+  for (int gpu = 0; gpu < 8; ++gpu) {
+    for (int second = 0; second < 600; ++second) {
+      script += "at " + std::to_string(second) + "s gpu " + std::to_string(gpu) +
+                " procs=11:" + std::to_string(second % 2 == 0 ? 40 : 2) + "GiB\n";
+    }
+  }
+  StandInRun run(script);
+  TickUntil(run, 600);
+  EXPECT_TRUE(run.log.Notes(NoteKind::kSlowDriver).empty());
+  for (DeviceId gpu = 0; gpu < 8; ++gpu) {
+    EXPECT_NEAR(static_cast<double>(run.log.Of(gpu, Signal::kPower).size()), 6000, 12) << gpu;  // less what is held
+    EXPECT_NEAR(static_cast<double>(run.log.Of(gpu, Signal::kProcesses).size()), 120, 1) << gpu;
+    EXPECT_GE(Distances(run, Signal::kProcesses, gpu, 0, 600).second, 4.975) << gpu;
+    EXPECT_TRUE(run.log.Lacking(gpu, Signal::kUtilization).empty());
+  }
+  EXPECT_LE(run.CallsOf("nvmlDeviceGetComputeRunningProcesses_v3"), 8 * 121);
+}
+
+TEST(NvmlLane, ADriverThatIsSlowAtEveryTickIsAskedLessOftenUntilItIsQuickAgain) {
+  StandInRun run("gpu 0\ndelay nvmlDeviceGetClockInfo 30ms from=2s for=200s\n");
+  TickUntil(run, 600);
+  const auto power = [&](double from, double to) { return Distances(run, Signal::kPower, 0, from, to); };
+  EXPECT_NEAR(power(0, 2).first, 0.1, 0.001);
+  EXPECT_NEAR(power(50, 200).first, 1, 0.05);
+  EXPECT_NEAR(power(50, 200).second, 1, 0.05);
+  EXPECT_NEAR(power(450, 600).first, 0.1, 0.001);
+  EXPECT_TRUE(run.log.Lacking(0, Signal::kUtilization).empty());
+  const auto notes = run.log.Notes(NoteKind::kSlowDriver);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("took the NVIDIA driver 30 ms to tell: while it is so slow they are read every 200 ms"),
+            std::string::npos)
+      << notes[0];
+  StandInRun once("gpu 0\ndelay nvmlDeviceGetClockInfo 30ms from=2s times=1\n");
+  TickUntil(once, 10);
+  EXPECT_TRUE(once.log.Notes(NoteKind::kSlowDriver).empty());
+}
+
+TEST(NvmlLane, BetweenTwoListsMemoryTellsThatTheOldOneNoLongerHolds) {
+  StandInRun run(
+      "gpu 0\nat 0s gpu 0 procs=none\nat 6500ms gpu 0 procs=7:10GiB\nat 11500ms gpu 0 procs=7:6GiB\n"
+      "at 16500ms gpu 0 procs=none\n");
+  run.RunUntil(21);
+  run.Finish();
+  std::vector<std::pair<double, std::int64_t>> told;
+  for (const auto& [time, count] : run.log.Of(0, Signal::kProcesses)) told.emplace_back(run.Seconds(time), count);
+  const std::vector<std::pair<double, std::int64_t>> lists = {{0.1, 0}, {5.1, 0}, {10.1, 1}, {15.1, 1}, {20.1, 0}};
+  ASSERT_EQ(told.size(), lists.size());
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    EXPECT_NEAR(told[i].first, lists[i].first, 0.001);
+    EXPECT_EQ(told[i].second, lists[i].second) << told[i].first;
+  }
+  const auto doubted = run.log.Lacking(0, Signal::kProcesses);
+  ASSERT_EQ(doubted.size(), 2U);  // memory is read every second; 10 to 6 GiB is no end
+  EXPECT_NEAR(run.Seconds(doubted[0].first), 7.1, 0.001);
+  EXPECT_NEAR(run.Seconds(doubted[1].first), 17.1, 0.001);
 }
 
 TEST(NvmlLane, XidEventsAreToldWithTheirGpu) {

@@ -107,6 +107,7 @@ void NvmlLibrary::End(NvmlEntry& function, Nanos start) {
   while (abandoned_.load()) pause();
   const Nanos now = clock_->Monotonic();
   function.times.Add(now - start);
+  spent_ += now - start;
   if (pass_at_) pass_at_ = now;
   pending_.store(nullptr, std::memory_order_release);
 }

@@ -62,6 +62,8 @@ class NvmlLibrary {
   void Abandon() { abandoned_.store(true); }
 
   void VisitTimes(const std::function<void(const NvmlEntry&)>& visit) const;
+  // What all calls took so far, together.
+  [[nodiscard]] Nanos spent() const { return spent_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   // Functions that this library does not export, by their newest name.
   [[nodiscard]] const std::vector<const char*>& missing() const { return missing_; }
@@ -153,6 +155,7 @@ class NvmlLibrary {
   std::vector<const NvmlEntry*> entries_;
   std::vector<const char*> missing_;
   std::optional<Nanos> pass_at_;  // in a pass: when its last call ended
+  Nanos spent_{0};
   std::atomic<const char*> pending_{nullptr};
   std::atomic<bool> abandoned_{false};
 };

@@ -18,6 +18,10 @@ class SinkGate : public LiveSink {
     const std::lock_guard lock(mutex_);
     if (out_ != nullptr) out_->OnSamples(samples);
   }
+  void OnHeld(std::span<const Sample> samples) override {
+    const std::lock_guard lock(mutex_);
+    if (out_ != nullptr) out_->OnHeld(samples);
+  }
   void OnHost(std::span<const HostSample> samples) override {
     const std::lock_guard lock(mutex_);
     if (out_ != nullptr) out_->OnHost(samples);

@@ -5,7 +5,9 @@
 #include <set>
 #include <string_view>
 
+#include "text/case.h"
 #include "text/number.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -14,26 +16,12 @@ constexpr std::size_t kLongestShown = 40;  // a UUID
 
 using Gpus = std::vector<const MeasuredGpu*>;
 
-std::vector<std::string_view> PartsOf(std::string_view list) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t comma = list.find(',');
-    parts.push_back(Trim(list.substr(0, comma)));
-    if (comma == std::string_view::npos) return parts;
-    list.remove_prefix(comma + 1);
-  }
-}
-
 // As the C library reads an index: "2", "+2", "2nd"; nothing where there is none, or a negative one.
 std::optional<std::size_t> IndexIn(std::string_view part) {
   if (!part.empty() && part.front() == '+') part.remove_prefix(1);
   const std::size_t digits = std::min(part.find_first_not_of("0123456789"), part.size());
   const std::optional<std::int64_t> index = ParseInteger(part.substr(0, digits));
   return index ? std::optional(static_cast<std::size_t>(*index)) : std::nullopt;
-}
-
-bool BeginsWith(std::string_view text, std::string_view start) {
-  return text.size() >= start.size() && EqualsIgnoreCase(text.substr(0, start.size()), start);
 }
 
 // What a list of GPUs chooses.
@@ -47,7 +35,7 @@ struct Choice {
 const MeasuredGpu* ByUuid(std::string_view part, const Gpus& gpus) {
   const MeasuredGpu* found = nullptr;
   for (const MeasuredGpu* gpu : gpus) {
-    if (!BeginsWith(gpu->uuid, part)) continue;
+    if (!StartsWithIgnoreCase(gpu->uuid, part)) continue;
     if (found != nullptr) return nullptr;
     found = gpu;
   }
@@ -57,7 +45,7 @@ const MeasuredGpu* ByUuid(std::string_view part, const Gpus& gpus) {
 // "MIG-GPU-<uuid of the board>/<GPU instance>/<compute instance>", as older drivers name them.
 const MeasuredGpu* ByOldMigName(std::string_view part, const Gpus& gpus, const DeviceTable& devices) {
   const std::size_t slash = part.find('/');
-  if (!BeginsWith(part, "MIG-GPU-") || slash == std::string_view::npos) return nullptr;
+  if (!StartsWithIgnoreCase(part, "MIG-GPU-") || slash == std::string_view::npos) return nullptr;
   const std::string_view board = part.substr(4, slash - 4);
   const std::string_view rest = part.substr(slash + 1);
   for (const MeasuredGpu* gpu : gpus) {
@@ -71,13 +59,13 @@ const MeasuredGpu* ByOldMigName(std::string_view part, const Gpus& gpus, const D
 // `boards` in the order in which indices count them.
 Choice Choose(std::string_view list, const Gpus& boards, const Gpus& instances, const DeviceTable& devices) {
   Choice choice;
-  for (const std::string_view part : PartsOf(list)) {
+  for (const std::string_view part : Split(list, ',')) {
     const MeasuredGpu* gpu = nullptr;
-    if (BeginsWith(part, "MIG-")) {
+    if (StartsWithIgnoreCase(part, "MIG-")) {
       gpu = ByUuid(part, instances);
       if (gpu == nullptr) gpu = ByOldMigName(part, instances, devices);
       if (gpu == nullptr) choice.unknown = part;
-    } else if (BeginsWith(part, "GPU-")) {
+    } else if (StartsWithIgnoreCase(part, "GPU-")) {
       gpu = ByUuid(part, boards);
     } else if (const std::optional<std::size_t> index = IndexIn(part); index && *index < boards.size()) {
       gpu = boards[*index];

@@ -7,6 +7,7 @@
 
 #include "plan/flops.h"
 #include "plan/gpu_rate.h"
+#include "stats/moments.h"
 #include "stats/student_t.h"
 #include "text/time_zone.h"
 
@@ -88,10 +89,7 @@ struct LogRatios {
   [[nodiscard]] double Width() const {
     const auto n = static_cast<double>(values.size());
     if (values.size() < 2) return kOneRun;
-    const double mean = Mean();
-    double squares = 0;
-    for (const double value : values) squares += (value - mean) * (value - mean);
-    const double spread = std::sqrt(squares / (n - 1) * (1 + 1 / n));
+    const double spread = std::sqrt(SquaresAbout(values, Mean()) / (n - 1) * (1 + 1 / n));
     return std::max(kManyRuns, StudentTQuantile(n - 1, kLevel) * spread);
   }
 };

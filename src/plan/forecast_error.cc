@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "stats/moments.h"
 #include "stats/quantile.h"
-#include "stats/student_t.h"
 
 namespace idleburn {
 namespace {

@@ -348,7 +348,6 @@ Result<RunRow> ReadRunRow(const TableCells& written) {
     row.tokens_per_iter = row.run.micro_batch * row.run.accumulation * row.run.sequence * shared;
   }
   if (row.s_per_iter && !row.tokens_s_per_gpu) row.tokens_s_per_gpu = row.tokens_per_iter / *row.s_per_iter;
-  row.out_of_memory = TextIn(cells, "status") == "oom";
   if (!reader.complaint().empty()) return Fail(reader.complaint());
   return row;
 }

@@ -22,8 +22,7 @@ struct RunRow {
   std::optional<double> peak_bytes;  // per GPU, in the metric of its table
   std::optional<double> tokens_s_per_gpu;
   std::optional<double> s_per_iter;
-  double tokens_per_iter = 0;  // of one GPU: an optimizer step, or what its table calls an iteration
-  bool out_of_memory = false;
+  double tokens_per_iter = 0;     // of one GPU: an optimizer step, or what its table calls an iteration
   bool guessed = false;           // it lacks what its table states
   bool model_guessed = false;     // of its model only the size is known
   bool defaults_unknown = false;  // of its framework, which decide on memory whatever else is said

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <numeric>
 
 #include "base/check.h"
 #include "price/price_file.h"
+#include "text/case.h"
 #include "text/line_reader.h"
+#include "text/spelling.h"
 
 namespace idleburn {
 namespace embedded {
@@ -17,29 +17,6 @@ extern const std::string_view catalogue_csv;
 namespace {
 
 constexpr std::array<std::string_view, 3> kMarketNames = {"on_demand", "spot", "reserved"};
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
-// Levenshtein distance, one row of the table at a time.
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row.back();
-}
 
 }  // namespace
 

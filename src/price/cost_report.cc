@@ -172,29 +172,21 @@ void AddCosts(const LineCosts& costs, UsageCost* usage) {
   usage->waste = Money::Nano(costs.waste);
 }
 
-// Moves a result into its place in the report.
-template <typename T>
-Result<void> Put(Result<T> value, std::optional<T>* place) {
-  if (!value) return tl::unexpected<Error>(std::move(value).error());
-  *place = *value;
-  return {};
-}
+// Absent where it is more than money holds: a figure beside the audit, which goes on without it.
+std::optional<Money> IfHeld(const Result<Money>& amount) { return amount ? std::optional(*amount) : std::nullopt; }
 
-Result<void> AddUnitCosts(Money allocated_cost, std::int64_t busy_ns, const WorkDone& work, CostReport* report) {
-  if (busy_ns > 0) TRY(Put(Scale(allocated_cost, kNanosPerHour, busy_ns), &report->per_effective_gpu_hour));
+void AddUnitCosts(Money allocated_cost, std::int64_t busy_ns, const WorkDone& work, CostReport* report) {
+  if (busy_ns > 0) report->per_effective_gpu_hour = IfHeld(Scale(allocated_cost, kNanosPerHour, busy_ns));
   for (const auto& [unit, count] : work.units) {
-    const Result<Money> cost = Scale(allocated_cost, WorkDone::kOne, count);
-    if (!cost) return tl::unexpected<Error>(cost.error());
-    report->per_unit.emplace(Singular(unit), *cost);
+    report->per_unit.emplace(Singular(unit), IfHeld(Scale(allocated_cost, WorkDone::kOne, count)));
   }
-  return {};
 }
 
 // Only what is no price of a GPU-hour gets there.
 tl::unexpected<Error> BeyondAllMoney() {
   return Fail(
-      "what it costs, or would cost in a year, is beyond 9.2 billion, the largest amount kept exactly; a price is in "
-      "dollars per GPU-hour, for example 4");
+      "what it costs is beyond 9.2 billion, the largest amount kept exactly; a price is that of one GPU for one hour, "
+      "for example 4");
 }
 
 Result<Money> HourlyOf(const RateCard& card, const std::vector<RateGroup>& groups) {
@@ -211,12 +203,11 @@ Result<Money> HourlyOf(const RateCard& card, const std::vector<RateGroup>& group
   return hourly;
 }
 
-Result<void> AddProjections(const RateCard& card, const std::vector<RateGroup>& groups, CostReport* report) {
-  const bool held = Put(HourlyOf(card, groups), &report->hourly) &&
-                    Put(Scale(*report->hourly, report->month_hours, 1), &report->monthly) &&
-                    Put(Scale(*report->hourly, kHoursPerYear, 1), &report->yearly);
-  if (!held) return BeyondAllMoney();
-  return {};
+void AddProjections(const RateCard& card, const std::vector<RateGroup>& groups, CostReport* report) {
+  report->hourly = IfHeld(HourlyOf(card, groups));
+  if (!report->hourly) return;
+  report->monthly = IfHeld(Scale(*report->hourly, report->month_hours, 1));
+  report->yearly = IfHeld(Scale(*report->hourly, kHoursPerYear, 1));
 }
 
 void NoteUnpriced(const GpuTime& time, UsageCost* usage) {
@@ -269,8 +260,9 @@ Result<void> AddGroups(const RateCard& card, const WorkDone& work, std::vector<R
   }
   // Work is that of all GPUs, and the cost of a part of them is not what it took.
   const WorkDone counted = unpriced.WindowNs() == 0 ? work : WorkDone();
-  TRY(AddUnitCosts(Money::Nano(whole.Allocated()), priced.busy_ns, counted, report));
-  return AddProjections(card, *groups, report);
+  AddUnitCosts(Money::Nano(whole.Allocated()), priced.busy_ns, counted, report);
+  AddProjections(card, *groups, report);
+  return {};
 }
 
 // The whole at the cheapest, or at the dearest, of what each GPU may cost. GPUs without any price are left out.
@@ -308,12 +300,14 @@ Result<void> AddRange(const RateCard& card, const std::vector<RateGroup>& groups
   return {};
 }
 
-Result<void> AddEnergyPrice(const EnergyPrice& price, const Energy& energy, CostReport* report) {
-  if (!energy.picojoules) return {};
+void AddEnergyPrice(const EnergyPrice& price, const Energy& energy, CostReport* report) {
+  if (!energy.picojoules) return;
   constexpr Int128 kExactPicojoulesPerKwh = 3'600'000'000'000'000'000;
-  if (price.per_kwh) TRY(Put(Scale(*price.per_kwh, *energy.picojoules, kExactPicojoulesPerKwh), &report->energy_cost));
+  if (price.per_kwh) {
+    report->energy_cost = IfHeld(Scale(*price.per_kwh, *energy.picojoules, kExactPicojoulesPerKwh));
+    report->energy_beyond_range = !report->energy_cost;
+  }
   if (price.grams_co2e_per_kwh) report->co2e_kg = *report->whole.energy_kwh * *price.grams_co2e_per_kwh / 1000;
-  return {};
 }
 
 // Adds the time of one device to its owners.
@@ -420,7 +414,7 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
   report.rate = OneRate(used);
   TRY(AddGroups(rates, work, &groups, &report));
   TRY(AddRange(rates, groups, &report));
-  TRY(AddEnergyPrice(energy, capacity->energy, &report));
+  AddEnergyPrice(energy, capacity->energy, &report);
   TRY(AddOwners(*capacity, rates, groups, owners, &report));
   return report;
 }

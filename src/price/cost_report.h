@@ -92,9 +92,10 @@ struct CostReport {
   double busy_share = 0;          // 1 - w, 0 when nothing was observed
 
   // With a rate. Of the GPUs that have one, where some have none; a cost per unit of work is then not known.
-  std::optional<Money> per_effective_gpu_hour;  // absent with a rate: undefined, no busy time
-  std::map<std::string, Money> per_unit;        // "sample" -> 0.0004
-  std::optional<Money> hourly;
+  // Absent with a rate: undefined, no busy time, or so little that the quotient is more than money holds.
+  std::optional<Money> per_effective_gpu_hour;
+  std::map<std::string, std::optional<Money>> per_unit;  // "sample" -> 0.0004; absent: so few, likewise
+  std::optional<Money> hourly;                           // these absent with a rate: more than money holds
   std::optional<Money> monthly;
   std::optional<Money> yearly;
   int month_hours = 720;
@@ -102,6 +103,7 @@ struct CostReport {
   std::optional<Money> total_low, total_high, waste_low, waste_high;
 
   std::optional<Money> energy_cost;
+  bool energy_beyond_range = false;  // asked for and measured, and more than money holds
   std::optional<double> co2e_kg;
 
   [[nodiscard]] bool several() const { return rates.size() > 1; }
@@ -111,7 +113,7 @@ struct CostReport {
 // Prices a classified run, each GPU at its rate. Nanoseconds are summed first and priced once per rate; every part is
 // split off the total of its rate by largest remainder, so all sums are exact. What is paid per unit of work and per
 // effective hour is the cost of allocated time: without slices that no instance has. Fails if MIG instances of a board
-// hold more slices than it has, if an amount is beyond 9.2 billion, if the rates are in two currencies, or (usage) for
+// hold more slices than it has, if the total is beyond 9.2 billion, if the rates are in two currencies, or (usage) for
 // a count of work of 0.
 Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, const OwnerLedger& owners,
                             const RateCard& rates, const WorkDone& work, const EnergyPrice& energy, int month_hours);

@@ -122,7 +122,7 @@ TEST(PriceRunTest, MatchesTheWorkedExample) {
   EXPECT_EQ(report.whole.window_ns, 10 * kHour);
   EXPECT_EQ(FormatExact(*report.whole.total), "80.00");
   EXPECT_EQ(FormatExact(*report.per_effective_gpu_hour), "13.333333333");
-  EXPECT_EQ(FormatExact(report.per_unit.at("sample")), "0.0004");
+  EXPECT_EQ(FormatExact(*report.per_unit.at("sample")), "0.0004");
   EXPECT_EQ(FormatExact(*report.whole.waste), "32.00");
   EXPECT_DOUBLE_EQ(report.waste_share, 0.4);
   EXPECT_DOUBLE_EQ(report.busy_share, 0.6);
@@ -137,6 +137,43 @@ TEST(PriceRunTest, NoBusyTimeHasNoCostPerEffectiveHour) {
   EXPECT_FALSE(report.per_effective_gpu_hour);
   EXPECT_EQ(*report.whole.waste, *report.whole.total);
   EXPECT_EQ(*report.whole.idle_unknown_cost, Money::Cents(800));
+}
+
+// One reading of 1 % in a second of ten: a millisecond of work in 80 hours of 8 GPUs at $4, which is $2,560. An
+// effective hour of that would be 2,560 x 3,600,000 = $9.2 billion, and a cent more is more than an amount can be.
+TEST(PriceRunTest, NextToNoWorkHasNoCostPerEffectiveHour) {
+  for (const auto& [price, held] : {std::pair{"4.00", true}, std::pair{"4.01", false}}) {
+    Scene scene(price);
+    for (int i = 0; i < 8; ++i) {
+      DeviceResult& gpu = scene.Gpu(i);
+      Observe(gpu, Phase::kIdle, 80 * kHour - kNanosPerSecond / 10, 0);
+      Observe(gpu, Phase::kIdle, kNanosPerSecond / 10, i == 0 ? 1 : 0);
+    }
+    scene.work = ParseWork("samples=0.0000001,steps=1").value();
+    const Result<CostReport> report = scene.Priced();
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(FormatExact(*report->whole.total), held ? "2560.00" : "2566.40");
+    EXPECT_EQ(report->per_effective_gpu_hour.has_value(), held);
+    if (held) {
+      EXPECT_EQ(FormatExact(*report->per_effective_gpu_hour), "9216000000.00");
+    }
+    EXPECT_EQ(report->per_unit.at("sample"), std::nullopt);  // 25.6 billion each
+    EXPECT_EQ(report->per_unit.at("step"), report->whole.total);
+  }
+}
+
+// Dong: 11 H100 at 105,000 an hour are 10.1 billion a year, of 10 they are 9.198 billion.
+TEST(PriceRunTest, AProjectionBeyondRangeIsLeftOutAndTheAuditStands) {
+  for (const int gpus : {10, 11}) {
+    Scene scene("105000");
+    for (int i = 0; i < gpus; ++i) Observe(scene.Gpu(i), Phase::kProductive, kHour, 80);
+    const Result<CostReport> report = scene.Priced();
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(*report->whole.total, Money::Nano(std::int64_t{105'000} * gpus * 1'000'000'000));
+    EXPECT_EQ(report->hourly, report->whole.total);
+    EXPECT_EQ(report->monthly->nano(), report->hourly->nano() * 720);
+    EXPECT_EQ(report->yearly.has_value(), gpus == 10);
+  }
 }
 
 TEST(PriceRunTest, ProjectsByTheStatedMonth) {
@@ -172,7 +209,7 @@ TEST(PriceRunTest, FleetRatiosAreRatiosOfSums) {
   Observe(scene.Gpu(0), Phase::kProductive, kHour, 80);
   Observe(scene.Gpu(1), Phase::kProductive, kHour, 80);
   scene.work = ParseWork("samples=1010000").value();  // 10^6 by one, 10^4 by the other
-  EXPECT_EQ(FormatExact(scene.Report().per_unit.at("sample")), "0.00019802");
+  EXPECT_EQ(FormatExact(*scene.Report().per_unit.at("sample")), "0.00019802");
 }
 
 TEST(PriceRunTest, UnobservedTimeIsPricedApartAndIsNoWaste) {
@@ -250,6 +287,32 @@ TEST(PriceRunTest, InstancesBeyondTheirBoardAreAnError) {
   EXPECT_NE(scene.Priced().error().message.find("7 compute slices"), std::string::npos);
 }
 
+// Power of ten hours beside a counter that begins late: the one hour it tells of is not the energy of the run.
+TEST(PriceRunTest, ACounterThatBeginsLateHidesNoEnergy) {
+  const struct {
+    std::int64_t counted_ns;
+    std::int64_t power_ns;
+    double kwh;
+    double watts;
+  } cases[] = {
+      {kHour, 10 * kHour, 3.0, 300},                   // by power: 300 W for ten hours
+      {10 * kHour - kHour / 10, 10 * kHour, .5, 300},  // 1 % short: the counter
+      {kHour, 0, .5, 500},                             // nothing else was read, and its mean is over its own time
+  };
+  for (const auto& c : cases) {
+    Scene scene("1");
+    DeviceResult& gpu = scene.Gpu(0);
+    Observe(gpu, Phase::kProductive, 10 * kHour, 80);
+    gpu.totals.has_energy_counter = true;
+    gpu.totals.energy_mj = 1'800'000'000;  // half a kWh
+    gpu.totals.energy_ns = c.counted_ns;
+    gpu.totals.power.Add(c.power_ns, 300'000);
+    const CostReport report = scene.Report();
+    EXPECT_DOUBLE_EQ(*report.whole.energy_kwh, c.kwh);
+    EXPECT_DOUBLE_EQ(*report.whole.mean_power_w, c.watts);
+  }
+}
+
 TEST(PriceRunTest, EnergyIsTakenOncePerBoard) {
   Scene scene("1");
   for (const char* id : {"1", "2", "3", "4"}) {
@@ -266,6 +329,7 @@ TEST(PriceRunTest, EnergyIsTakenOncePerBoard) {
   Observe(counted, Phase::kIdle, kHour, 0);
   counted.totals.has_energy_counter = true;
   counted.totals.energy_mj = 1'080'000'000'000;
+  counted.totals.energy_ns = kHour;
   counted.totals.power.Add(kHour, 100'000);
   scene.energy.per_kwh = Money::Cents(10);
   scene.energy.grams_co2e_per_kwh = 400;
@@ -314,7 +378,7 @@ TEST(PriceRunTest, TheBoardsOwnPowerComesFirst) {
 TEST(PriceRunTest, CopiesForTwoJobsAreSplitNotAdded) {
   Scene scene("2.50");
   Observe(scene.Gpu(0), Phase::kProductive, kHour, 80);
-  for (int scrape = 0; scrape < 120; ++scrape) scene.owners.Add(0, {"job 48211", "job 48212"});
+  scene.owners.Add(0, {"job 48211", "job 48212"}, Nanos(120 * kNanosPerSecond));
   const CostReport report = scene.Report();
   EXPECT_EQ(FormatExact(*report.whole.total), "2.50");
   ASSERT_EQ(report.owners.size(), 2U);
@@ -330,7 +394,7 @@ TEST(PriceRunTest, OwnersAndWhatNobodyOwnsSumToTheWhole) {
   Observe(scene.Slice(0, "1", 1), Phase::kProductive, kHour, 80);
   Observe(scene.Gpu(1), Phase::kProductive, kHour, 80);
   EXPECT_TRUE(scene.Report().owners.empty());
-  scene.owners.Add(scene.run.devices[0].device, {"pod ml/train-0"});
+  scene.owners.Add(scene.run.devices[0].device, {"pod ml/train-0"}, Nanos(kNanosPerHour));
   const CostReport report = scene.Report();
   ASSERT_EQ(report.owners.size(), 3U);
   EXPECT_EQ(report.owners[0].owner, "");
@@ -375,13 +439,11 @@ TEST(PriceRunTest, RefusesWorkOfNothingAndSumsBeyondRange) {
   EXPECT_EQ(scene.Priced().error().kind, Error::Kind::kUsage);
 }
 
-// Of the first price the run alone would fit; the year that it is projected to does not.
 TEST(PriceRunTest, APriceThatNoAmountHoldsIsAnErrorThatSaysWhatAPriceIs) {
-  for (const char* price : {"3600000", "9000000000"}) {
-    Scene scene(price);
-    Observe(scene.Gpu(0), Phase::kProductive, 2 * kHour, 80);
-    EXPECT_NE(scene.Priced().error().message.find("a price is in dollars per GPU-hour"), std::string::npos) << price;
-  }
+  Scene scene("9000000000");
+  Observe(scene.Gpu(0), Phase::kProductive, 2 * kHour, 80);
+  ASSERT_FALSE(scene.Priced());
+  EXPECT_NE(scene.Priced().error().message.find("a price is that of one GPU for one hour"), std::string::npos);
 }
 
 TEST(PriceRunTest, AnEmptyRunCostsNothing) {
@@ -439,7 +501,7 @@ TEST(SeveralRatesTest, EachGpuCostsItsOwn) {
   EXPECT_DOUBLE_EQ(report.waste_share, 0.75);            // of money; of time it is 8 / 12
   EXPECT_DOUBLE_EQ(report.busy_share, 0.25);
   EXPECT_EQ(FormatExact(*report.per_effective_gpu_hour), "8.00");  // 32 for 4 effective hours
-  EXPECT_EQ(FormatExact(report.per_unit.at("sample")), "0.032");
+  EXPECT_EQ(FormatExact(*report.per_unit.at("sample")), "0.032");
   EXPECT_EQ(FormatExact(*report.hourly), "32.00");
   EXPECT_EQ(FormatGrouped(*report.monthly, 2), "23,040.00");
   EXPECT_EQ(FormatGrouped(*report.yearly, 2), "280,320.00");
@@ -517,7 +579,7 @@ TEST(SeveralRatesTest, ASumBeyondRangeIsAnError) {
 
 TEST(SeveralRatesTest, AnOwnerPaysEachGpusPrice) {
   Scene scene = EightAndFour();
-  for (DeviceId id = 0; id < 12; ++id) scene.owners.Add(id, {id % 2 == 0 ? "even" : "odd"});
+  for (DeviceId id = 0; id < 12; ++id) scene.owners.Add(id, {id % 2 == 0 ? "even" : "odd"}, Nanos(1));
   scene.card->Give(11, Unknown());
   const CostReport report = scene.Report();
   ASSERT_EQ(report.owners.size(), 2U);
@@ -560,7 +622,7 @@ Scene AnyScene() {
     for (int i = 0; i < instances; ++i) {
       DeviceResult& slice = scene.Slice(b, std::to_string(i), *rc::gen::inRange(1, 3));
       FillAtRandom(slice);
-      if (*rc::gen::inRange(0, 2) == 0) scene.owners.Add(slice.device, {"a", "b", "c"});
+      if (*rc::gen::inRange(0, 2) == 0) scene.owners.Add(slice.device, {"a", "b", "c"}, Nanos(1));
     }
   }
   return scene;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "telemetry/gpu_facts.h"
+#include "text/case.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -14,17 +15,13 @@ constexpr int kHost = 1000;  // no model has so many words
 constexpr int kUuid = 1001;
 constexpr std::size_t kShortestUuid = 8;  // "GPU-" and four digits
 
-bool BeginsWith(std::string_view text, std::string_view start) {
-  return text.size() >= start.size() && EqualsIgnoreCase(text.substr(0, start.size()), start);
-}
-
 bool NamesUuid(std::string_view text, std::string_view uuid) {
-  return text.size() >= kShortestUuid && BeginsWith(text, "GPU-") && BeginsWith(uuid, text);
+  return text.size() >= kShortestUuid && StartsWithIgnoreCase(text, "GPU-") && StartsWithIgnoreCase(uuid, text);
 }
 
 // "node03" names node03.example.org and node03:9400, but 10 no address.
 bool NamesHost(std::string_view text, std::string_view host) {
-  if (text.empty() || !BeginsWith(host, text)) return false;
+  if (text.empty() || !StartsWithIgnoreCase(host, text)) return false;
   if (host.size() == text.size()) return true;
   const bool number = text.find_first_not_of("0123456789.") == std::string_view::npos;
   const char next = host[text.size()];

@@ -29,11 +29,15 @@ std::int64_t WindowOf(const DeviceTotals& totals) {
          std::accumulate(totals.unobserved_ns.begin(), totals.unobserved_ns.end(), std::int64_t{0});
 }
 
+// A counter of energy is better than a sum of readings of power, unless it leaves out more of what was measured than
+// power may err by, 5 %: one that was read in the last hour only is not the energy of ten.
 Energy EnergyOf(const DeviceTotals& totals) {
+  constexpr std::int64_t kMostLeftOutPercent = 5;
   Energy energy{std::nullopt, totals.power};
-  if (totals.has_energy_counter) {
+  const Int128 left_out = static_cast<Int128>(totals.power.ns) - totals.energy_ns;
+  if (totals.has_energy_counter && left_out * 100 <= static_cast<Int128>(totals.power.ns) * kMostLeftOutPercent) {
     energy.picojoules = totals.energy_mj * kPicojoulesPerMillijoule;
-    if (energy.power.ns == 0) energy.power = {WindowOf(totals), *energy.picojoules};
+    if (energy.power.ns == 0) energy.power = {totals.energy_ns, *energy.picojoules};
   } else if (totals.power.ns > 0) {
     energy.picojoules = totals.power.area;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/price_age.h"
 #include "price/owned_rate.h"
 #include "telemetry/gpu_facts.h"
 #include "text/number.h"
@@ -15,11 +16,6 @@ struct Offer {
   const CatalogueRow* row;
   Money per_gpu_hour;
 };
-
-bool IsStale(const CatalogueRow& row, Instant now) {
-  constexpr Nanos kLimit{kStaleAfterDays * 24 * kNanosPerHour};
-  return row.as_of && now - *row.as_of > kLimit;
-}
 
 Result<std::vector<Offer>> OffersOf(const std::vector<const CatalogueRow*>& rows) {
   std::vector<Offer> offers;
@@ -43,7 +39,7 @@ Rate FromOffers(const std::vector<Offer>& offers, Instant now) {
   rate.key = KeyOf(row);
   rate.per_gpu_hour = offers.front().per_gpu_hour;
   rate.as_of = row.as_of;
-  rate.stale = IsStale(row, now);
+  rate.stale = IsStale(row.as_of, now);
   rate.source =
       "catalogue: " + KeyOf(row) + ", " + (row.as_of ? "as of " + FormatDay(*row.as_of) : std::string("undated"));
   return rate;

@@ -36,7 +36,4 @@ Result<Rate> RateOfOwned(std::string_view text);
 // Rows of a GPU as a driver or the catalogue names it, cheapest per GPU-hour first.
 std::vector<const CatalogueRow*> RowsOfGpu(const Catalogue& catalogue, std::string_view gpu_name);
 
-// Catalogue prices are used beyond this age, but flagged.
-inline constexpr std::int64_t kStaleAfterDays = 90;
-
 }  // namespace idleburn

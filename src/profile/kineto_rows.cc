@@ -13,8 +13,6 @@ namespace {
 // A file of more kinds, or of deeper ranges, is no trace that a profiler wrote; memory must not follow it.
 constexpr std::size_t kMostCategories = 1024;
 constexpr std::size_t kDeepest = 4096;
-// Later times without a stated base are those of the wall clock: after September 2001.
-constexpr std::int64_t kWallClockNs = 1'000'000'000 * kNanosPerSecond;
 
 struct Arguments {
   std::string_view device;
@@ -260,7 +258,7 @@ void KinetoRows::Finish() {
   for (const auto& [number, users] : users_) {
     if (users.several) quality_.CountNamed(QualityId::kSharedDeviceNumber, std::to_string(number), place_);
   }
-  if (!header.wall_base_ns && earliest_ns_.value_or(0) > kWallClockNs) header.wall_base_ns = 0;
+  if (!header.wall_base_ns && IsWallClock(earliest_ns_.value_or(0))) header.wall_base_ns = 0;
 }
 
 }  // namespace idleburn

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "text/byte_order_mark.h"
+
 namespace idleburn {
 namespace {
 
@@ -17,8 +19,6 @@ constexpr auto kEventFields = std::to_array<JsonField<TraceEvent>>({
     {"dur", &TraceEvent::duration},
     {"args", &TraceEvent::arguments},
 });
-
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 

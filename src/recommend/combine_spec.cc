@@ -8,6 +8,7 @@
 #include "text/number.h"
 #include "text/share.h"
 #include "text/spelling.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -53,21 +54,11 @@ std::optional<Pair> SplitAt(std::string_view text, char separator) {
   return pair;
 }
 
-std::vector<std::string_view> Items(std::string_view list) {
-  std::vector<std::string_view> items;
-  for (;;) {
-    const std::size_t comma = list.find(',');
-    items.push_back(Trim(list.substr(0, comma)));
-    if (comma == std::string_view::npos) return items;
-    list.remove_prefix(comma + 1);
-  }
-}
-
 // "target SEPARATOR share, ..."
 Result<std::vector<Part>> ReadParts(std::string_view flag, std::string_view list, char separator,
                                     std::string_view form) {
   std::vector<Part> parts;
-  for (const std::string_view item : Items(list)) {
+  for (const std::string_view item : Split(list, ',')) {
     const std::optional<Pair> pair = SplitAt(item, separator);
     if (!pair) return Malformed(item, form);
     const Result<double> share =
@@ -131,7 +122,7 @@ Result<void> ReadLanes(const std::vector<std::string>& texts, CombineInput& inpu
     const std::optional<Pair> named = SplitAt(text, '=');
     if (!named) return Malformed(text, kLaneForm);
     CombineInput::Lane lane = {std::string(named->left), {}};
-    for (const std::string_view item : Items(named->right)) {
+    for (const std::string_view item : Split(named->right, ',')) {
       const std::optional<Pair> stage = SplitAt(item, ':');
       if (!stage) return Malformed(item, kLaneForm);
       std::string_view ms_text = stage->right;
@@ -210,7 +201,7 @@ Result<void> ReadSubstitutes(const std::vector<std::string>& texts, CombineInput
   for (const CombineInput::LaneFix& fix : input.lane_fixes) names.push_back(fix.name);
   std::set<std::string_view> taken;
   for (const std::string& text : texts) {
-    const std::vector<std::string_view> items = Items(text);
+    const std::vector<std::string_view> items = Split(text, ',');
     if (items.size() < 2) return Malformed(text, "--substitutes A,B with the names of two or more fixes");
     for (const std::string_view item : items) {
       if (std::find(names.begin(), names.end(), item) == names.end()) {

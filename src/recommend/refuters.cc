@@ -88,9 +88,10 @@ std::string AgainstPacking(const Scene& scene) {
 }
 
 std::string AgainstAutoscale(const Scene& scene) {
-  const bool comes_and_goes = std::any_of(
-      scene.run.devices.begin(), scene.run.devices.end(),
-      [](const DeviceResult& d) { return BusyPhasesNs(d.totals) > 0 && FindIdleStretches(d.totals).TotalNs() > 0; });
+  const bool comes_and_goes =
+      std::any_of(scene.run.devices.begin(), scene.run.devices.end(), [&](const DeviceResult& d) {
+        return BusyPhasesNs(d.totals) > 0 && FindIdleStretches(d.totals, scene.thresholds.idle_below).TotalNs() > 0;
+      });
   return comes_and_goes ? "" : "no GPU both worked and was idle for long in this window: there is no load to follow";
 }
 

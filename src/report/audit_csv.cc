@@ -4,6 +4,7 @@
 
 #include "report/audit_report.h"
 #include "report/display.h"
+#include "text/duration.h"
 #include "text/escape.h"
 #include "text/time_zone.h"
 
@@ -23,8 +24,7 @@ struct CsvRow {
 
 void AppendRow(std::string_view before, const CsvRow& row, std::string_view after, int digits, std::string* out) {
   const std::string share = row.share ? fmt::format("{}.{:02}", *row.share / 100, *row.share % 100) : "";
-  const double hours = static_cast<double>(row.ns) / static_cast<double>(kNanosPerHour);
-  *out += fmt::format("{},{},{:.12f},{},{},{}\n", before, row.phase, hours, share,
+  *out += fmt::format("{},{},{:.12f},{},{},{}\n", before, row.phase, InHours(row.ns), share,
                       row.cost ? FormatExact(*row.cost, digits) : "", after);
 }
 

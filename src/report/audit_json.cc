@@ -1,49 +1,26 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "report/audit_report.h"
 #include "report/chart_data.h"
 #include "report/display.h"
 #include "report/json_values.h"
 #include "report/system_view.h"
+#include "report/trace_json.h"
 #include "text/duration.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 
-// The one file that includes the JSON writer. docs/json.md documents every key; a test holds it to that.
+// docs/json.md documents every key; a test holds it to that.
 namespace idleburn {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// null, with the sibling key K_reason that says why.
-void PutUnknown(Json& to, const std::string& key, std::string_view reason) {
-  to[key] = nullptr;
-  to[key + "_reason"] = Printable(reason);
-}
-
-void PutNumber(Json& to, const std::string& key, std::optional<double> value, std::string_view reason) {
-  if (value && std::isfinite(*value)) {
-    to[key] = *value;
-  } else {
-    PutUnknown(to, key, reason);
-  }
-}
-
-double HoursOf(double ns) { return ns / static_cast<double>(kNanosPerHour); }
-double HoursOf(std::int64_t ns) { return HoursOf(static_cast<double>(ns)); }
-
 void PutHours(Json& to, const std::string& key, std::optional<std::int64_t> ns, std::string_view reason) {
-  PutNumber(to, key, ns ? std::optional(HoursOf(*ns)) : std::nullopt, reason);
-}
-
-void PutText(Json& to, const std::string& key, std::string_view text, std::string_view reason) {
-  if (text.empty()) {
-    PutUnknown(to, key, reason);
-  } else {
-    to[key] = Printable(text);
-  }
+  PutNumber(to, key, ns ? std::optional(InHours(*ns)) : std::nullopt, reason);
 }
 
 Json TextsOf(const std::vector<std::string>& texts) {
@@ -60,6 +37,7 @@ class MoneyWriter {
       : digits_(MinorUnitDigits(rate.currency)),
         no_money_(rate.reason == "several_rates" ? std::string_view("no_price") : NoMoneyReason(rate)) {}
 
+  // `reason`: why there is none where that is not for want of a price.
   void Put(Json& to, const std::string& key, const std::optional<Money>& exact, std::string_view reason = {}) const {
     if (exact) {
       PutShown(to, key, *exact, *exact);
@@ -107,7 +85,7 @@ Json PhasesJson(const Part& part, const MoneyWriter& money) {
   const auto shares = PhaseShares(part.usage);
   for (std::size_t p = 0; p < kPhaseCount; ++p) {
     Json phase;
-    phase["gpu_hours"] = HoursOf(part.usage.phase_ns[p]);
+    phase["gpu_hours"] = InHours(part.usage.phase_ns[p]);
     PutNumber(phase, "percent", shares ? std::optional(static_cast<double>((*shares)[p]) / 100) : std::nullopt,
               "nothing_observed");
     const std::optional<Money> shown = part.costs ? std::optional(part.costs->phase[p]) : std::nullopt;
@@ -120,6 +98,7 @@ Json PhasesJson(const Part& part, const MoneyWriter& money) {
 Json TicksJson(const TickView& ticks) {
   Json json;
   json["count"] = ticks.total;
+  json["rows"] = ticks.rows;
   for (std::size_t p = 0; p < kPhaseCount; ++p) {
     PutNumber(json, std::string(kPhaseNames[p]), ticks.Share(static_cast<Phase>(p)), "no_readings");
   }
@@ -133,23 +112,23 @@ void PutHourSums(Json& to, const Part& part, const MoneyWriter& money) {
   const UsageCost& u = part.usage;
   const bool seen = u.observed_ns > 0;
   Json hours;
-  hours["window"] = HoursOf(u.window_ns);
-  hours["observed"] = HoursOf(u.observed_ns);
-  hours["unobserved"] = HoursOf(u.unobserved_ns);
-  hours["unallocated"] = HoursOf(u.unallocated_ns);
-  PutNumber(hours, "effective", seen ? std::optional(HoursOf(u.effective_ns)) : std::nullopt, "nothing_observed");
+  hours["window"] = InHours(u.window_ns);
+  hours["observed"] = InHours(u.observed_ns);
+  hours["unobserved"] = InHours(u.unobserved_ns);
+  hours["unallocated"] = InHours(u.unallocated_ns);
+  PutNumber(hours, "effective", seen ? std::optional(InHours(u.effective_ns)) : std::nullopt, "nothing_observed");
   to["gpu_hours"] = std::move(hours);
   to["phases"] = PhasesJson(part, money);
 
   Json unobserved;
-  unobserved["gpu_hours"] = HoursOf(u.unobserved_ns);
+  unobserved["gpu_hours"] = InHours(u.unobserved_ns);
   money.PutCell(unobserved, "cost", Pick(part.costs, &CostColumn::unobserved), u.unobserved_cost);
   for (std::size_t i = 0; i < kUnobservedCount; ++i) {
-    unobserved["by_reason"][std::string(kUnobservedNames[i])] = HoursOf(part.unobserved[i]);
+    unobserved["by_reason"][std::string(kUnobservedNames[i])] = InHours(part.unobserved[i]);
   }
   to["unobserved"] = std::move(unobserved);
   Json unallocated;
-  unallocated["gpu_hours"] = HoursOf(u.unallocated_ns);
+  unallocated["gpu_hours"] = InHours(u.unallocated_ns);
   money.PutCell(unallocated, "cost", Pick(part.costs, &CostColumn::unallocated), u.unallocated_cost);
   to["unallocated"] = std::move(unallocated);
 }
@@ -160,11 +139,11 @@ void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
   PutHourSums(to, part, money);
   to["ticks"] = TicksJson(part.ticks);
   PutNumber(to, "mean_utilization_percent", u.mean_utilization, "nothing_observed");
-  to["idle_held_gpu_hours"] = HoursOf(u.idle_held_ns);
-  to["idle_empty_gpu_hours"] = HoursOf(u.idle_empty_ns);
-  to["idle_unknown_gpu_hours"] = HoursOf(u.idle_unknown_ns);
+  to["idle_held_gpu_hours"] = InHours(u.idle_held_ns);
+  to["idle_empty_gpu_hours"] = InHours(u.idle_empty_ns);
+  to["idle_unknown_gpu_hours"] = InHours(u.idle_unknown_ns);
   PutHours(to, "spin_wait_gpu_hours", part.spin.ns, "no_activity_or_power_evidence");
-  to["spin_wait_unknown_gpu_hours"] = HoursOf(part.spin.unknown_ns);
+  to["spin_wait_unknown_gpu_hours"] = InHours(part.spin.unknown_ns);
   PutNumber(to, "energy_kwh", u.energy_kwh, "not_measured");
   PutNumber(to, "mean_power_w", u.mean_power_w, "not_measured");
   const auto if_read = [&](std::int64_t ns) { return part.reasons ? std::optional(ns) : std::nullopt; };
@@ -172,7 +151,7 @@ void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
   PutHours(to, "throttled_with_clock_loss_gpu_hours", if_read(u.throttled_with_loss_ns), "not_measured");
   if (part.reasons) {
     for (std::size_t i = 0; i < kEventReasonCount; ++i) {
-      to["event_reasons_gpu_hours"][std::string(kEventReasonNames[i])] = HoursOf((*part.reasons)[i]);
+      to["event_reasons_gpu_hours"][std::string(kEventReasonNames[i])] = InHours((*part.reasons)[i]);
     }
   } else {
     PutUnknown(to, "event_reasons_gpu_hours", "not_measured");
@@ -190,7 +169,9 @@ void PutRate(Json& to, const Rate& rate, const MoneyWriter& money) {
 
 std::string_view NoEffectiveReason(const UsageCost& u, const MoneyWriter& money) {
   if (!u.total) return money.no_money();
-  return u.observed_ns > 0 ? "undefined_no_busy_time" : "nothing_observed";
+  return u.effective_ns > u.unpriced.effective_ns ? "too_little_work"
+         : u.observed_ns > 0                      ? "undefined_no_busy_time"
+                                                  : "nothing_observed";
 }
 
 // Costs of one device or of the whole; `per_effective` only when it is defined.
@@ -232,14 +213,31 @@ void PutUnitCosts(Json& to, const CostReport& cost, const MoneyWriter& money) {
     if (found == cost.per_unit.end()) {
       const bool in_part = cost.whole.unpriced.window_ns > 0;
       PutUnknown(to, key, !cost.whole.total ? money.no_money() : in_part ? "unpriced_gpus" : "no_work_count");
+    } else if (!found->second) {
+      PutUnknown(to, key, "too_little_work");
     } else {
-      to[key] = money.Unit(found->second);
-      to[key + "_exact"] = money.Unit(found->second);
+      to[key] = money.Unit(*found->second);
+      to[key + "_exact"] = money.Unit(*found->second);
     }
   }
   Json all = Json::object();
-  for (const auto& [unit, m] : cost.per_unit) all[Printable(unit)] = money.Unit(m);
+  for (const auto& [unit, m] : cost.per_unit) {
+    if (m) {
+      all[Printable(unit)] = money.Unit(*m);
+    } else {
+      PutUnknown(all, Printable(unit), "too_little_work");
+    }
+  }
   to["per_unit"] = std::move(all);
+}
+
+// Where there is a price, what is absent is more than an amount can be.
+void PutProjections(Json& to, const CostReport& cost, const MoneyWriter& money) {
+  const std::string_view reason = cost.whole.total ? "beyond_range" : std::string_view();
+  money.Put(to, "hourly", cost.hourly, reason);
+  money.Put(to, "monthly", cost.monthly, reason);
+  money.Put(to, "yearly", cost.yearly, reason);
+  to["month_hours"] = cost.month_hours;
 }
 
 // Every rate with the GPUs that have it, and what it was found by.
@@ -254,7 +252,7 @@ Json RatesJson(const CostReport& cost) {
     const MoneyWriter money(use.rate);
     Json json;
     json["gpus"] = use.gpus;
-    json["gpu_hours"] = HoursOf(use.window_ns);
+    json["gpu_hours"] = InHours(use.window_ns);
     PutRate(json, use.rate, money);
     money.PutCell(json, "cost", shown[i], use.cost);
     list.push_back(std::move(json));
@@ -267,17 +265,14 @@ Json CostJson(const CostReport& cost, const Part& whole, const MoneyWriter& mone
   PutRate(json, cost.rate, money);
   json["rates"] = RatesJson(cost);
   json["price_remarks"] = TextsOf(cost.price_remarks);
-  json["unpriced_gpu_hours"] = HoursOf(cost.whole.unpriced.window_ns);
+  json["unpriced_gpu_hours"] = InHours(cost.whole.unpriced.window_ns);
   PutCosts(json, whole, cost.per_effective_gpu_hour, money);
   PutNumber(json, "waste_share", cost.whole.observed_ns > 0 ? std::optional(cost.waste_share) : std::nullopt,
             "nothing_observed");
   PutUnitCosts(json, cost, money);
-  money.Put(json, "hourly", cost.hourly);
-  money.Put(json, "monthly", cost.monthly);
-  money.Put(json, "yearly", cost.yearly);
-  json["month_hours"] = cost.month_hours;
+  PutProjections(json, cost, money);
   PutRange(json, cost, money);
-  money.Put(json, "energy", cost.energy_cost, "not_asked_or_not_measured");
+  money.Put(json, "energy", cost.energy_cost, cost.energy_beyond_range ? "beyond_range" : "not_asked_or_not_measured");
   return json;
 }
 
@@ -372,9 +367,9 @@ Json OwnersJson(const CostReport& cost, const MoneyWriter& money) {
   for (std::size_t i = 0; i < cost.owners.size(); ++i) {
     Json owner;
     PutText(owner, "owner", cost.owners[i].owner, "none_named");
-    owner["gpu_hours"] = HoursOf(cost.owners[i].gpu_ns);
+    owner["gpu_hours"] = InHours(cost.owners[i].gpu_ns);
     money.PutCell(owner, "cost", shown[i], cost.owners[i].cost);
-    owner["unpriced_gpu_hours"] = HoursOf(cost.owners[i].unpriced_ns);
+    owner["unpriced_gpu_hours"] = InHours(cost.owners[i].unpriced_ns);
     owner["estimated"] = cost.owners[i].estimated;
     list.push_back(std::move(owner));
   }
@@ -395,7 +390,7 @@ Json FindingsJson(const Advice& advice, bool observed, const MoneyWriter& money)
     finding["evidence"] = TextsOf(f.evidence);
     finding["refutes"] = TextsOf(f.refutes);
     finding["isolate"] = TextOrNull<Json>(f.isolate);
-    finding["gpu_hours"] = HoursOf(f.gpu_ns);
+    finding["gpu_hours"] = InHours(f.gpu_ns);
     money.Put(finding, "cost", f.cost);
     list.push_back(std::move(finding));
   }
@@ -440,136 +435,49 @@ Json SavingsJson(const CombinedSaving& s, const MoneyWriter& money) {
   return json;
 }
 
-double MsOf(double ns) { return ns / 1e6; }
-double MsOf(std::int64_t ns) { return MsOf(static_cast<double>(ns)); }
-
-Json CopiesJson(const TraceBudget& budget) {
-  Json list = Json::array();
-  for (const CopyFigures& copy : budget.copies) {
-    list.push_back({{"kind", Name(copy.kind)},
-                    {"from", Name(copy.from)},
-                    {"to", Name(copy.to)},
-                    {"count", copy.count},
-                    {"ms", MsOf(copy.ns)},
-                    {"mb", static_cast<double>(copy.bytes) / 1e6},
-                    {"median_bytes", copy.median_bytes}});
-  }
-  return list;
-}
-
-// One device in one window of a trace.
-Json BudgetJson(const DeviceDiagnosis& d, const TraceBudget& b) {
-  Json json;
-  json["device"] = b.device;
-  PutText(json, "model", d.model, "not_reported");
-  json["file"] = Printable(d.file);
-  if (d.rank) {
-    json["rank"] = *d.rank;
-  } else {
-    PutUnknown(json, "rank", "not_reported");
-  }
-  json["window"] = Name(b.window);
-  json["decides"] = b.window == d.Deciding().window;
-  json["events_missing"] = d.events_missing;
-  json["span_ms"] = MsOf(b.span.Ns());
-  json["busy_ms"] = MsOf(b.busy_ns);
-  json["compute_ms"] = MsOf(b.compute_ns);
-  json["exposed_comm_ms"] = MsOf(b.exposed_comm_ns);
-  json["exposed_copy_ms"] = MsOf(b.exposed_copy_ns);
-  json["idle_ms"] = MsOf(b.idle_ns);
-  if (b.idle_by_class) {
-    for (std::size_t i = 0; i < kIdleClasses; ++i) {
-      json["idle_attribution_ms"][std::string(Name(static_cast<IdleClass>(i)))] = MsOf((*b.idle_by_class)[i]);
-    }
-  } else {
-    PutUnknown(json, "idle_attribution_ms", "correlation_ids_collide");
-  }
-  json["in_launch_call_ms"] = MsOf(b.in_launch_call_ns);
-  json["profiler_overhead_ms"] = MsOf(b.profiler_overhead_ns);
-  json["comm_ms"] = MsOf(b.comm_ns);
-  PutNumber(json, "comm_overlap_percent",
-            b.comm_ns > 0 ? std::optional(100 * static_cast<double>(b.comm_overlap_ns) / static_cast<double>(b.comm_ns))
-                          : std::nullopt,
-            "no_communication");
-  json["copy_ms"] = MsOf(b.copy_ns);
-  json["copies"] = CopiesJson(b);
-  json["kernels"] = {{"count", b.kernels.count},
-                     {"median_us", b.kernels.median_ns / 1e3},
-                     {"mean_us", b.kernels.mean_ns / 1e3},
-                     {"under_10us", b.kernels.under_10us}};
-  json["gaps"] = {{"count", b.gaps.count},
-                  {"longest_ms", MsOf(b.gaps.longest_ns)},
-                  {"from_1ms", b.gaps.long_count},
-                  {"from_1ms_ms", MsOf(b.gaps.long_ns)}};
-  json["longest_gaps"] = Json::array();
-  for (const LargeGap& gap : b.largest_gaps) {
-    Json entry = {{"after_ms", MsOf(gap.at.start - b.span.start)}, {"ms", MsOf(gap.at.Ns())}};
-    entry["mainly"] = Name(gap.mainly);
-    entry["under"] = TextOrNull<Json>(Describe(gap.frames));
-    json["longest_gaps"].push_back(std::move(entry));
-  }
-  return json;
-}
-
-// Of the profiled steps of a device, and what the causes claim of its deciding window.
-Json TracedDeviceJson(const DeviceDiagnosis& d) {
-  Json json;
-  json["device"] = d.device;
-  json["file"] = Printable(d.file);
-  PutText(json, "profiler", d.profiler, "not_reported");
-  json["facts"] = Json::object();
-  for (const auto& [name, value] : d.facts) json["facts"][name] = Printable(value);
-  json["steps"] = d.steps.steps.size();
-  json["counted"] = d.steps.counted;
-  const auto ms = [](std::optional<double> ns) { return ns ? std::optional(MsOf(*ns)) : std::nullopt; };
-  PutNumber(json, "median_ms", ms(d.steps.median_ns), "no_steps");
-  PutNumber(json, "mad_ms", ms(d.steps.mad_ns), "no_steps");
-  json["noise"] = d.steps.noise;
-  json["step_ms"] = Json::array();
-  json["outliers"] = Json::array();
-  for (const StepTime& step : d.steps.steps) {
-    json["step_ms"].push_back(MsOf(step.at.Ns()));
-    if (step.outlier) json["outliers"].push_back(step.number);
-  }
-  json["findings"] = Json::array();
-  for (const Finding& f : d.findings) {
-    json["findings"].push_back({{"cause", f.cause}, {"status", Name(f.status)}, {"share", f.share}});
-  }
-  json["claims"] = Json::array();
-  for (const ClaimedShare& c : d.claims) json["claims"].push_back({{"cause", c.cause}, {"share", c.share}});
-  if (d.next) {
-    json["next"] = {{"removed", d.next->removed},
-                    {"removed_share", d.next->removed_share},
-                    {"cause", d.next->cause},
-                    {"share", d.next->share},
-                    {"adds", d.next->adds}};
-  } else {
-    PutUnknown(json, "next", "no_cause_with_a_known_gain");
-  }
-  json["top_kernels"] = Json::array();
-  for (const KernelClass& k : d.top_kernels) {
-    json["top_kernels"].push_back({{"name", Printable(k.name)},
-                                   {"class", k.op == DeviceOp::kComm ? "communication" : "compute"},
-                                   {"count", k.count},
-                                   {"ms", MsOf(k.ns)}});
-  }
-  return json;
-}
-
-void PutTrace(Json& to, const std::optional<TraceDiagnosis>& trace) {
-  to["steps"] = Json::array();
-  to["traced"] = Json::array();
-  if (!trace) return;
-  for (const DeviceDiagnosis& d : trace->devices) {
-    for (const TraceBudget& b : d.budgets) to["steps"].push_back(BudgetJson(d, b));
-    to["traced"].push_back(TracedDeviceJson(d));
-  }
-}
-
 Json DeclinedJson(const Advice& advice) {
   Json list = Json::array();
   for (const Advice::Declined& d : advice.declined) list.push_back({{"id", d.id}, {"why", Printable(d.why)}});
   return list;
+}
+
+// What a fact of the sampler tells, `scale` to the unit of the key.
+void PutSampler(Json& json, const std::string& key, const std::string& text, double scale) {
+  const std::optional<std::int64_t> value = ParseInteger(text);
+  if (!value) return PutUnknown(json, key, "not_recorded");
+  if (scale == 1) {
+    json[key] = *value;
+  } else {
+    json[key] = static_cast<double>(*value) / scale;
+  }
+}
+
+// How well a run was measured, and what each function of the driver took.
+Json SamplerJson(const RunFacts& facts) {
+  constexpr double kMillisecond = 1e6;
+  Json json;
+  PutSampler(json, "ticks", FactIn(facts, "sampler.ticks"), 1);
+  PutSampler(json, "missed", FactIn(facts, "sampler.missed"), 1);
+  for (const std::string span : {"late_p99", "late_max", "work_p99", "work_max"}) {
+    PutSampler(json, span + "_ms", FactIn(facts, "sampler." + span), kMillisecond);
+  }
+  json["abandoned"] = facts.contains("sampler.abandoned");
+  json["calls"] = Json::array();
+  constexpr std::string_view kCalls = "sampler.calls.";
+  for (const auto& [key, text] : facts) {
+    if (!key.starts_with(kCalls)) continue;
+    Json call = {{"function", Printable(key.substr(kCalls.size()))}};
+    std::istringstream numbers(text);
+    const auto put = [&](const std::string& name, double scale) {
+      std::string number;
+      numbers >> number;
+      PutSampler(call, name, number, scale);
+    };
+    put("calls", 1);
+    for (const char* span : {"p50_ms", "p99_ms", "max_ms"}) put(span, kMillisecond);
+    json["calls"].push_back(std::move(call));
+  }
+  return json;
 }
 
 Json RunJson(const LiveRun& live) {
@@ -579,6 +487,7 @@ Json RunJson(const LiveRun& live) {
   PutText(json, "start", live.window.start ? FormatRfc3339(*live.window.start) : "", "not_recorded");
   PutText(json, "end", live.window.end ? FormatRfc3339(*live.window.end) : "", "not_recorded");
   PutText(json, "no_gpu", live.no_gpu, "gpus_measured");
+  json["sampler"] = SamplerJson(live.sampler);
   json["alerts"] = Json::array();
   for (const Note& note : live.alerts) {
     json["alerts"].push_back({{"time", FormatRfc3339(note.time)},

@@ -184,6 +184,7 @@ TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   TickView view;
   view.count = device.totals.ticks;
   view.total = std::accumulate(view.count.begin(), view.count.end(), std::int64_t{0});
+  view.rows = device.totals.samples;
   view.window = device.tick_window ? device.tick_window : device.period;
   if (view.total == 0 || !view.window || *view.window > thresholds.fast_period) return view;
   const Int128 observed = std::accumulate(device.totals.phase_ns.begin(), device.totals.phase_ns.end(), Int128{0});
@@ -204,6 +205,7 @@ TickView TicksOf(const AuditReport& report) {
     const TickView one = TicksOf(*result, report.thresholds);
     for (std::size_t p = 0; p < kPhaseCount; ++p) all.count[p] += one.count[p];
     all.total += one.total;
+    all.rows += one.rows;
     if (one.window && (!all.window || *one.window > *all.window)) all.window = one.window;
     starved = starved || one.pattern == "starved";
     steady = steady && one.pattern == "steady";

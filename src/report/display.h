@@ -57,10 +57,11 @@ std::vector<std::string> GpuNames(const AuditReport& report);
 // spelled it: writers escape it.
 std::string DeviceLabel(const AuditReport& report, DeviceId device);
 
-// What the raw published readings say about bursts .
+// What the raw published readings say about bursts.
 struct TickView {
   std::array<std::int64_t, kPhaseCount> count{};
   std::int64_t total = 0;
+  std::int64_t rows = 0;                     // that were read, with those that repeat a reading
   std::string_view pattern = "cannot_tell";  // steady | starved | cannot_tell
   std::optional<Nanos> window;               // the coarsest distance of independent readings
 

@@ -39,6 +39,10 @@ void AppendHtmlGrid(const ReportTable& table, std::string* out) {
   *out += "</section>\n";
 }
 
+void AppendHtmlTable(const ReportTable& table, std::string* out) {
+  table.rows.empty() ? AppendHtmlSection(table.title, table.notes, out) : AppendHtmlGrid(table, out);
+}
+
 void AppendHtmlSection(std::string_view title, const std::vector<std::string>& lines, std::string* out) {
   if (lines.empty()) return;
   *out += "<section>\n<h2>" + H(title) + "</h2>\n";

@@ -16,5 +16,7 @@ void AppendHtmlLines(const std::vector<std::string>& lines, std::string_view css
 void AppendHtmlSection(std::string_view title, const std::vector<std::string>& lines, std::string* out);
 // A table under its title; nothing without rows.
 void AppendHtmlGrid(const ReportTable& table, std::string* out);
+// The same; without rows the list of its notes under its title.
+void AppendHtmlTable(const ReportTable& table, std::string* out);
 
 }  // namespace idleburn

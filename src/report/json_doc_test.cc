@@ -117,7 +117,20 @@ std::unique_ptr<AuditFixture> EverythingElse() {
   report.cost.rates = {{report.cost.rate, 1, kNanosPerSecond, {}}, {dated, 1, kNanosPerSecond, Money::Cents(1)}};
   report.cost.price_remarks.emplace_back("contract c has no room for all");
   report.cost.per_unit["sample"] = Money::Cents(1);
-  report.live = {"train", "exit 0", {Instant(), Instant()}, {HostUse{}, std::nullopt}, {Note{}}, ""};
+  report.cost.per_unit["step"] = std::nullopt;  // so few that one costs more than an amount can be
+  report.live = {"train",
+                 "exit 0",
+                 {Instant(), Instant()},
+                 {HostUse{}, std::nullopt},
+                 {Note{}},
+                 "",
+                 {{"sampler.ticks", "9"},
+                  {"sampler.missed", "1"},
+                  {"sampler.late_p99", "5"},
+                  {"sampler.late_max", "6"},
+                  {"sampler.work_p99", "7"},
+                  {"sampler.work_max", "8"},
+                  {"sampler.calls.f", "4 1 2 3"}}};
   return audit;
 }
 

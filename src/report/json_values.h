@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,31 @@ void PutMoney(Json& json, const std::string& key, const std::optional<Money>& mo
   const int digits = MinorUnitDigits(currency);
   json[key] = money ? Json(FormatMoney(*money, digits)) : Json(nullptr);
   if (money) json[key + "_exact"] = FormatExact(*money, digits);
+}
+
+// null, with the sibling key KEY_reason that says why.
+template <typename Json>
+void PutUnknown(Json& to, const std::string& key, std::string_view reason) {
+  to[key] = nullptr;
+  to[key + "_reason"] = Printable(reason);
+}
+
+template <typename Json>
+void PutNumber(Json& to, const std::string& key, std::optional<double> value, std::string_view reason) {
+  if (value && std::isfinite(*value)) {
+    to[key] = *value;
+  } else {
+    PutUnknown(to, key, reason);
+  }
+}
+
+template <typename Json>
+void PutText(Json& to, const std::string& key, std::string_view text, std::string_view reason) {
+  if (text.empty()) {
+    PutUnknown(to, key, reason);
+  } else {
+    to[key] = Printable(text);
+  }
 }
 
 }  // namespace idleburn

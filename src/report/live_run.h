@@ -7,6 +7,7 @@
 
 #include "telemetry/host_use.h"
 #include "telemetry/live_sink.h"
+#include "telemetry/run_facts.h"
 #include "telemetry/run_window.h"
 
 namespace idleburn {
@@ -19,6 +20,7 @@ struct LiveRun {
   std::array<std::optional<HostUse>, kHostScopeCount> host;
   std::vector<Note> alerts;  // limits it went beyond, and what was done about that
   std::string no_gpu;        // why no GPU was measured; empty if one was
+  RunFacts sampler;          // how well it was measured: the facts of measure/sampler_facts.h
 };
 
 }  // namespace idleburn

@@ -18,7 +18,9 @@ std::string PageText(const ReportPage& page, int width, bool color) {
   text.Labelled("next", page.next);
   text.Blank();
   text.Wrapped("", page.title);
-  for (const ReportTable& table : page.tables) text.Grid(table);
+  for (const ReportTable& table : page.tables) {
+    table.rows.empty() ? text.Section(table.title, table.notes) : text.Grid(table);
+  }
   return std::move(text).Take();
 }
 
@@ -27,7 +29,9 @@ std::string PageMarkdown(const ReportPage& page) {
                     MarkdownEscaped(page.title) + "\n";
   AppendMarkdownSection("Why", page.why, &out);
   AppendMarkdownSection("Next", page.next, &out);
-  for (const ReportTable& table : page.tables) AppendMarkdownTable(table, &out);
+  for (const ReportTable& table : page.tables) {
+    table.rows.empty() ? AppendMarkdownSection(table.title, table.notes, &out) : AppendMarkdownTable(table, &out);
+  }
   return out;
 }
 
@@ -44,7 +48,7 @@ std::string PageHtml(const ReportPage& page) {
     out += "</section>\n";
   }
   out += "</div>\n";
-  for (const ReportTable& table : page.tables) AppendHtmlGrid(table, &out);
+  for (const ReportTable& table : page.tables) AppendHtmlTable(table, &out);
   return out + "</main>\n</body>\n</html>\n";
 }
 

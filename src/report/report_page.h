@@ -16,7 +16,7 @@ struct ReportPage {
   std::string verdict;            // one sentence
   std::vector<std::string> why;   // one line each
   std::vector<std::string> next;  // what to do
-  std::vector<ReportTable> tables;
+  std::vector<ReportTable> tables;  // one without rows is a list of its notes
 };
 
 // `width` columns; colour only if asked for.

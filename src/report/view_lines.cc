@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "diagnose/scene.h"
 #include "report/display.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
@@ -12,11 +13,8 @@
 namespace idleburn {
 namespace {
 
+constexpr std::string_view kTooLittleWork = "undefined (too little work to divide by)";
 constexpr double kUnitCostCoverage = 0.95;  // below it unit costs carry their bounds (docs/money.md)
-
-std::string InPercent(std::int64_t micro_percent) {
-  return fmt::format("{:g}", static_cast<double>(micro_percent) / static_cast<double>(kPercent));
-}
 
 std::int64_t NotComputing(const UsageCost& u) {
   return u.window_ns - u.phase_ns[static_cast<std::size_t>(Phase::kProductive)];
@@ -49,6 +47,23 @@ std::vector<std::string> PriceLines(const ViewContext& c) {
   return lines;
 }
 
+std::string EffectiveHourLine(const ViewContext& c) {
+  const CostReport& cost = c.report.cost;
+  if (cost.per_effective_gpu_hour) {
+    return fmt::format("Per effective GPU-hour (observed time x utilization): {}.",
+                       c.ExactCost(*cost.per_effective_gpu_hour));
+  }
+  const UsageCost& u = cost.whole;
+  return fmt::format("Per effective GPU-hour: {}.", u.effective_ns > u.unpriced.effective_ns ? kTooLittleWork
+                                                    : u.observed_ns > 0 ? "undefined (no busy time)"
+                                                                        : "undefined (nothing observed)");
+}
+
+// A projection, or why there is none.
+std::string CostIfHeld(const ViewContext& c, const std::optional<Money>& m) {
+  return m ? c.Cost(*m) : "more than " + c.Cost(Money::Nano(INT64_MAX));
+}
+
 // GPUs that have a price.
 int PricedGpus(const CostReport& cost) {
   int unpriced = 0;
@@ -76,27 +91,21 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
         u.unpriced.window_ns == 0 ? PercentText(cost.waste_share) + " of the observed cost"
                                   : "and " + PercentText(cost.waste_share) + " of the observed time of all GPUs"));
   }
-  if (cost.per_effective_gpu_hour) {
-    lines.push_back(fmt::format("Per effective GPU-hour (observed time x utilization): {}.",
-                                c.ExactCost(*cost.per_effective_gpu_hour)));
-  } else {
-    lines.emplace_back(u.observed_ns > 0 ? "Per effective GPU-hour: undefined (no busy time)."
-                                         : "Per effective GPU-hour: undefined (nothing observed).");
-  }
+  lines.push_back(EffectiveHourLine(c));
   const std::optional<double> observed = ObservedShare(u);
   if (const EffectiveBounds b = EffectiveBoundsOf(u); observed && *observed < kUnitCostCoverage && b.low) {
     lines.push_back(fmt::format(
         "Only {} of the time was observed: if all the rest was busy, {} per effective GPU-hour; if none, {}.",
         PercentText(*observed), c.ExactCost(*b.low), b.high ? c.ExactCost(*b.high) : "undefined"));
   }
-  for (const auto& [unit, m] : cost.per_unit) lines.push_back(fmt::format("Per {}: {}.", unit, c.ExactCost(m)));
-  if (cost.hourly && cost.monthly && cost.yearly) {
-    const int gpus = PricedGpus(cost);
-    lines.push_back(fmt::format("At {} {} GPU{} cost{} {} an hour, {} per {}-h month, {} per 8,760-h year.",
-                                cost.several() ? "these rates" : "this rate", gpus, gpus == 1 ? "" : "s",
-                                gpus == 1 ? "s" : "", c.Cost(*cost.hourly), c.Cost(*cost.monthly), cost.month_hours,
-                                c.Cost(*cost.yearly)));
+  for (const auto& [unit, m] : cost.per_unit) {
+    lines.push_back(fmt::format("Per {}: {}.", unit, m ? c.ExactCost(*m) : std::string(kTooLittleWork)));
   }
+  const int gpus = PricedGpus(cost);
+  lines.push_back(fmt::format("At {} {} GPU{} cost{} {} an hour, {} per {}-h month, {} per 8,760-h year.",
+                              cost.several() ? "these rates" : "this rate", gpus, gpus == 1 ? "" : "s",
+                              gpus == 1 ? "s" : "", CostIfHeld(c, cost.hourly), CostIfHeld(c, cost.monthly),
+                              cost.month_hours, CostIfHeld(c, cost.yearly)));
   if (cost.energy_cost) lines.push_back(fmt::format("Energy alone: {} (± 5 %).", c.Cost(*cost.energy_cost)));
   return lines;
 }
@@ -127,12 +136,14 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
   if (ticks.total > 0) {
     const std::string window = ticks.window ? fmt::format("{:.3g} s", InSeconds(*ticks.window)) : "unknown";
     std::string line =
-        fmt::format("Bursts: {} readings {} apart, {} below 10 %, {} from 90 %: ", ticks.total, window,
-                    PercentText(*ticks.Share(Phase::kIdle)), PercentText(*ticks.Share(Phase::kComputeBound)));
+        fmt::format("Bursts: {} readings {} apart, {} below {} %, {} from {} %: ", ticks.total, window,
+                    PercentText(*ticks.Share(Phase::kIdle)), InPercent(c.report.thresholds.idle_below),
+                    PercentText(*ticks.Share(Phase::kComputeBound)), InPercent(c.report.thresholds.bound_from));
     if (ticks.pattern == "cannot_tell") {
       line += "too far apart to tell steady work from starvation in bursts.";
     } else {
-      line += fmt::format("{} (burst index {:.2f}; starved in bursts from 0.30).", ticks.pattern, *ticks.BurstIndex());
+      line += fmt::format("{} (burst index {:.2f}; starved in bursts from {:.2f}).", ticks.pattern, *ticks.BurstIndex(),
+                          static_cast<double>(c.report.thresholds.burst_percent) / 100);
     }
     lines.push_back(line);
   }

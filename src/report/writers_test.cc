@@ -130,6 +130,31 @@ TEST(AuditJsonTest, UnknownIsNullWithItsReason) {
   EXPECT_TRUE(json["recommendations"][1]["saving"].is_null());
 }
 
+TEST(AuditJsonTest, WhatIsMoreThanAnAmountCanBeIsNullWithItsReason) {
+  AuditFixture audit;
+  AuditFixture::Gpu gpu;
+  gpu.percent = [](int s) { return s == 0 ? 1 : 0; };
+  audit.Add(gpu, 10);
+  audit.Settle(M("2"));
+  CostReport& cost = audit.report.cost;
+  ASSERT_TRUE(cost.yearly && cost.per_effective_gpu_hour);
+  cost.yearly.reset();
+  cost.per_effective_gpu_hour.reset();
+  cost.per_unit["sample"] = std::nullopt;
+  const Json json = Json::parse(AuditJson(audit.report))["cost"];
+  EXPECT_EQ(json["monthly"], "1440.00");
+  EXPECT_TRUE(json["yearly"].is_null());
+  EXPECT_EQ(json["yearly_reason"], "beyond_range");
+  for (const char* key : {"per_effective_gpu_hour", "per_sample"}) {
+    EXPECT_TRUE(json[key].is_null()) << key;
+    EXPECT_EQ(json[std::string(key) + "_reason"], "too_little_work") << key;
+  }
+  EXPECT_TRUE(json["per_unit"]["sample"].is_null());
+  const std::string text = AuditText(audit.report, 300, false);
+  EXPECT_TRUE(Contains(text, "Per effective GPU-hour: undefined (too little work to divide by).")) << text;
+  EXPECT_TRUE(Contains(text, "$1,440.00 per 720-h month, more than $9,223,372,036.85 per 8,760-h year.")) << text;
+}
+
 TEST(AuditJsonTest, NoBusyTimeAndNothingObservedAreToldApart) {
   AuditFixture idle;
   AuditFixture::Gpu gpu;

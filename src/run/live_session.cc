@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "measure/clock_lane.h"
+#include "measure/sampler_facts.h"
 #include "measure/system_facts.h"
 
 namespace idleburn {
@@ -40,7 +41,10 @@ void LiveSession::Start(const LiveSessionSpec& spec, const std::stop_token& stop
   if (!gpus.lanes.empty()) sampler_->Serve(std::move(gpus.lanes));
 }
 
-void LiveSession::Stop() { sampler_->Stop(); }
+void LiveSession::Stop() {
+  sampler_->Stop();
+  for (const RunFact& fact : SamplerFacts(statistics())) sink_.OnFact(fact);
+}
 
 void LiveSession::Tell(NoteKind kind, const std::string& text) {
   (sampler_ ? sampler_->sink() : sink_).OnNote({Now(), kind, text});

@@ -30,7 +30,7 @@ class LiveSession {
   // Starts to sample the host, opens the GPUs, which may take the driver seconds, and samples them too. A machine
   // without a usable GPU is sampled all the same. When asked to stop, a driver that hangs is left alone. Once.
   void Start(const LiveSessionSpec& spec, const std::stop_token& stop = {});
-  // Returns when the last sample was pushed. Not before Start has returned.
+  // Returns when the last sample was pushed, and then how well all was measured. Not before Start has returned.
   void Stop();
 
   // Pushes what happened now, before Start as well as while the session samples.

@@ -12,8 +12,10 @@
 #include <cstring>
 #include <ctime>
 #include <utility>
+#include <vector>
 
 #include "os/folder_names.h"
+#include "run/turns.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -135,6 +137,7 @@ MarkerFile::MarkerFile(MarkerFile&& other) noexcept
       partial_(std::move(other.partial_)),
       skipping_(other.skipping_),
       writers_(std::move(other.writers_)),
+      lines_(other.lines_),
       hooks_(other.hooks_),
       refused_(other.refused_) {}
 
@@ -188,22 +191,30 @@ void MarkerFile::TakeLine(std::string_view line, const std::function<void(const 
     ++refused_;
     return;
   }
-  WorkSaid& done = writers_[key];
+  const auto [at, anew] = writers_.try_emplace(key);
+  Writer& writer = at->second;
+  writer.end = ++lines_;
+  if (anew) writer.begin = lines_;
   for (const auto& row : kFields) {
     const std::optional<std::int64_t> said = marker->done.*(row.field);
-    if (said) done.*(row.field) = std::max((done.*(row.field)).value_or(0), *said);
+    std::optional<std::int64_t>& done = writer.done.*(row.field);
+    if (said) done = std::max(done.value_or(0), *said);
   }
 }
 
 std::map<std::int32_t, WorkSaid> MarkerFile::ranks() const {
-  std::map<std::int32_t, WorkSaid> sums;
-  for (const auto& [key, done] : writers_) {
-    WorkSaid& sum = sums[key.first];
-    for (const auto& row : kFields) {
-      if (done.*(row.field)) sum.*(row.field) = (sum.*(row.field)).value_or(0) + *(done.*(row.field));
+  std::map<std::int32_t, WorkSaid> ranks;
+  for (const auto& row : kFields) {
+    // All of a rank take the same steps, but each its own samples: a turn of one line overlaps with none.
+    const bool shared = row.field == &WorkSaid::steps || row.field == &WorkSaid::epochs;
+    std::map<std::int32_t, std::vector<Turn>> turns;
+    for (const auto& [key, writer] : writers_) {
+      const std::optional<std::int64_t> done = writer.done.*(row.field);
+      if (done) turns[key.first].push_back({writer.begin, shared ? writer.end : writer.begin, *done});
     }
+    for (auto& [rank, of_rank] : turns) ranks[rank].*(row.field) = DoneInTurns(std::move(of_rank));
   }
-  return sums;
+  return ranks;
 }
 
 }  // namespace idleburn

@@ -62,7 +62,9 @@ class MarkerFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   // Reads what was appended since the last call, a bounded part of it. `each`, if any, is given every marker in turn.
   void Poll(const std::function<void(const Marker&)>& each = nullptr);
-  // The latest of each rank, all processes of that rank together: a rank that was started again goes on counting.
+  // The latest of each rank, all processes of that rank together: one that was started again goes on counting. Those
+  // whose lines overlap work side by side, as processes that do not know their rank do: of steps and epochs the
+  // furthest counts, samples and tokens are added.
   [[nodiscard]] std::map<std::int32_t, WorkSaid> ranks() const;
   // The latest of all processes.
   [[nodiscard]] const HooksSaid& hooks() const { return hooks_; }
@@ -71,6 +73,12 @@ class MarkerFile {
 
  private:
   MarkerFile(int fd, std::string path, bool ours) : fd_(fd), path_(std::move(path)), ours_(ours) {}
+  struct Writer {
+    WorkSaid done;
+    std::int64_t begin = 0;  // the numbers of its first and its last line
+    std::int64_t end = 0;
+  };
+
   void GiveBackSpace();
   void TakeLine(std::string_view line, const std::function<void(const Marker&)>& each);
 
@@ -80,8 +88,9 @@ class MarkerFile {
   std::int64_t offset_ = 0;
   std::int64_t given_back_ = 0;  // bytes from the start whose space the disk has again
   std::string partial_;
-  bool skipping_ = false;                                              // the rest of a line that is too long
-  std::map<std::pair<std::int32_t, std::int64_t>, WorkSaid> writers_;  // by rank and pid
+  bool skipping_ = false;                                            // the rest of a line that is too long
+  std::map<std::pair<std::int32_t, std::int64_t>, Writer> writers_;  // by rank and pid
+  std::int64_t lines_ = 0;                                           // of work done
   HooksSaid hooks_;
   std::int64_t refused_ = 0;
 };

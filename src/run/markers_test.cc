@@ -60,6 +60,36 @@ TEST(Markers, TheFileIsReadAsItGrows) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+std::map<std::int32_t, WorkSaid> RanksAfter(const std::string& lines) {
+  Result<MarkerFile> file = MarkerFile::Create();
+  Append(file->path(), lines);
+  file->Poll();
+  return file->ranks();
+}
+
+// Processes that do not know their rank, as torch.multiprocessing.spawn starts them.
+TEST(Markers, ProcessesOfOneRankSideBySideTakeTheSameSteps) {
+  std::string lines;
+  for (int step = 1; step <= 100; ++step) {
+    for (int pid = 1; pid <= 8; ++pid) {
+      const std::string n = std::to_string(step - (pid == 3 ? 1 : 0));
+      lines += "step=" + n + ",samples=" + std::to_string(4 * step) + ",tokens=" + std::to_string(7 * step) +
+               ",epoch=" + std::to_string(step / 40) + ",pid=" + std::to_string(pid) + "\n";
+    }
+  }
+  const WorkSaid once{100, 8 * 400, 8 * 700, 2};
+  EXPECT_EQ(RanksAfter(lines).at(0), once);
+  // All of them started again, with other pids: that goes on.
+  std::string again = lines;
+  for (std::size_t at = again.find("pid="); at != std::string::npos; at = again.find("pid=", at + 1)) {
+    again.insert(at + 4, "1");
+  }
+  EXPECT_EQ(RanksAfter(lines + again).at(0), (WorkSaid{200, 2 * 8 * 400, 2 * 8 * 700, 4}));
+  // A parent that goes on beside the child it has forked.
+  EXPECT_EQ(RanksAfter("step=5,samples=5,pid=1\nstep=3,samples=3,pid=2\nstep=9,samples=9,pid=1\n").at(0),
+            (WorkSaid{9, 12, {}, {}}));
+}
+
 TEST(Markers, WhatWasReadTakesNoSpace) {
   Result<MarkerFile> file = MarkerFile::Create();
   ASSERT_TRUE(file);
@@ -173,6 +203,19 @@ TEST(WorkLane, PushesChangesAndPrefersMarkers) {
   tick(7);
   tick(8);
   EXPECT_EQ(log.notes.size(), 1U);
+}
+
+// Each stream says something of its own: what looks like a training counts, however far the other one is.
+TEST(WorkLane, TheStreamThatTrainsCounts) {
+  ProgressWatcher watcher;
+  std::string solver;
+  for (int i = 0; i < 300; ++i) solver += "Iteration " + std::to_string(i) + "\n";
+  watcher.OnOutput(1, solver);
+  EXPECT_EQ(watcher.done().steps, 299);
+  watcher.OnOutput(2, "step 50 loss 2.1\nstep 100 loss 2.0\n");
+  EXPECT_EQ(watcher.done().steps, 100);
+  ASSERT_TRUE(watcher.printed());
+  EXPECT_EQ(watcher.printed()->last, 100);
 }
 
 // What lines claimed is taken back as soon as they turn out to have counted something else.

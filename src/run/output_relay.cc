@@ -13,9 +13,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <mutex>
 
@@ -25,6 +27,8 @@ namespace {
 constexpr std::size_t kBlock = 64 * 1024;
 // More than any pipe or pseudo-terminal holds unless it was asked to: what is copied after the workload's end.
 constexpr std::size_t kMostLeft = 1024 * 1024;
+// How often a terminal that prints nothing is asked for its modes.
+constexpr int kModesLookMilliseconds = 100;
 
 bool SameFile(int a, int b) {
   struct stat x {};
@@ -55,14 +59,15 @@ int WriteAll(int to, std::string_view bytes) {
   return 0;
 }
 
-// True if `from` can be read within `timeout`; false if it cannot, `stop` became readable or nobody reads `to` any
-// more (then `*closed` is set).
-bool WaitReadable(int from, int to, int stop, int timeout, bool* closed) {
+enum class Ready : std::uint8_t { kBytes, kStop, kNobodyReads, kNothing };
+
+// What comes first within `timeout`: `from` can be read, `stop` became readable, or nobody reads `to` any more.
+Ready WaitReady(int from, int to, int stop, int timeout) {
   std::array<pollfd, 3> waits = {{{from, POLLIN, 0}, {stop, POLLIN, 0}, {to, 0, 0}}};
   while (poll(waits.data(), waits.size(), timeout) < 0 && errno == EINTR) continue;
-  *closed = (waits[2].revents & POLLERR) != 0;
-  if (*closed) return false;
-  return (waits[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0;
+  if ((waits[2].revents & POLLERR) != 0) return Ready::kNobodyReads;
+  if ((waits[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) return Ready::kBytes;
+  return waits[1].revents != 0 ? Ready::kStop : Ready::kNothing;
 }
 
 // A process that only copies, until nobody is left to write. After a fork of several threads: only system calls.
@@ -80,7 +85,7 @@ bool WaitReadable(int from, int to, int stop, int timeout, bool* closed) {
 
 // Waits until nobody holds the other end of `life`, and copies from then on. It holds nothing else: what we have
 // locked or keep open ends with us.
-[[noreturn]] void WaitToInherit(int from, int to, int life) {
+[[noreturn]] void WaitToInherit(int from, int to, int life, TerminalModes* modes) {
   prctl(PR_SET_NAME, "output-heir");
   dup2(from, STDIN_FILENO);
   dup2(to, STDOUT_FILENO);
@@ -88,6 +93,7 @@ bool WaitReadable(int from, int to, int stop, int timeout, bool* closed) {
   close_range(STDERR_FILENO + 1, ~0U, 0);
   char none = 0;
   while (read(STDERR_FILENO, &none, 1) < 0 && errno == EINTR) continue;
+  if (modes != nullptr) modes->TakeBackAlone(STDOUT_FILENO);
   CopyAlone(STDIN_FILENO, STDOUT_FILENO);
 }
 
@@ -121,6 +127,7 @@ struct OutputRelay::Shared {
   };
   std::array<Heir, 2> heirs;  // of each channel
   std::size_t running = 0;
+  std::atomic<int> copying = 0;  // channels that hold bytes that are not written yet
   const int stop;  // readable once the workload has ended
   const int done;
 };
@@ -129,8 +136,7 @@ Result<void> OutputRelay::AddChannel(int stream, int to) {
   Channel channel;
   channel.to = to;
   channel.stream = stream;
-  channel.terminal = isatty(to) == 1;
-  if (channel.terminal) {
+  if (isatty(to) == 1) {
     termios modes{};
     tcgetattr(to, &modes);
     modes.c_oflag &= ~static_cast<tcflag_t>(OPOST);  // the user's terminal does it
@@ -141,6 +147,8 @@ Result<void> OutputRelay::AddChannel(int stream, int to) {
     }
     fcntl(channel.from, F_SETFD, FD_CLOEXEC);
     fcntl(channel.child_end, F_SETFD, FD_CLOEXEC);
+    tcgetattr(channel.child_end, &modes);
+    channel.modes = std::make_shared<TerminalModes>(modes);
   } else {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -199,7 +207,7 @@ void OutputRelay::AppointHeirs() {
     Channel& channel = channels_[i];
     channel.heir = i;
     const pid_t pid = fork();
-    if (pid == 0) WaitToInherit(channel.from, channel.to, life);
+    if (pid == 0) WaitToInherit(channel.from, channel.to, life, channel.modes.get());
     if (pid > 0) shared_->heirs[i] = {pid, false};
   }
   close(life);
@@ -227,7 +235,7 @@ void OutputRelay::Start() {
   for (Channel& channel : channels_) {
     // A pipe ends for us when the last of its writers is gone. A pseudo-terminal that nobody has open would only
     // answer with errors, so it stays open here.
-    if (!channel.terminal) {
+    if (channel.modes == nullptr) {
       close(channel.child_end);
       channel.child_end = -1;
     }
@@ -238,11 +246,37 @@ void OutputRelay::Start() {
 bool OutputRelay::CopyWindowSize() const {
   bool any = false;
   for (const Channel& channel : channels_) {
-    if (!channel.terminal) continue;
+    if (channel.modes == nullptr) continue;
     CopySize(channel.to, channel.child_end);
     any = true;
   }
   return any;
+}
+
+void OutputRelay::Settle() const {
+  constexpr int kMostLooks = 40;
+  constexpr int kLookMilliseconds = 5;
+  const auto is_idle = [this](const Channel& channel) {
+    pollfd wait{channel.from, POLLIN, 0};
+    return poll(&wait, 1, 0) == 0 && shared_->copying == 0;
+  };
+  // Twice: what was read may not be marked as being copied yet.
+  for (int look = 0, idle = 0; look < kMostLooks && idle < 2; ++look) {
+    poll(nullptr, 0, kLookMilliseconds);
+    idle = std::all_of(channels_.begin(), channels_.end(), is_idle) ? idle + 1 : 0;
+  }
+}
+
+void OutputRelay::TakeBackModes() const {
+  for (const Channel& channel : channels_) {
+    if (channel.modes != nullptr) channel.modes->TakeBack(channel.to);
+  }
+}
+
+void OutputRelay::ResumeModes() const {
+  for (const Channel& channel : channels_) {
+    if (channel.modes != nullptr) channel.modes->Resume();
+  }
 }
 
 void OutputRelay::Finish() { eventfd_write(shared_->stop, 1); }
@@ -250,6 +284,7 @@ void OutputRelay::Finish() { eventfd_write(shared_->stop, 1); }
 int OutputRelay::done_fd() const { return shared_->done; }
 
 void OutputRelay::Abandon() {
+  TakeBackModes();
   const std::scoped_lock lock(shared_->mutex);
   shared_->watcher = nullptr;
   for (std::thread& thread : threads_) {
@@ -284,22 +319,25 @@ void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
   int error = 0;
   bool stopped = false;
   while (left > 0 && error == 0) {
-    bool closed = false;
-    if (!WaitReadable(channel.from, channel.to, shared->stop, stopped ? 0 : -1, &closed)) {
-      if (closed || stopped) break;
-      stopped = true;
-      continue;
-    }
+    const int timeout = stopped ? 0 : channel.modes != nullptr ? kModesLookMilliseconds : -1;
+    const Ready ready = WaitReady(channel.from, channel.to, shared->stop, timeout);
+    if (ready == Ready::kNobodyReads || (stopped && ready != Ready::kBytes)) break;
+    stopped = stopped || ready == Ready::kStop;
+    if (channel.modes != nullptr) channel.modes->Follow(channel.from, channel.to);  // before what is shown in them
+    if (ready != Ready::kBytes) continue;
     const ssize_t n = read(channel.from, block.data(), block.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
+    ++shared->copying;
     const std::string_view bytes(block.data(), static_cast<std::size_t>(n));
-    if (channel.terminal) CopySize(channel.to, channel.from);  // a job in the background hears of no new size
+    if (channel.modes != nullptr) CopySize(channel.to, channel.from);  // a job in the background hears of no new size
     error = WriteAll(channel.to, bytes);
+    --shared->copying;
     if (stopped) left -= std::min(left, bytes.size());
     const std::scoped_lock lock(shared->mutex);
     if (shared->watcher != nullptr && error == 0) shared->watcher->OnOutput(channel.stream, bytes);
   }
+  if (channel.modes != nullptr) channel.modes->TakeBack(channel.to);
   shared->DismissHeir(channel.heir);
   const std::scoped_lock lock(shared->mutex);
   if (stopped && error == 0 && shared->watcher != nullptr) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "run/terminal_modes.h"
 
 namespace idleburn {
 
@@ -32,10 +33,10 @@ class OutputWatcher {
 //
 // Standard output and error that go to the same place share one pipe or pseudo-terminal, which keeps their order.
 // Only these two descriptors are replaced: the workload reads the user's input itself, and keeps its controlling
-// terminal, session and process group, so that Ctrl-C, Ctrl-Z, fg and bg work as ever and the modes of the user's
-// terminal are never touched by us. If we are killed, nothing is left behind to be restored, and an heir of each
-// channel, a tiny process that waits for nothing else, goes on copying: without a reader the workload's next line would
-// kill it.
+// terminal, session and process group, so that Ctrl-C, Ctrl-Z, fg and bg work as ever. Modes that it sets of its
+// pseudo-terminal are set of the user's terminal, and taken back (TerminalModes). If we are killed, an heir of each
+// channel, a tiny process that waits for nothing else, takes them back and goes on copying: without a reader the
+// workload's next line would kill it.
 class OutputRelay {
  public:
   // `watcher` outlives the relay. A stream that is closed here is not replaced. `into`: an open descriptor that both
@@ -56,6 +57,11 @@ class OutputRelay {
   void Start();
   // The user's window changed its size. False if no pseudo-terminal is between.
   [[nodiscard]] bool CopyWindowSize() const;
+  // The workload stops, and goes on: what it has written is copied, unless the terminal takes nothing, and meanwhile
+  // the user's terminal has its own modes.
+  void Settle() const;
+  void TakeBackModes() const;
+  void ResumeModes() const;
   // The workload ended: what it has written is still copied.
   void Finish();
   // Readable once everything is copied.
@@ -75,8 +81,8 @@ class OutputRelay {
     int to = -1;         // ours, where it goes
     int child_end = -1;  // the workload's end
     int stream = 1;
-    bool terminal = false;
-    std::size_t heir = 0;  // its place in Shared
+    std::shared_ptr<TerminalModes> modes;  // null: it is no terminal
+    std::size_t heir = 0;                  // its place in Shared
   };
 
   OutputRelay() = default;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+
+#include "run/progress_words.h"
 
 namespace idleburn {
 namespace {
@@ -9,33 +12,23 @@ namespace {
 constexpr std::size_t kLongestLine = 1024;
 constexpr std::size_t kMostBars = 64;
 
-constexpr std::array<std::string_view, 10> kTrainingNames = {"train", "epoch", "step",  "iter",    "batch",
-                                                             "fit",   "optim", "learn", "finetun", "loss"};
-constexpr std::array<std::string_view, 23> kOtherNames = {"eval",   "valid", "test",    "sanity", "predict", "download",
-                                                          "upload", "load",  "map",     "filter", "tokeniz", "process",
-                                                          "fetch",  "sav",   "generat", "shard",  "cach",    "extract",
-                                                          "warm",   "cali",  "dataset", "split",  "infer"};
+// Forms of these name a bar: of a training; of any loop, and of a training only if nothing better is one; of something
+// else.
+constexpr std::array<std::string_view, 4> kTrainingNames = {"epoch", "optim", "optimiz", "learn"};
+constexpr std::array<std::string_view, 6> kLoopNames = {"step", "iter", "iterat", "batch", "minibatch", "fit"};
+constexpr std::array<std::string_view, 20> kOtherNames = {
+    "sanity", "download", "upload",  "load",  "map",  "filter",  "tokeniz", "tokenis",  "process", "preprocess",
+    "fetch",  "sav",      "generat", "shard", "cach", "extract", "warm",    "calibrat", "dataset", "split"};
+constexpr std::array<std::string_view, 3> kValidation = {"val", "valid", "validat"};
 
-template <std::size_t kSize>
-bool HasAny(std::string_view text, const std::array<std::string_view, kSize>& parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
+bool NamesValidation(std::string_view name) { return SpeaksOf(name, kValidation); }
+bool NamesOther(std::string_view name) {
+  return SpeaksOf(name, kOtherNames) || SpeaksOfOtherWork(name) || NamesValidation(name);
 }
-
-bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
-
-// "Epoch 3 [val]", and not "interval".
-bool NamesValidation(std::string_view name) {
-  constexpr std::string_view kVal = "val";
-  if (name.find("valid") != std::string_view::npos) return true;
-  for (std::size_t at = name.find(kVal); at != std::string_view::npos; at = name.find(kVal, at + 1)) {
-    const std::size_t end = at + kVal.size();
-    if ((at == 0 || !IsLetter(name[at - 1])) && (end == name.size() || !IsLetter(name[end]))) return true;
-  }
-  return false;
+bool NamesTraining(std::string_view name) {
+  return name == "keras" || SpeaksOfTraining(name) || SpeaksOf(name, kTrainingNames);
 }
-bool NamesOther(std::string_view name) { return HasAny(name, kOtherNames) || NamesValidation(name); }
-bool NamesTraining(std::string_view name) { return name == "keras" || HasAny(name, kTrainingNames); }
+bool NamesLoop(std::string_view name) { return SpeaksOf(name, kLoopNames); }
 
 // "epoch", "training epochs"; "epoch #" is one of them.
 bool CountsEpochs(const ProgressText::Bar& bar, bool epoch_in_name) {
@@ -45,8 +38,8 @@ bool CountsEpochs(const ProgressText::Bar& bar, bool epoch_in_name) {
 // "train epoch", "epoch progress": of epochs, or of the steps of each?
 bool MayCountEpochs(const ProgressText::Bar& bar, bool epoch_in_name) {
   const bool epoch = bar.counts == ProgressText::Counts::kSteps && bar.name.find("epoch") != std::string::npos;
-  constexpr std::array<std::string_view, 4> kWithin = {"step", "iter", "batch", "#"};
-  return epoch && !epoch_in_name && !HasAny(bar.name, kWithin) && !CountsEpochs(bar, epoch_in_name);
+  const bool within = NamesLoop(bar.name) || bar.name.find('#') != std::string::npos;
+  return epoch && !epoch_in_name && !within && !CountsEpochs(bar, epoch_in_name);
 }
 
 void Raise(std::optional<std::int64_t>* value, std::int64_t to) {
@@ -118,8 +111,8 @@ void ProgressReader::OnLine(std::string_view line) {
   const ProgressText text = ParseProgress(line);
   if (text.bar) drawn_ = text;
   const bool next_epoch = text.epoch && epoch_ && text.epoch->number > *epoch_;
-  const bool of_training = !text.bar || !HasAny(text.bar->name, kOtherNames) || HasAny(text.bar->name, kTrainingNames);
-  epoch_turned_ = epoch_turned_ || (next_epoch && of_training);
+  const bool of_training = !text.bar || !NamesOther(text.bar->name) || NamesTraining(text.bar->name);
+  if (next_epoch && of_training) ++epochs_told_;
   if (text.epoch && of_training) OnEpoch(*text.epoch);
   if (text.bar) {
     OnBar(*text.bar, text.epoch.has_value(), text.loss);
@@ -135,16 +128,24 @@ void ProgressReader::OnLine(std::string_view line) {
     plain_trains_ = true;
     plain_unclear_ = false;
   }
+  OnLog(text, next_epoch);
+}
+
+void ProgressReader::OnLog(const ProgressText& text, bool next_epoch) {
   if (text.step) {
-    OnLogCount(&step_log_, *text.step, next_epoch);
-    if (step_log_.stride > 0) ClaimSteps(Source::kLog, step_log_.done());
+    step_logs_.OnLine(text, next_epoch, epochs_told_);
+    const StepLogs::Said said = step_logs_.Steps();
+    const bool training = said.trust == StepLogs::Trust::kTraining;
+    // Two logs may turn out to be one that was counted twice, or neither to be known.
+    if (source_ == Source::kLog || source_ == Source::kTrainingLog) Disown(source_);
+    ClaimSteps(training ? Source::kTrainingLog : Source::kLog, said.steps);
   }
   if (text.samples) {
-    OnLogCount(&sample_log_, *text.samples, next_epoch);
+    sample_log_.OnLogCount(*text.samples, next_epoch, epochs_told_);
     if (sample_log_.stride > 0) Raise(&done_.samples, sample_log_.done());
   }
   if (text.tokens) {
-    OnLogCount(&token_log_, *text.tokens, next_epoch);
+    token_log_.OnLogCount(*text.tokens, next_epoch, epochs_told_);
     if (token_log_.stride > 0) Raise(&done_.tokens, token_log_.done());
   }
 }
@@ -159,12 +160,13 @@ void ProgressReader::OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss)
     loss = true;
   }
   const std::string key = bar.name + "\n" + std::to_string(bar.total);
-  if (!bar.name.empty() && !NamesTraining(bar.name) && !OfUnknownName(bar, key, loss)) return;
+  if (loss && !bar.name.empty() && showed_loss_.size() < kMostBars) showed_loss_.insert(bar.name);
+  if (!bar.name.empty() && !TellsTraining(bar.name) && !NamesLoop(bar.name)) return OnUnknownName(bar, key);
   if (MayCountEpochs(bar, epoch_in_name)) return;
   if (bars_.count(key) == 0 && bars_.size() >= kMostBars) return;
   const bool plain_steps = bar.name.empty() && bar.counts == ProgressText::Counts::kSteps;
   if (plain_steps && !IsThePlainBar(key, loss)) return;
-  Track& track = bars_[key];
+  ProgressTrack& track = bars_[key];
   moved_in_validation_ = moved_in_validation_ || bar.done > track.last;
   Advance(&track, bar, keras_anew);
   if (CountsEpochs(bar, epoch_in_name)) {
@@ -179,22 +181,25 @@ void ProgressReader::OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss)
     for (const auto& [other, t] : bars_) {
       if (!plain_steps && other.substr(0, other.find('\n')) == bar.name) sum += t.done();
     }
-    ClaimSteps(plain_steps ? Source::kPlainBar : Source::kNamedBar, sum);
+    const Source named = TellsTraining(bar.name) ? Source::kNamedBar : Source::kLoopBar;
+    ClaimSteps(plain_steps ? Source::kPlainBar : named, sum);
     several_bars_ = several_bars_ || (!step_bar_.empty() && step_bar_ != key);
     step_bar_ = key;
   }
   if (bar.per_epoch && bar.done == bar.total && epoch_) Raise(&done_.epochs, *epoch_ - *first_epoch_ + 1);
 }
 
-// A bar whose name tells nothing: whatever it counts, until it shows a loss. Whether it does by now.
-bool ProgressReader::OfUnknownName(const ProgressText::Bar& bar, const std::string& key, bool loss) {
-  if (loss && showed_loss_.size() < kMostBars) showed_loss_.insert(bar.name);
-  if (showed_loss_.count(bar.name) != 0) return true;
+// By its name, or since it shows a loss.
+bool ProgressReader::TellsTraining(const std::string& bar_name) const {
+  return NamesTraining(bar_name) || showed_loss_.count(bar_name) != 0;
+}
+
+// A bar whose name tells nothing: whatever it counts, until it shows a loss.
+void ProgressReader::OnUnknownName(const ProgressText::Bar& bar, const std::string& key) {
   const auto plain = bars_.find(plain_bar_);
   if (plain != bars_.end() && !plain->second.advanced) outer_bars_.insert(plain_bar_);
   if (outer_bars_.count(plain_bar_) != 0) Disown(Source::kPlainBar);
   if (bars_.count(key) != 0 || bars_.size() < kMostBars / 2) Advance(&bars_[key], bar, false);
-  return false;
 }
 
 // fit() names each epoch first; evaluate() and predict() do not.
@@ -210,7 +215,8 @@ bool ProgressReader::Renamed(const ProgressText::Bar& bar) {
   if (renamed_.count(bar.name) != 0) return true;
   const auto plain = bars_.find(plain_bar_);
   const bool starts = plain != bars_.end() && plain->second.total == bar.total && plain->second.last == 0;
-  if (!starts || (bar.done == 0 && !NamesTraining(bar.name)) || renamed_.size() >= kMostBars) return false;
+  const bool named = NamesTraining(bar.name) || NamesLoop(bar.name);
+  if (!starts || (bar.done == 0 && !named) || renamed_.size() >= kMostBars) return false;
   renamed_.insert(bar.name);
   return true;
 }
@@ -236,17 +242,17 @@ bool ProgressReader::IsThePlainBar(const std::string& key, bool loss) {
   return true;
 }
 
-void ProgressReader::Advance(Track* track, const ProgressText::Bar& bar, bool anew) {
+void ProgressReader::Advance(ProgressTrack* track, const ProgressText::Bar& bar, bool anew) {
   if (!track->first) {
     track->first = bar.done;
+    track->epochs = epochs_told_;
     const bool whole = bar.done == bar.total && !bar.starts;  // its end is all that was printed of it
     track->offset = bar.name == "keras" || bar.done <= 1 || whole ? 0 : bar.done;
   } else if (anew || bar.done < track->last) {
     // Of another process that is late, or that begins a moment after this one.
-    if (!anew && !bar.starts && bar.done > 1 && bar.name != "keras" && !epoch_turned_) return;
+    if (!anew && !bar.starts && bar.done > 1 && bar.name != "keras" && epochs_told_ == track->epochs) return;
     if (!anew && bar.total > 1 && track->last <= 1) return;
-    epoch_turned_ = false;
-    track->NextPass();
+    track->NextPass(epochs_told_);
   } else if (track->base > 0 && track->last == 0 && bar.done == bar.total && bar.total > 1 && !bar.starts &&
              track->was_in_bits) {
     return;  // the end of the pass before, by another process
@@ -270,34 +276,11 @@ void ProgressReader::OnValidation(const ProgressText::Bar& bar) {
   validation_.total = bar.total;
 }
 
-void ProgressReader::OnLogCount(Track* track, const ProgressText::Count& count, bool next_epoch) {
-  if (!track->first) {
-    track->first = count.done;
-    track->last = count.done;
-    track->from_zero = count.done == 0;
-    track->total = count.total;
-    return;
-  }
-  if (track->stride == 0) {
-    if (count.done <= track->last) return;  // said again by another process
-    track->stride = count.done - *track->first;
-    track->offset = *track->first <= track->stride ? 0 : *track->first;
-  } else if (count.done < track->last) {
-    const bool early = count.done <= track->stride;
-    const bool anew = next_epoch || (early && (epoch_turned_ || track->last >= 4 * track->stride));
-    if (!anew) return;
-    epoch_turned_ = false;
-    track->NextPass();
-    track->from_zero = count.done == 0;
-  }
-  track->last = count.done;
-  track->total = count.total;
-}
-
 std::optional<PrintedSteps> ProgressReader::printed() const {
   const auto bar = bars_.find(step_bar_);
-  const Track* track = source_ == Source::kLog ? &step_log_ : bar != bars_.end() ? &bar->second : nullptr;
-  if (track == nullptr || !track->first || track->base != 0 || (source_ != Source::kLog && several_bars_)) return {};
+  const bool log = source_ == Source::kLog || source_ == Source::kTrainingLog;
+  const ProgressTrack* track = log ? step_logs_.Steps().track : bar != bars_.end() ? &bar->second : nullptr;
+  if (track == nullptr || !track->first || track->base != 0 || (!log && several_bars_)) return {};
   if (track->rounded) return {};
   return PrintedSteps{*track->first, track->last, std::max<std::int64_t>(track->stride, 1)};
 }
@@ -309,9 +292,29 @@ void ProgressReader::OnEpoch(const ProgressText::Epoch& epoch) {
   Raise(&done_.epochs, epoch.number - *first_epoch_ + (epoch.finished ? 1 : 0));
 }
 
+int ProgressReader::TrustIn(Source source) const {
+  switch (source) {
+    case Source::kNone:
+      return 0;
+    case Source::kPlainBar:
+      return plain_trains_ ? 3 : 1;
+    case Source::kLog:
+      return 1;
+    case Source::kLoopBar:
+      return 2;
+    case Source::kTrainingLog:
+      return 3;
+    case Source::kNamedBar:
+      break;
+  }
+  return 4;
+}
+
 void ProgressReader::ClaimSteps(Source source, std::int64_t steps) {
-  if (source < source_ || (source != source_ && source != Source::kNamedBar && source_ != Source::kNone)) return;
-  if (steps > 0) source_ = source;
+  const bool first = source_ == Source::kNone || source_ == source;
+  if (steps <= 0 || (!first && TrustIn(source) <= TrustIn(source_))) return;
+  if (source_ != source) Disown(source_);
+  source_ = source;
   Raise(&done_.steps, steps);
 }
 

@@ -6,9 +6,10 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "run/progress_text.h"
+#include "run/progress_track.h"
+#include "run/step_logs.h"
 
 namespace idleburn {
 
@@ -41,7 +42,9 @@ struct PrintedSteps {
 //   a bar that goes on while the bar of a validation does counts both, and is not believed
 //   a count that begins anew (the next epoch's bar) goes on from where it was; a line that comes late does not
 //   numbers that a resumed job begins with were done by an earlier one
-//   two sources that both count steps are not added: the first one stays, a bar named after training wins
+//   two sources that both count steps are not added. A bar named after training (train, epoch) wins, then what shows
+//   something of a training (a bar without a name or a log with a loss), then a bar named after any loop (batches,
+//   iter, step, fit), then what shows nothing; of two that are as good the first one stays
 // Memory is bounded whatever is printed.
 class ProgressReader {
  public:
@@ -49,37 +52,15 @@ class ProgressReader {
   // The end: a last line without an end counts too.
   void Finish();
   [[nodiscard]] const WorkSaid& done() const { return done_; }
+  // How much speaks for its steps being a training's, to be compared with another reader's; 0: it has none.
+  [[nodiscard]] int trust() const { return TrustIn(source_); }
   // Absent where the count began anew, for every epoch say: then a number is no step of the whole training; and where
   // it is printed rounded.
   [[nodiscard]] std::optional<PrintedSteps> printed() const;
 
  private:
-  // A count that only rises, over several passes.
-  struct Track {
-    std::optional<std::int64_t> first;  // as printed
-    std::int64_t last = 0;
-    std::int64_t total = 0;
-    std::int64_t stride = 0;  // between the first two of a log; 0: not known
-    std::int64_t offset = 0;  // printed, but not done by this job
-    std::int64_t base = 0;    // of finished passes
-    bool advanced = false;
-    bool rounded = false;      // as printed
-    bool from_zero = false;    // of a log: this pass began with 0, so that its last number is one less than it did
-    bool in_bits = false;      // of a bar: this pass was drawn between its start and its end
-    bool was_in_bits = false;  // and the pass before
-    [[nodiscard]] std::int64_t done() const {
-      return base + last - offset + (from_zero && total > 0 && last == total - 1 ? 1 : 0);
-    }
-    void NextPass() {
-      base = done();
-      offset = 0;
-      last = 0;
-      from_zero = false;
-      was_in_bits = std::exchange(in_bits, false);
-    }
-  };
   enum class Escape : std::uint8_t { kNone, kBegun, kControl, kText };
-  enum class Source : std::uint8_t { kNone, kPlainBar, kLog, kNamedBar };
+  enum class Source : std::uint8_t { kNone, kPlainBar, kLog, kLoopBar, kTrainingLog, kNamedBar };
 
   void TakeByte(char c);
   void EndEscape(char c);
@@ -87,14 +68,16 @@ class ProgressReader {
   void OnLine(std::string_view line);
   void OnCleared();
   void OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss);
-  bool OfUnknownName(const ProgressText::Bar& bar, const std::string& key, bool loss);
+  void OnUnknownName(const ProgressText::Bar& bar, const std::string& key);
   bool OfThisEpochOfKeras(const ProgressText::Bar& bar);
   bool Renamed(const ProgressText::Bar& bar);
   bool IsThePlainBar(const std::string& key, bool loss);
-  void Advance(Track* track, const ProgressText::Bar& bar, bool anew);
+  void Advance(ProgressTrack* track, const ProgressText::Bar& bar, bool anew);
   void OnValidation(const ProgressText::Bar& bar);
-  void OnLogCount(Track* track, const ProgressText::Count& count, bool next_epoch);
+  void OnLog(const ProgressText& text, bool next_epoch);
   void OnEpoch(const ProgressText::Epoch& epoch);
+  [[nodiscard]] int TrustIn(Source source) const;
+  [[nodiscard]] bool TellsTraining(const std::string& bar_name) const;
   void ClaimSteps(Source source, std::int64_t steps);
   void Disown(Source source);
 
@@ -103,26 +86,26 @@ class ProgressReader {
   Escape escape_ = Escape::kNone;
 
   std::optional<ProgressText> drawn_;  // the bar that was drawn last
-  std::map<std::string, Track> bars_;
+  std::map<std::string, ProgressTrack> bars_;
   std::string step_bar_;               // the bar that steps were last taken from
   bool several_bars_ = false;          // steps were taken from more than one
   std::string plain_bar_;              // the bar without a name that counts steps
   bool plain_trains_ = false;          // a loss was seen with it
   bool plain_unclear_ = false;         // more than one, and no telling which
   std::set<std::string> outer_bars_;   // without a name, and others run inside: they count those
-  std::set<std::string> showed_loss_;  // names of bars that tell nothing, and that showed one
+  std::set<std::string> showed_loss_;  // names of bars that tell too little, and that showed one
   std::set<std::string> renamed_;      // names that the bar without one took on
   bool keras_begins_ = false;          // a line "Epoch 2/10" came, and no bar of it to its end
   std::int64_t keras_total_ = 0;       // of the bar in this epoch; 0: none yet
-  Track validation_;
+  ProgressTrack validation_;
   bool moved_in_validation_ = false;  // a training's bar, since the validation's was drawn last
   bool counts_both_ = false;          // it goes on in validations too
-  Track step_log_;
-  Track sample_log_;
-  Track token_log_;
+  StepLogs step_logs_;
+  ProgressTrack sample_log_;
+  ProgressTrack token_log_;
   std::optional<std::int64_t> first_epoch_;
   std::optional<std::int64_t> epoch_;
-  bool epoch_turned_ = false;  // a new one was told of, and no count has begun anew since
+  std::int64_t epochs_told_ = 0;  // how often a new one was told of
   Source source_ = Source::kNone;
   WorkSaid done_;
 };

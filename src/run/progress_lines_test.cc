@@ -405,6 +405,104 @@ TEST(ProgressLines, BarsOfRich) {
   EXPECT_EQ(DoneAfter("Training" + bar + "100% 0:00:05\n" + bar + "10.0/61.9 MB 1.5 MB/s eta 0:00:35\n"), Work({}));
 }
 
+// A count that stands from `from` to `to`, `%` being the number.
+std::string Lines(const std::string& form, int from, int to, int by) {
+  std::string text;
+  for (int i = from; i <= to; i += by) {
+    text += form.substr(0, form.find('%')) + std::to_string(i) + form.substr(form.find('%') + 1) + "\n";
+  }
+  return text;
+}
+
+TEST(ProgressLines, IterationsOfASolverAreNoStepsOfATraining) {
+  for (const std::string form :
+       {"Kmeans iteration %", "Iteration %, inertia 2345.6", "CG iteration % residual 1e-3", "Power iteration %",
+        "EM iteration %", "Sinkhorn iteration %", "L-BFGS iteration %", "BFGS iter: %",
+        "Minibatch step %/300: mean batch inertia: 2345.6", "Iteration % (0.12 s, search 0.1 s): objective=1.26e+8"}) {
+    EXPECT_EQ(DoneAfter(Lines(form, 10, 300, 10)), Work({})) << form;
+  }
+  for (const std::string form : {"step %", "iter %: 80ms", "Iteration %/500 - time: 0.3 s", "global step %",
+                                 "[INFO] starting step %", "optimizer step %", "inner iteration % loss 0.3"}) {
+    EXPECT_EQ(DoneAfter(Lines(form, 10, 300, 10)), Work(300)) << form;
+  }
+}
+
+TEST(ProgressLines, ALogThatShowsATrainingWinsOverOneThatShowsNothing) {
+  const std::string solver = Lines("Iteration %", 0, 299, 1);
+  const std::string training = Lines("step % loss 2.1", 10, 100, 10);
+  EXPECT_EQ(DoneAfter(solver), Work(299));  // nothing else is there, and nothing speaks against it
+  EXPECT_EQ(DoneAfter(solver + training), Work(100));
+  EXPECT_EQ(DoneAfter(training + solver), Work(100));
+  EXPECT_EQ(DoneAfter(Lines("Kmeans iteration % loss 0.3", 0, 299, 1) + training), Work(100));
+  for (const std::string shows : {"lr=1e-4", "grad_norm: 2.1", "1300.5 tokens/s", "epoch: 1", "train: 80 ms"}) {
+    EXPECT_EQ(DoneAfter(solver + Lines("step % | " + shows, 10, 100, 10)).steps, 100) << shows;
+  }
+  EXPECT_EQ(DoneAfter(solver + Lines("step %", 10, 100, 10)), Work({}));  // of which of the two?
+}
+
+// Two names for the same steps, taking turns; and one part of a training after the other.
+TEST(ProgressLines, LogsOfOneTrainingUnderTwoNames) {
+  std::string text;
+  for (int i = 0; i < 5; ++i) {
+    text += Lines("iter % loss 1.1", 100 * i + 10, 100 * i + 100, 10);
+    text += Lines("step %: train loss 1.0, val loss 2.0", 100 * i + 100, 100 * i + 100, 100);
+  }
+  EXPECT_EQ(DoneAfter(text), Work(500));
+  EXPECT_EQ(DoneAfter(Lines("iter % loss 1.1", 10, 300, 10) + Lines("step % loss 1.0", 10, 100, 10)), Work(400));
+}
+
+TEST(ProgressLines, ABarOfAnyLoopIsATrainingsOnlyWhereNothingBetterIs) {
+  const auto bar = [](const std::string& name, const std::string& more) {
+    return "\r" + name + ": 0%| | 0/32 [00:00<?, ?it/s]\r" + name + ": 100%|# | 32/32 [00:01<00:00, 40it/s" + more +
+           "]\n";
+  };
+  const std::string training = Lines("step % loss 2.1", 10, 100, 10);
+  EXPECT_EQ(DoneAfter(bar("Batches", "")), Work(32));
+  EXPECT_EQ(DoneAfter(bar("Batches", "") + bar("Batches", "") + training), Work(100));
+  EXPECT_EQ(DoneAfter(training + bar("Batches", "") + bar("Batches", "")), Work(100));
+  EXPECT_EQ(DoneAfter(bar("Batches", ", loss=0.3") + training), Work(32));
+  EXPECT_EQ(DoneAfter(bar("Batches", "") + bar("Training", "")), Work(32));
+  EXPECT_EQ(DoneAfter(bar("", "") + training), Work(100));  // of files, say
+  for (const std::string name : {"Literature search", "Computing losses", "sklearn folds", "Timesteps", "Profit"}) {
+    EXPECT_EQ(DoneAfter(bar(name, "")), Work({})) << name;
+  }
+  for (const std::string name : {"Training (roadmap)", "Training workload", "train latest", "Training retrieval"}) {
+    EXPECT_EQ(DoneAfter(bar(name, "")).steps, 32) << name;
+  }
+}
+
+TEST(ProgressLines, AWordThatOnlyHoldsAnotherSilencesNothing) {
+  for (const std::string before : {"[retrieval-model] ", "/data/latest/run.py: ", "contest: ", "[invalid-free] ",
+                                   "medieval | ", "fastest: ", "[predictor] "}) {
+    EXPECT_EQ(DoneAfter(Lines(before + "step % loss 2.1", 10, 100, 10)), Work(100)) << before;
+  }
+  for (const std::string before : {"[test] ", "evaluating: ", "Validation: ", "tests: ", "[prediction] "}) {
+    EXPECT_EQ(DoneAfter(Lines(before + "step % loss 2.1", 10, 100, 10)), Work({})) << before;
+  }
+}
+
+TEST(ProgressLines, AnEpochThatIsSaidToBeOverIs) {
+  for (const std::string form :
+       {"Epoch % finished in 10 s", "Epoch % done", "Epoch % completed (12.1s)", "Epoch % took 10 s",
+        "Finished epoch %", "End of epoch %", "Epoch: %, Time: 10.2, F1: 0.9", "epoch % | time: 10.21s | valid ppl 9",
+        "[info] epoch %/12 complete.", "Epoch % finished at step 300"}) {
+    EXPECT_EQ(DoneAfter(Lines(form, 1, 1, 1)).epochs, 1) << form;
+    EXPECT_EQ(DoneAfter(Lines(form, 0, 1, 1)).epochs, 2) << form;
+    EXPECT_EQ(DoneAfter(Lines(form, 1, 10, 1)).epochs, 10) << form;
+    EXPECT_EQ(DoneAfter(Lines(form, 4, 6, 1)).epochs, 3) << form;
+  }
+  for (const std::string form : {"Starting epoch %", "Epoch % 45% done", "Epoch % started, time: 12:00:01",
+                                 "epoch %, lr 0.1", "Epoch % not done yet", "Epoch %, estimated time: 300 s",
+                                 "Epoch % [time 12:00:01]", "Epoch %, batch 3/10 done, time: 3 s"}) {
+    EXPECT_EQ(DoneAfter(Lines(form, 1, 3, 1)).epochs, 2) << form;
+  }
+  std::string both;
+  for (int i = 1; i <= 3; ++i) both += Lines("Epoch % started", i, i, 1) + Lines("Epoch % finished", i, i, 1);
+  EXPECT_EQ(DoneAfter(both), Work({}, 3));
+  EXPECT_EQ(DoneAfter("will stop when epoch 10 is done\nMax epoch: 10\n" + Lines("Epoch % finished", 1, 2, 1)),
+            Work({}, 2));
+}
+
 TEST(ProgressLines, WhatAnEarlierJobDidIsNotCounted) {
   EXPECT_EQ(DoneAfter("step 5010 loss 1\nstep 5020 loss 1\nstep 5030 loss 1\n"), Work(20));
   EXPECT_EQ(DoneAfter("{'loss': 1.0, 'epoch': 4.5}\n{'loss': 1.0, 'epoch': 6.1}\n"), Work({}, 2));

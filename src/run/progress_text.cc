@@ -5,6 +5,9 @@
 #include <charconv>
 #include <limits>
 
+#include "run/progress_words.h"
+#include "text/case.h"
+
 namespace idleburn {
 namespace {
 
@@ -15,12 +18,6 @@ constexpr std::string_view kHeavyLine = "\xE2\x94\x81";  // of which newer progr
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
 
 bool HasWordWith(std::string_view lower, std::string_view part) { return lower.find(part) != std::string_view::npos; }
 
@@ -112,7 +109,7 @@ bool HasWord(std::string_view text) {
 // Figures alone are no name: "1/100  2.61G  1.16".
 std::string NameBefore(std::string_view text) {
   std::string name;
-  for (const char c : LowerCase(text)) {
+  for (const char c : Lower(text)) {
     const bool in_figure = !name.empty() && name.back() == '#';
     if (in_figure && (IsDigit(c) || c == '.' || c == ',')) continue;
     name += IsDigit(c) ? '#' : c;
@@ -182,7 +179,7 @@ std::optional<ProgressText::Bar> TqdmBar(std::string_view line) {
   if (!cursor.Take('[')) return std::nullopt;
   std::size_t begin = percent;
   while (begin > 0 && (IsDigit(line[begin - 1]) || line[begin - 1] == ' ')) --begin;
-  const std::string bracket = LowerCase(line.substr(cursor.at));
+  const std::string bracket = Lower(line.substr(cursor.at));
   bar.name = NameBefore(line.substr(0, begin));
   bar.done = *done;
   bar.total = *total;
@@ -197,7 +194,7 @@ std::optional<ProgressText::Bar> TqdmBar(std::string_view line) {
 // [00:12<?, 36.1it/s]
 std::optional<ProgressText::Bar> OpenTqdmBar(std::string_view line) {
   for (std::size_t open = line.find(" ["); open != std::string_view::npos; open = line.find(" [", open + 1)) {
-    const std::string bracket = LowerCase(line.substr(open + 2));
+    const std::string bracket = Lower(line.substr(open + 2));
     if (bracket.size() < 6 || bracket[2] != ':' || !HasWordWith(bracket, ", ")) continue;
     std::size_t begin = open;
     while (begin > 0 && line[begin - 1] != ' ') --begin;
@@ -239,7 +236,7 @@ std::optional<ProgressText::Bar> RichBar(std::string_view line) {
   cursor.SkipBlanks();
   const auto count = cursor.Count();
   if (!count || count->total == 0 || count->done > count->total || cursor.Look() != ' ') return std::nullopt;
-  const std::string rest = LowerCase(line.substr(cursor.at));
+  const std::string rest = Lower(line.substr(cursor.at));
   if (!HasWordWith(rest, "/s") && !HasWordWith(rest, "s/") && !ShowsATime(rest)) return std::nullopt;
   ProgressText::Bar bar;
   bar.name = NameBefore(line.substr(0, begin));
@@ -326,9 +323,27 @@ constexpr std::array<std::string_view, 9> kStepWords = {"step",      "steps",   
 // Before such a word: what follows was planned, or is a setting. "Total optimization steps = 750"
 constexpr std::array<std::string_view, 12> kPlanWords = {
     "total", "max", "maximum", "num", "number", "every", "per", "interval", "accumulation", "logging", "save", "eval"};
+// So may these before an epoch: "will stop when epoch 10 is done".
+constexpr std::array<std::string_view, 6> kPlannedEpoch = {"until", "till", "when", "before", "if", "unless"};
 constexpr std::array<std::string_view, 6> kMetrics = {"loss", "acc", "accuracy", "perplexity", "ppl", "error"};
-// Lines about these speak of work that is not the training's.
-constexpr std::array<std::string_view, 6> kOtherWork = {"eval", "valid", "test", "warmup", "predict", "inference"};
+// Beside a loss, what only a training shows.
+constexpr std::array<std::string_view, 5> kTrainingFigures = {"learning_rate", "learning rate", "grad_norm",
+                                                              "grad norm", "gnorm"};
+constexpr std::array<std::string_view, 6> kTrainingWords = {"lr", "acc", "accuracy", "ppl", "perplexity", "reward"};
+// Directly before "step 10" these do not say whose step it is; any other word does: "kmeans iteration 10".
+constexpr std::array<std::string_view, 31> kNobodys = {
+    "optimiz", "optim", "optimizer", "optimiser", "global", "updat",   "gradient", "at",    "the",  "after", "on",
+    "in",      "of",    "from",      "and",       "this",   "current", "begin",    "start", "run",  "end",   "finish",
+    "complet", "done",  "resum",     "info",      "debug",  "warn",    "log",      "rank",  "micro"};
+// Figures that say nothing of whose iteration it is.
+constexpr std::array<std::string_view, 23> kPlainFigures = {
+    "time", "data", "eta", "elapsed", "took", "tak", "in",  "mem",  "memory", "gpu",  "cpu", "speed",
+    "rate", "step", "it",  "batch",   "sec",  "ms",  "min", "hour", "mfu",    "size", "of"};
+// "Epoch 3 finished in 10 s": it is over; and what is only told of one that is.
+constexpr std::array<std::string_view, 4> kOver = {"finish", "complet", "done", "end"};
+constexpr std::array<std::string_view, 5> kDurations = {"time", "duration", "took", "tak", "elaps"};
+constexpr std::array<std::string_view, 12> kNotOver = {"not",  "start", "begin", "will", "eta",    "remain",
+                                                       "left", "until", "when",  "to",   "expect", "estimat"};
 
 // The word that ends at `end`, which may be none.
 std::string_view WordBefore(std::string_view lower, std::size_t end) {
@@ -337,21 +352,21 @@ std::string_view WordBefore(std::string_view lower, std::size_t end) {
   return lower.substr(begin, end - begin);
 }
 
+// The words before it with nothing but blanks between them: "info starting epoch" of "3: info starting epoch".
+std::string_view WordsBefore(std::string_view lower) {
+  std::size_t begin = lower.size();
+  while (begin > 0 && (IsLetter(lower[begin - 1]) || lower[begin - 1] == ' ')) --begin;
+  return lower.substr(begin);
+}
+
 // "total optimization steps = 750", "tokens/step: 4096": no count of steps that were done.
 bool CountsNoSteps(const Named& named) {
-  std::size_t at = named.before.size();
+  const std::size_t at = named.before.size();
   if (at > 1 && named.before[at - 1] == '/') {
     const std::string_view of = WordBefore(named.before, at - 1);
     return !of.empty() && !HasWordWith(of, "train");
   }
-  while (at > 0) {  // words of the same clause
-    while (at > 0 && named.before[at - 1] == ' ') --at;
-    const std::string_view word = WordBefore(named.before, at);
-    if (word.empty()) return false;
-    if (std::find(kPlanWords.begin(), kPlanWords.end(), word) != kPlanWords.end()) return true;
-    at -= word.size();
-  }
-  return false;
+  return SpeaksOf(WordsBefore(named.before), kPlanWords);
 }
 
 // Whether it names a figure: "loss 2.1", "lr=3", "| 5", "took 0.5 s".
@@ -438,30 +453,89 @@ InEpoch CountInBrackets(std::string_view after) {
   return {count, percent};
 }
 
+// "iteration 3, inertia 2345.6": a figure with a name that no training's has to have.
+bool ShowsAnothersFigures(std::string_view after) {
+  for (std::size_t at = 0; at < after.size(); ++at) {
+    if (!IsDigit(after[at])) continue;
+    std::size_t end = at;
+    while (end > 0 && HasWordWith(" :='\"([", after.substr(end - 1, 1))) --end;
+    const std::string_view word = WordBefore(after, end);
+    if (!word.empty() && !SpeaksOf(word, kPlainFigures)) return true;
+    while (at < after.size() && (IsDigit(after[at]) || IsLetter(after[at]) || after[at] == '.')) ++at;
+  }
+  return false;
+}
+
+bool ShowsTraining(std::string_view lower) {
+  const auto shown = [lower](std::string_view figure) { return HasWordWith(lower, figure); };
+  const Counts rate = CountsOf(lower, Counts::kOther);
+  return SpeaksOfTraining(lower) || SpeaksOf(lower, kTrainingWords) || rate == Counts::kSamples ||
+         rate == Counts::kTokens || std::any_of(kTrainingFigures.begin(), kTrainingFigures.end(), shown);
+}
+
+void TakeStep(const Named& named, const ProgressText::Count& count, ProgressText* text) {
+  text->step = count;
+  text->step_name = named.word.substr(0, named.word.find_last_not_of('s') + 1);
+  const std::string_view words = WordsBefore(named.before);
+  const std::string_view before = WordBefore(words, words.find_last_not_of(' ') + 1);
+  const bool others = !before.empty() && !SpeaksOf(before, kNobodys) && !SpeaksOfTraining(before);
+  if (others) text->step_name = std::string(before) + " " + text->step_name;
+  // What solvers count they call iterations.
+  const bool solver = named.word.substr(0, 4) == "iter" && ShowsAnothersFigures(named.after);
+  text->step_of_another = others || (solver && !text->loss && !text->training);
+}
+
+// Whether an epoch is over, by the words before it, or between its number and the next figure: "Finished epoch 3",
+// "Epoch 3 done". `told`: or by a figure that only one that is over has, "Epoch: 3, Time: 10.2".
+bool IsOver(const Named& named, bool told) {
+  constexpr std::string_view kDigits = "0123456789";
+  const std::size_t figure = named.after.find_first_of(kDigits);
+  const std::string_view between = named.after.substr(0, figure);
+  const std::string_view before = WordsBefore(named.before);
+  if (SpeaksOf(between, kNotOver) || SpeaksOf(before, kNotOver) || HasFraction(named.after)) return false;
+  if (!told) return SpeaksOf(between, kOver) || SpeaksOf(before, kOver);
+  if (figure == std::string_view::npos || !SpeaksOf(between, kDurations)) return false;
+  const std::size_t end = named.after.find_first_not_of(kDigits, figure);
+  return end == std::string_view::npos || !HasWordWith(":-/", named.after.substr(end, 1));  // "time: 12:00:01"
+}
+
+void TakeEpoch(const Named& named, ProgressText* text) {
+  const std::string_view before = WordsBefore(named.before);
+  if (SpeaksOf(before, kPlanWords) || SpeaksOf(before, kPlannedEpoch)) return;
+  const bool fraction = named.after.size() > 1 && named.after[0] == '.' && IsDigit(named.after[1]);
+  text->training = true;
+  text->epoch = {named.count.done, fraction, !fraction && IsOver(named, false)};
+  // "Train Epoch: 1 [640/60000 (1%)]": samples of this epoch; "Epoch: [1][500/5005]": its steps
+  const InEpoch in = CountInBrackets(named.after);
+  if (in.count && named.count.total == 0) {
+    if (in.percent) text->samples = in.count;
+    if (!in.percent) TakeStep(named, *in.count, text);
+  }
+}
+
 void ReadNamed(std::string_view lower, ProgressText* text) {
   const bool metric =
       std::any_of(kMetrics.begin(), kMetrics.end(), [&](std::string_view m) { return HasWordWith(lower, m); });
+  bool told = false;  // of an epoch as a whole, unless the line tells of a part of it
+  text->training = ShowsTraining(lower);
   std::size_t from = 0;
   while (const auto named = NextNamed(lower, &from)) {
-    const char next = named->after.empty() ? '\0' : named->after.front();
     const bool step = std::find(kStepWords.begin(), kStepWords.end(), named->word) != kStepWords.end() ||
                       (named->word == "batch" && named->count.total > 0);
     if (named->word == "epoch" && !text->epoch) {
-      const bool fraction = next == '.' && named->after.size() > 1 && IsDigit(named->after[1]);
-      text->epoch = {named->count.done, fraction, metric && !fraction && !HasFraction(named->after)};
-      // "Train Epoch: 1 [640/60000 (1%)]": samples of this epoch; "Epoch: [1][500/5005]": its steps
-      const InEpoch in = CountInBrackets(named->after);
-      if (in.count && named->count.total == 0) (in.percent ? text->samples : text->step) = in.count;
+      TakeEpoch(*named, text);
+      told = (metric && !HasFraction(named->after)) || IsOver(*named, true);
     } else if (named->word == "train" && !text->step) {  // "Train: 1 [ 50/1251 (  4%)]"
-      text->step = CountInBrackets(named->after).count;
+      if (const auto count = CountInBrackets(named->after).count) TakeStep(*named, *count, text);
     } else if (step && !text->step && EndsACount(named->after) && !CountsNoSteps(*named) && !IsHeading(named->after)) {
-      text->step = named->count;
+      TakeStep(*named, named->count, text);
     } else if ((named->word == "samples" || named->word == "tokens") && EndsACount(named->after)) {
       const bool consumed = HasWordWith(lower, "consumed " + std::string(named->word));
       if (consumed) (named->word == "samples" ? text->samples : text->tokens) = named->count;
     }
   }
-  if (text->epoch && (text->step || text->samples)) text->epoch->finished = false;
+  const bool in_part = text->step || text->samples;
+  if (text->epoch && !text->epoch->fraction && told && !in_part) text->epoch->finished = true;
 }
 
 }  // namespace
@@ -472,7 +546,7 @@ ProgressText ParseProgress(std::string_view line) {
   if (!text.bar) text.bar = KerasBar(line);
   if (!text.bar) text.bar = RichBar(line);
   if (!text.bar) text.bar = OpenTqdmBar(line);
-  const std::string lower = LowerCase(line);
+  const std::string lower = Lower(line);
   text.loss = ShowsLoss(lower);
   if (text.bar) {
     // Only what names the bar speaks of epochs; figures behind it are of any kind.
@@ -485,11 +559,13 @@ ProgressText ParseProgress(std::string_view line) {
     if (text.epoch) text.epoch->finished = false;
     return text;
   }
-  const bool other =
-      SpeaksOfValidation(lower) ||
-      std::any_of(kOtherWork.begin(), kOtherWork.end(), [&](std::string_view w) { return HasWordWith(lower, w); });
-  const bool training = HasWordWith(lower, "train");
-  if (!other || training) ReadNamed(lower, &text);
+  const bool other = SpeaksOfValidation(lower) || SpeaksOfOtherWork(lower);
+  ProgressText named;
+  named.loss = text.loss;
+  ReadNamed(lower, &named);
+  if (!other || SpeaksOfTraining(lower)) return named;
+  // What else is done on the model, is done when an epoch is over: "end of epoch 3 | valid loss 0.4".
+  if (named.epoch && named.epoch->finished) text.epoch = named.epoch;
   return text;
 }
 

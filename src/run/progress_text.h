@@ -29,15 +29,18 @@ struct ProgressText {
   struct Epoch {
     std::int64_t number = 0;  // as printed, without its fraction
     bool fraction = false;    // "0.5", "1.0": a measure of progress, not a number of order
-    bool finished = false;    // printed together with a figure of the whole epoch
+    bool finished = false;    // as the line says, or as it holds a figure of the whole epoch
   };
 
   std::optional<Bar> bar;
   std::optional<Count> step;
+  std::string step_name;         // what the line calls them: "step", "kmeans iteration"
+  bool step_of_another = false;  // as that name says, or figures beside it: no training's, unless it shows one
   std::optional<Count> samples;  // in this epoch or in all, as the job counts
   std::optional<Count> tokens;
   std::optional<Epoch> epoch;
-  bool loss = false;  // it shows a loss, and not that of a validation: something trains
+  bool loss = false;      // it shows a loss, and not that of a validation: something trains
+  bool training = false;  // it shows what only a training has: an epoch, a learning rate, samples a second, its name
 };
 
 // `line` is free of control characters.

@@ -1,6 +1,7 @@
 #include "run/work_lane.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace idleburn {
 
@@ -23,13 +24,20 @@ WorkSaid ProgressWatcher::done() const {
   };
   const WorkSaid& a = readers_[0].done();
   const WorkSaid& b = readers_[1].done();
-  return {more(a.steps, b.steps), more(a.samples, b.samples), more(a.tokens, b.tokens), more(a.epochs, b.epochs)};
+  return {OfSteps().done().steps, more(a.samples, b.samples), more(a.tokens, b.tokens), more(a.epochs, b.epochs)};
+}
+
+// What looks more like a training's; of two that look the same, the one that is further.
+const ProgressReader& ProgressWatcher::OfSteps() const {
+  const auto rank = [](const ProgressReader& reader) {
+    return std::pair(reader.trust(), reader.done().steps.value_or(0));
+  };
+  return readers_[rank(readers_[1]) > rank(readers_[0]) ? 1 : 0];
 }
 
 std::optional<PrintedSteps> ProgressWatcher::printed() const {
   const std::scoped_lock lock(mutex_);
-  const std::size_t more = readers_[1].done().steps.value_or(0) > readers_[0].done().steps.value_or(0) ? 1 : 0;
-  return readers_[more].printed();
+  return OfSteps().printed();
 }
 
 void WorkLane::Tick(Instant now, LiveSink& out) {

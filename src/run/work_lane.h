@@ -20,12 +20,14 @@ class ProgressWatcher final : public OutputWatcher {
   void OnOutput(int stream, std::string_view bytes) override;
   // Nothing more comes: a last line without an end counts too.
   void Finish();
-  // Of the stream that says more steps; to be called from any thread.
+  // Steps are those of the stream that speaks of a training more surely; to be called from any thread.
   [[nodiscard]] WorkSaid done() const;
   // Of the same stream; to be called from any thread.
   [[nodiscard]] std::optional<PrintedSteps> printed() const;
 
  private:
+  [[nodiscard]] const ProgressReader& OfSteps() const;
+
   mutable std::mutex mutex_;
   std::array<ProgressReader, 2> readers_;
 };

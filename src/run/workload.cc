@@ -264,14 +264,19 @@ void Workload::StopWithIt() const {
   sigemptyset(&stop);
   sigaddset(&stop, SIGTSTP);
   raise(SIGTSTP);  // held back still; a SIGCONT from here on takes it away again
+  if (relay_ != nullptr) {
+    relay_->Settle();
+    relay_->TakeBackModes();
+  }
   siginfo_t info{};
   if (waitid(P_PID, static_cast<id_t>(pid_), &info, WCONTINUED | WNOHANG) == 0 && info.si_pid == pid_) {
     const timespec now{};
     sigtimedwait(&stop, nullptr, &now);  // it was woken before we could stop: nobody would wake us
-    return;
+  } else {
+    pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);  // stops here until SIGCONT
+    pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   }
-  pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);  // stops here until SIGCONT
-  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  if (relay_ != nullptr) relay_->ResumeModes();
 }
 
 void Workload::WaitForProcesses() {

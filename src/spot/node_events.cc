@@ -6,7 +6,6 @@
 #include <map>
 #include <string_view>
 
-#include "stats/quantile.h"
 #include "text/csv_table.h"
 #include "text/number.h"
 
@@ -134,18 +133,15 @@ Result<NodeEvents> ReadNodeEvents(ByteSource& in) {
 UptimeFacts FactsOf(const InterruptionHistory& history) {
   UptimeFacts facts;
   Hours observed{};
-  std::vector<double> downs;
   for (const SeatHistory& seat : history.seats) {
     observed += history.end - seat.front().start;
-    for (std::size_t i = 0; i < seat.size(); ++i) {
-      facts.up += seat[i].end - seat[i].start;
-      facts.losses += seat[i].lost ? 1 : 0;
-      if (i > 0) downs.push_back(Hours(seat[i].start - seat[i - 1].end).count());
+    for (const UpPeriod& period : seat) {
+      facts.up += period.end - period.start;
+      facts.losses += period.lost ? 1 : 0;
     }
   }
   if (facts.losses > 0) facts.mean_uptime = facts.up / static_cast<double>(facts.losses);
   if (observed > Hours{}) facts.up_fraction = facts.up / observed;
-  if (!downs.empty()) facts.median_down = Hours(Median(std::move(downs)));
   return facts;
 }
 

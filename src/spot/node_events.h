@@ -53,7 +53,6 @@ struct UptimeFacts {
   Hours up{};                        // in all
   std::optional<Hours> mean_uptime;  // M: time up by losses; absent if nothing was lost
   double up_fraction = 0;            // of the time since a seat was first filled
-  std::optional<Hours> median_down;  // of the times between a loss and its replacement; absent if there is none
 };
 UptimeFacts FactsOf(const InterruptionHistory& history);
 

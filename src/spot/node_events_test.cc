@@ -49,7 +49,7 @@ TEST(NodeEventsTest, SeatsAreFilledAgain) {
 }
 
 TEST(NodeEventsTest, FactsByHand) {
-  // Two seats: up 100 + 170 and 100 + 100 s, lost three times; down 30 and 90 s; seen for 300 and 290 s.
+  // Two seats: up 100 + 170 and 100 + 100 s, lost three times; seen for 300 and 290 s.
   const NodeEvents events = Read(std::string(kHeader) +
                                  "a,0,add,n1\na,10,add,n2\na,100,remove,n1\na,110,remove,n2\n"
                                  "a,130,add,n3\na,200,add,n4\na,300,remove,n3\n")
@@ -59,13 +59,11 @@ TEST(NodeEventsTest, FactsByHand) {
   EXPECT_DOUBLE_EQ(facts.up / seconds(1), 470);
   EXPECT_DOUBLE_EQ(*facts.mean_uptime / seconds(1), 470.0 / 3);
   EXPECT_DOUBLE_EQ(facts.up_fraction, 470.0 / 590);
-  EXPECT_DOUBLE_EQ(*facts.median_down / seconds(1), 60);
 }
 
 TEST(NodeEventsTest, NothingLostHasNoMeanUptime) {
   const UptimeFacts facts = FactsOf(Read("t_s,event,node\n0,add,a\n60,add,b\n")->histories[0]);
   EXPECT_FALSE(facts.mean_uptime);
-  EXPECT_FALSE(facts.median_down);
   EXPECT_EQ(facts.up_fraction, 1);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/time.h"
 
 namespace idleburn {
 namespace {
@@ -251,10 +252,9 @@ double MaxGpuHours(Money cap, Money per_gpu_hour) {
 }
 
 Result<Money> CostOf(Money per_gpu_hour, double gpu_hours) {
-  constexpr double kNanos = 3.6e12;
   constexpr double kMostHours = 1e15;  // keeps the product within 128 bits
   if (!(gpu_hours >= 0 && gpu_hours <= kMostHours)) return Fail("no number of GPU-hours that can be priced");
-  return Scale(per_gpu_hour, static_cast<Int128>(std::nearbyint(gpu_hours * kNanos)), static_cast<Int128>(kNanos));
+  return Scale(per_gpu_hour, static_cast<Int128>(std::nearbyint(gpu_hours * kNanosPerHour)), kNanosPerHour);
 }
 
 }  // namespace idleburn

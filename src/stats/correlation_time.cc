@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "stats/student_t.h"
+#include "stats/moments.h"
 
 namespace idleburn {
 namespace {

@@ -1,9 +1,9 @@
 #include "stats/student_t.h"
 
 #include <cmath>
-#include <numeric>
 
 #include "base/check.h"
+#include "stats/moments.h"
 
 namespace idleburn {
 namespace {
@@ -62,18 +62,11 @@ double StudentTQuantile(double df, double p) {
   }
 }
 
-double MeanOf(std::span<const double> values) {
-  CHECK(!values.empty());
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 std::optional<ConfidenceInterval> IntervalOfMean(std::span<const double> values, double level) {
   if (values.size() < 2) return std::nullopt;
   const auto n = static_cast<double>(values.size());
   const double mean = MeanOf(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  const double half = StudentTQuantile(n - 1, (1 + level) / 2) * std::sqrt(squares / (n - 1) / n);
+  const double half = StudentTQuantile(n - 1, (1 + level) / 2) * std::sqrt(VarianceOf(values) / n);
   return ConfidenceInterval{mean - half, mean + half};
 }
 

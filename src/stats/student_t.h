@@ -18,6 +18,5 @@ double StudentTQuantile(double df, double p);
 // The interval of the mean of independent values at a confidence of 0 < level < 1, by t with n - 1 degrees of freedom;
 // a point if the values are all the same. Absent for fewer than two values.
 std::optional<ConfidenceInterval> IntervalOfMean(std::span<const double> values, double level);
-double MeanOf(std::span<const double> values);  // of at least one
 
 }  // namespace idleburn

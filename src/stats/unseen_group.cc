@@ -3,19 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stats/moments.h"
 #include "stats/quantile.h"
 
 namespace idleburn {
-namespace {
-
-double SampleVariance(std::span<const double> values) {
-  const double mean = MeanOf(values);
-  double sum = 0;
-  for (const double value : values) sum += (value - mean) * (value - mean);
-  return sum / static_cast<double>(values.size() - 1);
-}
-
-}  // namespace
 
 std::optional<ConfidenceInterval> IntervalOfUnseenGroup(std::span<const std::vector<double>> groups, double level) {
   if (groups.size() < 2) return std::nullopt;
@@ -28,7 +19,7 @@ std::optional<ConfidenceInterval> IntervalOfUnseenGroup(std::span<const std::vec
   std::sort(within.begin(), within.end());
   const double tail = (1 - level) / 2;
   const auto k = static_cast<double>(groups.size());
-  const double between = StudentTQuantile(k - 1, 1 - tail) * std::sqrt(SampleVariance(means) * (1 + 1 / k));
+  const double between = StudentTQuantile(k - 1, 1 - tail) * std::sqrt(VarianceOf(means) * (1 + 1 / k));
   const double center = MeanOf(means);
   return ConfidenceInterval{center - std::hypot(SortedQuantile(within, tail), between),
                             center + std::hypot(SortedQuantile(within, 1 - tail), between)};

@@ -98,6 +98,7 @@ Result<Money> AmountOf(const CsvTable& table, const std::string& column, bool fo
   const std::string_view cell = table.Cell(column);
   const Result<Money> amount = focus ? Money::ParseRounding(PlainDecimal(cell), &rounded) : Money::Parse(cell);
   bill.rounded += rounded ? 1 : 0;
+  bill.not_focus += focus && cell.find('+') != std::string_view::npos ? 1 : 0;
   if (!amount) return FailUsage(table.Where() + ": " + column + ": " + amount.error().message);
   if (std::abs(amount->nano() / kOne) > kMostUnits) {
     return FailUsage(table.Where() + ": " + column + " is beyond 4 billion; check its unit");

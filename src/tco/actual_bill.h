@@ -28,6 +28,7 @@ struct ActualBill {
   std::string column;               // which cost it is: "amount", "EffectiveCost", "BilledCost"
   std::vector<std::string> unread;  // columns that nothing was made of
   int rounded = 0;                  // amounts of an export with more than nine decimals
+  int not_focus = 0;                // amounts of an export that FOCUS writes otherwise: 35.2E+7
   int beyond_month = 0;             // charges that run past the month in which they begin, where they count
   int untagged = 0;                 // rows left out: they have not the tags that were asked for
 };

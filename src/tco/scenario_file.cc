@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/price_age.h"
 #include "tco/decimal.h"
 #include "tco/lever_kinds.h"
 #include "tco/levers.h"
@@ -371,8 +372,9 @@ Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line)
       const Result<Instant> then = ParseDayOrTime(*text);
       const Result<Instant> now = ParseDayOrTime(today_);
       if (!then) return Wrong(*table.get(key), "as_of is no date such as 2026-07-01");
-      if (now && *now - *then > Nanos(90 * 24 * kNanosPerHour)) {
-        plan_.warnings.push_back(line.Key() + ": its price is older than 90 days (" + *text + ")");
+      if (now && IsStale(*then, *now)) {
+        plan_.warnings.push_back(line.Key() + ": its price is older than " + std::to_string(kStaleAfterDays) +
+                                 " days (" + *text + ")");
       }
     }
   }

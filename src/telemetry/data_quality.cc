@@ -83,6 +83,8 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "GPUs of the machine are left out, as the command could not see them (--all-gpus counts them too)"},
     {Q::kGpusUnclear, "gpus_unclear", S::kWarn,
      "time it cannot be told which GPUs the command could see; all of the machine are counted"},
+    {Q::kGpusFailed, "gpus_failed", S::kWarn,
+     "GPUs of the machine did not answer when measuring began; their time and cost are not in the figures"},
     {Q::kMixedCounters, "mixed_counters", S::kWarn,
      "readings of a second counter of a signal were left aside, as counters are never mixed in one series"},
 }};

@@ -59,9 +59,10 @@ enum class QualityId : std::uint8_t {
   kNarrowLink,
   kGpusLeftOut,
   kGpusUnclear,
+  kGpusFailed,
   kMixedCounters,
 };
-inline constexpr std::size_t kQualityCount = 48;
+inline constexpr std::size_t kQualityCount = 49;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);

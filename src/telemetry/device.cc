@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "base/check.h"
 #include "text/number.h"
@@ -70,7 +71,7 @@ std::optional<DeviceId> DeviceTable::Find(const DeviceKey& key, const std::strin
     if (d.mig.has_value() != key.mig.has_value()) continue;
     if (d.mig && d.mig->id != key.mig->id) continue;
     if (!uuid.empty() && !d.uuid.empty()) continue;  // both known and different
-    if (!key.host.empty() && !d.host.empty() && key.host != d.host) continue;
+    if (!HostOf(key).empty() && !d.host.empty() && HostOf(key) != d.host) continue;
     if (!bus.empty() && !d.bus_id.empty()) {
       // Machines often have their GPU in the same slot; a slot does not change its model.
       const bool other_model = !key.name.empty() && !d.name.empty() && key.name != d.name;
@@ -94,11 +95,25 @@ DeviceId DeviceTable::EnterOne(const DeviceKey& key) {
   FillIn(d.uuid, uuid);
   FillIn(d.bus_id, NormalBusId(key.bus_id));
   FillIn(d.index, key.index);
-  FillIn(d.host, key.host);
+  FillIn(d.host, HostOf(key));
   FillIn(d.name, key.name);
   if (!d.mig || (d.mig->profile.empty() && key.mig)) d.mig = key.mig;
   if (!uuid.empty()) by_uuid_.emplace(d.mig ? uuid + "/" + d.mig->id : uuid, *id);
+  Meet(*id, key);
   return *id;
+}
+
+void DeviceTable::BeginInput(std::string host) {
+  host_ = std::move(host);
+  named_by_.clear();
+}
+
+void DeviceTable::Meet(DeviceId id, const DeviceKey& key) {
+  if (id >= named_by_.size()) named_by_.resize(id + 1);
+  const std::string uuid = NormalUuid(key.uuid);
+  named_by_[id] |= kByPlace;
+  if (!uuid.empty() && !IsMaskedUuid(uuid)) named_by_[id] |= kByUuid;
+  if (!HostOf(key).empty()) named_by_[id] |= kByHost;
 }
 
 DeviceId DeviceTable::Enter(const DeviceKey& key) {
@@ -128,12 +143,14 @@ DeviceId DeviceTable::Home(DeviceId device, Signal signal) const {
   return d.board && Info(signal).scope == Scope::kBoard ? *d.board : device;
 }
 
-void OwnerLedger::Add(DeviceId device, const std::vector<std::string>& owners, std::int64_t scrapes) {
+void OwnerLedger::Add(DeviceId device, const std::vector<std::string>& owners, Nanos time) {
   const std::vector<std::string> none = {""};
   const std::vector<std::string>& named = owners.empty() ? none : owners;
+  const Int128 parts = static_cast<Int128>(kParts / static_cast<std::int64_t>(named.size())) *
+                       std::max<std::int64_t>(1, time.count());
   for (const std::string& owner : named) {
     Tally& tally = tallies_[device][owner];
-    tally.scrape_parts += kParts / static_cast<std::int64_t>(named.size()) * scrapes;
+    tally.parts += parts;
     tally.shared = tally.shared || named.size() > 1;
   }
 }
@@ -144,10 +161,10 @@ std::vector<OwnerLedger::Share> OwnerLedger::SharesOf(DeviceId device) const {
   const std::map<std::string, Tally>& tallies = found->second;
   if (tallies.size() == 1 && tallies.begin()->first.empty()) return {};
   double sum = 0;
-  for (const auto& [owner, tally] : tallies) sum += static_cast<double>(tally.scrape_parts);
+  for (const auto& [owner, tally] : tallies) sum += static_cast<double>(tally.parts);
   std::vector<Share> shares;
   for (const auto& [owner, tally] : tallies) {
-    shares.push_back({owner, static_cast<double>(tally.scrape_parts) / sum, tally.shared});
+    shares.push_back({owner, static_cast<double>(tally.parts) / sum, tally.shared});
   }
   return shares;
 }

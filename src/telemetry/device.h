@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/int128.h"
+#include "base/time.h"
 #include "telemetry/sample.h"
 
 namespace idleburn {
@@ -56,6 +58,18 @@ class DeviceTable {
   // The device of that key, entered if new; fills in what the entry did not know yet. An instance enters its
   // board too.
   DeviceId Enter(const DeviceKey& key);
+  // What is entered from here on is of another input. Its devices are of `host` where it names none.
+  void BeginInput(std::string host = {});
+  // Notes that the present input names `id` so, as Enter does.
+  void Meet(DeviceId id, const DeviceKey& key);
+  // By what the present input names a device: bits of the following; 0 if it does not. Only a UUID or a host says that
+  // no other machine's GPU is meant.
+  static constexpr unsigned kByPlace = 1;  // bus id, index or name
+  static constexpr unsigned kByUuid = 2;
+  static constexpr unsigned kByHost = 4;
+  [[nodiscard]] unsigned NamedBy(DeviceId id) const { return id < named_by_.size() ? named_by_[id] : 0; }
+  // Of the present input; empty if it says none.
+  [[nodiscard]] const std::string& HostOf(const DeviceKey& key) const { return key.host.empty() ? host_ : key.host; }
   void NameCounter(DeviceId device, Signal signal, std::string_view counter);
 
   [[nodiscard]] const Device& operator[](DeviceId id) const { return devices_[id]; }
@@ -69,29 +83,32 @@ class DeviceTable {
 
   std::vector<Device> devices_;
   std::map<std::string, DeviceId, std::less<>> by_uuid_;  // uuid, or uuid/instance
+  std::string host_;                                      // of the present input's devices, as was said with it
+  std::vector<unsigned> named_by_;                        // in the present input, by device
 };
 
 // "GPU-5f3a..." from any spelling, also AMD's "GPU-79ccd55167a2124a"; empty when the text is no UUID.
 std::string NormalUuid(std::string_view text);
 bool IsMaskedUuid(std::string_view uuid);
 
-// Who a device was copied to or allocated to at a scrape, for splitting its cost (attribution by label).
-// Copies are not summed: each scrape of a device is shared equally among the owners it names.
+// Who a device was copied to or allocated to, for how long, for splitting its cost (attribution by label). Copies are
+// not summed: the time of a device is shared equally among the owners that are named for it.
 class OwnerLedger {
  public:
-  // `owners` of `device` at so many scrapes, or for so much time in any one unit; empty when they name none.
-  void Add(DeviceId device, const std::vector<std::string>& owners, std::int64_t scrapes = 1);
+  // `owners` of `device` for some time; empty when none is named. Who is named for no time counts for a nanosecond: the
+  // device is theirs if nobody else's.
+  void Add(DeviceId device, const std::vector<std::string>& owners, Nanos time);
   struct Share {
     std::string owner;  // "job 48211", "pod ml/train-0"; empty: none named
     double fraction = 0;
-    bool estimated = false;  // shared with another owner at some scrape: an equal split, not a measurement
+    bool estimated = false;  // shared with another owner for some time: an equal split, not a measurement
   };
   // Shares of a device, summing to 1; empty when no owner was ever named.
   [[nodiscard]] std::vector<Share> SharesOf(DeviceId device) const;
 
  private:
   struct Tally {
-    std::int64_t scrape_parts = 0;  // in 1/kParts of a scrape
+    Int128 parts = 0;  // in 1/kParts of a nanosecond
     bool shared = false;
   };
   static constexpr std::int64_t kParts = 720720;  // divisible by 1..16

@@ -134,13 +134,13 @@ TEST(DeviceTableTest, CountsSlices) {
   EXPECT_EQ(BoardSlices("NVIDIA A30"), 4);
 }
 
-TEST(OwnerLedgerTest, SharesEachScrapeEqually) {
+TEST(OwnerLedgerTest, SharesTimeEquallyAmongThoseNamedForIt) {
   OwnerLedger ledger;
-  ledger.Add(0, {"job 1"});
-  ledger.Add(0, {"job 1", "job 2"});
-  ledger.Add(0, {});
-  ledger.Add(0, {"job 2"});
-  ledger.Add(1, {});
+  ledger.Add(0, {"job 1"}, Nanos(1));
+  ledger.Add(0, {"job 1", "job 2"}, Nanos(1));
+  ledger.Add(0, {}, Nanos(1));
+  ledger.Add(0, {"job 2"}, Nanos(1));
+  ledger.Add(1, {}, Nanos(1));
   const auto shares = ledger.SharesOf(0);
   ASSERT_EQ(shares.size(), 3U);
   EXPECT_EQ(shares[0].owner, "");
@@ -154,12 +154,49 @@ TEST(OwnerLedgerTest, SharesEachScrapeEqually) {
   EXPECT_TRUE(ledger.SharesOf(2).empty());
 }
 
+// A century in nanoseconds, beside one of an hour: no sum overflows.
+TEST(OwnerLedgerTest, CountsNanosecondsOverYears) {
+  OwnerLedger ledger;
+  const Nanos century(876'600 * kNanosPerHour);
+  ledger.Add(0, {"a"}, century);
+  ledger.Add(0, {"b"}, Nanos(kNanosPerHour));
+  const auto shares = ledger.SharesOf(0);
+  ASSERT_EQ(shares.size(), 2U);
+  EXPECT_DOUBLE_EQ(shares[1].fraction, 1.0 / 876'601);
+  ledger.Add(1, {"c"}, Nanos(0));
+  ASSERT_EQ(ledger.SharesOf(1).size(), 1U);
+  EXPECT_DOUBLE_EQ(ledger.SharesOf(1)[0].fraction, 1) << "named for an instant, and nobody else was";
+}
+
+// Two inputs that both know index 0: one GPU, unless it is said whose they are.
+TEST(DeviceTableTest, AnInputMaySayItsHost) {
+  DeviceKey key;
+  key.index = 0;
+  DeviceTable devices;
+  devices.BeginInput("node1");
+  const DeviceId first = devices.Enter(key);
+  EXPECT_EQ(devices.NamedBy(first), DeviceTable::kByPlace | DeviceTable::kByHost);
+  devices.BeginInput("node2");
+  const DeviceId second = devices.Enter(key);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(devices[second].host, "node2");
+  EXPECT_EQ(devices.NamedBy(first), 0U) << "not by this input";
+  key.host = "node1";
+  EXPECT_EQ(devices.Enter(key), first) << "what a source says itself goes before";
+  devices.BeginInput();
+  key.host.clear();
+  key.uuid = "GPU-00000000-0000-0000-0000-000000000000";
+  EXPECT_EQ(devices.NamedBy(devices.Enter(key)), DeviceTable::kByPlace) << "a masked UUID is none";
+  key.uuid = "GPU-11111111-2222-3333-4444-555555555555";
+  EXPECT_EQ(devices.NamedBy(devices.Enter(key)), DeviceTable::kByPlace | DeviceTable::kByUuid);
+}
+
 TEST(OwnerLedgerTest, SharesSumToOne) {
   OwnerLedger ledger;
   std::vector<std::string> owners;
   for (int i = 0; i < 23; ++i) {
     owners.push_back("pod " + std::to_string(i));
-    ledger.Add(0, owners);
+    ledger.Add(0, owners, Nanos(kNanosPerHour));
   }
   double sum = 0;
   for (const OwnerLedger::Share& share : ledger.SharesOf(0)) sum += share.fraction;

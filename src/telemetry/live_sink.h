@@ -40,12 +40,13 @@ enum class NoteKind : std::uint8_t {
   kFailure,          // something could not be measured or kept; text: what, where, what to do
   kAlert,            // the run went beyond a limit it is watched for; text: which, by how much
   kEnforced,         // the workload was sent a signal because of that; text: which, to how many processes
+  kSlowDriver,       // a driver's answers took so long that it is asked less often; text: how long
 };
-inline constexpr std::size_t kNoteKindCount = 13;
+inline constexpr std::size_t kNoteKindCount = 14;
 inline constexpr std::array<std::string_view, kNoteKindCount> kNoteKindNames = {
     "workload_started", "workload_ended", "device_lost", "device_found", "driver_hang",
     "missed_ticks",     "clock_step",     "suspend",     "xid",          "settled",
-    "failure",          "alert",          "enforced"};
+    "failure",          "alert",          "enforced",    "slow_driver"};
 
 struct Note {
   Instant time;
@@ -84,6 +85,9 @@ class LiveSink : public SampleSink {
   virtual void OnWork(const WorkMark& mark) = 0;
   virtual void OnNote(const Note& note) = 0;
   virtual void OnFact(const RunFact& fact) = 0;
+  // Samples that were read and will be pushed in their turn, all of them as they are now: for who must not lose them
+  // should this process be killed before.
+  virtual void OnHeld(std::span<const Sample> /*samples*/) {}
   // Only what shows the present asks for it: no recording keeps which processes of others ran on a machine.
   virtual void OnHolders(const GpuHolders& /*holders*/) {}
   // Runs `change`, which changes the DeviceTable. Where several threads push, no other call is under way meanwhile: who

@@ -24,6 +24,7 @@ enum class FrameType : std::uint8_t {
   kChunk = 1,   // of a recording: sealed records
   kSecond = 2,  // of a journal: records of a chunk that is not sealed yet
   kEnd = 3,     // of a recording: it was closed in order, and how much it holds
+  kHeld = 4,    // of a journal: samples that would have come in a later second
 };
 
 inline constexpr std::size_t kFrameHeadSize = 12;

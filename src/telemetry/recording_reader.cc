@@ -167,13 +167,17 @@ class Reading {
       return false;
     }
     ChunkDecoder decoder(header->names, devices_, sink_);
+    std::string held;  // a later second has them in their place
     while (true) {
       const Result<std::optional<Frames::Frame>> frame = frames.Next();
       if (!frame || !*frame) break;
       const std::string_view payload = (*frame)->payload;
+      held = (*frame)->type == FrameType::kHeld ? payload : "";
+      if (!held.empty()) continue;
       if ((*frame)->type == FrameType::kSecond && ChunkDecoder::NumberOf(payload) && !IsNext(payload)) continue;
       if ((*frame)->type != FrameType::kSecond || !decoder.Decode(payload)) frames.CountBad();
     }
+    if (!held.empty() && IsNext(held) && !decoder.Decode(held)) frames.CountBad();
     summary_.records += decoder.records();
     if (frames.torn()) quality_.Count(QualityId::kTornRow, {&source.name(), 0});
     return true;

@@ -12,7 +12,8 @@
 namespace idleburn {
 namespace {
 
-constexpr Nanos kUnwritten{800'000'000};  // and a tick before and one after: a kill costs less than a second
+constexpr Nanos kUnwritten{600'000'000};         // and a tick before and one after: a kill costs less than a second
+constexpr Nanos kMostHeld{2 * kNanosPerSecond};  // what is stamped earlier by more was not held: the clock was set
 constexpr Nanos kChunk{60 * kNanosPerSecond};
 constexpr std::size_t kMostOfSecond = 4096;                  // records; more are written before the second is over
 constexpr std::size_t kMostOfChunk = 16384;                  // so that memory does not grow with the rate
@@ -59,21 +60,28 @@ RecordingWriter::~RecordingWriter() {
 
 template <typename Record>
 void RecordingWriter::Put(const Record& record, Instant time) {
-  if (!second_.empty() && (IsApart(time, second_start_, kUnwritten) || second_.size() >= kMostOfSecond)) Flush();
+  // What was held comes with an older stamp than what is read now, and does not turn the time back.
+  if (time > latest_ || IsApart(time, latest_, kMostHeld)) latest_ = time;
+  if (!second_.empty() && (IsApart(latest_, second_start_, kUnwritten) || second_.size() >= kMostOfSecond)) Flush();
   const bool full = chunk_.size() + second_.size() >= kMostOfChunk;
   if ((!chunk_.empty() || !second_.empty()) && (full || IsApart(time, chunk_start_, kChunk))) {
     Flush();
     Seal();
   }
-  if (second_.empty()) second_start_ = time;
+  if (second_.empty()) second_start_ = latest_;
   if (second_.empty() && chunk_.empty()) chunk_start_ = time;
-  latest_ = time;
   second_.Add(record);
 }
 
 void RecordingWriter::OnSamples(std::span<const Sample> samples) {
-  for (const Sample& sample : samples) Put(sample, sample.time);
+  for (const Sample& sample : samples) {
+    Put(sample, sample.time);
+    if (sample.device >= newest_.size()) newest_.resize(sample.device + 1, Instant::FromNanos(INT64_MIN));
+    newest_[sample.device] = sample.time;
+  }
 }
+
+void RecordingWriter::OnHeld(std::span<const Sample> samples) { held_.assign(samples.begin(), samples.end()); }
 
 void RecordingWriter::OnHost(std::span<const HostSample> samples) {
   for (const HostSample& sample : samples) Put(sample, sample.time);
@@ -102,12 +110,24 @@ void RecordingWriter::Flush() {
   Report(written ? journalled : written);
 }
 
-// Appends what the journal does not have yet.
+// Appends what the journal does not have yet, and behind it what is held now.
 Result<void> RecordingWriter::WriteJournal() {
-  if (in_journal_ == frames_.size()) return {};
-  const Result<void> written = journal_->Append(std::string_view(frames_).substr(in_journal_));
-  if (written) in_journal_ = frames_.size();
-  return written;
+  std::string held = EncodeHeld();
+  if (in_journal_ == frames_.size() && held == held_in_journal_) return {};
+  TRY(journal_->Append(frames_.substr(in_journal_) + held));
+  in_journal_ = frames_.size();
+  held_in_journal_ = std::move(held);
+  return {};
+}
+
+// A frame of the samples that are held, less those that came since that was told; empty if there is none.
+std::string RecordingWriter::EncodeHeld() {
+  RecordBatch held;
+  for (const Sample& sample : held_) {
+    if (sample.device >= newest_.size() || sample.time > newest_[sample.device]) held.Add(sample);
+  }
+  if (held.empty()) return {};
+  return EncodeFrame(FrameType::kHeld, quick_.Encode(number_, held, EncodeDevices(devices_), CodingEffort::kQuick));
 }
 
 // A journal of the open chunk alone, in place of the one there was. Readers that hold that one open keep it whole.
@@ -118,6 +138,7 @@ Result<void> RecordingWriter::ReplaceJournal() {
   TRY((*journal)->Rename(path_ + std::string(kJournalSuffix)));
   journal_ = std::move(*journal);
   in_journal_ = frames_.size();
+  held_in_journal_.clear();
   journal_is_old_ = false;
   return {};
 }
@@ -142,7 +163,8 @@ void RecordingWriter::Seal() {
   ++number_;
   frames_.clear();
   in_journal_ = 0;
-  known_devices_.clear();  // the first frame of a chunk has them, so that a journal can begin with any chunk
+  known_devices_.clear();             // the first frame of a chunk has them, so that a journal can begin with any chunk
+  static_cast<void>(WriteJournal());  // what is held is of the new chunk; a failure is told by the next flush
 }
 
 // Takes what the sealing thread has done.

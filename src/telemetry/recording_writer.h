@@ -24,10 +24,10 @@ struct RecordingOptions {
   bool sync = true;
 };
 
-// Writes a live stream to a recording (docs/recording.md). Records of 0.8 s go to the journal beside the file with
-// one write call; when a chunk is full, after a minute, it is encoded and appended by a thread of its own while the
-// calls go on. A kill loses the records since the last write: less than a second of them. Where nothing can be
-// written, records are kept in memory, some hours of them, and written when there is room.
+// Writes a live stream to a recording (docs/recording.md). Records of 0.6 s go to the journal beside the file with
+// one write call, and with them what is held for later; when a chunk is full, after a minute, it is encoded and
+// appended by a thread of its own while the calls go on. A kill loses what came since the last write: less than a
+// second. Where nothing can be written, records are kept in memory, some hours of them, and written when there is room.
 class RecordingWriter final : public LiveSink {
  public:
   // The file must not exist, or be empty; it is locked until the writer is gone. `devices` outlives the writer and
@@ -37,12 +37,13 @@ class RecordingWriter final : public LiveSink {
   ~RecordingWriter() override;
 
   void OnSamples(std::span<const Sample> samples) override;
+  void OnHeld(std::span<const Sample> samples) override;
   void OnHost(std::span<const HostSample> samples) override;
   void OnWork(const WorkMark& mark) override;
   void OnNote(const Note& note) override;
   void OnFact(const RunFact& fact) override;
 
-  // Writes what came since the last write. Happens by itself when a record is 0.8 s younger than the first unwritten
+  // Writes what came since the last write. Happens by itself when a record is 0.6 s younger than the first unwritten
   // one; to be called about every second where records may stop coming.
   void Flush();
   // Seals, writes the end and removes the journal. Fails if not everything could be written; the journal stays then.
@@ -66,6 +67,7 @@ class RecordingWriter final : public LiveSink {
   Result<void> WriteUnsealed();
   Result<void> WriteJournal();
   Result<void> ReplaceJournal();
+  std::string EncodeHeld();
   Result<void> Append(Sealed& sealed);
   void Report(const Result<void>& written);
 
@@ -85,6 +87,9 @@ class RecordingWriter final : public LiveSink {
   ChunkEncoder quick_;
   std::string frames_;           // of the open chunk's seconds, as in the journal
   std::size_t in_journal_ = 0;   // bytes of frames_ that are there
+  std::vector<Sample> held_;     // as told last
+  std::string held_in_journal_;  // its frame, after all others
+  std::vector<Instant> newest_;  // of each device, of its samples in second_ and before
   std::string known_devices_;    // as of the last frame
   bool journal_is_old_ = false;  // it holds sealed chunks that a new one would not
 

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "text/byte_order_mark.h"
+
 namespace idleburn {
 namespace {
 
 constexpr std::array<char, 4> kSeparators = {',', ';', '\t', '|'};
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 char SniffSeparator(std::string_view line) {
   std::array<std::size_t, kSeparators.size()> counts{};
@@ -28,9 +29,7 @@ Result<bool> CsvReader::Next() {
   do {
     const Result<bool> more = lines_.Next(&line);
     if (!more || !*more) return more;
-    if (lines_.number() == 1 && line.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
-      line.remove_prefix(kByteOrderMark.size());
-    }
+    if (lines_.number() == 1) line = WithoutByteOrderMark(line);
   } while (line.find_first_not_of(" \t") == std::string_view::npos);
   line_ = lines_.number();
   if (separator_ == '\0') separator_ = SniffSeparator(line);

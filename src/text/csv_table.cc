@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "text/byte_order_mark.h"
 #include "text/escape.h"
 #include "text/number.h"
 
 namespace idleburn {
 namespace {
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Takes the quoted cell at the start of `line`, without its quotes; nothing if the quote is never closed.
 std::optional<std::string> TakeQuoted(std::string_view& line) {
@@ -53,9 +52,7 @@ Result<bool> CsvTable::NextCells(std::vector<std::string>* cells) {
   while (true) {
     const Result<bool> more = lines_.Next(&line);
     if (!more || !*more) return more;
-    if (lines_.number() == 1 && line.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
-      line.remove_prefix(kByteOrderMark.size());
-    }
+    if (lines_.number() == 1) line = WithoutByteOrderMark(line);
     const std::string_view text = Trim(line);
     if (!text.empty() && text.front() != '#') break;
   }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "stats/moments.h"
 #include "stats/student_t.h"
 
 namespace idleburn {
@@ -16,13 +17,6 @@ constexpr std::size_t kOthersForEach = 2;
 constexpr double kRounding = 1e-12;  // of sums of the same values in another order
 // The mean of the worst tenth of normal values, in standard deviations: phi(q) / 0.1 at the quantile q of 0.9.
 constexpr double kWorstTenth = 1.7550;
-
-double VarianceOf(std::span<const double> values) {
-  const double mean = MeanOf(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return squares / static_cast<double>(values.size() - 1);
-}
 
 }  // namespace
 

@@ -9,9 +9,11 @@
 
 #include "stats/block_bootstrap.h"
 #include "stats/correlation_time.h"
+#include "stats/moments.h"
 #include "stats/quantile.h"
-#include "stats/student_t.h"
+#include "text/duration.h"
 #include "verify/bootstrap_check.h"
+#include "verify/drift_guard.h"
 #include "verify/effect.h"
 
 namespace idleburn {
@@ -19,7 +21,6 @@ namespace {
 
 constexpr std::size_t kDroppedSteps = 2;  // the first warms up, the last carries the end of the profiler
 constexpr int kLeastSteps = 20;
-constexpr int kCapturesThatSuffice = 3;
 constexpr double kSameWork = 0.02;
 constexpr double kBlockTaus = 2;
 
@@ -77,21 +78,18 @@ std::vector<double> LogMedians(const std::vector<std::vector<double>>& captures)
 
 VarianceTerm BetweenCaptures(const std::vector<std::vector<double>>& captures) {
   const std::vector<double> logs = LogMedians(captures);
-  const double mean = MeanOf(logs);
-  double squares = 0;
-  for (const double value : logs) squares += (value - mean) * (value - mean);
   const auto k = static_cast<double>(logs.size());
-  return {squares / (k - 1) / k, k - 1};
+  return {VarianceOf(logs) / k, k - 1};
 }
 
 class CaptureJudgement {
  public:
-  CaptureJudgement(std::span<const StepCapture> before, std::span<const StepCapture> after,
-                   const std::optional<Claim>& claim, std::uint64_t seed, int resamples)
+  CaptureJudgement(std::span<const StepCapture> before, std::span<const StepCapture> after, const VerdictTerms& terms,
+                   std::uint64_t seed, int resamples)
       : before_(before),
         after_(after),
-        claim_(claim.value_or(Claim{})),
-        claimed_(claim.has_value()),
+        terms_(terms),
+        claim_(terms.claim.value_or(Claim{})),
         resamples_(resamples),
         random_(seed) {
     out_.seed = seed;
@@ -109,10 +107,8 @@ class CaptureJudgement {
       out_.fraction = 1 - out_.after.median_seconds / out_.before.median_seconds;
       out_.mean_fraction = 1 - out_.after.mean_seconds / out_.before.mean_seconds;
     }
-    const auto whole = [](const StepCapture& capture) { return capture.whole_cycles; };
-    if (!std::all_of(before_.begin(), before_.end(), whole) || !std::all_of(after_.begin(), after_.end(), whole)) {
-      Say("not_cashable_from_capture", "not cashable from capture: a median step tells what a step gained, not a bill");
-    }
+    CheckTerms(before.captures, after.captures);
+    Say("not_cashable_from_capture", "not cashable from capture: a median step tells what a step gained, not a bill");
     if (out_.fraction && !Weighs(ReasonWeight::kInvalid) && !Weighs(ReasonWeight::kNotShown)) {
       Measure(before.captures, after.captures);
     }
@@ -129,9 +125,12 @@ class CaptureJudgement {
       const char* what;
       std::optional<double> StepCapture::*value;
     };
-    constexpr std::array<WorkRowOfStep, 3> kShown = {{{"samples", &StepCapture::samples_per_step},
-                                                      {"kernels", &StepCapture::kernels_per_step},
-                                                      {"compute time", &StepCapture::compute_seconds_per_step}}};
+    constexpr std::array<WorkRowOfStep, 2> kShown = {
+        {{"kernels", &StepCapture::kernels_per_step}, {"compute time", &StepCapture::compute_seconds_per_step}}};
+    if (claim_.unit != WorkUnit::kStep) {
+      Say("unequal_units", "a capture is judged by its steps, the claim by " +
+                               std::string(kWorkUnitPlurals[static_cast<std::size_t>(claim_.unit)]));
+    }
     bool shown = false;
     for (const WorkRowOfStep& row : kShown) {
       const std::optional<double> before = MeanWork(before_, row.value);
@@ -149,7 +148,7 @@ class CaptureJudgement {
         return Say("equal_work_not_shown", capture.name + " marks no steps, so no work a step is known");
       }
     }
-    Say("equal_work_not_shown", "no capture tells samples, kernels or compute time a step");
+    Say("equal_work_not_shown", "no capture tells kernels or compute time a step");
   }
 
   static std::optional<double> MeanWork(std::span<const StepCapture> captures,
@@ -166,15 +165,21 @@ class CaptureJudgement {
     const int steps = std::min(out_.before.steps, out_.after.steps);
     if (steps < kLeastSteps) Say("few_steps", fmt::format("{} counted steps on a side", steps));
     const int captures = std::min(out_.before.captures, out_.after.captures);
-    if (captures < kCapturesThatSuffice) {
+    if (captures < kRunsThatSuffice) {
       Say("few_captures", fmt::format("{} capture{} with steps on a side", captures, captures == 1 ? "" : "s"));
     }
-    std::optional<Instant> change;
-    for (const StepCapture& capture : after_) {
-      if (capture.start) change = change ? std::min(*change, *capture.start) : *capture.start;
+    if (claim_.stop == StopRule::kSequential) {
+      Say("sequential_needs_switchback", "captures are judged as if they were looked at once");
     }
-    out_.retrospective = !claimed_ || !change || claim_.written >= *change;
-    if (out_.retrospective) Say("retrospective", "no claim is known to be older than the captures after the change");
+  }
+
+  void CheckTerms(const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
+    std::optional<SeenSaving> saving;
+    if (out_.fraction) saving = SeenSaving{*out_.fraction, LogMedians(before), LogMedians(after)};
+    const TermsReading reading =
+        HoldToTerms(terms_, AsJudged<StepCapture>(before_), AsJudged<StepCapture>(after_), saving, random_);
+    out_.reasons.insert(out_.reasons.end(), reading.reasons.begin(), reading.reasons.end());
+    out_.retrospective = reading.retrospective;
   }
 
   void Measure(const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
@@ -188,9 +193,9 @@ class CaptureJudgement {
       logs.push_back(std::log(ratio));
     }
     std::sort(savings.begin(), savings.end());
-    if (std::min(before.size(), after.size()) < kCapturesThatSuffice) {
+    if (std::min(before.size(), after.size()) < kRunsThatSuffice) {
       out_.saving = QuantileInterval(savings, *out_.fraction, out_.level);
-      out_.saving90 = QuantileInterval(savings, *out_.fraction, Lower());
+      out_.saving90 = QuantileInterval(savings, *out_.fraction, LowerLevel(out_.level));
       return;
     }
     MeasureOverCaptures(before, after, logs);
@@ -200,15 +205,12 @@ class CaptureJudgement {
   void MeasureOverCaptures(const std::vector<std::vector<double>>& before,
                            const std::vector<std::vector<double>>& after, const std::vector<double>& logs) {
     const std::array<VarianceTerm, 2> terms = {BetweenCaptures(before), BetweenCaptures(after)};
-    const double mean = MeanOf(logs);
-    double squares = 0;
-    for (const double value : logs) squares += (value - mean) * (value - mean);
     SavingEffect effect;
     effect.fraction = *out_.fraction;
     effect.df = WelchDf(terms);
-    effect.error = std::sqrt(std::max(TotalVariance(terms), squares / static_cast<double>(logs.size() - 1)));
+    effect.error = std::sqrt(std::max(TotalVariance(terms), VarianceOf(logs)));
     out_.saving = IntervalOf(effect, out_.level);
-    out_.saving90 = IntervalOf(effect, Lower());
+    out_.saving90 = IntervalOf(effect, LowerLevel(out_.level));
     Guard(before, after);
   }
 
@@ -220,8 +222,7 @@ class CaptureJudgement {
         if (capture.step_seconds.size() <= kDroppedSteps) continue;
         const double median = medians[counted++];
         if (!capture.start) continue;
-        logs.push_back(
-            {static_cast<double>(capture.start->nanos()) / static_cast<double>(kNanosPerHour), median, is_after});
+        logs.push_back({InHours(capture.start->nanos()), median, is_after});
       }
     };
     add(before_, LogMedians(before), false);
@@ -235,8 +236,6 @@ class CaptureJudgement {
     if (!out_.guard->same_side) Say("drift_not_excluded", "beside a common trend the step of the median may be 0");
   }
 
-  [[nodiscard]] double Lower() const { return std::max(0.0, 1 - 2 * (1 - out_.level)); }
-
   void Decide() {
     if (Weighs(ReasonWeight::kInvalid)) {
       out_.verdict = Verdict::kInvalid;
@@ -246,8 +245,8 @@ class CaptureJudgement {
   }
 
   std::span<const StepCapture> before_, after_;
-  Claim claim_;
-  bool claimed_;
+  const VerdictTerms& terms_;
+  Claim claim_;  // or its defaults
   int resamples_;
   Random random_;
   CaptureVerdict out_;
@@ -256,8 +255,8 @@ class CaptureJudgement {
 }  // namespace
 
 CaptureVerdict JudgeCaptures(std::span<const StepCapture> before, std::span<const StepCapture> after,
-                             const std::optional<Claim>& claim, std::uint64_t seed, int resamples) {
-  return CaptureJudgement(before, after, claim, seed, resamples).Reach();
+                             const VerdictTerms& terms, std::uint64_t seed, int resamples) {
+  return CaptureJudgement(before, after, terms, seed, resamples).Reach();
 }
 
 }  // namespace idleburn

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/claim.h"
-#include "verify/drift_guard.h"
+#include "verify/terms.h"
 #include "verify/verdict.h"
 
 namespace idleburn {
@@ -15,13 +14,12 @@ namespace idleburn {
 // A profiler's capture of a job: few steps, each known exactly. One capture is one run.
 struct StepCapture {
   std::string name;
+  std::string sha256;                // of the input; empty if there is no file
   std::vector<double> step_seconds;  // all profiled steps in order, the first and the last included
   // Of a step, to show that the work is the same; absent: not to be had.
-  std::optional<double> samples_per_step;
   std::optional<double> kernels_per_step;
   std::optional<double> compute_seconds_per_step;
-  bool whole_cycles = false;  // evaluation and checkpoints are in it as often as in the job
-  std::optional<Instant> start;
+  std::optional<Instant> start;  // absent: no date is known
 };
 
 struct CaptureSide {
@@ -46,8 +44,8 @@ struct CaptureVerdict {
   bool retrospective = false;
 };
 
-// docs/verification.md. `claim` may be absent.
+// docs/verification.md.
 CaptureVerdict JudgeCaptures(std::span<const StepCapture> before, std::span<const StepCapture> after,
-                             const std::optional<Claim>& claim, std::uint64_t seed, int resamples = 2000);
+                             const VerdictTerms& terms, std::uint64_t seed, int resamples = 2000);
 
 }  // namespace idleburn

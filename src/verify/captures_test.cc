@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 
 namespace idleburn {
 namespace {
@@ -32,10 +34,10 @@ std::vector<StepCapture> Three(double ms, double hour, double noise = 0.01) {
   return captures;
 }
 
-std::optional<Claim> Early() {
-  Claim claim;
-  claim.written = Instant::FromNanos(0);
-  return claim;
+VerdictTerms Early() {
+  VerdictTerms terms;
+  terms.claim.emplace().written = Instant::FromNanos(0);
+  return terms;
 }
 
 bool Has(const CaptureVerdict& verdict, std::string_view id) {
@@ -92,12 +94,75 @@ TEST(CapturesTest, ThreeCapturesASideCanVerify) {
   const double deviation = (std::log(1.01) - std::log(0.99)) / 2;
   const double half = 2.776445 * std::sqrt(2 * deviation * deviation / 3);
   EXPECT_NEAR(verdict.saving->low, 1 - 0.65 * std::exp(half), 2e-4);
-  EXPECT_EQ(JudgeCaptures(before, after, std::nullopt, 1).verdict, Verdict::kIndicated);
+  EXPECT_EQ(JudgeCaptures(before, after, {}, 1).verdict, Verdict::kIndicated);
   EXPECT_EQ(JudgeCaptures(after, before, Early(), 1).verdict, Verdict::kRegression);
 }
 
+// What a claim asks of runs it asks of captures: each of these keeps three good captures a side from being VERIFIED.
+TEST(CapturesTest, AClaimHoldsCapturesAsItHoldsRuns) {
+  struct Spoiled {
+    const char* reason;
+    Verdict verdict;
+    std::function<void(std::vector<StepCapture>& before, std::vector<StepCapture>& after, VerdictTerms& terms)> spoil;
+  };
+  const auto spoils = std::to_array<Spoiled>({
+      {"baseline_differs_from_claim", Verdict::kIndicated,
+       [](auto& before, auto&, auto& terms) {
+         for (const StepCapture& capture : before) terms.claim->baseline.push_back({capture.name, "of a recording"});
+       }},
+      {"baseline_differs_from_claim", Verdict::kIndicated,
+       [](auto& before, auto&, auto& terms) {
+         terms.claim->baseline = {{"0", before[0].sha256}};
+       }},
+      {"retrospective", Verdict::kIndicated,
+       [](auto&, auto& after, auto& terms) {
+         terms.claim->written = *after[0].start + Nanos(-1);
+         after[1].start.reset();  // it may have been the first, before the claim
+       }},
+      {"retrospective", Verdict::kIndicated, [](auto&, auto& after, auto& t) { t.claim->written = *after[0].start; }},
+      {"retrospective", Verdict::kIndicated, [](auto&, auto&, auto& terms) { terms.claim.reset(); }},
+      {"chosen_for_being_bad", Verdict::kIndicated,
+       [](auto&, auto&, auto& terms) { terms.claim->choice = BaselineChoice::kWorst; }},
+      {"chosen_for_being_bad", Verdict::kIndicated, [](auto&, auto&, auto& t) { t.chosen_for_being_bad = true; }},
+      {"excluded_too_much", Verdict::kInvalid,
+       [](auto&, auto&, auto& terms) {
+         terms.exclusions = {{"slow", 0.03}, {"slower", 0.03}};
+       }},
+      {"unequal_units", Verdict::kInvalid, [](auto&, auto&, auto& t) { t.claim->unit = WorkUnit::kSample; }},
+      {"sequential_needs_switchback", Verdict::kIndicated,
+       [](auto&, auto&, auto& terms) { terms.claim->stop = StopRule::kSequential; }},
+  });
+  for (const Spoiled& spoiled : spoils) {
+    std::vector<StepCapture> before = Three(200, 1);
+    std::vector<StepCapture> after = Three(130, 2);
+    for (std::size_t i = 0; i < 3; ++i) before[i].sha256 = std::to_string(i);
+    VerdictTerms terms = Early();
+    for (const StepCapture& capture : before) terms.claim->baseline.push_back({capture.name, capture.sha256});
+    ASSERT_EQ(JudgeCaptures(before, after, terms, 1).verdict, Verdict::kVerified);
+    if (std::string_view(spoiled.reason).starts_with("baseline")) terms.claim->baseline.clear();
+    spoiled.spoil(before, after, terms);
+    const CaptureVerdict verdict = JudgeCaptures(before, after, terms, 1);
+    EXPECT_EQ(verdict.verdict, spoiled.verdict) << spoiled.reason;
+    EXPECT_TRUE(Has(verdict, spoiled.reason)) << spoiled.reason;
+    const bool by_date = std::string_view(spoiled.reason) == "retrospective";
+    EXPECT_EQ(verdict.retrospective, by_date) << spoiled.reason;
+  }
+}
+
+// Before and after, a quarter less, of captures that differ by a tenth: the worst tenth of such would be, by itself,
+// 1.755 deviations better the next time. Captures in turns, and a claim that says that these were all, need no guard.
+TEST(CapturesTest, APickOfBadCapturesMayBeAllThereIs) {
+  const CaptureVerdict apart = JudgeCaptures(Three(200, 1, 0.1), Three(150, 20, 0.1), Early(), 1);
+  EXPECT_TRUE(Has(apart, "choice_not_excluded"));
+  EXPECT_FALSE(Has(JudgeCaptures(Three(200, 1, 0.1), Three(150, 2, 0.1), Early(), 1), "choice_not_excluded"));
+  VerdictTerms all = Early();
+  all.claim->choice = BaselineChoice::kAll;
+  EXPECT_FALSE(Has(JudgeCaptures(Three(200, 1, 0.1), Three(150, 20, 0.1), all, 1), "choice_not_excluded"));
+  EXPECT_FALSE(Has(JudgeCaptures(Three(200, 1), Three(130, 20), Early(), 1), "choice_not_excluded"));
+}
+
 TEST(CapturesTest, NoCapturesAreNoStatement) {
-  const CaptureVerdict verdict = JudgeCaptures({}, {}, std::nullopt, 1);
+  const CaptureVerdict verdict = JudgeCaptures({}, {}, {}, 1);
   EXPECT_EQ(verdict.verdict, Verdict::kInvalid);
   EXPECT_FALSE(verdict.fraction);
 }

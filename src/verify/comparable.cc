@@ -13,7 +13,6 @@ namespace idleburn {
 namespace {
 
 constexpr double kLeastObserved = 0.95;
-constexpr double kMostExcluded = 0.05;
 constexpr std::int64_t kLeastRows = 30;
 constexpr std::array<std::string_view, 2> kSideNames = {"before", "after"};
 
@@ -174,23 +173,7 @@ void CheckOverlap(const Comparison& comparison, RunLayout layout, Reasons& reaso
   }
 }
 
-void CheckExclusions(const Comparison& comparison, Reasons& reasons) {
-  double share = 0;
-  for (const DataExclusion& exclusion : comparison.exclusions) share += exclusion.share;
-  if (share > kMostExcluded) {
-    reasons.push_back(MakeReason("excluded_too_much", fmt::format("{:.1f} % of the data were left out", 100 * share)));
-  }
-}
-
 }  // namespace
-
-RunLayout LayoutOf(std::span<const MeasuredRun> before, std::span<const MeasuredRun> after) {
-  const std::vector<DatedRun> runs = ByStart(before, after);
-  if (runs.size() < before.size() + after.size()) return RunLayout::kUnknown;
-  std::size_t switches = 0;
-  for (std::size_t i = 1; i < runs.size(); ++i) switches += runs[i].after != runs[i - 1].after ? 1U : 0U;
-  return switches > 1 ? RunLayout::kInterleaved : RunLayout::kBeforeAfter;
-}
 
 bool HasRatios(const Comparison& comparison) {
   const auto has_ratio = [](const MeasuredRun& run) { return run.unit && run.work > 0 && run.gpu_seconds > 0; };
@@ -205,7 +188,6 @@ std::vector<VerdictReason> ComparableReasons(const Comparison& comparison, RunLa
   CheckFactors(comparison, reasons);
   CheckObserved(comparison, reasons);
   CheckOverlap(comparison, layout, reasons);
-  CheckExclusions(comparison, reasons);
   CheckDoubts(comparison, reasons);
   return reasons;
 }

@@ -9,9 +9,6 @@
 
 namespace idleburn {
 
-// Before and after, interleaved, or unknown where a run has no dates.
-RunLayout LayoutOf(std::span<const MeasuredRun> before, std::span<const MeasuredRun> after);
-
 // Whether both sides can be put into one ratio at all: what makes the comparison INVALID, and what is not known of it.
 // Without a count of work on every run there is no ratio, and nothing else may be computed.
 bool HasRatios(const Comparison& comparison);

@@ -7,6 +7,7 @@
 #include "stats/correlation_time.h"
 #include "stats/least_squares.h"
 #include "stats/student_t.h"
+#include "text/duration.h"
 
 namespace idleburn {
 namespace {
@@ -44,7 +45,7 @@ void AddRows(std::span<const RunEstimate> runs, bool after, std::vector<DatedVal
     for (const WorkPiece& piece : run.rows_estimate->summed) {
       for (const WorkRow& row : piece) {
         if (row.work <= 0) continue;
-        const double hours = static_cast<double>(row.end.nanos()) / static_cast<double>(kNanosPerHour);
+        const double hours = InHours(row.end.nanos());
         values.push_back({hours, row.gpu_seconds / row.work, after});
       }
     }

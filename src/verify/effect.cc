@@ -1,9 +1,11 @@
 #include "verify/effect.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "stats/confidence_sequence.h"
+#include "stats/moments.h"
 #include "stats/student_t.h"
 
 namespace idleburn {
@@ -21,13 +23,6 @@ double HalfWidth(const SavingEffect& effect, double level) {
            SequenceHalfWidth(effect.n, effect.error, alpha / 2);
   }
   return StudentTQuantile(effect.df, (1 + level) / 2) * effect.error;
-}
-
-double DeviationOf(std::span<const double> values) {
-  const double mean = MeanOf(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
 }  // namespace
@@ -59,7 +54,7 @@ SavingEffect EffectAfterBaseline(const SideEstimate& before, std::span<const dou
   effect.scale = SavingEffect::Scale::kSequence;
   effect.fraction = 1 - std::exp(MeanOf(after) - std::log(before.ratio));
   effect.n = static_cast<int>(after.size());
-  effect.error = DeviationOf(after);
+  effect.error = std::sqrt(VarianceOf(after));
   effect.df = effect.n - 1;
   effect.baseline = {before.relative_error * before.relative_error, before.df};
   return effect;
@@ -83,6 +78,8 @@ SavingInterval IntervalOf(const SavingEffect& effect, double level) {
   }
   return {interval.fraction + effect.shift, interval.low + effect.shift, interval.high + effect.shift};
 }
+
+double LowerLevel(double level) { return std::max(0.0, 1 - 2 * (1 - level)); }
 
 SavingInterval AvoidedOf(const SavingEffect& effect, const SavingInterval& saving, double gpu_seconds_after) {
   const double adjusted_baseline = gpu_seconds_after / (1 - effect.fraction);

@@ -39,6 +39,8 @@ SavingEffect EffectAfterBaseline(const SideEstimate& before, std::span<const dou
 SavingEffect Corrected(const SavingEffect& effect, double log_ratio, const VarianceTerm& error);
 
 SavingInterval IntervalOf(const SavingEffect& effect, double level);
+// Of twice the error, .90 for .95: what an indication is held to.
+double LowerLevel(double level);
 
 // An interval of the fraction as GPU-seconds avoided by a side that used `gpu_seconds_after`.
 SavingInterval AvoidedOf(const SavingEffect& effect, const SavingInterval& saving, double gpu_seconds_after);

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "stats/confidence_sequence.h"
 #include "stats/random.h"
-#include "stats/student_t.h"
-#include "verify/baseline_choice.h"
+#include "text/duration.h"
 #include "verify/bootstrap_check.h"
 #include "verify/comparable.h"
 #include "verify/comparators.h"
@@ -22,16 +20,13 @@
 namespace idleburn {
 namespace {
 
-constexpr int kRunsThatSuffice = 3;
 constexpr int kPairsThatSuffice = 8;
 constexpr double kRefusedNEff = 10;
 constexpr double kLowNEff = 30;
 constexpr double kBlockTaus = 4;
 // A block's tau is itself an estimate; twice too short is no accident of it.
 constexpr double kSurelyShortTaus = 2;
-constexpr double kMuchWider = 1.5;
-
-std::string Percent(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
+constexpr double kMuchWider = 1.5;  // docs/verification.md, "The interval"
 
 // One comparison on its way to its verdict.
 class Judgement {
@@ -41,16 +36,19 @@ class Judgement {
 
   SavingVerdict Reach() {
     const bool switchback = (in_.claim ? claim_.design : in_.design) == ClaimDesign::kSwitchback;
-    out_.layout = switchback ? RunLayout::kSwitchback : LayoutOf(in_.before, in_.after);
+    const std::vector<JudgedRun> before = AsJudged<MeasuredRun>(in_.before);
+    const std::vector<JudgedRun> after = AsJudged<MeasuredRun>(in_.after);
+    out_.layout = switchback ? RunLayout::kSwitchback : LayoutOf(before, after);
     out_.level = claim_.level;
     out_.seed = in_.seed;
-    for (const DataExclusion& exclusion : in_.exclusions) out_.excluded_share += exclusion.share;
     out_.reasons = ComparableReasons(in_, out_.layout);
     if (HasRatios(in_)) {
       out_.unit = in_.before.front().unit;
       switchback ? MeasureSwitchback() : MeasureRuns();
     }
-    CheckClaim();
+    const TermsReading terms = HoldToTerms(in_, before, after, SavingOfAPick(), random_);
+    out_.reasons.insert(out_.reasons.end(), terms.reasons.begin(), terms.reasons.end());
+    out_.retrospective = terms.retrospective;
     if (Weighs(ReasonWeight::kInvalid) || Weighs(ReasonWeight::kNotShown)) effect_.reset();
     if (effect_) Describe();
     Decide();
@@ -81,7 +79,7 @@ class Judgement {
     Adjust();
     Correct();
     Guard();
-    CheckChoice();
+    may_be_picked_ = !corrected_;
     if (Weighs(ReasonWeight::kNotShown)) FindMoreHours();
   }
 
@@ -192,36 +190,9 @@ class Judgement {
     }
   }
 
-  // Whether a baseline that was picked for being bad may be all there is to the effect: as it is said, as the runs that
-  // are known show it, and where nothing is known, as the worst of cases.
-  void CheckChoice() {
-    if (corrected_) return;
-    const BaselineChoice said = in_.claim ? claim_.choice : BaselineChoice::kUnknown;
-    if (in_.chosen_for_being_bad || said == BaselineChoice::kWorst) {
-      Say("chosen_for_being_bad", "these runs were chosen by the value that is judged, and would have improved anyhow");
-      return;
-    }
-    const std::optional<ChoiceReading> seen =
-        in_.known ? ReadChoice(in_.known->baseline, in_.known->others, random_) : std::nullopt;
-    if (seen && seen->looks_picked) {
-      Say("chosen_for_being_bad",
-          fmt::format("of {} runs that the history knows from before the change, these {} look picked: drawn blindly, "
-                      "so bad ones come in {} of cases",
-                      in_.known->baseline.size() + in_.known->others.size(), in_.known->baseline.size(),
-                      Percent(seen->chance)));
-      return;
-    }
-    const bool alternating = out_.layout == RunLayout::kInterleaved;
-    if (seen || said == BaselineChoice::kAll || alternating || effect_->fraction <= 0) return;
-    const std::vector<double> before = LogsOf(in_.before);
-    const std::vector<double> after = LogsOf(in_.after);
-    if (std::min(before.size(), after.size()) < kRunsThatSuffice) return;
-    const WorstTenth worst = WorstTenthOf(before, after, claim_.level);
-    if (std::log(1 - effect_->fraction) < -worst.most) return;
-    Say("choice_not_excluded",
-        fmt::format(
-            "picking the worst tenth of runs that differ like these saves {} by itself, and by accident up to {}",
-            Percent(-std::expm1(-worst.mean)), Percent(-std::expm1(-worst.most))));
+  [[nodiscard]] std::optional<SeenSaving> SavingOfAPick() const {
+    if (!may_be_picked_) return std::nullopt;
+    return SeenSaving{effect_->fraction, LogsOf(in_.before), LogsOf(in_.after)};
   }
 
   // ln of a run's GPU-seconds over what the baseline expects for its work.
@@ -244,7 +215,7 @@ class Judgement {
         const std::optional<double> log = LogOf(run);
         const double middle =
             0.5 * static_cast<double>(run.start->nanos()) + 0.5 * static_cast<double>(run.end->nanos());
-        if (log) logs.push_back({middle / static_cast<double>(kNanosPerHour), *log, after});
+        if (log) logs.push_back({InHours(middle), *log, after});
       }
     };
     add(in_.before, false);
@@ -302,43 +273,10 @@ class Judgement {
     }
   }
 
-  void CheckClaim() {
-    const auto first_of = [](std::span<const MeasuredRun> runs) {
-      std::optional<Instant> first;
-      for (const MeasuredRun& run : runs) {
-        if (!run.start) return std::optional<Instant>();
-        first = first ? std::min(*first, *run.start) : *run.start;
-      }
-      return first;
-    };
-    const std::optional<Instant> change = first_of(in_.after);
-    out_.retrospective = !in_.claim || !change || claim_.written >= *change;
-    if (!in_.claim) {
-      Say("retrospective", "nothing was claimed before the change");
-    } else if (!change) {
-      Say("retrospective", "the runs after the change have no dates, so that the claim may be younger");
-    } else if (out_.retrospective) {
-      Say("retrospective", "the claim is younger than the change");
-    }
-    if (in_.claim && !claim_.baseline.empty() && !IsClaimedBaseline()) {
-      Say("baseline_differs_from_claim", "the runs before are not those that the claim names");
-    }
-  }
-
-  [[nodiscard]] bool IsClaimedBaseline() const {
-    // As sets: the blocks of a switchback may come from one file.
-    std::set<std::string> claimed;
-    std::set<std::string> given;
-    const auto key = [](const auto& run) { return run.sha256.empty() ? run.name : run.sha256; };
-    for (const Claim::BaselineRun& run : claim_.baseline) claimed.insert(key(run));
-    for (const MeasuredRun& run : in_.before) given.insert(key(run));
-    return claimed == given;
-  }
-
   // Intervals and what is told beside them.
   void Describe() {
     out_.saving = IntervalOf(*effect_, claim_.level);
-    out_.saving90 = IntervalOf(*effect_, Lower());
+    out_.saving90 = IntervalOf(*effect_, LowerLevel(claim_.level));
     if (out_.layout != RunLayout::kSwitchback && !out_.model && !corrected_ && !out_.sequential) CrossCheck();
     out_.avoided_gpu_seconds = AvoidedOf(*effect_, *out_.saving, out_.after.gpu_seconds);
     if (*out_.fraction != 0) out_.fsu = FractionalUncertainty(*effect_);
@@ -348,8 +286,6 @@ class Judgement {
       Say("use_switchback", "a change before and after is told from a drift only by a model of the drift");
     }
   }
-  // Of twice the error: .90 for .95.
-  [[nodiscard]] double Lower() const { return std::max(0.0, 1 - 2 * (1 - claim_.level)); }
 
   void CrossCheck() {
     const double tau = std::max(out_.before.tau.value_or(1), out_.after.tau.value_or(1));
@@ -365,7 +301,7 @@ class Judgement {
     out_.bootstrap_is_wider = out_.bootstrap->high - out_.bootstrap->low > kMuchWider * width;
     if (!out_.bootstrap_is_wider) return;
     out_.saving = out_.bootstrap;
-    out_.saving90 = interval(Lower());
+    out_.saving90 = interval(LowerLevel(claim_.level));
     Say("bootstrap_wider", "blocks of rows drawn again vary more than the formula says");
   }
 
@@ -394,6 +330,7 @@ class Judgement {
   std::optional<SavingEffect> effect_;
   bool compared_ = false;   // to untouched jobs
   bool corrected_ = false;  // by anything that the rows of these runs do not show
+  bool may_be_picked_ = false;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "verify/claim.h"
 #include "verify/measured_run.h"
 #include "verify/reversion.h"
+#include "verify/terms.h"
 #include "verify/verdict.h"
 
 namespace idleburn {
@@ -22,29 +23,13 @@ struct NonRoutineAdjustment {
   std::string basis;                  // by what it was measured: comparators, a run again
 };
 
-// Data left out after the fact.
-struct DataExclusion {
-  std::string reason;
-  double share = 0;  // of the allocated GPU time of both sides
-};
-
-// The baseline among all runs before the change that are known of the same jobs: ln of GPU-seconds per unit of work.
-struct KnownRuns {
-  std::vector<double> baseline;
-  std::vector<double> others;
-};
-
 // All that a verdict rests on. What is absent was not to be had.
-struct Comparison {
+struct Comparison : VerdictTerms {
   std::vector<MeasuredRun> before, after;   // of a switchback: its blocks, in any order
-  std::optional<Claim> claim;               // absent: the defaults of Claim, and the verdict is retrospective
   ClaimDesign design = ClaimDesign::kRuns;  // where there is no claim to say it
   std::vector<NonRoutineAdjustment> adjustments;
-  std::vector<DataExclusion> exclusions;
   std::vector<MeasuredRun> untouched_before, untouched_after;  // comparators: jobs that nobody changed, same dates
-  bool chosen_for_being_bad = false;                           // the runs were picked by the value that is judged
-  std::optional<KnownRuns> known;                              // what a history knows of these jobs
-  std::optional<ExpectedReversion> reversion;                  // what that alone would have done
+  std::optional<ExpectedReversion> reversion;                  // what a pick of bad runs alone would have done
   std::uint64_t seed = 1;
   int resamples = 2000;  // of the bootstrap
 };

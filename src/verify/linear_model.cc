@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "stats/correlation_time.h"
 #include "stats/least_squares.h"
-#include "stats/student_t.h"
+#include "stats/moments.h"
 #include "stats/welch.h"
 
 namespace idleburn {
@@ -45,7 +45,7 @@ LineFit FitLine(std::span<const WorkSegment> segments) {
   LineFit line;
   line.mean_work = MeanOf(columns[1]);
   line.mean_gpu_seconds = MeanOf(gpu_seconds);
-  for (const double work : columns[1]) line.work_squares += (work - line.mean_work) * (work - line.mean_work);
+  line.work_squares = SquaresAbout(columns[1], line.mean_work);
   std::optional<LeastSquares> fit = FitLeastSquares(columns, gpu_seconds);
   if (!fit) {
     fit = FitLeastSquares(std::span(columns).first(1), gpu_seconds);

@@ -1,5 +1,7 @@
 #include "verify/reasons.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -83,6 +85,8 @@ bool AnyWeighs(std::span<const VerdictReason> reasons, ReasonWeight weight) {
   return std::any_of(reasons.begin(), reasons.end(),
                      [weight](const VerdictReason& r) { return ReasonOf(r.id).weight == weight; });
 }
+
+std::string Percent(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
 
 VerdictReason MakeReason(std::string_view id, std::string_view seen) {
   const ReasonRow& row = ReasonOf(id);

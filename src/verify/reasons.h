@@ -33,6 +33,9 @@ const ReasonRow& ReasonOf(std::string_view id);  // of the table; anything else 
 // Whether one of the reasons has that weight.
 bool AnyWeighs(std::span<const VerdictReason> reasons, ReasonWeight weight);
 
+// "3.14 %", in what was seen.
+std::string Percent(double fraction);
+
 // "<seen>; <what would settle it>"
 VerdictReason MakeReason(std::string_view id, std::string_view seen);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "stats/least_squares.h"
+#include "stats/moments.h"
 #include "stats/student_t.h"
 
 namespace idleburn {
@@ -31,8 +32,6 @@ std::optional<ReversionReading> ReadReversion(std::span<const JobPair> jobs, dou
   chosen_first /= reading.chosen;
   chosen_second /= reading.chosen;
   const double mean = MeanOf(columns[1]);
-  double squares = 0;
-  for (const double first : columns[1]) squares += (first - mean) * (first - mean);
   const double away = mean - chosen_first;
 
   reading.raw_change = chosen_second - chosen_first;
@@ -41,7 +40,8 @@ std::optional<ReversionReading> ReadReversion(std::span<const JobPair> jobs, dou
   // What the line expects of jobs that began where the chosen ones did.
   reading.expected_change = (MeanOf(second) - mean) + (1 - reading.slope) * away;
   reading.net_change = reading.raw_change - reading.expected_change;
-  const double expected_variance = fit->residual_variance * (1.0 / reading.untouched + away * away / squares);
+  const double expected_variance =
+      fit->residual_variance * (1.0 / reading.untouched + away * away / SquaresAbout(columns[1], mean));
   reading.expected_error = std::sqrt(expected_variance);
   reading.net_error = std::sqrt(expected_variance + fit->residual_variance / reading.chosen);
   reading.df = fit->df;

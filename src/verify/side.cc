@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stats/student_t.h"
+#include "stats/moments.h"
 #include "stats/welch.h"
 #include "verify/run_rows.h"
 
 namespace idleburn {
 namespace {
-
-constexpr int kRunsThatShowNoise = 3;
 
 // Variance of the mean of ln R over runs, of runs that may differ in size.
 double BetweenRuns(std::span<const RunEstimate> runs) {
@@ -22,10 +20,7 @@ double BetweenRuns(std::span<const RunEstimate> runs) {
     work += run.work;
     squares += run.work * run.work;
   }
-  const double mean = MeanOf(logs);
-  double sum = 0;
-  for (const double value : logs) sum += (value - mean) * (value - mean);
-  return sum / static_cast<double>(logs.size() - 1) / (work * work / squares);
+  return VarianceOf(logs) / (work * work / squares);
 }
 
 }  // namespace
@@ -59,7 +54,7 @@ SideEstimate EstimateSide(std::span<const RunEstimate> runs) {
     side.n_eff = n_eff;
   }
   const double within = TotalVariance(terms);
-  if (side.runs >= kRunsThatShowNoise) {
+  if (side.runs >= kRunsThatSuffice) {
     side.error_known = true;
     side.relative_error = std::sqrt(std::max(within, BetweenRuns(runs)));
     side.df = side.runs - 1;

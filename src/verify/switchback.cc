@@ -6,6 +6,7 @@
 
 #include "stats/correlation_time.h"
 #include "stats/least_squares.h"
+#include "stats/moments.h"
 #include "stats/student_t.h"
 #include "verify/run_rows.h"
 
@@ -138,12 +139,9 @@ std::optional<SwitchbackReading> ReadSwitchback(std::span<const MeasuredRun> bef
 
 SavingEffect EffectOfPairs(std::span<const double> log_ratios, bool sequential) {
   const auto n = static_cast<double>(log_ratios.size());
-  const double mean = MeanOf(log_ratios);
-  double squares = 0;
-  for (const double value : log_ratios) squares += (value - mean) * (value - mean);
-  const double variance = squares / (n - 1);
+  const double variance = VarianceOf(log_ratios);
   SavingEffect effect;
-  effect.fraction = 1 - std::exp(mean);
+  effect.fraction = 1 - std::exp(MeanOf(log_ratios));
   effect.df = n - 1;
   effect.n = static_cast<int>(log_ratios.size());
   effect.scale = sequential ? SavingEffect::Scale::kSequence : SavingEffect::Scale::kLog;

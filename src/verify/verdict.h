@@ -16,6 +16,9 @@ namespace idleburn {
 enum class Verdict : std::uint8_t { kInvalid, kRegression, kVerified, kIndicated, kIndicatedRegression, kNotShown };
 std::string_view VerdictName(Verdict verdict);  // "INDICATED_REGRESSION"
 
+// Runs, captures or pairs a side from which on it is seen what differs between them.
+inline constexpr int kRunsThatSuffice = 3;
+
 // A saving as a fraction of what the work would have needed before: below 0 it needed more.
 struct SavingInterval {
   double fraction = 0;
@@ -86,7 +89,6 @@ struct SavingVerdict {
   std::uint64_t seed = 0;                             // of the draws
   std::optional<SavingInterval> avoided_gpu_seconds;  // GPU-seconds, not a fraction
   double adjustment_gpu_seconds = 0;                  // non-routine, within the above
-  double excluded_share = 0;                          // of the data, after the fact
   std::optional<LinearBaseline> model;                // absent: the ratio of sums
   std::optional<DriftGuard> guard;
   std::optional<ComparatorChange> comparators;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "text/byte_order_mark.h"
 #include "text/csv_table.h"
 #include "text/number.h"
 #include "text/time_zone.h"
@@ -12,7 +13,6 @@ namespace idleburn {
 namespace {
 
 constexpr std::string_view kGpuSeconds = "gpu_seconds";
-constexpr std::int64_t kYear = 365 * 24 * kNanosPerHour;  // a clock that shows less is not the calendar's
 constexpr std::size_t kShown = 30;
 // Above it a sum of counts could no longer be told from its neighbour, and times would not be instants.
 constexpr double kMost = 1e15;
@@ -105,7 +105,7 @@ WorkTable::Block Close(OpenBlock open, const std::optional<Instant>& before, con
     }
   }
   // Blocks of one file share its clock, whatever that shows.
-  if (open.rows.front().end.nanos() >= kYear || columns.arm) {
+  if (IsDated(open.rows.front().end) || columns.arm) {
     run.run.start = std::max(StartOf(open.rows), before.value_or(Instant()));
     run.run.end = open.rows.back().end;
   }
@@ -122,7 +122,7 @@ bool SniffWorkCsv(std::string_view head) {
     const auto ends = [&](std::size_t i) {
       return i >= line.size() || std::string_view(", \t\r\"").find(line[i]) != std::string_view::npos;
     };
-    if ((at == 0 || ends(at - 1) || line.substr(0, at) == "\xEF\xBB\xBF") && ends(at + kGpuSeconds.size())) return true;
+    if ((at == 0 || ends(at - 1) || line.substr(0, at) == kByteOrderMark) && ends(at + kGpuSeconds.size())) return true;
     ++at;
   }
   return false;

@@ -55,13 +55,13 @@ nvml::Return Field(Node& node, Board& board, std::int64_t now, nvml::FieldValue&
   }
 }
 
-std::vector<nvml::ProcessInfo> ProcessesOf(Node& node, Board& board, std::int64_t now, bool sizing) {
+std::vector<nvml::ProcessInfo> ProcessesOf(Node& node, Board& board, std::int64_t now) {
   std::vector<nvml::ProcessInfo> list;
   for (const Process& p : board.activity().Processes(now)) {
     list.push_back({p.pid, p.memory, nvml::kNone32, nvml::kNone32});
   }
-  // Nine more than were there when the list was sized: more than anybody leaves room for at once.
-  for (U32 i = 0; node.script.growing_lists && !sizing && i < 9; ++i) {
+  if (node.script.growing_lists) node.script.started_processes += 9;
+  for (U32 i = 0; i < node.script.started_processes; ++i) {
     list.push_back({900'000 + i, 1 << 20, nvml::kNone32, nvml::kNone32});
   }
   return list;
@@ -144,7 +144,7 @@ nvml::Return nvmlDeviceGetTotalEccErrors(nvml::Device device, U32, U32, U64* out
 nvml::Return nvmlDeviceGetComputeRunningProcesses_v3(nvml::Device device, U32* count, nvml::ProcessInfo* out) {
   return About("nvmlDeviceGetComputeRunningProcesses_v3", device,
                [&](Node& node, Handle&, Board& board, std::int64_t now) {
-                 return CopyList(ProcessesOf(node, board, now, out == nullptr), count, out);
+                 return CopyList(ProcessesOf(node, board, now), count, out);
                });
 }
 nvml::Return nvmlDeviceGetMigMode(nvml::Device device, U32* current, U32* pending) {

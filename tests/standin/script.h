@@ -49,8 +49,9 @@ struct Script {
   std::vector<Xid> xids;
   std::vector<Reorder> orders;
   std::vector<std::int64_t> reloads;
-  bool growing_lists = false;  // a process starts between the two calls that read a list
-  bool narrow_pcie = false;    // PCIe counters of 32 bits, which wrap
+  bool growing_lists = false;  // nine processes start before each call that reads a list
+  std::uint32_t started_processes = 0;
+  bool narrow_pcie = false;  // PCIe counters of 32 bits, which wrap
   // The timeline of "gpu 0", or of "gpu 0/1" (instance 1 of GPU 0).
   std::map<std::string, std::vector<std::string>> timeline;
   std::string error;  // empty: the script is right

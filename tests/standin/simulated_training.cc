@@ -14,11 +14,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "standin/gpu_marks.h"
+#include "standin/script.h"
 
 namespace idleburn::standin {
 namespace {
@@ -260,6 +263,18 @@ void Write(const Job& job, const Truth& truth) {
   if (out != stdout) std::fclose(out);
 }
 
+// The driver's number of the board that CUDA counts so: of boards of one model, in the order of the PCI bus.
+int BoardOf(int device) {
+  const char* const path = std::getenv("IDLEBURN_STANDIN_SCRIPT");
+  std::ifstream in(path != nullptr ? path : "");
+  const Script script = ReadScript(std::string(std::istreambuf_iterator<char>(in), {}));
+  std::vector<std::pair<std::string, int>> by_bus;
+  for (const ScriptGpu& gpu : script.gpus) by_bus.emplace_back(gpu.facts.bus_id, static_cast<int>(by_bus.size()));
+  std::sort(by_bus.begin(), by_bus.end());
+  const auto place = static_cast<std::size_t>(device);
+  return place < by_bus.size() ? by_bus[place].second : device;
+}
+
 // CUDA_VISIBLE_DEVICES numbers the devices of a program anew.
 int VisibleDevice(int device) {
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -268,7 +283,7 @@ int VisibleDevice(int device) {
     const std::size_t comma = list.find(',');
     list = comma == std::string::npos ? "" : list.substr(comma + 1);
   }
-  return list.empty() ? device : static_cast<int>(std::strtol(list.c_str(), nullptr, 10));
+  return BoardOf(list.empty() ? device : static_cast<int>(std::strtol(list.c_str(), nullptr, 10)));
 }
 
 bool SetMode(const std::string& mode, Job& job) {

@@ -21,4 +21,15 @@ inline std::vector<DeviceTrace> TraceDevices(const Profile& profile, const Inter
   return traces;
 }
 
+// The idle time of a budget in the three parts that need no host ranges: before the launch call starts, from there to
+// the start of the event, and without a launch record.
+inline std::int64_t HostWaitNs(const TraceBudget& b) {
+  return b.IdleNs(IdleClass::kDataloader) + b.IdleNs(IdleClass::kSyncApi) + b.IdleNs(IdleClass::kMemcpyApi) +
+         b.IdleNs(IdleClass::kCpuOp) + b.IdleNs(IdleClass::kHostOther);
+}
+inline std::int64_t LaunchToStartNs(const TraceBudget& b) {
+  return b.IdleNs(IdleClass::kLaunchLatency) + b.IdleNs(IdleClass::kQueuedWait);
+}
+inline std::int64_t UnknownWaitNs(const TraceBudget& b) { return b.IdleNs(IdleClass::kNoLaunchRecord); }
+
 }  // namespace idleburn::test

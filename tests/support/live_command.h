@@ -21,6 +21,8 @@ class LiveMachine {
   // The same beside what the test does meanwhile.
   [[nodiscard]] std::future<ProgramRun> Begin(const std::string& words) const;
 
+  // Those words of the shell that make the environment, for what a test starts itself.
+  [[nodiscard]] const std::string& environment() const { return environment_; }
   [[nodiscard]] std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
   // A JSON document there; the test fails if it is none.
   [[nodiscard]] nlohmann::json Json(const std::string& name) const;

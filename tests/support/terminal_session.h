@@ -8,6 +8,19 @@
 
 namespace idleburn::testing {
 
+// Python that tells the size of its terminal at the start and whenever it changes, and ends at 132 columns. That is
+// written without print: a signal may come while one is under way.
+inline constexpr const char* kTellsItsSize = R"(
+import os, signal, time
+def show(*_):
+    size = os.get_terminal_size(1)
+    os.write(1, b"%d %d\n" % size)
+    if size.columns == 132: os._exit(0)
+signal.signal(signal.SIGWINCH, show)
+show()
+time.sleep(60)
+)";
+
 // A command on a terminal of its own, and a user who types and reads there.
 class TerminalSession {
  public:

@@ -2,7 +2,7 @@
 # Pieces of reality.py on a machine with a GPU, where nothing is installed and little is brought back:
 #   tools/reality/call.sh PIECE...     for example: tools/reality/call.sh abi truth
 # Needs build/reality (tools/reality/pack.sh). Works in /tmp/reality, so that a later call finds what an earlier one
-# left, and leaves an archive of figures and recordings, and one of traces in parts of 15 MiB, in $OUT (default /tmp/out).
+# left, and leaves an archive of figures and recordings, and one of traces in parts of 15 MiB, in $OUT (/tmp/out).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1 OUT=${OUT:-/tmp/out}

@@ -446,6 +446,11 @@ def calibrate(bench):
         bench.keep("calibrate", figures)
 
 
+def said_last(error):
+    """The end of an error, as a cell of a table."""
+    return error.strip().splitlines()[-1][-160:].replace("|", "/") if error and error.strip() else "-"
+
+
 def table(bench):
     """All that is there, as markdown."""
     for path in sorted(glob.glob(bench.path("workloads_*.json"))):
@@ -470,7 +475,7 @@ def table(bench):
             print("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |" % (
                 name, " or ".join(row["expected"]), top(name, "live"), top(name, "trace"), top(name, "both"),
                 top(name + "_fixed", "live"), interval(advice[0][2]), interval(compared.get("saving")),
-                compared.get("verdict") or compared.get("error") or row.get("error", "-"),
+                compared.get("verdict") or said_last(compared.get("error") or row.get("error")),
                 ", ".join("-" if m is None else "%.0f" % m for m in means)))
     for name in ("abi", "overhead", "truth", "plan", "calibrate"):
         if os.path.exists(bench.path(name + ".json")):

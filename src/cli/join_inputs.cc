@@ -1,0 +1,75 @@
+#include "cli/join_inputs.h"
+
+#include "cli/input_keys.h"
+#include "telemetry/straight_clock.h"
+
+namespace idleburn {
+namespace {
+
+// Passes samples of one input on and notes what joining it depends on.
+class JoinWatch final : public SampleSink {
+ public:
+  JoinWatch(SampleSink& next, InputOverlap& overlap) : next_(next), overlap_(overlap) {}
+
+  void OnSamples(std::span<const Sample> samples) override {
+    for (const Sample& s : samples) {
+      signals_ |= s.present | s.unavailable;
+      (IsDated(s.time) ? dated_ : undated_) = true;
+      overlap_.See(s);
+    }
+    next_.OnSamples(samples);
+  }
+  [[nodiscard]] std::uint32_t signals() const { return signals_; }
+  // What carries no times begins at second 0 of 1970.
+  [[nodiscard]] bool undated() const { return undated_; }
+  [[nodiscard]] bool dated() const { return dated_; }
+
+ private:
+  SampleSink& next_;
+  InputOverlap& overlap_;
+  std::uint32_t signals_ = 0;
+  bool undated_ = false;
+  bool dated_ = false;
+};
+
+}  // namespace
+
+Result<void> ImportInput(const KnownInput& input, const ImportOptions& options, ImportTarget& target) {
+  target.devices.BeginInput(input.host);
+  TRY(input.importer->import(*input.source, options, target));
+  if (input.source->truncated()) target.quality.Count(QualityId::kTruncatedInput, {&input.source->name(), 0});
+  return {};
+}
+
+Result<void> CheckOrder(const std::string& input, std::int64_t rows, std::int64_t rows_back) {
+  constexpr std::int64_t kFewRows = 8;  // in which some that went back prove nothing
+  if (rows < kFewRows || 2 * rows_back <= rows) return {};
+  return Fail(input + ": most of its rows are older than the row before them; sort it by time, oldest first");
+}
+
+Result<void> InputJoin::Read(const KnownInput& input, const ImportOptions& options) {
+  ++inputs_;
+  JoinWatch watch(sorter_, overlap_);
+  StraightClock clock(watch, quality_);
+  const bool steps = input.importer->in_order && input.importer->clock == ClockDomain::kWall;
+  ImportTarget target{devices_, quality_, owners_, steps ? static_cast<SampleSink&>(clock) : watch};
+  TRY(ImportInput(input, options, target));
+  signals_ |= watch.signals();
+  dated_ = dated_ || watch.dated();
+  if (undated_.empty() && watch.undated()) undated_ = input.source->name();
+  TRY(CheckOrder(input.source->name(), clock.rows(), clock.rows_back()));
+  return overlap_.End(input.source->name());
+}
+
+Result<void> InputJoin::Deliver(SampleSink& out) {
+  if (inputs_ > 1 && dated_ && !undated_.empty()) {
+    return Fail(undated_ +
+                ": carries no dates, so it has no place on the clock of the other inputs; record it with " +
+                "times, or audit it alone");
+  }
+  TRY(overlap_.Finish());
+  if (inputs_ > 1) TRY(CheckDistinct(devices_));
+  return sorter_.Deliver(out);
+}
+
+}  // namespace idleburn

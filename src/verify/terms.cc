@@ -1,0 +1,119 @@
+#include "verify/terms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "verify/baseline_choice.h"
+
+namespace idleburn {
+namespace {
+
+constexpr double kMostExcluded = 0.05;
+
+using Reasons = std::vector<VerdictReason>;
+
+void CheckExclusions(const VerdictTerms& terms, Reasons& reasons) {
+  double share = 0;
+  for (const DataExclusion& exclusion : terms.exclusions) share += exclusion.share;
+  if (share > kMostExcluded) {
+    reasons.push_back(MakeReason("excluded_too_much", fmt::format("{:.1f} % of the data were left out", 100 * share)));
+  }
+}
+
+// Whether a baseline that was picked for being bad may be all there is to the effect: as it is said, as the runs that
+// are known show it, and where nothing is known, as the worst of cases.
+std::optional<VerdictReason> ReasonOfChoice(const VerdictTerms& terms, const SeenSaving& saving, bool alternating,
+                                            Random& random) {
+  const Claim judged = terms.claim.value_or(Claim{});
+  if (terms.chosen_for_being_bad || judged.choice == BaselineChoice::kWorst) {
+    return MakeReason("chosen_for_being_bad",
+                      "these runs were chosen by the value that is judged, and would have improved anyhow");
+  }
+  const std::optional<ChoiceReading> seen =
+      terms.known ? ReadChoice(terms.known->baseline, terms.known->others, random) : std::nullopt;
+  if (seen && seen->looks_picked) {
+    return MakeReason(
+        "chosen_for_being_bad",
+        fmt::format("of {} runs that the history knows from before the change, these {} look picked: drawn blindly, "
+                    "so bad ones come in {} of cases",
+                    terms.known->baseline.size() + terms.known->others.size(), terms.known->baseline.size(),
+                    Percent(seen->chance)));
+  }
+  if (seen || judged.choice == BaselineChoice::kAll || alternating || saving.fraction <= 0) return std::nullopt;
+  if (std::min(saving.before.size(), saving.after.size()) < kRunsThatSuffice) return std::nullopt;
+  const WorstTenth worst = WorstTenthOf(saving.before, saving.after, judged.level);
+  if (std::log(1 - saving.fraction) < -worst.most) return std::nullopt;
+  return MakeReason(
+      "choice_not_excluded",
+      fmt::format("picking the worst tenth of runs that differ like these saves {} by itself, and by accident up to {}",
+                  Percent(-std::expm1(-worst.mean)), Percent(-std::expm1(-worst.most))));
+}
+
+// When the change was: the first of the runs after it. Absent if one of them has no date, as that may be the first.
+std::optional<Instant> ChangeOf(std::span<const JudgedRun> after) {
+  std::optional<Instant> first;
+  for (const JudgedRun& run : after) {
+    if (!run.start) return std::nullopt;
+    first = first ? std::min(*first, *run.start) : *run.start;
+  }
+  return first;
+}
+
+// Why the claim is not known to be older than the change; null if it is.
+const char* WhyRetrospective(const VerdictTerms& terms, std::span<const JudgedRun> after) {
+  if (!terms.claim) return "nothing was claimed before the change";
+  const std::optional<Instant> change = ChangeOf(after);
+  if (!change) return "the runs after the change have no dates, so that the claim may be younger";
+  return terms.claim->written >= *change ? "the claim is younger than the change" : nullptr;
+}
+
+// As sets: the blocks of a switchback may come from one file.
+bool IsClaimedBaseline(const Claim& claim, std::span<const JudgedRun> before) {
+  std::set<std::string> claimed;
+  std::set<std::string> given;
+  const auto key = [](const auto& run) { return run.sha256.empty() ? run.name : run.sha256; };
+  for (const Claim::BaselineRun& run : claim.baseline) claimed.insert(key(run));
+  for (const JudgedRun& run : before) given.insert(key(run));
+  return claimed == given;
+}
+
+}  // namespace
+
+RunLayout LayoutOf(std::span<const JudgedRun> before, std::span<const JudgedRun> after) {
+  std::vector<std::pair<Instant, bool>> starts;  // and whether after the change
+  for (const bool is_after : {false, true}) {
+    for (const JudgedRun& run : is_after ? after : before) {
+      if (!run.start) return RunLayout::kUnknown;
+      starts.emplace_back(*run.start, is_after);
+    }
+  }
+  std::sort(starts.begin(), starts.end());
+  std::size_t switches = 0;
+  for (std::size_t i = 1; i < starts.size(); ++i) switches += starts[i].second != starts[i - 1].second ? 1U : 0U;
+  return switches > 1 ? RunLayout::kInterleaved : RunLayout::kBeforeAfter;
+}
+
+TermsReading HoldToTerms(const VerdictTerms& terms, std::span<const JudgedRun> before, std::span<const JudgedRun> after,
+                         const std::optional<SeenSaving>& saving, Random& random) {
+  TermsReading reading;
+  CheckExclusions(terms, reading.reasons);
+  if (saving) {
+    const bool alternating = LayoutOf(before, after) == RunLayout::kInterleaved;
+    const std::optional<VerdictReason> choice = ReasonOfChoice(terms, *saving, alternating, random);
+    if (choice) reading.reasons.push_back(*choice);
+  }
+  const char* why = WhyRetrospective(terms, after);
+  reading.retrospective = why != nullptr;
+  if (why != nullptr) reading.reasons.push_back(MakeReason("retrospective", why));
+  if (terms.claim && !terms.claim->baseline.empty() && !IsClaimedBaseline(*terms.claim, before)) {
+    reading.reasons.push_back(
+        MakeReason("baseline_differs_from_claim", "the runs before are not those that the claim names"));
+  }
+  return reading;
+}
+
+}  // namespace idleburn
