@@ -66,8 +66,8 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   CommandFlags flags({"price.", "energy.", "import.", "classify.idle_power", "output.", "history."});
   Flag& inputs =
       flags.Add("input", "INPUT...",
-          "files of one run: nvidia-smi logs, Prometheus dumps, ... (- is standard input); NODE=FILE where FILE does "
-          "not say whose GPUs it is about");
+                "files of one run: nvidia-smi logs, Prometheus dumps, ... (- is standard input); NODE=FILE where FILE "
+                "does not say whose GPUs it is about");
   inputs.list = &request.inputs;
   inputs.required = true;
   flags.Add("--output", "FILE", "write the report to FILE").text = &request.report.output;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "classify/totals.h"
+#include "diagnose/scene.h"
 
 namespace idleburn {
 
@@ -31,6 +32,12 @@ inline bool InUse(const DeviceTotals& totals) {
 inline std::int64_t LowNs(const Timeline::Bucket& bucket) {
   return bucket.phase_ns[static_cast<std::size_t>(Phase::kIdle)] +
          bucket.phase_ns[static_cast<std::size_t>(Phase::kUnderutilized)];
+}
+
+// Of so much low time of a bucket, what no kernel ran in: the most that a fix could give back.
+inline double LostNs(const Timeline::Bucket& bucket, std::int64_t low) {
+  const double used = static_cast<double>(bucket.utilization.area) / static_cast<double>(kFull);
+  return std::clamp(static_cast<double>(ObservedNs(bucket)) - used, 0.0, static_cast<double>(low));
 }
 
 }  // namespace idleburn

@@ -41,9 +41,8 @@ void AddLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& 
     const std::int64_t here = claimed[b] ? 0 : LowNs(bucket) - SlowedNs(scene, bucket);
     slowed += claimed[b] ? 0 : SlowedNs(scene, bucket);
     low->when.At((t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds).Merge({here, ObservedNs(bucket)});
-    const double used = static_cast<double>(bucket.utilization.area) / static_cast<double>(kFull);
     ns += here;
-    lost += std::clamp(static_cast<double>(ObservedNs(bucket)) - used, 0.0, static_cast<double>(here));
+    lost += LostNs(bucket, here);
   }
   low->ns += scene.Weighted(ns, d.device);
   low->lost += scene.Weighted(std::llround(lost), d.device);

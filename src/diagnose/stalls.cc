@@ -165,8 +165,7 @@ StallClaim Take(const Scene& scene, const std::vector<Episode>& episodes, Claims
       if (claims[i][b] || !Contains(episodes, (t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds)) continue;
       claims[i][b] = true;
       low += LowNs(bucket);
-      const double used = static_cast<double>(bucket.utilization.area) / static_cast<double>(kFull);
-      lost += std::clamp(static_cast<double>(ObservedNs(bucket)) - used, 0.0, static_cast<double>(LowNs(bucket)));
+      lost += LostNs(bucket, LowNs(bucket));
       if (Spins(scene.thresholds, d, bucket)) spin += bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
     }
     spin = std::min(spin, d.spin.time.ns);

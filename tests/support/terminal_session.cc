@@ -96,4 +96,16 @@ int TerminalSession::WaitForEnd() {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+bool StopsAndGoesOn(TerminalSession& shell) {
+  shell.Type("\x1a");
+  if (!shell.Expect("Stopped")) return false;
+  shell.Type("jobs; echo at-$((40 + 2))\n");
+  if (!shell.Expect("at-42\r\n")) return false;
+  shell.Type("fg\n");
+  if (!shell.Expect("cat'\r\n")) return false;
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the shell changes the terminal's modes
+  shell.Type("two\n");
+  return shell.Expect("two\r\ntwo\r\n");
+}
+
 }  // namespace idleburn::testing

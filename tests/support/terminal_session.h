@@ -49,4 +49,8 @@ class TerminalSession {
   std::size_t found_ = 0;
 };
 
+// A shell in which `cat` runs in front: Ctrl-Z gives the shell back, which takes a command, and fg gives `cat` back,
+// which repeats a line. False at the first of these that does not come.
+bool StopsAndGoesOn(TerminalSession& shell);
+
 }  // namespace idleburn::testing
