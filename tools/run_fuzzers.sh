@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of a build folder, one a processor at a time, and prints one line each.
+# Runs every fuzz target of a build folder, two a processor at a time, and prints one line each.
 #   tools/run_fuzzers.sh DIR SECONDS     DIR: where the *_fuzz programs are; SECONDS: for each of them
-#   FUZZ_SHARE=N     every N-th target, another one with every commit, gets a minute instead, so that each gets its
-#                    minute in turn where there is no time for all
 # Seeds come from fuzz/corpus/<name>/ (name without _fuzz) and stay as they are. Ends with 1 if a target crashed,
 # ran out of memory or time; the input that did it stays in DIR/crashes.
 #
@@ -18,14 +16,13 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$crashes"
 
-# run_one PROGRAM SECONDS
 run_one() {
-  local program=$1 seconds=$2 name code=0
+  local program=$1 name code=0
   name=$(basename "$program" _fuzz)
   mkdir -p "$scratch/$name"
   if [ -d "fuzz/corpus/$name" ]; then cp -r "fuzz/corpus/$name/." "$scratch/$name"; fi
   "$program" "$scratch/$name" -seed="${FUZZ_SEED:-1}" -max_total_time="$seconds" -max_len=65536 \
-    -rss_limit_mb=2048 -timeout=10 -artifact_prefix="$crashes/$name-" \
+    -rss_limit_mb=2048 -timeout=20 -artifact_prefix="$crashes/$name-" \
     -print_final_stats=1 >"$scratch/$name.log" 2>&1 </dev/null || code=$?
   local runs coverage
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$scratch/$name.log")
@@ -43,19 +40,9 @@ run_one() {
 shopt -s nullglob
 programs=("$folder"/*_fuzz)
 [ ${#programs[@]} -gt 0 ] || { echo "fuzz: no *_fuzz program in $folder; build it with: make fuzz" >&2; exit 1; }
-share=${FUZZ_SHARE:-0}
-turn=$((share > 0 ? 16#$(git rev-parse --short=7 HEAD) % share : 0))
-jobs=()
-for i in "${!programs[@]}"; do
-  if [ "$share" -gt 0 ] && [ $((i % share)) = "$turn" ]; then
-    jobs=("${programs[i]} 60" "${jobs[@]}")  # the long ones first, or a processor waits for them in the end
-  else
-    jobs+=("${programs[i]} $seconds")
-  fi
-done
-for job in "${jobs[@]}"; do
-  while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
-  run_one "${job% *}" "${job##* }" &
+for program in "${programs[@]}"; do
+  while [ "$(jobs -rp | wc -l)" -ge $((2 * $(nproc))) ]; do wait -n; done
+  run_one "$program" &
 done
 wait
 [ ! -e "$scratch/failed" ]
