@@ -40,24 +40,31 @@ struct IdleTally {
   double recoverable_ns = 0;
   DeviceShares where;
   std::vector<std::string> names;
-  std::string counter;  // that told whether memory was held
+  std::string told_by;  // what told whether the GPU was held
 };
 
-std::string HolderCounter(const Scene& scene, const DeviceResult& d) {
-  const Signal by =
-      scene.devices[d.device].counter[Index(Signal::kProcesses)].empty() ? Signal::kMemoryUsed : Signal::kProcesses;
-  return scene.Counter(d, by);
+// What decided: the list of processes, and where there was none, memory.
+std::string HolderEvidence(const Scene& scene, const DeviceResult& d, std::string_view cause) {
+  const auto& counters = scene.devices[d.device].counter;
+  const bool held = cause == "idle_held";
+  const std::string list =
+      fmt::format("{} lists {} meanwhile", scene.Counter(d, Signal::kProcesses), held ? "a process" : "no process");
+  const std::string memory =
+      fmt::format("{} is {} {} MiB{}", scene.Counter(d, Signal::kMemoryUsed), held ? "at least" : "below",
+                  scene.thresholds.held_memory >> 20, held ? ", which some process holds" : "");
+  if (counters[Index(Signal::kProcesses)].empty()) return memory + " meanwhile";
+  return counters[Index(Signal::kMemoryUsed)].empty() ? list : list + ", or where no list is read " + memory;
 }
 
 void Add(const Scene& scene, const DeviceResult& d, std::int64_t ns, std::int64_t assumed, double recoverable,
-         IdleTally& tally) {
+         std::string_view cause, IdleTally& tally) {
   if (ns + assumed == 0) return;
   tally.ns += scene.Weighted(ns + assumed, d.device);
   tally.assumed_ns += scene.Weighted(assumed, d.device);
   tally.recoverable_ns += static_cast<double>(scene.Weighted(std::llround(recoverable), d.device));
   tally.where[d.device] += scene.Weighted(ns + assumed, d.device);
   tally.names.push_back(scene.NameOf(d.device));
-  if (ns > 0) tally.counter = HolderCounter(scene, d);
+  if (ns > 0) tally.told_by = HolderEvidence(scene, d, cause);
 }
 
 // Adds to `claimed` what is worth a finding.
@@ -73,12 +80,7 @@ void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tal
                   "threshold 3 %): {}",
                   scene.BusyCounter(), InPercent(scene.thresholds.idle_below), kIdleStretchSeconds, Seconds(tally.ns),
                   100 * f.share, ListOf(tally.names)));
-  if (tally.ns > tally.assumed_ns) {
-    f.evidence.push_back(fmt::format(
-        fmt::runtime(cause == "idle_held" ? "{} shows a process that holds device memory ({} MiB or more) meanwhile"
-                                          : "{} shows no process on the GPU meanwhile (memory below {} MiB)"),
-        tally.counter, scene.thresholds.held_memory >> 20));
-  }
+  if (tally.ns > tally.assumed_ns) f.evidence.push_back(tally.told_by);
   if (tally.assumed_ns > 0) {
     f.evidence.push_back(
         fmt::format("neither memory.used nor a process list was read for {:.0f} of these GPU-s: taken as {}",
@@ -108,8 +110,10 @@ DeviceShares FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear,
     const bool worked = BusyPhasesNs(d.totals) > 0;
     const std::int64_t assume_held = worked ? idle.unknown_ns : 0;
     const std::int64_t assume_empty = idle.unknown_ns - assume_held;
-    Add(scene, d, idle.held_ns, assume_held, recovered * static_cast<double>(idle.held_ns + assume_held), held);
-    Add(scene, d, idle.empty_ns, assume_empty, recovered * static_cast<double>(idle.empty_ns + assume_empty), empty);
+    Add(scene, d, idle.held_ns, assume_held, recovered * static_cast<double>(idle.held_ns + assume_held), "idle_held",
+        held);
+    Add(scene, d, idle.empty_ns, assume_empty, recovered * static_cast<double>(idle.empty_ns + assume_empty),
+        "idle_empty", empty);
   }
   DeviceShares claimed;
   ReportIdle(scene, "idle_held", held, claimed, findings);

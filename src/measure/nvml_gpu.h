@@ -47,9 +47,10 @@ enum class NvmlQuery : std::uint8_t {
   kProcesses,
   kProcessesV1,
   kMpsProcesses,
+  kDrawingProcesses,
   kGpm,
 };
-inline constexpr std::size_t kNvmlQueryCount = 25;
+inline constexpr std::size_t kNvmlQueryCount = 26;
 
 // One GPU, or one MIG instance, and what was read of it since the library was initialised.
 class NvmlGpu {
@@ -143,6 +144,9 @@ class NvmlGpu {
   void ReadEnergy(const Moment& moment);
   void ReadMemory();
   void DoubtHolders();
+  bool IsHeldUnlisted();
+  // How many processes hold it is not known at this row, for `why` unless others lack a reading there.
+  void MissHolders(Unobserved why);
   void ReadTemperature();
   void ReadLinks(const Moment& moment);
   void ReadSlowdowns(const Moment& moment);
@@ -184,9 +188,11 @@ class NvmlGpu {
   std::optional<std::uint64_t> energy_;
   std::optional<std::uint64_t> ecc_;
   std::int64_t memory_used_ = 0;
+  bool memory_is_net_ = false;  // of what the driver keeps for itself
   Every processes_due_{Nanos(5 * kNanosPerSecond)};
-  std::optional<bool> is_held_;      // by the last list; absent: it told nothing, or is not believed any more
-  std::int64_t memory_then_ = 0;     // least since that list if nobody held it, else most
+  std::optional<bool> is_held_;   // by the last list; absent: it told nothing, or is not believed any more
+  std::int64_t memory_then_ = 0;  // least since that list if nobody held it, else most
+  bool unlisted_told_ = false;
   std::uint32_t holders_room_ = 16;  // of the next list
   CounterRate pcie_rx_;
   CounterRate pcie_tx_;

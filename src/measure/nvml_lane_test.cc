@@ -112,6 +112,52 @@ TEST(NvmlLane, AListThatGrowsBetweenTwoCallsIsReadAgain) {
   EXPECT_EQ(run.log.Of(0, Signal::kProcesses).at(0).second, 20 + 2 * 9);
 }
 
+// Drivers 535.43 to 535.86 write 32 bytes a process where there were to be 24.
+TEST(NvmlLane, ListsOfLongerRecordsAreReadAsTheyAre) {
+  for (const int count : {1, 2, 3, 12, 13, 16, 17, 40}) {
+    std::string script = "gpu 0\nlong_process_records\nat 0s gpu 0 procs=";
+    for (int i = 0; i < count; ++i) script += std::to_string(1000 + i) + ":" + std::to_string(1 + i) + "MiB,";
+    StandInRun run(script + "\n");
+    run.RunUntil(2);
+    ASSERT_EQ(run.log.holders.size(), 1U);
+    const GpuHolders& list = run.log.holders.front();
+    ASSERT_EQ(list.holders.size(), static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) {
+      EXPECT_EQ(list.holders[static_cast<std::size_t>(i)].pid, 1000 + i) << count;
+      EXPECT_EQ(list.holders[static_cast<std::size_t>(i)].memory, std::int64_t{1 + i} << 20) << count;
+    }
+    EXPECT_EQ(run.log.Of(0, Signal::kProcesses).at(0).second, count);
+  }
+}
+
+// In a container without the host's PID namespace a driver lists nobody, and a program that only draws is in another
+// list; a desktop is nobody who computes.
+TEST(NvmlLane, AnEmptyListDoesNotOutweighMemoryThatIsUsed) {
+  struct Row {
+    const char* level;
+    bool listed;
+  };
+  for (const Row& row :
+       {Row{"procs=none", true}, Row{"procs=none memory=20MiB", true}, Row{"procs=none memory=12GiB", false},
+        Row{"procs=none memory=150MiB", false}, Row{"draws=900:300MiB,901:200MiB", true},
+        Row{"draws=900:300MiB memory=2GiB", false}, Row{"draws=900:12GiB", false},
+        Row{"draws=900:? memory=300MiB", false}, Row{"procs=7:1GiB draws=900:12GiB", true}}) {
+    StandInRun run("gpu 0\nat 0s gpu 0 " + std::string(row.level) + "\n");
+    run.RunUntil(12);
+    run.Finish();
+    EXPECT_EQ(run.log.holders.at(0).listed, row.listed) << row.level;
+    EXPECT_EQ(run.log.Of(0, Signal::kProcesses).empty(), !row.listed) << row.level;
+    EXPECT_EQ(run.log.Lacking(0, Signal::kProcesses).empty(), row.listed) << row.level;
+    EXPECT_EQ(Mentions(run.log.Notes(NoteKind::kSettled), "the driver lists no process, yet"), !row.listed);
+  }
+  // Memory of version 1 has what the driver keeps for itself in it, and says nothing against a list.
+  StandInRun old("driver 440.33 10.440.33\ngpu 0\nat 0s gpu 0 procs=none\n", IDLEBURN_STANDIN_OLD);
+  old.RunUntil(2);
+  old.Finish();
+  EXPECT_EQ(old.log.Of(0, Signal::kMemoryUsed).at(0).second, std::int64_t{500} << 20);
+  EXPECT_EQ(old.log.Of(0, Signal::kProcesses).at(0).second, 0);
+}
+
 TEST(NvmlLane, WithoutARingTheGaugeIsReadWhenItChangesOrItsWindowHasPassed) {
   StandInRun run("gpu 0 samples=0 window=500ms gpm=0\nat 1s gpu 0 util=80\nat 2s gpu 0 util=20\n");
   run.RunUntil(3);

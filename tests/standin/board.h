@@ -42,6 +42,7 @@ class Activity {
   virtual double At(Quantity quantity, std::int64_t t) = 0;
   virtual std::uint64_t MemoryUsed(std::int64_t t) = 0;
   virtual std::vector<Process> Processes(std::int64_t t) = 0;
+  virtual std::vector<Process> Drawing(std::int64_t) { return {}; }
   virtual std::uint64_t EventReasons(std::int64_t t) = 0;
   virtual std::uint32_t Celsius(std::int64_t t) = 0;
   virtual bool Lost(std::int64_t t) = 0;
