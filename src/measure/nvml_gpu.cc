@@ -12,8 +12,11 @@ constexpr std::int64_t kNvlinkMost = 1'800'000'000'000;
 // A reading is held back for its driver's ring this long at most.
 constexpr Nanos kHold(kNanosPerSecond);
 constexpr Nanos kShortestWindow(kNanosPerSecond / 6);
-// A ring that stays empty longer is none: windows last a second at most.
-constexpr Nanos kEmptyRing(3 * kNanosPerSecond);
+// A ring that gave nothing for two windows is dry: some drivers let it run empty while a GPU idles. But one that
+// publishes once a second must have had the time to, until it is asked again.
+constexpr Nanos kDryRing(kNanosPerSecond);
+constexpr Nanos kAskedAgain(250'000'000);
+constexpr Nanos kLongestWindow(kNanosPerSecond);
 constexpr double kMib = 1024.0 * 1024.0;
 
 }  // namespace
@@ -190,16 +193,25 @@ void NvmlGpu::ReadEnergy(const Moment& moment) {
 }
 
 void NvmlGpu::ReadGauge(const Moment& moment) {
-  if (!place_.has_instances && Off(NvmlQuery::kSamples)) ReadRates(moment);
+  if (place_.has_instances) return;
+  if (Off(NvmlQuery::kSamples)) return ReadRates(moment);
+  if (!RingIsDry(moment.now)) return;
+  if (!std::exchange(ring_was_dry_, true)) {  // what the gauge said before then is no change now
+    rates_last_ = -1;
+    changed_before_ = false;
+  }
+  ReadRates(moment);
+}
+
+bool NvmlGpu::RingIsDry(Instant now) const {
+  const Nanos window = ring_.window().value_or(kLongestWindow);
+  return ring_read_ && now - *ring_read_ > std::max(std::min(2 * window, kDryRing), window + kAskedAgain);
 }
 
 void NvmlGpu::ReadRing(const Moment& moment) {
   if (Off(NvmlQuery::kSamples)) return;
   if (!ring_read_) ring_read_ = moment.now;
   TakeRing(moment);
-  if (moment.now - *ring_read_ > kEmptyRing) {
-    off_[static_cast<std::size_t>(NvmlQuery::kSamples)] = Unobserved::kUnsupported;
-  }
 }
 
 void NvmlGpu::TakeRing(const Moment& moment) {
@@ -213,14 +225,16 @@ void NvmlGpu::TakeRing(const Moment& moment) {
     ring_room_.resize(std::size_t{count} + 8);
   }
   count = static_cast<std::uint32_t>(ring_room_.size());
-  const auto seen = static_cast<std::uint64_t>(ring_.last_seen_us());
+  const auto seen = static_cast<std::uint64_t>(ring_.ask_from_us());
   if (!Ask(NvmlQuery::kSamples, nvml_.samples, nvml::kSamplesGpuUtilization, seen, &type, &count, ring_room_.data())) {
     return;
   }
   count = std::min(count, static_cast<std::uint32_t>(ring_room_.size()));
-  for (const UtilizationRing::Reading& reading : ring_.Take({ring_room_.data(), count}, type)) {
+  const std::int64_t wall_us = moment.read.wall.nanos() / 1000;
+  for (const UtilizationRing::Reading& reading : ring_.Take({ring_room_.data(), count}, type, wall_us)) {
     PlaceReading(reading, moment);
     ring_read_ = moment.now;
+    ring_was_dry_ = false;
   }
   if (ring_.window() && !window_told_) Settled(*ring_.window(), false);
 }
@@ -230,7 +244,7 @@ void NvmlGpu::PlaceReading(const UtilizationRing::Reading& reading, const Moment
   Sample sample;
   sample.device = place_.id;
   sample.time = std::min(at, moment.now);  // the driver's clock is read a little differently
-  if (reading.gap) {
+  if (reading.gap && !ring_was_dry_) {
     Sample gap = sample;
     gap.time = sample.time + (Nanos(0) - ring_.window().value_or(Nanos(kNanosPerSecond)));
     gap.SetUnavailable(Signal::kUtilization, Unobserved::kGap);
@@ -258,11 +272,13 @@ void NvmlGpu::ReadRates(const Moment& moment) {
   }
   const bool changed = rates.gpu != rates_last_;
   if (changed) {
-    if (changed_before_ && change_meter_.Add(moment.now - change_at_)) Settled(*change_meter_.window(), true);
+    if (changed_before_ && !ring_.window() && change_meter_.Add(moment.now - change_at_)) {
+      Settled(*change_meter_.window(), true);
+    }
     changed_before_ = rates_last_ >= 0;
     change_at_ = moment.now;
   }
-  const Nanos window = change_meter_.window().value_or(kShortestWindow);
+  const Nanos window = ring_.window().value_or(change_meter_.window().value_or(kShortestWindow));
   if (!changed && moment.now - rates_at_ < window) return;
   rates_last_ = rates.gpu;
   rates_at_ = moment.now;

@@ -108,8 +108,8 @@ class NvmlGpu {
   [[nodiscard]] Sample Unread(Instant now, Unobserved why) const;
   void Forbid(Instant time) { held_.Forbid(time); }
   [[nodiscard]] const std::vector<Sample>& held() const { return held_.held(); }
-  // The wall clock was set by `step`.
-  void MoveWall(Nanos step) { ring_.MoveWall(step); }
+  // The wall clock was set by `step`; it is `wall` now.
+  void MoveWall(Nanos step, Instant wall) { ring_.MoveWall(step, wall.nanos() / 1000); }
 
   [[nodiscard]] const Place& place() const { return place_; }
   [[nodiscard]] bool lost() const { return lost_ != nvml::kSuccess; }
@@ -139,6 +139,7 @@ class NvmlGpu {
   void PutPercent(Signal signal, const std::optional<double>& percent, const char* counter);
 
   void TakeRing(const Moment& moment);
+  [[nodiscard]] bool RingIsDry(Instant now) const;
   void ReadRates(const Moment& moment);
   void ReadPower();
   void ReadEnergy(const Moment& moment);
@@ -177,9 +178,10 @@ class NvmlGpu {
   bool window_told_ = false;
   std::vector<nvml::DriverSample> ring_room_;
   std::optional<Instant> ring_read_;                       // when it last gave one, or was first asked
+  bool ring_was_dry_ = false;                              // and the gauge is polled meanwhile
   Instant ring_until_ = Instant::FromNanos(INT64_MIN);     // time of its last reading
   Instant discard_until_ = Instant::FromNanos(INT64_MIN);  // after a driver was loaded its utilization reads high
-  WindowMeter change_meter_;                               // without a ring
+  WindowMeter change_meter_;                               // where no ring tells the window
   std::int64_t rates_last_ = -1;
   Instant rates_at_;
   Instant change_at_;

@@ -140,11 +140,11 @@ void NvmlLane::ReadEvents(LiveSink& out, Instant now) {
   }
 }
 
-// The driver stamps by the wall clock: when that is set, what was last seen moves along.
+// The driver stamps by the wall clock.
 void NvmlLane::WatchWall(const ClockReading& read) {
   const std::int64_t offset = read.wall.nanos() - read.monotonic.count();
   if (wall_offset_ && std::abs(offset - *wall_offset_) > kWallStep) {
-    for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) gpu->MoveWall(Nanos(offset - *wall_offset_));
+    for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) gpu->MoveWall(Nanos(offset - *wall_offset_), read.wall);
   }
   wall_offset_ = offset;
 }

@@ -370,14 +370,16 @@ TEST(NvmlLane, ARingThatOverflowedLeavesAGap) {
 }
 
 TEST(NvmlLane, SettingTheWallClockLosesAndMovesNothing) {
-  for (const std::int64_t step : {-3600 * kNanosPerSecond, 3600 * kNanosPerSecond}) {
+  // By more than the ring holds, and by less; not by whole windows, as no stamps of a real driver meet again.
+  for (const double seconds : {-3600.0, 3600.0, -5.0617, 5.0617, -1.0617, 0.9}) {
+    const auto step = static_cast<std::int64_t>(seconds * 1e9);
     StandInRun run("gpu 0 window=250ms\nat 0s gpu 0 util=60\n");
     run.RunUntil(5);
     run.driver.StepWall(Nanos(step));
     run.RunUntil(10);
     run.Finish();
     const auto readings = run.log.Of(0, Signal::kUtilization);
-    ASSERT_EQ(readings.size(), 40U) << step;
+    ASSERT_EQ(readings.size(), 40U) << seconds;
     for (std::size_t i = 0; i < readings.size(); ++i) {
       EXPECT_NEAR(run.Seconds(readings[i].first), 0.25 * static_cast<double>(i + 1), 1e-5);
     }
@@ -528,9 +530,35 @@ TEST(NvmlLane, ARingThatStaysEmptyGivesWayToTheGauge) {
   run.Finish();
   const auto readings = run.log.Of(0, Signal::kUtilization);
   ASSERT_GT(readings.size(), 10U);
-  EXPECT_NEAR(run.Seconds(readings.front().first), 3.1, 0.2);
+  EXPECT_NEAR(run.Seconds(readings.front().first), 1.4, 0.2);
   EXPECT_EQ(readings.back().second, 40 * kPercent);
   EXPECT_TRUE(run.log.InOrder());
+}
+
+// As while a GPU idles, on some boards: none of it is unobserved.
+TEST(NvmlLane, ARingThatRunsDryIsReplacedByTheGaugeUntilItSpeaksAgain) {
+  for (const int dry : {2, 10, 120}) {
+    const std::string span = std::to_string(dry) + "s";
+    StandInRun run("gpu 0 window=250ms ring=8\nat 0s gpu 0 util=40\nfail nvmlDeviceGetSamples 6 from=10s for=" + span +
+                   "\n");
+    run.RunUntil(dry + 10.5);
+    const std::int64_t polled = run.CallsOf("nvmlDeviceGetUtilizationRates");
+    EXPECT_GE(polled, 10 * dry - 12);
+    run.RunUntil(dry + 20);
+    EXPECT_EQ(run.CallsOf("nvmlDeviceGetUtilizationRates"), polled);
+    run.Finish();
+    EXPECT_TRUE(run.log.InOrder());
+    EXPECT_TRUE(run.log.Lacking(0, Signal::kUtilization).empty());
+    double last = 0;
+    for (const auto& [time, value] : run.log.Of(0, Signal::kUtilization)) {
+      EXPECT_LE(run.Seconds(time) - last, 1) << last;  // so that no second is without one
+      last = run.Seconds(time);
+      EXPECT_EQ(value, 40 * kPercent);
+      const double off_grid = std::fmod(last + 1e-6, 0.25);
+      EXPECT_TRUE(last <= dry + 10.5 || off_grid < 1e-5) << last;  // stamped again
+    }
+    EXPECT_NEAR(last, dry + 20, 0.3);
+  }
 }
 
 // Whatever the load: what was published adds up to what the GPU did.

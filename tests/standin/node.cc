@@ -44,7 +44,7 @@ void Node::Load(const std::string& text) {
   counts = {};
   handles_.clear();
   manual_ns_ = 0;
-  wall_step_ns_ = 0;
+  wall_steps_.clear();
   base_ns_ = script.manual_clock ? 0 : Clock(CLOCK_MONOTONIC);
   wall_base_ns_ = script.manual_clock ? kManualWall : Clock(CLOCK_REALTIME);
   reloads_done_ = 0;
@@ -96,7 +96,9 @@ void Node::BuildLive(const std::string& path) {
 std::int64_t Node::Now() { return script.manual_clock ? manual_ns_.load() : Clock(CLOCK_MONOTONIC) - base_ns_; }
 
 std::uint64_t Node::WallMicros(std::int64_t t) const {
-  return static_cast<std::uint64_t>((wall_base_ns_ + wall_step_ns_ + t) / 1000);
+  std::int64_t wall = wall_base_ns_ + t;
+  for (const WallStep& step : wall_steps_) wall += step.at < t ? step.ns : 0;
+  return static_cast<std::uint64_t>(wall / 1000);
 }
 
 nvml::Return Node::Init() {
