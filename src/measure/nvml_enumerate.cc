@@ -12,6 +12,10 @@ namespace {
 // A control group keeps the GPU from this container or job: it is nobody's here.
 bool IsHidden(nvml::Return code) { return code == nvml::kNoPermission || code == nvml::kOperatingSystem; }
 
+// A driver that is loaded answers in milliseconds; one that loads first, as without persistence mode when nobody uses a
+// GPU, takes a second or more for each.
+constexpr Nanos kLoads(500'000'000);
+
 }  // namespace
 
 std::string NvmlLane::Text(NvmlFunction<char*, std::uint32_t>& function) {
@@ -26,7 +30,21 @@ std::string NvmlLane::Text(NvmlFunction<nvml::Device, char*, std::uint32_t>& fun
   return code == nvml::kSuccess ? std::string(text.data()) : std::string();
 }
 
-nvml::Return NvmlLane::Enumerate(Instant now, LiveSink& out) {
+nvml::Return NvmlLane::Initialise(LiveSink& out) {
+  const Nanos start = clock_->Monotonic();
+  const nvml::Return code = nvml_->Call(nvml_->init);
+  initialised_ = code == nvml::kSuccess;
+  if (code != nvml::kSuccess) return code;
+  driver_version_ = Text(nvml_->driver_version);
+  nvml_version_ = Text(nvml_->nvml_version);
+  const nvml::Return listed = Enumerate(out);
+  const Nanos end = clock_->Monotonic();
+  if (listed != nvml::kSuccess || end - start <= kLoads * static_cast<std::int64_t>(boards_.size())) return listed;
+  for (const std::size_t i : attached_) gpus_[i]->DistrustUntilSettled(line_.At(end));
+  return listed;
+}
+
+nvml::Return NvmlLane::Enumerate(LiveSink& out) {
   std::uint32_t count = 0;
   const nvml::Return code = nvml_->Call(nvml_->device_count, &count);
   if (code != nvml::kSuccess) return code;
@@ -44,6 +62,7 @@ nvml::Return NvmlLane::Enumerate(Instant now, LiveSink& out) {
   OpenEvents();
   const std::lock_guard lock(stale_mutex_);
   stale_.clear();
+  const Instant now = line_.At(clock_->Monotonic());
   for (const auto& gpu : gpus_) stale_.push_back(gpu->Unread(now, Unobserved::kStale));
   return nvml::kSuccess;
 }

@@ -36,7 +36,6 @@ void NvmlGpu::Attach(Place place) {
   place_ = std::move(place);
   off_ = {};
   lost_ = nvml::kSuccess;
-  unknown_in_a_row_ = 0;
   gpm_links_ = false;
   ring_read_.reset();
   for (CounterRate* rate : {&pcie_rx_, &pcie_tx_, &nvlink_rx_, &nvlink_tx_}) rate->Forget();
@@ -49,7 +48,7 @@ void NvmlGpu::Attach(Place place) {
 }
 
 bool NvmlGpu::Heard(NvmlQuery query, const char* function, nvml::Return code) {
-  unknown_in_a_row_ = code == nvml::kUnknown ? unknown_in_a_row_ + 1 : 0;
+  if (code != nvml::kUnknown) unknown_[static_cast<std::size_t>(query)].ticks = 0;
   switch (NvmlCodeOf(code).handling) {
     case NvmlHandling::kOk:
       return true;
@@ -69,13 +68,53 @@ bool NvmlGpu::Heard(NvmlQuery query, const char* function, nvml::Return code) {
     case NvmlHandling::kNothingNew:
       return false;
     case NvmlHandling::kPassing:
-      if (unknown_in_a_row_ >= 2) {
-        lost_ = code;
-        lost_in_ = function;
-      }
+      if (code == nvml::kUnknown) HeardUnknown(query, function);
       return false;
   }
   return false;
+}
+
+// Code 999 does not say what failed: one sensor, or the GPU. Of a query that says so at two ticks in a row, the GPU's
+// answer to what every GPU can tell decides.
+void NvmlGpu::HeardUnknown(NvmlQuery query, const char* function) {
+  UnknownFailures& unknown = unknown_[static_cast<std::size_t>(query)];
+  if (unknown.ticks > 0 && unknown.last == row_.time) return;
+  unknown.last = row_.time;
+  if (++unknown.ticks < 2 || BaseFails()) return;
+  off_[static_cast<std::size_t>(query)] = Unobserved::kGap;
+  if (std::exchange(unknown.told, true)) return;
+  remarks_.emplace_back(NoteKind::kFailure, place_.label + ": " + function + ": " + NvmlSentence(nvml::kUnknown) +
+                                                "; the GPU answers otherwise, and this is asked once a minute");
+}
+
+// Then it is lost.
+bool NvmlGpu::BaseFails() {
+  const auto fails = [this](nvml::Return code, const char* function) {
+    const NvmlHandling handling = NvmlCodeOf(code).handling;
+    if (handling == NvmlHandling::kOk || handling == NvmlHandling::kNothingNew ||
+        handling == NvmlHandling::kUnsupported || handling == NvmlHandling::kPermission) {
+      return false;
+    }
+    lost_ = code;
+    lost_in_ = function;
+    return true;
+  };
+  std::array<char, nvml::kNameSize> uuid{};
+  nvml::Utilization rates{};
+  return fails(nvml_.Call(nvml_.uuid, place_.handle, uuid.data(), nvml::kNameSize), nvml_.uuid.name) ||
+         fails(nvml_.Call(nvml_.utilization, place_.handle, &rates), nvml_.utilization.name);
+}
+
+void NvmlGpu::AskRestingAgain() {
+  for (std::size_t i = 0; i < off_.size(); ++i) {
+    if (off_[i] != Unobserved::kGap) continue;
+    off_[i].reset();
+    unknown_[i].ticks = 0;
+  }
+}
+
+void NvmlGpu::DistrustUntilSettled(Instant now) {
+  discard_until_ = now + Nanos(kNanosPerSecond) + ring_.window().value_or(kLongestWindow);
 }
 
 bool NvmlGpu::AskField(NvmlQuery query, std::uint32_t field, std::uint32_t scope, nvml::FieldValue* out) {
@@ -186,7 +225,7 @@ void NvmlGpu::ReadEnergy(const Moment& moment) {
                                                   ": the driver was loaded anew: its energy counter fell from " +
                                                   std::to_string(*energy_) + " to " + std::to_string(millijoules) +
                                                   " mJ and is counted on from 0");
-    discard_until_ = moment.now + Nanos(kNanosPerSecond) + ring_.window().value_or(kShortestWindow);
+    DistrustUntilSettled(moment.now);
   }
   energy_ = millijoules;
   Put(Signal::kEnergy, static_cast<std::int64_t>(millijoules), "nvml.total_energy_consumption");

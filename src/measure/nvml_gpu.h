@@ -77,6 +77,8 @@ class NvmlGpu {
   void Attach(Place place);
   // Before the library is shut down.
   void Detach() { gpm_.reset(); }
+  // The driver was loaded just before `now`: until a second and a window later its utilization reads high.
+  void DistrustUntilSettled(Instant now);
   // The library, initialised anew, does not list it.
   void SetMissing() {
     lost_ = nvml::kGpuIsLost;
@@ -131,6 +133,9 @@ class NvmlGpu {
   }
   bool AskField(NvmlQuery query, std::uint32_t field, std::uint32_t scope, nvml::FieldValue* out);
   bool Heard(NvmlQuery query, const char* function, nvml::Return code);
+  void HeardUnknown(NvmlQuery query, const char* function);
+  [[nodiscard]] bool BaseFails();
+  void AskRestingAgain();
   [[nodiscard]] bool Off(NvmlQuery query) const { return off_[static_cast<std::size_t>(query)].has_value(); }
   // A reading of `signal`, from that counter.
   void Put(Signal signal, std::int64_t value, const char* counter);
@@ -161,10 +166,16 @@ class NvmlGpu {
 
   NvmlLibrary& nvml_;
   Place place_;
-  std::array<std::optional<Unobserved>, kNvmlQueryCount> off_;  // why it is not asked any more
+  // Why it is not asked any more; kGap: it fails for reasons unknown, and rests for a minute at most.
+  std::array<std::optional<Unobserved>, kNvmlQueryCount> off_;
+  struct UnknownFailures {
+    int ticks = 0;  // in a row, of those at which it was asked
+    Instant last;
+    bool told = false;
+  };
+  std::array<UnknownFailures, kNvmlQueryCount> unknown_;
   nvml::Return lost_ = nvml::kSuccess;
   const char* lost_in_ = "";
-  int unknown_in_a_row_ = 0;
 
   Sample row_;
   HeldSamples held_;

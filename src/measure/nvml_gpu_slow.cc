@@ -210,6 +210,7 @@ void NvmlGpu::ReadProcesses(const Moment& moment) {
 }
 
 void NvmlGpu::ReadRare() {
+  AskRestingAgain();
   if (place_.instance || lost()) return;
   std::uint32_t value = 0;
   if (Ask(NvmlQuery::kPowerLimit, nvml_.power_limit, &value) && value != nvml::kNone32) {

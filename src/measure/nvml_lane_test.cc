@@ -274,15 +274,85 @@ TEST(NvmlLane, AReloadedDriverIsOpenedAnewAndItsEnergyCounterGoesOnFromZero) {
                           [](const auto& m) { return m.second == Unobserved::kInvalidCounter; }));
 }
 
-TEST(NvmlLane, UnknownFailuresLoseAGpuWhenTheyRepeat) {
-  StandInRun once("gpu 0\nfail nvmlDeviceGetTotalEnergyConsumption 999 from=1s times=1\n");
-  once.RunUntil(3);
-  EXPECT_TRUE(once.log.Notes(NoteKind::kDeviceLost).empty());
-  StandInRun twice(
-      "gpu 0\nfail nvmlDeviceGetTotalEnergyConsumption 999 from=1s times=1\n"
-      "fail nvmlDeviceGetClockInfo 999 from=1s times=1\n");
-  twice.RunUntil(3);
-  EXPECT_EQ(twice.log.Notes(NoteKind::kDeviceLost).size(), 1U);
+TEST(NvmlLane, UnknownFailuresLoseAGpuOnlyWhereItTellsNothingElse) {
+  const auto lost = [](const std::string& faults) {
+    StandInRun run("gpu 0\n" + faults);
+    run.RunUntil(5);
+    return run.log.Notes(NoteKind::kDeviceLost).size();
+  };
+  const std::string energy = "fail nvmlDeviceGetTotalEnergyConsumption 999 from=1s";
+  const std::string clock = "fail nvmlDeviceGetClockInfo 999 from=1s";
+  EXPECT_EQ(lost(energy + " times=1\n"), 0U);
+  EXPECT_EQ(lost(energy + " times=1\n" + clock + " times=1\n"), 0U);  // two of one tick are two failures of one kind
+  EXPECT_EQ(lost(energy + "\n" + clock + "\n"), 0U);
+  EXPECT_EQ(lost(energy + "\nfail nvmlDeviceGetUUID 999 from=1s\n"), 1U);
+  EXPECT_EQ(lost(energy + "\nfail nvmlDeviceGetUtilizationRates 999 from=1s\n"), 1U);
+  EXPECT_EQ(lost(energy + "\nfail nvmlDeviceGetUtilizationRates 3\n"), 0U);
+}
+
+// The rest is read on, of this GPU and of others, and the sensor is asked now and then whether it is back.
+TEST(NvmlLane, ASensorThatFailsCostsItsOwnReadingsOnly) {
+  StandInRun run(
+      "gpu 0\ngpu 1\nat 0s gpu 0 util=50\nfail nvmlDeviceGetFieldValues 999 gpu=0 from=10s for=300s\n"
+      "fail nvmlDeviceGetPowerUsage 999 gpu=0 from=10s for=300s\n");
+  run.RunUntil(600);
+  run.Finish();
+  EXPECT_EQ(run.CallsOf("nvmlInit_v2"), 1);
+  EXPECT_TRUE(run.log.Notes(NoteKind::kDeviceLost).empty());
+  const auto failures = run.log.Notes(NoteKind::kFailure);
+  EXPECT_EQ(std::count_if(failures.begin(), failures.end(),
+                          [](const auto& text) { return text.find("nvmlDeviceGetPowerUsage: NVML says 999") == 7; }),
+            1);
+  EXPECT_LE(failures.size(), 8U);  // one of each query
+  EXPECT_NEAR(static_cast<double>(run.log.Of(0, Signal::kEnergy).size()), 6000, 12);
+  EXPECT_NEAR(static_cast<double>(run.log.Of(0, Signal::kUtilization).size()), 3600, 12);
+  EXPECT_TRUE(run.log.Lacking(0, Signal::kUtilization).empty());
+  for (const auto& [time, milliwatts] : run.log.Of(0, Signal::kPower)) {
+    EXPECT_TRUE(run.Seconds(time) < 10 || run.Seconds(time) > 310) << run.Seconds(time);
+  }
+  EXPECT_NEAR(run.Seconds(run.log.Of(0, Signal::kPower).back().first), 600, 0.2);
+  EXPECT_LE(run.CallsOf("nvmlDeviceGetPowerUsage"), 2 * 6);
+}
+
+// Each time all GPUs have to be let go: it must not go on every ten seconds for days.
+TEST(NvmlLane, AGpuThatAnswersAndIsLostAgainIsTriedEverMoreSeldom) {
+  StandInRun run("gpu 0\ngpu 1\nfail nvmlDeviceGetTotalEnergyConsumption 15 gpu=1 from=1s\n");
+  run.RunUntil(1000);
+  EXPECT_LE(run.log.Notes(NoteKind::kDeviceLost).size(), 8U);  // after 10, 20, 40, ... 300 s
+  EXPECT_GE(run.log.Notes(NoteKind::kDeviceLost).size(), 6U);
+  // One that has answered for a minute is tried after ten seconds again, one that has not, after twenty.
+  for (const int again : {100, 40}) {
+    const std::string at = std::to_string(again);
+    StandInRun twice("gpu 0\nat 5s gpu 0 lost=1\nat 6s gpu 0 lost=0\nat " + at + "s gpu 0 lost=1\nat " +
+                     std::to_string(again + 1) + "s gpu 0 lost=0\n");
+    twice.RunUntil(130);
+    std::vector<double> found;
+    for (const Note& note : twice.log.notes) {
+      if (note.kind == NoteKind::kDeviceFound) found.push_back(twice.Seconds(note.time));
+    }
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_NEAR(found[0], 15, 0.5);
+    EXPECT_NEAR(found[1], again + (again == 100 ? 10 : 20), 0.5);
+  }
+}
+
+// While GPUs are initialised their memory is scrubbed, which counts as use (telemetry.md, section 2).
+TEST(NvmlLane, UtilizationOfADriverThatHadToBeLoadedIsNotBelievedAtOnce) {
+  StandInRun loading("gpu 0 window=250ms\ngpu 1\nat 0s gpu 0 util=50\ndelay nvmlInit_v2 3s times=1\n");
+  loading.RunUntil(10);
+  loading.Finish();
+  const auto readings = loading.log.Of(0, Signal::kUtilization);
+  ASSERT_FALSE(readings.empty());
+  // A window of a second at most is not known yet.
+  EXPECT_NEAR(loading.Seconds(readings.front().first), 3 + 1 + 1 + 0.25, 1e-6);
+  const auto missing = loading.log.Lacking(0, Signal::kUtilization);
+  ASSERT_FALSE(missing.empty());
+  EXPECT_EQ(missing.front().second, Unobserved::kInvalidCounter);
+  StandInRun loaded("gpu 0 window=250ms\ngpu 1\nat 0s gpu 0 util=50\ndelay nvmlInit_v2 900ms times=1\n");
+  loaded.RunUntil(10);
+  loaded.Finish();
+  EXPECT_NEAR(loaded.Seconds(loaded.log.Of(0, Signal::kUtilization).front().first), 1, 1e-6);
+  EXPECT_TRUE(loaded.log.Lacking(0, Signal::kUtilization).empty());
 }
 
 TEST(NvmlLane, ADriverUpgradedUnderneathIsNotAskedAgain) {
