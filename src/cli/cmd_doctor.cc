@@ -5,6 +5,8 @@
 
 #include "cli/common_flags.h"
 #include "cli/doctor_output.h"
+#include "cli/live_flags.h"
+#include "cli/say.h"
 #include "text/byte_size.h"
 #include "text/number.h"
 
@@ -70,7 +72,8 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   if (!question) return tl::unexpected<Error>(question.error());
   LiveGpuOptions gpus;
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) gpus.nvml_library = library;
-  gpus.patience = Nanos(5 * kNanosPerSecond);
+  gpus.patience = kDriverPatience;
+  gpus.tell_slow = Say;
   const auto readings = TakeDoctorReadings(gpus, kSpan, *question, **settings, environment.now);
   const std::vector<CheckResult> results = JudgeAll(*readings);
   TRY(WriteOutput(output, format == "json" ? DoctorJson(results, *readings)

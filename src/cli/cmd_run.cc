@@ -75,6 +75,7 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   session.Tell(NoteKind::kWorkloadStarted, ShownCommand(spec.command));
   measured.workload = HostWorkload{workload.pid(), getpid(), workload.helpers(), run_id, reaped};
   measured.environment = OwnVariable;
+  measured.gpus.tell_slow = [&guard](const std::string& text) { guard.NoGpu(text); };
   if (markers) measured.markers = std::make_shared<MarkerFile>(std::move(*markers));
   // The driver may take seconds to list its GPUs; the workload and its signals do not wait for that.
   std::jthread opening([&session, &measured, &machine, &guard](const std::stop_token& stop) {
