@@ -76,6 +76,7 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   RateQuestion question = QuestionOf(machine);
   question.now = environment.now;
   question.host = HostName();
+  question.live = true;
   DataQuality doubts;
   const Result<RateBook> rates = OpenRates(settings, question, doubts);
   if (!rates) return tl::unexpected<Error>(rates.error());

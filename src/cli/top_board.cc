@@ -88,7 +88,11 @@ std::optional<Phase> TopBoard::PhaseOfLastSecond(const Gpu& gpu) const {
 TopView TopBoard::Build() {
   TopView view;
   view.time = newest_;
-  if (!rates_) rates_ = find_rates_(devices_);
+  if (!rates_) {
+    rates_ = find_rates_(devices_);
+    const std::lock_guard lock(mutex_);
+    if (*rates_) notes_.insert(notes_.end(), (*rates_)->remarks().begin(), (*rates_)->remarks().end());
+  }
   const Result<CostReport> cost =
       PriceRun(classifier_.SoFar(), devices_, {}, *rates_ ? **rates_ : RateCard(), {}, {}, 720);
   view.fault = !*rates_ ? rates_->error().message : !cost ? cost.error().message : "";
