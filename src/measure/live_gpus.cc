@@ -75,7 +75,7 @@ Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, Devi
   bool answered = slow && opening->Wait(lock, stop, options.slow_after);
   if (slow && !answered && !stop.stop_requested()) {
     lock.unlock();  // who answers now, pushes into the same sink
-    const std::string text = Silence(*nvml, since()) + ": one that is loaded first takes some for each GPU; " +
+    const std::string text = Silence(*nvml, since()) + ": one that loads first takes 1 to 3 s for each GPU; " +
                              "NVIDIA's GPUs are measured from when it answers";
     out.OnNote({line.At(clock->Monotonic()), NoteKind::kSlowDriver, text});
     if (options.tell_slow) options.tell_slow(text);
