@@ -7,8 +7,9 @@ from ._shares import share
 
 
 def _parallel(args, model):
-    """Ranks that work on the same samples, and how many of these the Trainer counts the same tokens for: those of
-    sequence parallelism hold a part of each sequence, those of tensor and context parallelism all of it."""
+    """How many ranks work on one batch, and how many of them the Trainer counts the same tokens for: those of tensor
+    and context parallelism, while those of sequence parallelism hold a part of each sequence, and a batch that is split
+    is one for all ranks."""
     layout = getattr(args, "parallelism_config", None)
     deepspeed = getattr(getattr(args, "hf_deepspeed_config", None), "config", None) or {}
     tensor = (
@@ -18,6 +19,8 @@ def _parallel(args, model):
         or 1
     )
     whole = tensor * (getattr(layout, "cp_size", None) or 1)
+    if getattr(getattr(args, "accelerator_config", None), "split_batches", False):
+        return getattr(args, "world_size", 1), whole
     return whole * (getattr(layout, "sp_size", None) or 1), whole
 
 
@@ -52,10 +55,10 @@ class Callback(TrainerCallback):
         self._batches += 1
 
     def on_step_end(self, args, state, control, **kwargs):
-        alike, whole = _parallel(args, kwargs.get("model"))
+        together, whole = _parallel(args, kwargs.get("model"))
         rank = getattr(args, "process_index", 0)
         step(
-            share(self._samples(args, state, kwargs.get("train_dataloader")), alike, rank),
+            share(self._samples(args, state, kwargs.get("train_dataloader")), together, rank),
             self._new_tokens(args, state, whole, rank),
             self._finished(state),
         )

@@ -497,6 +497,10 @@ class Callbacks(unittest.TestCase):
         # Two ranks are given as much: the last batches are filled up.
         said = self.train_hugging_face(1, loader=loader(False), lengths=[1] * 3, world_size=2)
         self.assertEqual(said[1], 3 * 8 * 2)
+        # Or each batch is split among them.
+        split = types.SimpleNamespace(split_batches=True)
+        said = self.train_hugging_face(1, lengths=[1] * 3, world_size=3, accelerator_config=split)
+        self.assertEqual(said[1], 3 * 8)
         # A stream has no length.
         stream = types.SimpleNamespace(batch_sampler=types.SimpleNamespace(sampler=object(), drop_last=False))
         self.assertEqual(self.train_hugging_face(1, loader=stream, lengths=[1] * 6)[1], 6 * 8)
