@@ -14,6 +14,7 @@
 #include "cli/trial_flags.h"
 #include "measure/proc_text.h"
 #include "os/kept_file.h"
+#include "text/command_line.h"
 
 namespace idleburn {
 namespace {
@@ -98,7 +99,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   Result<SeriesResult> result = Measure(request, *spec, command);
   if (!result) return tl::unexpected<Error>(Error{"isolate: " + result.error().message});
   IsolateReport report;
-  for (const std::string& word : command) report.command += (report.command.empty() ? "" : " ") + word;
+  report.command = ShownCommand(command);
   report.spec = std::move(*spec);
   report.result = std::move(*result);
   TRY(WriteOutput(request.output, json ? IsolateJson(report) : IsolateText(report, environment.Width(100, 60))));

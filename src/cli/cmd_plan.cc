@@ -23,6 +23,7 @@
 #include "plan/plan_files.h"
 #include "plan/predict_table.h"
 #include "text/number.h"
+#include "text/secrets.h"
 
 namespace idleburn {
 namespace {
@@ -336,7 +337,7 @@ Result<BehindDashes> SplitBehind(std::vector<std::string> words) {
   if (words.empty() || !words.front().starts_with('-')) return BehindDashes{{}, std::move(words)};
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (dashes == words.end() || dashes + 1 == words.end()) {
-    return FailUsage("plan: " + words.front().substr(0, 40) +
+    return FailUsage("plan: " + WithoutSecrets(words.front()).substr(0, 40) +
                      " is no command; flags of run go between two pairs of dashes: idleburn plan ... --launch -- "
                      "--tag team=vision -- python train.py");
   }

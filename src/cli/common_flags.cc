@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/command.h"
+#include "text/secrets.h"
 
 namespace idleburn {
 
@@ -80,7 +81,7 @@ Result<std::optional<Settings>> CommandFlags::ReadBeforeDashes(const std::string
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   if (dashes == arguments.end() && !arguments.empty() && !arguments.front().starts_with('-')) {
     return FailUsage(command + ": put the command behind two dashes: idleburn " + command + " -- " +
-                     arguments.front().substr(0, 60));
+                     WithoutSecrets(arguments.front()).substr(0, 60));
   }
   if (dashes != arguments.end()) behind->assign(dashes + 1, arguments.end());
   const Result<bool> read = ReadWords(command, about, {arguments.begin(), dashes});

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "text/secrets.h"
 #include "text/spelling.h"
 
 namespace idleburn {
@@ -23,7 +24,7 @@ std::string Explain(const CLI::Error& error, const std::vector<Flag>& flags,
       continue;
     return "unknown flag " + name + "; did you mean " + NearestSpelling(name, names) + "?";
   }
-  return message;
+  return WithoutSecrets(message);  // it may quote words that were meant for a command
 }
 
 }  // namespace
