@@ -226,11 +226,14 @@ TEST(PlanLaunchTest, FlagsThatAreThePlansOrOfNobody) {
       {"--launch -- --price 2 -- true", "--price holds for the plan too"},
       {"--launch -- --tag a=b true", "flags of run go between two pairs of dashes"},
       {"--launch -- --tga a=b -- true", "did you mean --tag?"},
+      {"--launch -- --enforce -- true", "--enforce has no limit"},
+      {"--launch -- --fail-on nothing -- true", "--fail-on"},
       {"-- --tag a=b -- true", "are for --launch"}};
   for (const auto& [flags, says] : said) {
     const ProgramRun run = machine.Run("$I plan " + kModel + kStated + flags);
     EXPECT_EQ(run.code, 2) << flags;
     EXPECT_EQ(LinesWith(run.err, says), 1) << flags << ": " << run.err;
+    EXPECT_EQ(LinesWith(run.out + run.err, ""), 1) << flags << ": a plan was printed first: " << run.out << run.err;
   }
 }
 

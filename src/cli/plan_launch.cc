@@ -154,6 +154,9 @@ Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Enviro
   if (!price) return tl::unexpected<Error>(price.error());
   Result<KeptForecast> forecast = ForecastOf(launch, *price);
   if (!forecast) return tl::unexpected<Error>(forecast.error());
+  const Result<std::shared_ptr<ReadyRun>> ready = ReadRunWords(RunArguments(launch, *price, settings), environment);
+  if (!ready) return tl::unexpected<Error>(ready.error());
+  if (*ready == nullptr) return 0;
   TRY(WritePlan(launch, environment));
   RunLaunch run;
   run.forecast = std::move(*forecast);
@@ -164,7 +167,7 @@ Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Enviro
     if (launch.output.empty()) return;
     if (const Result<void> written = WritePlan(launch, environment); !written) Say(written.error().message);
   };
-  return LaunchRun(RunArguments(launch, *price, settings), environment, run);
+  return StartRun(**ready, environment, run);
 }
 
 }  // namespace idleburn
