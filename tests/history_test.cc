@@ -120,6 +120,8 @@ TEST(HistoryTest, NothingIsKeptUnasked) {
   EXPECT_EQ(runs[0]["inputs"][0]["sha256"].get<std::string>() + "\n",
             RunShell("sha256sum < " + machine.Path("log.csv") + " | cut -d' ' -f1").out);
   EXPECT_EQ(runs[0]["tags"][0]["key"], "a");
+  // A project that is set for all runs is no word about this one.
+  EXPECT_EQ(machine.Run("IDLEBURN_CFG_HISTORY_PROJECT=x $I audit $F/log.csv --price 3600 >/dev/null").code, 0);
 }
 
 // What cannot be read a second time has no hash.
@@ -220,6 +222,11 @@ TEST(HistoryTest, WrongWordsAreOneLine) {
       {"$I ledger sell", 2, "ledger: unknown action 'sell'; give none to see the ledger"},
       {"$I ledger correct 7 --note x", 1, "$XDG_DATA_HOME/idleburn/history.sqlite: has no entry 7 to correct"},
       {"$I run --tag x -- touch $F/started", 2, "tag 'x': write it as key=value"},
+      {"$I run --no-history --tag a=b -- touch $F/started", 2, "run: --tag does nothing with --no-history"},
+      {"$I run --no-history --project x -- touch $F/started", 2, "run: --project does nothing with --no-history"},
+      {"$I record --no-history --tag a=b --for 1s -o $F/started", 2, "record: --tag does nothing with --no-history"},
+      {"$I audit $F/log.csv --tag a=b", 2, "audit: --tag does nothing without --keep"},
+      {"$I audit $F/log.csv --project x", 2, "audit: --project does nothing without --keep"},
   };
   for (const auto& c : cases) {
     const ProgramRun run = machine.Run(c.words);

@@ -88,6 +88,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
       flags.Read("audit", "Audits anything that recorded GPUs: cost by phase, causes, fixes.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
+  if (!request.keep) TRY(RefuseMarks("audit", request.tags, **settings, "without --keep"));
   request.use_history = !no_history;
   request.hosts = TakeHosts(request.inputs);
   return Audit(request, **settings, environment);

@@ -56,6 +56,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (!tags) return tl::unexpected<Error>(tags.error());
   const Result<WatchPlan> limits = request.watch.Plan(settings, request.live.detect_cloud, environment.now);
   if (!limits) return tl::unexpected<Error>(limits.error());
+  if (request.live.no_history) TRY(RefuseMarks("record", request.live.tags, settings, "with --no-history"));
   std::optional<std::string> history;
   if (!request.live.no_history) history = HistoryFile(settings);
   const Result<std::unique_ptr<AlertCommand>> on_alert = request.watch.StartAlertCommand();

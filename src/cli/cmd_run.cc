@@ -116,6 +116,7 @@ Result<std::shared_ptr<ReadyRun>> Understand(RunRequest request, std::vector<std
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   Result<std::map<std::string, std::string>> tags = ParseTags(request.live.tags);
   if (!tags) return tl::unexpected<Error>(tags.error());
+  if (request.live.no_history) TRY(RefuseMarks("run", request.live.tags, settings, "with --no-history"));
   Result<WatchPlan> limits = request.watch.Plan(settings, request.live.detect_cloud, environment.now);
   if (!limits) return tl::unexpected<Error>(limits.error());
   std::optional<std::string> history;
