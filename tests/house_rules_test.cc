@@ -76,6 +76,7 @@ TEST(HouseRulesTest, EveryFileIsCompiled) { ExpectNone(DeadFileFaults(Project(),
 TEST(HouseRulesTest, EveryParserIsFuzzed) { ExpectNone(FuzzFaults(Project(), CorpusFolders())); }
 TEST(HouseRulesTest, NothingIsUnfinishedOrOfOneMachine) { ExpectNone(WordFaults(Project())); }
 TEST(HouseRulesTest, LinksLeadSomewhere) { ExpectNone(LinkTargetFaults(Project())); }
+TEST(HouseRulesTest, VariablesAreDocumented) { ExpectNone(VariableFaults(Project())); }
 TEST(HouseRulesTest, ScriptsStopAtErrors) { ExpectNone(ScriptFaults(Project())); }
 
 // Planted violations.
@@ -233,6 +234,17 @@ TEST(HouseRulesTest, SeesBrokenLinks) {
   tree.Plant("docs/b.md", "[a](a.md)\n[c](../docs/c/)\n").Plant("README.md", "[d](docs/)\n").Plant("src/a.h", "");
   EXPECT_EQ(LinkTargetFaults(tree.Read()), (Faults{"docs/a.md:1: links to gone.md, which is not there",
                                                    "docs/b.md:2: links to ../docs/c/, which is not there"}));
+}
+
+TEST(HouseRulesTest, SeesVariablesThatNobodyIsTold) {
+  PlantedTree tree;
+  tree.Plant("README.md", "Set `IDLEBURN_CFG_PRICE_RATE`.\n").Plant("docs/a/b.md", "IDLEBURN_TOLD IDLEBURN_NEAR\n");
+  tree.Plant("src/a.cc", "#define IDLEBURN_MACRO\nx(\"IDLEBURN_CFG_\");\nx(\"IDLEBURN_TOLD\"), y(\"IDLEBURN_NEA\");\n");
+  tree.Plant("python/idleburn/a.py", "os.environ['IDLEBURN_SHY']\n").Plant("src/a_test.cc", "\"IDLEBURN_TEST\"\n");
+  tree.Plant("include/a.h", "getenv(\"IDLEBURN_TOLD_ELSE\")\n").Plant("tests/a.cc", "\"IDLEBURN_STANDIN\"\n");
+  EXPECT_EQ(VariableFaults(tree.Read()), (Faults{"include/a.h:1: IDLEBURN_TOLD_ELSE is in no document",
+                                                 "python/idleburn/a.py:1: IDLEBURN_SHY is in no document",
+                                                 "src/a.cc:3: IDLEBURN_NEA is in no document"}));
 }
 
 TEST(HouseRulesTest, SeesScriptsThatGoOn) {

@@ -308,6 +308,40 @@ Faults LinkTargetFaults(const SourceTree& tree) {
   return faults;
 }
 
+Faults VariableFaults(const SourceTree& tree) {
+  static const std::regex kNamed("\\bIDLEBURN_[A-Z_]+");
+  static const std::regex kUsed("[\"']IDLEBURN_[A-Z_]+");
+  const auto each_in = [](const SourceFile& file, const std::regex& pattern, const auto& found) {
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      const std::string& line = file.lines[i];
+      for (auto at = std::sregex_iterator(line.begin(), line.end(), pattern); at != std::sregex_iterator(); ++at) {
+        found((*at)[0].str(), i + 1);
+      }
+    }
+  };
+  std::set<std::string> named;
+  for (const SourceFile& file : tree) {
+    const bool document = file.path == "README.md" || (StartsWith(file.path, "docs/") && EndsWith(file.path, ".md"));
+    if (document) each_in(file, kNamed, [&](const std::string& name, std::size_t) { named.insert(name); });
+  }
+  const auto known = [&](const std::string& name) {
+    if (!EndsWith(name, "_")) return named.contains(name);
+    const auto first = named.lower_bound(name);  // what all names of a kind begin with
+    return first != named.end() && StartsWith(*first, name);
+  };
+  Faults faults;
+  for (const SourceFile& file : tree) {
+    const bool ours =
+        StartsWith(file.path, "src/") || StartsWith(file.path, "include/") || StartsWith(file.path, "python/idleburn/");
+    if (!ours || IsTest(file)) continue;
+    each_in(file, kUsed, [&](const std::string& used, std::size_t line) {
+      const std::string name = used.substr(1);
+      if (!known(name)) faults.push_back(At(file, line) + name + " is in no document");
+    });
+  }
+  return faults;
+}
+
 Faults ScriptFaults(const SourceTree& tree) {
   Faults faults;
   for (const SourceFile& file : tree) {

@@ -46,6 +46,9 @@ Faults FuzzFaults(const SourceTree& tree, const std::vector<std::string>& corpus
 Faults WordFaults(const SourceTree& tree);
 // Links of Markdown files to files of the project that are not there.
 Faults LinkTargetFaults(const SourceTree& tree);
+// Variables of the environment that the program, the Python package or the header reads or sets (IDLEBURN_...), and
+// neither the README nor docs/ names.
+Faults VariableFaults(const SourceTree& tree);
 // Scripts in tools/ that go on after an error.
 Faults ScriptFaults(const SourceTree& tree);
 
