@@ -112,6 +112,23 @@ TEST(ExportTest, ParquetIsAuditedAsTheRecordingIs) {
   EXPECT_EQ(files, 2U);  // nothing is left beside it
 }
 
+// A log without times is read as audit reads it.
+TEST(ExportTest, RowsWithoutTimesAreAPeriodApart) {
+  const TempFolder folder;
+  std::string text = "index, utilization.gpu [%], power.draw [W]\n";
+  for (int row = 0; row < 61; ++row) text += "0, 50 %, 300.00 W\n";
+  const std::string log = folder.Write("log.csv", text);
+  const std::string csv = (folder.path() / "out.csv").string();
+  for (const auto& [flags, seconds] : {std::pair("", 60), std::pair(" --period 5s", 300)}) {
+    const ProgramRun run = RunIdleburn("export " + log + flags + " -o " + csv);
+    EXPECT_EQ(run.code, 0) << run.err;
+    for (const std::string& audited : {csv, log + flags}) {
+      EXPECT_NEAR(AuditJsonOf(audited + " --price 3600")["gpu_hours"]["window"].get<double>() * 3600, seconds, 1e-6)
+          << audited;
+    }
+  }
+}
+
 TEST(ExportTest, WrongUseIsSaidInOneLine) {
   const TempFolder folder;
   const std::string recording = Recording(folder);

@@ -95,7 +95,7 @@ Result<void> CheckRequest(const ExportRequest& request) {
 
 Result<int> RunExport(const std::vector<std::string>& arguments, const Environment& environment) {
   ExportRequest request;
-  CommandFlags flags({"import.timezone", "import.columns", "import.threads"});
+  CommandFlags flags({"import.timezone", "import.period", "import.columns", "import.threads"});
   Flag& inputs = flags.Add("input", "FILE",
                            "recordings, or anything that audit reads; several of one run are joined (NODE=FILE where "
                            "FILE does not say whose GPUs it is about)");
