@@ -235,6 +235,15 @@ TEST(PlanLaunchTest, FlagsThatAreThePlansOrOfNobody) {
     EXPECT_EQ(LinesWith(run.err, says), 1) << flags << ": " << run.err;
     EXPECT_EQ(LinesWith(run.out + run.err, ""), 1) << flags << ": a plan was printed first: " << run.out << run.err;
   }
+  // Nor is anything probed.
+  const std::string probed = "$I plan " + kModel + "--samples 100 --probe --launch -- ";
+  EXPECT_EQ(machine.Run(probed + "--enforce -- touch $F/started").code, 2);
+  EXPECT_EQ(machine.Run(probed + "--help -- touch $F/started").code, 0);
+  // A cap that a file names is one.
+  const ProgramRun capped = machine.Run("echo 'budget_gpu_hours = 1' > $F/cap.toml; $I plan --spec $F/cap.toml " +
+                                        kModel + kStated + "--launch -- --enforce -- true");
+  EXPECT_EQ(capped.code, 0) << capped.err;
+  EXPECT_FALSE(std::filesystem::exists(machine.Path("started")));
 }
 
 TEST(PlanHistoryTest, EarlierRunsAreTheBasisUnlessTheyAreNotWanted) {

@@ -252,15 +252,18 @@ Result<AskedPlan> Probe(const PlanRequest& request, const std::vector<std::strin
   return asked;
 }
 
-Result<AskedPlan> Asked(const PlanRequest& request, const std::vector<std::string>& command, const Settings& settings,
-                        Instant now) {
+Result<AskedPlan> Asked(const PlanRequest& request) {
   Result<PlanWords> words = WordsOf(request);
   if (!words) return tl::unexpected<Error>(Error{"plan: " + words.error().message, words.error().kind});
   Result<PlannedRun> plan = ReadPlan(*words);
   if (!plan) return tl::unexpected<Error>(Error{"plan: " + plan.error().message, plan.error().kind});
   // What is wrong is said before a command is run.
   if (const Result<OptionCaps> caps = CapsOf(request, *plan); !caps) return tl::unexpected<Error>(caps.error());
-  AskedPlan asked{std::move(*words), std::move(*plan), {}, {}};
+  return AskedPlan{std::move(*words), std::move(*plan), {}, {}};
+}
+
+Result<AskedPlan> WithEvidence(const PlanRequest& request, const std::vector<std::string>& command, AskedPlan asked,
+                               const Settings& settings, Instant now) {
   if (request.probe.on) return Probe(request, command, std::move(asked));
   asked.evidence = Past(request, settings, asked.plan, now);
   return asked;
@@ -344,15 +347,38 @@ Result<BehindDashes> SplitBehind(std::vector<std::string> words) {
   return BehindDashes{{words.begin(), dashes}, {dashes + 1, words.end()}};
 }
 
+// All of it that is known before the plan is.
+PlanLaunch LaunchOf(const PlanRequest& request, const CommandFlags& flags, const BehindDashes& behind,
+                    const AskedPlan& asked) {
+  PlanLaunch launch;
+  launch.command = CommandFor(behind.command, asked.words, "micro_batch", request.probe.variable);
+  launch.price = request.price;
+  launch.config_file = flags.config_file();
+  launch.budget = request.budget.substr(request.budget.starts_with('$') ? 1 : 0);
+  if (asked.plan.budget_gpu_hours) launch.gpu_hours = fmt::format("{:.6f}", *asked.plan.budget_gpu_hours);
+  launch.run_flags = behind.run_flags;
+  launch.no_history = request.no_history;
+  launch.json = request.format == "json";
+  launch.output = request.output;
+  return launch;
+}
+
 Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const BehindDashes& behind,
                  const Environment& environment) {
-  const std::vector<std::string>& command = behind.command;
   const Result<Settings> settings = flags.Load();
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (request.errors) {
     return RunPlanErrors(*settings, {request.spec, request.actuals}, request.format, request.output, environment);
   }
-  const Result<AskedPlan> asked = Asked(request, command, *settings, environment.now);
+  Result<AskedPlan> asked = Asked(request);
+  if (!asked) return tl::unexpected<Error>(asked.error());
+  PlanLaunch launch = LaunchOf(request, flags, behind, *asked);
+  if (request.launch) {
+    const Result<bool> good = CheckLaunch(launch, *settings, environment);
+    if (!good) return tl::unexpected<Error>(good.error());
+    if (!*good) return 0;
+  }
+  asked = WithEvidence(request, behind.command, std::move(*asked), *settings, environment.now);
   if (!asked) return tl::unexpected<Error>(asked.error());
   if (asked->interrupted) return 128 + *asked->interrupted;
   Result<PlanAnswer> answer = Answer(request, *asked, *settings, environment);
@@ -360,18 +386,8 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
   const bool json = request.format == "json";
   if (request.launch) {
     if (!KeepsBudget(request, *answer)) return kExitGate;
-    PlanLaunch launch;
     launch.answer = std::move(*answer);
     launch.words = asked->words;
-    launch.command = CommandFor(command, asked->words, "micro_batch", request.probe.variable);
-    launch.price = request.price;
-    launch.config_file = flags.config_file();
-    launch.budget = request.budget.substr(request.budget.starts_with('$') ? 1 : 0);
-    if (asked->plan.budget_gpu_hours) launch.gpu_hours = fmt::format("{:.6f}", *asked->plan.budget_gpu_hours);
-    launch.run_flags = behind.run_flags;
-    launch.no_history = request.no_history;
-    launch.json = json;
-    launch.output = request.output;
     return LaunchPlan(std::move(launch), *settings, environment);
   }
   TRY(WriteOutput(request.output, json ? PlanJson(*answer) : PlanText(*answer, environment.Width(100, 60))));

@@ -145,18 +145,24 @@ Result<void> WritePlan(const PlanLaunch& launch, const Environment& environment)
 
 }  // namespace
 
-Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Environment& environment) {
+Result<bool> CheckLaunch(const PlanLaunch& launch, const Settings& settings, const Environment& environment) {
   if (launch.json && launch.output.empty()) {
     return FailUsage("plan: --launch --format json: standard output is the command's; name a file with -o");
   }
   TRY(CheckRunFlags(launch.run_flags));
+  const LaunchPrice some{"1", "USD", Money::Parse("1").value()};  // which one, the plan is to say
+  const Result<std::shared_ptr<ReadyRun>> ready = ReadRunWords(RunArguments(launch, some, settings), environment);
+  if (!ready) return tl::unexpected<Error>(ready.error());
+  return *ready != nullptr;
+}
+
+Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Environment& environment) {
   const Result<LaunchPrice> price = PriceOf(launch, settings, environment.now);
   if (!price) return tl::unexpected<Error>(price.error());
   Result<KeptForecast> forecast = ForecastOf(launch, *price);
   if (!forecast) return tl::unexpected<Error>(forecast.error());
   const Result<std::shared_ptr<ReadyRun>> ready = ReadRunWords(RunArguments(launch, *price, settings), environment);
   if (!ready) return tl::unexpected<Error>(ready.error());
-  if (*ready == nullptr) return 0;
   TRY(WritePlan(launch, environment));
   RunLaunch run;
   run.forecast = std::move(*forecast);

@@ -26,8 +26,13 @@ struct PlanLaunch {
   std::string output;  // -o: the plan, and once more with what came of it
 };
 
-// Hands over to `idleburn run` and returns its exit code; what was forecast is kept with the run, and printed beside
-// what came of it on standard error. Fails before the command starts where there is nothing to forecast.
+// What is wrong with the flags of the run, as far as that can be told before there is a plan: of `launch` no answer is
+// needed yet. False if the help was asked for, and printed.
+Result<bool> CheckLaunch(const PlanLaunch& launch, const Settings& settings, const Environment& environment);
+
+// Of what CheckLaunch has found good. Hands over to `idleburn run` and returns its exit code; what was forecast is kept
+// with the run, and printed beside what came of it on standard error. Fails before the command starts where there is
+// nothing to forecast.
 Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Environment& environment);
 
 }  // namespace idleburn
