@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "telemetry/mig_boards.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -28,7 +29,10 @@ std::string NormalBusId(std::string_view text) {
 
 }  // namespace
 
-int BoardSlices(std::string_view gpu_name) { return gpu_name.find("A30") != std::string_view::npos ? 4 : 7; }
+int BoardSlices(std::string_view gpu_name) {
+  constexpr int kOfNearlyAll = 7;
+  return MigSlices(gpu_name).value_or(kOfNearlyAll);
+}
 
 int ProfileSlices(std::string_view profile) {
   const std::size_t g = profile.find("g.");
@@ -146,8 +150,8 @@ DeviceId DeviceTable::Home(DeviceId device, Signal signal) const {
 void OwnerLedger::Add(DeviceId device, const std::vector<std::string>& owners, Nanos time) {
   const std::vector<std::string> none = {""};
   const std::vector<std::string>& named = owners.empty() ? none : owners;
-  const Int128 parts = static_cast<Int128>(kParts / static_cast<std::int64_t>(named.size())) *
-                       std::max<std::int64_t>(1, time.count());
+  const Int128 parts =
+      static_cast<Int128>(kParts / static_cast<std::int64_t>(named.size())) * std::max<std::int64_t>(1, time.count());
   for (const std::string& owner : named) {
     Tally& tally = tallies_[device][owner];
     tally.parts += parts;

@@ -19,9 +19,9 @@ namespace idleburn {
 struct MigInstance {
   std::string id;       // GPU instance id as the source spells it
   std::string profile;  // "1g.10gb"
-  int slices = 1;       // of the board's compute slices (kBoardSlices)
+  int slices = 1;       // of the board's compute slices (BoardSlices)
 };
-// Compute slices of a MIG-capable board (A100, H100, H200, B200: 7; A30: 4).
+// Compute slices of a board by its name (telemetry/mig_boards.h); 7 where they are not known.
 int BoardSlices(std::string_view gpu_name);
 // Slices of a profile name: "3g.40gb" -> 3, "1c.3g.71gb" -> 3 (the GPU instance's), unknown -> 1.
 int ProfileSlices(std::string_view profile);
