@@ -58,10 +58,21 @@ class NvmlGpu {
     nvml::Device handle = nullptr;
     nvml::Device board = nullptr;           // of an instance, else the same
     std::optional<std::uint32_t> instance;  // GPU instance id
-    bool has_instances = false;             // then power, clocks and the like only: the rest is the instances'
+    // Of an instance: the compute instances beside the one of `handle`. What it does is read of any of them; who holds
+    // it is the processes of all.
+    std::vector<nvml::Device> beside;
+    bool has_instances = false;  // then power, clocks and the like only: the rest is the instances'
     DeviceId id = 0;
     std::string uuid;
-    std::string label;  // "GPU 0", "GPU 0 instance 3", for notes
+    std::vector<std::string> uuids_beside;  // of `beside`
+    bool in_part = false;                   // a board of which the driver keeps instances from this process
+    std::string label;                      // "GPU 0", "GPU 0 instance 3", for notes
+
+    [[nodiscard]] std::vector<nvml::Device> Handles() const {
+      std::vector<nvml::Device> all = {handle};
+      all.insert(all.end(), beside.begin(), beside.end());
+      return all;
+    }
   };
   // When a tick is: on the run's line, and as the clocks read then.
   struct Moment {

@@ -115,27 +115,33 @@ void NvmlGpu::ReadSlowdowns(const Moment& moment) {
 bool NvmlGpu::ListProcesses(NvmlQuery query, NvmlFunction<nvml::Device, std::uint32_t*, nvml::ProcessInfo*>& function,
                             std::vector<GpuHolder>& holders) {
   if (Off(query) || lost()) return false;
-  std::uint32_t count = 0;
-  nvml::Return code = nvml::kInsufficientSize;
-  std::vector<nvml::ProcessInfo> list;
-  for (int attempt = 0; attempt < 4 && code == nvml::kInsufficientSize; ++attempt) {
-    list.resize(holders_room_);
-    count = holders_room_;
-    code = nvml_.Call(function, place_.handle, &count, list.data());
-    if (code == nvml::kInsufficientSize) holders_room_ = 2 * std::max(count, holders_room_);
+  for (const nvml::Device handle : place_.Handles()) {
+    std::uint32_t count = 0;
+    nvml::Return code = nvml::kInsufficientSize;
+    std::vector<nvml::ProcessInfo> list;
+    for (int attempt = 0; attempt < 4 && code == nvml::kInsufficientSize; ++attempt) {
+      list.resize(holders_room_);
+      count = holders_room_;
+      code = nvml_.Call(function, handle, &count, list.data());
+      if (code == nvml::kInsufficientSize) holders_room_ = 2 * std::max(count, holders_room_);
+    }
+    if (!Heard(query, function.name, code)) return false;
+    list.resize(std::min<std::size_t>(count, list.size()));
+    for (const nvml::ProcessInfo& process : list) holders.push_back(HolderOf(process.pid, process.used_memory));
   }
-  if (!Heard(query, function.name, code)) return false;
-  list.resize(std::min<std::size_t>(count, list.size()));
-  for (const nvml::ProcessInfo& process : list) holders.push_back(HolderOf(process.pid, process.used_memory));
   return true;
 }
 
 bool NvmlGpu::ListProcessesV1(std::vector<GpuHolder>& holders) {
-  std::uint32_t count = 64;  // the oldest drivers
-  std::vector<nvml::ProcessInfoV1> list(count);
-  if (!Ask(NvmlQuery::kProcessesV1, nvml_.processes_v1, &count, list.data())) return false;
-  list.resize(std::min<std::size_t>(count, list.size()));
-  for (const nvml::ProcessInfoV1& process : list) holders.push_back(HolderOf(process.pid, process.used_memory));
+  if (Off(NvmlQuery::kProcessesV1) || lost()) return false;
+  for (const nvml::Device handle : place_.Handles()) {
+    std::uint32_t count = 64;  // the oldest drivers
+    std::vector<nvml::ProcessInfoV1> list(count);
+    const nvml::Return code = nvml_.Call(nvml_.processes_v1, handle, &count, list.data());
+    if (!Heard(NvmlQuery::kProcessesV1, nvml_.processes_v1.name, code)) return false;
+    list.resize(std::min<std::size_t>(count, list.size()));
+    for (const nvml::ProcessInfoV1& process : list) holders.push_back(HolderOf(process.pid, process.used_memory));
+  }
   return true;
 }
 

@@ -57,7 +57,9 @@ class NvmlLane : public Lane {
   void Shutdown();
   nvml::Return Enumerate(Instant now, LiveSink& out);
   nvml::Return EnterBoard(std::uint32_t index, LiveSink& out);
-  bool EnterInstances(nvml::Device board, const DeviceKey& key, const std::string& label, LiveSink& out);
+  // Whether `board` has any; notes in it whether the driver hides some.
+  bool EnterInstances(const DeviceKey& key, NvmlGpu::Place& board, LiveSink& out);
+  MigInstance DescribeInstance(const NvmlGpu::Place& place);
   void EnterGpu(NvmlGpu::Place place, const DeviceKey& key, LiveSink& out);
   void OpenEvents();
   void CloseEvents();

@@ -276,6 +276,50 @@ TEST(NvmlLane, MigInstancesAreDevicesAndTheBoardCountsOnce) {
   EXPECT_TRUE(run.log.InOrder());
 }
 
+// Compute instances share their GPU instance: one device, by all their names, held by all their processes.
+TEST(NvmlLane, ComputeInstancesOfAGpuInstanceAreOneDevice) {
+  StandInRun run(
+      "gpu 0\nmig 0 gi=1 profile=1c.3g.40gb slices=3 memory=40GiB\nmig 0 gi=1 ci=1 profile=1c.3g.40gb slices=3\n"
+      "mig 0 gi=1 ci=2 profile=1c.3g.40gb slices=3\nmig 0 gi=2 profile=1g.10gb slices=1\n"
+      "at 0s gpu 0/1 util=75 procs=5:3GiB\nat 0s gpu 0/1/1 procs=6:1GiB,7:1GiB\nat 0s gpu 0/1/2 procs=5:3GiB\n");
+  ASSERT_EQ(run.devices.size(), 3U);
+  std::vector<std::string> uuids;
+  for (const MeasuredGpu& gpu : run.lane->Measured()) {
+    if (run.devices[gpu.device].mig && run.devices[gpu.device].mig->id == "1") uuids = gpu.uuids;
+    EXPECT_FALSE(gpu.in_part);
+  }
+  const std::string mig = "MIG-5d0ca1e5-0000-4000-8000-000000001000-1";
+  EXPECT_EQ(uuids, (std::vector<std::string>{mig, mig + "-1", mig + "-2"}));
+  run.RunUntil(12);
+  run.Finish();
+  for (DeviceId id = 0; id < 3; ++id) {
+    if (!run.devices[id].mig) continue;
+    const bool big = run.devices[id].mig->id == "1";
+    EXPECT_EQ(run.log.Of(id, Signal::kProcesses).at(0).second, big ? 3 : 0);
+    EXPECT_EQ(run.devices[id].mig->slices, big ? 3 : 1);
+  }
+}
+
+// As in a pod that was given one slice: the driver lists the others and opens none of them.
+TEST(NvmlLane, InstancesThatAreKeptFromThisProcessMakeTheBoardAPart) {
+  StandInRun run(
+      "gpu 0\nmig 0 gi=7 profile=1g.10gb slices=1 hidden=1\nmig 0 gi=8 profile=1g.10gb slices=1\n"
+      "gpu 1\nmig 1 gi=9 profile=1g.10gb slices=1\nat 0s gpu 0/8 util=50\n");
+  ASSERT_EQ(run.devices.size(), 4U);
+  for (const MeasuredGpu& gpu : run.lane->Measured()) {
+    const Device& device = run.devices[gpu.device];
+    EXPECT_EQ(gpu.in_part, !device.mig && device.index == 0) << gpu.device;
+    EXPECT_EQ(device.mig ? device.mig->id : "", !device.mig ? "" : device.index == 0 ? "8" : "9");
+  }
+  run.RunUntil(3);
+  run.Finish();
+  for (DeviceId id = 0; id < run.devices.size(); ++id) {
+    const Device& device = run.devices[id];
+    if (!device.mig || device.index != 0) continue;
+    EXPECT_EQ(run.log.Of(id, Signal::kGrEngineActive).at(0).second, 50 * kPercent);
+  }
+}
+
 TEST(NvmlLane, ActivityOfTheUnitsIsReadInPairs) {
   StandInRun run("gpu 0\nat 0s gpu 0 sm=40 tensor=12.5 dram=33 rx=1000 tx=10 nvlink=5000\nat 2s gpu 0 sm=80\n");
   run.RunUntil(3);

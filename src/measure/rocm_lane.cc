@@ -92,7 +92,7 @@ Result<std::unique_ptr<RocmLane>> RocmLane::Open(const std::string& sysfs, Devic
 
 std::vector<MeasuredGpu> RocmLane::Measured(const DeviceTable& devices) const {
   std::vector<MeasuredGpu> measured;
-  for (const Gpu& gpu : gpus_) measured.push_back({gpu.id, GpuMaker::kAmd, devices[gpu.id].uuid});
+  for (const Gpu& gpu : gpus_) measured.push_back({gpu.id, GpuMaker::kAmd, {devices[gpu.id].uuid}});
   return measured;
 }
 

@@ -68,9 +68,11 @@ struct BoardFacts {
   std::uint32_t pcie_generation = 5;
   std::uint32_t pcie_width = 16;   // now; the board and its slot have 16
   std::uint32_t nvlinks = 0;       // that are up
-  std::uint32_t gpu_instance = 0;  // of a MIG instance, as the next two
+  std::uint32_t gpu_instance = 0;  // of a MIG instance, as the rest
+  std::uint32_t compute_instance = 0;
   std::uint32_t slices = 0;
   std::string profile;
+  bool hidden = false;  // a control group keeps it from this process
 };
 
 struct Published {

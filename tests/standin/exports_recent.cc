@@ -237,7 +237,7 @@ nvml::Return nvmlGpmMigSampleGet(nvml::Device device, U32 instance, nvml::GpmSam
   return About("nvmlGpmMigSampleGet", device, [&](Node& node, Handle&, Board&, std::int64_t now) -> nvml::Return {
     for (U32 i = 0; i < 7; ++i) {
       nvml::Device found = nullptr;
-      if (node.InstanceAt(device, i, &found) != nvml::kSuccess) break;
+      if (node.InstanceAt(device, i, &found) != nvml::kSuccess) continue;
       Board& board = *node.Find(found)->board;
       if (board.facts().gpu_instance == instance) return TakeGpm(board, now, sample);
     }

@@ -72,7 +72,8 @@ void Node::BuildScripted() {
     const std::string name = std::to_string(i);
     gpu.board = std::make_unique<Board>(told.facts, ScriptedActivity(told.facts, script.timeline[name]));
     for (const BoardFacts& facts : told.instances) {
-      const std::string instance = name + "/" + std::to_string(facts.gpu_instance);
+      std::string instance = name + "/" + std::to_string(facts.gpu_instance);
+      if (facts.compute_instance > 0) instance += "/" + std::to_string(facts.compute_instance);
       gpu.instances.push_back(std::make_unique<Board>(facts, ScriptedActivity(facts, script.timeline[instance])));
     }
     gpus_.push_back(std::move(gpu));
@@ -149,6 +150,7 @@ nvml::Return Node::InstanceAt(nvml::Device board, std::uint32_t index, nvml::Dev
   const Handle* const parent = Find(board);
   auto& instances = gpus_[static_cast<std::size_t>(parent->gpu)].instances;
   if (index >= instances.size()) return nvml::kNotFound;
+  if (instances[index]->facts().hidden) return nvml::kNoPermission;
   *out = HandleOf(parent->gpu, *instances[index], true);
   return nvml::kSuccess;
 }

@@ -64,6 +64,8 @@ void ReadFacts(const Values& values, BoardFacts& facts) {
     if (key == "pcie_width") facts.pcie_width = static_cast<std::uint32_t>(Number(value));
     if (key == "nvlinks") facts.nvlinks = static_cast<std::uint32_t>(Number(value));
     if (key == "gi") facts.gpu_instance = static_cast<std::uint32_t>(Number(value));
+    if (key == "ci") facts.compute_instance = static_cast<std::uint32_t>(Number(value));
+    if (key == "hidden") facts.hidden = value == "1";
     if (key == "slices") facts.slices = static_cast<std::uint32_t>(Number(value));
     if (key == "profile") facts.profile = value;
   }
