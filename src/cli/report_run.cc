@@ -174,19 +174,17 @@ std::string LeaveOutHidden(const ReportPlan& plan, RunInputs& run) {
   if (plan.request.all_gpus || run.run.devices.empty()) return {};
   const HiddenGpus hidden = HiddenGpus::From(run.summary.facts(), run.devices);
   if (!hidden.doubt.empty()) run.quality.CountNamed(QualityId::kGpusUnclear, hidden.doubt);
-  std::vector<DeviceResult>& devices = run.run.devices;
+  const std::vector<DeviceId> left_out = run.run.LeaveOut(hidden.devices);
+  if (left_out.empty()) return {};
+  const std::vector<DeviceResult>& devices = run.run.devices;
   std::string names;
-  std::int64_t left_out = 0;
-  for (const DeviceId id : hidden.devices) {
-    const auto is_it = [id](const DeviceResult& result) { return result.device == id; };
-    const auto found = std::find_if(devices.begin(), devices.end(), is_it);
-    if (found == devices.end()) continue;
-    devices.erase(found);
-    names += (names.empty() ? "" : ", ") + ShortName(run.devices[id]);
-    ++left_out;
+  for (const DeviceId id : left_out) {
+    const bool in_part = std::any_of(devices.begin(), devices.end(),
+                                     [&](const DeviceResult& d) { return run.devices[d.device].board == id; });
+    names += (names.empty() ? "" : ", ") + std::string(in_part ? "the rest of " : "") + ShortName(run.devices[id]);
   }
-  if (left_out == 0) return {};
-  run.quality.CountNamed(QualityId::kGpusLeftOut, names + " hidden by " + hidden.because, {}, left_out);
+  run.quality.CountNamed(QualityId::kGpusLeftOut, names + " hidden by " + hidden.because, {},
+                         static_cast<std::int64_t>(left_out.size()));
   return devices.empty() ? "the command could see none (" + hidden.because + "); --all-gpus counts those of the machine"
                          : std::string();
 }

@@ -224,10 +224,10 @@ void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
   if (scene.Share(lost) < kMaterialShare) return;
   std::vector<std::string> names;
   DeviceShares where;
-  for (const DeviceResult& d : scene.run.devices) {
-    if (d.throttled_with_loss_ns == 0) continue;
+  for (const CostReport::DeviceCost& d : scene.cost.devices) {
+    if (d.usage.throttled_with_loss_ns == 0) continue;
     names.push_back(scene.NameOf(d.device));
-    where[d.device] = scene.Weighted(d.throttled_with_loss_ns, d.device);
+    where[d.device] = d.usage.throttled_with_loss_ns;
   }
   const double loss = ClockLoss(scene.run);
   Finding f = MakeFinding(scene, "throttling", Status::kConfirmed, lost, where);
@@ -391,7 +391,7 @@ std::int64_t BurstNs(const Scene& scene) {
 std::optional<double> BusySmActivity(const DeviceTotals& totals) {
   Integral sm;
   for (const Timeline::Bucket& bucket : totals.timeline.buckets) {
-    if (bucket.phase_ns[kBound] * 2 > ObservedNs(bucket)) sm.Merge(bucket.sm_active);
+    if (bucket.phase_ns[kBound] * 2 > bucket.ObservedNs()) sm.Merge(bucket.sm_active);
   }
   return sm.Mean();
 }

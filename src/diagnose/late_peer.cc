@@ -10,7 +10,7 @@ namespace idleburn {
 
 bool Spins(const Thresholds& thresholds, const DeviceResult& d, const Timeline::Bucket& bucket) {
   const std::int64_t bound = bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
-  if (bound == 0 || bound * 2 < ObservedNs(bucket)) return false;
+  if (bound == 0 || bound * 2 < bucket.ObservedNs()) return false;
   if (d.spin.evidence == SpinVerdict::Evidence::kActivity) {
     return bucket.sm_active.Mean().value_or(kFull) < static_cast<double>(thresholds.spin_sm_below);
   }

@@ -40,7 +40,7 @@ void AddLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& 
     const Timeline::Bucket& bucket = t.buckets[b];
     const std::int64_t here = claimed[b] ? 0 : LowNs(bucket) - SlowedNs(scene, bucket);
     slowed += claimed[b] ? 0 : SlowedNs(scene, bucket);
-    low->when.At((t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds).Merge({here, ObservedNs(bucket)});
+    low->when.At((t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds).Merge({here, bucket.ObservedNs()});
     ns += here;
     lost += LostNs(bucket, here);
   }

@@ -18,10 +18,8 @@ double Scene::Share(std::int64_t gpu_ns) const {
 }
 
 std::int64_t Scene::Weighted(std::int64_t ns, DeviceId id) const {
-  const auto at = std::lower_bound(cost.devices.begin(), cost.devices.end(), id,
-                                   [](const CostReport::DeviceCost& d, DeviceId wanted) { return d.device < wanted; });
-  if (at == cost.devices.end() || at->device != id) return 0;
-  return static_cast<std::int64_t>(std::llround(static_cast<double>(ns) * at->gpu_share));
+  const double weight = id < cost.weights.size() ? cost.weights[id] : 0;
+  return static_cast<std::int64_t>(std::llround(static_cast<double>(ns) * weight));
 }
 
 std::string Scene::Counter(const DeviceResult& d, Signal s) const {
@@ -53,10 +51,6 @@ std::string ListOf(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i > 0 ? ", " : "") + names[i];
   if (names.size() > kNamed) text += fmt::format(" and {} more", names.size() - kNamed);
   return text;
-}
-
-std::int64_t ObservedNs(const Timeline::Bucket& bucket) {
-  return std::accumulate(bucket.phase_ns.begin(), bucket.phase_ns.end(), std::int64_t{0});
 }
 
 std::int64_t BusyPhasesNs(const DeviceTotals& totals) {

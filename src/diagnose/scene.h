@@ -33,7 +33,8 @@ struct Scene {
 
   // Of observed GPU time; 0 when nothing was observed.
   [[nodiscard]] double Share(std::int64_t gpu_ns) const;
-  // Nanoseconds of a device as GPU-nanoseconds: a MIG instance counts by its slices of the board.
+  // Observed nanoseconds of a device as GPU-nanoseconds: a MIG instance counts by its slices of the board, and its
+  // board only by the time in which it was one GPU.
   [[nodiscard]] std::int64_t Weighted(std::int64_t ns, DeviceId id) const;
   // "<source>.<field>" that gave a signal; the signal's own name where no source named it.
   [[nodiscard]] std::string Counter(const DeviceResult& d, Signal s) const;
@@ -49,7 +50,6 @@ std::string InPercent(std::int64_t micro_percent);
 // "GPU 0, GPU 1, GPU 2, GPU 3 and 3 more"
 std::string ListOf(const std::vector<std::string>& names);
 
-std::int64_t ObservedNs(const Timeline::Bucket& bucket);
 // Time of all phases but idle.
 std::int64_t BusyPhasesNs(const DeviceTotals& totals);
 

@@ -45,7 +45,15 @@ struct RateGroup {
   std::vector<DeviceTime> devices;
   GpuTime time;
   int gpus = 0;
-  LineCosts costs;  // with a rate
+  std::map<int, int> parts;  // of GPUs that are paid for: halves, sevenths, ...; whole ones are of 1
+  LineCosts costs;           // with a rate
+
+  // What of these GPUs is not the run's.
+  [[nodiscard]] double Others() const {
+    double others = gpus;
+    for (const auto& [of, count] : parts) others -= static_cast<double>(count) / of;
+    return others;
+  }
 };
 
 // In order of their first device; of a run without any, the card's first rate.
@@ -62,7 +70,8 @@ std::vector<RateGroup> GroupByRate(const Capacity& capacity, const RateCard& car
     group->members.push_back(i);
     group->devices.push_back(device);
     group->time.Merge(device.time);
-    group->gpus += device.whole_gpu ? 1 : 0;
+    group->gpus += device.a_gpu ? 1 : 0;
+    group->parts[device.of] += device.parts;
   }
   if (groups.empty()) groups.emplace_back();
   return groups;
@@ -194,11 +203,13 @@ Result<Money> HourlyOf(const RateCard& card, const std::vector<RateGroup>& group
   for (const RateGroup& group : groups) {
     const Rate& rate = card.rates()[group.rate];
     if (!rate.per_gpu_hour) continue;
-    const Result<Money> part = Scale(*rate.per_gpu_hour, group.gpus, 1);
-    if (!part) return part;
-    const Result<Money> sum = Add(hourly, *part);
-    if (!sum) return sum;
-    hourly = *sum;
+    for (const auto& [of, parts] : group.parts) {
+      const Result<Money> part = Scale(*rate.per_gpu_hour, parts, of);
+      if (!part) return part;
+      const Result<Money> sum = Add(hourly, *part);
+      if (!sum) return sum;
+      hourly = *sum;
+    }
   }
   return hourly;
 }
@@ -235,7 +246,7 @@ Result<void> AddGroups(const RateCard& card, const WorkDone& work, std::vector<R
   bool any = false;
   for (RateGroup& group : *groups) {
     const Rate& rate = card.rates()[group.rate];
-    CostReport::RateUse use{rate, group.gpus, group.time.WindowNs(), {}};
+    CostReport::RateUse use{rate, group.gpus, group.Others(), group.time.WindowNs(), {}};
     for (const std::size_t i : group.members) report->devices[i].rate = report->rates.size();
     if (rate.per_gpu_hour) {
       TRY(PriceGroup(*rate.per_gpu_hour, &group, report));
@@ -249,6 +260,7 @@ Result<void> AddGroups(const RateCard& card, const WorkDone& work, std::vector<R
         NoteUnpriced(group.devices[i].time, &report->devices[group.members[i]].usage);
       }
     }
+    report->others += use.others;
     report->rates.push_back(std::move(use));
   }
   NoteUnpriced(unpriced, &report->whole);
@@ -397,11 +409,17 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
 
   CostReport report;
   report.price_remarks = rates.remarks();
+  for (const std::string& name : capacity->unsized) {
+    report.price_remarks.push_back("how many compute slices " + (name.empty() ? "a GPU without a name" : name) +
+                                   " has is not known; its MIG instances count as sevenths of it");
+  }
   report.month_hours = month_hours;
   report.gpus = capacity->gpus;
   report.whole = UsageOf(capacity->whole, capacity->energy);
   for (const DeviceTime& d : capacity->devices) {
     report.devices.push_back({d.device, d.gpu_share, UsageOf(d.time, d.energy)});
+    if (d.device >= report.weights.size()) report.weights.resize(d.device + 1);
+    report.weights[d.device] = d.weight;
   }
   if (report.whole.observed_ns > 0) {
     report.waste_share = static_cast<double>(capacity->whole.WasteNs()) / static_cast<double>(report.whole.observed_ns);

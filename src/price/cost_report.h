@@ -63,7 +63,8 @@ struct CostReport {
   Rate rate;  // of every GPU of the run; of several what they have in common, see OneRate
   struct RateUse {
     Rate rate;
-    int gpus = 0;  // physical ones
+    int gpus = 0;       // physical ones
+    double others = 0;  // of them, what is not the run's: where only MIG instances of one are
     std::int64_t window_ns = 0;
     std::optional<Money> cost;
   };
@@ -72,13 +73,17 @@ struct CostReport {
   UsageCost whole;
   struct DeviceCost {
     DeviceId device = 0;
-    double gpu_share = 1;  // of a board: slices / board slices
+    double gpu_share = 1;  // of a GPU: slices / board slices; of a board with instances, what they do not have
     UsageCost usage;
     std::size_t rate = 0;  // its position in `rates`
   };
-  // What counts as capacity, in order of DeviceId: boards without instances; MIG instances; and a board with
-  // instances, with what no instance has and with the board's own power and throttling. Sums to `whole`.
+  // What counts as capacity, in the order of Capacity: boards without instances; MIG instances; and a board with
+  // instances, with the time in which it was one GPU, what no instance has, and the board's own power and throttling.
+  // Not such a board of which only instances are the run's. Sums to `whole`.
   std::vector<DeviceCost> devices;
+  // By DeviceId, GPU-time per nanosecond of a device's observed time: 1, of an instance slices / board slices, of a
+  // board with instances what of its readings is not theirs. Nothing beyond the end.
+  std::vector<double> weights;
   struct OwnerCost {
     std::string owner;  // empty: none named; "unallocated": slices of a board that no instance has
     std::int64_t gpu_ns = 0;
@@ -88,6 +93,7 @@ struct CostReport {
   };
   std::vector<OwnerCost> owners;  // empty when no input names owners; otherwise sums to whole
   int gpus = 0;                   // physical GPUs in the window
+  double others = 0;              // of them, what is not the run's
   double waste_share = 0;         // w = waste / observed cost; unless rates differ, from time alone: known without one
   double busy_share = 0;          // 1 - w, 0 when nothing was observed
 

@@ -39,8 +39,13 @@ class Lab {
   DeviceResult& Gpu(const std::vector<Spell>& spells, std::string name = "NVIDIA H100 80GB HBM3") {
     DeviceKey key;
     key.index = static_cast<int>(run_.devices.size());
-    key.host = "node";
     key.name = std::move(name);
+    return Add(std::move(key), spells);
+  }
+
+  // A GPU, or a MIG instance of one, as a source tells it.
+  DeviceResult& Add(DeviceKey key, const std::vector<Spell>& spells) {
+    if (key.host.empty()) key.host = "node";
     DeviceResult d;
     d.device = devices_.Enter(key);
     devices_.NameCounter(d.device, Signal::kUtilization, "nvidia_smi.utilization.gpu");
@@ -556,6 +561,50 @@ TEST(AdviseTest, QuantifiesTheRateOnlyFromTheCatalogue) {
   owned.Gpu({{600, 97}});
   owned.rate().kind = RateKind::kOwned;
   EXPECT_EQ(Declined(owned.Advise(), "spot"), "the hardware is owned");
+}
+
+// --- MIG ------------------------------------------------------------------------------------------------------
+
+DeviceKey PartOfGpu0(std::optional<MigInstance> mig) {
+  DeviceKey key;
+  key.index = 0;
+  key.name = "NVIDIA H100 80GB HBM3";
+  key.mig = std::move(mig);
+  return key;
+}
+
+// No cause holds more than was observed, whatever the board's own counters say: its throttling is that of seven
+// slices, of which one was seen; a number that it goes on telling while it is cut is that slice's again.
+TEST(AdviseTest, FindingsOnSlicesOfABoardAreNoMoreThanWhatWasObserved) {
+  Lab lab;
+  lab.Add(PartOfGpu0(MigInstance{"9", "1g.10gb", 1}), {{700, 97}, {700, 0, 1}});
+  DeviceResult& board = lab.Add(PartOfGpu0({}), {{700, 97}, {700, 0, 1}});
+  lab.Throttle(board, 1400, 6, true);
+  const Advice advice = lab.Advise();
+  EXPECT_EQ(lab.cost().whole.observed_ns, 200 * kSecond);
+  const Finding* held = Find(advice, "idle_held");
+  ASSERT_NE(held, nullptr);
+  EXPECT_NEAR(held->share, 0.5, 1e-9);
+  EXPECT_EQ(held->gpu_ns, 100 * kSecond);
+  const Finding* throttling = Find(advice, "throttling");
+  ASSERT_NE(throttling, nullptr);
+  EXPECT_NEAR(throttling->share, 1, 1e-9);
+}
+
+// GPUs stand by place in a bill and by number in a run: a finding weighs each by its own share all the same.
+TEST(AdviseTest, FindingsWeighADeviceByItsShareWhateverTheOrder) {
+  Lab lab;
+  DeviceKey last;
+  last.host = "z";
+  last.name = "NVIDIA H100 80GB HBM3";
+  last.index = 0;
+  lab.Add(last, {{700, 0, 1}});
+  lab.Add(PartOfGpu0(MigInstance{"9", "3g.40gb", 3}), {{700, 0, 1}});
+  const Advice advice = lab.Advise();
+  const Finding* held = Find(advice, "idle_held");
+  ASSERT_NE(held, nullptr);
+  EXPECT_EQ(held->gpu_ns, 1000 * kSecond);
+  EXPECT_NEAR(held->share, 1, 1e-9);
 }
 
 TEST(AdviseTest, AnHourOfADearGpuCountsForMore) {

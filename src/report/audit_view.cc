@@ -33,7 +33,7 @@ std::string Losses(const ViewContext& c) {
       {u.idle_empty_ns, u.idle_empty_cost, "burned idle on GPUs that no process used"},
       {u.spin_wait_ns, u.spin_wait_cost, "went to kernels that sat on the GPU without work (spin-wait)"},
       {u.unobserved_ns, u.unobserved_cost, "went unobserved: nobody knows what it did"},
-      {u.unallocated_ns, u.unallocated_cost, "went to MIG slices that no instance has"},
+      {u.unallocated_ns, u.unallocated_cost, "went to MIG slices that no measured instance has"},
   };
   std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.ns > b.ns; });
   std::string text;
@@ -57,8 +57,7 @@ std::string PaidHours(const ViewContext& c) {
   std::size_t named = 0;
   for (const CostReport::RateUse& use : cost.rates) {
     if (!use.rate.per_gpu_hour || ++named > kRatesNamed) continue;
-    rates += rates.empty() ? fmt::format("{} GPU{} at ", use.gpus, use.gpus == 1 ? "" : "s")
-                           : fmt::format(", {} at ", use.gpus);
+    rates += rates.empty() ? GpuCount(use.gpus, use.others) + " at " : fmt::format(", {} at ", use.gpus);
     rates += c.ExactCost(*use.rate.per_gpu_hour);
   }
   if (named > kRatesNamed) rates += fmt::format(" and others at {} more rates", named - kRatesNamed);
@@ -153,7 +152,7 @@ std::string Title(const AuditReport& r) {
   if (r.traced_only && r.run.devices.empty()) return Joined(r.inputs);
   if (!r.live.no_gpu.empty()) return "no GPU";
   const std::vector<std::string> names = GpuNames(r);
-  std::string title = fmt::format("{} GPU{}", r.cost.gpus, r.cost.gpus == 1 ? "" : "s");
+  std::string title = GpuCount(r.cost.gpus, r.cost.others);
   if (names.size() == 1) title += " (" + names.front() + ")";
   if (names.size() > 1) title += fmt::format(" ({} and other kinds)", names.front());
   // What begins at 0 has no date; its length says all there is.

@@ -1,5 +1,7 @@
 #include "report/display.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -149,6 +151,11 @@ std::vector<std::string> GpuNames(const AuditReport& report) {
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
+}
+
+std::string GpuCount(int gpus, double others) {
+  std::string text = std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
+  return others > 0 ? fmt::format("{:.2f} of ", gpus - others) + text : text;
 }
 
 std::string DeviceLabel(const AuditReport& report, DeviceId device) {

@@ -52,6 +52,8 @@ std::vector<std::string> CountersOf(const AuditReport& report);
 
 // Names of the GPUs as their drivers say them, each once, in order of appearance.
 std::vector<std::string> GpuNames(const AuditReport& report);
+// "8 GPUs"; "0.14 of 1 GPU" where `others` of them is not the run's.
+std::string GpuCount(int gpus, double others);
 
 // "GPU 3", "node7 GPU 3" where the run has several hosts, "GPU 3 1g.10gb #7" of a MIG instance. As the source
 // spelled it: writers escape it.

@@ -64,11 +64,16 @@ std::string CostIfHeld(const ViewContext& c, const std::optional<Money>& m) {
   return m ? c.Cost(*m) : "more than " + c.Cost(Money::Nano(INT64_MAX));
 }
 
-// GPUs that have a price.
-int PricedGpus(const CostReport& cost) {
-  int unpriced = 0;
-  for (const CostReport::RateUse& use : cost.rates) unpriced += use.cost ? 0 : use.gpus;
-  return cost.gpus - unpriced;
+// "8 GPUs cost": those that have a price.
+std::string PricedGpusCost(const CostReport& cost) {
+  int gpus = cost.gpus;
+  double others = cost.others;
+  for (const CostReport::RateUse& use : cost.rates) {
+    if (use.cost) continue;
+    gpus -= use.gpus;
+    others -= use.others;
+  }
+  return GpuCount(gpus, others) + (gpus == 1 ? " costs" : " cost");
 }
 
 }  // namespace
@@ -101,11 +106,10 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
   for (const auto& [unit, m] : cost.per_unit) {
     lines.push_back(fmt::format("Per {}: {}.", unit, m ? c.ExactCost(*m) : std::string(kTooLittleWork)));
   }
-  const int gpus = PricedGpus(cost);
-  lines.push_back(fmt::format("At {} {} GPU{} cost{} {} an hour, {} per {}-h month, {} per 8,760-h year.",
-                              cost.several() ? "these rates" : "this rate", gpus, gpus == 1 ? "" : "s",
-                              gpus == 1 ? "s" : "", CostIfHeld(c, cost.hourly), CostIfHeld(c, cost.monthly),
-                              cost.month_hours, CostIfHeld(c, cost.yearly)));
+  lines.push_back(fmt::format("At {} {} {} an hour, {} per {}-h month, {} per 8,760-h year.",
+                              cost.several() ? "these rates" : "this rate", PricedGpusCost(cost),
+                              CostIfHeld(c, cost.hourly), CostIfHeld(c, cost.monthly), cost.month_hours,
+                              CostIfHeld(c, cost.yearly)));
   if (cost.energy_cost) lines.push_back(fmt::format("Energy alone: {} (± 5 %).", c.Cost(*cost.energy_cost)));
   return lines;
 }
