@@ -129,6 +129,7 @@ void RunClassifier::CountQuality(const DeviceResult& result, const Stream& strea
 }
 
 RunResult RunClassifier::Conclude(std::vector<Stream>& streams, const RunWindow* window) const {
+  if (result.totals.profiling_stuck) result.totals.ForgetProfiling(result.counter);
   RunResult run;
   std::vector<Nanos> hold;
   for (DeviceId id = 0; id < streams.size(); ++id) {

@@ -98,6 +98,13 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   timeline.Merge(o.timeline);
 }
 
+void DeviceTotals::ForgetProfiling(std::optional<Signal> busy_counter) {
+  sm_active = tensor_active = dram_active = Integral();
+  if (busy_counter != Signal::kGrEngineActive) gr_engine = Integral();
+  spin_by_activity = Integral();
+  for (TimelineBucket& bucket : timeline.buckets) bucket.sm_active = Integral();
+}
+
 std::int64_t DeviceTotals::ObservedNs() const {
   return std::accumulate(phase_ns.begin(), phase_ns.end(), std::int64_t{0});
 }

@@ -131,6 +131,9 @@ struct DeviceTotals {
   Timeline timeline;
 
   void Merge(const DeviceTotals& o);
+  // Where profiling_stuck: what the device's profiling counters said, the one that decided the phases apart, is as if
+  // it had never been read. A counter that is stuck now and then does not tell when its neighbours are.
+  void ForgetProfiling(std::optional<Signal> busy_counter);
   [[nodiscard]] std::int64_t ObservedNs() const;
   [[nodiscard]] std::int64_t UnobservedNs() const;
   friend bool operator==(const DeviceTotals&, const DeviceTotals&) = default;
