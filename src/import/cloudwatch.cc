@@ -214,7 +214,7 @@ void CloudWatchImport::AddResult(const JsonNode& result) {
 
 // Results that name no GPU are told apart by their position among those of their metric.
 DeviceId CloudWatchImport::DeviceOf(const Subject& subject, const std::string& id) {
-  DeviceKey key = Identify(subject.labels).device;
+  DeviceKey key = Identify(subject.labels, false).device;
   if (key.uuid.empty() && key.bus_id.empty() && !key.index) {
     out_.quality.Count(QualityId::kInferredIdentity, place_);
     std::vector<std::string>& ids = positions_[key.host + " " + subject.metric];

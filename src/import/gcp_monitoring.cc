@@ -133,7 +133,7 @@ void GcpImport::AddSeries(const JsonNode& series) {
     return out_.quality.CountNamed(QualityId::kUnknownMetric, type, place_, n);
   }
   any_ = true;
-  const SeriesIdentity id = Identify(labels);
+  const SeriesIdentity id = Identify(labels, scraped == nullptr || NamesPods(*scraped));
   const DeviceId device = DeviceOf(id.device);
   if (ops != nullptr) writer_.Use(device, ops->signal, "gcp." + type);
   OwnerTimeline::Presence* owner = owners_.Track(device, id.owner);

@@ -184,7 +184,7 @@ std::optional<Series> PrometheusImport::Resolve(const PrometheusLine& line, bool
   }
   Series series;
   series.metric = metric;
-  const SeriesIdentity id = Identify(labels);
+  const SeriesIdentity id = Identify(labels, NamesPods(*metric));
   series.host = id.device.host;
   if (metric->role == MetricRole::kCollectSuccess) return series;
   const std::optional<DeviceId> device = DeviceOf(id.device);
