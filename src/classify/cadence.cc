@@ -75,6 +75,13 @@ std::int64_t PeriodOf(const std::vector<std::int64_t>& intervals) {
 
 }  // namespace
 
+void Cadence::LastToTheNext(const Thresholds& thresholds) {
+  if (thresholds.max_gap) return;
+  constexpr std::int64_t kLongest = 30 * 366 * 24 * kNanosPerHour;  // longer than any job; a sum with a time fits
+  spans = true;
+  max_gap = Nanos(kLongest);
+}
+
 Cadence MeasureCadence(std::span<const Sample> first, const Thresholds& thresholds) {
   Cadence cadence;
   cadence.counter = ChooseCounter(first);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "telemetry/counter_choice.h"
+
 namespace idleburn {
 
 namespace {
@@ -72,6 +74,8 @@ SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds,
     const WattHistogram& idle = totals.idle_power_held.TotalNs() > 0 ? totals.idle_power_held : totals.idle_power_empty;
     const std::optional<std::int64_t> watts = idle.Percentile(thresholds.idle_power_percentile);
     if (watts) verdict.idle_mw = *watts * 1000 + 500;  // the middle of its 1 W bin
+  const std::optional<Signal> counter = stream.cadence.counter;
+  if (counter && SaysWhenItEnds(devices_[device].counter[Index(*counter)])) stream.cadence.LastToTheNext(thresholds_);
   }
   verdict.time = totals.spin_by_activity;
   if (totals.spin_by_activity.ns > 0) verdict.evidence = SpinVerdict::Evidence::kActivity;
@@ -96,7 +100,8 @@ DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
   result.counter = stream.cadence.counter;
   result.first = live.first();
   result.last = live.last();
-  if (stream.cadence.period > Nanos(0)) {
+  result.spans = stream.cadence.spans;
+  if (stream.cadence.period > Nanos(0) && !result.spans) {
     result.period = stream.cadence.period;
     result.tick_window = std::max(stream.cadence.tick_window, stream.cadence.period);
   }
@@ -138,7 +143,8 @@ RunResult RunClassifier::Conclude(std::vector<Stream>& streams, const RunWindow*
     if (!stream.first.empty()) Begin(id, stream, window);
     run.devices.push_back(Settle(id, stream));
     // What a device did between its readings and an end of the run that is known to the nanosecond is not known.
-    const bool exact = window != nullptr && window->start && window->end && run.devices.back().fast;
+    const bool exact =
+        stream.cadence.spans || (window != nullptr && window->start && window->end && run.devices.back().fast);
     hold.push_back(exact ? Nanos(0) : std::max(stream.cadence.max_gap, Nanos(kNanosPerSecond)));
   }
   if (run.devices.empty()) return run;

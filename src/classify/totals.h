@@ -157,6 +157,7 @@ struct DeviceResult {
   Instant last;
   std::optional<Nanos> period;
   bool fast = false;                 // cells are means of ticks
+  bool spans = false;                // each reading lasts until the next: the source says when it ends
   std::optional<Nanos> tick_window;  // W: distance of independent readings
   DeviceTotals totals;               // window = observed + unobserved
   SpinVerdict spin;

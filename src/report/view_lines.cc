@@ -168,13 +168,13 @@ void AddReadingRules(const ViewContext& c, std::vector<std::string>& lines) {
   if (!sees_work && !counters.empty()) {
     lines.emplace_back("Busy means that a kernel was resident: this counter cannot see how much of the GPU it used.");
   }
-  const auto any = [&](bool fast) {
-    return std::any_of(r.run.devices.begin(), r.run.devices.end(),
-                       [fast](const DeviceResult& d) { return d.fast == fast; });
-  };
-  if (any(true))
+  const auto any = [&](const auto& is) { return std::any_of(r.run.devices.begin(), r.run.devices.end(), is); };
+  if (any([](const DeviceResult& d) { return d.fast; }))
     lines.emplace_back("Read by ticks: a second is the mean of its readings; a second without one is unobserved.");
-  if (any(false)) {
+  if (any([](const DeviceResult& d) { return d.spans; }))
+    lines.emplace_back(
+        "Means of jobs: each lasts from the start of its job to its end; between jobs is unobserved (gap).");
+  if (any([](const DeviceResult& d) { return !d.fast && !d.spans; })) {
     const std::string hold = t.max_gap ? fmt::format("{:g} s", InSeconds(*t.max_gap))
                                        : fmt::format("{:g} periods", static_cast<double>(t.max_gap_tenths) / 10);
     lines.push_back(
