@@ -388,7 +388,7 @@ TEST(PrometheusMetrics, XidIsACodeAndZeroIsNone) {
   const auto in = Import(Line("DCGM_FI_DEV_XID_ERRORS", "", "0", 0) + Line("DCGM_FI_DEV_XID_ERRORS", "", "31", 30) +
                          Line("DCGM_FI_DEV_XID_ERRORS", "", "31", 60));
   EXPECT_EQ(in->Values(Signal::kXid, 0), (std::vector<std::int64_t>{31, 31}));
-  EXPECT_EQ(in->quality.CountOf(QualityId::kXidSeen), 1);
+  EXPECT_EQ(in->quality.Get(QualityId::kXidSeen).names, std::set<std::string>{"Xid 31"});
 }
 
 TEST(PrometheusMetrics, TotalMemoryIsTheSumOfItsParts) {
