@@ -54,6 +54,8 @@ std::string NormalUuid(std::string_view text) {
   return uuid;
 }
 
+bool IsUnsizedInstance(const Device& device) { return !device.mig && device.uuid.rfind("MIG-", 0) == 0; }
+
 bool IsMaskedUuid(std::string_view uuid) {
   if (uuid.size() < kUuidPrefix) return false;
   return std::all_of(uuid.begin() + kUuidPrefix, uuid.end(), [](char c) { return c == '0' || c == '-'; });

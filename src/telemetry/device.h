@@ -87,6 +87,10 @@ class DeviceTable {
   std::vector<unsigned> named_by_;                        // in the present input, by device
 };
 
+// Whether a device is a MIG instance of which only its own UUID is known: neither how much of a board it is nor of
+// which.
+bool IsUnsizedInstance(const Device& device);
+
 // "GPU-5f3a..." from any spelling, also AMD's "GPU-79ccd55167a2124a"; empty when the text is no UUID.
 std::string NormalUuid(std::string_view text);
 bool IsMaskedUuid(std::string_view uuid);
