@@ -102,6 +102,12 @@ std::int64_t DeviceTotals::ObservedNs() const {
   return std::accumulate(phase_ns.begin(), phase_ns.end(), std::int64_t{0});
 }
 
+const DeviceResult* RunResult::Of(DeviceId device) const {
+  const auto found = std::lower_bound(devices.begin(), devices.end(), device,
+                                      [](const DeviceResult& d, DeviceId id) { return d.device < id; });
+  return found == devices.end() || found->device != device ? nullptr : &*found;
+}
+
 std::int64_t DeviceTotals::UnobservedNs() const {
   return std::accumulate(unobserved_ns.begin(), unobserved_ns.end(), std::int64_t{0});
 }

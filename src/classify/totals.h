@@ -170,6 +170,8 @@ struct RunResult {
   Instant start;
   Instant end;
   std::vector<DeviceResult> devices;  // in order of DeviceId; devices without any sample are left out
+
+  [[nodiscard]] const DeviceResult* Of(DeviceId device) const;  // null: it has no sample
 };
 
 }  // namespace idleburn

@@ -244,7 +244,7 @@ void ColumnRows::Add(const SampleColumns& columns) {
 
 Result<void> ColumnRows::Finish() {
   if (used_ > 0) Flush();
-  owners_.Deliver(out_.owners);
+  owners_.Deliver(out_.owners, out_.quality);
   if (sorter_) TRY(sorter_->Deliver(out_.sink));
   if (rows_ > 0) return {};
   const DataQuality::Row& bad = out_.quality.Get(QualityId::kBadRow);

@@ -64,7 +64,7 @@ class Mapper {
     Read(gpu, &sample);
     out_.quality.Count(QualityId::kJobResolution, place_);
     const Instant end = EndOf(gpu, *start);
-    if (!gpu.job.empty()) out_.owners.Add(sample.device, {"job " + gpu.job}, end - *start);
+    if (!gpu.job.empty()) out_.owners.Add(sample.device, {"job " + gpu.job}, *start, end);
     if (ParseInteger(gpu.leaves.Get(kXidErrors)).value_or(0) > 0) out_.quality.Count(QualityId::kXidSeen, place_);
     out_.sink.OnSamples({&sample, 1});
     sample.time = end;

@@ -157,7 +157,7 @@ DeviceId GcpImport::DeviceOf(DeviceKey key) {
 
 Result<void> GcpImport::Finish() {
   readings_.Finish();
-  owners_.Deliver(out_.owners);
+  owners_.Deliver(out_.owners, out_.quality);
   if (any_) return {};
   return Fail(*place_.file + ": no GPU metric is known here (saw " + (seen_.empty() ? "none" : seen_) +
               "); list agent.googleapis.com/gpu/utilization");

@@ -310,8 +310,18 @@ void AddEnergyPrice(const EnergyPrice& price, const Energy& energy, CostReport* 
   if (price.grams_co2e_per_kwh) report->co2e_kg = *report->whole.energy_kwh * *price.grams_co2e_per_kwh / 1000;
 }
 
+// The part of a device's allocated time for which its source told whose it was; the rest is nobody's, not theirs.
+Result<std::int64_t> ToldPart(const DeviceTime& device, std::int64_t allocated, const RunResult& run,
+                              const OwnerLedger& ledger) {
+  const std::int64_t told = ledger.ToldTime(device.device).count();
+  if (device.whole_gpu) return std::min(told, allocated);
+  const DeviceResult* own = run.Of(device.device);
+  const std::int64_t window = own == nullptr ? 0 : own->WindowNs();
+  return Proportion(allocated, std::min(told, window), window);
+}
+
 // Adds the time of one device to its owners.
-Result<void> ShareOut(const DeviceTime& device, const OwnerLedger& ledger,
+Result<void> ShareOut(const DeviceTime& device, const RunResult& run, const OwnerLedger& ledger,
                       std::map<std::string, CostReport::OwnerCost>* owners) {
   const auto owner = [&](const std::string& name) -> CostReport::OwnerCost& {
     CostReport::OwnerCost& entry = (*owners)[name];
@@ -323,14 +333,13 @@ Result<void> ShareOut(const DeviceTime& device, const OwnerLedger& ledger,
   const std::int64_t allocated = device.time.WindowNs() - unallocated;
   if (allocated == 0) return {};
   const std::vector<OwnerLedger::Share> shares = ledger.SharesOf(device.device);
-  if (shares.empty()) {
-    owner("").gpu_ns += allocated;
-    return {};
-  }
+  const Result<std::int64_t> told = shares.empty() ? Result<std::int64_t>(0) : ToldPart(device, allocated, run, ledger);
+  if (!told) return tl::unexpected<Error>(told.error());
+  if (*told < allocated) owner("").gpu_ns += allocated - *told;
   constexpr double kWeight = 1e12;
   std::vector<std::int64_t> weights;
   for (const OwnerLedger::Share& share : shares) weights.push_back(std::llround(share.fraction * kWeight));
-  const Result<std::vector<std::int64_t>> parts = SplitNanos(allocated, weights);
+  const Result<std::vector<std::int64_t>> parts = SplitNanos(*told, weights);
   if (!parts) return tl::unexpected<Error>(parts.error());
   for (std::size_t i = 0; i < shares.size(); ++i) {
     CostReport::OwnerCost& entry = owner(shares[i].owner);
@@ -341,10 +350,10 @@ Result<void> ShareOut(const DeviceTime& device, const OwnerLedger& ledger,
 }
 
 // What the devices of one rate cost each of their owners, added to what others do.
-Result<void> AddOwners(const RateGroup& group, bool priced, const OwnerLedger& ledger,
+Result<void> AddOwners(const RateGroup& group, bool priced, const RunResult& run, const OwnerLedger& ledger,
                        std::map<std::string, CostReport::OwnerCost>* owners) {
   std::map<std::string, CostReport::OwnerCost> here;
-  for (const DeviceTime& device : group.devices) TRY(ShareOut(device, ledger, &here));
+  for (const DeviceTime& device : group.devices) TRY(ShareOut(device, run, ledger, &here));
   std::vector<std::int64_t> weights;
   for (const auto& [name, owner] : here) weights.push_back(owner.gpu_ns);
   const Result<std::vector<std::int64_t>> costs = SplitNanos(group.costs.Total(), weights);
@@ -366,13 +375,13 @@ Result<void> AddOwners(const RateGroup& group, bool priced, const OwnerLedger& l
 }
 
 Result<void> AddOwners(const Capacity& capacity, const RateCard& card, const std::vector<RateGroup>& groups,
-                       const OwnerLedger& ledger, CostReport* report) {
+                       const RunResult& run, const OwnerLedger& ledger, CostReport* report) {
   const bool named = std::any_of(capacity.devices.begin(), capacity.devices.end(),
                                  [&](const DeviceTime& d) { return !ledger.SharesOf(d.device).empty(); });
   if (!named) return {};
   std::map<std::string, CostReport::OwnerCost> owners;
   for (const RateGroup& group : groups) {
-    TRY(AddOwners(group, card.rates()[group.rate].per_gpu_hour.has_value(), ledger, &owners));
+    TRY(AddOwners(group, card.rates()[group.rate].per_gpu_hour.has_value(), run, ledger, &owners));
   }
   for (auto& [name, owner] : owners) report->owners.push_back(std::move(owner));
   return {};
@@ -388,6 +397,25 @@ Result<void> CheckWork(const WorkDone& work) {
 
 }  // namespace
 
+void CostReport::Add(DeviceCost cost) {
+  if (cost.device >= positions_.size()) positions_.resize(cost.device + 1, SIZE_MAX);
+  positions_[cost.device] = devices.size();
+  devices.push_back(std::move(cost));
+}
+
+std::size_t CostReport::PositionOf(DeviceId device) const {
+  return device < positions_.size() ? positions_[device] : SIZE_MAX;
+}
+
+const CostReport::DeviceCost* CostReport::Of(DeviceId device) const {
+  const std::size_t position = PositionOf(device);
+  return position < devices.size() ? &devices[position] : nullptr;
+}
+
+bool CostReport::StandsBefore(DeviceId a, DeviceId b) const {
+  return std::pair(PositionOf(a), a) < std::pair(PositionOf(b), b);
+}
+
 Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, const OwnerLedger& owners,
                             const RateCard& rates, const WorkDone& work, const EnergyPrice& energy, int month_hours) {
   TRY(CheckWork(work));
@@ -401,7 +429,7 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
   report.gpus = capacity->gpus;
   report.whole = UsageOf(capacity->whole, capacity->energy);
   for (const DeviceTime& d : capacity->devices) {
-    report.devices.push_back({d.device, d.gpu_share, UsageOf(d.time, d.energy)});
+    report.Add({d.device, d.gpu_share, UsageOf(d.time, d.energy)});
   }
   if (report.whole.observed_ns > 0) {
     report.waste_share = static_cast<double>(capacity->whole.WasteNs()) / static_cast<double>(report.whole.observed_ns);
@@ -415,7 +443,7 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
   TRY(AddGroups(rates, work, &groups, &report));
   TRY(AddRange(rates, groups, &report));
   AddEnergyPrice(energy, capacity->energy, &report);
-  TRY(AddOwners(*capacity, rates, groups, owners, &report));
+  TRY(AddOwners(*capacity, rates, groups, run, owners, &report));
   return report;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -76,11 +77,12 @@ struct CostReport {
     UsageCost usage;
     std::size_t rate = 0;  // its position in `rates`
   };
-  // What counts as capacity, in order of DeviceId: boards without instances; MIG instances; and a board with
-  // instances, with what no instance has and with the board's own power and throttling. Sums to `whole`.
+  // What counts as capacity, in the order in which people look for GPUs (StandsBefore), not in that of DeviceId: boards
+  // without instances; MIG instances; and a board with instances, with what no instance has and with the board's own
+  // power and throttling. Sums to `whole`. Entered by Add.
   std::vector<DeviceCost> devices;
   struct OwnerCost {
-    std::string owner;  // empty: none named; "unallocated": slices of a board that no instance has
+    std::string owner;  // empty: time for which none was named; "unallocated": slices of a board that no instance has
     std::int64_t gpu_ns = 0;
     std::optional<Money> cost;
     bool estimated = false;
@@ -106,8 +108,17 @@ struct CostReport {
   bool energy_beyond_range = false;  // asked for and measured, and more than money holds
   std::optional<double> co2e_kg;
 
+  void Add(DeviceCost cost);
+  // Null: no capacity of this run.
+  [[nodiscard]] const DeviceCost* Of(DeviceId device) const;
+  // Whether `a` stands before `b` in `devices`; what is not there stands last.
+  [[nodiscard]] bool StandsBefore(DeviceId a, DeviceId b) const;
   [[nodiscard]] bool several() const { return rates.size() > 1; }
   [[nodiscard]] const Rate& RateOf(const DeviceCost& d) const { return several() ? rates[d.rate].rate : rate; }
+
+ private:
+  [[nodiscard]] std::size_t PositionOf(DeviceId device) const;
+  std::vector<std::size_t> positions_;  // in `devices`, by DeviceId; SIZE_MAX: not there
 };
 
 // Prices a classified run, each GPU at its rate. Nanoseconds are summed first and priced once per rate; every part is

@@ -1,15 +1,12 @@
 #include "price/gpu_time.h"
 
 #include <algorithm>
-#include <climits>
 #include <map>
 #include <numeric>
-#include <string_view>
-#include <tuple>
 
 #include "base/check.h"
 #include "base/money.h"
-#include "text/number.h"
+#include "telemetry/device_place.h"
 
 namespace idleburn {
 namespace {
@@ -91,15 +88,6 @@ Result<GpuTime> ScaledTo(const GpuTime& time, std::int64_t window) {
   return scaled;
 }
 
-// Where people look for it.
-auto PlaceOf(DeviceId id, const DeviceTable& devices) {
-  const Device& device = devices[id];
-  const Device& board = device.board ? devices[*device.board] : device;
-  const std::int64_t instance = device.mig ? ParseInteger(device.mig->id).value_or(INT64_MAX) : -1;
-  return std::tuple(std::string_view(board.host), board.index.value_or(INT_MAX), std::string_view(board.bus_id),
-                    std::string_view(board.uuid), device.board.value_or(id), instance);
-}
-
 // A physical GPU: its own result, those of its MIG instances, or both.
 struct Board {
   const DeviceResult* own = nullptr;
@@ -118,7 +106,7 @@ std::map<DeviceId, Board> BoardsOf(const RunResult& run, const DeviceTable& devi
   }
   for (auto& [id, board] : boards) {
     std::stable_sort(board.instances.begin(), board.instances.end(), [&](const DeviceResult* a, const DeviceResult* b) {
-      return PlaceOf(a->device, devices) < PlaceOf(b->device, devices);
+      return StandsBefore(a->device, b->device, devices);
     });
   }
   return boards;
@@ -240,9 +228,8 @@ Result<Capacity> CapacityOf(const RunResult& run, const DeviceTable& devices) {
     KeepInside(&whole.time);
     capacity.devices.push_back(whole);
   }
-  std::stable_sort(capacity.devices.begin(), capacity.devices.end(), [&](const DeviceTime& a, const DeviceTime& b) {
-    return PlaceOf(a.device, devices) < PlaceOf(b.device, devices);
-  });
+  std::stable_sort(capacity.devices.begin(), capacity.devices.end(),
+                   [&](const DeviceTime& a, const DeviceTime& b) { return StandsBefore(a.device, b.device, devices); });
   for (const DeviceTime& device : capacity.devices) capacity.whole.Merge(device.time);
   return capacity;
 }

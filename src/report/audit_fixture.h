@@ -65,7 +65,7 @@ class AuditFixture {
   void Settle(std::optional<Money> rate) {
     CostReport& cost = report.cost;
     for (const DeviceResult& d : report.run.devices) {
-      cost.devices.push_back({d.device, 1, UsageOf(d)});
+      cost.Add({d.device, 1, UsageOf(d)});
       AddUsage(cost.devices.back().usage, &cost.whole);
     }
     cost.gpus = static_cast<int>(cost.devices.size());

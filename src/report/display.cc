@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "telemetry/device_place.h"
 
 namespace idleburn {
 namespace {
@@ -43,13 +44,6 @@ std::vector<std::int64_t> SplitWhole(std::int64_t whole, std::span<const std::in
   std::vector<std::int64_t> out(weights.size(), 0);
   if (parts) std::transform(parts->begin(), parts->end(), out.begin(), [](Money m) { return m.nano(); });
   return out;
-}
-
-bool SeveralHosts(const DeviceTable& devices) {
-  for (DeviceId id = 1; id < devices.size(); ++id) {
-    if (devices[id].host != devices[0].host) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -116,12 +110,7 @@ std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost)
   return columns;
 }
 
-const DeviceResult* ResultOf(const AuditReport& report, DeviceId device) {
-  const auto& all = report.run.devices;
-  const auto found = std::lower_bound(all.begin(), all.end(), device,
-                                      [](const DeviceResult& d, DeviceId id) { return d.device < id; });
-  return found == all.end() || found->device != device ? nullptr : &*found;
-}
+const DeviceResult* ResultOf(const AuditReport& report, DeviceId device) { return report.run.Of(device); }
 
 std::string CounterOf(const AuditReport& report, DeviceId device) {
   const DeviceResult* result = ResultOf(report, device);
@@ -156,7 +145,7 @@ std::string DeviceLabel(const AuditReport& report, DeviceId device) {
   CHECK(report.devices != nullptr);
   const Device& d = (*report.devices)[device];
   std::string label;
-  if (!d.host.empty() && SeveralHosts(*report.devices)) label = d.host + " ";
+  if (!d.host.empty() && OfSeveralHosts(*report.devices)) label = d.host + " ";
   if (d.index) {
     label += "GPU " + std::to_string(*d.index);
   } else if (!d.uuid.empty()) {

@@ -104,7 +104,7 @@ std::unique_ptr<AuditFixture> EverythingElse() {
   DeviceKey instance;
   instance.uuid = "GPU-99999999-1111-2222-3333-444444444444";
   instance.mig = MigInstance{"7", "1g.10gb", 1};
-  report.cost.devices.push_back({audit->devices.Enter(instance), 1.0 / 7, {}});
+  report.cost.Add({audit->devices.Enter(instance), 1.0 / 7, {}});
   audit->devices.NameCounter(report.run.devices[0].device, Signal::kEventReasons, "nvml.clocks_event_reasons.active");
   report.cost.owners.push_back({"job 1", kNanosPerSecond, {}, true});
   report.cost.owners.push_back({"", kNanosPerSecond, {}, false});

@@ -256,7 +256,9 @@ ReportTable OwnerTable(const ViewContext& c) {
   for (std::size_t i = 0; i < owners.size(); ++i) {
     TableRow row = {owners[i].owner.empty() ? "(none named)" : owners[i].owner, c.Hours(hours[i])};
     if (c.in_money) row.push_back(owners[i].cost ? c.Cost(costs[i]) : "?");
-    row.emplace_back(owners[i].estimated ? "estimated: shared in equal parts" : "as named by the source");
+    row.emplace_back(owners[i].owner.empty() ? "no owner is told for this time"
+                     : owners[i].estimated   ? "estimated: shared in equal parts"
+                                             : "as named by the source");
     table.rows.push_back(std::move(row));
   }
   return table;

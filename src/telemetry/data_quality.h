@@ -61,8 +61,9 @@ enum class QualityId : std::uint8_t {
   kGpusUnclear,
   kGpusFailed,
   kMixedCounters,
+  kOwnerGaps,
 };
-inline constexpr std::size_t kQualityCount = 49;
+inline constexpr std::size_t kQualityCount = 50;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);

@@ -91,20 +91,22 @@ class DeviceTable {
 std::string NormalUuid(std::string_view text);
 bool IsMaskedUuid(std::string_view uuid);
 
-// Who a device was copied to or allocated to, for how long, for splitting its cost (attribution by label). Copies are
-// not summed: the time of a device is shared equally among the owners that are named for it.
+// Who a device was copied to or allocated to, when, for splitting its cost (attribution by label). Copies are not
+// summed: the time of a device is shared equally among the owners that are named for it.
 class OwnerLedger {
  public:
-  // `owners` of `device` for some time; empty when none is named. Who is named for no time counts for a nanosecond: the
-  // device is theirs if nobody else's.
-  void Add(DeviceId device, const std::vector<std::string>& owners, Nanos time);
+  // `owners` of `device` in [from, to); empty when none is named. An instant counts as a nanosecond.
+  void Add(DeviceId device, const std::vector<std::string>& owners, Instant from, Instant to);
   struct Share {
     std::string owner;  // "job 48211", "pod ml/train-0"; empty: none named
     double fraction = 0;
     bool estimated = false;  // shared with another owner for some time: an equal split, not a measurement
   };
-  // Shares of a device, summing to 1; empty when no owner was ever named.
+  // Shares in the time that was told of a device (ToldTime), summing to 1; empty when no owner was ever named.
   [[nodiscard]] std::vector<Share> SharesOf(DeviceId device) const;
+  // The time of a device for which owners, or that it has none, were told: once, however often. Whose the rest was is
+  // not known.
+  [[nodiscard]] Nanos ToldTime(DeviceId device) const;
 
  private:
   struct Tally {
@@ -113,6 +115,8 @@ class OwnerLedger {
   };
   static constexpr std::int64_t kParts = 720720;  // divisible by 1..16
   std::map<DeviceId, std::map<std::string, Tally>> tallies_;
+  std::map<DeviceId, std::map<std::int64_t, std::int64_t>>
+      told_;  // ends of stretches that do not touch, by their starts
 };
 
 }  // namespace idleburn
