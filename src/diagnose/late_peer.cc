@@ -64,7 +64,7 @@ std::optional<LatePeer> FindLatePeer(const Scene& scene) {
   for (const DeviceResult& d : scene.run.devices) {
     for (const std::int64_t number : SpinningBuckets(scene.thresholds, d, width)) ++spinning[number];
   }
-  std::optional<LatePeer> best;
+  Example latest(scene.cost);
   for (const DeviceResult& low : scene.run.devices) {
     if (!TakesPart(low.totals)) continue;
     const std::vector<std::int64_t> own = SpinningBuckets(scene.thresholds, low, width);
@@ -77,9 +77,10 @@ std::optional<LatePeer> FindLatePeer(const Scene& scene) {
       late += mean && *mean < static_cast<double>(kLateBelow) ? 1 : 0;
     }
     const double share = together == 0 ? 0 : static_cast<double>(late) / together;
-    if (share >= kLateShare && (!best || share > best->share)) best = LatePeer{low.device, share};
+    if (share >= kLateShare) latest.Offer(low, share);
   }
-  return best;
+  if (latest.best() == nullptr) return std::nullopt;
+  return LatePeer{latest.best()->device, latest.has()};
 }
 
 }  // namespace idleburn
