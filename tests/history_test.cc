@@ -102,6 +102,12 @@ TEST(HistoryTest, ARunOfSeveralPricesIsAuditedAgainInThem) {
   EXPECT_EQ(again.err, "");
   const ProgramRun other = machine.Run("$I history show last --audit --format json --price 36");
   EXPECT_EQ(json::parse(other.out)["cost"]["rates"].size(), 1U);
+  EXPECT_EQ(json::parse(other.out)["cost"]["currency"], "USD") << "of the price that was given, not of the one kept";
+  const ProgramRun owned = machine.Run("$I history show last --audit --format json --owned capex=8760,life=1,gpus=1");
+  EXPECT_EQ(json::parse(owned.out)["cost"]["rate_per_gpu_hour"], "1.00") << owned.err;
+  const ProgramRun relabelled = machine.Run("$I history show last --audit --currency USD");
+  EXPECT_EQ(relabelled.code, 2);
+  EXPECT_NE(relabelled.err.find("the price that was kept is in EUR"), std::string::npos) << relabelled.err;
 }
 
 TEST(HistoryTest, NothingIsKeptUnasked) {

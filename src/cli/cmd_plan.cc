@@ -8,11 +8,12 @@
 #include "cli/common_flags.h"
 #include "cli/flag_values.h"
 #include "cli/flags.h"
-#include "cli/load_prices.h"
+#include "cli/keep_run.h"
 #include "cli/plan_errors.h"
 #include "cli/plan_launch.h"
 #include "cli/plan_output.h"
 #include "cli/plan_past.h"
+#include "cli/plan_prices.h"
 #include "cli/plan_probe.h"
 #include "cli/plan_utilization.h"
 #include "cli/say.h"
@@ -37,7 +38,6 @@ struct PlanRequest {
   std::string actuals;
   std::string format = "text";
   std::string output;
-  std::string price;
   std::string spot_price;
   std::string deadline;
   std::string budget;
@@ -70,11 +70,10 @@ void AddFlags(PlanRequest& request, CommandFlags& flags) {
   add("--format", "text|json", "how to print it; --errors also as markdown or csv", request.format);
   add("--output", "FILE", "write there instead of the terminal", request.output);
   add("--deadline", "TIME", "of the whole run, on the wall: 48h", request.deadline);
-  add("--budget", "AMOUNT", "that it may cost, in USD", request.budget);
+  add("--budget", "AMOUNT", "that it may cost, in the currency of the prices", request.budget);
   add("--gpu-hours", "H", "that it may take", request.gpu_hours);
   add("--fail-on", "over-budget", "exit with 3 where no option keeps the caps", request.fail_on);
-  add("--price", "RATE", "USD per hour of a GPU asked for with --gpu, instead of the catalogue", request.price);
-  add("--spot-price", "RATE", "the same on the spot market", request.spot_price);
+  add("--spot-price", "RATE", "per hour of a GPU asked for with --gpu, on the spot market", request.spot_price);
   request.spot.AddTo(flags);
   request.probe.AddTo(flags);
   request.step.AddTo(flags);
@@ -147,14 +146,6 @@ Result<PlanWords> WordsOf(const PlanRequest& request) {
   return words;
 }
 
-Result<std::optional<Money>> Amount(const char* flag, const std::string& text) {
-  if (text.empty()) return std::optional<Money>();
-  const Result<Money> amount = Money::Parse(text.front() == '$' ? text.substr(1) : text);
-  if (amount && *amount > Money()) return std::optional<Money>(*amount);
-  return FailUsage(
-      fmt::format("plan: {} '{}' is no amount of USD above 0; write 500 or 2.49", flag, text.substr(0, 20)));
-}
-
 Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
   OptionCaps caps;
   if (!request.deadline.empty()) {
@@ -166,7 +157,7 @@ Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
     if (!span) return tl::unexpected<Error>(span.error());
     caps.deadline = *span;
   }
-  const Result<std::optional<Money>> budget = Amount("--budget", request.budget);
+  const Result<std::optional<Money>> budget = PlanAmount("--budget", request.budget);
   if (!budget) return tl::unexpected<Error>(budget.error());
   caps.budget = *budget;
   if (plan.budget_gpu_hours) caps.gpu_hours = Hours(*plan.budget_gpu_hours);
@@ -180,19 +171,9 @@ Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
   return caps;
 }
 
-Result<OwnPrices> OwnPricesOf(const PlanRequest& request, const PlannedRun& plan) {
-  OwnPrices own;
-  const Result<std::optional<Money>> on_demand = Amount("--price", request.price);
-  if (!on_demand) return tl::unexpected<Error>(on_demand.error());
-  const Result<std::optional<Money>> spot = Amount("--spot-price", request.spot_price);
-  if (!spot) return tl::unexpected<Error>(spot.error());
-  own.on_demand = *on_demand;
-  own.spot = *spot;
-  own.text = "own price";
-  if ((own.on_demand || own.spot) && plan.run.run.gpu.empty()) {
-    return FailUsage("plan: --price and --spot-price are of one GPU; say which with --gpu");
-  }
-  return own;
+// What is launched runs on this host.
+Result<PlanPrices> PricesOf(const PlanRequest& request, const PlannedRun& plan, const Settings& settings, Instant now) {
+  return PlanPrices::Open(settings, {plan.run.run.gpu, request.spot_price, request.launch ? HostName() : "", now});
 }
 
 // Numbers of GPUs to be tried: what was asked for, else powers of two that the model's parallelism divides.
@@ -265,23 +246,15 @@ Result<AskedPlan> Asked(const PlanRequest& request, const std::vector<std::strin
   return asked;
 }
 
-Result<PlanAnswer> Answer(const PlanRequest& request, const AskedPlan& asked, const Settings& settings,
-                          const Environment& environment) {
+Result<PlanAnswer> Answer(const PlanRequest& request, const AskedPlan& asked, const PlanPrices& prices, Instant now) {
   const Result<PlanReport> report = MakePlan(ShippedCalibration(), asked.plan, asked.evidence);
   if (!report) return tl::unexpected<Error>(report.error());
   const Result<OptionCaps> caps = CapsOf(request, asked.plan);
   if (!caps) return tl::unexpected<Error>(caps.error());
-  const Result<OwnPrices> own = OwnPricesOf(request, asked.plan);
-  if (!own) return tl::unexpected<Error>(own.error());
   Result<SpotFacts> spot = ReadSpotFacts(request.spot);
   if (!spot) return tl::unexpected<Error>(spot.error());
-  DataQuality quality;
-  const Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), quality);
-  if (!catalogue) return tl::unexpected<Error>(catalogue.error());
-  const OfferQuestion offers = {&ShippedCalibration(), &*catalogue, *own, CountsOf(asked.words, asked.plan),
-                                spot->machines};
-  Result<std::optional<PlanOptions>> options =
-      MakePlanOptions(*report, {offers, *caps, std::move(*spot), environment.now});
+  const OfferQuestion offers = {&ShippedCalibration(), &prices, CountsOf(asked.words, asked.plan), spot->machines};
+  Result<std::optional<PlanOptions>> options = MakePlanOptions(*report, {offers, *caps, std::move(*spot), now});
   if (!options) return tl::unexpected<Error>(options.error());
   return PlanAnswer{*report, std::move(*options)};
 }
@@ -354,16 +327,20 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
   const Result<AskedPlan> asked = Asked(request, command, *settings, environment.now);
   if (!asked) return tl::unexpected<Error>(asked.error());
   if (asked->interrupted) return 128 + *asked->interrupted;
-  Result<PlanAnswer> answer = Answer(request, *asked, *settings, environment);
+  const Result<PlanPrices> prices = PricesOf(request, asked->plan, *settings, environment.now);
+  if (!prices) return tl::unexpected<Error>(prices.error());
+  Result<PlanAnswer> answer = Answer(request, *asked, *prices, environment.now);
   if (!answer) return tl::unexpected<Error>(answer.error());
   const bool json = request.format == "json";
   if (request.launch) {
-    if (!KeepsBudget(request, *answer)) return kExitGate;
     PlanLaunch launch;
+    launch.prices = &*prices;
+    const Result<OptionCaps> caps = CapsOf(request, asked->plan);
+    if (!caps) return tl::unexpected<Error>(caps.error());
+    if (!request.fail_on.empty()) launch.gate = *caps;
     launch.answer = std::move(*answer);
     launch.words = asked->words;
     launch.command = CommandFor(command, asked->words, "micro_batch", request.probe.variable);
-    launch.price = request.price;
     launch.config_file = flags.config_file();
     launch.budget = request.budget.substr(request.budget.starts_with('$') ? 1 : 0);
     if (asked->plan.budget_gpu_hours) launch.gpu_hours = fmt::format("{:.6f}", *asked->plan.budget_gpu_hours);
@@ -382,7 +359,8 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
 Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment& environment) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   PlanRequest request;
-  CommandFlags flags({"price.catalogue", "history.file"});
+  CommandFlags flags(
+      {"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency", "history.file"});
   AddFlags(request, flags);
   const Result<bool> read = flags.ReadWords(
       "plan", "What a training run needs in memory and time, before it is started.", {arguments.begin(), dashes});

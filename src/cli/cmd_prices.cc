@@ -63,7 +63,7 @@ Result<int> List(const PricesRequest& request, const Catalogue& catalogue) {
 // As an audit would find it: a GPU's price may be given, or agreed.
 Result<Rate> RateOf(const std::string& what, const Catalogue& catalogue, const Settings& settings, Instant now) {
   if (what.find('@') != std::string::npos || Money::Parse(what)) {
-    return RateOfPrice(catalogue, {GpuSelector(""), what, what}, now);
+    return RateOfGiven(settings, catalogue, {GpuSelector(""), what, what}, now);
   }
   RateQuestion question;
   question.now = now;

@@ -5,6 +5,7 @@
 
 #include "cli/cmd_audit.h"
 #include "cli/common_flags.h"
+#include "cli/find_rate.h"
 #include "cli/history_output.h"
 #include "cli/keep_run.h"
 #include "cli/open_input.h"
@@ -23,6 +24,17 @@ std::map<std::string, std::string> PriceOf(const HistoryRun& run) {
       {"--price", figures.rate_nano ? FormatExact(Money::Nano(*figures.rate_nano)) : figures.rates}};
   if (!figures.currency.empty()) price["--currency"] = figures.currency;
   return price;
+}
+
+// The kept amount is in the kept currency: in another it would be another price.
+Result<void> CheckCurrency(const Settings& settings, const std::map<std::string, std::string>& kept) {
+  const auto currency = kept.find("--currency");
+  const std::string& asked = settings.Text("price.currency");
+  if (currency == kept.end() || settings.Get("price.currency").origin != "--currency" || asked == currency->second) {
+    return {};
+  }
+  return FailUsage("history show: --currency " + asked + ": the price that was kept is in " + currency->second +
+                   "; give the price too, with --price");
 }
 
 // What a run that was killed has recorded, as its figures.
@@ -79,7 +91,10 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   if (!*history) return Fail(file + ": no run is kept yet");
   Result<HistoryRun> run = FindRun(**history, id, file);
   if (!run) return tl::unexpected<Error>(run.error());
-  const Result<Settings> priced = flags.Load(PriceOf(*run));
+  const std::map<std::string, std::string> kept =
+      PriceGiven(settings) ? std::map<std::string, std::string>() : PriceOf(*run);
+  TRY(CheckCurrency(settings, kept));
+  const Result<Settings> priced = flags.Load(kept);
   if (!priced) return tl::unexpected<Error>(priced.error());
   SettleInterrupted(**history, *run, *priced, environment.now);
   if (audit) {

@@ -21,9 +21,9 @@ PlanAnswer Priced(PlanWords words, const OptionCaps& caps) {
   words["checkpointing"] = "full";
   words["gpu"] = "A100-80GB-SXM";
   PlanAnswer answer = Answer(words);
-  const Catalogue catalogue = Catalogue::BuiltIn();
+  PlanPrices prices = PlanPrices::Open(Settings::Load("", {}).value(), {"A100-80GB-SXM", "", "", Instant()}).value();
   OptionsQuestion question;
-  question.offers = {&ShippedCalibration(), &catalogue, {}, {1}, {}};
+  question.offers = {&ShippedCalibration(), &prices, {1}, {}};
   question.caps = caps;
   question.spot.machines = UpAndDown{std::chrono::hours(8), std::chrono::hours(1), {}};
   const SeatHistory seat = {{Nanos(), std::chrono::hours(8), true}};
