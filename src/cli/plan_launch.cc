@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "cli/cmd_run.h"
 #include "cli/forecast_outcome.h"
@@ -18,7 +16,7 @@ namespace {
 
 // The price that forecast, gate and run are all counted at.
 struct LaunchPrice {
-  std::string flag;  // --price of `run`; empty: the run finds the same one by itself
+  std::string flag;  // as --price of `run` takes it; empty: not known
   std::string currency;
   std::optional<Money> per_gpu_hour;
 };
@@ -33,11 +31,15 @@ Result<LaunchPrice> PriceOf(const PlanLaunch& launch) {
   if (*own && (*own)->on_demand) {
     const Result<Money> each = Scale(*(*own)->on_demand, 1, gpus);
     if (!each) return tl::unexpected<Error>(each.error());
-    return LaunchPrice{"", (*own)->currency, *each};
+    const CatalogueRow* row = (*own)->row;
+    return LaunchPrice{row != nullptr ? KeyOf(*row) : FormatExact(*each), (*own)->currency, *each};
   }
   const Result<Rate> rate = launch.prices->RateOf(model);
   if (!rate) return tl::unexpected<Error>(rate.error());
-  if (rate->per_gpu_hour) return LaunchPrice{rate->key, rate->currency, rate->per_gpu_hour};
+  if (rate->per_gpu_hour) {
+    const std::string flag = rate->key.empty() ? FormatExact(*rate->per_gpu_hour) : rate->key;
+    return LaunchPrice{flag, rate->currency, rate->per_gpu_hour};
+  }
   if (!launch.answer.options || !gpu) return LaunchPrice();
   // Several prices of one GPU: the plan's own table has chosen one for that many.
   for (const PlanOffer& offer : launch.answer.options->offers) {
@@ -140,14 +142,8 @@ std::vector<std::string> RunArguments(const PlanLaunch& launch, const LaunchPric
   const auto add = [&](const char* flag, const std::string& value) {
     if (!value.empty()) arguments.insert(arguments.end(), {flag, value});
   };
-  constexpr std::array<std::pair<const char*, const char*>, 4> kPriceFlags = {{{"price.rate", "--price"},
-                                                                               {"price.contracts", "--contracts"},
-                                                                               {"price.owned", "--owned"},
-                                                                               {"price.currency", "--currency"}}};
-  for (const auto& [key, flag] : kPriceFlags) {
-    if (settings.Get(key).origin == flag) add(flag, settings.Text(key));
-  }
   add("--price", price.flag);
+  add("--currency", price.per_gpu_hour ? price.currency : "");
   add("--config", launch.config_file);
   add("--prices", settings.Text("price.catalogue"));
   add("--history", settings.Text("history.file"));
