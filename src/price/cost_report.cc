@@ -152,7 +152,11 @@ UsageCost UsageOf(const GpuTime& time, const Energy& energy) {
   usage.effective_ns = static_cast<double>(time.busy_ns);
   usage.spin_effective_ns = static_cast<double>(time.spin_busy_ns);
   if (usage.observed_ns > 0) usage.mean_utilization = 100 * usage.effective_ns / static_cast<double>(usage.observed_ns);
-  if (energy.picojoules) usage.energy_kwh = static_cast<double>(*energy.picojoules) / kPicojoulesPerKwh;
+  if (energy.picojoules) {
+    usage.energy_kwh = static_cast<double>(*energy.picojoules) / kPicojoulesPerKwh;
+    usage.energy_ns = energy.covered_ns;
+    usage.energy_window_ns = energy.window_ns;
+  }
   if (const std::optional<double> milliwatts = energy.power.Mean()) usage.mean_power_w = *milliwatts / 1000;
   return usage;
 }

@@ -33,6 +33,8 @@ struct UsageCost {
   double spin_effective_ns = 0;            // the part of it that was spin-wait
   std::optional<double> mean_utilization;  // percent of observed time
   std::optional<double> energy_kwh;        // taken once per board; of the whole only if every GPU tells it
+  std::int64_t energy_ns = 0;              // the time of boards that it tells of, of `energy_window_ns`
+  std::int64_t energy_window_ns = 0;       // of a board with MIG instances: all of it
   std::optional<double> mean_power_w;      // of one GPU: the mean over GPUs, weighted by time
 
   // Time of GPUs without a rate: in the times above and in no amount below.

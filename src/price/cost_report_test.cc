@@ -294,22 +294,48 @@ TEST(PriceRunTest, ACounterThatBeginsLateHidesNoEnergy) {
     std::int64_t power_ns;
     double kwh;
     double watts;
+    std::int64_t covered_ns;
   } cases[] = {
-      {kHour, 10 * kHour, 3.0, 300},                   // by power: 300 W for ten hours
-      {10 * kHour - kHour / 10, 10 * kHour, .5, 300},  // 1 % short: the counter
-      {kHour, 0, .5, 500},                             // nothing else was read, and its mean is over its own time
+      {kHour, 10 * kHour, 3.0, 300, 10 * kHour},                                // by power: 300 W for ten hours
+      {10 * kHour - kHour / 10, 10 * kHour, .5, 300, 10 * kHour - kHour / 10},  // 1 % short: the counter
+      {kHour, 0, .5, 500, kHour},           // nothing else was read, and its mean is over its own time
+      {0, 4 * kHour, 1.2, 300, 4 * kHour},  // power was not read for six hours
   };
   for (const auto& c : cases) {
     Scene scene("1");
     DeviceResult& gpu = scene.Gpu(0);
     Observe(gpu, Phase::kProductive, 10 * kHour, 80);
-    gpu.totals.has_energy_counter = true;
+    gpu.totals.has_energy_counter = c.counted_ns > 0;
     gpu.totals.energy_mj = 1'800'000'000;  // half a kWh
     gpu.totals.energy_ns = c.counted_ns;
     gpu.totals.power.Add(c.power_ns, 300'000);
     const CostReport report = scene.Report();
     EXPECT_DOUBLE_EQ(*report.whole.energy_kwh, c.kwh);
     EXPECT_DOUBLE_EQ(*report.whole.mean_power_w, c.watts);
+    EXPECT_EQ(report.whole.energy_ns, c.covered_ns);
+    EXPECT_EQ(report.whole.energy_window_ns, 10 * kHour);
+  }
+}
+
+// An hour of seven slices of one board, and a board that was read for a quarter of its two hours.
+TEST(PriceRunTest, EnergySaysHowMuchOfTheBoardsTimeItIsOf) {
+  Scene scene("1");
+  for (const char* id : {"1", "2"}) {
+    DeviceResult& slice = scene.Slice(0, id, 1);
+    Observe(slice, Phase::kComputeBound, kHour, 100);
+    slice.totals.power.Add(kHour, 250'000);
+  }
+  DeviceResult& gpu = scene.Gpu(1);
+  Observe(gpu, Phase::kProductive, kHour, 80);
+  Miss(gpu, kHour);
+  gpu.totals.power.Add(kHour / 2, 300'000);
+  const CostReport report = scene.Report();
+  EXPECT_EQ(report.whole.energy_ns, kHour + kHour / 2);
+  EXPECT_EQ(report.whole.energy_window_ns, 3 * kHour);
+  for (const CostReport::DeviceCost& d : report.devices) {
+    const UsageCost& u = d.usage;
+    EXPECT_EQ(u.energy_window_ns, !u.energy_kwh ? 0 : u.unallocated_ns > 0 ? kHour : 2 * kHour);
+    EXPECT_EQ(u.energy_ns, !u.energy_kwh ? 0 : u.unallocated_ns > 0 ? kHour : kHour / 2);
   }
 }
 

@@ -33,13 +33,15 @@ std::int64_t WindowOf(const DeviceTotals& totals) {
 // power may err by, 5 %: one that was read in the last hour only is not the energy of ten.
 Energy EnergyOf(const DeviceTotals& totals) {
   constexpr std::int64_t kMostLeftOutPercent = 5;
-  Energy energy{std::nullopt, totals.power};
+  Energy energy{std::nullopt, totals.power, 0, 0};
   const Int128 left_out = static_cast<Int128>(totals.power.ns) - totals.energy_ns;
   if (totals.has_energy_counter && left_out * 100 <= static_cast<Int128>(totals.power.ns) * kMostLeftOutPercent) {
     energy.picojoules = totals.energy_mj * kPicojoulesPerMillijoule;
+    energy.covered_ns = totals.energy_ns;
     if (energy.power.ns == 0) energy.power = {totals.energy_ns, *energy.picojoules};
   } else if (totals.power.ns > 0) {
     energy.picojoules = totals.power.area;
+    energy.covered_ns = totals.power.ns;
   }
   return energy;
 }
@@ -124,19 +126,23 @@ std::map<DeviceId, Board> BoardsOf(const RunResult& run, const DeviceTable& devi
   return boards;
 }
 
-// Board readings are repeated by every instance that shows them: taken once.
-Energy EnergyOf(const Board& board) {
+// Board readings are repeated by every instance that shows them: taken once. `window_ns`: the time of the board.
+Energy EnergyOf(const Board& board, std::int64_t window_ns) {
   Energy energy;
   if (board.own != nullptr) energy = EnergyOf(board.own->totals);
   for (const DeviceResult* instance : board.instances) {
     if (!energy.picojoules) energy = EnergyOf(instance->totals);
   }
+  energy.window_ns = window_ns;
+  energy.covered_ns = std::min(energy.covered_ns, window_ns);
   return energy;
 }
 
 // Adds a board; a sum with an unknown part is unknown.
 void AddEnergy(const Energy& board, Energy* sum) {
   sum->power.Merge(board.power);
+  sum->covered_ns += board.covered_ns;
+  sum->window_ns += board.window_ns;
   if (board.picojoules && sum->picojoules) {
     *sum->picojoules += *board.picojoules;
   } else {
@@ -189,7 +195,8 @@ Result<void> AddPartitioned(DeviceId id, const Board& board, const DeviceTable& 
     const double share = static_cast<double>(devices[device].mig->slices) / slices;
     capacity->devices.push_back({device, share, false, *time, {}});
   }
-  DeviceTime remainder{id, static_cast<double>(shares->back()) / static_cast<double>(span), true, {}, EnergyOf(board)};
+  const double left = static_cast<double>(shares->back()) / static_cast<double>(span);
+  DeviceTime remainder{id, left, true, {}, EnergyOf(board, span)};
   remainder.time.line_ns[Index(Line::kUnallocated)] = shares->back();
   if (board.own != nullptr) {
     remainder.time.throttled_ns = board.own->totals.throttled_ns;
@@ -228,22 +235,25 @@ Result<Capacity> CapacityOf(const RunResult& run, const DeviceTable& devices) {
   if (!run.devices.empty()) capacity.energy.picojoules = 0;
   for (const auto& [id, board] : BoardsOf(run, devices)) {
     ++capacity.gpus;
-    AddEnergy(EnergyOf(board), &capacity.energy);
     const bool partitioned = std::any_of(board.instances.begin(), board.instances.end(),
                                          [](const DeviceResult* d) { return TimeOf(*d).WindowNs() > 0; });
     if (partitioned) {
       TRY(AddPartitioned(id, board, devices, &capacity));
       continue;
     }
-    DeviceTime whole{id, 1, true, {}, EnergyOf(board)};
+    DeviceTime whole{id, 1, true, {}, {}};
     if (board.own != nullptr) whole.time = TimeOf(*board.own);
     KeepInside(&whole.time);
+    whole.energy = EnergyOf(board, whole.time.WindowNs());
     capacity.devices.push_back(whole);
   }
   std::stable_sort(capacity.devices.begin(), capacity.devices.end(), [&](const DeviceTime& a, const DeviceTime& b) {
     return PlaceOf(a.device, devices) < PlaceOf(b.device, devices);
   });
-  for (const DeviceTime& device : capacity.devices) capacity.whole.Merge(device.time);
+  for (const DeviceTime& device : capacity.devices) {
+    capacity.whole.Merge(device.time);
+    if (device.whole_gpu) AddEnergy(device.energy, &capacity.energy);
+  }
   return capacity;
 }
 

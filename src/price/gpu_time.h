@@ -45,10 +45,12 @@ struct GpuTime {
   void Merge(const GpuTime& o);
 };
 
-// What a board drew.
+// What a board drew, or several.
 struct Energy {
   std::optional<Int128> picojoules;  // of its energy counter, else of its power; absent without either
   Integral power;                    // milliwatts
+  std::int64_t covered_ns = 0;       // what the one that gave the picojoules tells of
+  std::int64_t window_ns = 0;        // the board's time from its first to its last reading
 };
 
 // One row of the capacity of a run.
