@@ -103,7 +103,8 @@ RunFigures FiguresOf(const AuditReport& report, const WorkDone& work, const std:
   TakeMoney(report.cost, *report.devices, figures);
   TakePeak(report, figures);
   for (const Finding& f : report.advice.findings) {
-    figures.findings.push_back({std::string(f.cause), std::string(Name(f.status)), f.share, f.gpu_ns, NanoOf(f.cost)});
+    figures.findings.push_back(
+        {std::string(f.cause), std::string(Name(f.status)), f.ShareOfRun(), f.gpu_ns, NanoOf(f.cost)});
   }
   for (const Recommendation& r : report.advice.recommendations) {
     KeptAdvice advice{std::string(r.id), std::string(Name(r.axis)), std::string(r.cause), {}, {}, {}, {}};

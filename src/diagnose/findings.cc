@@ -220,7 +220,8 @@ std::string ReasonsOf(const RunResult& run) {
 }
 
 void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
-  const std::int64_t lost = scene.cost.whole.throttled_with_loss_ns;
+  // A board with MIG instances is slowed down as a whole; no more is lost than is observed of it.
+  const std::int64_t lost = std::min(scene.cost.whole.throttled_with_loss_ns, scene.cost.whole.observed_ns);
   if (scene.Share(lost) < kMaterialShare) return;
   std::vector<std::string> names;
   DeviceShares where;
