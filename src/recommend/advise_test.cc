@@ -87,8 +87,9 @@ class Lab {
     RateCard card(rate_);
     for (const auto& [device, rate] : others_) card.Give(device, rate);
     cost_ = PriceRun(run_, devices_, OwnerLedger(), card, WorkDone(), EnergyPrice(), 720).value();
-    return idleburn::Advise({run_, devices_, cost_}, shares);
+    return idleburn::Advise({run_, devices_, cost_, {}, trace ? &*trace : nullptr}, shares);
   }
+  std::optional<TraceDiagnosis> trace;  // of a part of the run
   [[nodiscard]] const CostReport& cost() const { return cost_; }
   Rate& rate() { return rate_; }
   // Of a device whose rate is not that of the others.
@@ -508,6 +509,87 @@ TEST(AdviseTest, AddsDisjointPoolsUnderTheCap) {
   EXPECT_GE(advice.savings.high, advice.savings.total_fraction);
   EXPECT_LE(advice.savings.high, advice.savings.cap);
   EXPECT_EQ(FormatMoney(*advice.savings.cost, 2), "1.24");  // .56 of 2 x 1000 s at $4
+}
+
+// Catalogue offers for what costs 4 an hour.
+void Offer(Lab& lab, std::string_view spot, std::string_view elsewhere) {
+  lab.rate().kind = RateKind::kCatalogue;
+  lab.rate().key = "acme:one:on_demand@eu-1";
+  lab.rate().candidates = {{"acme:one:spot@eu-1", Money::Parse(spot).value()},
+                           {"acme:one:on_demand@us-1", Money::Parse(elsewhere).value()}};
+}
+
+// The 95 % point of 1 - (1 - a x)(1 - b y) with x, y of Beta(4,1), by its distribution function on a grid.
+double High(double a, double b) {
+  constexpr int kSteps = 1000;
+  std::vector<double> totals;
+  for (int i = 0; i < kSteps; ++i) {
+    const double x = std::pow((i + 0.5) / kSteps, 0.25);
+    for (int j = 0; j < kSteps; ++j) {
+      totals.push_back(1 - (1 - a * x) * (1 - b * std::pow((j + 0.5) / kSteps, 0.25)));
+    }
+  }
+  const auto at = totals.begin() + static_cast<std::ptrdiff_t>(totals.size() * 95 / 100);
+  std::nth_element(totals.begin(), at, totals.end());
+  return *at;
+}
+
+// Waste .625, of it .8 recovered: .5 of the time; spot at a quarter of the price, .8 of that: .6 of what remains.
+TEST(AdviseTest, ACheaperHourMultipliesWhatTimeLeaves) {
+  Lab lab;
+  lab.Gpu({{625, 0, 1}, {375, 100}});
+  Offer(lab, "1", "2");
+  const CombinedSaving s = lab.Advise().savings;
+  EXPECT_NEAR(s.time_fraction, 0.5, 1e-9);
+  EXPECT_NEAR(s.rate_fraction, 0.6, 1e-9);  // of the two offers the better one: an hour has one price
+  EXPECT_EQ(s.rate_lever, "spot");
+  EXPECT_NEAR(s.total_fraction, 0.8, 1e-9);
+  EXPECT_NEAR(s.naive_sum, 0.5 + 0.6 + 0.4, 1e-9);
+  EXPECT_EQ(s.low, 0);
+  EXPECT_NEAR(s.high, High(0.625, 0.75), 0.005);
+  EXPECT_EQ(FormatMoney(*s.cost, 2), "0.89");  // of 1000 s at 4 an hour: 1.111
+  EXPECT_EQ(FormatMoney(*s.time_cost, 2), "0.56");
+}
+
+TEST(AdviseTest, OffersAreTakenOffTheWholeBill) {
+  Lab lab;
+  DeviceResult& gpu = lab.Gpu({{1000, 0, 1}});
+  gpu.totals.unobserved_ns[0] = 1000 * kSecond;
+  Offer(lab, "3", "1");
+  const CombinedSaving s = lab.Advise().savings;
+  EXPECT_EQ(s.rate_lever, "right_size_region");
+  EXPECT_NEAR(s.time_fraction, 0.4, 1e-9);
+  EXPECT_NEAR(s.total_fraction, 1 - 0.6 * 0.4, 1e-9);
+  EXPECT_NEAR(s.high, High(0.5, 0.75), 0.005);
+}
+
+TEST(AdviseTest, WithoutAnythingOnTimeTheOfferIsAllAndUncertain) {
+  Lab lab;
+  lab.Gpu({{1000, 100}});
+  Offer(lab, "1", "4");
+  const CombinedSaving s = lab.Advise().savings;
+  EXPECT_EQ(s.time_fraction, 0);
+  EXPECT_NEAR(s.total_fraction, 0.6, 1e-9);
+  EXPECT_EQ(s.low, 0);
+  EXPECT_NEAR(s.high, High(0, 0.75), 0.005);
+}
+
+// What a second of trace shows is weighed by its share of the run, whatever the GPUs cost.
+TEST(AdviseTest, ATracedCauseSavesItsPartOfTheRunAtSeveralPrices) {
+  Lab lab;
+  lab.Gpu({{3600, 97}});
+  lab.RateOf(lab.Gpu({{3600, 97}})).per_gpu_hour = Money::Parse("12").value();
+  Finding sync;
+  sync.cause = "synchronization";
+  sync.status = Status::kConfirmed;
+  sync.share = 0.5;
+  sync.bound = 0.25;
+  sync.gpu_ns = kSecond / 2;
+  lab.trace.emplace().findings = {sync};
+  const Advice advice = lab.Advise();
+  const Recommendation* fix = Advised(advice, "remove_syncs");
+  ASSERT_TRUE(fix != nullptr && fix->saving);
+  EXPECT_NEAR(fix->saving->high, 0.25 / 7200, 1e-9);
 }
 
 TEST(AdviseTest, UnobservedTimeSavesNothing) {
