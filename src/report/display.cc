@@ -37,6 +37,13 @@ CostColumn ColumnOf(const UsageCost& usage, Money total, Money waste, std::int64
   return column;
 }
 
+// Times are rounded as amounts are.
+std::vector<Money> AsMoney(std::span<const std::int64_t> ns) {
+  std::vector<Money> amounts;
+  for (const std::int64_t n : ns) amounts.push_back(Money::Nano(n));
+  return amounts;
+}
+
 // Shares among parts by largest remainder; all zero weights give all zeros.
 std::vector<std::int64_t> SplitWhole(std::int64_t whole, std::span<const std::int64_t> weights) {
   const Result<std::vector<Money>> parts = Split(Money::Nano(whole), weights);
@@ -67,11 +74,16 @@ std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int
 }
 
 std::vector<std::int64_t> RoundedTimes(std::span<const std::int64_t> ns, std::int64_t unit) {
-  std::vector<Money> exact;
-  for (const std::int64_t n : ns) exact.push_back(Money::Nano(n));
   std::vector<std::int64_t> out(ns.begin(), ns.end());
-  const Result<std::vector<Money>> rounded = RoundColumn(exact, unit);
+  const Result<std::vector<Money>> rounded = RoundColumn(AsMoney(ns), unit);
   if (rounded) std::transform(rounded->begin(), rounded->end(), out.begin(), [](Money m) { return m.nano(); });
+  return out;
+}
+
+std::vector<std::int64_t> RoundedTimesTo(std::int64_t total, std::span<const std::int64_t> ns, std::int64_t unit) {
+  const std::vector<Money> rounded = RoundedTo(Money::Nano(total), AsMoney(ns), unit);
+  std::vector<std::int64_t> out(ns.size());
+  std::transform(rounded.begin(), rounded.end(), out.begin(), [](Money m) { return m.nano(); });
   return out;
 }
 
@@ -81,9 +93,11 @@ std::int64_t MinorUnit(std::string_view currency) {
   return unit;
 }
 
+std::vector<std::int64_t> SharesOf(std::span<const std::int64_t> parts) { return SplitWhole(10'000, parts); }
+
 std::optional<std::array<std::int64_t, kPhaseCount>> PhaseShares(const UsageCost& usage) {
   if (usage.observed_ns == 0) return std::nullopt;
-  const std::vector<std::int64_t> parts = SplitWhole(10'000, usage.phase_ns);
+  const std::vector<std::int64_t> parts = SharesOf(usage.phase_ns);
   std::array<std::int64_t, kPhaseCount> shares{};
   std::copy_n(parts.begin(), kPhaseCount, shares.begin());
   return shares;
@@ -293,6 +307,11 @@ std::optional<double> ObservedShare(const UsageCost& usage) {
   const std::int64_t allocated = usage.observed_ns + usage.unobserved_ns;
   if (allocated == 0) return std::nullopt;
   return static_cast<double>(usage.observed_ns) / static_cast<double>(allocated);
+}
+
+std::optional<double> EnergyCoverage(const UsageCost& usage) {
+  if (!usage.energy_kwh || usage.energy_window_ns == 0) return std::nullopt;
+  return static_cast<double>(usage.energy_ns) / static_cast<double>(usage.energy_window_ns);
 }
 
 std::string_view NoMoneyReason(const Rate& rate) {

@@ -18,13 +18,17 @@ namespace idleburn {
 
 // Exact amounts rounded to `unit` so that they sum to `total`, which is itself rounded (docs/money.md).
 std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int64_t unit);
-// Nanoseconds rounded to `unit` nanoseconds so that they sum to their rounded total.
+// Nanoseconds rounded to `unit` nanoseconds so that they sum to their rounded total; or to `total`, the rounded cell of
+// a larger table that they are the parts of.
 std::vector<std::int64_t> RoundedTimes(std::span<const std::int64_t> ns, std::int64_t unit);
+std::vector<std::int64_t> RoundedTimesTo(std::int64_t total, std::span<const std::int64_t> ns, std::int64_t unit);
 
 // Nano-units in the minor unit of a currency: 10^7 for USD, 10^9 for JPY.
 std::int64_t MinorUnit(std::string_view currency);
 
-// Shares of observed time by phase in hundredths of a percent, summing to 10,000; absent: nothing observed.
+// Shares of parts in hundredths of a percent, summing to 10,000; all 0 where the parts are.
+std::vector<std::int64_t> SharesOf(std::span<const std::int64_t> parts);
+// The same of observed time by phase; absent: nothing observed.
 std::optional<std::array<std::int64_t, kPhaseCount>> PhaseShares(const UsageCost& usage);
 
 // The costs of one table in the currency's minor unit: phases + unobserved + unallocated = total.
@@ -98,6 +102,9 @@ struct EffectiveBounds {
 EffectiveBounds EffectiveBoundsOf(const UsageCost& usage);  // of the GPUs that have a price
 // Share of the window that was observed, 0 to 1; absent for an empty window.
 std::optional<double> ObservedShare(const UsageCost& usage);
+
+// Share of the boards' time that their energy tells of, 0 to 1; absent without energy, or time.
+std::optional<double> EnergyCoverage(const UsageCost& usage);
 
 // Why money of GPUs at this rate is null: "no_price", "ambiguous_price"; of several rates also "several_rates".
 std::string_view NoMoneyReason(const Rate& rate);

@@ -86,10 +86,9 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
     return lines;
   }
   if (u.waste) {
-    lines.push_back(fmt::format(
-        "Waste: {}, {}: time not busy, plus spin-wait. Unobserved time is not in it.", c.Cost(*u.waste),
-        u.unpriced.window_ns == 0 ? PercentText(cost.waste_share) + " of the observed cost"
-                                  : "and " + PercentText(cost.waste_share) + " of the observed time of all GPUs"));
+    lines.push_back(fmt::format("Waste: {}, {}{} of {}: time not busy, plus spin-wait. Unobserved time is not in it.",
+                                c.Cost(*u.waste), u.unpriced.window_ns == 0 ? "" : "and ",
+                                PercentText(cost.waste_share), WasteBase(c)));
   }
   lines.push_back(EffectiveHourLine(c));
   const std::optional<double> observed = ObservedShare(u);
@@ -106,7 +105,8 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
                               cost.several() ? "these rates" : "this rate", gpus, gpus == 1 ? "" : "s",
                               gpus == 1 ? "s" : "", CostIfHeld(c, cost.hourly), CostIfHeld(c, cost.monthly),
                               cost.month_hours, CostIfHeld(c, cost.yearly)));
-  if (cost.energy_cost) lines.push_back(fmt::format("Energy alone: {} (± 5 %).", c.Cost(*cost.energy_cost)));
+  if (cost.energy_cost)
+    lines.push_back(fmt::format("Energy alone: {} ({}).", c.Cost(*cost.energy_cost), EnergyBasis(c)));
   return lines;
 }
 
@@ -114,8 +114,10 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
   const UsageCost& u = c.report.cost.whole;
   std::vector<std::string> lines;
   if (u.energy_kwh) {
-    std::string line =
-        fmt::format("Energy: {:.4g} kWh ± 5 % (the gain error of a board's power sensor)", *u.energy_kwh);
+    const std::string basis = EnergyBasis(c);
+    std::string line = fmt::format("Energy: {:.4g} kWh {} ({})", *u.energy_kwh, basis,
+                                   basis.starts_with("over") ? "what was drawn in the rest is not known"
+                                                             : "the gain error of a board's power sensor");
     if (u.mean_power_w) line += fmt::format(", mean {:.0f} W per GPU", *u.mean_power_w);
     if (c.report.cost.co2e_kg) line += fmt::format(", {:.3g} kg CO2e", *c.report.cost.co2e_kg);
     lines.push_back(line + ".");
