@@ -317,28 +317,6 @@ TEST(PriceRunTest, ACounterThatBeginsLateHidesNoEnergy) {
   }
 }
 
-// An hour of seven slices of one board, and a board that was read for a quarter of its two hours.
-TEST(PriceRunTest, EnergySaysHowMuchOfTheBoardsTimeItIsOf) {
-  Scene scene("1");
-  for (const char* id : {"1", "2"}) {
-    DeviceResult& slice = scene.Slice(0, id, 1);
-    Observe(slice, Phase::kComputeBound, kHour, 100);
-    slice.totals.power.Add(kHour, 250'000);
-  }
-  DeviceResult& gpu = scene.Gpu(1);
-  Observe(gpu, Phase::kProductive, kHour, 80);
-  Miss(gpu, kHour);
-  gpu.totals.power.Add(kHour / 2, 300'000);
-  const CostReport report = scene.Report();
-  EXPECT_EQ(report.whole.energy_ns, kHour + kHour / 2);
-  EXPECT_EQ(report.whole.energy_window_ns, 3 * kHour);
-  for (const CostReport::DeviceCost& d : report.devices) {
-    const UsageCost& u = d.usage;
-    EXPECT_EQ(u.energy_window_ns, !u.energy_kwh ? 0 : u.unallocated_ns > 0 ? kHour : 2 * kHour);
-    EXPECT_EQ(u.energy_ns, !u.energy_kwh ? 0 : u.unallocated_ns > 0 ? kHour : kHour / 2);
-  }
-}
-
 TEST(PriceRunTest, EnergyIsTakenOncePerBoard) {
   Scene scene("1");
   for (const char* id : {"1", "2", "3", "4"}) {
