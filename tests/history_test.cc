@@ -212,7 +212,7 @@ TEST(HistoryTest, WrongWordsAreOneLine) {
       {"$I history list --state lost", 2, "--state: 'lost' is none of"},
       {"$I history list --limit 0", 2, "--limit: '0' is no count from 1 on"},
       {"$I history list --tag x", 2, "tag 'x': write it as key=value"},
-      {"$I history list --format html", 2, "history: --format: html is not written"},
+      {"$I history list --format html", 2, "history: --format is text, json, csv or markdown, not 'html'"},
       {"$I history show zz", 1, "$XDG_DATA_HOME/idleburn/history.sqlite: no run has an id that starts with 'zz'"},
       {"$I history show ''", 2, "history show: run is missing"},
       {"$I history tag last", 2, "history tag: give a run and what to mark it with"},

@@ -64,6 +64,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   AuditRequest request;
   bool no_history = false;
   CommandFlags flags({"price.", "energy.", "import.", "classify.idle_power", "output.", "history."});
+  flags.Writes(kAuditFormats);
   Flag& inputs =
       flags.Add("input", "INPUT...",
                 "files of one run: nvidia-smi logs, Prometheus dumps, ... (- is standard input); NODE=FILE where FILE "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "cli/common_flags.h"
@@ -27,6 +28,10 @@
 namespace idleburn {
 namespace {
 
+constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
+constexpr std::array<ReportFormat, 4> kErrorFormats = {ReportFormat::kText, ReportFormat::kJson,
+                                                       ReportFormat::kMarkdown, ReportFormat::kCsv};
+constexpr std::array<ReportFormat, 1> kTableFormats = {ReportFormat::kCsv};  // of --predict
 constexpr std::size_t kMostReasons = 5;  // printed of a table's rows that could not be predicted
 
 // The flags as they were written.
@@ -35,7 +40,6 @@ struct PlanRequest {
   std::string config;
   std::string predict;
   std::string actuals;
-  std::string format = "text";
   std::string output;
   std::string price;
   std::string spot_price;
@@ -67,7 +71,6 @@ void AddFlags(PlanRequest& request, CommandFlags& flags) {
   add("--predict", "FILE.csv", "predict every row of a table of configurations", request.predict);
   add("--actuals", "FILE", "of --errors: what was paid of the scenario of costs that SPEC is, as idleburn tco reads it",
       request.actuals);
-  add("--format", "text|json", "how to print it; --errors also as markdown or csv", request.format);
   add("--output", "FILE", "write there instead of the terminal", request.output);
   add("--deadline", "TIME", "of the whole run, on the wall: 48h", request.deadline);
   add("--budget", "AMOUNT", "that it may cost, in USD", request.budget);
@@ -294,6 +297,15 @@ bool KeepsBudget(const PlanRequest& request, const PlanAnswer& answer) {
   return broken.empty();
 }
 
+// What a plan can be written in. Standard output of a launched command is its own: there, only who asks for JSON by
+// --format is told so.
+std::span<const ReportFormat> FormatsOf(const PlanRequest& request, const Settings& settings) {
+  if (request.errors) return kErrorFormats;
+  if (!request.predict.empty()) return kTableFormats;
+  const bool aside = request.launch && request.output.empty() && settings.Get("output.format").origin != "--format";
+  return std::span(kFormats).first(aside ? 1 : 2);
+}
+
 // What does not go together, before anything is done.
 Result<void> CheckRequest(const PlanRequest& request, bool command) {
   const bool runs = request.probe.on || request.launch;
@@ -302,12 +314,6 @@ Result<void> CheckRequest(const PlanRequest& request, bool command) {
   }
   if (request.errors ? request.spec.empty() != request.actuals.empty() : !request.actuals.empty()) {
     return FailUsage("plan: a scenario's errors need both: idleburn plan --errors SCENARIO.toml --actuals FILE");
-  }
-  const bool known = request.format == "text" || request.format == "json" ||
-                     (request.errors && (request.format == "markdown" || request.format == "csv"));
-  if (!known) {
-    return FailUsage("plan: --format '" + request.format.substr(0, 20) + "' is none of text, json" +
-                     (request.errors ? ", markdown, csv" : ""));
   }
   if (command && !runs) {
     return FailUsage("plan: a command is only run with --probe (for some steps) or --launch (to its end)");
@@ -348,15 +354,24 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
   const std::vector<std::string>& command = behind.command;
   const Result<Settings> settings = flags.Load();
   if (!settings) return tl::unexpected<Error>(settings.error());
+  const Result<ReportFormat> format = ChooseFormat(*settings, "plan", request.output, FormatsOf(request, *settings));
+  if (!format) return tl::unexpected<Error>(format.error());
+  if (!request.predict.empty()) return Predict(request);
+  if (request.step.asked()) {
+    const Result<std::string> answer = UtilizationAnswer(request.step, *format == ReportFormat::kJson);
+    if (!answer) return tl::unexpected<Error>(answer.error());
+    TRY(WriteOutput(request.output, *answer));
+    return 0;
+  }
   if (request.errors) {
-    return RunPlanErrors(*settings, {request.spec, request.actuals}, request.format, request.output, environment);
+    return RunPlanErrors(*settings, {request.spec, request.actuals}, *format, request.output, environment);
   }
   const Result<AskedPlan> asked = Asked(request, command, *settings, environment.now);
   if (!asked) return tl::unexpected<Error>(asked.error());
   if (asked->interrupted) return 128 + *asked->interrupted;
   Result<PlanAnswer> answer = Answer(request, *asked, *settings, environment);
   if (!answer) return tl::unexpected<Error>(answer.error());
-  const bool json = request.format == "json";
+  const bool json = *format == ReportFormat::kJson;
   if (request.launch) {
     if (!KeepsBudget(request, *answer)) return kExitGate;
     PlanLaunch launch;
@@ -382,7 +397,8 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
 Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment& environment) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   PlanRequest request;
-  CommandFlags flags({"price.catalogue", "history.file"});
+  CommandFlags flags({"price.catalogue", "history.file", "output."});
+  flags.Writes(kErrorFormats);
   AddFlags(request, flags);
   const Result<bool> read = flags.ReadWords(
       "plan", "What a training run needs in memory and time, before it is started.", {arguments.begin(), dashes});
@@ -395,13 +411,6 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
   }
   TRY(CheckRequest(request, !behind->command.empty()));
   TRY(SpareInputs(request.output, {request.config, request.spec, request.predict, request.actuals}));
-  if (!request.predict.empty()) return Predict(request);
-  if (request.step.asked()) {
-    const Result<std::string> answer = UtilizationAnswer(request.step, request.format == "json");
-    if (!answer) return tl::unexpected<Error>(answer.error());
-    TRY(WriteOutput(request.output, *answer));
-    return 0;
-  }
   return Plan(request, flags, *behind, environment);
 }
 

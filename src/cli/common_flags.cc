@@ -52,9 +52,16 @@ Flag& CommandFlags::Add(std::string name, std::string value, std::string help) {
   return flags_.emplace_back(Flag{std::move(name), std::move(value), std::move(help)});
 }
 
+void CommandFlags::Writes(std::span<const ReportFormat> formats) {
+  format_help_ = NamesOf(formats) + " (default: by -o, else " + NamesOf(formats.first(1)) + ")";
+}
+
 void CommandFlags::AddSettings() {
   if (settings_ && !settings_added_) settings_->AppendTo(flags_);
   settings_added_ = true;
+  for (Flag& flag : flags_) {
+    if (flag.name == "--format" && !format_help_.empty()) flag.help = format_help_;
+  }
 }
 
 Result<bool> CommandFlags::ReadWords(const std::string& command, const std::string& about,

@@ -1,5 +1,6 @@
 #include "cli/history_show.h"
 
+#include <array>
 #include <filesystem>
 #include <map>
 
@@ -14,6 +15,8 @@
 
 namespace idleburn {
 namespace {
+
+constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
 
 // Audits are in the prices of their time unless others are given.
 std::map<std::string, std::string> PriceOf(const HistoryRun& run) {
@@ -91,11 +94,8 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
     request.inputs = {run->recording};
     return Audit(request, *priced, environment);
   }
-  const Result<ReportFormat> format = ChooseFormat(settings.Text("output.format"), request.report.output);
+  const Result<ReportFormat> format = ChooseFormat(settings, "history show", request.report.output, kFormats);
   if (!format) return tl::unexpected<Error>(format.error());
-  if (*format != ReportFormat::kText && *format != ReportFormat::kJson) {
-    return FailUsage("history show: --format: give text or json");
-  }
   TRY(WriteOutput(request.report.output, *format == ReportFormat::kJson ? HistoryJson({file, {*run}, 1})
                                                                         : RunText(*run, environment.Width())));
   return 0;

@@ -142,7 +142,7 @@ std::string ForecastErrorsJson(const ForecastErrors& errors) {
   return json.dump(2) + "\n";
 }
 
-Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, const std::string& format,
+Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, ReportFormat format,
                           const std::string& output, const Environment& environment) {
   std::vector<JudgedForecast> months;
   if (!files.scenario.empty()) {
@@ -161,10 +161,10 @@ Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, 
   }
   ForecastErrors errors = ErrorsOf(runs, std::move(months));
   errors.file = file;
-  TRY(WriteOutput(output, format == "json"       ? ForecastErrorsJson(errors)
-                          : format == "markdown" ? ForecastErrorsMarkdown(errors)
-                          : format == "csv"      ? ForecastErrorsCsv(errors)
-                                                 : ForecastErrorsText(errors, environment.Width(120))));
+  TRY(WriteOutput(output, format == ReportFormat::kJson       ? ForecastErrorsJson(errors)
+                          : format == ReportFormat::kMarkdown ? ForecastErrorsMarkdown(errors)
+                          : format == ReportFormat::kCsv      ? ForecastErrorsCsv(errors)
+                                                              : ForecastErrorsText(errors, environment.Width(120))));
   return 0;
 }
 

@@ -21,17 +21,6 @@
 namespace idleburn {
 namespace {
 
-struct FormatName {
-  std::string_view name;
-  std::string_view ending;
-  ReportFormat format;
-};
-constexpr auto kFormats = std::to_array<FormatName>({{"text", ".txt", ReportFormat::kText},
-                                                     {"json", ".json", ReportFormat::kJson},
-                                                     {"html", ".html", ReportFormat::kHtml},
-                                                     {"csv", ".csv", ReportFormat::kCsv},
-                                                     {"markdown", ".md", ReportFormat::kMarkdown}});
-
 Result<EnergyPrice> EnergyFrom(const Settings& settings) {
   EnergyPrice energy;
   if (settings.Has("energy.tariff")) {
@@ -73,6 +62,8 @@ Result<void> Write(const AuditReport& report, const ReportPlan& plan, const Envi
         return AuditCsv(report);
       case ReportFormat::kMarkdown:
         return AuditMarkdown(report);
+      case ReportFormat::kParquet:
+        break;
     }
     return {};
   };
@@ -139,23 +130,13 @@ void CountFailedGpus(const RunFacts& facts, DataQuality& quality) {
 
 }  // namespace
 
-Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& output) {
-  for (const FormatName& f : kFormats) {
-    if (f.name == name) return f.format;
-    const bool ends = output.size() > f.ending.size() && output.substr(output.size() - f.ending.size()) == f.ending;
-    if (name.empty() && ends) return f.format;
-  }
-  if (name.empty()) return ReportFormat::kText;
-  return FailUsage("--format: '" + name.substr(0, 20) + "' is none of text, json, html, csv, markdown");
-}
-
 BoardFacts FactsOf(std::string_view gpu_name) {
   const std::optional<GpuFacts> facts = FactsFor(gpu_name);
   return facts ? BoardFacts{facts->power_limit_mw, facts->max_sm_khz} : BoardFacts{};
 }
 
 Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& settings) {
-  const Result<ReportFormat> format = ChooseFormat(settings.Text("output.format"), request.output);
+  const Result<ReportFormat> format = ChooseFormat(settings, "", request.output, kAuditFormats);
   if (!format) return tl::unexpected<Error>(format.error());
   Result<std::vector<Gate>> gates = ParseGates(request.fail_on);
   if (!gates) return tl::unexpected<Error>(gates.error());
