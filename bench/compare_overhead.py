@@ -84,8 +84,8 @@ class Run:
 
 
 def interval(pairs):
-    """Per cent of work lost, from pairs of rates (stopped, measured): the ratio of the means with its 95 % interval, the
-    spread of which is that of each pair about that ratio. A block in which the machine stood still is one like others."""
+    """Per cent of work lost, from pairs of rates (stopped, measured): the ratio of the means with its 95 % interval,
+    from the spread of the pairs about that ratio. A block in which the machine stood still is one like others."""
     stopped, measured = (statistics.mean(side) for side in zip(*pairs))
     ratio = stopped / measured
     freedom = len(pairs) - 1
