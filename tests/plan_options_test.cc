@@ -66,7 +66,7 @@ class TemporaryText {
   std::filesystem::path path_;
 };
 
-TEST(PlanOptions, ALoraFineTuneAtHalfThePrice) {  // worked example A
+TEST(PlanOptions, ALoraFineTuneAtHalfThePrice) {  // example A of spot/formulas_test.cc
   const std::string run = kHalf + "--samples 100000 --epochs 3 --samples-per-min 1100";
   const json plan = PlanDocument(run);
   const json on_demand = OptionOf(plan, "on_demand");
@@ -83,7 +83,7 @@ TEST(PlanOptions, ALoraFineTuneAtHalfThePrice) {  // worked example A
   EXPECT_NE(text.out.find("from 2.27"), std::string::npos) << text.out;
 }
 
-TEST(PlanOptions, InterruptionsThatCostFiveMinutes) {  // worked example C
+TEST(PlanOptions, InterruptionsThatCostFiveMinutes) {  // example C of spot/formulas_test.cc
   const json plan = PlanDocument(kModel +
                                  "--price 1 --spot-price 0.4 --samples 720000 --samples-per-min 1000 "
                                  "--uptime 8h --loss 5m");
@@ -97,7 +97,7 @@ TEST(PlanOptions, InterruptionsThatCostFiveMinutes) {  // worked example C
   EXPECT_NEAR(spot["break_even_overhead"].get<double>(), 1.5, 1e-12);
 }
 
-TEST(PlanOptions, OnDemandOrSpot) {  // worked example D
+TEST(PlanOptions, OnDemandOrSpot) {  // example D of spot/formulas_test.cc
   const std::string run = kHalf + "--samples 200000 --epochs 2 --samples-per-min 1200 ";
   const Answered text = Plan(run);
   for (const char* cost : {"$2.78 at 0 %", "$2.92 at", "$3.06 at 10 %", "$3.33 at 20 %", "overhead of 100.0 %"}) {
@@ -118,7 +118,7 @@ TEST(PlanOptions, OnDemandOrSpot) {  // worked example D
   EXPECT_GT(spot["wall_clock_p50"].get<double>(), 50.0 / 9);
 }
 
-TEST(PlanOptions, ACapOfTwelveGpuHours) {  // worked example F
+TEST(PlanOptions, ACapOfTwelveGpuHours) {  // example F of plan/run_arithmetic_test.cc
   const json plan = PlanDocument(kModel + "--price 1 --samples 300000 --samples-per-min 1100 --gpu-hours 12");
   EXPECT_NEAR(plan["budget"]["samples_per_min"].get<double>(), 416.667, 5e-4);
   EXPECT_NEAR(plan["budget"]["gpu_hours_per_epoch"].get<double>(), 4.5455, 5e-5);

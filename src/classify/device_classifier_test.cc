@@ -298,7 +298,7 @@ TEST(CadenceTest, PeriodIsTheMedianOfTheFirstIntervals) {
 }
 
 TEST(TickCounterTest, SquareWaveHasTheDerivedBurstIndex) {
-  // P = 1 s, d = 0.5 through W = 1/6 s: a third of the readings at each extreme (telemetry.md section 2).
+  // P = 1 s, d = 0.5 through W = 1/6 s: a third of the readings at each extreme.
   const Thresholds t;
   const std::array<std::int64_t, 6> wave = {70, 100, 100, 30, 0, 0};
   std::vector<Sample> trace;

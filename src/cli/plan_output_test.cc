@@ -110,7 +110,7 @@ TEST(PlanOutputTest, TheBasisIsPrinted) {
   EXPECT_NE(text.find("5120 tokens/s per GPU"), std::string::npos) << text;
 }
 
-TEST(PlanOutputTest, WhatItLeavesBehindIsSaid) {  // planning.md section 2.8
+TEST(PlanOutputTest, WhatItLeavesBehindIsSaid) {
   const std::string text = PlanText(Answer({{"model", "llama-3.1-8b"}, {"seq_len", "512"}}), 100);
   EXPECT_NE(text.find("131072 bytes of keys and values a token, 1.00 GiB for a sequence of 8192"), std::string::npos)
       << text;

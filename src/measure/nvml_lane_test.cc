@@ -365,7 +365,7 @@ std::pair<double, double> Distances(const StandInRun& run, Signal signal, Device
   return {longest, shortest};
 }
 
-// A list takes 4.5 ms (telemetry.md, section 12), memory goes up and down by gigabytes, and it is read at 10 Hz for ten
+// A list takes 4.5 ms, memory goes up and down by gigabytes, and it is read at 10 Hz for ten
 // minutes all the same.
 TEST(NvmlLane, DearProcessListsSlowNothingDown) {
   std::string script = "delay nvmlDeviceGetComputeRunningProcesses_v3 4.5ms\n";

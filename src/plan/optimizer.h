@@ -7,7 +7,7 @@
 
 namespace idleburn {
 
-// Bytes of an optimizer's states per trained parameter (planning.md section 2.1).
+// Bytes of an optimizer's states per trained parameter, as the programs that use it keep them.
 struct OptimizerFacts {
   std::string_view name;
   double wide_bytes = 8;  // states in fp32

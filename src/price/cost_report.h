@@ -51,7 +51,7 @@ struct UsageCost {
   std::optional<Money> idle_empty_cost;
   std::optional<Money> idle_unknown_cost;
   std::optional<Money> spin_wait_cost;
-  std::optional<Money> waste;  // observed cost x (1 - U) + spin-wait: money.md section 4
+  std::optional<Money> waste;  // observed cost x (1 - U) + spin-wait: docs/money.md, "Waste and unit costs"
 };
 
 struct EnergyPrice {

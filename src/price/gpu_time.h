@@ -40,7 +40,7 @@ struct GpuTime {
   [[nodiscard]] std::int64_t At(Line l) const { return line_ns[Index(l)]; }
   [[nodiscard]] std::int64_t WindowNs() const;
   [[nodiscard]] std::int64_t ObservedNs() const;
-  // Observed time that was not busy, and busy time that was spin-wait (money.md section 4, in time).
+  // Observed time that was not busy, and busy time that was spin-wait (docs/money.md, "Waste and unit costs").
   [[nodiscard]] std::int64_t WasteNs() const { return ObservedNs() - busy_ns + spin_busy_ns; }
   void Merge(const GpuTime& o);
 };

@@ -39,7 +39,7 @@ struct Recommendation {
   std::string basis;  // of the interval
 };
 
-// What all recommendations come to together (money.md section 5).
+// What all recommendations come to together (docs/combining.md).
 struct CombinedSaving {
   double naive_sum = 0;                // a warning, never a saving
   std::string_view rule = "fraction";  // lanes | pools | fraction

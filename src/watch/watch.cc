@@ -12,7 +12,7 @@ struct Level {
   int percent;
   WatchAct act;
 };
-// planning.md section 5: warn, checkpoint, stop. What is reached counts, not what is passed: a cap is a cap.
+// docs/watch.md: warn, checkpoint, stop. What is reached counts, not what is passed: a cap is a cap.
 constexpr auto kLevels =
     std::to_array<Level>({{80, WatchAct::kWarn}, {95, WatchAct::kCheckpoint}, {100, WatchAct::kStop}});
 

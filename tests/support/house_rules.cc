@@ -30,6 +30,16 @@ bool Holds(const Container& container, std::string_view name) {
   return std::find(container.begin(), container.end(), name) != container.end();
 }
 
+// A heading of Markdown: `words`, or where `after` stands behind them what begins so.
+bool HasHeading(const SourceFile& document, const std::string& words, std::string_view after) {
+  return std::any_of(document.lines.begin(), document.lines.end(), [&](const std::string& line) {
+    if (!StartsWith(line, "#")) return false;
+    const std::string heading = line.substr(std::min(line.size(), line.find_first_not_of("# ")));
+    return after.empty() ? heading == words
+                         : StartsWith(heading, words + std::string(after)) || StartsWith(heading, words + ".");
+  });
+}
+
 // One regular expression over the lines of code of each chosen file.
 template <typename Chosen>
 Faults Matches(const SourceTree& tree, Chosen chosen, const std::regex& pattern, const std::string& sentence) {
@@ -248,6 +258,48 @@ Faults FuzzFaults(const SourceTree& tree, const std::vector<std::string>& corpus
   for (const std::string& name : corpus_folders) {
     if (FindFile(tree, "fuzz/" + name + "_fuzz.cc") == nullptr) {
       faults.push_back("fuzz/corpus/" + name + ": seeds of no target");
+    }
+  }
+  return faults;
+}
+
+Faults CommentTargetFaults(const SourceTree& tree) {
+  static const std::regex kDocument(R"re(([\w./:-]*\w\.md)\b(?:,? (?:sections? (\d+(?:\.\d+)*)|"([^"]+)"))?)re");
+  static const std::regex kNoDocument(R"((?:[/*(]|\bof|\bby|\bin) *[Ss]ections? \d)");
+  static const std::regex kFile(R"(\b(?:[\w-]+/)+[\w-]+\.(?:h|cc)\b)");
+  Faults faults;
+  for (const SourceFile& file : tree) {
+    if (!IsCpp(file) || StartsWith(file.path, "tools/")) continue;  // tools name what they write
+    const auto find = [&](const std::string& path) {
+      const SourceFile* beside =
+          FindFile(tree, (std::filesystem::path(file.path).parent_path() / path).lexically_normal().generic_string());
+      return beside != nullptr ? beside : FindFile(tree, path);
+    };
+    const std::vector<std::string> comments = CommentsOf(file);
+    for (std::size_t i = 0; i < comments.size(); ++i) {
+      const std::string& line = comments[i];
+      for (auto at = std::sregex_iterator(line.begin(), line.end(), kDocument); at != std::sregex_iterator(); ++at) {
+        const std::string name = (*at)[1];
+        if (name.find("://") != std::string::npos) continue;
+        const SourceFile* document = find(name);
+        if (document == nullptr) {
+          faults.push_back(At(file, i + 1) + "names " + name + ", which is not there");
+        } else if ((*at)[2].matched && !HasHeading(*document, (*at)[2], " ")) {
+          faults.push_back(At(file, i + 1) + name + " has no section " + (*at)[2].str());
+        } else if ((*at)[3].matched && !HasHeading(*document, (*at)[3], "")) {
+          faults.push_back(At(file, i + 1) + name + " has no heading \"" + (*at)[3].str() + "\"");
+        }
+      }
+      if (std::regex_search(line, kNoDocument)) faults.push_back(At(file, i + 1) + "names a section of no document");
+      for (auto at = std::sregex_iterator(line.begin(), line.end(), kFile); at != std::sregex_iterator(); ++at) {
+        const std::string name = at->str();
+        const bool ours = std::any_of(tree.begin(), tree.end(), [&](const SourceFile& f) {
+          return StartsWith(f.path, "src/" + name.substr(0, name.find('/') + 1));
+        });
+        if (ours && FindFile(tree, "src/" + name) == nullptr) {
+          faults.push_back(At(file, i + 1) + "names " + name + ", which is not there");
+        }
+      }
     }
   }
   return faults;

@@ -42,6 +42,9 @@ Faults HeavyHeaderFaults(const SourceTree& tree, std::span<const HeavyHeader> he
 Faults DeadFileFaults(const SourceTree& tree, std::string_view compile_commands);
 // Parsers that src/import/importers.cc includes and no fuzz target does; corpus folders without a target.
 Faults FuzzFaults(const SourceTree& tree, const std::vector<std::string>& corpus_folders);
+// Comments that send a reader to a document, to a heading or numbered section of one, or to a file of src/ that is not
+// there; and to a section of no document.
+Faults CommentTargetFaults(const SourceTree& tree);
 // Words that say something is unfinished, and paths and hosts of one machine.
 Faults WordFaults(const SourceTree& tree);
 // Links of Markdown files to files of the project that are not there.
