@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string_view>
 
 #include "base/result.h"
@@ -13,8 +12,6 @@ struct OptimizerFacts {
   double wide_bytes = 8;  // states in fp32
   double half_bytes = 4;  // states in the precision of pure 16-bit weights
 };
-
-std::span<const OptimizerFacts> Optimizers();
 
 // By the names that training programs use ("adamw_torch", "paged_adamw_8bit"); an error that suggests the nearest.
 Result<OptimizerFacts> OptimizerNamed(std::string_view name);

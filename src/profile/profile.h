@@ -77,13 +77,11 @@ static_assert(sizeof(HostCall) <= 32);
 
 // What host threads did, united over all of them (HostCall has each call). Device mirrors of annotations are in none.
 struct HostRanges {
-  IntervalSet dataloader;   // the iterator of a data loader
+  IntervalSet dataloader;    // the iterator of a data loader
   IntervalSet loader_ahead;  // of it, in threads that launch no kernel: they fetch ahead, and nobody waits in them
-  IntervalSet sync_api;     // CallKind::kSync
-  IntervalSet memcpy_api;   // CallKind::kMemcpy
-  IntervalSet cpu_op;       // operators and annotations, but no step
-  IntervalSet scalar_read;  // operators that fetch a value from the device: item, is_nonzero, nonzero
-  IntervalSet overhead;     // of the profiler itself
+  IntervalSet cpu_op;        // operators and annotations, but no step
+  IntervalSet scalar_read;   // operators that fetch a value from the device: item, is_nonzero, nonzero
+  IntervalSet overhead;      // of the profiler itself
 
   friend bool operator==(const HostRanges&, const HostRanges&) = default;
 };

@@ -8,14 +8,12 @@
 
 namespace idleburn {
 
-// One table of a report. `cards`: too wordy for a grid on a terminal, shown there as a numbered list whose
-// headline is the first cell; the other cells follow under their headers.
+// One table of a report.
 struct ReportTable {
   std::string title;
   std::vector<TableColumn> columns;
   std::vector<TableRow> rows;
   std::vector<std::string> notes;
-  bool cards = false;
 };
 
 // An audit in sentences and tables for people: the text, Markdown and HTML writers print the same view. Strings

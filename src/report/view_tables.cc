@@ -265,7 +265,6 @@ ReportTable OwnerTable(const ViewContext& c) {
 ReportTable FindingTable(const ViewContext& c) {
   ReportTable table;
   table.title = "Why, with evidence";
-  table.cards = true;
   for (const char* header : {"Cause", "Status", "Time", "Evidence", "Would refute it", "Next measurement"}) {
     AddColumn(&table, header, Align::kLeft, true);
   }
@@ -282,7 +281,6 @@ ReportTable FindingTable(const ViewContext& c) {
 ReportTable RecommendationTable(const ViewContext& c) {
   ReportTable table;
   table.title = "What would help";
-  table.cards = true;
   for (const char* header : {"What", "Saves", "Against", "How", "Verify with", "Basis"}) {
     AddColumn(&table, header, Align::kLeft, true);
   }

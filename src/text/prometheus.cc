@@ -166,15 +166,6 @@ std::string UnescapeLabel(std::string_view value) {
   return out;
 }
 
-std::string EscapeLabel(std::string_view value) {
-  std::string out;
-  for (const char c : value) {
-    if (c == '\\' || c == '"') out += '\\';
-    out += c == '\n' ? std::string_view("\\n") : std::string_view(&c, 1);
-  }
-  return out;
-}
-
 std::string SampleName(const PrometheusLine& sample) {
   if (!sample.name.empty()) return std::string(sample.name);
   std::string_view labels = sample.labels;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -55,9 +56,9 @@ inline std::string Described(const RunFact& f) { return "fact " + f.key + "=" + 
 // Calls `visit` with each record in its order.
 template <typename Visit>
 void ForEach(const RecordBatch& batch, Visit visit) {
-  std::size_t at[kRecordKindCount] = {};
+  std::map<RecordKind, std::size_t> at;
   for (const RecordKind kind : batch.order) {
-    const std::size_t i = at[static_cast<std::size_t>(kind)]++;
+    const std::size_t i = at[kind]++;
     switch (kind) {
       case RecordKind::kSample:
         visit(batch.samples[i]);
