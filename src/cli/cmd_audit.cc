@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/keep_run.h"
 #include "cli/open_input.h"

@@ -1,6 +1,5 @@
-#include "cli/cmd_combine.h"
-
 #include "cli/combine_output.h"
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "recommend/combine_spec.h"
 #include "text/number.h"

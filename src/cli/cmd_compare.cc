@@ -1,11 +1,10 @@
-#include "cli/cmd_compare.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "cli/claim_file.h"
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/compared_captures.h"
 #include "cli/compared_jobs.h"

@@ -1,6 +1,5 @@
-#include "cli/cmd_demo.h"
-
 #include "cli/cmd_audit.h"
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "os/output_file.h"
 #include "os/scratch_folder.h"

@@ -1,8 +1,7 @@
-#include "cli/cmd_doctor.h"
-
 #include <algorithm>
 #include <cstdlib>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/doctor_output.h"
 #include "text/byte_size.h"

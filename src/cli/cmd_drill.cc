@@ -1,10 +1,9 @@
-#include "cli/cmd_drill.h"
-
 #include <fmt/format.h>
 
 #include <cstring>
 
 #include "cli/command_output.h"
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/drill_output.h"
 #include "cli/drill_request.h"

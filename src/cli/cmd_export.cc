@@ -1,7 +1,6 @@
-#include "cli/cmd_export.h"
-
 #include <filesystem>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/join_inputs.h"
 #include "cli/open_input.h"

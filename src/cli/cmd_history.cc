@@ -1,11 +1,10 @@
-#include "cli/cmd_history.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/history_output.h"
 #include "cli/history_show.h"

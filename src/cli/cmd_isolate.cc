@@ -1,11 +1,10 @@
-#include "cli/cmd_isolate.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "cli/command_output.h"
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/flag_values.h"
 #include "cli/isolate_output.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "cli/cmd_history.h"
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/ledger_output.h"
 #include "cli/report_run.h"

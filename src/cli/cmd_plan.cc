@@ -1,10 +1,9 @@
-#include "cli/cmd_plan.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/flag_values.h"
 #include "cli/flags.h"

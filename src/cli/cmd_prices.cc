@@ -1,9 +1,8 @@
-#include "cli/cmd_prices.h"
-
 #include <fmt/format.h>
 
 #include <set>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/find_rate.h"
 #include "cli/load_prices.h"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "cli/cmd_run.h"
+#include "cli/commands.h"
 #include "cli/find_rate.h"
 #include "cli/held_signals.h"
 #include "cli/keep_run.h"

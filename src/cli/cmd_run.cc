@@ -7,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+#include "cli/commands.h"
 #include "cli/find_rate.h"
 #include "cli/keep_run.h"
 #include "cli/live_flags.h"

@@ -19,12 +19,8 @@ struct RunLaunch {
   std::function<void(const HistoryRun& run)> ended = [](const HistoryRun&) {};  // with all that is kept of it
 };
 
-// idleburn run [flags] -- CMD...
-Result<int> RunRun(const std::vector<std::string>& arguments, const Environment& environment);
-// The same for another command, which hands over to it.
+// As RunRun, for another command, which hands over to it.
 Result<int> LaunchRun(const std::vector<std::string>& arguments, const Environment& environment,
                       const RunLaunch& launch);
-// idleburn record [--for 10m] [-o FILE]
-Result<int> RunRecord(const std::vector<std::string>& arguments, const Environment& environment);
 
 }  // namespace idleburn

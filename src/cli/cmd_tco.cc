@@ -1,8 +1,7 @@
-#include "cli/cmd_tco.h"
-
 #include <array>
 #include <filesystem>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/keep_run.h"
 #include "cli/spare_inputs.h"

@@ -1,10 +1,9 @@
-#include "cli/cmd_top.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
 
+#include "cli/commands.h"
 #include "cli/find_rate.h"
 #include "cli/keep_run.h"
 #include "cli/live_flags.h"
