@@ -59,7 +59,8 @@ class RunClassifier final : public SampleSink {
   RowSums sums_;
 };
 
-// Spin-wait of a device once its idle power is known. `limit_mw` absent: power decides nothing.
+// Spin-wait of a device once its idle power is known: a kernel that polls and draws little. `limit_mw` absent: power
+// decides nothing.
 SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds, std::optional<std::int64_t> limit_mw);
 
 }  // namespace idleburn

@@ -7,7 +7,7 @@
 
 #include "cli/token_scale.h"
 #include "plan/memory.h"
-#include "report/audit_view.h"
+#include "report/display.h"
 #include "text/duration.h"
 #include "text/share.h"
 #include "text/table.h"

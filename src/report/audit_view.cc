@@ -174,12 +174,6 @@ AuditView ViewOfNoGpu(const ViewContext& c) {
 
 }  // namespace
 
-std::string Amount(Money m, std::string_view currency) {
-  const std::string text = FormatGrouped(m, MinorUnitDigits(currency));
-  if (currency != "USD") return text + " " + std::string(currency);
-  return text.front() == '-' ? "-$" + text.substr(1) : "$" + text;
-}
-
 AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   const ViewContext c(report);
   if (!report.live.no_gpu.empty()) return ViewOfNoGpu(c);

@@ -54,6 +54,12 @@ bool SeveralHosts(const DeviceTable& devices) {
 
 }  // namespace
 
+std::string Amount(Money m, std::string_view currency) {
+  const std::string text = FormatGrouped(m, MinorUnitDigits(currency));
+  if (currency != "USD") return text + " " + std::string(currency);
+  return text.front() == '-' ? "-$" + text.substr(1) : "$" + text;
+}
+
 std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int64_t unit) {
   if (Result<std::vector<Money>> column = RoundColumn(exact, unit)) {
     // A part of a larger table may have been given a unit more or less than its own rounding.

@@ -16,6 +16,8 @@ namespace idleburn {
 // Figures of an audit made ready for display: rounded so that what is printed together adds up, and put
 // together over devices. Every writer takes them from here, so that no two of them can disagree.
 
+// Money for people: "$16.00", "1,600 JPY".
+std::string Amount(Money m, std::string_view currency);
 // Exact amounts rounded to `unit` so that they sum to `total`, which is itself rounded (docs/money.md).
 std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int64_t unit);
 // Nanoseconds rounded to `unit` nanoseconds so that they sum to their rounded total.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/int128.h"
+#include "report/display.h"
 
 namespace idleburn {
 namespace {
@@ -34,6 +35,8 @@ std::int64_t ViewContext::HourUnit() const {
   for (int i = 0; i < hour_digits; ++i) unit /= 10;
   return unit;
 }
+
+std::string ViewContext::Cost(Money m) const { return Amount(m, currency); }
 
 std::string ViewContext::ExactCost(Money m) const {
   const std::string text = FormatExact(m, MinorUnitDigits(currency));

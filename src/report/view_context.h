@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/audit_report.h"
-#include "report/audit_view.h"
+#include "report/report_table.h"
 
 namespace idleburn {
 
@@ -27,7 +27,7 @@ struct ViewContext {
   [[nodiscard]] std::string Hours(std::int64_t ns) const;
   // Nanoseconds in the last decimal of Hours, for columns that must add up.
   [[nodiscard]] std::int64_t HourUnit() const;
-  [[nodiscard]] std::string Cost(Money m) const { return Amount(m, currency); }
+  [[nodiscard]] std::string Cost(Money m) const;
   // With all its decimals: "$13.333333333".
   [[nodiscard]] std::string ExactCost(Money m) const;
   // "$3.07"; of a trace "$1.20 of each GPU-hour"; in GPU-hours where there is no price.
