@@ -48,8 +48,8 @@ WorkMark Mark(Instant time, std::int32_t rank, std::int64_t steps) {
   WorkMark mark;
   mark.time = time;
   mark.rank = rank;
-  mark.steps = steps;
-  if (rank == 0) mark.samples = 32 * steps;
+  mark.done[WorkUnit::kStep] = steps;
+  if (rank == 0) mark.done[WorkUnit::kSample] = 32 * steps;
   return mark;
 }
 

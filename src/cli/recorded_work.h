@@ -30,12 +30,11 @@ class RecordedWork final : public LiveSink {
   void Fill(double gpus, CountedRun& counted) const;
 
  private:
-  using Counts = std::array<std::optional<std::int64_t>, kWorkUnitCount>;
   struct At {
     Instant time;
-    Counts done;  // of all ranks
+    WorkCount done;  // of all ranks
   };
-  [[nodiscard]] Counts All() const;
+  [[nodiscard]] WorkCount All() const;
 
   RunWindow window_;
   bool of_command_ = false;

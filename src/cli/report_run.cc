@@ -44,15 +44,15 @@ Result<EnergyPrice> EnergyFrom(const Settings& settings) {
   return energy;
 }
 
-WorkDone AsWorkDone(const WorkSaid& said) {
+WorkDone AsWorkDone(const WorkCount& said) {
   WorkDone work;
   const auto put = [&](const char* unit, const std::optional<std::int64_t>& n) {
     if (n && *n > 0) work.units[unit] = *n * WorkDone::kOne;
   };
-  put("samples", said.samples);
-  put("tokens", said.tokens);
-  put("steps", said.steps);
-  put("epochs", said.epochs);
+  put("samples", said[WorkUnit::kSample]);
+  put("tokens", said[WorkUnit::kToken]);
+  put("steps", said[WorkUnit::kStep]);
+  put("epochs", said[WorkUnit::kEpoch]);
   return work;
 }
 

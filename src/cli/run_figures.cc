@@ -80,9 +80,9 @@ void TakeWork(const WorkDone& work, RunFigures& figures) {
 void TakePace(const std::optional<WorkPace>& pace, RunFigures& figures) {
   if (!pace) return;
   figures.pace_ns = pace->time.count();
-  figures.pace_steps = pace->done.steps;
-  figures.pace_samples = pace->done.samples;
-  figures.pace_tokens = pace->done.tokens;
+  figures.pace_steps = pace->done[WorkUnit::kStep];
+  figures.pace_samples = pace->done[WorkUnit::kSample];
+  figures.pace_tokens = pace->done[WorkUnit::kToken];
 }
 
 void TakePeak(const AuditReport& report, RunFigures& figures) {
