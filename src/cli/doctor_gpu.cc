@@ -49,7 +49,7 @@ std::string WhyNot(const DoctorReadings& readings, DeviceId id, Signal signal) {
 
 bool IsAmd(const Device& device) {
   return std::any_of(device.counter.begin(), device.counter.end(),
-                     [](const std::string& counter) { return counter.rfind("amdgpu.", 0) == 0; });
+                     [](const std::string& counter) { return counter.starts_with("amdgpu."); });
 }
 
 std::int64_t CallsOf(const DoctorReadings& readings, std::string_view function) {

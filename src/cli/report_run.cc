@@ -86,7 +86,7 @@ std::vector<RunFact> SystemOf(const RunSummary& summary) {
   std::vector<RunFact> facts;
   for (const auto& [key, value] : summary.facts()) {
     const bool machine =
-        key == "driver" || key == "nvml" || key == "cuda" || key.rfind("system.", 0) == 0 || key.rfind("gpu.", 0) == 0;
+        key == "driver" || key == "nvml" || key == "cuda" || key.starts_with("system.") || key.starts_with("gpu.");
     if (machine) facts.push_back({key, value});
   }
   return facts;

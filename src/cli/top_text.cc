@@ -40,7 +40,7 @@ std::string PhaseText(const TopGpu& gpu) {
 // "0", "0 MIG 1g.10gb #7": what a GPU is called behind the word GPU.
 std::string ShortNumber(const TopGpu& gpu) {
   constexpr std::string_view kWord = "GPU ";
-  return gpu.name.substr(gpu.name.rfind(kWord, 0) == 0 ? kWord.size() : 0);
+  return gpu.name.substr(gpu.name.starts_with(kWord) ? kWord.size() : 0);
 }
 
 Signal BusyOf(const TopGpu& gpu) {

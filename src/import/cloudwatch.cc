@@ -92,11 +92,11 @@ Subject FromLabel(std::string_view label) {
     const std::size_t equals = word.find('=');
     if (equals != std::string::npos) {
       begin(word.substr(0, equals), word.substr(equals + 1));
-    } else if (word.rfind("i-", 0) == 0) {
+    } else if (word.starts_with("i-")) {
       begin("InstanceId", word);
     } else if (IsIndex(word)) {
       begin("index", word);
-    } else if (FindAgentMetric(word) != nullptr || word.rfind("nvidia_smi_", 0) == 0) {
+    } else if (FindAgentMetric(word) != nullptr || word.starts_with("nvidia_smi_")) {
       subject.metric = word;
       in_name = false;
     } else if (IsStatistic(word)) {

@@ -22,7 +22,7 @@ std::string NormalBusId(std::string_view text) {
   std::string bus(text);
   std::transform(bus.begin(), bus.end(), bus.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  if (bus.size() == 16 && bus.rfind("0000", 0) == 0) bus.erase(0, 4);
+  if (bus.size() == 16 && bus.starts_with("0000")) bus.erase(0, 4);
   return bus;
 }
 
