@@ -9,7 +9,6 @@
 #include "cli/history_output.h"
 #include "cli/history_show.h"
 #include "cli/keep_run.h"
-#include "cli/ledger_output.h"
 #include "cli/parquet_file.h"
 #include "cli/report_run.h"
 #include "cli/say.h"
@@ -18,7 +17,6 @@
 #include "os/append_file.h"
 #include "telemetry/recording_format.h"
 #include "text/duration.h"
-#include "text/escape.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 

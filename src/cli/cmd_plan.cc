@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/flag_values.h"
-#include "cli/flags.h"
 #include "cli/load_prices.h"
 #include "cli/plan_errors.h"
 #include "cli/plan_launch.h"

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/forecast_outcome.h"
-#include "cli/keep_run.h"
 #include "cli/scenario_errors.h"
 #include "cli/users_history.h"
 #include "history/runs.h"

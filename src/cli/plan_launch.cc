@@ -9,7 +9,6 @@
 #include "cli/forecast_outcome.h"
 #include "cli/plan_past.h"
 #include "cli/say.h"
-#include "cli/users_history.h"
 #include "plan/gpu_rate.h"
 
 namespace idleburn {

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "plan/gpu_rate.h"
-#include "price/resolve.h"
 
 namespace idleburn {
 namespace {

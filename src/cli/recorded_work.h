@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "telemetry/live_sink.h"
-#include "telemetry/run_facts.h"
 #include "telemetry/run_window.h"
 #include "verify/counted_run.h"
 

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 
-#include "base/money.h"
 #include "support/property.h"
 
 namespace idleburn {

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "tco/levers.h"
 #include "tco/scenario_file.h"
 #include "tco/unit_costs.h"
 
