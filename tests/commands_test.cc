@@ -48,6 +48,21 @@ void ExpectHas(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks: " << part;
 }
 
+// ---- wrong words
+
+// What stands in the place of a command or of nothing is quoted, and may hold a secret.
+TEST(Commands, WrongWordsAreQuotedWithoutSecrets) {
+  for (const char* words :
+       {"run HF_TOKEN=hush-hush python train.py", "run --price 2 HF_TOKEN=hush-hush python train.py",
+        "run --price 2 -- HF_TOKEN=hush-hush python train.py", "isolate -- https://me:hush-hush@host/",
+        "drill HF_TOKEN=hush-hush", "plan --model llama-2-7b --launch -- --hf-token=hush-hush train.py",
+        "run --price 2 train.py --hf-token=hush-hush", "prices list HF_TOKEN=hush-hush --wrong"}) {
+    const ProgramRun run = RunIdleburn(words);
+    EXPECT_NE(run.code, 0) << words;
+    EXPECT_EQ((run.out + run.err).find("hush"), std::string::npos) << words << ": " << run.err;
+  }
+}
+
 // ---- demo
 
 // What the README shows of it, and the audit of the file that ships.

@@ -1,6 +1,7 @@
 // What doctor says of drivers as they are and as they fail: each case is a driver's library with a script.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <future>
 #include <map>
 
@@ -21,7 +22,7 @@ struct Told {
 
 Told Ask(const std::string& words) {
   Told told;
-  told.run = RunShell("export XDG_DATA_HOME=$PWD/data; " + words + " timeout 60 " + IDLEBURN_PROGRAM +
+  told.run = RunShell("export XDG_DATA_HOME=$PWD/data; " + words + " timeout 120 " + IDLEBURN_PROGRAM +
                       " doctor --format json --price 2");
   told.document = nlohmann::json::parse(told.run.out, nullptr, false);
   if (!told.document.is_object()) return told;
@@ -41,6 +42,7 @@ struct DriverCase {
   std::map<std::string, std::string> statuses;  // of some checks
   std::string id;                               // a check whose evidence holds ...
   std::string evidence;
+  std::string on_the_way = {};  // said on standard error while it is waited for
 };
 
 const std::string kMig =
@@ -87,6 +89,12 @@ std::vector<DriverCase> DriversThatWork() {
        {{"energy_counter", "warning"}, {"utilization_ring", "warning"}, {"utilization", "ok"}},
        "energy_counter",
        "GPU 0: unsupported"},
+      {"dry ring",
+       "gpu 0\nfail nvmlDeviceGetSamples 6\n",
+       now,
+       {{"utilization_ring", "warning"}, {"utilization", "ok"}},
+       "utilization_ring",
+       "nvmlDeviceGetSamples gives none, or not all the time"},
       {"no permission",
        "gpu 0\nfail nvmlDeviceGetCurrentClocksEventReasons 4\n",
        now,
@@ -104,7 +112,15 @@ std::vector<DriverCase> DriversThatFail() {
        now,
        {{"nvml_version", "failure"}, {"gpu_count", "warning"}, {"utilization", "skipped"}},
        "nvml_version",
-       "nvmlInit_v2 does not return"},
+       "the NVIDIA driver has not answered nvmlInit_v2 in 6",
+       "the NVIDIA driver has not answered nvmlInit_v2 in 1"},
+      {"loads first",
+       "gpu 0\nhang nvmlInit_v2 for=14s\n",
+       now,
+       {{"nvml_version", "ok"}, {"gpu_count", "ok"}, {"power", "ok"}},
+       "nvml_version",
+       "driver 580.95.05",
+       "the NVIDIA driver has not answered nvmlInit_v2 in 1"},
       {"hang later",
        "gpu 0\nhang nvmlDeviceGetClockInfo from=1s\n",
        now,
@@ -157,7 +173,8 @@ TEST(DoctorTest, SaysWhatEachDriverGivesAndWhatNot) {
     ASSERT_TRUE(told.document.is_object());
     EXPECT_EQ(told.document.at("schema"), "idleburn.doctor/1");
     EXPECT_EQ(told.run.code, CodeOf(told));
-    EXPECT_EQ(told.run.err, "");
+    EXPECT_EQ(std::count(told.run.err.begin(), told.run.err.end(), '\n'), cases[i].on_the_way.empty() ? 0 : 1);
+    EXPECT_NE(told.run.err.find(cases[i].on_the_way), std::string::npos);
     for (const auto& [id, status] : cases[i].statuses) {
       EXPECT_EQ(told.Status(id), status) << id;
     }

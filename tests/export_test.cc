@@ -112,6 +112,83 @@ TEST(ExportTest, ParquetIsAuditedAsTheRecordingIs) {
   EXPECT_EQ(files, 2U);  // nothing is left beside it
 }
 
+// A log without times is read as audit reads it.
+TEST(ExportTest, RowsWithoutTimesAreAPeriodApart) {
+  const TempFolder folder;
+  std::string text = "index, utilization.gpu [%], power.draw [W]\n";
+  for (int row = 0; row < 61; ++row) text += "0, 50 %, 300.00 W\n";
+  const std::string log = folder.Write("log.csv", text);
+  const std::string csv = (folder.path() / "out.csv").string();
+  for (const auto& [flags, seconds] : {std::pair("", 60), std::pair(" --period 5s", 300)}) {
+    const ProgramRun run = RunIdleburn("export " + log + flags + " -o " + csv);
+    EXPECT_EQ(run.code, 0) << run.err;
+    for (const std::string& audited : {csv, log + flags}) {
+      EXPECT_NEAR(AuditJsonOf(audited + " --price 3600")["gpu_hours"]["window"].get<double>() * 3600, seconds, 1e-6)
+          << audited;
+    }
+  }
+}
+
+// Ten minutes of a board cut into four slices, two and one, of which the last idles.
+std::string MigRecording(const TempFolder& folder) {
+  std::string path = (folder.path() / "mig.idleburn").string();
+  DeviceTable devices;
+  std::vector<DeviceId> instances;
+  const std::vector<std::string> profiles = {"4g.40gb", "2g.20gb", "1g.10gb"};
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    DeviceKey key;
+    key.uuid = "GPU-00000000-1111-2222-3333-444444444440";
+    key.index = 0;
+    key.name = "NVIDIA H100 80GB HBM3";
+    key.mig = MigInstance{std::to_string(5 + i), profiles[i], ProfileSlices(profiles[i])};
+    instances.push_back(devices.Enter(key));
+    devices.NameCounter(instances.back(), Signal::kGrEngineActive, "nvml.gr_engine_active");
+  }
+  const DeviceId board = *devices[instances[0]].board;
+  devices.NameCounter(board, Signal::kPower, "nvml.power.draw");
+  const auto writer = RecordingWriter::Create(path, devices, {});
+  EXPECT_TRUE(writer);
+  for (int second = 0; second <= 600; ++second) {
+    Sample s;
+    s.time = Instant::FromNanos((1'772'445'600 + second) * kNanosPerSecond);
+    s.device = board;
+    s.Set(Signal::kPower, 250'000);
+    (*writer)->OnSamples({&s, 1});
+    for (std::size_t i = 0; i < instances.size(); ++i) {
+      Sample busy;
+      busy.time = s.time;
+      busy.device = instances[i];
+      busy.Set(Signal::kGrEngineActive, (i == 0 ? 95 : i == 1 ? 50 : 0) * kPercent);
+      (*writer)->OnSamples({&busy, 1});
+    }
+  }
+  EXPECT_TRUE((*writer)->Close());
+  return path;
+}
+
+// Instances stay shares of one board: its price counts once, and each of them by its slices.
+TEST(ExportTest, MigInstancesAreAuditedAsTheRecordingIs) {
+  const TempFolder folder;
+  const std::string recording = MigRecording(folder);
+  // A column is every device's, whether it has a reading of it or not.
+  const auto without_counters = [](json audit) {
+    for (json& gpu : audit["per_gpu"]) {
+      for (const char* key : {"counter", "counter_reason", "counters"}) gpu.erase(key);
+    }
+    return audit;
+  };
+  const json audit = without_counters(AuditOf(recording));
+  EXPECT_EQ(audit["cost"]["total"], "0.50");  // ten minutes at $3
+  EXPECT_NEAR(audit["cost"]["waste"].is_string() ? std::stod(audit["cost"]["waste"].get<std::string>()) : -1,
+              0.50 * (4 * 0.05 + 2 * 0.5 + 1) / 7, 0.005);
+  for (const std::string format : {"csv", "parquet"}) {
+    const std::string table = (folder.path() / ("mig." + format)).string();
+    const ProgramRun run = RunIdleburn("export " + recording + " --format " + format + " -o " + table);
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(json::diff(audit, without_counters(AuditOf(table))), json::array()) << format;
+  }
+}
+
 TEST(ExportTest, WrongUseIsSaidInOneLine) {
   const TempFolder folder;
   const std::string recording = Recording(folder);

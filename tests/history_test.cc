@@ -102,6 +102,12 @@ TEST(HistoryTest, ARunOfSeveralPricesIsAuditedAgainInThem) {
   EXPECT_EQ(again.err, "");
   const ProgramRun other = machine.Run("$I history show last --audit --format json --price 36");
   EXPECT_EQ(json::parse(other.out)["cost"]["rates"].size(), 1U);
+  EXPECT_EQ(json::parse(other.out)["cost"]["currency"], "USD") << "of the price that was given, not of the one kept";
+  const ProgramRun owned = machine.Run("$I history show last --audit --format json --owned capex=8760,life=1,gpus=1");
+  EXPECT_EQ(json::parse(owned.out)["cost"]["rate_per_gpu_hour"], "1.00") << owned.err;
+  const ProgramRun relabelled = machine.Run("$I history show last --audit --currency USD");
+  EXPECT_EQ(relabelled.code, 2);
+  EXPECT_NE(relabelled.err.find("the price that was kept is in EUR"), std::string::npos) << relabelled.err;
 }
 
 TEST(HistoryTest, NothingIsKeptUnasked) {
@@ -120,6 +126,8 @@ TEST(HistoryTest, NothingIsKeptUnasked) {
   EXPECT_EQ(runs[0]["inputs"][0]["sha256"].get<std::string>() + "\n",
             RunShell("sha256sum < " + machine.Path("log.csv") + " | cut -d' ' -f1").out);
   EXPECT_EQ(runs[0]["tags"][0]["key"], "a");
+  // A project that is set for all runs is no word about this one.
+  EXPECT_EQ(machine.Run("IDLEBURN_CFG_HISTORY_PROJECT=x $I audit $F/log.csv --price 3600 >/dev/null").code, 0);
 }
 
 // What cannot be read a second time has no hash.
@@ -212,7 +220,7 @@ TEST(HistoryTest, WrongWordsAreOneLine) {
       {"$I history list --state lost", 2, "--state: 'lost' is none of"},
       {"$I history list --limit 0", 2, "--limit: '0' is no count from 1 on"},
       {"$I history list --tag x", 2, "tag 'x': write it as key=value"},
-      {"$I history list --format html", 2, "history: --format: html is not written"},
+      {"$I history list --format html", 2, "history: --format is text, json, csv or markdown, not 'html'"},
       {"$I history show zz", 1, "$XDG_DATA_HOME/idleburn/history.sqlite: no run has an id that starts with 'zz'"},
       {"$I history show ''", 2, "history show: run is missing"},
       {"$I history tag last", 2, "history tag: give a run and what to mark it with"},
@@ -220,6 +228,11 @@ TEST(HistoryTest, WrongWordsAreOneLine) {
       {"$I ledger sell", 2, "ledger: unknown action 'sell'; give none to see the ledger"},
       {"$I ledger correct 7 --note x", 1, "$XDG_DATA_HOME/idleburn/history.sqlite: has no entry 7 to correct"},
       {"$I run --tag x -- touch $F/started", 2, "tag 'x': write it as key=value"},
+      {"$I run --no-history --tag a=b -- touch $F/started", 2, "run: --tag does nothing with --no-history"},
+      {"$I run --no-history --project x -- touch $F/started", 2, "run: --project does nothing with --no-history"},
+      {"$I record --no-history --tag a=b --for 1s -o $F/started", 2, "record: --tag does nothing with --no-history"},
+      {"$I audit $F/log.csv --tag a=b", 2, "audit: --tag does nothing without --keep"},
+      {"$I audit $F/log.csv --project x", 2, "audit: --project does nothing without --keep"},
   };
   for (const auto& c : cases) {
     const ProgramRun run = machine.Run(c.words);

@@ -74,8 +74,10 @@ TEST(HouseRulesTest, NothingMutableOutlivesACall) { ExpectNone(StateFaults(Proje
 TEST(HouseRulesTest, HeavyHeadersStayBehindOneFile) { ExpectNone(HeavyHeaderFaults(Project(), Heavy())); }
 TEST(HouseRulesTest, EveryFileIsCompiled) { ExpectNone(DeadFileFaults(Project(), CompileCommands())); }
 TEST(HouseRulesTest, EveryParserIsFuzzed) { ExpectNone(FuzzFaults(Project(), CorpusFolders())); }
+TEST(HouseRulesTest, CommentsLeadSomewhere) { ExpectNone(CommentTargetFaults(Project())); }
 TEST(HouseRulesTest, NothingIsUnfinishedOrOfOneMachine) { ExpectNone(WordFaults(Project())); }
 TEST(HouseRulesTest, LinksLeadSomewhere) { ExpectNone(LinkTargetFaults(Project())); }
+TEST(HouseRulesTest, VariablesAreDocumented) { ExpectNone(VariableFaults(Project())); }
 TEST(HouseRulesTest, ScriptsStopAtErrors) { ExpectNone(ScriptFaults(Project())); }
 
 // Planted violations.
@@ -207,6 +209,28 @@ TEST(HouseRulesTest, SeesParsersWithoutFuzzTarget) {
                     "fuzz/corpus/gone: seeds of no target"}));
 }
 
+TEST(HouseRulesTest, SeesCommentsThatLeadNowhere) {
+  PlantedTree tree;
+  tree.Plant("docs/a.md", "# Title\n## 2. Costs\n### 2.1 Hours\n## What it costs\n").Plant("src/base/b.h", "");
+  tree.Plant("src/base/README.md", "");
+  tree.Plant("src/base/good.cc",
+             "// docs/a.md, docs/a.md section 2, docs/a.md, section 2.1; docs/a.md, \"What it costs\"; README.md.\n"
+             "// base/b.h; linux/stat.h; https://example.org/gone.md; the format of SQLite, section 1.3\n"
+             "const char* text = \"gone.md\";  /* a section of 3 */\n");
+  ExpectNone(CommentTargetFaults(tree.Read()));
+  tree.Plant("src/base/bad.cc",
+             "// gone.md section 2\n// docs/a.md section 1\nint a;  // docs/a.md, section 2.2\n"
+             "/* docs/a.md, \"Costs\" */\n// Section 2.1 says so\nint b;  // so much (section 3.7)\n"
+             "// by section 4\n// base/c.h and base/b.cc\n");
+  const Faults expected = {
+      "src/base/bad.cc:1: names gone.md, which is not there",  "src/base/bad.cc:2: docs/a.md has no section 1",
+      "src/base/bad.cc:3: docs/a.md has no section 2.2",       "src/base/bad.cc:4: docs/a.md has no heading \"Costs\"",
+      "src/base/bad.cc:5: names a section of no document",     "src/base/bad.cc:6: names a section of no document",
+      "src/base/bad.cc:7: names a section of no document",     "src/base/bad.cc:8: names base/c.h, which is not there",
+      "src/base/bad.cc:8: names base/b.cc, which is not there"};
+  EXPECT_EQ(CommentTargetFaults(tree.Read()), expected);
+}
+
 TEST(HouseRulesTest, SeesUnfinishedWordsAndMachines) {
   PlantedTree tree;
   tree.Plant("README.md",
@@ -235,6 +259,17 @@ TEST(HouseRulesTest, SeesBrokenLinks) {
                                                    "docs/b.md:2: links to ../docs/c/, which is not there"}));
 }
 
+TEST(HouseRulesTest, SeesVariablesThatNobodyIsTold) {
+  PlantedTree tree;
+  tree.Plant("README.md", "Set `IDLEBURN_CFG_PRICE_RATE`.\n").Plant("docs/a/b.md", "IDLEBURN_TOLD IDLEBURN_NEAR\n");
+  tree.Plant("src/a.cc", "#define IDLEBURN_MACRO\nx(\"IDLEBURN_CFG_\");\nx(\"IDLEBURN_TOLD\"), y(\"IDLEBURN_NEA\");\n");
+  tree.Plant("python/idleburn/a.py", "os.environ['IDLEBURN_SHY']\n").Plant("src/a_test.cc", "\"IDLEBURN_TEST\"\n");
+  tree.Plant("include/a.h", "getenv(\"IDLEBURN_TOLD_ELSE\")\n").Plant("tests/a.cc", "\"IDLEBURN_STANDIN\"\n");
+  EXPECT_EQ(VariableFaults(tree.Read()), (Faults{"include/a.h:1: IDLEBURN_TOLD_ELSE is in no document",
+                                                 "python/idleburn/a.py:1: IDLEBURN_SHY is in no document",
+                                                 "src/a.cc:3: IDLEBURN_NEA is in no document"}));
+}
+
 TEST(HouseRulesTest, SeesScriptsThatGoOn) {
   PlantedTree tree;
   tree.Plant("tools/a.sh", "#!/usr/bin/env bash\nset -e\n")
@@ -246,6 +281,9 @@ TEST(HouseRulesTest, CodeIsToldFromTextAndComments) {
   const SourceFile file = {"a.cc", {"a /* { */ b // {", "\"{\\\"{\" '{' 1'000 + '{'", "R\"(x{", "})\" c"}};
   const std::vector<std::string> expected = {"a         b     ", "\"    \" ' ' 1'000 + ' '", "     ", "    c"};
   EXPECT_EQ(CodeOf(file), expected);
+  const std::vector<std::string> comments = {"  /* { */   // {", std::string(22, ' '), std::string(5, ' '),
+                                             std::string(5, ' ')};
+  EXPECT_EQ(CommentsOf(file), comments);
 }
 
 }  // namespace

@@ -215,6 +215,18 @@ TEST(IsolateTest, ItsOwnReportIsAllThatIsPrinted) {
   EXPECT_NE(shown.err.find("step 1\n"), std::string::npos) << shown.err;
 }
 
+TEST(IsolateTest, SecretsInTheCommandAreNotPrinted) {
+  const Isolated isolated =
+      Isolate("--for 0.3s --skip-steps 0 --rounds 1 --knob cpu_quota --knob cpu_affinity",
+              std::string(kSleeps) + " x --hf-token hush-hush https://me:hush-hush@host/ 'A_PASSWORD=hush-hush x'");
+  ASSERT_TRUE(isolated.document.is_object()) << isolated.run.out << isolated.run.err;
+  const std::string shown = isolated.document.at("command");
+  const std::string end = " x --hf-token [redacted] https://me:[redacted]@host/ A_PASSWORD=[redacted]";
+  ASSERT_GE(shown.size(), end.size()) << shown;
+  EXPECT_EQ(shown.substr(shown.size() - end.size()), end);
+  EXPECT_EQ((isolated.run.out + isolated.run.err).find("hush"), std::string::npos) << isolated.run.out;
+}
+
 TEST(IsolateTest, WhatCannotBeDoneIsSaidInOneLine) {
   struct Case {
     std::string words;

@@ -14,8 +14,8 @@ ProgramRun MakeAudit(const LiveMachine& machine, const std::string& program, con
                      const std::string& variables = "") {
   return machine.Run("cd $F && mkdir -p bin build/release && ln -s " + program +
                      " build/release/idleburn && for part in Makefile tools examples; do ln -s " IDLEBURN_ROOT
-                     "/$part; done; printf '#!/bin/sh\\n" + gpus +
-                     "\\n' > bin/nvidia-smi && chmod +x bin/nvidia-smi && " + variables +
+                     "/$part; done; printf '#!/bin/sh\\n" +
+                     gpus + "\\n' > bin/nvidia-smi && chmod +x bin/nvidia-smi && " + variables +
                      " PATH=$F/bin:$PATH timeout 120 make -o build audit");
 }
 

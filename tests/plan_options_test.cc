@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -66,7 +68,7 @@ class TemporaryText {
   std::filesystem::path path_;
 };
 
-TEST(PlanOptions, ALoraFineTuneAtHalfThePrice) {  // worked example A
+TEST(PlanOptions, ALoraFineTuneAtHalfThePrice) {  // example A of spot/formulas_test.cc
   const std::string run = kHalf + "--samples 100000 --epochs 3 --samples-per-min 1100";
   const json plan = PlanDocument(run);
   const json on_demand = OptionOf(plan, "on_demand");
@@ -83,7 +85,7 @@ TEST(PlanOptions, ALoraFineTuneAtHalfThePrice) {  // worked example A
   EXPECT_NE(text.out.find("from 2.27"), std::string::npos) << text.out;
 }
 
-TEST(PlanOptions, InterruptionsThatCostFiveMinutes) {  // worked example C
+TEST(PlanOptions, InterruptionsThatCostFiveMinutes) {  // example C of spot/formulas_test.cc
   const json plan = PlanDocument(kModel +
                                  "--price 1 --spot-price 0.4 --samples 720000 --samples-per-min 1000 "
                                  "--uptime 8h --loss 5m");
@@ -97,7 +99,7 @@ TEST(PlanOptions, InterruptionsThatCostFiveMinutes) {  // worked example C
   EXPECT_NEAR(spot["break_even_overhead"].get<double>(), 1.5, 1e-12);
 }
 
-TEST(PlanOptions, OnDemandOrSpot) {  // worked example D
+TEST(PlanOptions, OnDemandOrSpot) {  // example D of spot/formulas_test.cc
   const std::string run = kHalf + "--samples 200000 --epochs 2 --samples-per-min 1200 ";
   const Answered text = Plan(run);
   for (const char* cost : {"$2.78 at 0 %", "$2.92 at", "$3.06 at 10 %", "$3.33 at 20 %", "overhead of 100.0 %"}) {
@@ -118,7 +120,7 @@ TEST(PlanOptions, OnDemandOrSpot) {  // worked example D
   EXPECT_GT(spot["wall_clock_p50"].get<double>(), 50.0 / 9);
 }
 
-TEST(PlanOptions, ACapOfTwelveGpuHours) {  // worked example F
+TEST(PlanOptions, ACapOfTwelveGpuHours) {  // example F of plan/run_arithmetic_test.cc
   const json plan = PlanDocument(kModel + "--price 1 --samples 300000 --samples-per-min 1100 --gpu-hours 12");
   EXPECT_NEAR(plan["budget"]["samples_per_min"].get<double>(), 416.667, 5e-4);
   EXPECT_NEAR(plan["budget"]["gpu_hours_per_epoch"].get<double>(), 4.5455, 5e-5);
@@ -189,6 +191,118 @@ TEST(PlanOptions, AMachineIsPricedWhole) {
   EXPECT_NE(plan["warnings"].dump().find("1 spot prices are no lower than on demand"), std::string::npos);
 }
 
+// An hour of one GPU, at what an audit of that GPU would be priced at: flag before settings, then contract, owned.
+TEST(PlanOptions, TheUsersOwnPricesComeBeforeTheCatalogue) {
+  const std::string hour = kModel + "--samples 60000 --samples-per-min 1000 ";
+  const TemporaryText named("named.toml", "[price]\nrate = \"A100=1.25,H100=9\"\n");
+  const TemporaryText all("all.toml", "[price]\nrate = \"1.5\"\n");
+  const TemporaryText contracts("contracts.csv", "name,applies_to,per_gpu_hour\nspring,A100,1.10\n");
+  const std::string agreed = "--contracts " + contracts.path() + " ";
+  const std::string owned = "--owned capex=17520,life=1,gpus=1 ";
+  const std::pair<std::string, const char*> priced[] = {
+      {"--config " + named.path(), "1.25"},
+      {"--config " + all.path(), "1.50"},
+      {"--config " + all.path() + " --price A100=3,8", "3.00"},
+      {"--price 8", "8.00"},
+      {agreed, "1.10"},
+      {agreed + "--price H100=4", "1.10"},
+      {agreed + "--price 4", "4.00"},
+      {owned, "2.00"},
+      {owned + agreed, "1.10"},
+  };
+  for (const auto& [given, cost] : priced) {
+    const json plan = PlanDocument(hour + given);
+    ASSERT_EQ(plan["options"].size(), 1U) << given << plan["options"];
+    EXPECT_EQ(plan["options"][0]["cost_exact"], cost) << given;
+    EXPECT_EQ(plan["options"][0]["per_gpu_hour_exact"], cost) << given;
+    EXPECT_EQ(plan["currency"], "USD");
+  }
+  ASSERT_EQ(setenv("IDLEBURN_CFG_PRICE_RATE", "0.75", 1), 0);
+  EXPECT_EQ(PlanDocument(hour + "--config " + all.path())["options"][0]["cost_exact"], "0.75");
+  ASSERT_EQ(unsetenv("IDLEBURN_CFG_PRICE_RATE"), 0);
+}
+
+TEST(PlanOptions, AKeyIsThePriceOfItsWholeMachines) {
+  const std::string hour =
+      "--model llama-2-7b --method lora --seq-len 1024 --checkpointing full --gpu h100 "
+      "--samples 60000 --samples-per-min 1000 --price ";
+  const json one = PlanDocument(hour + "aws:p5.4xlarge@us-east-1");
+  ASSERT_EQ(one["options"].size(), 1U);
+  EXPECT_EQ(one["options"][0]["cost_exact"], "6.88");
+  EXPECT_EQ(one["options"][0]["price"], "aws:p5.4xlarge:on_demand@us-east-1");
+  const json eight = PlanDocument(hour + "aws:p5.48xlarge@us-east-1");
+  EXPECT_EQ(eight["options"][0]["cost_exact"], "55.04");
+}
+
+// A price that names a model is that model's, and leaves the others to the catalogue.
+TEST(PlanOptions, APriceOfOneModelIsNotThatOfAnother) {
+  const std::string run =
+      "--model llama-3.1-8b --method lora --seq-len 4096 --checkpointing full --framework torchtune "
+      "--samples 100000 ";
+  // Whether an option is beaten depends on the others.
+  const auto options_of = [](const std::string& arguments) {
+    json options = PlanDocument(arguments)["options"];
+    for (json& option : options) option.erase("pareto");
+    return options;
+  };
+  const json before = options_of(run);
+  const json after = options_of(run + "--price 'A100 80GB SXM=0.01'");
+  std::size_t own = 0;
+  for (const json& option : after) {
+    const bool named = option["price"] == "--price A100 80GB SXM=0.01";
+    own += named ? 1 : 0;
+    EXPECT_EQ(named, option["gpu"] == "A100-80GB-SXM") << option;
+    EXPECT_TRUE(named || std::find(before.begin(), before.end(), option) != before.end()) << option;
+    EXPECT_TRUE(!named || option["per_gpu_hour_exact"] == "0.01") << option;
+  }
+  EXPECT_EQ(own, 1U);
+}
+
+// Eight GPUs of which a contract has room for four: what the others cost is not known here, so nothing is offered.
+TEST(PlanOptions, AContractHasRoomForSoManyGpus) {
+  const TemporaryText contracts("room.csv",
+                                "name,applies_to,committed_per_hour,gpus\nsmall,A100,4.00,4\nnext,A100,8.00,4\n");
+  const std::string run = kModel + "--samples 60000 --samples-per-min 1000 --contracts " + contracts.path();
+  EXPECT_EQ(PlanDocument(run + " --gpus 4")["options"][0]["cost_exact"], "4.00");
+  EXPECT_EQ(PlanDocument(run + " --gpus 8")["options"][0]["cost_exact"], "12.00");  // four at 1.00, four at 2.00
+  const json many = PlanDocument(run + " --gpus 16");
+  EXPECT_TRUE(many["options"].empty());
+  EXPECT_NE(many["warnings"].dump().find("16 x A100-80GB-SXM"), std::string::npos) << many["warnings"];
+}
+
+TEST(PlanOptions, OwnPricesHaveTheirCurrency) {
+  const std::string hour = kModel + "--samples 60000 --samples-per-min 1000 --budget 5 --currency EUR ";
+  const json plan = PlanDocument(hour + "--price 2 --spot-price 1");
+  EXPECT_EQ(plan["currency"], "EUR");
+  const Answered text = Plan(hour + "--price 2 --spot-price 1");
+  EXPECT_NE(text.out.find("EUR 2.00 likely"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("budget EUR 5.00"), std::string::npos) << text.out;
+  EXPECT_EQ(text.out.find('$'), std::string::npos) << text.out;
+  const TemporaryText contracts("eu.csv", "name,applies_to,per_gpu_hour,currency\neu,A100,1.00,CHF\n");
+  const Answered two = Plan(hour + "--spot-price 1 --contracts " + contracts.path(), "2>&1");
+  EXPECT_EQ(two.code, 1);
+  EXPECT_NE(two.out.find("--spot-price is in EUR and contract eu: 1.00 per GPU-hour in CHF"), std::string::npos)
+      << two.out;
+}
+
+TEST(PlanOptions, APriceOfNoKnownGpuIsSaid) {
+  const std::string run = "--model llama-3.1-8b --method lora --seq-len 4096 --framework torchtune --samples 100000 ";
+  const Answered flag = Plan(run + "--price 2", "2>&1");
+  EXPECT_EQ(flag.code, 2);
+  EXPECT_NE(flag.out.find("say which with --gpu"), std::string::npos) << flag.out;
+  const TemporaryText all("nameless.toml", "[price]\nrate = \"1.5\"\n");
+  const json plan = PlanDocument(run + "--config " + all.path());
+  EXPECT_EQ(plan["options"], PlanDocument(run)["options"]);
+  EXPECT_NE(plan["warnings"].dump().find("--price 1.5 names no GPU"), std::string::npos) << plan["warnings"];
+}
+
+TEST(PlanOptions, TheBudgetIsJudgedByTheUsersOwnPrices) {
+  const TemporaryText dear("dear.toml", "[price]\nrate = \"A100=100\"\n");
+  const std::string hour = kModel + "--samples 60000 --samples-per-min 1000 --budget 50 --fail-on over-budget ";
+  EXPECT_EQ(Plan(hour).code, 0);
+  EXPECT_EQ(Plan(hour + "--config " + dear.path()).code, 3);
+}
+
 TEST(PlanOptions, TheIntervalByAHistoryOfInterruptions) {
   std::string events = "t_s,event,node\n";
   for (int k = 0; k < 40; ++k) {  // there for two hours, gone for one
@@ -243,10 +357,12 @@ TEST(PlanOptions, BadInputIsOneLine) {
   const std::pair<std::string, const char*> wrong[] = {
       {"--deadline 48", "of which unit? Write 48h or 48d"},
       {"--deadline soon", "--deadline: 'soon' is not a span of time"},
-      {"--budget -5", "--budget '-5' is no amount of USD above 0"},
-      {"--budget 500GB", "--budget '500GB' is no amount of USD above 0"},
-      {"--price -1", "--price '-1' is no amount of USD above 0"},
-      {"--spot-price -1", "--spot-price '-1' is no amount of USD above 0"},
+      {"--budget -5", "--budget '-5' is no amount above 0"},
+      {"--budget 500GB", "--budget '500GB' is no amount above 0"},
+      {"--price -1", "'-1' is negative"},
+      {"--price acme:x@nowhere", "'acme:x@nowhere' is not in the price catalogue"},
+      {"--price H10O=4", "no GPU is called H10O"},
+      {"--spot-price -1", "--spot-price '-1' is no amount above 0"},
       {"--gpus 0", "gpus 0 is not above 0"},
       {"--gpu-hours 12 --budget-gpu-hours 12", "are the same cap"},
       {"--fail-on over-budget", "needs the budget"},

@@ -202,6 +202,30 @@ TEST(PlanLaunchTest, WhatIsTooDearDoesNotStart) {
   EXPECT_FALSE(std::filesystem::exists(machine.Path("started")));
 }
 
+// Forecast, gate and run are counted at one price, wherever it comes from.
+TEST(PlanLaunchTest, ThePriceOfTheForecastIsThatOfTheGateAndOfTheRun) {
+  const std::string stated = "--gpu rtx4090 --samples 20 --tokens-per-s 20480 ";
+  const std::pair<const char*, const char*> priced[] = {
+      {"IDLEBURN_CFG_PRICE_RATE=3600 $I plan ", ""},
+      {"$I plan ", "--price 4090=3600 "},
+      {"printf 'name,applies_to,per_gpu_hour\\nc,RTX 4090,3600\\n' > $F/c.csv; $I plan ", "--contracts $F/c.csv "},
+      {"$I plan ", "--owned capex=31536000,life=1,gpus=1 "}};
+  for (const auto& [before, price] : priced) {
+    const LiveMachine machine(kGpu);
+    const std::string plan = before + kModel + stated + price;
+    const ProgramRun dear = machine.Run(plan + "--budget 0.5 --fail-on over-budget --launch -- touch $F/started");
+    EXPECT_EQ(dear.code, 3) << price << dear.err;
+    EXPECT_NE(dear.err.find("the cost forecast is 100 % beyond its cap"), std::string::npos) << dear.err;
+    EXPECT_FALSE(std::filesystem::exists(machine.Path("started")));
+    const ProgramRun run = machine.Run(plan + "--budget 2 --fail-on over-budget --format json -o $F/plan --launch -- " +
+                                       kTrain + "0 20 >/dev/null; $I history list --format json");
+    const json document = machine.Json("plan");
+    EXPECT_NEAR(Figure(document, "cost", "forecast"), 1, 1e-9) << price;
+    const json kept = json::parse(run.out, nullptr, false)["runs"][0];
+    EXPECT_EQ(kept["cost"]["rate_per_gpu_hour"], "3600.00") << price << run.err;
+  }
+}
+
 // Its tags, its report and its limits go to the run, and the history says what was forecast of it.
 TEST(PlanLaunchTest, FlagsOfTheRunStandBetweenDashes) {
   const LiveMachine machine(kGpu);
@@ -224,14 +248,27 @@ TEST(PlanLaunchTest, FlagsThatAreThePlansOrOfNobody) {
   const LiveMachine machine(kGpu);
   const std::pair<const char*, const char*> said[] = {
       {"--launch -- --price 2 -- true", "--price holds for the plan too"},
+      {"--launch -- --contracts c.csv -- true", "--contracts holds for the plan too"},
       {"--launch -- --tag a=b true", "flags of run go between two pairs of dashes"},
       {"--launch -- --tga a=b -- true", "did you mean --tag?"},
+      {"--launch -- --enforce -- true", "--enforce has no limit"},
+      {"--launch -- --fail-on nothing -- true", "--fail-on"},
       {"-- --tag a=b -- true", "are for --launch"}};
   for (const auto& [flags, says] : said) {
     const ProgramRun run = machine.Run("$I plan " + kModel + kStated + flags);
     EXPECT_EQ(run.code, 2) << flags;
     EXPECT_EQ(LinesWith(run.err, says), 1) << flags << ": " << run.err;
+    EXPECT_EQ(LinesWith(run.out + run.err, ""), 1) << flags << ": a plan was printed first: " << run.out << run.err;
   }
+  // Nor is anything probed.
+  const std::string probed = "$I plan " + kModel + "--samples 100 --probe --launch -- ";
+  EXPECT_EQ(machine.Run(probed + "--enforce -- touch $F/started").code, 2);
+  EXPECT_EQ(machine.Run(probed + "--help -- touch $F/started").code, 0);
+  // A cap that a file names is one.
+  const ProgramRun capped = machine.Run("echo 'budget_gpu_hours = 1' > $F/cap.toml; $I plan $F/cap.toml " +
+                                        kModel + kStated + "--launch -- --enforce -- true");
+  EXPECT_EQ(capped.code, 0) << capped.err;
+  EXPECT_FALSE(std::filesystem::exists(machine.Path("started")));
 }
 
 TEST(PlanHistoryTest, EarlierRunsAreTheBasisUnlessTheyAreNotWanted) {

@@ -78,7 +78,7 @@ TEST(PlanCommand, BadInputIsOneLine) {
       {"--model llama-2-7b --seq-len 512 --optimizer adamz", "did you mean adamw?"},
       {"--model llama-2-7b --seq-len 512 --params 13B", "one of them is wrong"},
       {"--seq-len -5 --model llama-2-7b", "not above 0"},
-      {"--format yaml --model llama-2-7b --seq-len 1", "none of text, json"},
+      {"--format yaml --model llama-2-7b --seq-len 1", "plan: --format is text or json, not 'yaml'"},
       {"/nowhere/plan.toml", "/nowhere/plan.toml"},
       {"--predict /nowhere.csv", "/nowhere.csv"},
   };

@@ -178,6 +178,9 @@ TEST_F(SeveralRates, ThePriceListAnswersForAModelAsAnAuditWould) {
             "1.10 USD a GPU-hour (contract spring: 1.10 per GPU-hour)\n");
   EXPECT_EQ(RunIdleburn(gpu + "--price H100=3,A100=1.29 --contracts " + contracts).out,
             "1.29 USD a GPU-hour (--price A100=1.29)\n");
+  EXPECT_EQ(RunIdleburn("prices resolve 2.49 --currency EUR").out, "2.49 EUR a GPU-hour (--price 2.49)\n");
+  EXPECT_EQ(RunIdleburn("prices resolve aws:p5.4xlarge@us-east-1 --currency EUR").out.rfind("6.88 USD", 0), 0U)
+      << "the catalogue has its own";
 }
 
 // A run of `seconds` on those GPUs, busy half the time.

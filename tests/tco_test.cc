@@ -111,7 +111,7 @@ TEST(TcoTest, TheTextShowsEveryCategoryAndAddsUp) {
   }
 }
 
-// Reference: tco.md section 9, example B: of four circulating bases only the exact one is printed.
+// Example B of tco/plan_cost_test.cc: of four circulating bases only the exact one is printed.
 TEST(TcoTest, OnlyTheExactRowOfExampleBIsPrinted) {
   const TempFolder folder;
   for (const char* format : {"text", "json", "csv", "html"}) {
@@ -124,7 +124,7 @@ TEST(TcoTest, OnlyTheExactRowOfExampleBIsPrinted) {
   }
 }
 
-// Reference: tco.md sections 5 and 9, examples C and D, through a scenario.
+// The figures of tco/unit_costs_test.cc, through a scenario.
 TEST(TcoTest, UnitsAreSaidWithWhoseMoneyTheyAre) {
   const TempFolder folder;
   const ProgramRun run = RunIdleburn(
@@ -299,7 +299,7 @@ TEST(TcoTest, MarkdownAndCsvFollowTheMonthsToo) {
   }
 }
 
-// Reference: tco.md section 4, the example, from files to the verdict.
+// The figures of tco/actuals_test.cc, from files to the verdict.
 TEST(TcoTest, WhatWasPaidIsExplainedByPriceAndQuantity) {
   const TempFolder folder;
   const std::string plan = folder.Write(
@@ -339,7 +339,7 @@ TEST(TcoTest, RangesGivePercentilesAndWhatMatters) {
   EXPECT_NE(RunIdleburn("tco --format html " + path).out.find("from the low to the high end"), std::string::npos);
 }
 
-// Reference: tco.md section 6, through a scenario.
+// The server of tco/own_or_rent_test.cc, through a scenario.
 TEST(TcoTest, BuyingAgainstRentingSaysFromWhichUseOn) {
   const TempFolder folder;
   std::string text = "[own]\n";
@@ -491,7 +491,7 @@ TEST(TcoTest, WrongUseIsOneLine) {
       {"--draws 5 " IDLEBURN_ROOT "/examples/tco.toml", 2, "--draws '5' is no whole number from 10000"},
       {"--earned 80% " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals"},
       {"--project x " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals history"},
-      {"--format pdf " IDLEBURN_ROOT "/examples/tco.toml", 2, "none of text, json, csv, html, markdown"},
+      {"--format pdf " IDLEBURN_ROOT "/examples/tco.toml", 2, "--format is text, json, html, csv or markdown, not 'pdf'"},
       {"--actuals " IDLEBURN_ROOT "/LICENSE " IDLEBURN_ROOT "/examples/tco.toml", 1, "LICENSE"},
   };
   for (const BadTco& row : rows) {

@@ -48,8 +48,8 @@ WorkMark Mark(Instant time, std::int32_t rank, std::int64_t steps) {
   WorkMark mark;
   mark.time = time;
   mark.rank = rank;
-  mark.steps = steps;
-  if (rank == 0) mark.samples = 32 * steps;
+  mark.done[WorkUnit::kStep] = steps;
+  if (rank == 0) mark.done[WorkUnit::kSample] = 32 * steps;
   return mark;
 }
 
@@ -92,11 +92,11 @@ void Measure(const StandIn& driver, const test::FakeRoot& root, std::mt19937& ra
 
 // All fields; a new one makes this fail to compile.
 auto Fields(const DeviceResult& r) {
-  const auto& [device, counter, first, last, period, fast, tick_window, totals, spin, power_limit, default_limit,
-               max_sm, throttled] = r;
+  const auto& [device, counter, first, last, period, fast, spans, tick_window, totals, spin, power_limit,
+               default_limit, max_sm, throttled] = r;
   const auto& [evidence, time, idle, limit, below] = spin;
-  return std::tie(device, counter, first, last, period, fast, tick_window, totals, evidence, time, idle, limit, below,
-                  power_limit, default_limit, max_sm, throttled);
+  return std::tie(device, counter, first, last, period, fast, spans, tick_window, totals, evidence, time, idle, limit,
+                  below, power_limit, default_limit, max_sm, throttled);
 }
 
 void ExpectSame(const RunInputs& live, const RunInputs& replayed) {

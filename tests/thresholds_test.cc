@@ -129,7 +129,7 @@ TEST_F(ThresholdsTest, FindingsUseAndSayWhatWasSet) {
   expect(spin, "GPU 1 is below 30 %");
   const std::string idle = evidence_of(log_, "idle_below = 16\nheld_memory_mib = 61\n", "idle_empty");
   expect(idle, "below 16 % in stretches of 60 s or more, for 80 GPU-s");
-  expect(idle, "(memory below 61 MiB)");
+  expect(idle, "below 61 MiB");
   const std::string power = evidence_of(log_, "idle_power = 100\nspin_power_below = 51\n", "spin_wait");
   expect(power, "(threshold 51 %)");
   const std::string config =

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 from . import _markers
 
@@ -23,7 +24,8 @@ class audit(contextlib.ContextDecorator):
     coroutines and generators.
 
     price   dollars a GPU-hour; without it the price is looked up
-    output  where the recording goes; without it a file in the current folder, named by the recorder's start
+    output  where the recording goes; without it a new file in the current folder for each block, named by the process
+            and the nanosecond in which the block began
     program the idleburn to start; without it the one in PATH
 
     Where no recorder can be started it says so, and the block runs all the same. Under `idleburn run` it does
@@ -82,7 +84,7 @@ class audit(contextlib.ContextDecorator):
         if program is None:
             print("idleburn: no idleburn in PATH, so nothing is recorded; install it or name it", file=sys.stderr)
             return
-        output = self._output or f"idleburn-{os.getpid()}-{id(self):x}.idleburn"
+        output = self._output or f"idleburn-{os.getpid()}-{time.time_ns()}.idleburn"
         # This process and the GPUs it can see: others on this machine are no part of the block.
         command = [program, "record", "-o", str(output), "--quiet", "--pid", str(os.getpid())]
         if self._price is not None:

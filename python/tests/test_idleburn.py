@@ -248,6 +248,23 @@ class Audit(unittest.TestCase):
             train(True)
         self.check(1)
 
+    def test_each_block_has_a_file_of_its_own(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder.name)
+
+        def recordings():
+            return {name for name in os.listdir(".") if name.endswith(".idleburn")}
+
+        @idleburn.audit(price=8, program=self.program)
+        def train():
+            idleburn.step()
+
+        with open(self.program, "w") as file:  # as the real one, it replaces nothing
+            file.write(_RECORDER.replace("def end", "assert not os.path.exists(sys.argv[3])\ndef end"))
+        for times in range(1, 6):
+            train()
+            self.assertEqual(len(recordings()), times)
+
     def test_coroutines_and_generators_are_recorded_while_they_run(self):
         with_audit = idleburn.audit(price=8, output=self.output, program=self.program)
 
@@ -392,10 +409,15 @@ class Callbacks(unittest.TestCase):
         run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
         self.assertEqual(run.stdout, "[]\n")
 
-    def test_hugging_face(self):
+    def hugging_face(self, **arguments):
+        """The callback, and the arguments of a Trainer of one rank, unless `arguments` say more."""
         sys.modules["transformers"] = types.SimpleNamespace(TrainerCallback=object)
-        callback = self.load("idleburn.huggingface").Callback()
-        args = types.SimpleNamespace(train_batch_size=8, gradient_accumulation_steps=4)
+        sys.modules.pop("idleburn.huggingface", None)
+        usual = {"train_batch_size": 8, "gradient_accumulation_steps": 4, "world_size": 1, "process_index": 0}
+        return self.load("idleburn.huggingface").Callback(), types.SimpleNamespace(**{**usual, **arguments})
+
+    def test_hugging_face(self):
+        callback, args = self.hugging_face(gradient_accumulation_steps=1)
 
         def train(*states):
             callback.on_train_begin(args, types.SimpleNamespace(epoch=states[0][0], num_input_tokens_seen=states[0][1]),
@@ -404,11 +426,94 @@ class Callbacks(unittest.TestCase):
                 callback.on_step_end(args, types.SimpleNamespace(epoch=epoch, num_input_tokens_seen=tokens), None)
 
         train((0, 0), (0.5, 0), (1.2, 4096))
-        self.assertEqual(self.steps, [(32, None, 0), (32, 4096, 1)])
+        self.assertEqual(self.steps, [(8, None, 0), (8, 4096, 1)])
         # Another training in this process, resumed after three of six epochs: it does the other three.
         self.steps.clear()
         train((3.0, 90_000), (3.5, 90_500), (4.0, 91_000), (6.0, 93_000))
-        self.assertEqual(self.steps, [(32, 500, 1), (32, 500, 2), (32, 2000, 4)])
+        self.assertEqual(self.steps, [(8, 500, 1), (8, 500, 2), (8, 2000, 4)])
+
+    def train_hugging_face(self, epochs, loader=None, model=None, seen_twice=1, lengths=(), batch=None, **arguments):
+        """Does what the Trainer does on each rank, whose batches have `lengths` of tokens on rank 0, one more on each
+        further rank, and adds up what all ranks say."""
+        said = [0, 0, 0]
+        ranks = arguments.get("world_size", 1)
+        for rank in range(ranks):
+            self.steps.clear()
+            callback, args = self.hugging_face(process_index=rank, **arguments)
+            state = types.SimpleNamespace(epoch=0, num_input_tokens_seen=0, train_batch_size=batch)
+            with_it = {"model": model, "train_dataloader": loader}
+            callback.on_train_begin(args, state, None, **with_it)
+            for epoch in range(epochs):
+                for i, length in enumerate(lengths):
+                    groups = ranks // seen_twice
+                    state.num_input_tokens_seen += seen_twice * sum(length + group for group in range(groups))
+                    if (i + 1) % args.gradient_accumulation_steps == 0 or i + 1 == len(lengths):
+                        state.epoch = epoch + (i + 1) / len(lengths)
+                        callback.on_step_end(args, state, None, **with_it)
+                    else:
+                        callback.on_substep_end(args, state, None, **with_it)
+            said[0] = max(said[0], len(self.steps))
+            said[1] += sum(samples for samples, _, _ in self.steps)
+            said[2] += sum(tokens or 0 for _, tokens, _ in self.steps)
+        return said
+
+    def test_hugging_face_ranks_add_up(self):
+        # Each batch has 8 samples; those of rank 1 have a token more. Odd sums: no rank's share is the half.
+        lengths = [100, 301, 50, 77, 8, 900, 41]
+        tokens = 3 * (2 * sum(lengths) + len(lengths))
+        said = self.train_hugging_face(3, lengths=lengths, world_size=2)
+        self.assertEqual(said, [3 * 2, 3 * 7 * 8 * 2, tokens])  # 7 batches are 2 steps, of 4 and of 3
+
+    def test_hugging_face_ranks_that_share_their_samples(self):
+        lengths = [100, 301, 50]
+        of_two_groups = 2 * sum(lengths) + len(lengths)
+        for model, more in (
+            (types.SimpleNamespace(_tp_size=2), {}),
+            (None, {"hf_deepspeed_config": types.SimpleNamespace(config={"tensor_parallel": {"autotp_size": 2}})}),
+            (None, {"parallelism_config": types.SimpleNamespace(tp_size=1, cp_size=2, sp_size=1)}),
+            (None, {"parallelism_config": types.SimpleNamespace(tp_size=2, cp_size=1)}),
+        ):
+            said = self.train_hugging_face(1, model=model, seen_twice=2, lengths=lengths, world_size=4,
+                                           train_batch_size=5, **more)
+            self.assertEqual(said, [1, 3 * 5 * 2, of_two_groups], more)
+        # A part of each sequence on each rank: the Trainer's sum over the ranks is right, and the samples are not.
+        parts = {"parallelism_config": types.SimpleNamespace(tp_size=1, cp_size=1, sp_size=2)}
+        said = self.train_hugging_face(1, lengths=lengths, world_size=2, **parts)
+        self.assertEqual(said, [1, 3 * 8, 2 * sum(lengths) + len(lengths)])
+
+    def test_hugging_face_counts_the_batches_it_is_given(self):
+        class Sampler:
+            def __len__(self):
+                return 43
+
+        def loader(drop_last):
+            return types.SimpleNamespace(batch_sampler=types.SimpleNamespace(sampler=Sampler(), drop_last=drop_last))
+
+        # 43 samples in batches of 8: the last has 3 of them, unless it is left out.
+        self.assertEqual(self.train_hugging_face(2, loader=loader(False), lengths=[1] * 6)[1], 2 * 43)
+        self.assertEqual(self.train_hugging_face(2, loader=loader(True), lengths=[1] * 5)[1], 2 * 40)
+        # The Trainer has found that only 4 fit into memory.
+        self.assertEqual(self.train_hugging_face(1, loader=loader(False), lengths=[1] * 11, batch=4)[1], 43)
+        # Two ranks are given as much: the last batches are filled up.
+        said = self.train_hugging_face(1, loader=loader(False), lengths=[1] * 3, world_size=2)
+        self.assertEqual(said[1], 3 * 8 * 2)
+        # Or each batch is split among them.
+        split = types.SimpleNamespace(split_batches=True)
+        said = self.train_hugging_face(1, lengths=[1] * 3, world_size=3, accelerator_config=split)
+        self.assertEqual(said[1], 3 * 8)
+        # A stream has no length.
+        stream = types.SimpleNamespace(batch_sampler=types.SimpleNamespace(sampler=object(), drop_last=False))
+        self.assertEqual(self.train_hugging_face(1, loader=stream, lengths=[1] * 6)[1], 6 * 8)
+
+    def test_hugging_face_forgets_the_batches_of_a_training_that_failed(self):
+        callback, args = self.hugging_face()
+        state = types.SimpleNamespace(epoch=0.1, num_input_tokens_seen=0, train_batch_size=8)
+        callback.on_train_begin(args, state, None)
+        for _ in range(3):
+            callback.on_substep_end(args, state, None)
+        callback.on_train_begin(args, state, None)
+        callback.on_step_end(args, state, None)
+        self.assertEqual(self.steps, [(8, None, 0)])
 
     def test_lightning(self):
         sys.modules["lightning"] = types.SimpleNamespace()
@@ -425,6 +530,17 @@ class Callbacks(unittest.TestCase):
         trainer.current_epoch = 5
         callback.on_train_batch_end(trainer, None, None, tensor, 0)
         self.assertEqual(self.steps[-1], (16, None, 4))
+        # Three ranks of tensor parallelism are given the same batch; without it each has its own.
+        self.steps.clear()
+        mesh = {"tensor_parallel": types.SimpleNamespace(size=lambda: 3)}
+        for strategy, ranks, samples in ((types.SimpleNamespace(device_mesh=mesh), 6, 2 * 16),
+                                         (types.SimpleNamespace(device_mesh=(2, 3)), 6, 6 * 16),
+                                         (types.SimpleNamespace(), 6, 6 * 16)):
+            trainer.strategy = strategy
+            for trainer.global_rank in range(ranks):
+                callback.on_train_batch_end(trainer, None, None, tensor, 0)
+            self.assertEqual(sum(step[0] for step in self.steps), samples)
+            self.steps.clear()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace idleburn {
@@ -13,5 +14,24 @@ inline constexpr std::array<std::string_view, kWorkUnitCount> kWorkUnitNames = {
                                                                                 "request"};
 inline constexpr std::array<std::string_view, kWorkUnitCount> kWorkUnitPlurals = {"steps", "samples", "tokens",
                                                                                   "epochs", "requests"};
+// Whether what the processes of a job did adds up: each takes samples of its own. All take the same steps and epochs,
+// of which those of the process that is furthest count.
+inline constexpr std::array<bool, kWorkUnitCount> kAddsOverRanks = {false, true, true, false, true};
+
+// Work done since some moment, in every unit that is known; epochs are finished ones.
+struct WorkCount {
+  std::array<std::optional<std::int64_t>, kWorkUnitCount> of = {};
+
+  std::optional<std::int64_t>& operator[](WorkUnit unit) { return of[static_cast<std::size_t>(unit)]; }
+  const std::optional<std::int64_t>& operator[](WorkUnit unit) const { return of[static_cast<std::size_t>(unit)]; }
+  // Whether any unit is known.
+  [[nodiscard]] bool any() const { return *this != WorkCount{}; }
+  // Takes the work of one more process of the same job.
+  void AddRank(const WorkCount& rank);
+  // What this is more than `before`, in every unit that both know and that rose.
+  [[nodiscard]] WorkCount Beyond(const WorkCount& before) const;
+
+  friend bool operator==(const WorkCount&, const WorkCount&) = default;
+};
 
 }  // namespace idleburn

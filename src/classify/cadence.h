@@ -12,17 +12,24 @@ namespace idleburn {
 // merged answers agree.
 struct Cadence {
   std::optional<Signal> counter;  // that decides the phases: utilisation, else graphics-engine activity
-  Nanos period{0};                // median of the first kIntervals positive intervals; 0: only one sample
+  Nanos period{0};                // of the first kIntervals positive intervals; 0: only one sample
   Nanos tick_window{0};           // W: readings closer than this are one published value unless it changed
   Nanos max_gap{0};               // a reading is held at most this long
+  bool spans = false;             // the source says when a reading ends: it lasts until the next
 
-  [[nodiscard]] bool Fast(const Thresholds& t) const { return period > Nanos(0) && period <= t.fast_period; }
+  [[nodiscard]] bool Fast(const Thresholds& t) const { return !spans && period > Nanos(0) && period <= t.fast_period; }
+  // From here on readings last until the next, unless --max-gap says how long.
+  void LastToTheNext(const Thresholds& thresholds);
   friend bool operator==(const Cadence&, const Cadence&) = default;
 };
 
 inline constexpr std::size_t kIntervals = 101;
 
 // The cadence of a device from its first samples (kIntervals + 1 of them, all if fewer).
+//
+// The period is the median interval. Where intervals are not alike, it is that of up to four readers of one GPU by
+// turns, if their rounds are: two scrapes of 15 s, 3 s apart, make intervals of 3 and 12 s, whose median is either, by
+// which of them comes first, and every second one is 15 s from the next.
 //
 // W, where the driver's own stamps are not known: NVML refreshes utilisation every 1/6 s to 1 s by product
 // (nvml.h). When polled faster, the shortest distances of value changes show the refresh: W is their fifth

@@ -91,33 +91,45 @@ void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, bool held, Devi
   }
 }
 
-// Graphics-engine activity of exactly 0 for a minute while the board draws well above idle: the counter is
-// broken, so the time is unobserved. Known only after the minute, so idle time is moved over afterwards.
-void CellAccumulator::WatchStuckEngine(const Cell& cell, Phase phase, DeviceTotals& totals) {
-  if (!by_engine_ || !thresholds_->idle_power) return;
+// Graphics-engine activity of exactly 0 while the board draws what it draws only with work.
+bool CellAccumulator::IsSuspect(const Cell& cell) const {
+  if (!by_engine_ || cell.covered_ns == 0 || cell.area != 0) return false;
+  if (board_ != nullptr) return board_->WorksUnseen(cell.second, cell.second + cell.count);
   const std::int64_t power = cell.Mean(Signal::kPower);
-  const bool suspect = phase == Phase::kIdle && cell.covered_ns > 0 && cell.area == 0 && power != Cell::kAbsent &&
-                       power * 4 > *thresholds_->idle_power * 5;
-  if (!suspect) {
-    suspect_ns_ = {};
-    suspect_confirmed_ = false;
-    return;
-  }
-  suspect_ns_[static_cast<std::size_t>(ContextOf(cell))] += cell.covered_ns * cell.count;
-  const std::int64_t sum = suspect_ns_[0] + suspect_ns_[1] + suspect_ns_[2];
-  suspect_confirmed_ = suspect_confirmed_ || sum >= thresholds_->stuck_after.count();
-  if (!suspect_confirmed_) return;
-  totals.phase_ns[static_cast<std::size_t>(Phase::kIdle)] -= sum;
-  totals.idle_held_ns -= suspect_ns_[0];
-  totals.idle_empty_ns -= suspect_ns_[1];
-  totals.idle_unknown_ns -= suspect_ns_[2];
-  totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kInvalidCounter)] += sum;
-  totals.utilization.ns -= sum;
+  return power != Cell::kAbsent && thresholds_->DrawsForWork(power, power_limit_mw_);
+}
+
+// For a minute that is a broken counter, not an idle one, and all of its time is unobserved.
+void CellAccumulator::HoldSuspect(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals) {
+  suspects_.push_back({cell, max_sm_khz});
+  suspect_ns_ += cell.covered_ns * cell.count;
+  stuck_ = stuck_ || suspect_ns_ >= thresholds_->stuck_after.count();
+  if (!stuck_) return;
   totals.profiling_stuck = true;
-  suspect_ns_ = {};
+  for (Suspect& suspect : suspects_) {
+    Cell& blind = suspect.cell;
+    blind.unobserved_ns[static_cast<std::size_t>(Unobserved::kInvalidCounter)] += blind.covered_ns;
+    blind.covered_ns = 0;
+    blind.side[Slot(Signal::kGrEngineActive)] = {};
+    Account(blind, suspect.max_sm_khz, totals);
+  }
+  suspects_.clear();
+}
+
+void CellAccumulator::ReleaseSuspects(DeviceTotals& totals) {
+  for (const Suspect& suspect : suspects_) Account(suspect.cell, suspect.max_sm_khz, totals);
+  suspects_.clear();
+  suspect_ns_ = 0;
+  stuck_ = false;
 }
 
 void CellAccumulator::Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals) {
+  if (IsSuspect(cell)) return HoldSuspect(cell, max_sm_khz, totals);
+  if (suspect_ns_ != 0) ReleaseSuspects(totals);
+  Account(cell, max_sm_khz, totals);
+}
+
+void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals) {
   if (cell.covered_ns < kNanosPerSecond) {
     for (std::size_t i = 0; i < kUnobservedCount; ++i) totals.unobserved_ns[i] += cell.unobserved_ns[i] * cell.count;
   }
@@ -148,15 +160,18 @@ void CellAccumulator::Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotal
   add(totals.pcie_tx, Signal::kPcieTx);
   AddThrottling(cell, max_sm_khz, phase, totals);
   spin_.Push(SpinLevel(cell, phase), cell.count, cell.covered_ns, mean, totals);
-  WatchStuckEngine(cell, phase, totals);
   AddTimeline(cell, phase, held, totals);
 }
 
 void CellAccumulator::AddGap(std::int64_t count, DeviceTotals& totals) {
+  ReleaseSuspects(totals);
   totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] += count * kNanosPerSecond;
   spin_.Push(SpinWindow::kNever, count, 0, 0, totals);
-  suspect_ns_ = {};
-  suspect_confirmed_ = false;
+}
+
+void CellAccumulator::Flush(DeviceTotals& totals) {
+  ReleaseSuspects(totals);
+  spin_.Flush(totals);
 }
 
 }  // namespace idleburn

@@ -2,7 +2,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
+#include "classify/board_watch.h"
 #include "classify/spin_window.h"
 #include "classify/thresholds.h"
 #include "classify/totals.h"
@@ -73,24 +76,39 @@ class CellAccumulator {
   void Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals);
   // `count` seconds from `second` without any reading.
   void AddGap(std::int64_t count, DeviceTotals& totals);
-  void Flush(DeviceTotals& totals) { spin_.Flush(totals); }
+  // End of input: no further cell follows.
+  void Flush(DeviceTotals& totals);
   void set_by_engine(bool by_engine) { by_engine_ = by_engine; }
+  // Of the board, where known; as it was read last.
+  void set_power_limit(std::optional<std::int64_t> milliwatts) { power_limit_mw_ = milliwatts; }
+  // Of a MIG instance, which outlives this: what tells whether its board works.
+  void set_board(const BoardWatch* board) { board_ = board; }
 
  private:
+  struct Suspect {
+    Cell cell;
+    std::int64_t max_sm_khz;
+  };
   enum class Context : std::uint8_t { kHeld, kEmpty, kUnknown };
   [[nodiscard]] std::int64_t SpinLevel(const Cell& cell, Phase phase) const;
   static void AddIdle(const Cell& cell, Context context, DeviceTotals& totals);
   void AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase, DeviceTotals& totals) const;
   static void AddTimeline(const Cell& cell, Phase phase, bool held, DeviceTotals& totals);
-  void WatchStuckEngine(const Cell& cell, Phase phase, DeviceTotals& totals);
+  [[nodiscard]] bool IsSuspect(const Cell& cell) const;
+  void HoldSuspect(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals);
+  void ReleaseSuspects(DeviceTotals& totals);
+  void Account(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals);
   [[nodiscard]] Context ContextOf(const Cell& cell) const;
 
   const Thresholds* thresholds_;
   bool by_engine_;
   SpinWindow spin_;
-  // Idle time that may turn out to be a broken counter, by Context.
-  std::array<std::int64_t, 3> suspect_ns_{};
-  bool suspect_confirmed_ = false;
+  std::optional<std::int64_t> power_limit_mw_;
+  const BoardWatch* board_ = nullptr;
+  // Cells that may turn out to be of a broken counter, until a minute of them says so or one says that they are not.
+  std::vector<Suspect> suspects_;
+  std::int64_t suspect_ns_ = 0;
+  bool stuck_ = false;  // they did, and no cell since has said otherwise
 };
 
 }  // namespace idleburn

@@ -247,6 +247,8 @@ void DeviceClassifier::NoteFacts(const Sample& s) {
   for (const Signal fact : {Signal::kPowerLimit, Signal::kPowerDefaultLimit}) {
     if (s.Has(fact)) side_[Index(fact)] = {s.Get(fact), s.time.nanos()};
   }
+  const std::optional<std::int64_t> limit = power_limit() ? power_limit() : default_limit();
+  if (limit) cells_.set_power_limit(limit);
   if (s.Has(Signal::kMaxSmClock)) max_sm_khz_ = s.Get(Signal::kMaxSmClock);
   if (s.Has(Signal::kMemoryTotal)) totals_.memory_total = std::max(totals_.memory_total, s.Get(Signal::kMemoryTotal));
   if (s.Has(Signal::kNvlink)) totals_.nvlink_readings.Add(1, s.Get(Signal::kNvlink));

@@ -61,6 +61,10 @@ class DeviceClassifier {
   void Adopt(const Cadence& cadence, Instant next);
   // Of the newest sample; after the first.
   [[nodiscard]] Instant newest() const { return Instant::FromNanos(last_time_); }
+  // What is known of the board before it is read: its power limit; and of a MIG instance what watches its board, which
+  // outlives the classifier.
+  void set_power_limit(std::optional<std::int64_t> milliwatts) { cells_.set_power_limit(milliwatts); }
+  void set_board(const BoardWatch* board) { cells_.set_board(board); }
   // From here on another window, which outlives the classifier too.
   void set_window(const RunWindow* window) { window_ = window; }
   [[nodiscard]] std::int64_t clock_shift() const { return shift_; }

@@ -297,8 +297,57 @@ TEST(CadenceTest, PeriodIsTheMedianOfTheFirstIntervals) {
   EXPECT_EQ(MeasureCadence(trace, t).period, Nanos(11 * kNanosPerSecond));
 }
 
+// A busy GPU that `readers` read, each every `period`, the k-th `offset[k]` after the first: nothing is unobserved, and
+// whose reading comes first decides nothing.
+TEST(CadenceTest, SeveralReadersOfOneGpuAreNoGap) {
+  test::ExpectProperty([] {
+    const std::int64_t period = *rc::gen::inRange<std::int64_t>(1, 60) * kNanosPerSecond;
+    const auto readers = *rc::gen::inRange<int>(1, 5);
+    std::vector<std::int64_t> offsets = {0};
+    for (int i = 1; i < readers; ++i) offsets.push_back(*rc::gen::inRange<std::int64_t>(1, period / kMs) * kMs);
+    std::vector<Sample> trace;
+    for (std::int64_t sweep = 0; sweep < 150; ++sweep) {
+      for (const std::int64_t offset : offsets) {
+        Sample s;
+        s.time = Instant::FromNanos(kStart + sweep * period + offset);
+        s.Set(Signal::kUtilization, 95 * kPercent);
+        trace.push_back(s);
+      }
+    }
+    std::sort(trace.begin(), trace.end(), [](const Sample& a, const Sample& b) { return a.time < b.time; });
+    const Thresholds t;
+    for (std::size_t dropped = 0; dropped < 3; ++dropped) {
+      const std::vector<Sample> rest(trace.begin() + static_cast<std::ptrdiff_t>(dropped), trace.end());
+      const Cadence cadence = MeasureCadence(rest, t);
+      const DeviceTotals totals = Stream(rest, cadence, t);
+      if (cadence.Fast(t)) continue;  // then a second without a reading is unobserved
+      RC_ASSERT(totals.UnobservedNs() == 0);
+      RC_ASSERT(totals.phase_ns[3] == (rest.back().time - rest.front().time).count());
+    }
+  });
+}
+
+// Two scrape jobs of 15 s, 3 s apart: by the median alone a reading would be held for 7.5 s or 30 s.
+TEST(CadenceTest, WhicheverOfTwoReadersComesFirstThePeriodIsTheSame) {
+  const Thresholds t;
+  for (const bool late : {false, true}) {
+    std::vector<Sample> trace = Constant(50, 102, 1000);
+    std::int64_t seconds = 0;
+    for (std::size_t i = 0; i < trace.size(); ++i) {
+      trace[i].time = Instant::FromNanos(kStart + seconds * kNanosPerSecond);
+      seconds += (i % 2 == 0) == late ? 12 : 3;
+    }
+    EXPECT_EQ(MeasureCadence(trace, t).period, Nanos(15 * kNanosPerSecond)) << late;
+  }
+  // Gaps are still gaps: one interval in twelve of an hour.
+  std::vector<Sample> gaps = Constant(50, 100, 10'000);
+  for (std::size_t i = 0; i < gaps.size(); ++i)
+    gaps[i].time = gaps[i].time + Nanos(static_cast<std::int64_t>(i / 12) * kNanosPerHour);
+  EXPECT_EQ(MeasureCadence(gaps, t).period, Nanos(10 * kNanosPerSecond));
+}
+
 TEST(TickCounterTest, SquareWaveHasTheDerivedBurstIndex) {
-  // P = 1 s, d = 0.5 through W = 1/6 s: a third of the readings at each extreme (telemetry.md section 2).
+  // P = 1 s, d = 0.5 through W = 1/6 s: a third of the readings at each extreme.
   const Thresholds t;
   const std::array<std::int64_t, 6> wave = {70, 100, 100, 30, 0, 0};
   std::vector<Sample> trace;

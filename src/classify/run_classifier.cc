@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "telemetry/counter_choice.h"
+
 namespace idleburn {
 
 namespace {
@@ -26,12 +28,30 @@ void RunClassifier::Add(const Sample& sample, Stream& stream) const {
 void RunClassifier::OnSamples(std::span<const Sample> samples) {
   for (const Sample& s : samples) {
     if (s.device >= streams_.size()) streams_.resize(s.device + 1);
+    if (const Device& d = devices_[s.device]; d.board || d.has_instances) WatchBoard(s);
     Add(s, streams_[s.device]);
   }
 }
 
+void RunClassifier::WatchBoard(const Sample& sample) {
+  const Device& device = devices_[sample.device];
+  const DeviceId id = device.board.value_or(sample.device);
+  auto at = boards_.find(id);
+  if (at == boards_.end()) {
+    at = boards_.emplace(id, BoardWatch(thresholds_, facts_(devices_[id].name).power_limit_mw)).first;
+  }
+  if (device.board) {
+    at->second.OnInstance(sample, device.mig ? device.mig->slices : 0);
+  } else {
+    at->second.OnBoard(sample);
+  }
+}
+
 void RunClassifier::OnColumns(const SampleColumns& columns) {
-  constexpr std::size_t kRows = 512;  // stay in the nearest cache until all their devices are done
+  bool mig = false;
+  for (DeviceId id = 0; id < devices_.size(); ++id) mig = mig || devices_[id].has_instances;
+  if (mig) return SampleSink::OnColumns(columns);  // what one instance says matters to the others, in order of time
+  constexpr std::size_t kRows = 512;               // stay in the nearest cache until all their devices are done
   for (std::size_t from = 0; from < columns.rows; from += kRows) {
     AddByDevice(columns, from, std::min(from + kRows, columns.rows));
   }
@@ -54,11 +74,17 @@ void RunClassifier::AddByDevice(const SampleColumns& columns, std::size_t from, 
 
 void RunClassifier::Begin(DeviceId device, Stream& stream, const RunWindow* window) const {
   stream.cadence = MeasureCadence(stream.first, thresholds_);
+  const std::optional<Signal> counter = stream.cadence.counter;
+  if (counter && SaysWhenItEnds(devices_[device].counter[Index(*counter)])) stream.cadence.LastToTheNext(thresholds_);
   const BoardFacts facts = facts_(devices_[device].name);
   if (stream.live) {
     stream.live->Adopt(stream.cadence, stream.first.front().time);
   } else {
     stream.live = std::make_unique<DeviceClassifier>(thresholds_, stream.cadence, facts.max_sm_khz.value_or(0), window);
+    stream.live->set_power_limit(facts.power_limit_mw);
+    const std::optional<DeviceId> board = devices_[device].board;
+    const auto watch = board ? boards_.find(*board) : boards_.end();
+    if (watch != boards_.end()) stream.live->set_board(&watch->second);
   }
   for (const Sample& s : stream.first) stream.live->Feed(s);
   stream.first = {};
@@ -96,12 +122,14 @@ DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
   result.counter = stream.cadence.counter;
   result.first = live.first();
   result.last = live.last();
-  if (stream.cadence.period > Nanos(0)) {
+  result.spans = stream.cadence.spans;
+  if (stream.cadence.period > Nanos(0) && !result.spans) {
     result.period = stream.cadence.period;
     result.tick_window = std::max(stream.cadence.tick_window, stream.cadence.period);
   }
   result.fast = stream.cadence.Fast(thresholds_);
   result.totals = live.totals();
+  if (result.totals.profiling_stuck) result.totals.ForgetProfiling(result.counter);
   result.power_limit_mw = live.power_limit();
   result.default_limit_mw = live.default_limit();
   if (live.max_sm_khz() > 0) result.max_sm_khz = live.max_sm_khz();
@@ -137,7 +165,8 @@ RunResult RunClassifier::Conclude(std::vector<Stream>& streams, const RunWindow*
     if (!stream.first.empty()) Begin(id, stream, window);
     run.devices.push_back(Settle(id, stream));
     // What a device did between its readings and an end of the run that is known to the nanosecond is not known.
-    const bool exact = window != nullptr && window->start && window->end && run.devices.back().fast;
+    const bool exact =
+        stream.cadence.spans || (window != nullptr && window->start && window->end && run.devices.back().fast);
     hold.push_back(exact ? Nanos(0) : std::max(stream.cadence.max_gap, Nanos(kNanosPerSecond)));
   }
   if (run.devices.empty()) return run;

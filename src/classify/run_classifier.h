@@ -1,8 +1,10 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
+#include "classify/board_watch.h"
 #include "classify/device_classifier.h"
 #include "classify/device_rows.h"
 #include "telemetry/data_quality.h"
@@ -41,6 +43,7 @@ class RunClassifier final : public SampleSink {
     Cadence cadence;
     std::unique_ptr<DeviceClassifier> live;
   };
+  void WatchBoard(const Sample& sample);
   void AddByDevice(const SampleColumns& columns, std::size_t from, std::size_t to);
   void Add(const Sample& sample, Stream& stream) const;
   void Begin(DeviceId device, Stream& stream, const RunWindow* window) const;
@@ -55,12 +58,13 @@ class RunClassifier final : public SampleSink {
   FactsByName facts_;
   const RunWindow* window_;
   std::vector<Stream> streams_;
-  DeviceRows rows_;  // of the columns at hand
+  std::map<DeviceId, BoardWatch> boards_;  // of MIG instances
+  DeviceRows rows_;                        // of the columns at hand
   RowSums sums_;
 };
 
-// Spin-wait of a device once its idle power is known (telemetry.md section 5). `limit_mw` absent: power decides
-// nothing.
+// Spin-wait of a device once its idle power is known: a kernel that polls and draws little. `limit_mw` absent: power
+// decides nothing.
 SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds, std::optional<std::int64_t> limit_mw);
 
 }  // namespace idleburn

@@ -78,6 +78,94 @@ TEST(RunClassifierTest, SoFarARunLastsToItsNewestReading) {
   EXPECT_EQ(ended.devices[0].last, *window.end);
 }
 
+// Ten minutes, every 15 s, of a GPU whose graphics engine reads exactly 0, and nothing else does.
+RunResult EngineAtZero(std::int64_t watts, std::optional<std::int64_t> limit, RunClassifier::FactsByName facts) {
+  DeviceTable devices;
+  DeviceKey key;
+  key.index = 0;
+  devices.Enter(key);
+  const Thresholds thresholds;
+  DataQuality quality;
+  RunClassifier classifier(thresholds, devices, quality, facts);
+  for (std::int64_t second = 0; second <= 600; second += 15) {
+    Sample s;
+    s.time = Instant::FromNanos((1'772'445'600 + second) * kNanosPerSecond);
+    s.Set(Signal::kGrEngineActive, 0);
+    s.Set(Signal::kPower, watts * 1000);
+    if (limit) s.Set(Signal::kPowerLimit, *limit * 1000);
+    classifier.OnSamples({&s, 1});
+  }
+  return classifier.Finish();
+}
+BoardFacts Of700Watts(std::string_view /*gpu_name*/) { return {700'000, std::nullopt}; }
+
+// No board idles at more than half of its limit, so the counter is broken and the time is not waste.
+TEST(RunClassifierTest, AnEngineStuckAtZeroIsNotIdleWhileTheBoardWorks) {
+  const auto invalid = [](const RunResult& run) {
+    return run.devices.at(0).totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kInvalidCounter)];
+  };
+  for (const RunResult& run : {EngineAtZero(400, 700, NoFacts), EngineAtZero(400, {}, Of700Watts)}) {
+    EXPECT_EQ(invalid(run), 600 * kNanosPerSecond);
+    EXPECT_EQ(run.devices[0].totals.ObservedNs(), 0);
+    EXPECT_TRUE(run.devices[0].totals.profiling_stuck);
+    // Nor does any part of the picture over time call it idle, or what it drew the draw of an idle board.
+    for (const TimelineBucket& bucket : run.devices[0].totals.timeline.buckets) EXPECT_EQ(bucket.phase_ns[0], 0);
+    EXPECT_FALSE(run.devices[0].spin.idle_mw);
+  }
+  for (const RunResult& run : {EngineAtZero(300, 700, NoFacts), EngineAtZero(400, {}, NoFacts)}) {
+    EXPECT_EQ(invalid(run), 0);
+    EXPECT_EQ(run.devices[0].totals.phase_ns[0], 600 * kNanosPerSecond) << "idle, for all that is known";
+  }
+}
+
+// A board cut into `cut` slices each, read every minute, the k-th instance k seconds later and the board's power last.
+// Of the twenty minutes the board draws `watts` in all but the last two. `busy`: an instance that works all the time.
+std::vector<double> IdleMinutesOfInstances(const std::vector<int>& cut, std::int64_t watts, int busy) {
+  DeviceTable devices;
+  std::vector<DeviceId> ids;
+  for (std::size_t i = 0; i < cut.size(); ++i) {
+    DeviceKey key;
+    key.uuid = "GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000";
+    key.mig = MigInstance{std::to_string(i), std::to_string(cut[i]) + "g.10gb", cut[i]};
+    ids.push_back(devices.Enter(key));
+  }
+  const Thresholds thresholds;
+  DataQuality quality;
+  RunClassifier classifier(thresholds, devices, quality, Of700Watts);
+  for (std::int64_t minute = 0; minute <= 20; ++minute) {
+    std::int64_t second = 1'772'445'600 + minute * 60;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      Sample s;
+      s.device = ids[i];
+      s.time = Instant::FromNanos(second++ * kNanosPerSecond);
+      s.Set(Signal::kGrEngineActive, static_cast<int>(i) == busy ? 95 * kPercent : 0);
+      classifier.OnSamples({&s, 1});
+    }
+    Sample s;
+    s.device = *devices[ids[0]].board;
+    s.time = Instant::FromNanos(second * kNanosPerSecond);
+    s.Set(Signal::kPower, minute < 18 ? watts * 1000 : 80'000);
+    classifier.OnSamples({&s, 1});
+  }
+  std::vector<double> idle;
+  for (const DeviceResult& d : classifier.Finish().devices) {
+    if (devices[d.device].mig) idle.push_back(static_cast<double>(d.totals.phase_ns[0]) / 60e9);
+  }
+  return idle;
+}
+
+TEST(RunClassifierTest, InstancesThatAllReadZeroOnABoardThatWorksAreNotIdle) {
+  for (const double minutes : IdleMinutesOfInstances({1, 1, 1, 1, 1, 1, 1}, 500, -1)) {
+    EXPECT_GE(minutes, 2) << "since the reading that tells that the board rests";
+    EXPECT_LE(minutes, 3) << "and before the first that tells that it works";
+  }
+  // What draws is known: an instance that works, an idle board, or slices that are not read.
+  const std::vector<double> one_works = IdleMinutesOfInstances({1, 1, 1, 1, 1, 1, 1}, 500, 6);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_DOUBLE_EQ(one_works[i], 20);
+  for (const double minutes : IdleMinutesOfInstances({3, 3}, 90, -1)) EXPECT_DOUBLE_EQ(minutes, 20);
+  for (const double minutes : IdleMinutesOfInstances({1, 2}, 500, -1)) EXPECT_DOUBLE_EQ(minutes, 20);
+}
+
 // A log of power alone, and later one of the counter too, as fast or not: what was before is unobserved, and what
 // comes is read as if it were alone.
 TEST(RunClassifierTest, ACounterThatBeginsLateIsRead) {

@@ -50,6 +50,17 @@ struct Thresholds {
   // A profiling counter at exactly 0 for this long while the GPU is busy is broken, not idle.
   Nanos stuck_after{60 * kNanosPerSecond};
   std::int64_t stuck_busy_from = 20 * kPercent;
+  // What a board draws only with work, beyond any error of its sensor: 1.25 x --idle-power. Where that is not given,
+  // half of its power limit: boards idle at a tenth of it, and with a context at two fifths at most (L4, T4: 30 W of
+  // 72).
+  std::int64_t stuck_idle_power_percent = 125;
+  std::int64_t stuck_limit_percent = 50;
+
+  // Whether a board that draws `power_mw` works, whatever its counters say; false where that cannot be told.
+  [[nodiscard]] bool DrawsForWork(std::int64_t power_mw, std::optional<std::int64_t> limit_mw) const {
+    if (idle_power) return power_mw * 100 > *idle_power * stuck_idle_power_percent;
+    return limit_mw && power_mw * 100 > *limit_mw * stuck_limit_percent;
+  }
 };
 
 }  // namespace idleburn

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace idleburn {
 namespace {
@@ -45,6 +46,10 @@ std::optional<std::int64_t> WattHistogram::Percentile(std::int64_t percent) cons
     if (seen * 100 >= total * percent) return static_cast<std::int64_t>(i);
   }
   return std::nullopt;
+}
+
+std::int64_t TimelineBucket::ObservedNs() const {
+  return std::accumulate(phase_ns.begin(), phase_ns.end(), std::int64_t{0});
 }
 
 void TimelineBucket::Merge(const TimelineBucket& o) {
@@ -98,12 +103,39 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   timeline.Merge(o.timeline);
 }
 
+void DeviceTotals::ForgetProfiling(std::optional<Signal> busy_counter) {
+  sm_active = tensor_active = dram_active = Integral();
+  if (busy_counter != Signal::kGrEngineActive) gr_engine = Integral();
+  spin_by_activity = Integral();
+  for (TimelineBucket& bucket : timeline.buckets) bucket.sm_active = Integral();
+}
+
 std::int64_t DeviceTotals::ObservedNs() const {
   return std::accumulate(phase_ns.begin(), phase_ns.end(), std::int64_t{0});
 }
 
+const DeviceResult* RunResult::Of(DeviceId device) const {
+  const auto found = std::lower_bound(devices.begin(), devices.end(), device,
+                                      [](const DeviceResult& d, DeviceId id) { return d.device < id; });
+  return found == devices.end() || found->device != device ? nullptr : &*found;
+}
+
 std::int64_t DeviceTotals::UnobservedNs() const {
   return std::accumulate(unobserved_ns.begin(), unobserved_ns.end(), std::int64_t{0});
+}
+
+std::vector<DeviceId> RunResult::LeaveOut(std::span<const DeviceId> ids) {
+  std::vector<DeviceId> moved;
+  for (const DeviceId id : ids) {
+    LeftOut& out = left_out.emplace_back(LeftOut{id, std::nullopt});
+    const auto found =
+        std::find_if(devices.begin(), devices.end(), [id](const DeviceResult& result) { return result.device == id; });
+    if (found == devices.end()) continue;
+    out.result = std::move(*found);
+    devices.erase(found);
+    moved.push_back(id);
+  }
+  return moved;
 }
 
 }  // namespace idleburn

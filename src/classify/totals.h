@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/int128.h"
@@ -73,6 +74,7 @@ struct TimelineBucket {
   std::int64_t held_ns = 0;       // idle while a process holds memory
   std::int64_t throttled_ns = 0;  // kThrottledMask
   Integral busy_power;            // power while compute_bound: spin-wait shows as a low mean
+  [[nodiscard]] std::int64_t ObservedNs() const;
   void Merge(const TimelineBucket& o);
   friend bool operator==(const TimelineBucket&, const TimelineBucket&) = default;
 };
@@ -131,6 +133,9 @@ struct DeviceTotals {
   Timeline timeline;
 
   void Merge(const DeviceTotals& o);
+  // Where profiling_stuck: what the device's profiling counters said, the one that decided the phases apart, is as if
+  // it had never been read. A counter that is stuck now and then does not tell when its neighbours are.
+  void ForgetProfiling(std::optional<Signal> busy_counter);
   [[nodiscard]] std::int64_t ObservedNs() const;
   [[nodiscard]] std::int64_t UnobservedNs() const;
   friend bool operator==(const DeviceTotals&, const DeviceTotals&) = default;
@@ -154,6 +159,7 @@ struct DeviceResult {
   Instant last;
   std::optional<Nanos> period;
   bool fast = false;                 // cells are means of ticks
+  bool spans = false;                // each reading lasts until the next: the source says when it ends
   std::optional<Nanos> tick_window;  // W: distance of independent readings
   DeviceTotals totals;               // window = observed + unobserved
   SpinVerdict spin;
@@ -170,6 +176,18 @@ struct RunResult {
   Instant start;
   Instant end;
   std::vector<DeviceResult> devices;  // in order of DeviceId; devices without any sample are left out
+  // Devices of the machine that are none of the run's. They stay known, because a MIG instance of another job has its
+  // share of a board all the same. Without a result: nothing was read of it.
+  struct LeftOut {
+    DeviceId device = 0;
+    std::optional<DeviceResult> result;
+  };
+  std::vector<LeftOut> left_out;
+
+  // Leaves these out; returns those of them that have a result.
+  std::vector<DeviceId> LeaveOut(std::span<const DeviceId> ids);
+
+  [[nodiscard]] const DeviceResult* Of(DeviceId device) const;  // null: it has no sample
 };
 
 }  // namespace idleburn

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/keep_run.h"
 #include "cli/open_input.h"
@@ -64,6 +65,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   AuditRequest request;
   bool no_history = false;
   CommandFlags flags({"price.", "energy.", "import.", "classify.idle_power", "output.", "history."});
+  flags.Writes(kAuditFormats);
   Flag& inputs =
       flags.Add("input", "INPUT...",
                 "files of one run: nvidia-smi logs, Prometheus dumps, ... (- is standard input); NODE=FILE where FILE "
@@ -88,6 +90,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
       flags.Read("audit", "Audits anything that recorded GPUs: cost by phase, causes, fixes.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
+  if (!request.keep) TRY(RefuseMarks("audit", request.tags, **settings, "without --keep"));
   request.use_history = !no_history;
   request.hosts = TakeHosts(request.inputs);
   return Audit(request, **settings, environment);

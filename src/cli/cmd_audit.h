@@ -11,8 +11,6 @@
 
 namespace idleburn {
 
-Result<int> RunAudit(const std::vector<std::string>& arguments, const Environment& environment);
-
 // What an audit needs besides the settings.
 struct AuditRequest {
   std::vector<std::string> inputs;

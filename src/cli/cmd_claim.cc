@@ -1,10 +1,9 @@
-#include "cli/cmd_claim.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "cli/claim_file.h"
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/compared_rate.h"
 #include "cli/find_rate.h"

@@ -1,6 +1,7 @@
-#include "cli/cmd_combine.h"
+#include <array>
 
 #include "cli/combine_output.h"
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "recommend/combine_spec.h"
 #include "text/number.h"
@@ -9,13 +10,13 @@ namespace idleburn {
 namespace {
 
 constexpr std::int64_t kMostSteps = 1'000'000'000;
+constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
 
 // What the command line holds before any of it is understood.
 struct Words {
   CombineSpec spec;
   std::vector<std::string> more_fixes;
   std::string steps;
-  std::string format = "text";
   std::string output;
   bool explain = false;
 };
@@ -40,7 +41,6 @@ void AddFlags(Words& words, CommandFlags& flags) {
   many("--lane-fix", "NAME=stage:e,...", "a fix that cuts these stages by e", spec.lane_fixes);
   many("--cheaper", "SHARE:SPEEDUP", "a share of the busy time made faster: .75:2", spec.cheaper);
   one("--independent-steps", "M", "independent steps behind the pool shares (30)", words.steps);
-  one("--format", "text|json", "how to print it", words.format);
   one("--output", "FILE", "write there instead of the terminal", words.output);
   flags.Add("--explain", "", "also print seed, draws and priors").on = &words.explain;
 }
@@ -60,14 +60,14 @@ Result<SavingDraws> ReadDraws(const std::string& steps) {
 
 Result<int> RunCombine(const std::vector<std::string>& arguments, const Environment&) {
   Words words;
-  CommandFlags flags;
+  CommandFlags flags({"output."});
+  flags.Writes(kFormats);
   AddFlags(words, flags);
-  const Result<bool> read = flags.ReadWords("combine", "What several claimed savings really add up to.", arguments);
-  if (!read) return tl::unexpected<Error>(read.error());
-  if (!*read) return 0;
-  if (words.format != "text" && words.format != "json") {
-    return FailUsage("combine: --format '" + words.format.substr(0, 20) + "' is none of text, json");
-  }
+  const auto settings = flags.Read("combine", "What several claimed savings really add up to.", arguments);
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  if (!*settings) return 0;
+  const Result<ReportFormat> format = ChooseFormat(**settings, "combine", words.output, kFormats);
+  if (!format) return tl::unexpected<Error>(format.error());
   if (words.spec.fixes.empty() && !words.more_fixes.empty()) {
     return FailUsage("combine: '" + words.more_fixes.front().substr(0, 40) + "' stands alone; write --fix " +
                      words.more_fixes.front().substr(0, 40));
@@ -79,7 +79,8 @@ Result<int> RunCombine(const std::vector<std::string>& arguments, const Environm
   if (!input) return tl::unexpected<Error>(input.error());
 
   const CombineAnswer answer = {*input, Combine(*input), DrawSaving(*input, *draws), *draws};
-  TRY(WriteOutput(words.output, words.format == "json" ? CombineJson(answer) : CombineText(answer, words.explain)));
+  TRY(WriteOutput(words.output,
+                  *format == ReportFormat::kJson ? CombineJson(answer) : CombineText(answer, words.explain)));
   return 0;
 }
 

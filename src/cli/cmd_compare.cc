@@ -1,11 +1,10 @@
-#include "cli/cmd_compare.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "cli/claim_file.h"
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/compared_captures.h"
 #include "cli/compared_jobs.h"
@@ -311,6 +310,8 @@ Result<void> Write(const ComparisonReport& report, ReportFormat format, const Co
       return WriteOutput(request.output, ComparisonCsv(report));
     case ReportFormat::kMarkdown:
       return WriteOutput(request.output, ComparisonMarkdown(report));
+    case ReportFormat::kParquet:
+      break;
   }
   return {};
 }
@@ -346,18 +347,19 @@ Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, 
   const Result<ReversionReport> report = ReadComparedJobs(request.jobs, judged.level);
   if (!report) return tl::unexpected<Error>(report.error());
   const Look look = LookOf(request, environment);
-  const Result<std::string> document = JobsDocument(*report, format, look.width, look.color);
-  if (!document) return tl::unexpected<Error>(document.error());
-  TRY(WriteOutput(request.output, *document));
+  const std::string document = JobsDocument(*report, format, look.width, look.color);
+  TRY(WriteOutput(request.output, document));
   return report->reading.verdict;
 }
 
 Result<int> Compare(const CompareRequest& request, const Settings& settings, const Environment& environment) {
   const Result<std::vector<const VerdictGate*>> gates = VerdictGates(request.fail_on);
   if (!gates) return tl::unexpected<Error>(gates.error());
-  const Result<ReportFormat> format = ChooseFormat(settings.Text("output.format"), request.output);
+  const bool jobs_alone = !request.jobs.empty() && request.sides.before.empty();
+  const auto writes = jobs_alone ? std::span<const ReportFormat>(kJobsFormats) : std::span(kAuditFormats);
+  const Result<ReportFormat> format = ChooseFormat(settings, "compare", request.output, writes);
   if (!format) return tl::unexpected<Error>(format.error());
-  if (!request.jobs.empty() && request.sides.before.empty()) {
+  if (jobs_alone) {
     const Result<Verdict> verdict = CompareJobs(request, *format, environment);
     if (!verdict) return tl::unexpected<Error>(verdict.error());
     return CodeOf(*gates, *verdict);

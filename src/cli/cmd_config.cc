@@ -1,7 +1,6 @@
-#include "cli/cmd_config.h"
-
 #include <filesystem>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/open_input.h"
 #include "cli/report_run.h"
@@ -57,7 +56,7 @@ Result<int> Paths() {
 
 }  // namespace
 
-Result<int> RunConfig(const std::vector<std::string>& arguments, const Environment&) {
+Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const Environment&) {
   std::string action;
   CommandFlags flags(std::vector<std::string>{});  // --config alone
   Flag& word = flags.Add("action", "init|print|path|validate",

@@ -1,6 +1,5 @@
-#include "cli/cmd_demo.h"
-
 #include "cli/cmd_audit.h"
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "os/output_file.h"
 #include "os/scratch_folder.h"
@@ -23,10 +22,9 @@ constexpr const char* kIntroduction =
 Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment& environment) {
   AuditRequest request;
   std::string price = "8";
-  std::string format;
-  CommandFlags flags;
+  CommandFlags flags({"output."});
+  flags.Writes(kAuditFormats);
   flags.Add("--price", "RATE", "USD per GPU-hour or a catalogue key (default 8)").text = &price;
-  flags.Add("--format", "KIND", "text, json, html, csv or markdown").text = &format;
   flags.Add("--output", "FILE", "write the report to FILE").text = &request.report.output;
   const Result<bool> read =
       flags.ReadWords("demo", "Audits an invented recording that ships with the program: no GPU needed.", arguments);
@@ -37,11 +35,12 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   const std::string file = folder->path() + "/finetune_4xh100.csv.gz";
   TRY(WriteFileWhole(file, embedded::example_log));
   request.inputs = {file};
-  std::map<std::string, std::string> given = {{"--price", price}};
-  if (!format.empty()) given["--format"] = format;
-  const Result<Settings> settings = flags.Load(given);
+  const Result<Settings> settings = flags.Load({{"--price", price}});
   if (!settings) return tl::unexpected<Error>(settings.error());
-  if (request.report.output.empty() && format.empty()) TRY(Print(kIntroduction));
+  const Result<ReportFormat> format = ChooseFormat(*settings, "demo", request.report.output, kAuditFormats);
+  if (!format) return tl::unexpected<Error>(format.error());
+  const bool asked = settings->Get("output.format").origin == "--format";
+  if (request.report.output.empty() && *format == ReportFormat::kText && !asked) TRY(Print(kIntroduction));
   return Audit(request, *settings, environment);
 }
 

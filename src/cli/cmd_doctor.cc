@@ -1,15 +1,19 @@
-#include "cli/cmd_doctor.h"
-
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/doctor_output.h"
+#include "cli/live_flags.h"
+#include "cli/say.h"
 #include "text/byte_size.h"
 #include "text/number.h"
 
 namespace idleburn {
 namespace {
+
+constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
 
 // Counters of a driver take a second or two to show that they move; the slowdown counters are read three times.
 constexpr Nanos kSpan(2'500'000'000);
@@ -51,6 +55,7 @@ struct DataRequest {
 
 Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environment& environment) {
   CommandFlags flags({"price.", "output."});
+  flags.Writes(kFormats);
   std::string output;
   DataRequest data;
   flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &output;
@@ -62,19 +67,18 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
       "doctor", "What can be measured on this machine, what cannot and why, and what to do about it.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
-  const std::string& format = (*settings)->Text("output.format");
-  if (!format.empty() && format != "text" && format != "json") {
-    return FailUsage("doctor: --format is text or json, not '" + format.substr(0, 20) + "'");
-  }
+  const Result<ReportFormat> format = ChooseFormat(**settings, "doctor", output, kFormats);
+  if (!format) return tl::unexpected<Error>(format.error());
   const Result<DataQuestion> question = data.Question();
   if (!question) return tl::unexpected<Error>(question.error());
   LiveGpuOptions gpus;
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) gpus.nvml_library = library;
-  gpus.patience = Nanos(5 * kNanosPerSecond);
+  gpus.patience = kDriverPatience;
+  gpus.tell_slow = Say;
   const auto readings = TakeDoctorReadings(gpus, kSpan, *question, **settings, environment.now);
   const std::vector<CheckResult> results = JudgeAll(*readings);
-  TRY(WriteOutput(output, format == "json" ? DoctorJson(results, *readings)
-                                           : DoctorText(results, *readings, environment.Width(100, 60))));
+  TRY(WriteOutput(output, *format == ReportFormat::kJson ? DoctorJson(results, *readings)
+                                                         : DoctorText(results, *readings, environment.Width(100, 60))));
   switch (WorstOf(results)) {
     case CheckStatus::kFailure:
       return 2;

@@ -1,10 +1,10 @@
-#include "cli/cmd_drill.h"
-
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 
 #include "cli/command_output.h"
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/drill_output.h"
 #include "cli/drill_request.h"
@@ -18,21 +18,12 @@
 namespace idleburn {
 namespace {
 
-struct FormatRow {
-  std::string_view name;
-  std::string (*print)(const DrillReport& report, int width);
-};
-constexpr std::array<FormatRow, 3> kFormats = {{
-    {"text", DrillText},
-    {"json", [](const DrillReport& report, int) { return DrillJson(report); }},
-    {"markdown", [](const DrillReport& report, int) { return DrillMarkdown(report); }},
-}};
+constexpr std::array<ReportFormat, 3> kFormats = {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kMarkdown};
 
-Result<const FormatRow*> FormatOf(const std::string& name) {
-  for (const FormatRow& row : kFormats) {
-    if (row.name == name || name.empty()) return &row;
-  }
-  return FailUsage("drill: --format is text, json or markdown, not '" + name.substr(0, 20) + "'");
+std::string Written(const DrillReport& report, ReportFormat format, int width) {
+  return format == ReportFormat::kJson       ? DrillJson(report)
+         : format == ReportFormat::kMarkdown ? DrillMarkdown(report)
+                                             : DrillText(report, width);
 }
 
 Result<DrillResult> Measure(const DrillRequest& request, DrillSpec& spec) {
@@ -66,10 +57,8 @@ Result<DrillResult> Measure(const DrillRequest& request, DrillSpec& spec) {
   return result;
 }
 
-Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& command, const std::string& format_name,
+Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& command, ReportFormat format,
                   const Environment& environment) {
-  const Result<const FormatRow*> format = FormatOf(format_name);
-  if (!format) return tl::unexpected<Error>(format.error());
   const Result<bool> gate = request.FailsOnFail();
   if (!gate) return tl::unexpected<Error>(gate.error());
   const Result<std::optional<Nanos>> uptime = request.Uptime();
@@ -95,7 +84,7 @@ Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& c
   report.reading = ReadDrill(*result);
   report.spec = std::move(*spec);
   report.result = std::move(*result);
-  TRY(WriteOutput(request.output, (*format)->print(report, environment.Width(100, 60))));
+  TRY(WriteOutput(request.output, Written(report, format, environment.Width(100, 60))));
   if (report.result.interrupted) return 128 + *report.result.interrupted;
   return *gate && report.reading.verdict == DrillVerdict::kFail ? kExitGate : 0;
 }
@@ -105,6 +94,7 @@ Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& c
 Result<int> RunDrillCommand(const std::vector<std::string>& arguments, const Environment& environment) {
   DrillRequest request;
   CommandFlags flags({"output."});
+  flags.Writes(kFormats);
   request.AddTo(flags);
   std::vector<std::string> command;
   const auto settings = flags.ReadBeforeDashes(
@@ -114,7 +104,9 @@ Result<int> RunDrillCommand(const std::vector<std::string>& arguments, const Env
       arguments, "drill -- python train.py", &command);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
-  return Drill(request, command, (*settings)->Text("output.format"), environment);
+  const Result<ReportFormat> format = ChooseFormat(**settings, "drill", request.output, kFormats);
+  if (!format) return tl::unexpected<Error>(format.error());
+  return Drill(request, command, *format, environment);
 }
 
 }  // namespace idleburn

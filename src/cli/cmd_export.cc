@@ -1,7 +1,7 @@
-#include "cli/cmd_export.h"
-
+#include <array>
 #include <filesystem>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/join_inputs.h"
 #include "cli/open_input.h"
@@ -14,9 +14,10 @@
 namespace idleburn {
 namespace {
 
+constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kCsv, ReportFormat::kParquet};
+
 struct ExportRequest {
   std::vector<std::string> inputs;
-  std::string format = "csv";
   std::string output;
 };
 
@@ -77,12 +78,9 @@ Result<std::uint64_t> ExportParquet(const std::string& output, Samples& samples)
   return rows;
 }
 
-Result<void> CheckRequest(const ExportRequest& request) {
-  if (request.format != "csv" && request.format != "parquet") {
-    return FailUsage("export: --format is csv or parquet, not '" + request.format.substr(0, 20) + "'");
-  }
+Result<void> CheckRequest(const ExportRequest& request, ReportFormat format) {
   const bool to_stdout = request.output.empty() || request.output == "-";
-  if (request.format == "parquet" && to_stdout) return FailUsage("export: Parquet needs a file: say -o FILE");
+  if (format == ReportFormat::kParquet && to_stdout) return FailUsage("export: Parquet needs a file: say -o FILE");
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(request.output, error);
   if (!to_stdout && std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
@@ -95,27 +93,29 @@ Result<void> CheckRequest(const ExportRequest& request) {
 
 Result<int> RunExport(const std::vector<std::string>& arguments, const Environment& environment) {
   ExportRequest request;
-  CommandFlags flags({"import.timezone", "import.columns", "import.threads"});
+  CommandFlags flags({"import.timezone", "import.period", "import.columns", "import.threads", "output."});
+  flags.Writes(kFormats);
   Flag& inputs = flags.Add("input", "FILE",
                            "recordings, or anything that audit reads; several of one run are joined (NODE=FILE where "
                            "FILE does not say whose GPUs it is about)");
   inputs.list = &request.inputs;
   inputs.required = true;
-  flags.Add("--format", "KIND", "csv or parquet (default csv)").text = &request.format;
   flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &request.output;
   const auto settings = flags.Read(
       "export", "Writes the samples of recordings as a table, in order of time, a row a device and time.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
   const std::map<std::string, std::string> hosts = TakeHosts(request.inputs);
-  TRY(CheckRequest(request));
+  const Result<ReportFormat> format = ChooseFormat(**settings, "export", request.output, kFormats);
+  if (!format) return tl::unexpected<Error>(format.error());
+  TRY(CheckRequest(request, *format));
   Result<ImportOptions> options = ImportOptionsFrom(**settings);
   if (!options) return tl::unexpected<Error>(options.error());
   options->hosts = hosts;
   Samples samples;
   TRY(ReadSamples(request, *options, environment.terminal_err, samples));
   const Result<std::uint64_t> rows =
-      request.format == "csv" ? ExportCsv(request.output, samples) : ExportParquet(request.output, samples);
+      *format == ReportFormat::kCsv ? ExportCsv(request.output, samples) : ExportParquet(request.output, samples);
   if (!rows) return tl::unexpected<Error>(rows.error());
   for (const QualityInfo& info : kQualityTable) {
     const DataQuality::Row& row = samples.quality.Get(info.id);

@@ -1,16 +1,14 @@
-#include "cli/cmd_history.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/history_output.h"
 #include "cli/history_show.h"
 #include "cli/keep_run.h"
-#include "cli/ledger_output.h"
 #include "cli/parquet_file.h"
 #include "cli/report_run.h"
 #include "cli/say.h"
@@ -19,12 +17,17 @@
 #include "os/append_file.h"
 #include "telemetry/recording_format.h"
 #include "text/duration.h"
-#include "text/escape.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
+
+constexpr std::array<ReportFormat, 4> kListFormats = {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kCsv,
+                                                      ReportFormat::kMarkdown};
+// One document of lines, or tables.
+constexpr std::array<ReportFormat, 3> kExportFormats = {ReportFormat::kJson, ReportFormat::kCsv,
+                                                        ReportFormat::kParquet};
 
 using Arguments = std::vector<std::string>;
 
@@ -113,14 +116,16 @@ Result<void> WriteListing(const HistoryListing& listing, ReportFormat format, co
     case ReportFormat::kMarkdown:
       return WriteOutput(output, HistoryMarkdown(listing));
     case ReportFormat::kHtml:
+    case ReportFormat::kParquet:
       break;
   }
-  return FailUsage("history: --format: html is not written; give text, json, csv or markdown");
+  return {};
 }
 
 Result<int> List(const Arguments& arguments, const Environment& environment) {
   ListRequest request;
   CommandFlags flags({"history.file", "output."});
+  flags.Writes(kListFormats);
   flags.Add("--project", "NAME", "runs of this project").text = &request.project;
   flags.Add("--experiment", "ID", "runs with this experiment id (MLflow, W&B, Slurm, ...) or tag value").text =
       &request.experiment;
@@ -134,7 +139,7 @@ Result<int> List(const Arguments& arguments, const Environment& environment) {
   const auto settings = flags.Read("history list", "Lists the runs that were kept, the newest first.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
-  const Result<ReportFormat> format = ChooseFormat((*settings)->Text("output.format"), request.output);
+  const Result<ReportFormat> format = ChooseFormat(**settings, "history", request.output, kListFormats);
   if (!format) return tl::unexpected<Error>(format.error());
   const bool known_state =
       std::find(kRunStateNames.begin(), kRunStateNames.end(), request.state) != kRunStateNames.end();
@@ -293,22 +298,20 @@ Result<void> ExportParquet(const std::string& file, const std::string& output, I
 Result<int> Export(const Arguments& arguments, const Environment& environment) {
   std::string output;
   CommandFlags flags({"history.file", "output."});
+  flags.Writes(kExportFormats);
   flags.Add("--output", "FILE", "write to FILE: lines of JSON, or by its ending .csv or .parquet a table of the runs")
       .text = &output;
   const auto settings = flags.Read(
       "history export", "Writes the whole history: runs, and with JSON the entries of the ledger.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
-  const std::string& named = (*settings)->Text("output.format");
-  if (named == "parquet" || (named.empty() && output.ends_with(".parquet"))) {
+  const Result<ReportFormat> format = ChooseFormat(**settings, "history export", output, kExportFormats);
+  if (!format) return tl::unexpected<Error>(format.error());
+  if (*format == ReportFormat::kParquet) {
     TRY(ExportParquet(HistoryFile(**settings), output, environment.now));
     return 0;
   }
-  const Result<ReportFormat> format = ChooseFormat(named, output);
-  if (!format) return tl::unexpected<Error>(format.error());
   const bool csv = *format == ReportFormat::kCsv;
-  if (!csv && !named.empty() && named != "json")
-    return FailUsage("history export: --format: give json, csv or parquet");
   const std::string file = HistoryFile(**settings);
   const Result<HistoryListing> listing = Load(file, {}, environment.now);
   if (!listing) return tl::unexpected<Error>(listing.error());

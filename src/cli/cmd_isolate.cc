@@ -1,11 +1,11 @@
-#include "cli/cmd_isolate.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "cli/command_output.h"
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/flag_values.h"
 #include "cli/isolate_output.h"
@@ -14,9 +14,12 @@
 #include "cli/trial_flags.h"
 #include "measure/proc_text.h"
 #include "os/kept_file.h"
+#include "text/command_line.h"
 
 namespace idleburn {
 namespace {
+
+constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
 
 constexpr std::int64_t kMostRounds = 1000;
 constexpr TrialBounds kUsual = {5, std::nullopt, Nanos(60 * kNanosPerSecond), Nanos(300 * kNanosPerSecond),
@@ -98,7 +101,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   Result<SeriesResult> result = Measure(request, *spec, command);
   if (!result) return tl::unexpected<Error>(Error{"isolate: " + result.error().message});
   IsolateReport report;
-  for (const std::string& word : command) report.command += (report.command.empty() ? "" : " ") + word;
+  report.command = ShownCommand(command);
   report.spec = std::move(*spec);
   report.result = std::move(*result);
   TRY(WriteOutput(request.output, json ? IsolateJson(report) : IsolateText(report, environment.Width(100, 60))));
@@ -114,6 +117,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
 Result<int> RunIsolate(const std::vector<std::string>& arguments, const Environment& environment) {
   IsolateRequest request;
   CommandFlags flags({"output."});
+  flags.Writes(kFormats);
   request.bounds.AddTo(flags, "run");
   flags.Add("--rounds", "N", "pairs of runs a knob, unchanged and changed (default 3)").text = &request.rounds;
   flags.Add("--knob", "ID", "only this one (repeatable)").list = &request.knobs;
@@ -129,11 +133,9 @@ Result<int> RunIsolate(const std::vector<std::string>& arguments, const Environm
       arguments, "isolate -- python train.py", &command);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
-  const std::string& format = (*settings)->Text("output.format");
-  if (!format.empty() && format != "text" && format != "json") {
-    return FailUsage("isolate: --format is text or json, not '" + format.substr(0, 20) + "'");
-  }
-  return Isolate(request, command, format == "json", environment);
+  const Result<ReportFormat> format = ChooseFormat(**settings, "isolate", request.output, kFormats);
+  if (!format) return tl::unexpected<Error>(format.error());
+  return Isolate(request, command, *format == ReportFormat::kJson, environment);
 }
 
 }  // namespace idleburn

@@ -1,18 +1,18 @@
-#include "cli/cmd_plan.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/flag_values.h"
-#include "cli/flags.h"
-#include "cli/load_prices.h"
+#include "cli/keep_run.h"
 #include "cli/plan_errors.h"
 #include "cli/plan_launch.h"
 #include "cli/plan_output.h"
 #include "cli/plan_past.h"
+#include "cli/plan_prices.h"
 #include "cli/plan_probe.h"
 #include "cli/plan_utilization.h"
 #include "cli/say.h"
@@ -23,10 +23,15 @@
 #include "plan/plan_files.h"
 #include "plan/predict_table.h"
 #include "text/number.h"
+#include "text/secrets.h"
 
 namespace idleburn {
 namespace {
 
+constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
+constexpr std::array<ReportFormat, 4> kErrorFormats = {ReportFormat::kText, ReportFormat::kJson,
+                                                       ReportFormat::kMarkdown, ReportFormat::kCsv};
+constexpr std::array<ReportFormat, 1> kTableFormats = {ReportFormat::kCsv};  // of --predict
 constexpr std::size_t kMostReasons = 5;  // printed of a table's rows that could not be predicted
 
 // The flags as they were written.
@@ -35,9 +40,7 @@ struct PlanRequest {
   std::string config;
   std::string predict;
   std::string actuals;
-  std::string format = "text";
   std::string output;
-  std::string price;
   std::string spot_price;
   std::string deadline;
   std::string budget;
@@ -67,14 +70,12 @@ void AddFlags(PlanRequest& request, CommandFlags& flags) {
   add("--predict", "FILE.csv", "predict every row of a table of configurations", request.predict);
   add("--actuals", "FILE", "of --errors: what was paid of the scenario of costs that SPEC is, as idleburn tco reads it",
       request.actuals);
-  add("--format", "text|json", "how to print it; --errors also as markdown or csv", request.format);
   add("--output", "FILE", "write there instead of the terminal", request.output);
   add("--deadline", "TIME", "of the whole run, on the wall: 48h", request.deadline);
-  add("--budget", "AMOUNT", "that it may cost, in USD", request.budget);
+  add("--budget", "AMOUNT", "that it may cost, in the currency of the prices", request.budget);
   add("--gpu-hours", "H", "that it may take", request.gpu_hours);
   add("--fail-on", "over-budget", "exit with 3 where no option keeps the caps", request.fail_on);
-  add("--price", "RATE", "USD per hour of a GPU asked for with --gpu, instead of the catalogue", request.price);
-  add("--spot-price", "RATE", "the same on the spot market", request.spot_price);
+  add("--spot-price", "RATE", "per hour of a GPU asked for with --gpu, on the spot market", request.spot_price);
   request.spot.AddTo(flags);
   request.probe.AddTo(flags);
   request.step.AddTo(flags);
@@ -147,14 +148,6 @@ Result<PlanWords> WordsOf(const PlanRequest& request) {
   return words;
 }
 
-Result<std::optional<Money>> Amount(const char* flag, const std::string& text) {
-  if (text.empty()) return std::optional<Money>();
-  const Result<Money> amount = Money::Parse(text.front() == '$' ? text.substr(1) : text);
-  if (amount && *amount > Money()) return std::optional<Money>(*amount);
-  return FailUsage(
-      fmt::format("plan: {} '{}' is no amount of USD above 0; write 500 or 2.49", flag, text.substr(0, 20)));
-}
-
 Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
   OptionCaps caps;
   if (!request.deadline.empty()) {
@@ -166,7 +159,7 @@ Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
     if (!span) return tl::unexpected<Error>(span.error());
     caps.deadline = *span;
   }
-  const Result<std::optional<Money>> budget = Amount("--budget", request.budget);
+  const Result<std::optional<Money>> budget = PlanAmount("--budget", request.budget);
   if (!budget) return tl::unexpected<Error>(budget.error());
   caps.budget = *budget;
   if (plan.budget_gpu_hours) caps.gpu_hours = Hours(*plan.budget_gpu_hours);
@@ -180,19 +173,9 @@ Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
   return caps;
 }
 
-Result<OwnPrices> OwnPricesOf(const PlanRequest& request, const PlannedRun& plan) {
-  OwnPrices own;
-  const Result<std::optional<Money>> on_demand = Amount("--price", request.price);
-  if (!on_demand) return tl::unexpected<Error>(on_demand.error());
-  const Result<std::optional<Money>> spot = Amount("--spot-price", request.spot_price);
-  if (!spot) return tl::unexpected<Error>(spot.error());
-  own.on_demand = *on_demand;
-  own.spot = *spot;
-  own.text = "own price";
-  if ((own.on_demand || own.spot) && plan.run.run.gpu.empty()) {
-    return FailUsage("plan: --price and --spot-price are of one GPU; say which with --gpu");
-  }
-  return own;
+// What is launched runs on this host.
+Result<PlanPrices> PricesOf(const PlanRequest& request, const PlannedRun& plan, const Settings& settings, Instant now) {
+  return PlanPrices::Open(settings, {plan.run.run.gpu, request.spot_price, request.launch ? HostName() : "", now});
 }
 
 // Numbers of GPUs to be tried: what was asked for, else powers of two that the model's parallelism divides.
@@ -251,37 +234,32 @@ Result<AskedPlan> Probe(const PlanRequest& request, const std::vector<std::strin
   return asked;
 }
 
-Result<AskedPlan> Asked(const PlanRequest& request, const std::vector<std::string>& command, const Settings& settings,
-                        Instant now) {
+Result<AskedPlan> Asked(const PlanRequest& request) {
   Result<PlanWords> words = WordsOf(request);
   if (!words) return tl::unexpected<Error>(Error{"plan: " + words.error().message, words.error().kind});
   Result<PlannedRun> plan = ReadPlan(*words);
   if (!plan) return tl::unexpected<Error>(Error{"plan: " + plan.error().message, plan.error().kind});
   // What is wrong is said before a command is run.
   if (const Result<OptionCaps> caps = CapsOf(request, *plan); !caps) return tl::unexpected<Error>(caps.error());
-  AskedPlan asked{std::move(*words), std::move(*plan), {}, {}};
+  return AskedPlan{std::move(*words), std::move(*plan), {}, {}};
+}
+
+Result<AskedPlan> WithEvidence(const PlanRequest& request, const std::vector<std::string>& command, AskedPlan asked,
+                               const Settings& settings, Instant now) {
   if (request.probe.on) return Probe(request, command, std::move(asked));
   asked.evidence = Past(request, settings, asked.plan, now);
   return asked;
 }
 
-Result<PlanAnswer> Answer(const PlanRequest& request, const AskedPlan& asked, const Settings& settings,
-                          const Environment& environment) {
+Result<PlanAnswer> Answer(const PlanRequest& request, const AskedPlan& asked, const PlanPrices& prices, Instant now) {
   const Result<PlanReport> report = MakePlan(ShippedCalibration(), asked.plan, asked.evidence);
   if (!report) return tl::unexpected<Error>(report.error());
   const Result<OptionCaps> caps = CapsOf(request, asked.plan);
   if (!caps) return tl::unexpected<Error>(caps.error());
-  const Result<OwnPrices> own = OwnPricesOf(request, asked.plan);
-  if (!own) return tl::unexpected<Error>(own.error());
   Result<SpotFacts> spot = ReadSpotFacts(request.spot);
   if (!spot) return tl::unexpected<Error>(spot.error());
-  DataQuality quality;
-  const Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), quality);
-  if (!catalogue) return tl::unexpected<Error>(catalogue.error());
-  const OfferQuestion offers = {&ShippedCalibration(), &*catalogue, *own, CountsOf(asked.words, asked.plan),
-                                spot->machines};
-  Result<std::optional<PlanOptions>> options =
-      MakePlanOptions(*report, {offers, *caps, std::move(*spot), environment.now});
+  const OfferQuestion offers = {&ShippedCalibration(), &prices, CountsOf(asked.words, asked.plan), spot->machines};
+  Result<std::optional<PlanOptions>> options = MakePlanOptions(*report, {offers, *caps, std::move(*spot), now});
   if (!options) return tl::unexpected<Error>(options.error());
   return PlanAnswer{*report, std::move(*options)};
 }
@@ -294,6 +272,15 @@ bool KeepsBudget(const PlanRequest& request, const PlanAnswer& answer) {
   return broken.empty();
 }
 
+// What a plan can be written in. Standard output of a launched command is its own: there, only who asks for JSON by
+// --format is told so.
+std::span<const ReportFormat> FormatsOf(const PlanRequest& request, const Settings& settings) {
+  if (request.errors) return kErrorFormats;
+  if (!request.predict.empty()) return kTableFormats;
+  const bool aside = request.launch && request.output.empty() && settings.Get("output.format").origin != "--format";
+  return std::span(kFormats).first(aside ? 1 : 2);
+}
+
 // What does not go together, before anything is done.
 Result<void> CheckRequest(const PlanRequest& request, bool command) {
   const bool runs = request.probe.on || request.launch;
@@ -302,12 +289,6 @@ Result<void> CheckRequest(const PlanRequest& request, bool command) {
   }
   if (request.errors ? request.spec.empty() != request.actuals.empty() : !request.actuals.empty()) {
     return FailUsage("plan: a scenario's errors need both: idleburn plan --errors SCENARIO.toml --actuals FILE");
-  }
-  const bool known = request.format == "text" || request.format == "json" ||
-                     (request.errors && (request.format == "markdown" || request.format == "csv"));
-  if (!known) {
-    return FailUsage("plan: --format '" + request.format.substr(0, 20) + "' is none of text, json" +
-                     (request.errors ? ", markdown, csv" : ""));
   }
   if (command && !runs) {
     return FailUsage("plan: a command is only run with --probe (for some steps) or --launch (to its end)");
@@ -336,41 +317,67 @@ Result<BehindDashes> SplitBehind(std::vector<std::string> words) {
   if (words.empty() || !words.front().starts_with('-')) return BehindDashes{{}, std::move(words)};
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (dashes == words.end() || dashes + 1 == words.end()) {
-    return FailUsage("plan: " + words.front().substr(0, 40) +
+    return FailUsage("plan: " + WithoutSecrets(words.front()).substr(0, 40) +
                      " is no command; flags of run go between two pairs of dashes: idleburn plan ... --launch -- "
                      "--tag team=vision -- python train.py");
   }
   return BehindDashes{{words.begin(), dashes}, {dashes + 1, words.end()}};
 }
 
+// All of it that is known before the plan is.
+PlanLaunch LaunchOf(const PlanRequest& request, const CommandFlags& flags, const BehindDashes& behind,
+                    const AskedPlan& asked, bool json) {
+  PlanLaunch launch;
+  launch.command = CommandFor(behind.command, asked.words, "micro_batch", request.probe.variable);
+  launch.config_file = flags.config_file();
+  launch.budget = request.budget.substr(request.budget.starts_with('$') ? 1 : 0);
+  if (asked.plan.budget_gpu_hours) launch.gpu_hours = fmt::format("{:.6f}", *asked.plan.budget_gpu_hours);
+  launch.run_flags = behind.run_flags;
+  launch.no_history = request.no_history;
+  launch.json = json;
+  launch.output = request.output;
+  return launch;
+}
+
 Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const BehindDashes& behind,
                  const Environment& environment) {
-  const std::vector<std::string>& command = behind.command;
   const Result<Settings> settings = flags.Load();
   if (!settings) return tl::unexpected<Error>(settings.error());
-  if (request.errors) {
-    return RunPlanErrors(*settings, {request.spec, request.actuals}, request.format, request.output, environment);
+  const Result<ReportFormat> format = ChooseFormat(*settings, "plan", request.output, FormatsOf(request, *settings));
+  if (!format) return tl::unexpected<Error>(format.error());
+  const bool json = *format == ReportFormat::kJson;
+  if (!request.predict.empty()) return Predict(request);
+  if (request.step.asked()) {
+    const Result<std::string> answer = UtilizationAnswer(request.step, json);
+    if (!answer) return tl::unexpected<Error>(answer.error());
+    TRY(WriteOutput(request.output, *answer));
+    return 0;
   }
-  const Result<AskedPlan> asked = Asked(request, command, *settings, environment.now);
+  if (request.errors) {
+    return RunPlanErrors(*settings, {request.spec, request.actuals}, *format, request.output, environment);
+  }
+  Result<AskedPlan> asked = Asked(request);
+  if (!asked) return tl::unexpected<Error>(asked.error());
+  PlanLaunch launch = LaunchOf(request, flags, behind, *asked, json);
+  if (request.launch) {
+    const Result<bool> good = CheckLaunch(launch, *settings, environment);
+    if (!good) return tl::unexpected<Error>(good.error());
+    if (!*good) return 0;
+  }
+  asked = WithEvidence(request, behind.command, std::move(*asked), *settings, environment.now);
   if (!asked) return tl::unexpected<Error>(asked.error());
   if (asked->interrupted) return 128 + *asked->interrupted;
-  Result<PlanAnswer> answer = Answer(request, *asked, *settings, environment);
+  const Result<PlanPrices> prices = PricesOf(request, asked->plan, *settings, environment.now);
+  if (!prices) return tl::unexpected<Error>(prices.error());
+  Result<PlanAnswer> answer = Answer(request, *asked, *prices, environment.now);
   if (!answer) return tl::unexpected<Error>(answer.error());
-  const bool json = request.format == "json";
   if (request.launch) {
-    if (!KeepsBudget(request, *answer)) return kExitGate;
-    PlanLaunch launch;
+    const Result<OptionCaps> caps = CapsOf(request, asked->plan);
+    if (!caps) return tl::unexpected<Error>(caps.error());
+    if (!request.fail_on.empty()) launch.gate = *caps;
+    launch.prices = &*prices;
     launch.answer = std::move(*answer);
     launch.words = asked->words;
-    launch.command = CommandFor(command, asked->words, "micro_batch", request.probe.variable);
-    launch.price = request.price;
-    launch.config_file = flags.config_file();
-    launch.budget = request.budget.substr(request.budget.starts_with('$') ? 1 : 0);
-    if (asked->plan.budget_gpu_hours) launch.gpu_hours = fmt::format("{:.6f}", *asked->plan.budget_gpu_hours);
-    launch.run_flags = behind.run_flags;
-    launch.no_history = request.no_history;
-    launch.json = json;
-    launch.output = request.output;
     return LaunchPlan(std::move(launch), *settings, environment);
   }
   TRY(WriteOutput(request.output, json ? PlanJson(*answer) : PlanText(*answer, environment.Width(100, 60))));
@@ -382,7 +389,9 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
 Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment& environment) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   PlanRequest request;
-  CommandFlags flags({"price.catalogue", "history.file"});
+  CommandFlags flags(
+      {"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency", "history.file", "output."});
+  flags.Writes(kErrorFormats);
   AddFlags(request, flags);
   const Result<bool> read = flags.ReadWords(
       "plan", "What a training run needs in memory and time, before it is started.", {arguments.begin(), dashes});
@@ -395,13 +404,6 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
   }
   TRY(CheckRequest(request, !behind->command.empty()));
   TRY(SpareInputs(request.output, {request.config, request.spec, request.predict, request.actuals}));
-  if (!request.predict.empty()) return Predict(request);
-  if (request.step.asked()) {
-    const Result<std::string> answer = UtilizationAnswer(request.step, request.format == "json");
-    if (!answer) return tl::unexpected<Error>(answer.error());
-    TRY(WriteOutput(request.output, *answer));
-    return 0;
-  }
   return Plan(request, flags, *behind, environment);
 }
 

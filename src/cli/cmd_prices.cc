@@ -1,9 +1,8 @@
-#include "cli/cmd_prices.h"
-
 #include <fmt/format.h>
 
 #include <set>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/find_rate.h"
 #include "cli/load_prices.h"
@@ -63,7 +62,7 @@ Result<int> List(const PricesRequest& request, const Catalogue& catalogue) {
 // As an audit would find it: a GPU's price may be given, or agreed.
 Result<Rate> RateOf(const std::string& what, const Catalogue& catalogue, const Settings& settings, Instant now) {
   if (what.find('@') != std::string::npos || Money::Parse(what)) {
-    return RateOfPrice(catalogue, {GpuSelector(""), what, what}, now);
+    return RateOfGiven(settings, catalogue, {GpuSelector(""), what, what}, now);
   }
   RateQuestion question;
   question.now = now;

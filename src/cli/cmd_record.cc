@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <thread>
+#include <utility>
 
-#include "cli/cmd_run.h"
+#include "cli/commands.h"
 #include "cli/find_rate.h"
 #include "cli/held_signals.h"
 #include "cli/keep_run.h"
@@ -56,6 +58,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (!tags) return tl::unexpected<Error>(tags.error());
   const Result<WatchPlan> limits = request.watch.Plan(settings, request.live.detect_cloud, environment.now);
   if (!limits) return tl::unexpected<Error>(limits.error());
+  if (request.live.no_history) TRY(RefuseMarks("record", request.live.tags, settings, "with --no-history"));
   std::optional<std::string> history;
   if (!request.live.no_history) history = HistoryFile(settings);
   const Result<std::unique_ptr<AlertCommand>> on_alert = request.watch.StartAlertCommand();
@@ -96,14 +99,17 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
     }
   }
   if (!request.quiet) Say("recording to " + path + (*time ? " for " + request.time : std::string("; end with Ctrl-C")));
-  std::jthread opening([&](const std::stop_token& stop) {
-    session.Start(spec, stop);
-    if (session.why_no_gpu().empty()) return;
-    Say("only the host is recorded: " + session.why_no_gpu());
-    if (!limits->limits.any()) return;
-    const WatchAlert alert = NothingIsWatched(session.why_no_gpu());
+  auto only_host = [&, told = false](const std::string& why) mutable {
+    Say("only the host is recorded: " + why);
+    if (!limits->limits.any() || std::exchange(told, true)) return;
+    const WatchAlert alert = NothingIsWatched(why);
     TellAlert(alert, on_alert->get());
     session.Tell(NoteKind::kAlert, alert.text);
+  };
+  spec.gpus.tell_slow = std::ref(only_host);
+  std::jthread opening([&](const std::stop_token& stop) {
+    session.Start(spec, stop);
+    if (!session.why_no_gpu().empty()) only_host(session.why_no_gpu());
   });
   WaitAndTell(end, *time, *process, watch, on_alert->get());
   const Instant ended = session.Now();

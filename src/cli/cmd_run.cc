@@ -7,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+#include "cli/commands.h"
 #include "cli/find_rate.h"
 #include "cli/keep_run.h"
 #include "cli/live_flags.h"
@@ -22,8 +23,8 @@
 #include "text/command_line.h"
 
 namespace idleburn {
-namespace {
 
+// The flags as they were written.
 struct RunRequest {
   LiveFlags live;
   WatchFlags watch;
@@ -31,6 +32,20 @@ struct RunRequest {
   bool no_recording = false;
   bool plain = false;
 };
+
+// What is wrong is said before a workload starts, so all of this is known by then.
+struct ReadyRun {
+  RunRequest request;
+  std::vector<std::string> command;
+  Settings settings;
+  ReportPlan report;
+  LiveGpuOptions gpus;
+  std::map<std::string, std::string> tags;
+  std::optional<std::string> history;  // the file; absent: nothing is kept
+  WatchPlan limits;
+};
+
+namespace {
 
 std::string CurrentFolder() {
   std::error_code ignored;
@@ -75,6 +90,7 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   session.Tell(NoteKind::kWorkloadStarted, ShownCommand(spec.command));
   measured.workload = HostWorkload{workload.pid(), getpid(), workload.helpers(), run_id, reaped};
   measured.environment = OwnVariable;
+  measured.gpus.tell_slow = [&guard](const std::string& text) { guard.NoGpu(text); };
   if (markers) measured.markers = std::make_shared<MarkerFile>(std::move(*markers));
   // The driver may take seconds to list its GPUs; the workload and its signals do not wait for that.
   std::jthread opening([&session, &measured, &machine, &guard](const std::stop_token& stop) {
@@ -94,45 +110,54 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   return end;
 }
 
-Result<int> Run(const RunRequest& request, std::vector<std::string> command, const Settings& settings,
-                const Environment& environment, const RunLaunch& launch) {
-  Result<ReportPlan> plan = PlanReport(request.live.report, settings);
-  if (!plan) return tl::unexpected<Error>(plan.error());
+Result<std::shared_ptr<ReadyRun>> Understand(RunRequest request, std::vector<std::string> command, Settings settings,
+                                             const Environment& environment) {
+  Result<ReportPlan> report = PlanReport(request.live.report, settings);
+  if (!report) return tl::unexpected<Error>(report.error());
   const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
   if (!gpus) return tl::unexpected<Error>(gpus.error());
   Result<std::map<std::string, std::string>> tags = ParseTags(request.live.tags);
   if (!tags) return tl::unexpected<Error>(tags.error());
+  if (request.live.no_history) TRY(RefuseMarks("run", request.live.tags, settings, "with --no-history"));
+  Result<WatchPlan> limits = request.watch.Plan(settings, request.live.detect_cloud, environment.now);
+  if (!limits) return tl::unexpected<Error>(limits.error());
   std::optional<std::string> history;
   if (!request.live.no_history) history = HistoryFile(settings);
-  const bool ask_cloud = request.live.detect_cloud;
-  const Result<WatchPlan> limits = request.watch.Plan(settings, ask_cloud, environment.now);
-  if (!limits) return tl::unexpected<Error>(limits.error());
+  return std::make_shared<ReadyRun>(ReadyRun{std::move(request), std::move(command), std::move(settings),
+                                             std::move(*report), *gpus, std::move(*tags), std::move(history),
+                                             std::move(*limits)});
+}
 
+}  // namespace
+
+Result<int> StartRun(ReadyRun& run, const Environment& environment, const RunLaunch& launch) {
+  const RunRequest& request = run.request;
+  const bool ask_cloud = request.live.detect_cloud;
   const Result<std::unique_ptr<AlertCommand>> on_alert = request.watch.StartAlertCommand();
   if (!on_alert) return tl::unexpected<Error>(on_alert.error());
   const std::unique_ptr<Workload> workload = Workload::Prepare();
-  LiveRecord record(plan->thresholds);
+  LiveRecord record(run.report.thresholds);
   LiveSession session(record.inputs().devices, record);
-  LiveWatch watch(*limits, plan->thresholds, request.live.report.all_gpus);
-  if (limits->limits.any()) record.WatchBy(&watch);
-  RunGuard guard(*limits, watch, *workload, session, on_alert->get());
-  BeginRecording(request, history.value_or(""), record, session.Now());
+  LiveWatch watch(run.limits, run.report.thresholds, request.live.report.all_gpus);
+  if (run.limits.limits.any()) record.WatchBy(&watch);
+  RunGuard guard(run.limits, watch, *workload, session, on_alert->get());
+  BeginRecording(request, run.history.value_or(""), record, session.Now());
   record.TellMachine();
-  TellFacts(session, command);
-  RunKeeper keeper(history, NewRun("run", record.summary().facts(), settings));
+  TellFacts(session, run.command);
+  RunKeeper keeper(run.history, NewRun("run", record.summary().facts(), run.settings));
   keeper.run().id = RandomIdText();
-  keeper.run().tags = std::move(*tags);
+  keeper.run().tags = std::move(run.tags);
   keeper.run().recording = FullPath(record.path());
   keeper.run().forecast = launch.forecast;
   const auto lines = std::make_shared<ProgressWatcher>();
   WorkloadSpec spec;
-  spec.command = std::move(command);
+  spec.command = std::move(run.command);
   spec.environment = launch.environment;
   spec.watcher = request.plain ? nullptr : lines.get();
   LiveSessionSpec measured;
-  measured.gpus = *gpus;
+  measured.gpus = run.gpus;
   if (!request.plain) measured.lines = lines;
-  const auto machine = [&] { return limits->machine ? *limits->machine : MachineFacts(ask_cloud); };
+  const auto machine = [&] { return run.limits.machine ? *run.limits.machine : MachineFacts(ask_cloud); };
   const auto end = RunMeasured(*workload, std::move(spec), measured, session, keeper, guard, machine);
   if (!end) {
     record.Discard();
@@ -142,22 +167,16 @@ Result<int> Run(const RunRequest& request, std::vector<std::string> command, con
   record.Close();
   if (!end->output_failure.empty()) Say(end->output_failure);
   if (end->exit_code != 0) Say("the command ended with " + Describe(*end));
-  if (keeper.Kept()) plan->shares = OwnShares(settings, session.Now());
-  const ReportEnd report = ReportLive(*plan, record, session.why_no_gpu(), settings, environment);
+  if (keeper.Kept()) run.report.shares = OwnShares(run.settings, session.Now());
+  const ReportEnd report = ReportLive(run.report, record, session.why_no_gpu(), run.settings, environment);
   if (!report.written) Say(report.written.error().message);
   keeper.End(record.summary().window().end.value_or(session.Now()), Describe(*end), report.figures);
   launch.ended(keeper.run());
   return end->exit_code != 0 || report.gates_hold ? end->exit_code : kExitGate;
 }
 
-}  // namespace
-
-Result<int> RunRun(const std::vector<std::string>& arguments, const Environment& environment) {
-  return LaunchRun(arguments, environment, {});
-}
-
-Result<int> LaunchRun(const std::vector<std::string>& arguments, const Environment& environment,
-                      const RunLaunch& launch) {
+Result<std::shared_ptr<ReadyRun>> ReadRunWords(const std::vector<std::string>& arguments,
+                                               const Environment& environment) {
   RunRequest request;
   request.live.report.to_stderr = true;
   request.live.report.live = true;
@@ -174,12 +193,18 @@ Result<int> LaunchRun(const std::vector<std::string>& arguments, const Environme
   request.watch.AddEnforceTo(flags);
   request.live.AddTo(flags);
   std::vector<std::string> command;
-  const auto settings = flags.ReadBeforeDashes(
+  auto settings = flags.ReadBeforeDashes(
       "run", "Runs a command, measures GPU and host meanwhile, and says what it cost: idleburn run -- CMD...",
       arguments, "run --price 2.50 -- python train.py", &command);
   if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
-  return Run(request, command, **settings, environment, launch);
+  if (!*settings) return std::shared_ptr<ReadyRun>();
+  return Understand(std::move(request), std::move(command), *std::move(*settings), environment);
+}
+
+Result<int> RunRun(const std::vector<std::string>& arguments, const Environment& environment) {
+  const Result<std::shared_ptr<ReadyRun>> run = ReadRunWords(arguments, environment);
+  if (!run) return tl::unexpected<Error>(run.error());
+  return *run == nullptr ? 0 : StartRun(**run, environment, {});
 }
 
 }  // namespace idleburn

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,12 +20,11 @@ struct RunLaunch {
   std::function<void(const HistoryRun& run)> ended = [](const HistoryRun&) {};  // with all that is kept of it
 };
 
-// idleburn run [flags] -- CMD...
-Result<int> RunRun(const std::vector<std::string>& arguments, const Environment& environment);
-// The same for another command, which hands over to it.
-Result<int> LaunchRun(const std::vector<std::string>& arguments, const Environment& environment,
-                      const RunLaunch& launch);
-// idleburn record [--for 10m] [-o FILE]
-Result<int> RunRecord(const std::vector<std::string>& arguments, const Environment& environment);
+// `idleburn run` in two steps, for another command that hands over to it: a run whose words are understood, and nothing
+// of it is started; null if the help was asked for, and printed. Then the exit code, which is the workload's.
+struct ReadyRun;
+Result<std::shared_ptr<ReadyRun>> ReadRunWords(const std::vector<std::string>& arguments,
+                                               const Environment& environment);
+Result<int> StartRun(ReadyRun& run, const Environment& environment, const RunLaunch& launch);
 
 }  // namespace idleburn

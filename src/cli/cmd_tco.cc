@@ -1,10 +1,10 @@
-#include "cli/cmd_tco.h"
-
 #include <array>
 #include <filesystem>
 
+#include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/keep_run.h"
+#include "cli/report_run.h"
 #include "cli/spare_inputs.h"
 #include "cli/tco_history.h"
 #include "cli/tco_output.h"
@@ -31,28 +31,9 @@ struct TcoRequest {
   std::string earned;
   std::string seed;
   std::string draws;
-  std::string format;
   std::string output;
   bool no_color = false;
 };
-
-struct TcoFormat {
-  std::string_view name;
-  std::string_view ending;
-};
-constexpr auto kTcoFormats = std::to_array<TcoFormat>(
-    {{"text", ".txt"}, {"json", ".json"}, {"csv", ".csv"}, {"html", ".html"}, {"markdown", ".md"}});
-
-// By --format, else by the ending of the output file, else text.
-Result<std::string> ChosenFormat(const TcoRequest& request) {
-  for (const TcoFormat& f : kTcoFormats) {
-    if (request.format == f.name || (request.format.empty() && request.output.ends_with(f.ending))) {
-      return std::string(f.name);
-    }
-  }
-  if (request.format.empty()) return std::string("text");
-  return FailUsage("tco: --format '" + request.format.substr(0, 20) + "' is none of text, json, csv, html, markdown");
-}
 
 Result<std::string> WholeText(const std::string& path) {
   const Result<std::unique_ptr<ByteSource>> in = OpenInput(path);
@@ -207,7 +188,7 @@ Result<int> Init(const std::string& output) {
 }
 
 Result<int> Tco(const TcoRequest& request, const Settings& settings, const Environment& environment) {
-  const Result<std::string> format = ChosenFormat(request);
+  const Result<ReportFormat> format = ChooseFormat(settings, "tco", request.output, kAuditFormats);
   if (!format) return tl::unexpected<Error>(format.error());
   const Result<std::int64_t> draws = Count(request.draws, kFewestDraws, kFewestDraws, "--draws");
   if (!draws) return tl::unexpected<Error>(draws.error());
@@ -240,12 +221,13 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
   for (const TcoScenario& s : answer.scenarios) Warn(s, answer.scenarios.front(), answer.warnings);
   TRY(AddActuals(request, settings, environment.now, answer));
   const bool terminal = environment.terminal_out && request.output.empty();
-  const std::string text = *format == "json"       ? TcoJson(answer)
-                           : *format == "csv"      ? TcoCsv(answer)
-                           : *format == "html"     ? TcoHtml(answer)
-                           : *format == "markdown" ? PageMarkdown(TcoPage(answer))
-                                                   : PageText(TcoPage(answer), terminal ? environment.columns : 120,
-                                                              terminal && !environment.no_color && !request.no_color);
+  const std::string text = *format == ReportFormat::kJson   ? TcoJson(answer)
+                           : *format == ReportFormat::kCsv  ? TcoCsv(answer)
+                           : *format == ReportFormat::kHtml ? TcoHtml(answer)
+                           : *format == ReportFormat::kMarkdown
+                               ? PageMarkdown(TcoPage(answer))
+                               : PageText(TcoPage(answer), terminal ? environment.columns : 120,
+                                          terminal && !environment.no_color && !request.no_color);
   TRY(WriteOutput(request.output, text));
   return 0;
 }
@@ -254,7 +236,7 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
 
 Result<int> RunTco(const std::vector<std::string>& arguments, const Environment& environment) {
   TcoRequest request;
-  CommandFlags flags({"history.file"});
+  CommandFlags flags({"history.file", "output."});
   Flag& files = flags.Add("scenario", "FILE|init",
                           "scenarios side by side, the first is what the others are compared with; "
                           "init writes a commented one");
@@ -273,7 +255,6 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
   flags.Add("--earned", "SHARE", "share of the planned work that is done, for the forecast").text = &request.earned;
   flags.Add("--draws", "N", "draws of the uncertain figures (default and least 10000)").text = &request.draws;
   flags.Add("--seed", "N", "of the draws (default 1)").text = &request.seed;
-  flags.Add("--format", "KIND", "text, json, csv, html or markdown (default: by -o, else text)").text = &request.format;
   flags.Add("--output", "FILE", "write there instead of the terminal").text = &request.output;
   flags.Add("--no-color", "", "plain text").on = &request.no_color;
   const Result<bool> read =

@@ -1,10 +1,11 @@
-#include "cli/cmd_top.h"
-
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
+#include <thread>
 
+#include "cli/commands.h"
 #include "cli/find_rate.h"
 #include "cli/keep_run.h"
 #include "cli/live_flags.h"
@@ -25,6 +26,19 @@ struct TopRequest {
 };
 
 constexpr Nanos kOnce(2'200'000'000);  // two whole seconds and what the driver's ring holds back
+
+// Starts the session, whose driver may take its time; false if asked to end meanwhile.
+bool Open(LiveSession& session, const LiveSessionSpec& spec, TopScreen& screen) {
+  constexpr Nanos kLook(50'000'000);
+  std::atomic<bool> open = false;
+  bool goes_on = true;
+  std::jthread opening([&](const std::stop_token& stop) {
+    session.Start(spec, stop);
+    open = true;
+  });
+  while (!open && goes_on) goes_on = screen.Wait(kLook);
+  return goes_on;
+}
 
 // Shows the board every second until asked to end, or until that time has passed.
 Result<void> Show(TopBoard& board, TopScreen& screen, ProcessNames& names, bool in_place, std::optional<Nanos> time) {
@@ -61,6 +75,7 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   RateQuestion question = QuestionOf(machine);
   question.now = environment.now;
   question.host = HostName();
+  question.live = true;
   DataQuality doubts;
   const Result<RateBook> rates = OpenRates(settings, question, doubts);
   if (!rates) return tl::unexpected<Error>(rates.error());
@@ -71,16 +86,19 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   LiveSession session(board.devices(), board);
   LiveSessionSpec spec;
   spec.gpus = *gpus;
+  spec.gpus.patience = kDriverPatience;
+  spec.gpus.tell_slow = Say;
   ProcessNames names;
   const char* const kind = std::getenv("TERM");
   const bool dumb = kind != nullptr && std::string_view(kind) == "dumb";  // has lines only, as a pipe
   const bool in_place = environment.terminal_out && !request.once && !dumb;
   Result<void> shown;
+  bool asked_to_end = false;
   {
     // Before the session starts its threads, so that they do not take the signals.
     TopScreen screen(in_place);
-    session.Start(spec);
-    if (session.why_no_gpu().empty()) {
+    asked_to_end = !Open(session, spec, screen);
+    if (!asked_to_end && session.why_no_gpu().empty()) {
       if (request.once) {
         screen.Wait(kOnce);
       } else {
@@ -89,6 +107,7 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
     }
     session.Stop();
   }
+  if (asked_to_end && !session.why_no_gpu().empty()) return 0;
   if (!session.why_no_gpu().empty()) return Fail("top: " + session.why_no_gpu() + "; see idleburn doctor");
   if (!shown) return tl::unexpected<Error>(shown.error());
   for (const std::string& note : board.TakeNotes()) Say(note);

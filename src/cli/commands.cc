@@ -1,22 +1,6 @@
-#include <array>
+#include "cli/commands.h"
 
-#include "cli/cmd_audit.h"
-#include "cli/cmd_claim.h"
-#include "cli/cmd_combine.h"
-#include "cli/cmd_compare.h"
-#include "cli/cmd_config.h"
-#include "cli/cmd_demo.h"
-#include "cli/cmd_doctor.h"
-#include "cli/cmd_drill.h"
-#include "cli/cmd_export.h"
-#include "cli/cmd_history.h"
-#include "cli/cmd_isolate.h"
-#include "cli/cmd_plan.h"
-#include "cli/cmd_prices.h"
-#include "cli/cmd_run.h"
-#include "cli/cmd_tco.h"
-#include "cli/cmd_top.h"
-#include "cli/command.h"
+#include <array>
 
 namespace idleburn {
 
@@ -39,7 +23,7 @@ std::span<const Command> Commands() {
       {"prices", "the price catalogue: list, resolve, import", RunPrices},
       {"doctor", "what can be measured here, what cannot and why, and what to do", RunDoctor},
       {"demo", "an audit of an invented recording: the product without a GPU", RunDemo},
-      {"config", "settings: where they come from, and a template", RunConfig},
+      {"config", "settings: where they come from, and a template", RunConfigCommand},
   });
   return kCommands;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/command.h"
+#include "text/secrets.h"
 
 namespace idleburn {
 
@@ -52,9 +53,16 @@ Flag& CommandFlags::Add(std::string name, std::string value, std::string help) {
   return flags_.emplace_back(Flag{std::move(name), std::move(value), std::move(help)});
 }
 
+void CommandFlags::Writes(std::span<const ReportFormat> formats) {
+  format_help_ = NamesOf(formats) + " (default: by -o, else " + NamesOf(formats.first(1)) + ")";
+}
+
 void CommandFlags::AddSettings() {
   if (settings_ && !settings_added_) settings_->AppendTo(flags_);
   settings_added_ = true;
+  for (Flag& flag : flags_) {
+    if (flag.name == "--format" && !format_help_.empty()) flag.help = format_help_;
+  }
 }
 
 Result<bool> CommandFlags::ReadWords(const std::string& command, const std::string& about,
@@ -80,7 +88,7 @@ Result<std::optional<Settings>> CommandFlags::ReadBeforeDashes(const std::string
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   if (dashes == arguments.end() && !arguments.empty() && !arguments.front().starts_with('-')) {
     return FailUsage(command + ": put the command behind two dashes: idleburn " + command + " -- " +
-                     arguments.front().substr(0, 60));
+                     WithoutSecrets(arguments.front()).substr(0, 60));
   }
   if (dashes != arguments.end()) behind->assign(dashes + 1, arguments.end());
   const Result<bool> read = ReadWords(command, about, {arguments.begin(), dashes});

@@ -2,10 +2,12 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cli/flags.h"
+#include "cli/output_format.h"
 #include "cli/settings.h"
 
 namespace idleburn {
@@ -36,6 +38,8 @@ class CommandFlags {
 
   // Say at once where its value goes: Add(...).text = &price. The next one moves this one.
   Flag& Add(std::string name, std::string value, std::string help);
+  // What the command can write, its own form first; said in the help of --format. Comes before AddSettings.
+  void Writes(std::span<const ReportFormat> formats);
   // The flags of the settings here, where others are to follow them.
   void AddSettings();
 
@@ -58,6 +62,7 @@ class CommandFlags {
   [[nodiscard]] Result<std::optional<Settings>> LoadIf(bool wanted) const;
 
   std::optional<SettingFlags> settings_;
+  std::string format_help_;
   bool settings_added_ = false;
   std::vector<Flag> flags_;
 };

@@ -10,6 +10,7 @@
 #include "os/sha256.h"
 #include "price/gpu_time.h"
 #include "telemetry/recording_reader.h"
+#include "telemetry/run_facts.h"
 #include "text/number.h"
 #include "text/secrets.h"
 

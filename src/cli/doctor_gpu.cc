@@ -49,7 +49,7 @@ std::string WhyNot(const DoctorReadings& readings, DeviceId id, Signal signal) {
 
 bool IsAmd(const Device& device) {
   return std::any_of(device.counter.begin(), device.counter.end(),
-                     [](const std::string& counter) { return counter.rfind("amdgpu.", 0) == 0; });
+                     [](const std::string& counter) { return counter.starts_with("amdgpu."); });
 }
 
 std::int64_t CallsOf(const DoctorReadings& readings, std::string_view function) {
@@ -88,8 +88,10 @@ CheckVerdict JudgeVersion(const DoctorReadings& readings, const CheckInfo& /*che
               "load the driver (modprobe nvidia); start a container with --gpus all; " + std::string(kStillWorks)};
     case NvidiaTrouble::kMismatch:
       return {CheckStatus::kFailure, why, "reboot, or unload and load the nvidia kernel modules"};
-    case NvidiaTrouble::kHang:
-      return {CheckStatus::kFailure, why, "look for Xid errors in dmesg; reboot if nvidia-smi hangs too"};
+    case NvidiaTrouble::kSilent:
+      return {CheckStatus::kFailure, why,
+              "run nvidia-smi: if it answers after a while, nvidia-smi -pm 1 keeps the driver loaded; if not, look for "
+              "Xid errors in dmesg and reboot"};
     case NvidiaTrouble::kRefused:
       return {CheckStatus::kFailure, why,
               "run nvidia-smi and see dmesg; in a container whose GPUs vanished, start the container anew"};
@@ -151,15 +153,21 @@ CheckVerdict JudgeRing(const DoctorReadings& readings, const CheckInfo& /*check*
   }
   if (!boards) return {CheckStatus::kSkipped, "no NVIDIA GPU that has a utilization of its own", {}};
   if (readings.statistics.abandoned) return Hung();
-  const std::int64_t ring = CallsOf(readings, "nvmlDeviceGetSamples");
+  // While a ring gives nothing that is stamped near now, the gauge is polled; without a poll all are the ring's.
   const std::int64_t polled = CallsOf(readings, "nvmlDeviceGetUtilizationRates");
-  if (polled == 0 && ring > 0) {
-    std::size_t stamps = 0;
-    for (const HeardOfGpu& gpu : readings.gpus) stamps += gpu.utilization_at.size();
+  std::size_t stamps = 0;
+  for (const HeardOfGpu& gpu : readings.gpus) stamps += gpu.utilization_at.size();
+  if (polled == 0 && stamps > 0) {
     return {CheckStatus::kOk, fmt::format("nvmlDeviceGetSamples gave {} stamped utilizations", stamps), {}};
   }
+  if (polled == 0) {
+    return {CheckStatus::kWarning, "nvmlDeviceGetSamples gave no utilization that is stamped near now",
+            "look at the check utilization"};
+  }
   return {CheckStatus::kWarning,
-          "nvmlDeviceGetSamples gives none; nvmlDeviceGetUtilizationRates is polled every tick instead",
+          fmt::format("nvmlDeviceGetSamples gives none, or not all the time (some drivers while a GPU idles); "
+                      "nvmlDeviceGetUtilizationRates was polled {} times instead",
+                      polled),
           "update the NVIDIA driver; until then short bursts between two polls can be missed"};
 }
 

@@ -6,7 +6,6 @@
 
 #include "cli/flag_values.h"
 #include "text/command_line.h"
-#include "text/duration.h"
 
 namespace idleburn {
 namespace {

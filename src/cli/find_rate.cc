@@ -1,16 +1,18 @@
 #include "cli/find_rate.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <numeric>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "cli/load_prices.h"
 #include "cli/say.h"
 #include "measure/cloud_metadata.h"
 #include "measure/instance_type.h"
 #include "price/resolve.h"
-#include "price/stated_price.h"
 
 namespace idleburn {
 namespace {
@@ -26,24 +28,30 @@ Result<std::vector<RateBook::Stated>> StatedRates(const Settings& settings, cons
   const Result<std::vector<StatedPrice>> prices = ParseStatedPrices(settings.Text("price.rate"));
   if (!prices) return tl::unexpected<Error>(prices.error());
   for (const StatedPrice& price : *prices) {
-    Result<Rate> rate = RateOfPrice(book.catalogue, price, book.now);
+    Result<Rate> rate = RateOfGiven(settings, book.catalogue, price, book.now);
     if (!rate) return tl::unexpected<Error>(rate.error());
     stated.push_back({price.gpus, *std::move(rate), price.text});
   }
   return stated;
 }
 
-// --currency is of the numbers that the user gives; those of the catalogue and of contracts have their own.
-void SetCurrency(const Settings& settings, RateBook& book) {
-  if (settings.Get("price.currency").origin == "default") return;
-  const std::string& currency = settings.Text("price.currency");
-  for (RateBook::Stated& stated : book.stated) {
-    if (stated.rate.kind == RateKind::kGiven) stated.rate.currency = currency;
-  }
-  if (book.owned) book.owned->currency = currency;
+}  // namespace
+
+// The currency is that of the numbers that the user gives; those of the catalogue and of contracts have their own.
+Result<Rate> RateOfGiven(const Settings& settings, const Catalogue& catalogue, const StatedPrice& price, Instant now) {
+  Result<Rate> rate = RateOfPrice(catalogue, price, now);
+  if (rate && rate->kind == RateKind::kGiven) rate->currency = settings.Text("price.currency");
+  return rate;
 }
 
-}  // namespace
+bool PriceGiven(const Settings& settings) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFlags = {{{"price.rate", kPriceFlag},
+                                                                                    {"price.contracts", "--contracts"},
+                                                                                    {"price.owned", "--owned"},
+                                                                                    {"price.catalogue", "--prices"}}};
+  return std::any_of(kFlags.begin(), kFlags.end(),
+                     [&](const auto& flag) { return settings.Get(flag.first).origin == flag.second; });
+}
 
 Result<RateBook> OpenRates(const Settings& settings, const RateQuestion& question, DataQuality& quality) {
   RateBook book;
@@ -62,8 +70,8 @@ Result<RateBook> OpenRates(const Settings& settings, const RateQuestion& questio
     Result<Rate> owned = RateOfOwned(settings.Text("price.owned"));
     if (!owned) return tl::unexpected<Error>(owned.error());
     book.owned = *std::move(owned);
+    book.owned->currency = settings.Text("price.currency");
   }
-  SetCurrency(settings, book);
   book.instance = question.instance;
   book.region = question.region;
   book.market = question.market;
@@ -71,7 +79,7 @@ Result<RateBook> OpenRates(const Settings& settings, const RateQuestion& questio
   return book;
 }
 
-Result<Rate> RateOfModels(const RateBook& book, std::span<const std::string> gpu_names) {
+Result<std::vector<Rate>> RatesOfModels(const RateBook& book, std::span<const std::string> gpu_names) {
   DeviceTable devices;
   std::vector<DeviceId> gpus;
   for (const std::string& name : gpu_names) {
@@ -83,7 +91,20 @@ Result<Rate> RateOfModels(const RateBook& book, std::span<const std::string> gpu
   }
   const Result<RateCard> card = RatesOf(book, devices, gpus, RunSpan{book.now, book.now});
   if (!card) return tl::unexpected<Error>(card.error());
-  return OneRate(card->Used(gpus));
+  if (gpus.empty()) return card->rates();
+  std::vector<Rate> rates;
+  for (const DeviceId gpu : gpus) rates.push_back(card->Of(gpu));
+  return rates;
+}
+
+Result<Rate> RateOfModels(const RateBook& book, std::span<const std::string> gpu_names) {
+  const Result<std::vector<Rate>> rates = RatesOfModels(book, gpu_names);
+  if (!rates) return tl::unexpected<Error>(rates.error());
+  std::vector<Rate> each;
+  for (const Rate& rate : *rates) {
+    if (std::find(each.begin(), each.end(), rate) == each.end()) each.push_back(rate);
+  }
+  return OneRate(each);
 }
 
 std::optional<Rate> RateOfAny(const RateBook& book) {

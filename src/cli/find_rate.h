@@ -7,6 +7,7 @@
 
 #include "cli/settings.h"
 #include "price/rate_book.h"
+#include "price/stated_price.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/live_sink.h"
 #include "telemetry/run_facts.h"
@@ -23,6 +24,11 @@ struct RateQuestion {
   bool live = false;  // the GPUs were not known when the price was given: one that fits none of them is no error then
 };
 
+// The rate of a price as it is given, in the currency of the settings where it is a number.
+Result<Rate> RateOfGiven(const Settings& settings, const Catalogue& catalogue, const StatedPrice& price, Instant now);
+// Whether flags say what GPUs cost, whatever was kept or is set elsewhere.
+bool PriceGiven(const Settings& settings);
+
 // By what prices are found: the user's settings, price list and contracts, and the machine. Fails on what is wrong with
 // those, never because there is no price. Old prices are not counted in `quality` yet: see CountStale.
 Result<RateBook> OpenRates(const Settings& settings, const RateQuestion& question, DataQuality& quality);
@@ -30,6 +36,8 @@ Result<RateBook> OpenRates(const Settings& settings, const RateQuestion& questio
 // The rates of the devices of a table, as they come to be known.
 using RateFinder = std::function<Result<RateCard>(const DeviceTable& devices)>;
 
+// The rates of GPUs of those models, in their order.
+Result<std::vector<Rate>> RatesOfModels(const RateBook& book, std::span<const std::string> gpu_names);
 // What GPUs of those models have in common as a rate, see OneRate.
 Result<Rate> RateOfModels(const RateBook& book, std::span<const std::string> gpu_names);
 // The one rate that any GPU has, as far as the settings alone decide that.

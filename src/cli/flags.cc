@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "text/secrets.h"
 #include "text/spelling.h"
 
 namespace idleburn {
@@ -15,15 +16,15 @@ std::string Explain(const CLI::Error& error, const std::vector<Flag>& flags,
   std::replace(message.begin(), message.end(), '\n', ' ');
   std::vector<std::string> names = {"--help"};
   for (const Flag& flag : flags) {
-    if (flag.name.rfind("--", 0) == 0) names.push_back(flag.name);
+    if (flag.name.starts_with("--")) names.push_back(flag.name);
   }
   for (const std::string& argument : arguments) {
     const std::string name = argument.substr(0, argument.find('='));
-    if (name.rfind('-', 0) != 0 || name.size() < 3 || std::find(names.begin(), names.end(), name) != names.end())
+    if (!name.starts_with('-') || name.size() < 3 || std::find(names.begin(), names.end(), name) != names.end())
       continue;
     return "unknown flag " + name + "; did you mean " + NearestSpelling(name, names) + "?";
   }
-  return message;
+  return WithoutSecrets(message);  // it may quote words that were meant for a command
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ Result<void> ReadFlags(const std::string& command, const std::string& about, con
         option = app.add_flag(name, *flag.on, flag.help);
       } else if (flag.list != nullptr) {
         option = app.add_option(name, *flag.list, flag.help);
-        if (name.rfind('-', 0) == 0) option->allow_extra_args(flag.several);
+        if (name.starts_with('-')) option->allow_extra_args(flag.several);
       } else {
         option = app.add_option(name, *flag.text, flag.help);
       }

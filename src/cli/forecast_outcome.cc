@@ -7,7 +7,7 @@
 
 #include "cli/token_scale.h"
 #include "plan/memory.h"
-#include "report/audit_view.h"
+#include "report/display.h"
 #include "text/duration.h"
 #include "text/share.h"
 #include "text/table.h"
@@ -37,10 +37,10 @@ Known ShareDone(const HistoryRun& run) {
   if (!run.figures.work || !forecast.tokens || *forecast.tokens <= 0) return std::nullopt;
   const std::string& unit = run.figures.work_unit;
   const std::int64_t count = std::llround(*run.figures.work);
-  WorkSaid work;
-  if (unit == "step") work.steps = count;
-  if (unit == "sample") work.samples = count;
-  if (unit == "token") work.tokens = count;
+  WorkCount work;
+  if (unit == "step") work[WorkUnit::kStep] = count;
+  if (unit == "sample") work[WorkUnit::kSample] = count;
+  if (unit == "token") work[WorkUnit::kToken] = count;
   const Known done = TokensOf(work, ScaleOf(forecast));
   return done ? Known(*done / *forecast.tokens) : std::nullopt;
 }

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/money.h"
-#include "report/audit_view.h"
+#include "report/display.h"
 #include "text/duration.h"
 #include "text/escape.h"
 #include "text/markdown.h"

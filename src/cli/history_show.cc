@@ -1,10 +1,12 @@
 #include "cli/history_show.h"
 
+#include <array>
 #include <filesystem>
 #include <map>
 
 #include "cli/cmd_audit.h"
 #include "cli/common_flags.h"
+#include "cli/find_rate.h"
 #include "cli/history_output.h"
 #include "cli/keep_run.h"
 #include "cli/open_input.h"
@@ -15,6 +17,8 @@
 namespace idleburn {
 namespace {
 
+constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
+
 // Audits are in the prices of their time unless others are given.
 std::map<std::string, std::string> PriceOf(const HistoryRun& run) {
   const RunFigures& figures = run.figures;
@@ -23,6 +27,17 @@ std::map<std::string, std::string> PriceOf(const HistoryRun& run) {
       {"--price", figures.rate_nano ? FormatExact(Money::Nano(*figures.rate_nano)) : figures.rates}};
   if (!figures.currency.empty()) price["--currency"] = figures.currency;
   return price;
+}
+
+// The kept amount is in the kept currency: in another it would be another price.
+Result<void> CheckCurrency(const Settings& settings, const std::map<std::string, std::string>& kept) {
+  const auto currency = kept.find("--currency");
+  const std::string& asked = settings.Text("price.currency");
+  if (currency == kept.end() || settings.Get("price.currency").origin != "--currency" || asked == currency->second) {
+    return {};
+  }
+  return FailUsage("history show: --currency " + asked + ": the price that was kept is in " + currency->second +
+                   "; give the price too, with --price");
 }
 
 // What a run that was killed has recorded, as its figures.
@@ -79,7 +94,10 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   if (!*history) return Fail(file + ": no run is kept yet");
   Result<HistoryRun> run = FindRun(**history, id, file);
   if (!run) return tl::unexpected<Error>(run.error());
-  const Result<Settings> priced = flags.Load(PriceOf(*run));
+  const std::map<std::string, std::string> kept =
+      PriceGiven(settings) ? std::map<std::string, std::string>() : PriceOf(*run);
+  TRY(CheckCurrency(settings, kept));
+  const Result<Settings> priced = flags.Load(kept);
   if (!priced) return tl::unexpected<Error>(priced.error());
   SettleInterrupted(**history, *run, *priced, environment.now);
   if (audit) {
@@ -91,11 +109,8 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
     request.inputs = {run->recording};
     return Audit(request, *priced, environment);
   }
-  const Result<ReportFormat> format = ChooseFormat(settings.Text("output.format"), request.report.output);
+  const Result<ReportFormat> format = ChooseFormat(settings, "history show", request.report.output, kFormats);
   if (!format) return tl::unexpected<Error>(format.error());
-  if (*format != ReportFormat::kText && *format != ReportFormat::kJson) {
-    return FailUsage("history show: --format: give text or json");
-  }
   TRY(WriteOutput(request.report.output, *format == ReportFormat::kJson ? HistoryJson({file, {*run}, 1})
                                                                         : RunText(*run, environment.Width())));
   return 0;

@@ -8,7 +8,7 @@ namespace idleburn {
 
 // What a series says, and of what.
 struct IsolateReport {
-  std::string command;
+  std::string command;  // as it is shown
   SeriesSpec spec;
   SeriesResult result;
 };

@@ -93,6 +93,14 @@ Result<std::map<std::string, std::string>> ParseTags(const std::vector<std::stri
   return tags;
 }
 
+Result<void> RefuseMarks(const std::string& command, const std::vector<std::string>& tags, const Settings& settings,
+                         const std::string& why) {
+  const bool project = settings.Get("history.project").origin == "--project";  // in a file it is of other runs too
+  if (tags.empty() && !project) return {};
+  return FailUsage(command + ": " + (tags.empty() ? "--project" : "--tag") + " does nothing " + why +
+                   ": it marks a run in the history");
+}
+
 std::string ThisProcess() {
   const std::optional<std::int64_t> start = StartTicksOf("/proc", getpid());
   return FileText(kBootId) + " " + PidRealm() + " " + std::to_string(getpid()) + " " +

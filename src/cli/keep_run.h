@@ -14,6 +14,9 @@ namespace idleburn {
 
 // The texts of --tag as keys and values.
 Result<std::map<std::string, std::string>> ParseTags(const std::vector<std::string>& texts);
+// Of a run that is not kept: fails where --tag or --project was given to find it by. `why`: "without --keep".
+Result<void> RefuseMarks(const std::string& command, const std::vector<std::string>& tags, const Settings& settings,
+                         const std::string& why);
 
 // Who this process is, so that another can tell later whether it still lives: boot, pid namespace, pid, start.
 std::string ThisProcess();

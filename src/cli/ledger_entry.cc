@@ -111,7 +111,7 @@ void KeepInLedger(LedgerRow entry, const Settings& settings, Instant now) {
 }
 
 Result<std::string> FileOrKeptRun(const std::string& name, const Settings& settings, Instant now) {
-  const bool said = name.rfind(kHistoryPrefix, 0) == 0;
+  const bool said = name.starts_with(kHistoryPrefix);
   std::error_code ignored;
   if (!said && (!LooksLikeAnId(name) || std::filesystem::exists(name, ignored))) return name;
   const std::string id = said ? name.substr(kHistoryPrefix.size()) : name;

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/money.h"
-#include "report/audit_view.h"
+#include "report/display.h"
 #include "text/escape.h"
 #include "text/markdown.h"
 #include "text/share.h"

@@ -27,7 +27,6 @@ void LiveFlags::AddDetectCloud(CommandFlags& flags) {
 Result<LiveGpuOptions> LiveFlags::GpuOptions() const {
   LiveGpuOptions options;
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) options.nvml_library = library;
-  options.patience = Nanos(10 * kNanosPerSecond);
   if (hz.empty()) return options;
   const std::optional<std::int64_t> rate = ParseInteger(hz);
   if (!rate || *rate < 1 || *rate > 100) return FailUsage("--hz: '" + hz.substr(0, 20) + "' is no rate from 1 to 100");

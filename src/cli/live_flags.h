@@ -20,7 +20,7 @@ struct LiveFlags {
   void AddTo(CommandFlags& flags);
   // Only the flag of `detect_cloud`; AddTo has it too.
   void AddDetectCloud(CommandFlags& flags);
-  // How GPUs are sampled, by --hz and the environment.
+  // How GPUs are sampled, by --hz and the environment. A driver is waited for until the run ends.
   [[nodiscard]] Result<LiveGpuOptions> GpuOptions() const;
 
   ReportRequest report;
@@ -29,6 +29,9 @@ struct LiveFlags {
   bool no_history = false;
   std::vector<std::string> tags;  // --tag, as given
 };
+
+// For somebody who waits for GPUs and nothing else: a driver that loads for eight of them takes half a minute.
+inline constexpr Nanos kDriverPatience{60 * kNanosPerSecond};
 
 // A variable of our environment, which is a workload's too.
 std::optional<std::string> OwnVariable(std::string_view name);

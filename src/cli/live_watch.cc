@@ -56,15 +56,13 @@ Spend LiveWatch::SpendSoFar(const std::vector<DeviceId>& hidden, const RunInputs
   Spend spend;
   if (!watch_.limits().budget && !watch_.limits().gpu_time) return spend;
   RunResult run = classifier.SoFar();
-  std::erase_if(run.devices, [&](const DeviceResult& device) {
-    return std::find(hidden.begin(), hidden.end(), device.device) != hidden.end();
-  });
+  run.LeaveOut(hidden);
   const Result<CostReport> cost = PriceRun(run, inputs.devices, {}, card_, {}, {}, 720);
   if (!cost) return spend;  // the audit says why
   spend.gpu_time = Nanos(cost->whole.window_ns);
   spend.cost = cost->whole.total;
   spend.per_hour = cost->hourly;
-  spend.gpus = cost->gpus;
+  spend.gpus = cost->gpus - cost->others;
   return spend;
 }
 

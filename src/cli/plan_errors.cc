@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/forecast_outcome.h"
-#include "cli/keep_run.h"
 #include "cli/scenario_errors.h"
 #include "cli/users_history.h"
 #include "history/runs.h"
@@ -142,7 +141,7 @@ std::string ForecastErrorsJson(const ForecastErrors& errors) {
   return json.dump(2) + "\n";
 }
 
-Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, const std::string& format,
+Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, ReportFormat format,
                           const std::string& output, const Environment& environment) {
   std::vector<JudgedForecast> months;
   if (!files.scenario.empty()) {
@@ -161,10 +160,10 @@ Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, 
   }
   ForecastErrors errors = ErrorsOf(runs, std::move(months));
   errors.file = file;
-  TRY(WriteOutput(output, format == "json"       ? ForecastErrorsJson(errors)
-                          : format == "markdown" ? ForecastErrorsMarkdown(errors)
-                          : format == "csv"      ? ForecastErrorsCsv(errors)
-                                                 : ForecastErrorsText(errors, environment.Width(120))));
+  TRY(WriteOutput(output, format == ReportFormat::kJson       ? ForecastErrorsJson(errors)
+                          : format == ReportFormat::kMarkdown ? ForecastErrorsMarkdown(errors)
+                          : format == ReportFormat::kCsv      ? ForecastErrorsCsv(errors)
+                                                              : ForecastErrorsText(errors, environment.Width(120))));
   return 0;
 }
 

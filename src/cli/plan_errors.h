@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/output_format.h"
 #include "cli/settings.h"
 #include "history/run.h"
 #include "plan/forecast_error.h"
@@ -35,7 +36,7 @@ std::string ForecastErrorsCsv(const ForecastErrors& errors);
 std::string ForecastErrorsJson(const ForecastErrors& errors);
 
 // idleburn plan --errors [SCENARIO.toml --actuals FILE]
-Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, const std::string& format,
+Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, ReportFormat format,
                           const std::string& output, const Environment& environment);
 
 }  // namespace idleburn

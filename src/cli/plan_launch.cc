@@ -5,49 +5,49 @@
 #include <algorithm>
 
 #include "cli/cmd_run.h"
-#include "cli/find_rate.h"
 #include "cli/forecast_outcome.h"
 #include "cli/plan_past.h"
 #include "cli/say.h"
-#include "cli/users_history.h"
 #include "plan/gpu_rate.h"
 
 namespace idleburn {
 namespace {
 
-// The price that forecast and run are both counted at, as --price of `run` takes it.
+// The price that forecast, gate and run are all counted at.
 struct LaunchPrice {
-  std::string flag;  // empty: the run finds the same one by itself
+  std::string flag;  // as --price of `run` takes it; empty: not known
   std::string currency;
   std::optional<Money> per_gpu_hour;
 };
 
-Result<LaunchPrice> PriceOf(const PlanLaunch& launch, const Settings& settings, Instant now) {
-  if (!launch.price.empty()) {
-    const std::string text = launch.price.substr(launch.price.front() == '$' ? 1 : 0);
-    const Result<Money> amount = Money::Parse(text);
-    if (!amount) return tl::unexpected<Error>(amount.error());
-    return LaunchPrice{text, "USD", *amount};
-  }
+Result<LaunchPrice> PriceOf(const PlanLaunch& launch) {
   const RunConfig& run = launch.answer.report.plan.run.run;
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
-  RateQuestion question;
-  question.now = now;
-  question.live = true;
-  DataQuality quality;
-  const Result<RateBook> rates = OpenRates(settings, question, quality);
-  if (!rates) return tl::unexpected<Error>(rates.error());
-  std::vector<std::string> models;
-  if (gpu) models.emplace_back(gpu->gpu);
-  const Result<Rate> rate = RateOfModels(*rates, models);
+  const std::string model(gpu ? gpu->gpu : "");
+  const int gpus = static_cast<int>(run.gpus);
+  const Result<std::optional<OwnPrice>> own = launch.prices->Of(model, gpus);
+  if (!own) return tl::unexpected<Error>(own.error());
+  if (*own && (*own)->on_demand) {
+    const Result<Money> each = Scale(*(*own)->on_demand, 1, gpus);
+    if (!each) return tl::unexpected<Error>(each.error());
+    const CatalogueRow* row = (*own)->row;
+    return LaunchPrice{row != nullptr ? KeyOf(*row) : FormatExact(*each), (*own)->currency, *each};
+  }
+  const Result<Rate> rate = launch.prices->RateOf(model);
   if (!rate) return tl::unexpected<Error>(rate.error());
-  if (rate->per_gpu_hour) return LaunchPrice{rate->key, rate->currency, rate->per_gpu_hour};
+  if (rate->per_gpu_hour) {
+    const std::string flag = rate->key.empty() ? FormatExact(*rate->per_gpu_hour) : rate->key;
+    return LaunchPrice{flag, rate->currency, rate->per_gpu_hour};
+  }
   if (!launch.answer.options || !gpu) return LaunchPrice();
   // Several prices of one GPU: the plan's own table has chosen one for that many.
   for (const PlanOffer& offer : launch.answer.options->offers) {
-    if (offer.run.gpu == gpu->gpu && offer.run.gpus == run.gpus && offer.market == Market::kOnDemand) {
-      return LaunchPrice{offer.price_key, "USD", offer.run.per_gpu_hour};
-    }
+    const CatalogueRow* row = launch.prices->catalogue().Find(offer.price_key);
+    const bool launched = offer.run.gpu == gpu->gpu && offer.run.gpus == gpus && offer.market == Market::kOnDemand;
+    if (!launched || row == nullptr) continue;
+    const Result<Money> each = PerGpuHour(*row);
+    if (!each) return tl::unexpected<Error>(each.error());
+    return LaunchPrice{offer.price_key, offer.currency, *each};
   }
   return LaunchPrice();
 }
@@ -99,6 +99,25 @@ Result<KeptForecast> ForecastOf(const PlanLaunch& launch, const LaunchPrice& pri
   return forecast;
 }
 
+// Which cap the forecast does not keep, and by how much; empty if it likely keeps all.
+std::string BrokenBy(const KeptForecast& forecast, const OptionCaps& caps) {
+  const auto beyond = [](double forecast_of, double cap, const char* what) {
+    return forecast_of <= cap ? std::string()
+                              : fmt::format("over-budget: {} forecast is {:.0f} % beyond its cap", what,
+                                            100 * (forecast_of / cap - 1));
+  };
+  std::string broken;
+  if (caps.budget && !forecast.cost_nano) return "over-budget: not judged: what this GPU costs is not known";
+  if (caps.budget) {
+    broken = beyond(static_cast<double>(*forecast.cost_nano), static_cast<double>(caps.budget->nano()), "the cost");
+  }
+  if (broken.empty() && caps.gpu_hours) {
+    broken = beyond(*forecast.gpu_hours, caps.gpu_hours->count(), "the number of GPU-hours");
+  }
+  if (broken.empty() && caps.deadline) broken = beyond(*forecast.hours, caps.deadline->count(), "the time");
+  return broken;
+}
+
 bool Gives(const std::vector<std::string>& flags, const std::string& name) {
   return std::any_of(flags.begin(), flags.end(),
                      [&](const std::string& flag) { return flag.substr(0, flag.find('=')) == name; });
@@ -106,7 +125,8 @@ bool Gives(const std::vector<std::string>& flags, const std::string& name) {
 
 // The forecast rests on these, so they are the plan's.
 Result<void> CheckRunFlags(const std::vector<std::string>& flags) {
-  for (const char* name : {"--price", "--prices", "--config", "--history", "--no-history"}) {
+  for (const char* name :
+       {"--price", "--prices", "--contracts", "--owned", "--currency", "--config", "--history", "--no-history"}) {
     if (!Gives(flags, name)) continue;
     return FailUsage(
         fmt::format("plan: --launch: {0} holds for the plan too; write it before the first two dashes: "
@@ -122,6 +142,7 @@ std::vector<std::string> RunArguments(const PlanLaunch& launch, const LaunchPric
     if (!value.empty()) arguments.insert(arguments.end(), {flag, value});
   };
   add("--price", price.flag);
+  add("--currency", price.per_gpu_hour ? price.currency : "");
   add("--config", launch.config_file);
   add("--prices", settings.Text("price.catalogue"));
   add("--history", settings.Text("history.file"));
@@ -145,15 +166,28 @@ Result<void> WritePlan(const PlanLaunch& launch, const Environment& environment)
 
 }  // namespace
 
-Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Environment& environment) {
+Result<bool> CheckLaunch(const PlanLaunch& launch, const Settings& settings, const Environment& environment) {
   if (launch.json && launch.output.empty()) {
     return FailUsage("plan: --launch --format json: standard output is the command's; name a file with -o");
   }
   TRY(CheckRunFlags(launch.run_flags));
-  const Result<LaunchPrice> price = PriceOf(launch, settings, environment.now);
+  const LaunchPrice some{"1", "USD", Money::Cents(100)};  // which one, the plan is to say
+  const Result<std::shared_ptr<ReadyRun>> ready = ReadRunWords(RunArguments(launch, some, settings), environment);
+  if (!ready) return tl::unexpected<Error>(ready.error());
+  return *ready != nullptr;
+}
+
+Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Environment& environment) {
+  const Result<LaunchPrice> price = PriceOf(launch);
   if (!price) return tl::unexpected<Error>(price.error());
   Result<KeptForecast> forecast = ForecastOf(launch, *price);
   if (!forecast) return tl::unexpected<Error>(forecast.error());
+  if (const std::string broken = launch.gate ? BrokenBy(*forecast, *launch.gate) : ""; !broken.empty()) {
+    Say("--fail-on " + broken);
+    return kExitGate;
+  }
+  const Result<std::shared_ptr<ReadyRun>> ready = ReadRunWords(RunArguments(launch, *price, settings), environment);
+  if (!ready) return tl::unexpected<Error>(ready.error());
   TRY(WritePlan(launch, environment));
   RunLaunch run;
   run.forecast = std::move(*forecast);
@@ -164,7 +198,7 @@ Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Enviro
     if (launch.output.empty()) return;
     if (const Result<void> written = WritePlan(launch, environment); !written) Say(written.error().message);
   };
-  return LaunchRun(RunArguments(launch, *price, settings), environment, run);
+  return StartRun(**ready, environment, run);
 }
 
 }  // namespace idleburn

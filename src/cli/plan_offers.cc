@@ -5,7 +5,6 @@
 #include <map>
 
 #include "plan/gpu_rate.h"
-#include "price/resolve.h"
 
 namespace idleburn {
 namespace {
@@ -19,6 +18,7 @@ struct HourPrice {
   std::string key;
   std::optional<Instant> as_of;
   std::optional<Money> on_demand_per_hour;  // of the same machines, for a spot price
+  std::string currency = "USD";
 };
 
 bool Cheaper(const HourPrice& a, const HourPrice& b) {
@@ -82,24 +82,27 @@ Result<std::optional<HourPrice>> LeastPrice(const Catalogue& catalogue, const st
   return least;
 }
 
-// Prices a GPU and number is looked up by: the user's own, else the catalogue's.
-Result<std::optional<HourPrice>> OwnPrice(const OwnPrices& own, Market market, int gpus, std::size_t& not_offered) {
-  const std::optional<Money>& each = market == Market::kSpot ? own.spot : own.on_demand;
-  if (!each || market == Market::kReserved) return std::optional<HourPrice>();
+std::optional<HourPrice> HourOf(const OwnPrice& own, Market market, std::size_t& not_offered) {
+  const std::optional<Money>& all = market == Market::kSpot ? own.spot : own.on_demand;
+  if (!all || market == Market::kReserved) return std::nullopt;
   if (market == Market::kSpot && own.on_demand && *own.spot >= *own.on_demand) {
     ++not_offered;
-    return std::optional<HourPrice>();
+    return std::nullopt;
   }
-  HourPrice price{{}, 1, own.text, {}, {}};
-  const Result<Money> all = Scale(*each, gpus, 1);
-  if (!all) return tl::unexpected<Error>(all.error());
-  price.per_hour = *all;
-  if (market == Market::kSpot && own.on_demand) {
-    const Result<Money> dear = Scale(*own.on_demand, gpus, 1);
-    if (!dear) return tl::unexpected<Error>(dear.error());
-    price.on_demand_per_hour = *dear;
-  }
-  return std::optional<HourPrice>(price);
+  HourPrice price{*all, 1, market == Market::kSpot ? "--spot-price" : own.source, {}, {}, own.currency};
+  if (market == Market::kSpot) price.on_demand_per_hour = own.on_demand;
+  return price;
+}
+
+// The price that a GPU and number is looked up by: the user's own, else the catalogue's.
+Result<std::optional<HourPrice>> PriceIn(const Catalogue& catalogue, const std::optional<OwnPrice>& own,
+                                         const std::vector<const CatalogueRow*>& rows, Market market, int gpus,
+                                         std::size_t& not_offered) {
+  if (!own) return LeastPrice(catalogue, rows, market, gpus, not_offered);
+  const bool by_row = own->row != nullptr && own->row->market == market;
+  if (by_row) return LeastPrice(catalogue, {own->row}, market, gpus, not_offered);
+  if (own->row != nullptr && market != Market::kSpot) return std::optional<HourPrice>();
+  return HourOf(*own, market, not_offered);
 }
 
 struct RunOnGpus {
@@ -135,6 +138,7 @@ Result<PlanOffer> Offered(const HourPrice& price, Market market, std::string_vie
   offer.fit = run.fit;
   offer.price_key = price.key;
   offer.as_of = price.as_of;
+  offer.currency = price.currency;
   offer.run.gpu = std::string(gpu);
   offer.run.gpus = gpus;
   offer.run.nodes = price.machines;
@@ -151,43 +155,93 @@ Result<PlanOffer> Offered(const HourPrice& price, Market market, std::string_vie
   return offer;
 }
 
+// The GPUs to be weighed, each with the catalogue's rows of it.
+using GpuRows = std::map<std::string, std::vector<const CatalogueRow*>>;
+
+Result<GpuRows> GpusToWeigh(const PlanReport& report, const OfferQuestion& question, PlanOffers& found) {
+  GpuRows kinds = RowsByGpu(question.prices->catalogue(), found.unrated);
+  const std::optional<GpuRate> asked = RateOf(report.plan.run.run.gpu);
+  if (question.prices->only_asked() || report.stated_tokens_per_s) {
+    const std::string only(asked ? asked->gpu : "");
+    found.unrated.clear();
+    return GpuRows{{only, kinds[only]}};
+  }
+  for (const GpuRate& rate : AllGpuRates()) {  // of which the catalogue has none, and the user has a price
+    if (kinds.contains(std::string(rate.gpu))) continue;
+    const Result<std::optional<OwnPrice>> own = question.prices->Of(rate.gpu, 1);
+    if (!own) return tl::unexpected<Error>(own.error());
+    if (*own) kinds[std::string(rate.gpu)] = {};
+  }
+  return kinds;
+}
+
+// The offers of so many GPUs of a kind, in every market.
+struct Weighed {
+  bool priced = false;
+  bool fits = false;
+};
+
+Result<Weighed> AddOffers(const PlanReport& report, const OfferQuestion& question, const std::string& gpu, int gpus,
+                          const std::vector<const CatalogueRow*>& rows, PlanOffers& found) {
+  Weighed weighed;
+  const Result<std::optional<OwnPrice>> own = question.prices->Of(gpu, gpus);
+  if (!own) return tl::unexpected<Error>(own.error());
+  if (*own && !(*own)->on_demand && !(*own)->spot) {
+    found.part_priced.push_back(std::to_string(gpus) + " x " + gpu);
+  }
+  for (const Market market : {Market::kOnDemand, Market::kReserved, Market::kSpot}) {
+    const Result<std::optional<HourPrice>> price =
+        PriceIn(question.prices->catalogue(), *own, rows, market, gpus, found.spot_not_offered);
+    if (!price) return tl::unexpected<Error>(price.error());
+    if (!*price) continue;
+    weighed.priced = true;
+    const RunOnGpus run = RunOn(report, *question.calibration, gpu, gpus, (*price)->machines);
+    weighed.fits = weighed.fits || run.fit != MemoryFit::kNo;
+    if (run.fit == MemoryFit::kNo || !run.work) continue;
+    Result<PlanOffer> offer = Offered(**price, market, gpu, gpus, run);
+    if (!offer) return tl::unexpected<Error>(offer.error());
+    if (market == Market::kSpot) offer->run.machines = question.machines;
+    found.offers.push_back(std::move(*offer));
+  }
+  return weighed;
+}
+
+// Amounts of two currencies cannot be compared: beside own prices in another one the catalogue's, in USD, are left out.
+Result<void> KeepOneCurrency(PlanOffers& found) {
+  const PlanOffer* own = nullptr;
+  for (const PlanOffer& offer : found.offers) {
+    if (offer.currency == "USD") continue;
+    if (own != nullptr && own->currency != offer.currency) {
+      return Fail("plan: prices in " + own->currency + " (" + own->price_key + ") and in " + offer.currency + " (" +
+                  offer.price_key + ") cannot be compared; give all of them in one currency");
+    }
+    own = &offer;
+  }
+  if (own == nullptr) return {};
+  found.other_currency = std::erase_if(found.offers, [](const PlanOffer& offer) { return offer.currency == "USD"; });
+  return {};
+}
+
 }  // namespace
 
 Result<PlanOffers> FindOffers(const PlanReport& report, const OfferQuestion& question) {
   PlanOffers found;
-  const std::optional<GpuRate> asked = RateOf(report.plan.run.run.gpu);
-  const bool own = question.own.on_demand || question.own.spot;
-  std::map<std::string, std::vector<const CatalogueRow*>> kinds = RowsByGpu(*question.catalogue, found.unrated);
-  if (own || report.stated_tokens_per_s) {
-    const std::string only(asked ? asked->gpu : "");
-    std::vector<const CatalogueRow*> rows = kinds[only];
-    kinds = {{only, rows}};
-    found.unrated.clear();
-  }
-  for (const auto& [gpu, rows] : kinds) {
+  const Result<GpuRows> kinds = GpusToWeigh(report, question, found);
+  if (!kinds) return tl::unexpected<Error>(kinds.error());
+  for (const auto& [gpu, rows] : *kinds) {
     const std::size_t before = found.offers.size();
-    bool priced = false;
-    bool fits = false;
+    Weighed any;
+    const std::size_t in_part = found.part_priced.size();
     for (const double count : question.gpu_counts) {
-      const int gpus = static_cast<int>(count);
-      for (const Market market : {Market::kOnDemand, Market::kReserved, Market::kSpot}) {
-        const Result<std::optional<HourPrice>> price =
-            own ? OwnPrice(question.own, market, gpus, found.spot_not_offered)
-                : LeastPrice(*question.catalogue, rows, market, gpus, found.spot_not_offered);
-        if (!price) return tl::unexpected<Error>(price.error());
-        if (!*price) continue;
-        priced = true;
-        const RunOnGpus run = RunOn(report, *question.calibration, gpu, gpus, (*price)->machines);
-        fits = fits || run.fit != MemoryFit::kNo;
-        if (run.fit == MemoryFit::kNo || !run.work) continue;
-        Result<PlanOffer> offer = Offered(**price, market, gpu, gpus, run);
-        if (!offer) return tl::unexpected<Error>(offer.error());
-        if (market == Market::kSpot) offer->run.machines = question.machines;
-        found.offers.push_back(std::move(*offer));
-      }
+      const Result<Weighed> weighed = AddOffers(report, question, gpu, static_cast<int>(count), rows, found);
+      if (!weighed) return tl::unexpected<Error>(weighed.error());
+      any.priced = any.priced || weighed->priced;
+      any.fits = any.fits || weighed->fits;
     }
-    if (priced && found.offers.size() == before) (fits ? found.unrated : found.unfit).push_back(gpu);
+    const bool said = found.part_priced.size() > in_part;
+    if (any.priced && !said && found.offers.size() == before) (any.fits ? found.unrated : found.unfit).push_back(gpu);
   }
+  TRY(KeepOneCurrency(found));
   return found;
 }
 

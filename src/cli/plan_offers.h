@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/plan_prices.h"
 #include "cli/spot_facts.h"
 #include "plan/plan_report.h"
-#include "price/catalogue.h"
 
 namespace idleburn {
 
@@ -15,34 +15,29 @@ struct PlanOffer {
   RunOffer run;
   Market market = Market::kOnDemand;
   MemoryFit fit = MemoryFit::kFits;
-  std::string price_key;  // of the catalogue, or "--price 2.49"
+  std::string price_key;  // of the catalogue, or where the user's own comes from: "--price 2.49"
+  std::string currency = "USD";
   std::optional<Instant> as_of;
-};
-
-// Prices of the GPU asked for, instead of the catalogue's.
-struct OwnPrices {
-  std::optional<Money> on_demand;
-  std::optional<Money> spot;
-  std::string text;  // as given
 };
 
 struct OfferQuestion {
   const Calibration* calibration = nullptr;
-  const Catalogue* catalogue = nullptr;
-  OwnPrices own;
+  const PlanPrices* prices = nullptr;
   std::vector<double> gpu_counts;  // to be tried
   std::optional<UpAndDown> machines;
 };
 
 struct PlanOffers {
-  std::vector<PlanOffer> offers;    // in the order of GPU, number, market
-  std::vector<std::string> unfit;   // GPUs with a price that no number asked for fits
-  std::vector<std::string> unrated; // GPUs with a price that no time can be estimated for
-  std::size_t spot_not_offered = 0; // spot prices that are no lower than on demand
+  std::vector<PlanOffer> offers;         // in the order of GPU, number, market
+  std::vector<std::string> unfit;        // GPUs with a price that no number asked for fits
+  std::vector<std::string> unrated;      // GPUs with a price that no time can be estimated for
+  std::size_t spot_not_offered = 0;      // spot prices that are no lower than on demand
+  std::vector<std::string> part_priced;  // GPUs of which some have a price only: "16 x H100-80GB-SXM"
+  std::size_t other_currency = 0;        // offers in USD beside own prices in another: they have no comparison
 };
 
 // Offers for a run whose samples are known. A stated throughput holds for the GPU and the number that it was stated
-// for, so that only these are offered.
+// for, so that only these are offered. Fails if own prices are in several currencies.
 Result<PlanOffers> FindOffers(const PlanReport& report, const OfferQuestion& question);
 
 }  // namespace idleburn

@@ -24,6 +24,13 @@ void WarnOfOffers(const PlanOffers& found, Instant now, std::vector<std::string>
   if (found.spot_not_offered > 0) {
     warnings.push_back(fmt::format("{} spot prices are no lower than on demand: no offer", found.spot_not_offered));
   }
+  if (!found.part_priced.empty()) {
+    warnings.push_back("your prices are those of some of these GPUs only, left out: " + Joined(found.part_priced));
+  }
+  if (found.other_currency > 0) {
+    warnings.push_back(
+        fmt::format("{} offers of the catalogue are in USD and your prices are not: left out", found.other_currency));
+  }
   const auto old = std::count_if(found.offers.begin(), found.offers.end(),
                                  [&](const PlanOffer& offer) { return IsStale(offer.as_of, now); });
   if (old > 0) {
@@ -89,8 +96,10 @@ Result<std::optional<PlanOptions>> MakePlanOptions(const PlanReport& report, con
   if (!found) return tl::unexpected<Error>(found.error());
   PlanOptions plan;
   plan.offers = found->offers;
+  if (!plan.offers.empty()) plan.currency = plan.offers.front().currency;
   plan.caps = question.caps;
   plan.spot = question.spot;
+  if (!question.offers.prices->remark().empty()) plan.warnings.push_back(question.offers.prices->remark());
   WarnOfOffers(*found, question.now, plan.warnings);
   std::vector<RunOffer> offers;
   for (const PlanOffer& offer : plan.offers) offers.push_back(offer.run);

@@ -11,6 +11,7 @@ namespace idleburn {
 // Every offer that the run fits, weighed against its caps, and what to take.
 struct PlanOptions {
   std::vector<PlanOffer> offers;
+  std::string currency = "USD";    // of every offer, and so of the budget
   std::vector<RunOption> options;  // in the order of `offers`
   std::vector<std::size_t> order;  // of `options`: cheapest first, what has no cost last
   OptionChoice choice;             // of offers that the run fits for sure, else of all

@@ -9,7 +9,10 @@
 namespace idleburn {
 namespace {
 
-std::string Dollars(Money money) { return "$" + FormatGrouped(money, 2); }
+// "$2.50", "EUR 2.50".
+std::string Amount(Money money, const std::string& currency) {
+  return (currency == "USD" ? "$" : currency + " ") + FormatGrouped(money, MinorUnitDigits(currency));
+}
 std::string HoursText(const std::optional<Hours>& hours) {
   return hours ? fmt::format("{:.4g} h", hours->count()) : "unknown";
 }
@@ -29,15 +32,16 @@ std::string Facts(const PlanOffer& offer, const RunOption& option) {
   return fmt::format(
       "{} likely, {} to {} (90 %); {} on the wall half the time, {} in 95 of 100 runs; {:.4f} "
       "GPU-hours; {}, {}",
-      Dollars(option.cost->likely), Dollars(option.cost->low), Dollars(option.cost->high), HoursText(option.wall_p50),
-      HoursText(option.wall_p95), option.gpu_hours->likely.count(), offer.price_key, DayOrUndated(offer.as_of));
+      Amount(option.cost->likely, offer.currency), Amount(option.cost->low, offer.currency),
+      Amount(option.cost->high, offer.currency), HoursText(option.wall_p50), HoursText(option.wall_p95),
+      option.gpu_hours->likely.count(), offer.price_key, DayOrUndated(offer.as_of));
 }
 
-std::string CapsText(const OptionCaps& caps) {
+std::string CapsText(const OptionCaps& caps, const std::string& currency) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (caps.deadline) add("deadline " + HoursText(caps.deadline));
-  if (caps.budget) add("budget " + Dollars(*caps.budget));
+  if (caps.budget) add("budget " + Amount(*caps.budget, currency));
   if (caps.gpu_hours) add(fmt::format("{:.4g} GPU-hours", caps.gpu_hours->count()));
   return text;
 }
@@ -61,7 +65,7 @@ std::string Soonest(const PlanOptions& plan) {
 }
 
 std::string ChoiceText(const PlanOptions& plan) {
-  const std::string caps = CapsText(plan.caps);
+  const std::string caps = CapsText(plan.caps, plan.currency);
   const OptionChoice& choice = plan.choice;
   if (choice.best) {
     const PlanOffer& offer = plan.offers[*choice.best];
@@ -88,7 +92,7 @@ std::string UnknownSpot(const PlanOptions& plan) {
     for (const double overhead : kShownOverheads) {
       const Result<Money> cost = CostOf(offer.run.per_gpu_hour, option.gpu_hours->likely.count() * (1 + overhead));
       if (!cost) return "";
-      costs += fmt::format("{}{} at {:.0f} %", costs.empty() ? "" : ", ", Dollars(*cost), 100 * overhead);
+      costs += fmt::format("{}{} at {:.0f} %", costs.empty() ? "" : ", ", Amount(*cost, plan.currency), 100 * overhead);
     }
     return fmt::format(
         "Spot: how often {} is lost is not known. By overhead: {}; it saves up to an overhead of "
@@ -155,7 +159,9 @@ TableRow RowOf(const PlanOptions& plan, std::size_t i) {
                   std::to_string(offer.run.gpus),
                   std::string(Name(offer.market)),
                   option.gpu_hours ? fmt::format("{:.4g}", option.gpu_hours->likely.count()) : "unknown",
-                  option.cost ? (least ? "from " : "") + FormatGrouped(option.cost->likely, 2) : "unknown",
+                  option.cost
+                      ? (least ? "from " : "") + FormatGrouped(option.cost->likely, MinorUnitDigits(plan.currency))
+                      : "unknown",
                   hours(option.wall_p50),
                   hours(option.wall_p95),
                   option.interruptions ? fmt::format("{:.2f}", *option.interruptions) : "unknown",
@@ -174,17 +180,18 @@ TableRow RowOf(const PlanOptions& plan, std::size_t i) {
 std::string PlanOptionsText(const PlanOptions& plan, int width) {
   if (!plan.any()) return "\nOptions: none. No GPU with a known price fits.\n";
   constexpr auto kRight = TableColumn::Align::kRight;
+  const std::string unit = plan.currency == "USD" ? "$" : plan.currency;
   std::vector<TableColumn> columns = {{""},
                                       {"GPU"},
                                       {"n", kRight},
                                       {"market"},
                                       {"GPU-h", kRight},
-                                      {"cost $", kRight},
+                                      {"cost " + unit, kRight},
                                       {"h p50", kRight},
                                       {"h p95", kRight},
                                       {"losses", kRight},
                                       {"checkpoint", kRight, false, true},
-                                      {"$/GPU-h", kRight},
+                                      {unit + "/GPU-h", kRight},
                                       {"price of"},
                                       {"price", TableColumn::Align::kLeft, true, true}};
   if (plan.caps.budget) columns.insert(columns.end() - 2, {"budget GPU-h", kRight, false, true});

@@ -239,8 +239,6 @@ Json TimeJson(const PlanReport& report) {
 
 Json HoursOrNull(const std::optional<Hours>& hours) { return hours ? Json(hours->count()) : Json(nullptr); }
 
-constexpr std::string_view kCurrency = "USD";  // of the catalogue, and so of every offer
-
 Json BudgetJson(const PlanAnswer& answer) {
   const PlanReport& report = answer.report;
   const OptionCaps caps = answer.options ? answer.options->caps : OptionCaps();
@@ -248,7 +246,7 @@ Json BudgetJson(const PlanAnswer& answer) {
   Json json;
   json["kept"] = answer.options ? Json(BrokenCaps(*answer.options).empty()) : Json(nullptr);
   json["deadline_hours"] = HoursOrNull(caps.deadline);
-  PutMoney(json, "amount", caps.budget, kCurrency);
+  PutMoney(json, "amount", caps.budget, answer.options ? answer.options->currency : "USD");
   json["cap_gpu_hours"] = OrNull<Json>(report.plan.budget_gpu_hours);
   if (!report.cap) return json;
   json["gpu_hours_per_epoch"] = report.cap->gpu_hours_per_epoch;
@@ -266,15 +264,15 @@ Json OptionJson(const PlanOffer& offer, const RunOption& option, const OptionCap
   Json json = {{"gpu", offer.run.gpu}, {"count", offer.run.gpus}, {"machines", offer.run.nodes}};
   json["market"] = Name(offer.market);
   json["fits"] = Name(offer.fit);
-  PutMoney(json, "per_gpu_hour", offer.run.per_gpu_hour, kCurrency);
+  PutMoney(json, "per_gpu_hour", offer.run.per_gpu_hour, offer.currency);
   json["price"] = offer.price_key;
   json["price_as_of"] = offer.as_of ? Json(FormatRfc3339(*offer.as_of)) : Json(nullptr);
   json["basis"] = Name(option.basis);
   json["hours"] = option.billed_hours ? Json(option.billed_hours->likely.count()) : Json(nullptr);
   json["gpu_hours"] = option.gpu_hours ? Json(option.gpu_hours->likely.count()) : Json(nullptr);
-  PutMoney(json, "cost", cost(&CostRange::likely), kCurrency);
-  PutMoney(json, "low", cost(&CostRange::low), kCurrency);
-  PutMoney(json, "high", cost(&CostRange::high), kCurrency);
+  PutMoney(json, "cost", cost(&CostRange::likely), offer.currency);
+  PutMoney(json, "low", cost(&CostRange::low), offer.currency);
+  PutMoney(json, "high", cost(&CostRange::high), offer.currency);
   json["wall_clock_p50"] = HoursOrNull(option.wall_p50);
   json["wall_clock_p95"] = HoursOrNull(option.wall_p95);
   json["checkpoint_interval_s"] = option.interval ? Json(option.interval->count() * 3600) : Json(nullptr);
@@ -313,6 +311,7 @@ Json SpotJson(const PlanOptions& plan) {
 // Options are numbered as they are listed: cheapest first.
 void PutOptions(Json& json, const std::optional<PlanOptions>& plan) {
   json["options"] = Json::array();
+  json["currency"] = plan ? plan->currency : "USD";
   json["recommended"] = json["nearest"] = json["spot"] = nullptr;
   if (!plan) return;
   for (std::size_t place = 0; place < plan->order.size(); ++place) {

@@ -21,9 +21,9 @@ PlanAnswer Priced(PlanWords words, const OptionCaps& caps) {
   words["checkpointing"] = "full";
   words["gpu"] = "A100-80GB-SXM";
   PlanAnswer answer = Answer(words);
-  const Catalogue catalogue = Catalogue::BuiltIn();
+  PlanPrices prices = PlanPrices::Open(Settings::Load("", {}).value(), {"A100-80GB-SXM", "", "", Instant()}).value();
   OptionsQuestion question;
-  question.offers = {&ShippedCalibration(), &catalogue, {}, {1}, {}};
+  question.offers = {&ShippedCalibration(), &prices, {1}, {}};
   question.caps = caps;
   question.spot.machines = UpAndDown{std::chrono::hours(8), std::chrono::hours(1), {}};
   const SeatHistory seat = {{Nanos(), std::chrono::hours(8), true}};
@@ -110,7 +110,7 @@ TEST(PlanOutputTest, TheBasisIsPrinted) {
   EXPECT_NE(text.find("5120 tokens/s per GPU"), std::string::npos) << text;
 }
 
-TEST(PlanOutputTest, WhatItLeavesBehindIsSaid) {  // planning.md section 2.8
+TEST(PlanOutputTest, WhatItLeavesBehindIsSaid) {
   const std::string text = PlanText(Answer({{"model", "llama-3.1-8b"}, {"seq_len", "512"}}), 100);
   EXPECT_NE(text.find("131072 bytes of keys and values a token, 1.00 GiB for a sequence of 8192"), std::string::npos)
       << text;

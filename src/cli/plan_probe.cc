@@ -75,16 +75,17 @@ tl::expected<Probed, StartFailure> RunOne(Workload& workload, const TrialSpec& s
 
 // Tokens of all GPUs that the counted work is: as the command says it, else by the plan's batch.
 double TokensDone(const WorkRate& rate, const RunRow& row) {
-  WorkSaid work = rate.done;
-  work.steps = rate.work;  // in another unit where that is samples or tokens, which go before it
+  WorkCount work = rate.done;
+  work[WorkUnit::kStep] = rate.work;  // in another unit where that is samples or tokens, which go before it
   return *TokensOf(work, ScaleOf(row.run));
 }
 
 // A command that says how many samples it takes must take the plan's.
 std::string BatchDoubt(const WorkRate& rate, const RunRow& row) {
-  if (!rate.done.samples || !rate.done.steps) return "";
+  if (!rate.done[WorkUnit::kSample] || !rate.done[WorkUnit::kStep]) return "";
   const double batch = EffectiveBatch(row.run.micro_batch, row.run.accumulation, row.run.DataParallel());
-  const double said = static_cast<double>(*rate.done.samples) / static_cast<double>(*rate.done.steps);
+  const double said =
+      static_cast<double>(*rate.done[WorkUnit::kSample]) / static_cast<double>(*rate.done[WorkUnit::kStep]);
   if (std::abs(said / batch - 1) <= kOtherBatch) return "";
   return fmt::format(
       "the command takes {:.4g} samples a step, the plan says {:.4g} (micro-batch x accumulation x "
@@ -134,7 +135,7 @@ class Prober {
     const std::string fault = FaultOf(probed->trial, bounds_);
     if (!fault.empty()) return Fail(fmt::format("{} probe: the command {}", name, fault));
     const WorkRate& rate = *probed->trial.rate;
-    const bool counts = rate.unit == WorkUnit::kStep || rate.done.samples || rate.done.tokens;
+    const bool counts = rate.unit == WorkUnit::kStep || rate.done[WorkUnit::kSample] || rate.done[WorkUnit::kToken];
     if (!counts) return Fail(fmt::format("{} probe: the command only counts epochs; print steps", name));
     const std::string doubt = BatchDoubt(rate, plan->run);
     if (!doubt.empty() && result.readings.empty()) result.warnings.push_back(doubt);

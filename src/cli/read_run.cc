@@ -41,6 +41,7 @@ class RunReader {
       TRY(join_.Deliver(classifier_));
     }
     run_->run = classifier_.Finish();
+    TRY(LeaveUnsizedOut(first_path));
     if (alone) TRY(CheckRows(first_path));
     TRY(CheckGaps(first_path));
     if (!run_->profiles.empty()) AddTrace();
@@ -74,6 +75,20 @@ class RunReader {
   Result<void> ReadAlone(const KnownInput& input) {
     ImportTarget target{run_->devices, run_->quality, run_->owners, classifier_, &run_->summary};
     return ImportInput(input, options_, target);
+  }
+
+  // Priced as whole GPUs, seven instances of one board would be seven boards.
+  Result<void> LeaveUnsizedOut(const std::string& path) {
+    std::vector<DeviceResult>& devices = run_->run.devices;
+    const auto unsized = [&](const DeviceResult& d) { return IsUnsizedInstance(run_->devices[d.device]); };
+    for (const DeviceResult& d : devices) {
+      if (unsized(d)) run_->quality.CountNamed(QualityId::kUnsizedInstance, run_->devices[d.device].uuid);
+    }
+    const bool any = !devices.empty();
+    devices.erase(std::remove_if(devices.begin(), devices.end(), unsized), devices.end());
+    if (!any || !devices.empty()) return {};
+    return Fail(path + ": its GPUs are MIG instances (MIG-...), and nothing says how much of which board they are; " +
+                "add GPU_I_ID and GPU_I_PROFILE with the UUID of the board, as dcgm-exporter writes them");
   }
 
   // What is read as it comes is in order of time but for odd rows.

@@ -11,20 +11,6 @@ namespace {
 constexpr Nanos kShortestRow(kNanosPerSecond);  // marks come at the sampler's ticks: shorter rows are mostly rounding
 constexpr Nanos kLongestSilence(2 * kNanosPerSecond);
 
-struct UnitRow {
-  WorkUnit unit;
-  std::optional<std::int64_t> WorkMark::*count;
-  bool adds;  // over ranks; else that of the rank that is furthest
-};
-constexpr std::array<UnitRow, 4> kUnits = {{{WorkUnit::kStep, &WorkMark::steps, false},
-                                            {WorkUnit::kSample, &WorkMark::samples, true},
-                                            {WorkUnit::kToken, &WorkMark::tokens, true},
-                                            {WorkUnit::kEpoch, &WorkMark::epochs, false}}};
-
-bool SaysNothing(const WorkMark& mark) {
-  return std::none_of(kUnits.begin(), kUnits.end(), [&](const UnitRow& row) { return (mark.*row.count).has_value(); });
-}
-
 }  // namespace
 
 void RecordedWork::OnSamples(std::span<const Sample> samples) {
@@ -40,31 +26,24 @@ void RecordedWork::OnFact(const RunFact& fact) {
   of_command_ = of_command_ || fact.key == "command";
 }
 
-RecordedWork::Counts RecordedWork::All() const {
-  Counts all{};
-  for (const auto& [rank, mark] : ranks_) {
-    for (const UnitRow& row : kUnits) {
-      const std::optional<std::int64_t>& count = mark.*row.count;
-      std::optional<std::int64_t>& into = all[static_cast<std::size_t>(row.unit)];
-      if (count) into = row.adds ? into.value_or(0) + *count : std::max(into.value_or(*count), *count);
-    }
-  }
+WorkCount RecordedWork::All() const {
+  WorkCount all;
+  for (const auto& [rank, mark] : ranks_) all.AddRank(mark.done);
   return all;
 }
 
 void RecordedWork::OnWork(const WorkMark& mark) {
-  if (SaysNothing(mark)) {  // printed lines are no longer believed: markers count from the start of the command
+  if (!mark.done.any()) {  // printed lines are no longer believed: markers count from the start of the command
     ranks_.clear();
     changes_.clear();
     return;
   }
   ranks_[mark.rank] = mark;
-  const Counts now = All();
+  const WorkCount now = All();
   if (!changes_.empty()) {
-    for (const UnitRow& row : kUnits) {
-      const auto u = static_cast<std::size_t>(row.unit);
-      const std::optional<std::int64_t>& before = changes_.back().done[u];
-      if (before && (!now[u] || *now[u] < *before) && doubt_.empty()) {
+    for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+      const std::optional<std::int64_t>& before = changes_.back().done.of[u];
+      if (before && (!now.of[u] || *now.of[u] < *before) && doubt_.empty()) {
         doubt_ = "its count of " + std::string(kWorkUnitPlurals[u]) + " goes back at " + FormatRfc3339(mark.time) +
                  ": the work was begun anew";
       }
@@ -82,12 +61,12 @@ void RecordedWork::Fill(double gpus, CountedRun& counted) const {
   std::optional<Instant> start = window_.start ? window_.start : first_sample_;
   const std::optional<Instant> end = window_.end ? window_.end : last_sample_;
   if (!start || !end) return;
-  Counts done{};
+  WorkCount done;
   if (!of_command_ && !changes_.empty()) {
     start = std::max(*start, changes_.front().time);
     done = changes_.front().done;
   }
-  const Counts origin = done;
+  const WorkCount origin = done;
   counted.run.start = start;
   counted.run.end = end;
   counted.run.gpu_seconds = gpus * InSeconds(*end - *start);
@@ -98,10 +77,10 @@ void RecordedWork::Fill(double gpus, CountedRun& counted) const {
     piece.clear();
   };
   Instant since = *start;
-  const auto close = [&](Instant at, const Counts& now) {
+  const auto close = [&](Instant at, const WorkCount& now) {
     CountedRow row{at, gpus * InSeconds(at - since), {}};
     for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
-      row.work[u] = static_cast<double>(now[u].value_or(0) - done[u].value_or(0));
+      row.work[u] = static_cast<double>(now.of[u].value_or(0) - done.of[u].value_or(0));
     }
     const bool gap =
         std::any_of(gaps_.begin(), gaps_.end(), [&](Instant begun) { return since <= begun && begun < at; });
@@ -119,8 +98,8 @@ void RecordedWork::Fill(double gpus, CountedRun& counted) const {
   if (since < *end) close(*end, changes_.back().done);
   cut();
   for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
-    const std::optional<std::int64_t>& all = changes_.back().done[u];
-    if (all) counted.total[u] = static_cast<double>(*all - origin[u].value_or(0));
+    const std::optional<std::int64_t>& all = changes_.back().done.of[u];
+    if (all) counted.total[u] = static_cast<double>(*all - origin.of[u].value_or(0));
   }
 }
 

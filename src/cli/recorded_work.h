@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "telemetry/live_sink.h"
-#include "telemetry/run_facts.h"
 #include "telemetry/run_window.h"
 #include "verify/counted_run.h"
 
@@ -30,12 +29,11 @@ class RecordedWork final : public LiveSink {
   void Fill(double gpus, CountedRun& counted) const;
 
  private:
-  using Counts = std::array<std::optional<std::int64_t>, kWorkUnitCount>;
   struct At {
     Instant time;
-    Counts done;  // of all ranks
+    WorkCount done;  // of all ranks
   };
-  [[nodiscard]] Counts All() const;
+  [[nodiscard]] WorkCount All() const;
 
   RunWindow window_;
   bool of_command_ = false;

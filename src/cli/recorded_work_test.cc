@@ -29,8 +29,8 @@ struct Recorded {
     WorkMark mark;
     mark.time = At(at);
     mark.rank = rank;
-    mark.steps = steps;
-    mark.samples = steps * 32;
+    mark.done[WorkUnit::kStep] = steps;
+    mark.done[WorkUnit::kSample] = steps * 32;
     work.OnWork(mark);
   }
   [[nodiscard]] CountedRun Filled() const {
@@ -116,7 +116,7 @@ TEST(RecordedWorkTest, WorkOfBeforeARecordingIsNotCounted) {
   for (int i = 1; i <= 10; ++i) {
     WorkMark mark;
     mark.time = At(i);
-    mark.steps = 1000 + i;
+    mark.done[WorkUnit::kStep] = 1000 + i;
     work.OnWork(mark);
   }
   CountedRun counted;

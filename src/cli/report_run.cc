@@ -21,17 +21,6 @@
 namespace idleburn {
 namespace {
 
-struct FormatName {
-  std::string_view name;
-  std::string_view ending;
-  ReportFormat format;
-};
-constexpr auto kFormats = std::to_array<FormatName>({{"text", ".txt", ReportFormat::kText},
-                                                     {"json", ".json", ReportFormat::kJson},
-                                                     {"html", ".html", ReportFormat::kHtml},
-                                                     {"csv", ".csv", ReportFormat::kCsv},
-                                                     {"markdown", ".md", ReportFormat::kMarkdown}});
-
 Result<EnergyPrice> EnergyFrom(const Settings& settings) {
   EnergyPrice energy;
   if (settings.Has("energy.tariff")) {
@@ -44,15 +33,15 @@ Result<EnergyPrice> EnergyFrom(const Settings& settings) {
   return energy;
 }
 
-WorkDone AsWorkDone(const WorkSaid& said) {
+WorkDone AsWorkDone(const WorkCount& said) {
   WorkDone work;
   const auto put = [&](const char* unit, const std::optional<std::int64_t>& n) {
     if (n && *n > 0) work.units[unit] = *n * WorkDone::kOne;
   };
-  put("samples", said.samples);
-  put("tokens", said.tokens);
-  put("steps", said.steps);
-  put("epochs", said.epochs);
+  put("samples", said[WorkUnit::kSample]);
+  put("tokens", said[WorkUnit::kToken]);
+  put("steps", said[WorkUnit::kStep]);
+  put("epochs", said[WorkUnit::kEpoch]);
   return work;
 }
 
@@ -73,6 +62,8 @@ Result<void> Write(const AuditReport& report, const ReportPlan& plan, const Envi
         return AuditCsv(report);
       case ReportFormat::kMarkdown:
         return AuditMarkdown(report);
+      case ReportFormat::kParquet:
+        break;
     }
     return {};
   };
@@ -86,7 +77,7 @@ std::vector<RunFact> SystemOf(const RunSummary& summary) {
   std::vector<RunFact> facts;
   for (const auto& [key, value] : summary.facts()) {
     const bool machine =
-        key == "driver" || key == "nvml" || key == "cuda" || key.rfind("system.", 0) == 0 || key.rfind("gpu.", 0) == 0;
+        key == "driver" || key == "nvml" || key == "cuda" || key.starts_with("system.") || key.starts_with("gpu.");
     if (machine) facts.push_back({key, value});
   }
   return facts;
@@ -139,23 +130,13 @@ void CountFailedGpus(const RunFacts& facts, DataQuality& quality) {
 
 }  // namespace
 
-Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& output) {
-  for (const FormatName& f : kFormats) {
-    if (f.name == name) return f.format;
-    const bool ends = output.size() > f.ending.size() && output.substr(output.size() - f.ending.size()) == f.ending;
-    if (name.empty() && ends) return f.format;
-  }
-  if (name.empty()) return ReportFormat::kText;
-  return FailUsage("--format: '" + name.substr(0, 20) + "' is none of text, json, html, csv, markdown");
-}
-
 BoardFacts FactsOf(std::string_view gpu_name) {
   const std::optional<GpuFacts> facts = FactsFor(gpu_name);
   return facts ? BoardFacts{facts->power_limit_mw, facts->max_sm_khz} : BoardFacts{};
 }
 
 Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& settings) {
-  const Result<ReportFormat> format = ChooseFormat(settings.Text("output.format"), request.output);
+  const Result<ReportFormat> format = ChooseFormat(settings, "", request.output, kAuditFormats);
   if (!format) return tl::unexpected<Error>(format.error());
   Result<std::vector<Gate>> gates = ParseGates(request.fail_on);
   if (!gates) return tl::unexpected<Error>(gates.error());
@@ -174,19 +155,17 @@ std::string LeaveOutHidden(const ReportPlan& plan, RunInputs& run) {
   if (plan.request.all_gpus || run.run.devices.empty()) return {};
   const HiddenGpus hidden = HiddenGpus::From(run.summary.facts(), run.devices);
   if (!hidden.doubt.empty()) run.quality.CountNamed(QualityId::kGpusUnclear, hidden.doubt);
-  std::vector<DeviceResult>& devices = run.run.devices;
+  const std::vector<DeviceId> left_out = run.run.LeaveOut(hidden.devices);
+  if (left_out.empty()) return {};
+  const std::vector<DeviceResult>& devices = run.run.devices;
   std::string names;
-  std::int64_t left_out = 0;
-  for (const DeviceId id : hidden.devices) {
-    const auto is_it = [id](const DeviceResult& result) { return result.device == id; };
-    const auto found = std::find_if(devices.begin(), devices.end(), is_it);
-    if (found == devices.end()) continue;
-    devices.erase(found);
-    names += (names.empty() ? "" : ", ") + ShortName(run.devices[id]);
-    ++left_out;
+  for (const DeviceId id : left_out) {
+    const bool in_part = std::any_of(devices.begin(), devices.end(),
+                                     [&](const DeviceResult& d) { return run.devices[d.device].board == id; });
+    names += (names.empty() ? "" : ", ") + std::string(in_part ? "the rest of " : "") + ShortName(run.devices[id]);
   }
-  if (left_out == 0) return {};
-  run.quality.CountNamed(QualityId::kGpusLeftOut, names + " hidden by " + hidden.because, {}, left_out);
+  run.quality.CountNamed(QualityId::kGpusLeftOut, names + " hidden by " + hidden.because, {},
+                         static_cast<std::int64_t>(left_out.size()));
   return devices.empty() ? "the command could see none (" + hidden.because + "); --all-gpus counts those of the machine"
                          : std::string();
 }

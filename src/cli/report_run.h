@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include "base/result.h"
 #include "cli/command.h"
 #include "cli/gate.h"
+#include "cli/output_format.h"
 #include "cli/read_run.h"
 #include "cli/settings.h"
 #include "history/run.h"
@@ -29,9 +31,9 @@ struct ReportRequest {
   bool to_stderr = false;  // standard output belongs to somebody else
 };
 
-enum class ReportFormat : std::uint8_t { kText, kJson, kHtml, kCsv, kMarkdown };
-// By --format, else by the ending of the output file, else text. Another name is a usage error.
-Result<ReportFormat> ChooseFormat(const std::string& name, const std::string& output);
+// What an audit is written in.
+inline constexpr std::array<ReportFormat, 5> kAuditFormats = {
+    ReportFormat::kText, ReportFormat::kJson, ReportFormat::kHtml, ReportFormat::kCsv, ReportFormat::kMarkdown};
 
 // The same, understood: what is wrong with it is said before a long run, not after.
 struct ReportPlan {

@@ -80,9 +80,9 @@ void TakeWork(const WorkDone& work, RunFigures& figures) {
 void TakePace(const std::optional<WorkPace>& pace, RunFigures& figures) {
   if (!pace) return;
   figures.pace_ns = pace->time.count();
-  figures.pace_steps = pace->done.steps;
-  figures.pace_samples = pace->done.samples;
-  figures.pace_tokens = pace->done.tokens;
+  figures.pace_steps = pace->done[WorkUnit::kStep];
+  figures.pace_samples = pace->done[WorkUnit::kSample];
+  figures.pace_tokens = pace->done[WorkUnit::kToken];
 }
 
 void TakePeak(const AuditReport& report, RunFigures& figures) {
@@ -103,7 +103,8 @@ RunFigures FiguresOf(const AuditReport& report, const WorkDone& work, const std:
   TakeMoney(report.cost, *report.devices, figures);
   TakePeak(report, figures);
   for (const Finding& f : report.advice.findings) {
-    figures.findings.push_back({std::string(f.cause), std::string(Name(f.status)), f.share, f.gpu_ns, NanoOf(f.cost)});
+    figures.findings.push_back(
+        {std::string(f.cause), std::string(Name(f.status)), f.ShareOfRun(), f.gpu_ns, NanoOf(f.cost)});
   }
   for (const Recommendation& r : report.advice.recommendations) {
     KeptAdvice advice{std::string(r.id), std::string(Name(r.axis)), std::string(r.cause), {}, {}, {}, {}};

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "cli/held_signals.h"
 #include "cli/say.h"
@@ -35,7 +36,7 @@ WorkloadEnd RunGuard::Wait() {
 }
 
 void RunGuard::NoGpu(const std::string& why) {
-  if (!plan_.limits.any()) return;
+  if (!plan_.limits.any() || std::exchange(told_no_gpu_, true)) return;
   const WatchAlert alert = NothingIsWatched(why);
   TellAlert(alert, on_alert_);
   session_.Tell(NoteKind::kAlert, alert.text);

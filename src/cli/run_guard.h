@@ -22,7 +22,7 @@ class RunGuard {
         on_alert_(on_alert),
         stopping_(plan.rules) {}
 
-  // Before Wait ends, from any thread: the session has no GPU.
+  // From one other thread: the session has no GPU, or none yet. Told once.
   void NoGpu(const std::string& why);
 
   // As Workload::Wait. A workload that was stopped is over when what it leaves behind is, too, or had its time.
@@ -40,6 +40,7 @@ class RunGuard {
   LiveSession& session_;
   AlertCommand* on_alert_;
   Stopping stopping_;
+  bool told_no_gpu_ = false;
 };
 
 }  // namespace idleburn

@@ -59,22 +59,19 @@ void PutDecimal(std::string& out, std::int64_t value, int decimals) {
   if (!fraction.empty()) out += '.' + fraction;
 }
 
-// An index, a bus id, or an instance on one of them: "0", "0000:19:00.0", "0:5".
-std::string GpuOf(const Device& device) {
-  std::string text = device.index ? std::to_string(*device.index) : device.bus_id;
-  if (device.mig) text += ":" + device.mig->id;
-  return text;
-}
-// A MIG instance has the UUID of its board, which would make them one.
-std::string UuidOf(const Device& device) { return device.mig ? "" : device.uuid; }
+// An index or a bus id: "0", "0000:19:00.0".
+std::string GpuOf(const Device& device) { return device.index ? std::to_string(*device.index) : device.bus_id; }
 
 struct Identity {
   std::string_view name;
   std::string (*of)(const Device& device);
 };
-constexpr std::array<Identity, 4> kIdentity = {{
-    {"uuid", UuidOf},
+// A MIG instance is that of its id on the board that the others name.
+constexpr std::array<Identity, 6> kIdentity = {{
+    {"uuid", [](const Device& device) { return device.uuid; }},
     {"gpu", GpuOf},
+    {"mig_id", [](const Device& device) { return device.mig ? device.mig->id : ""; }},
+    {"mig_profile", [](const Device& device) { return device.mig ? device.mig->profile : ""; }},
     {"name", [](const Device& device) { return device.name; }},
     {"host", [](const Device& device) { return device.host; }},
 }};

@@ -54,7 +54,7 @@ constexpr auto kTable = std::to_array<SettingInfo>({
     {"history.project", "--project", "NAME", SettingKind::kText, "",
      "what a run belongs to (default: its W&B project, MLflow experiment, or folder)"},
     {"output.format", "--format", "KIND", SettingKind::kText, "",
-     "text, json, html, csv or markdown (default: by -o, else text)"},
+     "text, json, html, csv or markdown, where a command writes it (default: by -o, else text)"},
 });
 
 const SettingInfo* FindSetting(std::string_view key) {

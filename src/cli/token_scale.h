@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include "base/work_unit.h"
 #include "plan/run_config.h"
-#include "run/progress_lines.h"
 
 namespace idleburn {
 
@@ -15,6 +15,6 @@ struct TokenScale {
 TokenScale ScaleOf(const RunConfig& run);
 
 // Tokens of work, by the finest unit that it was counted in; absent where that cannot be said in tokens.
-std::optional<double> TokensOf(const WorkSaid& work, const TokenScale& scale);
+std::optional<double> TokensOf(const WorkCount& work, const TokenScale& scale);
 
 }  // namespace idleburn

@@ -1,11 +1,11 @@
 #include "cli/top_board.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "cli/reading_text.h"
 #include "cli/report_run.h"
+#include "telemetry/device_place.h"
 
 namespace idleburn {
 namespace {
@@ -14,10 +14,7 @@ namespace {
 std::vector<DeviceId> InOrder(const DeviceTable& devices, std::size_t count) {
   std::vector<DeviceId> ids;
   for (DeviceId id = 0; id < count; ++id) ids.push_back(id);
-  const auto place = [&](DeviceId id) {
-    return std::make_tuple(devices[id].board.value_or(id), devices[id].mig.has_value(), id);
-  };
-  std::sort(ids.begin(), ids.end(), [&](DeviceId a, DeviceId b) { return place(a) < place(b); });
+  std::sort(ids.begin(), ids.end(), [&](DeviceId a, DeviceId b) { return StandsBefore(a, b, devices); });
   return ids;
 }
 
@@ -88,7 +85,11 @@ std::optional<Phase> TopBoard::PhaseOfLastSecond(const Gpu& gpu) const {
 TopView TopBoard::Build() {
   TopView view;
   view.time = newest_;
-  if (!rates_) rates_ = find_rates_(devices_);
+  if (!rates_) {
+    rates_ = find_rates_(devices_);
+    const std::lock_guard lock(mutex_);
+    if (*rates_) notes_.insert(notes_.end(), (*rates_)->remarks().begin(), (*rates_)->remarks().end());
+  }
   const Result<CostReport> cost =
       PriceRun(classifier_.SoFar(), devices_, {}, *rates_ ? **rates_ : RateCard(), {}, {}, 720);
   view.fault = !*rates_ ? rates_->error().message : !cost ? cost.error().message : "";
@@ -106,12 +107,10 @@ TopView TopBoard::Build() {
     row.phase = PhaseOfLastSecond(gpu);
     row.unobserved = kUnobservedNames[static_cast<std::size_t>(gpu.why)];
     row.last = gpu.last;
-    for (std::size_t i = 0; cost && i < cost->devices.size(); ++i) {
-      const CostReport::DeviceCost& priced = cost->devices[i];
-      if (priced.device != id) continue;
-      row.since_start = priced.usage;
-      if (const std::optional<Money>& rate = cost->RateOf(priced).per_gpu_hour) {
-        if (const Result<Money> share = Estimate(*rate, priced.gpu_share)) row.per_hour = *share;
+    if (const CostReport::DeviceCost* priced = cost ? cost->Of(id) : nullptr) {
+      row.since_start = priced->usage;
+      if (const std::optional<Money>& rate = cost->RateOf(*priced).per_gpu_hour) {
+        if (const Result<Money> share = Estimate(*rate, priced->gpu_share)) row.per_hour = *share;
       }
     }
     view.gpus.push_back(std::move(row));

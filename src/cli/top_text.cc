@@ -40,7 +40,7 @@ std::string PhaseText(const TopGpu& gpu) {
 // "0", "0 MIG 1g.10gb #7": what a GPU is called behind the word GPU.
 std::string ShortNumber(const TopGpu& gpu) {
   constexpr std::string_view kWord = "GPU ";
-  return gpu.name.substr(gpu.name.rfind(kWord, 0) == 0 ? kWord.size() : 0);
+  return gpu.name.substr(gpu.name.starts_with(kWord) ? kWord.size() : 0);
 }
 
 Signal BusyOf(const TopGpu& gpu) {
@@ -198,8 +198,8 @@ int WidthBeforeLast(const std::vector<TableColumn>& columns, const std::vector<T
 // that only draw; what they hold is more than a driver keeps for itself.
 std::string WhoElse(const TopGpu& gpu) {
   constexpr std::int64_t kSurelyHeld = std::int64_t{1} << 30;
-  if (!gpu.holders) return "unknown: no list";
-  return gpu.last[Index(Signal::kMemoryUsed)].value_or(0) < kSurelyHeld ? "no process" : "unknown: memory is held";
+  if (gpu.last[Index(Signal::kMemoryUsed)].value_or(0) >= kSurelyHeld) return "unknown: memory is held";
+  return gpu.holders ? "no process" : "unknown: no list";
 }
 
 // Who holds what, and the GPUs that nobody holds: together every GPU, so that no price is left out.

@@ -24,8 +24,6 @@ struct BeforeAfter {
   std::optional<double> compute_change;
   std::vector<std::string> doubts;  // what keeps this from being proof, each a sentence
   std::string_view next;            // the first cause of the capture after
-
-  [[nodiscard]] bool WithinBound() const { return realised && *realised >= 0 && *realised <= bound; }
 };
 
 BeforeAfter CompareCaptures(const DeviceDiagnosis& before, const DeviceDiagnosis& after);

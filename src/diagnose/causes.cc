@@ -18,7 +18,8 @@ void Join(const Scene& scene, std::vector<Finding> traced, std::vector<Finding>&
     });
     if (same == findings.end()) {
       const double of_window = f.share > 0 ? f.bound / f.share : 0;
-      f.bound = of_window * scene.Share(f.gpu_ns);
+      f.of_run = scene.Share(f.gpu_ns);
+      f.bound = of_window * *f.of_run;
       findings.push_back(std::move(f));
       continue;
     }
@@ -41,7 +42,7 @@ std::vector<Finding> FindAllCauses(const Scene& scene) {
   }
   Join(scene, std::move(traced), findings);
   std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.share > b.share; });
+                   [](const Finding& a, const Finding& b) { return a.ShareOfRun() > b.ShareOfRun(); });
   return findings;
 }
 

@@ -68,7 +68,10 @@ TEST(CausesTest, WhatOnlyATraceShowsSavesNoMoreThanItsWindow) {
   ASSERT_NE(sync, nullptr);
   EXPECT_EQ(sync->status, Status::kLikely);
   EXPECT_NEAR(sync->bound, 0.25 / 3600, 1e-12);  // of the hour
-  EXPECT_NE(Find(found, "unknown"), nullptr) << "the samples' own finding stays";
+  EXPECT_DOUBLE_EQ(sync->share, 0.5);            // of the traced second
+  EXPECT_NEAR(sync->ShareOfRun(), 0.5 / 3600, 1e-12);
+  ASSERT_NE(Find(found, "unknown"), nullptr) << "the samples' own finding stays";
+  EXPECT_EQ(found.front().cause, "unknown") << "half of a second is less than a starved hour";
 }
 
 // 100 s at 15 %, idle by a band that reaches so far: releasing the GPU gives back 85 of them.

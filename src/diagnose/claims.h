@@ -37,7 +37,7 @@ inline std::int64_t LowNs(const Timeline::Bucket& bucket) {
 // Of so much low time of a bucket, what no kernel ran in: the most that a fix could give back.
 inline double LostNs(const Timeline::Bucket& bucket, std::int64_t low) {
   const double used = static_cast<double>(bucket.utilization.area) / static_cast<double>(kFull);
-  return std::clamp(static_cast<double>(ObservedNs(bucket)) - used, 0.0, static_cast<double>(low));
+  return std::clamp(static_cast<double>(bucket.ObservedNs()) - used, 0.0, static_cast<double>(low));
 }
 
 }  // namespace idleburn

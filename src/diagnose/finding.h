@@ -18,13 +18,19 @@ struct Finding {
   std::string_view cause;  // id of the cause table: "idle_held", "spin_wait", "throttling", "unknown", ...
   std::string title;       // the same in one short sentence, for people
   Status status = Status::kUnknown;
-  double share = 0;                   // of observed time
+  double share = 0;                   // of observed time, or of the traced window: see of_run
   std::vector<std::string> evidence;  // each names its counter, value and threshold
   std::vector<std::string> refutes;   // what would refute it, measured or not
   std::string isolate;                // the next measurement, or the one knob that isolates it
   std::int64_t gpu_ns = 0;
   std::optional<Money> cost;
   double bound = 0;  // of observed time: the most that a fix can give back; 0: not known
+  // Where only a trace of a part of the run shows it: the share of the run's observed time. `share` is then of the
+  // traced window.
+  std::optional<double> of_run;
+
+  // What findings are compared by, and what `bound` is a part of.
+  [[nodiscard]] double ShareOfRun() const { return of_run.value_or(share); }
 };
 
 }  // namespace idleburn

@@ -35,18 +35,26 @@ std::string MeanOrNotRead(const std::optional<double>& micro_percent) {
 
 // Idle stretches of the run that belong to one cause.
 struct IdleTally {
+  explicit IdleTally(const CostReport& cost) : told(cost) {}
   std::int64_t ns = 0;
   std::int64_t assumed_ns = 0;  // of them, whether a process held the GPU was not read
   double recoverable_ns = 0;
   DeviceShares where;
-  std::vector<std::string> names;
-  std::string counter;  // that told whether memory was held
+  std::vector<DeviceId> gpus;
+  Example told;  // whose counters tell whether the GPU was held
 };
 
-std::string HolderCounter(const Scene& scene, const DeviceResult& d) {
-  const Signal by =
-      scene.devices[d.device].counter[Index(Signal::kProcesses)].empty() ? Signal::kMemoryUsed : Signal::kProcesses;
-  return scene.Counter(d, by);
+// What decided: the list of processes, and where there was none, memory.
+std::string HolderEvidence(const Scene& scene, const DeviceResult& d, std::string_view cause) {
+  const auto& counters = scene.devices[d.device].counter;
+  const bool held = cause == "idle_held";
+  const std::string list =
+      fmt::format("{} lists {} meanwhile", scene.Counter(d, Signal::kProcesses), held ? "a process" : "no process");
+  const std::string memory =
+      fmt::format("{} is {} {} MiB{}", scene.Counter(d, Signal::kMemoryUsed), held ? "at least" : "below",
+                  scene.thresholds.held_memory >> 20, held ? ", which some process holds" : "");
+  if (counters[Index(Signal::kProcesses)].empty()) return memory + " meanwhile";
+  return counters[Index(Signal::kMemoryUsed)].empty() ? list : list + ", or where no list is read " + memory;
 }
 
 void Add(const Scene& scene, const DeviceResult& d, std::int64_t ns, std::int64_t assumed, double recoverable,
@@ -56,8 +64,8 @@ void Add(const Scene& scene, const DeviceResult& d, std::int64_t ns, std::int64_
   tally.assumed_ns += scene.Weighted(assumed, d.device);
   tally.recoverable_ns += static_cast<double>(scene.Weighted(std::llround(recoverable), d.device));
   tally.where[d.device] += scene.Weighted(ns + assumed, d.device);
-  tally.names.push_back(scene.NameOf(d.device));
-  if (ns > 0) tally.counter = HolderCounter(scene, d);
+  tally.gpus.push_back(d.device);
+  if (ns > 0) tally.told.Offer(d);
 }
 
 // Adds to `claimed` what is worth a finding.
@@ -72,13 +80,8 @@ void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tal
       fmt::format("{} below {} % in stretches of {} s or more, for {:.0f} GPU-s in all ({:.1f} % of observed time, "
                   "threshold 3 %): {}",
                   scene.BusyCounter(), InPercent(scene.thresholds.idle_below), kIdleStretchSeconds, Seconds(tally.ns),
-                  100 * f.share, ListOf(tally.names)));
-  if (tally.ns > tally.assumed_ns) {
-    f.evidence.push_back(fmt::format(
-        fmt::runtime(cause == "idle_held" ? "{} shows a process that holds device memory ({} MiB or more) meanwhile"
-                                          : "{} shows no process on the GPU meanwhile (memory below {} MiB)"),
-        tally.counter, scene.thresholds.held_memory >> 20));
-  }
+                  100 * f.share, scene.ListOf(tally.gpus)));
+  if (tally.ns > tally.assumed_ns) f.evidence.push_back(HolderEvidence(scene, *tally.told.best(), cause));
   if (tally.assumed_ns > 0) {
     f.evidence.push_back(
         fmt::format("neither memory.used nor a process list was read for {:.0f} of these GPU-s: taken as {}",
@@ -91,8 +94,8 @@ void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tal
 
 // Returns the idle time claimed of each device, and adds to *unclear what the timeline was too coarse to place.
 DeviceShares FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear, std::vector<Finding>& findings) {
-  IdleTally held;
-  IdleTally empty;
+  IdleTally held(scene.cost);
+  IdleTally empty(scene.cost);
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
     const DeviceResult& d = scene.run.devices[i];
     std::vector<bool> taken = claims[i];
@@ -152,25 +155,24 @@ void FindSpinWait(const Scene& scene, std::int64_t claimed, std::vector<Finding>
   using Evidence = SpinVerdict::Evidence;
   const std::int64_t spin = scene.cost.whole.spin_wait_ns - claimed;
   if (scene.Share(spin) < kMaterialShare) return;
-  std::vector<std::string> names;
+  std::vector<DeviceId> gpus;
   DeviceShares where;
-  std::array<const DeviceResult*, 3> longest{};  // by evidence
+  std::array<Example, 3> longest = {Example(scene.cost), Example(scene.cost), Example(scene.cost)};  // by evidence
   for (const DeviceResult& d : scene.run.devices) {
     if (d.spin.time.ns == 0) continue;
     where[d.device] = scene.Weighted(d.spin.time.ns, d.device);
-    names.push_back(scene.NameOf(d.device));
-    const DeviceResult*& example = longest[static_cast<std::size_t>(d.spin.evidence)];
-    if (example == nullptr || d.spin.time.ns > example->spin.time.ns) example = &d;
+    gpus.push_back(d.device);
+    longest[static_cast<std::size_t>(d.spin.evidence)].Offer(d, static_cast<double>(d.spin.time.ns));
   }
-  const DeviceResult* by_activity = longest[static_cast<std::size_t>(Evidence::kActivity)];
-  const DeviceResult* by_power = longest[static_cast<std::size_t>(Evidence::kPower)];
+  const DeviceResult* by_activity = longest[static_cast<std::size_t>(Evidence::kActivity)].best();
+  const DeviceResult* by_power = longest[static_cast<std::size_t>(Evidence::kPower)].best();
   const std::optional<LatePeer> peer = FindLatePeer(scene);
   Finding f = MakeFinding(scene, "spin_wait", by_activity != nullptr || peer ? Status::kConfirmed : Status::kLikely,
                           spin, where);
   f.bound = f.share;
   const std::string busy =
       fmt::format("{} >= {} % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}", scene.BusyCounter(),
-                  InPercent(scene.thresholds.bound_from), Seconds(spin), 100 * f.share, ListOf(names));
+                  InPercent(scene.thresholds.bound_from), Seconds(spin), 100 * f.share, scene.ListOf(gpus));
   for (const DeviceResult* d : {by_activity, by_power}) {
     if (d != nullptr) f.evidence.push_back(SpinEvidence(scene, *d, busy));
   }
@@ -220,21 +222,22 @@ std::string ReasonsOf(const RunResult& run) {
 }
 
 void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
-  const std::int64_t lost = scene.cost.whole.throttled_with_loss_ns;
+  // A board with MIG instances is slowed down as a whole; no more is lost than is observed of it.
+  const std::int64_t lost = std::min(scene.cost.whole.throttled_with_loss_ns, scene.cost.whole.observed_ns);
   if (scene.Share(lost) < kMaterialShare) return;
-  std::vector<std::string> names;
+  std::vector<DeviceId> gpus;
   DeviceShares where;
-  for (const DeviceResult& d : scene.run.devices) {
-    if (d.throttled_with_loss_ns == 0) continue;
-    names.push_back(scene.NameOf(d.device));
-    where[d.device] = scene.Weighted(d.throttled_with_loss_ns, d.device);
+  for (const CostReport::DeviceCost& d : scene.cost.devices) {
+    if (d.usage.throttled_with_loss_ns == 0) continue;
+    gpus.push_back(d.device);
+    where[d.device] = d.usage.throttled_with_loss_ns;
   }
   const double loss = ClockLoss(scene.run);
   Finding f = MakeFinding(scene, "throttling", Status::kConfirmed, lost, where);
   f.bound = f.share * loss;
   f.evidence.push_back(fmt::format("{} reports {} ({:.1f} % of observed time with clock loss, threshold 3 %): {}",
                                    CounterOf(scene, Signal::kEventReasons), ReasonsOf(scene.run), 100 * f.share,
-                                   ListOf(names)));
+                                   scene.ListOf(gpus)));
   if (loss > 0) {
     f.evidence.push_back(fmt::format("{} is {:.1f} % below its maximum meanwhile (threshold {} %)",
                                      CounterOf(scene, Signal::kSmClock), 100 * loss, ClockLossThreshold(scene)));
@@ -268,12 +271,12 @@ void FindBursts(const Scene& scene, std::vector<Finding>& findings) {
   if (scene.Share(burst) < kMaterialShare) return;
   std::array<std::int64_t, kPhaseCount> ticks{};
   std::int64_t window = 0;
-  std::vector<std::string> names;
+  std::vector<DeviceId> gpus;
   DeviceShares where;
   for (const DeviceResult& d : scene.run.devices) {
     if (d.totals.burst_ns == 0) continue;
     for (std::size_t i = 0; i < kPhaseCount; ++i) ticks[i] += d.totals.ticks[i];
-    names.push_back(scene.NameOf(d.device));
+    gpus.push_back(d.device);
     where[d.device] = scene.Weighted(d.totals.burst_ns, d.device);
     if (d.tick_window) window = std::max(window, d.tick_window->count());
   }
@@ -286,7 +289,7 @@ void FindBursts(const Scene& scene, std::vector<Finding>& findings) {
       fmt::format("{} alternates within seconds for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}: of "
                   "all readings, {:.3f} s apart, {:.1f} % are below {} % and {:.1f} % at {} % or more, burst index "
                   "B = 4 x {:.3f} x {:.3f} = {:.2f} (threshold {:.2f})",
-                  scene.BusyCounter(), Seconds(burst), 100 * f.share, ListOf(names), Seconds(window), 100 * low,
+                  scene.BusyCounter(), Seconds(burst), 100 * f.share, scene.ListOf(gpus), Seconds(window), 100 * low,
                   InPercent(scene.thresholds.idle_below), 100 * high, InPercent(scene.thresholds.bound_from), low, high,
                   4 * low * high, static_cast<double>(scene.thresholds.burst_percent) / 100));
   f.evidence.emplace_back(
@@ -332,23 +335,24 @@ void FindUnexplained(const Scene& scene, const DeviceShares& idle, std::int64_t 
 void FindCompute(const Scene& scene, std::vector<Finding>& findings) {
   std::int64_t bound = 0;
   DeviceShares where;
-  std::vector<std::string> names;
-  const DeviceResult* example = nullptr;
+  std::vector<DeviceId> gpus;
+  Example most(scene.cost);
   for (const DeviceResult& d : scene.run.devices) {
     const std::int64_t backed = BackedComputeNs(d);
     if (backed == 0) continue;
     where[d.device] = scene.Weighted(backed, d.device);
     bound += where[d.device];
-    names.push_back(scene.NameOf(d.device));
-    if (example == nullptr || backed > BackedComputeNs(*example)) example = &d;
+    gpus.push_back(d.device);
+    most.Offer(d, static_cast<double>(backed));
   }
+  const DeviceResult* example = most.best();
   if (example == nullptr || scene.Share(bound) < kMaterialShare) return;
   const std::optional<double> sm = BusySmActivity(example->totals);
   const std::optional<double> tensor = example->totals.tensor_active.Mean();
   Finding f = MakeFinding(scene, "compute_bound", sm && tensor ? Status::kConfirmed : Status::kLikely, bound, where);
   f.evidence.push_back(fmt::format(
       "{} >= {} % for {:.0f} GPU-s on {}; meanwhile {} {} (threshold 80 %), {} {} over the run", scene.BusyCounter(),
-      InPercent(scene.thresholds.bound_from), Seconds(bound), ListOf(names), CounterOf(scene, Signal::kSmActive),
+      InPercent(scene.thresholds.bound_from), Seconds(bound), scene.ListOf(gpus), CounterOf(scene, Signal::kSmActive),
       MeanOrNotRead(sm), CounterOf(scene, Signal::kTensorActive), MeanOrNotRead(tensor)));
   findings.push_back(std::move(f));
 }
@@ -391,7 +395,7 @@ std::int64_t BurstNs(const Scene& scene) {
 std::optional<double> BusySmActivity(const DeviceTotals& totals) {
   Integral sm;
   for (const Timeline::Bucket& bucket : totals.timeline.buckets) {
-    if (bucket.phase_ns[kBound] * 2 > ObservedNs(bucket)) sm.Merge(bucket.sm_active);
+    if (bucket.phase_ns[kBound] * 2 > bucket.ObservedNs()) sm.Merge(bucket.sm_active);
   }
   return sm.Mean();
 }

@@ -14,7 +14,7 @@ constexpr std::size_t kIdle = static_cast<std::size_t>(Phase::kIdle);
 
 // A bucket of a stretch: idle but for a blip. Unobserved time ends a stretch: it is not idle.
 bool IsIdle(const Timeline::Bucket& bucket) {
-  const std::int64_t observed = ObservedNs(bucket);
+  const std::int64_t observed = bucket.ObservedNs();
   return observed > 0 && bucket.phase_ns[kIdle] * 10 >= observed * 9;
 }
 

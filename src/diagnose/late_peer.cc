@@ -10,7 +10,7 @@ namespace idleburn {
 
 bool Spins(const Thresholds& thresholds, const DeviceResult& d, const Timeline::Bucket& bucket) {
   const std::int64_t bound = bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
-  if (bound == 0 || bound * 2 < ObservedNs(bucket)) return false;
+  if (bound == 0 || bound * 2 < bucket.ObservedNs()) return false;
   if (d.spin.evidence == SpinVerdict::Evidence::kActivity) {
     return bucket.sm_active.Mean().value_or(kFull) < static_cast<double>(thresholds.spin_sm_below);
   }
@@ -64,7 +64,7 @@ std::optional<LatePeer> FindLatePeer(const Scene& scene) {
   for (const DeviceResult& d : scene.run.devices) {
     for (const std::int64_t number : SpinningBuckets(scene.thresholds, d, width)) ++spinning[number];
   }
-  std::optional<LatePeer> best;
+  Example latest(scene.cost);
   for (const DeviceResult& low : scene.run.devices) {
     if (!TakesPart(low.totals)) continue;
     const std::vector<std::int64_t> own = SpinningBuckets(scene.thresholds, low, width);
@@ -77,9 +77,10 @@ std::optional<LatePeer> FindLatePeer(const Scene& scene) {
       late += mean && *mean < static_cast<double>(kLateBelow) ? 1 : 0;
     }
     const double share = together == 0 ? 0 : static_cast<double>(late) / together;
-    if (share >= kLateShare && (!best || share > best->share)) best = LatePeer{low.device, share};
+    if (share >= kLateShare) latest.Offer(low, share);
   }
-  return best;
+  if (latest.best() == nullptr) return std::nullopt;
+  return LatePeer{latest.best()->device, latest.has()};
 }
 
 }  // namespace idleburn

@@ -20,7 +20,7 @@ struct LowTime {
   std::int64_t lost = 0;    // of them, without a kernel
   std::int64_t slowed = 0;  // beside them: low too, but claimed by throttling
   DeviceShares where;
-  std::vector<std::string> names;
+  std::vector<DeviceId> gpus;
   ChosenTimes when;
 };
 
@@ -40,7 +40,7 @@ void AddLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& 
     const Timeline::Bucket& bucket = t.buckets[b];
     const std::int64_t here = claimed[b] ? 0 : LowNs(bucket) - SlowedNs(scene, bucket);
     slowed += claimed[b] ? 0 : SlowedNs(scene, bucket);
-    low->when.At((t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds).Merge({here, ObservedNs(bucket)});
+    low->when.At((t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds).Merge({here, bucket.ObservedNs()});
     ns += here;
     lost += LostNs(bucket, here);
   }
@@ -48,14 +48,14 @@ void AddLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& 
   low->lost += scene.Weighted(std::llround(lost), d.device);
   low->slowed += scene.Weighted(slowed, d.device);
   low->where[d.device] = scene.Weighted(ns, d.device);
-  if (ns > 0) low->names.push_back(scene.NameOf(d.device));
+  if (ns > 0) low->gpus.push_back(d.device);
 }
 
 // "utilization.gpu is below 70 % for 300 GPU-s (12.5 % of observed time, threshold 3 %) on GPU 0"
 std::string IsLow(const Scene& scene, std::int64_t ns, double share, const LowTime& low) {
   return fmt::format("{} is below {} % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}",
                      scene.BusyCounter(), InPercent(scene.thresholds.productive_from), Seconds(ns), 100 * share,
-                     ListOf(low.names));
+                     scene.ListOf(low.gpus));
 }
 
 LowTime NoLowTime(const Scene& scene) {
@@ -91,16 +91,16 @@ bool MemoryIsFull(const DeviceResult& d) {
 // Returns what it claims of the low time.
 std::int64_t FindMemoryPressure(const Scene& scene, const LowTime& low, const HostEvidence& e,
                                 std::vector<Finding>& findings) {
-  std::vector<std::string> full;
+  std::vector<DeviceId> full;
   for (const DeviceResult& d : scene.run.devices) {
-    if (MemoryIsFull(d)) full.push_back(scene.NameOf(d.device));
+    if (MemoryIsFull(d)) full.push_back(d.device);
   }
   const std::int64_t ns = std::llround(static_cast<double>(low.ns) * e.psi_memory_full.value_or(0));
   if (full.empty() || scene.Share(ns) < kMaterialShare) return 0;
   Finding f = MakeFinding(scene, "memory_pressure", Status::kLikely, ns, low.where);
   f.bound = scene.Share(std::min(ns, low.lost));
   f.evidence.push_back(fmt::format("{} reaches {:.0f} % or more of the GPU's memory on {}",
-                                   CounterOf(scene, Signal::kMemoryUsed), 100 * kMemoryFull, ListOf(full)));
+                                   CounterOf(scene, Signal::kMemoryUsed), 100 * kMemoryFull, scene.ListOf(full)));
   f.evidence.push_back(fmt::format(
       "all tasks of the host wait for memory {:.1f} % of the {:.0f} GPU-s in which GPUs are below {} % "
       "(pressure/memory full): {:.1f} % of observed time (threshold 3 %)",
@@ -150,7 +150,7 @@ std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding
   if (!WatchesWorkload(scene)) return 0;
   std::int64_t sum = 0;
   DeviceShares where;
-  std::vector<std::string> names;
+  std::vector<DeviceId> gpus;
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
     const DeviceResult& d = scene.run.devices[i];
     if (!InUse(d.totals)) continue;
@@ -163,7 +163,7 @@ std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding
     }
     where[d.device] = scene.Weighted(ns, d.device);
     sum += where[d.device];
-    if (ns > 0) names.push_back(scene.NameOf(d.device));
+    if (ns > 0) gpus.push_back(d.device);
   }
   if (scene.Share(sum) < kMaterialShare) return sum;
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, sum, where);
@@ -171,7 +171,7 @@ std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding
   f.evidence.push_back(
       fmt::format("{} is 0 % from the start of the command to the first kernel: {:.0f} GPU-s ({:.1f} % of "
                   "observed time, threshold 3 %) on {}; counted apart, not as a slow loader",
-                  scene.BusyCounter(), Seconds(sum), 100 * f.share, ListOf(names)));
+                  scene.BusyCounter(), Seconds(sum), 100 * f.share, scene.ListOf(gpus)));
   f.refutes = {"kernels in that time"};
   f.isolate =
       "what the command does before its first step: imports, the index of the data, compilation, loading a "

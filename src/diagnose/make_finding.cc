@@ -55,10 +55,11 @@ Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, s
 }
 
 std::string CounterOf(const Scene& scene, Signal s) {
+  Example first(scene.cost);
   for (const DeviceResult& d : scene.run.devices) {
-    if (!scene.devices[d.device].counter[Index(s)].empty()) return scene.Counter(d, s);
+    if (!scene.devices[d.device].counter[Index(s)].empty()) first.Offer(d);
   }
-  return std::string(Info(s).name);
+  return first.best() == nullptr ? std::string(Info(s).name) : scene.Counter(*first.best(), s);
 }
 
 }  // namespace idleburn

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "telemetry/device_place.h"
+
 namespace idleburn {
 namespace {
 
@@ -18,10 +20,8 @@ double Scene::Share(std::int64_t gpu_ns) const {
 }
 
 std::int64_t Scene::Weighted(std::int64_t ns, DeviceId id) const {
-  const auto at = std::lower_bound(cost.devices.begin(), cost.devices.end(), id,
-                                   [](const CostReport::DeviceCost& d, DeviceId wanted) { return d.device < wanted; });
-  if (at == cost.devices.end() || at->device != id) return 0;
-  return static_cast<std::int64_t>(std::llround(static_cast<double>(ns) * at->gpu_share));
+  const double weight = id < cost.weights.size() ? cost.weights[id] : 0;
+  return static_cast<std::int64_t>(std::llround(static_cast<double>(ns) * weight));
 }
 
 std::string Scene::Counter(const DeviceResult& d, Signal s) const {
@@ -30,29 +30,38 @@ std::string Scene::Counter(const DeviceResult& d, Signal s) const {
 }
 
 std::string Scene::BusyCounter() const {
+  Example first(cost);
   for (const DeviceResult& d : run.devices) {
-    if (d.counter) return Counter(d, *d.counter);
+    if (d.counter) first.Offer(d);
   }
-  return "a busy counter";
+  return first.best() == nullptr ? "a busy counter" : Counter(*first.best(), *first.best()->counter);
 }
 
 std::string Scene::NameOf(DeviceId id) const {
   const Device& d = devices[id];
-  std::string name = "GPU " + (d.index          ? std::to_string(*d.index)
-                               : d.uuid.empty() ? std::to_string(id)
-                                                : d.uuid.substr(0, 12));
+  std::string name = !d.host.empty() && OfSeveralHosts(devices) ? d.host + " GPU " : "GPU ";
+  name += d.index ? std::to_string(*d.index) : d.uuid.empty() ? std::to_string(id) : d.uuid.substr(0, 12);
   return d.mig ? name + " instance " + d.mig->id : name;
+}
+
+std::string Scene::ListOf(std::vector<DeviceId> gpus) const {
+  const std::size_t named = std::min(gpus.size(), kNamed);
+  std::partial_sort(gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(named), gpus.end(),
+                    [&](DeviceId a, DeviceId b) { return cost.StandsBefore(a, b); });
+  std::string text;
+  for (std::size_t i = 0; i < named; ++i) text += (i > 0 ? ", " : "") + NameOf(gpus[i]);
+  return named < gpus.size() ? text + fmt::format(" and {} more", gpus.size() - named) : text;
+}
+
+void Example::Offer(const DeviceResult& d, double has) {
+  const bool better = best_ == nullptr || has > has_ || (has == has_ && cost_.StandsBefore(d.device, best_->device));
+  if (!better) return;
+  best_ = &d;
+  has_ = has;
 }
 
 std::string InPercent(std::int64_t micro_percent) {
   return fmt::format("{:g}", static_cast<double>(micro_percent) / static_cast<double>(kPercent));
-}
-
-std::string ListOf(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i > 0 ? ", " : "") + names[i];
-  if (names.size() > kNamed) text += fmt::format(" and {} more", names.size() - kNamed);
-  return text;
 }
 
 std::int64_t ObservedNs(const Timeline::Bucket& bucket) {

@@ -44,7 +44,7 @@ Moments MomentsOf(const Scene& scene, std::int64_t width) {
       Moment& moment = moments[timeline.first + static_cast<std::int64_t>(i)];
       const double percent = *mean / static_cast<double>(kPercent);
       moment.most = std::max(moment.most, percent);
-      if (percent < moment.least) {
+      if (percent < moment.least || (percent == moment.least && scene.cost.StandsBefore(d.device, moment.low))) {
         moment.least = percent;
         moment.low = d.device;
       }
@@ -93,11 +93,12 @@ std::optional<double> PeriodOf(const std::vector<Episode>& episodes) {
 }
 
 // The GPU that is low in most episodes, and in which share of them.
-std::pair<DeviceId, double> UsualLow(const std::vector<Episode>& episodes) {
+std::pair<DeviceId, double> UsualLow(const CostReport& cost, const std::vector<Episode>& episodes) {
   std::map<DeviceId, int> count;
   for (const Episode& e : episodes) ++count[e.low];
-  const auto most =
-      std::max_element(count.begin(), count.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::max_element(count.begin(), count.end(), [&](const auto& a, const auto& b) {
+    return a.second < b.second || (a.second == b.second && cost.StandsBefore(b.first, a.first));
+  });
   return {most->first, static_cast<double>(most->second) / static_cast<double>(episodes.size())};
 }
 
@@ -107,8 +108,8 @@ struct Writing {
   std::string words;
 };
 
-Writing WritingIn(const Scene& scene, const std::vector<Episode>& episodes,
-                  const Moments& moments, std::int64_t width) {
+Writing WritingIn(const Scene& scene, const std::vector<Episode>& episodes, const Moments& moments,
+                  std::int64_t width) {
   if (scene.machine.host == nullptr) return {};
   ChosenTimes inside;
   ChosenTimes outside;
@@ -203,12 +204,11 @@ void CutToWork(const std::function<bool(const Moment&)>& stands, Moments* moment
 StallClaim FindPeerStall(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
   const std::int64_t width = CommonWidth(scene.run);
   const Moments moments = MomentsOf(scene, width);
-  const std::vector<Episode> episodes = EpisodesOf(moments, width, [](const Moment& m) {
-    return m.spinning > 0 && m.most - m.least >= kSpreadPoints;
-  });
+  const std::vector<Episode> episodes =
+      EpisodesOf(moments, width, [](const Moment& m) { return m.spinning > 0 && m.most - m.least >= kSpreadPoints; });
   if (episodes.empty()) return {};
   const std::optional<double> period = PeriodOf(episodes);
-  const auto [low, share] = UsualLow(episodes);
+  const auto [low, share] = UsualLow(scene.cost, episodes);
   const Writing writing = WritingIn(scene, episodes, moments, width);
   const bool recurs = episodes.size() >= kStallEpisodes;
   const bool checkpoint = recurs && writing.seen.value_or(period.has_value());
@@ -258,8 +258,8 @@ std::int64_t FindWriteStall(const Scene& scene, Claims& claims, std::vector<Find
   f.evidence.push_back(fmt::format(
       "in {} episodes of {} s in all, {} of every GPU is {:.0f} points or more below the {:.0f} % of its work "
       "(threshold {} episodes): {:.0f} GPU-s of all GPUs ({:.1f} % of observed time, threshold 3 %)",
-      episodes.size(), LengthOf(episodes), scene.BusyCounter(), kSpreadPoints, level, kStallEpisodes,
-      Seconds(f.gpu_ns), 100 * f.share));
+      episodes.size(), LengthOf(episodes), scene.BusyCounter(), kSpreadPoints, level, kStallEpisodes, Seconds(f.gpu_ns),
+      100 * f.share));
   if (const std::optional<double> period = PeriodOf(episodes)) {
     f.evidence.push_back(fmt::format("they begin every {:.0f} s, which is regular", *period));
   }

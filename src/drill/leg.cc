@@ -17,9 +17,8 @@ constexpr Nanos kLook(10'000'000);      // at the work done
 constexpr Nanos kFileLook(50'000'000);  // at the files of checkpoints
 constexpr int kLastPolls = 64;          // of at most a mebibyte each
 
-bool AnyDone(const WorkSaid& work) {
-  return work.steps.value_or(0) > 0 || work.samples.value_or(0) > 0 || work.tokens.value_or(0) > 0 ||
-         work.epochs.value_or(0) > 0;
+bool AnyDone(const WorkCount& work) {
+  return std::any_of(work.of.begin(), work.of.end(), [](const auto& done) { return done.value_or(0) > 0; });
 }
 
 class LegWatch {
@@ -58,9 +57,9 @@ class LegWatch {
   void SeeWork(Nanos now) {
     constexpr std::int32_t kLines = -1;  // no rank
     markers_.Poll([&](const Marker& marker) { leg_.trace.Take(marker, now); });
-    const WorkSaid lines = output_.progress.done();
+    const WorkCount lines = output_.progress.done();
     leg_.trace.TakeLines(lines, output_.progress.printed(), now);
-    std::map<std::int32_t, WorkSaid> work = markers_.ranks();
+    std::map<std::int32_t, WorkCount> work = markers_.ranks();
     work[kLines] = lines;
     const std::size_t checkpoints = leg_.trace.checkpoints().size();
     if (work == work_ && checkpoints == checkpoints_) return;
@@ -124,7 +123,7 @@ class LegWatch {
   OutputReader& output_;
   Leg& leg_;
   std::shared_ptr<RunClock> clock_;
-  std::map<std::int32_t, WorkSaid> work_;
+  std::map<std::int32_t, WorkCount> work_;
   std::size_t checkpoints_ = 0;
   Nanos last_progress_{0};
   std::optional<Nanos> first_progress_;

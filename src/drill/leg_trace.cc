@@ -11,7 +11,7 @@ void LegTrace::Take(const Marker& marker, Nanos now) {
   const Nanos said(marker.restart.at_ns.value_or(-1));
   const Nanos at = said >= started_ && said <= now ? said : now;
   if (marker.restart.resumed) ranks_[marker.rank].resumed = marker.restart.resumed;
-  if (marker.done.steps) TakeSteps(marker, at);
+  if (marker.done[WorkUnit::kStep]) TakeSteps(marker, at);
   TakeCheckpoint(marker, at);
 }
 
@@ -21,7 +21,7 @@ void LegTrace::TakeSteps(const Marker& marker, Nanos at) {
   RankTrace& rank = ranks_[marker.rank];
   const RestartSaid& said = marker.restart;
   if (said.first_sample && !rank.first_sample) rank.first_sample = said.first_sample;
-  writer.steps = std::max(writer.steps, *marker.done.steps);
+  writer.steps = std::max(writer.steps, *marker.done[WorkUnit::kStep]);
   const std::int64_t steps = writer.before + writer.steps;
   std::optional<std::int64_t> next;
   if (said.last_sample) next = *said.last_sample + 1;
@@ -47,9 +47,9 @@ void LegTrace::TakeCheckpoint(const Marker& marker, Nanos at) {
   open->bytes = said.checkpoint_bytes;
 }
 
-void LegTrace::TakeLines(const WorkSaid& done, const std::optional<PrintedSteps>& printed, Nanos now) {
+void LegTrace::TakeLines(const WorkCount& done, const std::optional<PrintedSteps>& printed, Nanos now) {
   printed_ = printed;
-  if (!from_markers()) Reach(done.steps.value_or(0), now);
+  if (!from_markers()) Reach(done[WorkUnit::kStep].value_or(0), now);
 }
 
 void LegTrace::Reach(std::int64_t steps, Nanos at) {

@@ -44,7 +44,7 @@ class LegTrace {
   // A marker that was read at `now`.
   void Take(const Marker& marker, Nanos now);
   // Steps as lines tell them; only where no marker told any.
-  void TakeLines(const WorkSaid& done, const std::optional<PrintedSteps>& printed, Nanos now);
+  void TakeLines(const WorkCount& done, const std::optional<PrintedSteps>& printed, Nanos now);
 
   [[nodiscard]] Nanos started() const { return started_; }
   [[nodiscard]] const std::map<std::int32_t, RankTrace>& ranks() const { return ranks_; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/check.h"
 #include "base/money.h"
 
 namespace idleburn {

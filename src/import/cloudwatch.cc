@@ -92,11 +92,11 @@ Subject FromLabel(std::string_view label) {
     const std::size_t equals = word.find('=');
     if (equals != std::string::npos) {
       begin(word.substr(0, equals), word.substr(equals + 1));
-    } else if (word.rfind("i-", 0) == 0) {
+    } else if (word.starts_with("i-")) {
       begin("InstanceId", word);
     } else if (IsIndex(word)) {
       begin("index", word);
-    } else if (FindAgentMetric(word) != nullptr || word.rfind("nvidia_smi_", 0) == 0) {
+    } else if (FindAgentMetric(word) != nullptr || word.starts_with("nvidia_smi_")) {
       subject.metric = word;
       in_name = false;
     } else if (IsStatistic(word)) {
@@ -214,7 +214,7 @@ void CloudWatchImport::AddResult(const JsonNode& result) {
 
 // Results that name no GPU are told apart by their position among those of their metric.
 DeviceId CloudWatchImport::DeviceOf(const Subject& subject, const std::string& id) {
-  DeviceKey key = Identify(subject.labels).device;
+  DeviceKey key = Identify(subject.labels, false).device;
   if (key.uuid.empty() && key.bus_id.empty() && !key.index) {
     out_.quality.Count(QualityId::kInferredIdentity, place_);
     std::vector<std::string>& ids = positions_[key.host + " " + subject.metric];

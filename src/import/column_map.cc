@@ -287,7 +287,8 @@ std::optional<std::vector<BoundColumn>> RecognizeColumns(std::span<const std::st
     column.name = Trim(header[column.position]);
     SetUnitOf(column, column.name);
     has_time = has_time || column.role->kind == K::kTime;
-    has_util = has_util || (column.role->kind == K::kSignal && column.role->signal == Signal::kUtilization);
+    const bool busy = column.role->signal == Signal::kUtilization || column.role->signal == Signal::kGrEngineActive;
+    has_util = has_util || (column.role->kind == K::kSignal && busy);
     bound.push_back(std::move(column));
   }
   if (!has_time || !has_util) return std::nullopt;

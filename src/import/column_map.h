@@ -38,7 +38,7 @@ Result<std::vector<BoundColumn>> BindColumns(const std::map<std::string, std::st
                                              const std::string& where);
 
 // The columns whose names are nvidia-smi's, DCGM's or plain ("ts", "gpu", "util", "power"), for tables read without
-// --columns; absent unless a time and a utilisation are among them.
+// --columns; absent unless a time and a utilisation, or the graphics-engine activity of MIG, are among them.
 std::optional<std::vector<BoundColumn>> RecognizeColumns(std::span<const std::string> header);
 
 // The names of a header for a message: at most thirty, safe to print.

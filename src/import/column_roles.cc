@@ -12,12 +12,14 @@ using K = ColumnKind;
 constexpr Signal kNoSignal = Signal::kUtilization;
 
 // Assumed units are nvidia-smi's, and DCGM's for its profiling counters, which are ratios.
-constexpr std::array<ColumnRole, 29> kRoles = {{
+constexpr std::array<ColumnRole, 31> kRoles = {{
     {"time", K::kTime, kNoSignal, ""},
     {"gpu", K::kGpu, kNoSignal, ""},
     {"uuid", K::kUuid, kNoSignal, ""},
     {"name", K::kName, kNoSignal, ""},
     {"host", K::kHost, kNoSignal, ""},
+    {"mig", K::kMig, kNoSignal, ""},
+    {"mig_profile", K::kMigProfile, kNoSignal, ""},
     {"owner", K::kOwner, kNoSignal, ""},
     {"util", K::kSignal, Signal::kUtilization, "percent"},
     {"memory_util", K::kSignal, Signal::kMemoryUtilization, "percent"},
@@ -98,7 +100,7 @@ constexpr std::array<TimeUnit, 9> kTimeUnits = {{
     {"nanoseconds", TimeForm::kNanos},
 }};
 
-constexpr std::array<ColumnAlias, 75> kAliases = {{
+constexpr std::array<ColumnAlias, 80> kAliases = {{
     {"timestamp", "time"},
     {"time", "time"},
     {"ts", "time"},
@@ -118,6 +120,11 @@ constexpr std::array<ColumnAlias, 75> kAliases = {{
     {"modelname", "name"},
     {"hostname", "host"},
     {"host", "host"},
+    {"mig_id", "mig"},
+    {"gpu_i_id", "mig"},
+    {"gpu_instance_id", "mig"},
+    {"mig_profile", "mig_profile"},
+    {"gpu_i_profile", "mig_profile"},
     {"utilization_gpu", "util"},
     {"gpu_utilization", "util"},
     {"utilization", "util"},

@@ -8,8 +8,9 @@
 
 namespace idleburn {
 
-// What a column of a foreign table means. kGpu holds a UUID, an index, a bus id or any text that names a GPU.
-enum class ColumnKind : std::uint8_t { kTime, kGpu, kUuid, kName, kHost, kOwner, kSignal };
+// What a column of a foreign table means. kGpu holds a UUID, an index, a bus id or any text that names a GPU, kMig the
+// id of a MIG instance on it.
+enum class ColumnKind : std::uint8_t { kTime, kGpu, kUuid, kName, kHost, kMig, kMigProfile, kOwner, kSignal };
 
 struct ColumnRole {
   std::string_view name;  // as in --columns

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 
 #include "base/int128.h"
 #include "import/units.h"
@@ -104,7 +105,8 @@ bool IsInOrder(std::span<const Sample> rows, bool owned) {
 bool IsIdentity(const BoundColumn& column) {
   using K = ColumnKind;
   const K kind = column.role->kind;
-  return kind == K::kGpu || kind == K::kUuid || kind == K::kName || kind == K::kHost;
+  return kind == K::kGpu || kind == K::kUuid || kind == K::kName || kind == K::kHost || kind == K::kMig ||
+         kind == K::kMigProfile;
 }
 
 ColumnRows::ColumnRows(std::span<const BoundColumn> columns, std::string_view source, const std::string& file,
@@ -160,6 +162,7 @@ Result<std::optional<DeviceId>> ColumnRows::Device(std::span<const std::string_v
 
 std::optional<DeviceId> ColumnRows::EnterDevice(std::span<const std::string_view> cells, std::int64_t line) {
   DeviceKey key;
+  MigInstance mig;
   std::string label;
   bool one_gpu = true;  // no column says which
   bool named = false;
@@ -171,19 +174,25 @@ std::optional<DeviceId> ColumnRows::EnterDevice(std::span<const std::string_view
     if (WhyUnavailable(text)) continue;
     if (kind == ColumnKind::kName) key.name = Printable(text);
     if (kind == ColumnKind::kHost) key.host = Printable(text);
+    if (kind == ColumnKind::kMig) mig.id = Printable(text);
+    if (kind == ColumnKind::kMigProfile) mig.profile = Printable(text);
     if (!which) continue;
     named = true;
     if (!SetIdentity(key, text)) label = Printable(text);
   }
   if (!one_gpu && !named) return std::nullopt;
   if (one_gpu) key.index = 0;
+  if (!mig.id.empty()) {
+    mig.slices = ProfileSlices(mig.profile);
+    key.mig = std::move(mig);
+  }
   const bool by_name = key.uuid.empty() && key.bus_id.empty() && !key.index;
   if (by_name) key.name = key.name.empty() ? label : label + " (" + key.name + ")";
   if (!key.uuid.empty() && IsMaskedUuid(NormalUuid(key.uuid))) {
     out_.quality.Count(QualityId::kMaskedUuid, {&file_, line});
   }
   std::optional<DeviceId> id;
-  if (by_name) id = FindByName(out_.devices, known_before_, key);
+  if (by_name && !key.mig) id = FindByName(out_.devices, known_before_, key);
   if (id) out_.devices.Meet(*id, key);
   if (!id) id = out_.devices.Enter(key);
   for (const BoundColumn& column : columns_) {
@@ -221,7 +230,10 @@ void ColumnRows::Own(std::string_view owner, std::int64_t line) {
 void ColumnRows::Flush() {
   const std::span<const Sample> samples(batch_.data(), used_);
   if (rows_ == 0) {
-    const bool in_order = IsInOrder(samples, !owned_.empty());
+    // Instances repeat what is their board's, which the sorter takes once.
+    const bool mig = std::any_of(identity_.begin(), identity_.end(),
+                                 [](const BoundColumn& column) { return column.role->kind == ColumnKind::kMig; });
+    const bool in_order = !mig && IsInOrder(samples, !owned_.empty());
     if (!in_order) sorter_ = std::make_unique<TimeSorter>(out_.devices, out_.quality);
     limit_ = kBatch;
   }
@@ -244,7 +256,7 @@ void ColumnRows::Add(const SampleColumns& columns) {
 
 Result<void> ColumnRows::Finish() {
   if (used_ > 0) Flush();
-  owners_.Deliver(out_.owners);
+  owners_.Deliver(out_.owners, out_.quality);
   if (sorter_) TRY(sorter_->Deliver(out_.sink));
   if (rows_ > 0) return {};
   const DataQuality::Row& bad = out_.quality.Get(QualityId::kBadRow);

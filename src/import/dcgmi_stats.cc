@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "import/stamp.h"
 #include "import/units.h"
@@ -58,20 +61,56 @@ class Mapper {
     CountUnknown(gpu);
     DeviceKey key;
     key.index = static_cast<int>(*id);
-    Sample sample;
-    sample.time = *start;
-    sample.device = EnterDevice(key, out_, place_);
-    Read(gpu, &sample);
+    JobSpan span;
+    span.means.time = *start;
+    span.means.device = EnterDevice(key, out_, place_);
+    Read(gpu, &span.means);
     out_.quality.Count(QualityId::kJobResolution, place_);
-    const Instant end = EndOf(gpu, *start);
-    if (!gpu.job.empty()) out_.owners.Add(sample.device, {"job " + gpu.job}, end - *start);
+    span.end = std::max(EndOf(gpu, *start), *start);
+    const DeviceId device = span.means.device;
+    if (!gpu.job.empty()) out_.owners.Add(device, {"job " + gpu.job}, *start, span.end);
     if (ParseInteger(gpu.leaves.Get(kXidErrors)).value_or(0) > 0) out_.quality.Count(QualityId::kXidSeen, place_);
-    out_.sink.OnSamples({&sample, 1});
-    sample.time = end;
-    if (end > *start) out_.sink.OnSamples({&sample, 1});
+    jobs_[device].push_back(std::move(span));
+  }
+
+  // Hands on what each GPU did from the start of a job to its end, and where none ran that nothing is known.
+  void Finish() {
+    for (auto& [device, jobs] : jobs_) Deliver(device, jobs);
   }
 
  private:
+  struct JobSpan {
+    Sample means;  // from its time
+    Instant end;
+  };
+
+  // Where jobs overlap, the one that began last is the nearest to what went on.
+  void Deliver(DeviceId device, std::vector<JobSpan>& jobs) {
+    std::stable_sort(jobs.begin(), jobs.end(),
+                     [](const JobSpan& a, const JobSpan& b) { return a.means.time < b.means.time; });
+    std::set<Instant> edges;
+    std::uint32_t told = 0;  // of any job
+    for (const JobSpan& job : jobs) {
+      edges.insert({job.means.time, job.end});
+      told |= job.means.present | job.means.unavailable;
+    }
+    std::size_t begun = 0;
+    std::vector<std::size_t> running;  // those that have ended are dropped from its back
+    for (const Instant edge : edges) {
+      for (; begun < jobs.size() && jobs[begun].means.time <= edge; ++begun) running.push_back(begun);
+      while (!running.empty() && jobs[running.back()].end <= edge) running.pop_back();
+      Sample sample;
+      if (!running.empty()) sample = jobs[running.back()].means;
+      sample.time = edge;
+      sample.device = device;
+      for (const SignalInfo& signal : kSignals) {
+        const bool lacks = (told & ~(sample.present | sample.unavailable) & Bit(signal.id)) != 0;
+        if (lacks) sample.SetUnavailable(signal.id, Unobserved::kGap);
+      }
+      out_.sink.OnSamples({&sample, 1});
+    }
+  }
+
   // A job without a start cannot be placed in time, but one with a duration still has costs.
   std::optional<Instant> StartOf(const DcgmiGpu& gpu) {
     const std::string_view text = gpu.leaves.Get(kStart);
@@ -122,6 +161,7 @@ class Mapper {
   StampClock clock_;
   Place place_;
   bool counted_ = false;
+  std::map<DeviceId, std::vector<JobSpan>> jobs_;
 };
 
 }  // namespace
@@ -227,9 +267,11 @@ Result<void> ImportDcgmiStats(ByteSource& in, const ImportOptions& options, Impo
   while (true) {
     const Result<bool> more = reader.Next(&gpu);
     if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return {};
+    if (!*more) break;
     mapper.Map(gpu);
   }
+  mapper.Finish();
+  return {};
 }
 
 }  // namespace idleburn

@@ -50,8 +50,9 @@ class DcgmiReader {
 };
 
 bool SniffDcgmiStats(std::string_view head);
-// Two samples a GPU, at the start and the end of the job, that carry its averages: enough to say how long it worked or
-// idled on average, and not when. Samples of one GPU are in order of time, those of several are not.
+// A sample where a job starts, that carries its averages, and one where it ends, that says that nothing more is known,
+// unless the next job starts there: enough to say how long a GPU worked or idled on average, and not when. Samples of
+// one GPU are in order of time, those of several are not.
 Result<void> ImportDcgmiStats(ByteSource& in, const ImportOptions& options, ImportTarget& out);
 
 }  // namespace idleburn

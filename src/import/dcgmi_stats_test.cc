@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "classify/run_classifier.h"
 #include "support/import_run.h"
+#include "support/metrics_testing.h"
 #include "support/shared_data.h"
 
 namespace idleburn {
@@ -83,7 +85,7 @@ TEST(DcgmiStats, EveryFigureOfTheTables) {
   }
 }
 
-TEST(DcgmiStats, TwoSamplesSayWhatTheJobDidOnAverage) {
+TEST(DcgmiStats, ASampleSaysWhatTheJobDidOnAverageAndOneThatItEnded) {
   const auto text = test::ReadShared(kFile);
   if (!text) GTEST_SKIP() << "missing: " << test::SharedPath(kFile);
   EXPECT_TRUE(SniffDcgmiStats(*text));
@@ -95,14 +97,16 @@ TEST(DcgmiStats, TwoSamplesSayWhatTheJobDidOnAverage) {
     ASSERT_EQ(own.size(), 2U);
     EXPECT_EQ(FormatRfc3339(own[0].time), "2026-09-01T08:00:05Z");
     EXPECT_EQ(own[1].time - own[0].time, std::chrono::seconds(1200));
-    for (const Sample& s : own) {
-      EXPECT_EQ(s.Get(Signal::kUtilization), (id == 0 ? 91 : 0) * kPercent);
-      EXPECT_EQ(s.Get(Signal::kPower), id == 0 ? 220'100 : 48'300);
-      EXPECT_EQ(s.Get(Signal::kMemoryUsed), id == 0 ? 15'891'103'744 : 694'157'312);
-      EXPECT_EQ(s.Get(Signal::kProcesses), 1);
-      EXPECT_EQ(s.Get(Signal::kSmClock), 1'380'000);
-      EXPECT_FALSE(s.Has(Signal::kPcieRx));
-    }
+    const Sample& s = own[0];
+    EXPECT_EQ(s.Get(Signal::kUtilization), (id == 0 ? 91 : 0) * kPercent);
+    EXPECT_EQ(s.Get(Signal::kPower), id == 0 ? 220'100 : 48'300);
+    EXPECT_EQ(s.Get(Signal::kMemoryUsed), id == 0 ? 15'891'103'744 : 694'157'312);
+    EXPECT_EQ(s.Get(Signal::kProcesses), 1);
+    EXPECT_EQ(s.Get(Signal::kSmClock), 1'380'000);
+    EXPECT_FALSE(s.Has(Signal::kPcieRx));
+    EXPECT_EQ(own[1].present, 0U);
+    EXPECT_EQ(own[1].unavailable, s.present | s.unavailable);
+    EXPECT_EQ(own[1].reason, Unobserved::kGap);
     // Energy over time is the average power of the table.
     EXPECT_EQ((id == 0 ? 264'120'000 : 57'960'000) / 1200, own[0].Get(Signal::kPower));
     EXPECT_EQ(run.devices[id].index, static_cast<int>(id));
@@ -148,6 +152,62 @@ TEST(DcgmiStats, JobsPayForTheirTime) {
   EXPECT_EQ(shares[0].owner, "job j 2");
   EXPECT_DOUBLE_EQ(shares[0].fraction, 10.0 / 11);
   EXPECT_DOUBLE_EQ(shares[1].fraction, 1.0 / 11);
+}
+
+// Hours of each phase and unobserved hours of the only GPU of `text`.
+struct JobHours {
+  std::array<double, kPhaseCount> phase{};
+  double gap = 0;
+};
+JobHours Classify(const std::string& text) {
+  const auto in = ImportText(&ImportDcgmiStats, text);
+  const Thresholds thresholds;
+  RunClassifier classifier(thresholds, in->devices, in->quality,
+                           [](std::string_view /*name*/) { return BoardFacts(); });
+  classifier.OnSamples(in->samples);
+  const DeviceTotals totals = classifier.Finish().devices.at(0).totals;
+  const auto hours = [](std::int64_t ns) { return static_cast<double>(ns) / kNanosPerHour; };
+  JobHours result;
+  for (std::size_t i = 0; i < kPhaseCount; ++i) result.phase[i] = hours(totals.phase_ns[i]);
+  result.gap = hours(totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)]);
+  EXPECT_EQ(totals.UnobservedNs(), totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)]);
+  return result;
+}
+
+std::string Job(const std::string& start, const std::string& end, const std::string& percent) {
+  return Table("| Start Time | Tue Sep  1 " + start + " 2026 |\n| End Time | Tue Sep  1 " + end +
+               " 2026 |\n+-----  Performance Stats  ---+---+\n| SM Utilization (%) | Avg: " + percent + " |\n");
+}
+
+// The mean of a job says nothing of the time after it, and all of its own, whatever other jobs there were.
+TEST(DcgmiStats, AMeanHoldsFromTheStartOfItsJobToTheEnd) {
+  const JobHours two = Classify(Job("08:00:00", "09:00:00", "95") + Job("10:00:00", "11:00:00", "5"));
+  EXPECT_DOUBLE_EQ(two.phase[3], 1);
+  EXPECT_DOUBLE_EQ(two.phase[0], 1);
+  EXPECT_DOUBLE_EQ(two.gap, 1);
+  const JobHours long_one = Classify(Job("00:00:00", "00:05:00", "95") + Job("00:05:00", "00:10:00", "95") +
+                                     Job("00:10:00", "10:10:00", "80"));
+  EXPECT_DOUBLE_EQ(long_one.phase[3], 10.0 / 60);
+  EXPECT_DOUBLE_EQ(long_one.phase[2], 10);
+  EXPECT_EQ(long_one.gap, 0);
+  // In any order of the tables.
+  EXPECT_DOUBLE_EQ(Classify(Job("10:00:00", "11:00:00", "5") + Job("08:00:00", "09:00:00", "95")).gap, 1);
+}
+
+// Where jobs overlap on one GPU the one that began last counts.
+TEST(DcgmiStats, OverlappingJobsTakeTurns) {
+  const ImportRun run(ImportDcgmiStats, Job("08:00:00", "08:20:00", "10") + Job("08:05:00", "08:10:00", "60") +
+                                            Job("08:08:00", "08:15:00", "90") + Job("08:20:00", "08:30:00", "30"));
+  const std::vector<std::pair<const char*, std::int64_t>> want = {
+      {"2026-09-01T08:00:00Z", 10}, {"2026-09-01T08:05:00Z", 60}, {"2026-09-01T08:08:00Z", 90},
+      {"2026-09-01T08:10:00Z", 90}, {"2026-09-01T08:15:00Z", 10}, {"2026-09-01T08:20:00Z", 30}};
+  ASSERT_EQ(run.samples.size(), want.size() + 1);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(FormatRfc3339(run.samples[i].time), want[i].first);
+    EXPECT_EQ(run.samples[i].Get(Signal::kUtilization), want[i].second * kPercent) << want[i].first;
+  }
+  EXPECT_EQ(FormatRfc3339(run.samples.back().time), "2026-09-01T08:30:00Z");
+  EXPECT_TRUE(run.samples.back().Lacks(Signal::kUtilization));
 }
 
 TEST(DcgmiStats, AnXidIsTold) {

@@ -133,7 +133,7 @@ void GcpImport::AddSeries(const JsonNode& series) {
     return out_.quality.CountNamed(QualityId::kUnknownMetric, type, place_, n);
   }
   any_ = true;
-  const SeriesIdentity id = Identify(labels);
+  const SeriesIdentity id = Identify(labels, scraped == nullptr || NamesPods(*scraped));
   const DeviceId device = DeviceOf(id.device);
   if (ops != nullptr) writer_.Use(device, ops->signal, "gcp." + type);
   OwnerTimeline::Presence* owner = owners_.Track(device, id.owner);
@@ -157,7 +157,7 @@ DeviceId GcpImport::DeviceOf(DeviceKey key) {
 
 Result<void> GcpImport::Finish() {
   readings_.Finish();
-  owners_.Deliver(out_.owners);
+  owners_.Deliver(out_.owners, out_.quality);
   if (any_) return {};
   return Fail(*place_.file + ": no GPU metric is known here (saw " + (seen_.empty() ? "none" : seen_) +
               "); list agent.googleapis.com/gpu/utilization");

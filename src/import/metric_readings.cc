@@ -134,7 +134,8 @@ void MetricReadings::PutProcesses(DeviceId device, State& state) {
 void MetricReadings::AddXid(DeviceId device, Instant time, std::int64_t code, Place place) {
   if (code == 0) return;
   State& state = states_[device];
-  if (!state.xid_seen) out_.quality.CountNamed(QualityId::kXidSeen, "Xid " + std::to_string(code), place);
+  // Who had one is counted by the device, whatever told it; here only its code is known.
+  if (!state.xid_seen) out_.quality.CountNamed(QualityId::kXidSeen, "Xid " + std::to_string(code), place, 0);
   state.xid_seen = true;
   writer_.Put(time, device, Signal::kXid, {code, std::nullopt}, place);
 }

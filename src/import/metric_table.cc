@@ -247,15 +247,17 @@ struct SourceInfo {
   MetricSource source;
   std::string_view name;
   std::string_view prefix;  // of its metric names, dropped in a counter's name
+  bool names_pods;          // says itself which pod holds a GPU
 };
 constexpr std::array<SourceInfo, 6> kSources = {{
-    {MetricSource::kDcgm, "dcgm", ""},
-    {MetricSource::kNvidiaSmi, "nvidia_smi_exporter", "nvidia_smi_"},
-    {MetricSource::kNvitop, "nvitop", ""},
-    {MetricSource::kJobstats, "jobstats", "nvidia_gpu_"},
-    {MetricSource::kAllSmi, "all_smi", "all_smi_"},
-    {MetricSource::kDynolog, "dynolog", ""},
+    {MetricSource::kDcgm, "dcgm", "", true},
+    {MetricSource::kNvidiaSmi, "nvidia_smi_exporter", "nvidia_smi_", false},
+    {MetricSource::kNvitop, "nvitop", "", false},
+    {MetricSource::kJobstats, "jobstats", "nvidia_gpu_", false},
+    {MetricSource::kAllSmi, "all_smi", "all_smi_", false},
+    {MetricSource::kDynolog, "dynolog", "", false},
 }};
+constexpr const SourceInfo& Info(MetricSource source) { return kSources[static_cast<std::size_t>(source)]; }
 
 enum class LabelRole : std::uint8_t {
   kUuid,
@@ -267,16 +269,18 @@ enum class LabelRole : std::uint8_t {
   kMigProfile,
   kPod,
   kNamespace,
+  kPlainPod,
+  kPlainNamespace,
   kJob,
   kXid
 };
-constexpr std::size_t kLabelRoles = 11;
+constexpr std::size_t kLabelRoles = 13;
 struct LabelRow {
   std::string_view name;
   LabelRole role;
 };
-// Of several labels for one role, the upper row counts. Plain pod labels may be the exporter's own (a scrape with
-// honorLabels: false), then the workload's are the exported_ ones.
+// Of several labels for one role, the upper row counts. Plain pod labels may be the exporter's own: Prometheus Operator
+// writes the target's pod on every series, and what the exporter said itself is then in the exported_ ones.
 constexpr LabelRow kLabels[] = {
     {"UUID", LabelRole::kUuid},
     {"uuid", LabelRole::kUuid},
@@ -308,12 +312,12 @@ constexpr LabelRow kLabels[] = {
     {"dra_mig_profile", LabelRole::kMigProfile},
     {"profile", LabelRole::kMigProfile},
     {"exported_pod", LabelRole::kPod},
-    {"pod", LabelRole::kPod},
-    {"pod_name", LabelRole::kPod},
     {"exported_namespace", LabelRole::kNamespace},
-    {"namespace", LabelRole::kNamespace},
-    {"pod_namespace", LabelRole::kNamespace},
-    {"namespace_name", LabelRole::kNamespace},  // Google Cloud
+    {"pod", LabelRole::kPlainPod},
+    {"pod_name", LabelRole::kPlainPod},
+    {"namespace", LabelRole::kPlainNamespace},
+    {"pod_namespace", LabelRole::kPlainNamespace},
+    {"namespace_name", LabelRole::kPlainNamespace},  // Google Cloud
     {"hpc_job", LabelRole::kJob},
     {"jobid", LabelRole::kJob},
     {"job_id", LabelRole::kJob},
@@ -382,11 +386,13 @@ const Metric* FindMetric(std::string_view name) {
 }
 
 std::string CounterName(const Metric& metric) {
-  const SourceInfo& source = kSources[static_cast<std::size_t>(metric.source)];
+  const SourceInfo& source = Info(metric.source);
   return std::string(source.name) + "." + std::string(metric.name.substr(source.prefix.size()));
 }
 
-SeriesIdentity Identify(const Labels& labels) {
+bool NamesPods(const Metric& metric) { return Info(metric.source).names_pods; }
+
+SeriesIdentity Identify(const Labels& labels, bool names_pods) {
   std::array<std::string_view, kLabelRoles> found;
   for (const LabelRow& row : kLabels) {
     std::string_view& value = found[static_cast<std::size_t>(row.role)];
@@ -405,11 +411,14 @@ SeriesIdentity Identify(const Labels& labels) {
     const std::string_view profile = InstanceProfile(get(LabelRole::kMigProfile));
     id.device.mig = MigInstance{std::string(get(LabelRole::kMigId)), std::string(profile), ProfileSlices(profile)};
   }
-  const std::string_view pod = get(LabelRole::kPod);
+  const bool exported = !get(LabelRole::kPod).empty();
+  std::string_view pod = get(LabelRole::kPod);
+  if (!exported && names_pods) pod = get(LabelRole::kPlainPod);
   if (!get(LabelRole::kJob).empty()) {
     id.owner = "job " + std::string(get(LabelRole::kJob));
   } else if (!pod.empty() && pod.find("dcgm-exporter") == std::string_view::npos) {
-    const std::string_view space = get(LabelRole::kNamespace);
+    std::string_view space = get(LabelRole::kNamespace);
+    if (space.empty() && !exported) space = get(LabelRole::kPlainNamespace);
     id.owner = "pod " + (space.empty() ? "" : std::string(space) + "/") + std::string(pod);
   }
   id.xid = get(LabelRole::kXid);

@@ -91,6 +91,10 @@ const Metric* FindMetric(std::string_view name);
 // "<source>.<field>": "dcgm.DCGM_FI_DEV_GPU_UTIL", "nvidia_smi_exporter.utilization_gpu_ratio".
 std::string CounterName(const Metric& metric);
 
+// Whether the exporter itself says which pod holds a GPU, as DCGM's does. The `pod` on a series of any other is the
+// exporter's own, which the scrape adds.
+bool NamesPods(const Metric& metric);
+
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
 // What the labels of a series say about its device and its owner. Empty fields are not named.
@@ -99,7 +103,7 @@ struct SeriesIdentity {
   std::string owner;  // "job 48211" or "pod ml/train-0"
   std::string xid;
 };
-// Reads every spelling in use. An empty label is an absent one.
-SeriesIdentity Identify(const Labels& labels);
+// Reads every spelling in use. An empty label is an absent one. `names_pods`: a plain `pod` is the workload's.
+SeriesIdentity Identify(const Labels& labels, bool names_pods);
 
 }  // namespace idleburn

@@ -107,17 +107,20 @@ TEST(MetricTable, LabelsAreReadInEverySpelling) {
                                         {"instance", "10.0.0.5:9400"},
                                         {"GPU_I_ID", ""},
                                         {"pod", ""},
-                                        {"jobid", "7"}});
+                                        {"jobid", "7"}},
+                                       true);
   EXPECT_EQ(dcgm.device.index, 5);
   EXPECT_EQ(dcgm.device.uuid, "GPU-1");
   EXPECT_EQ(dcgm.device.name, "NVIDIA H100");
   EXPECT_EQ(dcgm.device.host, "n1");
   EXPECT_FALSE(dcgm.device.mig);
   EXPECT_EQ(dcgm.owner, "job 7");
-  const SeriesIdentity bare = Identify({{"device", "nvidia3"}, {"instance", "[fe80::1]:9400"}, {"pod_name", "p"}});
+  const Labels labels = {{"device", "nvidia3"}, {"instance", "[fe80::1]:9400"}, {"pod_name", "p"}};
+  const SeriesIdentity bare = Identify(labels, true);
   EXPECT_EQ(bare.device.index, 3);
   EXPECT_EQ(bare.device.host, "[fe80::1]");
   EXPECT_EQ(bare.owner, "pod p");
+  EXPECT_EQ(Identify(labels, false).owner, "");
 }
 
 }  // namespace

@@ -86,12 +86,17 @@ Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shar
   const std::string uuid = NormalUuid(key.uuid);
   if (!uuid.empty() && IsMaskedUuid(uuid)) shared.out.quality.Count(QualityId::kMaskedUuid, {&shared.in.name(), 0});
   const std::size_t before = shared.out.devices.size();
+  // A driver may rename a model, and an exporter call it otherwise; a UUID says who it is whatever it is called.
+  bool known_by_uuid = false;
+  for (DeviceId other = 0; other < before; ++other) {
+    known_by_uuid = known_by_uuid || (!uuid.empty() && shared.out.devices[other].uuid == uuid);
+  }
   const DeviceId id = shared.out.devices.Enter(key);
   const Device& known = shared.out.devices[id];
   if (key.index && known.index && *known.index != *key.index) {
     shared.out.quality.Count(QualityId::kIndexRemapped, {&shared.in.name(), 0});
   }
-  if (!key.name.empty() && known.name != key.name && id < before) {
+  if (!known_by_uuid && !key.name.empty() && known.name != key.name && id < before) {
     return Fail("GPU " + std::string(row.index) + " is called '" + known.name.substr(0, 40) + "' and then '" +
                 key.name.substr(0, 40) + "': the indices moved; record uuid to tell the GPUs apart");
   }

@@ -162,6 +162,44 @@ TEST(NvidiaSmiCsvTest, AnIndexThatChangesItsModelIsRefused) {
             std::string::npos);
 }
 
+// A driver upgrade renames the model in the middle of a log: the UUID says that it is the same GPU.
+TEST(NvidiaSmiCsvTest, AGpuOfOneUuidMayBeRenamed) {
+  Collected c;
+  ASSERT_TRUE(
+      Import("timestamp, index, name, uuid, utilization.gpu [%]\n"
+             "2026/03/02 10:00:00.000, 0, A100-SXM4-40GB, GPU-00000000-4d1c-11ee-9a6b-00000000000a, 10 %\n"
+             "2026/03/02 10:00:01.000, 0, NVIDIA A100-SXM4-40GB, GPU-00000000-4d1c-11ee-9a6b-00000000000a, 20 %\n",
+             c));
+  EXPECT_EQ(c.devices.size(), 1U);
+  EXPECT_EQ(c.samples.size(), 2U);
+  // An all-zero UUID, or none, tells nobody apart.
+  for (const std::string uuid : {"GPU-00000000-0000-0000-0000-000000000000", "[N/A]"}) {
+    EXPECT_NE(ErrorOf("timestamp, index, name, uuid, utilization.gpu [%]\n"
+                      "2026/03/02 10:00:00.000, 0, NVIDIA H100 80GB HBM3, " +
+                      uuid +
+                      ", 10 %\n"
+                      "2026/03/02 10:00:01.000, 0, Tesla T4, " +
+                      uuid + ", 20 %\n")
+                  .find("the indices moved"),
+              std::string::npos);
+  }
+}
+
+// Time is unobserved for want of the busy counter, whatever else has no value and in whichever order it is asked.
+TEST(NvidiaSmiCsvTest, TheReasonOfUnobservedTimeIsThatOfTheBusyCounter) {
+  for (const bool first : {true, false}) {
+    const std::string busy = "[Unknown Error]";
+    Collected c;
+    ASSERT_TRUE(Import(
+        "timestamp, index, " +
+            std::string(first ? "utilization.gpu [%], power.limit [W]" : "power.limit [W], utilization.gpu [%]") +
+            "\n2026/03/02 10:00:00.000, 0, " + (first ? busy + ", [N/A]" : "[N/A], " + busy) + "\n",
+        c));
+    ASSERT_EQ(c.samples.size(), 1U);
+    EXPECT_EQ(c.samples[0].reason, Unobserved::kSentinel) << first;
+  }
+}
+
 std::string Unnamed(int sweeps, int gpus, int drop_at = -1) {
   std::string text = "timestamp, utilization.gpu [%]\n";
   for (int s = 0; s < sweeps; ++s) {

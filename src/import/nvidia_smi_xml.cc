@@ -96,19 +96,21 @@ std::optional<std::int64_t> Mebibytes(std::string_view text) {
 }
 
 // "3g.71gb" out of what the report does say: slices by multiprocessors, and memory in eighths of the board's,
-// as NVIDIA names profiles. Without a known product the memory decides: an eighth a slice.
+// as NVIDIA names profiles. Where a slice of the product is not known the memory decides: an eighth a slice of seven,
+// on smaller boards as much as the slice is of the board.
 MigInstance DescribeInstance(std::string_view id, const Instance& instance, const SmiGpu& gpu) {
   MigInstance mig{std::string(id), "", 1};
   const std::string_view product = gpu.leaves.Get("product_name");
   const std::optional<std::int64_t> board = Mebibytes(gpu.leaves.Get("fb_memory_usage/total"));
   const std::optional<std::int64_t> own = Mebibytes(instance.leaves->Get("fb_memory_usage/total"));
   const std::int64_t eighths = board && own ? std::clamp<std::int64_t>((*own * 16 / *board + 1) / 2, 1, 8) : 0;
-  std::int64_t slices = std::max<std::int64_t>(eighths, 1);
+  const std::int64_t most = BoardSlices(product);
+  std::int64_t slices = most == 7 ? eighths : eighths * most / 8;
   for (const SliceSize& size : kSliceSizes) {
     const bool known = product.find(size.product) != std::string_view::npos && instance.multiprocessors > 0;
     if (known) slices = instance.multiprocessors / size.multiprocessors;
   }
-  mig.slices = static_cast<int>(std::clamp<std::int64_t>(slices, 1, BoardSlices(product)));
+  mig.slices = static_cast<int>(std::clamp<std::int64_t>(slices, 1, most));
   if (eighths > 0) {
     const std::int64_t board_gb = (*board + 1023) / 1024;
     mig.profile = std::to_string(mig.slices) + "g." + std::to_string((board_gb * eighths + 4) / 8) + "gb";

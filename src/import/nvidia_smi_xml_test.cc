@@ -297,6 +297,34 @@ std::string MigBoard(const char* name, int total, const std::string& devices, co
          "</gpu></nvidia_smi_log>";
 }
 
+// By memory alone: a quarter of a board of four slices is one of them, an eighth of one of seven is.
+TEST(NvidiaSmiXml, SlicesByMemoryAreOfTheBoardsNumber) {
+  const struct {
+    const char* name;
+    int board_mib;
+    int instance_mib;
+    const char* profile;
+    int slices;
+  } cases[] = {
+      {"NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, 24192, "1g.24gb", 1},
+      {"NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, 48512, "2g.48gb", 2},
+      {"NVIDIA RTX PRO 5000 Blackwell", 48935, 24192, "1g.24gb", 1},
+      {"NVIDIA H200", 143771, 16384, "1g.18gb", 1},
+  };
+  for (const auto& row : cases) {
+    const ImportRun run(ImportNvidiaSmiXml, MigBoard(row.name, row.board_mib, MigDevice(1, 0, 0, row.instance_mib, 9)));
+    ASSERT_TRUE(run.result) << row.name;
+    bool found = false;
+    for (DeviceId id = 0; id < run.devices.size(); ++id) {
+      if (!run.devices[id].mig) continue;
+      found = true;
+      EXPECT_EQ(run.devices[id].mig->slices, row.slices) << row.name;
+      EXPECT_EQ(run.devices[id].mig->profile, row.profile) << row.name;
+    }
+    EXPECT_TRUE(found) << row.name;
+  }
+}
+
 // The partition of the H200 capture: five compute instances in four GPU instances.
 TEST(NvidiaSmiXml, AGpuInstanceIsADeviceAndItsMemoryCountsOnce) {
   const std::string text =

@@ -1,6 +1,7 @@
 #include "import/owner_timeline.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace idleburn {
 namespace {
@@ -26,13 +27,14 @@ void EndWhereOthersBegin(std::vector<Held>& all) {
 }
 
 // The owners of a time in which none begins and none ends.
-void AddTime(OwnerLedger& ledger, DeviceId device, const std::vector<const Held*>& active, std::int64_t ns) {
+void AddTime(OwnerLedger& ledger, DeviceId device, const std::vector<const Held*>& active, std::int64_t from,
+             std::int64_t to) {
   std::vector<std::string> owners;
   for (const Held* held : active) {
     const bool known = std::find(owners.begin(), owners.end(), *held->owner) != owners.end();
     if (!held->owner->empty() && !known) owners.push_back(*held->owner);
   }
-  ledger.Add(device, owners, Nanos(ns));
+  ledger.Add(device, owners, Instant::FromNanos(from), Instant::FromNanos(to));
 }
 
 void AddDevice(OwnerLedger& ledger, DeviceId device, const std::vector<Held>& all) {
@@ -55,7 +57,7 @@ void AddDevice(OwnerLedger& ledger, DeviceId device, const std::vector<Held>& al
       active.erase(std::find(active.begin(), active.end(), ends[i].held));
     }
     if (i + 1 < ends.size() && ends[i + 1].time > ends[i].time && !active.empty()) {
-      AddTime(ledger, device, active, ends[i + 1].time - ends[i].time);
+      AddTime(ledger, device, active, ends[i].time, ends[i + 1].time);
     }
   }
 }
@@ -71,12 +73,19 @@ void OwnerTimeline::Presence::See(std::int64_t time) {
     std::int64_t& last = current_->second;
     if (time <= last) return;
     const std::int64_t distance = time - last;
-    // The same 2.5 periods that a reading is held for.
-    if (step_ == 0 || distance <= step_ / 2 * 5 || stretches_.size() >= kMaxStretches) {
+    const bool gap = step_ != 0 && distance > step_ / 2 * 5;  // the same 2.5 periods that a reading is held for
+    if (!gap || stretches_.size() >= kMaxStretches) {
+      bridged_ += gap ? 1 : 0;
       step_ = step_ == 0 ? distance : std::min(step_, distance);
       last = time;
       return;
     }
+  } else if (stretches_.size() >= kMaxStretches) {
+    ++bridged_;
+    auto first = stretches_.extract(next);
+    first.key() = time;
+    current_ = stretches_.insert(std::move(first)).position;
+    return;
   }
   current_ = stretches_.emplace(time, time).first;
 }
@@ -85,7 +94,10 @@ OwnerTimeline::Presence* OwnerTimeline::Track(DeviceId device, const std::string
   return &presences_[std::pair(device, owner)];
 }
 
-void OwnerTimeline::Deliver(OwnerLedger& ledger) const {
+void OwnerTimeline::Deliver(OwnerLedger& ledger, DataQuality& quality) const {
+  for (const auto& [whose, presence] : presences_) {
+    if (presence.bridged_ > 0) quality.CountNamed(QualityId::kOwnerGaps, whose.second, {}, presence.bridged_);
+  }
   for (auto from = presences_.begin(); from != presences_.end();) {
     const auto to = std::find_if(from, presences_.end(),
                                  [&](const auto& presence) { return presence.first.first != from->first.first; });

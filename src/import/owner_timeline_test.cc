@@ -42,7 +42,8 @@ TEST(OwnerTimeline, EqualsCountingEveryScrape) {
         if (run.owner != 0) here.push_back(name(run.owner));
         OwnerTimeline::See(by_scrape.Track(0, name(run.owner)), Instant::FromNanos(t * kNanosPerSecond));
       }
-      if (any) want.Add(0, here, Nanos(kNanosPerSecond));
+      if (any)
+        want.Add(0, here, Instant::FromNanos(t * kNanosPerSecond), Instant::FromNanos((t + 1) * kNanosPerSecond));
     }
     OwnerTimeline by_series;
     for (int pass = 0; pass < 2; ++pass) {
@@ -55,7 +56,9 @@ TEST(OwnerTimeline, EqualsCountingEveryScrape) {
     }
     for (const OwnerTimeline* timeline : {&by_scrape, &by_series}) {
       OwnerLedger got;
-      timeline->Deliver(got);
+      DataQuality quality;
+      timeline->Deliver(got, quality);
+      RC_ASSERT(got.ToldTime(0) == want.ToldTime(0));
       for (const Held& run : runs) {
         const double difference = ShareOf(got, name(run.owner)) - ShareOf(want, name(run.owner));
         RC_ASSERT(difference < 1e-9 && difference > -1e-9);
@@ -76,9 +79,11 @@ TEST(OwnerTimeline, AGapIsNobodysTime) {
   see("job 1", 1000, 1100);
   see("job 2", 200, 900);
   OwnerLedger ledger;
-  timeline.Deliver(ledger);
+  DataQuality quality;
+  timeline.Deliver(ledger, quality);
   EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 1"), 20.0 / 90);
   EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 2"), 70.0 / 90);
+  EXPECT_EQ(ledger.ToldTime(0), Nanos(900 * kNanosPerSecond));
   EXPECT_FALSE(ledger.SharesOf(0)[0].estimated);
 }
 
@@ -95,11 +100,33 @@ TEST(OwnerTimeline, TimeCountsAndNotScrapes) {
   see("job 3", 600, 1200, 15);
   see("job 4", 1185, 1200, 15);  // one scrape, shared
   OwnerLedger ledger;
-  timeline.Deliver(ledger);
+  DataQuality quality;
+  timeline.Deliver(ledger, quality);
   EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 1"), 300.0 / 1200);
   EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 2"), 300.0 / 1200);
   EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 3"), (585.0 + 5 + 5) / 1200);
   EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 4"), 5.0 / 1200);
+}
+
+// A minute of every hour, for most of a year: of the gaps beyond those that are kept it is said how many there are.
+TEST(OwnerTimeline, GapsThatAreTooManyAreCounted) {
+  for (const bool backwards : {false, true}) {
+    constexpr std::int64_t kKept = 4096;
+    constexpr std::int64_t kHours = 6000;
+    OwnerTimeline timeline;
+    for (std::int64_t i = 0; i < kHours; ++i) {
+      const std::int64_t hour = backwards ? kHours - 1 - i : i;
+      for (std::int64_t s = 0; s < 60; s += 15) {
+        OwnerTimeline::See(timeline.Track(0, "job 1"), Instant::FromNanos((hour * 3600 + s) * kNanosPerSecond));
+      }
+    }
+    OwnerLedger ledger;
+    DataQuality quality;
+    timeline.Deliver(ledger, quality);
+    EXPECT_EQ(quality.CountOf(QualityId::kOwnerGaps), kHours - kKept);
+    EXPECT_EQ(quality.Get(QualityId::kOwnerGaps).names.count("job 1"), 1U);
+    EXPECT_EQ(ledger.ToldTime(0).count() / kNanosPerSecond, kHours * 60 + (kHours - kKept) * 3540);
+  }
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "import/parquet_reader.h"
 #include "import/table_prefetch.h"
 #include "os/seekable_file.h"
-#include "text/number.h"
 
 namespace idleburn {
 namespace {

@@ -106,14 +106,21 @@ void PrometheusImport::OnLine(std::string_view text) {
   using Kind = PrometheusLine::Kind;
   const PrometheusLine line = ParsePrometheusLine(text);
   switch (line.kind) {
-    case Kind::kSample: OnSample(text, line); break;
-    case Kind::kBad: out_.quality.Count(lines_.terminated() ? QualityId::kBadRow : QualityId::kTornRow, Here()); break;
+    case Kind::kSample:
+      OnSample(text, line);
+      break;
+    case Kind::kBad:
+      out_.quality.Count(lines_.terminated() ? QualityId::kBadRow : QualityId::kTornRow, Here());
+      break;
     case Kind::kUnit:
-    case Kind::kEof: openmetrics_ = true; break;
+    case Kind::kEof:
+      openmetrics_ = true;
+      break;
     case Kind::kType:
       openmetrics_ = openmetrics_ || line.text == "unknown" || line.text == "info" || line.text == "stateset";
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -184,7 +191,7 @@ std::optional<Series> PrometheusImport::Resolve(const PrometheusLine& line, bool
   }
   Series series;
   series.metric = metric;
-  const SeriesIdentity id = Identify(labels);
+  const SeriesIdentity id = Identify(labels, NamesPods(*metric));
   series.host = id.device.host;
   if (metric->role == MetricRole::kCollectSuccess) return series;
   const std::optional<DeviceId> device = DeviceOf(id.device);
@@ -270,7 +277,7 @@ void PrometheusImport::Finish() {
       writer_.PutUnavailable(time, device, Signal::kUtilization, ReasonOf(QualityId::kFailedScrape));
     }
   }
-  owners_.Deliver(out_.owners);
+  owners_.Deliver(out_.owners, out_.quality);
 }
 
 }  // namespace

@@ -388,7 +388,7 @@ TEST(PrometheusMetrics, XidIsACodeAndZeroIsNone) {
   const auto in = Import(Line("DCGM_FI_DEV_XID_ERRORS", "", "0", 0) + Line("DCGM_FI_DEV_XID_ERRORS", "", "31", 30) +
                          Line("DCGM_FI_DEV_XID_ERRORS", "", "31", 60));
   EXPECT_EQ(in->Values(Signal::kXid, 0), (std::vector<std::int64_t>{31, 31}));
-  EXPECT_EQ(in->quality.CountOf(QualityId::kXidSeen), 1);
+  EXPECT_EQ(in->quality.Get(QualityId::kXidSeen).names, std::set<std::string>{"Xid 31"});
 }
 
 TEST(PrometheusMetrics, TotalMemoryIsTheSumOfItsParts) {
@@ -430,6 +430,22 @@ TEST(PrometheusMetrics, ExportedLabelsNameTheWorkload) {
              Line("DCGM_FI_DEV_GPU_UTIL", R"(pod="dcgm-exporter-x1",namespace="mon")", "5", 1000));
   EXPECT_DOUBLE_EQ(Fraction(*in, 0, "pod ml/train"), 0.5);
   EXPECT_DOUBLE_EQ(Fraction(*in, 0, ""), 0.5);
+}
+
+// Under a ServiceMonitor every series carries the pod of its exporter, whatever that is called. Only DCGM's exporter
+// writes the workload's pod there; of the others a GPU is nobody's until they export one.
+TEST(PrometheusMetrics, AnExportersOwnPodOwnsNothing) {
+  const std::string target = R"(pod="gpu-metrics-7xk2p",namespace="monitoring",container="exporter")";
+  for (const std::string name : {"nvidia_smi_utilization_gpu_ratio", "gpu_utilization_Percentage",
+                                 "nvidia_gpu_duty_cycle", "all_smi_gpu_utilization", "gpu_device_utilization"}) {
+    const auto own = Import(Line(name, target, "1", 0) + Line(name, target, "1", 30));
+    EXPECT_TRUE(own->owners.SharesOf(0).empty()) << name;
+    const std::string workload = target + R"(,exported_pod="train",exported_namespace="ml")";
+    const auto exported = Import(Line(name, workload, "1", 0) + Line(name, workload, "1", 30));
+    EXPECT_EQ(Fraction(*exported, 0, "pod ml/train"), 1.0) << name;
+  }
+  const auto dcgm = Import(Line("DCGM_FI_DEV_GPU_UTIL", R"(pod="train",namespace="ml")", "1", 0));
+  EXPECT_EQ(Fraction(*dcgm, 0, "pod ml/train"), 1.0);
 }
 
 TEST(PrometheusMetrics, JobstatsNamesTheJobByValue) {

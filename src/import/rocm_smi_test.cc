@@ -4,7 +4,6 @@
 #include <simdjson.h>
 
 #include "support/metrics_testing.h"
-#include "text/number.h"
 
 namespace idleburn {
 namespace {

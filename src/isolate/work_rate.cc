@@ -9,15 +9,8 @@
 namespace idleburn {
 namespace {
 
-struct UnitRow {
-  WorkUnit unit;
-  std::optional<std::int64_t> WorkSaid::*count;
-};
 // What is preferred comes first.
-constexpr std::array<UnitRow, 4> kUnits = {{{WorkUnit::kStep, &WorkSaid::steps},
-                                            {WorkUnit::kSample, &WorkSaid::samples},
-                                            {WorkUnit::kToken, &WorkSaid::tokens},
-                                            {WorkUnit::kEpoch, &WorkSaid::epochs}}};
+constexpr std::array<WorkUnit, 4> kUnits = {WorkUnit::kStep, WorkUnit::kSample, WorkUnit::kToken, WorkUnit::kEpoch};
 
 // What is left must be enough to go by.
 constexpr std::int64_t kFewestStretches = 3;
@@ -26,17 +19,6 @@ constexpr int kSpoiledFromOf = 20;  // a twentieth
 constexpr Nanos kLongWait(2 * kNanosPerSecond);
 constexpr int kLongWaits = 10;  // times as long as the usual wait
 
-// What `after` is beyond `before`, in every unit that both tell.
-WorkSaid Beyond(const WorkSaid& after, const WorkSaid& before) {
-  WorkSaid beyond;
-  for (const UnitRow& row : kUnits) {
-    const auto& a = after.*row.count;
-    const auto& b = before.*row.count;
-    if (a && b && *a > *b) beyond.*row.count = *a - *b;
-  }
-  return beyond;
-}
-
 }  // namespace
 
 std::optional<double> WorkRate::LogError(double level) const {
@@ -44,14 +26,13 @@ std::optional<double> WorkRate::LogError(double level) const {
   return StudentTQuantile(static_cast<double>(changes - 1), (1 + level) / 2) * relative_error;
 }
 
-void RateWatch::See(Nanos now, const WorkSaid& done) {
-  const auto row =
-      std::find_if(kUnits.begin(), kUnits.end(), [&](const UnitRow& r) { return (done.*r.count).has_value(); });
-  if (row == kUnits.end()) return;
-  const std::int64_t count = *(done.*(row->count));
-  if (count_ && row->unit == unit_ && count == *count_) return;
+void RateWatch::See(Nanos now, const WorkCount& done) {
+  const auto unit = std::find_if(kUnits.begin(), kUnits.end(), [&](WorkUnit u) { return done[u].has_value(); });
+  if (unit == kUnits.end()) return;
+  const std::int64_t count = *done[*unit];
+  if (count_ && *unit == unit_ && count == *count_) return;
   // Markers took the place of lines, or a better unit came: what was counted before counts no more.
-  if (count_ && (row->unit != unit_ || count < *count_)) {
+  if (count_ && (*unit != unit_ || count < *count_)) {
     begin_.reset();
     changes_ = 0;
     longest_ = Nanos(0);
@@ -59,14 +40,14 @@ void RateWatch::See(Nanos now, const WorkSaid& done) {
     lost_ = {};
   }
   const std::int64_t before = count_.value_or(0);
-  const WorkSaid done_before = done_;
-  unit_ = row->unit;
+  const WorkCount done_before = done_;
+  unit_ = *unit;
   count_ = count;
   done_ = done;
   if (count == 0) return;  // it says that it has begun
   ++changes_;
   if (begin_) {
-    EndStretch(now, count - before, Beyond(done, done_before));
+    EndStretch(now, count - before, done.Beyond(done_before));
   } else if (unit_ == WorkUnit::kStep ? count > bounds_.skip_steps : changes_ > bounds_.skip_steps) {
     begin_ = Point{now, count, done};
   }
@@ -78,13 +59,13 @@ void RateWatch::StoodStill(Nanos time) {
   if (begin_) still_ += time;
 }
 
-void RateWatch::EndStretch(Nanos now, std::int64_t work, const WorkSaid& done) {
+void RateWatch::EndStretch(Nanos now, std::int64_t work, const WorkCount& done) {
   if (still_ > Nanos(0)) {
     lost_.time += now - last_;
     lost_.work += work;
     lost_.stood_still += still_;
-    for (const UnitRow& row : kUnits) {
-      if (done.*row.count) lost_.done.*row.count = (lost_.done.*row.count).value_or(0) + *(done.*row.count);
+    for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+      if (done.of[u]) lost_.done.of[u] = lost_.done.of[u].value_or(0) + *done.of[u];
     }
     return;
   }
@@ -125,9 +106,9 @@ std::optional<WorkRate> RateWatch::Rate(std::optional<Nanos> stopped) const {
   const bool stalled = stopped && still_ == Nanos(0) && *stopped - last_ > longest_;
   const Nanos end = stalled ? *stopped : last_;
   WorkRate rate{unit_, *count_ - begin_->count - less.work, end - begin_->at - less.time};
-  rate.done = Beyond(done_, begin_->done);
-  for (const UnitRow& row : kUnits) {
-    if (less.done.*row.count) *(rate.done.*row.count) -= *(less.done.*row.count);
+  rate.done = done_.Beyond(begin_->done);
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+    if (less.done.of[u]) *rate.done.of[u] -= *less.done.of[u];
   }
   rate.changes = stretches_.n;
   const Nanos kept = watched - lost_.time;

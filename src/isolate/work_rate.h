@@ -5,7 +5,6 @@
 
 #include "base/time.h"
 #include "base/work_unit.h"
-#include "run/progress_lines.h"
 #include "text/duration.h"
 
 namespace idleburn {
@@ -24,7 +23,7 @@ struct WorkRate {
   WorkUnit unit = WorkUnit::kStep;
   std::int64_t work = 0;
   Nanos time{0};
-  WorkSaid done = {};         // in the same time, in every unit that was told
+  WorkCount done = {};        // in the same time, in every unit that was told
   std::int64_t changes = 0;   // of the count, in which it was seen to rise
   double relative_error = 0;  // of the speed: the standard error by how the time between changes varied; 0 below 3
   Nanos stood_still{0};       // the machine, all of it, meanwhile
@@ -46,7 +45,7 @@ class RateWatch {
   enum class Verdict : std::uint8_t { kGoOn, kEnough, kStalled };
 
   RateWatch(const TrialBounds& bounds, Nanos start) : bounds_(bounds), last_(start) {}
-  void See(Nanos now, const WorkSaid& done);
+  void See(Nanos now, const WorkCount& done);
   // Nobody could run here for so long, just now.
   void StoodStill(Nanos time);
   [[nodiscard]] Verdict Judge(Nanos now) const;
@@ -63,7 +62,7 @@ class RateWatch {
   struct Point {
     Nanos at{0};
     std::int64_t count = 0;
-    WorkSaid done;
+    WorkCount done;
   };
   // Of the stretches between two changes: how many, and the sums of time x time, time x work and work x work.
   struct Stretches {
@@ -76,10 +75,10 @@ class RateWatch {
   struct Lost {
     Nanos time{0};
     std::int64_t work = 0;
-    WorkSaid done;
+    WorkCount done;
     Nanos stood_still{0};
   };
-  void EndStretch(Nanos now, std::int64_t work, const WorkSaid& done);
+  void EndStretch(Nanos now, std::int64_t work, const WorkCount& done);
   [[nodiscard]] double RelativeError(double seconds, double work) const;
 
   TrialBounds bounds_;
@@ -88,7 +87,7 @@ class RateWatch {
   std::int64_t changes_ = 0;
   Nanos last_;  // change, or the start
   std::optional<Point> begin_;
-  WorkSaid done_;
+  WorkCount done_;
   Stretches stretches_;
   Nanos longest_{0};  // between two changes
   Lost lost_;

@@ -11,9 +11,9 @@ namespace {
 
 constexpr Nanos At(std::int64_t milliseconds) { return Nanos(milliseconds * 1'000'000); }
 
-WorkSaid Steps(std::int64_t n) {
-  WorkSaid done;
-  done.steps = n;
+WorkCount Steps(std::int64_t n) {
+  WorkCount done;
+  done[WorkUnit::kStep] = n;
   return done;
 }
 
@@ -68,10 +68,10 @@ TEST(RateWatchTest, EndsAtTheFirstBoundAndWhenNothingMoves) {
 
 TEST(RateWatchTest, BeginsAnewWhenAnotherUnitTakesOver) {
   RateWatch watch(Bounds(0), At(0));
-  WorkSaid samples;
-  samples.samples = 100;
+  WorkCount samples;
+  samples[WorkUnit::kSample] = 100;
   watch.See(At(100), samples);
-  samples.samples = 200;
+  samples[WorkUnit::kSample] = 200;
   watch.See(At(200), samples);
   EXPECT_EQ(watch.Rate(std::nullopt)->unit, WorkUnit::kSample);
   watch.See(At(300), Steps(7));
@@ -83,7 +83,7 @@ TEST(RateWatchTest, BeginsAnewWhenAnotherUnitTakesOver) {
 
 TEST(RateWatchTest, NothingSaidIsNoRate) {
   RateWatch watch(Bounds(0), At(0));
-  watch.See(At(100), WorkSaid{});
+  watch.See(At(100), WorkCount{});
   EXPECT_FALSE(watch.count());
   watch.See(At(200), Steps(0));  // has begun
   EXPECT_FALSE(watch.measuring());
@@ -118,15 +118,15 @@ TEST(RateWatchTest, HowMuchTheStepsVaryIsInTheRate) {
 TEST(RateWatchTest, EveryUnitIsCountedOverTheSameTime) {
   RateWatch watch(Bounds(0), At(0));
   for (std::int64_t n = 1; n <= 5; ++n) {
-    WorkSaid done = Steps(n);
-    done.samples = 8 * n;
+    WorkCount done = Steps(n);
+    done[WorkUnit::kSample] = 8 * n;
     watch.See(At(100 * n), done);
   }
   const std::optional<WorkRate> rate = watch.Rate(std::nullopt);
   ASSERT_TRUE(rate);
-  EXPECT_EQ(rate->done.steps, 4);
-  EXPECT_EQ(rate->done.samples, 32);
-  EXPECT_FALSE(rate->done.tokens);
+  EXPECT_EQ(rate->done[WorkUnit::kStep], 4);
+  EXPECT_EQ(rate->done[WorkUnit::kSample], 32);
+  EXPECT_FALSE(rate->done[WorkUnit::kToken]);
 }
 
 // A hundred steps of 100 ms, and before the 50th the machine stands still for three seconds, in which `done` steps are
@@ -143,8 +143,8 @@ std::optional<WorkRate> AroundAStall(std::int64_t done, bool stall = true) {
       n += done;
       watch.StoodStill(At(3000));
     }
-    WorkSaid said = Steps(n);
-    said.samples = 8 * n;
+    WorkCount said = Steps(n);
+    said[WorkUnit::kSample] = 8 * n;
     watch.See(At(at), said);
   }
   return watch.Rate(At(at + 50));
@@ -158,7 +158,7 @@ TEST(RateWatchTest, WhereTheMachineStoodStillNeitherTimeNorWorkIsTheJobs) {
     const std::optional<WorkRate> rate = AroundAStall(done);
     ASSERT_TRUE(rate);
     EXPECT_EQ(rate->work, 99) << done;
-    EXPECT_EQ(rate->done.samples, 8 * 99) << done;
+    EXPECT_EQ(rate->done[WorkUnit::kSample], 8 * 99) << done;
     EXPECT_NEAR(rate->PerSecond(), 10, 0.02) << done;
     EXPECT_NEAR(rate->relative_error, quiet->relative_error, 0.001) << done;
     EXPECT_EQ(rate->stood_still, At(3000));

@@ -13,7 +13,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::chrono::milliseconds kLastChance(500);  // of a driver that somebody no longer waits for
+constexpr Nanos kLastChance(500'000'000);  // of a driver that somebody no longer waits for
 
 struct Opening {
   std::mutex mutex;
@@ -21,7 +21,21 @@ struct Opening {
   bool done = false;
   nvml::Return said = nvml::kSuccess;
   Result<std::unique_ptr<NvmlLane>> lane;
+
+  // Whether it is done by then.
+  bool Wait(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, std::optional<Nanos> time) {
+    const auto is_done = [this] { return done; };
+    return time ? changed.wait_for(lock, stop, *time, is_done) : changed.wait(lock, stop, is_done);
+  }
 };
+
+// What is known of a driver that has not answered: not whether it hangs.
+std::string Silence(const NvmlLibrary& nvml, Nanos since) {
+  const char* const pending = nvml.Pending();
+  const std::int64_t tenths = since.count() / (kNanosPerSecond / 10);
+  return "the NVIDIA driver has not answered " + std::string(pending != nullptr ? pending : "a call") + " in " +
+         std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
 
 NvidiaTrouble TroubleOf(nvml::Return said) {
   switch (NvmlCodeOf(said).handling) {
@@ -54,17 +68,30 @@ Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, Devi
     opening->done = true;
     opening->changed.notify_all();
   });
+  const Nanos start = clock->Monotonic();
+  const auto since = [&] { return clock->Monotonic() - start; };
   std::unique_lock lock(opening->mutex);
-  const auto done = [&] { return opening->done; };
-  bool answered = opening->changed.wait_for(lock, stop, options.patience, done);
-  if (!answered && stop.stop_requested()) answered = opening->changed.wait_for(lock, kLastChance, done);
+  const bool slow = !options.patience || *options.patience > options.slow_after;
+  bool answered = slow && opening->Wait(lock, stop, options.slow_after);
+  if (slow && !answered && !stop.stop_requested()) {
+    lock.unlock();  // who answers now, pushes into the same sink
+    const std::string text = Silence(*nvml, since()) + ": one that loads first takes 1 to 3 s for each GPU; " +
+                             "NVIDIA's GPUs are measured from when it answers";
+    out.OnNote({line.At(clock->Monotonic()), NoteKind::kSlowDriver, text});
+    if (options.tell_slow) options.tell_slow(text);
+    lock.lock();
+  }
   if (!answered) {
-    const char* const pending = nvml->Pending();
+    answered = opening->Wait(lock, stop, options.patience ? std::optional(*options.patience - since()) : std::nullopt);
+  }
+  if (!answered && stop.stop_requested()) answered = opening->Wait(lock, {}, kLastChance);
+  if (!answered) {
     nvml->Abandon();
     thread.detach();
-    *trouble = NvidiaTrouble::kHang;
-    return Fail(std::string("the NVIDIA driver hangs: ") + (pending != nullptr ? pending : "a call") +
-                " does not return; see dmesg, and reboot if nvidia-smi hangs too");
+    *trouble = NvidiaTrouble::kSilent;
+    return Fail(Silence(*nvml, since()) +
+                ": it was still loading (nvidia-smi -pm 1 keeps it loaded), or it hangs: see dmesg, and reboot if "
+                "nvidia-smi hangs too");
   }
   lock.unlock();
   thread.join();

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -21,8 +23,12 @@ struct LiveGpuOptions {
   std::string nvml_library;
   // Where the kernel shows devices; a test has its own.
   std::string sysfs = "/sys";
-  // How long the driver may take to list its GPUs; one that hangs is left alone then.
-  Nanos patience{20 * kNanosPerSecond};
+  // How long the driver may take to list its GPUs: one that is loaded first takes seconds for each. Then it is left
+  // alone. Absent: until somebody asks to stop.
+  std::optional<Nanos> patience;
+  // That it takes so long is noted, and told by `tell_slow` if there is one, while it is waited for.
+  Nanos slow_after{10 * kNanosPerSecond};
+  std::function<void(const std::string&)> tell_slow;
 };
 
 // Why no NVIDIA GPU is measured.
@@ -32,7 +38,7 @@ enum class NvidiaTrouble : std::uint8_t {
   kNoDriver,   // its kernel module is not loaded
   kNoGpu,      // the driver lists none
   kMismatch,   // library and kernel module are of different versions
-  kHang,       // a call does not return
+  kSilent,     // a call has not returned in all the time it was waited for
   kRefused,    // it said something else
 };
 struct NvidiaState {

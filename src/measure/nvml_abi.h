@@ -85,7 +85,7 @@ struct ProcessInfoV1 {
 };
 static_assert(sizeof(ProcessInfoV1) == 16 && offsetof(ProcessInfoV1, used_memory) == 8);
 
-struct ProcessInfo {  // versions 2 and 3
+struct ProcessInfo {  // versions 2 and 3; some drivers write longer ones, see ProcessRoom
   std::uint32_t pid;
   std::uint64_t used_memory;
   std::uint32_t gpu_instance;

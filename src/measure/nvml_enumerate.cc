@@ -1,6 +1,5 @@
 // How NvmlLane finds its GPUs, at the start and after the library was initialised anew.
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "measure/nvml_codes.h"
@@ -11,6 +10,10 @@ namespace {
 
 // A control group keeps the GPU from this container or job: it is nobody's here.
 bool IsHidden(nvml::Return code) { return code == nvml::kNoPermission || code == nvml::kOperatingSystem; }
+
+// A driver that is loaded answers in milliseconds; one that loads first, as without persistence mode when nobody uses a
+// GPU, takes a second or more for each.
+constexpr Nanos kLoads(500'000'000);
 
 }  // namespace
 
@@ -26,7 +29,21 @@ std::string NvmlLane::Text(NvmlFunction<nvml::Device, char*, std::uint32_t>& fun
   return code == nvml::kSuccess ? std::string(text.data()) : std::string();
 }
 
-nvml::Return NvmlLane::Enumerate(Instant now, LiveSink& out) {
+nvml::Return NvmlLane::Initialise(LiveSink& out) {
+  const Nanos start = clock_->Monotonic();
+  const nvml::Return code = nvml_->Call(nvml_->init);
+  initialised_ = code == nvml::kSuccess;
+  if (code != nvml::kSuccess) return code;
+  driver_version_ = Text(nvml_->driver_version);
+  nvml_version_ = Text(nvml_->nvml_version);
+  const nvml::Return listed = Enumerate(out);
+  const Nanos end = clock_->Monotonic();
+  if (listed != nvml::kSuccess || end - start <= kLoads * static_cast<std::int64_t>(boards_.size())) return listed;
+  for (const std::size_t i : attached_) gpus_[i]->DistrustUntilSettled(line_.At(end));
+  return listed;
+}
+
+nvml::Return NvmlLane::Enumerate(LiveSink& out) {
   std::uint32_t count = 0;
   const nvml::Return code = nvml_->Call(nvml_->device_count, &count);
   if (code != nvml::kSuccess) return code;
@@ -44,6 +61,7 @@ nvml::Return NvmlLane::Enumerate(Instant now, LiveSink& out) {
   OpenEvents();
   const std::lock_guard lock(stale_mutex_);
   stale_.clear();
+  const Instant now = line_.At(clock_->Monotonic());
   for (const auto& gpu : gpus_) stale_.push_back(gpu->Unread(now, Unobserved::kStale));
   return nvml::kSuccess;
 }
@@ -63,42 +81,55 @@ nvml::Return NvmlLane::EnterBoard(std::uint32_t index, LiveSink& out) {
   place.handle = place.board = handle;
   place.uuid = key.uuid;
   place.label = "GPU " + std::to_string(index);
-  place.has_instances = EnterInstances(handle, key, place.label, out);
+  place.has_instances = EnterInstances(key, place, out);
   EnterGpu(std::move(place), key, out);
   return nvml::kSuccess;
 }
 
-// Memory belongs to a GPU instance and is shared by its compute instances: one device a GPU instance.
-bool NvmlLane::EnterInstances(nvml::Device board, const DeviceKey& key, const std::string& label, LiveSink& out) {
+// Memory belongs to a GPU instance and is shared by its compute instances: one device a GPU instance, by all their
+// names.
+bool NvmlLane::EnterInstances(const DeviceKey& key, NvmlGpu::Place& board, LiveSink& out) {
   std::uint32_t current = 0;
   std::uint32_t pending = 0;
   std::uint32_t most = 0;
-  if (nvml_->Call(nvml_->mig_mode, board, &current, &pending) != nvml::kSuccess || current == 0) return false;
-  if (nvml_->Call(nvml_->mig_count, board, &most) != nvml::kSuccess) return false;
-  std::set<std::uint32_t> known;
+  if (nvml_->Call(nvml_->mig_mode, board.handle, &current, &pending) != nvml::kSuccess || current == 0) return false;
+  if (nvml_->Call(nvml_->mig_count, board.handle, &most) != nvml::kSuccess) return false;
+  std::vector<NvmlGpu::Place> places;
   for (std::uint32_t i = 0; i < most; ++i) {
     NvmlGpu::Place place;
     std::uint32_t id = 0;
-    if (nvml_->Call(nvml_->mig_handle, board, i, &place.handle) != nvml::kSuccess) continue;
-    if (nvml_->Call(nvml_->gpu_instance, place.handle, &id) != nvml::kSuccess || !known.insert(id).second) continue;
-    DeviceKey instance = key;
-    instance.mig = MigInstance{std::to_string(id), {}, 1};
-    const std::string name = Text(nvml_->name, place.handle);
-    if (const std::size_t at = name.find("MIG "); at != std::string::npos) instance.mig->profile = name.substr(at + 4);
-    nvml::Attributes attributes{};
-    if (nvml_->Call(nvml_->attributes, place.handle, &attributes) == nvml::kSuccess &&
-        attributes.gpu_instance_slices > 0) {
-      instance.mig->slices = static_cast<int>(attributes.gpu_instance_slices);
-    } else {
-      instance.mig->slices = ProfileSlices(instance.mig->profile);
-    }
-    place.board = board;
+    const nvml::Return code = nvml_->Call(nvml_->mig_handle, board.handle, i, &place.handle);
+    board.in_part = board.in_part || IsHidden(code);
+    if (code != nvml::kSuccess || nvml_->Call(nvml_->gpu_instance, place.handle, &id) != nvml::kSuccess) continue;
     place.instance = id;
     place.uuid = Text(nvml_->uuid, place.handle);
-    place.label = label + " instance " + std::to_string(id);
+    const auto known = std::find_if(places.begin(), places.end(), [&](const auto& p) { return p.instance == id; });
+    if (known == places.end()) {
+      places.push_back(std::move(place));
+    } else {
+      known->beside.push_back(place.handle);
+      known->uuids_beside.push_back(place.uuid);
+    }
+  }
+  for (NvmlGpu::Place& place : places) {
+    DeviceKey instance = key;
+    instance.mig = DescribeInstance(place);
+    place.board = board.handle;
+    place.label = board.label + " instance " + instance.mig->id;
     EnterGpu(std::move(place), instance, out);
   }
-  return !known.empty();
+  return !places.empty();
+}
+
+MigInstance NvmlLane::DescribeInstance(const NvmlGpu::Place& place) {
+  MigInstance mig{std::to_string(*place.instance), {}, 1};
+  const std::string name = Text(nvml_->name, place.handle);
+  if (const std::size_t at = name.find("MIG "); at != std::string::npos) mig.profile = name.substr(at + 4);
+  nvml::Attributes attributes{};
+  const bool told = nvml_->Call(nvml_->attributes, place.handle, &attributes) == nvml::kSuccess;
+  mig.slices = told && attributes.gpu_instance_slices > 0 ? static_cast<int>(attributes.gpu_instance_slices)
+                                                          : ProfileSlices(mig.profile);
+  return mig;
 }
 
 void NvmlLane::EnterGpu(NvmlGpu::Place place, const DeviceKey& key, LiveSink& out) {
@@ -118,7 +149,11 @@ void NvmlLane::EnterGpu(NvmlGpu::Place place, const DeviceKey& key, LiveSink& ou
 
 std::vector<MeasuredGpu> NvmlLane::Measured() const {
   std::vector<MeasuredGpu> measured;
-  for (const auto& gpu : gpus_) measured.push_back({gpu->place().id, GpuMaker::kNvidia, gpu->place().uuid});
+  for (const auto& gpu : gpus_) {
+    const NvmlGpu::Place& place = gpu->place();
+    measured.push_back({place.id, GpuMaker::kNvidia, {place.uuid}, place.in_part});
+    measured.back().uuids.insert(measured.back().uuids.end(), place.uuids_beside.begin(), place.uuids_beside.end());
+  }
   return measured;
 }
 

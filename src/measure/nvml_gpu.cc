@@ -12,8 +12,11 @@ constexpr std::int64_t kNvlinkMost = 1'800'000'000'000;
 // A reading is held back for its driver's ring this long at most.
 constexpr Nanos kHold(kNanosPerSecond);
 constexpr Nanos kShortestWindow(kNanosPerSecond / 6);
-// A ring that stays empty longer is none: windows last a second at most.
-constexpr Nanos kEmptyRing(3 * kNanosPerSecond);
+// A ring that gave nothing for two windows is dry: some drivers let it run empty while a GPU idles. But one that
+// publishes once a second must have had the time to, until it is asked again.
+constexpr Nanos kDryRing(kNanosPerSecond);
+constexpr Nanos kAskedAgain(250'000'000);
+constexpr Nanos kLongestWindow(kNanosPerSecond);
 constexpr double kMib = 1024.0 * 1024.0;
 
 }  // namespace
@@ -33,7 +36,6 @@ void NvmlGpu::Attach(Place place) {
   place_ = std::move(place);
   off_ = {};
   lost_ = nvml::kSuccess;
-  unknown_in_a_row_ = 0;
   gpm_links_ = false;
   ring_read_.reset();
   for (CounterRate* rate : {&pcie_rx_, &pcie_tx_, &nvlink_rx_, &nvlink_tx_}) rate->Forget();
@@ -46,7 +48,7 @@ void NvmlGpu::Attach(Place place) {
 }
 
 bool NvmlGpu::Heard(NvmlQuery query, const char* function, nvml::Return code) {
-  unknown_in_a_row_ = code == nvml::kUnknown ? unknown_in_a_row_ + 1 : 0;
+  if (code != nvml::kUnknown) unknown_[static_cast<std::size_t>(query)].ticks = 0;
   switch (NvmlCodeOf(code).handling) {
     case NvmlHandling::kOk:
       return true;
@@ -66,13 +68,53 @@ bool NvmlGpu::Heard(NvmlQuery query, const char* function, nvml::Return code) {
     case NvmlHandling::kNothingNew:
       return false;
     case NvmlHandling::kPassing:
-      if (unknown_in_a_row_ >= 2) {
-        lost_ = code;
-        lost_in_ = function;
-      }
+      if (code == nvml::kUnknown) HeardUnknown(query, function);
       return false;
   }
   return false;
+}
+
+// Code 999 does not say what failed: one sensor, or the GPU. Of a query that says so at two ticks in a row, the GPU's
+// answer to what every GPU can tell decides.
+void NvmlGpu::HeardUnknown(NvmlQuery query, const char* function) {
+  UnknownFailures& unknown = unknown_[static_cast<std::size_t>(query)];
+  if (unknown.ticks > 0 && unknown.last == row_.time) return;
+  unknown.last = row_.time;
+  if (++unknown.ticks < 2 || BaseFails()) return;
+  off_[static_cast<std::size_t>(query)] = Unobserved::kGap;
+  if (std::exchange(unknown.told, true)) return;
+  remarks_.emplace_back(NoteKind::kFailure, place_.label + ": " + function + ": " + NvmlSentence(nvml::kUnknown) +
+                                                "; the GPU answers otherwise, and this is asked once a minute");
+}
+
+// Then it is lost.
+bool NvmlGpu::BaseFails() {
+  const auto fails = [this](nvml::Return code, const char* function) {
+    const NvmlHandling handling = NvmlCodeOf(code).handling;
+    if (handling == NvmlHandling::kOk || handling == NvmlHandling::kNothingNew ||
+        handling == NvmlHandling::kUnsupported || handling == NvmlHandling::kPermission) {
+      return false;
+    }
+    lost_ = code;
+    lost_in_ = function;
+    return true;
+  };
+  std::array<char, nvml::kNameSize> uuid{};
+  nvml::Utilization rates{};
+  return fails(nvml_.Call(nvml_.uuid, place_.handle, uuid.data(), nvml::kNameSize), nvml_.uuid.name) ||
+         fails(nvml_.Call(nvml_.utilization, place_.handle, &rates), nvml_.utilization.name);
+}
+
+void NvmlGpu::AskRestingAgain() {
+  for (std::size_t i = 0; i < off_.size(); ++i) {
+    if (off_[i] != Unobserved::kGap) continue;
+    off_[i].reset();
+    unknown_[i].ticks = 0;
+  }
+}
+
+void NvmlGpu::DistrustUntilSettled(Instant now) {
+  discard_until_ = now + Nanos(kNanosPerSecond) + ring_.window().value_or(kLongestWindow);
 }
 
 bool NvmlGpu::AskField(NvmlQuery query, std::uint32_t field, std::uint32_t scope, nvml::FieldValue* out) {
@@ -183,23 +225,32 @@ void NvmlGpu::ReadEnergy(const Moment& moment) {
                                                   ": the driver was loaded anew: its energy counter fell from " +
                                                   std::to_string(*energy_) + " to " + std::to_string(millijoules) +
                                                   " mJ and is counted on from 0");
-    discard_until_ = moment.now + Nanos(kNanosPerSecond) + ring_.window().value_or(kShortestWindow);
+    DistrustUntilSettled(moment.now);
   }
   energy_ = millijoules;
   Put(Signal::kEnergy, static_cast<std::int64_t>(millijoules), "nvml.total_energy_consumption");
 }
 
 void NvmlGpu::ReadGauge(const Moment& moment) {
-  if (!place_.has_instances && Off(NvmlQuery::kSamples)) ReadRates(moment);
+  if (place_.has_instances) return;
+  if (Off(NvmlQuery::kSamples)) return ReadRates(moment);
+  if (!RingIsDry(moment.now)) return;
+  if (!std::exchange(ring_was_dry_, true)) {  // what the gauge said before then is no change now
+    rates_last_ = -1;
+    changed_before_ = false;
+  }
+  ReadRates(moment);
+}
+
+bool NvmlGpu::RingIsDry(Instant now) const {
+  const Nanos window = ring_.window().value_or(kLongestWindow);
+  return ring_read_ && now - *ring_read_ > std::max(std::min(2 * window, kDryRing), window + kAskedAgain);
 }
 
 void NvmlGpu::ReadRing(const Moment& moment) {
   if (Off(NvmlQuery::kSamples)) return;
   if (!ring_read_) ring_read_ = moment.now;
   TakeRing(moment);
-  if (moment.now - *ring_read_ > kEmptyRing) {
-    off_[static_cast<std::size_t>(NvmlQuery::kSamples)] = Unobserved::kUnsupported;
-  }
 }
 
 void NvmlGpu::TakeRing(const Moment& moment) {
@@ -213,14 +264,16 @@ void NvmlGpu::TakeRing(const Moment& moment) {
     ring_room_.resize(std::size_t{count} + 8);
   }
   count = static_cast<std::uint32_t>(ring_room_.size());
-  const auto seen = static_cast<std::uint64_t>(ring_.last_seen_us());
+  const auto seen = static_cast<std::uint64_t>(ring_.ask_from_us());
   if (!Ask(NvmlQuery::kSamples, nvml_.samples, nvml::kSamplesGpuUtilization, seen, &type, &count, ring_room_.data())) {
     return;
   }
   count = std::min(count, static_cast<std::uint32_t>(ring_room_.size()));
-  for (const UtilizationRing::Reading& reading : ring_.Take({ring_room_.data(), count}, type)) {
+  const std::int64_t wall_us = moment.read.wall.nanos() / 1000;
+  for (const UtilizationRing::Reading& reading : ring_.Take({ring_room_.data(), count}, type, wall_us)) {
     PlaceReading(reading, moment);
     ring_read_ = moment.now;
+    ring_was_dry_ = false;
   }
   if (ring_.window() && !window_told_) Settled(*ring_.window(), false);
 }
@@ -230,7 +283,7 @@ void NvmlGpu::PlaceReading(const UtilizationRing::Reading& reading, const Moment
   Sample sample;
   sample.device = place_.id;
   sample.time = std::min(at, moment.now);  // the driver's clock is read a little differently
-  if (reading.gap) {
+  if (reading.gap && !ring_was_dry_) {
     Sample gap = sample;
     gap.time = sample.time + (Nanos(0) - ring_.window().value_or(Nanos(kNanosPerSecond)));
     gap.SetUnavailable(Signal::kUtilization, Unobserved::kGap);
@@ -258,11 +311,13 @@ void NvmlGpu::ReadRates(const Moment& moment) {
   }
   const bool changed = rates.gpu != rates_last_;
   if (changed) {
-    if (changed_before_ && change_meter_.Add(moment.now - change_at_)) Settled(*change_meter_.window(), true);
+    if (changed_before_ && !ring_.window() && change_meter_.Add(moment.now - change_at_)) {
+      Settled(*change_meter_.window(), true);
+    }
     changed_before_ = rates_last_ >= 0;
     change_at_ = moment.now;
   }
-  const Nanos window = change_meter_.window().value_or(kShortestWindow);
+  const Nanos window = ring_.window().value_or(change_meter_.window().value_or(kShortestWindow));
   if (!changed && moment.now - rates_at_ < window) return;
   rates_last_ = rates.gpu;
   rates_at_ = moment.now;

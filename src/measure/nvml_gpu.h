@@ -47,9 +47,10 @@ enum class NvmlQuery : std::uint8_t {
   kProcesses,
   kProcessesV1,
   kMpsProcesses,
+  kDrawingProcesses,
   kGpm,
 };
-inline constexpr std::size_t kNvmlQueryCount = 25;
+inline constexpr std::size_t kNvmlQueryCount = 26;
 
 // One GPU, or one MIG instance, and what was read of it since the library was initialised.
 class NvmlGpu {
@@ -58,10 +59,21 @@ class NvmlGpu {
     nvml::Device handle = nullptr;
     nvml::Device board = nullptr;           // of an instance, else the same
     std::optional<std::uint32_t> instance;  // GPU instance id
-    bool has_instances = false;             // then power, clocks and the like only: the rest is the instances'
+    // Of an instance: the compute instances beside the one of `handle`. What it does is read of any of them; who holds
+    // it is the processes of all.
+    std::vector<nvml::Device> beside;
+    bool has_instances = false;  // then power, clocks and the like only: the rest is the instances'
     DeviceId id = 0;
     std::string uuid;
-    std::string label;  // "GPU 0", "GPU 0 instance 3", for notes
+    std::vector<std::string> uuids_beside;  // of `beside`
+    bool in_part = false;                   // a board of which the driver keeps instances from this process
+    std::string label;                      // "GPU 0", "GPU 0 instance 3", for notes
+
+    [[nodiscard]] std::vector<nvml::Device> Handles() const {
+      std::vector<nvml::Device> all = {handle};
+      all.insert(all.end(), beside.begin(), beside.end());
+      return all;
+    }
   };
   // When a tick is: on the run's line, and as the clocks read then.
   struct Moment {
@@ -76,6 +88,8 @@ class NvmlGpu {
   void Attach(Place place);
   // Before the library is shut down.
   void Detach() { gpm_.reset(); }
+  // The driver was loaded just before `now`: until a second and a window later its utilization reads high.
+  void DistrustUntilSettled(Instant now);
   // The library, initialised anew, does not list it.
   void SetMissing() {
     lost_ = nvml::kGpuIsLost;
@@ -107,8 +121,8 @@ class NvmlGpu {
   [[nodiscard]] Sample Unread(Instant now, Unobserved why) const;
   void Forbid(Instant time) { held_.Forbid(time); }
   [[nodiscard]] const std::vector<Sample>& held() const { return held_.held(); }
-  // The wall clock was set by `step`.
-  void MoveWall(Nanos step) { ring_.MoveWall(step); }
+  // The wall clock was set by `step`; it is `wall` now.
+  void MoveWall(Nanos step, Instant wall) { ring_.MoveWall(step, wall.nanos() / 1000); }
 
   [[nodiscard]] const Place& place() const { return place_; }
   [[nodiscard]] bool lost() const { return lost_ != nvml::kSuccess; }
@@ -130,6 +144,9 @@ class NvmlGpu {
   }
   bool AskField(NvmlQuery query, std::uint32_t field, std::uint32_t scope, nvml::FieldValue* out);
   bool Heard(NvmlQuery query, const char* function, nvml::Return code);
+  void HeardUnknown(NvmlQuery query, const char* function);
+  [[nodiscard]] bool BaseFails();
+  void AskRestingAgain();
   [[nodiscard]] bool Off(NvmlQuery query) const { return off_[static_cast<std::size_t>(query)].has_value(); }
   // A reading of `signal`, from that counter.
   void Put(Signal signal, std::int64_t value, const char* counter);
@@ -138,11 +155,15 @@ class NvmlGpu {
   void PutPercent(Signal signal, const std::optional<double>& percent, const char* counter);
 
   void TakeRing(const Moment& moment);
+  [[nodiscard]] bool RingIsDry(Instant now) const;
   void ReadRates(const Moment& moment);
   void ReadPower();
   void ReadEnergy(const Moment& moment);
   void ReadMemory();
   void DoubtHolders();
+  bool IsHeldUnlisted();
+  // How many processes hold it is not known at this row, for `why` unless others lack a reading there.
+  void MissHolders(Unobserved why);
   void ReadTemperature();
   void ReadLinks(const Moment& moment);
   void ReadSlowdowns(const Moment& moment);
@@ -156,10 +177,16 @@ class NvmlGpu {
 
   NvmlLibrary& nvml_;
   Place place_;
-  std::array<std::optional<Unobserved>, kNvmlQueryCount> off_;  // why it is not asked any more
+  // Why it is not asked any more; kGap: it fails for reasons unknown, and rests for a minute at most.
+  std::array<std::optional<Unobserved>, kNvmlQueryCount> off_;
+  struct UnknownFailures {
+    int ticks = 0;  // in a row, of those at which it was asked
+    Instant last;
+    bool told = false;
+  };
+  std::array<UnknownFailures, kNvmlQueryCount> unknown_;
   nvml::Return lost_ = nvml::kSuccess;
   const char* lost_in_ = "";
-  int unknown_in_a_row_ = 0;
 
   Sample row_;
   HeldSamples held_;
@@ -173,9 +200,10 @@ class NvmlGpu {
   bool window_told_ = false;
   std::vector<nvml::DriverSample> ring_room_;
   std::optional<Instant> ring_read_;                       // when it last gave one, or was first asked
+  bool ring_was_dry_ = false;                              // and the gauge is polled meanwhile
   Instant ring_until_ = Instant::FromNanos(INT64_MIN);     // time of its last reading
   Instant discard_until_ = Instant::FromNanos(INT64_MIN);  // after a driver was loaded its utilization reads high
-  WindowMeter change_meter_;                               // without a ring
+  WindowMeter change_meter_;                               // where no ring tells the window
   std::int64_t rates_last_ = -1;
   Instant rates_at_;
   Instant change_at_;
@@ -184,9 +212,11 @@ class NvmlGpu {
   std::optional<std::uint64_t> energy_;
   std::optional<std::uint64_t> ecc_;
   std::int64_t memory_used_ = 0;
+  bool memory_is_net_ = false;  // of what the driver keeps for itself
   Every processes_due_{Nanos(5 * kNanosPerSecond)};
-  std::optional<bool> is_held_;      // by the last list; absent: it told nothing, or is not believed any more
-  std::int64_t memory_then_ = 0;     // least since that list if nobody held it, else most
+  std::optional<bool> is_held_;   // by the last list; absent: it told nothing, or is not believed any more
+  std::int64_t memory_then_ = 0;  // least since that list if nobody held it, else most
+  bool unlisted_told_ = false;
   std::uint32_t holders_room_ = 16;  // of the next list
   CounterRate pcie_rx_;
   CounterRate pcie_tx_;

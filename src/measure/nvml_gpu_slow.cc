@@ -3,9 +3,14 @@
 #include <cstdlib>
 
 #include "measure/nvml_gpu.h"
+#include "measure/nvml_processes.h"
 
 namespace idleburn {
 namespace {
+
+constexpr std::int64_t kContext = std::int64_t{64} << 20;  // less than any process takes
+// What a desktop draws with at most; who draws with more is at work.
+constexpr std::int64_t kDesktop = std::int64_t{1} << 30;
 
 GpuHolder HolderOf(std::uint32_t pid, std::uint64_t memory) {
   GpuHolder holder;
@@ -42,9 +47,11 @@ void NvmlGpu::ReadMemory() {
   v2.version = nvml::kMemoryV2Version;
   if (Ask(NvmlQuery::kMemoryV2, nvml_.memory_v2, &v2) && v2.used != nvml::kNone64) {
     memory_used_ = static_cast<std::int64_t>(v2.used);
+    memory_is_net_ = true;
     Put(Signal::kMemoryUsed, memory_used_, "nvml.memory.used");
     return Put(Signal::kMemoryTotal, static_cast<std::int64_t>(v2.total), "nvml.memory.total");
   }
+  memory_is_net_ = false;
   nvml::Memory v1{};
   if (Off(NvmlQuery::kMemoryV2) && Ask(NvmlQuery::kMemory, nvml_.memory, &v1) && v1.used != nvml::kNone64) {
     memory_used_ = static_cast<std::int64_t>(v1.used);
@@ -115,27 +122,40 @@ void NvmlGpu::ReadSlowdowns(const Moment& moment) {
 bool NvmlGpu::ListProcesses(NvmlQuery query, NvmlFunction<nvml::Device, std::uint32_t*, nvml::ProcessInfo*>& function,
                             std::vector<GpuHolder>& holders) {
   if (Off(query) || lost()) return false;
-  std::uint32_t count = 0;
-  nvml::Return code = nvml::kInsufficientSize;
-  std::vector<nvml::ProcessInfo> list;
-  for (int attempt = 0; attempt < 4 && code == nvml::kInsufficientSize; ++attempt) {
-    list.resize(holders_room_);
-    count = holders_room_;
-    code = nvml_.Call(function, place_.handle, &count, list.data());
-    if (code == nvml::kInsufficientSize) holders_room_ = 2 * std::max(count, holders_room_);
+  for (const nvml::Device handle : place_.Handles()) {
+    std::uint32_t count = 0;
+    nvml::Return code = nvml::kInsufficientSize;
+    std::optional<std::vector<nvml::ProcessInfo>> list;
+    for (int attempt = 0; attempt < 4 && code == nvml::kInsufficientSize; ++attempt) {
+      ProcessRoom room(holders_room_);
+      count = holders_room_;
+      code = nvml_.Call(function, handle, &count, room.Address());
+      if (code == nvml::kInsufficientSize) holders_room_ = 2 * std::max(count, holders_room_);
+      if (code == nvml::kSuccess) list = room.Read(count);
+    }
+    if (!Heard(query, function.name, code)) return false;
+    if (!list) {
+      off_[static_cast<std::size_t>(query)] = Unobserved::kUnsupported;
+      remarks_.emplace_back(NoteKind::kFailure, place_.label + ": " + function.name +
+                                                    ": this driver's records of processes have a length that is not "
+                                                    "known here: that list is not read");
+      return false;
+    }
+    for (const nvml::ProcessInfo& process : *list) holders.push_back(HolderOf(process.pid, process.used_memory));
   }
-  if (!Heard(query, function.name, code)) return false;
-  list.resize(std::min<std::size_t>(count, list.size()));
-  for (const nvml::ProcessInfo& process : list) holders.push_back(HolderOf(process.pid, process.used_memory));
   return true;
 }
 
 bool NvmlGpu::ListProcessesV1(std::vector<GpuHolder>& holders) {
-  std::uint32_t count = 64;  // the oldest drivers
-  std::vector<nvml::ProcessInfoV1> list(count);
-  if (!Ask(NvmlQuery::kProcessesV1, nvml_.processes_v1, &count, list.data())) return false;
-  list.resize(std::min<std::size_t>(count, list.size()));
-  for (const nvml::ProcessInfoV1& process : list) holders.push_back(HolderOf(process.pid, process.used_memory));
+  if (Off(NvmlQuery::kProcessesV1) || lost()) return false;
+  for (const nvml::Device handle : place_.Handles()) {
+    std::uint32_t count = 64;  // the oldest drivers
+    std::vector<nvml::ProcessInfoV1> list(count);
+    const nvml::Return code = nvml_.Call(nvml_.processes_v1, handle, &count, list.data());
+    if (!Heard(NvmlQuery::kProcessesV1, nvml_.processes_v1.name, code)) return false;
+    list.resize(std::min<std::size_t>(count, list.size()));
+    for (const nvml::ProcessInfoV1& process : list) holders.push_back(HolderOf(process.pid, process.used_memory));
+  }
   return true;
 }
 
@@ -143,13 +163,35 @@ bool NvmlGpu::ListProcessesV1(std::vector<GpuHolder>& holders) {
 // Until that list the last one is not believed.
 void NvmlGpu::DoubtHolders() {
   if (!is_held_) return;
-  constexpr std::int64_t kContext = std::int64_t{64} << 20;  // less than any process takes
   memory_then_ = *is_held_ ? std::max(memory_then_, memory_used_) : std::min(memory_then_, memory_used_);
   const std::int64_t moved = std::abs(memory_used_ - memory_then_);
   if (moved < kContext || (*is_held_ && memory_used_ > memory_then_ / 2)) return;
   is_held_.reset();
-  if (row_.unavailable == 0) row_.reason = Unobserved::kStale;
+  MissHolders(Unobserved::kStale);
+}
+
+void NvmlGpu::MissHolders(Unobserved why) {
+  if (row_.unavailable == 0) row_.reason = why;
   row_.unavailable |= Bit(Signal::kProcesses);
+}
+
+// An empty list is no proof that nobody holds the GPU: processes of another PID namespace (in a container without the
+// host's, under WSL2) are not in it, nor are those that only draw. What they use is in the memory; "used" of version 1
+// is never little, and tells nothing.
+bool NvmlGpu::IsHeldUnlisted() {
+  if (!memory_is_net_ || memory_used_ < kContext) return false;
+  std::vector<GpuHolder> drawing;
+  ListProcesses(NvmlQuery::kDrawingProcesses, nvml_.drawing_processes, drawing);
+  std::int64_t drawn = 0;
+  for (const GpuHolder& holder : drawing) drawn += holder.memory.value_or(0);
+  if (memory_used_ - std::min(drawn, kDesktop) < kContext) return false;
+  if (!std::exchange(unlisted_told_, true)) {
+    remarks_.emplace_back(NoteKind::kSettled, place_.label + ": the driver lists no process, yet " +
+                                                  std::to_string(memory_used_ >> 20) +
+                                                  " MiB are used: whoever holds them is in another PID namespace, or "
+                                                  "draws; memory tells whether the GPU is held");
+  }
+  return true;
 }
 
 void NvmlGpu::ReadProcesses(const Moment& moment) {
@@ -160,9 +202,13 @@ void NvmlGpu::ReadProcesses(const Moment& moment) {
   now.device = place_.id;
   now.listed = ListProcesses(NvmlQuery::kProcesses, nvml_.processes, now.holders);
   if (Off(NvmlQuery::kProcesses)) now.listed = ListProcessesV1(now.holders);
-  if (!now.listed) return Miss(Signal::kProcesses, NvmlQuery::kProcesses);
-  ListProcesses(NvmlQuery::kMpsProcesses, nvml_.mps_processes, now.holders);
+  if (now.listed) ListProcesses(NvmlQuery::kMpsProcesses, nvml_.mps_processes, now.holders);
   OnceEach(now.holders);
+  if (!now.listed) return Miss(Signal::kProcesses, NvmlQuery::kProcesses);
+  if (now.holders.empty() && IsHeldUnlisted()) {
+    now.listed = false;
+    return MissHolders(Unobserved::kGap);
+  }
   is_held_ = !now.holders.empty();
   memory_then_ = memory_used_;
   row_.unavailable &= ~Bit(Signal::kProcesses);
@@ -170,6 +216,7 @@ void NvmlGpu::ReadProcesses(const Moment& moment) {
 }
 
 void NvmlGpu::ReadRare() {
+  AskRestingAgain();
   if (place_.instance || lost()) return;
   std::uint32_t value = 0;
   if (Ask(NvmlQuery::kPowerLimit, nvml_.power_limit, &value) && value != nvml::kNone32) {

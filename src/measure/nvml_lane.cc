@@ -17,13 +17,19 @@ constexpr int kPassesJudged = 100;
 constexpr std::size_t kTicksOfLists = 20;  // a list of each GPU is had in so many ticks
 constexpr Nanos kFirstBackoff(10 * kNanosPerSecond);
 constexpr Nanos kLongestBackoff(300 * kNanosPerSecond);
+constexpr Nanos kHealed(60 * kNanosPerSecond);
 constexpr std::int64_t kWallStep = 100'000'000;
 
 }  // namespace
 
 NvmlLane::NvmlLane(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
                    std::shared_ptr<RunClock> clock, const TimeLine& line)
-    : nvml_(std::move(nvml)), devices_(devices), clock_(std::move(clock)), line_(line), period_(period) {}
+    : nvml_(std::move(nvml)),
+      devices_(devices),
+      clock_(std::move(clock)),
+      line_(line),
+      period_(period),
+      backoff_(kFirstBackoff) {}
 
 Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
                                                  LiveSink& out, std::shared_ptr<RunClock> clock, const TimeLine& line,
@@ -31,13 +37,10 @@ Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(std::shared_ptr<NvmlLibrary> nv
   nvml::Return ignored = nvml::kSuccess;
   nvml::Return& code = said != nullptr ? *said : ignored;
   std::unique_ptr<NvmlLane> lane(new NvmlLane(std::move(nvml), period, devices, std::move(clock), line));
-  NvmlLibrary& library = *lane->nvml_;
-  code = library.Call(library.init);
-  if (code != nvml::kSuccess) return Fail("no NVIDIA GPU can be measured: " + NvmlSentence(code));
-  lane->initialised_ = true;
-  lane->driver_version_ = lane->Text(library.driver_version);
-  lane->nvml_version_ = lane->Text(library.nvml_version);
-  code = lane->Enumerate(line.At(lane->clock_->Monotonic()), out);
+  code = lane->Initialise(out);
+  if (code != nvml::kSuccess && !lane->initialised_) {
+    return Fail("no NVIDIA GPU can be measured: " + NvmlSentence(code));
+  }
   if (code != nvml::kSuccess) return Fail("the NVIDIA GPUs cannot be listed: " + NvmlSentence(code));
   if (lane->gpus_.empty() && !lane->failed_.empty()) {
     return Fail("no NVIDIA GPU can be measured: " + lane->failed_.front().value);
@@ -71,6 +74,10 @@ void NvmlLane::Tick(Instant now, LiveSink& out) {
     TellLost(*gpus_[i], now, out);
   }
   PassOn(moment, out);
+  if (whole_since_ && now - *whole_since_ >= kHealed) {
+    backoff_ = kFirstBackoff;
+    whole_since_.reset();
+  }
   if (fast) WatchBudget(*fast, now, out);
   if (now >= again_at_) TryAgain(now, out);
 }
@@ -140,11 +147,11 @@ void NvmlLane::ReadEvents(LiveSink& out, Instant now) {
   }
 }
 
-// The driver stamps by the wall clock: when that is set, what was last seen moves along.
+// The driver stamps by the wall clock.
 void NvmlLane::WatchWall(const ClockReading& read) {
   const std::int64_t offset = read.wall.nanos() - read.monotonic.count();
   if (wall_offset_ && std::abs(offset - *wall_offset_) > kWallStep) {
-    for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) gpu->MoveWall(Nanos(offset - *wall_offset_));
+    for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) gpu->MoveWall(Nanos(offset - *wall_offset_), read.wall);
   }
   wall_offset_ = offset;
 }
@@ -203,6 +210,7 @@ void NvmlLane::TellLost(const NvmlGpu& gpu, Instant now, LiveSink& out) {
       {now, NoteKind::kDeviceLost,
        gpu.place().label + " (" + gpu.place().uuid + "): " + gpu.lost_in() + ": " + NvmlSentence(gpu.lost_code())});
   again_at_ = std::min(again_at_, now + backoff_);
+  whole_since_.reset();
 }
 
 // GPUs that still answer are read until this very moment, so that they lose nothing.
@@ -212,9 +220,7 @@ void NvmlLane::TryAgain(Instant now, LiveSink& out) {
     return;
   }
   Shutdown();
-  nvml::Return code = nvml_->Call(nvml_->init);
-  initialised_ = code == nvml::kSuccess;
-  if (code == nvml::kSuccess) code = Enumerate(now, out);
+  const nvml::Return code = Initialise(out);
   if (code != nvml::kSuccess && !gone_) {
     out.OnNote({now, NoteKind::kFailure, "NVML cannot be initialised anew: " + NvmlSentence(code)});
   }
@@ -229,8 +235,9 @@ void NvmlLane::TryAgain(Instant now, LiveSink& out) {
     lost_told_[i] = false;
     out.OnNote({now, NoteKind::kDeviceFound, gpu.place().label + " (" + gpu.place().uuid + ") answers again"});
   }
-  backoff_ = all ? kFirstBackoff : std::min(backoff_ * 2, kLongestBackoff);
+  backoff_ = std::min(backoff_ * 2, kLongestBackoff);
   again_at_ = all ? Instant::FromNanos(INT64_MAX) : now + backoff_;
+  if (all) whole_since_ = now;
 }
 
 void NvmlLane::Push(LiveSink& out) {

@@ -29,7 +29,8 @@ namespace idleburn {
 // Calls that are slow make it slow down: when what is asked at every tick takes over 20 ms more than once in a hundred
 // ticks, the period doubles, up to a second; after a hundred ticks that are quick enough it is halved again. A note
 // says so the first time. A GPU that the driver calls lost is unobserved; the library is initialised anew after
-// 10 s, then at ever longer distances up to 5 min, and GPUs are known again by their UUID.
+// 10 s, then at ever longer distances up to 5 min, until all GPUs have answered for a minute; they are known again by
+// their UUID.
 class NvmlLane : public Lane {
  public:
   // Initialises the library and lists the GPUs; fails with one line if there is nothing to measure. `devices` outlives
@@ -55,9 +56,13 @@ class NvmlLane : public Lane {
            const TimeLine& line);
 
   void Shutdown();
-  nvml::Return Enumerate(Instant now, LiveSink& out);
+  // Initialises the library and lists the GPUs.
+  nvml::Return Initialise(LiveSink& out);
+  nvml::Return Enumerate(LiveSink& out);
   nvml::Return EnterBoard(std::uint32_t index, LiveSink& out);
-  bool EnterInstances(nvml::Device board, const DeviceKey& key, const std::string& label, LiveSink& out);
+  // Whether `board` has any; notes in it whether the driver hides some.
+  bool EnterInstances(const DeviceKey& key, NvmlGpu::Place& board, LiveSink& out);
+  MigInstance DescribeInstance(const NvmlGpu::Place& place);
   void EnterGpu(NvmlGpu::Place place, const DeviceKey& key, LiveSink& out);
   void OpenEvents();
   void CloseEvents();
@@ -109,9 +114,10 @@ class NvmlLane : public Lane {
 
   std::vector<bool> lost_told_;                       // of gpus_
   Instant again_at_ = Instant::FromNanos(INT64_MAX);  // when the library is initialised anew
-  Nanos backoff_{10 * kNanosPerSecond};
-  bool gone_ = false;      // the library could not be initialised anew
-  bool mismatch_ = false;  // nor may it be
+  Nanos backoff_;
+  std::optional<Instant> whole_since_;  // when all were found again, while the backoff is not what it was at first
+  bool gone_ = false;                   // the library could not be initialised anew
+  bool mismatch_ = false;               // nor may it be
 
   std::optional<std::int64_t> wall_offset_;  // wall clock less monotonic
   std::vector<Sample> out_;

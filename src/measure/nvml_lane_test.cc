@@ -112,6 +112,52 @@ TEST(NvmlLane, AListThatGrowsBetweenTwoCallsIsReadAgain) {
   EXPECT_EQ(run.log.Of(0, Signal::kProcesses).at(0).second, 20 + 2 * 9);
 }
 
+// Drivers 535.43 to 535.86 write 32 bytes a process where there were to be 24.
+TEST(NvmlLane, ListsOfLongerRecordsAreReadAsTheyAre) {
+  for (const int count : {1, 2, 3, 12, 13, 16, 17, 40}) {
+    std::string script = "gpu 0\nlong_process_records\nat 0s gpu 0 procs=";
+    for (int i = 0; i < count; ++i) script += std::to_string(1000 + i) + ":" + std::to_string(1 + i) + "MiB,";
+    StandInRun run(script + "\n");
+    run.RunUntil(2);
+    ASSERT_EQ(run.log.holders.size(), 1U);
+    const GpuHolders& list = run.log.holders.front();
+    ASSERT_EQ(list.holders.size(), static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) {
+      EXPECT_EQ(list.holders[static_cast<std::size_t>(i)].pid, 1000 + i) << count;
+      EXPECT_EQ(list.holders[static_cast<std::size_t>(i)].memory, std::int64_t{1 + i} << 20) << count;
+    }
+    EXPECT_EQ(run.log.Of(0, Signal::kProcesses).at(0).second, count);
+  }
+}
+
+// In a container without the host's PID namespace a driver lists nobody, and a program that only draws is in another
+// list; a desktop is nobody who computes.
+TEST(NvmlLane, AnEmptyListDoesNotOutweighMemoryThatIsUsed) {
+  struct Row {
+    const char* level;
+    bool listed;
+  };
+  for (const Row& row :
+       {Row{"procs=none", true}, Row{"procs=none memory=20MiB", true}, Row{"procs=none memory=12GiB", false},
+        Row{"procs=none memory=150MiB", false}, Row{"draws=900:300MiB,901:200MiB", true},
+        Row{"draws=900:300MiB memory=2GiB", false}, Row{"draws=900:12GiB", false},
+        Row{"draws=900:? memory=300MiB", false}, Row{"procs=7:1GiB draws=900:12GiB", true}}) {
+    StandInRun run("gpu 0\nat 0s gpu 0 " + std::string(row.level) + "\n");
+    run.RunUntil(12);
+    run.Finish();
+    EXPECT_EQ(run.log.holders.at(0).listed, row.listed) << row.level;
+    EXPECT_EQ(run.log.Of(0, Signal::kProcesses).empty(), !row.listed) << row.level;
+    EXPECT_EQ(run.log.Lacking(0, Signal::kProcesses).empty(), row.listed) << row.level;
+    EXPECT_EQ(Mentions(run.log.Notes(NoteKind::kSettled), "the driver lists no process, yet"), !row.listed);
+  }
+  // Memory of version 1 has what the driver keeps for itself in it, and says nothing against a list.
+  StandInRun old("driver 440.33 10.440.33\ngpu 0\nat 0s gpu 0 procs=none\n", IDLEBURN_STANDIN_OLD);
+  old.RunUntil(2);
+  old.Finish();
+  EXPECT_EQ(old.log.Of(0, Signal::kMemoryUsed).at(0).second, std::int64_t{500} << 20);
+  EXPECT_EQ(old.log.Of(0, Signal::kProcesses).at(0).second, 0);
+}
+
 TEST(NvmlLane, WithoutARingTheGaugeIsReadWhenItChangesOrItsWindowHasPassed) {
   StandInRun run("gpu 0 samples=0 window=500ms gpm=0\nat 1s gpu 0 util=80\nat 2s gpu 0 util=20\n");
   run.RunUntil(3);
@@ -228,15 +274,85 @@ TEST(NvmlLane, AReloadedDriverIsOpenedAnewAndItsEnergyCounterGoesOnFromZero) {
                           [](const auto& m) { return m.second == Unobserved::kInvalidCounter; }));
 }
 
-TEST(NvmlLane, UnknownFailuresLoseAGpuWhenTheyRepeat) {
-  StandInRun once("gpu 0\nfail nvmlDeviceGetTotalEnergyConsumption 999 from=1s times=1\n");
-  once.RunUntil(3);
-  EXPECT_TRUE(once.log.Notes(NoteKind::kDeviceLost).empty());
-  StandInRun twice(
-      "gpu 0\nfail nvmlDeviceGetTotalEnergyConsumption 999 from=1s times=1\n"
-      "fail nvmlDeviceGetClockInfo 999 from=1s times=1\n");
-  twice.RunUntil(3);
-  EXPECT_EQ(twice.log.Notes(NoteKind::kDeviceLost).size(), 1U);
+TEST(NvmlLane, UnknownFailuresLoseAGpuOnlyWhereItTellsNothingElse) {
+  const auto lost = [](const std::string& faults) {
+    StandInRun run("gpu 0\n" + faults);
+    run.RunUntil(5);
+    return run.log.Notes(NoteKind::kDeviceLost).size();
+  };
+  const std::string energy = "fail nvmlDeviceGetTotalEnergyConsumption 999 from=1s";
+  const std::string clock = "fail nvmlDeviceGetClockInfo 999 from=1s";
+  EXPECT_EQ(lost(energy + " times=1\n"), 0U);
+  EXPECT_EQ(lost(energy + " times=1\n" + clock + " times=1\n"), 0U);  // two of one tick are two failures of one kind
+  EXPECT_EQ(lost(energy + "\n" + clock + "\n"), 0U);
+  EXPECT_EQ(lost(energy + "\nfail nvmlDeviceGetUUID 999 from=1s\n"), 1U);
+  EXPECT_EQ(lost(energy + "\nfail nvmlDeviceGetUtilizationRates 999 from=1s\n"), 1U);
+  EXPECT_EQ(lost(energy + "\nfail nvmlDeviceGetUtilizationRates 3\n"), 0U);
+}
+
+// The rest is read on, of this GPU and of others, and the sensor is asked now and then whether it is back.
+TEST(NvmlLane, ASensorThatFailsCostsItsOwnReadingsOnly) {
+  StandInRun run(
+      "gpu 0\ngpu 1\nat 0s gpu 0 util=50\nfail nvmlDeviceGetFieldValues 999 gpu=0 from=10s for=300s\n"
+      "fail nvmlDeviceGetPowerUsage 999 gpu=0 from=10s for=300s\n");
+  run.RunUntil(600);
+  run.Finish();
+  EXPECT_EQ(run.CallsOf("nvmlInit_v2"), 1);
+  EXPECT_TRUE(run.log.Notes(NoteKind::kDeviceLost).empty());
+  const auto failures = run.log.Notes(NoteKind::kFailure);
+  EXPECT_EQ(std::count_if(failures.begin(), failures.end(),
+                          [](const auto& text) { return text.find("nvmlDeviceGetPowerUsage: NVML says 999") == 7; }),
+            1);
+  EXPECT_LE(failures.size(), 8U);  // one of each query
+  EXPECT_NEAR(static_cast<double>(run.log.Of(0, Signal::kEnergy).size()), 6000, 12);
+  EXPECT_NEAR(static_cast<double>(run.log.Of(0, Signal::kUtilization).size()), 3600, 12);
+  EXPECT_TRUE(run.log.Lacking(0, Signal::kUtilization).empty());
+  for (const auto& [time, milliwatts] : run.log.Of(0, Signal::kPower)) {
+    EXPECT_TRUE(run.Seconds(time) < 10 || run.Seconds(time) > 310) << run.Seconds(time);
+  }
+  EXPECT_NEAR(run.Seconds(run.log.Of(0, Signal::kPower).back().first), 600, 0.2);
+  EXPECT_LE(run.CallsOf("nvmlDeviceGetPowerUsage"), 2 * 6);
+}
+
+// Each time all GPUs have to be let go: it must not go on every ten seconds for days.
+TEST(NvmlLane, AGpuThatAnswersAndIsLostAgainIsTriedEverMoreSeldom) {
+  StandInRun run("gpu 0\ngpu 1\nfail nvmlDeviceGetTotalEnergyConsumption 15 gpu=1 from=1s\n");
+  run.RunUntil(1000);
+  EXPECT_LE(run.log.Notes(NoteKind::kDeviceLost).size(), 8U);  // after 10, 20, 40, ... 300 s
+  EXPECT_GE(run.log.Notes(NoteKind::kDeviceLost).size(), 6U);
+  // One that has answered for a minute is tried after ten seconds again, one that has not, after twenty.
+  for (const int again : {100, 40}) {
+    const std::string at = std::to_string(again);
+    StandInRun twice("gpu 0\nat 5s gpu 0 lost=1\nat 6s gpu 0 lost=0\nat " + at + "s gpu 0 lost=1\nat " +
+                     std::to_string(again + 1) + "s gpu 0 lost=0\n");
+    twice.RunUntil(130);
+    std::vector<double> found;
+    for (const Note& note : twice.log.notes) {
+      if (note.kind == NoteKind::kDeviceFound) found.push_back(twice.Seconds(note.time));
+    }
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_NEAR(found[0], 15, 0.5);
+    EXPECT_NEAR(found[1], again + (again == 100 ? 10 : 20), 0.5);
+  }
+}
+
+// While GPUs are initialised their memory is scrubbed, which counts as use.
+TEST(NvmlLane, UtilizationOfADriverThatHadToBeLoadedIsNotBelievedAtOnce) {
+  StandInRun loading("gpu 0 window=250ms\ngpu 1\nat 0s gpu 0 util=50\ndelay nvmlInit_v2 3s times=1\n");
+  loading.RunUntil(10);
+  loading.Finish();
+  const auto readings = loading.log.Of(0, Signal::kUtilization);
+  ASSERT_FALSE(readings.empty());
+  // A window of a second at most is not known yet.
+  EXPECT_NEAR(loading.Seconds(readings.front().first), 3 + 1 + 1 + 0.25, 1e-6);
+  const auto missing = loading.log.Lacking(0, Signal::kUtilization);
+  ASSERT_FALSE(missing.empty());
+  EXPECT_EQ(missing.front().second, Unobserved::kInvalidCounter);
+  StandInRun loaded("gpu 0 window=250ms\ngpu 1\nat 0s gpu 0 util=50\ndelay nvmlInit_v2 900ms times=1\n");
+  loaded.RunUntil(10);
+  loaded.Finish();
+  EXPECT_NEAR(loaded.Seconds(loaded.log.Of(0, Signal::kUtilization).front().first), 1, 1e-6);
+  EXPECT_TRUE(loaded.log.Lacking(0, Signal::kUtilization).empty());
 }
 
 TEST(NvmlLane, ADriverUpgradedUnderneathIsNotAskedAgain) {
@@ -274,6 +390,50 @@ TEST(NvmlLane, MigInstancesAreDevicesAndTheBoardCountsOnce) {
   EXPECT_EQ(run.log.Of(board, Signal::kPower).at(0).second, 300'000);
   EXPECT_TRUE(run.log.Of(board, Signal::kMemoryUsed).empty());
   EXPECT_TRUE(run.log.InOrder());
+}
+
+// Compute instances share their GPU instance: one device, by all their names, held by all their processes.
+TEST(NvmlLane, ComputeInstancesOfAGpuInstanceAreOneDevice) {
+  StandInRun run(
+      "gpu 0\nmig 0 gi=1 profile=1c.3g.40gb slices=3 memory=40GiB\nmig 0 gi=1 ci=1 profile=1c.3g.40gb slices=3\n"
+      "mig 0 gi=1 ci=2 profile=1c.3g.40gb slices=3\nmig 0 gi=2 profile=1g.10gb slices=1\n"
+      "at 0s gpu 0/1 util=75 procs=5:3GiB\nat 0s gpu 0/1/1 procs=6:1GiB,7:1GiB\nat 0s gpu 0/1/2 procs=5:3GiB\n");
+  ASSERT_EQ(run.devices.size(), 3U);
+  std::vector<std::string> uuids;
+  for (const MeasuredGpu& gpu : run.lane->Measured()) {
+    if (run.devices[gpu.device].mig && run.devices[gpu.device].mig->id == "1") uuids = gpu.uuids;
+    EXPECT_FALSE(gpu.in_part);
+  }
+  const std::string mig = "MIG-5d0ca1e5-0000-4000-8000-000000001000-1";
+  EXPECT_EQ(uuids, (std::vector<std::string>{mig, mig + "-1", mig + "-2"}));
+  run.RunUntil(12);
+  run.Finish();
+  for (DeviceId id = 0; id < 3; ++id) {
+    if (!run.devices[id].mig) continue;
+    const bool big = run.devices[id].mig->id == "1";
+    EXPECT_EQ(run.log.Of(id, Signal::kProcesses).at(0).second, big ? 3 : 0);
+    EXPECT_EQ(run.devices[id].mig->slices, big ? 3 : 1);
+  }
+}
+
+// As in a pod that was given one slice: the driver lists the others and opens none of them.
+TEST(NvmlLane, InstancesThatAreKeptFromThisProcessMakeTheBoardAPart) {
+  StandInRun run(
+      "gpu 0\nmig 0 gi=7 profile=1g.10gb slices=1 hidden=1\nmig 0 gi=8 profile=1g.10gb slices=1\n"
+      "gpu 1\nmig 1 gi=9 profile=1g.10gb slices=1\nat 0s gpu 0/8 util=50\n");
+  ASSERT_EQ(run.devices.size(), 4U);
+  for (const MeasuredGpu& gpu : run.lane->Measured()) {
+    const Device& device = run.devices[gpu.device];
+    EXPECT_EQ(gpu.in_part, !device.mig && device.index == 0) << gpu.device;
+    EXPECT_EQ(device.mig ? device.mig->id : "", !device.mig ? "" : device.index == 0 ? "8" : "9");
+  }
+  run.RunUntil(3);
+  run.Finish();
+  for (DeviceId id = 0; id < run.devices.size(); ++id) {
+    const Device& device = run.devices[id];
+    if (!device.mig || device.index != 0) continue;
+    EXPECT_EQ(run.log.Of(id, Signal::kGrEngineActive).at(0).second, 50 * kPercent);
+  }
 }
 
 TEST(NvmlLane, ActivityOfTheUnitsIsReadInPairs) {
@@ -324,14 +484,16 @@ TEST(NvmlLane, ARingThatOverflowedLeavesAGap) {
 }
 
 TEST(NvmlLane, SettingTheWallClockLosesAndMovesNothing) {
-  for (const std::int64_t step : {-3600 * kNanosPerSecond, 3600 * kNanosPerSecond}) {
+  // By more than the ring holds, and by less; not by whole windows, as no stamps of a real driver meet again.
+  for (const double seconds : {-3600.0, 3600.0, -5.0617, 5.0617, -1.0617, 0.9}) {
+    const auto step = static_cast<std::int64_t>(seconds * 1e9);
     StandInRun run("gpu 0 window=250ms\nat 0s gpu 0 util=60\n");
     run.RunUntil(5);
     run.driver.StepWall(Nanos(step));
     run.RunUntil(10);
     run.Finish();
     const auto readings = run.log.Of(0, Signal::kUtilization);
-    ASSERT_EQ(readings.size(), 40U) << step;
+    ASSERT_EQ(readings.size(), 40U) << seconds;
     for (std::size_t i = 0; i < readings.size(); ++i) {
       EXPECT_NEAR(run.Seconds(readings[i].first), 0.25 * static_cast<double>(i + 1), 1e-5);
     }
@@ -365,7 +527,7 @@ std::pair<double, double> Distances(const StandInRun& run, Signal signal, Device
   return {longest, shortest};
 }
 
-// A list takes 4.5 ms (telemetry.md, section 12), memory goes up and down by gigabytes, and it is read at 10 Hz for ten
+// A list takes 4.5 ms, memory goes up and down by gigabytes, and it is read at 10 Hz for ten
 // minutes all the same.
 TEST(NvmlLane, DearProcessListsSlowNothingDown) {
   std::string script = "delay nvmlDeviceGetComputeRunningProcesses_v3 4.5ms\n";
@@ -482,9 +644,35 @@ TEST(NvmlLane, ARingThatStaysEmptyGivesWayToTheGauge) {
   run.Finish();
   const auto readings = run.log.Of(0, Signal::kUtilization);
   ASSERT_GT(readings.size(), 10U);
-  EXPECT_NEAR(run.Seconds(readings.front().first), 3.1, 0.2);
+  EXPECT_NEAR(run.Seconds(readings.front().first), 1.4, 0.2);
   EXPECT_EQ(readings.back().second, 40 * kPercent);
   EXPECT_TRUE(run.log.InOrder());
+}
+
+// As while a GPU idles, on some boards: none of it is unobserved.
+TEST(NvmlLane, ARingThatRunsDryIsReplacedByTheGaugeUntilItSpeaksAgain) {
+  for (const int dry : {2, 10, 120}) {
+    const std::string span = std::to_string(dry) + "s";
+    StandInRun run("gpu 0 window=250ms ring=8\nat 0s gpu 0 util=40\nfail nvmlDeviceGetSamples 6 from=10s for=" + span +
+                   "\n");
+    run.RunUntil(dry + 10.5);
+    const std::int64_t polled = run.CallsOf("nvmlDeviceGetUtilizationRates");
+    EXPECT_GE(polled, 10 * dry - 12);
+    run.RunUntil(dry + 20);
+    EXPECT_EQ(run.CallsOf("nvmlDeviceGetUtilizationRates"), polled);
+    run.Finish();
+    EXPECT_TRUE(run.log.InOrder());
+    EXPECT_TRUE(run.log.Lacking(0, Signal::kUtilization).empty());
+    double last = 0;
+    for (const auto& [time, value] : run.log.Of(0, Signal::kUtilization)) {
+      EXPECT_LE(run.Seconds(time) - last, 1) << last;  // so that no second is without one
+      last = run.Seconds(time);
+      EXPECT_EQ(value, 40 * kPercent);
+      const double off_grid = std::fmod(last + 1e-6, 0.25);
+      EXPECT_TRUE(last <= dry + 10.5 || off_grid < 1e-5) << last;  // stamped again
+    }
+    EXPECT_NEAR(last, dry + 20, 0.3);
+  }
 }
 
 // Whatever the load: what was published adds up to what the GPU did.

@@ -57,6 +57,7 @@ void NvmlLibrary::FindRest() {
   Find(processes, "nvmlDeviceGetComputeRunningProcesses_v2");  // of the same layout; the oldest has another
   Find(processes_v1);
   Find(mps_processes, "nvmlDeviceGetMPSComputeRunningProcesses_v2");
+  Find(drawing_processes, "nvmlDeviceGetGraphicsRunningProcesses_v2");
   Find(mig_mode);
   Find(mig_count);
   Find(mig_handle);

@@ -111,6 +111,7 @@ class NvmlLibrary {
   NvmlFunction<Device, U32*, nvml::ProcessInfo*> processes{"nvmlDeviceGetComputeRunningProcesses_v3"};
   NvmlFunction<Device, U32*, nvml::ProcessInfoV1*> processes_v1{"nvmlDeviceGetComputeRunningProcesses"};
   NvmlFunction<Device, U32*, nvml::ProcessInfo*> mps_processes{"nvmlDeviceGetMPSComputeRunningProcesses_v3"};
+  NvmlFunction<Device, U32*, nvml::ProcessInfo*> drawing_processes{"nvmlDeviceGetGraphicsRunningProcesses_v3"};
 
   NvmlFunction<Device, U32*, U32*> mig_mode{"nvmlDeviceGetMigMode"};
   NvmlFunction<Device, U32*> mig_count{"nvmlDeviceGetMaxMigDeviceCount"};

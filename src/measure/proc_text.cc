@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "text/ascii.h"
+
 namespace idleburn {
 namespace {
 
@@ -11,8 +13,6 @@ constexpr std::int64_t kSector = 512;  // the unit of diskstats, whatever the di
 constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
 // Sums cannot leave the range of the type: sources that say such numbers are not believed anyway.
 void Add(std::int64_t* sum, std::int64_t value) { *sum = *sum > kMost - value ? kMost : *sum + value; }
@@ -25,12 +25,12 @@ constexpr std::array<std::string_view, 12> kNoNetwork = {"lo",  "veth", "docker"
 
 template <std::size_t kSize>
 bool StartsWithAny(std::string_view name, const std::array<std::string_view, kSize>& prefixes) {
-  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return StartsWith(name, p); });
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return name.starts_with(p); });
 }
 
 // "sda1" of "sda", "nvme0n1p2" of "nvme0n1".
 bool IsPartitionOf(std::string_view name, std::string_view disk) {
-  if (name.size() <= disk.size() || disk.empty() || !StartsWith(name, disk)) return false;
+  if (name.size() <= disk.size() || disk.empty() || !name.starts_with(disk)) return false;
   std::string_view rest = name.substr(disk.size());
   if (IsDigit(disk.back())) {
     if (rest.front() != 'p') return false;
@@ -139,7 +139,7 @@ std::optional<std::int64_t> ParsePressure(std::string_view text, std::string_vie
     Words words(TakeLine(&text));
     if (words.Next() != line_name) continue;
     for (std::string_view word = words.Next(); !word.empty(); word = words.Next()) {
-      if (!StartsWith(word, "total=")) continue;
+      if (!word.starts_with("total=")) continue;
       const std::optional<std::int64_t> micros = NumberOf(word.substr(6));
       if (!micros || *micros > kMost / 1000) return std::nullopt;
       return *micros * 1000;
@@ -166,7 +166,7 @@ std::optional<MachineCpu> ParseMachineCpu(std::string_view text) {
     const bool idle = field == 3 || field == 4;  // idle, iowait
     if (!idle) Add(&cpu.busy_ticks, *ticks);
   }
-  while (StartsWith(text, "cpu")) {
+  while (text.starts_with("cpu")) {
     TakeLine(&text);
     ++cpu.cpus;
   }
@@ -220,8 +220,8 @@ ByteCounts ParseIoStat(std::string_view text) {
     Words words(TakeLine(&text));
     words.Skip(1);
     for (std::string_view word = words.Next(); !word.empty(); word = words.Next()) {
-      if (StartsWith(word, "rbytes=")) Add(&bytes.in, NumberOf(word.substr(7)).value_or(0));
-      if (StartsWith(word, "wbytes=")) Add(&bytes.out, NumberOf(word.substr(7)).value_or(0));
+      if (word.starts_with("rbytes=")) Add(&bytes.in, NumberOf(word.substr(7)).value_or(0));
+      if (word.starts_with("wbytes=")) Add(&bytes.out, NumberOf(word.substr(7)).value_or(0));
     }
   }
   return bytes;

@@ -33,7 +33,7 @@ constexpr std::array<FileOf, 7> kFiles = {{
 }};
 
 bool IsCard(const std::string& name) {  // "card0", not "card0-DP-1"
-  return name.size() > 4 && name.rfind("card", 0) == 0 && name.find_first_not_of("0123456789", 4) == std::string::npos;
+  return name.size() > 4 && name.starts_with("card") && name.find_first_not_of("0123456789", 4) == std::string::npos;
 }
 
 // Empty if it is not told.
@@ -92,7 +92,7 @@ Result<std::unique_ptr<RocmLane>> RocmLane::Open(const std::string& sysfs, Devic
 
 std::vector<MeasuredGpu> RocmLane::Measured(const DeviceTable& devices) const {
   std::vector<MeasuredGpu> measured;
-  for (const Gpu& gpu : gpus_) measured.push_back({gpu.id, GpuMaker::kAmd, devices[gpu.id].uuid});
+  for (const Gpu& gpu : gpus_) measured.push_back({gpu.id, GpuMaker::kAmd, {devices[gpu.id].uuid}});
   return measured;
 }
 

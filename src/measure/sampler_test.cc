@@ -227,11 +227,10 @@ TEST(LiveGpus, NobodyWaitsForADriverThatHangsOnceTheRunIsOver) {
   LiveGpuOptions options;
   options.nvml_library = driver.path();
   options.sysfs = "/nowhere";
-  options.patience = kForever;  // or the test never ends
   std::stop_source over;
   over.request_stop();
   const LiveGpus gpus = LiveGpus::Open(options, devices, log, clock, TimeLine(clock->Read()), over.get_token());
-  EXPECT_EQ(gpus.nvidia.trouble, NvidiaTrouble::kHang);
+  EXPECT_EQ(gpus.nvidia.trouble, NvidiaTrouble::kSilent);
   driver.Release();
   Sleep(50);
 }
@@ -247,12 +246,30 @@ TEST(LiveGpus, ADriverThatHangsIsLeftAloneAndNamed) {
   options.patience = Nanos(100'000'000);
   const LiveGpus gpus = LiveGpus::Open(options, *devices, log, clock, TimeLine(clock->Read()));
   EXPECT_TRUE(gpus.lanes.empty());
-  EXPECT_EQ(gpus.why_not,
-            "the NVIDIA driver hangs: nvmlInit_v2 does not return; see dmesg, and reboot if nvidia-smi "
-            "hangs too");
+  EXPECT_EQ(gpus.why_not.find("the NVIDIA driver has not answered nvmlInit_v2 in 0."), 0U) << gpus.why_not;
+  EXPECT_NE(gpus.why_not.find("or it hangs: see dmesg"), std::string::npos) << gpus.why_not;
+  EXPECT_TRUE(log.notes.empty());  // it was given up before that was slow
   devices.reset();
   driver.Release();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
+
+TEST(LiveGpus, ADriverThatLoadsFirstIsSaidToBeSlowAndTakenWhenItAnswers) {
+  const StandIn driver("clock real\ngpu 0\nhang nvmlInit_v2 for=400ms\n");
+  DeviceTable devices;
+  LiveLog log;
+  const auto clock = SystemClock();
+  LiveGpuOptions options;
+  options.nvml_library = driver.path();
+  options.sysfs = "/nowhere";
+  options.slow_after = Nanos(50'000'000);
+  std::vector<std::string> told;
+  options.tell_slow = [&told](const std::string& text) { told.push_back(text); };
+  const LiveGpus gpus = LiveGpus::Open(options, devices, log, clock, TimeLine(clock->Read()));
+  EXPECT_EQ(gpus.lanes.size(), 1U) << gpus.why_not;
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].find("the NVIDIA driver has not answered nvmlInit_v2 in 0."), 0U) << told[0];
+  EXPECT_EQ(log.Notes(NoteKind::kSlowDriver), told);
 }
 
 }  // namespace

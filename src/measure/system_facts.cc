@@ -72,6 +72,8 @@ constexpr auto kContainerSigns = std::to_array<ContainerSign>({
     {"/proc/1/cgroup", "lxc", "lxc"},
 });
 
+constexpr std::string_view kNoContainer = "none seen";
+
 std::string ContainerOf(const std::string& root) {
   for (const ContainerSign& sign : kContainerSigns) {
     const std::string path = root + std::string(sign.file);
@@ -79,7 +81,7 @@ std::string ContainerOf(const std::string& root) {
       return std::string(sign.kind);
     }
   }
-  return "none seen";
+  return std::string(kNoContainer);
 }
 
 // "nvme0n1 1.92 TB SSD, sda 4.00 TB HDD": what is real, not what is made of files or of other disks.
@@ -220,5 +222,7 @@ std::vector<RunFact> SystemFacts(const std::string& root, const std::string& cwd
   add("system.cwd_mount", MountOf(MountsOf(TextOf(root + "/proc/self/mountinfo")), cwd));
   return facts;
 }
+
+bool IsContainer(const std::string& root) { return ContainerOf(root) != kNoContainer; }
 
 }  // namespace idleburn

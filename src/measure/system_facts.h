@@ -32,4 +32,7 @@ std::string MountsRead(const std::string& proc, std::span<const pid_t> pids);
 // real machine. No names of hosts or users.
 std::vector<RunFact> SystemFacts(const std::string& root, const std::string& cwd);
 
+// Whether anything there says that this is one.
+bool IsContainer(const std::string& root);
+
 }  // namespace idleburn

@@ -6,6 +6,12 @@
 #include "telemetry/signal.h"
 
 namespace idleburn {
+namespace {
+
+constexpr std::size_t kRemembered = 1024;       // rings hold about a hundred
+constexpr std::int64_t kMostAhead = 1'000'000;  // of the driver's clock to ours
+
+}  // namespace
 
 bool WindowMeter::Add(Nanos distance) {
   if (window_ || distance <= Nanos(0)) return false;
@@ -16,12 +22,30 @@ bool WindowMeter::Add(Nanos distance) {
   return true;
 }
 
+void UtilizationRing::MoveWall(Nanos step, std::int64_t wall_us) {
+  const std::int64_t step_us = step.count() / 1000;
+  ask_from_us_ = std::min(ask_from_us_, last_seen_us_ + step_us);
+  last_seen_us_ += step_us;
+  step_us_ += step_us;
+  step_at_us_ = wall_us - step_us_;
+}
+
+// After a step back the old clock's stamps lie near where that clock would be now, after one ahead up to where it was.
+std::int64_t UtilizationRing::ByPresentClock(std::int64_t stamp_us, std::int64_t wall_us) const {
+  const bool old = step_us_ < 0 ? stamp_us > wall_us - step_us_ / 2 : step_us_ > 0 && stamp_us <= step_at_us_;
+  return old ? stamp_us + step_us_ : stamp_us;
+}
+
 std::vector<UtilizationRing::Reading> UtilizationRing::Take(std::span<const nvml::DriverSample> samples,
-                                                            std::uint32_t value_type) {
+                                                            std::uint32_t value_type, std::int64_t wall_us) {
   std::vector<Reading> readings;
   for (const nvml::DriverSample& sample : samples) {
-    const auto stamp = static_cast<std::int64_t>(sample.timestamp);
-    if (stamp <= last_seen_us_) continue;
+    const auto given = static_cast<std::int64_t>(sample.timestamp);
+    if (std::find(read_.begin(), read_.end(), given) != read_.end()) continue;
+    read_.push_back(given);
+    if (read_.size() > kRemembered) read_.pop_front();
+    const std::int64_t stamp = ByPresentClock(given, wall_us);
+    if (stamp <= last_seen_us_ || stamp > wall_us + kMostAhead) continue;
     const std::optional<std::uint64_t> percent = IntegerOf(sample.value, static_cast<nvml::ValueType>(value_type));
     Reading reading;
     reading.stamp_us = stamp;
@@ -41,6 +65,8 @@ std::vector<UtilizationRing::Reading> UtilizationRing::Take(std::span<const nvml
     last_seen_us_ = reading.stamp_us;
     any_ = true;
   }
+  ask_from_us_ = last_seen_us_;
+  step_us_ = 0;
   return readings;
 }
 

@@ -31,52 +31,66 @@ struct Choice {
   std::string unknown;  // an instance that is not measured
 };
 
+// A GPU, and by which of its names.
+struct Named {
+  const MeasuredGpu* gpu = nullptr;
+  std::string_view name;
+  friend bool operator==(const Named&, const Named&) = default;
+};
+
 // The one GPU whose UUID begins so.
-const MeasuredGpu* ByUuid(std::string_view part, const Gpus& gpus) {
-  const MeasuredGpu* found = nullptr;
+Named ByUuid(std::string_view part, const Gpus& gpus) {
+  Named found;
   for (const MeasuredGpu* gpu : gpus) {
-    if (!StartsWithIgnoreCase(gpu->uuid, part)) continue;
-    if (found != nullptr) return nullptr;
-    found = gpu;
+    for (const std::string& uuid : gpu->uuids) {
+      if (!StartsWithIgnoreCase(uuid, part)) continue;
+      if (found.gpu != nullptr) return {};
+      found = {gpu, uuid};
+    }
   }
   return found;
 }
 
 // "MIG-GPU-<uuid of the board>/<GPU instance>/<compute instance>", as older drivers name them.
-const MeasuredGpu* ByOldMigName(std::string_view part, const Gpus& gpus, const DeviceTable& devices) {
+Named ByOldMigName(std::string_view part, const Gpus& gpus, const DeviceTable& devices) {
   const std::size_t slash = part.find('/');
-  if (!StartsWithIgnoreCase(part, "MIG-GPU-") || slash == std::string_view::npos) return nullptr;
+  if (!StartsWithIgnoreCase(part, "MIG-GPU-") || slash == std::string_view::npos) return {};
   const std::string_view board = part.substr(4, slash - 4);
   const std::string_view rest = part.substr(slash + 1);
   for (const MeasuredGpu* gpu : gpus) {
     const Device& device = devices[gpu->device];
     if (device.mig && EqualsIgnoreCase(device.uuid, board) && device.mig->id == rest.substr(0, rest.find('/')))
-      return gpu;
+      return {gpu, part};
   }
-  return nullptr;
+  return {};
 }
 
 // `boards` in the order in which indices count them.
 Choice Choose(std::string_view list, const Gpus& boards, const Gpus& instances, const DeviceTable& devices) {
   Choice choice;
+  std::vector<Named> named;
   for (const std::string_view part : Split(list, ',')) {
-    const MeasuredGpu* gpu = nullptr;
+    Named next;
     if (StartsWithIgnoreCase(part, "MIG-")) {
-      gpu = ByUuid(part, instances);
-      if (gpu == nullptr) gpu = ByOldMigName(part, instances, devices);
-      if (gpu == nullptr) choice.unknown = part;
+      next = ByUuid(part, instances);
+      if (next.gpu == nullptr) next = ByOldMigName(part, instances, devices);
+      if (next.gpu == nullptr) choice.unknown = part;
     } else if (StartsWithIgnoreCase(part, "GPU-")) {
-      gpu = ByUuid(part, boards);
+      next = ByUuid(part, boards);
     } else if (const std::optional<std::size_t> index = IndexIn(part); index && *index < boards.size()) {
-      gpu = boards[*index];
+      next.gpu = boards[*index];
+      if (!next.gpu->uuids.empty()) next.name = next.gpu->uuids.front();
       choice.by_index = true;
     }
-    if (gpu == nullptr) break;
-    if (std::find(choice.gpus.begin(), choice.gpus.end(), gpu) != choice.gpus.end()) {
+    if (next.gpu == nullptr) break;
+    if (std::find(named.begin(), named.end(), next) != named.end()) {
       choice.gpus.clear();
       break;
     }
-    choice.gpus.push_back(gpu);
+    named.push_back(next);
+    if (std::find(choice.gpus.begin(), choice.gpus.end(), next.gpu) == choice.gpus.end()) {
+      choice.gpus.push_back(next.gpu);
+    }
   }
   return choice;
 }
@@ -177,6 +191,26 @@ HiddenGpus GpusHiddenBy(const VariableLookup& environment, const std::vector<Mea
   HideNvidia(environment, OfMaker(GpuMaker::kNvidia, gpus, devices), devices, &hidden);
   HideAmd(environment, OfMaker(GpuMaker::kAmd, gpus, devices), devices, &hidden);
   return hidden;
+}
+
+void HideWhatIsNotShown(const VariableLookup& environment, bool in_container, const std::vector<MeasuredGpu>& gpus,
+                        const DeviceTable& devices, HiddenGpus* hidden) {
+  const bool given_a_part = in_container && environment && environment("NVIDIA_VISIBLE_DEVICES") != "all";
+  const Maker all = OfMaker(GpuMaker::kNvidia, gpus, devices);
+  for (const MeasuredGpu* board : all.boards) {
+    const DeviceId id = board->device;
+    if (std::find(hidden->devices.begin(), hidden->devices.end(), id) != hidden->devices.end()) continue;
+    int shown = 0;
+    for (const MeasuredGpu* instance : all.instances) {
+      if (devices[instance->device].board == id) shown += devices[instance->device].mig->slices;
+    }
+    const int slices = BoardSlices(devices[id].name);
+    if (shown == 0 || shown >= slices || (!board->in_part && !given_a_part)) continue;
+    hidden->devices.push_back(id);
+    Say(std::string(board->in_part ? "the driver" : "the container") + ": " + std::to_string(shown) + " of " +
+            std::to_string(slices) + " compute slices are visible here",
+        &hidden->because);
+  }
 }
 
 }  // namespace idleburn

@@ -16,7 +16,8 @@ enum class GpuMaker : std::uint8_t { kNvidia, kAmd };
 struct MeasuredGpu {
   DeviceId device = 0;
   GpuMaker maker = GpuMaker::kNvidia;
-  std::string uuid;  // "GPU-...", "MIG-..."; empty where it has none
+  std::vector<std::string> uuids;  // "GPU-..."; "MIG-..." of each compute instance of a GPU instance; may be none
+  bool in_part = false;            // a board of which the driver keeps instances from this process
 };
 
 // Which of `gpus` a program with that environment cannot see, by the rules of CUDA_VISIBLE_DEVICES (indices or UUIDs of
@@ -26,5 +27,11 @@ struct MeasuredGpu {
 // first, which is not known here. What cannot be told hides nothing, and is said.
 HiddenGpus GpusHiddenBy(const VariableLookup& environment, const std::vector<MeasuredGpu>& gpus,
                         const DeviceTable& devices);
+
+// Hides boards of which only instances are meant for here: where the driver keeps others from this process, and in a
+// container that was not given all (NVIDIA_VISIBLE_DEVICES=all) and is shown fewer compute slices than the board has.
+// `environment` null: nobody knows what the container was given, so only the driver's word counts.
+void HideWhatIsNotShown(const VariableLookup& environment, bool in_container, const std::vector<MeasuredGpu>& gpus,
+                        const DeviceTable& devices, HiddenGpus* hidden);
 
 }  // namespace idleburn

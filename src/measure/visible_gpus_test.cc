@@ -18,13 +18,22 @@ class VisibleGpusTest : public ::testing::Test {
     key.bus_id = bus_id;
     key.name = name;
     key.index = static_cast<int>(devices_.size());
-    gpus_.push_back({devices_.Enter(key), maker, uuid});
+    gpus_.push_back({devices_.Enter(key), maker, {uuid}});
   }
   void Instance(const std::string& board, const std::string& id, const std::string& uuid) {
     DeviceKey key;
     key.uuid = board;
     key.mig = MigInstance{id, "1g.10gb", 1};
-    gpus_.push_back({devices_.Enter(key), GpuMaker::kNvidia, uuid});
+    gpus_.push_back({devices_.Enter(key), GpuMaker::kNvidia, {uuid}});
+  }
+  // What the last board shows to a process, by HideWhatIsNotShown alone.
+  [[nodiscard]] HiddenGpus NotShown(const std::optional<std::string>& given, bool in_container) const {
+    const VariableLookup lookup = [&](std::string_view name) -> std::optional<std::string> {
+      return name == "NVIDIA_VISIBLE_DEVICES" ? given : std::nullopt;
+    };
+    HiddenGpus hidden;
+    HideWhatIsNotShown(lookup, in_container, gpus_, devices_, &hidden);
+    return hidden;
   }
   void FourAlike() {
     for (const char* n : {"0", "1", "2", "3"})
@@ -104,6 +113,48 @@ TEST_F(VisibleGpusTest, AMigInstanceIsSeenAlone) {
   EXPECT_EQ(Cuda("MIG-bbbb"), "?0,1,2,3");
   EXPECT_EQ(Cuda("1"), "?0,1,2,3");
   EXPECT_EQ(Cuda(""), "");
+}
+
+// A GPU instance is one device by the names of all its compute instances.
+TEST_F(VisibleGpusTest, AnyComputeInstanceNamesItsGpuInstance) {
+  Board(GpuMaker::kNvidia, kUuid + "0", "00000000:01:00.0", "H100");
+  Instance(kUuid + "0", "1", "MIG-aaaa0001");
+  Instance(kUuid + "0", "2", "MIG-aaaa0002");
+  gpus_[1].uuids.push_back("MIG-cccc0001");
+  EXPECT_EQ(Cuda("MIG-aaaa0001"), "1");
+  EXPECT_EQ(Cuda("MIG-cccc0001"), "1");
+  EXPECT_EQ(Cuda("MIG-aaaa0001,MIG-cccc0001"), "1");
+  EXPECT_EQ(Cuda("MIG-cccc0001,MIG-aaaa0002"), "1,2");
+  EXPECT_EQ(Cuda("MIG-cccc0001,MIG-cccc0001"), "");  // one name twice hides all
+  EXPECT_EQ(Cuda("MIG-dddd"), "?0,1,2");
+}
+
+// What of a board is not shown here is nobody's here; what is free on a board that is shown whole is its owner's.
+TEST_F(VisibleGpusTest, ThePartOfABoardThatIsNotShownIsHidden) {
+  Board(GpuMaker::kNvidia, kUuid + "0", "00000000:01:00.0", "H100");
+  Board(GpuMaker::kNvidia, kUuid + "1", "00000000:02:00.0", "H100");
+  Instance(kUuid + "1", "7", "MIG-aaaa0007");
+  const std::vector<DeviceId> board = {gpus_[1].device};
+  EXPECT_TRUE(NotShown(std::nullopt, false).devices.empty());
+  EXPECT_EQ(NotShown(std::nullopt, true).devices, board);
+  EXPECT_EQ(NotShown("MIG-aaaa0007", true).devices, board);
+  EXPECT_EQ(NotShown("void", true).because, "the container: 1 of 7 compute slices are visible here");
+  EXPECT_TRUE(NotShown("all", true).devices.empty());
+  gpus_[1].in_part = true;  // whoever asks: the driver said so
+  EXPECT_EQ(NotShown("all", false).devices, board);
+  EXPECT_EQ(NotShown("all", false).because, "the driver: 1 of 7 compute slices are visible here");
+  HiddenGpus unasked;
+  HideWhatIsNotShown(nullptr, true, gpus_, devices_, &unasked);
+  EXPECT_EQ(unasked.devices, board);
+  gpus_[1].in_part = false;
+  unasked = {};
+  HideWhatIsNotShown(nullptr, true, gpus_, devices_, &unasked);
+  EXPECT_TRUE(unasked.devices.empty());
+  HiddenGpus twice = NotShown("void", true);
+  HideWhatIsNotShown([](std::string_view) { return std::nullopt; }, true, gpus_, devices_, &twice);
+  EXPECT_EQ(twice.devices, board);
+  for (int i = 0; i < 6; ++i) Instance(kUuid + "1", std::to_string(8 + i), "MIG-aaaa000" + std::to_string(8 + i));
+  EXPECT_TRUE(NotShown("void", true).devices.empty());  // all seven
 }
 
 TEST_F(VisibleGpusTest, RocmIsCertainOnlyByUuidAndOfAllOrNone) {

@@ -18,7 +18,7 @@ HttpPeer::HttpPeer(std::unique_ptr<Client> client) : client_(std::move(client)) 
 HttpPeer::~HttpPeer() = default;
 
 Result<std::unique_ptr<HttpPeer>> HttpPeer::Open(const std::string& base) {
-  if (base.rfind("http://", 0) != 0) return Fail(base + ": is no address that begins with http://");
+  if (!base.starts_with("http://")) return Fail(base + ": is no address that begins with http://");
   try {
     auto client = std::make_unique<Client>(base);
     if (!client->http.is_valid()) return Fail(base + ": is no address of a server");

@@ -181,14 +181,12 @@ class InflateSource final : public ByteSource {
   bool truncated_ = false;
 };
 
-bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
-
 }  // namespace
 
 std::optional<Compression> SniffCompression(std::string_view head) {
-  if (StartsWith(head, "\x1f\x8b")) return Compression::kGzip;
-  if (StartsWith(head, std::string_view("\xfd\x37zXZ\0", 6))) return Compression::kXz;
-  if (StartsWith(head, "\x28\xb5\x2f\xfd")) return Compression::kZstd;
+  if (head.starts_with("\x1f\x8b")) return Compression::kGzip;
+  if (head.starts_with(std::string_view("\xfd\x37zXZ\0", 6))) return Compression::kXz;
+  if (head.starts_with("\x28\xb5\x2f\xfd")) return Compression::kZstd;
   return std::nullopt;
 }
 

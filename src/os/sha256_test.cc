@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "os/temporary_file.h"
-
 namespace idleburn {
 namespace {
 

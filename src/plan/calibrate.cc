@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 9> kFiles = {"throughput_mpt.csv",
                                                     "memory_throughput_torchtune.csv",
                                                     "throughput_megatron_bridge.csv"};
 
-// What is believed before a row is read: planning.md sections 2.6 and 3.2, rounded.
+// What is believed before a row is read: engineering values, near 1 where the formulas are whole.
 const std::vector<CoefficientPrior> kMemoryPriors = {{1.03, .06}, {1.1, .2}, {.95, .25}, {1, .3},  {.9, .3},
                                                      {1, .12},    {1, .3},   {.12, .5},  {1.2, .4}};
 const std::vector<CoefficientPrior> kTimePriors = {

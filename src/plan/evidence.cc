@@ -18,7 +18,7 @@ namespace {
 constexpr double kShortLook = 0.05;      // what a minute does not show of hours: heat, evaluation, slow storage
 constexpr double kOneRun = 0.10;         // from one earlier run to the next
 constexpr double kManyRuns = 0.03;       // and of however many
-constexpr double kFragmentation = 1.06;  // by which the allocator's share may still grow (planning.md section 2.6)
+constexpr double kFragmentation = 1.06;  // by which the allocator's share may still grow (engineering value)
 constexpr double kHalfLifeDays = 90;     // of an earlier run's weight: drivers and frameworks change
 constexpr double kLevel = 0.95;          // one side of a 90 % interval
 constexpr double kNanosPerDay = 24.0 * 3600e9;

@@ -29,8 +29,8 @@ struct RunReading {
   std::optional<double> peak_bytes;  // of the GPU that held most, as nvidia-smi shows it
 };
 
-// Seconds of one pass by its FLOPs: t(F) = fixed + per_flop x F, through two probes (planning.md section 3.5). `fixed`
-// is what a pass costs however small it is.
+// Seconds of one pass by its FLOPs: t(F) = fixed + per_flop x F, through two probes (docs/plan.md, "Measured here").
+// `fixed` is what a pass costs however small it is.
 struct AffinePass {
   double fixed_s = 0;
   double per_flop_s = 0;

@@ -38,7 +38,7 @@ RunReading Reading(const PlanWords& words, double speed, double memory, int days
 
 double LogWidth(const LikelyRange& range) { return std::log(range.high / range.low); }
 
-// planning.md section 3.5: e = (t2 - t1) / (F2 - F1); c = max(0, t1 - e F1).
+// The line through two points: e = (t2 - t1) / (F2 - F1); c = max(0, t1 - e F1).
 TEST(EvidenceTest, TwoSizesOfAPassGiveWhatIsFixed) {
   const std::optional<AffinePass> pass = FitAffine(2e12, 0.5, 8e12, 1.4);
   ASSERT_TRUE(pass);

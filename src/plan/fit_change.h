@@ -15,7 +15,7 @@ struct FitChange {
 };
 
 // The first change that makes the run fit `capacity` bytes with its high end, in the order of what they cost in speed
-// (planning.md section 3.6); if none suffices alone, the fewest of them from the front, together. Absent if all
+// (docs/plan.md, "Memory"); if none suffices alone, the fewest of them from the front, together. Absent if all
 // together do not.
 std::optional<FitChange> CheapestChange(const Calibration& calibration, const RunRow& run, double capacity);
 

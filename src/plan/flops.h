@@ -5,7 +5,8 @@
 
 namespace idleburn {
 
-// Floating-point operations of one trained token, a multiply-add being two (planning.md section 3.1).
+// Floating-point operations of one trained token, a multiply-add being two: forward 2 N, backward 2 N for the
+// inputs and 2 N for the weights that are trained, N being the parameters of the layers and the head.
 struct TokenFlops {
   double forward = 0;  // linear layers and the head; the embedding look-up is free
   double backward_input = 0;

@@ -14,7 +14,7 @@ RunConfig At(double sequence, TuneMethod method = TuneMethod::kAllWeights) {
   return run;
 }
 
-// planning.md section 3.1: Megatron-Bridge's published FLOPs per token of Llama-3-70B, attention halved.
+// Megatron-Bridge's published FLOPs per token of Llama-3-70B, attention halved.
 TEST(FlopsTest, LlamaSeventyBillion) {
   const ModelFacts facts = *FindModel("LLAMA3_70B");
   const double params = CountParams(facts).total();

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <vector>
 
+#include "text/ascii.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -17,13 +18,12 @@ constexpr std::array<std::string_view, 28> kNoise = {
     "gb",     "ram", "vram",  "memory",   "nvl72",   "nvl36",  "server", "edition"};
 constexpr std::array<std::string_view, 6> kMezzanine = {"sxm", "sxm2", "sxm3", "sxm4", "sxm5", "sxm6"};
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsNoise(std::string_view word) { return std::find(kNoise.begin(), kNoise.end(), word) != kNoise.end(); }
 
 std::vector<std::string> WordsOf(std::string_view name) {
   std::vector<std::string> words(1);
   for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.') {
+    if (IsAlnum(c) || c == '.') {
       words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     } else if (!words.back().empty()) {
       words.emplace_back();

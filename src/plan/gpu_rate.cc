@@ -11,7 +11,7 @@
 namespace idleburn {
 namespace {
 
-// Of the peak, where no matmul rate was measured: the most that is believed (planning.md section 3.7), and what is
+// Of the peak, where no matmul rate was measured: the most that is believed (engineering value), and what is
 // usual. Large matmuls of data-centre GPUs are held back by their power limit; a card with watts to spare for its
 // tensor cores comes near to its peak (cuBLAS on an L20 to 0.96 of it, an RTX 5060 Ti to 0.99).
 constexpr double kUnmeasuredShare = 0.9;

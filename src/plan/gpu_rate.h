@@ -6,7 +6,7 @@
 
 namespace idleburn {
 
-// What a GPU can do at most, for estimates (planning.md section 3.4).
+// What a GPU can do at most, for estimates. Dense rates of vendors' data sheets, without sparsity.
 struct GpuRate {
   std::string_view gpu;    // as data/gpus.csv calls it
   std::string_view names;  // other spellings, "|" between them, as NormalGpuName writes them
@@ -32,7 +32,7 @@ enum class MatmulFormat { kHalf, kFp8, kFp4, kWide };
 
 // The dense peak in FLOP/s; where the GPU lacks the format, that of the next wider one.
 double PeakFlops(const GpuRate& gpu, MatmulFormat format);
-// The largest rate believed possible: measured (MAMF), else 0.9 of the peak (section 3.7).
+// The largest rate believed possible: measured (MAMF), else 0.9 of the peak.
 double CeilingFlops(const GpuRate& gpu, MatmulFormat format);
 // The rate that large matmuls are expected to reach: measured (MAMF), else the share of the peak that is usual.
 double SustainedFlops(const GpuRate& gpu, MatmulFormat format);

@@ -44,7 +44,7 @@ double LogitBytes(const RunConfig& run) {
 
 constexpr double kBackward = 2;  // a layer worked on backwards holds its activations and their gradients
 
-// Bytes that a token leaves in all layers (section 2.2).
+// Bytes that a token leaves in all layers (docs/plan.md, "Memory").
 double ActivationBytes(const ModelFacts& facts, const RunConfig& run) {
   const auto layers = static_cast<double>(facts.layers);
   const auto h = static_cast<double>(facts.hidden);

@@ -5,7 +5,7 @@
 
 namespace idleburn {
 
-// The parts of a run's memory on one GPU, bytes by formula, before any calibration (planning.md section 2).
+// The parts of a run's memory on one GPU, bytes by formula, before any calibration (docs/plan.md, "Memory").
 struct MemoryParts {
   double weights = 0;    // of the body, embedding, head, adapters and copies, as stored
   double optimizer = 0;  // states and master copies
@@ -22,7 +22,7 @@ struct MemoryParts {
 
 MemoryParts PartsOf(const ModelFacts& facts, const RunConfig& run);
 
-// Bytes that one token leaves in one layer for the backward pass (section 2.2).
+// Bytes that one token leaves in one layer for the backward pass (docs/plan.md, "Memory").
 double BlockBytes(const ModelFacts& facts, const RunConfig& run);
 
 // Multipliers that measured runs give the formulas; one set a framework, and one for those never seen.
@@ -38,7 +38,7 @@ struct MemoryCoefficients {
   double context_gib = 1;  // CUDA context, libraries, caches
 };
 
-// The peak of a run: what is resident, plus the larger of the two phases that never meet (section 2.4).
+// The peak of a run: what is resident, plus the larger of the two phases that never meet.
 struct PeakMemory {
   double resident = 0;
   double gathered = 0;

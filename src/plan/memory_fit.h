@@ -5,7 +5,7 @@
 
 namespace idleburn {
 
-// Whether a run fits a GPU (planning.md section 3.6).
+// Whether a run fits a GPU (docs/plan.md, "Memory").
 enum class MemoryFit : std::uint8_t { kFits, kTight, kNo };
 
 inline constexpr double kDefaultMargin = 1.10;  // on the likely value, where no interval is known

@@ -19,7 +19,7 @@ RunConfig Usual() {
 
 constexpr MemoryCoefficients kPlain = {1, 1, 1, 1, 1, 1, 1, 0, 1};
 
-// planning.md section 2.3: b 2, s 4096, V 128,256 at 14 B.
+// 2 sequences of 4,096 tokens x 128,256 words x 14 bytes.
 TEST(MemoryTest, LogitsOfTheWorkedExample) {
   EXPECT_DOUBLE_EQ(PartsOf(Llama(), Usual()).logits, 14709424128.0);
   RunConfig chunked = Usual();
@@ -27,7 +27,7 @@ TEST(MemoryTest, LogitsOfTheWorkedExample) {
   EXPECT_DOUBLE_EQ(PartsOf(Llama(), chunked).logits, 14709424128.0 / 8);
 }
 
-// Section 2.1: pure 16-bit AdamW is 8 bytes a parameter, mixed precision 18 with fp32 gradients.
+// By hand: pure 16-bit AdamW is 8 bytes a parameter, mixed precision 18 with fp32 gradients.
 TEST(MemoryTest, BytesPerParameter) {
   const double params = CountParams(Llama()).total();
   const auto total = [&](const NumberBytes& bytes) {
@@ -40,7 +40,7 @@ TEST(MemoryTest, BytesPerParameter) {
   EXPECT_NEAR(total({2, 4, 4, 8, 0, 2, 2}), 18, 1e-9);
 }
 
-// Section 2.5: what is shared out is divided by the data-parallel degree, never by all GPUs.
+// What is shared out is divided by the data-parallel degree, never by all GPUs.
 TEST(MemoryTest, ShardingDividesByTheDataParallelDegree) {
   RunConfig run = Usual();
   const MemoryParts whole = PartsOf(Llama(), run);
@@ -58,7 +58,7 @@ TEST(MemoryTest, ShardingDividesByTheDataParallelDegree) {
   EXPECT_DOUBLE_EQ(PartsOf(Llama(), run).gradients, whole.gradients / 2 / 8);
 }
 
-// Section 2.4: activations and gradients do not meet where a step has one pass, and do where passes accumulate.
+// Activations and gradients do not meet where a step has one pass, and do where passes accumulate.
 TEST(MemoryTest, ThePeakIsAMaximum) {
   RunConfig run = Usual();
   const MemoryParts once = PartsOf(Llama(), run);
@@ -106,7 +106,7 @@ TEST(MemoryTest, TheContextIsOnlyInWhatTheDeviceShows) {
   EXPECT_EQ(PeakOf(PartsOf(Llama(), run), kPlain).context, kGib);
 }
 
-// Section 3.6: fits if high <= 0.97 capacity, tight if only the likely value fits.
+// Fits if high <= 0.97 capacity, tight if only the likely value fits.
 TEST(MemoryTest, FitDecisions) {
   EXPECT_EQ(JudgeFit(80, 97, 100), MemoryFit::kFits);
   EXPECT_EQ(JudgeFit(80, 97.1, 100), MemoryFit::kTight);

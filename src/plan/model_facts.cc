@@ -11,8 +11,7 @@
 namespace idleburn {
 namespace {
 
-constexpr double kContradiction =
-    0.02;  // planning.md section 1: "when config and stated count differ by > 2 %, say so"
+constexpr double kContradiction = 0.02;  // docs/plan.md: a stated count that the shape contradicts by more is an error
 constexpr std::int64_t kMostSize = 100'000'000;  // of any width or count: beyond it a unit was mistaken
 
 double D(std::int64_t value) { return static_cast<double>(value); }

@@ -35,7 +35,7 @@ struct ModelFacts {
   bool plain = true;  // a transformer whose parameters follow from the shape
 };
 
-// Parameters, without norms and biases (planning.md section 1).
+// Parameters, without norms and biases.
 struct ParamCounts {
   double body = 0;         // all layers
   double active_body = 0;  // what one token passes
@@ -71,7 +71,7 @@ std::optional<LoraTarget> TargetNamed(std::string_view name);
 // Parameters of a LoRA of rank `rank` on `targets` of every layer: sum of rank x (in + out).
 double LoraParams(const ModelFacts& facts, double rank, std::span<const LoraTarget> targets);
 
-// Bytes of keys and values of one token at `bytes` a number (section 2.8).
+// Bytes of keys and values of one token at `bytes` a number: 2 x layers x key and value heads x their width.
 double KvCacheBytesPerToken(const ModelFacts& facts, double bytes);
 
 }  // namespace idleburn

@@ -15,7 +15,7 @@ ModelFacts Known(std::string_view name) {
   return facts.value_or(ModelFacts{});
 }
 
-// The checks of planning.md section 1, without norms and biases.
+// Without norms and biases: what the models' cards say, and a sum by hand.
 TEST(ModelFactsTest, PublishedCounts) {
   EXPECT_NEAR(CountParams(Known("Qwen-7B")).total(), 7.72e9, 0.005e9);
   EXPECT_NEAR(CountParams(Known("Qwen-72B")).total(), 72.28e9, 0.005e9);

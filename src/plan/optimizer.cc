@@ -35,8 +35,6 @@ constexpr auto kOptimizers = std::to_array<OptimizerFacts>({
 
 }  // namespace
 
-std::span<const OptimizerFacts> Optimizers() { return kOptimizers; }
-
 Result<OptimizerFacts> OptimizerNamed(std::string_view name) {
   std::vector<std::string> names;
   const std::string plain = Squash(name.substr(name.rfind('.') + 1));  // "torch.optim.AdamW"

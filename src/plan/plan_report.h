@@ -37,7 +37,7 @@ struct PlanReport {
   std::optional<RunLength> length;        // by the stated throughput, else by the likely one
   std::optional<CapFacts> cap;
   double effective_batch = 0;
-  // Of what it leaves behind (planning.md section 2.8): trained weights in 16 bits, and with fp32 master and states.
+  // Of what it leaves behind: 2 bytes a trained weight, and 14 with fp32 master and AdamW's states.
   double weights_file = 0;
   double checkpoint_file = 0;
   double kv_bytes_per_token = 0;  // when it serves, in 16 bits

@@ -4,7 +4,7 @@
 
 namespace idleburn {
 
-// The arithmetic of a run, without any model of the hardware (planning.md section 5).
+// The arithmetic of a run, without any model of the hardware.
 
 // Sequences of one optimizer step: micro-batch x accumulation x data-parallel ranks.
 double EffectiveBatch(double micro_batch, double accumulation, double data_parallel);
@@ -52,7 +52,7 @@ struct UtilizationTarget {
 };
 UtilizationTarget TargetOf(double share, double ms, double target_share);
 
-// Whether a stated rate can be: both sides in FLOP/s of one GPU (section 3.7).
+// Whether a stated rate can be: both sides in FLOP/s of one GPU (docs/plan.md, "Time").
 enum class Plausibility { kPlausible, kOptimistic, kImpossible };
 struct RooflineCheck {
   double implied_flops = 0;

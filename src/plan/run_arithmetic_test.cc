@@ -5,7 +5,8 @@
 #include "plan/flops.h"
 #include "plan/gpu_rate.h"
 
-// The worked examples of planning.md section 9 that need no model of the hardware, as fractions.
+// Examples that need no model of the hardware, worked by hand as fractions; their letters are those of
+// tests/plan_options_test.cc.
 namespace idleburn {
 namespace {
 

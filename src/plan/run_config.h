@@ -10,14 +10,14 @@ enum class Checkpointing : std::uint8_t { kNone, kSelective, kWholeLayers };
 // What the data-parallel ranks share out; kGathered keeps the whole weights on every GPU through forward and backward.
 enum class Sharding : std::uint8_t { kNone, kZero1, kZero2, kZero3, kGathered };
 
-// What a memory figure contains (planning.md section 2.7).
+// What a memory figure contains.
 enum class MemoryMetric : std::uint8_t {
   kAllocated,  // live tensors
   kReserved,   // and the allocator's cache
   kDevice,     // and context, libraries, other processes: what nvidia-smi shows and what decides whether a run fits
 };
 
-// Bytes that a number takes, by what it is for (planning.md section 2.1).
+// Bytes that a number takes, by what it is for (docs/plan.md, "Memory").
 struct NumberBytes {
   double weight = 2;  // of what is trained, in the forward pass
   double master = 0;  // a wider copy of it

@@ -11,7 +11,7 @@ namespace {
 constexpr double kGiga = 1e9;
 constexpr double kLaunchSeconds = 5e-6;
 constexpr double kLaunchesPerLayer = 30;
-constexpr double kMaximumPower = 4;  // planning.md section 3.2
+constexpr double kMaximumPower = 4;  // of the p-norm that stands for the longest of three: engineering value
 constexpr double kFused = 0.72;      // of the traffic of norms and activations, where a compiler fuses them
 
 constexpr std::array<std::string_view, kTimeTermCount> kNames = {

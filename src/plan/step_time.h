@@ -10,7 +10,7 @@
 
 namespace idleburn {
 
-// What a token costs one GPU, each as seconds if the hardware gave its peak (planning.md section 3.2).
+// What a token costs one GPU, each as seconds if the hardware gave its peak (docs/plan.md, "Time").
 enum class TimeTerm {
   kLinear,           // matmuls of the layers and the head
   kAttention,        // attention scores and values, forward and backward

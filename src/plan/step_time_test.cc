@@ -26,7 +26,7 @@ double Seconds(const RunConfig& run, std::initializer_list<TimeTerm> counted) {
   return SecondsPerToken(TermsOf(*FindModel("llama-3.1-8b"), run, *RateOf(run.gpu)), coefficients);
 }
 
-// Of p ranks with v stages each and m passes a step, (p - 1) / (m v) of the time is waited (planning.md section 2.5).
+// Of p ranks with v stages each and m passes a step, (p - 1) / (m v) of the time is waited (docs/plan.md, "Time").
 TEST(StepTimeTest, ThePipelineWaitsItsShareOfAllWork) {
   RunConfig run = Usual();
   const double alone = Seconds(run, {TimeTerm::kLinear, TimeTerm::kBubble});

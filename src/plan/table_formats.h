@@ -56,7 +56,7 @@ RunRow ReadTorchtuneRow(RowReader& reader);
 RunRow ReadQwenRow(RowReader& reader);
 RunRow ReadAnyRow(RowReader& reader);
 
-inline constexpr double kEightBitStates = 2.03;  // bytes a parameter (planning.md section 2.1)
+inline constexpr double kEightBitStates = 2.03;  // bytes a parameter: two states of 8 bits and their scales
 
 // Whether the run fits its GPU by the formulas alone; one that is not known holds anything.
 bool FitsItsGpu(const RunRow& row);

@@ -45,7 +45,15 @@ struct RateGroup {
   std::vector<DeviceTime> devices;
   GpuTime time;
   int gpus = 0;
-  LineCosts costs;  // with a rate
+  std::map<int, int> parts;  // of GPUs that are paid for: halves, sevenths, ...; whole ones are of 1
+  LineCosts costs;           // with a rate
+
+  // What of these GPUs is not the run's.
+  [[nodiscard]] double Others() const {
+    double others = gpus;
+    for (const auto& [of, count] : parts) others -= static_cast<double>(count) / of;
+    return others;
+  }
 };
 
 // In order of their first device; of a run without any, the card's first rate.
@@ -62,7 +70,8 @@ std::vector<RateGroup> GroupByRate(const Capacity& capacity, const RateCard& car
     group->members.push_back(i);
     group->devices.push_back(device);
     group->time.Merge(device.time);
-    group->gpus += device.whole_gpu ? 1 : 0;
+    group->gpus += device.a_gpu ? 1 : 0;
+    group->parts[device.of] += device.parts;
   }
   if (groups.empty()) groups.emplace_back();
   return groups;
@@ -152,7 +161,11 @@ UsageCost UsageOf(const GpuTime& time, const Energy& energy) {
   usage.effective_ns = static_cast<double>(time.busy_ns);
   usage.spin_effective_ns = static_cast<double>(time.spin_busy_ns);
   if (usage.observed_ns > 0) usage.mean_utilization = 100 * usage.effective_ns / static_cast<double>(usage.observed_ns);
-  if (energy.picojoules) usage.energy_kwh = static_cast<double>(*energy.picojoules) / kPicojoulesPerKwh;
+  if (energy.picojoules) {
+    usage.energy_kwh = static_cast<double>(*energy.picojoules) / kPicojoulesPerKwh;
+    usage.energy_ns = energy.covered_ns;
+    usage.energy_window_ns = energy.window_ns;
+  }
   if (const std::optional<double> milliwatts = energy.power.Mean()) usage.mean_power_w = *milliwatts / 1000;
   return usage;
 }
@@ -194,11 +207,13 @@ Result<Money> HourlyOf(const RateCard& card, const std::vector<RateGroup>& group
   for (const RateGroup& group : groups) {
     const Rate& rate = card.rates()[group.rate];
     if (!rate.per_gpu_hour) continue;
-    const Result<Money> part = Scale(*rate.per_gpu_hour, group.gpus, 1);
-    if (!part) return part;
-    const Result<Money> sum = Add(hourly, *part);
-    if (!sum) return sum;
-    hourly = *sum;
+    for (const auto& [of, parts] : group.parts) {
+      const Result<Money> part = Scale(*rate.per_gpu_hour, parts, of);
+      if (!part) return part;
+      const Result<Money> sum = Add(hourly, *part);
+      if (!sum) return sum;
+      hourly = *sum;
+    }
   }
   return hourly;
 }
@@ -235,7 +250,7 @@ Result<void> AddGroups(const RateCard& card, const WorkDone& work, std::vector<R
   bool any = false;
   for (RateGroup& group : *groups) {
     const Rate& rate = card.rates()[group.rate];
-    CostReport::RateUse use{rate, group.gpus, group.time.WindowNs(), {}};
+    CostReport::RateUse use{rate, group.gpus, group.Others(), group.time.WindowNs(), {}};
     for (const std::size_t i : group.members) report->devices[i].rate = report->rates.size();
     if (rate.per_gpu_hour) {
       TRY(PriceGroup(*rate.per_gpu_hour, &group, report));
@@ -249,6 +264,7 @@ Result<void> AddGroups(const RateCard& card, const WorkDone& work, std::vector<R
         NoteUnpriced(group.devices[i].time, &report->devices[group.members[i]].usage);
       }
     }
+    report->others += use.others;
     report->rates.push_back(std::move(use));
   }
   NoteUnpriced(unpriced, &report->whole);
@@ -310,6 +326,12 @@ void AddEnergyPrice(const EnergyPrice& price, const Energy& energy, CostReport* 
   if (price.grams_co2e_per_kwh) report->co2e_kg = *report->whole.energy_kwh * *price.grams_co2e_per_kwh / 1000;
 }
 
+// The part of a device's allocated time for which its source told whose it was; the rest is nobody's, not theirs.
+Result<std::int64_t> ToldPart(const DeviceTime& device, std::int64_t allocated, const OwnerLedger& ledger) {
+  const std::int64_t told = ledger.ToldTime(device.device).count();
+  return Proportion(allocated, std::min(told, device.span_ns), device.span_ns);
+}
+
 // Adds the time of one device to its owners.
 Result<void> ShareOut(const DeviceTime& device, const OwnerLedger& ledger,
                       std::map<std::string, CostReport::OwnerCost>* owners) {
@@ -323,14 +345,13 @@ Result<void> ShareOut(const DeviceTime& device, const OwnerLedger& ledger,
   const std::int64_t allocated = device.time.WindowNs() - unallocated;
   if (allocated == 0) return {};
   const std::vector<OwnerLedger::Share> shares = ledger.SharesOf(device.device);
-  if (shares.empty()) {
-    owner("").gpu_ns += allocated;
-    return {};
-  }
+  const Result<std::int64_t> told = shares.empty() ? Result<std::int64_t>(0) : ToldPart(device, allocated, ledger);
+  if (!told) return tl::unexpected<Error>(told.error());
+  if (*told < allocated) owner("").gpu_ns += allocated - *told;
   constexpr double kWeight = 1e12;
   std::vector<std::int64_t> weights;
   for (const OwnerLedger::Share& share : shares) weights.push_back(std::llround(share.fraction * kWeight));
-  const Result<std::vector<std::int64_t>> parts = SplitNanos(allocated, weights);
+  const Result<std::vector<std::int64_t>> parts = SplitNanos(*told, weights);
   if (!parts) return tl::unexpected<Error>(parts.error());
   for (std::size_t i = 0; i < shares.size(); ++i) {
     CostReport::OwnerCost& entry = owner(shares[i].owner);
@@ -388,6 +409,25 @@ Result<void> CheckWork(const WorkDone& work) {
 
 }  // namespace
 
+void CostReport::Add(DeviceCost cost) {
+  if (cost.device >= positions_.size()) positions_.resize(cost.device + 1, SIZE_MAX);
+  positions_[cost.device] = devices.size();
+  devices.push_back(std::move(cost));
+}
+
+std::size_t CostReport::PositionOf(DeviceId device) const {
+  return device < positions_.size() ? positions_[device] : SIZE_MAX;
+}
+
+const CostReport::DeviceCost* CostReport::Of(DeviceId device) const {
+  const std::size_t position = PositionOf(device);
+  return position < devices.size() ? &devices[position] : nullptr;
+}
+
+bool CostReport::StandsBefore(DeviceId a, DeviceId b) const {
+  return std::pair(PositionOf(a), a) < std::pair(PositionOf(b), b);
+}
+
 Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, const OwnerLedger& owners,
                             const RateCard& rates, const WorkDone& work, const EnergyPrice& energy, int month_hours) {
   TRY(CheckWork(work));
@@ -397,11 +437,17 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
 
   CostReport report;
   report.price_remarks = rates.remarks();
+  for (const std::string& name : capacity->unsized) {
+    report.price_remarks.push_back("how many compute slices " + (name.empty() ? "a GPU without a name" : name) +
+                                   " has is not known; its MIG instances count as sevenths of it");
+  }
   report.month_hours = month_hours;
   report.gpus = capacity->gpus;
   report.whole = UsageOf(capacity->whole, capacity->energy);
   for (const DeviceTime& d : capacity->devices) {
-    report.devices.push_back({d.device, d.gpu_share, UsageOf(d.time, d.energy)});
+    report.Add({d.device, d.gpu_share, UsageOf(d.time, d.energy)});
+    if (d.device >= report.weights.size()) report.weights.resize(d.device + 1);
+    report.weights[d.device] = d.weight;
   }
   if (report.whole.observed_ns > 0) {
     report.waste_share = static_cast<double>(capacity->whole.WasteNs()) / static_cast<double>(report.whole.observed_ns);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ struct UsageCost {
   double spin_effective_ns = 0;            // the part of it that was spin-wait
   std::optional<double> mean_utilization;  // percent of observed time
   std::optional<double> energy_kwh;        // taken once per board; of the whole only if every GPU tells it
+  std::int64_t energy_ns = 0;              // the time of boards that it tells of, of `energy_window_ns`
+  std::int64_t energy_window_ns = 0;       // of a board with MIG instances: all of it
   std::optional<double> mean_power_w;      // of one GPU: the mean over GPUs, weighted by time
 
   // Time of GPUs without a rate: in the times above and in no amount below.
@@ -51,7 +54,7 @@ struct UsageCost {
   std::optional<Money> idle_empty_cost;
   std::optional<Money> idle_unknown_cost;
   std::optional<Money> spin_wait_cost;
-  std::optional<Money> waste;  // observed cost x (1 - U) + spin-wait: money.md section 4
+  std::optional<Money> waste;  // observed cost x (1 - U) + spin-wait: docs/money.md, "Waste and unit costs"
 };
 
 struct EnergyPrice {
@@ -63,7 +66,8 @@ struct CostReport {
   Rate rate;  // of every GPU of the run; of several what they have in common, see OneRate
   struct RateUse {
     Rate rate;
-    int gpus = 0;  // physical ones
+    int gpus = 0;       // physical ones
+    double others = 0;  // of them, what is not the run's: where only MIG instances of one are
     std::int64_t window_ns = 0;
     std::optional<Money> cost;
   };
@@ -72,15 +76,20 @@ struct CostReport {
   UsageCost whole;
   struct DeviceCost {
     DeviceId device = 0;
-    double gpu_share = 1;  // of a board: slices / board slices
+    double gpu_share = 1;  // of a GPU: slices / board slices; of a board with instances, what they do not have
     UsageCost usage;
     std::size_t rate = 0;  // its position in `rates`
   };
-  // What counts as capacity, in order of DeviceId: boards without instances; MIG instances; and a board with
-  // instances, with what no instance has and with the board's own power and throttling. Sums to `whole`.
+  // What counts as capacity, in the order in which people look for GPUs (StandsBefore), not in that of DeviceId: boards
+  // without instances; MIG instances; and a board with instances, with the time in which it was one GPU, what no
+  // instance has, and the board's own power and throttling. Not such a board of which only instances are the run's.
+  // Sums to `whole`. Entered by Add.
   std::vector<DeviceCost> devices;
+  // By DeviceId, GPU-time per nanosecond of a device's observed time: 1, of an instance slices / board slices, of a
+  // board with instances what of its readings is not theirs. Nothing beyond the end.
+  std::vector<double> weights;
   struct OwnerCost {
-    std::string owner;  // empty: none named; "unallocated": slices of a board that no instance has
+    std::string owner;  // empty: time for which none was named; "unallocated": slices of a board that no instance has
     std::int64_t gpu_ns = 0;
     std::optional<Money> cost;
     bool estimated = false;
@@ -88,6 +97,7 @@ struct CostReport {
   };
   std::vector<OwnerCost> owners;  // empty when no input names owners; otherwise sums to whole
   int gpus = 0;                   // physical GPUs in the window
+  double others = 0;              // of them, what is not the run's
   double waste_share = 0;         // w = waste / observed cost; unless rates differ, from time alone: known without one
   double busy_share = 0;          // 1 - w, 0 when nothing was observed
 
@@ -106,8 +116,17 @@ struct CostReport {
   bool energy_beyond_range = false;  // asked for and measured, and more than money holds
   std::optional<double> co2e_kg;
 
+  void Add(DeviceCost cost);
+  // Null: no capacity of this run.
+  [[nodiscard]] const DeviceCost* Of(DeviceId device) const;
+  // Whether `a` stands before `b` in `devices`; what is not there stands last.
+  [[nodiscard]] bool StandsBefore(DeviceId a, DeviceId b) const;
   [[nodiscard]] bool several() const { return rates.size() > 1; }
   [[nodiscard]] const Rate& RateOf(const DeviceCost& d) const { return several() ? rates[d.rate].rate : rate; }
+
+ private:
+  [[nodiscard]] std::size_t PositionOf(DeviceId device) const;
+  std::vector<std::size_t> positions_;  // in `devices`, by DeviceId; SIZE_MAX: not there
 };
 
 // Prices a classified run, each GPU at its rate. Nanoseconds are summed first and priced once per rate; every part is

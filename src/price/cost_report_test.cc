@@ -7,64 +7,14 @@
 #include <map>
 #include <numeric>
 
+#include "price/cost_fixture.h"
 #include "support/property.h"
 
 namespace idleburn {
 namespace {
 
 constexpr std::int64_t kHour = kNanosPerHour;
-
-// A run put together by hand: devices are boards unless `Slice` makes them MIG instances.
-struct Scene {
-  DeviceTable table;
-  OwnerLedger owners;
-  RunResult run;
-  Rate rate;
-  std::optional<RateCard> card;  // instead of the one rate
-  WorkDone work;
-  EnergyPrice energy;
-  int month_hours = 720;
-
-  explicit Scene(std::string_view price) {
-    if (!price.empty()) rate.per_gpu_hour = Money::Parse(price).value();
-  }
-  DeviceResult& Add(DeviceId id) {
-    DeviceResult result;
-    result.device = id;
-    run.devices.push_back(result);
-    return run.devices.back();
-  }
-  DeviceResult& Gpu(int index) {
-    DeviceKey key;
-    key.index = index;
-    key.name = "NVIDIA H100 80GB HBM3";
-    return Add(table.Enter(key));
-  }
-  DeviceResult& Slice(int index, const std::string& id, int slices) {
-    DeviceKey key;
-    key.index = index;
-    key.name = "NVIDIA H100 80GB HBM3";
-    key.mig = MigInstance{id, std::to_string(slices) + "g", slices};
-    return Add(table.Enter(key));
-  }
-  [[nodiscard]] Result<CostReport> Priced() const {
-    return PriceRun(run, table, owners, card ? *card : RateCard(rate), work, energy, month_hours);
-  }
-  [[nodiscard]] CostReport Report() const { return Priced().value(); }
-};
-
-// Observed time of a phase at a utilisation in percent.
-void Observe(DeviceResult& d, Phase phase, std::int64_t ns, std::int64_t percent) {
-  d.totals.phase_ns[static_cast<std::size_t>(phase)] += ns;
-  if (phase == Phase::kIdle) d.totals.idle_unknown_ns += ns;
-  d.totals.utilization.Add(ns, percent * kPercent);
-  d.last = d.last + Nanos(ns);
-}
-
-void Miss(DeviceResult& d, std::int64_t ns) {
-  d.totals.unobserved_ns[0] += ns;
-  d.last = d.last + Nanos(ns);
-}
+using Scene = CostScene;
 
 // "n1/2#9": where the GPUs of a report are, in its order.
 std::string OrderOf(const CostReport& report, const DeviceTable& table) {
@@ -294,22 +244,26 @@ TEST(PriceRunTest, ACounterThatBeginsLateHidesNoEnergy) {
     std::int64_t power_ns;
     double kwh;
     double watts;
+    std::int64_t covered_ns;
   } cases[] = {
-      {kHour, 10 * kHour, 3.0, 300},                   // by power: 300 W for ten hours
-      {10 * kHour - kHour / 10, 10 * kHour, .5, 300},  // 1 % short: the counter
-      {kHour, 0, .5, 500},                             // nothing else was read, and its mean is over its own time
+      {kHour, 10 * kHour, 3.0, 300, 10 * kHour},                                // by power: 300 W for ten hours
+      {10 * kHour - kHour / 10, 10 * kHour, .5, 300, 10 * kHour - kHour / 10},  // 1 % short: the counter
+      {kHour, 0, .5, 500, kHour},           // nothing else was read, and its mean is over its own time
+      {0, 4 * kHour, 1.2, 300, 4 * kHour},  // power was not read for six hours
   };
   for (const auto& c : cases) {
     Scene scene("1");
     DeviceResult& gpu = scene.Gpu(0);
     Observe(gpu, Phase::kProductive, 10 * kHour, 80);
-    gpu.totals.has_energy_counter = true;
+    gpu.totals.has_energy_counter = c.counted_ns > 0;
     gpu.totals.energy_mj = 1'800'000'000;  // half a kWh
     gpu.totals.energy_ns = c.counted_ns;
     gpu.totals.power.Add(c.power_ns, 300'000);
     const CostReport report = scene.Report();
     EXPECT_DOUBLE_EQ(*report.whole.energy_kwh, c.kwh);
     EXPECT_DOUBLE_EQ(*report.whole.mean_power_w, c.watts);
+    EXPECT_EQ(report.whole.energy_ns, c.covered_ns);
+    EXPECT_EQ(report.whole.energy_window_ns, 10 * kHour);
   }
 }
 
@@ -373,37 +327,6 @@ TEST(PriceRunTest, TheBoardsOwnPowerComesFirst) {
   EXPECT_DOUBLE_EQ(*report.whole.energy_kwh, 0.3);
   EXPECT_EQ(report.whole.throttled_ns, kHour / 4);
   EXPECT_EQ(report.whole.window_ns, kHour);
-}
-
-TEST(PriceRunTest, CopiesForTwoJobsAreSplitNotAdded) {
-  Scene scene("2.50");
-  Observe(scene.Gpu(0), Phase::kProductive, kHour, 80);
-  scene.owners.Add(0, {"job 48211", "job 48212"}, Nanos(120 * kNanosPerSecond));
-  const CostReport report = scene.Report();
-  EXPECT_EQ(FormatExact(*report.whole.total), "2.50");
-  ASSERT_EQ(report.owners.size(), 2U);
-  for (const CostReport::OwnerCost& owner : report.owners) {
-    EXPECT_EQ(FormatExact(*owner.cost), "1.25");
-    EXPECT_EQ(owner.gpu_ns, kHour / 2);
-    EXPECT_TRUE(owner.estimated);
-  }
-}
-
-TEST(PriceRunTest, OwnersAndWhatNobodyOwnsSumToTheWhole) {
-  Scene scene("7");
-  Observe(scene.Slice(0, "1", 1), Phase::kProductive, kHour, 80);
-  Observe(scene.Gpu(1), Phase::kProductive, kHour, 80);
-  EXPECT_TRUE(scene.Report().owners.empty());
-  scene.owners.Add(scene.run.devices[0].device, {"pod ml/train-0"}, Nanos(kNanosPerHour));
-  const CostReport report = scene.Report();
-  ASSERT_EQ(report.owners.size(), 3U);
-  EXPECT_EQ(report.owners[0].owner, "");
-  EXPECT_EQ(FormatExact(*report.owners[0].cost), "7.00");
-  EXPECT_EQ(report.owners[1].owner, "pod ml/train-0");
-  EXPECT_EQ(FormatExact(*report.owners[1].cost), "1.00");
-  EXPECT_FALSE(report.owners[1].estimated);
-  EXPECT_EQ(report.owners[2].owner, "unallocated");
-  EXPECT_EQ(FormatExact(*report.owners[2].cost), "6.00");
 }
 
 TEST(PriceRunTest, AnAmbiguousPriceGivesARange) {
@@ -579,7 +502,8 @@ TEST(SeveralRatesTest, ASumBeyondRangeIsAnError) {
 
 TEST(SeveralRatesTest, AnOwnerPaysEachGpusPrice) {
   Scene scene = EightAndFour();
-  for (DeviceId id = 0; id < 12; ++id) scene.owners.Add(id, {id % 2 == 0 ? "even" : "odd"}, Nanos(1));
+  for (DeviceId id = 0; id < 12; ++id)
+    scene.owners.Add(id, {id % 2 == 0 ? "even" : "odd"}, Instant(), Instant::FromNanos(kHour));
   scene.card->Give(11, Unknown());
   const CostReport report = scene.Report();
   ASSERT_EQ(report.owners.size(), 2U);
@@ -622,7 +546,8 @@ Scene AnyScene() {
     for (int i = 0; i < instances; ++i) {
       DeviceResult& slice = scene.Slice(b, std::to_string(i), *rc::gen::inRange(1, 3));
       FillAtRandom(slice);
-      if (*rc::gen::inRange(0, 2) == 0) scene.owners.Add(slice.device, {"a", "b", "c"}, Nanos(1));
+      if (*rc::gen::inRange(0, 2) == 0)
+        scene.owners.Add(slice.device, {"a", "b", "c"}, Instant(), Instant::FromNanos(AnyNs()));
     }
   }
   return scene;

@@ -1,15 +1,17 @@
 #include "price/gpu_time.h"
 
 #include <algorithm>
-#include <climits>
 #include <map>
 #include <numeric>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "base/check.h"
 #include "base/money.h"
-#include "text/number.h"
+#include "price/own_time.h"
+#include "telemetry/device_place.h"
+#include "telemetry/mig_boards.h"
 
 namespace idleburn {
 namespace {
@@ -33,13 +35,15 @@ std::int64_t WindowOf(const DeviceTotals& totals) {
 // power may err by, 5 %: one that was read in the last hour only is not the energy of ten.
 Energy EnergyOf(const DeviceTotals& totals) {
   constexpr std::int64_t kMostLeftOutPercent = 5;
-  Energy energy{std::nullopt, totals.power};
+  Energy energy{std::nullopt, totals.power, 0, 0};
   const Int128 left_out = static_cast<Int128>(totals.power.ns) - totals.energy_ns;
   if (totals.has_energy_counter && left_out * 100 <= static_cast<Int128>(totals.power.ns) * kMostLeftOutPercent) {
     energy.picojoules = totals.energy_mj * kPicojoulesPerMillijoule;
+    energy.covered_ns = totals.energy_ns;
     if (energy.power.ns == 0) energy.power = {totals.energy_ns, *energy.picojoules};
   } else if (totals.power.ns > 0) {
     energy.picojoules = totals.power.area;
+    energy.covered_ns = totals.power.ns;
   }
   return energy;
 }
@@ -91,52 +95,72 @@ Result<GpuTime> ScaledTo(const GpuTime& time, std::int64_t window) {
   return scaled;
 }
 
-// Where people look for it.
-auto PlaceOf(DeviceId id, const DeviceTable& devices) {
-  const Device& device = devices[id];
-  const Device& board = device.board ? devices[*device.board] : device;
-  const std::int64_t instance = device.mig ? ParseInteger(device.mig->id).value_or(INT64_MAX) : -1;
-  return std::tuple(std::string_view(board.host), board.index.value_or(INT_MAX), std::string_view(board.bus_id),
-                    std::string_view(board.uuid), device.board.value_or(id), instance);
-}
-
 // A physical GPU: its own result, those of its MIG instances, or both.
 struct Board {
+  struct Instance {
+    const DeviceResult* result;
+    bool counts;  // as the run's
+  };
   const DeviceResult* own = nullptr;
-  std::vector<const DeviceResult*> instances;  // in the order of their places
+  std::vector<Instance> instances;  // in the order of their places
+  bool counts = true;               // as the run's; if not, none but instances may
+
+  [[nodiscard]] std::vector<const DeviceResult*> Results() const {
+    std::vector<const DeviceResult*> results;
+    for (const Instance& instance : instances) results.push_back(instance.result);
+    return results;
+  }
 };
 
+void Enter(const DeviceResult& result, bool counts, const DeviceTable& devices, std::map<DeviceId, Board>* boards) {
+  const Device& device = devices[result.device];
+  if (device.mig && device.board) {
+    (*boards)[*device.board].instances.push_back({&result, counts});
+  } else {
+    (*boards)[result.device].own = &result;
+  }
+}
+
+// Those of which anything is the run's.
 std::map<DeviceId, Board> BoardsOf(const RunResult& run, const DeviceTable& devices) {
   std::map<DeviceId, Board> boards;
-  for (const DeviceResult& result : run.devices) {
-    const Device& device = devices[result.device];
-    if (device.mig && device.board) {
-      boards[*device.board].instances.push_back(&result);
-    } else {
-      boards[result.device].own = &result;
-    }
+  for (const DeviceResult& result : run.devices) Enter(result, true, devices, &boards);
+  for (const RunResult::LeftOut& out : run.left_out) {
+    if (out.result) Enter(*out.result, false, devices, &boards);
+    if (!devices[out.device].mig) boards[out.device].counts = false;
   }
   for (auto& [id, board] : boards) {
-    std::stable_sort(board.instances.begin(), board.instances.end(), [&](const DeviceResult* a, const DeviceResult* b) {
-      return PlaceOf(a->device, devices) < PlaceOf(b->device, devices);
-    });
+    std::stable_sort(board.instances.begin(), board.instances.end(),
+                     [&](const Board::Instance& a, const Board::Instance& b) {
+                       return StandsBefore(a.result->device, b.result->device, devices);
+                     });
   }
+  std::erase_if(boards, [](const auto& entry) {
+    const Board& board = entry.second;
+    return !board.counts && std::none_of(board.instances.begin(), board.instances.end(),
+                                         [](const Board::Instance& instance) { return instance.counts; });
+  });
   return boards;
 }
 
-// Board readings are repeated by every instance that shows them: taken once.
-Energy EnergyOf(const Board& board) {
+// Board readings are repeated by every instance that shows them: taken once. `window_ns`: the time of the board.
+Energy EnergyOf(const Board& board, std::int64_t window_ns) {
   Energy energy;
+  if (!board.counts) return energy;
   if (board.own != nullptr) energy = EnergyOf(board.own->totals);
-  for (const DeviceResult* instance : board.instances) {
+  for (const DeviceResult* instance : board.Results()) {
     if (!energy.picojoules) energy = EnergyOf(instance->totals);
   }
+  energy.window_ns = window_ns;
+  energy.covered_ns = std::min(energy.covered_ns, window_ns);
   return energy;
 }
 
 // Adds a board; a sum with an unknown part is unknown.
 void AddEnergy(const Energy& board, Energy* sum) {
   sum->power.Merge(board.power);
+  sum->covered_ns += board.covered_ns;
+  sum->window_ns += board.window_ns;
   if (board.picojoules && sum->picojoules) {
     *sum->picojoules += *board.picojoules;
   } else {
@@ -145,57 +169,117 @@ void AddEnergy(const Energy& board, Energy* sum) {
 }
 
 // From the first to the last reading of a board and its instances.
-std::int64_t SpanNs(const Board& board, const std::vector<GpuTime>& instances) {
-  Instant first = board.instances.front()->first;
-  Instant last = board.instances.front()->last;
-  std::vector<const DeviceResult*> all = board.instances;
+std::int64_t SpanNs(const Board& board) {
+  std::vector<const DeviceResult*> all = board.Results();
   if (board.own != nullptr) all.push_back(board.own);
-  std::int64_t longest = board.own == nullptr ? 0 : WindowOf(board.own->totals);
+  Instant first = all.front()->first;
+  Instant last = all.front()->last;
+  std::int64_t longest = 0;
   for (const DeviceResult* device : all) {
     first = std::min(first, device->first);
     last = std::max(last, device->last);
+    longest = std::max(longest, WindowOf(device->totals));
   }
-  for (const GpuTime& time : instances) longest = std::max(longest, time.WindowNs());
   return std::max(longest, (last - first).count());
 }
 
-Result<void> AddPartitioned(DeviceId id, const Board& board, const DeviceTable& devices, Capacity* capacity) {
-  const std::string& board_name = devices[id].name;
-  const int slices = BoardSlices(board_name.empty() ? devices[board.instances.front()->device].name : board_name);
-  std::vector<GpuTime> times;
-  for (const DeviceResult* instance : board.instances) times.push_back(TimeOf(*instance));
-  const std::int64_t span = SpanNs(board, times);
+// How a board's time is shared.
+struct Layout {
+  int slices = 0;                    // of the board
+  OwnTime own;                       // none, where it has no readings
+  std::int64_t span = 0;             // of the time in which it is cut
+  std::vector<GpuTime> times;        // of its instances, each as if it were a whole GPU
+  std::vector<std::int64_t> shares;  // of the span; the last is what no instance has
+};
 
+// The name of the board, also where only instances tell it.
+const std::string& NameOf(DeviceId id, const Board& board, const DeviceTable& devices) {
+  const std::string& name = devices[id].name;
+  return name.empty() && !board.instances.empty() ? devices[board.instances.front().result->device].name : name;
+}
+
+Result<Layout> LayOut(DeviceId id, const Board& board, const DeviceTable& devices) {
+  Layout layout;
+  layout.slices = BoardSlices(NameOf(id, board, devices));
+  if (board.own != nullptr) {
+    Result<OwnTime> own = OwnTimeOf(*board.own, board.Results());
+    if (!own) return tl::unexpected<Error>(own.error());
+    layout.own = *std::move(own);
+  }
+  layout.span = SpanNs(board) - layout.own.board.WindowNs();
+  for (const Board::Instance& instance : board.instances) {
+    GpuTime time = TimeOf(*instance.result);
+    std::int64_t& unobserved = time.line_ns[Index(Line::kUnobserved)];
+    unobserved -= std::min(unobserved, layout.own.Within(instance.result->first, instance.result->last));
+    layout.span = std::max(layout.span, time.WindowNs());
+    layout.times.push_back(time);
+  }
+  Int128 rest = static_cast<Int128>(layout.span) * layout.slices;
   std::vector<std::int64_t> weights;
-  Int128 rest = static_cast<Int128>(span) * slices;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    weights.push_back(times[i].WindowNs() * devices[board.instances[i]->device].mig->slices);
+  for (std::size_t i = 0; i < layout.times.size(); ++i) {
+    weights.push_back(layout.times[i].WindowNs() * devices[board.instances[i].result->device].mig->slices);
     rest -= weights.back();
   }
   if (rest < 0) {
-    return Fail("MIG instances of GPU " + (devices[id].uuid.empty() ? board_name : devices[id].uuid) +
-                " hold more than its " + std::to_string(slices) +
+    const std::string& name = devices[id].uuid.empty() ? devices[id].name : devices[id].uuid;
+    return Fail("MIG instances of GPU " + name + " hold more than its " + std::to_string(layout.slices) +
                 " compute slices; audit the stretches before and after the change of its layout separately");
   }
   weights.push_back(Narrow(rest));
-  const Result<std::vector<std::int64_t>> shares = SplitNanos(span, weights);
+  Result<std::vector<std::int64_t>> shares = SplitNanos(layout.span, weights);
   if (!shares) return tl::unexpected<Error>(shares.error());
+  layout.shares = *std::move(shares);
+  return layout;
+}
 
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    Result<GpuTime> time = ScaledTo(times[i], (*shares)[i]);
+// What the board has for itself: the time in which it was one GPU, and what no instance has. Its throttling is that of
+// all its slices, and counts by those that were seen.
+DeviceTime RestOf(DeviceId id, const Board& board, const Layout& layout, std::int64_t seen_ns) {
+  DeviceTime row;
+  row.device = id;
+  const std::int64_t own_ns = layout.own.board.WindowNs();
+  const std::int64_t all = layout.span + own_ns;
+  row.energy = EnergyOf(board, all);
+  row.gpu_share = all == 0 ? 1 : static_cast<double>(own_ns + layout.shares.back()) / static_cast<double>(all);
+  row.weight = 0;
+  row.span_ns = own_ns;
+  row.time = TimeOf(layout.own.board);
+  KeepInside(&row.time);
+  row.time.line_ns[Index(Line::kUnallocated)] = layout.shares.back();
+  if (board.own == nullptr) return row;
+  const std::int64_t read = board.own->totals.ObservedNs();
+  if (read > 0) row.weight = static_cast<double>(own_ns) / static_cast<double>(read);
+  const auto add = [&](std::int64_t of_board, std::int64_t* own) {
+    if (layout.span > 0) *own += Narrow(DivHalfEven(static_cast<Int128>(of_board - *own) * seen_ns, layout.span));
+  };
+  add(board.own->totals.throttled_ns, &row.time.throttled_ns);
+  add(board.own->throttled_with_loss_ns, &row.time.throttled_with_loss_ns);
+  return row;
+}
+
+Result<void> AddPartitioned(DeviceId id, const Board& board, const DeviceTable& devices, Capacity* capacity) {
+  const Result<Layout> layout = LayOut(id, board, devices);
+  if (!layout) return tl::unexpected<Error>(layout.error());
+  std::int64_t seen_ns = 0;
+  bool first = true;
+  for (std::size_t i = 0; i < layout->times.size(); ++i) {
+    if (!board.instances[i].counts) continue;
+    Result<GpuTime> time = ScaledTo(layout->times[i], layout->shares[i]);
     if (!time) return tl::unexpected<Error>(time.error());
     KeepInside(&*time);
-    const DeviceId device = board.instances[i]->device;
-    const double share = static_cast<double>(devices[device].mig->slices) / slices;
-    capacity->devices.push_back({device, share, false, *time, {}});
+    seen_ns += time->ObservedNs();
+    DeviceTime row;
+    row.device = board.instances[i].result->device;
+    const int slices = devices[row.device].mig->slices;
+    row.gpu_share = row.weight = static_cast<double>(slices) / layout->slices;
+    row.span_ns = layout->times[i].WindowNs();
+    row.a_gpu = !board.counts && std::exchange(first, false);
+    row.parts = board.counts ? 0 : slices;
+    row.of = layout->slices;
+    row.time = *time;
+    capacity->devices.push_back(row);
   }
-  DeviceTime remainder{id, static_cast<double>(shares->back()) / static_cast<double>(span), true, {}, EnergyOf(board)};
-  remainder.time.line_ns[Index(Line::kUnallocated)] = shares->back();
-  if (board.own != nullptr) {
-    remainder.time.throttled_ns = board.own->totals.throttled_ns;
-    remainder.time.throttled_with_loss_ns = board.own->throttled_with_loss_ns;
-  }
-  capacity->devices.push_back(remainder);
+  if (board.counts) capacity->devices.push_back(RestOf(id, board, *layout, seen_ns));
   return {};
 }
 
@@ -228,22 +312,28 @@ Result<Capacity> CapacityOf(const RunResult& run, const DeviceTable& devices) {
   if (!run.devices.empty()) capacity.energy.picojoules = 0;
   for (const auto& [id, board] : BoardsOf(run, devices)) {
     ++capacity.gpus;
-    AddEnergy(EnergyOf(board), &capacity.energy);
     const bool partitioned = std::any_of(board.instances.begin(), board.instances.end(),
-                                         [](const DeviceResult* d) { return TimeOf(*d).WindowNs() > 0; });
-    if (partitioned) {
+                                         [](const Board::Instance& i) { return WindowOf(i.result->totals) > 0; });
+    if (partitioned || !board.counts) {
+      const std::string& name = NameOf(id, board, devices);
+      if (!MigSlices(name)) capacity.unsized.insert(name);
       TRY(AddPartitioned(id, board, devices, &capacity));
       continue;
     }
-    DeviceTime whole{id, 1, true, {}, EnergyOf(board)};
+    DeviceTime whole;
+    whole.device = id;
     if (board.own != nullptr) whole.time = TimeOf(*board.own);
     KeepInside(&whole.time);
+    whole.span_ns = whole.time.WindowNs();
+    whole.energy = EnergyOf(board, whole.time.WindowNs());
     capacity.devices.push_back(whole);
   }
-  std::stable_sort(capacity.devices.begin(), capacity.devices.end(), [&](const DeviceTime& a, const DeviceTime& b) {
-    return PlaceOf(a.device, devices) < PlaceOf(b.device, devices);
-  });
-  for (const DeviceTime& device : capacity.devices) capacity.whole.Merge(device.time);
+  std::stable_sort(capacity.devices.begin(), capacity.devices.end(),
+                   [&](const DeviceTime& a, const DeviceTime& b) { return StandsBefore(a.device, b.device, devices); });
+  for (const DeviceTime& device : capacity.devices) {
+    capacity.whole.Merge(device.time);
+    if (device.a_gpu) AddEnergy(device.energy, &capacity.energy);
+  }
   return capacity;
 }
 

@@ -3,7 +3,9 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -40,36 +42,45 @@ struct GpuTime {
   [[nodiscard]] std::int64_t At(Line l) const { return line_ns[Index(l)]; }
   [[nodiscard]] std::int64_t WindowNs() const;
   [[nodiscard]] std::int64_t ObservedNs() const;
-  // Observed time that was not busy, and busy time that was spin-wait (money.md section 4, in time).
+  // Observed time that was not busy, and busy time that was spin-wait (docs/money.md, "Waste and unit costs").
   [[nodiscard]] std::int64_t WasteNs() const { return ObservedNs() - busy_ns + spin_busy_ns; }
   void Merge(const GpuTime& o);
 };
 
-// What a board drew.
+// What a board drew, or several.
 struct Energy {
   std::optional<Int128> picojoules;  // of its energy counter, else of its power; absent without either
   Integral power;                    // milliwatts
+  std::int64_t covered_ns = 0;       // what the one that gave the picojoules tells of
+  std::int64_t window_ns = 0;        // the board's time from its first to its last reading
 };
 
 // One row of the capacity of a run.
 struct DeviceTime {
   DeviceId device = 0;
-  double gpu_share = 1;   // of a physical GPU
-  bool whole_gpu = true;  // stands for a physical GPU: not an instance of a board that has a row of its own
+  double gpu_share = 1;  // of a physical GPU
+  double weight = 1;     // GPU-time that observed time of this device alone comes to, per nanosecond
+  bool a_gpu = true;     // stands for a physical GPU, of which an instance may be the second row
+  int parts = 1;         // of `of` of a physical GPU are paid for by the hour because of this row
+  int of = 1;
+  std::int64_t span_ns = 0;  // of which `time` without the unallocated is the share
   GpuTime time;
   Energy energy;  // of a whole board; none for a MIG instance
 };
 
 // The capacity of a run, in the order in which people look for GPUs (by host, index, else bus id or UUID, and MIG
 // instance), whatever the order of the readings, and how many physical GPUs it is. A board with MIG instances has the
-// time from the first to the last reading of any of them; an instance has its own window x slices / slices of the
-// board, split by largest remainder, and the board keeps the rest as unallocated. Fails if instances hold more than
-// their board.
+// time from the first to the last reading of any of them. Of it the board has for itself what it was one GPU for
+// (price/own_time.h); of the rest an instance has its own window x slices / slices of the board, split by largest
+// remainder, and the board keeps what no instance has as unallocated. Of a board of which only instances are the run's
+// (RunResult::left_out) they are all that counts: neither other instances, nor what nobody has, nor its energy. Fails
+// if instances hold more than their board.
 struct Capacity {
   std::vector<DeviceTime> devices;
   GpuTime whole;
   Energy energy;  // its sum is known only if every board tells its own
   int gpus = 0;
+  std::set<std::string> unsized;  // names of boards with instances whose compute slices are not known: taken as 7
 };
 Result<Capacity> CapacityOf(const RunResult& run, const DeviceTable& devices);
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "price/resolve.h"
+#include "telemetry/device_place.h"
 
 namespace idleburn {
 namespace {
@@ -201,6 +202,7 @@ Result<void> CheckStated(const RateBook& book, const std::vector<Board>& boards,
   return {};
 }
 
+// In the order in which people look for them: the first are those that a contract has room for.
 std::vector<Board> BoardsOf(const RateBook& book, const DeviceTable& devices, std::span<const DeviceId> gpus) {
   std::map<DeviceId, Board> boards;
   for (const DeviceId gpu : gpus) {
@@ -214,6 +216,8 @@ std::vector<Board> BoardsOf(const RateBook& book, const DeviceTable& devices, st
   }
   std::vector<Board> list;
   for (const auto& [id, board] : boards) list.push_back(board);
+  std::sort(list.begin(), list.end(),
+            [&](const Board& a, const Board& b) { return StandsBefore(a.id, b.id, devices); });
   return list;
 }
 

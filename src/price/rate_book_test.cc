@@ -1,8 +1,15 @@
 #include "price/rate_book.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "price/resolve.h"
+#include "support/property.h"
 #include "text/line_reader.h"
 #include "text/time_zone.h"
 
@@ -153,6 +160,31 @@ TEST(RateBookTest, ACommitmentCoversSoManyGpusAndNoMore) {
   EXPECT_EQ(site.Cents(), (Prices{200, 150, 300}));
   ASSERT_EQ(site.Card()->remarks().size(), 1U);
   EXPECT_NE(site.Card()->remarks()[0].find("has no room for all"), std::string::npos);
+}
+
+// A commitment for three of five GPUs, and one for a single GPU: by host and index, whichever was read first.
+TEST(RateBookTest, TheOrderOfTheReadingsDoesNotShowUnderAContract) {
+  test::ExpectProperty([] {
+    std::vector<std::pair<std::string, int>> places = {{"n1", 0}, {"n1", 2}, {"n1", 10}, {"n2", 0}, {"n2", 1}};
+    for (std::size_t i = places.size(); i > 1; --i) {
+      std::swap(places[i - 1], places[*rc::gen::inRange<std::size_t>(0, i)]);
+    }
+    Site site;
+    site.devices = DeviceTable();
+    site.gpus.clear();
+    for (const auto& [host, index] : places) {
+      DeviceKey key;
+      key.host = host;
+      key.index = index;
+      key.name = "NVIDIA A100-SXM4-80GB";
+      site.gpus.push_back(site.devices.Enter(key));
+    }
+    site.Agree("three,A100,,3.00,3,,,\none,A100,0.50,,1,,,\n");
+    const std::map<std::pair<std::string, int>, std::int64_t> want = {
+        {{"n1", 0}, 100}, {{"n1", 2}, 100}, {{"n1", 10}, 100}, {{"n2", 0}, 50}, {{"n2", 1}, 150}};
+    const Prices cents = site.Cents();
+    for (std::size_t i = 0; i < places.size(); ++i) RC_ASSERT(cents[i] == want.at(places[i]));
+  });
 }
 
 TEST(RateBookTest, WhatACommitmentPaysForUnusedGpusIsSaidApart) {

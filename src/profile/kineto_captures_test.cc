@@ -13,6 +13,7 @@
 
 #include "os/input_file.h"
 #include "profile/kineto_trace.h"
+#include "support/call_time.h"
 #include "support/shared_data.h"
 #include "text/line_reader.h"
 
@@ -218,7 +219,7 @@ void ExpectHostFigures(const Profile& profile, const nlohmann::json& expected) {
     return std::count_if(profile.calls.begin(), profile.calls.end(), [&](const HostCall& c) { return c.kind == kind; });
   };
   EXPECT_EQ(calls(CallKind::kSync), expected["sync_api"]["n"].get<std::int64_t>());
-  EXPECT_NEAR(Ms(profile.host.sync_api.TotalNs()), expected["sync_api"]["ms"].get<double>(), 0.001);
+  EXPECT_NEAR(Ms(test::CallNs(profile, CallKind::kSync)), expected["sync_api"]["ms"].get<double>(), 0.001);
   EXPECT_EQ(calls(CallKind::kLaunchKernel), expected["launch_api"]["n"].get<std::int64_t>());
   std::int64_t launching = 0;
   for (const HostCall& call : profile.calls) {

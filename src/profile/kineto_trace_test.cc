@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "support/call_time.h"
 #include "text/line_reader.h"
 
 namespace idleburn {
@@ -92,7 +93,7 @@ TEST(KinetoTraceTest, PutsEveryKindOfEntryWhereItBelongs) {
   EXPECT_EQ(p.calls[0].correlation, 17);
   EXPECT_EQ(p.calls[0].kind, CallKind::kLaunchKernel);
   EXPECT_EQ(p.calls[1].kind, CallKind::kSync);
-  EXPECT_EQ(p.host.sync_api.TotalNs(), 3000);
+  EXPECT_EQ(test::CallNs(p, CallKind::kSync), 3000);
   EXPECT_EQ(p.host.scalar_read.TotalNs(), 4000);
   EXPECT_EQ(p.host.dataloader.TotalNs(), 5000);
   EXPECT_EQ(p.dataloader_events, 1);

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "os/input_file.h"
+#include "support/call_time.h"
 #include "support/shared_data.h"
 #include "support/sqlite_file.h"
 #include "text/line_reader.h"
@@ -142,7 +143,7 @@ TEST(NsysTest, ReadsARecentExport) {
   EXPECT_EQ(profile.calls[2].kind, CallKind::kSync);
   EXPECT_EQ(profile.calls[0].process, device.events[0].process);
   EXPECT_EQ(profile.threads[profile.calls[0].thread], "9");
-  EXPECT_EQ(profile.host.sync_api.TotalNs(), 100);
+  EXPECT_EQ(test::CallNs(profile, CallKind::kSync), 100);
   EXPECT_EQ(profile.host.scalar_read.TotalNs(), 55);
   EXPECT_EQ(profile.host.cpu_op.TotalNs(), 155);
   EXPECT_EQ(profile.host.overhead.TotalNs(), 10);  // loading a module is CUDA's own

@@ -4,10 +4,10 @@
 #include <array>
 #include <cctype>
 
+#include "text/ascii.h"
+
 namespace idleburn {
 namespace {
-
-bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 bool SameLetter(char a, char b) {
   return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));

@@ -56,8 +56,8 @@ static_assert(sizeof(DeviceEvent) <= 48);
 enum class CallKind : std::uint8_t {
   kLaunchKernel,  // the name has LaunchKernel in it
   kLaunchGraph,
-  kSync,    // {cuda,hip}{Stream,Device,Event}Synchronize...
-  kMemcpy,  // the name has Memcpy in it, blocking or not; never also kSync
+  kSync,      // {cuda,hip}{Stream,Device,Event}Synchronize...
+  kMemcpy,    // the name has Memcpy in it, blocking or not; never also kSync
   kAllocate,  // takes device memory from the driver, or gives it back: an allocator that caches does so rarely
   kOther
 };
@@ -77,13 +77,11 @@ static_assert(sizeof(HostCall) <= 32);
 
 // What host threads did, united over all of them (HostCall has each call). Device mirrors of annotations are in none.
 struct HostRanges {
-  IntervalSet dataloader;   // the iterator of a data loader
+  IntervalSet dataloader;    // the iterator of a data loader
   IntervalSet loader_ahead;  // of it, in threads that launch no kernel: they fetch ahead, and nobody waits in them
-  IntervalSet sync_api;     // CallKind::kSync
-  IntervalSet memcpy_api;   // CallKind::kMemcpy
-  IntervalSet cpu_op;       // operators and annotations, but no step
-  IntervalSet scalar_read;  // operators that fetch a value from the device: item, is_nonzero, nonzero
-  IntervalSet overhead;     // of the profiler itself
+  IntervalSet cpu_op;        // operators and annotations, but no step
+  IntervalSet scalar_read;   // operators that fetch a value from the device: item, is_nonzero, nonzero
+  IntervalSet overhead;      // of the profiler itself
 
   friend bool operator==(const HostRanges&, const HostRanges&) = default;
 };
@@ -126,7 +124,7 @@ struct ProfiledDevice {
   std::string model;    // "" where the profiler does not say
   std::optional<std::int64_t> memory_bytes;
   std::optional<std::int64_t> most_reserved_bytes;  // that the framework's allocator held, where it says so
-  std::vector<DeviceEvent> events;  // in file order
+  std::vector<DeviceEvent> events;                  // in file order
   std::vector<Collective> collectives;
 
   friend bool operator==(const ProfiledDevice&, const ProfiledDevice&) = default;
@@ -135,7 +133,7 @@ struct ProfiledDevice {
 enum class ProfilerKind : std::uint8_t { kPyTorch, kNsight, kXla };
 
 struct Profile {
-  std::string file;      // as given
+  std::string file;  // as given
   ProfilerKind kind = ProfilerKind::kPyTorch;
   std::string profiler;  // "PyTorch profiler", "Nsight Systems 2024.5"
   std::string counter;   // that its figures name: "kineto.device_activity"

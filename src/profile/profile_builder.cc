@@ -81,8 +81,6 @@ std::size_t ProfileBuilder::AddDeviceEvent(std::int64_t id, DeviceEvent event) {
 
 void ProfileBuilder::AddCall(std::string_view name, HostCall call) {
   call.kind = CallKindOf(name);
-  if (call.kind == CallKind::kSync) sync_api_.Add({call.start_ns, call.end_ns});
-  if (call.kind == CallKind::kMemcpy) memcpy_api_.Add({call.start_ns, call.end_ns});
   calls_.Add(call);
 }
 
@@ -154,8 +152,7 @@ Profile ProfileBuilder::Build() {
     profile_.devices.push_back(std::move(pending.device));
   }
   KeepLongest(profile_.steps);
-  profile_.host = {dataloader_.Take(), TakeLoaderAhead(),   sync_api_.Take(), memcpy_api_.Take(),
-                   cpu_op_.Take(),     scalar_read_.Take(), overhead_.Take()};
+  profile_.host = {dataloader_.Take(), TakeLoaderAhead(), cpu_op_.Take(), scalar_read_.Take(), overhead_.Take()};
   Profile done = std::move(profile_);
   *this = ProfileBuilder();
   return done;

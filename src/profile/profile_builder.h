@@ -68,8 +68,6 @@ class ProfileBuilder {
   std::vector<HostFrame> frames_;  // a heap, the shortest on top, once it is full
   IntervalUnion dataloader_;
   std::map<std::uint32_t, IntervalUnion> loaders_;  // the same by thread
-  IntervalUnion sync_api_;
-  IntervalUnion memcpy_api_;
   IntervalUnion cpu_op_;
   IntervalUnion scalar_read_;
   IntervalUnion overhead_;

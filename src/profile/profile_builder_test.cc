@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/call_time.h"
+
 namespace idleburn {
 namespace {
 
@@ -63,8 +65,8 @@ TEST(ProfileBuilderTest, PutsRowsWhereTheDiagnosisLooks) {
   ASSERT_EQ(profile.devices.size(), 1U);
   EXPECT_EQ(profile.devices[0].id, 3);
   EXPECT_EQ(profile.devices[0].events[0].op, DeviceOp::kComm);
-  EXPECT_EQ(profile.host.memcpy_api.TotalNs(), 3);
-  EXPECT_EQ(profile.host.sync_api.TotalNs(), 4);
+  EXPECT_EQ(test::CallNs(profile, CallKind::kMemcpy), 3);
+  EXPECT_EQ(test::CallNs(profile, CallKind::kSync), 4);
   EXPECT_EQ(profile.host.dataloader.TotalNs(), 3);
   EXPECT_EQ(profile.host.cpu_op.TotalNs(), 5);
   EXPECT_EQ(profile.host.scalar_read.TotalNs(), 2);

@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "text/ascii.h"
+
 namespace idleburn {
 namespace {
 
@@ -23,10 +25,6 @@ constexpr std::int64_t kDeviationPercent = 10;
 constexpr std::size_t kMostGroups = 65536;
 constexpr std::size_t kMostRanges = std::size_t{1} << 20;
 constexpr std::size_t kJudgedAfter = 64;
-
-bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool IsUpper(char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; }
-bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 template <typename Table>
 std::optional<std::size_t> Find(const Table& table, std::string_view word) {

@@ -1,5 +1,6 @@
 #include "profile/trace_time.h"
 
+#include "text/ascii.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -7,8 +8,6 @@ namespace {
 
 constexpr std::int64_t kFarthestNs = std::int64_t{1} << 62;
 constexpr std::size_t kMostDigits = 16;  // of microseconds: 317 years
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Digits, and perhaps a point and up to three more: nearly all that there is.
 std::optional<std::int64_t> PlainNs(std::string_view micros) {

@@ -72,8 +72,6 @@ constexpr auto kMemory = std::to_array<MemoryRow>({
     {"managed_static", MemoryKind::kManaged},
 });
 
-bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
-
 // The word after `key` in "kind_src:pageable kind_dst:device size:4096 dest:0 async:1".
 std::string_view Detail(std::string_view details, std::string_view key) {
   const std::size_t at = details.find(key);
@@ -92,12 +90,12 @@ MemoryKind MemoryOf(std::string_view name) {
 
 std::optional<XlaPlane> XlaPlaneOf(std::string_view plane) {
   const auto* const row = std::find_if(kPlanes.begin(), kPlanes.end(),
-                                       [plane](const PlaneRow& known) { return StartsWith(plane, known.prefix); });
+                                       [plane](const PlaneRow& known) { return plane.starts_with(known.prefix); });
   return row == kPlanes.end() ? std::nullopt : std::optional(row->role);
 }
 
 std::optional<std::int64_t> XlaDevice(std::string_view plane) {
-  return StartsWith(plane, kGpuPlane) ? LeadingNumber(plane.substr(kGpuPlane.size())) : std::nullopt;
+  return plane.starts_with(kGpuPlane) ? LeadingNumber(plane.substr(kGpuPlane.size())) : std::nullopt;
 }
 
 std::optional<std::int64_t> LeadingNumber(std::string_view text) {
@@ -128,7 +126,7 @@ XlaLine XlaRows::LineOf(std::string_view plane, std::string_view line, std::stri
     found.name = plane;
   } else if (!device) {
     found.name = plane;
-  } else if (StartsWith(line, kStreamLine)) {
+  } else if (line.starts_with(kStreamLine)) {
     found.role = Role::kStream;
     found.stream = static_cast<std::uint32_t>(LeadingNumber(line.substr(kStreamLine.size())).value_or(0));
     // Two hosts in one profile have a GPU 0 each.
@@ -193,7 +191,7 @@ void XlaRows::AddToThread(const XlaLine& line, const XlaEvent& event) {
     builder_.AddStep({event.at.start, event.at.end, *event.step, 0});
   } else if (event.correlation) {
     builder_.AddCall(event.name, {event.at.start, event.at.end, *event.correlation, line.thread, 0, CallKind::kOther});
-  } else if (StartsWith(event.name, "$")) {
+  } else if (event.name.starts_with("$")) {
     builder_.AddPythonFrame(event.name, event.at, line.thread);
   } else {
     builder_.AddHostRange(event.name, event.at, line.thread);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "support/call_time.h"
 #include "text/line_reader.h"
 
 namespace idleburn {
@@ -151,7 +152,7 @@ TEST(XplaneTest, ReadsHostThreads) {
   EXPECT_EQ(profile.calls[0].kind, CallKind::kLaunchKernel);
   EXPECT_EQ(profile.calls[0].correlation, profile.devices[0].events[0].correlation);
   EXPECT_EQ(profile.calls[0].process, profile.devices[0].events[0].process);
-  EXPECT_EQ(profile.host.memcpy_api.TotalNs(), 7);
+  EXPECT_EQ(test::CallNs(profile, CallKind::kMemcpy), 7);
   EXPECT_EQ(profile.host.dataloader.TotalNs(), 20);
   EXPECT_EQ(profile.host.cpu_op.TotalNs(), 50);
   ASSERT_EQ(profile.steps.size(), 1U);

@@ -31,27 +31,30 @@ struct Recommendation {
   std::string_view id;  // lever id: "stop_idle", "fix_straggler", "spot", ...
   std::string_view title;
   Axis axis = Axis::kTime;
-  std::string_view cause;                // empty for the rate axis
+  std::string_view cause;             // empty for the rate axis
   std::optional<SavingRange> saving;  // absent: possible but not quantified, `basis` says why
-  std::optional<Money> saving_cost;      // expected x total
-  std::string_view how;                  // the flag or line of code
+  std::optional<Money> saving_cost;   // expected x total
+  std::string_view how;               // the flag or line of code
   std::string_view verify_with;
   std::string basis;  // of the interval
 };
 
-// What all recommendations come to together (money.md section 5).
+// What all recommendations come to together (docs/combining.md): those of time by their rule, and of what remains the
+// largest single offer of a cheaper hour. Offers are alternatives: an hour has one price.
 struct CombinedSaving {
-  double naive_sum = 0;                // a warning, never a saving
+  double naive_sum = 0;                // every claim added up: a warning, never a saving
   std::string_view rule = "fraction";  // lanes | pools | fraction
   double cap = 0;                      // waste share w
   double time_fraction = 0;
   std::optional<double> waste_fraction;
   std::optional<double> cheaper_fraction;
-  double rate_fraction = 0;
-  double total_fraction = 0;
-  double low = 0;
+  double rate_fraction = 0;     // of what remains
+  std::string_view rate_lever;  // the offer's id; empty without one
+  double total_fraction = 0;    // 1 - (1 - time_fraction) x (1 - rate_fraction)
+  double low = 0;               // 5 % and 95 % points of the total
   double high = 0;
-  std::optional<Money> cost;  // total_fraction x total
+  std::optional<Money> cost;       // total_fraction x total
+  std::optional<Money> time_cost;  // time_fraction x total: without the offer
 };
 
 struct Advice {

@@ -46,12 +46,13 @@ void PriceSaving(Recommendation& r, const CostReport& cost) {
 // The most that a fix of that finding can give back, of observed cost: of observed time, unless GPUs of several prices
 // lost it; then an hour of a dear one counts for more.
 double BoundOf(const Finding& finding, const CostReport& cost) {
-  const bool weigh = cost.several() && cost.whole.unpriced.window_ns == 0 && cost.whole.total && finding.share > 0;
+  const bool weigh =
+      cost.several() && cost.whole.unpriced.window_ns == 0 && cost.whole.total && finding.ShareOfRun() > 0;
   if (!weigh || !finding.cost) return finding.bound;
   const double observed = static_cast<double>(cost.whole.total->nano() - cost.whole.unobserved_cost->nano() -
                                               cost.whole.unallocated_cost->nano());
   return observed <= 0 ? finding.bound
-                       : finding.bound / finding.share * static_cast<double>(finding.cost->nano()) / observed;
+                       : finding.bound / finding.ShareOfRun() * static_cast<double>(finding.cost->nano()) / observed;
 }
 
 // What was observed, as a share of the bill.
@@ -179,16 +180,33 @@ RecoveredShare RecoveredOf(const Finding& finding, const Advice& advice, const R
   return shares.Of("");
 }
 
-// The findings as pools of waste and cheaper work beside them, and how their draws spread.
+// The offer of a cheaper hour that saves most; null without one that is quantified. Each is a price for the same hours.
+const Recommendation* BestOffer(const Advice& advice) {
+  const Recommendation* best = nullptr;
+  for (const Recommendation& r : advice.recommendations) {
+    if (r.axis != Axis::kRate || !r.saving) continue;
+    if (best == nullptr || r.saving->expected > best->saving->expected) best = &r;
+  }
+  return best;
+}
+
+// The findings as pools of waste, cheaper work and a cheaper hour beside them, and how their draws spread.
 struct Pools {
   CombineInput whole;     // with all of each bound recovered
   CombineInput expected;  // with what is expected of it
   SavingDraws draws;
 };
 
-Pools PoolsOf(const Advice& advice, const CostReport& cost, const RecoveredShares& shares) {
+// The share of the bill's busy time that is `share` of the observed busy time.
+double OfAllBusy(double share, double waste, double observed) {
+  const double busy = 1 - waste * observed;
+  return busy <= 0 ? 0 : share * (1 - waste) * observed / busy;
+}
+
+// Bounds are shares of observed cost; `observed` makes them shares of the whole bill.
+Pools PoolsOf(const Advice& advice, double observed, const CostReport& cost, const RecoveredShares& shares) {
   Pools pools;
-  pools.whole.waste = pools.expected.waste = cost.waste_share;
+  pools.whole.waste = pools.expected.waste = cost.waste_share * observed;
   pools.draws.independent_steps = kCountedSteps;
   double pooled = 0;
   for (const Finding& f : advice.findings) {
@@ -197,41 +215,49 @@ Pools PoolsOf(const Advice& advice, const CostReport& cost, const RecoveredShare
     const RecoveredShare recovered = RecoveredOf(f, advice, shares);
     if (f.cause == "throttling") {
       // Full clocks do the same work in less time: k times as fast over the share of busy time that was slowed down.
-      const double share = bound == f.bound ? f.share : f.share * bound / f.bound;
-      const double slowed = std::min(1.0, share / std::max(1 - cost.waste_share, share));
-      const double speedup = 1 / (1 - f.bound / f.share);
+      const double share = bound == f.bound ? f.ShareOfRun() : f.ShareOfRun() * bound / f.bound;
+      const double slowed =
+          OfAllBusy(std::min(1.0, share / std::max(1 - cost.waste_share, share)), cost.waste_share, observed);
+      const double speedup = 1 / (1 - f.bound / f.ShareOfRun());
       pools.whole.cheaper.push_back({slowed, speedup});
       pools.expected.cheaper.push_back({slowed * recovered.mean, speedup});
       pools.draws.cheaper_shapes.push_back(ShapeOf(recovered));
     } else {
       const double share = std::min(bound, std::max(0.0, cost.waste_share - pooled));  // rounding must not exceed it
       pooled += share;
-      pools.whole.pools.push_back({std::string(f.cause), share, {{"fix", 1}}});
-      pools.expected.pools.push_back({std::string(f.cause), share, {{"fix", recovered.mean}}});
+      pools.whole.pools.push_back({std::string(f.cause), share * observed, {{"fix", 1}}});
+      pools.expected.pools.push_back({std::string(f.cause), share * observed, {{"fix", recovered.mean}}});
       pools.draws.pool_shapes.push_back(ShapeOf(recovered));
     }
+  }
+  if (const Recommendation* offer = BestOffer(advice)) {
+    pools.whole.rate_cut = offer->saving->high;
+    pools.expected.rate_cut = offer->saving->expected;
+    pools.draws.rate_shape = kRecoveryShape;
   }
   return pools;
 }
 
-// Everything together. Offers on the rate axis are not in the headline: whether a job may run on spot or elsewhere is
-// not measured here. Bounds are shares of observed cost; `observed` makes them shares of the whole bill.
+// Everything together.
 CombinedSaving Together(const Advice& advice, double observed, const CostReport& cost, const RecoveredShares& shares) {
   CombinedSaving saving;
   saving.cap = cost.waste_share;
   for (const Recommendation& r : advice.recommendations) saving.naive_sum += r.saving ? r.saving->expected : 0;
-  const Pools pools = PoolsOf(advice, cost, shares);
+  const Pools pools = PoolsOf(advice, observed, cost, shares);
   const CombineResult combined = Combine(pools.expected);
   if (combined.rule) saving.rule = Name(*combined.rule);
-  saving.waste_fraction = combined.waste.value_or(0) * observed;
-  saving.cheaper_fraction = combined.cheaper.value_or(0) * observed;
-  saving.time_fraction = combined.time * observed;
-  saving.total_fraction = saving.time_fraction;
+  saving.waste_fraction = combined.waste.value_or(0);
+  saving.cheaper_fraction = combined.cheaper.value_or(0);
+  saving.time_fraction = combined.time;
+  saving.rate_fraction = combined.rate;
+  if (const Recommendation* offer = BestOffer(advice)) saving.rate_lever = offer->id;
+  saving.total_fraction = combined.total;
   const DrawnSaving drawn = DrawSaving(pools.whole, pools.draws);
-  saving.low = drawn.low * observed;
-  saving.high = drawn.high * observed;
+  saving.low = drawn.low;
+  saving.high = drawn.high;
   if (cost.whole.total && cost.whole.unpriced.window_ns == 0) {
     if (const Result<Money> money = Estimate(*cost.whole.total, saving.total_fraction)) saving.cost = *money;
+    if (const Result<Money> money = Estimate(*cost.whole.total, saving.time_fraction)) saving.time_cost = *money;
   }
   return saving;
 }

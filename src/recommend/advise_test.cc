@@ -39,8 +39,13 @@ class Lab {
   DeviceResult& Gpu(const std::vector<Spell>& spells, std::string name = "NVIDIA H100 80GB HBM3") {
     DeviceKey key;
     key.index = static_cast<int>(run_.devices.size());
-    key.host = "node";
     key.name = std::move(name);
+    return Add(std::move(key), spells);
+  }
+
+  // A GPU, or a MIG instance of one, as a source tells it.
+  DeviceResult& Add(DeviceKey key, const std::vector<Spell>& spells) {
+    if (key.host.empty()) key.host = "node";
     DeviceResult d;
     d.device = devices_.Enter(key);
     devices_.NameCounter(d.device, Signal::kUtilization, "nvidia_smi.utilization.gpu");
@@ -87,8 +92,9 @@ class Lab {
     RateCard card(rate_);
     for (const auto& [device, rate] : others_) card.Give(device, rate);
     cost_ = PriceRun(run_, devices_, OwnerLedger(), card, WorkDone(), EnergyPrice(), 720).value();
-    return idleburn::Advise({run_, devices_, cost_}, shares);
+    return idleburn::Advise({run_, devices_, cost_, {}, trace ? &*trace : nullptr}, shares);
   }
+  std::optional<TraceDiagnosis> trace;  // of a part of the run
   [[nodiscard]] const CostReport& cost() const { return cost_; }
   Rate& rate() { return rate_; }
   // Of a device whose rate is not that of the others.
@@ -230,7 +236,7 @@ TEST(AdviseTest, NamesAGpuWithNothingOnIt) {
   const Finding* f = Find(advice, "idle_empty");
   ASSERT_NE(f, nullptr);
   EXPECT_NEAR(f->share, 0.5, 1e-9);
-  ExpectEvidence(*f, {"nvidia_smi.utilization.gpu", "GPU 1", "no process"});
+  ExpectEvidence(*f, {"nvidia_smi.utilization.gpu", "GPU 1", "nvidia_smi.memory.used is below 100 MiB"});
   EXPECT_NE(Advised(advice, "bin_packing"), nullptr);
   EXPECT_NE(Declined(advice, "autoscale").find("no load to follow"), std::string::npos);
   EXPECT_EQ(Find(advice, "idle_held"), nullptr);
@@ -510,6 +516,87 @@ TEST(AdviseTest, AddsDisjointPoolsUnderTheCap) {
   EXPECT_EQ(FormatMoney(*advice.savings.cost, 2), "1.24");  // .56 of 2 x 1000 s at $4
 }
 
+// Catalogue offers for what costs 4 an hour.
+void Offer(Lab& lab, std::string_view spot, std::string_view elsewhere) {
+  lab.rate().kind = RateKind::kCatalogue;
+  lab.rate().key = "acme:one:on_demand@eu-1";
+  lab.rate().candidates = {{"acme:one:spot@eu-1", Money::Parse(spot).value()},
+                           {"acme:one:on_demand@us-1", Money::Parse(elsewhere).value()}};
+}
+
+// The 95 % point of 1 - (1 - a x)(1 - b y) with x, y of Beta(4,1), by its distribution function on a grid.
+double High(double a, double b) {
+  constexpr int kSteps = 1000;
+  std::vector<double> totals;
+  for (int i = 0; i < kSteps; ++i) {
+    const double x = std::pow((i + 0.5) / kSteps, 0.25);
+    for (int j = 0; j < kSteps; ++j) {
+      totals.push_back(1 - (1 - a * x) * (1 - b * std::pow((j + 0.5) / kSteps, 0.25)));
+    }
+  }
+  const auto at = totals.begin() + static_cast<std::ptrdiff_t>(totals.size() * 95 / 100);
+  std::nth_element(totals.begin(), at, totals.end());
+  return *at;
+}
+
+// Waste .625, of it .8 recovered: .5 of the time; spot at a quarter of the price, .8 of that: .6 of what remains.
+TEST(AdviseTest, ACheaperHourMultipliesWhatTimeLeaves) {
+  Lab lab;
+  lab.Gpu({{625, 0, 1}, {375, 100}});
+  Offer(lab, "1", "2");
+  const CombinedSaving s = lab.Advise().savings;
+  EXPECT_NEAR(s.time_fraction, 0.5, 1e-9);
+  EXPECT_NEAR(s.rate_fraction, 0.6, 1e-9);  // of the two offers the better one: an hour has one price
+  EXPECT_EQ(s.rate_lever, "spot");
+  EXPECT_NEAR(s.total_fraction, 0.8, 1e-9);
+  EXPECT_NEAR(s.naive_sum, 0.5 + 0.6 + 0.4, 1e-9);
+  EXPECT_EQ(s.low, 0);
+  EXPECT_NEAR(s.high, High(0.625, 0.75), 0.005);
+  EXPECT_EQ(FormatMoney(*s.cost, 2), "0.89");  // of 1000 s at 4 an hour: 1.111
+  EXPECT_EQ(FormatMoney(*s.time_cost, 2), "0.56");
+}
+
+TEST(AdviseTest, OffersAreTakenOffTheWholeBill) {
+  Lab lab;
+  DeviceResult& gpu = lab.Gpu({{1000, 0, 1}});
+  gpu.totals.unobserved_ns[0] = 1000 * kSecond;
+  Offer(lab, "3", "1");
+  const CombinedSaving s = lab.Advise().savings;
+  EXPECT_EQ(s.rate_lever, "right_size_region");
+  EXPECT_NEAR(s.time_fraction, 0.4, 1e-9);
+  EXPECT_NEAR(s.total_fraction, 1 - 0.6 * 0.4, 1e-9);
+  EXPECT_NEAR(s.high, High(0.5, 0.75), 0.005);
+}
+
+TEST(AdviseTest, WithoutAnythingOnTimeTheOfferIsAllAndUncertain) {
+  Lab lab;
+  lab.Gpu({{1000, 100}});
+  Offer(lab, "1", "4");
+  const CombinedSaving s = lab.Advise().savings;
+  EXPECT_EQ(s.time_fraction, 0);
+  EXPECT_NEAR(s.total_fraction, 0.6, 1e-9);
+  EXPECT_EQ(s.low, 0);
+  EXPECT_NEAR(s.high, High(0, 0.75), 0.005);
+}
+
+// What a second of trace shows is weighed by its share of the run, whatever the GPUs cost.
+TEST(AdviseTest, ATracedCauseSavesItsPartOfTheRunAtSeveralPrices) {
+  Lab lab;
+  lab.Gpu({{3600, 97}});
+  lab.RateOf(lab.Gpu({{3600, 97}})).per_gpu_hour = Money::Parse("12").value();
+  Finding sync;
+  sync.cause = "synchronization";
+  sync.status = Status::kConfirmed;
+  sync.share = 0.5;
+  sync.bound = 0.25;
+  sync.gpu_ns = kSecond / 2;
+  lab.trace.emplace().findings = {sync};
+  const Advice advice = lab.Advise();
+  const Recommendation* fix = Advised(advice, "remove_syncs");
+  ASSERT_TRUE(fix != nullptr && fix->saving);
+  EXPECT_NEAR(fix->saving->high, 0.25 / 7200, 1e-9);
+}
+
 TEST(AdviseTest, UnobservedTimeSavesNothing) {
   Lab lab;
   DeviceResult& gpu = lab.Gpu({{1000, 0, 1}});
@@ -556,6 +643,50 @@ TEST(AdviseTest, QuantifiesTheRateOnlyFromTheCatalogue) {
   owned.Gpu({{600, 97}});
   owned.rate().kind = RateKind::kOwned;
   EXPECT_EQ(Declined(owned.Advise(), "spot"), "the hardware is owned");
+}
+
+// --- MIG ------------------------------------------------------------------------------------------------------
+
+DeviceKey PartOfGpu0(std::optional<MigInstance> mig) {
+  DeviceKey key;
+  key.index = 0;
+  key.name = "NVIDIA H100 80GB HBM3";
+  key.mig = std::move(mig);
+  return key;
+}
+
+// No cause holds more than was observed, whatever the board's own counters say: its throttling is that of seven
+// slices, of which one was seen; a number that it goes on telling while it is cut is that slice's again.
+TEST(AdviseTest, FindingsOnSlicesOfABoardAreNoMoreThanWhatWasObserved) {
+  Lab lab;
+  lab.Add(PartOfGpu0(MigInstance{"9", "1g.10gb", 1}), {{700, 97}, {700, 0, 1}});
+  DeviceResult& board = lab.Add(PartOfGpu0({}), {{700, 97}, {700, 0, 1}});
+  lab.Throttle(board, 1400, 6, true);
+  const Advice advice = lab.Advise();
+  EXPECT_EQ(lab.cost().whole.observed_ns, 200 * kSecond);
+  const Finding* held = Find(advice, "idle_held");
+  ASSERT_NE(held, nullptr);
+  EXPECT_NEAR(held->share, 0.5, 1e-9);
+  EXPECT_EQ(held->gpu_ns, 100 * kSecond);
+  const Finding* throttling = Find(advice, "throttling");
+  ASSERT_NE(throttling, nullptr);
+  EXPECT_NEAR(throttling->share, 1, 1e-9);
+}
+
+// GPUs stand by place in a bill and by number in a run: a finding weighs each by its own share all the same.
+TEST(AdviseTest, FindingsWeighADeviceByItsShareWhateverTheOrder) {
+  Lab lab;
+  DeviceKey last;
+  last.host = "z";
+  last.name = "NVIDIA H100 80GB HBM3";
+  last.index = 0;
+  lab.Add(last, {{700, 0, 1}});
+  lab.Add(PartOfGpu0(MigInstance{"9", "3g.40gb", 3}), {{700, 0, 1}});
+  const Advice advice = lab.Advise();
+  const Finding* held = Find(advice, "idle_held");
+  ASSERT_NE(held, nullptr);
+  EXPECT_EQ(held->gpu_ns, 1000 * kSecond);
+  EXPECT_NEAR(held->share, 1, 1e-9);
 }
 
 TEST(AdviseTest, AnHourOfADearGpuCountsForMore) {

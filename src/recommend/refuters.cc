@@ -6,6 +6,7 @@
 #include "diagnose/findings.h"
 #include "diagnose/idle_stretches.h"
 #include "telemetry/gpu_facts.h"
+#include "telemetry/mig_boards.h"
 
 namespace idleburn {
 namespace {
@@ -61,24 +62,12 @@ std::string AgainstSharing(const Scene& scene) {
                         : "";
 }
 
-bool SupportsMig(std::string_view name) {
-  constexpr auto kModels = std::to_array<std::string_view>(
-      {"A30", "A100", "A800", "H100", "H800", "H20", "H200", "GH200", "B100", "B200", "B300", "GB200", "GB300"});
-  for (const std::string_view model : kModels) {
-    const std::size_t at = name.find(model);
-    if (at == std::string_view::npos) continue;
-    const std::size_t end = at + model.size();
-    if (end == name.size() || name[end] < '0' || name[end] > '9') return true;  // "A30", not "A3000"
-  }
-  return false;
-}
-
 std::string AgainstMig(const Scene& scene) {
   std::string why = AgainstSharing(scene);
   if (!why.empty()) return why;
   const bool possible = std::any_of(scene.run.devices.begin(), scene.run.devices.end(), [&](const DeviceResult& d) {
     const Device& device = scene.devices[d.device];
-    return !device.mig && !device.has_instances && SupportsMig(device.name);
+    return !device.mig && !device.has_instances && MigSlices(device.name).has_value();
   });
   return possible ? "" : "no GPU of this run is known to support MIG and not to be cut already";
 }

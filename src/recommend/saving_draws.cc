@@ -75,6 +75,7 @@ void DrawClaims(const CombineInput& given, const SavingDraws& options, Random& r
     const double shape = ShapeAt(options.cheaper_shapes, i);
     drawn.cheaper[i].share = given.cheaper[i].share * CommonCause(random).Realised(shape);
   }
+  if (options.rate_shape) drawn.rate_cut = given.rate_cut * CommonCause(random).Realised(*options.rate_shape);
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ void DrawClaims(const CombineInput& given, const SavingDraws& options, Random& r
 DrawnSaving DrawSaving(const CombineInput& input, const SavingDraws& options) {
   CHECK(options.count > 0 && options.independent_steps > 0);
   const CombineResult expected = Combine(input);
-  if (!expected.rule) return {expected.total, expected.total, expected.total};
+  if (!expected.rule && !options.rate_shape) return {expected.total, expected.total, expected.total};
   Random random(options.seed);
   CombineInput drawn = input;
   std::vector<double> totals;

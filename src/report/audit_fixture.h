@@ -65,7 +65,7 @@ class AuditFixture {
   void Settle(std::optional<Money> rate) {
     CostReport& cost = report.cost;
     for (const DeviceResult& d : report.run.devices) {
-      cost.devices.push_back({d.device, 1, UsageOf(d)});
+      cost.Add({d.device, 1, UsageOf(d)});
       AddUsage(cost.devices.back().usage, &cost.whole);
     }
     cost.gpus = static_cast<int>(cost.devices.size());
@@ -132,6 +132,8 @@ class AuditFixture {
     if (t.power.ns > 0) {
       u.mean_power_w = *t.power.Mean() / 1000;
       u.energy_kwh = static_cast<double>(t.power.area) / 3.6e18;
+      u.energy_ns = t.power.ns;
+      u.energy_window_ns = u.window_ns;
     }
     return u;
   }
@@ -147,6 +149,8 @@ class AuditFixture {
     into->spin_wait_ns += from.spin_wait_ns;
     into->effective_ns += from.effective_ns;
     if (from.energy_kwh) into->energy_kwh = into->energy_kwh.value_or(0) + *from.energy_kwh;
+    into->energy_ns += from.energy_ns;
+    into->energy_window_ns += from.energy_window_ns;
     if (from.mean_power_w) into->mean_power_w = *into->energy_kwh * 3.6e15 / static_cast<double>(into->observed_ns);
   }
 
@@ -211,7 +215,9 @@ inline std::unique_ptr<AuditFixture> EightGpus(std::optional<Money> rate) {
                              {"a checkpoint written in that time"},
                              "record host CPU and disk beside the GPU: pidstat, iostat",
                              whole.idle_held_ns,
-                             whole.idle_held_cost});
+                             whole.idle_held_cost,
+                             0,
+                             {}});
   advice.findings.push_back({"idle_empty",
                              "GPUs are allocated with nothing on them",
                              Status::kConfirmed,
@@ -220,7 +226,9 @@ inline std::unique_ptr<AuditFixture> EightGpus(std::optional<Money> rate) {
                              {},
                              "",
                              whole.idle_empty_ns,
-                             whole.idle_empty_cost});
+                             whole.idle_empty_cost,
+                             0,
+                             {}});
   Recommendation stop;
   stop.id = "stop_idle";
   stop.title = "Stop jobs that hold an idle GPU";

@@ -49,14 +49,14 @@ void AppendTile(std::string_view label, std::string_view value, std::string_view
 
 void AppendTiles(const ViewContext& c, std::string* out) {
   const UsageCost& u = c.report.cost.whole;
+  const std::string waste = PercentText(c.report.cost.waste_share);
   *out += "<dl class=\"tiles\">\n";
   if (c.in_money) {
-    AppendTile("Paid", c.Cost(*u.total), c.Hours(u.window_ns) + " GPU-hours", out);
-    if (u.waste)
-      AppendTile("Waste", c.Cost(*u.waste), PercentText(c.report.cost.waste_share) + " of observed cost", out);
+    AppendTile("Paid", c.Cost(*u.total), PaidHours(c), out);
+    if (u.waste) AppendTile("Waste", c.Cost(*u.waste), waste + " of " + std::string(WasteBase(c)), out);
   } else {
     AppendTile("GPU-hours", c.Hours(u.window_ns), c.priced ? "traced" : "no price given", out);
-    AppendTile("Waste", PercentText(c.report.cost.waste_share), "of observed GPU-hours", out);
+    AppendTile("Waste", waste, "of " + std::string(WasteBase(c)), out);
   }
   if (u.mean_utilization) {
     AppendTile("Mean utilization", fmt::format("{:.1f} %", *u.mean_utilization), "of " + std::string(c.Whole()), out);
@@ -64,7 +64,7 @@ void AppendTiles(const ViewContext& c, std::string* out) {
   AppendTile("Idle, held", c.Worth(u.idle_held_cost, u.idle_held_ns), "a process kept the GPU", out);
   if (u.unobserved_ns > 0)
     AppendTile("Unobserved", c.Worth(u.unobserved_cost, u.unobserved_ns), "never counted as idle", out);
-  if (u.energy_kwh) AppendTile("Energy", fmt::format("{:.4g} kWh", *u.energy_kwh), "± 5 %", out);
+  if (u.energy_kwh) AppendTile("Energy", fmt::format("{:.4g} kWh", *u.energy_kwh), EnergyBasis(c), out);
   *out += "</dl>\n";
 }
 
@@ -76,31 +76,34 @@ std::string KeyEntry(std::string_view fill, std::string_view text) {
       fill, H(text));
 }
 
-// The window as one bar: what each part was, by width.
+// The window as one bar: what each part was, by width. The shares sum to 100.00 %.
 void AppendBar(const UsageCost& u, std::string* out) {
   struct Piece {
-    Look look;
-    std::int64_t ns;
+    std::string_view id;  // of its fill
     std::string_view name;
   };
-  const std::int64_t bound = u.phase_ns[3] - u.spin_wait_ns;
-  const std::array<Piece, 7> pieces = {{{Look::kComputeBound, bound, "compute_bound"},
-                                        {Look::kSpinWait, u.spin_wait_ns, "spin-wait"},
-                                        {Look::kProductive, u.phase_ns[2], "productive"},
-                                        {Look::kUnderutilized, u.phase_ns[1], "underutilized"},
-                                        {Look::kIdleHeld, u.idle_held_ns, "idle, held"},
-                                        {Look::kIdleEmpty, u.idle_empty_ns + u.idle_unknown_ns, "idle"},
-                                        {Look::kUnobserved, u.unobserved_ns, "unobserved"}}};
+  const std::array<Piece, 8> pieces = {{{Info(Look::kComputeBound).id, "compute_bound"},
+                                        {Info(Look::kSpinWait).id, "spin-wait"},
+                                        {Info(Look::kProductive).id, "productive"},
+                                        {Info(Look::kUnderutilized).id, "underutilized"},
+                                        {Info(Look::kIdleHeld).id, "idle, held"},
+                                        {Info(Look::kIdleEmpty).id, "idle"},
+                                        {Info(Look::kUnobserved).id, "unobserved"},
+                                        {"unallocated", "unallocated"}}};
+  const std::array<std::int64_t, 8> times = {
+      u.phase_ns[3] - u.spin_wait_ns,      u.spin_wait_ns,  u.phase_ns[2],   u.phase_ns[1], u.idle_held_ns,
+      u.idle_empty_ns + u.idle_unknown_ns, u.unobserved_ns, u.unallocated_ns};
+  const std::vector<std::int64_t> shares = SharesOf(times);
   std::string shapes;
   std::string key;
-  double x = 0;
-  for (const Piece& piece : pieces) {
-    if (piece.ns <= 0) continue;
-    const double share = ShareOf(piece.ns, u.window_ns);
-    shapes += fmt::format(R"(<rect class="fill-{}" x="{:.1f}" width="{:.1f}" height="{}"/>)", Info(piece.look).id,
-                          x * kRibbonWidth, share * kRibbonWidth, kRibbonHeight);
-    key += KeyEntry(Info(piece.look).id, fmt::format("{} {}", piece.name, PercentText(share)));
-    x += share;
+  std::int64_t x = 0;
+  const auto width = [](std::int64_t share) { return static_cast<double>(share * kRibbonWidth) / 10'000; };
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (times[i] <= 0) continue;
+    shapes += fmt::format(R"(<rect class="fill-{}" x="{:.1f}" width="{:.1f}" height="{}"/>)", pieces[i].id, width(x),
+                          width(shares[i]), kRibbonHeight);
+    key += KeyEntry(pieces[i].id, fmt::format("{} {}", pieces[i].name, Hundredths(shares[i])));
+    x += shares[i];
   }
   if (shapes.empty()) return;
   *out += fmt::format(

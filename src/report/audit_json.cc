@@ -145,6 +145,7 @@ void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
   PutHours(to, "spin_wait_gpu_hours", part.spin.ns, "no_activity_or_power_evidence");
   to["spin_wait_unknown_gpu_hours"] = InHours(part.spin.unknown_ns);
   PutNumber(to, "energy_kwh", u.energy_kwh, "not_measured");
+  PutNumber(to, "energy_coverage", EnergyCoverage(u), "not_measured");
   PutNumber(to, "mean_power_w", u.mean_power_w, "not_measured");
   const auto if_read = [&](std::int64_t ns) { return part.reasons ? std::optional(ns) : std::nullopt; };
   PutHours(to, "throttled_gpu_hours", if_read(u.throttled_ns), "not_measured");
@@ -379,14 +380,16 @@ Json OwnersJson(const CostReport& cost, const MoneyWriter& money) {
 bool HasTraced(const AuditReport& report) { return report.trace && !report.trace->devices.empty(); }
 
 // Without observed time there is nothing to be a share of.
-Json FindingsJson(const Advice& advice, bool observed, const MoneyWriter& money) {
+Json FindingsJson(const AuditReport& report, const MoneyWriter& money) {
+  const bool observed = report.cost.whole.observed_ns > 0 || HasTraced(report);
   Json list = Json::array();
-  for (const Finding& f : advice.findings) {
+  for (const Finding& f : report.advice.findings) {
     Json finding;
     finding["cause"] = f.cause;
     finding["title"] = f.title;
     finding["status"] = Name(f.status);
     PutNumber(finding, "share", observed ? std::optional(f.share) : std::nullopt, "nothing_measured");
+    finding["share_of"] = f.of_run || report.traced_only ? "traced_window" : "observed_time";
     finding["evidence"] = TextsOf(f.evidence);
     finding["refutes"] = TextsOf(f.refutes);
     finding["isolate"] = TextOrNull<Json>(f.isolate);
@@ -428,10 +431,12 @@ Json SavingsJson(const CombinedSaving& s, const MoneyWriter& money) {
   json["rule"] = s.rule;
   json["cap"] = s.cap;
   json["rate_fraction"] = s.rate_fraction;
+  PutText(json, "rate_lever", s.rate_lever, "no_cheaper_offer");
   json["total_fraction"] = s.total_fraction;
   json["low"] = s.low;
   json["high"] = s.high;
   money.Put(json, "cost", s.cost);
+  money.Put(json, "time_cost", s.time_cost);
   return json;
 }
 
@@ -603,7 +608,7 @@ std::string AuditJson(const AuditReport& report) {
   json["per_gpu"] = DevicesJson(report);
   json["owners"] = OwnersJson(report.cost, money);
   PutTrace(json, report.trace);
-  json["findings"] = FindingsJson(report.advice, report.cost.whole.observed_ns > 0 || HasTraced(report), money);
+  json["findings"] = FindingsJson(report, money);
   json["recommendations"] = RecommendationsJson(report.advice, money);
   json["declined"] = DeclinedJson(report.advice);
   json["savings"] = SavingsJson(report.advice.savings, money);

@@ -28,7 +28,7 @@ struct AuditReport {
   std::optional<TraceDiagnosis> trace;  // of the run, or of a part of it
   bool traced_only = false;             // no samples: the run is what the trace covers
   std::vector<std::string> inputs;      // names as given
-  std::vector<RunFact> system;          // what is known of the machine (telemetry/system_facts.h)
+  std::vector<RunFact> system;          // what is known of the machine (measure/system_facts.h)
   std::string timezone = "UTC";
   std::string version;
   bool explain = false;

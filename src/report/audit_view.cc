@@ -18,7 +18,6 @@ namespace {
 constexpr std::size_t kWhyLines = 3;
 constexpr std::size_t kAlertLines = 6;
 constexpr std::size_t kLossesNamed = 2;
-constexpr std::size_t kRatesNamed = 3;
 
 // The largest losses that have a name, in words.
 std::string Losses(const ViewContext& c) {
@@ -26,14 +25,16 @@ std::string Losses(const ViewContext& c) {
   struct Loss {
     std::int64_t ns;
     std::optional<Money> cost;
-    std::string_view words;
+    std::string words;
   };
+  // Idle is a band of utilization: what little was done in it is in the work too, so the band is named.
+  const std::string idle = fmt::format("burned idle (below {} % busy) ", InPercent(c.report.thresholds.idle_below));
   std::vector<Loss> losses = {
-      {u.idle_held_ns, u.idle_held_cost, "burned idle while a process held the GPU"},
-      {u.idle_empty_ns, u.idle_empty_cost, "burned idle on GPUs that no process used"},
+      {u.idle_held_ns, u.idle_held_cost, idle + "while a process held the GPU"},
+      {u.idle_empty_ns, u.idle_empty_cost, idle + "on GPUs that no process used"},
       {u.spin_wait_ns, u.spin_wait_cost, "went to kernels that sat on the GPU without work (spin-wait)"},
       {u.unobserved_ns, u.unobserved_cost, "went unobserved: nobody knows what it did"},
-      {u.unallocated_ns, u.unallocated_cost, "went to MIG slices that no instance has"},
+      {u.unallocated_ns, u.unallocated_cost, "went to MIG slices that no measured instance has"},
   };
   std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.ns > b.ns; });
   std::string text;
@@ -45,25 +46,6 @@ std::string Losses(const ViewContext& c) {
     text += fmt::format(" {} ({}) {}.", c.Worth(loss.cost, loss.ns), RoundPercent(of_bill), loss.words);
   }
   return text;
-}
-
-// "12.0 GPU-hours (8 GPUs at $2.00, 4 at $4.00), excluding 2.0 unpriced GPU-hours".
-std::string PaidHours(const ViewContext& c) {
-  const CostReport& cost = c.report.cost;
-  const std::int64_t unpriced = cost.whole.unpriced.window_ns;
-  std::string text = c.Hours(cost.whole.window_ns - unpriced) + " GPU-hours";
-  if (!cost.several()) return text;
-  std::string rates;
-  std::size_t named = 0;
-  for (const CostReport::RateUse& use : cost.rates) {
-    if (!use.rate.per_gpu_hour || ++named > kRatesNamed) continue;
-    rates += rates.empty() ? fmt::format("{} GPU{} at ", use.gpus, use.gpus == 1 ? "" : "s")
-                           : fmt::format(", {} at ", use.gpus);
-    rates += c.ExactCost(*use.rate.per_gpu_hour);
-  }
-  if (named > kRatesNamed) rates += fmt::format(" and others at {} more rates", named - kRatesNamed);
-  text += " (" + rates + ")";
-  return unpriced > 0 ? text + ", excluding " + c.Hours(unpriced) + " unpriced GPU-hours" : text;
 }
 
 std::string Verdict(const ViewContext& c) {
@@ -102,7 +84,7 @@ std::vector<std::string> Why(const ViewContext& c) {
     if (lines.size() == kWhyLines) break;
     std::string line = f.title.empty() ? std::string(f.cause) : f.title;
     if (f.gpu_ns > 0) {
-      line += fmt::format(": {} of {}, {}", PercentText(f.share), c.Whole(), c.Worth(f.cost, f.gpu_ns));
+      line += fmt::format(": {} of {}, {}", PercentText(f.share), c.WholeOf(f), c.Worth(f.cost, f.gpu_ns));
     }
     if (f.status != Status::kUnknown) line += fmt::format(" ({})", Name(f.status));
     if (f.gpu_ns == 0 && !f.evidence.empty()) line += ": " + f.evidence.front();
@@ -153,7 +135,7 @@ std::string Title(const AuditReport& r) {
   if (r.traced_only && r.run.devices.empty()) return Joined(r.inputs);
   if (!r.live.no_gpu.empty()) return "no GPU";
   const std::vector<std::string> names = GpuNames(r);
-  std::string title = fmt::format("{} GPU{}", r.cost.gpus, r.cost.gpus == 1 ? "" : "s");
+  std::string title = GpuCount(r.cost.gpus, r.cost.others);
   if (names.size() == 1) title += " (" + names.front() + ")";
   if (names.size() > 1) title += fmt::format(" ({} and other kinds)", names.front());
   // What begins at 0 has no date; its length says all there is.
@@ -173,12 +155,6 @@ AuditView ViewOfNoGpu(const ViewContext& c) {
 }
 
 }  // namespace
-
-std::string Amount(Money m, std::string_view currency) {
-  const std::string text = FormatGrouped(m, MinorUnitDigits(currency));
-  if (currency != "USD") return text + " " + std::string(currency);
-  return text.front() == '-' ? "-$" + text.substr(1) : "$" + text;
-}
 
 AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   const ViewContext c(report);

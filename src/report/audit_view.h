@@ -4,19 +4,9 @@
 #include <vector>
 
 #include "report/audit_report.h"
-#include "text/table.h"
+#include "report/report_table.h"
 
 namespace idleburn {
-
-// One table of a report. `cards`: too wordy for a grid on a terminal, shown there as a numbered list whose
-// headline is the first cell; the other cells follow under their headers.
-struct ReportTable {
-  std::string title;
-  std::vector<TableColumn> columns;
-  std::vector<TableRow> rows;
-  std::vector<std::string> notes;
-  bool cards = false;
-};
 
 // An audit in sentences and tables for people: the text, Markdown and HTML writers print the same view. Strings
 // may hold names as the inputs spelled them; each writer escapes every string it prints.
@@ -45,8 +35,5 @@ struct ViewLimits {
   std::size_t gpus = 16;  // rows; the rest is counted
 };
 AuditView ViewOf(const AuditReport& report, const ViewLimits& limits);
-
-// Money for people: "$16.00", "1,600 JPY".
-std::string Amount(Money m, std::string_view currency);
 
 }  // namespace idleburn

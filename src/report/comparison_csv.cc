@@ -2,7 +2,6 @@
 
 #include "report/comparison_report.h"
 #include "text/escape.h"
-#include "text/time_zone.h"
 
 namespace idleburn {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/audit_view.h"
 #include "report/comparison_report.h"
+#include "report/display.h"
 #include "report/report_page.h"
 #include "text/share.h"
 #include "text/time_zone.h"

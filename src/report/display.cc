@@ -1,11 +1,14 @@
 #include "report/display.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <set>
 
 #include "base/check.h"
+#include "telemetry/device_place.h"
 
 namespace idleburn {
 namespace {
@@ -37,6 +40,13 @@ CostColumn ColumnOf(const UsageCost& usage, Money total, Money waste, std::int64
   return column;
 }
 
+// Times are rounded as amounts are.
+std::vector<Money> AsMoney(std::span<const std::int64_t> ns) {
+  std::vector<Money> amounts;
+  for (const std::int64_t n : ns) amounts.push_back(Money::Nano(n));
+  return amounts;
+}
+
 // Shares among parts by largest remainder; all zero weights give all zeros.
 std::vector<std::int64_t> SplitWhole(std::int64_t whole, std::span<const std::int64_t> weights) {
   const Result<std::vector<Money>> parts = Split(Money::Nano(whole), weights);
@@ -45,14 +55,13 @@ std::vector<std::int64_t> SplitWhole(std::int64_t whole, std::span<const std::in
   return out;
 }
 
-bool SeveralHosts(const DeviceTable& devices) {
-  for (DeviceId id = 1; id < devices.size(); ++id) {
-    if (devices[id].host != devices[0].host) return true;
-  }
-  return false;
-}
-
 }  // namespace
+
+std::string Amount(Money m, std::string_view currency) {
+  const std::string text = FormatGrouped(m, MinorUnitDigits(currency));
+  if (currency != "USD") return text + " " + std::string(currency);
+  return text.front() == '-' ? "-$" + text.substr(1) : "$" + text;
+}
 
 std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int64_t unit) {
   if (Result<std::vector<Money>> column = RoundColumn(exact, unit)) {
@@ -67,11 +76,16 @@ std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int
 }
 
 std::vector<std::int64_t> RoundedTimes(std::span<const std::int64_t> ns, std::int64_t unit) {
-  std::vector<Money> exact;
-  for (const std::int64_t n : ns) exact.push_back(Money::Nano(n));
   std::vector<std::int64_t> out(ns.begin(), ns.end());
-  const Result<std::vector<Money>> rounded = RoundColumn(exact, unit);
+  const Result<std::vector<Money>> rounded = RoundColumn(AsMoney(ns), unit);
   if (rounded) std::transform(rounded->begin(), rounded->end(), out.begin(), [](Money m) { return m.nano(); });
+  return out;
+}
+
+std::vector<std::int64_t> RoundedTimesTo(std::int64_t total, std::span<const std::int64_t> ns, std::int64_t unit) {
+  const std::vector<Money> rounded = RoundedTo(Money::Nano(total), AsMoney(ns), unit);
+  std::vector<std::int64_t> out(ns.size());
+  std::transform(rounded.begin(), rounded.end(), out.begin(), [](Money m) { return m.nano(); });
   return out;
 }
 
@@ -81,9 +95,11 @@ std::int64_t MinorUnit(std::string_view currency) {
   return unit;
 }
 
+std::vector<std::int64_t> SharesOf(std::span<const std::int64_t> parts) { return SplitWhole(10'000, parts); }
+
 std::optional<std::array<std::int64_t, kPhaseCount>> PhaseShares(const UsageCost& usage) {
   if (usage.observed_ns == 0) return std::nullopt;
-  const std::vector<std::int64_t> parts = SplitWhole(10'000, usage.phase_ns);
+  const std::vector<std::int64_t> parts = SharesOf(usage.phase_ns);
   std::array<std::int64_t, kPhaseCount> shares{};
   std::copy_n(parts.begin(), kPhaseCount, shares.begin());
   return shares;
@@ -116,12 +132,7 @@ std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost)
   return columns;
 }
 
-const DeviceResult* ResultOf(const AuditReport& report, DeviceId device) {
-  const auto& all = report.run.devices;
-  const auto found = std::lower_bound(all.begin(), all.end(), device,
-                                      [](const DeviceResult& d, DeviceId id) { return d.device < id; });
-  return found == all.end() || found->device != device ? nullptr : &*found;
-}
+const DeviceResult* ResultOf(const AuditReport& report, DeviceId device) { return report.run.Of(device); }
 
 std::string CounterOf(const AuditReport& report, DeviceId device) {
   const DeviceResult* result = ResultOf(report, device);
@@ -151,12 +162,17 @@ std::vector<std::string> GpuNames(const AuditReport& report) {
   return names;
 }
 
+std::string GpuCount(int gpus, double others) {
+  std::string text = std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
+  return others > 0 ? fmt::format("{:.2f} of ", gpus - others) + text : text;
+}
+
 std::string DeviceLabel(const AuditReport& report, DeviceId device) {
   constexpr std::size_t kShortUuid = 12;  // "GPU-5f3a2b1c"
   CHECK(report.devices != nullptr);
   const Device& d = (*report.devices)[device];
   std::string label;
-  if (!d.host.empty() && SeveralHosts(*report.devices)) label = d.host + " ";
+  if (!d.host.empty() && OfSeveralHosts(*report.devices)) label = d.host + " ";
   if (d.index) {
     label += "GPU " + std::to_string(*d.index);
   } else if (!d.uuid.empty()) {
@@ -293,6 +309,11 @@ std::optional<double> ObservedShare(const UsageCost& usage) {
   const std::int64_t allocated = usage.observed_ns + usage.unobserved_ns;
   if (allocated == 0) return std::nullopt;
   return static_cast<double>(usage.observed_ns) / static_cast<double>(allocated);
+}
+
+std::optional<double> EnergyCoverage(const UsageCost& usage) {
+  if (!usage.energy_kwh || usage.energy_window_ns == 0) return std::nullopt;
+  return static_cast<double>(usage.energy_ns) / static_cast<double>(usage.energy_window_ns);
 }
 
 std::string_view NoMoneyReason(const Rate& rate) {

@@ -16,15 +16,21 @@ namespace idleburn {
 // Figures of an audit made ready for display: rounded so that what is printed together adds up, and put
 // together over devices. Every writer takes them from here, so that no two of them can disagree.
 
+// Money for people: "$16.00", "1,600 JPY".
+std::string Amount(Money m, std::string_view currency);
 // Exact amounts rounded to `unit` so that they sum to `total`, which is itself rounded (docs/money.md).
 std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int64_t unit);
-// Nanoseconds rounded to `unit` nanoseconds so that they sum to their rounded total.
+// Nanoseconds rounded to `unit` nanoseconds so that they sum to their rounded total; or to `total`, the rounded cell of
+// a larger table that they are the parts of.
 std::vector<std::int64_t> RoundedTimes(std::span<const std::int64_t> ns, std::int64_t unit);
+std::vector<std::int64_t> RoundedTimesTo(std::int64_t total, std::span<const std::int64_t> ns, std::int64_t unit);
 
 // Nano-units in the minor unit of a currency: 10^7 for USD, 10^9 for JPY.
 std::int64_t MinorUnit(std::string_view currency);
 
-// Shares of observed time by phase in hundredths of a percent, summing to 10,000; absent: nothing observed.
+// Shares of parts in hundredths of a percent, summing to 10,000; all 0 where the parts are.
+std::vector<std::int64_t> SharesOf(std::span<const std::int64_t> parts);
+// The same of observed time by phase; absent: nothing observed.
 std::optional<std::array<std::int64_t, kPhaseCount>> PhaseShares(const UsageCost& usage);
 
 // The costs of one table in the currency's minor unit: phases + unobserved + unallocated = total.
@@ -52,6 +58,8 @@ std::vector<std::string> CountersOf(const AuditReport& report);
 
 // Names of the GPUs as their drivers say them, each once, in order of appearance.
 std::vector<std::string> GpuNames(const AuditReport& report);
+// "8 GPUs"; "0.14 of 1 GPU" where `others` of them is not the run's.
+std::string GpuCount(int gpus, double others);
 
 // "GPU 3", "node7 GPU 3" where the run has several hosts, "GPU 3 1g.10gb #7" of a MIG instance. As the source
 // spelled it: writers escape it.
@@ -98,6 +106,9 @@ struct EffectiveBounds {
 EffectiveBounds EffectiveBoundsOf(const UsageCost& usage);  // of the GPUs that have a price
 // Share of the window that was observed, 0 to 1; absent for an empty window.
 std::optional<double> ObservedShare(const UsageCost& usage);
+
+// Share of the boards' time that their energy tells of, 0 to 1; absent without energy, or time.
+std::optional<double> EnergyCoverage(const UsageCost& usage);
 
 // Why money of GPUs at this rate is null: "no_price", "ambiguous_price"; of several rates also "several_rates".
 std::string_view NoMoneyReason(const Rate& rate);

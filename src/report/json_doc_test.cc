@@ -104,7 +104,7 @@ std::unique_ptr<AuditFixture> EverythingElse() {
   DeviceKey instance;
   instance.uuid = "GPU-99999999-1111-2222-3333-444444444444";
   instance.mig = MigInstance{"7", "1g.10gb", 1};
-  report.cost.devices.push_back({audit->devices.Enter(instance), 1.0 / 7, {}});
+  report.cost.Add({audit->devices.Enter(instance), 1.0 / 7, {}});
   audit->devices.NameCounter(report.run.devices[0].device, Signal::kEventReasons, "nvml.clocks_event_reasons.active");
   report.cost.owners.push_back({"job 1", kNanosPerSecond, {}, true});
   report.cost.owners.push_back({"", kNanosPerSecond, {}, false});
@@ -114,7 +114,7 @@ std::unique_ptr<AuditFixture> EverythingElse() {
   dated.per_gpu_hour = Money::Cents(295);
   dated.source = "catalogue: x";
   dated.as_of = Instant();
-  report.cost.rates = {{report.cost.rate, 1, kNanosPerSecond, {}}, {dated, 1, kNanosPerSecond, Money::Cents(1)}};
+  report.cost.rates = {{report.cost.rate, 1, 0, kNanosPerSecond, {}}, {dated, 1, 0, kNanosPerSecond, Money::Cents(1)}};
   report.cost.price_remarks.emplace_back("contract c has no room for all");
   report.cost.per_unit["sample"] = Money::Cents(1);
   report.cost.per_unit["step"] = std::nullopt;  // so few that one costs more than an amount can be

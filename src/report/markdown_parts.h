@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/audit_view.h"
+#include "report/report_table.h"
 
 namespace idleburn {
 

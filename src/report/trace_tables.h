@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "report/audit_view.h"
+#include "report/report_table.h"
 #include "report/view_context.h"
 
 namespace idleburn {

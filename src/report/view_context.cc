@@ -5,9 +5,12 @@
 #include <cmath>
 
 #include "base/int128.h"
+#include "report/display.h"
 
 namespace idleburn {
 namespace {
+
+constexpr std::size_t kRatesNamed = 3;
 
 int HourDigits(std::int64_t window_ns) {
   const std::int64_t hours = window_ns / kNanosPerHour;
@@ -34,6 +37,8 @@ std::int64_t ViewContext::HourUnit() const {
   for (int i = 0; i < hour_digits; ++i) unit /= 10;
   return unit;
 }
+
+std::string ViewContext::Cost(Money m) const { return Amount(m, currency); }
 
 std::string ViewContext::ExactCost(Money m) const {
   const std::string text = FormatExact(m, MinorUnitDigits(currency));
@@ -76,6 +81,37 @@ std::string WithoutOffer(const ViewContext& c) {
     if (!use.rate.per_gpu_hour && !use.rate.low) ns += use.window_ns;
   }
   return ns == 0 ? std::string() : ", without " + c.Hours(ns) + " GPU-hours that nobody offers";
+}
+
+std::string PaidHours(const ViewContext& c) {
+  const CostReport& cost = c.report.cost;
+  const std::int64_t unpriced = cost.whole.unpriced.window_ns;
+  std::string text = c.Hours(cost.whole.window_ns - unpriced) + " GPU-hours";
+  if (!cost.several()) return text;
+  std::string rates;
+  std::size_t named = 0;
+  for (const CostReport::RateUse& use : cost.rates) {
+    if (!use.rate.per_gpu_hour || ++named > kRatesNamed) continue;
+    rates += rates.empty() ? GpuCount(use.gpus, use.others) + " at " : fmt::format(", {} at ", use.gpus);
+    rates += c.ExactCost(*use.rate.per_gpu_hour);
+  }
+  if (named > kRatesNamed) rates += fmt::format(" and others at {} more rates", named - kRatesNamed);
+  text += " (" + rates + ")";
+  return unpriced > 0 ? text + ", excluding " + c.Hours(unpriced) + " unpriced GPU-hours" : text;
+}
+
+std::string_view WasteBase(const ViewContext& c) {
+  if (c.report.traced_only) return "the traced window";
+  if (!c.priced) return "observed time";
+  return c.report.cost.whole.unpriced.window_ns == 0 ? "the observed cost" : "the observed time of all GPUs";
+}
+
+std::string EnergyBasis(const ViewContext& c) {
+  constexpr double kAllOfIt = 0.95;  // the sensor itself may be 5 % off
+  const UsageCost& u = c.report.cost.whole;
+  const std::optional<double> coverage = EnergyCoverage(u);
+  if (!coverage || *coverage >= kAllOfIt) return "± 5 %";
+  return fmt::format("over {} of {} GPU-hours", c.Hours(u.energy_ns), c.Hours(u.energy_window_ns));
 }
 
 std::string PriceHint(const ViewContext& c) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/audit_report.h"
-#include "report/audit_view.h"
+#include "report/report_table.h"
 
 namespace idleburn {
 
@@ -27,13 +27,14 @@ struct ViewContext {
   [[nodiscard]] std::string Hours(std::int64_t ns) const;
   // Nanoseconds in the last decimal of Hours, for columns that must add up.
   [[nodiscard]] std::int64_t HourUnit() const;
-  [[nodiscard]] std::string Cost(Money m) const { return Amount(m, currency); }
+  [[nodiscard]] std::string Cost(Money m) const;
   // With all its decimals: "$13.333333333".
   [[nodiscard]] std::string ExactCost(Money m) const;
   // "$3.07"; of a trace "$1.20 of each GPU-hour"; in GPU-hours where there is no price.
   [[nodiscard]] std::string Worth(const std::optional<Money>& cost, std::int64_t ns) const;
   // What a share is of: "observed time", or the window of a trace.
   [[nodiscard]] std::string_view Whole() const { return report.traced_only ? "the traced window" : "observed time"; }
+  [[nodiscard]] std::string_view WholeOf(const Finding& f) const { return f.of_run ? "the traced window" : Whole(); }
 };
 
 std::string Hundredths(std::int64_t hundredths_of_a_percent);  // "34.77 %"
@@ -46,6 +47,12 @@ inline constexpr double kWorthSaying = 0.005;
 
 // ", without 2.0 GPU-hours that nobody offers": what is in no range; empty where all is.
 std::string WithoutOffer(const ViewContext& c);
+// "12.0 GPU-hours (8 GPUs at $2.00, 4 at $4.00), excluding 2.0 unpriced GPU-hours": what the total was paid for.
+std::string PaidHours(const ViewContext& c);
+// What the waste share is of: "the observed cost", or of time where not all hours have a price.
+std::string_view WasteBase(const ViewContext& c);
+// How sure an amount of energy is: "± 5 %", or "over 12.00 of 24.00 GPU-hours" where it is that of a part.
+std::string EnergyBasis(const ViewContext& c);
 // Without a price: the range of the catalogue if there is one, and the flag that settles it.
 std::string PriceHint(const ViewContext& c);
 // "$3.07 (19 %), between 0.0 % and 24 %", or that it is not quantified and why.

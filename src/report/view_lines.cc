@@ -64,11 +64,16 @@ std::string CostIfHeld(const ViewContext& c, const std::optional<Money>& m) {
   return m ? c.Cost(*m) : "more than " + c.Cost(Money::Nano(INT64_MAX));
 }
 
-// GPUs that have a price.
-int PricedGpus(const CostReport& cost) {
-  int unpriced = 0;
-  for (const CostReport::RateUse& use : cost.rates) unpriced += use.cost ? 0 : use.gpus;
-  return cost.gpus - unpriced;
+// "8 GPUs cost": those that have a price.
+std::string PricedGpusCost(const CostReport& cost) {
+  int gpus = cost.gpus;
+  double others = cost.others;
+  for (const CostReport::RateUse& use : cost.rates) {
+    if (use.cost) continue;
+    gpus -= use.gpus;
+    others -= use.others;
+  }
+  return GpuCount(gpus, others) + (gpus == 1 ? " costs" : " cost");
 }
 
 }  // namespace
@@ -86,10 +91,9 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
     return lines;
   }
   if (u.waste) {
-    lines.push_back(fmt::format(
-        "Waste: {}, {}: time not busy, plus spin-wait. Unobserved time is not in it.", c.Cost(*u.waste),
-        u.unpriced.window_ns == 0 ? PercentText(cost.waste_share) + " of the observed cost"
-                                  : "and " + PercentText(cost.waste_share) + " of the observed time of all GPUs"));
+    lines.push_back(fmt::format("Waste: {}, {}{} of {}: time not busy, plus spin-wait. Unobserved time is not in it.",
+                                c.Cost(*u.waste), u.unpriced.window_ns == 0 ? "" : "and ",
+                                PercentText(cost.waste_share), WasteBase(c)));
   }
   lines.push_back(EffectiveHourLine(c));
   const std::optional<double> observed = ObservedShare(u);
@@ -101,12 +105,12 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
   for (const auto& [unit, m] : cost.per_unit) {
     lines.push_back(fmt::format("Per {}: {}.", unit, m ? c.ExactCost(*m) : std::string(kTooLittleWork)));
   }
-  const int gpus = PricedGpus(cost);
-  lines.push_back(fmt::format("At {} {} GPU{} cost{} {} an hour, {} per {}-h month, {} per 8,760-h year.",
-                              cost.several() ? "these rates" : "this rate", gpus, gpus == 1 ? "" : "s",
-                              gpus == 1 ? "s" : "", CostIfHeld(c, cost.hourly), CostIfHeld(c, cost.monthly),
-                              cost.month_hours, CostIfHeld(c, cost.yearly)));
-  if (cost.energy_cost) lines.push_back(fmt::format("Energy alone: {} (± 5 %).", c.Cost(*cost.energy_cost)));
+  lines.push_back(fmt::format("At {} {} {} an hour, {} per {}-h month, {} per 8,760-h year.",
+                              cost.several() ? "these rates" : "this rate", PricedGpusCost(cost),
+                              CostIfHeld(c, cost.hourly), CostIfHeld(c, cost.monthly), cost.month_hours,
+                              CostIfHeld(c, cost.yearly)));
+  if (cost.energy_cost)
+    lines.push_back(fmt::format("Energy alone: {} ({}).", c.Cost(*cost.energy_cost), EnergyBasis(c)));
   return lines;
 }
 
@@ -114,8 +118,10 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
   const UsageCost& u = c.report.cost.whole;
   std::vector<std::string> lines;
   if (u.energy_kwh) {
-    std::string line =
-        fmt::format("Energy: {:.4g} kWh ± 5 % (the gain error of a board's power sensor)", *u.energy_kwh);
+    const std::string basis = EnergyBasis(c);
+    std::string line = fmt::format("Energy: {:.4g} kWh {} ({})", *u.energy_kwh, basis,
+                                   basis.starts_with("over") ? "what was drawn in the rest is not known"
+                                                             : "the gain error of a board's power sensor");
     if (u.mean_power_w) line += fmt::format(", mean {:.0f} W per GPU", *u.mean_power_w);
     if (c.report.cost.co2e_kg) line += fmt::format(", {:.3g} kg CO2e", *c.report.cost.co2e_kg);
     lines.push_back(line + ".");
@@ -168,13 +174,13 @@ void AddReadingRules(const ViewContext& c, std::vector<std::string>& lines) {
   if (!sees_work && !counters.empty()) {
     lines.emplace_back("Busy means that a kernel was resident: this counter cannot see how much of the GPU it used.");
   }
-  const auto any = [&](bool fast) {
-    return std::any_of(r.run.devices.begin(), r.run.devices.end(),
-                       [fast](const DeviceResult& d) { return d.fast == fast; });
-  };
-  if (any(true))
+  const auto any = [&](const auto& is) { return std::any_of(r.run.devices.begin(), r.run.devices.end(), is); };
+  if (any([](const DeviceResult& d) { return d.fast; }))
     lines.emplace_back("Read by ticks: a second is the mean of its readings; a second without one is unobserved.");
-  if (any(false)) {
+  if (any([](const DeviceResult& d) { return d.spans; }))
+    lines.emplace_back(
+        "Means of jobs: each lasts from the start of its job to its end; between jobs is unobserved (gap).");
+  if (any([](const DeviceResult& d) { return !d.fast && !d.spans; })) {
     const std::string hold = t.max_gap ? fmt::format("{:g} s", InSeconds(*t.max_gap))
                                        : fmt::format("{:g} periods", static_cast<double>(t.max_gap_tenths) / 10);
     lines.push_back(

@@ -46,8 +46,7 @@ void AddIdleParts(const ViewContext& c, std::int64_t idle_ns, std::optional<Mone
     const std::array<Money, 3> exact = {held, empty, u.idle_unknown_cost.value_or(Money())};
     costs = RoundedTo(*idle_cost, exact, MinorUnit(c.currency));
   }
-  const std::vector<std::int64_t> rounded = RoundedTimes(ns, c.HourUnit());
-  if (std::accumulate(rounded.begin(), rounded.end(), std::int64_t{0}) != idle_ns) return;
+  const std::vector<std::int64_t> rounded = RoundedTimesTo(idle_ns, ns, c.HourUnit());
   for (std::size_t i = 0; i < ns.size(); ++i) {
     if (ns[i] > 0)
       rows->push_back({std::string(names[i]), rounded[i], {}, idle_cost ? std::optional(costs[i]) : std::nullopt});
@@ -130,6 +129,10 @@ ReportTable PhaseTable(const ViewContext& c) {
                   cost([](const CostColumn& k) { return k.total; })});
   for (const PhaseRow& row : rows) table.rows.push_back(ToRow(c, row));
 
+  if (c.in_money && u.unpriced.window_ns > 0) {
+    table.notes.push_back(fmt::format("Hours are of all GPUs; costs are without {} unpriced GPU-hours of them.",
+                                      c.Hours(u.unpriced.window_ns)));
+  }
   const UnobservedTimes reasons = UnobservedOf(c.report);
   std::string why;
   for (std::size_t i = 0; i < kUnobservedCount; ++i) {
@@ -242,6 +245,8 @@ ReportTable OwnerTable(const ViewContext& c) {
   table.title = "Per owner";
   AddColumn(&table, "Owner", Align::kLeft, true);
   AddColumn(&table, "GPU-hours");
+  const bool partly = c.in_money && c.report.cost.whole.unpriced.window_ns > 0;
+  if (partly) AddColumn(&table, "unpriced h");
   if (c.in_money) AddColumn(&table, "Cost");
   AddColumn(&table, "Attribution", Align::kLeft);
   std::vector<std::int64_t> ns;
@@ -255,8 +260,11 @@ ReportTable OwnerTable(const ViewContext& c) {
   const std::vector<Money> costs = whole ? RoundedTo(whole->total, exact, MinorUnit(c.currency)) : exact;
   for (std::size_t i = 0; i < owners.size(); ++i) {
     TableRow row = {owners[i].owner.empty() ? "(none named)" : owners[i].owner, c.Hours(hours[i])};
+    if (partly) row.push_back(c.Hours(owners[i].unpriced_ns));
     if (c.in_money) row.push_back(owners[i].cost ? c.Cost(costs[i]) : "?");
-    row.emplace_back(owners[i].estimated ? "estimated: shared in equal parts" : "as named by the source");
+    row.emplace_back(owners[i].owner.empty() ? "no owner is told for this time"
+                     : owners[i].estimated   ? "estimated: shared in equal parts"
+                                             : "as named by the source");
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -265,13 +273,13 @@ ReportTable OwnerTable(const ViewContext& c) {
 ReportTable FindingTable(const ViewContext& c) {
   ReportTable table;
   table.title = "Why, with evidence";
-  table.cards = true;
   for (const char* header : {"Cause", "Status", "Time", "Evidence", "Would refute it", "Next measurement"}) {
     AddColumn(&table, header, Align::kLeft, true);
   }
   for (const Finding& f : c.report.advice.findings) {
     std::string time =
-        f.gpu_ns == 0 ? "" : fmt::format("{} of {}, {} GPU-hours", PercentText(f.share), c.Whole(), c.Hours(f.gpu_ns));
+        f.gpu_ns == 0 ? ""
+                      : fmt::format("{} of {}, {} GPU-hours", PercentText(f.share), c.WholeOf(f), c.Hours(f.gpu_ns));
     if (f.cost && f.gpu_ns > 0) time += ", " + c.Worth(f.cost, f.gpu_ns);
     table.rows.push_back({f.title, fmt::format("{} ({})", Name(f.status), f.cause), time, Joined(f.evidence),
                           Joined(f.refutes), f.isolate});
@@ -279,10 +287,40 @@ ReportTable FindingTable(const ViewContext& c) {
   return table;
 }
 
+namespace {
+
+// " $3.07"; empty where a saving has no amount.
+std::string AmountOf(const ViewContext& c, const std::optional<Money>& cost) {
+  return c.in_money && cost ? " " + c.Cost(*cost) : std::string();
+}
+
+// What is left when every recommendation is followed: of time, and where there is a cheaper hour of its price.
+std::string TogetherNote(const ViewContext& c) {
+  const CombinedSaving& s = c.report.advice.savings;
+  std::string note = fmt::format("All together{}: {} of the cost (5 % to 95 %: {} to {})", AmountOf(c, s.cost),
+                                 RoundPercent(s.total_fraction), RoundPercent(s.low), RoundPercent(s.high));
+  const std::string cap = fmt::format("by the {} rule; waste is {} of {} and no fix of waste can save more.", s.rule,
+                                      RoundPercent(s.cap), WasteBase(c));
+  if (s.rate_fraction > 0) {
+    note += fmt::format(
+        ". Less time alone{}: {}, {} The price of what remains falls by {} with {}, the best of the offers, which are "
+        "alternatives; whether the job may run there was not measured.",
+        AmountOf(c, s.time_cost), RoundPercent(s.time_fraction), cap, RoundPercent(s.rate_fraction), s.rate_lever);
+  } else {
+    note += ", " + cap;
+  }
+  if (s.naive_sum > s.total_fraction + kWorthSaying) {
+    note += fmt::format(" Adding the claims up would say {}, which counts the same hours more than once.",
+                        RoundPercent(s.naive_sum));
+  }
+  return note + " Estimates from measured bounds: none is a verified saving.";
+}
+
+}  // namespace
+
 ReportTable RecommendationTable(const ViewContext& c) {
   ReportTable table;
   table.title = "What would help";
-  table.cards = true;
   for (const char* header : {"What", "Saves", "Against", "How", "Verify with", "Basis"}) {
     AddColumn(&table, header, Align::kLeft, true);
   }
@@ -291,18 +329,7 @@ ReportTable RecommendationTable(const ViewContext& c) {
     table.rows.push_back({fmt::format("{} ({})", r.title, r.id), SavingText(c, r), against, std::string(r.how),
                           std::string(r.verify_with), r.saving ? r.basis : std::string()});
   }
-  const CombinedSaving& s = c.report.advice.savings;
-  if (!table.rows.empty() && c.report.cost.whole.window_ns > 0) {
-    table.notes.push_back(fmt::format(
-        "All together{}: {} of the cost (5 % to 95 %: {} to {}), by the {} rule; waste is {} of observed cost and no "
-        "fix of "
-        "waste can save more.{} Estimates from measured bounds: none is a verified saving.",
-        c.in_money && s.cost ? " " + c.Cost(*s.cost) : "", RoundPercent(s.total_fraction), RoundPercent(s.low),
-        RoundPercent(s.high), s.rule, RoundPercent(s.cap),
-        s.naive_sum > s.total_fraction + kWorthSaying
-            ? fmt::format(" Adding the claims up would say {}, which counts time twice.", RoundPercent(s.naive_sum))
-            : ""));
-  }
+  if (!table.rows.empty() && c.report.cost.whole.window_ns > 0) table.notes.push_back(TogetherNote(c));
   return table;
 }
 

@@ -43,7 +43,7 @@ std::unique_ptr<AuditFixture> Hostile() {
     report.cost.per_unit[text] = M("0.5");
     report.cost.owners.push_back({text, report.cost.whole.window_ns / 3, M("0.008333333"), false});
     report.advice.findings.push_back(
-        {"idle_held", "Why", Status::kLikely, 0.5, {text}, {text}, text, kNanosPerHour, {}});
+        {"idle_held", "Why", Status::kLikely, 0.5, {text}, {text}, text, kNanosPerHour, {}, 0, {}});
     report.advice.declined.push_back({"mig", text});
     audit->quality.CountNamed(QualityId::kUnknownColumn, text, {&text, 3});
     report.cost.rate.source += text;
@@ -250,7 +250,7 @@ TEST(AuditTextTest, SaysVerdictWhyAndNextFirst) {
   const auto audit = EightGpus(M("2.49"));
   const std::string text = AuditText(audit->report, 200, false);
   EXPECT_TRUE(text.starts_with("You paid $4.98 for 2.0000 GPU-hours; $"));
-  EXPECT_TRUE(Contains(text, "burned idle while a process held the GPU."));
+  EXPECT_TRUE(Contains(text, "burned idle (below 10 % busy) while a process held the GPU."));
   const std::string head = text.substr(0, text.find("\n\n"));
   EXPECT_LE(std::count(head.begin(), head.end(), '\n'), 7);
   EXPECT_TRUE(Contains(head, "\n  why   GPUs are held without being used: "));
@@ -295,7 +295,7 @@ TEST(AuditTextTest, WithoutAFigureTheNextStepIsToMeasure) {
   audit.Settle(std::nullopt);
   AuditReport& report = audit.report;
   report.advice.findings.push_back(
-      {"unknown", "Why", Status::kUnknown, 0, {"no reading"}, {}, "record for a minute", 0, {}});
+      {"unknown", "Why", Status::kUnknown, 0, {"no reading"}, {}, "record for a minute", 0, {}, 0, {}});
   Recommendation spot;
   spot.title = "Spot capacity";
   report.advice.recommendations.push_back(spot);

@@ -33,9 +33,10 @@ void LiveSession::Start(const LiveSessionSpec& spec, const std::stop_token& stop
   LiveGpus gpus = LiveGpus::Open(spec.gpus, devices_, sampler_->sink(), clock_, line_, stop);
   why_no_gpu_ = gpus.why_not;
   nvidia_ = gpus.nvidia;
-  if (spec.environment) {
-    for (const RunFact& fact : GpusHiddenBy(spec.environment, gpus.gpus, devices_).Facts(devices_)) Tell(fact);
-  }
+  HiddenGpus hidden;
+  if (spec.environment) hidden = GpusHiddenBy(spec.environment, gpus.gpus, devices_);
+  HideWhatIsNotShown(spec.environment, IsContainer(""), gpus.gpus, devices_, &hidden);
+  for (const RunFact& fact : hidden.Facts(devices_)) Tell(fact);
   std::error_code ignored;
   for (const RunFact& fact : SystemFacts("", std::filesystem::current_path(ignored).string())) Tell(fact);
   if (!gpus.lanes.empty()) sampler_->Serve(std::move(gpus.lanes));

@@ -32,10 +32,14 @@ struct MarkerField {
   std::string_view name;
   std::optional<std::int64_t> Said::*field;
 };
-constexpr std::array<MarkerField<WorkSaid>, 4> kFields = {{{"step", &WorkSaid::steps},
-                                                           {"samples", &WorkSaid::samples},
-                                                           {"tokens", &WorkSaid::tokens},
-                                                           {"epoch", &WorkSaid::epochs}}};
+struct MarkerUnit {
+  std::string_view name;
+  WorkUnit unit;
+};
+constexpr std::array<MarkerUnit, 4> kWork = {{{"step", WorkUnit::kStep},
+                                              {"samples", WorkUnit::kSample},
+                                              {"tokens", WorkUnit::kToken},
+                                              {"epoch", WorkUnit::kEpoch}}};
 constexpr std::array<MarkerField<HooksSaid>, 2> kHooks = {
     {{"workers", &HooksSaid::workers}, {"synthetic", &HooksSaid::synthetic}}};
 constexpr std::array<MarkerField<RestartSaid>, 8> kRestart = {{{"first_sample", &RestartSaid::first_sample},
@@ -58,6 +62,13 @@ bool SetField(const std::array<MarkerField<Said>, kRows>& rows, std::string_view
   return false;
 }
 
+bool SetWork(std::string_view name, std::int64_t value, WorkCount* done) {
+  const auto row = std::find_if(kWork.begin(), kWork.end(), [&](const MarkerUnit& r) { return r.name == name; });
+  if (row == kWork.end()) return false;
+  (*done)[row->unit] = value;
+  return true;
+}
+
 }  // namespace
 
 std::optional<Marker> ParseMarker(std::string_view line) {
@@ -71,7 +82,7 @@ std::optional<Marker> ParseMarker(std::string_view line) {
     const std::string_view name = item.substr(0, equals);
     const std::optional<std::int64_t> value = ParseInteger(item.substr(equals + 1));
     if (!value || *value < 0 || *value > kMost) return std::nullopt;
-    if (SetField(kFields, name, *value, &marker.done) || SetField(kHooks, name, *value, &marker.hooks) ||
+    if (SetWork(name, *value, &marker.done) || SetField(kHooks, name, *value, &marker.hooks) ||
         SetField(kRestart, name, *value, &marker.restart)) {
       any = true;
     } else if (name == "rank" && *value <= 1'000'000) {
@@ -184,7 +195,7 @@ void MarkerFile::TakeLine(std::string_view line, const std::function<void(const 
     for (const auto& row : kHooks) {
       if (marker->hooks.*(row.field)) hooks_.*(row.field) = marker->hooks.*(row.field);
     }
-    if (marker->done == WorkSaid{}) return;  // it says how it works, and nothing of work done
+    if (!marker->done.any()) return;  // it says how it works, and nothing of work done
   }
   const std::pair key(marker ? marker->rank : 0, marker ? marker->pid : 0);
   if (!marker || (writers_.count(key) == 0 && writers_.size() >= kMostWriters)) {
@@ -195,24 +206,22 @@ void MarkerFile::TakeLine(std::string_view line, const std::function<void(const 
   Writer& writer = at->second;
   writer.end = ++lines_;
   if (anew) writer.begin = lines_;
-  for (const auto& row : kFields) {
-    const std::optional<std::int64_t> said = marker->done.*(row.field);
-    std::optional<std::int64_t>& done = writer.done.*(row.field);
-    if (said) done = std::max(done.value_or(0), *said);
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+    const std::optional<std::int64_t>& said = marker->done.of[u];
+    if (said) writer.done.of[u] = std::max(writer.done.of[u].value_or(0), *said);
   }
 }
 
-std::map<std::int32_t, WorkSaid> MarkerFile::ranks() const {
-  std::map<std::int32_t, WorkSaid> ranks;
-  for (const auto& row : kFields) {
-    // All of a rank take the same steps, but each its own samples: a turn of one line overlaps with none.
-    const bool shared = row.field == &WorkSaid::steps || row.field == &WorkSaid::epochs;
+std::map<std::int32_t, WorkCount> MarkerFile::ranks() const {
+  std::map<std::int32_t, WorkCount> ranks;
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+    const bool shared = !kAddsOverRanks[u];  // what each does on its own stands as a turn of one line, beside no other
     std::map<std::int32_t, std::vector<Turn>> turns;
     for (const auto& [key, writer] : writers_) {
-      const std::optional<std::int64_t> done = writer.done.*(row.field);
+      const std::optional<std::int64_t>& done = writer.done.of[u];
       if (done) turns[key.first].push_back({writer.begin, shared ? writer.end : writer.begin, *done});
     }
-    for (auto& [rank, of_rank] : turns) ranks[rank].*(row.field) = DoneInTurns(std::move(of_rank));
+    for (auto& [rank, of_rank] : turns) ranks[rank].of[u] = DoneInTurns(std::move(of_rank));
   }
   return ranks;
 }

@@ -39,7 +39,7 @@ struct RestartSaid {
 struct Marker {
   std::int32_t rank = 0;
   std::int64_t pid = 0;
-  WorkSaid done;
+  WorkCount done;
   HooksSaid hooks;
   RestartSaid restart;
 };
@@ -65,7 +65,7 @@ class MarkerFile {
   // The latest of each rank, all processes of that rank together: one that was started again goes on counting. Those
   // whose lines overlap work side by side, as processes that do not know their rank do: of steps and epochs the
   // furthest counts, samples and tokens are added.
-  [[nodiscard]] std::map<std::int32_t, WorkSaid> ranks() const;
+  [[nodiscard]] std::map<std::int32_t, WorkCount> ranks() const;
   // The latest of all processes.
   [[nodiscard]] const HooksSaid& hooks() const { return hooks_; }
   // Lines that were no markers.
@@ -74,7 +74,7 @@ class MarkerFile {
  private:
   MarkerFile(int fd, std::string path, bool ours) : fd_(fd), path_(std::move(path)), ours_(ours) {}
   struct Writer {
-    WorkSaid done;
+    WorkCount done;
     std::int64_t begin = 0;  // the numbers of its first and its last line
     std::int64_t end = 0;
   };

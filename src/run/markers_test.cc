@@ -25,8 +25,8 @@ TEST(Markers, ALineIsRead) {
   ASSERT_TRUE(marker);
   EXPECT_EQ(marker->rank, 3);
   EXPECT_EQ(marker->pid, 77);
-  EXPECT_EQ(marker->done, (WorkSaid{12, 384, 99, 2}));
-  EXPECT_EQ(ParseMarker("samples=5")->done, (WorkSaid{{}, 5, {}, {}}));
+  EXPECT_EQ(marker->done, (WorkCount{{12, 384, 99, 2}}));
+  EXPECT_EQ(ParseMarker("samples=5")->done, (WorkCount{{std::nullopt, 5}}));
   for (const std::string_view bad : {"", "step", "step=", "step=-1", "step=1.5", "step=1e3", "rank=1", "x=1",
                                      "step=99999999999999999999", "step=1,,rank=2", "step=1,rank"}) {
     EXPECT_FALSE(ParseMarker(bad)) << bad;
@@ -39,19 +39,19 @@ TEST(Markers, TheFileIsReadAsItGrows) {
   const std::string path = file->path();
   Append(path, "step=1,pid=1\nstep=2,pid=1\nstep=3,p");  // the last one is being written
   file->Poll();
-  EXPECT_EQ(file->ranks().at(0).steps, 2);
+  EXPECT_EQ(file->ranks().at(0)[WorkUnit::kStep], 2);
   Append(path, "id=1\n");
   file->Poll();
-  EXPECT_EQ(file->ranks().at(0).steps, 3);
+  EXPECT_EQ(file->ranks().at(0)[WorkUnit::kStep], 3);
   // Another process of the rank, after a restart, counts from its own start.
   Append(path, "step=10,pid=2\nstep=5,rank=1,pid=3\n");
   file->Poll();
-  EXPECT_EQ(file->ranks().at(0).steps, 13);
-  EXPECT_EQ(file->ranks().at(1).steps, 5);
+  EXPECT_EQ(file->ranks().at(0)[WorkUnit::kStep], 13);
+  EXPECT_EQ(file->ranks().at(1)[WorkUnit::kStep], 5);
   EXPECT_EQ(file->refused(), 0);
   Append(path, "nonsense\n" + std::string(100'000, 'x') + "\nstep=11,pid=2\n");
   file->Poll();
-  EXPECT_EQ(file->ranks().at(0).steps, 14);
+  EXPECT_EQ(file->ranks().at(0)[WorkUnit::kStep], 14);
   EXPECT_EQ(file->refused(), 2);
   {
     const MarkerFile moved = std::move(*file);
@@ -60,7 +60,7 @@ TEST(Markers, TheFileIsReadAsItGrows) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-std::map<std::int32_t, WorkSaid> RanksAfter(const std::string& lines) {
+std::map<std::int32_t, WorkCount> RanksAfter(const std::string& lines) {
   Result<MarkerFile> file = MarkerFile::Create();
   Append(file->path(), lines);
   file->Poll();
@@ -77,17 +77,17 @@ TEST(Markers, ProcessesOfOneRankSideBySideTakeTheSameSteps) {
                ",epoch=" + std::to_string(step / 40) + ",pid=" + std::to_string(pid) + "\n";
     }
   }
-  const WorkSaid once{100, 8 * 400, 8 * 700, 2};
+  const WorkCount once{{100, 8 * 400, 8 * 700, 2}};
   EXPECT_EQ(RanksAfter(lines).at(0), once);
   // All of them started again, with other pids: that goes on.
   std::string again = lines;
   for (std::size_t at = again.find("pid="); at != std::string::npos; at = again.find("pid=", at + 1)) {
     again.insert(at + 4, "1");
   }
-  EXPECT_EQ(RanksAfter(lines + again).at(0), (WorkSaid{200, 2 * 8 * 400, 2 * 8 * 700, 4}));
+  EXPECT_EQ(RanksAfter(lines + again).at(0), (WorkCount{{200, 2 * 8 * 400, 2 * 8 * 700, 4}}));
   // A parent that goes on beside the child it has forked.
   EXPECT_EQ(RanksAfter("step=5,samples=5,pid=1\nstep=3,samples=3,pid=2\nstep=9,samples=9,pid=1\n").at(0),
-            (WorkSaid{9, 12, {}, {}}));
+            (WorkCount{{9, 12}}));
 }
 
 TEST(Markers, WhatWasReadTakesNoSpace) {
@@ -97,7 +97,7 @@ TEST(Markers, WhatWasReadTakesNoSpace) {
   for (int i = 0; i < 100'000; ++i) lines += "step=" + std::to_string(i) + ",samples=1000,pid=12345\n";
   Append(file->path(), lines);
   for (int i = 0; i < 10; ++i) file->Poll();
-  EXPECT_EQ(file->ranks().at(0).steps, 99'999);
+  EXPECT_EQ(file->ranks().at(0)[WorkUnit::kStep], 99'999);
   struct stat info {};
   ASSERT_EQ(stat(file->path().c_str(), &info), 0);
   EXPECT_EQ(static_cast<std::size_t>(info.st_size), lines.size());
@@ -163,7 +163,7 @@ TEST(Markers, TornAndBrokenLinesAreSurvived) {
     file->Poll();
     Append(file->path(), text.substr(cut));
     file->Poll();
-    RC_ASSERT(file->ranks().at(9).steps == 42);
+    RC_ASSERT(file->ranks().at(9)[WorkUnit::kStep] == 42);
   });
 }
 
@@ -181,12 +181,12 @@ TEST(WorkLane, PushesChangesAndPrefersMarkers) {
   tick(2);
   tick(3);
   ASSERT_EQ(log.work.size(), 1U);
-  EXPECT_EQ(log.work[0].steps, 20);
+  EXPECT_EQ(log.work[0].done[WorkUnit::kStep], 20);
   EXPECT_EQ(log.work[0].time.nanos(), 2);
   watcher->OnOutput(2, "\r0%| | 0/90 [00:00<?, ?it/s]\r50%|# | 45/90 [00:01<00:01, 9it/s]\r");
   tick(4);
   ASSERT_EQ(log.work.size(), 2U);
-  EXPECT_EQ(log.work[1].steps, 45);
+  EXPECT_EQ(log.work[1].done[WorkUnit::kStep], 45);
   Append(file->path(), "step=7,tokens=70,rank=1\n");
   tick(5);
   watcher->OnOutput(1, "step 30 loss\n");
@@ -194,11 +194,11 @@ TEST(WorkLane, PushesChangesAndPrefersMarkers) {
   ASSERT_EQ(log.work.size(), 4U);
   EXPECT_TRUE(lane.from_markers());
   EXPECT_EQ(log.work[2].rank, 0);  // what lines said is taken back
-  EXPECT_FALSE(log.work[2].steps.has_value());
+  EXPECT_FALSE(log.work[2].done[WorkUnit::kStep].has_value());
   EXPECT_EQ(log.work[3].rank, 1);
-  EXPECT_EQ(log.work[3].steps, 7);
-  EXPECT_EQ(log.work[3].tokens, 70);
-  EXPECT_FALSE(log.work[3].samples.has_value());
+  EXPECT_EQ(log.work[3].done[WorkUnit::kStep], 7);
+  EXPECT_EQ(log.work[3].done[WorkUnit::kToken], 70);
+  EXPECT_FALSE(log.work[3].done[WorkUnit::kSample].has_value());
   Append(file->path(), "??\n??\n");
   tick(7);
   tick(8);
@@ -211,9 +211,9 @@ TEST(WorkLane, TheStreamThatTrainsCounts) {
   std::string solver;
   for (int i = 0; i < 300; ++i) solver += "Iteration " + std::to_string(i) + "\n";
   watcher.OnOutput(1, solver);
-  EXPECT_EQ(watcher.done().steps, 299);
+  EXPECT_EQ(watcher.done()[WorkUnit::kStep], 299);
   watcher.OnOutput(2, "step 50 loss 2.1\nstep 100 loss 2.0\n");
-  EXPECT_EQ(watcher.done().steps, 100);
+  EXPECT_EQ(watcher.done()[WorkUnit::kStep], 100);
   ASSERT_TRUE(watcher.printed());
   EXPECT_EQ(watcher.printed()->last, 100);
 }
@@ -229,8 +229,8 @@ TEST(WorkLane, TakesBackWhatIsNotBelievedAnyMore) {
   lane.Tick(Instant::FromNanos(2), log);
   lane.Tick(Instant::FromNanos(3), log);
   ASSERT_EQ(log.work.size(), 2U);
-  EXPECT_EQ(log.work[0].steps, 90);
-  EXPECT_FALSE(log.work[1].steps.has_value());
+  EXPECT_EQ(log.work[0].done[WorkUnit::kStep], 90);
+  EXPECT_FALSE(log.work[1].done[WorkUnit::kStep].has_value());
 }
 
 // A reading that a busy machine delays goes on when whoever asked for it has left.
@@ -246,7 +246,7 @@ TEST(WorkLane, OutlivesWhoeverMadeItsSources) {
   testing::LiveLog log;
   lane.Finish(Instant::FromNanos(1), log);
   ASSERT_EQ(log.work.size(), 1U);
-  EXPECT_EQ(log.work[0].steps, 20);
+  EXPECT_EQ(log.work[0].done[WorkUnit::kStep], 20);
 }
 
 TEST(MarkersTest, HooksAreKeptApartFromWork) {
@@ -254,7 +254,7 @@ TEST(MarkersTest, HooksAreKeptApartFromWork) {
   ASSERT_TRUE(marker);
   EXPECT_EQ(marker->hooks.workers, 4);
   EXPECT_FALSE(marker->hooks.synthetic);
-  EXPECT_EQ(marker->done, WorkSaid{});
+  EXPECT_EQ(marker->done, WorkCount{});
   Result<MarkerFile> file = MarkerFile::Create();
   ASSERT_TRUE(file);
   Append(file->path(), "workers=4,rank=0,pid=7\nsynthetic=0,rank=0,pid=7\n");
@@ -265,7 +265,7 @@ TEST(MarkersTest, HooksAreKeptApartFromWork) {
   Append(file->path(), "step=1,synthetic=1,pid=7\n");
   file->Poll();
   EXPECT_EQ(file->hooks(), (HooksSaid{4, 1}));
-  EXPECT_EQ(file->ranks().at(0).steps, 1);
+  EXPECT_EQ(file->ranks().at(0)[WorkUnit::kStep], 1);
 }
 
 TEST(MarkersTest, WhatSpeaksOfRestartsIsGivenLineByLine) {
@@ -288,7 +288,7 @@ TEST(MarkersTest, WhatSpeaksOfRestartsIsGivenLineByLine) {
   ASSERT_EQ(seen.size(), 2U);
   EXPECT_EQ(seen[0].restart.resumed, 40);
   EXPECT_EQ(seen[1].restart.checkpoint_bytes, 5);
-  EXPECT_EQ(seen[1].done.steps, 1);
+  EXPECT_EQ(seen[1].done[WorkUnit::kStep], 1);
   EXPECT_EQ(file->refused(), 1);
   file->Poll([](const Marker&) { FAIL() << "nothing was appended"; });
 }

@@ -142,11 +142,11 @@ void ProgressReader::OnLog(const ProgressText& text, bool next_epoch) {
   }
   if (text.samples) {
     sample_log_.OnLogCount(*text.samples, next_epoch, epochs_told_);
-    if (sample_log_.stride > 0) Raise(&done_.samples, sample_log_.done());
+    if (sample_log_.stride > 0) Raise(&done_[WorkUnit::kSample], sample_log_.done());
   }
   if (text.tokens) {
     token_log_.OnLogCount(*text.tokens, next_epoch, epochs_told_);
-    if (token_log_.stride > 0) Raise(&done_.tokens, token_log_.done());
+    if (token_log_.stride > 0) Raise(&done_[WorkUnit::kToken], token_log_.done());
   }
 }
 
@@ -170,11 +170,11 @@ void ProgressReader::OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss)
   moved_in_validation_ = moved_in_validation_ || bar.done > track.last;
   Advance(&track, bar, keras_anew);
   if (CountsEpochs(bar, epoch_in_name)) {
-    Raise(&done_.epochs, track.done());
+    Raise(&done_[WorkUnit::kEpoch], track.done());
   } else if (bar.counts == ProgressText::Counts::kSamples) {
-    Raise(&done_.samples, track.done());
+    Raise(&done_[WorkUnit::kSample], track.done());
   } else if (bar.counts == ProgressText::Counts::kTokens) {
-    Raise(&done_.tokens, track.done());
+    Raise(&done_[WorkUnit::kToken], track.done());
   } else if (!counts_both_ && (!plain_steps || (!plain_unclear_ && outer_bars_.count(key) == 0))) {
     // A last batch may be small, and totals differ: all bars of one name go on from each other.
     std::int64_t sum = plain_steps ? track.done() : 0;
@@ -186,7 +186,7 @@ void ProgressReader::OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss)
     several_bars_ = several_bars_ || (!step_bar_.empty() && step_bar_ != key);
     step_bar_ = key;
   }
-  if (bar.per_epoch && bar.done == bar.total && epoch_) Raise(&done_.epochs, *epoch_ - *first_epoch_ + 1);
+  if (bar.per_epoch && bar.done == bar.total && epoch_) Raise(&done_[WorkUnit::kEpoch], *epoch_ - *first_epoch_ + 1);
 }
 
 // By its name, or since it shows a loss.
@@ -289,7 +289,7 @@ void ProgressReader::OnEpoch(const ProgressText::Epoch& epoch) {
   if (!first_epoch_) first_epoch_ = epoch.fraction && epoch.number <= 1 ? 0 : epoch.number;
   if (epoch_ && epoch.number < *epoch_) return;
   epoch_ = epoch.number;
-  Raise(&done_.epochs, epoch.number - *first_epoch_ + (epoch.finished ? 1 : 0));
+  Raise(&done_[WorkUnit::kEpoch], epoch.number - *first_epoch_ + (epoch.finished ? 1 : 0));
 }
 
 int ProgressReader::TrustIn(Source source) const {
@@ -315,14 +315,14 @@ void ProgressReader::ClaimSteps(Source source, std::int64_t steps) {
   if (steps <= 0 || (!first && TrustIn(source) <= TrustIn(source_))) return;
   if (source_ != source) Disown(source_);
   source_ = source;
-  Raise(&done_.steps, steps);
+  Raise(&done_[WorkUnit::kStep], steps);
 }
 
 // What it claimed was perhaps no step.
 void ProgressReader::Disown(Source source) {
   if (source_ != source) return;
   source_ = Source::kNone;
-  done_.steps.reset();
+  done_[WorkUnit::kStep].reset();
 }
 
 }  // namespace idleburn

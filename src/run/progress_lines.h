@@ -7,20 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/work_unit.h"
 #include "run/progress_text.h"
 #include "run/progress_track.h"
 #include "run/step_logs.h"
 
 namespace idleburn {
-
-// Work done since the job began to print; absent: not known.
-struct WorkSaid {
-  std::optional<std::int64_t> steps;
-  std::optional<std::int64_t> samples;
-  std::optional<std::int64_t> tokens;
-  std::optional<std::int64_t> epochs;  // finished ones
-  friend bool operator==(const WorkSaid&, const WorkSaid&) = default;
-};
 
 // The steps of the whole training as a job prints them.
 struct PrintedSteps {
@@ -51,7 +43,8 @@ class ProgressReader {
   void Feed(std::string_view bytes);
   // The end: a last line without an end counts too.
   void Finish();
-  [[nodiscard]] const WorkSaid& done() const { return done_; }
+  // Since the job began to print.
+  [[nodiscard]] const WorkCount& done() const { return done_; }
   // How much speaks for its steps being a training's, to be compared with another reader's; 0: it has none.
   [[nodiscard]] int trust() const { return TrustIn(source_); }
   // Absent where the count began anew, for every epoch say: then a number is no step of the whole training; and where
@@ -107,7 +100,7 @@ class ProgressReader {
   std::optional<std::int64_t> epoch_;
   std::int64_t epochs_told_ = 0;  // how often a new one was told of
   Source source_ = Source::kNone;
-  WorkSaid done_;
+  WorkCount done_;
 };
 
 }  // namespace idleburn

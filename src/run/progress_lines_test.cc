@@ -6,24 +6,24 @@
 
 namespace idleburn {
 
-void PrintTo(const WorkSaid& w, std::ostream* out) {
+void PrintTo(const WorkCount& w, std::ostream* out) {
   const auto shown = [](const std::optional<std::int64_t>& n) { return n ? std::to_string(*n) : "-"; };
-  *out << "steps " << shown(w.steps) << " samples " << shown(w.samples) << " tokens " << shown(w.tokens) << " epochs "
-       << shown(w.epochs);
+  *out << "steps " << shown(w[WorkUnit::kStep]) << " samples " << shown(w[WorkUnit::kSample]) << " tokens "
+       << shown(w[WorkUnit::kToken]) << " epochs " << shown(w[WorkUnit::kEpoch]);
 }
 
 namespace {
 
-WorkSaid DoneAfter(std::string_view text) {
+WorkCount DoneAfter(std::string_view text) {
   ProgressReader reader;
   reader.Feed(text);
   reader.Finish();
   return reader.done();
 }
 
-WorkSaid Work(std::optional<std::int64_t> steps, std::optional<std::int64_t> epochs = {},
-              std::optional<std::int64_t> samples = {}, std::optional<std::int64_t> tokens = {}) {
-  return {steps, samples, tokens, epochs};
+WorkCount Work(std::optional<std::int64_t> steps, std::optional<std::int64_t> epochs = {},
+               std::optional<std::int64_t> samples = {}, std::optional<std::int64_t> tokens = {}) {
+  return {{steps, samples, tokens, epochs}};
 }
 
 const std::string kTqdm =
@@ -287,7 +287,7 @@ TEST(ProgressLines, PlainLogs) {
 TEST(ProgressLines, LogsOfTrainingFrameworks) {
   const struct {
     std::string lines;
-    WorkSaid done;
+    WorkCount done;
   } logs[] = {
       // DeepSpeed
       {"[INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=0, lr=[0.001], mom=[[0.9, 0.999]]\n"
@@ -435,7 +435,7 @@ TEST(ProgressLines, ALogThatShowsATrainingWinsOverOneThatShowsNothing) {
   EXPECT_EQ(DoneAfter(training + solver), Work(100));
   EXPECT_EQ(DoneAfter(Lines("Kmeans iteration % loss 0.3", 0, 299, 1) + training), Work(100));
   for (const std::string shows : {"lr=1e-4", "grad_norm: 2.1", "1300.5 tokens/s", "epoch: 1", "train: 80 ms"}) {
-    EXPECT_EQ(DoneAfter(solver + Lines("step % | " + shows, 10, 100, 10)).steps, 100) << shows;
+    EXPECT_EQ(DoneAfter(solver + Lines("step % | " + shows, 10, 100, 10))[WorkUnit::kStep], 100) << shows;
   }
   EXPECT_EQ(DoneAfter(solver + Lines("step %", 10, 100, 10)), Work({}));  // of which of the two?
 }
@@ -467,7 +467,7 @@ TEST(ProgressLines, ABarOfAnyLoopIsATrainingsOnlyWhereNothingBetterIs) {
     EXPECT_EQ(DoneAfter(bar(name, "")), Work({})) << name;
   }
   for (const std::string name : {"Training (roadmap)", "Training workload", "train latest", "Training retrieval"}) {
-    EXPECT_EQ(DoneAfter(bar(name, "")).steps, 32) << name;
+    EXPECT_EQ(DoneAfter(bar(name, ""))[WorkUnit::kStep], 32) << name;
   }
 }
 
@@ -486,15 +486,15 @@ TEST(ProgressLines, AnEpochThatIsSaidToBeOverIs) {
        {"Epoch % finished in 10 s", "Epoch % done", "Epoch % completed (12.1s)", "Epoch % took 10 s",
         "Finished epoch %", "End of epoch %", "Epoch: %, Time: 10.2, F1: 0.9", "epoch % | time: 10.21s | valid ppl 9",
         "[info] epoch %/12 complete.", "Epoch % finished at step 300"}) {
-    EXPECT_EQ(DoneAfter(Lines(form, 1, 1, 1)).epochs, 1) << form;
-    EXPECT_EQ(DoneAfter(Lines(form, 0, 1, 1)).epochs, 2) << form;
-    EXPECT_EQ(DoneAfter(Lines(form, 1, 10, 1)).epochs, 10) << form;
-    EXPECT_EQ(DoneAfter(Lines(form, 4, 6, 1)).epochs, 3) << form;
+    EXPECT_EQ(DoneAfter(Lines(form, 1, 1, 1))[WorkUnit::kEpoch], 1) << form;
+    EXPECT_EQ(DoneAfter(Lines(form, 0, 1, 1))[WorkUnit::kEpoch], 2) << form;
+    EXPECT_EQ(DoneAfter(Lines(form, 1, 10, 1))[WorkUnit::kEpoch], 10) << form;
+    EXPECT_EQ(DoneAfter(Lines(form, 4, 6, 1))[WorkUnit::kEpoch], 3) << form;
   }
   for (const std::string form : {"Starting epoch %", "Epoch % 45% done", "Epoch % started, time: 12:00:01",
                                  "epoch %, lr 0.1", "Epoch % not done yet", "Epoch %, estimated time: 300 s",
                                  "Epoch % [time 12:00:01]", "Epoch %, batch 3/10 done, time: 3 s"}) {
-    EXPECT_EQ(DoneAfter(Lines(form, 1, 3, 1)).epochs, 2) << form;
+    EXPECT_EQ(DoneAfter(Lines(form, 1, 3, 1))[WorkUnit::kEpoch], 2) << form;
   }
   std::string both;
   for (int i = 1; i <= 3; ++i) both += Lines("Epoch % started", i, i, 1) + Lines("Epoch % finished", i, i, 1);
@@ -514,7 +514,7 @@ TEST(ProgressLines, SeveralRanksCountOnce) {
   for (int step = 10; step <= 100; step += 10) {
     for (int rank = 0; rank < 4; ++rank) text += "step " + std::to_string(step - (rank == 3 ? 10 : 0)) + " loss 1\n";
   }
-  EXPECT_EQ(DoneAfter(text).steps, 100);
+  EXPECT_EQ(DoneAfter(text)[WorkUnit::kStep], 100);
 }
 
 TEST(ProgressLines, TextThatOnlyLooksAlikeClaimsNothing) {
@@ -529,7 +529,7 @@ TEST(ProgressLines, TextThatOnlyLooksAlikeClaimsNothing) {
 // However the bytes are torn, the result is the same.
 TEST(ProgressLines, SplitsDoNotMatter) {
   for (const std::string& text : {kTqdm, kTrainer, kLightning, kKeras2, kKeras3}) {
-    const WorkSaid whole = DoneAfter(text);
+    const WorkCount whole = DoneAfter(text);
     for (std::size_t cut = 0; cut <= text.size(); ++cut) {
       ProgressReader reader;
       reader.Feed(std::string_view(text).substr(0, cut));
@@ -547,8 +547,8 @@ TEST(ProgressLines, GarbageIsSurvived) {
     std::int64_t last = 0;
     for (const std::string& piece : *rc::gen::arbitrary<std::vector<std::string>>()) {
       reader.Feed(piece + (piece.size() % 2 == 0 ? " step 7\n" : "\r 4%|# | 4/9 [00:01<00:01, 4it/s]"));
-      RC_ASSERT(reader.done().steps.value_or(0) >= last);
-      last = reader.done().steps.value_or(0);
+      RC_ASSERT(reader.done()[WorkUnit::kStep].value_or(0) >= last);
+      last = reader.done()[WorkUnit::kStep].value_or(0);
     }
   });
   ProgressReader reader;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "run/progress_words.h"
+#include "text/ascii.h"
 #include "text/case.h"
 
 namespace idleburn {
@@ -16,8 +17,7 @@ using Counts = ProgressText::Counts;
 constexpr std::size_t kMostDigits = 12;
 constexpr std::string_view kHeavyLine = "\xE2\x94\x81";  // of which newer programs draw their bars
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
+bool IsNameChar(char c) { return IsLower(c) || c == '_'; }
 
 bool HasWordWith(std::string_view lower, std::string_view part) { return lower.find(part) != std::string_view::npos; }
 
@@ -93,13 +93,13 @@ struct Cursor {
 bool EndsACount(std::string_view rest) {
   const char c = rest.empty() ? '\0' : rest.front();
   const bool sentence_ends = c == '.' && (rest.size() == 1 || rest[1] == ' ');
-  return sentence_ends || (!IsLetter(c) && c != '.' && c != '%' && c != '-');
+  return sentence_ends || (!IsNameChar(c) && c != '.' && c != '%' && c != '-');
 }
 
 // Whether it holds more than figures and their units.
 bool HasWord(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool letter = IsLetter(text[i]) || static_cast<unsigned char>(text[i]) >= 0x80;
+    const bool letter = IsNameChar(text[i]) || static_cast<unsigned char>(text[i]) >= 0x80;
     if (letter && (i == 0 || text[i - 1] != '#')) return true;
   }
   return false;
@@ -147,9 +147,9 @@ const UnitRow* UnitOf(std::string_view word) {
 Counts CountsOf(std::string_view bracket, Counts unseen = Counts::kSteps) {
   for (std::size_t slash = bracket.find('/'); slash != std::string_view::npos; slash = bracket.find('/', slash + 1)) {
     std::size_t begin = slash;
-    while (begin > 0 && IsLetter(bracket[begin - 1])) --begin;
+    while (begin > 0 && IsNameChar(bracket[begin - 1])) --begin;
     std::size_t end = slash + 1;
-    while (end < bracket.size() && IsLetter(bracket[end])) ++end;
+    while (end < bracket.size() && IsNameChar(bracket[end])) ++end;
     const std::string_view before = bracket.substr(begin, slash - begin);
     const std::string_view after = bracket.substr(slash + 1, end - slash - 1);
     if (after != "s" && before != "s") continue;
@@ -292,13 +292,13 @@ constexpr std::string_view kOfTraining = "(train)";
 std::optional<Named> NextNamed(std::string_view lower, std::size_t* from) {
   while (*from < lower.size()) {
     Cursor cursor{lower, *from};
-    if (!IsLetter(cursor.Look()) ||
-        (cursor.at > 0 && (IsLetter(lower[cursor.at - 1]) || IsDigit(lower[cursor.at - 1])))) {
+    if (!IsNameChar(cursor.Look()) ||
+        (cursor.at > 0 && (IsNameChar(lower[cursor.at - 1]) || IsDigit(lower[cursor.at - 1])))) {
       ++*from;
       continue;
     }
     const std::size_t begin = cursor.at;
-    while (IsLetter(cursor.Look())) ++cursor.at;
+    while (IsNameChar(cursor.Look())) ++cursor.at;
     const std::string_view word = lower.substr(begin, cursor.at - begin);
     *from = cursor.at;
     if (lower.substr(cursor.at, kOfTraining.size()) == kOfTraining) cursor.at += kOfTraining.size();
@@ -348,14 +348,14 @@ constexpr std::array<std::string_view, 12> kNotOver = {"not",  "start", "begin",
 // The word that ends at `end`, which may be none.
 std::string_view WordBefore(std::string_view lower, std::size_t end) {
   std::size_t begin = end;
-  while (begin > 0 && IsLetter(lower[begin - 1])) --begin;
+  while (begin > 0 && IsNameChar(lower[begin - 1])) --begin;
   return lower.substr(begin, end - begin);
 }
 
 // The words before it with nothing but blanks between them: "info starting epoch" of "3: info starting epoch".
 std::string_view WordsBefore(std::string_view lower) {
   std::size_t begin = lower.size();
-  while (begin > 0 && (IsLetter(lower[begin - 1]) || lower[begin - 1] == ' ')) --begin;
+  while (begin > 0 && (IsNameChar(lower[begin - 1]) || lower[begin - 1] == ' ')) --begin;
   return lower.substr(begin);
 }
 
@@ -388,7 +388,7 @@ bool HasReading(std::string_view lower) {
 bool IsHeading(std::string_view after) {
   const auto names = [after](std::string_view metric) { return HasWordWith(after, metric); };
   if (after.substr(0, 1) == " " && std::any_of(kMetrics.begin(), kMetrics.end(), names)) return false;
-  return std::any_of(after.begin(), after.end(), IsLetter) && !HasReading(after);
+  return std::any_of(after.begin(), after.end(), IsNameChar) && !HasReading(after);
 }
 
 // Of training: "loss=0.2", "'train_loss': 0.2", and not only "val_loss 0.2".
@@ -413,8 +413,8 @@ bool SpeaksOfValidation(std::string_view lower) {
   constexpr std::string_view kVal = "val";
   for (std::size_t at = lower.find(kVal); at != std::string_view::npos; at = lower.find(kVal, at + 1)) {
     std::size_t next = at + kVal.size();
-    if ((at > 0 && IsLetter(lower[at - 1])) || (next < lower.size() && IsLetter(lower[next]))) continue;
-    while (next < lower.size() && !IsLetter(lower[next]) && !IsDigit(lower[next])) ++next;
+    if ((at > 0 && IsNameChar(lower[at - 1])) || (next < lower.size() && IsNameChar(lower[next]))) continue;
+    while (next < lower.size() && !IsNameChar(lower[next]) && !IsDigit(lower[next])) ++next;
     const std::string_view rest = lower.substr(next);
     const auto begins = [rest](std::string_view word) { return rest.substr(0, word.size()) == word; };
     if (std::any_of(kStepWords.begin(), kStepWords.end(), begins) || begins("batch") || begins("epoch")) return true;
@@ -461,7 +461,7 @@ bool ShowsAnothersFigures(std::string_view after) {
     while (end > 0 && HasWordWith(" :='\"([", after.substr(end - 1, 1))) --end;
     const std::string_view word = WordBefore(after, end);
     if (!word.empty() && !SpeaksOf(word, kPlainFigures)) return true;
-    while (at < after.size() && (IsDigit(after[at]) || IsLetter(after[at]) || after[at] == '.')) ++at;
+    while (at < after.size() && (IsDigit(after[at]) || IsNameChar(after[at]) || after[at] == '.')) ++at;
   }
   return false;
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "text/ascii.h"
+
 namespace idleburn {
 namespace {
-
-bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
 
 // "evaluat": "evaluate", "evaluating", "evaluation".
 constexpr std::array<std::string_view, 10> kEndings = {"", "s", "e", "es", "ed", "ing", "ings", "ion", "ions", "ation"};
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 9> kOtherWork = {"eval",   "evaluat", "va
 bool SpeaksOf(std::string_view lower, std::span<const std::string_view> stems) {
   for (std::size_t at = 0; at < lower.size();) {
     std::size_t end = at;
-    while (end < lower.size() && IsLetter(lower[end])) ++end;
+    while (end < lower.size() && IsLower(lower[end])) ++end;
     const std::string_view word = lower.substr(at, end - at);
     const auto is_form = [word](std::string_view stem) { return IsFormOf(word, stem); };
     if (!word.empty() && std::any_of(stems.begin(), stems.end(), is_form)) return true;

@@ -34,21 +34,9 @@ std::string Bytes(const HostUse& use, HostSignal signal) {
   return rate ? fmt::format("{:.1f} MB/s", *rate / 1e6) : "unknown";
 }
 
-// All ranks: samples and tokens add up, steps and epochs are those of the rank that is furthest.
-WorkSaid Together(const std::map<std::int32_t, WorkMark>& marks) {
-  WorkSaid all;
-  const auto add = [](std::optional<std::int64_t>& into, const std::optional<std::int64_t>& n) {
-    if (n) into = into.value_or(0) + *n;
-  };
-  const auto furthest = [](std::optional<std::int64_t>& into, const std::optional<std::int64_t>& n) {
-    if (n) into = std::max(into.value_or(*n), *n);
-  };
-  for (const auto& [rank, mark] : marks) {
-    add(all.samples, mark.samples);
-    add(all.tokens, mark.tokens);
-    furthest(all.steps, mark.steps);
-    furthest(all.epochs, mark.epochs);
-  }
+WorkCount Together(const std::map<std::int32_t, WorkMark>& marks) {
+  WorkCount all;
+  for (const auto& [rank, mark] : marks) all.AddRank(mark.done);
   return all;
 }
 
@@ -85,15 +73,14 @@ std::optional<HostUse> RunSummary::Use(HostScope scope) const {
   return found.seen ? std::optional(found.use) : std::nullopt;
 }
 
-WorkSaid RunSummary::Work() const { return Together(marks_); }
+WorkCount RunSummary::Work() const { return Together(marks_); }
 
 void RunSummary::OnWork(const WorkMark& mark) {
   marks_[mark.rank] = mark;
-  const bool nothing = !mark.steps && !mark.samples && !mark.tokens && !mark.epochs;
-  if (nothing) {
-    first_marks_.erase(mark.rank);
-  } else {
+  if (mark.done.any()) {
     first_marks_.try_emplace(mark.rank, mark);
+  } else {
+    first_marks_.erase(mark.rank);
   }
 }
 
@@ -103,14 +90,7 @@ std::optional<WorkPace> RunSummary::Pace() const {
   const Instant from = std::min_element(first_marks_.begin(), first_marks_.end(), earlier)->second.time;
   const Instant to = std::max_element(marks_.begin(), marks_.end(), earlier)->second.time;
   if (to <= from) return std::nullopt;
-  const WorkSaid before = Together(first_marks_);
-  const WorkSaid after = Together(marks_);
-  const auto less = [](const std::optional<std::int64_t>& a, const std::optional<std::int64_t>& b) {
-    return a && b && *a > *b ? std::optional(*a - *b) : std::nullopt;
-  };
-  return WorkPace{to - from,
-                  {less(after.steps, before.steps), less(after.samples, before.samples),
-                   less(after.tokens, before.tokens), less(after.epochs, before.epochs)}};
+  return WorkPace{to - from, Together(marks_).Beyond(Together(first_marks_))};
 }
 
 std::string DescribeUse(const HostUse& use, HostScope scope) {

@@ -17,7 +17,7 @@ namespace idleburn {
 // Work done in a span of time.
 struct WorkPace {
   Nanos time{0};
-  WorkSaid done;
+  WorkCount done;
 };
 
 // Keeps of a live stream what a report says besides the GPUs: the use of the host, the work done, what happened.
@@ -36,8 +36,8 @@ class RunSummary final : public LiveSink {
   [[nodiscard]] std::optional<HostUse> Use(HostScope scope) const;
   // The same over time.
   [[nodiscard]] const HostTimeline& host() const { return host_; }
-  // All ranks together: samples and tokens add up, steps and epochs are those of the rank that is furthest.
-  [[nodiscard]] WorkSaid Work() const;
+  // All ranks together.
+  [[nodiscard]] WorkCount Work() const;
   // What was done between the first and the last mark of each rank, and how long that took; absent without two marks.
   [[nodiscard]] std::optional<WorkPace> Pace() const;
   // The first of each kind and text, in order; a few of them.

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "text/secrets.h"
+
 namespace idleburn {
 namespace {
 
@@ -22,7 +24,9 @@ bool IsDirectory(const std::string& path) {
 }
 
 StartFailure Explain(const std::string& name, int error) {
-  const auto failed = [&](const std::string& why, int code) { return StartFailure{{name + ": " + why}, code}; };
+  // NAME=value that a shell would have taken off may stand in the place of the program.
+  const std::string shown = WithoutSecrets(name);
+  const auto failed = [&](const std::string& why, int code) { return StartFailure{{shown + ": " + why}, code}; };
   const bool is_path = name.find('/') != std::string::npos;
   if (is_path && IsDirectory(name)) return failed("is a directory; name the program in it", kNotStarted);
   if (error == ENOENT && is_path && access(name.c_str(), F_OK) == 0) {

@@ -15,22 +15,24 @@ void ProgressWatcher::Finish() {
   for (ProgressReader& reader : readers_) reader.Finish();
 }
 
-WorkSaid ProgressWatcher::done() const {
+WorkCount ProgressWatcher::done() const {
   const std::scoped_lock lock(mutex_);
   // Bars are drawn on standard error and logs go to standard output, or the other way round: each quantity from
   // where it is said to be more, never added.
   const auto more = [](const std::optional<std::int64_t>& a, const std::optional<std::int64_t>& b) {
     return a && b ? std::max(a, b) : a ? a : b;
   };
-  const WorkSaid& a = readers_[0].done();
-  const WorkSaid& b = readers_[1].done();
-  return {OfSteps().done().steps, more(a.samples, b.samples), more(a.tokens, b.tokens), more(a.epochs, b.epochs)};
+  WorkCount done;
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u)
+    done.of[u] = more(readers_[0].done().of[u], readers_[1].done().of[u]);
+  done[WorkUnit::kStep] = OfSteps().done()[WorkUnit::kStep];
+  return done;
 }
 
 // What looks more like a training's; of two that look the same, the one that is further.
 const ProgressReader& ProgressWatcher::OfSteps() const {
   const auto rank = [](const ProgressReader& reader) {
-    return std::pair(reader.trust(), reader.done().steps.value_or(0));
+    return std::pair(reader.trust(), reader.done()[WorkUnit::kStep].value_or(0));
   };
   return readers_[rank(readers_[1]) > rank(readers_[0]) ? 1 : 0];
 }
@@ -65,24 +67,15 @@ void WorkLane::ForgetLines(Instant now, LiveSink& out) {
   from_markers_ = true;
   if (pushed_.empty()) return;
   pushed_.clear();
-  WorkMark nothing;
-  nothing.time = now;
-  out.OnWork(nothing);
+  out.OnWork({now, 0, {}});
 }
 
-void WorkLane::Push(Instant now, std::int32_t rank, const WorkSaid& done, LiveSink& out) {
-  if (done == WorkSaid{} && pushed_.count(rank) == 0) return;  // else what was said is taken back
+void WorkLane::Push(Instant now, std::int32_t rank, const WorkCount& done, LiveSink& out) {
+  if (!done.any() && pushed_.count(rank) == 0) return;  // else what was said is taken back
   const auto [at, first] = pushed_.try_emplace(rank, done);
   if (!first && at->second == done) return;
   at->second = done;
-  WorkMark mark;
-  mark.time = now;
-  mark.rank = rank;
-  mark.steps = done.steps;
-  mark.samples = done.samples;
-  mark.tokens = done.tokens;
-  mark.epochs = done.epochs;
-  out.OnWork(mark);
+  out.OnWork({now, rank, done});
 }
 
 }  // namespace idleburn

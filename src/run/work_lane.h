@@ -21,7 +21,7 @@ class ProgressWatcher final : public OutputWatcher {
   // Nothing more comes: a last line without an end counts too.
   void Finish();
   // Steps are those of the stream that speaks of a training more surely; to be called from any thread.
-  [[nodiscard]] WorkSaid done() const;
+  [[nodiscard]] WorkCount done() const;
   // Of the same stream; to be called from any thread.
   [[nodiscard]] std::optional<PrintedSteps> printed() const;
 
@@ -46,12 +46,12 @@ class WorkLane final : public Lane {
 
  private:
   void ForgetLines(Instant now, LiveSink& out);
-  void Push(Instant now, std::int32_t rank, const WorkSaid& done, LiveSink& out);
+  void Push(Instant now, std::int32_t rank, const WorkCount& done, LiveSink& out);
 
   std::shared_ptr<MarkerFile> markers_;
   std::shared_ptr<ProgressWatcher> lines_;
   bool from_markers_ = false;
-  std::map<std::int32_t, WorkSaid> pushed_;
+  std::map<std::int32_t, WorkCount> pushed_;
   std::int64_t refused_ = 0;
 };
 

@@ -21,6 +21,7 @@
 #include "measure/proc_text.h"
 #include "os/kept_file.h"
 #include "run/descendants.h"
+#include "text/secrets.h"
 
 namespace idleburn {
 namespace {
@@ -98,7 +99,8 @@ tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
   }
   if (const std::optional<int> signal = EndedBefore()) {
     const std::string name = Describe(WorkloadEnd{128 + *signal, *signal, false, 0, {}});
-    return tl::unexpected<StartFailure>(StartFailure{{spec.command[0] + ": not started, by " + name}, 128 + *signal});
+    return tl::unexpected<StartFailure>(
+        StartFailure{{WithoutSecrets(spec.command[0]) + ": not started, by " + name}, 128 + *signal});
   }
   const tl::expected<pid_t, StartFailure> pid = Spawn(spawn);
   if (!pid) return tl::unexpected<StartFailure>(pid.error());

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 
-#include "base/money.h"
 #include "support/property.h"
 
 namespace idleburn {
@@ -19,7 +18,7 @@ using std::chrono::seconds;
 std::string Shown(double value, int digits) { return fmt::format("{:.{}f}", value, digits); }
 std::string Percent(double share, int digits) { return Shown(100 * share, digits) + " %"; }
 
-// planning.md section 9 C: 12 hours of work, a loss every 8 hours, 5 minutes each, 60 % off.
+// Example C: 12 hours of work, a loss every 8 hours, 5 minutes each, 60 % off.
 TEST(SpotFormulasTest, InterruptionsCostLittle) {
   const Hours work(12);
   const Hours mean_uptime(8);
@@ -36,7 +35,7 @@ TEST(SpotFormulasTest, InterruptionsCostLittle) {
   EXPECT_EQ(Percent(PoissonAtMost(2, expected), 3), "80.885 %");
 }
 
-// Section 9 D: 333.333 minutes, checkpoints every 5, restarts of 3, at half the price.
+// Example D: 333.333 minutes, checkpoints every 5, restarts of 3, at half the price.
 TEST(SpotFormulasTest, SpotOrOnDemand) {
   const Hours work = minutes(2 * 200'000) / 1200.0;
   EXPECT_EQ(Shown(work.count(), 4), "5.5556");
@@ -64,7 +63,7 @@ TEST(SpotFormulasTest, SpotOrOnDemand) {
   EXPECT_EQ(Shown(young / minutes(1), 1), "21.9");
 }
 
-// Section 9 G, and money.md section 2.1.
+// Break-even d / (1 - d), cost (1 - d)(1 + o).
 TEST(SpotFormulasTest, DiscountsAndOverheads) {
   EXPECT_EQ(Shown(BreakEvenOverhead(0.5), 6), "1.000000");
   EXPECT_EQ(Shown(BreakEvenOverhead(0.65), 6), "1.857143");
@@ -75,7 +74,7 @@ TEST(SpotFormulasTest, DiscountsAndOverheads) {
   for (const double d : {0.1, 0.5, 0.609, 0.895}) EXPECT_NEAR(SpotCostFactor(d, BreakEvenOverhead(d)), 1, 1e-12);
 }
 
-// Section 9 A: half the price and a tenth more time save 45 % exactly.
+// Example A: half the price and a tenth more time save 45 % exactly.
 TEST(SpotFormulasTest, ATenthMoreTimeAtHalfThePrice) {
   const Hours work(50.0 / 11);
   EXPECT_EQ(Shown(work.count(), 4), "4.5455");

@@ -90,7 +90,7 @@ double MaxGpuHours(Money cap, Money per_gpu_hour);
 
 // Rounded once, half to even.
 Result<Money> CostOf(Money per_gpu_hour, double gpu_hours);
-// Overheads to show the cost at where no interruption rate is known (planning.md section 9 D).
+// Overheads to show the cost at where no interruption rate is known.
 inline constexpr std::array<double, 4> kShownOverheads = {0, 0.05, 0.10, 0.20};
 
 }  // namespace idleburn

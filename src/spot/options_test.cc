@@ -103,7 +103,7 @@ TEST(SpotOptionsTest, AMeasuredLossReplacesTheFormula) {
   launch.interval = Hours(1);
   const RunOption option = Weighed({Spot(kTwo, kFour, Known(12), Hours(8))}, launch)[0];
   EXPECT_EQ(option.basis, BilledBasis::kMeasuredLoss);
-  EXPECT_EQ(fmt::format("{:.4f}", option.billed_hours->likely.count()), "12.1263");  // planning.md section 9 C
+  EXPECT_EQ(fmt::format("{:.4f}", option.billed_hours->likely.count()), "12.1263");  // 12 / (1 - 5 / 480)
 }
 
 // On the wall an interruption costs what was measured too, not what an interval that nobody gave would.
@@ -142,7 +142,7 @@ TEST(SpotOptionsTest, NobodyKnowsHowOftenItIsLost) {
   EXPECT_EQ(Weighed({unknown}, {}, caps)[0].budget, CapFit::kMisses);
   const OptionChoice choice = ChooseOption(std::vector<RunOption>{option}, caps);
   EXPECT_FALSE(choice.best || choice.nearest);
-  // planning.md section 9 D, of 1 D on demand: what the overheads would cost.
+  // Of 1 on demand: what the overheads would cost.
   std::string shown;
   for (const double o : kShownOverheads) {
     shown += FormatMoney(CostOf(Money::Cents(50), 50.0 / 9 * (1 + o)).value(), 4) + " ";

@@ -9,7 +9,7 @@
 namespace idleburn {
 namespace {
 
-// Reference: tco.md section 6, the example.
+// The server of docs/tco.md, "Buying or renting".
 OwnOffer Server(const std::string& more = "") {
   const Result<TcoFile> file = ReadTcoFile(
       "x.toml",

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "tco/levers.h"
 #include "tco/scenario_file.h"
 #include "tco/unit_costs.h"
 
@@ -24,7 +23,7 @@ PlanCost Cost(const TcoPlan& plan) {
 }
 std::string Total(const std::string& text) { return FormatExact(Cost(Read(text).plans.front()).total); }
 
-// Reference: tco.md section 9, example A. The template is that example, and its variant the optimised column of B.
+// Example A is the plan of examples/tco.toml, which the template is, and B its variant: sums by hand.
 TEST(PlanCost, ExampleAIsExact) {
   const TcoFile file = Read(TcoTemplate());
   const PlanCost cost = Cost(file.plans.front());
@@ -178,7 +177,7 @@ struct LeverRow {
   double saved;
 };
 
-// Reference: tco.md example E and the table of money.md section 5.
+// By the formulas of docs/combining.md, written out.
 TEST(PlanCost, LeversOnGpuWorkCombineAndAreNeverAddedUp) {
   const LeverRow rows[] = {
       {"time=\"40%\" rate=\"60%\"", "", 0.76},

@@ -12,6 +12,7 @@
 #include "tco/line_recipes.h"
 #include "tco/plausible.h"
 #include "tco/suggestion.h"
+#include "text/ascii.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 
@@ -185,7 +186,7 @@ void ScenarioReader::NoteDoubt(const std::string& of, std::string_view key, cons
 
 // Of a name in [shared], the figure that is drawn once for all that use it.
 Result<std::size_t> ScenarioReader::FigureIndex(const toml::node& node, std::string_view key, const std::string& name) {
-  if (const auto* text = node.as_string(); text != nullptr && !text->get().empty() && std::isalpha(text->get()[0])) {
+  if (const auto* text = node.as_string(); text != nullptr && !text->get().empty() && IsLetter(text->get()[0])) {
     const auto found = shared_.find(text->get());
     if (found != shared_.end()) return found->second;
     Names known;

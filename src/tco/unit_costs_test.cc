@@ -29,7 +29,7 @@ std::string Per(const TcoPlan& plan, const std::string& unit, int digits) {
 constexpr const char* kTenHours =
     "contingency = 0\n[[compute]]\namount = 80\n[units]\nsamples = 200000\ngpu_hours = 10\n";
 
-// Reference: tco.md section 9, example C.
+// docs/money.md, "Waste and unit costs": the ten GPU-hours.
 TEST(UnitCosts, ExampleCIsExact) {
   const TcoPlan plan = Read(kTenHours + std::string("utilisation = \"60%\"\n"));
   EXPECT_EQ(Per(plan, "effective GPU-hour", 4), "13.3333");
@@ -52,7 +52,7 @@ struct ProjectionRow {
   const char* year;
 };
 
-// Reference: tco.md section 9, example D; the last two columns of the others are its rule, by hand.
+// By hand: x 720, twelve of them, and x 8,760.
 TEST(UnitCosts, ExampleDProjectsMonthsAndYears) {
   const ProjectionRow rows[] = {{"4.00", "2880.00", "34560.00", "35040.00"},
                                 {"2.49", "1792.80", "21513.60", "21812.40"},
@@ -71,7 +71,7 @@ TEST(UnitCosts, ExampleDProjectsMonthsAndYears) {
   EXPECT_EQ(FormatExact(Cost(calendar).subtotal), "35040.00");  // 12 x 730 is the year
 }
 
-// Reference: tco.md section 5, the example.
+// By hand: 2.95 / (3600 x 20 x 0.35) a request, 2.95 / (3600 x 2,400 x 0.35) a token.
 TEST(UnitCosts, ServingCostsByTheThousandAndTheMillion) {
   const char* const kServing = "price = \"2.95\"\nutilisation = \"35%\"\n";
   const TcoPlan requests = Read("[[inference]]\nrequests = 5000000\nrequests_per_s = 20\n" + std::string(kServing));
@@ -121,7 +121,7 @@ TEST(UnitCosts, ReplicasAreWholeAndHaveAFloor) {
   }
 }
 
-// Reference: tco.md section 5: what is idle at night, cold starts and a promise that was not kept are counted.
+// What is idle at night, cold starts and a promise that was not kept are counted.
 TEST(UnitCosts, ReplicasThatFollowTheLoadAreALineForEachLevel) {
   const TcoPlan plan = Read(
       "contingency = 0\nhorizon_months = 2\n[[inference]]\nname = \"day\"\npeak_rps = 90\nrps_per_gpu = 20\n"
@@ -145,7 +145,7 @@ TEST(UnitCosts, WhatIsReadAndWhatIsWrittenHavePricesOfTheirOwn) {
   EXPECT_EQ(FormatExact(Cost(plan).total), "1375.00");
 }
 
-// Reference: tco.md section 7: the price of a rented GPU-hour holds its energy; only what it emits is told.
+// The price of a rented GPU-hour holds its energy; only what it emits is told.
 TEST(UnitCosts, ARentedGpuEmitsButItsEnergyIsNotPaidTwice) {
   const std::string rented =
       "contingency = 0\n[[compute]]\nruns = 4\ngpu_hours = 200\nprice = \"2.50\"\nwatts = 350\npue = \"1.3\"\n"
@@ -166,7 +166,7 @@ TEST(UnitCosts, ARentedGpuEmitsButItsEnergyIsNotPaidTwice) {
 }
 
 TEST(UnitCosts, MakingTheHardwareEmitsToo) {
-  // 145.6 kg of energy (tco.md section 7) and 800 of 40,000 h of 1,500 kg.
+  // 800 h x 0.35 kW x 1.3 x 0.40 kg = 145.6 kg of energy, and 800 of 40,000 h of 1,500 kg.
   const TcoPlan plan = Read(
       "[[infrastructure]]\nname = \"energy\"\ngpu_hours = 800\nwatts = 350\npue = \"1.3\"\ntariff = \"0.12\"\n"
       "grid_kg_per_kwh = \"0.40\"\nembodied_kg = 1500\nlife_hours = 40000\n");

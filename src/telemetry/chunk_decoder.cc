@@ -170,10 +170,9 @@ bool ChunkDecoder::TakeMarks(ByteCursor& in, std::size_t count) {
     WorkMark& mark = marks_.emplace_back();
     mark.time = Instant::FromNanos(in.Signed());
     mark.rank = static_cast<std::int32_t>(in.Signed());
-    const std::uint64_t present = in.Count(15);
-    std::optional<std::int64_t>* const amounts[] = {&mark.steps, &mark.samples, &mark.tokens, &mark.epochs};
-    for (unsigned a = 0; a < 4; ++a) {
-      if ((present >> a & 1) != 0) *amounts[a] = in.Signed();
+    const std::uint64_t present = in.Count((1U << kMarkUnits) - 1);
+    for (unsigned u = 0; u < kMarkUnits; ++u) {
+      if ((present >> u & 1) != 0) mark.done.of[u] = in.Signed();
     }
   }
   return in.good();

@@ -45,14 +45,13 @@ class OrderWriter {
 void PutMarks(const std::vector<WorkMark>& marks, std::string& out) {
   PutVarint(out, marks.size());
   for (const WorkMark& mark : marks) {
-    const std::optional<std::int64_t>* const amounts[] = {&mark.steps, &mark.samples, &mark.tokens, &mark.epochs};
     PutSigned(out, mark.time.nanos());
     PutSigned(out, mark.rank);
     std::uint64_t present = 0;
-    for (unsigned i = 0; i < 4; ++i) present |= std::uint64_t{amounts[i]->has_value()} << i;
+    for (unsigned u = 0; u < kMarkUnits; ++u) present |= std::uint64_t{mark.done.of[u].has_value()} << u;
     PutVarint(out, present);
-    for (const std::optional<std::int64_t>* amount : amounts) {
-      if (*amount) PutSigned(out, **amount);
+    for (unsigned u = 0; u < kMarkUnits; ++u) {
+      if (mark.done.of[u]) PutSigned(out, *mark.done.of[u]);
     }
   }
 }

@@ -68,6 +68,11 @@ std::string_view PresentName(std::string_view counter) {
 
 bool IsSameCounter(std::string_view a, std::string_view b) { return PresentName(a) == PresentName(b); }
 
+bool SaysWhenItEnds(std::string_view counter) {
+  constexpr std::string_view kMeansOfJobs = "dcgmi.";
+  return counter.substr(0, kMeansOfJobs.size()) == kMeansOfJobs;
+}
+
 std::size_t CounterRank(std::string_view counter) {
   std::size_t rank = std::size(kPreferred);
   std::size_t longest = 0;
@@ -98,6 +103,8 @@ CounterChoice::Ordinal CounterChoice::Note(DeviceId device, Signal signal, const
     at->first = std::min(at->first, time);
     at->last = std::max(at->last, time);
     ++at->readings;
+  } else if (at->readings > 0 && SaysWhenItEnds(at->name)) {
+    at->last = std::max(at->last, time);  // what came before reaches to here
   }
   return static_cast<Ordinal>(at - counters.begin());
 }

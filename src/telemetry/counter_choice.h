@@ -18,7 +18,11 @@ std::size_t CounterRank(std::string_view counter);
 // Whether two names mean one counter: drivers renamed some.
 bool IsSameCounter(std::string_view a, std::string_view b);
 
-// Several counters of one signal never make one series (telemetry.md section 3): of each device and signal one counter
+// Whether the source says of each reading when it ends, with a next one that is unavailable, if by nothing else: the
+// mean of a job is no reading that may be held beyond it, nor one that ends before it.
+bool SaysWhenItEnds(std::string_view counter);
+
+// Several counters of one signal never make one series, because each has its own meaning: of each device and signal one
 // is chosen for the whole run, the readings of the others are left aside and counted. Of the counters whose readings
 // span at least nine tenths of the longest span the one first in the order of preference is chosen; of equals that
 // with more readings, then the first by name.

@@ -87,6 +87,13 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "GPUs of the machine did not answer when measuring began; their time and cost are not in the figures"},
     {Q::kMixedCounters, "mixed_counters", S::kWarn,
      "readings of a second counter of a signal were left aside, as counters are never mixed in one series"},
+    {Q::kUnsizedInstance, "unsized_instance", S::kError,
+     "MIG instances are in no figure, as nothing says how much of which board they are; add GPU_I_ID and GPU_I_PROFILE "
+     "with the UUID of the board, as dcgm-exporter writes them"},
+    {Q::kOwnerGaps, "owner_gaps", S::kWarn,
+     "gaps in which an owner was not named lie beyond the 4,096 that are kept of an owner on a device; they count as "
+     "its "
+     "time"},
 }};
 
 std::string_view Name(Severity s) {

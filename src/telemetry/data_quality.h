@@ -61,8 +61,10 @@ enum class QualityId : std::uint8_t {
   kGpusUnclear,
   kGpusFailed,
   kMixedCounters,
+  kUnsizedInstance,
+  kOwnerGaps,
 };
-inline constexpr std::size_t kQualityCount = 49;
+inline constexpr std::size_t kQualityCount = 51;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
+#include "telemetry/mig_boards.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -22,13 +24,30 @@ std::string NormalBusId(std::string_view text) {
   std::string bus(text);
   std::transform(bus.begin(), bus.end(), bus.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  if (bus.size() == 16 && bus.rfind("0000", 0) == 0) bus.erase(0, 4);
+  if (bus.size() == 16 && bus.starts_with("0000")) bus.erase(0, 4);
   return bus;
+}
+
+// Adds [from, to) to stretches, ends by starts, that do not touch.
+void Unite(std::map<std::int64_t, std::int64_t>& stretches, std::int64_t from, std::int64_t to) {
+  auto next = stretches.upper_bound(from);
+  if (next != stretches.begin() && std::prev(next)->second >= from) {
+    --next;
+    from = next->first;
+  }
+  while (next != stretches.end() && next->first <= to) {
+    to = std::max(to, next->second);
+    next = stretches.erase(next);
+  }
+  stretches.emplace_hint(next, from, to);
 }
 
 }  // namespace
 
-int BoardSlices(std::string_view gpu_name) { return gpu_name.find("A30") != std::string_view::npos ? 4 : 7; }
+int BoardSlices(std::string_view gpu_name) {
+  constexpr int kOfNearlyAll = 7;
+  return MigSlices(gpu_name).value_or(kOfNearlyAll);
+}
 
 int ProfileSlices(std::string_view profile) {
   const std::size_t g = profile.find("g.");
@@ -53,6 +72,8 @@ std::string NormalUuid(std::string_view text) {
   }
   return uuid;
 }
+
+bool IsUnsizedInstance(const Device& device) { return !device.mig && device.uuid.starts_with("MIG-"); }
 
 bool IsMaskedUuid(std::string_view uuid) {
   if (uuid.size() < kUuidPrefix) return false;
@@ -143,16 +164,25 @@ DeviceId DeviceTable::Home(DeviceId device, Signal signal) const {
   return d.board && Info(signal).scope == Scope::kBoard ? *d.board : device;
 }
 
-void OwnerLedger::Add(DeviceId device, const std::vector<std::string>& owners, Nanos time) {
+void OwnerLedger::Add(DeviceId device, const std::vector<std::string>& owners, Instant from, Instant to) {
+  to = std::max(to, from + Nanos(1));
   const std::vector<std::string> none = {""};
   const std::vector<std::string>& named = owners.empty() ? none : owners;
-  const Int128 parts = static_cast<Int128>(kParts / static_cast<std::int64_t>(named.size())) *
-                       std::max<std::int64_t>(1, time.count());
+  const Int128 parts = static_cast<Int128>(kParts / static_cast<std::int64_t>(named.size())) * (to - from).count();
   for (const std::string& owner : named) {
     Tally& tally = tallies_[device][owner];
     tally.parts += parts;
     tally.shared = tally.shared || named.size() > 1;
   }
+  Unite(told_[device], from.nanos(), to.nanos());
+}
+
+Nanos OwnerLedger::ToldTime(DeviceId device) const {
+  const auto found = told_.find(device);
+  if (found == told_.end()) return Nanos();
+  Nanos sum{};
+  for (const auto& [from, to] : found->second) sum += Nanos(to - from);
+  return sum;
 }
 
 std::vector<OwnerLedger::Share> OwnerLedger::SharesOf(DeviceId device) const {

@@ -19,9 +19,9 @@ namespace idleburn {
 struct MigInstance {
   std::string id;       // GPU instance id as the source spells it
   std::string profile;  // "1g.10gb"
-  int slices = 1;       // of the board's compute slices (kBoardSlices)
+  int slices = 1;       // of the board's compute slices (BoardSlices)
 };
-// Compute slices of a MIG-capable board (A100, H100, H200, B200: 7; A30: 4).
+// Compute slices of a board by its name (telemetry/mig_boards.h); 7 where they are not known.
 int BoardSlices(std::string_view gpu_name);
 // Slices of a profile name: "3g.40gb" -> 3, "1c.3g.71gb" -> 3 (the GPU instance's), unknown -> 1.
 int ProfileSlices(std::string_view profile);
@@ -87,24 +87,30 @@ class DeviceTable {
   std::vector<unsigned> named_by_;                        // in the present input, by device
 };
 
+// Whether a device is a MIG instance of which only its own UUID is known: neither how much of a board it is nor of
+// which.
+bool IsUnsizedInstance(const Device& device);
+
 // "GPU-5f3a..." from any spelling, also AMD's "GPU-79ccd55167a2124a"; empty when the text is no UUID.
 std::string NormalUuid(std::string_view text);
 bool IsMaskedUuid(std::string_view uuid);
 
-// Who a device was copied to or allocated to, for how long, for splitting its cost (attribution by label). Copies are
-// not summed: the time of a device is shared equally among the owners that are named for it.
+// Who a device was copied to or allocated to, when, for splitting its cost (attribution by label). Copies are not
+// summed: the time of a device is shared equally among the owners that are named for it.
 class OwnerLedger {
  public:
-  // `owners` of `device` for some time; empty when none is named. Who is named for no time counts for a nanosecond: the
-  // device is theirs if nobody else's.
-  void Add(DeviceId device, const std::vector<std::string>& owners, Nanos time);
+  // `owners` of `device` in [from, to); empty when none is named. An instant counts as a nanosecond.
+  void Add(DeviceId device, const std::vector<std::string>& owners, Instant from, Instant to);
   struct Share {
     std::string owner;  // "job 48211", "pod ml/train-0"; empty: none named
     double fraction = 0;
     bool estimated = false;  // shared with another owner for some time: an equal split, not a measurement
   };
-  // Shares of a device, summing to 1; empty when no owner was ever named.
+  // Shares in the time that was told of a device (ToldTime), summing to 1; empty when no owner was ever named.
   [[nodiscard]] std::vector<Share> SharesOf(DeviceId device) const;
+  // The time of a device for which owners, or that it has none, were told: once, however often. Whose the rest was is
+  // not known.
+  [[nodiscard]] Nanos ToldTime(DeviceId device) const;
 
  private:
   struct Tally {
@@ -113,6 +119,8 @@ class OwnerLedger {
   };
   static constexpr std::int64_t kParts = 720720;  // divisible by 1..16
   std::map<DeviceId, std::map<std::string, Tally>> tallies_;
+  std::map<DeviceId, std::map<std::int64_t, std::int64_t>>
+      told_;  // ends of stretches that do not touch, by their starts
 };
 
 }  // namespace idleburn

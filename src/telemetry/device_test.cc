@@ -1,9 +1,13 @@
 #include "telemetry/device.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
+
+#include "support/property.h"
 
 namespace idleburn {
 namespace {
@@ -134,13 +138,15 @@ TEST(DeviceTableTest, CountsSlices) {
   EXPECT_EQ(BoardSlices("NVIDIA A30"), 4);
 }
 
+constexpr Instant At(std::int64_t ns) { return Instant::FromNanos(ns); }
+
 TEST(OwnerLedgerTest, SharesTimeEquallyAmongThoseNamedForIt) {
   OwnerLedger ledger;
-  ledger.Add(0, {"job 1"}, Nanos(1));
-  ledger.Add(0, {"job 1", "job 2"}, Nanos(1));
-  ledger.Add(0, {}, Nanos(1));
-  ledger.Add(0, {"job 2"}, Nanos(1));
-  ledger.Add(1, {}, Nanos(1));
+  ledger.Add(0, {"job 1"}, At(0), At(1));
+  ledger.Add(0, {"job 1", "job 2"}, At(1), At(2));
+  ledger.Add(0, {}, At(2), At(3));
+  ledger.Add(0, {"job 2"}, At(3), At(4));
+  ledger.Add(1, {}, At(0), At(1));
   const auto shares = ledger.SharesOf(0);
   ASSERT_EQ(shares.size(), 3U);
   EXPECT_EQ(shares[0].owner, "");
@@ -152,18 +158,37 @@ TEST(OwnerLedgerTest, SharesTimeEquallyAmongThoseNamedForIt) {
   EXPECT_DOUBLE_EQ(shares[2].fraction, 0.375);
   EXPECT_TRUE(ledger.SharesOf(1).empty());  // nobody was ever named
   EXPECT_TRUE(ledger.SharesOf(2).empty());
+  EXPECT_EQ(ledger.ToldTime(0), Nanos(4));
+  EXPECT_EQ(ledger.ToldTime(2), Nanos(0));
+}
+
+// Against marking second by second: however often, by however many and in whichever order a time was told, it is once.
+TEST(OwnerLedgerTest, TimeIsToldOnce) {
+  test::ExpectProperty([] {
+    OwnerLedger ledger;
+    std::vector<bool> told(100);
+    const int stretches = *rc::gen::inRange(0, 20);
+    for (int i = 0; i < stretches; ++i) {
+      const int from = *rc::gen::inRange(0, 90);
+      const int to = from + *rc::gen::inRange(1, 11);
+      ledger.Add(0, {"job " + std::to_string(i % 3)}, At(from * kNanosPerSecond), At(to * kNanosPerSecond));
+      std::fill(told.begin() + from, told.begin() + to, true);
+    }
+    RC_ASSERT(ledger.ToldTime(0).count() == std::count(told.begin(), told.end(), true) * kNanosPerSecond);
+  });
 }
 
 // A century in nanoseconds, beside one of an hour: no sum overflows.
 TEST(OwnerLedgerTest, CountsNanosecondsOverYears) {
   OwnerLedger ledger;
-  const Nanos century(876'600 * kNanosPerHour);
-  ledger.Add(0, {"a"}, century);
-  ledger.Add(0, {"b"}, Nanos(kNanosPerHour));
+  const Instant century = At(876'600 * kNanosPerHour);
+  ledger.Add(0, {"a"}, At(0), century);
+  ledger.Add(0, {"b"}, century, century + Nanos(kNanosPerHour));
   const auto shares = ledger.SharesOf(0);
   ASSERT_EQ(shares.size(), 2U);
   EXPECT_DOUBLE_EQ(shares[1].fraction, 1.0 / 876'601);
-  ledger.Add(1, {"c"}, Nanos(0));
+  EXPECT_EQ(ledger.ToldTime(0), Nanos(876'601 * kNanosPerHour));
+  ledger.Add(1, {"c"}, century, century);
   ASSERT_EQ(ledger.SharesOf(1).size(), 1U);
   EXPECT_DOUBLE_EQ(ledger.SharesOf(1)[0].fraction, 1) << "named for an instant, and nobody else was";
 }
@@ -196,7 +221,7 @@ TEST(OwnerLedgerTest, SharesSumToOne) {
   std::vector<std::string> owners;
   for (int i = 0; i < 23; ++i) {
     owners.push_back("pod " + std::to_string(i));
-    ledger.Add(0, owners, Nanos(kNanosPerHour));
+    ledger.Add(0, owners, At(i * kNanosPerHour), At((i + 1) * kNanosPerHour));
   }
   double sum = 0;
   for (const OwnerLedger::Share& share : ledger.SharesOf(0)) sum += share.fraction;

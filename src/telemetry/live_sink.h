@@ -9,20 +9,18 @@
 #include <string_view>
 #include <vector>
 
+#include "base/work_unit.h"
 #include "telemetry/host_signal.h"
 #include "telemetry/sample.h"
 
 namespace idleburn {
 
-// Work a process says it has done, since it started: absent where it does not say. Read from markers in the code or
-// from the progress lines a job prints.
+// Work a process says it has done, since it started. Read from markers in the code or from the progress lines a job
+// prints.
 struct WorkMark {
   Instant time;
   std::int32_t rank = 0;  // which process of the workload says so
-  std::optional<std::int64_t> steps;
-  std::optional<std::int64_t> samples;
-  std::optional<std::int64_t> tokens;
-  std::optional<std::int64_t> epochs;
+  WorkCount done;
 };
 
 // Something that happened while measuring and that the figures must be read with.

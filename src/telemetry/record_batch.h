@@ -8,7 +8,6 @@
 namespace idleburn {
 
 enum class RecordKind : std::uint8_t { kSample, kHost, kWork, kNote, kFact };
-inline constexpr std::size_t kRecordKindCount = 5;
 
 // Records of a live stream in the order in which they came.
 struct RecordBatch {

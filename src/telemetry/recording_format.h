@@ -30,6 +30,7 @@ enum class FrameType : std::uint8_t {
 inline constexpr std::size_t kFrameHeadSize = 12;
 inline constexpr std::size_t kMostPayload = std::size_t{64} << 20;
 inline constexpr std::size_t kMostRecords = std::size_t{1} << 17;  // of a frame
+inline constexpr unsigned kMarkUnits = 4;  // that a mark of work may tell: the first of WorkUnit, in its order
 
 struct FrameHead {
   std::uint32_t size = 0;  // of the payload

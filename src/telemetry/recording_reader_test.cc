@@ -10,7 +10,6 @@
 #include "os/append_file.h"
 #include "support/live_stream.h"
 #include "support/property.h"
-#include "telemetry/byte_coding.h"
 #include "telemetry/recording_writer.h"
 #include "text/line_reader.h"
 

@@ -27,7 +27,7 @@ struct Sample {
   DeviceId device = 0;
   std::uint32_t present = 0;
   std::uint32_t unavailable = 0;
-  Unobserved reason = Unobserved::kSentinel;  // of `unavailable`
+  Unobserved reason = Unobserved::kSentinel;  // of `unavailable`; of a busy counter, if one is among them
   std::array<std::int64_t, kSignalCount> value;
 
   [[nodiscard]] bool Has(Signal s) const { return (present & Bit(s)) != 0; }
@@ -37,9 +37,14 @@ struct Sample {
     present |= Bit(s);
     value[Index(s)] = v;
   }
+  // Time is unobserved for want of a busy counter, so no other signal's reason may stand for that one's.
   void SetUnavailable(Signal s, Unobserved why) {
+    constexpr std::uint32_t kEngine = Bit(Signal::kGrEngineActive);
+    const std::uint32_t before_it = s == Signal::kUtilization      ? 0
+                                    : s == Signal::kGrEngineActive ? Bit(Signal::kUtilization)
+                                                                   : Bit(Signal::kUtilization) | kEngine;
+    if ((unavailable & before_it) == 0) reason = why;
     unavailable |= Bit(s);
-    reason = why;
   }
 };
 

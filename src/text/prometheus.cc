@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "text/ascii.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -10,10 +11,8 @@ namespace {
 
 using Kind = PrometheusLine::Kind;
 
-constexpr bool IsNameStart(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
-}
-constexpr bool IsNameChar(char c) { return IsNameStart(c) || (c >= '0' && c <= '9'); }
+constexpr bool IsNameStart(char c) { return IsLetter(c) || c == '_' || c == ':'; }
+constexpr bool IsNameChar(char c) { return IsNameStart(c) || IsDigit(c); }
 
 std::string_view TakeName(std::string_view& text) {
   std::size_t n = 0;
@@ -80,7 +79,7 @@ PrometheusLine ParseComment(std::string_view line) {
 }
 
 bool IsNumber(std::string_view text) {
-  const bool digits = std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits = std::all_of(text.begin(), text.end(), IsDigit);
   return digits ? !text.empty() : ParseScaled(text, 0).fault != NumberFault::kNotANumber;
 }
 
@@ -162,15 +161,6 @@ std::string UnescapeLabel(std::string_view value) {
     const bool known = next == '\\' || next == '"' || next == 'n';
     out += !known ? value[i] : next == 'n' ? '\n' : next;
     i += known ? 1 : 0;
-  }
-  return out;
-}
-
-std::string EscapeLabel(std::string_view value) {
-  std::string out;
-  for (const char c : value) {
-    if (c == '\\' || c == '"') out += '\\';
-    out += c == '\n' ? std::string_view("\\n") : std::string_view(&c, 1);
   }
   return out;
 }

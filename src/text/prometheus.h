@@ -36,8 +36,6 @@ bool TakeLabel(std::string_view& labels, PrometheusLabel* label, bool* bad);
 
 // Resolves the escapes \\, \" and \n; an unknown escape keeps its backslash.
 std::string UnescapeLabel(std::string_view value);
-// The reverse, for writing.
-std::string EscapeLabel(std::string_view value);
 
 // A sample's metric name, which may stand before the braces, quoted first inside them, or as __name__ (promtool).
 std::string SampleName(const PrometheusLine& sample);

@@ -100,6 +100,16 @@ TEST(Prometheus, ReadsStampsInTheirUnit) {
   }
 }
 
+// As the formats are written.
+std::string EscapeLabel(std::string_view value) {
+  std::string out;
+  for (const char c : value) {
+    if (c == '\\' || c == '"') out += '\\';
+    out += c == '\n' ? std::string_view("\\n") : std::string_view(&c, 1);
+  }
+  return out;
+}
+
 TEST(Prometheus, WhatIsWrittenIsReadBack) {
   const bool held = rc::check("a sample written out is read back the same", [] {
     using Labels = std::vector<std::pair<std::string, std::string>>;

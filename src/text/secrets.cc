@@ -5,6 +5,7 @@
 #include <cctype>
 #include <vector>
 
+#include "text/ascii.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -73,7 +74,6 @@ constexpr auto kKeys = std::to_array<KeyRow>({
     {"eyJ", 30, "-_."},        // JSON web tokens
 });
 
-bool IsAlnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 bool IsBlank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 bool IsQuote(char c) { return c == '"' || c == '\''; }
 bool IsNamePart(char c) { return IsAlnum(c) || c == '_' || c == '-' || c == '.'; }
@@ -89,10 +89,6 @@ std::vector<std::string> WordsOf(std::string_view name) {
   }
   if (words.back().empty()) words.pop_back();
   return words;
-}
-
-bool EndsWith(std::string_view text, std::string_view ending) {
-  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
 }
 
 struct Span {
@@ -186,7 +182,7 @@ std::size_t EndOfKey(std::string_view text, std::size_t at) {
     std::size_t end = at + row.begins.size();
     bool digit = false;
     for (; end < text.size() && (IsAlnum(text[end]) || row.also.find(text[end]) != std::string_view::npos); ++end) {
-      digit = digit || std::isdigit(static_cast<unsigned char>(text[end])) != 0;
+      digit = digit || IsDigit(text[end]);
     }
     if (digit && end - at >= row.begins.size() + row.tail) return end;
   }
@@ -216,7 +212,7 @@ bool IsSecretName(std::string_view name) {
   return std::any_of(kNames.begin(), kNames.end(), [&](const NameRow& row) {
     return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
       if (&word != &words.back() && !row.anywhere) return false;
-      return row.whole ? word == row.ending : EndsWith(word, row.ending);
+      return row.whole ? word == row.ending : word.ends_with(row.ending);
     });
   });
 }

@@ -6,13 +6,13 @@
 
 #include <chrono>
 
+#include "text/ascii.h"
+
 namespace idleburn {
 namespace {
 
 constexpr std::int64_t kSecondsPerDay = 86400;
 constexpr std::size_t kDayLength = 10;  // of "2026-07-03"
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool TakeDigits(std::string_view& text, std::size_t count, int* out) {
   if (text.size() < count) return false;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<WorkUnit, kWorkUnitCount> kPreferred = {WorkUnit::kSample, WorkUnit::kToken, WorkUnit::kRequest,
                                                              WorkUnit::kStep, WorkUnit::kEpoch};
-constexpr double kHeld = 2.5;  // as long as a reading of telemetry is held (telemetry.md section 2)
+constexpr double kHeld = 2.5;  // as long as an audit holds a reading, in periods (classify/thresholds.h)
 
 }  // namespace
 

@@ -76,7 +76,8 @@ TEST(JudgeTest, ACleanComparisonIsVerified) {
   EXPECT_TRUE(verdict.guard->same_side);
 }
 
-// By the formula of section 4 with its sums written out: the same noise on both sides, in another order.
+// By the formula of docs/verification.md, "The interval", with its sums written out: the same noise on both sides, in
+// another order.
 TEST(JudgeTest, TheIntervalOfRunsKnownByTotalsByHand) {
   const SavingVerdict verdict = Judge(Interleaved(0.2));
   double mean = 0;

@@ -10,7 +10,7 @@ namespace {
 Money Dollars(const char* text) { return *Money::Parse(text); }
 Int128 Hours(std::int64_t hours) { return Int128{hours} * kNanosPerHour; }
 
-// money.md section 5: 1,000 GPU-hours at $4.00 would have been, 700 at $2.50 are.
+// By hand: 1,000 GPU-hours at $4.00 would have been, 700 at $2.50 are.
 TEST(MoneySplitTest, TimeAndRateAddUpToTheWhole) {
   const Result<TimeAndRate> split =
       SplitTimeAndRate(1000 * kNanosPerHour, 700 * kNanosPerHour, Dollars("4"), Dollars("2.5"));
@@ -41,7 +41,7 @@ TEST(MoneySplitTest, MoreTimeAtALowerRateIsALossAndAGain) {
   EXPECT_EQ(split->rate, Dollars("12"));
 }
 
-// money.md section 5: 100 GPUs reserved at $2 and 20 on demand at $4, 36 fewer, in one hour.
+// By hand: 100 GPUs reserved at $2 and 20 on demand at $4, 36 fewer, in one hour.
 TEST(MoneySplitTest, TheDearestThatCanBeCancelledGoesFirst) {
   const std::vector<CapacityTier> tiers = {{Hours(100), Dollars("2"), false}, {Hours(20), Dollars("4"), true}};
   const Result<CashAndFreed> split = SplitCashAndFreed(tiers, Hours(36));

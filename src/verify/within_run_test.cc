@@ -19,7 +19,7 @@ struct TwinEstimate {
   double tau = 0;
 };
 
-// Section 4 of the protocol, line by line, for one contiguous run of at most 1,000 rows.
+// docs/verification.md, "The interval", line by line, for one contiguous run of at most 1,000 rows.
 TwinEstimate NaiveTwin(const std::vector<double>& g, const std::vector<double>& w) {
   const auto n = static_cast<double>(g.size());
   double sum_g = 0;

@@ -24,6 +24,7 @@ void HeldStretch::NoteSides(const Sample& sample) {
   note(processes_, Signal::kProcesses);
   note(memory_, Signal::kMemoryUsed);
   note(power_, Signal::kPower);
+  if (sample.Has(Signal::kPowerLimit)) power_limit_ = sample.Get(Signal::kPowerLimit);
 }
 
 void HeldStretch::AddReading(Instant time, std::int64_t value) {
@@ -35,10 +36,10 @@ void HeldStretch::AddReading(Instant time, std::int64_t value) {
   second_ = second;
   sum_ += value;
   ++count_;
-  // Graphics-engine activity of exactly 0 while the board draws well above idle: nobody reads the counter.
+  // Graphics-engine activity of exactly 0 while the board draws what it draws only with work: nobody reads the counter.
   const std::optional<std::int64_t> power = Known(power_);
-  broken_counter_ = broken_counter_ || (by_engine_ && value == 0 && thresholds_->idle_power && power &&
-                                        *power * 4 > *thresholds_->idle_power * 5);
+  broken_counter_ =
+      broken_counter_ || (by_engine_ && value == 0 && power && thresholds_->DrawsForWork(*power, power_limit_));
 }
 
 // The open second is over; those up to `next` without a reading are as it was.

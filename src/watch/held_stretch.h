@@ -53,9 +53,10 @@ class HeldStretch {
   Side processes_;
   Side memory_;
   Side power_;
-  std::optional<Instant> last_;  // reading of the counter
-  std::int64_t second_ = 0;      // the open one, while count_ > 0
-  Instant first_;                // reading in it
+  std::optional<std::int64_t> power_limit_;  // milliwatts, as read last
+  std::optional<Instant> last_;              // reading of the counter
+  std::int64_t second_ = 0;                  // the open one, while count_ > 0
+  Instant first_;                            // reading in it
   std::int64_t sum_ = 0;
   std::int64_t count_ = 0;
   bool broken_counter_ = false;  // in the open second

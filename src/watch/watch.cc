@@ -12,7 +12,7 @@ struct Level {
   int percent;
   WatchAct act;
 };
-// planning.md section 5: warn, checkpoint, stop. What is reached counts, not what is passed: a cap is a cap.
+// docs/watch.md: warn, checkpoint, stop. What is reached counts, not what is passed: a cap is a cap.
 constexpr auto kLevels =
     std::to_array<Level>({{80, WatchAct::kWarn}, {95, WatchAct::kCheckpoint}, {100, WatchAct::kStop}});
 
@@ -137,7 +137,8 @@ void Watch::LookAtSpend(const Spend& spend, std::vector<WatchAlert>& alerts) {
               left));
   }
   if (limits_.gpu_time) {
-    const Nanos rest = (*limits_.gpu_time - spend.gpu_time) / std::max(spend.gpus, 1);
+    const auto left = static_cast<double>((*limits_.gpu_time - spend.gpu_time).count());
+    const Nanos rest(static_cast<std::int64_t>(spend.gpus > 0 ? left / spend.gpus : left));
     add(Reach(LevelsReached(spend.gpu_time.count(), limits_.gpu_time->count()), time_level_, limits_.asks_checkpoint,
               "the GPU-hours are used", HoursText(spend.gpu_time) + " of " + HoursText(*limits_.gpu_time),
               "; the rest lasts " + SpanText(rest)));

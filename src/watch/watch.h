@@ -36,7 +36,7 @@ struct Spend {
   Nanos gpu_time{0};
   std::optional<Money> cost;
   std::optional<Money> per_hour;  // of all its GPUs
-  int gpus = 0;
+  double gpus = 0;                // of a MIG board as much as is the run's
 };
 
 // What an alert asks for, of whoever is to act on it.

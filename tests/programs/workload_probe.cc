@@ -26,7 +26,7 @@ class CountingWatcher final : public OutputWatcher {
     seen_[static_cast<std::size_t>(stream - 1)] += bytes.size();
     progress_.OnOutput(stream, bytes);
   }
-  [[nodiscard]] WorkSaid done() const { return progress_.done(); }
+  [[nodiscard]] WorkCount done() const { return progress_.done(); }
   [[nodiscard]] std::size_t seen(int stream) const { return seen_[static_cast<std::size_t>(stream - 1)]; }
 
  private:
@@ -95,10 +95,10 @@ class Measuring {
   std::thread thread_;
 };
 
-void Write(std::ofstream& out, std::string_view what, const WorkSaid& done) {
+void Write(std::ofstream& out, std::string_view what, const WorkCount& done) {
   const auto number = [](const std::optional<std::int64_t>& n) { return n ? std::to_string(*n) : std::string("-"); };
-  out << what << ": steps " << number(done.steps) << " samples " << number(done.samples) << " tokens "
-      << number(done.tokens) << " epochs " << number(done.epochs) << "\n";
+  out << what << ": steps " << number(done[WorkUnit::kStep]) << " samples " << number(done[WorkUnit::kSample])
+      << " tokens " << number(done[WorkUnit::kToken]) << " epochs " << number(done[WorkUnit::kEpoch]) << "\n";
 }
 
 int Run(std::string_view mode, const char* end_file, std::vector<std::string> command) {

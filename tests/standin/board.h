@@ -42,6 +42,7 @@ class Activity {
   virtual double At(Quantity quantity, std::int64_t t) = 0;
   virtual std::uint64_t MemoryUsed(std::int64_t t) = 0;
   virtual std::vector<Process> Processes(std::int64_t t) = 0;
+  virtual std::vector<Process> Drawing(std::int64_t) { return {}; }
   virtual std::uint64_t EventReasons(std::int64_t t) = 0;
   virtual std::uint32_t Celsius(std::int64_t t) = 0;
   virtual bool Lost(std::int64_t t) = 0;
@@ -68,9 +69,11 @@ struct BoardFacts {
   std::uint32_t pcie_generation = 5;
   std::uint32_t pcie_width = 16;   // now; the board and its slot have 16
   std::uint32_t nvlinks = 0;       // that are up
-  std::uint32_t gpu_instance = 0;  // of a MIG instance, as the next two
+  std::uint32_t gpu_instance = 0;  // of a MIG instance, as the rest
+  std::uint32_t compute_instance = 0;
   std::uint32_t slices = 0;
   std::string profile;
+  bool hidden = false;  // a control group keeps it from this process
 };
 
 struct Published {

@@ -66,7 +66,8 @@ nvml::Return nvmlDeviceGetName(nvml::Device device, char* text, U32 size) {
 nvml::Return nvmlDeviceGetUUID(nvml::Device device, char* text, U32 size) {
   return About("nvmlDeviceGetUUID", device, [&](Node&, Handle& handle, Board& board, std::int64_t) {
     const std::string& uuid = board.facts().uuid;
-    const std::string instance = std::to_string(board.facts().gpu_instance);
+    std::string instance = std::to_string(board.facts().gpu_instance);
+    if (board.facts().compute_instance > 0) instance += "-" + std::to_string(board.facts().compute_instance);
     return CopyText(handle.instance ? "MIG-" + uuid.substr(4) + "-" + instance : uuid, text, size);
   });
 }

@@ -1,6 +1,7 @@
 // What only drivers of the last years have; the stand-in of an old driver is built without this file.
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 #include "standin/exports.h"
 
@@ -55,16 +56,34 @@ nvml::Return Field(Node& node, Board& board, std::int64_t now, nvml::FieldValue&
   }
 }
 
-std::vector<nvml::ProcessInfo> ProcessesOf(Node& node, Board& board, std::int64_t now) {
+std::vector<nvml::ProcessInfo> RecordsOf(const std::vector<Process>& processes) {
   std::vector<nvml::ProcessInfo> list;
-  for (const Process& p : board.activity().Processes(now)) {
-    list.push_back({p.pid, p.memory, nvml::kNone32, nvml::kNone32});
-  }
+  for (const Process& p : processes) list.push_back({p.pid, p.memory, nvml::kNone32, nvml::kNone32});
+  return list;
+}
+
+std::vector<nvml::ProcessInfo> ProcessesOf(Node& node, Board& board, std::int64_t now) {
+  std::vector<nvml::ProcessInfo> list = RecordsOf(board.activity().Processes(now));
   if (node.script.growing_lists) node.script.started_processes += 9;
   for (U32 i = 0; i < node.script.started_processes; ++i) {
     list.push_back({900'000 + i, 1 << 20, nvml::kNone32, nvml::kNone32});
   }
   return list;
+}
+
+// As CopyList, in the length that this driver's records have.
+nvml::Return CopyRecords(const Node& node, const std::vector<nvml::ProcessInfo>& list, U32* count,
+                         nvml::ProcessInfo* out) {
+  constexpr std::size_t kLong = 32;
+  if (!node.script.long_process_records) return CopyList(list, count, out);
+  const bool room = out != nullptr && *count >= list.size();
+  *count = static_cast<U32>(list.size());
+  for (std::size_t i = 0; room && i < list.size(); ++i) {
+    auto* const record = reinterpret_cast<char*>(out) + i * kLong;
+    std::memcpy(record, &list[i], sizeof(nvml::ProcessInfo));
+    std::memset(record + sizeof(nvml::ProcessInfo), 0, kLong - sizeof(nvml::ProcessInfo));
+  }
+  return room || list.empty() ? nvml::kSuccess : nvml::kInsufficientSize;
 }
 
 double PercentOrRate(U32 metric, const GpmState& a, const GpmState& b) {
@@ -144,7 +163,13 @@ nvml::Return nvmlDeviceGetTotalEccErrors(nvml::Device device, U32, U32, U64* out
 nvml::Return nvmlDeviceGetComputeRunningProcesses_v3(nvml::Device device, U32* count, nvml::ProcessInfo* out) {
   return About("nvmlDeviceGetComputeRunningProcesses_v3", device,
                [&](Node& node, Handle&, Board& board, std::int64_t now) {
-                 return CopyList(ProcessesOf(node, board, now), count, out);
+                 return CopyRecords(node, ProcessesOf(node, board, now), count, out);
+               });
+}
+nvml::Return nvmlDeviceGetGraphicsRunningProcesses_v3(nvml::Device device, U32* count, nvml::ProcessInfo* out) {
+  return About("nvmlDeviceGetGraphicsRunningProcesses_v3", device,
+               [&](Node& node, Handle&, Board& board, std::int64_t now) {
+                 return CopyRecords(node, RecordsOf(board.activity().Drawing(now)), count, out);
                });
 }
 nvml::Return nvmlDeviceGetMigMode(nvml::Device device, U32* current, U32* pending) {
@@ -237,7 +262,7 @@ nvml::Return nvmlGpmMigSampleGet(nvml::Device device, U32 instance, nvml::GpmSam
   return About("nvmlGpmMigSampleGet", device, [&](Node& node, Handle&, Board&, std::int64_t now) -> nvml::Return {
     for (U32 i = 0; i < 7; ++i) {
       nvml::Device found = nullptr;
-      if (node.InstanceAt(device, i, &found) != nvml::kSuccess) break;
+      if (node.InstanceAt(device, i, &found) != nvml::kSuccess) continue;
       Board& board = *node.Find(found)->board;
       if (board.facts().gpu_instance == instance) return TakeGpm(board, now, sample);
     }

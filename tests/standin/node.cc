@@ -44,7 +44,7 @@ void Node::Load(const std::string& text) {
   counts = {};
   handles_.clear();
   manual_ns_ = 0;
-  wall_step_ns_ = 0;
+  wall_steps_.clear();
   base_ns_ = script.manual_clock ? 0 : Clock(CLOCK_MONOTONIC);
   wall_base_ns_ = script.manual_clock ? kManualWall : Clock(CLOCK_REALTIME);
   reloads_done_ = 0;
@@ -72,7 +72,8 @@ void Node::BuildScripted() {
     const std::string name = std::to_string(i);
     gpu.board = std::make_unique<Board>(told.facts, ScriptedActivity(told.facts, script.timeline[name]));
     for (const BoardFacts& facts : told.instances) {
-      const std::string instance = name + "/" + std::to_string(facts.gpu_instance);
+      std::string instance = name + "/" + std::to_string(facts.gpu_instance);
+      if (facts.compute_instance > 0) instance += "/" + std::to_string(facts.compute_instance);
       gpu.instances.push_back(std::make_unique<Board>(facts, ScriptedActivity(facts, script.timeline[instance])));
     }
     gpus_.push_back(std::move(gpu));
@@ -96,7 +97,9 @@ void Node::BuildLive(const std::string& path) {
 std::int64_t Node::Now() { return script.manual_clock ? manual_ns_.load() : Clock(CLOCK_MONOTONIC) - base_ns_; }
 
 std::uint64_t Node::WallMicros(std::int64_t t) const {
-  return static_cast<std::uint64_t>((wall_base_ns_ + wall_step_ns_ + t) / 1000);
+  std::int64_t wall = wall_base_ns_ + t;
+  for (const WallStep& step : wall_steps_) wall += step.at < t ? step.ns : 0;
+  return static_cast<std::uint64_t>(wall / 1000);
 }
 
 nvml::Return Node::Init() {
@@ -149,6 +152,7 @@ nvml::Return Node::InstanceAt(nvml::Device board, std::uint32_t index, nvml::Dev
   const Handle* const parent = Find(board);
   auto& instances = gpus_[static_cast<std::size_t>(parent->gpu)].instances;
   if (index >= instances.size()) return nvml::kNotFound;
+  if (instances[index]->facts().hidden) return nvml::kNoPermission;
   *out = HandleOf(parent->gpu, *instances[index], true);
   return nvml::kSuccess;
 }

@@ -37,9 +37,10 @@ class Node {
   void LoadFromEnvironment();
 
   std::int64_t Now();  // ns since the stand-in was loaded
+  // The wall clock at t: what was stamped then keeps its stamp, however the clock is set later.
   std::uint64_t WallMicros(std::int64_t t) const;
   void Advance(std::int64_t ns) { manual_ns_ += ns; }
-  void StepWall(std::int64_t ns) { wall_step_ns_ += ns; }
+  void StepWall(std::int64_t ns) { wall_steps_.push_back({Now(), ns}); }
   std::int64_t MonotonicBase() const { return base_ns_; }
 
   nvml::Return Init();
@@ -76,9 +77,13 @@ class Node {
   std::vector<int> order_;
   std::vector<std::unique_ptr<Handle>> handles_;
   std::atomic<std::int64_t> manual_ns_{0};
-  std::int64_t wall_step_ns_ = 0;
   std::int64_t base_ns_ = 0;       // monotonic time at which t = 0
   std::int64_t wall_base_ns_ = 0;  // wall clock at t = 0
+  struct WallStep {
+    std::int64_t at;
+    std::int64_t ns;
+  };
+  std::vector<WallStep> wall_steps_;
   std::size_t reloads_done_ = 0;
 };
 

@@ -64,6 +64,8 @@ void ReadFacts(const Values& values, BoardFacts& facts) {
     if (key == "pcie_width") facts.pcie_width = static_cast<std::uint32_t>(Number(value));
     if (key == "nvlinks") facts.nvlinks = static_cast<std::uint32_t>(Number(value));
     if (key == "gi") facts.gpu_instance = static_cast<std::uint32_t>(Number(value));
+    if (key == "ci") facts.compute_instance = static_cast<std::uint32_t>(Number(value));
+    if (key == "hidden") facts.hidden = value == "1";
     if (key == "slices") facts.slices = static_cast<std::uint32_t>(Number(value));
     if (key == "profile") facts.profile = value;
   }
@@ -130,6 +132,7 @@ bool ReadLine(const std::string& word, std::istringstream& in, Script& script) {
   if (word == "driver") return static_cast<bool>(in >> script.driver >> script.nvml);
   if (word == "growing_lists") return script.growing_lists = true;
   if (word == "narrow_pcie") return script.narrow_pcie = true;
+  if (word == "long_process_records") return script.long_process_records = true;
   if (word == "at") return ReadEvent(in, script);
   if (word == "fail" || word == "delay" || word == "hang") {
     ReadFault(word, in, script);
@@ -164,8 +167,22 @@ struct Level {
   std::uint64_t memory = 0;
   bool memory_told = false;
   std::vector<Process> processes;
+  std::vector<Process> drawing;
   bool lost = false;
 };
+
+// "12:10GiB,13:?"; "none".
+std::vector<Process> ReadProcesses(const std::string& text) {
+  std::vector<Process> processes;
+  std::istringstream list(text);
+  for (std::string one; text != "none" && std::getline(list, one, ',');) {
+    const std::size_t colon = std::min(one.find(':'), one.size());
+    const bool known = colon + 1 < one.size() && one[colon + 1] != '?';
+    processes.push_back({static_cast<std::uint32_t>(static_cast<int>(std::strtol(one.c_str(), nullptr, 10))),
+                         known ? Bytes(one.substr(colon + 1)) : ~std::uint64_t{0}});
+  }
+  return processes;
+}
 
 void ReadLevel(const Values& values, Level& level) {
   static const std::map<std::string, std::pair<Quantity, double>> kNames = {
@@ -183,16 +200,8 @@ void ReadLevel(const Values& values, Level& level) {
       level.memory = Bytes(value);
       level.memory_told = true;
     }
-    if (key == "procs") {  // "12:10GiB,13:?"; "none"
-      level.processes.clear();
-      std::istringstream list(value);
-      for (std::string one; value != "none" && std::getline(list, one, ',');) {
-        const std::size_t colon = std::min(one.find(':'), one.size());
-        const bool known = colon + 1 < one.size() && one[colon + 1] != '?';
-        level.processes.push_back({static_cast<std::uint32_t>(static_cast<int>(std::strtol(one.c_str(), nullptr, 10))),
-                                   known ? Bytes(one.substr(colon + 1)) : ~std::uint64_t{0}});
-      }
-    }
+    if (key == "procs") level.processes = ReadProcesses(value);
+    if (key == "draws") level.drawing = ReadProcesses(value);
   }
 }
 
@@ -214,10 +223,13 @@ class Scripted : public Activity {
     const Level& level = Of(t);
     if (level.memory_told) return level.memory;
     std::uint64_t sum = 0;
-    for (const Process& process : level.processes) sum += process.memory == ~std::uint64_t{0} ? 0 : process.memory;
+    for (const auto* list : {&level.processes, &level.drawing}) {
+      for (const Process& process : *list) sum += process.memory == ~std::uint64_t{0} ? 0 : process.memory;
+    }
     return sum;
   }
   std::vector<Process> Processes(std::int64_t t) override { return Of(t).processes; }
+  std::vector<Process> Drawing(std::int64_t t) override { return Of(t).drawing; }
   std::uint64_t EventReasons(std::int64_t t) override { return Of(t).reasons; }
   std::uint32_t Celsius(std::int64_t t) override { return Of(t).celsius; }
   bool Lost(std::int64_t t) override { return Of(t).lost; }

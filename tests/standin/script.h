@@ -51,7 +51,8 @@ struct Script {
   std::vector<std::int64_t> reloads;
   bool growing_lists = false;  // nine processes start before each call that reads a list
   std::uint32_t started_processes = 0;
-  bool narrow_pcie = false;  // PCIe counters of 32 bits, which wrap
+  bool narrow_pcie = false;           // PCIe counters of 32 bits, which wrap
+  bool long_process_records = false;  // of 32 bytes, as drivers 535.43 to 535.86 write them
   // The timeline of "gpu 0", or of "gpu 0/1" (instance 1 of GPU 0).
   std::map<std::string, std::vector<std::string>> timeline;
   std::string error;  // empty: the script is right

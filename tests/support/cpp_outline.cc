@@ -9,23 +9,31 @@ namespace {
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Replaces by blanks what is no code. Literals keep their quotes.
+// Replaces by blanks what is no code, and what is no comment. Literals keep their quotes.
 class Blanker {
  public:
-  explicit Blanker(std::string text) : text_(std::move(text)) {}
+  struct Parts {
+    std::string code;
+    std::string comments;
+  };
 
-  std::string Run() {
+  explicit Blanker(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) text_ += line + "\n";
+    for (const char c : text_) comments_ += c == '\n' ? c : ' ';
+  }
+
+  Parts Run() {
     while (at_ < text_.size()) Step();
-    return std::move(text_);
+    return {std::move(text_), std::move(comments_)};
   }
 
  private:
   void Step() {
     const std::string_view rest = std::string_view(text_).substr(at_);
     if (StartsWith(rest, "//")) {
-      BlankTo(text_.find('\n', at_));
+      Comment(text_.find('\n', at_));
     } else if (StartsWith(rest, "/*")) {
-      BlankTo(EndAfter("*/", at_ + 2));
+      Comment(EndAfter("*/", at_ + 2));
     } else if (StartsWith(rest, "R\"")) {
       const std::size_t open = text_.find('(', at_);
       const std::string close = ")" + text_.substr(at_ + 2, open - at_ - 2) + "\"";
@@ -50,6 +58,11 @@ class Blanker {
     const std::size_t found = text_.find(close, from);
     return found == std::string::npos ? text_.size() : found + close.size();
   }
+  void Comment(std::size_t end) {
+    const std::size_t length = std::min(end, text_.size()) - at_;
+    comments_.replace(at_, length, text_, at_, length);
+    BlankTo(end);
+  }
   void BlankTo(std::size_t end) {
     for (end = std::min(end, text_.size()); at_ < end; ++at_) {
       if (text_[at_] != '\n') text_[at_] = ' ';
@@ -57,6 +70,7 @@ class Blanker {
   }
 
   std::string text_;
+  std::string comments_;
   std::size_t at_ = 0;
 };
 
@@ -170,23 +184,24 @@ class Outliner {
   bool continued_ = false;
 };
 
-}  // namespace
-
-std::vector<std::string> CodeOf(const SourceFile& file) {
-  std::string text;
-  for (const std::string& line : file.lines) text += line + "\n";
-  text = Blanker(std::move(text)).Run();
-  std::vector<std::string> code(1);
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::vector<std::string> lines(1);
   for (const char c : text) {
     if (c == '\n') {
-      code.emplace_back();
+      lines.emplace_back();
     } else {
-      code.back() += c;
+      lines.back() += c;
     }
   }
-  code.pop_back();
-  return code;
+  lines.pop_back();
+  return lines;
 }
+
+}  // namespace
+
+std::vector<std::string> CodeOf(const SourceFile& file) { return LinesOf(Blanker(file.lines).Run().code); }
+
+std::vector<std::string> CommentsOf(const SourceFile& file) { return LinesOf(Blanker(file.lines).Run().comments); }
 
 Outline OutlineOf(const SourceFile& file) {
   const std::vector<std::string> code = CodeOf(file);

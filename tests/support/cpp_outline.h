@@ -9,6 +9,8 @@ namespace idleburn::testing {
 
 // The file with comments, string and character literals blanked out; lines and columns stay where they are.
 std::vector<std::string> CodeOf(const SourceFile& file);
+// Its comments alone, where they stand.
+std::vector<std::string> CommentsOf(const SourceFile& file);
 
 // What a file defines, as far as braces and semicolons tell.
 struct Outline {

@@ -30,6 +30,16 @@ bool Holds(const Container& container, std::string_view name) {
   return std::find(container.begin(), container.end(), name) != container.end();
 }
 
+// A heading of Markdown: `words`, or where `after` stands behind them what begins so.
+bool HasHeading(const SourceFile& document, const std::string& words, std::string_view after) {
+  return std::any_of(document.lines.begin(), document.lines.end(), [&](const std::string& line) {
+    if (!StartsWith(line, "#")) return false;
+    const std::string heading = line.substr(std::min(line.size(), line.find_first_not_of("# ")));
+    return after.empty() ? heading == words
+                         : StartsWith(heading, words + std::string(after)) || StartsWith(heading, words + ".");
+  });
+}
+
 // One regular expression over the lines of code of each chosen file.
 template <typename Chosen>
 Faults Matches(const SourceTree& tree, Chosen chosen, const std::regex& pattern, const std::string& sentence) {
@@ -253,6 +263,48 @@ Faults FuzzFaults(const SourceTree& tree, const std::vector<std::string>& corpus
   return faults;
 }
 
+Faults CommentTargetFaults(const SourceTree& tree) {
+  static const std::regex kDocument(R"re(([\w./:-]*\w\.md)\b(?:,? (?:sections? (\d+(?:\.\d+)*)|"([^"]+)"))?)re");
+  static const std::regex kNoDocument(R"((?:[/*(]|\bof|\bby|\bin) *[Ss]ections? \d)");
+  static const std::regex kFile(R"(\b(?:[\w-]+/)+[\w-]+\.(?:h|cc)\b)");
+  Faults faults;
+  for (const SourceFile& file : tree) {
+    if (!IsCpp(file) || StartsWith(file.path, "tools/")) continue;  // tools name what they write
+    const auto find = [&](const std::string& path) {
+      const SourceFile* beside =
+          FindFile(tree, (std::filesystem::path(file.path).parent_path() / path).lexically_normal().generic_string());
+      return beside != nullptr ? beside : FindFile(tree, path);
+    };
+    const std::vector<std::string> comments = CommentsOf(file);
+    for (std::size_t i = 0; i < comments.size(); ++i) {
+      const std::string& line = comments[i];
+      for (auto at = std::sregex_iterator(line.begin(), line.end(), kDocument); at != std::sregex_iterator(); ++at) {
+        const std::string name = (*at)[1];
+        if (name.find("://") != std::string::npos) continue;
+        const SourceFile* document = find(name);
+        if (document == nullptr) {
+          faults.push_back(At(file, i + 1) + "names " + name + ", which is not there");
+        } else if ((*at)[2].matched && !HasHeading(*document, (*at)[2], " ")) {
+          faults.push_back(At(file, i + 1) + name + " has no section " + (*at)[2].str());
+        } else if ((*at)[3].matched && !HasHeading(*document, (*at)[3], "")) {
+          faults.push_back(At(file, i + 1) + name + " has no heading \"" + (*at)[3].str() + "\"");
+        }
+      }
+      if (std::regex_search(line, kNoDocument)) faults.push_back(At(file, i + 1) + "names a section of no document");
+      for (auto at = std::sregex_iterator(line.begin(), line.end(), kFile); at != std::sregex_iterator(); ++at) {
+        const std::string name = at->str();
+        const bool ours = std::any_of(tree.begin(), tree.end(), [&](const SourceFile& f) {
+          return StartsWith(f.path, "src/" + name.substr(0, name.find('/') + 1));
+        });
+        if (ours && FindFile(tree, "src/" + name) == nullptr) {
+          faults.push_back(At(file, i + 1) + "names " + name + ", which is not there");
+        }
+      }
+    }
+  }
+  return faults;
+}
+
 Faults WordFaults(const SourceTree& tree) {
   // Spelt in pieces, so that this file keeps the rule too.
   static const std::regex kUnfinished(
@@ -304,6 +356,40 @@ Faults LinkTargetFaults(const SourceTree& tree) {
         if (!exists) faults.push_back(At(file, i + 1) + "links to " + target + ", which is not there");
       }
     }
+  }
+  return faults;
+}
+
+Faults VariableFaults(const SourceTree& tree) {
+  static const std::regex kNamed("\\bIDLEBURN_[A-Z_]+");
+  static const std::regex kUsed("[\"']IDLEBURN_[A-Z_]+");
+  const auto each_in = [](const SourceFile& file, const std::regex& pattern, const auto& found) {
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      const std::string& line = file.lines[i];
+      for (auto at = std::sregex_iterator(line.begin(), line.end(), pattern); at != std::sregex_iterator(); ++at) {
+        found((*at)[0].str(), i + 1);
+      }
+    }
+  };
+  std::set<std::string> named;
+  for (const SourceFile& file : tree) {
+    const bool document = file.path == "README.md" || (StartsWith(file.path, "docs/") && EndsWith(file.path, ".md"));
+    if (document) each_in(file, kNamed, [&](const std::string& name, std::size_t) { named.insert(name); });
+  }
+  const auto known = [&](const std::string& name) {
+    if (!EndsWith(name, "_")) return named.contains(name);
+    const auto first = named.lower_bound(name);  // what all names of a kind begin with
+    return first != named.end() && StartsWith(*first, name);
+  };
+  Faults faults;
+  for (const SourceFile& file : tree) {
+    const bool ours =
+        StartsWith(file.path, "src/") || StartsWith(file.path, "include/") || StartsWith(file.path, "python/idleburn/");
+    if (!ours || IsTest(file)) continue;
+    each_in(file, kUsed, [&](const std::string& used, std::size_t line) {
+      const std::string name = used.substr(1);
+      if (!known(name)) faults.push_back(At(file, line) + name + " is in no document");
+    });
   }
   return faults;
 }

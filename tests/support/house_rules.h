@@ -42,10 +42,16 @@ Faults HeavyHeaderFaults(const SourceTree& tree, std::span<const HeavyHeader> he
 Faults DeadFileFaults(const SourceTree& tree, std::string_view compile_commands);
 // Parsers that src/import/importers.cc includes and no fuzz target does; corpus folders without a target.
 Faults FuzzFaults(const SourceTree& tree, const std::vector<std::string>& corpus_folders);
+// Comments that send a reader to a document, to a heading or numbered section of one, or to a file of src/ that is not
+// there; and to a section of no document.
+Faults CommentTargetFaults(const SourceTree& tree);
 // Words that say something is unfinished, and paths and hosts of one machine.
 Faults WordFaults(const SourceTree& tree);
 // Links of Markdown files to files of the project that are not there.
 Faults LinkTargetFaults(const SourceTree& tree);
+// Variables of the environment that the program, the Python package or the header reads or sets (IDLEBURN_...), and
+// neither the README nor docs/ names.
+Faults VariableFaults(const SourceTree& tree);
 // Scripts in tools/ that go on after an error.
 Faults ScriptFaults(const SourceTree& tree);
 

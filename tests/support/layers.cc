@@ -144,6 +144,26 @@ Faults IncludeFaults(const SourceTree& tree, std::span<const LayerRow> table) {
   return faults;
 }
 
+Faults UnusedFaults(const SourceTree& tree, std::span<const LayerRow> table) {
+  std::map<std::string, std::set<std::string>> used;
+  for (const SourceFile& file : tree) {
+    if (!StartsWith(file.path, "src/") || !IsCpp(file) || IsTest(file)) continue;
+    for (const Include& include : IncludesOf(file)) {
+      if (include.quoted) used[ModuleOf(file.path)].insert(ModuleOf("src/" + include.target));
+    }
+  }
+  Faults faults;
+  for (const LayerRow& row : table) {
+    const std::string module(row.module);
+    for (const std::string_view dep : row.may_use) {
+      if (used[module].count(std::string(dep)) == 0) {
+        faults.push_back(module + " may use " + std::string(dep) + ", which none of its files includes");
+      }
+    }
+  }
+  return faults;
+}
+
 Faults CycleFaults(const SourceTree& tree) {
   std::map<std::string, std::vector<std::string>> edges;
   for (const SourceFile& file : tree) {

@@ -22,6 +22,8 @@ Faults FolderFaults(const SourceTree& tree, std::span<const LayerRow> table);
 // Every quoted #include in src/ names an existing file by its path from src/, in a module of the includer's row.
 // Unit tests may look anywhere.
 Faults IncludeFaults(const SourceTree& tree, std::span<const LayerRow> table);
+// What a row allows and no file of its module includes: a way that stands open for nothing. Unit tests do not count.
+Faults UnusedFaults(const SourceTree& tree, std::span<const LayerRow> table);
 // Files of src/ that include each other in a circle.
 Faults CycleFaults(const SourceTree& tree);
 // idleburn_module(NAME deps...) of CMakeLists.txt: what is linked is allowed by the row, and all the row allows is

@@ -13,7 +13,8 @@ const char* const kNoGpu = "IDLEBURN_NVML_LIBRARY=/no/such/library.so ";
 
 LiveMachine::LiveMachine(const std::string& script, bool live) {
   environment_ = "export F=" + folder_.path().string() + " I=" IDLEBURN_PROGRAM " T=" IDLEBURN_SIMULATED_TRAINING +
-                 " XDG_DATA_HOME=" + Path("data") + " IDLEBURN_NVML_LIBRARY=" IDLEBURN_STANDIN +
+                 " XDG_DATA_HOME=" + Path("data") + " NVIDIA_VISIBLE_DEVICES=all" +
+                 " IDLEBURN_NVML_LIBRARY=" IDLEBURN_STANDIN +
                  " IDLEBURN_STANDIN_SCRIPT=" + folder_.Write("gpus", script) +
                  (live ? " IDLEBURN_STANDIN_SHM=" + Path("marks") : "") + "; ";
 }

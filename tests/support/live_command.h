@@ -13,7 +13,7 @@ namespace idleburn::testing {
 class LiveMachine {
  public:
   // `script` says what the GPUs are and do (tests/standin/README.md). With `live`, what they do comes from simulated
-  // programs instead.
+  // programs instead. All GPUs are given to what runs there, also where the tests run in a container.
   explicit LiveMachine(const std::string& script, bool live = false);
 
   // Words of the shell in that environment; $I is the program, $T the simulated training, $F the folder.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -44,8 +45,9 @@ inline std::string Described(const HostSample& s) {
 }
 inline std::string Described(const WorkMark& m) {
   const auto amount = [](const std::optional<std::int64_t>& a) { return a ? std::to_string(*a) : std::string("-"); };
-  return "work " + std::to_string(m.time.nanos()) + " " + std::to_string(m.rank) + " " + amount(m.steps) + " " +
-         amount(m.samples) + " " + amount(m.tokens) + " " + amount(m.epochs);
+  return "work " + std::to_string(m.time.nanos()) + " " + std::to_string(m.rank) + " " +
+         amount(m.done[WorkUnit::kStep]) + " " + amount(m.done[WorkUnit::kSample]) + " " +
+         amount(m.done[WorkUnit::kToken]) + " " + amount(m.done[WorkUnit::kEpoch]);
 }
 inline std::string Described(const Note& n) {
   return "note " + std::to_string(n.time.nanos()) + " " + std::to_string(static_cast<int>(n.kind)) + " " + n.text;
@@ -55,9 +57,9 @@ inline std::string Described(const RunFact& f) { return "fact " + f.key + "=" + 
 // Calls `visit` with each record in its order.
 template <typename Visit>
 void ForEach(const RecordBatch& batch, Visit visit) {
-  std::size_t at[kRecordKindCount] = {};
+  std::map<RecordKind, std::size_t> at;
   for (const RecordKind kind : batch.order) {
-    const std::size_t i = at[static_cast<std::size_t>(kind)]++;
+    const std::size_t i = at[kind]++;
     switch (kind) {
       case RecordKind::kSample:
         visit(batch.samples[i]);
@@ -152,10 +154,10 @@ inline RecordBatch RandomStream(std::uint64_t seed, std::size_t ticks, std::size
       WorkMark mark;
       mark.time = Instant::FromNanos(now + 9);
       mark.rank = static_cast<std::int32_t>(below(4)) - 1;
-      if (below(2) == 0) mark.steps = static_cast<std::int64_t>(tick);
-      if (below(2) == 0) mark.samples = static_cast<std::int64_t>(random());
-      if (below(2) == 0) mark.tokens = 0;
-      if (below(2) == 0) mark.epochs = -1;
+      if (below(2) == 0) mark.done[WorkUnit::kStep] = static_cast<std::int64_t>(tick);
+      if (below(2) == 0) mark.done[WorkUnit::kSample] = static_cast<std::int64_t>(random());
+      if (below(2) == 0) mark.done[WorkUnit::kToken] = 0;
+      if (below(2) == 0) mark.done[WorkUnit::kEpoch] = -1;
       batch.Add(mark);
     }
     if (below(30) == 0) {

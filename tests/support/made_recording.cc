@@ -54,9 +54,9 @@ std::string MadeRecording::WriteTo(const std::string& path) const {
     steps = done;
     WorkMark mark;
     mark.time = at(s);
-    if (counts_steps) mark.steps = done;
-    if (samples_per_step > 0) mark.samples = done * samples_per_step;
-    if (mark.steps || mark.samples) (*writer)->OnWork(mark);
+    if (counts_steps) mark.done[WorkUnit::kStep] = done;
+    if (samples_per_step > 0) mark.done[WorkUnit::kSample] = done * samples_per_step;
+    if (mark.done[WorkUnit::kStep] || mark.done[WorkUnit::kSample]) (*writer)->OnWork(mark);
   }
   (*writer)->OnFact(RunWindow::EndFact(at(seconds)));
   if (!exit.empty()) (*writer)->OnFact({"exit", exit});

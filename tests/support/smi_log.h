@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "text/time_zone.h"
 
 namespace idleburn::testing {
 

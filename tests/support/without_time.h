@@ -32,8 +32,7 @@ inline Profile WithoutTime(const Profile& profile, std::size_t device, const Int
   move(shorter.frames);
   move(shorter.steps);
   HostRanges& host = shorter.host;
-  for (IntervalSet* set : {&host.dataloader, &host.loader_ahead, &host.sync_api, &host.memcpy_api, &host.cpu_op,
-                           &host.scalar_read, &host.overhead}) {
+  for (IntervalSet* set : {&host.dataloader, &host.loader_ahead, &host.cpu_op, &host.scalar_read, &host.overhead}) {
     std::vector<Interval> parts;
     for (const Interval& part : set->parts()) parts.push_back({cut(part.start), cut(part.end)});
     *set = IntervalSet::UnionOf(std::move(parts));

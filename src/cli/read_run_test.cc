@@ -1,0 +1,75 @@
+// What a whole input comes to, from its text to the run: doubts that arise between the importer and the classifier.
+#include "cli/read_run.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace idleburn {
+namespace {
+
+// The run that an input of that text is, or why it is none.
+Result<std::unique_ptr<RunInputs>> Read(const std::string& text) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("idleburn_read_run_" + std::to_string(getpid()) + ".txt");
+  std::ofstream(path) << text;
+  auto run = ReadRun({path.string()}, {}, {}, [](std::string_view /*name*/) { return BoardFacts(); });
+  std::filesystem::remove(path);
+  return run;
+}
+
+std::string Line(const std::string& metric, const std::string& labels, const std::string& value, int second) {
+  return metric + "{" + labels + "} " + value + " " + std::to_string(1'772'445'600'000 + second * 1000) + "\n";
+}
+
+// Jobstats on a board of seven instances: each is a device of its own UUID, and none says that it is a seventh.
+TEST(ReadRunTest, AnInstanceOfUnknownShareIsNoWholeGpu) {
+  std::string instances;
+  for (int second = 0; second <= 300; second += 30) {
+    for (int i = 0; i < 7; ++i) {
+      const std::string uuid = "uuid=\"MIG-5f3a0000-4d1c-11ee-9a6b-a1b2c3d4000" + std::to_string(i) + "\"";
+      instances += Line("nvidia_gpu_duty_cycle", uuid, "50", second);
+    }
+  }
+  const auto alone = Read(instances);
+  ASSERT_FALSE(alone);
+  EXPECT_NE(alone.error().message.find("add GPU_I_ID and GPU_I_PROFILE with the UUID of the board"), std::string::npos)
+      << alone.error().message;
+  std::string whole = instances;
+  for (int second = 0; second <= 300; second += 30) {
+    whole += Line("nvidia_gpu_duty_cycle", "uuid=\"GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40009\"", "50", second);
+  }
+  const auto beside = Read(whole);
+  ASSERT_TRUE(beside) << beside.error().message;
+  ASSERT_EQ((*beside)->run.devices.size(), 1U);
+  EXPECT_EQ((*beside)->devices[(*beside)->run.devices[0].device].uuid, "GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40009");
+  EXPECT_EQ((*beside)->quality.CountOf(QualityId::kUnsizedInstance), 7);
+}
+
+// One GPU with an Xid is one, however often it is told, and by whichever reader.
+TEST(ReadRunTest, AnXidOfOneGpuIsCountedOnce) {
+  std::string scrapes;
+  for (int second = 0; second <= 300; second += 30) {
+    for (const std::string gpu : {"0", "1"}) {
+      scrapes += Line("DCGM_FI_DEV_GPU_UTIL", "gpu=\"" + gpu + "\"", "50", second);
+      scrapes += Line("DCGM_FI_DEV_XID_ERRORS", "gpu=\"" + gpu + "\"", gpu == "0" ? "31" : "0", second);
+    }
+  }
+  const auto prometheus = Read(scrapes);
+  ASSERT_TRUE(prometheus) << prometheus.error().message;
+  const DataQuality::Row& row = (*prometheus)->quality.Get(QualityId::kXidSeen);
+  EXPECT_EQ(row.count, 1);
+  EXPECT_EQ(row.names, std::set<std::string>{"Xid 31"});
+  std::string csv = "time,gpu,util,xid\n";
+  for (int second = 0; second <= 300; second += 30) {
+    csv += std::to_string(1'772'445'600 + second) + ",0,50,31\n" + std::to_string(1'772'445'600 + second) + ",1,50,0\n";
+  }
+  const auto columns = Read(csv);
+  ASSERT_TRUE(columns) << columns.error().message;
+  EXPECT_EQ((*columns)->quality.CountOf(QualityId::kXidSeen), 1);
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,228 @@
+#include "report/audit_view.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "report/audit_fixture.h"
+#include "support/property.h"
+
+namespace idleburn {
+namespace {
+
+Money M(std::string_view text) { return Money::Parse(text).value(); }
+
+bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// Every writer for people.
+std::vector<std::string> Pages(const AuditReport& report) {
+  return {AuditText(report, 300, false), AuditMarkdown(report), AuditHtml(report)};
+}
+
+// "1,234.5 h", "$3.07": the digits as a number of last decimals.
+std::int64_t Digits(const std::string& cell) {
+  std::string digits;
+  std::copy_if(cell.begin(), cell.end(), std::back_inserter(digits), [](char c) { return c >= '0' && c <= '9'; });
+  return digits.empty() ? 0 : std::stoll(digits);
+}
+
+// One GPU whose seconds are `percent`.
+std::unique_ptr<AuditFixture> OneGpu(int seconds, std::function<std::optional<int>(int)> percent) {
+  auto audit = std::make_unique<AuditFixture>();
+  AuditFixture::Gpu gpu;
+  gpu.percent = std::move(percent);
+  audit->Add(gpu, seconds);
+  audit->Settle(M("4"));
+  return audit;
+}
+
+// Times in all sizes, often of nothing.
+std::int64_t AnyTime() {
+  const auto most = *rc::gen::element<std::int64_t>(1, 1'000'000'000, kNanosPerHour, 400 * kNanosPerHour);
+  return *rc::gen::inRange<std::int64_t>(0, most);
+}
+
+// The whole of an audit of any times, at a price.
+void FillAny(UsageCost* u, Money rate) {
+  const auto price = [&](std::int64_t ns) { return Price(rate, ns).value(); };
+  const auto add = [](Money a, Money b) { return Money::Nano(a.nano() + b.nano()); };
+  u->idle_held_ns = AnyTime();
+  u->idle_empty_ns = AnyTime();
+  u->idle_unknown_ns = AnyTime();
+  u->idle_held_cost = price(u->idle_held_ns);
+  u->idle_empty_cost = price(u->idle_empty_ns);
+  u->idle_unknown_cost = price(u->idle_unknown_ns);
+  u->phase_ns = {u->idle_held_ns + u->idle_empty_ns + u->idle_unknown_ns, AnyTime(), AnyTime(), AnyTime()};
+  u->spin_wait_ns = u->phase_ns[3] / 3;
+  u->spin_wait_cost = price(u->spin_wait_ns);
+  u->phase_cost[0] = add(add(*u->idle_held_cost, *u->idle_empty_cost), *u->idle_unknown_cost);
+  for (std::size_t p = 1; p < kPhaseCount; ++p) u->phase_cost[p] = price(u->phase_ns[p]);
+  u->unobserved_ns = AnyTime();
+  u->unallocated_ns = AnyTime();
+  u->unobserved_cost = price(u->unobserved_ns);
+  u->unallocated_cost = price(u->unallocated_ns);
+  u->total = add(*u->unobserved_cost, *u->unallocated_cost);
+  for (std::size_t p = 0; p < kPhaseCount; ++p) {
+    u->observed_ns += u->phase_ns[p];
+    u->total = add(*u->total, *u->phase_cost[p]);
+  }
+  u->window_ns = u->observed_ns + u->unobserved_ns + u->unallocated_ns;
+  u->waste = u->phase_cost[0];
+}
+
+TEST(PhaseTableTest, IdleIsAlwaysPartedAndThePartsSumToIt) {
+  test::ExpectProperty([] {
+    AuditFixture audit;
+    UsageCost& u = audit.report.cost.whole;
+    FillAny(&u, M("3.37"));
+    const ReportTable table = ViewOf(audit.report, {}).phases;
+    std::int64_t hours = 0;
+    std::int64_t cents = 0;
+    std::size_t parts = 0;
+    for (const TableRow& row : table.rows) {
+      const bool part =
+          row[0] == "  a process held the GPU" || row[0] == "  no process on it" || row[0] == "  not known who held it";
+      if (!part) continue;
+      ++parts;
+      hours += Digits(row[1]);
+      cents += Digits(row[3]);
+    }
+    const auto told = static_cast<std::size_t>((u.idle_held_ns > 0) + (u.idle_empty_ns > 0) + (u.idle_unknown_ns > 0));
+    RC_ASSERT(parts == told);
+    RC_ASSERT(table.rows.front()[0] == "idle");
+    RC_ASSERT(hours == Digits(table.rows.front()[1]));
+    RC_ASSERT(cents == Digits(table.rows.front()[3]));
+  });
+}
+
+TEST(AuditBarTest, PiecesSumToTheWholeWindow) {
+  test::ExpectProperty([] {
+    AuditFixture audit;
+    FillAny(&audit.report.cost.whole, M("3.37"));
+    RC_PRE(audit.report.cost.whole.window_ns > 0);
+    const std::string html = AuditHtml(audit.report);
+    const std::size_t from = html.find("Shares of the window</title>");
+    RC_ASSERT(from != std::string::npos);
+    const std::string bar = html.substr(from, html.find("</ul>", from) - from);
+    RC_ASSERT(Contains(bar, "unallocated") == (audit.report.cost.whole.unallocated_ns > 0));
+    std::int64_t sum = 0;
+    const std::regex share("([0-9]+)\\.([0-9]{2}) %");
+    for (std::sregex_iterator it(bar.begin(), bar.end(), share), end; it != end; ++it) {
+      sum += std::stoll((*it)[1]) * 100 + std::stoll((*it)[2]);
+    }
+    RC_ASSERT(sum == 10'000);
+  });
+}
+
+TEST(EnergyTextTest, APartIsCalledAPartAndHasNoError) {
+  const auto half = OneGpu(7200, [](int s) { return s < 3600 ? std::optional(80) : std::nullopt; });
+  half->report.cost.energy_cost = M("0.07");
+  for (const std::string& page : Pages(half->report)) {
+    EXPECT_TRUE(Contains(page, "over 1.0000 of 2.0000 GPU-hours")) << page.substr(0, 4000);
+    EXPECT_FALSE(Contains(page, "± 5 %"));
+  }
+  EXPECT_EQ(nlohmann::json::parse(AuditJson(half->report))["energy_coverage"], 0.5);
+  const auto all = OneGpu(7200, [](int s) { return s < 7000 ? std::optional(80) : std::nullopt; });  // 97 %
+  for (const std::string& page : Pages(all->report)) {
+    EXPECT_TRUE(Contains(page, "± 5 %"));
+    EXPECT_FALSE(Contains(page, "of 2.0000 GPU-hours"));
+  }
+}
+
+// Below 10 % is idle, and what little was done is work all the same: 8 % and 100 % have no sum.
+TEST(VerdictTest, IdleTimeInWhichWorkWasDoneIsNamedByItsBand) {
+  const auto audit = OneGpu(3600, [](int) { return 8; });
+  const std::string verdict = ViewOf(audit->report, {}).verdict;
+  EXPECT_TRUE(Contains(verdict, "$0.32 of it (8.0 %) did work.")) << verdict;
+  EXPECT_TRUE(Contains(verdict, "$4.00 (100 %) burned idle (below 10 % busy) while a process held the GPU."))
+      << verdict;
+}
+
+TEST(UnpricedTest, HoursWithoutAPriceAreNeverBesideTheAmountsOfTheOthers) {
+  AuditFixture audit;
+  AuditFixture::Gpu gpu;
+  gpu.percent = [](int s) { return s % 2 == 0 ? 100 : 0; };
+  gpu.uuid = "GPU-a";
+  audit.Add(gpu, 3600);
+  audit.Settle(M("4"));
+  CostReport& cost = audit.report.cost;
+  // A second GPU of which nobody knows the price.
+  cost.whole.window_ns += kNanosPerHour;
+  cost.whole.observed_ns += kNanosPerHour;
+  cost.whole.phase_ns[0] += kNanosPerHour;
+  cost.whole.idle_empty_ns += kNanosPerHour;
+  cost.whole.unpriced.window_ns = kNanosPerHour;
+  cost.waste_share = 0.75;
+  cost.rates = {{cost.rate, 1, 0, kNanosPerHour, cost.whole.total}, {Rate(), 1, 0, kNanosPerHour, std::nullopt}};
+  cost.rate.per_gpu_hour.reset();
+  cost.owners = {{"ann", 2 * kNanosPerHour, cost.whole.total, false, kNanosPerHour}};
+  Recommendation stop;
+  stop.title = "Stop it";
+  stop.saving = SavingRange{0, 0.4, 0.5};
+  audit.report.advice.recommendations = {stop};
+  const std::string html = AuditHtml(audit.report);
+  EXPECT_TRUE(Contains(html,
+                       "<dd>$4.00</dd><dd class=\"more\">1.0000 GPU-hours (1 GPU at $4.00), excluding 1.0000 "
+                       "unpriced GPU-hours</dd>"));
+  EXPECT_TRUE(Contains(html, "75.0 % of the observed time of all GPUs"));
+  EXPECT_FALSE(Contains(html, "observed cost"));
+  const AuditView view = ViewOf(audit.report, {});
+  EXPECT_EQ(view.owners.columns[2].header, "unpriced h");
+  EXPECT_EQ(view.owners.rows[0], (TableRow{"ann", "2.0000", "1.0000", "$4.00", "as named by the source"}));
+  EXPECT_TRUE(Contains(view.phases.notes.front(), "without 1.0000 unpriced GPU-hours"));
+}
+
+TEST(TogetherTest, ACheaperHourStandsApartFromLessTime) {
+  const auto audit = OneGpu(3600, [](int s) { return s < 2250 ? 0 : 100; });
+  Recommendation spot;
+  spot.id = "spot";
+  spot.title = "Run on spot capacity";
+  spot.axis = Axis::kRate;
+  spot.saving = SavingRange{0, 0.6, 0.75};
+  audit->report.advice.recommendations = {spot};
+  CombinedSaving& s = audit->report.advice.savings;
+  s.rule = "pools";
+  s.cap = 0.625;
+  s.time_fraction = 0.5;
+  s.rate_fraction = 0.6;
+  s.rate_lever = "spot";
+  s.total_fraction = 0.8;
+  s.naive_sum = 1.1;
+  s.cost = M("3.20");
+  s.time_cost = M("2.00");
+  const std::string note = ViewOf(audit->report, {}).recommendations.notes.front();
+  for (const char* part : {"All together $3.20: 80 % of the cost", "Less time alone $2.00: 50 %, by the pools rule",
+                           "waste is 62 % of the observed cost and no fix of waste can save more",
+                           "falls by 60 % with spot", "whether the job may run there was not measured",
+                           "would say 110 %, which counts the same hours more than once"}) {
+    EXPECT_TRUE(Contains(note, part)) << part << "\n" << note;
+  }
+  EXPECT_EQ(nlohmann::json::parse(AuditJson(audit->report))["savings"]["rate_lever"], "spot");
+}
+
+TEST(FindingTextTest, AShareOfATraceIsCalledOne) {
+  const auto audit = OneGpu(3600, [](int) { return 50; });
+  Finding sync;
+  sync.cause = "synchronization";
+  sync.title = "The host waits";
+  sync.status = Status::kLikely;
+  sync.share = 0.36;
+  sync.of_run = 0.0001;
+  sync.gpu_ns = kNanosPerHour / 10'000;
+  Finding live = sync;
+  live.of_run.reset();
+  audit->report.advice.findings = {live, sync};
+  const AuditView view = ViewOf(audit->report, {});
+  EXPECT_TRUE(Contains(view.why[0], "36.0 % of observed time")) << view.why[0];
+  EXPECT_TRUE(Contains(view.why[1], "36.0 % of the traced window")) << view.why[1];
+  EXPECT_TRUE(Contains(view.findings.rows[1][2], "36.0 % of the traced window"));
+  const nlohmann::json json = nlohmann::json::parse(AuditJson(audit->report));
+  EXPECT_EQ(json["findings"][0]["share_of"], "observed_time");
+  EXPECT_EQ(json["findings"][1]["share_of"], "traced_window");
+}
+
+}  // namespace
+}  // namespace idleburn
