@@ -491,7 +491,7 @@ TEST(TcoTest, WrongUseIsOneLine) {
       {"--draws 5 " IDLEBURN_ROOT "/examples/tco.toml", 2, "--draws '5' is no whole number from 10000"},
       {"--earned 80% " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals"},
       {"--project x " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals history"},
-      {"--format pdf " IDLEBURN_ROOT "/examples/tco.toml", 2, "--format is text, json, html, csv or markdown, not 'pdf'"},
+      {"--format pdf " IDLEBURN_ROOT "/examples/tco.toml", 2, "is text, json, html, csv or markdown, not 'pdf'"},
       {"--actuals " IDLEBURN_ROOT "/LICENSE " IDLEBURN_ROOT "/examples/tco.toml", 1, "LICENSE"},
   };
   for (const BadTco& row : rows) {
