@@ -265,8 +265,8 @@ TEST(PlanLaunchTest, FlagsThatAreThePlansOrOfNobody) {
   EXPECT_EQ(machine.Run(probed + "--enforce -- touch $F/started").code, 2);
   EXPECT_EQ(machine.Run(probed + "--help -- touch $F/started").code, 0);
   // A cap that a file names is one.
-  const ProgramRun capped = machine.Run("echo 'budget_gpu_hours = 1' > $F/cap.toml; $I plan $F/cap.toml " +
-                                        kModel + kStated + "--launch -- --enforce -- true");
+  const ProgramRun capped = machine.Run("echo 'budget_gpu_hours = 1' > $F/cap.toml; $I plan $F/cap.toml " + kModel +
+                                        kStated + "--launch -- --enforce -- true");
   EXPECT_EQ(capped.code, 0) << capped.err;
   EXPECT_FALSE(std::filesystem::exists(machine.Path("started")));
 }

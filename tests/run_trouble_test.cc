@@ -285,7 +285,8 @@ TEST(RunHiddenTest, AJobOnASlicePaysForThatSlice) {
       if (row["id"] == "gpus_left_out") left_out = row["names"].dump();
     }
     EXPECT_NE(left_out.find("the rest of GPU 0"), std::string::npos) << left_out;
-    EXPECT_NE(left_out.find(hidden ? "1 of 7 compute slices are visible here" : "GPU 0 MIG 1g.10gb #13"), std::string::npos)
+    EXPECT_NE(left_out.find(hidden ? "1 of 7 compute slices are visible here" : "GPU 0 MIG 1g.10gb #13"),
+              std::string::npos)
         << left_out;
     EXPECT_EQ(machine.Audit("kept.idleburn", "--price 25200")["cost"]["total"], live["cost"]["total"]);
     const json all = machine.Audit("kept.idleburn", "--all-gpus --price 25200");
