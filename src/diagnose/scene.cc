@@ -20,8 +20,8 @@ double Scene::Share(std::int64_t gpu_ns) const {
 }
 
 std::int64_t Scene::Weighted(std::int64_t ns, DeviceId id) const {
-  const double weight = id < cost.weights.size() ? cost.weights[id] : 0;
-  return static_cast<std::int64_t>(std::llround(static_cast<double>(ns) * weight));
+  const CostReport::DeviceCost* capacity = cost.Of(id);
+  return capacity == nullptr ? 0 : std::llround(static_cast<double>(ns) * capacity->weight);
 }
 
 std::string Scene::Counter(const DeviceResult& d, Signal s) const {

@@ -445,9 +445,7 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
   report.gpus = capacity->gpus;
   report.whole = UsageOf(capacity->whole, capacity->energy);
   for (const DeviceTime& d : capacity->devices) {
-    report.Add({d.device, d.gpu_share, UsageOf(d.time, d.energy)});
-    if (d.device >= report.weights.size()) report.weights.resize(d.device + 1);
-    report.weights[d.device] = d.weight;
+    report.Add({d.device, d.gpu_share, UsageOf(d.time, d.energy), 0, d.weight});
   }
   if (report.whole.observed_ns > 0) {
     report.waste_share = static_cast<double>(capacity->whole.WasteNs()) / static_cast<double>(report.whole.observed_ns);

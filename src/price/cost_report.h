@@ -79,15 +79,15 @@ struct CostReport {
     double gpu_share = 1;  // of a GPU: slices / board slices; of a board with instances, what they do not have
     UsageCost usage;
     std::size_t rate = 0;  // its position in `rates`
+    // GPU-time per nanosecond of the device's observed time: 1, of an instance slices / board slices, of a board with
+    // instances what of its readings is not theirs.
+    double weight = 1;
   };
   // What counts as capacity, in the order in which people look for GPUs (StandsBefore), not in that of DeviceId: boards
   // without instances; MIG instances; and a board with instances, with the time in which it was one GPU, what no
   // instance has, and the board's own power and throttling. Not such a board of which only instances are the run's.
   // Sums to `whole`. Entered by Add.
   std::vector<DeviceCost> devices;
-  // By DeviceId, GPU-time per nanosecond of a device's observed time: 1, of an instance slices / board slices, of a
-  // board with instances what of its readings is not theirs. Nothing beyond the end.
-  std::vector<double> weights;
   struct OwnerCost {
     std::string owner;  // empty: time for which none was named; "unallocated": slices of a board that no instance has
     std::int64_t gpu_ns = 0;

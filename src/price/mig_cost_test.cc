@@ -228,7 +228,7 @@ TEST(MigCostPropertyTest, EverySecondOfABoardIsCountedOnce) {
     RC_ASSERT(std::abs(static_cast<double>(report.whole.observed_ns) - observed * 1e9) <= 10);
     RC_ASSERT(std::abs(report.whole.effective_ns - busy * 1e9) <= 20);
     // What findings may say of the board's readings is no more than is the board's.
-    const double weighed = report.weights[own.device] * static_cast<double>(own.totals.ObservedNs());
+    const double weighed = report.Of(own.device)->weight * static_cast<double>(own.totals.ObservedNs());
     RC_ASSERT(std::abs(weighed - board_own * 1e9) <= 10);
   });
 }
