@@ -98,6 +98,24 @@ TEST(NvidiaSmiCsvTest, ImpossibleReadingsAreCountedNotClamped) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_TRUE(c.samples[i].Lacks(Signal::kUtilization)) << i;
 }
 
+TEST(NvidiaSmiCsvTest, ImpossibleMasksAreCountedNotCut) {
+  for (const char* const mask : {"0xFFFFFFFFFFFFFFFF", "0x0000000080000000", "4294967296"}) {
+    Collected c;
+    ASSERT_TRUE(
+        Import("timestamp, index, clocks_event_reasons.active\n"
+               "2026/03/02 10:00:00.000, 0, 0x0000000000000004\n"
+               "2026/03/02 10:00:01.000, 0, 0x0000000000000004\n"
+               "2026/03/02 10:00:02.000, 0, " +
+                   std::string(mask) +
+                   "\n"
+                   "2026/03/02 10:00:03.000, 0, 0x000000007FFFFFFF\n",
+               c));
+    EXPECT_EQ(c.quality.CountOf(QualityId::kOutOfRange), 1) << mask;
+    EXPECT_TRUE(c.samples[2].Lacks(Signal::kEventReasons)) << mask;
+    EXPECT_EQ(c.samples[3].Get(Signal::kEventReasons), INT32_MAX) << mask;
+  }
+}
+
 TEST(NvidiaSmiCsvTest, ATornLastRowIsDroppedAndCounted) {
   Collected c;
   ASSERT_TRUE(Import(std::string(kTwoRows) + "2026/03/02 10:00:02.123, 0, 50 %, 3", c));

@@ -205,7 +205,12 @@ bool SmiRowReader::ReadMask(std::string_view cell, const MaskPart& part, Sample&
     sample.SetUnavailable(signal, *reason);
     return true;
   }
-  sample.Set(signal, static_cast<std::int64_t>(*mask & INT64_MAX));
+  if (const std::optional<std::int64_t> valid = InRange(Unit::kMask, static_cast<Int128>(*mask))) {
+    sample.Set(signal, *valid);
+  } else {
+    ++faults_.out_of_range;
+    sample.SetUnavailable(signal, Unobserved::kSentinel);
+  }
   return true;
 }
 
