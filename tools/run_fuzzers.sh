@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of a build folder, two a processor at a time, and prints one line each.
+# Runs every fuzz target of a build folder, four a processor at a time, and prints one line each.
 #   tools/run_fuzzers.sh DIR SECONDS     DIR: where the *_fuzz programs are; SECONDS: for each of them
 # Seeds come from fuzz/corpus/<name>/ (name without _fuzz) and stay as they are. Ends with 1 if a target crashed,
 # ran out of memory or time; the input that did it stays in DIR/crashes.
@@ -41,7 +41,7 @@ shopt -s nullglob
 programs=("$folder"/*_fuzz)
 [ ${#programs[@]} -gt 0 ] || { echo "fuzz: no *_fuzz program in $folder; build it with: make fuzz" >&2; exit 1; }
 for program in "${programs[@]}"; do
-  while [ "$(jobs -rp | wc -l)" -ge $((2 * $(nproc))) ]; do wait -n; done
+  while [ "$(jobs -rp | wc -l)" -ge $((4 * $(nproc))) ]; do wait -n; done
   run_one "$program" &
 done
 wait

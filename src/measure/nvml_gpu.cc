@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "telemetry/value_range.h"
+
 namespace idleburn {
 namespace {
 
@@ -128,7 +130,7 @@ bool NvmlGpu::AskField(NvmlQuery query, std::uint32_t field, std::uint32_t scope
 }
 
 void NvmlGpu::Put(Signal signal, std::int64_t value, const char* counter) {
-  row_.Set(signal, value);
+  SetInRange(signal, value, row_);
   if ((seen_ & Bit(signal)) == 0) names_.emplace_back(signal, counter);
   seen_ |= Bit(signal);
 }

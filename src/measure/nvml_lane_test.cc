@@ -65,6 +65,18 @@ TEST(NvmlLane, ReadingsStampedWhenReadKeepTheirTimeAndValue) {
   EXPECT_TRUE(run.log.InOrder());
 }
 
+TEST(NvmlLane, WhatNoGpuCanReportIsUnavailable) {
+  StandInRun run(
+      "gpu 0\nat 1s gpu 0 reasons=0x44\nat 2s gpu 0 reasons=0x180000044 power=200000\nat 3s gpu 0 reasons=4 "
+      "power=90\n");
+  run.RunUntil(4);
+  run.Finish();
+  for (const auto& [time, mask] : run.log.Of(0, Signal::kEventReasons)) EXPECT_LT(mask, 0x100);
+  for (const auto& [time, milliwatts] : run.log.Of(0, Signal::kPower)) EXPECT_LT(milliwatts, 1'000'000);
+  EXPECT_EQ(run.log.Lacking(0, Signal::kEventReasons).size(), 10U);
+  EXPECT_EQ(run.log.Lacking(0, Signal::kPower).size(), 10U);
+}
+
 TEST(NvmlLane, SlowerPartsAreReadAtTheirOwnPace) {
   StandInRun run("gpu 0\nat 0s gpu 0 procs=11:10GiB,12:? temp=61\n");
   run.RunUntil(20);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "os/folder_names.h"
+#include "telemetry/value_range.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -107,9 +108,8 @@ void RocmLane::Tick(Instant now, LiveSink& out) {
       if (!counter.fast && !slow) continue;
       const std::optional<std::string_view> text = counter.file.Read(buffer_);
       const std::optional<std::int64_t> value = text ? ParseInteger(WithoutEnd(*text)) : std::nullopt;
-      const bool percent = Info(counter.signal).unit == Unit::kMicroPercent;
-      if (value && *value >= 0 && (!percent || *value <= 100)) {
-        sample.Set(counter.signal, *value * counter.multiply / counter.divide);
+      if (value && *value >= 0) {
+        SetInRange(counter.signal, static_cast<Int128>(*value) * counter.multiply / counter.divide, sample);
       } else {
         sample.SetUnavailable(counter.signal, Unobserved::kGap);
       }

@@ -86,6 +86,23 @@ TEST(RocmLane, WhatCannotBeReadIsUnavailableAndNeverZero) {
   EXPECT_TRUE(log.Of(0, Signal::kUtilization).empty());
 }
 
+TEST(RocmLane, WhatNoGpuCanReportIsUnavailable) {
+  const Tree tree;
+  tree.Gpu("card0", "79ccd55167a2124a");
+  tree.Write("card0/device/gpu_busy_percent", "101");
+  tree.Write("card0/device/mem_info_vram_used", "9223372036854775807");
+  tree.Write("card0/device/hwmon/hwmon4/temp1_input", "9223372036854775807");
+  DeviceTable devices;
+  testing::LiveLog log;
+  auto lane = RocmLane::Open(tree.root(), devices, log);
+  (*lane)->Tick(Instant::FromNanos(0), log);
+  for (const Signal signal : {Signal::kUtilization, Signal::kMemoryUsed, Signal::kTemperature}) {
+    EXPECT_TRUE(log.Of(0, signal).empty()) << Info(signal).name;
+    EXPECT_TRUE(log.samples.at(0).Lacks(signal)) << Info(signal).name;
+  }
+  EXPECT_EQ(log.Of(0, Signal::kPower).at(0).second, 312'000);
+}
+
 TEST(RocmLane, WithoutAnAmdGpuItSaysWhereItLooked) {
   const Tree tree;
   DeviceTable devices;

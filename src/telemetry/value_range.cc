@@ -39,4 +39,12 @@ std::optional<std::int64_t> InRange(Unit unit, Int128 value) {
   return static_cast<std::int64_t>(std::clamp<Int128>(value, range.low, range.high));
 }
 
+void SetInRange(Signal signal, Int128 value, Sample& sample) {
+  if (const std::optional<std::int64_t> possible = InRange(Info(signal).unit, value)) {
+    sample.Set(signal, *possible);
+  } else {
+    sample.SetUnavailable(signal, Unobserved::kInvalidCounter);
+  }
+}
+
 }  // namespace idleburn

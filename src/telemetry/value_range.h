@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/int128.h"
+#include "telemetry/sample.h"
 #include "telemetry/signal.h"
 
 namespace idleburn {
@@ -19,5 +20,8 @@ const ValueRange& RangeOf(Unit unit);
 // A reading within its possible range; nullopt if it is impossible. Shares up to half a per cent outside 0 to 100 %
 // count as the limit: rounding of the source, not a wrong reading.
 std::optional<std::int64_t> InRange(Unit unit, Int128 value);
+
+// Sets a reading of a live counter; one that is impossible is unavailable.
+void SetInRange(Signal signal, Int128 value, Sample& sample);
 
 }  // namespace idleburn
