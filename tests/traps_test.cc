@@ -106,9 +106,10 @@ TEST(TrapTest, OversampledGauge) {
   trap.Read("nvidia_smi.csv");
   trap.Expect("published_readings", static_cast<double>(trap.Ticks()));
   trap.Expect("mean_util_pct", trap.MeanPercent());
-  // Rows beside readings: by how much a standard error from all rows would be too small.
   const nlohmann::json ticks = testing::AuditJsonOf((trap.folder() / "nvidia_smi.csv").string())["ticks"];
   trap.Expect("published_readings", ticks["count"].get<double>());
+  trap.Expect("se_mean_pp", ticks["standard_error_pp"].get<double>());
+  // By how much one from all rows would be too small.
   trap.Expect("se_understated_factor", std::sqrt(ticks["rows"].get<double>() / ticks["count"].get<double>()));
 }
 

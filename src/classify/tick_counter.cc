@@ -26,6 +26,8 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
   std::int64_t last_value = last_value_;
   std::uint64_t counts = 0;
   std::uint64_t extreme = extreme_;
+  std::int64_t sum = 0;
+  std::int64_t squares = 0;
   std::size_t at = from;
   for (; at < end; ++at) {
     const std::int64_t next = time_of(at);
@@ -37,6 +39,9 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
     last_tick = fresh != 0 ? time : last_tick;
     const int band =
         static_cast<int>(value >= idle) + static_cast<int>(value >= productive) + static_cast<int>(value >= bound);
+    const std::int64_t reading = fresh * (value / kTickUnit);
+    sum += reading;
+    squares += reading * reading;
     const TickStep& step = kTickSteps[extreme][static_cast<std::size_t>(fresh)][static_cast<std::size_t>(band)];
     counts += step.counts;
     extreme = step.extreme;
@@ -45,6 +50,8 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
   last_tick_ = last_tick;
   last_value_ = last_value;
   extreme_ = extreme;
+  totals.tick_sum += sum;
+  totals.tick_squares += squares;
   alternations_ += TickStep::Part(counts, TickStep::kAlternations);
   for (std::size_t band = 0; band < kPhaseCount; ++band) {
     const std::int64_t count = TickStep::Part(counts, band);

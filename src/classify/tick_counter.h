@@ -30,7 +30,10 @@ class TickCounter {
     last_tick_ = fresh ? time : last_tick_;
     const std::size_t band = BandOf(value);
     const TickStep& step = kTickSteps[extreme_][fresh ? 1 : 0][band];
+    const std::int64_t reading = fresh ? value / kTickUnit : 0;
     totals.ticks[band] += fresh ? 1 : 0;
+    totals.tick_sum += reading;
+    totals.tick_squares += reading * reading;
     block_ticks_[band] += fresh ? 1 : 0;
     alternations_ += TickStep::Part(step.counts, TickStep::kAlternations);
     extreme_ = step.extreme;

@@ -85,6 +85,8 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   energy_ns += o.energy_ns;
   has_energy_counter = has_energy_counter || o.has_energy_counter;
   AddAll(ticks, o.ticks);
+  tick_sum += o.tick_sum;
+  tick_squares += o.tick_squares;
   burst_ns += o.burst_ns;
   sm_active.Merge(o.sm_active);
   tensor_active.Merge(o.tensor_active);

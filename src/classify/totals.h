@@ -85,6 +85,9 @@ struct Timeline : SecondBuckets<TimelineBucket> {
   friend bool operator==(const Timeline&, const Timeline&) = default;
 };
 
+// Of sums of readings of the busy counter: a hundredth of a per cent.
+inline constexpr std::int64_t kTickUnit = kPercent / 100;
+
 // Everything known of one device's time, in integer nanoseconds. Additive: see DevicePartial::Append for the
 // exact merge of consecutive stretches.
 struct DeviceTotals {
@@ -114,6 +117,8 @@ struct DeviceTotals {
   bool has_energy_counter = false;
 
   std::array<std::int64_t, kPhaseCount> ticks{};  // published readings by band
+  std::int64_t tick_sum = 0;                      // of them, in kTickUnit
+  Int128 tick_squares = 0;                        // of the same
   std::int64_t burst_ns = 0;                      // blocks that alternate between both extremes
   Integral sm_active;
   Integral tensor_active;

@@ -102,6 +102,7 @@ Json TicksJson(const TickView& ticks) {
   for (std::size_t p = 0; p < kPhaseCount; ++p) {
     PutNumber(json, std::string(kPhaseNames[p]), ticks.Share(static_cast<Phase>(p)), "no_readings");
   }
+  PutNumber(json, "standard_error_pp", ticks.StandardError(), "no_readings");
   PutNumber(json, "burst_index", ticks.BurstIndex(), "no_readings");
   json["pattern"] = ticks.pattern;
   PutNumber(json, "window_s", ticks.window ? std::optional(InSeconds(*ticks.window)) : std::nullopt, "not_measured");

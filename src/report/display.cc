@@ -196,9 +196,19 @@ std::optional<double> TickView::BurstIndex() const {
   return 4 * *Share(Phase::kIdle) * *Share(Phase::kComputeBound);
 }
 
+std::optional<double> TickView::StandardError() const {
+  if (total < 2) return std::nullopt;
+  const auto n = static_cast<double>(total);
+  // n * squares - sum * sum is exact, and so does not vanish where readings hardly differ.
+  const double variance = static_cast<double>(total * squares - sum * sum) / n / (n - 1);
+  return std::sqrt(variance / n) * static_cast<double>(kTickUnit) / static_cast<double>(kPercent);
+}
+
 TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   TickView view;
   view.count = device.totals.ticks;
+  view.sum = device.totals.tick_sum;
+  view.squares = device.totals.tick_squares;
   view.total = std::accumulate(view.count.begin(), view.count.end(), std::int64_t{0});
   view.rows = device.totals.samples;
   view.window = device.tick_window ? device.tick_window : device.period;
@@ -222,6 +232,8 @@ TickView TicksOf(const AuditReport& report) {
     for (std::size_t p = 0; p < kPhaseCount; ++p) all.count[p] += one.count[p];
     all.total += one.total;
     all.rows += one.rows;
+    all.sum += one.sum;
+    all.squares += one.squares;
     if (one.window && (!all.window || *one.window > *all.window)) all.window = one.window;
     starved = starved || one.pattern == "starved";
     steady = steady && one.pattern == "steady";

@@ -69,12 +69,17 @@ std::string DeviceLabel(const AuditReport& report, DeviceId device);
 struct TickView {
   std::array<std::int64_t, kPhaseCount> count{};
   std::int64_t total = 0;
+  Int128 sum = 0;                            // of the readings, in kTickUnit
+  Int128 squares = 0;                        // of the same
   std::int64_t rows = 0;                     // that were read, with those that repeat a reading
   std::string_view pattern = "cannot_tell";  // steady | starved | cannot_tell
   std::optional<Nanos> window;               // the coarsest distance of independent readings
 
   [[nodiscard]] std::optional<double> Share(Phase p) const;
   [[nodiscard]] std::optional<double> BurstIndex() const;  // B = 4 x share below 10 % x share from 90 %
+  // Of the mean of the readings, in percentage points, as if each were drawn alone: s / sqrt(n). Readings share the
+  // fate of their neighbours, so what is known is less (see stats/ for that). Absent below two readings.
+  [[nodiscard]] std::optional<double> StandardError() const;
 };
 TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds);
 // Of all priced devices: starved if one is, steady only if all are.

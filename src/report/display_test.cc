@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "report/audit_fixture.h"
@@ -86,6 +87,26 @@ TEST(DisplayTest, WithoutAPriceThereAreNoCosts) {
   const auto audit = EightGpus(std::nullopt);
   EXPECT_FALSE(CostColumnOf(audit->report.cost));
   for (const auto& gpu : DeviceCostColumns(audit->report.cost)) EXPECT_FALSE(gpu);
+}
+
+TEST(DisplayTest, StandardErrorOfTheMeanOfReadings) {
+  const Thresholds thresholds;
+  DeviceResult device;
+  device.totals.ticks = {1, 0, 0, 0};
+  EXPECT_FALSE(TicksOf(device, thresholds).StandardError());  // of one reading nothing is known
+
+  // 10, 20 and 30 %: s = 10, and 10 / sqrt(3).
+  device.totals.ticks = {0, 3, 0, 0};
+  device.totals.tick_sum = 6000;
+  device.totals.tick_squares = 1000 * 1000 + 2000 * 2000 + 3000 * 3000;
+  EXPECT_NEAR(*TicksOf(device, thresholds).StandardError(), 5.773502692, 1e-9);
+
+  // A year at six readings a second that differ by 0.01 % in turn.
+  const std::int64_t n = 6 * 31'536'000;
+  device.totals.ticks = {0, 0, 0, n};
+  device.totals.tick_sum = n / 2 * (9999 + 10000);
+  device.totals.tick_squares = Int128{n} / 2 * (9999 * 9999 + 10000 * 10000);
+  EXPECT_NEAR(*TicksOf(device, thresholds).StandardError(), 0.005 / std::sqrt(n - 1.0), 1e-12);
 }
 
 TEST(DisplayTest, TicksFarApartCannotTellBursts) {
