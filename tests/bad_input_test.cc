@@ -158,7 +158,7 @@ TEST_F(BadInput, ClocksAndRepeats) {
   EXPECT_EQ(Doubt(twice, "duplicate_row"), 1);
   EXPECT_NEAR(twice["mean_utilization_percent"].get<double>(), 50, 1e-9);
   ExpectRefused(Write("ages.csv", kHeader + "1500/01/01 00:00:00.000, 0, G, 5 %, 1 W, 1 MiB\n"),
-                "no row fits the header");
+                "its time '1500/01/01 00:00:00.000' is not as nvidia-smi writes it");
 }
 
 // Newest first, as databases export: nearly every row would be dropped as older than the one before it.

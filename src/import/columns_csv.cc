@@ -1,6 +1,7 @@
 #include "import/columns_csv.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 
@@ -93,12 +94,25 @@ bool FirstRowIsData(const std::vector<BoundColumn>& columns, const Cells& first)
   return !cell.empty() && std::isdigit(static_cast<unsigned char>(cell.front())) != 0;
 }
 
+// Lines that InfluxDB writes above the names of the columns.
+bool IsAnnotation(std::string_view first_cell) {
+  constexpr std::array<std::string_view, 3> kAnnotations = {"#group", "#datatype", "#default"};
+  return std::find(kAnnotations.begin(), kAnnotations.end(), first_cell) != kAnnotations.end();
+}
+
+// The next record that is none of these; false at the end.
+Result<bool> FirstOfTable(CsvReader& csv) {
+  Result<bool> got = csv.Next();
+  while (got && *got && IsAnnotation(csv.cells().front())) got = csv.Next();
+  return got;
+}
+
 // Empty if the text has none.
 std::vector<std::string> FirstRecord(std::string_view head) {
   StringSource source{std::string(head)};
   LineReader lines(source);
   CsvReader csv(lines);
-  const Result<bool> got = csv.Next();
+  const Result<bool> got = FirstOfTable(csv);
   return got && *got ? Copy(csv.cells()) : std::vector<std::string>();
 }
 
@@ -107,8 +121,9 @@ std::vector<std::string> FirstRecord(std::string_view head) {
 bool SniffColumnsCsv(std::string_view head) {
   const std::vector<std::string> first = FirstRecord(head);
   const std::size_t start = head.find_first_not_of(" \t\r\n");
-  const bool other =
-      start == std::string_view::npos || std::string_view("<{[#").find(head[start]) != std::string_view::npos;
+  if (start == std::string_view::npos) return false;
+  const bool annotated = IsAnnotation(head.substr(start, head.find(',', start) - start));
+  const bool other = std::string_view("<{[#").find(head[start]) != std::string_view::npos && !annotated;
   return first.size() >= 2 && !other && head.find('\0') == std::string_view::npos;
 }
 
@@ -117,7 +132,7 @@ bool SniffUsualColumnsCsv(std::string_view head) { return RecognizeColumns(First
 Result<void> ImportColumnsCsv(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
   LineReader lines(in);
   CsvReader csv(lines);
-  const Result<bool> got = csv.Next();
+  const Result<bool> got = FirstOfTable(csv);
   if (!got) return tl::unexpected<Error>(got.error());
   if (!*got) return Fail(in.name() + ": holds no rows; nothing was recorded, or the copy failed");
   const std::size_t width = csv.cells().size();

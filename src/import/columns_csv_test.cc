@@ -104,6 +104,8 @@ TEST(ColumnsCsvTest, ReadsTimesOfEveryForm) {
       {"time=t", "2025-07-04 00:22:01.444+02:00", kT},
       {"time:rfc3339=t", "2025-07-03 22:22:01.444", kT},
       {"time=t", "2025/07/03 22:22:01.444", kT},
+      {"time=t", "2025-07-04 00:22:01.444+02", kT},
+      {"time=t", "2025-07-03 17:22:01.444 -0500", kT},
       {"time=t", "2025-07-03 22:22:01.444 UTC", kT},
   };
   for (const EpochCase& c : cases) {
@@ -111,6 +113,17 @@ TEST(ColumnsCsvTest, ReadsTimesOfEveryForm) {
     ASSERT_TRUE(t.result) << c.cell << ": " << t.Message();
     EXPECT_EQ(t.sink.all[0].time.nanos(), c.nanos) << c.flag << " " << c.cell;
   }
+}
+
+TEST(ColumnsCsvTest, ReadsATableWithInfluxAnnotations) {
+  const std::string text =
+      "#group,false,false,true\n#datatype,string,long,dateTime:RFC3339,double,string\n#default,_result,,,,\n"
+      ",result,table,_time,_value,index\n,,0,2025-07-03T22:22:01Z,97,0\n,,0,2025-07-03T22:22:02Z,98,0\n";
+  EXPECT_TRUE(SniffColumnsCsv(text));
+  const Imported t(text, "time=_time,util=_value,gpu=index");
+  ASSERT_TRUE(t.result) << t.Message();
+  EXPECT_EQ(t.sink.all.size(), 2U);
+  EXPECT_FALSE(SniffColumnsCsv("# gpu,pwr\n"));
 }
 
 TEST(ColumnsCsvTest, SaysHowATimeWithoutAZoneWasRead) {

@@ -63,7 +63,7 @@ struct Shared {
   std::int64_t lines = 0;             // delivered so far
   std::int64_t rows = 0;
   std::int64_t bad_rows = 0;
-  std::string first_bad;
+  std::string first_bad;  // its place and what is wrong with it
   bool zone_noted = false;
   std::uint32_t unit_assumed = 0;   // signals, as counted so far
   std::optional<IndexWatch> watch;  // of a log that knows its GPUs by index alone
@@ -223,7 +223,9 @@ class CsvWorker final : public LineBlockWorker {
     shared_.unit_assumed |= faults.unit_assumed;
     quality.Count(QualityId::kBadRow, place(bad_.line), bad_.count);
     quality.Count(QualityId::kTornRow, place(torn_.line), torn_.count);
-    if (bad_.count > 0 && shared_.bad_rows == 0) shared_.first_bad = file + ":" + std::to_string(place(bad_.line).line);
+    if (bad_.count > 0 && shared_.bad_rows == 0) {
+      shared_.first_bad = file + ":" + std::to_string(place(bad_.line).line) + ": " + bad_.why;
+    }
     shared_.bad_rows += bad_.count;
     if (error_)
       return tl::unexpected<Error>(Error{file + ":" + std::to_string(shared_.lines + lines_) + ": " + *error_});
@@ -257,6 +259,7 @@ class CsvWorker final : public LineBlockWorker {
   struct Faulty {
     std::int64_t count = 0;
     std::int64_t line = 0;  // of the first, in the block
+    std::string why;        // that one is
   };
 
   void DeliverColumns(const Stretch& stretch) {
@@ -337,14 +340,19 @@ class CsvWorker final : public LineBlockWorker {
     lines_of_.push_back(lines_);
   }
 
-  void OnBadRow(std::string_view line, bool torn) {
+  // `why`: what is wrong with it, where the reader does not know.
+  void OnBadRow(std::string_view line, bool torn, std::string_view why = {}) {
     if (Trim(line) == shared_.header) return;  // two logs in one file: the same header again
-    if (IsSmiHeader(line)) {
+    if (IsSmiHeader(line) && !Trim(line).ends_with(shared_.header)) {
       error_ = "the columns change here; split the file at this line and give both parts";
       return;
     }
-    Faulty& faulty = torn ? torn_ : bad_;
-    if (faulty.count++ == 0) faulty.line = lines_;
+    // A recorder that was stopped within a row, and started again: its header follows on the same line.
+    const bool restarted = Trim(line).ends_with(shared_.header);
+    Faulty& faulty = torn || restarted ? torn_ : bad_;
+    if (faulty.count++ > 0) return;
+    faulty.line = lines_;
+    if (!torn) faulty.why = why.empty() ? reader_->WhyBad() : std::string(why);
   }
 
   // Of the line that the reader read last. False: there is none, which is counted, or error_ says why, or the import
@@ -362,7 +370,7 @@ class CsvWorker final : public LineBlockWorker {
       return false;
     }
     if (!*entered) {
-      OnBadRow(reader_->Line(), false);
+      OnBadRow(reader_->Line(), false, "names no GPU");
       return false;
     }
     sample.device = **entered;
@@ -399,10 +407,8 @@ Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, Im
   TRY(unnamed.Finish());
   if (shared.watch) TRY(shared.watch->Verdict(in.name()));
   if (shared.rows == 0) {
-    const std::string why = shared.bad_rows > 0 ? ": no row fits the header (first at " + shared.first_bad +
-                                                      "); are there commas in its numbers?"
-                                                : ": has a header but no rows;";
-    return Fail(in.name() + why + " record again with --format=csv");
+    if (shared.bad_rows > 0) return Fail(shared.first_bad + "; nor does any other row fit the header");
+    return Fail(in.name() + ": has a header but no rows; record again with --format=csv");
   }
   return {};
 }

@@ -143,14 +143,31 @@ TEST(NvidiaSmiCsvTest, ChangedColumnsAreRefusedRepeatedHeadersAreNot) {
             "gpu.csv:4: the columns change here; split the file at this line and give both parts");
 }
 
+TEST(NvidiaSmiCsvTest, AHeaderAfterATornRowEndsThatRow) {
+  Collected c;
+  ASSERT_TRUE(Import(std::string(kTwoRows) + "2026/03/02 10:00:02." + kTwoRows, c));
+  EXPECT_EQ(c.samples.size(), 4U);
+  EXPECT_EQ(c.quality.CountOf(QualityId::kTornRow), 1);
+  EXPECT_EQ(c.quality.Get(QualityId::kTornRow).first_place, "gpu.csv:4");
+}
+
 TEST(NvidiaSmiCsvTest, SaysWhatIsWrongInOneLine) {
   EXPECT_EQ(ErrorOf("timestamp, index, utilization.gpu [%]\n"),
             "gpu.csv: has a header but no rows; record again with --format=csv");
   EXPECT_NE(ErrorOf("timestamp, index, utilization.gpu [parsecs]\nx\n")
                 .find("gpu.csv:1: column 'utilization.gpu' has the unit [parsecs]"),
             std::string::npos);
+  const auto first_row = [](const std::string& row) {
+    return ErrorOf("timestamp, index, utilization.gpu [%], power.draw [W]\n" + row + "\n");
+  };
+  EXPECT_EQ(first_row("07/03/2026 10:00:00, 0, 5 %, 70 W"),
+            "gpu.csv:2: its time '07/03/2026 10:00:00' is not as nvidia-smi writes it, 2026/07/03 22:22:01.444 (did a "
+            "spreadsheet save it?); nor does any other row fit the header");
   EXPECT_NE(
-      ErrorOf("timestamp, index, utilization.gpu [%]\na, b, c\n").find("no row fits the header (first at gpu.csv:2)"),
+      first_row("2026/03/02 10:00:00.000, 0, 5 %, 1,312 W").find("has 5 cells and the header 4; are there commas"),
+      std::string::npos);
+  EXPECT_NE(
+      first_row("2026/03/02 10:00:00.000, 0, soon, 70 W").find("a cell that is neither a number nor a known word"),
       std::string::npos);
   EXPECT_NE(ErrorOf("timestamp, index, utilization.gpu [%]\n2026/03/02 10:00:00.000, x, 5 %\n").find("names no GPU"),
             std::string::npos);

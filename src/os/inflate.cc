@@ -4,6 +4,7 @@
 #include <lzma.h>
 #include <zstd.h>
 
+#include <utility>
 #include <vector>
 
 namespace idleburn {
@@ -130,13 +131,15 @@ class InflateSource final : public ByteSource {
         }
       }
       const bool starved = rest_.empty();
-      between_members_ = false;
+      const bool begins_member = std::exchange(between_members_, false);
       const Codec::State state = codec_->Step(rest_, room);
       if (state == Codec::State::kBroken) {
-        if (out.size() - room.size() + produced_ == 0) {
-          return Fail(name() + ": the compressed data is damaged from the start; copy it again, or unpack it yourself");
-        }
-        truncated_ = done_ = true;
+        // Without its checksum nothing tells where the damage began, so nothing of it may count.
+        return Fail(name() +
+                    (begins_member
+                         ? ": what follows the end of the compressed data is none of it; cut it off"
+                         : ": the compressed data is damaged, and nothing tells from where on; copy it again") +
+                    ", or unpack it yourself");
       } else if (state == Codec::State::kMemberEnd) {
         codec_->Restart();
         between_members_ = true;

@@ -38,7 +38,7 @@ bool ValidDay(std::int64_t year, int month, int day) {
   return day <= next - DaysFromCivil(year, month, 1);
 }
 
-// "Z", "+02:00", "-0530"; seconds east of UTC.
+// "Z", "+02:00", "-0530", or "+02" as databases write it; seconds east of UTC.
 bool TakeOffset(std::string_view& text, std::int64_t* seconds) {
   if (TakeChar(text, "Zz")) {
     *seconds = 0;
@@ -49,8 +49,8 @@ bool TakeOffset(std::string_view& text, std::int64_t* seconds) {
   int hours = 0;
   int minutes = 0;
   if (!TakeChar(rest, "+-") || !TakeDigits(rest, 2, &hours)) return false;
-  TakeChar(rest, ":");
-  if (!TakeDigits(rest, 2, &minutes) || hours > 18 || minutes > 59) return false;
+  const bool minutes_follow = TakeChar(rest, ":") || (!rest.empty() && IsDigit(rest.front()));
+  if ((minutes_follow && !TakeDigits(rest, 2, &minutes)) || hours > 18 || minutes > 59) return false;
   *seconds = (west ? -1 : 1) * (hours * 3600 + minutes * 60);
   text = rest;
   return true;
@@ -128,7 +128,9 @@ bool TakeCivilTime(std::string_view& text, CivilTime* time, bool* zoned) {
     }
   }
   std::int64_t offset = 0;
-  if (TakeOffset(rest, &offset)) {
+  const bool apart = rest.starts_with(" +") || rest.starts_with(" -");
+  if (std::string_view zone = rest.substr(apart ? 1 : 0); TakeOffset(zone, &offset)) {
+    rest = zone;
     *zoned = true;
     t = ToCivil(InUtc(t) + Nanos(-offset * kNanosPerSecond));
   }

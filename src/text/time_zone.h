@@ -58,7 +58,7 @@ class TimeZone {
 
 // Reads the longest date and time at the start of `text` and removes it: "2026/07/03 22:22:01.444",
 // "2026-07-03T22:22:01.444Z" (separators '/' or '-', 'T' or space, up to nine decimals). A trailing zone
-// ("Z", "+02:00") is applied and *zoned set; without one the civil time is returned as it stands.
+// ("Z", "+02:00", "+02", " +0200") is applied and *zoned set; without one the civil time is returned as it stands.
 bool TakeCivilTime(std::string_view& text, CivilTime* time, bool* zoned);
 
 // RFC 3339 in UTC, with the fewest of 0, 3, 6, 9 decimals that are exact: "2026-07-03T22:22:01.444Z".

@@ -90,6 +90,12 @@ TEST(TimeZoneTest, TakesTheStampsOfLogs) {
       {"2026/07/03 22:22:01.", kNanos, false, "."},
       {"2026-07-03 22:22:01 +2", kNanos, false, " +2"},
       {"2026-07-04T01:00:01+02:38", kNanos, true, ""},
+      {"2026-07-04 00:22:01+02", kNanos, true, ""},  // as PostgreSQL and DuckDB write it
+      {"2026-07-03 17:22:01.25-05", kNanos + 250'000'000, true, ""},
+      {"2026-07-04 00:22:01 +0200, 97 %", kNanos, true, ", 97 %"},
+      {"2026-07-03 17:22:01 -05:00", kNanos, true, ""},
+      {"2026-07-03 22:22:01+2", kNanos, false, "+2"},
+      {"2026-07-03 22:22:01+02:", kNanos, false, "+02:"},
       {"2016-12-31T23:59:60Z", 1'483'228'800 * kNanosPerSecond, true, ""},  // a leap second is the next second
   };
   for (const Case& c : cases) {
