@@ -170,6 +170,14 @@ TEST_P(InflateTest, SkipsPaddingAndRefusesJunkAfterTheEnd) {
   }
 }
 
+TEST(InflateSourceTest, AWrongChecksumIsNoCut) {
+  std::string packed = Pack(Compression::kGzip, Log(10));
+  packed[packed.size() - 8] = static_cast<char>(~packed[packed.size() - 8]);
+  EXPECT_EQ(
+      Unpack(Compression::kGzip, packed).error,
+      "packed: the compressed data is damaged, and nothing tells from where on; copy it again, or unpack it yourself");
+}
+
 // The library then says that it took a byte more than it was given.
 TEST(InflateSourceTest, GzipThatIsDamagedAndEndsWithinACodeIsSaidToBe) {
   constexpr auto kDamaged = std::to_array<unsigned char>({0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03,
