@@ -34,7 +34,7 @@ struct Recommendation {
   std::string_view cause;             // empty for the rate axis
   std::optional<SavingRange> saving;  // absent: possible but not quantified, `basis` says why
   std::optional<Money> saving_cost;   // expected x total
-  std::string_view how;               // the flag or line of code
+  std::string how;                    // the flag, line of code or offer
   std::string_view verify_with;
   std::string basis;  // of the interval
 };

@@ -326,7 +326,7 @@ ReportTable RecommendationTable(const ViewContext& c) {
   }
   for (const Recommendation& r : c.report.advice.recommendations) {
     const std::string against = r.axis == Axis::kRate ? "the price of an hour" : std::string(r.cause);
-    table.rows.push_back({fmt::format("{} ({})", r.title, r.id), SavingText(c, r), against, std::string(r.how),
+    table.rows.push_back({fmt::format("{} ({})", r.title, r.id), SavingText(c, r), against, r.how,
                           std::string(r.verify_with), r.saving ? r.basis : std::string()});
   }
   if (!table.rows.empty() && c.report.cost.whole.window_ns > 0) table.notes.push_back(TogetherNote(c));
