@@ -54,7 +54,7 @@ class MoneyWriter {
     }
   }
   // Unit costs keep their decimals: $0.0004 per sample must not read 0.00.
-  [[nodiscard]] std::string Unit(Money m) const { return FormatExact(m, digits_); }
+  [[nodiscard]] std::string Unit(const CostOfOne& cost) const { return FormatExact(cost, digits_); }
   [[nodiscard]] std::string_view no_money() const { return no_money_; }
 
  private:
@@ -262,6 +262,15 @@ Json RatesJson(const CostReport& cost) {
   return list;
 }
 
+// A kWh may have its price in another currency than a GPU-hour.
+void PutEnergyCost(Json& to, const CostReport& cost) {
+  Rate of_energy;
+  of_energy.currency = cost.energy_currency;
+  MoneyWriter(of_energy).Put(to, "energy", cost.energy_cost,
+                             cost.energy_beyond_range ? "beyond_range" : "not_asked_or_not_measured");
+  to["energy_currency"] = cost.energy_currency;
+}
+
 Json CostJson(const CostReport& cost, const Part& whole, const MoneyWriter& money) {
   Json json;
   PutRate(json, cost.rate, money);
@@ -274,7 +283,7 @@ Json CostJson(const CostReport& cost, const Part& whole, const MoneyWriter& mone
   PutUnitCosts(json, cost, money);
   PutProjections(json, cost, money);
   PutRange(json, cost, money);
-  money.Put(json, "energy", cost.energy_cost, cost.energy_beyond_range ? "beyond_range" : "not_asked_or_not_measured");
+  PutEnergyCost(json, cost);
   return json;
 }
 

@@ -132,6 +132,22 @@ TEST(EnergyTextTest, APartIsCalledAPartAndHasNoError) {
   }
 }
 
+TEST(EnergyTextTest, ItsCostStandsInItsOwnCurrencyAndWithoutAPriceOfTheGpus) {
+  for (const bool priced : {true, false}) {
+    const auto audit = OneGpu(7200, [](int) { return std::optional(80); });
+    if (!priced) {
+      audit->report.cost.whole.total.reset();
+      audit->report.cost.rate = Rate{};
+      audit->report.cost.rate.reason = "no_price";
+    }
+    audit->report.cost.energy_cost = M("0.07");
+    audit->report.cost.energy_currency = "EUR";
+    const std::string text = AuditText(audit->report, 100, false);
+    EXPECT_TRUE(Contains(text, "Energy alone: 0.07 EUR")) << text;
+    EXPECT_EQ(nlohmann::json::parse(AuditJson(audit->report))["cost"]["energy_currency"], "EUR");
+  }
+}
+
 // Below 10 % is idle, and what little was done is work all the same: 8 % and 100 % have no sum.
 TEST(VerdictTest, IdleTimeInWhichWorkWasDoneIsNamedByItsBand) {
   const auto audit = OneGpu(3600, [](int) { return 8; });

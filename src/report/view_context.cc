@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/int128.h"
+#include "price/catalogue.h"
 #include "report/display.h"
 
 namespace idleburn {
@@ -15,6 +16,18 @@ constexpr std::size_t kRatesNamed = 3;
 int HourDigits(std::int64_t window_ns) {
   const std::int64_t hours = window_ns / kNanosPerHour;
   return hours >= 1000 ? 1 : hours >= 10 ? 2 : window_ns * 10 >= kNanosPerHour ? 4 : 6;
+}
+
+// "oldest price as of 2026-07-20", "undated", or of some the one and of others the other.
+std::string DatesOf(const std::vector<Rate::Candidate>& offers) {
+  std::optional<Instant> oldest;
+  bool undated = offers.empty();
+  for (const Rate::Candidate& offer : offers) {
+    undated = undated || !offer.as_of;
+    if (offer.as_of && (!oldest || *offer.as_of < *oldest)) oldest = offer.as_of;
+  }
+  if (!oldest) return AsOf(oldest);
+  return "oldest price " + AsOf(oldest) + (undated ? ", some undated" : "");
 }
 
 }  // namespace
@@ -40,8 +53,8 @@ std::int64_t ViewContext::HourUnit() const {
 
 std::string ViewContext::Cost(Money m) const { return Amount(m, currency); }
 
-std::string ViewContext::ExactCost(Money m) const {
-  const std::string text = FormatExact(m, MinorUnitDigits(currency));
+std::string ViewContext::ExactCost(const CostOfOne& cost) const {
+  const std::string text = FormatExact(cost, MinorUnitDigits(currency));
   return currency == "USD" ? "$" + text : text + " " + std::string(currency);
 }
 
@@ -117,7 +130,8 @@ std::string EnergyBasis(const ViewContext& c) {
 std::string PriceHint(const ViewContext& c) {
   const Rate& rate = c.report.cost.rate;
   if (rate.low && rate.high) {
-    std::string line = fmt::format("{} to {} a GPU-hour in the catalogue", c.Cost(*rate.low), c.Cost(*rate.high));
+    std::string line = fmt::format("{} to {} a GPU-hour in the catalogue ({})", c.Cost(*rate.low), c.Cost(*rate.high),
+                                   DatesOf(rate.candidates));
     if (!c.report.traced_only && c.report.cost.whole.window_ns > 0 && c.report.cost.total_low &&
         c.report.cost.total_high) {
       line += fmt::format(": {} to {} in all", c.Cost(*c.report.cost.total_low), c.Cost(*c.report.cost.total_high));

@@ -29,7 +29,7 @@ struct ViewContext {
   [[nodiscard]] std::int64_t HourUnit() const;
   [[nodiscard]] std::string Cost(Money m) const;
   // With all its decimals: "$13.333333333".
-  [[nodiscard]] std::string ExactCost(Money m) const;
+  [[nodiscard]] std::string ExactCost(const CostOfOne& cost) const;
   // "$3.07"; of a trace "$1.20 of each GPU-hour"; in GPU-hours where there is no price.
   [[nodiscard]] std::string Worth(const std::optional<Money>& cost, std::int64_t ns) const;
   // What a share is of: "observed time", or the window of a trace.

@@ -59,6 +59,12 @@ std::string EffectiveHourLine(const ViewContext& c) {
                                                                         : "undefined (nothing observed)");
 }
 
+std::string UnitCostLine(const ViewContext& c, const std::string& unit, const std::optional<CostOfOne>& cost) {
+  if (!cost) return fmt::format("Per {}: {}.", unit, kTooLittleWork);
+  if (cost->beyond_money()) return fmt::format("Per million {}s: {}.", unit, c.ExactCost(cost->PerMillion()));
+  return fmt::format("Per {}: {}.", unit, c.ExactCost(*cost));
+}
+
 // A projection, or why there is none.
 std::string CostIfHeld(const ViewContext& c, const std::optional<Money>& m) {
   return m ? c.Cost(*m) : "more than " + c.Cost(Money::Nano(INT64_MAX));
@@ -76,19 +82,15 @@ std::string PricedGpusCost(const CostReport& cost) {
   return GpuCount(gpus, others) + (gpus == 1 ? " costs" : " cost");
 }
 
-}  // namespace
-
-std::vector<std::string> MoneyLines(const ViewContext& c) {
+void AddPricedLines(const ViewContext& c, std::vector<std::string>& lines) {
   const CostReport& cost = c.report.cost;
-  std::vector<std::string> lines = PriceLines(c);
-  if (!c.priced) return lines;
   const UsageCost& u = cost.whole;
   if (c.report.traced_only) {
     if (u.window_ns > 0) {
       lines.push_back(fmt::format("Not computing: {}, {} of the traced window.", c.Worth(u.waste, NotComputing(u)),
                                   PercentText(cost.waste_share)));
     }
-    return lines;
+    return;
   }
   if (u.waste) {
     lines.push_back(fmt::format("Waste: {}, {}{} of {}: time not busy, plus spin-wait. Unobserved time is not in it.",
@@ -102,15 +104,23 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
         "Only {} of the time was observed: if all the rest was busy, {} per effective GPU-hour; if none, {}.",
         PercentText(*observed), c.ExactCost(*b.low), b.high ? c.ExactCost(*b.high) : "undefined"));
   }
-  for (const auto& [unit, m] : cost.per_unit) {
-    lines.push_back(fmt::format("Per {}: {}.", unit, m ? c.ExactCost(*m) : std::string(kTooLittleWork)));
-  }
+  for (const auto& [unit, m] : cost.per_unit) lines.push_back(UnitCostLine(c, unit, m));
   lines.push_back(fmt::format("At {} {} {} an hour, {} per {}-h month, {} per 8,760-h year.",
                               cost.several() ? "these rates" : "this rate", PricedGpusCost(cost),
                               CostIfHeld(c, cost.hourly), CostIfHeld(c, cost.monthly), cost.month_hours,
                               CostIfHeld(c, cost.yearly)));
-  if (cost.energy_cost)
-    lines.push_back(fmt::format("Energy alone: {} ({}).", c.Cost(*cost.energy_cost), EnergyBasis(c)));
+}
+
+}  // namespace
+
+std::vector<std::string> MoneyLines(const ViewContext& c) {
+  const CostReport& cost = c.report.cost;
+  std::vector<std::string> lines = PriceLines(c);
+  if (c.priced) AddPricedLines(c, lines);
+  if (cost.energy_cost) {
+    lines.push_back(
+        fmt::format("Energy alone: {} ({}).", Amount(*cost.energy_cost, cost.energy_currency), EnergyBasis(c)));
+  }
   return lines;
 }
 
