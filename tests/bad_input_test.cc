@@ -261,7 +261,8 @@ TEST_F(BadInput, PricesAndGpusNobodyKnows) {
   ExpectRefused(log + " --price 2 --currency eur", "three capital letters", 2);
   const ProgramRun part = RunIdleburn("prices resolve h100");
   EXPECT_EQ(part.code, 1);
-  EXPECT_NE(part.out.find("(the catalogue has H100-80GB-SXM, H100-94GB-NVL)"), std::string::npos) << part.out;
+  EXPECT_EQ(part.out, "");
+  EXPECT_EQ(part.err, "idleburn: prices: 'h100' is several products: say H100-80GB-SXM, H100-94GB-NVL\n");
   const json audit = AuditJsonOf(log);
   EXPECT_TRUE(audit["cost"]["total"].is_null());
   EXPECT_EQ(audit["cost"]["total_reason"], "no_price");
