@@ -118,6 +118,9 @@ MigInstance DescribeInstance(std::string_view id, const Instance& instance, cons
   return mig;
 }
 
+// From so much on some process holds memory, as in the audit (docs/readings.md).
+constexpr std::int64_t kHeldMemory = std::int64_t{100} << 20;
+
 std::string CounterName(std::string_view path) { return "nvidia_smi_xml." + std::string(path); }
 
 // A process that holds a compute context: C, C+G, M+C.
@@ -253,13 +256,21 @@ class Mapper {
   }
 
   // Of the whole board, or of the GPU instance of that id. An empty <processes> says that there are none; a report
-  // without one says nothing.
+  // without one says nothing, nor does an empty one where memory is held: from a container the processes of others are
+  // not seen.
   void CountProcesses(const SmiGpu& gpu, std::string_view instance, Sample& sample) {
     const std::optional<std::string_view> text = gpu.leaves.Find("processes");
     if (gpu.processes.empty() && !text) return;
     if (gpu.processes.empty() && !text->empty() && *text != "None") {
       sample.SetUnavailable(Signal::kProcesses, WhyUnavailable(*text).value_or(Unobserved::kSentinel));
       out_.quality.Count(QualityId::kUnavailableValue, place_);
+      return;
+    }
+    // Where the driver's own share is told apart, what is used is of processes.
+    const bool net = gpu.leaves.Find("fb_memory_usage/reserved").has_value();
+    if (gpu.processes.empty() && net && sample.Has(Signal::kMemoryUsed) &&
+        sample.Get(Signal::kMemoryUsed) >= kHeldMemory) {
+      sample.SetUnavailable(Signal::kProcesses, Unobserved::kGap);
       return;
     }
     sample.Set(Signal::kProcesses,
