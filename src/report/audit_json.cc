@@ -46,11 +46,12 @@ class MoneyWriter {
     }
   }
   // `shown` was rounded as part of a table, so that its column adds up.
-  void PutCell(Json& to, const std::string& key, std::optional<Money> shown, const std::optional<Money>& exact) const {
+  void PutCell(Json& to, const std::string& key, std::optional<Money> shown, const std::optional<Money>& exact,
+               std::string_view reason = {}) const {
     if (shown && exact) {
       PutShown(to, key, *shown, *exact);
     } else {
-      PutUnknown(to, key, no_money_);
+      PutUnknown(to, key, reason.empty() ? no_money_ : reason);
     }
   }
   // Unit costs keep their decimals: $0.0004 per sample must not read 0.00.
@@ -180,11 +181,13 @@ std::string_view NoEffectiveReason(const UsageCost& u, const MoneyWriter& money)
 void PutCosts(Json& to, const Part& part, const std::optional<Money>& per_effective, const MoneyWriter& money) {
   const UsageCost& u = part.usage;
   money.PutCell(to, "total", Pick(part.costs, &CostColumn::total), u.total);
-  money.PutCell(to, "waste", Pick(part.costs, &CostColumn::waste), u.waste);
-  money.Put(to, "idle_held", u.idle_held_cost);
-  money.Put(to, "idle_empty", u.idle_empty_cost);
-  money.Put(to, "spin_wait", part.spin.ns ? u.spin_wait_cost : std::nullopt,
-            u.total && !part.spin.ns ? "no_activity_or_power_evidence" : "");
+  money.PutCell(to, "waste", Pick(part.costs, &CostColumn::waste), u.observed_ns > 0 ? u.waste : std::nullopt,
+                u.total && u.observed_ns == 0 ? "nothing_observed" : "");
+  money.PutCell(to, "idle_held", Pick(part.costs, &CostColumn::idle_held), u.idle_held_cost);
+  money.PutCell(to, "idle_empty", Pick(part.costs, &CostColumn::idle_empty), u.idle_empty_cost);
+  money.PutCell(to, "spin_wait", Pick(part.costs, &CostColumn::spin_wait),
+                part.spin.ns ? u.spin_wait_cost : std::nullopt,
+                u.total && !part.spin.ns ? "no_activity_or_power_evidence" : "");
   const std::string_view undefined = NoEffectiveReason(u, money);
   const EffectiveBounds bounds = EffectiveBoundsOf(u);
   money.Put(to, "per_effective_gpu_hour", per_effective, undefined);
@@ -300,9 +303,11 @@ void PutDevice(Json& to, const Device& d) {
 
 Json WindowJson(const AuditReport& report) {
   Json json;
-  const bool any = !report.run.devices.empty();
-  PutText(json, "start", any ? FormatRfc3339(report.run.start) : "", "nothing_measured");
-  PutText(json, "end", any ? FormatRfc3339(report.run.end) : "", "nothing_measured");
+  const std::string_view why = report.run.devices.empty()  ? "nothing_measured"
+                               : IsDated(report.run.start) ? ""
+                                                           : "no_dates";
+  PutText(json, "start", why.empty() ? FormatRfc3339(report.run.start) : "", why);
+  PutText(json, "end", why.empty() ? FormatRfc3339(report.run.end) : "", why);
   Json gpus = Json::array();
   for (const CostReport::DeviceCost& d : report.cost.devices) {
     Json gpu;
@@ -429,7 +434,7 @@ Json SavingsJson(const CombinedSaving& s, const MoneyWriter& money) {
   json["time_fraction"] = s.time_fraction;
   PutNumber(json, "waste_fraction", s.waste_fraction, "whole_only_under_lanes");
   PutNumber(json, "cheaper_fraction", s.cheaper_fraction, "whole_only_under_lanes");
-  json["rule"] = s.rule;
+  PutText(json, "rule", s.rule, "no_fix_of_time");
   json["cap"] = s.cap;
   json["rate_fraction"] = s.rate_fraction;
   PutText(json, "rate_lever", s.rate_lever, "no_cheaper_offer");

@@ -24,8 +24,9 @@ ViewContext::ViewContext(const AuditReport& audit)
       currency(audit.cost.rate.currency),
       hour_digits(HourDigits(audit.cost.whole.window_ns)),
       priced(audit.cost.whole.total.has_value()),
+      costs(CostColumnOf(audit.cost)),
       by_rate(priced && audit.cost.several() && *audit.cost.whole.total > Money()),
-      in_money(priced && !audit.traced_only) {}
+      in_money(priced && !audit.traced_only && audit.cost.whole.window_ns > 0) {}
 
 std::string ViewContext::Hours(std::int64_t ns) const {
   constexpr std::int64_t kNanosInNanoHour = 3600;
@@ -46,7 +47,7 @@ std::string ViewContext::ExactCost(Money m) const {
 }
 
 std::string ViewContext::Worth(const std::optional<Money>& cost, std::int64_t ns) const {
-  if (in_money && cost) return Cost(*cost);
+  if (in_money && cost && !Unpriced(cost, ns)) return Cost(*cost);
   const std::int64_t window = report.cost.whole.window_ns;
   if (report.traced_only && report.cost.rate.per_gpu_hour && window > 0) {
     if (const Result<Money> part = Scale(*report.cost.rate.per_gpu_hour, ns, window)) {
@@ -132,7 +133,10 @@ std::string PriceHint(const ViewContext& c) {
     if (!rate.candidates.empty()) line += ", for example --price " + rate.candidates.front().key;
     return line;
   }
-  if (rate.reason == "partly_under_contract") return "not known: a contract covers a part of the run only";
+  if (rate.reason == "partly_under_contract") {
+    return IsDated(c.report.run.start) ? "not known: a contract covers a part of the run only"
+                                       : "not known: this run has no dates";
+  }
   if (rate.per_gpu_hour) return c.ExactCost(*rate.per_gpu_hour) + " per GPU-hour; nothing was measured that it buys";
   return "no price is known for these GPUs: say --price N (USD per GPU-hour) or --price PROVIDER:INSTANCE@REGION";
 }

@@ -90,7 +90,9 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
     }
     return lines;
   }
-  if (u.waste) {
+  if (u.observed_ns == 0) {
+    lines.emplace_back("Waste: unknown (nothing observed).");
+  } else if (u.waste) {
     lines.push_back(fmt::format("Waste: {}, {}{} of {}: time not busy, plus spin-wait. Unobserved time is not in it.",
                                 c.Cost(*u.waste), u.unpriced.window_ns == 0 ? "" : "and ",
                                 PercentText(cost.waste_share), WasteBase(c)));
@@ -139,7 +141,7 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
                     c.Hours(u.throttled_ns), which.empty() ? "" : ": " + which, c.Hours(u.throttled_with_loss_ns)));
   }
   const TickView ticks = TicksOf(c.report);
-  if (ticks.total > 0) {
+  if (ticks.total > 1) {
     const std::string window = ticks.window ? fmt::format("{:.3g} s", InSeconds(*ticks.window)) : "unknown";
     std::string line =
         fmt::format("Bursts: {} readings {} apart, {} below {} %, {} from {} %: ", ticks.total, window,
@@ -194,9 +196,8 @@ std::vector<std::string> BasisLines(const ViewContext& c) {
   const AuditReport& r = c.report;
   std::vector<std::string> lines = TraceBasis(c);
   if (!r.traced_only) AddReadingRules(c, lines);
-  if (!r.run.devices.empty() && r.run.start.nanos() != 0)
-    lines.push_back(fmt::format("Window: {} to {}; times without a zone were read as {}.", FormatRfc3339(r.run.start),
-                                FormatRfc3339(r.run.end), r.timezone));
+  if (!r.run.devices.empty() && IsDated(r.run.start) && CapturesApart(r) == 0)
+    lines.push_back(fmt::format("Window: {}; times without a zone were read as {}.", WindowText(r.run), r.timezone));
   if (!r.inputs.empty()) lines.push_back(fmt::format("Inputs: {}.", Joined(r.inputs)));
   lines.push_back(fmt::format("idleburn {}.", r.version));
   return lines;
