@@ -78,6 +78,7 @@ TEST(PhaseTableTest, IdleIsAlwaysPartedAndThePartsSumToIt) {
     AuditFixture audit;
     UsageCost& u = audit.report.cost.whole;
     FillAny(&u, M("3.37"));
+    RC_PRE(u.window_ns > 0);
     const ReportTable table = ViewOf(audit.report, {}).phases;
     std::int64_t hours = 0;
     std::int64_t cents = 0;

@@ -58,7 +58,7 @@ TEST(ComparisonPageTest, APathIsShortenedFromTheLeftAndNeverBroken) {
   input.note = "a note that is long enough to be wrapped when the terminal is narrow, as they are at times";
   report.inputs = {input};
   const std::string text = ComparisonText(report, 100, false);
-  EXPECT_TRUE(Contains(text, "  ...ly/before/run-0001.idleburn")) << text;
+  EXPECT_TRUE(Contains(text, "  .../before/run-0001.idleburn")) << text;
   EXPECT_TRUE(Contains(text, "start (UTC)"));
 }
 
