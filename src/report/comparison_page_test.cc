@@ -54,7 +54,7 @@ TEST(ComparisonPageTest, APathIsShortenedFromTheLeftAndNeverBroken) {
   ComparisonReport::Input input;
   input.kind = "recording";
   input.start = Instant::FromNanos(1'783'000'800 * kNanosPerSecond);
-  input.name = "/home/somebody/experiments/2026/july/before/run-0001.idleburn";
+  input.name = "/data/experiments/of/2026/july/before/run-0001.idleburn";
   input.note = "a note that is long enough to be wrapped when the terminal is narrow, as they are at times";
   report.inputs = {input};
   const std::string text = ComparisonText(report, 100, false);
