@@ -42,6 +42,27 @@ TEST(RunOutputTest, BothStreamsAreThoseOfTheCommand) {
   EXPECT_FALSE(std::filesystem::exists(machine.Path("data/idleburn/recordings")));
 }
 
+// Without standard descriptors, as some daemons start programs: the command finds them closed as without us, and no
+// file of ours gets their numbers and with them our messages.
+TEST(RunOutputTest, ClosedDescriptorsStayClosedAndTheRecordingIsWhole) {
+  const LiveMachine machine("gpu 0\nat 0s gpu 0 util=50\n");
+  const std::string command = "sh -c 'read x; echo out || exit 4; echo err >&2 || exit 5; sleep 1.2; exit 6' ";
+  const auto audited = [&](const char* recording) {
+    return Seconds(machine.Audit(recording, "--price 2")["gpu_hours"]["window"]);
+  };
+  for (int closed = 0; closed < 8; ++closed) {
+    const std::string so =
+        std::string(closed & 1 ? "<&- " : "</dev/null ") + (closed & 2 ? ">&- " : "") + (closed & 4 ? "2>&- " : "");
+    const ProgramRun run = machine.Run("cd $F; rm -f *.idleburn; (" + command + ") " + so + "; echo $? >native; " +
+                                       "($I run --recording run.idleburn -- " + command + ") " + so +
+                                       "; echo $? >ours; ($I record --for 1s -o rec.idleburn) " + so + "; echo $?>rec");
+    EXPECT_EQ(ReadText(machine.Path("ours")), ReadText(machine.Path("native"))) << so << run.err;
+    EXPECT_EQ(ReadText(machine.Path("rec")), closed & 2 ? "1\n" : "0\n") << so;  // its report has nowhere to go
+    EXPECT_GT(audited("run.idleburn"), 0) << so;
+    EXPECT_GE(audited("rec.idleburn"), 1) << so;
+  }
+}
+
 TEST(RunEndTest, AKilledCommandIsToldWithItsSignal) {
   const LiveMachine machine("gpu 0\n");
   const ProgramRun run = machine.Run("$I run -- sh -c 'sleep 0.3; kill -9 $$'");

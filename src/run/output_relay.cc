@@ -36,6 +36,12 @@ bool SameFile(int a, int b) {
   return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+// Without us the workload would have it.
+bool IsInherited(int fd) {
+  const int flags = fcntl(fd, F_GETFD);
+  return flags >= 0 && (flags & FD_CLOEXEC) == 0;
+}
+
 void CopySize(int from_terminal, int to_terminal) {
   winsize size{};
   winsize old{};
@@ -128,7 +134,7 @@ struct OutputRelay::Shared {
   std::array<Heir, 2> heirs;  // of each channel
   std::size_t running = 0;
   std::atomic<int> copying = 0;  // channels that hold bytes that are not written yet
-  const int stop;  // readable once the workload has ended
+  const int stop;                // readable once the workload has ended
   const int done;
 };
 
@@ -170,8 +176,8 @@ Result<std::unique_ptr<OutputRelay>> OutputRelay::Open(OutputWatcher& watcher, i
     relay->child_[1] = relay->child_[0];
     return relay;
   }
-  if (fcntl(STDOUT_FILENO, F_GETFD) >= 0) TRY(relay->AddChannel(STDOUT_FILENO, STDOUT_FILENO));
-  if (fcntl(STDERR_FILENO, F_GETFD) >= 0) {
+  if (IsInherited(STDOUT_FILENO)) TRY(relay->AddChannel(STDOUT_FILENO, STDOUT_FILENO));
+  if (IsInherited(STDERR_FILENO)) {
     if (relay->child_[0] >= 0 && SameFile(STDOUT_FILENO, STDERR_FILENO)) {
       relay->child_[1] = relay->child_[0];
     } else {
