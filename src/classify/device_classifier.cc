@@ -51,12 +51,11 @@ void DeviceClassifier::Adopt(const Cadence& cadence, Instant next) {
   SettleUsual();
   const bool fast = cadence.Fast(*thresholds_);
   if (fast && !fast_) {
-    const std::int64_t second = FloorSecond(next.nanos() + shift_) * kNanosPerSecond;
-    Advance(second);
+    Advance(InWindow(FloorSecond(next.nanos() + shift_) * kNanosPerSecond));
     if (open_used_) CloseSlowCell();
   } else if (!fast && fast_) {
     CloseFastCell();
-    cursor_ = cell_end_;
+    cursor_ = InWindow(cell_end_);
     cell_end_ = INT64_MIN;
   }
   cadence_ = cadence;
@@ -287,18 +286,15 @@ void DeviceClassifier::WatchStuckCounters(const Sample& s, std::int64_t time) {
 // --- several readings a second: means of ticks
 
 void DeviceClassifier::BeginFastCell(std::int64_t time) {
-  const std::int64_t second = FloorSecond(time);
-  if (cell_end_ != INT64_MIN) {
+  const std::int64_t begin = FloorSecond(time) * kNanosPerSecond;
+  const std::int64_t closed = cell_end_;
+  if (closed != INT64_MIN) {
     CloseFastCell();
-    const std::int64_t missed = second - cell_end_ / kNanosPerSecond;
-    if (missed > 0) cells_.AddGap(missed, totals_);
-  } else {
-    first_ = std::min(first_, second * kNanosPerSecond);
-    if (window_ != nullptr && window_->start) first_ = std::max(first_, window_->start->nanos());
+    if (begin > closed) cells_.AddGap(InWindow(begin) - InWindow(closed), totals_);
   }
   ticks_.CloseBlocks(time, totals_);
-  cell_end_ = (second + 1) * kNanosPerSecond;
-  last_edge_ = cell_end_;
+  cell_end_ = begin + kNanosPerSecond;
+  if (closed == INT64_MIN) first_ = std::min(first_, OpenPart().from);
 }
 
 void DeviceClassifier::CountReasons(std::int64_t mask) {
@@ -311,12 +307,16 @@ void DeviceClassifier::CountReasons(std::int64_t mask) {
 }
 
 DeviceClassifier::Part DeviceClassifier::OpenPart() const {
-  Part part{cell_end_ - kNanosPerSecond, cell_end_};
+  Part part{InWindow(cell_end_ - kNanosPerSecond), InWindow(cell_end_)};
   part.from = std::max(part.from, cursor_);  // before it the device was read by holding
-  if (window_ == nullptr) return part;
-  if (window_->start) part.from = std::max(part.from, window_->start->nanos());
-  if (window_->end) part.to = std::min(part.to, window_->end->nanos());
   return part;
+}
+
+std::int64_t DeviceClassifier::InWindow(std::int64_t time) const {
+  if (window_ == nullptr) return time;
+  if (window_->start) time = std::max(time, window_->start->nanos());
+  if (window_->end) time = std::min(time, window_->end->nanos());
+  return time;
 }
 
 void DeviceClassifier::CloseFastCell() {
@@ -378,11 +378,12 @@ void DeviceClassifier::ForgetOpenCell() {
 // --- one reading a second or slower: held forward
 
 void DeviceClassifier::FeedSlow(const Sample& s, std::int64_t time) {
+  const std::int64_t to = InWindow(time);
   if (cursor_ == INT64_MIN) {
-    cursor_ = time;
-    first_ = std::min(first_, time);
+    cursor_ = to;
+    first_ = std::min(first_, to);
   }
-  Advance(time);
+  Advance(to);
   last_edge_ = cursor_;
   if ((s.present & counter_bit_) != 0) {
     held_valid_ = true;

@@ -23,8 +23,7 @@ namespace idleburn {
 class DeviceClassifier {
  public:
   // `thresholds` and `window` outlive the classifier. `max_sm_khz`: 0 if unknown; a reading of it replaces it.
-  // `window`, if given, cuts the first and the last second of a device that is read by ticks; it may be filled in while
-  // samples come.
+  // `window`, if given, cuts off what was read before and after it; it may be filled in while samples come.
   DeviceClassifier(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz,
                    const RunWindow* window = nullptr);
 
@@ -136,6 +135,8 @@ class DeviceClassifier {
     std::int64_t to;
   };
   [[nodiscard]] Part OpenPart() const;
+  // The instant of the window that is nearest to `time`.
+  [[nodiscard]] std::int64_t InWindow(std::int64_t time) const;
   void ForgetOpenCell();
 
   const Thresholds* thresholds_;

@@ -180,7 +180,7 @@ struct DeviceResult {
 struct RunResult {
   Instant start;
   Instant end;
-  std::vector<DeviceResult> devices;  // in order of DeviceId; devices without any sample are left out
+  std::vector<DeviceResult> devices;  // in order of DeviceId; without a window, only those with a sample
   // Devices of the machine that are none of the run's. They stay known, because a MIG instance of another job has its
   // share of a board all the same. Without a result: nothing was read of it.
   struct LeftOut {
@@ -192,7 +192,7 @@ struct RunResult {
   // Leaves these out; returns those of them that have a result.
   std::vector<DeviceId> LeaveOut(std::span<const DeviceId> ids);
 
-  [[nodiscard]] const DeviceResult* Of(DeviceId device) const;  // null: it has no sample
+  [[nodiscard]] const DeviceResult* Of(DeviceId device) const;  // null: it is none of them
 };
 
 }  // namespace idleburn

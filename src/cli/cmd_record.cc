@@ -113,9 +113,9 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   });
   WaitAndTell(end, *time, *process, watch, on_alert->get());
   const Instant ended = session.Now();
+  session.Tell(RunWindow::EndFact(ended));  // before what is read while the driver is waited for
   opening.request_stop();
   opening.join();
-  session.Tell(RunWindow::EndFact(ended));
   session.Stop();
   record.Close();
   if (keeper.Kept()) plan->shares = OwnShares(settings, ended);

@@ -100,10 +100,9 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
     for (const RunFact& fact : GitFacts(CurrentFolder())) session.Tell(fact);
   });
   WorkloadEnd end = guard.Wait();
-  const Instant ended = session.Now();
+  session.Tell(RunWindow::EndFact(session.Now()));  // before what is read while the driver is waited for
   opening.request_stop();
   opening.join();
-  session.Tell(RunWindow::EndFact(ended));
   session.Tell(NoteKind::kWorkloadEnded, Describe(end));
   session.Fact("exit", Describe(end));
   session.Stop();
