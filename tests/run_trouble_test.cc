@@ -63,6 +63,20 @@ TEST(RunOutputTest, ClosedDescriptorsStayClosedAndTheRecordingIsWhole) {
   }
 }
 
+TEST(RunEndTest, AQuietRunSaysOnlyWhatIsWrong) {
+  const LiveMachine machine("gpu 0\n");
+  const std::string quiet = "$I run --quiet --price 2 --recording ";
+  const ProgramRun run = machine.Run(quiet + "$F/a.idleburn -- sh -c 'echo theirs >&2; sleep 1.2'");
+  EXPECT_EQ(run.err, "theirs\n");
+  EXPECT_TRUE(std::filesystem::exists(machine.Path("a.idleburn")));
+  const ProgramRun gated = machine.Run(quiet + "$F/a.idleburn --fail-on 'waste>20' -o $F/report -- sleep 1.2");
+  EXPECT_EQ(gated.code, 3);
+  EXPECT_EQ(std::count(gated.err.begin(), gated.err.end(), '\n'), 2) << gated.err;
+  EXPECT_EQ(LinesWith(gated.err, "idleburn: --fail-on waste>20: waste is 100.00 %"), 1);
+  EXPECT_EQ(LinesWith(gated.err, "a.idleburn: is there already"), 1);
+  EXPECT_NE(ReadText(machine.Path("report")).find("Where the time went"), std::string::npos);
+}
+
 TEST(RunEndTest, AKilledCommandIsToldWithItsSignal) {
   const LiveMachine machine("gpu 0\n");
   const ProgramRun run = machine.Run("$I run -- sh -c 'sleep 0.3; kill -9 $$'");
@@ -574,7 +588,8 @@ TEST(RunRecordingTest, AFileThatIsThereIsLeftAloneAndTheRunGoesOn) {
   const LiveMachine machine("gpu 0\n");
   const ProgramRun run = machine.Run("printf mine > $F/mine; $I run --recording $F/mine -- sh -c 'sleep 0.3; exit 5'");
   EXPECT_EQ(run.code, 5);
-  EXPECT_EQ(LinesWith(run.err, machine.Path("mine") + ": "), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, machine.Path("mine") + ": is there already; choose another file with --recording"), 1)
+      << run.err;
   EXPECT_EQ(LinesWith(run.err, "the run goes on, and no recording is kept"), 1);
   EXPECT_EQ(ReadText(machine.Path("mine")), "mine");
 }

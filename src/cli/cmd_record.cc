@@ -72,7 +72,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
                                ? UsualRecordingPath(RecordingFolder(history.value_or("")), session.Now())
                                : request.recording;
   if (path.empty()) return Fail("there is no home folder to keep the recording in; name a file with -o");
-  TRY(record.RecordTo(path, session.Now()));
+  TRY(record.RecordTo(path, session.Now(), "-o"));
   record.TellMachine();
   for (const RunFact& fact : limits->machine ? *limits->machine : MachineFacts(request.live.detect_cloud)) {
     session.Tell(fact);

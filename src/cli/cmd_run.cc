@@ -64,7 +64,7 @@ void BeginRecording(const RunRequest& request, const std::string& history, LiveR
   const std::string path =
       request.recording.empty() ? UsualRecordingPath(RecordingFolder(history), now) : request.recording;
   if (path.empty()) return Say("no recording is kept: there is no home folder; name a file with --recording");
-  const Result<void> begun = record.RecordTo(path, now);
+  const Result<void> begun = record.RecordTo(path, now, "--recording");
   if (!begun) Say(begun.error().message + "; the run goes on, and no recording is kept");
 }
 
@@ -188,6 +188,8 @@ Result<std::shared_ptr<ReadyRun>> ReadRunWords(const std::vector<std::string>& a
   flags.Add("--all-gpus", "", "count the GPUs too that the command cannot see (CUDA_VISIBLE_DEVICES and the like)").on =
       &request.live.report.all_gpus;
   flags.Add("--plain", "", "give the command our output as it is; progress it prints is not read").on = &request.plain;
+  flags.Add("--quiet", "", "say nothing but alerts and what is wrong; the report goes to --output or nowhere").on =
+      &request.live.report.quiet;
   request.watch.AddTo(flags);
   request.watch.AddEnforceTo(flags);
   request.live.AddTo(flags);

@@ -68,7 +68,7 @@ Result<void> Write(const AuditReport& report, const ReportPlan& plan, const Envi
     return {};
   };
   if (!aside) return WriteOutput(request.output, text());
-  PrintAside(text());
+  if (!request.quiet) PrintAside(text());
   return {};
 }
 
