@@ -185,8 +185,8 @@ TEST(RunWindowTest, EveryGpuLastsAsLongAsTheCommandHoweverSeldomItIsRead) {
     const LiveMachine machine(c.gpus);
     const ProgramRun run =
         machine.Run("$I run --price 3600 --format json -o $F/live --recording $F/kept.idleburn " + c.words);
-    const LiveLog log = RecordedLog(machine.Path("kept.idleburn")).log;
-    const auto at = [&](const char* fact) { return std::stoll(log.Fact(fact).value_or("0")); };
+    const RecordedLog kept(machine.Path("kept.idleburn"));
+    const auto at = [&](const char* fact) { return std::stoll(kept.log.Fact(fact).value_or("0")); };
     const std::int64_t lasted = at(RunWindow::kEndFact) - at(RunWindow::kStartFact);
     for (const json& audit : {machine.Json("live"), machine.Audit("kept.idleburn")}) {
       ASSERT_EQ(audit["per_gpu"].size(), 2U) << c.words << run.err;
