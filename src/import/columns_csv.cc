@@ -40,16 +40,18 @@ class Table {
     }
   }
 
-  Result<void> Add(const Cells& cells, std::int64_t line, bool torn) {
-    if (!HasWidth(cells)) return Drop(line, torn);
+  Result<void> Add(const CsvReader& record) {
+    const Cells& cells = record.cells();
+    const std::int64_t line = record.line();
+    if (record.malformed() || !HasWidth(cells)) return Drop(record);
     if (Trim(cells[time_.position]) == time_.name) return {};  // the header again: logs put together
     const Result<std::optional<Instant>> time = clock_.FromText(cells[time_.position], line);
     if (!time) return tl::unexpected<Error>(time.error());
-    if (!*time) return Drop(line, torn);
+    if (!*time) return Drop(record);
     for (std::size_t i = 0; i < identity_.size(); ++i) identity_[i] = Trim(cells[rows_.identity()[i].position]);
     const Result<std::optional<DeviceId>> device = rows_.Device(identity_, line);
     if (!device) return tl::unexpected<Error>(device.error());
-    if (!*device) return Drop(line, torn);
+    if (!*device) return Drop(record);
     Sample& sample = rows_.Begin(**time, **device);
     for (auto& [column, scale] : signals_) {
       rows_.Put(sample, column.role->signal, scale.FromText(cells[column.position]), line);
@@ -71,8 +73,8 @@ class Table {
                                                  [](std::string_view cell) { return Trim(cell).empty(); });
   }
 
-  Result<void> Drop(std::int64_t line, bool torn) {
-    out_.quality.Count(torn ? QualityId::kTornRow : QualityId::kBadRow, {&file_, line});
+  Result<void> Drop(const CsvReader& record) {
+    out_.quality.Count(record.torn() ? QualityId::kTornRow : QualityId::kBadRow, {&file_, record.line()});
     return {};
   }
 
@@ -123,6 +125,9 @@ Result<void> ImportColumnsCsv(ByteSource& in, const ImportOptions& options, Impo
   const std::size_t width = csv.cells().size();
   const std::string where = in.name() + ":" + std::to_string(csv.line());
   const std::vector<std::string> header = Copy(csv.cells());
+  if (csv.malformed() && (options.columns.empty() || !NamesOnlyPositions(options.columns))) {
+    return Fail(where + ": text follows the closing quote of a column's name; quote all of the name or none of it");
+  }
   std::vector<BoundColumn> columns;
   bool first_is_data = false;
   if (options.columns.empty()) {
@@ -137,12 +142,12 @@ Result<void> ImportColumnsCsv(ByteSource& in, const ImportOptions& options, Impo
     columns = std::move(*bound);
   }
   Table table(columns, width, options, in.name(), out);
-  if (first_is_data) TRY(table.Add(csv.cells(), csv.line(), csv.torn()));
+  if (first_is_data) TRY(table.Add(csv));
   while (true) {
     const Result<bool> more = csv.Next();
     if (!more) return tl::unexpected<Error>(more.error());
     if (!*more) return table.Finish();
-    TRY(table.Add(csv.cells(), csv.line(), csv.torn()));
+    TRY(table.Add(csv));
   }
 }
 

@@ -59,6 +59,21 @@ TEST(ColumnsCsvTest, ReadsDecimalCommasButNoDoubtfulOnes) {
   EXPECT_EQ(t.Count(QualityId::kBadRow), 3);
 }
 
+TEST(ColumnsCsvTest, GuessesNoCellWithTextBehindItsQuotes) {
+  const Imported t(
+      "time,gpu,util\n"
+      "2026-03-02T10:00:00Z,0,\"40\"0\n"
+      "2026-03-02T10:00:01Z,0,\"40\" \n",
+      "time=time,gpu=gpu,util=util");
+  ASSERT_TRUE(t.result) << t.Message();
+  ASSERT_EQ(t.sink.all.size(), 1U);
+  EXPECT_EQ(t.sink.all[0].Get(Signal::kUtilization), 40 * kPercent);
+  EXPECT_EQ(t.Count(QualityId::kBadRow), 1);
+  const Imported header("time,gpu,\"ut\"il\n2026-03-02T10:00:00Z,0,40\n", "time=time,gpu=gpu,util=util");
+  EXPECT_EQ(header.Message(),
+            "t.csv:1: text follows the closing quote of a column's name; quote all of the name or none of it");
+}
+
 TEST(ColumnsCsvTest, ReadsThePublishedExample) {
   const Imported t(
       "timestamp,container,value,watts,bytes\n"
