@@ -25,14 +25,15 @@ const BoundColumn& OfKind(const std::vector<BoundColumn>& columns, ColumnKind ki
 // One table while it is read.
 class Table {
  public:
-  Table(const std::vector<BoundColumn>& columns, std::size_t width, const ImportOptions& options,
-        const std::string& file, ImportTarget& out)
+  Table(const std::vector<BoundColumn>& columns, std::size_t width, const ImportOptions& options, const ByteSource& in,
+        ImportTarget& out)
       : time_(OfKind(columns, ColumnKind::kTime)),
         width_(width),
-        file_(file),
+        in_(in),
+        file_(in.name()),
         out_(out),
-        clock_(time_, options, out.quality, file),
-        rows_(columns, "csv", file, out),
+        clock_(time_, options, out.quality, file_),
+        rows_(columns, "csv", file_, out),
         identity_(rows_.identity().size()) {
     for (const BoundColumn& column : columns) {
       if (column.role->kind == ColumnKind::kSignal) signals_.emplace_back(column, ColumnScale(column));
@@ -43,7 +44,8 @@ class Table {
   Result<void> Add(const CsvReader& record) {
     const Cells& cells = record.cells();
     const std::int64_t line = record.line();
-    if (record.malformed() || !HasWidth(cells)) return Drop(record);
+    const bool cut = record.torn() && in_.truncated();  // a shorter number is a number too
+    if (cut || record.malformed() || !HasWidth(cells)) return Drop(record);
     if (Trim(cells[time_.position]) == time_.name) return {};  // the header again: logs put together
     const Result<std::optional<Instant>> time = clock_.FromText(cells[time_.position], line);
     if (!time) return tl::unexpected<Error>(time.error());
@@ -80,6 +82,7 @@ class Table {
 
   BoundColumn time_;
   std::size_t width_;
+  const ByteSource& in_;
   const std::string& file_;
   ImportTarget& out_;
   ColumnClock clock_;
@@ -141,7 +144,7 @@ Result<void> ImportColumnsCsv(ByteSource& in, const ImportOptions& options, Impo
     if (first_is_data) bound = BindColumns(options.columns, {}, width, where);
     columns = std::move(*bound);
   }
-  Table table(columns, width, options, in.name(), out);
+  Table table(columns, width, options, in, out);
   if (first_is_data) TRY(table.Add(csv));
   while (true) {
     const Result<bool> more = csv.Next();

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "import/column_map.h"
+#include "support/cut_source.h"
 #include "support/property.h"
 #include "text/line_reader.h"
 
@@ -72,6 +73,20 @@ TEST(ColumnsCsvTest, GuessesNoCellWithTextBehindItsQuotes) {
   const Imported header("time,gpu,\"ut\"il\n2026-03-02T10:00:00Z,0,40\n", "time=time,gpu=gpu,util=util");
   EXPECT_EQ(header.Message(),
             "t.csv:1: text follows the closing quote of a column's name; quote all of the name or none of it");
+}
+
+TEST(ColumnsCsvTest, OfACompressedTableThatWasCutTheLastRowIsNone) {
+  testing::CutSource in("time,gpu,util\n2026-03-02T10:00:00Z,0,40\n2026-03-02T10:00:01Z,0,4");
+  ImportOptions options;
+  options.columns = ParseColumns("time=time,gpu=gpu,util=util").value();
+  DeviceTable devices;
+  DataQuality quality;
+  OwnerLedger owners;
+  Collected sink;
+  ImportTarget target{devices, quality, owners, sink};
+  ASSERT_TRUE(ImportColumnsCsv(in, options, target));
+  EXPECT_EQ(sink.all.size(), 1U);
+  EXPECT_EQ(quality.CountOf(QualityId::kTornRow), 1);
 }
 
 TEST(ColumnsCsvTest, ReadsThePublishedExample) {

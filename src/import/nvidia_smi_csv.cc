@@ -14,6 +14,7 @@
 #include "import/stamp.h"
 #include "import/sweep_identity.h"
 #include "import/units.h"
+#include "text/ascii.h"
 #include "text/byte_order_mark.h"
 #include "text/number.h"
 
@@ -31,6 +32,18 @@ std::string_view HeaderLine(std::string_view text) {
     text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
   return {};
+}
+
+// The last cell of the last line of `text`.
+std::string_view LastCell(std::string_view text) {
+  text = text.substr(0, text.find_last_not_of(" \r\n") + 1);
+  return Trim(text.substr(text.find_last_of(",\n") + 1));  // all of it without either
+}
+
+// "16" is what is left of "16384 MiB".
+bool EndsInUnit(std::string_view cell) { return !cell.empty() && IsDigit(cell.front()) && !IsDigit(cell.back()); }
+bool IsBareNumber(std::string_view cell) {
+  return !cell.empty() && std::all_of(cell.begin(), cell.end(), [](char c) { return IsDigit(c) || c == '.'; });
 }
 
 // Times of the rows of a log that says none: a sweep has each GPU once.
@@ -65,6 +78,7 @@ struct Shared {
   std::int64_t bad_rows = 0;
   std::string first_bad;
   bool zone_noted = false;
+  bool ends_in_unit = false;        // the last row delivered: "16384 MiB"
   std::uint32_t unit_assumed = 0;   // signals, as counted so far
   std::optional<IndexWatch> watch;  // of a log that knows its GPUs by index alone
   SweepTimes times;                 // of one without times
@@ -186,6 +200,11 @@ class CsvWorker final : public LineBlockWorker {
     torn_ = Faulty{};
     lines_ = 0;
     std::string_view text = block.text();
+    ends_in_unit_ = EndsInUnit(LastCell(text));
+    if (!block.terminated) {
+      if (!turn.Await()) return;
+      if (IsCutInACell(text)) return;
+    }
     if (!reader_) {
       if (!turn.Await() || !Start(text)) return;
     }
@@ -241,6 +260,7 @@ class CsvWorker final : public LineBlockWorker {
       TRY(unnamed_.Add(odd_, lines_of_));
     }
     shared_.lines += lines_;
+    shared_.ends_in_unit = ends_in_unit_;
     return {};
   }
 
@@ -270,6 +290,16 @@ class CsvWorker final : public LineBlockWorker {
       if (shared_.watch) shared_.watch->OnSample(samples[i], shared_.lines + lines_of_[first + i]);
     }
     shared_.out.sink.OnSamples(samples);
+  }
+
+  // Whether the last line of the input, which has no end, lost what its last cell had; it is counted then. A shorter
+  // number is a number too.
+  bool IsCutInACell(std::string_view line) {
+    if (!shared_.layout || Trim(line.substr(0, line.size() - 1)).empty()) return false;
+    if (!shared_.in.truncated() && !(shared_.ends_in_unit && IsBareNumber(LastCell(line)))) return false;
+    lines_ = 1;
+    torn_ = {1, 1};
+    return true;
   }
 
   // Binds the header if this is the first block, and takes it off `text`. False: it could not be bound.
@@ -381,6 +411,7 @@ class CsvWorker final : public LineBlockWorker {
   bool stopped_ = false;
   Faulty bad_;
   Faulty torn_;
+  bool ends_in_unit_ = false;  // the last row of the block
   std::int64_t lines_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "import/collecting_sink.h"
+#include "support/cut_source.h"
 #include "text/line_reader.h"
 
 namespace idleburn {
@@ -540,6 +541,44 @@ TEST(NvidiaSmiCsvTest, AColumnWithoutAUnitCountsOnceOnAnyNumberOfThreads) {
     ASSERT_TRUE(Import(text, c, options));
     EXPECT_EQ(c.quality.CountOf(QualityId::kUnitAssumed), 2) << threads;
   }
+}
+
+// A shorter number reads as well as a whole one.
+TEST(NvidiaSmiCsvTest, ARowCutInItsLastNumberIsDroppedAndCounted) {
+  const auto torn = [](const std::string& text, std::size_t rows, int threads) {
+    Collected c;
+    ImportOptions options;
+    options.threads = threads;
+    EXPECT_TRUE(Import(text, c, options));
+    EXPECT_EQ(c.samples.size(), rows) << text.substr(text.size() - 10);
+    return c.quality.CountOf(QualityId::kTornRow);
+  };
+  for (const int threads : {1, 4}) {
+    std::string text = "timestamp, index, memory.used [MiB]\n";
+    std::string bare = text;
+    for (int i = 0; i < 5000; ++i) {
+      const std::string row = "2026/03/02 10:00:00." + std::to_string(100 + i % 900) + ", 0, 16384";
+      text += row + " MiB\r\n";
+      bare += row + "\r\n";
+    }
+    const std::string last = "2026/03/02 10:00:02.000, 0, ";
+    EXPECT_EQ(torn(text + last + "16", 5000, threads), 1);
+    EXPECT_EQ(torn(text + last + "16384 M", 5000, threads), 1);
+    EXPECT_EQ(torn(text + last + "16384 MiB", 5001, threads), 0);
+    EXPECT_EQ(torn(text + last + "[N/A]", 5001, threads), 0);
+    EXPECT_EQ(torn(text + last + "16\n", 5001, threads), 0);
+    EXPECT_EQ(torn(bare + last + "16384", 5001, threads), 0);  // a log without units, put together by hand
+  }
+}
+
+TEST(NvidiaSmiCsvTest, OfACompressedLogThatWasCutTheLastRowIsNone) {
+  Collected c;
+  testing::CutSource in(
+      "timestamp, index, memory.used [MiB]\n2026/03/02 10:00:00.000, 0, 16384\n"
+      "2026/03/02 10:00:01.000, 0, 16");
+  ASSERT_TRUE(ImportNvidiaSmiCsv(in, {}, c.target));
+  EXPECT_EQ(c.samples.size(), 1U);
+  EXPECT_EQ(c.quality.CountOf(QualityId::kTornRow), 1);
 }
 
 TEST(NvidiaSmiCsvTest, FlagColumnsMakeTheMask) {

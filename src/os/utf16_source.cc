@@ -44,6 +44,7 @@ class Utf16Source final : public ByteSource {
     taken_ += n;
     return n;
   }
+  [[nodiscard]] bool truncated() const override { return in_->truncated(); }
   [[nodiscard]] const std::string& name() const override { return in_->name(); }
 
  private:
