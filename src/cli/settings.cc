@@ -37,7 +37,8 @@ constexpr auto kTable = std::to_array<SettingInfo>({
     {"import.columns", "--columns", "MAP", SettingKind::kText, "",
      "foreign columns: time=timestamp,gpu=container,util=value"},
     {"import.threads", "--threads", "N", SettingKind::kCount, "1", "threads that parse"},
-    {"classify.idle_power", "--idle-power", "WATTS", SettingKind::kNumber, "", "power of an idle board with a context"},
+    {"classify.idle_power", "--idle-power", "WATTS", SettingKind::kNumber, "", "power of an idle board with a context",
+     3},
     {"classify.idle_below", "", "%", SettingKind::kShare, "10", "idle: mean utilisation of a second below this"},
     {"classify.productive_from", "", "%", SettingKind::kShare, "70",
      "productive: from this on; between: underutilized"},
@@ -45,10 +46,10 @@ constexpr auto kTable = std::to_array<SettingInfo>({
     {"classify.held_memory_mib", "", "MIB", SettingKind::kCount, "100", "memory from which an idle GPU counts as held"},
     {"classify.spin_sm_below", "", "%", SettingKind::kShare, "25", "spin-wait: SM activity below this while busy"},
     {"classify.spin_power_below", "", "%", SettingKind::kShare, "15",
-     "spin-wait: share of dynamic power below this while busy"},
+     "spin-wait: share of dynamic power below this while busy", 1},
     {"classify.spin_seconds", "", "S", SettingKind::kCount, "5", "spin-wait: for at least so many seconds"},
-    {"classify.clock_loss", "", "%", SettingKind::kShare, "5", "throttling matters from this loss of SM clock"},
-    {"classify.burst", "", "%", SettingKind::kShare, "30", "starved in bursts: burst index above this"},
+    {"classify.clock_loss", "", "%", SettingKind::kShare, "5", "throttling matters from this loss of SM clock", 1},
+    {"classify.burst", "", "%", SettingKind::kShare, "30", "starved in bursts: burst index above this", 0},
     {"history.file", "--history", "FILE", SettingKind::kText, "",
      "the history of runs and the ledger of savings (default: in the user's folder for data)"},
     {"history.project", "--project", "NAME", SettingKind::kText, "",
@@ -84,11 +85,23 @@ Result<void> CheckEnvironment() {
   return {};
 }
 
-// Why `text` is no value of that kind; empty if it is one.
-std::string WhyBad(SettingKind kind, const std::string& text) {
+bool HasMoreDecimals(const std::string& text, int decimals) {
+  constexpr int kFine = 12;
+  std::int64_t coarse = 1;
+  for (int i = decimals; i < kFine; ++i) coarse *= 10;
+  return ParseScaled(text, kFine).value % coarse != 0;
+}
+
+// What `text` is not and should be; empty if it is.
+std::string WhyBad(const SettingInfo& info, const std::string& text) {
   const ScaledNumber n = ParseScaled(text, 6);
   const bool number = n.fault == NumberFault::kNone && n.value >= 0;
-  switch (kind) {
+  if ((info.kind == SettingKind::kShare || info.kind == SettingKind::kNumber) && HasMoreDecimals(text, info.decimals)) {
+    return info.decimals == 0   ? "a whole number"
+           : info.decimals == 1 ? "a number with at most one decimal"
+                                : "a number with at most " + std::to_string(info.decimals) + " decimals";
+  }
+  switch (info.kind) {
     case SettingKind::kText:
     case SettingKind::kList:
       return "";
@@ -122,7 +135,7 @@ Result<void> Settings::Set(std::string_view key, std::string text, std::string o
     return FailUsage(origin + ": unknown setting '" + std::string(key.substr(0, 60)) + "'; did you mean " +
                      NearestSpelling(key, keys) + "?");
   }
-  const std::string why = WhyBad(info->kind, text);
+  const std::string why = WhyBad(*info, text);
   if (!why.empty()) return FailUsage(origin + ": '" + text.substr(0, 40) + "' is not " + why);
   values_[std::string(key)] = {std::move(text), std::move(origin)};
   return {};

@@ -24,6 +24,7 @@ struct SettingInfo {
   SettingKind kind;
   std::string_view standard;  // the default, empty: not set
   std::string_view help;
+  int decimals = 6;  // a share or a number may have; more are refused, not rounded
 };
 std::span<const SettingInfo> SettingTable();
 
