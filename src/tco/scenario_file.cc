@@ -444,7 +444,7 @@ Result<void> ScenarioReader::NotePaidIn(const toml::table& table, PlanLine& line
   if (!plan_.months || Compare(Fraction::Of(*last - 1, 1), *plan_.months) >= 0) {
     return Wrong(*node, line.Key() + ": paid_in is beyond horizon_months");
   }
-  line.paid_in = std::pair(static_cast<int>(*first), static_cast<int>(*last));
+  line.paid_in = std::pair(*first, *last);
   return {};
 }
 

@@ -121,6 +121,14 @@ TEST(ScenarioFile, DoubtsAboutPricesAreWarnings) {
   EXPECT_EQ(plan.lines.front().basis, "spot, us-central1, as of 2026-01-05");
 }
 
+TEST(ScenarioFile, AMonthOfAnyHorizonIsKept) {
+  const Result<TcoFile> file = ReadTcoFile(
+      "x.toml", "horizon_months = 5000000000\n[[data]]\namount = 5\npaid_in = \"4294967297\"\n", "2026-11-21");
+  ASSERT_TRUE(file) << file.error().message;
+  const std::pair<std::int64_t, std::int64_t> month(4294967297, 4294967297);
+  EXPECT_EQ(file->plans.front().lines.front().paid_in, month);
+}
+
 struct DoubtRow {
   const char* text;
   const char* says;  // empty: nothing

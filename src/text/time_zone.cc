@@ -33,9 +33,7 @@ bool TakeChar(std::string_view& text, std::string_view any_of) {
 }
 
 bool ValidDay(std::int64_t year, int month, int day) {
-  if (month < 1 || month > 12 || day < 1) return false;
-  const std::int64_t next = month == 12 ? DaysFromCivil(year + 1, 1, 1) : DaysFromCivil(year, month + 1, 1);
-  return day <= next - DaysFromCivil(year, month, 1);
+  return month >= 1 && month <= 12 && day >= 1 && day <= DaysInMonth(year, month);
 }
 
 // "Z", "+02:00", "-0530"; seconds east of UTC.

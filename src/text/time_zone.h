@@ -29,6 +29,11 @@ constexpr std::int64_t DaysFromCivil(std::int64_t y, int m, int d) {
   return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
 }
 
+constexpr int DaysInMonth(std::int64_t year, int month) {
+  const std::int64_t next = month == 12 ? DaysFromCivil(year + 1, 1, 1) : DaysFromCivil(year, month + 1, 1);
+  return static_cast<int>(next - DaysFromCivil(year, month, 1));
+}
+
 // What a local time means.
 struct LocalMeaning {
   Instant first;         // its only meaning, or the first

@@ -25,6 +25,14 @@ std::int64_t SecondsOf(const char* zone, const CivilTime& local, bool* ambiguous
   return meaning.first.nanos() / kNanosPerSecond;
 }
 
+TEST(TimeZoneTest, MonthsHaveTheirDays) {
+  const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  for (int month = 1; month <= 12; ++month) EXPECT_EQ(DaysInMonth(2026, month), days[month - 1]) << month;
+  EXPECT_EQ(DaysInMonth(2028, 2), 29);
+  EXPECT_EQ(DaysInMonth(2000, 2), 29);
+  EXPECT_EQ(DaysInMonth(1900, 2), 28);
+}
+
 TEST(TimeZoneTest, FollowsDaylightSavingBothWays) {
   bool ambiguous = true;
   EXPECT_EQ(SecondsOf("Europe/Berlin", {2026, 7, 4, 0, 22, 1, 0}, &ambiguous), kJuly3);  // summer: UTC+2
