@@ -9,6 +9,7 @@
 
 #include "base/int128.h"
 #include "base/time.h"
+#include "telemetry/event_reasons.h"
 #include "telemetry/sample.h"
 #include "telemetry/second_buckets.h"
 
@@ -19,17 +20,7 @@ inline constexpr std::size_t kPhaseCount = 4;
 inline constexpr std::array<std::string_view, kPhaseCount> kPhaseNames = {"idle", "underutilized", "productive",
                                                                           "compute_bound"};
 
-// Clock-event bits (NVML): index is the bit number.
-inline constexpr std::size_t kEventReasonCount = 9;
-inline constexpr std::array<std::string_view, kEventReasonCount> kEventReasonNames = {"gpu_idle",
-                                                                                      "applications_clocks_setting",
-                                                                                      "sw_power_cap",
-                                                                                      "hw_slowdown",
-                                                                                      "sync_boost",
-                                                                                      "sw_thermal_slowdown",
-                                                                                      "hw_thermal_slowdown",
-                                                                                      "hw_power_brake_slowdown",
-                                                                                      "display_clock_setting"};
+// Sets of event reasons (telemetry/event_reasons.h).
 inline constexpr std::int64_t kThrottledMask = 0xEC;  // power cap, slowdowns, thermal; not idle, not application clocks
 inline constexpr std::int64_t kSlowdownMask = 0xE8;   // without the power cap
 inline constexpr std::int64_t kPowerCapMask = 0x04;

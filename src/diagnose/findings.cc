@@ -216,7 +216,7 @@ std::string ReasonsOf(const RunResult& run) {
     std::int64_t ns = 0;
     for (const DeviceResult& d : run.devices) ns += d.totals.reason_ns[bit];
     if (ns == 0 || (kThrottledMask >> bit & 1) == 0) continue;
-    text += fmt::format("{}{} {:.0f} s", text.empty() ? "" : ", ", kEventReasonNames[bit], Seconds(ns));
+    text += fmt::format("{}{} {:.0f} s", text.empty() ? "" : ", ", kEventReasonTable[bit].name, Seconds(ns));
   }
   return text;
 }

@@ -153,7 +153,7 @@ void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
   PutHours(to, "throttled_with_clock_loss_gpu_hours", if_read(u.throttled_with_loss_ns), "not_measured");
   if (part.reasons) {
     for (std::size_t i = 0; i < kEventReasonCount; ++i) {
-      to["event_reasons_gpu_hours"][std::string(kEventReasonNames[i])] = InHours((*part.reasons)[i]);
+      to["event_reasons_gpu_hours"][std::string(kEventReasonTable[i].name)] = InHours((*part.reasons)[i]);
     }
   } else {
     PutUnknown(to, "event_reasons_gpu_hours", "not_measured");

@@ -131,7 +131,7 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
     for (std::size_t i = 0; i < kEventReasonCount; ++i) {
       const bool slows = ((kThrottledMask >> i) & 1) != 0;
       if (slows && (*reasons)[i] > 0)
-        which += fmt::format("{}{} {} h", which.empty() ? "" : ", ", kEventReasonNames[i], c.Hours((*reasons)[i]));
+        which += fmt::format("{}{} {} h", which.empty() ? "" : ", ", kEventReasonTable[i].name, c.Hours((*reasons)[i]));
     }
     lines.push_back(
         fmt::format("Clocks held back: {} GPU-hours (clock-event mask 0xEC{}); with a loss of at least 5 % of the "
