@@ -49,7 +49,6 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kJobResolution, "job_resolution", S::kWarn,
      "inputs give averages over a whole job; phases per second cannot be derived from them"},
     {Q::kSingleSample, "single_sample", S::kWarn, "devices have only one sample; a single reading covers no time"},
-    {Q::kColdStart, "cold_start", S::kInfo, "first readings may show the wake-up of the card itself"},
     {Q::kPeriodEstimated, "period_estimated", S::kInfo,
      "logs or devices do not say when they were read; a period was assumed (set it with --period)"},
     {Q::kUnitAssumed, "unit_assumed", S::kInfo, "columns carry no unit; the usual one was assumed"},
