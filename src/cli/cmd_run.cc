@@ -60,7 +60,8 @@ void TellFacts(LiveSession& session, const std::vector<std::string>& command) {
 
 // A recording is kept where it can be; that it cannot is no reason not to run.
 void BeginRecording(const RunRequest& request, const std::string& history, LiveRecord& record, Instant now) {
-  if (request.no_recording) return;
+  const bool unasked = request.live.no_history && request.recording.empty();
+  if (request.no_recording || unasked) return;
   const std::string path =
       request.recording.empty() ? UsualRecordingPath(RecordingFolder(history), now) : request.recording;
   if (path.empty()) return Say("no recording is kept: there is no home folder; name a file with --recording");
