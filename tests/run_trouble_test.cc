@@ -107,16 +107,27 @@ TEST(RunEndTest, GatesTurnOnlySuccessIntoFailure) {
 // The command's code is the command's, and a gate is judged whether or not the report found its place.
 TEST(RunEndTest, AReportThatCannotBeWrittenIsSaidAndTheRecordingIsNamed) {
   const LiveMachine machine("gpu 0\n");
-  const std::string lost = "$I run -o /no/such/folder/report --no-recording ";
-  EXPECT_EQ(machine.Run(lost + "-- sh -c 'sleep 1.2; exit 4'").code, 4);
-  const ProgramRun gated = machine.Run(lost + "--fail-on 'waste>20' -- sleep 1.2");
+  const std::string lost = "mkdir $F/gone; $I run -o $F/gone/report --no-recording ";
+  EXPECT_EQ(machine.Run(lost + "-- sh -c 'rmdir $F/gone; sleep 1.2; exit 4'").code, 4);
+  const ProgramRun gated = machine.Run(lost + "--fail-on 'waste>20' -- sh -c 'rmdir $F/gone; sleep 1.2'");
   EXPECT_EQ(gated.code, 3);
   EXPECT_EQ(LinesWith(gated.err, "idleburn: --fail-on waste>20: waste is 100.00 %"), 1) << gated.err;
-  EXPECT_EQ(LinesWith(gated.err, "idleburn: /no/such/folder/report: cannot be written"), 1);
-  const ProgramRun run = machine.Run("$I run -o /no/such/folder/report --recording $F/kept.idleburn -- sleep 0.4");
+  EXPECT_EQ(LinesWith(gated.err, "idleburn: " + machine.Path("gone/report") + ": cannot be written"), 1);
+  const ProgramRun run = machine.Run(
+      "mkdir $F/gone; $I run -o $F/gone/report --recording $F/kept.idleburn -- sh -c 'rmdir $F/gone; sleep 0.4'");
   EXPECT_EQ(run.code, 0);
-  EXPECT_EQ(LinesWith(run.err, "idleburn: /no/such/folder/report: cannot be written"), 1);
+  EXPECT_EQ(LinesWith(run.err, "idleburn: " + machine.Path("gone/report") + ": cannot be written"), 1);
   EXPECT_EQ(LinesWith(run.err, "idleburn: recording: " + machine.Path("kept.idleburn")), 1);
+}
+
+TEST(RunEndTest, AReportWithoutAFolderOrAFormIsRefusedBeforeTheStart) {
+  const LiveMachine machine("gpu 0\n");
+  for (const char* output : {"/no/such/folder/report.html", "$F/report.pdf"}) {
+    const ProgramRun run = machine.Run(std::string("$I run -o ") + output + " --no-recording -- touch $F/started");
+    EXPECT_EQ(run.code, 2) << run.err;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(machine.Path("started")));
 }
 
 // As on a machine that has a driver: by the name it is installed under.

@@ -22,10 +22,12 @@ constexpr const char* kIntroduction =
 Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment& environment) {
   AuditRequest request;
   std::string price = "8";
-  CommandFlags flags({"output."});
+  CommandFlags flags({"output.", "import.timezone"});
   flags.Writes(kAuditFormats);
   flags.Add("--price", "RATE", "USD per GPU-hour or a catalogue key (default 8)").text = &price;
   flags.Add("--output", "FILE", "write the report to FILE").text = &request.report.output;
+  flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
+  flags.Add("--no-color", "", "plain text").on = &request.report.no_color;
   const Result<bool> read =
       flags.ReadWords("demo", "Audits an invented recording that ships with the program: no GPU needed.", arguments);
   if (!read) return tl::unexpected<Error>(read.error());
@@ -35,6 +37,7 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   const std::string file = folder->path() + "/finetune_4xh100.csv.gz";
   TRY(WriteFileWhole(file, embedded::example_log));
   request.inputs = {file};
+  request.called = "the example recording";
   const Result<Settings> settings = flags.Load({{"--price", price}});
   if (!settings) return tl::unexpected<Error>(settings.error());
   const Result<ReportFormat> format = ChooseFormat(*settings, "demo", request.report.output, kAuditFormats);

@@ -15,6 +15,7 @@
 #include "cli/live_record.h"
 #include "cli/recorded_process.h"
 #include "cli/say.h"
+#include "cli/spare_inputs.h"
 #include "cli/tell_alert.h"
 #include "cli/users_history.h"
 #include "os/random_id.h"
@@ -46,6 +47,7 @@ void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, const std::o
 }
 
 Result<int> Record(const RecordRequest& request, const Settings& settings, const Environment& environment) {
+  TRY(CheckFolder(request.live.report.output));
   Result<ReportPlan> plan = PlanReport(request.live.report, settings);
   if (!plan) return tl::unexpected<Error>(plan.error());
   const Result<LiveGpuOptions> gpus = request.live.GpuOptions();

@@ -14,6 +14,7 @@
 #include "cli/live_record.h"
 #include "cli/run_guard.h"
 #include "cli/say.h"
+#include "cli/spare_inputs.h"
 #include "cli/users_history.h"
 #include "measure/experiment.h"
 #include "measure/git_facts.h"
@@ -113,6 +114,7 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
 
 Result<std::shared_ptr<ReadyRun>> Understand(RunRequest request, std::vector<std::string> command, Settings settings,
                                              const Environment& environment) {
+  TRY(CheckFolder(request.live.report.output));
   Result<ReportPlan> report = PlanReport(request.live.report, settings);
   if (!report) return tl::unexpected<Error>(report.error());
   const Result<LiveGpuOptions> gpus = request.live.GpuOptions();

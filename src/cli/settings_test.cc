@@ -54,6 +54,12 @@ TEST_F(SettingsTest, BadSettingsNameTheirPlaceAndWhatToDo) {
     Write("[price]\ncurrency = \"" + std::string(currency) + "\"\n");
     EXPECT_NE(Load().error().message.find("such as EUR"), std::string::npos) << currency;
   }
+  Write("[price]\nmonth_hours = 5000\n");
+  EXPECT_NE(Load().error().message.find("'5000' is not a whole number of hours from 1 to 744"), std::string::npos);
+  Write("[price]\nmonth_hours = 744\n");
+  EXPECT_TRUE(Load());
+  Write("[classify]\nidle_power = \"50W\"\n");
+  EXPECT_NE(Load().error().message.find("'50W' is not a number of at least 0, without a unit: 50"), std::string::npos);
   Write("[classify]\nidle_below = 80\n");
   EXPECT_FALSE(ThresholdsFrom(Load().value()));
 }

@@ -5,10 +5,10 @@
 #include <cstdlib>
 
 #include "tco/decimal.h"
-#include "tco/suggestion.h"
 #include "text/csv_table.h"
 #include "text/number.h"
 #include "text/plain_decimal.h"
+#include "text/suggestion.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -20,6 +20,9 @@ struct BadScenario {
 constexpr auto kWrong = std::to_array<BadScenario>({
     {"[[compute]]\ngpu_hours = 5\nprice = -2\n", "x.toml:3: price: '-2' is negative"},
     {"[[compute]]\ngpu_hours = 5\nprise = 2\n", "unknown key 'prise'; did you mean price?"},
+    {"month,category,amount\n2026-01,compute,5\n", "x.toml: is a table; a scenario is TOML"},
+    {"{\"traceEvents\": []}\n", "x.toml: is JSON; a scenario is TOML"},
+    {"[[compute]\n", "x.toml:1: "},
     {"horizon = 6\n", "unknown key 'horizon'; did you mean horizon_months?"},
     {"[[compute]]\ngpu_hours = 5\nprice_per_hour = 2\n", "unknown key 'price_per_hour'; did you mean price?"},
     {"[[training]]\namount = 2\n", "unknown key 'training'; give one of name, currency"},
