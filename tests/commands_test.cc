@@ -79,6 +79,9 @@ TEST(Commands, DemoPrintsWhatTheReadmeShows) {
   for (auto line = verdict; line != readme.end() && line->rfind("    ", 0) == 0; ++line) shown += *line + "\n";
   ExpectHas(Unwrapped(demo.out), Unwrapped(shown));
 
+  EXPECT_EQ(demo.out.find("--timezone"), std::string::npos) << demo.out;  // a flag that it lacks
+  EXPECT_EQ(demo.out.find("idleburn-scratch"), std::string::npos) << demo.out;
+  ExpectHas(demo.out, "Inputs: the example recording.");
   const ProgramRun document = RunIdleburn("demo --format json");
   EXPECT_EQ(document.code, 0) << document.err;
   json told = json::parse(document.out);  // no introduction before it

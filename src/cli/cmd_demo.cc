@@ -22,7 +22,7 @@ constexpr const char* kIntroduction =
 Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment& environment) {
   AuditRequest request;
   std::string price = "8";
-  CommandFlags flags({"output.", "import.timezone"});
+  CommandFlags flags({"output."});
   flags.Writes(kAuditFormats);
   flags.Add("--price", "RATE", "USD per GPU-hour or a catalogue key (default 8)").text = &price;
   flags.Add("--output", "FILE", "write the report to FILE").text = &request.report.output;
@@ -38,7 +38,7 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   TRY(WriteFileWhole(file, embedded::example_log));
   request.inputs = {file};
   request.called = "the example recording";
-  const Result<Settings> settings = flags.Load({{"--price", price}});
+  const Result<Settings> settings = flags.Load({{"--price", price}, {"--timezone", "UTC"}});
   if (!settings) return tl::unexpected<Error>(settings.error());
   const Result<ReportFormat> format = ChooseFormat(*settings, "demo", request.report.output, kAuditFormats);
   if (!format) return tl::unexpected<Error>(format.error());
