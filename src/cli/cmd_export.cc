@@ -86,7 +86,7 @@ Result<void> CheckRequest(const ExportRequest& request, ReportFormat format) {
   if (!to_stdout && std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     return Fail(request.output + ": is no plain file; leave -o out to write to standard output");
   }
-  return SpareInputs(request.output, request.inputs);
+  return {};
 }
 
 }  // namespace
@@ -107,6 +107,7 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
   if (!*settings) return 0;
   Result<std::map<std::string, std::string>> hosts = TakeHosts(request.inputs);
   if (!hosts) return tl::unexpected<Error>(hosts.error());
+  TRY(SpareInputs(request.output, request.inputs));
   const Result<ReportFormat> format = ChooseFormat(**settings, "export", request.output, kFormats);
   if (!format) return tl::unexpected<Error>(format.error());
   TRY(CheckRequest(request, *format));

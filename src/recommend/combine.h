@@ -84,8 +84,8 @@ struct CombineResult {
 };
 
 // The headline rule's time, in the order lanes, pools, fraction. Where no fix is claimed as a fraction, the fraction
-// rule takes what each fix saves of the pools, else of the lanes' stages as if these ran one after the other. In the plain
-// sum each fix counts once, by the first of these that states it.
+// rule takes what each fix saves of the pools, else of the lanes' stages as if these ran one after the other. In the
+// plain sum each fix counts once, by the first of these that states it.
 CombineResult Combine(const CombineInput& input);
 
 }  // namespace idleburn
