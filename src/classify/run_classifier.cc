@@ -199,6 +199,13 @@ RunResult RunClassifier::Finish() {
   return run;
 }
 
+std::optional<Instant> RunClassifier::Misplaced() const {
+  for (const Stream& stream : streams_) {
+    if (stream.live && stream.live->misplaced()) return stream.live->misplaced();
+  }
+  return std::nullopt;
+}
+
 std::optional<Instant> RunClassifier::Newest() const {
   std::optional<Instant> newest;
   for (const Stream& stream : streams_) {

@@ -33,6 +33,8 @@ class RunClassifier final : public SampleSink {
   // End of input. Every device is carried to the window of the run: where it was silent at either end for longer
   // than it is held, while others reported, that time is unobserved.
   RunResult Finish();
+  // The stamp of a row that lies in a gap between rows of its device before it (DeviceClassifier::misplaced), if any.
+  [[nodiscard]] std::optional<Instant> Misplaced() const;
   // As Finish would say now, had the input ended, and with it the window, if given one that is still open; more may be
   // pushed afterwards.
   [[nodiscard]] RunResult SoFar() const;
