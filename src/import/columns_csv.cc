@@ -50,7 +50,8 @@ class Table {
     const Result<std::optional<DeviceId>> device = rows_.Device(identity_, line);
     if (!device) return tl::unexpected<Error>(device.error());
     if (!*device) return Drop(line, torn);
-    Sample& sample = rows_.Begin(**time, **device);
+    rows_.set_local(clock_.local());
+    Sample& sample = rows_.Begin(**time, **device, line);
     for (auto& [column, scale] : signals_) {
       rows_.Put(sample, column.role->signal, scale.FromText(cells[column.position]), line);
     }
