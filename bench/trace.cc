@@ -128,6 +128,7 @@ class EndlessTrace final : public ByteSource {
     }
     return done;
   }
+  [[nodiscard]] bool truncated() const override { return false; }
   [[nodiscard]] const std::string& name() const override { return name_; }
 
  private:

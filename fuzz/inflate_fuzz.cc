@@ -16,6 +16,7 @@ class Pieces final : public idleburn::ByteSource {
     at_ += n;
     return n;
   }
+  [[nodiscard]] bool truncated() const override { return false; }
   [[nodiscard]] const std::string& name() const override { return name_; }
 
  private:

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -7,7 +8,20 @@
 
 #include "cli/command.h"
 
+namespace {
+
+// A file of ours that got the number of a closed descriptor would be written our messages. What holds the number
+// instead can be neither read nor written, as if it were closed still, and a program that we start finds it closed.
+void HoldClosedDescriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0) static_cast<void>(open("/", O_PATH | O_CLOEXEC));
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  HoldClosedDescriptors();
 #if defined(__x86_64__)  // what the program is compiled for
   if (__builtin_cpu_supports("sse4.2") == 0 || __builtin_cpu_supports("popcnt") == 0) {
     std::fputs("idleburn: this processor has no SSE4.2 and POPCNT (x86-64-v2); run it on a newer one\n", stderr);

@@ -143,6 +143,32 @@ TEST(CombineCommand, OneFixNeedsNoWarning) {
   EXPECT_EQ(RunIdleburn("combine --fix .3 --waste .5").out.find("Warning"), std::string::npos);
 }
 
+TEST(CombineCommand, ThePlainSumIsRefutedByItsOwnCause) {
+  struct Case {
+    const char* arguments;
+    const char* why;
+  };
+  constexpr std::array<Case, 4> kCases = {
+      {{"--fix .2 --waste .1", "no fix on waste saves more than the waste, 10.0 %.\n"},
+       {"--fix .2 --fix .1", "overlaps count twice in it.\n"},
+       {"--fix .2 --rate .5", "a price cut takes its share of what the fixes leave.\n"},
+       {"--lane load=load:140 --lane gpu=compute:150 --lane-fix dali=load:.5",
+        "the lanes run side by side, it adds them up.\n"}}};
+  for (const Case& c : kCases) {
+    const std::string out = RunIdleburn(std::string("combine ") + c.arguments).out;
+    EXPECT_NE(out.find(std::string("It is not a saving: ") + c.why), std::string::npos) << out;
+  }
+}
+
+TEST(CombineCommand, SaysWhichClaimIsNotInTheFigure) {
+  const std::string lanes =
+      "--lane load=load:140 --lane gpu=compute:150 --lane-fix dali=load:.5 --fix fp8=.3 --waste .5";
+  const std::string out = RunIdleburn("combine " + lanes).out;
+  EXPECT_NE(out.find("Warning: --fix fp8 is in no lane and not in this figure.\n"), std::string::npos) << out;
+  EXPECT_EQ(CombineToJson(lanes)["not_in_rule"], json({"fp8"}));
+  EXPECT_EQ(CombineToJson("--fix .3")["not_in_rule"], json::array());
+}
+
 TEST(CombineCommand, SpotThatDoesNotPayIsACost) {
   const Outcome outcome = RunIdleburn("combine --rate .5 --overhead 1.2");
   EXPECT_EQ(outcome.out.rfind("These fixes together cost 10.0 % more", 0), 0U) << outcome.out;

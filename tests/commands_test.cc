@@ -79,6 +79,9 @@ TEST(Commands, DemoPrintsWhatTheReadmeShows) {
   for (auto line = verdict; line != readme.end() && line->rfind("    ", 0) == 0; ++line) shown += *line + "\n";
   ExpectHas(Unwrapped(demo.out), Unwrapped(shown));
 
+  EXPECT_EQ(demo.out.find("--timezone"), std::string::npos) << demo.out;  // a flag that it lacks
+  EXPECT_EQ(demo.out.find("idleburn-scratch"), std::string::npos) << demo.out;
+  ExpectHas(demo.out, "Inputs: the example recording.");
   const ProgramRun document = RunIdleburn("demo --format json");
   EXPECT_EQ(document.code, 0) << document.err;
   json told = json::parse(document.out);  // no introduction before it
@@ -143,6 +146,19 @@ TEST(Commands, PricesListIsTheCatalogue) {
   EXPECT_EQ(none.code, 1);
   ExpectHas(none.err, "no row for the GPU 'Voodoo 5'");
   EXPECT_EQ(RunIdleburn("prices sell").code, 2);
+  // The offers of a model stand with their dates, as in the list.
+  const ProgramRun offers = RunIdleburn("prices resolve 'NVIDIA H100 80GB HBM3'");
+  EXPECT_EQ(offers.code, 0) << offers.err;
+  EXPECT_EQ(offers.out.substr(offers.out.find('\n') + 1), some.out);
+}
+
+TEST(Commands, FlagsOfAnotherActionOnPricesAreRefused) {
+  for (const char* words : {"list -o list.csv", "list --price 2", "list --currency EUR", "resolve H100 -o x",
+                            "resolve H100 --gpu H100", "import x.csv --gpu H100", "import x.csv --price 2"}) {
+    const ProgramRun run = RunIdleburn("prices " + std::string(words));
+    EXPECT_EQ(run.code, 2) << words;
+    ExpectHas(run.err, "does nothing here");
+  }
 }
 
 // A catalogue of SkyPilot becomes rows that an audit takes, without what is none.

@@ -249,8 +249,8 @@ TEST_F(Join, TwoMachinesWithEqualIndicesAreNeverOne) {
 }
 
 TEST_F(Join, WhoseAGpuIsIsNeverGuessed) {
-  const std::string inputs = "node1=" + folder_.Write("1.csv", IndexLog(0, 60)) + " node2=" +
-                             folder_.Write("2.csv", IndexLog(0, 60)) + " ";
+  const std::string inputs =
+      "node1=" + folder_.Write("1.csv", IndexLog(0, 60)) + " node2=" + folder_.Write("2.csv", IndexLog(0, 60)) + " ";
   std::string sweeps = "#Date Time gpu pwr\n#YYYYMMDD HH:MM:SS Idx W\n";
   for (std::int64_t s = 0; s < 60; ++s) sweeps += "20260302 " + SmiStamp(s).substr(11, 8) + " 0 300\n";
   for (const std::string name : {"0.log", "3.log"}) {  // read before the others and after them
@@ -351,8 +351,8 @@ TEST_F(Join, AnHourThatComesTwiceIsTwoHours) {
         const std::string busy = s >= 7200 && s < 10'800 ? ", 100 %\n" : ", 0 %\n";
         return stamp + ", 0, GPU-" + Lower(kA) + busy + stamp + ", 1, GPU-" + Lower(kB) + ", 0 %\n";
       });
-  const std::string processes = WithRepeatedHour(
-      "timestamp, gpu_uuid, pid, process_name\n", 5, [](const std::string& stamp, std::int64_t s) {
+  const std::string processes =
+      WithRepeatedHour("timestamp, gpu_uuid, pid, process_name\n", 5, [](const std::string& stamp, std::int64_t s) {
         const std::string b = stamp + ", GPU-" + Lower(kB) + ", 8, python\n";
         return stamp + ", GPU-" + Lower(kA) + ", 7, python\n" + (s < 9000 ? b : "");
       });
@@ -372,7 +372,7 @@ TEST_F(Join, AnHourThatComesTwiceIsTwoHours) {
   EXPECT_NEAR(both["per_gpu"][1]["idle_empty_gpu_hours"].get<double>(), 1.5, 0.002);
   // A small step, as a time server makes it; and a table of one's own, in whose first rows it lies.
   std::string table = "when,gpu,busy\n";
-  for (std::int64_t s = 0; s < 1200; ++s) table += std::to_string(UnixSeconds(s < 600 ? s : s - 40)) + ",0,50\n";
+  for (std::int64_t s = 0; s < 1200; ++s) table += SmiStamp(s < 600 ? s : s - 40) + ",0,50\n";
   const std::string mine = folder_.Write("mine.csv", table);
   const std::string columns = " --columns time=when,gpu=gpu,util=busy";
   const json stepped = AuditJsonOf(mine + columns);

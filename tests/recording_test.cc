@@ -85,7 +85,10 @@ TEST(RecordingTest, AKillAtAnyMomentCostsASecondAtMost) {
     if (child == 0) RecordForever(path, pushed);
     // A chunk is 2,400 records. The moment is counted in them, and is anywhere in the work on the next one.
     const std::uint64_t moment = 1 + random() % (kill_number % 4 == 0 ? 60'000 : 5'000);
-    while (pushed->load() < moment) usleep(20);
+    while (pushed->load() < moment) {
+      ASSERT_EQ(waitpid(child, nullptr, WNOHANG), 0) << "the writer ended by itself";
+      usleep(20);
+    }
     usleep(static_cast<useconds_t>(random() % 200));
     ASSERT_EQ(kill(child, SIGKILL), 0);
     ASSERT_EQ(waitpid(child, nullptr, 0), child);

@@ -12,7 +12,9 @@
 #include "support/live_command.h"
 #include "support/live_log.h"
 #include "support/read_inputs.h"
+#include "support/recorded_log.h"
 #include "telemetry/recording_reader.h"
+#include "telemetry/run_window.h"
 
 namespace idleburn::testing {
 namespace {
@@ -166,6 +168,34 @@ TEST_F(RunTest, TheAuditOfTheRecordingIsTheLiveAudit) {
 
 // Ranks of one job on two GPUs, numbered anew by CUDA_VISIBLE_DEVICES. The third is measured and is not the job's. CUDA
 // counts in the order of the PCI bus, which is not the driver's order here: CUDA's 2 is GPU 0.
+// At one money unit a second a GPU's cost in billionths is its nanoseconds.
+TEST(RunWindowTest, EveryGpuLastsAsLongAsTheCommandHoweverSeldomItIsRead) {
+  const std::string gauges = "gpu 0 samples=0 window=1s\ngpu 1 samples=0 window=1s\nat 0s gpu 0 util=60 power=100\n";
+  const struct {
+    std::string gpus;
+    std::string words;
+  } cases[] = {
+      {gauges, "--hz 1 -- sleep 2.7"},
+      {gauges, "--hz 1 -- sleep 0.6"},
+      {"gpu 0\ngpu 1\n", "-- sleep 0.25"},
+      {"gpu 0\ngpu 1\n", "-- true"},
+      {"gpu 0\ngpu 1\nat 1s gpu 1 lost=1\n", "-- sleep 2.3"},
+  };
+  for (const auto& c : cases) {
+    const LiveMachine machine(c.gpus);
+    const ProgramRun run =
+        machine.Run("$I run --price 3600 --format json -o $F/live --recording $F/kept.idleburn " + c.words);
+    const RecordedLog kept(machine.Path("kept.idleburn"));
+    const auto at = [&](const char* fact) { return std::stoll(kept.log.Fact(fact).value_or("0")); };
+    const std::int64_t lasted = at(RunWindow::kEndFact) - at(RunWindow::kStartFact);
+    for (const json& audit : {machine.Json("live"), machine.Audit("kept.idleburn")}) {
+      ASSERT_EQ(audit["per_gpu"].size(), 2U) << c.words << run.err;
+      EXPECT_EQ(Money::Parse(audit["cost"]["total_exact"].get<std::string>())->nano(), 2 * lasted) << c.words;
+    }
+    EXPECT_EQ(machine.Audit("kept.idleburn")["per_gpu"], machine.Json("live")["per_gpu"]) << c.words;
+  }
+}
+
 TEST(RunRanksTest, EachGpuIsThatOfItsRankAndTheHiddenOneIsLeftOut) {
   const LiveMachine machine("gpu 0 bus=00000000:90:00.0\ngpu 1 bus=00000000:50:00.0\ngpu 2 bus=00000000:10:00.0\n",
                             true);

@@ -42,6 +42,41 @@ TEST(RunOutputTest, BothStreamsAreThoseOfTheCommand) {
   EXPECT_FALSE(std::filesystem::exists(machine.Path("data/idleburn/recordings")));
 }
 
+// Without standard descriptors, as some daemons start programs: the command finds them closed as without us, and no
+// file of ours gets their numbers and with them our messages.
+TEST(RunOutputTest, ClosedDescriptorsStayClosedAndTheRecordingIsWhole) {
+  const LiveMachine machine("gpu 0\nat 0s gpu 0 util=50\n");
+  const std::string command = "sh -c 'read x; echo out || exit 4; echo err >&2 || exit 5; sleep 1.2; exit 6' ";
+  const auto audited = [&](const char* recording) {
+    return Seconds(machine.Audit(recording, "--price 2")["gpu_hours"]["window"]);
+  };
+  for (int closed = 0; closed < 8; ++closed) {
+    const std::string so =
+        std::string(closed & 1 ? "<&- " : "</dev/null ") + (closed & 2 ? ">&- " : "") + (closed & 4 ? "2>&- " : "");
+    const ProgramRun run = machine.Run("cd $F; rm -f *.idleburn; (" + command + ") " + so + "; echo $? >native; " +
+                                       "($I run --recording run.idleburn -- " + command + ") " + so +
+                                       "; echo $? >ours; ($I record --for 1s -o rec.idleburn) " + so + "; echo $?>rec");
+    EXPECT_EQ(ReadText(machine.Path("ours")), ReadText(machine.Path("native"))) << so << run.err;
+    EXPECT_EQ(ReadText(machine.Path("rec")), closed & 2 ? "1\n" : "0\n") << so;  // its report has nowhere to go
+    EXPECT_GT(audited("run.idleburn"), 0) << so;
+    EXPECT_GE(audited("rec.idleburn"), 1) << so;
+  }
+}
+
+TEST(RunEndTest, AQuietRunSaysOnlyWhatIsWrong) {
+  const LiveMachine machine("gpu 0\n");
+  const std::string quiet = "$I run --quiet --price 2 --recording ";
+  const ProgramRun run = machine.Run(quiet + "$F/a.idleburn -- sh -c 'echo theirs >&2; sleep 1.2'");
+  EXPECT_EQ(run.err, "theirs\n");
+  EXPECT_TRUE(std::filesystem::exists(machine.Path("a.idleburn")));
+  const ProgramRun gated = machine.Run(quiet + "$F/a.idleburn --fail-on 'waste>20' -o $F/report -- sleep 1.2");
+  EXPECT_EQ(gated.code, 3);
+  EXPECT_EQ(std::count(gated.err.begin(), gated.err.end(), '\n'), 2) << gated.err;
+  EXPECT_EQ(LinesWith(gated.err, "idleburn: --fail-on waste>20: waste is 100.00 %"), 1);
+  EXPECT_EQ(LinesWith(gated.err, "a.idleburn: is there already"), 1);
+  EXPECT_NE(ReadText(machine.Path("report")).find("Where the time went"), std::string::npos);
+}
+
 TEST(RunEndTest, AKilledCommandIsToldWithItsSignal) {
   const LiveMachine machine("gpu 0\n");
   const ProgramRun run = machine.Run("$I run -- sh -c 'sleep 0.3; kill -9 $$'");
@@ -107,16 +142,27 @@ TEST(RunEndTest, GatesTurnOnlySuccessIntoFailure) {
 // The command's code is the command's, and a gate is judged whether or not the report found its place.
 TEST(RunEndTest, AReportThatCannotBeWrittenIsSaidAndTheRecordingIsNamed) {
   const LiveMachine machine("gpu 0\n");
-  const std::string lost = "$I run -o /no/such/folder/report --no-recording ";
-  EXPECT_EQ(machine.Run(lost + "-- sh -c 'sleep 1.2; exit 4'").code, 4);
-  const ProgramRun gated = machine.Run(lost + "--fail-on 'waste>20' -- sleep 1.2");
+  const std::string lost = "mkdir $F/gone; $I run -o $F/gone/report --no-recording ";
+  EXPECT_EQ(machine.Run(lost + "-- sh -c 'rmdir $F/gone; sleep 1.2; exit 4'").code, 4);
+  const ProgramRun gated = machine.Run(lost + "--fail-on 'waste>20' -- sh -c 'rmdir $F/gone; sleep 1.2'");
   EXPECT_EQ(gated.code, 3);
   EXPECT_EQ(LinesWith(gated.err, "idleburn: --fail-on waste>20: waste is 100.00 %"), 1) << gated.err;
-  EXPECT_EQ(LinesWith(gated.err, "idleburn: /no/such/folder/report: cannot be written"), 1);
-  const ProgramRun run = machine.Run("$I run -o /no/such/folder/report --recording $F/kept.idleburn -- sleep 0.4");
+  EXPECT_EQ(LinesWith(gated.err, "idleburn: " + machine.Path("gone/report") + ": cannot be written"), 1);
+  const ProgramRun run = machine.Run(
+      "mkdir $F/gone; $I run -o $F/gone/report --recording $F/kept.idleburn -- sh -c 'rmdir $F/gone; sleep 0.4'");
   EXPECT_EQ(run.code, 0);
-  EXPECT_EQ(LinesWith(run.err, "idleburn: /no/such/folder/report: cannot be written"), 1);
+  EXPECT_EQ(LinesWith(run.err, "idleburn: " + machine.Path("gone/report") + ": cannot be written"), 1);
   EXPECT_EQ(LinesWith(run.err, "idleburn: recording: " + machine.Path("kept.idleburn")), 1);
+}
+
+TEST(RunEndTest, AReportWithoutAFolderOrAFormIsRefusedBeforeTheStart) {
+  const LiveMachine machine("gpu 0\n");
+  for (const char* output : {"/no/such/folder/report.html", "$F/report.pdf"}) {
+    const ProgramRun run = machine.Run(std::string("$I run -o ") + output + " --no-recording -- touch $F/started");
+    EXPECT_EQ(run.code, 2) << run.err;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(machine.Path("started")));
 }
 
 // As on a machine that has a driver: by the name it is installed under.
@@ -495,7 +541,7 @@ TEST_F(RunDriverTest, WhatIsNotSupportedIsNotIdle) {
   const json live = machine.Json("live");
   EXPECT_EQ(live["gpu_hours"]["observed"], 0);
   EXPECT_GE(Seconds(live["unobserved"]["by_reason"]["unsupported"]), 1) << live["unobserved"];
-  EXPECT_EQ(live["cost"]["waste"], "0.00");
+  EXPECT_TRUE(live["cost"]["waste"].is_null()) << live["cost"];  // nothing was observed
 }
 
 // The counter of energy begins anew; nothing is negative, and nothing of before is lost.
@@ -553,7 +599,8 @@ TEST(RunRecordingTest, AFileThatIsThereIsLeftAloneAndTheRunGoesOn) {
   const LiveMachine machine("gpu 0\n");
   const ProgramRun run = machine.Run("printf mine > $F/mine; $I run --recording $F/mine -- sh -c 'sleep 0.3; exit 5'");
   EXPECT_EQ(run.code, 5);
-  EXPECT_EQ(LinesWith(run.err, machine.Path("mine") + ": "), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, machine.Path("mine") + ": is there already; choose another file with --recording"), 1)
+      << run.err;
   EXPECT_EQ(LinesWith(run.err, "the run goes on, and no recording is kept"), 1);
   EXPECT_EQ(ReadText(machine.Path("mine")), "mine");
 }

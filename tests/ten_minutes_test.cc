@@ -162,7 +162,7 @@ TEST(TenMinutesTest, TheAuditOfTheRecordingIsTheLiveAuditInEveryField) {
     const StandIn driver(Script(random));
     const Thresholds thresholds;
     LiveRecord record(thresholds);
-    ASSERT_TRUE(record.RecordTo(path, driver.Wall()));
+    ASSERT_TRUE(record.RecordTo(path, driver.Wall(), "-o"));
     Measure(driver, root, random, record);
     record.Close();
 

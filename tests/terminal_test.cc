@@ -48,7 +48,7 @@ class TerminalTest : public ::testing::Test {
   LiveMachine machine_{"gpu 0\nat 0s gpu 0 util=95\n"};
 };
 
-constexpr const char* kReport = "Where the time went";
+constexpr const char* kReport = "How these figures were made";
 
 TEST_F(TerminalTest, CtrlCEndsTheCommandAndTheReportComes) {
   TerminalSession session(Between(kRun + std::string("sh -c 'echo re\"\"ady; exec sleep 600'")));

@@ -136,7 +136,7 @@ Result<std::vector<Money>> Split(Money total, std::span<const std::int64_t> weig
   std::vector<Int128> remainders;
   Int128 given = 0;
   for (const std::int64_t w : weights) {
-    // units x w / sum, with the division split so that the product stays inside 128 bits.
+    // units x w / sum: both factors have 64 bits, so their product stays inside 128.
     const Int128 scaled = units * w;
     floors.push_back(scaled / sum);
     remainders.push_back(scaled % sum);

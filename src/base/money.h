@@ -12,13 +12,15 @@
 
 namespace idleburn {
 
+inline constexpr std::int64_t kCent = 10'000'000;  // nano-units in a hundredth
+
 // An exact amount of one currency: a count of billionths of its unit (1 USD = 10^9). Covers +-9.2 billion.
 // Arithmetic that would overflow is an error, never a wrap.
 class Money {
  public:
   constexpr Money() = default;
   static constexpr Money Nano(std::int64_t n) { return Money(n); }
-  static constexpr Money Cents(std::int64_t c) { return Money(c * 10'000'000); }
+  static constexpr Money Cents(std::int64_t c) { return Money(c * kCent); }
   // Decimal text ("2.49", "-0.5") to money, directly, never through binary floating point. More than nine
   // decimals after trimming zeros is an error.
   static Result<Money> Parse(std::string_view text);
@@ -46,8 +48,6 @@ Result<Money> Estimate(Money whole, double fraction);
 Result<std::vector<Money>> Split(Money total, std::span<const std::int64_t> weights, std::int64_t unit = 1);
 // Rounds each exact amount to `unit` so that the column sums to its rounded total (largest remainder).
 Result<std::vector<Money>> RoundColumn(std::span<const Money> exact, std::int64_t unit);
-
-inline constexpr std::int64_t kCent = 10'000'000;  // nano-units in a hundredth
 
 // Has `text` the shape of an ISO 4217 code: three capital letters?
 bool IsCurrencyCode(std::string_view text);

@@ -163,10 +163,10 @@ void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceT
   AddTimeline(cell, phase, held, totals);
 }
 
-void CellAccumulator::AddGap(std::int64_t count, DeviceTotals& totals) {
+void CellAccumulator::AddGap(std::int64_t ns, DeviceTotals& totals) {
   ReleaseSuspects(totals);
-  totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] += count * kNanosPerSecond;
-  spin_.Push(SpinWindow::kNever, count, 0, 0, totals);
+  totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] += ns;
+  spin_.Push(SpinWindow::kNever, (ns + kNanosPerSecond - 1) / kNanosPerSecond, 0, 0, totals);
 }
 
 void CellAccumulator::Flush(DeviceTotals& totals) {

@@ -74,8 +74,8 @@ class CellAccumulator {
   CellAccumulator(const Thresholds& thresholds, bool by_engine);
 
   void Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals);
-  // `count` seconds from `second` without any reading.
-  void AddGap(std::int64_t count, DeviceTotals& totals);
+  // So many nanoseconds, over one cell or more, without any reading.
+  void AddGap(std::int64_t ns, DeviceTotals& totals);
   // End of input: no further cell follows.
   void Flush(DeviceTotals& totals);
   void set_by_engine(bool by_engine) { by_engine_ = by_engine; }

@@ -29,6 +29,9 @@ Int128 MeanOver(std::int64_t span, std::int64_t sum, const Divider& count) {
   return floor + (twice > count.divisor() || (twice == count.divisor() && floor % 2 != 0) ? 1 : 0);
 }
 
+// Readings are held for so long at the most; less than a second is no gap.
+std::int64_t HoldOf(const Cadence& cadence) { return std::max(cadence.max_gap.count(), kNanosPerSecond); }
+
 std::int64_t FloorSecond(std::int64_t ns) { return ns / kNanosPerSecond - (ns % kNanosPerSecond < 0 ? 1 : 0); }
 
 }  // namespace
@@ -41,6 +44,7 @@ DeviceClassifier::DeviceClassifier(const Thresholds& thresholds, const Cadence& 
       fast_(cadence.Fast(thresholds)),
       counter_bit_(cadence.counter ? Bit(*cadence.counter) : 0),
       side_limit_(std::max(thresholds.side_hold, cadence.max_gap).count()),
+      hold_(HoldOf(cadence)),
       max_sm_khz_(max_sm_khz),
       cells_(thresholds, cadence.counter == Signal::kGrEngineActive),
       ticks_(thresholds, cadence) {
@@ -51,18 +55,18 @@ void DeviceClassifier::Adopt(const Cadence& cadence, Instant next) {
   SettleUsual();
   const bool fast = cadence.Fast(*thresholds_);
   if (fast && !fast_) {
-    const std::int64_t second = FloorSecond(next.nanos() + shift_) * kNanosPerSecond;
-    Advance(second);
+    Advance(InWindow(FloorSecond(next.nanos() + clock_.shift()) * kNanosPerSecond));
     if (open_used_) CloseSlowCell();
   } else if (!fast && fast_) {
     CloseFastCell();
-    cursor_ = cell_end_;
+    cursor_ = InWindow(cell_end_);
     cell_end_ = INT64_MIN;
   }
   cadence_ = cadence;
   fast_ = fast;
   counter_bit_ = cadence.counter ? Bit(*cadence.counter) : 0;
   side_limit_ = std::max(thresholds_->side_hold, cadence.max_gap).count();
+  hold_ = HoldOf(cadence);
   cells_.set_by_engine(cadence.counter == Signal::kGrEngineActive);
   ticks_ = TickCounter(*thresholds_, cadence);
   usual_ = UINT32_MAX;
@@ -85,28 +89,37 @@ void DeviceClassifier::ForgetSides(std::uint32_t signals) {
   }
 }
 
-// False if the sample is dropped. A stamp a little older than the last is a row out of order; one older by more
-// than the hold limit is a wall clock that was set back: then time goes on one period later, so durations do not
-// change, and that interval is unobserved.
-bool DeviceClassifier::PlaceLate(bool has_counter, std::int64_t* time) {
-  if (*time == last_time_) {
-    if (!has_counter || !last_had_counter_) return true;
-    ++totals_.duplicates;
-    return false;
+// False if the sample, of another time than the last, is dropped. Where the clock was set, time goes on one period
+// later, so durations do not change, and that interval is unobserved.
+bool DeviceClassifier::Place(const Sample& sample) {
+  using Row = DeviceClock::Row;
+  const std::int64_t stamp = sample.time.nanos();
+  if (last_time_ == INT64_MIN) {
+    clock_.Begin(stamp, sample.present);
+    return true;
   }
-  if (last_time_ - *time <= std::max(cadence_.max_gap.count(), kNanosPerSecond)) {
-    ++totals_.out_of_order;
-    return false;
+  switch (clock_.Place(stamp, sample.present, last_time_, hold_, cadence_.period.count())) {
+    case Row::kOn:
+      return true;
+    case Row::kStep:
+      ++totals_.clock_steps;
+      if (!fast_) {
+        held_valid_ = false;
+        held_reason_ = Unobserved::kClock;
+      }
+      return true;
+    case Row::kAgain:
+      ++totals_.duplicates;
+      usual_ = UINT32_MAX;  // the clock is to see where it ends
+      return false;
+    case Row::kMisplaced:
+      if (!misplaced_) misplaced_ = sample.time;
+      [[fallthrough]];
+    case Row::kLate:
+      ++totals_.out_of_order;
+      return false;
   }
-  ++totals_.clock_steps;
-  const std::int64_t resumed = last_time_ + std::max<std::int64_t>(cadence_.period.count(), 1);
-  shift_ += resumed - *time;
-  *time = resumed;
-  if (!fast_) {
-    held_valid_ = false;
-    held_reason_ = Unobserved::kClock;
-  }
-  return true;
+  return false;
 }
 
 inline void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
@@ -140,7 +153,8 @@ void DeviceClassifier::SettleUsual() {
     side_count_[usual_signal_[k].slot] += usual_count_;
     side_[usual_signal_[k].index].time = last_time_;
   }
-  last_had_counter_ = true;
+  said_ = usual_;
+  lacked_ = 0;
   usual_count_ = 0;
 }
 
@@ -179,7 +193,7 @@ void DeviceClassifier::SumUsual(const SampleColumns& columns, std::span<const st
 std::size_t DeviceClassifier::FeedUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows,
                                         std::size_t from, const RowSums& sums) {
   const std::size_t counter = Index(*cadence_.counter);
-  const TickCounter::Readings readings{columns.times, columns.values[counter], rows, shift_, cell_end_};
+  const TickCounter::Readings readings{columns.times, columns.values[counter], rows, clock_.shift(), cell_end_};
   const std::size_t to = ticks_.OnReadings(readings, from, &last_time_, totals_);
   if (to == from) return to;
   tick_sum_ += sums.Sum(usual_signals_, from, to);
@@ -207,8 +221,8 @@ void DeviceClassifier::Feed(const SampleColumns& columns, std::span<const std::u
       summed = true;
       at = FeedUsual(columns, rows, at, sums);
       if (at == rows.size()) return;
-      const std::int64_t time = columns.times[rows[at]].nanos() + shift_;
-      if (time > last_time_ && time >= cell_end_) {
+      const std::int64_t time = columns.times[rows[at]].nanos() + clock_.shift();
+      if (IsNext(time) && time >= cell_end_) {
         BeginUsualCell(time);
         continue;
       }
@@ -220,9 +234,27 @@ void DeviceClassifier::Feed(const SampleColumns& columns, std::span<const std::u
 
 void DeviceClassifier::FeedAny(const Sample& sample) {
   SettleUsual();
-  const bool has_counter = ((sample.present | sample.unavailable) & counter_bit_) != 0 || counter_bit_ == 0;
-  std::int64_t time = sample.time.nanos() + shift_;
-  if (time <= last_time_ && !PlaceLate(has_counter, &time)) return;
+  if (sample.time.nanos() + clock_.shift() == last_time_) return FeedSameTime(sample);
+  if (!Place(sample)) return;
+  said_ = lacked_ = 0;
+  TakeRow(sample, sample.time.nanos() + clock_.shift());
+}
+
+// What a table says of one time may stand in several rows: each adds what was not said before, and a value is more than
+// the word that there is none.
+void DeviceClassifier::FeedSameTime(const Sample& sample) {
+  const bool repeats_counter = (sample.present & said_ & counter_bit_) != 0;
+  Sample rest = sample;
+  rest.present &= ~said_;
+  rest.unavailable &= ~(said_ | lacked_);
+  if (repeats_counter || (rest.present | rest.unavailable) == 0) {
+    ++totals_.duplicates;
+  } else {
+    TakeRow(rest, last_time_);
+  }
+}
+
+void DeviceClassifier::TakeRow(const Sample& sample, std::int64_t time) {
   ++totals_.samples;
   if (sample.Has(Signal::kMemoryUsed))
     totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
@@ -232,7 +264,8 @@ void DeviceClassifier::FeedAny(const Sample& sample) {
   } else {
     FeedSlow(sample, time);
   }
-  last_had_counter_ = has_counter || (last_had_counter_ && time == last_time_);
+  said_ |= sample.present;
+  lacked_ |= sample.unavailable;
   last_time_ = time;
   ChooseUsual(sample);
 }
@@ -287,18 +320,15 @@ void DeviceClassifier::WatchStuckCounters(const Sample& s, std::int64_t time) {
 // --- several readings a second: means of ticks
 
 void DeviceClassifier::BeginFastCell(std::int64_t time) {
-  const std::int64_t second = FloorSecond(time);
-  if (cell_end_ != INT64_MIN) {
+  const std::int64_t begin = FloorSecond(time) * kNanosPerSecond;
+  const std::int64_t closed = cell_end_;
+  if (closed != INT64_MIN) {
     CloseFastCell();
-    const std::int64_t missed = second - cell_end_ / kNanosPerSecond;
-    if (missed > 0) cells_.AddGap(missed, totals_);
-  } else {
-    first_ = std::min(first_, second * kNanosPerSecond);
-    if (window_ != nullptr && window_->start) first_ = std::max(first_, window_->start->nanos());
+    if (begin > closed) cells_.AddGap(InWindow(begin) - InWindow(closed), totals_);
   }
   ticks_.CloseBlocks(time, totals_);
-  cell_end_ = (second + 1) * kNanosPerSecond;
-  last_edge_ = cell_end_;
+  cell_end_ = begin + kNanosPerSecond;
+  if (closed == INT64_MIN) first_ = std::min(first_, OpenPart().from);
 }
 
 void DeviceClassifier::CountReasons(std::int64_t mask) {
@@ -311,12 +341,16 @@ void DeviceClassifier::CountReasons(std::int64_t mask) {
 }
 
 DeviceClassifier::Part DeviceClassifier::OpenPart() const {
-  Part part{cell_end_ - kNanosPerSecond, cell_end_};
+  Part part{InWindow(cell_end_ - kNanosPerSecond), InWindow(cell_end_)};
   part.from = std::max(part.from, cursor_);  // before it the device was read by holding
-  if (window_ == nullptr) return part;
-  if (window_->start) part.from = std::max(part.from, window_->start->nanos());
-  if (window_->end) part.to = std::min(part.to, window_->end->nanos());
   return part;
+}
+
+std::int64_t DeviceClassifier::InWindow(std::int64_t time) const {
+  if (window_ == nullptr) return time;
+  if (window_->start) time = std::max(time, window_->start->nanos());
+  if (window_->end) time = std::min(time, window_->end->nanos());
+  return time;
 }
 
 void DeviceClassifier::CloseFastCell() {
@@ -378,11 +412,12 @@ void DeviceClassifier::ForgetOpenCell() {
 // --- one reading a second or slower: held forward
 
 void DeviceClassifier::FeedSlow(const Sample& s, std::int64_t time) {
+  const std::int64_t to = InWindow(time);
   if (cursor_ == INT64_MIN) {
-    cursor_ = time;
-    first_ = std::min(first_, time);
+    cursor_ = to;
+    first_ = std::min(first_, to);
   }
-  Advance(time);
+  Advance(to);
   last_edge_ = cursor_;
   if ((s.present & counter_bit_) != 0) {
     held_valid_ = true;

@@ -10,6 +10,7 @@
 #include "classify/divider.h"
 #include "classify/row_sums.h"
 #include "classify/tick_counter.h"
+#include "telemetry/device_clock.h"
 #include "telemetry/run_window.h"
 
 namespace idleburn {
@@ -23,14 +24,13 @@ namespace idleburn {
 class DeviceClassifier {
  public:
   // `thresholds` and `window` outlive the classifier. `max_sm_khz`: 0 if unknown; a reading of it replaces it.
-  // `window`, if given, cuts the first and the last second of a device that is read by ticks; it may be filled in while
-  // samples come.
+  // `window`, if given, cuts off what was read before and after it; it may be filled in while samples come.
   DeviceClassifier(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz,
                    const RunWindow* window = nullptr);
 
   void Feed(const Sample& sample) {
-    const std::int64_t time = sample.time.nanos() + shift_;
-    if (sample.present == usual_ && sample.unavailable == 0 && time > last_time_) {
+    const std::int64_t time = sample.time.nanos() + clock_.shift();
+    if (sample.present == usual_ && sample.unavailable == 0 && IsNext(time)) {
       if (time >= cell_end_) BeginUsualCell(time);
       FeedUsual(sample, time);
     } else {
@@ -67,7 +67,9 @@ class DeviceClassifier {
   void set_board(const BoardWatch* board) { cells_.set_board(board); }
   // From here on another window, which outlives the classifier too.
   void set_window(const RunWindow* window) { window_ = window; }
-  [[nodiscard]] std::int64_t clock_shift() const { return shift_; }
+  [[nodiscard]] std::int64_t clock_shift() const { return clock_.shift(); }
+  // The stamp of the first row that lies in a gap between rows before it. Such rows are dropped as out of order.
+  [[nodiscard]] std::optional<Instant> misplaced() const { return misplaced_; }
 
   // Last readings of slow-changing facts; absent if never read.
   [[nodiscard]] std::optional<std::int64_t> power_limit() const { return Known(Signal::kPowerLimit); }
@@ -102,10 +104,14 @@ class DeviceClassifier {
     SettleUsual();
     BeginFastCell(time);
   }
+  // A new time, with no gap before it.
+  [[nodiscard]] bool IsNext(std::int64_t time) const { return time > last_time_ && time - last_time_ <= hold_; }
   void FeedAny(const Sample& sample);
+  void FeedSameTime(const Sample& sample);
+  void TakeRow(const Sample& sample, std::int64_t time);
   void SettleUsual();
   void ChooseUsual(const Sample& sample);
-  bool PlaceLate(bool has_counter, std::int64_t* time);
+  bool Place(const Sample& sample);
   void BeginFastCell(std::int64_t time);
   void CountReasons(std::int64_t mask);
   void FeedFast(const Sample& sample, std::int64_t time);
@@ -136,6 +142,8 @@ class DeviceClassifier {
     std::int64_t to;
   };
   [[nodiscard]] Part OpenPart() const;
+  // The instant of the window that is nearest to `time`.
+  [[nodiscard]] std::int64_t InWindow(std::int64_t time) const;
   void ForgetOpenCell();
 
   const Thresholds* thresholds_;
@@ -144,17 +152,20 @@ class DeviceClassifier {
   bool fast_;
   std::uint32_t counter_bit_;
   std::int64_t side_limit_;
+  std::int64_t hold_;  // rows are farther apart only where some are missing
   std::int64_t max_sm_khz_;
 
   DeviceTotals totals_;
   CellAccumulator cells_;
   TickCounter ticks_;
 
-  std::int64_t shift_ = 0;  // added to stamps after the wall clock went back
+  DeviceClock clock_;
+  std::optional<Instant> misplaced_;
   std::int64_t first_ = INT64_MAX;
   std::int64_t last_edge_ = INT64_MIN;
   std::int64_t last_time_ = INT64_MIN;
-  bool last_had_counter_ = false;
+  std::uint32_t said_ = 0;    // the signals that had a value at last_time_
+  std::uint32_t lacked_ = 0;  // and those of which it was said that they had none
   std::int64_t last_energy_ = -1;
   std::int64_t last_energy_time_ = 0;
   std::array<std::int64_t, 2> stuck_since_ = {INT64_MIN, INT64_MIN};

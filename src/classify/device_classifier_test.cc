@@ -236,6 +236,107 @@ TEST(DeviceClassifierTest, DuplicatesAndStragglersAreDroppedAndCounted) {
   EXPECT_EQ(totals.phase_ns[1], 30 * kNanosPerSecond);
 }
 
+// Rows of `trace`, each signal in a row of its own that says of the others that they have no value, those of one time
+// in any order.
+std::vector<Sample> InRowsOfOneSignal(const std::vector<Sample>& trace) {
+  std::vector<Sample> rows;
+  for (const Sample& whole : trace) {
+    const std::uint32_t signals = whole.present | whole.unavailable;
+    std::vector<Sample> parts;
+    for (std::size_t i = 0; i < kSignalCount; ++i) {
+      const auto signal = static_cast<Signal>(i);
+      if ((signals & Bit(signal)) == 0) continue;
+      Sample part;
+      part.time = whole.time;
+      if (whole.Has(signal)) part.Set(signal, whole.Get(signal));
+      for (std::size_t other = 0; other < kSignalCount; ++other) {
+        const auto lacked = static_cast<Signal>(other);
+        if ((signals & Bit(lacked)) != 0 && !part.Has(lacked)) part.SetUnavailable(lacked, Unobserved::kSentinel);
+      }
+      parts.push_back(part);
+    }
+    std::rotate(parts.begin(), parts.begin() + *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(parts)), parts.end());
+    if (*rc::gen::arbitrary<bool>()) std::reverse(parts.begin(), parts.end());
+    rows.insert(rows.end(), parts.begin(), parts.end());
+  }
+  return rows;
+}
+
+TEST(DeviceClassifierTest, ARowForEachSignalIsAsOneRow) {
+  const Thresholds thresholds;
+  test::ExpectProperty([&] {
+    const std::int64_t period = *rc::gen::element(100, 250, 1000, 15'000) * kMs;
+    const std::vector<Sample> trace = RandomTrace(period);
+    const Cadence cadence = CadenceOf(period);
+    const NaiveTotals want =
+        cadence.Fast(thresholds) ? NaiveFast(trace, thresholds) : NaiveSlow(trace, cadence, thresholds);
+    const DeviceTotals got = Stream(InRowsOfOneSignal(trace), cadence, thresholds);
+    ExpectSame(got, want);
+  });
+}
+
+// 600 rows, one of a clock that was a day behind; and ten that were an hour behind.
+TEST(DeviceClassifierTest, AMomentaryStepOfTheClockAddsNoTime) {
+  const Thresholds t;
+  for (const std::int64_t period_ms : {100, 1000}) {
+    for (const auto& [rows, seconds] : {std::pair(1, 86'400), std::pair(10, 3600)}) {
+      std::vector<Sample> trace = Constant(80, 599, period_ms);
+      for (int i = 0; i < rows; ++i) {
+        Sample& s = trace[static_cast<std::size_t>(300 + i)];
+        s.time = s.time + Nanos(-seconds * kNanosPerSecond);
+      }
+      DeviceClassifier classifier(t, MeasureCadence(trace, t), 0);
+      for (const Sample& s : trace) classifier.Feed(s);
+      classifier.Close();
+      EXPECT_EQ((classifier.last() - classifier.first()).count(), (period_ms < 500 ? 600 : 599) * kNanosPerSecond);
+      EXPECT_EQ(classifier.totals().clock_steps, 2);
+      EXPECT_EQ(classifier.totals().out_of_order, 0);
+      EXPECT_EQ(classifier.clock_shift(), 0);
+    }
+  }
+}
+
+TEST(DeviceClassifierTest, ALogThatIsThereTwiceCountsOnce) {
+  const Thresholds t;
+  for (const std::int64_t period_ms : {100, 1000}) {
+    std::vector<Sample> trace = Constant(80, 600, period_ms);
+    const auto rows = static_cast<std::int64_t>(trace.size());
+    trace.insert(trace.end(), trace.begin(), trace.begin() + rows);
+    for (Sample s : Constant(80, 100, period_ms)) {
+      s.time = s.time + Nanos(600 * kNanosPerSecond + period_ms * kMs);
+      trace.push_back(s);
+    }
+    const DeviceTotals once = Stream(Constant(80, 700, period_ms), CadenceOf(period_ms * kMs), t);
+    const DeviceTotals totals = Stream(trace, CadenceOf(period_ms * kMs), t);
+    EXPECT_EQ(totals.duplicates, rows);
+    EXPECT_EQ(totals.clock_steps, 0);
+    EXPECT_EQ(totals.UnobservedNs(), 0);
+    EXPECT_NEAR(static_cast<double>(totals.phase_ns[2]), static_cast<double>(once.phase_ns[2]),
+                static_cast<double>(period_ms * kMs));
+  }
+}
+
+// Pieces of 100 s in the order 0, 2, 1, 3.
+TEST(DeviceClassifierTest, APieceOutOfItsPlaceAddsNoTime) {
+  const Thresholds t;
+  for (const std::int64_t period_ms : {100, 1000}) {
+    std::vector<Sample> trace;
+    for (const std::int64_t piece : {0, 2, 1, 3}) {
+      for (Sample s : Constant(80, 99, period_ms)) {
+        s.time = s.time + Nanos(piece * 100 * kNanosPerSecond);
+        trace.push_back(s);
+      }
+    }
+    DeviceClassifier classifier(t, MeasureCadence(trace, t), 0);
+    for (const Sample& s : trace) classifier.Feed(s);
+    classifier.Close();
+    EXPECT_EQ((classifier.last() - classifier.first()).count(), (period_ms < 500 ? 400 : 399) * kNanosPerSecond);
+    EXPECT_EQ(classifier.misplaced(), Instant::FromNanos(kStart + 100 * kNanosPerSecond));
+    EXPECT_EQ(classifier.totals().out_of_order, 99'000 / period_ms + 1);
+    EXPECT_EQ(classifier.totals().clock_steps, 0);
+  }
+}
+
 TEST(DeviceClassifierTest, EnergyCounterResetsAddUp) {
   const Thresholds t;
   std::vector<Sample> trace;

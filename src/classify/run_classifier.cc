@@ -8,6 +8,15 @@ namespace idleburn {
 
 namespace {
 
+// Of a device that is there without a reading: it lasts from the window's start, and all of it is still to be accounted
+// for.
+DeviceResult NeverRead(DeviceId device, const RunWindow& window) {
+  DeviceResult result;
+  result.device = device;
+  result.first = result.last = *window.start;
+  return result;
+}
+
 bool SaysACounter(const Sample& sample) {
   return ((sample.present | sample.unavailable) & (Bit(Signal::kUtilization) | Bit(Signal::kGrEngineActive))) != 0;
 }
@@ -159,15 +168,18 @@ void RunClassifier::CountQuality(const DeviceResult& result, const Stream& strea
 RunResult RunClassifier::Conclude(std::vector<Stream>& streams, const RunWindow* window) const {
   RunResult run;
   std::vector<Nanos> hold;
+  // What a device did between its readings and an end of the run that is known to the nanosecond is not known.
+  const bool exact = window != nullptr && window->start && window->end;
+  streams.resize(std::max(streams.size(), exact ? devices_.size() : 0));
   for (DeviceId id = 0; id < streams.size(); ++id) {
     Stream& stream = streams[id];
-    if (!stream.live && stream.first.empty()) continue;
+    const bool read = stream.live || !stream.first.empty();
+    if (!read && exact && !devices_[id].has_instances) run.devices.push_back(NeverRead(id, *window));
     if (!stream.first.empty()) Begin(id, stream, window);
-    run.devices.push_back(Settle(id, stream));
-    // What a device did between its readings and an end of the run that is known to the nanosecond is not known.
-    const bool exact =
-        stream.cadence.spans || (window != nullptr && window->start && window->end && run.devices.back().fast);
-    hold.push_back(exact ? Nanos(0) : std::max(stream.cadence.max_gap, Nanos(kNanosPerSecond)));
+    if (read) run.devices.push_back(Settle(id, stream));
+    if (run.devices.size() == hold.size()) continue;
+    const bool to_the_next = exact || stream.cadence.spans;
+    hold.push_back(to_the_next ? Nanos(0) : std::max(stream.cadence.max_gap, Nanos(kNanosPerSecond)));
   }
   if (run.devices.empty()) return run;
   run.start = run.devices.front().first;
@@ -195,8 +207,17 @@ RunResult RunClassifier::Conclude(std::vector<Stream>& streams, const RunWindow*
 
 RunResult RunClassifier::Finish() {
   RunResult run = Conclude(streams_, window_);
-  for (const DeviceResult& result : run.devices) CountQuality(result, streams_[result.device]);
+  for (const DeviceResult& result : run.devices) {
+    if (streams_[result.device].live) CountQuality(result, streams_[result.device]);
+  }
   return run;
+}
+
+std::optional<Instant> RunClassifier::Misplaced() const {
+  for (const Stream& stream : streams_) {
+    if (stream.live && stream.live->misplaced()) return stream.live->misplaced();
+  }
+  return std::nullopt;
 }
 
 std::optional<Instant> RunClassifier::Newest() const {

@@ -24,15 +24,19 @@ class RunClassifier final : public SampleSink {
  public:
   using FactsByName = BoardFacts (*)(std::string_view gpu_name);
 
-  // All references, and `window` if given, outlive the classifier. With a window every device is carried to it.
+  // All references, and `window` if given, outlive the classifier. With a window every device is carried to it; where
+  // both its ends are known they are the ends of every device, and one that was never read is unobserved from end to
+  // end.
   RunClassifier(const Thresholds& thresholds, const DeviceTable& devices, DataQuality& quality, FactsByName facts,
                 const RunWindow* window = nullptr);
 
   void OnSamples(std::span<const Sample> samples) override;
   void OnColumns(const SampleColumns& columns) override;
-  // End of input. Every device is carried to the window of the run: where it was silent at either end for longer
-  // than it is held, while others reported, that time is unobserved.
+  // End of input. Every device is carried to the window of the run: where it was silent at either end while others
+  // reported, for longer than it is held, that time is unobserved.
   RunResult Finish();
+  // The stamp of a row that lies in a gap between rows of its device before it (DeviceClassifier::misplaced), if any.
+  [[nodiscard]] std::optional<Instant> Misplaced() const;
   // As Finish would say now, had the input ended, and with it the window, if given one that is still open; more may be
   // pushed afterwards.
   [[nodiscard]] RunResult SoFar() const;

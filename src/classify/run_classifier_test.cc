@@ -78,6 +78,95 @@ TEST(RunClassifierTest, SoFarARunLastsToItsNewestReading) {
   EXPECT_EQ(ended.devices[0].last, *window.end);
 }
 
+// Readings of one GPU at its own pace, which may begin late, stop early, pause, come from before or after the run, or
+// not come at all; the counter may begin later than the others.
+std::vector<Sample> ReadingsAround(DeviceId device, std::int64_t start, std::int64_t length) {
+  const std::int64_t period = *rc::gen::element<std::int64_t>(10, 100, 107, 250, 1000, 5000) * 1'000'000;
+  const int most = *rc::gen::element(0, 1, 2, 10, 150, 1000);
+  const int without_counter = *rc::gen::element(0, 0, 0, 3, 120);
+  std::mt19937 random(*rc::gen::arbitrary<std::uint32_t>());
+  const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random()) % n; };
+  std::vector<Sample> readings;
+  std::int64_t time = start + below(length + 4 * kNanosPerSecond) - 2 * kNanosPerSecond;
+  for (int i = 0; i < most && time < start + length + 3 * kNanosPerSecond; ++i) {
+    Sample s;
+    s.device = device;
+    s.time = Instant::FromNanos(time);
+    s.Set(Signal::kPower, 200'000);
+    if (i >= without_counter) s.Set(Signal::kUtilization, below(101) * kPercent);
+    readings.push_back(s);
+    time += period + below(period / 10) + (below(40) == 0 ? below(5 * kNanosPerSecond) : 0);
+  }
+  return readings;
+}
+
+// A run that was started and waited for lasts from its start to its end on each of its GPUs, whatever was read, and to
+// the nanosecond; and an audit of what was recorded, which knows the end from the beginning, says the same.
+TEST(RunClassifierTest, ARunOfKnownEndsIsAccountedForFromEndToEnd) {
+  const Thresholds thresholds;
+  test::ExpectProperty([&] {
+    const auto gpus = *rc::gen::inRange<std::uint32_t>(1, 4);
+    const std::int64_t start = 1'700'000'000 * kNanosPerSecond + *rc::gen::inRange<std::int64_t>(0, kNanosPerSecond);
+    const std::int64_t length = *rc::gen::element<std::int64_t>(1, 400, 3000, 20'000) * 1'000'000 +
+                                *rc::gen::inRange<std::int64_t>(0, kNanosPerSecond);
+    DeviceTable devices;
+    std::vector<Sample> rows;
+    for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+      DeviceKey key;
+      key.index = static_cast<int>(gpu);
+      const std::vector<Sample> readings = ReadingsAround(devices.Enter(key), start, length);
+      rows.insert(rows.end(), readings.begin(), readings.end());
+    }
+    std::stable_sort(rows.begin(), rows.end(), [](const Sample& a, const Sample& b) { return a.time < b.time; });
+    const RunWindow whole{Instant::FromNanos(start), Instant::FromNanos(start + length)};
+    RunWindow growing{whole.start, {}};
+    DataQuality doubts;
+    RunClassifier live(thresholds, devices, doubts, NoFacts, &growing);
+    RunClassifier audit(thresholds, devices, doubts, NoFacts, &whole);
+    for (const Sample& row : rows) {
+      if (row.time > *whole.end) growing.end = whole.end;
+      live.OnSamples(std::span(&row, 1));
+      audit.OnSamples(std::span(&row, 1));
+    }
+    growing.end = whole.end;
+    const RunResult run = live.Finish();
+    const RunResult again = audit.Finish();
+    RC_ASSERT(run.devices.size() == gpus);
+    RC_ASSERT(again.devices.size() == gpus);
+    for (std::size_t i = 0; i < gpus; ++i) {
+      RC_ASSERT(run.devices[i].first == *whole.start);
+      RC_ASSERT(run.devices[i].last == *whole.end);
+      RC_ASSERT(run.devices[i].WindowNs() == length);
+      RC_ASSERT(again.devices[i].totals == run.devices[i].totals);
+    }
+  });
+}
+
+// One reading a second, which holds until the next: what comes before the first and after the last is unobserved, and
+// so is all of a GPU that nobody read.
+TEST(RunClassifierTest, WhatNoReadingCoversIsUnobserved) {
+  DeviceTable devices;
+  for (int gpu = 0; gpu < 2; ++gpu) {
+    DeviceKey key;
+    key.index = gpu;
+    devices.Enter(key);
+  }
+  const Thresholds thresholds;
+  DataQuality quality;
+  const RunWindow window{At(0).time + Nanos(-700'000'000), At(29).time};
+  RunClassifier classifier(thresholds, devices, quality, NoFacts, &window);
+  for (const int tick : {0, 10, 20, 30}) {  // the last, 0.1 s after the end, tells of what was before
+    const Sample sample = At(tick);
+    classifier.OnSamples(std::span(&sample, 1));
+  }
+  const RunResult run = classifier.Finish();
+  ASSERT_EQ(run.devices.size(), 2U);
+  EXPECT_EQ(run.devices[0].totals.ObservedNs(), 2'900'000'000);
+  EXPECT_EQ(run.devices[0].totals.UnobservedNs(), 700'000'000);
+  EXPECT_EQ(run.devices[1].totals.ObservedNs(), 0);
+  EXPECT_EQ(run.devices[1].totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)], 3'600'000'000);
+}
+
 // Ten minutes, every 15 s, of a GPU whose graphics engine reads exactly 0, and nothing else does.
 RunResult EngineAtZero(std::int64_t watts, std::optional<std::int64_t> limit, RunClassifier::FactsByName facts) {
   DeviceTable devices;

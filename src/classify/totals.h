@@ -9,6 +9,7 @@
 
 #include "base/int128.h"
 #include "base/time.h"
+#include "telemetry/event_reasons.h"
 #include "telemetry/sample.h"
 #include "telemetry/second_buckets.h"
 
@@ -19,17 +20,7 @@ inline constexpr std::size_t kPhaseCount = 4;
 inline constexpr std::array<std::string_view, kPhaseCount> kPhaseNames = {"idle", "underutilized", "productive",
                                                                           "compute_bound"};
 
-// Clock-event bits (NVML): index is the bit number.
-inline constexpr std::size_t kEventReasonCount = 9;
-inline constexpr std::array<std::string_view, kEventReasonCount> kEventReasonNames = {"gpu_idle",
-                                                                                      "applications_clocks_setting",
-                                                                                      "sw_power_cap",
-                                                                                      "hw_slowdown",
-                                                                                      "sync_boost",
-                                                                                      "sw_thermal_slowdown",
-                                                                                      "hw_thermal_slowdown",
-                                                                                      "hw_power_brake_slowdown",
-                                                                                      "display_clock_setting"};
+// Sets of event reasons (telemetry/event_reasons.h).
 inline constexpr std::int64_t kThrottledMask = 0xEC;  // power cap, slowdowns, thermal; not idle, not application clocks
 inline constexpr std::int64_t kSlowdownMask = 0xE8;   // without the power cap
 inline constexpr std::int64_t kPowerCapMask = 0x04;
@@ -180,7 +171,7 @@ struct DeviceResult {
 struct RunResult {
   Instant start;
   Instant end;
-  std::vector<DeviceResult> devices;  // in order of DeviceId; devices without any sample are left out
+  std::vector<DeviceResult> devices;  // in order of DeviceId; without a window, only those with a sample
   // Devices of the machine that are none of the run's. They stay known, because a MIG instance of another job has its
   // share of a board all the same. Without a result: nothing was read of it.
   struct LeftOut {
@@ -192,7 +183,7 @@ struct RunResult {
   // Leaves these out; returns those of them that have a result.
   std::vector<DeviceId> LeaveOut(std::span<const DeviceId> ids);
 
-  [[nodiscard]] const DeviceResult* Of(DeviceId device) const;  // null: it has no sample
+  [[nodiscard]] const DeviceResult* Of(DeviceId device) const;  // null: it is none of them
 };
 
 }  // namespace idleburn

@@ -56,7 +56,8 @@ Result<int> Audit(const AuditRequest& request, const Settings& settings, const E
   if (!why_no_gpu.empty()) return Fail(request.inputs.front() + ": no GPU to audit: " + why_no_gpu);
   const Instant start = (*run)->run.start;
   const Instant end = (*run)->run.end;
-  ReportEnd report = ReportRun(*plan, **run, request.inputs, {}, settings, environment);
+  ReportEnd report = ReportRun(*plan, **run, request.called.empty() ? request.inputs : std::vector{request.called}, {},
+                               settings, environment);
   if (request.keep) Keep(request, **run, start, end, std::move(*tags), std::move(report.figures), settings);
   return report.Code();
 }
@@ -92,7 +93,9 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   if (!*settings) return 0;
   if (!request.keep) TRY(RefuseMarks("audit", request.tags, **settings, "without --keep"));
   request.use_history = !no_history;
-  request.hosts = TakeHosts(request.inputs);
+  Result<std::map<std::string, std::string>> hosts = TakeHosts(request.inputs);
+  if (!hosts) return tl::unexpected<Error>(hosts.error());
+  request.hosts = *std::move(hosts);
   return Audit(request, **settings, environment);
 }
 

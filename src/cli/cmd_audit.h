@@ -14,6 +14,7 @@ namespace idleburn {
 // What an audit needs besides the settings.
 struct AuditRequest {
   std::vector<std::string> inputs;
+  std::string called;                        // what the report names instead; empty: the inputs
   std::map<std::string, std::string> hosts;  // by input, where a machine was named for it
   ReportRequest report;
   bool quiet = false;

@@ -328,7 +328,8 @@ int CodeOf(const std::vector<const VerdictGate*>& gates, Verdict verdict) {
 }
 
 // A table of jobs is judged by itself: what else describes runs has no meaning for it.
-Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, const Environment& environment) {
+Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, const Settings& settings,
+                            const Environment& environment) {
   JudgedBy other = request.judged;
   other.level.clear();
   const SideRequest& sides = request.sides;
@@ -338,8 +339,12 @@ Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, 
       return FailUsage("compare: --jobs without runs before the change is judged by itself; give nothing about runs");
     }
   }
-  if (other.Given() || !other.unit.empty() || sides.kept || !sides.arms.empty() || !request.claim.empty() ||
-      !request.projection.empty()) {
+  const auto table = SettingTable();
+  const bool idle_flag = std::any_of(table.begin(), table.end(), [&settings](const SettingInfo& info) {
+    return !info.flag.empty() && info.flag != "--format" && settings.Get(info.key).origin == info.flag;
+  });
+  if (idle_flag || other.Given() || !other.unit.empty() || sides.kept || !sides.arms.empty() ||
+      !request.claim.empty() || !request.projection.empty()) {
     return FailUsage("compare: --jobs by itself goes with --level, --fail-on, --format and --output only");
   }
   Claim judged;
@@ -360,7 +365,7 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   const Result<ReportFormat> format = ChooseFormat(settings, "compare", request.output, writes);
   if (!format) return tl::unexpected<Error>(format.error());
   if (jobs_alone) {
-    const Result<Verdict> verdict = CompareJobs(request, *format, environment);
+    const Result<Verdict> verdict = CompareJobs(request, *format, settings, environment);
     if (!verdict) return tl::unexpected<Error>(verdict.error());
     return CodeOf(*gates, *verdict);
   }

@@ -9,8 +9,8 @@
 namespace idleburn {
 namespace {
 
-Result<int> Init() {
-  const std::string path = SettingFiles().front();
+Result<int> Init(const std::string& asked) {
+  const std::string path = asked.empty() ? SettingFiles().front() : asked;
   if (std::filesystem::exists(path)) return Fail(path + ": exists already; remove it first if you want the template");
   TRY(WriteFileWhole(path, SettingTemplate()));
   TRY(Print("wrote " + path + "\n"));
@@ -25,7 +25,8 @@ Result<int> PrintAll(const Settings& settings) {
     line.resize(28, ' ');
     line += value.text.empty() ? "-" : value.text;
     if (line.size() < 52) line.resize(52, ' ');
-    text += line + "  " + value.origin + "\n";
+    const bool plain = info.kind == SettingKind::kText || info.kind == SettingKind::kList;
+    text += line + "  " + value.origin + (plain ? "" : "  # " + std::string(info.value)) + "\n";
   }
   TRY(Print(text));
   return 0;
@@ -66,7 +67,7 @@ Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const En
   const Result<bool> read = flags.ReadWords("config", "Settings: idleburn.toml, environment, flags.", arguments);
   if (!read) return tl::unexpected<Error>(read.error());
   if (!*read) return 0;
-  if (action == "init") return Init();
+  if (action == "init") return Init(flags.config_file());
   if (action == "path") return Paths();
   if (action != "print" && action != "validate") {
     return FailUsage("config: '" + action.substr(0, 20) + "' is none of init, print, path, validate");

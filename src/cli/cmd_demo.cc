@@ -26,6 +26,8 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   flags.Writes(kAuditFormats);
   flags.Add("--price", "RATE", "USD per GPU-hour or a catalogue key (default 8)").text = &price;
   flags.Add("--output", "FILE", "write the report to FILE").text = &request.report.output;
+  flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
+  flags.Add("--no-color", "", "plain text").on = &request.report.no_color;
   const Result<bool> read =
       flags.ReadWords("demo", "Audits an invented recording that ships with the program: no GPU needed.", arguments);
   if (!read) return tl::unexpected<Error>(read.error());
@@ -35,7 +37,8 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   const std::string file = folder->path() + "/finetune_4xh100.csv.gz";
   TRY(WriteFileWhole(file, embedded::example_log));
   request.inputs = {file};
-  const Result<Settings> settings = flags.Load({{"--price", price}});
+  request.called = "the example recording";
+  const Result<Settings> settings = flags.Load({{"--price", price}, {"--timezone", "UTC"}});
   if (!settings) return tl::unexpected<Error>(settings.error());
   const Result<ReportFormat> format = ChooseFormat(*settings, "demo", request.report.output, kAuditFormats);
   if (!format) return tl::unexpected<Error>(format.error());

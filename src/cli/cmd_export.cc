@@ -86,7 +86,7 @@ Result<void> CheckRequest(const ExportRequest& request, ReportFormat format) {
   if (!to_stdout && std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     return Fail(request.output + ": is no plain file; leave -o out to write to standard output");
   }
-  return SpareInputs(request.output, request.inputs);
+  return {};
 }
 
 }  // namespace
@@ -105,13 +105,15 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
       "export", "Writes the samples of recordings as a table, in order of time, a row a device and time.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
-  const std::map<std::string, std::string> hosts = TakeHosts(request.inputs);
+  Result<std::map<std::string, std::string>> hosts = TakeHosts(request.inputs);
+  if (!hosts) return tl::unexpected<Error>(hosts.error());
+  TRY(SpareInputs(request.output, request.inputs));
   const Result<ReportFormat> format = ChooseFormat(**settings, "export", request.output, kFormats);
   if (!format) return tl::unexpected<Error>(format.error());
   TRY(CheckRequest(request, *format));
   Result<ImportOptions> options = ImportOptionsFrom(**settings);
   if (!options) return tl::unexpected<Error>(options.error());
-  options->hosts = hosts;
+  options->hosts = *std::move(hosts);
   Samples samples;
   TRY(ReadSamples(request, *options, environment.terminal_err, samples));
   const Result<std::uint64_t> rows =

@@ -80,9 +80,15 @@ Result<HistoryListing> Load(const std::string& file, const RunFilter& filter, In
   listing.file = file;
   const Result<std::optional<SqliteDatabase>> history = OpenToRead(file, now);
   if (!history) return tl::unexpected<Error>(history.error());
+  listing.empty = !*history;
   if (!*history) return listing;
   Result<std::vector<HistoryRun>> runs = ListRuns(**history, filter);
   if (!runs) return tl::unexpected<Error>(runs.error());
+  if (runs->empty()) {
+    const Result<std::vector<HistoryRun>> all = ListRuns(**history);
+    if (!all) return tl::unexpected<Error>(all.error());
+    listing.empty = all->empty();
+  }
   listing.runs = std::move(*runs);
   for (HistoryRun& run : listing.runs) run.state = StateNow(run);
   listing.matched = listing.runs.size();

@@ -29,6 +29,7 @@ namespace idleburn {
 namespace {
 
 constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
+constexpr const char* kFormatHelp = "text or json; of --errors markdown or csv too (default: by -o, else text)";
 constexpr std::array<ReportFormat, 4> kErrorFormats = {ReportFormat::kText, ReportFormat::kJson,
                                                        ReportFormat::kMarkdown, ReportFormat::kCsv};
 constexpr std::array<ReportFormat, 1> kTableFormats = {ReportFormat::kCsv};  // of --predict
@@ -391,7 +392,7 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
   PlanRequest request;
   CommandFlags flags(
       {"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency", "history.file", "output."});
-  flags.Writes(kErrorFormats);
+  flags.Writes(kFormatHelp);
   AddFlags(request, flags);
   const Result<bool> read = flags.ReadWords(
       "plan", "What a training run needs in memory and time, before it is started.", {arguments.begin(), dashes});

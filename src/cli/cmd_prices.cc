@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <set>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "cli/common_flags.h"
@@ -9,7 +11,6 @@
 #include "cli/say.h"
 #include "price/resolve.h"
 #include "telemetry/gpu_facts.h"
-#include "text/escape.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -30,32 +31,45 @@ Result<std::string> RowLine(const CatalogueRow& row) {
                      DayOrUndated(row.as_of), KeyOf(row));
 }
 
-// " (the catalogue has H100-80GB-SXM, H100-94GB-NVL)": its GPUs that `name` is a part of; empty if there is none.
-std::string Similar(const Catalogue& catalogue, std::string_view name) {
+// "H100-80GB-SXM, H100-94GB-NVL": GPUs of the catalogue that `name` is a part of; empty if there is none.
+std::vector<std::string> Similar(const Catalogue& catalogue, std::string_view name) {
   const std::string part = NormalGpuName(name);
   std::set<std::string> gpus;
   for (const CatalogueRow* row : catalogue.Rows()) {
     if (!part.empty() && NormalGpuName(row->gpu).find(part) != std::string::npos) gpus.insert(row->gpu);
   }
-  std::string text;
-  for (const std::string& gpu : gpus) text += (text.empty() ? " (the catalogue has " : ", ") + gpu;
-  return text.empty() ? text : text + ")";
+  return {gpus.begin(), gpus.end()};
+}
+
+tl::unexpected<Error> NoSuchGpu(const Catalogue& catalogue, const std::string& name, const std::string& unknown) {
+  const std::vector<std::string> similar = Similar(catalogue, name);
+  if (similar.empty()) return Fail("prices: " + unknown);
+  std::string products;
+  for (const std::string& gpu : similar) products += (products.empty() ? "" : ", ") + gpu;
+  return Fail("prices: '" + name.substr(0, 60) +
+              (similar.size() == 1 ? "' is no product's name" : "' is several products") + ": say " + products);
 }
 
 constexpr const char* kHeading = " $/GPU-hour  $/instance-h  GPU                  as of      key for --price\n";
 
-Result<int> List(const PricesRequest& request, const Catalogue& catalogue) {
-  std::vector<const CatalogueRow*> rows = request.gpu.empty() ? catalogue.Rows() : RowsOfGpu(catalogue, request.gpu);
-  if (rows.empty())
-    return Fail("prices: no row for the GPU '" + request.gpu.substr(0, 60) + "'" + Similar(catalogue, request.gpu) +
-                "; idleburn prices list shows all");
+Result<std::string> RowLines(const std::vector<const CatalogueRow*>& rows) {
   std::string text = kHeading;
   for (const CatalogueRow* row : rows) {
     const Result<std::string> line = RowLine(*row);
-    if (!line) return tl::unexpected<Error>(line.error());
+    if (!line) return line;
     text += *line;
   }
-  TRY(Print(text));
+  return text;
+}
+
+Result<int> List(const PricesRequest& request, const Catalogue& catalogue) {
+  std::vector<const CatalogueRow*> rows = request.gpu.empty() ? catalogue.Rows() : RowsOfGpu(catalogue, request.gpu);
+  if (rows.empty())
+    return NoSuchGpu(catalogue, request.gpu,
+                     "no row for the GPU '" + request.gpu.substr(0, 60) + "'; idleburn prices list shows all");
+  const Result<std::string> text = RowLines(rows);
+  if (!text) return tl::unexpected<Error>(text.error());
+  TRY(Print(*text));
   return 0;
 }
 
@@ -80,21 +94,23 @@ Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, co
   const std::string& what = request.words[1];
   const Result<Rate> rate = RateOf(what, catalogue, settings, environment.now);
   if (!rate) return tl::unexpected<Error>(rate.error());
-  std::string text;
   if (rate->per_gpu_hour) {
-    text = fmt::format("{} {} a GPU-hour ({}{})\n", FormatExact(*rate->per_gpu_hour), rate->currency, rate->source,
-                       rate->stale ? ", older than 90 days" : "");
-  } else if (rate->reason == "ambiguous_price") {
-    text = fmt::format("{} to {} {} a GPU-hour: {} offers; choose one with --price KEY:\n", FormatExact(*rate->low),
-                       FormatExact(*rate->high), rate->currency, rate->candidates.size());
-    for (const Rate::Candidate& c : rate->candidates)
-      text += fmt::format("{:>12}  {}\n", FormatExact(c.per_gpu_hour), c.key);
-  } else {
-    text = "no price is known for '" + Printable(what) + "'" + Similar(catalogue, what) +
-           "; give one with --price, or a list with --prices\n";
+    TRY(Print(fmt::format("{} {} a GPU-hour ({}{})\n", FormatExact(*rate->per_gpu_hour), rate->currency, rate->source,
+                          rate->stale ? ", older than 90 days" : "")));
+    return 0;
   }
-  TRY(Print(text));
-  return rate->per_gpu_hour || rate->reason == "ambiguous_price" ? 0 : 1;
+  if (rate->reason != "ambiguous_price") {
+    return NoSuchGpu(
+        catalogue, what,
+        "no price is known for '" + what.substr(0, 60) + "'; give one with --price, or a list with --prices");
+  }
+  std::vector<const CatalogueRow*> rows;
+  for (const Rate::Candidate& c : rate->candidates) rows.push_back(catalogue.Find(c.key));
+  const Result<std::string> lines = RowLines(rows);
+  if (!lines) return tl::unexpected<Error>(lines.error());
+  TRY(Print(fmt::format("{} to {} {} a GPU-hour: {} offers; choose one with --price KEY:\n{}", FormatExact(*rate->low),
+                        FormatExact(*rate->high), rate->currency, rows.size(), *lines)));
+  return 0;
 }
 
 Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
@@ -123,6 +139,31 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
   return 0;
 }
 
+// Flags of one action do nothing beside another: whoever gives one there expects something that does not happen.
+Result<void> CheckFlags(const PricesRequest& request, const Settings& settings) {
+  struct ActionFlag {
+    std::string_view flag;
+    bool given;
+    std::string_view action;
+  };
+  const auto set = [&](std::string_view key, std::string_view flag) { return settings.Get(key).origin == flag; };
+  const std::array<ActionFlag, 8> flags = {{{"--gpu", !request.gpu.empty(), "list"},
+                                            {"--provider", !request.provider.empty(), "import"},
+                                            {"--as-of", !request.as_of.empty(), "import"},
+                                            {"--output", !request.output.empty(), "import"},
+                                            {"--price", set("price.rate", "--price"), "resolve"},
+                                            {"--contracts", set("price.contracts", "--contracts"), "resolve"},
+                                            {"--owned", set("price.owned", "--owned"), "resolve"},
+                                            {"--currency", set("price.currency", "--currency"), "resolve"}}};
+  const std::string& action = request.words.front();
+  for (const ActionFlag& f : flags) {
+    if (!f.given || f.action == action) continue;
+    return FailUsage("prices " + action + ": " + std::string(f.flag) + " is a flag of prices " + std::string(f.action) +
+                     " and does nothing here");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<int> RunPrices(const std::vector<std::string>& arguments, const Environment& environment) {
@@ -140,14 +181,17 @@ Result<int> RunPrices(const std::vector<std::string>& arguments, const Environme
       flags.Read("prices", "The price catalogue: USD per hour, with place, market, date and source.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (!*settings) return 0;
+  const std::string& action = request.words.front();
+  if (action != "list" && action != "resolve" && action != "import") {
+    return FailUsage("prices: '" + action.substr(0, 20) + "' is none of list, resolve, import");
+  }
+  TRY(CheckFlags(request, **settings));
   DataQuality quality;
   const Result<Catalogue> catalogue = LoadPrices((*settings)->Text("price.catalogue"), quality);
   if (!catalogue) return tl::unexpected<Error>(catalogue.error());
-  const std::string& action = request.words.front();
   if (action == "list") return List(request, *catalogue);
   if (action == "resolve") return Resolve(request, *catalogue, **settings, environment);
-  if (action == "import") return Import(request, *catalogue);
-  return FailUsage("prices: '" + action.substr(0, 20) + "' is none of list, resolve, import");
+  return Import(request, *catalogue);
 }
 
 }  // namespace idleburn

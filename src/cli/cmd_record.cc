@@ -15,6 +15,7 @@
 #include "cli/live_record.h"
 #include "cli/recorded_process.h"
 #include "cli/say.h"
+#include "cli/spare_inputs.h"
 #include "cli/tell_alert.h"
 #include "cli/users_history.h"
 #include "os/random_id.h"
@@ -46,6 +47,7 @@ void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, const std::o
 }
 
 Result<int> Record(const RecordRequest& request, const Settings& settings, const Environment& environment) {
+  TRY(CheckFolder(request.live.report.output));
   Result<ReportPlan> plan = PlanReport(request.live.report, settings);
   if (!plan) return tl::unexpected<Error>(plan.error());
   const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
@@ -72,7 +74,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
                                ? UsualRecordingPath(RecordingFolder(history.value_or("")), session.Now())
                                : request.recording;
   if (path.empty()) return Fail("there is no home folder to keep the recording in; name a file with -o");
-  TRY(record.RecordTo(path, session.Now()));
+  TRY(record.RecordTo(path, session.Now(), "-o"));
   record.TellMachine();
   for (const RunFact& fact : limits->machine ? *limits->machine : MachineFacts(request.live.detect_cloud)) {
     session.Tell(fact);
@@ -113,9 +115,9 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   });
   WaitAndTell(end, *time, *process, watch, on_alert->get());
   const Instant ended = session.Now();
+  session.Tell(RunWindow::EndFact(ended));  // before what is read while the driver is waited for
   opening.request_stop();
   opening.join();
-  session.Tell(RunWindow::EndFact(ended));
   session.Stop();
   record.Close();
   if (keeper.Kept()) plan->shares = OwnShares(settings, ended);

@@ -14,6 +14,7 @@
 #include "cli/live_record.h"
 #include "cli/run_guard.h"
 #include "cli/say.h"
+#include "cli/spare_inputs.h"
 #include "cli/users_history.h"
 #include "measure/experiment.h"
 #include "measure/git_facts.h"
@@ -60,11 +61,12 @@ void TellFacts(LiveSession& session, const std::vector<std::string>& command) {
 
 // A recording is kept where it can be; that it cannot is no reason not to run.
 void BeginRecording(const RunRequest& request, const std::string& history, LiveRecord& record, Instant now) {
-  if (request.no_recording) return;
+  const bool unasked = request.live.no_history && request.recording.empty();
+  if (request.no_recording || unasked) return;
   const std::string path =
       request.recording.empty() ? UsualRecordingPath(RecordingFolder(history), now) : request.recording;
   if (path.empty()) return Say("no recording is kept: there is no home folder; name a file with --recording");
-  const Result<void> begun = record.RecordTo(path, now);
+  const Result<void> begun = record.RecordTo(path, now, "--recording");
   if (!begun) Say(begun.error().message + "; the run goes on, and no recording is kept");
 }
 
@@ -100,10 +102,9 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
     for (const RunFact& fact : GitFacts(CurrentFolder())) session.Tell(fact);
   });
   WorkloadEnd end = guard.Wait();
-  const Instant ended = session.Now();
+  session.Tell(RunWindow::EndFact(session.Now()));  // before what is read while the driver is waited for
   opening.request_stop();
   opening.join();
-  session.Tell(RunWindow::EndFact(ended));
   session.Tell(NoteKind::kWorkloadEnded, Describe(end));
   session.Fact("exit", Describe(end));
   session.Stop();
@@ -112,6 +113,7 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
 
 Result<std::shared_ptr<ReadyRun>> Understand(RunRequest request, std::vector<std::string> command, Settings settings,
                                              const Environment& environment) {
+  TRY(CheckFolder(request.live.report.output));
   Result<ReportPlan> report = PlanReport(request.live.report, settings);
   if (!report) return tl::unexpected<Error>(report.error());
   const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
@@ -189,6 +191,8 @@ Result<std::shared_ptr<ReadyRun>> ReadRunWords(const std::vector<std::string>& a
   flags.Add("--all-gpus", "", "count the GPUs too that the command cannot see (CUDA_VISIBLE_DEVICES and the like)").on =
       &request.live.report.all_gpus;
   flags.Add("--plain", "", "give the command our output as it is; progress it prints is not read").on = &request.plain;
+  flags.Add("--quiet", "", "say nothing but alerts and what is wrong; the report goes to --output or nowhere").on =
+      &request.live.report.quiet;
   request.watch.AddTo(flags);
   request.watch.AddEnforceTo(flags);
   request.live.AddTo(flags);

@@ -188,14 +188,14 @@ Result<int> Init(const std::string& output) {
 }
 
 Result<int> Tco(const TcoRequest& request, const Settings& settings, const Environment& environment) {
+  TRY(SpareInputs(request.output, request.files));
+  TRY(SpareInputs(request.output, {request.actual}));
   const Result<ReportFormat> format = ChooseFormat(settings, "tco", request.output, kAuditFormats);
   if (!format) return tl::unexpected<Error>(format.error());
   const Result<std::int64_t> draws = Count(request.draws, kFewestDraws, kFewestDraws, "--draws");
   if (!draws) return tl::unexpected<Error>(draws.error());
   const Result<std::int64_t> seed = Count(request.seed, 1, 0, "--seed");
   if (!seed) return tl::unexpected<Error>(seed.error());
-  TRY(SpareInputs(request.output, request.files));
-  TRY(SpareInputs(request.output, {request.actual}));
   TcoAnswer answer;
   answer.today = FormatDay(environment.now);
   for (const std::string& path : request.files) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -67,14 +68,46 @@ std::string RuleLine(const RuleRow& row, const CombineResult& result) {
   return line + "\n";
 }
 
+// Each cause that sets the plain sum of the claims and the saving apart.
+std::string WhyNoSaving(const CombineInput& input, const CombineResult& result) {
+  std::string why;
+  const auto add = [&why](bool holds, const std::string& cause) {
+    if (holds) why += (why.empty() ? "" : "; ") + cause;
+  };
+  const bool capped = result.rule == CombineRule::kFraction && result.cap && result.fraction_before_cap &&
+                      *result.fraction_before_cap > *result.cap;
+  const bool on_time = result.rule && result.time != 0;
+  const bool cuts_price = input.rate_cut > 0 && (on_time || input.avoided > 0);
+  add(result.overlaps, "overlaps count twice in it");
+  add(capped, "no fix on waste saves more than the waste, " + PercentText(result.cap.value_or(0)));
+  add(result.rule == CombineRule::kLanes && input.lanes.size() > 1, "the lanes run side by side, it adds them up");
+  add(cuts_price, "a price cut takes its share of what the fixes leave");
+  add(on_time && input.avoided > 0, "runs not made need no fix");
+  add(!result.not_in_rule.empty(), "not all of these claims are in this figure");
+  add(input.overhead > 0, "the overhead is not in it");
+  return why.empty() ? "" : " It is not a saving: " + why + ".";
+}
+
+// Claims that the rule which decides cannot place.
+std::string LeftOut(const CombineInput& input, const CombineResult& result) {
+  const std::string_view where = result.rule == CombineRule::kLanes ? "lane" : "pool";
+  std::string text;
+  for (const std::string& name : result.not_in_rule) {
+    const bool is_fix = std::any_of(input.fixes.begin(), input.fixes.end(),
+                                    [&name](const CombineInput::Fix& fix) { return fix.name == name; });
+    text += fmt::format("Warning: {} {} is in no {} and not in this figure.\n", is_fix ? "--fix" : "the pool's fix",
+                        name, where);
+  }
+  return text;
+}
+
 std::string Warnings(const CombineAnswer& answer) {
   const CombineInput& input = answer.input;
   const CombineResult& result = answer.result;
-  std::string text;
+  std::string text = LeftOut(input, result);
   if (std::abs(result.naive_sum - result.total) >= kSameFraction) {
-    text +=
-        fmt::format("Warning: the plain sum of these claims is {}. It is not a saving: overlaps count twice in it{}.\n",
-                    PercentText(result.naive_sum), input.overhead > 0 ? ", the overhead not at all" : "");
+    text += fmt::format("Warning: the plain sum of these claims is {}.{}\n", PercentText(result.naive_sum),
+                        WhyNoSaving(input, result));
   }
   if (result.rule == CombineRule::kLanes && !input.cheaper.empty()) {
     text += "Warning: --cheaper is not in the lanes rule, which cannot know its stage; write it as --lane-fix.\n";
@@ -154,6 +187,7 @@ std::string CombineJson(const CombineAnswer& answer) {
   json["rate_fraction"] = Rounded(result.rate);
   json["break_even_overhead"] = input.rate_cut > 0 ? Json(Rounded(BreakEvenOverhead(input.rate_cut))) : Json();
   json["naive_sum"] = Rounded(result.naive_sum);
+  json["not_in_rule"] = result.not_in_rule;
   json["draws"] = {{"count", answer.draws.count},
                    {"seed", answer.draws.seed},
                    {"independent_steps", answer.draws.independent_steps},

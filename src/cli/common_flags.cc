@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cli/command.h"
-#include "text/secrets.h"
+#include "text/command_line.h"
 
 namespace idleburn {
 
@@ -27,6 +27,7 @@ void SettingFlags::AppendTo(std::vector<Flag>& flags) {
     const auto list = lists_.find(std::string(info.flag));
     if (text == texts_.end() && list == lists_.end()) continue;
     Flag flag{std::string(info.flag), std::string(info.value), std::string(info.help)};
+    if (!info.standard.empty()) flag.help += " (default " + std::string(info.standard) + ")";
     if (text != texts_.end()) flag.text = &text->second;
     if (list != lists_.end()) flag.list = &list->second;
     flags.push_back(flag);
@@ -68,6 +69,8 @@ void CommandFlags::AddSettings() {
 Result<bool> CommandFlags::ReadWords(const std::string& command, const std::string& about,
                                      const std::vector<std::string>& arguments) {
   AddSettings();
+  const bool colors = std::any_of(flags_.begin(), flags_.end(), [](const Flag& f) { return f.name == "--no-color"; });
+  if (settings_ && !colors) Add("--no-color", "", "plain text, which this always is").on = &plain_;
   std::string help;
   TRY(ReadFlags(command, about, flags_, arguments, &help));
   if (!help.empty()) TRY(Print(help));
@@ -88,7 +91,7 @@ Result<std::optional<Settings>> CommandFlags::ReadBeforeDashes(const std::string
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   if (dashes == arguments.end() && !arguments.empty() && !arguments.front().starts_with('-')) {
     return FailUsage(command + ": put the command behind two dashes: idleburn " + command + " -- " +
-                     WithoutSecrets(arguments.front()).substr(0, 60));
+                     ShownCommand(arguments).substr(0, 200));
   }
   if (dashes != arguments.end()) behind->assign(dashes + 1, arguments.end());
   const Result<bool> read = ReadWords(command, about, {arguments.begin(), dashes});

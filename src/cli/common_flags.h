@@ -40,6 +40,7 @@ class CommandFlags {
   Flag& Add(std::string name, std::string value, std::string help);
   // What the command can write, its own form first; said in the help of --format. Comes before AddSettings.
   void Writes(std::span<const ReportFormat> formats);
+  void Writes(std::string format_help) { format_help_ = std::move(format_help); }
   // The flags of the settings here, where others are to follow them.
   void AddSettings();
 
@@ -64,6 +65,7 @@ class CommandFlags {
   std::optional<SettingFlags> settings_;
   std::string format_help_;
   bool settings_added_ = false;
+  bool plain_ = false;  // --no-color, of a command that has no colors: scripts give it to all
   std::vector<Flag> flags_;
 };
 

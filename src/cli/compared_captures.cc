@@ -77,7 +77,7 @@ StepCapture CaptureOf(const ComparedInput& input, const DeviceDiagnosis& device)
 SideEstimate SideOf(const CaptureSide& side) {
   SideEstimate estimate;
   estimate.runs = side.captures;
-  estimate.rows = side.steps;
+  estimate.rows = estimate.summed = side.steps;
   if (side.steps > 0) {
     estimate.tau = side.tau;
     estimate.n_eff = static_cast<double>(side.steps) / side.tau;

@@ -54,12 +54,6 @@ class DoctorSink final : public LiveSink {
 
 std::string FirstLineOf(std::string text) { return text.substr(0, text.find('\n')); }
 
-std::string TextOf(const std::string& path) {
-  std::string buffer;
-  KeptFile file(path, nullptr);
-  return std::string(file.Read(buffer).value_or(std::string_view()));
-}
-
 void LookAtLibrary(const LiveGpuOptions& gpus, DoctorReadings& readings) {
   readings.library_wanted = gpus.nvml_library;
   const auto library = NvmlLibrary::Open(gpus.nvml_library, SystemClock());
@@ -87,8 +81,8 @@ void Measure(const LiveGpuOptions& gpus, Nanos span, DoctorReadings& readings) {
 void LookAtHost(DoctorReadings& readings) {
   std::error_code unreadable;
   readings.pid_namespace = std::filesystem::read_symlink("/proc/self/ns/pid", unreadable).string();
-  readings.cgroups = FindCgroups(TextOf("/proc/self/mountinfo"), TextOf("/proc/self/cgroup"));
-  readings.clock_source = FirstLineOf(TextOf("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
+  readings.cgroups = FindCgroups(FileText("/proc/self/mountinfo"), FileText("/proc/self/cgroup"));
+  readings.clock_source = FirstLineOf(FileText("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
   const std::shared_ptr<RunClock> clock = SystemClock();
   constexpr int kReads = 1000;
   const Nanos start = clock->Monotonic();

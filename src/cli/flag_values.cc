@@ -29,6 +29,10 @@ Result<Nanos> FlagSpan(const char* command, const char* flag, const std::string&
 Result<double> FlagShare(const std::string& command, const char* flag, const std::string& text) {
   const std::optional<double> share = ParseShare(text);
   if (share && *share >= 0 && *share < 1) return *share;
+  if (share && *share > 1 && *share < 100) {
+    return FailUsage(fmt::format("{}: {} {} is no share below 1; write {}% or {:g}", command, flag, text.substr(0, 20),
+                                 text.substr(0, 20), *share / 100));
+  }
   return FailUsage(fmt::format("{}: {} '{}' is no share below 1; write 0.05 or 5%", command, flag, text.substr(0, 20)));
 }
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "text/secrets.h"
-#include "text/spelling.h"
+#include "text/suggestion.h"
 
 namespace idleburn {
 namespace {
 
 // CLI11's message for an unknown flag lists what was left over; the nearest flag is more help.
-std::string Explain(const CLI::Error& error, const std::vector<Flag>& flags,
+std::string Explain(const CLI::Error& error, const std::string& command, const std::vector<Flag>& flags,
                     const std::vector<std::string>& arguments) {
   std::string message = error.what();
   std::replace(message.begin(), message.end(), '\n', ' ');
@@ -22,7 +22,12 @@ std::string Explain(const CLI::Error& error, const std::vector<Flag>& flags,
     const std::string name = argument.substr(0, argument.find('='));
     if (!name.starts_with('-') || name.size() < 3 || std::find(names.begin(), names.end(), name) != names.end())
       continue;
-    return "unknown flag " + name + "; did you mean " + NearestSpelling(name, names) + "?";
+    const std::string meant = MeantBy(name, names);
+    return "unknown flag " + name + "; " +
+           (meant.empty() ? "see idleburn " + command + " --help" : "did you mean " + meant + "?");
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && message.find(':') != std::string::npos) {
+    return message.substr(0, message.find(':')) + " needs a value; see idleburn " + command + " --help";
   }
   return WithoutSecrets(message);  // it may quote words that were meant for a command
 }
@@ -62,7 +67,7 @@ Result<void> ReadFlags(const std::string& command, const std::string& about, con
     }
     return {};
   } catch (const CLI::Error& error) {
-    return FailUsage(command + ": " + Explain(error, flags, arguments));
+    return FailUsage(command + ": " + Explain(error, command, flags, arguments));
   }
 }
 

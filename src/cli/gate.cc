@@ -18,7 +18,8 @@ Result<Gate> ParseGate(const std::string& text) {
   const std::size_t sign = text.find('>');
   for (const Name& name : kNames) {
     if (sign == std::string::npos || text.substr(0, sign) != name.text) continue;
-    const Result<Money> limit = Money::Parse(text.substr(sign + 1));
+    const bool per_cent = name.quantity != Gate::Quantity::kCost && text.ends_with('%');
+    const Result<Money> limit = Money::Parse(text.substr(sign + 1, text.size() - sign - 1 - (per_cent ? 1 : 0)));
     if (limit && limit->nano() >= 0) return Gate{name.quantity, text, *limit};
   }
   return FailUsage("--fail-on: '" + text.substr(0, 40) + "' is none of waste>PERCENT, cost>AMOUNT, unobserved>PERCENT");

@@ -174,6 +174,7 @@ std::string SumLine(const HistoryListing& listing) {
 }
 
 std::string NoneMatches(const HistoryListing& listing) {
+  if (listing.empty) return "no run is kept yet; idleburn run -- CMD keeps one\n";
   const std::string more = listing.unknown_cost > 0 ? "; " + UnknownCost(listing.unknown_cost) : "";
   return "no run matches in " + Printable(listing.file) + more + "\n";
 }

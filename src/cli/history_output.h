@@ -16,6 +16,7 @@ struct HistoryListing {
   std::vector<HistoryRun> runs;
   std::size_t matched = 0;       // before a limit
   std::size_t unknown_cost = 0;  // that a bound of the cost leaves out because it is not known
+  bool empty = false;            // no run is kept at all
 };
 
 // The shortest starts of the ids, of 8 digits at least, that tell them apart.

@@ -159,6 +159,9 @@ TEST(HistoryOutputTest, TheTableSaysWhatIsKnownAndWhatIsNot) {
             std::string::npos)
       << text;
   EXPECT_EQ(HistoryText({"FILE", {}, 0}, 80), "no run matches in FILE\n");
+  HistoryListing fresh;
+  fresh.empty = true;
+  EXPECT_EQ(HistoryText(fresh, 80), "no run is kept yet; idleburn run -- CMD keeps one\n");
 }
 
 TEST(HistoryOutputTest, UnknownHoursAreNotNone) {

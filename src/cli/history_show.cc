@@ -84,6 +84,7 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   word.required = true;
   flags.Add("--audit", "", "audit its recording again, in the price of its time unless another is given").on = &audit;
   flags.Add("--output", "FILE", "write to FILE").text = &request.report.output;
+  flags.Add("--no-color", "", "plain text").on = &request.report.no_color;
   const auto read = flags.Read("history show", "One run that was kept.", arguments);
   if (!read) return tl::unexpected<Error>(read.error());
   if (!*read) return 0;

@@ -1,5 +1,7 @@
 #include "cli/join_inputs.h"
 
+#include <algorithm>
+
 #include "cli/input_keys.h"
 #include "telemetry/straight_clock.h"
 
@@ -32,11 +34,27 @@ class JoinWatch final : public SampleSink {
   bool dated_ = false;
 };
 
+// A GPU is on one machine: under two names that were said for it, one of them would be lost without a word.
+Result<void> CheckHost(const KnownInput& input, const ImportOptions& options, const DeviceTable& devices) {
+  if (input.host.empty()) return {};
+  for (DeviceId id = 0; id < devices.size(); ++id) {
+    const std::string& other = devices[id].host;
+    if (devices.NamedBy(id) == 0 || other == input.host) continue;
+    const bool said = std::any_of(options.hosts.begin(), options.hosts.end(),
+                                  [&other](const auto& named) { return named.second == other; });
+    if (!said) continue;  // the input names the machine itself
+    return Fail(NameOf(devices[id]) + " is said to be on " + other + " and on " + input.host +
+                ": name one node for both inputs, or leave one out");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> ImportInput(const KnownInput& input, const ImportOptions& options, ImportTarget& target) {
   target.devices.BeginInput(input.host);
   TRY(input.importer->import(*input.source, options, target));
+  TRY(CheckHost(input, options, target.devices));
   if (input.source->truncated()) target.quality.Count(QualityId::kTruncatedInput, {&input.source->name(), 0});
   return {};
 }
@@ -63,8 +81,7 @@ Result<void> InputJoin::Read(const KnownInput& input, const ImportOptions& optio
 
 Result<void> InputJoin::Deliver(SampleSink& out) {
   if (inputs_ > 1 && dated_ && !undated_.empty()) {
-    return Fail(undated_ +
-                ": carries no dates, so it has no place on the clock of the other inputs; record it with " +
+    return Fail(undated_ + ": carries no dates, so it has no place on the clock of the other inputs; record it with " +
                 "times, or audit it alone");
   }
   TRY(overlap_.Finish());

@@ -20,10 +20,13 @@ bool IsWorthALine(NoteKind kind) {
          kind != NoteKind::kDeviceFound && kind != NoteKind::kAlert && kind != NoteKind::kEnforced;
 }
 
-void SayHost(const RunSummary& summary) {
+void SayUse(const RunSummary& summary) {
   for (const HostScope scope : {HostScope::kWorkload, HostScope::kMachine}) {
     if (const std::optional<HostUse> use = summary.Use(scope)) Say(DescribeUse(*use, scope));
   }
+}
+
+void SayNotes(const RunSummary& summary) {
   for (const Note& note : summary.notes()) {
     if (!IsWorthALine(note.kind)) continue;
     std::string kind(kNoteKindNames[static_cast<std::size_t>(note.kind)]);
@@ -38,7 +41,7 @@ LiveRecord::LiveRecord(const Thresholds& thresholds)
     : inputs_(std::make_unique<RunInputs>()),
       classifier_(thresholds, inputs_->devices, inputs_->quality, FactsOf, &inputs_->summary.window()) {}
 
-Result<void> LiveRecord::RecordTo(const std::string& path, Instant start) {
+Result<void> LiveRecord::RecordTo(const std::string& path, Instant start, const std::string& flag) {
   std::error_code failed;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, failed);
@@ -46,6 +49,7 @@ Result<void> LiveRecord::RecordTo(const std::string& path, Instant start) {
   RecordingOptions options;
   options.start = start;
   options.tell = Say;
+  options.flag = flag;
   Result<std::unique_ptr<RecordingWriter>> writer = RecordingWriter::Create(path, inputs_->devices, options);
   if (!writer) return tl::unexpected<Error>(writer.error());
   writer_ = std::move(*writer);
@@ -138,8 +142,11 @@ ReportEnd ReportLive(const ReportPlan& plan, LiveRecord& record, const std::stri
       end.figures = std::move(*figures);  // the work done
     }
   }
-  if (plan.format == ReportFormat::kText || !on_stderr) SayHost(record.summary());
-  if (!record.path().empty()) Say("recording: " + record.path());
+  const bool quiet = plan.request.quiet;
+  const bool mixes = on_stderr && plan.format != ReportFormat::kText && !quiet;
+  if (!mixes && !quiet) SayUse(record.summary());
+  if (!mixes) SayNotes(record.summary());
+  if (!record.path().empty() && !quiet) Say("recording: " + record.path());
   return end;
 }
 

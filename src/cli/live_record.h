@@ -18,8 +18,8 @@ class LiveRecord final : public LiveSink {
   explicit LiveRecord(const Thresholds& thresholds);
 
   // Keeps a recording too, in a file that does not exist yet; its folder is made. Before anything is pushed. Trouble
-  // while writing is told on standard error; what was written stays, and the run goes on.
-  Result<void> RecordTo(const std::string& path, Instant start);
+  // while writing is told on standard error; what was written stays, and the run goes on. `flag` names another file.
+  Result<void> RecordTo(const std::string& path, Instant start, const std::string& flag);
   [[nodiscard]] const std::string& path() const { return path_; }  // of the recording; empty without one
   // From here on `watch`, which outlives the record, sees the samples too; its alerts are notes of the run.
   void WatchBy(LiveWatch* watch) { watch_ = watch; }

@@ -49,7 +49,7 @@ Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
   return options;
 }
 
-std::map<std::string, std::string> TakeHosts(std::vector<std::string>& inputs) {
+Result<std::map<std::string, std::string>> TakeHosts(std::vector<std::string>& inputs) {
   std::map<std::string, std::string> hosts;
   for (std::string& input : inputs) {
     const std::size_t equals = input.find('=');
@@ -59,7 +59,10 @@ std::map<std::string, std::string> TakeHosts(std::vector<std::string>& inputs) {
     if (!named) continue;
     const std::string host = Printable(input.substr(0, equals));
     input.erase(0, equals + 1);
-    hosts[input] = host;
+    const auto [said, fresh] = hosts.emplace(input, host);
+    if (!fresh && said->second != host) {
+      return FailUsage(input + " is said to be of " + said->second + " and of " + host + "; give it once");
+    }
   }
   return hosts;
 }

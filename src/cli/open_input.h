@@ -24,8 +24,8 @@ struct KnownInput {
 };
 
 // Takes the names of machines off inputs that are written NODE=FILE; by input. A file of that whole name is no such
-// input.
-std::map<std::string, std::string> TakeHosts(std::vector<std::string>& inputs);
+// input. Fails where one file is of two nodes.
+Result<std::map<std::string, std::string>> TakeHosts(std::vector<std::string>& inputs);
 
 // Opens a file ("-": standard input) and finds its format by its content. A format that is not known is an error that
 // lists those that are. `show_progress`: on standard error, while it is read.

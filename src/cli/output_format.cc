@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <filesystem>
 
 namespace idleburn {
 namespace {
+
+constexpr std::string_view kLogEnding = ".log";  // of text too
 
 struct FormatName {
   ReportFormat format;
@@ -17,7 +21,8 @@ constexpr auto kFormats = std::to_array<FormatName>({{ReportFormat::kText, "text
                                                      {ReportFormat::kHtml, "html", ".html", false},
                                                      {ReportFormat::kCsv, "csv", ".csv", false},
                                                      {ReportFormat::kMarkdown, "markdown", ".md", true},
-                                                     {ReportFormat::kParquet, "parquet", ".parquet", false}});
+                                                     {ReportFormat::kParquet, "parquet", ".parquet", false},
+                                                     {ReportFormat::kJson, "json", ".jsonl", false}});
 
 const FormatName* Named(std::string_view name) {
   const auto* found =
@@ -30,6 +35,21 @@ const FormatName* EndingOf(std::string_view output) {
     return output.size() > f.ending.size() && output.ends_with(f.ending);
   });
   return found == kFormats.end() ? nullptr : found;
+}
+
+// Whether the name of a file ends as if it said a form: ".pdf", and not ".5" of "run-2.5".
+bool EndsUnknown(const std::string& output) {
+  const std::string ending = std::filesystem::path(output).extension().string();
+  const auto letter = [](unsigned char c) { return std::isalpha(c) != 0; };
+  return ending.size() > 1 && letter(static_cast<unsigned char>(ending[1])) && ending != kLogEnding;
+}
+
+std::string EndingsOf(std::span<const ReportFormat> formats) {
+  std::string endings;
+  for (const ReportFormat format : formats) {
+    endings += std::string(kFormats[static_cast<std::size_t>(format)].ending) + ", ";
+  }
+  return endings + std::string(kLogEnding);
 }
 
 }  // namespace
@@ -65,6 +85,10 @@ Result<ReportFormat> ChooseFormat(const Settings& settings, std::string_view com
       return FailUsage(start + "-o " + output + ": " + std::string(ending->name) + " is not written here; it is " +
                        NamesOf(writes) + ": name the file so, or say --format");
     }
+  }
+  if (EndingOf(output) == nullptr && EndsUnknown(output)) {
+    return FailUsage(start + "-o " + output + ": no form that is written here ends so; end it in " + EndingsOf(writes) +
+                     ", or say --format");
   }
   const bool to_stdout = output.empty() || output == "-";
   const bool counts = can(named) && !(to_stdout && named->format == ReportFormat::kParquet);  // which needs a file

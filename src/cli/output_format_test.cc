@@ -37,19 +37,15 @@ TEST_F(OutputFormatTest, TheFlagComesBeforeTheEndingBeforeTheSettingBeforeTheCom
   const struct {
     std::string flag, output, setting, document, tables;
   } cases[] = {
-      {"", "", "", "text", "json"},
-      {"json", "a.csv", "text", "json", "json"},
-      {"", "a.json", "text", "json", "json"},
-      {"", "dir.json/a", "", "text", "json"},  // a folder is no ending
-      {"", ".json", "", "text", "json"},       // nor is a name
-      {"", "", "json", "json", "json"},
-      {"", "a", "json", "json", "json"},
+      {"", "", "", "text", "json"},           {"json", "a.csv", "text", "json", "json"},
+      {"", "a.json", "text", "json", "json"}, {"", "dir.json/a", "", "text", "json"},  // a folder is no ending
+      {"", ".json", "", "text", "json"},                                               // nor is a name
+      {"", "", "json", "json", "json"},       {"", "a", "json", "json", "json"},
       {"", "", "csv", "text", "csv"},  // for all commands: where it can be
-      {"", "", "html", "text", "json"},
-      {"", "", "markdown", "text", "json"},
-      {"", "a.txt", "", "text", "json"},
-      {"", "a.md", "json", "json", "json"},
-      {"", "a", "parquet", "text", "parquet"},
+      {"", "", "html", "text", "json"},       {"", "", "markdown", "text", "json"},
+      {"", "a.txt", "", "text", "json"},      {"", "a.log", "", "text", "json"},
+      {"", "runs.jsonl", "", "json", "json"}, {"", "run-2.5", "", "text", "json"},
+      {"", "a.md", "json", "json", "json"},   {"", "a", "parquet", "text", "parquet"},
       {"", "", "parquet", "text", "json"},  // which needs a file
       {"", "-", "parquet", "text", "json"},
   };
@@ -66,6 +62,14 @@ TEST_F(OutputFormatTest, WhatWasAskedForHereAndCannotBeIsAnErrorThatSaysWhatCan)
     EXPECT_EQ(Chosen(kDocument, "", "a.csv", setting),
               "plan: -o a.csv: csv is not written here; it is text or json: name the file so, or say --format");
   }
+  for (const char* setting : {"", "json"}) {
+    EXPECT_EQ(Chosen(kDocument, "", "out.pdf", setting),
+              "plan: -o out.pdf: no form that is written here ends so; end it in .txt, .json, .log, or say --format");
+    EXPECT_EQ(Chosen(kTables, "", "t.xlsx", setting),
+              "plan: -o t.xlsx: no form that is written here ends so; end it in .json, .csv, .parquet, .log, or say "
+              "--format");
+  }
+  EXPECT_EQ(Chosen(kDocument, "text", "out.pdf", ""), "text");
   EXPECT_EQ(Chosen(kDocument, "text", "a.csv", ""), "text");
   EXPECT_EQ(Chosen(kDocument, "", "", "pdf"),
             path_.string() + ":2: output.format is text, json, html, csv, markdown or parquet, not 'pdf'");

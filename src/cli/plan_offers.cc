@@ -19,6 +19,7 @@ struct HourPrice {
   std::optional<Instant> as_of;
   std::optional<Money> on_demand_per_hour;  // of the same machines, for a spot price
   std::string currency = "USD";
+  std::optional<int> gpus;  // in these machines
 };
 
 bool Cheaper(const HourPrice& a, const HourPrice& b) {
@@ -63,7 +64,11 @@ Result<std::optional<HourPrice>> LeastPrice(const Catalogue& catalogue, const st
   for (const CatalogueRow* row : rows) {
     const std::optional<int> machines = MachinesFor(*row, gpus);
     if (row->market != market || !machines) continue;
-    HourPrice price{{}, *machines, KeyOf(*row), row->as_of, {}};
+    HourPrice price;
+    price.machines = *machines;
+    price.key = KeyOf(*row);
+    price.as_of = row->as_of;
+    price.gpus = *machines * static_cast<int>(row->gpu_micros / kWhole);
     const Result<Money> all = Scale(row->per_hour, *machines, 1);
     if (!all) return tl::unexpected<Error>(all.error());
     price.per_hour = *all;
@@ -89,7 +94,10 @@ std::optional<HourPrice> HourOf(const OwnPrice& own, Market market, std::size_t&
     ++not_offered;
     return std::nullopt;
   }
-  HourPrice price{*all, 1, market == Market::kSpot ? "--spot-price" : own.source, {}, {}, own.currency};
+  HourPrice price;
+  price.per_hour = *all;
+  price.key = market == Market::kSpot ? "--spot-price" : own.source;
+  price.currency = own.currency;
   if (market == Market::kSpot) price.on_demand_per_hour = own.on_demand;
   return price;
 }
@@ -139,6 +147,7 @@ Result<PlanOffer> Offered(const HourPrice& price, Market market, std::string_vie
   offer.price_key = price.key;
   offer.as_of = price.as_of;
   offer.currency = price.currency;
+  offer.rented_gpus = price.gpus;
   offer.run.gpu = std::string(gpu);
   offer.run.gpus = gpus;
   offer.run.nodes = price.machines;

@@ -13,6 +13,7 @@ namespace idleburn {
 // One GPU, number and market that the run fits, at the least price that is known for it.
 struct PlanOffer {
   RunOffer run;
+  std::optional<int> rented_gpus;  // in the machines that are priced whole; absent where the price is a GPU's own
   Market market = Market::kOnDemand;
   MemoryFit fit = MemoryFit::kFits;
   std::string price_key;  // of the catalogue, or where the user's own comes from: "--price 2.49"

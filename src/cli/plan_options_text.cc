@@ -28,13 +28,24 @@ std::string NameOf(const PlanOffer& offer) {
                      offer.market == Market::kOnDemand ? "on demand" : Name(offer.market));
 }
 
+// GPUs that are paid for and not used, because machines are rented whole.
+bool RentsMore(const PlanOffer& offer) { return offer.rented_gpus.value_or(0) > offer.run.gpus; }
+
+std::string MachineText(const PlanOffer& offer) {
+  if (!RentsMore(offer)) return "";
+  const int each = *offer.rented_gpus / offer.run.nodes;
+  return fmt::format(", {}{}-GPU machine{}, {} used",
+                     offer.run.nodes > 1 ? std::to_string(offer.run.nodes) + " x " : "", each,
+                     offer.run.nodes > 1 ? "s" : "", offer.run.gpus);
+}
+
 std::string Facts(const PlanOffer& offer, const RunOption& option) {
   return fmt::format(
       "{} likely, {} to {} (90 %); {} on the wall half the time, {} in 95 of 100 runs; {:.4f} "
-      "GPU-hours; {}, {}",
+      "GPU-hours; {}{}, {}",
       Amount(option.cost->likely, offer.currency), Amount(option.cost->low, offer.currency),
       Amount(option.cost->high, offer.currency), HoursText(option.wall_p50), HoursText(option.wall_p95),
-      option.gpu_hours->likely.count(), offer.price_key, DayOrUndated(offer.as_of));
+      option.gpu_hours->likely.count(), offer.price_key, MachineText(offer), DayOrUndated(offer.as_of));
 }
 
 std::string CapsText(const OptionCaps& caps, const std::string& currency) {
@@ -156,7 +167,7 @@ TableRow RowOf(const PlanOptions& plan, std::size_t i) {
                   : option.pareto       ? "*"
                                         : "",
                   offer.run.gpu + (offer.fit == MemoryFit::kTight ? " (tight)" : ""),
-                  std::to_string(offer.run.gpus),
+                  std::to_string(offer.run.gpus) + (RentsMore(offer) ? "/" + std::to_string(*offer.rented_gpus) : ""),
                   std::string(Name(offer.market)),
                   option.gpu_hours ? fmt::format("{:.4g}", option.gpu_hours->likely.count()) : "unknown",
                   option.cost
@@ -189,9 +200,9 @@ std::string PlanOptionsText(const PlanOptions& plan, int width) {
                                       {"cost " + unit, kRight},
                                       {"h p50", kRight},
                                       {"h p95", kRight},
-                                      {"losses", kRight},
+                                      {"losses", kRight, false, true},
                                       {"checkpoint", kRight, false, true},
-                                      {unit + "/GPU-h", kRight},
+                                      {unit + "/h per GPU used", kRight},
                                       {"price of"},
                                       {"price", TableColumn::Align::kLeft, true, true}};
   if (plan.caps.budget) columns.insert(columns.end() - 2, {"budget GPU-h", kRight, false, true});
@@ -200,7 +211,7 @@ std::string PlanOptionsText(const PlanOptions& plan, int width) {
   return "\n" + Wrapped(ChoiceText(plan) + SpotText(plan), width) +
          "\n> taken; * nothing else is both cheaper and sooner done; from: never interrupted, the least it can be\n" +
          LayOutTable(columns, rows, width, 0) +
-         "Cost of compute: storage and transfer come on top. Whole machines are priced.\n";
+         "Cost of compute: storage and transfer come on top. Whole machines are priced; 1/8: of 8 GPUs 1 is used.\n";
 }
 
 }  // namespace idleburn

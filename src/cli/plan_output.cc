@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -163,10 +164,29 @@ std::string CapText(const PlanReport& report) {
       report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, epochs, speeds);
 }
 
+// The GPU that throughput and time are of, where one was asked for: options may recommend another.
+const GpuFit* AskedGpu(const PlanReport& report) {
+  const std::optional<GpuRate> gpu = RateOf(report.plan.run.run.gpu);
+  const auto asked = std::find_if(report.fits.begin(), report.fits.end(),
+                                  [&gpu](const GpuFit& fit) { return gpu && fit.gpu == gpu->gpu; });
+  return asked == report.fits.end() ? nullptr : &*asked;
+}
+
+std::string OnGpu(const PlanReport& report) {
+  const GpuFit* asked = AskedGpu(report);
+  return asked == nullptr ? "" : " on " + asked->gpu + (asked->fit == MemoryFit::kNo ? " (does not fit)" : "");
+}
+
+Json GpuOrNull(const PlanReport& report) {
+  const GpuFit* asked = AskedGpu(report);
+  return asked == nullptr ? Json() : Json(asked->gpu);
+}
+
 std::string Throughput(const PlanReport& report) {
   std::string text = "\n";
+  const std::string gpu = OnGpu(report);
   if (report.tokens_per_s) {
-    text += fmt::format("Throughput: {:.0f} tokens/s per GPU likely, {:.0f} to {:.0f} (90 % interval; {}).\n",
+    text += fmt::format("Throughput{}: {:.0f} tokens/s per GPU likely, {:.0f} to {:.0f} (90 % interval; {}).\n", gpu,
                         report.tokens_per_s->likely, report.tokens_per_s->low, report.tokens_per_s->high,
                         BasisText(report));
     text += PassText(report);
@@ -179,9 +199,9 @@ std::string Throughput(const PlanReport& report) {
   if (!report.hours || !report.length) return text + "Time: unknown without --samples and a throughput.\n";
   const RunLength& length = *report.length;
   text += fmt::format(
-      "Time: {:.4f} h, {:.4f} to {:.4f}; {:.4f} GPU-hours; {:.3f} min an epoch; {:.1f} optimizer steps "
+      "Time{}: {:.4f} h, {:.4f} to {:.4f}; {:.4f} GPU-hours; {:.3f} min an epoch; {:.1f} optimizer steps "
       "an epoch of batch {:.0f}.\n",
-      report.hours->likely, report.hours->low, report.hours->high, length.gpu_hours, length.minutes_per_epoch,
+      gpu, report.hours->likely, report.hours->low, report.hours->high, length.gpu_hours, length.minutes_per_epoch,
       length.steps_per_epoch, report.effective_batch);
   text += "Warm-up, evaluation, checkpoints and stalls are not in it.\n";
   return text + CapText(report);
@@ -228,6 +248,7 @@ Json MemoryJson(const PlanReport& report) {
 Json TimeJson(const PlanReport& report) {
   if (!report.hours || !report.length) return nullptr;
   Json time = Range(report.hours->likely, report.hours->low, report.hours->high, "hours");
+  time["gpu"] = GpuOrNull(report);
   time["gpu_hours"] = report.length->gpu_hours;
   time["minutes_per_epoch"] = report.length->minutes_per_epoch;
   time["steps_per_epoch"] = report.length->steps_per_epoch;
@@ -265,6 +286,7 @@ Json OptionJson(const PlanOffer& offer, const RunOption& option, const OptionCap
   json["market"] = Name(offer.market);
   json["fits"] = Name(offer.fit);
   PutMoney(json, "per_gpu_hour", offer.run.per_gpu_hour, offer.currency);
+  json["rented_gpus"] = OrNull<Json>(offer.rented_gpus);
   json["price"] = offer.price_key;
   json["price_as_of"] = offer.as_of ? Json(FormatRfc3339(*offer.as_of)) : Json(nullptr);
   json["basis"] = Name(option.basis);
@@ -382,6 +404,7 @@ std::string PlanJson(const PlanAnswer& answer) {
   if (report.tokens_per_s) {
     json["throughput"] =
         Range(report.tokens_per_s->likely, report.tokens_per_s->low, report.tokens_per_s->high, "tokens_per_s_per_gpu");
+    json["throughput"]["gpu"] = GpuOrNull(report);
     json["throughput"]["basis"] = BasisName(report, &Evidence::tokens_s, report.tokens_per_s->nearness);
   }
   json["files"] = {{"weights_bytes", report.weights_file},

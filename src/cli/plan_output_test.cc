@@ -101,6 +101,34 @@ TEST(PlanOutputTest, WhatIsNotKnownIsSaid) {
   EXPECT_NE(text.find("Time: unknown without --samples"), std::string::npos) << text;
 }
 
+// What is recommended may run elsewhere: speed and time say where they are of.
+TEST(PlanOutputTest, SpeedAndTimeNameTheirGpu) {
+  PlanWords words = kLarge;
+  words["samples"] = "1000";
+  const std::string text = PlanText(Answer(words), 100);
+  EXPECT_NE(text.find("\nThroughput on RTX-4090 (does not fit): "), std::string::npos) << text;
+  EXPECT_NE(text.find("\nTime on RTX-4090 (does not fit): "), std::string::npos) << text;
+  words["gpu"] = "H200";
+  words["checkpointing"] = "full";
+  words["micro_batch"] = "1";
+  EXPECT_NE(PlanText(Answer(words), 100).find("\nTime on H200-141GB: "), std::string::npos)
+      << PlanText(Answer(words), 100);
+}
+
+// The catalogue's machine of eight at 12 an hour is 12 for the one GPU that is used.
+TEST(PlanOutputTest, AMachineOfWhichOneGpuIsUsedIsSaid) {
+  PlanAnswer answer = Priced(kLarge, {});
+  PlanOptions& options = *answer.options;
+  for (PlanOffer& offer : options.offers) offer.rented_gpus.reset();
+  EXPECT_EQ(PlanText(answer, 200).find("-GPU machine, "), std::string::npos);
+  PlanOffer& taken = options.offers[options.choice.best.value()];
+  taken.rented_gpus = 8;
+  const std::string text = PlanText(answer, 200);
+  EXPECT_NE(text.find("$/h per GPU used"), std::string::npos) << text;
+  EXPECT_NE(text.find("8-GPU machine, 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("  1/8  "), std::string::npos) << text;
+}
+
 TEST(PlanOutputTest, TheBasisIsPrinted) {
   const std::string text = PlanText(Launched("exit 0"), 100);
   EXPECT_NE(text.find("Basis: probe of 2025-11-21: 20 + 20 steps."), std::string::npos) << text;

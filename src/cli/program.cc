@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/say.h"
 #include "os/output_file.h"
-#include "text/spelling.h"
+#include "text/suggestion.h"
 
 namespace idleburn {
 namespace {
@@ -55,10 +55,10 @@ int RunProgram(const std::vector<std::string>& arguments, const Environment& env
   const auto commands = Commands();
   const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
   if (command == commands.end()) {
-    std::vector<std::string> names;
+    std::vector<std::string> names = {"--version", "--help"};
     for (const Command& c : commands) names.emplace_back(c.name);
-    return Complain({"unknown command '" + name.substr(0, 40) + "'; did you mean " + NearestSpelling(name, names) + "?",
-                     Error::Kind::kUsage});
+    return Complain(
+        {"unknown command '" + name.substr(0, 40) + "'; " + SuggestionFor(name, names), Error::Kind::kUsage});
   }
   const Result<int> code = command->run({arguments.begin() + 1, arguments.end()}, environment);
   return code ? *code : Complain(code.error());

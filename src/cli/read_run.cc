@@ -93,6 +93,12 @@ class RunReader {
 
   // What is read as it comes is in order of time but for odd rows.
   [[nodiscard]] Result<void> CheckRows(const std::string& path) const {
+    if (const std::optional<Instant> row = classifier_.Misplaced()) {
+      return Fail(path + ": the row of " + FormatRfc3339(*row) +
+                  " follows later ones and lies in a gap between them; " +
+                  "give pieces of a log as separate files, in any order, take out rows of a clock that was wrong, or " +
+                  "say --timezone if daylight saving ended");
+    }
     std::int64_t back = 0;
     std::int64_t rows = 0;
     for (const DeviceResult& device : run_->run.devices) {

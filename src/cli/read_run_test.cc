@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/open_input.h"
+
 namespace idleburn {
 namespace {
 
@@ -69,6 +71,38 @@ TEST(ReadRunTest, AnXidOfOneGpuIsCountedOnce) {
   const auto columns = Read(csv);
   ASSERT_TRUE(columns) << columns.error().message;
   EXPECT_EQ((*columns)->quality.CountOf(QualityId::kXidSeen), 1);
+}
+
+// One GPU cannot be on two machines: of two names that were said, one would be lost.
+TEST(ReadRunTest, OneGpuIsNotOnTwoNodes) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path();
+  std::vector<std::string> inputs;
+  for (const std::string name : {"a", "b"}) {
+    const std::string path = folder / ("idleburn_two_nodes_" + name + std::to_string(getpid()) + ".txt");
+    std::ofstream file(path);
+    for (int second = 0; second <= 300; second += 30) {
+      file << Line("DCGM_FI_DEV_GPU_UTIL", "gpu=\"0\",UUID=\"GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40001\"", "50",
+                   second + (name == "b" ? 300 : 0));
+    }
+    inputs.push_back(path);
+  }
+  const auto read = [&inputs](const std::string& of_first, const std::string& of_second) {
+    std::vector<std::string> said = {of_first + "=" + inputs[0], of_second + "=" + inputs[1]};
+    ImportOptions options;
+    options.hosts = *TakeHosts(said);
+    return ReadRun(said, options, {}, [](std::string_view /*name*/) { return BoardFacts(); });
+  };
+  EXPECT_TRUE(read("n1", "n1"));
+  const auto two = read("n1", "n2");
+  ASSERT_FALSE(two);
+  EXPECT_EQ(two.error().message,
+            "GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40001 is said to be on n1 and on n2: name one node for both inputs, or "
+            "leave one out");
+  std::vector<std::string> twice = {"n1=" + inputs[0], "n2=" + inputs[0]};
+  const auto hosts = TakeHosts(twice);
+  ASSERT_FALSE(hosts);
+  EXPECT_EQ(hosts.error().message, inputs[0] + " is said to be of n1 and of n2; give it once");
+  for (const std::string& path : inputs) std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ Result<EnergyPrice> EnergyFrom(const Settings& settings) {
     const Result<Money> tariff = Money::Parse(settings.Text("energy.tariff"));
     if (!tariff || tariff->nano() < 0) return FailUsage("--tariff: give the price of a kWh, for example 0.11");
     energy.per_kwh = *tariff;
+    energy.currency = settings.Text("price.currency");
   }
   if (settings.Has("energy.grid"))
     energy.grams_co2e_per_kwh = static_cast<double>(ParseScaled(settings.Text("energy.grid"), 6).value) / 1e6;
@@ -68,7 +69,7 @@ Result<void> Write(const AuditReport& report, const ReportPlan& plan, const Envi
     return {};
   };
   if (!aside) return WriteOutput(request.output, text());
-  PrintAside(text());
+  if (!request.quiet) PrintAside(text());
   return {};
 }
 
@@ -195,6 +196,18 @@ std::vector<DeviceId> GpusOf(const RunInputs& run) {
   return gpus;
 }
 
+// A currency that was asked for and is not that of the amounts is told, not dropped.
+void RemarkOnCurrency(const Settings& settings, const std::vector<Rate>& used, RateCard& card) {
+  const Settings::Value& currency = settings.Get("price.currency");
+  if (currency.origin == "default") return;
+  for (const Rate& rate : used) {
+    if (!rate.per_gpu_hour || rate.currency == currency.text) continue;
+    card.Remark(currency.origin + " " + currency.text + " is that of numbers given with --price, --owned and " +
+                "--tariff; this price is in " + rate.currency);
+    return;
+  }
+}
+
 Result<RateCard> RatesOf(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
   RateQuestion question = QuestionOf(run.summary.facts());
   question.now = now;
@@ -205,7 +218,10 @@ Result<RateCard> RatesOf(const ReportPlan& plan, RunInputs& run, const Settings&
   const bool dated = IsDated(run.run.start);
   Result<RateCard> card =
       RatesOf(*book, run.devices, gpus, dated ? std::optional(RunSpan{run.run.start, run.run.end}) : std::nullopt);
-  if (card) CountStale(*card, run.quality);
+  if (card) {
+    CountStale(*card, run.quality);
+    RemarkOnCurrency(settings, card->Used(gpus), *card);
+  }
   return card;
 }
 

@@ -29,6 +29,7 @@ struct ReportRequest {
   bool all_gpus = false;   // those too that the command could not see
   bool live = false;       // of a run that was measured just now: too late for what could be mended before it
   bool to_stderr = false;  // standard output belongs to somebody else
+  bool quiet = false;      // of a live run: a report goes to a file or nowhere, and only trouble is told
 };
 
 // What an audit is written in.

@@ -12,7 +12,7 @@
 #include "base/money.h"
 #include "text/duration.h"
 #include "text/number.h"
-#include "text/spelling.h"
+#include "text/suggestion.h"
 
 namespace idleburn {
 namespace {
@@ -26,7 +26,7 @@ constexpr auto kTable = std::to_array<SettingInfo>({
     {"price.owned", "--owned", "FIGURES", SettingKind::kText, "",
      "owned hardware: capex=250000,life=4,gpus=8,kw=10.2,tariff=0.11"},
     {"price.currency", "--currency", "CODE", SettingKind::kCurrency, "USD", "ISO 4217 code of --price and --owned"},
-    {"price.month_hours", "--month-hours", "H", SettingKind::kCount, "720", "hours of a projected month"},
+    {"price.month_hours", "--month-hours", "H", SettingKind::kMonthHours, "720", "hours of a projected month"},
     {"energy.tariff", "--tariff", "PRICE", SettingKind::kText, "", "price of a kWh, for energy cost"},
     {"energy.grid", "--grid", "GRAMS", SettingKind::kNumber, "", "g CO2e per kWh of the grid, for emissions"},
     {"import.timezone", "--timezone", "ZONE", SettingKind::kText, "",
@@ -37,7 +37,8 @@ constexpr auto kTable = std::to_array<SettingInfo>({
     {"import.columns", "--columns", "MAP", SettingKind::kText, "",
      "foreign columns: time=timestamp,gpu=container,util=value"},
     {"import.threads", "--threads", "N", SettingKind::kCount, "1", "threads that parse"},
-    {"classify.idle_power", "--idle-power", "WATTS", SettingKind::kNumber, "", "power of an idle board with a context"},
+    {"classify.idle_power", "--idle-power", "WATTS", SettingKind::kNumber, "", "power of an idle board with a context",
+     3},
     {"classify.idle_below", "", "%", SettingKind::kShare, "10", "idle: mean utilisation of a second below this"},
     {"classify.productive_from", "", "%", SettingKind::kShare, "70",
      "productive: from this on; between: underutilized"},
@@ -45,10 +46,10 @@ constexpr auto kTable = std::to_array<SettingInfo>({
     {"classify.held_memory_mib", "", "MIB", SettingKind::kCount, "100", "memory from which an idle GPU counts as held"},
     {"classify.spin_sm_below", "", "%", SettingKind::kShare, "25", "spin-wait: SM activity below this while busy"},
     {"classify.spin_power_below", "", "%", SettingKind::kShare, "15",
-     "spin-wait: share of dynamic power below this while busy"},
+     "spin-wait: share of dynamic power below this while busy", 1},
     {"classify.spin_seconds", "", "S", SettingKind::kCount, "5", "spin-wait: for at least so many seconds"},
-    {"classify.clock_loss", "", "%", SettingKind::kShare, "5", "throttling matters from this loss of SM clock"},
-    {"classify.burst", "", "%", SettingKind::kShare, "30", "starved in bursts: burst index above this"},
+    {"classify.clock_loss", "", "%", SettingKind::kShare, "5", "throttling matters from this loss of SM clock", 1},
+    {"classify.burst", "", "%", SettingKind::kShare, "30", "starved in bursts: burst index above this", 0},
     {"history.file", "--history", "FILE", SettingKind::kText, "",
      "the history of runs and the ledger of savings (default: in the user's folder for data)"},
     {"history.project", "--project", "NAME", SettingKind::kText, "",
@@ -62,6 +63,7 @@ const SettingInfo* FindSetting(std::string_view key) {
   return found == kTable.end() ? nullptr : found;
 }
 
+constexpr std::int64_t kMostMonthHours = 31 * 24;
 constexpr std::string_view kEnvironmentPrefix = "IDLEBURN_CFG_";
 
 std::string EnvironmentName(std::string_view key) {
@@ -78,17 +80,28 @@ Result<void> CheckEnvironment() {
     const std::string_view text = *entry;
     const std::string name(text.substr(0, text.find('=')));
     if (!name.starts_with(kEnvironmentPrefix) || std::find(names.begin(), names.end(), name) != names.end()) continue;
-    return FailUsage(name.substr(0, 80) + ": unknown setting in the environment; did you mean " +
-                     NearestSpelling(name, names) + "?");
+    return FailUsage(name.substr(0, 80) + ": unknown setting in the environment; " + SuggestionFor(name, names));
   }
   return {};
 }
 
-// Why `text` is no value of that kind; empty if it is one.
-std::string WhyBad(SettingKind kind, const std::string& text) {
+bool HasMoreDecimals(const std::string& text, int decimals) {
+  constexpr int kFine = 12;
+  std::int64_t coarse = 1;
+  for (int i = decimals; i < kFine; ++i) coarse *= 10;
+  return ParseScaled(text, kFine).value % coarse != 0;
+}
+
+// What `text` is not and should be; empty if it is.
+std::string WhyBad(const SettingInfo& info, const std::string& text) {
   const ScaledNumber n = ParseScaled(text, 6);
   const bool number = n.fault == NumberFault::kNone && n.value >= 0;
-  switch (kind) {
+  if ((info.kind == SettingKind::kShare || info.kind == SettingKind::kNumber) && HasMoreDecimals(text, info.decimals)) {
+    return info.decimals == 0   ? "a whole number"
+           : info.decimals == 1 ? "a number with at most one decimal"
+                                : "a number with at most " + std::to_string(info.decimals) + " decimals";
+  }
+  switch (info.kind) {
     case SettingKind::kText:
     case SettingKind::kList:
       return "";
@@ -98,8 +111,15 @@ std::string WhyBad(SettingKind kind, const std::string& text) {
       return number && n.value <= 100'000'000 ? "" : "a number from 0 to 100";
     case SettingKind::kCount:
       return number && n.value % 1'000'000 == 0 && n.value > 0 ? "" : "a whole number above 0";
-    case SettingKind::kNumber:
-      return number ? "" : "a number of at least 0";
+    case SettingKind::kMonthHours:
+      return number && n.value % 1'000'000 == 0 && n.value > 0 && n.value <= kMostMonthHours * 1'000'000
+                 ? ""
+                 : "a whole number of hours from 1 to 744, a month of 31 days";
+    case SettingKind::kNumber: {
+      const std::string bare = text.substr(0, text.find_first_not_of("0123456789."));
+      const bool with_unit = !number && !bare.empty() && ParseScaled(bare, 6).fault == NumberFault::kNone;
+      return number ? "" : "a number of at least 0" + (with_unit ? ", without a unit: " + bare : std::string());
+    }
     case SettingKind::kCurrency:
       return IsCurrencyCode(text) ? "" : "an ISO 4217 code of three capital letters, such as EUR";
   }
@@ -119,10 +139,10 @@ Result<void> Settings::Set(std::string_view key, std::string text, std::string o
   if (info == nullptr) {
     std::vector<std::string> keys;
     for (const SettingInfo& s : kTable) keys.emplace_back(s.key);
-    return FailUsage(origin + ": unknown setting '" + std::string(key.substr(0, 60)) + "'; did you mean " +
-                     NearestSpelling(key, keys) + "?");
+    return FailUsage(origin + ": unknown setting '" + std::string(key.substr(0, 60)) + "'; " +
+                     SuggestionFor(key, keys));
   }
-  const std::string why = WhyBad(info->kind, text);
+  const std::string why = WhyBad(*info, text);
   if (!why.empty()) return FailUsage(origin + ": '" + text.substr(0, 40) + "' is not " + why);
   values_[std::string(key)] = {std::move(text), std::move(origin)};
   return {};

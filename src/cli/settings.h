@@ -14,7 +14,7 @@
 namespace idleburn {
 
 // What a setting's text must be. kList: parts with commas between; its flag may be given several times.
-enum class SettingKind : std::uint8_t { kText, kList, kShare, kCount, kDuration, kNumber, kCurrency };
+enum class SettingKind : std::uint8_t { kText, kList, kShare, kCount, kDuration, kNumber, kMonthHours, kCurrency };
 
 // One thing a user may set, by flag, environment, or idleburn.toml.
 struct SettingInfo {
@@ -24,6 +24,7 @@ struct SettingInfo {
   SettingKind kind;
   std::string_view standard;  // the default, empty: not set
   std::string_view help;
+  int decimals = 6;  // a share or a number may have; more are refused, not rounded
 };
 std::span<const SettingInfo> SettingTable();
 

@@ -54,8 +54,36 @@ TEST_F(SettingsTest, BadSettingsNameTheirPlaceAndWhatToDo) {
     Write("[price]\ncurrency = \"" + std::string(currency) + "\"\n");
     EXPECT_NE(Load().error().message.find("such as EUR"), std::string::npos) << currency;
   }
+  Write("[price]\nmonth_hours = 5000\n");
+  EXPECT_NE(Load().error().message.find("'5000' is not a whole number of hours from 1 to 744"), std::string::npos);
+  Write("[price]\nmonth_hours = 744\n");
+  EXPECT_TRUE(Load());
+  Write("[classify]\nidle_power = \"50W\"\n");
+  EXPECT_NE(Load().error().message.find("'50W' is not a number of at least 0, without a unit: 50"), std::string::npos);
   Write("[classify]\nidle_below = 80\n");
   EXPECT_FALSE(ThresholdsFrom(Load().value()));
+}
+
+TEST_F(SettingsTest, DecimalsThatAreNotReadAreRefused) {
+  struct Row {
+    const char* key;
+    const char* fits;
+    const char* text;
+    const char* wants;
+  };
+  for (const Row& row : {Row{"burst", "30.0", "30.5", "a whole number"},
+                         Row{"spin_power_below", "15.5", "15.25", "a number with at most one decimal"},
+                         Row{"clock_loss", "0.1", "0.01", "a number with at most one decimal"},
+                         Row{"idle_power", "58.125", "58.0625", "a number with at most 3 decimals"},
+                         Row{"idle_below", "9.999999", "9.9999999", "a number with at most 6 decimals"}}) {
+    const std::string key = "[classify]\n" + std::string(row.key) + " = \"";
+    Write(key + row.fits + "\"\n");
+    EXPECT_TRUE(Load()) << row.key;
+    Write(key + row.text + "\"\n");
+    const Result<Settings> refused = Load();
+    ASSERT_FALSE(refused) << row.key;
+    EXPECT_EQ(refused.error().message, path_.string() + ":2: '" + row.text + "' is not " + row.wants);
+  }
 }
 
 TEST_F(SettingsTest, WhatIsNoFileOfSettingsIsSaid) {

@@ -15,4 +15,11 @@ Result<void> SpareInputs(const std::string& output, const std::vector<std::strin
   return {};
 }
 
+Result<void> CheckFolder(const std::string& output) {
+  const std::filesystem::path folder = std::filesystem::path(output).parent_path();
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return {};
+  return FailUsage("-o " + output + ": there is no folder " + folder.string() + "; make it first");
+}
+
 }  // namespace idleburn

@@ -41,8 +41,7 @@ std::vector<Finding> FindAllCauses(const Scene& scene) {
     std::erase_if(findings, [](const Finding& f) { return f.cause == "healthy"; });
   }
   Join(scene, std::move(traced), findings);
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.ShareOfRun() > b.ShareOfRun(); });
+  SortByLoss(scene.cost, findings);
   return findings;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "diagnose/idle_stretches.h"
+#include "diagnose/make_finding.h"
 
 namespace idleburn {
 namespace {
@@ -49,6 +50,29 @@ struct JoinedRun {
 const Finding* Find(const std::vector<Finding>& all, std::string_view cause) {
   const auto at = std::find_if(all.begin(), all.end(), [&](const Finding& f) { return f.cause == cause; });
   return at == all.end() ? nullptr : &*at;
+}
+
+TEST(CausesTest, TheDearestStandsFirstWhereHoursHaveSeveralPrices) {
+  Finding many;
+  many.cause = "idle_held";
+  many.share = 0.9;
+  many.cost = Money::Cents(600);
+  Finding dear = many;
+  dear.cause = "unknown";
+  dear.share = 0.1;
+  dear.cost = Money::Cents(5400);
+  Finding unpriced = dear;
+  unpriced.cause = "spin_wait";
+  unpriced.cost.reset();
+  const auto order = [&](std::size_t rates) {
+    CostReport cost;
+    cost.rates.resize(rates);
+    std::vector<Finding> findings = {many, unpriced, dear};
+    SortByLoss(cost, findings);
+    return std::vector<std::string_view>{findings[0].cause, findings[1].cause, findings[2].cause};
+  };
+  EXPECT_EQ(order(2), (std::vector<std::string_view>{"unknown", "idle_held", "spin_wait"}));
+  EXPECT_EQ(order(1), (std::vector<std::string_view>{"idle_held", "spin_wait", "unknown"}));
 }
 
 TEST(CausesTest, ATraceAloneGivesItsOwnFindingsAndTheirMoney) {

@@ -12,6 +12,7 @@
 #include "diagnose/late_peer.h"
 #include "diagnose/live_causes.h"
 #include "diagnose/make_finding.h"
+#include "diagnose/read_again.h"
 #include "diagnose/stalls.h"
 
 namespace idleburn {
@@ -75,6 +76,10 @@ void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tal
   for (const auto& [device, ns] : tally.where) claimed[device] += ns;
   const bool mostly_assumed = tally.assumed_ns * 2 > tally.ns;
   Finding f = MakeFinding(scene, cause, mostly_assumed ? Status::kLikely : Status::kConfirmed, tally.ns, tally.where);
+  if (tally.assumed_ns == tally.ns) {
+    f.title = "GPUs are idle for a minute or longer; whether a process holds them was not read";
+    f.isolate = "record again with " + std::string(HowToRead(scene).holders);
+  }
   f.bound = scene.Share(std::llround(tally.recoverable_ns));
   f.evidence.push_back(
       fmt::format("{} below {} % in stretches of {} s or more, for {:.0f} GPU-s in all ({:.1f} % of observed time, "
@@ -216,7 +221,7 @@ std::string ReasonsOf(const RunResult& run) {
     std::int64_t ns = 0;
     for (const DeviceResult& d : run.devices) ns += d.totals.reason_ns[bit];
     if (ns == 0 || (kThrottledMask >> bit & 1) == 0) continue;
-    text += fmt::format("{}{} {:.0f} s", text.empty() ? "" : ", ", kEventReasonNames[bit], Seconds(ns));
+    text += fmt::format("{}{} {:.0f} s", text.empty() ? "" : ", ", kEventReasonTable[bit].name, Seconds(ns));
   }
   return text;
 }
@@ -364,9 +369,7 @@ Finding Remainder(const Scene& scene) {
     Finding f = MakeFinding(scene, "unknown", Status::kUnknown, 0);
     f.evidence.push_back(
         fmt::format("no valid reading of {} covers any time; record for a minute or longer", scene.BusyCounter()));
-    f.isolate =
-        "record again: nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,memory.used,power.draw "
-        "--format=csv -lms 200";
+    f.isolate = "record again: " + std::string(HowToRead(scene).longer);
     return f;
   }
   const double busy = w.effective_ns / static_cast<double>(w.observed_ns);
@@ -430,8 +433,7 @@ std::vector<Finding> FindCauses(const Scene& scene) {
     for (std::size_t i = unknown; i < findings.size(); ++i) AddHostWords(host, findings[i]);
     FindCompute(scene, findings);
   }
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.share > b.share; });
+  SortByLoss(scene.cost, findings);
   if (findings.empty()) findings.push_back(Remainder(scene));
   MentionUnblamedThrottling(scene, findings);
   return findings;

@@ -10,7 +10,7 @@ namespace idleburn {
 
 // What can be shown without a profiler: stalls behind one rank, start-up, idle stretches, spin-wait, throttling, what
 // the host kept the GPUs waiting for, bursts, compute-bound. No two claim the same time. Never empty; the largest share
-// first.
+// first, or where hours have several prices the dearest.
 std::vector<Finding> FindCauses(const Scene& scene);
 
 // Time of blocks in which the GPU alternates between both extremes, in GPU-nanoseconds: starved, not two workloads.

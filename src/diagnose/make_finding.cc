@@ -1,5 +1,7 @@
 #include "diagnose/make_finding.h"
 
+#include <algorithm>
+
 #include "diagnose/cause_table.h"
 #include "price/gpu_time.h"
 
@@ -52,6 +54,12 @@ Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, s
   f.isolate = status == Status::kUnknown ? kNextMeasurement : row.isolate;
   f.cost = CostOfTime(scene.cost, gpu_ns, where);
   return f;
+}
+
+void SortByLoss(const CostReport& cost, std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
+    return cost.several() && a.cost != b.cost ? a.cost > b.cost : a.ShareOfRun() > b.ShareOfRun();
+  });
 }
 
 std::string CounterOf(const Scene& scene, Signal s) {

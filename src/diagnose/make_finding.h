@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "diagnose/finding.h"
 #include "diagnose/scene.h"
@@ -24,6 +25,9 @@ Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, s
 
 // What GPU time of those devices costs at their rates. Absent if none of them has one.
 std::optional<Money> CostOfTime(const CostReport& cost, std::int64_t gpu_ns, const DeviceShares& where = {});
+
+// The largest first: by share, and where an hour has several prices by cost.
+void SortByLoss(const CostReport& cost, std::vector<Finding>& findings);
 
 double Seconds(std::int64_t ns);
 

@@ -106,6 +106,7 @@ Result<std::optional<Instant>> ColumnClock::FromReal(double v, std::int64_t line
 }
 
 bool ColumnClock::LocalIsUtc(std::int64_t line) {
+  local_ = true;
   if (options_.timezone) return false;
   if (!said_utc_) quality_.Count(QualityId::kTimezoneAssumed, {&file_, line});
   said_utc_ = true;

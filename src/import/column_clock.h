@@ -23,6 +23,8 @@ class ColumnClock {
   Result<std::optional<Instant>> FromReal(double v, std::int64_t line);
   // True if no zone was given, so that stamps without one are read as UTC, which is counted once.
   bool LocalIsUtc(std::int64_t line);
+  // Whether a time without a zone was read, which a wall clock that is set back may show twice.
+  [[nodiscard]] bool local() const { return local_; }
   // A wall-clock time without a zone, as nanoseconds since 1970 on that clock.
   Instant FromLocal(std::int64_t nanos, std::int64_t line);
 
@@ -43,6 +45,7 @@ class ColumnClock {
   TimeForm form_;
   bool assumed_ = false;  // the form came from the first row
   bool said_utc_ = false;
+  bool local_ = false;
 
   // What the start of the quarter of an hour last used means in the zone: offsets change only between those.
   std::int64_t slot_ = INT64_MIN;

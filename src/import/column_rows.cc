@@ -5,7 +5,6 @@
 #include <cctype>
 #include <utility>
 
-#include "base/int128.h"
 #include "import/units.h"
 #include "text/escape.h"
 #include "text/number.h"
@@ -63,41 +62,40 @@ std::optional<DeviceId> FindByName(const DeviceTable& devices, std::size_t count
   return std::nullopt;
 }
 
-// The rows of a device so far.
-struct RowTimes {
-  std::int64_t first = 0;
-  std::int64_t latest = 0;
-  std::int64_t rows = 0;
-  bool set_back = false;
-};
-
-// Whether a row of `time` shows that the wall clock was set back: by more than rows are apart, to a time of which the
-// device has rows already, or by the hour at the end of daylight saving.
-bool WasSetBack(const RowTimes& known, std::int64_t time) {
-  const Int128 span = static_cast<Int128>(known.latest) - known.first;
-  const Int128 apart = known.rows < 2 ? 0 : span / (known.rows - 1);
-  const Int128 little = std::max<Int128>(apart * 5 / 2, kNanosPerSecond);
-  const Int128 back = static_cast<Int128>(known.latest) - time;
-  const bool by_an_hour = back >= kNanosPerHour - little && back <= kNanosPerHour + little;
-  return back > little && (time > known.first || by_an_hour);
+// Of times that may be any number.
+std::int64_t Between(std::int64_t from, std::int64_t to) {
+  std::int64_t nanos = 0;
+  return __builtin_sub_overflow(to, from, &nanos) ? INT64_MAX : nanos;
 }
 
-// Whether the rows of each device are in order of time, its clock set back at most once. What goes back more often is
-// grouped by something else, and so is a table whose rows may be copies for other owners.
-bool IsInOrder(std::span<const Sample> rows, bool owned) {
-  std::map<DeviceId, RowTimes> devices;
-  for (const Sample& row : rows) {
-    const std::int64_t time = row.time.nanos();
-    const auto [at, is_new] = devices.try_emplace(row.device, RowTimes{time, time, 0});
-    RowTimes& known = at->second;
-    if (!is_new && time < known.latest) {
-      if (owned || known.set_back || !WasSetBack(known, time)) return false;
-      known.set_back = true;
-    }
-    known.latest = time;
-    ++known.rows;
+// The first rows of a device.
+struct FirstRows {
+  std::vector<std::int64_t> times;  // until the clock was set back
+  std::vector<std::int64_t> intervals;
+  std::int64_t latest = INT64_MIN;
+  std::uint32_t said = 0;  // the signals with a value at `latest`
+  bool set_back = false;
+
+  // Readings are held for 2.5 periods. Changes the order of the intervals.
+  [[nodiscard]] std::int64_t Hold() {
+    constexpr std::int64_t kLongest = INT64_MAX / 10;
+    if (intervals.empty()) return kNanosPerSecond;
+    const auto middle = intervals.begin() + static_cast<std::ptrdiff_t>((intervals.size() - 1) / 2);
+    std::nth_element(intervals.begin(), middle, intervals.end());
+    return std::max(std::min(*middle / 2, kLongest) * 5, kNanosPerSecond);
   }
-  return true;
+};
+
+// Whether a row of `time`, older than the latest, shows that the wall clock was set back: by more than readings are
+// held, to among the rows of the device but into no gap between them, or by the hour at the end of daylight saving.
+bool WasSetBack(FirstRows& known, std::int64_t time) {
+  const std::int64_t hold = known.Hold();
+  const std::int64_t back = Between(time, known.latest);
+  const auto next = std::upper_bound(known.times.begin(), known.times.end(), time);
+  const bool before_all = next == known.times.begin();
+  const bool covered = !before_all && time != known.times.front() && Between(*(next - 1), *next) <= hold;
+  const bool by_an_hour = back >= kNanosPerHour - hold && back <= kNanosPerHour + hold;
+  return back > hold && (covered || (before_all && by_an_hour));
 }
 
 }  // namespace
@@ -227,13 +225,45 @@ void ColumnRows::Own(std::string_view owner, std::int64_t line) {
   OwnerTimeline::See(owned.presence, sample.time);
 }
 
+bool ColumnRows::IsBack(const Track& track, Instant time) {
+  return Between(time.nanos(), track.latest.nanos()) > track.hold;
+}
+
+// Whether the rows of each device are in order of time, a clock without a zone set back at most once. What goes back
+// more often is grouped by something else, and so is a table whose rows may be copies for other owners. Rows of one
+// time that complete one another are to be joined.
+bool ColumnRows::IsInOrder(std::span<const Sample> rows) {
+  std::map<DeviceId, FirstRows> devices;
+  for (const Sample& row : rows) {
+    const std::int64_t time = row.time.nanos();
+    FirstRows& known = devices[row.device];
+    if (!known.times.empty() && time < known.latest) {
+      if (!local_ || !owned_.empty() || known.set_back || !WasSetBack(known, time)) return false;
+      known.set_back = true;
+    } else if (!known.times.empty() && time == known.latest) {
+      if ((row.present & ~known.said) != 0) return false;
+      continue;
+    } else if (!known.set_back) {
+      if (!known.times.empty()) known.intervals.push_back(Between(known.latest, time));
+      known.times.push_back(time);
+    }
+    known.latest = time;
+    known.said = row.present;
+  }
+  for (auto& [device, known] : devices) {
+    if (device >= tracks_.size()) tracks_.resize(device + 1);
+    tracks_[device] = {Instant::FromNanos(known.latest), known.Hold()};
+  }
+  return true;
+}
+
 void ColumnRows::Flush() {
   const std::span<const Sample> samples(batch_.data(), used_);
   if (rows_ == 0) {
     // Instances repeat what is their board's, which the sorter takes once.
     const bool mig = std::any_of(identity_.begin(), identity_.end(),
                                  [](const BoundColumn& column) { return column.role->kind == ColumnKind::kMig; });
-    const bool in_order = !mig && IsInOrder(samples, !owned_.empty());
+    const bool in_order = !mig && IsInOrder(samples);
     if (!in_order) sorter_ = std::make_unique<TimeSorter>(out_.devices, out_.quality);
     limit_ = kBatch;
   }
@@ -242,20 +272,28 @@ void ColumnRows::Flush() {
   (sorter_ ? *sorter_ : out_.sink).OnSamples(samples);
 }
 
-void ColumnRows::Add(const SampleColumns& columns) {
+void ColumnRows::Add(const SampleColumns& columns, std::int64_t line) {
   if (rows_ == 0) {  // to be looked at
     for (std::size_t row = 0; row < columns.rows; ++row) {
-      columns.Get(row, Begin(columns.times[row], columns.devices[row]));
+      columns.Get(row, Begin(columns.times[row], columns.devices[row], line + static_cast<std::int64_t>(row)));
     }
     return;
   }
   if (used_ > 0) Flush();
+  for (std::size_t row = 0; row < columns.rows; ++row) {
+    Follow(columns.times[row], columns.devices[row], line + static_cast<std::int64_t>(row));
+  }
   rows_ += static_cast<std::int64_t>(columns.rows);
   (sorter_ ? *sorter_ : out_.sink).OnColumns(columns);
 }
 
 Result<void> ColumnRows::Finish() {
   if (used_ > 0) Flush();
+  if (line_back_ > 0) {
+    return Fail(file_ + ":" + std::to_string(line_back_) +
+                ": rows are not in order of time: this one is older than those of its GPU before; sort the table by "
+                "time");
+  }
   owners_.Deliver(out_.owners, out_.quality);
   if (sorter_) TRY(sorter_->Deliver(out_.sink));
   if (rows_ > 0) return {};

@@ -23,8 +23,9 @@ bool IsIdentity(const BoundColumn& column);
 
 // Where the rows of a foreign table become samples. Knows the devices of the table, counts what its cells lack, and
 // passes samples on in batches. If the first rows of the table are not in order of time within each device (newest
-// first, say), all of it is sorted on the way; otherwise samples keep the order of the rows. A wall clock that was set
-// back is in order: its rows follow one another, and who takes them makes time of it.
+// first, or a row for each signal), all of it is sorted on the way; otherwise samples keep the order of the rows, and
+// where a later one is out of it by more than readings are held, the table is refused. Times without a zone that go
+// back may show a wall clock that was set back: that is in order, and who takes the rows makes time of it.
 class ColumnRows {
  public:
   // `source` names the kind of table in counters ("csv"). The references outlive the rows.
@@ -39,9 +40,12 @@ class ColumnRows {
   // is a GPU of its own by that name. So many devices that the column cannot name GPUs are an error.
   Result<std::optional<DeviceId>> Device(std::span<const std::string_view> cells, std::int64_t line);
 
+  // Whether there are times without a zone.
+  void set_local(bool local) { local_ = local; }
   // Starts the sample of a row. It is valid, to be filled by Put, until the next call of Begin or Finish.
-  Sample& Begin(Instant time, DeviceId device) {
+  Sample& Begin(Instant time, DeviceId device, std::int64_t line) {
     if (used_ == limit_) Flush();
+    if (rows_ > 0) Follow(time, device, line);
     Sample& sample = batch_[used_++];
     sample.time = time;
     sample.device = device;
@@ -49,8 +53,8 @@ class ColumnRows {
     sample.unavailable = 0;
     return sample;
   }
-  // Passes on many rows at once.
-  void Add(const SampleColumns& columns);
+  // Passes on many rows at once, the first of which is that of `line`.
+  void Add(const SampleColumns& columns, std::int64_t line);
   void Put(Sample& sample, Signal signal, const CellReading& reading, std::int64_t line) {
     if (reading.fault == CellFault::kNone) {
       sample.Set(signal, reading.value);
@@ -63,7 +67,7 @@ class ColumnRows {
   void Own(std::string_view owner, std::int64_t line);
   void CountBadRow(std::int64_t line) { out_.quality.Count(QualityId::kBadRow, {&file_, line}); }
 
-  // Delivers the rest. No row at all is an error.
+  // Delivers the rest. No row at all is an error, and so are rows out of order.
   Result<void> Finish();
 
  private:
@@ -77,6 +81,24 @@ class ColumnRows {
     std::string owner;
     OwnerTimeline::Presence* presence = nullptr;
   };
+  // How far the rows of a device have come.
+  struct Track {
+    Instant latest = Instant::FromNanos(INT64_MIN);
+    std::int64_t hold = kNanosPerSecond;  // ns
+  };
+  // Once the first rows were in order: whether the others follow.
+  void Follow(Instant time, DeviceId device, std::int64_t line) {
+    if (sorter_ || local_) return;
+    if (device >= tracks_.size()) tracks_.resize(device + 1);
+    Track& track = tracks_[device];
+    if (time >= track.latest) {
+      track.latest = time;
+    } else if (line_back_ == 0 && IsBack(track, time)) {
+      line_back_ = line;
+    }
+  }
+  [[nodiscard]] static bool IsBack(const Track& track, Instant time);
+  [[nodiscard]] bool IsInOrder(std::span<const Sample> rows);
   [[nodiscard]] static bool Matches(const Named& named, std::span<const std::string_view> cells);
   std::optional<DeviceId> EnterDevice(std::span<const std::string_view> cells, std::int64_t line);
   void PutFault(Sample& sample, Signal signal, const CellReading& reading, std::int64_t line);
@@ -100,6 +122,9 @@ class ColumnRows {
   std::size_t limit_;
   std::int64_t rows_ = 0;
   std::unique_ptr<TimeSorter> sorter_;
+  bool local_ = false;
+  std::vector<Track> tracks_;   // by device
+  std::int64_t line_back_ = 0;  // of the first row out of order; 0: there is none
   std::map<DeviceId, Owned> owned_;
   OwnerTimeline owners_;
 };

@@ -1,6 +1,7 @@
 #include "import/columns_csv.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 
@@ -25,14 +26,15 @@ const BoundColumn& OfKind(const std::vector<BoundColumn>& columns, ColumnKind ki
 // One table while it is read.
 class Table {
  public:
-  Table(const std::vector<BoundColumn>& columns, std::size_t width, const ImportOptions& options,
-        const std::string& file, ImportTarget& out)
+  Table(const std::vector<BoundColumn>& columns, std::size_t width, const ImportOptions& options, const ByteSource& in,
+        ImportTarget& out)
       : time_(OfKind(columns, ColumnKind::kTime)),
         width_(width),
-        file_(file),
+        in_(in),
+        file_(in.name()),
         out_(out),
-        clock_(time_, options, out.quality, file),
-        rows_(columns, "csv", file, out),
+        clock_(time_, options, out.quality, file_),
+        rows_(columns, "csv", file_, out),
         identity_(rows_.identity().size()) {
     for (const BoundColumn& column : columns) {
       if (column.role->kind == ColumnKind::kSignal) signals_.emplace_back(column, ColumnScale(column));
@@ -40,17 +42,21 @@ class Table {
     }
   }
 
-  Result<void> Add(const Cells& cells, std::int64_t line, bool torn) {
-    if (!HasWidth(cells)) return Drop(line, torn);
+  Result<void> Add(const CsvReader& record) {
+    const Cells& cells = record.cells();
+    const std::int64_t line = record.line();
+    const bool cut = record.torn() && in_.truncated();  // a shorter number is a number too
+    if (cut || record.malformed() || !HasWidth(cells)) return Drop(record);
     if (Trim(cells[time_.position]) == time_.name) return {};  // the header again: logs put together
     const Result<std::optional<Instant>> time = clock_.FromText(cells[time_.position], line);
     if (!time) return tl::unexpected<Error>(time.error());
-    if (!*time) return Drop(line, torn);
+    if (!*time) return Drop(record);
     for (std::size_t i = 0; i < identity_.size(); ++i) identity_[i] = Trim(cells[rows_.identity()[i].position]);
     const Result<std::optional<DeviceId>> device = rows_.Device(identity_, line);
     if (!device) return tl::unexpected<Error>(device.error());
-    if (!*device) return Drop(line, torn);
-    Sample& sample = rows_.Begin(**time, **device);
+    if (!*device) return Drop(record);
+    rows_.set_local(clock_.local());
+    Sample& sample = rows_.Begin(**time, **device, record.line());
     for (auto& [column, scale] : signals_) {
       rows_.Put(sample, column.role->signal, scale.FromText(cells[column.position]), line);
     }
@@ -71,13 +77,14 @@ class Table {
                                                  [](std::string_view cell) { return Trim(cell).empty(); });
   }
 
-  Result<void> Drop(std::int64_t line, bool torn) {
-    out_.quality.Count(torn ? QualityId::kTornRow : QualityId::kBadRow, {&file_, line});
+  Result<void> Drop(const CsvReader& record) {
+    out_.quality.Count(record.torn() ? QualityId::kTornRow : QualityId::kBadRow, {&file_, record.line()});
     return {};
   }
 
   BoundColumn time_;
   std::size_t width_;
+  const ByteSource& in_;
   const std::string& file_;
   ImportTarget& out_;
   ColumnClock clock_;
@@ -93,12 +100,25 @@ bool FirstRowIsData(const std::vector<BoundColumn>& columns, const Cells& first)
   return !cell.empty() && std::isdigit(static_cast<unsigned char>(cell.front())) != 0;
 }
 
+// Lines that InfluxDB writes above the names of the columns.
+bool IsAnnotation(std::string_view first_cell) {
+  constexpr std::array<std::string_view, 3> kAnnotations = {"#group", "#datatype", "#default"};
+  return std::find(kAnnotations.begin(), kAnnotations.end(), first_cell) != kAnnotations.end();
+}
+
+// The next record that is none of these; false at the end.
+Result<bool> FirstOfTable(CsvReader& csv) {
+  Result<bool> got = csv.Next();
+  while (got && *got && IsAnnotation(csv.cells().front())) got = csv.Next();
+  return got;
+}
+
 // Empty if the text has none.
 std::vector<std::string> FirstRecord(std::string_view head) {
   StringSource source{std::string(head)};
   LineReader lines(source);
   CsvReader csv(lines);
-  const Result<bool> got = csv.Next();
+  const Result<bool> got = FirstOfTable(csv);
   return got && *got ? Copy(csv.cells()) : std::vector<std::string>();
 }
 
@@ -107,8 +127,9 @@ std::vector<std::string> FirstRecord(std::string_view head) {
 bool SniffColumnsCsv(std::string_view head) {
   const std::vector<std::string> first = FirstRecord(head);
   const std::size_t start = head.find_first_not_of(" \t\r\n");
-  const bool other =
-      start == std::string_view::npos || std::string_view("<{[#").find(head[start]) != std::string_view::npos;
+  if (start == std::string_view::npos) return false;
+  const bool annotated = IsAnnotation(head.substr(start, head.find(',', start) - start));
+  const bool other = std::string_view("<{[#").find(head[start]) != std::string_view::npos && !annotated;
   return first.size() >= 2 && !other && head.find('\0') == std::string_view::npos;
 }
 
@@ -117,12 +138,15 @@ bool SniffUsualColumnsCsv(std::string_view head) { return RecognizeColumns(First
 Result<void> ImportColumnsCsv(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
   LineReader lines(in);
   CsvReader csv(lines);
-  const Result<bool> got = csv.Next();
+  const Result<bool> got = FirstOfTable(csv);
   if (!got) return tl::unexpected<Error>(got.error());
   if (!*got) return Fail(in.name() + ": holds no rows; nothing was recorded, or the copy failed");
   const std::size_t width = csv.cells().size();
   const std::string where = in.name() + ":" + std::to_string(csv.line());
   const std::vector<std::string> header = Copy(csv.cells());
+  if (csv.malformed() && (options.columns.empty() || !NamesOnlyPositions(options.columns))) {
+    return Fail(where + ": text follows the closing quote of a column's name; quote all of the name or none of it");
+  }
   std::vector<BoundColumn> columns;
   bool first_is_data = false;
   if (options.columns.empty()) {
@@ -136,13 +160,13 @@ Result<void> ImportColumnsCsv(ByteSource& in, const ImportOptions& options, Impo
     if (first_is_data) bound = BindColumns(options.columns, {}, width, where);
     columns = std::move(*bound);
   }
-  Table table(columns, width, options, in.name(), out);
-  if (first_is_data) TRY(table.Add(csv.cells(), csv.line(), csv.torn()));
+  Table table(columns, width, options, in, out);
+  if (first_is_data) TRY(table.Add(csv));
   while (true) {
     const Result<bool> more = csv.Next();
     if (!more) return tl::unexpected<Error>(more.error());
     if (!*more) return table.Finish();
-    TRY(table.Add(csv.cells(), csv.line(), csv.torn()));
+    TRY(table.Add(csv));
   }
 }
 

@@ -3,11 +3,18 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <random>
 #include <set>
+#include <tuple>
 
 #include "import/column_map.h"
+#include "support/cut_source.h"
 #include "support/property.h"
 #include "text/line_reader.h"
+#include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
@@ -59,6 +66,35 @@ TEST(ColumnsCsvTest, ReadsDecimalCommasButNoDoubtfulOnes) {
   EXPECT_EQ(t.Count(QualityId::kBadRow), 3);
 }
 
+TEST(ColumnsCsvTest, GuessesNoCellWithTextBehindItsQuotes) {
+  const Imported t(
+      "time,gpu,util\n"
+      "2026-03-02T10:00:00Z,0,\"40\"0\n"
+      "2026-03-02T10:00:01Z,0,\"40\" \n",
+      "time=time,gpu=gpu,util=util");
+  ASSERT_TRUE(t.result) << t.Message();
+  ASSERT_EQ(t.sink.all.size(), 1U);
+  EXPECT_EQ(t.sink.all[0].Get(Signal::kUtilization), 40 * kPercent);
+  EXPECT_EQ(t.Count(QualityId::kBadRow), 1);
+  const Imported header("time,gpu,\"ut\"il\n2026-03-02T10:00:00Z,0,40\n", "time=time,gpu=gpu,util=util");
+  EXPECT_EQ(header.Message(),
+            "t.csv:1: text follows the closing quote of a column's name; quote all of the name or none of it");
+}
+
+TEST(ColumnsCsvTest, OfACompressedTableThatWasCutTheLastRowIsNone) {
+  testing::CutSource in("time,gpu,util\n2026-03-02T10:00:00Z,0,40\n2026-03-02T10:00:01Z,0,4");
+  ImportOptions options;
+  options.columns = ParseColumns("time=time,gpu=gpu,util=util").value();
+  DeviceTable devices;
+  DataQuality quality;
+  OwnerLedger owners;
+  Collected sink;
+  ImportTarget target{devices, quality, owners, sink};
+  ASSERT_TRUE(ImportColumnsCsv(in, options, target));
+  EXPECT_EQ(sink.all.size(), 1U);
+  EXPECT_EQ(quality.CountOf(QualityId::kTornRow), 1);
+}
+
 TEST(ColumnsCsvTest, ReadsThePublishedExample) {
   const Imported t(
       "timestamp,container,value,watts,bytes\n"
@@ -104,6 +140,8 @@ TEST(ColumnsCsvTest, ReadsTimesOfEveryForm) {
       {"time=t", "2025-07-04 00:22:01.444+02:00", kT},
       {"time:rfc3339=t", "2025-07-03 22:22:01.444", kT},
       {"time=t", "2025/07/03 22:22:01.444", kT},
+      {"time=t", "2025-07-04 00:22:01.444+02", kT},
+      {"time=t", "2025-07-03 17:22:01.444 -0500", kT},
       {"time=t", "2025-07-03 22:22:01.444 UTC", kT},
   };
   for (const EpochCase& c : cases) {
@@ -111,6 +149,17 @@ TEST(ColumnsCsvTest, ReadsTimesOfEveryForm) {
     ASSERT_TRUE(t.result) << c.cell << ": " << t.Message();
     EXPECT_EQ(t.sink.all[0].time.nanos(), c.nanos) << c.flag << " " << c.cell;
   }
+}
+
+TEST(ColumnsCsvTest, ReadsATableWithInfluxAnnotations) {
+  const std::string text =
+      "#group,false,false,true\n#datatype,string,long,dateTime:RFC3339,double,string\n#default,_result,,,,\n"
+      ",result,table,_time,_value,index\n,,0,2025-07-03T22:22:01Z,97,0\n,,0,2025-07-03T22:22:02Z,98,0\n";
+  EXPECT_TRUE(SniffColumnsCsv(text));
+  const Imported t(text, "time=_time,util=_value,gpu=index");
+  ASSERT_TRUE(t.result) << t.Message();
+  EXPECT_EQ(t.sink.all.size(), 2U);
+  EXPECT_FALSE(SniffColumnsCsv("# gpu,pwr\n"));
 }
 
 TEST(ColumnsCsvTest, SaysHowATimeWithoutAZoneWasRead) {
@@ -328,22 +377,123 @@ TEST(ColumnsCsvTest, OwnersShareTimeAndNotRows) {
   EXPECT_TRUE(grouped.owners.SharesOf(0)[0].estimated);
 }
 
-// A wall clock that was set back among the first rows is no disorder: sorted, what came twice would be there once.
-TEST(ColumnsCsvTest, KeepsTheOrderWhereAClockWasSetBack) {
-  const auto read = [](const std::vector<std::pair<int, int>>& spans, int step = 1) {
-    std::string text = "t,g,u\n";
-    for (const auto& [from, to] : spans) {
-      for (int s = from; s < to; s += step) {
-        for (const char* gpu : {",0,5\n", ",1,5\n"}) text += std::to_string(1'751'580'000 + s) + gpu;
-      }
+// A row of two GPUs for each second of each span, `step` apart.
+std::string RowsOfTwo(const std::vector<std::pair<int, int>>& spans, bool local, int step = 1) {
+  std::string text = "t,g,u\n";
+  for (const auto& [from, to] : spans) {
+    for (int s = from; s < to; s += step) {
+      const std::string stamp = FormatRfc3339(Instant::FromNanos((1'751'580'000LL + s) * kNanosPerSecond));
+      const std::string time = local ? stamp.substr(0, 19) : stamp;
+      for (const char* gpu : {",0,5\n", ",1,5\n"}) text += time + gpu;
     }
-    const Imported t(text, "time=t,gpu=g,util=u");
+  }
+  return text;
+}
+
+// A wall clock that was set back among the first rows is no disorder: sorted, what came twice would be there once.
+TEST(ColumnsCsvTest, KeepsTheOrderWhereALocalClockWasSetBack) {
+  const auto read = [](const std::vector<std::pair<int, int>>& spans, int step = 1) {
+    const Imported t(RowsOfTwo(spans, true, step), "time=t,gpu=g,util=u");
     return t.sink.all.size();
   };
   EXPECT_EQ(read({{0, 600}, {300, 900}}), 2400U) << "into its own past";
   EXPECT_EQ(read({{1800, 3600}, {0, 3600}}, 5), 2160U) << "by an hour, to before it began";
   EXPECT_EQ(read({{0, 600}, {0, 600}}), 1200U) << "begins anew: groups of copies";
   EXPECT_EQ(read({{0, 600}, {300, 900}, {500, 1000}}), 2000U) << "goes back again and again: groups of something";
+}
+
+std::vector<std::int64_t> TimesOf(const Imported& t, DeviceId device) {
+  std::vector<std::int64_t> times;
+  for (const Sample& s : t.sink.all) {
+    if (s.device == device) times.push_back(s.time.nanos() / kNanosPerSecond - 1'751'580'000);
+  }
+  return times;
+}
+
+// Stamps of a zone are instants, which come once; and no clock is set back into a gap.
+TEST(ColumnsCsvTest, SortsRowsThatNoSetClockExplains) {
+  std::vector<std::int64_t> want(900);
+  std::iota(want.begin(), want.end(), 0);
+  EXPECT_EQ(TimesOf(Imported(RowsOfTwo({{0, 600}, {300, 900}}, false), "time=t,gpu=g,util=u"), 1), want);
+  for (const bool local : {false, true}) {
+    const std::string text = RowsOfTwo({{0, 200}, {400, 600}, {200, 400}, {600, 900}}, local);
+    EXPECT_EQ(TimesOf(Imported(text, "time=t,gpu=g,util=u"), 0), want) << local;
+  }
+}
+
+// A row for each signal; grouped by signal; and one signal after the other of each time, in either order.
+TEST(ColumnsCsvTest, JoinsRowsThatCompleteOneAnother) {
+  const auto row = [](int s, const std::string& cells) { return std::to_string(1'751'580'000 + s) + ",0," + cells; };
+  std::string grouped;
+  std::string by_turns;
+  std::string swapped;
+  for (int s = 0; s < 600; ++s) grouped += row(s, "95,\n");
+  for (int s = 0; s < 600; ++s) {
+    const std::string util = row(s, "95,\n");
+    const std::string power = row(s, ",300\n");
+    grouped += power;
+    by_turns += util + power;
+    swapped += power + util;
+  }
+  for (const std::string& text : {grouped, by_turns, swapped}) {
+    const Imported t("t,g,u,p\n" + text, "time=t,gpu=g,util=u,power=p");
+    ASSERT_EQ(t.sink.all.size(), 600U) << t.Message();
+    for (const Sample& s : t.sink.all) {
+      ASSERT_EQ(s.Get(Signal::kUtilization), 95 * kPercent);
+      ASSERT_EQ(s.Get(Signal::kPower), 300'000);
+    }
+  }
+}
+
+// Rows of times with a zone in any order are what they are in order.
+TEST(ColumnsCsvTest, TheOrderOfRowsDecidesNothing) {
+  test::ExpectProperty([] {
+    std::vector<std::pair<int, int>> rows;  // time and GPU
+    int time = 0;
+    for (int i = *rc::gen::inRange(2, 300); i > 0; --i) {
+      for (int gpu = 0; gpu < 3; ++gpu) rows.emplace_back(time, gpu);
+      time += *rc::gen::element(1, 1, 1, 40, 4000);
+    }
+    const auto read = [](const std::vector<std::pair<int, int>>& written) {
+      std::string text = "t,g,u\n";
+      for (const auto& [t, g] : written) {
+        text +=
+            std::to_string(1'751'580'000 + t) + "," + std::to_string(g) + "," + std::to_string((t + g) % 101) + "\n";
+      }
+      const Imported table(text, "time=t,gpu=g,util=u");
+      std::set<std::tuple<std::int64_t, int, std::int64_t>> said;
+      for (const Sample& s : table.sink.all) {
+        said.emplace(s.time.nanos(), *table.devices[s.device].index, s.Get(Signal::kUtilization));
+      }
+      RC_ASSERT(said.size() == table.sink.all.size());
+      std::map<DeviceId, Instant> latest;
+      for (const Sample& s : table.sink.all) {
+        const auto [at, first] = latest.try_emplace(s.device, s.time);
+        RC_ASSERT(first || s.time > at->second);
+        at->second = s.time;
+      }
+      return said;
+    };
+    const auto want = read(rows);
+    RC_ASSERT(want.size() == rows.size());
+    std::vector<std::pair<int, int>> mixed = rows;
+    std::shuffle(mixed.begin(), mixed.end(), std::mt19937(*rc::gen::arbitrary<unsigned>()));
+    RC_ASSERT(read(mixed) == want);
+    const auto cut = *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(rows));
+    std::rotate(rows.begin(), rows.begin() + cut, rows.end());
+    RC_ASSERT(read(rows) == want);
+  });
+}
+
+TEST(ColumnsCsvTest, RefusesATableThatIsOutOfOrderFurtherOn) {
+  const std::string columns = "time=t,gpu=g,util=u";
+  EXPECT_EQ(
+      Imported(RowsOfTwo({{0, 5000}, {10'000, 15'000}, {5000, 10'000}}, false), columns).Message(),
+      "t.csv:20002: rows are not in order of time: this one is older than those of its GPU before; sort the table "
+      "by time");
+  EXPECT_TRUE(Imported(RowsOfTwo({{0, 5000}, {4998, 10'000}}, false), columns).result) << "a row or two late";
+  EXPECT_TRUE(Imported(RowsOfTwo({{0, 5000}, {3000, 10'000}}, true), columns).result) << "a clock that was set back";
+  EXPECT_FALSE(Imported(RowsOfTwo({{0, 5000}, {3000, 10'000}}, false), columns).result);
 }
 
 TEST(ColumnsCsvTest, SortsATableThatStartsOutOfOrder) {

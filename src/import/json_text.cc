@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "text/byte_order_mark.h"
 #include "text/line_reader.h"
 
 namespace idleburn {
@@ -17,6 +18,12 @@ std::string Decimal(Number value) {
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   return {text.data(), end};
+}
+
+std::string_view TrimLines(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t first = std::min(text.find_first_not_of(kBlanks), text.size());
+  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
 }
 
 }  // namespace
@@ -38,24 +45,36 @@ Element JsonNode::Unwrap() const {
 
 JsonNode::Kind JsonNode::kind() const {
   switch (Unwrap<dom::element>().type()) {
-    case dom::element_type::ARRAY: return Kind::kArray;
-    case dom::element_type::OBJECT: return Kind::kObject;
-    case dom::element_type::STRING: return Kind::kString;
-    case dom::element_type::BOOL: return Kind::kBool;
-    case dom::element_type::NULL_VALUE: return Kind::kNull;
-    default: return Kind::kNumber;
+    case dom::element_type::ARRAY:
+      return Kind::kArray;
+    case dom::element_type::OBJECT:
+      return Kind::kObject;
+    case dom::element_type::STRING:
+      return Kind::kString;
+    case dom::element_type::BOOL:
+      return Kind::kBool;
+    case dom::element_type::NULL_VALUE:
+      return Kind::kNull;
+    default:
+      return Kind::kNumber;
   }
 }
 
 std::string JsonNode::Text() const {
   const auto element = Unwrap<dom::element>();
   switch (element.type()) {
-    case dom::element_type::STRING: return std::string(element.get_string().value_unsafe());
-    case dom::element_type::INT64: return Decimal(element.get_int64().value_unsafe());
-    case dom::element_type::UINT64: return Decimal(element.get_uint64().value_unsafe());
-    case dom::element_type::DOUBLE: return Decimal(element.get_double().value_unsafe());
-    case dom::element_type::BOOL: return element.get_bool().value_unsafe() ? "true" : "false";
-    default: return {};
+    case dom::element_type::STRING:
+      return std::string(element.get_string().value_unsafe());
+    case dom::element_type::INT64:
+      return Decimal(element.get_int64().value_unsafe());
+    case dom::element_type::UINT64:
+      return Decimal(element.get_uint64().value_unsafe());
+    case dom::element_type::DOUBLE:
+      return Decimal(element.get_double().value_unsafe());
+    case dom::element_type::BOOL:
+      return element.get_bool().value_unsafe() ? "true" : "false";
+    default:
+      return {};
   }
 }
 
@@ -110,19 +129,24 @@ Result<void> ForEachJsonDocument(ByteSource& in, DataQuality& quality,
   const Result<std::string> text = ReadAll(in, kMaxJsonBytes);
   if (!text) return tl::unexpected<Error>(text.error());
   JsonParser parser;
-  std::string_view rest = *text;
-  for (std::string_view json = TakeJsonDocument(rest); !json.empty(); json = TakeJsonDocument(rest)) {
+  const Place place{&in.name(), 0};
+  std::string_view rest = WithoutByteOrderMark(*text);
+  while (true) {
+    const auto [before, json] = TakeJsonDocument(rest);
+    if (!before.empty()) quality.Count(json.empty() ? QualityId::kTornRow : QualityId::kBadRow, place);
+    if (json.empty()) return {};
     if (const Result<JsonNode> document = parser.Parse(json)) {
       take(*document);
     } else {
-      quality.Count(rest.empty() ? QualityId::kTornRow : QualityId::kBadRow, {&in.name(), 0});
+      quality.Count(rest.empty() ? QualityId::kTornRow : QualityId::kBadRow, place);
     }
   }
-  return {};
 }
 
-std::string_view TakeJsonDocument(std::string_view& rest) {
-  rest.remove_prefix(std::min(rest.find_first_of("{["), rest.size()));
+JsonPart TakeJsonDocument(std::string_view& rest) {
+  const std::size_t start = std::min(rest.find_first_of("{["), rest.size());
+  const std::string_view before = TrimLines(rest.substr(0, start));
+  rest.remove_prefix(start);
   std::size_t depth = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < rest.size(); ++i) {
@@ -137,10 +161,10 @@ std::string_view TakeJsonDocument(std::string_view& rest) {
     if ((c == '}' || c == ']') && --depth == 0) {
       const std::string_view document = rest.substr(0, i + 1);
       rest.remove_prefix(i + 1);
-      return document;
+      return {before, document};
     }
   }
-  return std::exchange(rest, {});
+  return {before, std::exchange(rest, {})};
 }
 
 }  // namespace idleburn

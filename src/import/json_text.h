@@ -61,12 +61,16 @@ class JsonParser {
   std::unique_ptr<Impl> impl_;
 };
 
-// Each document of a file that holds several, in order; what is no JSON is counted. At most kMaxJsonBytes.
+// Each document of a file that holds several, in order; what is no JSON, around documents too, is counted. At most
+// kMaxJsonBytes.
 Result<void> ForEachJsonDocument(ByteSource& in, DataQuality& quality,
                                  const std::function<void(const JsonNode&)>& take);
 
-// Takes the next object or array off the front of `rest`, skipping what is before it; empty at the end. A document
-// without its end is returned as far as it goes.
-std::string_view TakeJsonDocument(std::string_view& rest);
+struct JsonPart {
+  std::string_view before;    // what stands before the document, without blanks at its ends
+  std::string_view document;  // empty at the end
+};
+// Takes the next object or array off the front of `rest`. A document without its end is returned as far as it goes.
+JsonPart TakeJsonDocument(std::string_view& rest);
 
 }  // namespace idleburn

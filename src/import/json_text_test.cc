@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "text/line_reader.h"
+
 namespace idleburn {
 namespace {
 
@@ -24,10 +26,34 @@ TEST(JsonText, NumbersKeepTheirDecimals) {
 
 TEST(JsonText, DocumentsAreTakenOneByOne) {
   std::string_view rest = "WARNING: text\n{\"a\": \"}\\\"\"}\n[1]{\"open\": [";
-  EXPECT_EQ(TakeJsonDocument(rest), "{\"a\": \"}\\\"\"}");
-  EXPECT_EQ(TakeJsonDocument(rest), "[1]");
-  EXPECT_EQ(TakeJsonDocument(rest), "{\"open\": [");
-  EXPECT_EQ(TakeJsonDocument(rest), "");
+  const auto expect = [&](std::string_view before, std::string_view document) {
+    const JsonPart part = TakeJsonDocument(rest);
+    EXPECT_EQ(part.before, before);
+    EXPECT_EQ(part.document, document);
+  };
+  expect("WARNING: text", "{\"a\": \"}\\\"\"}");
+  expect("", "[1]");
+  expect("", "{\"open\": [");
+  expect("", "");
+  rest = " \r\n[1] , \n";
+  expect("", "[1]");
+  expect(",", "");
+}
+
+TEST(JsonText, WhatStandsAroundDocumentsIsCounted) {
+  const auto read = [](const std::string& text, DataQuality& quality) {
+    StringSource in(text);
+    int documents = 0;
+    EXPECT_TRUE(ForEachJsonDocument(in, quality, [&](const JsonNode&) { ++documents; }));
+    return documents;
+  };
+  DataQuality clean;
+  EXPECT_EQ(read("\xEF\xBB\xBF{\"a\": 1}\r\n [2] \n\n", clean), 2);
+  EXPECT_EQ(clean.CountOf(QualityId::kBadRow) + clean.CountOf(QualityId::kTornRow), 0);
+  DataQuality quality;
+  EXPECT_EQ(read("An error occurred\nand was told\n{\"a\": 1}\n\"b\": 2}, [3]\ntail", quality), 2);
+  EXPECT_EQ(quality.CountOf(QualityId::kBadRow), 2);
+  EXPECT_EQ(quality.CountOf(QualityId::kTornRow), 1);
 }
 
 }  // namespace

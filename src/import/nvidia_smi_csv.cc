@@ -14,6 +14,7 @@
 #include "import/stamp.h"
 #include "import/sweep_identity.h"
 #include "import/units.h"
+#include "text/ascii.h"
 #include "text/byte_order_mark.h"
 #include "text/number.h"
 
@@ -31,6 +32,18 @@ std::string_view HeaderLine(std::string_view text) {
     text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
   return {};
+}
+
+// The last cell of the last line of `text`.
+std::string_view LastCell(std::string_view text) {
+  text = text.substr(0, text.find_last_not_of(" \r\n") + 1);
+  return Trim(text.substr(text.find_last_of(",\n") + 1));  // all of it without either
+}
+
+// "16" is what is left of "16384 MiB".
+bool EndsInUnit(std::string_view cell) { return !cell.empty() && IsDigit(cell.front()) && !IsDigit(cell.back()); }
+bool IsBareNumber(std::string_view cell) {
+  return !cell.empty() && std::all_of(cell.begin(), cell.end(), [](char c) { return IsDigit(c) || c == '.'; });
 }
 
 // Times of the rows of a log that says none: a sweep has each GPU once.
@@ -63,8 +76,9 @@ struct Shared {
   std::int64_t lines = 0;             // delivered so far
   std::int64_t rows = 0;
   std::int64_t bad_rows = 0;
-  std::string first_bad;
+  std::string first_bad;  // its place and what is wrong with it
   bool zone_noted = false;
+  bool ends_in_unit = false;        // the last row delivered: "16384 MiB"
   std::uint32_t unit_assumed = 0;   // signals, as counted so far
   std::optional<IndexWatch> watch;  // of a log that knows its GPUs by index alone
   SweepTimes times;                 // of one without times
@@ -186,6 +200,11 @@ class CsvWorker final : public LineBlockWorker {
     torn_ = Faulty{};
     lines_ = 0;
     std::string_view text = block.text();
+    ends_in_unit_ = EndsInUnit(LastCell(text));
+    if (!block.terminated) {
+      if (!turn.Await()) return;
+      if (IsCutInACell(text)) return;
+    }
     if (!reader_) {
       if (!turn.Await() || !Start(text)) return;
     }
@@ -223,7 +242,9 @@ class CsvWorker final : public LineBlockWorker {
     shared_.unit_assumed |= faults.unit_assumed;
     quality.Count(QualityId::kBadRow, place(bad_.line), bad_.count);
     quality.Count(QualityId::kTornRow, place(torn_.line), torn_.count);
-    if (bad_.count > 0 && shared_.bad_rows == 0) shared_.first_bad = file + ":" + std::to_string(place(bad_.line).line);
+    if (bad_.count > 0 && shared_.bad_rows == 0) {
+      shared_.first_bad = file + ":" + std::to_string(place(bad_.line).line) + ": " + bad_.why;
+    }
     shared_.bad_rows += bad_.count;
     if (error_)
       return tl::unexpected<Error>(Error{file + ":" + std::to_string(shared_.lines + lines_) + ": " + *error_});
@@ -241,6 +262,7 @@ class CsvWorker final : public LineBlockWorker {
       TRY(unnamed_.Add(odd_, lines_of_));
     }
     shared_.lines += lines_;
+    shared_.ends_in_unit = ends_in_unit_;
     return {};
   }
 
@@ -257,6 +279,7 @@ class CsvWorker final : public LineBlockWorker {
   struct Faulty {
     std::int64_t count = 0;
     std::int64_t line = 0;  // of the first, in the block
+    std::string why;        // that one is
   };
 
   void DeliverColumns(const Stretch& stretch) {
@@ -270,6 +293,16 @@ class CsvWorker final : public LineBlockWorker {
       if (shared_.watch) shared_.watch->OnSample(samples[i], shared_.lines + lines_of_[first + i]);
     }
     shared_.out.sink.OnSamples(samples);
+  }
+
+  // Whether the last line of the input, which has no end, lost what its last cell had; it is counted then. A shorter
+  // number is a number too.
+  bool IsCutInACell(std::string_view line) {
+    if (!shared_.layout || Trim(line.substr(0, line.size() - 1)).empty()) return false;
+    if (!shared_.in.truncated() && !(shared_.ends_in_unit && IsBareNumber(LastCell(line)))) return false;
+    lines_ = 1;
+    torn_ = {1, 1, {}};
+    return true;
   }
 
   // Binds the header if this is the first block, and takes it off `text`. False: it could not be bound.
@@ -337,14 +370,19 @@ class CsvWorker final : public LineBlockWorker {
     lines_of_.push_back(lines_);
   }
 
-  void OnBadRow(std::string_view line, bool torn) {
+  // `why`: what is wrong with it, where the reader does not know.
+  void OnBadRow(std::string_view line, bool torn, std::string_view why = {}) {
     if (Trim(line) == shared_.header) return;  // two logs in one file: the same header again
-    if (IsSmiHeader(line)) {
+    if (IsSmiHeader(line) && !Trim(line).ends_with(shared_.header)) {
       error_ = "the columns change here; split the file at this line and give both parts";
       return;
     }
-    Faulty& faulty = torn ? torn_ : bad_;
-    if (faulty.count++ == 0) faulty.line = lines_;
+    // A recorder that was stopped within a row, and started again: its header follows on the same line.
+    const bool restarted = Trim(line).ends_with(shared_.header);
+    Faulty& faulty = torn || restarted ? torn_ : bad_;
+    if (faulty.count++ > 0) return;
+    faulty.line = lines_;
+    if (!torn) faulty.why = why.empty() ? reader_->WhyBad() : std::string(why);
   }
 
   // Of the line that the reader read last. False: there is none, which is counted, or error_ says why, or the import
@@ -362,7 +400,7 @@ class CsvWorker final : public LineBlockWorker {
       return false;
     }
     if (!*entered) {
-      OnBadRow(reader_->Line(), false);
+      OnBadRow(reader_->Line(), false, "names no GPU");
       return false;
     }
     sample.device = **entered;
@@ -381,6 +419,7 @@ class CsvWorker final : public LineBlockWorker {
   bool stopped_ = false;
   Faulty bad_;
   Faulty torn_;
+  bool ends_in_unit_ = false;  // the last row of the block
   std::int64_t lines_ = 0;
 };
 
@@ -399,10 +438,8 @@ Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, Im
   TRY(unnamed.Finish());
   if (shared.watch) TRY(shared.watch->Verdict(in.name()));
   if (shared.rows == 0) {
-    const std::string why = shared.bad_rows > 0 ? ": no row fits the header (first at " + shared.first_bad +
-                                                      "); are there commas in its numbers?"
-                                                : ": has a header but no rows;";
-    return Fail(in.name() + why + " record again with --format=csv");
+    if (shared.bad_rows > 0) return Fail(shared.first_bad + "; nor does any other row fit the header");
+    return Fail(in.name() + ": has a header but no rows; record again with --format=csv");
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "import/collecting_sink.h"
+#include "support/cut_source.h"
 #include "text/line_reader.h"
 
 namespace idleburn {
@@ -143,14 +144,31 @@ TEST(NvidiaSmiCsvTest, ChangedColumnsAreRefusedRepeatedHeadersAreNot) {
             "gpu.csv:4: the columns change here; split the file at this line and give both parts");
 }
 
+TEST(NvidiaSmiCsvTest, AHeaderAfterATornRowEndsThatRow) {
+  Collected c;
+  ASSERT_TRUE(Import(std::string(kTwoRows) + "2026/03/02 10:00:02." + kTwoRows, c));
+  EXPECT_EQ(c.samples.size(), 4U);
+  EXPECT_EQ(c.quality.CountOf(QualityId::kTornRow), 1);
+  EXPECT_EQ(c.quality.Get(QualityId::kTornRow).first_place, "gpu.csv:4");
+}
+
 TEST(NvidiaSmiCsvTest, SaysWhatIsWrongInOneLine) {
   EXPECT_EQ(ErrorOf("timestamp, index, utilization.gpu [%]\n"),
             "gpu.csv: has a header but no rows; record again with --format=csv");
   EXPECT_NE(ErrorOf("timestamp, index, utilization.gpu [parsecs]\nx\n")
                 .find("gpu.csv:1: column 'utilization.gpu' has the unit [parsecs]"),
             std::string::npos);
+  const auto first_row = [](const std::string& row) {
+    return ErrorOf("timestamp, index, utilization.gpu [%], power.draw [W]\n" + row + "\n");
+  };
+  EXPECT_EQ(first_row("07/03/2026 10:00:00, 0, 5 %, 70 W"),
+            "gpu.csv:2: its time '07/03/2026 10:00:00' is not as nvidia-smi writes it, 2026/07/03 22:22:01.444 (did a "
+            "spreadsheet save it?); nor does any other row fit the header");
   EXPECT_NE(
-      ErrorOf("timestamp, index, utilization.gpu [%]\na, b, c\n").find("no row fits the header (first at gpu.csv:2)"),
+      first_row("2026/03/02 10:00:00.000, 0, 5 %, 1,312 W").find("has 5 cells and the header 4; are there commas"),
+      std::string::npos);
+  EXPECT_NE(
+      first_row("2026/03/02 10:00:00.000, 0, soon, 70 W").find("a cell that is neither a number nor a known word"),
       std::string::npos);
   EXPECT_NE(ErrorOf("timestamp, index, utilization.gpu [%]\n2026/03/02 10:00:00.000, x, 5 %\n").find("names no GPU"),
             std::string::npos);
@@ -540,6 +558,44 @@ TEST(NvidiaSmiCsvTest, AColumnWithoutAUnitCountsOnceOnAnyNumberOfThreads) {
     ASSERT_TRUE(Import(text, c, options));
     EXPECT_EQ(c.quality.CountOf(QualityId::kUnitAssumed), 2) << threads;
   }
+}
+
+// A shorter number reads as well as a whole one.
+TEST(NvidiaSmiCsvTest, ARowCutInItsLastNumberIsDroppedAndCounted) {
+  const auto torn = [](const std::string& text, std::size_t rows, int threads) {
+    Collected c;
+    ImportOptions options;
+    options.threads = threads;
+    EXPECT_TRUE(Import(text, c, options));
+    EXPECT_EQ(c.samples.size(), rows) << text.substr(text.size() - 10);
+    return c.quality.CountOf(QualityId::kTornRow);
+  };
+  for (const int threads : {1, 4}) {
+    std::string text = "timestamp, index, memory.used [MiB]\n";
+    std::string bare = text;
+    for (int i = 0; i < 5000; ++i) {
+      const std::string row = "2026/03/02 10:00:00." + std::to_string(100 + i % 900) + ", 0, 16384";
+      text += row + " MiB\r\n";
+      bare += row + "\r\n";
+    }
+    const std::string last = "2026/03/02 10:00:02.000, 0, ";
+    EXPECT_EQ(torn(text + last + "16", 5000, threads), 1);
+    EXPECT_EQ(torn(text + last + "16384 M", 5000, threads), 1);
+    EXPECT_EQ(torn(text + last + "16384 MiB", 5001, threads), 0);
+    EXPECT_EQ(torn(text + last + "[N/A]", 5001, threads), 0);
+    EXPECT_EQ(torn(text + last + "16\n", 5001, threads), 0);
+    EXPECT_EQ(torn(bare + last + "16384", 5001, threads), 0);  // a log without units, put together by hand
+  }
+}
+
+TEST(NvidiaSmiCsvTest, OfACompressedLogThatWasCutTheLastRowIsNone) {
+  Collected c;
+  testing::CutSource in(
+      "timestamp, index, memory.used [MiB]\n2026/03/02 10:00:00.000, 0, 16384\n"
+      "2026/03/02 10:00:01.000, 0, 16");
+  ASSERT_TRUE(ImportNvidiaSmiCsv(in, {}, c.target));
+  EXPECT_EQ(c.samples.size(), 1U);
+  EXPECT_EQ(c.quality.CountOf(QualityId::kTornRow), 1);
 }
 
 TEST(NvidiaSmiCsvTest, FlagColumnsMakeTheMask) {

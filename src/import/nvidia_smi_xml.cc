@@ -9,6 +9,7 @@
 #include "import/stamp.h"
 #include "import/units.h"
 #include "telemetry/counter_choice.h"
+#include "telemetry/event_reasons.h"
 #include "text/byte_order_mark.h"
 #include "text/number.h"
 
@@ -44,23 +45,7 @@ constexpr std::array<Source, 20> kSources = {{
     {Signal::kPcieTx, "pci/tx_util"},
 }};
 
-// Element names of the event reasons after "clocks_event_reason_" (v12 on) or "clocks_throttle_reason_", and NVML's
-// bits.
-struct Reason {
-  std::string_view name;
-  std::int64_t bit;
-};
-constexpr std::array<Reason, 9> kReasons = {{
-    {"gpu_idle", 0x1},
-    {"applications_clocks_setting", 0x2},
-    {"sw_power_cap", 0x4},
-    {"hw_slowdown", 0x8},
-    {"sync_boost", 0x10},
-    {"sw_thermal_slowdown", 0x20},
-    {"hw_thermal_slowdown", 0x40},
-    {"hw_power_brake_slowdown", 0x80},
-    {"display_clocks_setting", 0x100},
-}};
+// Elements of the event reasons (from v12 of the documents on, and before); that of each is named after them and it.
 constexpr std::array<std::string_view, 2> kReasonElements = {"clocks_event_reason", "clocks_throttle_reason"};
 
 // Leaves that say who a GPU is or introduce its records.
@@ -117,6 +102,9 @@ MigInstance DescribeInstance(std::string_view id, const Instance& instance, cons
   }
   return mig;
 }
+
+// From so much on some process holds memory, as in the audit (docs/readings.md).
+constexpr std::int64_t kHeldMemory = std::int64_t{100} << 20;
 
 std::string CounterName(std::string_view path) { return "nvidia_smi_xml." + std::string(path); }
 
@@ -234,10 +222,11 @@ class Mapper {
       const std::string group = std::string(element) + "s";
       std::int64_t mask = 0;
       bool any = false;
-      for (const Reason& reason : kReasons) {
-        const std::string_view text = leaves.Get(group + "/" + std::string(element) + "_" + std::string(reason.name));
+      for (std::size_t bit = 0; bit < kEventReasonCount; ++bit) {
+        const std::string name(kEventReasonTable[bit].nvidia_smi);
+        const std::string_view text = leaves.Get(group + "/" + std::string(element) + "_" + name);
         any = any || text == "Active" || text == "Not Active";
-        mask |= text == "Active" ? reason.bit : 0;
+        mask |= std::int64_t{text == "Active" ? 1 : 0} << bit;
       }
       if (any) {
         sample.Set(Signal::kEventReasons, mask);
@@ -253,13 +242,21 @@ class Mapper {
   }
 
   // Of the whole board, or of the GPU instance of that id. An empty <processes> says that there are none; a report
-  // without one says nothing.
+  // without one says nothing, nor does an empty one where memory is held: from a container the processes of others are
+  // not seen.
   void CountProcesses(const SmiGpu& gpu, std::string_view instance, Sample& sample) {
     const std::optional<std::string_view> text = gpu.leaves.Find("processes");
     if (gpu.processes.empty() && !text) return;
     if (gpu.processes.empty() && !text->empty() && *text != "None") {
       sample.SetUnavailable(Signal::kProcesses, WhyUnavailable(*text).value_or(Unobserved::kSentinel));
       out_.quality.Count(QualityId::kUnavailableValue, place_);
+      return;
+    }
+    // Where the driver's own share is told apart, what is used is of processes.
+    const bool net = gpu.leaves.Find("fb_memory_usage/reserved").has_value();
+    if (gpu.processes.empty() && net && sample.Has(Signal::kMemoryUsed) &&
+        sample.Get(Signal::kMemoryUsed) >= kHeldMemory) {
+      sample.SetUnavailable(Signal::kProcesses, Unobserved::kGap);
       return;
     }
     sample.Set(Signal::kProcesses,

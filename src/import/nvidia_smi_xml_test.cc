@@ -134,7 +134,7 @@ constexpr ExpectedSample kExpected[] = {
     {"rtx-3080-v12.xml", "2023-07-20T17:00:50Z", 0, 37, 1128, 10240, 22780, 336'000, 320'000, 210, 31, 6000, 1000, 1, 0,
      "nvidia_smi_xml.gpu_power_readings/power_draw"},
     {"rtx-3080-v13.xml", "2026-04-10T10:23:01Z", 65, 9, 9184, 10240, 139'620, 320'000, 320'000, 1950, 27, 14742333,
-     1066699, 0, 0, "nvidia_smi_xml.gpu_power_readings/average_power_draw"},
+     1066699, 0, -1, "nvidia_smi_xml.gpu_power_readings/average_power_draw"},
     {"gtx-1070-ti.xml", "1970-01-01T00:00:00Z", 0, 0, 42, 4096, -1, -2, -2, 135, 39, -2, -2, -2, -2, ""},
 };
 
@@ -173,6 +173,20 @@ TEST(NvidiaSmiXml, TheCapturesAsSamples) {
     EXPECT_EQ(run.quality.CountOf(QualityId::kNoTimestamp), s.time.nanos() == 0 ? 1 : 0);
     EXPECT_EQ(run.quality.CountOf(QualityId::kTimezoneAssumed), s.time.nanos() == 0 ? 0 : 1);
   }
+}
+
+// What is used is of processes where the driver's share is told apart, so 100 MiB are somebody's, seen or not.
+TEST(NvidiaSmiXml, AnEmptyListBesideHeldMemoryProvesNothing) {
+  const auto processes = [](const std::string& memory) {
+    const ImportRun run(ImportNvidiaSmiXml, Stamped("11:40:00", kBusy + "<fb_memory_usage>" + memory +
+                                                                    "</fb_memory_usage><processes></processes>"));
+    const Sample& s = run.samples.at(0);
+    return s.Has(Signal::kProcesses) ? std::to_string(s.Get(Signal::kProcesses)) : "not known";
+  };
+  const std::string reserved = "<reserved>397 MiB</reserved>";
+  EXPECT_EQ(processes(reserved + "<used>100 MiB</used>"), "not known");
+  EXPECT_EQ(processes(reserved + "<used>99 MiB</used>"), "0");
+  EXPECT_EQ(processes("<used>9184 MiB</used>"), "0");  // may be the driver's own
 }
 
 TEST(NvidiaSmiXml, ALoopIsOneSampleADocument) {

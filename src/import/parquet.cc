@@ -143,6 +143,7 @@ class Table {
     devices_.resize(rows);
     all_placed_ = true;
     TRY(ConvertTimes(chunk, rows));
+    rows_.set_local(clock_->local());
     TRY(ConvertDevices(chunk, rows));
     for (SignalColumn& column : signals_) column.Convert(chunk, rows);
     const bool plain = std::all_of(signals_.begin(), signals_.end(), [](const SignalColumn& c) { return c.plain(); });
@@ -159,7 +160,7 @@ class Table {
   void AddPlain(std::size_t rows) {
     SampleColumns columns{rows, times_.data(), devices_.data(), all_signals_, {}};
     for (const SignalColumn& column : signals_) columns.values[Index(column.signal())] = column.values();
-    rows_.Add(columns);
+    rows_.Add(columns, Line(0));
   }
 
   void AddEach(const TableChunk& chunk, std::size_t rows) {
@@ -170,7 +171,7 @@ class Table {
         rows_.CountBadRow(line);
         continue;
       }
-      Sample& sample = rows_.Begin(times_[i], devices_[i]);
+      Sample& sample = rows_.Begin(times_[i], devices_[i], line);
       for (const SignalColumn& column : signals_) rows_.Put(sample, column.signal(), column.Reading(i), line);
       if (owner_) rows_.Own(owners.IsNull(i) ? std::string_view() : owners.Text(i), line);
     }

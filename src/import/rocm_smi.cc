@@ -7,6 +7,7 @@
 #include "import/reading_writer.h"
 #include "import/stamp.h"
 #include "import/units.h"
+#include "text/byte_order_mark.h"
 #include "text/case.h"
 #include "text/line_reader.h"
 #include "text/number.h"
@@ -149,6 +150,16 @@ void AddCard(const RocmCard& card, Instant time, std::set<std::string>& unknown,
   }
 }
 
+// rocm-smi prints them before its document.
+bool OnlyWarnings(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view line = Trim(text.substr(0, text.find('\n')));
+    if (!line.empty() && !line.starts_with("WARNING")) return false;
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<RocmReport> ParseRocmSmi(std::string_view json) {
@@ -183,8 +194,11 @@ Result<void> ImportRocmSmi(ByteSource& in, const ImportOptions& options, ImportT
   ReadingWriter writer(out);
   std::set<std::string> unknown;
   std::int64_t scrapes = 0;
-  std::string_view rest = *text;
-  for (std::string_view json = TakeJsonDocument(rest); !json.empty(); json = TakeJsonDocument(rest)) {
+  std::string_view rest = WithoutByteOrderMark(*text);
+  while (true) {
+    const auto [before, json] = TakeJsonDocument(rest);
+    if (!OnlyWarnings(before)) out.quality.Count(json.empty() ? QualityId::kTornRow : QualityId::kBadRow, place);
+    if (json.empty()) break;
     const Result<RocmReport> report = ParseRocmSmi(json);
     if (!report || report->cards.empty()) {
       out.quality.Count(!report && rest.empty() ? QualityId::kTornRow : QualityId::kBadRow, place);

@@ -92,6 +92,12 @@ TEST(RocmSmi, CardsBecomeDevices) {
   EXPECT_EQ(two->samples.back().time.nanos(), kNanosPerSecond);
   EXPECT_EQ(two->quality.CountOf(QualityId::kPeriodEstimated), 4);
   EXPECT_EQ(two->quality.CountOf(QualityId::kTornRow), 1);
+  EXPECT_EQ(two->quality.CountOf(QualityId::kBadRow), 0);
+
+  const auto warned = ImportText(&ImportRocmSmi, "WARNING: a card sleeps\r\n\n" + text + "\nlost\n" + text + "}");
+  EXPECT_EQ(warned->Values(Signal::kPower, 3), (std::vector<std::int64_t>{39'000, 39'000}));
+  EXPECT_EQ(warned->quality.CountOf(QualityId::kBadRow), 1);
+  EXPECT_EQ(warned->quality.CountOf(QualityId::kTornRow), 1);
 }
 
 TEST(RocmSmi, ReadingsOfNoGpuAreUnobserved) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "telemetry/event_reasons.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/split.h"
@@ -46,22 +47,6 @@ constexpr auto kKnown = std::to_array<Known>({
     {"temperature.gpu", SmiRole::kValue, Signal::kTemperature, 0},
     {"clocks_event_reasons.active", SmiRole::kMask, Signal::kEventReasons, 0},
     {"clocks_throttle_reasons.active", SmiRole::kMask, Signal::kEventReasons, 1},
-});
-
-struct Flag {
-  std::string_view name;
-  int bit;
-};
-constexpr auto kFlags = std::to_array<Flag>({
-    {"gpu_idle", 0},
-    {"applications_clocks_setting", 1},
-    {"sw_power_cap", 2},
-    {"hw_slowdown", 3},
-    {"sync_boost", 4},
-    {"sw_thermal_slowdown", 5},
-    {"hw_thermal_slowdown", 6},
-    {"hw_power_brake_slowdown", 7},
-    {"display_clocks_setting", 8},
 });
 
 // Others without a dot in their name.
@@ -113,8 +98,9 @@ std::optional<int> FindFlag(std::string_view name) {
   for (const std::string_view prefix :
        {std::string_view("clocks_event_reasons."), std::string_view("clocks_throttle_reasons.")}) {
     if (name.substr(0, prefix.size()) != prefix) continue;
-    for (const Flag& flag : kFlags) {
-      if (flag.name == name.substr(prefix.size())) return flag.bit;
+    const std::string_view reason = name.substr(prefix.size());
+    for (std::size_t bit = 0; bit < kEventReasonCount; ++bit) {
+      if (kEventReasonTable[bit].nvidia_smi == reason) return static_cast<int>(bit);
     }
   }
   return std::nullopt;

@@ -1,5 +1,7 @@
 #include "import/smi_rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -8,6 +10,7 @@
 #include "import/stamp.h"
 #include "import/units.h"
 #include "telemetry/value_range.h"
+#include "text/escape.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -357,6 +360,21 @@ SampleColumns SmiRowReader::Columns(std::size_t from, std::size_t lines) const {
 std::string_view SmiRowReader::Line() const {
   const std::uint32_t begin = ends_.data()[-1] + 1;
   return {text_ + begin, ends_.back() - begin};
+}
+
+std::string SmiRowReader::WhyBad() {
+  if (ends_.size() != columns_) {
+    return fmt::format("has {} cells and the header {}; are there commas in its numbers? Record with --format=csv",
+                       ends_.size(), columns_);
+  }
+  Sample sample;
+  const RowFaults before = faults_;
+  const bool timed = !time_ || ReadTime(Cell(*time_), sample);
+  faults_ = before;
+  if (timed) return "has a cell that is neither a number nor a known word";
+  return fmt::format(
+      "its time '{}' is not as nvidia-smi writes it, 2026/07/03 22:22:01.444 (did a spreadsheet save it?)",
+      Printable(Bare(Cell(*time_)).substr(0, 40)));
 }
 
 SmiRowReader::Outcome SmiRowReader::Next(RowIdentity& identity, Sample& sample) {

@@ -63,6 +63,8 @@ class SmiRowReader {
   [[nodiscard]] std::size_t line() const { return line_; }
   // The text of the line read last, without its end.
   [[nodiscard]] std::string_view Line() const;
+  // Of that line, which Next said was bad: what is wrong with it and what to do, for people.
+  [[nodiscard]] std::string WhyBad();
 
   // Faults since the last call.
   RowFaults TakeFaults();

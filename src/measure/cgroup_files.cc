@@ -93,12 +93,6 @@ CgroupPlace FindPlace(const std::vector<Mount>& mounts, std::string_view members
   return second != mounts.end() && path ? PlaceAt(*second, *path) : CgroupPlace{};
 }
 
-std::string TextOf(const std::string& path) {
-  std::string buffer;
-  KeptFile file(path, nullptr);
-  return std::string(file.Read(buffer).value_or(std::string_view()));
-}
-
 }  // namespace
 
 CgroupPlaces FindCgroups(std::string_view mountinfo, std::string_view membership) {
@@ -113,8 +107,8 @@ CgroupPlaces FindCgroups(std::string_view mountinfo, std::string_view membership
 
 CgroupFiles::CgroupFiles(const std::string& root, pid_t pid, OpenFileBudget* files)
     : root_(root),
-      places_(FindCgroups(TextOf(root + "/proc/self/mountinfo"),
-                          TextOf(root + "/proc/" + std::to_string(pid) + "/cgroup"))) {
+      places_(FindCgroups(FileText(root + "/proc/self/mountinfo"),
+                          FileText(root + "/proc/" + std::to_string(pid) + "/cgroup"))) {
   if (places_.pressure.folder.empty()) return;
   const std::string folder = root_ + places_.pressure.folder;
   pressure_.push_back({KeptFile(folder + "/cpu.pressure", files), HostSignal::kPsiCpuSome, std::nullopt});

@@ -27,10 +27,8 @@ constexpr std::array<ProviderRow, 7> kProviders = {{
 }};
 
 std::string FirstLine(const std::string& path) {
-  std::string buffer;
-  KeptFile file(path, nullptr);
-  const std::string_view text = file.Read(buffer).value_or(std::string_view());
-  return std::string(Trim(text.substr(0, text.find('\n'))));
+  const std::string text = FileText(path);
+  return std::string(Trim(std::string_view(text).substr(0, text.find('\n'))));
 }
 
 // "p5.48xlarge", "u-6tb1.112xlarge": a family, a dot, a size. The product of older machines is "HVM domU".

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <regex>
 #include <thread>
 
 #include "measure/live_gpus.h"
@@ -61,6 +62,11 @@ void Sleep(int milliseconds) { std::this_thread::sleep_for(std::chrono::millisec
 template <typename Condition>
 void Await(Condition condition) {
   while (!condition()) Sleep(1);
+}
+
+// Whatever time it was that passed: a busy machine makes it longer.
+bool SaysSilent(const std::string& text) {
+  return std::regex_search(text, std::regex("^the NVIDIA driver has not answered nvmlInit_v2 in [0-9]+\\.[0-9] s"));
 }
 
 TEST(Sampler, ServesItsLanesUntilItIsStopped) {
@@ -246,12 +252,12 @@ TEST(LiveGpus, ADriverThatHangsIsLeftAloneAndNamed) {
   options.patience = Nanos(100'000'000);
   const LiveGpus gpus = LiveGpus::Open(options, *devices, log, clock, TimeLine(clock->Read()));
   EXPECT_TRUE(gpus.lanes.empty());
-  EXPECT_EQ(gpus.why_not.find("the NVIDIA driver has not answered nvmlInit_v2 in 0."), 0U) << gpus.why_not;
+  EXPECT_TRUE(SaysSilent(gpus.why_not)) << gpus.why_not;
   EXPECT_NE(gpus.why_not.find("or it hangs: see dmesg"), std::string::npos) << gpus.why_not;
   EXPECT_TRUE(log.notes.empty());  // it was given up before that was slow
   devices.reset();
   driver.Release();
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  Sleep(50);  // whoever returns now must not touch the devices
 }
 
 TEST(LiveGpus, ADriverThatLoadsFirstIsSaidToBeSlowAndTakenWhenItAnswers) {
@@ -268,7 +274,7 @@ TEST(LiveGpus, ADriverThatLoadsFirstIsSaidToBeSlowAndTakenWhenItAnswers) {
   const LiveGpus gpus = LiveGpus::Open(options, devices, log, clock, TimeLine(clock->Read()));
   EXPECT_EQ(gpus.lanes.size(), 1U) << gpus.why_not;
   ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].find("the NVIDIA driver has not answered nvmlInit_v2 in 0."), 0U) << told[0];
+  EXPECT_TRUE(SaysSilent(told[0])) << told[0];
   EXPECT_EQ(log.Notes(NoteKind::kSlowDriver), told);
 }
 

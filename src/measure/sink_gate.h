@@ -44,7 +44,7 @@ class SinkGate : public LiveSink {
   }
   void ChangeDevices(const std::function<void()>& change) override {
     const std::lock_guard lock(mutex_);
-    if (out_ != nullptr) change();
+    if (out_ != nullptr) out_->ChangeDevices(change);
   }
   // After this no call reaches the sink, nor is one under way.
   void Close() {

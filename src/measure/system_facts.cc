@@ -23,14 +23,6 @@ constexpr std::size_t kMostProcesses = 32;  // and files of each, that are looke
 constexpr std::size_t kMostFiles = 128;
 constexpr std::int64_t kSector = 512;  // the unit of /sys/block/*/size, whatever the disk's
 
-std::string TextOf(const std::string& path) {
-  std::string buffer;
-  KeptFile file(path, nullptr);
-  std::string_view text = file.Read(buffer).value_or(std::string_view());
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
-  return std::string(text);
-}
-
 bool IsThere(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 struct CpuInfo {
@@ -77,7 +69,7 @@ constexpr std::string_view kNoContainer = "none seen";
 std::string ContainerOf(const std::string& root) {
   for (const ContainerSign& sign : kContainerSigns) {
     const std::string path = root + std::string(sign.file);
-    if (sign.holds.empty() ? IsThere(path) : TextOf(path).find(sign.holds) != std::string::npos) {
+    if (sign.holds.empty() ? IsThere(path) : FileText(path).find(sign.holds) != std::string::npos) {
       return std::string(sign.kind);
     }
   }
@@ -92,12 +84,12 @@ std::string DisksOf(const std::string& root) {
   for (const std::string& name : NamesIn(root + "/sys/block")) {
     const bool made = std::any_of(kMade.begin(), kMade.end(),
                                   [&](std::string_view start) { return name.substr(0, start.size()) == start; });
-    const std::optional<std::int64_t> sectors = NumberOf(TextOf(root + "/sys/block/" + name + "/size"));
+    const std::optional<std::int64_t> sectors = NumberOf(FileText(root + "/sys/block/" + name + "/size"));
     if (made || !sectors || *sectors == 0) continue;
     if (++disks > kMostDisks) continue;
     std::array<char, 40> size{};
     std::snprintf(size.data(), size.size(), " %.2f TB", static_cast<double>(*sectors * kSector) / 1e12);
-    const bool turns = TextOf(root + "/sys/block/" + name + "/queue/rotational") == "1";
+    const bool turns = FileText(root + "/sys/block/" + name + "/queue/rotational") == "1";
     text += (text.empty() ? "" : ", ") + name + size.data() + (turns ? " HDD" : " SSD");
   }
   if (disks > kMostDisks) text += " and " + std::to_string(disks - kMostDisks) + " more";
@@ -116,12 +108,12 @@ void AddLimits(const std::string& root, std::vector<RunFact>& facts) {
   CgroupFiles cgroup(root, getpid(), nullptr);
   if (const auto cpus = cgroup.QuotaCpus()) facts.push_back({"system.cgroup_cpus", std::to_string(*cpus)});
   const CgroupPlace memory =
-      FindCgroups(TextOf(root + "/proc/self/mountinfo"), TextOf(root + "/proc/self/cgroup")).memory;
+      FindCgroups(FileText(root + "/proc/self/mountinfo"), FileText(root + "/proc/self/cgroup")).memory;
   constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;  // version 1 writes "none" as a number near 2^63
   std::int64_t least = kNoLimit;
   for (const std::string& folder : {memory.folder, memory.mount}) {
     const std::string file = memory.version2 ? "/memory.max" : "/memory.limit_in_bytes";
-    if (!folder.empty()) least = std::min(least, NumberOf(TextOf(root + folder + file)).value_or(kNoLimit));
+    if (!folder.empty()) least = std::min(least, NumberOf(FileText(root + folder + file)).value_or(kNoLimit));
   }
   if (least < kNoLimit) facts.push_back({"system.cgroup_memory_bytes", std::to_string(least)});
 }
@@ -129,7 +121,7 @@ void AddLimits(const std::string& root, std::vector<RunFact>& facts) {
 // Whether a process may read through that file: the last octal digits of its flags are the way it was opened.
 bool IsForReading(const std::string& fdinfo) {
   constexpr std::string_view kFlags = "flags:";
-  const std::string text = TextOf(fdinfo);
+  const std::string text = FileText(fdinfo);
   const std::size_t at = text.find(kFlags);
   if (at == std::string::npos) return false;
   const std::string_view flags = Words(std::string_view(text).substr(at + kFlags.size())).Next();
@@ -177,7 +169,7 @@ std::string MountOf(const std::vector<MountedAt>& mounts, std::string_view path)
 }
 
 std::string MountsRead(const std::string& proc, std::span<const pid_t> pids) {
-  const std::vector<MountedAt> mounts = MountsOf(TextOf(proc + "/self/mountinfo"));
+  const std::vector<MountedAt> mounts = MountsOf(FileText(proc + "/self/mountinfo"));
   std::set<std::string> found;
   for (std::size_t p = 0; p < std::min(pids.size(), kMostProcesses); ++p) {
     const std::string folder = proc + "/" + std::to_string(pids[p]);
@@ -204,22 +196,22 @@ std::vector<RunFact> SystemFacts(const std::string& root, const std::string& cwd
     if (!value.empty()) facts.push_back({key, std::move(value)});
   };
   const auto add_count = [&](const char* key, std::size_t count) { add(key, count > 0 ? std::to_string(count) : ""); };
-  add("system.kernel", TextOf(root + "/proc/sys/kernel/osrelease"));
-  const CpuInfo cpu = ReadCpuInfo(TextOf(root + "/proc/cpuinfo"));
+  add("system.kernel", FileText(root + "/proc/sys/kernel/osrelease"));
+  const CpuInfo cpu = ReadCpuInfo(FileText(root + "/proc/cpuinfo"));
   add("system.cpu", cpu.model);
   add_count("system.cpu_sockets", cpu.sockets.size());
   add_count("system.cpu_cores", cpu.cores.size());
   add_count("system.cpu_threads", cpu.threads);
-  if (const auto nodes = CountOfList(TextOf(root + "/sys/devices/system/node/online"))) {
+  if (const auto nodes = CountOfList(FileText(root + "/sys/devices/system/node/online"))) {
     add("system.numa_nodes", std::to_string(*nodes));
   }
-  if (const auto kib = ValueOfKey(TextOf(root + "/proc/meminfo"), "MemTotal:")) {
+  if (const auto kib = ValueOfKey(FileText(root + "/proc/meminfo"), "MemTotal:")) {
     add("system.memory_bytes", std::to_string(*kib * 1024));
   }
   add("system.disks", DisksOf(root));
   add("system.container", ContainerOf(root));
   AddLimits(root, facts);
-  add("system.cwd_mount", MountOf(MountsOf(TextOf(root + "/proc/self/mountinfo")), cwd));
+  add("system.cwd_mount", MountOf(MountsOf(FileText(root + "/proc/self/mountinfo")), cwd));
   return facts;
 }
 

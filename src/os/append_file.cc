@@ -18,7 +18,7 @@ tl::unexpected<Error> CannotWrite(const std::string& path, int error) {
 
 }  // namespace
 
-Result<std::unique_ptr<AppendFile>> AppendFile::CreateLocked(const std::string& path) {
+Result<std::unique_ptr<AppendFile>> AppendFile::CreateLocked(const std::string& path, const std::string& flag) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) {
     return Fail(path + ": cannot be created: " + std::strerror(errno) + "; choose another place for it");
@@ -26,13 +26,14 @@ Result<std::unique_ptr<AppendFile>> AppendFile::CreateLocked(const std::string& 
   std::unique_ptr<AppendFile> file(new AppendFile(fd, path));
   // Some network file systems have no locks: there the check for an empty file must do.
   if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    return Fail(path + ": is being recorded by another idleburn; choose another file with -o");
+    return Fail(path + ": is being recorded by another idleburn; choose another file with " + flag);
   }
   struct stat info {};
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     return Fail(path + ": is no plain file; choose another place for it");
   }
-  if (info.st_size > 0) return Fail(path + ": is there already; choose another file with -o, or move it away");
+  if (info.st_size > 0)
+    return Fail(path + ": is there already; choose another file with " + flag + ", or move it away");
   return file;
 }
 

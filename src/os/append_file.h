@@ -14,8 +14,8 @@ namespace idleburn {
 class AppendFile {
  public:
   // A new file, or an empty one, that no other program may append to while this one lives (flock). A file that holds
-  // something or is being appended to is an error.
-  static Result<std::unique_ptr<AppendFile>> CreateLocked(const std::string& path);
+  // something or is being appended to is an error; `flag` names another.
+  static Result<std::unique_ptr<AppendFile>> CreateLocked(const std::string& path, const std::string& flag);
   // A new file, in place of one of that name.
   static Result<std::unique_ptr<AppendFile>> Create(const std::string& path);
   ~AppendFile();

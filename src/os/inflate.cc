@@ -131,15 +131,19 @@ class InflateSource final : public ByteSource {
       }
       const bool starved = rest_.empty();
       between_members_ = false;
+      const std::size_t room_before = room.size();
       const Codec::State state = codec_->Step(rest_, room);
+      after_member_ = after_member_ && room.size() == room_before;
       if (state == Codec::State::kBroken) {
-        if (out.size() - room.size() + produced_ == 0) {
-          return Fail(name() + ": the compressed data is damaged from the start; copy it again, or unpack it yourself");
-        }
-        truncated_ = done_ = true;
+        // Without its checksum nothing tells where the damage began, so nothing of it may count.
+        return Fail(name() +
+                    (after_member_
+                         ? ": what follows the end of the compressed data is none of it; cut it off"
+                         : ": the compressed data is damaged, and nothing tells from where on; copy it again") +
+                    ", or unpack it yourself");
       } else if (state == Codec::State::kMemberEnd) {
         codec_->Restart();
-        between_members_ = true;
+        between_members_ = after_member_ = true;
       } else if (starved && room.size() == out.size()) {
         truncated_ = done_ = true;
       }
@@ -177,6 +181,7 @@ class InflateSource final : public ByteSource {
   std::uint64_t produced_ = 0;
   bool at_end_ = false;
   bool between_members_ = false;
+  bool after_member_ = false;  // and nothing came of a next one yet
   bool done_ = false;
   bool truncated_ = false;
 };

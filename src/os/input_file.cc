@@ -30,6 +30,7 @@ class FileSource final : public ByteSource {
       if (errno != EINTR) return Fail(name_ + ": cannot be read: " + std::strerror(errno));
     }
   }
+  [[nodiscard]] bool truncated() const override { return false; }
   [[nodiscard]] const std::string& name() const override { return name_; }
 
  private:

@@ -2,9 +2,8 @@
 
 #include <sys/random.h>
 
-#include <string_view>
-
 #include "base/check.h"
+#include "os/hex.h"
 
 namespace idleburn {
 
@@ -14,14 +13,6 @@ std::string RandomId() {
   return id;
 }
 
-std::string RandomIdText() {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string text;
-  for (const char c : RandomId()) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += {kHex[byte >> 4], kHex[byte & 15]};
-  }
-  return text;
-}
+std::string RandomIdText() { return HexText(RandomId()); }
 
 }  // namespace idleburn

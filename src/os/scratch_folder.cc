@@ -1,17 +1,17 @@
 #include "os/scratch_folder.h"
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+
+#include "os/temporary_file.h"
 
 namespace idleburn {
 
 Result<ScratchFolder> ScratchFolder::Make(const std::string& copy_of) {
   std::error_code failed;
   if (!copy_of.empty() && !std::filesystem::is_directory(copy_of, failed)) return Fail(copy_of + ": is no folder");
-  const char* folder = std::getenv("TMPDIR");
-  std::string path = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/idleburn-scratch.XXXXXX";
+  std::string path = TemporaryFolder() + "/idleburn-scratch.XXXXXX";
   if (mkdtemp(path.data()) == nullptr) {
     return Fail(path + ": cannot be made: " + std::strerror(errno) + "; set TMPDIR to a folder that can be written");
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "os/hex.h"
 
 namespace idleburn {
 
@@ -31,13 +32,7 @@ std::string Sha256::Hex() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   CHECK(EVP_DigestFinal_ex(context_->md, digest.data(), &size) == 1);
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  for (unsigned int i = 0; i < size; ++i) {
-    hex += kDigits[digest[i] >> 4];
-    hex += kDigits[digest[i] & 15];
-  }
-  return hex;
+  return HexText({reinterpret_cast<const char*>(digest.data()), size});
 }
 
 std::string Sha256Hex(std::string_view bytes) {

@@ -17,8 +17,7 @@ struct Created {
 };
 
 Created CreateTemporaryFile() {
-  const char* folder = std::getenv("TMPDIR");
-  std::string path = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/idleburn.XXXXXX";
+  std::string path = TemporaryFolder() + "/idleburn.XXXXXX";
   const int fd = mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) return {nullptr, path};
   std::FILE* file = fdopen(fd, "w+b");
@@ -42,6 +41,11 @@ Result<void> Copy(ByteSource& in, std::FILE* out) {
 }
 
 }  // namespace
+
+std::string TemporaryFolder() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
+}
 
 std::FILE* OpenTemporaryFile() {
   const Created created = CreateTemporaryFile();

@@ -7,7 +7,9 @@
 
 namespace idleburn {
 
-// An unlinked file for reading and writing, in $TMPDIR or else /tmp; the caller closes it. nullptr if the folder
+// The folder of temporary files: $TMPDIR, or else /tmp.
+std::string TemporaryFolder();
+// An unlinked file for reading and writing in that folder; the caller closes it. nullptr if the folder
 // cannot be written (errno says why). std::tmpfile would not look at TMPDIR.
 std::FILE* OpenTemporaryFile();
 

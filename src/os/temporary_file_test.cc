@@ -24,6 +24,7 @@ class Pieces final : public ByteSource {
     left_ -= n;
     return n;
   }
+  [[nodiscard]] bool truncated() const override { return false; }
   [[nodiscard]] const std::string& name() const override { return name_; }
 
  private:

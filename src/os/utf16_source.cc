@@ -7,31 +7,14 @@
 #include <string>
 #include <utility>
 
+#include "os/utf8.h"
+
 namespace idleburn {
 namespace {
 
 constexpr std::string_view kLittleMark = "\xFF\xFE";
 constexpr std::string_view kBigMark = "\xFE\xFF";
 constexpr char32_t kReplacement = 0xFFFD;
-
-void AppendUtf8(std::string& out, char32_t c) {
-  const auto tail = [&](int shift) { out += static_cast<char>(0x80 | ((c >> shift) & 0x3F)); };
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-  } else if (c < 0x800) {
-    out += static_cast<char>(0xC0 | (c >> 6));
-    tail(0);
-  } else if (c < 0x10000) {
-    out += static_cast<char>(0xE0 | (c >> 12));
-    tail(6);
-    tail(0);
-  } else {
-    out += static_cast<char>(0xF0 | (c >> 18));
-    tail(12);
-    tail(6);
-    tail(0);
-  }
-}
 
 class Utf16Source final : public ByteSource {
  public:
@@ -44,6 +27,7 @@ class Utf16Source final : public ByteSource {
     taken_ += n;
     return n;
   }
+  [[nodiscard]] bool truncated() const override { return in_->truncated(); }
   [[nodiscard]] const std::string& name() const override { return in_->name(); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 namespace idleburn {
@@ -10,19 +11,22 @@ namespace {
 // Gives a few bytes at a time, so that characters are cut.
 class Dripping final : public ByteSource {
  public:
-  Dripping(std::string bytes, std::size_t step) : bytes_(std::move(bytes)), step_(step) {}
+  Dripping(std::string bytes, std::size_t step, bool truncated = false)
+      : bytes_(std::move(bytes)), step_(step), truncated_(truncated) {}
   Result<std::size_t> Read(std::span<char> out) override {
     const std::size_t n = std::min({out.size(), step_, bytes_.size() - at_});
     bytes_.copy(out.data(), n, at_);
     at_ += n;
     return n;
   }
+  [[nodiscard]] bool truncated() const override { return truncated_ && at_ == bytes_.size(); }
   [[nodiscard]] const std::string& name() const override { return name_; }
 
  private:
   std::string bytes_;
   std::string name_ = "log";
   std::size_t step_;
+  bool truncated_;
   std::size_t at_ = 0;
 };
 
@@ -53,6 +57,16 @@ TEST(Utf16, EitherOrderAndEveryCut) {
   for (std::size_t step = 1; step < 20; ++step) {
     EXPECT_EQ(Decoded(Bytes(text, false), step), utf8) << step;
     EXPECT_EQ(Decoded(Bytes(text, true), step), utf8) << step;
+  }
+}
+
+TEST(Utf16, SaysThatWhatItDecodesWasCutOff) {
+  std::array<char, 16> buffer{};
+  for (const bool truncated : {false, true}) {
+    const auto source = DecodeUtf16(std::make_unique<Dripping>(Bytes(u"\uFEFF45", false), 3, truncated));
+    while (source->Read(buffer).value() > 0) {
+    }
+    EXPECT_EQ(source->truncated(), truncated);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "text/split.h"
 #include "text/squash.h"
 
 namespace idleburn {
@@ -196,7 +197,9 @@ std::string PlainModelName(std::string_view name) { return WithoutSuffix(Plain(n
 
 std::vector<std::string> ModelNames() {
   std::vector<std::string> names;
-  const auto add = [&names](std::string_view all) { names.emplace_back(all.substr(0, all.find('|'))); };
+  const auto add = [&names](std::string_view all) {
+    for (const std::string_view name : Split(all, '|')) names.emplace_back(name);
+  };
   for (const DenseRow& row : kDense) add(row.names);
   for (const ExpertRow& row : kExperts) add(row.names);
   return names;

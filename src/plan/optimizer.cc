@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "text/spelling.h"
 #include "text/squash.h"
+#include "text/suggestion.h"
 
 namespace idleburn {
 namespace {
@@ -42,8 +42,7 @@ Result<OptimizerFacts> OptimizerNamed(std::string_view name) {
     if (Squash(optimizer.name) == plain) return optimizer;
     names.emplace_back(optimizer.name);
   }
-  return FailUsage("optimizer '" + std::string(name.substr(0, 40)) + "' is not known; did you mean " +
-                   NearestSpelling(name, names) + "?");
+  return FailUsage("optimizer '" + std::string(name.substr(0, 40)) + "' is not known; " + SuggestionFor(name, names));
 }
 
 }  // namespace idleburn

@@ -41,6 +41,11 @@ Result<PlanFile> ReadPlanToml(std::string_view text, const std::string& name) {
       file.words[std::string(key.str())] = word;
     }
   } catch (const toml::parse_error& error) {
+    if (text.starts_with('{')) {
+      return Fail(name +
+                  ": is JSON, perhaps a trace (idleburn audit reads traces); a plan is TOML, a training YAML or a " +
+                  "model's config.json");
+    }
     return Fail(name + ":" + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
   }
   return file;

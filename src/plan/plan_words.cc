@@ -14,8 +14,8 @@
 #include "plan/model_table.h"
 #include "plan/optimizer.h"
 #include "text/number.h"
-#include "text/spelling.h"
 #include "text/squash.h"
+#include "text/suggestion.h"
 
 namespace idleburn {
 namespace {
@@ -76,9 +76,33 @@ constexpr std::array<std::string_view, 3> kPrecisions = {"amp", "bf16", "fp32"};
 constexpr std::array<std::string_view, 3> kCheckpointing = {"none", "selective", "full"};
 constexpr std::array<std::string_view, 6> kSharding = {"none", "zero1", "zero2", "zero3", "fsdp", "gathered"};
 
-std::string Nearest(std::string_view word, std::span<const std::string_view> among) {
-  const std::vector<std::string> names(among.begin(), among.end());
-  return NearestSpelling(word, names);
+// Of GPUs a name is its model and more: H1000 is nearer to the H100s than to any one of them.
+std::string SuggestedGpu(std::string_view text) {
+  std::vector<std::string> names;
+  for (const GpuRate& gpu : AllGpuRates()) names.emplace_back(gpu.gpu);
+  std::string word(text.substr(0, 40));
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::vector<std::string> models = names;
+  for (const std::string& name : names) models.push_back(name.substr(0, name.find('-')));
+  const std::string meant = MeantBy(word, models);
+  if (meant.empty()) return SuggestionFor(word, names);
+  std::string those;
+  for (const std::string& name : names) {
+    if (name == meant || name.starts_with(meant + "-")) those += (those.empty() ? "" : ", ") + name;
+  }
+  return "did you mean " + those + "?";
+}
+
+// All of that start, where several have it: llama-3.1 is no size.
+std::string SuggestedModel(std::string_view text) {
+  const std::vector<std::string> names = ModelNames();
+  const std::string word = Squash(text.substr(0, 40));
+  std::string those;
+  for (const std::string& name : names) {
+    if (word.size() > 2 && Squash(name).starts_with(word)) those += (those.empty() ? "" : ", ") + name;
+  }
+  return those.empty() ? SuggestionFor(word, names) : "did you mean " + those + "?";
 }
 
 // Reads words by key and remembers the first thing that is wrong, and what was taken for granted.
@@ -124,7 +148,8 @@ class WordReader {
     if (text.empty()) return otherwise;
     const auto found = std::find(among.begin(), among.end(), text);
     if (found != among.end()) return static_cast<std::size_t>(found - among.begin());
-    Complain(fmt::format("{} '{}' is not known; did you mean {}?", key, text.substr(0, 30), Nearest(text, among)));
+    const std::vector<std::string> names(among.begin(), among.end());
+    Complain(fmt::format("{} '{}' is not known; {}", key, text.substr(0, 30), SuggestionFor(text, names)));
     return otherwise;
   }
   std::nullopt_t Complain(std::string message) {
@@ -143,8 +168,7 @@ Result<void> CheckKeys(const PlanWords& words) {
     std::vector<std::string> names;
     for (const PlanKey& key : kKeys) names.emplace_back(key.name);
     if (std::find(names.begin(), names.end(), word.first) != names.end()) continue;
-    return FailUsage(fmt::format("unknown key '{}'; did you mean {}?", word.first.substr(0, 40),
-                                 NearestSpelling(word.first, names)));
+    return FailUsage(fmt::format("unknown key '{}'; {}", word.first.substr(0, 40), SuggestionFor(word.first, names)));
   }
   return {};
 }
@@ -158,9 +182,9 @@ ModelFacts FactsFrom(WordReader& words) {
       facts = *known;
     } else if (!words.Has("layers")) {
       words.Complain(
-          fmt::format("model '{}' is not in the built-in table; did you mean {}? Or give its config.json, or "
+          fmt::format("model '{}' is not in the built-in table; {} Or give its config.json, or "
                       "layers, hidden, heads, ffn, vocab",
-                      words.Text("model").substr(0, 40), NearestSpelling(words.Text("model"), ModelNames())));
+                      words.Text("model").substr(0, 40), SuggestedModel(words.Text("model"))));
     }
     facts.name = words.Text("model");
   }
@@ -315,10 +339,8 @@ void SetRun(WordReader& words, PlannedRun& plan) {
                                counted.gpu.substr(0, 40), counted.count));
   }
   if (words.Has("gpu") && !RateOf(run.gpu)) {
-    std::vector<std::string> names;
-    for (const GpuRate& gpu : AllGpuRates()) names.emplace_back(gpu.gpu);
-    words.Complain(fmt::format("GPU '{}' is not in the table of rates; did you mean {}?", run.gpu.substr(0, 40),
-                               NearestSpelling(run.gpu, names)));
+    words.Complain(
+        fmt::format("GPU '{}' is not in the table of rates; {}", run.gpu.substr(0, 40), SuggestedGpu(run.gpu)));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "text/case.h"
 #include "text/line_reader.h"
 #include "text/spelling.h"
+#include "text/time_zone.h"
 
 namespace idleburn {
 namespace embedded {
@@ -31,6 +32,8 @@ std::optional<Market> ParseMarket(std::string_view name) {
 std::string KeyOf(const CatalogueRow& row) {
   return row.provider + ":" + row.instance + ":" + std::string(Name(row.market)) + "@" + row.region;
 }
+
+std::string AsOf(const std::optional<Instant>& date) { return date ? "as of " + FormatDay(*date) : "undated"; }
 
 Result<Money> PerGpuHour(const CatalogueRow& row) { return Scale(row.per_hour, 1'000'000, row.gpu_micros); }
 

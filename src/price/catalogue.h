@@ -31,6 +31,8 @@ struct CatalogueRow {
 
 // "aws:p5.48xlarge:on_demand@us-east-1", as --price takes it.
 std::string KeyOf(const CatalogueRow& row);
+// "as of 2026-07-20", or "undated".
+std::string AsOf(const std::optional<Instant>& date);
 // Instance price / GPU count: CPUs, memory and disks of the host stay inside.
 Result<Money> PerGpuHour(const CatalogueRow& row);
 

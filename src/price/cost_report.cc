@@ -191,7 +191,7 @@ std::optional<Money> IfHeld(const Result<Money>& amount) { return amount ? std::
 void AddUnitCosts(Money allocated_cost, std::int64_t busy_ns, const WorkDone& work, CostReport* report) {
   if (busy_ns > 0) report->per_effective_gpu_hour = IfHeld(Scale(allocated_cost, kNanosPerHour, busy_ns));
   for (const auto& [unit, count] : work.units) {
-    report->per_unit.emplace(Singular(unit), IfHeld(Scale(allocated_cost, WorkDone::kOne, count)));
+    report->per_unit.emplace(Singular(unit), CostOfOne::Of(allocated_cost, count));
   }
 }
 
@@ -320,6 +320,7 @@ void AddEnergyPrice(const EnergyPrice& price, const Energy& energy, CostReport* 
   if (!energy.picojoules) return;
   constexpr Int128 kExactPicojoulesPerKwh = 3'600'000'000'000'000'000;
   if (price.per_kwh) {
+    report->energy_currency = price.currency;
     report->energy_cost = IfHeld(Scale(*price.per_kwh, *energy.picojoules, kExactPicojoulesPerKwh));
     report->energy_beyond_range = !report->energy_cost;
   }

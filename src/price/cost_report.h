@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "classify/totals.h"
+#include "price/cost_of_one.h"
 #include "price/rate.h"
 #include "price/rate_card.h"
 #include "price/work.h"
@@ -60,6 +61,7 @@ struct UsageCost {
 struct EnergyPrice {
   std::optional<Money> per_kwh;
   std::optional<double> grams_co2e_per_kwh;
+  std::string currency = "USD";  // of per_kwh; GPU-hours may have a price in another
 };
 
 struct CostReport {
@@ -104,8 +106,8 @@ struct CostReport {
   // With a rate. Of the GPUs that have one, where some have none; a cost per unit of work is then not known.
   // Absent with a rate: undefined, no busy time, or so little that the quotient is more than money holds.
   std::optional<Money> per_effective_gpu_hour;
-  std::map<std::string, std::optional<Money>> per_unit;  // "sample" -> 0.0004; absent: so few, likewise
-  std::optional<Money> hourly;                           // these absent with a rate: more than money holds
+  std::map<std::string, std::optional<CostOfOne>> per_unit;  // "sample" -> 0.0004; absent: so few, likewise
+  std::optional<Money> hourly;                               // these absent with a rate: more than money holds
   std::optional<Money> monthly;
   std::optional<Money> yearly;
   int month_hours = 720;
@@ -113,6 +115,7 @@ struct CostReport {
   std::optional<Money> total_low, total_high, waste_low, waste_high;
 
   std::optional<Money> energy_cost;
+  std::string energy_currency = "USD";
   bool energy_beyond_range = false;  // asked for and measured, and more than money holds
   std::optional<double> co2e_kg;
 

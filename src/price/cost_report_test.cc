@@ -286,10 +286,13 @@ TEST(PriceRunTest, EnergyIsTakenOncePerBoard) {
   counted.totals.energy_ns = kHour;
   counted.totals.power.Add(kHour, 100'000);
   scene.energy.per_kwh = Money::Cents(10);
+  scene.energy.currency = "EUR";
   scene.energy.grams_co2e_per_kwh = 400;
   report = scene.Report();
   EXPECT_DOUBLE_EQ(*report.whole.energy_kwh, 300.25);
   EXPECT_EQ(FormatExact(*report.energy_cost), "30.025");
+  EXPECT_EQ(report.energy_currency, "EUR");
+  EXPECT_EQ(report.rate.currency, "USD");
   EXPECT_DOUBLE_EQ(*report.co2e_kg, 120.1);
   EXPECT_DOUBLE_EQ(*report.whole.mean_power_w, 175);
 

@@ -57,6 +57,8 @@ TEST(StatedPriceTest, RefusesWhatNamesNoPriceOrGpusTwice) {
     EXPECT_EQ(prices.error().kind, Error::Kind::kUsage) << text;
     EXPECT_EQ(prices.error().message.find("--price: "), 0U) << text;
   }
+  EXPECT_EQ(ParseStatedPrices("2,50").error().message,
+            "--price: '2,50' is two prices for all GPUs, as a comma separates prices; write a decimal point, 2.50");
 }
 
 }  // namespace

@@ -61,7 +61,13 @@ Result<Figures> ParseFigures(std::string_view text) {
     }
     std::optional<Money>& figure = figures[static_cast<std::size_t>(field - kFields.begin())];
     if (figure) return FailUsage("--owned: " + std::string(name) + " is given twice; give it once");
-    const Result<Money> value = Money::Parse(Trim(item.substr(equals + 1)));
+    const std::string_view given = Trim(item.substr(equals + 1));
+    if (given.find_first_not_of("-.0123456789") != std::string_view::npos) {
+      return FailUsage("--owned: '" + std::string(item) +
+                       "' is not a decimal number; write it in full, without k, a unit or "
+                       "a currency sign, like capex=250000");
+    }
+    const Result<Money> value = Money::Parse(given);
     if (!value) return FailUsage("--owned: " + std::string(name) + ": " + value.error().message);
     if (*value < Money()) return FailUsage("--owned: " + std::string(name) + " is negative; give a positive number");
     figure = *value;

@@ -45,6 +45,7 @@ TEST(OwnedRateTest, NamesWhatWasNotGiven) {
 
 TEST(OwnedRateTest, RefusesWhatCannotBe) {
   EXPECT_EQ(Message("capex=1,life=1"), "--owned: gpus is missing; write it like capex=250000,life=4,gpus=8");
+  EXPECT_NE(Message("capex=250k,life=4,gpus=8").find("without k, a unit or a currency sign"), std::string::npos);
   EXPECT_NE(Message("capex=1,life=0,gpus=1"), "");
   EXPECT_NE(Message("capex=1,life=1,gpus=0"), "");
   EXPECT_NE(Message("capex=1,life=1,gpus=1.5"), "");

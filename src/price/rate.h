@@ -32,6 +32,8 @@ struct Rate {
   struct Candidate {
     std::string key;  // "aws:p5.48xlarge:on_demand@us-east-1", usable with --price
     Money per_gpu_hour;
+    std::int64_t gpu_micros = 1'000'000;  // GPUs of the instance in millionths, as in CatalogueRow
+    std::optional<Instant> as_of = {};    // absent: undated
     friend bool operator==(const Candidate&, const Candidate&) = default;
   };
   std::vector<Candidate> candidates;  // cheapest first

@@ -202,6 +202,14 @@ Result<void> CheckStated(const RateBook& book, const std::vector<Board>& boards,
   return {};
 }
 
+// What to say of a catalogue price that is another GPU's; empty if it is not.
+std::string OtherProduct(const RateBook& book, const Rate& rate, const GpuIdentity& gpu) {
+  const CatalogueRow* row = rate.kind == RateKind::kCatalogue ? book.catalogue.Find(rate.key) : nullptr;
+  if (row == nullptr || !IsOtherProduct(*row, gpu.name)) return {};
+  return rate.key + " is the price of another GPU: it sells " + row->gpu + ", and this run has " +
+         std::string(gpu.name);
+}
+
 // In the order in which people look for them: the first are those that a contract has room for.
 std::vector<Board> BoardsOf(const RateBook& book, const DeviceTable& devices, std::span<const DeviceId> gpus) {
   std::map<DeviceId, Board> boards;
@@ -235,15 +243,18 @@ Result<RateCard> RatesOf(const RateBook& book, const DeviceTable& devices, std::
   RateCard card;
   TRY(CheckStated(book, boards, &card));
   std::map<DeviceId, Rate> rates;
+  std::set<std::string> others;
   for (const Board& board : boards) {
     Result<Rate> rate = finder.RateOf(board.identity);
     if (!rate) return tl::unexpected<Error>(rate.error());
+    if (std::string other = OtherProduct(book, *rate, board.identity); !other.empty()) others.insert(std::move(other));
     card.Give(board.id, *rate);
     rates.emplace(board.id, *std::move(rate));
   }
   for (const DeviceId gpu : gpus) {
     if (devices[gpu].board) card.Give(gpu, rates.at(*devices[gpu].board));
   }
+  for (const std::string& other : others) card.Remark(other);
   finder.Remark(&card);
   return card;
 }

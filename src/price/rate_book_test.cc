@@ -93,6 +93,19 @@ TEST(RateBookTest, AKeyMayBeThePriceOfSome) {
   Site site;
   site.State("H100=acme:a@eu-1");
   EXPECT_EQ(site.Cents(), (Prices{150, 150, 150}));
+  const RateCard card = site.Card().value();
+  ASSERT_EQ(card.remarks().size(), 1U);
+  EXPECT_EQ(card.remarks()[0],
+            "acme:a:on_demand@eu-1 is the price of another GPU: it sells A100-80GB-SXM, and this run has NVIDIA H100 "
+            "80GB HBM3");
+}
+
+TEST(RateBookTest, AKeyOfTheSameGpuOrOfAnUnknownOneIsNotRemarkedOn) {
+  Site site;
+  site.Sell("odd", "Voodoo 5", 100);
+  site.Add("GPU-cccc0000-0000-0000-0000-000000000004", "node03", "Quadro Plex 9000");
+  site.State("A100=acme:a@eu-1,H100=acme:odd@eu-1,node03=acme:h@eu-1");
+  EXPECT_TRUE(site.Card()->remarks().empty());
 }
 
 TEST(RateBookTest, TwoPricesThatNameAGpuAlikeAreAnError) {

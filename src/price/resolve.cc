@@ -7,7 +7,6 @@
 #include "price/owned_rate.h"
 #include "telemetry/gpu_facts.h"
 #include "text/number.h"
-#include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
@@ -40,15 +39,18 @@ Rate FromOffers(const std::vector<Offer>& offers, Instant now) {
   rate.per_gpu_hour = offers.front().per_gpu_hour;
   rate.as_of = row.as_of;
   rate.stale = IsStale(row.as_of, now);
-  rate.source =
-      "catalogue: " + KeyOf(row) + ", " + (row.as_of ? "as of " + FormatDay(*row.as_of) : std::string("undated"));
+  rate.source = "catalogue: " + KeyOf(row) + ", " + AsOf(row.as_of);
   return rate;
+}
+
+Rate::Candidate CandidateOf(const CatalogueRow& row, Money per_gpu_hour) {
+  return {KeyOf(row), per_gpu_hour, row.gpu_micros, row.as_of};
 }
 
 Rate Ambiguous(const std::vector<Offer>& offers) {
   Rate rate;
   rate.reason = "ambiguous_price";
-  for (const Offer& offer : offers) rate.candidates.push_back({KeyOf(*offer.row), offer.per_gpu_hour});
+  for (const Offer& offer : offers) rate.candidates.push_back(CandidateOf(*offer.row, offer.per_gpu_hour));
   rate.low = offers.front().per_gpu_hour;
   rate.high = offers.back().per_gpu_hour;
   return rate;
@@ -85,6 +87,11 @@ Result<Rate> FromKey(const Catalogue& catalogue, std::string_view text, Instant 
 
 Result<Rate> FromNumber(std::string_view text, std::string_view given) {
   const Result<Money> price = Money::Parse(text);
+  if (text.find_first_not_of("-.0123456789") != std::string_view::npos) {
+    return FailUsage("--price: '" + std::string(text.substr(0, 60)) +
+                     "' is not a decimal number; write it like 2.49, without a currency sign, or a key like "
+                     "aws:p5.48xlarge@us-east-1");
+  }
   if (!price) return FailUsage("--price: " + price.error().message + ", or a key like aws:p5.48xlarge@us-east-1");
   if (*price < Money())
     return FailUsage("--price: '" + std::string(text) + "' is negative; give USD per GPU-hour, like 2.49");
@@ -100,7 +107,7 @@ void AddOtherOffers(const Catalogue& catalogue, Rate& rate) {
   const CatalogueRow* row = rate.kind == RateKind::kCatalogue ? catalogue.Find(rate.key) : nullptr;
   if (row == nullptr) return;
   for (const CatalogueRow* other : RowsOfGpu(catalogue, row->gpu)) {
-    if (const Result<Money> per_gpu = PerGpuHour(*other)) rate.candidates.push_back({KeyOf(*other), *per_gpu});
+    if (const Result<Money> per_gpu = PerGpuHour(*other)) rate.candidates.push_back(CandidateOf(*other, *per_gpu));
   }
 }
 
@@ -131,11 +138,8 @@ namespace {
 
 // Not where both are known products, and others: in one run there may be GPUs of several machines.
 bool CanHave(const CatalogueRow& row, const std::vector<std::string>& gpu_names) {
-  const std::optional<GpuFacts> sold = FactsFor(row.gpu);
-  return gpu_names.empty() || !sold || std::any_of(gpu_names.begin(), gpu_names.end(), [&](const std::string& name) {
-           const std::optional<GpuFacts> facts = FactsFor(name);
-           return !facts || facts->gpu == sold->gpu;
-         });
+  return gpu_names.empty() || std::any_of(gpu_names.begin(), gpu_names.end(),
+                                          [&](const std::string& name) { return !IsOtherProduct(row, name); });
 }
 
 std::vector<const CatalogueRow*> RowsOfInstance(const Catalogue& catalogue, const PriceRequest& request) {
@@ -179,6 +183,12 @@ Result<Rate> FromCatalogue(const Catalogue& catalogue, const PriceRequest& reque
 }
 
 }  // namespace
+
+bool IsOtherProduct(const CatalogueRow& row, std::string_view gpu_name) {
+  const std::optional<GpuFacts> sold = FactsFor(row.gpu);
+  const std::optional<GpuFacts> had = FactsFor(gpu_name);
+  return sold && had && sold->gpu != had->gpu;
+}
 
 std::vector<const CatalogueRow*> RowsOfGpu(const Catalogue& catalogue, std::string_view gpu_name) {
   const std::optional<GpuFacts> facts = FactsFor(gpu_name);

@@ -33,6 +33,10 @@ Result<Rate> RateOfListed(const Catalogue& catalogue, const PriceRequest& reques
 Result<Rate> RateOfPrice(const Catalogue& catalogue, const StatedPrice& price, Instant now);
 Result<Rate> RateOfOwned(std::string_view text);
 
+// Whether the row sells another product than that GPU, as its driver prints it; of names that are not known it is not
+// told.
+bool IsOtherProduct(const CatalogueRow& row, std::string_view gpu_name);
+
 // Rows of a GPU as a driver or the catalogue names it, cheapest per GPU-hour first.
 std::vector<const CatalogueRow*> RowsOfGpu(const Catalogue& catalogue, std::string_view gpu_name);
 

@@ -49,6 +49,7 @@ TEST(ResolveTest, RefusesWhatIsNoPrice) {
     EXPECT_EQ(rate.error().kind, Error::Kind::kUsage) << text;
     EXPECT_EQ(rate.error().message.find('\n'), std::string::npos);
   }
+  EXPECT_NE(RateOf(Catalogue(), "$2.50").error().message.find("without a currency sign"), std::string::npos);
 }
 
 TEST(ResolveTest, TakesAKey) {
@@ -112,6 +113,7 @@ TEST(ResolveTest, AGpuNameDecidesOnlyAmongEqualPrices) {
   EXPECT_EQ(open.high, Money::Cents(150));
   ASSERT_EQ(open.candidates.size(), 3U);
   EXPECT_EQ(open.candidates.front().key, "acme:one:spot@eu-1");
+  EXPECT_EQ(open.candidates.back().gpu_micros, 1'000'000);
   for (const Rate::Candidate& c : open.candidates) {  // each settles it
     EXPECT_EQ(RateOf(catalogue, c.key)->per_gpu_hour, c.per_gpu_hour);
   }

@@ -5,6 +5,18 @@
 #include "text/number.h"
 
 namespace idleburn {
+namespace {
+
+bool AllDigits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// "2,50", as many countries write it: two whole numbers for the same GPUs, the second of cents.
+bool IsDecimalComma(const StatedPrice& whole, const StatedPrice& decimals) {
+  return whole.gpus.all() && AllDigits(whole.text) && AllDigits(decimals.text);
+}
+
+}  // namespace
 
 Result<std::vector<StatedPrice>> ParseStatedPrices(std::string_view text) {
   std::vector<StatedPrice> prices;
@@ -22,6 +34,11 @@ Result<std::vector<StatedPrice>> ParseStatedPrices(std::string_view text) {
     const bool again = std::any_of(prices.begin(), prices.end(), [&](const StatedPrice& other) {
       return EqualsIgnoreCase(other.gpus.text(), price.gpus.text());
     });
+    if (again && IsDecimalComma(prices.back(), price)) {
+      const std::string& whole = prices.back().text;
+      return FailUsage("--price: '" + whole + "," + price.text + "' is two prices for all GPUs, as a comma separates " +
+                       "prices; write a decimal point, " + whole + "." + price.text);
+    }
     if (again) {
       return FailUsage("--price: two prices for " + (price.gpus.all() ? "all GPUs" : price.gpus.text()) +
                        "; give one, and before others the GPUs they are for, like A100=1.29");

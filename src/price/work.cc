@@ -22,9 +22,11 @@ std::optional<Int128> ParseCount(std::string_view text) {
   const std::string_view whole = text.substr(0, point);
   std::string fraction(point == std::string_view::npos ? std::string_view() : text.substr(point + 1));
   while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
-  if (whole.empty() || fraction.size() > kDecimals || !AllDigits(whole) || !AllDigits(fraction)) return std::nullopt;
+  if (text.size() < (point == std::string_view::npos ? 1U : 2U) || fraction.size() > kDecimals || !AllDigits(whole) ||
+      !AllDigits(fraction))
+    return std::nullopt;
   fraction.resize(kDecimals, '0');
-  const std::optional<std::int64_t> units = ParseInteger(whole);
+  const std::optional<std::int64_t> units = whole.empty() ? 0 : ParseInteger(whole);
   if (!units) return std::nullopt;
   const Int128 count = *units * WorkDone::kOne + *ParseInteger(fraction);
   return count > 0 ? std::optional(count) : std::nullopt;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "os/utf8.h"
+
 namespace idleburn {
 namespace {
 
@@ -68,35 +70,16 @@ std::optional<std::uint32_t> Hex4(std::string_view digits) {
   return value;
 }
 
-void AppendUtf8(std::uint32_t point, std::string& out) {
-  const auto tail = [&](unsigned shift) { out += static_cast<char>(0x80U | ((point >> shift) & 0x3FU)); };
-  if (point < 0x80) {
-    out += static_cast<char>(point);
-  } else if (point < 0x800) {
-    out += static_cast<char>(0xC0U | (point >> 6));
-    tail(0);
-  } else if (point < 0x10000) {
-    out += static_cast<char>(0xE0U | (point >> 12));
-    tail(6);
-    tail(0);
-  } else {
-    out += static_cast<char>(0xF0U | (point >> 18));
-    tail(12);
-    tail(6);
-    tail(0);
-  }
-}
-
 // After "\u". Returns how many bytes it took; 0: no hexadecimal digits.
 std::size_t AppendCodePoint(std::string_view rest, std::string& out) {
   constexpr std::uint32_t kReplacement = 0xFFFD;
   const std::optional<std::uint32_t> unit = Hex4(rest);
   if (!unit) return 0;
-  if (*unit < 0xD800 || *unit > 0xDFFF) return AppendUtf8(*unit, out), 4;
+  if (*unit < 0xD800 || *unit > 0xDFFF) return AppendUtf8(out, *unit), 4;
   const bool pair = *unit < 0xDC00 && rest.substr(4, 2) == "\\u";
   const std::optional<std::uint32_t> low = pair ? Hex4(rest.substr(6)) : std::nullopt;
-  if (!low || *low < 0xDC00 || *low > 0xDFFF) return AppendUtf8(kReplacement, out), 4;
-  return AppendUtf8(0x10000 + ((*unit - 0xD800) << 10) + (*low - 0xDC00), out), 10;
+  if (!low || *low < 0xDC00 || *low > 0xDFFF) return AppendUtf8(out, kReplacement), 4;
+  return AppendUtf8(out, 0x10000 + ((*unit - 0xD800) << 10) + (*low - 0xDC00)), 10;
 }
 
 struct Escape {

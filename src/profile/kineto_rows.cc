@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "profile/event_range.h"
 #include "profile/trace_time.h"
 #include "text/number.h"
 
@@ -126,12 +127,9 @@ void KinetoRows::AddRange(const TraceEvent& event, std::int64_t start_ns, std::i
   const bool step_of_unknown = !seen.role && StepNumber(event.name);
   const TraceRole role = step_of_unknown ? TraceRole::kHostRange : seen.role.value_or(TraceRole::kNotWork);
   if (role == TraceRole::kNotWork || role == TraceRole::kForeign) return;
-  if (length_ns > kLongestEventNs) return quality_.Count(QualityId::kLongDuration, place_);
-  if (length_ns < 0) {
-    quality_.Count(QualityId::kNegativeDuration, place_);
-    length_ns = 0;
-  }
-  const Interval span{start_ns, start_ns + length_ns};
+  const std::optional<Interval> range = EventRange(start_ns, start_ns + length_ns, quality_, place_);
+  if (!range) return;
+  const Interval span = *range;
   earliest_ns_ = std::min(earliest_ns_.value_or(start_ns), start_ns);
   switch (role) {
     case TraceRole::kCall:

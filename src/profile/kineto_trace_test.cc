@@ -144,6 +144,23 @@ TEST(KinetoTraceTest, TakesDoubtfulTimesAsTheTableSays) {
   EXPECT_EQ(run.quality.CountOf(QualityId::kBadRow), 3);
 }
 
+// Two such times would be further apart than 64 bits of nanoseconds reach.
+TEST(KinetoTraceTest, ADamagedTimeCostsItsEventOnly) {
+  const Outcome run = ReadTrace(Trace({
+      Entry("kernel", "early", "-4611686018427387.904", "1"),
+      Entry("kernel", "a", "10", "2"),
+      Entry("kernel", "b", "20", "2"),
+      Entry("kernel", "late", "4611686018427387.904", "1"),
+      Entry("kernel", "ends late", "2305843009213693.952", "1"),
+  }));
+  ASSERT_EQ(run.profile.devices.size(), 1U);
+  const std::vector<DeviceEvent>& events = run.profile.devices[0].events;
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].start_ns, 10'000);
+  EXPECT_EQ(events[1].end_ns, 22'000);
+  EXPECT_EQ(run.quality.CountOf(QualityId::kBadRow), 3);
+}
+
 TEST(KinetoTraceTest, PairsBeginsWithEndsOnTheirThread) {
   const auto mark = [](const char* phase, const char* thread, const char* time, const char* rest = "") {
     return std::string(R"({"ph": ")") + phase + R"(", "pid": 1, "tid": )" + thread + R"(, "ts": )" + time + rest + "}";

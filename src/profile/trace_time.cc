@@ -6,8 +6,8 @@
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kFarthestNs = std::int64_t{1} << 62;
-constexpr std::size_t kMostDigits = 16;  // of microseconds: 317 years
+constexpr std::int64_t kFarthestNs = std::int64_t{1} << 61;
+constexpr std::size_t kMostDigits = 16;  // of microseconds: more than kFarthestNs has
 
 // Digits, and perhaps a point and up to three more: nearly all that there is.
 std::optional<std::int64_t> PlainNs(std::string_view micros) {

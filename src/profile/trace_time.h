@@ -15,7 +15,7 @@ struct TraceNs {
 
 // Microseconds as a trace writes them to nanoseconds, without passing through binary floating point:
 // "1712195495519761.132" has more digits than a double. Rounded half away from zero. Absent where it is no number, or
-// lies beyond 2^62 ns (146 years) on either side of 0, so that differences of two always fit.
+// lies beyond 2^61 ns (73 years) on either side of 0, so that sums and differences of two always fit.
 std::optional<TraceNs> TraceMicrosToNs(std::string_view micros);
 
 // Whether a profiler's stamp is of the wall clock: after September 2001. Others count from a machine's start, and

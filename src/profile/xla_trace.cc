@@ -107,8 +107,7 @@ class XlaTrace {
   std::optional<Interval> RangeOf(const TraceEvent& event) {
     const std::optional<TraceNs> start = TraceMicrosToNs(event.time);
     const std::optional<TraceNs> length = TraceMicrosToNs(event.duration);
-    constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
-    if (!start || !length || start->ns > kFarthest || length->ns > kFarthest) {
+    if (!start || !length) {
       quality_.Count(QualityId::kBadRow, place_);
       return std::nullopt;
     }

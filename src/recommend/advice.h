@@ -34,7 +34,7 @@ struct Recommendation {
   std::string_view cause;             // empty for the rate axis
   std::optional<SavingRange> saving;  // absent: possible but not quantified, `basis` says why
   std::optional<Money> saving_cost;   // expected x total
-  std::string_view how;               // the flag or line of code
+  std::string how;                    // the flag, line of code or offer
   std::string_view verify_with;
   std::string basis;  // of the interval
 };
@@ -42,9 +42,9 @@ struct Recommendation {
 // What all recommendations come to together (docs/combining.md): those of time by their rule, and of what remains the
 // largest single offer of a cheaper hour. Offers are alternatives: an hour has one price.
 struct CombinedSaving {
-  double naive_sum = 0;                // every claim added up: a warning, never a saving
-  std::string_view rule = "fraction";  // lanes | pools | fraction
-  double cap = 0;                      // waste share w
+  double naive_sum = 0;   // every claim added up: a warning, never a saving
+  std::string_view rule;  // lanes | pools | fraction; empty: no fix of time
+  double cap = 0;         // waste share w
   double time_fraction = 0;
   std::optional<double> waste_fraction;
   std::optional<double> cheaper_fraction;

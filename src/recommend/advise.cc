@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -7,6 +6,7 @@
 #include "diagnose/causes.h"
 #include "diagnose/scene.h"
 #include "recommend/advice.h"
+#include "recommend/cheaper_hour.h"
 #include "recommend/combine.h"
 #include "recommend/lever_table.h"
 #include "recommend/refuters.h"
@@ -99,75 +99,22 @@ void AddTimeLevers(const Scene& scene, const Finding& finding, double observed, 
       r.basis = BasisOf(finding, recovered);
       first = id;
     } else {
-      r.basis = "not quantified: the share that a fix would recover was not measured";
+      r.basis = "the share that a fix would recover was not measured";
     }
     PriceSaving(r, scene.cost);
     advice.recommendations.push_back(std::move(r));
   }
 }
 
-// "aws:p5.48xlarge:spot@us-east-1" -> its instance "aws:p5.48xlarge" and market "spot".
-std::pair<std::string_view, std::string_view> SplitKey(std::string_view key) {
-  key = key.substr(0, key.find('@'));
-  const std::size_t colon = key.rfind(':');
-  return {key.substr(0, colon), colon == std::string_view::npos ? std::string_view() : key.substr(colon + 1)};
-}
-
-// The cheapest offer for which `pick` is true, if it is cheaper than the rate.
-template <typename Pick>
-const Rate::Candidate* Cheaper(const Rate& rate, Pick pick) {
-  for (const Rate::Candidate& c : rate.candidates) {  // cheapest first
-    if (pick(c)) return rate.per_gpu_hour && c.per_gpu_hour < *rate.per_gpu_hour ? &c : nullptr;
-  }
-  return nullptr;
-}
-
-// A cheaper offer for the GPUs of each rate that has one, and the share of the bill that falls with all of them.
-struct CheaperOffers {
-  double cut = 0;
-  std::string words;  // "aws:p5.48xlarge:spot@us-east-1 at 1.25 a GPU-hour"
-};
-
-template <typename PickFor>
-CheaperOffers FindCheaper(const CostReport& cost, PickFor pick_for) {
-  CheaperOffers found;
-  for (const CostReport::RateUse& use : cost.rates) {
-    const Rate& rate = use.rate;
-    const Rate::Candidate* offer = Cheaper(rate, pick_for(rate));
-    if (offer == nullptr || !use.cost || use.cost->nano() == 0) continue;
-    const double of_bill = static_cast<double>(use.cost->nano()) / static_cast<double>(cost.whole.total->nano());
-    const double cut =
-        1 - static_cast<double>(offer->per_gpu_hour.nano()) / static_cast<double>(rate.per_gpu_hour->nano());
-    found.cut += cut * of_bill;
-    found.words +=
-        (found.words.empty() ? "" : ", ") + offer->key + " at " + FormatExact(offer->per_gpu_hour) + " a GPU-hour";
-  }
-  return found;
-}
-
 void AddRateLevers(const Scene& scene, Advice& advice) {
-  const CostReport& cost = scene.cost;
-  const CheaperOffers spot = FindCheaper(cost, [](const Rate& rate) {
-    return [&rate](const Rate::Candidate& c) {
-      return SplitKey(c.key) == std::pair(SplitKey(rate.key).first, std::string_view("spot"));
-    };
-  });
-  const CheaperOffers elsewhere = FindCheaper(cost, [](const Rate& rate) {
-    return [&rate](const Rate::Candidate& c) { return SplitKey(c.key).second == SplitKey(rate.key).second; };
-  });
-  const std::array<std::pair<std::string_view, CheaperOffers>, 3> levers = {
-      {{"spot", spot}, {"right_size_region", elsewhere}, {"reserved", {}}}};
-  for (const auto& [id, offers] : levers) {
-    Recommendation r = Row(LeverOf(id), "");
-    if (!WhyNot(scene, id).empty()) continue;
-    if (offers.cut > 0) {
-      r.saving = SavingRange{0, RecoveredShares::kPriorMean * offers.cut, offers.cut};
-      r.basis = "catalogue: " + offers.words + " bounds it; restarts and lost work come off";
-    } else {
-      r.basis = "price unknown: say --price with a catalogue key to compare offers";
-      if (id == "reserved") r.basis = "price unknown: no committed price is in the catalogue";
-    }
-    PriceSaving(r, cost);
+  for (const Lever& lever : Levers()) {
+    if (lever.axis != Axis::kRate || !WhyNot(scene, lever.id).empty()) continue;
+    Recommendation r = Row(lever, "");
+    CheaperHour hour = FindCheaperHour(lever.id, scene);
+    if (hour.cut > 0) r.saving = SavingRange{0, RecoveredShares::kPriorMean * hour.cut, hour.cut};
+    if (!hour.how.empty()) r.how = std::move(hour.how);
+    r.basis = std::move(hour.basis);
+    PriceSaving(r, scene.cost);
     advice.recommendations.push_back(std::move(r));
   }
 }

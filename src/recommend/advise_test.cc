@@ -622,11 +622,12 @@ TEST(AdviseTest, WithoutAPriceThereAreSharesButNoDollars) {
 TEST(AdviseTest, QuantifiesTheRateOnlyFromTheCatalogue) {
   Lab given;
   given.Gpu({{600, 97}});
+  given.rate().source = "--price 4";
   const Advice unknown = given.Advise();
   for (const std::string_view id : {"spot", "reserved", "right_size_region"}) {
     ASSERT_NE(Advised(unknown, id), nullptr) << id;
     EXPECT_FALSE(Advised(unknown, id)->saving) << id;
-    EXPECT_NE(Advised(unknown, id)->basis.find("price unknown"), std::string::npos) << id;
+    EXPECT_EQ(Advised(unknown, id)->basis, "no cheaper offer is known: --price 4 names no catalogue row") << id;
     EXPECT_TRUE(Advised(unknown, id)->cause.empty());
   }
   Lab listed;

@@ -1,6 +1,8 @@
 #include "recommend/combine.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <numeric>
 
 namespace idleburn {
@@ -66,15 +68,23 @@ void AddTo(std::vector<Claim>& claims, std::string_view fix, double share) {
   }
 }
 
-// What each fix alone claims of the whole time, at the finest grain at which fractions are stated.
-std::vector<Claim> WholeClaims(const CombineInput& input) {
+// What each fix alone claims of the whole time.
+std::vector<Claim> FixClaims(const CombineInput& input) {
   std::vector<Claim> claims;
   for (const CombineInput::Fix& fix : input.fixes) claims.push_back({fix.name, fix.fraction});
-  if (!claims.empty()) return claims;
+  return claims;
+}
+
+std::vector<Claim> PoolClaims(const CombineInput& input) {
+  std::vector<Claim> claims;
   for (const CombineInput::Pool& pool : input.pools) {
     for (const CombineInput::Part& part : pool.fixes) AddTo(claims, part.target, pool.share * part.share);
   }
-  if (!claims.empty()) return claims;
+  return claims;
+}
+
+std::vector<Claim> LaneClaims(const CombineInput& input) {
+  std::vector<Claim> claims;
   double all_ms = 0;
   for (const CombineInput::Lane& lane : input.lanes) {
     for (const CombineInput::Stage& stage : lane.stages) {
@@ -84,6 +94,28 @@ std::vector<Claim> WholeClaims(const CombineInput& input) {
   }
   for (Claim& claim : claims) claim.share /= all_ms;
   return claims;
+}
+
+bool Has(const std::vector<Claim>& claims, std::string_view fix) {
+  return std::any_of(claims.begin(), claims.end(), [fix](const Claim& c) { return c.fix == fix; });
+}
+
+// All claims in the order in which they are listed, each fix once: by the first kind that states it.
+std::vector<Claim> EveryClaim(const std::array<std::vector<Claim>, 3>& kinds) {
+  std::vector<Claim> all;
+  for (const std::vector<Claim>& kind : kinds) {
+    std::copy_if(kind.begin(), kind.end(), std::back_inserter(all),
+                 [known = all](const Claim& c) { return !Has(known, c.fix); });
+  }
+  return all;
+}
+
+// Whether two fixes cut one stage.
+bool CutsMeet(const CombineInput& input) {
+  return std::any_of(input.lanes.begin(), input.lanes.end(), [&input](const CombineInput::Lane& lane) {
+    return std::any_of(lane.stages.begin(), lane.stages.end(),
+                       [&input](const CombineInput::Stage& stage) { return CutsOf(input, stage.name).size() > 1; });
+  });
 }
 
 std::optional<double> ByLanes(const CombineInput& input) {
@@ -144,7 +176,10 @@ std::string_view Name(CombineRule rule) {
 }
 
 CombineResult Combine(const CombineInput& input) {
-  const std::vector<Claim> claims = WholeClaims(input);
+  const std::array<std::vector<Claim>, 3> kinds = {FixClaims(input), PoolClaims(input), LaneClaims(input)};
+  const auto stated = std::find_if(kinds.begin(), kinds.end(), [](const auto& kind) { return !kind.empty(); });
+  const std::vector<Claim> claims = stated == kinds.end() ? std::vector<Claim>() : *stated;
+  const std::vector<Claim> every = EveryClaim(kinds);
   const std::optional<double> cheaper = CheaperWork(input);
   CombineResult result;
   result.cap = CapOf(input);
@@ -173,10 +208,19 @@ CombineResult Combine(const CombineInput& input) {
     result.time = *result.waste + cheaper.value_or(0);
     result.uncapped = !result.pools && !claims.empty() && !result.cap;
   }
+  if (result.rule) {
+    constexpr double kSame = 1e-12;
+    const std::vector<Claim>& known = result.lanes ? kinds[2] : result.pools ? kinds[1] : kinds[0];
+    for (const Claim& claim : every) {
+      if (!Has(known, claim.fix)) result.not_in_rule.emplace_back(claim.fix);
+    }
+    const double apart = result.pools ? *pools_waste : result.fraction_before_cap.value_or(0);
+    result.overlaps = result.lanes ? CutsMeet(input) : SumOf(known) > apart + kSame;
+  }
   const double price = (1 - input.rate_cut) * (1 + input.overhead);
   result.rate = 1 - price;
   result.total = 1 - (1 - input.avoided) * (1 - result.time) * price;
-  result.naive_sum = SumOf(claims) + cheaper.value_or(0) + input.rate_cut + input.avoided;
+  result.naive_sum = SumOf(every) + cheaper.value_or(0) + input.rate_cut + input.avoided;
   return result;
 }
 

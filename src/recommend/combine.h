@@ -78,10 +78,14 @@ struct CombineResult {
   double rate = 0;                  // 1 - (1-r)(1+o); below 0 where the overhead eats the rate cut
   double total = 0;                 // 1 - (1-avoided)(1-time)(1-r)(1+o)
   double naive_sum = 0;             // plain sum of every claim: a warning, never a saving
+
+  std::vector<std::string> not_in_rule;  // fixes that the headline's rule does not know of
+  bool overlaps = false;                 // fixes of the headline compete for the same time
 };
 
 // The headline rule's time, in the order lanes, pools, fraction. Where no fix is claimed as a fraction, the fraction
-// rule takes what each fix saves of the pools, else of the lanes' stages as if these ran one after the other.
+// rule takes what each fix saves of the pools, else of the lanes' stages as if these ran one after the other. In the
+// plain sum each fix counts once, by the first of these that states it.
 CombineResult Combine(const CombineInput& input);
 
 }  // namespace idleburn

@@ -148,6 +148,49 @@ TEST(Combine, RuleOfHighestFidelityDecidesAndTheOthersAreListed) {
   EXPECT_EQ(Combine(input).rule, CombineRule::kPools);
 }
 
+// Of 190 ms of stages 50 go: 5 of 19. Who claims a half for the fix claims a half.
+TEST(Combine, ThePlainSumTakesClaimsAsTheyAreStated) {
+  CombineInput input;
+  input.lanes = {{"load", {{"load", 90}}}, {"gpu", {{"gpu", 100}}}};
+  input.lane_fixes = {{"fp8", {{"gpu", 0.5}}}};
+  EXPECT_NEAR(Combine(input).naive_sum, 50.0 / 190, kExact);
+  input.fixes = {{"fp8", 0.5}};
+  EXPECT_NEAR(Combine(input).naive_sum, 0.5, kExact);
+  EXPECT_NEAR(Combine(input).total, 0.1, kExact);
+  EXPECT_TRUE(Combine(input).not_in_rule.empty());
+}
+
+TEST(Combine, AFixThatTheRuleCannotPlaceIsNamedAndStaysInThePlainSum) {
+  CombineInput pools;
+  pools.pools = {{"loader", 0.25, {{"dali", 0.7}}}};
+  pools.fixes = {{"fp8", 0.3}};
+  pools.waste = 0.5;
+  EXPECT_NEAR(Combine(pools).total, 0.175, kExact);
+  EXPECT_NEAR(Combine(pools).naive_sum, 0.475, kExact);
+  EXPECT_EQ(Combine(pools).not_in_rule, std::vector<std::string>{"fp8"});
+
+  CombineInput lanes;
+  lanes.lanes = {{"load", {{"load", 140}}}, {"gpu", {{"compute", 150}}}};
+  lanes.lane_fixes = {{"dali", {{"load", 0.5}}}};
+  lanes.fixes = {{"fp8", 0.3}};
+  lanes.pools = {{"launch", 0.1, {{"graphs", 0.5}}}};
+  EXPECT_NEAR(Combine(lanes).total, 0, kExact);
+  EXPECT_NEAR(Combine(lanes).naive_sum, 0.3 + 0.05 + 70.0 / 290, kExact);
+  EXPECT_EQ(Combine(lanes).not_in_rule, (std::vector<std::string>{"fp8", "graphs"}));
+}
+
+TEST(Combine, OnlyFixesOnTheSameTimeOverlap) {
+  EXPECT_FALSE(Combine(Fractions({0.2}, 0.1)).overlaps);
+  EXPECT_TRUE(Combine(Fractions({0.2, 0.1}, 0.5)).overlaps);
+  CombineInput pools;
+  pools.pools = {{"loader", 0.25, {{"dali", 0.7}}}, {"launch", 0.1, {{"graphs", 0.6}}}};
+  EXPECT_FALSE(Combine(pools).overlaps);
+  pools.pools[0].fixes.push_back({"workers", 0.4});
+  EXPECT_TRUE(Combine(pools).overlaps);
+  EXPECT_FALSE(Combine(Step(false, {kPinned, kGraphs})).overlaps);
+  EXPECT_TRUE(Combine(Step(false, {kDali, kWorkers})).overlaps);
+}
+
 TEST(Combine, SpotPaysBelowItsBreakEven) {
   CombineInput input;
   input.rate_cut = 0.5;

@@ -98,7 +98,7 @@ constexpr auto kLevers = std::to_array<Lever>({
      "commit to the hours that are always used, no more", "the bill: unused commitment must stay 0"},
     {"right_size_region", "A cheaper region or provider", Axis::kRate, Pool::kNone,
      "a lower price of the same GPU elsewhere", "data that may not or cannot move",
-     "the same instance in the cheaper region; count the transfer of data", "the bill: price per GPU-hour"},
+     "rent the same GPU where it is cheaper; count the transfer of data", "the bill: price per GPU-hour"},
 });
 
 }  // namespace

@@ -32,8 +32,8 @@ void AppendRow(std::string_view before, const CsvRow& row, std::string_view afte
 
 std::string AuditCsv(const AuditReport& report) {
   const int digits = MinorUnitDigits(report.cost.rate.currency);
-  const std::string window =
-      report.run.devices.empty() ? "," : FormatRfc3339(report.run.start) + "," + FormatRfc3339(report.run.end);
+  const bool dated = !report.run.devices.empty() && IsDated(report.run.start);
+  const std::string window = dated ? FormatRfc3339(report.run.start) + "," + FormatRfc3339(report.run.end) : ",";
   std::string out(kHeader);
   for (const CostReport::DeviceCost& d : report.cost.devices) {
     const Device& device = (*report.devices)[d.device];

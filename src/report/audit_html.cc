@@ -52,18 +52,25 @@ void AppendTiles(const ViewContext& c, std::string* out) {
   const std::string waste = PercentText(c.report.cost.waste_share);
   *out += "<dl class=\"tiles\">\n";
   if (c.in_money) {
-    AppendTile("Paid", c.Cost(*u.total), PaidHours(c), out);
-    if (u.waste) AppendTile("Waste", c.Cost(*u.waste), waste + " of " + std::string(WasteBase(c)), out);
+    AppendTile("Paid", c.Cost(c.costs->total), PaidHours(c), out);
+    if (u.observed_ns > 0) AppendTile("Waste", c.Cost(c.costs->waste), waste + " of " + std::string(WasteBase(c)), out);
   } else {
-    AppendTile("GPU-hours", c.Hours(u.window_ns), c.priced ? "traced" : "no price given", out);
-    AppendTile("Waste", waste, "of " + std::string(WasteBase(c)), out);
+    AppendTile("GPU-hours", c.Hours(u.window_ns),
+               c.report.traced_only ? "traced"
+               : c.priced           ? "nothing measured"
+                                    : "no price given",
+               out);
+    if (u.observed_ns > 0) AppendTile("Waste", waste, "of " + std::string(WasteBase(c)), out);
   }
   if (u.mean_utilization) {
     AppendTile("Mean utilization", fmt::format("{:.1f} %", *u.mean_utilization), "of " + std::string(c.Whole()), out);
   }
-  AppendTile("Idle, held", c.Worth(u.idle_held_cost, u.idle_held_ns), "a process kept the GPU", out);
+  const auto worth = [&](Money CostColumn::*cost, std::int64_t ns) {
+    return c.Worth(c.costs ? std::optional((*c.costs).*cost) : std::nullopt, ns);
+  };
+  AppendTile("Idle, held", worth(&CostColumn::idle_held, u.idle_held_ns), "a process kept the GPU", out);
   if (u.unobserved_ns > 0)
-    AppendTile("Unobserved", c.Worth(u.unobserved_cost, u.unobserved_ns), "never counted as idle", out);
+    AppendTile("Unobserved", worth(&CostColumn::unobserved, u.unobserved_ns), "never counted as idle", out);
   if (u.energy_kwh) AppendTile("Energy", fmt::format("{:.4g} kWh", *u.energy_kwh), EnergyBasis(c), out);
   *out += "</dl>\n";
 }
@@ -174,15 +181,16 @@ void AppendAxis(Instant from, Instant to, std::string* out) {
   for (std::int64_t i = 0; i <= kAxisMarks; ++i) {
     const Instant at = from + Nanos((to - from).count() / kAxisMarks * i);
     const CivilTime t = ToCivil(at);
-    *out += fmt::format("<span>{:02}:{:02}:{:02}{}</span>", t.hour, t.minute, t.second, i == kAxisMarks ? " UTC" : "");
+    *out += fmt::format("<span>{:02}:{:02}:{:02}{}</span>", t.hour, t.minute, t.second,
+                        i == kAxisMarks && IsDated(from) ? " UTC" : "");
   }
   *out += "</div>\n";
 }
 
-void AppendLegend(const UsedLooks& used, std::string* out) {
+void AppendLegend(const UsedLooks& used, const UsageCost& whole, std::string* out) {
   *out += "<ul class=\"key\">\n";
   for (std::size_t i = 0; i < kLookCount; ++i) {
-    if (used[i]) *out += KeyEntry(kLooks[i].id, kLooks[i].meaning);
+    if (used[i]) *out += KeyEntry(kLooks[i].id, MeaningOf(static_cast<Look>(i), whole));
   }
   if (used.back()) *out += KeyEntry("throttled", "underlined: clocks held back");
   *out += "</ul>\n";
@@ -214,7 +222,7 @@ void AppendRibbons(const AuditReport& report, std::string* out) {
   }
   AppendAxis(report.run.start, report.run.end, out);
   *out += "</div>\n";
-  AppendLegend(used, out);
+  AppendLegend(used, report.cost.whole, out);
   if (shown < report.cost.devices.size()) {
     *out += fmt::format("<p class=\"notes\">The first {} of {} GPUs; the tables count all.</p>\n", shown,
                         report.cost.devices.size());

@@ -46,15 +46,16 @@ class MoneyWriter {
     }
   }
   // `shown` was rounded as part of a table, so that its column adds up.
-  void PutCell(Json& to, const std::string& key, std::optional<Money> shown, const std::optional<Money>& exact) const {
+  void PutCell(Json& to, const std::string& key, std::optional<Money> shown, const std::optional<Money>& exact,
+               std::string_view reason = {}) const {
     if (shown && exact) {
       PutShown(to, key, *shown, *exact);
     } else {
-      PutUnknown(to, key, no_money_);
+      PutUnknown(to, key, reason.empty() ? no_money_ : reason);
     }
   }
   // Unit costs keep their decimals: $0.0004 per sample must not read 0.00.
-  [[nodiscard]] std::string Unit(Money m) const { return FormatExact(m, digits_); }
+  [[nodiscard]] std::string Unit(const CostOfOne& cost) const { return FormatExact(cost, digits_); }
   [[nodiscard]] std::string_view no_money() const { return no_money_; }
 
  private:
@@ -153,7 +154,7 @@ void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
   PutHours(to, "throttled_with_clock_loss_gpu_hours", if_read(u.throttled_with_loss_ns), "not_measured");
   if (part.reasons) {
     for (std::size_t i = 0; i < kEventReasonCount; ++i) {
-      to["event_reasons_gpu_hours"][std::string(kEventReasonNames[i])] = InHours((*part.reasons)[i]);
+      to["event_reasons_gpu_hours"][std::string(kEventReasonTable[i].name)] = InHours((*part.reasons)[i]);
     }
   } else {
     PutUnknown(to, "event_reasons_gpu_hours", "not_measured");
@@ -180,11 +181,13 @@ std::string_view NoEffectiveReason(const UsageCost& u, const MoneyWriter& money)
 void PutCosts(Json& to, const Part& part, const std::optional<Money>& per_effective, const MoneyWriter& money) {
   const UsageCost& u = part.usage;
   money.PutCell(to, "total", Pick(part.costs, &CostColumn::total), u.total);
-  money.PutCell(to, "waste", Pick(part.costs, &CostColumn::waste), u.waste);
-  money.Put(to, "idle_held", u.idle_held_cost);
-  money.Put(to, "idle_empty", u.idle_empty_cost);
-  money.Put(to, "spin_wait", part.spin.ns ? u.spin_wait_cost : std::nullopt,
-            u.total && !part.spin.ns ? "no_activity_or_power_evidence" : "");
+  money.PutCell(to, "waste", Pick(part.costs, &CostColumn::waste), u.observed_ns > 0 ? u.waste : std::nullopt,
+                u.total && u.observed_ns == 0 ? "nothing_observed" : "");
+  money.PutCell(to, "idle_held", Pick(part.costs, &CostColumn::idle_held), u.idle_held_cost);
+  money.PutCell(to, "idle_empty", Pick(part.costs, &CostColumn::idle_empty), u.idle_empty_cost);
+  money.PutCell(to, "spin_wait", Pick(part.costs, &CostColumn::spin_wait),
+                part.spin.ns ? u.spin_wait_cost : std::nullopt,
+                u.total && !part.spin.ns ? "no_activity_or_power_evidence" : "");
   const std::string_view undefined = NoEffectiveReason(u, money);
   const EffectiveBounds bounds = EffectiveBoundsOf(u);
   money.Put(to, "per_effective_gpu_hour", per_effective, undefined);
@@ -262,6 +265,15 @@ Json RatesJson(const CostReport& cost) {
   return list;
 }
 
+// A kWh may have its price in another currency than a GPU-hour.
+void PutEnergyCost(Json& to, const CostReport& cost) {
+  Rate of_energy;
+  of_energy.currency = cost.energy_currency;
+  MoneyWriter(of_energy).Put(to, "energy", cost.energy_cost,
+                             cost.energy_beyond_range ? "beyond_range" : "not_asked_or_not_measured");
+  to["energy_currency"] = cost.energy_currency;
+}
+
 Json CostJson(const CostReport& cost, const Part& whole, const MoneyWriter& money) {
   Json json;
   PutRate(json, cost.rate, money);
@@ -274,7 +286,7 @@ Json CostJson(const CostReport& cost, const Part& whole, const MoneyWriter& mone
   PutUnitCosts(json, cost, money);
   PutProjections(json, cost, money);
   PutRange(json, cost, money);
-  money.Put(json, "energy", cost.energy_cost, cost.energy_beyond_range ? "beyond_range" : "not_asked_or_not_measured");
+  PutEnergyCost(json, cost);
   return json;
 }
 
@@ -300,9 +312,11 @@ void PutDevice(Json& to, const Device& d) {
 
 Json WindowJson(const AuditReport& report) {
   Json json;
-  const bool any = !report.run.devices.empty();
-  PutText(json, "start", any ? FormatRfc3339(report.run.start) : "", "nothing_measured");
-  PutText(json, "end", any ? FormatRfc3339(report.run.end) : "", "nothing_measured");
+  const std::string_view why = report.run.devices.empty()  ? "nothing_measured"
+                               : IsDated(report.run.start) ? ""
+                                                           : "no_dates";
+  PutText(json, "start", why.empty() ? FormatRfc3339(report.run.start) : "", why);
+  PutText(json, "end", why.empty() ? FormatRfc3339(report.run.end) : "", why);
   Json gpus = Json::array();
   for (const CostReport::DeviceCost& d : report.cost.devices) {
     Json gpu;
@@ -429,7 +443,7 @@ Json SavingsJson(const CombinedSaving& s, const MoneyWriter& money) {
   json["time_fraction"] = s.time_fraction;
   PutNumber(json, "waste_fraction", s.waste_fraction, "whole_only_under_lanes");
   PutNumber(json, "cheaper_fraction", s.cheaper_fraction, "whole_only_under_lanes");
-  json["rule"] = s.rule;
+  PutText(json, "rule", s.rule, "no_fix_of_time");
   json["cap"] = s.cap;
   json["rate_fraction"] = s.rate_fraction;
   PutText(json, "rate_lever", s.rate_lever, "no_cheaper_offer");

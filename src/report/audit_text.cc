@@ -38,11 +38,11 @@ ReportTable WithBars(ReportTable table, const UsageCost& usage) {
   return table;
 }
 
-void AppendLegend(const std::array<bool, kLookCount>& used, TextPage* page) {
+void AppendLegend(const std::array<bool, kLookCount>& used, const UsageCost& whole, TextPage* page) {
   std::string line;
   for (std::size_t i = 0; i < kLookCount; ++i) {
     if (!used[i]) continue;
-    const std::string entry = fmt::format("{} {}", kLooks[i].block, kLooks[i].meaning);
+    const std::string entry = fmt::format("{} {}", kLooks[i].block, MeaningOf(static_cast<Look>(i), whole));
     if (!line.empty() && DisplayWidth(line) + 3 + DisplayWidth(entry) > page->width() - 2) {
       page->Raw("  " + line + "\n");
       line.clear();
@@ -78,7 +78,7 @@ void AppendRibbons(const AuditReport& report, TextPage* page) {
     page->Raw(line + "\n");
   }
   if (shown < devices.size()) page->Raw(fmt::format("  and {} more\n", devices.size() - shown));
-  AppendLegend(used, page);
+  AppendLegend(used, report.cost.whole, page);
 }
 
 }  // namespace

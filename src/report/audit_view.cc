@@ -19,31 +19,37 @@ constexpr std::size_t kWhyLines = 3;
 constexpr std::size_t kAlertLines = 6;
 constexpr std::size_t kLossesNamed = 2;
 
-// The largest losses that have a name, in words.
+// The largest losses that have a name, in words: by cost where an hour has several prices, those without one last.
 std::string Losses(const ViewContext& c) {
   const UsageCost& u = c.report.cost.whole;
   struct Loss {
     std::int64_t ns;
-    std::optional<Money> cost;
+    Money cost;
     std::string words;
   };
+  const CostColumn costs = c.costs.value_or(CostColumn());
   // Idle is a band of utilization: what little was done in it is in the work too, so the band is named.
-  const std::string idle = fmt::format("burned idle (below {} % busy) ", InPercent(c.report.thresholds.idle_below));
+  const std::string idle = fmt::format("burned idle (below {} % busy)", InPercent(c.report.thresholds.idle_below));
   std::vector<Loss> losses = {
-      {u.idle_held_ns, u.idle_held_cost, idle + "while a process held the GPU"},
-      {u.idle_empty_ns, u.idle_empty_cost, idle + "on GPUs that no process used"},
-      {u.spin_wait_ns, u.spin_wait_cost, "went to kernels that sat on the GPU without work (spin-wait)"},
-      {u.unobserved_ns, u.unobserved_cost, "went unobserved: nobody knows what it did"},
-      {u.unallocated_ns, u.unallocated_cost, "went to MIG slices that no measured instance has"},
+      {u.idle_held_ns, costs.idle_held, idle + " while a process held the GPU"},
+      {u.idle_empty_ns, costs.idle_empty, idle + " on GPUs that no process used"},
+      {u.idle_unknown_ns, costs.idle_unknown, idle + "; whether a process held the GPU was not read"},
+      {u.spin_wait_ns, costs.spin_wait, "went to kernels that sat on the GPU without work (spin-wait)"},
+      {u.unobserved_ns, costs.unobserved, "went unobserved: nobody knows what it did"},
+      {u.unallocated_ns, costs.unallocated, "went to MIG slices that no measured instance has"},
   };
-  std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.ns > b.ns; });
+  std::stable_sort(losses.begin(), losses.end(), [&](const Loss& a, const Loss& b) {
+    return c.by_rate && a.cost != b.cost ? a.cost > b.cost : a.ns > b.ns;
+  });
   std::string text;
-  losses.resize(kLossesNamed);
+  std::size_t named = 0;
   for (const Loss& loss : losses) {
-    const double share = ShareOf(loss.ns, u.window_ns);
-    if (share < kWorthSaying) break;
-    const double of_bill = c.by_rate && loss.cost ? ShareOf(loss.cost->nano(), u.total->nano()) : share;
-    text += fmt::format(" {} ({}) {}.", c.Worth(loss.cost, loss.ns), RoundPercent(of_bill), loss.words);
+    const bool unpriced = c.Unpriced(loss.cost, loss.ns);
+    const double share =
+        c.by_rate && !unpriced ? ShareOf(loss.cost.nano(), c.costs->total.nano()) : ShareOf(loss.ns, u.window_ns);
+    if (share < kWorthSaying || ++named > kLossesNamed) continue;
+    text += fmt::format(" {} ({}{}) {}.", c.Worth(c.costs ? std::optional(loss.cost) : std::nullopt, loss.ns),
+                        RoundPercent(share), unpriced ? " of the hours" : "", loss.words);
   }
   return text;
 }
@@ -67,15 +73,20 @@ std::string Verdict(const ViewContext& c) {
   const double share = ShareOf(useful_ns, u.window_ns);
   std::string text;
   if (c.priced) {
-    const Money lost = Money::Nano(u.waste.value_or(Money()).nano() + u.unobserved_cost.value_or(Money()).nano() +
-                                   u.unallocated_cost.value_or(Money()).nano());
-    const Money useful = Money::Nano(u.total->nano() - lost.nano());
-    text = fmt::format("You paid {} for {}; {} of it ({}) did work.", c.Cost(*u.total), PaidHours(c), c.Cost(useful),
-                       RoundPercent(c.by_rate ? ShareOf(useful.nano(), u.total->nano()) : share));
+    const CostColumn& k = *c.costs;
+    const Money useful = Money::Nano(k.total.nano() - k.waste.nano() - k.unobserved.nano() - k.unallocated.nano());
+    text = fmt::format("You paid {} for {}; {} of it ({}) did work.", c.Cost(k.total), PaidHours(c), c.Cost(useful),
+                       RoundPercent(c.by_rate ? ShareOf(useful.nano(), k.total.nano()) : share));
   } else {
     text = fmt::format("Of {} GPU-hours {} ({}) did work.", hours, c.Hours(useful_ns), RoundPercent(share));
   }
   return text + Losses(c);
+}
+
+// Readings outside their range, where nothing else was observed: then recording again would not help.
+std::int64_t RefusedReadings(const AuditReport& report) {
+  const bool nothing = report.cost.whole.observed_ns == 0 && !report.traced_only && report.quality != nullptr;
+  return nothing ? report.quality->CountOf(QualityId::kOutOfRange) : 0;
 }
 
 std::vector<std::string> Why(const ViewContext& c) {
@@ -89,6 +100,11 @@ std::vector<std::string> Why(const ViewContext& c) {
     if (f.status != Status::kUnknown) line += fmt::format(" ({})", Name(f.status));
     if (f.gpu_ns == 0 && !f.evidence.empty()) line += ": " + f.evidence.front();
     lines.push_back(std::move(line));
+  }
+  if (const std::int64_t refused = RefusedReadings(c.report); refused > 0) {
+    lines.push_back(
+        fmt::format("{} what the unit allows: is the unit right?",
+                    refused == 1 ? "1 reading lies outside" : fmt::format("{} readings lie outside", refused)));
   }
   return lines;
 }
@@ -116,7 +132,9 @@ std::string NextMeasurement(const Advice& advice) {
 std::vector<std::string> Next(const ViewContext& c) {
   std::vector<std::string> lines;
   const auto& all = c.report.advice.recommendations;
-  const std::string measure = NextMeasurement(c.report.advice);
+  const std::string measure = RefusedReadings(c.report) > 0
+                                  ? "check in what unit the readings are; of a table say it: --columns util=NAME:ratio"
+                                  : NextMeasurement(c.report.advice);
   const bool healthy = c.report.advice.findings.size() == 1 && c.report.advice.findings.front().cause == "healthy";
   if (healthy && (all.empty() || !all.front().saving)) {
     lines.emplace_back("nothing to fix here; what is left is the price of an hour");
@@ -136,11 +154,12 @@ std::string Title(const AuditReport& r) {
   if (!r.live.no_gpu.empty()) return "no GPU";
   const std::vector<std::string> names = GpuNames(r);
   std::string title = GpuCount(r.cost.gpus, r.cost.others);
+  if (const std::size_t captures = CapturesApart(r); captures > 0) title = fmt::format("{} captures", captures);
   if (names.size() == 1) title += " (" + names.front() + ")";
   if (names.size() > 1) title += fmt::format(" ({} and other kinds)", names.front());
-  // What begins at 0 has no date; its length says all there is.
-  if (r.traced_only && r.run.start.nanos() == 0) return title + ", a trace without dates";
-  return title + fmt::format(", {} to {}", FormatRfc3339(r.run.start), FormatRfc3339(r.run.end));
+  if (CapturesApart(r) > 0) return title + ", not joined: " + r.trace->apart;
+  if (r.traced_only && !IsDated(r.run.start)) return title + ", a trace without dates";
+  return title + ", " + WindowText(r.run);
 }
 
 // Without a GPU there are no figures, and a table of zeros would look like some.

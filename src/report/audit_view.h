@@ -15,7 +15,7 @@ struct AuditView {
   std::string verdict;            // one sentence: money, hours, how much of it did work
   std::vector<std::string> why;   // the findings that matter, one line each
   std::vector<std::string> next;  // what to do first, what it saves and how to check it
-  ReportTable phases;             // no rows if there are only traces
+  ReportTable phases;             // no rows if no reading covers time, or there are only traces
   ReportTable gpus;
   ReportTable rates;   // no rows if every GPU has the same
   ReportTable owners;  // no rows if no input names owners

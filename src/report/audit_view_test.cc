@@ -78,6 +78,7 @@ TEST(PhaseTableTest, IdleIsAlwaysPartedAndThePartsSumToIt) {
     AuditFixture audit;
     UsageCost& u = audit.report.cost.whole;
     FillAny(&u, M("3.37"));
+    RC_PRE(u.window_ns > 0);
     const ReportTable table = ViewOf(audit.report, {}).phases;
     std::int64_t hours = 0;
     std::int64_t cents = 0;
@@ -132,6 +133,22 @@ TEST(EnergyTextTest, APartIsCalledAPartAndHasNoError) {
   }
 }
 
+TEST(EnergyTextTest, ItsCostStandsInItsOwnCurrencyAndWithoutAPriceOfTheGpus) {
+  for (const bool priced : {true, false}) {
+    const auto audit = OneGpu(7200, [](int) { return std::optional(80); });
+    if (!priced) {
+      audit->report.cost.whole.total.reset();
+      audit->report.cost.rate = Rate{};
+      audit->report.cost.rate.reason = "no_price";
+    }
+    audit->report.cost.energy_cost = M("0.07");
+    audit->report.cost.energy_currency = "EUR";
+    const std::string text = AuditText(audit->report, 100, false);
+    EXPECT_TRUE(Contains(text, "Energy alone: 0.07 EUR")) << text;
+    EXPECT_EQ(nlohmann::json::parse(AuditJson(audit->report))["cost"]["energy_currency"], "EUR");
+  }
+}
+
 // Below 10 % is idle, and what little was done is work all the same: 8 % and 100 % have no sum.
 TEST(VerdictTest, IdleTimeInWhichWorkWasDoneIsNamedByItsBand) {
   const auto audit = OneGpu(3600, [](int) { return 8; });
@@ -175,6 +192,190 @@ TEST(UnpricedTest, HoursWithoutAPriceAreNeverBesideTheAmountsOfTheOthers) {
   EXPECT_TRUE(Contains(view.phases.notes.front(), "without 1.0000 unpriced GPU-hours"));
 }
 
+// One GPU without a price that lost time beside two that have one.
+TEST(UnpricedTest, ALossWithoutAPriceIsSaidInHours) {
+  const auto audit = OneGpu(3600, [](int) { return 100; });
+  CostReport& cost = audit->report.cost;
+  cost.whole.window_ns += kNanosPerHour;
+  cost.whole.observed_ns += kNanosPerHour;
+  cost.whole.phase_ns[0] += kNanosPerHour;
+  cost.whole.idle_held_ns += kNanosPerHour;
+  cost.whole.unpriced.window_ns = kNanosPerHour;
+  cost.rates = {{cost.rate, 1, 0, kNanosPerHour, cost.whole.total}, {Rate(), 1, 0, kNanosPerHour, std::nullopt}};
+  const AuditView view = ViewOf(audit->report, {});
+  EXPECT_TRUE(Contains(view.verdict, " 1.0000 GPU-hours (50 % of the hours) burned idle (below 10 % busy) while"))
+      << view.verdict;
+  EXPECT_EQ(view.phases.rows[0], (TableRow{"idle", "1.0000", "50.00 %", "?"}));
+  EXPECT_EQ(view.phases.rows[1].back(), "?");
+  EXPECT_TRUE(Contains(AuditHtml(audit->report), "<dt>Idle, held</dt><dd>1.0000 GPU-hours</dd>"));
+}
+
+// Twenty hours idle at $0.30 and one unobserved at $98.
+TEST(VerdictTest, TheDearestLossStandsFirstWhereHoursHaveSeveralPrices) {
+  AuditFixture audit;
+  CostReport& cost = audit.report.cost;
+  UsageCost& u = cost.whole;
+  u.window_ns = 21 * kNanosPerHour;
+  u.observed_ns = u.phase_ns[0] = u.idle_held_ns = 20 * kNanosPerHour;
+  u.unobserved_ns = kNanosPerHour;
+  u.phase_cost[0] = u.idle_held_cost = u.waste = M("6");
+  u.unobserved_cost = M("98");
+  u.total = M("104");
+  cost.rates = {{Rate(), 20, 0, u.observed_ns, M("6")}, {Rate(), 1, 0, u.unobserved_ns, M("98")}};
+  const std::string verdict = ViewOf(audit.report, {}).verdict;
+  EXPECT_LT(verdict.find("$98.00 (94 %) went unobserved"), verdict.find("$6.00 (5.8 %) burned idle")) << verdict;
+  cost.rates.resize(1);
+  const std::string alike = ViewOf(audit.report, {}).verdict;
+  EXPECT_LT(alike.find("burned idle"), alike.find("went unobserved")) << alike;
+}
+
+// $0.335 held and $0.335 empty are 0.34 and 0.33 wherever they stand.
+TEST(VerdictTest, ALossIsTheSameAmountEverywhere) {
+  AuditFixture audit;
+  UsageCost& u = audit.report.cost.whole;
+  u.window_ns = u.observed_ns = u.phase_ns[0] = 2 * kNanosPerHour;
+  u.idle_held_ns = u.idle_empty_ns = kNanosPerHour;
+  u.idle_held_cost = u.idle_empty_cost = M("0.335");
+  u.idle_unknown_cost = u.unobserved_cost = u.unallocated_cost = u.spin_wait_cost = Money();
+  u.phase_cost = {M("0.67"), Money(), Money(), Money()};
+  u.total = u.waste = M("0.67");
+  const std::string verdict = ViewOf(audit.report, {}).verdict;
+  EXPECT_TRUE(Contains(verdict, "$0.34 (50 %) burned idle")) << verdict;
+  EXPECT_TRUE(Contains(verdict, "$0.33 (50 %) burned idle")) << verdict;
+  EXPECT_TRUE(Contains(AuditHtml(audit.report), "<dt>Idle, held</dt><dd>$0.34</dd>"));
+  const ReportTable phases = ViewOf(audit.report, {}).phases;
+  EXPECT_EQ(phases.rows[1].back(), "$0.34");
+  EXPECT_EQ(phases.rows[2].back(), "$0.33");
+  const nlohmann::json cost = nlohmann::json::parse(AuditJson(audit.report))["cost"];
+  EXPECT_EQ(cost["idle_held"], "0.34");
+  EXPECT_EQ(cost["idle_empty"], "0.33");
+  EXPECT_EQ(cost["idle_held_exact"], "0.335");
+}
+
+TEST(VerdictTest, IdleTimeThatNobodyReadTheHolderOfIsSaidToBeThat) {
+  const auto audit = OneGpu(3600, [](int) { return 0; });
+  UsageCost& u = audit->report.cost.whole;
+  std::swap(u.idle_held_ns, u.idle_unknown_ns);
+  std::swap(u.idle_held_cost, u.idle_unknown_cost);
+  for (DeviceResult& d : audit->report.run.devices) {
+    for (TimelineBucket& b : d.totals.timeline.buckets) b.held_ns = 0;
+  }
+  EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict,
+                       "burned idle (below 10 % busy); whether a process held the GPU was not read."));
+  EXPECT_TRUE(Contains(AuditText(audit->report, 100, false), "idle; who holds the GPU was not read"));
+}
+
+TEST(NothingObservedTest, WasteIsUnknownThen) {
+  const auto audit = OneGpu(3600, [](int) { return std::optional<int>(); });
+  audit->report.run.devices[0].totals.ticks = {1, 0, 0, 0};
+  for (const std::string& page : Pages(audit->report)) {
+    EXPECT_TRUE(Contains(page, "Waste: unknown (nothing observed).")) << page.substr(0, 2000);
+    EXPECT_FALSE(Contains(page, "Bursts:"));
+  }
+  const nlohmann::json cost = nlohmann::json::parse(AuditJson(audit->report))["cost"];
+  EXPECT_TRUE(cost["waste"].is_null());
+  EXPECT_EQ(cost["waste_reason"], "nothing_observed");
+  EXPECT_EQ(ViewOf(audit->report, {}).gpus.rows[0].back(), "n/a");
+}
+
+TEST(NothingObservedTest, WithoutTimeThereIsNoTableOfZeros) {
+  const auto audit = OneGpu(0, [](int) { return 50; });
+  for (const std::string& page : Pages(audit->report)) {
+    EXPECT_TRUE(Contains(page, "so no time is covered"));
+    EXPECT_FALSE(Contains(page, "$0.00"));
+  }
+}
+
+TEST(NothingObservedTest, ReadingsInAnotherUnitAreToldFromNone) {
+  const auto audit = OneGpu(60, [](int) { return std::optional<int>(); });
+  audit->quality.Count(QualityId::kOutOfRange, {}, 3);
+  const AuditView view = ViewOf(audit->report, {});
+  EXPECT_EQ(view.why.back(), "3 readings lie outside what the unit allows: is the unit right?");
+  EXPECT_EQ(view.next.front(), "check in what unit the readings are; of a table say it: --columns util=NAME:ratio");
+}
+
+TEST(UndatedTest, NoDateIsMadeUp) {
+  const auto audit = OneGpu(2, [](int) { return 50; });
+  audit->report.run.start = Instant::FromNanos(0);
+  audit->report.run.end = Instant::FromNanos(2 * kNanosPerSecond);
+  for (const std::string& page : Pages(audit->report)) {
+    EXPECT_TRUE(Contains(page, "no dates: 2 s"));
+    EXPECT_FALSE(Contains(page, "1970"));
+  }
+  const nlohmann::json window = nlohmann::json::parse(AuditJson(audit->report))["window"];
+  for (const std::string key : {"start", "end"}) {
+    EXPECT_TRUE(window[key].is_null());
+    EXPECT_EQ(window[key + "_reason"], "no_dates");
+  }
+  EXPECT_TRUE(Contains(AuditCsv(audit->report), "\n,,node1,"));
+  CostReport& cost = audit->report.cost;
+  cost.rate = Rate();
+  cost.rate.reason = "partly_under_contract";
+  cost.whole.total.reset();
+  EXPECT_EQ(ViewOf(audit->report, {}).money.front(), "Price: not known: this run has no dates.");
+}
+
+TEST(CapturesTest, CapturesThatAreNotJoinedAreNoGpus) {
+  AuditFixture audit;
+  audit.report.traced_only = true;
+  audit.report.trace.emplace();
+  for (std::size_t i = 0; i < 2; ++i) {
+    DeviceDiagnosis d;
+    d.profile = i;
+    d.budgets.emplace_back();
+    audit.report.trace->devices.push_back(d);
+    AuditFixture::Gpu gpu;
+    gpu.host = i == 0 ? "a.json" : "b.json";
+    gpu.name = "Tesla T4";
+    gpu.percent = [](int) { return 100; };
+    audit.Add(gpu, 2);
+  }
+  audit.Settle(std::nullopt);
+  audit.report.trace->apart = "they were recorded more than ten minutes apart";
+  const AuditView view = ViewOf(audit.report, {});
+  EXPECT_EQ(view.title, "2 captures (Tesla T4), not joined: they were recorded more than ten minutes apart");
+  EXPECT_TRUE(view.verdict.starts_with("The GPUs of 2 captures computed ")) << view.verdict;
+  audit.report.trace->apart.clear();
+  EXPECT_TRUE(ViewOf(audit.report, {}).title.starts_with("2 GPUs (Tesla T4), 2026-07-02T14:00:00Z to "));
+}
+
+TEST(OwnerTableTest, SlicesOfNobodyAreNamedByNoSource) {
+  const auto audit = OneGpu(3600, [](int) { return 50; });
+  audit->report.cost.owners = {{"ann", kNanosPerHour / 2, M("2"), false, 0},
+                               {"unallocated", kNanosPerHour / 2, M("2"), false, 0}};
+  const ReportTable owners = ViewOf(audit->report, {}).owners;
+  EXPECT_EQ(owners.rows[0].back(), "as named by the source");
+  EXPECT_EQ(owners.rows[1].back(), "MIG slices that no instance has");
+}
+
+TEST(FindingTextTest, AStatusThatIsItsCauseIsSaidOnce) {
+  const auto audit = OneGpu(3600, [](int) { return 50; });
+  Finding unknown;
+  unknown.cause = "unknown";
+  Finding spin;
+  spin.cause = "spin_wait";
+  spin.status = Status::kLikely;
+  audit->report.advice.findings = {unknown, spin};
+  const ReportTable findings = ViewOf(audit->report, {}).findings;
+  EXPECT_EQ(findings.rows[0][1], "unknown");
+  EXPECT_EQ(findings.rows[1][1], "likely (spin_wait)");
+}
+
+TEST(TogetherTest, WithoutAFixOfTimeThereIsNoRule) {
+  const auto audit = OneGpu(3600, [](int s) { return s < 990 ? 0 : 100; });
+  Recommendation spot;
+  spot.id = "spot";
+  spot.axis = Axis::kRate;
+  audit->report.advice.recommendations = {spot};
+  audit->report.advice.savings.cap = 0.275;
+  const std::string note = ViewOf(audit->report, {}).recommendations.notes.front();
+  EXPECT_TRUE(Contains(note, ", waste is 27.5 % of the observed cost")) << note;
+  EXPECT_FALSE(Contains(note, "rule"));
+  const nlohmann::json savings = nlohmann::json::parse(AuditJson(audit->report))["savings"];
+  EXPECT_TRUE(savings["rule"].is_null());
+  EXPECT_EQ(savings["rule_reason"], "no_fix_of_time");
+}
+
 TEST(TogetherTest, ACheaperHourStandsApartFromLessTime) {
   const auto audit = OneGpu(3600, [](int s) { return s < 2250 ? 0 : 100; });
   Recommendation spot;
@@ -195,7 +396,7 @@ TEST(TogetherTest, ACheaperHourStandsApartFromLessTime) {
   s.time_cost = M("2.00");
   const std::string note = ViewOf(audit->report, {}).recommendations.notes.front();
   for (const char* part : {"All together $3.20: 80 % of the cost", "Less time alone $2.00: 50 %, by the pools rule",
-                           "waste is 62 % of the observed cost and no fix of waste can save more",
+                           "waste is 62.5 % of the observed cost and no fix of waste can save more",
                            "falls by 60 % with spot", "whether the job may run there was not measured",
                            "would say 110 %, which counts the same hours more than once"}) {
     EXPECT_TRUE(Contains(note, part)) << part << "\n" << note;

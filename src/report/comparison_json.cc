@@ -29,6 +29,7 @@ Json SideJson(const SideEstimate& side) {
   Json json;
   json["runs"] = side.runs;
   json["rows"] = side.rows;
+  json["summed"] = side.summed;
   json["gpu_seconds"] = side.gpu_seconds;
   json["work"] = side.work;
   json["gpu_seconds_per_unit"] = side.work > 0 ? Json(side.ratio) : Json(nullptr);

@@ -161,22 +161,27 @@ class Figures {
     }
   }
   void Runs() {
-    std::string layout(RunLayoutName(verdict_.layout));
-    std::replace(layout.begin(), layout.end(), '_', ' ');
-    std::string text = fmt::format("{} before, {} after, {}", verdict_.before.runs, verdict_.after.runs,
-                                   verdict_.layout == RunLayout::kUnknown ? "their order in time not known" : layout);
+    const auto in_time = [&]() -> std::string_view {
+      if (verdict_.layout == RunLayout::kUnknown) return "their order in time not known";
+      return verdict_.layout == RunLayout::kBeforeAfter ? "one after the other" : RunLayoutName(verdict_.layout);
+    };
+    std::string text = fmt::format("{} before, {} after, {}", verdict_.before.runs, verdict_.after.runs, in_time());
     if (verdict_.pairs > 0) text += fmt::format(", {} pairs", verdict_.pairs);
     Put("runs", text);
   }
   void Independence() {
-    const auto figure = [](const std::optional<double>& value) {
-      return value ? fmt::format("{:.1f}", *value) : std::string("-");
-    };
     if (!verdict_.before.n_eff && !verdict_.after.n_eff) return Put("independent", "only totals of the runs are known");
-    Put("independent",
-        fmt::format("{} readings before and {} after are worth {} and {} (tau {} and {})", verdict_.before.rows,
-                    verdict_.after.rows, figure(verdict_.before.n_eff), figure(verdict_.after.n_eff),
-                    figure(verdict_.before.tau), figure(verdict_.after.tau)));
+    const auto worth = [](const SideEstimate& side, std::string_view when) {
+      if (!side.n_eff) return fmt::format("totals only {}", when);
+      const std::string sums = side.summed == side.rows ? "" : fmt::format(", summed to {},", side.summed);
+      return fmt::format("{} readings {}{} are worth {:.1f} (tau {:.2f})", side.rows, when, sums, *side.n_eff,
+                         static_cast<double>(side.summed) / *side.n_eff);
+    };
+    std::string text = worth(verdict_.before, "before") + "; " + worth(verdict_.after, "after");
+    // The correlation of a switchback is that of its whole series; what rows of a block are worth is the block's.
+    if (verdict_.pairs > 0 && verdict_.before.tau)
+      text += fmt::format("; over all blocks tau {:.2f}", *verdict_.before.tau);
+    Put("independent", text);
   }
   void Guard() {
     if (verdict_.layout == RunLayout::kSwitchback) {
@@ -249,6 +254,15 @@ ReportTable FigureTable(const ComparisonReport& report) {
   return table;
 }
 
+// The end of a long path: what tells it from others.
+std::string ShortPath(std::string_view path) {
+  constexpr std::size_t kShown = 28;
+  if (path.size() <= kShown) return std::string(path);
+  std::size_t from = path.size() - kShown + 3;
+  while (from < path.size() && (static_cast<unsigned char>(path[from]) & 0xC0U) == 0x80U) ++from;  // inside a character
+  return "..." + std::string(path.substr(from));
+}
+
 ReportTable InputTable(const ComparisonReport& report) {
   ReportTable table;
   table.title = "Runs";
@@ -256,14 +270,14 @@ ReportTable InputTable(const ComparisonReport& report) {
   const std::string unit(UnitOf(report));
   table.columns = {{"side"},
                    {"kind"},
-                   {"start"},
+                   {"start (UTC)"},
                    {"GPU-s", right},
                    {report.verdict.unit ? unit + "s" : "units of work", right},
                    {"GPU-s per " + unit, right},
                    {"observed", right},
                    {"run"},
                    {"note"}};
-  table.columns[7].wraps = true;
+  table.columns[1].expendable = true;
   table.columns[8].wraps = true;
   for (const ComparisonReport::Input& input : report.inputs) {
     const bool counted = input.gpu_seconds && input.work && *input.work > 0;
@@ -272,7 +286,7 @@ ReportTable InputTable(const ComparisonReport& report) {
                           input.gpu_seconds ? fmt::format("{:.6g}", *input.gpu_seconds) : "-",
                           input.work ? fmt::format("{:.10g}", *input.work) : "-",
                           counted ? fmt::format("{:.5g}", *input.gpu_seconds / *input.work) : "-",
-                          input.observed ? PercentText(*input.observed) : "-", input.name, input.note});
+                          input.observed ? PercentText(*input.observed) : "-", ShortPath(input.name), input.note});
   }
   return table;
 }

@@ -9,6 +9,8 @@
 
 #include "base/check.h"
 #include "telemetry/device_place.h"
+#include "text/duration.h"
+#include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
@@ -33,11 +35,57 @@ CostColumn ColumnOf(const UsageCost& usage, Money total, Money waste, std::int64
   const std::vector<Money> rounded = RoundedTo(total, exact, unit);
   CostColumn column;
   std::copy_n(rounded.begin(), kPhaseCount, column.phase.begin());
+  const std::array idle = {usage.idle_held_cost.value_or(Money()), usage.idle_empty_cost.value_or(Money()),
+                           usage.idle_unknown_cost.value_or(Money())};
+  const std::vector<Money> by_holder = RoundedTo(column.phase.front(), idle, unit);
+  column.idle_held = by_holder[0];
+  column.idle_empty = by_holder[1];
+  column.idle_unknown = by_holder[2];
+  const Money spin = usage.spin_wait_cost.value_or(Money());
+  const std::array bound = {spin, Minus(exact[kPhaseCount - 1], spin)};
+  column.spin_wait = RoundedTo(column.phase.back(), bound, unit).front();
   column.unobserved = rounded[kPhaseCount];
   column.unallocated = rounded[kPhaseCount + 1];
   column.total = total;
   column.waste = waste;
   return column;
+}
+
+// Amounts of several devices: as they are, and as they are shown.
+struct Amounts {
+  std::vector<Money> exact;
+  std::vector<Money> shown;
+  // What rounding took of one.
+  [[nodiscard]] std::int64_t Taken(std::size_t i) const { return Minus(exact[i], shown[i]).nano(); }
+};
+
+// No device is shown to waste more than it costs. A unit of waste beyond goes where rounding took most of what is
+// wasted and the cost has room; where there is no room, a unit of cost comes to the device from where rounding gave
+// most of it.
+void KeepWasteWithinCost(std::int64_t unit, Amounts* totals, Amounts* wastes) {
+  const auto room = [&](std::size_t i) { return wastes->shown[i] < totals->shown[i]; };
+  const auto add = [](Money* m, std::int64_t nano) { *m = Money::Nano(m->nano() + nano); };
+  const std::size_t n = totals->shown.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    while (totals->shown[i] < wastes->shown[i]) {
+      std::size_t next = n;
+      std::size_t giver = n;
+      for (std::size_t j = 0; j < n; ++j) {
+        if (!room(j)) continue;
+        if (wastes->Taken(j) > 0 && (next == n || wastes->Taken(j) > wastes->Taken(next))) next = j;
+        if (giver == n || totals->Taken(j) < totals->Taken(giver)) giver = j;
+      }
+      if (next < n) {
+        add(&wastes->shown[i], -unit);
+        add(&wastes->shown[next], unit);
+      } else if (giver < n) {
+        add(&totals->shown[giver], -unit);
+        add(&totals->shown[i], unit);
+      } else {
+        return;
+      }
+    }
+  }
 }
 
 // Times are rounded as amounts are.
@@ -121,13 +169,15 @@ std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost)
     std::vector<Money> parts;
     for (const CostReport::DeviceCost& d : cost.devices) parts.push_back((d.usage.*amount).value_or(Money()));
     parts.push_back(Minus(whole, Sum(parts)));  // what no device has
-    return RoundedTo(RoundedTotal(whole, unit), parts, unit);
+    std::vector<Money> shown = RoundedTo(RoundedTotal(whole, unit), parts, unit);
+    return Amounts{std::move(parts), std::move(shown)};
   };
-  const std::vector<Money> totals = share_out(&UsageCost::total);
-  const std::vector<Money> wastes = share_out(&UsageCost::waste);
+  Amounts totals = share_out(&UsageCost::total);
+  Amounts wastes = share_out(&UsageCost::waste);
+  KeepWasteWithinCost(unit, &totals, &wastes);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const UsageCost& usage = cost.devices[i].usage;
-    if (usage.total) columns[i] = ColumnOf(usage, totals[i], wastes[i], unit);
+    if (usage.total) columns[i] = ColumnOf(usage, totals.shown[i], wastes.shown[i], unit);
   }
   return columns;
 }
@@ -153,6 +203,13 @@ std::string CommonCounter(const AuditReport& report) {
   return counters.size() == 1 ? counters.front() : std::string();
 }
 
+std::size_t CapturesApart(const AuditReport& report) {
+  if (!report.traced_only || !report.trace || report.trace->apart.empty()) return 0;
+  std::set<std::size_t> profiles;
+  for (const DeviceDiagnosis& d : report.trace->devices) profiles.insert(d.profile);
+  return profiles.size() > 1 ? profiles.size() : 0;
+}
+
 std::vector<std::string> GpuNames(const AuditReport& report) {
   std::vector<std::string> names;
   for (const CostReport::DeviceCost& d : report.cost.devices) {
@@ -160,6 +217,11 @@ std::vector<std::string> GpuNames(const AuditReport& report) {
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
+}
+
+std::string WindowText(const RunResult& run) {
+  if (IsDated(run.start)) return FormatRfc3339(run.start) + " to " + FormatRfc3339(run.end);
+  return fmt::format("no dates: {:g} s", InSeconds(run.end - run.start));
 }
 
 std::string GpuCount(int gpus, double others) {

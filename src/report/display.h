@@ -36,10 +36,12 @@ std::optional<std::array<std::int64_t, kPhaseCount>> PhaseShares(const UsageCost
 // The costs of one table in the currency's minor unit: phases + unobserved + unallocated = total.
 struct CostColumn {
   std::array<Money, kPhaseCount> phase{};
+  Money idle_held, idle_empty, idle_unknown;  // sum to the cost of idle
+  Money spin_wait;                            // of that of compute_bound
   Money unobserved;
   Money unallocated;
   Money total;
-  Money waste;  // over the devices of a table its column sums to the whole's
+  Money waste;  // at most the total; over the devices of a table its column sums to the whole's
 };
 // Absent without a price.
 std::optional<CostColumn> CostColumnOf(const CostReport& cost);
@@ -56,8 +58,13 @@ std::string CommonCounter(const AuditReport& report);
 // All of them, each once.
 std::vector<std::string> CountersOf(const AuditReport& report);
 
+// The captures of one report that are not joined as ranks of one job; 0 where they are, or there is one.
+std::size_t CapturesApart(const AuditReport& report);
+
 // Names of the GPUs as their drivers say them, each once, in order of appearance.
 std::vector<std::string> GpuNames(const AuditReport& report);
+// "2026-07-02T14:00:00Z to 2026-07-02T15:00:00Z"; of logs without dates how long the run was: "no dates: 2 s".
+std::string WindowText(const RunResult& run);
 // "8 GPUs"; "0.14 of 1 GPU" where `others` of them is not the run's.
 std::string GpuCount(int gpus, double others);
 

@@ -83,6 +83,96 @@ TEST(DisplayTest, CostsOfGpusAddUpToTheWhole) {
   EXPECT_EQ(waste, whole->waste.nano());
 }
 
+// Devices at a price, of any cost and any waste within it.
+CostReport AnyDevices() {
+  CostReport cost;
+  cost.rate.currency = *rc::gen::element<std::string>("USD", "JPY");
+  const auto most = *rc::gen::element<std::int64_t>(kCent * 2, 300 * kCent, 50'000'000'000);
+  std::int64_t total = 0;
+  std::int64_t waste = 0;
+  const auto devices = *rc::gen::inRange<DeviceId>(1, 12);
+  for (DeviceId id = 0; id < devices; ++id) {
+    UsageCost u;
+    const auto paid = *rc::gen::inRange<std::int64_t>(0, most);
+    const auto lost = *rc::gen::element(std::int64_t{0}, paid, *rc::gen::inRange<std::int64_t>(0, paid + 1));
+    u.total = u.phase_cost[0] = Money::Nano(paid);
+    u.waste = Money::Nano(lost);
+    cost.Add({id, 1, u});
+    total += paid;
+    waste += lost;
+  }
+  cost.whole.total = cost.whole.phase_cost[0] = Money::Nano(total);
+  cost.whole.waste = Money::Nano(waste);
+  return cost;
+}
+
+TEST(DisplayTest, NoGpuWastesMoreThanItCosts) {
+  test::ExpectProperty("for any amounts", [] {
+    const CostReport cost = AnyDevices();
+    const std::int64_t unit = MinorUnit(cost.rate.currency);
+    const CostColumn whole = CostColumnOf(cost).value();
+    const auto columns = DeviceCostColumns(cost);
+    std::int64_t total = 0;
+    std::int64_t waste = 0;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const UsageCost& u = cost.devices[i].usage;
+      RC_ASSERT(columns[i]->waste >= Money() && columns[i]->waste <= columns[i]->total);
+      RC_ASSERT(std::llabs(columns[i]->total.nano() - u.total->nano()) <= unit);
+      RC_ASSERT(std::llabs(columns[i]->waste.nano() - u.waste->nano()) <= unit);
+      total += columns[i]->total.nano();
+      waste += columns[i]->waste.nano();
+    }
+    RC_ASSERT(total == whole.total.nano());
+    RC_ASSERT(waste == whole.waste.nano());
+    RC_ASSERT(whole.waste <= whole.total);
+  });
+  // Three GPUs for an hour at $3.335 that are busy 60, 100 and 0 %: the cent that the waste of the last has too much
+  // is the first's, and of 100, 0 and 0 % both idle ones waste all that they cost.
+  const auto shown = [](std::array<int, 3> percent) {
+    AuditFixture audit;
+    for (const int p : percent) {
+      AuditFixture::Gpu gpu;
+      gpu.percent = [p](int) { return p; };
+      audit.Add(gpu, 3600);
+    }
+    audit.Settle(M("3.335"));
+    std::vector<std::string> cells;
+    for (const auto& column : DeviceCostColumns(audit.report.cost)) {
+      cells.push_back(FormatMoney(column->waste, 2) + " of " + FormatMoney(column->total, 2));
+    }
+    return cells;
+  };
+  EXPECT_EQ(shown({60, 100, 0}), (std::vector<std::string>{"1.34 of 3.34", "0.00 of 3.33", "3.33 of 3.33"}));
+  EXPECT_EQ(shown({100, 0, 0}), (std::vector<std::string>{"0.00 of 3.33", "3.34 of 3.34", "3.33 of 3.33"}));
+}
+
+TEST(DisplayTest, PartsOfAPhaseSumToIt) {
+  // $0.335 held and $0.335 empty: the column is exactly 0.67, and neither is rounded alone.
+  CostReport cost;
+  UsageCost& u = cost.whole;
+  u.idle_held_cost = u.idle_empty_cost = M("0.335");
+  u.idle_unknown_cost = Money();
+  u.phase_cost = {M("0.67"), Money(), Money(), M("0.01")};
+  u.spin_wait_cost = M("0.006");
+  u.total = M("0.68");
+  u.waste = M("0.67");
+  const CostColumn column = CostColumnOf(cost).value();
+  EXPECT_EQ(FormatMoney(column.idle_held, 2), "0.34");
+  EXPECT_EQ(FormatMoney(column.idle_empty, 2), "0.33");
+  EXPECT_EQ(column.idle_unknown, Money());
+  EXPECT_EQ(FormatMoney(column.spin_wait, 2), "0.01");
+}
+
+TEST(DisplayTest, ARunWithoutDatesIsSaidByItsLength) {
+  RunResult run;
+  run.start = Instant::FromNanos(69'000 * kNanosPerSecond);  // times of day alone
+  run.end = Instant::FromNanos(69'002 * kNanosPerSecond);
+  EXPECT_EQ(WindowText(run), "no dates: 2 s");
+  run.start = Instant::FromNanos(AuditFixture::kStart * kNanosPerSecond);
+  run.end = run.start;
+  EXPECT_EQ(WindowText(run), "2026-07-02T14:00:00Z to 2026-07-02T14:00:00Z");
+}
+
 TEST(DisplayTest, WithoutAPriceThereAreNoCosts) {
   const auto audit = EightGpus(std::nullopt);
   EXPECT_FALSE(CostColumnOf(audit->report.cost));

@@ -90,6 +90,12 @@ RibbonColumn LookOf(const ColumnSums& sums, double width_ns, const DeviceResult&
 
 }  // namespace
 
+std::string_view MeaningOf(Look look, const UsageCost& whole) {
+  if (look != Look::kIdleEmpty || whole.idle_unknown_ns == 0) return Info(look).meaning;
+  return whole.idle_empty_ns == 0 ? "idle; who holds the GPU was not read"
+                                  : "idle, no process holds the GPU (or unknown)";
+}
+
 std::vector<RibbonColumn> RibbonOf(const DeviceResult& device, const Thresholds& thresholds, Instant from, Instant to,
                                    int columns) {
   std::vector<RibbonColumn> ribbon;

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "classify/thresholds.h"
 #include "classify/totals.h"
+#include "price/cost_report.h"
 
 namespace idleburn {
 
@@ -31,7 +32,7 @@ struct LookInfo {
 };
 inline constexpr std::array<LookInfo, kLookCount> kLooks = {{
     {"unobserved", "·", 244, "unobserved: no valid reading"},
-    {"idle", "▁", 214, "idle, no process holds the GPU (or unknown)"},
+    {"idle", "▁", 214, "idle, no process holds the GPU"},
     {"held", "▒", 208, "idle while a process holds the GPU"},
     {"under", "▃", 117, "underutilized"},
     {"productive", "▅", 38, "productive"},
@@ -39,6 +40,10 @@ inline constexpr std::array<LookInfo, kLookCount> kLooks = {{
     {"spin", "╳", 170, "spin-wait: resident without work"},
 }};
 constexpr const LookInfo& Info(Look look) { return kLooks[static_cast<std::size_t>(look)]; }
+
+// What a look means in one audit: a picture does not part idle time of GPUs that nobody holds from that of which
+// nobody read who holds them.
+std::string_view MeaningOf(Look look, const UsageCost& whole);
 
 // One column of a ribbon.
 struct RibbonColumn {

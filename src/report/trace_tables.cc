@@ -147,10 +147,12 @@ std::string TracedVerdict(const ViewContext& c) {
   const auto compute_ns = u.phase_ns[static_cast<std::size_t>(Phase::kProductive)];
   const auto idle_ns = u.phase_ns[static_cast<std::size_t>(Phase::kIdle)];
   const auto& devices = c.report.trace->devices;
-  std::string text =
-      fmt::format("{} GPU{} computed {} of {} ({}), {} {} idle", devices.size(), devices.size() == 1 ? "" : "s",
-                  RoundPercent(ShareOf(compute_ns, u.window_ns)), Span(u.window_ns), WindowNames(devices),
-                  devices.size() == 1 ? "was" : "were", RoundPercent(ShareOf(idle_ns, u.window_ns)));
+  const std::size_t apart = CapturesApart(c.report);
+  const std::string who =
+      apart > 0 ? fmt::format("The GPUs of {} captures", apart) : GpuCount(static_cast<int>(devices.size()), 0);
+  std::string text = fmt::format(
+      "{} computed {} of {} ({}), {} {} idle", who, RoundPercent(ShareOf(compute_ns, u.window_ns)), Span(u.window_ns),
+      WindowNames(devices), devices.size() == 1 ? "was" : "were", RoundPercent(ShareOf(idle_ns, u.window_ns)));
   const double other = 1 - ShareOf(compute_ns + idle_ns, u.window_ns);
   if (other >= kWorthSaying) text += fmt::format(" and moved data for {}", RoundPercent(other));
   text += ".";

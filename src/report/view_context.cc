@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/int128.h"
+#include "price/catalogue.h"
 #include "report/display.h"
 
 namespace idleburn {
@@ -17,6 +18,18 @@ int HourDigits(std::int64_t window_ns) {
   return hours >= 1000 ? 1 : hours >= 10 ? 2 : window_ns * 10 >= kNanosPerHour ? 4 : 6;
 }
 
+// "oldest price as of 2026-07-20", "undated", or of some the one and of others the other.
+std::string DatesOf(const std::vector<Rate::Candidate>& offers) {
+  std::optional<Instant> oldest;
+  bool undated = offers.empty();
+  for (const Rate::Candidate& offer : offers) {
+    undated = undated || !offer.as_of;
+    if (offer.as_of && (!oldest || *offer.as_of < *oldest)) oldest = offer.as_of;
+  }
+  if (!oldest) return AsOf(oldest);
+  return "oldest price " + AsOf(oldest) + (undated ? ", some undated" : "");
+}
+
 }  // namespace
 
 ViewContext::ViewContext(const AuditReport& audit)
@@ -24,8 +37,9 @@ ViewContext::ViewContext(const AuditReport& audit)
       currency(audit.cost.rate.currency),
       hour_digits(HourDigits(audit.cost.whole.window_ns)),
       priced(audit.cost.whole.total.has_value()),
+      costs(CostColumnOf(audit.cost)),
       by_rate(priced && audit.cost.several() && *audit.cost.whole.total > Money()),
-      in_money(priced && !audit.traced_only) {}
+      in_money(priced && !audit.traced_only && audit.cost.whole.window_ns > 0) {}
 
 std::string ViewContext::Hours(std::int64_t ns) const {
   constexpr std::int64_t kNanosInNanoHour = 3600;
@@ -40,13 +54,13 @@ std::int64_t ViewContext::HourUnit() const {
 
 std::string ViewContext::Cost(Money m) const { return Amount(m, currency); }
 
-std::string ViewContext::ExactCost(Money m) const {
-  const std::string text = FormatExact(m, MinorUnitDigits(currency));
+std::string ViewContext::ExactCost(const CostOfOne& cost) const {
+  const std::string text = FormatExact(cost, MinorUnitDigits(currency));
   return currency == "USD" ? "$" + text : text + " " + std::string(currency);
 }
 
 std::string ViewContext::Worth(const std::optional<Money>& cost, std::int64_t ns) const {
-  if (in_money && cost) return Cost(*cost);
+  if (in_money && cost && !Unpriced(cost, ns)) return Cost(*cost);
   const std::int64_t window = report.cost.whole.window_ns;
   if (report.traced_only && report.cost.rate.per_gpu_hour && window > 0) {
     if (const Result<Money> part = Scale(*report.cost.rate.per_gpu_hour, ns, window)) {
@@ -117,7 +131,8 @@ std::string EnergyBasis(const ViewContext& c) {
 std::string PriceHint(const ViewContext& c) {
   const Rate& rate = c.report.cost.rate;
   if (rate.low && rate.high) {
-    std::string line = fmt::format("{} to {} a GPU-hour in the catalogue", c.Cost(*rate.low), c.Cost(*rate.high));
+    std::string line = fmt::format("{} to {} a GPU-hour in the catalogue ({})", c.Cost(*rate.low), c.Cost(*rate.high),
+                                   DatesOf(rate.candidates));
     if (!c.report.traced_only && c.report.cost.whole.window_ns > 0 && c.report.cost.total_low &&
         c.report.cost.total_high) {
       line += fmt::format(": {} to {} in all", c.Cost(*c.report.cost.total_low), c.Cost(*c.report.cost.total_high));
@@ -132,7 +147,10 @@ std::string PriceHint(const ViewContext& c) {
     if (!rate.candidates.empty()) line += ", for example --price " + rate.candidates.front().key;
     return line;
   }
-  if (rate.reason == "partly_under_contract") return "not known: a contract covers a part of the run only";
+  if (rate.reason == "partly_under_contract") {
+    return IsDated(c.report.run.start) ? "not known: a contract covers a part of the run only"
+                                       : "not known: this run has no dates";
+  }
   if (rate.per_gpu_hour) return c.ExactCost(*rate.per_gpu_hour) + " per GPU-hour; nothing was measured that it buys";
   return "no price is known for these GPUs: say --price N (USD per GPU-hour) or --price PROVIDER:INSTANCE@REGION";
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/audit_report.h"
+#include "report/display.h"
 #include "report/report_table.h"
 
 namespace idleburn {
@@ -19,6 +20,7 @@ struct ViewContext {
   std::string_view currency;
   int hour_digits;  // decimals that tell the parts of this window apart
   bool priced;
+  std::optional<CostColumn> costs;  // of the whole, as its table shows them
   bool by_rate;   // shares beside amounts are of the cost: GPUs of different prices have no hours in common
   bool in_money;  // priced, and long enough that money tells: what a trace covers costs next to nothing, its job does
                   // not
@@ -29,9 +31,13 @@ struct ViewContext {
   [[nodiscard]] std::int64_t HourUnit() const;
   [[nodiscard]] std::string Cost(Money m) const;
   // With all its decimals: "$13.333333333".
-  [[nodiscard]] std::string ExactCost(Money m) const;
+  [[nodiscard]] std::string ExactCost(const CostOfOne& cost) const;
   // "$3.07"; of a trace "$1.20 of each GPU-hour"; in GPU-hours where there is no price.
   [[nodiscard]] std::string Worth(const std::optional<Money>& cost, std::int64_t ns) const;
+  // Whether it is time of GPUs without a price alone: its cost is not known, though that of others is.
+  [[nodiscard]] bool Unpriced(const std::optional<Money>& cost, std::int64_t ns) const {
+    return ns > 0 && cost == Money() && report.cost.whole.unpriced.window_ns > 0;
+  }
   // What a share is of: "observed time", or the window of a trace.
   [[nodiscard]] std::string_view Whole() const { return report.traced_only ? "the traced window" : "observed time"; }
   [[nodiscard]] std::string_view WholeOf(const Finding& f) const { return f.of_run ? "the traced window" : Whole(); }

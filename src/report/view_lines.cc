@@ -59,6 +59,12 @@ std::string EffectiveHourLine(const ViewContext& c) {
                                                                         : "undefined (nothing observed)");
 }
 
+std::string UnitCostLine(const ViewContext& c, const std::string& unit, const std::optional<CostOfOne>& cost) {
+  if (!cost) return fmt::format("Per {}: {}.", unit, kTooLittleWork);
+  if (cost->beyond_money()) return fmt::format("Per million {}s: {}.", unit, c.ExactCost(cost->PerMillion()));
+  return fmt::format("Per {}: {}.", unit, c.ExactCost(*cost));
+}
+
 // A projection, or why there is none.
 std::string CostIfHeld(const ViewContext& c, const std::optional<Money>& m) {
   return m ? c.Cost(*m) : "more than " + c.Cost(Money::Nano(INT64_MAX));
@@ -76,21 +82,19 @@ std::string PricedGpusCost(const CostReport& cost) {
   return GpuCount(gpus, others) + (gpus == 1 ? " costs" : " cost");
 }
 
-}  // namespace
-
-std::vector<std::string> MoneyLines(const ViewContext& c) {
+void AddPricedLines(const ViewContext& c, std::vector<std::string>& lines) {
   const CostReport& cost = c.report.cost;
-  std::vector<std::string> lines = PriceLines(c);
-  if (!c.priced) return lines;
   const UsageCost& u = cost.whole;
   if (c.report.traced_only) {
     if (u.window_ns > 0) {
       lines.push_back(fmt::format("Not computing: {}, {} of the traced window.", c.Worth(u.waste, NotComputing(u)),
                                   PercentText(cost.waste_share)));
     }
-    return lines;
+    return;
   }
-  if (u.waste) {
+  if (u.observed_ns == 0) {
+    lines.emplace_back("Waste: unknown (nothing observed).");
+  } else if (u.waste) {
     lines.push_back(fmt::format("Waste: {}, {}{} of {}: time not busy, plus spin-wait. Unobserved time is not in it.",
                                 c.Cost(*u.waste), u.unpriced.window_ns == 0 ? "" : "and ",
                                 PercentText(cost.waste_share), WasteBase(c)));
@@ -102,15 +106,23 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
         "Only {} of the time was observed: if all the rest was busy, {} per effective GPU-hour; if none, {}.",
         PercentText(*observed), c.ExactCost(*b.low), b.high ? c.ExactCost(*b.high) : "undefined"));
   }
-  for (const auto& [unit, m] : cost.per_unit) {
-    lines.push_back(fmt::format("Per {}: {}.", unit, m ? c.ExactCost(*m) : std::string(kTooLittleWork)));
-  }
+  for (const auto& [unit, m] : cost.per_unit) lines.push_back(UnitCostLine(c, unit, m));
   lines.push_back(fmt::format("At {} {} {} an hour, {} per {}-h month, {} per 8,760-h year.",
                               cost.several() ? "these rates" : "this rate", PricedGpusCost(cost),
                               CostIfHeld(c, cost.hourly), CostIfHeld(c, cost.monthly), cost.month_hours,
                               CostIfHeld(c, cost.yearly)));
-  if (cost.energy_cost)
-    lines.push_back(fmt::format("Energy alone: {} ({}).", c.Cost(*cost.energy_cost), EnergyBasis(c)));
+}
+
+}  // namespace
+
+std::vector<std::string> MoneyLines(const ViewContext& c) {
+  const CostReport& cost = c.report.cost;
+  std::vector<std::string> lines = PriceLines(c);
+  if (c.priced) AddPricedLines(c, lines);
+  if (cost.energy_cost) {
+    lines.push_back(
+        fmt::format("Energy alone: {} ({}).", Amount(*cost.energy_cost, cost.energy_currency), EnergyBasis(c)));
+  }
   return lines;
 }
 
@@ -131,7 +143,7 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
     for (std::size_t i = 0; i < kEventReasonCount; ++i) {
       const bool slows = ((kThrottledMask >> i) & 1) != 0;
       if (slows && (*reasons)[i] > 0)
-        which += fmt::format("{}{} {} h", which.empty() ? "" : ", ", kEventReasonNames[i], c.Hours((*reasons)[i]));
+        which += fmt::format("{}{} {} h", which.empty() ? "" : ", ", kEventReasonTable[i].name, c.Hours((*reasons)[i]));
     }
     lines.push_back(
         fmt::format("Clocks held back: {} GPU-hours (clock-event mask 0xEC{}); with a loss of at least 5 % of the "
@@ -139,7 +151,7 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
                     c.Hours(u.throttled_ns), which.empty() ? "" : ": " + which, c.Hours(u.throttled_with_loss_ns)));
   }
   const TickView ticks = TicksOf(c.report);
-  if (ticks.total > 0) {
+  if (ticks.total > 1) {
     const std::string window = ticks.window ? fmt::format("{:.3g} s", InSeconds(*ticks.window)) : "unknown";
     std::string line =
         fmt::format("Bursts: {} readings {} apart, {} below {} %, {} from {} %: ", ticks.total, window,
@@ -194,9 +206,8 @@ std::vector<std::string> BasisLines(const ViewContext& c) {
   const AuditReport& r = c.report;
   std::vector<std::string> lines = TraceBasis(c);
   if (!r.traced_only) AddReadingRules(c, lines);
-  if (!r.run.devices.empty() && r.run.start.nanos() != 0)
-    lines.push_back(fmt::format("Window: {} to {}; times without a zone were read as {}.", FormatRfc3339(r.run.start),
-                                FormatRfc3339(r.run.end), r.timezone));
+  if (!r.run.devices.empty() && IsDated(r.run.start) && CapturesApart(r) == 0)
+    lines.push_back(fmt::format("Window: {}; times without a zone were read as {}.", WindowText(r.run), r.timezone));
   if (!r.inputs.empty()) lines.push_back(fmt::format("Inputs: {}.", Joined(r.inputs)));
   lines.push_back(fmt::format("idleburn {}.", r.version));
   return lines;

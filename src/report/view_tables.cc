@@ -28,28 +28,23 @@ struct PhaseRow {
 
 TableRow ToRow(const ViewContext& c, const PhaseRow& row) {
   TableRow cells = {row.name, c.Hours(row.ns), row.share ? Hundredths(*row.share) : ""};
-  if (c.in_money) cells.push_back(row.cost ? c.Cost(*row.cost) : "");
+  if (c.in_money) cells.push_back(c.Unpriced(row.cost, row.ns) ? "?" : row.cost ? c.Cost(*row.cost) : "");
   return cells;
 }
 
 // Idle by who held the GPU, so that the parts sum to what the idle row shows.
-void AddIdleParts(const ViewContext& c, std::int64_t idle_ns, std::optional<Money> idle_cost,
-                  std::vector<PhaseRow>* rows) {
+void AddIdleParts(const ViewContext& c, std::int64_t idle_ns, std::vector<PhaseRow>* rows) {
   const UsageCost& u = c.report.cost.whole;
   const std::array<std::int64_t, 3> ns = {u.idle_held_ns, u.idle_empty_ns, u.idle_unknown_ns};
-  const std::array<std::string_view, 3> names = {"  a process held the GPU", "  no process on it",
-                                                 "  not known who held it"};
-  std::vector<Money> costs(3);
-  if (idle_cost) {
-    const Money held = u.idle_held_cost.value_or(Money());
-    const Money empty = u.idle_empty_cost.value_or(Money());
-    const std::array<Money, 3> exact = {held, empty, u.idle_unknown_cost.value_or(Money())};
-    costs = RoundedTo(*idle_cost, exact, MinorUnit(c.currency));
-  }
+  const CostColumn costs = c.costs.value_or(CostColumn());
+  const std::array<PhaseRow, 3> parts = {{{"  a process held the GPU", 0, {}, costs.idle_held},
+                                          {"  no process on it", 0, {}, costs.idle_empty},
+                                          {"  not known who held it", 0, {}, costs.idle_unknown}}};
   const std::vector<std::int64_t> rounded = RoundedTimesTo(idle_ns, ns, c.HourUnit());
   for (std::size_t i = 0; i < ns.size(); ++i) {
-    if (ns[i] > 0)
-      rows->push_back({std::string(names[i]), rounded[i], {}, idle_cost ? std::optional(costs[i]) : std::nullopt});
+    if (ns[i] == 0) continue;
+    rows->push_back(parts[i]);
+    rows->back().ns = rounded[i];
   }
 }
 
@@ -82,7 +77,7 @@ TableRow GpuRow(const ViewContext& c, const CostReport::DeviceCost& d, const std
   row.push_back(u.mean_power_w ? fmt::format("{:.0f} W", *u.mean_power_w) : "n/a");
   if (c.in_money) {
     row.push_back(cost ? c.Cost(cost->total) : "?");
-    row.push_back(cost ? c.Cost(cost->waste) : "?");
+    row.push_back(!cost ? "?" : shares ? c.Cost(cost->waste) : "n/a");
   }
   return row;
 }
@@ -92,31 +87,30 @@ TableRow GpuRow(const ViewContext& c, const CostReport::DeviceCost& d, const std
 ReportTable PhaseTable(const ViewContext& c) {
   const UsageCost& u = c.report.cost.whole;
   ReportTable table;
-  if (c.report.traced_only) return table;
+  if (c.report.traced_only || c.report.cost.whole.window_ns == 0) return table;
   table.title = "Where the time went";
   AddColumn(&table, "Phase", Align::kLeft);
   AddColumn(&table, "GPU-hours");
   AddColumn(&table, "of observed");
   if (c.in_money) AddColumn(&table, "Cost");
 
-  const std::optional<CostColumn> costs = CostColumnOf(c.report.cost);
   const auto shares = PhaseShares(u);
   std::array<std::int64_t, kPhaseCount + 2> exact{};
   std::copy(u.phase_ns.begin(), u.phase_ns.end(), exact.begin());
   exact[kPhaseCount] = u.unobserved_ns;
   exact[kPhaseCount + 1] = u.unallocated_ns;
   const std::vector<std::int64_t> hours = RoundedTimes(exact, c.HourUnit());
-  const auto cost = [&](auto pick) { return costs ? std::optional<Money>(pick(*costs)) : std::nullopt; };
+  const auto cost = [&](auto pick) { return c.costs ? std::optional<Money>(pick(*c.costs)) : std::nullopt; };
 
   std::vector<PhaseRow> rows;
   for (std::size_t p = 0; p < kPhaseCount; ++p) {
-    const auto phase_cost = cost([p](const CostColumn& k) { return k.phase[p]; });
-    rows.push_back(
-        {std::string(kPhaseNames[p]), hours[p], shares ? std::optional((*shares)[p]) : std::nullopt, phase_cost});
-    if (p == 0) AddIdleParts(c, hours[p], phase_cost, &rows);
+    rows.push_back({std::string(kPhaseNames[p]), hours[p], shares ? std::optional((*shares)[p]) : std::nullopt,
+                    cost([p](const CostColumn& k) { return k.phase[p]; })});
+    if (p == 0) AddIdleParts(c, hours[p], &rows);
   }
   const SpinView spin = SpinOf(c.report);
-  if (spin.ns.value_or(0) > 0) rows.push_back({"  of it spin-wait", *spin.ns, {}, u.spin_wait_cost});
+  if (spin.ns.value_or(0) > 0)
+    rows.push_back({"  of it spin-wait", *spin.ns, {}, cost([](const CostColumn& k) { return k.spin_wait; })});
   if (u.unobserved_ns > 0) {
     rows.push_back({"unobserved", hours[kPhaseCount], {}, cost([](const CostColumn& k) { return k.unobserved; })});
   }
@@ -152,7 +146,7 @@ ReportTable PhaseTable(const ViewContext& c) {
 ReportTable GpuTable(const ViewContext& c, std::size_t limit) {
   const CostReport& cost = c.report.cost;
   ReportTable table;
-  if (c.report.traced_only) return table;
+  if (c.report.traced_only || c.report.cost.whole.window_ns == 0) return table;
   table.title = "Per GPU";
   AddColumn(&table, "GPU", Align::kLeft, true);
   const bool named = GpuNames(c.report).size() > 1;  // a single name stands in the title
@@ -226,8 +220,7 @@ ReportTable RateTable(const ViewContext& c) {
     exact.push_back(use.cost.value_or(Money()));
   }
   const std::vector<std::int64_t> hours = RoundedTimes(ns, c.HourUnit());
-  const std::optional<CostColumn> whole = CostColumnOf(cost);
-  const std::vector<Money> costs = whole ? RoundedTo(whole->total, exact, MinorUnit(c.currency)) : exact;
+  const std::vector<Money> costs = c.costs ? RoundedTo(c.costs->total, exact, MinorUnit(c.currency)) : exact;
   for (std::size_t i = 0; i < cost.rates.size(); ++i) {
     const CostReport::RateUse& use = cost.rates[i];
     TableRow row = {GpusAt(c, i), std::to_string(use.gpus), PriceOf(c, use.rate), c.Hours(hours[i])};
@@ -256,15 +249,15 @@ ReportTable OwnerTable(const ViewContext& c) {
     exact.push_back(o.cost.value_or(Money()));
   }
   const std::vector<std::int64_t> hours = RoundedTimes(ns, c.HourUnit());
-  const std::optional<CostColumn> whole = CostColumnOf(c.report.cost);
-  const std::vector<Money> costs = whole ? RoundedTo(whole->total, exact, MinorUnit(c.currency)) : exact;
+  const std::vector<Money> costs = c.costs ? RoundedTo(c.costs->total, exact, MinorUnit(c.currency)) : exact;
   for (std::size_t i = 0; i < owners.size(); ++i) {
     TableRow row = {owners[i].owner.empty() ? "(none named)" : owners[i].owner, c.Hours(hours[i])};
     if (partly) row.push_back(c.Hours(owners[i].unpriced_ns));
     if (c.in_money) row.push_back(owners[i].cost ? c.Cost(costs[i]) : "?");
-    row.emplace_back(owners[i].owner.empty() ? "no owner is told for this time"
-                     : owners[i].estimated   ? "estimated: shared in equal parts"
-                                             : "as named by the source");
+    row.emplace_back(owners[i].owner.empty()            ? "no owner is told for this time"
+                     : owners[i].owner == "unallocated" ? "MIG slices that no instance has"
+                     : owners[i].estimated              ? "estimated: shared in equal parts"
+                                                        : "as named by the source");
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -281,8 +274,9 @@ ReportTable FindingTable(const ViewContext& c) {
         f.gpu_ns == 0 ? ""
                       : fmt::format("{} of {}, {} GPU-hours", PercentText(f.share), c.WholeOf(f), c.Hours(f.gpu_ns));
     if (f.cost && f.gpu_ns > 0) time += ", " + c.Worth(f.cost, f.gpu_ns);
-    table.rows.push_back({f.title, fmt::format("{} ({})", Name(f.status), f.cause), time, Joined(f.evidence),
-                          Joined(f.refutes), f.isolate});
+    const std::string status =
+        f.cause == Name(f.status) ? std::string(f.cause) : fmt::format("{} ({})", Name(f.status), f.cause);
+    table.rows.push_back({f.title, status, time, Joined(f.evidence), Joined(f.refutes), f.isolate});
   }
   return table;
 }
@@ -299,8 +293,9 @@ std::string TogetherNote(const ViewContext& c) {
   const CombinedSaving& s = c.report.advice.savings;
   std::string note = fmt::format("All together{}: {} of the cost (5 % to 95 %: {} to {})", AmountOf(c, s.cost),
                                  RoundPercent(s.total_fraction), RoundPercent(s.low), RoundPercent(s.high));
-  const std::string cap = fmt::format("by the {} rule; waste is {} of {} and no fix of waste can save more.", s.rule,
-                                      RoundPercent(s.cap), WasteBase(c));
+  const std::string rule = s.rule.empty() ? "" : fmt::format("by the {} rule; ", s.rule);
+  const std::string cap =
+      fmt::format("{}waste is {} of {} and no fix of waste can save more.", rule, PercentText(s.cap), WasteBase(c));
   if (s.rate_fraction > 0) {
     note += fmt::format(
         ". Less time alone{}: {}, {} The price of what remains falls by {} with {}, the best of the offers, which are "
@@ -326,7 +321,7 @@ ReportTable RecommendationTable(const ViewContext& c) {
   }
   for (const Recommendation& r : c.report.advice.recommendations) {
     const std::string against = r.axis == Axis::kRate ? "the price of an hour" : std::string(r.cause);
-    table.rows.push_back({fmt::format("{} ({})", r.title, r.id), SavingText(c, r), against, std::string(r.how),
+    table.rows.push_back({fmt::format("{} ({})", r.title, r.id), SavingText(c, r), against, r.how,
                           std::string(r.verify_with), r.saving ? r.basis : std::string()});
   }
   if (!table.rows.empty() && c.report.cost.whole.window_ns > 0) table.notes.push_back(TogetherNote(c));

@@ -107,6 +107,9 @@ TEST(AuditJsonTest, ExactMoneyStandsBesideTheRounded) {
   EXPECT_EQ(cost["per_effective_gpu_hour"], "13.33");  // 8 / 0.6
   EXPECT_TRUE(cost["per_effective_gpu_hour_exact"].get<std::string>().starts_with("13.33333333"));
   EXPECT_EQ(cost["per_sample"], "0.0004");
+  audit.report.cost.per_unit["token"] = CostOfOne::Of(M("0.270872"), Int128{1'000'000'000} * 1'000'000'000);
+  EXPECT_EQ(Json::parse(AuditJson(audit.report))["cost"]["per_token_exact"], "0.000000000270872");
+  EXPECT_TRUE(Contains(AuditText(audit.report, 140, false), "Per million tokens: $0.000270872."));
   EXPECT_TRUE(cost["per_token"].is_null());
   EXPECT_EQ(cost["per_token_reason"], "no_work_count");
 }
@@ -315,7 +318,11 @@ TEST(AuditTextTest, WithoutAPriceThereAreNoDollars) {
   EXPECT_TRUE(Contains(text, "say --price"));
   audit->report.cost.rate.low = M("2.95");
   audit->report.cost.rate.high = M("12.29");
-  EXPECT_TRUE(Contains(AuditText(audit->report, 140, false), "$2.95 to $12.29 a GPU-hour in the catalogue"));
+  EXPECT_TRUE(Contains(AuditText(audit->report, 140, false), "$2.95 to $12.29 a GPU-hour in the catalogue (undated)"));
+  const Instant july = Instant::FromNanos(1'784'505'600'000'000'000);  // 2026-07-20
+  audit->report.cost.rate.candidates = {{"a:b:spot@c", M("2.95"), 1'000'000, {}},
+                                        {"a:b:on_demand@c", M("12.29"), 1'000'000, july}};
+  EXPECT_TRUE(Contains(AuditText(audit->report, 200, false), "(oldest price as of 2026-07-20, some undated)"));
 }
 
 TEST(AuditTextTest, FitsTheTerminal) {

@@ -47,10 +47,4 @@ void LiveSession::Stop() {
   for (const RunFact& fact : SamplerFacts(statistics())) sink_.OnFact(fact);
 }
 
-void LiveSession::Tell(NoteKind kind, const std::string& text) {
-  (sampler_ ? sampler_->sink() : sink_).OnNote({Now(), kind, text});
-}
-
-void LiveSession::Tell(const RunFact& fact) { (sampler_ ? sampler_->sink() : sink_).OnFact(fact); }
-
 }  // namespace idleburn

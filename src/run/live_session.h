@@ -8,6 +8,7 @@
 #include "measure/host_lane.h"
 #include "measure/live_gpus.h"
 #include "measure/sampler.h"
+#include "measure/sink_gate.h"
 #include "run/work_lane.h"
 
 namespace idleburn {
@@ -33,9 +34,9 @@ class LiveSession {
   // Returns when the last sample was pushed, and then how well all was measured. Not before Start has returned.
   void Stop();
 
-  // Pushes what happened now, before Start as well as while the session samples.
-  void Tell(NoteKind kind, const std::string& text);
-  void Tell(const RunFact& fact);
+  // Pushes what happened now, before Start as well as while it starts and samples. By any thread.
+  void Tell(NoteKind kind, const std::string& text) { sink_.OnNote({Now(), kind, text}); }
+  void Tell(const RunFact& fact) { sink_.OnFact(fact); }
   void Fact(const std::string& key, const std::string& value) { Tell({key, value}); }
 
   [[nodiscard]] Instant Now() const { return line_.At(clock_->Monotonic()); }
@@ -48,7 +49,7 @@ class LiveSession {
 
  private:
   DeviceTable& devices_;
-  LiveSink& sink_;
+  SinkGate sink_;
   std::shared_ptr<RunClock> clock_;
   TimeLine line_;
   std::string why_no_gpu_;

@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <utility>
 #include <vector>
 
 #include "os/folder_names.h"
+#include "os/temporary_file.h"
 #include "run/turns.h"
 #include "text/number.h"
 
@@ -119,8 +119,7 @@ void RemoveStale(const std::string& folder) {
 }  // namespace
 
 Result<MarkerFile> MarkerFile::Create() {
-  const char* named = std::getenv("TMPDIR");
-  const std::string folder = named != nullptr && *named != '\0' ? named : "/tmp";
+  const std::string folder = TemporaryFolder();
   RemoveStale(folder);
   std::string path = folder + "/" + std::string(kPrefix) + "XXXXXX";
   const int fd = mkostemp(path.data(), O_CLOEXEC);

@@ -21,6 +21,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "os/output_file.h"
+
 namespace idleburn {
 namespace {
 
@@ -36,27 +38,17 @@ bool SameFile(int a, int b) {
   return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+// Without us the workload would have it.
+bool IsInherited(int fd) {
+  const int flags = fcntl(fd, F_GETFD);
+  return flags >= 0 && (flags & FD_CLOEXEC) == 0;
+}
+
 void CopySize(int from_terminal, int to_terminal) {
   winsize size{};
   winsize old{};
   if (ioctl(from_terminal, TIOCGWINSZ, &size) != 0 || ioctl(to_terminal, TIOCGWINSZ, &old) != 0) return;
   if (std::memcmp(&size, &old, sizeof size) != 0) ioctl(to_terminal, TIOCSWINSZ, &size);
-}
-
-// 0, or the error that ended it.
-int WriteAll(int to, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(to, bytes.data(), bytes.size());
-    if (n >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-    } else if (errno == EAGAIN) {  // somebody else's open file is set not to wait
-      pollfd ready{to, POLLOUT, 0};
-      poll(&ready, 1, -1);
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
 }
 
 enum class Ready : std::uint8_t { kBytes, kStop, kNobodyReads, kNothing };
@@ -128,7 +120,7 @@ struct OutputRelay::Shared {
   std::array<Heir, 2> heirs;  // of each channel
   std::size_t running = 0;
   std::atomic<int> copying = 0;  // channels that hold bytes that are not written yet
-  const int stop;  // readable once the workload has ended
+  const int stop;                // readable once the workload has ended
   const int done;
 };
 
@@ -170,8 +162,8 @@ Result<std::unique_ptr<OutputRelay>> OutputRelay::Open(OutputWatcher& watcher, i
     relay->child_[1] = relay->child_[0];
     return relay;
   }
-  if (fcntl(STDOUT_FILENO, F_GETFD) >= 0) TRY(relay->AddChannel(STDOUT_FILENO, STDOUT_FILENO));
-  if (fcntl(STDERR_FILENO, F_GETFD) >= 0) {
+  if (IsInherited(STDOUT_FILENO)) TRY(relay->AddChannel(STDOUT_FILENO, STDOUT_FILENO));
+  if (IsInherited(STDERR_FILENO)) {
     if (relay->child_[0] >= 0 && SameFile(STDOUT_FILENO, STDERR_FILENO)) {
       relay->child_[1] = relay->child_[0];
     } else {

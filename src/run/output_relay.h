@@ -39,8 +39,8 @@ class OutputWatcher {
 // workload's next line would kill it.
 class OutputRelay {
  public:
-  // `watcher` outlives the relay. A stream that is closed here is not replaced. `into`: an open descriptor that both
-  // streams go to instead of to ours, as one; -1: each to ours.
+  // `watcher` outlives the relay. A stream that is closed, or closes as a program starts, is not replaced. `into`: an
+  // open descriptor that both streams go to instead of to ours, as one; -1: each to ours.
   static Result<std::unique_ptr<OutputRelay>> Open(OutputWatcher& watcher, int into = -1);
   ~OutputRelay();
   OutputRelay(const OutputRelay&) = delete;

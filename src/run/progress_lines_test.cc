@@ -320,7 +320,7 @@ TEST(ProgressLines, LogsOfTrainingFrameworks) {
       {"Train: 0 [   0/1251 (  0%)]  Loss: 6.9\nTrain: 0 [  50/1251 (  4%)]  Loss: 6.9\n"
        "Train: 0 [1250/1251 (100%)]  Loss: 6.5\nTest: [   0/97]  Time: 1.0\n"
        "Train: 1 [   0/1251 (  0%)]  Loss: 6.4\nTrain: 1 [  50/1251 (  4%)]  Loss: 6.4\n",
-       Work(1301)},
+       Work(1301, 1)},
       // The Hugging Face Trainer's own words before its bar, and figures as texts.
       {"  Num Epochs = 3\n  Gradient Accumulation steps = 4\n  Total optimization steps = 750\n"
        "{'loss': '1.9', 'learning_rate': '4.9e-05', 'epoch': '0.5'}\n{'loss': '1.7', 'epoch': '1.5'}\n",
@@ -346,6 +346,7 @@ TEST(ProgressLines, StepsThatAreNoWorkDone) {
         "loss 2.1, tokens/step: 4096\nloss 2.0, tokens/step: 4100\n", "time per step: 3 ms\ntime per step: 4 ms\n",
         "Number of training steps = 10\nnum steps: 20\n",
         "Step 1/9 : FROM ubuntu\nStep 2/9 : RUN make\nStep 3/9 : COPY . .\n",  // of an image that is built
+        "Step 1/4 : RUN pip install x==1.2.3\nStep 2/4 : RUN pip install y>=2\nStep 3/4 : RUN apk add z=1.2.3\n",
         "5/10 tests passed\n6/10 tests passed\n", "Iteration 1/3: 100% of tests passed\nIteration 2/3: 50% of tests\n",
         "ETA: 10/20\nETA: 11/20\n", "version 1/2\nversion 2/2\n", "on 10/11/2024\non 10/12/2024\n",
         "Receiving objects:  45% (450/1000), 1.2 MiB | 2.0 MiB/s\n", "[10/100] Building a.o\n[20/100] Building b.o\n",
@@ -363,6 +364,44 @@ TEST(ProgressLines, AnEpochInPartIsNotFinished) {
   EXPECT_EQ(DoneAfter("[Epoch 1/3] [Batch 10/100] [D loss: 0.1]\n[Epoch 1/3] [Batch 20/100] [D loss: 0.1]\n"),
             Work(20));
   EXPECT_EQ(DoneAfter("Epoch 1/3 | 10/100 | loss 0.1\nEpoch 1/3 | 20/100 | loss 0.1\n"), Work({}));
+}
+
+// However few lines an epoch has: the number behind "Train:" says that it is another.
+TEST(ProgressLines, EpochsOfFewLinesAddUp) {
+  const auto epochs = [](int count, const std::vector<int>& steps, int of) {
+    std::string text;
+    for (int epoch = 0; epoch < count; ++epoch) {
+      for (const int step : steps) {
+        text += "Train: " + std::to_string(epoch) + " [" + std::to_string(step) + "/" + std::to_string(of) + " (" +
+                std::to_string(100 * step / (of - 1)) + "%)]  Loss: 6.9\n";
+      }
+      text += "Test: [   0/10]  Time: 1.0\nTest: [  10/10]  Time: 1.0\n";
+    }
+    return DoneAfter(text);
+  };
+  EXPECT_EQ(epochs(10, {0, 50, 73}, 74), Work(740, 9));
+  EXPECT_EQ(epochs(3, {0, 50, 99}, 100), Work(300, 2));
+  EXPECT_EQ(epochs(4, {0, 20, 40, 60, 73}, 74), Work(296, 3));
+  EXPECT_EQ(epochs(4, {0, 20, 40, 60}, 74), Work(240, 3));  // of what is not said nothing is known
+}
+
+// Looked back at, or done by the job that wrote the checkpoint.
+TEST(ProgressLines, AnEpochInASentenceIsNoneThatThisJobDoes) {
+  std::string ten;
+  for (int epoch = 1; epoch <= 10; ++epoch) ten += "Epoch " + std::to_string(epoch) + "/10 - loss 0.4\n";
+  EXPECT_EQ(DoneAfter("Loaded pretrained weights from epoch 300 (loss 0.31)\n" + ten), Work({}, 10));
+  EXPECT_EQ(DoneAfter("=> loaded checkpoint 'best.pt' (epoch 300)\n" + ten), Work({}, 10));
+  EXPECT_EQ(DoneAfter("Loaded checkpoint from epoch 12 (loss 0.31)\n"
+                      "Epoch 13/15 - loss 0.4\nEpoch 14/15 - loss 0.4\nEpoch 15/15 - loss 0.4\n"),
+            Work({}, 3));
+  for (const std::string text :
+       {"Best model from epoch 3 with val acc 0.91\nEarly stopping at epoch 9, best loss 0.2\n",
+        "Epoch 3 was better than epoch 2.\nNow epoch 5 is better, loss 0.3\n",
+        "As of epoch 5 the loss was 0.3, and at epoch 7 it was 0.1.\n"}) {
+    EXPECT_EQ(DoneAfter(text), Work({})) << text;
+    EXPECT_EQ(DoneAfter(text + ten), Work({}, 10)) << text;
+  }
+  EXPECT_EQ(DoneAfter("INFO epoch 1: loss 0.4\nTraining epoch 2, loss 0.3\nEnd of epoch 2\n"), Work({}, 2));
 }
 
 TEST(ProgressLines, StepsOfAValidationAreNone) {

@@ -325,6 +325,13 @@ constexpr std::array<std::string_view, 12> kPlanWords = {
     "total", "max", "maximum", "num", "number", "every", "per", "interval", "accumulation", "logging", "save", "eval"};
 // So may these before an epoch: "will stop when epoch 10 is done".
 constexpr std::array<std::string_view, 6> kPlannedEpoch = {"until", "till", "when", "before", "if", "unless"};
+// Before an epoch: another job did it, or this one and it is only looked back at. "Best model from epoch 3"
+constexpr std::array<std::string_view, 4> kRestored = {"load", "checkpoint", "resum", "restor"};
+constexpr std::array<std::string_view, 5> kLookedBack = {"best", "stopp", "from", "as", "than"};
+// Directly before an epoch that is told of for its own sake; after any other word it is part of a sentence.
+constexpr std::array<std::string_view, 16> kBeforeEpoch = {"info",   "debug",   "warn", "log",  "rank", "start",
+                                                           "begin",  "run",     "end",  "of",   "the",  "this",
+                                                           "finish", "complet", "done", "after"};
 constexpr std::array<std::string_view, 6> kMetrics = {"loss", "acc", "accuracy", "perplexity", "ppl", "error"};
 // Beside a loss, what only a training shows.
 constexpr std::array<std::string_view, 5> kTrainingFigures = {"learning_rate", "learning rate", "grad_norm",
@@ -369,17 +376,22 @@ bool CountsNoSteps(const Named& named) {
   return SpeaksOf(WordsBefore(named.before), kPlanWords);
 }
 
-// Whether it names a figure: "loss 2.1", "lr=3", "| 5", "took 0.5 s".
+// Whether it names a figure: "loss 2.1", "lr=3", "| 5", "took 0.5 s"; "torch==2.1" and "1.2.3" are versions.
 bool HasReading(std::string_view lower) {
-  for (std::size_t at = 0; at < lower.size(); ++at) {
+  std::size_t end = 0;
+  for (std::size_t at = 0; at < lower.size(); at = std::max(end, at + 1)) {
     if (!IsDigit(lower[at])) continue;
+    end = std::min(lower.find_first_not_of("0123456789.", at), lower.size());
+    const std::string_view figure = lower.substr(at, end - at);
+    const std::size_t dot = figure.find('.');
+    const bool whole = dot == std::string_view::npos || dot + 1 == figure.size();
+    const bool compared = at > 1 && lower[at - 1] == '=' && HasWordWith("=<>~!", lower.substr(at - 2, 1));
+    if (compared || (!whole && HasWordWith(figure.substr(dot + 1), "."))) continue;
     std::size_t before = at;
     while (before > 0 && lower[before - 1] == ' ') --before;
     const std::string_view word = WordBefore(lower, before);
     const bool named = std::any_of(kMetrics.begin(), kMetrics.end(), [&](auto m) { return HasWordWith(word, m); });
-    if (named || (before > 0 && HasWordWith("=:|[(", lower.substr(before - 1, 1)))) return true;
-    while (at < lower.size() && IsDigit(lower[at])) ++at;
-    if (at + 1 < lower.size() && lower[at] == '.' && IsDigit(lower[at + 1])) return true;
+    if (named || !whole || (before > 0 && HasWordWith("=:|[(", lower.substr(before - 1, 1)))) return true;
   }
   return false;
 }
@@ -499,9 +511,19 @@ bool IsOver(const Named& named, bool told) {
   return end == std::string_view::npos || !HasWordWith(":-/", named.after.substr(end, 1));  // "time: 12:00:01"
 }
 
+// "Loaded checkpoint 'a.pt' (epoch 12)", "early stopping at epoch 9", "epoch 3 was better than epoch 2": of none that
+// this job does now.
+bool IsInASentence(const Named& named) {
+  const std::string_view words = WordsBefore(named.before);
+  const std::string_view before = WordBefore(words, words.find_last_not_of(' ') + 1);
+  const bool alone = before.empty() || SpeaksOf(before, kBeforeEpoch) || SpeaksOfTraining(before);
+  const bool compared = HasWordWith(named.after, " than epoch ");
+  return !alone || compared || SpeaksOf(words, kLookedBack) || SpeaksOf(named.before, kRestored);
+}
+
 void TakeEpoch(const Named& named, ProgressText* text) {
   const std::string_view before = WordsBefore(named.before);
-  if (SpeaksOf(before, kPlanWords) || SpeaksOf(before, kPlannedEpoch)) return;
+  if (SpeaksOf(before, kPlanWords) || SpeaksOf(before, kPlannedEpoch) || IsInASentence(named)) return;
   const bool fraction = named.after.size() > 1 && named.after[0] == '.' && IsDigit(named.after[1]);
   text->training = true;
   text->epoch = {named.count.done, fraction, !fraction && IsOver(named, false)};
@@ -525,8 +547,10 @@ void ReadNamed(std::string_view lower, ProgressText* text) {
     if (named->word == "epoch" && !text->epoch) {
       TakeEpoch(*named, text);
       told = (metric && !HasFraction(named->after)) || IsOver(*named, true);
-    } else if (named->word == "train" && !text->step) {  // "Train: 1 [ 50/1251 (  4%)]"
-      if (const auto count = CountInBrackets(named->after).count) TakeStep(*named, *count, text);
+    } else if (named->word == "train" && !text->step) {  // of epoch 1: "Train: 1 [ 50/1251 (  4%)]"
+      const auto count = CountInBrackets(named->after).count;
+      if (count && named->count.total == 0 && !text->epoch) text->epoch = {named->count.done, false, false};
+      if (count) TakeStep(*named, *count, text);
     } else if (step && !text->step && EndsACount(named->after) && !CountsNoSteps(*named) && !IsHeading(named->after)) {
       TakeStep(*named, named->count, text);
     } else if ((named->word == "samples" || named->word == "tokens") && EndsACount(named->after)) {

@@ -20,10 +20,12 @@ std::optional<double> PerSecond(const HostUse& use, HostSignal signal) {
 
 // "3.2 of 8 CPUs", "12 %", "4.1 MB/s", or "unknown".
 std::string Cores(const HostUse& use) {
+  constexpr Nanos kShortest(100'000'000);  // the kernel counts in hundredths of a second, and late
   const std::optional<double> busy = PerSecond(use, HostSignal::kCpuTime);
   const std::optional<std::int64_t>& cpus = use.most[Index(HostSignal::kCpus)];
-  if (!busy) return "unknown";
-  return fmt::format("{:.2f}", *busy / 1e9) + (cpus ? fmt::format(" of {} CPUs", *cpus) : std::string(" CPUs"));
+  if (!busy || use.watched() < kShortest) return "unknown";
+  if (!cpus) return fmt::format("{:.2f} CPUs", *busy / 1e9);
+  return fmt::format("{:.2f} of {} CPUs", std::min(*busy / 1e9, static_cast<double>(*cpus)), *cpus);
 }
 std::string Share(const HostUse& use, HostSignal signal) {
   const std::optional<double> share = PerSecond(use, signal);

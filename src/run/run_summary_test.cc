@@ -37,6 +37,22 @@ TEST(DescribeUseTest, WhatWasNotReadIsUnknown) {
   EXPECT_NE(text.find("io unknown memory unknown"), std::string::npos) << text;
 }
 
+// What counts in hundredths of a second says nothing of a hundredth, and nobody uses more CPUs than there are.
+TEST(DescribeUseTest, CpusOfAMomentAreUnknownAndNeverMoreThanThereAre) {
+  const auto said = [](std::int64_t watched_ms, std::int64_t cpu_ms) {
+    HostUse use;
+    use.last = use.first + Nanos(watched_ms * 1'000'000);
+    use.change[Index(HostSignal::kCpuTime)] = cpu_ms * 1'000'000;
+    use.most[Index(HostSignal::kCpus)] = 2;
+    const std::string text = DescribeUse(use, HostScope::kMachine);
+    return text.substr(text.find(": ") + 2, text.find("; ") - text.find(": ") - 2);
+  };
+  EXPECT_EQ(said(14, 60), "on CPU unknown");
+  EXPECT_EQ(said(99, 60), "on CPU unknown");
+  EXPECT_EQ(said(100, 60), "on CPU 0.60 of 2 CPUs");
+  EXPECT_EQ(said(100, 230), "on CPU 2.00 of 2 CPUs");
+}
+
 // What was read once says how much there was before, and nothing of this run.
 TEST(RunSummaryTest, ACounterThatWasReadOnceIsUnknown) {
   RunSummary summary;

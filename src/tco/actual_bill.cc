@@ -5,17 +5,14 @@
 #include <cstdlib>
 
 #include "tco/decimal.h"
-#include "tco/suggestion.h"
 #include "text/csv_table.h"
 #include "text/number.h"
 #include "text/plain_decimal.h"
+#include "text/suggestion.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
-
-constexpr std::int64_t kOne = 1'000'000'000;
-constexpr std::int64_t kMostUnits = 4'000'000'000;
 
 struct ServiceName {
   std::string_view service;  // FOCUS ServiceCategory
@@ -78,19 +75,30 @@ Result<std::string> MonthOf(std::string_view text, const std::string& where) {
   return std::string(month);
 }
 
+// The day of a stamp; absent where the cell has no more than a month.
+Result<std::optional<std::int64_t>> DayIn(const CsvTable& table, std::string_view column) {
+  const std::string_view stamp = table.Cell(column);
+  const std::optional<std::int64_t> day = DayOf(stamp);
+  if (day || stamp.size() <= 7) return day;
+  return FailUsage(table.Where() + ": " + std::string(column) + ": '" + std::string(stamp.substr(0, 20)) +
+                   "' is no day such as 2026-07-31");
+}
+
 // How many days a charge is for; the end of its period is not in it.
-std::int64_t DaysOf(std::int64_t first, std::string_view end) {
-  const std::optional<std::int64_t> day = DayOf(end);
-  if (!day) return 1;
+Result<std::int64_t> DaysOf(const CsvTable& table, std::int64_t first) {
+  const Result<std::optional<std::int64_t>> day = DayIn(table, "ChargePeriodEnd");
+  if (!day) return tl::unexpected<Error>(day.error());
+  if (!*day) return 1;
+  const std::string_view end = table.Cell("ChargePeriodEnd");
   const bool midnight = end.size() < 16 || end.substr(11, 5) == "00:00";
-  return std::max<std::int64_t>(1, *day - first + (midnight ? 0 : 1));
+  return std::max<std::int64_t>(1, **day - first + (midnight ? 0 : 1));
 }
 
 // Whether days from `first` on pass the end of "2026-07".
 bool EndsAfter(const std::string& month, std::int64_t first, std::int64_t days) {
   const std::int64_t year = *ParseInteger(month.substr(0, 4));
   const int number = static_cast<int>(*ParseInteger(month.substr(5)));
-  return first + days > (number == 12 ? DaysFromCivil(year + 1, 1, 1) : DaysFromCivil(year, number + 1, 1));
+  return first + days > DaysFromCivil(year, number, 1) + DaysInMonth(year, number);
 }
 
 Result<Money> AmountOf(const CsvTable& table, const std::string& column, bool focus, ActualBill& bill) {
@@ -100,7 +108,7 @@ Result<Money> AmountOf(const CsvTable& table, const std::string& column, bool fo
   bill.rounded += rounded ? 1 : 0;
   bill.not_focus += focus && cell.find('+') != std::string_view::npos ? 1 : 0;
   if (!amount) return FailUsage(table.Where() + ": " + column + ": " + amount.error().message);
-  if (std::abs(amount->nano() / kOne) > kMostUnits) {
+  if (std::abs(Units(*amount)) > kMostUnits) {
     return FailUsage(table.Where() + ": " + column + " is beyond 4 billion; check its unit");
   }
   return amount;  // a credit is negative
@@ -134,8 +142,14 @@ bool UsesNothing(const CsvTable& table) {
 Result<void> ReadFocus(const CsvTable& table, const TcoPlan& plan, ActualRow& row, ActualBill& bill) {
   TRY(RequireCurrency(table, "BillingCurrency", plan));
   row.category = CategoryOfService(table.Cell("ServiceCategory"));
-  row.day = DayOf(table.Cell("ChargePeriodStart"));
-  if (row.day) row.days = DaysOf(*row.day, table.Cell("ChargePeriodEnd"));
+  const Result<std::optional<std::int64_t>> day = DayIn(table, "ChargePeriodStart");
+  if (!day) return tl::unexpected<Error>(day.error());
+  row.day = *day;
+  if (row.day) {
+    const Result<std::int64_t> days = DaysOf(table, *row.day);
+    if (!days) return tl::unexpected<Error>(days.error());
+    row.days = *days;
+  }
   if (row.day && row.amount != Money() && EndsAfter(row.month, *row.day, row.days)) ++bill.beyond_month;
   if (UsesNothing(table)) {
     row.quantity = Fraction();
@@ -153,7 +167,9 @@ Result<void> ReadPlain(const CsvTable& table, const TcoPlan& plan, ActualRow& ro
   if (!place) return tl::unexpected<Error>(place.error());
   row.category = place->category;
   row.line = place->line;
-  row.day = DayOf(table.Cell("month"));
+  const Result<std::optional<std::int64_t>> day = DayIn(table, "month");
+  if (!day) return tl::unexpected<Error>(day.error());
+  row.day = *day;
   const Result<std::optional<Fraction>> quantity = QuantityOf(table, "quantity");
   if (!quantity) return tl::unexpected<Error>(quantity.error());
   row.quantity = *quantity;
@@ -191,8 +207,10 @@ std::optional<std::int64_t> DayOf(std::string_view stamp) {
   const std::optional<std::int64_t> year = ParseInteger(stamp.substr(0, 4));
   const std::optional<std::int64_t> month = ParseInteger(stamp.substr(5, 2));
   const std::optional<std::int64_t> day = ParseInteger(stamp.substr(8, 2));
-  if (!year || !month || !day || *day < 1 || *day > 31) return std::nullopt;
-  return DaysFromCivil(*year, static_cast<int>(*month), static_cast<int>(*day));
+  if (!year || !month || !day || *month < 1 || *month > 12) return std::nullopt;
+  const int number = static_cast<int>(*month);
+  if (*day < 1 || *day > DaysInMonth(*year, number)) return std::nullopt;
+  return DaysFromCivil(*year, number, static_cast<int>(*day));
 }
 
 Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan, const BillingTags& tags) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,10 @@
 #include "tco/plan.h"
 
 namespace idleburn {
+
+// Sums and differences of amounts within this stay within Money.
+inline constexpr std::int64_t kMostUnits = 4'000'000'000;
+constexpr std::int64_t Units(Money m) { return m.nano() / 1'000'000'000; }
 
 // What was really paid, a row each.
 struct ActualRow {
@@ -33,7 +38,7 @@ struct ActualBill {
   int untagged = 0;                 // rows left out: they have not the tags that were asked for
 };
 
-// Days since 1970 of a stamp; absent where it is no more than a month.
+// Days since 1970 of a stamp; absent where it is no more than a month, or no such day is.
 std::optional<std::int64_t> DayOf(std::string_view stamp);
 
 // A CSV of month, amount and one of category and line (either may name a category or a line of `plan`), and if known

@@ -5,13 +5,11 @@
 #include <cstdlib>
 
 #include "text/number.h"
+#include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
 
-// Sums and differences of what is within this stay within Money.
-constexpr std::int64_t kOne = 1'000'000'000;
-constexpr std::int64_t kMostUnits = 4'000'000'000;
 constexpr std::int64_t kMostMonths = 600;
 constexpr std::size_t kNobody = kCostCategoryCount;  // of amounts that no category claims
 
@@ -32,11 +30,7 @@ std::string MonthText(std::int64_t number) {
 }
 
 int DaysIn(const std::string& month) {
-  constexpr std::array<int, 12> kDays = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  const std::int64_t year = *ParseInteger(month.substr(0, 4));
-  const auto m = static_cast<std::size_t>(*ParseInteger(month.substr(5)));
-  const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-  return kDays[m - 1] + (m == 2 && leap ? 1 : 0);
+  return DaysInMonth(*ParseInteger(month.substr(0, 4)), static_cast<int>(*ParseInteger(month.substr(5))));
 }
 
 // A plan, month by month.
@@ -171,7 +165,7 @@ class Comparison {
 Result<void> Comparison::AddUp() {
   std::int64_t gross = 0;
   for (const ActualRow& row : bill_.rows) {
-    gross += std::abs(row.amount.nano() / kOne) + 1;
+    gross += std::abs(Units(row.amount)) + 1;
     if (gross > kMostUnits) return Fail("the actuals come to more than 4 billion; check their amounts");
     PaidMonth& month = paid_[MonthNumber(row.month)];
     Money& of_category = month.by_category[IndexOf(row.category)];
@@ -270,7 +264,7 @@ void Comparison::Complete(std::optional<Fraction> earned) {
     const Fraction efficiency = whole * *earned / actual;
     const std::optional<Money> end = (whole / efficiency).AsMoney();
     report_.efficiency = efficiency.AsDouble();
-    if (end && end->nano() / kOne <= kMostUnits) report_.at_completion = end;
+    if (end && Units(*end) <= kMostUnits) report_.at_completion = end;
   }
   report_.expected = report_.at_completion.value_or(Sum(report_.actual, planned_left));
   const Fraction left = Fraction::Of(Less(report_.expected, report_.actual));
@@ -285,7 +279,7 @@ void Comparison::Complete(std::optional<Fraction> earned) {
     Money to_here = Less(report_.expected, report_.actual);
     if (c != kNobody && all.top > 0) {
       const std::optional<Money> part = (left * weight / all).AsMoney();
-      to_here = part && std::abs(part->nano() / kOne) <= kMostUnits ? *part : shared;
+      to_here = part && std::abs(Units(*part)) <= kMostUnits ? *part : shared;
     }
     of.at_completion = Sum(of.actual, Less(to_here, shared));
     shared = to_here;
@@ -336,7 +330,7 @@ Result<ActualReport> CompareWithPlan(const TcoPlan& plan, const ActualBill& bill
   }
   const Result<PlanCost> cost = CostOfPlan(plan);
   if (!cost) return tl::unexpected<Error>(cost.error());
-  if (cost->subtotal.nano() / kOne > kMostUnits) return Fail("the plan is beyond 4 billion; check its figures");
+  if (Units(cost->subtotal) > kMostUnits) return Fail("the plan is beyond 4 billion; check its figures");
   return Comparison(plan, *cost, bill, today).Report(earned);
 }
 

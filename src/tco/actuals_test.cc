@@ -191,6 +191,22 @@ TEST(TcoActuals, AChargeBeyondItsMonthIsCounted) {
   EXPECT_EQ(bill.rows[2].month, "2026-07");
 }
 
+TEST(TcoActuals, ADayThatIsNoneIsAnErrorWithItsLine) {
+  const std::string header = "ChargePeriodStart,ChargePeriodEnd,ServiceCategory,EffectiveCost\n";
+  const auto refusal = [](const std::string& text) {
+    StringSource in(text, "bill.csv");
+    const Result<ActualBill> bill = ReadActuals(in, Plan(kCompute));
+    return bill ? std::string() : bill.error().message;
+  };
+  EXPECT_EQ(refusal(header + "2026-07-01T00:00:00Z,2026-13-01T00:00:00Z,Compute,1\n"),
+            "bill.csv:2: ChargePeriodEnd: '2026-13-01T00:00:00Z' is no day such as 2026-07-31");
+  EXPECT_EQ(refusal(header + "2026-02-29T00:00:00Z,2026-03-01T00:00:00Z,Compute,1\n"),
+            "bill.csv:2: ChargePeriodStart: '2026-02-29T00:00:00Z' is no day such as 2026-07-31");
+  EXPECT_EQ(refusal("month,category,amount\n2026-04-31,compute,1\n"),
+            "bill.csv:2: month: '2026-04-31' is no day such as 2026-07-31");
+  EXPECT_EQ(refusal(header + "2028-02-29T00:00:00Z,,Compute,1\n2026-07,2026-08,Compute,1\n"), "");
+}
+
 TEST(TcoActuals, CurrenciesAreNeverAddedUp) {
   for (const char* text : {"month,category,amount,currency\n2026-07,compute,1,USD\n2026-07,compute,1,EUR\n",
                            "ChargePeriodStart,ServiceCategory,EffectiveCost,BillingCurrency\n"

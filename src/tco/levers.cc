@@ -7,7 +7,7 @@
 
 #include "base/money.h"
 #include "tco/plan_cost.h"
-#include "tco/suggestion.h"
+#include "text/suggestion.h"
 
 namespace idleburn {
 namespace {

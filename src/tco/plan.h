@@ -60,12 +60,12 @@ struct PlanLine {
   bool recurring = false;                  // goes on after launch
   std::optional<std::size_t> probability;  // of a risk: also among its factors
   std::optional<std::size_t> price;        // of what it is a number of, where the amount is quantity x price
-  std::map<std::string, std::size_t, std::less<>> figures;  // by their key in the file, watts and pue too
-  std::optional<std::pair<int, int>> paid_in;               // first and last month of the plan, from 1; else all
-  std::optional<Fraction> grid_kg_per_kwh;                  // of the energy of its GPU-hours
-  std::optional<Fraction> embodied_kg_per_gpu_hour;         // of making the hardware
-  Fraction hours_per_amount = Fraction::Of(1, 1);           // what levers leave of GPU time / what of the amount
-  std::string basis;                                        // "on_demand, gcp us-central1, as of 2026-07-01"
+  std::map<std::string, std::size_t, std::less<>> figures;       // by their key in the file, watts and pue too
+  std::optional<std::pair<std::int64_t, std::int64_t>> paid_in;  // first and last month of the plan, from 1; else all
+  std::optional<Fraction> grid_kg_per_kwh;                       // of the energy of its GPU-hours
+  std::optional<Fraction> embodied_kg_per_gpu_hour;              // of making the hardware
+  Fraction hours_per_amount = Fraction::Of(1, 1);                // what levers leave of GPU time / what of the amount
+  std::string basis;                                             // "on_demand, gcp us-central1, as of 2026-07-01"
 
   [[nodiscard]] std::string Key() const { return std::string(Name(category)) + "." + name; }
 };

@@ -11,9 +11,9 @@
 #include "tco/levers.h"
 #include "tco/line_recipes.h"
 #include "tco/plausible.h"
-#include "tco/suggestion.h"
 #include "text/ascii.h"
 #include "text/number.h"
+#include "text/suggestion.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -444,7 +444,7 @@ Result<void> ScenarioReader::NotePaidIn(const toml::table& table, PlanLine& line
   if (!plan_.months || Compare(Fraction::Of(*last - 1, 1), *plan_.months) >= 0) {
     return Wrong(*node, line.Key() + ": paid_in is beyond horizon_months");
   }
-  line.paid_in = std::pair(static_cast<int>(*first), static_cast<int>(*last));
+  line.paid_in = std::pair(*first, *last);
   return {};
 }
 
@@ -763,11 +763,24 @@ Result<TcoFile> ScenarioReader::Read(const toml::table& file) {
 
 }  // namespace
 
+namespace {
+
+// What else a file may be that is no TOML: a table of what was paid, a trace.
+std::string Mistaken(const std::string& text) {
+  const std::string line = text.substr(0, text.find('\n'));
+  if (text.starts_with('{')) return "is JSON; a scenario is TOML (idleburn tco init writes one)";
+  if (line.find(',') == std::string::npos || line.find('=') != std::string::npos || line.starts_with('#')) return "";
+  return "is a table; a scenario is TOML (idleburn tco init writes one), and --actuals takes what was paid";
+}
+
+}  // namespace
+
 Result<TcoFile> ReadTcoFile(const std::string& name, const std::string& text, const std::string& today) {
   try {
     const toml::table file = toml::parse(text, name);
     return ScenarioReader(name, today).Read(file);
   } catch (const toml::parse_error& error) {
+    if (const std::string mistaken = Mistaken(text); !mistaken.empty()) return FailUsage(name + ": " + mistaken);
     return FailUsage(name + ":" + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
   }
 }

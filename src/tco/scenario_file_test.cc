@@ -20,6 +20,9 @@ struct BadScenario {
 constexpr auto kWrong = std::to_array<BadScenario>({
     {"[[compute]]\ngpu_hours = 5\nprice = -2\n", "x.toml:3: price: '-2' is negative"},
     {"[[compute]]\ngpu_hours = 5\nprise = 2\n", "unknown key 'prise'; did you mean price?"},
+    {"month,category,amount\n2026-01,compute,5\n", "x.toml: is a table; a scenario is TOML"},
+    {"{\"traceEvents\": []}\n", "x.toml: is JSON; a scenario is TOML"},
+    {"[[compute]\n", "x.toml:1: "},
     {"horizon = 6\n", "unknown key 'horizon'; did you mean horizon_months?"},
     {"[[compute]]\ngpu_hours = 5\nprice_per_hour = 2\n", "unknown key 'price_per_hour'; did you mean price?"},
     {"[[training]]\namount = 2\n", "unknown key 'training'; give one of name, currency"},
@@ -119,6 +122,14 @@ TEST(ScenarioFile, DoubtsAboutPricesAreWarnings) {
   EXPECT_NE(plan.warnings[0].find("older than 90 days (2026-01-05)"), std::string::npos) << plan.warnings[0];
   EXPECT_NE(plan.warnings[1].find("no drill"), std::string::npos);
   EXPECT_EQ(plan.lines.front().basis, "spot, us-central1, as of 2026-01-05");
+}
+
+TEST(ScenarioFile, AMonthOfAnyHorizonIsKept) {
+  const Result<TcoFile> file = ReadTcoFile(
+      "x.toml", "horizon_months = 5000000000\n[[data]]\namount = 5\npaid_in = \"4294967297\"\n", "2026-11-21");
+  ASSERT_TRUE(file) << file.error().message;
+  const std::pair<std::int64_t, std::int64_t> month(4294967297, 4294967297);
+  EXPECT_EQ(file->plans.front().lines.front().paid_in, month);
 }
 
 struct DoubtRow {

@@ -13,87 +13,116 @@ using S = Severity;
 
 const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kDuplicateRow, "duplicate_row", S::kInfo,
-     "rows repeated a GPU and a time already read; the repeats were dropped"},
-    {Q::kOutOfOrder, "out_of_order", S::kWarn, "rows were older than the row before them; they were dropped"},
+     "{rows|row} repeated a GPU and a time already read; the {repeats were|repeat was} dropped"},
+    {Q::kOutOfOrder, "out_of_order", S::kWarn,
+     "{rows were|row was} older than the row before; {they were|it was} dropped"},
     {Q::kClockStep, "clock_step", S::kWarn,
-     "times the wall clock jumped; the interval is unobserved and durations do not change"},
-    {Q::kTornRow, "torn_row", S::kInfo, "rows were cut off at the end of the input; they were dropped"},
-    {Q::kBadRow, "bad_row", S::kWarn, "rows or cells could not be read; they were dropped"},
-    {Q::kOutOfRange, "out_of_range", S::kWarn, "readings lay outside their possible range; they count as unobserved"},
-    {Q::kNotFinite, "not_finite", S::kWarn, "readings were NaN or infinite; they count as unobserved"},
-    {Q::kSentinelValue, "sentinel", S::kInfo, "readings were a source's code for 'no value'; they count as unobserved"},
+     "{times|time} the wall clock jumped; the interval is unobserved and durations do not change"},
+    {Q::kTornRow, "torn_row", S::kInfo,
+     "{rows were|row was} cut off at the end of the input; {they were|it was} dropped"},
+    {Q::kBadRow, "bad_row", S::kWarn, "{rows or cells|row or cell} could not be read; {they were|it was} dropped"},
+    {Q::kOutOfRange, "out_of_range", S::kWarn,
+     "{readings|reading} lay outside the possible range; {they count|it counts} as unobserved"},
+    {Q::kNotFinite, "not_finite", S::kWarn,
+     "{readings were|reading was} NaN or infinite; {they count|it counts} as unobserved"},
+    {Q::kSentinelValue, "sentinel", S::kInfo,
+     "{readings were|reading was} a source's code for 'no value'; {they count|it counts} as unobserved"},
     {Q::kUnavailableValue, "unavailable", S::kInfo,
-     "cells said that the value is not available; they count as missing"},
-    {Q::kUnknownColumn, "unknown_column", S::kInfo, "columns are not used"},
-    {Q::kUnknownMetric, "unknown_metric", S::kInfo, "samples of metrics that are not used"},
+     "{cells|cell} said that the value is not available; {they count|it counts} as missing"},
+    {Q::kUnknownColumn, "unknown_column", S::kInfo, "{columns are|column is} not used"},
+    {Q::kUnknownMetric, "unknown_metric", S::kInfo,
+     "{samples of metrics that are|sample of a metric that is} not used"},
     {Q::kTimezoneAssumed, "timezone_assumed", S::kWarn,
-     "inputs carry times without a zone; they were read as UTC (say --timezone to change it)"},
+     "{inputs carry|input carries} times without a zone; they were read as UTC (say --timezone to change it)"},
     {Q::kTimezoneAmbiguous, "timezone_ambiguous", S::kWarn,
-     "local times fall into an hour that daylight saving repeats or skips; the order of rows decided, else the first "
+     "local {times fall|time falls} into an hour that daylight saving repeats or skips; the order of rows decided, "
+     "else the first "
      "meaning"},
     {Q::kSharedCopies, "shared_copies", S::kInfo,
-     "samples were copies of one device's value, for several owners or in several inputs; each device and time counts "
+     "{samples were copies|sample was a copy} of one device's value, for several owners or in several inputs; each "
+     "device and time counts "
      "once"},
-    {Q::kMaskedUuid, "masked_uuid", S::kInfo, "devices have an all-zero UUID; they are told apart by bus id or index"},
-    {Q::kIndexRemapped, "index_remapped", S::kWarn, "times a GPU index moved to another UUID; time follows the UUID"},
+    {Q::kMaskedUuid, "masked_uuid", S::kInfo,
+     "{devices have|device has} an all-zero UUID; {they are|it is} told apart by bus id or index"},
+    {Q::kIndexRemapped, "index_remapped", S::kWarn,
+     "{times|time} a GPU index moved to another UUID; time follows the UUID"},
     {Q::kInferredIdentity, "inferred_identity", S::kWarn,
-     "inputs name no GPU; rows were told apart by their position in each sweep"},
+     "{inputs name|input names} no GPU; rows were told apart by their position in each sweep"},
     {Q::kCounterReset, "counter_reset", S::kInfo,
-     "times a counter fell back (driver reload or GPU reset); the new value counts as the increase"},
+     "{times|time} a counter fell back (driver reload or GPU reset); the new value counts as the increase"},
     {Q::kInvalidProfilingCounter, "invalid_profiling_counter", S::kWarn,
-     "devices had a profiling counter stuck at 0 while busy; their profiling counters are not used"},
+     "{devices|device} had a profiling counter stuck at 0 while busy; {their|its} profiling counters are not used"},
     {Q::kMislabelledCounter, "mislabelled_counter", S::kInfo,
-     "metrics are declared counters but carry a rate; read as a gauge"},
+     "{metrics are declared counters but carry|metric is declared a counter but carries} a rate; read as a gauge"},
     {Q::kTruncatedInput, "truncated_input", S::kWarn,
-     "inputs end in the middle of their compressed data; what came before counts"},
+     "{inputs end|input ends} in the middle of compressed data; what came before counts"},
     {Q::kJobResolution, "job_resolution", S::kWarn,
-     "inputs give averages over a whole job; phases per second cannot be derived from them"},
-    {Q::kSingleSample, "single_sample", S::kWarn, "devices have only one sample; a single reading covers no time"},
-    {Q::kColdStart, "cold_start", S::kInfo, "first readings may show the wake-up of the card itself"},
+     "{inputs give|input gives} averages over a whole job; phases per second cannot be derived from them"},
+    {Q::kSingleSample, "single_sample", S::kWarn,
+     "{devices have|device has} only one sample; a single reading covers no time"},
     {Q::kPeriodEstimated, "period_estimated", S::kInfo,
-     "logs or devices do not say when they were read; a period was assumed (set it with --period)"},
-    {Q::kUnitAssumed, "unit_assumed", S::kInfo, "columns carry no unit; the usual one was assumed"},
-    {Q::kPriceRounded, "price_rounded", S::kInfo, "prices had more than nine decimals and were rounded half to even"},
-    {Q::kPriceStale, "price_stale", S::kWarn, "prices are older than 90 days; check them"},
-    {Q::kFailedScrape, "failed_scrape", S::kWarn, "scrapes said that they failed; their time is unobserved"},
-    {Q::kXidSeen, "xid_seen", S::kWarn, "devices reported an Xid error; see the driver log"},
+     "{logs or devices do|log or device does} not say when {they were|it was} read; a period was assumed (set it with "
+     "--period)"},
+    {Q::kUnitAssumed, "unit_assumed", S::kInfo, "{columns carry|column carries} no unit; the usual one was assumed"},
+    {Q::kPriceRounded, "price_rounded", S::kInfo,
+     "{prices had more than nine decimals and were|price had more than nine decimals and was} rounded half to even"},
+    {Q::kPriceStale, "price_stale", S::kWarn, "{prices are|price is} older than 90 days; check {them|it}"},
+    {Q::kFailedScrape, "failed_scrape", S::kWarn,
+     "{scrapes said that they|scrape said that it} failed; {their|its} time is unobserved"},
+    {Q::kXidSeen, "xid_seen", S::kWarn, "{devices|device} reported an Xid error; see the driver log"},
     {Q::kProcessDetail, "process_detail", S::kInfo,
-     "per-process rows were used for who holds memory; they carry no time without stamps"},
+     "per-process {rows were|row was} used for who holds memory; {they carry|it carries} no time without stamps"},
     {Q::kLateCounter, "late_counter", S::kWarn,
-     "readings of a second counter of a signal came after another had been chosen; they are not used"},
+     "{readings|reading} of a second counter of a signal came after another had been chosen; {they are|it is} not "
+     "used"},
     {Q::kNoTimestamp, "no_timestamp", S::kWarn,
-     "inputs or records carry no date or no time; one was assumed, so they cannot be placed beside other inputs"},
-    {Q::kUnknownEvent, "unknown_event", S::kInfo, "events of kinds that are not used"},
+     "{inputs or records carry|input or record carries} no date or no time; one was assumed, so {they|it} cannot be "
+     "placed beside other inputs"},
+    {Q::kUnknownEvent, "unknown_event", S::kInfo, "{events of kinds that are|event of a kind that is} not used"},
     {Q::kSharedDeviceNumber, "shared_device_number", S::kWarn,
-     "devices have a number that several processes use; they were taken as one, but may be several GPUs"},
-    {Q::kNegativeDuration, "negative_duration", S::kWarn, "events end before they start; they count as instants"},
-    {Q::kLongDuration, "long_duration", S::kWarn, "events last longer than a week; they were dropped"},
-    {Q::kRoundedTime, "rounded_time", S::kInfo, "times are finer than a nanosecond; they were rounded"},
-    {Q::kUnpairedRange, "unpaired_range", S::kWarn, "ranges have no begin or no end; they were dropped"},
+     "{devices have|device has} a number that several processes use; {they were|it was} taken as one, but may be "
+     "several GPUs"},
+    {Q::kNegativeDuration, "negative_duration", S::kWarn,
+     "{events end before they start; they count as instants|event ends before it starts; it counts as an instant}"},
+    {Q::kLongDuration, "long_duration", S::kWarn,
+     "{events last|event lasts} longer than a week; {they were|it was} dropped"},
+    {Q::kRoundedTime, "rounded_time", S::kInfo,
+     "{times are|time is} finer than a nanosecond; {they were|it was} rounded"},
+    {Q::kUnpairedRange, "unpaired_range", S::kWarn,
+     "{ranges have|range has} no begin or no end; {they were|it was} dropped"},
     {Q::kUnclosedProfile, "unclosed_profile", S::kWarn,
-     "profiles end before their last bracket; what came before counts, what is missing proves nothing"},
-    {Q::kLostBytes, "lost_bytes", S::kWarn, "bytes of profiles are no part of a whole event; they were dropped"},
-    {Q::kTooLongEvent, "too_long_event", S::kWarn, "events of profiles are longer than 16 MiB; they were dropped"},
+     "{profiles end before their|profile ends before its} last bracket; what came before counts, what is missing "
+     "proves nothing"},
+    {Q::kLostBytes, "lost_bytes", S::kWarn,
+     "{bytes of profiles are|byte of a profile is} no part of a whole event; {they were|it was} dropped"},
+    {Q::kTooLongEvent, "too_long_event", S::kWarn,
+     "{events of profiles are|event of a profile is} longer than 16 MiB; {they were|it was} dropped"},
     {Q::kAmbiguousLaunch, "ambiguous_launch", S::kWarn,
-     "device events could have been launched by several processes or calls; what they waited for is not said"},
-    {Q::kProfilerWarning, "profiler_warning", S::kInfo, "warnings of the profiler that its record may be incomplete"},
+     "device {events|event} could have been launched by several processes or calls; what {they|it} waited for is not "
+     "said"},
+    {Q::kProfilerWarning, "profiler_warning", S::kInfo,
+     "{warnings|warning} of the profiler that its record may be incomplete"},
     {Q::kNarrowLink, "narrow_link", S::kWarn,
-     "GPUs have fewer PCIe lanes than they could: copies to them take longer; check slot, riser and BIOS"},
+     "{GPUs have fewer PCIe lanes than they could: copies to them|GPU has fewer PCIe lanes than it could: copies to "
+     "it} take longer; check slot, riser and BIOS"},
     {Q::kGpusLeftOut, "gpus_left_out", S::kInfo,
-     "GPUs of the machine are left out, as the command could not see them (--all-gpus counts them too)"},
+     "{GPUs of the machine are|GPU of the machine is} left out, as the command could not see {them|it} (--all-gpus "
+     "counts {them|it} too)"},
     {Q::kGpusUnclear, "gpus_unclear", S::kWarn,
-     "time it cannot be told which GPUs the command could see; all of the machine are counted"},
+     "{times|time} it cannot be told which GPUs the command could see; all of the machine are counted"},
     {Q::kGpusFailed, "gpus_failed", S::kWarn,
-     "GPUs of the machine did not answer when measuring began; their time and cost are not in the figures"},
+     "{GPUs|GPU} of the machine did not answer when measuring began; {their|its} time and cost are not in the figures"},
     {Q::kMixedCounters, "mixed_counters", S::kWarn,
-     "readings of a second counter of a signal were left aside, as counters are never mixed in one series"},
+     "{readings of a second counter of a signal were|reading of a second counter of a signal was} left aside, as "
+     "counters are never mixed in one series"},
     {Q::kUnsizedInstance, "unsized_instance", S::kError,
-     "MIG instances are in no figure, as nothing says how much of which board they are; add GPU_I_ID and GPU_I_PROFILE "
+     "MIG {instances are|instance is} in no figure, as nothing says how much of which board {they are|it is}; add "
+     "GPU_I_ID and GPU_I_PROFILE "
      "with the UUID of the board, as dcgm-exporter writes them"},
     {Q::kOwnerGaps, "owner_gaps", S::kWarn,
-     "gaps in which an owner was not named lie beyond the 4,096 that are kept of an owner on a device; they count as "
-     "its "
-     "time"},
+     "{gaps in which an owner was not named lie|gap in which an owner was not named lies} beyond the 4,096 that are "
+     "kept of an owner on a device; {they count|it counts} "
+     "as its time"},
 }};
 
 std::string_view Name(Severity s) {
@@ -130,8 +159,25 @@ void DataQuality::Merge(const DataQuality& other) {
   }
 }
 
+namespace {
+
+// "{rows were|row was} dropped", of many or of one.
+std::string InNumber(std::string_view sentence, bool many) {
+  std::string text;
+  for (std::size_t open = sentence.find('{'); open < sentence.size(); open = sentence.find('{')) {
+    const std::size_t bar = sentence.find('|', open);
+    const std::size_t close = sentence.find('}', bar);
+    text += sentence.substr(0, open);
+    text += many ? sentence.substr(open + 1, bar - open - 1) : sentence.substr(bar + 1, close - bar - 1);
+    sentence.remove_prefix(close + 1);
+  }
+  return text + std::string(sentence);
+}
+
+}  // namespace
+
 std::string Describe(const QualityInfo& info, const DataQuality::Row& row) {
-  std::string text = std::to_string(row.count) + " " + std::string(info.sentence);
+  std::string text = std::to_string(row.count) + " " + InNumber(info.sentence, row.count != 1);
   if (!row.names.empty()) {
     text += ": ";
     bool first = true;

@@ -35,7 +35,6 @@ enum class QualityId : std::uint8_t {
   kTruncatedInput,
   kJobResolution,
   kSingleSample,
-  kColdStart,
   kPeriodEstimated,
   kUnitAssumed,
   kPriceRounded,
@@ -64,7 +63,7 @@ enum class QualityId : std::uint8_t {
   kUnsizedInstance,
   kOwnerGaps,
 };
-inline constexpr std::size_t kQualityCount = 51;
+inline constexpr std::size_t kQualityCount = 50;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);

@@ -65,6 +65,23 @@ TEST(DataQualityTest, DescribesForPeople) {
             "3 columns are not used: fan.speed, pstate (first at a.csv:1)");
 }
 
+TEST(DataQualityTest, SaysOneAsOne) {
+  const auto text = [](QualityId id, std::int64_t count) {
+    DataQuality quality;
+    quality.Count(id, {}, count);
+    return Describe(kQualityTable[static_cast<std::size_t>(id)], quality.Get(id));
+  };
+  EXPECT_EQ(text(QualityId::kSingleSample, 1), "1 device has only one sample; a single reading covers no time");
+  EXPECT_EQ(text(QualityId::kSingleSample, 2), "2 devices have only one sample; a single reading covers no time");
+  EXPECT_EQ(text(QualityId::kPriceStale, 1), "1 price is older than 90 days; check it");
+  for (const QualityInfo& info : kQualityTable) {
+    for (const std::int64_t count : {1, 2}) {
+      EXPECT_EQ(text(info.id, count).find_first_of("{|}"), std::string::npos) << info.name;
+    }
+    EXPECT_NE(text(info.id, 1).substr(1), text(info.id, 2).substr(1)) << info.name;
+  }
+}
+
 // A hostile input cannot fill memory with names.
 TEST(DataQualityTest, BoundsTheNamesKept) {
   DataQuality quality;

@@ -40,7 +40,7 @@ Result<std::unique_ptr<RecordingWriter>> RecordingWriter::Create(const std::stri
   std::error_code error;
   const std::string whole = std::filesystem::absolute(path, error).string();  // the program may change its folder
   std::unique_ptr<RecordingWriter> writer(new RecordingWriter(error ? path : whole, devices, std::move(options)));
-  Result<std::unique_ptr<AppendFile>> file = AppendFile::CreateLocked(path);
+  Result<std::unique_ptr<AppendFile>> file = AppendFile::CreateLocked(path, writer->options_.flag);
   if (!file) return tl::unexpected<Error>(file.error());
   writer->file_ = std::move(*file);
   TRY(writer->Begin());
@@ -48,9 +48,11 @@ Result<std::unique_ptr<RecordingWriter>> RecordingWriter::Create(const std::stri
 }
 
 Result<void> RecordingWriter::Begin() {
-  const Result<void> begun = file_->Append(EncodeHeader(kRecordingMagic, {id_, options_.start}));
-  if (begun) return ReplaceJournal();
+  Result<void> begun = file_->Append(EncodeHeader(kRecordingMagic, {id_, options_.start}));
+  if (begun) begun = ReplaceJournal();
+  if (begun) return {};
   closed_ = true;
+  static_cast<void>(RemoveFile(path_));  // or it would be in the way of the next; that it could not begin is told
   return begun;
 }
 
@@ -132,10 +134,15 @@ std::string RecordingWriter::EncodeHeld() {
 
 // A journal of the open chunk alone, in place of the one there was. Readers that hold that one open keep it whole.
 Result<void> RecordingWriter::ReplaceJournal() {
-  Result<std::unique_ptr<AppendFile>> journal = AppendFile::Create(path_ + std::string(kJournalSuffix) + ".part");
+  const std::string part = path_ + std::string(kJournalSuffix) + ".part";
+  Result<std::unique_ptr<AppendFile>> journal = AppendFile::Create(part);
   if (!journal) return tl::unexpected<Error>(journal.error());
-  TRY((*journal)->Append(EncodeHeader(kJournalMagic, {id_, options_.start}) + frames_));
-  TRY((*journal)->Rename(path_ + std::string(kJournalSuffix)));
+  Result<void> replaced = (*journal)->Append(EncodeHeader(kJournalMagic, {id_, options_.start}) + frames_);
+  if (replaced) replaced = (*journal)->Rename(path_ + std::string(kJournalSuffix));
+  if (!replaced) {
+    static_cast<void>(RemoveFile(part));
+    return replaced;
+  }
   journal_ = std::move(*journal);
   in_journal_ = frames_.size();
   held_in_journal_.clear();

@@ -22,6 +22,7 @@ struct RecordingOptions {
   std::function<void(const std::string&)> tell = [](const std::string&) {};
   // Waits for the disk at each seal, in the background, so that a power cut costs the open chunk at most.
   bool sync = true;
+  std::string flag = "-o";  // by which the user names another file, where this one cannot be had
 };
 
 // Writes a live stream to a recording (docs/recording.md). Records of 0.6 s go to the journal beside the file with
@@ -30,8 +31,8 @@ struct RecordingOptions {
 // second. Where nothing can be written, records are kept in memory, some hours of them, and written when there is room.
 class RecordingWriter final : public LiveSink {
  public:
-  // The file must not exist, or be empty; it is locked until the writer is gone. `devices` outlives the writer and
-  // changes only between calls.
+  // The file must not exist, or be empty; it is locked until the writer is gone, and taken away if it cannot be begun.
+  // `devices` outlives the writer and changes only between calls.
   static Result<std::unique_ptr<RecordingWriter>> Create(const std::string& path, const DeviceTable& devices,
                                                          RecordingOptions options);
   ~RecordingWriter() override;

@@ -96,6 +96,24 @@ TEST_F(RecordingWriterTest, NothingThatIsThereIsWrittenOver) {
   EXPECT_EQ(Refusal("."), folder_ + "/.: cannot be created: Is a directory; choose another place for it");
 }
 
+// What a failed beginning left would be in the way of the next.
+TEST_F(RecordingWriterTest, WhatCannotBeginLeavesNothing) {
+  namespace fs = std::filesystem;
+  const std::string file = folder_ + "/d.idleburn";
+  fs::create_directory(file + ".journal.part");  // there is no place for the journal
+  EXPECT_NE(Refusal("d.idleburn").find(".journal.part: cannot be written"), std::string::npos);
+  EXPECT_FALSE(fs::exists(file));
+  fs::remove(file + ".journal.part");
+  fs::create_directories(file + ".journal/taken");  // nor for its name, once it is written
+  EXPECT_NE(Refusal("d.idleburn").find(".journal: cannot be written"), std::string::npos);
+  EXPECT_FALSE(fs::exists(file));
+  EXPECT_FALSE(fs::exists(file + ".journal.part"));
+  fs::remove_all(file + ".journal");
+  const auto writer = Create("d.idleburn");
+  ASSERT_TRUE(writer);
+  EXPECT_TRUE((*writer)->Close());
+}
+
 TEST_F(RecordingWriterTest, DevicesMayComeLater) {
   DeviceTable devices;
   RecordingOptions options;

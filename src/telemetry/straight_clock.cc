@@ -14,25 +14,43 @@ constexpr std::int64_t kMostShift = 876'600 * kNanosPerHour;
 
 }  // namespace
 
-std::int64_t StraightClock::PeriodOf(const Track& track) {
-  if (track.intervals.empty()) return 0;
+void StraightClock::NoteInterval(std::int64_t interval, Track& track) {
+  if (track.intervals.size() == kIntervals) return;
+  track.intervals.push_back(interval);
   std::vector<std::int64_t> intervals = track.intervals;
   const auto middle = intervals.begin() + static_cast<std::ptrdiff_t>(intervals.size() / 2);
   std::nth_element(intervals.begin(), middle, intervals.end());
-  return *middle;
+  track.period = *middle;
 }
 
-// The shift of a row of a device.
-std::int64_t StraightClock::ShiftOf(std::int64_t stamp, const Track& track) {
-  std::int64_t shift = track.shift;
-  if (rows_ > 0 && shift_ > shift && stamp - stamp_ <= kSweep && stamp_ - stamp <= kSweep) shift = shift_;
-  if (!track.newest || stamp + shift >= *track.newest) return shift;
-  ++rows_back_;
-  const std::int64_t period = PeriodOf(track);
-  // A reading is held for 2.5 periods.
-  if (*track.newest - (stamp + shift) <= std::max(period / 2 * 5, kNanosPerSecond)) return shift;
-  const std::int64_t straight = *track.newest + std::max<std::int64_t>(period, 1) - stamp;
-  return straight <= kMostShift ? straight : shift;
+// Sets the clock of a device to that of its row. False if the row is dropped.
+bool StraightClock::Place(const Sample& sample, Track& track) {
+  const std::int64_t stamp = sample.time.nanos();
+  DeviceClock& clock = track.clock;
+  if (rows_ > 0 && shift_ > clock.shift() && stamp - stamp_ <= kSweep && stamp_ - stamp <= kSweep) {
+    clock.set_shift(shift_);
+  }
+  if (!track.newest) {
+    clock.Begin(stamp, sample.present);
+    return true;
+  }
+  if (stamp + clock.shift() == *track.newest) return true;
+  if (*track.newest + std::max<std::int64_t>(track.period, 1) - stamp > kMostShift) {
+    ++rows_back_;
+    return true;
+  }
+  const std::int64_t hold = std::max(track.period / 2 * 5, kNanosPerSecond);  // 2.5 periods
+  switch (clock.Place(stamp, sample.present, *track.newest, hold, track.period)) {
+    case DeviceClock::Row::kAgain:
+      quality_.Count(QualityId::kDuplicateRow);
+      return false;
+    case DeviceClock::Row::kStep:
+    case DeviceClock::Row::kLate:
+      ++rows_back_;
+      return true;
+    default:
+      return true;
+  }
 }
 
 void StraightClock::OnSamples(std::span<const Sample> samples) {
@@ -45,9 +63,11 @@ void StraightClock::OnSamples(std::span<const Sample> samples) {
     }
     if (s.device >= tracks_.size()) tracks_.resize(s.device + 1);
     Track& track = tracks_[s.device];
-    const std::int64_t shift = ShiftOf(stamp, track);
+    const std::int64_t shift_before = track.clock.shift();
+    if (!Place(s, track)) continue;
+    const std::int64_t shift = track.clock.shift();
     const std::int64_t time = stamp + shift;
-    if (track.newest && shift != track.shift) {
+    if (track.newest && shift != shift_before) {
       quality_.Count(QualityId::kClockStep);
       if (track.counters != 0) {
         Sample& mark = batch_.emplace_back();
@@ -56,11 +76,10 @@ void StraightClock::OnSamples(std::span<const Sample> samples) {
         mark.unavailable = track.counters;
         mark.reason = Unobserved::kClock;
       }
-    } else if (track.newest && time > *track.newest && track.intervals.size() < kIntervals) {
-      track.intervals.push_back(time - *track.newest);
+    } else if (track.newest && time > *track.newest) {
+      NoteInterval(time - *track.newest, track);
     }
     track.newest = std::max(time, track.newest.value_or(time));
-    track.shift = shift;
     const std::uint32_t counters = (s.present | s.unavailable) & kCounters;
     if (counters != 0) track.counters = counters;
     stamp_ = stamp;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "telemetry/data_quality.h"
+#include "telemetry/device_clock.h"
 #include "telemetry/sample.h"
 
 namespace idleburn {
@@ -13,7 +14,8 @@ namespace idleburn {
 // a wall clock that was set back would put what came after among what came before. As where an input is classified
 // alone, a row that is older than the row of its device before by more than readings are held shows a step of the
 // clock: from there on time goes on one period after that row, the interval between is unobserved, and durations do
-// not change. Rows of one sweep have one clock, also those of a device that had no row when it was set back.
+// not change. Rows of one sweep have one clock, also those of a device that had no row when it was set back. Rows of a
+// log that begins anew are dropped; those of a piece that lies in a gap before are let through, to be sorted there.
 class StraightClock final : public SampleSink {
  public:
   // Both outlive the clock.
@@ -29,20 +31,21 @@ class StraightClock final : public SampleSink {
   // A device.
   struct Track {
     std::optional<std::int64_t> newest;  // straightened
-    std::int64_t shift = 0;              // of its stamps
-    std::uint32_t counters = 0;          // what says how busy it is, in its last row that had any
+    DeviceClock clock;
+    std::uint32_t counters = 0;  // what says how busy it is, in its last row that had any
     std::vector<std::int64_t> intervals;
+    std::int64_t period = 0;  // their median
   };
 
-  [[nodiscard]] std::int64_t ShiftOf(std::int64_t stamp, const Track& track);
-  static std::int64_t PeriodOf(const Track& track);
+  [[nodiscard]] bool Place(const Sample& sample, Track& track);
+  static void NoteInterval(std::int64_t interval, Track& track);
 
   SampleSink& next_;
   DataQuality& quality_;
-  std::vector<Track> tracks_;   // by device
-  std::vector<Sample> batch_;   // straightened
-  std::int64_t stamp_ = 0;      // of the row before, whatever its device
-  std::int64_t shift_ = 0;      // and its shift
+  std::vector<Track> tracks_;  // by device
+  std::vector<Sample> batch_;  // straightened
+  std::int64_t stamp_ = 0;     // of the row before, whatever its device
+  std::int64_t shift_ = 0;     // and its shift
   std::int64_t rows_ = 0;
   std::int64_t rows_back_ = 0;
 };

@@ -76,6 +76,29 @@ TEST(StraightClockTest, ASweepHasOneClock) {
   EXPECT_EQ(s.Seconds(), (std::vector<double>{100, 100, 101, 102, 103, 104, 164, 164, 165}));
 }
 
+// Both devices of a sweep go back, and are right again in the next.
+TEST(StraightClockTest, AMomentaryStepIsUndoneForAllOfTheSweep) {
+  const Straight s({{100, 0}, {100, 1}, {101, 0}, {101, 1}, {12, 0}, {12, 1}, {103, 0}, {103, 1}});
+  EXPECT_EQ(s.Seconds(), (std::vector<double>{100, 100, 101, 101, 102, 102, 103, 103}));
+  EXPECT_EQ(s.Steps(), 4);
+}
+
+TEST(StraightClockTest, ALogThatBeginsAnewCountsOnce) {
+  const Straight s({{100}, {101}, {102}, {103}, {104}, {100}, {101}, {102}, {103}, {104}, {105}});
+  EXPECT_EQ(s.Seconds(), (std::vector<double>{100, 101, 102, 103, 104, 104, 105}))
+      << "what is of the newest time is joined where rows are sorted";
+  EXPECT_EQ(s.quality.CountOf(QualityId::kDuplicateRow), 4);
+  EXPECT_EQ(s.Steps(), 0);
+  EXPECT_EQ(s.back, 0);
+}
+
+// Who sorts the rows puts it there.
+TEST(StraightClockTest, APieceThatLiesInAGapKeepsItsTimes) {
+  const Straight s({{100}, {101}, {202}, {203}, {150}, {151}, {152}, {204}});
+  EXPECT_EQ(s.Seconds(), (std::vector<double>{100, 101, 202, 203, 150, 151, 152, 204}));
+  EXPECT_EQ(s.Steps(), 0);
+}
+
 // One device after the other, as tables are grouped: each begins anew.
 TEST(StraightClockTest, AnotherDeviceIsNoStep) {
   const Straight s({{100, 0}, {101, 0}, {102, 0}, {100, 1}, {101, 1}, {102, 1}});

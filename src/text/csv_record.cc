@@ -22,45 +22,72 @@ char SniffSeparator(std::string_view line) {
   return kSeparators[static_cast<std::size_t>(most - counts.begin())];
 }
 
+std::size_t SkipBlanks(std::string_view line, std::size_t at, char separator) {
+  while (at < line.size() && (line[at] == ' ' || line[at] == '\t') && line[at] != separator) ++at;
+  return at;
+}
+
 }  // namespace
+
+tl::unexpected<Error> CsvReader::Bad(const std::string& why) const {
+  return Fail(name() + ":" + std::to_string(line_) + ": " + why);
+}
+
+// The next line that is neither blank nor skipped.
+Result<bool> CsvReader::NextLine(std::string_view* line) {
+  while (true) {
+    const Result<bool> more = lines_.Next(line);
+    if (!more || !*more) return more;
+    if (lines_.number() == 1) *line = WithoutByteOrderMark(*line);
+    const std::size_t first = line->find_first_not_of(" \t");
+    if (first == std::string_view::npos) continue;
+    if (kind_ == CsvKind::kLog || (*line)[first] != '#') return true;
+  }
+}
 
 Result<bool> CsvReader::Next() {
   std::string_view line;
-  do {
-    const Result<bool> more = lines_.Next(&line);
-    if (!more || !*more) return more;
-    if (lines_.number() == 1) line = WithoutByteOrderMark(line);
-  } while (line.find_first_not_of(" \t") == std::string_view::npos);
+  const Result<bool> more = NextLine(&line);
+  if (!more || !*more) return more;
   line_ = lines_.number();
   if (separator_ == '\0') separator_ = SniffSeparator(line);
   cells_.clear();
+  in_quotes_ = false;
+  malformed_ = false;
   if (line.find('"') == std::string_view::npos) {
     SplitPlain(line);
-    torn_ = !lines_.terminated();
-    return true;
+  } else {
+    TRY(ReadQuoted(line));
   }
+  torn_ = in_quotes_ || !lines_.terminated();
+  return true;
+}
+
+Result<void> CsvReader::ReadQuoted(std::string_view line) {
   text_.clear();
   ends_.clear();
-  in_quotes_ = false;
   ScanQuoted(line);
   while (in_quotes_) {
+    if (kind_ == CsvKind::kTable) return Bad("a quoted cell is not closed; end it with \" on the same line");
     if (text_.size() > kMaxRecord) {
-      return Fail(name() + ":" + std::to_string(line_) + ": a quoted cell does not end within " +
-                  std::to_string(kMaxRecord) + " bytes; close or remove its quote");
+      return Bad("a quoted cell does not end within " + std::to_string(kMaxRecord) +
+                 " bytes; close or remove its quote");
     }
     const Result<bool> more = lines_.Next(&line);
-    if (!more) return more;
+    if (!more) return tl::unexpected<Error>(more.error());
     if (!*more) break;
     ScanQuoted(line);
   }
-  torn_ = in_quotes_ || !lines_.terminated();
+  if (malformed_ && kind_ == CsvKind::kTable) {
+    return Bad("text follows the closing quote of a cell; quote all of the cell or none of it");
+  }
   if (in_quotes_) ends_.push_back(text_.size());
   std::size_t begin = 0;
   for (const std::size_t end : ends_) {
     cells_.push_back(std::string_view(text_).substr(begin, end - begin));
     begin = end;
   }
-  return true;
+  return {};
 }
 
 void CsvReader::SplitPlain(std::string_view line) {
@@ -79,12 +106,11 @@ void CsvReader::ScanQuoted(std::string_view line) {
   if (in_quotes_) text_ += '\n';
   while (true) {
     if (!in_quotes_) {
-      const std::size_t quote = std::min(line.find_first_not_of(' ', at), line.size());
-      if (quote < line.size() && line[quote] == '"') {
-        in_quotes_ = true;
-        at = quote + 1;
-      }
+      const std::size_t quote = SkipBlanks(line, at, separator_);
+      in_quotes_ = quote < line.size() && line[quote] == '"';
+      if (in_quotes_) at = quote + 1;
     }
+    const bool quoted = in_quotes_;
     while (in_quotes_) {
       const std::size_t quote = line.find('"', at);
       text_.append(line.substr(at, quote - at));
@@ -92,6 +118,10 @@ void CsvReader::ScanQuoted(std::string_view line) {
       at = quote + 1;
       in_quotes_ = at < line.size() && line[at] == '"';
       if (in_quotes_) text_ += line[at++];
+    }
+    if (quoted) {
+      at = SkipBlanks(line, at, separator_);
+      malformed_ |= at < line.size() && line[at] != separator_;
     }
     const std::size_t end = line.find(separator_, at);
     text_.append(line.substr(at, end - at));

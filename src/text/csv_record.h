@@ -9,36 +9,49 @@
 
 namespace idleburn {
 
+// What text a reader is given: a log that some program wrote, or a table that a person keeps.
+enum class CsvKind : std::uint8_t {
+  kLog,    // the separator is whichever of comma, semicolon, tab and bar the first line holds most of, else a comma
+  kTable,  // comma; a record is one line, lines that begin with # are skipped, and misplaced quotes are errors
+};
+
 // Records of delimiter-separated text after RFC 4180: cells may be quoted, quoted cells may hold the separator, line
-// ends and doubled quotes. A byte order mark is dropped and blank lines are skipped. The separator is whichever of
-// comma, semicolon, tab and bar the first line holds most of (a comma if none). A quote inside an unquoted cell is
-// an ordinary character.
+// ends and doubled quotes. A byte order mark is dropped and blank lines are skipped. A quote inside an unquoted cell
+// is an ordinary character; blanks outside quotes are no part of a quoted cell.
 class CsvReader {
  public:
   static constexpr std::size_t kMaxRecord = LineReader::kMaxLine;
 
-  explicit CsvReader(LineReader& lines) : lines_(lines) {}
+  explicit CsvReader(LineReader& lines, CsvKind kind = CsvKind::kLog)
+      : lines_(lines), kind_(kind), separator_(kind == CsvKind::kTable ? ',' : '\0') {}
 
   // True if there is a next record, false at the end. A quoted cell that never closes within kMaxRecord bytes is an
   // error that names the line where its record starts.
   Result<bool> Next();
 
-  // Of the record last read. Cells keep their blanks; they are valid until the next call.
+  // Of the record last read. Unquoted cells keep their blanks; all are valid until the next call.
   [[nodiscard]] const std::vector<std::string_view>& cells() const { return cells_; }
   [[nodiscard]] std::int64_t line() const { return line_; }
   // True if the input ended in the record: without a line end, or inside a quoted cell.
   [[nodiscard]] bool torn() const { return torn_; }
+  // True if text follows the closing quote of a cell: what the cell means is anyone's guess.
+  [[nodiscard]] bool malformed() const { return malformed_; }
   [[nodiscard]] const std::string& name() const { return lines_.name(); }
 
  private:
+  Result<bool> NextLine(std::string_view* line);
+  Result<void> ReadQuoted(std::string_view line);
+  [[nodiscard]] tl::unexpected<Error> Bad(const std::string& why) const;
   void SplitPlain(std::string_view line);
   void ScanQuoted(std::string_view line);
 
   LineReader& lines_;
-  char separator_ = '\0';  // until the first line
+  CsvKind kind_;
+  char separator_;  // '\0' until the first line
   std::vector<std::string_view> cells_;
   std::int64_t line_ = 0;
   bool torn_ = false;
+  bool malformed_ = false;
 
   // A record with quotes: its text without them, and where each cell of it ends.
   std::string text_;

@@ -33,7 +33,7 @@ TEST(CsvRecordTest, ReadsTheFormsOfRfc4180) {
   EXPECT_EQ(Read("\"aaa\",\"b\r\nbb\",\"ccc\"\r\nzzz,yyy,xxx"),
             (std::vector<Record>{{"aaa", "b\nbb", "ccc"}, {"zzz", "yyy", "xxx"}}));
   EXPECT_EQ(Read("\"a\"\"b\",\"c,d\",\"\"\n"), (std::vector<Record>{{"a\"b", "c,d", ""}}));
-  EXPECT_EQ(Read("a, \"b, c\" ,d\"e\n"), (std::vector<Record>{{"a", "b, c ", "d\"e"}}));
+  EXPECT_EQ(Read("a, \"b, c\" ,d\"e\n"), (std::vector<Record>{{"a", "b, c", "d\"e"}}));
 }
 
 TEST(CsvRecordTest, FindsTheSeparatorOfTheFirstLine) {
@@ -51,6 +51,21 @@ TEST(CsvRecordTest, SaysWhereTheInputEndedEarly) {
   EXPECT_TRUE(torn);
   EXPECT_EQ(Read("a,b\n1,\"2\n", &torn), (std::vector<Record>{{"a", "b"}, {"1", "2"}}));
   EXPECT_TRUE(torn);
+}
+
+TEST(CsvRecordTest, SaysWhereTextFollowsAQuote) {
+  const auto malformed = [](const std::string& text) {
+    StringSource source(text);
+    LineReader lines(source);
+    CsvReader csv(lines);
+    std::vector<bool> found;
+    while (csv.Next().value()) found.push_back(csv.malformed());
+    return found;
+  };
+  EXPECT_EQ(malformed("a,b\n\"40\"0,1\n1,\"4\"\"0\"\n1,\"40\"0\n1,4\"0\"\n"),
+            (std::vector<bool>{false, true, false, true, false}));
+  EXPECT_EQ(malformed("a,b\n\"4\n0\"0,1\n\"4\"\t ,\t\"0\"\n"), (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(malformed("a\tb\n\"4\"\t\"0\"\n"), (std::vector<bool>{false, false}));
 }
 
 TEST(CsvRecordTest, RefusesAQuoteThatNeverCloses) {

@@ -6,23 +6,26 @@
 #include <vector>
 
 #include "base/byte_source.h"
+#include "text/csv_record.h"
 #include "text/line_reader.h"
 
 namespace idleburn {
 
 // A comma-separated table with a header row, read row by row and by column name. Cells may be quoted as in
-// RFC 4180, within one line; blanks around a cell are dropped. Empty lines and lines that begin with # are
+// RFC 4180, within one line; blanks at its ends are no part of a cell. Empty lines and lines that begin with # are
 // skipped.
 class CsvTable {
  public:
-  explicit CsvTable(ByteSource& in) : lines_(in) {}
+  explicit CsvTable(ByteSource& in) : lines_(in), rows_(lines_, CsvKind::kTable) {}
+  CsvTable(const CsvTable&) = delete;
+  CsvTable& operator=(const CsvTable&) = delete;
 
   // Reads the header row; fails if there is none.
   Result<void> ReadHeader();
   // Fails if the header lacks one of `columns`.
   [[nodiscard]] Result<void> Require(std::span<const std::string_view> columns) const;
-  // True and the next row, or false at the end. A row with more cells than the header has, or with an open
-  // quote, is an error; missing cells at its end are empty.
+  // True and the next row, or false at the end. A row with more cells than the header has, with an open quote,
+  // or with text after a closing one, is an error; missing cells at its end are empty.
   Result<bool> Next();
 
   [[nodiscard]] bool Has(std::string_view column) const;
@@ -38,11 +41,9 @@ class CsvTable {
   [[nodiscard]] const std::string& name() const { return lines_.name(); }
 
  private:
-  Result<bool> NextCells(std::vector<std::string>* cells);
-
   LineReader lines_;
+  CsvReader rows_;
   std::vector<std::string> header_;
-  std::vector<std::string> cells_;
 };
 
 }  // namespace idleburn

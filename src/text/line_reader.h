@@ -45,6 +45,7 @@ class StringSource final : public ByteSource {
  public:
   explicit StringSource(std::string text, std::string name = "input");
   Result<std::size_t> Read(std::span<char> out) override;
+  [[nodiscard]] bool truncated() const override { return false; }
   [[nodiscard]] const std::string& name() const override { return name_; }
 
  private:

@@ -25,6 +25,7 @@ class PiecewiseSource final : public ByteSource {
     at_ += n;
     return n;
   }
+  [[nodiscard]] bool truncated() const override { return false; }
   [[nodiscard]] const std::string& name() const override { return name_; }
 
  private:

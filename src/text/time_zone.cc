@@ -33,12 +33,10 @@ bool TakeChar(std::string_view& text, std::string_view any_of) {
 }
 
 bool ValidDay(std::int64_t year, int month, int day) {
-  if (month < 1 || month > 12 || day < 1) return false;
-  const std::int64_t next = month == 12 ? DaysFromCivil(year + 1, 1, 1) : DaysFromCivil(year, month + 1, 1);
-  return day <= next - DaysFromCivil(year, month, 1);
+  return month >= 1 && month <= 12 && day >= 1 && day <= DaysInMonth(year, month);
 }
 
-// "Z", "+02:00", "-0530"; seconds east of UTC.
+// "Z", "+02:00", "-0530", or "+02" as databases write it; seconds east of UTC.
 bool TakeOffset(std::string_view& text, std::int64_t* seconds) {
   if (TakeChar(text, "Zz")) {
     *seconds = 0;
@@ -49,8 +47,8 @@ bool TakeOffset(std::string_view& text, std::int64_t* seconds) {
   int hours = 0;
   int minutes = 0;
   if (!TakeChar(rest, "+-") || !TakeDigits(rest, 2, &hours)) return false;
-  TakeChar(rest, ":");
-  if (!TakeDigits(rest, 2, &minutes) || hours > 18 || minutes > 59) return false;
+  const bool minutes_follow = TakeChar(rest, ":") || (!rest.empty() && IsDigit(rest.front()));
+  if ((minutes_follow && !TakeDigits(rest, 2, &minutes)) || hours > 18 || minutes > 59) return false;
   *seconds = (west ? -1 : 1) * (hours * 3600 + minutes * 60);
   text = rest;
   return true;
@@ -128,7 +126,9 @@ bool TakeCivilTime(std::string_view& text, CivilTime* time, bool* zoned) {
     }
   }
   std::int64_t offset = 0;
-  if (TakeOffset(rest, &offset)) {
+  const bool apart = rest.starts_with(" +") || rest.starts_with(" -");
+  if (std::string_view zone = rest.substr(apart ? 1 : 0); TakeOffset(zone, &offset)) {
+    rest = zone;
     *zoned = true;
     t = ToCivil(InUtc(t) + Nanos(-offset * kNanosPerSecond));
   }

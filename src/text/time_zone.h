@@ -29,6 +29,11 @@ constexpr std::int64_t DaysFromCivil(std::int64_t y, int m, int d) {
   return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
 }
 
+constexpr int DaysInMonth(std::int64_t year, int month) {
+  const std::int64_t next = month == 12 ? DaysFromCivil(year + 1, 1, 1) : DaysFromCivil(year, month + 1, 1);
+  return static_cast<int>(next - DaysFromCivil(year, month, 1));
+}
+
 // What a local time means.
 struct LocalMeaning {
   Instant first;         // its only meaning, or the first
@@ -58,7 +63,7 @@ class TimeZone {
 
 // Reads the longest date and time at the start of `text` and removes it: "2026/07/03 22:22:01.444",
 // "2026-07-03T22:22:01.444Z" (separators '/' or '-', 'T' or space, up to nine decimals). A trailing zone
-// ("Z", "+02:00") is applied and *zoned set; without one the civil time is returned as it stands.
+// ("Z", "+02:00", "+02", " +0200") is applied and *zoned set; without one the civil time is returned as it stands.
 bool TakeCivilTime(std::string_view& text, CivilTime* time, bool* zoned);
 
 // RFC 3339 in UTC, with the fewest of 0, 3, 6, 9 decimals that are exact: "2026-07-03T22:22:01.444Z".

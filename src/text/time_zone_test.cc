@@ -25,6 +25,14 @@ std::int64_t SecondsOf(const char* zone, const CivilTime& local, bool* ambiguous
   return meaning.first.nanos() / kNanosPerSecond;
 }
 
+TEST(TimeZoneTest, MonthsHaveTheirDays) {
+  const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  for (int month = 1; month <= 12; ++month) EXPECT_EQ(DaysInMonth(2026, month), days[month - 1]) << month;
+  EXPECT_EQ(DaysInMonth(2028, 2), 29);
+  EXPECT_EQ(DaysInMonth(2000, 2), 29);
+  EXPECT_EQ(DaysInMonth(1900, 2), 28);
+}
+
 TEST(TimeZoneTest, FollowsDaylightSavingBothWays) {
   bool ambiguous = true;
   EXPECT_EQ(SecondsOf("Europe/Berlin", {2026, 7, 4, 0, 22, 1, 0}, &ambiguous), kJuly3);  // summer: UTC+2
@@ -90,6 +98,12 @@ TEST(TimeZoneTest, TakesTheStampsOfLogs) {
       {"2026/07/03 22:22:01.", kNanos, false, "."},
       {"2026-07-03 22:22:01 +2", kNanos, false, " +2"},
       {"2026-07-04T01:00:01+02:38", kNanos, true, ""},
+      {"2026-07-04 00:22:01+02", kNanos, true, ""},  // as PostgreSQL and DuckDB write it
+      {"2026-07-03 17:22:01.25-05", kNanos + 250'000'000, true, ""},
+      {"2026-07-04 00:22:01 +0200, 97 %", kNanos, true, ", 97 %"},
+      {"2026-07-03 17:22:01 -05:00", kNanos, true, ""},
+      {"2026-07-03 22:22:01+2", kNanos, false, "+2"},
+      {"2026-07-03 22:22:01+02:", kNanos, false, "+02:"},
       {"2016-12-31T23:59:60Z", 1'483'228'800 * kNanosPerSecond, true, ""},  // a leap second is the next second
   };
   for (const Case& c : cases) {

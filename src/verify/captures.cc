@@ -239,6 +239,8 @@ class CaptureJudgement {
   void Decide() {
     if (Weighs(ReasonWeight::kInvalid)) {
       out_.verdict = Verdict::kInvalid;
+      out_.fraction.reset();
+      out_.mean_fraction.reset();
       return;
     }
     if (out_.saving) out_.verdict = VerdictOf(*out_.saving, *out_.saving90, claim_.smallest_effect, out_.reasons);

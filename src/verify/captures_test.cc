@@ -144,6 +144,8 @@ TEST(CapturesTest, AClaimHoldsCapturesAsItHoldsRuns) {
     const CaptureVerdict verdict = JudgeCaptures(before, after, terms, 1);
     EXPECT_EQ(verdict.verdict, spoiled.verdict) << spoiled.reason;
     EXPECT_TRUE(Has(verdict, spoiled.reason)) << spoiled.reason;
+    EXPECT_EQ(verdict.fraction.has_value(), spoiled.verdict != Verdict::kInvalid) << spoiled.reason;
+    EXPECT_EQ(verdict.mean_fraction.has_value(), spoiled.verdict != Verdict::kInvalid) << spoiled.reason;
     const bool by_date = std::string_view(spoiled.reason) == "retrospective";
     EXPECT_EQ(verdict.retrospective, by_date) << spoiled.reason;
   }

@@ -308,6 +308,7 @@ class Judgement {
   void Decide() {
     if (Weighs(ReasonWeight::kInvalid)) {
       out_.verdict = Verdict::kInvalid;
+      out_.fraction.reset();
       return;
     }
     if (!effect_) return;  // NOT_SHOWN, for a reason that is among them

@@ -196,6 +196,7 @@ TEST(JudgeTest, EachFlawHasItsReasonAndItsVerdict) {
     const SavingVerdict verdict = Judge(comparison);
     EXPECT_EQ(verdict.verdict, spoiled.verdict) << spoiled.reason << ": " << Ids(verdict);
     EXPECT_TRUE(Has(verdict, spoiled.reason)) << spoiled.reason << ": " << Ids(verdict);
+    EXPECT_FALSE(spoiled.verdict == Verdict::kInvalid && verdict.fraction) << spoiled.reason;
     EXPECT_EQ(verdict.saving.has_value(), spoiled.verdict != Verdict::kInvalid && spoiled.verdict != Verdict::kNotShown)
         << spoiled.reason;
   }
@@ -402,6 +403,10 @@ TEST(JudgeTest, TooFewIndependentRowsGiveNoInterval) {
   EXPECT_TRUE(Has(verdict, "too_few_independent_data")) << Ids(verdict);
   EXPECT_FALSE(verdict.saving);
   EXPECT_TRUE(verdict.fraction);
+  // n_eff = n / tau, of n rows as summed.
+  EXPECT_GT(verdict.after.summed, 0);
+  EXPECT_LE(verdict.after.summed, verdict.after.rows);
+  EXPECT_NEAR(*verdict.after.n_eff * *verdict.after.tau, static_cast<double>(verdict.after.summed), 1e-6);
   ASSERT_TRUE(verdict.more_hours);
   // At least 30 correlation times before, a second a row.
   EXPECT_GE(*verdict.more_hours, (30 * *verdict.before.tau - 12) / 3600 - 1e-9);

@@ -50,6 +50,7 @@ SideEstimate EstimateSide(std::span<const RunEstimate> runs) {
       tau += rows * run.rows_estimate->tau;
       n_eff += run.rows_estimate->n_eff;
     }
+    side.summed = static_cast<std::int64_t>(n);
     side.tau = tau / n;
     side.n_eff = n_eff;
   }

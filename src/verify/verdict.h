@@ -29,7 +29,8 @@ struct SavingInterval {
 // One side: GPU-seconds per unit of work, and how sure that is.
 struct SideEstimate {
   int runs = 0;
-  std::int64_t rows = 0;  // as read; 0: only totals are known
+  std::int64_t rows = 0;    // as read; 0: only totals are known
+  std::int64_t summed = 0;  // of them, sums of rows that lie close together: what tau and n_eff count
   double gpu_seconds = 0;
   double work = 0;
   double ratio = 0;           // R, GPU-seconds per unit
@@ -81,7 +82,7 @@ struct SavingVerdict {
   int pairs = 0;            // of a switchback
   bool sequential = false;  // the intervals hold at every look, not at one
   double level = 0.95;
-  std::optional<double> fraction;                     // the estimate, also where no interval is given
+  std::optional<double> fraction;                     // the estimate, also without an interval; absent if INVALID
   std::optional<SavingInterval> saving;               // at `level`
   std::optional<SavingInterval> saving90;             // at twice its error: .90 for .95
   std::optional<SavingInterval> bootstrap;            // the cross-check; `saving` is the wider one if it is 1.5 x wider

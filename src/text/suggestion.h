@@ -6,6 +6,9 @@
 
 namespace idleburn {
 
+// What `word` may mean of `known`: one that it is part of, or that is near to it; empty if there is none.
+std::string MeantBy(std::string_view word, std::span<const std::string> known);
+
 // "did you mean horizon_months?" for a word that is part of a known one or is near to it, else "give one of ..."; what
 // to do about a word that is none of `known`.
 std::string SuggestionFor(std::string_view word, std::span<const std::string> known);

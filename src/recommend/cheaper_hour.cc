@@ -1,0 +1,172 @@
+#include "recommend/cheaper_hour.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/check.h"
+#include "price/catalogue.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+struct OfferKind {
+  std::string_view lever;
+  std::string_view market;     // of its offers, for the same instance and region; empty: that of the present price
+  std::string_view comes_off;  // what the price does not tell
+};
+constexpr std::array<OfferKind, 3> kKinds = {{
+    {"spot", "spot", "restarts and lost work come off"},
+    {"reserved", "reserved", "hours that are paid for and not used come off"},
+    {"right_size_region", "", ""},
+}};
+
+// The parts of "aws:p5.48xlarge:spot@us-east-1".
+struct OfferKey {
+  explicit OfferKey(std::string_view key) {
+    const std::size_t at = std::min(key.rfind('@'), key.size());
+    const std::size_t colon = std::min(key.rfind(':', at), at);
+    instance = key.substr(0, colon);
+    market = key.substr(std::min(colon + 1, at), at - std::min(colon + 1, at));
+    region = key.substr(std::min(at + 1, key.size()));
+  }
+  std::string_view instance;  // "aws:p5.48xlarge"
+  std::string_view market;
+  std::string_view region;
+};
+
+// How many GPUs an instance may have, in millionths.
+struct HostSize {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+
+// A node of the run has no more GPUs than the instance that is paid for, whatever its log calls a host.
+HostSize SizeFor(const Scene& scene, std::size_t rate) {
+  constexpr std::int64_t kGpu = 1'000'000;
+  std::map<std::string_view, std::set<DeviceId>> nodes;
+  for (const CostReport::DeviceCost& d : scene.cost.devices) {
+    const DeviceId board = scene.devices[d.device].board.value_or(d.device);
+    if (d.rate == rate) nodes[scene.devices[board].host].insert(board);
+  }
+  HostSize size;
+  for (const auto& [host, boards] : nodes) {
+    size.least = std::max(size.least, static_cast<std::int64_t>(boards.size()) * kGpu);
+    size.most += static_cast<std::int64_t>(boards.size()) * kGpu;
+  }
+  const Rate& paid = scene.cost.rates[rate].rate;
+  for (const Rate::Candidate& c : paid.candidates) {
+    if (c.key != paid.key) continue;
+    size.least = std::min(size.least, c.gpu_micros);
+    size.most = std::max(size.most, c.gpu_micros);
+  }
+  return size;
+}
+
+bool Fits(const OfferKind& kind, std::string_view paid_key, const Rate::Candidate& offer, const HostSize& size) {
+  const OfferKey paid(paid_key);
+  const OfferKey key(offer.key);
+  if (kind.market.empty()) {
+    return key.market == paid.market && offer.gpu_micros >= size.least && offer.gpu_micros <= size.most;
+  }
+  return key.market == kind.market && EqualsIgnoreCase(key.instance, paid.instance) &&
+         EqualsIgnoreCase(key.region, paid.region);
+}
+
+// The first that fits: candidates stand cheapest first. Null without one.
+const Rate::Candidate* Cheapest(const OfferKind& kind, const Rate& rate, const HostSize& size) {
+  const auto offer = std::find_if(rate.candidates.begin(), rate.candidates.end(),
+                                  [&](const Rate::Candidate& c) { return Fits(kind, rate.key, c, size); });
+  return offer == rate.candidates.end() ? nullptr : &*offer;
+}
+
+// How much lower its price is, as a share of what is paid; at most 0 without a lower one.
+double CutOf(const Rate& rate, const Rate::Candidate* offer) {
+  if (offer == nullptr || !rate.per_gpu_hour || offer->per_gpu_hour >= *rate.per_gpu_hour) return 0;
+  return 1 - static_cast<double>(offer->per_gpu_hour.nano()) / static_cast<double>(rate.per_gpu_hour->nano());
+}
+
+double ShareOfBill(const CostReport::RateUse& use, const CostReport& cost) {
+  const std::optional<Money>& total = cost.whole.total;
+  if (!use.cost || !total || *total <= Money()) return 0;
+  return static_cast<double>(use.cost->nano()) / static_cast<double>(total->nano());
+}
+
+std::string Said(std::string_view market) { return market == "on_demand" ? "on-demand" : std::string(market); }
+
+std::string Quoted(const Rate::Candidate& offer) {
+  return offer.key + " at " + FormatExact(offer.per_gpu_hour) + " a GPU-hour, " + AsOf(offer.as_of);
+}
+
+// `cheapest`: of the offers that fit; null without one.
+std::string WhyNone(const OfferKind& kind, const Rate& rate, const Rate::Candidate* cheapest, const HostSize& size) {
+  if (!rate.per_gpu_hour) return "price unknown: say --price with a catalogue key to compare offers";
+  if (rate.key.empty()) return "no cheaper offer is known: " + rate.source + " names no catalogue row";
+  const OfferKey paid(rate.key);
+  if (kind.market.empty()) {
+    const std::int64_t gpus = size.least / 1'000'000;
+    return "the catalogue has no lower " + Said(paid.market) + " price of this GPU" +
+           (gpus > 1 ? ", " + std::to_string(gpus) + " or more in a host" : "");
+  }
+  if (cheapest != nullptr) return "the catalogue asks no less: " + Quoted(*cheapest);
+  return "the catalogue has no " + std::string(kind.market) + " price of " + std::string(paid.instance) + " in " +
+         std::string(paid.region);
+}
+
+std::string HowToRent(const Rate::Candidate& offer) {
+  const OfferKey key(offer.key);
+  return "rent " + std::string(key.instance) + (key.market == "on_demand" ? "" : " as " + std::string(key.market)) +
+         " in " + std::string(key.region) + " at " + FormatExact(offer.per_gpu_hour) + " a GPU-hour";
+}
+
+// What interruptions may add to the time before a price that is lower by `cut` saves nothing: r / (1 - r).
+std::string BreakEven(double cut) {
+  return ", and they make the run longer: it pays while they add less than " +
+         std::to_string(std::lround(100 * cut / (1 - cut))) + " % to its time";
+}
+
+void Append(std::string_view separator, const std::string& words, std::string& text) {
+  if (text.find(words) == std::string::npos) text += (text.empty() ? "" : std::string(separator)) + words;
+}
+
+}  // namespace
+
+CheaperHour FindCheaperHour(std::string_view lever, const Scene& scene) {
+  const auto* kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const OfferKind& k) { return k.lever == lever; });
+  CHECK(kind != kKinds.end());
+  CheaperHour found;
+  double least_cut = 1;
+  std::string offers;
+  std::string why_none;
+  for (std::size_t i = 0; i < scene.cost.rates.size(); ++i) {
+    const CostReport::RateUse& use = scene.cost.rates[i];
+    if (use.rate.kind == RateKind::kOwned) continue;
+    const HostSize size = SizeFor(scene, i);
+    const Rate::Candidate* cheapest = Cheapest(*kind, use.rate, size);
+    const double cut = CutOf(use.rate, cheapest);
+    if (cut <= 0) {
+      Append("; ", WhyNone(*kind, use.rate, cheapest, size), why_none);
+      continue;
+    }
+    found.cut += cut * ShareOfBill(use, scene.cost);
+    least_cut = std::min(least_cut, cut);
+    Append(", ", Quoted(*cheapest), offers);
+    if (kind->market.empty()) Append(", ", HowToRent(*cheapest), found.how);
+  }
+  if (offers.empty()) {
+    found.basis = why_none.empty() ? WhyNone(*kind, scene.cost.rate, nullptr, {}) : why_none;
+    return found;
+  }
+  if (!found.how.empty()) found.how += "; count the transfer of data";
+  found.basis = "bounded by the catalogue: " + offers;
+  if (!kind->comes_off.empty()) found.basis += "; " + std::string(kind->comes_off);
+  if (lever == "spot") found.basis += BreakEven(least_cut);
+  return found;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,22 @@
+#include "text/suggestion.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace idleburn {
+namespace {
+
+TEST(SuggestionTest, OnlyWhatIsNearIsMeant) {
+  const std::vector<std::string> known = {"run", "audit", "horizon_months"};
+  EXPECT_EQ(SuggestionFor("adit", known), "did you mean audit?");
+  EXPECT_EQ(SuggestionFor("rnu", known), "did you mean run?");
+  EXPECT_EQ(SuggestionFor("horizon", known), "did you mean horizon_months?");
+  EXPECT_EQ(SuggestionFor("adamv", std::vector<std::string>{"adamw", "adam"}), "did you mean adamw?");
+  EXPECT_EQ(SuggestionFor("fleet", known), "give one of run, audit, horizon_months");
+  EXPECT_EQ(MeantBy("serve", known), "");
+  EXPECT_EQ(SuggestionFor("serve", {}), "there is none");
+}
+
+}  // namespace
+}  // namespace idleburn
