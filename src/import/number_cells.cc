@@ -155,6 +155,7 @@ void ReadAll(std::span<const NumberPair> pairs, const NumberRows& rows) {
 }  // namespace
 
 void ReadNumbers(std::span<const NumberPair> pairs, const NumberRows& rows) {
+  if (pairs.empty()) return ReadNumbersPlainly(pairs, rows);  // nobody else would count the cells of a line
   std::fill_n(rows.usual, rows.lines, std::uint8_t{1});
   static const bool kAvx2 = __builtin_cpu_supports("avx2") != 0;
   return kAvx2 ? ReadAllAvx2(pairs, rows) : ReadAll(pairs, rows);

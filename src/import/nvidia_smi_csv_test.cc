@@ -99,6 +99,20 @@ TEST(NvidiaSmiCsvTest, ImpossibleReadingsAreCountedNotClamped) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_TRUE(c.samples[i].Lacks(Signal::kUtilization)) << i;
 }
 
+TEST(NvidiaSmiCsvTest, RowsWithoutNumbersHaveTheirCellsCounted) {
+  Collected c;
+  ASSERT_TRUE(
+      Import("timestamp, index, clocks_event_reasons.active\n"
+             "2026/03/02 10:00:00.000, 0, 0x0000000000000004\n"
+             "2026/03/02 10:00:01.000, 0\n"
+             "2026/03/02 10:00:02.000, 0, 0x0000000000000004, 7\n"
+             "2026/03/02 10:00:03.000, 0, 0x0000000000000001\n",
+             c));
+  ASSERT_EQ(c.samples.size(), 2U);
+  EXPECT_EQ(c.samples[1].Get(Signal::kEventReasons), 1);
+  EXPECT_EQ(c.quality.CountOf(QualityId::kBadRow), 2);
+}
+
 TEST(NvidiaSmiCsvTest, ImpossibleMasksAreCountedNotCut) {
   for (const char* const mask : {"0xFFFFFFFFFFFFFFFF", "0x0000000080000000", "4294967296"}) {
     Collected c;
