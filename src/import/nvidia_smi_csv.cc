@@ -372,13 +372,14 @@ class CsvWorker final : public LineBlockWorker {
 
   // `why`: what is wrong with it, where the reader does not know.
   void OnBadRow(std::string_view line, bool torn, std::string_view why = {}) {
-    if (Trim(line) == shared_.header) return;  // two logs in one file: the same header again
-    if (IsSmiHeader(line) && !Trim(line).ends_with(shared_.header)) {
+    const std::string_view row = Trim(line);
+    if (row == shared_.header) return;  // two logs in one file: the same header again
+    // A recorder that was stopped within a row, and started again: its header follows on the same line.
+    const bool restarted = row.ends_with(shared_.header);
+    if (!restarted && IsSmiHeader(line)) {
       error_ = "the columns change here; split the file at this line and give both parts";
       return;
     }
-    // A recorder that was stopped within a row, and started again: its header follows on the same line.
-    const bool restarted = Trim(line).ends_with(shared_.header);
     Faulty& faulty = torn || restarted ? torn_ : bad_;
     if (faulty.count++ > 0) return;
     faulty.line = lines_;
