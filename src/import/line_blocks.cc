@@ -10,7 +10,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 16;  // what is parsed from it stays in a core's cache
+constexpr std::size_t kBlock = std::size_t{1} << 17;  // what is parsed from it stays in a core's cache
 constexpr std::size_t kMaxLine = std::size_t{1} << 18;
 
 const void* FindLast(const char* data, char c, std::size_t size) { return memrchr(data, c, size); }
