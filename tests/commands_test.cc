@@ -153,12 +153,26 @@ TEST(Commands, PricesListIsTheCatalogue) {
 }
 
 TEST(Commands, FlagsOfAnotherActionOnPricesAreRefused) {
-  for (const char* words : {"list -o list.csv", "list --price 2", "list --currency EUR", "resolve H100 -o x",
+  for (const char* words : {"list --as-of 2026-11-01", "list --price 2", "list --currency EUR", "resolve H100 -o x",
                             "resolve H100 --gpu H100", "import x.csv --gpu H100", "import x.csv --price 2"}) {
     const ProgramRun run = RunIdleburn("prices " + std::string(words));
     EXPECT_EQ(run.code, 2) << words;
     ExpectHas(run.err, "does nothing here");
   }
+}
+
+// What the list holds can be edited and given back.
+TEST(Commands, PricesListWritesAPriceFile) {
+  const TempFolder folder;
+  const std::string file = (folder.path() / "t4.csv").string();
+  const ProgramRun list = RunIdleburn("prices list --gpu T4 -o " + file);
+  EXPECT_EQ(list.code, 0) << list.err;
+  EXPECT_EQ(list.out, "");
+  const std::vector<std::string> shown = LinesOf(RunIdleburn("prices list --gpu T4").out);
+  EXPECT_EQ(LinesOf(ReadText(file)).size(), shown.size());
+  const std::string key = shown.at(1).substr(shown.at(1).rfind(' ') + 1);
+  EXPECT_EQ(RunIdleburn("prices resolve " + key).out.substr(0, 8),
+            RunIdleburn("prices resolve " + key + " --prices " + file).out.substr(0, 8));
 }
 
 // A catalogue of SkyPilot becomes rows that an audit takes, without what is none.

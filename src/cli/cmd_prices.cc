@@ -67,6 +67,10 @@ Result<int> List(const PricesRequest& request, const Catalogue& catalogue) {
   if (rows.empty())
     return NoSuchGpu(catalogue, request.gpu,
                      "no row for the GPU '" + request.gpu.substr(0, 60) + "'; idleburn prices list shows all");
+  if (!request.output.empty()) {
+    TRY(WriteOutput(request.output, WritePrices(rows)));
+    return 0;
+  }
   const Result<std::string> text = RowLines(rows);
   if (!text) return tl::unexpected<Error>(text.error());
   TRY(Print(*text));
@@ -144,21 +148,21 @@ Result<void> CheckFlags(const PricesRequest& request, const Settings& settings) 
   struct ActionFlag {
     std::string_view flag;
     bool given;
-    std::string_view action;
+    std::string_view actions;
   };
   const auto set = [&](std::string_view key, std::string_view flag) { return settings.Get(key).origin == flag; };
   const std::array<ActionFlag, 8> flags = {{{"--gpu", !request.gpu.empty(), "list"},
                                             {"--provider", !request.provider.empty(), "import"},
                                             {"--as-of", !request.as_of.empty(), "import"},
-                                            {"--output", !request.output.empty(), "import"},
+                                            {"--output", !request.output.empty(), "list and import"},
                                             {"--price", set("price.rate", "--price"), "resolve"},
                                             {"--contracts", set("price.contracts", "--contracts"), "resolve"},
                                             {"--owned", set("price.owned", "--owned"), "resolve"},
                                             {"--currency", set("price.currency", "--currency"), "resolve"}}};
   const std::string& action = request.words.front();
   for (const ActionFlag& f : flags) {
-    if (!f.given || f.action == action) continue;
-    return FailUsage("prices " + action + ": " + std::string(f.flag) + " is a flag of prices " + std::string(f.action) +
+    if (!f.given || f.actions.find(action) != std::string_view::npos) continue;
+    return FailUsage("prices " + action + ": " + std::string(f.flag) + " is a flag of prices " + std::string(f.actions) +
                      " and does nothing here");
   }
   return {};
@@ -176,7 +180,7 @@ Result<int> RunPrices(const std::vector<std::string>& arguments, const Environme
   flags.Add("--gpu", "NAME", "list: only rows of this GPU").text = &request.gpu;
   flags.Add("--provider", "NAME", "import: whose prices a SkyPilot catalogue holds").text = &request.provider;
   flags.Add("--as-of", "DATE", "import: date of the prices, 2026-11-01").text = &request.as_of;
-  flags.Add("--output", "FILE", "import: write the rows here, for --prices").text = &request.output;
+  flags.Add("--output", "FILE", "list, import: write the rows here as CSV, for --prices").text = &request.output;
   const auto settings =
       flags.Read("prices", "The price catalogue: USD per hour, with place, market, date and source.", arguments);
   if (!settings) return tl::unexpected<Error>(settings.error());

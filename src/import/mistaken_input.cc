@@ -36,6 +36,12 @@ constexpr auto kMistakes = std::to_array<Mistake>({
     {"\"query_time\"",
      "is gpustat's view of one moment; record nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,"
      "power.draw,memory.used --format=csv -l 1"},
+    {"ChargePeriodStart",
+     "is a billing export (FOCUS), which tells what was paid and not what GPUs did; hold a plan against it: "
+     "idleburn tco SCENARIO --actuals FILE"},
+    {"JobID",
+     "is Slurm's accounting (sacct), which tells who had GPUs and not what they did; audit records of the GPUs of that "
+     "time: Prometheus, dcgmi stats or nvidia-smi"},
     {"\"gfx_activity\"", "is amd-smi; record rocm-smi --showuse --showpower --showmeminfo vram --json in a loop"},
 });
 

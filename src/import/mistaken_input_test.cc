@@ -20,6 +20,8 @@ TEST(MistakenInputTest, SaysWhatWasGivenAndWhatToDoInstead) {
   EXPECT_TRUE(says("Field \"utilisation.gpu\" is not a valid field to query.\n", "--help-query-gpu"));
   EXPECT_TRUE(says(R"({"status":"success","data":{"resultType":"matrix","result":[]}})", "dump-openmetrics"));
   EXPECT_TRUE(says("<!DOCTYPE html>\n<html><body>404</body></html>\n", "web page"));
+  EXPECT_TRUE(says("BilledCost,ChargePeriodStart,ServiceCategory\n1.5,2026-07-01,Compute\n", "--actuals"));
+  EXPECT_TRUE(says("JobID|User|AllocTRES|Elapsed\n17|ada|gres/gpu=8|01:00:00\n", "sacct"));
   EXPECT_TRUE(says("2026/07/03 22:22:01.444, 0, 12 %, 78.28 W\n", "time=#1,gpu=#2,util=#3"));
   EXPECT_TRUE(says("2026-07-03T22:22:01Z,0,12\n", "noheader"));
 }
