@@ -86,6 +86,31 @@ TEST(LeverTableTest, LeavesNoTextEmpty) {
   }
 }
 
+// What is written there is run as it stands, or with the capitals replaced.
+TEST(LeverTableTest, SaysHowInWordsThatTheToolsKnow) {
+  struct Words {
+    std::string_view lever;
+    std::vector<std::string_view> said;
+    std::vector<std::string_view> unsaid;
+  };
+  const std::vector<Words> rows = {
+      // bf16 needs compute capability 8.0; fp16 needs its gradients scaled.
+      {"mixed_precision", {"torch.bfloat16", "V100, T4", "torch.float16", "torch.amp.GradScaler('cuda')"}, {}},
+      // A profile fits one board: 3g.40gb is none of an A30 or an A100 of 40 GB. MIG is off until it is enabled.
+      {"mig", {"nvidia-smi -i N -mig 1", "nvidia-smi mig -lgip", "-cgi PROFILE -C"}, {"3g.40gb"}},
+      // CR_Pack_Nodes packs the tasks of one job on the nodes it has, and written alone it unsets CR_Core_Memory.
+      {"bin_packing", {"without CR_LLN or LLN=YES", "MostAllocated on nvidia.com/gpu"}, {"CR_Pack_Nodes"}},
+      {"stop_idle",
+       {"jupyter lab --MappingKernelManager.cull_idle_timeout=600 "
+        "--MappingKernelManager.cull_connected=True"},
+       {}}};
+  for (const Words& row : rows) {
+    const std::string_view how = LeverOf(row.lever).how;
+    for (const std::string_view word : row.said) EXPECT_NE(how.find(word), std::string_view::npos) << how;
+    for (const std::string_view word : row.unsaid) EXPECT_EQ(how.find(word), std::string_view::npos) << how;
+  }
+}
+
 TEST(LeverTableTest, EveryCauseNamesLeversThatExistOnceAndWithoutGaps) {
   for (const Cause& c : Causes()) {
     const auto* end = std::find(c.levers.begin(), c.levers.end(), std::string_view());
