@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 
 #include "base/time.h"
 
@@ -15,6 +16,33 @@ constexpr int kNanoDigits = 9;
 
 constexpr std::array<std::int64_t, 10> kPowersOfTen = {1,       10,        100,        1'000,       10'000,
                                                        100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
+
+// ISO 4217, list one of January 2026, by the digits of the minor unit, without metals, tests and units of account. ANG
+// and BGN were withdrawn in 2025: bills of that year still carry them.
+struct CurrencyRow {
+  int digits;
+  std::string_view codes;
+};
+constexpr std::array<CurrencyRow, 4> kCurrencies = {{
+    {2,
+     "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF "
+     "CHW CNY COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF "
+     "IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN "
+     "MXV MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS "
+     "SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD XCG YER ZAR ZMW ZWG"},
+    {0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"},
+    {3, "BHD IQD JOD KWD LYD OMR TND"},
+    {4, "CLF UYW"},
+}};
+
+// Of no currency: nothing.
+std::optional<int> DigitsOf(std::string_view code) {
+  if (code.size() != 3 || code.find(' ') != std::string_view::npos) return std::nullopt;
+  for (const CurrencyRow& row : kCurrencies) {
+    if (row.codes.find(code) != std::string_view::npos) return row.digits;
+  }
+  return std::nullopt;
+}
 
 struct Decimal {
   Int128 nano = 0;
@@ -174,26 +202,9 @@ Result<std::vector<Money>> RoundColumn(std::span<const Money> exact, std::int64_
   return column;
 }
 
-bool IsCurrencyCode(std::string_view text) {
-  return text.size() == 3 && text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string_view::npos;
-}
+bool IsCurrencyCode(std::string_view text) { return DigitsOf(text).has_value(); }
 
-int MinorUnitDigits(std::string_view currency) {
-  // Those that have not two: ISO 4217, list one.
-  struct Digits {
-    int digits;
-    std::string_view codes;
-  };
-  constexpr std::array<Digits, 3> kOthers = {{
-      {0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"},
-      {3, "BHD IQD JOD KWD LYD OMR TND"},
-      {4, "CLF UYW"},
-  }};
-  for (const Digits& row : kOthers) {
-    if (IsCurrencyCode(currency) && row.codes.find(currency) != std::string_view::npos) return row.digits;
-  }
-  return 2;
-}
+int MinorUnitDigits(std::string_view currency) { return DigitsOf(currency).value_or(2); }
 
 std::string FormatMoney(Money m, int digits) {
   const std::int64_t unit = kPowersOfTen[static_cast<std::size_t>(kNanoDigits - digits)];

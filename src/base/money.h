@@ -49,7 +49,7 @@ Result<std::vector<Money>> Split(Money total, std::span<const std::int64_t> weig
 // Rounds each exact amount to `unit` so that the column sums to its rounded total (largest remainder).
 Result<std::vector<Money>> RoundColumn(std::span<const Money> exact, std::int64_t unit);
 
-// Has `text` the shape of an ISO 4217 code: three capital letters?
+// Is `text` the code of a currency (ISO 4217)?
 bool IsCurrencyCode(std::string_view text);
 // Digits after the point in the currency's minor unit (ISO 4217): USD 2, JPY 0, KWD 3. Unknown codes: 2.
 int MinorUnitDigits(std::string_view currency);

@@ -50,7 +50,7 @@ TEST_F(SettingsTest, BadSettingsNameTheirPlaceAndWhatToDo) {
   EXPECT_NE(Load().error().message.find("in quotes"), std::string::npos);
   Write("[price\n");
   EXPECT_EQ(Load().error().kind, Error::Kind::kUsage);
-  for (const char* currency : {"eur", "EU", "EURO", "=E1"}) {
+  for (const char* currency : {"eur", "EU", "EURO", "=E1", "XYZ"}) {
     Write("[price]\ncurrency = \"" + std::string(currency) + "\"\n");
     EXPECT_NE(Load().error().message.find("such as EUR"), std::string::npos) << currency;
   }

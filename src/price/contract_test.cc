@@ -58,6 +58,7 @@ TEST(ContractTest, SaysWhereATableIsWrong) {
               {"a,all,1,,0,,,", "gpus"},
               {"a,all,1,,1.5,,,", "gpus"},
               {"a,all,1,,,usd,,", "currency"},
+              {"a,all,1,,,XYZ,,", "currency"},
               {"a,all,1,,,,soon,", "from"},
               {"a,all,1,,,,2026-01-02,2026-01-02", "until"}};
   for (const auto& row : rows) {
