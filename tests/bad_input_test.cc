@@ -311,7 +311,11 @@ TEST_F(BadInput, PricesAndGpusNobodyKnows) {
   const json dear = AuditJsonOf(log + " --price 9000000000");  // the year is beyond all money, the 100 s are not
   EXPECT_EQ(dear["cost"]["hourly"], "9000000000.00");
   EXPECT_EQ(dear["cost"]["yearly_reason"], "beyond_range");
-  ExpectRefused(log + " --price 2 --currency eur", "three capital letters", 2);
+  for (const std::string currency : {"eur", "XYZ"})
+    ExpectRefused(log + " --price 2 --currency " + currency, "three capital letters", 2);
+  // A script's unset variable is no price, and no "none given" either.
+  for (const std::string empty : {"--price ''", "--price=", "--price 2 --currency ''", "--owned ''", "-o ''"})
+    ExpectRefused(log + " " + empty, "is given an empty value", 2);
   const ProgramRun part = RunIdleburn("prices resolve h100");
   EXPECT_EQ(part.code, 1);
   EXPECT_EQ(part.out, "");

@@ -32,10 +32,26 @@ std::string Explain(const CLI::Error& error, const std::string& command, const s
   return WithoutSecrets(message);  // it may quote words that were meant for a command
 }
 
+// The flag that is given an empty value, as a script's unset variable makes it: that is not "not given". Empty: none.
+std::string GivenNothing(const std::vector<Flag>& flags, const std::vector<std::string>& arguments) {
+  for (const Flag& flag : flags) {
+    if (flag.on != nullptr || !flag.name.starts_with("--")) continue;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const bool named = arguments[i] == flag.name || (flag.name == "--output" && arguments[i] == "-o");
+      const bool empty = named && i + 1 < arguments.size() && arguments[i + 1].empty();
+      if (empty || arguments[i] == flag.name + "=") return flag.name;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> ReadFlags(const std::string& command, const std::string& about, const std::vector<Flag>& flags,
                        const std::vector<std::string>& arguments, std::string* help) {
+  if (const std::string empty = GivenNothing(flags, arguments); !empty.empty()) {
+    return FailUsage(command + ": " + empty + " is given an empty value; give one, or leave the flag out");
+  }
   try {
     CLI::App app(about, "idleburn " + command);
     app.set_help_flag();
