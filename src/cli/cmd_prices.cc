@@ -31,12 +31,13 @@ Result<std::string> RowLine(const CatalogueRow& row) {
                      DayOrUndated(row.as_of), KeyOf(row));
 }
 
-// "H100-80GB-SXM, H100-94GB-NVL": GPUs of the catalogue that `name` is a part of; empty if there is none.
+// "H100-80GB-SXM, H100-94GB-NVL": products of the catalogue that `name` is a part of; empty if there is none.
 std::vector<std::string> Similar(const Catalogue& catalogue, std::string_view name) {
   const std::string part = NormalGpuName(name);
   std::set<std::string> gpus;
   for (const CatalogueRow* row : catalogue.Rows()) {
-    if (!part.empty() && NormalGpuName(row->gpu).find(part) != std::string::npos) gpus.insert(row->gpu);
+    const bool similar = !part.empty() && NormalGpuName(row->gpu).find(part) != std::string::npos;
+    if (similar && gpus.count(row->gpu) == 0 && !RowsOfGpu(catalogue, row->gpu).empty()) gpus.insert(row->gpu);
   }
   return {gpus.begin(), gpus.end()};
 }

@@ -27,8 +27,8 @@ struct Rate {
   // of: "several_rates".
   std::string reason;
 
-  // With reason ambiguous_price: the candidates, one of which the user must choose. With a catalogue price: the other
-  // offers of the same GPU.
+  // With reason ambiguous_price: the candidates, one of which the user must choose. With a catalogue price: the offers
+  // of the same GPU, this one too; none where it prices another GPU than it sells.
   struct Candidate {
     std::string key;  // "aws:p5.48xlarge:on_demand@us-east-1", usable with --price
     Money per_gpu_hour;

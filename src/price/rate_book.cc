@@ -244,12 +244,20 @@ Result<RateCard> RatesOf(const RateBook& book, const DeviceTable& devices, std::
   TRY(CheckStated(book, boards, &card));
   std::map<DeviceId, Rate> rates;
   std::set<std::string> others;
+  std::set<std::string> foreign;  // keys that price a GPU which they do not sell
   for (const Board& board : boards) {
     Result<Rate> rate = finder.RateOf(board.identity);
     if (!rate) return tl::unexpected<Error>(rate.error());
-    if (std::string other = OtherProduct(book, *rate, board.identity); !other.empty()) others.insert(std::move(other));
-    card.Give(board.id, *rate);
+    if (std::string other = OtherProduct(book, *rate, board.identity); !other.empty()) {
+      others.insert(std::move(other));
+      foreign.insert(rate->key);
+    }
     rates.emplace(board.id, *std::move(rate));
+  }
+  for (const Board& board : boards) {
+    Rate& rate = rates.at(board.id);
+    if (foreign.count(rate.key) > 0) rate.candidates.clear();  // a cheaper hour of that GPU is no offer for these
+    card.Give(board.id, rate);
   }
   for (const DeviceId gpu : gpus) {
     if (devices[gpu].board) card.Give(gpu, rates.at(*devices[gpu].board));

@@ -98,6 +98,10 @@ TEST(RateBookTest, AKeyMayBeThePriceOfSome) {
   EXPECT_EQ(card.remarks()[0],
             "acme:a:on_demand@eu-1 is the price of another GPU: it sells A100-80GB-SXM, and this run has NVIDIA H100 "
             "80GB HBM3");
+  // What else sells an A100 is no cheaper hour of an H100.
+  EXPECT_TRUE(card.Of(site.gpus[2]).candidates.empty());
+  EXPECT_EQ(card.Used(site.gpus).size(), 1U) << "one price stays one";
+  EXPECT_FALSE(Site().Card()->Of(site.gpus[2]).candidates.empty());
 }
 
 TEST(RateBookTest, AKeyOfTheSameGpuOrOfAnUnknownOneIsNotRemarkedOn) {

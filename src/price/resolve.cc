@@ -6,6 +6,7 @@
 #include "base/price_age.h"
 #include "price/owned_rate.h"
 #include "telemetry/gpu_facts.h"
+#include "text/case.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -102,11 +103,35 @@ Result<Rate> FromNumber(std::string_view text, std::string_view given) {
   return rate;
 }
 
-// The other offers of a catalogue price's GPU, so that cheaper ones can be named.
+// "V100", of which there are V100-16GB-SXM, V100-32GB-PCIe and others: which of them is not said.
+bool IsSeveralProducts(std::string_view gpu_name) {
+  const std::string family = NormalGpuName(gpu_name) + " ";
+  const auto belongs = [&](const GpuFacts& facts) { return StartsWithIgnoreCase(NormalGpuName(facts.gpu), family); };
+  return !FactsFor(gpu_name) && std::any_of(AllGpuFacts().begin(), AllGpuFacts().end(), belongs);
+}
+
+// Rows that name their GPU so, cheapest per GPU-hour first.
+std::vector<const CatalogueRow*> RowsNaming(const Catalogue& catalogue, std::string_view gpu_name) {
+  const std::optional<GpuFacts> facts = FactsFor(gpu_name);
+  const std::string wanted = NormalGpuName(facts ? facts->gpu : gpu_name);
+  std::vector<const CatalogueRow*> rows = catalogue.Rows();
+  const auto other = [&](const CatalogueRow* row) { return NormalGpuName(row->gpu) != wanted; };
+  rows.erase(std::remove_if(rows.begin(), rows.end(), other), rows.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const CatalogueRow* a, const CatalogueRow* b) {
+    return static_cast<Int128>(a->per_hour.nano()) * b->gpu_micros <
+           static_cast<Int128>(b->per_hour.nano()) * a->gpu_micros;
+  });
+  return rows;
+}
+
+// The other offers of a catalogue price's GPU, so that cheaper ones can be named. Where the row does not say which
+// product it sells, only its own instance has the same.
 void AddOtherOffers(const Catalogue& catalogue, Rate& rate) {
   const CatalogueRow* row = rate.kind == RateKind::kCatalogue ? catalogue.Find(rate.key) : nullptr;
   if (row == nullptr) return;
-  for (const CatalogueRow* other : RowsOfGpu(catalogue, row->gpu)) {
+  const bool any = !IsSeveralProducts(row->gpu);
+  for (const CatalogueRow* other : RowsNaming(catalogue, row->gpu)) {
+    if (!any && (other->provider != row->provider || other->instance != row->instance)) continue;
     if (const Result<Money> per_gpu = PerGpuHour(*other)) rate.candidates.push_back(CandidateOf(*other, *per_gpu));
   }
 }
@@ -191,16 +216,8 @@ bool IsOtherProduct(const CatalogueRow& row, std::string_view gpu_name) {
 }
 
 std::vector<const CatalogueRow*> RowsOfGpu(const Catalogue& catalogue, std::string_view gpu_name) {
-  const std::optional<GpuFacts> facts = FactsFor(gpu_name);
-  const std::string wanted = NormalGpuName(facts ? facts->gpu : gpu_name);
-  std::vector<const CatalogueRow*> rows = catalogue.Rows();
-  const auto other = [&](const CatalogueRow* row) { return NormalGpuName(row->gpu) != wanted; };
-  rows.erase(std::remove_if(rows.begin(), rows.end(), other), rows.end());
-  std::stable_sort(rows.begin(), rows.end(), [](const CatalogueRow* a, const CatalogueRow* b) {
-    return static_cast<Int128>(a->per_hour.nano()) * b->gpu_micros <
-           static_cast<Int128>(b->per_hour.nano()) * a->gpu_micros;
-  });
-  return rows;
+  if (IsSeveralProducts(gpu_name)) return {};
+  return RowsNaming(catalogue, gpu_name);
 }
 
 Result<Rate> RateOfListed(const Catalogue& catalogue, const PriceRequest& request) {

@@ -37,7 +37,8 @@ Result<Rate> RateOfOwned(std::string_view text);
 // told.
 bool IsOtherProduct(const CatalogueRow& row, std::string_view gpu_name);
 
-// Rows of a GPU as a driver or the catalogue names it, cheapest per GPU-hour first.
+// Rows of a GPU as a driver or the catalogue names it, cheapest per GPU-hour first. None of a name that is several
+// products, even if a row has no more of a name: that one is reached by its key.
 std::vector<const CatalogueRow*> RowsOfGpu(const Catalogue& catalogue, std::string_view gpu_name);
 
 }  // namespace idleburn

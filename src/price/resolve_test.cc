@@ -128,6 +128,28 @@ TEST(ResolveTest, NeverGuesses) {
   EXPECT_EQ(RateOfListed(catalogue, Having({"NVIDIA L40S", "Quadro P2000"}))->reason, "no_price");
 }
 
+// A row that says no more than "V100" is the price of a V100, but of which nobody knows: the family has four products.
+TEST(ResolveTest, ANameOfSeveralProductsIsThePriceOfNone) {
+  const Catalogue catalogue = Catalogue::BuiltIn();
+  for (const char* name : {"V100", "Tesla V100", "NVIDIA V100", "H100", "NVIDIA A100"}) {
+    EXPECT_EQ(RateOfListed(catalogue, Having({name}))->reason, "no_price") << name;
+    EXPECT_TRUE(RowsOfGpu(catalogue, name).empty()) << name;
+  }
+  EXPECT_EQ(RateOfListed(catalogue, Having({"Tesla V100-PCIE-16GB"}))->reason, "ambiguous_price");
+  Catalogue own = Catalogue();
+  own.Put(Offer("one", "V100", 1, Money::Cents(79)));
+  own.Put(Offer("one", "V100", 1, Money::Cents(30), Market::kSpot));
+  own.Put(Offer("two", "V100", 1, Money::Cents(20)));
+  own.Put(Offer("new", "Trainium9", 1, Money::Cents(300)));
+  // By its key it has a price, and its own instance as spot is the same GPU; another instance may be another.
+  const Rate one = RateOf(own, "acme:one@eu-1").value();
+  EXPECT_EQ(one.per_gpu_hour, Money::Cents(79));
+  ASSERT_EQ(one.candidates.size(), 2U);
+  EXPECT_EQ(one.candidates.front().key, "acme:one:spot@eu-1");
+  // A product that this program does not know is one all the same.
+  EXPECT_EQ(RateOfListed(own, Having({"Trainium9"}))->per_gpu_hour, Money::Cents(300));
+}
+
 TEST(ResolveTest, RangesOfTheCatalogueByGpu) {
   const Catalogue catalogue = Catalogue::BuiltIn();
   const Rate h100 = RateOfListed(catalogue, Having({"NVIDIA H100 80GB HBM3"})).value();

@@ -107,6 +107,7 @@ std::string Quoted(const Rate::Candidate& offer) {
 std::string WhyNone(const OfferKind& kind, const Rate& rate, const Rate::Candidate* cheapest, const HostSize& size) {
   if (!rate.per_gpu_hour) return "price unknown: say --price with a catalogue key to compare offers";
   if (rate.key.empty()) return "no cheaper offer is known: " + rate.source + " names no catalogue row";
+  if (rate.candidates.empty()) return "no offer is compared: " + rate.key + " is the price of another GPU";
   const OfferKey paid(rate.key);
   if (kind.market.empty()) {
     const std::int64_t gpus = size.least / 1'000'000;

@@ -87,6 +87,11 @@ TEST(CheaperHourTest, SaysWhyNothingIsCompared) {
   Sale open("", "", {Sold("acme:one:spot@eu-1", "1")});
   open.run.rate.reason = "ambiguous_price";
   EXPECT_EQ(open.Find("spot").basis, "price unknown: say --price with a catalogue key to compare offers");
+  const Sale foreign("0.8", "aws:l4:on_demand@us-east-1", {});
+  for (const char* lever : {"spot", "right_size_region"}) {
+    EXPECT_EQ(foreign.Find(lever).basis,
+              "no offer is compared: aws:l4:on_demand@us-east-1 is the price of another GPU");
+  }
   Sale given("8", "", {});
   given.run.rate.source = "--price 8";
   EXPECT_EQ(given.Find("reserved").basis, "no cheaper offer is known: --price 8 names no catalogue row");
