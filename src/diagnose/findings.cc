@@ -174,7 +174,7 @@ void FindSpinWait(const Scene& scene, std::int64_t claimed, std::vector<Finding>
   const std::optional<LatePeer> peer = FindLatePeer(scene);
   Finding f = MakeFinding(scene, "spin_wait", by_activity != nullptr || peer ? Status::kConfirmed : Status::kLikely,
                           spin, where);
-  f.bound = f.share;
+  f.bound = peer ? f.share : 0;  // whom to speed up is not known: nor is what that would give back
   const std::string busy =
       fmt::format("{} >= {} % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}", scene.BusyCounter(),
                   InPercent(scene.thresholds.bound_from), Seconds(spin), 100 * f.share, scene.ListOf(gpus));
@@ -190,6 +190,7 @@ void FindSpinWait(const Scene& scene, std::int64_t claimed, std::vector<Finding>
         "no GPU of this run lags while these wait: resident without work; whom they wait for, if anyone, is not in "
         "this data");
     f.refutes.emplace_back("a one-block kernel that does useful work looks the same from outside");
+    f.isolate = "torch.profiler for 20 steps on every rank: what the resident kernels wait for";
   }
   findings.push_back(std::move(f));
 }

@@ -101,6 +101,7 @@ std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joine
     d.events_missing = profile.events_missing;
     d.facts = profile.facts;
     d.top_kernels = TopKernels(profile, device);
+    d.memory_held = MemoryHeld(device);
     const TracedDevice traced(profile, device, launches, calls);
     DeviceTrace deciding = traced.GpuSpan(peer_wait);
     d.budgets.push_back(deciding.budget);

@@ -51,6 +51,7 @@ struct DeviceDiagnosis {
   std::vector<ClaimedShare> claims;
   std::optional<NextBottleneck> next;
   std::vector<KernelClass> top_kernels;
+  std::optional<double> memory_held;  // by the framework's allocator at most, a share of the device's memory
 
   [[nodiscard]] const TraceBudget& Deciding() const { return budgets.back(); }
   // What the device did outside the steps, and did at all. Without steps nothing lies outside of them.

@@ -53,16 +53,17 @@ void MeasureMemory(const DeviceTrace& trace, Facts& facts) {
     set(Fact::kHtodPageable, static_cast<double>(pageable) / static_cast<double>(bytes));
     set(Fact::kHtodPinned, static_cast<double>(pinned) / static_cast<double>(bytes));
   }
-  const ProfiledDevice& device = *trace.device;
-  if (device.most_reserved_bytes && device.memory_bytes.value_or(0) > 0) {
-    set(Fact::kMemoryHeld,
-        static_cast<double>(*device.most_reserved_bytes) / static_cast<double>(*device.memory_bytes));
-  }
+  facts[static_cast<std::size_t>(Fact::kMemoryHeld)] = MemoryHeld(*trace.device);
   const std::optional<double> link = HostLinkGBs(trace.device->model);
   if (link && ns > 0) set(Fact::kLinkUse, static_cast<double>(bytes) / static_cast<double>(ns) / *link);
 }
 
 }  // namespace
+
+std::optional<double> MemoryHeld(const ProfiledDevice& device) {
+  if (!device.most_reserved_bytes || device.memory_bytes.value_or(0) <= 0) return std::nullopt;
+  return static_cast<double>(*device.most_reserved_bytes) / static_cast<double>(*device.memory_bytes);
+}
 
 Facts MeasureFacts(const TraceScene& scene) {
   Facts facts;

@@ -46,6 +46,9 @@ enum class Fact : std::uint8_t {
 };
 inline constexpr std::size_t kFacts = 12;
 
+// Share of the device's memory that the framework's allocator held at most; absent: not in the profile.
+std::optional<double> MemoryHeld(const ProfiledDevice& device);
+
 // Absent: not in the profile.
 using Facts = std::array<std::optional<double>, kFacts>;
 Facts MeasureFacts(const TraceScene& scene);

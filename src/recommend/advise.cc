@@ -38,6 +38,11 @@ std::string BasisOf(const Finding& finding, const RecoveredShare& recovered) {
          (recovered.own == 0 ? " (one public pair realised 0.84)" : "");
 }
 
+std::string WhyNotQuantified(const Finding& finding) {
+  return finding.cause == "spin_wait" ? "no GPU of this run lags while these wait: what would end the wait is not known"
+                                      : "the share that a fix would recover was not measured";
+}
+
 void PriceSaving(Recommendation& r, const CostReport& cost) {
   if (!r.saving || !cost.whole.total || cost.whole.unpriced.window_ns > 0) return;  // a share of all is no share of it
   if (const Result<Money> money = Estimate(*cost.whole.total, r.saving->expected)) r.saving_cost = *money;
@@ -89,7 +94,7 @@ void AddTimeLevers(const Scene& scene, const Finding& finding, double observed, 
   const double most = BoundOf(finding, scene.cost) * observed;
   std::string_view first;
   for (const std::string_view id : cause.levers) {
-    if (id.empty() || !WhyNot(scene, id).empty()) continue;
+    if (id.empty() || !WhyNot(scene, id).empty() || !IsShown(scene, id, cause.id)) continue;
     Recommendation r = Row(LeverOf(id), cause.id);
     if (!first.empty()) {
       r.basis = "the same time as " + std::string(first) + ": do one of them";
@@ -99,7 +104,7 @@ void AddTimeLevers(const Scene& scene, const Finding& finding, double observed, 
       r.basis = BasisOf(finding, recovered);
       first = id;
     } else {
-      r.basis = "the share that a fix would recover was not measured";
+      r.basis = WhyNotQuantified(finding);
     }
     PriceSaving(r, scene.cost);
     advice.recommendations.push_back(std::move(r));
@@ -119,12 +124,13 @@ void AddRateLevers(const Scene& scene, Advice& advice) {
   }
 }
 
-// What a fix of that finding is expected to recover of its bound: by the lever that carries the saving.
-RecoveredShare RecoveredOf(const Finding& finding, const Advice& advice, const RecoveredShares& shares) {
+// What a fix of that finding is expected to recover of its bound: by the lever that carries the saving. Absent if none
+// is advised.
+std::optional<RecoveredShare> RecoveredOf(const Finding& finding, const Advice& advice, const RecoveredShares& shares) {
   for (const Recommendation& r : advice.recommendations) {
     if (r.cause == finding.cause && r.saving) return shares.Of(r.id);
   }
-  return shares.Of("");
+  return std::nullopt;
 }
 
 // The offer of a cheaper hour that saves most; null without one that is quantified. Each is a price for the same hours.
@@ -157,9 +163,10 @@ Pools PoolsOf(const Advice& advice, double observed, const CostReport& cost, con
   pools.draws.independent_steps = kCountedSteps;
   double pooled = 0;
   for (const Finding& f : advice.findings) {
-    if (f.bound <= 0) continue;
+    const std::optional<RecoveredShare> fix = RecoveredOf(f, advice, shares);
+    if (f.bound <= 0 || !fix) continue;
     const double bound = BoundOf(f, cost);
-    const RecoveredShare recovered = RecoveredOf(f, advice, shares);
+    const RecoveredShare& recovered = *fix;
     if (f.cause == "throttling") {
       // Full clocks do the same work in less time: k times as fast over the share of busy time that was slowed down.
       const double share = bound == f.bound ? f.ShareOfRun() : f.ShareOfRun() * bound / f.bound;

@@ -34,7 +34,7 @@ constexpr auto kLevers = std::to_array<Lever>({
     {"sharded_reads", "Large sequential shards instead of small files", Axis::kTime, Pool::kLoader,
      "many small random reads", "large sequential reads already", "WebDataset or MosaicML shards of 100 MB and more",
      kTrace},
-    {"larger_batch", "Larger batch", Axis::kTime, Pool::kLaunch, "kernels shorter than their launches, memory to spare",
+    {"larger_batch", "Larger batch", Axis::kTime, Pool::kLaunch, "kernels shorter than their launches",
      "memory that is nearly full", "per_device_train_batch_size x 2, learning rate adapted", kTrace},
     {"gradient_accumulation", "Accumulate gradients", Axis::kTime, Pool::kComm, "exposed communication in every step",
      "communication that overlaps compute already", "gradient_accumulation_steps=k, model.no_sync() between", kTrace},

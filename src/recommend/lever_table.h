@@ -14,7 +14,7 @@ struct Lever {
   std::string_view title;
   Axis axis;
   Pool pool;
-  std::string_view evidence;  // what must have been seen before it is advised
+  std::string_view evidence;  // what must have been seen before it is advised: see IsShown
   std::string_view refuted;   // what speaks against it
   std::string_view how;       // the flag or line of code
   std::string_view verify;    // how to see that it worked

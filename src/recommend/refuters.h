@@ -11,4 +11,8 @@ namespace idleburn {
 // advise the lever.
 std::string WhyNot(const Scene& scene, std::string_view lever);
 
+// Whether the run shows what a lever needs (Lever::evidence) where that cause names it. The cause itself is all that
+// most levers need; of the others it is what no cause tells.
+bool IsShown(const Scene& scene, std::string_view lever, std::string_view cause);
+
 }  // namespace idleburn
