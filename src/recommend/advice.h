@@ -51,10 +51,10 @@ struct CombinedSaving {
   double rate_fraction = 0;     // of what remains
   std::string_view rate_lever;  // the offer's id; empty without one
   double total_fraction = 0;    // 1 - (1 - time_fraction) x (1 - rate_fraction)
-  double low = 0;               // 5 % and 95 % points of the total
+  double low = 0;               // 5 % and 95 % points of the total; meaningless unless IsQuantified
   double high = 0;
-  std::optional<Money> cost;       // total_fraction x total
-  std::optional<Money> time_cost;  // time_fraction x total: without the offer
+  std::optional<Money> cost;       // total_fraction x total; absent unless IsQuantified
+  std::optional<Money> time_cost;  // time_fraction x total: without the offer; absent without a fix of time
 };
 
 struct Advice {
@@ -68,6 +68,9 @@ struct Advice {
   };
   std::vector<Declined> declined;
 };
+
+// Whether any recommendation has a saving. If none has, what all come to is not known, rather than nothing.
+bool IsQuantified(const Advice& advice);
 
 // The causes of a run and what to do about them. `shares`: what each fix is expected to recover of its bound.
 Advice Advise(const Scene& scene, const RecoveredShares& shares = {});

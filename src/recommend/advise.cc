@@ -114,8 +114,12 @@ void AddTimeLevers(const Scene& scene, const Finding& finding, double observed, 
 void AddRateLevers(const Scene& scene, Advice& advice) {
   for (const Lever& lever : Levers()) {
     if (lever.axis != Axis::kRate || !WhyNot(scene, lever.id).empty()) continue;
-    Recommendation r = Row(lever, "");
     CheaperHour hour = FindCheaperHour(lever.id, scene);
+    if (hour.refuted) {
+      advice.declined.push_back({lever.id, std::move(hour.basis)});
+      continue;
+    }
+    Recommendation r = Row(lever, "");
     if (hour.cut > 0) r.saving = SavingRange{0, RecoveredShares::kPriorMean * hour.cut, hour.cut};
     if (!hour.how.empty()) r.how = std::move(hour.how);
     r.basis = std::move(hour.basis);
@@ -209,25 +213,36 @@ CombinedSaving Together(const Advice& advice, double observed, const CostReport&
   const DrawnSaving drawn = DrawSaving(pools.whole, pools.draws);
   saving.low = drawn.low;
   saving.high = drawn.high;
-  if (cost.whole.total && cost.whole.unpriced.window_ns == 0) {
+  if (cost.whole.total && cost.whole.unpriced.window_ns == 0 && IsQuantified(advice)) {
     if (const Result<Money> money = Estimate(*cost.whole.total, saving.total_fraction)) saving.cost = *money;
-    if (const Result<Money> money = Estimate(*cost.whole.total, saving.time_fraction)) saving.time_cost = *money;
+    const Result<Money> money = Estimate(*cost.whole.total, saving.time_fraction);
+    if (money && combined.rule) saving.time_cost = *money;
   }
   return saving;
 }
 
+// Why each of the others is not advised, in the order of the table.
 void Decline(const Scene& scene, Advice& advice) {
+  std::vector<Advice::Declined> all;
   for (const Lever& lever : Levers()) {
     if (Advised(advice, lever.id)) continue;
-    std::string why = WhyNot(scene, lever.id);
+    const auto said = std::find_if(advice.declined.begin(), advice.declined.end(),
+                                   [&](const Advice::Declined& d) { return d.id == lever.id; });
+    std::string why = said == advice.declined.end() ? WhyNot(scene, lever.id) : said->why;
     if (why.empty()) why = "needs: " + std::string(lever.evidence);
-    advice.declined.push_back({lever.id, std::move(why)});
+    all.push_back({lever.id, std::move(why)});
   }
+  advice.declined = std::move(all);
 }
 
 }  // namespace
 
 std::string_view Name(Axis a) { return a == Axis::kTime ? "time" : "rate"; }
+
+bool IsQuantified(const Advice& advice) {
+  return std::any_of(advice.recommendations.begin(), advice.recommendations.end(),
+                     [](const Recommendation& r) { return r.saving.has_value(); });
+}
 
 Advice Advise(const Scene& scene, const RecoveredShares& shares) {
   const double observed = ObservedShare(scene.cost);

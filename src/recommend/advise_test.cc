@@ -649,7 +649,13 @@ TEST(AdviseTest, QuantifiesTheRateOnlyFromTheCatalogue) {
   const Advice spot = listed.Advise();
   EXPECT_NEAR(Advised(spot, "spot")->saving->high, 0.75, 1e-12);
   EXPECT_NEAR(Advised(spot, "spot")->saving->expected, 0.6, 1e-12);
-  EXPECT_FALSE(Advised(spot, "right_size_region")->saving);
+  EXPECT_EQ(Declined(spot, "right_size_region"), "the catalogue has no lower on-demand price of this GPU");
+  ExpectEveryLeverDecided(spot);
+  EXPECT_NE(Advised(spot, "reserved"), nullptr) << "that the catalogue was told no such price refutes nothing";
+  EXPECT_FALSE(IsQuantified(unknown));
+  EXPECT_FALSE(unknown.savings.cost);
+  EXPECT_TRUE(IsQuantified(spot));
+  EXPECT_FALSE(spot.savings.time_cost) << "of time nothing is quantified";
   Lab owned;
   owned.Gpu({{600, 97}});
   owned.rate().kind = RateKind::kOwned;

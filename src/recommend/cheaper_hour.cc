@@ -119,6 +119,13 @@ std::string WhyNone(const OfferKind& kind, const Rate& rate, const Rate::Candida
          std::string(paid.region);
 }
 
+// Whether the offers of that kind are known, so that none below the price is news: those elsewhere are all that the
+// catalogue lists. That it has no spot or reserved price of an instance says only that it was not told one.
+bool IsCompared(const OfferKind& kind, const Rate& rate, const Rate::Candidate* cheapest) {
+  return rate.per_gpu_hour && !rate.key.empty() && !rate.candidates.empty() &&
+         (kind.market.empty() || cheapest != nullptr);
+}
+
 std::string HowToRent(const Rate::Candidate& offer) {
   const OfferKey key(offer.key);
   return "rent " + std::string(key.instance) + (key.market == "on_demand" ? "" : " as " + std::string(key.market)) +
@@ -142,6 +149,7 @@ CheaperHour FindCheaperHour(std::string_view lever, const Scene& scene) {
   CHECK(kind != kKinds.end());
   CheaperHour found;
   double least_cut = 1;
+  bool all_compared = true;
   std::string offers;
   std::string why_none;
   for (std::size_t i = 0; i < scene.cost.rates.size(); ++i) {
@@ -150,6 +158,7 @@ CheaperHour FindCheaperHour(std::string_view lever, const Scene& scene) {
     const HostSize size = SizeFor(scene, i);
     const Rate::Candidate* cheapest = Cheapest(*kind, use.rate, size);
     const double cut = CutOf(use.rate, cheapest);
+    all_compared = all_compared && IsCompared(*kind, use.rate, cheapest);
     if (cut <= 0) {
       Append("; ", WhyNone(*kind, use.rate, cheapest, size), why_none);
       continue;
@@ -161,6 +170,7 @@ CheaperHour FindCheaperHour(std::string_view lever, const Scene& scene) {
   }
   if (offers.empty()) {
     found.basis = why_none.empty() ? WhyNone(*kind, scene.cost.rate, nullptr, {}) : why_none;
+    found.refuted = all_compared && !why_none.empty();
     return found;
   }
   if (!found.how.empty()) found.how += "; count the transfer of data";

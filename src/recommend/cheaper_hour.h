@@ -9,7 +9,8 @@ namespace idleburn {
 
 // What the catalogue says of a lever of the rate: "spot", "reserved" or "right_size_region".
 struct CheaperHour {
-  double cut = 0;     // the share of the bill that falls if every offer is taken; 0: there is none
+  double cut = 0;        // the share of the bill that falls if every offer is taken; 0: there is none
+  bool refuted = false;  // every price of the run was compared, and nothing is lower
   std::string how;    // empty: as the lever says
   std::string basis;  // the offers with their dates, or why there is none
 };

@@ -83,6 +83,20 @@ TEST(CheaperHourTest, ACommittedPriceOfTheCatalogueIsQuoted) {
             "the catalogue has no reserved price of aws:p5 in us-east-1");
 }
 
+// All offers elsewhere are in the catalogue; of spot and reserved prices it has those that it was told.
+TEST(CheaperHourTest, OnlyAnOfferThatIsKnownAndNotLowerRefutesALever) {
+  const char* const paid = "aws:p5:on_demand@us-east-1";
+  const Sale lowest("2", paid, {Sold(paid, "2"), Sold("aws:p5:spot@us-east-1", "2"), Sold("gcp:a3:on_demand@eu", "3")});
+  EXPECT_TRUE(lowest.Find("right_size_region").refuted);
+  EXPECT_TRUE(lowest.Find("spot").refuted);
+  EXPECT_FALSE(lowest.Find("reserved").refuted);
+  const Sale dear("4", paid, {Sold("aws:p5:spot@us-east-1", "2"), Sold("gcp:a3:on_demand@eu", "3"), Sold(paid, "4")});
+  for (const char* lever : {"spot", "reserved", "right_size_region"}) EXPECT_FALSE(dear.Find(lever).refuted) << lever;
+  EXPECT_FALSE(Sale("0.8", paid, {}).Find("right_size_region").refuted) << "the price of another GPU: not compared";
+  Sale given("8", "", {});
+  EXPECT_FALSE(given.Find("right_size_region").refuted);
+}
+
 TEST(CheaperHourTest, SaysWhyNothingIsCompared) {
   Sale open("", "", {Sold("acme:one:spot@eu-1", "1")});
   open.run.rate.reason = "ambiguous_price";

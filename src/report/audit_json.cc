@@ -437,7 +437,10 @@ Json RecommendationsJson(const Advice& advice, const MoneyWriter& money) {
   return list;
 }
 
-Json SavingsJson(const CombinedSaving& s, const MoneyWriter& money) {
+Json SavingsJson(const Advice& advice, const MoneyWriter& money) {
+  const CombinedSaving& s = advice.savings;
+  const bool known = IsQuantified(advice);
+  const auto if_known = [&](double value) { return known ? std::optional(value) : std::nullopt; };
   Json json;
   json["naive_sum"] = s.naive_sum;
   json["time_fraction"] = s.time_fraction;
@@ -448,10 +451,10 @@ Json SavingsJson(const CombinedSaving& s, const MoneyWriter& money) {
   json["rate_fraction"] = s.rate_fraction;
   PutText(json, "rate_lever", s.rate_lever, "no_cheaper_offer");
   json["total_fraction"] = s.total_fraction;
-  json["low"] = s.low;
-  json["high"] = s.high;
-  money.Put(json, "cost", s.cost);
-  money.Put(json, "time_cost", s.time_cost);
+  PutNumber(json, "low", if_known(s.low), "not_quantified");
+  PutNumber(json, "high", if_known(s.high), "not_quantified");
+  money.Put(json, "cost", s.cost, known ? std::string_view() : "not_quantified");
+  money.Put(json, "time_cost", s.time_cost, s.rule.empty() ? "not_quantified" : std::string_view());
   return json;
 }
 
@@ -626,7 +629,7 @@ std::string AuditJson(const AuditReport& report) {
   json["findings"] = FindingsJson(report, money);
   json["recommendations"] = RecommendationsJson(report.advice, money);
   json["declined"] = DeclinedJson(report.advice);
-  json["savings"] = SavingsJson(report.advice.savings, money);
+  json["savings"] = SavingsJson(report.advice, money);
   json["data_quality"] = QualityJson(report.quality);
   json["thresholds"] = ThresholdsJson(report.thresholds);
   json["system"] = SystemJson(report);

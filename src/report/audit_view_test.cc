@@ -371,9 +371,36 @@ TEST(TogetherTest, WithoutAFixOfTimeThereIsNoRule) {
   const std::string note = ViewOf(audit->report, {}).recommendations.notes.front();
   EXPECT_TRUE(Contains(note, ", waste is 27.5 % of the observed cost")) << note;
   EXPECT_FALSE(Contains(note, "rule"));
+  // Nobody knows what spot would save here: that is not nothing.
+  EXPECT_TRUE(Contains(note, "All together: not quantified, waste is")) << note;
+  EXPECT_FALSE(Contains(note, "0 %")) << note;
   const nlohmann::json savings = nlohmann::json::parse(AuditJson(audit->report))["savings"];
   EXPECT_TRUE(savings["rule"].is_null());
   EXPECT_EQ(savings["rule_reason"], "no_fix_of_time");
+  for (const char* key : {"low", "high", "cost", "time_cost"}) {
+    EXPECT_TRUE(savings[key].is_null()) << key;
+    EXPECT_EQ(savings[std::string(key) + "_reason"], "not_quantified");
+  }
+}
+
+TEST(TogetherTest, AnOfferAloneSaysNothingOfTime) {
+  const auto audit = OneGpu(3600, [](int s) { return s < 990 ? 0 : 100; });
+  Recommendation spot;
+  spot.id = "spot";
+  spot.axis = Axis::kRate;
+  spot.saving = SavingRange{0, 0.6, 0.75};
+  audit->report.advice.recommendations = {spot};
+  CombinedSaving& s = audit->report.advice.savings;
+  s.rate_fraction = s.total_fraction = 0.6;
+  s.rate_lever = "spot";
+  s.cost = M("2.40");
+  const std::string note = ViewOf(audit->report, {}).recommendations.notes.front();
+  EXPECT_TRUE(Contains(note, "All together $2.40: 60 % of the cost")) << note;
+  EXPECT_TRUE(Contains(note, "Less time alone: not quantified, waste is")) << note;
+  const nlohmann::json savings = nlohmann::json::parse(AuditJson(audit->report))["savings"];
+  EXPECT_EQ(savings["cost"], "2.40");
+  EXPECT_EQ(savings["low"], 0.0);
+  EXPECT_EQ(savings["time_cost_reason"], "not_quantified");
 }
 
 TEST(TogetherTest, ACheaperHourStandsApartFromLessTime) {

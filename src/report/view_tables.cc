@@ -291,16 +291,18 @@ std::string AmountOf(const ViewContext& c, const std::optional<Money>& cost) {
 // What is left when every recommendation is followed: of time, and where there is a cheaper hour of its price.
 std::string TogetherNote(const ViewContext& c) {
   const CombinedSaving& s = c.report.advice.savings;
-  std::string note = fmt::format("All together{}: {} of the cost (5 % to 95 %: {} to {})", AmountOf(c, s.cost),
-                                 RoundPercent(s.total_fraction), RoundPercent(s.low), RoundPercent(s.high));
   const std::string rule = s.rule.empty() ? "" : fmt::format("by the {} rule; ", s.rule);
   const std::string cap =
       fmt::format("{}waste is {} of {} and no fix of waste can save more.", rule, PercentText(s.cap), WasteBase(c));
+  if (!IsQuantified(c.report.advice)) return "All together: not quantified, " + cap;
+  std::string note = fmt::format("All together{}: {} of the cost (5 % to 95 %: {} to {})", AmountOf(c, s.cost),
+                                 RoundPercent(s.total_fraction), RoundPercent(s.low), RoundPercent(s.high));
   if (s.rate_fraction > 0) {
+    const std::string less = s.rule.empty() ? "not quantified" : RoundPercent(s.time_fraction);
     note += fmt::format(
         ". Less time alone{}: {}, {} The price of what remains falls by {} with {}, the best of the offers, which are "
         "alternatives; whether the job may run there was not measured.",
-        AmountOf(c, s.time_cost), RoundPercent(s.time_fraction), cap, RoundPercent(s.rate_fraction), s.rate_lever);
+        AmountOf(c, s.time_cost), less, cap, RoundPercent(s.rate_fraction), s.rate_lever);
   } else {
     note += ", " + cap;
   }
