@@ -397,6 +397,21 @@ TEST(AdviseTest, ThrottlingCostsClockNotWaste) {
   EXPECT_NEAR(advice.savings.cap, 0, 1e-9);
 }
 
+// The fix that is written there is NVIDIA's: what no advised lever gives back is in no sum.
+TEST(AdviseTest, WhatNoLeverGivesBackIsNotAddedUp) {
+  Lab lab;
+  DeviceResult& gpu = lab.Gpu({{1000, 100}}, "AMD Instinct MI300X");
+  lab.Throttle(gpu, 400, 6, true);
+  gpu.max_sm_khz = 2'000'000;
+  gpu.totals.throttled_clock.Add(400 * kSecond, 1'500'000);
+  const Advice advice = lab.Advise();
+  EXPECT_NE(Find(advice, "throttling"), nullptr);
+  EXPECT_EQ(Advised(advice, "power_cap_or_cooling"), nullptr);
+  EXPECT_EQ(advice.savings.time_fraction, 0);
+  EXPECT_FALSE(IsQuantified(advice));
+  ExpectEveryLeverDecided(advice);
+}
+
 TEST(AdviseTest, ReportsAPowerCapWithoutBlame) {
   Lab lab;
   lab.Throttle(lab.Gpu({{1000, 100}}), 900, 2, false);
