@@ -11,7 +11,13 @@ Result<void> CsvTable::ReadHeader() {
   const Result<bool> more = rows_.Next();
   if (!more) return tl::unexpected<Error>(more.error());
   if (!*more) return Fail(name() + ": no header row; the first line names the columns");
-  for (const std::string_view cell : rows_.cells()) header_.emplace_back(Trim(cell));
+  for (const std::string_view cell : rows_.cells()) {
+    const std::string_view column = Trim(cell);
+    if (!column.empty() && Has(column)) {
+      return Fail(Where() + ": two columns are named '" + Printable(column) + "'; keep or rename one of them");
+    }
+    header_.emplace_back(column);
+  }
   return {};
 }
 
