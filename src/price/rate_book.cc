@@ -148,17 +148,17 @@ class Finder {
   std::optional<Rate> ContractFor(const GpuIdentity& gpu) {
     for (const std::size_t i : ContractsOn(gpu)) {
       const Contract& contract = book_.contracts[i];
+      if (left_[i] == 0) {
+        full_.insert(i);
+        continue;
+      }
+      --left_[i];
       if (CoverOf(contract) == Cover::kPart) {
         partly_.insert(i);
         Rate none;
         none.reason = "partly_under_contract";
         return none;
       }
-      if (left_[i] == 0) {
-        full_.insert(i);
-        continue;
-      }
-      --left_[i];
       ++used_[i];
       Rate rate;
       rate.kind = RateKind::kContract;
@@ -181,7 +181,7 @@ class Finder {
   const RateBook& book_;
   const std::optional<RunSpan>& span_;
   std::vector<std::int64_t> left_;  // room of each contract
-  std::vector<std::int64_t> used_;  // GPUs that it has taken
+  std::vector<std::int64_t> used_;  // GPUs that it prices
   std::set<std::size_t> partly_;
   std::set<std::size_t> full_;
   std::map<std::string, Rate> listed_;  // by model
