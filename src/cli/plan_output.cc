@@ -9,6 +9,7 @@
 #include "cli/forecast_json.h"
 #include "plan/gpu_rate.h"
 #include "report/json_values.h"
+#include "text/json_dump.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 
@@ -422,7 +423,7 @@ std::string PlanJson(const PlanAnswer& answer) {
   json["budget"] = BudgetJson(answer);
   json["evidence"] = EvidenceJson(report);
   json["forecast"] = answer.run && answer.run->forecast ? OutcomeJson(*answer.run) : Json();
-  return json.dump(2) + "\n";
+  return JsonDocument(json);
 }
 
 }  // namespace idleburn
