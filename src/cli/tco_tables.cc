@@ -6,6 +6,7 @@
 #include "cli/tco_printed.h"
 #include "cli/tco_words.h"
 #include "report/display.h"
+#include "tco/decimal.h"
 
 namespace idleburn {
 namespace {
@@ -137,14 +138,9 @@ void CostGrid::AddTotals() {
   for (TableRow* row : {&subtotal, &contingency, &total}) rows_.push_back(std::move(*row));
 }
 
-std::string NumberText(const Fraction& f) {
-  const std::optional<Money> money = f.AsMoney();
-  return money ? FormatExact(*money, 0) : fmt::format("{:g}", f.AsDouble());
-}
-
 std::string FigureText(const PlanFigure& figure) {
-  std::string text = NumberText(figure.likely);
-  if (figure.ranged()) text = NumberText(figure.low) + "-" + text + "-" + NumberText(figure.high);
+  std::string text = DecimalText(figure.likely);
+  if (figure.ranged()) text = DecimalText(figure.low) + "-" + text + "-" + DecimalText(figure.high);
   const std::size_t point = figure.name.rfind('.');
   const std::string name = figure.name.substr(point + 1);
   if (name == "to" || name == "factor") return text + " by " + figure.name.substr(0, point);
@@ -262,7 +258,7 @@ ReportTable TcoTornadoTable(const TcoScenario& s) {
   for (const TornadoBar& bar : s.tornado) {
     const PlanFigure* figure = FigureNamed(s.plan, bar.figure);
     const auto number = [&](const Fraction PlanFigure::*end) {
-      return figure == nullptr ? std::string() : NumberText(figure->*end);
+      return figure == nullptr ? std::string() : DecimalText(figure->*end);
     };
     table.rows.push_back({bar.figure, number(&PlanFigure::low), number(&PlanFigure::likely), number(&PlanFigure::high),
                           TcoAmount(bar.low, currency), TcoAmount(bar.high, currency)});
@@ -353,7 +349,7 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
     if (falls) {
       line += fmt::format(", which falls by {} % a year and is {} over the {} years",
                           TcoDecimal(offer.cloud_falls_a_year * Fraction::Of(100, 1), 0), TcoDecimal(mean, 4),
-                          NumberText(offer.life_years));
+                          DecimalText(offer.life_years));
     }
     line += fmt::format(": owning is cheaper from {} % use", TcoDecimal(use * Fraction::Of(100, 1), 3));
     if (Compare(use, Fraction::Of(1, 1)) > 0) line += ", so never: the cloud wins at that price";

@@ -235,8 +235,10 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
   const auto money = [&](std::string_view key, std::optional<Money>& into) -> Result<void> {
     const Result<std::optional<Fraction>> number = NumberIn(file, key);
     if (!number) return tl::unexpected<Error>(number.error());
-    if (*number) into = (*number)->AsMoney();
-    return {};
+    if (!*number) return {};
+    into = (*number)->AsMoney();
+    if (into) return {};
+    return Wrong(*file.get(key), std::string(key) + " is beyond 9.2 billion, the largest amount kept exactly");
   };
   TRY(money("budget", plan_.budget));
   TRY(money("contingency_amount", plan_.forced_contingency));
@@ -607,8 +609,7 @@ Result<void> ScenarioReader::SetFigure(const toml::key& key, const toml::node& n
         }
       }
     }
-    const auto text = [](const PlanFigure& f) { return FormatExact(f.likely.AsMoney().value_or(Money()), 0); };
-    plan.levers.push_back({"set", name, text(old) + " to " + text(*read), "assumed", ""});
+    plan.levers.push_back({"set", name, DecimalText(old.likely) + " to " + DecimalText(read->likely), "assumed", ""});
     NoteDoubt(name, name.substr(name.rfind('.') + 1), *read, plan);
     old = *read;
     return {};
