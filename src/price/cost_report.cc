@@ -4,12 +4,12 @@
 #include <cmath>
 #include <utility>
 
+#include "base/billing_hours.h"
 #include "price/gpu_time.h"
 
 namespace idleburn {
 namespace {
 
-constexpr int kHoursPerYear = 8760;
 constexpr double kPicojoulesPerKwh = 3.6e18;
 constexpr std::string_view kUnallocatedOwner = "unallocated";
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/billing_hours.h"
 #include "base/result.h"
 #include "classify/totals.h"
 #include "price/cost_of_one.h"
@@ -110,7 +111,7 @@ struct CostReport {
   std::optional<Money> hourly;                               // these absent with a rate: more than money holds
   std::optional<Money> monthly;
   std::optional<Money> yearly;
-  int month_hours = 720;
+  int month_hours = kUsualMonthHours;
   // Where GPUs have candidates instead: the range of the total and of the waste over all that have either.
   std::optional<Money> total_low, total_high, waste_low, waste_high;
 

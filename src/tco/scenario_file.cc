@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/billing_hours.h"
 #include "base/price_age.h"
 #include "tco/decimal.h"
 #include "tco/lever_kinds.h"
@@ -206,8 +207,9 @@ std::size_t ScenarioReader::Constant(const std::string& name, const Fraction& va
 }
 
 Result<int> ScenarioReader::MonthHours(const toml::node& node, const Fraction& hours, const std::string& key) const {
-  if (hours.bottom == 1 && hours.top >= 1 && hours.top <= 744) return static_cast<int>(hours.top);
-  return Wrong(node, key + " is no number of hours of a month, such as 720 or 730");
+  if (hours.bottom == 1 && hours.top >= 1 && hours.top <= kMostMonthHours) return static_cast<int>(hours.top);
+  return Wrong(
+      node, key + " is no whole number of hours from 1 to " + std::to_string(kMostMonthHours) + ", such as 720 or 730");
 }
 
 Result<void> ScenarioReader::ReadHead(const toml::table& file) {
