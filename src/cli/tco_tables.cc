@@ -7,6 +7,7 @@
 #include "cli/tco_words.h"
 #include "report/display.h"
 #include "tco/decimal.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -207,8 +208,8 @@ ReportTable TcoLeverTable(const TcoScenario& s, const TcoScenario& first) {
                    Column("of the total", kRight), Column("by", kLeft, true),
                    Column("evidence", kLeft),      Column("what to do", kLeft, true)};
   for (const LeverSaving& lever : s.plan.alone) {
-    std::string how;
-    for (const PlanLever& edit : lever.edits) how += (how.empty() ? "" : "; ") + edit.line + " " + edit.how;
+    const std::string how =
+        ListText(lever.edits, "; ", [](const PlanLever& edit) { return edit.line + " " + edit.how; });
     const bool known = !lever.edits.empty();
     const Money total = first.cost.total;
     table.rows.push_back({lever.name, TcoAmount(lever.saves, s.plan.currency),
@@ -337,9 +338,7 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
                   TcoDecimal(year.total, 3), currency, TcoDecimal(year.depreciation, 3), TcoDecimal(year.energy, 3),
                   TcoDecimal(year.demand, 3), TcoDecimal(year.support, 3), TcoDecimal(year.space, 3),
                   TcoDecimal(year.staff, 3), TcoDecimal(year.capital, 3)));
-  std::string names;
-  for (const std::string& name : offer.not_given) names += (names.empty() ? "" : ", ") + name;
-  if (!names.empty()) table.notes.push_back("not given: " + names);
+  if (!offer.not_given.empty()) table.notes.push_back("not given: " + ListText(offer.not_given));
   const bool falls = offer.cloud_falls_a_year.top > 0;
   for (const Fraction& cloud : offer.cloud) {
     const Fraction mean = MeanPrice(offer, cloud);

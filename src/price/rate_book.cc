@@ -1,11 +1,13 @@
 #include "price/rate_book.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
 #include "price/resolve.h"
 #include "telemetry/device_place.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -19,13 +21,9 @@ struct Board {
 };
 
 std::string Enumerated(const std::set<std::string>& names) {
-  std::string text;
-  std::size_t shown = 0;
-  for (const std::string& name : names) {
-    if (shown == kNamed) return text + " and " + std::to_string(names.size() - kNamed) + " more";
-    text += (shown++ == 0 ? "" : ", ") + name;
-  }
-  return text;
+  if (names.size() <= kNamed) return ListText(names);
+  const std::vector<std::string> shown(names.begin(), std::next(names.begin(), kNamed));
+  return ListText(shown) + " and " + std::to_string(names.size() - kNamed) + " more";
 }
 
 // What the run has, for whoever has misspelt it.

@@ -14,6 +14,7 @@
 #include "tco/plausible.h"
 #include "text/ascii.h"
 #include "text/number.h"
+#include "text/split.h"
 #include "text/suggestion.h"
 #include "text/time_zone.h"
 
@@ -302,9 +303,7 @@ Result<const LineRecipe*> ScenarioReader::RecipeFor(const toml::table& table, Co
     if (fits) return &recipe;
   }
   ways.erase(std::unique(ways.begin(), ways.end()), ways.end());
-  std::string list;
-  for (const std::string& way : ways) list += (list.empty() ? "" : ", ") + way;
-  return Wrong(table, key + " has no amount; give one of " + list);
+  return Wrong(table, key + " has no amount; give one of " + ListText(ways));
 }
 
 // The horizon, in months or years.
@@ -383,7 +382,7 @@ Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line)
       }
     }
   }
-  for (const std::string& part : parts) line.basis += (line.basis.empty() ? "" : ", ") + part;
+  line.basis = ListText(parts);
   const std::string purchase = table["purchase"].value_or(std::string());
   const Names kinds = {"on_demand", "spot", "reserved", "owned", ""};
   if (std::find(kinds.begin(), kinds.end(), purchase) == kinds.end()) {
