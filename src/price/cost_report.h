@@ -102,7 +102,6 @@ struct CostReport {
   int gpus = 0;                   // physical GPUs in the window
   double others = 0;              // of them, what is not the run's
   double waste_share = 0;         // w = waste / observed cost; unless rates differ, from time alone: known without one
-  double busy_share = 0;          // 1 - w, 0 when nothing was observed
 
   // With a rate. Of the GPUs that have one, where some have none; a cost per unit of work is then not known.
   // Absent with a rate: undefined, no busy time, or so little that the quotient is more than money holds.
