@@ -43,6 +43,15 @@ void ExpectNear(const json& got, const json& want) {
   EXPECT_NEAR(got.get<double>(), want["value"].get<double>(), want["tol"].get<double>());
 }
 
+TEST(CombineCommand, NamesAreAsTheyMayBeShown) {
+  const std::string given = R"(--fix "$(printf '\377\033[31mx')=.3" --pool p=.3:a=.5 --waste .5)";
+  const json got = CombineToJson(given);
+  EXPECT_EQ(got["not_in_rule"], json::array({"\xEF\xBF\xBD?[31mx"}));
+  const std::string text = RunIdleburn("combine " + given).out;
+  EXPECT_NE(text.find("Warning: --fix \xEF\xBF\xBD?[31mx is in no pool"), std::string::npos) << text;
+  EXPECT_EQ(text.find('\033'), std::string::npos) << text;
+}
+
 TEST(CombineCommand, OverlappingFixesOfTheTrap) {
   const auto folder = Shared() / "data/traps/16_combining_overlapping_fixes";
   REQUIRE_SHARED(folder / "input.json");

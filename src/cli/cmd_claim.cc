@@ -10,6 +10,7 @@
 #include "cli/flag_values.h"
 #include "cli/judged_by.h"
 #include "cli/ledger_entry.h"
+#include "text/split.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 
@@ -134,8 +135,7 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
     claim.baseline.push_back({input.name, input.blocks.front().run.run.sha256});
   }
   if (!claim.changed_factor.empty() && !inputs->empty() && !claim.factors.contains(claim.changed_factor)) {
-    std::string known;
-    for (const auto& [key, value] : claim.factors) known += (known.empty() ? "" : ", ") + key;
+    const std::string known = ListText(claim.factors, ", ", [](const auto& factor) { return factor.first; });
     return FailUsage("claim: --changes " + claim.changed_factor.substr(0, 40) +
                      ": the baseline tells no such factor (" + (known.empty() ? "it tells none" : "it tells " + known) +
                      "); give its value with --factor");

@@ -15,6 +15,7 @@
 #include "measure/proc_text.h"
 #include "os/kept_file.h"
 #include "text/command_line.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -43,9 +44,8 @@ Result<std::vector<const Knob*>> ChosenKnobs(const std::vector<std::string>& nam
   }
   for (const std::string& name : names) {
     if (FindKnob(name) != nullptr) continue;
-    std::string all;
-    for (const Knob& knob : Knobs()) all += (all.empty() ? "" : ", ") + std::string(knob.id);
-    return FailUsage(fmt::format("isolate: --knob: '{}' is none of {}", name.substr(0, 40), all));
+    return FailUsage(
+        fmt::format("isolate: --knob: '{}' is none of {}", name.substr(0, 40), ListText(Knobs(), ", ", &Knob::id)));
   }
   return chosen;
 }

@@ -24,6 +24,7 @@
 #include "plan/predict_table.h"
 #include "text/number.h"
 #include "text/secrets.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -109,9 +110,7 @@ void TellPredicted(const PredictedTable& table) {
     }
     Say(fmt::format("{} rows left empty: {}", count, reason));
   }
-  std::string unknown;
-  for (const std::string& column : table.unknown_columns) unknown += (unknown.empty() ? "" : ", ") + column;
-  if (!unknown.empty()) Say("columns not used: " + unknown);
+  if (!table.unknown_columns.empty()) Say("columns not used: " + ListText(table.unknown_columns));
 }
 
 Result<int> Predict(const PlanRequest& request) {
@@ -134,9 +133,7 @@ Result<PlanWords> WordsOf(const PlanRequest& request) {
     Result<PlanFile> file = ReadPlanFile(**in, path);
     if (!file) return tl::unexpected<Error>(file.error());
     for (auto& [key, value] : file->words) words[key] = std::move(value);
-    std::string unknown;
-    for (const std::string& key : file->unused) unknown += (unknown.empty() ? "" : ", ") + key;
-    if (!unknown.empty()) Say(path + ": keys not used: " + unknown);
+    if (!file->unused.empty()) Say(path + ": keys not used: " + ListText(file->unused));
   }
   for (const auto& [key, value] : request.words) {
     if (!value.empty()) words[key] = value;

@@ -11,6 +11,7 @@
 #include "cli/say.h"
 #include "price/resolve.h"
 #include "telemetry/gpu_facts.h"
+#include "text/split.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -45,10 +46,9 @@ std::vector<std::string> Similar(const Catalogue& catalogue, std::string_view na
 tl::unexpected<Error> NoSuchGpu(const Catalogue& catalogue, const std::string& name, const std::string& unknown) {
   const std::vector<std::string> similar = Similar(catalogue, name);
   if (similar.empty()) return Fail("prices: " + unknown);
-  std::string products;
-  for (const std::string& gpu : similar) products += (products.empty() ? "" : ", ") + gpu;
   return Fail("prices: '" + name.substr(0, 60) +
-              (similar.size() == 1 ? "' is no product's name" : "' is several products") + ": say " + products);
+              (similar.size() == 1 ? "' is no product's name" : "' is several products") + ": say " +
+              ListText(similar));
 }
 
 constexpr const char* kHeading = " $/GPU-hour  $/instance-h  GPU                  as of      key for --price\n";

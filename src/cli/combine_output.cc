@@ -9,6 +9,7 @@
 
 #include "report/json_values.h"
 #include "spot/formulas.h"
+#include "text/json_dump.h"
 #include "text/share.h"
 
 namespace idleburn {
@@ -193,7 +194,7 @@ std::string CombineJson(const CombineAnswer& answer) {
                    {"independent_steps", answer.draws.independent_steps},
                    {"recovery", fmt::format("Beta({:g},1)", kRecoveryShape)},
                    {"correlation", kPoolCorrelation}};
-  return json.dump(2) + "\n";
+  return JsonDocument(json);
 }
 
 }  // namespace idleburn

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "text/command_line.h"
+#include "text/split.h"
 
 namespace idleburn {
 
@@ -43,9 +44,7 @@ Result<Settings> SettingFlags::Load(const std::map<std::string, std::string>& in
     if (!text.empty()) given[flag] = text;
   }
   for (const auto& [flag, parts] : lists_) {
-    std::string text;
-    for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
-    if (!text.empty()) given[flag] = text;
+    if (const std::string text = ListText(parts, ","); !text.empty()) given[flag] = text;
   }
   return Settings::Load(config_, given);
 }

@@ -13,6 +13,7 @@
 #include "telemetry/run_facts.h"
 #include "text/number.h"
 #include "text/secrets.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -23,14 +24,8 @@ constexpr std::array<const char*, 4> kFactFactors = {"command", "git.commit", "g
 constexpr std::string_view kBetween = ", ";
 constexpr const char* kModelFactor = "gpu.model";
 
-std::string Joined(const std::set<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : std::string(kBetween)) + name;
-  return all;
-}
-
 void AddGpuFactors(const std::set<std::string>& models, int count, StaticFactors& factors) {
-  if (!models.empty()) factors[kModelFactor] = Joined(models);
+  if (!models.empty()) factors[kModelFactor] = ListText(models, kBetween);
   if (count > 0) factors["gpu.count"] = std::to_string(count);
 }
 

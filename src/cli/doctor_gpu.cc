@@ -5,18 +5,13 @@
 
 #include "cli/doctor_checks.h"
 #include "cli/reading_text.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
 
 constexpr std::string_view kStillWorks =
     "files recorded elsewhere are audited here all the same (idleburn audit), and run and record measure the host";
-
-std::string Listed(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 // Of whom a signal is asked: a board's values of boards, an instance's of whatever computes.
 std::vector<DeviceId> AskedOf(const DoctorReadings& readings, Signal signal) {
@@ -71,7 +66,7 @@ CheckVerdict JudgeLibrary(const DoctorReadings& readings, const CheckInfo& /*che
   }
   std::string evidence = fmt::format("{}: has {} of {} functions", readings.library,
                                      readings.functions - readings.missing_functions.size(), readings.functions);
-  if (!readings.missing_functions.empty()) evidence += ", not " + Listed(readings.missing_functions);
+  if (!readings.missing_functions.empty()) evidence += ", not " + ListText(readings.missing_functions);
   return {CheckStatus::kOk, evidence, {}};
 }
 
@@ -119,7 +114,7 @@ CheckVerdict JudgeCount(const DoctorReadings& readings, const CheckInfo& /*check
   if (names.empty()) {
     return {CheckStatus::kWarning, "none: " + readings.nvidia.why, std::string(kStillWorks)};
   }
-  const std::string evidence = std::to_string(names.size()) + ": " + Listed(names);
+  const std::string evidence = std::to_string(names.size()) + ": " + ListText(names);
   for (const Note& note : readings.notes) {
     if (note.kind == NoteKind::kDeviceLost) return {CheckStatus::kFailure, note.text, "see dmesg for Xid errors"};
   }
@@ -143,7 +138,7 @@ CheckVerdict JudgeSignal(const DoctorReadings& readings, const CheckInfo& check)
   }
   if (without.empty()) return {CheckStatus::kOk, fmt::format("{}, {} of {}", first, ids.size(), ids.size()), {}};
   const std::string some = first.empty() ? "" : first + "; not ";
-  return {CheckStatus::kWarning, some + Listed(without), std::string(check.fix)};
+  return {CheckStatus::kWarning, some + ListText(without), std::string(check.fix)};
 }
 
 CheckVerdict JudgeRing(const DoctorReadings& readings, const CheckInfo& /*check*/) {
@@ -190,8 +185,8 @@ CheckVerdict JudgeWindow(const DoctorReadings& readings, const CheckInfo& /*chec
                                 (middle->count() + 500'000) / 1'000'000, distances.size()));
   }
   if (known.empty() && unknown.empty()) return {CheckStatus::kSkipped, "no GPU that has a utilization", {}};
-  if (unknown.empty()) return {CheckStatus::kOk, Listed(known), {}};
-  return {CheckStatus::kWarning, "fewer than four readings of " + Listed(unknown),
+  if (unknown.empty()) return {CheckStatus::kOk, ListText(known), {}};
+  return {CheckStatus::kWarning, "fewer than four readings of " + ListText(unknown),
           "record for a minute (idleburn record --for 1m), which measures it longer"};
 }
 
@@ -202,7 +197,7 @@ CheckVerdict JudgeReasons(const DoctorReadings& readings, const CheckInfo& check
     const auto fact = readings.facts.find("gpu." + readings.devices[id].uuid + ".slowdown_fields");
     if (fact != readings.facts.end()) fields.push_back(ShortName(readings.devices[id]) + " " + fact->second);
   }
-  if (!fields.empty()) verdict.evidence += "; slowdown counters in fields " + Listed(fields);
+  if (!fields.empty()) verdict.evidence += "; slowdown counters in fields " + ListText(fields);
   return verdict;
 }
 
@@ -213,7 +208,7 @@ CheckVerdict JudgeMig(const DoctorReadings& readings, const CheckInfo& /*check*/
   }
   if (readings.devices.size() == 0) return NoGpu();
   if (instances.empty()) return {CheckStatus::kOk, "no GPU is split into instances", {}};
-  return {CheckStatus::kOk, std::to_string(instances.size()) + ": " + Listed(instances), {}};
+  return {CheckStatus::kOk, std::to_string(instances.size()) + ": " + ListText(instances), {}};
 }
 
 CheckVerdict JudgeErrors(const DoctorReadings& readings, const CheckInfo& /*check*/) {
@@ -232,7 +227,7 @@ CheckVerdict JudgeErrors(const DoctorReadings& readings, const CheckInfo& /*chec
   }
   const bool events = CallsOf(readings, "nvmlEventSetWait_v2") > 0;
   const std::string evidence = (counts.empty() ? "no ECC counter" : "uncorrected since the driver loaded: ") +
-                               Listed(counts) + (events ? "; Xid events are waited for" : "; no Xid events");
+                               ListText(counts) + (events ? "; Xid events are waited for" : "; no Xid events");
   if (!bad.empty()) return {CheckStatus::kWarning, evidence, bad + " has memory errors: drain it and reset it"};
   if (events) return {CheckStatus::kOk, evidence, {}};
   return {CheckStatus::kWarning, evidence, "follow dmesg for NVRM: Xid instead"};
@@ -244,7 +239,7 @@ CheckVerdict JudgeAmd(const DoctorReadings& readings, const CheckInfo& /*check*/
     if (IsAmd(readings.devices[id])) names.push_back(ShortName(readings.devices[id]));
   }
   if (names.empty()) return {CheckStatus::kSkipped, "/sys/class/drm/card*/device/gpu_busy_percent is not there", {}};
-  return {CheckStatus::kOk, Listed(names), {}};
+  return {CheckStatus::kOk, ListText(names), {}};
 }
 
 CheckVerdict JudgeSampler(const DoctorReadings& readings, const CheckInfo& /*check*/) {

@@ -8,6 +8,7 @@
 
 #include "text/duration.h"
 #include "text/escape.h"
+#include "text/json_dump.h"
 #include "text/table.h"
 
 namespace idleburn {
@@ -155,7 +156,7 @@ std::string DoctorJson(std::span<const CheckResult> results, const DoctorReading
     document["checks"].push_back(std::move(check));
   }
   document["data"] = readings.storage && *readings.storage ? DataJson(readings, **readings.storage) : Json(nullptr);
-  return document.dump(2) + "\n";
+  return JsonDocument(document);
 }
 
 }  // namespace idleburn

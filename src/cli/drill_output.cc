@@ -9,6 +9,7 @@
 #include "report/json_values.h"
 #include "text/duration.h"
 #include "text/escape.h"
+#include "text/json_dump.h"
 #include "text/markdown.h"
 
 namespace idleburn {
@@ -172,7 +173,7 @@ std::string DrillJson(const DrillReport& report) {
   document["rounds"] = Json::array();
   for (const DrillRound& round : report.result.rounds) document["rounds"].push_back(RoundJson(round));
   document["spot"] = SpotJson(report);
-  return document.dump(2) + "\n";
+  return JsonDocument(document);
 }
 
 }  // namespace idleburn

@@ -7,6 +7,7 @@
 #include "report/json_values.h"
 #include "text/duration.h"
 #include "text/escape.h"
+#include "text/json_dump.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -182,7 +183,7 @@ Json LeverJson(const LeverOutcome& lever, const RecoveredShare& share) {
 
 }  // namespace
 
-std::string LedgerRowJson(const LedgerRow& row) { return EntryJson(row).dump(); }
+std::string LedgerRowJson(const LedgerRow& row) { return JsonLine(EntryJson(row)); }
 
 std::string LedgerJson(const LedgerReport& report) {
   Json json;
@@ -197,7 +198,7 @@ std::string LedgerJson(const LedgerReport& report) {
   }
   json["entries"] = Json::array();
   for (const LedgerRow& row : report.rows) json["entries"].push_back(EntryJson(row));
-  return json.dump(2) + "\n";
+  return JsonDocument(json);
 }
 
 std::string HistoryJson(const HistoryListing& listing) {
@@ -208,12 +209,12 @@ std::string HistoryJson(const HistoryListing& listing) {
   json["unknown_cost"] = listing.unknown_cost;
   json["runs"] = Json::array();
   for (const HistoryRun& run : listing.runs) json["runs"].push_back(RunJson(run));
-  return json.dump(2) + "\n";
+  return JsonDocument(json);
 }
 
 std::string HistoryLines(const HistoryListing& listing, const std::vector<LedgerRow>& ledger) {
   std::string text;
-  for (const HistoryRun& run : listing.runs) text += RunJson(run).dump() + "\n";
+  for (const HistoryRun& run : listing.runs) text += JsonLine(RunJson(run)) + "\n";
   for (const LedgerRow& row : ledger) text += LedgerRowJson(row) + "\n";
   return text;
 }

@@ -12,6 +12,7 @@
 #include "text/duration.h"
 #include "text/escape.h"
 #include "text/markdown.h"
+#include "text/split.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 
@@ -222,9 +223,7 @@ std::vector<CsvColumn> HistoryColumns() {
 }
 
 std::string HistoryCsv(const HistoryListing& listing) {
-  std::string text;
-  for (const CsvField& field : kCsvFields) text += (text.empty() ? "" : ",") + std::string(field.name);
-  text += "\n";
+  std::string text = ListText(kCsvFields, ",", &CsvField::name) + "\n";
   for (const HistoryRun& run : listing.runs) {
     std::string line;
     for (const CsvField& field : kCsvFields) line += (line.empty() ? "" : ",") + CsvCell(field.text(run));

@@ -10,6 +10,7 @@
 #include "report/json_values.h"
 #include "text/duration.h"
 #include "text/escape.h"
+#include "text/json_dump.h"
 #include "text/table.h"
 
 namespace idleburn {
@@ -257,7 +258,7 @@ std::string IsolateJson(const IsolateReport& report) {
   document["first_run"]["synthetic"] = first.hooks.synthetic ? Json(*first.hooks.synthetic != 0) : Json(nullptr);
   document["knobs"] = Json::array();
   for (const KnobResult& knob : report.result.knobs) document["knobs"].push_back(KnobJson(knob));
-  return document.dump(2) + "\n";
+  return JsonDocument(document);
 }
 
 }  // namespace idleburn

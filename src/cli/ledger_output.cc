@@ -9,6 +9,7 @@
 #include "text/escape.h"
 #include "text/markdown.h"
 #include "text/share.h"
+#include "text/split.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 
@@ -174,9 +175,7 @@ constexpr auto kFields = std::to_array<LedgerField>({
 }  // namespace
 
 std::string LedgerCsv(const LedgerReport& report) {
-  std::string text;
-  for (const LedgerField& field : kFields) text += (text.empty() ? "" : ",") + std::string(field.name);
-  text += "\n";
+  std::string text = ListText(kFields, ",", &LedgerField::name) + "\n";
   for (const LedgerRow& row : report.rows) {
     std::string line;
     for (const LedgerField& field : kFields) {

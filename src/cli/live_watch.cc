@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/billing_hours.h"
 #include "cli/find_rate.h"
 #include "cli/reading_text.h"
 #include "cli/tell_alert.h"
@@ -57,7 +58,7 @@ Spend LiveWatch::SpendSoFar(const std::vector<DeviceId>& hidden, const RunInputs
   if (!watch_.limits().budget && !watch_.limits().gpu_time) return spend;
   RunResult run = classifier.SoFar();
   run.LeaveOut(hidden);
-  const Result<CostReport> cost = PriceRun(run, inputs.devices, {}, card_, {}, {}, 720);
+  const Result<CostReport> cost = PriceRun(run, inputs.devices, {}, card_, {}, {}, kUsualMonthHours);
   if (!cost) return spend;  // the audit says why
   spend.gpu_time = Nanos(cost->whole.window_ns);
   spend.cost = cost->whole.total;

@@ -9,15 +9,14 @@
 #include "text/duration.h"
 #include "text/escape.h"
 #include "text/number.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
 
 std::string KnownFormats() {
-  std::string names;
-  for (const Importer& importer : Importers()) names += (names.empty() ? "" : ", ") + std::string(importer.name);
-  for (const ProfileImporter& importer : ProfileImporters()) names += ", " + std::string(importer.name);
-  return names;
+  return ListText(Importers(), ", ", &Importer::name) + ", " +
+         ListText(ProfileImporters(), ", ", &ProfileImporter::name);
 }
 
 // Bytes that an input will deliver; 0 where that is not known: a pipe, a compressed file.

@@ -4,6 +4,7 @@
 
 #include "import/duckdb_query.h"
 #include "os/append_file.h"
+#include "text/split.h"
 
 namespace idleburn {
 
@@ -24,10 +25,8 @@ Result<void> WriteParquet(const std::string& csv, std::span<const CsvColumn> col
   const Result<std::unique_ptr<DuckDbConnection>> duckdb = OpenDuckDb(1);
   if (!duckdb) return tl::unexpected<Error>(duckdb.error());
   PartFile part(output + ".part");
-  std::string types;
-  for (const CsvColumn& column : columns) {
-    types += (types.empty() ? "" : ", ") + SqlText(column.name) + ": " + SqlText(column.sql_type);
-  }
+  const std::string types = ListText(
+      columns, ", ", [](const CsvColumn& column) { return SqlText(column.name) + ": " + SqlText(column.sql_type); });
   const Result<std::unique_ptr<TableStream>> done = (*duckdb)->Query(
       "COPY (SELECT " + select + " FROM read_csv(" + SqlText(csv) +
       ", header = true, auto_detect = false, delim = ',', quote = '\"', " + "escape = '\"', columns = {" + types +

@@ -11,6 +11,7 @@
 #include "history/runs.h"
 #include "report/json_values.h"
 #include "text/escape.h"
+#include "text/json_dump.h"
 #include "text/markdown.h"
 #include "text/share.h"
 #include "text/time_zone.h"
@@ -138,7 +139,7 @@ std::string ForecastErrorsJson(const ForecastErrors& errors) {
                               {"worst_error", m.worst_error},
                               {"worst_run", m.worst_run}});
   }
-  return json.dump(2) + "\n";
+  return JsonDocument(json);
 }
 
 Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, ReportFormat format,

@@ -6,26 +6,21 @@
 #include <numeric>
 
 #include "base/price_age.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
 
 constexpr int kHistoryStarts = 60;  // moments of a history at which a run is started, for the interval by trial
 
-std::string Joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 void WarnOfOffers(const PlanOffers& found, Instant now, std::vector<std::string>& warnings) {
-  if (!found.unfit.empty()) warnings.push_back("does not fit, left out: " + Joined(found.unfit));
-  if (!found.unrated.empty()) warnings.push_back("no time can be estimated, left out: " + Joined(found.unrated));
+  if (!found.unfit.empty()) warnings.push_back("does not fit, left out: " + ListText(found.unfit));
+  if (!found.unrated.empty()) warnings.push_back("no time can be estimated, left out: " + ListText(found.unrated));
   if (found.spot_not_offered > 0) {
     warnings.push_back(fmt::format("{} spot prices are no lower than on demand: no offer", found.spot_not_offered));
   }
   if (!found.part_priced.empty()) {
-    warnings.push_back("your prices are those of some of these GPUs only, left out: " + Joined(found.part_priced));
+    warnings.push_back("your prices are those of some of these GPUs only, left out: " + ListText(found.part_priced));
   }
   if (found.other_currency > 0) {
     warnings.push_back(
@@ -85,7 +80,7 @@ void WarnOfSpot(PlanOptions& plan) {
   plan.warnings.insert(plan.warnings.end(), plan.spot.doubts.begin(), plan.spot.doubts.end());
   if (!spot || plan.spot.complete()) return;
   plan.warnings.push_back("spot costs are without interruptions, the least they can be; to weigh them give " +
-                          Joined(plan.spot.missing));
+                          ListText(plan.spot.missing));
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include "cli/forecast_json.h"
 #include "plan/gpu_rate.h"
 #include "report/json_values.h"
+#include "text/json_dump.h"
+#include "text/split.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 
@@ -94,10 +96,9 @@ std::string Verdict(const PlanReport& report) {
                       gpu->gpu, Gib(capacity));
   if (fit == MemoryFit::kFits) return text;
   if (!report.change) return text + "No change known here makes it fit; take a larger GPU or tensor parallelism.\n";
-  std::string changes;
-  for (const std::string& change : report.change->changes) changes += (changes.empty() ? "" : ", then ") + change;
-  return text + fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).\n", changes,
-                            Gib(report.change->memory.likely), Gib(report.change->memory.high));
+  return text + fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).\n",
+                            ListText(report.change->changes, ", then "), Gib(report.change->memory.likely),
+                            Gib(report.change->memory.high));
 }
 
 std::vector<std::string> WarningsOf(const PlanAnswer& answer) {
@@ -422,7 +423,7 @@ std::string PlanJson(const PlanAnswer& answer) {
   json["budget"] = BudgetJson(answer);
   json["evidence"] = EvidenceJson(report);
   json["forecast"] = answer.run && answer.run->forecast ? OutcomeJson(*answer.run) : Json();
-  return json.dump(2) + "\n";
+  return JsonDocument(json);
 }
 
 }  // namespace idleburn

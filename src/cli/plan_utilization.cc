@@ -8,6 +8,7 @@
 #include "cli/flag_values.h"
 #include "plan/run_arithmetic.h"
 #include "text/duration.h"
+#include "text/json_dump.h"
 
 namespace idleburn {
 namespace {
@@ -98,7 +99,7 @@ Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json) {
                          {"implied_step_ms", target.step_ms},
                          {"implied_speedup", target.speedup},
                          {"hours", hours ? Json(*hours * (1 - saved)) : Json()}};
-  return document.dump(2) + "\n";
+  return JsonDocument(document);
 }
 
 }  // namespace idleburn

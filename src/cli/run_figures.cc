@@ -8,6 +8,7 @@
 
 #include "report/display.h"
 #include "text/duration.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -21,9 +22,7 @@ std::int64_t PhaseNs(const UsageCost& usage, Phase phase) { return usage.phase_n
 void TakeTimes(const AuditReport& report, RunFigures& figures) {
   const UsageCost& whole = report.cost.whole;
   figures.gpus = report.cost.gpus;
-  for (const std::string& name : GpuNames(report)) {
-    figures.gpu_models += (figures.gpu_models.empty() ? "" : ", ") + name;
-  }
+  figures.gpu_models = ListText(GpuNames(report));
   figures.window_ns = whole.window_ns;
   figures.observed_ns = whole.observed_ns;
   figures.unobserved_ns = whole.unobserved_ns;
@@ -47,9 +46,7 @@ std::string StatedRates(const CostReport& cost, const DeviceTable& devices) {
     if (name.empty() || name.find_first_of(",=") != std::string::npos) return {};
     if (prices.emplace(name, *price).first->second != *price) return {};
   }
-  std::string text;
-  for (const auto& [name, price] : prices) text += (text.empty() ? "" : ",") + name + "=" + FormatExact(price);
-  return text;
+  return ListText(prices, ",", [](const auto& named) { return named.first + "=" + FormatExact(named.second); });
 }
 
 void TakeMoney(const CostReport& cost, const DeviceTable& devices, RunFigures& figures) {

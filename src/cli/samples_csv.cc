@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "text/escape.h"
+#include "text/split.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -93,8 +94,7 @@ SamplesCsv::SamplesCsv(const DeviceTable& devices, std::uint32_t signals, CsvFor
     const CsvUnit& unit = UnitOf(info.id);
     columns_.push_back({std::string(info.name) + std::string(unit.suffix), unit.decimals > 0 ? "DOUBLE" : "BIGINT"});
   }
-  for (const CsvColumn& column : columns_) text_ += (text_.empty() ? "" : ",") + CsvCell(column.name);
-  text_ += '\n';
+  text_ += ListText(columns_, ",", [](const CsvColumn& column) { return CsvCell(column.name); }) + '\n';
 }
 
 void SamplesCsv::OnSamples(std::span<const Sample> samples) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/billing_hours.h"
 #include "base/check.h"
 #include "base/money.h"
 #include "text/duration.h"
@@ -63,7 +64,9 @@ const SettingInfo* FindSetting(std::string_view key) {
   return found == kTable.end() ? nullptr : found;
 }
 
-constexpr std::int64_t kMostMonthHours = 31 * 24;
+// More than any run needs, and little enough for sums of nanoseconds and bytes.
+constexpr int kMostDays = 366;
+constexpr std::int64_t kMostCount = 1'000'000'000'000;
 constexpr std::string_view kEnvironmentPrefix = "IDLEBURN_CFG_";
 
 std::string EnvironmentName(std::string_view key) {
@@ -92,6 +95,11 @@ bool HasMoreDecimals(const std::string& text, int decimals) {
   return ParseScaled(text, kFine).value % coarse != 0;
 }
 
+// Of millionths: a whole number from 1 to `most`.
+bool IsWhole(const ScaledNumber& n, std::int64_t most) {
+  return n.fault == NumberFault::kNone && n.value % 1'000'000 == 0 && n.value > 0 && n.value / 1'000'000 <= most;
+}
+
 // What `text` is not and should be; empty if it is.
 std::string WhyBad(const SettingInfo& info, const std::string& text) {
   const ScaledNumber n = ParseScaled(text, 6);
@@ -106,15 +114,20 @@ std::string WhyBad(const SettingInfo& info, const std::string& text) {
     case SettingKind::kList:
       return "";
     case SettingKind::kDuration:
-      return ParseDuration(text) ? "" : "a span of time such as 5s";
+      if (const Result<Nanos> span = ParseDuration(text)) {
+        return span->count() <= kMostDays * 24 * kNanosPerHour
+                   ? ""
+                   : "a span of at most " + std::to_string(kMostDays) + " days";
+      }
+      return "a span of time such as 5s";
     case SettingKind::kShare:
       return number && n.value <= 100'000'000 ? "" : "a number from 0 to 100";
     case SettingKind::kCount:
-      return number && n.value % 1'000'000 == 0 && n.value > 0 ? "" : "a whole number above 0";
+      return IsWhole(n, kMostCount) ? "" : "a whole number from 1 to " + std::to_string(kMostCount);
     case SettingKind::kMonthHours:
-      return number && n.value % 1'000'000 == 0 && n.value > 0 && n.value <= kMostMonthHours * 1'000'000
+      return IsWhole(n, kMostMonthHours)
                  ? ""
-                 : "a whole number of hours from 1 to 744, a month of 31 days";
+                 : "a whole number of hours from 1 to " + std::to_string(kMostMonthHours) + ", a month of 31 days";
     case SettingKind::kNumber: {
       const std::string bare = text.substr(0, text.find_first_not_of("0123456789."));
       const bool with_unit = !number && !bare.empty() && ParseScaled(bare, 6).fault == NumberFault::kNone;

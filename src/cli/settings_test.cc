@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/billing_hours.h"
+
 namespace idleburn {
 namespace {
 
@@ -62,6 +64,26 @@ TEST_F(SettingsTest, BadSettingsNameTheirPlaceAndWhatToDo) {
   EXPECT_NE(Load().error().message.find("'50W' is not a number of at least 0, without a unit: 50"), std::string::npos);
   Write("[classify]\nidle_below = 80\n");
   EXPECT_FALSE(ThresholdsFrom(Load().value()));
+}
+
+TEST_F(SettingsTest, WhatDoesNotFitTheSumsIsRefused) {
+  for (const char* key : {"period", "max_gap"}) {
+    const std::string line = "[import]\n" + std::string(key) + " = \"";
+    Write(line + "366d\"\n");
+    const Thresholds fits = ThresholdsFrom(Load().value()).value();
+    EXPECT_EQ((fits.period ? *fits.period : *fits.max_gap).count(), 366LL * 86'400 * 1'000'000'000) << key;
+    Write(line + "100000d\"\n");
+    EXPECT_EQ(Load().error().message, path_.string() + ":2: '100000d' is not a span of at most 366 days");
+    Write(line + "200000d\"\n");  // beyond 64 bits of nanoseconds
+    EXPECT_EQ(Load().error().message, path_.string() + ":2: '200000d' is not a span of time such as 5s");
+  }
+  Write("[classify]\nheld_memory_mib = 1000000000000\n");
+  EXPECT_EQ(ThresholdsFrom(Load().value())->held_memory, 1'000'000'000'000LL * 1024 * 1024);
+  for (const char* count : {"1000000000001", "9000000000000", "0", "1.5"}) {
+    Write("[classify]\nheld_memory_mib = \"" + std::string(count) + "\"\n");
+    EXPECT_EQ(Load().error().message,
+              path_.string() + ":2: '" + count + "' is not a whole number from 1 to 1000000000000");
+  }
 }
 
 TEST_F(SettingsTest, DecimalsThatAreNotReadAreRefused) {
@@ -121,6 +143,7 @@ TEST_F(SettingsTest, DefaultsAreTheThresholdsOwn) {
   EXPECT_EQ(from.spin_cells, own.spin_cells);
   EXPECT_EQ(from.clock_loss_tenths_percent, own.clock_loss_tenths_percent);
   EXPECT_EQ(from.burst_percent, own.burst_percent);
+  EXPECT_EQ(Load()->Text("price.month_hours"), std::to_string(kUsualMonthHours));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "cli/tco_output.h"
 #include "report/json_values.h"
 #include "text/escape.h"
+#include "text/json_dump.h"
 
 namespace idleburn {
 namespace {
@@ -226,7 +227,7 @@ std::string TcoJson(const TcoAnswer& answer) {
   json["actuals"] = answer.actuals ? ActualJson(*answer.actuals, first.plan) : Json(nullptr);
   json["warnings"] = Json::array();
   for (const std::string& warning : answer.warnings) json["warnings"].push_back(Printable(warning));
-  return json.dump(2) + "\n";
+  return JsonDocument(json);
 }
 
 }  // namespace idleburn

@@ -6,6 +6,8 @@
 #include "cli/tco_printed.h"
 #include "cli/tco_words.h"
 #include "report/display.h"
+#include "tco/decimal.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -137,14 +139,9 @@ void CostGrid::AddTotals() {
   for (TableRow* row : {&subtotal, &contingency, &total}) rows_.push_back(std::move(*row));
 }
 
-std::string NumberText(const Fraction& f) {
-  const std::optional<Money> money = f.AsMoney();
-  return money ? FormatExact(*money, 0) : fmt::format("{:g}", f.AsDouble());
-}
-
 std::string FigureText(const PlanFigure& figure) {
-  std::string text = NumberText(figure.likely);
-  if (figure.ranged()) text = NumberText(figure.low) + "-" + text + "-" + NumberText(figure.high);
+  std::string text = DecimalText(figure.likely);
+  if (figure.ranged()) text = DecimalText(figure.low) + "-" + text + "-" + DecimalText(figure.high);
   const std::size_t point = figure.name.rfind('.');
   const std::string name = figure.name.substr(point + 1);
   if (name == "to" || name == "factor") return text + " by " + figure.name.substr(0, point);
@@ -211,8 +208,8 @@ ReportTable TcoLeverTable(const TcoScenario& s, const TcoScenario& first) {
                    Column("of the total", kRight), Column("by", kLeft, true),
                    Column("evidence", kLeft),      Column("what to do", kLeft, true)};
   for (const LeverSaving& lever : s.plan.alone) {
-    std::string how;
-    for (const PlanLever& edit : lever.edits) how += (how.empty() ? "" : "; ") + edit.line + " " + edit.how;
+    const std::string how =
+        ListText(lever.edits, "; ", [](const PlanLever& edit) { return edit.line + " " + edit.how; });
     const bool known = !lever.edits.empty();
     const Money total = first.cost.total;
     table.rows.push_back({lever.name, TcoAmount(lever.saves, s.plan.currency),
@@ -262,7 +259,7 @@ ReportTable TcoTornadoTable(const TcoScenario& s) {
   for (const TornadoBar& bar : s.tornado) {
     const PlanFigure* figure = FigureNamed(s.plan, bar.figure);
     const auto number = [&](const Fraction PlanFigure::*end) {
-      return figure == nullptr ? std::string() : NumberText(figure->*end);
+      return figure == nullptr ? std::string() : DecimalText(figure->*end);
     };
     table.rows.push_back({bar.figure, number(&PlanFigure::low), number(&PlanFigure::likely), number(&PlanFigure::high),
                           TcoAmount(bar.low, currency), TcoAmount(bar.high, currency)});
@@ -341,9 +338,7 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
                   TcoDecimal(year.total, 3), currency, TcoDecimal(year.depreciation, 3), TcoDecimal(year.energy, 3),
                   TcoDecimal(year.demand, 3), TcoDecimal(year.support, 3), TcoDecimal(year.space, 3),
                   TcoDecimal(year.staff, 3), TcoDecimal(year.capital, 3)));
-  std::string names;
-  for (const std::string& name : offer.not_given) names += (names.empty() ? "" : ", ") + name;
-  if (!names.empty()) table.notes.push_back("not given: " + names);
+  if (!offer.not_given.empty()) table.notes.push_back("not given: " + ListText(offer.not_given));
   const bool falls = offer.cloud_falls_a_year.top > 0;
   for (const Fraction& cloud : offer.cloud) {
     const Fraction mean = MeanPrice(offer, cloud);
@@ -353,7 +348,7 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
     if (falls) {
       line += fmt::format(", which falls by {} % a year and is {} over the {} years",
                           TcoDecimal(offer.cloud_falls_a_year * Fraction::Of(100, 1), 0), TcoDecimal(mean, 4),
-                          NumberText(offer.life_years));
+                          DecimalText(offer.life_years));
     }
     line += fmt::format(": owning is cheaper from {} % use", TcoDecimal(use * Fraction::Of(100, 1), 3));
     if (Compare(use, Fraction::Of(1, 1)) > 0) line += ", so never: the cloud wins at that price";

@@ -8,6 +8,7 @@
 
 #include "cli/tco_printed.h"
 #include "report/display.h"
+#include "tco/decimal.h"
 #include "text/share.h"
 
 namespace idleburn {
@@ -140,8 +141,7 @@ std::string TcoShare(Money part, Money whole) {
 
 std::string TcoMonthsText(const std::optional<Fraction>& months) {
   if (!months) return "no stated horizon";
-  return FormatExact(months->AsMoney().value_or(Money()), 0) +
-         (Compare(*months, Fraction::Of(1, 1)) == 0 ? " month" : " months");
+  return DecimalText(*months) + (Compare(*months, Fraction::Of(1, 1)) == 0 ? " month" : " months");
 }
 
 std::string TcoVerdict(const TcoAnswer& answer) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/billing_hours.h"
 #include "cli/reading_text.h"
 #include "cli/report_run.h"
 #include "telemetry/device_place.h"
@@ -91,7 +92,7 @@ TopView TopBoard::Build() {
     if (*rates_) notes_.insert(notes_.end(), (*rates_)->remarks().begin(), (*rates_)->remarks().end());
   }
   const Result<CostReport> cost =
-      PriceRun(classifier_.SoFar(), devices_, {}, *rates_ ? **rates_ : RateCard(), {}, {}, 720);
+      PriceRun(classifier_.SoFar(), devices_, {}, *rates_ ? **rates_ : RateCard(), {}, {}, kUsualMonthHours);
   view.fault = !*rates_ ? rates_->error().message : !cost ? cost.error().message : "";
   if (cost) {
     view.whole = cost->whole;

@@ -10,6 +10,7 @@
 #include "cli/reading_text.h"
 #include "report/display.h"
 #include "text/escape.h"
+#include "text/split.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 
@@ -154,9 +155,7 @@ std::string SinceStartTable(const TopView& view, int width) {
 }
 
 std::string GpusOf(const TopView& view, const TopProcess& process) {
-  std::string text;
-  for (const std::size_t gpu : process.gpus) text += (text.empty() ? "" : ",") + ShortNumber(view.gpus[gpu]);
-  return text;
+  return ListText(process.gpus, ",", [&](std::size_t gpu) { return ShortNumber(view.gpus[gpu]); });
 }
 
 // The phase of its GPUs: "idle", or of several "2 productive, 1 idle".

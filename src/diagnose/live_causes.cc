@@ -110,12 +110,6 @@ std::int64_t FindMemoryPressure(const Scene& scene, const LowTime& low, const Ho
   return ns;
 }
 
-std::string Listed(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
-  return text;
-}
-
 Finding LoaderFinding(const Scene& scene, const LoaderVerdict& verdict, const LowTime& low, std::int64_t ns) {
   // Without a profiler nobody has seen the training thread wait for the loader: likely at most.
   Finding f = MakeFinding(scene, verdict.cause, Status::kLikely, ns, low.where);
@@ -123,7 +117,8 @@ Finding LoaderFinding(const Scene& scene, const LoaderVerdict& verdict, const Lo
   f.evidence.push_back(IsLow(scene, ns, f.share, low));
   for (const std::string& sentence : verdict.holds) f.evidence.push_back("meanwhile " + sentence);
   for (const std::string& sentence : verdict.against) f.refutes.push_back("observed: " + sentence);
-  if (!verdict.not_read.empty()) f.refutes.push_back("not measured: " + Listed(verdict.not_read));
+  if (!verdict.not_read.empty())
+    f.refutes.push_back(fmt::format("not measured: {}", fmt::join(verdict.not_read, "; ")));
   f.refutes.emplace_back("not measured: whether the training thread waits for its loader; torch.profiler would tell");
   return f;
 }
@@ -132,9 +127,9 @@ std::vector<std::string> WhyNoLoader(const std::vector<LoaderVerdict>& verdicts)
   std::vector<std::string> words;
   for (const LoaderVerdict& v : verdicts) {
     if (!v.against.empty()) {
-      words.push_back(fmt::format("the host excludes {}: {}", v.cause, Listed(v.against)));
+      words.push_back(fmt::format("the host excludes {}: {}", v.cause, fmt::join(v.against, "; ")));
     } else if (!v.not_read.empty()) {
-      words.push_back(fmt::format("the host cannot tell {}: not measured: {}", v.cause, Listed(v.not_read)));
+      words.push_back(fmt::format("the host cannot tell {}: not measured: {}", v.cause, fmt::join(v.not_read, "; ")));
     }
   }
   return words;

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "os/sqlite.h"
+#include "text/split.h"
 
 namespace idleburn {
 
@@ -50,9 +51,7 @@ void TakeColumn(const KeptColumn<T>& column, const SqliteStatement& query, int p
 // "a, b, c"
 template <typename T>
 std::string NamesOf(std::span<const KeptColumn<T>> columns) {
-  std::string names;
-  for (const KeptColumn<T>& column : columns) names += (names.empty() ? "" : ", ") + std::string(column.name);
-  return names;
+  return ListText(columns, ", ", &KeptColumn<T>::name);
 }
 
 }  // namespace idleburn

@@ -14,6 +14,7 @@
 #include "os/folder_names.h"
 #include "os/kept_file.h"
 #include "text/number.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -185,9 +186,7 @@ std::string MountsRead(const std::string& proc, std::span<const pid_t> pids) {
       if (!mount.empty()) found.insert(mount);
     }
   }
-  std::string text;
-  for (const std::string& mount : found) text += (text.empty() ? "" : ", ") + mount;
-  return text;
+  return ListText(found);
 }
 
 std::vector<RunFact> SystemFacts(const std::string& root, const std::string& cwd) {

@@ -29,7 +29,7 @@ struct Contract {
 // 3339 time, UTC). A cell that is wrong is an error that names file and line.
 Result<std::vector<Contract>> ReadContracts(ByteSource& in);
 
-// "contract acme-2026: 2.00 per GPU-hour, 16.00 an hour for 8 GPUs, 2026-01-01 to 2027-01-01".
+// "contract acme-2026: 2.00 per GPU-hour, 16.00 an hour for 8 GPUs, from 2026-01-01 to 2027-01-01".
 std::string Describe(const Contract& contract);
 
 }  // namespace idleburn

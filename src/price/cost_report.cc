@@ -4,12 +4,12 @@
 #include <cmath>
 #include <utility>
 
+#include "base/billing_hours.h"
 #include "price/gpu_time.h"
 
 namespace idleburn {
 namespace {
 
-constexpr int kHoursPerYear = 8760;
 constexpr double kPicojoulesPerKwh = 3.6e18;
 constexpr std::string_view kUnallocatedOwner = "unallocated";
 
@@ -272,7 +272,6 @@ Result<void> AddGroups(const RateCard& card, const WorkDone& work, std::vector<R
   AddCosts(whole, &report->whole);
   if (groups->size() > 1 && unpriced.WindowNs() == 0 && whole.Observed() > 0) {
     report->waste_share = static_cast<double>(whole.waste) / static_cast<double>(whole.Observed());
-    report->busy_share = 1 - report->waste_share;
   }
   // Work is that of all GPUs, and the cost of a part of them is not what it took.
   const WorkDone counted = unpriced.WindowNs() == 0 ? work : WorkDone();
@@ -450,7 +449,6 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
   }
   if (report.whole.observed_ns > 0) {
     report.waste_share = static_cast<double>(capacity->whole.WasteNs()) / static_cast<double>(report.whole.observed_ns);
-    report.busy_share = 1 - report.waste_share;
   }
   std::vector<RateGroup> groups = GroupByRate(*capacity, rates);
   TRY(CheckCurrencies(groups, rates));

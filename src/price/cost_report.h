@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/billing_hours.h"
 #include "base/result.h"
 #include "classify/totals.h"
 #include "price/cost_of_one.h"
@@ -101,7 +102,6 @@ struct CostReport {
   int gpus = 0;                   // physical GPUs in the window
   double others = 0;              // of them, what is not the run's
   double waste_share = 0;         // w = waste / observed cost; unless rates differ, from time alone: known without one
-  double busy_share = 0;          // 1 - w, 0 when nothing was observed
 
   // With a rate. Of the GPUs that have one, where some have none; a cost per unit of work is then not known.
   // Absent with a rate: undefined, no busy time, or so little that the quotient is more than money holds.
@@ -110,7 +110,7 @@ struct CostReport {
   std::optional<Money> hourly;                               // these absent with a rate: more than money holds
   std::optional<Money> monthly;
   std::optional<Money> yearly;
-  int month_hours = 720;
+  int month_hours = kUsualMonthHours;
   // Where GPUs have candidates instead: the range of the total and of the waste over all that have either.
   std::optional<Money> total_low, total_high, waste_low, waste_high;
 

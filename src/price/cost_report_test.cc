@@ -75,7 +75,6 @@ TEST(PriceRunTest, MatchesTheWorkedExample) {
   EXPECT_EQ(FormatExact(*report.per_unit.at("sample")), "0.0004");
   EXPECT_EQ(FormatExact(*report.whole.waste), "32.00");
   EXPECT_DOUBLE_EQ(report.waste_share, 0.4);
-  EXPECT_DOUBLE_EQ(report.busy_share, 0.6);
   EXPECT_DOUBLE_EQ(*report.whole.mean_utilization, 60);
   EXPECT_EQ(FormatExact(*report.hourly), "64.00");
 }
@@ -172,7 +171,7 @@ TEST(PriceRunTest, UnobservedTimeIsPricedApartAndIsNoWaste) {
   EXPECT_EQ(FormatExact(*report.whole.unobserved_cost), "6.00");
   EXPECT_EQ(report.whole.waste, Money());
   EXPECT_EQ(FormatExact(*report.per_effective_gpu_hour), "8.00");  // all of it was paid for that hour
-  EXPECT_DOUBLE_EQ(report.busy_share, 1);
+  EXPECT_EQ(report.waste_share, 0);
 }
 
 TEST(PriceRunTest, NothingObservedIsNeitherBusyNorWaste) {
@@ -180,7 +179,6 @@ TEST(PriceRunTest, NothingObservedIsNeitherBusyNorWaste) {
   Miss(scene.Gpu(0), kHour);
   const CostReport report = scene.Report();
   EXPECT_EQ(report.waste_share, 0);
-  EXPECT_EQ(report.busy_share, 0);
   EXPECT_EQ(report.whole.waste, Money());
   EXPECT_FALSE(report.whole.mean_utilization);
 }
@@ -425,7 +423,6 @@ TEST(SeveralRatesTest, EachGpuCostsItsOwn) {
   EXPECT_EQ(FormatExact(*report.whole.phase_cost[1]), "16.00");
   EXPECT_EQ(FormatExact(*report.whole.waste), "24.00");  // 8 + 16
   EXPECT_DOUBLE_EQ(report.waste_share, 0.75);            // of money; of time it is 8 / 12
-  EXPECT_DOUBLE_EQ(report.busy_share, 0.25);
   EXPECT_EQ(FormatExact(*report.per_effective_gpu_hour), "8.00");  // 32 for 4 effective hours
   EXPECT_EQ(FormatExact(*report.per_unit.at("sample")), "0.032");
   EXPECT_EQ(FormatExact(*report.hourly), "32.00");

@@ -4,13 +4,13 @@
 #include <array>
 #include <numeric>
 
+#include "base/billing_hours.h"
 #include "base/fraction.h"
 #include "text/number.h"
 
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kHoursPerYear = 8760;
 constexpr std::string_view kExample = "write it like capex=250000,life=4,gpus=8";
 
 enum Field : std::uint8_t {

@@ -1,13 +1,15 @@
 #include "price/price_file.h"
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
+#include "base/int128.h"
 #include "telemetry/gpu_facts.h"
+#include "text/case.h"
 #include "text/csv_table.h"
 #include "text/escape.h"
 #include "text/mentions.h"
@@ -46,7 +48,7 @@ Result<std::int64_t> ReadCount(const CsvTable& table, std::string_view column) {
 Result<std::optional<Instant>> ReadDate(const CsvTable& table) {
   const std::string_view cell = table.Cell("as_of");
   if (cell.empty()) return std::optional<Instant>();
-  const Result<Instant> date = ParseDayOrTime(cell.substr(0, 10));
+  const Result<Instant> date = ParseDayOrTime(cell);
   if (!date) return table.Bad("as_of", "is no date; write it like 2026-07-20");
   return std::optional<Instant>(*date);
 }
@@ -69,9 +71,17 @@ Result<void> CheckNames(const CsvTable& table, const CatalogueRow& row) {
   return {};
 }
 
+// What a key sells: two offers of one key must be one.
+auto OfferOf(const CatalogueRow& row) { return std::tuple(row.per_hour, row.gpu_micros, Lower(row.gpu)); }
+
+// By the GPU-hour.
+bool IsDearer(const CatalogueRow& a, const CatalogueRow& b) {
+  return Int128{a.per_hour.nano()} * b.gpu_micros > Int128{b.per_hour.nano()} * a.gpu_micros;
+}
+
 Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
   PriceFile file;
-  std::map<std::string, std::pair<Money, std::int64_t>, std::less<>> seen;  // price and line of each key
+  std::map<std::string, std::pair<std::size_t, std::int64_t>> seen;  // row and line of each key, as the catalogue is
   while (true) {
     const Result<bool> more = table.Next();
     if (!more) return tl::unexpected<Error>(more.error());
@@ -95,12 +105,17 @@ Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
     const Result<std::optional<Instant>> as_of = ReadDate(table);
     if (!as_of) return tl::unexpected<Error>(as_of.error());
     row.as_of = *as_of;
-    const auto [at, fresh] = seen.emplace(KeyOf(row), std::pair(row.per_hour, table.line()));
-    if (!fresh && at->second.first != row.per_hour) {
-      return Fail(table.Where() + ": " + at->first + " has another price in line " + std::to_string(at->second.second) +
-                  "; keep one of the two");
+    const auto [at, fresh] = seen.emplace(Lower(KeyOf(row)), std::pair(file.rows.size(), table.line()));
+    const auto [place, line] = at->second;
+    if (fresh) {
+      file.rows.push_back(std::move(row));
+    } else if (const CatalogueRow& known = file.rows[place]; OfferOf(known) != OfferOf(row)) {
+      const std::string_view other = known.per_hour != row.per_hour       ? "price"
+                                     : known.gpu_micros != row.gpu_micros ? "gpu_count"
+                                                                          : "gpu";
+      return Fail(table.Where() + ": " + KeyOf(row) + " has another " + std::string(other) + " in line " +
+                  std::to_string(line) + "; keep one of the two");
     }
-    if (fresh) file.rows.push_back(std::move(row));
   }
 }
 
@@ -153,21 +168,21 @@ Result<void> AddSkyPilotRow(const CsvTable& table, CatalogueRow row, DataQuality
 }
 
 // A region's zones are rows of one key. Where their prices differ, as spot prices do, each goes by its zone; where they
-// are alike, one row is enough. Offers that nothing tells apart are as dear as the dearest.
+// are alike, one row is enough. Of offers that nothing tells apart the dearest is kept.
 void TellZonesApart(const std::vector<std::string>& zones, PriceFile* file) {
-  std::map<std::string, std::set<Money>> prices;
-  for (const CatalogueRow& row : file->rows) prices[KeyOf(row)].insert(row.per_hour);
+  std::map<std::string, std::set<decltype(OfferOf({}))>> offers;
+  for (const CatalogueRow& row : file->rows) offers[Lower(KeyOf(row))].insert(OfferOf(row));
   std::vector<CatalogueRow> kept;
   std::map<std::string, std::size_t> places;  // in `kept`, by key
   for (std::size_t i = 0; i < file->rows.size(); ++i) {
     CatalogueRow& row = file->rows[i];
-    if (prices[KeyOf(row)].size() > 1 && !zones[i].empty()) row.region = zones[i];
-    const auto [at, fresh] = places.emplace(KeyOf(row), kept.size());
+    if (offers[Lower(KeyOf(row))].size() > 1 && !zones[i].empty()) row.region = zones[i];
+    const auto [at, fresh] = places.emplace(Lower(KeyOf(row)), kept.size());
     if (fresh) {
       kept.push_back(std::move(row));
-    } else if (CatalogueRow& known = kept[at->second]; known.per_hour != row.per_hour) {
+    } else if (CatalogueRow& known = kept[at->second]; OfferOf(known) != OfferOf(row)) {
       ++file->not_told_apart;
-      known.per_hour = std::max(known.per_hour, row.per_hour);
+      if (IsDearer(row, known)) known = std::move(row);
     }
   }
   file->rows = std::move(kept);

@@ -137,6 +137,39 @@ TEST(PriceFileTest, TwoPricesOfOneKeyAreAnError) {
   EXPECT_EQ(ErrorOf(std::string(kHeader) + row + "1,,\n" + row + "1,,\n"), "");
 }
 
+// A catalogue holds one offer a key, and knows no case.
+TEST(PriceFileTest, TwoOffersOfOneKeyAreAnErrorWhateverSetsThemApart) {
+  const std::string header(kHeader);
+  const std::string row = header + "acme,eu-1,a,T4-16GB,8,spot,8,,\n";
+  EXPECT_EQ(ErrorOf(row + "acme,eu-1,a,T4-16GB,4,spot,8,,\n"),
+            "prices.csv:3: acme:a:spot@eu-1 has another gpu_count in line 2; keep one of the two");
+  EXPECT_EQ(ErrorOf(row + "acme,eu-1,a,L4-24GB,8,spot,8,,\n"),
+            "prices.csv:3: acme:a:spot@eu-1 has another gpu in line 2; keep one of the two");
+  EXPECT_EQ(ErrorOf(row + "Acme,EU-1,A,T4-16GB,8,spot,16,,\n"),
+            "prices.csv:3: Acme:A:spot@EU-1 has another price in line 2; keep one of the two");
+  EXPECT_EQ(ErrorOf(row + "Acme,EU-1,A,t4-16gb,8,spot,8,,\n"), "");
+}
+
+TEST(PriceFileTest, OffersOfAForeignListThatDifferInTheirGpusAreToldApartTheSame) {
+  const std::string header = "InstanceType,AcceleratorName,AcceleratorCount,Price,Region,AvailabilityZone\n";
+  DataQuality quality;
+  const PriceFile file = Read(header +
+                                  "p5,T4,8,8.0,us-1,us-1a\n"
+                                  "P5,T4,8,9.0,US-1,us-1b\n"  // a zone of the same key
+                                  "p7,T4,8,8.0,us-1,\n"
+                                  "p7,T4,2,4.0,us-1,\n"  // 2.00 a GPU-hour, not 1.00
+                                  "p7,T4,4,4.0,us-1,\n",
+                              &quality)
+                             .value();
+  std::vector<std::string> offers;
+  for (const CatalogueRow& row : file.rows) {
+    offers.push_back(KeyOf(row) + " " + FormatExact(PerGpuHour(row).value()));
+  }
+  EXPECT_EQ(offers, (std::vector<std::string>{"acme:p5:on_demand@us-1a 1.00", "acme:P5:on_demand@us-1b 1.125",
+                                              "acme:p7:on_demand@us-1 2.00"}));
+  EXPECT_EQ(file.not_told_apart, 2);
+}
+
 TEST(PriceFileTest, SaysWhichLineIsWrong) {
   const std::string row = std::string(kHeader) + "acme,eu-1,a,T4-16GB,1,spot,";
   EXPECT_EQ(ErrorOf(row + "-1,,\n"), "prices.csv:2: price: '-1' is no price; leave the row out if there is none");
@@ -144,6 +177,11 @@ TEST(PriceFileTest, SaysWhichLineIsWrong) {
   EXPECT_EQ(ErrorOf(row + "NaN,,\n"), "prices.csv:2: price: 'NaN' is not a decimal number; write it like 2.49");
   EXPECT_EQ(ErrorOf(row + ",,\n"), "prices.csv:2: price: '' is not a number; write it like 2.49");
   EXPECT_EQ(ErrorOf(row + "1,yesterday,\n"), "prices.csv:2: as_of: 'yesterday' is no date; write it like 2026-07-20");
+  EXPECT_EQ(ErrorOf(row + "1,2026-07-2011,\n"),
+            "prices.csv:2: as_of: '2026-07-2011' is no date; write it like 2026-07-20");
+  EXPECT_EQ(ErrorOf(row + "1,2026-07-20T08:00:00Z,\n"), "");
+  EXPECT_EQ(ErrorOf("provider,region,instance,gpu,gpu_count,market,price,price\n"),
+            "prices.csv:1: two columns are named 'price'; keep or rename one of them");
   EXPECT_EQ(ErrorOf("provider,region,instance,gpu,market,price\n"),
             "prices.csv:1: no column 'gpu_count' in the header; add it");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a,T4-16GB,0,spot,1,,\n"),

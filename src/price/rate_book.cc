@@ -1,11 +1,13 @@
 #include "price/rate_book.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
 #include "price/resolve.h"
 #include "telemetry/device_place.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -19,13 +21,9 @@ struct Board {
 };
 
 std::string Enumerated(const std::set<std::string>& names) {
-  std::string text;
-  std::size_t shown = 0;
-  for (const std::string& name : names) {
-    if (shown == kNamed) return text + " and " + std::to_string(names.size() - kNamed) + " more";
-    text += (shown++ == 0 ? "" : ", ") + name;
-  }
-  return text;
+  if (names.size() <= kNamed) return ListText(names);
+  const std::vector<std::string> shown(names.begin(), std::next(names.begin(), kNamed));
+  return ListText(shown) + " and " + std::to_string(names.size() - kNamed) + " more";
 }
 
 // What the run has, for whoever has misspelt it.
@@ -148,17 +146,17 @@ class Finder {
   std::optional<Rate> ContractFor(const GpuIdentity& gpu) {
     for (const std::size_t i : ContractsOn(gpu)) {
       const Contract& contract = book_.contracts[i];
+      if (left_[i] == 0) {
+        full_.insert(i);
+        continue;
+      }
+      --left_[i];
       if (CoverOf(contract) == Cover::kPart) {
         partly_.insert(i);
         Rate none;
         none.reason = "partly_under_contract";
         return none;
       }
-      if (left_[i] == 0) {
-        full_.insert(i);
-        continue;
-      }
-      --left_[i];
       ++used_[i];
       Rate rate;
       rate.kind = RateKind::kContract;
@@ -181,7 +179,7 @@ class Finder {
   const RateBook& book_;
   const std::optional<RunSpan>& span_;
   std::vector<std::int64_t> left_;  // room of each contract
-  std::vector<std::int64_t> used_;  // GPUs that it has taken
+  std::vector<std::int64_t> used_;  // GPUs that it prices
   std::set<std::size_t> partly_;
   std::set<std::size_t> full_;
   std::map<std::string, Rate> listed_;  // by model

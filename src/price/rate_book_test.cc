@@ -179,6 +179,17 @@ TEST(RateBookTest, ACommitmentCoversSoManyGpusAndNoMore) {
   EXPECT_NE(site.Card()->remarks()[0].find("has no room for all"), std::string::npos);
 }
 
+TEST(RateBookTest, AContractOfAPartOfTheRunTakesThePriceOfItsOwnGpusOnly) {
+  Site site;
+  site.Agree("old,all,,2.00,1,,,2026-03-01T12:00:00Z\nrest,all,3.00,,,,,\n");
+  EXPECT_EQ(site.Cents(), (Prices{-1, 300, 300}));
+  const RateCard card = site.Card().value();
+  ASSERT_EQ(card.remarks().size(), 2U);
+  EXPECT_NE(card.remarks()[0].find("contract old: 2.00 per GPU-hour"), std::string::npos) << card.remarks()[0];
+  EXPECT_NE(card.remarks()[0].find("covers a part of this run only"), std::string::npos) << card.remarks()[0];
+  EXPECT_NE(card.remarks()[1].find("has no room for all"), std::string::npos) << card.remarks()[1];
+}
+
 // A commitment for three of five GPUs, and one for a single GPU: by host and index, whichever was read first.
 TEST(RateBookTest, TheOrderOfTheReadingsDoesNotShowUnderAContract) {
   test::ExpectProperty([] {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "text/escape.h"
 #include "text/number.h"
 #include "text/share.h"
 #include "text/spelling.h"
@@ -42,14 +43,14 @@ Result<double> ReadShare(std::string_view flag, std::string_view text, Whole who
 }
 
 struct Pair {
-  std::string_view left;
+  std::string left;  // a name, as it may be shown
   std::string_view right;
 };
 
 std::optional<Pair> SplitAt(std::string_view text, char separator) {
   const std::size_t at = text.find(separator);
   if (at == std::string_view::npos) return std::nullopt;
-  const Pair pair = {Trim(text.substr(0, at)), Trim(text.substr(at + 1))};
+  Pair pair = {Printable(Trim(text.substr(0, at))), Trim(text.substr(at + 1))};
   if (pair.left.empty() || pair.right.empty()) return std::nullopt;
   return pair;
 }
@@ -61,14 +62,13 @@ Result<std::vector<Part>> ReadParts(std::string_view flag, std::string_view list
   for (const std::string_view item : Split(list, ',')) {
     const std::optional<Pair> pair = SplitAt(item, separator);
     if (!pair) return Malformed(item, form);
-    const Result<double> share =
-        ReadShare(std::string(flag) + " " + std::string(pair->left), pair->right, Whole::kMayBe);
+    const Result<double> share = ReadShare(std::string(flag) + " " + pair->left, pair->right, Whole::kMayBe);
     if (!share) return tl::unexpected<Error>(share.error());
     for (const Part& part : parts) {
       if (part.target == pair->left)
         return FailUsage("combine: " + Quoted(pair->left) + " is twice in " + Quoted(list));
     }
-    parts.push_back({std::string(pair->left), *share});
+    parts.push_back({pair->left, *share});
   }
   return parts;
 }
@@ -90,7 +90,7 @@ Result<void> ReadFixes(const std::vector<std::string>& texts, CombineInput& inpu
     const std::optional<Pair> named = SplitAt(text, '=');
     const Result<double> share = ReadShare("--fix", named ? named->right : std::string_view(text));
     if (!share) return tl::unexpected<Error>(share.error());
-    input.fixes.push_back({named ? std::string(named->left) : "#" + std::to_string(input.fixes.size() + 1), *share});
+    input.fixes.push_back({named ? named->left : "#" + std::to_string(input.fixes.size() + 1), *share});
   }
   return CheckNames("--fix", input.fixes);
 }
@@ -101,12 +101,12 @@ Result<void> ReadPools(const std::vector<std::string>& texts, CombineInput& inpu
     const std::optional<Pair> named = SplitAt(text, '=');
     const std::optional<Pair> body = named ? SplitAt(named->right, ':') : std::nullopt;
     if (!body) return Malformed(text, kPoolForm);
-    const Result<double> share = ReadShare("--pool " + std::string(named->left), body->left, Whole::kMayBe);
+    const Result<double> share = ReadShare("--pool " + named->left, body->left, Whole::kMayBe);
     if (!share) return tl::unexpected<Error>(share.error());
     Result<std::vector<Part>> fixes = ReadParts("--pool", body->right, '=', kPoolForm);
     if (!fixes) return tl::unexpected<Error>(fixes.error());
     sum += *share;
-    input.pools.push_back({std::string(named->left), *share, *std::move(fixes)});
+    input.pools.push_back({named->left, *share, *std::move(fixes)});
   }
   if (sum > 1 + kSumTolerance) {
     return FailUsage("combine: the shares of --pool add up to more than 1; they are disjoint parts of the GPU time");
@@ -121,7 +121,7 @@ Result<void> ReadLanes(const std::vector<std::string>& texts, CombineInput& inpu
   for (const std::string& text : texts) {
     const std::optional<Pair> named = SplitAt(text, '=');
     if (!named) return Malformed(text, kLaneForm);
-    CombineInput::Lane lane = {std::string(named->left), {}};
+    CombineInput::Lane lane = {named->left, {}};
     for (const std::string_view item : Split(named->right, ',')) {
       const std::optional<Pair> stage = SplitAt(item, ':');
       if (!stage) return Malformed(item, kLaneForm);
@@ -131,7 +131,7 @@ Result<void> ReadLanes(const std::vector<std::string>& texts, CombineInput& inpu
       if (ms.fault != NumberFault::kNone || ms.value <= 0) {
         return FailUsage("combine: --lane stage " + Quoted(item) + " needs its milliseconds, above 0; write stage:140");
       }
-      lane.stages.push_back({std::string(stage->left), static_cast<double>(ms.value) / 1e6});
+      lane.stages.push_back({stage->left, static_cast<double>(ms.value) / 1e6});
     }
     TRY(CheckNames("--lane stage", lane.stages));
     input.lanes.push_back(std::move(lane));
@@ -156,7 +156,7 @@ Result<void> ReadLaneFixes(const std::vector<std::string>& texts, CombineInput& 
       return FailUsage("combine: --lane-fix " + Quoted(named->left) + " cuts stage " + Quoted(cut.target) +
                        ", which no --lane has; " + hint);
     }
-    input.lane_fixes.push_back({std::string(named->left), *std::move(cuts)});
+    input.lane_fixes.push_back({named->left, *std::move(cuts)});
   }
   return CheckNames("--lane-fix", input.lane_fixes);
 }
@@ -199,9 +199,10 @@ Result<void> ReadSubstitutes(const std::vector<std::string>& texts, CombineInput
     for (const Part& part : pool.fixes) names.push_back(part.target);
   }
   for (const CombineInput::LaneFix& fix : input.lane_fixes) names.push_back(fix.name);
-  std::set<std::string_view> taken;
+  std::set<std::string> taken;
   for (const std::string& text : texts) {
-    const std::vector<std::string_view> items = Split(text, ',');
+    const std::string list = Printable(text);  // as the names of the fixes are
+    const std::vector<std::string_view> items = Split(list, ',');
     if (items.size() < 2) return Malformed(text, "--substitutes A,B with the names of two or more fixes");
     for (const std::string_view item : items) {
       if (std::find(names.begin(), names.end(), item) == names.end()) {
@@ -209,7 +210,7 @@ Result<void> ReadSubstitutes(const std::vector<std::string>& texts, CombineInput
         return FailUsage("combine: --substitutes names " + Quoted(item) + ", which is no fix; " +
                          (near.empty() ? "name fixes as in --fix NAME=.35" : "did you mean " + Quoted(near) + "?"));
       }
-      if (!taken.insert(item).second)
+      if (!taken.emplace(item).second)
         return FailUsage("combine: --substitutes names " + Quoted(item) + " twice; give each fix one group");
     }
     input.substitutes.emplace_back(items.begin(), items.end());

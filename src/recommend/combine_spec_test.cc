@@ -39,6 +39,28 @@ TEST(CombineSpec, ReadsEverySpelling) {
   EXPECT_EQ(input->substitutes[0][1], "workers");
 }
 
+// A name may act on no terminal and break no document, and is still found by itself.
+TEST(CombineSpec, NamesAreReadAsTheyMayBeShown) {
+  const std::string raw = "\xff\x1b[31mx";
+  const std::string shown = "\xEF\xBF\xBD?[31mx";
+  CombineSpec spec;
+  spec.fixes = {raw + "=.3"};
+  spec.pools = {raw + "=.3:" + raw + "2=.5"};
+  spec.lanes = {raw + "=" + raw + ":20"};
+  spec.lane_fixes = {raw + "3=" + raw + ":.5"};
+  spec.substitutes = {raw + "," + raw + "2"};
+  const auto input = ReadCombineSpec(spec);
+  ASSERT_TRUE(input) << input.error().message;
+  EXPECT_EQ(input->fixes[0].name, shown);
+  EXPECT_EQ(input->pools[0].name, shown);
+  EXPECT_EQ(input->pools[0].fixes[0].target, shown + "2");
+  EXPECT_EQ(input->lanes[0].name, shown);
+  EXPECT_EQ(input->lanes[0].stages[0].name, shown);
+  EXPECT_EQ(input->lane_fixes[0].name, shown + "3");
+  EXPECT_EQ(input->lane_fixes[0].cuts[0].target, shown);
+  EXPECT_EQ(input->substitutes[0], (std::vector<std::string>{shown, shown + "2"}));
+}
+
 TEST(CombineSpec, AllMayBeWasteAndAStallMayVanish) {
   CombineSpec spec;
   spec.fixes = {".35", ".30"};

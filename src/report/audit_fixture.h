@@ -71,8 +71,7 @@ class AuditFixture {
     cost.gpus = static_cast<int>(cost.devices.size());
     if (cost.whole.observed_ns > 0) {
       cost.whole.mean_utilization = 100 * cost.whole.effective_ns / static_cast<double>(cost.whole.observed_ns);
-      cost.busy_share = cost.whole.effective_ns / static_cast<double>(cost.whole.observed_ns);
-      cost.waste_share = 1 - cost.busy_share;
+      cost.waste_share = 1 - cost.whole.effective_ns / static_cast<double>(cost.whole.observed_ns);
     }
     if (!rate) return;
     cost.rate.reason.clear();

@@ -1,6 +1,8 @@
 #include "tco/decimal.h"
 
-#include <string>
+#include <fmt/format.h>
+
+#include "base/money.h"
 
 namespace idleburn {
 
@@ -28,6 +30,16 @@ Result<Fraction> ParseDecimal(std::string_view text) {
   }
   if (digits == 0) return FailUsage(shown + " is no number; write 2.50, or 35%");
   return Fraction::Of(top, bottom);
+}
+
+std::string DecimalText(const Fraction& number) {
+  constexpr std::int64_t kBillion = 1'000'000'000;
+  if (number.too_large) return "more than can be kept";
+  const std::optional<Money> part = Fraction{number.top % number.bottom, number.bottom}.AsMoney();
+  if (!part) return fmt::format("{}", number.AsDouble());  // thirds of thirds of thirds, and so on
+  const Int128 carried = part->nano() / kBillion;
+  const std::string digits = FormatExact(Money::Nano(part->nano() % kBillion), 0);
+  return fmt::format("{}{}", number.top / number.bottom + carried, digits.substr(1));
 }
 
 }  // namespace idleburn

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/money.h"
+#include "tco/decimal.h"
 #include "tco/plan_cost.h"
 #include "text/suggestion.h"
 
@@ -23,8 +24,6 @@ std::vector<std::size_t> LinesNamed(const TcoPlan& plan, const std::string& name
   }
   return found;
 }
-
-std::string FigureText(const PlanFigure& figure) { return FormatExact(figure.likely.AsMoney().value_or(Money()), 0); }
 
 // One figure more in every term of the line.
 void Multiply(TcoPlan& plan, std::size_t line, PlanFigure by) {
@@ -68,7 +67,7 @@ Result<void> Apply(TcoPlan& plan, std::size_t line, const LeverEdit& edit,
     AddClaims(edit, claims[line]);
   } else if (edit.factor) {
     Multiply(plan, line, *edit.factor);
-    how = "x " + FigureText(*edit.factor);
+    how = "x " + DecimalText(edit.factor->likely);
   } else if (edit.to) {
     plan.figures.push_back(*edit.to);
     target.terms = {{false, false, {{plan.figures.size() - 1}}}};

@@ -1,9 +1,11 @@
 #include "tco/own_or_rent.h"
 
+#include "base/billing_hours.h"
+
 namespace idleburn {
 namespace {
 
-const Fraction kHoursAYear = Fraction::Of(8760, 1);
+const Fraction kHoursAYear = Fraction::Of(kHoursPerYear, 1);
 const Fraction kMonthsAYear = Fraction::Of(12, 1);
 const Fraction kOnce = Fraction::Of(1, 1);
 constexpr int kMostYears = 100;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/billing_hours.h"
 #include "base/fraction.h"
 #include "base/money.h"
 
@@ -92,7 +93,7 @@ struct TcoPlan {
   std::string currency = "USD";
   std::optional<Fraction> months;    // the horizon
   std::optional<std::string> start;  // "2026-07": its first month
-  int month_hours = 720;
+  int month_hours = kUsualMonthHours;
   Fraction contingency = Fraction::Of(15, 100);
   std::optional<Money> forced_contingency;  // instead of the rate
   std::optional<Money> budget;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "tco/decimal.h"
+
 namespace idleburn {
 namespace {
 
@@ -50,8 +52,7 @@ std::optional<std::string> DoubtOf(std::string_view key, const Fraction& value, 
   const Fraction most = Fraction::Of(range->most, 1000);
   const bool above = Compare(value, most) > 0;
   if (!above && Compare(value, least) >= 0) return std::nullopt;
-  const auto text = [](const Fraction& f) { return FormatExact(f.AsMoney().value_or(Money()), 0); };
-  return text(value) + " is " + (above ? "above " : "below ") + text(above ? most : least) + " " +
+  return DecimalText(value) + " is " + (above ? "above " : "below ") + DecimalText(above ? most : least) + " " +
          std::string(range->unit) + "; is it " + std::string(range->instead) + "?";
 }
 

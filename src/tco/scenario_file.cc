@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/billing_hours.h"
 #include "base/price_age.h"
 #include "tco/decimal.h"
 #include "tco/lever_kinds.h"
@@ -13,6 +14,7 @@
 #include "tco/plausible.h"
 #include "text/ascii.h"
 #include "text/number.h"
+#include "text/split.h"
 #include "text/suggestion.h"
 #include "text/time_zone.h"
 
@@ -206,8 +208,9 @@ std::size_t ScenarioReader::Constant(const std::string& name, const Fraction& va
 }
 
 Result<int> ScenarioReader::MonthHours(const toml::node& node, const Fraction& hours, const std::string& key) const {
-  if (hours.bottom == 1 && hours.top >= 1 && hours.top <= 744) return static_cast<int>(hours.top);
-  return Wrong(node, key + " is no number of hours of a month, such as 720 or 730");
+  if (hours.bottom == 1 && hours.top >= 1 && hours.top <= kMostMonthHours) return static_cast<int>(hours.top);
+  return Wrong(
+      node, key + " is no whole number of hours from 1 to " + std::to_string(kMostMonthHours) + ", such as 720 or 730");
 }
 
 Result<void> ScenarioReader::ReadHead(const toml::table& file) {
@@ -235,8 +238,10 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
   const auto money = [&](std::string_view key, std::optional<Money>& into) -> Result<void> {
     const Result<std::optional<Fraction>> number = NumberIn(file, key);
     if (!number) return tl::unexpected<Error>(number.error());
-    if (*number) into = (*number)->AsMoney();
-    return {};
+    if (!*number) return {};
+    into = (*number)->AsMoney();
+    if (into) return {};
+    return Wrong(*file.get(key), std::string(key) + " is beyond 9.2 billion, the largest amount kept exactly");
   };
   TRY(money("budget", plan_.budget));
   TRY(money("contingency_amount", plan_.forced_contingency));
@@ -298,9 +303,7 @@ Result<const LineRecipe*> ScenarioReader::RecipeFor(const toml::table& table, Co
     if (fits) return &recipe;
   }
   ways.erase(std::unique(ways.begin(), ways.end()), ways.end());
-  std::string list;
-  for (const std::string& way : ways) list += (list.empty() ? "" : ", ") + way;
-  return Wrong(table, key + " has no amount; give one of " + list);
+  return Wrong(table, key + " has no amount; give one of " + ListText(ways));
 }
 
 // The horizon, in months or years.
@@ -379,7 +382,7 @@ Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line)
       }
     }
   }
-  for (const std::string& part : parts) line.basis += (line.basis.empty() ? "" : ", ") + part;
+  line.basis = ListText(parts);
   const std::string purchase = table["purchase"].value_or(std::string());
   const Names kinds = {"on_demand", "spot", "reserved", "owned", ""};
   if (std::find(kinds.begin(), kinds.end(), purchase) == kinds.end()) {
@@ -607,8 +610,7 @@ Result<void> ScenarioReader::SetFigure(const toml::key& key, const toml::node& n
         }
       }
     }
-    const auto text = [](const PlanFigure& f) { return FormatExact(f.likely.AsMoney().value_or(Money()), 0); };
-    plan.levers.push_back({"set", name, text(old) + " to " + text(*read), "assumed", ""});
+    plan.levers.push_back({"set", name, DecimalText(old.likely) + " to " + DecimalText(read->likely), "assumed", ""});
     NoteDoubt(name, name.substr(name.rfind('.') + 1), *read, plan);
     old = *read;
     return {};

@@ -91,10 +91,13 @@ constexpr auto kWrong = std::to_array<BadScenario>({
     {"[[labour]]\namount = 5\n[[variant]]\n[[variant.lever]]\nline = \"labour\"\nfaktor = 1\n", "did you mean factor?"},
     {"[[labour]]\namount = -5\n", "'-5' is negative; give what it costs as it is"},
     {"budget = -5\n", "'-5' is negative"},
+    {"name = \"x\"\nbudget = 9223372037\n", "x.toml:2: budget is beyond 9.2 billion"},
+    {"contingency_amount = 9223372037\n", "x.toml:1: contingency_amount is beyond 9.2 billion"},
     {"[own]\ncapex = 5\nlife_years = 4\ngpus = 0\n", "gpus is 0"},
     {"[own]\ncapex = 5\nlife_years = 4\ngpus = 8\ncloud = [\"2.5\", -1]\n", "'-1' is negative"},
     {"[own]\ncapex = 5\nlife_years = 4\ngpus = 8\ncloud_falls_a_year = 20\n", "cloud_falls_a_year is above 1"},
-    {"[own]\ncapex = 5\nlife_years = 4\ngpus = 8\npayback_month_hours = 100000\n", "such as 720 or 730"},
+    {"[own]\ncapex = 5\nlife_years = 4\ngpus = 8\npayback_month_hours = 745\n",
+     "payback_month_hours is no whole number of hours from 1 to 744, such as 720 or 730"},
     {"[own]\ncapex = 5\nlife_years = 4\ngpu = 8\n", "did you mean gpus?"},
     {"[units]\nsample = 5\n", "did you mean samples?"},
     {"[own]\ncapex = 5\nlife_years = 0\ngpus = 8\n", "life_years is 0"},
@@ -122,6 +125,19 @@ TEST(ScenarioFile, DoubtsAboutPricesAreWarnings) {
   EXPECT_NE(plan.warnings[0].find("older than 90 days (2026-01-05)"), std::string::npos) << plan.warnings[0];
   EXPECT_NE(plan.warnings[1].find("no drill"), std::string::npos);
   EXPECT_EQ(plan.lines.front().basis, "spot, us-central1, as of 2026-01-05");
+}
+
+TEST(ScenarioFile, AFigureIsSaidHoweverLargeItIs) {
+  const Result<TcoFile> file = ReadTcoFile("x.toml",
+                                           "budget = 9223372036\n[[inference]]\ntokens = 15000000000000\n"
+                                           "per_million = \"0.1\"\n[[variant]]\n"
+                                           "set = { \"inference.inference.tokens\" = 12000000000000 }\n",
+                                           "2026-11-21");
+  ASSERT_TRUE(file) << file.error().message;
+  ASSERT_EQ(file->plans.size(), 2U);
+  EXPECT_EQ(file->plans[0].budget->nano(), 9'223'372'036'000'000'000);
+  ASSERT_EQ(file->plans[1].levers.size(), 1U);
+  EXPECT_EQ(file->plans[1].levers[0].how, "15000000000000 to 12000000000000");
 }
 
 TEST(ScenarioFile, AMonthOfAnyHorizonIsKept) {

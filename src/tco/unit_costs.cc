@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "base/billing_hours.h"
+
 namespace idleburn {
 namespace {
 
@@ -95,7 +97,8 @@ std::vector<HourlyProjection> ProjectionsOf(const TcoPlan& plan) {
     const std::optional<Fraction> hourly = FigureOf(plan, line, "hourly");
     if (!hourly) continue;
     const auto times = [&](int hours) { return (*hourly * Fraction::Of(hours, 1)).AsMoney().value_or(Money()); };
-    projections.push_back({line.Key(), times(1), times(plan.month_hours), times(12 * plan.month_hours), times(8760)});
+    projections.push_back(
+        {line.Key(), times(1), times(plan.month_hours), times(12 * plan.month_hours), times(kHoursPerYear)});
   }
   return projections;
 }

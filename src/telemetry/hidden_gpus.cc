@@ -1,5 +1,7 @@
 #include "telemetry/hidden_gpus.h"
 
+#include "text/split.h"
+
 namespace idleburn {
 namespace {
 
@@ -18,8 +20,7 @@ std::string LastingName(const Device& device) {
 
 std::vector<RunFact> HiddenGpus::Facts(const DeviceTable& table) const {
   std::vector<RunFact> facts;
-  std::string names;
-  for (const DeviceId id : devices) names += (names.empty() ? "" : ",") + LastingName(table[id]);
+  const std::string names = ListText(devices, ",", [&](DeviceId id) { return LastingName(table[id]); });
   if (!names.empty()) facts.push_back({kDevices, names});
   if (!names.empty()) facts.push_back({kBecause, because});
   if (!doubt.empty()) facts.push_back({kDoubt, doubt});

@@ -1,6 +1,7 @@
 #include "text/csv_table.h"
 
 #include <algorithm>
+#include <set>
 
 #include "text/escape.h"
 #include "text/number.h"
@@ -11,7 +12,14 @@ Result<void> CsvTable::ReadHeader() {
   const Result<bool> more = rows_.Next();
   if (!more) return tl::unexpected<Error>(more.error());
   if (!*more) return Fail(name() + ": no header row; the first line names the columns");
-  for (const std::string_view cell : rows_.cells()) header_.emplace_back(Trim(cell));
+  std::set<std::string_view> seen;
+  for (const std::string_view cell : rows_.cells()) {
+    const std::string_view column = Trim(cell);
+    if (!column.empty() && !seen.insert(column).second) {
+      return Fail(Where() + ": two columns are named '" + Printable(column) + "'; keep or rename one of them");
+    }
+    header_.emplace_back(column);
+  }
   return {};
 }
 

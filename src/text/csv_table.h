@@ -20,7 +20,7 @@ class CsvTable {
   CsvTable(const CsvTable&) = delete;
   CsvTable& operator=(const CsvTable&) = delete;
 
-  // Reads the header row; fails if there is none.
+  // Reads the header row; fails if there is none, or if two columns have one name.
   Result<void> ReadHeader();
   // Fails if the header lacks one of `columns`.
   [[nodiscard]] Result<void> Require(std::span<const std::string_view> columns) const;

@@ -42,6 +42,12 @@ TEST(CsvTableTest, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(ErrorIn("name\na\n"), "");
   EXPECT_EQ(ErrorIn(""), "t.csv: no header row; the first line names the columns");
   EXPECT_EQ(ErrorIn("price\n1\n"), "t.csv:1: no column 'name' in the header; add it");
+  EXPECT_EQ(ErrorIn("name,b, name\n"), "t.csv:1: two columns are named 'name'; keep or rename one of them");
+  EXPECT_EQ(ErrorIn("name,,\na,b,c\n"), "");  // what has no name is not read
+  std::string wide = "name";
+  for (int i = 0; i < 100'000; ++i) wide += "," + std::to_string(i);
+  EXPECT_EQ(ErrorIn(wide + "\n"), "");
+  EXPECT_EQ(ErrorIn(wide + ",7\n"), "t.csv:1: two columns are named '7'; keep or rename one of them");
   EXPECT_EQ(ErrorIn("name\n\"abc\n"), "t.csv:2: a quoted cell is not closed; end it with \" on the same line");
   EXPECT_EQ(ErrorIn("name,b\n\"a\" ,b\n1,\"40\"0\n"),
             "t.csv:3: text follows the closing quote of a cell; quote all of the cell or none of it");

@@ -1,6 +1,7 @@
 #include "text/suggestion.h"
 
 #include "text/spelling.h"
+#include "text/split.h"
 
 namespace idleburn {
 
@@ -22,9 +23,7 @@ std::string MeantBy(std::string_view word, std::span<const std::string> known) {
 std::string SuggestionFor(std::string_view word, std::span<const std::string> known) {
   if (known.empty()) return "there is none";
   if (const std::string meant = MeantBy(word, known); !meant.empty()) return "did you mean " + meant + "?";
-  std::string list;
-  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
-  return "give one of " + list;
+  return "give one of " + ListText(known);
 }
 
 }  // namespace idleburn

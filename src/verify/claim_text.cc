@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "text/escape.h"
+#include "text/json_dump.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -56,7 +57,7 @@ Json Document(const Claim& claim) {
 }
 
 // Sorted, without blanks.
-std::string Canonical(const Json& json) { return nlohmann::json::parse(json.dump()).dump(); }
+std::string Canonical(const Json& json) { return JsonLine(nlohmann::json::parse(JsonLine(json))); }
 
 // Takes the members of a claim one by one; the first that is wrong is kept.
 class Members {
@@ -160,7 +161,7 @@ std::string HashedText(const Claim& claim) { return Canonical(Document(claim)); 
 std::string ClaimText(const Claim& claim) {
   Json json = Document(claim);
   json["sha256"] = claim.sha256;
-  return json.dump(2) + "\n";
+  return JsonDocument(json);
 }
 
 Result<ClaimDocument> ParseClaim(std::string_view text, const std::string& file) {
