@@ -104,7 +104,7 @@ TEST_F(BadInput, CutCompressedFilesAreAuditedUpToThere) {
     ExpectRefused(Write("head." + tool, testing::ReadText(cut).substr(0, 6)), "cut off before the first byte");
   }
   // Only the header is left, of whatever format: it is the copy that is at fault and not the recorder.
-  for (const std::string header : {kHeader, std::string("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n")}) {
+  for (const std::string& header : {kHeader, std::string("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n")}) {
     const std::string cut = (folder_.path() / "header.gz").string();
     MustRunTool("gzip -c " + Write("header", header) + " | head -c -8 > " + cut);
     ExpectRefused(cut, "header.gz: its compressed data is cut off; copy the file again (what is left of it: ");
