@@ -103,6 +103,12 @@ TEST_F(BadInput, CutCompressedFilesAreAuditedUpToThere) {
     EXPECT_LT(audit["gpu_hours"]["observed"].get<double>(), 2999 / 3600.0) << tool;
     ExpectRefused(Write("head." + tool, testing::ReadText(cut).substr(0, 6)), "cut off before the first byte");
   }
+  // Only the header is left, of whatever format: it is the copy that is at fault and not the recorder.
+  for (const std::string& header : {kHeader, std::string("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n")}) {
+    const std::string cut = (folder_.path() / "header.gz").string();
+    MustRunTool("gzip -c " + Write("header", header) + " | head -c -8 > " + cut);
+    ExpectRefused(cut, "header.gz: its compressed data is cut off; copy the file again (what is left of it: ");
+  }
 }
 
 // A good log, of which the first 20 rows are read, and then one row again and again: 1.2 GB of it in some kilobytes.
@@ -125,6 +131,8 @@ TEST_F(BadInput, ColumnsAndLinesOutOfShape) {
   ExpectRefused(
       Write("changes.csv", kHeader + Rows(20) + "timestamp, index, power.draw [W]\n2026/03/02 11:00:00.000, 0, 5 W\n"),
       "changes.csv:22: the columns change here");
+  ExpectRefused(Write("appended.csv", kHeader + Rows(20) + Rows(20, kCells + ", 1980 MHz", kName, 20)),
+                "appended.csv:22: the columns change here without a header");
   std::string wide = "timestamp";
   for (int i = 0; i < 1'000'000; ++i) wide += ",x";
   ExpectRefused(Write("wide.csv", wide + "\n1\n"), "wide.csv: is text of no known format");

@@ -49,11 +49,21 @@ Result<void> CheckHost(const KnownInput& input, const ImportOptions& options, co
   return {};
 }
 
+// What a file lacks may have been in the end that its copy lost.
+Error WithLostEnd(Error error, const ByteSource& source) {
+  if (source.truncated()) {
+    error.message = source.name() +
+                    ": its compressed data is cut off; copy the file again (what is left of it: " + error.message + ")";
+  }
+  return error;
+}
+
 }  // namespace
 
 Result<void> ImportInput(const KnownInput& input, const ImportOptions& options, ImportTarget& target) {
   target.devices.BeginInput(input.host);
-  TRY(input.importer->import(*input.source, options, target));
+  const Result<void> imported = input.importer->import(*input.source, options, target);
+  if (!imported) return tl::unexpected<Error>(WithLostEnd(imported.error(), *input.source));
   TRY(CheckHost(input, options, target.devices));
   if (input.source->truncated()) target.quality.Count(QualityId::kTruncatedInput, {&input.source->name(), 0});
   return {};

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <utility>
 
+#include "import/device_limit.h"
 #include "import/units.h"
 #include "text/escape.h"
 #include "text/number.h"
@@ -14,7 +15,6 @@ namespace {
 
 constexpr std::size_t kTrialRows = 8192;  // looked at to see whether the table is in order
 constexpr std::size_t kBatch = 128;       // samples that stay in the nearest cache until they are classified
-constexpr std::size_t kMaxDevices = 20'000;
 constexpr char kBetweenCells = '\xff';
 
 // "00000000:65:00.0"
@@ -147,8 +147,7 @@ Result<std::optional<DeviceId>> ColumnRows::Device(std::span<const std::string_v
     return std::optional(named_[last_].id);
   }
   if (named_.size() == kMaxDevices) {
-    return Fail(file_ + ":" + std::to_string(line) + ": column '" + Printable(identity_.front().name) +
-                "' names more than " + std::to_string(kMaxDevices) + " GPUs; check --columns gpu=");
+    return Fail(file_ + ":" + std::to_string(line) + ": " + TooManyDevices(Printable(identity_.front().name)));
   }
   const std::optional<DeviceId> id = EnterDevice(cells, line);
   if (!id) return id;

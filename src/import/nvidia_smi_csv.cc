@@ -5,10 +5,13 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
+#include "import/device_limit.h"
 #include "import/index_watch.h"
 #include "import/line_blocks.h"
+#include "import/misfit_rows.h"
 #include "import/smi_columns.h"
 #include "import/smi_rows.h"
 #include "import/stamp.h"
@@ -16,7 +19,9 @@
 #include "import/units.h"
 #include "text/ascii.h"
 #include "text/byte_order_mark.h"
+#include "text/escape.h"
 #include "text/number.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -79,10 +84,24 @@ struct Shared {
   std::string first_bad;  // its place and what is wrong with it
   bool zone_noted = false;
   bool ends_in_unit = false;        // the last row delivered: "16384 MiB"
-  std::uint32_t unit_assumed = 0;   // signals, as counted so far
+  std::uint32_t units_assumed = 0;  // signals, as counted so far
   std::optional<IndexWatch> watch;  // of a log that knows its GPUs by index alone
-  SweepTimes times;                 // of one without times
+  std::optional<MisfitRows> misfits;
+  std::unordered_map<std::string, DeviceId> entered;  // by the cells that name them, joined
+  SweepTimes times;                                   // of one without times
 };
+
+// Which columns tell the signals of a device, but for those that no row has chosen yet.
+void NameCounters(DeviceId id, Shared& shared) {
+  for (const SmiColumn& column : shared.layout->columns) {
+    if ((shared.layout->unsettled & Bit(column.signal)) != 0) continue;
+    if (column.role == SmiRole::kValue || column.role == SmiRole::kMask) {
+      shared.out.devices.NameCounter(id, column.signal, "nvidia_smi." + column.header);
+    } else if (column.role == SmiRole::kFlag) {
+      shared.out.devices.NameCounter(id, Signal::kEventReasons, "nvidia_smi.clocks_event_reasons");
+    }
+  }
+}
 
 // The device of a row; none where the row says of every part of the GPU's identity that it has no value.
 Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shared) {
@@ -101,10 +120,7 @@ Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shar
   if (!uuid.empty() && IsMaskedUuid(uuid)) shared.out.quality.Count(QualityId::kMaskedUuid, {&shared.in.name(), 0});
   const std::size_t before = shared.out.devices.size();
   // A driver may rename a model, and an exporter call it otherwise; a UUID says who it is whatever it is called.
-  bool known_by_uuid = false;
-  for (DeviceId other = 0; other < before; ++other) {
-    known_by_uuid = known_by_uuid || (!uuid.empty() && shared.out.devices[other].uuid == uuid);
-  }
+  const bool known_by_uuid = shared.out.devices.KnowsUuid(uuid);
   const DeviceId id = shared.out.devices.Enter(key);
   const Device& known = shared.out.devices[id];
   if (key.index && known.index && *known.index != *key.index) {
@@ -114,13 +130,7 @@ Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shar
     return Fail("GPU " + std::string(row.index) + " is called '" + known.name.substr(0, 40) + "' and then '" +
                 key.name.substr(0, 40) + "': the indices moved; record uuid to tell the GPUs apart");
   }
-  for (const SmiColumn& column : shared.layout->columns) {
-    if (column.role == SmiRole::kValue || column.role == SmiRole::kMask) {
-      shared.out.devices.NameCounter(id, column.signal, "nvidia_smi." + column.header);
-    } else if (column.role == SmiRole::kFlag) {
-      shared.out.devices.NameCounter(id, Signal::kEventReasons, "nvidia_smi.clocks_event_reasons");
-    }
-  }
+  NameCounters(id, shared);
   return std::optional(id);
 }
 
@@ -176,6 +186,7 @@ class UnnamedRows {
       const Result<std::optional<DeviceId>> device = EnterDevice(row, shared_);
       if (!device) return tl::unexpected<Error>(device.error());
       devices_.push_back(**device);
+      shared_.entered.emplace(index, **device);
     }
     return {};
   }
@@ -195,20 +206,23 @@ class CsvWorker final : public LineBlockWorker {
     stretches_.clear();
     odd_.clear();
     lines_of_.clear();
+    misfits_.clear();
     error_.reset();
     bad_ = Faulty{};
     torn_ = Faulty{};
     lines_ = 0;
+    rows_ = 0;
     std::string_view text = block.text();
     ends_in_unit_ = EndsInUnit(LastCell(text));
     if (!block.terminated) {
       if (!turn.Await()) return;
       if (IsCutInACell(text)) return;
     }
-    if (!reader_) {
+    if (!reader_ || reader_unsettled_ != 0) {
       if (!turn.Await() || !Start(text)) return;
     }
     reader_->Begin(text);
+    lines_before_ = lines_;
     RowIdentity identity;
     while (true) {
       KeepUsual(reader_->ReadUsualRows());
@@ -234,18 +248,26 @@ class CsvWorker final : public LineBlockWorker {
     DataQuality& quality = shared_.out.quality;
     const auto place = [&](std::int64_t line) { return Place{&file, shared_.lines + line}; };
     const RowFaults faults = reader_ ? reader_->TakeFaults() : RowFaults{};
-    quality.Count(QualityId::kOutOfRange, place(1), faults.out_of_range);
-    quality.Count(QualityId::kNotFinite, place(1), faults.not_finite);
-    quality.Count(QualityId::kUnavailableValue, place(1), faults.unavailable);
-    quality.Count(QualityId::kTimezoneAmbiguous, place(1), faults.zone_ambiguous);
-    quality.Count(QualityId::kUnitAssumed, place(1), std::popcount(faults.unit_assumed & ~shared_.unit_assumed));
-    shared_.unit_assumed |= faults.unit_assumed;
+    const auto count = [&](QualityId id, const FaultCount& fault, std::int64_t times) {
+      quality.Count(id, place(lines_before_ + fault.line), times);
+    };
+    count(QualityId::kOutOfRange, faults.out_of_range, faults.out_of_range.count);
+    count(QualityId::kNotFinite, faults.not_finite, faults.not_finite.count);
+    count(QualityId::kUnavailableValue, faults.unavailable, faults.unavailable.count);
+    count(QualityId::kTimezoneAmbiguous, faults.zone_ambiguous, faults.zone_ambiguous.count);
+    count(QualityId::kUnitAssumed, faults.unit_assumed, std::popcount(faults.units_assumed & ~shared_.units_assumed));
+    shared_.units_assumed |= faults.units_assumed;
     quality.Count(QualityId::kBadRow, place(bad_.line), bad_.count);
     quality.Count(QualityId::kTornRow, place(torn_.line), torn_.count);
     if (bad_.count > 0 && shared_.bad_rows == 0) {
       shared_.first_bad = file + ":" + std::to_string(place(bad_.line).line) + ": " + bad_.why;
     }
     shared_.bad_rows += bad_.count;
+    for (MisfitRun& run : misfits_) {
+      run.line += shared_.lines;
+      run.good_before += shared_.rows;
+      shared_.misfits->Add(run);
+    }
     if (error_)
       return tl::unexpected<Error>(Error{file + ":" + std::to_string(shared_.lines + lines_) + ": " + *error_});
     if (faults.zone_assumed && !shared_.zone_noted) {
@@ -305,12 +327,31 @@ class CsvWorker final : public LineBlockWorker {
     return true;
   }
 
-  // Binds the header if this is the first block, and takes it off `text`. False: it could not be bound.
+  // Binds the header if this is the first block, and takes it off `text`; settles what can be. False: the header could
+  // not be bound.
   bool Start(std::string_view& text) {
     if (!shared_.layout && !BindHeader(text)) return false;
-    reader_ = std::make_unique<SmiRowReader>(*shared_.layout, shared_.zone);
-    named_ = shared_.layout->has_identity;
+    const SmiLayout& layout = *shared_.layout;
+    if (layout.unsettled != 0) Settle(text);
+    if (reader_ && reader_unsettled_ == layout.unsettled) return true;
+    reader_ = std::make_unique<SmiRowReader>(layout.Preferred(), shared_.zone);
+    reader_unsettled_ = layout.unsettled;
+    named_ = layout.has_identity;
     return true;
+  }
+
+  // What is still not settled after this block has no value in any row of it.
+  void Settle(std::string_view text) {
+    SmiLayout& layout = *shared_.layout;
+    const std::uint32_t before = layout.unsettled;
+    while (layout.unsettled != 0 && !text.empty()) {
+      const std::size_t end = text.find('\n');
+      const std::vector<std::string_view> cells = Split(text.substr(0, end), ',');
+      if (cells.size() == layout.columns.size()) layout.Settle(cells);
+      text.remove_prefix(end + 1);
+    }
+    if (layout.unsettled == before) return;
+    for (const auto& [cells, id] : shared_.entered) NameCounters(id, shared_);
   }
 
   bool BindHeader(std::string_view& text) {
@@ -337,6 +378,7 @@ class CsvWorker final : public LineBlockWorker {
       return false;
     }
     shared_.layout = std::make_unique<SmiLayout>(std::move(*layout));
+    shared_.misfits.emplace(shared_.layout->columns.size());
     if (shared_.layout->by_index_alone) shared_.watch.emplace(shared_.out.devices);
     if (!shared_.layout->has_time) {
       quality.Count(QualityId::kNoTimestamp, {&file, 0});
@@ -348,6 +390,7 @@ class CsvWorker final : public LineBlockWorker {
   // The reader read so many usual rows.
   void KeepUsual(std::size_t rows) {
     if (rows == 0) return;
+    rows_ += static_cast<std::int64_t>(rows);
     const std::size_t from = reader_->line() - rows;
     if (named_) {
       stretches_.push_back({false, from, rows, lines_ + 1});
@@ -359,11 +402,15 @@ class CsvWorker final : public LineBlockWorker {
     for (std::size_t i = 0; i < rows; ++i) {
       ++lines_;
       columns.Get(i, sample);
-      KeepOdd(sample);
+      KeepSample(sample);
     }
   }
   // A row of the line read last.
   void KeepOdd(const Sample& sample) {
+    ++rows_;
+    KeepSample(sample);
+  }
+  void KeepSample(const Sample& sample) {
     if (stretches_.empty() || !stretches_.back().odd) stretches_.push_back({true, odd_.size(), 0, lines_});
     ++stretches_.back().rows;
     odd_.push_back(sample);
@@ -380,38 +427,63 @@ class CsvWorker final : public LineBlockWorker {
       error_ = "the columns change here; split the file at this line and give both parts";
       return;
     }
+    if (!torn && !restarted && why.empty()) KeepMisfit();
     Faulty& faulty = torn || restarted ? torn_ : bad_;
     if (faulty.count++ > 0) return;
     faulty.line = lines_;
     if (!torn) faulty.why = why.empty() ? reader_->WhyBad() : std::string(why);
   }
 
+  // The line that the reader read last fits the header not, though it may be a row.
+  void KeepMisfit() {
+    const std::size_t cells = reader_->MisfitCells();
+    if (cells == 0) return;
+    const bool goes_on = !misfits_.empty() && misfits_.back().cells == cells && misfits_.back().good_before == rows_;
+    if (!goes_on) misfits_.push_back({cells, rows_, lines_, 0, reader_->WhyBad()});
+    ++misfits_.back().count;
+  }
+
   // Of the line that the reader read last. False: there is none, which is counted, or error_ says why, or the import
   // has failed elsewhere and is to stop.
   bool FindDevice(const RowIdentity& identity, Sample& sample, Turn& turn) {
-    if (const std::optional<DeviceId> known = reader_->Find(identity)) {
-      sample.device = *known;
+    if (const std::optional<DeviceId> learned = reader_->Find(identity)) {
+      sample.device = *learned;
       return true;
     }
     stopped_ = !turn.Await();
     if (stopped_) return false;
-    const Result<std::optional<DeviceId>> entered = EnterDevice(identity, shared_);
-    if (!entered) {
-      error_ = entered.error().message;
-      return false;
+    auto known = shared_.entered.find(reader_->Joined(identity));
+    if (known == shared_.entered.end()) {
+      const Result<std::optional<DeviceId>> entered =
+          shared_.entered.size() < kMaxDevices ? EnterDevice(identity, shared_) : Fail(TooManyDevices(NamingColumn()));
+      if (!entered) {
+        error_ = entered.error().message;
+        return false;
+      }
+      if (!*entered) {
+        OnBadRow(reader_->Line(), false, "names no GPU");
+        return false;
+      }
+      known = shared_.entered.emplace(reader_->Joined(identity), **entered).first;
     }
-    if (!*entered) {
-      OnBadRow(reader_->Line(), false, "names no GPU");
-      return false;
-    }
-    sample.device = **entered;
-    reader_->Learn(identity, **entered);
+    sample.device = known->second;
+    reader_->Learn(identity, known->second);
     return true;
+  }
+
+  // The first column that says which GPU a row is of.
+  [[nodiscard]] std::string NamingColumn() const {
+    for (const SmiColumn& column : shared_.layout->columns) {
+      const SmiRole role = column.role;
+      if (role == SmiRole::kIndex || role == SmiRole::kUuid || role == SmiRole::kBusId) return Printable(column.header);
+    }
+    return {};
   }
 
   Shared& shared_;
   UnnamedRows& unnamed_;
   std::unique_ptr<SmiRowReader> reader_;
+  std::uint32_t reader_unsettled_ = 0;  // what was not settled when it was made
   bool named_ = true;
   std::vector<Stretch> stretches_;      // all rows of the block
   std::vector<Sample> odd_;             // all of them if the log names no GPU
@@ -420,8 +492,11 @@ class CsvWorker final : public LineBlockWorker {
   bool stopped_ = false;
   Faulty bad_;
   Faulty torn_;
+  std::vector<MisfitRun> misfits_;
   bool ends_in_unit_ = false;  // the last row of the block
   std::int64_t lines_ = 0;
+  std::int64_t lines_before_ = 0;  // of them, before those that the reader was given
+  std::int64_t rows_ = 0;          // that fit, of the block
 };
 
 }  // namespace
@@ -436,6 +511,7 @@ Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, Im
   std::vector<std::unique_ptr<LineBlockWorker>> workers;
   for (int i = 0; i < 2 * threads - 1; ++i) workers.push_back(std::make_unique<CsvWorker>(shared, unnamed));
   TRY(ForEachLineBlock(in, threads, workers));
+  if (shared.rows > 0) TRY(shared.misfits->Verdict(shared.rows, in.name()));
   TRY(unnamed.Finish());
   if (shared.watch) TRY(shared.watch->Verdict(in.name()));
   if (shared.rows == 0) {

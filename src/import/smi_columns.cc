@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
+#include "import/units.h"
 #include "telemetry/event_reasons.h"
 #include "text/escape.h"
 #include "text/number.h"
@@ -15,7 +17,7 @@ struct Known {
   std::string_view name;
   SmiRole role;
   Signal signal;
-  int rank;  // of several columns for one signal the lowest rank is used
+  int rank;  // of several columns for one signal with a value the lowest rank is used
 };
 
 // power.draw is the 1 s average on boards that have one and instantaneous on the others; the explicit columns are
@@ -49,28 +51,12 @@ constexpr auto kKnown = std::to_array<Known>({
     {"clocks_throttle_reasons.active", SmiRole::kMask, Signal::kEventReasons, 1},
 });
 
+constexpr int kRankOfFlags = 2;  // after the masks that they make up
+
 // Others without a dot in their name.
 constexpr auto kUndotted = std::to_array<std::string_view>(
     {"count", "serial", "pstate", "driver_version", "vbios_version", "persistence_mode", "addressing_mode",
      "compute_mode", "compute_cap", "display_mode", "display_active", "display_attached"});
-
-struct UnitScale {
-  std::string_view text;
-  Unit unit;
-  std::int64_t multiplier;  // thousandths of the text's unit to the signal's unit
-  std::int64_t divisor;
-};
-constexpr auto kUnits = std::to_array<UnitScale>({
-    {"%", Unit::kMicroPercent, 1000, 1},
-    {"W", Unit::kMilliwatt, 1, 1},
-    {"mW", Unit::kMilliwatt, 1, 1000},
-    {"MHz", Unit::kKilohertz, 1, 1},
-    {"KiB", Unit::kByte, 1024, 1000},
-    {"MiB", Unit::kByte, std::int64_t{1} << 20, 1000},
-    {"GiB", Unit::kByte, std::int64_t{1} << 30, 1000},
-    {"MB", Unit::kByte, std::int64_t{1} << 20, 1000},  // old drivers print MB and mean MiB
-    {"C", Unit::kMillicelsius, 1, 1},
-});
 
 // nvidia-smi's own unit, for columns that show none.
 constexpr std::string_view OwnUnit(Unit unit) {
@@ -126,15 +112,48 @@ SmiColumn ReadHeaderCell(std::string_view cell) {
   return column;
 }
 
-// Of several columns with one role or signal, keeps the best; the rest are ignored.
-void KeepBest(std::vector<SmiColumn>& columns, const std::vector<int>& ranks) {
+bool IsMeasured(const SmiColumn& column) {
+  return column.role == SmiRole::kValue || column.role == SmiRole::kMask || column.role == SmiRole::kFlag;
+}
+
+// Whether only one of the two is to be read.
+bool AreRivals(const SmiColumn& a, const SmiColumn& b) {
+  if (a.role == SmiRole::kFlag && b.role == SmiRole::kFlag) return false;
+  if (IsMeasured(a) && IsMeasured(b)) return a.signal == b.signal;
+  return a.role == b.role && a.role != SmiRole::kIgnored;
+}
+
+void IgnoreRivalsOf(std::size_t chosen, std::vector<SmiColumn>& columns) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    for (std::size_t j = 0; j < columns.size(); ++j) {
-      const bool rivals = i != j && columns[i].role == columns[j].role && columns[i].role != SmiRole::kIgnored &&
-                          columns[i].role != SmiRole::kFlag && columns[i].signal == columns[j].signal;
-      if (rivals && (ranks[j] < ranks[i] || (ranks[j] == ranks[i] && j < i))) {
-        columns[i].role = SmiRole::kIgnored;
-        break;
+    if (i != chosen && AreRivals(columns[i], columns[chosen])) columns[i].role = SmiRole::kIgnored;
+  }
+}
+
+// Of the columns that `is` names the one of the lowest rank, then the first.
+template <typename Is>
+std::optional<std::size_t> Best(const std::vector<SmiColumn>& columns, Is is) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (is(i) && (!best || columns[i].rank < columns[*best].rank)) best = i;
+  }
+  return best;
+}
+
+bool HasValue(const SmiColumn& column, std::string_view cell) {
+  if (column.role == SmiRole::kFlag) return cell == "Active" || cell == "Not Active";
+  return ReadQuantity(cell, Info(column.signal).unit, column.unit).value.has_value();
+}
+
+// Settles who and when: of several columns the best. What they measure is left to the rows.
+void IgnoreRivals(SmiLayout& layout) {
+  std::vector<SmiColumn>& columns = layout.columns;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!AreRivals(columns[i], columns[j])) continue;
+      if (IsMeasured(columns[i])) {
+        layout.unsettled |= Bit(columns[i].signal);
+      } else {
+        columns[columns[i].rank < columns[j].rank ? j : i].role = SmiRole::kIgnored;
       }
     }
   }
@@ -142,24 +161,27 @@ void KeepBest(std::vector<SmiColumn>& columns, const std::vector<int>& ranks) {
 
 }  // namespace
 
-std::string SmiLayout::CounterOf(Signal signal) const {
-  for (const SmiColumn& column : columns) {
-    if ((column.role == SmiRole::kValue || column.role == SmiRole::kMask) && column.signal == signal) {
-      return "nvidia_smi." + column.header;
-    }
+void SmiLayout::Settle(std::span<const std::string_view> cells) {
+  for (std::uint32_t bits = unsettled; bits != 0; bits &= bits - 1) {
+    const std::uint32_t bit = bits & ~(bits - 1);
+    const std::optional<std::size_t> best = Best(columns, [&](std::size_t i) {
+      return IsMeasured(columns[i]) && Bit(columns[i].signal) == bit && HasValue(columns[i], cells[i]);
+    });
+    if (!best) continue;
+    IgnoreRivalsOf(*best, columns);
+    unsettled &= ~bit;
   }
-  return "nvidia_smi." + std::string(Info(signal).name);
 }
 
-bool SetUnit(SmiColumn& column, std::string_view unit) {
-  for (const UnitScale& scale : kUnits) {
-    if (scale.text == unit && scale.unit == Info(column.signal).unit) {
-      column.multiplier = scale.multiplier;
-      column.divisor = scale.divisor;
-      return true;
-    }
+SmiLayout SmiLayout::Preferred() const {
+  SmiLayout layout = *this;
+  for (; layout.unsettled != 0; layout.unsettled &= layout.unsettled - 1) {
+    const std::uint32_t bit = layout.unsettled & ~(layout.unsettled - 1);
+    IgnoreRivalsOf(
+        *Best(columns, [&](std::size_t i) { return IsMeasured(columns[i]) && Bit(columns[i].signal) == bit; }),
+        layout.columns);
   }
-  return false;
+  return layout;
 }
 
 bool IsSmiHeader(std::string_view line) {
@@ -180,32 +202,34 @@ bool IsSmiHeader(std::string_view line) {
 
 Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, DataQuality& quality) {
   SmiLayout layout;
-  std::vector<int> ranks;
   std::string mangled;
   for (const std::string_view cell : Split(line, ',')) {
     SmiColumn column = ReadHeaderCell(cell);
-    int rank = 0;
     if (const Known* known = FindKnown(column.header)) {
       column.role = known->role;
       column.signal = known->signal;
-      rank = known->rank;
+      column.rank = known->rank;
     } else if (const std::optional<int> bit = FindFlag(column.header)) {
       column.role = SmiRole::kFlag;
+      column.rank = kRankOfFlags;
       column.signal = Signal::kEventReasons;
       column.flag_bit = *bit;
     } else {
       if (EndsWithTime(column.header)) mangled = column.header;
       quality.CountNamed(QualityId::kUnknownColumn, column.header, {&file, 1});
     }
-    if (column.role == SmiRole::kValue &&
-        !SetUnit(column, column.unit.empty() ? OwnUnit(Info(column.signal).unit) : column.unit)) {
-      return Fail("column '" + column.header + "' has the unit [" + column.unit.substr(0, 20) +
-                  "], which is none of its kind; fix the header");
+    if (column.role == SmiRole::kValue) {
+      const Unit unit = Info(column.signal).unit;
+      column.unit_shown = !column.unit.empty();
+      if (!column.unit_shown) column.unit = OwnUnit(unit);
+      if (FindUnitScale(column.unit, unit) == nullptr) {
+        return Fail("column '" + column.header + "' has the unit [" + column.unit.substr(0, 20) +
+                    "], which is none of its kind; fix the header");
+      }
     }
     layout.columns.push_back(std::move(column));
-    ranks.push_back(rank);
   }
-  KeepBest(layout.columns, ranks);
+  IgnoreRivals(layout);
   const auto has = [&](SmiRole role) {
     return std::any_of(layout.columns.begin(), layout.columns.end(),
                        [role](const SmiColumn& column) { return column.role == role; });
@@ -215,7 +239,6 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
     return Fail("something stands before 'timestamp' in the header ('" + Printable(mangled.substr(0, 40)) +
                 "'), so perhaps in every row; take it out of the file");
   }
-  layout.has_mask = has(SmiRole::kMask);
   const bool lasting = has(SmiRole::kUuid) || has(SmiRole::kBusId);
   layout.by_index_alone = has(SmiRole::kIndex) && !lasting;
   layout.has_identity = has(SmiRole::kIndex) || lasting;

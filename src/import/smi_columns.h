@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +19,10 @@ struct SmiColumn {
   SmiRole role = SmiRole::kIgnored;
   Signal signal = Signal::kUtilization;  // of kValue, kMask
   int flag_bit = 0;                      // of kFlag: the clock-event bit this Active/Not Active column shows
+  int rank = 0;                          // of columns that say the same the lowest is preferred
   std::string header;                    // as written, without its unit
-  std::string unit;                      // from the header's brackets, empty if none
-  // The value in the signal's unit is text in thousandths x multiplier / divisor.
-  std::int64_t multiplier = 1;
-  std::int64_t divisor = 1;
+  std::string unit;                      // of kValue: of its bare numbers
+  bool unit_shown = false;               // in the header's brackets; else it is nvidia-smi's own
 };
 
 // How the columns of one log are bound, by name and never by position.
@@ -32,19 +31,20 @@ struct SmiLayout {
   bool has_time = false;
   bool has_identity = false;  // a column of index, uuid or bus id
   bool by_index_alone = false;
-  bool has_mask = false;  // the mask column, which makes the flag columns redundant
+  // Signals that several columns tell, none of which has had a value: [N/A] in one says nothing of the others. The
+  // first row with a value in one of them chooses for the whole log, the others are then ignored. All columns of flags
+  // are one.
+  std::uint32_t unsettled = 0;
 
-  // "nvidia_smi.<header>" of the column that carries `signal`.
-  [[nodiscard]] std::string CounterOf(Signal signal) const;
+  // Chooses by the cells of a row, as many as columns. What is settled stays.
+  void Settle(std::span<const std::string_view> cells);
+  // The same, with the preferred column for each signal that is not settled.
+  [[nodiscard]] SmiLayout Preferred() const;
 };
 
 // True if the line looks like the header of such a log, be it one that lacks what an audit needs.
 bool IsSmiHeader(std::string_view line);
 // Binds a header line. Fails (without naming the place) if nothing can be measured; unknown columns are counted.
 Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, DataQuality& quality);
-
-// Sets the scale of a column for a unit as nvidia-smi prints it ("%", "W", "MiB", "MHz"); false if the unit does
-// not belong to the column's signal.
-bool SetUnit(SmiColumn& column, std::string_view unit);
 
 }  // namespace idleburn

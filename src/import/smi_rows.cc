@@ -43,7 +43,7 @@ inline bool MillisOfMinute(const char* p, std::int64_t* ms) {
 }  // namespace
 
 SmiRowReader::SmiRowReader(const SmiLayout& layout, const TimeZone* zone)
-    : columns_(layout.columns.size()), zone_(zone), flags_make_mask_(!layout.has_mask) {
+    : columns_(layout.columns.size()), zone_(zone) {
   for (std::size_t i = 0; i < columns_; ++i) {
     const SmiColumn& column = layout.columns[i];
     switch (column.role) {
@@ -116,15 +116,19 @@ RowFaults SmiRowReader::TakeFaults() {
   return faults;
 }
 
-void SmiRowReader::Expect(std::size_t at, std::string_view number, const SmiColumn& unit, std::string_view suffix) {
+void SmiRowReader::Count(FaultCount& fault) const {
+  if (fault.count++ == 0) fault.line = static_cast<std::int64_t>(line_);
+}
+
+// A form is expected only where its numbers are whole in the signal's unit, so that none is rounded.
+void SmiRowReader::Expect(std::size_t at, std::string_view number, const UnitScale& unit, std::string_view suffix) {
   NumberColumn& column = numbers_[at];
   column.form = NumberForm();
   NumberForm form(number, suffix);
-  constexpr std::array<std::int64_t, 4> kThousandths = {1000, 100, 10, 1};
-  if (form.decimals >= kThousandths.size()) return;
-  const std::int64_t scaled = kThousandths[form.decimals] * unit.multiplier;
-  const std::int64_t scale = scaled / unit.divisor;
-  if (scaled % unit.divisor != 0 || scale == 0 || scale > INT32_MAX) return;
+  std::int64_t divisor = unit.denominator;
+  for (std::size_t i = 0; i < form.decimals && divisor <= unit.numerator; ++i) divisor *= 10;
+  const std::int64_t scale = unit.numerator / divisor;
+  if (unit.numerator % divisor != 0 || scale == 0 || scale > INT32_MAX) return;
   column.form = form;
   column.scale = static_cast<std::uint32_t>(scale);
   const std::int64_t most = RangeOf(Info(column.signal).unit).high / scale;
@@ -133,44 +137,29 @@ void SmiRowReader::Expect(std::size_t at, std::string_view number, const SmiColu
 
 bool SmiRowReader::ReadOddNumber(std::string_view cell, std::size_t at, Sample& sample) {
   const SmiColumn& bound = number_units_[at];
+  const Signal signal = bound.signal;
   const char* const cell_end = cell.data() + cell.size();
   cell = Trim(cell);
-  const Signal signal = bound.signal;
-  if (const std::optional<Unobserved> reason = WhyUnavailable(cell)) {
-    ++faults_.unavailable;
-    sample.SetUnavailable(signal, *reason);
+  const Quantity quantity = ReadQuantity(cell, Info(signal).unit, bound.unit);
+  if (!quantity.value) {
+    if (quantity.issue == QualityId::kBadRow) return false;
+    Count(quantity.issue == QualityId::kUnavailableValue ? faults_.unavailable
+          : quantity.issue == QualityId::kNotFinite      ? faults_.not_finite
+                                                         : faults_.out_of_range);
+    sample.SetUnavailable(signal, quantity.why);
     return true;
   }
-  const std::size_t blank = cell.find(' ');
-  const std::size_t number_end = blank != std::string_view::npos            ? blank
-                                 : cell.find('%') != std::string_view::npos ? cell.find('%')
-                                                                            : cell.size();
-  const std::string_view unit = Trim(cell.substr(number_end));
-  const ScaledNumber number = ParseScaled(cell.substr(0, number_end), 3);
-  if (number.fault == NumberFault::kNotFinite) {
-    ++faults_.not_finite;
-    sample.SetUnavailable(signal, Unobserved::kSentinel);
-    return true;
+  sample.Set(signal, *quantity.value);
+  const std::string_view number = cell.substr(0, NumberLength(cell));
+  const std::string_view printed = Trim(cell.substr(number.size()));
+  if (printed.empty() && !bound.unit_shown && signal != Signal::kTemperature) {
+    Count(faults_.unit_assumed);
+    faults_.units_assumed |= Bit(signal);
   }
-  SmiColumn column = bound;
-  if (number.fault == NumberFault::kNotANumber || (!unit.empty() && !SetUnit(column, unit))) return false;
-  std::int64_t scaled = 0;
-  if (number.fault == NumberFault::kTooLarge || __builtin_mul_overflow(number.value, column.multiplier, &scaled)) {
-    ++faults_.out_of_range;
-    sample.SetUnavailable(signal, Unobserved::kSentinel);
-    return true;
-  }
-  if (unit.empty() && bound.unit.empty() && signal != Signal::kTemperature) faults_.unit_assumed |= Bit(signal);
   // With what follows the unit: the '\r' of a line's end.
-  const std::string_view number_text = cell.substr(0, number_end);
-  const char* const suffix = number_text.data() + number_text.size();
-  Expect(at, number_text, column, {suffix, static_cast<std::size_t>(cell_end - suffix)});
-  if (const std::optional<std::int64_t> valid = InRange(Info(signal).unit, scaled / column.divisor)) {
-    sample.Set(signal, *valid);
-  } else {
-    ++faults_.out_of_range;
-    sample.SetUnavailable(signal, Unobserved::kSentinel);
-  }
+  const char* const suffix = number.data() + number.size();
+  const UnitScale* const unit = FindUnitScale(printed.empty() ? bound.unit : printed, Info(signal).unit);
+  Expect(at, number, *unit, {suffix, static_cast<std::size_t>(cell_end - suffix)});
   return true;
 }
 
@@ -185,9 +174,11 @@ bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
     faults_.zone_assumed = faults_.zone_assumed || !zoned;
   } else {
     const LocalMeaning meaning = zone_->MeaningOf(civil);
-    faults_.zone_ambiguous += meaning.doubtful() ? 1 : 0;
     sample.time = ByOrder(meaning, &last_time_);
-    if (meaning.doubtful()) return true;
+    if (meaning.doubtful()) {
+      Count(faults_.zone_ambiguous);
+      return true;
+    }
   }
   if (!zoned && whole.size() == 23) {
     std::memcpy(minute_text_.data(), whole.data(), sizeof minute_text_);
@@ -196,7 +187,7 @@ bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
   return true;
 }
 
-bool SmiRowReader::ReadMask(std::string_view cell, const MaskPart& part, Sample& sample) {
+bool SmiRowReader::ReadMask(std::string_view cell, const MaskPart& part, Sample& sample, RowFaults& faults) const {
   if (part.column.role == SmiRole::kFlag) return ReadFlag(Bare(cell), part, sample);
   cell = Bare(cell);
   const Signal signal = part.column.signal;
@@ -204,21 +195,20 @@ bool SmiRowReader::ReadMask(std::string_view cell, const MaskPart& part, Sample&
   if (!mask) {
     const std::optional<Unobserved> reason = WhyUnavailable(cell);
     if (!reason) return false;
-    ++faults_.unavailable;
+    Count(faults.unavailable);
     sample.SetUnavailable(signal, *reason);
     return true;
   }
   if (const std::optional<std::int64_t> valid = InRange(Unit::kMask, static_cast<Int128>(*mask))) {
     sample.Set(signal, *valid);
   } else {
-    ++faults_.out_of_range;
+    Count(faults.out_of_range);
     sample.SetUnavailable(signal, Unobserved::kSentinel);
   }
   return true;
 }
 
-bool SmiRowReader::ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample) const {
-  if (!flags_make_mask_) return true;
+bool SmiRowReader::ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample) {
   if (cell == "Active" || cell == "Not Active") {
     const std::int64_t so_far = sample.Has(Signal::kEventReasons) ? sample.Get(Signal::kEventReasons) : 0;
     const std::int64_t bit = cell == "Active" ? std::int64_t{1} << flag.column.flag_bit : 0;
@@ -249,10 +239,14 @@ bool SmiRowReader::ReadNumbersOneByOne(Sample& sample) {
   return true;
 }
 
-bool SmiRowReader::ReadMasks(Sample& sample) {
+bool SmiRowReader::ReadMasks(Sample& sample, RowFaults& faults) const {
+  constexpr Signal kReasons = Signal::kEventReasons;
   for (const MaskPart& mask : masks_) {
-    if (!ReadMask(Cell(mask.position), mask, sample)) return false;
+    if (!ReadMask(Cell(mask.position), mask, sample, faults)) return false;
   }
+  if (masks_.empty() || sample.Has(kReasons) || sample.Lacks(kReasons)) return true;
+  Count(faults.unavailable);  // of all flags none has a value
+  sample.SetUnavailable(kReasons, WhyUnavailable(Cell(masks_.front().position)).value_or(Unobserved::kSentinel));
   return true;
 }
 
@@ -264,7 +258,7 @@ inline bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
   } else if (!ReadNumbersOneByOne(sample)) {
     return false;
   }
-  return ReadMasks(sample);
+  return ReadMasks(sample, faults_);
 }
 
 // Identities of one log mostly have one length and differ at the end.
@@ -272,34 +266,33 @@ inline bool Same(std::string_view a, std::string_view b) {
   return a.size() == b.size() && (a.empty() || (a.back() == b.back() && (a.size() == 1 || a == b)));
 }
 
+const std::string& SmiRowReader::Joined(const RowIdentity& identity) {
+  joined_.clear();
+  for (const NamePart& name : names_) (joined_ += identity.*name.part) += ',';  // which no cell holds
+  return joined_;
+}
+
 void SmiRowReader::Learn(const RowIdentity& identity, DeviceId device) {
   Known known{{}, device};
   for (const NamePart& name : names_) known.text.emplace_back(identity.*name.part);
+  by_cells_.emplace(Joined(identity), known_.size());
   known_.push_back(std::move(known));
   guess_ = 0;
 }
 
 std::optional<DeviceId> SmiRowReader::Find(const RowIdentity& identity) {
-  for (std::size_t i = 0; i < known_.size(); ++i) {
-    std::size_t same = 0;
-    while (same < names_.size() && Same(known_[i].text[same], identity.*names_[same].part)) ++same;
-    if (same < names_.size()) continue;
-    guess_ = i + 1 < known_.size() ? i + 1 : 0;
-    return known_[i].device;
-  }
-  return std::nullopt;
+  const auto found = by_cells_.find(Joined(identity));
+  if (found == by_cells_.end()) return std::nullopt;
+  guess_ = found->second + 1 < known_.size() ? found->second + 1 : 0;
+  return known_[found->second].device;
 }
 
 // The mask of a row as rows mostly have it: there, and readable.
 bool SmiRowReader::ReadUsualMask(std::int64_t* mask) {
-  const RowFaults before = faults_;
   Sample sample;
-  if (ReadMasks(sample) && sample.Has(Signal::kEventReasons) && sample.unavailable == 0) {
-    *mask = sample.Get(Signal::kEventReasons);
-    return true;
-  }
-  faults_ = before;  // Next will find them again
-  return false;
+  if (!ReadMasks(sample, faults_aside_) || !sample.Has(Signal::kEventReasons)) return false;
+  *mask = sample.Get(Signal::kEventReasons);
+  return true;
 }
 
 std::size_t SmiRowReader::ReadUsualRows() {
@@ -375,6 +368,17 @@ std::string SmiRowReader::WhyBad() {
   return fmt::format(
       "its time '{}' is not as nvidia-smi writes it, 2026/07/03 22:22:01.444 (did a spreadsheet save it?)",
       Printable(Bare(Cell(*time_)).substr(0, 40)));
+}
+
+std::size_t SmiRowReader::MisfitCells() const {
+  if (ends_.size() == columns_) return columns_;
+  for (std::size_t i = 0; time_ && i < ends_.size(); ++i) {
+    std::string_view cell = Trim(Cell(i));
+    CivilTime civil;
+    bool zoned = false;
+    if (TakeCivilTime(cell, &civil, &zoned) && cell.empty()) return ends_.size();
+  }
+  return time_ || ends_.size() < 2 ? 0 : ends_.size();
 }
 
 SmiRowReader::Outcome SmiRowReader::Next(RowIdentity& identity, Sample& sample) {

@@ -5,11 +5,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "import/delimiters.h"
 #include "import/number_cells.h"
 #include "import/smi_columns.h"
+#include "import/units.h"
 #include "telemetry/sample.h"
 #include "text/time_zone.h"
 
@@ -23,26 +25,35 @@ struct RowIdentity {
   std::string_view name;
 };
 
+// How often something was wrong.
+struct FaultCount {
+  std::int64_t count = 0;
+  std::int64_t line = 0;  // of the first, among those of the block, from 1
+};
+
 // What is wrong with a row, or with a cell of it that is then treated as missing.
 struct RowFaults {
-  std::int64_t out_of_range = 0;
-  std::int64_t not_finite = 0;
-  std::int64_t unavailable = 0;
-  std::int64_t zone_ambiguous = 0;
-  bool zone_assumed = false;       // a stamp without a zone was taken as UTC
-  std::uint32_t unit_assumed = 0;  // signals
+  FaultCount out_of_range;
+  FaultCount not_finite;
+  FaultCount unavailable;
+  FaultCount zone_ambiguous;
+  FaultCount unit_assumed;
+  std::uint32_t units_assumed = 0;  // signals
+  bool zone_assumed = false;        // a stamp without a zone was taken as UTC
 };
 
 // Reads the rows of a log with one layout. Not thread-safe: one per worker.
 class SmiRowReader {
  public:
-  // `zone` may be null: stamps are UTC.
+  // `zone` may be null: stamps are UTC. Nothing of the layout is unsettled.
   SmiRowReader(const SmiLayout& layout, const TimeZone* zone);
 
   // Rows of this identity are of that device. To be told of each before ReadUsualRows can tell it.
   void Learn(const RowIdentity& identity, DeviceId device);
   // The device of a row; nothing if it was not learned.
   [[nodiscard]] std::optional<DeviceId> Find(const RowIdentity& identity);
+  // The cells of an identity joined, good until the next call.
+  [[nodiscard]] const std::string& Joined(const RowIdentity& identity);
 
   // Turns to the lines of `text`, the last of which ends with '\n'; LineBlock::kPad bytes before and after it may be
   // read. It stays as it is until the last of its rows was read. Reads the numbers of all rows in their usual form.
@@ -65,6 +76,9 @@ class SmiRowReader {
   [[nodiscard]] std::string_view Line() const;
   // Of that line, which Next said was bad: what is wrong with it and what to do, for people.
   [[nodiscard]] std::string WhyBad();
+  // The number of its cells if it is a row nevertheless, be it of other columns: it has the header's number of cells,
+  // or a time in one, or several cells where the log has no times. 0: a line of a driver or a shell.
+  [[nodiscard]] std::size_t MisfitCells() const;
 
   // Faults since the last call.
   RowFaults TakeFaults();
@@ -87,12 +101,13 @@ class SmiRowReader {
   bool ReadNumbersOneByOne(Sample& sample);
   bool ReadNumber(std::size_t at, Sample& sample);
   bool ReadOddNumber(std::string_view cell, std::size_t at, Sample& sample);
-  void Expect(std::size_t at, std::string_view number, const SmiColumn& unit, std::string_view suffix);
+  void Expect(std::size_t at, std::string_view number, const UnitScale& unit, std::string_view suffix);
+  void Count(FaultCount& fault) const;
   bool ReadTime(std::string_view cell, Sample& sample);
-  bool ReadMasks(Sample& sample);
+  bool ReadMasks(Sample& sample, RowFaults& faults) const;
   bool ReadUsualMask(std::int64_t* mask);
-  bool ReadMask(std::string_view cell, const MaskPart& mask, Sample& sample);
-  bool ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample) const;
+  bool ReadMask(std::string_view cell, const MaskPart& mask, Sample& sample, RowFaults& faults) const;
+  static bool ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample);
 
   std::size_t columns_;
   std::vector<NumberColumn> numbers_;    // in the form of the last number read
@@ -107,11 +122,13 @@ class SmiRowReader {
     DeviceId device;
   };
   std::vector<Known> known_;
+  std::unordered_map<std::string, std::size_t> by_cells_;  // of known_, by their cells joined
+  std::string joined_;
   std::size_t guess_ = 0;
   std::vector<MaskPart> masks_;
   const TimeZone* zone_;
-  bool flags_make_mask_;
   RowFaults faults_;
+  RowFaults faults_aside_;  // of rows that Next will read, and find them again
 
   Delimiters delimiters_;
   // Of the lines of the block, perhaps more: usual_ is 1 where values_ has the numbers of the line.

@@ -35,15 +35,8 @@ constexpr std::array<Spelling, 18> kUnavailable = {{
     {"GPU is lost", Unobserved::kSentinel},
 }};
 
-// One of `suffix` is numerator / denominator of the unit.
-struct Scale {
-  std::string_view suffix;
-  Unit unit;
-  std::int64_t numerator;
-  std::int64_t denominator;
-};
 constexpr std::int64_t kMebi = 1 << 20;
-constexpr std::array<Scale, 23> kScales = {{
+constexpr std::array<UnitScale, 23> kScales = {{
     {"%", Unit::kMicroPercent, kPercent, 1},
     {"W", Unit::kMilliwatt, 1000, 1},
     {"mW", Unit::kMilliwatt, 1, 1},
@@ -90,22 +83,39 @@ std::optional<Unobserved> WhyUnavailable(std::string_view text) {
   return bracketed ? std::optional(Unobserved::kSentinel) : std::nullopt;
 }
 
+const UnitScale* FindUnitScale(std::string_view text, Unit unit) {
+  const auto* const found = std::find_if(kScales.begin(), kScales.end(),
+                                         [&](const UnitScale& s) { return s.unit == unit && s.text == text; });
+  return found == kScales.end() ? nullptr : found;
+}
+
+std::size_t NumberLength(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  const std::size_t stop = std::min(text.find_first_not_of("+-.0123456789"), text.size());
+  if (text.substr(0, stop).find_first_of(kDigits) == std::string_view::npos) {
+    return std::min(text.find_first_of(" %"), text.size());
+  }
+  if (stop == text.size() || (text[stop] != 'e' && text[stop] != 'E')) return stop;
+  const std::size_t sign = text.substr(stop + 1).find_first_of("+-") == 0 ? 1 : 0;
+  const std::size_t power = stop + 1 + sign;
+  const std::size_t end = std::min(text.find_first_not_of(kDigits, power), text.size());
+  return end > power ? end : stop;
+}
+
 Quantity ReadQuantity(std::string_view text, Unit unit, std::string_view plain) {
   text = Trim(text);
   if (const std::optional<Unobserved> why = WhyUnavailable(text)) {
     return NoValue(*why, QualityId::kUnavailableValue);
   }
   if (unit == Unit::kMask) return ReadMask(text);
-  const std::size_t stop = std::min(text.find_first_not_of("+-.0123456789"), text.size());
-  const std::string_view printed = Trim(text.substr(stop));
-  const std::string_view suffix = printed.empty() ? plain : printed;
-  const auto* scale = std::find_if(kScales.begin(), kScales.end(),
-                                   [&](const Scale& s) { return s.unit == unit && s.suffix == suffix; });
+  const std::size_t length = NumberLength(text);
+  const std::string_view printed = Trim(text.substr(length));
+  const UnitScale* const scale = FindUnitScale(printed.empty() ? plain : printed, unit);
   // Millionths keep every decimal that a tool prints.
-  const ScaledNumber number = ParseScaled(stop == 0 ? text : text.substr(0, stop), 6);
+  const ScaledNumber number = ParseScaled(text.substr(0, length), 6);
   if (number.fault == NumberFault::kNotFinite) return NoValue(Unobserved::kSentinel, QualityId::kNotFinite);
   if (number.fault == NumberFault::kTooLarge) return NoValue(Unobserved::kSentinel, QualityId::kOutOfRange);
-  if (number.fault != NumberFault::kNone || scale == kScales.end()) {
+  if (number.fault != NumberFault::kNone || scale == nullptr) {
     return NoValue(Unobserved::kSentinel, QualityId::kBadRow);
   }
   const Int128 value = DivHalfEven(static_cast<Int128>(number.value) * scale->numerator,

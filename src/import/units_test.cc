@@ -6,6 +6,15 @@
 namespace idleburn {
 namespace {
 
+TEST(Units, NumbersMayHaveAnExponentAndWordsAUnit) {
+  EXPECT_EQ(ReadQuantity("1.5e2 W", Unit::kMilliwatt, "").value, 150'000);
+  EXPECT_EQ(ReadQuantity("2E+3", Unit::kMilliwatt, "mW").value, 2000);
+  EXPECT_EQ(ReadQuantity("1e30 %", Unit::kMicroPercent, "").issue, QualityId::kOutOfRange);
+  EXPECT_EQ(ReadQuantity("inf %", Unit::kMicroPercent, "").issue, QualityId::kNotFinite);
+  EXPECT_EQ(ReadQuantity("-NaN W", Unit::kMilliwatt, "").issue, QualityId::kNotFinite);
+  EXPECT_EQ(ReadQuantity("1e W", Unit::kMilliwatt, "").issue, QualityId::kBadRow);
+}
+
 TEST(Units, ValuesWithUnits) {
   EXPECT_EQ(ReadQuantity("65 %", Unit::kMicroPercent, "").value, 65'000'000);
   EXPECT_EQ(ReadQuantity("6.5%", Unit::kMicroPercent, "").value, 6'500'000);

@@ -85,6 +85,7 @@ std::optional<DeviceId> DeviceTable::Find(const DeviceKey& key, const std::strin
     const std::string full = key.mig ? uuid + "/" + key.mig->id : uuid;
     const auto found = by_uuid_.find(full);
     if (found != by_uuid_.end()) return found->second;
+    if (by_uuid_.size() == devices_.size()) return std::nullopt;  // each has a UUID of its own
   }
   const std::string bus = NormalBusId(key.bus_id);
   for (DeviceId id = 0; id < devices_.size(); ++id) {

@@ -74,6 +74,8 @@ class DeviceTable {
 
   [[nodiscard]] const Device& operator[](DeviceId id) const { return devices_[id]; }
   [[nodiscard]] std::size_t size() const { return devices_.size(); }
+  // Whether a device of that normal UUID was entered.
+  [[nodiscard]] bool KnowsUuid(std::string_view uuid) const { return by_uuid_.find(uuid) != by_uuid_.end(); }
   // Where a signal of `device` belongs: board values of an instance go to its board.
   [[nodiscard]] DeviceId Home(DeviceId device, Signal signal) const;
 

@@ -40,6 +40,16 @@ TEST(DeviceTableTest, OneEntryForEverySpellingOfAUuid) {
   EXPECT_EQ(table.size(), 2U);
 }
 
+TEST(DeviceTableTest, AUuidIsKnownOnceItsDeviceIs) {
+  DeviceTable table;
+  const DeviceId a = table.Enter(ByUuid(kUuidA, 0));
+  EXPECT_TRUE(table.KnowsUuid(kUuidA));
+  EXPECT_FALSE(table.KnowsUuid(kUuidB));
+  EXPECT_NE(table.Enter(ByUuid(kUuidB, 0)), a) << "another UUID is another GPU whatever its index";
+  EXPECT_EQ(table.Enter(ByUuid("", 0)), a);
+  EXPECT_FALSE(table.KnowsUuid(""));
+}
+
 TEST(DeviceTableTest, NormalizesUuids) {
   EXPECT_EQ(NormalUuid("gpu-79CCD55167A2124A"), "GPU-79ccd55167a2124a");
   EXPECT_EQ(NormalUuid("79ccd55167a2124a"), "");  // too short to be told from other numbers
