@@ -366,17 +366,24 @@ std::optional<ReasonTimes> ReasonsOf(const AuditReport& report) {
   return all;
 }
 
-EffectiveBounds EffectiveBoundsOf(const UsageCost& usage) {
+namespace {
+
+EffectiveBounds BoundsOf(Int128 rate_times_allocated, const UsageCost& usage) {
   const auto per_hour = [&](double effective_ns) -> std::optional<Money> {
-    const auto ns = static_cast<std::int64_t>(std::llround(effective_ns));
-    if (!usage.total || ns <= 0) return std::nullopt;
-    const Money allocated = Minus(*usage.total, usage.unallocated_cost.value_or(Money()));
-    const Result<Money> m = Scale(allocated, kNanosPerHour, ns);
-    return m ? std::optional(*m) : std::nullopt;
+    if (!usage.total) return std::nullopt;
+    return PerEffectiveHour(rate_times_allocated, std::llround(effective_ns));
   };
   const double effective = usage.effective_ns - usage.unpriced.effective_ns;
   const std::int64_t unobserved = usage.unobserved_ns - usage.unpriced.unobserved_ns;
   return {per_hour(effective + static_cast<double>(unobserved)), per_hour(effective)};
+}
+
+}  // namespace
+
+EffectiveBounds EffectiveBoundsOf(const CostReport& cost) { return BoundsOf(RateTimesAllocated(cost), cost.whole); }
+
+EffectiveBounds EffectiveBoundsOf(const CostReport& cost, const CostReport::DeviceCost& device) {
+  return BoundsOf(RateTimesAllocated(cost, device), device.usage);
 }
 
 std::optional<double> ObservedShare(const UsageCost& usage) {

@@ -115,7 +115,8 @@ struct EffectiveBounds {
   std::optional<Money> low;
   std::optional<Money> high;
 };
-EffectiveBounds EffectiveBoundsOf(const UsageCost& usage);  // of the GPUs that have a price
+EffectiveBounds EffectiveBoundsOf(const CostReport& cost);  // of the GPUs that have a price
+EffectiveBounds EffectiveBoundsOf(const CostReport& cost, const CostReport::DeviceCost& device);
 // Share of the window that was observed, 0 to 1; absent for an empty window.
 std::optional<double> ObservedShare(const UsageCost& usage);
 

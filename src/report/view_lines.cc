@@ -101,7 +101,7 @@ void AddPricedLines(const ViewContext& c, std::vector<std::string>& lines) {
   }
   lines.push_back(EffectiveHourLine(c));
   const std::optional<double> observed = ObservedShare(u);
-  if (const EffectiveBounds b = EffectiveBoundsOf(u); observed && *observed < kUnitCostCoverage && b.low) {
+  if (const EffectiveBounds b = EffectiveBoundsOf(cost); observed && *observed < kUnitCostCoverage && b.low) {
     lines.push_back(fmt::format(
         "Only {} of the time was observed: if all the rest was busy, {} per effective GPU-hour; if none, {}.",
         PercentText(*observed), c.ExactCost(*b.low), b.high ? c.ExactCost(*b.high) : "undefined"));
