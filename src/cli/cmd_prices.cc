@@ -163,8 +163,8 @@ Result<void> CheckFlags(const PricesRequest& request, const Settings& settings) 
   const std::string& action = request.words.front();
   for (const ActionFlag& f : flags) {
     if (!f.given || f.actions.find(action) != std::string_view::npos) continue;
-    return FailUsage("prices " + action + ": " + std::string(f.flag) + " is a flag of prices " + std::string(f.actions) +
-                     " and does nothing here");
+    return FailUsage("prices " + action + ": " + std::string(f.flag) + " is a flag of prices " +
+                     std::string(f.actions) + " and does nothing here");
   }
   return {};
 }
