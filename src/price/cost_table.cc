@@ -9,8 +9,7 @@
 namespace idleburn {
 namespace {
 
-// Where the billionths go that rounding down left over. Each device and each line lack as many as their sums say; as
-// the devices lack together what the lines do, every one finds a place.
+// Where the billionths go that rounding down left over: each device and each line lack as many as their sums say.
 class Leftovers {
  public:
   // Rounds every cell down.
@@ -33,37 +32,43 @@ class Leftovers {
   }
 
   std::vector<CostLines> HandOut() {
-    for (std::size_t d = 0; d < cells_.size(); ++d) {
-      unsigned tried = 0;
-      while (device_lacks_[d] > 0 && Raise(d, &tried)) {
-        --device_lacks_[d];
-        tried = 0;
+    for (const Within within : {Within::kRoundedUp, Within::kTimed}) {
+      for (std::size_t d = 0; d < cells_.size(); ++d) {
+        for (unsigned tried = 0; device_lacks_[d] > 0 && Raise(d, within, &tried); tried = 0) --device_lacks_[d];
       }
     }
-    for (const bool with_time : {true, false}) {
-      for (std::size_t d = 0; d < cells_.size(); ++d) GiveRest(d, with_time ? cells_[d].timed : kEveryLine);
+    for (std::size_t l = 0; l < kLineCount; ++l) {  // of devices that share no line with those that lack
+      for (std::size_t d = 0; d < cells_.size() && line_lacks_[l] > 0; ++d) {
+        if ((cells_[d].timed & Bit(l)) != 0) Turn(d, l, +1);
+      }
     }
     return std::move(costs_);
   }
 
  private:
-  static constexpr unsigned kEveryLine = (1U << kLineCount) - 1;
+  enum class Within : std::uint8_t { kRoundedUp, kTimed };  // what a cell may take
   static constexpr unsigned Bit(std::size_t line) { return 1U << line; }
   struct Cells {         // of a device, a bit a line
     unsigned timed = 0;  // have time
-    unsigned open = 0;   // were rounded down
+    unsigned open = 0;   // were rounded down and could be rounded up
     unsigned raised = 0;
   };
 
-  // Rounds another cell of the device up: of a line that lacks a billionth, else of one for which another device, which
-  // was given it, takes one elsewhere.
-  bool Raise(std::size_t device, unsigned* tried) {
+  [[nodiscard]] unsigned Takers(std::size_t device, Within within) const {
+    return within == Within::kTimed ? cells_[device].timed : cells_[device].open & ~cells_[device].raised;
+  }
+  [[nodiscard]] bool CanGive(std::size_t device, std::size_t line, Within within) const {
+    return within == Within::kTimed ? costs_[device][line] > 0 : (cells_[device].raised & Bit(line)) != 0;
+  }
+
+  // Gives the device a billionth: of a line that lacks one, else of one of which another device can take one elsewhere.
+  bool Raise(std::size_t device, Within within, unsigned* tried) {
     for (const bool lacking : {true, false}) {
       for (std::size_t l = 0; l < kLineCount; ++l) {
         const unsigned bit = Bit(l);
-        if ((cells_[device].open & ~*tried & bit) == 0 || (lacking && line_lacks_[l] == 0)) continue;
+        if ((Takers(device, within) & ~*tried & bit) == 0 || (lacking && line_lacks_[l] == 0)) continue;
         *tried |= bit;
-        if (!lacking && !MoveAway(l, tried)) continue;
+        if (!lacking && !MoveAway(l, within, tried)) continue;
         Turn(device, l, +1);
         return true;
       }
@@ -71,9 +76,9 @@ class Leftovers {
     return false;
   }
 
-  bool MoveAway(std::size_t line, unsigned* tried) {
+  bool MoveAway(std::size_t line, Within within, unsigned* tried) {
     for (std::size_t d = 0; d < cells_.size(); ++d) {
-      if ((cells_[d].raised & Bit(line)) == 0 || !Raise(d, tried)) continue;
+      if (!CanGive(d, line, within) || !Raise(d, within, tried)) continue;
       Turn(d, line, -1);
       return true;
     }
@@ -81,20 +86,9 @@ class Leftovers {
   }
 
   void Turn(std::size_t device, std::size_t line, int way) {
-    cells_[device].open ^= Bit(line);
     cells_[device].raised ^= Bit(line);
     costs_[device][line] += way;
     line_lacks_[line] -= way;
-  }
-
-  void GiveRest(std::size_t device, unsigned lines) {
-    for (std::size_t l = 0; l < kLineCount; ++l) {
-      if ((lines & Bit(l)) == 0) continue;
-      const std::int64_t given = std::min(device_lacks_[device], line_lacks_[l]);
-      costs_[device][l] += given;
-      device_lacks_[device] -= given;
-      line_lacks_[l] -= given;
-    }
   }
 
   CostLines line_lacks_;
