@@ -190,6 +190,12 @@ TEST(UnpricedTest, HoursWithoutAPriceAreNeverBesideTheAmountsOfTheOthers) {
   EXPECT_EQ(view.owners.columns[2].header, "unpriced h");
   EXPECT_EQ(view.owners.rows[0], (TableRow{"ann", "2.0000", "1.0000", "$4.00", "as named by the source"}));
   EXPECT_TRUE(Contains(view.phases.notes.front(), "without 1.0000 unpriced GPU-hours"));
+  Rate& open = cost.rates[1].rate;
+  open.reason = "ambiguous_price";
+  open.candidates.resize(2);
+  EXPECT_TRUE(Contains(AuditHtml(audit.report), "2 offers in the catalogue; settle it"));
+  open.stale = true;
+  EXPECT_TRUE(Contains(AuditHtml(audit.report), "2 offers in the catalogue, some older than 90 days; settle it"));
 }
 
 // One GPU without a price that lost time beside two that have one.

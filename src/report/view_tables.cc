@@ -199,7 +199,8 @@ std::string PriceOf(const ViewContext& c, const Rate& rate) {
 std::string SourceOf(const Rate& rate) {
   if (rate.per_gpu_hour) return rate.source;
   if (rate.reason == "ambiguous_price") {
-    return fmt::format("{} offers in the catalogue; settle it with --price GPUS=KEY", rate.candidates.size());
+    return fmt::format("{} offers in the catalogue{}; settle it with --price GPUS=KEY", rate.candidates.size(),
+                       rate.stale ? ", some older than 90 days" : "");
   }
   return rate.reason == "partly_under_contract" ? "a contract covers a part of the run only"
                                                 : "no price is known; give one with --price GPUS=RATE";
