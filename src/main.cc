@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "cli/command.h"
 
@@ -16,6 +17,16 @@ void HoldClosedDescriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) < 0) static_cast<void>(open("/", O_PATH | O_CLOEXEC));
   }
+}
+
+// The locale by POSIX's order of its variables. Where none is set, as in most containers, terminals show UTF-8.
+bool SaysUtf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* locale = std::getenv(name);
+    if (locale == nullptr || *locale == '\0') continue;
+    return strcasestr(locale, "UTF-8") != nullptr || strcasestr(locale, "utf8") != nullptr;
+  }
+  return true;
 }
 
 }  // namespace
@@ -33,7 +44,9 @@ int main(int argc, char** argv) {
       std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
   environment.terminal_out = isatty(STDOUT_FILENO) == 1;
   environment.terminal_err = isatty(STDERR_FILENO) == 1;
-  environment.no_color = std::getenv("NO_COLOR") != nullptr;
+  const char* no_color = std::getenv("NO_COLOR");
+  environment.no_color = no_color != nullptr && *no_color != '\0';  // as no-color.org has it
+  environment.utf8 = SaysUtf8();
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) environment.columns = size.ws_col;
   return idleburn::RunProgram({argv + 1, argv + argc}, environment);

@@ -120,6 +120,33 @@ TEST_F(SeveralRates, WhatHasNoPriceIsExcludedAndSaid) {
   EXPECT_NE(gate.err.find("the cost of some GPUs is not known"), std::string::npos) << gate.err;
 }
 
+// Of candidates too, each that is old is counted once, whatever GPUs have it; one without a date is not called old.
+TEST_F(SeveralRates, OldCandidatesAreCounted) {
+  const std::string list = folder_.Write("list.csv",
+                                         "provider,region,instance,gpu,gpu_count,market,price,as_of\n"
+                                         "x,r,a,T1000,1,on_demand,1.00,2020-01-01\n"
+                                         "x,r,b,T1000,1,on_demand,2.00,2020-02-01\n"
+                                         "x,r,c,T1000,1,on_demand,3.00,\n");
+  std::string log = Log();
+  for (std::size_t at = 0; (at = log.find("NVIDIA ", at)) != std::string::npos;) {
+    log.replace(at, log.find(',', at) - at, "T1000");
+  }
+  const std::string words = folder_.Write("t.csv", log) + kColumns + "--prices " + list + " ";
+  const auto stale = [&](const std::string& flags) {
+    const json audit = testing::AuditJsonOf(words + flags);
+    for (const json& row : audit["data_quality"]) {
+      if (row["id"] == "price_stale") return row["count"].get<int>();
+    }
+    return 0;
+  };
+  EXPECT_EQ(stale(""), 2);
+  EXPECT_EQ(stale("--price x:a@r"), 1);
+  EXPECT_EQ(stale("--price x:c@r"), 0);
+  EXPECT_NE(RunIdleburn("audit --format markdown " + words)
+                .out.find("(oldest price as of 2020-01-01, some undated, older than 90 days: check it)"),
+            std::string::npos);
+}
+
 TEST_F(SeveralRates, ARangeSaysWhatIsNotInIt) {
   std::string log = Log();
   for (std::size_t at = 0; (at = log.find("NVIDIA H100 80GB HBM3", at)) != std::string::npos;) {

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 #include "support/live_command.h"
 #include "support/read_inputs.h"
@@ -202,6 +204,38 @@ TEST_F(TerminalTest, EchoThatIsSwitchedOffOnTheOutputIsOff) {
   EXPECT_EQ(session.shown().find("hidden"), session.shown().find("got-hidden") + 4) << session.shown();
   session.WaitForEnd();
   ExpectModesAsBefore();
+}
+
+// A report is drawn in what the locale says that the terminal shows; a file of it is UTF-8 wherever it was written.
+TEST_F(TerminalTest, ATerminalThatShowsNoUtf8IsGivenAscii) {
+  const struct {
+    const char* locale;
+    bool utf8;
+  } cases[] = {{"LC_ALL=C", false},
+               {"LC_ALL= LC_CTYPE=POSIX LANG=C.UTF-8", false},
+               {"LC_ALL= LC_CTYPE= LANG=de_DE.ISO-8859-1", false},
+               {"LC_ALL=C.UTF-8 LANG=C", true},
+               {"LC_ALL= LC_CTYPE=en_US.utf8 LANG=C", true},
+               {"LC_ALL= LC_CTYPE= LANG=", true}};
+  for (const auto& [locale, utf8] : cases) {
+    TerminalSession session(Between(std::string(locale) + " $I demo; LC_ALL=C $I demo > $F/demo.txt"));
+    ASSERT_TRUE(session.Expect("code-0\r\n")) << session.shown();
+    session.WaitForEnd();
+    const std::string& shown = session.shown();
+    const bool ascii = std::all_of(shown.begin(), shown.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
+    EXPECT_EQ(ascii, !utf8) << locale << shown;
+    EXPECT_NE(shown.find(utf8 ? "█ compute_bound" : "# compute_bound"), std::string::npos) << locale << shown;
+    EXPECT_NE(ReadText(machine_.Path("demo.txt")).find("█ compute_bound"), std::string::npos);
+  }
+}
+
+TEST_F(TerminalTest, OnlyNoColorThatSaysSomethingTakesTheColourAway) {
+  for (const auto& [value, coloured] : {std::pair("NO_COLOR=", true), std::pair("NO_COLOR=0", false)}) {
+    TerminalSession session(Between(value + std::string(" $I demo")));
+    ASSERT_TRUE(session.Expect("code-0\r\n")) << session.shown();
+    session.WaitForEnd();
+    EXPECT_EQ(session.shown().find('\x1b') != std::string::npos, coloured) << value;
+  }
 }
 
 }  // namespace

@@ -136,11 +136,12 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
   for (const CatalogueRow& row : file->rows) rows.push_back(&row);
   TRY(WriteOutput(request.output, WritePrices(rows)));
   Say(fmt::format(
-      "{} prices read; left out: {} host without its GPU, {} GPU without its host, {} not for sale (no price, or "
+      "{} read; left out: {} host without its GPU, {} GPU without its host, {} not for sale (no price, or "
       "700.0), {} spot prices equal to on-demand, {} cheaper ones of the same key; {} without a stated form (reached "
       "by key only); {} rounded to nine decimals",
-      rows.size(), file->host_only, file->gpu_only, file->unavailable, file->spot_not_offered, file->not_told_apart,
-      file->form_not_stated, quality.CountOf(QualityId::kPriceRounded)));
+      rows.size() == 1 ? "1 price" : fmt::format("{} prices", rows.size()), file->host_only, file->gpu_only,
+      file->unavailable, file->spot_not_offered, file->not_told_apart, file->form_not_stated,
+      quality.CountOf(QualityId::kPriceRounded)));
   return 0;
 }
 

@@ -19,6 +19,7 @@ struct Environment {
   bool terminal_err = false;
   int columns = 100;  // of the terminal
   bool no_color = false;
+  bool utf8 = true;  // what the locale says that terminals show
 
   // Of what is printed: the terminal's, and `least` on a narrower one; where there is none, `elsewhere`.
   [[nodiscard]] int Width(int elsewhere = 100, int least = 0) const {

@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
+#include "base/price_age.h"
 #include "cli/load_prices.h"
 #include "cli/say.h"
 #include "measure/cloud_metadata.h"
@@ -119,9 +121,15 @@ std::vector<DeviceId> AllOf(const DeviceTable& devices) {
   return all;
 }
 
-void CountStale(const RateCard& card, DataQuality& quality) {
+void CountStale(const RateCard& card, Instant now, DataQuality& quality) {
+  std::set<std::string> candidates;  // GPUs may have the same
   for (const Rate& rate : card.rates()) {
-    if (rate.stale) quality.Count(QualityId::kPriceStale);
+    if (!rate.stale) continue;
+    if (rate.per_gpu_hour) quality.Count(QualityId::kPriceStale);
+    for (const Rate::Candidate& c : rate.candidates) {
+      if (rate.per_gpu_hour || !IsStale(c.as_of, now) || !candidates.insert(c.key).second) continue;
+      quality.Count(QualityId::kPriceStale);
+    }
   }
 }
 

@@ -45,7 +45,7 @@ std::optional<Rate> RateOfAny(const RateBook& book);
 
 std::vector<DeviceId> AllOf(const DeviceTable& devices);
 
-void CountStale(const RateCard& card, DataQuality& quality);
+void CountStale(const RateCard& card, Instant now, DataQuality& quality);
 
 // What of this machine decides the price, as facts of a run; nothing where it does not tell. The network is asked only
 // if `ask_cloud`, for a second at most; that nothing came of it is then said on standard error.

@@ -16,6 +16,7 @@
 #include "report/system_view.h"
 #include "telemetry/gpu_facts.h"
 #include "telemetry/hidden_gpus.h"
+#include "text/ascii_only.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -54,6 +55,7 @@ Result<void> Write(const AuditReport& report, const ReportPlan& plan, const Envi
   const auto text = [&]() -> std::string {
     switch (plan.format) {
       case ReportFormat::kText:
+        if (terminal && !environment.utf8) return AsciiOnly(AuditText(report, environment.columns - 1, color));
         return AuditText(report, terminal ? environment.columns : 100, color);
       case ReportFormat::kJson:
         return AuditJson(report);
@@ -219,7 +221,7 @@ Result<RateCard> RatesOf(const ReportPlan& plan, RunInputs& run, const Settings&
   Result<RateCard> card =
       RatesOf(*book, run.devices, gpus, dated ? std::optional(RunSpan{run.run.start, run.run.end}) : std::nullopt);
   if (card) {
-    CountStale(*card, run.quality);
+    CountStale(*card, now, run.quality);
     RemarkOnCurrency(settings, card->Used(gpus), *card);
   }
   return card;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/check.h"
 #include "price/price_file.h"
@@ -18,6 +19,9 @@ extern const std::string_view catalogue_csv;
 namespace {
 
 constexpr std::array<std::string_view, 3> kMarketNames = {"on_demand", "spot", "reserved"};
+
+// "aws:p5.48xlarge" of "aws:p5.48xlarge:on_demand@us-east-1".
+std::string_view InstanceOf(std::string_view key) { return key.substr(0, key.rfind(':', key.find('@'))); }
 
 }  // namespace
 
@@ -65,11 +69,13 @@ const CatalogueRow* Catalogue::FindInstance(std::string_view provider, std::stri
 
 std::string Catalogue::Nearest(std::string_view key) const {
   const std::string wanted = Lower(key);
+  const std::string_view instance = InstanceOf(wanted);
   const CatalogueRow* best = nullptr;
-  std::size_t least = 0;
+  std::pair<bool, std::size_t> least;
   for (const auto& [candidate, row] : rows_) {
-    const std::size_t distance = EditDistance(wanted, candidate);
-    if (distance * 3 < candidate.size() * 2 && (best == nullptr || distance < least)) {
+    const std::pair distance(InstanceOf(candidate) != instance, EditDistance(wanted, candidate));
+    const bool alike = !distance.first || distance.second * 3 < candidate.size() * 2;
+    if (alike && (best == nullptr || distance < least)) {
       best = &row;
       least = distance;
     }

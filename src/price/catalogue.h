@@ -48,7 +48,8 @@ class Catalogue {
   [[nodiscard]] const CatalogueRow* Find(std::string_view key) const;
   // Any row of that instance, in whatever market and region; null if there is none.
   [[nodiscard]] const CatalogueRow* FindInstance(std::string_view provider, std::string_view instance) const;
-  // The key most like `key` by edit distance; empty if none shares at least a third with it.
+  // The key most like `key` by edit distance: of the same instance, else if it shares at least a third with it; empty
+  // if there is none.
   [[nodiscard]] std::string Nearest(std::string_view key) const;
   // In order of key.
   [[nodiscard]] std::vector<const CatalogueRow*> Rows() const;

@@ -86,6 +86,8 @@ TEST(CatalogueTest, SuggestsTheNearestKey) {
   const Catalogue catalogue = Catalogue::BuiltIn();
   EXPECT_EQ(catalogue.Nearest("aws:p5.48xlrge:on_demand@us-east-1"), "aws:p5.48xlarge:on_demand@us-east-1");
   EXPECT_EQ(catalogue.Nearest("gcp:a3-highgpu-1g:spot@us-centrall"), "gcp:a3-highgpu-1g:spot@us-central1");
+  // A region that is not listed is no other machine, which may be one letter away.
+  EXPECT_EQ(catalogue.Nearest("gcp:a3-highgpu-1g:on_demand@mars").rfind("gcp:a3-highgpu-1g:on_demand@", 0), 0U);
   EXPECT_EQ(catalogue.Nearest("a@b:c"), "");
   EXPECT_EQ(Catalogue().Nearest("aws"), "");
 }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/billing_hours.h"
+#include "price/cost_table.h"
 #include "price/gpu_time.h"
 
 namespace idleburn {
@@ -15,7 +17,7 @@ constexpr std::string_view kUnallocatedOwner = "unallocated";
 
 // Cost of each line, of the lines' overlays, and their sum.
 struct LineCosts {
-  std::array<std::int64_t, kLineCount> line{};  // nano-units
+  CostLines line{};
   std::int64_t spin_wait = 0;
   std::int64_t waste = 0;
   [[nodiscard]] std::int64_t At(Line l) const { return line[Index(l)]; }
@@ -127,14 +129,12 @@ Result<void> SplitOver(const std::vector<DeviceTime>& devices, std::int64_t whol
   return {};
 }
 
-// Costs of the devices, line by line off those of the whole, so that every column and every row adds up.
+// Costs of the devices, so that they sum to those of the whole, line by line and in their totals.
 Result<std::vector<LineCosts>> CostOfDevices(const LineCosts& whole, const std::vector<DeviceTime>& devices) {
   std::vector<LineCosts> costs(devices.size());
-  for (std::size_t l = 0; l < kLineCount; ++l) {
-    TRY(SplitOver(
-        devices, whole.line[l], [l](const GpuTime& t) { return t.line_ns[l]; },
-        [l](LineCosts& c) -> std::int64_t& { return c.line[l]; }, &costs));
-  }
+  const Result<std::vector<CostLines>> lines = SplitOverDevices(whole.line, devices);
+  if (!lines) return tl::unexpected<Error>(lines.error());
+  for (std::size_t i = 0; i < costs.size(); ++i) costs[i].line = (*lines)[i];
   TRY(SplitOver(
       devices, whole.spin_wait, [](const GpuTime& t) { return t.spin_ns; },
       [](LineCosts& c) -> std::int64_t& { return c.spin_wait; }, &costs));
@@ -188,8 +188,7 @@ void AddCosts(const LineCosts& costs, UsageCost* usage) {
 // Absent where it is more than money holds: a figure beside the audit, which goes on without it.
 std::optional<Money> IfHeld(const Result<Money>& amount) { return amount ? std::optional(*amount) : std::nullopt; }
 
-void AddUnitCosts(Money allocated_cost, std::int64_t busy_ns, const WorkDone& work, CostReport* report) {
-  if (busy_ns > 0) report->per_effective_gpu_hour = IfHeld(Scale(allocated_cost, kNanosPerHour, busy_ns));
+void AddUnitCosts(Money allocated_cost, const WorkDone& work, CostReport* report) {
   for (const auto& [unit, count] : work.units) {
     report->per_unit.emplace(Singular(unit), CostOfOne::Of(allocated_cost, count));
   }
@@ -275,7 +274,8 @@ Result<void> AddGroups(const RateCard& card, const WorkDone& work, std::vector<R
   }
   // Work is that of all GPUs, and the cost of a part of them is not what it took.
   const WorkDone counted = unpriced.WindowNs() == 0 ? work : WorkDone();
-  AddUnitCosts(Money::Nano(whole.Allocated()), priced.busy_ns, counted, report);
+  AddUnitCosts(Money::Nano(whole.Allocated()), counted, report);
+  report->per_effective_gpu_hour = PerEffectiveHour(RateTimesAllocated(*report), priced.busy_ns);
   AddProjections(card, *groups, report);
   return {};
 }
@@ -426,6 +426,22 @@ const CostReport::DeviceCost* CostReport::Of(DeviceId device) const {
 
 bool CostReport::StandsBefore(DeviceId a, DeviceId b) const {
   return std::pair(PositionOf(a), a) < std::pair(PositionOf(b), b);
+}
+
+Int128 RateTimesAllocated(const CostReport& cost, const CostReport::DeviceCost& device) {
+  const std::optional<Money>& rate = cost.RateOf(device).per_gpu_hour;
+  return rate ? static_cast<Int128>(rate->nano()) * (device.usage.window_ns - device.usage.unallocated_ns) : 0;
+}
+
+Int128 RateTimesAllocated(const CostReport& cost) {
+  return std::accumulate(cost.devices.begin(), cost.devices.end(), Int128{0},
+                         [&](Int128 sum, const auto& device) { return sum + RateTimesAllocated(cost, device); });
+}
+
+std::optional<Money> PerEffectiveHour(Int128 rate_times_allocated, std::int64_t effective_ns) {
+  if (effective_ns <= 0) return std::nullopt;
+  const Int128 nano = DivHalfEven(rate_times_allocated, effective_ns);
+  return FitsInt64(nano) ? std::optional(Money::Nano(static_cast<std::int64_t>(nano))) : std::nullopt;
 }
 
 Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, const OwnerLedger& owners,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/billing_hours.h"
+#include "base/int128.h"
 #include "base/result.h"
 #include "classify/totals.h"
 #include "price/cost_of_one.h"
@@ -132,11 +133,18 @@ struct CostReport {
   std::vector<std::size_t> positions_;  // in `devices`, by DeviceId; SIZE_MAX: not there
 };
 
+// Sum of rate x allocated time over the GPUs that have a rate: what they cost before it is divided into an amount, in
+// nano-units x nanoseconds per hour. Of one device, and of all.
+Int128 RateTimesAllocated(const CostReport& cost, const CostReport::DeviceCost& device);
+Int128 RateTimesAllocated(const CostReport& cost);
+// That over effective time, rounded this once. Absent: no such time, or so little that it is more than money holds.
+std::optional<Money> PerEffectiveHour(Int128 rate_times_allocated, std::int64_t effective_ns);
+
 // Prices a classified run, each GPU at its rate. Nanoseconds are summed first and priced once per rate; every part is
-// split off the total of its rate by largest remainder, so all sums are exact. What is paid per unit of work and per
-// effective hour is the cost of allocated time: without slices that no instance has. Fails if MIG instances of a board
-// hold more slices than it has, if the total is beyond 9.2 billion, if the rates are in two currencies, or (usage) for
-// a count of work of 0.
+// split off the total of its rate by largest remainder, devices and lines at once (price/cost_table.h), so all sums are
+// exact. What is paid per unit of work and per effective hour is the cost of allocated time: without slices that no
+// instance has. Fails if MIG instances of a board hold more slices than it has, if the total is beyond 9.2 billion, if
+// the rates are in two currencies, or (usage) for a count of work of 0.
 Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, const OwnerLedger& owners,
                             const RateCard& rates, const WorkDone& work, const EnergyPrice& energy, int month_hours);
 

@@ -79,6 +79,16 @@ TEST(PriceRunTest, MatchesTheWorkedExample) {
   EXPECT_EQ(FormatExact(*report.hourly), "64.00");
 }
 
+// At half load an effective hour costs twice the price, however short the run: 119 s are no whole number of
+// billionths of a dollar.
+TEST(PriceRunTest, AnEffectiveHourIsRoundedOnce) {
+  for (const auto& [price, twice] : {std::pair{"8", "16.00"}, {"1000", "2000.00"}, {"0.000000001", "0.000000002"}}) {
+    Scene scene(price);
+    Observe(scene.Gpu(0), Phase::kUnderutilized, 119 * kNanosPerSecond, 50);
+    EXPECT_EQ(FormatExact(*scene.Report().per_effective_gpu_hour), twice);
+  }
+}
+
 TEST(PriceRunTest, NoBusyTimeHasNoCostPerEffectiveHour) {
   Scene scene("8");
   Observe(scene.Gpu(0), Phase::kIdle, kHour, 0);

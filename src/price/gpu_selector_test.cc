@@ -59,6 +59,10 @@ TEST(StatedPriceTest, RefusesWhatNamesNoPriceOrGpusTwice) {
   }
   EXPECT_EQ(ParseStatedPrices("2,50").error().message,
             "--price: '2,50' is two prices for all GPUs, as a comma separates prices; write a decimal point, 2.50");
+  EXPECT_EQ(
+      ParseStatedPrices("1,000").error().message,
+      "--price: '1,000' is two prices for all GPUs, as a comma separates prices; write a decimal point, 1.000, or "
+      "of thousands no comma, 1000");
 }
 
 }  // namespace

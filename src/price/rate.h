@@ -22,7 +22,7 @@ struct Rate {
   std::string key;               // of a catalogue price: "aws:p5.48xlarge:on_demand@us-east-1"
   std::string source;            // "--price 8", "catalogue: gcp a3-highgpu-1g on_demand us-central1"
   std::optional<Instant> as_of;  // of a catalogue price
-  bool stale = false;            // older than 90 days
+  bool stale = false;            // older than 90 days; without a rate: a candidate is
   // Without a rate: "no_price", "ambiguous_price", "partly_under_contract". Of several rates that one figure was asked
   // of: "several_rates".
   std::string reason;

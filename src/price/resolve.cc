@@ -48,8 +48,10 @@ Rate::Candidate CandidateOf(const CatalogueRow& row, Money per_gpu_hour) {
   return {KeyOf(row), per_gpu_hour, row.gpu_micros, row.as_of};
 }
 
-Rate Ambiguous(const std::vector<Offer>& offers) {
+// Its range is as old as the oldest of the offers.
+Rate Ambiguous(const std::vector<Offer>& offers, Instant now) {
   Rate rate;
+  rate.stale = std::any_of(offers.begin(), offers.end(), [&](const Offer& o) { return IsStale(o.row->as_of, now); });
   rate.reason = "ambiguous_price";
   for (const Offer& offer : offers) rate.candidates.push_back(CandidateOf(*offer.row, offer.per_gpu_hour));
   rate.low = offers.front().per_gpu_hour;
@@ -93,7 +95,10 @@ Result<Rate> FromNumber(std::string_view text, std::string_view given) {
                      "' is not a decimal number; write it like 2.49, without a currency sign, or a key like "
                      "aws:p5.48xlarge@us-east-1");
   }
-  if (!price) return FailUsage("--price: " + price.error().message + ", or a key like aws:p5.48xlarge@us-east-1");
+  if (!price) {
+    return FailUsage("--price: " + price.error().message +
+                     "; give USD per GPU-hour, like 2.49, or a key like aws:p5.48xlarge@us-east-1");
+  }
   if (*price < Money())
     return FailUsage("--price: '" + std::string(text) + "' is negative; give USD per GPU-hour, like 2.49");
   Rate rate;
@@ -204,7 +209,7 @@ Result<Rate> FromCatalogue(const Catalogue& catalogue, const PriceRequest& reque
   const Result<std::vector<Offer>> offers = OffersOf(rows);
   if (!offers) return tl::unexpected<Error>(offers.error());
   const bool one_price = !elsewhere && offers->front().per_gpu_hour == offers->back().per_gpu_hour;
-  return one_price ? FromOffers(*offers, request.now) : Ambiguous(*offers);
+  return one_price ? FromOffers(*offers, request.now) : Ambiguous(*offers, request.now);
 }
 
 }  // namespace

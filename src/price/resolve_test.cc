@@ -52,6 +52,31 @@ TEST(ResolveTest, RefusesWhatIsNoPrice) {
   EXPECT_NE(RateOf(Catalogue(), "$2.50").error().message.find("without a currency sign"), std::string::npos);
 }
 
+TEST(ResolveTest, AWrongNumberIsAnsweredInSentences) {
+  EXPECT_EQ(RateOf(Catalogue(), "9300000000").error().message,
+            "--price: '9300000000' is too large; amounts up to 9.2 billion are kept exactly; give USD per GPU-hour, "
+            "like 2.49, or a key like aws:p5.48xlarge@us-east-1");
+  EXPECT_EQ(RateOf(Catalogue(), "0.0000000001").error().message,
+            "--price: '0.0000000001' has more than nine decimals; round it to nine; give USD per GPU-hour, like 2.49, "
+            "or a key like aws:p5.48xlarge@us-east-1");
+}
+
+// A range is as old as the oldest of its offers; one without a date is not called old.
+TEST(ResolveTest, OldCandidatesAreFlagged) {
+  Catalogue catalogue;
+  catalogue.Put(Offer("one", "L40S-48GB", 1, Money::Cents(150)));
+  CatalogueRow dated = Offer("four", "L40S-48GB", 4, Money::Cents(800));
+  dated.as_of = kAugust;
+  catalogue.Put(dated);
+  PriceRequest request = Having({"NVIDIA L40S"});
+  const Nanos day(24 * kNanosPerHour);
+  request.now = kAugust + Nanos(90 * day.count());
+  EXPECT_FALSE(RateOfListed(catalogue, request)->stale);
+  request.now = kAugust + Nanos(91 * day.count());
+  EXPECT_EQ(RateOfListed(catalogue, request)->reason, "ambiguous_price");
+  EXPECT_TRUE(RateOfListed(catalogue, request)->stale);
+}
+
 TEST(ResolveTest, TakesAKey) {
   const Catalogue catalogue = Catalogue::BuiltIn();
   const Rate rate = RateOf(catalogue, "aws:p5.48xlarge@us-east-1").value();

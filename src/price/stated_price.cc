@@ -11,9 +11,9 @@ bool AllDigits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// "2,50", as many countries write it: two whole numbers for the same GPUs, the second of cents.
-bool IsDecimalComma(const StatedPrice& whole, const StatedPrice& decimals) {
-  return whole.gpus.all() && AllDigits(whole.text) && AllDigits(decimals.text);
+// "2,50", as many countries write it, or "1,000", as others do: two whole numbers for the same GPUs.
+bool IsNumberWithComma(const StatedPrice& first, const StatedPrice& second) {
+  return first.gpus.all() && AllDigits(first.text) && AllDigits(second.text);
 }
 
 }  // namespace
@@ -34,10 +34,12 @@ Result<std::vector<StatedPrice>> ParseStatedPrices(std::string_view text) {
     const bool again = std::any_of(prices.begin(), prices.end(), [&](const StatedPrice& other) {
       return EqualsIgnoreCase(other.gpus.text(), price.gpus.text());
     });
-    if (again && IsDecimalComma(prices.back(), price)) {
-      const std::string& whole = prices.back().text;
-      return FailUsage("--price: '" + whole + "," + price.text + "' is two prices for all GPUs, as a comma separates " +
-                       "prices; write a decimal point, " + whole + "." + price.text);
+    if (again && IsNumberWithComma(prices.back(), price)) {
+      const std::string& first = prices.back().text;
+      const bool thousands = price.text.size() == 3;
+      return FailUsage("--price: '" + first + "," + price.text + "' is two prices for all GPUs, as a comma separates " +
+                       "prices; write a decimal point, " + first + "." + price.text +
+                       (thousands ? ", or of thousands no comma, " + first + price.text : ""));
     }
     if (again) {
       return FailUsage("--price: two prices for " + (price.gpus.all() ? "all GPUs" : price.gpus.text()) +

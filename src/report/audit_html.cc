@@ -65,12 +65,13 @@ void AppendTiles(const ViewContext& c, std::string* out) {
   if (u.mean_utilization) {
     AppendTile("Mean utilization", fmt::format("{:.1f} %", *u.mean_utilization), "of " + std::string(c.Whole()), out);
   }
-  const auto worth = [&](Money CostColumn::*cost, std::int64_t ns) {
-    return c.Worth(c.costs ? std::optional((*c.costs).*cost) : std::nullopt, ns);
+  const auto worth = [&](Money CostColumn::*cost, std::int64_t HourColumn::*ns) {
+    return c.Worth(c.costs ? std::optional((*c.costs).*cost) : std::nullopt, c.hours.*ns);
   };
-  AppendTile("Idle, held", worth(&CostColumn::idle_held, u.idle_held_ns), "a process kept the GPU", out);
-  if (u.unobserved_ns > 0)
-    AppendTile("Unobserved", worth(&CostColumn::unobserved, u.unobserved_ns), "never counted as idle", out);
+  AppendTile("Idle, held", worth(&CostColumn::idle_held, &HourColumn::idle_held), "a process kept the GPU", out);
+  if (u.unobserved_ns > 0) {
+    AppendTile("Unobserved", worth(&CostColumn::unobserved, &HourColumn::unobserved), "never counted as idle", out);
+  }
   if (u.energy_kwh) AppendTile("Energy", fmt::format("{:.4g} kWh", *u.energy_kwh), EnergyBasis(c), out);
   *out += "</dl>\n";
 }
@@ -113,6 +114,7 @@ void AppendBar(const UsageCost& u, std::string* out) {
     x += shares[i];
   }
   if (shapes.empty()) return;
+  key += "<li>of the window</li>\n";
   *out += fmt::format(
       R"(<svg class="bar" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="Shares of the window">)"
       "<title>Shares of the window</title>{}</svg>\n<ul class=\"key\">\n{}</ul>\n",

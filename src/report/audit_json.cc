@@ -178,7 +178,8 @@ std::string_view NoEffectiveReason(const UsageCost& u, const MoneyWriter& money)
 }
 
 // Costs of one device or of the whole; `per_effective` only when it is defined.
-void PutCosts(Json& to, const Part& part, const std::optional<Money>& per_effective, const MoneyWriter& money) {
+void PutCosts(Json& to, const Part& part, const std::optional<Money>& per_effective, const EffectiveBounds& bounds,
+              const MoneyWriter& money) {
   const UsageCost& u = part.usage;
   money.PutCell(to, "total", Pick(part.costs, &CostColumn::total), u.total);
   money.PutCell(to, "waste", Pick(part.costs, &CostColumn::waste), u.observed_ns > 0 ? u.waste : std::nullopt,
@@ -189,7 +190,6 @@ void PutCosts(Json& to, const Part& part, const std::optional<Money>& per_effect
                 part.spin.ns ? u.spin_wait_cost : std::nullopt,
                 u.total && !part.spin.ns ? "no_activity_or_power_evidence" : "");
   const std::string_view undefined = NoEffectiveReason(u, money);
-  const EffectiveBounds bounds = EffectiveBoundsOf(u);
   money.Put(to, "per_effective_gpu_hour", per_effective, undefined);
   money.Put(to, "per_effective_gpu_hour_low", bounds.low, undefined);
   money.Put(to, "per_effective_gpu_hour_high", bounds.high, undefined);
@@ -280,7 +280,7 @@ Json CostJson(const CostReport& cost, const Part& whole, const MoneyWriter& mone
   json["rates"] = RatesJson(cost);
   json["price_remarks"] = TextsOf(cost.price_remarks);
   json["unpriced_gpu_hours"] = InHours(cost.whole.unpriced.window_ns);
-  PutCosts(json, whole, cost.per_effective_gpu_hour, money);
+  PutCosts(json, whole, cost.per_effective_gpu_hour, EffectiveBoundsOf(cost), money);
   PutNumber(json, "waste_share", cost.whole.observed_ns > 0 ? std::optional(cost.waste_share) : std::nullopt,
             "nothing_observed");
   PutUnitCosts(json, cost, money);
@@ -359,7 +359,8 @@ Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, cons
   Json cost;
   PutRate(cost, report.cost.RateOf(d), money);
   // The same quotient as the whole's: cost of allocated time / effective GPU-hours.
-  PutCosts(cost, part, EffectiveBoundsOf(d.usage).high, money);
+  const EffectiveBounds bounds = EffectiveBoundsOf(report.cost, d);
+  PutCosts(cost, part, bounds.high, bounds, money);
   json["cost"] = std::move(cost);
   return json;
 }

@@ -24,6 +24,7 @@ std::string Losses(const ViewContext& c) {
   const UsageCost& u = c.report.cost.whole;
   struct Loss {
     std::int64_t ns;
+    std::int64_t shown_ns;
     Money cost;
     std::string words;
   };
@@ -31,12 +32,13 @@ std::string Losses(const ViewContext& c) {
   // Idle is a band of utilization: what little was done in it is in the work too, so the band is named.
   const std::string idle = fmt::format("burned idle (below {} % busy)", InPercent(c.report.thresholds.idle_below));
   std::vector<Loss> losses = {
-      {u.idle_held_ns, costs.idle_held, idle + " while a process held the GPU"},
-      {u.idle_empty_ns, costs.idle_empty, idle + " on GPUs that no process used"},
-      {u.idle_unknown_ns, costs.idle_unknown, idle + "; whether a process held the GPU was not read"},
-      {u.spin_wait_ns, costs.spin_wait, "went to kernels that sat on the GPU without work (spin-wait)"},
-      {u.unobserved_ns, costs.unobserved, "went unobserved: nobody knows what it did"},
-      {u.unallocated_ns, costs.unallocated, "went to MIG slices that no measured instance has"},
+      {u.idle_held_ns, c.hours.idle_held, costs.idle_held, idle + " while a process held the GPU"},
+      {u.idle_empty_ns, c.hours.idle_empty, costs.idle_empty, idle + " on GPUs that no process used"},
+      {u.idle_unknown_ns, c.hours.idle_unknown, costs.idle_unknown,
+       idle + "; whether a process held the GPU was not read"},
+      {u.spin_wait_ns, u.spin_wait_ns, costs.spin_wait, "went to kernels that sat on the GPU without work (spin-wait)"},
+      {u.unobserved_ns, c.hours.unobserved, costs.unobserved, "went unobserved: nobody knows what it did"},
+      {u.unallocated_ns, c.hours.unallocated, costs.unallocated, "went to MIG slices that no measured instance has"},
   };
   std::stable_sort(losses.begin(), losses.end(), [&](const Loss& a, const Loss& b) {
     return c.by_rate && a.cost != b.cost ? a.cost > b.cost : a.ns > b.ns;
@@ -48,7 +50,7 @@ std::string Losses(const ViewContext& c) {
     const double share =
         c.by_rate && !unpriced ? ShareOf(loss.cost.nano(), c.costs->total.nano()) : ShareOf(loss.ns, u.window_ns);
     if (share < kWorthSaying || ++named > kLossesNamed) continue;
-    text += fmt::format(" {} ({}{}) {}.", c.Worth(c.costs ? std::optional(loss.cost) : std::nullopt, loss.ns),
+    text += fmt::format(" {} ({}{}) {}.", c.Worth(c.costs ? std::optional(loss.cost) : std::nullopt, loss.shown_ns),
                         RoundPercent(share), unpriced ? " of the hours" : "", loss.words);
   }
   return text;
@@ -71,14 +73,20 @@ std::string Verdict(const ViewContext& c) {
   }
   const auto useful_ns = static_cast<std::int64_t>(std::llround(u.effective_ns - u.spin_effective_ns));
   const double share = ShareOf(useful_ns, u.window_ns);
+  const std::string counter = CommonCounter(c.report);
+  const auto did = [&](std::string_view was) {  // a kernel that only waited is busy too, where nobody could tell
+    return SpinOf(c.report).unknown_ns == 0
+               ? std::string("did work")
+               : fmt::format("{} busy by {}", was, counter.empty() ? "the counters that were read" : counter);
+  };
   std::string text;
   if (c.priced) {
     const CostColumn& k = *c.costs;
     const Money useful = Money::Nano(k.total.nano() - k.waste.nano() - k.unobserved.nano() - k.unallocated.nano());
-    text = fmt::format("You paid {} for {}; {} of it ({}) did work.", c.Cost(k.total), PaidHours(c), c.Cost(useful),
-                       RoundPercent(c.by_rate ? ShareOf(useful.nano(), k.total.nano()) : share));
+    text = fmt::format("You paid {} for {}; {} of it ({}) {}.", c.Cost(k.total), PaidHours(c), c.Cost(useful),
+                       RoundPercent(c.by_rate ? ShareOf(useful.nano(), k.total.nano()) : share), did("was"));
   } else {
-    text = fmt::format("Of {} GPU-hours {} ({}) did work.", hours, c.Hours(useful_ns), RoundPercent(share));
+    text = fmt::format("Of {} GPU-hours {} ({}) {}.", hours, c.Hours(useful_ns), RoundPercent(share), did("were"));
   }
   return text + Losses(c);
 }

@@ -190,6 +190,12 @@ TEST(UnpricedTest, HoursWithoutAPriceAreNeverBesideTheAmountsOfTheOthers) {
   EXPECT_EQ(view.owners.columns[2].header, "unpriced h");
   EXPECT_EQ(view.owners.rows[0], (TableRow{"ann", "2.0000", "1.0000", "$4.00", "as named by the source"}));
   EXPECT_TRUE(Contains(view.phases.notes.front(), "without 1.0000 unpriced GPU-hours"));
+  Rate& open = cost.rates[1].rate;
+  open.reason = "ambiguous_price";
+  open.candidates.resize(2);
+  EXPECT_TRUE(Contains(AuditHtml(audit.report), "2 offers in the catalogue; settle it"));
+  open.stale = true;
+  EXPECT_TRUE(Contains(AuditHtml(audit.report), "2 offers in the catalogue, some older than 90 days; settle it"));
 }
 
 // One GPU without a price that lost time beside two that have one.
@@ -227,6 +233,81 @@ TEST(VerdictTest, TheDearestLossStandsFirstWhereHoursHaveSeveralPrices) {
   cost.rates.resize(1);
   const std::string alike = ViewOf(audit.report, {}).verdict;
   EXPECT_LT(alike.find("burned idle"), alike.find("went unobserved")) << alike;
+}
+
+// A kernel that only waits for others keeps a GPU as busy as one that works: where neither power nor SM activity tells
+// them apart, nobody knows that all of it was work.
+TEST(VerdictTest, BusyTimeIsCalledWorkOnlyWhereWaitingWouldShow) {
+  const auto audit = OneGpu(3600, [](int) { return 95; });
+  EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict, "$3.80 of it (95 %) was busy by nvml.utilization.gpu."));
+  audit->report.run.devices[0].spin.evidence = SpinVerdict::Evidence::kPower;
+  EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict, "$3.80 of it (95 %) did work."));
+  audit->report.cost.whole.total.reset();
+  EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict, "Of 1.0000 GPU-hours 0.9500 (95 %) did work."));
+  audit->report.run.devices[0].spin.evidence = SpinVerdict::Evidence::kNone;
+  EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict, "0.9500 (95 %) were busy by nvml.utilization.gpu."));
+}
+
+// 427.5 s are 0.11875 h: with as much in two other phases the column has one of them at 0.1187.
+TEST(VerdictTest, AnHourIsTheSameFigureEverywhere) {
+  AuditFixture audit;
+  const auto seconds = [](int s) { return s < 1282 ? std::optional(s < 428 ? 50 : s < 855 ? 80 : 95) : std::nullopt; };
+  AuditFixture::Gpu gpu;
+  gpu.percent = seconds;
+  audit.Add(gpu, 1710);
+  constexpr std::int64_t kPart = 427'500'000'000;
+  DeviceTotals& totals = audit.report.run.devices[0].totals;
+  totals.phase_ns = {0, kPart, kPart, kPart};
+  totals.unobserved_ns = {};
+  totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] = kPart;
+  audit.Settle(std::nullopt);
+  const AuditView view = ViewOf(audit.report, {});
+  const auto row = std::find_if(view.phases.rows.begin(), view.phases.rows.end(),
+                                [](const TableRow& r) { return r[0] == "unobserved"; });
+  ASSERT_NE(row, view.phases.rows.end());
+  const std::string hours = (*row)[1];
+  EXPECT_EQ(hours, "0.1187");
+  EXPECT_TRUE(Contains(view.phases.notes[0], "gap " + hours + " h.")) << view.phases.notes[0];
+  EXPECT_TRUE(Contains(view.phases.notes[1], "Of 0.1187 GPU-hours in compute_bound")) << view.phases.notes[1];
+  EXPECT_TRUE(Contains(view.verdict, hours + " GPU-hours (25 %) went unobserved")) << view.verdict;
+  EXPECT_EQ(view.gpus.rows[0][6], hours);
+  EXPECT_TRUE(Contains(AuditHtml(audit.report), "<dt>Unobserved</dt><dd>" + hours + " GPU-hours</dd>"));
+}
+
+TEST(PriceHintTest, OldCandidatesAreSaidToBeOld) {
+  const auto audit = OneGpu(60, [](int) { return 50; });
+  CostReport& cost = audit->report.cost;
+  cost.whole.total.reset();
+  cost.rate = Rate{};
+  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "no price is known for this GPU: say"));
+  cost.gpus = 2;
+  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "no price is known for these GPUs: say"));
+  cost.rate.low = M("2");
+  cost.rate.high = M("4");
+  cost.rate.candidates = {{"acme:a@eu-1", M("2"), 1'000'000, Instant::FromNanos(1'783'000'800 * kNanosPerSecond)}};
+  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "(oldest price as of 2026-07-02)"));
+  cost.rate.stale = true;
+  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "(oldest price as of 2026-07-02, older than 90 days: check it)"));
+}
+
+TEST(PriceTest, ThousandsOfAnExactAmountArePartedToo) {
+  AuditFixture audit;
+  AuditFixture::Gpu gpu;
+  gpu.percent = [](int) { return 50; };
+  audit.Add(gpu, 3600);
+  audit.Settle(M("9000.125"));
+  EXPECT_TRUE(Contains(AuditMarkdown(audit.report), "$9,000.125 per GPU-hour"));
+  EXPECT_TRUE(Contains(AuditMarkdown(audit.report), "(observed time x utilization): $18,000.25."));
+}
+
+TEST(BasisTest, AZoneIsNamedWhereItWasNeeded) {
+  const auto audit = OneGpu(60, [](int) { return 50; });
+  EXPECT_FALSE(Contains(AuditText(audit->report, 300, false), "times without a zone"));
+  audit->quality.Count(QualityId::kTimezoneAssumed);
+  EXPECT_TRUE(Contains(AuditText(audit->report, 300, false), "times without a zone were read as UTC."));
+  audit->quality = {};
+  audit->report.timezone = "Europe/Berlin";
+  EXPECT_TRUE(Contains(AuditText(audit->report, 300, false), "times without a zone were read as Europe/Berlin."));
 }
 
 // $0.335 held and $0.335 empty are 0.34 and 0.33 wherever they stand.

@@ -137,6 +137,25 @@ std::vector<std::int64_t> RoundedTimesTo(std::int64_t total, std::span<const std
   return out;
 }
 
+HourColumn HourColumnOf(const UsageCost& usage, std::int64_t unit) {
+  std::array<std::int64_t, kPhaseCount + 2> exact{};
+  std::copy(usage.phase_ns.begin(), usage.phase_ns.end(), exact.begin());
+  exact[kPhaseCount] = usage.unobserved_ns;
+  exact[kPhaseCount + 1] = usage.unallocated_ns;
+  const std::vector<std::int64_t> rounded = RoundedTimes(exact, unit);
+  HourColumn column;
+  std::copy_n(rounded.begin(), kPhaseCount, column.phase.begin());
+  column.unobserved = rounded[kPhaseCount];
+  column.unallocated = rounded[kPhaseCount + 1];
+  column.total = std::accumulate(rounded.begin(), rounded.end(), std::int64_t{0});
+  const std::array<std::int64_t, 3> idle = {usage.idle_held_ns, usage.idle_empty_ns, usage.idle_unknown_ns};
+  const std::vector<std::int64_t> parts = RoundedTimesTo(column.phase[0], idle, unit);
+  column.idle_held = parts[0];
+  column.idle_empty = parts[1];
+  column.idle_unknown = parts[2];
+  return column;
+}
+
 std::int64_t MinorUnit(std::string_view currency) {
   std::int64_t unit = 1'000'000'000;
   for (int i = 0; i < MinorUnitDigits(currency); ++i) unit /= 10;
@@ -366,17 +385,24 @@ std::optional<ReasonTimes> ReasonsOf(const AuditReport& report) {
   return all;
 }
 
-EffectiveBounds EffectiveBoundsOf(const UsageCost& usage) {
+namespace {
+
+EffectiveBounds BoundsOf(Int128 rate_times_allocated, const UsageCost& usage) {
   const auto per_hour = [&](double effective_ns) -> std::optional<Money> {
-    const auto ns = static_cast<std::int64_t>(std::llround(effective_ns));
-    if (!usage.total || ns <= 0) return std::nullopt;
-    const Money allocated = Minus(*usage.total, usage.unallocated_cost.value_or(Money()));
-    const Result<Money> m = Scale(allocated, kNanosPerHour, ns);
-    return m ? std::optional(*m) : std::nullopt;
+    if (!usage.total) return std::nullopt;
+    return PerEffectiveHour(rate_times_allocated, std::llround(effective_ns));
   };
   const double effective = usage.effective_ns - usage.unpriced.effective_ns;
   const std::int64_t unobserved = usage.unobserved_ns - usage.unpriced.unobserved_ns;
   return {per_hour(effective + static_cast<double>(unobserved)), per_hour(effective)};
+}
+
+}  // namespace
+
+EffectiveBounds EffectiveBoundsOf(const CostReport& cost) { return BoundsOf(RateTimesAllocated(cost), cost.whole); }
+
+EffectiveBounds EffectiveBoundsOf(const CostReport& cost, const CostReport::DeviceCost& device) {
+  return BoundsOf(RateTimesAllocated(cost, device), device.usage);
 }
 
 std::optional<double> ObservedShare(const UsageCost& usage) {

@@ -25,6 +25,16 @@ std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int
 std::vector<std::int64_t> RoundedTimes(std::span<const std::int64_t> ns, std::int64_t unit);
 std::vector<std::int64_t> RoundedTimesTo(std::int64_t total, std::span<const std::int64_t> ns, std::int64_t unit);
 
+// The times of one table in nanoseconds rounded to `unit`: phases + unobserved + unallocated = total.
+struct HourColumn {
+  std::array<std::int64_t, kPhaseCount> phase{};
+  std::int64_t idle_held = 0, idle_empty = 0, idle_unknown = 0;  // sum to idle
+  std::int64_t unobserved = 0;
+  std::int64_t unallocated = 0;
+  std::int64_t total = 0;
+};
+HourColumn HourColumnOf(const UsageCost& usage, std::int64_t unit);
+
 // Nano-units in the minor unit of a currency: 10^7 for USD, 10^9 for JPY.
 std::int64_t MinorUnit(std::string_view currency);
 
@@ -115,7 +125,8 @@ struct EffectiveBounds {
   std::optional<Money> low;
   std::optional<Money> high;
 };
-EffectiveBounds EffectiveBoundsOf(const UsageCost& usage);  // of the GPUs that have a price
+EffectiveBounds EffectiveBoundsOf(const CostReport& cost);  // of the GPUs that have a price
+EffectiveBounds EffectiveBoundsOf(const CostReport& cost, const CostReport::DeviceCost& device);
 // Share of the window that was observed, 0 to 1; absent for an empty window.
 std::optional<double> ObservedShare(const UsageCost& usage);
 

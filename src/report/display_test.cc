@@ -237,14 +237,38 @@ TEST(DisplayTest, SpinWaitIsUnknownWithoutEvidenceNotZero) {
 TEST(DisplayTest, BoundsOfAnEffectiveHour) {
   UsageCost usage;  // $8 an hour: 10 h, of them 1 unobserved, 5.4 h effective
   usage.total = M("80");
+  usage.window_ns = 10 * kNanosPerHour;
   usage.observed_ns = 9 * kNanosPerHour;
   usage.unobserved_ns = kNanosPerHour;
   usage.effective_ns = 5.4 * static_cast<double>(kNanosPerHour);
-  const EffectiveBounds bounds = EffectiveBoundsOf(usage);
+  CostReport cost;
+  cost.rate.per_gpu_hour = M("8");
+  cost.whole = usage;
+  cost.Add({0, 1, usage});
+  const EffectiveBounds bounds = EffectiveBoundsOf(cost);
   EXPECT_EQ(FormatExact(*bounds.low), "12.50");          // 80 / 6.4
   EXPECT_EQ(FormatExact(*bounds.high), "14.814814815");  // 80 / 5.4
-  usage.effective_ns = 0;
-  EXPECT_FALSE(EffectiveBoundsOf(usage).high);
+  EXPECT_EQ(EffectiveBoundsOf(cost, cost.devices[0]).low, bounds.low);
+  cost.whole.effective_ns = 0;
+  EXPECT_FALSE(EffectiveBoundsOf(cost).high);
+}
+
+// 119 s at half load and $8: 8 / 0.5, not the rounded $0.264444444 over 59.5 s. Here with as much time again
+// unobserved.
+TEST(DisplayTest, AnEffectiveHourIsRoundedOnce) {
+  UsageCost usage;
+  usage.total = M("0.528888889");
+  usage.window_ns = 238 * kNanosPerSecond;
+  usage.observed_ns = usage.unobserved_ns = 119 * kNanosPerSecond;
+  usage.effective_ns = 59.5 * static_cast<double>(kNanosPerSecond);
+  CostReport cost;
+  cost.rate.per_gpu_hour = M("8");
+  cost.whole = usage;
+  cost.Add({0, 1, usage});
+  for (const EffectiveBounds& bounds : {EffectiveBoundsOf(cost), EffectiveBoundsOf(cost, cost.devices[0])}) {
+    EXPECT_EQ(FormatExact(*bounds.high), "32.00");        // 8 x 238 / 59.5
+    EXPECT_EQ(FormatExact(*bounds.low), "10.666666667");  // 8 x 238 / 178.5
+  }
 }
 
 TEST(DisplayTest, GpusOfWhichOnlyAPartIsTheRunsAreCountedAsThat) {

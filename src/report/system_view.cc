@@ -112,7 +112,9 @@ std::vector<std::string> SystemLines(const AuditReport& report) {
       .Add("system.data_mounts", "files read on {}")
       .Finish("Storage", &lines);
   if (report.system.empty()) {
-    lines.emplace_back("Of the machine these inputs tell nothing more; idleburn run and idleburn record look at it.");
+    lines.push_back(
+        fmt::format("Of the machine these inputs tell nothing{}; idleburn run and idleburn record look at it.",
+                    lines.empty() ? "" : " more"));
   }
   return lines;
 }

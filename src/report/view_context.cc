@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/int128.h"
@@ -37,6 +38,7 @@ ViewContext::ViewContext(const AuditReport& audit)
       currency(audit.cost.rate.currency),
       hour_digits(HourDigits(audit.cost.whole.window_ns)),
       priced(audit.cost.whole.total.has_value()),
+      hours(HourColumnOf(audit.cost.whole, HourUnit())),
       costs(CostColumnOf(audit.cost)),
       by_rate(priced && audit.cost.several() && *audit.cost.whole.total > Money()),
       in_money(priced && !audit.traced_only && audit.cost.whole.window_ns > 0) {}
@@ -55,7 +57,8 @@ std::int64_t ViewContext::HourUnit() const {
 std::string ViewContext::Cost(Money m) const { return Amount(m, currency); }
 
 std::string ViewContext::ExactCost(const CostOfOne& cost) const {
-  const std::string text = FormatExact(cost, MinorUnitDigits(currency));
+  std::string text = FormatExact(cost, MinorUnitDigits(currency));
+  for (std::size_t at = std::min(text.find('.'), text.size()); at > 3; at -= 3) text.insert(at - 3, ",");
   return currency == "USD" ? "$" + text : text + " " + std::string(currency);
 }
 
@@ -132,7 +135,7 @@ std::string PriceHint(const ViewContext& c) {
   const Rate& rate = c.report.cost.rate;
   if (rate.low && rate.high) {
     std::string line = fmt::format("{} to {} a GPU-hour in the catalogue ({})", c.Cost(*rate.low), c.Cost(*rate.high),
-                                   DatesOf(rate.candidates));
+                                   DatesOf(rate.candidates) + (rate.stale ? ", older than 90 days: check it" : ""));
     if (!c.report.traced_only && c.report.cost.whole.window_ns > 0 && c.report.cost.total_low &&
         c.report.cost.total_high) {
       line += fmt::format(": {} to {} in all", c.Cost(*c.report.cost.total_low), c.Cost(*c.report.cost.total_high));
@@ -152,12 +155,13 @@ std::string PriceHint(const ViewContext& c) {
                                        : "not known: this run has no dates";
   }
   if (rate.per_gpu_hour) return c.ExactCost(*rate.per_gpu_hour) + " per GPU-hour; nothing was measured that it buys";
-  return "no price is known for these GPUs: say --price N (USD per GPU-hour) or --price PROVIDER:INSTANCE@REGION";
+  return std::string("no price is known for ") + (c.report.cost.gpus == 1 ? "this GPU" : "these GPUs") +
+         ": say --price N (USD per GPU-hour) or --price PROVIDER:INSTANCE@REGION";
 }
 
 std::string SavingText(const ViewContext& c, const Recommendation& r) {
   if (!r.saving) return "not quantified: " + r.basis;
-  std::string text = RoundPercent(r.saving->expected);
+  std::string text = RoundPercent(r.saving->expected) + " of the cost";
   if (c.in_money && r.saving_cost) text = c.Cost(*r.saving_cost) + " (" + text + ")";
   return text + fmt::format(", between {} and {}", RoundPercent(r.saving->low), RoundPercent(r.saving->high));
 }

@@ -20,7 +20,8 @@ struct ViewContext {
   std::string_view currency;
   int hour_digits;  // decimals that tell the parts of this window apart
   bool priced;
-  std::optional<CostColumn> costs;  // of the whole, as its table shows them
+  HourColumn hours;                 // of the whole, as its table shows them
+  std::optional<CostColumn> costs;  // likewise
   bool by_rate;   // shares beside amounts are of the cost: GPUs of different prices have no hours in common
   bool in_money;  // priced, and long enough that money tells: what a trace covers costs next to nothing, its job does
                   // not
@@ -30,7 +31,7 @@ struct ViewContext {
   // Nanoseconds in the last decimal of Hours, for columns that must add up.
   [[nodiscard]] std::int64_t HourUnit() const;
   [[nodiscard]] std::string Cost(Money m) const;
-  // With all its decimals: "$13.333333333".
+  // With all its decimals: "$1,413.333333333".
   [[nodiscard]] std::string ExactCost(const CostOfOne& cost) const;
   // "$3.07"; of a trace "$1.20 of each GPU-hour"; in GPU-hours where there is no price.
   [[nodiscard]] std::string Worth(const std::optional<Money>& cost, std::int64_t ns) const;
@@ -61,7 +62,7 @@ std::string_view WasteBase(const ViewContext& c);
 std::string EnergyBasis(const ViewContext& c);
 // Without a price: the range of the catalogue if there is one, and the flag that settles it.
 std::string PriceHint(const ViewContext& c);
-// "$3.07 (19 %), between 0.0 % and 24 %", or that it is not quantified and why.
+// "$3.07 (19 % of the cost), between 0.0 % and 24 %", or that it is not quantified and why.
 std::string SavingText(const ViewContext& c, const Recommendation& r);
 
 // The tables of AuditView.

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "diagnose/scene.h"
 #include "report/display.h"
@@ -101,7 +103,7 @@ void AddPricedLines(const ViewContext& c, std::vector<std::string>& lines) {
   }
   lines.push_back(EffectiveHourLine(c));
   const std::optional<double> observed = ObservedShare(u);
-  if (const EffectiveBounds b = EffectiveBoundsOf(u); observed && *observed < kUnitCostCoverage && b.low) {
+  if (const EffectiveBounds b = EffectiveBoundsOf(cost); observed && *observed < kUnitCostCoverage && b.low) {
     lines.push_back(fmt::format(
         "Only {} of the time was observed: if all the rest was busy, {} per effective GPU-hour; if none, {}.",
         PercentText(*observed), c.ExactCost(*b.low), b.high ? c.ExactCost(*b.high) : "undefined"));
@@ -170,6 +172,25 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
 
 namespace {
 
+// "power.draw from dcgm.DCGM_FI_DEV_POWER_USAGE; ...": of every signal but that of the phases, which has its own line.
+std::string OtherCounters(const AuditReport& r) {
+  std::array<std::set<std::string>, kSignalCount> names;
+  for (DeviceId id = 0; r.devices != nullptr && id < r.devices->size(); ++id) {
+    const DeviceResult* result = r.run.Of(id);
+    for (const SignalInfo& signal : kSignals) {
+      const std::string& name = (*r.devices)[id].counter[Index(signal.id)];
+      const bool of_phases = result != nullptr && result->counter == signal.id;
+      if (!name.empty() && !of_phases) names[Index(signal.id)].insert(name);
+    }
+  }
+  std::vector<std::string> parts;
+  for (const SignalInfo& signal : kSignals) {
+    const std::set<std::string>& from = names[Index(signal.id)];
+    if (!from.empty()) parts.push_back(fmt::format("{} from {}", signal.name, fmt::join(from, " and ")));
+  }
+  return Joined(parts);
+}
+
 // How readings became phases.
 void AddReadingRules(const ViewContext& c, std::vector<std::string>& lines) {
   const AuditReport& r = c.report;
@@ -206,8 +227,13 @@ std::vector<std::string> BasisLines(const ViewContext& c) {
   const AuditReport& r = c.report;
   std::vector<std::string> lines = TraceBasis(c);
   if (!r.traced_only) AddReadingRules(c, lines);
-  if (!r.run.devices.empty() && IsDated(r.run.start) && CapturesApart(r) == 0)
-    lines.push_back(fmt::format("Window: {}; times without a zone were read as {}.", WindowText(r.run), r.timezone));
+  if (const std::string also = OtherCounters(r); !also.empty()) lines.push_back("Other counters: " + also + ".");
+  if (!r.run.devices.empty() && IsDated(r.run.start) && CapturesApart(r) == 0) {
+    const bool zone =
+        r.timezone != "UTC" || (r.quality != nullptr && r.quality->CountOf(QualityId::kTimezoneAssumed) > 0);
+    lines.push_back(fmt::format("Window: {}{}.", WindowText(r.run),
+                                zone ? "; times without a zone were read as " + r.timezone : std::string()));
+  }
   if (!r.inputs.empty()) lines.push_back(fmt::format("Inputs: {}.", Joined(r.inputs)));
   lines.push_back(fmt::format("idleburn {}.", r.version));
   return lines;

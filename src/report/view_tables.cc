@@ -33,18 +33,15 @@ TableRow ToRow(const ViewContext& c, const PhaseRow& row) {
 }
 
 // Idle by who held the GPU, so that the parts sum to what the idle row shows.
-void AddIdleParts(const ViewContext& c, std::int64_t idle_ns, std::vector<PhaseRow>* rows) {
+void AddIdleParts(const ViewContext& c, std::vector<PhaseRow>* rows) {
   const UsageCost& u = c.report.cost.whole;
   const std::array<std::int64_t, 3> ns = {u.idle_held_ns, u.idle_empty_ns, u.idle_unknown_ns};
   const CostColumn costs = c.costs.value_or(CostColumn());
-  const std::array<PhaseRow, 3> parts = {{{"  a process held the GPU", 0, {}, costs.idle_held},
-                                          {"  no process on it", 0, {}, costs.idle_empty},
-                                          {"  not known who held it", 0, {}, costs.idle_unknown}}};
-  const std::vector<std::int64_t> rounded = RoundedTimesTo(idle_ns, ns, c.HourUnit());
+  const std::array<PhaseRow, 3> parts = {{{"  a process held the GPU", c.hours.idle_held, {}, costs.idle_held},
+                                          {"  no process on it", c.hours.idle_empty, {}, costs.idle_empty},
+                                          {"  not known who held it", c.hours.idle_unknown, {}, costs.idle_unknown}}};
   for (std::size_t i = 0; i < ns.size(); ++i) {
-    if (ns[i] == 0) continue;
-    rows->push_back(parts[i]);
-    rows->back().ns = rounded[i];
+    if (ns[i] > 0) rows->push_back(parts[i]);
   }
 }
 
@@ -65,15 +62,16 @@ std::vector<std::size_t> ShownDevices(const CostReport& cost, std::size_t limit)
 // Hundredths of a percent without the sign, for columns that have it in their header.
 std::string Bare(std::int64_t hundredths) { return fmt::format("{}.{:02}", hundredths / 100, hundredths % 100); }
 
-TableRow GpuRow(const ViewContext& c, const CostReport::DeviceCost& d, const std::optional<CostColumn>& cost,
-                bool named) {
+// `unobserved_ns` and `cost`: as its columns show them.
+TableRow GpuRow(const ViewContext& c, const CostReport::DeviceCost& d, std::int64_t unobserved_ns,
+                const std::optional<CostColumn>& cost, bool named) {
   const UsageCost& u = d.usage;
   TableRow row = {DeviceLabel(c.report, d.device)};
   if (named) row.push_back((*c.report.devices)[d.device].name);
   row.push_back(u.mean_utilization ? fmt::format("{:.1f}", *u.mean_utilization) : "n/a");
   const auto shares = PhaseShares(u);
   for (std::size_t p = 0; p < kPhaseCount; ++p) row.push_back(shares ? Bare((*shares)[p]) : "n/a");
-  row.push_back(c.Hours(u.unobserved_ns));
+  row.push_back(c.Hours(unobserved_ns));
   row.push_back(u.mean_power_w ? fmt::format("{:.0f} W", *u.mean_power_w) : "n/a");
   if (c.in_money) {
     row.push_back(cost ? c.Cost(cost->total) : "?");
@@ -95,31 +93,24 @@ ReportTable PhaseTable(const ViewContext& c) {
   if (c.in_money) AddColumn(&table, "Cost");
 
   const auto shares = PhaseShares(u);
-  std::array<std::int64_t, kPhaseCount + 2> exact{};
-  std::copy(u.phase_ns.begin(), u.phase_ns.end(), exact.begin());
-  exact[kPhaseCount] = u.unobserved_ns;
-  exact[kPhaseCount + 1] = u.unallocated_ns;
-  const std::vector<std::int64_t> hours = RoundedTimes(exact, c.HourUnit());
   const auto cost = [&](auto pick) { return c.costs ? std::optional<Money>(pick(*c.costs)) : std::nullopt; };
 
   std::vector<PhaseRow> rows;
   for (std::size_t p = 0; p < kPhaseCount; ++p) {
-    rows.push_back({std::string(kPhaseNames[p]), hours[p], shares ? std::optional((*shares)[p]) : std::nullopt,
+    rows.push_back({std::string(kPhaseNames[p]), c.hours.phase[p], shares ? std::optional((*shares)[p]) : std::nullopt,
                     cost([p](const CostColumn& k) { return k.phase[p]; })});
-    if (p == 0) AddIdleParts(c, hours[p], &rows);
+    if (p == 0) AddIdleParts(c, &rows);
   }
   const SpinView spin = SpinOf(c.report);
   if (spin.ns.value_or(0) > 0)
     rows.push_back({"  of it spin-wait", *spin.ns, {}, cost([](const CostColumn& k) { return k.spin_wait; })});
   if (u.unobserved_ns > 0) {
-    rows.push_back({"unobserved", hours[kPhaseCount], {}, cost([](const CostColumn& k) { return k.unobserved; })});
+    rows.push_back({"unobserved", c.hours.unobserved, {}, cost([](const CostColumn& k) { return k.unobserved; })});
   }
   if (u.unallocated_ns > 0) {
-    rows.push_back(
-        {"unallocated", hours[kPhaseCount + 1], {}, cost([](const CostColumn& k) { return k.unallocated; })});
+    rows.push_back({"unallocated", c.hours.unallocated, {}, cost([](const CostColumn& k) { return k.unallocated; })});
   }
-  const std::int64_t sum = std::accumulate(hours.begin(), hours.end(), std::int64_t{0});
-  rows.push_back({"total", sum, shares ? std::optional<std::int64_t>(10'000) : std::nullopt,
+  rows.push_back({"total", c.hours.total, shares ? std::optional<std::int64_t>(10'000) : std::nullopt,
                   cost([](const CostColumn& k) { return k.total; })});
   for (const PhaseRow& row : rows) table.rows.push_back(ToRow(c, row));
 
@@ -127,7 +118,7 @@ ReportTable PhaseTable(const ViewContext& c) {
     table.notes.push_back(fmt::format("Hours are of all GPUs; costs are without {} unpriced GPU-hours of them.",
                                       c.Hours(u.unpriced.window_ns)));
   }
-  const UnobservedTimes reasons = UnobservedOf(c.report);
+  const std::vector<std::int64_t> reasons = RoundedTimesTo(c.hours.unobserved, UnobservedOf(c.report), c.HourUnit());
   std::string why;
   for (std::size_t i = 0; i < kUnobservedCount; ++i) {
     if (reasons[i] > 0)
@@ -135,10 +126,12 @@ ReportTable PhaseTable(const ViewContext& c) {
   }
   if (!why.empty()) table.notes.push_back("Unobserved is neither idle nor busy, and never waste: " + why + ".");
   if (spin.unknown_ns > 0) {
+    constexpr auto kBound = static_cast<std::size_t>(Phase::kComputeBound);
+    const std::array<std::int64_t, 2> parts = {spin.unknown_ns, u.phase_ns[kBound] - spin.unknown_ns};
     table.notes.push_back(fmt::format(
         "Of {} GPU-hours in compute_bound nobody can tell whether kernels worked or waited: neither SM activity nor "
         "power with known limits was recorded.",
-        c.Hours(spin.unknown_ns)));
+        c.Hours(RoundedTimesTo(c.hours.phase[kBound], parts, c.HourUnit()).front())));
   }
   return table;
 }
@@ -154,17 +147,28 @@ ReportTable GpuTable(const ViewContext& c, std::size_t limit) {
     AddColumn(&table, "Name", Align::kLeft, true);
     table.columns.back().expendable = true;
   }
-  for (const char* header : {"busy %", "idle %", "under %", "prod. %", "bound %", "unobs. h", "power"}) {
+  // A narrow terminal shows what was lost: the rest of the shares is in the table of all GPUs.
+  constexpr std::array<std::pair<const char*, bool>, 7> kFigures = {{{"busy %", false},
+                                                                     {"idle %", false},
+                                                                     {"under %", true},
+                                                                     {"prod. %", true},
+                                                                     {"bound %", true},
+                                                                     {"unobs. h", false},
+                                                                     {"power", true}}};
+  for (const auto& [header, expendable] : kFigures) {
     AddColumn(&table, header);
+    table.columns.back().expendable = expendable;
   }
-  table.columns.back().expendable = true;
   if (c.in_money) {
     AddColumn(&table, "Cost");
     AddColumn(&table, "Waste");
   }
   const std::vector<std::optional<CostColumn>> costs = DeviceCostColumns(cost);
+  std::vector<std::int64_t> unobserved;
+  for (const CostReport::DeviceCost& d : cost.devices) unobserved.push_back(d.usage.unobserved_ns);
+  unobserved = RoundedTimesTo(c.hours.unobserved, unobserved, c.HourUnit());
   const std::vector<std::size_t> shown = ShownDevices(cost, limit);
-  for (const std::size_t i : shown) table.rows.push_back(GpuRow(c, cost.devices[i], costs[i], named));
+  for (const std::size_t i : shown) table.rows.push_back(GpuRow(c, cost.devices[i], unobserved[i], costs[i], named));
   if (shown.size() < cost.devices.size()) {
     table.notes.push_back(fmt::format("The {} GPUs with the most time lost, and {} more: --format csv or json has all.",
                                       shown.size(), cost.devices.size() - shown.size()));
@@ -195,7 +199,8 @@ std::string PriceOf(const ViewContext& c, const Rate& rate) {
 std::string SourceOf(const Rate& rate) {
   if (rate.per_gpu_hour) return rate.source;
   if (rate.reason == "ambiguous_price") {
-    return fmt::format("{} offers in the catalogue; settle it with --price GPUS=KEY", rate.candidates.size());
+    return fmt::format("{} offers in the catalogue{}; settle it with --price GPUS=KEY", rate.candidates.size(),
+                       rate.stale ? ", some older than 90 days" : "");
   }
   return rate.reason == "partly_under_contract" ? "a contract covers a part of the run only"
                                                 : "no price is known; give one with --price GPUS=RATE";

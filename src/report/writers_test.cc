@@ -253,7 +253,7 @@ TEST(AuditTextTest, SaysVerdictWhyAndNextFirst) {
   const auto audit = EightGpus(M("2.49"));
   const std::string text = AuditText(audit->report, 200, false);
   EXPECT_TRUE(text.starts_with("You paid $4.98 for 2.0000 GPU-hours; $"));
-  EXPECT_TRUE(Contains(text, "burned idle (below 10 % busy) while a process held the GPU."));
+  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "burned idle (below 10 % busy) while a process held the GPU."));
   const std::string head = text.substr(0, text.find("\n\n"));
   EXPECT_LE(std::count(head.begin(), head.end(), '\n'), 7);
   EXPECT_TRUE(Contains(head, "\n  why   GPUs are held without being used: "));
@@ -279,11 +279,13 @@ TEST(AuditTextTest, TheFirstLinesAreWholeHoweverNarrow) {
 
 TEST(AuditTextTest, NamesCounterBasisRuleAndError) {
   const auto audit = EightGpus(M("2.49"));
+  for (DeviceId id = 0; id < 8; ++id) audit->devices.NameCounter(id, Signal::kPower, "nvml.power.draw");
   audit->report.cost.rate.source = "catalogue: acme:h100@eu-1, as of 2026-07-02";
   const std::string text = AuditText(audit->report, 140, false);
-  for (const char* part : {"Counter: nvml.utilization.gpu", "per 720-h month", "a second is the mean of its readings",
-                           "± 5 %", "(catalogue: acme:h100@eu-1, as of 2026-07-02)",
-                           "cannot see how much of the GPU it used", "nobody can tell whether kernels worked"}) {
+  for (const char* part :
+       {"Counter: nvml.utilization.gpu", "per 720-h month", "a second is the mean of its readings", "± 5 %",
+        "(catalogue: acme:h100@eu-1, as of 2026-07-02)", "cannot see how much of the GPU it used",
+        "Other counters: power.draw from nvml.power.draw.", "nobody can tell whether kernels worked"}) {
     EXPECT_TRUE(Contains(text, part)) << part;
   }
   for (DeviceResult& d : audit->report.run.devices) d.fast = false;
@@ -328,7 +330,7 @@ TEST(AuditTextTest, WithoutAPriceThereAreNoDollars) {
 TEST(AuditTextTest, FitsTheTerminal) {
   const auto audit = EightGpus(M("2.49"));
   audit->report.explain = true;
-  for (const int width : {80, 100, 132}) {
+  for (const int width : {60, 80, 100, 132}) {
     std::string text = AuditText(audit->report, width, false);
     for (std::size_t end = 0; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
       EXPECT_LE(DisplayWidth(std::string_view(text).substr(0, end)), width) << text.substr(0, end);
