@@ -34,7 +34,7 @@ struct Series {
 class PrometheusImport {
  public:
   PrometheusImport(ByteSource& in, const ImportOptions& options, ImportTarget& out)
-      : lines_(in), options_(options), out_(out), writer_(out), readings_(out, writer_) {}
+      : lines_(in), options_(options), out_(out), writer_(out), readings_(out, writer_), owners_(options) {}
 
   Result<void> Run();
 
@@ -257,12 +257,12 @@ void PrometheusImport::Dispatch(const Series& series, Instant time, std::string_
     return out_.quality.Count(QualityId::kFailedScrape, Here());
   }
   if (!failed_.empty() && metric.source == MetricSource::kNvidiaSmi && failed_.count({series.host, time}) != 0) return;
-  OwnerTimeline::See(series.owner, time);
+  owners_.See(series.owner, time);
   if (series.unused) return;
   if (metric.role == MetricRole::kJobId) {
     const Reading job = ReadScaled(value, metric.scale);
     if (job.doubt || job.value == 0) return;
-    return OwnerTimeline::See(owners_.Track(series.device, "job " + std::to_string(job.value)), time);
+    return owners_.See(owners_.Track(series.device, "job " + std::to_string(job.value)), time);
   }
   readings_.Add(metric, series.device, series.code, time, value, Here());
 }
