@@ -409,8 +409,8 @@ TEST(PrometheusMetrics, OwnersFollowTheirStretches) {
   for (int s = 0; s <= 100; s += 10) by_series += Line("DCGM_FI_DEV_POWER_USAGE", "hpc_job=\"1\"", "300", s);
   for (const std::string& text : {by_time, by_series}) {
     const auto in = Import(text);
-    EXPECT_DOUBLE_EQ(Fraction(*in, 0, "job 1"), (5 + 6 * 0.5) / 11);
-    EXPECT_DOUBLE_EQ(Fraction(*in, 0, "job 2"), 6 * 0.5 / 11);
+    EXPECT_DOUBLE_EQ(Fraction(*in, 0, "job 1"), (5 + 5 * 0.5) / 10);
+    EXPECT_DOUBLE_EQ(Fraction(*in, 0, "job 2"), 5 * 0.5 / 10);
   }
 }
 
@@ -419,15 +419,16 @@ TEST(PrometheusMetrics, UnallocatedTimeIsNobodys) {
   for (int s = 0; s < 40; s += 10) text += Line("DCGM_FI_DEV_GPU_UTIL", R"(namespace="ml",pod="a")", "50", s);
   for (int s = 1000; s < 1120; s += 10) text += Line("DCGM_FI_DEV_GPU_UTIL", R"(namespace="",pod="")", "0", s);
   const auto in = Import(text);
-  EXPECT_DOUBLE_EQ(Fraction(*in, 0, "pod ml/a"), 4.0 / 16);
-  EXPECT_DOUBLE_EQ(Fraction(*in, 0, ""), 12.0 / 16);
+  EXPECT_DOUBLE_EQ(Fraction(*in, 0, "pod ml/a"), 4.0 / 15);
+  EXPECT_DOUBLE_EQ(Fraction(*in, 0, ""), 11.0 / 15);
 }
 
 TEST(PrometheusMetrics, ExportedLabelsNameTheWorkload) {
   const auto in =
       Import(Line("DCGM_FI_DEV_GPU_UTIL",
                   R"(pod="dcgm-exporter-x1",namespace="mon",exported_pod="train",exported_namespace="ml")", "5", 0) +
-             Line("DCGM_FI_DEV_GPU_UTIL", R"(pod="dcgm-exporter-x1",namespace="mon")", "5", 1000));
+             Line("DCGM_FI_DEV_GPU_UTIL", R"(pod="dcgm-exporter-x1",namespace="mon")", "5", 1000) +
+             Line("DCGM_FI_DEV_GPU_UTIL", R"(pod="dcgm-exporter-x1",namespace="mon")", "5", 2000));
   EXPECT_DOUBLE_EQ(Fraction(*in, 0, "pod ml/train"), 0.5);
   EXPECT_DOUBLE_EQ(Fraction(*in, 0, ""), 0.5);
 }
@@ -492,6 +493,46 @@ TEST(PrometheusMetrics, ScrapesWithoutStampsFollowOneAnother) {
   const auto mixed = Import(Line("DCGM_FI_DEV_GPU_UTIL", "", "5", 0) + scrape);
   EXPECT_EQ(mixed->samples.size(), 1U);
   EXPECT_EQ(mixed->quality.CountOf(QualityId::kBadRow), 2);
+}
+
+// By series, where what is busy comes before the line that says that it is old.
+TEST(PrometheusMetrics, AFailedScrapeIsUnobservedInAnyOrder) {
+  const std::string gpu = "nvidia_smi_utilization_gpu_ratio{uuid=\"5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\"} ";
+  const auto in =
+      Import(gpu + "0.5 1772445600000\n" + gpu + "0.5 1772445610000\n" +
+             "nvidia_smi_last_collect_success 1 1772445600000\n" + "nvidia_smi_last_collect_success 0 1772445610000\n");
+  ASSERT_EQ(in->samples.size(), 2U);
+  EXPECT_TRUE(in->samples[0].Has(Signal::kUtilization));
+  EXPECT_FALSE(in->samples[1].Has(Signal::kUtilization));
+  EXPECT_EQ(in->Missing(Signal::kUtilization, Unobserved::kStale), 1U);
+}
+
+// The exporter that failed is not the other one.
+TEST(PrometheusMetrics, AFailedScrapeIsOfItsExporterAlone) {
+  const std::string labels = "{uuid=\"5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\"} ";
+  const auto in =
+      Import("nvidia_smi_power_draw_watts" + labels + "50 1772445600000\n" + Line("DCGM_FI_DEV_GPU_UTIL", "", "5", 0) +
+             Line("DCGM_FI_DEV_GPU_UTIL", "", "5", 10) + "nvidia_smi_last_collect_success 0 1772445610000\n");
+  EXPECT_EQ(in->Values(Signal::kUtilization, 0).size(), 2U);
+  EXPECT_EQ(in->Missing(Signal::kUtilization, Unobserved::kStale), 0U);
+}
+
+// More series than are kept: whatever else a scrape holds, known or not, the next one begins where one comes again.
+TEST(PrometheusMetrics, ScrapesOfManySeriesWithoutStampsFollowOneAnother) {
+  constexpr int kMany = 70'000;
+  const std::string gpu = "DCGM_FI_DEV_GPU_UTIL{" + std::string(kGpu) + "} 50\n";
+  const auto scrape = [&](const std::string& metric) {
+    std::string text = gpu;
+    for (int i = 0; i < kMany; ++i) text += metric + "{" + std::string(kGpu) + ",n=\"" + std::to_string(i) + "\"} 40\n";
+    return text;
+  };
+  for (const std::string metric : {"container_cpu_usage", "DCGM_FI_DEV_GPU_TEMP"}) {
+    const std::string text = scrape(metric);
+    const auto in = Import(text + text + text);
+    EXPECT_EQ(in->Values(Signal::kUtilization, 0).size(), 3U);
+    EXPECT_EQ(in->samples.back().time.nanos() / kNanosPerSecond, 2) << metric;
+    EXPECT_EQ(in->quality.CountOf(QualityId::kUnknownMetric), metric == "container_cpu_usage" ? 3 * kMany : 0);
+  }
 }
 
 TEST(PrometheusMetrics, ReadsOpenMetricsAndPromtoolDumps) {
