@@ -225,6 +225,11 @@ std::optional<Series> PrometheusImport::Resolve(const PrometheusLine& line, cons
   const SeriesIdentity id = Identify(labels, NamesPods(metric));
   if (metric.source == MetricSource::kNvidiaSmi) series.host = &smi_hosts_[id.device.host];
   if (metric.role == MetricRole::kCollectSuccess) return series;
+  const bool named = !id.device.uuid.empty() || !id.device.bus_id.empty() || id.device.index.has_value();
+  if (!named && NamesGpus(metric)) {
+    out_.quality.CountNamed(QualityId::kUnknownMetric, SampleName(line), Here());
+    return std::nullopt;
+  }
   const std::optional<DeviceId> device = DeviceOf(id.device);
   *wait = !device;
   if (!device) return std::nullopt;

@@ -580,6 +580,62 @@ TEST(PrometheusMetrics, MigUtilisationOfTheDriverIsNoReading) {
   EXPECT_EQ(in->samples[0].Get(Signal::kGrEngineActive), 50 * kPercent);
 }
 
+// One by one they are the mask of their time, in the order of scrapes and of series, unless the mask is told.
+TEST(PrometheusMetrics, EventReasonsMakeTheirMask) {
+  const auto reason = [](const std::string& name, int value, int second) {
+    return "nvidia_smi_clocks_event_reasons_" + name + "{uuid=\"5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\"} " +
+           std::to_string(value) + " " + std::to_string(1'772'445'600'000 + second * 1000) + "\n";
+  };
+  const std::vector<std::int64_t> masks = {0x0, 0x4, 0x44, 0x1};
+  const std::vector<std::pair<std::string, int>> names = {
+      {"gpu_idle", 0}, {"hw_thermal_slowdown", 6}, {"sw_power_cap", 2}};
+  std::string by_scrape;
+  std::string by_series;
+  for (int s = 0; s < 4; ++s) {
+    for (const auto& [name, bit] : names)
+      by_scrape += reason(name, static_cast<int>(masks[static_cast<std::size_t>(s)] >> bit & 1), s);
+  }
+  for (const auto& [name, bit] : names) {
+    for (int s = 0; s < 4; ++s)
+      by_series += reason(name, static_cast<int>(masks[static_cast<std::size_t>(s)] >> bit & 1), s);
+  }
+  for (const std::string& text : {by_scrape, by_series}) {
+    EXPECT_EQ(Import(text)->Values(Signal::kEventReasons, 0), masks);
+    EXPECT_EQ(Import(reason("active", 8, 9) + text)->Values(Signal::kEventReasons, 0), std::vector<std::int64_t>{8});
+  }
+}
+
+// What the driver calls power draw goes before the mean and the instant that are told beside it.
+TEST(PrometheusMetrics, PowerDrawGoesBeforeItsVariants) {
+  const auto line = [](const std::string& name, int watts) {
+    return "nvidia_smi_power_draw_" + name + "{uuid=\"5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\"} " +
+           std::to_string(watts) + " 1772445600000\n";
+  };
+  const std::string instant = line("instant_watts", 300);
+  const std::string average = line("average_watts", 200);
+  EXPECT_EQ(Import(instant)->Values(Signal::kPower, 0), std::vector<std::int64_t>{300'000});
+  EXPECT_EQ(Import(instant + average)->Values(Signal::kPower, 0), std::vector<std::int64_t>{200'000});
+  EXPECT_EQ(Import(average + instant + line("watts", 100))->Values(Signal::kPower, 0),
+            std::vector<std::int64_t>{100'000});
+}
+
+// all-smi's instances, and its energy of GPUs and of the machine.
+TEST(PrometheusMetrics, AllSmiTellsInstancesAndEnergy) {
+  const std::string gpu = R"(gpu_index="3",gpu_uuid="GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000",host="n")";
+  const auto in = Import("all_smi_energy_consumed_joules_total{" + gpu + "} 9000 1772445600000\n" +
+                         "all_smi_energy_consumed_joules_total{host=\"n\",scope=\"chassis\"} 7 1772445600000\n" +
+                         "all_smi_mig_instance_utilization_gpu{" + gpu +
+                         R"(,mig_instance="2",mig_profile="3g.20gb",gpu_instance_id="5"} 64 1772445600000)" + "\n");
+  ASSERT_EQ(in->devices.size(), 2U);
+  EXPECT_EQ(in->Values(Signal::kEnergy, 0), std::vector<std::int64_t>{9'000'000});
+  ASSERT_TRUE(in->devices[1].mig);
+  EXPECT_EQ(in->devices[1].mig->id, "5");
+  EXPECT_EQ(in->devices[1].mig->slices, 3);
+  EXPECT_EQ(in->Values(Signal::kGrEngineActive, 1), std::vector<std::int64_t>{64 * kPercent});
+  EXPECT_EQ(in->quality.CountOf(QualityId::kUnknownMetric), 1);
+  EXPECT_EQ(in->quality.CountOf(QualityId::kInferredIdentity), 0);
+}
+
 TEST(PrometheusMetrics, OtherExportersAreRead) {
   const auto top = Import(
       "gpu_utilization_Percentage{hostname=\"n\",index=\"2\",uuid=\"GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\"} 12\n"
