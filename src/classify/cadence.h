@@ -4,6 +4,7 @@
 #include <span>
 
 #include "classify/thresholds.h"
+#include "telemetry/period.h"
 #include "telemetry/sample.h"
 
 namespace idleburn {
@@ -23,13 +24,7 @@ struct Cadence {
   friend bool operator==(const Cadence&, const Cadence&) = default;
 };
 
-inline constexpr std::size_t kIntervals = 101;
-
-// The cadence of a device from its first samples (kIntervals + 1 of them, all if fewer).
-//
-// The period is the median interval. Where intervals are not alike, it is that of up to four readers of one GPU by
-// turns, if their rounds are: two scrapes of 15 s, 3 s apart, make intervals of 3 and 12 s, whose median is either, by
-// which of them comes first, and every second one is 15 s from the next.
+// The cadence of a device from its first samples (kIntervals + 1 of them, all if fewer), its period that of PeriodOf.
 //
 // W, where the driver's own stamps are not known: NVML refreshes utilisation every 1/6 s to 1 s by product
 // (nvml.h). When polled faster, the shortest distances of value changes show the refresh: W is their fifth

@@ -288,14 +288,20 @@ void DeviceClassifier::NoteFacts(const Sample& s) {
   if (s.Has(Signal::kXid) && s.Get(Signal::kXid) != 0) xid_seen_ = true;
 }
 
-// The counter runs since the driver was loaded; after a fall the new value is the increase.
+// The counter runs since the driver was loaded; after a fall the new value is the increase. More than any board draws
+// is none, as where it reads 0 once.
 void DeviceClassifier::NoteEnergy(std::int64_t millijoules, std::int64_t time) {
   if (last_energy_ >= 0) {
     totals_.has_energy_counter = true;
     const bool reset = millijoules < last_energy_;
     totals_.energy_resets += reset ? 1 : 0;
-    totals_.energy_mj += reset ? millijoules : millijoules - last_energy_;
-    totals_.energy_ns += time - last_energy_time_;
+    const std::int64_t increase = reset ? millijoules : millijoules - last_energy_;
+    const std::int64_t interval = time - last_energy_time_;
+    constexpr std::int64_t kNanosPerMillijoule = 10;  // 100 kW
+    const bool possible = increase <= std::max(interval, kNanosPerSecond) / kNanosPerMillijoule;
+    totals_.energy_out_of_range += possible ? 0 : 1;
+    totals_.energy_mj += possible ? increase : 0;
+    totals_.energy_ns += possible ? interval : 0;
   }
   last_energy_ = millijoules;
   last_energy_time_ = time;

@@ -354,6 +354,24 @@ TEST(DeviceClassifierTest, EnergyCounterResetsAddUp) {
   EXPECT_EQ(totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kUnsupported)], 3 * kNanosPerSecond);
 }
 
+// 36 kJ in half an hour, and one scrape between that reads 0: the counter's lifetime is not its increase.
+TEST(DeviceClassifierTest, MoreThanABoardDrawsIsNoEnergy) {
+  const Thresholds t;
+  constexpr std::int64_t kLifetime = 1'000'000'000'000;
+  std::vector<Sample> trace;
+  for (std::int64_t i = 0; i < 121; ++i) {
+    Sample s;
+    s.time = Instant::FromNanos(kStart + i * 15 * kNanosPerSecond);
+    s.Set(Signal::kEnergy, i == 60 ? 0 : kLifetime + i * 300'000);
+    trace.push_back(s);
+  }
+  const DeviceTotals totals = Stream(trace, MeasureCadence(trace, t), t);
+  EXPECT_EQ(static_cast<std::int64_t>(totals.energy_mj), 118 * 300'000);
+  EXPECT_EQ(totals.energy_resets, 1);
+  EXPECT_EQ(totals.energy_out_of_range, 1);
+  EXPECT_EQ(totals.energy_ns, 119 * 15 * kNanosPerSecond);
+}
+
 // Power is read from the start, the driver's first utilization comes later, and once for two seconds none does.
 TEST(DeviceClassifierTest, ASecondWithoutAReadingOfACounterThatIsThereIsAGap) {
   std::vector<Sample> trace;

@@ -160,6 +160,7 @@ void RunClassifier::CountQuality(const DeviceResult& result, const Stream& strea
   quality_.Count(QualityId::kOutOfOrder, {}, t.out_of_order);
   quality_.Count(QualityId::kClockStep, {}, t.clock_steps);
   quality_.Count(QualityId::kCounterReset, {}, t.energy_resets);
+  quality_.Count(QualityId::kOutOfRange, {}, t.energy_out_of_range);
   quality_.Count(QualityId::kInvalidProfilingCounter, {}, t.profiling_stuck ? 1 : 0);
   quality_.Count(QualityId::kXidSeen, {}, stream.live->xid_seen() ? 1 : 0);
   quality_.Count(QualityId::kSingleSample, {}, t.samples == 1 ? 1 : 0);

@@ -82,6 +82,7 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   power.Merge(o.power);
   energy_mj += o.energy_mj;
   energy_resets += o.energy_resets;
+  energy_out_of_range += o.energy_out_of_range;
   energy_ns += o.energy_ns;
   has_energy_counter = has_energy_counter || o.has_energy_counter;
   AddAll(ticks, o.ticks);

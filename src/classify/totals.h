@@ -104,7 +104,8 @@ struct DeviceTotals {
   Integral power;        // milliwatts
   Int128 energy_mj = 0;  // of the energy counter, resets added up
   std::int64_t energy_resets = 0;
-  std::int64_t energy_ns = 0;  // between its readings
+  std::int64_t energy_out_of_range = 0;  // increases that are none
+  std::int64_t energy_ns = 0;            // between its readings
   bool has_energy_counter = false;
 
   std::array<std::int64_t, kPhaseCount> ticks{};  // published readings by band

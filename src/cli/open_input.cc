@@ -43,6 +43,7 @@ Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
     options.columns = std::move(*columns);
   }
   if (settings.Has("import.period")) options.period = *ParseDuration(settings.Text("import.period"));
+  if (settings.Has("import.max_gap")) options.max_gap = *ParseDuration(settings.Text("import.max_gap"));
   options.threads =
       static_cast<int>(std::clamp<std::int64_t>(ParseScaled(settings.Text("import.threads"), 0).value, 1, 64));
   return options;

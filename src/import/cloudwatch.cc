@@ -160,8 +160,11 @@ class CloudWatchImport {
   Place place_;
   ImportTarget& out_;
   ReadingWriter writer_;
-  std::map<std::string, Subject> queries_;                     // by Id
-  std::map<std::string, std::vector<std::string>> positions_;  // of results that name no GPU: metric to their Ids
+  std::map<std::string, Subject> queries_;  // by Id
+  // Of results that name no GPU: by metric their Ids, each with its count among those of the Id in a page, since the
+  // results of a search have one Id; and how many of each the page has so far.
+  std::map<std::string, std::vector<std::pair<std::string, int>>> positions_;
+  std::map<std::pair<std::string, std::string>, int> in_page_;
   bool unit_assumed_ = false;
   bool any_ = false;
   std::string seen_;
@@ -171,6 +174,7 @@ class CloudWatchImport {
 void CloudWatchImport::AddPage(const JsonNode& root) {
   for (const JsonNode& page : root.Items()) AddPage(page);
   for (const JsonNode& query : root.ItemsOf("MetricDataQueries")) queries_[query.TextOf("Id")] = FromQuery(query);
+  in_page_.clear();
   for (const JsonNode& result : root.ItemsOf("MetricDataResults")) AddResult(result);
 }
 
@@ -217,10 +221,12 @@ DeviceId CloudWatchImport::DeviceOf(const Subject& subject, const std::string& i
   DeviceKey key = Identify(subject.labels, false).device;
   if (key.uuid.empty() && key.bus_id.empty() && !key.index) {
     out_.quality.Count(QualityId::kInferredIdentity, place_);
-    std::vector<std::string>& ids = positions_[key.host + " " + subject.metric];
-    auto at = std::find(ids.begin(), ids.end(), id);
-    if (at == ids.end()) at = ids.insert(ids.end(), id);
-    key.index = static_cast<int>(at - ids.begin());
+    const std::string metric = key.host + " " + subject.metric;
+    const std::pair<std::string, int> result(id, in_page_[{metric, id}]++);
+    std::vector<std::pair<std::string, int>>& results = positions_[metric];
+    auto at = std::find(results.begin(), results.end(), result);
+    if (at == results.end()) at = results.insert(results.end(), result);
+    key.index = static_cast<int>(at - results.begin());
   }
   return EnterDevice(key, out_, place_);
 }

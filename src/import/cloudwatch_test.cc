@@ -134,6 +134,25 @@ TEST(CloudWatch, ResultsWithoutAnIndexAreToldApartByPosition) {
   EXPECT_EQ(in->quality.CountOf(QualityId::kInferredIdentity), 4);
 }
 
+// A search under a label of the user's own: one Id and one label for all GPUs, page after page.
+TEST(CloudWatch, ResultsOfOneSearchAreToldApartByPosition) {
+  const auto page = [](int minute) {
+    std::string text = R"({"MetricDataResults": [)";
+    for (int gpu = 0; gpu < 3; ++gpu) {
+      text += std::string(gpu == 0 ? "" : ",") +
+              R"({"Id": "s", "Label": "nvidia_smi_utilization_gpu", "Timestamps": [)" + "\"2026-07-03T22:2" +
+              std::to_string(minute) + ":00Z\"], \"Values\": [" + std::to_string(10 * gpu + minute) + "]}";
+    }
+    return text + "]}";
+  };
+  const auto in = Import("[" + page(0) + "," + page(1) + "]" + page(2));
+  ASSERT_EQ(in->devices.size(), 3U);
+  for (DeviceId gpu = 0; gpu < 3; ++gpu) {
+    const std::int64_t ten = static_cast<std::int64_t>(gpu) * 10 * kPercent;
+    EXPECT_EQ(in->Values(Signal::kUtilization, gpu), (std::vector{ten, ten + kPercent, ten + 2 * kPercent}));
+  }
+}
+
 TEST(CloudWatch, ReadingsOfNoGpuAreUnobserved) {
   const auto in = Import(R"({"MetricDataResults": [{"Id": "a", "Label": "0 nvidia_smi_power_draw",
     "Timestamps": ["2026-07-03T22:22:00Z", "2026-07-03T22:23:00Z"], "Values": [4294967.295, 300]}]})");

@@ -108,14 +108,15 @@ bool IsIdentity(const BoundColumn& column) {
 }
 
 ColumnRows::ColumnRows(std::span<const BoundColumn> columns, std::string_view source, const std::string& file,
-                       ImportTarget& out)
+                       const ImportOptions& options, ImportTarget& out)
     : columns_(columns.begin(), columns.end()),
       source_(source),
       file_(file),
       out_(out),
       known_before_(out.devices.size()),
       batch_(kTrialRows),
-      limit_(kTrialRows) {
+      limit_(kTrialRows),
+      owners_(options) {
   std::copy_if(columns.begin(), columns.end(), std::back_inserter(identity_), IsIdentity);
   for (const BoundColumn& column : columns_) {
     if (!column.unit_assumed) continue;
@@ -221,7 +222,7 @@ void ColumnRows::Own(std::string_view owner, std::int64_t line) {
     owned.owner = owner;
     owned.presence = owners_.Track(sample.device, Printable(owner));
   }
-  OwnerTimeline::See(owned.presence, sample.time);
+  owners_.See(owned.presence, sample.time);
 }
 
 bool ColumnRows::IsBack(const Track& track, Instant time) {

@@ -29,7 +29,8 @@ bool IsIdentity(const BoundColumn& column);
 class ColumnRows {
  public:
   // `source` names the kind of table in counters ("csv"). The references outlive the rows.
-  ColumnRows(std::span<const BoundColumn> columns, std::string_view source, const std::string& file, ImportTarget& out);
+  ColumnRows(std::span<const BoundColumn> columns, std::string_view source, const std::string& file,
+             const ImportOptions& options, ImportTarget& out);
   ~ColumnRows();
   ColumnRows(const ColumnRows&) = delete;
   ColumnRows& operator=(const ColumnRows&) = delete;

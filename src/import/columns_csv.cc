@@ -34,7 +34,7 @@ class Table {
         file_(in.name()),
         out_(out),
         clock_(time_, options, out.quality, file_),
-        rows_(columns, "csv", file_, out),
+        rows_(columns, "csv", file_, options, out),
         identity_(rows_.identity().size()) {
     for (const BoundColumn& column : columns) {
       if (column.role->kind == ColumnKind::kSignal) signals_.emplace_back(column, ColumnScale(column));

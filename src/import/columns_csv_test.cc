@@ -343,10 +343,11 @@ TEST(ColumnsCsvTest, SharesCopiesAmongOwners) {
       "t,g,o,u\n"
       "1751581321,0,alice,50\n"
       "1751581321,0,bob,50\n"
-      "1751581322,0,alice,60\n",
+      "1751581322,0,alice,60\n"
+      "1751581323,0,alice,60\n",
       "time=t,gpu=g,owner=o,util=u");
   ASSERT_TRUE(t.result) << t.Message();
-  EXPECT_EQ(t.sink.all.size(), 2U);
+  EXPECT_EQ(t.sink.all.size(), 3U);
   EXPECT_EQ(t.Count(QualityId::kSharedCopies), 1);
   const auto shares = t.owners.SharesOf(0);
   ASSERT_EQ(shares.size(), 2U);
@@ -354,7 +355,7 @@ TEST(ColumnsCsvTest, SharesCopiesAmongOwners) {
   EXPECT_DOUBLE_EQ(shares[0].fraction, 0.75);
 }
 
-// Two jobs, an hour each, one written every second and one every ten: the hours count, not the rows.
+// Two jobs, one written every second and one every ten, which ends with its last row: time counts, and not rows.
 TEST(ColumnsCsvTest, OwnersShareTimeAndNotRows) {
   const auto rows = [](std::int64_t from, int step, const std::string& owner) {
     std::string text;
@@ -367,7 +368,7 @@ TEST(ColumnsCsvTest, OwnersShareTimeAndNotRows) {
   ASSERT_TRUE(t.result) << t.Message();
   const auto shares = t.owners.SharesOf(0);
   ASSERT_EQ(shares.size(), 2U);
-  EXPECT_DOUBLE_EQ(shares[0].fraction, 0.5);
+  EXPECT_DOUBLE_EQ(shares[0].fraction, 3600.0 / 7190);
   EXPECT_FALSE(shares[0].estimated);
   // Grouped by owner, the same hour of one GPU is shared by both.
   const Imported grouped("t,g,o,u\n" + rows(0, 1, "alice") + rows(0, 1, "bob"), "time=t,gpu=g,owner=o,util=u");

@@ -7,7 +7,6 @@
 
 #include "import/stamp.h"
 #include "import/units.h"
-#include "text/byte_order_mark.h"
 #include "text/number.h"
 #include "text/split.h"
 
@@ -150,7 +149,6 @@ Result<bool> ComputeAppsReader::Next(ComputeApp* app) {
     const Result<bool> more = lines_.Next(&line);
     if (!more) return more;
     if (!*more) break;
-    if (lines_.number() == 1) line = WithoutByteOrderMark(line);
     if (Trim(line).empty() || TakeHeader(line)) continue;
     if (columns_.empty()) break;
     if (TakeRow(line, app)) return true;
@@ -195,7 +193,6 @@ bool ComputeAppsReader::TakeRow(std::string_view line, ComputeApp* app) const {
 }
 
 bool SniffComputeAppsCsv(std::string_view head) {
-  head = WithoutByteOrderMark(head);
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return false;
   head.remove_prefix(first);

@@ -121,11 +121,10 @@ TEST(ComputeAppsCsv, WithoutTimesSweepsAreASecondApart) {
 
 TEST(ComputeAppsCsv, BadRowsAreCountedAndHeadersMayRepeat) {
   const std::string good = Rows({"01.000, " + kA + ", 1"});
-  const ImportRun run(ImportComputeAppsCsv, "\xEF\xBB\xBF" + good + "No devices were found\n" +
-                                                "2026/07/03 22:22:02.000, N/A, 2, x, 1 MiB\n" +
-                                                "2026/07/03 22:22:02.000, " + kA + ", -, x, 1 MiB\n" + "soon, " + kA +
-                                                ", 2, x, 1 MiB\n\n" + Rows({"03.000, " + kA + ", 1"}) +
-                                                "2026/07/03 22:22:04.000, " + kA);
+  const ImportRun run(ImportComputeAppsCsv,
+                      good + "No devices were found\n" + "2026/07/03 22:22:02.000, N/A, 2, x, 1 MiB\n" +
+                          "2026/07/03 22:22:02.000, " + kA + ", -, x, 1 MiB\n" + "soon, " + kA + ", 2, x, 1 MiB\n\n" +
+                          Rows({"03.000, " + kA + ", 1"}) + "2026/07/03 22:22:04.000, " + kA);
   ASSERT_TRUE(run.result);
   EXPECT_EQ(Held(run), (std::vector<std::string>{"01 a 1", "03 a 1"}));
   EXPECT_EQ(run.quality.CountOf(QualityId::kBadRow), 4);

@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/int128.h"
 #include "import/stamp.h"
 #include "import/units.h"
+#include "telemetry/value_range.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -20,6 +22,7 @@ constexpr std::string_view kStart = "Execution Stats/Start Time";
 constexpr std::string_view kEnd = "Execution Stats/End Time";
 constexpr std::string_view kDuration = "Execution Stats/Total Execution Time (sec)";
 constexpr std::string_view kXidErrors = "Event Stats/Critical XID Errors";
+constexpr std::string_view kEnergy = "Performance Stats/Energy Consumed (Joules)";
 constexpr std::string_view kProcessSection = "Compute Process Utilization";
 
 struct Source {
@@ -67,6 +70,7 @@ class Mapper {
     Read(gpu, &span.means);
     out_.quality.Count(QualityId::kJobResolution, place_);
     span.end = std::max(EndOf(gpu, *start), *start);
+    ReadEnergy(gpu, span.end - *start, &span.means);
     const DeviceId device = span.means.device;
     if (!gpu.job.empty()) out_.owners.Add(device, {"job " + gpu.job}, *start, span.end);
     if (ParseInteger(gpu.leaves.Get(kXidErrors)).value_or(0) > 0) out_.quality.Count(QualityId::kXidSeen, place_);
@@ -144,6 +148,22 @@ class Mapper {
     }
   }
 
+  // Energy over time is the mean power, and nearer to it than the mean of readings of power, or where there are none.
+  void ReadEnergy(const DcgmiGpu& gpu, Nanos time, Sample* sample) {
+    const std::optional<std::string_view> cell = gpu.leaves.Find(kEnergy);
+    if (!cell || WhyUnavailable(*cell) || time == Nanos(0)) return;
+    const Quantity energy = ReadQuantity(*cell, Info(Signal::kEnergy).unit, "J");
+    std::optional<std::int64_t> power;
+    if (energy.value) {
+      power =
+          InRange(Unit::kMilliwatt, DivHalfEven(static_cast<Int128>(*energy.value) * kNanosPerSecond, time.count()));
+    }
+    if (!power) return out_.quality.Count(energy.value ? QualityId::kOutOfRange : energy.issue, place_);
+    sample->unavailable &= ~Bit(Signal::kPower);
+    sample->Set(Signal::kPower, *power);
+    out_.devices.NameCounter(sample->device, Signal::kPower, "dcgmi.energy_consumed");
+  }
+
   // Rows that are not used: counted for the first GPU of an input, since the rest repeats them.
   void CountUnknown(const DcgmiGpu& gpu) {
     if (std::exchange(counted_, true)) return;
@@ -151,7 +171,7 @@ class Mapper {
       const std::string_view name = path;
       const auto is = [&](const Source& source) { return source.path == name; };
       const bool used = std::any_of(kSources.begin(), kSources.end(), is) || name == kStart || name == kEnd ||
-                        name == kDuration || name == kXidErrors;
+                        name == kDuration || name == kXidErrors || name == kEnergy;
       if (!used) out_.quality.CountNamed(QualityId::kUnknownColumn, name, place_);
     }
   }

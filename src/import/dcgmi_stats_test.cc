@@ -131,6 +131,28 @@ TEST(DcgmiStats, WhatTheTableLacksIsMissing) {
   EXPECT_EQ(run.devices[0].index, 3);
 }
 
+// 264,120 J in 1200 s, whatever power was read.
+TEST(DcgmiStats, EnergyIsPreferredToPower) {
+  for (const std::string power : {"Avg: N/A, Max: N/A, Min: N/A", "Avg: 99.5, Max: 120, Min: 40"}) {
+    for (const std::string energy : {"264120", "N/A", "1e300"}) {
+      const ImportRun run(
+          ImportDcgmiStats,
+          Table(kTimes + "+-----  Performance Stats  ---+---+\n| Energy Consumed (Joules) | " + energy +
+                " |\n| SM Utilization (%) | Avg: 50 |\n" + "| Power Usage (Watts) | " + power + " |\n"));
+      ASSERT_EQ(run.samples.size(), 2U);
+      const Sample& s = run.samples[0];
+      const bool read = power.find("99.5") != std::string::npos;
+      EXPECT_EQ(s.Has(Signal::kPower), read || energy == "264120") << power << energy;
+      EXPECT_NE(s.Has(Signal::kPower), s.Lacks(Signal::kPower));
+      if (s.Has(Signal::kPower)) {
+        EXPECT_EQ(s.Get(Signal::kPower), energy == "264120" ? 220'100 : 99'500);
+      }
+      EXPECT_EQ(run.Counter(0, Signal::kPower) == "dcgmi.energy_consumed", energy == "264120");
+      EXPECT_EQ(run.quality.CountOf(QualityId::kUnknownColumn), 0);
+    }
+  }
+}
+
 TEST(DcgmiStats, ARunningJobLastsAsLongAsItRan) {
   const ImportRun run(ImportDcgmiStats,
                       Table("| Start Time | Tue Sep  1 08:00:05 2026 |\n| End Time | Still Running |\n"

@@ -36,8 +36,8 @@ struct Point {
 
 class GcpImport {
  public:
-  GcpImport(const std::string& name, ImportTarget& out)
-      : place_{&name, 0}, out_(out), writer_(out), readings_(out, writer_) {}
+  GcpImport(const std::string& name, const ImportOptions& options, ImportTarget& out)
+      : place_{&name, 0}, out_(out), writer_(out), readings_(out, writer_), owners_(options) {}
 
   void AddPage(const JsonNode& root);
   // Ends the import.
@@ -138,7 +138,7 @@ void GcpImport::AddSeries(const JsonNode& series) {
   if (ops != nullptr) writer_.Use(device, ops->signal, "gcp." + type);
   OwnerTimeline::Presence* owner = owners_.Track(device, id.owner);
   for (const Point& point : points) {
-    OwnerTimeline::See(owner, point.time);
+    owners_.See(owner, point.time);
     if (ops != nullptr) {
       writer_.Put(point.time, device, ops->signal, ReadScaled(point.value, ops->scale), place_);
     } else {
@@ -172,8 +172,8 @@ bool SniffGcpMonitoring(std::string_view head) {
   return has("\"timeSeries\"") || (has("\"metric\"") && has("googleapis.com/") && has("\"resource\""));
 }
 
-Result<void> ImportGcpMonitoring(ByteSource& in, const ImportOptions& /*options*/, ImportTarget& out) {
-  GcpImport import(in.name(), out);
+Result<void> ImportGcpMonitoring(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
+  GcpImport import(in.name(), options, out);
   TRY(ForEachJsonDocument(in, out.quality, [&import](const JsonNode& page) { import.AddPage(page); }));
   return import.Finish();
 }

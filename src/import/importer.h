@@ -25,7 +25,8 @@ struct ImportOptions {
   std::optional<TimeZone> timezone;            // of stamps without a zone; absent: UTC, and said so
   std::map<std::string, std::string> columns;  // --columns role=column[:unit] (time, gpu, util, power, memory)
   std::map<std::string, std::string> hosts;    // NODE=FILE: by file, the machine of its GPUs where it names none
-  Nanos period{kNanosPerSecond};               // between the sweeps of a log without times
+  std::optional<Nanos> period;   // --period: between readings; of a log without times, where absent, a second
+  std::optional<Nanos> max_gap;  // --max-gap: how long a reading holds
   int threads = 1;
 };
 

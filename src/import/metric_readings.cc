@@ -73,8 +73,9 @@ void MetricReadings::Announce(const Metric& metric, DeviceId device) {
 
 void MetricReadings::Add(const Metric& metric, DeviceId device, std::int64_t code, Instant time, std::string_view value,
                          Place place) {
-  Announce(metric, device);
   const Reading reading = ReadScaled(value, metric.scale, metric.type);
+  if (metric.role == MetricRole::kEventReason) return AddReason(metric, device, time, reading, place);
+  Announce(metric, device);
   if (metric.role == MetricRole::kSignal) return AddSignal(metric, device, time, reading, place);
   if (metric.role == MetricRole::kNvlinkRate) return AddNvlinkRate(metric, device, time, reading, place);
   if (reading.doubt) return out_.quality.Count(*reading.doubt, place);
@@ -109,6 +110,10 @@ void MetricReadings::AddSignal(const Metric& metric, DeviceId device, Instant ti
     State& state = states_[device];
     if (metric.signal == Signal::kProcesses) return AddProcesses(device, time, reading.value, true);
     if (metric.signal == Signal::kMemoryTotal) state.has_total = true;
+    if (metric.signal == Signal::kEventReasons) {
+      state.has_mask = true;
+      state.reasons.clear();
+    }
     if (metric.signal == Signal::kMemoryUsed && !state.used) state.used = At{time, reading.value};
   }
   writer_.Put(time, device, metric.signal, reading, place);
@@ -129,6 +134,26 @@ void MetricReadings::PutProcesses(DeviceId device, State& state) {
   if (!state.processes) return;
   writer_.Put(state.processes->time, device, Signal::kProcesses, {state.processes->value, std::nullopt}, {});
   state.processes.reset();
+}
+
+// Each reason is a series of its own; together they are the mask of their time.
+void MetricReadings::AddReason(const Metric& metric, DeviceId device, Instant time, const Reading& reading,
+                               Place place) {
+  if (reading.doubt) return out_.quality.Count(*reading.doubt, place);
+  State& state = states_[device];
+  if (state.has_mask) return;
+  state.reasons[time] |= reading.value == 0 ? 0 : std::int64_t{1} << metric.field;
+  PutReasons(device, state, kMaxReasons);
+}
+
+// All but the last `kept`.
+void MetricReadings::PutReasons(DeviceId device, State& state, std::size_t kept) {
+  if (state.reasons.size() <= kept) return;
+  writer_.Use(device, Signal::kEventReasons, "nvidia_smi_exporter.clocks_event_reasons");
+  for (; state.reasons.size() > kept; state.reasons.erase(state.reasons.begin())) {
+    const auto [time, mask] = *state.reasons.begin();
+    writer_.Put(time, device, Signal::kEventReasons, {mask, std::nullopt}, {});
+  }
 }
 
 void MetricReadings::AddXid(DeviceId device, Instant time, std::int64_t code, Place place) {
@@ -184,6 +209,7 @@ void MetricReadings::AddCycles(DeviceId device, Instant time, const PairUp::Both
 void MetricReadings::Finish() {
   for (auto& [device, state] : states_) {
     PutProcesses(device, state);
+    PutReasons(device, state, 0);
     if (state.has_total || !state.used || !state.free || state.used->time != state.free->time) continue;
     const bool reserved = state.reserved && state.reserved->time == state.free->time;
     const std::int64_t total = Sum(Sum(state.used->value, state.free->value), reserved ? state.reserved->value : 0);

@@ -56,6 +56,8 @@ class MetricReadings {
     bool has_total = false;
     std::optional<At> used, free, reserved;
     std::string free_counter;
+    bool has_mask = false;
+    std::map<Instant, std::int64_t> reasons;  // masks of the event reasons told one by one, until one is told
     bool nvlink_read = false;
     PairUp nvlink, cycles;
     std::optional<PairUp::Both> last_cycles;
@@ -64,12 +66,16 @@ class MetricReadings {
   void Announce(const Metric& metric, DeviceId device);
   [[nodiscard]] std::string NameOf(const Metric& metric, DeviceId device) const;
   void PutProcesses(DeviceId device, State& state);
+  void AddReason(const Metric& metric, DeviceId device, Instant time, const Reading& reading, Place place);
+  void PutReasons(DeviceId device, State& state, std::size_t kept);
   void AddSignal(const Metric& metric, DeviceId device, Instant time, const Reading& reading, Place place);
   void AddProcesses(DeviceId device, Instant time, std::int64_t count, bool whole);
   void AddXid(DeviceId device, Instant time, std::int64_t code, Place place);
   void AddNvlinkRate(const Metric& metric, DeviceId device, Instant time, const Reading& reading, Place place);
   void AddPart(const Metric& metric, DeviceId device, Instant time, std::int64_t value, Place place);
   void AddCycles(DeviceId device, Instant time, const PairUp::Both& now, Place place);
+
+  static constexpr std::size_t kMaxReasons = 1 << 14;  // by series all of a reason come before those of the next
 
   ImportTarget& out_;
   ReadingWriter& writer_;

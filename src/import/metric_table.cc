@@ -83,6 +83,9 @@ constexpr Metric Plain(MetricSource source, std::string_view name, Signal signal
 constexpr Metric Smi(std::string_view name, Signal signal, Scale scale, MetricRole role = R::kSignal) {
   return Plain(MetricSource::kNvidiaSmi, name, signal, scale, role);
 }
+constexpr Metric Reason(std::string_view name, std::uint16_t bit) {
+  return {name, MetricSource::kNvidiaSmi, R::kEventReason, S::kEventReasons, Scale::kCount, F::kPlain, bit};
+}
 constexpr Metric Top(std::string_view name, Signal signal, Scale scale, MetricRole role = R::kSignal) {
   return Plain(MetricSource::kNvitop, name, signal, scale, role);
 }
@@ -168,6 +171,8 @@ constexpr Metric kMetrics[] = {
     Smi("nvidia_smi_memory_used_bytes", S::kMemoryUsed, Scale::kByte),
     Smi("nvidia_smi_memory_total_bytes", S::kMemoryTotal, Scale::kByte),
     Smi("nvidia_smi_power_draw_watts", S::kPower, Scale::kWatt),
+    Smi("nvidia_smi_power_draw_average_watts", S::kPower, Scale::kWatt),
+    Smi("nvidia_smi_power_draw_instant_watts", S::kPower, Scale::kWatt),
     Smi("nvidia_smi_enforced_power_limit_watts", S::kPowerLimit, Scale::kWatt),
     Smi("nvidia_smi_power_default_limit_watts", S::kPowerDefaultLimit, Scale::kWatt),
     Smi("nvidia_smi_energy_joules_total", S::kEnergy, Scale::kJoule),
@@ -176,6 +181,24 @@ constexpr Metric kMetrics[] = {
     Smi("nvidia_smi_temperature_gpu", S::kTemperature, Scale::kCelsius),
     Smi("nvidia_smi_clocks_event_reasons_active", S::kEventReasons, Scale::kMask),
     Smi("nvidia_smi_clocks_throttle_reasons_active", S::kEventReasons, Scale::kMask),
+    Reason("nvidia_smi_clocks_event_reasons_gpu_idle", 0),
+    Reason("nvidia_smi_clocks_event_reasons_applications_clocks_setting", 1),
+    Reason("nvidia_smi_clocks_event_reasons_sw_power_cap", 2),
+    Reason("nvidia_smi_clocks_event_reasons_hw_slowdown", 3),
+    Reason("nvidia_smi_clocks_event_reasons_sync_boost", 4),
+    Reason("nvidia_smi_clocks_event_reasons_sw_thermal_slowdown", 5),
+    Reason("nvidia_smi_clocks_event_reasons_hw_thermal_slowdown", 6),
+    Reason("nvidia_smi_clocks_event_reasons_hw_power_brake_slowdown", 7),
+    Reason("nvidia_smi_clocks_event_reasons_display_clocks_setting", 8),
+    Reason("nvidia_smi_clocks_throttle_reasons_gpu_idle", 0),
+    Reason("nvidia_smi_clocks_throttle_reasons_applications_clocks_setting", 1),
+    Reason("nvidia_smi_clocks_throttle_reasons_sw_power_cap", 2),
+    Reason("nvidia_smi_clocks_throttle_reasons_hw_slowdown", 3),
+    Reason("nvidia_smi_clocks_throttle_reasons_sync_boost", 4),
+    Reason("nvidia_smi_clocks_throttle_reasons_sw_thermal_slowdown", 5),
+    Reason("nvidia_smi_clocks_throttle_reasons_hw_thermal_slowdown", 6),
+    Reason("nvidia_smi_clocks_throttle_reasons_hw_power_brake_slowdown", 7),
+    Reason("nvidia_smi_clocks_throttle_reasons_display_clocks_setting", 8),
     Smi("nvidia_smi_pcie_throughput_tx_bytes_per_second", S::kPcieTx, Scale::kBytePerSecond),
     Smi("nvidia_smi_pcie_throughput_rx_bytes_per_second", S::kPcieRx, Scale::kBytePerSecond),
     Smi("nvidia_smi_compute_apps", S::kProcesses, Scale::kCount),
@@ -229,6 +252,13 @@ constexpr Metric kMetrics[] = {
     All("all_smi_gpu_temperature_celsius", S::kTemperature, Scale::kCelsius),
     All("all_smi_gpu_frequency_mhz", S::kSmClock, Scale::kMegahertz),
     All("all_smi_gpu_memory_bandwidth_utilization", S::kDramActive, Scale::kRatio),
+    All("all_smi_gpu_energy_hw_millijoules_total", S::kEnergy, Scale::kMillijoule),
+    All("all_smi_energy_consumed_joules_total", S::kEnergy, Scale::kJoule),
+    All("all_smi_gpu_energy_consumed_joules_total", S::kEnergy, Scale::kJoule),
+    All("all_smi_mig_instance_utilization_gpu", S::kGrEngineActive, Scale::kPercentage),
+    All("all_smi_mig_instance_utilization_memory", S::kMemoryUtilization, Scale::kPercentage),
+    All("all_smi_mig_instance_memory_used_bytes", S::kMemoryUsed, Scale::kByte),
+    All("all_smi_mig_instance_memory_total_bytes", S::kMemoryTotal, Scale::kByte),
 
     Dyno("gpu_device_utilization", S::kUtilization, Scale::kPercentage, F::kInt32),
     Dyno("graphics_engine_active_ratio", S::kGrEngineActive, Scale::kRatio, F::kDouble),
@@ -248,14 +278,15 @@ struct SourceInfo {
   std::string_view name;
   std::string_view prefix;  // of its metric names, dropped in a counter's name
   bool names_pods;          // says itself which pod holds a GPU
+  bool names_gpus;          // a series that names no GPU is of the machine
 };
 constexpr std::array<SourceInfo, 6> kSources = {{
-    {MetricSource::kDcgm, "dcgm", "", true},
-    {MetricSource::kNvidiaSmi, "nvidia_smi_exporter", "nvidia_smi_", false},
-    {MetricSource::kNvitop, "nvitop", "", false},
-    {MetricSource::kJobstats, "jobstats", "nvidia_gpu_", false},
-    {MetricSource::kAllSmi, "all_smi", "all_smi_", false},
-    {MetricSource::kDynolog, "dynolog", "", false},
+    {MetricSource::kDcgm, "dcgm", "", true, false},
+    {MetricSource::kNvidiaSmi, "nvidia_smi_exporter", "nvidia_smi_", false, false},
+    {MetricSource::kNvitop, "nvitop", "", false, false},
+    {MetricSource::kJobstats, "jobstats", "nvidia_gpu_", false, false},
+    {MetricSource::kAllSmi, "all_smi", "all_smi_", false, true},
+    {MetricSource::kDynolog, "dynolog", "", false, false},
 }};
 constexpr const SourceInfo& Info(MetricSource source) { return kSources[static_cast<std::size_t>(source)]; }
 
@@ -308,8 +339,10 @@ constexpr LabelRow kLabels[] = {
     {"instance", LabelRole::kHost},
     {"GPU_I_ID", LabelRole::kMigId},
     {"gpu_instance_id", LabelRole::kMigId},
+    {"mig_instance", LabelRole::kMigId},
     {"GPU_I_PROFILE", LabelRole::kMigProfile},
     {"dra_mig_profile", LabelRole::kMigProfile},
+    {"mig_profile", LabelRole::kMigProfile},
     {"profile", LabelRole::kMigProfile},
     {"exported_pod", LabelRole::kPod},
     {"exported_namespace", LabelRole::kNamespace},
@@ -391,6 +424,8 @@ std::string CounterName(const Metric& metric) {
 }
 
 bool NamesPods(const Metric& metric) { return Info(metric.source).names_pods; }
+
+bool NamesGpus(const Metric& metric) { return Info(metric.source).names_gpus; }
 
 SeriesIdentity Identify(const Labels& labels, bool names_pods) {
   std::array<std::string_view, kLabelRoles> found;

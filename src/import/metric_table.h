@@ -67,6 +67,7 @@ enum class MetricRole : std::uint8_t {
   kCyclesActive,
   kMemoryFree,  // parts of kMemoryTotal, where it is not exported itself
   kMemoryReserved,
+  kEventReason,     // whether it holds: a bit of kEventReasons, where the mask is not exported itself
   kXid,             // last code
   kXidCount,        // errors of the code in the label `xid`
   kProcess,         // one process that holds a context, a series each
@@ -82,7 +83,8 @@ struct Metric {
   Signal signal;
   Scale scale;
   FieldType type;
-  // Names of one field are aliases. DCGM: the field id; else 0, and the signal tells fields apart.
+  // Names of one field are aliases. DCGM: the field id; an event reason's bit; else 0, and the signal tells fields
+  // apart.
   std::uint16_t field;
 };
 
@@ -94,6 +96,8 @@ std::string CounterName(const Metric& metric);
 // Whether the exporter itself says which pod holds a GPU, as DCGM's does. The `pod` on a series of any other is the
 // exporter's own, which the scrape adds.
 bool NamesPods(const Metric& metric);
+// Whether each of the exporter's series that is of a GPU names it: others are of the machine.
+bool NamesGpus(const Metric& metric);
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "telemetry/event_reasons.h"
+
 namespace idleburn {
 namespace {
 
@@ -28,6 +30,25 @@ TEST(MetricTable, AliasesOfAFieldAreFound) {
   EXPECT_EQ(FindMetric("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION_total")->field, 156);
   EXPECT_EQ(FindMetric("DCGM_FI_DEV_GPU_UTILS"), nullptr);
   EXPECT_EQ(FindMetric("_total"), nullptr);
+}
+
+// Every metric of /metrics that a signal has a place for; a reason's bit is that of its name.
+TEST(MetricTable, OthersThanDcgmAreKnown) {
+  for (const char* name : {"nvidia_smi_power_draw_instant_watts", "nvidia_smi_power_draw_average_watts",
+                           "all_smi_mig_instance_utilization_gpu", "all_smi_mig_instance_memory_used_bytes",
+                           "all_smi_energy_consumed_joules_total"}) {
+    EXPECT_NE(FindMetric(name), nullptr) << name;
+  }
+  for (const std::string when : {"event", "throttle"}) {
+    for (std::size_t bit = 0; bit < kEventReasonCount; ++bit) {
+      const std::string name =
+          "nvidia_smi_clocks_" + when + "_reasons_" + std::string(kEventReasonTable[bit].nvidia_smi);
+      const Metric* metric = FindMetric(name);
+      ASSERT_NE(metric, nullptr) << name;
+      EXPECT_EQ(metric->role, MetricRole::kEventReason);
+      EXPECT_EQ(metric->field, bit);
+    }
+  }
 }
 
 TEST(MetricTable, ScalesAreExact) {

@@ -10,7 +10,6 @@
 #include "import/units.h"
 #include "telemetry/counter_choice.h"
 #include "telemetry/event_reasons.h"
-#include "text/byte_order_mark.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -292,7 +291,6 @@ class Mapper {
 }  // namespace
 
 bool SniffNvidiaSmiXml(std::string_view head) {
-  head = WithoutByteOrderMark(head);
   constexpr std::size_t kBefore = 1024;  // lines of nohup, ssh or the driver may come first
   const std::string_view before = head.substr(0, head.find('<'));
   return before.size() < std::min(kBefore, head.size()) && Trim(before.substr(before.rfind('\n') + 1)).empty() &&

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "import/nvidia_smi_xml.h"
-#include "text/byte_order_mark.h"
 
 namespace idleburn {
 namespace {
@@ -202,7 +201,7 @@ class SmiXmlReader::Impl {
       const std::size_t at = have.find(mark);
       const std::size_t keep = std::min(have.size(), mark.size() - 1);
       const std::size_t before = at != std::string_view::npos ? at : have.size() - keep;
-      if (!junk && !IsBlank(have.substr(0, before))) {
+      if (!junk && !TrimAll(have.substr(0, before)).empty()) {
         junk = true;
         quality_.Count(QualityId::kBadRow, {&in_.name(), line_});
       }
@@ -214,11 +213,6 @@ class SmiXmlReader::Impl {
       const Result<bool> more = Fill();
       if (!more || !*more) return more;
     }
-  }
-
-  [[nodiscard]] bool IsBlank(std::string_view text) const {
-    if (line_ == 1) text = WithoutByteOrderMark(text);
-    return TrimAll(text).empty();
   }
 
   // Parses the document that the buffer begins with. False if it is broken, which was counted.

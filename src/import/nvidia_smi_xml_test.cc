@@ -455,7 +455,7 @@ TEST(NvidiaSmiXml, AMessageBetweenDocumentsIsCounted) {
   EXPECT_EQ(after.samples.size(), 1U);
   EXPECT_EQ(after.quality.CountOf(QualityId::kBadRow), 1);
 
-  const ImportRun run(ImportNvidiaSmiXml, "\xEF\xBB\xBF" + Stamped("11:44:30", kBusy) +
+  const ImportRun run(ImportNvidiaSmiXml, Stamped("11:44:30", kBusy) +
                                               "Unable to determine the device handle for GPU0000:02:00.0\n" +
                                               Stamped("11:44:31", kBusy));
   ASSERT_TRUE(run.result);
@@ -508,7 +508,7 @@ TEST(NvidiaSmiXml, EveryCutOfADocumentIsTold) {
 }
 
 TEST(NvidiaSmiXml, SniffsOnlyItsOwn) {
-  EXPECT_TRUE(SniffNvidiaSmiXml("\xEF\xBB\xBF\n<?xml version=\"1.0\" ?>\n<nvidia_smi_log>"));
+  EXPECT_TRUE(SniffNvidiaSmiXml("\n<?xml version=\"1.0\" ?>\n<nvidia_smi_log>"));
   EXPECT_TRUE(SniffNvidiaSmiXml("nohup: ignoring input\n<?xml version=\"1.0\" ?>\n<nvidia_smi_log>"));
   EXPECT_FALSE(SniffNvidiaSmiXml("<html>"));
   EXPECT_FALSE(SniffNvidiaSmiXml("the element <nvidia_smi_log>"));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "telemetry/period.h"
+
 namespace idleburn {
 namespace {
 
@@ -26,76 +28,70 @@ void EndWhereOthersBegin(std::vector<Held>& all) {
   }
 }
 
-// The owners of a time in which none begins and none ends.
-void AddTime(OwnerLedger& ledger, DeviceId device, const std::vector<const Held*>& active, std::int64_t from,
-             std::int64_t to) {
-  std::vector<std::string> owners;
-  for (const Held* held : active) {
-    const bool known = std::find(owners.begin(), owners.end(), *held->owner) != owners.end();
-    if (!held->owner->empty() && !known) owners.push_back(*held->owner);
-  }
-  ledger.Add(device, owners, Instant::FromNanos(from), Instant::FromNanos(to));
-}
-
-void AddDevice(OwnerLedger& ledger, DeviceId device, const std::vector<Held>& all) {
-  struct End {
-    std::int64_t time;
-    bool starts;
-    const Held* held;
-  };
-  std::vector<End> ends;
+// `end`: of the device's time here. Beyond it the last stamps hold if another input goes on.
+void AddDevice(OwnerLedger& ledger, DeviceId device, const std::vector<Held>& all, std::int64_t end) {
+  std::vector<OwnerLedger::Stay> stays;
+  std::vector<std::string> last;
+  std::int64_t until = INT64_MAX;
   for (const Held& held : all) {
-    ends.push_back({held.from, true, &held});
-    ends.push_back({held.to, false, &held});
+    stays.push_back({*held.owner, held.from, std::min(held.to, end)});
+    if (held.to <= end) continue;
+    until = std::min(until, held.to);
+    if (!held.owner->empty()) last.push_back(*held.owner);
   }
-  std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) { return a.time < b.time; });
-  std::vector<const Held*> active;
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    if (ends[i].starts) {
-      active.push_back(ends[i].held);
-    } else {
-      active.erase(std::find(active.begin(), active.end(), ends[i].held));
-    }
-    if (i + 1 < ends.size() && ends[i + 1].time > ends[i].time && !active.empty()) {
-      AddTime(ledger, device, active, ends[i].time, ends[i + 1].time);
-    }
-  }
+  ledger.Add(device, stays);
+  if (until != INT64_MAX) ledger.Hold(device, std::move(last), Instant::FromNanos(end), Instant::FromNanos(until));
 }
 
 }  // namespace
 
-void OwnerTimeline::Presence::See(std::int64_t time) {
+void OwnerTimeline::Presence::See(std::int64_t time, const ImportOptions& options) {
   if (time < 0 || time > kLatest) return;
+  if (settled_) return Join(time);
+  const auto at = std::lower_bound(early_.begin(), early_.end(), time);
+  if (at != early_.end() && *at == time) return;
+  early_.insert(at, time);
+  if (early_.size() == kIntervals + 1) Settle(options);
+}
+
+void OwnerTimeline::Presence::Settle(const ImportOptions& options) {
+  std::vector<std::int64_t> intervals;
+  for (std::size_t i = 1; i < early_.size(); ++i) intervals.push_back(early_[i] - early_[i - 1]);
+  if (!intervals.empty()) step_ = options.period ? options.period->count() : PeriodOf(intervals);
+  max_gap_ = options.max_gap ? options.max_gap->count() : step_ / 2 * 5;  // the same 2.5 periods as of a reading
+  step_ = std::min(step_, max_gap_);
+  settled_ = true;
+  for (const std::int64_t time : early_) Join(time);
+  early_ = {};
+}
+
+void OwnerTimeline::Presence::Join(std::int64_t time) {
   if (current_ != stretches_.end() && time >= current_->first && time <= current_->second) return;
   const auto next = stretches_.upper_bound(time);
-  if (next != stretches_.begin()) {
-    current_ = std::prev(next);
-    std::int64_t& last = current_->second;
-    if (time <= last) return;
-    const std::int64_t distance = time - last;
-    const bool gap = step_ != 0 && distance > step_ / 2 * 5;  // the same 2.5 periods that a reading is held for
-    if (!gap || stretches_.size() >= kMaxStretches) {
-      bridged_ += gap ? 1 : 0;
-      step_ = step_ == 0 ? distance : std::min(step_, distance);
-      last = time;
-      return;
-    }
-  } else if (stretches_.size() >= kMaxStretches) {
+  const auto before = next == stretches_.begin() ? stretches_.end() : std::prev(next);
+  bool follows = before != stretches_.end() && time - before->second <= max_gap_;
+  bool leads = next != stretches_.end() && next->first - time <= max_gap_;
+  if (!follows && !leads && stretches_.size() >= kMaxStretches) {
     ++bridged_;
-    auto first = stretches_.extract(next);
-    first.key() = time;
-    current_ = stretches_.insert(std::move(first)).position;
-    return;
+    follows = before != stretches_.end();
+    leads = !follows;
   }
-  current_ = stretches_.emplace(time, time).first;
+  std::int64_t last = follows ? std::max(time, before->second) : time;
+  if (leads) {
+    last = std::max(last, next->second);
+    stretches_.erase(next);
+  }
+  if (follows) before->second = last;
+  current_ = follows ? before : stretches_.emplace(time, last).first;
 }
 
 OwnerTimeline::Presence* OwnerTimeline::Track(DeviceId device, const std::string& owner) {
   return &presences_[std::pair(device, owner)];
 }
 
-void OwnerTimeline::Deliver(OwnerLedger& ledger, DataQuality& quality) const {
-  for (const auto& [whose, presence] : presences_) {
+void OwnerTimeline::Deliver(OwnerLedger& ledger, DataQuality& quality) {
+  for (auto& [whose, presence] : presences_) {
+    if (!presence.settled_) presence.Settle(options_);
     if (presence.bridged_ > 0) quality.CountNamed(QualityId::kOwnerGaps, whose.second, {}, presence.bridged_);
   }
   for (auto from = presences_.begin(); from != presences_.end();) {
@@ -113,16 +109,21 @@ void OwnerTimeline::DeliverDevice(Presences::const_iterator from, Presences::con
     if (step != 0 && (least == 0 || step < least)) least = step;
   }
   std::vector<Held> all;
+  std::int64_t first = Presence::kLatest;
+  std::int64_t last = 0;
   for (auto it = from; it != to; ++it) {
     // Who is named once holds as long as the others, or a second where nobody is named twice.
     const std::int64_t others = least == 0 ? kNanosPerSecond : least;
     const std::int64_t step = it->second.step_ == 0 ? others : it->second.step_;
-    for (const auto& [first, last] : it->second.stretches_) {
-      all.push_back({&it->first.second, first, last, last + step});
+    for (const auto& [start, end] : it->second.stretches_) {
+      all.push_back({&it->first.second, start, end, end + step});
+      first = std::min(first, start);
+      last = std::max(last, end);
     }
   }
+  if (all.empty()) return;
   EndWhereOthersBegin(all);
-  AddDevice(ledger, from->first.first, all);
+  AddDevice(ledger, from->first.first, all, std::max(last, first + 1));
 }
 
 }  // namespace idleburn

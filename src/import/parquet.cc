@@ -120,7 +120,7 @@ class Table {
  public:
   Table(const std::vector<BoundColumn>& bound, const std::vector<StreamColumn>& columns, const ImportOptions& options,
         const std::string& file, ImportTarget& out)
-      : columns_(columns), file_(file), rows_(bound, "parquet", file, out), cells_(rows_.identity().size()) {
+      : columns_(columns), file_(file), rows_(bound, "parquet", file, options, out), cells_(rows_.identity().size()) {
     for (std::size_t i = 0; i < bound.size(); ++i) {
       const ColumnKind kind = bound[i].role->kind;
       if (kind == ColumnKind::kTime) {

@@ -1,10 +1,12 @@
 #include "import/prometheus_metrics.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "import/metric_readings.h"
 #include "import/metric_table.h"
@@ -20,12 +22,18 @@
 namespace idleburn {
 namespace {
 
+// What nvidia_gpu_exporter says of a host.
+struct SmiHost {
+  std::vector<Instant> failed;                                // scrapes, in order
+  std::map<std::pair<DeviceId, Signal>, const Metric*> busy;  // what it counts as busy, of each device
+};
+
 // A series of the file, found again by its text.
 struct Series {
-  const Metric* metric = nullptr;  // nullptr: not known
-  bool unused = false;             // what it says is no reading
+  const Metric* metric = nullptr;
+  bool unused = false;  // what it says is no reading
   DeviceId device = 0;
-  std::string host;
+  SmiHost* host = nullptr;
   std::int64_t code = 0;  // of the label `xid`
   OwnerTimeline::Presence* owner = nullptr;
   std::int64_t scrape = -1;  // that last named it, without stamps
@@ -34,7 +42,7 @@ struct Series {
 class PrometheusImport {
  public:
   PrometheusImport(ByteSource& in, const ImportOptions& options, ImportTarget& out)
-      : lines_(in), options_(options), out_(out), writer_(out), readings_(out, writer_) {}
+      : lines_(in), options_(options), out_(out), writer_(out), readings_(out, writer_), owners_(options) {}
 
   Result<void> Run();
 
@@ -51,7 +59,9 @@ class PrometheusImport {
   bool IsTorn(const PrometheusLine& line) const;
   std::optional<Instant> TimeOf(const PrometheusLine& line, Series& series);
   Series* Find(std::string_view text, const PrometheusLine& line);
-  std::optional<Series> Resolve(const PrometheusLine& line, bool* wait);
+  Series* Enter(const PrometheusLine& line, const Series& series);
+  const Metric* MetricOf(const std::string& name);
+  std::optional<Series> Resolve(const PrometheusLine& line, const Metric& metric, bool* wait);
   std::optional<DeviceId> DeviceOf(DeviceKey key);
   void Release();
   void Dispatch(const Series& series, Instant time, std::string_view value);
@@ -59,7 +69,7 @@ class PrometheusImport {
 
   static constexpr std::size_t kMaxSeries = 1 << 16;
   static constexpr std::size_t kMaxWaiting = 4096;
-  static constexpr std::size_t kMaxFailed = 1 << 16;
+  static constexpr std::size_t kMaxFailed = 1 << 20;
   static constexpr std::size_t kNamesShown = 8;
 
   LineReader lines_;
@@ -74,10 +84,12 @@ class PrometheusImport {
   std::int64_t scrape_ = 0;
   bool any_known_ = false;
   std::set<std::string> unknown_;
+  std::unordered_map<std::string, const Metric*> metrics_;  // by name; nullptr: not known
   std::unordered_map<std::string, Series, TextHash, std::equal_to<>> series_;
-  // Of nvidia_gpu_exporter: the host that names each device, and the scrapes of a host that failed.
-  std::map<DeviceId, std::string> smi_hosts_;
-  std::set<std::pair<std::string, Instant>> failed_;
+  std::int64_t full_ = -1;  // the scrape that has more series than are kept
+  Series spare_;            // one of those
+  std::map<std::string, SmiHost> smi_hosts_;
+  std::size_t failed_ = 0;
   OwnerTimeline owners_;
   // Devices with an all-zero UUID are known only by what nvidia_smi_gpu_info adds, and that may come last.
   std::map<std::string, DeviceKey> masked_;
@@ -134,7 +146,6 @@ void PrometheusImport::OnSample(std::string_view text, const PrometheusLine& lin
   openmetrics_ = openmetrics_ || !line.exemplar.empty();
   Series* series = Find(text, line);
   if (series == nullptr) return;
-  if (series->metric == nullptr) return out_.quality.Count(QualityId::kUnknownMetric, Here());
   const std::optional<Instant> time = TimeOf(line, *series);
   if (!time) return out_.quality.Count(QualityId::kBadRow, Here());
   Dispatch(*series, *time, line.value);
@@ -156,30 +167,50 @@ std::optional<Instant> PrometheusImport::TimeOf(const PrometheusLine& line, Seri
   return AssumedTime(options_, scrape_);
 }
 
-// The series of a line; nullptr if its line waits or is bad.
+// The series of a line; nullptr if its line waits, is bad or of a metric that is not known.
 Series* PrometheusImport::Find(std::string_view text, const PrometheusLine& line) {
   const auto found = series_.find(line.series);
   if (found != series_.end()) return &found->second;
+  const Metric* metric = MetricOf(SampleName(line));
+  if (metric == nullptr) {
+    out_.quality.Count(QualityId::kUnknownMetric, Here());
+    return nullptr;
+  }
   bool wait = false;
-  const std::optional<Series> series = Resolve(line, &wait);
+  const std::optional<Series> series = Resolve(line, *metric, &wait);
   if (wait) {
     waiting_.push_back({std::string(text), line_number_});
     if (waiting_.size() >= kMaxWaiting) Release();
     return nullptr;
   }
-  if (!series) return nullptr;
-  if (series_.size() >= kMaxSeries) series_.clear();
-  return &series_.emplace(std::string(line.series), *series).first->second;
+  return series ? Enter(line, *series) : nullptr;
 }
 
-std::optional<Series> PrometheusImport::Resolve(const PrometheusLine& line, bool* wait) {
-  const std::string name = SampleName(line);
+// Where they are too many, those of the scrape that is being read are kept: without stamps, that one of them comes
+// again tells the next.
+Series* PrometheusImport::Enter(const PrometheusLine& line, const Series& series) {
+  if (series_.size() >= kMaxSeries && full_ != scrape_) {
+    std::erase_if(series_, [this](const auto& entry) { return entry.second.scrape != scrape_; });
+    if (series_.size() >= kMaxSeries) full_ = scrape_;
+  }
+  if (series_.size() >= kMaxSeries) return &(spare_ = series);
+  return &series_.emplace(std::string(line.series), series).first->second;
+}
+
+const Metric* PrometheusImport::MetricOf(const std::string& name) {
+  const auto found = metrics_.find(name);
+  if (found != metrics_.end()) return found->second;
   const Metric* metric = FindMetric(name);
   if (metric == nullptr) {
     if (unknown_.size() < kNamesShown) unknown_.insert(name.substr(0, 120));
     out_.quality.CountNamed(QualityId::kUnknownMetric, name, Here(), 0);
-    return Series{};
   }
+  if (metrics_.size() >= kMaxSeries) metrics_.clear();
+  metrics_.emplace(name, metric);
+  return metric;
+}
+
+std::optional<Series> PrometheusImport::Resolve(const PrometheusLine& line, const Metric& metric, bool* wait) {
   Labels labels;
   std::string_view rest = line.labels;
   PrometheusLabel label;
@@ -190,10 +221,15 @@ std::optional<Series> PrometheusImport::Resolve(const PrometheusLine& line, bool
     return std::nullopt;
   }
   Series series;
-  series.metric = metric;
-  const SeriesIdentity id = Identify(labels, NamesPods(*metric));
-  series.host = id.device.host;
-  if (metric->role == MetricRole::kCollectSuccess) return series;
+  series.metric = &metric;
+  const SeriesIdentity id = Identify(labels, NamesPods(metric));
+  if (metric.source == MetricSource::kNvidiaSmi) series.host = &smi_hosts_[id.device.host];
+  if (metric.role == MetricRole::kCollectSuccess) return series;
+  const bool named = !id.device.uuid.empty() || !id.device.bus_id.empty() || id.device.index.has_value();
+  if (!named && NamesGpus(metric)) {
+    out_.quality.CountNamed(QualityId::kUnknownMetric, SampleName(line), Here());
+    return std::nullopt;
+  }
   const std::optional<DeviceId> device = DeviceOf(id.device);
   *wait = !device;
   if (!device) return std::nullopt;
@@ -201,14 +237,13 @@ std::optional<Series> PrometheusImport::Resolve(const PrometheusLine& line, bool
   series.device = *device;
   series.owner = owners_.Track(*device, id.owner);
   series.code = ParseInteger(id.xid).value_or(0);
-  if (metric->role == MetricRole::kDeviceInfo || metric->role == MetricRole::kJobId) return series;
-  if (metric->source == MetricSource::kNvidiaSmi) smi_hosts_.emplace(*device, series.host);
+  if (metric.role == MetricRole::kDeviceInfo || metric.role == MetricRole::kJobId) return series;
   // The driver has no utilisation of a MIG instance; what DCGM then exports is no reading.
-  const bool senseless = metric->signal == Signal::kUtilization && out_.devices[*device].mig.has_value();
-  if (senseless) {
-    out_.quality.CountNamed(QualityId::kUnavailableValue, name, Here());
-    series.unused = true;
-  }
+  series.unused = metric.signal == Signal::kUtilization && out_.devices[*device].mig.has_value();
+  if (series.unused) out_.quality.CountNamed(QualityId::kUnavailableValue, SampleName(line), Here());
+  const bool busy = metric.signal == Signal::kUtilization || metric.signal == Signal::kGrEngineActive;
+  if (series.host != nullptr && busy && !series.unused)
+    series.host->busy.emplace(std::pair(*device, metric.signal), &metric);
   return series;
 }
 
@@ -252,17 +287,22 @@ void PrometheusImport::Release() {
 void PrometheusImport::Dispatch(const Series& series, Instant time, std::string_view value) {
   const Metric& metric = *series.metric;
   if (metric.role == MetricRole::kCollectSuccess) {
-    if (ReadScaled(value, metric.scale).value != 0 || failed_.size() >= kMaxFailed) return;
-    failed_.emplace(series.host, time);
-    return out_.quality.Count(QualityId::kFailedScrape, Here());
+    if (ReadScaled(value, metric.scale).value != 0) return;
+    out_.quality.Count(QualityId::kFailedScrape, Here());
+    std::vector<Instant>& failed = series.host->failed;
+    const auto at = std::lower_bound(failed.begin(), failed.end(), time);
+    const bool known = at != failed.end() && *at == time;
+    if (!known && ++failed_ <= kMaxFailed) failed.insert(at, time);
+    return;
   }
-  if (!failed_.empty() && metric.source == MetricSource::kNvidiaSmi && failed_.count({series.host, time}) != 0) return;
-  OwnerTimeline::See(series.owner, time);
+  if (series.host != nullptr && std::binary_search(series.host->failed.begin(), series.host->failed.end(), time))
+    return;
+  owners_.See(series.owner, time);
   if (series.unused) return;
   if (metric.role == MetricRole::kJobId) {
     const Reading job = ReadScaled(value, metric.scale);
     if (job.doubt || job.value == 0) return;
-    return OwnerTimeline::See(owners_.Track(series.device, "job " + std::to_string(job.value)), time);
+    return owners_.See(owners_.Track(series.device, "job " + std::to_string(job.value)), time);
   }
   readings_.Add(metric, series.device, series.code, time, value, Here());
 }
@@ -271,10 +311,14 @@ void PrometheusImport::Finish() {
   Release();
   readings_.Finish();
   // A scrape that failed repeats old values or none: what it would have told is unobserved from there on.
-  for (const auto& [host, time] : failed_) {
-    for (const auto& [device, device_host] : smi_hosts_) {
-      if (device_host != host) continue;
-      writer_.PutUnavailable(time, device, Signal::kUtilization, ReasonOf(QualityId::kFailedScrape));
+  for (const auto& [name, host] : smi_hosts_) {
+    if (host.failed.empty()) continue;
+    for (const auto& [whose, metric] : host.busy) {
+      const auto [device, signal] = whose;
+      writer_.Use(device, signal, CounterName(*metric));
+      for (const Instant time : host.failed) {
+        writer_.PutUnavailable(time, device, signal, ReasonOf(QualityId::kFailedScrape));
+      }
     }
   }
   owners_.Deliver(out_.owners, out_.quality);

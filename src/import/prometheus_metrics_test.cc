@@ -409,8 +409,8 @@ TEST(PrometheusMetrics, OwnersFollowTheirStretches) {
   for (int s = 0; s <= 100; s += 10) by_series += Line("DCGM_FI_DEV_POWER_USAGE", "hpc_job=\"1\"", "300", s);
   for (const std::string& text : {by_time, by_series}) {
     const auto in = Import(text);
-    EXPECT_DOUBLE_EQ(Fraction(*in, 0, "job 1"), (5 + 6 * 0.5) / 11);
-    EXPECT_DOUBLE_EQ(Fraction(*in, 0, "job 2"), 6 * 0.5 / 11);
+    EXPECT_DOUBLE_EQ(Fraction(*in, 0, "job 1"), (5 + 5 * 0.5) / 10);
+    EXPECT_DOUBLE_EQ(Fraction(*in, 0, "job 2"), 5 * 0.5 / 10);
   }
 }
 
@@ -419,15 +419,16 @@ TEST(PrometheusMetrics, UnallocatedTimeIsNobodys) {
   for (int s = 0; s < 40; s += 10) text += Line("DCGM_FI_DEV_GPU_UTIL", R"(namespace="ml",pod="a")", "50", s);
   for (int s = 1000; s < 1120; s += 10) text += Line("DCGM_FI_DEV_GPU_UTIL", R"(namespace="",pod="")", "0", s);
   const auto in = Import(text);
-  EXPECT_DOUBLE_EQ(Fraction(*in, 0, "pod ml/a"), 4.0 / 16);
-  EXPECT_DOUBLE_EQ(Fraction(*in, 0, ""), 12.0 / 16);
+  EXPECT_DOUBLE_EQ(Fraction(*in, 0, "pod ml/a"), 4.0 / 15);
+  EXPECT_DOUBLE_EQ(Fraction(*in, 0, ""), 11.0 / 15);
 }
 
 TEST(PrometheusMetrics, ExportedLabelsNameTheWorkload) {
   const auto in =
       Import(Line("DCGM_FI_DEV_GPU_UTIL",
                   R"(pod="dcgm-exporter-x1",namespace="mon",exported_pod="train",exported_namespace="ml")", "5", 0) +
-             Line("DCGM_FI_DEV_GPU_UTIL", R"(pod="dcgm-exporter-x1",namespace="mon")", "5", 1000));
+             Line("DCGM_FI_DEV_GPU_UTIL", R"(pod="dcgm-exporter-x1",namespace="mon")", "5", 1000) +
+             Line("DCGM_FI_DEV_GPU_UTIL", R"(pod="dcgm-exporter-x1",namespace="mon")", "5", 2000));
   EXPECT_DOUBLE_EQ(Fraction(*in, 0, "pod ml/train"), 0.5);
   EXPECT_DOUBLE_EQ(Fraction(*in, 0, ""), 0.5);
 }
@@ -494,6 +495,46 @@ TEST(PrometheusMetrics, ScrapesWithoutStampsFollowOneAnother) {
   EXPECT_EQ(mixed->quality.CountOf(QualityId::kBadRow), 2);
 }
 
+// By series, where what is busy comes before the line that says that it is old.
+TEST(PrometheusMetrics, AFailedScrapeIsUnobservedInAnyOrder) {
+  const std::string gpu = "nvidia_smi_utilization_gpu_ratio{uuid=\"5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\"} ";
+  const auto in =
+      Import(gpu + "0.5 1772445600000\n" + gpu + "0.5 1772445610000\n" +
+             "nvidia_smi_last_collect_success 1 1772445600000\n" + "nvidia_smi_last_collect_success 0 1772445610000\n");
+  ASSERT_EQ(in->samples.size(), 2U);
+  EXPECT_TRUE(in->samples[0].Has(Signal::kUtilization));
+  EXPECT_FALSE(in->samples[1].Has(Signal::kUtilization));
+  EXPECT_EQ(in->Missing(Signal::kUtilization, Unobserved::kStale), 1U);
+}
+
+// The exporter that failed is not the other one.
+TEST(PrometheusMetrics, AFailedScrapeIsOfItsExporterAlone) {
+  const std::string labels = "{uuid=\"5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\"} ";
+  const auto in =
+      Import("nvidia_smi_power_draw_watts" + labels + "50 1772445600000\n" + Line("DCGM_FI_DEV_GPU_UTIL", "", "5", 0) +
+             Line("DCGM_FI_DEV_GPU_UTIL", "", "5", 10) + "nvidia_smi_last_collect_success 0 1772445610000\n");
+  EXPECT_EQ(in->Values(Signal::kUtilization, 0).size(), 2U);
+  EXPECT_EQ(in->Missing(Signal::kUtilization, Unobserved::kStale), 0U);
+}
+
+// More series than are kept: whatever else a scrape holds, known or not, the next one begins where one comes again.
+TEST(PrometheusMetrics, ScrapesOfManySeriesWithoutStampsFollowOneAnother) {
+  constexpr int kMany = 70'000;
+  const std::string gpu = "DCGM_FI_DEV_GPU_UTIL{" + std::string(kGpu) + "} 50\n";
+  const auto scrape = [&](const std::string& metric) {
+    std::string text = gpu;
+    for (int i = 0; i < kMany; ++i) text += metric + "{" + std::string(kGpu) + ",n=\"" + std::to_string(i) + "\"} 40\n";
+    return text;
+  };
+  for (const std::string metric : {"container_cpu_usage", "DCGM_FI_DEV_GPU_TEMP"}) {
+    const std::string text = scrape(metric);
+    const auto in = Import(text + text + text);
+    EXPECT_EQ(in->Values(Signal::kUtilization, 0).size(), 3U);
+    EXPECT_EQ(in->samples.back().time.nanos() / kNanosPerSecond, 2) << metric;
+    EXPECT_EQ(in->quality.CountOf(QualityId::kUnknownMetric), metric == "container_cpu_usage" ? 3 * kMany : 0);
+  }
+}
+
 TEST(PrometheusMetrics, ReadsOpenMetricsAndPromtoolDumps) {
   const std::string gpu = "{gpu=\"0\",UUID=\"GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\"} ";
   const auto in =
@@ -537,6 +578,62 @@ TEST(PrometheusMetrics, MigUtilisationOfTheDriverIsNoReading) {
   ASSERT_EQ(in->samples.size(), 1U);
   EXPECT_FALSE(in->samples[0].Has(Signal::kUtilization));
   EXPECT_EQ(in->samples[0].Get(Signal::kGrEngineActive), 50 * kPercent);
+}
+
+// One by one they are the mask of their time, in the order of scrapes and of series, unless the mask is told.
+TEST(PrometheusMetrics, EventReasonsMakeTheirMask) {
+  const auto reason = [](const std::string& name, int value, int second) {
+    return "nvidia_smi_clocks_event_reasons_" + name + "{uuid=\"5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\"} " +
+           std::to_string(value) + " " + std::to_string(1'772'445'600'000 + second * 1000) + "\n";
+  };
+  const std::vector<std::int64_t> masks = {0x0, 0x4, 0x44, 0x1};
+  const std::vector<std::pair<std::string, int>> names = {
+      {"gpu_idle", 0}, {"hw_thermal_slowdown", 6}, {"sw_power_cap", 2}};
+  std::string by_scrape;
+  std::string by_series;
+  for (int s = 0; s < 4; ++s) {
+    for (const auto& [name, bit] : names)
+      by_scrape += reason(name, static_cast<int>(masks[static_cast<std::size_t>(s)] >> bit & 1), s);
+  }
+  for (const auto& [name, bit] : names) {
+    for (int s = 0; s < 4; ++s)
+      by_series += reason(name, static_cast<int>(masks[static_cast<std::size_t>(s)] >> bit & 1), s);
+  }
+  for (const std::string& text : {by_scrape, by_series}) {
+    EXPECT_EQ(Import(text)->Values(Signal::kEventReasons, 0), masks);
+    EXPECT_EQ(Import(reason("active", 8, 9) + text)->Values(Signal::kEventReasons, 0), std::vector<std::int64_t>{8});
+  }
+}
+
+// What the driver calls power draw goes before the mean and the instant that are told beside it.
+TEST(PrometheusMetrics, PowerDrawGoesBeforeItsVariants) {
+  const auto line = [](const std::string& name, int watts) {
+    return "nvidia_smi_power_draw_" + name + "{uuid=\"5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\"} " +
+           std::to_string(watts) + " 1772445600000\n";
+  };
+  const std::string instant = line("instant_watts", 300);
+  const std::string average = line("average_watts", 200);
+  EXPECT_EQ(Import(instant)->Values(Signal::kPower, 0), std::vector<std::int64_t>{300'000});
+  EXPECT_EQ(Import(instant + average)->Values(Signal::kPower, 0), std::vector<std::int64_t>{200'000});
+  EXPECT_EQ(Import(average + instant + line("watts", 100))->Values(Signal::kPower, 0),
+            std::vector<std::int64_t>{100'000});
+}
+
+// all-smi's instances, and its energy of GPUs and of the machine.
+TEST(PrometheusMetrics, AllSmiTellsInstancesAndEnergy) {
+  const std::string gpu = R"(gpu_index="3",gpu_uuid="GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000",host="n")";
+  const auto in = Import("all_smi_energy_consumed_joules_total{" + gpu + "} 9000 1772445600000\n" +
+                         "all_smi_energy_consumed_joules_total{host=\"n\",scope=\"chassis\"} 7 1772445600000\n" +
+                         "all_smi_mig_instance_utilization_gpu{" + gpu +
+                         R"(,mig_instance="2",mig_profile="3g.20gb",gpu_instance_id="5"} 64 1772445600000)" + "\n");
+  ASSERT_EQ(in->devices.size(), 2U);
+  EXPECT_EQ(in->Values(Signal::kEnergy, 0), std::vector<std::int64_t>{9'000'000});
+  ASSERT_TRUE(in->devices[1].mig);
+  EXPECT_EQ(in->devices[1].mig->id, "5");
+  EXPECT_EQ(in->devices[1].mig->slices, 3);
+  EXPECT_EQ(in->Values(Signal::kGrEngineActive, 1), std::vector<std::int64_t>{64 * kPercent});
+  EXPECT_EQ(in->quality.CountOf(QualityId::kUnknownMetric), 1);
+  EXPECT_EQ(in->quality.CountOf(QualityId::kInferredIdentity), 0);
 }
 
 TEST(PrometheusMetrics, OtherExportersAreRead) {

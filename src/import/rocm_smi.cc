@@ -7,7 +7,6 @@
 #include "import/reading_writer.h"
 #include "import/stamp.h"
 #include "import/units.h"
-#include "text/byte_order_mark.h"
 #include "text/case.h"
 #include "text/line_reader.h"
 #include "text/number.h"
@@ -194,7 +193,7 @@ Result<void> ImportRocmSmi(ByteSource& in, const ImportOptions& options, ImportT
   ReadingWriter writer(out);
   std::set<std::string> unknown;
   std::int64_t scrapes = 0;
-  std::string_view rest = WithoutByteOrderMark(*text);
+  std::string_view rest = *text;
   while (true) {
     const auto [before, json] = TakeJsonDocument(rest);
     if (!OnlyWarnings(before)) out.quality.Count(json.empty() ? QualityId::kTornRow : QualityId::kBadRow, place);

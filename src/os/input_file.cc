@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -13,6 +14,8 @@
 
 namespace idleburn {
 namespace {
+
+constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
 
 class FileSource final : public ByteSource {
  public:
@@ -86,9 +89,11 @@ Result<std::unique_ptr<ByteSource>> OpenInput(const std::string& path) {
   if (head->empty()) return Fail(peek->name() + ": is empty; nothing was recorded, or the copy failed");
   const std::optional<Compression> compression = SniffCompression(*head);
   if (compression) peek = std::make_unique<PeekSource>(Inflate(std::move(peek), *compression));
-  const Result<std::string_view> mark = peek->Peek(2);
-  if (!mark) return tl::unexpected<Error>(mark.error());
-  if (SniffUtf16(*mark)) return DecodeUtf16(std::move(peek));
+  std::array<char, 3> mark{};
+  const Result<std::string_view> begin = peek->Peek(mark.size());
+  if (!begin) return tl::unexpected<Error>(begin.error());
+  if (SniffUtf16(*begin)) return DecodeUtf16(std::move(peek));
+  if (*begin == kUtf8Mark) TRY(peek->Read(mark));
   return peek;
 }
 

@@ -8,10 +8,11 @@
 
 namespace idleburn {
 
-// Opens a file for reading ("-": standard input). gzip, xz and zstd contents are decompressed on the way, told
-// by their first bytes, several members in a row included. A directory, a missing or unreadable file and an
-// empty file are errors that say what to do. Compressed data that would unpack to more than 1000 times its
-// size beyond 1 GiB is refused as a decompression bomb; data that ends early is delivered up to there.
+// Opens a file for reading ("-": standard input). gzip, xz and zstd contents are decompressed on the way, told by their
+// first bytes, several members in a row included. Text is UTF-8 without a byte order mark: one is dropped, and UTF-16
+// that begins with its own is decoded. A directory, a missing or unreadable file and an empty file are errors that say
+// what to do. Compressed data that would unpack to more than 1000 times its size beyond 1 GiB is refused as a
+// decompression bomb; data that ends early is delivered up to there.
 Result<std::unique_ptr<ByteSource>> OpenInput(const std::string& path);
 
 // A source whose first bytes can be looked at before they are read.

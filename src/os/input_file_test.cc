@@ -55,6 +55,17 @@ TEST_F(InputFileTest, ReadsPlainAndPackedFiles) {
   EXPECT_TRUE(cut->truncated());
 }
 
+// What editors and spreadsheets put before UTF-8 is no part of the text; it is nothing special further on.
+TEST_F(InputFileTest, DropsAByteOrderMark) {
+  const std::string mark = "\xEF\xBB\xBF";
+  for (const std::string text : {"a", "one\ntwo\n", ""}) {
+    EXPECT_EQ(ReadAll(**OpenInput(Write("marked.csv", mark + text)), 100).value(), text);
+    EXPECT_EQ(ReadAll(**OpenInput(Write("twice.csv", mark + mark + text)), 100).value(), mark + text);
+    EXPECT_EQ(ReadAll(**OpenInput(Write("later.csv", "x" + mark + text)), 100).value(), "x" + mark + text);
+  }
+  EXPECT_EQ(ReadAll(**OpenInput(Write("cut.csv", mark.substr(0, 2))), 100).value(), mark.substr(0, 2));
+}
+
 TEST_F(InputFileTest, SaysWhyAFileCannotBeRead) {
   EXPECT_EQ(ErrorOf("/nonexistent/log.csv"),
             "/nonexistent/log.csv: cannot be opened: No such file or directory; check the path");

@@ -10,12 +10,10 @@
 #include "profile/launch_processes.h"
 #include "profile/profile_builder.h"
 #include "profile/trace_losses.h"
-#include "text/byte_order_mark.h"
 
 namespace idleburn {
 bool SniffKineto(std::string_view head) {
   const auto has = [&](std::string_view word) { return head.find(word) != std::string_view::npos; };
-  head = WithoutByteOrderMark(head);
   const char* const first = SkipBlanks(head.data(), head.data() + head.size());
   head.remove_prefix(static_cast<std::size_t>(first - head.data()));
   if (head.empty()) return false;

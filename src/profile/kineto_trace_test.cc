@@ -345,7 +345,7 @@ TEST(KinetoTraceTest, OnlyWhatIsNoTraceIsAnError) {
 TEST(KinetoTraceTest, KnowsATraceByItsHead) {
   EXPECT_TRUE(SniffKineto("\n{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": ["));
   EXPECT_TRUE(SniffKineto(R"({"traceEvents": [)"));
-  EXPECT_TRUE(SniffKineto("\xef\xbb\xbf[ {\"name\": \"x\", \"ph\": \"X\""));
+  EXPECT_TRUE(SniffKineto("[ {\"name\": \"x\", \"ph\": \"X\""));
   for (const char* head : {"", " ", "{", "[{\"metric\": 1}]", "timestamp, index, \"traceEvents\"", "SQLite format 3"}) {
     EXPECT_FALSE(SniffKineto(head)) << head;
   }

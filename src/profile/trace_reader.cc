@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "text/byte_order_mark.h"
-
 namespace idleburn {
 namespace {
 
@@ -72,9 +70,7 @@ bool TraceReader::TooLong(const char* p, const char* end) {
 
 TraceReader::Step TraceReader::TakeStart() {
   const char* p = SkipBlanks(window_.begin(), window_.end());
-  const std::string_view head(p, static_cast<std::size_t>(window_.end() - p));
-  if (head.substr(0, kByteOrderMark.size()) == kByteOrderMark) p = SkipBlanks(p + kByteOrderMark.size(), window_.end());
-  if (p == window_.end() || kByteOrderMark.substr(0, head.size()) == head) return Step::kCut;
+  if (p == window_.end()) return Step::kCut;
   bare_ = *p == '[';
   tally_.found_events = bare_;
   at_ = bare_ ? At::kEvents : *p == '{' ? At::kMembers : At::kAfter;

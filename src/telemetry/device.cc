@@ -165,34 +165,99 @@ DeviceId DeviceTable::Home(DeviceId device, Signal signal) const {
   return d.board && Info(signal).scope == Scope::kBoard ? *d.board : device;
 }
 
+void OwnerLedger::Account::Add(const std::vector<Stay>& stays) {
+  struct Edge {
+    std::int64_t time;
+    bool starts;
+    std::string_view owner;
+  };
+  std::vector<Edge> edges;
+  for (const Stay& stay : stays) {
+    if (!stay.owner.empty()) tallies.try_emplace(std::string(stay.owner));  // listed, however short
+    if (stay.from == stay.to) continue;
+    edges.push_back({stay.from, true, stay.owner});
+    edges.push_back({stay.to, false, stay.owner});
+  }
+  std::sort(edges.begin(), edges.end(),
+            [](const Edge& a, const Edge& b) { return std::pair(a.time, a.starts) < std::pair(b.time, b.starts); });
+  // What somebody who is here all the time has so far, and for how long that was shared: what an owner has is the
+  // difference of two of them.
+  struct Mark {
+    Int128 parts = 0;
+    std::int64_t shared_ns = 0;
+  };
+  Mark now;
+  Int128 nobodys = 0;
+  std::map<std::string_view, Mark> here;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const Edge& edge = edges[i];
+    if (edge.starts) {
+      here.emplace(edge.owner, now);
+    } else {
+      const Mark since = here.extract(edge.owner).mapped();
+      if (!edge.owner.empty()) {
+        Tally& tally = tallies.find(edge.owner)->second;
+        tally.parts += now.parts - since.parts;
+        tally.shared = tally.shared || now.shared_ns > since.shared_ns;
+      }
+    }
+    if (here.empty() || edges[i + 1].time == edge.time) continue;
+    const std::int64_t ns = edges[i + 1].time - edge.time;
+    const std::size_t named = here.size() - here.count({});
+    if (named == 0) nobodys += static_cast<Int128>(kParts) * ns;
+    if (named > 0) now.parts += static_cast<Int128>(kParts / static_cast<std::int64_t>(named)) * ns;
+    if (named > 1) now.shared_ns += ns;
+    Unite(told, edge.time, edges[i + 1].time);
+  }
+  if (nobodys > 0) tallies[""].parts += nobodys;
+}
+
+OwnerLedger::Account OwnerLedger::Account::Settled() const {
+  Account all = *this;
+  for (const Held& stretch : held) {
+    const auto next = told.upper_bound(stretch.from);
+    const bool known = next != told.begin() && std::prev(next)->second > stretch.from;
+    if (known || next == told.end()) continue;
+    std::vector<Stay> stays;
+    for (const std::string& owner : stretch.owners) {
+      stays.push_back({owner, stretch.from, std::min(stretch.to, next->first)});
+    }
+    all.Add(stays);
+  }
+  return all;
+}
+
+void OwnerLedger::Add(DeviceId device, const std::vector<Stay>& stays) { accounts_[device].Add(stays); }
+
 void OwnerLedger::Add(DeviceId device, const std::vector<std::string>& owners, Instant from, Instant to) {
   to = std::max(to, from + Nanos(1));
-  const std::vector<std::string> none = {""};
-  const std::vector<std::string>& named = owners.empty() ? none : owners;
-  const Int128 parts = static_cast<Int128>(kParts / static_cast<std::int64_t>(named.size())) * (to - from).count();
-  for (const std::string& owner : named) {
-    Tally& tally = tallies_[device][owner];
-    tally.parts += parts;
-    tally.shared = tally.shared || named.size() > 1;
-  }
-  Unite(told_[device], from.nanos(), to.nanos());
+  std::vector<Stay> stays;
+  for (const std::string& owner : owners) stays.push_back({owner, from.nanos(), to.nanos()});
+  if (owners.empty()) stays.push_back({{}, from.nanos(), to.nanos()});
+  Add(device, stays);
+}
+
+void OwnerLedger::Hold(DeviceId device, std::vector<std::string> owners, Instant from, Instant to) {
+  accounts_[device].held.push_back({std::move(owners), from.nanos(), to.nanos()});
 }
 
 Nanos OwnerLedger::ToldTime(DeviceId device) const {
-  const auto found = told_.find(device);
-  if (found == told_.end()) return Nanos();
+  const auto found = accounts_.find(device);
+  if (found == accounts_.end()) return Nanos();
   Nanos sum{};
-  for (const auto& [from, to] : found->second) sum += Nanos(to - from);
+  for (const auto& [from, to] : found->second.Settled().told) sum += Nanos(to - from);
   return sum;
 }
 
 std::vector<OwnerLedger::Share> OwnerLedger::SharesOf(DeviceId device) const {
-  const auto found = tallies_.find(device);
-  if (found == tallies_.end()) return {};
-  const std::map<std::string, Tally>& tallies = found->second;
-  if (tallies.size() == 1 && tallies.begin()->first.empty()) return {};
+  const auto found = accounts_.find(device);
+  if (found == accounts_.end()) return {};
+  const Account account = found->second.Settled();
+  const auto& tallies = account.tallies;
+  if (tallies.empty() || (tallies.size() == 1 && tallies.begin()->first.empty())) return {};
   double sum = 0;
   for (const auto& [owner, tally] : tallies) sum += static_cast<double>(tally.parts);
+  if (sum == 0) return {};
   std::vector<Share> shares;
   for (const auto& [owner, tally] : tallies) {
     shares.push_back({owner, static_cast<double>(tally.parts) / sum, tally.shared});

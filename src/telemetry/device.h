@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -101,8 +102,20 @@ bool IsMaskedUuid(std::string_view uuid);
 // summed: the time of a device is shared equally among the owners that are named for it.
 class OwnerLedger {
  public:
+  // One owner's time on a device.
+  struct Stay {
+    std::string_view owner;  // empty: a series that names none
+    std::int64_t from = 0;   // nanoseconds
+    std::int64_t to = 0;     // at least `from`
+  };
+  // Whose a device was, by all of an input: owners of one time share it in equal parts, and it is nobody's where no
+  // stay names one. Stays of one owner do not overlap. N log N in their number.
+  void Add(DeviceId device, const std::vector<Stay>& stays);
   // `owners` of `device` in [from, to); empty when none is named. An instant counts as a nanosecond.
   void Add(DeviceId device, const std::vector<std::string>& owners, Instant from, Instant to);
+  // What was told last holds in [from, to) too, if the device goes on: as far as something is told later of it (of the
+  // same run in another input), and nothing of this time.
+  void Hold(DeviceId device, std::vector<std::string> owners, Instant from, Instant to);
   struct Share {
     std::string owner;  // "job 48211", "pod ml/train-0"; empty: none named
     double fraction = 0;
@@ -119,10 +132,22 @@ class OwnerLedger {
     Int128 parts = 0;  // in 1/kParts of a nanosecond
     bool shared = false;
   };
+  struct Held {
+    std::vector<std::string> owners;
+    std::int64_t from;
+    std::int64_t to;
+  };
+  struct Account {
+    std::map<std::string, Tally, std::less<>> tallies;
+    std::map<std::int64_t, std::int64_t> told;  // ends of stretches that do not touch, by their starts
+    std::vector<Held> held;
+
+    void Add(const std::vector<Stay>& stays);
+    // With what was held and counts.
+    [[nodiscard]] Account Settled() const;
+  };
   static constexpr std::int64_t kParts = 720720;  // divisible by 1..16
-  std::map<DeviceId, std::map<std::string, Tally>> tallies_;
-  std::map<DeviceId, std::map<std::int64_t, std::int64_t>>
-      told_;  // ends of stretches that do not touch, by their starts
+  std::map<DeviceId, Account> accounts_;
 };
 
 }  // namespace idleburn

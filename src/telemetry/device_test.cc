@@ -4,7 +4,10 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/property.h"
@@ -186,6 +189,64 @@ TEST(OwnerLedgerTest, TimeIsToldOnce) {
     }
     RC_ASSERT(ledger.ToldTime(0).count() == std::count(told.begin(), told.end(), true) * kNanosPerSecond);
   });
+}
+
+// Against second by second, exactly: up to eight at a time, whose shares are whole parts of 1/840 s.
+TEST(OwnerLedgerTest, OwnersOfOneTimeShareIt) {
+  test::ExpectProperty([] {
+    std::vector<OwnerLedger::Stay> stays;
+    std::map<std::string, std::vector<bool>> here;
+    for (const std::string_view owner : {"", "a", "b", "c", "d", "e", "f", "g"}) {
+      int from = *rc::gen::inRange(0, 40);
+      for (int i = 0; i < 3; ++i) {
+        const int to = from + *rc::gen::inRange(0, 20);
+        stays.push_back({owner, from * kNanosPerSecond, to * kNanosPerSecond});
+        std::vector<bool>& seconds = here[std::string(owner)];
+        seconds.resize(200);
+        std::fill(seconds.begin() + from, seconds.begin() + to, true);
+        from = to + *rc::gen::inRange(1, 20);
+      }
+    }
+    std::map<std::string, std::int64_t> parts;
+    std::set<std::string> shared;
+    std::int64_t told = 0;
+    for (std::size_t t = 0; t < 200; ++t) {
+      std::vector<std::string> now;
+      for (const auto& [owner, seconds] : here) {
+        if (seconds[t] && !owner.empty()) now.push_back(owner);
+      }
+      for (const std::string& owner : now) parts[owner] += 840 / static_cast<std::int64_t>(now.size());
+      if (now.size() > 1) shared.insert(now.begin(), now.end());
+      if (now.empty() && here[""][t]) parts[""] += 840;
+      told += now.empty() && !here[""][t] ? 0 : 1;
+    }
+    OwnerLedger ledger;
+    ledger.Add(0, stays);
+    RC_ASSERT(ledger.ToldTime(0).count() == told * kNanosPerSecond);
+    if (told == 0) return;
+    for (const OwnerLedger::Share& share : ledger.SharesOf(0)) {
+      const double want = static_cast<double>(parts[share.owner]) / (840.0 * static_cast<double>(told));
+      RC_ASSERT(share.fraction > want - 1e-12 && share.fraction < want + 1e-12);
+      RC_ASSERT(share.estimated == (shared.count(share.owner) != 0));
+    }
+  });
+}
+
+// What was told last goes on as far as the next that is told, and nowhere else.
+TEST(OwnerLedgerTest, WhatIsHeldLastsToTheNext) {
+  OwnerLedger ledger;
+  ledger.Add(0, {"a"}, At(0), At(100));
+  ledger.Hold(0, {"a"}, At(100), At(115));
+  EXPECT_EQ(ledger.ToldTime(0), Nanos(100)) << "nothing follows";
+  ledger.Add(0, {"b"}, At(110), At(200));
+  ledger.Hold(0, {"b"}, At(200), At(215));
+  EXPECT_EQ(ledger.ToldTime(0), Nanos(200));
+  EXPECT_DOUBLE_EQ(ledger.SharesOf(0)[0].fraction, 110.0 / 200);
+  ledger.Add(0, {"c"}, At(150), At(300));
+  EXPECT_EQ(ledger.ToldTime(0), Nanos(300)) << "told by another";
+  EXPECT_DOUBLE_EQ(ledger.SharesOf(0)[1].fraction, 90.0 / (110 + 90 + 150));
+  ledger.Add(0, {"a"}, At(1000), At(1100));
+  EXPECT_EQ(ledger.ToldTime(0), Nanos(400)) << "what is held by none is nobody's";
 }
 
 // A century in nanoseconds, beside one of an hour: no sum overflows.

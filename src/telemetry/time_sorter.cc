@@ -60,8 +60,10 @@ class Joiner {
   }
   void Add(std::int64_t time, DeviceId device, Signal signal, std::uint8_t unavailable, std::int64_t value) {
     Sample& s = At(time, device);
-    if (unavailable != 0) {  // comes after the valid copies, of which one is enough
-      if (!s.Has(signal)) s.SetUnavailable(signal, static_cast<Unobserved>(unavailable - 1));
+    if (unavailable != 0) {  // comes after the valid copies, of which one is enough, unless all are old
+      const auto why = static_cast<Unobserved>(unavailable - 1);
+      if (why == Unobserved::kStale) s.present &= ~Bit(signal);
+      if (!s.Has(signal)) s.SetUnavailable(signal, why);
     } else if (s.Has(signal)) {
       quality_.Count(QualityId::kSharedCopies);
       s.Set(signal, std::max(s.Get(signal), value));

@@ -149,6 +149,25 @@ TEST(TimeSorterTest, AValidCopyOutweighsAMissingOneAndItsReason) {
   EXPECT_EQ(out.samples[0].reason, Unobserved::kPermission);
 }
 
+TEST(TimeSorterTest, WhatIsOldIsNoReading) {
+  DeviceTable devices;
+  const DeviceId gpu = devices.Enter(Key(0));
+  DataQuality quality;
+  TimeSorter sorter(devices, quality);
+  Sample old = Make(1, gpu);
+  old.SetUnavailable(Signal::kUtilization, Unobserved::kStale);
+  Sample read = Make(1, gpu);
+  read.Set(Signal::kUtilization, 300);
+  read.Set(Signal::kPower, 300);
+  for (const Sample& sample : {read, old, read}) sorter.OnSamples(std::span(&sample, 1));
+  Collected out;
+  ASSERT_TRUE(sorter.Deliver(out));
+  ASSERT_EQ(out.samples.size(), 1U);
+  EXPECT_FALSE(out.samples[0].Has(Signal::kUtilization));
+  EXPECT_EQ(out.samples[0].reason, Unobserved::kStale);
+  EXPECT_TRUE(out.samples[0].Has(Signal::kPower));
+}
+
 TEST(TimeSorterTest, BoardValuesOfInstancesCountOnce) {
   DeviceTable devices;
   DeviceKey key = Key(0);

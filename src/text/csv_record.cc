@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "text/byte_order_mark.h"
-
 namespace idleburn {
 namespace {
 
@@ -38,7 +36,6 @@ Result<bool> CsvReader::NextLine(std::string_view* line) {
   while (true) {
     const Result<bool> more = lines_.Next(line);
     if (!more || !*more) return more;
-    if (lines_.number() == 1) *line = WithoutByteOrderMark(*line);
     const std::size_t first = line->find_first_not_of(" \t");
     if (first == std::string_view::npos) continue;
     if (kind_ == CsvKind::kLog || (*line)[first] != '#') return true;

@@ -16,8 +16,8 @@ enum class CsvKind : std::uint8_t {
 };
 
 // Records of delimiter-separated text after RFC 4180: cells may be quoted, quoted cells may hold the separator, line
-// ends and doubled quotes. A byte order mark is dropped and blank lines are skipped. A quote inside an unquoted cell
-// is an ordinary character; blanks outside quotes are no part of a quoted cell.
+// ends and doubled quotes. Blank lines are skipped. A quote inside an unquoted cell is an ordinary character;
+// blanks outside quotes are no part of a quoted cell.
 class CsvReader {
  public:
   static constexpr std::size_t kMaxRecord = LineReader::kMaxLine;

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "text/byte_order_mark.h"
 #include "text/csv_table.h"
 #include "text/number.h"
 #include "text/time_zone.h"
@@ -122,7 +121,7 @@ bool SniffWorkCsv(std::string_view head) {
     const auto ends = [&](std::size_t i) {
       return i >= line.size() || std::string_view(", \t\r\"").find(line[i]) != std::string_view::npos;
     };
-    if ((at == 0 || ends(at - 1) || line.substr(0, at) == kByteOrderMark) && ends(at + kGpuSeconds.size())) return true;
+    if ((at == 0 || ends(at - 1)) && ends(at + kGpuSeconds.size())) return true;
     ++at;
   }
   return false;
