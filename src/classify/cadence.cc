@@ -13,11 +13,11 @@ constexpr std::int64_t kShortestWindow = kNanosPerSecond / 6;
 constexpr std::size_t kChangesNeeded = 20;
 
 std::optional<Signal> ChooseCounter(std::span<const Sample> first) {
-  for (const Signal s : {Signal::kUtilization, Signal::kGrEngineActive}) {
+  for (const Signal s : kBusyCounters) {
     if (std::any_of(first.begin(), first.end(), [s](const Sample& x) { return x.Has(s); })) return s;
   }
   // A counter that was only ever unavailable still says that its time is unobserved.
-  for (const Signal s : {Signal::kUtilization, Signal::kGrEngineActive}) {
+  for (const Signal s : kBusyCounters) {
     if (std::any_of(first.begin(), first.end(), [s](const Sample& x) { return x.Lacks(s); })) return s;
   }
   return std::nullopt;
@@ -74,6 +74,28 @@ std::int64_t PeriodOf(const std::vector<std::int64_t>& intervals) {
 }
 
 }  // namespace
+
+void FirstSamples::Add(const Sample& sample) {
+  samples_.push_back(sample);
+  for (std::size_t i = 0; i < kBusyCounters.size(); ++i) {
+    const bool has = sample.Has(kBusyCounters[i]);
+    if (!has && !sample.Lacks(kBusyCounters[i])) continue;
+    Counter& counter = counters_[i];
+    counter.has = counter.has || has;
+    if (counter.last && sample.time > *counter.last) ++counter.intervals;
+    counter.last = std::max(sample.time, counter.last.value_or(sample.time));
+  }
+}
+
+bool FirstSamples::Tell() const {
+  if (samples_.size() >= kMost) return true;
+  const auto is_read = [](const Counter& counter) { return counter.has; };
+  const auto is_named = [](const Counter& counter) { return counter.last.has_value(); };
+  auto chosen = std::find_if(counters_.begin(), counters_.end(), is_read);
+  if (chosen == counters_.end()) chosen = std::find_if(counters_.begin(), counters_.end(), is_named);
+  // Without a counter there is nothing to wait for.
+  return chosen == counters_.end() ? samples_.size() > kIntervals : chosen->intervals >= kIntervals;
+}
 
 void Cadence::LastToTheNext(const Thresholds& thresholds) {
   if (thresholds.max_gap) return;

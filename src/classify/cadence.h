@@ -1,12 +1,17 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "classify/thresholds.h"
 #include "telemetry/sample.h"
 
 namespace idleburn {
+
+// What decides the phases: the first of which there is a reading.
+inline constexpr std::array<Signal, 2> kBusyCounters = {Signal::kUtilization, Signal::kGrEngineActive};
 
 // How often a device reports, fixed after its first samples and stored in partial results, so that streamed and
 // merged answers agree.
@@ -25,7 +30,29 @@ struct Cadence {
 
 inline constexpr std::size_t kIntervals = 101;
 
-// The cadence of a device from its first samples (kIntervals + 1 of them, all if fewer).
+// The first samples of a device, held until they tell its cadence: kIntervals intervals of the rows that say something
+// of the counter, and not of whatever else is read of the device, perhaps a hundred times as often.
+class FirstSamples {
+ public:
+  // Of these something can be told at the latest: ten intervals of a counter that is read once in 800 rows.
+  static constexpr std::size_t kMost = 8192;
+
+  void Add(const Sample& sample);
+  [[nodiscard]] bool Tell() const;
+  [[nodiscard]] bool empty() const { return samples_.empty(); }
+  [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
+
+ private:
+  struct Counter {
+    std::optional<Instant> last;
+    std::size_t intervals = 0;
+    bool has = false;
+  };
+  std::vector<Sample> samples_;
+  std::array<Counter, 2> counters_;  // in the order of kBusyCounters
+};
+
+// The cadence of a device from its first samples.
 //
 // The period is the median interval. Where intervals are not alike, it is that of up to four readers of one GPU by
 // turns, if their rounds are: two scrapes of 15 s, 3 s apart, make intervals of 3 and 12 s, whose median is either, by

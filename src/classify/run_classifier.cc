@@ -30,8 +30,8 @@ RunClassifier::RunClassifier(const Thresholds& thresholds, const DeviceTable& de
 void RunClassifier::Add(const Sample& sample, Stream& stream) const {
   const bool begins = stream.first.empty() && !stream.cadence.counter && SaysACounter(sample);
   if (stream.live && stream.first.empty() && !begins) return stream.live->Feed(sample);
-  stream.first.push_back(sample);
-  if (stream.first.size() == kIntervals + 1) Begin(sample.device, stream, window_);
+  stream.first.Add(sample);
+  if (stream.first.Tell()) Begin(sample.device, stream, window_);
 }
 
 void RunClassifier::OnSamples(std::span<const Sample> samples) {
@@ -82,12 +82,12 @@ void RunClassifier::AddByDevice(const SampleColumns& columns, std::size_t from, 
 }
 
 void RunClassifier::Begin(DeviceId device, Stream& stream, const RunWindow* window) const {
-  stream.cadence = MeasureCadence(stream.first, thresholds_);
+  stream.cadence = MeasureCadence(stream.first.samples(), thresholds_);
   const std::optional<Signal> counter = stream.cadence.counter;
   if (counter && SaysWhenItEnds(devices_[device].counter[Index(*counter)])) stream.cadence.LastToTheNext(thresholds_);
   const BoardFacts facts = facts_(devices_[device].name);
   if (stream.live) {
-    stream.live->Adopt(stream.cadence, stream.first.front().time);
+    stream.live->Adopt(stream.cadence, stream.first.samples().front().time);
   } else {
     stream.live = std::make_unique<DeviceClassifier>(thresholds_, stream.cadence, facts.max_sm_khz.value_or(0), window);
     stream.live->set_power_limit(facts.power_limit_mw);
@@ -95,7 +95,7 @@ void RunClassifier::Begin(DeviceId device, Stream& stream, const RunWindow* wind
     const auto watch = board ? boards_.find(*board) : boards_.end();
     if (watch != boards_.end()) stream.live->set_board(&watch->second);
   }
-  for (const Sample& s : stream.first) stream.live->Feed(s);
+  for (const Sample& s : stream.first.samples()) stream.live->Feed(s);
   stream.first = {};
 }
 
@@ -224,7 +224,7 @@ std::optional<Instant> RunClassifier::Newest() const {
   std::optional<Instant> newest;
   for (const Stream& stream : streams_) {
     if (!stream.live && stream.first.empty()) continue;
-    const Instant last = stream.first.empty() ? stream.live->newest() : stream.first.back().time;
+    const Instant last = stream.first.empty() ? stream.live->newest() : stream.first.samples().back().time;
     newest = std::max(newest.value_or(last), last);
   }
   return newest;

@@ -302,6 +302,65 @@ TEST(RunClassifierTest, ACounterThatBeginsLateIsRead) {
   }
 }
 
+// Utilization and power of one GPU, each at its own pace, in order of time: the period is the counter's, however many
+// readings of power come between two of it, and whether they come in rows of their own.
+TEST(RunClassifierTest, ADenserSignalDoesNotHideThePeriodOfTheCounter) {
+  struct Paces {
+    std::int64_t utilization_ms;
+    std::int64_t power_ms;
+    std::int64_t length_s;
+  };
+  for (const Paces& paces : {Paces{15'000, 100, 900}, Paces{60'000, 500, 3600}, Paces{60'000, 1000, 3600},
+                             Paces{1000, 100, 600}, Paces{30'000, 50, 900}}) {
+    DeviceTable devices;
+    DeviceKey key;
+    key.index = 0;
+    devices.Enter(key);
+    const Thresholds thresholds;
+    DataQuality quality;
+    RunClassifier classifier(thresholds, devices, quality, NoFacts);
+    for (std::int64_t ms = 0; ms <= paces.length_s * 1000; ms += paces.power_ms) {
+      Sample s;
+      s.time = Instant::FromNanos((1'772'445'600'000 + ms) * 1'000'000);
+      s.Set(Signal::kPower, 300'000);
+      classifier.OnSamples({&s, 1});
+      if (ms % paces.utilization_ms != 0) continue;
+      Sample u;
+      u.time = s.time;
+      u.Set(Signal::kUtilization, 50 * kPercent);
+      classifier.OnSamples({&u, 1});
+    }
+    const RunResult run = classifier.Finish();
+    const DeviceResult& got = run.devices.at(0);
+    EXPECT_EQ(got.period, Nanos(paces.utilization_ms * 1'000'000));
+    EXPECT_EQ(got.totals.phase_ns[1], paces.length_s * kNanosPerSecond) << paces.utilization_ms;
+    EXPECT_EQ(got.totals.power.ns, paces.length_s * kNanosPerSecond) << paces.power_ms;
+  }
+}
+
+// Rows of one time say nothing of the period: of a log whose stamps are whole seconds, 102 rows span 26 s.
+TEST(CadenceTest, RowsOfOneTimeAreNoIntervals) {
+  FirstSamples first;
+  std::int64_t rows = 0;
+  for (; !first.Tell(); ++rows) {
+    Sample s;
+    s.time = Instant::FromNanos((1'772'445'600 + rows / 4) * kNanosPerSecond);
+    s.Set(Signal::kUtilization, 50 * kPercent);
+    first.Add(s);
+  }
+  EXPECT_EQ(rows, 4 * 101 + 1);
+  // A second signal alone tells nothing of a counter that was named once, up to what is held.
+  FirstSamples power;
+  for (rows = 0; !power.Tell(); ++rows) {
+    Sample s;
+    s.time = Instant::FromNanos((1'772'445'600 + rows) * kNanosPerSecond);
+    if (rows == 0) s.Set(Signal::kUtilization, 50 * kPercent);
+    s.Set(Signal::kPower, 300'000);
+    power.Add(s);
+  }
+  EXPECT_EQ(rows, static_cast<std::int64_t>(FirstSamples::kMost));
+}
+
 // A sweep of several GPUs again and again, mostly regular: now and then a clock is set back, a row comes twice, late or
 // not at all, or a reading is missing.
 std::vector<Sample> RandomSweeps(std::uint32_t gpus) {
