@@ -110,17 +110,25 @@ Cadence MeasureCadence(std::span<const Sample> first, const Thresholds& threshol
   std::vector<std::int64_t> intervals;
   std::vector<std::int64_t> changes;
   std::optional<std::int64_t> last_time;
-  std::optional<std::int64_t> last_value;
+  std::optional<std::int64_t> last_value;  // before that of value_time
+  std::optional<std::int64_t> value;       // the largest of value_time
+  std::int64_t value_time = 0;
+  const auto note_change = [&] {
+    if (last_value && *last_value != *value) changes.push_back(value_time);
+    last_value = value;
+  };
   for (const Sample& s : first) {
     if (cadence.counter && !s.Has(*cadence.counter) && !s.Lacks(*cadence.counter)) continue;
     const std::int64_t time = s.time.nanos();
     if (last_time && time > *last_time && intervals.size() < kIntervals) intervals.push_back(time - *last_time);
     last_time = std::max(time, last_time.value_or(time));
-    if (cadence.counter && s.Has(*cadence.counter)) {
-      if (last_value && *last_value != s.Get(*cadence.counter)) changes.push_back(time);
-      last_value = s.Get(*cadence.counter);
-    }
+    if (!cadence.counter || !s.Has(*cadence.counter)) continue;
+    const bool again = value && time == value_time;
+    if (value && !again) note_change();
+    value = again ? std::max(*value, s.Get(*cadence.counter)) : s.Get(*cadence.counter);
+    value_time = time;
   }
+  if (value) note_change();
   if (thresholds.period) {
     cadence.period = *thresholds.period;
   } else if (!intervals.empty()) {

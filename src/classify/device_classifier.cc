@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDefaultLimit) | Bit(Signal::kMaxSmClock) |
                                  Bit(Signal::kMemoryTotal) | Bit(Signal::kXid) | Bit(Signal::kNvlink);
 constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
+constexpr std::uint32_t kHeld = AveragedMask() | Bit(Signal::kEventReasons);
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
 // `span` ns at the mean of so many readings (none negative): their sum x span / count, half to even. Where the product
@@ -140,8 +141,11 @@ inline void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
     ++side_count_[slot];
     side_[i] = {s.value[i], time};
   }
-  ForgetSides(s.unavailable & AveragedMask());
-  if (s.Has(Signal::kEventReasons)) CountReasons(s.Get(Signal::kEventReasons));
+  ForgetSides(s.unavailable & kHeld);
+  if (s.Has(Signal::kEventReasons)) {
+    CountReasons(s.Get(Signal::kEventReasons), 1);
+    side_[Index(Signal::kEventReasons)] = {s.Get(Signal::kEventReasons), time};
+  }
 }
 
 // Accounts for the samples that FeedUsual took.
@@ -237,6 +241,7 @@ void DeviceClassifier::FeedAny(const Sample& sample) {
   if (sample.time.nanos() + clock_.shift() == last_time_) return FeedSameTime(sample);
   if (!Place(sample)) return;
   said_ = lacked_ = 0;
+  ++totals_.samples;
   TakeRow(sample, sample.time.nanos() + clock_.shift());
 }
 
@@ -244,18 +249,50 @@ void DeviceClassifier::FeedAny(const Sample& sample) {
 // the word that there is none.
 void DeviceClassifier::FeedSameTime(const Sample& sample) {
   const bool repeats_counter = (sample.present & said_ & counter_bit_) != 0;
+  RaiseRepeated(sample);
   Sample rest = sample;
   rest.present &= ~said_;
   rest.unavailable &= ~(said_ | lacked_);
-  if (repeats_counter || (rest.present | rest.unavailable) == 0) {
-    ++totals_.duplicates;
-  } else {
-    TakeRow(rest, last_time_);
+  const bool adds = (rest.present | rest.unavailable) != 0;
+  ++(repeats_counter || !adds ? totals_.duplicates : totals_.samples);
+  if (adds) TakeRow(rest, last_time_);
+}
+
+// Readings of one signal and time that differ: when each was read the stamps do not tell, so the order of rows shall
+// not decide. The largest counts, as TimeSorter has it.
+void DeviceClassifier::RaiseRepeated(const Sample& sample) {
+  bool differs = false;
+  for (std::uint32_t bits = sample.present & said_ & (kHeld | counter_bit_); bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    const std::uint32_t bit = bits & ~(bits - 1);
+    const std::int64_t before = bit == counter_bit_ ? ticks_.last_value() : side_[i].value;
+    const std::int64_t value = sample.value[i];
+    differs = differs || value != before;
+    if (value <= before) continue;
+    if (bit == counter_bit_) {
+      tick_sum_ += fast_ ? value - before : 0;
+      held_value_ = value;
+      ticks_.Amend(value, totals_);
+    }
+    if ((bit & kHeld) == 0) continue;
+    side_[i].value = value;
+    if (!fast_) continue;
+    if ((bit & AveragedMask()) != 0) {
+      side_sum_[kAveragedSlot[i]] += value - before;
+    } else {
+      CountReasons(before, -1);
+      CountReasons(value, 1);
+    }
+  }
+  if (sample.Has(Signal::kMemoryUsed))
+    totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
+  if (differs && differs_at_ != last_time_) {
+    ++totals_.differing;
+    differs_at_ = last_time_;
   }
 }
 
 void DeviceClassifier::TakeRow(const Sample& sample, std::int64_t time) {
-  ++totals_.samples;
   if (sample.Has(Signal::kMemoryUsed))
     totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
   if ((sample.present & kRare) != 0) NoteRare(sample, time);
@@ -331,13 +368,13 @@ void DeviceClassifier::BeginFastCell(std::int64_t time) {
   if (closed == INT64_MIN) first_ = std::min(first_, OpenPart().from);
 }
 
-void DeviceClassifier::CountReasons(std::int64_t mask) {
-  ++mask_count_;
+void DeviceClassifier::CountReasons(std::int64_t mask, std::int64_t times) {
+  mask_count_ += times;
   if (mask == 0) return;
-  for (std::size_t i = 0; i < kEventReasonCount; ++i) reason_count_[i] += (mask >> i) & 1;
-  throttled_count_ += (mask & kThrottledMask) != 0 ? 1 : 0;
-  slowdown_count_ += (mask & kSlowdownMask) != 0 ? 1 : 0;
-  power_cap_count_ += (mask & kThrottledMask) == kPowerCapMask ? 1 : 0;
+  for (std::size_t i = 0; i < kEventReasonCount; ++i) reason_count_[i] += ((mask >> i) & 1) * times;
+  throttled_count_ += (mask & kThrottledMask) != 0 ? times : 0;
+  slowdown_count_ += (mask & kSlowdownMask) != 0 ? times : 0;
+  power_cap_count_ += (mask & kThrottledMask) == kPowerCapMask ? times : 0;
 }
 
 DeviceClassifier::Part DeviceClassifier::OpenPart() const {
@@ -429,11 +466,11 @@ void DeviceClassifier::FeedSlow(const Sample& s, std::int64_t time) {
     held_valid_ = false;
     held_reason_ = s.reason;
   }
-  for (std::uint32_t bits = s.present & (AveragedMask() | Bit(Signal::kEventReasons)); bits != 0; bits &= bits - 1) {
+  for (std::uint32_t bits = s.present & kHeld; bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
     side_[i] = {s.value[i], time};
   }
-  ForgetSides(s.unavailable & (AveragedMask() | Bit(Signal::kEventReasons)));
+  ForgetSides(s.unavailable & kHeld);
 }
 
 // Accounts for [cursor_, to) with what is held, in pieces over which nothing changes.

@@ -108,12 +108,13 @@ class DeviceClassifier {
   [[nodiscard]] bool IsNext(std::int64_t time) const { return time > last_time_ && time - last_time_ <= hold_; }
   void FeedAny(const Sample& sample);
   void FeedSameTime(const Sample& sample);
+  void RaiseRepeated(const Sample& sample);
   void TakeRow(const Sample& sample, std::int64_t time);
   void SettleUsual();
   void ChooseUsual(const Sample& sample);
   bool Place(const Sample& sample);
   void BeginFastCell(std::int64_t time);
-  void CountReasons(std::int64_t mask);
+  void CountReasons(std::int64_t mask, std::int64_t times);
   void FeedFast(const Sample& sample, std::int64_t time);
   void CloseFastCell();
   // All signals of a second mostly have one count, which is often that of the second before.
@@ -166,6 +167,7 @@ class DeviceClassifier {
   std::int64_t last_time_ = INT64_MIN;
   std::uint32_t said_ = 0;    // the signals that had a value at last_time_
   std::uint32_t lacked_ = 0;  // and those of which it was said that they had none
+  std::int64_t differs_at_ = INT64_MIN;  // the last time of which readings differ
   std::int64_t last_energy_ = -1;
   std::int64_t last_energy_time_ = 0;
   std::array<std::int64_t, 2> stuck_since_ = {INT64_MIN, INT64_MIN};

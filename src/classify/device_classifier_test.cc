@@ -275,6 +275,41 @@ TEST(DeviceClassifierTest, ARowForEachSignalIsAsOneRow) {
   });
 }
 
+// Stamps too coarse: several rows of one time that differ. In whatever order they come, the largest of each signal
+// counts, for every figure as if there were no other, and every such time is told once.
+TEST(DeviceClassifierTest, RowsOfOneTimeThatDifferCountAsTheirLargestInAnyOrder) {
+  const Thresholds thresholds;
+  test::ExpectProperty([&] {
+    const std::int64_t period = *rc::gen::element(100, 250, 1000, 15'000) * kMs;
+    const Cadence cadence = CadenceOf(period);
+    const std::vector<Sample> trace = RandomTrace(period);
+    std::vector<Sample> rows;
+    std::int64_t differing = 0;
+    for (const Sample& largest : trace) {
+      std::vector<Sample> same = {largest};
+      bool differs = false;
+      for (int copies = *rc::gen::inRange(0, 4); copies > 0; --copies) {
+        Sample copy = largest;
+        for (const Signal s : {Signal::kUtilization, Signal::kPower, Signal::kMemoryUsed}) {
+          if (!copy.Has(s)) continue;
+          copy.Set(s, copy.Get(s) * *rc::gen::element(0, 1, 2) / 2);
+          differs = differs || copy.Get(s) != largest.Get(s);
+        }
+        same.insert(same.begin() + *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(same) + 1), copy);
+      }
+      differing += differs ? 1 : 0;
+      rows.insert(rows.end(), same.begin(), same.end());
+    }
+    const DeviceTotals want = Stream(trace, cadence, thresholds);
+    DeviceTotals got = Stream(rows, cadence, thresholds);
+    RC_ASSERT(got.differing == differing);
+    RC_ASSERT(got.duplicates == std::ssize(rows) - std::ssize(trace));
+    got.differing = got.duplicates = 0;
+    RC_ASSERT(got == want);
+    RC_ASSERT(MeasureCadence(rows, thresholds).tick_window == MeasureCadence(trace, thresholds).tick_window);
+  });
+}
+
 // 600 rows, one of a clock that was a day behind; and ten that were an hour behind.
 TEST(DeviceClassifierTest, AMomentaryStepOfTheClockAddsNoTime) {
   const Thresholds t;

@@ -157,6 +157,7 @@ DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
 void RunClassifier::CountQuality(const DeviceResult& result, const Stream& stream) {
   const DeviceTotals& t = result.totals;
   quality_.Count(QualityId::kDuplicateRow, {}, t.duplicates);
+  quality_.Count(QualityId::kDifferingReadings, {}, t.differing);
   quality_.Count(QualityId::kOutOfOrder, {}, t.out_of_order);
   quality_.Count(QualityId::kClockStep, {}, t.clock_steps);
   quality_.Count(QualityId::kCounterReset, {}, t.energy_resets);

@@ -100,6 +100,7 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   profiling_stuck = profiling_stuck || o.profiling_stuck;
   samples += o.samples;
   duplicates += o.duplicates;
+  differing += o.differing;
   out_of_order += o.out_of_order;
   clock_steps += o.clock_steps;
   timeline.Merge(o.timeline);

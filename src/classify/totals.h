@@ -124,6 +124,7 @@ struct DeviceTotals {
   bool profiling_stuck = false;  // a profiling counter stayed at exactly 0 while the GPU was busy
   std::int64_t samples = 0;
   std::int64_t duplicates = 0;    // dropped: the device and time were already read
+  std::int64_t differing = 0;     // times of which several readings of one signal differ
   std::int64_t out_of_order = 0;  // dropped: a little older than the sample before
   std::int64_t clock_steps = 0;   // the wall clock went back; time continues one period later
   Timeline timeline;
