@@ -295,12 +295,12 @@ void DeviceClassifier::RaiseRepeated(const Sample& sample) {
 void DeviceClassifier::TakeRow(const Sample& sample, std::int64_t time) {
   if (sample.Has(Signal::kMemoryUsed))
     totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
-  if ((sample.present & kRare) != 0) NoteRare(sample, time);
   if (fast_) {
     FeedFast(sample, time);
   } else {
     FeedSlow(sample, time);
   }
+  if ((sample.present & kRare) != 0) NoteRare(sample, time);  // of what follows: what was before is accounted for
   said_ |= sample.present;
   lacked_ |= sample.unavailable;
   last_time_ = time;
@@ -319,6 +319,7 @@ void DeviceClassifier::NoteFacts(const Sample& s) {
   }
   const std::optional<std::int64_t> limit = power_limit() ? power_limit() : default_limit();
   if (limit) cells_.set_power_limit(limit);
+  cells_.set_lowered(power_limit() && default_limit() && *power_limit() < *default_limit());
   if (s.Has(Signal::kMaxSmClock)) max_sm_khz_ = s.Get(Signal::kMaxSmClock);
   if (s.Has(Signal::kMemoryTotal)) totals_.memory_total = std::max(totals_.memory_total, s.Get(Signal::kMemoryTotal));
   if (s.Has(Signal::kNvlink)) totals_.nvlink_readings.Add(1, s.Get(Signal::kNvlink));
@@ -416,6 +417,8 @@ void DeviceClassifier::CloseFastCell() {
       cell.side[i] = {};
     }
   }
+  const Side& mask = side_[Index(Signal::kEventReasons)];
+  if (mask_count_ == 0 && Valid(mask, cell_end_ - 1, side_limit_)) CountReasons(mask.value, 1);
   if (mask_count_ > 0) {
     const auto share = [&](std::int64_t count) { return span * count / mask_count_; };
     for (std::size_t i = 0; i < kEventReasonCount; ++i) cell.reason_ns[i] = share(reason_count_[i]);
@@ -423,7 +426,7 @@ void DeviceClassifier::CloseFastCell() {
     cell.slowdown_ns = share(slowdown_count_);
     cell.power_cap_ns = share(power_cap_count_);
   }
-  cell.reasons_known = mask_count_ > 0;
+  cell.reasons_ns = mask_count_ > 0 ? span : 0;
   cells_.Add(cell, max_sm_khz_, totals_);
   if (tick_count_ == 0) cell.unobserved_ns = {};
   if (mask_count_ > 0) {
@@ -520,7 +523,7 @@ void DeviceClassifier::HoldPiece(std::int64_t from, std::int64_t to, bool observ
   }
   const Side& reasons = side_[Index(Signal::kEventReasons)];
   if (!Valid(reasons, from, hold)) return;
-  open_.reasons_known = true;
+  open_.reasons_ns += ns;
   const std::int64_t mask = reasons.value;
   for (std::size_t i = 0; i < kEventReasonCount; ++i) open_.reason_ns[i] += ((mask >> i) & 1) * ns;
   open_.throttled_ns += (mask & kThrottledMask) != 0 ? ns : 0;

@@ -27,6 +27,7 @@ std::vector<Sample> RandomTrace(std::int64_t period_ns) {
     const auto noise = *rc::gen::element<std::int64_t>(0, 0, 3, 60);
     const auto watts = *rc::gen::element<std::int64_t>(60, 120, 170, 390, 650);
     const auto memory = *rc::gen::element<std::int64_t>(-1, 17, 99, 100, 60'000);
+    const auto masks = *rc::gen::element(0, 10, 18);  // of 20 rows so many say nothing of them
     const int rows = *rc::gen::inRange(1, 60);
     for (int r = 0; r < rows; ++r) {
       Sample s;
@@ -44,7 +45,11 @@ std::vector<Sample> RandomTrace(std::int64_t period_ns) {
         s.SetUnavailable(Signal::kPower, Unobserved::kSentinel);
       }
       if (memory >= 0 && *rc::gen::inRange(0, 4) != 0) s.Set(Signal::kMemoryUsed, memory << 20);
-      s.Set(Signal::kEventReasons, *rc::gen::element<std::int64_t>(0, 0, 0, 1, 4, 0x68));
+      if (const int said = *rc::gen::inRange(0, 20); said > masks) {
+        s.Set(Signal::kEventReasons, *rc::gen::element<std::int64_t>(0, 0, 0, 1, 4, 0x68));
+      } else if (said == 0) {
+        s.SetUnavailable(Signal::kEventReasons, Unobserved::kSentinel);
+      }
       trace.push_back(s);
       time += period_ns * *rc::gen::inRange<std::int64_t>(85, 116) / 100;
     }
@@ -273,6 +278,83 @@ TEST(DeviceClassifierTest, ARowForEachSignalIsAsOneRow) {
     const DeviceTotals got = Stream(InRowsOfOneSignal(trace), cadence, thresholds);
     ExpectSame(got, want);
   });
+}
+
+// A minute a second apart: a busy board whose limit is lowered halfway, and set to its default again.
+TEST(DeviceClassifierTest, APowerCapIsToBlameOnlyWhileTheLimitIsLowered) {
+  const Thresholds t;
+  for (const std::int64_t period_ms : {100, 1000}) {
+    for (const bool at_first : {false, true}) {
+      std::vector<Sample> trace = Constant(100, 60, period_ms);
+      for (Sample& s : trace) {
+        const bool first_half = s.time.nanos() < kStart + 30 * kNanosPerSecond;
+        s.Set(Signal::kEventReasons, 4);
+        s.Set(Signal::kSmClock, 800'000);
+        s.Set(Signal::kPowerLimit, first_half == at_first ? 400'000 : 700'000);
+        s.Set(Signal::kPowerDefaultLimit, 700'000);
+      }
+      if (period_ms == 100) trace.pop_back();  // of a second that has but begun
+      const DeviceTotals totals = Stream(trace, CadenceOf(period_ms * kMs), t);
+      EXPECT_EQ(totals.throttled_ns, 60 * kNanosPerSecond);
+      EXPECT_EQ(totals.power_cap_with_loss_ns, 30 * kNanosPerSecond) << period_ms << at_first;
+      EXPECT_EQ(totals.throttled_told_ns, 60 * kNanosPerSecond);
+    }
+  }
+}
+
+// Ten seconds each: throttled, with the clock; throttled, without; not throttled, without the mask.
+TEST(DeviceClassifierTest, WhatTellsOfThrottlingIsCounted) {
+  const Thresholds t;
+  for (const std::int64_t period_ms : {100, 1000}) {
+    std::vector<Sample> trace = Constant(100, 30, period_ms);
+    for (Sample& s : trace) {
+      const std::int64_t second = (s.time.nanos() - kStart) / kNanosPerSecond;
+      if (second < 20) s.Set(Signal::kEventReasons, 0x40);
+      if (second >= 20) s.SetUnavailable(Signal::kEventReasons, Unobserved::kSentinel);
+      if (second < 10) s.Set(Signal::kSmClock, 800'000);
+      if (second >= 10) s.SetUnavailable(Signal::kSmClock, Unobserved::kSentinel);
+    }
+    const DeviceTotals totals = Stream(trace, CadenceOf(period_ms * kMs), t);
+    EXPECT_EQ(totals.reasons_ns, 20 * kNanosPerSecond);
+    EXPECT_EQ(totals.throttled_told_ns, 10 * kNanosPerSecond);
+    EXPECT_EQ(totals.throttled_untold_ns, 10 * kNanosPerSecond);
+    EXPECT_EQ(totals.slowdown_with_loss_ns, 10 * kNanosPerSecond);
+  }
+}
+
+// Masks every five seconds beside ten readings of utilization a second hold until the next, as beside one.
+TEST(DeviceClassifierTest, MasksOfASlowerSourceAreHeldBetweenThem) {
+  const Thresholds t;
+  for (const std::int64_t period_ms : {100, 1000}) {
+    std::vector<Sample> trace = Constant(100, 60, period_ms);
+    for (Sample& s : trace) {
+      if ((s.time.nanos() - kStart) % (5 * kNanosPerSecond) == 0) s.Set(Signal::kEventReasons, 0x40);
+    }
+    if (period_ms == 100) trace.pop_back();
+    const DeviceTotals totals = Stream(trace, CadenceOf(period_ms * kMs), t);
+    EXPECT_EQ(totals.throttled_ns, 60 * kNanosPerSecond) << period_ms;
+    EXPECT_EQ(totals.reasons_ns, 60 * kNanosPerSecond) << period_ms;
+  }
+}
+
+// Twenty seconds each: SM activity, power alone, neither.
+TEST(DeviceClassifierTest, WhatTellsOfSpinWaitIsCounted) {
+  const Thresholds t;
+  for (const std::int64_t period_ms : {100, 1000}) {
+    std::vector<Sample> trace = Constant(100, 60, period_ms);
+    for (Sample& s : trace) {
+      const std::int64_t second = (s.time.nanos() - kStart) / kNanosPerSecond;
+      if (second < 20) s.Set(Signal::kSmActive, 50 * kPercent);
+      if (second >= 20) s.SetUnavailable(Signal::kSmActive, Unobserved::kSentinel);
+      if (second < 40) s.Set(Signal::kPower, 300'000);
+      if (second >= 40) s.SetUnavailable(Signal::kPower, Unobserved::kSentinel);
+    }
+    DeviceTotals totals = Stream(trace, CadenceOf(period_ms * kMs), t);
+    EXPECT_EQ(totals.bound_with_activity_ns, 20 * kNanosPerSecond);
+    EXPECT_EQ(totals.bound_with_power_ns, 20 * kNanosPerSecond);
+    totals.ForgetProfiling(Signal::kUtilization);
+    EXPECT_EQ(totals.bound_with_activity_ns, 0);
+  }
 }
 
 // Stamps too coarse: several rows of one time that differ. In whatever order they come, the largest of each signal

@@ -90,7 +90,6 @@ inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Threshold
       if (s.Has(Signal::kEventReasons)) ++masks, hot += (s.Get(Signal::kEventReasons) & 0xEC) != 0 ? 1 : 0;
     }
     if (n > 0) cell.covered = kNanosPerSecond, cell.area = DivHalfEven(sum * kNanosPerSecond, n);
-    if (masks > 0) throttled += kNanosPerSecond * hot / masks;
     const auto side = [&, at = second](Int128 total, Int128 count, Signal signal, std::int64_t* ns, Int128* area) {
       if (count > 0) {
         *ns = kNanosPerSecond;
@@ -109,6 +108,14 @@ inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Threshold
     };
     side(power, powers, Signal::kPower, &cell.power_ns, &cell.power);
     side(memory, memories, Signal::kMemoryUsed, &cell.memory_ns, &cell.memory);
+    std::int64_t known = 0;
+    Int128 mask = 0;
+    side(0, 0, Signal::kEventReasons, &known, &mask);
+    if (masks > 0) {
+      throttled += kNanosPerSecond * hot / masks;
+    } else if (known > 0) {
+      throttled += (static_cast<std::int64_t>(mask / kNanosPerSecond) & 0xEC) != 0 ? kNanosPerSecond : 0;
+    }
   }
   NaiveTotals out = Reduce(cells, t);
   out.throttled_ns = throttled;

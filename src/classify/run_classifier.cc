@@ -111,9 +111,9 @@ SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds,
   verdict.time = totals.spin_by_activity;
   if (totals.spin_by_activity.ns > 0) verdict.evidence = SpinVerdict::Evidence::kActivity;
   if (verdict.idle_mw && limit_mw && *limit_mw > *verdict.idle_mw) {
-    const std::int64_t dynamic = *limit_mw - *verdict.idle_mw;
-    const std::int64_t edge_mw = *verdict.idle_mw + dynamic * thresholds.spin_power_tenths_percent / 1000;
-    verdict.below_watts = edge_mw / 1000;
+    const std::int64_t edge_mw = thresholds.SpinPowerBelow(*verdict.idle_mw, *limit_mw);
+    // Idle power that was measured is itself known to a watt. Where it is given, see CellAccumulator::SpinWatts.
+    verdict.below_watts = (edge_mw + (thresholds.idle_power ? 999 : 0)) / 1000;
     const Integral by_power = totals.spin_by_power.Below(*verdict.below_watts);
     verdict.time.Merge(by_power);
     if (by_power.ns > 0 && verdict.evidence == SpinVerdict::Evidence::kNone)
@@ -146,11 +146,7 @@ DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
   if (!limit) limit = live.default_limit();
   if (!limit) limit = facts.power_limit_mw;
   result.spin = SettleSpin(result.totals, thresholds_, limit);
-  // A power cap is how a loaded board runs; it counts only where somebody lowered the limit.
-  const bool lowered =
-      result.power_limit_mw && result.default_limit_mw && *result.power_limit_mw < *result.default_limit_mw;
-  result.throttled_with_loss_ns =
-      result.totals.slowdown_with_loss_ns + (lowered ? result.totals.power_cap_with_loss_ns : 0);
+  result.throttled_with_loss_ns = result.totals.slowdown_with_loss_ns + result.totals.power_cap_with_loss_ns;
   return result;
 }
 

@@ -361,6 +361,30 @@ TEST(CadenceTest, RowsOfOneTimeAreNoIntervals) {
   EXPECT_EQ(rows, static_cast<std::int64_t>(FirstSamples::kMost));
 }
 
+// The dynamic share of power is compared in milliwatts where idle power and limit are given: at 70 W of 700 W 15 % are
+// 94.5 W more.
+TEST(RunClassifierTest, SpinWaitByPowerIsExactWhereIdlePowerIsGiven) {
+  Thresholds thresholds;
+  thresholds.idle_power = 70'000;
+  for (const auto& [milliwatts, seconds] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {163'900, 600}, {164'200, 600}, {164'499, 600}, {164'500, 0}, {164'999, 0}, {165'000, 0}}) {
+    DeviceTable devices;
+    DeviceKey key;
+    key.index = 0;
+    devices.Enter(key);
+    DataQuality quality;
+    RunClassifier classifier(thresholds, devices, quality, Of700Watts);
+    for (std::int64_t second = 0; second <= 600; ++second) {
+      Sample s;
+      s.time = Instant::FromNanos((1'772'445'600 + second) * kNanosPerSecond);
+      s.Set(Signal::kUtilization, kFull);
+      s.Set(Signal::kPower, milliwatts);
+      classifier.OnSamples({&s, 1});
+    }
+    EXPECT_EQ(classifier.Finish().devices.at(0).spin.time.ns, seconds * kNanosPerSecond) << milliwatts;
+  }
+}
+
 // A sweep of several GPUs again and again, mostly regular: now and then a clock is set back, a row comes twice, late or
 // not at all, or a reading is missing.
 std::vector<Sample> RandomSweeps(std::uint32_t gpus) {

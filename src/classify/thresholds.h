@@ -56,6 +56,11 @@ struct Thresholds {
   std::int64_t stuck_idle_power_percent = 125;
   std::int64_t stuck_limit_percent = 50;
 
+  // A busy board waits where it draws less than this; the limit is above what it draws idle.
+  [[nodiscard]] std::int64_t SpinPowerBelow(std::int64_t idle_mw, std::int64_t limit_mw) const {
+    return idle_mw + ((limit_mw - idle_mw) * spin_power_tenths_percent + 999) / 1000;
+  }
+
   // Whether a board that draws `power_mw` works, whatever its counters say; false where that cannot be told.
   [[nodiscard]] bool DrawsForWork(std::int64_t power_mw, std::optional<std::int64_t> limit_mw) const {
     if (idle_power) return power_mw * 100 > *idle_power * stuck_idle_power_percent;

@@ -147,8 +147,10 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
     }
     lines.push_back(
         fmt::format("Clocks held back: {} GPU-hours (clock-event mask 0xEC{}); with a loss of at least 5 % of the "
-                    "SM clock: {} GPU-hours.",
-                    c.Hours(u.throttled_ns), which.empty() ? "" : ": " + which, c.Hours(u.throttled_with_loss_ns)));
+                    "SM clock: {}.",
+                    c.Hours(u.throttled_ns), which.empty() ? "" : ": " + which,
+                    KnowsClockLoss(c.report) ? c.Hours(u.throttled_with_loss_ns) + " GPU-hours"
+                                             : "not known, as the SM clock or its maximum was not read"));
   }
   const TickView ticks = TicksOf(c.report);
   if (ticks.total > 1) {
