@@ -1,10 +1,12 @@
 #include "classify/cadence.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <vector>
 
 #include "base/int128.h"
+#include "classify/cell.h"
 
 namespace idleburn {
 namespace {
@@ -73,28 +75,68 @@ std::int64_t PeriodOf(const std::vector<std::int64_t>& intervals) {
   return median;
 }
 
+// The first positive intervals between rows that say something of one of the `signals`, or any row where there are
+// none.
+std::vector<std::int64_t> IntervalsOf(std::span<const Sample> first, std::uint32_t signals) {
+  std::vector<std::int64_t> intervals;
+  std::optional<std::int64_t> last;
+  for (const Sample& s : first) {
+    if (signals != 0 && ((s.present | s.unavailable) & signals) == 0) continue;
+    const std::int64_t time = s.time.nanos();
+    if (last && time > *last && intervals.size() < kIntervals) intervals.push_back(time - *last);
+    last = std::max(time, last.value_or(time));
+  }
+  return intervals;
+}
+
+// When the value of the counter changed; of readings of one time the largest counts.
+std::vector<std::int64_t> ChangesOf(std::span<const Sample> first, Signal counter) {
+  std::vector<std::int64_t> changes;
+  std::optional<std::int64_t> before;
+  std::optional<std::int64_t> value;
+  std::int64_t value_time = 0;
+  const auto settle = [&] {
+    if (before && *before != *value) changes.push_back(value_time);
+    before = value;
+  };
+  for (const Sample& s : first) {
+    if (!s.Has(counter)) continue;
+    const bool again = value && s.time.nanos() == value_time;
+    if (value && !again) settle();
+    value = again ? std::max(*value, s.Get(counter)) : s.Get(counter);
+    value_time = s.time.nanos();
+  }
+  if (value) settle();
+  return changes;
+}
+
 }  // namespace
 
 void FirstSamples::Add(const Sample& sample) {
   samples_.push_back(sample);
-  for (std::size_t i = 0; i < kBusyCounters.size(); ++i) {
-    const bool has = sample.Has(kBusyCounters[i]);
-    if (!has && !sample.Lacks(kBusyCounters[i])) continue;
-    Counter& counter = counters_[i];
-    counter.has = counter.has || has;
-    if (counter.last && sample.time > *counter.last) ++counter.intervals;
-    counter.last = std::max(sample.time, counter.last.value_or(sample.time));
+  present_ |= sample.present;
+  for (std::uint32_t bits = sample.present | sample.unavailable; bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    const bool again = ((named_ >> i) & 1) != 0;
+    if (again && sample.time > last_[i]) ++intervals_[i];
+    last_[i] = again ? std::max(last_[i], sample.time) : sample.time;
   }
+  named_ |= sample.present | sample.unavailable;
 }
 
 bool FirstSamples::Tell() const {
   if (samples_.size() >= kMost) return true;
-  const auto is_read = [](const Counter& counter) { return counter.has; };
-  const auto is_named = [](const Counter& counter) { return counter.last.has_value(); };
-  auto chosen = std::find_if(counters_.begin(), counters_.end(), is_read);
-  if (chosen == counters_.end()) chosen = std::find_if(counters_.begin(), counters_.end(), is_named);
+  const auto in = [](std::uint32_t signals) { return [signals](Signal s) { return (signals & Bit(s)) != 0; }; };
+  const auto* counter = std::find_if(kBusyCounters.begin(), kBusyCounters.end(), in(present_));
+  if (counter == kBusyCounters.end()) counter = std::find_if(kBusyCounters.begin(), kBusyCounters.end(), in(named_));
   // Without a counter there is nothing to wait for.
-  return chosen == counters_.end() ? samples_.size() > kIntervals : chosen->intervals >= kIntervals;
+  if (counter == kBusyCounters.end()) return samples_.size() > kIntervals;
+  if (intervals_[Index(*counter)] < kIntervals) return false;
+  if (samples_.size() >= kMostForOthers) return true;
+  for (std::uint32_t bits = named_ & HeldMask(); bits != 0; bits &= bits - 1) {
+    if (intervals_[static_cast<std::size_t>(std::countr_zero(bits))] < kIntervalsOfOthers) return false;
+  }
+  return true;
 }
 
 void Cadence::LastToTheNext(const Thresholds& thresholds) {
@@ -102,40 +144,27 @@ void Cadence::LastToTheNext(const Thresholds& thresholds) {
   constexpr std::int64_t kLongest = 30 * 366 * 24 * kNanosPerHour;  // longer than any job; a sum with a time fits
   spans = true;
   max_gap = Nanos(kLongest);
+  hold.fill(kLongest);
 }
 
 Cadence MeasureCadence(std::span<const Sample> first, const Thresholds& thresholds) {
   Cadence cadence;
   cadence.counter = ChooseCounter(first);
-  std::vector<std::int64_t> intervals;
-  std::vector<std::int64_t> changes;
-  std::optional<std::int64_t> last_time;
-  std::optional<std::int64_t> last_value;  // before that of value_time
-  std::optional<std::int64_t> value;       // the largest of value_time
-  std::int64_t value_time = 0;
-  const auto note_change = [&] {
-    if (last_value && *last_value != *value) changes.push_back(value_time);
-    last_value = value;
-  };
-  for (const Sample& s : first) {
-    if (cadence.counter && !s.Has(*cadence.counter) && !s.Lacks(*cadence.counter)) continue;
-    const std::int64_t time = s.time.nanos();
-    if (last_time && time > *last_time && intervals.size() < kIntervals) intervals.push_back(time - *last_time);
-    last_time = std::max(time, last_time.value_or(time));
-    if (!cadence.counter || !s.Has(*cadence.counter)) continue;
-    const bool again = value && time == value_time;
-    if (value && !again) note_change();
-    value = again ? std::max(*value, s.Get(*cadence.counter)) : s.Get(*cadence.counter);
-    value_time = time;
-  }
-  if (value) note_change();
+  const std::vector<std::int64_t> intervals = IntervalsOf(first, cadence.counter ? Bit(*cadence.counter) : 0);
   if (thresholds.period) {
     cadence.period = *thresholds.period;
   } else if (!intervals.empty()) {
     cadence.period = Nanos(PeriodOf(intervals));
   }
-  cadence.tick_window = Nanos(TickWindow(changes));
+  if (cadence.counter) cadence.tick_window = Nanos(TickWindow(ChangesOf(first, *cadence.counter)));
   cadence.max_gap = thresholds.max_gap.value_or(cadence.period * thresholds.max_gap_tenths / 10);
+  const std::int64_t given = thresholds.period || thresholds.max_gap ? cadence.max_gap.count() : 0;
+  for (std::uint32_t bits = HeldMask(); bits != 0; bits &= bits - 1) {
+    const std::vector<std::int64_t> own = IntervalsOf(first, bits & ~(bits - 1));
+    if (own.size() < FirstSamples::kIntervalsOfOthers) continue;
+    std::int64_t& hold = cadence.hold[static_cast<std::size_t>(std::countr_zero(bits))];
+    hold = std::max(PeriodOf(own) * thresholds.max_gap_tenths / 10, given);
+  }
   return cadence;
 }
 

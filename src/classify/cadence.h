@@ -21,6 +21,8 @@ struct Cadence {
   Nanos tick_window{0};           // W: readings closer than this are one published value unless it changed
   Nanos max_gap{0};               // a reading is held at most this long
   bool spans = false;             // the source says when a reading ends: it lasts until the next
+  // At most so many nanoseconds a reading of another signal is held, by its own period; 0: too few at first to tell.
+  std::array<std::int64_t, kSignalCount> hold{};
 
   [[nodiscard]] bool Fast(const Thresholds& t) const { return !spans && period > Nanos(0) && period <= t.fast_period; }
   // From here on readings last until the next, unless --max-gap says how long.
@@ -31,11 +33,14 @@ struct Cadence {
 inline constexpr std::size_t kIntervals = 101;
 
 // The first samples of a device, held until they tell its cadence: kIntervals intervals of the rows that say something
-// of the counter, and not of whatever else is read of the device, perhaps a hundred times as often.
+// of the counter, and not of whatever else is read of the device, perhaps a hundred times as often; and a few of every
+// other signal that is held, which may be read more seldom.
 class FirstSamples {
  public:
   // Of these something can be told at the latest: ten intervals of a counter that is read once in 800 rows.
   static constexpr std::size_t kMost = 8192;
+  static constexpr std::size_t kMostForOthers = 2048;
+  static constexpr std::size_t kIntervalsOfOthers = 3;
 
   void Add(const Sample& sample);
   [[nodiscard]] bool Tell() const;
@@ -43,13 +48,11 @@ class FirstSamples {
   [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
 
  private:
-  struct Counter {
-    std::optional<Instant> last;
-    std::size_t intervals = 0;
-    bool has = false;
-  };
   std::vector<Sample> samples_;
-  std::array<Counter, 2> counters_;  // in the order of kBusyCounters
+  std::uint32_t present_ = 0;  // in any
+  std::uint32_t named_ = 0;    // with a value or without
+  std::array<Instant, kSignalCount> last_{};
+  std::array<std::size_t, kSignalCount> intervals_{};
 };
 
 // The cadence of a device from its first samples.

@@ -24,6 +24,9 @@ constexpr std::uint32_t AveragedMask() {
   return mask;
 }
 
+// Signals that are held from one reading to the next, beside the counter.
+constexpr std::uint32_t HeldMask() { return AveragedMask() | Bit(Signal::kEventReasons); }
+
 // The place of each signal in kAveraged; kAveraged.size() for one that is not in it.
 constexpr std::array<std::uint8_t, kSignalCount> AveragedSlots() {
   std::array<std::uint8_t, kSignalCount> slots{};

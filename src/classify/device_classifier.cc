@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDefaultLimit) | Bit(Signal::kMaxSmClock) |
                                  Bit(Signal::kMemoryTotal) | Bit(Signal::kXid) | Bit(Signal::kNvlink);
 constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
-constexpr std::uint32_t kHeld = AveragedMask() | Bit(Signal::kEventReasons);
+constexpr std::uint32_t kHeld = HeldMask();
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
 // `span` ns at the mean of so many readings (none negative): their sum x span / count, half to even. Where the product
@@ -33,6 +33,14 @@ Int128 MeanOver(std::int64_t span, std::int64_t sum, const Divider& count) {
 // Readings are held for so long at the most; less than a second is no gap.
 std::int64_t HoldOf(const Cadence& cadence) { return std::max(cadence.max_gap.count(), kNanosPerSecond); }
 
+// The same cadence with all holds known.
+Cadence WithHolds(Cadence cadence, const Thresholds& thresholds) {
+  for (std::int64_t& hold : cadence.hold) {
+    if (hold == 0) hold = std::max(thresholds.side_hold, cadence.max_gap).count();
+  }
+  return cadence;
+}
+
 std::int64_t FloorSecond(std::int64_t ns) { return ns / kNanosPerSecond - (ns % kNanosPerSecond < 0 ? 1 : 0); }
 
 }  // namespace
@@ -41,15 +49,14 @@ DeviceClassifier::DeviceClassifier(const Thresholds& thresholds, const Cadence& 
                                    const RunWindow* window)
     : thresholds_(&thresholds),
       window_(window),
-      cadence_(cadence),
+      cadence_(WithHolds(cadence, thresholds)),
       fast_(cadence.Fast(thresholds)),
       counter_bit_(cadence.counter ? Bit(*cadence.counter) : 0),
-      side_limit_(std::max(thresholds.side_hold, cadence.max_gap).count()),
       hold_(HoldOf(cadence)),
       max_sm_khz_(max_sm_khz),
       cells_(thresholds, cadence.counter == Signal::kGrEngineActive),
       ticks_(thresholds, cadence) {
-  fast_reason_ = Unobserved::kGap;  // what is read fast is there, so that a cell without a reading is a gap in it
+  ForgetOpenCell();
 }
 
 void DeviceClassifier::Adopt(const Cadence& cadence, Instant next) {
@@ -63,14 +70,14 @@ void DeviceClassifier::Adopt(const Cadence& cadence, Instant next) {
     cursor_ = InWindow(cell_end_);
     cell_end_ = INT64_MIN;
   }
-  cadence_ = cadence;
+  cadence_ = WithHolds(cadence, *thresholds_);
   fast_ = fast;
   counter_bit_ = cadence.counter ? Bit(*cadence.counter) : 0;
-  side_limit_ = std::max(thresholds_->side_hold, cadence.max_gap).count();
   hold_ = HoldOf(cadence);
   cells_.set_by_engine(cadence.counter == Signal::kGrEngineActive);
   ticks_ = TickCounter(*thresholds_, cadence);
   usual_ = UINT32_MAX;
+  fast_reason_ = Unobserved::kGap;
 }
 
 std::optional<std::int64_t> DeviceClassifier::Known(Signal s) const {
@@ -79,8 +86,9 @@ std::optional<std::int64_t> DeviceClassifier::Known(Signal s) const {
 }
 
 // How long a side reading is held. In a gap of the counter nothing was read, so there nothing outlasts the counter.
-std::int64_t DeviceClassifier::SideHold(bool observed) const {
-  return held_valid_ && !observed ? std::min(side_limit_, cadence_.max_gap.count() - 1) : side_limit_;
+std::int64_t DeviceClassifier::SideHold(std::size_t signal, bool observed) const {
+  const std::int64_t hold = cadence_.hold[signal];
+  return held_valid_ && !observed ? std::min(hold, cadence_.max_gap.count()) : hold;
 }
 
 // Readings that said that there is no value: what was read before is not held across them.
@@ -107,6 +115,7 @@ bool DeviceClassifier::Place(const Sample& sample) {
       if (!fast_) {
         held_valid_ = false;
         held_reason_ = Unobserved::kClock;
+        held_until_ = stamp + clock_.shift();
       }
       return true;
     case Row::kAgain:
@@ -411,14 +420,15 @@ void DeviceClassifier::CloseFastCell() {
     const Side& side = side_[Index(kAveraged[i])];
     if (side_count_[i] > 0) {
       cell.side[i] = {span, MeanOver(span, side_sum_[i], CountAsDivider(side_count_[i]))};
-    } else if (Valid(side, cell_end_ - 1, side_limit_)) {
+    } else if (Valid(side, cell_end_ - 1, cadence_.hold[Index(kAveraged[i])])) {
       cell.side[i] = {span, static_cast<Int128>(side.value) * span};
     } else {
       cell.side[i] = {};
     }
   }
   const Side& mask = side_[Index(Signal::kEventReasons)];
-  if (mask_count_ == 0 && Valid(mask, cell_end_ - 1, side_limit_)) CountReasons(mask.value, 1);
+  if (mask_count_ == 0 && Valid(mask, cell_end_ - 1, cadence_.hold[Index(Signal::kEventReasons)]))
+    CountReasons(mask.value, 1);
   if (mask_count_ > 0) {
     const auto share = [&](std::int64_t count) { return span * count / mask_count_; };
     for (std::size_t i = 0; i < kEventReasonCount; ++i) cell.reason_ns[i] = share(reason_count_[i]);
@@ -446,7 +456,8 @@ void DeviceClassifier::ForgetOpenCell() {
     reason_count_ = {};
   }
   tick_sum_ = tick_count_ = 0;
-  fast_reason_ = Unobserved::kGap;
+  // A counter that is read fast is there, so that a cell without a reading is a gap in it.
+  fast_reason_ = counter_bit_ != 0 ? Unobserved::kGap : Unobserved::kUnsupported;
 }
 
 // --- one reading a second or slower: held forward
@@ -468,6 +479,11 @@ void DeviceClassifier::FeedSlow(const Sample& s, std::int64_t time) {
   } else if ((s.unavailable & counter_bit_) != 0) {
     held_valid_ = false;
     held_reason_ = s.reason;
+    held_until_ = time + cadence_.max_gap.count();
+  } else if (counter_bit_ == 0) {  // what is read of the device lacks one
+    held_valid_ = false;
+    held_reason_ = Unobserved::kUnsupported;
+    held_until_ = time + cadence_.max_gap.count();
   }
   for (std::uint32_t bits = s.present & kHeld; bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
@@ -479,13 +495,15 @@ void DeviceClassifier::FeedSlow(const Sample& s, std::int64_t time) {
 // Accounts for [cursor_, to) with what is held, in pieces over which nothing changes.
 void DeviceClassifier::Advance(std::int64_t to) {
   while (cursor_ < to) {
-    const bool observed = held_valid_ && cursor_ < held_until_;
-    std::int64_t end = observed ? std::min(to, held_until_) : to;
-    const std::int64_t hold = SideHold(observed);
-    for (const Side& side : side_) {
-      if (Valid(side, cursor_, hold)) end = std::min(end, side.time + hold + 1);
+    const bool held = cursor_ < held_until_;
+    const bool observed = held_valid_ && held;
+    std::int64_t end = held ? std::min(to, held_until_) : to;
+    for (std::uint32_t bits = kHeld; bits != 0; bits &= bits - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+      const std::int64_t hold = SideHold(i, observed);
+      if (Valid(side_[i], cursor_, hold)) end = std::min(end, side_[i].time + hold);
     }
-    const Unobserved why = held_valid_ ? Unobserved::kGap : held_reason_;
+    const Unobserved why = held ? held_reason_ : Unobserved::kGap;
     const std::int64_t second = FloorSecond(cursor_);
     const std::int64_t cell_end = (second + 1) * kNanosPerSecond;
     if (end <= cell_end || cursor_ != second * kNanosPerSecond) {
@@ -516,13 +534,12 @@ void DeviceClassifier::HoldPiece(std::int64_t from, std::int64_t to, bool observ
   } else {
     open_.unobserved_ns[static_cast<std::size_t>(why)] += ns;
   }
-  const std::int64_t hold = SideHold(observed);
+  const auto valid = [&](Signal s) { return Valid(side_[Index(s)], from, SideHold(Index(s), observed)); };
   for (const Signal s : kAveraged) {
-    const Side& side = side_[Index(s)];
-    if (Valid(side, from, hold)) open_.side[Slot(s)].Add(ns, side.value);
+    if (valid(s)) open_.side[Slot(s)].Add(ns, side_[Index(s)].value);
   }
   const Side& reasons = side_[Index(Signal::kEventReasons)];
-  if (!Valid(reasons, from, hold)) return;
+  if (!valid(Signal::kEventReasons)) return;
   open_.reasons_ns += ns;
   const std::int64_t mask = reasons.value;
   for (std::size_t i = 0; i < kEventReasonCount; ++i) open_.reason_ns[i] += ((mask >> i) & 1) * ns;

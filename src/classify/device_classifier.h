@@ -132,9 +132,9 @@ class DeviceClassifier {
   void WatchStuckCounters(const Sample& sample, std::int64_t time);
   [[nodiscard]] std::optional<std::int64_t> Known(Signal s) const;
   [[nodiscard]] static bool Valid(const Side& side, std::int64_t time, std::int64_t hold) {
-    return side.time != INT64_MIN && time - side.time <= hold;
+    return side.time != INT64_MIN && time - side.time < hold;
   }
-  [[nodiscard]] std::int64_t SideHold(bool observed) const;
+  [[nodiscard]] std::int64_t SideHold(std::size_t signal, bool observed) const;
   void ForgetSides(std::uint32_t signals);
 
   // [from, to) of the open second that lies in the window; empty where to <= from.
@@ -152,7 +152,6 @@ class DeviceClassifier {
   Cadence cadence_;
   bool fast_;
   std::uint32_t counter_bit_;
-  std::int64_t side_limit_;
   std::int64_t hold_;  // rows are farther apart only where some are missing
   std::int64_t max_sm_khz_;
 
@@ -206,7 +205,7 @@ class DeviceClassifier {
   std::int64_t cursor_ = INT64_MIN;
   std::int64_t held_value_ = 0;
   std::int64_t held_until_ = INT64_MIN;
-  Unobserved held_reason_ = Unobserved::kUnsupported;  // while no valid reading is held
+  Unobserved held_reason_ = Unobserved::kUnsupported;  // until then, while no valid reading is held
   bool held_valid_ = false;
   Cell open_;
   bool open_used_ = false;

@@ -62,6 +62,15 @@ Cadence CadenceOf(std::int64_t period_ns) {
   return {Signal::kUtilization, Nanos(period_ns), Nanos(kNanosPerSecond / 6), Nanos(period_ns * 5 / 2)};
 }
 
+// The same, of a device whose other signals are read at their own paces, known or not.
+Cadence AnyCadence(std::int64_t period_ns) {
+  Cadence cadence = CadenceOf(period_ns);
+  for (const Signal s : {Signal::kPower, Signal::kMemoryUsed, Signal::kEventReasons}) {
+    cadence.hold[Index(s)] = *rc::gen::element<std::int64_t>(0, 250, 2500, 40'000) * kMs;
+  }
+  return cadence;
+}
+
 DeviceTotals Stream(const std::vector<Sample>& trace, const Cadence& cadence, const Thresholds& thresholds) {
   DeviceClassifier classifier(thresholds, cadence, 1'980'000);
   for (const Sample& s : trace) classifier.Feed(s);
@@ -87,7 +96,8 @@ TEST(DeviceClassifierTest, FastStreamEqualsTheNaiveBatch) {
   test::ExpectProperty([&] {
     const std::int64_t period = *rc::gen::element(50, 100, 166, 250, 500) * kMs;
     const std::vector<Sample> trace = RandomTrace(period);
-    ExpectSame(Stream(trace, CadenceOf(period), thresholds), NaiveFast(trace, thresholds));
+    const Cadence cadence = AnyCadence(period);
+    ExpectSame(Stream(trace, cadence, thresholds), NaiveFast(trace, thresholds, cadence));
   });
 }
 
@@ -96,7 +106,8 @@ TEST(DeviceClassifierTest, SlowStreamEqualsTheNaiveBatch) {
   test::ExpectProperty([&] {
     const std::int64_t period = *rc::gen::element(700, 1000, 1500, 5000, 15'000, 60'000) * kMs;
     const std::vector<Sample> trace = RandomTrace(period);
-    ExpectSame(Stream(trace, CadenceOf(period), thresholds), NaiveSlow(trace, CadenceOf(period), thresholds));
+    const Cadence cadence = AnyCadence(period);
+    ExpectSame(Stream(trace, cadence, thresholds), NaiveSlow(trace, cadence, thresholds));
   });
 }
 
@@ -113,7 +124,7 @@ TEST(DevicePartialTest, PartsMergeExactlyWhereverTheyAreCut) {
         trace.push_back(s);
       }
     }
-    const Cadence cadence = CadenceOf(period);
+    const Cadence cadence = AnyCadence(period);
     DevicePartial merged(thresholds, cadence, 1'980'000);
     std::size_t from = 0;
     while (from < trace.size()) {
@@ -334,6 +345,39 @@ TEST(DeviceClassifierTest, MasksOfASlowerSourceAreHeldBetweenThem) {
     const DeviceTotals totals = Stream(trace, CadenceOf(period_ms * kMs), t);
     EXPECT_EQ(totals.throttled_ns, 60 * kNanosPerSecond) << period_ms;
     EXPECT_EQ(totals.reasons_ns, 60 * kNanosPerSecond) << period_ms;
+  }
+}
+
+// One cell without a value, then ten minutes without a row: that cell says so of 2.5 periods, and of the rest nothing
+// does. Rows that are there and name no counter say that there is none, however fast they come.
+TEST(DeviceClassifierTest, TimeIsUnobservedForTheReasonThatWasSaidOfIt) {
+  const Thresholds t;
+  const auto lost = [](const DeviceTotals& totals, Unobserved why) {
+    return totals.unobserved_ns[static_cast<std::size_t>(why)];
+  };
+  std::vector<Sample> trace = Constant(50, 60, 1000);
+  trace.back() = Sample();
+  trace.back().time = Instant::FromNanos(kStart + 60 * kNanosPerSecond);
+  trace.back().SetUnavailable(Signal::kUtilization, Unobserved::kUnsupported);
+  for (Sample s : Constant(50, 60, 1000)) {
+    s.time = s.time + Nanos(661 * kNanosPerSecond);
+    trace.push_back(s);
+  }
+  const DeviceTotals hole = Stream(trace, MeasureCadence(trace, t), t);
+  EXPECT_EQ(lost(hole, Unobserved::kUnsupported), 2500 * kMs);
+  EXPECT_EQ(lost(hole, Unobserved::kGap), 598'500 * kMs);
+  for (const std::int64_t period_ms : {100, 1000}) {
+    std::vector<Sample> power;
+    for (std::int64_t ms = 0; ms <= 200'000; ms += period_ms) {
+      if (ms > 60'000 && ms < 160'000) continue;
+      Sample s;
+      s.time = Instant::FromNanos(kStart + ms * kMs);
+      s.Set(Signal::kPower, 300'000);
+      power.push_back(s);
+    }
+    const DeviceTotals without = Stream(power, MeasureCadence(power, t), t);
+    EXPECT_NEAR(static_cast<double>(lost(without, Unobserved::kUnsupported)) / 1e9, 100, 3) << period_ms;
+    EXPECT_NEAR(static_cast<double>(lost(without, Unobserved::kGap)) / 1e9, 100, 3) << period_ms;
   }
 }
 

@@ -66,9 +66,15 @@ inline NaiveTotals Reduce(const std::map<std::int64_t, NaiveCell>& cells, const 
   return out;
 }
 
+// How long a reading of the signal is held.
+inline std::int64_t NaiveHold(Signal signal, const Cadence& cadence, const Thresholds& t) {
+  const std::int64_t own = cadence.hold[Index(signal)];
+  return own > 0 ? own : std::max(t.side_hold, cadence.max_gap).count();
+}
+
 // `samples`: one device, strictly increasing times, each with utilisation (valid or unavailable), maybe memory,
 // power and reasons.
-inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Thresholds& t) {
+inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Thresholds& t, const Cadence& cadence = {}) {
   std::map<std::int64_t, std::vector<Sample>> by_second;
   for (const Sample& s : samples) by_second[s.time.nanos() / kNanosPerSecond].push_back(s);
   std::map<std::int64_t, NaiveCell> cells;
@@ -100,7 +106,7 @@ inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Threshold
         if (s->time.nanos() / kNanosPerSecond > at) continue;
         if (s->Lacks(signal)) return;
         if (!s->Has(signal)) continue;
-        if ((at + 1) * kNanosPerSecond - 1 - s->time.nanos() > t.side_hold.count()) return;
+        if ((at + 1) * kNanosPerSecond - s->time.nanos() > NaiveHold(signal, cadence, t)) return;
         *ns = kNanosPerSecond;
         *area = static_cast<Int128>(s->Get(signal)) * kNanosPerSecond;
         return;
@@ -127,7 +133,6 @@ inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Threshold
 
 inline NaiveTotals NaiveSlow(const std::vector<Sample>& samples, const Cadence& cadence, const Thresholds& t) {
   std::map<std::int64_t, NaiveCell> cells;
-  const std::int64_t side_limit = std::max(t.side_hold, cadence.max_gap).count();
   std::int64_t throttled = 0;
   // Spreads `value` over [from, to) of the grid.
   const auto spread = [&](std::int64_t from, std::int64_t to, auto&& put) {
@@ -155,7 +160,7 @@ inline NaiveTotals NaiveSlow(const std::vector<Sample>& samples, const Cadence& 
       for (std::size_t j = i; j + 1 < samples.size(); ++j) {
         const Sample& row = samples[j];
         if (j > i && (row.Has(signal) || row.Lacks(signal))) return;
-        std::int64_t to = std::min(samples[j + 1].time.nanos(), from + side_limit + 1);
+        std::int64_t to = std::min(samples[j + 1].time.nanos(), from + NaiveHold(signal, cadence, t));
         if (row.Has(Signal::kUtilization)) to = std::min(to, row.time.nanos() + cadence.max_gap.count());
         spread(row.time.nanos(), to, put);
       }

@@ -5,7 +5,8 @@
 namespace idleburn {
 
 DevicePartial::DevicePartial(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz)
-    : horizon_(std::max({cadence.max_gap, thresholds.side_hold, thresholds.stuck_after}).count() +
+    : horizon_(std::max({cadence.max_gap.count(), thresholds.side_hold.count(), thresholds.stuck_after.count(),
+                         *std::max_element(cadence.hold.begin(), cadence.hold.end())}) +
                (2 * thresholds.spin_cells + 1) * kNanosPerSecond),
       live_(thresholds, cadence, max_sm_khz) {}
 

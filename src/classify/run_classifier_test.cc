@@ -361,6 +361,37 @@ TEST(CadenceTest, RowsOfOneTimeAreNoIntervals) {
   EXPECT_EQ(rows, static_cast<std::int64_t>(FirstSamples::kMost));
 }
 
+// Power, memory and the rest last 2.5 of their own periods, whatever the counter's is: a hole of a minute is no energy,
+// and what is read every 20 s or every minute covers all of the time.
+TEST(RunClassifierTest, ASignalIsHeldByItsOwnPeriod) {
+  struct Case {
+    std::int64_t utilization_ms, own_ms, hole_from_s, hole_to_s, read_ms;
+  };
+  for (const Case& c : {Case{1000, 1000, 100, 160, 542'500}, Case{100, 20'000, 0, 0, 600'000},
+                        Case{1000, 60'000, 0, 0, 600'000}, Case{15'000, 1000, 100, 160, 542'500}}) {
+    DeviceTable devices;
+    DeviceKey key;
+    key.index = 0;
+    devices.Enter(key);
+    const Thresholds thresholds;
+    DataQuality quality;
+    RunClassifier classifier(thresholds, devices, quality, NoFacts);
+    const std::int64_t step = std::min(c.utilization_ms, c.own_ms);
+    for (std::int64_t ms = 0; ms <= 600'000; ms += step) {
+      Sample s;
+      s.time = Instant::FromNanos((1'772'445'600'000 + ms) * 1'000'000);
+      const bool in_hole = ms > c.hole_from_s * 1000 && ms < c.hole_to_s * 1000;
+      if (ms % c.utilization_ms == 0 && ms < 600'000) s.Set(Signal::kUtilization, 0);
+      if (ms % c.own_ms == 0 && !in_hole) s.Set(Signal::kPower, 100'000);
+      if (ms == 600'000 && c.utilization_ms >= 1000) s.Set(Signal::kUtilization, 0);
+      if (s.present != 0 && (ms < 600'000 || c.utilization_ms >= 1000)) classifier.OnSamples({&s, 1});
+    }
+    const DeviceResult got = classifier.Finish().devices.at(0);
+    EXPECT_EQ(got.WindowNs(), 600 * kNanosPerSecond);
+    EXPECT_EQ(got.totals.power.ns, c.read_ms * 1'000'000) << c.utilization_ms << ' ' << c.own_ms;
+  }
+}
+
 // The dynamic share of power is compared in milliwatts where idle power and limit are given: at 70 W of 700 W 15 % are
 // 94.5 W more.
 TEST(RunClassifierTest, SpinWaitByPowerIsExactWhereIdlePowerIsGiven) {

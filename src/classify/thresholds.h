@@ -22,7 +22,7 @@ struct Thresholds {
   std::int64_t max_gap_tenths = 25;
   std::optional<Nanos> period;   // --period: of every device, instead of the median of its first intervals
   std::optional<Nanos> max_gap;  // --max-gap: instead of 2.5 periods
-  // Signals on slower lanes (memory every second, processes every five) stay valid this long.
+  // Of signals beside the counter that were read too seldom at first to tell their period: so long, or as the counter.
   Nanos side_hold{15 * kNanosPerSecond};
 
   // Memory below this without a process list is no context: driver overhead of an empty GPU.
