@@ -12,7 +12,7 @@ namespace idleburn {
 namespace {
 
 constexpr std::int64_t kShortestWindow = kNanosPerSecond / 6;
-constexpr std::size_t kChangesNeeded = 20;
+constexpr std::size_t kChangesNeeded = 21;  // for 20 distances of them
 
 std::optional<Signal> ChooseCounter(std::span<const Sample> first) {
   for (const Signal s : kBusyCounters) {
@@ -33,10 +33,10 @@ std::int64_t Percentile(std::vector<std::int64_t>& values, std::size_t percent) 
 }
 
 std::int64_t TickWindow(const std::vector<std::int64_t>& change_times) {
-  if (change_times.size() < kChangesNeeded + 1) return kShortestWindow;
+  if (change_times.size() < kChangesNeeded) return 0;
   std::vector<std::int64_t> distances;
   for (std::size_t i = 1; i < change_times.size(); ++i) distances.push_back(change_times[i] - change_times[i - 1]);
-  return std::clamp(Percentile(distances, 5), kShortestWindow, kNanosPerSecond);
+  return std::clamp(Percentile(distances, 5), kShortestWindow, kLongestTickWindow.count());
 }
 
 // Of an even number of values the mean of the two in the middle. Sorts them.
@@ -122,6 +122,11 @@ void FirstSamples::Add(const Sample& sample) {
     last_[i] = again ? std::max(last_[i], sample.time) : sample.time;
   }
   named_ |= sample.present | sample.unavailable;
+  for (std::size_t i = 0; i < kBusyCounters.size(); ++i) {
+    if (!sample.Has(kBusyCounters[i])) continue;
+    if (value_[i] && *value_[i] != sample.Get(kBusyCounters[i])) ++changes_[i];
+    value_[i] = sample.Get(kBusyCounters[i]);
+  }
 }
 
 bool FirstSamples::Tell() const {
@@ -133,6 +138,10 @@ bool FirstSamples::Tell() const {
   if (counter == kBusyCounters.end()) return samples_.size() > kIntervals;
   if (intervals_[Index(*counter)] < kIntervals) return false;
   if (samples_.size() >= kMostForOthers) return true;
+  const bool polled =
+      (samples_.back().time - samples_.front().time) / static_cast<std::int64_t>(kIntervals) < kLongestTickWindow;
+  const auto which = static_cast<std::size_t>(counter - kBusyCounters.begin());
+  if (polled && changes_[which] < kChangesNeeded) return false;
   for (std::uint32_t bits = named_ & HeldMask(); bits != 0; bits &= bits - 1) {
     if (intervals_[static_cast<std::size_t>(std::countr_zero(bits))] < kIntervalsOfOthers) return false;
   }

@@ -134,7 +134,8 @@ DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
   result.spans = stream.cadence.spans;
   if (stream.cadence.period > Nanos(0) && !result.spans) {
     result.period = stream.cadence.period;
-    result.tick_window = std::max(stream.cadence.tick_window, stream.cadence.period);
+    const bool known = stream.cadence.tick_window > Nanos(0) || stream.cadence.period >= kLongestTickWindow;
+    if (known) result.tick_window = std::max(stream.cadence.tick_window, stream.cadence.period);
   }
   result.fast = stream.cadence.Fast(thresholds_);
   result.totals = live.totals();

@@ -392,6 +392,31 @@ TEST(RunClassifierTest, ASignalIsHeldByItsOwnPeriod) {
   }
 }
 
+// Ten rows a second of a gauge that is refreshed once a second: so many readings there are, also where it begins to
+// move only after a minute. Where it never moves nothing says how often it is refreshed.
+TEST(RunClassifierTest, APolledGaugeIsCountedAsOftenAsItIsRefreshed) {
+  for (const std::int64_t quiet_s : {0, 60, 600}) {
+    DeviceTable devices;
+    DeviceKey key;
+    key.index = 0;
+    devices.Enter(key);
+    const Thresholds thresholds;
+    DataQuality quality;
+    RunClassifier classifier(thresholds, devices, quality, NoFacts);
+    for (std::int64_t row = 0; row < 6000; ++row) {
+      Sample s;
+      s.time = Instant::FromNanos(1'772'445'600 * kNanosPerSecond + row * 100'000'000);
+      const std::int64_t second = row / 10;
+      s.Set(Signal::kUtilization, second < quiet_s ? kFull : second * 37 % 101 * kPercent);
+      classifier.OnSamples({&s, 1});
+    }
+    const DeviceResult got = classifier.Finish().devices.at(0);
+    const std::int64_t readings = got.totals.ticks[0] + got.totals.ticks[1] + got.totals.ticks[2] + got.totals.ticks[3];
+    EXPECT_NEAR(static_cast<double>(readings), 600, 2) << quiet_s;
+    EXPECT_EQ(got.tick_window, quiet_s == 600 ? std::nullopt : std::optional(Nanos(kNanosPerSecond))) << quiet_s;
+  }
+}
+
 // The dynamic share of power is compared in milliwatts where idle power and limit are given: at 70 W of 700 W 15 % are
 // 94.5 W more.
 TEST(RunClassifierTest, SpinWaitByPowerIsExactWhereIdlePowerIsGiven) {

@@ -5,8 +5,18 @@
 
 namespace idleburn {
 
+namespace {
+
+// A little less than W, as stamps are rounded to milliseconds and jitter; but not so much that one poll more fits in.
+std::int64_t RepeatAfter(const Cadence& cadence) {
+  const std::int64_t window = (cadence.tick_window > Nanos(0) ? cadence.tick_window : kLongestTickWindow).count();
+  return window - std::min(window / 10, cadence.period.count() / 2);
+}
+
+}  // namespace
+
 TickCounter::TickCounter(const Thresholds& thresholds, const Cadence& cadence)
-    : thresholds_(&thresholds), repeat_after_(cadence.tick_window.count() * 9 / 10) {}
+    : thresholds_(&thresholds), repeat_after_(RepeatAfter(cadence)) {}
 
 // Whether a row is a reading, and of which band, changes at random: a branch would be guessed wrong too often. So a row
 // is a step in a table, and everything that it needs stays in registers.

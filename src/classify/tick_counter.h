@@ -73,7 +73,7 @@ class TickCounter {
   void CloseBlock(std::int64_t time, DeviceTotals& totals);
 
   const Thresholds* thresholds_;
-  std::int64_t repeat_after_;  // 0.9 W: stamps are rounded to milliseconds and jitter
+  std::int64_t repeat_after_;  // about W, the longest if unknown
   std::int64_t last_tick_ = INT64_MIN / 2;
   std::int64_t last_row_ = INT64_MIN / 2;
   std::int64_t last_value_ = -1;

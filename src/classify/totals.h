@@ -164,7 +164,7 @@ struct DeviceResult {
   std::optional<Nanos> period;
   bool fast = false;                 // cells are means of ticks
   bool spans = false;                // each reading lasts until the next: the source says when it ends
-  std::optional<Nanos> tick_window;  // W: distance of independent readings
+  std::optional<Nanos> tick_window;  // W: distance of independent readings; absent: not known
   DeviceTotals totals;               // window = observed + unobserved
   SpinVerdict spin;
   std::optional<std::int64_t> power_limit_mw;

@@ -273,13 +273,15 @@ TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   view.squares = device.totals.tick_squares;
   view.total = std::accumulate(view.count.begin(), view.count.end(), std::int64_t{0});
   view.rows = device.totals.samples;
-  view.window = device.tick_window ? device.tick_window : device.period;
-  if (view.total == 0 || !view.window || *view.window > thresholds.fast_period) return view;
+  // Of a counter that is polled fast and hardly changes W is not known: bursts may show, that there are none does not.
+  view.window = device.tick_window || device.fast ? device.tick_window : device.period;
+  if (view.total == 0 || (!view.window && !device.fast)) return view;
+  if (view.window && *view.window > thresholds.fast_period) return view;
   const Int128 observed = std::accumulate(device.totals.phase_ns.begin(), device.totals.phase_ns.end(), Int128{0});
   const bool in_blocks = device.totals.burst_ns > 0 &&
                          static_cast<Int128>(device.totals.burst_ns) * 100 >= observed * kStarvedBlocksPercent;
   const bool overall = *view.BurstIndex() * 100 > static_cast<double>(thresholds.burst_percent);
-  view.pattern = in_blocks || overall ? "starved" : "steady";
+  view.pattern = in_blocks || overall ? "starved" : view.window ? "steady" : "cannot_tell";
   return view;
 }
 

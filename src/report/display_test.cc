@@ -221,6 +221,12 @@ TEST(DisplayTest, TicksFarApartCannotTellBursts) {
   EXPECT_EQ(TicksOf(device, thresholds).pattern, "steady");
   device.totals.burst_ns = 3 * kNanosPerSecond;
   EXPECT_EQ(TicksOf(device, thresholds).pattern, "starved");
+
+  device.fast = true;  // what is polled fast says nothing of how often it is refreshed
+  EXPECT_EQ(TicksOf(device, thresholds).pattern, "starved");
+  device.totals.burst_ns = 0;
+  EXPECT_EQ(TicksOf(device, thresholds).pattern, "cannot_tell");
+  EXPECT_FALSE(TicksOf(device, thresholds).window);
 }
 
 TEST(DisplayTest, SpinWaitIsUnknownWithoutEvidenceNotZero) {

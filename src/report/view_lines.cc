@@ -160,7 +160,10 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
                     PercentText(*ticks.Share(Phase::kIdle)), InPercent(c.report.thresholds.idle_below),
                     PercentText(*ticks.Share(Phase::kComputeBound)), InPercent(c.report.thresholds.bound_from));
     if (ticks.pattern == "cannot_tell") {
-      line += "too far apart to tell steady work from starvation in bursts.";
+      line += ticks.window
+                  ? "too far apart to tell steady work from starvation in bursts."
+                  : "too few changes to tell how often the counter is refreshed, so steady work cannot be told "
+                    "from starvation in bursts.";
     } else {
       line += fmt::format("{} (burst index {:.2f}; starved in bursts from {:.2f}).", ticks.pattern, *ticks.BurstIndex(),
                           static_cast<double>(c.report.thresholds.burst_percent) / 100);
