@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDefaultLimit) | Bit(Signal::kMaxSmClock) |
                                  Bit(Signal::kMemoryTotal) | Bit(Signal::kXid) | Bit(Signal::kNvlink);
+constexpr std::array<Signal, 3> kRemembered = {Signal::kPowerLimit, Signal::kPowerDefaultLimit, Signal::kMaxSmClock};
 constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
 constexpr std::uint32_t kHeld = HeldMask();
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
@@ -323,16 +324,31 @@ void DeviceClassifier::NoteRare(const Sample& s, std::int64_t time) {
 }
 
 void DeviceClassifier::NoteFacts(const Sample& s) {
-  for (const Signal fact : {Signal::kPowerLimit, Signal::kPowerDefaultLimit}) {
+  for (const Signal fact : kRemembered) {
     if (s.Has(fact)) side_[Index(fact)] = {s.Get(fact), s.time.nanos()};
   }
-  const std::optional<std::int64_t> limit = power_limit() ? power_limit() : default_limit();
-  if (limit) cells_.set_power_limit(limit);
-  cells_.set_lowered(power_limit() && default_limit() && *power_limit() < *default_limit());
+  TellLimits();
   if (s.Has(Signal::kMaxSmClock)) max_sm_khz_ = s.Get(Signal::kMaxSmClock);
   if (s.Has(Signal::kMemoryTotal)) totals_.memory_total = std::max(totals_.memory_total, s.Get(Signal::kMemoryTotal));
   if (s.Has(Signal::kNvlink)) totals_.nvlink_readings.Add(1, s.Get(Signal::kNvlink));
   if (s.Has(Signal::kXid) && s.Get(Signal::kXid) != 0) xid_seen_ = true;
+}
+
+void DeviceClassifier::TellLimits() {
+  const std::optional<std::int64_t> limit = power_limit() ? power_limit() : default_limit();
+  if (limit) cells_.set_power_limit(limit);
+  cells_.set_lowered(power_limit() && default_limit() && *power_limit() < *default_limit());
+}
+
+void DeviceClassifier::Follow(const DeviceClassifier& earlier) {
+  if (!Known(Signal::kMaxSmClock)) max_sm_khz_ = earlier.max_sm_khz_;
+  for (const Signal fact : kRemembered) {
+    if (!Known(fact)) side_[Index(fact)] = earlier.side_[Index(fact)];
+  }
+  TellLimits();
+  xid_seen_ = xid_seen_ || earlier.xid_seen_;
+  if (earlier.misplaced_) misplaced_ = earlier.misplaced_;
+  clock_.Follow(earlier.clock_, earlier.last_time_);
 }
 
 // The counter runs since the driver was loaded; after a fall the new value is the increase.

@@ -56,6 +56,8 @@ class DeviceClassifier {
   // Window of the device on the run's time line: whole seconds where Fast, else first to last sample.
   [[nodiscard]] Instant first() const { return Instant::FromNanos(first_); }
   [[nodiscard]] Instant last() const { return Instant::FromNanos(last_edge_); }
+  // What followed `earlier` was read by this: facts that it did not read are as they were there.
+  void Follow(const DeviceClassifier& earlier);
   void set_first(Instant first) { first_ = first.nanos(); }
   // From the sample at `next` on the device is read as `cadence` says: its counter begins there.
   void Adopt(const Cadence& cadence, Instant next);
@@ -128,6 +130,7 @@ class DeviceClassifier {
   void CloseSlowCell();
   void NoteRare(const Sample& sample, std::int64_t time);
   void NoteFacts(const Sample& sample);
+  void TellLimits();
   void NoteEnergy(std::int64_t millijoules, std::int64_t time);
   void WatchStuckCounters(const Sample& sample, std::int64_t time);
   [[nodiscard]] std::optional<std::int64_t> Known(Signal s) const;

@@ -124,6 +124,10 @@ TEST(DevicePartialTest, PartsMergeExactlyWhereverTheyAreCut) {
         trace.push_back(s);
       }
     }
+    trace.front().Set(Signal::kPowerLimit, 400'000);
+    trace.front().Set(Signal::kPowerDefaultLimit, 700'000);
+    trace[*rc::gen::inRange<std::size_t>(0, trace.size())].Set(Signal::kMaxSmClock, 2'100'000);
+    trace[*rc::gen::inRange<std::size_t>(0, trace.size())].Set(Signal::kXid, 31);
     const Cadence cadence = AnyCadence(period);
     DevicePartial merged(thresholds, cadence, 1'980'000);
     std::size_t from = 0;
@@ -137,6 +141,10 @@ TEST(DevicePartialTest, PartsMergeExactlyWhereverTheyAreCut) {
     DeviceClassifier whole = std::move(merged).Finish();
     const DeviceTotals want = Stream(trace, cadence, thresholds);
     RC_ASSERT(whole.totals() == want);
+    RC_ASSERT(whole.power_limit() == 400'000);
+    RC_ASSERT(whole.default_limit() == 700'000);
+    RC_ASSERT(whole.max_sm_khz() == 2'100'000);
+    RC_ASSERT(whole.xid_seen());
     RC_ASSERT(want.has_energy_counter || trace.size() == 1);
   });
 }

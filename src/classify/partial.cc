@@ -1,6 +1,7 @@
 #include "classify/partial.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace idleburn {
 
@@ -40,7 +41,8 @@ Result<void> DevicePartial::Append(const DevicePartial& next) {
   if (!detached_) Detach();
   const DeviceTotals before = live_.totals();
   const Instant first = live_.first();
-  live_ = next.live_;
+  const DeviceClassifier earlier = std::exchange(live_, next.live_);
+  live_.Follow(earlier);
   live_.MergeTotals(before);
   live_.set_first(first);
   last_ = std::max(last_, next.last_);
