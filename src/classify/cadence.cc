@@ -1,22 +1,24 @@
 #include "classify/cadence.h"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
+#include "classify/cell.h"
 #include "telemetry/period.h"
 
 namespace idleburn {
 namespace {
 
 constexpr std::int64_t kShortestWindow = kNanosPerSecond / 6;
-constexpr std::size_t kChangesNeeded = 20;
+constexpr std::size_t kChangesNeeded = 21;  // for 20 distances of them
 
 std::optional<Signal> ChooseCounter(std::span<const Sample> first) {
-  for (const Signal s : {Signal::kUtilization, Signal::kGrEngineActive}) {
+  for (const Signal s : kBusyCounters) {
     if (std::any_of(first.begin(), first.end(), [s](const Sample& x) { return x.Has(s); })) return s;
   }
   // A counter that was only ever unavailable still says that its time is unobserved.
-  for (const Signal s : {Signal::kUtilization, Signal::kGrEngineActive}) {
+  for (const Signal s : kBusyCounters) {
     if (std::any_of(first.begin(), first.end(), [s](const Sample& x) { return x.Lacks(s); })) return s;
   }
   return std::nullopt;
@@ -30,45 +32,111 @@ std::int64_t Percentile(std::vector<std::int64_t>& values, std::size_t percent) 
 }
 
 std::int64_t TickWindow(const std::vector<std::int64_t>& change_times) {
-  if (change_times.size() < kChangesNeeded + 1) return kShortestWindow;
+  if (change_times.size() < kChangesNeeded) return 0;
   std::vector<std::int64_t> distances;
   for (std::size_t i = 1; i < change_times.size(); ++i) distances.push_back(change_times[i] - change_times[i - 1]);
-  return std::clamp(Percentile(distances, 5), kShortestWindow, kNanosPerSecond);
+  return std::clamp(Percentile(distances, 5), kShortestWindow, kLongestTickWindow.count());
+}
+
+// The first positive intervals between rows that say something of one of the `signals`, or any row where there are
+// none.
+std::vector<std::int64_t> IntervalsOf(std::span<const Sample> first, std::uint32_t signals) {
+  std::vector<std::int64_t> intervals;
+  std::optional<std::int64_t> last;
+  for (const Sample& s : first) {
+    if (signals != 0 && ((s.present | s.unavailable) & signals) == 0) continue;
+    const std::int64_t time = s.time.nanos();
+    if (last && time > *last && intervals.size() < kIntervals) intervals.push_back(time - *last);
+    last = std::max(time, last.value_or(time));
+  }
+  return intervals;
+}
+
+// When the value of the counter changed; of readings of one time the largest counts.
+std::vector<std::int64_t> ChangesOf(std::span<const Sample> first, Signal counter) {
+  std::vector<std::int64_t> changes;
+  std::optional<std::int64_t> before;
+  std::optional<std::int64_t> value;
+  std::int64_t value_time = 0;
+  const auto settle = [&] {
+    if (before && *before != *value) changes.push_back(value_time);
+    before = value;
+  };
+  for (const Sample& s : first) {
+    if (!s.Has(counter)) continue;
+    const bool again = value && s.time.nanos() == value_time;
+    if (value && !again) settle();
+    value = again ? std::max(*value, s.Get(counter)) : s.Get(counter);
+    value_time = s.time.nanos();
+  }
+  if (value) settle();
+  return changes;
 }
 
 }  // namespace
+
+void FirstSamples::Add(const Sample& sample) {
+  samples_.push_back(sample);
+  present_ |= sample.present;
+  for (std::uint32_t bits = sample.present | sample.unavailable; bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    const bool again = ((named_ >> i) & 1) != 0;
+    if (again && sample.time > last_[i]) ++intervals_[i];
+    last_[i] = again ? std::max(last_[i], sample.time) : sample.time;
+  }
+  named_ |= sample.present | sample.unavailable;
+  for (std::size_t i = 0; i < kBusyCounters.size(); ++i) {
+    if (!sample.Has(kBusyCounters[i])) continue;
+    if (value_[i] && *value_[i] != sample.Get(kBusyCounters[i])) ++changes_[i];
+    value_[i] = sample.Get(kBusyCounters[i]);
+  }
+}
+
+bool FirstSamples::Tell() const {
+  if (samples_.size() >= kMost) return true;
+  const auto in = [](std::uint32_t signals) { return [signals](Signal s) { return (signals & Bit(s)) != 0; }; };
+  const auto* counter = std::find_if(kBusyCounters.begin(), kBusyCounters.end(), in(present_));
+  if (counter == kBusyCounters.end()) counter = std::find_if(kBusyCounters.begin(), kBusyCounters.end(), in(named_));
+  // Without a counter there is nothing to wait for.
+  if (counter == kBusyCounters.end()) return samples_.size() > kIntervals;
+  if (intervals_[Index(*counter)] < kIntervals) return false;
+  if (samples_.size() >= kMostForOthers) return true;
+  const bool polled =
+      (samples_.back().time - samples_.front().time) / static_cast<std::int64_t>(kIntervals) < kLongestTickWindow;
+  const auto which = static_cast<std::size_t>(counter - kBusyCounters.begin());
+  if (polled && changes_[which] < kChangesNeeded) return false;
+  for (std::uint32_t bits = named_ & HeldMask(); bits != 0; bits &= bits - 1) {
+    if (intervals_[static_cast<std::size_t>(std::countr_zero(bits))] < kIntervalsOfOthers) return false;
+  }
+  return true;
+}
 
 void Cadence::LastToTheNext(const Thresholds& thresholds) {
   if (thresholds.max_gap) return;
   constexpr std::int64_t kLongest = 30 * 366 * 24 * kNanosPerHour;  // longer than any job; a sum with a time fits
   spans = true;
   max_gap = Nanos(kLongest);
+  hold.fill(kLongest);
 }
 
 Cadence MeasureCadence(std::span<const Sample> first, const Thresholds& thresholds) {
   Cadence cadence;
   cadence.counter = ChooseCounter(first);
-  std::vector<std::int64_t> intervals;
-  std::vector<std::int64_t> changes;
-  std::optional<std::int64_t> last_time;
-  std::optional<std::int64_t> last_value;
-  for (const Sample& s : first) {
-    if (cadence.counter && !s.Has(*cadence.counter) && !s.Lacks(*cadence.counter)) continue;
-    const std::int64_t time = s.time.nanos();
-    if (last_time && time > *last_time && intervals.size() < kIntervals) intervals.push_back(time - *last_time);
-    last_time = std::max(time, last_time.value_or(time));
-    if (cadence.counter && s.Has(*cadence.counter)) {
-      if (last_value && *last_value != s.Get(*cadence.counter)) changes.push_back(time);
-      last_value = s.Get(*cadence.counter);
-    }
-  }
+  const std::vector<std::int64_t> intervals = IntervalsOf(first, cadence.counter ? Bit(*cadence.counter) : 0);
   if (thresholds.period) {
     cadence.period = *thresholds.period;
   } else if (!intervals.empty()) {
     cadence.period = Nanos(PeriodOf(intervals));
   }
-  cadence.tick_window = Nanos(TickWindow(changes));
+  if (cadence.counter) cadence.tick_window = Nanos(TickWindow(ChangesOf(first, *cadence.counter)));
   cadence.max_gap = thresholds.max_gap.value_or(cadence.period * thresholds.max_gap_tenths / 10);
+  const std::int64_t given = thresholds.period || thresholds.max_gap ? cadence.max_gap.count() : 0;
+  for (std::uint32_t bits = HeldMask(); bits != 0; bits &= bits - 1) {
+    const std::vector<std::int64_t> own = IntervalsOf(first, bits & ~(bits - 1));
+    if (own.size() < FirstSamples::kIntervalsOfOthers) continue;
+    std::int64_t& hold = cadence.hold[static_cast<std::size_t>(std::countr_zero(bits))];
+    hold = std::max(PeriodOf(own) * thresholds.max_gap_tenths / 10, given);
+  }
   return cadence;
 }
 

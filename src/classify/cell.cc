@@ -23,11 +23,12 @@ CellAccumulator::Context CellAccumulator::ContextOf(const Cell& cell) const {
   return memory.area >= static_cast<Int128>(thresholds_->held_memory) * memory.ns ? Context::kHeld : Context::kEmpty;
 }
 
-std::int64_t CellAccumulator::SpinLevel(const Cell& cell, Phase phase) const {
+std::int64_t CellAccumulator::SpinLevel(const Cell& cell, Phase phase, DeviceTotals& totals) const {
   if (phase != Phase::kComputeBound || cell.covered_ns == 0) return SpinWindow::kNever;
   const std::int64_t sm = cell.Mean(Signal::kSmActive);
   // Exactly 0 while a kernel is resident is a counter that is not being read, not a wait.
   if (sm > 0) {
+    totals.bound_with_activity_ns += cell.covered_ns * cell.count;
     const std::int64_t tensor = cell.Mean(Signal::kTensorActive);
     const std::int64_t dram = cell.Mean(Signal::kDramActive);
     const bool waits = sm < thresholds_->spin_sm_below &&
@@ -36,7 +37,18 @@ std::int64_t CellAccumulator::SpinLevel(const Cell& cell, Phase phase) const {
     return waits ? SpinWindow::kActive : SpinWindow::kNever;
   }
   const std::int64_t power = cell.Mean(Signal::kPower);
-  return power == Cell::kAbsent ? SpinWindow::kNever : std::max<std::int64_t>(power, 0) / 1000;
+  if (power == Cell::kAbsent) return SpinWindow::kNever;
+  totals.bound_with_power_ns += cell.covered_ns * cell.count;
+  return SpinWatts(std::max<std::int64_t>(power, 0));
+}
+
+// Whole watts, in which spin-wait is settled at the end (SpinWindow). Where the edge is known beforehand what lies
+// above it within its watt belongs to the next, so that the test is exact.
+std::int64_t CellAccumulator::SpinWatts(std::int64_t power_mw) const {
+  const std::int64_t watts = power_mw / 1000;
+  if (!thresholds_->idle_power || !power_limit_mw_) return watts;
+  const std::int64_t edge = thresholds_->SpinPowerBelow(*thresholds_->idle_power, *power_limit_mw_);
+  return watts == edge / 1000 && power_mw >= edge ? watts + 1 : watts;
 }
 
 void CellAccumulator::AddIdle(const Cell& cell, Context context, DeviceTotals& totals) {
@@ -51,18 +63,23 @@ void CellAccumulator::AddIdle(const Cell& cell, Context context, DeviceTotals& t
 
 void CellAccumulator::AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase,
                                     DeviceTotals& totals) const {
-  if (cell.reasons_known) {
+  if (cell.reasons_ns > 0) {
+    totals.reasons_ns += cell.reasons_ns * cell.count;
     for (std::size_t i = 0; i < kEventReasonCount; ++i) totals.reason_ns[i] += cell.reason_ns[i] * cell.count;
     totals.throttled_ns += cell.throttled_ns * cell.count;
   }
   const std::int64_t clock = cell.Mean(Signal::kSmClock);
-  if (clock == Cell::kAbsent) return;
-  if (phase == Phase::kComputeBound) totals.busy_clock.Add(cell.covered_ns * cell.count, clock);
-  if (phase == Phase::kIdle || max_sm_khz == 0) return;  // the clock of an idle board says nothing
+  if (clock != Cell::kAbsent && phase == Phase::kComputeBound)
+    totals.busy_clock.Add(cell.covered_ns * cell.count, clock);
+  if (phase == Phase::kIdle) return;  // the clock of an idle board says nothing
+  const bool told = clock != Cell::kAbsent && max_sm_khz != 0;
+  (told ? totals.throttled_told_ns : totals.throttled_untold_ns) += cell.throttled_ns * cell.count;
+  if (!told) return;
   const bool loss = (max_sm_khz - clock) * 1000 >= thresholds_->clock_loss_tenths_percent * max_sm_khz;
   if (!loss) return;
   totals.slowdown_with_loss_ns += cell.slowdown_ns * cell.count;
-  totals.power_cap_with_loss_ns += cell.power_cap_ns * cell.count;
+  // A power cap is how a loaded board runs; it counts only where somebody lowered the limit.
+  if (lowered_) totals.power_cap_with_loss_ns += cell.power_cap_ns * cell.count;
   if (cell.slowdown_ns > 0) totals.throttled_clock.Add(cell.slowdown_ns * cell.count, clock);
 }
 
@@ -159,7 +176,7 @@ void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceT
   add(totals.pcie_rx, Signal::kPcieRx);
   add(totals.pcie_tx, Signal::kPcieTx);
   AddThrottling(cell, max_sm_khz, phase, totals);
-  spin_.Push(SpinLevel(cell, phase), cell.count, cell.covered_ns, mean, totals);
+  spin_.Push(SpinLevel(cell, phase, totals), cell.count, cell.covered_ns, mean, totals);
   AddTimeline(cell, phase, held, totals);
 }
 

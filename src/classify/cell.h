@@ -24,6 +24,9 @@ constexpr std::uint32_t AveragedMask() {
   return mask;
 }
 
+// Signals that are held from one reading to the next, beside the counter.
+constexpr std::uint32_t HeldMask() { return AveragedMask() | Bit(Signal::kEventReasons); }
+
 // The place of each signal in kAveraged; kAveraged.size() for one that is not in it.
 constexpr std::array<std::uint8_t, kSignalCount> AveragedSlots() {
   std::array<std::uint8_t, kSignalCount> slots{};
@@ -46,7 +49,7 @@ struct Cell {
   std::int64_t slowdown_ns = 0;                                // mask & kSlowdownMask
   std::int64_t power_cap_ns = 0;                               // mask & kThrottledMask == kPowerCapMask
   std::array<std::int64_t, kEventReasonCount> reason_ns{};
-  bool reasons_known = false;  // or these four are 0
+  std::int64_t reasons_ns = 0;  // of each: the mask is known; elsewhere these four are 0
 
   // Mean of a side signal over the time it was known, rounded toward zero; kAbsent without any.
   static constexpr std::int64_t kAbsent = INT64_MIN;
@@ -81,6 +84,8 @@ class CellAccumulator {
   void set_by_engine(bool by_engine) { by_engine_ = by_engine; }
   // Of the board, where known; as it was read last.
   void set_power_limit(std::optional<std::int64_t> milliwatts) { power_limit_mw_ = milliwatts; }
+  // Whether somebody lowered the limit below the board's default, so that a power cap is to blame.
+  void set_lowered(bool lowered) { lowered_ = lowered; }
   // Of a MIG instance, which outlives this: what tells whether its board works.
   void set_board(const BoardWatch* board) { board_ = board; }
 
@@ -90,7 +95,8 @@ class CellAccumulator {
     std::int64_t max_sm_khz;
   };
   enum class Context : std::uint8_t { kHeld, kEmpty, kUnknown };
-  [[nodiscard]] std::int64_t SpinLevel(const Cell& cell, Phase phase) const;
+  [[nodiscard]] std::int64_t SpinLevel(const Cell& cell, Phase phase, DeviceTotals& totals) const;
+  [[nodiscard]] std::int64_t SpinWatts(std::int64_t power_mw) const;
   static void AddIdle(const Cell& cell, Context context, DeviceTotals& totals);
   void AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase, DeviceTotals& totals) const;
   static void AddTimeline(const Cell& cell, Phase phase, bool held, DeviceTotals& totals);
@@ -104,6 +110,7 @@ class CellAccumulator {
   bool by_engine_;
   SpinWindow spin_;
   std::optional<std::int64_t> power_limit_mw_;
+  bool lowered_ = false;
   const BoardWatch* board_ = nullptr;
   // Cells that may turn out to be of a broken counter, until a minute of them says so or one says that they are not.
   std::vector<Suspect> suspects_;

@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDefaultLimit) | Bit(Signal::kMaxSmClock) |
                                  Bit(Signal::kMemoryTotal) | Bit(Signal::kXid) | Bit(Signal::kNvlink);
+constexpr std::array<Signal, 3> kRemembered = {Signal::kPowerLimit, Signal::kPowerDefaultLimit, Signal::kMaxSmClock};
 constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
+constexpr std::uint32_t kHeld = HeldMask();
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
 // `span` ns at the mean of so many readings (none negative): their sum x span / count, half to even. Where the product
@@ -32,6 +34,14 @@ Int128 MeanOver(std::int64_t span, std::int64_t sum, const Divider& count) {
 // Readings are held for so long at the most; less than a second is no gap.
 std::int64_t HoldOf(const Cadence& cadence) { return std::max(cadence.max_gap.count(), kNanosPerSecond); }
 
+// The same cadence with all holds known.
+Cadence WithHolds(Cadence cadence, const Thresholds& thresholds) {
+  for (std::int64_t& hold : cadence.hold) {
+    if (hold == 0) hold = std::max(thresholds.side_hold, cadence.max_gap).count();
+  }
+  return cadence;
+}
+
 std::int64_t FloorSecond(std::int64_t ns) { return ns / kNanosPerSecond - (ns % kNanosPerSecond < 0 ? 1 : 0); }
 
 }  // namespace
@@ -40,15 +50,14 @@ DeviceClassifier::DeviceClassifier(const Thresholds& thresholds, const Cadence& 
                                    const RunWindow* window)
     : thresholds_(&thresholds),
       window_(window),
-      cadence_(cadence),
+      cadence_(WithHolds(cadence, thresholds)),
       fast_(cadence.Fast(thresholds)),
       counter_bit_(cadence.counter ? Bit(*cadence.counter) : 0),
-      side_limit_(std::max(thresholds.side_hold, cadence.max_gap).count()),
       hold_(HoldOf(cadence)),
       max_sm_khz_(max_sm_khz),
       cells_(thresholds, cadence.counter == Signal::kGrEngineActive),
       ticks_(thresholds, cadence) {
-  fast_reason_ = Unobserved::kGap;  // what is read fast is there, so that a cell without a reading is a gap in it
+  ForgetOpenCell();
 }
 
 void DeviceClassifier::Adopt(const Cadence& cadence, Instant next) {
@@ -62,14 +71,14 @@ void DeviceClassifier::Adopt(const Cadence& cadence, Instant next) {
     cursor_ = InWindow(cell_end_);
     cell_end_ = INT64_MIN;
   }
-  cadence_ = cadence;
+  cadence_ = WithHolds(cadence, *thresholds_);
   fast_ = fast;
   counter_bit_ = cadence.counter ? Bit(*cadence.counter) : 0;
-  side_limit_ = std::max(thresholds_->side_hold, cadence.max_gap).count();
   hold_ = HoldOf(cadence);
   cells_.set_by_engine(cadence.counter == Signal::kGrEngineActive);
   ticks_ = TickCounter(*thresholds_, cadence);
   usual_ = UINT32_MAX;
+  fast_reason_ = Unobserved::kGap;
 }
 
 std::optional<std::int64_t> DeviceClassifier::Known(Signal s) const {
@@ -78,8 +87,9 @@ std::optional<std::int64_t> DeviceClassifier::Known(Signal s) const {
 }
 
 // How long a side reading is held. In a gap of the counter nothing was read, so there nothing outlasts the counter.
-std::int64_t DeviceClassifier::SideHold(bool observed) const {
-  return held_valid_ && !observed ? std::min(side_limit_, cadence_.max_gap.count() - 1) : side_limit_;
+std::int64_t DeviceClassifier::SideHold(std::size_t signal, bool observed) const {
+  const std::int64_t hold = cadence_.hold[signal];
+  return held_valid_ && !observed ? std::min(hold, cadence_.max_gap.count()) : hold;
 }
 
 // Readings that said that there is no value: what was read before is not held across them.
@@ -106,6 +116,7 @@ bool DeviceClassifier::Place(const Sample& sample) {
       if (!fast_) {
         held_valid_ = false;
         held_reason_ = Unobserved::kClock;
+        held_until_ = stamp + clock_.shift();
       }
       return true;
     case Row::kAgain:
@@ -140,8 +151,11 @@ inline void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
     ++side_count_[slot];
     side_[i] = {s.value[i], time};
   }
-  ForgetSides(s.unavailable & AveragedMask());
-  if (s.Has(Signal::kEventReasons)) CountReasons(s.Get(Signal::kEventReasons));
+  ForgetSides(s.unavailable & kHeld);
+  if (s.Has(Signal::kEventReasons)) {
+    CountReasons(s.Get(Signal::kEventReasons), 1);
+    side_[Index(Signal::kEventReasons)] = {s.Get(Signal::kEventReasons), time};
+  }
 }
 
 // Accounts for the samples that FeedUsual took.
@@ -237,6 +251,7 @@ void DeviceClassifier::FeedAny(const Sample& sample) {
   if (sample.time.nanos() + clock_.shift() == last_time_) return FeedSameTime(sample);
   if (!Place(sample)) return;
   said_ = lacked_ = 0;
+  ++totals_.samples;
   TakeRow(sample, sample.time.nanos() + clock_.shift());
 }
 
@@ -244,26 +259,58 @@ void DeviceClassifier::FeedAny(const Sample& sample) {
 // the word that there is none.
 void DeviceClassifier::FeedSameTime(const Sample& sample) {
   const bool repeats_counter = (sample.present & said_ & counter_bit_) != 0;
+  RaiseRepeated(sample);
   Sample rest = sample;
   rest.present &= ~said_;
   rest.unavailable &= ~(said_ | lacked_);
-  if (repeats_counter || (rest.present | rest.unavailable) == 0) {
-    ++totals_.duplicates;
-  } else {
-    TakeRow(rest, last_time_);
+  const bool adds = (rest.present | rest.unavailable) != 0;
+  ++(repeats_counter || !adds ? totals_.duplicates : totals_.samples);
+  if (adds) TakeRow(rest, last_time_);
+}
+
+// Readings of one signal and time that differ: when each was read the stamps do not tell, so the order of rows shall
+// not decide. The largest counts, as TimeSorter has it.
+void DeviceClassifier::RaiseRepeated(const Sample& sample) {
+  bool differs = false;
+  for (std::uint32_t bits = sample.present & said_ & (kHeld | counter_bit_); bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    const std::uint32_t bit = bits & ~(bits - 1);
+    const std::int64_t before = bit == counter_bit_ ? ticks_.last_value() : side_[i].value;
+    const std::int64_t value = sample.value[i];
+    differs = differs || value != before;
+    if (value <= before) continue;
+    if (bit == counter_bit_) {
+      tick_sum_ += fast_ ? value - before : 0;
+      held_value_ = value;
+      ticks_.Amend(value, totals_);
+    }
+    if ((bit & kHeld) == 0) continue;
+    side_[i].value = value;
+    if (!fast_) continue;
+    if ((bit & AveragedMask()) != 0) {
+      side_sum_[kAveragedSlot[i]] += value - before;
+    } else {
+      CountReasons(before, -1);
+      CountReasons(value, 1);
+    }
+  }
+  if (sample.Has(Signal::kMemoryUsed))
+    totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
+  if (differs && differs_at_ != last_time_) {
+    ++totals_.differing;
+    differs_at_ = last_time_;
   }
 }
 
 void DeviceClassifier::TakeRow(const Sample& sample, std::int64_t time) {
-  ++totals_.samples;
   if (sample.Has(Signal::kMemoryUsed))
     totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
-  if ((sample.present & kRare) != 0) NoteRare(sample, time);
   if (fast_) {
     FeedFast(sample, time);
   } else {
     FeedSlow(sample, time);
   }
+  if ((sample.present & kRare) != 0) NoteRare(sample, time);  // of what follows: what was before is accounted for
   said_ |= sample.present;
   lacked_ |= sample.unavailable;
   last_time_ = time;
@@ -277,15 +324,31 @@ void DeviceClassifier::NoteRare(const Sample& s, std::int64_t time) {
 }
 
 void DeviceClassifier::NoteFacts(const Sample& s) {
-  for (const Signal fact : {Signal::kPowerLimit, Signal::kPowerDefaultLimit}) {
+  for (const Signal fact : kRemembered) {
     if (s.Has(fact)) side_[Index(fact)] = {s.Get(fact), s.time.nanos()};
   }
-  const std::optional<std::int64_t> limit = power_limit() ? power_limit() : default_limit();
-  if (limit) cells_.set_power_limit(limit);
+  TellLimits();
   if (s.Has(Signal::kMaxSmClock)) max_sm_khz_ = s.Get(Signal::kMaxSmClock);
   if (s.Has(Signal::kMemoryTotal)) totals_.memory_total = std::max(totals_.memory_total, s.Get(Signal::kMemoryTotal));
   if (s.Has(Signal::kNvlink)) totals_.nvlink_readings.Add(1, s.Get(Signal::kNvlink));
   if (s.Has(Signal::kXid) && s.Get(Signal::kXid) != 0) xid_seen_ = true;
+}
+
+void DeviceClassifier::TellLimits() {
+  const std::optional<std::int64_t> limit = power_limit() ? power_limit() : default_limit();
+  if (limit) cells_.set_power_limit(limit);
+  cells_.set_lowered(power_limit() && default_limit() && *power_limit() < *default_limit());
+}
+
+void DeviceClassifier::Follow(const DeviceClassifier& earlier) {
+  if (!Known(Signal::kMaxSmClock)) max_sm_khz_ = earlier.max_sm_khz_;
+  for (const Signal fact : kRemembered) {
+    if (!Known(fact)) side_[Index(fact)] = earlier.side_[Index(fact)];
+  }
+  TellLimits();
+  xid_seen_ = xid_seen_ || earlier.xid_seen_;
+  if (earlier.misplaced_) misplaced_ = earlier.misplaced_;
+  clock_.Follow(earlier.clock_, earlier.last_time_);
 }
 
 // The counter runs since the driver was loaded; after a fall the new value is the increase. More than any board draws
@@ -337,13 +400,13 @@ void DeviceClassifier::BeginFastCell(std::int64_t time) {
   if (closed == INT64_MIN) first_ = std::min(first_, OpenPart().from);
 }
 
-void DeviceClassifier::CountReasons(std::int64_t mask) {
-  ++mask_count_;
+void DeviceClassifier::CountReasons(std::int64_t mask, std::int64_t times) {
+  mask_count_ += times;
   if (mask == 0) return;
-  for (std::size_t i = 0; i < kEventReasonCount; ++i) reason_count_[i] += (mask >> i) & 1;
-  throttled_count_ += (mask & kThrottledMask) != 0 ? 1 : 0;
-  slowdown_count_ += (mask & kSlowdownMask) != 0 ? 1 : 0;
-  power_cap_count_ += (mask & kThrottledMask) == kPowerCapMask ? 1 : 0;
+  for (std::size_t i = 0; i < kEventReasonCount; ++i) reason_count_[i] += ((mask >> i) & 1) * times;
+  throttled_count_ += (mask & kThrottledMask) != 0 ? times : 0;
+  slowdown_count_ += (mask & kSlowdownMask) != 0 ? times : 0;
+  power_cap_count_ += (mask & kThrottledMask) == kPowerCapMask ? times : 0;
 }
 
 DeviceClassifier::Part DeviceClassifier::OpenPart() const {
@@ -379,12 +442,15 @@ void DeviceClassifier::CloseFastCell() {
     const Side& side = side_[Index(kAveraged[i])];
     if (side_count_[i] > 0) {
       cell.side[i] = {span, MeanOver(span, side_sum_[i], CountAsDivider(side_count_[i]))};
-    } else if (Valid(side, cell_end_ - 1, side_limit_)) {
+    } else if (Valid(side, cell_end_ - 1, cadence_.hold[Index(kAveraged[i])])) {
       cell.side[i] = {span, static_cast<Int128>(side.value) * span};
     } else {
       cell.side[i] = {};
     }
   }
+  const Side& mask = side_[Index(Signal::kEventReasons)];
+  if (mask_count_ == 0 && Valid(mask, cell_end_ - 1, cadence_.hold[Index(Signal::kEventReasons)]))
+    CountReasons(mask.value, 1);
   if (mask_count_ > 0) {
     const auto share = [&](std::int64_t count) { return span * count / mask_count_; };
     for (std::size_t i = 0; i < kEventReasonCount; ++i) cell.reason_ns[i] = share(reason_count_[i]);
@@ -392,7 +458,7 @@ void DeviceClassifier::CloseFastCell() {
     cell.slowdown_ns = share(slowdown_count_);
     cell.power_cap_ns = share(power_cap_count_);
   }
-  cell.reasons_known = mask_count_ > 0;
+  cell.reasons_ns = mask_count_ > 0 ? span : 0;
   cells_.Add(cell, max_sm_khz_, totals_);
   if (tick_count_ == 0) cell.unobserved_ns = {};
   if (mask_count_ > 0) {
@@ -412,7 +478,8 @@ void DeviceClassifier::ForgetOpenCell() {
     reason_count_ = {};
   }
   tick_sum_ = tick_count_ = 0;
-  fast_reason_ = Unobserved::kGap;
+  // A counter that is read fast is there, so that a cell without a reading is a gap in it.
+  fast_reason_ = counter_bit_ != 0 ? Unobserved::kGap : Unobserved::kUnsupported;
 }
 
 // --- one reading a second or slower: held forward
@@ -434,24 +501,31 @@ void DeviceClassifier::FeedSlow(const Sample& s, std::int64_t time) {
   } else if ((s.unavailable & counter_bit_) != 0) {
     held_valid_ = false;
     held_reason_ = s.reason;
+    held_until_ = time + cadence_.max_gap.count();
+  } else if (counter_bit_ == 0) {  // what is read of the device lacks one
+    held_valid_ = false;
+    held_reason_ = Unobserved::kUnsupported;
+    held_until_ = time + cadence_.max_gap.count();
   }
-  for (std::uint32_t bits = s.present & (AveragedMask() | Bit(Signal::kEventReasons)); bits != 0; bits &= bits - 1) {
+  for (std::uint32_t bits = s.present & kHeld; bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
     side_[i] = {s.value[i], time};
   }
-  ForgetSides(s.unavailable & (AveragedMask() | Bit(Signal::kEventReasons)));
+  ForgetSides(s.unavailable & kHeld);
 }
 
 // Accounts for [cursor_, to) with what is held, in pieces over which nothing changes.
 void DeviceClassifier::Advance(std::int64_t to) {
   while (cursor_ < to) {
-    const bool observed = held_valid_ && cursor_ < held_until_;
-    std::int64_t end = observed ? std::min(to, held_until_) : to;
-    const std::int64_t hold = SideHold(observed);
-    for (const Side& side : side_) {
-      if (Valid(side, cursor_, hold)) end = std::min(end, side.time + hold + 1);
+    const bool held = cursor_ < held_until_;
+    const bool observed = held_valid_ && held;
+    std::int64_t end = held ? std::min(to, held_until_) : to;
+    for (std::uint32_t bits = kHeld; bits != 0; bits &= bits - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+      const std::int64_t hold = SideHold(i, observed);
+      if (Valid(side_[i], cursor_, hold)) end = std::min(end, side_[i].time + hold);
     }
-    const Unobserved why = held_valid_ ? Unobserved::kGap : held_reason_;
+    const Unobserved why = held ? held_reason_ : Unobserved::kGap;
     const std::int64_t second = FloorSecond(cursor_);
     const std::int64_t cell_end = (second + 1) * kNanosPerSecond;
     if (end <= cell_end || cursor_ != second * kNanosPerSecond) {
@@ -482,14 +556,13 @@ void DeviceClassifier::HoldPiece(std::int64_t from, std::int64_t to, bool observ
   } else {
     open_.unobserved_ns[static_cast<std::size_t>(why)] += ns;
   }
-  const std::int64_t hold = SideHold(observed);
+  const auto valid = [&](Signal s) { return Valid(side_[Index(s)], from, SideHold(Index(s), observed)); };
   for (const Signal s : kAveraged) {
-    const Side& side = side_[Index(s)];
-    if (Valid(side, from, hold)) open_.side[Slot(s)].Add(ns, side.value);
+    if (valid(s)) open_.side[Slot(s)].Add(ns, side_[Index(s)].value);
   }
   const Side& reasons = side_[Index(Signal::kEventReasons)];
-  if (!Valid(reasons, from, hold)) return;
-  open_.reasons_known = true;
+  if (!valid(Signal::kEventReasons)) return;
+  open_.reasons_ns += ns;
   const std::int64_t mask = reasons.value;
   for (std::size_t i = 0; i < kEventReasonCount; ++i) open_.reason_ns[i] += ((mask >> i) & 1) * ns;
   open_.throttled_ns += (mask & kThrottledMask) != 0 ? ns : 0;

@@ -56,6 +56,8 @@ class DeviceClassifier {
   // Window of the device on the run's time line: whole seconds where Fast, else first to last sample.
   [[nodiscard]] Instant first() const { return Instant::FromNanos(first_); }
   [[nodiscard]] Instant last() const { return Instant::FromNanos(last_edge_); }
+  // What followed `earlier` was read by this: facts that it did not read are as they were there.
+  void Follow(const DeviceClassifier& earlier);
   void set_first(Instant first) { first_ = first.nanos(); }
   // From the sample at `next` on the device is read as `cadence` says: its counter begins there.
   void Adopt(const Cadence& cadence, Instant next);
@@ -108,12 +110,13 @@ class DeviceClassifier {
   [[nodiscard]] bool IsNext(std::int64_t time) const { return time > last_time_ && time - last_time_ <= hold_; }
   void FeedAny(const Sample& sample);
   void FeedSameTime(const Sample& sample);
+  void RaiseRepeated(const Sample& sample);
   void TakeRow(const Sample& sample, std::int64_t time);
   void SettleUsual();
   void ChooseUsual(const Sample& sample);
   bool Place(const Sample& sample);
   void BeginFastCell(std::int64_t time);
-  void CountReasons(std::int64_t mask);
+  void CountReasons(std::int64_t mask, std::int64_t times);
   void FeedFast(const Sample& sample, std::int64_t time);
   void CloseFastCell();
   // All signals of a second mostly have one count, which is often that of the second before.
@@ -127,13 +130,14 @@ class DeviceClassifier {
   void CloseSlowCell();
   void NoteRare(const Sample& sample, std::int64_t time);
   void NoteFacts(const Sample& sample);
+  void TellLimits();
   void NoteEnergy(std::int64_t millijoules, std::int64_t time);
   void WatchStuckCounters(const Sample& sample, std::int64_t time);
   [[nodiscard]] std::optional<std::int64_t> Known(Signal s) const;
   [[nodiscard]] static bool Valid(const Side& side, std::int64_t time, std::int64_t hold) {
-    return side.time != INT64_MIN && time - side.time <= hold;
+    return side.time != INT64_MIN && time - side.time < hold;
   }
-  [[nodiscard]] std::int64_t SideHold(bool observed) const;
+  [[nodiscard]] std::int64_t SideHold(std::size_t signal, bool observed) const;
   void ForgetSides(std::uint32_t signals);
 
   // [from, to) of the open second that lies in the window; empty where to <= from.
@@ -151,7 +155,6 @@ class DeviceClassifier {
   Cadence cadence_;
   bool fast_;
   std::uint32_t counter_bit_;
-  std::int64_t side_limit_;
   std::int64_t hold_;  // rows are farther apart only where some are missing
   std::int64_t max_sm_khz_;
 
@@ -166,6 +169,7 @@ class DeviceClassifier {
   std::int64_t last_time_ = INT64_MIN;
   std::uint32_t said_ = 0;    // the signals that had a value at last_time_
   std::uint32_t lacked_ = 0;  // and those of which it was said that they had none
+  std::int64_t differs_at_ = INT64_MIN;  // the last time of which readings differ
   std::int64_t last_energy_ = -1;
   std::int64_t last_energy_time_ = 0;
   std::array<std::int64_t, 2> stuck_since_ = {INT64_MIN, INT64_MIN};
@@ -204,7 +208,7 @@ class DeviceClassifier {
   std::int64_t cursor_ = INT64_MIN;
   std::int64_t held_value_ = 0;
   std::int64_t held_until_ = INT64_MIN;
-  Unobserved held_reason_ = Unobserved::kUnsupported;  // while no valid reading is held
+  Unobserved held_reason_ = Unobserved::kUnsupported;  // until then, while no valid reading is held
   bool held_valid_ = false;
   Cell open_;
   bool open_used_ = false;

@@ -27,6 +27,7 @@ std::vector<Sample> RandomTrace(std::int64_t period_ns) {
     const auto noise = *rc::gen::element<std::int64_t>(0, 0, 3, 60);
     const auto watts = *rc::gen::element<std::int64_t>(60, 120, 170, 390, 650);
     const auto memory = *rc::gen::element<std::int64_t>(-1, 17, 99, 100, 60'000);
+    const auto masks = *rc::gen::element(0, 10, 18);  // of 20 rows so many say nothing of them
     const int rows = *rc::gen::inRange(1, 60);
     for (int r = 0; r < rows; ++r) {
       Sample s;
@@ -44,7 +45,11 @@ std::vector<Sample> RandomTrace(std::int64_t period_ns) {
         s.SetUnavailable(Signal::kPower, Unobserved::kSentinel);
       }
       if (memory >= 0 && *rc::gen::inRange(0, 4) != 0) s.Set(Signal::kMemoryUsed, memory << 20);
-      s.Set(Signal::kEventReasons, *rc::gen::element<std::int64_t>(0, 0, 0, 1, 4, 0x68));
+      if (const int said = *rc::gen::inRange(0, 20); said > masks) {
+        s.Set(Signal::kEventReasons, *rc::gen::element<std::int64_t>(0, 0, 0, 1, 4, 0x68));
+      } else if (said == 0) {
+        s.SetUnavailable(Signal::kEventReasons, Unobserved::kSentinel);
+      }
       trace.push_back(s);
       time += period_ns * *rc::gen::inRange<std::int64_t>(85, 116) / 100;
     }
@@ -55,6 +60,15 @@ std::vector<Sample> RandomTrace(std::int64_t period_ns) {
 
 Cadence CadenceOf(std::int64_t period_ns) {
   return {Signal::kUtilization, Nanos(period_ns), Nanos(kNanosPerSecond / 6), Nanos(period_ns * 5 / 2)};
+}
+
+// The same, of a device whose other signals are read at their own paces, known or not.
+Cadence AnyCadence(std::int64_t period_ns) {
+  Cadence cadence = CadenceOf(period_ns);
+  for (const Signal s : {Signal::kPower, Signal::kMemoryUsed, Signal::kEventReasons}) {
+    cadence.hold[Index(s)] = *rc::gen::element<std::int64_t>(0, 250, 2500, 40'000) * kMs;
+  }
+  return cadence;
 }
 
 DeviceTotals Stream(const std::vector<Sample>& trace, const Cadence& cadence, const Thresholds& thresholds) {
@@ -82,7 +96,8 @@ TEST(DeviceClassifierTest, FastStreamEqualsTheNaiveBatch) {
   test::ExpectProperty([&] {
     const std::int64_t period = *rc::gen::element(50, 100, 166, 250, 500) * kMs;
     const std::vector<Sample> trace = RandomTrace(period);
-    ExpectSame(Stream(trace, CadenceOf(period), thresholds), NaiveFast(trace, thresholds));
+    const Cadence cadence = AnyCadence(period);
+    ExpectSame(Stream(trace, cadence, thresholds), NaiveFast(trace, thresholds, cadence));
   });
 }
 
@@ -91,7 +106,8 @@ TEST(DeviceClassifierTest, SlowStreamEqualsTheNaiveBatch) {
   test::ExpectProperty([&] {
     const std::int64_t period = *rc::gen::element(700, 1000, 1500, 5000, 15'000, 60'000) * kMs;
     const std::vector<Sample> trace = RandomTrace(period);
-    ExpectSame(Stream(trace, CadenceOf(period), thresholds), NaiveSlow(trace, CadenceOf(period), thresholds));
+    const Cadence cadence = AnyCadence(period);
+    ExpectSame(Stream(trace, cadence, thresholds), NaiveSlow(trace, cadence, thresholds));
   });
 }
 
@@ -108,7 +124,11 @@ TEST(DevicePartialTest, PartsMergeExactlyWhereverTheyAreCut) {
         trace.push_back(s);
       }
     }
-    const Cadence cadence = CadenceOf(period);
+    trace.front().Set(Signal::kPowerLimit, 400'000);
+    trace.front().Set(Signal::kPowerDefaultLimit, 700'000);
+    trace[*rc::gen::inRange<std::size_t>(0, trace.size())].Set(Signal::kMaxSmClock, 2'100'000);
+    trace[*rc::gen::inRange<std::size_t>(0, trace.size())].Set(Signal::kXid, 31);
+    const Cadence cadence = AnyCadence(period);
     DevicePartial merged(thresholds, cadence, 1'980'000);
     std::size_t from = 0;
     while (from < trace.size()) {
@@ -121,6 +141,10 @@ TEST(DevicePartialTest, PartsMergeExactlyWhereverTheyAreCut) {
     DeviceClassifier whole = std::move(merged).Finish();
     const DeviceTotals want = Stream(trace, cadence, thresholds);
     RC_ASSERT(whole.totals() == want);
+    RC_ASSERT(whole.power_limit() == 400'000);
+    RC_ASSERT(whole.default_limit() == 700'000);
+    RC_ASSERT(whole.max_sm_khz() == 2'100'000);
+    RC_ASSERT(whole.xid_seen());
     RC_ASSERT(want.has_energy_counter || trace.size() == 1);
   });
 }
@@ -272,6 +296,151 @@ TEST(DeviceClassifierTest, ARowForEachSignalIsAsOneRow) {
         cadence.Fast(thresholds) ? NaiveFast(trace, thresholds) : NaiveSlow(trace, cadence, thresholds);
     const DeviceTotals got = Stream(InRowsOfOneSignal(trace), cadence, thresholds);
     ExpectSame(got, want);
+  });
+}
+
+// A minute a second apart: a busy board whose limit is lowered halfway, and set to its default again.
+TEST(DeviceClassifierTest, APowerCapIsToBlameOnlyWhileTheLimitIsLowered) {
+  const Thresholds t;
+  for (const std::int64_t period_ms : {100, 1000}) {
+    for (const bool at_first : {false, true}) {
+      std::vector<Sample> trace = Constant(100, 60, period_ms);
+      for (Sample& s : trace) {
+        const bool first_half = s.time.nanos() < kStart + 30 * kNanosPerSecond;
+        s.Set(Signal::kEventReasons, 4);
+        s.Set(Signal::kSmClock, 800'000);
+        s.Set(Signal::kPowerLimit, first_half == at_first ? 400'000 : 700'000);
+        s.Set(Signal::kPowerDefaultLimit, 700'000);
+      }
+      if (period_ms == 100) trace.pop_back();  // of a second that has but begun
+      const DeviceTotals totals = Stream(trace, CadenceOf(period_ms * kMs), t);
+      EXPECT_EQ(totals.throttled_ns, 60 * kNanosPerSecond);
+      EXPECT_EQ(totals.power_cap_with_loss_ns, 30 * kNanosPerSecond) << period_ms << at_first;
+      EXPECT_EQ(totals.throttled_told_ns, 60 * kNanosPerSecond);
+    }
+  }
+}
+
+// Ten seconds each: throttled, with the clock; throttled, without; not throttled, without the mask.
+TEST(DeviceClassifierTest, WhatTellsOfThrottlingIsCounted) {
+  const Thresholds t;
+  for (const std::int64_t period_ms : {100, 1000}) {
+    std::vector<Sample> trace = Constant(100, 30, period_ms);
+    for (Sample& s : trace) {
+      const std::int64_t second = (s.time.nanos() - kStart) / kNanosPerSecond;
+      if (second < 20) s.Set(Signal::kEventReasons, 0x40);
+      if (second >= 20) s.SetUnavailable(Signal::kEventReasons, Unobserved::kSentinel);
+      if (second < 10) s.Set(Signal::kSmClock, 800'000);
+      if (second >= 10) s.SetUnavailable(Signal::kSmClock, Unobserved::kSentinel);
+    }
+    const DeviceTotals totals = Stream(trace, CadenceOf(period_ms * kMs), t);
+    EXPECT_EQ(totals.reasons_ns, 20 * kNanosPerSecond);
+    EXPECT_EQ(totals.throttled_told_ns, 10 * kNanosPerSecond);
+    EXPECT_EQ(totals.throttled_untold_ns, 10 * kNanosPerSecond);
+    EXPECT_EQ(totals.slowdown_with_loss_ns, 10 * kNanosPerSecond);
+  }
+}
+
+// Masks every five seconds beside ten readings of utilization a second hold until the next, as beside one.
+TEST(DeviceClassifierTest, MasksOfASlowerSourceAreHeldBetweenThem) {
+  const Thresholds t;
+  for (const std::int64_t period_ms : {100, 1000}) {
+    std::vector<Sample> trace = Constant(100, 60, period_ms);
+    for (Sample& s : trace) {
+      if ((s.time.nanos() - kStart) % (5 * kNanosPerSecond) == 0) s.Set(Signal::kEventReasons, 0x40);
+    }
+    if (period_ms == 100) trace.pop_back();
+    const DeviceTotals totals = Stream(trace, CadenceOf(period_ms * kMs), t);
+    EXPECT_EQ(totals.throttled_ns, 60 * kNanosPerSecond) << period_ms;
+    EXPECT_EQ(totals.reasons_ns, 60 * kNanosPerSecond) << period_ms;
+  }
+}
+
+// One cell without a value, then ten minutes without a row: that cell says so of 2.5 periods, and of the rest nothing
+// does. Rows that are there and name no counter say that there is none, however fast they come.
+TEST(DeviceClassifierTest, TimeIsUnobservedForTheReasonThatWasSaidOfIt) {
+  const Thresholds t;
+  const auto lost = [](const DeviceTotals& totals, Unobserved why) {
+    return totals.unobserved_ns[static_cast<std::size_t>(why)];
+  };
+  std::vector<Sample> trace = Constant(50, 60, 1000);
+  trace.back() = Sample();
+  trace.back().time = Instant::FromNanos(kStart + 60 * kNanosPerSecond);
+  trace.back().SetUnavailable(Signal::kUtilization, Unobserved::kUnsupported);
+  for (Sample s : Constant(50, 60, 1000)) {
+    s.time = s.time + Nanos(661 * kNanosPerSecond);
+    trace.push_back(s);
+  }
+  const DeviceTotals hole = Stream(trace, MeasureCadence(trace, t), t);
+  EXPECT_EQ(lost(hole, Unobserved::kUnsupported), 2500 * kMs);
+  EXPECT_EQ(lost(hole, Unobserved::kGap), 598'500 * kMs);
+  for (const std::int64_t period_ms : {100, 1000}) {
+    std::vector<Sample> power;
+    for (std::int64_t ms = 0; ms <= 200'000; ms += period_ms) {
+      if (ms > 60'000 && ms < 160'000) continue;
+      Sample s;
+      s.time = Instant::FromNanos(kStart + ms * kMs);
+      s.Set(Signal::kPower, 300'000);
+      power.push_back(s);
+    }
+    const DeviceTotals without = Stream(power, MeasureCadence(power, t), t);
+    EXPECT_NEAR(static_cast<double>(lost(without, Unobserved::kUnsupported)) / 1e9, 100, 3) << period_ms;
+    EXPECT_NEAR(static_cast<double>(lost(without, Unobserved::kGap)) / 1e9, 100, 3) << period_ms;
+  }
+}
+
+// Twenty seconds each: SM activity, power alone, neither.
+TEST(DeviceClassifierTest, WhatTellsOfSpinWaitIsCounted) {
+  const Thresholds t;
+  for (const std::int64_t period_ms : {100, 1000}) {
+    std::vector<Sample> trace = Constant(100, 60, period_ms);
+    for (Sample& s : trace) {
+      const std::int64_t second = (s.time.nanos() - kStart) / kNanosPerSecond;
+      if (second < 20) s.Set(Signal::kSmActive, 50 * kPercent);
+      if (second >= 20) s.SetUnavailable(Signal::kSmActive, Unobserved::kSentinel);
+      if (second < 40) s.Set(Signal::kPower, 300'000);
+      if (second >= 40) s.SetUnavailable(Signal::kPower, Unobserved::kSentinel);
+    }
+    DeviceTotals totals = Stream(trace, CadenceOf(period_ms * kMs), t);
+    EXPECT_EQ(totals.bound_with_activity_ns, 20 * kNanosPerSecond);
+    EXPECT_EQ(totals.bound_with_power_ns, 20 * kNanosPerSecond);
+    totals.ForgetProfiling(Signal::kUtilization);
+    EXPECT_EQ(totals.bound_with_activity_ns, 0);
+  }
+}
+
+// Stamps too coarse: several rows of one time that differ. In whatever order they come, the largest of each signal
+// counts, for every figure as if there were no other, and every such time is told once.
+TEST(DeviceClassifierTest, RowsOfOneTimeThatDifferCountAsTheirLargestInAnyOrder) {
+  const Thresholds thresholds;
+  test::ExpectProperty([&] {
+    const std::int64_t period = *rc::gen::element(100, 250, 1000, 15'000) * kMs;
+    const Cadence cadence = CadenceOf(period);
+    const std::vector<Sample> trace = RandomTrace(period);
+    std::vector<Sample> rows;
+    std::int64_t differing = 0;
+    for (const Sample& largest : trace) {
+      std::vector<Sample> same = {largest};
+      bool differs = false;
+      for (int copies = *rc::gen::inRange(0, 4); copies > 0; --copies) {
+        Sample copy = largest;
+        for (const Signal s : {Signal::kUtilization, Signal::kPower, Signal::kMemoryUsed}) {
+          if (!copy.Has(s)) continue;
+          copy.Set(s, copy.Get(s) * *rc::gen::element(0, 1, 2) / 2);
+          differs = differs || copy.Get(s) != largest.Get(s);
+        }
+        same.insert(same.begin() + *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(same) + 1), copy);
+      }
+      differing += differs ? 1 : 0;
+      rows.insert(rows.end(), same.begin(), same.end());
+    }
+    const DeviceTotals want = Stream(trace, cadence, thresholds);
+    DeviceTotals got = Stream(rows, cadence, thresholds);
+    RC_ASSERT(got.differing == differing);
+    RC_ASSERT(got.duplicates == std::ssize(rows) - std::ssize(trace));
+    got.differing = got.duplicates = 0;
+    RC_ASSERT(got == want);
+    RC_ASSERT(MeasureCadence(rows, thresholds).tick_window == MeasureCadence(trace, thresholds).tick_window);
   });
 }
 

@@ -66,9 +66,15 @@ inline NaiveTotals Reduce(const std::map<std::int64_t, NaiveCell>& cells, const 
   return out;
 }
 
+// How long a reading of the signal is held.
+inline std::int64_t NaiveHold(Signal signal, const Cadence& cadence, const Thresholds& t) {
+  const std::int64_t own = cadence.hold[Index(signal)];
+  return own > 0 ? own : std::max(t.side_hold, cadence.max_gap).count();
+}
+
 // `samples`: one device, strictly increasing times, each with utilisation (valid or unavailable), maybe memory,
 // power and reasons.
-inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Thresholds& t) {
+inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Thresholds& t, const Cadence& cadence = {}) {
   std::map<std::int64_t, std::vector<Sample>> by_second;
   for (const Sample& s : samples) by_second[s.time.nanos() / kNanosPerSecond].push_back(s);
   std::map<std::int64_t, NaiveCell> cells;
@@ -90,7 +96,6 @@ inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Threshold
       if (s.Has(Signal::kEventReasons)) ++masks, hot += (s.Get(Signal::kEventReasons) & 0xEC) != 0 ? 1 : 0;
     }
     if (n > 0) cell.covered = kNanosPerSecond, cell.area = DivHalfEven(sum * kNanosPerSecond, n);
-    if (masks > 0) throttled += kNanosPerSecond * hot / masks;
     const auto side = [&, at = second](Int128 total, Int128 count, Signal signal, std::int64_t* ns, Int128* area) {
       if (count > 0) {
         *ns = kNanosPerSecond;
@@ -101,7 +106,7 @@ inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Threshold
         if (s->time.nanos() / kNanosPerSecond > at) continue;
         if (s->Lacks(signal)) return;
         if (!s->Has(signal)) continue;
-        if ((at + 1) * kNanosPerSecond - 1 - s->time.nanos() > t.side_hold.count()) return;
+        if ((at + 1) * kNanosPerSecond - s->time.nanos() > NaiveHold(signal, cadence, t)) return;
         *ns = kNanosPerSecond;
         *area = static_cast<Int128>(s->Get(signal)) * kNanosPerSecond;
         return;
@@ -109,6 +114,14 @@ inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Threshold
     };
     side(power, powers, Signal::kPower, &cell.power_ns, &cell.power);
     side(memory, memories, Signal::kMemoryUsed, &cell.memory_ns, &cell.memory);
+    std::int64_t known = 0;
+    Int128 mask = 0;
+    side(0, 0, Signal::kEventReasons, &known, &mask);
+    if (masks > 0) {
+      throttled += kNanosPerSecond * hot / masks;
+    } else if (known > 0) {
+      throttled += (static_cast<std::int64_t>(mask / kNanosPerSecond) & 0xEC) != 0 ? kNanosPerSecond : 0;
+    }
   }
   NaiveTotals out = Reduce(cells, t);
   out.throttled_ns = throttled;
@@ -120,7 +133,6 @@ inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Threshold
 
 inline NaiveTotals NaiveSlow(const std::vector<Sample>& samples, const Cadence& cadence, const Thresholds& t) {
   std::map<std::int64_t, NaiveCell> cells;
-  const std::int64_t side_limit = std::max(t.side_hold, cadence.max_gap).count();
   std::int64_t throttled = 0;
   // Spreads `value` over [from, to) of the grid.
   const auto spread = [&](std::int64_t from, std::int64_t to, auto&& put) {
@@ -148,7 +160,7 @@ inline NaiveTotals NaiveSlow(const std::vector<Sample>& samples, const Cadence& 
       for (std::size_t j = i; j + 1 < samples.size(); ++j) {
         const Sample& row = samples[j];
         if (j > i && (row.Has(signal) || row.Lacks(signal))) return;
-        std::int64_t to = std::min(samples[j + 1].time.nanos(), from + side_limit + 1);
+        std::int64_t to = std::min(samples[j + 1].time.nanos(), from + NaiveHold(signal, cadence, t));
         if (row.Has(Signal::kUtilization)) to = std::min(to, row.time.nanos() + cadence.max_gap.count());
         spread(row.time.nanos(), to, put);
       }

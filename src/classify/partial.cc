@@ -1,11 +1,13 @@
 #include "classify/partial.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace idleburn {
 
 DevicePartial::DevicePartial(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz)
-    : horizon_(std::max({cadence.max_gap, thresholds.side_hold, thresholds.stuck_after}).count() +
+    : horizon_(std::max({cadence.max_gap.count(), thresholds.side_hold.count(), thresholds.stuck_after.count(),
+                         *std::max_element(cadence.hold.begin(), cadence.hold.end())}) +
                (2 * thresholds.spin_cells + 1) * kNanosPerSecond),
       live_(thresholds, cadence, max_sm_khz) {}
 
@@ -39,7 +41,8 @@ Result<void> DevicePartial::Append(const DevicePartial& next) {
   if (!detached_) Detach();
   const DeviceTotals before = live_.totals();
   const Instant first = live_.first();
-  live_ = next.live_;
+  const DeviceClassifier earlier = std::exchange(live_, next.live_);
+  live_.Follow(earlier);
   live_.MergeTotals(before);
   live_.set_first(first);
   last_ = std::max(last_, next.last_);

@@ -11,6 +11,9 @@ namespace idleburn {
 //
 //     Append(classify(A), classify(B)) == classify(A then B), to the nanosecond, for every field.
 //
+// Facts that are read once in a while (limits, the highest SM clock) are carried over, but the seconds of a stretch
+// that names none were judged without: where such a fact is read, it is read in every stretch.
+//
 // What a reading means depends on a bounded past (held values, spin runs, ticks), so a partial keeps its first
 // samples raw, until everything that could have come before them no longer matters, and totals only of the rest.
 // Joining feeds those raw samples to the earlier stretch and then adds the totals. So a huge archive can be cut

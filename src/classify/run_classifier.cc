@@ -30,8 +30,8 @@ RunClassifier::RunClassifier(const Thresholds& thresholds, const DeviceTable& de
 void RunClassifier::Add(const Sample& sample, Stream& stream) const {
   const bool begins = stream.first.empty() && !stream.cadence.counter && SaysACounter(sample);
   if (stream.live && stream.first.empty() && !begins) return stream.live->Feed(sample);
-  stream.first.push_back(sample);
-  if (stream.first.size() == kIntervals + 1) Begin(sample.device, stream, window_);
+  stream.first.Add(sample);
+  if (stream.first.Tell()) Begin(sample.device, stream, window_);
 }
 
 void RunClassifier::OnSamples(std::span<const Sample> samples) {
@@ -82,12 +82,12 @@ void RunClassifier::AddByDevice(const SampleColumns& columns, std::size_t from, 
 }
 
 void RunClassifier::Begin(DeviceId device, Stream& stream, const RunWindow* window) const {
-  stream.cadence = MeasureCadence(stream.first, thresholds_);
+  stream.cadence = MeasureCadence(stream.first.samples(), thresholds_);
   const std::optional<Signal> counter = stream.cadence.counter;
   if (counter && SaysWhenItEnds(devices_[device].counter[Index(*counter)])) stream.cadence.LastToTheNext(thresholds_);
   const BoardFacts facts = facts_(devices_[device].name);
   if (stream.live) {
-    stream.live->Adopt(stream.cadence, stream.first.front().time);
+    stream.live->Adopt(stream.cadence, stream.first.samples().front().time);
   } else {
     stream.live = std::make_unique<DeviceClassifier>(thresholds_, stream.cadence, facts.max_sm_khz.value_or(0), window);
     stream.live->set_power_limit(facts.power_limit_mw);
@@ -95,7 +95,7 @@ void RunClassifier::Begin(DeviceId device, Stream& stream, const RunWindow* wind
     const auto watch = board ? boards_.find(*board) : boards_.end();
     if (watch != boards_.end()) stream.live->set_board(&watch->second);
   }
-  for (const Sample& s : stream.first) stream.live->Feed(s);
+  for (const Sample& s : stream.first.samples()) stream.live->Feed(s);
   stream.first = {};
 }
 
@@ -111,9 +111,9 @@ SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds,
   verdict.time = totals.spin_by_activity;
   if (totals.spin_by_activity.ns > 0) verdict.evidence = SpinVerdict::Evidence::kActivity;
   if (verdict.idle_mw && limit_mw && *limit_mw > *verdict.idle_mw) {
-    const std::int64_t dynamic = *limit_mw - *verdict.idle_mw;
-    const std::int64_t edge_mw = *verdict.idle_mw + dynamic * thresholds.spin_power_tenths_percent / 1000;
-    verdict.below_watts = edge_mw / 1000;
+    const std::int64_t edge_mw = thresholds.SpinPowerBelow(*verdict.idle_mw, *limit_mw);
+    // Idle power that was measured is itself known to a watt. Where it is given, see CellAccumulator::SpinWatts.
+    verdict.below_watts = (edge_mw + (thresholds.idle_power ? 999 : 0)) / 1000;
     const Integral by_power = totals.spin_by_power.Below(*verdict.below_watts);
     verdict.time.Merge(by_power);
     if (by_power.ns > 0 && verdict.evidence == SpinVerdict::Evidence::kNone)
@@ -134,7 +134,8 @@ DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
   result.spans = stream.cadence.spans;
   if (stream.cadence.period > Nanos(0) && !result.spans) {
     result.period = stream.cadence.period;
-    result.tick_window = std::max(stream.cadence.tick_window, stream.cadence.period);
+    const bool known = stream.cadence.tick_window > Nanos(0) || stream.cadence.period >= kLongestTickWindow;
+    if (known) result.tick_window = std::max(stream.cadence.tick_window, stream.cadence.period);
   }
   result.fast = stream.cadence.Fast(thresholds_);
   result.totals = live.totals();
@@ -146,17 +147,14 @@ DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
   if (!limit) limit = live.default_limit();
   if (!limit) limit = facts.power_limit_mw;
   result.spin = SettleSpin(result.totals, thresholds_, limit);
-  // A power cap is how a loaded board runs; it counts only where somebody lowered the limit.
-  const bool lowered =
-      result.power_limit_mw && result.default_limit_mw && *result.power_limit_mw < *result.default_limit_mw;
-  result.throttled_with_loss_ns =
-      result.totals.slowdown_with_loss_ns + (lowered ? result.totals.power_cap_with_loss_ns : 0);
+  result.throttled_with_loss_ns = result.totals.slowdown_with_loss_ns + result.totals.power_cap_with_loss_ns;
   return result;
 }
 
 void RunClassifier::CountQuality(const DeviceResult& result, const Stream& stream) {
   const DeviceTotals& t = result.totals;
   quality_.Count(QualityId::kDuplicateRow, {}, t.duplicates);
+  quality_.Count(QualityId::kDifferingReadings, {}, t.differing);
   quality_.Count(QualityId::kOutOfOrder, {}, t.out_of_order);
   quality_.Count(QualityId::kClockStep, {}, t.clock_steps);
   quality_.Count(QualityId::kCounterReset, {}, t.energy_resets);
@@ -225,7 +223,7 @@ std::optional<Instant> RunClassifier::Newest() const {
   std::optional<Instant> newest;
   for (const Stream& stream : streams_) {
     if (!stream.live && stream.first.empty()) continue;
-    const Instant last = stream.first.empty() ? stream.live->newest() : stream.first.back().time;
+    const Instant last = stream.first.empty() ? stream.live->newest() : stream.first.samples().back().time;
     newest = std::max(newest.value_or(last), last);
   }
   return newest;

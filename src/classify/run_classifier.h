@@ -18,8 +18,8 @@ struct BoardFacts {
   std::optional<std::int64_t> max_sm_khz;
 };
 
-// Classifies every device of a run from one stream of samples. Memory: a classifier per device and its first
-// kIntervals + 1 samples, until its cadence is known; as many again where its counter begins only later.
+// Classifies every device of a run from one stream of samples. Memory: a classifier per device and its FirstSamples,
+// until its cadence is known; as many again where its counter begins only later.
 class RunClassifier final : public SampleSink {
  public:
   using FactsByName = BoardFacts (*)(std::string_view gpu_name);
@@ -43,7 +43,7 @@ class RunClassifier final : public SampleSink {
 
  private:
   struct Stream {
-    std::vector<Sample> first;  // of which the cadence is still to be measured
+    FirstSamples first;  // of which the cadence is still to be measured
     Cadence cadence;
     std::unique_ptr<DeviceClassifier> live;
   };

@@ -302,6 +302,145 @@ TEST(RunClassifierTest, ACounterThatBeginsLateIsRead) {
   }
 }
 
+// Utilization and power of one GPU, each at its own pace, in order of time: the period is the counter's, however many
+// readings of power come between two of it, and whether they come in rows of their own.
+TEST(RunClassifierTest, ADenserSignalDoesNotHideThePeriodOfTheCounter) {
+  struct Paces {
+    std::int64_t utilization_ms;
+    std::int64_t power_ms;
+    std::int64_t length_s;
+  };
+  for (const Paces& paces : {Paces{15'000, 100, 900}, Paces{60'000, 500, 3600}, Paces{60'000, 1000, 3600},
+                             Paces{1000, 100, 600}, Paces{30'000, 50, 900}}) {
+    DeviceTable devices;
+    DeviceKey key;
+    key.index = 0;
+    devices.Enter(key);
+    const Thresholds thresholds;
+    DataQuality quality;
+    RunClassifier classifier(thresholds, devices, quality, NoFacts);
+    for (std::int64_t ms = 0; ms <= paces.length_s * 1000; ms += paces.power_ms) {
+      Sample s;
+      s.time = Instant::FromNanos((1'772'445'600'000 + ms) * 1'000'000);
+      s.Set(Signal::kPower, 300'000);
+      classifier.OnSamples({&s, 1});
+      if (ms % paces.utilization_ms != 0) continue;
+      Sample u;
+      u.time = s.time;
+      u.Set(Signal::kUtilization, 50 * kPercent);
+      classifier.OnSamples({&u, 1});
+    }
+    const RunResult run = classifier.Finish();
+    const DeviceResult& got = run.devices.at(0);
+    EXPECT_EQ(got.period, Nanos(paces.utilization_ms * 1'000'000));
+    EXPECT_EQ(got.totals.phase_ns[1], paces.length_s * kNanosPerSecond) << paces.utilization_ms;
+    EXPECT_EQ(got.totals.power.ns, paces.length_s * kNanosPerSecond) << paces.power_ms;
+  }
+}
+
+// Rows of one time say nothing of the period: of a log whose stamps are whole seconds, 102 rows span 26 s.
+TEST(CadenceTest, RowsOfOneTimeAreNoIntervals) {
+  FirstSamples first;
+  std::int64_t rows = 0;
+  for (; !first.Tell(); ++rows) {
+    Sample s;
+    s.time = Instant::FromNanos((1'772'445'600 + rows / 4) * kNanosPerSecond);
+    s.Set(Signal::kUtilization, 50 * kPercent);
+    first.Add(s);
+  }
+  EXPECT_EQ(rows, 4 * 101 + 1);
+  // A second signal alone tells nothing of a counter that was named once, up to what is held.
+  FirstSamples power;
+  for (rows = 0; !power.Tell(); ++rows) {
+    Sample s;
+    s.time = Instant::FromNanos((1'772'445'600 + rows) * kNanosPerSecond);
+    if (rows == 0) s.Set(Signal::kUtilization, 50 * kPercent);
+    s.Set(Signal::kPower, 300'000);
+    power.Add(s);
+  }
+  EXPECT_EQ(rows, static_cast<std::int64_t>(FirstSamples::kMost));
+}
+
+// Power, memory and the rest last 2.5 of their own periods, whatever the counter's is: a hole of a minute is no energy,
+// and what is read every 20 s or every minute covers all of the time.
+TEST(RunClassifierTest, ASignalIsHeldByItsOwnPeriod) {
+  struct Case {
+    std::int64_t utilization_ms, own_ms, hole_from_s, hole_to_s, read_ms;
+  };
+  for (const Case& c : {Case{1000, 1000, 100, 160, 542'500}, Case{100, 20'000, 0, 0, 600'000},
+                        Case{1000, 60'000, 0, 0, 600'000}, Case{15'000, 1000, 100, 160, 542'500}}) {
+    DeviceTable devices;
+    DeviceKey key;
+    key.index = 0;
+    devices.Enter(key);
+    const Thresholds thresholds;
+    DataQuality quality;
+    RunClassifier classifier(thresholds, devices, quality, NoFacts);
+    const std::int64_t step = std::min(c.utilization_ms, c.own_ms);
+    for (std::int64_t ms = 0; ms <= 600'000; ms += step) {
+      Sample s;
+      s.time = Instant::FromNanos((1'772'445'600'000 + ms) * 1'000'000);
+      const bool in_hole = ms > c.hole_from_s * 1000 && ms < c.hole_to_s * 1000;
+      if (ms % c.utilization_ms == 0 && ms < 600'000) s.Set(Signal::kUtilization, 0);
+      if (ms % c.own_ms == 0 && !in_hole) s.Set(Signal::kPower, 100'000);
+      if (ms == 600'000 && c.utilization_ms >= 1000) s.Set(Signal::kUtilization, 0);
+      if (s.present != 0 && (ms < 600'000 || c.utilization_ms >= 1000)) classifier.OnSamples({&s, 1});
+    }
+    const DeviceResult got = classifier.Finish().devices.at(0);
+    EXPECT_EQ(got.WindowNs(), 600 * kNanosPerSecond);
+    EXPECT_EQ(got.totals.power.ns, c.read_ms * 1'000'000) << c.utilization_ms << ' ' << c.own_ms;
+  }
+}
+
+// Ten rows a second of a gauge that is refreshed once a second: so many readings there are, also where it begins to
+// move only after a minute. Where it never moves nothing says how often it is refreshed.
+TEST(RunClassifierTest, APolledGaugeIsCountedAsOftenAsItIsRefreshed) {
+  for (const std::int64_t quiet_s : {0, 60, 600}) {
+    DeviceTable devices;
+    DeviceKey key;
+    key.index = 0;
+    devices.Enter(key);
+    const Thresholds thresholds;
+    DataQuality quality;
+    RunClassifier classifier(thresholds, devices, quality, NoFacts);
+    for (std::int64_t row = 0; row < 6000; ++row) {
+      Sample s;
+      s.time = Instant::FromNanos(1'772'445'600 * kNanosPerSecond + row * 100'000'000);
+      const std::int64_t second = row / 10;
+      s.Set(Signal::kUtilization, second < quiet_s ? kFull : second * 37 % 101 * kPercent);
+      classifier.OnSamples({&s, 1});
+    }
+    const DeviceResult got = classifier.Finish().devices.at(0);
+    const std::int64_t readings = got.totals.ticks[0] + got.totals.ticks[1] + got.totals.ticks[2] + got.totals.ticks[3];
+    EXPECT_NEAR(static_cast<double>(readings), 600, 2) << quiet_s;
+    EXPECT_EQ(got.tick_window, quiet_s == 600 ? std::nullopt : std::optional(Nanos(kNanosPerSecond))) << quiet_s;
+  }
+}
+
+// The dynamic share of power is compared in milliwatts where idle power and limit are given: at 70 W of 700 W 15 % are
+// 94.5 W more.
+TEST(RunClassifierTest, SpinWaitByPowerIsExactWhereIdlePowerIsGiven) {
+  Thresholds thresholds;
+  thresholds.idle_power = 70'000;
+  for (const auto& [milliwatts, seconds] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {163'900, 600}, {164'200, 600}, {164'499, 600}, {164'500, 0}, {164'999, 0}, {165'000, 0}}) {
+    DeviceTable devices;
+    DeviceKey key;
+    key.index = 0;
+    devices.Enter(key);
+    DataQuality quality;
+    RunClassifier classifier(thresholds, devices, quality, Of700Watts);
+    for (std::int64_t second = 0; second <= 600; ++second) {
+      Sample s;
+      s.time = Instant::FromNanos((1'772'445'600 + second) * kNanosPerSecond);
+      s.Set(Signal::kUtilization, kFull);
+      s.Set(Signal::kPower, milliwatts);
+      classifier.OnSamples({&s, 1});
+    }
+    EXPECT_EQ(classifier.Finish().devices.at(0).spin.time.ns, seconds * kNanosPerSecond) << milliwatts;
+  }
+}
+
 // A sweep of several GPUs again and again, mostly regular: now and then a clock is set back, a row comes twice, late or
 // not at all, or a reading is missing.
 std::vector<Sample> RandomSweeps(std::uint32_t gpus) {

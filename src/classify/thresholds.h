@@ -22,7 +22,7 @@ struct Thresholds {
   std::int64_t max_gap_tenths = 25;
   std::optional<Nanos> period;   // --period: of every device, instead of the median of its first intervals
   std::optional<Nanos> max_gap;  // --max-gap: instead of 2.5 periods
-  // Signals on slower lanes (memory every second, processes every five) stay valid this long.
+  // Of signals beside the counter that were read too seldom at first to tell their period: so long, or as the counter.
   Nanos side_hold{15 * kNanosPerSecond};
 
   // Memory below this without a process list is no context: driver overhead of an empty GPU.
@@ -55,6 +55,11 @@ struct Thresholds {
   // 72).
   std::int64_t stuck_idle_power_percent = 125;
   std::int64_t stuck_limit_percent = 50;
+
+  // A busy board waits where it draws less than this; the limit is above what it draws idle.
+  [[nodiscard]] std::int64_t SpinPowerBelow(std::int64_t idle_mw, std::int64_t limit_mw) const {
+    return idle_mw + ((limit_mw - idle_mw) * spin_power_tenths_percent + 999) / 1000;
+  }
 
   // Whether a board that draws `power_mw` works, whatever its counters say; false where that cannot be told.
   [[nodiscard]] bool DrawsForWork(std::int64_t power_mw, std::optional<std::int64_t> limit_mw) const {

@@ -5,8 +5,18 @@
 
 namespace idleburn {
 
+namespace {
+
+// A little less than W, as stamps are rounded to milliseconds and jitter; but not so much that one poll more fits in.
+std::int64_t RepeatAfter(const Cadence& cadence) {
+  const std::int64_t window = (cadence.tick_window > Nanos(0) ? cadence.tick_window : kLongestTickWindow).count();
+  return window - std::min(window / 10, cadence.period.count() / 2);
+}
+
+}  // namespace
+
 TickCounter::TickCounter(const Thresholds& thresholds, const Cadence& cadence)
-    : thresholds_(&thresholds), repeat_after_(cadence.tick_window.count() * 9 / 10) {}
+    : thresholds_(&thresholds), repeat_after_(RepeatAfter(cadence)) {}
 
 // Whether a row is a reading, and of which band, changes at random: a branch would be guessed wrong too often. So a row
 // is a step in a table, and everything that it needs stays in registers.
@@ -26,6 +36,7 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
   std::int64_t last_value = last_value_;
   std::uint64_t counts = 0;
   std::uint64_t extreme = extreme_;
+  Before before = before_;
   std::int64_t sum = 0;
   std::int64_t squares = 0;
   std::size_t at = from;
@@ -35,6 +46,7 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
     time = next;
     const std::int64_t value = readings.values[readings.rows[at]];
     const int fresh = static_cast<int>(value != last_value) | static_cast<int>(time - last_tick >= repeat_after);
+    before = {last_value, last_tick, extreme};
     last_value = value;
     last_tick = fresh != 0 ? time : last_tick;
     const int band =
@@ -50,6 +62,7 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
   last_tick_ = last_tick;
   last_value_ = last_value;
   extreme_ = extreme;
+  before_ = before;
   totals.tick_sum += sum;
   totals.tick_squares += squares;
   alternations_ += TickStep::Part(counts, TickStep::kAlternations);
@@ -59,6 +72,24 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
     block_ticks_[band] += count;
   }
   return at;
+}
+
+void TickCounter::Amend(std::int64_t value, DeviceTotals& totals) {
+  const std::size_t band = BandOf(last_value_);
+  const bool fresh = last_tick_ == last_row_;
+  if (fresh) {
+    const std::int64_t reading = last_value_ / kTickUnit;
+    --totals.ticks[band];
+    --block_ticks_[band];
+    totals.tick_sum -= reading;
+    totals.tick_squares -= reading * reading;
+  }
+  const TickStep& step = kTickSteps[before_.extreme][fresh ? 1 : 0][band];
+  alternations_ -= TickStep::Part(step.counts, TickStep::kAlternations);
+  last_value_ = before_.value;
+  last_tick_ = before_.tick;
+  extreme_ = before_.extreme;
+  OnReading(last_row_, value, totals);
 }
 
 void TickCounter::CloseBlock(std::int64_t time, DeviceTotals& totals) {

@@ -25,6 +25,7 @@ class TickCounter {
   void OnReading(std::int64_t time, std::int64_t value, DeviceTotals& totals) {
     if (time >= anchor_end_) Anchor(time);
     const bool fresh = value != last_value_ || time - last_tick_ >= repeat_after_;
+    before_ = {last_value_, last_tick_, extreme_};
     last_row_ = time;
     last_value_ = value;
     last_tick_ = fresh ? time : last_tick_;
@@ -48,6 +49,9 @@ class TickCounter {
     std::int64_t end;
   };
   std::size_t OnReadings(const Readings& readings, std::size_t from, std::int64_t* last, DeviceTotals& totals);
+  // Takes `value` for the last reading, as if that one had not been.
+  void Amend(std::int64_t value, DeviceTotals& totals);
+  [[nodiscard]] std::int64_t last_value() const { return last_value_; }
   // Observed time that belongs to the current block; call before OnReading of a later one.
   void OnObserved(std::int64_t ns) { block_observed_ns_ += ns; }
   // Closes the block that ends at or before `time`.
@@ -69,11 +73,17 @@ class TickCounter {
   void CloseBlock(std::int64_t time, DeviceTotals& totals);
 
   const Thresholds* thresholds_;
-  std::int64_t repeat_after_;  // 0.9 W: stamps are rounded to milliseconds and jitter
+  std::int64_t repeat_after_;  // about W, the longest if unknown
   std::int64_t last_tick_ = INT64_MIN / 2;
   std::int64_t last_row_ = INT64_MIN / 2;
   std::int64_t last_value_ = -1;
   std::int64_t anchor_end_ = INT64_MIN;
+  struct Before {
+    std::int64_t value = -1;
+    std::int64_t tick = INT64_MIN / 2;
+    std::uint64_t extreme = kNoExtreme;
+  };
+  Before before_;  // the last row
 
   std::int64_t block_end_ = INT64_MIN;
   std::int64_t block_observed_ns_ = 0;

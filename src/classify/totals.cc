@@ -69,6 +69,8 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   idle_empty_ns += o.idle_empty_ns;
   idle_unknown_ns += o.idle_unknown_ns;
   utilization.Merge(o.utilization);
+  bound_with_activity_ns += o.bound_with_activity_ns;
+  bound_with_power_ns += o.bound_with_power_ns;
   spin_by_activity.Merge(o.spin_by_activity);
   spin_by_power.Merge(o.spin_by_power);
   idle_power_held.Merge(o.idle_power_held);
@@ -76,6 +78,9 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   throttled_ns += o.throttled_ns;
   slowdown_with_loss_ns += o.slowdown_with_loss_ns;
   power_cap_with_loss_ns += o.power_cap_with_loss_ns;
+  throttled_told_ns += o.throttled_told_ns;
+  throttled_untold_ns += o.throttled_untold_ns;
+  reasons_ns += o.reasons_ns;
   AddAll(reason_ns, o.reason_ns);
   busy_clock.Merge(o.busy_clock);
   throttled_clock.Merge(o.throttled_clock);
@@ -101,6 +106,7 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   profiling_stuck = profiling_stuck || o.profiling_stuck;
   samples += o.samples;
   duplicates += o.duplicates;
+  differing += o.differing;
   out_of_order += o.out_of_order;
   clock_steps += o.clock_steps;
   timeline.Merge(o.timeline);
@@ -110,6 +116,7 @@ void DeviceTotals::ForgetProfiling(std::optional<Signal> busy_counter) {
   sm_active = tensor_active = dram_active = Integral();
   if (busy_counter != Signal::kGrEngineActive) gr_engine = Integral();
   spin_by_activity = Integral();
+  bound_with_activity_ns = 0;
   for (TimelineBucket& bucket : timeline.buckets) bucket.sm_active = Integral();
 }
 

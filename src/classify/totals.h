@@ -89,6 +89,10 @@ struct DeviceTotals {
   std::int64_t idle_unknown_ns = 0;
   Integral utilization;  // of observed time, micro-percent: effective time = area / kFull
 
+  // compute_bound time of which it can be told whether it is spin-wait: by SM activity; without, by power, where it is
+  // known what that means (SpinVerdict::below_watts).
+  std::int64_t bound_with_activity_ns = 0;
+  std::int64_t bound_with_power_ns = 0;
   Integral spin_by_activity;       // spin-wait decided by SM activity: time, utilisation
   WattHistogram spin_by_power;     // candidate cells by the power below which they would be spin-wait
   WattHistogram idle_power_held;   // power of cells at utilisation 0, with a context
@@ -96,7 +100,10 @@ struct DeviceTotals {
 
   std::int64_t throttled_ns = 0;            // kThrottledMask
   std::int64_t slowdown_with_loss_ns = 0;   // kSlowdownMask and clock loss
-  std::int64_t power_cap_with_loss_ns = 0;  // kPowerCapMask alone and clock loss
+  std::int64_t power_cap_with_loss_ns = 0;  // kPowerCapMask alone below the board's default limit, and clock loss
+  std::int64_t throttled_told_ns = 0;       // kThrottledMask while not idle: the SM clock and its maximum are known
+  std::int64_t throttled_untold_ns = 0;     // and where they are not
+  std::int64_t reasons_ns = 0;              // the mask is known
   std::array<std::int64_t, kEventReasonCount> reason_ns{};
   Integral busy_clock;       // SM clock (kHz) while in compute_bound
   Integral throttled_clock;  // SM clock (kHz) while a slowdown (kSlowdownMask) cost clock
@@ -125,6 +132,7 @@ struct DeviceTotals {
   bool profiling_stuck = false;  // a profiling counter stayed at exactly 0 while the GPU was busy
   std::int64_t samples = 0;
   std::int64_t duplicates = 0;    // dropped: the device and time were already read
+  std::int64_t differing = 0;     // times of which several readings of one signal differ
   std::int64_t out_of_order = 0;  // dropped: a little older than the sample before
   std::int64_t clock_steps = 0;   // the wall clock went back; time continues one period later
   Timeline timeline;
@@ -157,7 +165,7 @@ struct DeviceResult {
   std::optional<Nanos> period;
   bool fast = false;                 // cells are means of ticks
   bool spans = false;                // each reading lasts until the next: the source says when it ends
-  std::optional<Nanos> tick_window;  // W: distance of independent readings
+  std::optional<Nanos> tick_window;  // W: distance of independent readings; absent: not known
   DeviceTotals totals;               // window = observed + unobserved
   SpinVerdict spin;
   std::optional<std::int64_t> power_limit_mw;

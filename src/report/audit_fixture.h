@@ -111,6 +111,7 @@ class AuditFixture {
     if (gpu.power) {
       totals->power.Add(kNanosPerSecond, 70'000 + 6'000 * *percent);
       bucket.power.Add(kNanosPerSecond, 70'000 + 6'000 * *percent);
+      if (phase == 3) totals->bound_with_power_ns += kNanosPerSecond;
       if (phase == 3) bucket.busy_power.Add(kNanosPerSecond, 70'000 + 6'000 * *percent);
     }
   }

@@ -75,6 +75,7 @@ struct Part {
   SpinView spin;
   UnobservedTimes unobserved;
   std::optional<ReasonTimes> reasons;
+  bool knows_clock_loss;
 };
 
 std::optional<Money> Pick(const std::optional<CostColumn>& costs, Money CostColumn::*member) {
@@ -151,7 +152,8 @@ void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
   PutNumber(to, "mean_power_w", u.mean_power_w, "not_measured");
   const auto if_read = [&](std::int64_t ns) { return part.reasons ? std::optional(ns) : std::nullopt; };
   PutHours(to, "throttled_gpu_hours", if_read(u.throttled_ns), "not_measured");
-  PutHours(to, "throttled_with_clock_loss_gpu_hours", if_read(u.throttled_with_loss_ns), "not_measured");
+  PutHours(to, "throttled_with_clock_loss_gpu_hours",
+           part.knows_clock_loss ? if_read(u.throttled_with_loss_ns) : std::nullopt, "not_measured");
   if (part.reasons) {
     for (std::size_t i = 0; i < kEventReasonCount; ++i) {
       to["event_reasons_gpu_hours"][std::string(kEventReasonTable[i].name)] = InHours((*part.reasons)[i]);
@@ -347,7 +349,8 @@ Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, cons
                      result != nullptr ? TicksOf(*result, report.thresholds) : TickView(),
                      SpinOf(report, d),
                      UnobservedOf(report, d),
-                     ReasonsOf(report, d.device)};
+                     ReasonsOf(report, d.device),
+                     KnowsClockLoss(report, d.device)};
   Json json;
   PutDevice(json, (*report.devices)[d.device]);
   json["gpu_share"] = d.gpu_share;
@@ -611,8 +614,8 @@ Json SystemJson(const AuditReport& report) {
 
 std::string AuditJson(const AuditReport& report) {
   const MoneyWriter money(report.cost.rate);
-  const Part whole = {report.cost.whole, CostColumnOf(report.cost), TicksOf(report),
-                      SpinOf(report),    UnobservedOf(report),      ReasonsOf(report)};
+  const Part whole = {report.cost.whole,    CostColumnOf(report.cost), TicksOf(report),       SpinOf(report),
+                      UnobservedOf(report), ReasonsOf(report),         KnowsClockLoss(report)};
   Json json;
   json["schema"] = "idleburn.audit/1";
   json["version"] = Printable(report.version);

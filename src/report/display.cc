@@ -292,13 +292,15 @@ TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   view.squares = device.totals.tick_squares;
   view.total = std::accumulate(view.count.begin(), view.count.end(), std::int64_t{0});
   view.rows = device.totals.samples;
-  view.window = device.tick_window ? device.tick_window : device.period;
-  if (view.total == 0 || !view.window || *view.window > thresholds.fast_period) return view;
+  // Of a counter that is polled fast and hardly changes W is not known: bursts may show, that there are none does not.
+  view.window = device.tick_window || device.fast ? device.tick_window : device.period;
+  if (view.total == 0 || (!view.window && !device.fast)) return view;
+  if (view.window && *view.window > thresholds.fast_period) return view;
   const Int128 observed = std::accumulate(device.totals.phase_ns.begin(), device.totals.phase_ns.end(), Int128{0});
   const bool in_blocks = device.totals.burst_ns > 0 &&
                          static_cast<Int128>(device.totals.burst_ns) * 100 >= observed * kStarvedBlocksPercent;
   const bool overall = *view.BurstIndex() * 100 > static_cast<double>(thresholds.burst_percent);
-  view.pattern = in_blocks || overall ? "starved" : "steady";
+  view.pattern = in_blocks || overall ? "starved" : view.window ? "steady" : "cannot_tell";
   return view;
 }
 
@@ -326,11 +328,17 @@ TickView TicksOf(const AuditReport& report) {
 SpinView SpinOf(const AuditReport& report, const CostReport::DeviceCost& device) {
   const std::int64_t bound = device.usage.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
   const DeviceResult* result = ResultOf(report, device.device);
-  // The test could be made, whether or not it found anything: SM activity, or power between known limits.
-  const bool told = result != nullptr && (result->spin.evidence != SpinVerdict::Evidence::kNone ||
-                                          result->spin.below_watts || result->totals.sm_active.ns > 0);
-  if (told || bound == 0) return {device.usage.spin_wait_ns, 0};
-  return {std::nullopt, bound};
+  if (bound == 0) return {device.usage.spin_wait_ns, 0};
+  // Where the test could be made, whether or not it found anything: SM activity, or power between known limits.
+  std::int64_t unknown = bound;
+  if (const std::int64_t read = result == nullptr ? 0 : result->totals.phase_ns[3]; read > 0) {
+    const DeviceTotals& totals = result->totals;
+    const std::int64_t told =
+        totals.bound_with_activity_ns + (result->spin.below_watts ? totals.bound_with_power_ns : 0);
+    unknown = static_cast<std::int64_t>(DivHalfEven(static_cast<Int128>(bound) * (read - told), read));
+  }
+  if (unknown >= bound) return {std::nullopt, bound};
+  return {device.usage.spin_wait_ns, unknown};
 }
 
 SpinView SpinOf(const AuditReport& report) {
@@ -367,9 +375,9 @@ UnobservedTimes UnobservedOf(const AuditReport& report) {
 
 std::optional<ReasonTimes> ReasonsOf(const AuditReport& report, DeviceId device) {
   const DeviceId home = report.devices->Home(device, Signal::kEventReasons);
-  if ((*report.devices)[home].counter[Index(Signal::kEventReasons)].empty()) return std::nullopt;
   const DeviceResult* result = ResultOf(report, home);
-  return result == nullptr ? std::nullopt : std::optional(result->totals.reason_ns);
+  if (result == nullptr || result->totals.reasons_ns == 0) return std::nullopt;
+  return result->totals.reason_ns;
 }
 
 std::optional<ReasonTimes> ReasonsOf(const AuditReport& report) {
@@ -383,6 +391,21 @@ std::optional<ReasonTimes> ReasonsOf(const AuditReport& report) {
     for (std::size_t i = 0; i < kEventReasonCount; ++i) (*all)[i] += (*one)[i];
   }
   return all;
+}
+
+bool KnowsClockLoss(const AuditReport& report, DeviceId device) {
+  const DeviceResult* result = ResultOf(report, report.devices->Home(device, Signal::kEventReasons));
+  return result == nullptr || result->totals.throttled_told_ns > 0 || result->totals.throttled_untold_ns == 0;
+}
+
+bool KnowsClockLoss(const AuditReport& report) {
+  std::int64_t told = 0;
+  std::int64_t untold = 0;
+  for (const DeviceResult& d : report.run.devices) {
+    told += d.totals.throttled_told_ns;
+    untold += d.totals.throttled_untold_ns;
+  }
+  return told > 0 || untold == 0;
 }
 
 namespace {

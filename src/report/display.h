@@ -115,10 +115,13 @@ using UnobservedTimes = std::array<std::int64_t, kUnobservedCount>;
 UnobservedTimes UnobservedOf(const AuditReport& report, const CostReport::DeviceCost& device);
 UnobservedTimes UnobservedOf(const AuditReport& report);
 
-// GPU-time with each clock-event bit set; absent if no board reported the mask.
+// GPU-time with each clock-event bit set; absent if the mask of no board was ever read.
 using ReasonTimes = std::array<std::int64_t, kEventReasonCount>;
 std::optional<ReasonTimes> ReasonsOf(const AuditReport& report, DeviceId device);
 std::optional<ReasonTimes> ReasonsOf(const AuditReport& report);
+// Whether it is known what throttling cost: it takes the SM clock and its maximum, unless there was none.
+bool KnowsClockLoss(const AuditReport& report, DeviceId device);
+bool KnowsClockLoss(const AuditReport& report);
 
 // Cost of allocated time / effective GPU-hours when the unobserved time counts as not busy (high) and as busy (low).
 struct EffectiveBounds {

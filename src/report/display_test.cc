@@ -221,6 +221,12 @@ TEST(DisplayTest, TicksFarApartCannotTellBursts) {
   EXPECT_EQ(TicksOf(device, thresholds).pattern, "steady");
   device.totals.burst_ns = 3 * kNanosPerSecond;
   EXPECT_EQ(TicksOf(device, thresholds).pattern, "starved");
+
+  device.fast = true;  // what is polled fast says nothing of how often it is refreshed
+  EXPECT_EQ(TicksOf(device, thresholds).pattern, "starved");
+  device.totals.burst_ns = 0;
+  EXPECT_EQ(TicksOf(device, thresholds).pattern, "cannot_tell");
+  EXPECT_FALSE(TicksOf(device, thresholds).window);
 }
 
 TEST(DisplayTest, SpinWaitIsUnknownWithoutEvidenceNotZero) {
@@ -229,9 +235,38 @@ TEST(DisplayTest, SpinWaitIsUnknownWithoutEvidenceNotZero) {
   EXPECT_FALSE(SpinOf(report).ns);
   EXPECT_EQ(SpinOf(report).unknown_ns, report.cost.whole.phase_ns[3]);
   EXPECT_EQ(SpinOf(report, report.cost.devices[7]).ns, 0);  // never compute_bound: nothing to tell
-  for (DeviceResult& d : report.run.devices) d.spin.evidence = SpinVerdict::Evidence::kPower;
+  for (DeviceResult& d : report.run.devices) {
+    d.spin.below_watts = 164;
+    d.totals.bound_with_power_ns = d.totals.phase_ns[3];
+  }
   EXPECT_EQ(SpinOf(report).ns, 0);
   EXPECT_EQ(SpinOf(report).unknown_ns, 0);
+  // Power of a quarter of one GPU's busy seconds tells of that quarter alone, and that without a limit of nothing.
+  DeviceResult& first = report.run.devices[0];
+  first.totals.bound_with_power_ns = first.totals.phase_ns[3] / 4;
+  EXPECT_EQ(SpinOf(report, report.cost.devices[0]).unknown_ns, first.totals.phase_ns[3] / 4 * 3);
+  EXPECT_EQ(SpinOf(report, report.cost.devices[0]).ns, 0);
+  first.spin.below_watts.reset();
+  EXPECT_FALSE(SpinOf(report, report.cost.devices[0]).ns);
+  first.totals.bound_with_activity_ns = first.totals.phase_ns[3];
+  EXPECT_EQ(SpinOf(report, report.cost.devices[0]).unknown_ns, 0);
+}
+
+// A column of masks that was never read measures nothing, and what throttling cost takes the clock and its maximum.
+TEST(DisplayTest, WhatWasNotReadOfClockEventsIsNotZero) {
+  const auto audit = EightGpus(std::nullopt);
+  AuditReport& report = audit->report;
+  DeviceResult& d = report.run.devices[0];
+  audit->devices.NameCounter(d.device, Signal::kEventReasons, "nvidia-smi.clocks_event_reasons.active");
+  EXPECT_FALSE(ReasonsOf(report, d.device));
+  EXPECT_FALSE(ReasonsOf(report));
+  EXPECT_TRUE(KnowsClockLoss(report));
+  d.totals.reasons_ns = d.totals.throttled_untold_ns = kNanosPerSecond;
+  EXPECT_EQ(ReasonsOf(report), ReasonTimes{});
+  EXPECT_FALSE(KnowsClockLoss(report, d.device));
+  EXPECT_FALSE(KnowsClockLoss(report));
+  d.totals.throttled_told_ns = kNanosPerSecond;
+  EXPECT_TRUE(KnowsClockLoss(report));
 }
 
 TEST(DisplayTest, BoundsOfAnEffectiveHour) {

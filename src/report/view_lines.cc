@@ -149,8 +149,10 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
     }
     lines.push_back(
         fmt::format("Clocks held back: {} GPU-hours (clock-event mask 0xEC{}); with a loss of at least 5 % of the "
-                    "SM clock: {} GPU-hours.",
-                    c.Hours(u.throttled_ns), which.empty() ? "" : ": " + which, c.Hours(u.throttled_with_loss_ns)));
+                    "SM clock: {}.",
+                    c.Hours(u.throttled_ns), which.empty() ? "" : ": " + which,
+                    KnowsClockLoss(c.report) ? c.Hours(u.throttled_with_loss_ns) + " GPU-hours"
+                                             : "not known, as the SM clock or its maximum was not read"));
   }
   const TickView ticks = TicksOf(c.report);
   if (ticks.total > 1) {
@@ -160,7 +162,10 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
                     PercentText(*ticks.Share(Phase::kIdle)), InPercent(c.report.thresholds.idle_below),
                     PercentText(*ticks.Share(Phase::kComputeBound)), InPercent(c.report.thresholds.bound_from));
     if (ticks.pattern == "cannot_tell") {
-      line += "too far apart to tell steady work from starvation in bursts.";
+      line += ticks.window
+                  ? "too far apart to tell steady work from starvation in bursts."
+                  : "too few changes to tell how often the counter is refreshed, so steady work cannot be told "
+                    "from starvation in bursts.";
     } else {
       line += fmt::format("{} (burst index {:.2f}; starved in bursts from {:.2f}).", ticks.pattern, *ticks.BurstIndex(),
                           static_cast<double>(c.report.thresholds.burst_percent) / 100);

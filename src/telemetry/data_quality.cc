@@ -123,6 +123,9 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "{gaps in which an owner was not named lie|gap in which an owner was not named lies} beyond the 4,096 that are "
      "kept of an owner on a device; {they count|it counts} "
      "as its time"},
+    {Q::kDifferingReadings, "differing_readings", S::kWarn,
+     "{times|time} readings of one GPU and one time differ: the stamps are too coarse to tell when each was read, or a "
+     "shared GPU's parts stand beside its whole; the largest of each signal counts"},
 }};
 
 std::string_view Name(Severity s) {

@@ -62,8 +62,9 @@ enum class QualityId : std::uint8_t {
   kMixedCounters,
   kUnsizedInstance,
   kOwnerGaps,
+  kDifferingReadings,
 };
-inline constexpr std::size_t kQualityCount = 50;
+inline constexpr std::size_t kQualityCount = 51;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);

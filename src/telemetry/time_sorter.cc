@@ -52,6 +52,7 @@ class Joiner {
   Sample& At(std::int64_t time, DeviceId device) {
     if (batch_.empty() || batch_.back().time.nanos() != time || batch_.back().device != device) {
       if (batch_.size() == kBatch) Flush();
+      differs_ = false;
       Sample& s = batch_.emplace_back();
       s.time = Instant::FromNanos(time);
       s.device = device;
@@ -66,6 +67,8 @@ class Joiner {
       if (!s.Has(signal)) s.SetUnavailable(signal, why);
     } else if (s.Has(signal)) {
       quality_.Count(QualityId::kSharedCopies);
+      if (s.Get(signal) != value && !differs_) quality_.Count(QualityId::kDifferingReadings);
+      differs_ = differs_ || s.Get(signal) != value;
       s.Set(signal, std::max(s.Get(signal), value));
     } else {
       s.Set(signal, value);
@@ -81,6 +84,7 @@ class Joiner {
   SampleSink& out_;
   DataQuality& quality_;
   std::vector<Sample> batch_;
+  bool differs_ = false;  // what was said for the last of it
 };
 
 }  // namespace

@@ -19,9 +19,9 @@ namespace idleburn {
 // inputs of one run on a common clock. An external merge sort: readings are kept in `memory_bytes` and spill,
 // sorted, to an unlinked temporary file when they no longer fit. Readings of one device at one time become one
 // sample; of repeated readings of one signal the largest is kept (copies of a device's value are equal, parts
-// of it are smaller) and counted as shared_copies; none, where one says that what the device tells is old. Board values
-// of a MIG instance go to its board. A reading is of the counter that its device names for the signal when it is
-// pushed; one counter of each signal is delivered.
+// of it are smaller) and counted as shared_copies, a time of which they differ as differing_readings; none, where one
+// says that what the device tells is old. Board values of a MIG instance go to its board. A reading is of the counter
+// that its device names for the signal when it is pushed; one counter of each signal is delivered.
 class TimeSorter final : public SampleSink {
  public:
   TimeSorter(DeviceTable& devices, DataQuality& quality, std::size_t memory_bytes = std::size_t{16} << 20);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <csignal>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -52,8 +53,13 @@ Readings ReadingsOf(const std::vector<Sample>& samples) {
   return all;
 }
 
+struct TwinCounts {
+  std::int64_t repeats = 0;
+  std::set<std::pair<std::int64_t, DeviceId>> differing;
+};
+
 // The same with a map: the largest of the valid values, else unavailable.
-Readings Twin(const std::vector<Sample>& samples, std::int64_t* repeats) {
+Readings Twin(const std::vector<Sample>& samples, TwinCounts* counts) {
   Readings all;
   for (const Sample& s : samples) {
     for (std::size_t i = 0; i < kSignalCount; ++i) {
@@ -61,7 +67,10 @@ Readings Twin(const std::vector<Sample>& samples, std::int64_t* repeats) {
       if (!s.Has(signal) && !s.Lacks(signal)) continue;
       const std::int64_t value = s.Has(signal) ? s.Get(signal) : -1;
       const auto [at, fresh] = all.emplace(std::make_tuple(s.time.nanos(), s.device, i), value);
-      if (!fresh && at->second >= 0 && value >= 0) ++*repeats;
+      if (!fresh && at->second >= 0 && value >= 0) {
+        ++counts->repeats;
+        if (at->second != value) counts->differing.emplace(s.time.nanos(), s.device);
+      }
       at->second = std::max(at->second, value);
     }
   }
@@ -94,9 +103,10 @@ TEST(TimeSorterTest, AgreesWithAMapInAnyMemory) {
     sorter.OnSamples(samples);
     Collected out;
     RC_ASSERT(sorter.Deliver(out).has_value());
-    std::int64_t repeats = 0;
-    RC_ASSERT(ReadingsOf(out.samples) == Twin(samples, &repeats));
-    RC_ASSERT(quality.CountOf(QualityId::kSharedCopies) == repeats);
+    TwinCounts want;
+    RC_ASSERT(ReadingsOf(out.samples) == Twin(samples, &want));
+    RC_ASSERT(quality.CountOf(QualityId::kSharedCopies) == want.repeats);
+    RC_ASSERT(quality.CountOf(QualityId::kDifferingReadings) == std::ssize(want.differing));
     const auto strictly_ordered = [](const Sample& a, const Sample& b) {
       return std::make_tuple(a.time, a.device) >= std::make_tuple(b.time, b.device);
     };
