@@ -114,6 +114,19 @@ TEST(AuditJsonTest, ExactMoneyStandsBesideTheRounded) {
   EXPECT_EQ(cost["per_token_reason"], "no_work_count");
 }
 
+TEST(AuditJsonTest, WhatThrottlingCostIsNullWithoutTheClock) {
+  const auto audit = EightGpus(std::nullopt);
+  DeviceTotals& totals = audit->report.run.devices[0].totals;
+  totals.reasons_ns = totals.throttled_ns = totals.throttled_untold_ns = kNanosPerHour;
+  const Json json = Json::parse(AuditJson(audit->report));
+  EXPECT_FALSE(json["throttled_gpu_hours"].is_null());
+  EXPECT_TRUE(json["throttled_with_clock_loss_gpu_hours"].is_null());
+  EXPECT_EQ(json["throttled_with_clock_loss_gpu_hours_reason"], "not_measured");
+  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "not known, as the SM clock or its maximum was not read"));
+  totals.throttled_told_ns = kNanosPerHour;
+  EXPECT_FALSE(Json::parse(AuditJson(audit->report))["throttled_with_clock_loss_gpu_hours"].is_null());
+}
+
 TEST(AuditJsonTest, UnknownIsNullWithItsReason) {
   const auto audit = EightGpus(std::nullopt);
   audit->report.cost.rate.reason = "ambiguous_price";
