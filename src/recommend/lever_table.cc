@@ -87,9 +87,9 @@ constexpr auto kLevers = std::to_array<Lever>({
      kAgain},
     {"stop_idle", "Stop or release idle GPUs", Axis::kTime, Pool::kIdle, "idle stretches of a minute or more",
      "short pauses between bursts of work",
-     "end the process, or cull notebooks: jupyter lab --MappingKernelManager.cull_idle_timeout=600 "
-     "--MappingKernelManager.cull_connected=True",
-     "record again; idle_held_gpu_hours must fall"},
+     "release what is empty; end what holds the rest, or cull notebooks: jupyter lab "
+     "--MappingKernelManager.cull_idle_timeout=600 --MappingKernelManager.cull_connected=True",
+     "record again; idle_held_gpu_hours and idle_empty_gpu_hours must fall"},
     {"autoscale", "Scale to the load", Axis::kTime, Pool::kIdle, "idle stretches of a service", "steady load",
      "scale to zero: KEDA or Knative on queue length", kAgain},
     {"overlap_copies", "Overlap copies with compute", Axis::kTime, Pool::kCopy, "exposed copies near the link's speed",
