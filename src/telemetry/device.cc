@@ -188,13 +188,18 @@ void OwnerLedger::Account::Add(const std::vector<Stay>& stays) {
   };
   Mark now;
   Int128 nobodys = 0;
-  std::map<std::string_view, Mark> here;
+  struct Since {
+    Mark mark;
+    int times = 0;  // whose stays overlap is here once
+  };
+  std::map<std::string_view, Since> here;
   for (std::size_t i = 0; i < edges.size(); ++i) {
     const Edge& edge = edges[i];
-    if (edge.starts) {
-      here.emplace(edge.owner, now);
-    } else {
-      const Mark since = here.extract(edge.owner).mapped();
+    const auto owner = here.try_emplace(edge.owner, Since{now, 0}).first;
+    owner->second.times += edge.starts ? 1 : -1;
+    if (owner->second.times == 0) {
+      const Mark since = owner->second.mark;
+      here.erase(owner);
       if (!edge.owner.empty()) {
         Tally& tally = tallies.find(edge.owner)->second;
         tally.parts += now.parts - since.parts;

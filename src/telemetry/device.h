@@ -109,7 +109,7 @@ class OwnerLedger {
     std::int64_t to = 0;     // at least `from`
   };
   // Whose a device was, by all of an input: owners of one time share it in equal parts, and it is nobody's where no
-  // stay names one. Stays of one owner do not overlap. N log N in their number.
+  // stay names one. An owner whose stays overlap is there once. N log N in their number.
   void Add(DeviceId device, const std::vector<Stay>& stays);
   // `owners` of `device` in [from, to); empty when none is named. An instant counts as a nanosecond.
   void Add(DeviceId device, const std::vector<std::string>& owners, Instant from, Instant to);

@@ -204,7 +204,7 @@ TEST(OwnerLedgerTest, OwnersOfOneTimeShareIt) {
         std::vector<bool>& seconds = here[std::string(owner)];
         seconds.resize(200);
         std::fill(seconds.begin() + from, seconds.begin() + to, true);
-        from = to + *rc::gen::inRange(1, 20);
+        from = std::max(0, to + *rc::gen::inRange(-10, 20));
       }
     }
     std::map<std::string, std::int64_t> parts;
