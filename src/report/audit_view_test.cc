@@ -240,11 +240,12 @@ TEST(VerdictTest, TheDearestLossStandsFirstWhereHoursHaveSeveralPrices) {
 TEST(VerdictTest, BusyTimeIsCalledWorkOnlyWhereWaitingWouldShow) {
   const auto audit = OneGpu(3600, [](int) { return 95; });
   EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict, "$3.80 of it (95 %) was busy by nvml.utilization.gpu."));
-  audit->report.run.devices[0].spin.evidence = SpinVerdict::Evidence::kPower;
+  DeviceTotals& totals = audit->report.run.devices[0].totals;
+  totals.bound_with_activity_ns = totals.phase_ns[3];
   EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict, "$3.80 of it (95 %) did work."));
   audit->report.cost.whole.total.reset();
   EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict, "Of 1.0000 GPU-hours 0.9500 (95 %) did work."));
-  audit->report.run.devices[0].spin.evidence = SpinVerdict::Evidence::kNone;
+  totals.bound_with_activity_ns = 0;
   EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict, "0.9500 (95 %) were busy by nvml.utilization.gpu."));
 }
 

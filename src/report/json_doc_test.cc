@@ -106,6 +106,7 @@ std::unique_ptr<AuditFixture> EverythingElse() {
   instance.mig = MigInstance{"7", "1g.10gb", 1};
   report.cost.Add({audit->devices.Enter(instance), 1.0 / 7, {}});
   audit->devices.NameCounter(report.run.devices[0].device, Signal::kEventReasons, "nvml.clocks_event_reasons.active");
+  report.run.devices[0].totals.reasons_ns = kNanosPerSecond;
   report.cost.owners.push_back({"job 1", kNanosPerSecond, {}, true});
   report.cost.owners.push_back({"", kNanosPerSecond, {}, false});
   report.cost.rate.candidates.push_back({"aws:p5.48xlarge:on_demand@us-east-1", Money::Cents(295)});
