@@ -18,7 +18,6 @@
 #include "import/sweep_identity.h"
 #include "import/units.h"
 #include "text/ascii.h"
-#include "text/byte_order_mark.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/split.h"
@@ -357,7 +356,6 @@ class CsvWorker final : public LineBlockWorker {
   bool BindHeader(std::string_view& text) {
     const std::string& file = shared_.in.name();
     DataQuality& quality = shared_.out.quality;
-    text = WithoutByteOrderMark(text);
     const std::string_view line = HeaderLine(text);
     if (line.empty()) {
       error_ = "no line names the columns of nvidia-smi --query-gpu; record again with --format=csv";
@@ -501,7 +499,7 @@ class CsvWorker final : public LineBlockWorker {
 
 }  // namespace
 
-bool SniffNvidiaSmiCsv(std::string_view head) { return !HeaderLine(WithoutByteOrderMark(head)).empty(); }
+bool SniffNvidiaSmiCsv(std::string_view head) { return !HeaderLine(head).empty(); }
 
 Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
   Shared shared(in, options, out);

