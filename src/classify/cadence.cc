@@ -92,8 +92,8 @@ void FirstSamples::Add(const Sample& sample) {
   }
 }
 
-bool FirstSamples::Tell() const {
-  if (samples_.size() >= kMost) return true;
+bool FirstSamples::Tell(std::size_t most) const {
+  if (samples_.size() >= most) return true;
   const auto in = [](std::uint32_t signals) { return [signals](Signal s) { return (signals & Bit(s)) != 0; }; };
   const auto* counter = std::find_if(kBusyCounters.begin(), kBusyCounters.end(), in(present_));
   if (counter == kBusyCounters.end()) counter = std::find_if(kBusyCounters.begin(), kBusyCounters.end(), in(named_));

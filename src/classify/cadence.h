@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -39,13 +40,18 @@ inline constexpr Nanos kLongestTickWindow{kNanosPerSecond};  // of any product (
 // W.
 class FirstSamples {
  public:
-  // Of these something can be told at the latest: ten intervals of a counter that is read once in 800 rows.
+  // Of these something can be told at the latest: ten intervals of a counter that is read once in 800 rows. All devices
+  // together hold as many as eight do (13 MiB), or kIntervals + 1 each.
   static constexpr std::size_t kMost = 8192;
+  static constexpr std::size_t MostOf(std::size_t devices) {
+    return std::clamp(8 * kMost / std::max<std::size_t>(devices, 1), kIntervals + 1, kMost);
+  }
   static constexpr std::size_t kMostForOthers = 2048;
   static constexpr std::size_t kIntervalsOfOthers = 3;
 
   void Add(const Sample& sample);
-  [[nodiscard]] bool Tell() const;
+  // `most`: samples that are held at the most.
+  [[nodiscard]] bool Tell(std::size_t most = kMost) const;
   [[nodiscard]] bool empty() const { return samples_.empty(); }
   [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
 

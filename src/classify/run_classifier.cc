@@ -31,7 +31,7 @@ void RunClassifier::Add(const Sample& sample, Stream& stream) const {
   const bool begins = stream.first.empty() && !stream.cadence.counter && SaysACounter(sample);
   if (stream.live && stream.first.empty() && !begins) return stream.live->Feed(sample);
   stream.first.Add(sample);
-  if (stream.first.Tell()) Begin(sample.device, stream, window_);
+  if (stream.first.Tell(FirstSamples::MostOf(streams_.size()))) Begin(sample.device, stream, window_);
 }
 
 void RunClassifier::OnSamples(std::span<const Sample> samples) {

@@ -338,6 +338,22 @@ TEST(RunClassifierTest, ADenserSignalDoesNotHideThePeriodOfTheCounter) {
   }
 }
 
+// A counter that never comes again is not waited for with the memory of a whole fleet.
+TEST(CadenceTest, ManyDevicesHoldNoMoreThanFew) {
+  for (const std::size_t devices : {1U, 8U, 32U, 500U, 20'000U}) {
+    FirstSamples first;
+    std::size_t held = 0;
+    for (Sample s; !first.Tell(FirstSamples::MostOf(devices)); ++held) {
+      s.time = s.time + Nanos(kNanosPerSecond);
+      s.present = 0;
+      s.Set(held == 0 ? Signal::kUtilization : Signal::kPower, 0);
+      first.Add(s);
+    }
+    EXPECT_GE(held, kIntervals + 1);
+    EXPECT_LE(devices * held, std::max(8 * FirstSamples::kMost, devices * (kIntervals + 1)));
+  }
+}
+
 // Rows of one time say nothing of the period: of a log whose stamps are whole seconds, 102 rows span 26 s.
 TEST(CadenceTest, RowsOfOneTimeAreNoIntervals) {
   FirstSamples first;
