@@ -529,7 +529,7 @@ TEST_F(CompareTest, WhatIsSaidOfRunsMustFitThem) {
   Refused("compare" + files + " --work nobody.csv:samples=5", 2, "no run is called so");
   Refused("compare" + files + " --arms A,B", 2, "no run before the change has one");
   const std::string twice = folder_.Write("twice.csv", "time_s,gpu_seconds,samples,samples\n1,1,32,64\n");
-  Refused("compare" + before + " --vs " + twice, 1, "twice.csv:1: names column 'samples' twice");
+  Refused("compare" + before + " --vs " + twice, 1, "twice.csv:1: two columns are named 'samples'");
   Refused("claim" + before + " -o " + Path("c.json") + " --boundary b --measure m --work nobody.csv:steps=5", 2,
           "no run is called so");
   std::filesystem::copy_file(Path("before0.csv"), Path("same.csv"));

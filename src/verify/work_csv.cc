@@ -55,11 +55,6 @@ struct Columns {
 
 Result<Columns> ReadColumns(CsvTable& table) {
   TRY(table.ReadHeader());
-  for (const std::string& name : table.columns()) {
-    if (std::count(table.columns().begin(), table.columns().end(), name) > 1 && !name.empty()) {
-      return Fail(table.Where() + ": names column '" + name.substr(0, kShown) + "' twice; keep the one that is meant");
-    }
-  }
   Columns columns;
   if (table.Has("time")) columns.time = "time";
   const std::array<std::string_view, 2> needed = {columns.time, kGpuSeconds};
