@@ -12,7 +12,6 @@ namespace idleburn {
 namespace {
 
 constexpr std::string_view kGpuSeconds = "gpu_seconds";
-constexpr std::size_t kShown = 30;
 // Above it a sum of counts could no longer be told from its neighbour, and times would not be instants.
 constexpr double kMost = 1e15;
 
