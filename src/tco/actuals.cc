@@ -1,5 +1,7 @@
 #include "tco/actuals.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -25,8 +27,7 @@ std::int64_t MonthNumber(const std::string& month) {
   return 12 * *ParseInteger(month.substr(0, 4)) + *ParseInteger(month.substr(5, 2)) - 1;
 }
 std::string MonthText(std::int64_t number) {
-  const std::string month = std::to_string(number % 12 + 1);
-  return std::to_string(number / 12) + (month.size() < 2 ? "-0" : "-") + month;
+  return fmt::format("{:04}-{:02}", number / 12, number % 12 + 1);
 }
 
 int DaysIn(const std::string& month) {

@@ -76,6 +76,14 @@ TEST(TcoActuals, PlansOfMonthsSumToTheWhole) {
   EXPECT_FALSE(report->efficiency);
 }
 
+TEST(TcoActuals, ALowYearHasFourDigitsToo) {
+  const Result<ActualReport> report = Compared(Plan(kCompute), Bill("month,category,amount\n0226-02,compute,28\n"));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->months.front().month, "0226-02");
+  EXPECT_EQ(report->burn_days, 28);
+  EXPECT_EQ(report->burn_a_day, Money::Cents(100));
+}
+
 TEST(TcoActuals, ACategoryWithoutAPlanAndWhatNobodyOwnsAreLines) {
   const Result<ActualReport> report =
       Compared(Plan(kCompute), Bill("month,category,amount,status\n2026-07,data,5,open\n2026-07,,7,\n"));
