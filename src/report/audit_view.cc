@@ -10,6 +10,7 @@
 #include "report/trace_tables.h"
 #include "report/view_context.h"
 #include "text/share.h"
+#include "text/split.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -158,7 +159,7 @@ std::vector<std::string> Next(const ViewContext& c) {
 }
 
 std::string Title(const AuditReport& r) {
-  if (r.traced_only && r.run.devices.empty()) return Joined(r.inputs);
+  if (r.traced_only && r.run.devices.empty()) return ListText(r.inputs, "; ");
   if (!r.live.no_gpu.empty()) return "no GPU";
   const std::vector<std::string> names = GpuNames(r);
   std::string title = GpuCount(r.cost.gpus, r.cost.others);

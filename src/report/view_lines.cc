@@ -10,6 +10,7 @@
 #include "report/view_context.h"
 #include "text/duration.h"
 #include "text/share.h"
+#include "text/split.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -193,7 +194,7 @@ std::string OtherCounters(const AuditReport& r) {
     const std::set<std::string>& from = names[Index(signal.id)];
     if (!from.empty()) parts.push_back(fmt::format("{} from {}", signal.name, fmt::join(from, " and ")));
   }
-  return Joined(parts);
+  return ListText(parts, "; ");
 }
 
 // How readings became phases.
@@ -201,7 +202,7 @@ void AddReadingRules(const ViewContext& c, std::vector<std::string>& lines) {
   const AuditReport& r = c.report;
   const Thresholds& t = r.thresholds;
   const std::vector<std::string> counters = CountersOf(r);
-  std::string counter = Joined(counters);
+  std::string counter = ListText(counters, "; ");
   if (counter.empty()) counter = "none was reported";
   lines.push_back(
       fmt::format("Counter: {}, in bands of the mean of each second: idle below {} %, underutilized to {} %, "
@@ -239,7 +240,7 @@ std::vector<std::string> BasisLines(const ViewContext& c) {
     lines.push_back(fmt::format("Window: {}{}.", WindowText(r.run),
                                 zone ? "; times without a zone were read as " + r.timezone : std::string()));
   }
-  if (!r.inputs.empty()) lines.push_back(fmt::format("Inputs: {}.", Joined(r.inputs)));
+  if (!r.inputs.empty()) lines.push_back(fmt::format("Inputs: {}.", ListText(r.inputs, "; ")));
   lines.push_back(fmt::format("idleburn {}.", r.version));
   return lines;
 }

@@ -7,6 +7,7 @@
 #include "report/display.h"
 #include "report/view_context.h"
 #include "text/share.h"
+#include "text/split.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -281,7 +282,7 @@ ReportTable FindingTable(const ViewContext& c) {
     if (f.cost && f.gpu_ns > 0) time += ", " + c.Worth(f.cost, f.gpu_ns);
     const std::string status =
         f.cause == Name(f.status) ? std::string(f.cause) : fmt::format("{} ({})", Name(f.status), f.cause);
-    table.rows.push_back({f.title, status, time, Joined(f.evidence), Joined(f.refutes), f.isolate});
+    table.rows.push_back({f.title, status, time, ListText(f.evidence, "; "), ListText(f.refutes, "; "), f.isolate});
   }
   return table;
 }
