@@ -96,7 +96,7 @@ TEST(Commands, DemoPrintsWhatTheReadmeShows) {
 }
 
 TEST(Commands, DemoSaysWhyItCannot) {
-  const ProgramRun run = testing::RunShell("TMPDIR=/no/such/folder " IDLEBURN_PROGRAM " demo");
+  const ProgramRun run = testing::RunShell("TMPDIR=/proc/no/such/folder " IDLEBURN_PROGRAM " demo");
   EXPECT_EQ(run.code, 1);
   EXPECT_EQ(run.out, "");
   ExpectHas(run.err, "TMPDIR");
@@ -200,7 +200,7 @@ TEST(Commands, PricesImportMakesAListForAudits) {
   EXPECT_EQ(found.out.rfind("0.75 USD a GPU-hour", 0), 0U) << found.out;
   EXPECT_EQ(RunIdleburn("prices import").code, 2);
   EXPECT_EQ(RunIdleburn("prices import " + vms + " --provider acme --as-of sometime -o " + list).code, 2);
-  EXPECT_EQ(RunIdleburn("prices import /no/such/file --provider acme").code, 1);
+  EXPECT_EQ(RunIdleburn("prices import /proc/no/such/file --provider acme").code, 1);
 }
 
 // ---- flags of audit

@@ -634,7 +634,7 @@ TEST_F(CompareTest, BadInputGetsOneLine) {
   Refused("compare --vs " + good, 2, "before is missing");
   Refused("compare " + good + " --vs " + good, 2, "is given twice");
   Refused("compare " + good + " --vs " + Put("copy.csv", {}), 2, "are the same file");
-  Refused("compare " + good + " --vs /nowhere.csv", 1, "/nowhere.csv");
+  Refused("compare " + good + " --vs /proc/nowhere.csv", 1, "/proc/nowhere.csv");
   WorkLog other;
   other.step = 0.3;
   const std::string two = "compare " + good + " --vs " + Put("other.csv", other);

@@ -144,7 +144,7 @@ std::vector<DriverCase> DriversThatFail() {
       {"no library", "", "", {{"nvml_library", "warning"}, {"gpu_count", "warning"}}, "gpu_count", "none"},
       {"wrong library",
        "",
-       "/nowhere/libnvidia-ml.so.1",
+       "/proc/nowhere/libnvidia-ml.so.1",
        {{"nvml_library", "failure"}},
        "nvml_library",
        "IDLEBURN_NVML_LIBRARY"},
@@ -222,7 +222,7 @@ std::string Of(const Told& told, const std::string& id, const std::string& cache
 
 Told AskData(const std::string& before, const std::string& flags) {
   Told told;
-  told.run = RunShell("export XDG_DATA_HOME=$PWD/data IDLEBURN_NVML_LIBRARY=/no/such/library; " + before +
+  told.run = RunShell("export XDG_DATA_HOME=$PWD/data IDLEBURN_NVML_LIBRARY=/proc/no/such/library; " + before +
                       "timeout 60 " IDLEBURN_PROGRAM " doctor --format json --price 2 " + flags);
   told.document = nlohmann::json::parse(told.run.out, nullptr, false);
   if (!told.document.is_object()) return told;
@@ -276,7 +276,7 @@ TEST(DoctorDataTest, WhatCannotBeReadIsAFailureWithAReason) {
     std::string evidence;
   };
   const std::vector<Case> cases = {
-      {"", "--data /no/such/set", "data_files", "/no/such/set: No such file"},
+      {"", "--data /proc/no/such/set", "data_files", "/proc/no/such/set: No such file"},
       {"mkdir set; ", "--data set", "data_files", "set: holds no file"},
       {"mkdir set; ln -s /etc/passwd set/link; mkfifo set/pipe; ", "--data set", "data_files", "holds no file"},
       {"echo x > set; echo no recording > r; ", "--data set --run r", "data_run", "r: "},
@@ -292,7 +292,8 @@ TEST(DoctorDataTest, WhatCannotBeReadIsAFailureWithAReason) {
 
 TEST(DoctorDataTest, FilesThatMayNotBeOpenedAreCountedNotPassedOver) {
   const ProgramRun run = RunShell(
-      "export XDG_DATA_HOME=$PWD/data IDLEBURN_NVML_LIBRARY=/no/such/library; d=$(mktemp -d); trap 'rm -r $d' EXIT; "
+      "export XDG_DATA_HOME=$PWD/data IDLEBURN_NVML_LIBRARY=/proc/no/such; d=$(mktemp -d); trap 'rm -r $d' "
+      "EXIT; "
       "for i in 1 2 3 4; do echo some text > $d/$i; done; chmod 755 $d; chmod 600 $d/2; "
       "command -v setpriv >/dev/null && setpriv --reuid=65534 --clear-groups cp " IDLEBURN_PROGRAM
       " /dev/null 2>/dev/null && setpriv --reuid=65534 --clear-groups timeout 60 " IDLEBURN_PROGRAM

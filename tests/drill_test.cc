@@ -301,7 +301,7 @@ TEST(DrillTest, WhatCannotBeDoneIsSaidInOneLine) {
        "ended with exit 3 and said nothing of its progress; the last it "
        "printed: bad config"},
       {"--after 9s -- sh -c 'echo step 1; echo step 2; sleep 0.2'", 1, "before it was interrupted; lower --after"},
-      {"--copy /no/such/folder -- true", 1, "/no/such/folder: is no folder"},
+      {"--copy /proc/no/such/folder -- true", 1, "/proc/no/such/folder: is no folder"},
       {"--resume \"train 'x\" -- true", 2, "has a quote that does not end"},
       {"--rounds 0 -- true", 2, "--rounds: '0' is no number from 1 on"},
       {"--after soon -- true", 2, "--after: 'soon'"},

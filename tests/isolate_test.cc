@@ -241,7 +241,7 @@ TEST(IsolateTest, WhatCannotBeDoneIsSaidInOneLine) {
        "ended with exit 3 after no progress that could be read; the last it "
        "printed: bad config"},
       {"--skip-steps 100 -- sh -c 'echo step 1; echo step 2; sleep 0.1'", 1, "too few to measure"},
-      {"--data /no/such/path -- true", 1, "/no/such/path: No such file"},
+      {"--data /proc/no/such/path -- true", 1, "/proc/no/such/path: No such file"},
       {"--rounds 0 -- true", 2, "--rounds: '0' is no number from 1 on"},
       {"--steps none -- true", 2, "--steps: 'none'"},
       {"--for soon -- true", 2, "--for:"},

@@ -25,7 +25,7 @@ struct Answered {
 
 Answered Plan(const std::string& arguments, const std::string& errors = "2>/dev/null") {
   Answered answer;
-  const std::string command = "XDG_DATA_HOME=/nowhere " IDLEBURN_PROGRAM " plan " + arguments + " " + errors;
+  const std::string command = "XDG_DATA_HOME=/proc/nowhere " IDLEBURN_PROGRAM " plan " + arguments + " " + errors;
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return answer;
   std::array<char, 4096> buffer{};
@@ -372,7 +372,7 @@ TEST(PlanOptions, BadInputIsOneLine) {
       {"--up-fraction 0.5", "--up-fraction needs --uptime"},
       {"--uptime 8h --interruptions " + calm.path(), "leave out --uptime"},
       {"--interruptions " + calm.path(), "nothing was lost in this history"},
-      {"--interruptions /nowhere.csv", "/nowhere.csv"},
+      {"--interruptions /proc/nowhere.csv", "/proc/nowhere.csv"},
       {"--drill " + other.path(), "is no idleburn.drill/1 document"},
   };
   for (const auto& [arguments, part] : wrong) {

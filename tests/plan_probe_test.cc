@@ -137,7 +137,7 @@ TEST(PlanProbeTest, WhatTellsNothingIsOneClearLine) {
       {"--probe --patience 300ms -- sleep 30", "said nothing of its progress"},
       {"--probe -- sh -c 'echo step 1; echo out of memory; exit 3'", "ended with exit 3"},
       {"--probe --skip-steps 5 -- sh -c 'echo step 1; echo step 2; echo step 3'", "too few to measure"},
-      {"--probe -- /no/such/program", "/no/such/program"},
+      {"--probe -- /proc/no/such/program", "/proc/no/such/program"},
       {"--probe", "no command; put it behind two dashes"},
       {"--launch", "no command; put it behind two dashes"},
       {"-- sleep 1", "only run with --probe"},
@@ -188,7 +188,7 @@ TEST(PlanLaunchTest, ACommandThatFailsKeepsItsCodeAndIsNotCompared) {
   const ProgramRun run = machine.Run("$I plan " + kModel + kStated + "--launch -- sh -c 'echo step 1; exit 7'");
   EXPECT_EQ(run.code, 7) << run.err;
   EXPECT_EQ(LinesWith(run.err, "are not compared: the command ended with exit 7"), 1) << run.err;
-  const ProgramRun missing = machine.Run("$I plan " + kModel + kStated + "--launch -- /no/such/program");
+  const ProgramRun missing = machine.Run("$I plan " + kModel + kStated + "--launch -- /proc/no/such/program");
   EXPECT_EQ(missing.code, 127);
   const ProgramRun killed = machine.Run("$I plan " + kModel + kStated + "--launch -- sh -c 'kill -9 $$'");
   EXPECT_EQ(killed.code, 137);

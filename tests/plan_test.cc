@@ -32,8 +32,8 @@ struct Answer {
 
 Answer Plan(const std::string& arguments) {
   Answer answer;
-  FILE* pipe =
-      popen((std::string("XDG_DATA_HOME=/nowhere " IDLEBURN_PROGRAM) + " plan " + arguments + " 2>&1").c_str(), "r");
+  FILE* pipe = popen(
+      (std::string("XDG_DATA_HOME=/proc/nowhere " IDLEBURN_PROGRAM) + " plan " + arguments + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return answer;
   std::array<char, 4096> buffer{};
   for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
@@ -79,8 +79,8 @@ TEST(PlanCommand, BadInputIsOneLine) {
       {"--model llama-2-7b --seq-len 512 --params 13B", "one of them is wrong"},
       {"--seq-len -5 --model llama-2-7b", "not above 0"},
       {"--format yaml --model llama-2-7b --seq-len 1", "plan: --format is text or json, not 'yaml'"},
-      {"/nowhere/plan.toml", "/nowhere/plan.toml"},
-      {"--predict /nowhere.csv", "/nowhere.csv"},
+      {"/proc/nowhere/plan.toml", "/proc/nowhere/plan.toml"},
+      {"--predict /proc/nowhere.csv", "/proc/nowhere.csv"},
   };
   for (const auto& [arguments, part] : wrong) {
     const Answer answer = Plan(arguments);

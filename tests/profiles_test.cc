@@ -7,14 +7,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "cli/open_input.h"
 #include "diagnose/before_after.h"
 #include "diagnose/trace_diagnosis.h"
-#include "os/input_file.h"
-#include "profile/kineto_trace.h"
-#include "profile/nsys_sqlite.h"
 #include "support/call_time.h"
 #include "support/device_traces.h"
 #include "support/shared_data.h"
@@ -27,10 +26,10 @@ using nlohmann::json;
 constexpr const char* kFolder = "data/profiler_traces/";
 
 std::optional<Profile> ReadProfile(const std::string& file) {
-  const Result<std::unique_ptr<ByteSource>> in = OpenInput(test::SharedPath(kFolder + file).string());
-  if (!in) return std::nullopt;
+  const Result<KnownInput> in = OpenKnownInput(test::SharedPath(kFolder + file).string(), {}, false);
+  if (!in || in->profiler == nullptr) return std::nullopt;
   DataQuality quality;
-  Result<Profile> profile = file.ends_with(".sqlite") ? ReadNsys(**in, quality) : ReadKineto(**in, quality);
+  Result<Profile> profile = in->profiler->read(*in->source, quality);
   EXPECT_TRUE(profile) << file << ": " << profile.error().message;
   if (!profile) return std::nullopt;
   return std::move(*profile);
@@ -86,6 +85,9 @@ double Tolerance(const std::string& key) {
   return key.ends_with("_per_s") ? 0.051 : 0;
 }
 
+// XPlane names the direction alone.
+std::string XplaneKind(const CopyFigures& copy) { return std::string(Name(copy.kind)); }
+
 // As Kineto names the copy, cut to 24 characters; ROCm says "Host" of any host memory.
 std::string KinetoKind(const CopyFigures& copy) {
   constexpr std::array<const char*, 5> kMemory = {"Host", "Pageable", "Pinned", "Device", "Managed"};
@@ -122,14 +124,17 @@ int ExpectBudget(const TraceBudget& b, const json& want, const std::string& wher
   }
   EXPECT_EQ(attributed, b.idle_ns) << where;
   for (const CopyFigures& copy : b.copies) {
-    const std::string kind = want.contains("streams") ? KinetoKind(copy) : NsysKind(copy);
-    if (!want["memcpy"].contains(kind)) {
-      ADD_FAILURE() << where << " memcpy " << kind;
+    const json* figures = nullptr;
+    for (const std::string& kind : {KinetoKind(copy), NsysKind(copy), XplaneKind(copy)}) {
+      if (want["memcpy"].contains(kind)) figures = &want["memcpy"][kind];
+    }
+    if (figures == nullptr) {
+      ADD_FAILURE() << where << " memcpy " << KinetoKind(copy);
       continue;
     }
-    near(static_cast<double>(copy.count), want["memcpy"][kind]["n"], "n");
-    near(Ms(copy.ns), want["memcpy"][kind]["ms"], "copy_ms");
-    near(static_cast<double>(copy.bytes) / 1e6, want["memcpy"][kind]["MB"], "MB_ms");
+    near(static_cast<double>(copy.count), (*figures)["n"], "n");
+    near(Ms(copy.ns), (*figures)["ms"], "copy_ms");
+    if (figures->contains("MB")) near(static_cast<double>(copy.bytes) / 1e6, (*figures)["MB"], "MB_ms");
   }
   EXPECT_EQ(b.copies.size(), want["memcpy"].size()) << where;
   if (!want.contains("streams")) return compared;
@@ -174,36 +179,77 @@ IntervalSet BusyTime(const ProfiledDevice& device) {
   return IntervalSet::UnionOf(std::move(events));
 }
 
+// A case of one capture, window by window; `*windows` counts those that were compared. Returns how many figures were.
+int ExpectCapture(const std::string& id, const json& want, std::size_t* windows) {
+  int compared = 0;
+  const std::optional<Profile> profile = ReadProfile(want["file"].get<std::string>());
+  if (!profile) {
+    ADD_FAILURE() << id;
+    return 0;
+  }
+  if (want.contains("launch_api")) ExpectHost(*profile, want);
+  EXPECT_EQ(profile->devices.size(), want["devices"].size()) << id;
+  for (const DeviceTrace& trace : test::TraceDevices(*profile)) {
+    const std::string window(Name(trace.window));
+    const json& device = want["devices"].value(std::to_string(trace.budget.device), json::object());
+    const json& figures = device.contains("span_ms") ? device : device.value(window, json());
+    const std::string where = id + " device " + std::to_string(trace.budget.device) + " " + window;
+    if (!figures.is_object()) {
+      ADD_FAILURE() << where << " is not expected";
+      continue;
+    }
+    compared += ExpectBudget(trace.budget, figures, where);
+    ++*windows;
+    if (!figures.contains("dataloader_in_steps_pct")) continue;
+    const IntervalSet loader = Clip(profile->host.dataloader, trace.budget.span);
+    EXPECT_NEAR(100 * trace.budget.Share(loader.TotalNs()), figures["dataloader_in_steps_pct"].get<double>(), 0.01);
+    const IntervalSet exposed = Difference(loader, BusyTime(*trace.device));
+    EXPECT_NEAR(100 * trace.budget.Share(exposed.TotalNs()), figures["dataloader_exposed_pct"].get<double>(), 0.01);
+  }
+  return compared;
+}
+
+std::size_t WindowsIn(const json& want) {
+  std::size_t windows = 0;
+  for (const json& device : want["devices"]) {
+    if (device.contains("span_ms") || device.contains("gpu_span")) ++windows;
+    if (device.contains("profiler_steps")) ++windows;
+  }
+  return windows;
+}
+
+// A case of several ranks of one job: what can be said without matching their collectives.
+void ExpectRanks(const std::string& id, const json& want) {
+  double comm_ms = 0;
+  double steps_ms = 0;
+  for (const json& file : want["files"]) {
+    const std::optional<Profile> profile = ReadProfile(file.get<std::string>());
+    ASSERT_TRUE(profile) << id;
+    for (const ProfiledDevice& device : profile->devices) {
+      for (const DeviceEvent& e : device.events) comm_ms += e.op == DeviceOp::kComm ? Ms(e.end_ns - e.start_ns) : 0;
+    }
+    for (const ProfiledStep& step : profile->steps) steps_ms += Ms(step.end_ns - step.start_ns);
+  }
+  EXPECT_NEAR(comm_ms, want["comm_kernel_ms"].get<double>(), 0.001) << id;
+  EXPECT_NEAR(steps_ms, want["step_ms_all_ranks"].get<double>(), 0.001) << id;
+}
+
 TEST(ProfilesTest, BudgetsAreThoseComputedIndependently) {
   const std::optional<json> expected = Expected();
   if (!expected) GTEST_SKIP() << "missing: " << test::SharedPath(kFolder);
   int compared = 0;
   std::size_t windows = 0;
+  std::size_t windows_expected = 0;
   for (const auto& [id, want] : expected->items()) {
-    const std::optional<Profile> profile = ReadProfile(want["file"].get<std::string>());
-    ASSERT_TRUE(profile) << id;
-    if (want.contains("launch_api")) ExpectHost(*profile, want);
-    EXPECT_EQ(profile->devices.size(), want["devices"].size()) << id;
-    for (const DeviceTrace& trace : test::TraceDevices(*profile)) {
-      const std::string window(Name(trace.window));
-      const json& device = want["devices"].value(std::to_string(trace.budget.device), json::object());
-      const json& figures = device.contains("span_ms") ? device : device.value(window, json());
-      const std::string where = id + " device " + std::to_string(trace.budget.device) + " " + window;
-      if (!figures.is_object()) {
-        ADD_FAILURE() << where << " is not expected";
-        continue;
-      }
-      compared += ExpectBudget(trace.budget, figures, where);
-      ++windows;
-      if (!figures.contains("dataloader_in_steps_pct")) continue;
-      const IntervalSet loader = Clip(profile->host.dataloader, trace.budget.span);
-      EXPECT_NEAR(100 * trace.budget.Share(loader.TotalNs()), figures["dataloader_in_steps_pct"].get<double>(), 0.01);
-      const IntervalSet exposed = Difference(loader, BusyTime(*trace.device));
-      EXPECT_NEAR(100 * trace.budget.Share(exposed.TotalNs()), figures["dataloader_exposed_pct"].get<double>(), 0.01);
+    if (want.contains("files")) {
+      ExpectRanks(id, want);
+      continue;
     }
+    compared += ExpectCapture(id, want, &windows);
+    windows_expected += WindowsIn(want);
   }
-  EXPECT_EQ(windows, 28U);
-  EXPECT_GT(compared, 1000);
+  EXPECT_EQ(windows, windows_expected);
+  EXPECT_GT(compared, 2000);
 }
 
 // What the README of the files says: shares in per cent of the deciding window.
@@ -236,6 +282,41 @@ const std::vector<Verdict>& Verdicts() {
       {"D16_flux_mi300.json.gz", {{{"unknown", 15.0}, {"unknown", 4.3}}}},
   };
   return kVerdicts;
+}
+
+// Captures whose causes are not named as they should be yet. Their budgets are compared above like all others.
+const std::set<std::string>& NotYetHeld() {
+  static const std::set<std::string> kIds = {
+      "D17_dlrm_8rank",       "D17_dlrm_rank0",         "D17_dlrm_rank1",          "D17_dlrm_rank2",
+      "D17_dlrm_rank3",       "D17_dlrm_rank4",         "D17_dlrm_rank5",          "D17_dlrm_rank6",
+      "D17_dlrm_rank7",       "D18_ddp_resnet18_mi300", "D19_normalization_mi300", "D20_minitoy_mi250",
+      "D21_sglang_cut_mi300", "D22_jax_conv_legacy",    "D23_triton_one_kernel",   "D24_vllm_graph_capture"};
+  return kIds;
+}
+
+// No case is left out in silence: its verdict is held to the table, or it is named among those that are not yet.
+TEST(ProfilesTest, EveryCaseIsHeldOrNamed) {
+  const std::optional<json> expected = Expected();
+  if (!expected) GTEST_SKIP() << "missing: " << test::SharedPath(kFolder);
+  std::set<std::string> held;
+  for (const Verdict& verdict : Verdicts()) held.insert(verdict.file);
+  for (const auto& [id, want] : expected->items()) {
+    const bool is_held = want.contains("file") && held.count(want["file"].get<std::string>()) > 0;
+    EXPECT_NE(is_held, NotYetHeld().count(id) > 0) << id;
+  }
+}
+
+class CausesNotYetHeld : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Profiles, CausesNotYetHeld, ::testing::ValuesIn(NotYetHeld()),
+                         [](const auto& tested) { return tested.param; });
+
+// Skips by name with what is missing, so that the end of a test run lists it.
+TEST_P(CausesNotYetHeld, AreNamed) {
+  const std::optional<json> expected = Expected();
+  if (!expected) GTEST_SKIP() << "missing: " << test::SharedPath(kFolder);
+  const json& want = (*expected)[GetParam()];
+  ASSERT_TRUE(want.contains("must") && want.contains("must_not"));
+  GTEST_SKIP() << "causes not yet held: must " << want["must"].dump() << ", must not " << want["must_not"].dump();
 }
 
 TraceDiagnosis Diagnose(const Profile& profile) { return DiagnoseProfiles(std::span(&profile, 1)); }

@@ -102,7 +102,7 @@ TEST(RunEndTest, WhatCannotStartIsOneLine) {
       {"$I run --price dear -- touch $F/started", 2, "--price: 'dear' is not a decimal number"},
       {"$I run --price aws:none@mars -- touch $F/started", 2, "--price: 'aws:none@mars' is not in the price catalogue"},
       {"$I run --owned cars=3 -- touch $F/started", 2, "--owned: 'cars=3'"},
-      {"$I run --prices /no/such/file -- touch $F/started", 1, "/no/such/file: cannot be opened"},
+      {"$I run --prices /proc/no/such/file -- touch $F/started", 1, "/proc/no/such/file: cannot be opened"},
       {"$I run --fail-on luck>1 -- touch $F/started", 2, "--fail-on: 'luck"},
       {"$I run --format pdf -- touch $F/started", 2, "--format is text, json, html, csv or markdown, not 'pdf'"},
       {"$I run --work naps=1 -- touch $F/started", 2, "--work: 'naps=1'"},
@@ -157,7 +157,7 @@ TEST(RunEndTest, AReportThatCannotBeWrittenIsSaidAndTheRecordingIsNamed) {
 
 TEST(RunEndTest, AReportWithoutAFolderOrAFormIsRefusedBeforeTheStart) {
   const LiveMachine machine("gpu 0\n");
-  for (const char* output : {"/no/such/folder/report.html", "$F/report.pdf"}) {
+  for (const char* output : {"/proc/no/such/folder/report.html", "$F/report.pdf"}) {
     const ProgramRun run = machine.Run(std::string("$I run -o ") + output + " --no-recording -- touch $F/started");
     EXPECT_EQ(run.code, 2) << run.err;
     EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
@@ -230,7 +230,7 @@ TEST(RunNoGpuTest, AReportThatIsAskedForIsWritten) {
   EXPECT_EQ(live["schema"], "idleburn.audit/1");
   EXPECT_EQ(live["run"]["exit"], "exit 4");
   EXPECT_EQ(live["run"]["command"], "sh -c 'sleep 0.6; exit 4'");
-  EXPECT_NE(live["run"]["no_gpu"].get<std::string>().find("/no/such/library.so"), std::string::npos);
+  EXPECT_NE(live["run"]["no_gpu"].get<std::string>().find("/proc/no/such/library.so"), std::string::npos);
   EXPECT_GE(live["host"]["workload"]["watched_s"].get<double>(), 0.3);
   EXPECT_GE(live["host"]["machine"]["cpus"].get<int>(), 1);
   EXPECT_EQ(live["cost"]["total"], nullptr);

@@ -486,7 +486,7 @@ struct BadTco {
 
 TEST(TcoTest, WrongUseIsOneLine) {
   const BadTco rows[] = {
-      {"/no/such.toml", 1, "/no/such.toml"},
+      {"/proc/no/such.toml", 1, "/proc/no/such.toml"},
       {IDLEBURN_ROOT "/.clang-format", 2, ".clang-format:"},
       {"--draws 5 " IDLEBURN_ROOT "/examples/tco.toml", 2, "--draws '5' is no whole number from 10000"},
       {"--earned 80% " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals"},

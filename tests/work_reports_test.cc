@@ -132,7 +132,7 @@ TEST(WorkReportsTest, TheCHeaderWorksInCAndCxx) {
     RunShell(node + IDLEBURN_WORKLOAD_PROBE + " plain " + end + " " + program);
     EXPECT_NE(Told(end, "rank 3"), "");
     EXPECT_EQ(RunShell(program).code, 0);
-    EXPECT_EQ(RunShell("IDLEBURN_MARKERS=/no/such/file " + program).code, 0);
+    EXPECT_EQ(RunShell("IDLEBURN_MARKERS=/proc/no/such/file " + program).code, 0);
   }
 }
 

@@ -80,7 +80,7 @@ TEST(WorkloadTest, ExitCodesPassThrough) {
 TEST(WorkloadTest, WhatCannotStartIsOneLineAndTheShellsCode) {
   const TempFolder folder;
   const std::string data = folder.Write("data.txt", "text");
-  const std::string lost = folder.Write("lost.sh", "#!/no/such/interpreter\n");
+  const std::string lost = folder.Write("lost.sh", "#!/proc/no/such/interpreter\n");
   MustRunTool("chmod +x " + lost);
   const struct {
     std::string command;

@@ -32,7 +32,7 @@ TEST(InstanceType, OthersTellOnlyWhoTheyAre) {
 
 TEST(InstanceType, ElsewhereThereIsNone) {
   EXPECT_FALSE(Detected("LENOVO", "p5.48xlarge"));
-  EXPECT_FALSE(DetectInstanceType("/no/such/folder"));
+  EXPECT_FALSE(DetectInstanceType("/proc/no/such/folder"));
 }
 
 }  // namespace

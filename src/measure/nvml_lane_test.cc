@@ -642,9 +642,9 @@ TEST(NvmlLane, WithoutAUsableDriverItSaysWhy) {
             std::string::npos);
   EXPECT_NE(StandInRun("gpu 0\nfail nvmlInit_v2 18\n").error.find("reboot, or reload the module"), std::string::npos);
   EXPECT_NE(StandInRun("").error.find("lists no GPU"), std::string::npos);
-  const auto absent = NvmlLibrary::Open("/nowhere/libnvidia-ml.so.1", SystemClock());
+  const auto absent = NvmlLibrary::Open("/proc/nowhere/libnvidia-ml.so.1", SystemClock());
   ASSERT_FALSE(absent.has_value());
-  EXPECT_NE(absent.error().message.find("IDLEBURN_NVML_LIBRARY: /nowhere/libnvidia-ml.so.1"), std::string::npos);
+  EXPECT_NE(absent.error().message.find("IDLEBURN_NVML_LIBRARY: /proc/nowhere/libnvidia-ml.so.1"), std::string::npos);
   const auto other = NvmlLibrary::Open("libz.so.1", SystemClock());
   ASSERT_FALSE(other.has_value());
   EXPECT_NE(other.error().message.find("is no NVML library"), std::string::npos);

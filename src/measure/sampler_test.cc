@@ -21,7 +21,7 @@ std::vector<std::unique_ptr<Lane>> LanesOf(const StandIn& driver, DeviceTable& d
                                            const std::shared_ptr<RunClock>& clock, const TimeLine& line) {
   LiveGpuOptions options;
   options.nvml_library = driver.path();
-  options.sysfs = "/nowhere";
+  options.sysfs = "/proc/nowhere";
   options.period = Nanos(10'000'000);
   LiveGpus gpus = LiveGpus::Open(options, devices, out, clock, line);
   EXPECT_EQ(gpus.lanes.size(), 1U) << gpus.why_not;
@@ -218,11 +218,11 @@ TEST(LiveGpus, WithoutAGpuThereAreNoLanesButAReason) {
   LiveLog log;
   const auto clock = SystemClock();
   LiveGpuOptions options;
-  options.nvml_library = "/nowhere/libnvidia-ml.so.1";
-  options.sysfs = "/nowhere";
+  options.nvml_library = "/proc/nowhere/libnvidia-ml.so.1";
+  options.sysfs = "/proc/nowhere";
   const LiveGpus gpus = LiveGpus::Open(options, devices, log, clock, TimeLine(clock->Read()));
   EXPECT_TRUE(gpus.lanes.empty());
-  EXPECT_NE(gpus.why_not.find("/nowhere/libnvidia-ml.so.1"), std::string::npos);
+  EXPECT_NE(gpus.why_not.find("/proc/nowhere/libnvidia-ml.so.1"), std::string::npos);
 }
 
 TEST(LiveGpus, NobodyWaitsForADriverThatHangsOnceTheRunIsOver) {
@@ -232,7 +232,7 @@ TEST(LiveGpus, NobodyWaitsForADriverThatHangsOnceTheRunIsOver) {
   const auto clock = SystemClock();
   LiveGpuOptions options;
   options.nvml_library = driver.path();
-  options.sysfs = "/nowhere";
+  options.sysfs = "/proc/nowhere";
   std::stop_source over;
   over.request_stop();
   const LiveGpus gpus = LiveGpus::Open(options, devices, log, clock, TimeLine(clock->Read()), over.get_token());
@@ -248,7 +248,7 @@ TEST(LiveGpus, ADriverThatHangsIsLeftAloneAndNamed) {
   const auto clock = SystemClock();
   LiveGpuOptions options;
   options.nvml_library = driver.path();
-  options.sysfs = "/nowhere";
+  options.sysfs = "/proc/nowhere";
   options.patience = Nanos(100'000'000);
   const LiveGpus gpus = LiveGpus::Open(options, *devices, log, clock, TimeLine(clock->Read()));
   EXPECT_TRUE(gpus.lanes.empty());
@@ -267,7 +267,7 @@ TEST(LiveGpus, ADriverThatLoadsFirstIsSaidToBeSlowAndTakenWhenItAnswers) {
   const auto clock = SystemClock();
   LiveGpuOptions options;
   options.nvml_library = driver.path();
-  options.sysfs = "/nowhere";
+  options.sysfs = "/proc/nowhere";
   options.slow_after = Nanos(50'000'000);
   std::vector<std::string> told;
   options.tell_slow = [&told](const std::string& text) { told.push_back(text); };

@@ -67,8 +67,8 @@ TEST_F(InputFileTest, DropsAByteOrderMark) {
 }
 
 TEST_F(InputFileTest, SaysWhyAFileCannotBeRead) {
-  EXPECT_EQ(ErrorOf("/nonexistent/log.csv"),
-            "/nonexistent/log.csv: cannot be opened: No such file or directory; check the path");
+  EXPECT_EQ(ErrorOf("/proc/nonexistent/log.csv"),
+            "/proc/nonexistent/log.csv: cannot be opened: No such file or directory; check the path");
   const std::string folder = folder_.string();
   EXPECT_EQ(ErrorOf(folder), folder + ": is a directory; name the files in it, for example " + folder + "/*.csv");
   const std::string empty = Write("empty.csv", "");

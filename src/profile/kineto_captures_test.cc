@@ -22,9 +22,13 @@ namespace {
 
 constexpr std::string_view kFolder = "data/profiler_traces/";
 constexpr auto kCaptures = std::to_array<std::string_view>(
-    {"D01_resnet50_nw0_a", "D02_resnet50_nw4_a", "D03_bert_small_h100", "D04_owlv2_mi300", "D05_a100_8rank_control",
-     "D06_a100_2rank_nccl", "D07_128rank_rank0", "D10_rank_non_gpu", "D11_falconsai_mi300", "D12_b200_eager",
-     "D13_v100_healthy", "D14_timesformer_h100", "D15_qwen_mi300", "D16_flux_mi300"});
+    {"D01_resnet50_nw0_a",     "D02_resnet50_nw4_a",   "D03_bert_small_h100",    "D04_owlv2_mi300",
+     "D05_a100_8rank_control", "D06_a100_2rank_nccl",  "D07_128rank_rank0",      "D10_rank_non_gpu",
+     "D11_falconsai_mi300",    "D12_b200_eager",       "D13_v100_healthy",       "D14_timesformer_h100",
+     "D15_qwen_mi300",         "D16_flux_mi300",       "D17_dlrm_rank0",         "D17_dlrm_rank1",
+     "D17_dlrm_rank2",         "D17_dlrm_rank3",       "D17_dlrm_rank4",         "D17_dlrm_rank5",
+     "D17_dlrm_rank6",         "D17_dlrm_rank7",       "D18_ddp_resnet18_mi300", "D19_normalization_mi300",
+     "D20_minitoy_mi250",      "D21_sglang_cut_mi300", "D23_triton_one_kernel",  "D24_vllm_graph_capture"});
 
 // ---- The naive twin: the whole document, every entry looked at on its own, time as text to nanoseconds by hand.
 

@@ -2,16 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-
-#include "text/ascii.h"
 
 namespace idleburn {
 namespace {
-
-bool SameLetter(char a, char b) {
-  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-}
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -34,18 +27,6 @@ std::string_view Name(CopyKind kind) {
 std::string_view Name(MemoryKind kind) {
   constexpr std::array<std::string_view, 5> kNames = {"unknown", "pageable", "pinned", "device", "managed"};
   return kNames[static_cast<std::size_t>(kind)];
-}
-
-bool IsCommKernel(std::string_view kernel) {
-  for (const std::string_view library : {"nccl", "rccl"}) {
-    for (auto at = kernel.begin();;) {
-      at = std::search(at, kernel.end(), library.begin(), library.end(), SameLetter);
-      if (at == kernel.end()) break;
-      if (at == kernel.begin() || !IsLetter(*(at - 1))) return true;
-      ++at;
-    }
-  }
-  return false;
 }
 
 CallKind CallKindOf(std::string_view call) {

@@ -28,7 +28,7 @@ inline constexpr std::int64_t kLongestEventNs = 7 * 24 * kNanosPerHour;
 
 enum class DeviceOp : std::uint8_t {
   kKernel,
-  kComm,  // a kernel that moves data between GPUs (NCCL, RCCL)
+  kComm,  // a kernel that moves data between GPUs (comm_kernels.h)
   kMemcpy,
   kMemset
 };
@@ -160,8 +160,6 @@ struct Profile {
 
 std::string_view Name(CopyKind kind);
 std::string_view Name(MemoryKind kind);
-// A kernel that communicates: nccl or rccl in its name, not preceded by a letter, in any case.
-bool IsCommKernel(std::string_view kernel);
 // By the name of a runtime or driver call, with or without a version suffix.
 CallKind CallKindOf(std::string_view call);
 // "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" and its like; of TensorFlow, "IteratorGetNext...".

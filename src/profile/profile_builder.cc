@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "profile/comm_kernels.h"
 
 namespace idleburn {
 namespace {

@@ -165,6 +165,22 @@ TEST(XplaneTest, ReadsHostThreads) {
   }));
 }
 
+TEST(XplaneTest, CopiesInTheWordsOfOlderRocmAreCopies) {
+  Plane gpu("/device:GPU:0");
+  gpu.Line("Stream #9(MemcpyOther)", gpu.Event("CopyDeviceToDevice", 0, 10) + gpu.Event("CopyHostToDevice", 20, 5) +
+                                         gpu.Event("CopyDeviceToHost2D", 30, 5) + gpu.Event("FillBuffer", 40, 2) +
+                                         gpu.Event("MemoryAllocation", 50, 9) + gpu.Event("copy.1", 60, 3));
+  const Read read = ReadBytes(gpu.Encoded());
+  ASSERT_TRUE(read.profile);
+  const std::vector<DeviceEvent>& events = read.profile->devices.at(0).events;
+  ASSERT_EQ(events.size(), 5U);  // an allocation is no work of the device
+  EXPECT_EQ(events[0].copy, CopyKind::kDtoD);
+  EXPECT_EQ(events[1].copy, CopyKind::kHtoD);
+  EXPECT_EQ(events[2].copy, CopyKind::kDtoH);
+  EXPECT_EQ(events[3].op, DeviceOp::kMemset);
+  EXPECT_EQ(events[4].op, DeviceOp::kKernel);  // XLA's own name of a kernel that copies
+}
+
 TEST(XplaneTest, StepsOfADeviceServeWhereTheHostMarksNone) {
   Plane gpu("/device:GPU:0");
   gpu.Line("Stream #1", gpu.Event("k", 0, 300)).Line("Steps", gpu.Event("7", 0, 100) + gpu.Event("8", 100, 200));

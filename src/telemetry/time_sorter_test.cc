@@ -244,7 +244,7 @@ TEST(TimeSorterTest, SaysThatTheDiskIsFull) {
               setrlimit(RLIMIT_FSIZE, &limit);
             }),
             full);
-  EXPECT_EQ(ErrorInChild([] { setenv("TMPDIR", "/nonexistent", 1); }), full);
+  EXPECT_EQ(ErrorInChild([] { setenv("TMPDIR", "/proc/nonexistent", 1); }), full);
 }
 
 }  // namespace
