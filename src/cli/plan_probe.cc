@@ -42,6 +42,9 @@ struct Probed {
   Trial trial;
   std::optional<double> peak_bytes;
   std::vector<std::string> gpus;
+  std::string no_gpu;            // why none was measured; empty if one was
+  std::int64_t observed_ns = 0;  // over all GPUs
+  bool worked = false;           // some GPU was busy for some of that time
 };
 
 // The GPUs are sampled beside the command, which does not wait for them.
@@ -63,12 +66,16 @@ tl::expected<Probed, StartFailure> RunOne(Workload& workload, const TrialSpec& s
   session.Stop();
   record.Close();
   if (!trial) return tl::unexpected<StartFailure>(trial.error());
-  Probed probed{std::move(*trial), {}, {}};
+  Probed probed;
+  probed.trial = std::move(*trial);
+  probed.no_gpu = session.why_no_gpu();
   LeaveOutHidden(ReportPlan(), record.inputs());
   for (const DeviceResult& device : record.inputs().run.devices) {
     probed.gpus.push_back(record.inputs().devices[device.device].name);
     const auto most = static_cast<double>(device.totals.max_memory_used);
     if (most > 0) probed.peak_bytes = std::max(most, probed.peak_bytes.value_or(0));
+    probed.observed_ns += device.totals.ObservedNs();
+    probed.worked = probed.worked || device.totals.utilization.area > 0;
   }
   return probed;
 }
@@ -91,6 +98,21 @@ std::string BatchDoubt(const WorkRate& rate, const RunRow& row) {
       "the command takes {:.4g} samples a step, the plan says {:.4g} (micro-batch x accumulation x "
       "data-parallel GPUs); its samples were counted",
       said, batch);
+}
+
+// Why the speed of a probe says nothing about a GPU; empty where it does. GPUs that were watched for less than a second
+// may have worked between two readings: they are given the benefit of the doubt.
+std::string GpuDoubt(const Probed& probed) {
+  constexpr std::int64_t kLongEnough = kNanosPerSecond;
+  constexpr std::string_view kElsewhere = "run the probe on the machine that will train";
+  if (!probed.no_gpu.empty()) {
+    return fmt::format("no GPU was measured, so the speed is not that of a GPU; {} ({})", kElsewhere, probed.no_gpu);
+  }
+  if (probed.worked || probed.observed_ns < kLongEnough) return "";
+  return fmt::format(
+      "every GPU stayed at 0 % while the command ran, so the speed is not that of a GPU; {}, with the "
+      "command that will train",
+      kElsewhere);
 }
 
 RunReading ReadingOf(const WorkRate& rate, const Probed& probed, const RunRow& row, Instant at) {
@@ -137,6 +159,8 @@ class Prober {
     const WorkRate& rate = *probed->trial.rate;
     const bool counts = rate.unit == WorkUnit::kStep || rate.done[WorkUnit::kSample] || rate.done[WorkUnit::kToken];
     if (!counts) return Fail(fmt::format("{} probe: the command only counts epochs; print steps", name));
+    const std::string gpu_doubt = GpuDoubt(*probed);
+    if (!gpu_doubt.empty()) return Fail(fmt::format("{} probe: {}", name, gpu_doubt));
     const std::string doubt = BatchDoubt(rate, plan->run);
     if (!doubt.empty() && result.readings.empty()) result.warnings.push_back(doubt);
     result.readings.push_back(ReadingOf(rate, *probed, plan->run, at));

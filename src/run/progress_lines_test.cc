@@ -385,6 +385,28 @@ TEST(ProgressLines, EpochsOfFewLinesAddUp) {
   EXPECT_EQ(epochs(4, {0, 20, 40, 60}, 74), Work(240, 3));  // of what is not said nothing is known
 }
 
+// Where a job says from which step it goes on, that step was done before, and printing it is no progress.
+TEST(ProgressLines, TheStepThatAJobGoesOnFromIsNoProgress) {
+  for (const std::string resumed :
+       {"resumed from step 100", "Resuming training at step 100", "  Continuing training from global step 100",
+        "successfully loaded checkpoint from ckpt/ [ t 0, p 0 ] at iteration 100", "Restored model state (step 100)",
+        "Starting from step 100", "restarting at iteration 100"}) {
+    ProgressReader reader;
+    reader.Feed(resumed + "\n");
+    EXPECT_EQ(reader.done(), WorkCount()) << resumed;
+    reader.Feed("step 110: loss 2.1\nstep 120: loss 2.0\n");
+    reader.Finish();
+    ASSERT_TRUE(reader.printed()) << resumed;
+    EXPECT_EQ(*reader.printed(), (PrintedSteps{110, 120, 10})) << resumed;
+  }
+  // A job that says so and then begins anew has done what it printed from there on.
+  EXPECT_EQ(DoneAfter("resumed from step 100\nstep 1\nstep 2\nstep 3\n"), Work(3));
+  // Steps of a job that loads data or writes a checkpoint are its own.
+  EXPECT_EQ(DoneAfter("data loading 0.1 s, step 1\ndata loading 0.1 s, step 2\n"), Work(2));
+  EXPECT_EQ(DoneAfter("saving checkpoint at step 1\nsaving checkpoint at step 2\n"), Work(2));
+  EXPECT_EQ(DoneAfter("resumed run 3: step 1 loss 2.1\nresumed run 3: step 2 loss 2.0\n"), Work(2));
+}
+
 // Looked back at, or done by the job that wrote the checkpoint.
 TEST(ProgressLines, AnEpochInASentenceIsNoneThatThisJobDoes) {
   std::string ten;

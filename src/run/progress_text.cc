@@ -366,6 +366,19 @@ std::string_view WordsBefore(std::string_view lower) {
   return lower.substr(begin);
 }
 
+// Before a step: an earlier job did it, and this one goes on from there. "Resumed from step 100", "Continuing training
+// from global step 100", "successfully loaded checkpoint a.pt at iteration 100". Data is loaded as well, so loading
+// counts only where it is a checkpoint's.
+constexpr std::array<std::string_view, 4> kGoesOnFrom = {"resum", "restor", "continu", "restart"};
+constexpr std::array<std::string_view, 2> kLoad = {"load", "reload"};
+constexpr std::array<std::string_view, 5> kSavedState = {"checkpoint", "ckpt", "state", "snapshot", "weight"};
+
+bool IsWhereItResumes(std::string_view before) {
+  const std::string_view words = WordsBefore(before);
+  if (WordBefore(words, words.find_last_not_of(' ') + 1) == "from") return true;
+  return SpeaksOf(before, kGoesOnFrom) || (SpeaksOf(before, kLoad) && SpeaksOf(before, kSavedState));
+}
+
 // "total optimization steps = 750", "tokens/step: 4096": no count of steps that were done.
 bool CountsNoSteps(const Named& named) {
   const std::size_t at = named.before.size();
@@ -551,7 +564,8 @@ void ReadNamed(std::string_view lower, ProgressText* text) {
       const auto count = CountInBrackets(named->after).count;
       if (count && named->count.total == 0 && !text->epoch) text->epoch = {named->count.done, false, false};
       if (count) TakeStep(*named, *count, text);
-    } else if (step && !text->step && EndsACount(named->after) && !CountsNoSteps(*named) && !IsHeading(named->after)) {
+    } else if (step && !text->step && EndsACount(named->after) && !CountsNoSteps(*named) && !IsHeading(named->after) &&
+               (text->loss || !IsWhereItResumes(named->before))) {
       TakeStep(*named, named->count, text);
     } else if ((named->word == "samples" || named->word == "tokens") && EndsACount(named->after)) {
       const bool consumed = HasWordWith(lower, "consumed " + std::string(named->word));
