@@ -95,7 +95,8 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   Result<SeriesSpec> spec = SpecOf(request);
   if (!spec) return tl::unexpected<Error>(spec.error());
   if (!request.quiet) {
-    const std::size_t most = 1 + 2 * static_cast<std::size_t>(spec->rounds) * spec->knobs.size();
+    const auto rounds = static_cast<std::size_t>(spec->rounds);
+    const std::size_t most = 1 + (rounds > 1 ? rounds : 0) + 2 * rounds * spec->knobs.size();
     Say(fmt::format("runs the command at most {} times, each ended by SIGTERM; Ctrl-C ends it all", most));
   }
   Result<SeriesResult> result = Measure(request, *spec, command);

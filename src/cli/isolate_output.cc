@@ -27,9 +27,10 @@ struct Read {
 
 // Knobs that were measured, the largest effect first.
 std::vector<Read> ReadAll(const IsolateReport& report) {
+  const std::optional<RunNoise> noise = NoiseOf(report.result);
   std::vector<Read> read;
   for (const KnobResult& knob : report.result.knobs) {
-    if (knob.status == KnobStatus::kMeasured) read.push_back({&knob, ReadKnob(knob)});
+    if (knob.status == KnobStatus::kMeasured) read.push_back({&knob, ReadKnob(knob, noise)});
   }
   std::stable_sort(read.begin(), read.end(), [](const Read& a, const Read& b) {
     return std::abs(std::log1p(a.reading.effect)) > std::abs(std::log1p(b.reading.effect));
@@ -81,8 +82,7 @@ std::string Verdict(const IsolateReport& report, const std::vector<Read>& read) 
     return "Unknown after one round; at most an indication: " + Sentence(report, read.front()) + ".";
   }
   if (std::any_of(read.begin(), read.end(), open)) {
-    return fmt::format("Not shown: no effect stands out of what the runs differ by themselves; the largest: {}.",
-                       Sentence(report, read.front()));
+    return fmt::format("Inconclusive: noise exceeds any effect. The largest: {}.", Sentence(report, read.front()));
   }
   return fmt::format("None of what was changed bounds this job: each changes its speed by less than {:.0f} %.",
                      100 * kMaterial);
@@ -159,7 +159,12 @@ Json IntervalJson(double estimate, const std::optional<ConfidenceInterval>& inte
 
 Json SecondsOrNull(const std::optional<Nanos>& time) { return time ? Json(InSeconds(*time)) : Json(nullptr); }
 
-Json KnobJson(const KnobResult& knob) {
+Json NoiseJson(const std::optional<RunNoise>& noise) {
+  if (!noise) return nullptr;
+  return {{"log_sd", noise->log_sd}, {"runs", noise->runs}};
+}
+
+Json KnobJson(const KnobResult& knob, const std::optional<RunNoise>& noise) {
   Json json;
   json["id"] = knob.knob->id;
   json["status"] = kKnobStatusNames[static_cast<std::size_t>(knob.status)];
@@ -186,7 +191,7 @@ Json KnobJson(const KnobResult& knob) {
   json["repeated_pairs"] = knob.repeated;
   json["stood_still_s"] = knob.stood_still > Nanos(0) ? Json(InSeconds(knob.stood_still)) : Json(nullptr);
   const bool measured = knob.status == KnobStatus::kMeasured;
-  const KnobReading reading = measured ? ReadKnob(knob) : KnobReading{};
+  const KnobReading reading = measured ? ReadKnob(knob, noise) : KnobReading{};
   json["finding"] = measured ? Json(kFindingNames[static_cast<std::size_t>(reading.finding)]) : Json(nullptr);
   json["effect"] = measured ? IntervalJson(reading.effect, reading.effect_interval) : Json(nullptr);
   json["sensitivity"] =
@@ -216,6 +221,11 @@ std::string IsolateText(const IsolateReport& report, int width) {
   if (!read.empty()) text += "\n" + Table(read, width);
   for (const Read& r : read) {
     if (const std::string line = Disturbance(*r.result); !line.empty()) add(line, "");
+  }
+  if (const std::optional<RunNoise> noise = NoiseOf(report.result)) {
+    add(fmt::format("Noise: unchanged runs differ by {:.1f} % (standard deviation of {} runs).",
+                    100 * std::expm1(noise->log_sd), noise->runs),
+        "");
   }
   text += NotMeasured(report, width);
   const std::optional<double>& others = report.result.first.other_cpus;
@@ -257,7 +267,9 @@ std::string IsolateJson(const IsolateReport& report) {
   document["first_run"]["workers"] = OrNull<Json>(first.hooks.workers);
   document["first_run"]["synthetic"] = first.hooks.synthetic ? Json(*first.hooks.synthetic != 0) : Json(nullptr);
   document["knobs"] = Json::array();
-  for (const KnobResult& knob : report.result.knobs) document["knobs"].push_back(KnobJson(knob));
+  const std::optional<RunNoise> noise = NoiseOf(report.result);
+  document["noise"] = NoiseJson(noise);
+  for (const KnobResult& knob : report.result.knobs) document["knobs"].push_back(KnobJson(knob, noise));
   return JsonDocument(document);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "stats/moments.h"
+#include "stats/student_t.h"
 
 namespace idleburn {
 namespace {
@@ -21,16 +22,46 @@ KnobFinding Judge(const Knob& knob, const KnobReading& reading) {
   return reading.sensitivity_interval->high < kHalf ? KnobFinding::kPartly : KnobFinding::kAtLeastPartly;
 }
 
+double LogRate(const WorkRate& rate) { return std::log(rate.PerSecond()); }
+
 }  // namespace
 
-KnobReading ReadKnob(const KnobResult& result) {
+std::optional<RunNoise> NoiseOf(const SeriesResult& series) {
+  RunNoise noise;
+  double squares = 0;
+  const auto add = [&](const std::vector<double>& logs) {
+    if (logs.size() < 2) return;
+    const double mean = MeanOf(logs);
+    for (const double log : logs) squares += (log - mean) * (log - mean);
+    noise.freedom += static_cast<double>(logs.size() - 1);
+    noise.runs += static_cast<int>(logs.size());
+  };
+  std::vector<double> logs;
+  for (const WorkRate& rate : series.unchanged) logs.push_back(LogRate(rate));
+  add(logs);
+  for (const KnobResult& knob : series.knobs) {
+    logs.clear();
+    for (const TrialPair& pair : knob.pairs) logs.push_back(LogRate(pair.baseline));
+    add(logs);
+  }
+  if (noise.freedom < 1) return std::nullopt;
+  noise.log_sd = std::sqrt(squares / noise.freedom);
+  return noise;
+}
+
+KnobReading ReadKnob(const KnobResult& result, const std::optional<RunNoise>& noise) {
   std::vector<double> logs;
   logs.reserve(result.pairs.size());
   for (const TrialPair& pair : result.pairs) {
-    logs.push_back(std::log(pair.variant.PerSecond() / pair.baseline.PerSecond()));
+    logs.push_back(LogRate(pair.variant) - LogRate(pair.baseline));
   }
   const double mean = MeanOf(logs);
-  const std::optional<ConfidenceInterval> interval = IntervalOfMean(logs, kConfidence);
+  std::optional<ConfidenceInterval> interval = IntervalOfMean(logs, kConfidence);
+  if (interval && noise) {
+    const double t = StudentTQuantile(noise->freedom, (1 + kConfidence) / 2);
+    const double half = t * noise->log_sd * std::sqrt(2 / static_cast<double>(logs.size()));
+    interval = ConfidenceInterval{std::min(interval->low, mean - half), std::max(interval->high, mean + half)};
+  }
   KnobReading reading;
   reading.effect = std::expm1(mean);
   if (interval) reading.effect_interval = ConfidenceInterval{std::expm1(interval->low), std::expm1(interval->high)};

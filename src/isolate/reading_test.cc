@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <random>
 
 namespace idleburn {
 namespace {
@@ -57,6 +58,69 @@ TEST(ReadingTest, EffectSensitivityAndIntervalsAreThoseOfANaiveTwin) {
     const double at_high = std::log(1 + twin.high) / std::log(c.ratio);
     EXPECT_NEAR(reading.sensitivity_interval->low, std::min(at_low, at_high), 1e-3);
     EXPECT_NEAR(reading.sensitivity_interval->high, std::max(at_low, at_high), 1e-3);
+  }
+}
+
+// By hand: ln 10, ln 11, ln 12.1 lie ln 1.1 apart, so their squares about the mean sum to 2 (ln 1.1)^2; likewise the
+// two unchanged runs of the knob, half of (ln 1.21)^2 = 2 (ln 1.1)^2. Over 2 + 1 degrees of freedom.
+TEST(ReadingTest, NoiseIsPooledOverGroupsOfUnchangedRuns) {
+  SeriesResult series;
+  EXPECT_FALSE(NoiseOf(series));
+  for (const double rate : {10.0, 11.0, 12.1}) series.unchanged.push_back(PerSecond(rate));
+  series.knobs.push_back(Result("cpu_quota", 0.5, {{{100, 5}}, {{121, 5}}}));
+  const std::optional<RunNoise> noise = NoiseOf(series);
+  ASSERT_TRUE(noise);
+  EXPECT_EQ(noise->runs, 5);
+  EXPECT_DOUBLE_EQ(noise->freedom, 3);
+  EXPECT_NEAR(noise->log_sd, std::log(1.1) * std::sqrt(4.0 / 3), 1e-9);
+  // t of 3 degrees of freedom at 97.5 %, from a printed table, for two pairs: sqrt(2 / 2) = 1.
+  const KnobReading reading = ReadKnob(Result("cpu_quota", 0.5, {{{10, 9}}, {{10, 9}}}), noise);
+  const double half = 3.182446 * noise->log_sd;
+  EXPECT_NEAR(reading.effect_interval->low, 0.9 * std::exp(-half) - 1, 1e-4);
+  EXPECT_NEAR(reading.effect_interval->high, 0.9 * std::exp(half) - 1, 1e-4);
+}
+
+// Pairs that agree by chance on a machine whose unchanged runs differ by more: no effect is claimed.
+TEST(ReadingTest, AnEffectWithinTheNoiseIsNotShown) {
+  const KnobResult agree = Result("cpu_quota", 0.5, {{{10, 15.1}}, {{10, 15.2}}, {{10, 15.3}}});
+  EXPECT_EQ(ReadKnob(agree).finding, KnobFinding::kOpposite);
+  EXPECT_EQ(ReadKnob(agree, RunNoise{0.3, 4, 6}).finding, KnobFinding::kNotShown);
+  EXPECT_EQ(ReadKnob(agree, RunNoise{0.02, 4, 6}).finding, KnobFinding::kOpposite);
+}
+
+// Series of runs that differ by noise alone, of four kinds: at most one in twenty may claim an effect.
+TEST(ReadingTest, NoiseAloneSeldomClaimsAnEffect) {
+  constexpr int kSeries = 4000;
+  constexpr std::size_t kRounds = 3;
+  for (const int kind : {0, 1, 2, 3}) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(kind) + 11);
+    std::normal_distribution<double> normal;
+    std::bernoulli_distribution turns(0.3);
+    std::bernoulli_distribution bursts(0.2);
+    int claimed = 0;
+    for (int i = 0; i < kSeries; ++i) {
+      double walk = 0;
+      bool slow = turns(random);
+      const auto next = [&] {
+        const double step = normal(random);
+        if (kind == 0) return std::exp(0.15 * step);
+        if (kind == 1) return std::exp(walk += 0.1 * step);
+        if (kind == 2) return std::exp(((slow = slow != turns(random)) ? -0.4 : 0) + 0.02 * step);
+        return std::exp((bursts(random) ? -0.5 : 0) + 0.02 * step);
+      };
+      SeriesResult series;
+      for (std::size_t run = 0; run < kRounds; ++run) series.unchanged.push_back(PerSecond(next()));
+      std::vector<std::array<double, 2>> pairs(kRounds);
+      for (std::size_t run = 0; run < kRounds; ++run) {
+        const std::size_t first = run % 2;  // A B, B A, A B
+        pairs[run][first] = next();
+        pairs[run][1 - first] = next();
+      }
+      series.knobs.push_back(Result("cpu_quota", 0.5, pairs));
+      const KnobFinding finding = ReadKnob(series.knobs[0], NoiseOf(series)).finding;
+      claimed += finding != KnobFinding::kNotShown && finding != KnobFinding::kNone ? 1 : 0;
+    }
+    EXPECT_LT(claimed, kSeries / 40) << "kind " << kind;
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "measure/data_files.h"
 
 namespace idleburn {
@@ -67,11 +69,31 @@ class Series {
     result.before = plan->before;
     result.after = plan->after;
     result.resource_ratio = plan->resource_ratio;
+    TRY(RunUnchanged());
+    if (Interrupted()) return {};
     TRY(RunRounds(*plan, result));
     if (!result.why.empty()) {
       result.status = KnobStatus::kFailed;
     } else if (!result.pairs.empty()) {
       result.status = KnobStatus::kMeasured;
+    }
+    return {};
+  }
+
+  // The noise of this machine and command, before anything is compared with it.
+  Result<void> RunUnchanged() {
+    if (spec_.rounds < 2 || std::exchange(noise_known_, true)) return {};
+    for (int round = 0; round < spec_.rounds; ++round) {
+      Trial trial;
+      const std::string fault = RunOnce(KnobChange{}, trial);
+      if (result_.interrupted) return {};
+      if (!fault.empty()) return Fail(fault + "; this was run " + std::to_string(round + 1) + " unchanged");
+      if (trial.rate->unit != result_.first.rate->unit) {
+        return Fail("the command said its work in another unit than before; print the same unit in every run");
+      }
+      world_.tell(fmt::format("unchanged, run {} of {}: {:.4g} {}/s", round + 1, spec_.rounds, trial.rate->PerSecond(),
+                              UnitName()));
+      if (!trial.rate->spoiled) result_.unchanged.push_back(*trial.rate);
     }
     return {};
   }
@@ -147,6 +169,7 @@ class Series {
   const SeriesSpec& spec_;
   SeriesWorld world_;
   SeriesResult result_;
+  bool noise_known_ = false;
 };
 
 }  // namespace

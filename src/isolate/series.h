@@ -40,6 +40,8 @@ struct KnobResult {
 
 struct SeriesResult {
   Trial first;  // not counted: it shows that the command works and what it uses, and fills caches
+  // Unchanged runs before any knob is turned: how far runs differ by themselves.
+  std::vector<WorkRate> unchanged;
   std::vector<KnobResult> knobs;
   std::optional<int> interrupted;  // by that signal
 };
@@ -58,10 +60,11 @@ struct SeriesWorld {
   std::function<void(const std::string& line)> tell;
 };
 
-// Runs the command once, then for each knob that can be turned `rounds` pairs, unchanged and changed, in the order
-// A B B A A B ...: what drifts evenly while it lasts cancels out of each two pairs. A pair in which the machine stood
-// still is run again in its order, `rounds` of them a knob at most, and used only where no other is left. A knob whose
-// changed run fails is left out. Fails if the unchanged command does.
+// Runs the command once, then `rounds` times unchanged (not for a single round, which has no interval), then for each
+// knob that can be turned `rounds` pairs, unchanged and changed, in the order A B B A A B ...: what drifts evenly while
+// it lasts cancels out of each two pairs. A pair in which the machine stood still is run again in its order, `rounds`
+// of them a knob at most, and used only where no other is left. A knob whose changed run fails is left out. Fails if
+// the unchanged command does.
 Result<SeriesResult> RunSeries(const SeriesSpec& spec, SeriesWorld world);
 
 }  // namespace idleburn

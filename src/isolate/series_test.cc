@@ -49,7 +49,7 @@ TEST(SeriesTest, TheOrderIsBalanced) {
   FakeCommand command;
   const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity"}, 4), command.World());
   ASSERT_TRUE(result);
-  EXPECT_EQ(command.order, "AABBAABBA");  // the first is not counted
+  EXPECT_EQ(command.order, "AAAAAABBAABBA");  // the first is not counted, and four for the noise
   ASSERT_EQ(result->knobs.size(), 1U);
   EXPECT_EQ(result->knobs[0].status, KnobStatus::kMeasured);
   EXPECT_EQ(result->knobs[0].resource_ratio, 0.5);
@@ -58,6 +58,21 @@ TEST(SeriesTest, TheOrderIsBalanced) {
     EXPECT_DOUBLE_EQ(pair.baseline.PerSecond(), 10);
     EXPECT_DOUBLE_EQ(pair.variant.PerSecond(), 5);
   }
+}
+
+TEST(SeriesTest, ItsOwnNoiseIsMeasuredFirstAndOnce) {
+  FakeCommand command;
+  command.answer = [](bool changed, int run) { return Worked(changed ? 5 : 10 + run); };
+  const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity", "cpu_affinity"}, 2), command.World());
+  ASSERT_TRUE(result);
+  EXPECT_EQ(command.order, "AAAABBAABBA");
+  ASSERT_EQ(result->unchanged.size(), 2U);
+  EXPECT_NEAR(result->unchanged[0].PerSecond(), 11, 1e-6);
+  EXPECT_NEAR(result->unchanged[1].PerSecond(), 12, 1e-6);
+  // One round has no interval, so its noise would serve nothing.
+  FakeCommand once;
+  ASSERT_TRUE(RunSeries(Spec({"cpu_affinity"}, 1), once.World()));
+  EXPECT_EQ(once.order, "AAB");
 }
 
 Trial Spoiled(double per_second) {
@@ -70,12 +85,12 @@ Trial Spoiled(double per_second) {
 TEST(SeriesTest, APairInWhichTheMachineStoodStillIsRunAgainInItsOrder) {
   FakeCommand command;
   command.answer = [](bool changed, int run) {
-    if (run == 4) return Spoiled(1);  // the second of B A
+    if (run == 7) return Spoiled(1);  // the second of B A
     return Worked(changed ? 5 : 10);
   };
   const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity"}, 3), command.World());
   ASSERT_TRUE(result);
-  EXPECT_EQ(command.order, "AABBABAAB");
+  EXPECT_EQ(command.order, "AAAAABBABAAB");
   const KnobResult& knob = result->knobs[0];
   EXPECT_EQ(knob.repeated, 1);
   ASSERT_EQ(knob.pairs.size(), 3U);
@@ -91,7 +106,7 @@ TEST(SeriesTest, WhereNoPairIsLeftCleanTheSpoiledOnesAreUsed) {
   command.answer = [](bool changed, int) { return Spoiled(changed ? 5 : 10); };
   const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity"}, 2), command.World());
   ASSERT_TRUE(result);
-  EXPECT_EQ(command.order, "AABABABBA");  // two rounds, and as many again
+  EXPECT_EQ(command.order, "AAAABABABBA");  // two rounds, and as many again
   EXPECT_EQ(result->knobs[0].status, KnobStatus::kMeasured);
   EXPECT_EQ(result->knobs[0].repeated, 2);
   EXPECT_EQ(result->knobs[0].pairs.size(), 4U);
@@ -103,7 +118,7 @@ TEST(SeriesTest, AKnobWhoseChangedRunFailsIsLeftOutAndTheNextIsTried) {
   command.answer = [](bool changed, int run) {
     Trial trial = Worked(10);
     trial.hooks.workers = changed ? 2 : 1;
-    if (changed && run < 4) {
+    if (changed && run < 7) {
       trial.by_itself = true;
       trial.end.exit_code = 3;
       trial.last_line = "no memory";
@@ -112,7 +127,7 @@ TEST(SeriesTest, AKnobWhoseChangedRunFailsIsLeftOutAndTheNextIsTried) {
   };
   const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity", "workers"}, 3), command.World());
   ASSERT_TRUE(result);
-  EXPECT_EQ(command.order, "AABABBAAB");
+  EXPECT_EQ(command.order, "AAAAABABBAAB");
   EXPECT_EQ(result->knobs[0].status, KnobStatus::kFailed);
   EXPECT_NE(result->knobs[0].why.find("exit 3 after 1000 steps; the last it printed: no memory"), std::string::npos)
       << result->knobs[0].why;
@@ -152,7 +167,7 @@ TEST(SeriesTest, ACommandThatFailsUnchangedEndsItAll) {
   FakeCommand command;
   command.answer = [](bool, int run) {
     Trial trial = Worked(10);
-    if (run == 1) trial.rate.reset();
+    if (run == 4) trial.rate.reset();
     trial.by_itself = true;
     return trial;
   };
@@ -164,11 +179,11 @@ TEST(SeriesTest, ACommandThatFailsUnchangedEndsItAll) {
 
 TEST(SeriesTest, ASignalEndsItAndKeepsWholePairs) {
   FakeCommand command;
-  command.signal_at = 4;  // the first, a pair, one of the second pair
+  command.signal_at = 7;  // the first, three for the noise, a pair, one of the second pair
   const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity", "workers"}, 3), command.World());
   ASSERT_TRUE(result);
   EXPECT_EQ(result->interrupted, 15);
-  EXPECT_EQ(command.order, "AABB");
+  EXPECT_EQ(command.order, "AAAAABB");
   EXPECT_EQ(result->knobs[0].pairs.size(), 1U);
   EXPECT_EQ(result->knobs[1].status, KnobStatus::kNotReached);
 }
@@ -198,13 +213,13 @@ TEST(SeriesTest, ASignalThatEndedARunEndsTheSeries) {
   FakeCommand command;
   command.answer = [](bool, int run) {
     Trial trial = Worked(10);
-    if (run == 2) trial.interrupted = 2;
+    if (run == 5) trial.interrupted = 2;
     return trial;
   };
   const Result<SeriesResult> result = RunSeries(Spec({"cpu_affinity"}, 3), command.World());
   ASSERT_TRUE(result);
   EXPECT_EQ(result->interrupted, 2);
-  EXPECT_EQ(command.order, "AAB");
+  EXPECT_EQ(command.order, "AAAAAB");
   EXPECT_TRUE(result->knobs[0].pairs.empty());
 }
 
