@@ -147,7 +147,11 @@ void PutForecast(Json& json, const ActualReport& report, const std::string& curr
   json["categories"] = Json::array();
   for (std::size_t c = 0; c < report.categories.size(); ++c) {
     Json entry = {{"category", c < kCostCategoryCount ? kCostCategoryNames[c] : "unallocated"}};
-    PutMoney(entry, "actual", report.categories[c].actual, currency);
+    if (report.categories[c].known) {
+      PutMoney(entry, "actual", report.categories[c].actual, currency);
+    } else {
+      entry["actual"] = entry["actual_exact"] = nullptr;
+    }
     PutMoney(entry, "reforecast", report.categories[c].at_completion, currency);
     json["categories"].push_back(std::move(entry));
   }
@@ -175,8 +179,12 @@ Json ActualJson(const ActualReport& report, const TcoPlan& plan) {
                   {"category", month.category ? std::string(Name(*month.category)) : "unallocated"},
                   {"open", month.open}};
     PutMoney(entry, "plan", month.plan, currency);
-    PutMoney(entry, "actual", month.actual, currency);
-    PutMoney(entry, "variance", month.variance, currency);
+    if (month.assumed) {
+      entry["actual"] = entry["actual_exact"] = entry["variance"] = entry["variance_exact"] = nullptr;
+    } else {
+      PutMoney(entry, "actual", month.actual, currency);
+      PutMoney(entry, "variance", month.variance, currency);
+    }
     json["months"].push_back(std::move(entry));
   }
   PutForecast(json, report, currency);

@@ -48,7 +48,7 @@ class CsvWriter {
     for (const MonthVariance& month : report.months) {
       const std::string_view category = month.category ? Name(*month.category) : "unallocated";
       Add({plan.name, category, "", month.plan, true, "plan", month.month}, plan.currency);
-      Add({plan.name, category, "", month.actual, true, "actual", month.month}, plan.currency);
+      if (!month.assumed) Add({plan.name, category, "", month.actual, true, "actual", month.month}, plan.currency);
     }
     for (const MonthForecast& month : report.forecast) {
       Add({plan.name, "total", "", month.plan, true, "plan", month.month}, plan.currency);

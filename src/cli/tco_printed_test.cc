@@ -31,6 +31,7 @@ TEST(TcoPrinted, SumsAreTheSameEverywhere) {
     const auto amount = [&] { return std::to_string(static_cast<int>(random.Uniform() * 900)) + ".005"; };
     for (const char* category : {"compute", "data", "labour"}) {
       text += "[[" + std::string(category) + "]]\namount = \"" + amount() + "\"\n";
+      if (round % 2 == 1 && category == std::string("data")) continue;  // the bill lacks it
       paid += "2026-01," + std::string(category) + "," + amount() + "\n2026-02," + category + "," + amount() + "\n";
     }
     const Result<TcoFile> file = ReadTcoFile("x.toml", text, "2026-11-21");

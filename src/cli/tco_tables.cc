@@ -40,6 +40,8 @@ PrintedCategory PrintedOf(const TcoScenario& s, const PrintedCost& cost, CostCat
   return printed;
 }
 
+constexpr const char* kNoData = "no data";
+
 // Fills the table of costs, category by category.
 class CostGrid {
  public:
@@ -61,8 +63,8 @@ class CostGrid {
   }
 
  private:
-  void AddPaid(Money paid, Money expected, TableRow& row) const {
-    row.push_back(TcoAmount(paid, currency_));
+  void AddPaid(Money paid, Money expected, TableRow& row, bool known = true) const {
+    row.push_back(known ? TcoAmount(paid, currency_) : kNoData);
     row.push_back(TcoAmount(expected, currency_));
   }
   void AddCategory(CostCategory category);
@@ -91,7 +93,9 @@ void CostGrid::AddCategory(CostCategory category) {
     }
   }
   const auto c = static_cast<std::size_t>(category);
-  if (answer_.actuals) AddPaid(paid_.actual[c], paid_.at_completion[c], whole);
+  if (answer_.actuals) {
+    AddPaid(paid_.actual[c], paid_.at_completion[c], whole, answer_.actuals->categories[c].known);
+  }
   rows_.push_back(std::move(whole));
   if (names.size() > 1 || (!names.empty() && names.front() != Name(category))) AddLines(category, all, names);
 }
@@ -276,14 +280,16 @@ ReportTable TcoVarianceTable(const ActualReport& report, const std::string& curr
   for (std::size_t i = 0; i < report.months.size(); ++i) {
     const MonthVariance& month = report.months[i];
     const Money variance = Money::Nano(printed.actual[i].nano() - printed.plan[i].nano());
-    const std::string share = month.plan == Money()
+    const std::string share = month.assumed ? ""
+                              : month.plan == Money()
                                   ? "undefined"
                                   : fmt::format("{:+.1f} %", 100 * static_cast<double>(month.variance.nano()) /
                                                                  static_cast<double>(month.plan.nano()));
     table.rows.push_back({month.month + (month.open ? " (open)" : ""),
                           month.category ? std::string(Name(*month.category)) : "unallocated",
-                          TcoAmount(printed.plan[i], currency), TcoAmount(printed.actual[i], currency),
-                          TcoAmount(variance, currency), share});
+                          TcoAmount(printed.plan[i], currency),
+                          month.assumed ? kNoData : TcoAmount(printed.actual[i], currency),
+                          month.assumed ? "" : TcoAmount(variance, currency), share});
   }
   return table;
 }

@@ -78,7 +78,13 @@ std::string ProgressText(const ActualReport& report, const TcoPlan& plan) {
   for (std::size_t m = 0; m < report.forecast.size(); ++m) {
     if (report.forecast[m].actual) due = Money::Nano(due.nano() + months.plan[m].nano());
   }
-  std::string text = fmt::format(" Paid to date: {} against {} planned for these months",  //
+  std::string missing;
+  for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+    if (!report.categories[c].known) missing += (missing.empty() ? "" : ", ") + std::string(kCostCategoryNames[c]);
+  }
+  due = Money::Nano(due.nano() - report.assumed.nano());
+  std::string text = fmt::format(" Paid to date{}: {} against {} planned for these months",
+                                 missing.empty() ? "" : " without " + missing + " (no data)",
                                  TcoPaid(report.actual, plan.currency), TcoPaid(due, plan.currency));
   text += fmt::format("; re-forecast {} against {} planned in all before contingency",  //
                       TcoPaid(report.expected, plan.currency), TcoPaid(report.plan, plan.currency));

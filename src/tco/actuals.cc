@@ -26,9 +26,7 @@ Money Less(Money a, Money b) { return Money::Nano(a.nano() - b.nano()); }
 std::int64_t MonthNumber(const std::string& month) {
   return 12 * *ParseInteger(month.substr(0, 4)) + *ParseInteger(month.substr(5, 2)) - 1;
 }
-std::string MonthText(std::int64_t number) {
-  return fmt::format("{:04}-{:02}", number / 12, number % 12 + 1);
-}
+std::string MonthText(std::int64_t number) { return fmt::format("{:04}-{:02}", number / 12, number % 12 + 1); }
 
 int DaysIn(const std::string& month) {
   return DaysInMonth(*ParseInteger(month.substr(0, 4)), static_cast<int>(*ParseInteger(month.substr(5))));
@@ -118,6 +116,7 @@ std::optional<PriceAndQuantity> SplitVariance(const CategoryPlan& plan, CostCate
 struct PaidMonth {
   std::map<std::size_t, Money> by_category;
   Money all;
+  Money assumed;  // the plan of categories that the bill lacks
   bool open = false;
   bool closed = false;
   bool any = false;
@@ -133,6 +132,7 @@ class Comparison {
     report_.column = bill_.column;
     report_.plan = cost_.subtotal;
     TRY(AddUp());
+    AssumeWhatIsNotBilled();
     CompareMonths();
     for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
       const auto category = static_cast<CostCategory>(c);
@@ -147,10 +147,22 @@ class Comparison {
 
  private:
   Result<void> AddUp();
+  void AssumeWhatIsNotBilled();
   void CompareMonths();
+  void ShareLeft();
   void SetBurn();
   void Complete(std::optional<Fraction> earned);
   void ForecastMonths();
+
+  // What is planned of categories with a row in the bill, and of those without; of the whole horizon.
+  [[nodiscard]] Money PlanOfBilled(bool billed) const {
+    Money sum;
+    for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+      if (report_.categories[c].known == billed) sum = Sum(sum, cost_.categories[c]);
+    }
+    return sum;
+  }
+  [[nodiscard]] Money SoFar() const { return Sum(report_.actual, report_.assumed); }
 
   const TcoPlan& plan_;
   const PlanCost& cost_;
@@ -193,6 +205,23 @@ Result<void> Comparison::AddUp() {
   return {};
 }
 
+// A bill that has no row of a planned category does not say that nothing was paid for it: it may be billed elsewhere.
+// Wrong where nothing was: then a row of 0 says so.
+void Comparison::AssumeWhatIsNotBilled() {
+  for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+    const auto billed = [c](const auto& paid) { return paid.second.by_category.count(c) > 0; };
+    if (cost_.categories[c] == Money() || std::any_of(paid_.begin(), paid_.end(), billed)) continue;
+    report_.categories[c].known = false;
+    const Money planned = schedule_.Through(c, std::max<std::int64_t>(passed_, 0));
+    report_.assumed = Sum(report_.assumed, planned);
+    if (paid_.empty()) continue;
+    report_.doubts.push_back(
+        fmt::format("actuals: no row of {}, so what was paid for it is unknown and counts as planned ({}); add its "
+                    "rows, or one of 0",
+                    kCostCategoryNames[c], FormatExact(planned, MinorUnitDigits(plan_.currency))));
+  }
+}
+
 void Comparison::CompareMonths() {
   for (auto& [number, month] : paid_) {
     for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
@@ -204,6 +233,11 @@ void Comparison::CompareMonths() {
     for (const auto& [c, actual] : month.by_category) {
       const auto category = c == kNobody ? std::nullopt : std::optional(static_cast<CostCategory>(c));
       const Money planned = Less(schedule_.Through(c, before + 1), schedule_.Through(c, before));
+      if (!report_.categories[c].known) {
+        month.assumed = Sum(month.assumed, planned);
+        report_.months.push_back({text, category, planned, planned, Money(), month.open, true});
+        continue;
+      }
       planned_in_month = Sum(planned_in_month, planned);
       report_.months.push_back({text, category, planned, actual, Less(actual, planned), month.open});
     }
@@ -253,31 +287,47 @@ void Comparison::SetBurn() {
   }
 }
 
-// What it all comes to. What is left to pay is shared out as the plan has it left, else as it was paid so far.
+// What it all comes to.
 void Comparison::Complete(std::optional<Fraction> earned) {
-  const Fraction whole = Fraction::Of(report_.plan);
+  const Fraction billed = Fraction::Of(PlanOfBilled(true));
   const Fraction actual = Fraction::Of(report_.actual);
   const Money planned_left = Less(report_.plan, schedule_.Through(passed_));
-  const Fraction not_earned = whole * (Fraction::Of(1, 1) - earned.value_or(Fraction{}));
+  const Fraction not_earned = Fraction::Of(report_.plan) * (Fraction::Of(1, 1) - earned.value_or(Fraction{}));
   report_.at_completion_if_as_planned =
-      Sum(report_.actual, earned ? not_earned.AsMoney().value_or(planned_left) : planned_left);
-  if (earned && earned->top > 0 && actual.top > 0 && whole.top > 0) {
-    const Fraction efficiency = whole * *earned / actual;
-    const std::optional<Money> end = (whole / efficiency).AsMoney();
+      Sum(SoFar(), earned ? not_earned.AsMoney().value_or(planned_left) : planned_left);
+  if (earned && earned->top > 0 && actual.top > 0 && billed.top > 0) {
+    const Fraction efficiency = billed * *earned / actual;
+    const std::optional<Money> end = (billed / efficiency).AsMoney();
     report_.efficiency = efficiency.AsDouble();
-    if (end && Units(*end) <= kMostUnits) report_.at_completion = end;
+    if (end && Units(*end) <= kMostUnits) report_.at_completion = Sum(*end, PlanOfBilled(false));
   }
-  report_.expected = report_.at_completion.value_or(Sum(report_.actual, planned_left));
-  const Fraction left = Fraction::Of(Less(report_.expected, report_.actual));
+  report_.expected = report_.at_completion.value_or(Sum(SoFar(), planned_left));
+  ShareLeft();
+}
+
+// What is left to pay is shared out as the plan has it left, else as it was paid so far. What the bill has no row of
+// comes to its plan.
+void Comparison::ShareLeft() {
+  Money planned_left = Less(report_.plan, schedule_.Through(passed_));
+  Money of_billed = Less(report_.expected, SoFar());
+  for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+    if (report_.categories[c].known) continue;
+    const Money not_due = Less(cost_.categories[c], schedule_.Through(c, passed_));
+    planned_left = Less(planned_left, not_due);
+    of_billed = Less(of_billed, not_due);
+    report_.categories[c].at_completion = cost_.categories[c];
+  }
+  const Fraction left = Fraction::Of(of_billed);
+  const bool by_plan = planned_left > Money();
+  const Fraction all = Fraction::Of(by_plan ? planned_left : report_.actual);
   Fraction weight;  // of the categories up to this one
   Money shared;
   for (std::size_t c = 0; c <= kNobody; ++c) {
     PaidToDate& of = report_.categories[c];
+    if (!of.known) continue;
     const Money planned = c == kNobody ? Money() : Less(cost_.categories[c], schedule_.Through(c, passed_));
-    const bool by_plan = planned_left > Money();
     weight = weight + Fraction::Of(by_plan ? planned : of.actual);
-    const Fraction all = by_plan ? Fraction::Of(planned_left) : actual;
-    Money to_here = Less(report_.expected, report_.actual);
+    Money to_here = of_billed;
     if (c != kNobody && all.top > 0) {
       const std::optional<Money> part = (left * weight / all).AsMoney();
       to_here = part && std::abs(Units(*part)) <= kMostUnits ? *part : shared;
@@ -292,13 +342,14 @@ void Comparison::ForecastMonths() {
   Money so_far;
   for (const auto& [number, month] : paid_) {
     const std::int64_t months = number - start_ + 1;
-    so_far = Sum(so_far, month.all);
+    const Money expected = Sum(month.all, month.assumed);
+    so_far = Sum(so_far, expected);
     const Money planned = schedule_.Through(months);
-    report_.forecast.push_back({MonthText(number), Less(planned, schedule_.Through(months - 1)), month.all, month.all,
+    report_.forecast.push_back({MonthText(number), Less(planned, schedule_.Through(months - 1)), month.all, expected,
                                 so_far, Sum(so_far, Less(report_.plan, planned)), month.open});
   }
   if (paid_.empty()) return;
-  const Money left = Less(report_.expected, report_.actual);
+  const Money left = Less(report_.expected, SoFar());
   const Money at_start = schedule_.Through(passed_);
   const Fraction planned_left = Fraction::Of(Less(report_.plan, at_start));
   std::int64_t last = schedule_.length();
@@ -315,7 +366,7 @@ void Comparison::ForecastMonths() {
                                 Less(planned, schedule_.Through(months - 1)),
                                 {},
                                 expected,
-                                Sum(report_.actual, spread),
+                                Sum(SoFar(), spread),
                                 {},
                                 false});
   }

@@ -22,6 +22,9 @@ struct MonthVariance {
   Money actual;
   Money variance;  // actual - plan
   bool open = false;
+  // The bill has no row of this planned category in any month: what was paid is not known. `actual` is the plan then,
+  // and `variance` 0, so that sums stay those of what is expected. A row of 0 says that nothing was paid.
+  bool assumed = false;
 };
 // The two sum exactly to the variance.
 struct PriceAndQuantity {
@@ -35,7 +38,7 @@ struct MonthForecast {
   std::string month;
   Money plan;
   std::optional<Money> actual;         // absent: to come
-  Money expected;                      // what was paid, or will be
+  Money expected;                      // what was paid, or will be; with the plan of what the bill has no row of
   Money so_far;                        // expected, to the end of the month
   std::optional<Money> at_completion;  // what was paid by then, and the plan of the months left; absent: to come
   bool open = false;
@@ -45,6 +48,7 @@ struct MonthForecast {
 struct PaidToDate {
   Money actual;
   Money at_completion;
+  bool known = true;  // false: the bill has no row of this planned category
 };
 
 struct ActualReport {
@@ -55,12 +59,13 @@ struct ActualReport {
   std::array<PaidToDate, kCostCategoryCount + 1> categories{};  // the last: what none of them claims
   std::map<std::size_t, Money> lines;                           // paid by line of the plan, where it is told
   Money plan;                                                   // of the whole horizon, without contingency
-  Money actual;                                                 // to date
+  Money actual;                                                 // to date, of categories with a row
+  Money assumed;                                                // to date, the plan of those without any
   Money expected;  // at completion: by the earned share, else as planned from here on
   // With an earned share of the work, and something spent.
-  std::optional<double> efficiency;    // CPI = plan x earned / actual
-  std::optional<Money> at_completion;  // plan / CPI
-  // actual + what of the plan is not earned, or, where that is not known, of the months that are left
+  std::optional<double> efficiency;    // CPI = plan x earned / actual, of categories with a row
+  std::optional<Money> at_completion;  // their plan / CPI, and the plan of the others
+  // actual and assumed + what of the plan is not earned, or, where that is not known, of the months that are left
   Money at_completion_if_as_planned;
   std::optional<Money> burn_a_day;    // over the last `burn_days`
   int burn_days = 0;                  // 30, or all there are; without days the last month's

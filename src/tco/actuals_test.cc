@@ -89,12 +89,55 @@ TEST(TcoActuals, ACategoryWithoutAPlanAndWhatNobodyOwnsAreLines) {
       Compared(Plan(kCompute), Bill("month,category,amount,status\n2026-07,data,5,open\n2026-07,,7,\n"));
   ASSERT_EQ(report->months.size(), 3U);
   EXPECT_EQ(report->months[0].category, CostCategory::kCompute);
-  EXPECT_EQ(FormatExact(report->months[0].variance), "-2000.00");
+  EXPECT_TRUE(report->months[0].assumed);
+  EXPECT_EQ(FormatExact(report->months[0].variance), "0.00");
   EXPECT_EQ(report->months[1].category, CostCategory::kData);
   EXPECT_TRUE(report->months[1].open);
   EXPECT_FALSE(report->months[2].category);
   EXPECT_EQ(FormatExact(report->months[2].actual), "7.00");
   EXPECT_TRUE(report->forecast_errors.empty());  // an open month closes nothing
+}
+
+// 400 of labour over four months, of which 150 is paid in the first; no row of data, planned with 80: 20 a month.
+TEST(TcoActuals, ACategoryThatTheBillLacksIsNotPaidZero) {
+  const TcoPlan plan = Plan("horizon_months = 4\n[[data]]\namount = 80\n[[labour]]\namount = 400\n");
+  const auto data = static_cast<std::size_t>(CostCategory::kData);
+  const auto labour = static_cast<std::size_t>(CostCategory::kLabour);
+  const Result<ActualReport> report = Compared(plan, Bill("month,category,amount\n2026-01,labour,150\n"));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(FormatExact(report->actual), "150.00");
+  EXPECT_EQ(FormatExact(report->assumed), "20.00");
+  EXPECT_EQ(FormatExact(report->expected), "530.00");  // 150 + 300 to come, and 80 as planned
+  EXPECT_FALSE(report->categories[data].known);
+  EXPECT_EQ(FormatExact(report->categories[data].at_completion), "80.00");
+  EXPECT_EQ(FormatExact(report->categories[labour].at_completion), "450.00");
+  ASSERT_EQ(report->months.size(), 2U);
+  EXPECT_TRUE(report->months[0].assumed);
+  EXPECT_EQ(FormatExact(report->months[1].variance), "50.00");
+  EXPECT_EQ(FormatExact(*report->forecast[0].actual), "150.00");
+  EXPECT_EQ(FormatExact(report->forecast[0].expected), "170.00");
+  EXPECT_EQ(FormatExact(report->forecast.back().so_far), "530.00");
+  // The plan of the month without data: 100 against 150.
+  ASSERT_EQ(report->forecast_errors.size(), 1U);
+  EXPECT_NEAR(report->forecast_errors[0].second, (100.0 - 150) / 150, 1e-12);
+  ASSERT_EQ(report->doubts.size(), 1U);
+  EXPECT_EQ(
+      report->doubts[0],
+      "actuals: no row of data, so what was paid for it is unknown and counts as planned (20.00); add its rows, or "
+      "one of 0");
+  // Half of the work for 150: 300 of labour in the end, and the data.
+  const Result<ActualReport> earned =
+      Compared(plan, Bill("month,category,amount\n2026-01,labour,150\n"), Fraction::Of(1, 2));
+  EXPECT_NEAR(*earned->efficiency, 400 * 0.5 / 150, 1e-12);
+  EXPECT_EQ(FormatExact(*earned->at_completion), "380.00");
+  EXPECT_EQ(FormatExact(earned->categories[data].at_completion), "80.00");
+  EXPECT_EQ(FormatExact(earned->categories[labour].at_completion), "300.00");
+  EXPECT_EQ(FormatExact(earned->forecast.back().so_far), "380.00");
+  // A row of 0 says that nothing was paid.
+  const Result<ActualReport> zero = Compared(plan, Bill("month,category,amount\n2026-01,labour,150\n2026-01,data,0\n"));
+  EXPECT_TRUE(zero->categories[data].known && zero->doubts.empty());
+  EXPECT_EQ(FormatExact(zero->expected), "510.00");
+  EXPECT_EQ(FormatExact(zero->months[0].variance), "-20.00");
 }
 
 TEST(TcoActuals, BurnIsOfTheLastMonthAndTheBudgetLasts) {
