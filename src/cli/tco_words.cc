@@ -84,7 +84,7 @@ std::string ProgressText(const ActualReport& report, const TcoPlan& plan) {
   }
   due = Money::Nano(due.nano() - report.assumed.nano());
   std::string text = fmt::format(" Paid to date{}: {} against {} planned for these months",
-                                 missing.empty() ? "" : " without " + missing + " (no data)",
+                                 missing.empty() ? "" : " (no rows for " + missing + ")",
                                  TcoPaid(report.actual, plan.currency), TcoPaid(due, plan.currency));
   text += fmt::format("; re-forecast {} against {} planned in all before contingency",  //
                       TcoPaid(report.expected, plan.currency), TcoPaid(report.plan, plan.currency));
