@@ -38,6 +38,7 @@ constexpr std::string_view kPreferred[] = {
     "all_smi.gpu_energy_consumed",
     "jobstats.",
     "dynolog.",
+    "telegraf.",
     // Means of a minute, and of a job.
     "cloudwatch.",
     "gcp.",
@@ -74,7 +75,8 @@ bool IsSameCounter(std::string_view a, std::string_view b) { return PresentName(
 
 bool SaysWhenItEnds(std::string_view counter) {
   constexpr std::string_view kMeansOfJobs = "dcgmi.";
-  return counter.substr(0, kMeansOfJobs.size()) == kMeansOfJobs;
+  constexpr std::string_view kMeansOfIntervals = "dcgm.DCGM_FI_PROF_SM_CYCLES";
+  return counter.starts_with(kMeansOfJobs) || counter.starts_with(kMeansOfIntervals);
 }
 
 std::size_t CounterRank(std::string_view counter) {
