@@ -20,11 +20,16 @@ namespace idleburn {
 // Which clock stamps a source's rows.
 enum class ClockDomain : std::uint8_t { kWall, kMonotonic, kNone };
 
+// What a percent field counts up to, where the user says it.
+enum class PercentUnit : std::uint8_t { kHundred, kOne };
+
 // How the user told us to read inputs.
 struct ImportOptions {
   std::optional<TimeZone> timezone;            // of stamps without a zone; absent: UTC, and said so
   std::map<std::string, std::string> columns;  // --columns role=column[:unit] (time, gpu, util, power, memory)
   std::map<std::string, std::string> hosts;    // NODE=FILE: by file, the machine of its GPUs where it names none
+  std::map<std::string, PercentUnit> units;    // --unit [NAME=]ratio|percent, by name; "": of all others
+  std::string metric;                          // --metric: of series that carry no name of their own
   std::optional<Nanos> period;   // --period: between readings; of a log without times, where absent, a second
   std::optional<Nanos> max_gap;  // --max-gap: how long a reading holds
   int threads = 1;

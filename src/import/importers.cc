@@ -11,9 +11,11 @@
 #include "import/nvidia_smi_mon.h"
 #include "import/nvidia_smi_xml.h"
 #include "import/parquet.h"
+#include "import/prometheus_json.h"
 #include "import/prometheus_metrics.h"
 #include "import/recording.h"
 #include "import/rocm_smi.h"
+#include "import/telegraf.h"
 
 namespace idleburn {
 
@@ -32,7 +34,9 @@ std::span<const Importer> Importers() {
       {"rocm-smi JSON", ClockDomain::kNone, true, false, SniffRocmSmi, ImportRocmSmi},
       {"CloudWatch JSON", ClockDomain::kWall, false, false, SniffCloudWatch, ImportCloudWatch},
       {"Google Cloud Monitoring JSON", ClockDomain::kWall, false, false, SniffGcpMonitoring, ImportGcpMonitoring},
+      {"Prometheus JSON", ClockDomain::kWall, false, false, SniffPrometheusJson, ImportPrometheusJson},
       {"Prometheus text", ClockDomain::kWall, false, false, SniffPrometheus, ImportPrometheus},
+      {"Telegraf line protocol", ClockDomain::kWall, false, false, SniffTelegraf, ImportTelegraf},
       {"CSV of usual columns", ClockDomain::kWall, true, false, SniffUsualColumnsCsv, ImportColumnsCsv},
   });
   return kImporters;

@@ -114,6 +114,12 @@ void MetricReadings::AddSignal(const Metric& metric, DeviceId device, Instant ti
       state.has_mask = true;
       state.reasons.clear();
     }
+    if (metric.signal == Signal::kEnergy) {
+      Life& life = state.energy[&metric];
+      life.first = life.read ? std::min(life.first, time) : time;
+      life.last = life.read ? std::max(life.last, time) : time;
+      life.read = true;
+    }
     if (metric.signal == Signal::kMemoryUsed && !state.used) state.used = At{time, reading.value};
   }
   writer_.Put(time, device, metric.signal, reading, place);
@@ -186,30 +192,84 @@ void MetricReadings::AddPart(const Metric& metric, DeviceId device, Instant time
   const std::optional<PairUp::Both> both = (link ? state.nvlink : state.cycles).Add(side, time, value, &dropped);
   if (dropped) out_.quality.CountNamed(QualityId::kUnavailableValue, metric.name, place);
   if (!both) return;
-  if (!link) return AddCycles(device, time, *both, place);
+  if (!link) return AddCycles(device, time, *both);
   writer_.Put(time, device, Signal::kNvlink, {Sum(both->first, both->second), std::nullopt}, place);
 }
 
-// The share of cycles with a warp since the pair before: exact, whatever the distance of the scrapes.
-void MetricReadings::AddCycles(DeviceId device, Instant time, const PairUp::Both& now, Place place) {
-  std::optional<PairUp::Both>& last = states_[device].last_cycles;
-  if (last && now.first == last->first) return;  // read again before the counter was
-  const bool reset = last && (now.first < last->first || now.second < last->second);
-  if (reset) out_.quality.Count(QualityId::kCounterReset, place);
-  if (last && !reset) {
-    const Int128 share = DivHalfEven(static_cast<Int128>(now.second - last->second) * kFull, now.first - last->first);
-    const bool inside = share <= kFull + kFull / 200;
-    const auto value = static_cast<std::int64_t>(std::min<Int128>(share, kFull));
-    const Reading reading = inside ? Reading{value, std::nullopt} : Reading{0, QualityId::kOutOfRange};
-    writer_.Put(time, device, Signal::kSmActive, reading, place);
+// The share of cycles with a warp since the pair before: exact, whatever the distance of the scrapes. It is of the time
+// up to the later pair, so it is stamped with the earlier one, and nothing is known behind the last.
+void MetricReadings::AddCycles(DeviceId device, Instant time, const PairUp::Both& now) {
+  Cycles& cycles = states_[device].cycle;
+  if (cycles.last && now.first == cycles.last->first) return;  // read again before the counter was
+  if (cycles.last) {
+    ++cycles.intervals;
+    cycles.held.push_back({cycles.last_time, time, *cycles.last, now});
+    PutCycles(device, cycles, kMaxIntervals);
   }
-  last = now;
+  cycles.counter = announced_[{device, Signal::kSmActive}].counter;
+  cycles.last = now;
+  cycles.last_time = time;
+}
+
+// All but the last `kept`.
+void MetricReadings::PutCycles(DeviceId device, Cycles& cycles, std::size_t kept) {
+  if (cycles.held.size() <= kept) return;
+  writer_.Use(device, Signal::kSmActive, cycles.counter);
+  for (; cycles.held.size() > kept; cycles.held.pop_front()) PutInterval(device, cycles, cycles.held.front());
+}
+
+void MetricReadings::PutInterval(DeviceId device, const Cycles& cycles, const Interval& interval) {
+  PairUp::Both since = interval.before;
+  Instant from = interval.from;
+  const auto next = cycles.started.upper_bound(interval.to);
+  const bool placed = next != cycles.started.begin() && *std::prev(next) > interval.from;
+  const bool fell = interval.now.first < since.first || interval.now.second < since.second;
+  if (placed || fell) {
+    out_.quality.Count(QualityId::kCounterReset);
+    writer_.PutUnavailable(from, device, Signal::kSmActive, Unobserved::kGap);
+    if (placed) from = *std::prev(next);
+    since = {};
+  }
+  if ((fell && !placed) || from >= interval.to || interval.now.first <= since.first) return;
+  const Int128 elapsed = static_cast<Int128>(interval.now.first) - since.first;
+  const Int128 share = DivHalfEven(static_cast<Int128>(interval.now.second - since.second) * kFull, elapsed);
+  const bool inside = share <= kFull + kFull / 200;
+  const auto value = static_cast<std::int64_t>(std::min<Int128>(share, kFull));
+  writer_.Put(from, device, Signal::kSmActive,
+              inside ? Reading{value, std::nullopt} : Reading{0, QualityId::kOutOfRange}, {});
+}
+
+void MetricReadings::FinishCycles(DeviceId device, Cycles& cycles) {
+  if (cycles.intervals == 0) return;
+  PutCycles(device, cycles, 0);
+  writer_.Use(device, Signal::kSmActive, cycles.counter);
+  writer_.PutUnavailable(cycles.last_time, device, Signal::kSmActive, Unobserved::kGap);
+  if (cycles.intervals == 1) out_.quality.Count(QualityId::kJobResolution);
+}
+
+void MetricReadings::Started(const Metric& metric, DeviceId device, Instant created) {
+  State& state = states_[device];
+  const bool cycles = metric.role == MetricRole::kCyclesElapsed || metric.role == MetricRole::kCyclesActive;
+  std::set<Instant>& started = cycles ? state.cycle.started : state.energy[&metric].started;
+  if (started.size() < kMaxStarts) started.insert(created);
+}
+
+// Where the counter started anew it stood at 0, so that what it shows later is all increase.
+void MetricReadings::PutStarts(DeviceId device, const Metric& metric, const Life& life) {
+  for (const Instant start : life.started) {
+    if (!life.read || start <= life.first || start > life.last) continue;
+    writer_.Use(device, metric.signal, CounterName(metric));
+    // Just before: a reading of that very time would take the place of the 0.
+    writer_.Put(start + Nanos(-1), device, metric.signal, {0, std::nullopt}, {});
+  }
 }
 
 void MetricReadings::Finish() {
   for (auto& [device, state] : states_) {
     PutProcesses(device, state);
     PutReasons(device, state, 0);
+    FinishCycles(device, state.cycle);
+    for (const auto& [metric, life] : state.energy) PutStarts(device, *metric, life);
     if (state.has_total || !state.used || !state.free || state.used->time != state.free->time) continue;
     const bool reserved = state.reserved && state.reserved->time == state.free->time;
     const std::int64_t total = Sum(Sum(state.used->value, state.free->value), reserved ? state.reserved->value : 0);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,10 @@ class MetricReadings {
 
   // `code` is that of an `xid` label.
   void Add(const Metric& metric, DeviceId device, std::int64_t code, Instant time, std::string_view value, Place place);
+  // The counter of that metric started to count at `created` (OpenMetrics' _created): between two readings that is a
+  // reset, also where the counter is higher than before. May come before or after the readings. Wrong of a counter that
+  // goes on while its exporter starts anew; its increase is then more than a board can draw, and left out for that.
+  void Started(const Metric& metric, DeviceId device, Instant created);
   // Hands on what waited for more.
   void Finish();
 
@@ -48,6 +53,25 @@ class MetricReadings {
   struct At {
     Instant time;
     std::int64_t value = 0;
+  };
+  // Between two readings of the cycle counters.
+  struct Interval {
+    Instant from, to;
+    PairUp::Both before, now;
+  };
+  struct Cycles {
+    std::string counter;
+    std::optional<PairUp::Both> last;
+    Instant last_time;
+    std::int64_t intervals = 0;
+    std::deque<Interval> held;  // until it is known whether a counter started anew in them
+    std::set<Instant> started;
+  };
+  // From when to when a counter was read, and when it began to count.
+  struct Life {
+    Instant first, last;
+    bool read = false;
+    std::set<Instant> started;
   };
   struct State {
     bool xid_seen = false;
@@ -60,7 +84,8 @@ class MetricReadings {
     std::map<Instant, std::int64_t> reasons;  // masks of the event reasons told one by one, until one is told
     bool nvlink_read = false;
     PairUp nvlink, cycles;
-    std::optional<PairUp::Both> last_cycles;
+    Cycles cycle;
+    std::map<const Metric*, Life> energy;
   };
 
   void Announce(const Metric& metric, DeviceId device);
@@ -73,9 +98,15 @@ class MetricReadings {
   void AddXid(DeviceId device, Instant time, std::int64_t code, Place place);
   void AddNvlinkRate(const Metric& metric, DeviceId device, Instant time, const Reading& reading, Place place);
   void AddPart(const Metric& metric, DeviceId device, Instant time, std::int64_t value, Place place);
-  void AddCycles(DeviceId device, Instant time, const PairUp::Both& now, Place place);
+  void AddCycles(DeviceId device, Instant time, const PairUp::Both& now);
+  void PutCycles(DeviceId device, Cycles& cycles, std::size_t kept);
+  void PutInterval(DeviceId device, const Cycles& cycles, const Interval& interval);
+  void FinishCycles(DeviceId device, Cycles& cycles);
+  void PutStarts(DeviceId device, const Metric& metric, const Life& life);
 
   static constexpr std::size_t kMaxReasons = 1 << 14;  // by series all of a reason come before those of the next
+  static constexpr std::size_t kMaxIntervals = 1 << 14;
+  static constexpr std::size_t kMaxStarts = 1 << 12;  // of one counter
 
   ImportTarget& out_;
   ReadingWriter& writer_;

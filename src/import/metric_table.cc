@@ -423,6 +423,12 @@ std::string CounterName(const Metric& metric) {
   return std::string(source.name) + "." + std::string(metric.name.substr(source.prefix.size()));
 }
 
+const Metric* FindCounter(std::string_view counter) {
+  const auto* const found = std::find_if(std::begin(kMetrics), std::end(kMetrics),
+                                         [counter](const Metric& m) { return CounterName(m) == counter; });
+  return found == std::end(kMetrics) ? nullptr : found;
+}
+
 bool NamesPods(const Metric& metric) { return Info(metric.source).names_pods; }
 
 bool NamesGpus(const Metric& metric) { return Info(metric.source).names_gpus; }

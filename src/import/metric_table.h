@@ -92,6 +92,8 @@ struct Metric {
 const Metric* FindMetric(std::string_view name);
 // "<source>.<field>": "dcgm.DCGM_FI_DEV_GPU_UTIL", "nvidia_smi_exporter.utilization_gpu_ratio".
 std::string CounterName(const Metric& metric);
+// The metric whose CounterName that is; nullptr if there is none.
+const Metric* FindCounter(std::string_view counter);
 
 // Whether the exporter itself says which pod holds a GPU, as DCGM's does. The `pod` on a series of any other is the
 // exporter's own, which the scrape adds.

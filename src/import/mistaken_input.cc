@@ -26,9 +26,8 @@ constexpr auto kMistakes = std::to_array<Mistake>({
     {"is not a valid field to query",
      "is what nvidia-smi says of a misspelt field; nothing was recorded: see "
      "nvidia-smi --help-query-gpu"},
-    {"\"resultType\"",
-     "is an answer of the Prometheus API; give the series as text: promtool tsdb dump-openmetrics, "
-     "or /federate"},
+    {"} =>",
+     "is what promtool query prints for people; ask it for JSON: promtool query instant -o json SERVER METRIC[1h]"},
     {"<html", "is a web page, perhaps of an error or a login; fetch the metrics again"},
     {"#Entity",
      "is dcgmi dmon, which writes no times; scrape dcgm-exporter, or record nvidia-smi --query-gpu=timestamp,index,"

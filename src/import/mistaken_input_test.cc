@@ -18,7 +18,7 @@ TEST(MistakenInputTest, SaysWhatWasGivenAndWhatToDoInstead) {
   EXPECT_TRUE(says("Failed to initialize NVML: Driver/library version mismatch\n", "driver"));
   EXPECT_TRUE(says("No devices were found\n", "no GPU"));
   EXPECT_TRUE(says("Field \"utilisation.gpu\" is not a valid field to query.\n", "--help-query-gpu"));
-  EXPECT_TRUE(says(R"({"status":"success","data":{"resultType":"matrix","result":[]}})", "dump-openmetrics"));
+  EXPECT_TRUE(says("DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} =>\n10 @[1783117320.25]\n", "promtool query instant -o json"));
   EXPECT_TRUE(says("<!DOCTYPE html>\n<html><body>404</body></html>\n", "web page"));
   EXPECT_TRUE(says("BilledCost,ChargePeriodStart,ServiceCategory\n1.5,2026-07-01,Compute\n", "--actuals"));
   EXPECT_TRUE(says("JobID|User|AllocTRES|Elapsed\n17|ada|gres/gpu=8|01:00:00\n", "sacct"));

@@ -1,8 +1,10 @@
 #include "import/prometheus_metrics.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 #include <simdjson.h>
 
+#include <array>
 #include <set>
 
 #include "support/metrics_testing.h"
@@ -371,6 +373,94 @@ TEST(PrometheusMetrics, CycleCountersGiveTheExactShare) {
     EXPECT_EQ(in->Values(Signal::kSmActive, 0), (std::vector<std::int64_t>{25 * kPercent, 0}));
     EXPECT_EQ(in->quality.CountOf(QualityId::kCounterReset), 1);
   }
+}
+
+// Two scrapes hold one interval, whose mean is exact: it reaches from the first to the second.
+TEST(PrometheusMetrics, TwoScrapesOfCyclesAreOneIntervalAndThreeAreTwo) {
+  const std::string elapsed = "DCGM_FI_PROF_SM_CYCLES_ELAPSED_TOTAL";
+  const std::string active = "DCGM_FI_PROF_SM_CYCLES_ACTIVE_TOTAL";
+  const auto scrape = [&](std::int64_t second, std::int64_t all, std::int64_t busy) {
+    return Line(elapsed, "", std::to_string(all), second) + Line(active, "", std::to_string(busy), second) +
+           Line("DCGM_FI_PROF_SM_ACTIVE", "", "0.9", second);
+  };
+  const std::string two = scrape(0, 1000, 500) + scrape(3600, 5000, 1500);
+  const auto mean = Import(two);
+  EXPECT_EQ(mean->Values(Signal::kSmActive, 0), std::vector<std::int64_t>{25 * kPercent});
+  EXPECT_TRUE(mean->samples.front().Has(Signal::kSmActive));  // from the first scrape on
+  EXPECT_EQ(mean->Missing(Signal::kSmActive, Unobserved::kGap), 1U);
+  EXPECT_EQ(mean->quality.CountOf(QualityId::kJobResolution), 1);
+  const auto phases = Import(two + scrape(7200, 9000, 5500));
+  EXPECT_EQ(phases->Values(Signal::kSmActive, 0), (std::vector<std::int64_t>{25 * kPercent, kFull}));
+  EXPECT_EQ(phases->quality.CountOf(QualityId::kJobResolution), 0);
+  EXPECT_EQ(phases->devices[0].counter[Index(Signal::kSmActive)], "dcgm.DCGM_FI_PROF_SM_CYCLES_ELAPSED_TOTAL");
+}
+
+TEST(PrometheusMetrics, CreatedMarksAResetOfAHigherCounter) {
+  const std::string name = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION";
+  const std::string began = std::to_string(1'772'445'600 - 86'400);
+  const std::string again = std::to_string(1'772'445'600 + 40) + ".5";
+  const std::string total = Line(name, "", "500000", 0) + Line(name, "", "530000", 30) + Line(name, "", "560000", 60) +
+                            Line(name, "", "590000", 90);
+  std::string created;
+  for (const int second : {0, 30}) created += Line(name + "_created", "", began, second);
+  for (const int second : {60, 90}) created += Line(name + "_created", "", again, second);
+  for (const std::string& text : {total + created, created + total}) {
+    const auto in = Import(text);
+    ASSERT_EQ(in->error, "");
+    // At its new start the counter stood at 0: 560 J of the next scrape are all increase, and not 30 J.
+    EXPECT_EQ(in->Values(Signal::kEnergy, 0), (std::vector<std::int64_t>{500'000, 530'000, 0, 560'000, 590'000}));
+    EXPECT_EQ(in->samples[2].time.nanos(), 1'772'445'640'500'000'000 - 1);
+    EXPECT_EQ(in->quality.CountOf(QualityId::kUnknownMetric), 0);
+  }
+  EXPECT_EQ(Import(total)->Values(Signal::kEnergy, 0).size(), 4U);
+}
+
+TEST(PrometheusMetrics, CreatedPlacesAResetOfCycles) {
+  const std::string elapsed = "DCGM_FI_PROF_SM_CYCLES_ELAPSED_TOTAL";
+  const std::string active = "DCGM_FI_PROF_SM_CYCLES_ACTIVE_TOTAL";
+  std::string text;
+  const std::array<std::int64_t, 4> all = {1000, 2000, 4000, 5000};
+  const std::array<std::int64_t, 4> busy = {100, 600, 1000, 2000};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto second = static_cast<std::int64_t>(30 * i);
+    text += Line(elapsed, "", std::to_string(all[i]), second) + Line(active, "", std::to_string(busy[i]), second);
+    const std::int64_t began = i < 2 ? 1'772'445'000 : 1'772'445'600 + 50;
+    text += Line(elapsed + "_created", "", std::to_string(began), second);
+  }
+  const auto in = Import(text);
+  // (600 - 100) / 1000; then from the new start 1000 / 4000; then 1000 / 1000.
+  EXPECT_EQ(in->Values(Signal::kSmActive, 0), (std::vector<std::int64_t>{50 * kPercent, 25 * kPercent, kFull}));
+  EXPECT_EQ(in->quality.CountOf(QualityId::kCounterReset), 1);
+  EXPECT_EQ(in->Missing(Signal::kSmActive, Unobserved::kGap), 2U);  // before the new start, and behind the last scrape
+}
+
+// A naive twin sums what each interval adds: all of it behind a new start, the difference otherwise.
+RC_GTEST_PROP(PrometheusMetrics, CreatedAddsUpLikeANaiveSum, ()) {
+  const std::string name = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION";
+  std::int64_t value = *rc::gen::inRange(0, 1'000'000);
+  std::int64_t began = -1000;
+  std::int64_t sum = 0;
+  std::string totals = Line(name, "", std::to_string(value), 0);
+  std::string starts = Line(name + "_created", "", std::to_string(1'772'445'600 + began), 0);
+  const int scrapes = *rc::gen::inRange(1, 12);
+  for (int i = 1; i <= scrapes; ++i) {
+    const std::int64_t more = *rc::gen::inRange(0, 1'000'000);
+    if (*rc::gen::inRange(0, 3) == 0) {
+      began = 30 * i - *rc::gen::inRange(1, 29);
+      value = more;
+      sum += more;
+    } else {
+      value += more;
+      sum += more;
+    }
+    totals += Line(name, "", std::to_string(value), 30 * i);
+    starts += Line(name + "_created", "", std::to_string(1'772'445'600 + began), 30 * i);
+  }
+  const auto in = Import(*rc::gen::arbitrary<bool>() ? totals + starts : starts + totals);
+  const std::vector<std::int64_t> read = in->Values(Signal::kEnergy, 0);
+  std::int64_t seen = 0;
+  for (std::size_t i = 1; i < read.size(); ++i) seen += read[i] < read[i - 1] ? read[i] : read[i] - read[i - 1];
+  RC_ASSERT(seen == sum);
 }
 
 TEST(PrometheusMetrics, NvlinkIgnoresTheFirstZeroAndRefusesNegatives) {

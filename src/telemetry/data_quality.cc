@@ -126,6 +126,16 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kDifferingReadings, "differing_readings", S::kWarn,
      "{times|time} readings of one GPU and one time differ: the stamps are too coarse to tell when each was read, or a "
      "shared GPU's parts stand beside its whole; the largest of each signal counts"},
+    {Q::kScaleUnproven, "scale_unproven", S::kWarn,
+     "percent {fields hold|field holds} only 0 and 1, read as 0 % and 1 %; say --unit ratio if 1 means 100 %"},
+    {Q::kQueryWarning, "query_warning", S::kWarn, "{warnings|warning} of Prometheus about its answer"},
+    {Q::kEvenGrid, "even_grid", S::kWarn,
+     "{inputs have|input has} all stamps on one even grid, as query_range writes them; a value may repeat a scrape of "
+     "up "
+     "to 5 minutes before. Query METRIC[1h] to get the scrapes themselves"},
+    {Q::kInstantQuery, "instant_query", S::kWarn,
+     "{inputs hold|input holds} one reading of each series, which covers no time; query a range instead: METRIC[1h]"},
+    {Q::kFileNotRead, "file_not_read", S::kInfo, "{files of a folder were|file of a folder was} not read"},
 }};
 
 std::string_view Name(Severity s) {

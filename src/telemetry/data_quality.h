@@ -63,8 +63,13 @@ enum class QualityId : std::uint8_t {
   kUnsizedInstance,
   kOwnerGaps,
   kDifferingReadings,
+  kScaleUnproven,
+  kQueryWarning,
+  kEvenGrid,
+  kInstantQuery,
+  kFileNotRead,
 };
-inline constexpr std::size_t kQualityCount = 51;
+inline constexpr std::size_t kQualityCount = 56;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);

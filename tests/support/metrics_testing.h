@@ -51,12 +51,13 @@ struct Imported final : SampleSink {
 
 using ImportFunction = Result<void> (*)(ByteSource&, const ImportOptions&, ImportTarget&);
 
-inline std::unique_ptr<Imported> ImportText(ImportFunction import, std::string text) {
+inline std::unique_ptr<Imported> ImportText(ImportFunction import, std::string text,
+                                            const ImportOptions& options = {}) {
   auto out = std::make_unique<Imported>();
   TimeSorter sorter(out->devices, out->quality);
   ImportTarget target{out->devices, out->quality, out->owners, sorter};
   StringSource source(std::move(text), "input");
-  const Result<void> result = import(source, {}, target);
+  const Result<void> result = import(source, options, target);
   if (!result) out->error = result.error().message;
   const Result<void> sorted = sorter.Deliver(*out);
   EXPECT_TRUE(sorted);

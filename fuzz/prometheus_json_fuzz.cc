@@ -1,0 +1,6 @@
+#include "import/prometheus_json.h"
+#include "import_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  return idleburn::FuzzImport(idleburn::SniffPrometheusJson, idleburn::ImportPrometheusJson, data, size);
+}

@@ -1,0 +1,226 @@
+#include "import/json_stream.h"
+
+#include <cctype>
+
+#include "os/utf8.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{64} << 10;
+constexpr std::string_view kEscapes = "\"\\/bfnrt";
+constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+constexpr char32_t kHigh = 0xD800;  // where the first and the second halves of surrogate pairs begin
+constexpr char32_t kLow = 0xDC00;
+constexpr std::string_view kAdvice = "; fetch the answer again";
+
+bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool IsSurrogate(char32_t point, char32_t first) { return point >= first && point < first + 0x400; }
+
+}  // namespace
+
+tl::unexpected<Error> JsonStream::Bad(std::string_view what) const {
+  return Fail(Where() + ": is no valid JSON (" + std::string(what) + ")" + std::string(kAdvice));
+}
+
+tl::unexpected<Error> JsonStream::Cut() const {
+  return Fail(Where() + ": the JSON ends before its last bracket, so whole GPUs may be missing" + std::string(kAdvice));
+}
+
+Result<bool> JsonStream::Peek(char* c) {
+  if (begin_ == end_) {
+    buffer_.resize(kBlock);
+    const Result<std::size_t> read = in_.Read(buffer_);
+    if (!read) return tl::unexpected<Error>(read.error());
+    begin_ = 0;
+    end_ = *read;
+    if (end_ == 0) return false;
+  }
+  *c = buffer_[begin_];
+  return true;
+}
+
+// The next byte that is no blank.
+Result<bool> JsonStream::PeekSolid(char* c) {
+  while (true) {
+    const Result<bool> more = Peek(c);
+    if (!more || !*more || !IsSpace(*c)) return more;
+    line_ += *c == '\n' ? 1 : 0;
+    ++begin_;
+  }
+}
+
+// The next byte, blank or not, which must be there.
+Result<void> JsonStream::Take(char* c) {
+  const Result<bool> more = Peek(c);
+  if (!more) return tl::unexpected<Error>(more.error());
+  if (!*more) return Cut();
+  ++begin_;
+  return {};
+}
+
+Result<void> JsonStream::Open(bool object) {
+  ++begin_;
+  if (objects_.size() == kMaxDepth) return Bad("nested too deeply");
+  objects_.push_back(object);
+  wants_ = Wants::kFirst;
+  return {};
+}
+
+void JsonStream::Close() {
+  ++begin_;
+  objects_.pop_back();
+  wants_ = objects_.empty() ? Wants::kValue : Wants::kComma;
+}
+
+Result<void> JsonStream::Next(Token* token) {
+  char c = 0;
+  Result<bool> more = PeekSolid(&c);
+  if (!more) return tl::unexpected<Error>(more.error());
+  if (!*more && !objects_.empty()) return Cut();
+  *token = Token::kEnd;
+  if (!*more) return {};
+  const bool object = !objects_.empty() && objects_.back();
+  const bool may_end = !objects_.empty() && !after_key_ && wants_ != Wants::kValue;
+  if (may_end && c == (object ? '}' : ']')) {
+    *token = object ? Token::kObjectEnd : Token::kArrayEnd;
+    Close();
+    return {};
+  }
+  if (wants_ == Wants::kComma) {
+    if (c != ',') return Bad("a comma is missing");
+    ++begin_;
+    wants_ = Wants::kValue;
+    more = PeekSolid(&c);
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) return Cut();
+  }
+  if (object && !after_key_) {
+    *token = Token::kKey;
+    return c == '"' ? ReadKey() : Bad("a member has no name");
+  }
+  after_key_ = false;
+  *token = c == '{' ? Token::kObject : Token::kArray;
+  if (c == '{' || c == '[') return Open(c == '{');
+  wants_ = objects_.empty() ? Wants::kValue : Wants::kComma;
+  return ReadScalar(c, token);
+}
+
+Result<void> JsonStream::Members(const std::function<Result<void>(const std::string& key, Token value)>& take) {
+  while (true) {
+    Token token = Token::kEnd;
+    TRY(Next(&token));
+    if (token == Token::kObjectEnd) return {};
+    const std::string key = text_;
+    TRY(Next(&token));
+    TRY(take(key, token));
+  }
+}
+
+Result<void> JsonStream::Items(const std::function<Result<void>(Token item)>& take) {
+  while (true) {
+    Token token = Token::kEnd;
+    TRY(Next(&token));
+    if (token == Token::kArrayEnd) return {};
+    TRY(take(token));
+  }
+}
+
+Result<void> JsonStream::ReadKey() {
+  TRY(ReadString());
+  char c = 0;
+  const Result<bool> more = PeekSolid(&c);
+  if (!more) return tl::unexpected<Error>(more.error());
+  if (!*more) return Cut();
+  if (c != ':') return Bad("a colon is missing");
+  ++begin_;
+  after_key_ = true;
+  wants_ = Wants::kValue;
+  return {};
+}
+
+Result<void> JsonStream::ReadScalar(char first, Token* token) {
+  *token = Token::kString;
+  if (first == '"') return ReadString();
+  text_.clear();
+  char c = first;
+  while (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '+' || c == '.') {
+    text_ += c;
+    ++begin_;
+    const Result<bool> more = Peek(&c);
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) break;
+    if (text_.size() > kMaxText) return Bad("a number is too long");
+  }
+  const bool word = text_ == "true" || text_ == "false" || text_ == "null";
+  const bool number = !text_.empty() && (text_[0] == '-' || std::isdigit(static_cast<unsigned char>(text_[0])) != 0);
+  if (!word && !number) return Bad("an unknown word");
+  *token = word ? Token::kWord : Token::kNumber;
+  return {};
+}
+
+// From the opening quote to behind the closing one.
+Result<void> JsonStream::ReadString() {
+  text_.clear();
+  ++begin_;
+  while (true) {
+    char c = 0;
+    TRY(Take(&c));
+    if (c == '"') return {};
+    if (c == '\n') return Bad("a line ends inside a string");
+    if (c == '\\') {
+      TRY(ReadEscape());
+    } else {
+      text_ += c;
+    }
+    if (text_.size() > kMaxText) return Bad("a string is too long");
+  }
+}
+
+Result<void> JsonStream::ReadEscape() {
+  char c = 0;
+  TRY(Take(&c));
+  if (const std::size_t at = kEscapes.find(c); at != std::string_view::npos) {
+    text_ += kMeanings[at];
+    return {};
+  }
+  if (c != 'u') return Bad("an unknown escape");
+  char32_t point = 0;
+  TRY(ReadHex(&point));
+  if (IsSurrogate(point, kHigh)) {
+    char32_t low = 0;
+    TRY(Take(&c));
+    if (c == '\\') TRY(Take(&c));
+    if (c != 'u') return Bad("half a surrogate pair");
+    TRY(ReadHex(&low));
+    if (!IsSurrogate(low, kLow)) return Bad("half a surrogate pair");
+    point = 0x10000 + ((point - kHigh) << 10) + (low - kLow);
+  }
+  if (IsSurrogate(point, kLow)) return Bad("half a surrogate pair");
+  AppendUtf8(text_, point);
+  return {};
+}
+
+Result<void> JsonStream::ReadHex(char32_t* value) {
+  for (int i = 0; i < 4; ++i) {
+    char c = 0;
+    TRY(Take(&c));
+    if (std::isxdigit(static_cast<unsigned char>(c)) == 0) return Bad("an unknown escape");
+    const int lower = std::tolower(static_cast<unsigned char>(c));
+    *value = *value * 16 + static_cast<char32_t>(lower <= '9' ? lower - '0' : lower - 'a' + 10);
+  }
+  return {};
+}
+
+Result<void> JsonStream::Skip(Token first) {
+  std::size_t depth = 0;
+  Token token = first;
+  while (true) {
+    depth += token == Token::kObject || token == Token::kArray ? 1 : 0;
+    depth -= token == Token::kObjectEnd || token == Token::kArrayEnd ? 1 : 0;
+    if (depth == 0) return {};
+    TRY(Next(&token));
+  }
+}
+
+}  // namespace idleburn
