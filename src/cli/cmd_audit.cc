@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/common_flags.h"
+#include "cli/input_files.h"
 #include "cli/keep_run.h"
 #include "cli/open_input.h"
 #include "cli/read_run.h"
@@ -11,6 +12,7 @@
 #include "cli/users_history.h"
 #include "os/random_id.h"
 #include "os/sha256.h"
+#include "text/escape.h"
 
 namespace idleburn {
 
@@ -25,13 +27,13 @@ KeptInput KeptInputOf(const std::string& input) {
 }
 
 // An audit that is to be kept: when the run was, by its own readings.
-void Keep(const AuditRequest& request, const RunInputs& run, const Instant start, const Instant end,
+void Keep(const std::vector<std::string>& inputs, const RunInputs& run, const Instant start, const Instant end,
           std::map<std::string, std::string> tags, RunFigures figures, const Settings& settings) {
   HistoryRun row = NewRun("audit", run.summary.facts(), settings);
   row.id = RandomIdText();
   row.started = run.summary.window().start.value_or(start);
   row.tags = std::move(tags);
-  for (const std::string& input : request.inputs) row.inputs.push_back(KeptInputOf(input));
+  for (const std::string& input : inputs) row.inputs.push_back(KeptInputOf(input));
   const std::string exit = row.exit;
   RunKeeper keeper(HistoryFile(settings), std::move(row));
   keeper.End(run.summary.window().end.value_or(end), exit, std::move(figures));
@@ -42,23 +44,26 @@ void Keep(const AuditRequest& request, const RunInputs& run, const Instant start
 Result<int> Audit(const AuditRequest& request, const Settings& settings, const Environment& environment) {
   Result<ReportPlan> plan = PlanReport(request.report, settings);
   if (!plan) return tl::unexpected<Error>(plan.error());
-  TRY(SpareInputs(request.report.output, request.inputs));
   Result<ImportOptions> options = ImportOptionsFrom(settings);
   if (!options) return tl::unexpected<Error>(options.error());
   options->hosts = request.hosts;
+  const Result<InputFiles> files = FindInputFiles(request.inputs, *options);
+  if (!files) return tl::unexpected<Error>(files.error());
+  TRY(SpareInputs(request.report.output, files->read));
   Result<std::map<std::string, std::string>> tags = ParseTags(request.tags);
   if (!tags) return tl::unexpected<Error>(tags.error());
   if (request.use_history) plan->shares = OwnShares(settings, environment.now);
   Result<std::unique_ptr<RunInputs>> run =
-      ReadRun(request.inputs, *options, plan->thresholds, FactsOf, environment.terminal_err && !request.quiet);
+      ReadRun(files->read, *options, plan->thresholds, FactsOf, environment.terminal_err && !request.quiet);
   if (!run) return tl::unexpected<Error>(run.error());
+  for (const std::string& file : files->left) (*run)->quality.CountNamed(QualityId::kFileNotRead, Printable(file));
   const std::string why_no_gpu = LeaveOutHidden(*plan, **run);
-  if (!why_no_gpu.empty()) return Fail(request.inputs.front() + ": no GPU to audit: " + why_no_gpu);
+  if (!why_no_gpu.empty()) return Fail(files->read.front() + ": no GPU to audit: " + why_no_gpu);
   const Instant start = (*run)->run.start;
   const Instant end = (*run)->run.end;
-  ReportEnd report = ReportRun(*plan, **run, request.called.empty() ? request.inputs : std::vector{request.called}, {},
+  ReportEnd report = ReportRun(*plan, **run, request.called.empty() ? files->read : std::vector{request.called}, {},
                                settings, environment);
-  if (request.keep) Keep(request, **run, start, end, std::move(*tags), std::move(report.figures), settings);
+  if (request.keep) Keep(files->read, **run, start, end, std::move(*tags), std::move(report.figures), settings);
   return report.Code();
 }
 
@@ -69,8 +74,8 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   flags.Writes(kAuditFormats);
   Flag& inputs =
       flags.Add("input", "INPUT...",
-                "files of one run: nvidia-smi logs, Prometheus dumps, ... (- is standard input); NODE=FILE where FILE "
-                "does not say whose GPUs it is about");
+                "files of one run: nvidia-smi logs, Prometheus dumps, ..., or a folder of them (- is standard input); "
+                "NODE=FILE where FILE does not say whose GPUs it is about");
   inputs.list = &request.inputs;
   inputs.required = true;
   flags.Add("--output", "FILE", "write the report to FILE").text = &request.report.output;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/input_keys.h"
+#include "import/percent_guard.h"
 #include "telemetry/straight_clock.h"
 
 namespace idleburn {
@@ -62,8 +63,12 @@ Error WithLostEnd(Error error, const ByteSource& source) {
 
 Result<void> ImportInput(const KnownInput& input, const ImportOptions& options, ImportTarget& target) {
   target.devices.BeginInput(input.host);
-  const Result<void> imported = input.importer->import(*input.source, options, target);
+  PercentGuard guard(target.sink, target.devices, options);
+  const bool ours = input.importer->clock == ClockDomain::kMonotonic;  // whose units are known
+  ImportTarget guarded{target.devices, target.quality, target.owners, ours ? target.sink : guard, target.beside};
+  const Result<void> imported = input.importer->import(*input.source, options, guarded);
   if (!imported) return tl::unexpected<Error>(WithLostEnd(imported.error(), *input.source));
+  TRY(guard.Check(input.source->name(), target.quality));
   TRY(CheckHost(input, options, target.devices));
   if (input.source->truncated()) target.quality.Count(QualityId::kTruncatedInput, {&input.source->name(), 0});
   return {};

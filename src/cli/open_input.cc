@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/input_files.h"
 #include "cli/progress.h"
 #include "import/column_map.h"
 #include "import/mistaken_input.h"
@@ -28,6 +29,21 @@ std::uintmax_t PlainSize(const std::string& path) {
   return error ? 0 : size;
 }
 
+// "ratio,DCGM_FI_DEV_GPU_UTIL=percent" to ImportOptions::units.
+Result<std::map<std::string, PercentUnit>> ParseUnits(const std::string& text) {
+  std::map<std::string, PercentUnit> units;
+  for (const std::string_view part : Split(text, ',')) {
+    const std::size_t equals = part.rfind('=');
+    const std::string_view unit = Trim(equals == std::string_view::npos ? part : part.substr(equals + 1));
+    if (unit != "ratio" && unit != "percent") {
+      return FailUsage("--unit " + Printable(part) + ": say ratio or percent, or NAME=ratio");
+    }
+    const std::string name(equals == std::string_view::npos ? "" : Trim(part.substr(0, equals)));
+    units[name] = unit == "ratio" ? PercentUnit::kOne : PercentUnit::kHundred;
+  }
+  return units;
+}
+
 }  // namespace
 
 Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
@@ -42,6 +58,12 @@ Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
     if (!columns) return tl::unexpected<Error>(columns.error());
     options.columns = std::move(*columns);
   }
+  if (settings.Has("import.unit")) {
+    Result<std::map<std::string, PercentUnit>> units = ParseUnits(settings.Text("import.unit"));
+    if (!units) return tl::unexpected<Error>(units.error());
+    options.units = std::move(*units);
+  }
+  options.metric = settings.Text("import.metric");
   if (settings.Has("import.period")) options.period = *ParseDuration(settings.Text("import.period"));
   if (settings.Has("import.max_gap")) options.max_gap = *ParseDuration(settings.Text("import.max_gap"));
   options.threads =
@@ -67,7 +89,8 @@ Result<std::map<std::string, std::string>> TakeHosts(std::vector<std::string>& i
   return hosts;
 }
 
-Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& options, bool show_progress) {
+Result<KnownInput> OpenKnownInput(const std::string& given, const ImportOptions& options, bool show_progress) {
+  const std::string path = RecordingOf(given);
   Result<std::unique_ptr<ByteSource>> file = OpenInput(path);
   if (!file) return tl::unexpected<Error>(file.error());
   if (show_progress) *file = WithProgress(std::move(*file), PlainSize(path));

@@ -98,7 +98,10 @@ const Metric* MetricOf(std::string_view name) {
 void SetUnitOfHeader(BoundColumn& column, std::string_view cell) {
   const HeaderParts parts = SplitHeader(cell);
   if (SetUnit(column, parts.unit)) return;
-  if (const Metric* metric = MetricOf(parts.name); metric != nullptr && SetUnit(column, Name(metric->scale))) return;
+  if (const Metric* metric = MetricOf(parts.name); metric != nullptr && SetUnit(column, Name(metric->scale))) {
+    column.scale_doubtful = metric->scale == Scale::kPercentage;
+    return;
+  }
   const std::size_t word = parts.name.find_last_of("_. ") + 1;
   if (parts.name.size() - word >= 2 || word > 0) SetUnit(column, parts.name.substr(word));
 }
@@ -268,6 +271,19 @@ Result<std::vector<BoundColumn>> BindColumns(const std::map<std::string, std::st
     return FailUsage("--columns: name at least the time and one signal, for example time=timestamp,util=value");
   }
   return bound;
+}
+
+void SettleUnits(const std::map<std::string, PercentUnit>& units, std::vector<BoundColumn>& columns) {
+  for (BoundColumn& column : columns) {
+    const bool open = column.unit != nullptr && column.unit->unit == Unit::kMicroPercent &&
+                      (column.unit_assumed || column.scale_doubtful);
+    auto said = units.find(column.name);
+    if (said == units.end()) said = units.find("");
+    if (!open || said == units.end()) continue;
+    column.unit = FindColumnUnit(said->second == PercentUnit::kOne ? "ratio" : "percent", Unit::kMicroPercent);
+    column.unit_assumed = false;
+    column.scale_doubtful = false;
+  }
 }
 
 std::optional<std::vector<BoundColumn>> RecognizeColumns(std::span<const std::string> header) {

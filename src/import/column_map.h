@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "import/column_roles.h"
+#include "import/importer.h"
 
 namespace idleburn {
 
@@ -20,6 +21,7 @@ struct BoundColumn {
   std::string name;          // the header's, or "#3" without a header
   const ColumnUnit* unit = nullptr;
   bool unit_assumed = false;
+  bool scale_doubtful = false;  // a field that counts whole percents, unless its values were divided on the way here
   TimeForm time = TimeForm::kByFirstRow;
 };
 
@@ -40,6 +42,9 @@ Result<std::vector<BoundColumn>> BindColumns(const std::map<std::string, std::st
 // The columns whose names are nvidia-smi's, DCGM's or plain ("ts", "gpu", "util", "power"), for tables read without
 // --columns; absent unless a time and a utilisation, or the graphics-engine activity of MIG, are among them.
 std::optional<std::vector<BoundColumn>> RecognizeColumns(std::span<const std::string> header);
+
+// What --unit says of columns whose header leaves their unit open.
+void SettleUnits(const std::map<std::string, PercentUnit>& units, std::vector<BoundColumn>& columns);
 
 // The names of a header for a message: at most thirty, safe to print.
 std::string ListColumns(std::span<const std::string> header);

@@ -40,7 +40,8 @@ ColumnScale::ColumnScale(const BoundColumn& column)
       integer_factor_(static_cast<Int128>(PowerOfTen(unit_->decimals)) * unit_->numerator),
       integer_divisor_(unit_->denominator),
       real_factor_(static_cast<double>(integer_factor_) / static_cast<double>(unit_->denominator)),
-      percent_assumed_(column.unit_assumed && kind_ == Unit::kMicroPercent && unit_->decimals == 6) {
+      percent_assumed_((column.unit_assumed || column.scale_doubtful) && kind_ == Unit::kMicroPercent &&
+                       unit_->decimals == 6) {
   if (integer_factor_ % integer_divisor_ == 0) {
     integer_factor_ /= integer_divisor_;
     integer_divisor_ = 1;
@@ -142,8 +143,9 @@ CellReading ColumnScale::FromText(std::string_view cell) {
 Result<void> ColumnScale::CheckUnit(const BoundColumn& column, const std::string& file) const {
   if (!percent_assumed_ || !saw_fraction_ || saw_above_one_) return {};
   const std::string role = "--columns " + std::string(column.role->name);
-  return Fail(file + ": column '" + Printable(column.name) + "' never exceeds 1: per cent or a ratio? Say " + role +
-              ":ratio=... or " + role + ":percent=...");
+  return Fail(file + ": column '" + Printable(column.name) +
+              "' never exceeds 1: per cent or a ratio? Say --unit ratio or " + "--unit percent, or " + role +
+              ":ratio=...");
 }
 
 }  // namespace idleburn

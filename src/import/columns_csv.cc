@@ -160,6 +160,7 @@ Result<void> ImportColumnsCsv(ByteSource& in, const ImportOptions& options, Impo
     if (first_is_data) bound = BindColumns(options.columns, {}, width, where);
     columns = std::move(*bound);
   }
+  SettleUnits(options.units, columns);
   Table table(columns, width, options, in, out);
   if (first_is_data) TRY(table.Add(csv));
   while (true) {

@@ -1,0 +1,219 @@
+// Inputs that are no single log: answers of a real Prometheus, folders, journals, other forms of the same readings.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+
+#include "os/input_file.h"
+#include "support/live_stream.h"
+#include "support/program.h"
+#include "support/read_inputs.h"
+#include "telemetry/recording_writer.h"
+
+namespace idleburn {
+namespace {
+
+using nlohmann::json;
+using testing::AuditJsonOf;
+using testing::ProgramRun;
+using testing::RunIdleburn;
+using testing::RunShell;
+using testing::TempFolder;
+
+constexpr std::int64_t kStart = 1'783'117'320;  // seconds
+constexpr int kScrapes = 120;
+constexpr int kPeriod = 15;
+
+int BusyOf(int gpu, int scrape) { return gpu == 0 ? 95 : scrape % 3 == 0 ? 0 : 40; }
+
+std::string Labels(int gpu) {
+  return "{gpu=\"" + std::to_string(gpu) + "\",UUID=\"GPU-aaaaaaaa-0000-0000-0000-00000000000" + std::to_string(gpu) +
+         "\",modelName=\"NVIDIA H100 80GB HBM3\",Hostname=\"node-1\"}";
+}
+
+// Half an hour of two GPUs as OpenMetrics, a family after the other.
+std::string OpenMetrics() {
+  std::string text;
+  for (const char* name : {"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE"}) {
+    const bool power = std::string(name) == "DCGM_FI_DEV_POWER_USAGE";
+    text += "# TYPE " + std::string(name) + " gauge\n";
+    for (const int gpu : {0, 1}) {
+      for (int i = 0; i < kScrapes; ++i) {
+        const int busy = BusyOf(gpu, i);
+        text += name + Labels(gpu) + " " + std::to_string(power ? 100 + 5 * busy : busy) + " " +
+                std::to_string(kStart + kPeriod * i) + "." + std::to_string(250 + i % 3) + "\n";
+      }
+    }
+  }
+  return text + "# EOF\n";
+}
+
+// The parts of an audit that tell what was read, without how it was read.
+json Figures(json audit) {
+  for (const char* key : {"inputs", "data_quality", "generated", "generated_at"}) audit.erase(key);
+  return audit;
+}
+
+// A Prometheus of our own over blocks that hold those scrapes. It takes a free port, and ends with the test.
+class PrometheusServer {
+ public:
+  explicit PrometheusServer(const TempFolder& folder) : folder_(folder.path().string()) {
+    const std::string scrapes = folder.Write("in.om", OpenMetrics());
+    testing::MustRunTool("promtool tsdb create-blocks-from openmetrics " + scrapes + " " + folder_ +
+                         "/data >/dev/null");
+    (void)folder.Write("p.yml", "global: {}\n");
+    RunShell("cd " + folder_ +
+             " && (exec prometheus --config.file=p.yml --storage.tsdb.path=data "
+             "--storage.tsdb.retention.time=100y --web.listen-address=127.0.0.1:0 >log 2>&1) & echo $! > " +
+             folder_ + "/pid");
+    // With port 0 the log does not say which was taken; /proc does, and only of the process that we started.
+    for (int i = 0; i < 200 && port_.empty(); ++i) {
+      const ProgramRun found = RunShell(
+          "p=$(cat " + folder_ +
+          "/pid); for fd in /proc/$p/fd/*; do readlink $fd; done 2>/dev/null | "
+          "sed -n 's/^socket:.\\([0-9]*\\).$/\\1/p' | while read i; do awk -v i=$i '$10==i && $4==\"0A\"{print $2}' "
+          "/proc/net/tcp; done | head -1");
+      const std::size_t colon = found.out.find(':');
+      if (colon != std::string::npos) port_ = std::to_string(std::stoi(found.out.substr(colon + 1), nullptr, 16));
+      if (port_.empty()) RunShell("sleep 0.1");
+    }
+  }
+  ~PrometheusServer() { RunShell("kill $(cat " + folder_ + "/pid)"); }
+  PrometheusServer(const PrometheusServer&) = delete;
+  PrometheusServer& operator=(const PrometheusServer&) = delete;
+
+  [[nodiscard]] const std::string& port() const { return port_; }
+  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + port_; }
+
+ private:
+  std::string folder_;
+  std::string port_;
+};
+
+TEST(InputForms, AnswersOfARealPrometheusAreTheScrapesTheyCameFrom) {
+  if (RunShell("command -v prometheus && command -v promtool").code != 0) {
+    GTEST_SKIP() << "prometheus is missing (apt-get install prometheus)";
+  }
+  const TempFolder folder;
+  const PrometheusServer server(folder);
+  ASSERT_FALSE(server.port().empty()) << testing::ReadText(folder.path() / "log");
+  const std::string end = std::to_string(kStart + kPeriod * kScrapes + 60);
+  const auto ask = [&](const std::string& words, const std::string& name) {
+    std::string out = (folder.path() / name).string();
+    ProgramRun run;
+    for (int i = 0; i < 100; ++i) {
+      run = RunShell("promtool query " + words + " > " + out);
+      if (run.code == 0) return out;
+      RunShell("sleep 0.1");
+    }
+    ADD_FAILURE() << run.err;
+    return out;
+  };
+  const std::string metrics = "'{__name__=~\"DCGM.*\"}[1h]'";
+  const std::string scrapes = ask("instant -o json --time=" + end + " " + server.url() + " " + metrics, "range.json");
+  const json of_json = AuditJsonOf(scrapes + " --price 3");
+  const json of_text = AuditJsonOf((folder.path() / "in.om").string() + " --price 3");
+  EXPECT_NEAR(of_json["gpu_hours"]["observed"].get<double>(), 2.0 * kScrapes * kPeriod / 3600, 0.02);
+  EXPECT_EQ(Figures(of_json), Figures(of_text));
+
+  const std::string held = ask("range -o json --start=" + std::to_string(kStart) + " --end=" + end + " --step=10s " +
+                                   server.url() + " DCGM_FI_DEV_GPU_UTIL",
+                               "held.json");
+  EXPECT_NE(RunIdleburn("audit " + held + " --price 3").out.find("query_range"), std::string::npos);
+  const std::string one =
+      ask("instant -o json --time=" + std::to_string(kStart + 600) + " " + server.url() + " DCGM_FI_DEV_GPU_UTIL",
+          "one.json");
+  const json instant = AuditJsonOf(one + " --price 3");
+  EXPECT_EQ(instant["gpu_hours"]["observed"].get<double>(), 0);
+  EXPECT_NE(RunIdleburn("audit " + one + " --price 3").out.find("METRIC[1h]"), std::string::npos);
+  const std::string mean =
+      ask("instant -o json --time=" + end + " " + server.url() + " 'rate(DCGM_FI_DEV_GPU_UTIL[5m])'", "rate.json");
+  const ProgramRun nameless = RunIdleburn("audit " + mean);
+  EXPECT_NE(nameless.code, 0);
+  EXPECT_NE(nameless.err.find("--metric NAME"), std::string::npos) << nameless.err;
+}
+
+TEST(InputForms, AFolderGivesItsFilesOfKnownKindsAndNamesTheOthers) {
+  const TempFolder folder;
+  const std::filesystem::path logs = folder.path() / "logs";
+  std::filesystem::create_directories(logs / "deeper");
+  const auto write = [&](const std::string& name, const std::string& text) {
+    std::ofstream(logs / name, std::ios::binary) << text;
+    return (logs / name).string();
+  };
+  const std::string scrapes = write("scrapes.prom", OpenMetrics());
+  const std::string readme = write("README.md", "These are logs.\n");
+  const json audit = AuditJsonOf(logs.string() + " --price 3");
+  EXPECT_EQ(audit["inputs"].dump(), AuditJsonOf(scrapes + " --price 3")["inputs"].dump());
+  EXPECT_EQ(Figures(audit), Figures(AuditJsonOf(scrapes + " --price 3")));
+  const std::string text = RunIdleburn("audit " + logs.string() + " --price 3").out;
+  EXPECT_NE(text.find(readme), std::string::npos) << text;
+  EXPECT_NE(text.find((logs / "deeper").string()), std::string::npos) << text;
+  const ProgramRun none = RunIdleburn("audit " + (logs / "deeper").string());
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.err.find("holds no file of a known kind"), std::string::npos) << none.err;
+  EXPECT_EQ(std::count(none.err.begin(), none.err.end(), '\n'), 1);
+}
+
+// Samples of a GPU, in a recording whose journal still lies beside it.
+std::string CutRecording(const TempFolder& folder) {
+  const std::string path = (folder.path() / "run.idleburn").string();
+  DeviceTable devices;
+  DeviceKey key;
+  key.uuid = "GPU-00000000-1111-2222-3333-444444444440";
+  key.index = 0;
+  key.name = "NVIDIA H100 80GB HBM3";
+  const DeviceId id = devices.Enter(key);
+  devices.NameCounter(id, Signal::kUtilization, "nvml.utilization.gpu");
+  const auto writer = RecordingWriter::Create(path, devices, {});
+  EXPECT_TRUE(writer);
+  for (int tick = 0; tick < 1200; ++tick) {
+    Sample s;
+    s.time = Instant::FromNanos(kStart * kNanosPerSecond + tick * 100'000'000LL);
+    s.device = id;
+    s.Set(Signal::kUtilization, tick % 7 == 0 ? 0 : 80 * kPercent);
+    (*writer)->OnSamples({&s, 1});
+  }
+  // What is there now is what a kill would leave.
+  for (const char* end : {"", ".journal"}) {
+    std::filesystem::copy_file(path + end, (folder.path() / "cut.idleburn").string() + end);
+  }
+  EXPECT_TRUE((*writer)->Close());
+  return (folder.path() / "cut.idleburn").string();
+}
+
+TEST(InputForms, AJournalIsReadAsItsRecording) {
+  const TempFolder folder;
+  const std::string recording = CutRecording(folder);
+  const json expected = AuditJsonOf(recording + " --price 3");
+  EXPECT_GT(expected["gpu_hours"]["observed"].get<double>(), 0.03);
+  EXPECT_EQ(AuditJsonOf(recording + ".journal --price 3"), expected);
+  EXPECT_EQ(AuditJsonOf(recording + " " + recording + ".journal --price 3"), expected);
+  std::filesystem::remove((folder.path() / "run.idleburn").string());
+  EXPECT_EQ(AuditJsonOf(folder.path().string() + " --price 3"), expected);
+}
+
+TEST(InputForms, APercentFieldOfRatiosIsRefusedUntilTheUserSaysWhatItIs) {
+  const TempFolder folder;
+  std::string ratios;
+  std::string percents;
+  for (int i = 0; i < 200; ++i) {
+    const std::string stamp = " " + std::to_string((kStart + kPeriod * i) * 1000) + "\n";
+    ratios += "DCGM_FI_DEV_GPU_UTIL" + Labels(0) + " " + (i % 2 == 0 ? "0.25" : "0.5") + stamp;
+    percents += "DCGM_FI_DEV_GPU_UTIL" + Labels(0) + " " + (i % 2 == 0 ? "25" : "50") + stamp;
+  }
+  const std::string file = folder.Write("ratios.prom", ratios);
+  const ProgramRun refused = RunIdleburn("audit " + file);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.err.find("ratios.prom: DCGM_FI_DEV_GPU_UTIL has fractions and never exceeds 1: ratio or percent? "
+                             "Say --unit ratio or --unit percent"),
+            std::string::npos)
+      << refused.err;
+  EXPECT_EQ(Figures(AuditJsonOf(file + " --price 3 --unit ratio")),
+            Figures(AuditJsonOf(folder.Write("percents.prom", percents) + " --price 3")));
+  EXPECT_EQ(RunIdleburn("audit " + file + " --price 3 --unit DCGM_FI_DEV_GPU_UTIL=percent").code, 0);
+  EXPECT_EQ(RunIdleburn("audit " + file + " --unit per").code, 2);
+}
+
+}  // namespace
+}  // namespace idleburn
