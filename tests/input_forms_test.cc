@@ -63,8 +63,8 @@ class PrometheusServer {
                          "/data >/dev/null");
     (void)folder.Write("p.yml", "global: {}\n");
     RunShell("cd " + folder_ +
-             " && (exec prometheus --config.file=p.yml --storage.tsdb.path=data "
-             "--storage.tsdb.retention.time=100y --web.listen-address=127.0.0.1:0 >log 2>&1) & echo $! > " +
+             "; prometheus --config.file=p.yml --storage.tsdb.path=data --storage.tsdb.retention.time=100y "
+             "--web.listen-address=127.0.0.1:0 >log 2>&1 </dev/null & echo $! >" +
              folder_ + "/pid");
     // With port 0 the log does not say which was taken; /proc does, and only of the process that we started.
     for (int i = 0; i < 200 && port_.empty(); ++i) {
@@ -78,7 +78,9 @@ class PrometheusServer {
       if (port_.empty()) RunShell("sleep 0.1");
     }
   }
-  ~PrometheusServer() { RunShell("kill $(cat " + folder_ + "/pid)"); }
+  ~PrometheusServer() {
+    RunShell("p=$(cat " + folder_ + "/pid); kill $p; for i in $(seq 50); do kill -0 $p || break; sleep 0.1; done");
+  }
   PrometheusServer(const PrometheusServer&) = delete;
   PrometheusServer& operator=(const PrometheusServer&) = delete;
 
@@ -191,6 +193,23 @@ TEST(InputForms, AJournalIsReadAsItsRecording) {
   EXPECT_EQ(AuditJsonOf(recording + " " + recording + ".journal --price 3"), expected);
   std::filesystem::remove((folder.path() / "run.idleburn").string());
   EXPECT_EQ(AuditJsonOf(folder.path().string() + " --price 3"), expected);
+}
+
+// 3 of 6 cycles were active between two scrapes an hour apart, whatever a gauge says at either end.
+TEST(InputForms, TwoScrapesOfCyclesGiveTheMeanOfTheTimeBetweenThem) {
+  const TempFolder folder;
+  std::string text;
+  for (const int scrape : {0, 1}) {
+    const std::string stamp = " " + std::to_string((kStart + 3600 * scrape) * 1000) + "\n";
+    text += "DCGM_FI_DEV_GPU_UTIL" + Labels(0) + " 100" + stamp + "DCGM_FI_PROF_SM_ACTIVE" + Labels(0) + " 0.9" + stamp;
+    text += "DCGM_FI_PROF_SM_CYCLES_ELAPSED_TOTAL" + Labels(0) + (scrape == 0 ? " 1000" : " 7000") + stamp;
+    text += "DCGM_FI_PROF_SM_CYCLES_ACTIVE_TOTAL" + Labels(0) + (scrape == 0 ? " 500" : " 3500") + stamp;
+  }
+  const auto run = testing::MustRead({folder.Write("two.prom", text)});
+  ASSERT_EQ(run->run.devices.size(), 1U);
+  const Integral& sm = run->run.devices[0].totals.sm_active;
+  EXPECT_EQ(sm.ns, 3600 * kNanosPerSecond);
+  EXPECT_TRUE(sm.area == static_cast<Int128>(50 * kPercent) * sm.ns);
 }
 
 TEST(InputForms, APercentFieldOfRatiosIsRefusedUntilTheUserSaysWhatItIs) {

@@ -27,8 +27,8 @@ struct KnownInput {
 // input. Fails where one file is of two nodes.
 Result<std::map<std::string, std::string>> TakeHosts(std::vector<std::string>& inputs);
 
-// Opens a file ("-": standard input; a journal: its recording) and finds its format by its content. A format that is not
-// known is an error that lists those that are. `show_progress`: on standard error, while it is read.
+// Opens a file ("-": standard input; a journal: its recording) and finds its format by its content. A format that is
+// not known is an error that lists those that are. `show_progress`: on standard error, while it is read.
 Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& options, bool show_progress);
 
 }  // namespace idleburn

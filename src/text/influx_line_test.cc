@@ -8,9 +8,9 @@ namespace {
 
 TEST(InfluxLine, ReadsTagsFieldsAndStamp) {
   InfluxLine line;
-  ASSERT_TRUE(ParseInfluxLine(
-      R"(nvidia_smi,host=a\,b,name=Tesla\ V100,x\=y=1 power=12.5,busy=90i,n=7u,on=t,v="a \"b\", c=d" 1783117320000000000)",
-      &line));
+  const std::string text = R"(nvidia_smi,host=a\,b,name=Tesla\ V100,x\=y=1 )"
+                           R"(power=12.5,busy=90i,n=7u,on=t,v="a \"b\", c=d" 1783117320000000000)";
+  ASSERT_TRUE(ParseInfluxLine(text, &line));
   EXPECT_EQ(line.measurement, "nvidia_smi");
   EXPECT_EQ(line.tags, (InfluxLine::Pairs{{"host", "a,b"}, {"name", "Tesla V100"}, {"x=y", "1"}}));
   EXPECT_EQ(line.fields,
