@@ -1,6 +1,7 @@
 #include "cli/read_run.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -31,6 +32,9 @@ class RunReader {
     if (inputs_ == 2) TRY(join_.Read(*waiting_, options_));
     return join_.Read(input, options_);
   }
+
+  // Counts what was doubtful elsewhere, too.
+  void Doubt(const DataQuality& quality) { run_->quality.Merge(quality); }
 
   Result<std::unique_ptr<RunInputs>> Finish(const std::string& first_path) {
     const bool alone = inputs_ == 1 && waiting_->importer->in_order;
@@ -134,13 +138,44 @@ class RunReader {
   std::size_t inputs_ = 0;  // of samples
 };
 
+// Reads the scheduler's lists of jobs among the inputs and takes them off `paths`: they bound what labels say, so they
+// must be known before any label is read. Only plain files are looked at, since a pipe cannot be read twice.
+Result<void> TakeJobLists(std::vector<std::string>& paths, ImportOptions& options, DataQuality& quality) {
+  std::vector<std::string> others;
+  for (std::string& path : paths) {
+    std::error_code error;
+    bool list = false;
+    if (std::filesystem::is_regular_file(path, error)) {
+      Result<std::unique_ptr<ByteSource>> file = OpenInput(path);
+      if (!file) return tl::unexpected<Error>(file.error());
+      PeekSource source(std::move(*file));
+      const Result<std::string_view> head = source.Peek(kSniffBytes);
+      list = head && SniffJobTimes(*head);
+      if (list) TRY(ReadJobTimes(source, options, quality, &options.jobs));
+    }
+    if (!list) others.push_back(std::move(path));
+  }
+  paths = std::move(others);
+  return {};
+}
+
 }  // namespace
 
-Result<std::unique_ptr<RunInputs>> ReadRun(std::vector<std::string> paths, const ImportOptions& options,
+Result<std::unique_ptr<RunInputs>> ReadRun(std::vector<std::string> paths, const ImportOptions& given,
                                            const Thresholds& thresholds, RunClassifier::FactsByName facts,
                                            bool show_progress) {
   std::sort(paths.begin(), paths.end());
+  ImportOptions options = given;
+  DataQuality of_lists;
+  if (paths.size() > 1) {
+    const std::string first = paths.front();
+    TRY(TakeJobLists(paths, options, of_lists));
+    if (paths.empty()) {
+      return Fail(first + ": lists jobs, and so does every other input; give records of their GPUs beside it");
+    }
+  }
   RunReader reader(options, thresholds, facts);
+  reader.Doubt(of_lists);
   std::vector<std::pair<InputKeys, KnownInput>> later;
   for (const std::string& path : paths) {
     Result<KnownInput> opened = OpenKnownInput(path, options, show_progress);

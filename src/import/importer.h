@@ -9,6 +9,7 @@
 #include "base/byte_source.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "import/job_times.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
@@ -32,6 +33,7 @@ struct ImportOptions {
   std::string metric;                          // --metric: of series that carry no name of their own
   std::optional<Nanos> period;   // --period: between readings; of a log without times, where absent, a second
   std::optional<Nanos> max_gap;  // --max-gap: how long a reading holds
+  JobTimes jobs;  // of a scheduler's list beside the inputs: what bounds the jobs that labels name
   int threads = 1;
 };
 

@@ -28,6 +28,36 @@ void EndWhereOthersBegin(std::vector<Held>& all) {
   }
 }
 
+const std::string kNobody;
+
+// What is left of a stretch of a job that ran then; the rest is nobody's. Returns whether there is such a rest, beyond
+// a period at the end, for which the last stamp holds anyway.
+bool CutToRuns(const Held& held, const std::vector<JobTimes::Run>& runs, std::vector<Held>* all) {
+  std::int64_t done = held.from;
+  bool outlived = false;
+  const auto nobody = [&](std::int64_t to) {
+    if (to <= done) return;
+    outlived = outlived || done < held.last;
+    all->push_back({&kNobody, done, std::min(held.last, to), to});
+  };
+  for (const JobTimes::Run& run : runs) {
+    const std::int64_t from = std::max(run.from, held.from);
+    const std::int64_t to = std::min(run.to, held.to);
+    if (from >= to) continue;
+    nobody(from);
+    all->push_back({held.owner, from, std::min(held.last, to), to});
+    done = to;
+  }
+  nobody(held.to);
+  return outlived;
+}
+
+// "job 48211": the scheduler's id in an owner's name; empty for others.
+std::string_view JobOf(std::string_view owner) {
+  constexpr std::string_view kJob = "job ";
+  return owner.substr(0, kJob.size()) == kJob ? owner.substr(kJob.size()) : std::string_view();
+}
+
 // `end`: of the device's time here. Beyond it the last stamps hold if another input goes on.
 void AddDevice(OwnerLedger& ledger, DeviceId device, const std::vector<Held>& all, std::int64_t end) {
   std::vector<OwnerLedger::Stay> stays;
@@ -97,12 +127,13 @@ void OwnerTimeline::Deliver(OwnerLedger& ledger, DataQuality& quality) {
   for (auto from = presences_.begin(); from != presences_.end();) {
     const auto to = std::find_if(from, presences_.end(),
                                  [&](const auto& presence) { return presence.first.first != from->first.first; });
-    DeliverDevice(from, to, ledger);
+    DeliverDevice(from, to, ledger, quality);
     from = to;
   }
 }
 
-void OwnerTimeline::DeliverDevice(Presences::const_iterator from, Presences::const_iterator to, OwnerLedger& ledger) {
+void OwnerTimeline::DeliverDevice(Presences::const_iterator from, Presences::const_iterator to, OwnerLedger& ledger,
+                                  DataQuality& quality) const {
   std::int64_t least = 0;
   for (auto it = from; it != to; ++it) {
     const std::int64_t step = it->second.step_;
@@ -115,11 +146,19 @@ void OwnerTimeline::DeliverDevice(Presences::const_iterator from, Presences::con
     // Who is named once holds as long as the others, or a second where nobody is named twice.
     const std::int64_t others = least == 0 ? kNanosPerSecond : least;
     const std::int64_t step = it->second.step_ == 0 ? others : it->second.step_;
+    const std::vector<JobTimes::Run>* runs = options_.jobs.Of(JobOf(it->first.second));
+    bool outlived = false;
     for (const auto& [start, end] : it->second.stretches_) {
-      all.push_back({&it->first.second, start, end, end + step});
+      const Held held = {&it->first.second, start, end, end + step};
+      if (runs == nullptr) {
+        all.push_back(held);
+      } else if (CutToRuns(held, *runs, &all)) {
+        outlived = true;
+      }
       first = std::min(first, start);
       last = std::max(last, end);
     }
+    if (outlived) quality.CountNamed(QualityId::kOwnerOutlivesJob, it->first.second);
   }
   if (all.empty()) return;
   EndWhereOthersBegin(all);

@@ -22,6 +22,9 @@ namespace idleburn {
 //   job 1   |x x x x x x |           -> [first, last]
 //   job 2         |x x x x           -> [first, last]
 //   time     3 steps of {1}, 3 of {1, 2}
+//
+// Where ImportOptions::jobs names the job, its time is cut to when the scheduler says that it ran: what a label says
+// before or after is nobody's, and the owner is counted as one whose label is wrong.
 class OwnerTimeline {
  public:
   // One owner on one device.
@@ -55,7 +58,8 @@ class OwnerTimeline {
 
  private:
   using Presences = std::map<std::pair<DeviceId, std::string>, Presence>;
-  static void DeliverDevice(Presences::const_iterator from, Presences::const_iterator to, OwnerLedger& ledger);
+  void DeliverDevice(Presences::const_iterator from, Presences::const_iterator to, OwnerLedger& ledger,
+                     DataQuality& quality) const;
 
   const ImportOptions& options_;
   Presences presences_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -221,6 +222,46 @@ TEST(OwnerTimeline, GapsThatAreTooManyAreCounted) {
     EXPECT_EQ(quality.Get(QualityId::kOwnerGaps).names.count("job 1"), 1U);
     EXPECT_EQ(ledger.ToldTime(0).count() / kNanosPerSecond, kHours * 120 - 15 + (kHours - kKept) * 3480);
   }
+}
+
+// A label that goes on for a minute after its job ended at 100 s, and began 20 s too early. Truth by counting seconds.
+TEST(OwnerTimeline, AJobOwnsItsGpuOnlyWhileTheSchedulerSaysThatItRan) {
+  const auto at = [](int t) { return Instant::FromNanos(t * kNanosPerSecond); };
+  ImportOptions options;
+  options.jobs.Add("7", {20 * kNanosPerSecond, 100 * kNanosPerSecond});
+  OwnerTimeline owners(options);
+  OwnerTimeline::Presence* seven = owners.Track(0, "job 7");
+  for (int t = 0; t <= 160; ++t) owners.See(seven, at(t));
+  // Not in the list: nothing bounds it.
+  OwnerTimeline::Presence* eight = owners.Track(1, "job 8");
+  for (int t = 0; t <= 160; ++t) owners.See(eight, at(t));
+  OwnerLedger ledger;
+  DataQuality quality;
+  owners.Deliver(ledger, quality);
+  EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 7"), 80.0 / 160);
+  EXPECT_DOUBLE_EQ(ShareOf(ledger, ""), 80.0 / 160);
+  EXPECT_EQ(ledger.ToldTime(0), Nanos(160 * kNanosPerSecond));
+  EXPECT_EQ(ledger.SharesOf(1).at(0).owner, "job 8");
+  EXPECT_DOUBLE_EQ(ledger.SharesOf(1).at(0).fraction, 1);
+  EXPECT_EQ(quality.CountOf(QualityId::kOwnerOutlivesJob), 1);
+  EXPECT_EQ(quality.Get(QualityId::kOwnerOutlivesJob).names, std::set<std::string>{"job 7"});
+}
+
+// The next job has the GPU while the label of the one before still stands: no half of it is the dead job's.
+TEST(OwnerTimeline, AStaleLabelTakesNothingFromTheNextJob) {
+  const auto at = [](int t) { return Instant::FromNanos(t * kNanosPerSecond); };
+  ImportOptions options;
+  options.jobs.Add("7", {0, 50 * kNanosPerSecond});
+  options.jobs.Add("8", {50 * kNanosPerSecond, JobTimes::kStillRunning});
+  OwnerTimeline owners(options);
+  for (int t = 0; t <= 100; ++t) owners.See(owners.Track(0, "job 7"), at(t));
+  for (int t = 50; t <= 100; ++t) owners.See(owners.Track(0, "job 8"), at(t));
+  OwnerLedger ledger;
+  DataQuality quality;
+  owners.Deliver(ledger, quality);
+  EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 7"), 0.5);
+  EXPECT_DOUBLE_EQ(ShareOf(ledger, "job 8"), 0.5);
+  for (const OwnerLedger::Share& share : ledger.SharesOf(0)) EXPECT_FALSE(share.estimated) << share.owner;
 }
 
 }  // namespace

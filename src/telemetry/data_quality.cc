@@ -136,6 +136,9 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kInstantQuery, "instant_query", S::kWarn,
      "{inputs hold|input holds} one reading of each series, which covers no time; query a range instead: METRIC[1h]"},
     {Q::kFileNotRead, "file_not_read", S::kInfo, "{files of a folder were|file of a folder was} not read"},
+    {Q::kOwnerOutlivesJob, "owner_outlives_job", S::kWarn,
+     "{labels name|label names} a job before it began or after it ended, as the scheduler's list says; that time has no "
+     "owner"},
 }};
 
 std::string_view Name(Severity s) {

@@ -68,8 +68,10 @@ enum class QualityId : std::uint8_t {
   kEvenGrid,
   kInstantQuery,
   kFileNotRead,
+  kOwnerOutlivesJob,
+  kCount,  // how many there are
 };
-inline constexpr std::size_t kQualityCount = 56;
+inline constexpr auto kQualityCount = static_cast<std::size_t>(QualityId::kCount);
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);

@@ -1,0 +1,195 @@
+#include "import/job_times.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "import/importer.h"
+#include "import/json_text.h"
+#include "import/stamp.h"
+#include "text/case.h"
+#include "text/csv_record.h"
+#include "text/number.h"
+#include "text/split.h"
+
+namespace idleburn {
+namespace {
+
+// Column names in lower case; the first that a table has counts.
+constexpr std::array<std::string_view, 3> kJobColumns = {"jobid", "job_id", "job"};
+constexpr std::array<std::string_view, 2> kStartColumns = {"start", "start_time"};
+constexpr std::array<std::string_view, 2> kEndColumns = {"end", "end_time"};
+// One of these tells a list of jobs from a table of readings that names jobs.
+constexpr std::array<std::string_view, 6> kOtherColumns = {"state", "node", "nodelist", "user", "team", "gpus"};
+// What Slurm writes for a time that has not come.
+constexpr std::array<std::string_view, 5> kNoTime = {"", "unknown", "none", "n/a", "invalid"};
+// In these states the end that squeue tells is where the time limit lies.
+constexpr std::array<std::string_view, 6> kNotOver = {"RUNNING",     "SUSPENDED", "COMPLETING",
+                                                      "CONFIGURING", "PENDING",   "REQUEUED"};
+
+template <typename Names>
+std::optional<std::size_t> FindColumn(const std::vector<std::string>& header, const Names& names) {
+  for (const std::string_view name : names) {
+    const auto found = std::find(header.begin(), header.end(), name);
+    if (found != header.end()) return static_cast<std::size_t>(found - header.begin());
+  }
+  return std::nullopt;
+}
+
+struct Columns {
+  std::size_t job = 0;
+  std::size_t start = 0;
+  std::size_t end = 0;
+};
+
+std::optional<Columns> ColumnsOf(const std::vector<std::string>& header) {
+  const auto job = FindColumn(header, kJobColumns);
+  const auto start = FindColumn(header, kStartColumns);
+  const auto end = FindColumn(header, kEndColumns);
+  if (!job || !start || !end || !FindColumn(header, kOtherColumns)) return std::nullopt;
+  return Columns{*job, *start, *end};
+}
+
+std::vector<std::string> HeaderOf(std::string_view line) {
+  const char separator = line.find('|') != std::string_view::npos ? '|' : ',';
+  std::vector<std::string> header;
+  for (const std::string_view cell : Split(line, separator)) header.push_back(Lower(cell));
+  return header;
+}
+
+bool LooksLikeJson(std::string_view head) {
+  const auto has = [head](std::string_view key) { return head.find(key) != std::string_view::npos; };
+  return !head.empty() && head.front() == '{' && has("\"jobs\"") && (has("\"job_state\"") || has("\"job_id\""));
+}
+
+class JobReader {
+ public:
+  JobReader(ByteSource& in, const ImportOptions& options, DataQuality& quality, JobTimes* jobs)
+      : in_(in), quality_(quality), clock_(options, quality, in.name()), jobs_(jobs) {}
+
+  Result<void> ReadTable();
+  Result<void> ReadJson();
+
+ private:
+  enum class Said : std::uint8_t { kTime, kNothing, kNonsense };
+  // Local or zoned text, or seconds since 1970.
+  Said Read(std::string_view text, std::int64_t line, std::int64_t* ns);
+  void Take(const std::string& job, std::string_view start, std::string_view end, std::int64_t line);
+  void TakeJson(const JsonNode& job);
+
+  ByteSource& in_;
+  DataQuality& quality_;
+  StampClock clock_;
+  JobTimes* jobs_;
+};
+
+JobReader::Said JobReader::Read(std::string_view text, std::int64_t line, std::int64_t* ns) {
+  text = Trim(text);
+  if (std::find(kNoTime.begin(), kNoTime.end(), Lower(text)) != kNoTime.end()) return Said::kNothing;
+  const ScaledNumber seconds = ParseScaled(text, 9);
+  if (seconds.fault == NumberFault::kNone) {
+    *ns = seconds.value;
+    return seconds.value > 0 ? Said::kTime : Said::kNothing;  // Slurm writes 0 for none
+  }
+  CivilTime time;
+  bool zoned = false;
+  if (!TakeCivilTime(text, &time, &zoned) || !text.empty()) return Said::kNonsense;
+  *ns = clock_.At(time, zoned, line).nanos();
+  return Said::kTime;
+}
+
+void JobReader::Take(const std::string& job, std::string_view start, std::string_view end, std::int64_t line) {
+  JobTimes::Run run{0, JobTimes::kStillRunning};
+  const Said begun = Read(start, line, &run.from);
+  if (begun == Said::kNothing) return;
+  const Said over = Read(end, line, &run.to);
+  if (over == Said::kNothing) run.to = JobTimes::kStillRunning;
+  if (begun == Said::kNonsense || over == Said::kNonsense || run.to < run.from || job.empty()) {
+    quality_.Count(QualityId::kBadRow, {&in_.name(), line});
+    return;
+  }
+  jobs_->Add(job, run);
+}
+
+Result<void> JobReader::ReadTable() {
+  LineReader lines(in_);
+  CsvReader rows(lines);
+  std::optional<Columns> columns;
+  while (true) {
+    const Result<bool> more = rows.Next();
+    if (!more) return tl::unexpected<Error>(more.error());
+    if (!*more) return {};
+    const std::vector<std::string_view>& cells = rows.cells();
+    if (!columns) {
+      std::vector<std::string> header;
+      for (const std::string_view cell : cells) header.push_back(Lower(Trim(cell)));
+      columns = ColumnsOf(header);
+      if (!columns) return Fail(in_.name() + ": a list of jobs needs the columns JobID, Start and End (sacct -P -X)");
+      continue;
+    }
+    if (cells.size() <= std::max({columns->job, columns->start, columns->end})) {
+      quality_.Count(QualityId::kBadRow, {&in_.name(), rows.line()});
+      continue;
+    }
+    const std::string_view job = Trim(cells[columns->job]);
+    if (job.find('.') != std::string_view::npos) continue;  // a step: its job has a row of its own
+    Take(std::string(job), cells[columns->start], cells[columns->end], rows.line());
+  }
+}
+
+void JobReader::TakeJson(const JsonNode& job) {
+  // Newer versions wrap numbers: {"set": true, "infinite": false, "number": 1757000000}.
+  const auto number = [&job](std::string_view key) {
+    const std::optional<JsonNode> value = job.Get(key);
+    if (!value || value->kind() != JsonNode::Kind::kObject) return value ? value->Text() : std::string();
+    return value->TextOf("set") == "false" ? std::string() : value->TextOf("number");
+  };
+  std::string state = job.TextOf("job_state");
+  const std::vector<JsonNode> states = job.ItemsOf("job_state");
+  if (!states.empty()) state = states.front().Text();
+  const bool over = std::find(kNotOver.begin(), kNotOver.end(), state) == kNotOver.end();
+  if (state == "PENDING") return;
+  Take(number("job_id"), number("start_time"), over ? number("end_time") : "", 0);
+}
+
+Result<void> JobReader::ReadJson() {
+  return ForEachJsonDocument(in_, quality_, [this](const JsonNode& document) {
+    for (const JsonNode& job : document.ItemsOf("jobs")) TakeJson(job);
+  });
+}
+
+}  // namespace
+
+void JobTimes::Add(const std::string& job, Run run) {
+  std::vector<Run>& runs = jobs_[job];
+  const auto before = [](const Run& a, const Run& b) { return a.from < b.from; };
+  runs.insert(std::upper_bound(runs.begin(), runs.end(), run, before), run);
+  std::vector<Run> merged;
+  for (const Run& next : runs) {
+    if (!merged.empty() && next.from <= merged.back().to) {
+      merged.back().to = std::max(merged.back().to, next.to);
+    } else {
+      merged.push_back(next);
+    }
+  }
+  runs = std::move(merged);
+}
+
+const std::vector<JobTimes::Run>* JobTimes::Of(std::string_view job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+bool SniffJobTimes(std::string_view head) {
+  return LooksLikeJson(head) || ColumnsOf(HeaderOf(Trim(head.substr(0, head.find('\n'))))).has_value();
+}
+
+Result<void> ReadJobTimes(PeekSource& in, const ImportOptions& options, DataQuality& quality, JobTimes* jobs) {
+  const Result<std::string_view> head = in.Peek(kSniffBytes);
+  if (!head) return tl::unexpected<Error>(head.error());
+  const bool json = LooksLikeJson(*head);
+  JobReader reader(in, options, quality, jobs);
+  return json ? reader.ReadJson() : reader.ReadTable();
+}
+
+}  // namespace idleburn
