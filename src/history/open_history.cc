@@ -54,7 +54,7 @@ Result<SqliteDatabase> OpenHistory(const std::string& path, const HistoryOptions
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   const std::string folder = parent.empty() ? "." : parent.string();
   if (const Result<void> made = MakePrivateFolder(folder); !made) {
-    return Fail(made.error().message + "; the history has no other place (name one with --history)");
+    return Fail(made.error().message + "; name another place for the history with --history");
   }
   if (!options.named) {
     CloseToOthers(folder);

@@ -101,7 +101,7 @@ TEST(OpenHistoryTest, RefusesWhatANewerProgramWrote) {
   const Result<SqliteDatabase> opened = OpenHistory(folder.file(), folder.options());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().message, folder.file() +
-                                        ": was written by a newer idleburn (history version 99, this one knows 4); use "
+                                        ": was written by a newer idleburn (history version 99, this one knows 5); use "
                                         "that idleburn, or name another file with --history");
   EXPECT_EQ(Read(folder.file()), before);
 }
@@ -198,7 +198,7 @@ TEST(OpenHistoryTest, WhatMayNotBeWrittenIsOneLine) {
   const HistoryFolder folder;
   const Result<SqliteDatabase> nowhere = OpenHistory("/proc/idleburn/history.sqlite", folder.options());
   ASSERT_FALSE(nowhere);
-  EXPECT_EQ(nowhere.error().message.find("/proc/idleburn: cannot be made for the history: "), 0U);
+  EXPECT_EQ(nowhere.error().message.find("/proc/idleburn: cannot be made: "), 0U);
   std::filesystem::create_directory(folder.path() + "/folder");
   const Result<SqliteDatabase> is_folder = OpenHistory(folder.path() + "/folder", folder.options());
   ASSERT_FALSE(is_folder);

@@ -73,7 +73,9 @@ std::string ShownWord(const std::string& word, std::string_view before) {
     return word.substr(0, shown) + std::string(kRedacted);
   }
   const bool named = sign != std::string::npos && word.find_first_of(" \t\n/:?\"'") > sign;
-  if (named && sign + 1 < word.size() && !GivesScript(before) && IsSecretName(word.substr(0, sign))) {
+  const std::string name = named ? word.substr(0, sign) : "";
+  const bool secret = named && IsSecretName(name) && !IsCountOf(name, std::string_view(word).substr(sign + 1));
+  if (secret && sign + 1 < word.size() && !GivesScript(before)) {
     return word.substr(0, sign + 1) + std::string(kRedacted);  // all of it: a password may have any character
   }
   return WithoutSecrets(word);

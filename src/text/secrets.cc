@@ -255,7 +255,8 @@ std::size_t PasswordIn(std::string_view word) {
   if (word.substr(0, kFlag.size()) != kFlag || word.size() == kFlag.size()) return 0;
   std::string_view rest = word.substr(kFlag.size());
   const std::string_view name = word.substr(0, word.find_first_of("=:"));
-  if (name.size() > kFlag.size() && IsSecretName(name)) return 0;  // "-password": its value is the secret
+  const bool names_one = name.starts_with("-pass") || name == "-pw" || name == "-pwd" || name == "-pswd";
+  if (names_one) return 0;  // "-password X": the value is the secret, not the name
   const auto is_figure = [](char c) {
     return IsDigit(c) || std::string_view(".,:/x-=%+").find(c) != std::string::npos;
   };
