@@ -46,6 +46,7 @@ bench: test-deps    ## speed and memory, as ratios against peers in the same run
 	cmake --build $(BUILD)
 	./tools/bench_sampler.sh $(BUILD)
 	./tools/bench_overhead.sh $(BUILD)
+	./tools/bench_terminal.sh $(BUILD)
 	./tools/bench_recording.sh $(BUILD)
 	./tools/bench_trace.sh $(BUILD)
 	./tools/bench.sh $(BUILD)

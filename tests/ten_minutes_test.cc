@@ -162,9 +162,9 @@ TEST(TenMinutesTest, TheAuditOfTheRecordingIsTheLiveAuditInEveryField) {
     const StandIn driver(Script(random));
     const Thresholds thresholds;
     LiveRecord record(thresholds);
-    ASSERT_TRUE(record.RecordTo(path, driver.Wall(), "-o"));
+    ASSERT_TRUE(record.RecordTo(path, driver.Wall(), "-o", true));
     Measure(driver, root, random, record);
-    record.Close();
+    ASSERT_TRUE(record.Close());
 
     RunInputs& live = record.inputs();
     ASSERT_EQ(live.run.devices.size(), 6U);

@@ -10,6 +10,7 @@
 #include "cli/say.h"
 #include "cli/spare_inputs.h"
 #include "os/append_file.h"
+#include "os/private_folder.h"
 
 namespace idleburn {
 namespace {
@@ -53,7 +54,7 @@ Result<std::uint64_t> WriteTable(Samples& samples, CsvForm form, const SamplesCs
 // As WriteTable, to a new file.
 Result<std::uint64_t> WriteTableTo(const std::string& path, Samples& samples, CsvForm form,
                                    std::vector<CsvColumn>* columns) {
-  const Result<std::unique_ptr<AppendFile>> file = AppendFile::Create(path);
+  const Result<std::unique_ptr<AppendFile>> file = AppendFile::Create(path, kNamedFile);
   if (!file) return tl::unexpected<Error>(file.error());
   return WriteTable(
       samples, form, [&](std::string_view text) { return (*file)->Append(text); }, columns);

@@ -89,6 +89,9 @@ Result<HistoryListing> Load(const std::string& file, const RunFilter& filter, In
     if (!all) return tl::unexpected<Error>(all.error());
     listing.empty = all->empty();
   }
+  Result<std::map<std::string, std::string>> within = WithinOf(**history, *runs);
+  if (!within) return tl::unexpected<Error>(within.error());
+  listing.within = std::move(*within);
   listing.runs = std::move(*runs);
   for (HistoryRun& run : listing.runs) run.state = StateNow(run);
   listing.matched = listing.runs.size();

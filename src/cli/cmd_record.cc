@@ -18,6 +18,7 @@
 #include "cli/spare_inputs.h"
 #include "cli/tell_alert.h"
 #include "cli/users_history.h"
+#include "measure/experiment.h"
 #include "os/random_id.h"
 #include "run/live_session.h"
 
@@ -65,6 +66,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (!request.live.no_history) history = HistoryFile(settings);
   const Result<std::unique_ptr<AlertCommand>> on_alert = request.watch.StartAlertCommand();
   if (!on_alert) return tl::unexpected<Error>(on_alert.error());
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at the limit of its size is an error of writing it
   const HeldSignals end(std::vector<int>{SIGINT, SIGTERM, SIGHUP});  // they end it in order
   LiveRecord record(plan->thresholds);
   LiveSession session(record.inputs().devices, record);
@@ -74,7 +76,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
                                ? UsualRecordingPath(RecordingFolder(history.value_or("")), session.Now())
                                : request.recording;
   if (path.empty()) return Fail("there is no home folder to keep the recording in; name a file with -o");
-  TRY(record.RecordTo(path, session.Now(), "-o"));
+  TRY(record.RecordTo(path, session.Now(), "-o", !request.recording.empty()));
   record.TellMachine();
   for (const RunFact& fact : limits->machine ? *limits->machine : MachineFacts(request.live.detect_cloud)) {
     session.Tell(fact);
@@ -82,6 +84,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   RunKeeper keeper(history, NewRun("record", record.summary().facts(), settings));
   keeper.run().id = RandomIdText();
   keeper.run().started = session.Now();
+  keeper.run().parent = OwnVariable("IDLEBURN_RUN_ID").value_or("");
   keeper.run().tags = std::move(*tags);
   keeper.run().recording = FullPath(record.path());
   keeper.Begin();
@@ -111,7 +114,9 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   spec.gpus.tell_slow = std::ref(only_host);
   std::jthread opening([&](const std::stop_token& stop) {
     session.Start(spec, stop);
-    if (!session.why_no_gpu().empty()) only_host(session.why_no_gpu());
+    session.Try([&] {
+      if (!session.why_no_gpu().empty()) only_host(session.why_no_gpu());
+    });
   });
   WaitAndTell(end, *time, *process, watch, on_alert->get());
   const Instant ended = session.Now();
@@ -119,11 +124,15 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   opening.request_stop();
   opening.join();
   session.Stop();
-  record.Close();
-  if (keeper.Kept()) plan->shares = OwnShares(settings, ended);
+  const Result<void> recorded = record.Close();
+  if (keeper.Kept()) plan->shares = OwnShares(settings, ended, kPatienceAtTheEnd);
   ReportEnd report = ReportLive(*plan, record, session.why_no_gpu(), settings, environment);
   keeper.End(ended, {}, std::move(report.figures));
-  return report.Code();
+  const Result<int> code = report.Code();
+  if (recorded) return code;
+  if (code && *code == 0) return tl::unexpected<Error>(recorded.error());  // the recording is what was asked for
+  Say(recorded.error().message);
+  return code;
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <thread>
@@ -66,7 +68,7 @@ void BeginRecording(const RunRequest& request, const std::string& history, LiveR
   const std::string path =
       request.recording.empty() ? UsualRecordingPath(RecordingFolder(history), now) : request.recording;
   if (path.empty()) return Say("no recording is kept: there is no home folder; name a file with --recording");
-  const Result<void> begun = record.RecordTo(path, now, "--recording");
+  const Result<void> begun = record.RecordTo(path, now, "--recording", !request.recording.empty());
   if (!begun) Say(begun.error().message + "; the run goes on, and no recording is kept");
 }
 
@@ -97,9 +99,11 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   // The driver may take seconds to list its GPUs; the workload and its signals do not wait for that.
   std::jthread opening([&session, &measured, &machine, &guard](const std::stop_token& stop) {
     session.Start(measured, stop);
-    if (!session.why_no_gpu().empty()) guard.NoGpu(session.why_no_gpu());
-    for (const RunFact& fact : machine()) session.Tell(fact);
-    for (const RunFact& fact : GitFacts(CurrentFolder())) session.Tell(fact);
+    session.Try([&] {
+      if (!session.why_no_gpu().empty()) guard.NoGpu(session.why_no_gpu());
+      for (const RunFact& fact : machine()) session.Tell(fact);
+      for (const RunFact& fact : GitFacts(CurrentFolder())) session.Tell(fact);
+    });
   });
   WorkloadEnd end = guard.Wait();
   session.Tell(RunWindow::EndFact(session.Now()));  // before what is read while the driver is waited for
@@ -132,49 +136,77 @@ Result<std::shared_ptr<ReadyRun>> Understand(RunRequest request, std::vector<std
 
 }  // namespace
 
-Result<int> StartRun(ReadyRun& run, const Environment& environment, const RunLaunch& launch) {
+namespace {
+
+Result<int> Measure(ReadyRun& run, Workload& workload, AlertCommand* on_alert, const Environment& environment,
+                    const RunLaunch& launch) {
   const RunRequest& request = run.request;
   const bool ask_cloud = request.live.detect_cloud;
-  const Result<std::unique_ptr<AlertCommand>> on_alert = request.watch.StartAlertCommand();
-  if (!on_alert) return tl::unexpected<Error>(on_alert.error());
-  const std::unique_ptr<Workload> workload = Workload::Prepare();
   LiveRecord record(run.report.thresholds);
   LiveSession session(record.inputs().devices, record);
   LiveWatch watch(run.limits, run.report.thresholds, request.live.report.all_gpus);
   if (run.limits.limits.any()) record.WatchBy(&watch);
-  RunGuard guard(run.limits, watch, *workload, session, on_alert->get());
+  RunGuard guard(run.limits, watch, workload, session, on_alert);
   BeginRecording(request, run.history.value_or(""), record, session.Now());
   record.TellMachine();
   TellFacts(session, run.command);
   RunKeeper keeper(run.history, NewRun("run", record.summary().facts(), run.settings));
   keeper.run().id = RandomIdText();
-  keeper.run().tags = std::move(run.tags);
+  keeper.run().tags = run.tags;
   keeper.run().recording = FullPath(record.path());
   keeper.run().forecast = launch.forecast;
   const auto lines = std::make_shared<ProgressWatcher>();
   WorkloadSpec spec;
-  spec.command = std::move(run.command);
+  spec.command = run.command;
   spec.environment = launch.environment;
   spec.watcher = request.plain ? nullptr : lines.get();
   LiveSessionSpec measured;
   measured.gpus = run.gpus;
   if (!request.plain) measured.lines = lines;
   const auto machine = [&] { return run.limits.machine ? *run.limits.machine : MachineFacts(ask_cloud); };
-  const auto end = RunMeasured(*workload, std::move(spec), measured, session, keeper, guard, machine);
+  const auto end = RunMeasured(workload, std::move(spec), measured, session, keeper, guard, machine);
   if (!end) {
     record.Discard();
     Say(end.error().error.message);
     return end.error().exit_code;
   }
-  record.Close();
+  if (const Result<void> recorded = record.Close(); !recorded) Say(recorded.error().message);
   if (!end->output_failure.empty()) Say(end->output_failure);
   if (end->exit_code != 0) Say("the command ended with " + Describe(*end));
-  if (keeper.Kept()) run.report.shares = OwnShares(run.settings, session.Now());
+  if (keeper.Kept()) run.report.shares = OwnShares(run.settings, session.Now(), kPatienceAtTheEnd);
   const ReportEnd report = ReportLive(run.report, record, session.why_no_gpu(), run.settings, environment);
   if (!report.written) Say(report.written.error().message);
   keeper.End(record.summary().window().end.value_or(session.Now()), Describe(*end), report.figures);
   launch.ended(keeper.run());
   return end->exit_code != 0 || report.gates_hold ? end->exit_code : kExitGate;
+}
+
+// The command without any measuring: what is left to do where that failed as a whole.
+int RunAlone(const ReadyRun& run, Workload& workload, const RunLaunch& launch) {
+  if (workload.started()) return workload.WaitAgain().exit_code;
+  WorkloadSpec spec;
+  spec.command = run.command;
+  spec.environment = launch.environment;
+  const auto started = workload.Start(spec);
+  if (!started) Say(started.error().error.message);
+  return started ? workload.Wait().exit_code : started.error().exit_code;
+}
+
+}  // namespace
+
+// Whatever fails of ours, the command runs, and its exit code is returned. Threads keep to themselves what they throw
+// (LiveSession::Try, Sampler); what is thrown here, by the lack of memory or threads mostly, ends the measuring alone.
+Result<int> StartRun(ReadyRun& run, const Environment& environment, const RunLaunch& launch) {
+  Result<std::unique_ptr<AlertCommand>> on_alert = run.request.watch.StartAlertCommand();
+  if (!on_alert) Say(on_alert.error().message + "; the run goes on, and alerts are told here alone");
+  const std::unique_ptr<Workload> workload = Workload::Prepare();
+  try {
+    return Measure(run, *workload, on_alert ? on_alert->get() : nullptr, environment, launch);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "idleburn: measuring failed: %s; the command goes on without it, and there is no report\n",
+                 failure.what());
+  }
+  return RunAlone(run, *workload, launch);
 }
 
 Result<std::shared_ptr<ReadyRun>> ReadRunWords(const std::vector<std::string>& arguments,

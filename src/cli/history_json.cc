@@ -73,7 +73,7 @@ Json LabelsJson(const std::map<std::string, std::string>& labels) {
   return json;
 }
 
-Json RunJson(const HistoryRun& run) {
+Json RunJson(const HistoryRun& run, const HistoryListing& listing) {
   Json json;
   json["id"] = run.id;
   json["kind"] = run.kind;
@@ -87,6 +87,9 @@ Json RunJson(const HistoryRun& run) {
   json["exit"] = TextOrNull<Json>(run.exit);
   json["recording"] = TextOrNull<Json>(run.recording);
   json["version"] = TextOrNull<Json>(run.version);
+  json["parent"] = TextOrNull<Json>(run.parent);
+  const auto within = listing.within.find(run.id);
+  json["counted_in"] = within == listing.within.end() ? Json() : Json(within->second);
   PutFigures(json, run.figures);
   json["forecast"] = run.forecast ? ForecastJson<Json>(run) : Json();
   json["inputs"] = Json::array();
@@ -208,13 +211,13 @@ std::string HistoryJson(const HistoryListing& listing) {
   json["matched"] = listing.matched;
   json["unknown_cost"] = listing.unknown_cost;
   json["runs"] = Json::array();
-  for (const HistoryRun& run : listing.runs) json["runs"].push_back(RunJson(run));
+  for (const HistoryRun& run : listing.runs) json["runs"].push_back(RunJson(run, listing));
   return JsonDocument(json);
 }
 
 std::string HistoryLines(const HistoryListing& listing, const std::vector<LedgerRow>& ledger) {
   std::string text;
-  for (const HistoryRun& run : listing.runs) text += JsonLine(RunJson(run)) + "\n";
+  for (const HistoryRun& run : listing.runs) text += JsonLine(RunJson(run, listing)) + "\n";
   for (const LedgerRow& row : ledger) text += LedgerRowJson(row) + "\n";
   return text;
 }

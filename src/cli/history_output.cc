@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/money.h"
+#include "history/runs.h"
 #include "report/display.h"
 #include "text/duration.h"
 #include "text/escape.h"
@@ -134,6 +135,7 @@ constexpr auto kCsvFields = std::to_array<CsvField>({
     {"experiments", kText, [](const HistoryRun& run) { return LabelText(run.experiments); }},
     {"tags", kText, [](const HistoryRun& run) { return LabelText(run.tags); }},
     {"version", kText, [](const HistoryRun& run) { return run.version; }},
+    {"parent", kText, [](const HistoryRun& run) { return run.parent; }},
 });
 
 std::vector<TableRow> ListRows(const HistoryListing& listing) {
@@ -157,18 +159,31 @@ std::string SumLine(const HistoryListing& listing) {
   std::map<std::string, std::int64_t> costs;
   std::size_t unmeasured = 0;
   std::size_t unpriced = 0;
+  std::size_t parts = 0;
+  std::set<std::string> shown;
+  for (const HistoryRun& run : listing.runs) shown.insert(run.id);
   for (const HistoryRun& run : listing.runs) {
+    const auto within = listing.within.find(run.id);
+    if (within != listing.within.end() && shown.count(within->second) > 0) {  // its time is in that one's
+      ++parts;
+      continue;
+    }
     window_ns += run.figures.window_ns.value_or(0);
     unmeasured += run.figures.window_ns ? 0U : 1U;
     if (run.figures.cost_nano) costs[run.figures.currency] += *run.figures.cost_nano;
     unpriced += run.figures.cost_nano ? 0U : 1U;
   }
   const std::size_t count = listing.runs.size();
-  const std::string hours = unmeasured == count ? "unknown" : HoursText(window_ns, 4);
+  const std::size_t added = count - parts;
+  const std::string hours = unmeasured == added ? "unknown" : HoursText(window_ns, 4);
   std::string line = fmt::format("{} run{}: {} GPU-hours", count, count == 1 ? "" : "s", hours);
-  if (unmeasured > 0 && unmeasured < count) line += fmt::format(" ({} without known ones)", unmeasured);
+  if (unmeasured > 0 && unmeasured < added) line += fmt::format(" ({} without known ones)", unmeasured);
   for (const auto& [currency, nano] : costs) line += ", " + Amount(Money::Nano(nano), currency);
   if (unpriced > 0) line += fmt::format(", {} without a known cost", unpriced);
+  if (parts > 0) {
+    line += fmt::format("; {} ran inside another run of this list and {} not added again", parts,
+                        parts == 1 ? "is" : "are");
+  }
   if (listing.unknown_cost > 0) line += fmt::format("; {}", UnknownCost(listing.unknown_cost));
   if (listing.matched > count) line += fmt::format("; {} more match, --limit shows them", listing.matched - count);
   return line + "\n";
@@ -189,6 +204,19 @@ std::vector<TableColumn> ShownColumns() {
 }
 
 }  // namespace
+
+Result<std::map<std::string, std::string>> WithinOf(const SqliteDatabase& history,
+                                                    const std::vector<HistoryRun>& runs) {
+  std::map<std::string, std::string> by_id;
+  if (std::all_of(runs.begin(), runs.end(), [](const HistoryRun& run) { return run.parent.empty(); })) return by_id;
+  const Result<std::vector<HistoryRun>> all = ListRuns(history);
+  if (!all) return tl::unexpected<Error>(all.error());
+  const std::vector<std::string> within = CountedWithin(runs, *all);
+  for (std::size_t i = 0; i < within.size(); ++i) {
+    if (!within[i].empty()) by_id[runs[i].id] = within[i];
+  }
+  return by_id;
+}
 
 std::vector<std::string> ShortIds(const std::vector<HistoryRun>& runs) {
   for (std::size_t length = 8;; length += 4) {
@@ -297,6 +325,7 @@ std::string RunText(const HistoryRun& run, int width) {
   if (f.work) line("work", fmt::format("{} {}s", *f.work, f.work_unit));
   line("experiment", LabelText(run.experiments));
   line("tags", LabelText(run.tags));
+  line("inside run", run.parent);
   line("recording", run.recording);
   for (const KeptInput& input : run.inputs) line("input", input.path);
   AppendCauses(run, width, text);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,14 @@ namespace idleburn {
 struct HistoryListing {
   std::string file;
   std::vector<HistoryRun> runs;
-  std::size_t matched = 0;       // before a limit
-  std::size_t unknown_cost = 0;  // that a bound of the cost leaves out because it is not known
-  bool empty = false;            // no run is kept at all
+  std::size_t matched = 0;                    // before a limit
+  std::size_t unknown_cost = 0;               // that a bound of the cost leaves out because it is not known
+  bool empty = false;                         // no run is kept at all
+  std::map<std::string, std::string> within;  // of some: the run that counts their GPU time (CountedWithin), by id
 };
+
+// HistoryListing::within of such runs, whatever else the history holds.
+Result<std::map<std::string, std::string>> WithinOf(const SqliteDatabase& history, const std::vector<HistoryRun>& runs);
 
 // The shortest starts of the ids, of 8 digits at least, that tell them apart.
 std::vector<std::string> ShortIds(const std::vector<HistoryRun>& runs);

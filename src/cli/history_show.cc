@@ -112,8 +112,11 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   }
   const Result<ReportFormat> format = ChooseFormat(settings, "history show", request.report.output, kFormats);
   if (!format) return tl::unexpected<Error>(format.error());
-  TRY(WriteOutput(request.report.output, *format == ReportFormat::kJson ? HistoryJson({file, {*run}, 1})
-                                                                        : RunText(*run, environment.Width())));
+  const auto within = WithinOf(**history, {*run});
+  if (!within) return tl::unexpected<Error>(within.error());
+  TRY(WriteOutput(request.report.output, *format == ReportFormat::kJson
+                                             ? HistoryJson({file, {*run}, 1, 0, false, *within})
+                                             : RunText(*run, environment.Width())));
   return 0;
 }
 

@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
 #include <filesystem>
+#include <mutex>
 #include <sstream>
+#include <system_error>
 
 #include "cli/find_rate.h"
 #include "cli/say.h"
@@ -14,6 +19,7 @@
 #include "measure/process_identity.h"
 #include "os/kept_file.h"
 #include "text/escape.h"
+#include "text/secrets.h"
 
 namespace idleburn {
 namespace {
@@ -45,7 +51,7 @@ constexpr auto kExperimentIds = std::to_array<std::string_view>({"SLURM_JOB_ID",
 constexpr std::string_view kFactPrefix = "env.";
 
 std::string ProjectOf(const RunFacts& facts, const Settings& settings) {
-  if (settings.Has("history.project")) return settings.Text("history.project");
+  if (settings.Has("history.project")) return WithoutSecrets(settings.Text("history.project"));
   for (const char* fact : {"env.WANDB_PROJECT", "env.MLFLOW_EXPERIMENT_NAME"}) {
     if (const std::string named = FactIn(facts, fact); !named.empty()) return named;
   }
@@ -116,7 +122,7 @@ RunState StateNow(const HistoryRun& run) {
   std::int64_t start = 0;
   if (!(words >> boot >> realm >> pid >> start)) return run.state;
   if (boot != FileText(kBootId)) return run.host == HostName() ? RunState::kInterrupted : run.state;
-  if (realm != PidRealm() || StartTicksOf("/proc", pid) == start) return run.state;
+  if (realm != PidRealm() || RunningSince("/proc", pid) == start) return run.state;
   return RunState::kInterrupted;
 }
 
@@ -127,6 +133,7 @@ HistoryRun NewRun(const std::string& kind, const RunFacts& facts, const Settings
   run.command = FactIn(facts, "command");
   run.folder = FactIn(facts, "cwd");
   run.exit = FactIn(facts, "exit");
+  run.parent = FactIn(facts, "env.IDLEBURN_RUN_ID");
   run.version = IDLEBURN_VERSION;
   run.project = ProjectOf(facts, settings);
   for (const std::string_view id : kExperimentIds) {
@@ -137,36 +144,68 @@ HistoryRun NewRun(const std::string& kind, const RunFacts& facts, const Settings
   return run;
 }
 
-void RunKeeper::Put(const HistoryRun& run) {
-  const auto put = [&]() -> Result<void> {
-    Result<SqliteDatabase> history = OpenToKeep(*file_, run.started);
-    if (!history) return tl::unexpected<Error>(history.error());
-    return PutRun(*history, run);
-  };
-  const Result<void> done = put();
-  if (!done && !told_) Say(done.error().message + "; the history does not have this run");
-  told_ = told_ || !done;
+namespace {
+
+// Tries to write a run that begins, and the milliseconds before each.
+constexpr Nanos kTry(kNanosPerSecond / 10);
+constexpr std::array<int, 4> kPauses = {0, 100, 400, 1500};
+
+}  // namespace
+
+Result<void> RunKeeper::Put(const HistoryRun& run, Nanos patience) const {
+  Result<SqliteDatabase> history = OpenToKeep(*file_, run.started, patience);
+  if (!history) return tl::unexpected<Error>(history.error());
+  return PutRun(*history, run);
 }
 
+// What fails here is tried again at the end, and told then. In short tries, so that the end need not wait for it.
 void RunKeeper::Begin() {
   if (!file_) return;
   run_.state = RunState::kRunning;
   run_.process = ThisProcess();
-  beginning_ = std::jthread([this, begun = run_] { Put(begun); });
+  const auto begin = [this, begun = run_](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    for (const int pause : kPauses) {
+      std::unique_lock lock(mutex);
+      if (pause > 0) stopped.wait_for(lock, stop, std::chrono::milliseconds(pause), [] { return false; });
+      if (pause > 0 && stop.stop_requested()) return;  // but once it is tried
+      begun_ = Put(begun, kTry).has_value();
+      if (begun_) return;
+    }
+  };
+  try {
+    beginning_ = std::jthread([begin](const std::stop_token& stop) {
+      try {
+        begin(stop);
+      } catch (const std::exception&) {  // no memory: tried again at the end
+        return;
+      }
+    });
+  } catch (const std::system_error&) {  // no thread: written at the end
+    return;
+  }
 }
 
 bool RunKeeper::Kept() {
+  beginning_.request_stop();
   if (beginning_.joinable()) beginning_.join();
-  return file_ && !told_;
+  return begun_;
 }
 
 void RunKeeper::End(Instant ended, const std::string& exit, RunFigures figures) {
-  if (beginning_.joinable()) beginning_.join();
+  static_cast<void>(Kept());
   run_.state = RunState::kEnded;
   run_.ended = ended;
   run_.exit = exit;
   run_.figures = std::move(figures);
-  if (file_) Put(run_);
+  if (!file_) return;
+  const Result<void> put = Put(run_, kPatienceAtTheEnd);
+  if (put) return;
+  if (!file_->empty() && KeepForLater(*file_, run_)) {
+    return Say(put.error().message + "; the run is kept beside it until then");
+  }
+  Say(put.error().message + "; the history does not have this run");
 }
 
 }  // namespace idleburn

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,19 +38,20 @@ class RunKeeper {
   RunKeeper(std::optional<std::string> file, HistoryRun run) : file_(std::move(file)), run_(std::move(run)) {}
   // Writes the row, in a thread of its own: the run does not wait for a disk or for another program.
   void Begin();
-  // Waits until that is done; whether the run is kept so far.
+  // Ends that, whether it is done or not; whether the run is kept so far.
   [[nodiscard]] bool Kept();
-  // Adds how it ended, and waits until it is written. run() then has all of it, also where nothing is kept.
+  // Adds how it ended, and writes it. Where another program has the history locked, the run is left beside it, so that
+  // who waits for the command waits no longer. run() then has all of it, also where nothing is kept.
   void End(Instant ended, const std::string& exit, RunFigures figures);
 
   [[nodiscard]] HistoryRun& run() { return run_; }  // before Begin, after End
 
  private:
-  void Put(const HistoryRun& run);
+  Result<void> Put(const HistoryRun& run, Nanos patience) const;
 
   std::optional<std::string> file_;
   HistoryRun run_;
-  bool told_ = false;  // by one thread at a time
+  std::atomic<bool> begun_ = false;
   std::jthread beginning_;
 };
 

@@ -8,7 +8,9 @@
 #include <system_error>
 
 #include "cli/say.h"
+#include "os/private_folder.h"
 #include "telemetry/recording_format.h"
+#include "telemetry/run_facts.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -35,23 +37,30 @@ void SayNotes(const RunSummary& summary) {
   }
 }
 
+Result<std::unique_ptr<RecordingWriter>> BeginWriter(const std::string& path, const DeviceTable& devices,
+                                                     const RecordingOptions& options) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  TRY(options.mode == kPrivateFile ? MakePrivateFolder(folder) : MakeNamedFolder(folder));
+  return RecordingWriter::Create(path, devices, options);
+}
+
 }  // namespace
 
 LiveRecord::LiveRecord(const Thresholds& thresholds)
     : inputs_(std::make_unique<RunInputs>()),
       classifier_(thresholds, inputs_->devices, inputs_->quality, FactsOf, &inputs_->summary.window()) {}
 
-Result<void> LiveRecord::RecordTo(const std::string& path, Instant start, const std::string& flag) {
-  std::error_code failed;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, failed);
-  if (failed) return Fail(folder.string() + ": cannot be made: " + failed.message());
+Result<void> LiveRecord::RecordTo(const std::string& path, Instant start, const std::string& flag, bool named) {
   RecordingOptions options;
   options.start = start;
   options.tell = Say;
   options.flag = flag;
-  Result<std::unique_ptr<RecordingWriter>> writer = RecordingWriter::Create(path, inputs_->devices, options);
-  if (!writer) return tl::unexpected<Error>(writer.error());
+  if (!named) options.mode = kPrivateFile;
+  Result<std::unique_ptr<RecordingWriter>> writer = BeginWriter(path, inputs_->devices, options);
+  if (!writer) {
+    inputs_->quality.Count(QualityId::kUnwrittenRecording, {&path, 0});
+    return tl::unexpected<Error>(writer.error());
+  }
   writer_ = std::move(*writer);
   path_ = path;
   return {};
@@ -103,14 +112,18 @@ void LiveRecord::OnNote(const Note& note) {
 }
 
 void LiveRecord::OnFact(const RunFact& fact) {
+  if (fact.key == kMeasuringFailedFact) inputs_->quality.CountNamed(QualityId::kMeasuringFailed, fact.value);
   inputs_->summary.OnFact(fact);
   if (writer_) writer_->OnFact(fact);
 }
 
-void LiveRecord::Close() {
+Result<void> LiveRecord::Close() {
   inputs_->run = classifier_.Finish();
-  if (!writer_) return;
-  if (const Result<void> closed = writer_->Close(); !closed) Say(closed.error().message);
+  if (!writer_) return {};
+  const Result<void> closed = writer_->Close();
+  if (closed) return {};
+  inputs_->quality.Count(QualityId::kUnwrittenRecording, {&path_, 0});
+  return closed;
 }
 
 std::string UsualRecordingPath(const std::string& folder, Instant now) {

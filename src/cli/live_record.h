@@ -19,7 +19,8 @@ class LiveRecord final : public LiveSink {
 
   // Keeps a recording too, in a file that does not exist yet; its folder is made. Before anything is pushed. Trouble
   // while writing is told on standard error; what was written stays, and the run goes on. `flag` names another file.
-  Result<void> RecordTo(const std::string& path, Instant start, const std::string& flag);
+  // That it cannot be begun is counted as doubtful, too. `named`: the user chose the file; else it is the user's alone.
+  Result<void> RecordTo(const std::string& path, Instant start, const std::string& flag, bool named);
   [[nodiscard]] const std::string& path() const { return path_; }  // of the recording; empty without one
   // From here on `watch`, which outlives the record, sees the samples too; its alerts are notes of the run.
   void WatchBy(LiveWatch* watch) { watch_ = watch; }
@@ -35,8 +36,9 @@ class LiveRecord final : public LiveSink {
   void OnNote(const Note& note) override;
   void OnFact(const RunFact& fact) override;
 
-  // The end: nothing may be pushed afterwards.
-  void Close();
+  // The end: nothing may be pushed afterwards. Fails if not all of the recording could be written, which is counted as
+  // doubtful.
+  Result<void> Close();
 
   [[nodiscard]] RunInputs& inputs() { return *inputs_; }
   [[nodiscard]] const RunSummary& summary() const { return inputs_->summary; }

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <exception>
 
 #include "cli/command.h"
 #include "cli/say.h"
@@ -60,8 +62,14 @@ int RunProgram(const std::vector<std::string>& arguments, const Environment& env
     return Complain(
         {"unknown command '" + name.substr(0, 40) + "'; " + SuggestionFor(name, names), Error::Kind::kUsage});
   }
-  const Result<int> code = command->run({arguments.begin() + 1, arguments.end()}, environment);
-  return code ? *code : Complain(code.error());
+  try {
+    const Result<int> code = command->run({arguments.begin() + 1, arguments.end()}, environment);
+    return code ? *code : Complain(code.error());
+  } catch (const std::exception& failure) {  // no memory, no thread
+    std::fprintf(stderr, "idleburn: %.*s: %s; give it more memory\n", static_cast<int>(name.size()), name.data(),
+                 failure.what());
+    return kExitFailed;
+  }
 }
 
 }  // namespace idleburn

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "cli/live_flags.h"
-#include "measure/proc_text.h"
+#include "measure/process_identity.h"
 #include "os/kept_file.h"
 #include "text/number.h"
 
@@ -14,12 +14,6 @@ namespace idleburn {
 namespace {
 
 std::string FileOf(pid_t pid, const std::string& name) { return "/proc/" + std::to_string(pid) + "/" + name; }
-
-std::optional<std::int64_t> StartTicks(pid_t pid) {
-  const std::optional<ProcessStat> stat = ParseProcessStat(FileText(FileOf(pid, "stat")));
-  if (!stat || stat->state == 'Z' || stat->state == 'X') return std::nullopt;
-  return stat->start_ticks;
-}
 
 }  // namespace
 
@@ -29,12 +23,12 @@ Result<std::optional<RecordedProcess>> RecordedProcess::Named(const std::string&
   if (!pid || *pid <= 0 || *pid > std::numeric_limits<pid_t>::max()) {
     return FailUsage("--pid: " + text + " is no process id; name the number that ps shows");
   }
-  const std::optional<std::int64_t> start = StartTicks(static_cast<pid_t>(*pid));
+  const std::optional<std::int64_t> start = RunningSince("/proc", *pid);
   if (!start) return Fail("--pid: no process " + text + " runs here; ps shows those that do");
   return std::optional(RecordedProcess(static_cast<pid_t>(*pid), *start));
 }
 
-bool RecordedProcess::Runs() const { return StartTicks(pid_) == start_ticks_; }
+bool RecordedProcess::Runs() const { return RunningSince("/proc", pid_) == start_ticks_; }
 
 VariableLookup RecordedProcess::Variables() const {
   if (pid_ == getppid()) return OwnVariable;

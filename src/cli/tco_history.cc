@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "history/runs.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -12,9 +13,16 @@ ActualBill BillOfRuns(std::span<const HistoryRun> runs, const std::string& curre
   int audits = 0;
   int unpriced = 0;
   int foreign = 0;
-  for (const HistoryRun& run : runs) {
+  int parts = 0;
+  const std::vector<std::string> within = CountedWithin(runs, runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const HistoryRun& run = runs[i];
     if (run.kind == "audit") {
       ++audits;
+      continue;
+    }
+    if (!within[i].empty()) {
+      ++parts;
       continue;
     }
     if (!run.figures.cost_nano) {
@@ -41,6 +49,7 @@ ActualBill BillOfRuns(std::span<const HistoryRun> runs, const std::string& curre
     if (count > 0) told.push_back(fmt::format("actuals: {} of the history are left out: {}", count, why));
   };
   tell(audits, "audits, which may measure the same runs again");
+  tell(parts, "runs inside another run, which counts their GPUs");
   tell(unpriced, "runs without a cost");
   tell(foreign, "runs that were not paid in " + currency);
   return bill;

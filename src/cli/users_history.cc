@@ -5,6 +5,7 @@
 
 #include "cli/say.h"
 #include "history/open_history.h"
+#include "history/waiting_runs.h"
 
 namespace idleburn {
 
@@ -41,8 +42,9 @@ std::string FullPath(const std::string& path) {
 
 namespace {
 
-HistoryOptions OptionsOf(const std::string& file, Instant now) {
+HistoryOptions OptionsOf(const std::string& file, Instant now, Nanos patience) {
   HistoryOptions options;
+  options.patience = patience;
   options.named = file != UsualHistoryFile();
   options.now = now;
   options.tell = Say;
@@ -51,17 +53,25 @@ HistoryOptions OptionsOf(const std::string& file, Instant now) {
 
 }  // namespace
 
-Result<SqliteDatabase> OpenToKeep(const std::string& file, Instant now) {
+Result<SqliteDatabase> OpenToKeep(const std::string& file, Instant now, Nanos patience) {
   if (file.empty()) return Fail("there is no home folder for the history; name a file with --history");
-  return OpenHistory(file, OptionsOf(file, now));
+  Result<SqliteDatabase> opened = OpenHistory(file, OptionsOf(file, now, patience));
+  if (opened) TakeInWaitingRuns(*opened, file, OptionsOf(file, now, patience));
+  return opened;
 }
 
-Result<std::optional<SqliteDatabase>> OpenToRead(const std::string& file, Instant now) {
+Result<std::optional<SqliteDatabase>> OpenToRead(const std::string& file, Instant now, Nanos patience) {
   std::error_code ignored;
-  if (file.empty() || !std::filesystem::exists(file, ignored)) return std::optional<SqliteDatabase>();
-  Result<SqliteDatabase> opened = OpenHistoryToRead(file, OptionsOf(file, now));
+  const bool any = !file.empty() && (std::filesystem::exists(file, ignored) || AnyRunWaits(file));
+  if (!any) return std::optional<SqliteDatabase>();
+  Result<SqliteDatabase> opened = OpenHistoryToRead(file, OptionsOf(file, now, patience));
   if (!opened) return tl::unexpected<Error>(opened.error());
+  TakeInWaitingRuns(*opened, file, OptionsOf(file, now, patience));
   return std::optional(std::move(*opened));
+}
+
+Result<void> KeepForLater(const std::string& file, const HistoryRun& run) {
+  return LetRunWait(run, file, OptionsOf(file, run.started, kPatienceAtTheEnd));
 }
 
 RecoveredShares SharesOf(const LedgerView& ledger) {
@@ -70,8 +80,8 @@ RecoveredShares SharesOf(const LedgerView& ledger) {
   return RecoveredShares(std::move(own));
 }
 
-RecoveredShares OwnShares(const Settings& settings, Instant now) {
-  const Result<std::optional<SqliteDatabase>> history = OpenToRead(HistoryFile(settings), now);
+RecoveredShares OwnShares(const Settings& settings, Instant now, Nanos patience) {
+  const Result<std::optional<SqliteDatabase>> history = OpenToRead(HistoryFile(settings), now, patience);
   if (history && !*history) return {};
   const Result<std::vector<LedgerRow>> rows = history ? ReadLedger(**history) : tl::unexpected<Error>(history.error());
   if (!rows) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <system_error>
 
 #include "history/schema.h"
 #include "os/append_file.h"
 #include "os/folder_lock.h"
+#include "os/private_folder.h"
 #include "os/seekable_file.h"
 #include "text/time_zone.h"
 
@@ -53,9 +53,13 @@ Result<std::optional<SqliteDatabase>> OpenUndamaged(const std::string& path, con
 Result<SqliteDatabase> OpenHistory(const std::string& path, const HistoryOptions& options) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   const std::string folder = parent.empty() ? "." : parent.string();
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) return Fail(folder + ": cannot be made for the history: " + failed.message());
+  if (const Result<void> made = MakePrivateFolder(folder); !made) {
+    return Fail(made.error().message + "; name another place for the history with --history");
+  }
+  if (!options.named) {
+    CloseToOthers(folder);
+    for (const char* part : {"", "-wal", "-shm"}) CloseFileToOthers(path + part);
+  }
   // One at a time: who finds a file damaged must not move the new one that another has just begun.
   const Result<FolderLock> lock = FolderLock::Take(folder, options.patience);
   if (!lock) return tl::unexpected<Error>(lock.error());

@@ -16,9 +16,10 @@ struct HistoryOptions {
 };
 
 // The history at `path`, for reading and writing beside other programs; it and its folder are made if they are not
-// there. A damaged one is set aside as PATH.corrupt-<time>, told, and a new one begun; a file that the user named only
-// if it begins as a history does. That it is locked, may not be read or written, or is of a newer version is an error,
-// and nothing is moved.
+// there, for the user alone. The usual one of an older version, which others could read, is closed to them. A damaged
+// one is set aside as PATH.corrupt-<time>, told, and a new one begun; a file that the user named only if it begins as a
+// history does. That it is locked, may not be read or written, or is of a newer version is an error, and nothing is
+// moved.
 Result<SqliteDatabase> OpenHistory(const std::string& path, const HistoryOptions& options);
 
 // The same of a file that is there. Where it may not be written it is read as it is, if it is of this version.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "history/ledger.h"
 #include "history/runs.h"
 #include "history/schema.h"
+#include "history/waiting_runs.h"
 #include "support/history_folder.h"
 #include "support/sqlite_file.h"
 
@@ -99,7 +101,7 @@ TEST(OpenHistoryTest, RefusesWhatANewerProgramWrote) {
   const Result<SqliteDatabase> opened = OpenHistory(folder.file(), folder.options());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().message, folder.file() +
-                                        ": was written by a newer idleburn (history version 99, this one knows 4); use "
+                                        ": was written by a newer idleburn (history version 99, this one knows 5); use "
                                         "that idleburn, or name another file with --history");
   EXPECT_EQ(Read(folder.file()), before);
 }
@@ -196,7 +198,7 @@ TEST(OpenHistoryTest, WhatMayNotBeWrittenIsOneLine) {
   const HistoryFolder folder;
   const Result<SqliteDatabase> nowhere = OpenHistory("/proc/idleburn/history.sqlite", folder.options());
   ASSERT_FALSE(nowhere);
-  EXPECT_EQ(nowhere.error().message.find("/proc/idleburn: cannot be made for the history: "), 0U);
+  EXPECT_EQ(nowhere.error().message.find("/proc/idleburn: cannot be made: "), 0U);
   std::filesystem::create_directory(folder.path() + "/folder");
   const Result<SqliteDatabase> is_folder = OpenHistory(folder.path() + "/folder", folder.options());
   ASSERT_FALSE(is_folder);
@@ -209,6 +211,94 @@ TEST(OpenHistoryTest, WhatMayNotBeWrittenIsOneLine) {
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().message.find("Permission denied"), std::string::npos);
   EXPECT_TRUE(folder.told().empty());
+}
+
+unsigned ModeOf(const std::string& path) {
+  struct stat info {};
+  EXPECT_EQ(stat(path.c_str(), &info), 0) << path;
+  return info.st_mode & 0777;
+}
+
+TEST(PrivateHistoryTest, WhatIsMadeIsTheUsersAlone) {
+  const HistoryFolder folder;
+  const std::string path = folder.path() + "/new/er/history.sqlite";
+  const mode_t before = umask(0);
+  {
+    Result<SqliteDatabase> history = OpenHistory(path, folder.options());
+    ASSERT_TRUE(history);
+    ASSERT_TRUE(PutRun(*history, SmallRun("a")));
+    EXPECT_EQ(ModeOf(folder.path() + "/new"), 0700U);
+    EXPECT_EQ(ModeOf(folder.path() + "/new/er"), 0700U);
+    for (const char* part : {"", "-wal", "-shm"}) EXPECT_EQ(ModeOf(path + part), 0600U) << part;
+  }
+  umask(before);
+}
+
+// As an older version made the usual one. A history that the user named somewhere stays as the user has it.
+TEST(PrivateHistoryTest, TheUsualHistoryThatIsThereIsClosedToOthers) {
+  for (const bool named : {false, true}) {
+    const HistoryFolder folder;
+    const std::string data = folder.path() + "/data";
+    const std::string path = data + "/history.sqlite";
+    HistoryOptions options = folder.options();
+    options.named = named;
+    ASSERT_TRUE(OpenHistory(path, options));
+    std::filesystem::create_directories(data + "/recordings");
+    Write(data + "/recordings/a.idleburn", "x");
+    Write(folder.path() + "/outside", "x");
+    std::filesystem::create_symlink(folder.path() + "/outside", data + "/link");
+    ASSERT_EQ(chmod((folder.path() + "/outside").c_str(), 0644), 0);
+    const std::string open[] = {data, path, data + "/recordings", data + "/recordings/a.idleburn"};
+    const unsigned modes[] = {0755, 0644, 0755, 0644};
+    for (std::size_t i = 0; i < 4; ++i) ASSERT_EQ(chmod(open[i].c_str(), modes[i]), 0);
+    ASSERT_TRUE(OpenHistory(path, options));
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(ModeOf(open[i]), named ? modes[i] : modes[i] & 0700) << open[i];
+    }
+    EXPECT_EQ(ModeOf(folder.path() + "/outside"), 0644U);
+  }
+}
+
+// Another program writes and does not let go; a run that ends meanwhile is found again.
+TEST(WaitingRunsTest, ARunThatCannotBeWrittenIsTakenInByTheNext) {
+  const HistoryFolder folder;
+  const std::string path = folder.file();
+  HistoryOptions options = folder.options();
+  options.patience = Nanos(10'000'000);
+  ASSERT_TRUE(OpenHistory(path, options));
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  {
+    Result<SqliteDatabase> locked = OpenHistory(path, options);
+    ASSERT_TRUE(locked);
+    ASSERT_FALSE(PutRun(*locked, SmallRun("late")));
+    EXPECT_FALSE(AnyRunWaits(path));
+    ASSERT_TRUE(LetRunWait(SmallRun("late"), path, options));
+    ASSERT_TRUE(LetRunWait(SmallRun("later"), path, options));
+    EXPECT_TRUE(AnyRunWaits(path));
+    TakeInWaitingRuns(*locked, path, options);
+    EXPECT_TRUE(AnyRunWaits(path));  // locked still, and nothing is lost
+    EXPECT_EQ(folder.told().size(), 1U);
+  }
+  ASSERT_EQ(sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(other);
+  Result<SqliteDatabase> history = OpenHistory(path, options);
+  ASSERT_TRUE(history);
+  TakeInWaitingRuns(*history, path, options);
+  EXPECT_FALSE(AnyRunWaits(path));
+  EXPECT_FALSE(std::filesystem::exists(path + ".waiting"));
+  const Result<std::vector<HistoryRun>> runs = ListRuns(*history);
+  ASSERT_EQ(runs->size(), 2U);
+  EXPECT_EQ(runs->at(0).id + runs->at(1).id, "latelater");
+}
+
+TEST(WaitingRunsTest, NothingWaitsBesideAFileThatIsNoHistory) {
+  const HistoryFolder folder;
+  const std::string path = folder.path() + "/notes.txt";
+  Write(path, std::string(200, 'n'));
+  EXPECT_FALSE(LetRunWait(SmallRun("a"), path, folder.options()));
+  EXPECT_FALSE(std::filesystem::exists(path + ".waiting"));
 }
 
 }  // namespace

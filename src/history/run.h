@@ -95,6 +95,7 @@ struct HistoryRun {
   std::string exit;       // how the command ended
   std::string recording;  // absolute path; empty: none is kept
   std::string version;    // of idleburn
+  std::string parent;     // the id of the run whose command started this one; it need not be kept
   RunFigures figures;
   std::optional<KeptForecast> forecast;            // of a run that a plan has started
   std::vector<KeptInput> inputs;                   // of an audit

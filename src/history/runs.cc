@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/money.h"
+#include "text/secrets.h"
 
 namespace idleburn {
 namespace {
@@ -19,6 +21,7 @@ constexpr auto kRunColumns = std::to_array<KeptColumn<R>>({
     {"exit", &R::exit},
     {"recording", &R::recording},
     {"version", &R::version},
+    {"parent", &R::parent},
 });
 
 using F = RunFigures;
@@ -95,7 +98,9 @@ Result<void> PutRow(SqliteDatabase& history, const HistoryRun& run) {
   std::vector<SqliteValue> values = {run.id, std::string(kRunStateNames[static_cast<std::size_t>(run.state)]),
                                      run.started.nanos()};
   values.push_back(run.ended ? SqliteValue(run.ended->nanos()) : SqliteValue());
-  for (const auto& column : kRunColumns) values.push_back(ColumnValue(column, run));
+  for (const auto& column : kRunColumns) {
+    values.push_back(column.name == "project" ? TextOrNull(WithoutSecrets(run.project)) : ColumnValue(column, run));
+  }
   for (const auto& column : kFigureColumns) values.push_back(ColumnValue(column, run.figures));
   std::string marks = "?";
   for (std::size_t i = 1; i < values.size(); ++i) marks += ", ?";
@@ -143,9 +148,14 @@ Result<void> PutForecast(SqliteDatabase& history, const std::string& run, const 
                          values);
 }
 
+// Of a label: what is called a secret, or looks like one, is none of a history's business.
+std::string KeptValue(const std::string& key, const std::string& value) {
+  return IsSecretName(key) ? std::string(kRedacted) : WithoutSecrets(value);
+}
+
 Result<void> PutLabel(SqliteDatabase& history, const std::string& run, const std::string& kind, const std::string& key,
                       const std::string& value, bool replace) {
-  const std::vector<SqliteValue> values = {run, kind, key, value};
+  const std::vector<SqliteValue> values = {run, kind, key, KeptValue(key, value)};
   const std::string conflict = replace ? "DO UPDATE SET value = excluded.value" : "DO NOTHING";
   return history.Execute("INSERT INTO labels (run, kind, key, value) VALUES (?, ?, ?, ?) ON CONFLICT " + conflict,
                          values);
@@ -193,13 +203,13 @@ std::string Condition(const RunFilter& filter, std::vector<SqliteValue>& values)
     sql += " AND " + condition;
     values.insert(values.end(), with);
   };
-  if (!filter.project.empty()) also("project = ?", {filter.project});
+  if (!filter.project.empty()) also("project = ?", {WithoutSecrets(filter.project)});
   if (!filter.experiment.empty()) {
     also("EXISTS (SELECT 1 FROM labels WHERE run = id AND value = ?)", {filter.experiment});
   }
   for (const auto& [key, value] : filter.tags) {
     also("EXISTS (SELECT 1 FROM labels l WHERE l.run = id AND l.kind = 'tag' AND l.key = ? AND l.value = ?)",
-         {key, value});
+         {key, KeptValue(key, value)});
   }
   if (filter.cost) {
     also("cost_nano " + std::string(kRelations[static_cast<std::size_t>(filter.cost->relation)]) + " ?",
@@ -353,6 +363,27 @@ Result<HistoryRun> FindRun(const SqliteDatabase& history, const std::string& id,
   if (found->size() > 5) ids += ", ...";
   return Fail(name + ": '" + id + "' is the start of " + std::to_string(found->size()) + " ids (" + ids +
               "); give more of it");
+}
+
+std::vector<std::string> CountedWithin(std::span<const HistoryRun> runs, std::span<const HistoryRun> all) {
+  std::map<std::string_view, const HistoryRun*> by_id;
+  for (const HistoryRun& run : all) by_id[run.id] = &run;
+  std::vector<std::string> within;
+  for (const HistoryRun& run : runs) {
+    std::string outermost;
+    std::string_view next = run.parent;
+    for (std::size_t depth = 0; !next.empty() && depth < by_id.size(); ++depth) {  // no circle goes on for ever
+      const auto outer = by_id.find(next);
+      if (outer == by_id.end() || outer->second->id == run.id) break;
+      const HistoryRun& around = *outer->second;
+      const bool holds = around.host == run.host && around.figures.window_ns.value_or(0) > 0 &&
+                         around.figures.window_ns >= run.figures.window_ns;
+      if (holds) outermost = around.id;
+      next = around.parent;
+    }
+    within.push_back(std::move(outermost));
+  }
+  return within;
 }
 
 Result<void> SetTag(SqliteDatabase& history, const std::string& run, const std::string& key, const std::string& value) {

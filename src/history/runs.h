@@ -18,7 +18,8 @@ std::span<const KeptColumn<HistoryRun>> RunColumns();
 std::span<const KeptColumn<RunFigures>> FigureColumns();
 std::span<const KeptColumn<KeptForecast>> ForecastColumns();
 
-// Writes a run, in place of what was kept under its id; tags that were given meanwhile stay. All or nothing.
+// Writes a run, in place of what was kept under its id; tags that were given meanwhile stay. All or nothing. What looks
+// like a secret in its project and labels is not kept.
 Result<void> PutRun(SqliteDatabase& history, const HistoryRun& run);
 
 // A bound of an amount of money: ">50".
@@ -42,6 +43,12 @@ struct RunFilter {
 Result<std::vector<HistoryRun>> ListRuns(const SqliteDatabase& history, const RunFilter& filter = {});
 // The run whose id starts with `id`, or the newest for "last". Several are named in the error. `name` is the file's.
 Result<HistoryRun> FindRun(const SqliteDatabase& history, const std::string& id, const std::string& name);
+
+// For each of `runs`, newest first as listed: the id of the run that counts its GPU time too; empty if none does. That
+// is the outermost run around it (HistoryRun::parent) that is kept on the same host and measured GPUs at least as long:
+// its command started this one, so its figures hold this one's. A sum over runs leaves those out that have one. A run
+// that measured more than all around it (another host, --all-gpus) has none.
+std::vector<std::string> CountedWithin(std::span<const HistoryRun> runs, std::span<const HistoryRun> all);
 
 Result<void> SetTag(SqliteDatabase& history, const std::string& run, const std::string& key, const std::string& value);
 // False if it had none of that key.

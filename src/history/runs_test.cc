@@ -30,6 +30,7 @@ HistoryRun FullRun(const std::string& id, std::int64_t started_s) {
   run.exit = "exit 0";
   run.recording = "/data/a.idleburn";
   run.version = "0.1.0";
+  run.parent = "0f0f";
   run.figures.gpus = 2;
   run.figures.gpu_models = "NVIDIA H100";
   run.figures.window_ns = std::numeric_limits<std::int64_t>::max();
@@ -204,6 +205,61 @@ TEST(RunsTest, TagsAreSetAndTakenBack) {
   EXPECT_EQ(RemoveTag(history, "aa", "team").value(), false);
   EXPECT_TRUE(FindRun(history, "aa", "h")->tags.empty());
   EXPECT_FALSE(SetTag(history, "none", "a", "b"));  // no tag without a run
+}
+
+// A command started another run: whatever both measured is in the outer one's figures.
+TEST(NestedRunsTest, TheOutermostRunThatMeasuredAsMuchCounts) {
+  const auto run = [](const char* id, const char* parent, std::optional<std::int64_t> window, const char* host = "n") {
+    HistoryRun made;
+    made.id = id;
+    made.parent = parent;
+    made.host = host;
+    made.figures.window_ns = window;
+    return made;
+  };
+  const std::vector<HistoryRun> all = {run("outer", "", 100),
+                                       run("inner", "outer", 90),
+                                       run("innermost", "inner", 50),
+                                       run("elsewhere", "outer", 90, "m"),  // started over the network: other GPUs
+                                       run("wider", "outer", 200),          // --all-gpus, say
+                                       run("blind", "", {}),
+                                       run("seeing", "blind", 10),  // the outer one saw no GPU
+                                       run("orphan", "gone", 10),
+                                       run("a", "b", 10),
+                                       run("b", "a", 10),
+                                       run("self", "self", 10),
+                                       run("unread", "outer", {})};
+  const std::vector<std::string> expected = {"", "outer", "outer", "", "", "", "", "", "b", "a", "", "outer"};
+  EXPECT_EQ(CountedWithin(all, all), expected);
+  // The middle one need not be shown for the innermost to be known as part of the outer one.
+  EXPECT_EQ(CountedWithin(std::vector<HistoryRun>{all[2]}, all), std::vector<std::string>{"outer"});
+}
+
+TEST(KeptSecretsTest, LabelsAndProjectAreKeptWithoutThem) {
+  const HistoryFolder folder;
+  Result<SqliteDatabase> history = OpenHistory(folder.file(), folder.options());
+  ASSERT_TRUE(history);
+  HistoryRun run = FullRun("a", 1);
+  run.project = "https://me:hunter2@host/p";
+  run.tags = {{"token", "hunter2"}, {"url", "https://me:hunter2@host/p"}, {"team", "vision"}, {"tokens", "512"}};
+  run.experiments = {{"WANDB_NAME", "run --api-key hunter2"}};
+  ASSERT_TRUE(PutRun(*history, run));
+  ASSERT_TRUE(SetTag(*history, "a", "db-pass", "hunter2"));
+  const Result<std::vector<HistoryRun>> kept = ListRuns(*history);
+  ASSERT_TRUE(kept);
+  ASSERT_EQ(kept->size(), 1U);
+  EXPECT_EQ(kept->front().project, "https://me:[redacted]@host/p");
+  const std::map<std::string, std::string> tags = {{"token", "[redacted]"},
+                                                   {"url", "https://me:[redacted]@host/p"},
+                                                   {"team", "vision"},
+                                                   {"tokens", "512"},
+                                                   {"db-pass", "[redacted]"}};
+  EXPECT_EQ(kept->front().tags, tags);
+  EXPECT_EQ(kept->front().experiments.at("WANDB_NAME"), "run --api-key [redacted]");
+  RunFilter filter;  // found by what was given
+  filter.project = run.project;
+  filter.tags = {{"token", "hunter2"}};
+  EXPECT_EQ(ListRuns(*history, filter)->size(), 1U);
 }
 
 }  // namespace

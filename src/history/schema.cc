@@ -115,7 +115,11 @@ CREATE TABLE forecasts (
 
 constexpr std::string_view kRatesColumn = "ALTER TABLE runs ADD COLUMN rates TEXT;\n";
 
-constexpr std::array<std::string_view, 4> kSteps = {kRunTables, kLedgerTables, kForecastTables, kRatesColumn};
+// A run within a run: its GPU time is in the outer one's too.
+constexpr std::string_view kParentColumn = "ALTER TABLE runs ADD COLUMN parent TEXT;\n";
+
+constexpr std::array<std::string_view, 5> kSteps = {kRunTables, kLedgerTables, kForecastTables, kRatesColumn,
+                                                    kParentColumn};
 constexpr auto kNewest = static_cast<std::int64_t>(kSteps.size());
 
 Result<std::int64_t> Ask(const SqliteDatabase& database, std::string_view question) {

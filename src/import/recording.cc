@@ -6,6 +6,8 @@
 
 #include "telemetry/recording_format.h"
 #include "telemetry/recording_reader.h"
+#include "telemetry/run_facts.h"
+#include "telemetry/run_window.h"
 #include "telemetry/value_range.h"
 
 namespace idleburn {
@@ -28,9 +30,11 @@ class GpuSamples final : public LiveSink {
     const auto bad = std::remove_if(batch_.begin(), batch_.end(), undated);
     out_.quality.Count(QualityId::kBadRow, {&file_, 0}, batch_.end() - bad);
     batch_.erase(bad, batch_.end());
+    for (const Sample& sample : batch_) newest_ = std::max(newest_, sample.time);
     if (!batch_.empty()) out_.sink.OnSamples(batch_);
   }
   void OnHost(std::span<const HostSample> samples) override {
+    for (const HostSample& sample : samples) newest_ = std::max(newest_, sample.time);
     if (out_.beside != nullptr) out_.beside->OnHost(samples);
   }
   void OnWork(const WorkMark& mark) override {
@@ -40,7 +44,16 @@ class GpuSamples final : public LiveSink {
     if (out_.beside != nullptr) out_.beside->OnNote(note);
   }
   void OnFact(const RunFact& fact) override {
+    told_.Take(fact);
+    if (fact.key == kMeasuringFailedFact) {
+      out_.quality.CountNamed(QualityId::kMeasuringFailed, fact.value, {&file_, 0});
+    }
     if (out_.beside != nullptr) out_.beside->OnFact(fact);
+  }
+  [[nodiscard]] const RunWindow& told() const { return told_; }
+  // The stamp of the newest reading of a GPU or the host; absent if there is none.
+  [[nodiscard]] std::optional<Instant> newest() const {
+    return newest_.nanos() > 0 && newest_.nanos() <= kLatest ? std::optional(newest_) : std::nullopt;
   }
 
  private:
@@ -64,6 +77,8 @@ class GpuSamples final : public LiveSink {
   ImportTarget& out_;
   std::array<const ValueRange*, kSignalCount> ranges_{};
   std::vector<Sample> batch_;
+  Instant newest_ = Instant::FromNanos(INT64_MIN);
+  RunWindow told_;
 };
 
 }  // namespace
@@ -76,6 +91,14 @@ Result<void> ImportRecording(ByteSource& in, const ImportOptions& /*options*/, I
   GpuSamples sink(in.name(), out);
   const Result<RecordingSummary> summary = ReadRecording(in, out.devices, out.quality, sink);
   if (!summary) return tl::unexpected<Error>(summary.error());
+  if (!summary->closed && !summary->being_written && summary->records == 0) {
+    return Fail(in.name() + ": was cut in its first minute, and " + in.name() + std::string(kJournalSuffix) +
+                ", which holds that minute until it is over, is missing or empty; copy both files again");
+  }
+  // What is known of when the run was, although nothing says so any more: it was measured from the start of the file,
+  // and no longer than there are readings. The second in which the recorder died is not counted to its end.
+  if (summary->start_missing && !sink.told().start) sink.OnFact(RunWindow::StartFact(summary->header.start));
+  if (!summary->closed && !sink.told().end && sink.newest()) sink.OnFact(RunWindow::EndFact(*sink.newest()));
   return {};
 }
 

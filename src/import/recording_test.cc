@@ -7,6 +7,7 @@
 #include "telemetry/byte_coding.h"
 #include "telemetry/chunk_encoder.h"
 #include "telemetry/recording_format.h"
+#include "telemetry/run_window.h"
 #include "text/line_reader.h"
 
 namespace idleburn {
@@ -64,6 +65,83 @@ TEST(RecordingTest, TimesThatCannotBeAreCounted) {
   ASSERT_EQ(out.samples.size(), 1U);
   EXPECT_EQ(out.samples[0].time.nanos(), 5);
   EXPECT_EQ(out.quality.CountOf(QualityId::kBadRow), 2);
+}
+
+// As Collected, and what comes beside the samples.
+struct WindowOf : LiveSink {
+  void OnSamples(std::span<const Sample> /*samples*/) override {}
+  void OnHost(std::span<const HostSample> /*samples*/) override {}
+  void OnWork(const WorkMark& /*mark*/) override {}
+  void OnNote(const Note& /*note*/) override {}
+  void OnFact(const RunFact& fact) override { window.Take(fact); }
+  RunWindow window;
+};
+
+Sample At(std::int64_t nanos) {
+  Sample sample;
+  sample.time = Instant::FromNanos(nanos);
+  sample.Set(Signal::kPower, 100'000);
+  return sample;
+}
+
+// Its recorder was killed: there is nothing of what came after the newest reading, wherever that stands.
+TEST(RecordingTest, WithoutAnEndTheRunEndsAtItsNewestReading) {
+  DeviceTable node;
+  testing::EnterNode(node);
+  RecordBatch batch;
+  batch.Add(At(7'000'000'123));
+  batch.Add(At(5'000'000'000));
+  for (const bool closed : {false, true}) {
+    std::string file = FileOf(node, batch);
+    if (!closed) file.resize(file.size() - 14);  // the frame of the end
+    testing::Collected out;
+    WindowOf beside;
+    ImportTarget target{out.target.devices, out.target.quality, out.target.owners, out.target.sink, &beside};
+    StringSource source(file, "a.idleburn");
+    ASSERT_TRUE(ImportRecording(source, {}, target));
+    EXPECT_FALSE(beside.window.start);
+    EXPECT_EQ(beside.window.end.has_value(), !closed);
+    if (!closed) {
+      EXPECT_EQ(beside.window.end->nanos(), 7'000'000'123);
+    }
+    EXPECT_EQ(out.quality.CountOf(QualityId::kUnclosedRecording), closed ? 0 : 1);
+  }
+}
+
+// What is left of it begins in its second minute; it was measured from the time that its header says.
+TEST(RecordingTest, WithoutItsFirstChunkTheRunBeginsWithTheRecording) {
+  DeviceTable node;
+  testing::EnterNode(node);
+  RecordBatch batch;
+  batch.Add(At(66'000'000'000));
+  const std::string file =
+      EncodeHeader(kRecordingMagic, {std::string(16, 'r'), Instant::FromNanos(3'000'000'000)}) +
+      EncodeFrame(FrameType::kChunk, ChunkEncoder().Encode(1, batch, EncodeDevices(node), CodingEffort::kSmallest));
+  testing::Collected out;
+  WindowOf beside;
+  ImportTarget target{out.target.devices, out.target.quality, out.target.owners, out.target.sink, &beside};
+  StringSource source(file, "a.idleburn");
+  ASSERT_TRUE(ImportRecording(source, {}, target));
+  ASSERT_TRUE(beside.window.start);
+  EXPECT_EQ(beside.window.start->nanos(), 3'000'000'000);
+  EXPECT_EQ(out.quality.CountOf(QualityId::kMissingChunk), 1);
+}
+
+TEST(RecordingTest, ARecordingThatIsCutInItsFirstMinuteSaysSo) {
+  const std::string header = EncodeHeader(kRecordingMagic, {std::string(16, 'r'), Instant()});
+  DeviceTable node;
+  RecordBatch batch;
+  batch.Add(At(5));
+  const std::string whole = FileOf(node, batch);
+  for (const std::string& file : {header, whole.substr(0, header.size() + 20)}) {
+    testing::Collected out;
+    StringSource source(file, "/nowhere/a.idleburn");
+    const Result<void> done = ImportRecording(source, {}, out.target);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().message,
+              "/nowhere/a.idleburn: was cut in its first minute, and /nowhere/a.idleburn.journal, which holds that "
+              "minute until it is over, is missing or empty; copy both files again");
+  }
 }
 
 TEST(RecordingTest, AJournalSaysWhatItIs) {

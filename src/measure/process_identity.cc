@@ -40,11 +40,24 @@ std::vector<std::string> WordsOf(std::string_view arguments) {
 
 }  // namespace
 
+namespace {
+
+std::optional<ProcessStat> StatOf(const std::string& proc, std::int64_t pid) {
+  const auto text = pid > 0 ? ReadOf(proc, pid, "stat") : std::nullopt;
+  return text ? ParseProcessStat(*text) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<std::int64_t> StartTicksOf(const std::string& proc, std::int64_t pid) {
-  if (pid <= 0) return std::nullopt;
-  const auto text = ReadOf(proc, pid, "stat");
-  const auto stat = text ? ParseProcessStat(*text) : std::nullopt;
+  const auto stat = StatOf(proc, pid);
   return stat ? std::optional(stat->start_ticks) : std::nullopt;
+}
+
+std::optional<std::int64_t> RunningSince(const std::string& proc, std::int64_t pid) {
+  const auto stat = StatOf(proc, pid);
+  const bool ended = stat && (stat->state == 'Z' || stat->state == 'X');
+  return stat && !ended ? std::optional(stat->start_ticks) : std::nullopt;
 }
 
 std::optional<ProcessIdentity> IdentityOf(const std::string& proc, std::int64_t pid, std::int64_t start_ticks) {

@@ -10,6 +10,8 @@ namespace idleburn {
 // When the process of that pid started, in clock ticks since boot: with the pid it names the process, as pids are
 // given anew. Absent: none is seen, because it has ended, is hidden, or is of another pid namespace. `proc` is /proc.
 std::optional<std::int64_t> StartTicksOf(const std::string& proc, std::int64_t pid);
+// The same of one that runs: absent also where it has ended, and its parent has not asked how.
+std::optional<std::int64_t> RunningSince(const std::string& proc, std::int64_t pid);
 
 // Who a process is.
 struct ProcessIdentity {

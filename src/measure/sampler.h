@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct SamplerStatistics {
   Spread late;  // how long after its time a tick began
   Spread work;  // how long serving it took
   std::vector<CallTimes> calls;
-  bool abandoned = false;  // a call never returned: its thread was left behind
+  bool abandoned = false;             // a call never returned: its thread was left behind
+  std::vector<std::string> failures;  // what ended a thread, or kept it from starting: what it reads is unobserved
 };
 
 // Serves lanes at absolute ticks, on as many threads as there are things that may hang, and watches those threads from
@@ -42,7 +44,8 @@ class Sampler {
   Sampler& operator=(const Sampler&) = delete;
 
   // Begins to serve these lanes on a thread of their own, which Stop waits for as long as `patience`, or
-  // options.patience. Before Stop.
+  // options.patience. Before Stop. Where no thread can be had, that is a failure of the statistics, and nothing is
+  // read.
   void Serve(std::vector<std::unique_ptr<Lane>> lanes, std::optional<Nanos> patience = {});
   // Returns after the last sample was pushed, or when patience is over.
   void Stop();

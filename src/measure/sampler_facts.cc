@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "telemetry/run_facts.h"
+
 namespace idleburn {
 
 std::vector<RunFact> SamplerFacts(const SamplerStatistics& statistics) {
@@ -18,6 +20,7 @@ std::vector<RunFact> SamplerFacts(const SamplerStatistics& statistics) {
   tell_spread("late", statistics.late);
   tell_spread("work", statistics.work);
   if (statistics.abandoned) facts.push_back({"sampler.abandoned", "yes"});
+  for (const std::string& failure : statistics.failures) facts.push_back({kMeasuringFailedFact, failure});
   for (const CallTimes& calls : statistics.calls) {
     facts.push_back({"sampler.calls." + calls.function,
                      std::to_string(calls.calls) + " " + std::to_string(calls.p50.count()) + " " +

@@ -12,6 +12,7 @@ namespace idleburn {
 //   sampler.late_p99, .late_max  how long after its time a tick began
 //   sampler.work_p99, .work_max  how long serving it took
 //   sampler.abandoned            "yes" if a call never returned
+//   sampler.failed               what ended a part of the measuring, or kept it from beginning
 //   sampler.calls.FUNCTION       of a driver's function: calls, p50, p99, max, with spaces between
 std::vector<RunFact> SamplerFacts(const SamplerStatistics& statistics);
 

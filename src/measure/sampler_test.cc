@@ -278,5 +278,39 @@ TEST(LiveGpus, ADriverThatLoadsFirstIsSaidToBeSlowAndTakenWhenItAnswers) {
   EXPECT_EQ(log.Notes(NoteKind::kSlowDriver), told);
 }
 
+// Runs out of memory at its third tick.
+class FailingLane final : public Lane {
+ public:
+  explicit FailingLane(std::atomic<int>* ticks) : ticks_(ticks) {}
+  void Tick(Instant /*now*/, LiveSink& /*out*/) override {
+    if (++*ticks_ == 3) throw std::bad_alloc();
+  }
+
+ private:
+  std::atomic<int>* ticks_;
+};
+
+// What one thread throws ends that thread: the others go on, and it is told.
+TEST(SamplerTest, ALaneThatFailsTakesNobodyAlong) {
+  Live live("gpu 0\nat 0s gpu 0 util=50\n");
+  live.Start();
+  std::atomic<int> ticks = 0;
+  std::vector<std::unique_ptr<Lane>> failing;
+  failing.push_back(std::make_unique<FailingLane>(&ticks));
+  live.sampler->Serve(std::move(failing));
+  for (int look = 0; look < 3000 && ticks < 3; ++look) Sleep(10);
+  std::size_t seen = 0;
+  live.Seen([&] { return (seen = live.log.samples.size()) > 0; });
+  bool more = false;
+  for (int look = 0; look < 3000 && !more; ++look) {
+    Sleep(10);
+    more = live.Seen([&] { return live.log.samples.size() > seen; });
+  }
+  EXPECT_TRUE(more);
+  live.sampler->Stop();
+  EXPECT_EQ(ticks, 3);
+  EXPECT_EQ(live.sampler->statistics().failures, std::vector<std::string>{std::bad_alloc().what()});
+}
+
 }  // namespace
 }  // namespace idleburn

@@ -18,8 +18,9 @@ tl::unexpected<Error> CannotWrite(const std::string& path, int error) {
 
 }  // namespace
 
-Result<std::unique_ptr<AppendFile>> AppendFile::CreateLocked(const std::string& path, const std::string& flag) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+Result<std::unique_ptr<AppendFile>> AppendFile::CreateLocked(const std::string& path, const std::string& flag,
+                                                             mode_t mode) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode);
   if (fd < 0) {
     return Fail(path + ": cannot be created: " + std::strerror(errno) + "; choose another place for it");
   }
@@ -37,15 +38,21 @@ Result<std::unique_ptr<AppendFile>> AppendFile::CreateLocked(const std::string& 
   return file;
 }
 
-Result<std::unique_ptr<AppendFile>> AppendFile::Create(const std::string& path) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+Result<std::unique_ptr<AppendFile>> AppendFile::Create(const std::string& path, mode_t mode) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
   if (fd < 0) return CannotWrite(path, errno);
   return std::unique_ptr<AppendFile>(new AppendFile(fd, path));
 }
 
 AppendFile::~AppendFile() { close(fd_); }
 
+bool AppendFile::IsDeleted() const {
+  struct stat info {};
+  return fstat(fd_, &info) == 0 && info.st_nlink == 0;
+}
+
 Result<void> AppendFile::Append(std::string_view bytes) {
+  if (IsDeleted()) return Fail(path_ + ": was deleted while it was written");
   const std::int64_t before = size_;
   while (!bytes.empty()) {
     const ssize_t n = pwrite(fd_, bytes.data(), bytes.size(), size_);
@@ -72,6 +79,14 @@ Result<void> AppendFile::Rename(const std::string& path) {
   if (std::rename(path_.c_str(), path.c_str()) != 0) return CannotWrite(path, errno);
   path_ = path;
   return {};
+}
+
+bool IsBeingAppended(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return false;
+  const bool locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(fd);
+  return locked;
 }
 
 Result<void> RemoveFile(const std::string& path) {

@@ -1,5 +1,6 @@
 #include "os/sqlite.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "os/private_folder.h"
 
 namespace idleburn {
 namespace {
@@ -189,6 +191,8 @@ Result<SqliteDatabase> SqliteDatabase::OpenToWrite(const std::string& path, std:
   *fault = SqliteFault::kOther;
   const std::string refused = WhyNoWriting(path);
   if (!refused.empty()) return Fail(name + ": cannot be written: " + refused);
+  // SQLite would make it as the umask has it. Its -wal and -shm get the permissions of the file itself.
+  if (const int made = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kPrivateFile); made >= 0) close(made);
   sqlite3* opened = nullptr;
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   const int code = sqlite3_open_v2(path.c_str(), &opened, kFlags, nullptr);

@@ -55,10 +55,10 @@ class SqliteDatabase {
   // Changes of a writer that has not finished (in PATH-wal) are seen. `name` is what errors call it.
   static Result<SqliteDatabase> OpenToRead(const std::string& path, std::string name);
 
-  // For reading and writing beside other processes; made if it is not there. Changes are written ahead (WAL): who reads
-  // waits for nobody, who writes waits up to `patience` for another who does. A committed change survives a kill, and
-  // (synchronous FULL) a power cut: there are few of them, and none can be had again. References between tables hold.
-  // Why it failed goes to `fault`.
+  // For reading and writing beside other processes; made, for this user alone, if it is not there. Changes are written
+  // ahead (WAL): who reads waits for nobody, who writes waits up to `patience` for another who does. A committed change
+  // survives a kill, and (synchronous FULL) a power cut: there are few of them, and none can be had again. References
+  // between tables hold. Why it failed goes to `fault`.
   static Result<SqliteDatabase> OpenToWrite(const std::string& path, std::string name, Nanos patience,
                                             SqliteFault* fault);
 

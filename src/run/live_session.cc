@@ -1,5 +1,6 @@
 #include "run/live_session.h"
 
+#include <exception>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "measure/clock_lane.h"
 #include "measure/sampler_facts.h"
 #include "measure/system_facts.h"
+#include "telemetry/run_facts.h"
 
 namespace idleburn {
 namespace {
@@ -21,6 +23,22 @@ LiveSession::LiveSession(DeviceTable& devices, LiveSink& sink)
     : devices_(devices), sink_(sink), clock_(SystemClock()), line_(clock_->Read()) {}
 
 void LiveSession::Start(const LiveSessionSpec& spec, const std::stop_token& stop) {
+  Try([&] { Open(spec, stop); });
+}
+
+void LiveSession::Try(const std::function<void()>& part) {
+  try {
+    try {
+      part();
+    } catch (const std::exception& error) {
+      Tell(RunFact{kMeasuringFailedFact, error.what()});
+    }
+  } catch (const std::exception&) {  // not even for that: the figures show that time as unobserved
+    return;
+  }
+}
+
+void LiveSession::Open(const LiveSessionSpec& spec, const std::stop_token& stop) {
   SamplerOptions options;
   options.period = spec.gpus.period;
   sampler_ = std::make_unique<Sampler>(options, clock_, line_, sink_);
@@ -43,6 +61,7 @@ void LiveSession::Start(const LiveSessionSpec& spec, const std::stop_token& stop
 }
 
 void LiveSession::Stop() {
+  if (sampler_ == nullptr) return;
   sampler_->Stop();
   for (const RunFact& fact : SamplerFacts(statistics())) sink_.OnFact(fact);
 }

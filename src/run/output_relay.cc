@@ -19,7 +19,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
+#include <exception>
 #include <mutex>
+#include <utility>
 
 #include "os/output_file.h"
 
@@ -29,6 +32,15 @@ namespace {
 constexpr std::size_t kBlock = 64 * 1024;
 // More than any pipe or pseudo-terminal holds unless it was asked to: what is copied after the workload's end.
 constexpr std::size_t kMostLeft = 1024 * 1024;
+// A pseudo-terminal hands out 4095 bytes at most, and wakes its reader for every line. While lines come faster than
+// they can be shown one by one, what comes next is waited for this long, so that a reading has many. The kernel holds
+// 64 KiB meanwhile. A first line after a pause never waits.
+constexpr std::size_t kFullReading = 2048;
+constexpr std::int64_t kFloodNs = 1'000'000;
+constexpr long kGatherNs = 200'000;
+// How long our end waits for heirs that copy in place of threads.
+constexpr int kMostHeirLooks = 400;
+constexpr int kHeirLookMilliseconds = 5;
 // How often a terminal that prints nothing is asked for its modes.
 constexpr int kModesLookMilliseconds = 100;
 
@@ -61,6 +73,28 @@ Ready WaitReady(int from, int to, int stop, int timeout) {
   if ((waits[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) return Ready::kBytes;
   return waits[1].revents != 0 ? Ready::kStop : Ready::kNothing;
 }
+
+std::int64_t MonotonicNanos() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+// Waits where readings are small and come one upon the other.
+class Gathering {
+ public:
+  void OnReading(std::size_t bytes) {
+    const std::int64_t now = MonotonicNanos();
+    const bool flood = now - std::exchange(last_, now) < kFloodNs;
+    if (!flood || bytes >= kFullReading) return;
+    const timespec gather{0, kGatherNs};
+    nanosleep(&gather, nullptr);
+    last_ = MonotonicNanos();
+  }
+
+ private:
+  std::int64_t last_ = 0;
+};
 
 // A process that only copies, until nobody is left to write. After a fork of several threads: only system calls.
 [[noreturn]] void CopyAlone(int from, int to) {
@@ -110,7 +144,8 @@ struct OutputRelay::Shared {
   }
 
   std::mutex mutex;        // of what follows
-  OutputWatcher* watcher;  // null once abandoned
+  OutputWatcher* watcher;  // null once abandoned, or once it could not take what it was shown
+  bool abandoned = false;
   std::string failure;
   std::vector<Channel> left;  // those that others may still write to
   struct Heir {
@@ -119,6 +154,7 @@ struct OutputRelay::Shared {
   };
   std::array<Heir, 2> heirs;  // of each channel
   std::size_t running = 0;
+  bool handed_over = false;      // threads could not be had: the heirs copy
   std::atomic<int> copying = 0;  // channels that hold bytes that are not written yet
   const int stop;                // readable once the workload has ended
   const int done;
@@ -227,12 +263,46 @@ void OutputRelay::Start() {
   for (Channel& channel : channels_) {
     // A pipe ends for us when the last of its writers is gone. A pseudo-terminal that nobody has open would only
     // answer with errors, so it stays open here.
-    if (channel.modes == nullptr) {
-      close(channel.child_end);
-      channel.child_end = -1;
-    }
-    threads_.emplace_back(Copy, channel, shared_);
+    if (channel.modes == nullptr) CloseChildEnd(channel);
   }
+  std::unique_lock lock(shared_->mutex);  // none copies before all are there
+  try {
+    for (const Channel& channel : channels_) threads_.emplace_back(Copy, channel, shared_);
+  } catch (const std::exception&) {  // no memory for its stack, or too many threads
+    shared_->handed_over = true;
+  }
+  lock.unlock();
+  if (shared_->handed_over) HandOver();
+}
+
+void OutputRelay::CloseChildEnd(Channel& channel) {
+  if (channel.child_end >= 0) close(channel.child_end);
+  channel.child_end = -1;
+}
+
+// To the heirs, as if we had been killed; nobody watches from here on.
+void OutputRelay::HandOver() {
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  for (Channel& channel : channels_) CloseChildEnd(channel);
+  if (life_ >= 0) close(life_);
+  life_ = -1;
+}
+
+// The workload ended: heirs end when nobody is left to write. One that goes on for processes left behind is not waited
+// for.
+void OutputRelay::AwaitHeirs() {
+  const auto ended = [this] {
+    const std::scoped_lock lock(shared_->mutex);
+    for (Shared::Heir& heir : shared_->heirs) {
+      heir.ended = heir.ended || waitpid(heir.pid, nullptr, WNOHANG) != 0;
+    }
+    return shared_->heirs[0].ended && shared_->heirs[1].ended;
+  };
+  for (int look = 0; look < kMostHeirLooks && !ended(); ++look) poll(nullptr, 0, kHeirLookMilliseconds);
+  const std::scoped_lock lock(shared_->mutex);
+  for (Shared::Heir& heir : shared_->heirs) heir.ended = true;  // who copies still is left alone
+  eventfd_write(shared_->done, 1);
 }
 
 bool OutputRelay::CopyWindowSize() const {
@@ -271,7 +341,10 @@ void OutputRelay::ResumeModes() const {
   }
 }
 
-void OutputRelay::Finish() { eventfd_write(shared_->stop, 1); }
+void OutputRelay::Finish() {
+  eventfd_write(shared_->stop, 1);
+  if (shared_->handed_over) AwaitHeirs();
+}
 
 int OutputRelay::done_fd() const { return shared_->done; }
 
@@ -279,6 +352,7 @@ void OutputRelay::Abandon() {
   TakeBackModes();
   const std::scoped_lock lock(shared_->mutex);
   shared_->watcher = nullptr;
+  shared_->abandoned = true;
   for (std::thread& thread : threads_) {
     if (thread.joinable()) thread.detach();
   }
@@ -287,14 +361,12 @@ void OutputRelay::Abandon() {
 
 std::string OutputRelay::failure() const {
   const std::scoped_lock lock(shared_->mutex);
+  if (shared_->handed_over) return "no thread can be made to read the workload's output; its progress is not known";
   return shared_->failure;
 }
 
 void OutputRelay::LeaveCopiers() {
-  for (Channel& channel : channels_) {
-    if (channel.child_end >= 0) close(channel.child_end);
-    channel.child_end = -1;
-  }
+  for (Channel& channel : channels_) CloseChildEnd(channel);
   const std::scoped_lock lock(shared_->mutex);
   for (const Channel& channel : shared_->left) {
     pollfd wait{channel.from, POLLIN, 0};
@@ -305,8 +377,33 @@ void OutputRelay::LeaveCopiers() {
   shared_->left.clear();
 }
 
+// Without memory they are followed later: output goes on whatever we lack.
+void OutputRelay::FollowModes(const Channel& channel) {
+  try {
+    channel.modes->Follow(channel.from, channel.to);
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+// What a watcher cannot take is told, and is no reason to hold output back.
+void OutputRelay::Show(int stream, std::string_view bytes, Shared& shared) {
+  const std::scoped_lock lock(shared.mutex);
+  if (shared.watcher == nullptr) return;
+  try {
+    shared.watcher->OnOutput(stream, bytes);
+  } catch (const std::exception&) {
+    shared.watcher = nullptr;
+  }
+}
+
 void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
-  std::string block(kBlock, '\0');
+  {
+    const std::scoped_lock lock(shared->mutex);
+    if (shared->handed_over) return;
+  }
+  std::array<char, kBlock> block;
+  Gathering gathering;
   std::size_t left = kMostLeft;
   int error = 0;
   bool stopped = false;
@@ -315,7 +412,7 @@ void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
     const Ready ready = WaitReady(channel.from, channel.to, shared->stop, timeout);
     if (ready == Ready::kNobodyReads || (stopped && ready != Ready::kBytes)) break;
     stopped = stopped || ready == Ready::kStop;
-    if (channel.modes != nullptr) channel.modes->Follow(channel.from, channel.to);  // before what is shown in them
+    if (channel.modes != nullptr) FollowModes(channel);  // before what is shown in them
     if (ready != Ready::kBytes) continue;
     const ssize_t n = read(channel.from, block.data(), block.size());
     if (n < 0 && errno == EINTR) continue;
@@ -326,13 +423,13 @@ void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
     error = WriteAll(channel.to, bytes);
     --shared->copying;
     if (stopped) left -= std::min(left, bytes.size());
-    const std::scoped_lock lock(shared->mutex);
-    if (shared->watcher != nullptr && error == 0) shared->watcher->OnOutput(channel.stream, bytes);
+    if (error == 0) Show(channel.stream, bytes, *shared);
+    if (channel.modes != nullptr && !stopped) gathering.OnReading(bytes.size());
   }
   if (channel.modes != nullptr) channel.modes->TakeBack(channel.to);
   shared->DismissHeir(channel.heir);
   const std::scoped_lock lock(shared->mutex);
-  if (stopped && error == 0 && shared->watcher != nullptr) {
+  if (stopped && error == 0 && !shared->abandoned) {
     shared->left.push_back(channel);
   } else {
     close(channel.from);  // from here on writes fail, as they would without us

@@ -53,7 +53,8 @@ class OutputRelay {
   // What becomes the workload's standard output and error; -1: stays as ours is.
   [[nodiscard]] int child_out() const { return child_[0]; }
   [[nodiscard]] int child_err() const { return child_[1]; }
-  // The workload runs, or will not: begins to copy. While this process has one thread that forks.
+  // The workload runs, or will not: begins to copy. While this process has one thread that forks. Where no thread can
+  // be had, the heirs copy from the beginning, unwatched.
   void Start();
   // The user's window changed its size. False if no pseudo-terminal is between.
   [[nodiscard]] bool CopyWindowSize() const;
@@ -88,6 +89,11 @@ class OutputRelay {
   OutputRelay() = default;
   Result<void> AddChannel(int stream, int to);
   void AppointHeirs();
+  void HandOver();
+  void AwaitHeirs();
+  static void CloseChildEnd(Channel& channel);
+  static void FollowModes(const Channel& channel);
+  static void Show(int stream, std::string_view bytes, Shared& shared);
   static void Copy(Channel channel, const std::shared_ptr<Shared>& shared);
 
   int child_[2] = {-1, -1};

@@ -49,7 +49,22 @@ void Raise(std::optional<std::int64_t>* value, std::int64_t to) {
 }  // namespace
 
 void ProgressReader::Feed(std::string_view bytes) {
-  for (const char c : bytes) TakeByte(c);
+  while (!bytes.empty()) {
+    const std::size_t over = PassOver(bytes);
+    bytes.remove_prefix(over);
+    if (over == 0) TakeByte(bytes.front());
+    if (over == 0) bytes.remove_prefix(1);
+  }
+}
+
+// How many bytes from here on are whole lines that tell nothing, at most one line; 0 where that is not certain.
+std::size_t ProgressReader::PassOver(std::string_view bytes) const {
+  if (!line_.empty() || too_long_ || escape_ != Escape::kNone) return 0;
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+  const auto* const end = std::find_if(bytes.begin(), bytes.end(), is_control);
+  const auto size = static_cast<std::size_t>(end - bytes.begin());
+  if (end == bytes.end() || (*end != '\n' && *end != '\r') || size > kLongestLine) return 0;
+  return size == 0 || !MayTellProgress(bytes.substr(0, size)) ? size + 1 : 0;
 }
 
 void ProgressReader::Finish() { EndLine(); }

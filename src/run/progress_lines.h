@@ -55,6 +55,7 @@ class ProgressReader {
   enum class Escape : std::uint8_t { kNone, kBegun, kControl, kText };
   enum class Source : std::uint8_t { kNone, kPlainBar, kLog, kLoopBar, kTrainingLog, kNamedBar };
 
+  std::size_t PassOver(std::string_view bytes) const;
   void TakeByte(char c);
   void EndEscape(char c);
   void EndLine();

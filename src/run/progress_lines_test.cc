@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "run/progress_text.h"
 #include "support/property.h"
 
 namespace idleburn {
@@ -634,6 +637,53 @@ TEST(ProgressLines, StepsAsTheyArePrintedAreThoseOfTheWholeTraining) {
   EXPECT_FALSE(printed("loss 2.1\n"));
   // A count that begins anew for every epoch tells no step of the whole.
   EXPECT_FALSE(printed("epoch 1 step 10\nepoch 1 step 20\nepoch 2 step 10\nepoch 2 step 20\n"));
+}
+
+bool TellsNothing(const ProgressText& text) {
+  return !text.bar && !text.step && !text.samples && !text.tokens && !text.epoch && !text.loss;
+}
+
+// Lines are passed over only where a look at all of them finds nothing.
+TEST(ProgressQuicklyTest, WhatIsPassedOverTellsNothing) {
+  const std::vector<std::string> parts = {" ",           "  ",
+                                          "1",           "12/30",
+                                          "of ",         "45%|##| ",
+                                          "450/1000",    " [00:12<00:15, 36.1it/s]",
+                                          "[",           "]",
+                                          "Step",        "ITER",
+                                          "global_step", "num_updates",
+                                          "Epoch",       "batch",
+                                          "Train:",      "consumed samples",
+                                          "tokens",      "loss",
+                                          "=",           ":",
+                                          "0.5",         "line ",
+                                          "output",      "\xE2\x94\x81\xE2\x94\x81",
+                                          "/s",          "-",
+                                          "5s",          "[==>",
+                                          "]{",          "val_"};
+  int passed = 0;
+  test::ExpectProperty("passed over", [&] {
+    const auto picks = *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(0, parts.size()));
+    std::string line;
+    for (const std::size_t pick : picks) line += parts[pick];
+    if (MayTellProgress(line)) return;
+    ++passed;
+    RC_ASSERT(TellsNothing(ParseProgress(line)));
+  });
+  EXPECT_GT(passed, 0);
+  EXPECT_FALSE(MayTellProgress("line 123456 of output"));
+  EXPECT_TRUE(MayTellProgress("  "));
+}
+
+// And what others print between makes no difference, however it is cut into pieces.
+TEST(ProgressQuicklyTest, LinesBetweenChangeNothing) {
+  std::string mixed;
+  for (const char c : kTrainer) mixed += c == '\n' ? "\nsome line 7\n\n" : std::string(1, c);
+  ProgressReader pieces;
+  for (std::size_t at = 0; at < mixed.size(); at += 7) pieces.Feed(std::string_view(mixed).substr(at, 7));
+  pieces.Finish();
+  EXPECT_EQ(DoneAfter(mixed), DoneAfter(kTrainer));
+  EXPECT_EQ(pieces.done(), DoneAfter(kTrainer));
 }
 
 }  // namespace

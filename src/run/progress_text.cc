@@ -576,7 +576,48 @@ void ReadNamed(std::string_view lower, ProgressText* text) {
   if (text->epoch && !text->epoch->fraction && told && !in_part) text->epoch->finished = true;
 }
 
+// What a line must hold in some letters, large or small, to tell anything: parts of bars; words that are followed by
+// counts (kStepWords and those that ReadNamed looks for); a loss. Keras' bars begin with a figure instead.
+constexpr std::array<std::string_view, 12> kTelling = {"%|",    " [",    "\xE2\x94\x81", "step",   "iter",  "update",
+                                                       "epoch", "batch", "train",        "sample", "token", "loss"};
+
+// The place in kTelling, by the first byte of each: at most two begin alike.
+struct TellingBytes {
+  std::array<std::array<std::uint8_t, 3>, 256> rows{};  // places + 1; 0: no more
+  constexpr TellingBytes() {
+    for (std::size_t i = 0; i < kTelling.size(); ++i) {
+      std::array<std::uint8_t, 3>& row = rows[static_cast<unsigned char>(kTelling[i][0])];
+      std::size_t free = 0;
+      while (row[free] != 0) ++free;
+      row[free] = static_cast<std::uint8_t>(i + 1);
+    }
+  }
+};
+constexpr TellingBytes kTellingBytes;
+
+constexpr char SmallLetter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+
+bool BeginsWith(std::string_view text, std::string_view small) {
+  if (text.size() < small.size()) return false;
+  for (std::size_t i = 1; i < small.size(); ++i) {
+    if (SmallLetter(text[i]) != small[i]) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+bool MayTellProgress(std::string_view line) {
+  const std::size_t first = line.find_first_not_of(' ');
+  if (first == std::string_view::npos || IsDigit(line[first])) return true;  // a blank line wipes a bar out
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const auto& row = kTellingBytes.rows[static_cast<unsigned char>(SmallLetter(line[at]))];
+    for (std::size_t i = 0; i < row.size() && row[i] != 0; ++i) {
+      if (BeginsWith(line.substr(at), kTelling[row[i] - 1U])) return true;
+    }
+  }
+  return false;
+}
 
 ProgressText ParseProgress(std::string_view line) {
   ProgressText text;

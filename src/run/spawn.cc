@@ -101,7 +101,7 @@ std::vector<unsigned long> MaskOf(const std::vector<int>& cpus) {
     const ChildReport told{stage, errno};
     const ssize_t ignored = write(report, &told, sizeof told);
     static_cast<void>(ignored);  // nobody is left to tell
-    _exit(kNotStarted);
+    _exit(stage == Stage::kProgram && told.error == ENOENT ? kNotFound : kNotStarted);
   };
   const auto* const set = reinterpret_cast<const cpu_set_t*>(cpus.data());
   if (!cpus.empty() && sched_setaffinity(0, cpus.size() * sizeof(unsigned long), set) != 0) give_up(Stage::kCpus);
@@ -124,21 +124,22 @@ tl::expected<pid_t, StartFailure> Spawn(const SpawnSpec& spec) {
   const std::vector<char*> arguments = Pointers(command);
   const std::vector<char*> variables = Pointers(environment);
   const std::vector<unsigned long> cpus = MaskOf(spec.confinement.cpus);
-  // Closed by a successful exec: an end without a word is the good news.
-  int report[2];
-  if (pipe2(report, O_CLOEXEC) != 0) return tl::unexpected<StartFailure>(Explain(command[0], errno));
+  // Closed by a successful exec: an end without a word is the good news. Where no descriptor is to be had for it, the
+  // exit code tells as much as a shell's would.
+  int report[2] = {-1, -1};
+  if (pipe2(report, O_CLOEXEC) != 0) report[0] = report[1] = -1;
   const pid_t pid = fork();
   if (pid == 0) Become(spec, cpus, arguments.data(), variables.data(), report[1]);
   ChildReport told{Stage::kProgram, pid < 0 ? errno : 0};
-  close(report[1]);
-  if (pid > 0) {
+  if (report[1] >= 0) close(report[1]);
+  if (pid > 0 && report[0] >= 0) {
     ssize_t got = 0;
     do got = read(report[0], &told, sizeof told);
     while (got < 0 && errno == EINTR);
     if (got != sizeof told) told.error = 0;
     if (told.error != 0) waitpid(pid, nullptr, 0);
   }
-  close(report[0]);
+  if (report[0] >= 0) close(report[0]);
   if (told.error != 0) return tl::unexpected<StartFailure>(Explain(command[0], told));
   return pid;
 }

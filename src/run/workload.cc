@@ -16,6 +16,7 @@
 #include <limits>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "base/check.h"
 #include "measure/proc_text.h"
@@ -28,6 +29,12 @@ namespace {
 
 // Passed on to the workload, unless it has them already.
 constexpr std::array<int, 8> kPassedOn = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+
+// What these tell of fails with an error instead (a pipe that nobody reads, a file at the limit of its size), or is
+// the kernel's last word anyway (CPU time): the workload must not outlive us because a file of ours is full.
+constexpr std::array<int, 3> kFailsInstead = {SIGPIPE, SIGXFSZ, SIGXCPU};
+// How often a signal is asked for that cannot be waited for.
+constexpr int kLookMilliseconds = 20;
 
 bool EndsProcesses(int signal) {
   return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP;
@@ -92,10 +99,11 @@ tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
   spawn.ignores_child_signal = child_before_.sa_handler == SIG_IGN;
   if (spec.watcher != nullptr) {
     Result<std::unique_ptr<OutputRelay>> relay = OutputRelay::Open(*spec.watcher, spec.output);
-    if (!relay) return tl::unexpected<StartFailure>(StartFailure{relay.error(), 126});
-    relay_ = std::move(*relay);
-    spawn.out = relay_->child_out();
-    spawn.err = relay_->child_err();
+    if (!relay && spec.output >= 0) return tl::unexpected<StartFailure>(StartFailure{relay.error(), 126});
+    no_relay_ = relay ? "" : relay.error().message + "; its output is not read";
+    if (relay) relay_ = std::move(*relay);
+    if (relay) spawn.out = relay_->child_out();
+    if (relay) spawn.err = relay_->child_err();
   }
   if (const std::optional<int> signal = EndedBefore()) {
     const std::string name = Describe(WorkloadEnd{128 + *signal, *signal, false, 0, {}});
@@ -118,9 +126,8 @@ std::vector<pid_t> Workload::helpers() const {
 
 std::optional<int> Workload::EndedBefore() const {
   std::optional<int> ended;
-  signalfd_siginfo info{};
-  while (read(signals_, &info, sizeof info) == sizeof info) {
-    const int signal = static_cast<int>(info.ssi_signo);
+  while (const std::optional<CameSignal> came = NextSignal()) {
+    const int signal = came->number;
     if (witness_ != nullptr && signal != SIGCHLD) witness_->SawToo(signal);
     struct sigaction action {};
     sigaction(signal, nullptr, &action);
@@ -135,14 +142,27 @@ Workload::~Workload() {
   ReleaseSignals();
 }
 
+// The next of the held signals that has come.
+std::optional<Workload::CameSignal> Workload::NextSignal() const {
+  if (signals_ >= 0) {
+    signalfd_siginfo info{};
+    if (read(signals_, &info, sizeof info) != sizeof info) return std::nullopt;
+    return CameSignal{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
+  }
+  siginfo_t info{};
+  const timespec now{};
+  const int number = sigtimedwait(&held_, &info, &now);
+  if (number <= 0) return std::nullopt;
+  return CameSignal{number, info.si_code == SI_KERNEL};
+}
+
 void Workload::HoldSignals() {
   sigemptyset(&held_);
   for (const int signal : kPassedOn) sigaddset(&held_, signal);
   sigaddset(&held_, SIGWINCH);
   sigaddset(&held_, SIGCHLD);
-  // A write to a pipe that nobody reads fails with an error instead; SIGPIPE stays pending and is dropped.
   sigset_t blocked = held_;
-  sigaddset(&blocked, SIGPIPE);
+  for (const int signal : kFailsInstead) sigaddset(&blocked, signal);  // they stay pending and are dropped
   pthread_sigmask(SIG_BLOCK, &blocked, &mask_before_);
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
@@ -152,14 +172,15 @@ void Workload::HoldSignals() {
 
 void Workload::ReleaseSignals() const {
   // What still waits belongs to the time of the workload.
-  signalfd_siginfo info{};
-  while (read(signals_, &info, sizeof info) == sizeof info) continue;
-  close(signals_);
-  sigset_t pipe_only;
-  sigemptyset(&pipe_only);
-  sigaddset(&pipe_only, SIGPIPE);
+  while (NextSignal()) continue;
+  if (signals_ >= 0) close(signals_);
+  sigset_t ours;
+  sigemptyset(&ours);
+  for (const int signal : kFailsInstead) {
+    if (sigismember(&mask_before_, signal) == 0) sigaddset(&ours, signal);
+  }
   const timespec now{};
-  if (sigismember(&mask_before_, SIGPIPE) == 0) sigtimedwait(&pipe_only, nullptr, &now);
+  while (sigtimedwait(&ours, nullptr, &now) > 0) continue;
   sigaction(SIGCHLD, &child_before_, nullptr);
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
@@ -173,13 +194,16 @@ std::optional<WorkloadEnd> Workload::WaitUntil(std::optional<Nanos> deadline) {
       finishing_ = true;
     }
     std::array<pollfd, 2> waits = {{{signals_, POLLIN, 0}, {finishing_ ? relay_->done_fd() : -1, POLLIN, 0}}};
-    const int ready = poll(waits.data(), waits.size(), deadline ? MillisecondsUntil(*deadline) : -1);
-    if (ready < 0 && errno != EINTR) break;
+    int timeout = deadline ? MillisecondsUntil(*deadline) : -1;
+    if (signals_ < 0) timeout = timeout < 0 ? kLookMilliseconds : std::min(timeout, kLookMilliseconds);
+    const int ready = poll(waits.data(), waits.size(), timeout);
+    if (ready < 0 && errno != EINTR) usleep(1000 * kLookMilliseconds);  // no memory, say: the workload goes on
     if (finishing_ && waits[1].revents != 0) break;
     ServeSignals();
     if (ready == 0 && deadline && MillisecondsUntil(*deadline) == 0) return std::nullopt;
   }
   WorkloadEnd end = end_.value_or(WorkloadEnd{});
+  end.output_failure = std::exchange(no_relay_, {});
   if (relay_ != nullptr) {
     relay_->LeaveCopiers();
     end.output_failure = relay_->failure();
@@ -188,6 +212,7 @@ std::optional<WorkloadEnd> Workload::WaitUntil(std::optional<Nanos> deadline) {
   end_.reset();
   pid_ = -1;
   finishing_ = false;
+  last_ = end;
   return end;
 }
 
@@ -237,10 +262,7 @@ std::size_t Workload::EndLeftovers() {
 }
 
 void Workload::ServeSignals() {
-  signalfd_siginfo info{};
-  while (read(signals_, &info, sizeof info) == sizeof info) {
-    Serve(static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL);
-  }
+  while (const std::optional<CameSignal> came = NextSignal()) Serve(came->number, came->from_kernel);
 }
 
 void Workload::Serve(int signal, bool by_terminal) {
@@ -257,7 +279,7 @@ void Workload::Serve(int signal, bool by_terminal) {
     return;
   }
   // Only the copying of its last output is left, and the user wants to go.
-  if (EndsProcesses(signal)) relay_->Abandon();
+  if (EndsProcesses(signal) && relay_ != nullptr) relay_->Abandon();
 }
 
 // The workload stopped, by Ctrl-Z or by itself: the shell must get the terminal back, and its fg wakes the group.

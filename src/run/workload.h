@@ -65,6 +65,10 @@ class Workload {
   // Serves signals and waits for processes until the workload has ended and its output is passed on. By the thread
   // that started it.
   WorkloadEnd Wait() { return *WaitUntil(std::nullopt); }
+  // How the last command ended; one that still runs is waited for. For who lost what Wait returned.
+  WorkloadEnd WaitAgain() { return pid_ >= 0 ? Wait() : last_; }
+  // Whether a command was ever started.
+  [[nodiscard]] bool started() const { return pid_ >= 0 || last_.exit_code >= 0; }
   // The same, for as long as the monotonic clock is before `deadline`; absent if the workload runs still.
   std::optional<WorkloadEnd> WaitUntil(std::optional<Nanos> deadline);
   // Signals that are meant to end programs and came to us since the command was started.
@@ -81,6 +85,11 @@ class Workload {
 
  private:
   Workload() = default;
+  struct CameSignal {
+    int number = 0;
+    bool from_kernel = false;
+  };
+  [[nodiscard]] std::optional<CameSignal> NextSignal() const;
   void HoldSignals();
   void ReleaseSignals() const;
   void ServeSignals();
@@ -89,15 +98,17 @@ class Workload {
   void WaitForProcesses();
 
   pid_t pid_ = -1;
-  int signals_ = -1;  // where held signals are read
+  int signals_ = -1;  // where held signals are read; -1 where no descriptor was to be had: they are asked for
   sigset_t held_ = {};
   sigset_t mask_before_ = {};
   struct sigaction child_before_ = {};
   ReapedUsage* reaped_ = nullptr;
   std::unique_ptr<Witness> witness_;
   std::unique_ptr<OutputRelay> relay_;
+  std::string no_relay_;  // why the workload has our output as it is, though somebody wants to watch
   std::optional<WorkloadEnd> end_;
-  bool finishing_ = false;  // it has ended, and its last output is being passed on
+  bool finishing_ = false;                  // it has ended, and its last output is being passed on
+  WorkloadEnd last_{-1, {}, false, 0, {}};  // of the command before; exit code -1: there was none
   std::vector<int> end_signals_;
   std::vector<pid_t> others_;  // our children when this was prepared
 };

@@ -55,7 +55,8 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kMislabelledCounter, "mislabelled_counter", S::kInfo,
      "{metrics are declared counters but carry|metric is declared a counter but carries} a rate; read as a gauge"},
     {Q::kTruncatedInput, "truncated_input", S::kWarn,
-     "{inputs end|input ends} in the middle of compressed data; what came before counts"},
+     "{inputs end|input ends} before {their|its} last record: cut off, or a part was not copied along; what came "
+     "before counts"},
     {Q::kJobResolution, "job_resolution", S::kWarn,
      "{inputs give|input gives} averages over a whole job; phases per second cannot be derived from them"},
     {Q::kSingleSample, "single_sample", S::kWarn,
@@ -139,6 +140,16 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kOwnerOutlivesJob, "owner_outlives_job", S::kWarn,
      "{labels name|label names} a job before it began or after it ended, as the scheduler's list says; that time has no "
      "owner"},
+    {Q::kMissingChunk, "missing_chunk", S::kWarn,
+     "{parts of a recording, a minute each at most, are|part of a recording, a minute at most, is} missing from its "
+     "file; the time is unobserved, as far as what is left says when it was"},
+    {Q::kUnclosedRecording, "unclosed_recording", S::kWarn,
+     "{recordings have|recording has} no end: the recorder was killed, or the file was cut or copied while it was "
+     "written; the audit ends at the last reading"},
+    {Q::kUnwrittenRecording, "unwritten_recording", S::kError,
+     "{recordings|recording} could not be written whole: {they lack|it lacks} readings that this report counts"},
+    {Q::kMeasuringFailed, "measuring_failed", S::kError,
+     "{parts|part} of idleburn's own measuring failed; what {they|it} would have read is unobserved"},
 }};
 
 std::string_view Name(Severity s) {

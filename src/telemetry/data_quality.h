@@ -69,6 +69,10 @@ enum class QualityId : std::uint8_t {
   kInstantQuery,
   kFileNotRead,
   kOwnerOutlivesJob,
+  kMissingChunk,
+  kUnclosedRecording,
+  kUnwrittenRecording,
+  kMeasuringFailed,
   kCount,  // how many there are
 };
 inline constexpr auto kQualityCount = static_cast<std::size_t>(QualityId::kCount);

@@ -81,7 +81,11 @@ class Frames {
     }
   }
 
-  void CountBad() { quality_.Count(QualityId::kBadRow, {&in_.name(), 0}); }
+  void CountBad() {
+    quality_.Count(QualityId::kBadRow, {&in_.name(), 0});
+    ++bad_;
+  }
+  [[nodiscard]] std::uint64_t bad() const { return bad_; }
   // After the end: the last bytes are no whole frame.
   [[nodiscard]] bool torn() const { return torn_; }
 
@@ -89,6 +93,7 @@ class Frames {
   ByteSource& in_;
   Stretches bytes_;
   DataQuality& quality_;
+  std::uint64_t bad_ = 0;
   bool torn_ = false;
 };
 
@@ -108,6 +113,8 @@ class Reading {
     CountUnknown(header->names);
     TRY(ReadChunks(frames, header->names));
     if (summary_.closed) return summary_;
+    damaged_ = frames.bad();
+    summary_.being_written = IsBeingAppended(in_.name());
     if (!journal) return tl::unexpected<Error>(journal.error());
     bool whole = journal->has_value();
     if (whole) {
@@ -116,6 +123,7 @@ class Reading {
     }
     if (!whole && frames.torn()) quality_.Count(QualityId::kTornRow, {&in_.name(), 0});
     if (!whole && !frames.torn()) quality_.Count(QualityId::kTruncatedInput, {&in_.name(), 0});
+    if (!summary_.being_written) quality_.Count(QualityId::kUnclosedRecording, {&in_.name(), 0});
     return summary_;
   }
 
@@ -138,7 +146,10 @@ class Reading {
       } else if ((*frame)->type != FrameType::kChunk || !IsNext(payload) || !decoder.Decode(payload)) {
         frames.CountBad();
       } else {
-        next_ = *ChunkDecoder::NumberOf(payload) + 1;
+        const std::uint64_t number = *ChunkDecoder::NumberOf(payload);
+        damaged_ = frames.bad();
+        CountMissing(number);
+        next_ = number + 1;
         ++summary_.chunks;
         summary_.records = decoder.records();
       }
@@ -151,11 +162,26 @@ class Reading {
     return number && *number >= next_ && *number < UINT64_MAX;
   }
 
+  // Chunks before `number` that nobody delivered, less those that are counted as damaged frames.
+  void CountMissing(std::uint64_t number) {
+    if (number <= next_) return;
+    const std::uint64_t gap = number - next_;
+    const std::uint64_t known = std::min(gap, damaged_ - damaged_told_);
+    damaged_told_ = damaged_;
+    summary_.start_missing = summary_.start_missing || next_ == 0;
+    incomplete_ = true;
+    const auto missing = static_cast<std::int64_t>(std::min<std::uint64_t>(gap - known, INT32_MAX));
+    quality_.Count(QualityId::kMissingChunk, {&in_.name(), 0}, missing);
+  }
+
   void CheckTotals(Frames& frames, std::string_view payload) {
     ByteCursor cursor(payload);
-    cursor.Varint();
+    const std::uint64_t numbered = cursor.Varint();
+    const std::uint64_t records = cursor.Varint();
     summary_.closed = true;
-    if (cursor.Varint() != summary_.records || !cursor.good()) frames.CountBad();
+    damaged_ = frames.bad();
+    if (cursor.good()) CountMissing(numbered);
+    if (!cursor.good() || (records != summary_.records && !incomplete_)) frames.CountBad();
   }
 
   // The seconds of chunks that are not sealed. False if the journal is not this recording's.
@@ -175,11 +201,20 @@ class Reading {
       held = (*frame)->type == FrameType::kHeld ? payload : "";
       if (!held.empty()) continue;
       if ((*frame)->type == FrameType::kSecond && ChunkDecoder::NumberOf(payload) && !IsNext(payload)) continue;
-      if ((*frame)->type != FrameType::kSecond || !decoder.Decode(payload)) frames.CountBad();
+      if ((*frame)->type != FrameType::kSecond || !TakeSecond(decoder, payload)) frames.CountBad();
     }
-    if (!held.empty() && IsNext(held) && !decoder.Decode(held)) frames.CountBad();
+    if (!held.empty() && IsNext(held) && !TakeSecond(decoder, held)) frames.CountBad();
     summary_.records += decoder.records();
     if (frames.torn()) quality_.Count(QualityId::kTornRow, {&source.name(), 0});
+    return true;
+  }
+
+  // Of the chunk that is next, or still of the one before: a journal has all seconds of a chunk or none.
+  bool TakeSecond(ChunkDecoder& decoder, std::string_view payload) {
+    if (!decoder.Decode(payload)) return false;
+    const std::uint64_t number = *ChunkDecoder::NumberOf(payload);
+    CountMissing(number);
+    next_ = std::max(next_, number);
     return true;
   }
 
@@ -188,7 +223,10 @@ class Reading {
   DataQuality& quality_;
   LiveSink& sink_;
   RecordingSummary summary_;
-  std::uint64_t next_ = 0;  // the least number of a chunk that has not been read
+  std::uint64_t next_ = 0;          // the least number of a chunk that has not been read
+  std::uint64_t damaged_ = 0;       // frames of the recording that are
+  std::uint64_t damaged_told_ = 0;  // those that have explained a gap
+  bool incomplete_ = false;         // chunks are missing or damaged
 };
 
 }  // namespace

@@ -205,6 +205,81 @@ TEST_F(RecordingReaderTest, ADamagedChunkCostsThatChunkOnly) {
   }
 }
 
+// Where each frame of a recording ends, from the end of its header on.
+std::vector<std::size_t> FrameEnds(const std::string& file) {
+  std::vector<std::size_t> ends = {EncodeHeader(kRecordingMagic, {std::string(16, ' '), Instant()}).size()};
+  while (ends.back() + kFrameHeadSize <= file.size()) {
+    const auto head = DecodeFrameHead(std::string_view(file).substr(ends.back(), kFrameHeadSize));
+    if (!head || ends.back() + kFrameHeadSize + head->size > file.size()) break;
+    ends.push_back(ends.back() + kFrameHeadSize + head->size);
+  }
+  return ends;
+}
+
+// The journal is whole and belongs to the file, and minutes between the two are gone.
+TEST_F(RecordingReaderTest, AFileThatIsCutBeforeItsJournalLacksChunks) {
+  const RecordBatch batch = testing::RandomStream(31, 3100, 2);
+  const Killed killed = Kill(batch);
+  const std::vector<std::string> all = Described(batch);
+  const std::vector<std::size_t> ends = FrameEnds(killed.file);
+  ASSERT_GE(ends.size(), 4U);
+  for (std::size_t kept = 0; kept < ends.size(); ++kept) {
+    for (const std::size_t more : {std::size_t{0}, std::size_t{5}}) {  // at a border, and within a frame
+      const Killed cut = {killed.file.substr(0, ends[kept] + more), killed.journal};
+      const auto reread = Read(Put("cut", cut));
+      ASSERT_TRUE(reread->summary);
+      const auto lost = static_cast<std::int64_t>(ends.size() - 1 - kept);
+      EXPECT_EQ(reread->quality.CountOf(QualityId::kMissingChunk), lost) << kept;
+      EXPECT_EQ(reread->quality.CountOf(QualityId::kBadRow), 0);
+      EXPECT_EQ(reread->quality.CountOf(QualityId::kUnclosedRecording), 1);
+      EXPECT_EQ(reread->summary->start_missing, kept == 0);
+      const std::vector<std::string> some = Described(reread->sink.batch);
+      ASSERT_GT(some.size(), 0U);
+      EXPECT_TRUE(std::equal(some.rbegin(), some.rbegin() + 10, all.rbegin()));  // the journal's are all there
+    }
+  }
+}
+
+TEST_F(RecordingReaderTest, AChunkThatIsCutOutIsMissedEvenWhereTheEndIsThere) {
+  const RecordBatch batch = testing::RandomStream(32, 3100, 2);
+  const std::string path = Path("whole.idleburn");
+  const auto writer = Writer(path);
+  testing::PushAll(batch, *writer);
+  ASSERT_TRUE(writer->Close());
+  const std::string file = **ReadFileIfThere(path, kMostPayload);
+  const std::vector<std::size_t> ends = FrameEnds(file);
+  ASSERT_GE(ends.size(), 5U);  // three chunks and the end
+  for (std::size_t out = 0; out + 2 < ends.size(); ++out) {
+    const auto reread = Read(Put("holed", {file.substr(0, ends[out]) + file.substr(ends[out + 1]), ""}));
+    EXPECT_TRUE(reread->summary->closed);
+    EXPECT_EQ(reread->quality.CountOf(QualityId::kMissingChunk), 1) << out;
+    EXPECT_EQ(reread->quality.CountOf(QualityId::kBadRow), 0) << out;
+    EXPECT_EQ(reread->quality.CountOf(QualityId::kUnclosedRecording), 0);
+    EXPECT_EQ(reread->summary->start_missing, out == 0);
+  }
+  std::string damaged = file;
+  damaged[ends[1] + kFrameHeadSize + 3] = static_cast<char>(damaged[ends[1] + kFrameHeadSize + 3] ^ 1);
+  const auto reread = Read(Put("damaged", {damaged, ""}));
+  EXPECT_EQ(reread->quality.CountOf(QualityId::kBadRow), 1);  // and not a second time
+  EXPECT_EQ(reread->quality.CountOf(QualityId::kMissingChunk), 0);
+}
+
+TEST_F(RecordingReaderTest, WhoeverWritesHoldsTheFile) {
+  const std::string path = Path("held.idleburn");
+  auto writer = Writer(path);
+  testing::PushAll(testing::RandomStream(5, 30, 2), *writer);
+  writer->Flush();
+  const auto live = Read(path);
+  EXPECT_TRUE(live->summary->being_written);
+  EXPECT_EQ(live->quality.CountOf(QualityId::kUnclosedRecording), 0);
+  const Killed copy = {**ReadFileIfThere(path, kMostPayload), **ReadFileIfThere(path + ".journal", kMostPayload)};
+  const auto copied = Read(Put("copy", copy));
+  EXPECT_FALSE(copied->summary->being_written);
+  EXPECT_EQ(copied->quality.CountOf(QualityId::kUnclosedRecording), 1);
+  ASSERT_TRUE(writer->Close());
+  EXPECT_EQ(Read(path)->quality.CountOf(QualityId::kUnclosedRecording), 0);
+}
+
 TEST_F(RecordingReaderTest, AForeignJournalIsCountedAndLeftOut) {
   const Killed mine = Kill(testing::RandomStream(1, 20, 2));
   std::filesystem::remove(Path("killed.idleburn"));

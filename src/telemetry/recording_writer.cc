@@ -40,7 +40,8 @@ Result<std::unique_ptr<RecordingWriter>> RecordingWriter::Create(const std::stri
   std::error_code error;
   const std::string whole = std::filesystem::absolute(path, error).string();  // the program may change its folder
   std::unique_ptr<RecordingWriter> writer(new RecordingWriter(error ? path : whole, devices, std::move(options)));
-  Result<std::unique_ptr<AppendFile>> file = AppendFile::CreateLocked(path, writer->options_.flag);
+  Result<std::unique_ptr<AppendFile>> file =
+      AppendFile::CreateLocked(path, writer->options_.flag, writer->options_.mode);
   if (!file) return tl::unexpected<Error>(file.error());
   writer->file_ = std::move(*file);
   TRY(writer->Begin());
@@ -57,7 +58,11 @@ Result<void> RecordingWriter::Begin() {
 }
 
 RecordingWriter::~RecordingWriter() {
-  if (!closed_ && file_ != nullptr) Report(Close());
+  if (closed_ || file_ == nullptr) return;
+  try {
+    Report(Close());
+  } catch (const std::exception&) {  // no memory: what is in the journal stays
+  }
 }
 
 template <typename Record>
@@ -107,6 +112,7 @@ void RecordingWriter::Flush() {
     second_.Clear();
   }
   Result<void> written = WriteUnsealed();
+  journal_is_old_ = journal_is_old_ || journal_->IsDeleted();
   if (written && journal_is_old_ && unsealed_.empty() && !sealing_.valid()) written = ReplaceJournal();
   const Result<void> journalled = WriteJournal();
   Report(written ? journalled : written);
@@ -135,7 +141,7 @@ std::string RecordingWriter::EncodeHeld() {
 // A journal of the open chunk alone, in place of the one there was. Readers that hold that one open keep it whole.
 Result<void> RecordingWriter::ReplaceJournal() {
   const std::string part = path_ + std::string(kJournalSuffix) + ".part";
-  Result<std::unique_ptr<AppendFile>> journal = AppendFile::Create(part);
+  Result<std::unique_ptr<AppendFile>> journal = AppendFile::Create(part, options_.mode);
   if (!journal) return tl::unexpected<Error>(journal.error());
   Result<void> replaced = (*journal)->Append(EncodeHeader(kJournalMagic, {id_, options_.start}) + frames_);
   if (replaced) replaced = (*journal)->Rename(path_ + std::string(kJournalSuffix));
@@ -218,7 +224,10 @@ Result<void> RecordingWriter::WriteUnsealed() {
 void RecordingWriter::Report(const Result<void>& written) {
   if (!written && !failing_) {
     failing_ = true;
-    options_.tell(written.error().message + "; recording goes on in memory and is written when that is mended");
+    const bool hopeless = file_->IsDeleted();
+    options_.tell(written.error().message + (hopeless
+                                                 ? "; no recording of this run will be left"
+                                                 : "; recording goes on in memory and is written when that is mended"));
   } else if (written && failing_ && unsealed_.empty()) {
     failing_ = false;
     const std::string lost = lost_ > 0 ? std::to_string(lost_) + " records were lost" : "nothing was lost";

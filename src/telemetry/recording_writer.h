@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "os/append_file.h"
+#include "os/private_folder.h"
 #include "telemetry/chunk_encoder.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
@@ -22,7 +23,8 @@ struct RecordingOptions {
   std::function<void(const std::string&)> tell = [](const std::string&) {};
   // Waits for the disk at each seal, in the background, so that a power cut costs the open chunk at most.
   bool sync = true;
-  std::string flag = "-o";  // by which the user names another file, where this one cannot be had
+  std::string flag = "-o";   // by which the user names another file, where this one cannot be had
+  mode_t mode = kNamedFile;  // permissions of both files, less the umask
 };
 
 // Writes a live stream to a recording (docs/recording.md). Records of 0.6 s go to the journal beside the file with

@@ -269,6 +269,34 @@ TEST_F(RecordingWriterTest, AFullDiskLosesNothing) {
   EXPECT_EQ(Described(Read("full.idleburn")->sink.batch), all);
 }
 
+TEST_F(RecordingWriterTest, AFileThatIsDeletedIsAnErrorAtTheEndAndIsToldOnce) {
+  const auto writer = Create("gone.idleburn");
+  ASSERT_TRUE(writer);
+  testing::PushAll(testing::RandomStream(14, 700, 2), **writer);
+  (*writer)->Flush();
+  std::filesystem::remove(folder_ + "/gone.idleburn");
+  testing::PushAll(testing::RandomStream(15, 1500, 2), **writer);
+  const Result<void> closed = (*writer)->Close();
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().message, folder_ + "/gone.idleburn: was deleted while it was written");
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_NE(told_[0].find("no recording of this run will be left"), std::string::npos) << told_[0];
+}
+
+// The journal is only a minute's worth: it is made anew, and a kill after that costs no more than any.
+TEST_F(RecordingWriterTest, AJournalThatIsDeletedIsMadeAnew) {
+  const auto writer = Create("j.idleburn");
+  ASSERT_TRUE(writer);
+  const RecordBatch first = testing::RandomStream(16, 100, 2);
+  testing::PushAll(first, **writer);
+  (*writer)->Flush();
+  std::filesystem::remove(folder_ + "/j.idleburn.journal");
+  (*writer)->Flush();
+  EXPECT_EQ(Described(Read("j.idleburn")->sink.batch), Described(first));
+  EXPECT_TRUE(told_.empty());
+  EXPECT_TRUE((*writer)->Close());
+}
+
 TEST_F(RecordingWriterTest, ADiskThatStaysFullIsAnErrorAtTheEnd) {
   const auto writer = Create("full.idleburn");
   ASSERT_TRUE(writer);

@@ -13,6 +13,42 @@ namespace {
 // Flags whose value is "user:password".
 constexpr auto kUserFlags = std::to_array<std::string_view>({"-u", "--user", "--proxy-user"});
 
+// Programs whose flag of that letter takes a password as the next word; `also`: where this word stands before it too.
+struct PasswordFlag {
+  std::string_view program;  // the beginning of its name
+  std::string_view flag;
+  std::string_view also = "";
+};
+constexpr auto kPasswordFlags = std::to_array<PasswordFlag>({{"sshpass", "-p"},
+                                                             {"mongo", "-p"},
+                                                             {"cqlsh", "-p"},
+                                                             {"influx", "-p"},
+                                                             {"beeline", "-p"},
+                                                             {"sqlcmd", "-P"},
+                                                             {"redis-cli", "-a"},
+                                                             {"ldap", "-w"},
+                                                             {"docker", "-p", "login"},
+                                                             {"podman", "-p", "login"},
+                                                             {"nerdctl", "-p", "login"},
+                                                             {"helm", "-p", "login"},
+                                                             {"az", "-p", "login"}});
+
+// Whether the word after `words` is such a password. Once a program: "sshpass -p X ssh -p 22".
+bool AsksForPassword(std::span<const std::string> words) {
+  const std::string& flag = words.back();
+  for (const PasswordFlag& row : kPasswordFlags) {
+    if (flag != row.flag || std::count(words.begin(), words.end(), flag) > 1) continue;
+    const auto is_program = [&](const std::string& word) {
+      const std::size_t slash = word.rfind('/');
+      const std::string_view name = std::string_view(word).substr(slash == std::string::npos ? 0 : slash + 1);
+      return row.program.size() > 2 ? name.starts_with(row.program) : name == row.program;
+    };
+    const bool also = row.also.empty() || std::find(words.begin(), words.end(), row.also) != words.end();
+    if (also && std::any_of(words.begin(), words.end(), is_program)) return true;
+  }
+  return false;
+}
+
 bool IsFlag(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
 // "-c", "-lc": what follows is a script, of which only parts are secret.
@@ -30,11 +66,16 @@ std::string WithoutPassword(const std::string& word) {
 
 std::string ShownWord(const std::string& word, std::string_view before) {
   const bool value = IsFlag(before) && before.find('=') == std::string_view::npos && !IsFlag(word);
-  if (value && IsSecretName(before)) return std::string(kRedacted);
+  if (value && IsSecretName(before) && !IsCountOf(before, word)) return std::string(kRedacted);
   if (std::find(kUserFlags.begin(), kUserFlags.end(), before) != kUserFlags.end()) return WithoutPassword(word);
   const std::size_t sign = word.find('=');
+  if (const std::size_t shown = PasswordIn(word); shown > 0 && !GivesScript(before)) {
+    return word.substr(0, shown) + std::string(kRedacted);
+  }
   const bool named = sign != std::string::npos && word.find_first_of(" \t\n/:?\"'") > sign;
-  if (named && sign + 1 < word.size() && !GivesScript(before) && IsSecretName(word.substr(0, sign))) {
+  const std::string name = named ? word.substr(0, sign) : "";
+  const bool secret = named && IsSecretName(name) && !IsCountOf(name, std::string_view(word).substr(sign + 1));
+  if (secret && sign + 1 < word.size() && !GivesScript(before)) {
     return word.substr(0, sign + 1) + std::string(kRedacted);  // all of it: a password may have any character
   }
   return WithoutSecrets(word);
@@ -46,7 +87,9 @@ std::string ShownCommand(std::span<const std::string> words) {
   std::string text;
   std::string_view before;
   for (const std::string& word : words) {
-    const std::string shown = ShownWord(word, before);
+    const std::size_t place = static_cast<std::size_t>(&word - words.data());
+    const bool password = place > 0 && AsksForPassword(words.first(place));
+    const std::string shown = password ? std::string(kRedacted) : ShownWord(word, before);
     const bool plain = !shown.empty() && shown.find_first_of(" \t\n\"'\\$`") == std::string::npos;
     text += (text.empty() ? "" : " ") + (plain ? shown : "'" + shown + "'");
     before = word;

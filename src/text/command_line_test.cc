@@ -51,6 +51,15 @@ TEST(CommandLine, SecretsAreNotShown) {
       {{"t", "sk-proj-0123456789abcdefghij"}, "t [redacted]"},
       {{"t", "--x=hf_abcdefghijklmnopqr0123"}, "t --x=[redacted]"},
       {{"t", "AKIA0123456789ABCDEF,x"}, "t [redacted],x"},
+      {{"t", "--db-pass", "hunter2", "--pw", "hunter2", "--lr", "1"}, "t --db-pass [redacted] --pw [redacted] --lr 1"},
+      {{"t", "--dbPass=hunter2", "--user.pw=a b"}, "t --dbPass=[redacted] --user.pw=[redacted]"},
+      {{"mysql", "-phunter2", "-psecret", "-pS3cr!t", "-p=abc", "db"},
+       "mysql -p[redacted] -p[redacted] -p[redacted] -p=[redacted] db"},
+      {{"sh", "-c", "mysql -u me -phunter2 db; ls"}, "sh -c 'mysql -u me -p[redacted] db; ls'"},
+      {{"/usr/bin/sshpass", "-p", "hunter2", "ssh", "-p", "22", "h"}, "/usr/bin/sshpass -p [redacted] ssh -p 22 h"},
+      {{"docker", "login", "-u", "me", "-p", "8080", "h"}, "docker login -u me -p [redacted] h"},
+      {{"idleburn", "run", "--tag", "token=abc", "--project", "https://me:word@h/p", "--", "t"},
+       "idleburn run --tag token=[redacted] --project https://me:[redacted]@h/p -- t"},
       {{"t", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc_def-1"}, "t [redacted]"},
   };
   for (const Case& c : cases) EXPECT_EQ(ShownCommand(c.words), c.shown);
@@ -62,6 +71,11 @@ TEST(CommandLine, WhatIsNoSecretIsShownAsItIs) {
       {"t", "--password-file", "/etc/p", "--key-path=k.pem", "--author", "me", "--monkey=3", "--keys=a,b"},
       {"t", "outputs/hf_llama_finetune_version_20240101", "disk-0123456789012345678901", "a=b", "x:y", "--token"},
       {"t", "https://host:5000/path", "ssh://git@host/x", "s3://bucket/key", "http://[::1]:80/", "mailto:a@b"},
+      {"docker", "run", "-p", "8080:80", "-p8080:80", "x", "-p", "9000", "ssh", "-p2222", "-p", "8-10"},
+      {"t", "-padding", "3", "-path", "/a", "-print0", "-prune", "-pix_fmt", "yuv420p", "-p4", "-pthread", "-pav"},
+      {"t", "-prefetch-factor=2", "-precision", "bf16", "-port8080", "--pwd-dir", "/a", "--num-passes", "3", "-p"},
+      {"ffmpeg", "-pass", "2", "-passlogfile", "a", "--pass=1", "--passthrough", "x", "--compass", "n", "--bypass",
+       "x"},
       {"t", "lr=0.1", "--seed=1", "key", "-", "--", "=", "--=", "token"},
   };
   for (const Words& words : commands) {
@@ -74,7 +88,8 @@ TEST(CommandLine, WhatIsNoSecretIsShownAsItIs) {
 // Whatever stands around it, a secret that is named never comes through, and doing it twice changes nothing.
 TEST(CommandLine, APlantedSecretNeverComesThrough) {
   const Words before = {"--api-key=%",       "TOKEN=%",        "https://a:%@h", "x Authorization: Bearer % y",
-                        R"({"secret":"%"})", "--password '%'", "?token=%&x",    "PASSWD = %"};
+                        R"({"secret":"%"})", "--password '%'", "?token=%&x",    "PASSWD = %",
+                        "--db-pass %",       "--pw=%"};
   const Words around = {"", "a ", "--lr 0.1 ", "'", "\"x\" ", "é", "=", "; ", "-c ", "x:"};
   const std::string secret = "planted0secret1";
   std::mt19937 random(11);

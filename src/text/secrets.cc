@@ -26,6 +26,7 @@ constexpr auto kNames = std::to_array<NameRow>({{"password", true},
                                                 {"credentials", true},
                                                 {"token"},
                                                 {"apikey"},
+                                                {"secretkey"},
                                                 {"accesskey"},
                                                 {"privatekey"},
                                                 {"authorization"},
@@ -34,11 +35,26 @@ constexpr auto kNames = std::to_array<NameRow>({{"password", true},
                                                 {"cookie", false, true},
                                                 {"dsn", false, true},
                                                 {"pwd", false, true},
+                                                {"pw", false, true},
+                                                {"pass", false, true},
+                                                {"pswd", false, true},
+                                                {"creds", false, true},
                                                 {"sig", false, true},  // of an address with rights in it
                                                 {"signature", false, true}});
 constexpr auto kAboutOne =
     std::to_array<std::string_view>({"file", "path", "dir", "folder", "name", "id", "ids", "url", "uri", "env",
                                      "length", "len", "size", "type", "ttl", "provider", "index", "limit"});
+
+// What an option that begins with p and one dash may be called, itself or its beginning: a password that begins so is
+// shown. Those of five letters and more also run on ("-prefetch-factor", "-partitions").
+constexpr auto kOptionsWithP = std::to_array<std::string_view>(
+    {"package",  "padding",   "page",     "parallel", "param",   "partition", "passlogfile", "patch",    "path",
+     "patience", "pause",     "pedantic", "perm",     "period",  "phase",     "pipe",        "pipeline", "pix_fmt",
+     "plan",     "platform",  "plot",     "plugin",   "point",   "policy",    "pool",        "port",     "position",
+     "power",    "precision", "predict",  "prefetch", "prefix",  "preload",   "prepare",     "preserve", "preset",
+     "pretrain", "pretty",    "preview",  "print",    "prior",   "private",   "proc",        "process",  "profile",
+     "program",  "progress",  "project",  "prompt",   "propert", "proto",     "protocol",    "provider", "proxy",
+     "prune",    "pthread",   "public",   "publish",  "pull",    "push",      "python"});
 
 // How keys of well-known services begin, and how many characters follow at least, one of them a digit.
 struct KeyRow {
@@ -80,7 +96,11 @@ bool IsNamePart(char c) { return IsAlnum(c) || c == '_' || c == '-' || c == '.';
 
 std::vector<std::string> WordsOf(std::string_view name) {
   std::vector<std::string> words(1);
+  char before = '\0';
   for (const char c : name) {
+    const bool hump = IsLower(before) && std::isupper(static_cast<unsigned char>(c)) != 0;  // "dbPass"
+    before = c;
+    if (hump) words.emplace_back();
     if (IsAlnum(c)) {
       words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     } else if (!words.back().empty()) {
@@ -122,11 +142,14 @@ Span SecretOf(std::string_view text, std::string_view name, std::size_t at) {
   const bool quoted = at < text.size() && IsQuote(text[at]);
   const std::size_t sign = AfterBlanks(text, quoted ? at + 1 : at);
   if (sign >= text.size()) return {};
-  if (text[sign] == '=') return ValueAt(text, AfterBlanks(text, sign + 1), "&;|<>\"'", true);
+  const auto shown_or = [&](const Span& value) {
+    return IsCountOf(name, text.substr(value.begin, value.end - value.begin)) ? Span{} : value;
+  };
+  if (text[sign] == '=') return shown_or(ValueAt(text, AfterBlanks(text, sign + 1), "&;|<>\"'", true));
   // A header's value has blanks in it.
   if (text[sign] == ':') return ValueAt(text, AfterBlanks(text, sign + 1), "\"'}\n", false);
   const bool flag = name.front() == '-' && sign > at && !quoted;
-  return flag && text[sign] != '-' ? ValueAt(text, sign, "&;|<>\"'", true) : Span{};
+  return flag && text[sign] != '-' ? shown_or(ValueAt(text, sign, "&;|<>\"'", true)) : Span{};
 }
 
 std::string WithoutNamed(std::string_view text) {
@@ -139,6 +162,14 @@ std::string WithoutNamed(std::string_view text) {
       continue;
     }
     const std::string_view name = text.substr(begin, at - begin);
+    const bool word_begins = begin == 0 || IsBlank(text[begin - 1]) || IsQuote(text[begin - 1]);
+    const std::size_t end = word_begins ? ValueAt(text, at, "&;|<>\"'", true).end : at;
+    if (const std::size_t shown = PasswordIn(text.substr(begin, end - begin)); word_begins && shown > 0) {
+      out += text.substr(begin, shown);
+      out += kRedacted;
+      at = end;
+      continue;
+    }
     out += name;
     const Span value = SecretOf(text, name, at);
     if (value.begin >= value.end) continue;
@@ -215,6 +246,34 @@ bool IsSecretName(std::string_view name) {
       return row.whole ? word == row.ending : word.ends_with(row.ending);
     });
   });
+}
+
+std::size_t PasswordIn(std::string_view word) {
+  constexpr std::string_view kFlag = "-p";
+  constexpr std::size_t kLongestCluster = 3;
+  constexpr std::size_t kRunsOn = 5;
+  if (word.substr(0, kFlag.size()) != kFlag || word.size() == kFlag.size()) return 0;
+  std::string_view rest = word.substr(kFlag.size());
+  const std::string_view name = word.substr(0, word.find_first_of("=:"));
+  const bool names_one = name.starts_with("-pass") || name == "-pw" || name == "-pwd" || name == "-pswd";
+  if (names_one) return 0;  // "-password X": the value is the secret, not the name
+  const auto is_figure = [](char c) {
+    return IsDigit(c) || std::string_view(".,:/x-=%+").find(c) != std::string::npos;
+  };
+  if (std::all_of(rest.begin(), rest.end(), is_figure)) return 0;
+  if (rest.size() <= kLongestCluster && std::all_of(rest.begin(), rest.end(), IsLower)) return 0;
+  const bool option = std::any_of(kOptionsWithP.begin(), kOptionsWithP.end(), [&](std::string_view whole) {
+    if (word.substr(1, whole.size()) != whole) return false;
+    const std::string_view after = word.substr(1 + whole.size());
+    return whole.size() >= kRunsOn || after.empty() || !IsLower(after.front());
+  });
+  if (option) return 0;
+  return kFlag.size() + (rest.front() == '=' ? 1 : 0);
+}
+
+bool IsCountOf(std::string_view name, std::string_view value) {
+  const std::vector<std::string> words = WordsOf(name);
+  return !words.empty() && words.back() == "pass" && value.size() == 1 && IsDigit(value.front());
 }
 
 std::string WithoutSecrets(std::string_view text) { return WithoutKeys(WithoutNamed(WithoutUsers(text))); }
