@@ -32,6 +32,7 @@ struct ImportOptions {
   std::string metric;                          // --metric: of series that carry no name of their own
   std::optional<Nanos> period;   // --period: between readings; of a log without times, where absent, a second
   std::optional<Nanos> max_gap;  // --max-gap: how long a reading holds
+  std::optional<Instant> start;  // --start: of the first reading of a log without times
   int threads = 1;
 };
 
