@@ -27,6 +27,9 @@ void SettingFlags::AppendTo(std::vector<Flag>& flags) {
     const auto text = texts_.find(std::string(info.flag));
     const auto list = lists_.find(std::string(info.flag));
     if (text == texts_.end() && list == lists_.end()) continue;
+    // A flag of the command's own keeps its name: compare's --unit is of work. Files and the environment still set it.
+    const bool taken = std::any_of(flags.begin(), flags.end(), [&](const Flag& own) { return own.name == info.flag; });
+    if (taken) continue;
     Flag flag{std::string(info.flag), std::string(info.value), std::string(info.help)};
     if (!info.standard.empty()) flag.help += " (default " + std::string(info.standard) + ")";
     if (text != texts_.end()) flag.text = &text->second;

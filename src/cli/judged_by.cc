@@ -12,7 +12,8 @@ std::optional<WorkUnit> ParseUnit(const std::string& text) {
 }
 
 void JudgedBy::AddTo(CommandFlags& flags) {
-  flags.Add("--unit", "UNIT", "of work: step, sample, token, epoch, request").text = &unit;
+  flags.Add("--unit", "UNIT", "of work: step, sample, token, epoch, request (of percent fields: setting import.unit)")
+      .text = &unit;
   flags.Add("--changes", "KEY", "the factor that the change is about: command, git.commit, precision, ...").text =
       &changes;
   flags.Add("--level", "SHARE", "level of confidence (default 95%)").text = &level;

@@ -29,6 +29,17 @@ std::uintmax_t PlainSize(const std::string& path) {
   return error ? 0 : size;
 }
 
+// --start, in the user's zone where it names none.
+Result<Instant> StartOf(const std::string& text, const std::optional<TimeZone>& zone) {
+  std::string_view rest = text;
+  CivilTime civil;
+  bool zoned = false;
+  if (!TakeCivilTime(rest, &civil, &zoned) || !rest.empty()) {
+    return FailUsage("--start: '" + Printable(text.substr(0, 40)) + "' is no time; write 2026-07-03T22:22:01Z");
+  }
+  return zoned || !zone ? InUtc(civil) : zone->MeaningOf(civil).first;
+}
+
 // "ratio,DCGM_FI_DEV_GPU_UTIL=percent" to ImportOptions::units.
 Result<std::map<std::string, PercentUnit>> ParseUnits(const std::string& text) {
   std::map<std::string, PercentUnit> units;
@@ -66,6 +77,11 @@ Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
   options.metric = settings.Text("import.metric");
   if (settings.Has("import.period")) options.period = *ParseDuration(settings.Text("import.period"));
   if (settings.Has("import.max_gap")) options.max_gap = *ParseDuration(settings.Text("import.max_gap"));
+  if (settings.Has("import.start")) {
+    const Result<Instant> start = StartOf(settings.Text("import.start"), options.timezone);
+    if (!start) return tl::unexpected<Error>(start.error());
+    options.start = *start;
+  }
   options.threads =
       static_cast<int>(std::clamp<std::int64_t>(ParseScaled(settings.Text("import.threads"), 0).value, 1, 64));
   return options;

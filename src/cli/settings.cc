@@ -33,6 +33,8 @@ constexpr auto kTable = std::to_array<SettingInfo>({
     {"import.timezone", "--timezone", "ZONE", SettingKind::kText, "",
      "of stamps without a zone: Europe/Berlin, +02:00 (default UTC)"},
     {"import.period", "--period", "TIME", SettingKind::kDuration, "", "sampling period, instead of the measured one"},
+    {"import.start", "--start", "TIME", SettingKind::kText, "",
+     "first reading of a log without times (with --period): 2026-07-03T22:22:01Z"},
     {"import.max_gap", "--max-gap", "TIME", SettingKind::kDuration, "",
      "how long a reading is held (default 2.5 periods)"},
     {"import.columns", "--columns", "MAP", SettingKind::kText, "",

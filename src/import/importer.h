@@ -34,6 +34,7 @@ struct ImportOptions {
   std::optional<Nanos> period;   // --period: between readings; of a log without times, where absent, a second
   std::optional<Nanos> max_gap;  // --max-gap: how long a reading holds
   JobTimes jobs;  // of a scheduler's list beside the inputs: what bounds the jobs that labels name
+  std::optional<Instant> start;  // --start: of the first reading of a log without times
   int threads = 1;
 };
 

@@ -4,6 +4,7 @@
 #include "import/cloudwatch.h"
 #include "import/columns_csv.h"
 #include "import/compute_apps_csv.h"
+#include "import/dcgmi_dmon.h"
 #include "import/dcgmi_stats.h"
 #include "import/gcp_monitoring.h"
 #include "import/importer.h"
@@ -29,6 +30,7 @@ std::span<const Importer> Importers() {
       {"nvidia-smi compute apps", ClockDomain::kWall, true, false, SniffComputeAppsCsv, ImportComputeAppsCsv},
       {"nvidia-smi CSV", ClockDomain::kWall, true, false, SniffNvidiaSmiCsv, ImportNvidiaSmiCsv},
       {"nvidia-smi dmon/pmon", ClockDomain::kWall, true, false, SniffNvidiaSmiMon, ImportNvidiaSmiMon},
+      {"dcgmi dmon", ClockDomain::kWall, false, false, SniffDcgmiDmon, ImportDcgmiDmon},
       {"dcgmi stats", ClockDomain::kWall, false, false, SniffDcgmiStats, ImportDcgmiStats},
       {"agent samples", ClockDomain::kMonotonic, true, false, SniffAgentJsonl, ImportAgentJsonl},
       {"rocm-smi JSON", ClockDomain::kNone, true, false, SniffRocmSmi, ImportRocmSmi},

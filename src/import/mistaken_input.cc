@@ -29,9 +29,6 @@ constexpr auto kMistakes = std::to_array<Mistake>({
     {"} =>",
      "is what promtool query prints for people; ask it for JSON: promtool query instant -o json SERVER METRIC[1h]"},
     {"<html", "is a web page, perhaps of an error or a login; fetch the metrics again"},
-    {"#Entity",
-     "is dcgmi dmon, which writes no times; scrape dcgm-exporter, or record nvidia-smi --query-gpu=timestamp,index,"
-     "uuid,name,utilization.gpu,power.draw,memory.used --format=csv -l 1"},
     {"\"query_time\"",
      "is gpustat's view of one moment; record nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,"
      "power.draw,memory.used --format=csv -l 1"},
