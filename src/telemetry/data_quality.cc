@@ -136,6 +136,9 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kInstantQuery, "instant_query", S::kWarn,
      "{inputs hold|input holds} one reading of each series, which covers no time; query a range instead: METRIC[1h]"},
     {Q::kFileNotRead, "file_not_read", S::kInfo, "{files of a folder were|file of a folder was} not read"},
+    {Q::kInvalidUtilization, "invalid_utilization", S::kWarn,
+     "{devices|device} read 0 % for a minute or longer at a power that no idle board draws: the counter is broken, and "
+     "that time unobserved"},
 }};
 
 std::string_view Name(Severity s) {
