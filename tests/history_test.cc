@@ -406,7 +406,9 @@ TEST(HistoryTest, AKillAtAnyMomentLosesNothingThatWasCommitted) {
 // What a comparison wrote: four claims that named a lever were verified, and gave back 0.6 of their bound on the mean.
 TEST(HistoryTest, OnesOwnVerifiedChangesMoveWhatAFixIsExpectedToRecover) {
   const LiveMachine machine("gpu 0\n");
-  const std::string audit = "$I audit " IDLEBURN_ROOT "/examples/finetune_4xh100.csv.gz --price 8 --format json";
+  // Its GPUs rest for a minute and for two: shorter than anybody is advised to stop them by default.
+  const std::string audit = "$I audit " IDLEBURN_ROOT
+                            "/examples/finetune_4xh100.csv.gz --price 8 --idle-after 1m --idle-grace 0s --format json";
   const json before = json::parse(machine.Run(audit).out);
   std::filesystem::create_directories(machine.Path("data/idleburn"));
   {

@@ -68,7 +68,7 @@ TEST_F(SeveralRates, EachGpuCostsItsOwn) {
   EXPECT_EQ(audit["per_gpu"][2]["cost"]["total"], "4.00");
   // What the idle H100 lost is said in its dollars.
   ASSERT_EQ(audit["findings"].size(), 2U);
-  EXPECT_EQ(audit["findings"][0]["cause"], "idle_empty");  // the dearest first, though the A100 lost more hours
+  EXPECT_EQ(audit["findings"][0]["cause"], "idle");  // the dearest first, though the A100 lost more hours
   EXPECT_EQ(audit["findings"][0]["cost"], "4.00");
   EXPECT_EQ(audit["findings"][1]["cause"], "unknown");  // the A100 below 70 %
   EXPECT_EQ(audit["findings"][1]["cost"], "3.00");

@@ -15,12 +15,14 @@ Phase PhaseOf(std::int64_t area, std::int64_t ns, const Thresholds& thresholds) 
 CellAccumulator::CellAccumulator(const Thresholds& thresholds, bool by_engine)
     : thresholds_(&thresholds), by_engine_(by_engine), spin_(thresholds.spin_cells) {}
 
+// A few percent of use are somebody's: such a GPU is not empty, whatever the list of processes or memory say.
 CellAccumulator::Context CellAccumulator::ContextOf(const Cell& cell) const {
+  const Context none = cell.area == 0 ? Context::kEmpty : Context::kUnknown;
   const Integral& processes = cell.side[Slot(Signal::kProcesses)];
-  if (processes.ns != 0) return processes.area > 0 ? Context::kHeld : Context::kEmpty;
+  if (processes.ns != 0) return processes.area > 0 ? Context::kHeld : none;
   const Integral& memory = cell.side[Slot(Signal::kMemoryUsed)];
   if (memory.ns == 0) return Context::kUnknown;
-  return memory.area >= static_cast<Int128>(thresholds_->held_memory) * memory.ns ? Context::kHeld : Context::kEmpty;
+  return memory.area >= static_cast<Int128>(thresholds_->held_memory) * memory.ns ? Context::kHeld : none;
 }
 
 std::int64_t CellAccumulator::SpinLevel(const Cell& cell, Phase phase, DeviceTotals& totals) const {
@@ -51,14 +53,71 @@ std::int64_t CellAccumulator::SpinWatts(std::int64_t power_mw) const {
   return watts == edge / 1000 && power_mw >= edge ? watts + 1 : watts;
 }
 
-void CellAccumulator::AddIdle(const Cell& cell, Context context, DeviceTotals& totals) {
+void CellAccumulator::AddIdle(const Cell& cell, Context context, DeviceTotals& totals) const {
   const std::int64_t ns = cell.covered_ns * cell.count;
   std::int64_t* const split[] = {&totals.idle_held_ns, &totals.idle_empty_ns, &totals.idle_unknown_ns};
   *split[static_cast<std::size_t>(context)] += ns;
   const std::int64_t power = cell.Mean(Signal::kPower);
-  if (cell.area == 0 && power != Cell::kAbsent) {
-    (context == Context::kHeld ? totals.idle_power_held : totals.idle_power_empty).Add(power / 1000, ns, 0);
+  if (quiet_now_ == 0 || power == Cell::kAbsent) return;
+  const std::int64_t lacking = std::max<std::int64_t>(thresholds_->idle_power_after.count() - quiet_before_, 0);
+  const std::int64_t deep = cell.count - (lacking + cell.covered_ns - 1) / cell.covered_ns;
+  if (deep <= 0) return;
+  (context == Context::kHeld ? totals.idle_power_held : totals.idle_power_empty)
+      .Add(power / 1000, cell.covered_ns * deep, 0);
+}
+
+// Of what a board draws idle a second tells that is not used: a context alone reads 0 to 2 % in turn.
+void CellAccumulator::FollowQuiet(const Cell& cell, bool whole) {
+  constexpr std::int64_t kUsedFrom = 2 * kPercent;
+  const bool quiet = whole && cell.area < kUsedFrom * cell.covered_ns;
+  quiet_before_ = quiet_now_;
+  quiet_now_ = quiet ? std::min(quiet_now_ + cell.covered_ns * cell.count, thresholds_->idle_power_after.count()) : 0;
+}
+
+// A cell at 0 % goes on from where the last one ended. One that is partly observed ends the run before it and begins
+// none.
+void CellAccumulator::FollowZeros(const Cell& cell) {
+  const std::int64_t begin = cell.second * kNanosPerSecond;
+  if (!zeros_.open) {
+    const bool at_the_end = cell.count == 1 && cell.covered_ns < kNanosPerSecond;
+    zeros_ = {true, false, {at_the_end ? begin + kNanosPerSecond - cell.covered_ns : begin, 0}};
   }
+  zeros_.run.ns += cell.covered_ns * cell.count;
+}
+
+void CellAccumulator::EndZeros(DeviceTotals& totals) {
+  if (!zeros_.open) return;
+  if (zeros_.cut || zeros_.run.ns >= thresholds_->idle_after.count()) CutRun(totals);
+  zeros_ = {};
+}
+
+void CellAccumulator::CutRun(DeviceTotals& totals) {
+  const ZeroRun run = zeros_.run;
+  if (!zeros_.open || run.ns == 0) return;
+  std::vector<ZeroRun>& runs = totals.zero_runs;
+  if (!runs.empty() && runs.back().to() == run.from) {
+    runs.back().ns += run.ns;
+  } else {
+    runs.push_back(run);
+  }
+  zeros_.cut = true;
+  zeros_.run = {run.to(), 0};
+}
+
+// `may_be`: the cell is busy, and SM activity does not settle it.
+void CellAccumulator::FollowDim(const Cell& cell, bool may_be, DeviceTotals& totals) {
+  const std::int64_t power = may_be && power_limit_mw_ ? cell.Mean(Signal::kPower) : Cell::kAbsent;
+  if (power == Cell::kAbsent || !thresholds_->IsDim(power, *power_limit_mw_)) {
+    dim_.clear();
+    dim_ns_ = 0;
+    return;
+  }
+  const std::int64_t ns = cell.covered_ns * cell.count;
+  dim_.push_back({SpinWatts(std::max<std::int64_t>(power, 0)), ns, Cell::Quotient(cell.area, cell.covered_ns)});
+  dim_ns_ = std::min(dim_ns_ + ns, thresholds_->dim_after.count());
+  if (dim_ns_ < thresholds_->dim_after.count()) return;
+  for (const Dim& d : dim_) totals.dim_by_power.Add(d.watts, d.ns, d.utilization);
+  dim_.clear();
 }
 
 void CellAccumulator::AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase,
@@ -108,12 +167,14 @@ void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, bool held, Devi
   }
 }
 
-// Graphics-engine activity of exactly 0 while the board draws what it draws only with work.
+// The counter reads exactly 0 while the board draws what it draws only with work.
 bool CellAccumulator::IsSuspect(const Cell& cell) const {
-  if (!by_engine_ || cell.covered_ns == 0 || cell.area != 0) return false;
-  if (board_ != nullptr) return board_->WorksUnseen(cell.second, cell.second + cell.count);
+  if (cell.covered_ns == 0 || cell.area != 0) return false;
+  if (by_engine_ && board_ != nullptr) return board_->WorksUnseen(cell.second, cell.second + cell.count);
   const std::int64_t power = cell.Mean(Signal::kPower);
-  return power != Cell::kAbsent && thresholds_->DrawsForWork(power, power_limit_mw_);
+  if (power == Cell::kAbsent) return false;
+  return by_engine_ ? thresholds_->DrawsForWork(power, power_limit_mw_)
+                    : thresholds_->DrawsBeyondIdle(power, power_limit_mw_);
 }
 
 // For a minute that is a broken counter, not an idle one, and all of its time is unobserved.
@@ -122,12 +183,12 @@ void CellAccumulator::HoldSuspect(const Cell& cell, std::int64_t max_sm_khz, Dev
   suspect_ns_ += cell.covered_ns * cell.count;
   stuck_ = stuck_ || suspect_ns_ >= thresholds_->stuck_after.count();
   if (!stuck_) return;
-  totals.profiling_stuck = true;
+  (by_engine_ ? totals.profiling_stuck : totals.utilization_stuck) = true;
   for (Suspect& suspect : suspects_) {
     Cell& blind = suspect.cell;
     blind.unobserved_ns[static_cast<std::size_t>(Unobserved::kInvalidCounter)] += blind.covered_ns;
     blind.covered_ns = 0;
-    blind.side[Slot(Signal::kGrEngineActive)] = {};
+    if (by_engine_) blind.side[Slot(Signal::kGrEngineActive)] = {};
     Account(blind, suspect.max_sm_khz, totals);
   }
   suspects_.clear();
@@ -147,7 +208,9 @@ void CellAccumulator::Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotal
 }
 
 void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals) {
+  bool whole = true;
   if (cell.covered_ns < kNanosPerSecond) {
+    for (const std::int64_t ns : cell.unobserved_ns) whole = whole && ns == 0;
     for (std::size_t i = 0; i < kUnobservedCount; ++i) totals.unobserved_ns[i] += cell.unobserved_ns[i] * cell.count;
   }
   Phase phase = Phase::kIdle;
@@ -158,11 +221,20 @@ void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceT
     mean = Cell::Quotient(cell.area, cell.covered_ns);
     totals.phase_ns[static_cast<std::size_t>(phase)] += cell.covered_ns * cell.count;
     totals.utilization.Merge({cell.covered_ns * cell.count, static_cast<Int128>(cell.area) * cell.count});
+    FollowQuiet(cell, whole);
+    if (cell.area != 0 || !whole) {
+      EndZeros(totals);
+    } else {
+      FollowZeros(cell);
+    }
     if (phase == Phase::kIdle) {
       const Context context = ContextOf(cell);
       held = context == Context::kHeld;
       AddIdle(cell, context, totals);
     }
+  } else {
+    EndZeros(totals);
+    quiet_now_ = 0;
   }
   const auto add = [&](Integral& into, Signal s) {
     const Integral& side = cell.side[Slot(s)];
@@ -176,18 +248,28 @@ void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceT
   add(totals.pcie_rx, Signal::kPcieRx);
   add(totals.pcie_tx, Signal::kPcieTx);
   AddThrottling(cell, max_sm_khz, phase, totals);
-  spin_.Push(SpinLevel(cell, phase, totals), cell.count, cell.covered_ns, mean, totals);
+  const std::int64_t level = SpinLevel(cell, phase, totals);
+  const bool busy = phase == Phase::kComputeBound && cell.covered_ns > 0;
+  if (busy || dim_ns_ != 0) FollowDim(cell, busy && level != SpinWindow::kActive, totals);
+  spin_.Push(level, cell.count, cell.covered_ns, mean, totals);
   AddTimeline(cell, phase, held, totals);
 }
 
 void CellAccumulator::AddGap(std::int64_t ns, DeviceTotals& totals) {
   ReleaseSuspects(totals);
+  EndZeros(totals);
+  quiet_now_ = 0;
+  dim_.clear();
+  dim_ns_ = 0;
   totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] += ns;
   spin_.Push(SpinWindow::kNever, (ns + kNanosPerSecond - 1) / kNanosPerSecond, 0, 0, totals);
 }
 
 void CellAccumulator::Flush(DeviceTotals& totals) {
   ReleaseSuspects(totals);
+  EndZeros(totals);
+  // Of runs only those count that are long enough as a whole.
+  std::erase_if(totals.zero_runs, [this](const ZeroRun& run) { return run.ns < thresholds_->idle_after.count(); });
   spin_.Flush(totals);
 }
 

@@ -81,6 +81,8 @@ class CellAccumulator {
   void AddGap(std::int64_t ns, DeviceTotals& totals);
   // End of input: no further cell follows.
   void Flush(DeviceTotals& totals);
+  // A run of 0 % that goes on is noted as far as it went, and the rest as one that joins it (DeviceTotals::Merge).
+  void CutRun(DeviceTotals& totals);
   void set_by_engine(bool by_engine) { by_engine_ = by_engine; }
   // Of the board, where known; as it was read last.
   void set_power_limit(std::optional<std::int64_t> milliwatts) { power_limit_mw_ = milliwatts; }
@@ -97,7 +99,11 @@ class CellAccumulator {
   enum class Context : std::uint8_t { kHeld, kEmpty, kUnknown };
   [[nodiscard]] std::int64_t SpinLevel(const Cell& cell, Phase phase, DeviceTotals& totals) const;
   [[nodiscard]] std::int64_t SpinWatts(std::int64_t power_mw) const;
-  static void AddIdle(const Cell& cell, Context context, DeviceTotals& totals);
+  void AddIdle(const Cell& cell, Context context, DeviceTotals& totals) const;
+  void FollowQuiet(const Cell& cell, bool whole);
+  void FollowZeros(const Cell& cell);
+  void EndZeros(DeviceTotals& totals);
+  void FollowDim(const Cell& cell, bool may_be, DeviceTotals& totals);
   void AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase, DeviceTotals& totals) const;
   static void AddTimeline(const Cell& cell, Phase phase, bool held, DeviceTotals& totals);
   [[nodiscard]] bool IsSuspect(const Cell& cell) const;
@@ -116,6 +122,25 @@ class CellAccumulator {
   std::vector<Suspect> suspects_;
   std::int64_t suspect_ns_ = 0;
   bool stuck_ = false;  // they did, and no cell since has said otherwise
+
+  // Utilisation of exactly 0 without a break.
+  struct Zeros {
+    bool open = false;
+    bool cut = false;  // it began before `run`
+    ZeroRun run;       // as far as it was accounted for
+  };
+  Zeros zeros_;
+  // Time without use up to the cell at hand, and with it; no more than Thresholds::idle_power_after.
+  std::int64_t quiet_before_ = 0;
+  std::int64_t quiet_now_ = 0;
+  // Busy cells at little power, until there are enough of them (Thresholds::dim_after).
+  struct Dim {
+    std::int64_t watts;
+    std::int64_t ns;
+    std::int64_t utilization;
+  };
+  std::vector<Dim> dim_;
+  std::int64_t dim_ns_ = 0;
 };
 
 }  // namespace idleburn

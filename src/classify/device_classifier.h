@@ -51,6 +51,11 @@ class DeviceClassifier {
     SettleUsual();
     totals_ = {};
   }
+  // What goes on at this moment is in the totals as far as it went, and joins its rest when they are merged.
+  void CutRuns() {
+    SettleUsual();
+    cells_.CutRun(totals_);
+  }
   void MergeTotals(const DeviceTotals& earlier) { totals_.Merge(earlier); }
 
   // Window of the device on the run's time line: whole seconds where Fast, else first to last sample.
@@ -167,8 +172,8 @@ class DeviceClassifier {
   std::int64_t first_ = INT64_MAX;
   std::int64_t last_edge_ = INT64_MIN;
   std::int64_t last_time_ = INT64_MIN;
-  std::uint32_t said_ = 0;    // the signals that had a value at last_time_
-  std::uint32_t lacked_ = 0;  // and those of which it was said that they had none
+  std::uint32_t said_ = 0;               // the signals that had a value at last_time_
+  std::uint32_t lacked_ = 0;             // and those of which it was said that they had none
   std::int64_t differs_at_ = INT64_MIN;  // the last time of which readings differ
   std::int64_t last_energy_ = -1;
   std::int64_t last_energy_time_ = 0;

@@ -124,7 +124,7 @@ TEST(DevicePartialTest, PartsMergeExactlyWhereverTheyAreCut) {
         trace.push_back(s);
       }
     }
-    trace.front().Set(Signal::kPowerLimit, 400'000);
+    for (Sample& s : trace) s.Set(Signal::kPowerLimit, 400'000);  // what judges every second is told in every part
     trace.front().Set(Signal::kPowerDefaultLimit, 700'000);
     trace[*rc::gen::inRange<std::size_t>(0, trace.size())].Set(Signal::kMaxSmClock, 2'100'000);
     trace[*rc::gen::inRange<std::size_t>(0, trace.size())].Set(Signal::kXid, 31);

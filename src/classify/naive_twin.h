@@ -44,7 +44,8 @@ inline NaiveTotals Reduce(const std::map<std::int64_t, NaiveCell>& cells, const 
     if (phase == 0) {
       const bool known = cell.memory_ns > 0;
       const bool held = known && cell.memory / cell.memory_ns >= t.held_memory;
-      (held ? out.held_ns : known ? out.empty_ns : out.unknown_ns) += cell.covered;
+      const bool empty = known && !held && cell.area == 0;  // who uses a few percent is there
+      (held ? out.held_ns : empty ? out.empty_ns : out.unknown_ns) += cell.covered;
     }
     if (phase == 3 && cell.power_ns > 0)
       busy_watts[second] = static_cast<std::int64_t>(cell.power / cell.power_ns) / 1000;

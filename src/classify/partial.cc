@@ -8,11 +8,13 @@ namespace idleburn {
 DevicePartial::DevicePartial(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz)
     : horizon_(std::max({cadence.max_gap.count(), thresholds.side_hold.count(), thresholds.stuck_after.count(),
                          *std::max_element(cadence.hold.begin(), cadence.hold.end())}) +
+               (thresholds.stuck_after + thresholds.dim_after + thresholds.idle_power_after).count() +
                (2 * thresholds.spin_cells + 1) * kNanosPerSecond),
       live_(thresholds, cadence, max_sm_khz) {}
 
 // From here on the state of live_ no longer depends on what came before this stretch.
 void DevicePartial::Detach() {
+  live_.CutRuns();
   head_totals_ = live_.totals();
   first_ = live_.first();
   live_.DropTotals();
@@ -39,6 +41,7 @@ Result<void> DevicePartial::Append(const DevicePartial& next) {
   for (const Sample& sample : next.head_) Feed(sample);
   if (!next.detached_) return {};
   if (!detached_) Detach();
+  live_.CutRuns();
   const DeviceTotals before = live_.totals();
   const Instant first = live_.first();
   const DeviceClassifier earlier = std::exchange(live_, next.live_);

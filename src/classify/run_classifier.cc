@@ -99,15 +99,41 @@ void RunClassifier::Begin(DeviceId device, Stream& stream, const RunWindow* wind
   stream.first = {};
 }
 
+namespace {
+
+// P_idle of the trace: with a context, and only where no GPU-second with one lies deep enough in 0 %, without.
+std::optional<std::int64_t> MeasuredIdlePower(const DeviceTotals& totals, const Thresholds& thresholds) {
+  const std::int64_t held = totals.idle_power_held.TotalNs();
+  const WattHistogram& idle = held > 0 ? totals.idle_power_held : totals.idle_power_empty;
+  if (idle.TotalNs() < thresholds.idle_power_least.count()) return std::nullopt;
+  const std::optional<std::int64_t> watts = idle.Percentile(thresholds.idle_power_percentile);
+  return watts ? std::optional(*watts * 1000 + 500) : std::nullopt;  // the middle of its 1 W bin
+}
+
+// Sets P_idle, or what it lacks.
+void SettleIdlePower(const DeviceTotals& totals, const Thresholds& thresholds, SpinVerdict& verdict) {
+  using Lacks = SpinVerdict::Lacks;
+  verdict.idle_mw = thresholds.idle_power;
+  if (verdict.idle_mw) return;
+  const std::optional<std::int64_t> measured = MeasuredIdlePower(totals, thresholds);
+  if (!measured) {
+    verdict.lacks = Lacks::kLongIdle;
+  } else if (verdict.limit_mw && *measured > thresholds.MostIdlePower(*verdict.limit_mw)) {
+    verdict.lacks = Lacks::kIdlePower;
+    verdict.refused_mw = measured;
+  } else if (verdict.limit_mw) {
+    verdict.idle_mw = measured;
+  }
+}
+
+}  // namespace
+
 SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds, std::optional<std::int64_t> limit_mw) {
   SpinVerdict verdict;
   verdict.limit_mw = limit_mw;
-  verdict.idle_mw = thresholds.idle_power;
-  if (!verdict.idle_mw) {
-    const WattHistogram& idle = totals.idle_power_held.TotalNs() > 0 ? totals.idle_power_held : totals.idle_power_empty;
-    const std::optional<std::int64_t> watts = idle.Percentile(thresholds.idle_power_percentile);
-    if (watts) verdict.idle_mw = *watts * 1000 + 500;  // the middle of its 1 W bin
-  }
+  SettleIdlePower(totals, thresholds, verdict);
+  if (!limit_mw) verdict.lacks = SpinVerdict::Lacks::kLimit;
+  if (totals.power.ns == 0) verdict.lacks = SpinVerdict::Lacks::kPower;
   verdict.time = totals.spin_by_activity;
   if (totals.spin_by_activity.ns > 0) verdict.evidence = SpinVerdict::Evidence::kActivity;
   if (verdict.idle_mw && limit_mw && *limit_mw > *verdict.idle_mw) {
@@ -118,7 +144,10 @@ SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds,
     verdict.time.Merge(by_power);
     if (by_power.ns > 0 && verdict.evidence == SpinVerdict::Evidence::kNone)
       verdict.evidence = SpinVerdict::Evidence::kPower;
+  } else if (limit_mw && !verdict.idle_mw) {
+    verdict.work_from_watts = (thresholds.SpinPowerBelow(thresholds.MostIdlePower(*limit_mw), *limit_mw) + 999) / 1000;
   }
+  verdict.dim_ns = totals.dim_by_power.TotalNs() - totals.dim_by_power.Below(verdict.below_watts.value_or(0)).ns;
   return verdict;
 }
 
@@ -160,6 +189,7 @@ void RunClassifier::CountQuality(const DeviceResult& result, const Stream& strea
   quality_.Count(QualityId::kCounterReset, {}, t.energy_resets);
   quality_.Count(QualityId::kOutOfRange, {}, t.energy_out_of_range);
   quality_.Count(QualityId::kInvalidProfilingCounter, {}, t.profiling_stuck ? 1 : 0);
+  quality_.Count(QualityId::kInvalidUtilization, {}, t.utilization_stuck ? 1 : 0);
   quality_.Count(QualityId::kXidSeen, {}, stream.live->xid_seen() ? 1 : 0);
   quality_.Count(QualityId::kSingleSample, {}, t.samples == 1 ? 1 : 0);
 }

@@ -188,7 +188,7 @@ RunResult EngineAtZero(std::int64_t watts, std::optional<std::int64_t> limit, Ru
 }
 BoardFacts Of700Watts(std::string_view /*gpu_name*/) { return {700'000, std::nullopt}; }
 
-// No board idles at more than half of its limit, so the counter is broken and the time is not waste.
+// No board of this size idles at more than 35 % of its limit, so the counter is broken and the time is not waste.
 TEST(RunClassifierTest, AnEngineStuckAtZeroIsNotIdleWhileTheBoardWorks) {
   const auto invalid = [](const RunResult& run) {
     return run.devices.at(0).totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kInvalidCounter)];
@@ -201,7 +201,7 @@ TEST(RunClassifierTest, AnEngineStuckAtZeroIsNotIdleWhileTheBoardWorks) {
     for (const TimelineBucket& bucket : run.devices[0].totals.timeline.buckets) EXPECT_EQ(bucket.phase_ns[0], 0);
     EXPECT_FALSE(run.devices[0].spin.idle_mw);
   }
-  for (const RunResult& run : {EngineAtZero(300, 700, NoFacts), EngineAtZero(400, {}, NoFacts)}) {
+  for (const RunResult& run : {EngineAtZero(245, 700, NoFacts), EngineAtZero(400, {}, NoFacts)}) {
     EXPECT_EQ(invalid(run), 0);
     EXPECT_EQ(run.devices[0].totals.phase_ns[0], 600 * kNanosPerSecond) << "idle, for all that is known";
   }

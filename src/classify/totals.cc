@@ -12,6 +12,21 @@ void AddAll(std::array<T, N>& into, const std::array<T, N>& from) {
   for (std::size_t i = 0; i < N; ++i) into[i] += from[i];
 }
 
+// Runs of two stretches of time; what was cut where they meet is one run again.
+void MergeRuns(const std::vector<ZeroRun>& from, std::vector<ZeroRun>& into) {
+  into.insert(into.end(), from.begin(), from.end());
+  std::sort(into.begin(), into.end(), [](const ZeroRun& a, const ZeroRun& b) { return a.from < b.from; });
+  std::vector<ZeroRun> joined;
+  for (const ZeroRun& run : into) {
+    if (!joined.empty() && joined.back().to() == run.from) {
+      joined.back().ns += run.ns;
+    } else {
+      joined.push_back(run);
+    }
+  }
+  into = std::move(joined);
+}
+
 }  // namespace
 
 void WattHistogram::Add(std::int64_t watts, std::int64_t ns, std::int64_t utilization) {
@@ -73,8 +88,10 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   bound_with_power_ns += o.bound_with_power_ns;
   spin_by_activity.Merge(o.spin_by_activity);
   spin_by_power.Merge(o.spin_by_power);
+  dim_by_power.Merge(o.dim_by_power);
   idle_power_held.Merge(o.idle_power_held);
   idle_power_empty.Merge(o.idle_power_empty);
+  MergeRuns(o.zero_runs, zero_runs);
   throttled_ns += o.throttled_ns;
   slowdown_with_loss_ns += o.slowdown_with_loss_ns;
   power_cap_with_loss_ns += o.power_cap_with_loss_ns;
@@ -104,6 +121,7 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   max_memory_used = std::max(max_memory_used, o.max_memory_used);
   memory_total = std::max(memory_total, o.memory_total);
   profiling_stuck = profiling_stuck || o.profiling_stuck;
+  utilization_stuck = utilization_stuck || o.utilization_stuck;
   samples += o.samples;
   duplicates += o.duplicates;
   differing += o.differing;
@@ -118,6 +136,12 @@ void DeviceTotals::ForgetProfiling(std::optional<Signal> busy_counter) {
   spin_by_activity = Integral();
   bound_with_activity_ns = 0;
   for (TimelineBucket& bucket : timeline.buckets) bucket.sm_active = Integral();
+}
+
+std::int64_t SpinVerdict::ToldNs(const DeviceTotals& totals) const {
+  if (below_watts) return totals.bound_with_activity_ns + totals.bound_with_power_ns;
+  if (!work_from_watts) return totals.bound_with_activity_ns;
+  return totals.bound_with_activity_ns + totals.bound_with_power_ns - totals.spin_by_power.Below(*work_from_watts).ns;
 }
 
 std::int64_t DeviceTotals::ObservedNs() const {

@@ -56,6 +56,14 @@ struct WattHistogram {
   friend bool operator==(const WattHistogram&, const WattHistogram&) = default;
 };
 
+// Time without a break in which utilisation was exactly 0 and read throughout. Nanoseconds.
+struct ZeroRun {
+  std::int64_t from = 0;
+  std::int64_t ns = 0;
+  [[nodiscard]] std::int64_t to() const { return from + ns; }
+  friend bool operator==(const ZeroRun&, const ZeroRun&) = default;
+};
+
 // A part of a device's time, for reports and for what several devices did at once.
 struct TimelineBucket {
   std::array<std::int64_t, kPhaseCount> phase_ns{};
@@ -93,10 +101,16 @@ struct DeviceTotals {
   // known what that means (SpinVerdict::below_watts).
   std::int64_t bound_with_activity_ns = 0;
   std::int64_t bound_with_power_ns = 0;
-  Integral spin_by_activity;       // spin-wait decided by SM activity: time, utilisation
-  WattHistogram spin_by_power;     // candidate cells by the power below which they would be spin-wait
-  WattHistogram idle_power_held;   // power of cells at utilisation 0, with a context
-  WattHistogram idle_power_empty;  // without one, or unknown
+  Integral spin_by_activity;    // spin-wait decided by SM activity: time, utilisation
+  WattHistogram spin_by_power;  // candidate cells by the power below which they would be spin-wait
+  // Busy at little power for Thresholds::dim_after or longer, by power as in spin_by_power. Without what SM activity
+  // settles.
+  WattHistogram dim_by_power;
+  // Power of cells deep in a stretch of utilisation 0 (Thresholds::idle_power_after), with a context; and without one,
+  // or unknown.
+  WattHistogram idle_power_held;
+  WattHistogram idle_power_empty;
+  std::vector<ZeroRun> zero_runs;  // in order of time, of Thresholds::idle_after or longer
 
   std::int64_t throttled_ns = 0;            // kThrottledMask
   std::int64_t slowdown_with_loss_ns = 0;   // kSlowdownMask and clock loss
@@ -129,7 +143,8 @@ struct DeviceTotals {
   Integral nvlink_readings;           // bytes per second
   std::int64_t max_memory_used = -1;  // bytes; -1: never read
   std::int64_t memory_total = -1;
-  bool profiling_stuck = false;  // a profiling counter stayed at exactly 0 while the GPU was busy
+  bool profiling_stuck = false;    // a profiling counter stayed at exactly 0 while the GPU was busy
+  bool utilization_stuck = false;  // utilisation did, while the board drew what it draws only with work
   std::int64_t samples = 0;
   std::int64_t duplicates = 0;    // dropped: the device and time were already read
   std::int64_t differing = 0;     // times of which several readings of one signal differ
@@ -149,12 +164,26 @@ struct DeviceTotals {
 // How idle power and the limit of a board were known, and what spin-wait came to.
 struct SpinVerdict {
   enum class Evidence : std::uint8_t { kNone, kPower, kActivity };
+  // What power would have needed to decide: that it was read, a limit, 0 % for long enough, or an idle power that can
+  // be one.
+  enum class Lacks : std::uint8_t { kNothing, kPower, kLimit, kLongIdle, kIdlePower };
   Evidence evidence = Evidence::kNone;
   Integral time;                            // spin-wait time and utilisation
   std::optional<std::int64_t> idle_mw;      // P_idle used
   std::optional<std::int64_t> limit_mw;     // P_limit used
   std::optional<std::int64_t> below_watts;  // cells below this were spin-wait
+  Lacks lacks = Lacks::kNothing;
+  std::optional<std::int64_t> refused_mw;  // where idle power was measured and is none: what it came to
+  // Without P_idle: cells from here on are work, whatever the board draws idle.
+  std::optional<std::int64_t> work_from_watts;
+  std::int64_t dim_ns = 0;  // busy at little power for long, and not spin-wait: whether that was work cannot be told
+
+  // compute_bound time of `totals`, as it was read, of which it can be told whether it is spin-wait.
+  [[nodiscard]] std::int64_t ToldNs(const DeviceTotals& totals) const;
 };
+
+inline constexpr std::array<std::string_view, 5> kSpinLacks = {"", "no_power", "no_power_limit", "no_long_idle",
+                                                               "idle_power_too_high"};
 
 // One device after the end of input.
 struct DeviceResult {

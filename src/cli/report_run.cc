@@ -99,6 +99,9 @@ MachineView MachineOf(const RunInputs& run) {
   MachineView machine;
   const HostTimeline& host = run.summary.host();
   machine.host = host.empty() ? nullptr : &host;
+  if (const auto command = run.summary.facts().find("command"); command != run.summary.facts().end()) {
+    machine.command = command->second;
+  }
   for (DeviceId id = 0; id < run.devices.size(); ++id) {
     const auto fact = [&](const char* end) -> std::int64_t {
       const auto found = run.summary.facts().find("gpu." + run.devices[id].uuid + end);

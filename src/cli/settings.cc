@@ -46,6 +46,10 @@ constexpr auto kTable = std::to_array<SettingInfo>({
     {"import.threads", "--threads", "N", SettingKind::kCount, "1", "threads that parse"},
     {"classify.idle_power", "--idle-power", "WATTS", SettingKind::kNumber, "", "power of an idle board with a context",
      3},
+    {"classify.idle_after", "--idle-after", "TIME", SettingKind::kDuration, "15m",
+     "advise to stop GPUs from so long at 0 % on all GPUs of a job"},
+    {"classify.idle_grace", "--idle-grace", "TIME", SettingKind::kDuration, "5m",
+     "of each such run, what passes before somebody stops it: in no saving"},
     {"classify.idle_below", "", "%", SettingKind::kShare, "10", "idle: mean utilisation of a second below this"},
     {"classify.productive_from", "", "%", SettingKind::kShare, "70",
      "productive: from this on; between: underutilized"},
@@ -278,6 +282,11 @@ Result<Thresholds> ThresholdsFrom(const Settings& settings) {
   t.clock_loss_tenths_percent = Scaled(settings, "classify.clock_loss", 1);
   t.burst_percent = Scaled(settings, "classify.burst", 0);
   if (settings.Has("classify.idle_power")) t.idle_power = Scaled(settings, "classify.idle_power", 3);
+  t.idle_after = *ParseDuration(settings.Text("classify.idle_after"));
+  t.idle_grace = *ParseDuration(settings.Text("classify.idle_grace"));
+  if (t.idle_after < Nanos(60 * kNanosPerSecond)) {
+    return FailUsage("--idle-after: at least 1m: shorter pauses are no GPU that somebody else could have used");
+  }
   if (settings.Has("import.period")) t.period = *ParseDuration(settings.Text("import.period"));
   if (settings.Has("import.max_gap")) t.max_gap = *ParseDuration(settings.Text("import.max_gap"));
   return t;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "diagnose/idle_stretches.h"
 #include "diagnose/make_finding.h"
 
 namespace idleburn {
@@ -96,19 +95,6 @@ TEST(CausesTest, WhatOnlyATraceShowsSavesNoMoreThanItsWindow) {
   EXPECT_NEAR(sync->ShareOfRun(), 0.5 / 3600, 1e-12);
   ASSERT_NE(Find(found, "unknown"), nullptr) << "the samples' own finding stays";
   EXPECT_EQ(found.front().cause, "unknown") << "half of a second is less than a starved hour";
-}
-
-// 100 s at 15 %, idle by a band that reaches so far: releasing the GPU gives back 85 of them.
-TEST(IdleStretchesTest, UseInIdleTimeIsNotGivenBack) {
-  DeviceTotals totals;
-  for (std::int64_t s = 0; s < 100; ++s) {
-    Timeline::Bucket& bucket = totals.timeline.At(s);
-    bucket.phase_ns[0] = kNanosPerSecond;
-    bucket.utilization.Add(kNanosPerSecond, 15 * kPercent);
-  }
-  const IdleStretches idle = FindIdleStretches(totals, 16 * kPercent);
-  EXPECT_EQ(idle.TotalNs(), 100 * kNanosPerSecond);
-  EXPECT_NEAR(idle.recoverable_ns, 85e9, 1);
 }
 
 TEST(CausesTest, WithoutATraceSamplesSpeakAlone) {

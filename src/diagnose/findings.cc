@@ -14,6 +14,8 @@
 #include "diagnose/make_finding.h"
 #include "diagnose/read_again.h"
 #include "diagnose/stalls.h"
+#include "diagnose/stop_time.h"
+#include "diagnose/work_evidence.h"
 
 namespace idleburn {
 namespace {
@@ -21,9 +23,6 @@ namespace {
 constexpr std::size_t kIdle = static_cast<std::size_t>(Phase::kIdle);
 constexpr std::size_t kUnderutilized = static_cast<std::size_t>(Phase::kUnderutilized);
 constexpr std::size_t kBound = static_cast<std::size_t>(Phase::kComputeBound);
-
-constexpr double kHealthyBusy = 0.9;
-constexpr double kSmCompute = 80.0 * kPercent;  // necessary (not sufficient) for compute-bound
 
 double Watts(std::int64_t mw) { return static_cast<double>(mw) / 1000; }
 double Percent(double micro_percent) { return micro_percent / kPercent; }
@@ -36,19 +35,23 @@ std::string MeanOrNotRead(const std::optional<double>& micro_percent) {
 
 // Idle stretches of the run that belong to one cause.
 struct IdleTally {
-  explicit IdleTally(const CostReport& cost) : told(cost) {}
+  explicit IdleTally(const CostReport& cost) : told(cost), unstopped(cost) {}
   std::int64_t ns = 0;
-  std::int64_t assumed_ns = 0;  // of them, whether a process held the GPU was not read
-  double recoverable_ns = 0;
+  std::int64_t stop_ns = 0;  // of them, what stopping would have given back
+  std::int64_t used_ns = 0;  // of them, in parts in which the GPU was used a little
+  bool listed = false;       // a list of processes was read of each GPU
   DeviceShares where;
   std::vector<DeviceId> gpus;
-  Example told;  // whose counters tell whether the GPU was held
+  std::vector<DeviceId> rest;  // of them, those that are idle nearly throughout while their job works
+  Example told;                // whose counters tell whether the GPU was held
+  Example unstopped;           // that is idle longest without time to stop for
 };
 
 // What decided: the list of processes, and where there was none, memory.
 std::string HolderEvidence(const Scene& scene, const DeviceResult& d, std::string_view cause) {
   const auto& counters = scene.devices[d.device].counter;
   const bool held = cause == "idle_held";
+  if (cause == "idle") return "neither a list of processes nor memory.used tells whether a process holds them";
   const std::string list =
       fmt::format("{} lists {} meanwhile", scene.Counter(d, Signal::kProcesses), held ? "a process" : "no process");
   const std::string memory =
@@ -58,70 +61,139 @@ std::string HolderEvidence(const Scene& scene, const DeviceResult& d, std::strin
   return counters[Index(Signal::kMemoryUsed)].empty() ? list : list + ", or where no list is read " + memory;
 }
 
-void Add(const Scene& scene, const DeviceResult& d, std::int64_t ns, std::int64_t assumed, double recoverable,
-         IdleTally& tally) {
-  if (ns + assumed == 0) return;
-  tally.ns += scene.Weighted(ns + assumed, d.device);
-  tally.assumed_ns += scene.Weighted(assumed, d.device);
-  tally.recoverable_ns += static_cast<double>(scene.Weighted(std::llround(recoverable), d.device));
-  tally.where[d.device] += scene.Weighted(ns + assumed, d.device);
+// Of a device, its idle stretches and what of them stopping would give back.
+struct DeviceIdle {
+  const DeviceResult* device = nullptr;
+  IdleStretches idle;
+  StopTime stop;
+  std::int64_t stop_ns = 0;
+  std::int64_t used_ns = 0;
+};
+
+// Adds the `ns` of the device's idle stretches that belong to the cause, and their part of what is of all of them.
+void Add(const Scene& scene, const DeviceIdle& one, std::int64_t ns, IdleTally& tally) {
+  if (ns == 0) return;
+  const DeviceResult& d = *one.device;
+  const double part = static_cast<double>(ns) / static_cast<double>(one.idle.TotalNs());
+  const auto part_of = [&](std::int64_t all) {
+    return scene.Weighted(std::llround(part * static_cast<double>(all)), d.device);
+  };
+  const bool listed = !scene.devices[d.device].counter[Index(Signal::kProcesses)].empty();
+  tally.listed = (tally.gpus.empty() || tally.listed) && listed;
+  tally.ns += scene.Weighted(ns, d.device);
+  tally.stop_ns += part_of(one.stop_ns);
+  tally.used_ns += part_of(one.used_ns);
+  tally.where[d.device] += scene.Weighted(ns, d.device);
   tally.gpus.push_back(d.device);
-  if (ns > 0) tally.told.Offer(d);
+  tally.told.Offer(d);
+  if (one.stop_ns == 0) tally.unstopped.Offer(d, static_cast<double>(ns));
+  const bool rests = 10 * d.totals.phase_ns[kIdle] > 9 * d.totals.ObservedNs();
+  if (one.stop.peers_work && rests) tally.rest.push_back(d.device);
+}
+
+// Why there is nothing to stop, or less than is idle.
+std::string WhyNotStopped(const Scene& scene, const IdleTally& tally, const std::vector<DeviceIdle>& devices) {
+  const auto of = std::find_if(devices.begin(), devices.end(),
+                               [&](const DeviceIdle& d) { return d.device == tally.unstopped.best(); });
+  const double minutes = Seconds(scene.thresholds.idle_after.count()) / 60;
+  if (of == devices.end()) return "less than a second of it is left to stop beyond the grace (--idle-grace)";
+  if (of->stop.peers_work) {
+    return fmt::format(
+        "other GPUs of the same job work while {} is idle: that is one job that waits, or uses its GPUs unevenly, and "
+        "no GPU to stop",
+        scene.NameOf(of->device->device));
+  }
+  return fmt::format(
+      "{} is at 0 % with all GPUs of its job for {:g} minutes at no time: no advice to stop it (--idle-after)",
+      scene.NameOf(of->device->device), minutes);
+}
+
+// Empty: that of the cause.
+std::string IdleTitle(std::string_view cause, const IdleTally& tally) {
+  const bool used = 2 * tally.used_ns > tally.ns;
+  if (cause == "idle_held") return used ? "GPUs are held and hardly used" : "";
+  if (cause != "idle") return "";
+  return used ? "GPUs are used a few percent; by whom is not known"
+              : "GPUs are idle for a minute or longer; whether a process holds them was not read";
+}
+
+// Memory that was read and does not tell leaves the list of processes.
+std::string HowToTellHolders(const Scene& scene, const DeviceResult& d) {
+  if (scene.devices[d.device].counter[Index(Signal::kMemoryUsed)].empty()) {
+    return "record again with " + std::string(HowToRead(scene).holders);
+  }
+  return "read the processes beside this log: nvidia-smi --query-compute-apps=timestamp,gpu_uuid,pid,process_name,"
+         "used_memory --format=csv -l 60";
 }
 
 // Adds to `claimed` what is worth a finding.
-void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tally, DeviceShares& claimed,
-                std::vector<Finding>& findings) {
+void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tally,
+                const std::vector<DeviceIdle>& devices, DeviceShares& claimed, std::vector<Finding>& findings) {
   if (scene.Share(tally.ns) < kMaterialShare) return;
   for (const auto& [device, ns] : tally.where) claimed[device] += ns;
-  const bool mostly_assumed = tally.assumed_ns * 2 > tally.ns;
-  Finding f = MakeFinding(scene, cause, mostly_assumed ? Status::kLikely : Status::kConfirmed, tally.ns, tally.where);
-  if (tally.assumed_ns == tally.ns) {
-    f.title = "GPUs are idle for a minute or longer; whether a process holds them was not read";
-    f.isolate = "record again with " + std::string(HowToRead(scene).holders);
-  }
-  f.bound = scene.Share(std::llround(tally.recoverable_ns));
+  // Memory tells that a process is there; that none is only its list does.
+  const bool sure = cause == "idle_held" || (cause == "idle_empty" && tally.listed);
+  Finding f = MakeFinding(scene, cause, sure ? Status::kConfirmed : Status::kLikely, tally.ns, tally.where);
+  if (const std::string title = IdleTitle(cause, tally); !title.empty()) f.title = title;
+  if (cause == "idle") f.isolate = HowToTellHolders(scene, *tally.told.best());
+  f.bound = scene.Share(std::min(tally.stop_ns, tally.ns));
   f.evidence.push_back(
       fmt::format("{} below {} % in stretches of {} s or more, for {:.0f} GPU-s in all ({:.1f} % of observed time, "
                   "threshold 3 %): {}",
                   scene.BusyCounter(), InPercent(scene.thresholds.idle_below), kIdleStretchSeconds, Seconds(tally.ns),
                   100 * f.share, scene.ListOf(tally.gpus)));
-  if (tally.ns > tally.assumed_ns) f.evidence.push_back(HolderEvidence(scene, *tally.told.best(), cause));
-  if (tally.assumed_ns > 0) {
+  f.evidence.push_back(HolderEvidence(scene, *tally.told.best(), cause));
+  if (tally.stop_ns > 0) {
+    f.evidence.push_back(fmt::format(
+        "{:.0f} GPU-s of it lie beyond the first {:g} minutes of runs of {:g} minutes or longer in which all GPUs of a "
+        "job are at 0 %",
+        Seconds(tally.stop_ns), Seconds(scene.thresholds.idle_grace.count()) / 60,
+        Seconds(scene.thresholds.idle_after.count()) / 60));
+  } else {
+    f.evidence.push_back(WhyNotStopped(scene, tally, devices));
+  }
+  if (!tally.rest.empty()) {
     f.evidence.push_back(
-        fmt::format("neither memory.used nor a process list was read for {:.0f} of these GPU-s: taken as {}",
-                    Seconds(tally.assumed_ns),
-                    cause == "idle_held" ? "held, because the same GPUs worked at other times"
-                                         : "empty, because these GPUs never worked in this window"));
+        fmt::format("more than 90 % of the time of {} is idle while the job works: try the job on fewer GPUs",
+                    scene.ListOf(tally.rest)));
   }
   findings.push_back(std::move(f));
+}
+
+DeviceIdle IdleOf(const Scene& scene, const DeviceResult& d, StopTime stop, std::vector<bool> taken) {
+  const Timeline& timeline = d.totals.timeline;
+  // In an idle phase a watched workload may starve its GPU: held without use is what no kernel ran in.
+  for (std::size_t b = 0; WatchesWorkload(scene) && b < taken.size(); ++b) {
+    taken[b] = taken[b] || InUse(timeline.buckets[b]);
+  }
+  DeviceIdle one{&d, FindIdleStretches(d.totals, taken, scene.machine.host == nullptr), std::move(stop), 0, 0};
+  one.stop_ns = BeyondGrace(scene.thresholds, one.stop, timeline, taken);
+  for (std::size_t b = 0; b < one.idle.marked.size(); ++b) {
+    if (one.idle.marked[b] && InUse(timeline.buckets[b])) one.used_ns += timeline.buckets[b].phase_ns[kIdle];
+  }
+  return one;
 }
 
 // Returns the idle time claimed of each device, and adds to *unclear what the timeline was too coarse to place.
 DeviceShares FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear, std::vector<Finding>& findings) {
   IdleTally held(scene.cost);
   IdleTally empty(scene.cost);
+  IdleTally unknown(scene.cost);
+  std::vector<StopTime> stops = FindStopTimes(scene);
+  std::vector<DeviceIdle> devices;
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
-    const DeviceResult& d = scene.run.devices[i];
-    std::vector<bool> taken = claims[i];
-    // In an idle phase a watched workload may starve its GPU: held without use is what no kernel ran in.
-    for (std::size_t b = 0; WatchesWorkload(scene) && b < taken.size(); ++b) {
-      taken[b] = taken[b] || InUse(d.totals.timeline.buckets[b]);
-    }
-    const IdleStretches idle = FindIdleStretches(d.totals, scene.thresholds.idle_below, taken);
-    for (std::size_t b = 0; b < idle.marked.size(); ++b) claims[i][b] = claims[i][b] || idle.marked[b];
-    *unclear += scene.Weighted(idle.unclear_ns, d.device);
-    if (idle.TotalNs() == 0) continue;
-    const double recovered = idle.recoverable_ns / static_cast<double>(idle.TotalNs());
-    const bool worked = BusyPhasesNs(d.totals) > 0;
-    const std::int64_t assume_held = worked ? idle.unknown_ns : 0;
-    const std::int64_t assume_empty = idle.unknown_ns - assume_held;
-    Add(scene, d, idle.held_ns, assume_held, recovered * static_cast<double>(idle.held_ns + assume_held), held);
-    Add(scene, d, idle.empty_ns, assume_empty, recovered * static_cast<double>(idle.empty_ns + assume_empty), empty);
+    devices.push_back(IdleOf(scene, scene.run.devices[i], std::move(stops[i]), claims[i]));
+    const DeviceIdle& one = devices.back();
+    for (std::size_t b = 0; b < one.idle.marked.size(); ++b) claims[i][b] = claims[i][b] || one.idle.marked[b];
+    *unclear += scene.Weighted(one.idle.unclear_ns, one.device->device);
+    Add(scene, one, one.idle.held_ns, held);
+    Add(scene, one, one.idle.empty_ns, empty);
+    Add(scene, one, one.idle.unknown_ns, unknown);
   }
   DeviceShares claimed;
-  ReportIdle(scene, "idle_held", held, claimed, findings);
-  ReportIdle(scene, "idle_empty", empty, claimed, findings);
+  ReportIdle(scene, "idle_held", held, devices, claimed, findings);
+  ReportIdle(scene, "idle_empty", empty, devices, claimed, findings);
+  ReportIdle(scene, "idle", unknown, devices, claimed, findings);
   return claimed;
 }
 
@@ -275,20 +347,23 @@ void MentionUnblamedThrottling(const Scene& scene, std::vector<Finding>& finding
 void FindBursts(const Scene& scene, std::vector<Finding>& findings) {
   const std::int64_t burst = BurstNs(scene);
   if (scene.Share(burst) < kMaterialShare) return;
-  std::array<std::int64_t, kPhaseCount> ticks{};
   std::int64_t window = 0;
   std::vector<DeviceId> gpus;
   DeviceShares where;
+  double low = 0;  // means over GPUs: one that is read more often says no more
+  double high = 0;
   for (const DeviceResult& d : scene.run.devices) {
     if (d.totals.burst_ns == 0) continue;
-    for (std::size_t i = 0; i < kPhaseCount; ++i) ticks[i] += d.totals.ticks[i];
+    const auto& ticks = d.totals.ticks;
+    const auto all = static_cast<double>(ticks[0] + ticks[1] + ticks[2] + ticks[3]);
+    if (all > 0) low += static_cast<double>(ticks[kIdle]) / all;
+    if (all > 0) high += static_cast<double>(ticks[kBound]) / all;
     gpus.push_back(d.device);
     where[d.device] = scene.Weighted(d.totals.burst_ns, d.device);
     if (d.tick_window) window = std::max(window, d.tick_window->count());
   }
-  const auto all = static_cast<double>(ticks[0] + ticks[1] + ticks[2] + ticks[3]);
-  const double low = all == 0 ? 0 : static_cast<double>(ticks[kIdle]) / all;
-  const double high = all == 0 ? 0 : static_cast<double>(ticks[kBound]) / all;
+  low /= static_cast<double>(gpus.size());
+  high /= static_cast<double>(gpus.size());
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, burst, where);
   f.title = "GPUs are starved in bursts; what they wait for is not measured";
   f.evidence.push_back(
@@ -375,14 +450,7 @@ Finding Remainder(const Scene& scene) {
   }
   const double busy = w.effective_ns / static_cast<double>(w.observed_ns);
   const std::string mean = fmt::format("{} averages {:.1f} % over observed time", scene.BusyCounter(), 100 * busy);
-  if (busy >= kHealthyBusy) {
-    Finding f = MakeFinding(scene, "healthy", Status::kLikely, w.observed_ns);
-    f.evidence.push_back(mean + " (threshold 90 %) and no cause holds 3 % of it");
-    f.evidence.emplace_back(
-        "utilisation says that a kernel was resident, not that it worked well: SM activity (DCGM 1002, GPM) would "
-        "tell");
-    return f;
-  }
+  if (busy >= kHealthyBusy) return HealthyOrNot(scene, mean);
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, w.observed_ns - std::llround(w.effective_ns));
   f.evidence.push_back(mean + "; no single cause holds 3 % of it");
   return f;
@@ -407,7 +475,9 @@ std::optional<double> BusySmActivity(const DeviceTotals& totals) {
 std::int64_t BackedComputeNs(const DeviceResult& d) {
   const std::optional<double> sm = BusySmActivity(d.totals);
   const bool backed = sm ? *sm >= kSmCompute : d.totals.tensor_active.ns > 0;
-  return backed ? d.totals.phase_ns[kBound] - d.spin.time.ns : 0;
+  if (!backed) return 0;
+  const std::int64_t dim = sm ? 0 : d.spin.dim_ns;
+  return std::max<std::int64_t>(d.totals.phase_ns[kBound] - d.spin.time.ns - dim, 0);
 }
 
 std::vector<Finding> FindCauses(const Scene& scene) {
@@ -421,6 +491,7 @@ std::vector<Finding> FindCauses(const Scene& scene) {
     std::int64_t unclear = 0;
     const DeviceShares idle = FindIdle(scene, claims, &unclear, findings);
     FindSpinWait(scene, stall.spin_ns, findings);
+    FindDimTime(scene, findings);
     FindThrottling(scene, findings);
     const std::int64_t link = FindFullLink(scene, claims, findings);
     const HostFindings host = FindHostCauses(scene, claims, findings);

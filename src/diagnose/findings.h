@@ -8,6 +8,9 @@
 
 namespace idleburn {
 
+inline constexpr double kHealthyBusy = 0.9;
+inline constexpr double kSmCompute = 80.0 * kPercent;  // necessary (not sufficient) for compute-bound
+
 // What can be shown without a profiler: stalls behind one rank, start-up, idle stretches, spin-wait, throttling, what
 // the host kept the GPUs waiting for, bursts, compute-bound. No two claim the same time. Never empty; the largest share
 // first, or where hours have several prices the dearest.
@@ -17,7 +20,8 @@ std::vector<Finding> FindCauses(const Scene& scene);
 std::int64_t BurstNs(const Scene& scene);
 
 // Of one device: time in compute_bound without spin-wait, if a counter better than utilisation backs it (SM activity
-// of 80 % or more while busy, or tensor activity where SM activity was not read); else 0. Nanoseconds.
+// of 80 % or more while busy, or tensor activity where SM activity was not read, and then without the time at little
+// power: a counter that was read is no work); else 0. Nanoseconds.
 std::int64_t BackedComputeNs(const DeviceResult& d);
 // Mean SM activity in the parts of the timeline that are mostly compute_bound, micro-percent; absent if not read.
 std::optional<double> BusySmActivity(const DeviceTotals& totals);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/int128.h"
 #include "diagnose/scene.h"
 
 namespace idleburn {
@@ -44,16 +45,22 @@ std::vector<bool> MarkStretches(const std::vector<Timeline::Bucket>& buckets, co
   return marked;
 }
 
-// Of the idle time of a bucket, what saw no kernel: a cell below 10 % may still have been in use for a tenth.
-double NotBusy(const Timeline::Bucket& bucket, std::int64_t idle_below) {
-  const auto idle = static_cast<double>(bucket.phase_ns[kIdle]);
-  const double used = static_cast<double>(bucket.utilization.area) / static_cast<double>(kFull);
-  return idle - std::min(used, idle * static_cast<double>(idle_below) / static_cast<double>(kFull));
+// How much of the runs at 0 % lies in a bucket; they are exact, however coarse the timeline is.
+std::int64_t InRuns(const DeviceTotals& totals, std::size_t bucket) {
+  const std::int64_t width = totals.timeline.bucket_seconds * kNanosPerSecond;
+  const std::int64_t begin = (totals.timeline.first + static_cast<std::int64_t>(bucket)) * width;
+  auto run = std::partition_point(totals.zero_runs.begin(), totals.zero_runs.end(),
+                                  [&](const ZeroRun& r) { return r.to() <= begin; });
+  std::int64_t sum = 0;
+  for (; run != totals.zero_runs.end() && run->from < begin + width; ++run) {
+    sum += std::min(run->to(), begin + width) - std::max(run->from, begin);
+  }
+  return std::min(sum, totals.timeline.buckets[bucket].phase_ns[kIdle]);
 }
 
 }  // namespace
 
-IdleStretches FindIdleStretches(const DeviceTotals& totals, std::int64_t idle_below, const std::vector<bool>& taken) {
+IdleStretches FindIdleStretches(const DeviceTotals& totals, const std::vector<bool>& taken, bool place_runs) {
   const Timeline& timeline = totals.timeline;
   const std::vector<bool> marked = MarkStretches(timeline.buckets, taken);
   const bool coarse = timeline.bucket_seconds > 32;  // then a stretch of a minute need not fill one bucket
@@ -64,9 +71,12 @@ IdleStretches FindIdleStretches(const DeviceTotals& totals, std::int64_t idle_be
     if (marked[i]) {
       idle.held_ns += bucket.held_ns;
       not_held += bucket.phase_ns[kIdle] - bucket.held_ns;
-      idle.recoverable_ns += NotBusy(bucket, idle_below);
-    } else if (coarse && (i >= taken.size() || !taken[i])) {
-      idle.unclear_ns += bucket.phase_ns[kIdle];
+    } else if (coarse && (i >= taken.size() || !taken[i]) && bucket.phase_ns[kIdle] > 0) {
+      const std::int64_t clear = place_runs ? InRuns(totals, i) : 0;
+      const auto held = static_cast<std::int64_t>(Int128{bucket.held_ns} * clear / bucket.phase_ns[kIdle]);
+      idle.held_ns += held;
+      not_held += clear - held;
+      idle.unclear_ns += bucket.phase_ns[kIdle] - clear;
     }
   }
   // Buckets know only what was held; the totals know how the rest splits.

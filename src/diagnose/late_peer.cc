@@ -43,13 +43,22 @@ std::int64_t CoarseBucket(const Timeline& t, std::size_t i, std::int64_t coarse)
   return (t.first + static_cast<std::int64_t>(i)) * t.bucket_seconds / coarse;
 }
 
-// The coarse buckets in which a device spins, ascending.
-std::vector<std::int64_t> SpinningBuckets(const Thresholds& thresholds, const DeviceResult& d, std::int64_t coarse) {
+bool IsDim(const Thresholds& thresholds, const DeviceResult& d, const Timeline::Bucket& bucket) {
+  const std::optional<double> milliwatts = bucket.busy_power.Mean();
+  const std::int64_t bound = bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
+  return milliwatts && bound * 2 >= bucket.ObservedNs() && d.spin.limit_mw &&
+         thresholds.IsDim(static_cast<std::int64_t>(*milliwatts), *d.spin.limit_mw);
+}
+
+// The coarse buckets in which a device waits, ascending.
+std::vector<std::int64_t> WaitingBuckets(const Thresholds& thresholds, const DeviceResult& d, Waiting waiting,
+                                         std::int64_t coarse) {
   std::vector<std::int64_t> numbers;
-  if (d.spin.time.ns == 0) return numbers;
+  const bool spin = waiting == Waiting::kSpin;
+  if ((spin ? d.spin.time.ns : d.spin.dim_ns) == 0) return numbers;
   const Timeline& t = d.totals.timeline;
   for (std::size_t i = 0; i < t.buckets.size(); ++i) {
-    if (!Spins(thresholds, d, t.buckets[i])) continue;
+    if (!(spin ? Spins(thresholds, d, t.buckets[i]) : IsDim(thresholds, d, t.buckets[i]))) continue;
     const std::int64_t number = CoarseBucket(t, i, coarse);
     if (numbers.empty() || numbers.back() != number) numbers.push_back(number);
   }
@@ -58,16 +67,16 @@ std::vector<std::int64_t> SpinningBuckets(const Thresholds& thresholds, const De
 
 }  // namespace
 
-std::optional<LatePeer> FindLatePeer(const Scene& scene) {
+std::optional<LatePeer> FindLatePeer(const Scene& scene, Waiting waiting) {
   const std::int64_t width = CommonWidth(scene.run);
-  std::map<std::int64_t, int> spinning;  // devices that spin, by bucket: linear in devices, not quadratic
+  std::map<std::int64_t, int> spinning;  // devices that wait, by bucket: linear in devices, not quadratic
   for (const DeviceResult& d : scene.run.devices) {
-    for (const std::int64_t number : SpinningBuckets(scene.thresholds, d, width)) ++spinning[number];
+    for (const std::int64_t number : WaitingBuckets(scene.thresholds, d, waiting, width)) ++spinning[number];
   }
   Example latest(scene.cost);
   for (const DeviceResult& low : scene.run.devices) {
     if (!TakesPart(low.totals)) continue;
-    const std::vector<std::int64_t> own = SpinningBuckets(scene.thresholds, low, width);
+    const std::vector<std::int64_t> own = WaitingBuckets(scene.thresholds, low, waiting, width);
     int together = 0;
     int late = 0;
     for (const auto& [number, devices] : spinning) {

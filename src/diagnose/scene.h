@@ -19,6 +19,7 @@ struct MachineView {
   const HostTimeline* host = nullptr;  // null: nobody looked at the host
   // Bytes a second that the PCIe link of a device can move each way, by DeviceId; 0, or beyond the end: not known.
   std::vector<std::int64_t> link_speed;
+  std::string command;  // that was run or watched; empty: none, or not known
 };
 
 // A classified and priced run as the findings see it. Refers to its parts and must not outlive them.

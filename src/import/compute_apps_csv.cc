@@ -68,6 +68,7 @@ class Counter {
       return;
     }
     const DeviceId id = EnterDevice(key, out_, rows_.place());
+    out_.devices.NoteProcess(id, app.Get(ComputeApp::kProcessName));
     if (const auto seen = sweep_.find(id); seen != sweep_.end()) {
       const bool timed = rows_.Has(ComputeApp::kTimestamp);
       if (timed ? seen->second.time != *time : seen->second.pids.count(*pid) != 0) Flush();

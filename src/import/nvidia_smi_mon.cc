@@ -228,6 +228,8 @@ class Mapper {
     if (none) return;
     out_.quality.Count(QualityId::kProcessDetail, rows_.place());
     pids_.emplace(pid);
+    const std::string_view command = rows_.Cell("command").value_or("");
+    if (IsNotebook(command)) out_.devices.NoteProcess(Enter(gpu), command);
     if (rows_.Cell("type").value_or("").find('C') != std::string_view::npos) ++computing_;
   }
 

@@ -262,6 +262,7 @@ class Mapper {
                std::count_if(gpu.processes.begin(), gpu.processes.end(), [&](const Leaves& process) {
                  return Computes(process) && (instance.empty() || process.Get("gpu_instance_id") == instance);
                }));
+    for (const Leaves& process : gpu.processes) out_.devices.NoteProcess(sample.device, process.Get("process_name"));
     Name(sample, Signal::kProcesses, "processes");
   }
 

@@ -361,6 +361,14 @@ Result<void> ShareOut(const DeviceTime& device, const OwnerLedger& ledger,
   return {};
 }
 
+std::vector<std::string> NamedOwners(const OwnerLedger& ledger, DeviceId device) {
+  std::vector<std::string> names;
+  for (OwnerLedger::Share& share : ledger.SharesOf(device)) {
+    if (!share.owner.empty()) names.push_back(std::move(share.owner));
+  }
+  return names;
+}
+
 // What the devices of one rate cost each of their owners, added to what others do.
 Result<void> AddOwners(const RateGroup& group, bool priced, const OwnerLedger& ledger,
                        std::map<std::string, CostReport::OwnerCost>* owners) {
@@ -461,7 +469,7 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
   report.gpus = capacity->gpus;
   report.whole = UsageOf(capacity->whole, capacity->energy);
   for (const DeviceTime& d : capacity->devices) {
-    report.Add({d.device, d.gpu_share, UsageOf(d.time, d.energy), 0, d.weight});
+    report.Add({d.device, d.gpu_share, UsageOf(d.time, d.energy), 0, d.weight, NamedOwners(owners, d.device)});
   }
   if (report.whole.observed_ns > 0) {
     report.waste_share = static_cast<double>(capacity->whole.WasteNs()) / static_cast<double>(report.whole.observed_ns);

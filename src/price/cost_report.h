@@ -86,6 +86,7 @@ struct CostReport {
     // GPU-time per nanosecond of the device's observed time: 1, of an instance slices / board slices, of a board with
     // instances what of its readings is not theirs.
     double weight = 1;
+    std::vector<std::string> owners = {};  // who had it at some time, each once; empty: none was named
   };
   // What counts as capacity, in the order in which people look for GPUs (StandsBefore), not in that of DeviceId: boards
   // without instances; MIG instances; and a board with instances, with the time in which it was one GPU, what no

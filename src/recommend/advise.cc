@@ -5,6 +5,7 @@
 
 #include "diagnose/causes.h"
 #include "diagnose/scene.h"
+#include "diagnose/stop_time.h"
 #include "recommend/advice.h"
 #include "recommend/cheaper_hour.h"
 #include "recommend/combine.h"
@@ -18,12 +19,18 @@ namespace {
 // The shares of a window are counted over all of it, not sampled: their draws must not move them.
 constexpr double kCountedSteps = 1e9;
 
-bool IsIdle(const Finding& finding) { return finding.cause == "idle_held" || finding.cause == "idle_empty"; }
+bool IsIdle(const Finding& finding) {
+  return finding.cause == "idle_held" || finding.cause == "idle_empty" || finding.cause == "idle";
+}
+
+// Stopping and scaling need time in which nobody works: without it the finding stands, and the advice does not.
+bool NeedsTimeToStop(std::string_view lever) { return lever == "stop_idle" || lever == "autoscale"; }
 
 std::string BasisOf(const Finding& finding, const RecoveredShare& recovered) {
   const std::string expected = "; expected " + Describe(recovered);
   if (IsIdle(finding)) {
-    return "bound: the idle time in stretches of 60 s or more" + expected +
+    return "bound: time at 0 % on all GPUs of a job, beyond the grace of each run that is long enough to stop" +
+           expected +
            ". Cash only if the GPU is released (on demand, spot) or the commitment shrinks; otherwise it is freed "
            "capacity";
   }
@@ -70,13 +77,13 @@ double ObservedShare(const CostReport& cost) {
   return w.window_ns == 0 ? 0 : static_cast<double>(w.observed_ns) / static_cast<double>(w.window_ns);
 }
 
-Recommendation Row(const Lever& lever, std::string_view cause) {
+Recommendation Row(const Scene& scene, const Lever& lever, std::string_view cause) {
   Recommendation r;
   r.id = lever.id;
   r.title = lever.title;
   r.axis = lever.axis;
   r.cause = cause;
-  r.how = lever.how;
+  r.how = HowTo(scene, lever);
   r.verify_with = lever.verify;
   return r;
 }
@@ -95,7 +102,8 @@ void AddTimeLevers(const Scene& scene, const Finding& finding, double observed, 
   std::string_view first;
   for (const std::string_view id : cause.levers) {
     if (id.empty() || !WhyNot(scene, id).empty() || !IsShown(scene, id, cause.id)) continue;
-    Recommendation r = Row(LeverOf(id), cause.id);
+    if (IsIdle(finding) && most <= 0 && NeedsTimeToStop(id)) continue;
+    Recommendation r = Row(scene, LeverOf(id), cause.id);
     if (!first.empty()) {
       r.basis = "the same time as " + std::string(first) + ": do one of them";
     } else if (most > 0) {
@@ -119,7 +127,7 @@ void AddRateLevers(const Scene& scene, Advice& advice) {
       advice.declined.push_back({lever.id, std::move(hour.basis)});
       continue;
     }
-    Recommendation r = Row(lever, "");
+    Recommendation r = Row(scene, lever, "");
     if (hour.cut > 0) r.saving = SavingRange{0, RecoveredShares::kPriorMean * hour.cut, hour.cut};
     if (!hour.how.empty()) r.how = std::move(hour.how);
     r.basis = std::move(hour.basis);
@@ -229,6 +237,7 @@ void Decline(const Scene& scene, Advice& advice) {
     const auto said = std::find_if(advice.declined.begin(), advice.declined.end(),
                                    [&](const Advice::Declined& d) { return d.id == lever.id; });
     std::string why = said == advice.declined.end() ? WhyNot(scene, lever.id) : said->why;
+    if (why.empty() && NeedsTimeToStop(lever.id)) why = WhyNoStop(scene);
     if (why.empty()) why = "needs: " + std::string(lever.evidence);
     all.push_back({lever.id, std::move(why)});
   }

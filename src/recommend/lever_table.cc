@@ -85,10 +85,9 @@ constexpr auto kLevers = std::to_array<Lever>({
      "Slurm: select/cons_tres without CR_LLN or LLN=YES; Kubernetes: NodeResourcesFit scoringStrategy MostAllocated on "
      "nvidia.com/gpu",
      kAgain},
-    {"stop_idle", "Stop or release idle GPUs", Axis::kTime, Pool::kIdle, "idle stretches of a minute or more",
-     "short pauses between bursts of work",
-     "release what is empty; end what holds the rest, or cull notebooks: jupyter lab "
-     "--MappingKernelManager.cull_idle_timeout=600 --MappingKernelManager.cull_connected=True",
+    {"stop_idle", "Stop or release idle GPUs", Axis::kTime, Pool::kIdle,
+     "runs of 15 minutes or more at 0 % on all GPUs of a job", "short pauses, and GPUs whose peers work meanwhile",
+     "release what is empty; end what holds the rest",
      "record again; idle_held_gpu_hours and idle_empty_gpu_hours must fall"},
     {"autoscale", "Scale to the load", Axis::kTime, Pool::kIdle, "idle stretches of a service", "steady load",
      "scale to zero: KEDA or Knative on queue length", kAgain},

@@ -8,6 +8,7 @@
 #include "diagnose/idle_stretches.h"
 #include "diagnose/late_peer.h"
 #include "diagnose/live_causes.h"
+#include "diagnose/work_evidence.h"
 #include "telemetry/gpu_facts.h"
 #include "telemetry/mig_boards.h"
 #include "text/case.h"
@@ -23,7 +24,7 @@ constexpr double kMemoryBound = 50.0 * kPercent;
 constexpr double kLeavesRoom = 0.5;
 
 bool Starved(const Scene& scene) { return scene.Share(BurstNs(scene)) >= kMaterialShare; }
-bool Spins(const Scene& scene) { return scene.Share(scene.cost.whole.spin_wait_ns) >= kMaterialShare; }
+bool Waits(const Scene& scene) { return scene.Share(scene.cost.whole.spin_wait_ns) >= kMaterialShare; }
 
 bool UtilizationAlone(const Scene& scene) {
   if (scene.trace != nullptr) return false;  // a trace sees the kernels themselves
@@ -34,10 +35,13 @@ bool UtilizationAlone(const Scene& scene) {
 
 // What forbids advice to those who would compute faster: nobody knows that these GPUs compute.
 std::string NotKnownToCompute(const Scene& scene) {
-  if (Spins(scene)) return "the GPUs wait while they look busy: faster arithmetic would only wait longer";
+  if (Waits(scene)) return "the GPUs wait while they look busy: faster arithmetic would only wait longer";
   if (Starved(scene)) return "the GPU is starved in bursts: faster arithmetic would only wait longer";
   if (UtilizationAlone(scene)) {
     return scene.BusyCounter() + " alone cannot tell work from a resident kernel; read SM or tensor activity first";
+  }
+  if (CannotTellWork(scene)) {
+    return "the GPUs look busy, and nothing that was read shows that they work: faster arithmetic may only wait longer";
   }
   return "";
 }
@@ -131,10 +135,9 @@ std::string AgainstPacking(const Scene& scene) {
 }
 
 std::string AgainstAutoscale(const Scene& scene) {
-  const bool comes_and_goes =
-      std::any_of(scene.run.devices.begin(), scene.run.devices.end(), [&](const DeviceResult& d) {
-        return BusyPhasesNs(d.totals) > 0 && FindIdleStretches(d.totals, scene.thresholds.idle_below).TotalNs() > 0;
-      });
+  const bool comes_and_goes = std::any_of(
+      scene.run.devices.begin(), scene.run.devices.end(),
+      [&](const DeviceResult& d) { return BusyPhasesNs(d.totals) > 0 && FindIdleStretches(d.totals).TotalNs() > 0; });
   return comes_and_goes ? "" : "no GPU both worked and was idle for long in this window: there is no load to follow";
 }
 
@@ -233,7 +236,36 @@ constexpr auto kEvidence = std::to_array<Evidence>({
     {"smaller_gpu", SeenSmallJob},
 });
 
+// Whether a notebook held a GPU: by the name of a process, of an owner (JupyterHub names pods jupyter-USER), or of the
+// command.
+bool SawNotebook(const Scene& scene) {
+  const std::vector<CostReport::DeviceCost>& all = scene.cost.devices;
+  return IsNotebook(scene.machine.command) || std::any_of(all.begin(), all.end(), [&](const auto& d) {
+           return scene.devices[d.device].notebook || std::any_of(d.owners.begin(), d.owners.end(), IsNotebook);
+         });
+}
+
+// What a lever's `how` says besides, where the run shows what that is for.
+struct HowAlso {
+  std::string_view lever;
+  bool (*seen)(const Scene& scene);
+  std::string_view how;
+};
+constexpr auto kHowAlso = std::to_array<HowAlso>({
+    {"stop_idle", SawNotebook,
+     "cull notebooks: jupyter lab --MappingKernelManager.cull_idle_timeout=600 "
+     "--MappingKernelManager.cull_connected=True"},
+});
+
 }  // namespace
+
+std::string HowTo(const Scene& scene, const Lever& lever) {
+  std::string how(lever.how);
+  for (const HowAlso& row : kHowAlso) {
+    if (row.lever == lever.id && row.seen(scene)) how += "; " + std::string(row.how);
+  }
+  return how;
+}
 
 std::string WhyNot(const Scene& scene, std::string_view lever) {
   for (const Refuter& row : kRefuters) {

@@ -147,6 +147,8 @@ void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
   to["idle_unknown_gpu_hours"] = InHours(u.idle_unknown_ns);
   PutHours(to, "spin_wait_gpu_hours", part.spin.ns, "no_activity_or_power_evidence");
   to["spin_wait_unknown_gpu_hours"] = InHours(part.spin.unknown_ns);
+  PutText(to, "spin_wait_lacks", part.spin.lacks, "nothing_lacks");
+  to["busy_at_low_power_gpu_hours"] = InHours(part.spin.dim_ns);
   PutNumber(to, "energy_kwh", u.energy_kwh, "not_measured");
   PutNumber(to, "energy_coverage", EnergyCoverage(u), "not_measured");
   PutNumber(to, "mean_power_w", u.mean_power_w, "not_measured");

@@ -36,7 +36,7 @@ std::string Losses(const ViewContext& c) {
       {u.idle_held_ns, c.hours.idle_held, costs.idle_held, idle + " while a process held the GPU"},
       {u.idle_empty_ns, c.hours.idle_empty, costs.idle_empty, idle + " on GPUs that no process used"},
       {u.idle_unknown_ns, c.hours.idle_unknown, costs.idle_unknown,
-       idle + "; whether a process held the GPU was not read"},
+       idle + "; whether a process held the GPU is not known"},
       {u.spin_wait_ns, u.spin_wait_ns, costs.spin_wait, "went to kernels that sat on the GPU without work (spin-wait)"},
       {u.unobserved_ns, c.hours.unobserved, costs.unobserved, "went unobserved: nobody knows what it did"},
       {u.unallocated_ns, c.hours.unallocated, costs.unallocated, "went to MIG slices that no measured instance has"},
@@ -75,8 +75,9 @@ std::string Verdict(const ViewContext& c) {
   const auto useful_ns = static_cast<std::int64_t>(std::llround(u.effective_ns - u.spin_effective_ns));
   const double share = ShareOf(useful_ns, u.window_ns);
   const std::string counter = CommonCounter(c.report);
+  const SpinView spin = SpinOf(c.report);
   const auto did = [&](std::string_view was) {  // a kernel that only waited is busy too, where nobody could tell
-    return SpinOf(c.report).unknown_ns == 0
+    return spin.unknown_ns == 0 && spin.dim_ns == 0
                ? std::string("did work")
                : fmt::format("{} busy by {}", was, counter.empty() ? "the counters that were read" : counter);
   };

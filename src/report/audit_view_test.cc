@@ -343,8 +343,8 @@ TEST(VerdictTest, IdleTimeThatNobodyReadTheHolderOfIsSaidToBeThat) {
     for (TimelineBucket& b : d.totals.timeline.buckets) b.held_ns = 0;
   }
   EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict,
-                       "burned idle (below 10 % busy); whether a process held the GPU was not read."));
-  EXPECT_TRUE(Contains(AuditText(audit->report, 100, false), "idle; who holds the GPU was not read"));
+                       "burned idle (below 10 % busy); whether a process held the GPU is not known."));
+  EXPECT_TRUE(Contains(AuditText(audit->report, 100, false), "idle; who holds the GPU is not known"));
 }
 
 TEST(NothingObservedTest, WasteIsUnknownThen) {

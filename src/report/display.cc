@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "diagnose/findings.h"
 #include "telemetry/device_place.h"
 #include "text/duration.h"
 #include "text/time_zone.h"
@@ -269,7 +270,7 @@ std::string DeviceLabel(const AuditReport& report, DeviceId device) {
 
 std::optional<double> TickView::Share(Phase p) const {
   if (total == 0) return std::nullopt;
-  return static_cast<double>(count[static_cast<std::size_t>(p)]) / static_cast<double>(total);
+  return shares[static_cast<std::size_t>(p)];
 }
 
 std::optional<double> TickView::BurstIndex() const {
@@ -277,20 +278,28 @@ std::optional<double> TickView::BurstIndex() const {
   return 4 * *Share(Phase::kIdle) * *Share(Phase::kComputeBound);
 }
 
-std::optional<double> TickView::StandardError() const {
+namespace {
+
+// Of `total` readings, percentage points.
+std::optional<double> TickError(const DeviceTotals& totals, std::int64_t total) {
   if (total < 2) return std::nullopt;
   const auto n = static_cast<double>(total);
   // n * squares - sum * sum is exact, and so does not vanish where readings hardly differ.
-  const double variance = static_cast<double>(total * squares - sum * sum) / n / (n - 1);
+  const Int128 sum = totals.tick_sum;
+  const double variance = static_cast<double>(total * totals.tick_squares - sum * sum) / n / (n - 1);
   return std::sqrt(variance / n) * static_cast<double>(kTickUnit) / static_cast<double>(kPercent);
 }
 
+}  // namespace
+
 TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   TickView view;
-  view.count = device.totals.ticks;
-  view.sum = device.totals.tick_sum;
-  view.squares = device.totals.tick_squares;
-  view.total = std::accumulate(view.count.begin(), view.count.end(), std::int64_t{0});
+  const auto& ticks = device.totals.ticks;
+  view.total = std::accumulate(ticks.begin(), ticks.end(), std::int64_t{0});
+  for (std::size_t p = 0; p < kPhaseCount && view.total > 0; ++p) {
+    view.shares[p] = static_cast<double>(ticks[p]) / static_cast<double>(view.total);
+  }
+  view.error = TickError(device.totals, view.total);
   view.rows = device.totals.samples;
   // Of a counter that is polled fast and hardly changes W is not known: bursts may show, that there are none does not.
   view.window = device.tick_window || device.fast ? device.tick_window : device.period;
@@ -304,41 +313,62 @@ TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   return view;
 }
 
+// A GPU that is read ten times as often as another says no more of the run than that one.
 TickView TicksOf(const AuditReport& report) {
   TickView all;
   bool starved = false;
   bool steady = true;
+  bool told = true;
+  double weights = 0;
+  double squares = 0;
   for (const CostReport::DeviceCost& d : report.cost.devices) {
     const DeviceResult* result = ResultOf(report, d.device);
     if (result == nullptr) continue;
     const TickView one = TicksOf(*result, report.thresholds);
-    for (std::size_t p = 0; p < kPhaseCount; ++p) all.count[p] += one.count[p];
     all.total += one.total;
     all.rows += one.rows;
-    all.sum += one.sum;
-    all.squares += one.squares;
     if (one.window && (!all.window || *one.window > *all.window)) all.window = one.window;
     starved = starved || one.pattern == "starved";
     steady = steady && one.pattern == "steady";
+    if (one.total == 0) continue;
+    weights += d.gpu_share;
+    for (std::size_t p = 0; p < kPhaseCount; ++p) all.shares[p] += d.gpu_share * one.shares[p];
+    told = told && one.error.has_value();
+    squares += d.gpu_share * d.gpu_share * one.error.value_or(0) * one.error.value_or(0);
   }
+  for (double& share : all.shares) share /= weights > 0 ? weights : 1;
+  if (told && weights > 0) all.error = std::sqrt(squares) / weights;
   all.pattern = starved ? "starved" : steady && all.total > 0 ? "steady" : "cannot_tell";
   return all;
 }
 
+namespace {
+
+// Of time as it was read, the same part of the usage: what stands for `part` of `read` in `whole`.
+std::int64_t Scaled(std::int64_t whole, std::int64_t part, std::int64_t read) {
+  return static_cast<std::int64_t>(DivHalfEven(static_cast<Int128>(whole) * part, read));
+}
+
+}  // namespace
+
 SpinView SpinOf(const AuditReport& report, const CostReport::DeviceCost& device) {
   const std::int64_t bound = device.usage.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
   const DeviceResult* result = ResultOf(report, device.device);
-  if (bound == 0) return {device.usage.spin_wait_ns, 0};
-  // Where the test could be made, whether or not it found anything: SM activity, or power between known limits.
-  std::int64_t unknown = bound;
-  if (const std::int64_t read = result == nullptr ? 0 : result->totals.phase_ns[3]; read > 0) {
-    const DeviceTotals& totals = result->totals;
-    const std::int64_t told =
-        totals.bound_with_activity_ns + (result->spin.below_watts ? totals.bound_with_power_ns : 0);
-    unknown = static_cast<std::int64_t>(DivHalfEven(static_cast<Int128>(bound) * (read - told), read));
+  SpinView view;
+  view.unknown_ns = bound;
+  if (bound == 0) {
+    view.ns = device.usage.spin_wait_ns;
+    return view;
   }
-  if (unknown >= bound) return {std::nullopt, bound};
-  return {device.usage.spin_wait_ns, unknown};
+  // Where the test could be made, whether or not it found anything: SM activity, or power between known limits.
+  if (const std::int64_t read = result == nullptr ? 0 : result->totals.phase_ns[3]; read > 0) {
+    const bool computes = BusySmActivity(result->totals).value_or(0) >= kSmCompute;
+    view.unknown_ns = Scaled(bound, read - result->spin.ToldNs(result->totals), read);
+    view.dim_ns = computes ? 0 : Scaled(bound, std::min(result->spin.dim_ns, read - result->spin.time.ns), read);
+  }
+  if (view.unknown_ns < bound) view.ns = device.usage.spin_wait_ns;
+  if (view.unknown_ns > 0 && result != nullptr) view.lacks = kSpinLacks[static_cast<std::size_t>(result->spin.lacks)];
+  return view;
 }
 
 SpinView SpinOf(const AuditReport& report) {
@@ -348,6 +378,8 @@ SpinView SpinOf(const AuditReport& report) {
   for (const CostReport::DeviceCost& d : report.cost.devices) {
     const SpinView one = SpinOf(report, d);
     all.unknown_ns += one.unknown_ns;
+    all.dim_ns += one.dim_ns;
+    if (!one.lacks.empty()) all.lacks = all.lacks.empty() || all.lacks == one.lacks ? one.lacks : "several";
     told_ns += one.ns.value_or(0);
     told = told || (one.ns && d.usage.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)] > 0);
   }

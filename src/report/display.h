@@ -84,19 +84,20 @@ std::string DeviceLabel(const AuditReport& report, DeviceId device);
 
 // What the raw published readings say about bursts.
 struct TickView {
-  std::array<std::int64_t, kPhaseCount> count{};
   std::int64_t total = 0;
-  Int128 sum = 0;                            // of the readings, in kTickUnit
-  Int128 squares = 0;                        // of the same
-  std::int64_t rows = 0;                     // that were read, with those that repeat a reading
+  std::array<double, kPhaseCount>
+      shares{};                 // by the band of each; of several GPUs the mean, a board counting as a board
+  std::optional<double> error;  // see StandardError
+  std::int64_t rows = 0;        // that were read, with those that repeat a reading
   std::string_view pattern = "cannot_tell";  // steady | starved | cannot_tell
   std::optional<Nanos> window;               // the coarsest distance of independent readings
 
   [[nodiscard]] std::optional<double> Share(Phase p) const;
   [[nodiscard]] std::optional<double> BurstIndex() const;  // B = 4 x share below 10 % x share from 90 %
-  // Of the mean of the readings, in percentage points, as if each were drawn alone: s / sqrt(n). Readings share the
-  // fate of their neighbours, so what is known is less (see stats/ for that). Absent below two readings.
-  [[nodiscard]] std::optional<double> StandardError() const;
+  // Of the mean of the readings, in percentage points, as if each were drawn alone: s / sqrt(n), of several GPUs that
+  // of the mean of their means. Readings share the fate of their neighbours, so what is known is less (see stats/ for
+  // that). Absent where a GPU has one reading.
+  [[nodiscard]] std::optional<double> StandardError() const { return error; }
 };
 TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds);
 // Of all priced devices: starved if one is, steady only if all are.
@@ -106,6 +107,8 @@ TickView TicksOf(const AuditReport& report);
 struct SpinView {
   std::optional<std::int64_t> ns;  // absent: there was compute_bound time, and none of it could be told
   std::int64_t unknown_ns = 0;     // compute_bound time that could not be told
+  std::int64_t dim_ns = 0;         // compute_bound time at little power that is neither spin-wait nor shown to be work
+  std::string_view lacks;          // what power lacked to tell: an id; "several" of several GPUs; empty: nothing
 };
 SpinView SpinOf(const AuditReport& report, const CostReport::DeviceCost& device);
 SpinView SpinOf(const AuditReport& report);

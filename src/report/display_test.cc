@@ -199,6 +199,26 @@ TEST(DisplayTest, StandardErrorOfTheMeanOfReadings) {
   EXPECT_NEAR(*TicksOf(device, thresholds).StandardError(), 0.005 / std::sqrt(n - 1.0), 1e-12);
 }
 
+// One GPU is read ten times a second and always idle, the other once in ten seconds and always busy.
+TEST(DisplayTest, GpusCountAlikeInSharesOfReadingsHoweverOftenTheyAreRead) {
+  AuditFixture audit;
+  audit.Add({.uuid = "GPU-a", .percent = [](int) { return 0; }}, 100);
+  audit.Add({.uuid = "GPU-b", .percent = [](int) { return 100; }}, 100);
+  audit.report.run.devices[0].totals.ticks = {1000, 0, 0, 0};
+  audit.report.run.devices[1].totals.ticks = {0, 0, 2, 8};
+  audit.report.run.devices[1].totals.tick_sum = 2 * 8000 + 8 * 10'000;
+  audit.report.run.devices[1].totals.tick_squares = Int128{2} * 8000 * 8000 + Int128{8} * 10'000 * 10'000;
+  audit.Settle(std::nullopt);
+  const TickView ticks = TicksOf(audit.report);
+  EXPECT_EQ(ticks.total, 1010);
+  EXPECT_NEAR(*ticks.Share(Phase::kIdle), 0.5, 1e-12);
+  EXPECT_NEAR(*ticks.Share(Phase::kProductive), 0.1, 1e-12);
+  EXPECT_NEAR(*ticks.Share(Phase::kComputeBound), 0.4, 1e-12);
+  EXPECT_NEAR(*ticks.BurstIndex(), 4 * 0.5 * 0.4, 1e-12);
+  // Of the mean of two means, 0 % without an error and 96 %: its variance over ten readings is 640 / 9 square points.
+  EXPECT_NEAR(*ticks.StandardError(), std::sqrt(640.0 / 9 / 10) / 2, 1e-9);
+}
+
 TEST(DisplayTest, TicksFarApartCannotTellBursts) {
   const Thresholds thresholds;
   DeviceResult device;

@@ -92,7 +92,7 @@ RibbonColumn LookOf(const ColumnSums& sums, double width_ns, const DeviceResult&
 
 std::string_view MeaningOf(Look look, const UsageCost& whole) {
   if (look != Look::kIdleEmpty || whole.idle_unknown_ns == 0) return Info(look).meaning;
-  return whole.idle_empty_ns == 0 ? "idle; who holds the GPU was not read"
+  return whole.idle_empty_ns == 0 ? "idle; who holds the GPU is not known"
                                   : "idle, no process holds the GPU (or unknown)";
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "diagnose/scene.h"
+#include "diagnose/work_evidence.h"
 #include "report/display.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
@@ -129,6 +130,25 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
   return lines;
 }
 
+namespace {
+
+// Of how much busy time it cannot be told whether it was work, and what that would have taken.
+void AddSpinLine(const ViewContext& c, std::vector<std::string>& lines) {
+  const SpinView spin = SpinOf(c.report);
+  if (spin.unknown_ns == 0) return;
+  std::set<std::string> reasons;
+  for (const CostReport::DeviceCost& d : c.report.cost.devices) {
+    const DeviceResult* result = ResultOf(c.report, d.device);
+    if (result == nullptr || SpinOf(c.report, d).unknown_ns == 0) continue;
+    if (std::string why = WhyNoSpinTest(c.report.thresholds, result->spin); !why.empty())
+      reasons.insert(std::move(why));
+  }
+  lines.push_back(fmt::format("Spin-wait: not known for {} GPU-hours that look busy{}{}.", c.Hours(spin.unknown_ns),
+                              reasons.empty() ? "" : ": ", reasons.empty() ? "" : *reasons.begin()));
+}
+
+}  // namespace
+
 std::vector<std::string> SignalLines(const ViewContext& c) {
   const UsageCost& u = c.report.cost.whole;
   std::vector<std::string> lines;
@@ -155,6 +175,7 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
                     KnowsClockLoss(c.report) ? c.Hours(u.throttled_with_loss_ns) + " GPU-hours"
                                              : "not known, as the SM clock or its maximum was not read"));
   }
+  AddSpinLine(c, lines);
   const TickView ticks = TicksOf(c.report);
   if (ticks.total > 1) {
     const std::string window = ticks.window ? fmt::format("{:.3g} s", InSeconds(*ticks.window)) : "unknown";

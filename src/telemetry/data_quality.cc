@@ -150,6 +150,9 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "{recordings|recording} could not be written whole: {they lack|it lacks} readings that this report counts"},
     {Q::kMeasuringFailed, "measuring_failed", S::kError,
      "{parts|part} of idleburn's own measuring failed; what {they|it} would have read is unobserved"},
+    {Q::kInvalidUtilization, "invalid_utilization", S::kWarn,
+     "{devices|device} read 0 % for a minute or longer at a power that no idle board draws: the counter is broken, and "
+     "that time unobserved"},
 }};
 
 std::string_view Name(Severity s) {

@@ -73,6 +73,7 @@ enum class QualityId : std::uint8_t {
   kUnclosedRecording,
   kUnwrittenRecording,
   kMeasuringFailed,
+  kInvalidUtilization,
   kCount,  // how many there are
 };
 inline constexpr auto kQualityCount = static_cast<std::size_t>(QualityId::kCount);

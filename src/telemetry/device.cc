@@ -1,12 +1,14 @@
 #include "telemetry/device.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <iterator>
 #include <utility>
 
 #include "base/check.h"
 #include "telemetry/mig_boards.h"
+#include "text/case.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -148,6 +150,13 @@ DeviceId DeviceTable::Enter(const DeviceKey& key) {
     devices_[board_id].has_instances = true;
   }
   return id;
+}
+
+bool IsNotebook(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kWords = {"jupyter", "ipykernel", "colab-kernel", "colab_kernel"};
+  const std::string lower = Lower(name);
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
 void DeviceTable::NameCounter(DeviceId device, Signal signal, std::string_view counter) {

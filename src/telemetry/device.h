@@ -50,7 +50,12 @@ struct Device {
   std::array<std::string, kSignalCount> counter;
   // The other counters that were named for a signal. Their readings are left aside (telemetry/counter_choice.h).
   std::array<std::set<std::string>, kSignalCount> also;
+  bool notebook = false;  // a process or server of notebooks was listed on it (IsNotebook)
 };
+
+// Whether a process, command or owner of that name is a notebook's: "jupyter-lab", "ipykernel_launcher",
+// "colab-kernel", a pod "ml/jupyter-ada". A kernel that is listed as "python3" is not seen to be one.
+bool IsNotebook(std::string_view name);
 
 // Every device of a run, one entry per physical GPU or MIG instance. Key of a device is its UUID; without one
 // (or with a masked, all-zero one) its bus id and model, and last its index on its host.
@@ -72,6 +77,10 @@ class DeviceTable {
   // Of the present input; empty if it says none.
   [[nodiscard]] const std::string& HostOf(const DeviceKey& key) const { return key.host.empty() ? host_ : key.host; }
   void NameCounter(DeviceId device, Signal signal, std::string_view counter);
+  // A process of that name is listed on the device.
+  void NoteProcess(DeviceId device, std::string_view name) {
+    if (IsNotebook(name)) devices_[device].notebook = true;
+  }
 
   [[nodiscard]] const Device& operator[](DeviceId id) const { return devices_[id]; }
   [[nodiscard]] std::size_t size() const { return devices_.size(); }

@@ -36,10 +36,12 @@ void HeldStretch::AddReading(Instant time, std::int64_t value) {
   second_ = second;
   sum_ += value;
   ++count_;
-  // Graphics-engine activity of exactly 0 while the board draws what it draws only with work: nobody reads the counter.
+  // Exactly 0 while the board draws what it draws only with work: the counter is broken.
   const std::optional<std::int64_t> power = Known(power_);
-  broken_counter_ =
-      broken_counter_ || (by_engine_ && value == 0 && power && thresholds_->DrawsForWork(*power, power_limit_));
+  if (value != 0 || !power) return;
+  const bool works =
+      by_engine_ ? thresholds_->DrawsForWork(*power, power_limit_) : thresholds_->DrawsBeyondIdle(*power, power_limit_);
+  broken_counter_ = broken_counter_ || works;
 }
 
 // The open second is over; those up to `next` without a reading are as it was.

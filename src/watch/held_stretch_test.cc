@@ -149,14 +149,25 @@ TEST(HeldStretch, AnEngineCounterOfZeroAtHighPowerIsBroken) {
   gpu.Feed(0, Signal::kPower, 300'000);
   for (int i = 0; i < 8; ++i) gpu.Feed(0.5 * i, Signal::kGrEngineActive, 0);
   EXPECT_EQ(gpu.Held(), 0);
-  // Without an idle power by the board's limit, of which no idle one draws half.
-  for (const int watts : {400, 300}) {
+  // Without an idle power by the board's limit, of which no idle one draws more than 35 %.
+  for (const int watts : {246, 245}) {
     Gpu limited;
     limited.Feed(0, Signal::kProcesses, 1);
     limited.Feed(0, Signal::kPowerLimit, 700'000);
     limited.Feed(0, Signal::kPower, watts * 1000);
     for (int i = 0; i < 8; ++i) limited.Feed(0.5 * i, Signal::kGrEngineActive, 0);
-    EXPECT_EQ(limited.Held(), watts == 400 ? 0 : 3) << watts;
+    EXPECT_EQ(limited.Held(), watts == 246 ? 0 : 3) << watts;
+  }
+}
+
+TEST(HeldStretch, UtilizationOfZeroAtHighPowerIsNoIdleGpu) {
+  for (const int watts : {246, 245}) {
+    Gpu gpu;
+    gpu.Feed(0, Signal::kProcesses, 1);
+    gpu.Feed(0, Signal::kPowerLimit, 700'000);
+    gpu.Feed(0, Signal::kPower, watts * 1000);
+    for (int i = 0; i < 8; ++i) gpu.Feed(0.5 * i, Signal::kUtilization, 0);
+    EXPECT_EQ(gpu.Held(), watts == 246 ? 0 : 3) << watts;
   }
 }
 

@@ -1,0 +1,209 @@
+#include "diagnose/work_evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "diagnose/findings.h"
+#include "diagnose/late_peer.h"
+#include "diagnose/make_finding.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kBound = static_cast<std::size_t>(Phase::kComputeBound);
+constexpr std::string_view kMeasureWork =
+    "add power.draw,enforced.power.limit to nvidia-smi's --query-gpu, or read SM activity (DCGM_FI_PROF_SM_ACTIVE, "
+    "field 1002): either shows whether busy GPUs work";
+
+std::optional<double> BusyPower(const DeviceResult& d) {
+  Integral power;
+  for (const Timeline::Bucket& bucket : d.totals.timeline.buckets) power.Merge(bucket.busy_power);
+  return power.Mean();
+}
+
+// Percent of the limit; absent where either was not read.
+std::optional<double> ShareOfLimit(const DeviceResult& d) {
+  const std::optional<double> power = BusyPower(d);
+  if (!power || !d.spin.limit_mw || *d.spin.limit_mw <= 0) return std::nullopt;
+  return 100 * *power / static_cast<double>(*d.spin.limit_mw);
+}
+
+// Percent of the range from idle power to the limit.
+std::optional<double> Load(const DeviceResult& d) {
+  const std::optional<double> power = BusyPower(d);
+  if (!power || !d.spin.idle_mw || !d.spin.limit_mw || *d.spin.limit_mw <= *d.spin.idle_mw) return std::nullopt;
+  const auto idle = static_cast<double>(*d.spin.idle_mw);
+  return 100 * (*power - idle) / (static_cast<double>(*d.spin.limit_mw) - idle);
+}
+
+// Known, and nothing held them back.
+bool AtFullClocks(const Scene& scene, const DeviceResult& d) {
+  const std::optional<double> clock = d.totals.busy_clock.Mean();
+  if (!clock || !d.max_sm_khz || d.totals.reasons_ns == 0) return false;
+  const double throttled = static_cast<double>(d.totals.throttled_ns) / static_cast<double>(d.totals.reasons_ns);
+  return throttled < kMaterialShare &&
+         *clock * 1000 >=
+             static_cast<double>(*d.max_sm_khz) * static_cast<double>(scene.thresholds.works_clock_tenths_percent);
+}
+
+// Busy time that is no spin-wait, as GPU-nanoseconds.
+std::int64_t BusyNs(const Scene& scene, const DeviceResult& d) {
+  return scene.Weighted(std::max<std::int64_t>(d.totals.phase_ns[kBound] - d.spin.time.ns, 0), d.device);
+}
+
+double BusyShare(const Scene& scene) {
+  const UsageCost& w = scene.cost.whole;
+  return w.observed_ns == 0 ? 0 : w.effective_ns / static_cast<double>(w.observed_ns);
+}
+
+// GPUs whose busy time has no evidence, and that time.
+struct Unproven {
+  std::int64_t ns = 0;
+  DeviceShares where;
+  std::vector<DeviceId> gpus;
+  const DeviceResult* example = nullptr;
+};
+
+Unproven UnprovenOf(const Scene& scene) {
+  Unproven all;
+  Example most(scene.cost);
+  for (const DeviceResult& d : scene.run.devices) {
+    const std::int64_t ns = BusyNs(scene, d);
+    if (ns == 0 || EvidenceOfWork(scene, d) != WorkEvidence::kNone) continue;
+    all.ns += ns;
+    all.where[d.device] = ns;
+    all.gpus.push_back(d.device);
+    most.Offer(d, static_cast<double>(ns));
+  }
+  all.example = most.best();
+  return all;
+}
+
+}  // namespace
+
+WorkEvidence EvidenceOfWork(const Scene& scene, const DeviceResult& d) {
+  const Thresholds& t = scene.thresholds;
+  if (BusySmActivity(d.totals).value_or(0) >= static_cast<double>(t.works_sm_from)) return WorkEvidence::kSmActivity;
+  if (ShareOfLimit(d).value_or(0) >= static_cast<double>(t.works_limit_percent)) return WorkEvidence::kPower;
+  const bool loaded = Load(d).value_or(0) >= static_cast<double>(t.works_load_percent);
+  return loaded && AtFullClocks(scene, d) ? WorkEvidence::kLoad : WorkEvidence::kNone;
+}
+
+std::string WhatWasRead(const Scene& scene, const DeviceResult& d) {
+  const Thresholds& t = scene.thresholds;
+  std::vector<std::string> parts;
+  const std::optional<double> power = BusyPower(d);
+  if (const std::optional<double> share = ShareOfLimit(d)) {
+    parts.push_back(
+        fmt::format("{} averages {:.0f} W while busy, {:.0f} % of the limit of {:.0f} W ({} % would show work)",
+                    scene.Counter(d, Signal::kPower), *power / 1000, *share,
+                    static_cast<double>(*d.spin.limit_mw) / 1000, t.works_limit_percent));
+  } else {
+    parts.emplace_back(power ? "power was read, but no power limit" : "power was not read");
+  }
+  if (const std::optional<double> sm = BusySmActivity(d.totals)) {
+    parts.push_back(fmt::format("{} averages {:.0f} % there ({} % would)", scene.Counter(d, Signal::kSmActive),
+                                *sm / kPercent, InPercent(t.works_sm_from)));
+  } else {
+    parts.emplace_back("SM activity was not read");
+  }
+  return fmt::format("{}: {}", scene.NameOf(d.device), fmt::join(parts, "; "));
+}
+
+std::int64_t DimNs(const Scene& scene, const DeviceResult& d) {
+  const bool computes = BusySmActivity(d.totals).value_or(0) >= kSmCompute;
+  const std::int64_t busy = std::max<std::int64_t>(d.totals.phase_ns[kBound] - d.spin.time.ns, 0);
+  return computes ? 0 : scene.Weighted(std::min(d.spin.dim_ns, busy), d.device);
+}
+
+std::int64_t DimNs(const Scene& scene) {
+  std::int64_t sum = 0;
+  for (const DeviceResult& d : scene.run.devices) sum += DimNs(scene, d);
+  return sum;
+}
+
+bool CannotTellWork(const Scene& scene) {
+  if (scene.traced_only || scene.cost.whole.observed_ns == 0) return false;
+  if (scene.Share(DimNs(scene)) >= kMaterialShare) return true;
+  return BusyShare(scene) >= kHealthyBusy && scene.Share(UnprovenOf(scene).ns) >= kMaterialShare;
+}
+
+std::string WhyNoSpinTest(const Thresholds& thresholds, const SpinVerdict& spin) {
+  switch (spin.lacks) {
+    case SpinVerdict::Lacks::kNothing:
+      return "";
+    case SpinVerdict::Lacks::kPower:
+      return "power was not read";
+    case SpinVerdict::Lacks::kLimit:
+      return "the power limit was not read, and is not known for this GPU";
+    case SpinVerdict::Lacks::kLongIdle:
+      return fmt::format(
+          "idle power was not measured: that takes {:.0f} s at 0 %, each {:.0f} s or more into a stretch; --idle-power "
+          "WATTS says it",
+          Seconds(thresholds.idle_power_least.count()), Seconds(thresholds.idle_power_after.count()));
+    case SpinVerdict::Lacks::kIdlePower:
+      return fmt::format(
+          "power at 0 % is {:.1f} W, more than {} % of the limit of {:.0f} W: no idle power; --idle-power WATTS says "
+          "it",
+          static_cast<double>(spin.refused_mw.value_or(0)) / 1000, thresholds.idle_power_limit_percent,
+          static_cast<double>(spin.limit_mw.value_or(0)) / 1000);
+  }
+  return "";
+}
+
+void FindDimTime(const Scene& scene, std::vector<Finding>& findings) {
+  const std::int64_t dim = DimNs(scene);
+  if (scene.Share(dim) < kMaterialShare) return;
+  DeviceShares where;
+  std::vector<DeviceId> gpus;
+  Example most(scene.cost);
+  for (const DeviceResult& d : scene.run.devices) {
+    const std::int64_t ns = DimNs(scene, d);
+    if (ns == 0) continue;
+    where[d.device] = ns;
+    gpus.push_back(d.device);
+    most.Offer(d, static_cast<double>(ns));
+  }
+  const DeviceResult& example = *most.best();
+  Finding f = MakeFinding(scene, "unknown", Status::kUnknown, dim, where);
+  f.title = "GPUs look busy but draw little power: cannot tell whether they work";
+  f.evidence.push_back(fmt::format(
+      "{} >= {} % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}, while {} is at most {} % of the "
+      "limit for {:.0f} s or longer",
+      scene.BusyCounter(), InPercent(scene.thresholds.bound_from), Seconds(dim), 100 * f.share, scene.ListOf(gpus),
+      scene.Counter(example, Signal::kPower), scene.thresholds.dim_limit_percent,
+      Seconds(scene.thresholds.dim_after.count())));
+  f.evidence.push_back(WhatWasRead(scene, example));
+  const std::string why = WhyNoSpinTest(scene.thresholds, example.spin);
+  f.evidence.push_back(why.empty() ? "that is more than a waiting GPU draws, and less than work shows"
+                                   : "spin-wait cannot be told: " + why);
+  if (const std::optional<LatePeer> peer = FindLatePeer(scene, Waiting::kDim)) {
+    f.evidence.push_back(fmt::format("{} is below {} % in {:.0f} % of that time: the others probably wait for it",
+                                     scene.NameOf(peer->device), InPercent(kLateBelow), 100 * peer->share));
+  }
+  f.refutes = {"SM activity of 50 % or more in that time: small or memory-bound kernels that work"};
+  f.isolate = "SM activity beside this log (DCGM_FI_PROF_SM_ACTIVE), or torch.profiler for 20 steps on every rank";
+  findings.push_back(std::move(f));
+}
+
+Finding HealthyOrNot(const Scene& scene, const std::string& mean) {
+  const Unproven unproven = UnprovenOf(scene);
+  if (scene.Share(unproven.ns) < kMaterialShare) {
+    Finding f = MakeFinding(scene, "healthy", Status::kLikely, scene.cost.whole.observed_ns);
+    f.evidence.push_back(mean + " (threshold 90 %) and no cause holds 3 % of it");
+    Example most(scene.cost);
+    for (const DeviceResult& d : scene.run.devices) most.Offer(d, static_cast<double>(d.totals.phase_ns[kBound]));
+    if (most.best() != nullptr) f.evidence.push_back(WhatWasRead(scene, *most.best()));
+    return f;
+  }
+  Finding f = MakeFinding(scene, "unknown", Status::kUnknown, unproven.ns, unproven.where);
+  f.title = "GPUs look busy; what was read cannot tell whether they work";
+  f.evidence.push_back(mean + ", and a resident kernel counts as busy whether or not it works");
+  f.evidence.push_back(WhatWasRead(scene, *unproven.example));
+  f.refutes = {"SM activity of 50 % or more, or power of 50 % of the limit or more, while busy"};
+  f.isolate = kMeasureWork;
+  return f;
+}
+
+}  // namespace idleburn
