@@ -448,6 +448,11 @@ SeriesIdentity Identify(const Labels& labels, bool names_pods) {
   id.device.index = IndexOf(get(LabelRole::kIndex));
   id.device.name = get(LabelRole::kName);
   id.device.host = WithoutPort(get(LabelRole::kHost));
+  for (const std::string_view label : {"hostname", "Hostname", "host"}) {
+    for (const auto& [name, content] : labels) {
+      if (id.machine.empty() && name == label) id.machine = content;
+    }
+  }
   if (!get(LabelRole::kMigId).empty()) {
     const std::string_view profile = InstanceProfile(get(LabelRole::kMigProfile));
     id.device.mig = MigInstance{std::string(get(LabelRole::kMigId)), std::string(profile), ProfileSlices(profile)};

@@ -108,6 +108,7 @@ struct SeriesIdentity {
   DeviceKey device;
   std::string owner;  // "job 48211" or "pod ml/train-0"
   std::string xid;
+  std::string machine;  // by a label that names one: never a scrape target or a replica
 };
 // Reads every spelling in use. An empty label is an absent one. `names_pods`: a plain `pod` is the workload's.
 SeriesIdentity Identify(const Labels& labels, bool names_pods);

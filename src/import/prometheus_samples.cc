@@ -151,6 +151,8 @@ std::optional<PrometheusSamples::Series> PrometheusSamples::Resolve(const Promet
   any_known_ = true;
   series.device = *device;
   series.owner = owners_.Track(*device, id.owner);
+  const bool by_uuid = !out_.devices[*device].uuid.empty();
+  if (by_uuid && !id.machine.empty()) series.stay = hosts_.Track(*device, id.machine);
   series.code = ParseInteger(id.xid).value_or(0);
   if (metric.role == MetricRole::kDeviceInfo || metric.role == MetricRole::kJobId) return series;
   // The driver has no utilisation of a MIG instance; what DCGM then exports is no reading.
@@ -216,6 +218,7 @@ void PrometheusSamples::Dispatch(const Series& series, Instant time, std::string
   if (series.host != nullptr && std::binary_search(series.host->failed.begin(), series.host->failed.end(), time))
     return;
   owners_.See(series.owner, time);
+  if (series.stay != nullptr) series.stay->See(time);
   if (series.unused) return;
   if (series.created) {
     const std::optional<Instant> start = ParsePrometheusStamp(value, true);
@@ -249,6 +252,7 @@ void PrometheusSamples::Deliver() {
 
 Result<void> PrometheusSamples::Finish() {
   Deliver();
+  TRY(hosts_.Verdict(file_, out_.devices));
   if (any_known_) return {};
   std::string seen;
   for (const std::string& name : unknown_) seen += (seen.empty() ? "" : ", ") + Printable(name);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "import/host_watch.h"
 #include "import/metric_readings.h"
 #include "import/metric_table.h"
 #include "import/owner_timeline.h"
@@ -54,7 +55,8 @@ class PrometheusSamples {
     SmiHost* host = nullptr;
     std::int64_t code = 0;  // of the label `xid`
     OwnerTimeline::Presence* owner = nullptr;
-    std::int64_t scrape = -1;  // that last named it, without stamps
+    HostWatch::Stay* stay = nullptr;  // on the machine that its labels name
+    std::int64_t scrape = -1;         // that last named it, without stamps
   };
   // A line that waits for the information that tells its device.
   struct Waiting {
@@ -107,6 +109,7 @@ class PrometheusSamples {
   std::map<std::string, SmiHost> smi_hosts_;
   std::size_t failed_ = 0;
   OwnerTimeline owners_;
+  HostWatch hosts_;
   // Devices with an all-zero UUID are known only by what nvidia_smi_gpu_info adds, and that may come last.
   std::map<std::string, DeviceKey> masked_;
   std::vector<Waiting> waiting_;
