@@ -278,11 +278,11 @@ std::optional<double> TickView::BurstIndex() const {
 }
 
 std::optional<double> TickView::StandardError() const {
-  if (total < 2) return std::nullopt;
+  if (independent < 2 || !collection_known) return std::nullopt;
   const auto n = static_cast<double>(total);
   // n * squares - sum * sum is exact, and so does not vanish where readings hardly differ.
   const double variance = static_cast<double>(total * squares - sum * sum) / n / (n - 1);
-  return std::sqrt(variance / n) * static_cast<double>(kTickUnit) / static_cast<double>(kPercent);
+  return std::sqrt(variance / static_cast<double>(independent)) * static_cast<double>(kTickUnit) / static_cast<double>(kPercent);
 }
 
 TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
@@ -291,10 +291,13 @@ TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   view.sum = device.totals.tick_sum;
   view.squares = device.totals.tick_squares;
   view.total = std::accumulate(view.count.begin(), view.count.end(), std::int64_t{0});
-  view.rows = device.totals.samples;
+  view.coarse = device.totals.RowsPerStamp().has_value();
+  view.rows = device.totals.samples + (view.coarse ? device.totals.duplicates : 0);
+  view.independent = view.total / device.collection.scrapes;
+  view.collection_known = device.collection.known != Collection::Known::kConstant;
   // Of a counter that is polled fast and hardly changes W is not known: bursts may show, that there are none does not.
   view.window = device.tick_window || device.fast ? device.tick_window : device.period;
-  if (view.total == 0 || (!view.window && !device.fast)) return view;
+  if (view.total == 0 || view.coarse || (!view.window && !device.fast)) return view;
   if (view.window && *view.window > thresholds.fast_period) return view;
   const Int128 observed = std::accumulate(device.totals.phase_ns.begin(), device.totals.phase_ns.end(), Int128{0});
   const bool in_blocks = device.totals.burst_ns > 0 &&
@@ -315,6 +318,9 @@ TickView TicksOf(const AuditReport& report) {
     for (std::size_t p = 0; p < kPhaseCount; ++p) all.count[p] += one.count[p];
     all.total += one.total;
     all.rows += one.rows;
+    all.independent += one.independent;
+    all.coarse = all.coarse || one.coarse;
+    all.collection_known = all.collection_known && one.collection_known;
     all.sum += one.sum;
     all.squares += one.squares;
     if (one.window && (!all.window || *one.window > *all.window)) all.window = one.window;

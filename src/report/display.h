@@ -89,13 +89,17 @@ struct TickView {
   Int128 sum = 0;                            // of the readings, in kTickUnit
   Int128 squares = 0;                        // of the same
   std::int64_t rows = 0;                     // that were read, with those that repeat a reading
+  std::int64_t independent = 0;              // readings, each collected for itself
+  bool collection_known = true;              // else nobody knows how many are
+  bool coarse = false;                       // stamps carry several readings, which count as their mean
   std::string_view pattern = "cannot_tell";  // steady | starved | cannot_tell
   std::optional<Nanos> window;               // the coarsest distance of independent readings
 
   [[nodiscard]] std::optional<double> Share(Phase p) const;
   [[nodiscard]] std::optional<double> BurstIndex() const;  // B = 4 x share below 10 % x share from 90 %
-  // Of the mean of the readings, in percentage points, as if each were drawn alone: s / sqrt(n). Readings share the
-  // fate of their neighbours, so what is known is less (see stats/ for that). Absent below two readings.
+  // Of the mean of the readings, in percentage points, as if each were drawn alone: s / sqrt(independent). Readings share
+  // the fate of their neighbours, so what is known is less (see stats/ for that). Absent below two readings, and where
+  // it is not known how many are independent.
   [[nodiscard]] std::optional<double> StandardError() const;
 };
 TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds);

@@ -68,8 +68,9 @@ enum class QualityId : std::uint8_t {
   kEvenGrid,
   kInstantQuery,
   kFileNotRead,
+  kCoarseStamps,
 };
-inline constexpr std::size_t kQualityCount = 56;
+inline constexpr std::size_t kQualityCount = 57;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);
