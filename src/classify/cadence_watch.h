@@ -11,8 +11,8 @@ namespace idleburn {
 
 // How a device is read from one of its samples on.
 struct CadencePiece {
-  Instant from;    // the first sample that is read so
-  Instant start;   // of the piece: the sample before it, whose reading is the first to last so long
+  Instant from;   // the first sample that is read so
+  Instant start;  // of the piece: the sample before it, whose reading is the first to last so long
   Cadence cadence;
   bool by_counter = true;  // the counter changed its pace, not only another signal
 };

@@ -79,7 +79,8 @@ TEST(CollectionRunsTest, ALoadThatChangesAtRandomIsNoCollection) {
 TEST(CollectionRunsTest, StretchesAddUpWhereverTheyAreCut) {
   test::ExpectProperty([] {
     const int n = *rc::gen::inRange(1, 12);
-    const std::vector<Sample> rows = Scrapes(10, 10.0 * n, *rc::gen::inRange(1, 400), *rc::gen::arbitrary<std::uint32_t>());
+    const std::vector<Sample> rows =
+        Scrapes(10, 10.0 * n, *rc::gen::inRange(1, 400), *rc::gen::arbitrary<std::uint32_t>());
     CollectionWatch whole;
     RunsOf(rows, 0, rows.size(), whole);
     CollectionWatch watch;

@@ -282,10 +282,11 @@ void DeviceClassifier::FeedSameTime(const Sample& sample) {
   if (adds) TakeRow(rest, last_time_);
 }
 
-// What the readings of one signal and stamp come to, with `value` as one more; `before`: so far. A stamp that is coarser
-// than the readings does not tell when each was read, so each speaks for the same part of it: a gauge is their mean.
-// The largest would make a square wave of 0 % and 100 % a full load. Memory and processes are the most that was held,
-// flags the last. Wrong where rows were repeated unevenly by a fault: 0, 100, 100 of one stamp may have been 0, 100.
+// What the readings of one signal and stamp come to, with `value` as one more; `before`: so far. A stamp that is
+// coarser than the readings does not tell when each was read, so each speaks for the same part of it: a gauge is their
+// mean. The largest would make a square wave of 0 % and 100 % a full load. Memory and processes are the most that was
+// held, flags the last. Wrong where rows were repeated unevenly by a fault: 0, 100, 100 of one stamp may have been 0,
+// 100.
 std::int64_t DeviceClassifier::ValueOfStamp(Signal signal, std::int64_t before, std::int64_t value) {
   const std::size_t i = Index(signal);
   if ((stamp_.signals & Bit(signal)) == 0) {

@@ -69,8 +69,8 @@ class DeviceClassifier {
   // What followed `earlier` was read by this: facts that it did not read are as they were there.
   void Follow(DeviceClassifier& earlier);
   void set_first(Instant first) { first_ = first.nanos(); }
-  // From the sample at `next` on the device is read as `cadence` says: its counter begins or changes its pace there. The
-  // last reading before is held as long as those that follow.
+  // From the sample at `next` on the device is read as `cadence` says: its counter begins or changes its pace there.
+  // The last reading before is held as long as those that follow.
   void Adopt(const Cadence& cadence, Instant next);
   // From here on signals beside the counter are held as `cadence` says.
   void set_holds(const Cadence& cadence);
@@ -182,8 +182,8 @@ class DeviceClassifier {
   std::int64_t first_ = INT64_MAX;
   std::int64_t last_edge_ = INT64_MIN;
   std::int64_t last_time_ = INT64_MIN;
-  std::uint32_t said_ = 0;    // the signals that had a value at last_time_
-  std::uint32_t lacked_ = 0;  // and those of which it was said that they had none
+  std::uint32_t said_ = 0;               // the signals that had a value at last_time_
+  std::uint32_t lacked_ = 0;             // and those of which it was said that they had none
   std::int64_t differs_at_ = INT64_MIN;  // the last time of which readings differ
   // Of last_time_, if several rows carry it: for each signal in `signals` the sum and the number of its readings.
   struct Stamp {

@@ -456,8 +456,8 @@ TEST(DeviceClassifierTest, RowsOfOneStampCountAsTheirMean) {
   });
 }
 
-// Ten rows a second, stamped by whole seconds, of a load that is off and on by turns within each: half busy, and not the
-// full load that the largest of each stamp makes of it. The same with the log there twice.
+// Ten rows a second, stamped by whole seconds, of a load that is off and on by turns within each: half busy, and not
+// the full load that the largest of each stamp makes of it. The same with the log there twice.
 TEST(DeviceClassifierTest, ASquareWaveWithinASecondIsItsMean) {
   const Thresholds t;
   for (const int copies : {1, 2}) {

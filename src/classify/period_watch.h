@@ -13,9 +13,9 @@ namespace idleburn {
 //
 // A new piece opens where the median of 21 successive intervals differs from the piece's period by a factor of at least
 // 2, at the first interval that does so itself, as do three of the first five: a row that came late shortly before the
-// pace changed is no part of the new one. Its period is that of its own first 101 intervals (PeriodOf). A piece of fewer
-// than 21 intervals is none: its slow rows are gaps. Rows wait from the first such interval on until they decide; a row
-// that is late now and then is decided by the next three.
+// pace changed is no part of the new one. Its period is that of its own first 101 intervals (PeriodOf). A piece of
+// fewer than 21 intervals is none: its slow rows are gaps. Rows wait from the first such interval on until they decide;
+// a row that is late now and then is decided by the next three.
 //
 // Wrong for a pause that looks like a pace: 21 rows in a row that each came late by the same cause are a piece of their
 // own, and what was missed between them counts as covered by the rows before. The pieces are shown for that reason.
@@ -70,8 +70,8 @@ class PeriodWatch {
   std::int64_t period_;
   std::int64_t shortest_;  // interval that is usual
   Row last_{0, -1};
-  std::vector<Row> rows_;    // that wait: the one before the first interval out of step, and all after it
-  bool collects_ = false;    // the first 21 decided for a new piece
+  std::vector<Row> rows_;  // that wait: the one before the first interval out of step, and all after it
+  bool collects_ = false;  // the first 21 decided for a new piece
 };
 
 }  // namespace idleburn

@@ -76,7 +76,8 @@ TEST(PeriodWatchTest, TwoSecondsThenTwentyThenTwoAreThreePieces) {
 }
 
 TEST(PeriodWatchTest, FewerThanTwentyOneSlowerRowsAreGaps) {
-  for (const auto& [rows, pieces] : std::vector<std::pair<int, std::size_t>>{{1, 1}, {11, 1}, {20, 1}, {21, 3}, {90, 3}}) {
+  for (const auto& [rows, pieces] :
+       std::vector<std::pair<int, std::size_t>>{{1, 1}, {11, 1}, {20, 1}, {21, 3}, {90, 3}}) {
     EXPECT_EQ(Watched(TimesOf({{2000, 300}, {20'000, rows}, {2000, 300}})).size(), pieces) << rows;
   }
   EXPECT_EQ(Watched(TimesOf({{2000, 300}, {20'000, 20}})).size(), 1U);
@@ -92,7 +93,8 @@ TEST(PeriodWatchTest, AChangeWithinTheFirstRowsIsFound) {
   EXPECT_EQ(found[2], (NaivePeriod{times[30], 20'000 * kMs}));
 }
 
-// Less than twice as fast or slow is the same pace; a hole is a gap however long; so are rows that are late now and then.
+// Less than twice as fast or slow is the same pace; a hole is a gap however long; so are rows that are late now and
+// then.
 TEST(PeriodWatchTest, JitterAndHolesAreNoChange) {
   EXPECT_EQ(Watched(TimesOf({{2000, 300}, {3900, 300}, {1100, 300}})).size(), 1U);
   EXPECT_EQ(Watched(TimesOf({{2000, 300}, {86'400'000, 1}, {2000, 300}})).size(), 1U);
@@ -101,7 +103,8 @@ TEST(PeriodWatchTest, JitterAndHolesAreNoChange) {
   EXPECT_EQ(Watched(TimesOf(late)).size(), 1U);
 }
 
-// Readers that take turns make intervals of 3 and 12 s, of one period of 15 s; a second reader that joins changes nothing.
+// Readers that take turns make intervals of 3 and 12 s, of one period of 15 s; a second reader that joins changes
+// nothing.
 TEST(PeriodWatchTest, ReadersByTurnsAreOnePace) {
   std::vector<Stretch> turns;
   for (int i = 0; i < 300; ++i) turns.insert(turns.end(), {{3000, 1}, {12'000, 1}});

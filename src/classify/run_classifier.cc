@@ -27,7 +27,8 @@ void TellPace(std::span<const CadencePiece> pieces, const Collection& collection
   const CadencePiece* longest = &pieces.front();
   Nanos most{-1};
   for (const CadencePiece* piece = pieces.data(); piece < pieces.data() + pieces.size();) {
-    const auto* next = std::find_if(piece + 1, pieces.data() + pieces.size(), [](const auto& p) { return p.by_counter; });
+    const auto* next =
+        std::find_if(piece + 1, pieces.data() + pieces.size(), [](const auto& p) { return p.by_counter; });
     const Instant end = next < pieces.data() + pieces.size() ? next->start : result.last;
     if (end - piece->start > most) longest = piece;
     most = std::max(most, end - piece->start);
@@ -44,8 +45,7 @@ void TellPace(std::span<const CadencePiece> pieces, const Collection& collection
   if (known) result.tick_window = std::max(cadence.tick_window, cadence.period);
   if (result.fast) return;
   result.collection = collection;
-  if (collection.known == Collection::Known::kTold)
-    result.tick_window = cadence.period * collection.scrapes;
+  if (collection.known == Collection::Known::kTold) result.tick_window = cadence.period * collection.scrapes;
 }
 
 }  // namespace

@@ -464,7 +464,7 @@ std::vector<Sample> RandomSweeps(std::uint32_t gpus) {
   const int sweeps = *rc::gen::inRange(1, 700);
   const auto jitter = *rc::gen::element<std::uint32_t>(0, 3'000'000);  // none: stamps at the very edges of seconds
   const int trouble = *rc::gen::element(0, 20, 500);                   // of 10,000 rows
-  const bool changes = *rc::gen::arbitrary<bool>();  // of the pace
+  const bool changes = *rc::gen::arbitrary<bool>();                    // of the pace
   std::mt19937 random(*rc::gen::arbitrary<std::uint32_t>());
   const auto below = [&](std::uint32_t n) { return static_cast<std::int64_t>(random() % n); };
   const auto often = [&](int of_10000) { return below(10'000) < of_10000; };

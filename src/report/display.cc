@@ -282,7 +282,8 @@ std::optional<double> TickView::StandardError() const {
   const auto n = static_cast<double>(total);
   // n * squares - sum * sum is exact, and so does not vanish where readings hardly differ.
   const double variance = static_cast<double>(total * squares - sum * sum) / n / (n - 1);
-  return std::sqrt(variance / static_cast<double>(independent)) * static_cast<double>(kTickUnit) / static_cast<double>(kPercent);
+  return std::sqrt(variance / static_cast<double>(independent)) * static_cast<double>(kTickUnit) /
+         static_cast<double>(kPercent);
 }
 
 TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {

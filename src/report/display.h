@@ -97,9 +97,9 @@ struct TickView {
 
   [[nodiscard]] std::optional<double> Share(Phase p) const;
   [[nodiscard]] std::optional<double> BurstIndex() const;  // B = 4 x share below 10 % x share from 90 %
-  // Of the mean of the readings, in percentage points, as if each were drawn alone: s / sqrt(independent). Readings share
-  // the fate of their neighbours, so what is known is less (see stats/ for that). Absent below two readings, and where
-  // it is not known how many are independent.
+  // Of the mean of the readings, in percentage points, as if each were drawn alone: s / sqrt(independent). Readings
+  // share the fate of their neighbours, so what is known is less (see stats/ for that). Absent below two readings, and
+  // where it is not known how many are independent.
   [[nodiscard]] std::optional<double> StandardError() const;
 };
 TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds);

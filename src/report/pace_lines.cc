@@ -40,9 +40,11 @@ void AddPieces(const AuditReport& report, std::vector<std::string>& lines) {
   }
   for (const auto& [paces, found] : alike) {
     const auto& [device, gpus] = found;
-    const std::string which = gpus == 1 ? DeviceLabel(report, device->device)
-                                        : fmt::format("{}, on {} first", Gpus(gpus), DeviceLabel(report, device->device));
-    lines.push_back(fmt::format("Sampling period changed ({}): {}.", which, PiecesText(device->periods, device->first)));
+    const std::string which = gpus == 1
+                                  ? DeviceLabel(report, device->device)
+                                  : fmt::format("{}, on {} first", Gpus(gpus), DeviceLabel(report, device->device));
+    lines.push_back(
+        fmt::format("Sampling period changed ({}): {}.", which, PiecesText(device->periods, device->first)));
   }
 }
 
@@ -66,13 +68,15 @@ void AddCollections(const AuditReport& report, std::vector<std::string>& lines) 
                     ticks.total, ticks.independent, found.second > 1 ? " per GPU" : ""));
   }
   if (constant > 0)
-    lines.push_back(fmt::format("No gauge of {} ever changed: how often the exporter collects is unknown, and so is the "
-                                "error of the mean.",
-                                Gpus(constant)));
+    lines.push_back(
+        fmt::format("No gauge of {} ever changed: how often the exporter collects is unknown, and so is the "
+                    "error of the mean.",
+                    Gpus(constant)));
   if (irregular > 0)
-    lines.push_back(fmt::format("Scrapes of {} repeat at no regular distance: the exporter's collection interval is "
-                                "unknown; the error of the mean assumes the median.",
-                                Gpus(irregular)));
+    lines.push_back(
+        fmt::format("Scrapes of {} repeat at no regular distance: the exporter's collection interval is "
+                    "unknown; the error of the mean assumes the median.",
+                    Gpus(irregular)));
 }
 
 }  // namespace
@@ -90,9 +94,10 @@ std::vector<std::string> PaceLines(const AuditReport& report) {
     }
   }
   if (coarse > 0)
-    lines.push_back(fmt::format("Stamps of {} carry up to {:.3g} rows each: a stamp counts as the mean of its rows, and "
-                                "bursts within it cannot be told.",
-                                Gpus(coarse), most));
+    lines.push_back(
+        fmt::format("Stamps of {} carry up to {:.3g} rows each: a stamp counts as the mean of its rows, and "
+                    "bursts within it cannot be told.",
+                    Gpus(coarse), most));
   return lines;
 }
 

@@ -124,7 +124,8 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "kept of an owner on a device; {they count|it counts} "
      "as its time"},
     {Q::kDifferingReadings, "differing_readings", S::kWarn,
-     "{times|time} a scrape said several values for one GPU, such as a whole and its owners' parts; the largest of each "
+     "{times|time} a scrape said several values for one GPU, such as a whole and its owners' parts; the largest of "
+     "each "
      "signal counts"},
     {Q::kScaleUnproven, "scale_unproven", S::kWarn,
      "percent {fields hold|field holds} only 0 and 1, read as 0 % and 1 %; say --unit ratio if 1 means 100 %"},
@@ -137,7 +138,8 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "{inputs hold|input holds} one reading of each series, which covers no time; query a range instead: METRIC[1h]"},
     {Q::kFileNotRead, "file_not_read", S::kInfo, "{files of a folder were|file of a folder was} not read"},
     {Q::kCoarseStamps, "coarse_stamps", S::kInfo,
-     "{stamps carry|stamp carries} several readings of one GPU that differ; {they count|it counts} as the mean, and what "
+     "{stamps carry|stamp carries} several readings of one GPU that differ; {they count|it counts} as the mean, and "
+     "what "
      "happened within {them|it} is unknown"},
 }};
 

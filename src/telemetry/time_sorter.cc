@@ -101,7 +101,7 @@ class Joiner {
   std::size_t stamp_ = 0;  // in the batch: the first sample of the last time and device
   std::size_t again_ = 0;  // how many samples after it repeat `again_signal_`: the readings come sorted by signal
   Signal again_signal_ = Signal::kUtilization;
-  bool differs_ = false;   // what was said for the last of it
+  bool differs_ = false;  // what was said for the last of it
 };
 
 }  // namespace
