@@ -92,11 +92,11 @@ void Measure(const StandIn& driver, const test::FakeRoot& root, std::mt19937& ra
 
 // All fields; a new one makes this fail to compile.
 auto Fields(const DeviceResult& r) {
-  const auto& [device, counter, first, last, period, fast, spans, tick_window, totals, spin, power_limit, default_limit,
-               max_sm, throttled] = r;
+  const auto& [device, counter, first, last, period, periods, collection, fast, spans, tick_window, totals, spin,
+               power_limit, default_limit, max_sm, throttled] = r;
   const auto& [evidence, time, idle, limit, below] = spin;
-  return std::tie(device, counter, first, last, period, fast, spans, tick_window, totals, evidence, time, idle, limit,
-                  below, power_limit, default_limit, max_sm, throttled);
+  return std::tie(device, counter, first, last, period, periods, collection, fast, spans, tick_window, totals, evidence,
+                  time, idle, limit, below, power_limit, default_limit, max_sm, throttled);
 }
 
 void ExpectSame(const RunInputs& live, const RunInputs& replayed) {

@@ -52,12 +52,14 @@ std::vector<std::int64_t> IntervalsOf(std::span<const Sample> first, std::uint32
   return intervals;
 }
 
-// When the value of the counter changed; of readings of one time the largest counts.
+// When the value of the counter changed; readings of one time count as their mean.
 std::vector<std::int64_t> ChangesOf(std::span<const Sample> first, Signal counter) {
   std::vector<std::int64_t> changes;
   std::optional<std::int64_t> before;
   std::optional<std::int64_t> value;
   std::int64_t value_time = 0;
+  std::int64_t sum = 0;
+  std::int64_t rows = 0;
   const auto settle = [&] {
     if (before && *before != *value) changes.push_back(value_time);
     before = value;
@@ -66,7 +68,9 @@ std::vector<std::int64_t> ChangesOf(std::span<const Sample> first, Signal counte
     if (!s.Has(counter)) continue;
     const bool again = value && s.time.nanos() == value_time;
     if (value && !again) settle();
-    value = again ? std::max(*value, s.Get(counter)) : s.Get(counter);
+    sum = again ? sum + s.Get(counter) : s.Get(counter);
+    rows = again ? rows + 1 : 1;
+    value = static_cast<std::int64_t>(DivHalfEven(sum, rows));
     value_time = s.time.nanos();
   }
   if (value) settle();

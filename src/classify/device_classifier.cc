@@ -13,6 +13,7 @@ constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDe
 constexpr std::array<Signal, 3> kRemembered = {Signal::kPowerLimit, Signal::kPowerDefaultLimit, Signal::kMaxSmClock};
 constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
 constexpr std::uint32_t kHeld = HeldMask();
+constexpr std::uint32_t kLargest = Bit(Signal::kMemoryUsed) | Bit(Signal::kProcesses);
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
 // `span` ns at the mean of so many readings (none negative): their sum x span / count, half to even. Where the product
@@ -63,14 +64,25 @@ DeviceClassifier::DeviceClassifier(const Thresholds& thresholds, const Cadence& 
 void DeviceClassifier::Adopt(const Cadence& cadence, Instant next) {
   SettleUsual();
   const bool fast = cadence.Fast(*thresholds_);
-  if (fast && !fast_) {
+  const bool reads_on = cadence.counter == cadence_.counter && cadence.counter;
+  const bool clock_step = !held_valid_ && held_reason_ == Unobserved::kClock;
+  if (reads_on && !fast_ && !clock_step && held_until_ != INT64_MIN)
+    held_until_ += (cadence.max_gap - cadence_.max_gap).count();
+  if (fast != fast_) collections_.Forget();
+  if (last_time_ == INT64_MIN) {
+    // Nothing was read yet.
+  } else if (fast && !fast_) {
     Advance(InWindow(FloorSecond(next.nanos() + clock_.shift()) * kNanosPerSecond));
     if (open_used_) CloseSlowCell();
-  } else if (!fast && fast_) {
+  } else if (fast_ && !fast) {
     CloseFastCell();
     cursor_ = InWindow(cell_end_);
     cell_end_ = INT64_MIN;
+    held_valid_ = reads_on && (lacked_ & counter_bit_) == 0;
+    held_value_ = ticks_.last_value();
+    held_until_ = ticks_.last_time() + cadence.max_gap.count();
   }
+  ticks_.CloseBlocks(INT64_MAX / 4, totals_);
   cadence_ = WithHolds(cadence, *thresholds_);
   fast_ = fast;
   counter_bit_ = cadence.counter ? Bit(*cadence.counter) : 0;
@@ -80,6 +92,8 @@ void DeviceClassifier::Adopt(const Cadence& cadence, Instant next) {
   usual_ = UINT32_MAX;
   fast_reason_ = Unobserved::kGap;
 }
+
+void DeviceClassifier::set_holds(const Cadence& cadence) { cadence_.hold = WithHolds(cadence, *thresholds_).hold; }
 
 std::optional<std::int64_t> DeviceClassifier::Known(Signal s) const {
   const Side& side = side_[Index(s)];
@@ -259,7 +273,7 @@ void DeviceClassifier::FeedAny(const Sample& sample) {
 // the word that there is none.
 void DeviceClassifier::FeedSameTime(const Sample& sample) {
   const bool repeats_counter = (sample.present & said_ & counter_bit_) != 0;
-  RaiseRepeated(sample);
+  AverageRepeated(sample);
   Sample rest = sample;
   rest.present &= ~said_;
   rest.unavailable &= ~(said_ | lacked_);
@@ -268,17 +282,40 @@ void DeviceClassifier::FeedSameTime(const Sample& sample) {
   if (adds) TakeRow(rest, last_time_);
 }
 
-// Readings of one signal and time that differ: when each was read the stamps do not tell, so the order of rows shall
-// not decide. The largest counts, as TimeSorter has it.
-void DeviceClassifier::RaiseRepeated(const Sample& sample) {
+// What the readings of one signal and stamp come to, with `value` as one more; `before`: so far. A stamp that is
+// coarser than the readings does not tell when each was read, so each speaks for the same part of it: a gauge is their
+// mean. The largest would make a square wave of 0 % and 100 % a full load. Memory and processes are the most that was
+// held, flags the last. Wrong where rows were repeated unevenly by a fault: 0, 100, 100 of one stamp may have been 0,
+// 100.
+std::int64_t DeviceClassifier::ValueOfStamp(Signal signal, std::int64_t before, std::int64_t value) {
+  const std::size_t i = Index(signal);
+  if ((stamp_.signals & Bit(signal)) == 0) {
+    stamp_.signals |= Bit(signal);
+    stamp_.sum[i] = before;
+    stamp_.readings[i] = 1;
+  }
+  stamp_.sum[i] += value;
+  ++stamp_.readings[i];
+  if ((kLargest & Bit(signal)) != 0) return std::max(before, value);
+  if (signal == Signal::kEventReasons) return value;
+  return static_cast<std::int64_t>(DivHalfEven(stamp_.sum[i], stamp_.readings[i]));
+}
+
+// Readings of one signal and time. Counted again, equal ones of a log that is there twice change nothing.
+void DeviceClassifier::AverageRepeated(const Sample& sample) {
+  if (stamp_.time != last_time_) {
+    stamp_.time = last_time_;
+    stamp_.signals = 0;
+  }
   bool differs = false;
+  if (!fast_) collections_.OnRow(sample, last_time_, counter_bit_);
   for (std::uint32_t bits = sample.present & said_ & (kHeld | counter_bit_); bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
     const std::uint32_t bit = bits & ~(bits - 1);
     const std::int64_t before = bit == counter_bit_ ? ticks_.last_value() : side_[i].value;
-    const std::int64_t value = sample.value[i];
-    differs = differs || value != before;
-    if (value <= before) continue;
+    differs = differs || sample.value[i] != before;
+    const std::int64_t value = ValueOfStamp(static_cast<Signal>(i), before, sample.value[i]);
+    if (value == before) continue;
     if (bit == counter_bit_) {
       tick_sum_ += fast_ ? value - before : 0;
       held_value_ = value;
@@ -296,6 +333,13 @@ void DeviceClassifier::RaiseRepeated(const Sample& sample) {
   }
   if (sample.Has(Signal::kMemoryUsed))
     totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
+  if ((sample.present & said_ & kFacts) != 0) {
+    Sample again = sample;
+    again.present &= said_;
+    NoteFacts(again);
+  }
+  if ((sample.present & said_ & Bit(Signal::kEnergy)) != 0 && sample.Get(Signal::kEnergy) > last_energy_)
+    NoteEnergy(sample.Get(Signal::kEnergy), last_time_);
   if (differs && differs_at_ != last_time_) {
     ++totals_.differing;
     differs_at_ = last_time_;
@@ -340,7 +384,10 @@ void DeviceClassifier::TellLimits() {
   cells_.set_lowered(power_limit() && default_limit() && *power_limit() < *default_limit());
 }
 
-void DeviceClassifier::Follow(const DeviceClassifier& earlier) {
+void DeviceClassifier::Follow(DeviceClassifier& earlier) {
+  CollectionRuns runs = earlier.collections();
+  runs.Append(collections_.runs());
+  collections_.set_runs(runs);
   if (!Known(Signal::kMaxSmClock)) max_sm_khz_ = earlier.max_sm_khz_;
   for (const Signal fact : kRemembered) {
     if (!Known(fact)) side_[Index(fact)] = earlier.side_[Index(fact)];
@@ -486,6 +533,7 @@ void DeviceClassifier::ForgetOpenCell() {
 
 void DeviceClassifier::FeedSlow(const Sample& s, std::int64_t time) {
   const std::int64_t to = InWindow(time);
+  collections_.OnRow(s, time, counter_bit_);
   if (cursor_ == INT64_MIN) {
     cursor_ = to;
     first_ = std::min(first_, to);

@@ -7,6 +7,7 @@
 
 #include "classify/cadence.h"
 #include "classify/cell.h"
+#include "classify/collection_runs.h"
 #include "classify/divider.h"
 #include "classify/row_sums.h"
 #include "classify/tick_counter.h"
@@ -50,22 +51,34 @@ class DeviceClassifier {
   void DropTotals() {
     SettleUsual();
     totals_ = {};
+    collections_.Settle();
+    collections_.set_runs({});
   }
   // What goes on at this moment is in the totals as far as it went, and joins its rest when they are merged.
   void CutRuns() {
     SettleUsual();
     cells_.CutRun(totals_);
   }
+  // Runs of equal scrapes, of a device that is not read several times a second. Not part of the totals, because they
+  // add up in order of time alone; DropTotals forgets them too.
+  [[nodiscard]] const CollectionRuns& collections() {
+    collections_.Settle();
+    return collections_.runs();
+  }
+  void set_collections(const CollectionRuns& runs) { collections_.set_runs(runs); }
   void MergeTotals(const DeviceTotals& earlier) { totals_.Merge(earlier); }
 
   // Window of the device on the run's time line: whole seconds where Fast, else first to last sample.
   [[nodiscard]] Instant first() const { return Instant::FromNanos(first_); }
   [[nodiscard]] Instant last() const { return Instant::FromNanos(last_edge_); }
   // What followed `earlier` was read by this: facts that it did not read are as they were there.
-  void Follow(const DeviceClassifier& earlier);
+  void Follow(DeviceClassifier& earlier);
   void set_first(Instant first) { first_ = first.nanos(); }
-  // From the sample at `next` on the device is read as `cadence` says: its counter begins there.
+  // From the sample at `next` on the device is read as `cadence` says: its counter begins or changes its pace there.
+  // The last reading before is held as long as those that follow.
   void Adopt(const Cadence& cadence, Instant next);
+  // From here on signals beside the counter are held as `cadence` says.
+  void set_holds(const Cadence& cadence);
   // Of the newest sample; after the first.
   [[nodiscard]] Instant newest() const { return Instant::FromNanos(last_time_); }
   // What is known of the board before it is read: its power limit; and of a MIG instance what watches its board, which
@@ -115,7 +128,8 @@ class DeviceClassifier {
   [[nodiscard]] bool IsNext(std::int64_t time) const { return time > last_time_ && time - last_time_ <= hold_; }
   void FeedAny(const Sample& sample);
   void FeedSameTime(const Sample& sample);
-  void RaiseRepeated(const Sample& sample);
+  void AverageRepeated(const Sample& sample);
+  std::int64_t ValueOfStamp(Signal signal, std::int64_t before, std::int64_t value);
   void TakeRow(const Sample& sample, std::int64_t time);
   void SettleUsual();
   void ChooseUsual(const Sample& sample);
@@ -166,6 +180,7 @@ class DeviceClassifier {
   DeviceTotals totals_;
   CellAccumulator cells_;
   TickCounter ticks_;
+  CollectionWatch collections_;
 
   DeviceClock clock_;
   std::optional<Instant> misplaced_;
@@ -175,6 +190,14 @@ class DeviceClassifier {
   std::uint32_t said_ = 0;               // the signals that had a value at last_time_
   std::uint32_t lacked_ = 0;             // and those of which it was said that they had none
   std::int64_t differs_at_ = INT64_MIN;  // the last time of which readings differ
+  // Of last_time_, if several rows carry it: for each signal in `signals` the sum and the number of its readings.
+  struct Stamp {
+    std::int64_t time = INT64_MIN;
+    std::uint32_t signals = 0;
+    std::array<std::int64_t, kSignalCount> sum{};
+    std::array<std::int64_t, kSignalCount> readings{};
+  };
+  Stamp stamp_;
   std::int64_t last_energy_ = -1;
   std::int64_t last_energy_time_ = 0;
   std::array<std::int64_t, 2> stuck_since_ = {INT64_MIN, INT64_MIN};

@@ -129,11 +129,12 @@ TEST(DevicePartialTest, PartsMergeExactlyWhereverTheyAreCut) {
     trace[*rc::gen::inRange<std::size_t>(0, trace.size())].Set(Signal::kMaxSmClock, 2'100'000);
     trace[*rc::gen::inRange<std::size_t>(0, trace.size())].Set(Signal::kXid, 31);
     const Cadence cadence = AnyCadence(period);
-    DevicePartial merged(thresholds, cadence, 1'980'000);
+    const std::vector<CadencePiece> pieces = {{trace.front().time, trace.front().time, cadence}};
+    DevicePartial merged(thresholds, pieces, 1'980'000);
     std::size_t from = 0;
     while (from < trace.size()) {
       const std::size_t to = from + *rc::gen::inRange<std::size_t>(1, trace.size() - from + 1);
-      DevicePartial part(thresholds, cadence, 1'980'000);
+      DevicePartial part(thresholds, pieces, 1'980'000);
       for (std::size_t i = from; i < to; ++i) part.Feed(trace[i]);
       RC_ASSERT(merged.Append(part).has_value());
       from = to;
@@ -409,39 +410,85 @@ TEST(DeviceClassifierTest, WhatTellsOfSpinWaitIsCounted) {
   }
 }
 
-// Stamps too coarse: several rows of one time that differ. In whatever order they come, the largest of each signal
-// counts, for every figure as if there were no other, and every such time is told once.
-TEST(DeviceClassifierTest, RowsOfOneTimeThatDifferCountAsTheirLargestInAnyOrder) {
+// Stamps coarser than the readings: in whatever order the rows of one stamp come, each gauge counts as their mean and
+// memory as the most, for every figure, as if one row had said so.
+TEST(DeviceClassifierTest, RowsOfOneStampCountAsTheirMean) {
   const Thresholds thresholds;
   test::ExpectProperty([&] {
     const std::int64_t period = *rc::gen::element(100, 250, 1000, 15'000) * kMs;
     const Cadence cadence = CadenceOf(period);
-    const std::vector<Sample> trace = RandomTrace(period);
+    std::vector<Sample> trace = RandomTrace(period);
     std::vector<Sample> rows;
     std::int64_t differing = 0;
-    for (const Sample& largest : trace) {
-      std::vector<Sample> same = {largest};
-      bool differs = false;
-      for (int copies = *rc::gen::inRange(0, 4); copies > 0; --copies) {
-        Sample copy = largest;
+    std::int64_t repeats = 0;
+    for (Sample& one : trace) {
+      std::vector<Sample> same = {one};
+      for (int copies = *rc::gen::inRange(0, 6); copies > 0; --copies) {
+        Sample copy = one;
         for (const Signal s : {Signal::kUtilization, Signal::kPower, Signal::kMemoryUsed}) {
-          if (!copy.Has(s)) continue;
-          copy.Set(s, copy.Get(s) * *rc::gen::element(0, 1, 2) / 2);
-          differs = differs || copy.Get(s) != largest.Get(s);
+          if (copy.Has(s)) copy.Set(s, copy.Get(s) * *rc::gen::inRange(0, 5) / 4);
         }
         same.insert(same.begin() + *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(same) + 1), copy);
       }
+      bool differs = false;
+      for (const Signal s : {Signal::kUtilization, Signal::kPower, Signal::kMemoryUsed}) {
+        if (!one.Has(s)) continue;
+        Int128 sum = 0;
+        std::int64_t most = 0;
+        for (const Sample& row : same) {
+          sum += row.Get(s);
+          most = std::max(most, row.Get(s));
+          differs = differs || row.Get(s) != same.front().Get(s);
+        }
+        one.Set(s, s == Signal::kMemoryUsed ? most : static_cast<std::int64_t>(DivHalfEven(sum, std::ssize(same))));
+      }
       differing += differs ? 1 : 0;
+      repeats += std::ssize(same) - 1;
       rows.insert(rows.end(), same.begin(), same.end());
     }
     const DeviceTotals want = Stream(trace, cadence, thresholds);
     DeviceTotals got = Stream(rows, cadence, thresholds);
     RC_ASSERT(got.differing == differing);
-    RC_ASSERT(got.duplicates == std::ssize(rows) - std::ssize(trace));
+    RC_ASSERT(got.duplicates == repeats);
     got.differing = got.duplicates = 0;
     RC_ASSERT(got == want);
     RC_ASSERT(MeasureCadence(rows, thresholds).tick_window == MeasureCadence(trace, thresholds).tick_window);
   });
+}
+
+// Ten rows a second, stamped by whole seconds, of a load that is off and on by turns within each: half busy, and not
+// the full load that the largest of each stamp makes of it. The same with the log there twice.
+TEST(DeviceClassifierTest, ASquareWaveWithinASecondIsItsMean) {
+  const Thresholds t;
+  for (const int copies : {1, 2}) {
+    std::vector<Sample> rows;
+    for (std::int64_t i = 0; i <= 6000; ++i) {
+      Sample s;
+      s.time = Instant::FromNanos(kStart + i / 10 * kNanosPerSecond);
+      s.Set(Signal::kUtilization, i % 2 == 0 ? 0 : kFull);
+      s.Set(Signal::kPower, i % 2 == 0 ? 100'000 : 500'000);
+      s.Set(Signal::kMemoryUsed, i % 2 == 0 ? 0 : std::int64_t{8} << 30);
+      s.Set(Signal::kEnergy, i * 30'000);
+      for (int copy = 0; copy < copies; ++copy) rows.push_back(s);
+    }
+    const DeviceTotals totals = Stream(rows, MeasureCadence(rows, t), t);
+    EXPECT_EQ(totals.phase_ns[1], 600 * kNanosPerSecond);
+    EXPECT_DOUBLE_EQ(*totals.utilization.Mean(), 50 * kPercent);
+    EXPECT_DOUBLE_EQ(*totals.power.Mean(), 300'000);
+    EXPECT_EQ(totals.max_memory_used, std::int64_t{8} << 30);
+    EXPECT_EQ(static_cast<std::int64_t>(totals.energy_mj), 6000 * 30'000);
+    EXPECT_NEAR(totals.RowsPerStamp().value_or(0), 10 * copies, 0.1);
+  }
+}
+
+TEST(DeviceClassifierTest, ALogOfRowsThatAreThereTwiceHasNoCoarseStamps) {
+  const Thresholds t;
+  std::vector<Sample> rows;
+  for (const Sample& s : Constant(80, 600, 100)) rows.insert(rows.end(), {s, s});
+  const DeviceTotals totals = Stream(rows, MeasureCadence(rows, t), t);
+  EXPECT_EQ(totals.duplicates, 6001);
+  EXPECT_FALSE(totals.RowsPerStamp());
+  EXPECT_EQ(totals.phase_ns[2], 601 * kNanosPerSecond);
 }
 
 // 600 rows, one of a clock that was a day behind; and ten that were an hour behind.

@@ -67,6 +67,48 @@ inline NaiveTotals Reduce(const std::map<std::int64_t, NaiveCell>& cells, const 
   return out;
 }
 
+// The periods of a series, by its rule, over all of it: intervals `i` on are those after times[i].
+struct NaivePeriod {
+  std::int64_t start = 0;
+  std::int64_t period = 0;
+  friend bool operator==(const NaivePeriod&, const NaivePeriod&) = default;
+};
+
+inline std::vector<NaivePeriod> NaivePieces(const std::vector<std::int64_t>& times) {
+  std::vector<std::int64_t> intervals;
+  for (std::size_t i = 1; i < times.size(); ++i) intervals.push_back(times[i] - times[i - 1]);
+  const auto period_of = [&](std::size_t from, std::size_t count) {
+    const auto begin = intervals.begin() + static_cast<std::ptrdiff_t>(from);
+    return PeriodOf({begin, begin + static_cast<std::ptrdiff_t>(std::min(count, intervals.size() - from))});
+  };
+  const auto differs = [](std::int64_t a, std::int64_t b) { return a >= 2 * b || b >= 2 * a; };
+  // Whether a piece opens with the interval after one of `period`.
+  const auto opens = [&](std::size_t at, std::int64_t period) {
+    if (at + 21 > intervals.size() || !differs(intervals[at], period)) return false;
+    const bool slow = intervals[at] > period;
+    std::size_t onset = 0;
+    for (std::size_t i = at; i < at + 5; ++i) {
+      onset += static_cast<std::size_t>(differs(intervals[i], period) && (intervals[i] > period) == slow);
+    }
+    const std::int64_t pace = period_of(at, 21);
+    return onset >= 3 && differs(pace, period) && (pace > period) == slow;
+  };
+  std::vector<NaivePeriod> pieces = {{times.front(), period_of(0, 101)}};
+  for (std::size_t at = 0; at < intervals.size();) {
+    if (!opens(at, pieces.back().period)) {
+      ++at;
+      continue;
+    }
+    const std::int64_t pace = period_of(at, 21);
+    std::size_t own = 1;
+    while (own < 101 && at + own < intervals.size() && !opens(at + own, pace)) ++own;
+    const std::int64_t period = period_of(at, own);
+    if (own >= 21 && differs(period, pieces.back().period)) pieces.push_back({times[at], period});
+    at += own;
+  }
+  return pieces;
+}
+
 // How long a reading of the signal is held.
 inline std::int64_t NaiveHold(Signal signal, const Cadence& cadence, const Thresholds& t) {
   const std::int64_t own = cadence.hold[Index(signal)];
@@ -132,7 +174,14 @@ inline NaiveTotals NaiveFast(const std::vector<Sample>& samples, const Threshold
   return out;
 }
 
-inline NaiveTotals NaiveSlow(const std::vector<Sample>& samples, const Cadence& cadence, const Thresholds& t) {
+// With `pieces`, every reading is held by the period of the piece that it lies in, its first row included.
+inline NaiveTotals NaiveSlow(const std::vector<Sample>& samples, const Cadence& cadence, const Thresholds& t,
+                             const std::vector<NaivePeriod>& pieces = {}) {
+  const auto counter_hold = [&](std::int64_t time) {
+    std::int64_t hold = cadence.max_gap.count();
+    for (const NaivePeriod& piece : pieces) hold = piece.start <= time ? piece.period * 5 / 2 : hold;
+    return hold;
+  };
   std::map<std::int64_t, NaiveCell> cells;
   std::int64_t throttled = 0;
   // Spreads `value` over [from, to) of the grid.
@@ -149,7 +198,7 @@ inline NaiveTotals NaiveSlow(const std::vector<Sample>& samples, const Cadence& 
     const Sample& s = samples[i];
     const std::int64_t from = s.time.nanos();
     if (s.Has(Signal::kUtilization)) {
-      const std::int64_t to = std::min(samples[i + 1].time.nanos(), from + cadence.max_gap.count());
+      const std::int64_t to = std::min(samples[i + 1].time.nanos(), from + counter_hold(from));
       spread(from, to, [&](NaiveCell& c, std::int64_t ns) {
         c.covered += ns;
         c.area += static_cast<Int128>(s.Get(Signal::kUtilization)) * ns;
@@ -161,8 +210,9 @@ inline NaiveTotals NaiveSlow(const std::vector<Sample>& samples, const Cadence& 
       for (std::size_t j = i; j + 1 < samples.size(); ++j) {
         const Sample& row = samples[j];
         if (j > i && (row.Has(signal) || row.Lacks(signal))) return;
-        std::int64_t to = std::min(samples[j + 1].time.nanos(), from + NaiveHold(signal, cadence, t));
-        if (row.Has(Signal::kUtilization)) to = std::min(to, row.time.nanos() + cadence.max_gap.count());
+        const std::int64_t own = pieces.empty() ? NaiveHold(signal, cadence, t) : counter_hold(from);
+        std::int64_t to = std::min(samples[j + 1].time.nanos(), from + own);
+        if (row.Has(Signal::kUtilization)) to = std::min(to, row.time.nanos() + counter_hold(row.time.nanos()));
         spread(row.time.nanos(), to, put);
       }
     };

@@ -5,17 +5,31 @@
 
 namespace idleburn {
 
-DevicePartial::DevicePartial(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz)
-    : horizon_(std::max({cadence.max_gap.count(), thresholds.side_hold.count(), thresholds.stuck_after.count(),
-                         *std::max_element(cadence.hold.begin(), cadence.hold.end())}) +
-               (thresholds.stuck_after + thresholds.dim_after + thresholds.idle_power_after).count() +
-               (2 * thresholds.spin_cells + 1) * kNanosPerSecond),
-      live_(thresholds, cadence, max_sm_khz) {}
+namespace {
+
+// So far back a sample matters at the most.
+std::int64_t Horizon(const Thresholds& thresholds, std::span<const CadencePiece> pieces) {
+  std::int64_t longest = std::max(thresholds.side_hold, thresholds.stuck_after).count();
+  for (const CadencePiece& piece : pieces) {
+    const Cadence& c = piece.cadence;
+    longest = std::max({longest, c.max_gap.count(), *std::max_element(c.hold.begin(), c.hold.end())});
+  }
+  return longest + (thresholds.stuck_after + thresholds.dim_after + thresholds.idle_power_after).count() +
+         (2 * thresholds.spin_cells + 1) * kNanosPerSecond;
+}
+
+}  // namespace
+
+DevicePartial::DevicePartial(const Thresholds& thresholds, std::vector<CadencePiece> pieces, std::int64_t max_sm_khz)
+    : pieces_(std::move(pieces)),
+      horizon_(Horizon(thresholds, pieces_)),
+      live_(thresholds, pieces_.front().cadence, max_sm_khz) {}
 
 // From here on the state of live_ no longer depends on what came before this stretch.
 void DevicePartial::Detach() {
   live_.CutRuns();
   head_totals_ = live_.totals();
+  head_collections_ = live_.collections();
   first_ = live_.first();
   live_.DropTotals();
   detached_ = true;
@@ -26,7 +40,11 @@ void DevicePartial::Feed(const Sample& sample) {
     const std::int64_t earliest = sample.time.nanos() + horizon_;
     detach_at_ = earliest - earliest % TickCounter::kAnchor + TickCounter::kAnchor;
   }
-  if (!detached_ && sample.time.nanos() >= detach_at_) Detach();
+  // The second that is open then began in this stretch, however long no sample came.
+  if (!detached_ && last_.nanos() >= detach_at_ && sample.time > last_) Detach();
+  for (; piece_ + 1 < pieces_.size() && sample.time >= pieces_[piece_ + 1].from; ++piece_) {
+    Adopt(pieces_[piece_ + 1], live_);
+  }
   if (!detached_) head_.push_back(sample);
   last_ = std::max(last_, sample.time);
   live_.Feed(sample);
@@ -44,7 +62,8 @@ Result<void> DevicePartial::Append(const DevicePartial& next) {
   live_.CutRuns();
   const DeviceTotals before = live_.totals();
   const Instant first = live_.first();
-  const DeviceClassifier earlier = std::exchange(live_, next.live_);
+  DeviceClassifier earlier = std::exchange(live_, next.live_);
+  piece_ = next.piece_;
   live_.Follow(earlier);
   live_.MergeTotals(before);
   live_.set_first(first);
@@ -53,7 +72,11 @@ Result<void> DevicePartial::Append(const DevicePartial& next) {
 }
 
 DeviceClassifier DevicePartial::Finish() && {
-  if (detached_) live_.MergeTotals(head_totals_);
+  if (detached_) {
+    live_.MergeTotals(head_totals_);
+    head_collections_.Append(live_.collections());
+    live_.set_collections(head_collections_);
+  }
   live_.Close();
   return std::move(live_);
 }

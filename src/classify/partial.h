@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "classify/device_classifier.h"
+#include "classify/cadence_watch.h"
 
 namespace idleburn {
 
@@ -20,8 +20,9 @@ namespace idleburn {
 // anywhere, classified in any order and merged in order.
 class DevicePartial {
  public:
-  // All partials of a device must use the same cadence and thresholds.
-  DevicePartial(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz);
+  // All partials of a device must use the same pieces (CadenceWatch::pieces, at least one) and thresholds: what a
+  // reading means depends on the pace at which the source was read, which a stretch of its own does not tell.
+  DevicePartial(const Thresholds& thresholds, std::vector<CadencePiece> pieces, std::int64_t max_sm_khz);
 
   void Feed(const Sample& sample);
   // Joins the stretch that follows. Fails if `next` does not start after this one, or if the wall clock of this
@@ -33,12 +34,15 @@ class DevicePartial {
  private:
   void Detach();
 
+  std::vector<CadencePiece> pieces_;
+  std::size_t piece_ = 0;  // in force
   std::int64_t horizon_;
   std::vector<Sample> head_;
   bool detached_ = false;
   std::int64_t detach_at_ = 0;
   Instant last_;
   DeviceTotals head_totals_;
+  CollectionRuns head_collections_;
   Instant first_;
   DeviceClassifier live_;
 };

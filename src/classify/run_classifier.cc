@@ -21,6 +21,33 @@ bool SaysACounter(const Sample& sample) {
   return ((sample.present | sample.unavailable) & (Bit(Signal::kUtilization) | Bit(Signal::kGrEngineActive))) != 0;
 }
 
+// How often the device was read, and the distance of independent readings: of the piece that lasts longest.
+void TellPace(std::span<const CadencePiece> pieces, const Collection& collection, const Thresholds& thresholds,
+              DeviceResult& result) {
+  const CadencePiece* longest = &pieces.front();
+  Nanos most{-1};
+  for (const CadencePiece* piece = pieces.data(); piece < pieces.data() + pieces.size();) {
+    const auto* next =
+        std::find_if(piece + 1, pieces.data() + pieces.size(), [](const auto& p) { return p.by_counter; });
+    const Instant end = next < pieces.data() + pieces.size() ? next->start : result.last;
+    if (end - piece->start > most) longest = piece;
+    most = std::max(most, end - piece->start);
+    const bool empty = next < pieces.data() + pieces.size() && end == piece->start;
+    if (piece->cadence.period > Nanos(0) && !result.spans && !empty)
+      result.periods.push_back({piece->start, piece->cadence.period});
+    piece = next;
+  }
+  const Cadence& cadence = longest->cadence;
+  result.fast = cadence.Fast(thresholds);
+  if (result.periods.empty()) return;
+  result.period = cadence.period;
+  const bool known = cadence.tick_window > Nanos(0) || cadence.period >= kLongestTickWindow;
+  if (known) result.tick_window = std::max(cadence.tick_window, cadence.period);
+  if (result.fast) return;
+  result.collection = collection;
+  if (collection.known == Collection::Known::kTold) result.tick_window = cadence.period * collection.scrapes;
+}
+
 }  // namespace
 
 RunClassifier::RunClassifier(const Thresholds& thresholds, const DeviceTable& devices, DataQuality& quality,
@@ -29,7 +56,8 @@ RunClassifier::RunClassifier(const Thresholds& thresholds, const DeviceTable& de
 
 void RunClassifier::Add(const Sample& sample, Stream& stream) const {
   const bool begins = stream.first.empty() && !stream.cadence.counter && SaysACounter(sample);
-  if (stream.live && stream.first.empty() && !begins) return stream.live->Feed(sample);
+  if (stream.live && stream.first.empty() && !begins) return stream.watch.Feed(sample, *stream.live);
+  if (stream.live && begins) stream.watch.End(*stream.live);
   stream.first.Add(sample);
   if (stream.first.Tell(FirstSamples::MostOf(streams_.size()))) Begin(sample.device, stream, window_);
 }
@@ -84,7 +112,7 @@ void RunClassifier::AddByDevice(const SampleColumns& columns, std::size_t from, 
       columns.Get(rows[added], sample);
       Add(sample, stream);
     }
-    if (added < rows.size()) stream.live->Feed(columns, rows.subspan(added), sums_);
+    if (added < rows.size()) stream.watch.Feed(columns, rows.subspan(added), sums_, *stream.live);
   });
 }
 
@@ -102,7 +130,9 @@ void RunClassifier::Begin(DeviceId device, Stream& stream, const RunWindow* wind
     const auto watch = board ? boards_.find(*board) : boards_.end();
     if (watch != boards_.end()) stream.live->set_board(&watch->second);
   }
-  for (const Sample& s : stream.first.samples()) stream.live->Feed(s);
+  const Instant start = stream.first.samples().front().time;
+  stream.watch = CadenceWatch(thresholds_, stream.cadence, start, FirstSamples::MostOf(streams_.size()));
+  for (const Sample& s : stream.first.samples()) stream.watch.Feed(s, *stream.live);
   stream.first = {};
 }
 
@@ -160,6 +190,7 @@ SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds,
 
 DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
   DeviceClassifier& live = *stream.live;
+  stream.watch.End(live);
   live.Close();
   const BoardFacts facts = FactsOf(device);
   DeviceResult result;
@@ -168,13 +199,10 @@ DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
   result.first = live.first();
   result.last = live.last();
   result.spans = stream.cadence.spans;
-  if (stream.cadence.period > Nanos(0) && !result.spans) {
-    result.period = stream.cadence.period;
-    const bool known = stream.cadence.tick_window > Nanos(0) || stream.cadence.period >= kLongestTickWindow;
-    if (known) result.tick_window = std::max(stream.cadence.tick_window, stream.cadence.period);
-  }
-  result.fast = stream.cadence.Fast(thresholds_);
   result.totals = live.totals();
+  const bool direct = result.counter && ReadsTheDriver(devices_[device].counter[Index(*result.counter)]);
+  TellPace(stream.watch.pieces(), direct ? Collection() : live.collections().Told(), thresholds_, result);
+  if (result.totals.RowsPerStamp()) result.totals.burst_ns = 0;  // what happens within a stamp is not known
   if (result.totals.profiling_stuck) result.totals.ForgetProfiling(result.counter);
   result.power_limit_mw = live.power_limit();
   result.default_limit_mw = live.default_limit();
@@ -189,8 +217,8 @@ DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
 
 void RunClassifier::CountQuality(const DeviceResult& result, const Stream& stream) {
   const DeviceTotals& t = result.totals;
-  quality_.Count(QualityId::kDuplicateRow, {}, t.duplicates);
-  quality_.Count(QualityId::kDifferingReadings, {}, t.differing);
+  if (!t.RowsPerStamp()) quality_.Count(QualityId::kDuplicateRow, {}, t.duplicates);
+  quality_.Count(QualityId::kCoarseStamps, {}, t.differing);
   quality_.Count(QualityId::kOutOfOrder, {}, t.out_of_order);
   quality_.Count(QualityId::kClockStep, {}, t.clock_steps);
   quality_.Count(QualityId::kCounterReset, {}, t.energy_resets);
@@ -215,7 +243,8 @@ RunResult RunClassifier::Conclude(std::vector<Stream>& streams, const RunWindow*
     if (read) run.devices.push_back(Settle(id, stream));
     if (run.devices.size() == hold.size()) continue;
     const bool to_the_next = exact || stream.cadence.spans;
-    hold.push_back(to_the_next ? Nanos(0) : std::max(stream.cadence.max_gap, Nanos(kNanosPerSecond)));
+    const Nanos max_gap = stream.live ? stream.watch.cadence().max_gap : Nanos(0);
+    hold.push_back(to_the_next ? Nanos(0) : std::max(max_gap, Nanos(kNanosPerSecond)));
   }
   if (run.devices.empty()) return run;
   run.start = run.devices.front().first;
@@ -260,7 +289,8 @@ std::optional<Instant> RunClassifier::Newest() const {
   std::optional<Instant> newest;
   for (const Stream& stream : streams_) {
     if (!stream.live && stream.first.empty()) continue;
-    const Instant last = stream.first.empty() ? stream.live->newest() : stream.first.samples().back().time;
+    Instant last = stream.first.empty() ? stream.live->newest() : stream.first.samples().back().time;
+    for (const Sample& waiting : stream.watch.waiting()) last = std::max(last, waiting.time);
     newest = std::max(newest.value_or(last), last);
   }
   return newest;
@@ -275,6 +305,7 @@ RunResult RunClassifier::SoFar() const {
   for (std::size_t id = 0; id < streams_.size(); ++id) {
     copy[id].first = streams_[id].first;
     copy[id].cadence = streams_[id].cadence;
+    copy[id].watch = streams_[id].watch;
     if (!streams_[id].live) continue;
     copy[id].live = std::make_unique<DeviceClassifier>(*streams_[id].live);
     copy[id].live->set_window(window);

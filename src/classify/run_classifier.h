@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "classify/board_watch.h"
-#include "classify/device_classifier.h"
+#include "classify/cadence_watch.h"
 #include "classify/device_rows.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
@@ -19,7 +19,7 @@ struct BoardFacts {
 };
 
 // Classifies every device of a run from one stream of samples. Memory: a classifier per device and its FirstSamples,
-// until its cadence is known; as many again where its counter begins only later.
+// until its cadence is known; as many again where its counter begins only later, or where its pace changes.
 class RunClassifier final : public SampleSink {
  public:
   using FactsByName = BoardFacts (*)(std::string_view gpu_name);
@@ -47,7 +47,8 @@ class RunClassifier final : public SampleSink {
  private:
   struct Stream {
     FirstSamples first;  // of which the cadence is still to be measured
-    Cadence cadence;
+    Cadence cadence;     // at first
+    CadenceWatch watch;  // how it goes on
     std::unique_ptr<DeviceClassifier> live;
   };
   void WatchBoard(const Sample& sample);

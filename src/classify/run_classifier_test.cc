@@ -457,13 +457,14 @@ TEST(RunClassifierTest, SpinWaitByPowerIsExactWhereIdlePowerIsGiven) {
   }
 }
 
-// A sweep of several GPUs again and again, mostly regular: now and then a clock is set back, a row comes twice, late or
-// not at all, or a reading is missing.
+// A sweep of several GPUs again and again, mostly regular: now and then the pace changes, a clock is set back, a row
+// comes twice, late or not at all, or a reading is missing.
 std::vector<Sample> RandomSweeps(std::uint32_t gpus) {
-  const std::int64_t period = *rc::gen::element<std::int64_t>(50, 100, 107, 250, 1000, 5000) * 1'000'000;
+  std::int64_t period = *rc::gen::element<std::int64_t>(50, 100, 107, 250, 1000, 5000) * 1'000'000;
   const int sweeps = *rc::gen::inRange(1, 700);
   const auto jitter = *rc::gen::element<std::uint32_t>(0, 3'000'000);  // none: stamps at the very edges of seconds
   const int trouble = *rc::gen::element(0, 20, 500);                   // of 10,000 rows
+  const bool changes = *rc::gen::arbitrary<bool>();                    // of the pace
   std::mt19937 random(*rc::gen::arbitrary<std::uint32_t>());
   const auto below = [&](std::uint32_t n) { return static_cast<std::int64_t>(random() % n); };
   const auto often = [&](int of_10000) { return below(10'000) < of_10000; };
@@ -471,6 +472,7 @@ std::vector<Sample> RandomSweeps(std::uint32_t gpus) {
   std::int64_t time = 1'700'000'000 * kNanosPerSecond;
   std::int64_t level = 0;
   for (int sweep = 0; sweep < sweeps; ++sweep) {
+    if (changes && often(50)) period = std::array<std::int64_t, 3>{100, 1000, 5000}[random() % 3] * 1'000'000;
     time += period + (jitter > 0 ? below(jitter) : 0);
     if (often(trouble)) time += below(100) * kNanosPerSecond;
     if (often(trouble)) time -= below(20) * kNanosPerSecond;
@@ -542,6 +544,7 @@ TEST(RunClassifierTest, ColumnsSayWhatTheirRowsSay) {
       RC_ASSERT(got.devices[i].totals == want.devices[i].totals);
       RC_ASSERT(got.devices[i].first == want.devices[i].first);
       RC_ASSERT(got.devices[i].last == want.devices[i].last);
+      RC_ASSERT(got.devices[i].periods == want.devices[i].periods);
     }
   });
 }

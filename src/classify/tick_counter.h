@@ -52,6 +52,8 @@ class TickCounter {
   // Takes `value` for the last reading, as if that one had not been.
   void Amend(std::int64_t value, DeviceTotals& totals);
   [[nodiscard]] std::int64_t last_value() const { return last_value_; }
+  // Of the last reading, far in the past before the first.
+  [[nodiscard]] std::int64_t last_time() const { return last_row_; }
   // Observed time that belongs to the current block; call before OnReading of a later one.
   void OnObserved(std::int64_t ns) { block_observed_ns_ += ns; }
   // Closes the block that ends at or before `time`.

@@ -154,6 +154,12 @@ const DeviceResult* RunResult::Of(DeviceId device) const {
   return found == devices.end() || found->device != device ? nullptr : &*found;
 }
 
+std::optional<double> DeviceTotals::RowsPerStamp() const {
+  constexpr std::int64_t kStampsPerRepeat = 20;
+  if (differing == 0 || duplicates * kStampsPerRepeat < samples) return std::nullopt;
+  return static_cast<double>(samples + duplicates) / static_cast<double>(samples);
+}
+
 std::int64_t DeviceTotals::UnobservedNs() const {
   return std::accumulate(unobserved_ns.begin(), unobserved_ns.end(), std::int64_t{0});
 }

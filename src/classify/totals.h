@@ -146,8 +146,8 @@ struct DeviceTotals {
   bool profiling_stuck = false;    // a profiling counter stayed at exactly 0 while the GPU was busy
   bool utilization_stuck = false;  // utilisation did, while the board drew what it draws only with work
   std::int64_t samples = 0;
-  std::int64_t duplicates = 0;    // dropped: the device and time were already read
-  std::int64_t differing = 0;     // times of which several readings of one signal differ
+  std::int64_t duplicates = 0;    // rows beyond the first of their stamp that repeat a signal
+  std::int64_t differing = 0;     // stamps of which several readings of one signal differ
   std::int64_t out_of_order = 0;  // dropped: a little older than the sample before
   std::int64_t clock_steps = 0;   // the wall clock went back; time continues one period later
   Timeline timeline;
@@ -158,6 +158,10 @@ struct DeviceTotals {
   void ForgetProfiling(std::optional<Signal> busy_counter);
   [[nodiscard]] std::int64_t ObservedNs() const;
   [[nodiscard]] std::int64_t UnobservedNs() const;
+  // Rows a stamp, where stamps are coarser than the readings: at least one stamp in twenty has several rows, and some
+  // of them differ. Absent elsewhere: rows that only repeat one another are of a log that is there twice. Wrong for
+  // coarse stamps of a load so steady that no two rows differ: their mean is the same, and no burst can be hidden.
+  [[nodiscard]] std::optional<double> RowsPerStamp() const;
   friend bool operator==(const DeviceTotals&, const DeviceTotals&) = default;
 };
 
@@ -184,6 +188,26 @@ struct SpinVerdict {
 
 inline constexpr std::array<std::string_view, 5> kSpinLacks = {"", "no_power", "no_power_limit", "no_long_idle",
                                                                "idle_power_too_high"};
+// How often the exporter behind a scrape collects (CollectionRuns).
+struct Collection {
+  enum class Known : std::uint8_t {
+    kNotScraped,  // each row was read from the driver for itself
+    kTold,        // every `scrapes` scrapes
+    kConstant,    // no gauge ever changed
+    kTooFew,      // nearly none did
+    kIrregular,   // they did at no regular distance; their median is `scrapes`
+  };
+  Known known = Known::kNotScraped;
+  std::int64_t scrapes = 1;
+  friend bool operator==(const Collection&, const Collection&) = default;
+};
+
+// A stretch in which a device was read at one pace.
+struct PeriodPiece {
+  Instant start;
+  Nanos period{0};
+  friend bool operator==(const PeriodPiece&, const PeriodPiece&) = default;
+};
 
 // One device after the end of input.
 struct DeviceResult {
@@ -191,7 +215,9 @@ struct DeviceResult {
   std::optional<Signal> counter;  // that decided the phases; absent: none was reported
   Instant first;
   Instant last;
-  std::optional<Nanos> period;
+  std::optional<Nanos> period;       // of the piece that lasts longest
+  std::vector<PeriodPiece> periods;  // in order of time; empty: no period is known
+  Collection collection;
   bool fast = false;                 // cells are means of ticks
   bool spans = false;                // each reading lasts until the next: the source says when it ends
   std::optional<Nanos> tick_window;  // W: distance of independent readings; absent: not known

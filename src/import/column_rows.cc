@@ -223,13 +223,15 @@ void ColumnRows::PutFault(Sample& sample, Signal signal, const CellReading& read
 void ColumnRows::Own(std::string_view owner, std::int64_t line) {
   const Sample& sample = batch_[used_ - 1];
   Owned& owned = owned_[sample.device];
-  if (owned.time == sample.time) {
+  owner = Trim(owner);
+  if (WhyUnavailable(owner)) owner = {};
+  if (owned.time != sample.time) {
+    owned.time = sample.time;
+    if (owned.first != owner) owned.first = owner;
+  } else if (owned.first != owner) {  // several rows of one owner are several readings
     out_.quality.Count(QualityId::kSharedCopies, {&file_, line});
     --used_;
   }
-  owned.time = sample.time;
-  owner = Trim(owner);
-  if (WhyUnavailable(owner)) owner = {};
   if (owned.presence == nullptr || owned.owner != owner) {
     owned.owner = owner;
     owned.presence = owners_.Track(sample.device, Printable(owner));

@@ -79,6 +79,7 @@ class ColumnRows {
   // The row of a device that named an owner last.
   struct Owned {
     std::optional<Instant> time;
+    std::string first;  // owner of the first row of that time
     std::string owner;
     OwnerTimeline::Presence* presence = nullptr;
   };

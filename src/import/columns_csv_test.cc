@@ -355,6 +355,21 @@ TEST(ColumnsCsvTest, SharesCopiesAmongOwners) {
   EXPECT_DOUBLE_EQ(shares[0].fraction, 0.75);
 }
 
+// Two rows a stamp of each owner: those of one are readings, those of the other their copies.
+TEST(ColumnsCsvTest, SeveralRowsOfOneOwnerAreReadings) {
+  const Imported t(
+      "t,g,o,u\n"
+      "1751581321,0,alice,0\n"
+      "1751581321,0,bob,0\n"
+      "1751581321,0,alice,100\n"
+      "1751581321,0,bob,100\n"
+      "1751581322,0,alice,60\n",
+      "time=t,gpu=g,owner=o,util=u");
+  ASSERT_TRUE(t.result) << t.Message();
+  EXPECT_EQ(t.sink.all.size(), 3U);
+  EXPECT_EQ(t.Count(QualityId::kSharedCopies), 2);
+}
+
 // Two jobs, one written every second and one every ten, which ends with its last row: time counts, and not rows.
 TEST(ColumnsCsvTest, OwnersShareTimeAndNotRows) {
   const auto rows = [](std::int64_t from, int step, const std::string& owner) {

@@ -101,10 +101,13 @@ Json TicksJson(const TickView& ticks) {
   Json json;
   json["count"] = ticks.total;
   json["rows"] = ticks.rows;
+  PutNumber(json, "independent", ticks.collection_known ? std::optional(ticks.independent) : std::nullopt,
+            "collection_unknown");
   for (std::size_t p = 0; p < kPhaseCount; ++p) {
     PutNumber(json, std::string(kPhaseNames[p]), ticks.Share(static_cast<Phase>(p)), "no_readings");
   }
-  PutNumber(json, "standard_error_pp", ticks.StandardError(), "no_readings");
+  PutNumber(json, "standard_error_pp", ticks.StandardError(),
+            ticks.collection_known ? "no_readings" : "collection_unknown");
   PutNumber(json, "burst_index", ticks.BurstIndex(), "no_readings");
   json["pattern"] = ticks.pattern;
   PutNumber(json, "window_s", ticks.window ? std::optional(InSeconds(*ticks.window)) : std::nullopt, "not_measured");
@@ -343,6 +346,23 @@ std::vector<std::string> CountersRead(const Device& device) {
   return counters;
 }
 
+// How the device was read: its pace, piece by piece, the exporter behind it, and stamps coarser than its readings.
+void PutPace(Json& to, const DeviceResult& result) {
+  to["periods"] = Json::array();
+  for (const PeriodPiece& piece : result.periods) {
+    Json json;
+    PutText(json, "start", IsDated(piece.start) ? FormatRfc3339(piece.start) : "", "no_dates");
+    json["period_s"] = InSeconds(piece.period);
+    to["periods"].push_back(std::move(json));
+  }
+  constexpr std::array<std::string_view, 5> kWhy = {"not_scraped", "", "all_constant", "too_few_changes", "irregular"};
+  const Collection& collection = result.collection;
+  const bool told = collection.known == Collection::Known::kTold;
+  PutNumber(to, "scrapes_per_collection", told ? std::optional(collection.scrapes) : std::nullopt,
+            kWhy[static_cast<std::size_t>(collection.known)]);
+  PutNumber(to, "rows_per_stamp", result.totals.RowsPerStamp(), "one");
+}
+
 Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, const std::optional<CostColumn>& costs,
                 const MoneyWriter& money) {
   const DeviceResult* result = ResultOf(report, d.device);
@@ -360,6 +380,7 @@ Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, cons
   json["counters"] = TextsOf(CountersRead((*report.devices)[d.device]));
   const bool has_period = result != nullptr && result->period;
   PutNumber(json, "period_s", has_period ? std::optional(InSeconds(*result->period)) : std::nullopt, "not_measured");
+  if (result != nullptr) PutPace(json, *result);
   PutUsage(json, part, money);
   Json cost;
   PutRate(cost, report.cost.RateOf(d), money);

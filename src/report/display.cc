@@ -280,14 +280,15 @@ std::optional<double> TickView::BurstIndex() const {
 
 namespace {
 
-// Of `total` readings, percentage points.
-std::optional<double> TickError(const DeviceTotals& totals, std::int64_t total) {
-  if (total < 2) return std::nullopt;
+// Of `total` readings, of which so many were collected for themselves, percentage points.
+std::optional<double> TickError(const DeviceTotals& totals, std::int64_t total, std::int64_t independent) {
+  if (independent < 2) return std::nullopt;
   const auto n = static_cast<double>(total);
   // n * squares - sum * sum is exact, and so does not vanish where readings hardly differ.
   const Int128 sum = totals.tick_sum;
   const double variance = static_cast<double>(total * totals.tick_squares - sum * sum) / n / (n - 1);
-  return std::sqrt(variance / n) * static_cast<double>(kTickUnit) / static_cast<double>(kPercent);
+  return std::sqrt(variance / static_cast<double>(independent)) * static_cast<double>(kTickUnit) /
+         static_cast<double>(kPercent);
 }
 
 }  // namespace
@@ -299,11 +300,14 @@ TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   for (std::size_t p = 0; p < kPhaseCount && view.total > 0; ++p) {
     view.shares[p] = static_cast<double>(ticks[p]) / static_cast<double>(view.total);
   }
-  view.error = TickError(device.totals, view.total);
-  view.rows = device.totals.samples;
+  view.coarse = device.totals.RowsPerStamp().has_value();
+  view.rows = device.totals.samples + (view.coarse ? device.totals.duplicates : 0);
+  view.independent = view.total / device.collection.scrapes;
+  view.collection_known = device.collection.known != Collection::Known::kConstant;
+  if (view.collection_known) view.error = TickError(device.totals, view.total, view.independent);
   // Of a counter that is polled fast and hardly changes W is not known: bursts may show, that there are none does not.
   view.window = device.tick_window || device.fast ? device.tick_window : device.period;
-  if (view.total == 0 || (!view.window && !device.fast)) return view;
+  if (view.total == 0 || view.coarse || (!view.window && !device.fast)) return view;
   if (view.window && *view.window > thresholds.fast_period) return view;
   const Int128 observed = std::accumulate(device.totals.phase_ns.begin(), device.totals.phase_ns.end(), Int128{0});
   const bool in_blocks = device.totals.burst_ns > 0 &&
@@ -327,6 +331,9 @@ TickView TicksOf(const AuditReport& report) {
     const TickView one = TicksOf(*result, report.thresholds);
     all.total += one.total;
     all.rows += one.rows;
+    all.independent += one.independent;
+    all.coarse = all.coarse || one.coarse;
+    all.collection_known = all.collection_known && one.collection_known;
     if (one.window && (!all.window || *one.window > *all.window)) all.window = one.window;
     starved = starved || one.pattern == "starved";
     steady = steady && one.pattern == "steady";

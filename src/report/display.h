@@ -86,17 +86,20 @@ std::string DeviceLabel(const AuditReport& report, DeviceId device);
 struct TickView {
   std::int64_t total = 0;
   std::array<double, kPhaseCount>
-      shares{};                 // by the band of each; of several GPUs the mean, a board counting as a board
-  std::optional<double> error;  // see StandardError
-  std::int64_t rows = 0;        // that were read, with those that repeat a reading
+      shares{};                  // by the band of each; of several GPUs the mean, a board counting as a board
+  std::optional<double> error;   // see StandardError
+  std::int64_t rows = 0;         // that were read, with those that repeat a reading
+  std::int64_t independent = 0;  // readings, each collected for itself
+  bool collection_known = true;  // else nobody knows how many are
+  bool coarse = false;           // stamps carry several readings, which count as their mean
   std::string_view pattern = "cannot_tell";  // steady | starved | cannot_tell
   std::optional<Nanos> window;               // the coarsest distance of independent readings
 
   [[nodiscard]] std::optional<double> Share(Phase p) const;
   [[nodiscard]] std::optional<double> BurstIndex() const;  // B = 4 x share below 10 % x share from 90 %
-  // Of the mean of the readings, in percentage points, as if each were drawn alone: s / sqrt(n), of several GPUs that
-  // of the mean of their means. Readings share the fate of their neighbours, so what is known is less (see stats/ for
-  // that). Absent where a GPU has one reading.
+  // Of the mean of the readings, in percentage points, as if each were drawn alone: s / sqrt(independent), of several
+  // GPUs that of the mean of their means. Readings share the fate of their neighbours, so what is known is less (see
+  // stats/ for that). Absent where a GPU has fewer than two independent readings, or nobody knows how many it has.
   [[nodiscard]] std::optional<double> StandardError() const { return error; }
 };
 TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds);

@@ -219,6 +219,38 @@ TEST(DisplayTest, GpusCountAlikeInSharesOfReadingsHoweverOftenTheyAreRead) {
   EXPECT_NEAR(*ticks.StandardError(), std::sqrt(640.0 / 9 / 10) / 2, 1e-9);
 }
 
+// An exporter that is scraped three times for each collection has a third of the readings. Where no gauge ever changed
+// nobody knows how many it has.
+TEST(DisplayTest, ScrapesOfOneCollectionAreOneReading) {
+  const Thresholds thresholds;
+  DeviceResult device;
+  device.totals.ticks = {0, 300, 0, 0};
+  device.totals.tick_sum = 300 * 2000;
+  device.totals.tick_squares = 100 * (1000 * 1000 + 2000 * 2000 + 3000 * 3000);
+  const double of_each = *TicksOf(device, thresholds).StandardError();
+  device.collection = {Collection::Known::kTold, 3};
+  EXPECT_EQ(TicksOf(device, thresholds).independent, 100);
+  EXPECT_NEAR(*TicksOf(device, thresholds).StandardError(), of_each * std::sqrt(3.0), 1e-9);
+  device.collection = {Collection::Known::kConstant, 1};
+  EXPECT_FALSE(TicksOf(device, thresholds).StandardError());
+}
+
+// Whatever the readings say of bursts, stamps that are coarser than them hide what happened within.
+TEST(DisplayTest, CoarseStampsCannotTellBursts) {
+  const Thresholds thresholds;
+  DeviceResult device;
+  device.totals.ticks = {50, 0, 0, 50};
+  device.totals.phase_ns = {0, 100 * kNanosPerSecond, 0, 0};
+  device.totals.samples = 100;
+  device.period = device.tick_window = Nanos(kNanosPerSecond / 2);
+  EXPECT_EQ(TicksOf(device, thresholds).pattern, "starved");
+  device.totals.duplicates = 400;
+  EXPECT_EQ(TicksOf(device, thresholds).pattern, "starved");  // a log that is there five times
+  device.totals.differing = 90;
+  EXPECT_EQ(TicksOf(device, thresholds).pattern, "cannot_tell");
+  EXPECT_EQ(TicksOf(device, thresholds).rows, 500);
+}
+
 TEST(DisplayTest, TicksFarApartCannotTellBursts) {
   const Thresholds thresholds;
   DeviceResult device;

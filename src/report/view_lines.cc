@@ -7,6 +7,7 @@
 #include "diagnose/scene.h"
 #include "diagnose/work_evidence.h"
 #include "report/display.h"
+#include "report/pace_lines.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
 #include "text/duration.h"
@@ -180,11 +181,12 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
   if (ticks.total > 1) {
     const std::string window = ticks.window ? fmt::format("{:.3g} s", InSeconds(*ticks.window)) : "unknown";
     std::string line =
-        fmt::format("Bursts: {} readings {} apart, {} below {} %, {} from {} %: ", ticks.total, window,
+        fmt::format("Bursts: {} readings {} apart, {} below {} %, {} from {} %: ", ticks.independent, window,
                     PercentText(*ticks.Share(Phase::kIdle)), InPercent(c.report.thresholds.idle_below),
                     PercentText(*ticks.Share(Phase::kComputeBound)), InPercent(c.report.thresholds.bound_from));
     if (ticks.pattern == "cannot_tell") {
-      line += ticks.window
+      line += ticks.coarse ? "the stamps are coarser than the readings, so bursts cannot be told."
+              : ticks.window
                   ? "too far apart to tell steady work from starvation in bursts."
                   : "too few changes to tell how often the counter is refreshed, so steady work cannot be told "
                     "from starvation in bursts.";
@@ -246,6 +248,7 @@ void AddReadingRules(const ViewContext& c, std::vector<std::string>& lines) {
     lines.push_back(
         fmt::format("Held forward: a reading lasts until the next, at most {}; the rest is unobserved (gap).", hold));
   }
+  for (std::string& line : PaceLines(r)) lines.push_back(std::move(line));
 }
 
 }  // namespace

@@ -79,6 +79,17 @@ bool SaysWhenItEnds(std::string_view counter) {
   return counter.starts_with(kMeansOfJobs) || counter.starts_with(kMeansOfIntervals);
 }
 
+bool ReadsTheDriver(std::string_view counter) {
+  constexpr std::string_view kDirect[] = {"nvml.",           "amdgpu.",          "agent.",   "nvidia_smi.",
+                                          "nvidia_smi_xml.", "nvidia_smi_dmon.", "rocm_smi."};
+  return std::any_of(std::begin(kDirect), std::end(kDirect),
+                     [&](std::string_view source) { return counter.substr(0, source.size()) == source; });
+}
+
+bool EachRowIsAReading(std::string_view counter) {
+  return ReadsTheDriver(counter) || counter.substr(0, 4) == "csv." || counter.substr(0, 8) == "parquet.";
+}
+
 std::size_t CounterRank(std::string_view counter) {
   std::size_t rank = std::size(kPreferred);
   std::size_t longest = 0;
@@ -103,6 +114,7 @@ CounterChoice::Ordinal CounterChoice::Note(DeviceId device, Signal signal, const
   if (at == counters.end() && counters.size() < kAll) {
     at = counters.insert(counters.end(), Counter());
     at->name = counter;
+    at->log = EachRowIsAReading(counter);
   }
   if (at == counters.end()) --at;
   if (valid) {

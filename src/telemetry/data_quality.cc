@@ -13,7 +13,7 @@ using S = Severity;
 
 const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kDuplicateRow, "duplicate_row", S::kInfo,
-     "{rows|row} repeated a GPU and a time already read; the {repeats were|repeat was} dropped"},
+     "{rows|row} repeated a GPU and a time already read; each time counts once"},
     {Q::kOutOfOrder, "out_of_order", S::kWarn,
      "{rows were|row was} older than the row before; {they were|it was} dropped"},
     {Q::kClockStep, "clock_step", S::kWarn,
@@ -126,8 +126,9 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "kept of an owner on a device; {they count|it counts} "
      "as its time"},
     {Q::kDifferingReadings, "differing_readings", S::kWarn,
-     "{times|time} readings of one GPU and one time differ: the stamps are too coarse to tell when each was read, or a "
-     "shared GPU's parts stand beside its whole; the largest of each signal counts"},
+     "{times|time} a scrape said several values for one GPU, such as a whole and its owners' parts; the largest of "
+     "each "
+     "signal counts"},
     {Q::kScaleUnproven, "scale_unproven", S::kWarn,
      "percent {fields hold|field holds} only 0 and 1, read as 0 % and 1 %; say --unit ratio if 1 means 100 %"},
     {Q::kQueryWarning, "query_warning", S::kWarn, "{warnings|warning} of Prometheus about its answer"},
@@ -154,6 +155,10 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kInvalidUtilization, "invalid_utilization", S::kWarn,
      "{devices|device} read 0 % for a minute or longer at a power that no idle board draws: the counter is broken, and "
      "that time unobserved"},
+    {Q::kCoarseStamps, "coarse_stamps", S::kInfo,
+     "{stamps carry|stamp carries} several readings of one GPU that differ; {they count|it counts} as the mean, and "
+     "what "
+     "happened within {them|it} is unknown"},
 }};
 
 std::string_view Name(Severity s) {

@@ -74,6 +74,7 @@ enum class QualityId : std::uint8_t {
   kUnwrittenRecording,
   kMeasuringFailed,
   kInvalidUtilization,
+  kCoarseStamps,
   kCount,  // how many there are
 };
 inline constexpr auto kQualityCount = static_cast<std::size_t>(QualityId::kCount);

@@ -51,20 +51,28 @@ class Joiner {
   // The device was there, whatever it said.
   Sample& At(std::int64_t time, DeviceId device) {
     if (batch_.empty() || batch_.back().time.nanos() != time || batch_.back().device != device) {
-      if (batch_.size() == kBatch) Flush();
+      if (batch_.size() >= kBatch) Flush();
       differs_ = false;
-      Sample& s = batch_.emplace_back();
-      s.time = Instant::FromNanos(time);
-      s.device = device;
+      stamp_ = batch_.size();
+      again_ = 0;
+      Append(time, device);
     }
-    return batch_.back();
+    return batch_[stamp_];
   }
-  void Add(std::int64_t time, DeviceId device, Signal signal, std::uint8_t unavailable, std::int64_t value) {
+  // `log`: every reading of the stamp counts.
+  void Add(std::int64_t time, DeviceId device, Signal signal, std::uint8_t unavailable, std::int64_t value, bool log) {
     Sample& s = At(time, device);
     if (unavailable != 0) {  // comes after the valid copies, of which one is enough, unless all are old
       const auto why = static_cast<Unobserved>(unavailable - 1);
-      if (why == Unobserved::kStale) s.present &= ~Bit(signal);
+      for (std::size_t i = stamp_; i < batch_.size() && why == Unobserved::kStale; ++i) {
+        batch_[i].present &= ~Bit(signal);
+      }
       if (!s.Has(signal)) s.SetUnavailable(signal, why);
+    } else if (s.Has(signal) && log) {
+      again_ = again_signal_ == signal ? again_ + 1 : 1;
+      again_signal_ = signal;
+      if (stamp_ + again_ == batch_.size()) Append(time, device);
+      batch_[stamp_ + again_].Set(signal, value);
     } else if (s.Has(signal)) {
       quality_.Count(QualityId::kSharedCopies);
       if (s.Get(signal) != value && !differs_) quality_.Count(QualityId::kDifferingReadings);
@@ -81,9 +89,18 @@ class Joiner {
 
  private:
   static constexpr std::size_t kBatch = 256;
+  void Append(std::int64_t time, DeviceId device) {
+    Sample& s = batch_.emplace_back();
+    s.time = Instant::FromNanos(time);
+    s.device = device;
+  }
+
   SampleSink& out_;
   DataQuality& quality_;
   std::vector<Sample> batch_;
+  std::size_t stamp_ = 0;  // in the batch: the first sample of the last time and device
+  std::size_t again_ = 0;  // how many samples after it repeat `again_signal_`: the readings come sorted by signal
+  Signal again_signal_ = Signal::kUtilization;
   bool differs_ = false;  // what was said for the last of it
 };
 
@@ -162,7 +179,8 @@ Result<void> TimeSorter::Deliver(SampleSink& out) {
     const Reading& r = head.reading;
     const auto signal = static_cast<Signal>(r.signal);
     if (counters_.Keeps(r.device, signal, r.counter)) {
-      joiner.Add(r.time, r.device, signal, r.unavailable, r.value);
+      const bool log = counters_.IsLog(r.device, signal, r.counter);
+      joiner.Add(r.time, r.device, signal, r.unavailable, r.value, log);
     } else if (counters_.IsEdge(r.device, signal, r.counter, r.time)) {
       joiner.At(r.time, r.device);
     }

@@ -18,9 +18,10 @@ namespace idleburn {
 // Puts samples into order of time: for sources that group by metric or by series, and for joining several
 // inputs of one run on a common clock. An external merge sort: readings are kept in `memory_bytes` and spill,
 // sorted, to an unlinked temporary file when they no longer fit. Readings of one device at one time become one
-// sample; of repeated readings of one signal the largest is kept (copies of a device's value are equal, parts
-// of it are smaller) and counted as shared_copies, a time of which they differ as differing_readings; none, where one
-// says that what the device tells is old. Board values of a MIG instance go to its board. A reading is of the counter
+// sample. A scrape repeats a reading for every owner: the largest is kept (copies of a device's value are equal, parts
+// of it are smaller) and counted as shared_copies, a time at which they differ as differing_readings. A log repeats a
+// stamp that is coarser than its readings: each is delivered, in a sample of its own. None is, where one says that what
+// the device tells is old. Board values of a MIG instance go to its board. A reading is of the counter
 // that its device names for the signal when it is pushed; one counter of each signal is delivered.
 class TimeSorter final : public SampleSink {
  public:

@@ -204,6 +204,31 @@ TEST(TimeSorterTest, BoardValuesOfInstancesCountOnce) {
   EXPECT_EQ(quality.CountOf(QualityId::kSharedCopies), 1);
 }
 
+// Rows of a log whose stamps are coarser than its readings: each is delivered, in any memory, so that their mean can be
+// taken. Of a scrape, which repeats a reading for each owner, the largest is.
+TEST(TimeSorterTest, EachRowOfALogIsAReadingAndOfAScrapeOne) {
+  for (const auto& [counter, rows] : std::vector<std::pair<std::string, std::size_t>>{
+           {"nvidia_smi.utilization.gpu", 300}, {"csv.util", 300}, {"dcgm.DCGM_FI_DEV_GPU_UTIL", 100}}) {
+    DeviceTable devices;
+    const DeviceId id = devices.Enter(Key(0));
+    devices.NameCounter(id, Signal::kUtilization, counter);
+    DataQuality quality;
+    TimeSorter sorter(devices, quality, 24 * 100);
+    for (int t = 0; t < 300; ++t) {
+      Sample s = Make(t % 100, id);
+      s.Set(Signal::kUtilization, t / 100 * kPercent);
+      sorter.OnSamples(std::span(&s, 1));
+    }
+    Collected out;
+    ASSERT_TRUE(sorter.Deliver(out));
+    EXPECT_EQ(out.samples.size(), rows) << counter;
+    std::int64_t sum = 0;
+    for (const Sample& s : out.samples) sum += s.Get(Signal::kUtilization) / kPercent;
+    EXPECT_EQ(sum, rows == 300 ? 300 : 200) << counter;
+    EXPECT_EQ(quality.CountOf(QualityId::kDifferingReadings), rows == 300 ? 0 : 100) << counter;
+  }
+}
+
 // What a sorter that must spill says, in a child that `prepare` changes.
 std::string ErrorInChild(void (*prepare)()) {
   int ends[2];
