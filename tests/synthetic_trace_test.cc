@@ -2,9 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "os/input_file.h"
+#include "support/program.h"
 #include "support/read_inputs.h"
+#include "text/line_reader.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -43,6 +48,32 @@ TEST_F(SyntheticTrace, PhasesAreExactToTheSecond) {
     EXPECT_EQ(phases[p], want[std::string(kPhaseNames[p])].get<std::int64_t>() * kNanosPerSecond) << kPhaseNames[p];
   }
   EXPECT_EQ(unobserved, want["unobserved"].get<std::int64_t>() * kNanosPerSecond);
+}
+
+// The same log by default columns: index and uuid are gone, and each GPU keeps its own readings.
+TEST_F(SyntheticTrace, WithoutIndexItIsEightGpus) {
+  Result<std::unique_ptr<ByteSource>> log = OpenInput((folder_ / "smi_8gpu_10hz.csv.gz").string());
+  ASSERT_TRUE(log);
+  LineReader lines(**log);
+  std::string stripped;
+  for (std::string_view line; *lines.Next(&line);) {
+    const std::vector<std::string_view> cells = Split(line, ',');
+    stripped += cells[0];
+    for (std::size_t i = 3; i < cells.size(); ++i) stripped.append(",").append(cells[i]);
+    stripped += "\n";
+  }
+  const testing::TempFolder folder;
+  const std::string path = (folder.path() / "stripped.csv").string();
+  std::ofstream(path) << stripped;
+  const std::unique_ptr<RunInputs> bare = MustRead({path});
+  ASSERT_EQ(bare->run.devices.size(), 8U);
+  EXPECT_EQ(bare->quality.CountOf(QualityId::kInferredIdentity), 1);
+  for (std::size_t i = 0; i < 8; ++i) {
+    for (std::size_t p = 0; p < kPhaseCount; ++p) {
+      EXPECT_NEAR(static_cast<double>(bare->run.devices[i].totals.phase_ns[p]),
+                  static_cast<double>(inputs_->run.devices[i].totals.phase_ns[p]), 5 * kSecond);
+    }
+  }
 }
 
 TEST_F(SyntheticTrace, LabelsAreExact) {

@@ -42,12 +42,19 @@ void RunClassifier::OnSamples(std::span<const Sample> samples) {
   }
 }
 
+// What the user says of the limit goes before what is published for the model.
+BoardFacts RunClassifier::FactsOf(DeviceId device) const {
+  BoardFacts facts = facts_(devices_[device].name);
+  if (power_limit_mw_) facts.power_limit_mw = power_limit_mw_;
+  return facts;
+}
+
 void RunClassifier::WatchBoard(const Sample& sample) {
   const Device& device = devices_[sample.device];
   const DeviceId id = device.board.value_or(sample.device);
   auto at = boards_.find(id);
   if (at == boards_.end()) {
-    at = boards_.emplace(id, BoardWatch(thresholds_, facts_(devices_[id].name).power_limit_mw)).first;
+    at = boards_.emplace(id, BoardWatch(thresholds_, FactsOf(id).power_limit_mw)).first;
   }
   if (device.board) {
     at->second.OnInstance(sample, device.mig ? device.mig->slices : 0);
@@ -85,7 +92,7 @@ void RunClassifier::Begin(DeviceId device, Stream& stream, const RunWindow* wind
   stream.cadence = MeasureCadence(stream.first.samples(), thresholds_);
   const std::optional<Signal> counter = stream.cadence.counter;
   if (counter && SaysWhenItEnds(devices_[device].counter[Index(*counter)])) stream.cadence.LastToTheNext(thresholds_);
-  const BoardFacts facts = facts_(devices_[device].name);
+  const BoardFacts facts = FactsOf(device);
   if (stream.live) {
     stream.live->Adopt(stream.cadence, stream.first.samples().front().time);
   } else {
@@ -125,7 +132,7 @@ SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds,
 DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
   DeviceClassifier& live = *stream.live;
   live.Close();
-  const BoardFacts facts = facts_(devices_[device].name);
+  const BoardFacts facts = FactsOf(device);
   DeviceResult result;
   result.device = device;
   result.counter = stream.cadence.counter;

@@ -30,6 +30,9 @@ class RunClassifier final : public SampleSink {
   RunClassifier(const Thresholds& thresholds, const DeviceTable& devices, DataQuality& quality, FactsByName facts,
                 const RunWindow* window = nullptr);
 
+  // The limit of boards whose readings have none, instead of the one published for their model.
+  void AssumePowerLimit(std::optional<std::int64_t> milliwatts) { power_limit_mw_ = milliwatts; }
+
   void OnSamples(std::span<const Sample> samples) override;
   void OnColumns(const SampleColumns& columns) override;
   // End of input. Every device is carried to the window of the run: where it was silent at either end while others
@@ -54,12 +57,14 @@ class RunClassifier final : public SampleSink {
   [[nodiscard]] DeviceResult Settle(DeviceId device, Stream& stream) const;
   [[nodiscard]] RunResult Conclude(std::vector<Stream>& streams, const RunWindow* window) const;
   [[nodiscard]] std::optional<Instant> Newest() const;
+  [[nodiscard]] BoardFacts FactsOf(DeviceId device) const;
   void CountQuality(const DeviceResult& result, const Stream& stream);
 
   const Thresholds& thresholds_;
   const DeviceTable& devices_;
   DataQuality& quality_;
   FactsByName facts_;
+  std::optional<std::int64_t> power_limit_mw_;  // AssumePowerLimit
   const RunWindow* window_;
   std::vector<Stream> streams_;
   std::map<DeviceId, BoardWatch> boards_;  // of MIG instances

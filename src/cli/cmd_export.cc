@@ -93,7 +93,8 @@ Result<void> CheckRequest(const ExportRequest& request, ReportFormat format) {
 
 Result<int> RunExport(const std::vector<std::string>& arguments, const Environment& environment) {
   ExportRequest request;
-  CommandFlags flags({"import.timezone", "import.period", "import.columns", "import.threads", "output."});
+  CommandFlags flags({"import.timezone", "import.period", "import.start", "import.gpu", "import.columns",
+                      "import.threads", "output."});
   flags.Writes(kFormats);
   Flag& inputs = flags.Add("input", "FILE",
                            "recordings, or anything that audit reads; several of one run are joined (NODE=FILE where "

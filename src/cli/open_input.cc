@@ -44,6 +44,19 @@ Result<std::map<std::string, PercentUnit>> ParseUnits(const std::string& text) {
   return units;
 }
 
+constexpr std::int64_t kMostGpus = 1024;
+
+// --start, in the user's zone where it names none.
+Result<Instant> StartOf(const std::string& text, const std::optional<TimeZone>& zone) {
+  std::string_view rest = text;
+  CivilTime civil;
+  bool zoned = false;
+  if (!TakeCivilTime(rest, &civil, &zoned) || !rest.empty()) {
+    return FailUsage("--start: '" + Printable(text.substr(0, 40)) + "' is no time; write 2026-07-03T22:22:01Z");
+  }
+  return zoned || !zone ? InUtc(civil) : zone->MeaningOf(civil).first;
+}
+
 }  // namespace
 
 Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
@@ -66,6 +79,20 @@ Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
   options.metric = settings.Text("import.metric");
   if (settings.Has("import.period")) options.period = *ParseDuration(settings.Text("import.period"));
   if (settings.Has("import.max_gap")) options.max_gap = *ParseDuration(settings.Text("import.max_gap"));
+  if (settings.Has("import.start")) {
+    const Result<Instant> start = StartOf(settings.Text("import.start"), options.timezone);
+    if (!start) return tl::unexpected<Error>(start.error());
+    options.start = *start;
+  }
+  if (settings.Has("import.gpus")) {
+    const std::int64_t gpus = ParseScaled(settings.Text("import.gpus"), 0).value;
+    if (gpus > kMostGpus) return FailUsage("--gpus: at most " + std::to_string(kMostGpus) + " GPUs are in one machine");
+    options.gpus = static_cast<int>(gpus);
+  }
+  options.gpu_model = settings.Text("import.gpu_model");
+  if (settings.Has("import.power_limit")) {
+    options.power_limit_mw = ParseScaled(settings.Text("import.power_limit"), 3).value;
+  }
   options.threads =
       static_cast<int>(std::clamp<std::int64_t>(ParseScaled(settings.Text("import.threads"), 0).value, 1, 64));
   return options;

@@ -18,7 +18,9 @@ namespace {
 class RunReader {
  public:
   RunReader(const ImportOptions& options, const Thresholds& thresholds, RunClassifier::FactsByName facts)
-      : options_(options), classifier_(thresholds, run_->devices, run_->quality, facts, &run_->summary.window()) {}
+      : options_(options), classifier_(thresholds, run_->devices, run_->quality, facts, &run_->summary.window()) {
+    classifier_.AssumePowerLimit(options.power_limit_mw);
+  }
 
   // A profile is read at once. The first input of samples waits until it is known whether it is the only one.
   Result<void> Take(KnownInput input) {

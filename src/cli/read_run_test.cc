@@ -1,6 +1,7 @@
 // What a whole input comes to, from its text to the run: doubts that arise between the importer and the classifier.
 #include "cli/read_run.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -13,11 +14,13 @@ namespace idleburn {
 namespace {
 
 // The run that an input of that text is, or why it is none.
-Result<std::unique_ptr<RunInputs>> Read(const std::string& text) {
+Result<std::unique_ptr<RunInputs>> Read(const std::string& text, const ImportOptions& options = {}) {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("idleburn_read_run_" + std::to_string(getpid()) + ".txt");
   std::ofstream(path) << text;
-  auto run = ReadRun({path.string()}, {}, {}, [](std::string_view /*name*/) { return BoardFacts(); });
+  auto run = ReadRun({path.string()}, options, {}, [](std::string_view name) {
+    return name == "H100-SXM" ? BoardFacts{700'000, std::nullopt} : BoardFacts();
+  });
   std::filesystem::remove(path);
   return run;
 }
@@ -71,6 +74,30 @@ TEST(ReadRunTest, AnXidOfOneGpuIsCountedOnce) {
   const auto columns = Read(csv);
   ASSERT_TRUE(columns) << columns.error().message;
   EXPECT_EQ((*columns)->quality.CountOf(QualityId::kXidSeen), 1);
+}
+
+// A log without model and limit: power decides nothing until a flag says one of them.
+TEST(ReadRunTest, ModelAndPowerLimitCanBeSaid) {
+  std::string log = "timestamp, index, utilization.gpu [%], power.draw [W]\n";
+  for (int i = 0; i < 1200; ++i) {
+    log += fmt::format("2026/03/02 10:{:02}:{:02}.000, 0, {} %, {} W\n", i / 60, i % 60, i < 600 ? 0 : 100,
+                       i < 600 ? 60 : 66);
+  }
+  const auto spin_of = [&](const ImportOptions& options) {
+    const auto run = Read(log, options);
+    EXPECT_TRUE(run) << run.error().message;
+    return std::pair((*run)->run.devices.at(0).spin, (*run)->devices[0].name);
+  };
+  EXPECT_EQ(spin_of({}).first.evidence, SpinVerdict::Evidence::kNone);
+  ImportOptions model;
+  model.gpu_model = "H100-SXM";
+  EXPECT_EQ(spin_of(model).second, "H100-SXM");
+  EXPECT_EQ(spin_of(model).first.limit_mw, 700'000);
+  EXPECT_GT(spin_of(model).first.time.ns, 500 * kNanosPerSecond);
+  ImportOptions limit = model;
+  limit.power_limit_mw = 350'000;  // goes before the published one
+  EXPECT_EQ(spin_of(limit).first.limit_mw, 350'000);
+  EXPECT_EQ(spin_of(limit).first.evidence, SpinVerdict::Evidence::kPower);
 }
 
 // One GPU cannot be on two machines: of two names that were said, one would be lost.

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "import/device_limit.h"
+#include "import/host_watch.h"
+#include "import/sweep_finding.h"
 #include "import/units.h"
 #include "text/escape.h"
 #include "text/number.h"
@@ -116,6 +118,8 @@ ColumnRows::ColumnRows(std::span<const BoundColumn> columns, std::string_view so
       known_before_(out.devices.size()),
       batch_(kTrialRows),
       limit_(kTrialRows),
+      said_gpus_(options.gpus),
+      gpu_model_(options.gpu_model),
       owners_(options) {
   std::copy_if(columns.begin(), columns.end(), std::back_inserter(identity_), IsIdentity);
   for (const BoundColumn& column : columns_) {
@@ -150,15 +154,16 @@ Result<std::optional<DeviceId>> ColumnRows::Device(std::span<const std::string_v
   if (named_.size() == kMaxDevices) {
     return Fail(file_ + ":" + std::to_string(line) + ": " + TooManyDevices(Printable(identity_.front().name)));
   }
-  const std::optional<DeviceId> id = EnterDevice(cells, line);
-  if (!id) return id;
+  const Result<std::optional<DeviceId>> entered = EnterDevice(cells, line);
+  if (!entered || !*entered) return entered;
+  const std::optional<DeviceId> id = *entered;
   last_ = named_.size();
   named_.push_back({{cells.begin(), cells.end()}, *id});
   by_cells_.emplace(joined_, last_);
   return id;
 }
 
-std::optional<DeviceId> ColumnRows::EnterDevice(std::span<const std::string_view> cells, std::int64_t line) {
+Result<std::optional<DeviceId>> ColumnRows::EnterDevice(std::span<const std::string_view> cells, std::int64_t line) {
   DeviceKey key;
   MigInstance mig;
   std::string label;
@@ -178,12 +183,13 @@ std::optional<DeviceId> ColumnRows::EnterDevice(std::span<const std::string_view
     named = true;
     if (!SetIdentity(key, text)) label = Printable(text);
   }
-  if (!one_gpu && !named) return std::nullopt;
+  if (!one_gpu && !named) return std::optional<DeviceId>();
   if (one_gpu) key.index = 0;
   if (!mig.id.empty()) {
     mig.slices = ProfileSlices(mig.profile);
     key.mig = std::move(mig);
   }
+  if (key.name.empty() && (label.empty() || !key.uuid.empty() || key.index)) key.name = gpu_model_;
   const bool by_name = key.uuid.empty() && key.bus_id.empty() && !key.index;
   if (by_name) key.name = key.name.empty() ? label : label + " (" + key.name + ")";
   if (!key.uuid.empty() && IsMaskedUuid(NormalUuid(key.uuid))) {
@@ -193,6 +199,12 @@ std::optional<DeviceId> ColumnRows::EnterDevice(std::span<const std::string_view
   if (by_name && !key.mig) id = FindByName(out_.devices, known_before_, key);
   if (id) out_.devices.Meet(*id, key);
   if (!id) id = out_.devices.Enter(key);
+  const auto& entered = out_.devices[*id];
+  if (!entered.uuid.empty() && !key.host.empty() && !IsOneHost(entered.host, key.host)) {
+    return Fail(file_ + ":" + std::to_string(line) + ": " + entered.uuid + " is on " + Printable(entered.host) +
+                " and on " + key.host + "; two machines have no GPU in common: correct the host or the UUID, or " +
+                "audit the rows of each host alone");
+  }
   for (const BoundColumn& column : columns_) {
     if (column.role->kind != ColumnKind::kSignal) continue;
     out_.devices.NameCounter(*id, column.role->signal, source_ + "." + Printable(column.name));
@@ -257,9 +269,28 @@ bool ColumnRows::IsInOrder(std::span<const Sample> rows) {
   return true;
 }
 
+// Of a table without a column that names the GPU: what speaks for several of them, for people. Rows that complete one
+// another are one reading.
+std::string ColumnRows::WhyNotOneGpu(std::span<const Sample> rows) {
+  std::vector<Sample> alike;
+  for (const Sample& row : rows) {
+    if (row.present == rows.front().present) alike.push_back(row);
+  }
+  std::size_t shared = 0;
+  for (std::size_t i = 1; i < alike.size(); ++i) {
+    if (alike[i].time == alike[i - 1].time) ++shared;
+  }
+  if (shared * 10 > alike.size() * 3) return "most rows share their time with others";
+  const int gpus = FindSweeps(alike).gpus;
+  return gpus < 2 ? std::string() : "its rows come in sweeps of " + std::to_string(gpus);
+}
+
 void ColumnRows::Flush() {
   const std::span<const Sample> samples(batch_.data(), used_);
   if (rows_ == 0) {
+    if (identity_.empty() && said_gpus_ != 1) {
+      several_ = said_gpus_ ? "--gpus tells apart only the rows of nvidia-smi" : WhyNotOneGpu(samples);
+    }
     // Instances repeat what is their board's, which the sorter takes once.
     const bool mig = std::any_of(identity_.begin(), identity_.end(),
                                  [](const BoundColumn& column) { return column.role->kind == ColumnKind::kMig; });
@@ -289,6 +320,10 @@ void ColumnRows::Add(const SampleColumns& columns, std::int64_t line) {
 
 Result<void> ColumnRows::Finish() {
   if (used_ > 0) Flush();
+  if (!several_.empty()) {
+    return Fail(file_ + ": no column says which GPU a row is of, and " + several_ +
+                "; name the column, --columns gpu=NAME, or pass `--gpus 1` if all rows are of one GPU");
+  }
   if (line_back_ > 0) {
     return Fail(file_ + ":" + std::to_string(line_back_) +
                 ": rows are not in order of time: this one is older than those of its GPU before; sort the table by "

@@ -101,7 +101,8 @@ class ColumnRows {
   [[nodiscard]] static bool IsBack(const Track& track, Instant time);
   [[nodiscard]] bool IsInOrder(std::span<const Sample> rows);
   [[nodiscard]] static bool Matches(const Named& named, std::span<const std::string_view> cells);
-  std::optional<DeviceId> EnterDevice(std::span<const std::string_view> cells, std::int64_t line);
+  [[nodiscard]] static std::string WhyNotOneGpu(std::span<const Sample> rows);
+  Result<std::optional<DeviceId>> EnterDevice(std::span<const std::string_view> cells, std::int64_t line);
   void PutFault(Sample& sample, Signal signal, const CellReading& reading, std::int64_t line);
   void Flush();
 
@@ -122,6 +123,9 @@ class ColumnRows {
   std::size_t used_ = 0;
   std::size_t limit_;
   std::int64_t rows_ = 0;
+  std::optional<int> said_gpus_;  // --gpus
+  std::string gpu_model_;         // --gpu-model
+  std::string several_;           // why its rows are not of one GPU; empty: nothing says so
   std::unique_ptr<TimeSorter> sorter_;
   bool local_ = false;
   std::vector<Track> tracks_;   // by device

@@ -30,8 +30,12 @@ struct ImportOptions {
   std::map<std::string, std::string> hosts;    // NODE=FILE: by file, the machine of its GPUs where it names none
   std::map<std::string, PercentUnit> units;    // --unit [NAME=]ratio|percent, by name; "": of all others
   std::string metric;                          // --metric: of series that carry no name of their own
-  std::optional<Nanos> period;   // --period: between readings; of a log without times, where absent, a second
-  std::optional<Nanos> max_gap;  // --max-gap: how long a reading holds
+  std::optional<Nanos> period;                 // --period: between two readings of one GPU
+  std::optional<Nanos> max_gap;                // --max-gap: how long a reading holds
+  std::optional<Instant> start;                // --start: of the first reading of a log without times
+  std::optional<int> gpus;                     // --gpus: rows of a sweep, in a log that names no GPU
+  std::string gpu_model;                       // --gpu-model: of GPUs that no input names
+  std::optional<std::int64_t> power_limit_mw;  // --power-limit: of GPUs that no input gives one for
   int threads = 1;
 };
 

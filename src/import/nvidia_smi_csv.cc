@@ -50,7 +50,7 @@ bool IsBareNumber(std::string_view cell) {
   return !cell.empty() && std::all_of(cell.begin(), cell.end(), [](char c) { return IsDigit(c) || c == '.'; });
 }
 
-// Times of the rows of a log that says none: a sweep has each GPU once.
+// Times of the rows of a log that says none (--start and --period): a sweep has each GPU once.
 class SweepTimes {
  public:
   Instant Next(DeviceId device, const ImportOptions& options) {
@@ -88,6 +88,8 @@ struct Shared {
   std::optional<MisfitRows> misfits;
   std::unordered_map<std::string, DeviceId> entered;  // by the cells that name them, joined
   SweepTimes times;                                   // of one without times
+  std::unordered_map<std::string, DeviceId> models;   // of one that names models alone: the number of each, from 1
+  std::vector<std::string> model_names{""};           // by that number
 };
 
 // Which columns tell the signals of a device, but for those that no row has chosen yet.
@@ -107,7 +109,7 @@ Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shar
   DeviceKey key;
   key.uuid = NameIn(row.uuid);
   key.bus_id = NameIn(row.bus_id);
-  key.name = NameIn(row.name);
+  key.name = shared.layout->has_name ? NameIn(row.name) : shared.options.gpu_model;
   if (const std::optional<std::int64_t> index = ParseInteger(row.index); index && *index >= 0 && *index < 65536) {
     key.index = static_cast<int>(*index);
   }
@@ -125,7 +127,7 @@ Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shar
   if (key.index && known.index && *known.index != *key.index) {
     shared.out.quality.Count(QualityId::kIndexRemapped, {&shared.in.name(), 0});
   }
-  if (!known_by_uuid && !key.name.empty() && known.name != key.name && id < before) {
+  if (shared.layout->has_name && !known_by_uuid && !key.name.empty() && known.name != key.name && id < before) {
     return Fail("GPU " + std::string(row.index) + " is called '" + known.name.substr(0, 40) + "' and then '" +
                 key.name.substr(0, 40) + "': the indices moved; record uuid to tell the GPUs apart");
   }
@@ -133,55 +135,61 @@ Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shar
   return std::optional(id);
 }
 
-// Rows of a log that names no GPU: held back until enough are known to tell sweeps apart.
+// Rows of a log that names no GPU: told apart by their order (SweepIdentity), or by --gpus alone where the log has no
+// times either.
 class UnnamedRows {
  public:
-  explicit UnnamedRows(Shared& shared) : shared_(shared) {}
+  explicit UnnamedRows(Shared& shared) : shared_(shared), sweeps_(shared.options.gpus) {}
 
+  // `device` of a sample is the number of its model's name.
   Result<void> Add(std::span<const Sample> samples, const std::vector<std::int64_t>& lines) {
-    samples_.insert(samples_.end(), samples.begin(), samples.end());
-    lines_.insert(lines_.end(), lines.begin(), lines.end());
-    return samples_.size() < SweepIdentity::kLearn && !sweeps_ ? Result<void>{} : Place();
+    if (!shared_.layout->has_time) return AddByCount(samples);
+    for (std::size_t i = 0; i < samples.size(); ++i) TRY(InFile(sweeps_.Add(samples[i], lines[i])));
+    return Pass(sweeps_.TakePlaced());
   }
   Result<void> Finish() {
-    TRY(Place());
-    if (sweeps_ && sweeps_->open_rows() != sweeps_->gpus()) {
-      shared_.out.quality.Count(QualityId::kTornRow, {&shared_.in.name(), shared_.lines}, sweeps_->open_rows());
-    }
+    TRY(InFile(sweeps_.Finish()));
+    TRY(Pass(sweeps_.TakePlaced()));
+    const std::string& file = shared_.in.name();
+    shared_.out.quality.Count(QualityId::kTornRow, {&file, sweeps_.first_dropped()}, sweeps_.dropped());
+    shared_.out.quality.Count(QualityId::kTornRow, {&file, shared_.lines}, sweeps_.cut_off());
     return {};
   }
 
  private:
-  // Gives each row its place in the sweep and passes it on.
-  Result<void> Place() {
-    if (samples_.empty()) return {};
-    if (!sweeps_) TRY(Learn());
-    for (std::size_t i = 0; i < samples_.size(); ++i) {
-      const std::optional<int> gpu = sweeps_->Next(samples_[i].time);
-      if (!gpu) {
-        const std::int64_t good = lines_[i] - 1 - sweeps_->open_rows();
-        return Fail(shared_.in.name() + ":" + std::to_string(lines_[i]) + ": the sweep that ends here does not have " +
-                    std::to_string(sweeps_->gpus()) +
-                    " rows like the others, and no column says which GPU a row is of; record index or uuid, or audit " +
-                    "what came before alone (its first " + std::to_string(good) + " lines)");
-      }
-      samples_[i].device = devices_[static_cast<std::size_t>(*gpu)];
+  Result<void> InFile(Result<void> result) const {
+    if (result) return result;
+    return Fail(shared_.in.name() + ":" + result.error().message);
+  }
+
+  Result<void> AddByCount(std::span<const Sample> samples) {
+    std::vector<Sample> placed(samples.begin(), samples.end());
+    for (Sample& row : placed) row.device = static_cast<DeviceId>(rows_++ % *shared_.options.gpus);
+    return Pass(std::move(placed));
+  }
+
+  // `device` of a sample is its position.
+  Result<void> Pass(std::vector<Sample> placed) {
+    if (placed.empty()) return {};
+    if (devices_.empty()) TRY(EnterPositions());
+    for (Sample& row : placed) {
+      row.device = devices_[row.device];
+      if (!shared_.layout->has_time) row.time = shared_.times.Next(row.device, shared_.options);
     }
-    shared_.out.sink.OnSamples(samples_);
-    samples_.clear();
-    lines_.clear();
+    shared_.out.sink.OnSamples(placed);
     return {};
   }
 
-  Result<void> Learn() {
-    std::vector<Instant> stamps;
-    for (const Sample& s : samples_) stamps.push_back(s.time);
-    sweeps_ = std::make_unique<SweepIdentity>(stamps);
+  Result<void> EnterPositions() {
     shared_.out.quality.Count(QualityId::kInferredIdentity, {&shared_.in.name(), 0});
-    for (int gpu = 0; gpu < sweeps_->gpus(); ++gpu) {
+    const int gpus = shared_.layout->has_time ? sweeps_.gpus() : *shared_.options.gpus;
+    for (int gpu = 0; gpu < gpus; ++gpu) {
       const std::string index = std::to_string(gpu);
       RowIdentity row;
       row.index = index;
+      if (const auto& names = sweeps_.names(); !names.empty()) {
+        row.name = shared_.model_names[names[static_cast<std::size_t>(gpu)]];
+      }
       const Result<std::optional<DeviceId>> device = EnterDevice(row, shared_);
       if (!device) return tl::unexpected<Error>(device.error());
       devices_.push_back(**device);
@@ -191,10 +199,9 @@ class UnnamedRows {
   }
 
   Shared& shared_;
-  std::vector<Sample> samples_;
-  std::vector<std::int64_t> lines_;  // of samples_
-  std::unique_ptr<SweepIdentity> sweeps_;
-  std::vector<DeviceId> devices_;
+  SweepIdentity sweeps_;
+  std::int64_t rows_ = 0;          // placed by count
+  std::vector<DeviceId> devices_;  // by position
 };
 
 class CsvWorker final : public LineBlockWorker {
@@ -234,7 +241,7 @@ class CsvWorker final : public LineBlockWorker {
         if (error_) return;
         continue;
       }
-      if (named_ && !FindDevice(identity, sample, turn)) {
+      if (named_ ? !FindDevice(identity, sample, turn) : has_models_ && !FindModel(identity, sample, turn)) {
         if (error_ || stopped_) return;
         continue;
       }
@@ -336,6 +343,7 @@ class CsvWorker final : public LineBlockWorker {
     reader_ = std::make_unique<SmiRowReader>(layout.Preferred(), shared_.zone);
     reader_unsettled_ = layout.unsettled;
     named_ = layout.has_identity;
+    has_models_ = !named_ && layout.has_name;
     return true;
   }
 
@@ -378,11 +386,22 @@ class CsvWorker final : public LineBlockWorker {
     shared_.layout = std::make_unique<SmiLayout>(std::move(*layout));
     shared_.misfits.emplace(shared_.layout->columns.size());
     if (shared_.layout->by_index_alone) shared_.watch.emplace(shared_.out.devices);
-    if (!shared_.layout->has_time) {
-      quality.Count(QualityId::kNoTimestamp, {&file, 0});
-      quality.Count(QualityId::kPeriodEstimated, {&file, 0});
+    return CanBeDated();
+  }
+
+  // No clock is invented, and without one nothing shows how many GPUs there are.
+  bool CanBeDated() {
+    const SmiLayout& layout = *shared_.layout;
+    const ImportOptions& options = shared_.options;
+    if (layout.has_time) return true;
+    if (!options.start || !options.period) {
+      error_ =
+          "no column says when a row was read; record timestamp, or say --start 2026-07-03T22:22:01Z and --period 1s";
+    } else if (!layout.has_identity && !options.gpus) {
+      error_ =
+          "no column says when a row was read, or of which GPU; record timestamp, index and uuid, or say --gpus N too";
     }
-    return true;
+    return !error_;
   }
 
   // The reader read so many usual rows.
@@ -418,7 +437,11 @@ class CsvWorker final : public LineBlockWorker {
   // `why`: what is wrong with it, where the reader does not know.
   void OnBadRow(std::string_view line, bool torn, std::string_view why = {}) {
     const std::string_view row = Trim(line);
-    if (row == shared_.header) return;  // two logs in one file: the same header again
+    if (row == shared_.header) {  // two logs in one file: the same header again
+      if (named_ || shared_.layout->has_time) return;
+      error_ = "the log starts again here, and may have ended within a sweep; audit each part alone";
+      return;
+    }
     // A recorder that was stopped within a row, and started again: its header follows on the same line.
     const bool restarted = row.ends_with(shared_.header);
     if (!restarted && IsSmiHeader(line)) {
@@ -469,6 +492,27 @@ class CsvWorker final : public LineBlockWorker {
     return true;
   }
 
+  // Of the line that the reader read last, in a log that names models alone. False: the import stops.
+  bool FindModel(const RowIdentity& identity, Sample& sample, Turn& turn) {
+    if (const std::optional<DeviceId> learned = reader_->Find(identity)) {
+      sample.device = *learned;
+      return true;
+    }
+    stopped_ = !turn.Await();
+    if (stopped_) return false;
+    const std::string name(NameIn(identity.name));
+    if (shared_.model_names.size() > kMaxDevices) {
+      error_ = TooManyDevices("name");
+      return false;
+    }
+    const auto number = static_cast<DeviceId>(shared_.model_names.size());
+    const auto [known, fresh] = shared_.models.emplace(name, name.empty() ? 0 : number);
+    if (fresh && !name.empty()) shared_.model_names.push_back(name);
+    sample.device = known->second;
+    reader_->Learn(identity, sample.device);
+    return true;
+  }
+
   // The first column that says which GPU a row is of.
   [[nodiscard]] std::string NamingColumn() const {
     for (const SmiColumn& column : shared_.layout->columns) {
@@ -483,6 +527,7 @@ class CsvWorker final : public LineBlockWorker {
   std::unique_ptr<SmiRowReader> reader_;
   std::uint32_t reader_unsettled_ = 0;  // what was not settled when it was made
   bool named_ = true;
+  bool has_models_ = false;             // and no other name of a GPU
   std::vector<Stretch> stretches_;      // all rows of the block
   std::vector<Sample> odd_;             // all of them if the log names no GPU
   std::vector<std::int64_t> lines_of_;  // of odd_
@@ -496,6 +541,16 @@ class CsvWorker final : public LineBlockWorker {
   std::int64_t lines_before_ = 0;  // of them, before those that the reader was given
   std::int64_t rows_ = 0;          // that fit, of the block
 };
+
+// --gpus of a log that names its GPUs.
+Result<void> CheckSaidGpus(const Shared& shared) {
+  if (!shared.options.gpus || shared.rows == 0 || !shared.layout->has_identity) return {};
+  std::set<DeviceId> named;
+  for (const auto& [cells, id] : shared.entered) named.insert(id);
+  if (named.size() == static_cast<std::size_t>(*shared.options.gpus)) return {};
+  return Fail(shared.in.name() + ": --gpus " + std::to_string(*shared.options.gpus) + ", but its rows name " +
+              std::to_string(named.size()) + (named.size() == 1 ? " GPU" : " GPUs") + "; leave --gpus out");
+}
 
 }  // namespace
 
@@ -511,6 +566,7 @@ Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, Im
   TRY(ForEachLineBlock(in, threads, workers));
   if (shared.rows > 0) TRY(shared.misfits->Verdict(shared.rows, in.name()));
   TRY(unnamed.Finish());
+  TRY(CheckSaidGpus(shared));
   if (shared.watch) TRY(shared.watch->Verdict(in.name()));
   if (shared.rows == 0) {
     if (shared.bad_rows > 0) return Fail(shared.first_bad + "; nor does any other row fit the header");

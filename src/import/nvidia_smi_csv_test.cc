@@ -317,14 +317,47 @@ TEST(NvidiaSmiCsvTest, RowsWithoutIdentityAreToldApartBySweep) {
   EXPECT_EQ(one.devices.size(), 1U);
 }
 
-TEST(NvidiaSmiCsvTest, AMissingRowInASweepIsRefusedNotGuessed) {
-  const std::string error = ErrorOf(Unnamed(40, 4, 20));
-  EXPECT_NE(error.find("does not have 4 rows like the others"), std::string::npos);
-  EXPECT_EQ(error.find("gpu.csv:85:"), 0U) << error;
-  // What came before can be audited, and is said how: a header and 20 sweeps.
-  EXPECT_NE(error.find("(its first 81 lines)"), std::string::npos) << error;
-  Collected before;
-  EXPECT_TRUE(Import(Unnamed(20, 4), before));
+TEST(NvidiaSmiCsvTest, ASweepWithAMissingRowIsDroppedWhole) {
+  Collected c;
+  ASSERT_TRUE(Import(Unnamed(3000, 4, 2000), c));
+  EXPECT_EQ(c.devices.size(), 4U);
+  EXPECT_EQ(c.samples.size(), 4U * 2999);
+  for (const Sample& s : c.samples) {
+    ASSERT_EQ(s.Get(Signal::kUtilization), static_cast<std::int64_t>(s.device) * 10 * kPercent);
+  }
+  EXPECT_EQ(c.quality.CountOf(QualityId::kTornRow), 3);
+  EXPECT_EQ(c.quality.Get(QualityId::kTornRow).first_place, "gpu.csv:8002");
+  // Of few sweeps none may be torn.
+  EXPECT_NE(ErrorOf(Unnamed(15, 4, 7)).find("add `index,uuid` to --query-gpu, or pass `--gpus N`"), std::string::npos);
+}
+
+// The models of four GPUs by turns, or of one GPU, by a column of names.
+TEST(NvidiaSmiCsvTest, ANameColumnWithoutAnIndexTellsModels) {
+  std::string text = "timestamp, name, utilization.gpu [%]\n";
+  for (int i = 0; i < 4000; ++i) {
+    text +=
+        fmt::format("2026/03/02 {:02}:{:02}:{:02}.00{}, {}, {} %\n", i / 4 / 3600, i / 4 / 60 % 60, i / 4 % 60, i % 4,
+                    i % 4 < 2   ? "NVIDIA A100-SXM4-40GB"
+                    : i == 1002 ? "[Unknown Error]"
+                                : "Tesla T4",
+                    10 * (i % 4));
+  }
+  for (const int threads : {1, 3}) {
+    ImportOptions options;
+    options.threads = threads;
+    Collected c;
+    ASSERT_TRUE(Import(text, c, options));
+    ASSERT_EQ(c.devices.size(), 4U);
+    EXPECT_EQ(c.devices[1].name, "NVIDIA A100-SXM4-40GB");
+    EXPECT_EQ(c.devices[2].name, "Tesla T4");
+    EXPECT_EQ(c.samples.size(), 4000U);
+  }
+  // Without pauses between sweeps only the names show that there are several.
+  std::string even = "timestamp, name, utilization.gpu [%]\n";
+  for (int i = 0; i < 900; ++i) {
+    even += fmt::format("2026/03/02 10:{:02}:{:02}.000, {}, 50 %\n", i / 60, i % 60, i % 3 < 2 ? "A100" : "T4");
+  }
+  EXPECT_NE(ErrorOf(even).find("readings take turns as those of several GPUs do"), std::string::npos) << ErrorOf(even);
 }
 
 TEST(NvidiaSmiCsvTest, WhatStandsBeforeEveryLineIsSaidNotReadAsAColumn) {
@@ -352,15 +385,21 @@ std::string Paused(const std::vector<int>& rows, std::int64_t apart_ms, std::int
 TEST(NvidiaSmiCsvTest, PausesOfOneGpuAreNoSweepsOfMany) {
   // Restarted in the middle; cut into equal parts; with pauses anywhere, and faster.
   for (const std::string& text : {Paused({20, 20}, 1000, 600'000), Paused({10, 10, 10, 10}, 1000, 600'000),
-                                  Paused({19, 7, 31, 2, 11, 19}, 500, 9'000), Paused({19, 7, 31, 2}, 100, 2'000)}) {
+                                  Paused({19, 7, 31, 2, 11, 19}, 500, 9'000), Paused({200, 90, 310}, 100, 2'000)}) {
     Collected c;
     ASSERT_TRUE(Import(text, c)) << text;
     EXPECT_EQ(c.devices.size(), 1U) << text;
   }
-  // Eight slow GPUs, always all of them.
-  Collected eight;
-  ASSERT_TRUE(Import(Paused({8, 8, 8, 8}, 100, 9'000), eight));
-  EXPECT_EQ(eight.devices.size(), 8U);
+  // Eight slow GPUs, or one whose log pauses after eight rows: nothing tells which.
+  EXPECT_NE(ErrorOf(Paused({8, 8, 8, 8}, 100, 9'000)).find("pass `--gpus N`"), std::string::npos);
+  for (const int gpus : {1, 8}) {
+    ImportOptions options;
+    options.gpus = gpus;
+    Collected said;
+    ASSERT_TRUE(Import(Paused({8, 8, 8, 8}, 100, 9'000), said, options));
+    EXPECT_EQ(said.devices.size(), static_cast<std::size_t>(gpus));
+    EXPECT_EQ(said.samples.size(), 32U);
+  }
 }
 
 TEST(NvidiaSmiCsvTest, LocalTimesKeepGoingThroughTheRepeatedHour) {
@@ -414,23 +453,80 @@ TEST(NvidiaSmiCsvTest, WhatNohupOrTheDriverSaysFirstIsCounted) {
   EXPECT_FALSE(SniffNvidiaSmiCsv("a\nb\nc\nd\ne\nf\ng\nh\ni\n" + std::string(kTwoRows))) << "no end of talk";
 }
 
-TEST(NvidiaSmiCsvTest, WithoutTimesSweepsAreAPeriodApart) {
+TEST(NvidiaSmiCsvTest, WithoutTimesRowsStandAPeriodApartFromTheStart) {
   const std::string log =
       "index, utilization.gpu [%], pstate\n1, 10 %, P0\n0, 20 %, P0\n1, 30 %, P0\n0, 40 %, P0\n1, 50 %, P0\n";
-  Collected c;
+  const std::int64_t start = 1'783'117'321 * kNanosPerSecond;
   ImportOptions options;
+  options.start = Instant::FromNanos(start);
   options.period = Nanos(5 * kNanosPerSecond);
   ASSERT_TRUE(SniffNvidiaSmiCsv(log));
-  ASSERT_TRUE(Import(log, c, options));
-  ASSERT_EQ(c.samples.size(), 5U);
-  for (std::size_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(c.samples[i].time.nanos(), static_cast<std::int64_t>(i / 2) * 5 * kNanosPerSecond);
-    EXPECT_EQ(c.samples[i].Get(Signal::kUtilization), static_cast<std::int64_t>(i + 1) * 10 * kPercent);
+  const auto expect_rows = [&](const Collected& c) {
+    ASSERT_EQ(c.samples.size(), 5U);
+    for (std::size_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(c.samples[i].time.nanos(), start + static_cast<std::int64_t>(i / 2) * 5 * kNanosPerSecond);
+      EXPECT_EQ(c.samples[i].Get(Signal::kUtilization), static_cast<std::int64_t>(i + 1) * 10 * kPercent);
+      EXPECT_EQ(c.samples[i].device, i % 2);
+    }
+  };
+  Collected named;
+  ASSERT_TRUE(Import(log, named, options));
+  expect_rows(named);
+  EXPECT_EQ(named.quality.CountOf(QualityId::kNoTimestamp), 0);
+  // Without index: only --gpus says that they are two.
+  options.gpus = 2;
+  Collected counted;
+  ASSERT_TRUE(
+      Import("utilization.gpu [%], pstate\n10 %, P0\n20 %, P0\n30 %, P0\n40 %, P0\n50 %, P0\n", counted, options));
+  expect_rows(counted);
+  EXPECT_EQ(counted.quality.CountOf(QualityId::kInferredIdentity), 1);
+}
+
+TEST(NvidiaSmiCsvTest, WithoutTimesNoClockIsInvented) {
+  const std::string named = "index, utilization.gpu [%]\n0, 50 %\n0, 60 %\n";
+  const std::string bare = "utilization.gpu [%], memory.used [MiB]\n50 %, 100 MiB\n";
+  const auto error_of = [](const std::string& text, bool start, bool period) {
+    ImportOptions options;
+    if (start) options.start = Instant::FromNanos(1'783'117'321 * kNanosPerSecond);
+    if (period) options.period = Nanos(kNanosPerSecond);
+    Collected c;
+    const Result<void> done = Import(text, c, options);
+    return done ? std::string() : done.error().message;
+  };
+  for (const auto& [start, period] : {std::pair(false, false), std::pair(true, false), std::pair(false, true)}) {
+    const std::string error = error_of(named, start, period);
+    EXPECT_EQ(error.rfind("gpu.csv:1: no column says when a row was read", 0), 0U) << error;
+    EXPECT_NE(error.find("--start "), std::string::npos) << error;
+    EXPECT_NE(error.find("--period "), std::string::npos) << error;
   }
-  EXPECT_EQ(c.quality.CountOf(QualityId::kNoTimestamp), 1);
-  EXPECT_EQ(c.quality.CountOf(QualityId::kPeriodEstimated), 1);
-  EXPECT_EQ(ErrorOf("utilization.gpu [%], memory.used [MiB]\n50 %, 100 MiB\n"),
-            "gpu.csv:1: no column says when a row was read, or of which GPU; record timestamp, index and uuid too");
+  EXPECT_EQ(error_of(named, true, true), "");
+  EXPECT_NE(error_of(bare, true, true).find("say --gpus N too"), std::string::npos);
+  ImportOptions options;
+  options.start = Instant();
+  options.period = Nanos(kNanosPerSecond);
+  options.gpus = 2;
+  Collected twice;
+  const Result<void> again = Import(bare + bare, twice, options);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().message.rfind("gpu.csv:3: the log starts again here", 0), 0U) << again.error().message;
+}
+
+TEST(NvidiaSmiCsvTest, GpusThatContradictTheLogAreRefusedWithBothFigures) {
+  ImportOptions options;
+  const auto error_of = [&](const std::string& text, int gpus) {
+    options.gpus = gpus;
+    Collected c;
+    const Result<void> done = Import(text, c, options);
+    return done ? std::string() : done.error().message;
+  };
+  EXPECT_EQ(error_of(Unnamed(300, 4), 4), "");
+  for (const int wrong : {1, 2, 8}) {
+    const std::string error = error_of(Unnamed(300, 4), wrong);
+    EXPECT_NE(error.find("--gpus " + std::to_string(wrong) + " contradicts"), std::string::npos) << error;
+    EXPECT_NE(error.find("4 GPUs"), std::string::npos) << error;
+  }
+  EXPECT_NE(error_of(Unnamed(300, 1), 2).find("1 GPU"), std::string::npos);
+  EXPECT_NE(error_of(kTwoRows, 4).find("--gpus 4, but its rows name 1 GPU"), std::string::npos);
 }
 
 // GPU 1 of 3 falls off the bus: what was GPU 2 is called GPU 1 from then on.

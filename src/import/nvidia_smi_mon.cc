@@ -82,6 +82,7 @@ class RowClock {
     const std::optional<CivilTime> stamp = Parse(date, time);
     if (!stamp) return std::nullopt;
     if (time.empty()) {
+      if (options_.start) return AssumedTime(options_, sweep);
       if (!start_) start_ = InUtc(*stamp);
       return *start_ + (AssumedTime(options_, sweep) - Instant());
     }
@@ -135,7 +136,11 @@ class RowClock {
 class Mapper {
  public:
   Mapper(ByteSource& in, const ImportOptions& options, ImportTarget& out)
-      : rows_(in, out.quality), clock_(rows_, options, out, in.name()), out_(out), file_(in.name()) {}
+      : rows_(in, out.quality),
+        clock_(rows_, options, out, in.name()),
+        out_(out),
+        file_(in.name()),
+        model_(options.gpu_model) {}
 
   Result<void> Run() {
     while (true) {
@@ -178,6 +183,7 @@ class Mapper {
   DeviceId Enter(int gpu) {
     DeviceKey key;
     key.index = gpu;
+    key.name = model_;
     return EnterDevice(key, out_, rows_.place());
   }
 
@@ -249,6 +255,7 @@ class Mapper {
   RowClock clock_;
   ImportTarget& out_;
   const std::string& file_;
+  const std::string& model_;  // --gpu-model
   IndexWatch watch_{out_.devices};
   int header_ = 0;
   bool pmon_ = false;

@@ -56,7 +56,7 @@ class PrometheusSamples {
     std::int64_t code = 0;  // of the label `xid`
     OwnerTimeline::Presence* owner = nullptr;
     HostWatch::Stay* stay = nullptr;  // on the machine that its labels name
-    std::int64_t scrape = -1;  // that last named it, without stamps
+    std::int64_t scrape = -1;         // that last named it, without stamps
   };
   // A line that waits for the information that tells its device.
   struct Waiting {

@@ -242,11 +242,9 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
   const bool lasting = has(SmiRole::kUuid) || has(SmiRole::kBusId);
   layout.by_index_alone = has(SmiRole::kIndex) && !lasting;
   layout.has_identity = has(SmiRole::kIndex) || lasting;
+  layout.has_name = has(SmiRole::kName);
   if (!has(SmiRole::kValue) && !has(SmiRole::kMask) && !has(SmiRole::kFlag)) {
     return Fail("no column here can be measured; record at least timestamp, index, utilization.gpu");
-  }
-  if (!layout.has_time && !layout.has_identity) {
-    return Fail("no column says when a row was read, or of which GPU; record timestamp, index and uuid too");
   }
   return layout;
 }

@@ -30,6 +30,7 @@ struct SmiLayout {
   std::vector<SmiColumn> columns;
   bool has_time = false;
   bool has_identity = false;  // a column of index, uuid or bus id
+  bool has_name = false;      // a column of the model
   bool by_index_alone = false;
   // Signals that several columns tell, none of which has had a value: [N/A] in one says nothing of the others. The
   // first row with a value in one of them chooses for the whole log, the others are then ignored. All columns of flags

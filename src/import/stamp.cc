@@ -64,7 +64,8 @@ Instant StampClock::At(const CivilTime& stamp, bool zoned, std::int64_t line) {
 Instant AssumedTime(const ImportOptions& options, std::int64_t sweep) {
   std::int64_t ns = 0;
   const std::int64_t period = options.period.value_or(Nanos(kNanosPerSecond)).count();
-  return Instant::FromNanos(__builtin_mul_overflow(sweep, period, &ns) ? INT64_MAX / 4 : ns);
+  const std::int64_t since = __builtin_mul_overflow(sweep, period, &ns) ? INT64_MAX / 4 : ns;
+  return options.start.value_or(Instant()) + Nanos(since);
 }
 
 DeviceId EnterDevice(const DeviceKey& key, ImportTarget& out, Place place) {

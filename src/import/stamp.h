@@ -35,7 +35,7 @@ class StampClock {
   Instant last_;
 };
 
-// The time of a sweep, from 0 on, in a log that says no times: so many periods after the start of 1970.
+// The time of a sweep, from 0 on, in a log that says no times: so many periods after --start, else the start of 1970.
 Instant AssumedTime(const ImportOptions& options, std::int64_t sweep);
 
 // Enters a device and counts a masked UUID once per device.

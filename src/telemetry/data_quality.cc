@@ -19,7 +19,8 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kClockStep, "clock_step", S::kWarn,
      "{times|time} the wall clock jumped; the interval is unobserved and durations do not change"},
     {Q::kTornRow, "torn_row", S::kInfo,
-     "{rows were|row was} cut off at the end of the input; {they were|it was} dropped"},
+     "{rows were|row was} cut off at the end of the input, or in a sweep with missing rows; {they were|it was} "
+     "dropped"},
     {Q::kBadRow, "bad_row", S::kWarn, "{rows or cells|row or cell} could not be read; {they were|it was} dropped"},
     {Q::kOutOfRange, "out_of_range", S::kWarn,
      "{readings|reading} lay outside the possible range; {they count|it counts} as unobserved"},
@@ -47,7 +48,7 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kIndexRemapped, "index_remapped", S::kWarn,
      "{times|time} a GPU index moved to another UUID; time follows the UUID"},
     {Q::kInferredIdentity, "inferred_identity", S::kWarn,
-     "{inputs name|input names} no GPU; rows were told apart by their position in each sweep"},
+     "{inputs name|input names} no GPU; GPUs are told apart by the order of rows in each sweep"},
     {Q::kCounterReset, "counter_reset", S::kInfo,
      "{times|time} a counter fell back (driver reload or GPU reset); the new value counts as the increase"},
     {Q::kInvalidProfilingCounter, "invalid_profiling_counter", S::kWarn,
