@@ -119,7 +119,8 @@ TEST(ExportTest, RowsWithoutTimesAreAPeriodApart) {
   for (int row = 0; row < 61; ++row) text += "0, 50 %, 300.00 W\n";
   const std::string log = folder.Write("log.csv", text);
   const std::string csv = (folder.path() / "out.csv").string();
-  for (const auto& [flags, seconds] : {std::pair("", 60), std::pair(" --period 5s", 300)}) {
+  for (const auto& [flags, seconds] : {std::pair(" --start 2026-03-02T10:00:00Z --period 1s", 60),
+                                       std::pair(" --start 2026-03-02T10:00:00Z --period 5s", 300)}) {
     const ProgramRun run = RunIdleburn("export " + log + flags + " -o " + csv);
     EXPECT_EQ(run.code, 0) << run.err;
     for (const std::string& audited : {csv, log + flags}) {

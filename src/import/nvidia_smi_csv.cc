@@ -437,7 +437,11 @@ class CsvWorker final : public LineBlockWorker {
   // `why`: what is wrong with it, where the reader does not know.
   void OnBadRow(std::string_view line, bool torn, std::string_view why = {}) {
     const std::string_view row = Trim(line);
-    if (row == shared_.header) return;  // two logs in one file: the same header again
+    if (row == shared_.header) {  // two logs in one file: the same header again
+      if (named_ || shared_.layout->has_time) return;
+      error_ = "the log starts again here, and may have ended within a sweep; audit each part alone";
+      return;
+    }
     // A recorder that was stopped within a row, and started again: its header follows on the same line.
     const bool restarted = row.ends_with(shared_.header);
     if (!restarted && IsSmiHeader(line)) {

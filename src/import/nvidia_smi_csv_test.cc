@@ -501,6 +501,14 @@ TEST(NvidiaSmiCsvTest, WithoutTimesNoClockIsInvented) {
   }
   EXPECT_EQ(error_of(named, true, true), "");
   EXPECT_NE(error_of(bare, true, true).find("say --gpus N too"), std::string::npos);
+  ImportOptions options;
+  options.start = Instant();
+  options.period = Nanos(kNanosPerSecond);
+  options.gpus = 2;
+  Collected twice;
+  const Result<void> again = Import(bare + bare, twice, options);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().message.rfind("gpu.csv:3: the log starts again here", 0), 0U) << again.error().message;
 }
 
 TEST(NvidiaSmiCsvTest, GpusThatContradictTheLogAreRefusedWithBothFigures) {
