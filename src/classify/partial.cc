@@ -13,8 +13,7 @@ DevicePartial::DevicePartial(const Thresholds& thresholds, const Cadence& cadenc
 
 // From here on the state of live_ no longer depends on what came before this stretch.
 void DevicePartial::Detach() {
-  head_totals_ = live_.totals();
-  first_ = live_.first();
+  head_live_ = live_;
   live_.DropTotals();
   detached_ = true;
 }
@@ -24,7 +23,8 @@ void DevicePartial::Feed(const Sample& sample) {
     const std::int64_t earliest = sample.time.nanos() + horizon_;
     detach_at_ = earliest - earliest % TickCounter::kAnchor + TickCounter::kAnchor;
   }
-  if (!detached_ && sample.time.nanos() >= detach_at_) Detach();
+  // By the row before: until this one is fed what that one holds is still open, however long ago it was.
+  if (!detached_ && last_.nanos() >= detach_at_) Detach();
   if (!detached_) head_.push_back(sample);
   last_ = std::max(last_, sample.time);
   live_.Feed(sample);
@@ -39,18 +39,13 @@ Result<void> DevicePartial::Append(const DevicePartial& next) {
   for (const Sample& sample : next.head_) Feed(sample);
   if (!next.detached_) return {};
   if (!detached_) Detach();
-  const DeviceTotals before = live_.totals();
-  const Instant first = live_.first();
-  const DeviceClassifier earlier = std::exchange(live_, next.live_);
-  live_.Follow(earlier);
-  live_.MergeTotals(before);
-  live_.set_first(first);
+  live_.Join(std::exchange(live_, next.live_));
   last_ = std::max(last_, next.last_);
   return {};
 }
 
 DeviceClassifier DevicePartial::Finish() && {
-  if (detached_) live_.MergeTotals(head_totals_);
+  if (detached_) live_.Join(*std::move(head_live_));
   live_.Close();
   return std::move(live_);
 }

@@ -12,6 +12,7 @@
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
+#include "telemetry/run_window.h"
 #include "telemetry/sample.h"
 #include "text/time_zone.h"
 
@@ -32,6 +33,7 @@ struct ImportOptions {
   std::string metric;                          // --metric: of series that carry no name of their own
   std::optional<Nanos> period;   // --period: between readings; of a log without times, where absent, a second
   std::optional<Nanos> max_gap;  // --max-gap: how long a reading holds
+  RunWindow window;              // --window, of an audit: what was rented
   int threads = 1;
 };
 

@@ -6,6 +6,7 @@
 
 #include "diagnose/scene.h"
 #include "report/display.h"
+#include "report/runs_view.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
 #include "text/duration.h"
@@ -233,6 +234,8 @@ std::vector<std::string> BasisLines(const ViewContext& c) {
   const AuditReport& r = c.report;
   std::vector<std::string> lines = TraceBasis(c);
   if (!r.traced_only) AddReadingRules(c, lines);
+  const std::vector<std::string> billed = BilledLines(c);
+  lines.insert(lines.end(), billed.begin(), billed.end());
   if (const std::string also = OtherCounters(r); !also.empty()) lines.push_back("Other counters: " + also + ".");
   if (!r.run.devices.empty() && IsDated(r.run.start) && CapturesApart(r) == 0) {
     const bool zone =

@@ -136,6 +136,11 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kInstantQuery, "instant_query", S::kWarn,
      "{inputs hold|input holds} one reading of each series, which covers no time; query a range instead: METRIC[1h]"},
     {Q::kFileNotRead, "file_not_read", S::kInfo, "{files of a folder were|file of a folder was} not read"},
+    {Q::kOutsideWindow, "outside_window", S::kInfo,
+     "{rows lie|row lies} outside --window; {they are|it is} in no figure"},
+    {Q::kSeenInPart, "seen_in_part", S::kWarn,
+     "{GPUs have|GPU has} rows in a part of a run only; {each is|it is} billed from its first row to its last. "
+     "Where {they were|it was} paid for longer, --window START..END bills all of it, the rest as unobserved"},
 }};
 
 std::string_view Name(Severity s) {

@@ -68,8 +68,10 @@ enum class QualityId : std::uint8_t {
   kEvenGrid,
   kInstantQuery,
   kFileNotRead,
+  kOutsideWindow,
+  kSeenInPart,
 };
-inline constexpr std::size_t kQualityCount = 56;
+inline constexpr std::size_t kQualityCount = 58;
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);
