@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/check.h"
 
@@ -264,9 +265,11 @@ void DeviceClassifier::FeedAny(const Sample& sample) {
   SettleUsual();
   if (sample.time.nanos() + clock_.shift() == last_time_) return FeedSameTime(sample);
   if (!Place(sample)) return;
+  const std::int64_t time = sample.time.nanos() + clock_.shift();
+  if (last_time_ != INT64_MIN && time - last_time_ > LongestSilence()) EndStretch(time);
   said_ = lacked_ = 0;
   ++totals_.samples;
-  TakeRow(sample, sample.time.nanos() + clock_.shift());
+  TakeRow(sample, time);
 }
 
 // What a table says of one time may stand in several rows: each adds what was not said before, and a value is more than
@@ -384,7 +387,8 @@ void DeviceClassifier::TellLimits() {
   cells_.set_lowered(power_limit() && default_limit() && *power_limit() < *default_limit());
 }
 
-void DeviceClassifier::Follow(DeviceClassifier& earlier) {
+void DeviceClassifier::Join(DeviceClassifier earlier) {
+  earlier.CutRuns();
   CollectionRuns runs = earlier.collections();
   runs.Append(collections_.runs());
   collections_.set_runs(runs);
@@ -396,6 +400,29 @@ void DeviceClassifier::Follow(DeviceClassifier& earlier) {
   xid_seen_ = xid_seen_ || earlier.xid_seen_;
   if (earlier.misplaced_) misplaced_ = earlier.misplaced_;
   clock_.Follow(earlier.clock_, earlier.last_time_);
+  const Stretch open = earlier.OpenStretch();
+  if (stretches_.empty()) {
+    begun_ = open.first;
+  } else {
+    stretches_.front().first = open.first;
+    stretches_.front().time.Merge(open.time);
+    ended_.Merge(open.time);
+  }
+  ended_.Merge(earlier.ended_);
+  stretches_.insert(stretches_.begin(), earlier.stretches_.begin(), earlier.stretches_.end());
+  first_ = earlier.first_;
+  totals_.Merge(earlier.totals_);
+}
+
+void DeviceClassifier::DropTotals() {
+  SettleUsual();
+  totals_ = {};
+  stretches_.clear();
+  ended_ = {};
+  if (energy_crosses_) last_energy_ = -1;
+  energy_crosses_ = false;
+  collections_.Settle();
+  collections_.set_runs({});
 }
 
 // The counter runs since the driver was loaded; after a fall the new value is the increase. More than any board draws
@@ -404,15 +431,23 @@ void DeviceClassifier::NoteEnergy(std::int64_t millijoules, std::int64_t time) {
   if (last_energy_ >= 0) {
     totals_.has_energy_counter = true;
     const bool reset = millijoules < last_energy_;
-    totals_.energy_resets += reset ? 1 : 0;
     const std::int64_t increase = reset ? millijoules : millijoules - last_energy_;
     const std::int64_t interval = time - last_energy_time_;
     constexpr std::int64_t kNanosPerMillijoule = 10;  // 100 kW
     const bool possible = increase <= std::max(interval, kNanosPerSecond) / kNanosPerMillijoule;
-    totals_.energy_out_of_range += possible ? 0 : 1;
-    totals_.energy_mj += possible ? increase : 0;
-    totals_.energy_ns += possible ? interval : 0;
+    const auto add = [&](auto& sum) {
+      sum.energy_resets += reset ? 1 : 0;
+      sum.energy_out_of_range += possible ? 0 : 1;
+      sum.energy_mj += possible ? increase : 0;
+      sum.energy_ns += possible ? interval : 0;
+    };
+    if (energy_crosses_) {
+      add(stretches_.back().after);
+    } else {
+      add(totals_);
+    }
   }
+  energy_crosses_ = false;
   last_energy_ = millijoules;
   last_energy_time_ = time;
 }
@@ -431,6 +466,68 @@ void DeviceClassifier::WatchStuckCounters(const Sample& s, std::int64_t time) {
       totals_.profiling_stuck = true;
     }
   }
+}
+
+// --- long silences, which may end a run
+
+std::int64_t DeviceClassifier::LongestSilence() const {
+  const bool one_run = window_ != nullptr && window_->start;
+  if (one_run || (cadence_.spans && held_valid_) || stretches_.size() >= kMostStretches) return INT64_MAX;
+  if (cadence_.spans) return kLeastSilence;  // after a reading whose end its source has told
+  return std::max({kLeastSilence, kSilentPeriods * cadence_.period.count(), cadence_.max_gap.count()});
+}
+
+Stretch DeviceClassifier::OpenStretch() const {
+  Stretch open;
+  open.first = stretches_.empty() ? first_ : begun_;
+  open.last = last_edge_;
+  if (__builtin_add_overflow(last_edge_, LongestSilence(), &open.reach)) open.reach = INT64_MAX;
+  open.time = RunTime::Of(totals_).Less(ended_);
+  return open;
+}
+
+// What follows the last row, whose cell is closed, if the run goes on.
+Silence DeviceClassifier::SilenceUntil(std::int64_t time) {
+  if (fast_) {
+    Silence gap;
+    const std::int64_t ns = FloorSecond(time) * kNanosPerSecond - last_edge_;
+    gap.time.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] = ns;
+    return gap;
+  }
+  DeviceTotals totals = std::exchange(totals_, {});  // not copied: they are large
+  std::vector<Stretch> stretches = std::exchange(stretches_, {});
+  DeviceClassifier on = *this;
+  totals_ = std::move(totals);
+  stretches_ = std::move(stretches);
+  on.Advance(time);
+  if (on.open_used_) on.CloseSlowCell();
+  on.cells_.Flush(on.totals_);
+  return Silence::Of(on.totals_);
+}
+
+// Ends the stretch at its last row; another begins with the row at `time`. What was held before is not held any more.
+void DeviceClassifier::EndStretch(std::int64_t time) {
+  if (fast_ && cell_end_ != INT64_MIN) CloseFastCell();
+  if (!fast_ && open_used_) CloseSlowCell();
+  cells_.Flush(totals_);
+  Stretch ended = OpenStretch();
+  ended.after = SilenceUntil(time);
+  ended_.Merge(ended.time);
+  stretches_.push_back(std::move(ended));
+  begun_ = fast_ ? FloorSecond(time) * kNanosPerSecond : time;
+  cell_end_ = INT64_MIN;
+  if (!fast_) cursor_ = time;
+  held_valid_ = false;
+  held_until_ = INT64_MIN;
+  ForgetSides(kHeld);
+  stuck_since_ = {INT64_MIN, INT64_MIN};
+  energy_crosses_ = last_energy_ >= 0;
+}
+
+std::vector<Stretch> DeviceClassifier::Stretches() const {
+  std::vector<Stretch> all = stretches_;
+  all.push_back(OpenStretch());
+  return all;
 }
 
 // --- several readings a second: means of ticks

@@ -10,6 +10,7 @@
 #include "classify/collection_runs.h"
 #include "classify/divider.h"
 #include "classify/row_sums.h"
+#include "classify/stretch.h"
 #include "classify/tick_counter.h"
 #include "telemetry/device_clock.h"
 #include "telemetry/run_window.h"
@@ -47,13 +48,11 @@ class DeviceClassifier {
     SettleUsual();
     return totals_;
   }
+  // After Close: the parts of its time without a long silence, in order. What silences between them add if the run
+  // goes on is not in the totals. One part where it is known when the run began.
+  [[nodiscard]] std::vector<Stretch> Stretches() const;
   // Forgets the totals so far but not the state: for the exact merge of partial results.
-  void DropTotals() {
-    SettleUsual();
-    totals_ = {};
-    collections_.Settle();
-    collections_.set_runs({});
-  }
+  void DropTotals();
   // What goes on at this moment is in the totals as far as it went, and joins its rest when they are merged.
   void CutRuns() {
     SettleUsual();
@@ -65,15 +64,13 @@ class DeviceClassifier {
     collections_.Settle();
     return collections_.runs();
   }
-  void set_collections(const CollectionRuns& runs) { collections_.set_runs(runs); }
-  void MergeTotals(const DeviceTotals& earlier) { totals_.Merge(earlier); }
 
   // Window of the device on the run's time line: whole seconds where Fast, else first to last sample.
   [[nodiscard]] Instant first() const { return Instant::FromNanos(first_); }
   [[nodiscard]] Instant last() const { return Instant::FromNanos(last_edge_); }
-  // What followed `earlier` was read by this: facts that it did not read are as they were there.
-  void Follow(DeviceClassifier& earlier);
-  void set_first(Instant first) { first_ = first.nanos(); }
+  // What followed `earlier` was read by this: its totals are added, and facts that this did not read are as they were
+  // there.
+  void Join(DeviceClassifier earlier);
   // From the sample at `next` on the device is read as `cadence` says: its counter begins or changes its pace there.
   // The last reading before is held as long as those that follow.
   void Adopt(const Cadence& cadence, Instant next);
@@ -143,6 +140,10 @@ class DeviceClassifier {
     if (count != count_.divisor()) count_ = Divider(count);
     return count_;
   }
+  [[nodiscard]] std::int64_t LongestSilence() const;
+  [[nodiscard]] Stretch OpenStretch() const;
+  [[nodiscard]] Silence SilenceUntil(std::int64_t time);
+  void EndStretch(std::int64_t time);
   void FeedSlow(const Sample& sample, std::int64_t time);
   void Advance(std::int64_t to);
   void HoldPiece(std::int64_t from, std::int64_t to, bool observed, Unobserved why);
@@ -203,6 +204,10 @@ class DeviceClassifier {
   std::array<std::int64_t, 2> stuck_since_ = {INT64_MIN, INT64_MIN};
   bool xid_seen_ = false;
   std::array<Side, kSignalCount> side_{};
+  std::vector<Stretch> stretches_;  // that ended
+  RunTime ended_;                   // their time
+  std::int64_t begun_ = INT64_MIN;  // when the open one began, after others
+  bool energy_crosses_ = false;     // the energy counter was read before the last silence and not since
 
   // Fast: ticks of the open second.
   std::int64_t cell_end_ = INT64_MIN;

@@ -111,6 +111,16 @@ TEST(DeviceClassifierTest, SlowStreamEqualsTheNaiveBatch) {
   });
 }
 
+// Of stretches what does not depend on how often a counter of energy was read at a cut.
+std::vector<std::pair<std::int64_t, RunTime>> TimesOf(const std::vector<Stretch>& stretches) {
+  std::vector<std::pair<std::int64_t, RunTime>> times;
+  for (const Stretch& s : stretches) {
+    times.emplace_back(s.first, s.time);
+    times.emplace_back(s.last, s.after.time);
+  }
+  return times;
+}
+
 TEST(DevicePartialTest, PartsMergeExactlyWhereverTheyAreCut) {
   const Thresholds thresholds;
   test::ExpectProperty([&] {
@@ -118,8 +128,9 @@ TEST(DevicePartialTest, PartsMergeExactlyWhereverTheyAreCut) {
     std::vector<Sample> trace;
     for (int i = 0; i < 4; ++i) {  // long enough that partials detach from their heads
       const std::int64_t shift = trace.empty() ? 0 : (trace.back().time - Instant::FromNanos(kStart)).count() + period;
+      const std::int64_t silent = *rc::gen::element<std::int64_t>(0, 2) * kNanosPerHour;
       for (Sample s : RandomTrace(period)) {
-        s.time = s.time + Nanos(shift);
+        s.time = s.time + Nanos(shift + silent);
         s.Set(Signal::kEnergy, (s.time.nanos() / kMs) % 700'000);
         trace.push_back(s);
       }
@@ -142,6 +153,10 @@ TEST(DevicePartialTest, PartsMergeExactlyWhereverTheyAreCut) {
     DeviceClassifier whole = std::move(merged).Finish();
     const DeviceTotals want = Stream(trace, cadence, thresholds);
     RC_ASSERT(whole.totals() == want);
+    DeviceClassifier at_once(thresholds, cadence, 1'980'000);
+    for (const Sample& s : trace) at_once.Feed(s);
+    at_once.Close();
+    RC_ASSERT(TimesOf(whole.Stretches()) == TimesOf(at_once.Stretches()));
     RC_ASSERT(whole.power_limit() == 400'000);
     RC_ASSERT(whole.default_limit() == 700'000);
     RC_ASSERT(whole.max_sm_khz() == 2'100'000);

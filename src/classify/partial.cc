@@ -28,9 +28,7 @@ DevicePartial::DevicePartial(const Thresholds& thresholds, std::vector<CadencePi
 // From here on the state of live_ no longer depends on what came before this stretch.
 void DevicePartial::Detach() {
   live_.CutRuns();
-  head_totals_ = live_.totals();
-  head_collections_ = live_.collections();
-  first_ = live_.first();
+  head_live_ = live_;
   live_.DropTotals();
   detached_ = true;
 }
@@ -40,7 +38,8 @@ void DevicePartial::Feed(const Sample& sample) {
     const std::int64_t earliest = sample.time.nanos() + horizon_;
     detach_at_ = earliest - earliest % TickCounter::kAnchor + TickCounter::kAnchor;
   }
-  // The second that is open then began in this stretch, however long no sample came.
+  // By the row before: until this one is fed what that one holds is still open, however long ago it was. Rows of one
+  // stamp belong together.
   if (!detached_ && last_.nanos() >= detach_at_ && sample.time > last_) Detach();
   for (; piece_ + 1 < pieces_.size() && sample.time >= pieces_[piece_ + 1].from; ++piece_) {
     Adopt(pieces_[piece_ + 1], live_);
@@ -59,24 +58,14 @@ Result<void> DevicePartial::Append(const DevicePartial& next) {
   for (const Sample& sample : next.head_) Feed(sample);
   if (!next.detached_) return {};
   if (!detached_) Detach();
-  live_.CutRuns();
-  const DeviceTotals before = live_.totals();
-  const Instant first = live_.first();
-  DeviceClassifier earlier = std::exchange(live_, next.live_);
+  live_.Join(std::exchange(live_, next.live_));
   piece_ = next.piece_;
-  live_.Follow(earlier);
-  live_.MergeTotals(before);
-  live_.set_first(first);
   last_ = std::max(last_, next.last_);
   return {};
 }
 
 DeviceClassifier DevicePartial::Finish() && {
-  if (detached_) {
-    live_.MergeTotals(head_totals_);
-    head_collections_.Append(live_.collections());
-    live_.set_collections(head_collections_);
-  }
+  if (detached_) live_.Join(*std::move(head_live_));
   live_.Close();
   return std::move(live_);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -41,10 +42,8 @@ class DevicePartial {
   bool detached_ = false;
   std::int64_t detach_at_ = 0;
   Instant last_;
-  DeviceTotals head_totals_;
-  CollectionRuns head_collections_;
-  Instant first_;
   DeviceClassifier live_;
+  std::optional<DeviceClassifier> head_live_;  // where it was detached; live_ has the totals since
 };
 
 }  // namespace idleburn

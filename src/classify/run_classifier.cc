@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "classify/carry.h"
 #include "telemetry/counter_choice.h"
 
 namespace idleburn {
@@ -188,10 +189,10 @@ SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds,
   return verdict;
 }
 
-DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
+// `stretches`: what its classifier says when closed.
+DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream, const std::vector<Stretch>& stretches,
+                                   const std::vector<RunSpan>& runs) const {
   DeviceClassifier& live = *stream.live;
-  stream.watch.End(live);
-  live.Close();
   const BoardFacts facts = FactsOf(device);
   DeviceResult result;
   result.device = device;
@@ -203,6 +204,7 @@ DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream) const {
   const bool direct = result.counter && ReadsTheDriver(devices_[device].counter[Index(*result.counter)]);
   TellPace(stream.watch.pieces(), direct ? Collection() : live.collections().Told(), thresholds_, result);
   if (result.totals.RowsPerStamp()) result.totals.burst_ns = 0;  // what happens within a stamp is not known
+  EnterRuns(stretches, runs, &result);
   if (result.totals.profiling_stuck) result.totals.ForgetProfiling(result.counter);
   result.power_limit_mw = live.power_limit();
   result.default_limit_mw = live.default_limit();
@@ -231,16 +233,25 @@ void RunClassifier::CountQuality(const DeviceResult& result, const Stream& strea
 
 RunResult RunClassifier::Conclude(std::vector<Stream>& streams, const RunWindow* window) const {
   RunResult run;
-  std::vector<Nanos> hold;
   // What a device did between its readings and an end of the run that is known to the nanosecond is not known.
   const bool exact = window != nullptr && window->start && window->end;
-  streams.resize(std::max(streams.size(), exact ? devices_.size() : 0));
+  const bool all_there = exact && !window->named;
+  streams.resize(std::max(streams.size(), all_there ? devices_.size() : 0));
+  std::vector<std::vector<Stretch>> stretches(streams.size());
   for (DeviceId id = 0; id < streams.size(); ++id) {
     Stream& stream = streams[id];
-    const bool read = stream.live || !stream.first.empty();
-    if (!read && exact && !devices_[id].has_instances) run.devices.push_back(NeverRead(id, *window));
     if (!stream.first.empty()) Begin(id, stream, window);
-    if (read) run.devices.push_back(Settle(id, stream));
+    if (!stream.live) continue;
+    stream.watch.End(*stream.live);
+    stream.live->Close();
+    stretches[id] = stream.live->Stretches();
+  }
+  run.runs = RunsOf(stretches);
+  std::vector<Nanos> hold;
+  for (DeviceId id = 0; id < streams.size(); ++id) {
+    Stream& stream = streams[id];
+    if (!stream.live && all_there && !devices_[id].has_instances) run.devices.push_back(NeverRead(id, *window));
+    if (stream.live) run.devices.push_back(Settle(id, stream, stretches[id], run.runs));
     if (run.devices.size() == hold.size()) continue;
     const bool to_the_next = exact || stream.cadence.spans;
     const Nanos max_gap = stream.live ? stream.watch.cadence().max_gap : Nanos(0);
@@ -253,20 +264,7 @@ RunResult RunClassifier::Conclude(std::vector<Stream>& streams, const RunWindow*
     run.start = std::min(run.start, d.first);
     run.end = std::max(run.end, d.last);
   }
-  if (window != nullptr && window->start) run.start = std::min(run.start, *window->start);
-  if (window != nullptr && window->end) run.end = std::max(run.end, *window->end);
-  for (std::size_t i = 0; i < run.devices.size(); ++i) {
-    DeviceResult& d = run.devices[i];
-    std::int64_t& gap = d.totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)];
-    if (d.first - run.start > hold[i]) {
-      gap += (d.first - run.start).count();
-      d.first = run.start;
-    }
-    if (run.end - d.last > hold[i]) {
-      gap += (run.end - d.last).count();
-      d.last = run.end;
-    }
-  }
+  if (window != nullptr && window->start) CarryToEnds(*window, devices_, hold, &run);
   return run;
 }
 

@@ -7,6 +7,7 @@
 #include "classify/board_watch.h"
 #include "classify/cadence_watch.h"
 #include "classify/device_rows.h"
+#include "classify/stretch.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 
@@ -24,9 +25,10 @@ class RunClassifier final : public SampleSink {
  public:
   using FactsByName = BoardFacts (*)(std::string_view gpu_name);
 
-  // All references, and `window` if given, outlive the classifier. With a window every device is carried to it; where
-  // both its ends are known they are the ends of every device, and one that was never read is unobserved from end to
-  // end.
+  // All references, and `window` if given, outlive the classifier. With a window whose start is known all is one run,
+  // and every device is carried to its ends (classify/carry.h); where both are known they are the ends of every device,
+  // and one that was never read is unobserved from end to end, unless the user named the window. Without one, runs are
+  // told apart (classify/stretch.h), and a device lasts from its first row of a run to its last.
   RunClassifier(const Thresholds& thresholds, const DeviceTable& devices, DataQuality& quality, FactsByName facts,
                 const RunWindow* window = nullptr);
 
@@ -35,8 +37,7 @@ class RunClassifier final : public SampleSink {
 
   void OnSamples(std::span<const Sample> samples) override;
   void OnColumns(const SampleColumns& columns) override;
-  // End of input. Every device is carried to the window of the run: where it was silent at either end while others
-  // reported, for longer than it is held, that time is unobserved.
+  // End of input.
   RunResult Finish();
   // The stamp of a row that lies in a gap between rows of its device before it (DeviceClassifier::misplaced), if any.
   [[nodiscard]] std::optional<Instant> Misplaced() const;
@@ -55,7 +56,8 @@ class RunClassifier final : public SampleSink {
   void AddByDevice(const SampleColumns& columns, std::size_t from, std::size_t to);
   void Add(const Sample& sample, Stream& stream) const;
   void Begin(DeviceId device, Stream& stream, const RunWindow* window) const;
-  [[nodiscard]] DeviceResult Settle(DeviceId device, Stream& stream) const;
+  [[nodiscard]] DeviceResult Settle(DeviceId device, Stream& stream, const std::vector<Stretch>& stretches,
+                                    const std::vector<RunSpan>& runs) const;
   [[nodiscard]] RunResult Conclude(std::vector<Stream>& streams, const RunWindow* window) const;
   [[nodiscard]] std::optional<Instant> Newest() const;
   [[nodiscard]] BoardFacts FactsOf(DeviceId device) const;

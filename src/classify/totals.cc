@@ -148,6 +148,38 @@ std::int64_t DeviceTotals::ObservedNs() const {
   return std::accumulate(phase_ns.begin(), phase_ns.end(), std::int64_t{0});
 }
 
+RunTime RunTime::Of(const DeviceTotals& totals) { return {totals.phase_ns, totals.unobserved_ns, totals.utilization}; }
+
+void RunTime::Merge(const RunTime& o) {
+  AddAll(phase_ns, o.phase_ns);
+  AddAll(unobserved_ns, o.unobserved_ns);
+  utilization.Merge(o.utilization);
+}
+
+RunTime RunTime::Less(const RunTime& part) const {
+  RunTime rest = *this;
+  for (std::size_t i = 0; i < kPhaseCount; ++i) rest.phase_ns[i] -= part.phase_ns[i];
+  for (std::size_t i = 0; i < kUnobservedCount; ++i) rest.unobserved_ns[i] -= part.unobserved_ns[i];
+  rest.utilization.ns -= part.utilization.ns;
+  rest.utilization.area -= part.utilization.area;
+  return rest;
+}
+
+std::int64_t RunTime::ObservedNs() const { return std::accumulate(phase_ns.begin(), phase_ns.end(), std::int64_t{0}); }
+
+std::int64_t RunTime::UnobservedNs() const {
+  return std::accumulate(unobserved_ns.begin(), unobserved_ns.end(), std::int64_t{0});
+}
+
+std::int64_t RunResult::RecordedNs(Instant from, Instant to) const {
+  if (runs.empty()) return std::max<std::int64_t>(0, (to - from).count());
+  std::int64_t sum = 0;
+  for (const RunSpan& run : runs) {
+    sum += std::max<std::int64_t>(0, (std::min(run.end, to) - std::max(run.start, from)).count());
+  }
+  return sum;
+}
+
 const DeviceResult* RunResult::Of(DeviceId device) const {
   const auto found = std::lower_bound(devices.begin(), devices.end(), device,
                                       [](const DeviceResult& d, DeviceId id) { return d.device < id; });

@@ -165,6 +165,28 @@ struct DeviceTotals {
   friend bool operator==(const DeviceTotals&, const DeviceTotals&) = default;
 };
 
+// The time of one device in one run. Additive.
+struct RunTime {
+  std::array<std::int64_t, kPhaseCount> phase_ns{};
+  std::array<std::int64_t, kUnobservedCount> unobserved_ns{};
+  Integral utilization;
+
+  [[nodiscard]] static RunTime Of(const DeviceTotals& totals);
+  void Merge(const RunTime& o);
+  // What is left without `part` of it.
+  [[nodiscard]] RunTime Less(const RunTime& part) const;
+  [[nodiscard]] std::int64_t ObservedNs() const;
+  [[nodiscard]] std::int64_t UnobservedNs() const;
+  friend bool operator==(const RunTime&, const RunTime&) = default;
+};
+
+// From when to when a run lasted: from its first row to its last, or as its window says.
+struct RunSpan {
+  Instant start;
+  Instant end;
+  friend bool operator==(const RunSpan&, const RunSpan&) = default;
+};
+
 // How idle power and the limit of a board were known, and what spin-wait came to.
 struct SpinVerdict {
   enum class Evidence : std::uint8_t { kNone, kPower, kActivity };
@@ -227,6 +249,13 @@ struct DeviceResult {
   std::optional<std::int64_t> default_limit_mw;
   std::optional<std::int64_t> max_sm_khz;
   std::int64_t throttled_with_loss_ns = 0;
+  struct InRun {
+    std::size_t run = 0;  // its position in RunResult::runs
+    Instant first;
+    Instant last;
+    RunTime time;
+  };
+  std::vector<InRun> runs;  // in which the device has a row, in order; their times sum to that of `totals`
 
   [[nodiscard]] std::int64_t WindowNs() const { return totals.ObservedNs() + totals.UnobservedNs(); }
 };
@@ -235,6 +264,8 @@ struct DeviceResult {
 struct RunResult {
   Instant start;
   Instant end;
+  std::vector<RunSpan> runs;          // in order of time (classify/stretch.h); the time between them is not recorded
+  bool window_named = false;          // the user said what was rented: one run, and what has no row in it is unobserved
   std::vector<DeviceResult> devices;  // in order of DeviceId; without a window, only those with a sample
   // Devices of the machine that are none of the run's. They stay known, because a MIG instance of another job has its
   // share of a board all the same. Without a result: nothing was read of it.
@@ -247,6 +278,8 @@ struct RunResult {
   // Leaves these out; returns those of them that have a result.
   std::vector<DeviceId> LeaveOut(std::span<const DeviceId> ids);
 
+  // The part of [from, to) that lies in runs; all of it where no runs are known.
+  [[nodiscard]] std::int64_t RecordedNs(Instant from, Instant to) const;
   [[nodiscard]] const DeviceResult* Of(DeviceId device) const;  // null: it is none of them
 };
 

@@ -10,6 +10,7 @@
 #include "cli/read_run.h"
 #include "cli/spare_inputs.h"
 #include "cli/users_history.h"
+#include "cli/window_flag.h"
 #include "os/random_id.h"
 #include "os/sha256.h"
 #include "text/escape.h"
@@ -47,6 +48,11 @@ Result<int> Audit(const AuditRequest& request, const Settings& settings, const E
   Result<ImportOptions> options = ImportOptionsFrom(settings);
   if (!options) return tl::unexpected<Error>(options.error());
   options->hosts = request.hosts;
+  if (!request.window.empty()) {
+    Result<RunWindow> window = ParseWindow(request.window, options->timezone);
+    if (!window) return tl::unexpected<Error>(window.error());
+    options->window = *std::move(window);
+  }
   const Result<InputFiles> files = FindInputFiles(request.inputs, *options);
   if (!files) return tl::unexpected<Error>(files.error());
   TRY(SpareInputs(request.report.output, files->read));
@@ -79,6 +85,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
                 "NODE=FILE where FILE does not say whose GPUs it is about");
   inputs.list = &request.inputs;
   inputs.required = true;
+  flags.Add("--window", "START..END", kWindowHelp).text = &request.window;
   flags.Add("--output", "FILE", "write the report to FILE").text = &request.report.output;
   flags.Add("--work", "LIST", "work done: samples=200000,tokens=...,steps=...,epochs=...").text = &request.report.work;
   flags.Add("--fail-on", "GATE", "exit 3 if waste>PERCENT, cost>AMOUNT or unobserved>PERCENT (repeatable)").list =

@@ -21,6 +21,7 @@ struct AuditRequest {
   bool keep = false;         // in the history
   bool use_history = false;  // what it teaches of fixes
   std::vector<std::string> tags;
+  std::string window;  // --window
 };
 
 // Reads, classifies, prices, advises, writes: the whole audit.

@@ -8,8 +8,10 @@
 #include "cli/input_keys.h"
 #include "cli/join_inputs.h"
 #include "cli/open_input.h"
+#include "cli/reading_text.h"
 #include "diagnose/host_during.h"
 #include "diagnose/traced_run.h"
+#include "telemetry/window_filter.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -19,8 +21,11 @@ namespace {
 class RunReader {
  public:
   RunReader(const ImportOptions& options, const Thresholds& thresholds, RunClassifier::FactsByName facts)
-      : options_(options), classifier_(thresholds, run_->devices, run_->quality, facts, &run_->summary.window()) {
+      : options_(options),
+        classifier_(thresholds, run_->devices, run_->quality, facts,
+                    options.window.named ? &options.window : &run_->summary.window()) {
     classifier_.AssumePowerLimit(options.power_limit_mw);
+    if (options.window.named) run_->owners.KeepWithin(*options.window.start, *options.window.end);
   }
 
   // A profile is read at once. The first input of samples waits until it is known whether it is the only one.
@@ -44,12 +49,14 @@ class RunReader {
       TRY(ReadAlone(*waiting_));
     } else {
       if (inputs_ == 1) TRY(join_.Read(*waiting_, options_));
-      TRY(join_.Deliver(classifier_));
+      TRY(join_.Deliver(Sink()));
     }
     run_->run = classifier_.Finish();
+    TRY(CheckWindow(first_path));
     TRY(LeaveUnsizedOut(first_path));
     if (alone) TRY(CheckRows(first_path));
     TRY(CheckGaps(first_path));
+    CountSeenInPart();
     if (!run_->profiles.empty()) AddTrace();
     if (run_->run.devices.empty() && !run_->trace) {
       return Fail(first_path + ": holds no reading of any GPU; nothing to audit");
@@ -58,6 +65,37 @@ class RunReader {
   }
 
  private:
+  SampleSink& Sink() { return options_.window.named ? static_cast<SampleSink&>(filter_) : classifier_; }
+
+  // --window says what a log does not. What measured a run by itself says when it began and ended.
+  Result<void> CheckWindow(const std::string& path) {
+    if (!options_.window.named) return {};
+    if (run_->summary.window().start) {
+      return Fail("--window: " + path + " says itself when it began and ended; leave --window out");
+    }
+    if (!run_->profiles.empty()) return Fail("--window: a profiler's trace is its own window; leave --window out");
+    run_->quality.Count(QualityId::kOutsideWindow, {}, filter_.rows_outside());
+    if (!run_->run.devices.empty() || !filter_.first()) return {};
+    return Fail(path + ": no row lies in --window " + FormatRfc3339(*options_.window.start) + ".." +
+                FormatRfc3339(*options_.window.end) + "; its rows are of " + FormatRfc3339(*filter_.first()) + " to " +
+                FormatRfc3339(*filter_.last()));
+  }
+
+  // That a GPU was paid for only while it reported is an inference: one that fell off its bus has no rows either.
+  void CountSeenInPart() {
+    const RunResult& run = run_->run;
+    if (run.window_named || run_->summary.window().start) return;
+    for (const DeviceResult& device : run.devices) {
+      if (device.spans || run_->devices[device.device].has_instances) continue;
+      const Nanos held = options_.max_gap.value_or(device.period.value_or(Nanos(0)) * 5 / 2);
+      const Nanos little = std::max(held, Nanos(kNanosPerSecond));
+      const bool in_part = std::any_of(device.runs.begin(), device.runs.end(), [&](const DeviceResult::InRun& in) {
+        return in.first - run.runs[in.run].start > little || run.runs[in.run].end - in.last > little;
+      });
+      if (in_part) run_->quality.CountNamed(QualityId::kSeenInPart, ShortName(run_->devices[device.device]));
+    }
+  }
+
   // Rows that an importer dropped, or took for instants.
   [[nodiscard]] std::int64_t DamagedRows() const {
     return run_->quality.CountOf(QualityId::kBadRow) + run_->quality.CountOf(QualityId::kLongDuration) +
@@ -79,7 +117,7 @@ class RunReader {
 
   // The only input, in order of time: nothing need be sorted.
   Result<void> ReadAlone(const KnownInput& input) {
-    ImportTarget target{run_->devices, run_->quality, run_->owners, classifier_, &run_->summary};
+    ImportTarget target{run_->devices, run_->quality, run_->owners, Sink(), &run_->summary};
     return ImportInput(input, options_, target);
   }
 
@@ -117,13 +155,22 @@ class RunReader {
   // A machine's clock may stand at 1970 until it is set: the years between would be priced as time that nobody saw.
   [[nodiscard]] Result<void> CheckGaps(const std::string& path) const {
     constexpr std::int64_t kLongestGap = 366 * 24 * kNanosPerHour;
+    const RunResult& run = run_->run;
+    if (run.window_named) return {};
+    for (std::size_t i = 1; i < run.runs.size(); ++i) {
+      if ((run.runs[i].start - run.runs[i - 1].end).count() > kLongestGap) return SkipsYears(path, run.start, run.end);
+    }
     for (const DeviceResult& device : run_->run.devices) {
       if (device.totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] <= kLongestGap) continue;
-      return Fail(path + ": its times, from " + FormatRfc3339(device.first) + " to " + FormatRfc3339(device.last) +
-                  ", skip more than a year of which no row speaks; take out the rows of a clock that was not set, or " +
-                  "audit the parts one by one");
+      return SkipsYears(path, device.first, device.last);
     }
     return {};
+  }
+
+  static Result<void> SkipsYears(const std::string& path, Instant first, Instant last) {
+    return Fail(path + ": its times, from " + FormatRfc3339(first) + " to " + FormatRfc3339(last) +
+                ", skip more than a year of which no row speaks; take out the rows of a clock that was not set, or " +
+                "audit the parts one by one");
   }
 
   void AddTrace() {
@@ -135,6 +182,7 @@ class RunReader {
   const ImportOptions& options_;
   std::unique_ptr<RunInputs> run_ = std::make_unique<RunInputs>();
   RunClassifier classifier_;
+  WindowFilter filter_{classifier_, options_.window};
   InputJoin join_{run_->devices, run_->quality, run_->owners};
   std::optional<KnownInput> waiting_;
   std::size_t inputs_ = 0;  // of samples

@@ -13,6 +13,7 @@
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
+#include "telemetry/run_window.h"
 #include "telemetry/sample.h"
 #include "text/time_zone.h"
 
@@ -34,10 +35,11 @@ struct ImportOptions {
   std::optional<Nanos> period;                 // --period: between two readings of one GPU
   std::optional<Nanos> max_gap;                // --max-gap: how long a reading holds
   std::optional<Instant> start;                // --start: of the first reading of a log without times
+  RunWindow window;                            // --window, of an audit: what was rented
   std::optional<int> gpus;                     // --gpus: rows of a sweep, in a log that names no GPU
   std::string gpu_model;                       // --gpu-model: of GPUs that no input names
   std::optional<std::int64_t> power_limit_mw;  // --power-limit: of GPUs that no input gives one for
-  JobTimes jobs;  // of a scheduler's list beside the inputs: what bounds the jobs that labels name
+  JobTimes jobs;                               // of a scheduler's list beside the inputs: bounds the jobs of labels
   int threads = 1;
 };
 

@@ -8,6 +8,7 @@
 #include "base/billing_hours.h"
 #include "price/cost_table.h"
 #include "price/gpu_time.h"
+#include "price/run_cost.h"
 
 namespace idleburn {
 namespace {
@@ -480,6 +481,7 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
   for (const RateGroup& group : groups) used.push_back(rates.rates()[group.rate]);
   report.rate = OneRate(used);
   TRY(AddGroups(rates, work, &groups, &report));
+  TRY(SplitOverRuns(run, devices, &report));
   TRY(AddRange(rates, groups, &report));
   AddEnergyPrice(energy, capacity->energy, &report);
   TRY(AddOwners(*capacity, rates, groups, owners, &report));

@@ -78,6 +78,24 @@ struct CostReport {
   std::vector<RateUse> rates;              // each once; their costs sum to the whole's
   std::vector<std::string> price_remarks;  // what a reader must know of how they were found
   UsageCost whole;
+  // What one run of a log held and cost, or a device in it: the phases, unobserved, unallocated.
+  struct RunUsage {
+    static constexpr std::size_t kLines = kPhaseCount + 2;
+    std::array<std::int64_t, kLines> ns{};
+    std::array<std::optional<Money>, kLines> cost;  // absent where there is no rate
+
+    [[nodiscard]] std::int64_t WindowNs() const;
+    [[nodiscard]] std::int64_t ObservedNs() const;
+    [[nodiscard]] std::optional<Money> Total() const;  // of what has a rate
+    void Merge(const RunUsage& o);
+  };
+  struct RunCost {
+    RunSpan span;
+    int gpus = 0;  // physical ones with a row in it
+    RunUsage usage;
+    std::optional<double> mean_utilization;  // percent of observed time
+  };
+  std::vector<RunCost> runs;  // in order of time; they sum to `whole` (price/run_cost.h)
   struct DeviceCost {
     DeviceId device = 0;
     double gpu_share = 1;  // of a GPU: slices / board slices; of a board with instances, what they do not have
@@ -87,6 +105,11 @@ struct CostReport {
     // instances what of its readings is not theirs.
     double weight = 1;
     std::vector<std::string> owners = {};  // who had it at some time, each once; empty: none was named
+    struct InRun {
+      std::size_t run = 0;  // its position in `runs`
+      RunUsage usage;
+    };
+    std::vector<InRun> runs = {};  // in order; they sum to `usage`
   };
   // What counts as capacity, in the order in which people look for GPUs (StandsBefore), not in that of DeviceId: boards
   // without instances; MIG instances; and a board with instances, with the time in which it was one GPU, what no

@@ -168,8 +168,8 @@ void AddEnergy(const Energy& board, Energy* sum) {
   }
 }
 
-// From the first to the last reading of a board and its instances.
-std::int64_t SpanNs(const Board& board) {
+// From the first to the last reading of a board and its instances, without the time between runs.
+std::int64_t SpanNs(const Board& board, const RunResult& run) {
   std::vector<const DeviceResult*> all = board.Results();
   if (board.own != nullptr) all.push_back(board.own);
   Instant first = all.front()->first;
@@ -180,7 +180,7 @@ std::int64_t SpanNs(const Board& board) {
     last = std::max(last, device->last);
     longest = std::max(longest, WindowOf(device->totals));
   }
-  return std::max(longest, (last - first).count());
+  return std::max(longest, run.RecordedNs(first, last));
 }
 
 // How a board's time is shared.
@@ -198,7 +198,7 @@ const std::string& NameOf(DeviceId id, const Board& board, const DeviceTable& de
   return name.empty() && !board.instances.empty() ? devices[board.instances.front().result->device].name : name;
 }
 
-Result<Layout> LayOut(DeviceId id, const Board& board, const DeviceTable& devices) {
+Result<Layout> LayOut(DeviceId id, const Board& board, const RunResult& run, const DeviceTable& devices) {
   Layout layout;
   layout.slices = BoardSlices(NameOf(id, board, devices));
   if (board.own != nullptr) {
@@ -206,7 +206,7 @@ Result<Layout> LayOut(DeviceId id, const Board& board, const DeviceTable& device
     if (!own) return tl::unexpected<Error>(own.error());
     layout.own = *std::move(own);
   }
-  layout.span = SpanNs(board) - layout.own.board.WindowNs();
+  layout.span = SpanNs(board, run) - layout.own.board.WindowNs();
   for (const Board::Instance& instance : board.instances) {
     GpuTime time = TimeOf(*instance.result);
     std::int64_t& unobserved = time.line_ns[Index(Line::kUnobserved)];
@@ -257,8 +257,9 @@ DeviceTime RestOf(DeviceId id, const Board& board, const Layout& layout, std::in
   return row;
 }
 
-Result<void> AddPartitioned(DeviceId id, const Board& board, const DeviceTable& devices, Capacity* capacity) {
-  const Result<Layout> layout = LayOut(id, board, devices);
+Result<void> AddPartitioned(DeviceId id, const Board& board, const RunResult& run, const DeviceTable& devices,
+                            Capacity* capacity) {
+  const Result<Layout> layout = LayOut(id, board, run, devices);
   if (!layout) return tl::unexpected<Error>(layout.error());
   std::int64_t seen_ns = 0;
   bool first = true;
@@ -317,7 +318,7 @@ Result<Capacity> CapacityOf(const RunResult& run, const DeviceTable& devices) {
     if (partitioned || !board.counts) {
       const std::string& name = NameOf(id, board, devices);
       if (!MigSlices(name)) capacity.unsized.insert(name);
-      TRY(AddPartitioned(id, board, devices, &capacity));
+      TRY(AddPartitioned(id, board, run, devices, &capacity));
       continue;
     }
     DeviceTime whole;

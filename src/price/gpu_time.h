@@ -70,11 +70,11 @@ struct DeviceTime {
 
 // The capacity of a run, in the order in which people look for GPUs (by host, index, else bus id or UUID, and MIG
 // instance), whatever the order of the readings, and how many physical GPUs it is. A board with MIG instances has the
-// time from the first to the last reading of any of them. Of it the board has for itself what it was one GPU for
-// (price/own_time.h); of the rest an instance has its own window x slices / slices of the board, split by largest
-// remainder, and the board keeps what no instance has as unallocated. Of a board of which only instances are the run's
-// (RunResult::left_out) they are all that counts: neither other instances, nor what nobody has, nor its energy. Fails
-// if instances hold more than their board.
+// time from the first to the last reading of any of them, without that between runs. Of it the board has for itself
+// what it was one GPU for (price/own_time.h); of the rest an instance has its own window x slices / slices of the
+// board, split by largest remainder, and the board keeps what no instance has as unallocated. Of a board of which only
+// instances are the run's (RunResult::left_out) they are all that counts: neither other instances, nor what nobody has,
+// nor its energy. Fails if instances hold more than their board.
 struct Capacity {
   std::vector<DeviceTime> devices;
   GpuTime whole;

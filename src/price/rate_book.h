@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "classify/totals.h"
 #include "price/catalogue.h"
 #include "price/contract.h"
 #include "price/gpu_selector.h"
@@ -34,16 +35,10 @@ struct RateBook {
   Instant now;                      // decides whether a price is stale
 };
 
-// The time of a run, for contracts: from the first to the last reading.
-struct RunSpan {
-  Instant start;
-  Instant end;
-};
-
 // The rate of each of `gpus`, by the first of these that has one (docs/money.md): a stated price, by what names the GPU
 // most closely; a contract in force; owned hardware; the catalogue. A MIG instance has the rate of its board. A price
 // that is stated for GPUs of which the run has none is a usage error, or a remark. A GPU under a contract for a part of
-// the run only, or of a run without dates, has no rate, and is remarked on.
+// the run only, or of a run without dates, has no rate, and is remarked on. `span`: of the run, for contracts.
 Result<RateCard> RatesOf(const RateBook& book, const DeviceTable& devices, std::span<const DeviceId> gpus,
                          const std::optional<RunSpan>& span);
 

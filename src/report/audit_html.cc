@@ -189,10 +189,10 @@ void AppendAxis(Instant from, Instant to, std::string* out) {
   *out += "</div>\n";
 }
 
-void AppendLegend(const UsedLooks& used, const UsageCost& whole, std::string* out) {
+void AppendLegend(const UsedLooks& used, const CostReport& cost, std::string* out) {
   *out += "<ul class=\"key\">\n";
   for (std::size_t i = 0; i < kLookCount; ++i) {
-    if (used[i]) *out += KeyEntry(kLooks[i].id, MeaningOf(static_cast<Look>(i), whole));
+    if (used[i]) *out += KeyEntry(kLooks[i].id, MeaningOf(static_cast<Look>(i), cost));
   }
   if (used.back()) *out += KeyEntry("throttled", "underlined: clocks held back");
   *out += "</ul>\n";
@@ -224,7 +224,7 @@ void AppendRibbons(const AuditReport& report, std::string* out) {
   }
   AppendAxis(report.run.start, report.run.end, out);
   *out += "</div>\n";
-  AppendLegend(used, report.cost.whole, out);
+  AppendLegend(used, report.cost, out);
   if (shown < report.cost.devices.size()) {
     *out += fmt::format("<p class=\"notes\">The first {} of {} GPUs; the tables count all.</p>\n", shown,
                         report.cost.devices.size());
@@ -241,6 +241,7 @@ void AppendRibbons(const AuditReport& report, std::string* out) {
 
 void AppendHeader(const AuditView& view, const ViewContext& c, std::string* out) {
   *out += "<header>\n<p class=\"eyebrow\">" + H(view.title) + "</p>\n<h1>" + H(view.verdict) + "</h1>\n";
+  if (!view.runs_line.empty()) *out += "<p class=\"notes\">" + H(view.runs_line) + "</p>\n";
   if (c.report.live.no_gpu.empty()) {
     AppendTiles(c, out);
     AppendBar(c.report.cost.whole, out);
@@ -267,6 +268,7 @@ std::string AuditHtml(const AuditReport& report) {
   AppendHeader(view, context, &out);
   AppendRibbons(report, &out);
   AppendHtmlGrid(view.phases, &out);
+  AppendHtmlGrid(view.runs, &out);
   AppendHtmlGrid(view.gpus, &out);
   AppendHtmlGrid(view.rates, &out);
   AppendHtmlGrid(view.owners, &out);

@@ -6,6 +6,7 @@
 #include "report/chart_data.h"
 #include "report/display.h"
 #include "report/json_values.h"
+#include "report/runs_json.h"
 #include "report/system_view.h"
 #include "report/trace_json.h"
 #include "text/duration.h"
@@ -650,6 +651,8 @@ std::string AuditJson(const AuditReport& report) {
   PutNumber(json, "co2e_kg", report.cost.co2e_kg, "not_asked_or_not_measured");
   json["run"] = RunJson(report.live);
   json["host"] = HostJson(report.live);
+  json["billed"] = BilledJson<Json>(report, money);
+  json["runs"] = RunsJson<Json>(report, money);
   json["per_gpu"] = DevicesJson(report);
   json["owners"] = OwnersJson(report.cost, money);
   PutTrace(json, report.trace);

@@ -13,9 +13,11 @@ constexpr std::size_t kGpuRows = 64;
 std::string AuditMarkdown(const AuditReport& report) {
   const AuditView view = ViewOf(report, {kGpuRows});
   std::string out = "# GPU audit\n\n**" + MarkdownEscaped(view.verdict) + "**\n\n" + MarkdownEscaped(view.title) + "\n";
+  if (!view.runs_line.empty()) out += "\n" + MarkdownEscaped(view.runs_line) + "\n";
   AppendMarkdownSection("Why", view.why, &out);
   AppendMarkdownSection("Next", view.next, &out);
   AppendMarkdownTable(view.phases, &out);
+  AppendMarkdownTable(view.runs, &out);
   AppendMarkdownTable(view.gpus, &out);
   AppendMarkdownTable(view.rates, &out);
   AppendMarkdownTable(view.owners, &out);

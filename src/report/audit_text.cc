@@ -38,11 +38,11 @@ ReportTable WithBars(ReportTable table, const UsageCost& usage) {
   return table;
 }
 
-void AppendLegend(const std::array<bool, kLookCount>& used, const UsageCost& whole, TextPage* page) {
+void AppendLegend(const std::array<bool, kLookCount>& used, const CostReport& cost, TextPage* page) {
   std::string line;
   for (std::size_t i = 0; i < kLookCount; ++i) {
     if (!used[i]) continue;
-    const std::string entry = fmt::format("{} {}", kLooks[i].block, MeaningOf(static_cast<Look>(i), whole));
+    const std::string entry = fmt::format("{} {}", kLooks[i].block, MeaningOf(static_cast<Look>(i), cost));
     if (!line.empty() && DisplayWidth(line) + 3 + DisplayWidth(entry) > page->width() - 2) {
       page->Raw("  " + line + "\n");
       line.clear();
@@ -78,7 +78,7 @@ void AppendRibbons(const AuditReport& report, TextPage* page) {
     page->Raw(line + "\n");
   }
   if (shown < devices.size()) page->Raw(fmt::format("  and {} more\n", devices.size() - shown));
-  AppendLegend(used, report.cost.whole, page);
+  AppendLegend(used, report.cost, page);
 }
 
 }  // namespace
@@ -91,11 +91,13 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   page.Labelled("next", view.next);
   page.Blank();
   page.Wrapped("", view.title);
+  if (!view.runs_line.empty()) page.Wrapped("", view.runs_line);
 
   AppendRibbons(report, &page);
   page.Grid(page.width() >= kBarFrom && !view.phases.rows.empty() ? WithBars(view.phases, report.cost.whole)
                                                                   : view.phases);
-  for (const ReportTable* table : {&view.gpus, &view.rates, &view.owners, &view.trace, &view.idle}) page.Grid(*table);
+  for (const ReportTable* table : {&view.runs, &view.gpus, &view.rates, &view.owners, &view.trace, &view.idle})
+    page.Grid(*table);
   page.Section("Money", view.money);
   page.Section("Energy, clocks, bursts", view.signals);
   if (!view.findings.rows.empty()) page.Cards(view.findings, report.explain ? view.findings.rows.size() : kCards);

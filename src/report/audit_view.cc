@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "report/display.h"
+#include "report/runs_view.h"
 #include "report/system_view.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
@@ -195,6 +196,8 @@ AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   const std::vector<std::string> alerts = AlertLines(report.live.alerts);
   view.why.insert(view.why.end(), alerts.begin(), alerts.end());
   view.next = Next(c);
+  view.runs_line = RunsLine(c);
+  view.runs = RunTable(c);
   view.phases = PhaseTable(c);
   view.gpus = GpuTable(c, limits.gpus);
   view.rates = RateTable(c);

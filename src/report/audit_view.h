@@ -15,6 +15,8 @@ struct AuditView {
   std::string verdict;            // one sentence: money, hours, how much of it did work
   std::vector<std::string> why;   // the findings that matter, one line each
   std::vector<std::string> next;  // what to do first, what it saves and how to check it
+  std::string runs_line;          // where a log holds several runs: how much lies between them; else empty
+  ReportTable runs;               // no rows for one run
   ReportTable phases;             // no rows if no reading covers time, or there are only traces
   ReportTable gpus;
   ReportTable rates;   // no rows if every GPU has the same

@@ -90,7 +90,9 @@ RibbonColumn LookOf(const ColumnSums& sums, double width_ns, const DeviceResult&
 
 }  // namespace
 
-std::string_view MeaningOf(Look look, const UsageCost& whole) {
+std::string_view MeaningOf(Look look, const CostReport& cost) {
+  const UsageCost& whole = cost.whole;
+  if (look == Look::kUnobserved && cost.runs.size() > 1) return "no rows: unobserved, or between runs";
   if (look != Look::kIdleEmpty || whole.idle_unknown_ns == 0) return Info(look).meaning;
   return whole.idle_empty_ns == 0 ? "idle; who holds the GPU is not known"
                                   : "idle, no process holds the GPU (or unknown)";

@@ -42,8 +42,8 @@ inline constexpr std::array<LookInfo, kLookCount> kLooks = {{
 constexpr const LookInfo& Info(Look look) { return kLooks[static_cast<std::size_t>(look)]; }
 
 // What a look means in one audit: a picture does not part idle time of GPUs that nobody holds from that of which
-// nobody read who holds them.
-std::string_view MeaningOf(Look look, const UsageCost& whole);
+// nobody read who holds them, nor unobserved time from that between runs.
+std::string_view MeaningOf(Look look, const CostReport& cost);
 
 // One column of a ribbon.
 struct RibbonColumn {

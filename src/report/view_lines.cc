@@ -8,6 +8,7 @@
 #include "diagnose/work_evidence.h"
 #include "report/display.h"
 #include "report/pace_lines.h"
+#include "report/runs_view.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
 #include "text/duration.h"
@@ -257,6 +258,8 @@ std::vector<std::string> BasisLines(const ViewContext& c) {
   const AuditReport& r = c.report;
   std::vector<std::string> lines = TraceBasis(c);
   if (!r.traced_only) AddReadingRules(c, lines);
+  const std::vector<std::string> billed = BilledLines(c);
+  lines.insert(lines.end(), billed.begin(), billed.end());
   if (const std::string also = OtherCounters(r); !also.empty()) lines.push_back("Other counters: " + also + ".");
   if (!r.run.devices.empty() && IsDated(r.run.start) && CapturesApart(r) == 0) {
     const bool zone =

@@ -159,6 +159,11 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "{stamps carry|stamp carries} several readings of one GPU that differ; {they count|it counts} as the mean, and "
      "what "
      "happened within {them|it} is unknown"},
+    {Q::kOutsideWindow, "outside_window", S::kInfo,
+     "{rows lie|row lies} outside --window; {they are|it is} in no figure"},
+    {Q::kSeenInPart, "seen_in_part", S::kWarn,
+     "{GPUs have|GPU has} rows in a part of a run only; {each is|it is} billed from its first row to its last. "
+     "Where {they were|it was} paid for longer, --window START..END bills all of it, the rest as unobserved"},
 }};
 
 std::string_view Name(Severity s) {

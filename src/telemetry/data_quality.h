@@ -75,6 +75,8 @@ enum class QualityId : std::uint8_t {
   kMeasuringFailed,
   kInvalidUtilization,
   kCoarseStamps,
+  kOutsideWindow,
+  kSeenInPart,
   kCount,  // how many there are
 };
 inline constexpr auto kQualityCount = static_cast<std::size_t>(QualityId::kCount);

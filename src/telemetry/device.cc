@@ -241,7 +241,14 @@ OwnerLedger::Account OwnerLedger::Account::Settled() const {
   return all;
 }
 
-void OwnerLedger::Add(DeviceId device, const std::vector<Stay>& stays) { accounts_[device].Add(stays); }
+void OwnerLedger::Add(DeviceId device, const std::vector<Stay>& stays) {
+  std::vector<Stay> kept;
+  for (const Stay& stay : stays) {
+    if (stay.to < within_.first || stay.from > within_.second) continue;
+    kept.push_back({stay.owner, std::max(stay.from, within_.first), std::min(stay.to, within_.second)});
+  }
+  accounts_[device].Add(kept);
+}
 
 void OwnerLedger::Add(DeviceId device, const std::vector<std::string>& owners, Instant from, Instant to) {
   to = std::max(to, from + Nanos(1));
@@ -252,7 +259,9 @@ void OwnerLedger::Add(DeviceId device, const std::vector<std::string>& owners, I
 }
 
 void OwnerLedger::Hold(DeviceId device, std::vector<std::string> owners, Instant from, Instant to) {
-  accounts_[device].held.push_back({std::move(owners), from.nanos(), to.nanos()});
+  const std::int64_t start = std::max(from.nanos(), within_.first);
+  const std::int64_t end = std::min(to.nanos(), within_.second);
+  if (start < end) accounts_[device].held.push_back({std::move(owners), start, end});
 }
 
 Nanos OwnerLedger::ToldTime(DeviceId device) const {

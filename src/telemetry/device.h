@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/int128.h"
@@ -117,6 +118,8 @@ class OwnerLedger {
     std::int64_t from = 0;   // nanoseconds
     std::int64_t to = 0;     // at least `from`
   };
+  // What is told from here on counts within [from, to) only: the rest of an owner's time is not billed.
+  void KeepWithin(Instant from, Instant to) { within_ = {from.nanos(), to.nanos()}; }
   // Whose a device was, by all of an input: owners of one time share it in equal parts, and it is nobody's where no
   // stay names one. An owner whose stays overlap is there once. N log N in their number.
   void Add(DeviceId device, const std::vector<Stay>& stays);
@@ -157,6 +160,7 @@ class OwnerLedger {
   };
   static constexpr std::int64_t kParts = 720720;  // divisible by 1..16
   std::map<DeviceId, Account> accounts_;
+  std::pair<std::int64_t, std::int64_t> within_ = {INT64_MIN, INT64_MAX};
 };
 
 }  // namespace idleburn

@@ -7,10 +7,12 @@
 
 namespace idleburn {
 
-// From when to when a run lasted, where that is known beyond its readings: a workload that was started and waited for.
+// From when to when a run lasted, where that is known beyond its readings: a workload that was started and waited for,
+// or a machine that was rented.
 struct RunWindow {
   std::optional<Instant> start;
   std::optional<Instant> end;
+  bool named = false;  // by the user, who says what was rented, not by what measured
 
   // The facts by which a recording tells them, in nanoseconds.
   static constexpr const char* kStartFact = "window.start_ns";
