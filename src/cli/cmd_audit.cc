@@ -65,7 +65,7 @@ Result<int> Audit(const AuditRequest& request, const Settings& settings, const E
 Result<int> RunAudit(const std::vector<std::string>& arguments, const Environment& environment) {
   AuditRequest request;
   bool no_history = false;
-  CommandFlags flags({"price.", "energy.", "import.", "classify.idle_power", "output.", "history."});
+  CommandFlags flags({"price.", "advice.", "energy.", "import.", "classify.idle_power", "output.", "history."});
   flags.Writes(kAuditFormats);
   Flag& inputs =
       flags.Add("input", "INPUT...",

@@ -14,7 +14,7 @@ namespace idleburn {
 struct LiveFlags {
   // Of the settings that these commands have flags for.
   static std::vector<std::string> SettingKeys() {
-    return {"price.", "energy.", "classify.idle_power", "output.", "history."};
+    return {"price.", "advice.", "energy.", "classify.idle_power", "output.", "history."};
   }
   // Adds the flags; this must stay where it is until they were read.
   void AddTo(CommandFlags& flags);

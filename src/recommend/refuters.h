@@ -15,4 +15,9 @@ std::string WhyNot(const Scene& scene, std::string_view lever);
 // most levers need; of the others it is what no cause tells.
 bool IsShown(const Scene& scene, std::string_view lever, std::string_view cause);
 
+// What forbids a lever that only NVIDIA's hardware or software has; empty where nothing does.
+std::string AgainstOtherVendors(const Scene& scene);
+// Whether matrix products are known to use the tensor cores.
+bool UsesTensorCores(const DeviceResult& d);
+
 }  // namespace idleburn
