@@ -76,7 +76,7 @@ Result<int> Audit(const AuditRequest& request, const Settings& settings, const E
 Result<int> RunAudit(const std::vector<std::string>& arguments, const Environment& environment) {
   AuditRequest request;
   bool no_history = false;
-  CommandFlags flags({"price.", "energy.", "import.", "classify.idle_power", "classify.idle_after",
+  CommandFlags flags({"price.", "advice.", "energy.", "import.", "classify.idle_power", "classify.idle_after",
                       "classify.idle_grace", "output.", "history."});
   flags.Writes(kAuditFormats);
   Flag& inputs =

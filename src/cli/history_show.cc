@@ -78,8 +78,8 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   std::string id;
   AuditRequest request;
   bool audit = false;
-  CommandFlags flags({"price.", "energy.", "classify.idle_power", "classify.idle_after", "classify.idle_grace",
-                      "output.", "history.file"});
+  CommandFlags flags({"price.", "advice.", "energy.", "classify.idle_power", "classify.idle_after",
+                      "classify.idle_grace", "output.", "history.file"});
   Flag& word = flags.Add("run", "ID", "the start of its id, or last");
   word.text = &id;
   word.required = true;

@@ -14,7 +14,7 @@ namespace idleburn {
 struct LiveFlags {
   // Of the settings that these commands have flags for.
   static std::vector<std::string> SettingKeys() {
-    return {"price.",  "energy.", "classify.idle_power", "classify.idle_after", "classify.idle_grace",
+    return {"price.",  "advice.", "energy.", "classify.idle_power", "classify.idle_after", "classify.idle_grace",
             "output.", "history."};
   }
   // Adds the flags; this must stay where it is until they were read.

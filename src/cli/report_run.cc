@@ -35,6 +35,16 @@ Result<EnergyPrice> EnergyFrom(const Settings& settings) {
   return energy;
 }
 
+Result<std::optional<double>> SpotDiscountFrom(const Settings& settings) {
+  if (!settings.Has("advice.spot_discount")) return std::optional<double>();
+  const std::string& text = settings.Text("advice.spot_discount");
+  const double share = static_cast<double>(ParseScaled(text, 6).value) / 1e6;
+  if (share <= 0 || share >= 1) {
+    return FailUsage("--spot-discount: " + text + " is not between 0 and 1; say 0.65 where spot costs 65 % less");
+  }
+  return std::optional(share);
+}
+
 WorkDone AsWorkDone(const WorkCount& said) {
   WorkDone work;
   const auto put = [&](const char* unit, const std::optional<std::int64_t>& n) {
@@ -152,9 +162,11 @@ Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& sett
   if (!work) return tl::unexpected<Error>(work.error());
   const Result<EnergyPrice> energy = EnergyFrom(settings);
   if (!energy) return tl::unexpected<Error>(energy.error());
+  const Result<std::optional<double>> spot = SpotDiscountFrom(settings);
+  if (!spot) return tl::unexpected<Error>(spot.error());
   DataQuality later;  // a price that is named can be found before there is a run
   if (const auto rates = OpenRates(settings, {}, later); !rates) return tl::unexpected<Error>(rates.error());
-  return ReportPlan{request, *format, std::move(*gates), *thresholds, std::move(*work), *energy};
+  return ReportPlan{request, *format, std::move(*gates), *thresholds, std::move(*work), *energy, *spot};
 }
 
 std::string LeaveOutHidden(const ReportPlan& plan, RunInputs& run) {
@@ -257,6 +269,7 @@ Result<CostReport> CostOf(const ReportPlan& plan, RunInputs& run, const Settings
 Result<AuditReport> MakeReport(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
   Result<CostReport> cost = CostOf(plan, run, settings, now);
   if (!cost) return tl::unexpected<Error>(cost.error());
+  cost->spot_discount = plan.spot_discount;
   AuditReport report;
   if (!run.run.devices.empty() || run.trace) {
     report.advice = Advise({run.run, run.devices, *cost, MachineOf(run), run.trace ? &*run.trace : nullptr,

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,7 @@ struct ReportPlan {
   Thresholds thresholds;
   WorkDone work;
   EnergyPrice energy;
+  std::optional<double> spot_discount = {};  // --spot-discount
   RecoveredShares shares = {};  // what the user's own verified changes teach; the caller's to fill in
 };
 Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& settings);

@@ -28,6 +28,8 @@ constexpr auto kTable = std::to_array<SettingInfo>({
      "owned hardware: capex=250000,life=4,gpus=8,kw=10.2,tariff=0.11"},
     {"price.currency", "--currency", "CODE", SettingKind::kCurrency, "USD", "ISO 4217 code of --price and --owned"},
     {"price.month_hours", "--month-hours", "H", SettingKind::kMonthHours, "720", "hours of a projected month"},
+    {"advice.spot_discount", "--spot-discount", "SHARE", SettingKind::kNumber, "",
+     "what spot takes off the price that you pay, as you know it: 0.65"},
     {"energy.tariff", "--tariff", "PRICE", SettingKind::kText, "", "price of a kWh, for energy cost"},
     {"energy.grid", "--grid", "GRAMS", SettingKind::kNumber, "", "g CO2e per kWh of the grid, for emissions"},
     {"import.timezone", "--timezone", "ZONE", SettingKind::kText, "",

@@ -76,6 +76,7 @@ struct CostReport {
     std::optional<Money> cost;
   };
   std::vector<RateUse> rates;              // each once; their costs sum to the whole's
+  std::optional<double> spot_discount;     // what spot takes off these rates, as the user says
   std::vector<std::string> price_remarks;  // what a reader must know of how they were found
   UsageCost whole;
   // What one run of a log held and cost, or a device in it: the phases, unobserved, unallocated.

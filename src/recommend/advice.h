@@ -39,6 +39,23 @@ struct Recommendation {
   std::string basis;  // of the interval
 };
 
+// Something worth a try although nothing proves its cause: what the readings look like suggests it. No part of any
+// saving: several of these reach the same time.
+struct TryFirst {
+  std::string_view id;  // of a lever
+  std::string_view title;
+  std::string_view pattern;           // of the table of patterns (recommend/try_patterns.h)
+  std::string_view reaches;           // which time: "idle_stretches", "waste", "pauses", "busy"
+  double reachable = 0;               // that time, as a share of the cost
+  SavingRange saving;                 // within [0, reachable]
+  std::optional<Money> most;          // high x total
+  std::string how;                    // exact settings
+  std::vector<std::string> evidence;  // what this run shows for it
+  std::vector<std::string> against;   // and against it, or cannot show
+  std::string_view confirm;           // the measurement that would prove it
+  std::string basis;                  // of the range
+};
+
 // What all recommendations come to together (docs/combining.md): those of time by their rule, and of what remains the
 // largest single offer of a cheaper hour. Offers are alternatives: an hour has one price.
 struct CombinedSaving {
@@ -67,6 +84,7 @@ struct Advice {
     std::string why;
   };
   std::vector<Declined> declined;
+  std::vector<TryFirst> try_first;  // the largest reach first; none that is recommended above
 };
 
 // Whether any recommendation has a saving. If none has, what all come to is not known, rather than nothing.

@@ -12,6 +12,7 @@
 #include "recommend/lever_table.h"
 #include "recommend/refuters.h"
 #include "recommend/saving_draws.h"
+#include "recommend/try_first.h"
 
 namespace idleburn {
 namespace {
@@ -265,6 +266,7 @@ Advice Advise(const Scene& scene, const RecoveredShares& shares) {
                    });
   advice.savings = Together(advice, observed, scene.cost, shares);
   Decline(scene, advice);
+  advice.try_first = FindTries(scene, advice, shares);
   return advice;
 }
 

@@ -1,5 +1,7 @@
 #include "recommend/cheaper_hour.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -142,11 +144,40 @@ void Append(std::string_view separator, const std::string& words, std::string& t
   if (text.find(words) == std::string::npos) text += (text.empty() ? "" : std::string(separator)) + words;
 }
 
+// Whether the user's discount is one of that price: of an on-demand price, or of one that names no market.
+bool MayBeSpot(const Rate& rate) {
+  const std::string_view market = OfferKey(rate.key).market;
+  return rate.kind != RateKind::kOwned && rate.kind != RateKind::kContract && market != "spot" && market != "reserved";
+}
+
+double ShareOf(const CostReport::RateUse& use, const CostReport& cost) {
+  if (cost.whole.total) return ShareOfBill(use, cost);
+  return cost.whole.window_ns == 0 ? 0 : static_cast<double>(use.window_ns) / static_cast<double>(cost.whole.window_ns);
+}
+
+// The discount that the user states goes before the catalogue: what spot asks changes by the hour and the account.
+CheaperHour StatedSpot(const CostReport& cost) {
+  CheaperHour found;
+  const double discount = *cost.spot_discount;
+  for (const CostReport::RateUse& use : cost.rates) {
+    if (MayBeSpot(use.rate)) found.cut += discount * ShareOf(use, cost);
+  }
+  if (found.cut <= 0) {
+    found.basis = "--spot-discount is a share of an on-demand price, and these are committed or spot prices";
+    found.refuted = true;
+    return found;
+  }
+  found.basis = fmt::format("bounded by --spot-discount {:g}, your figure; restarts and lost work come off{}", discount,
+                            BreakEven(discount));
+  return found;
+}
+
 }  // namespace
 
 CheaperHour FindCheaperHour(std::string_view lever, const Scene& scene) {
   const auto* kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const OfferKind& k) { return k.lever == lever; });
   CHECK(kind != kKinds.end());
+  if (lever == "spot" && scene.cost.spot_discount) return StatedSpot(scene.cost);
   CheaperHour found;
   double least_cut = 1;
   bool all_compared = true;

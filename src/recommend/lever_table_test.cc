@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "recommend/try_table.h"
+
 namespace idleburn {
 namespace {
 
@@ -43,6 +45,8 @@ const std::set<std::string_view> kRecommendationIds = {"num_workers",
                                                        "quantize_weights",
                                                        "reduce_offload",
                                                        "smaller_micro_batch",
+                                                       "bucketing",
+                                                       "packing",
                                                        "spot",
                                                        "reserved",
                                                        "right_size_region"};
@@ -67,7 +71,7 @@ const std::set<std::string_view> kCauseIds = {"loader_cpu_spare_cores",
                                               "unknown"};
 
 TEST(LeverTableTest, HasEveryDocumentedIdOnce) {
-  ASSERT_EQ(kRecommendationIds.size(), 37U);
+  ASSERT_EQ(kRecommendationIds.size(), 39U);
   ASSERT_EQ(kCauseIds.size(), 19U);
   std::set<std::string_view> levers;
   for (const Lever& l : Levers()) EXPECT_TRUE(levers.insert(l.id).second) << l.id;
@@ -124,8 +128,9 @@ TEST(LeverTableTest, EveryCauseNamesLeversThatExistOnceAndWithoutGaps) {
   }
 }
 
-TEST(LeverTableTest, EveryLeverOfTimeAnswersACause) {
+TEST(LeverTableTest, EveryLeverOfTimeAnswersACauseOrAPattern) {
   std::set<std::string_view> reached;
+  for (const TryRow& row : TryRows()) reached.insert(row.lever);
   for (const Cause& c : Causes()) reached.insert(c.levers.begin(), c.levers.end());
   for (const Lever& l : Levers()) {
     EXPECT_EQ(reached.contains(l.id), l.axis == Axis::kTime) << l.id;

@@ -46,8 +46,6 @@ std::string NotKnownToCompute(const Scene& scene) {
   return "";
 }
 
-bool UsesTensorCores(const DeviceResult& d) { return d.totals.tensor_active.Mean().value_or(0) >= kTensorInUse; }
-
 std::string AgainstMixedPrecision(const Scene& scene) {
   std::string why = NotKnownToCompute(scene);
   if (!why.empty()) return why;
@@ -83,15 +81,6 @@ bool IsAmd(const Scene& scene, const Device& device) {
   const auto calls_hip = [](const DeviceDiagnosis& d) { return d.facts.count("hip_runtime") > 0; };
   return scene.traced_only && scene.trace != nullptr &&
          std::all_of(scene.trace->devices.begin(), scene.trace->devices.end(), calls_hip);
-}
-
-// Against what only NVIDIA's hardware or software has.
-std::string AgainstOtherVendors(const Scene& scene) {
-  const std::vector<DeviceResult>& all = scene.run.devices;
-  const bool none = !all.empty() && std::all_of(all.begin(), all.end(), [&](const DeviceResult& d) {
-    return IsAmd(scene, scene.devices[d.device]);
-  });
-  return none ? "it is NVIDIA's, and the GPUs of this run are AMD's" : "";
 }
 
 // The share of its memory that each GPU at work held at most, where that was read.
@@ -265,6 +254,16 @@ std::string HowTo(const Scene& scene, const Lever& lever) {
     if (row.lever == lever.id && row.seen(scene)) how += "; " + std::string(row.how);
   }
   return how;
+}
+
+bool UsesTensorCores(const DeviceResult& d) { return d.totals.tensor_active.Mean().value_or(0) >= kTensorInUse; }
+
+std::string AgainstOtherVendors(const Scene& scene) {
+  const std::vector<DeviceResult>& all = scene.run.devices;
+  const bool none = !all.empty() && std::all_of(all.begin(), all.end(), [&](const DeviceResult& d) {
+    return IsAmd(scene, scene.devices[d.device]);
+  });
+  return none ? "it is NVIDIA's, and the GPUs of this run are AMD's" : "";
 }
 
 std::string WhyNot(const Scene& scene, std::string_view lever) {

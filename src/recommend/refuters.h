@@ -18,5 +18,9 @@ bool IsShown(const Scene& scene, std::string_view lever, std::string_view cause)
 
 // How a lever is applied: its own text, and what this run shows it is for besides (a notebook is culled by its server).
 std::string HowTo(const Scene& scene, const Lever& lever);
+// What forbids a lever that only NVIDIA's hardware or software has; empty where nothing does.
+std::string AgainstOtherVendors(const Scene& scene);
+// Whether matrix products are known to use the tensor cores.
+bool UsesTensorCores(const DeviceResult& d);
 
 }  // namespace idleburn

@@ -275,6 +275,7 @@ std::string AuditHtml(const AuditReport& report) {
   AppendHtmlGrid(view.trace, &out);
   AppendHtmlGrid(view.idle, &out);
   AppendCards(view.recommendations, &out);
+  AppendCards(view.try_first, &out);
   AppendCards(view.findings, &out);
   AppendHtmlSection("Money", view.money, &out);
   AppendHtmlSection("Energy, clocks, bursts", view.signals, &out);

@@ -465,6 +465,28 @@ Json RecommendationsJson(const Advice& advice, const MoneyWriter& money) {
   return list;
 }
 
+Json TryFirstJson(const Advice& advice, const MoneyWriter& money) {
+  Json list = Json::array();
+  for (const TryFirst& t : advice.try_first) {
+    Json row;
+    row["id"] = t.id;
+    row["title"] = Printable(t.title);
+    row["proved"] = false;
+    row["pattern"] = t.pattern;
+    row["reaches"] = t.reaches;
+    row["reachable"] = t.reachable;
+    row["saving"] = {{"low", t.saving.low}, {"expected", t.saving.expected}, {"high", t.saving.high}};
+    money.Put(row, "high_cost", t.most);
+    row["how"] = Printable(t.how);
+    row["evidence"] = TextsOf(t.evidence);
+    row["against"] = TextsOf(t.against);
+    row["confirm"] = Printable(t.confirm);
+    row["basis"] = Printable(t.basis);
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
 Json SavingsJson(const Advice& advice, const MoneyWriter& money) {
   const CombinedSaving& s = advice.savings;
   const bool known = IsQuantified(advice);
@@ -658,6 +680,7 @@ std::string AuditJson(const AuditReport& report) {
   PutTrace(json, report.trace);
   json["findings"] = FindingsJson(report, money);
   json["recommendations"] = RecommendationsJson(report.advice, money);
+  json["try_first"] = TryFirstJson(report.advice, money);
   json["declined"] = DeclinedJson(report.advice);
   json["savings"] = SavingsJson(report.advice, money);
   json["data_quality"] = QualityJson(report.quality);

@@ -27,6 +27,7 @@ std::string AuditMarkdown(const AuditReport& report) {
   AppendMarkdownSection("Energy, clocks, bursts", view.signals, &out);
   AppendMarkdownTable(view.findings, &out);
   AppendMarkdownTable(view.recommendations, &out);
+  AppendMarkdownTable(view.try_first, &out);
   if (report.explain) AppendMarkdownTable(view.declined, &out);
   AppendMarkdownTable(view.quality, &out);
   AppendMarkdownSection("Machine", view.system, &out);

@@ -104,6 +104,9 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   if (!view.recommendations.rows.empty()) {
     page.Cards(view.recommendations, report.explain ? view.recommendations.rows.size() : kCards);
   }
+  if (!view.try_first.rows.empty()) {
+    page.Cards(view.try_first, report.explain ? view.try_first.rows.size() : kCards);
+  }
   if (report.explain) page.Grid(view.declined);
   page.Grid(view.quality);
   page.Section("Machine", view.system);

@@ -146,9 +146,11 @@ std::vector<std::string> Next(const ViewContext& c) {
   const std::string measure = RefusedReadings(c.report) > 0
                                   ? "check in what unit the readings are; of a table say it: --columns util=NAME:ratio"
                                   : NextMeasurement(c.report.advice);
+  const auto& tries = c.report.advice.try_first;
   const bool healthy = c.report.advice.findings.size() == 1 && c.report.advice.findings.front().cause == "healthy";
   if (healthy && (all.empty() || !all.front().saving)) {
-    lines.emplace_back("nothing to fix here; what is left is the price of an hour");
+    lines.emplace_back(tries.empty() ? "nothing to fix here; what is left is the price of an hour"
+                                     : "nothing to fix here; what is left is cheaper work and the price of an hour");
   } else if (!all.empty() && (all.front().saving || measure.empty())) {
     const Recommendation& r = all.front();
     lines.push_back(fmt::format("{}: {}{}", r.title, r.saving ? "saves about " : "", SavingText(c, r)));
@@ -156,7 +158,12 @@ std::vector<std::string> Next(const ViewContext& c) {
   } else if (!measure.empty()) {
     lines.push_back(measure);
   }
-  if (!c.priced && !c.report.cost.rate.per_gpu_hour && c.report.live.no_gpu.empty()) lines.push_back(PriceHint(c));
+  if (!tries.empty() && (all.empty() || !all.front().saving)) {
+    lines.push_back(fmt::format("try first (not proved): {}: {}; {}", tries.front().title, RangeText(c, tries.front()),
+                                tries.front().how));
+  }
+  if (!c.priced && !c.report.cost.rate.per_gpu_hour && c.report.live.no_gpu.empty())
+    lines.push_back(PriceHint(c, false));
   return lines;
 }
 
@@ -206,6 +213,7 @@ AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   view.idle = IdleTable(c);
   view.findings = FindingTable(c);
   view.recommendations = RecommendationTable(c);
+  view.try_first = TryFirstTable(c);
   view.declined = DeclinedTable(c);
   view.quality = QualityTable(c);
   view.money = MoneyLines(c);

@@ -25,6 +25,7 @@ struct AuditView {
   ReportTable idle;
   ReportTable findings;
   ReportTable recommendations;
+  ReportTable try_first;  // no rows if no pattern suggests anything
   ReportTable declined;
   ReportTable quality;
   std::vector<std::string> money;    // price, unit costs, projections, combined saving

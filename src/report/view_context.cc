@@ -125,11 +125,11 @@ std::string EnergyBasis(const ViewContext& c) {
   return fmt::format("over {} of {} GPU-hours", c.Hours(u.energy_ns), c.Hours(u.energy_window_ns));
 }
 
-std::string PriceHint(const ViewContext& c) {
+std::string PriceHint(const ViewContext& c, bool dated) {
   const Rate& rate = c.report.cost.rate;
   if (rate.low && rate.high) {
-    std::string line = fmt::format("{} to {} a GPU-hour in the catalogue ({})", c.Cost(*rate.low), c.Cost(*rate.high),
-                                   DatesOf(rate.candidates) + (rate.stale ? ", older than 90 days: check it" : ""));
+    std::string line = fmt::format("{} to {} a GPU-hour in the catalogue{}", c.Cost(*rate.low), c.Cost(*rate.high),
+                                   dated ? " (" + DatesOf(rate.candidates) + ")" : "");
     if (!c.report.traced_only && c.report.cost.whole.window_ns > 0 && c.report.cost.total_low &&
         c.report.cost.total_high) {
       line += fmt::format(": {} to {} in all", c.Cost(*c.report.cost.total_low), c.Cost(*c.report.cost.total_high));
@@ -158,6 +158,12 @@ std::string SavingText(const ViewContext& c, const Recommendation& r) {
   std::string text = RoundPercent(r.saving->expected) + " of the cost";
   if (c.in_money && r.saving_cost) text = c.Cost(*r.saving_cost) + " (" + text + ")";
   return text + fmt::format(", between {} and {}", RoundPercent(r.saving->low), RoundPercent(r.saving->high));
+}
+
+std::string RangeText(const ViewContext& c, const TryFirst& t) {
+  std::string text = fmt::format("0 to {} of the cost", RoundPercent(t.saving.high));
+  if (c.in_money && t.most) text += fmt::format(" (up to {})", c.Cost(*t.most));
+  return text;
 }
 
 }  // namespace idleburn

@@ -60,10 +60,13 @@ std::string PaidHours(const ViewContext& c);
 std::string_view WasteBase(const ViewContext& c);
 // How sure an amount of energy is: "± 5 %", or "over 12.00 of 24.00 GPU-hours" where it is that of a part.
 std::string EnergyBasis(const ViewContext& c);
-// Without a price: the range of the catalogue if there is one, and the flag that settles it.
-std::string PriceHint(const ViewContext& c);
+// Without a price: the range of the catalogue if there is one, and the flag that settles it. `dated`: with the date of
+// the catalogue, which a report says once; that prices are old is a row of its data quality.
+std::string PriceHint(const ViewContext& c, bool dated);
 // "$3.07 (19 % of the cost), between 0.0 % and 24 %", or that it is not quantified and why.
 std::string SavingText(const ViewContext& c, const Recommendation& r);
+// "0 to 49 % of the cost (up to $3.92)".
+std::string RangeText(const ViewContext& c, const TryFirst& t);
 
 // The tables of AuditView.
 ReportTable PhaseTable(const ViewContext& c);
@@ -72,6 +75,7 @@ ReportTable RateTable(const ViewContext& c);
 ReportTable OwnerTable(const ViewContext& c);
 ReportTable FindingTable(const ViewContext& c);
 ReportTable RecommendationTable(const ViewContext& c);
+ReportTable TryFirstTable(const ViewContext& c);
 ReportTable DeclinedTable(const ViewContext& c);
 ReportTable QualityTable(const ViewContext& c);
 

@@ -34,10 +34,9 @@ std::vector<std::string> PriceLines(const ViewContext& c) {
   const CostReport& cost = c.report.cost;
   std::vector<std::string> lines;
   if (!c.priced) {
-    lines.push_back("Price: " + PriceHint(c) + ".");
+    lines.push_back("Price: " + PriceHint(c, true) + ".");
   } else if (cost.rate.per_gpu_hour) {
-    lines.push_back("Price: " + c.ExactCost(*cost.rate.per_gpu_hour) + " per GPU-hour (" + cost.rate.source +
-                    (cost.rate.stale ? ", older than 90 days: check it)." : ")."));
+    lines.push_back("Price: " + c.ExactCost(*cost.rate.per_gpu_hour) + " per GPU-hour (" + cost.rate.source + ").");
   } else {
     lines.push_back(fmt::format("Price: {} rates, in the table of prices.", cost.rates.size()));
   }

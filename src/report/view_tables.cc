@@ -200,8 +200,7 @@ std::string PriceOf(const ViewContext& c, const Rate& rate) {
 std::string SourceOf(const Rate& rate) {
   if (rate.per_gpu_hour) return rate.source;
   if (rate.reason == "ambiguous_price") {
-    return fmt::format("{} offers in the catalogue{}; settle it with --price GPUS=KEY", rate.candidates.size(),
-                       rate.stale ? ", some older than 90 days" : "");
+    return fmt::format("{} offers in the catalogue; settle it with --price GPUS=KEY", rate.candidates.size());
   }
   return rate.reason == "partly_under_contract" ? "a contract covers a part of the run only"
                                                 : "no price is known; give one with --price GPUS=RATE";
@@ -232,7 +231,7 @@ ReportTable RateTable(const ViewContext& c) {
     TableRow row = {GpusAt(c, i), std::to_string(use.gpus), PriceOf(c, use.rate), c.Hours(hours[i])};
     if (c.in_money) row.push_back(use.cost ? c.Cost(costs[i]) : "?");
     row.push_back(SourceOf(use.rate));
-    row.push_back(use.rate.as_of ? FormatDay(*use.rate.as_of) + (use.rate.stale ? ", old" : "") : "");
+    row.push_back(use.rate.as_of ? FormatDay(*use.rate.as_of) : "");
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -333,6 +332,24 @@ ReportTable RecommendationTable(const ViewContext& c) {
                           std::string(r.verify_with), r.saving ? r.basis : std::string()});
   }
   if (!table.rows.empty() && c.report.cost.whole.window_ns > 0) table.notes.push_back(TogetherNote(c));
+  return table;
+}
+
+ReportTable TryFirstTable(const ViewContext& c) {
+  ReportTable table;
+  table.title = "Try first (not proved)";
+  for (const char* header : {"What", "Could save", "Pattern", "How", "For", "Against", "Confirm with", "Basis"}) {
+    AddColumn(&table, header, Align::kLeft, true);
+  }
+  for (const TryFirst& t : c.report.advice.try_first) {
+    table.rows.push_back({fmt::format("{} ({})", t.title, t.id), RangeText(c, t), std::string(t.pattern), t.how,
+                          ListText(t.evidence, "; "), ListText(t.against, "; "), std::string(t.confirm), t.basis});
+  }
+  if (!table.rows.empty()) {
+    table.notes.emplace_back(
+        "These readings fit each pattern; its cause is not proved. The ranges reach the same hours: they do not add "
+        "up, and none is in the saving above. Change one thing at a time, then idleburn compare.");
+  }
   return table;
 }
 

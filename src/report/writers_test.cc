@@ -449,5 +449,28 @@ TEST(AuditCsvTest, RowsAddUpToTheTotal) {
   EXPECT_EQ(nano, audit->report.cost.whole.total->nano());
 }
 
+// Every report that holds advice has the tries too, and none can be read as proved or as part of the saving.
+TEST(TryFirstReportTest, EveryReportOfAdviceSaysWhatToTryAndThatItIsNotProved) {
+  const auto audit = EightGpus(M("2.49"));
+  for (const std::string& page :
+       {AuditText(audit->report, 200, false), AuditMarkdown(audit->report), AuditHtml(audit->report)}) {
+    for (const char* words :
+         {"Try first (not proved)", "More data-loader workers", "0 to 25 % of the cost", "DataLoader(num_workers=8)",
+          "swings by 30 points", "CPU cores and storage", "50 steps on one batch", "none is in the saving above"}) {
+      EXPECT_TRUE(Contains(page, words)) << words;
+    }
+  }
+  const Json json = Json::parse(AuditJson(audit->report));
+  ASSERT_EQ(json["try_first"].size(), 1U);
+  const Json& row = json["try_first"][0];
+  EXPECT_EQ(row["id"], "num_workers");
+  EXPECT_EQ(row["proved"], false);
+  EXPECT_EQ(row["high_cost"], "1.25");  // a quarter of $4.98, half to even
+  auto without = EightGpus(M("2.49"));
+  without->report.advice.try_first.clear();
+  EXPECT_EQ(Json::parse(AuditJson(without->report))["savings"], json["savings"]);
+  EXPECT_FALSE(Contains(AuditText(without->report, 200, false), "not proved"));
+}
+
 }  // namespace
 }  // namespace idleburn
