@@ -80,8 +80,8 @@ bool SaysWhenItEnds(std::string_view counter) {
 }
 
 bool ReadsTheDriver(std::string_view counter) {
-  constexpr std::string_view kDirect[] = {"nvml.",           "amdgpu.",          "agent.",   "nvidia_smi.",
-                                          "nvidia_smi_xml.", "nvidia_smi_dmon.", "rocm_smi."};
+  constexpr std::string_view kDirect[] = {"nvml.",           "amdgpu.",          "agent.",    "nvidia_smi.",
+                                          "nvidia_smi_xml.", "nvidia_smi_dmon.", "rocm_smi.", "telegraf."};
   return std::any_of(std::begin(kDirect), std::end(kDirect),
                      [&](std::string_view source) { return counter.substr(0, source.size()) == source; });
 }
