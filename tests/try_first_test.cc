@@ -98,24 +98,25 @@ TEST(TryFirstTest, IdleHeavyWork) {
   log.ExpectLevers("idle_heavy", {"mps", "mig", "smaller_gpu"});
   ASSERT_NE(log.Try("mps"), nullptr);
   EXPECT_NEAR((*log.Try("mps"))["saving"]["high"].get<double>(), 1 - log.busy, 1e-3);
-  EXPECT_NE((*log.Try("mig"))["how"].get<std::string>().find("-cgi 9,9 -C"), std::string::npos);
   EXPECT_EQ(log.Try("bin_packing"), nullptr);  // one GPU has nobody to be packed with
 }
 
 TEST(TryFirstTest, Bursts) {
   const MadeLog log("bursts", [](int s, int) { return s % 4 < 2 ? Reading{97, 20000, 480} : Reading{0, 20000, 150}; });
   log.ExpectLevers("bursts", {"num_workers", "prefetch", "pin_memory", "dali", "cache_dataset"});
+  ASSERT_NE(log.Try("prefetch"), nullptr);
   EXPECT_NEAR((*log.Try("prefetch"))["saving"]["high"].get<double>(), 1 - log.busy, 0.01);
   EXPECT_NE((*log.Try("num_workers"))["how"].get<std::string>().find(
                 "DataLoader(num_workers=8, prefetch_factor=4, persistent_workers=True, pin_memory=True)"),
             std::string::npos);
-  EXPECT_EQ(log.audit["try_first"][0]["pattern"], "bursts");
   EXPECT_EQ(log.Try("mixed_precision"), nullptr);
 }
 
 TEST(TryFirstTest, SteadyLowUtilizationWithLittleMemory) {
   const MadeLog log("steady", [](int s, int) { return Reading{35 + s % 7, 9000, 210}; });
   log.ExpectLevers("steady_underutilized", {"larger_batch", "num_workers", "dali", "smaller_gpu", "mig"});
+  ASSERT_NE(log.Try("mig"), nullptr);
+  EXPECT_NE((*log.Try("mig"))["how"].get<std::string>().find("-cgi 9,9 -C"), std::string::npos);
   EXPECT_EQ(log.Try("mixed_precision"), nullptr);
 }
 
@@ -128,12 +129,14 @@ TEST(TryFirstTest, ComputeBoundWork) {
   const auto bound = [](int s, int) { return Reading{98 + s % 3, 60000, 600}; };
   const MadeLog log("bound", bound);
   log.ExpectLevers("compute_bound", {"mixed_precision", "fp8", "fused_kernels"});
+  ASSERT_NE(log.Try("mixed_precision"), nullptr);
   EXPECT_NEAR((*log.Try("mixed_precision"))["saving"]["high"].get<double>(), log.busy / 2, 1e-3);
   const MadeLog older("older", bound, 1, "NVIDIA A100-SXM4-80GB", 81920);
   older.ExpectLevers("compute_bound", {"mixed_precision", "fused_kernels"});
   EXPECT_EQ(older.Try("fp8"), nullptr);
   const MadeLog oldest("oldest", bound, 1, "Tesla V100-SXM2-32GB", 65000);
   EXPECT_EQ(oldest.Try("fp8"), nullptr);
+  ASSERT_NE(oldest.Try("mixed_precision"), nullptr);
   EXPECT_NE((*oldest.Try("mixed_precision"))["how"].get<std::string>().find("torch.float16"), std::string::npos);
 }
 
@@ -153,7 +156,7 @@ TEST(TryFirstTest, FullMemory) {
 }
 
 TEST(TryFirstTest, UnevenStepsAndSeveralGpus) {
-  const MadeLog padded("padded", [](int s, int) { return Reading{96, 40000, s % 2 == 0 ? 400 : 600}; });
+  const MadeLog padded("padded", [](int s, int) { return Reading{96, 40000, s % 8 < 4 ? 400 : 600}; });
   padded.ExpectLevers("padding", {"bucketing", "packing"});
   const MadeLog several(
       "several",
@@ -180,7 +183,8 @@ TEST(TryFirstTest, EveryFormOfReportSaysThatNothingIsProved) {
 TEST(SpotDiscountTest, IsTheUsersFigureAndBoundsTheSpotPrice) {
   const MadeLog log("steady", [](int s, int) { return Reading{35 + s % 7, 9000, 210}; });
   const auto spot = [&](const std::string& flags) {
-    for (const json& r : AuditJsonOf(log.words + flags)["recommendations"]) {
+    const json audit = AuditJsonOf(log.words + flags);
+    for (const json& r : audit["recommendations"]) {
       if (r["id"] == "spot") return r;
     }
     return json();

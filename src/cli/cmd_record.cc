@@ -47,6 +47,20 @@ void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, const std::o
   }
 }
 
+// Once the last reading was pushed: the recording's end, the report, the history.
+Result<int> Conclude(ReportPlan& plan, LiveRecord& record, const LiveSession& session, RunKeeper& keeper, Instant ended,
+                     const Settings& settings, const Environment& environment) {
+  const Result<void> recorded = record.Close();
+  if (keeper.Kept()) plan.shares = OwnShares(settings, ended, kPatienceAtTheEnd);
+  ReportEnd report = ReportLive(plan, record, session.why_no_gpu(), settings, environment);
+  keeper.End(ended, {}, std::move(report.figures));
+  const Result<int> code = report.Code();
+  if (recorded) return code;
+  if (code && *code == 0) return tl::unexpected<Error>(recorded.error());  // the recording is what was asked for
+  Say(recorded.error().message);
+  return code;
+}
+
 Result<int> Record(const RecordRequest& request, const Settings& settings, const Environment& environment) {
   TRY(CheckFolder(request.live.report.output));
   Result<ReportPlan> plan = PlanReport(request.live.report, settings);
@@ -124,15 +138,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   opening.request_stop();
   opening.join();
   session.Stop();
-  const Result<void> recorded = record.Close();
-  if (keeper.Kept()) plan->shares = OwnShares(settings, ended, kPatienceAtTheEnd);
-  ReportEnd report = ReportLive(*plan, record, session.why_no_gpu(), settings, environment);
-  keeper.End(ended, {}, std::move(report.figures));
-  const Result<int> code = report.Code();
-  if (recorded) return code;
-  if (code && *code == 0) return tl::unexpected<Error>(recorded.error());  // the recording is what was asked for
-  Say(recorded.error().message);
-  return code;
+  return Conclude(*plan, record, session, keeper, ended, settings, environment);
 }
 
 }  // namespace

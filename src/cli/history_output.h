@@ -18,7 +18,7 @@ struct HistoryListing {
   std::size_t matched = 0;                    // before a limit
   std::size_t unknown_cost = 0;               // that a bound of the cost leaves out because it is not known
   bool empty = false;                         // no run is kept at all
-  std::map<std::string, std::string> within;  // of some: the run that counts their GPU time (CountedWithin), by id
+  std::map<std::string, std::string> within = {};  // of some: the run that counts their GPU time (CountedWithin), by id
 };
 
 // HistoryListing::within of such runs, whatever else the history holds.

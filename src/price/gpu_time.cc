@@ -183,6 +183,21 @@ std::int64_t SpanNs(const Board& board, const RunResult& run) {
   return std::max(longest, run.RecordedNs(first, last));
 }
 
+// The part of that in which neither the board nor an instance was read, from the first row of each to its last: what
+// the board was then nobody told, so its slices are not known to be free.
+std::int64_t BlankNs(const Board& board, const RunResult& run) {
+  std::vector<const DeviceResult*> all = board.Results();
+  if (board.own != nullptr) all.push_back(board.own);
+  std::sort(all.begin(), all.end(), [](const DeviceResult* a, const DeviceResult* b) { return a->first < b->first; });
+  std::int64_t blank = 0;
+  Instant last = all.front()->last;
+  for (const DeviceResult* device : all) {
+    if (device->first > last) blank += run.RecordedNs(last, device->first);
+    last = std::max(last, device->last);
+  }
+  return blank;
+}
+
 // How a board's time is shared.
 struct Layout {
   int slices = 0;                    // of the board
@@ -190,6 +205,7 @@ struct Layout {
   std::int64_t span = 0;             // of the time in which it is cut
   std::vector<GpuTime> times;        // of its instances, each as if it were a whole GPU
   std::vector<std::int64_t> shares;  // of the span; the last is what no instance has
+  std::int64_t blank = 0;            // of that, what nothing was read of
 };
 
 // The name of the board, also where only instances tell it.
@@ -229,6 +245,7 @@ Result<Layout> LayOut(DeviceId id, const Board& board, const RunResult& run, con
   Result<std::vector<std::int64_t>> shares = SplitNanos(layout.span, weights);
   if (!shares) return tl::unexpected<Error>(shares.error());
   layout.shares = *std::move(shares);
+  layout.blank = std::min(BlankNs(board, run), layout.shares.back());
   return layout;
 }
 
@@ -242,10 +259,11 @@ DeviceTime RestOf(DeviceId id, const Board& board, const Layout& layout, std::in
   row.energy = EnergyOf(board, all);
   row.gpu_share = all == 0 ? 1 : static_cast<double>(own_ns + layout.shares.back()) / static_cast<double>(all);
   row.weight = 0;
-  row.span_ns = own_ns;
+  row.span_ns = own_ns + layout.blank;
   row.time = TimeOf(layout.own.board);
   KeepInside(&row.time);
-  row.time.line_ns[Index(Line::kUnallocated)] = layout.shares.back();
+  row.time.line_ns[Index(Line::kUnallocated)] = layout.shares.back() - layout.blank;
+  row.time.line_ns[Index(Line::kUnobserved)] += layout.blank;
   if (board.own == nullptr) return row;
   const std::int64_t read = board.own->totals.ObservedNs();
   if (read > 0) row.weight = static_cast<double>(own_ns) / static_cast<double>(read);

@@ -233,7 +233,8 @@ TEST(MigCostPropertyTest, EverySecondOfABoardIsCountedOnce) {
   });
 }
 
-// The same through the classifier, which carries instances that begin late to the start of the run.
+// The same through the classifier. The two minutes in which neither the board nor an instance was read are unobserved,
+// not free.
 TEST(MigCostTest, SamplesOfABoardThatIsCutMeanTheSame) {
   Node node;
   std::vector<DeviceId> instances;
@@ -258,6 +259,7 @@ TEST(MigCostTest, SamplesOfABoardThatIsCutMeanTheSame) {
   EXPECT_NEAR(static_cast<double>(report.whole.phase_ns[3]), 6000e9, 60e9);
   EXPECT_NEAR(static_cast<double>(report.whole.phase_ns[1]), 990e9, 60e9);
   EXPECT_EQ(report.whole.unallocated_ns, 0);
+  EXPECT_NEAR(static_cast<double>(report.whole.unobserved_ns), 120e9, 1e3);
   EXPECT_EQ(report.whole.window_ns, (node.run.end - node.run.start).count());
 }
 

@@ -7,6 +7,7 @@
 
 #include "recommend/lever_table.h"
 #include "recommend/try_settings.h"
+#include "telemetry/gpu_facts.h"
 
 namespace idleburn {
 namespace {
@@ -98,8 +99,10 @@ TEST(TrySettingsTest, ASmallerGpuHoldsThePeakAndIsOfTheSameVendor) {
   ASSERT_FALSE(small.empty());
   EXPECT_EQ(small.front(), "H100-80GB-PCIe");
   for (const std::string& name : small) EXPECT_NE(name.substr(0, 2), "MI") << name;
-  for (const std::string& name : SmallerGpus("NVIDIA H100 80GB HBM3", 40e9).value()) {
-    EXPECT_TRUE(name.find("80GB") != std::string::npos || name.find("48") != std::string::npos) << name;
+  const std::vector<std::string> large = SmallerGpus("NVIDIA H100 80GB HBM3", 40e9).value();
+  EXPECT_FALSE(large.empty());
+  for (const std::string& name : large) {
+    EXPECT_GE(FactsFor(name).value().memory_gb.value(), 48) << name;  // 40 / 0.85 = 47.06
   }
   EXPECT_TRUE(SmallerGpus("NVIDIA H100 80GB HBM3", 75e9).value().empty());  // 80 GB x 0.85 = 68 GB
   EXPECT_TRUE(SmallerGpus("Tesla T4", 1e9).value().empty());                // nothing listed is slower

@@ -185,6 +185,23 @@ class AuditFixture {
   }
 };
 
+inline TryFirst MoreWorkers(const std::optional<Money>& total) {
+  TryFirst workers;
+  workers.id = "num_workers";
+  workers.title = "More data-loader workers";
+  workers.pattern = "bursts";
+  workers.reaches = "pauses";
+  workers.reachable = workers.saving.high = 0.25;
+  workers.saving.expected = 0.1;
+  if (total) workers.most = Estimate(*total, 0.25).value();
+  workers.how = "DataLoader(num_workers=8)";
+  workers.evidence = {"nvml.utilization.gpu swings by 30 points or more 15 times"};
+  workers.against = {"not in this log: loader workers, CPU cores and storage"};
+  workers.confirm = "50 steps on one batch that stays on the device";
+  workers.basis = "at most the pauses";
+  return workers;
+}
+
 // Eight GPUs for 15 minutes: steady work, input stalls, a job that is held and idle, a gap, an empty GPU.
 inline std::unique_ptr<AuditFixture> EightGpus(std::optional<Money> rate) {
   auto fixture = std::make_unique<AuditFixture>();
@@ -246,20 +263,7 @@ inline std::unique_ptr<AuditFixture> EightGpus(std::optional<Money> rate) {
   spot.how = "--price gcp:a3-highgpu-8g:spot@us-central1";
   spot.basis = "needs a catalogue price";
   advice.recommendations.push_back(spot);
-  TryFirst workers;
-  workers.id = "num_workers";
-  workers.title = "More data-loader workers";
-  workers.pattern = "bursts";
-  workers.reaches = "pauses";
-  workers.reachable = workers.saving.high = 0.25;
-  workers.saving.expected = 0.1;
-  if (whole.total) workers.most = Estimate(*whole.total, 0.25).value();
-  workers.how = "DataLoader(num_workers=8)";
-  workers.evidence = {"nvml.utilization.gpu swings by 30 points or more 15 times"};
-  workers.against = {"not in this log: loader workers, CPU cores and storage"};
-  workers.confirm = "50 steps on one batch that stays on the device";
-  workers.basis = "at most the pauses";
-  advice.try_first.push_back(workers);
+  advice.try_first.push_back(MoreWorkers(whole.total));
   advice.declined.push_back({"larger_batch", "memory.used was not recorded"});
   advice.savings.naive_sum = share;
   advice.savings.cap = report.cost.waste_share;

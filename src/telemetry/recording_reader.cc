@@ -213,8 +213,10 @@ class Reading {
   bool TakeSecond(ChunkDecoder& decoder, std::string_view payload) {
     if (!decoder.Decode(payload)) return false;
     const std::uint64_t number = *ChunkDecoder::NumberOf(payload);
+    if (open_ && number > *open_) next_ = *open_ + 1;  // one that was still being sealed has its seconds here too
     CountMissing(number);
     next_ = std::max(next_, number);
+    open_ = number;
     return true;
   }
 
@@ -223,10 +225,11 @@ class Reading {
   DataQuality& quality_;
   LiveSink& sink_;
   RecordingSummary summary_;
-  std::uint64_t next_ = 0;          // the least number of a chunk that has not been read
-  std::uint64_t damaged_ = 0;       // frames of the recording that are
-  std::uint64_t damaged_told_ = 0;  // those that have explained a gap
-  bool incomplete_ = false;         // chunks are missing or damaged
+  std::uint64_t next_ = 0;             // the least number of a chunk that has not been read
+  std::optional<std::uint64_t> open_;  // the chunk of the seconds that were read last
+  std::uint64_t damaged_ = 0;          // frames of the recording that are
+  std::uint64_t damaged_told_ = 0;     // those that have explained a gap
+  bool incomplete_ = false;            // chunks are missing or damaged
 };
 
 }  // namespace
