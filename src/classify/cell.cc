@@ -1,8 +1,22 @@
 #include "classify/cell.h"
 
 #include <algorithm>
+#include <bit>
+
+#include "classify/divider.h"
 
 namespace idleburn {
+namespace {
+
+// Divides by the steps of the signals of kMeasured, in its order.
+constexpr std::array<Divider, kMeasured.size()> StepDividers() {
+  std::array<Divider, kMeasured.size()> dividers{};
+  for (std::size_t i = 0; i < kMeasured.size(); ++i) dividers[i] = Divider(SpreadStep(Info(kMeasured[i]).unit));
+  return dividers;
+}
+constexpr std::array<Divider, kMeasured.size()> kStepDividers = StepDividers();
+
+}  // namespace
 
 Phase PhaseOf(std::int64_t area, std::int64_t ns, const Thresholds& thresholds) {
   const auto below = [&](std::int64_t edge) { return static_cast<Int128>(area) < static_cast<Int128>(edge) * ns; };
@@ -146,6 +160,21 @@ void CellAccumulator::Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotal
   Account(cell, max_sm_khz, totals);
 }
 
+// Means and spreads of all that was read; `mean` is that of the busy counter.
+void CellAccumulator::AddMeasured(const Cell& cell, std::int64_t mean, DeviceTotals& totals) const {
+  const auto spread = [&](std::size_t slot, std::int64_t value, std::int64_t ns) {
+    totals.range[slot].seconds.Add(kStepDividers[slot].Divide(std::max<std::int64_t>(value, 0)).quotient, ns);
+  };
+  for (std::uint32_t bits = cell.sides; bits != 0; bits &= bits - 1) {
+    const auto slot = static_cast<std::size_t>(std::countr_zero(bits));
+    const Integral& side = cell.side[slot];
+    if (side.ns == 0) continue;
+    (totals.*kMeasuredMean[slot]).Merge({side.ns * cell.count, side.area * cell.count});
+    spread(slot, Cell::Quotient(side.area, side.ns), side.ns * cell.count);
+  }
+  if (cell.covered_ns > 0 && !by_engine_) spread(Slot(Signal::kUtilization), mean, cell.covered_ns * cell.count);
+}
+
 void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals) {
   if (cell.covered_ns < kNanosPerSecond) {
     for (std::size_t i = 0; i < kUnobservedCount; ++i) totals.unobserved_ns[i] += cell.unobserved_ns[i] * cell.count;
@@ -164,17 +193,7 @@ void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceT
       AddIdle(cell, context, totals);
     }
   }
-  const auto add = [&](Integral& into, Signal s) {
-    const Integral& side = cell.side[Slot(s)];
-    if (side.ns != 0) into.Merge({side.ns * cell.count, side.area * cell.count});
-  };
-  add(totals.power, Signal::kPower);
-  add(totals.sm_active, Signal::kSmActive);
-  add(totals.tensor_active, Signal::kTensorActive);
-  add(totals.dram_active, Signal::kDramActive);
-  add(totals.gr_engine, Signal::kGrEngineActive);
-  add(totals.pcie_rx, Signal::kPcieRx);
-  add(totals.pcie_tx, Signal::kPcieTx);
+  AddMeasured(cell, mean, totals);
   AddThrottling(cell, max_sm_khz, phase, totals);
   spin_.Push(SpinLevel(cell, phase, totals), cell.count, cell.covered_ns, mean, totals);
   AddTimeline(cell, phase, held, totals);

@@ -93,9 +93,10 @@ class DeviceClassifier {
       const Averaged signal = usual_signal_[k];
       side_sum_[signal.slot] += sample.value[signal.index];
       side_[signal.index].value = sample.value[signal.index];
+      if (sample.value[signal.index] > totals_.range[signal.slot].peak)
+        RaisePeak(signal.slot, sample.value[signal.index], time);
     }
-    if (sample.Has(Signal::kMemoryUsed))
-      totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
+    if (value > totals_.range[counter_slot_].peak) RaisePeak(counter_slot_, value, time);
     ++usual_count_;
     last_time_ = time;
   }
@@ -110,6 +111,8 @@ class DeviceClassifier {
   [[nodiscard]] bool IsNext(std::int64_t time) const { return time > last_time_ && time - last_time_ <= hold_; }
   void FeedAny(const Sample& sample);
   void FeedSameTime(const Sample& sample);
+  void RaisePeak(std::size_t slot, std::int64_t value, std::int64_t time);
+  void NotePeaks(const Sample& sample, std::int64_t time);
   void RaiseRepeated(const Sample& sample);
   void TakeRow(const Sample& sample, std::int64_t time);
   void SettleUsual();
@@ -155,7 +158,8 @@ class DeviceClassifier {
   Cadence cadence_;
   bool fast_;
   std::uint32_t counter_bit_;
-  std::int64_t hold_;  // rows are farther apart only where some are missing
+  std::size_t counter_slot_;  // of kMeasured; any where there is no counter
+  std::int64_t hold_;         // rows are farther apart only where some are missing
   std::int64_t max_sm_khz_;
 
   DeviceTotals totals_;
@@ -167,22 +171,23 @@ class DeviceClassifier {
   std::int64_t first_ = INT64_MAX;
   std::int64_t last_edge_ = INT64_MIN;
   std::int64_t last_time_ = INT64_MIN;
-  std::uint32_t said_ = 0;    // the signals that had a value at last_time_
-  std::uint32_t lacked_ = 0;  // and those of which it was said that they had none
+  std::uint32_t said_ = 0;               // the signals that had a value at last_time_
+  std::uint32_t lacked_ = 0;             // and those of which it was said that they had none
   std::int64_t differs_at_ = INT64_MIN;  // the last time of which readings differ
   std::int64_t last_energy_ = -1;
   std::int64_t last_energy_time_ = 0;
   std::array<std::int64_t, 2> stuck_since_ = {INT64_MIN, INT64_MIN};
   bool xid_seen_ = false;
   std::array<Side, kSignalCount> side_{};
+  std::uint32_t held_read_ = 0;  // the signals of HeldMask that were ever read
 
   // Fast: ticks of the open second.
   std::int64_t cell_end_ = INT64_MIN;
   std::int64_t tick_sum_ = 0;
   std::int64_t tick_count_ = 0;
-  std::uint32_t read_slots_ = 0;                           // of the averaged signals ever read, a bit each
-  std::array<std::int64_t, kAveraged.size()> side_sum_{};  // by Slot
-  std::array<std::int64_t, kAveraged.size()> side_count_{};
+  std::uint32_t read_slots_ = 0;                         // of the averaged signals ever read, a bit each
+  std::array<std::int64_t, kAveragedCount> side_sum_{};  // by Slot
+  std::array<std::int64_t, kAveragedCount> side_count_{};
   std::int64_t mask_count_ = 0;
   std::array<std::int64_t, kEventReasonCount> reason_count_{};
   std::int64_t throttled_count_ = 0;
@@ -200,9 +205,8 @@ class DeviceClassifier {
     std::size_t index;
     std::size_t slot;
   };
-  std::array<Averaged, kAveraged.size()> usual_signal_{};
+  std::array<Averaged, kAveragedCount> usual_signal_{};
   std::int64_t usual_count_ = 0;
-  std::int64_t most_memory_ = 0;  // of the rows that SumUsual saw
 
   // Slow: the reading being held, and the open cell.
   std::int64_t cursor_ = INT64_MIN;

@@ -272,6 +272,7 @@ std::string AuditHtml(const AuditReport& report) {
   AppendHtmlGrid(view.owners, &out);
   AppendHtmlGrid(view.trace, &out);
   AppendHtmlGrid(view.idle, &out);
+  AppendHtmlGrid(view.measured, &out);
   AppendCards(view.recommendations, &out);
   AppendCards(view.findings, &out);
   AppendHtmlSection("Money", view.money, &out);
