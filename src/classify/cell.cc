@@ -8,13 +8,31 @@
 namespace idleburn {
 namespace {
 
-// Divides by the steps of the signals of kMeasured, in its order.
-constexpr std::array<Divider, kMeasured.size()> StepDividers() {
-  std::array<Divider, kMeasured.size()> dividers{};
-  for (std::size_t i = 0; i < kMeasured.size(); ++i) dividers[i] = Divider(SpreadStep(Info(kMeasured[i]).unit));
-  return dividers;
+// Turns a cell's area into whole steps of its mean. Of a whole second that is one multiplication: what the step has of
+// twos is shifted out first, so that areas of memory fit 64 bits.
+struct StepCounter {
+  int shift = 0;
+  Divider second;  // by the rest of the step x a second
+  std::int64_t step = 1;
+  [[nodiscard]] std::int64_t Steps(Int128 area, std::int64_t ns) const {
+    if (area <= 0) return 0;
+    const Int128 narrow = area >> shift;
+    if (ns == kNanosPerSecond && FitsInt64(narrow)) return second.Divide(static_cast<std::int64_t>(narrow)).quotient;
+    return static_cast<std::int64_t>(area / (static_cast<Int128>(step) * ns));
+  }
+};
+
+// In the order of kMeasured.
+constexpr std::array<StepCounter, kMeasured.size()> StepCounters() {
+  std::array<StepCounter, kMeasured.size()> counters{};
+  for (std::size_t i = 0; i < kMeasured.size(); ++i) {
+    const std::int64_t step = SpreadStep(Info(kMeasured[i]).unit);
+    const int shift = std::countr_zero(static_cast<std::uint64_t>(step));
+    counters[i] = {shift, Divider((step >> shift) * kNanosPerSecond), step};
+  }
+  return counters;
 }
-constexpr std::array<Divider, kMeasured.size()> kStepDividers = StepDividers();
+constexpr std::array<StepCounter, kMeasured.size()> kStepCounters = StepCounters();
 
 }  // namespace
 
@@ -160,19 +178,21 @@ void CellAccumulator::Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotal
   Account(cell, max_sm_khz, totals);
 }
 
-// Means and spreads of all that was read; `mean` is that of the busy counter.
-void CellAccumulator::AddMeasured(const Cell& cell, std::int64_t mean, DeviceTotals& totals) const {
-  const auto spread = [&](std::size_t slot, std::int64_t value, std::int64_t ns) {
-    totals.range[slot].seconds.Add(kStepDividers[slot].Divide(std::max<std::int64_t>(value, 0)).quotient, ns);
-  };
+// Means and spreads of all that was read.
+void CellAccumulator::AddMeasured(const Cell& cell, DeviceTotals& totals) const {
   for (std::uint32_t bits = cell.sides; bits != 0; bits &= bits - 1) {
     const auto slot = static_cast<std::size_t>(std::countr_zero(bits));
     const Integral& side = cell.side[slot];
     if (side.ns == 0) continue;
-    (totals.*kMeasuredMean[slot]).Merge({side.ns * cell.count, side.area * cell.count});
-    spread(slot, Cell::Quotient(side.area, side.ns), side.ns * cell.count);
+    Integral& mean = totals.*kMeasuredMean[slot];
+    cell.count == 1 ? mean.Merge(side) : mean.Merge({side.ns * cell.count, side.area * cell.count});
+    totals.range[slot].seconds.Add(kStepCounters[slot].Steps(side.area, side.ns), side.ns * cell.count);
   }
-  if (cell.covered_ns > 0 && !by_engine_) spread(Slot(Signal::kUtilization), mean, cell.covered_ns * cell.count);
+  constexpr std::size_t kBusy = Slot(Signal::kUtilization);
+  if (cell.covered_ns > 0 && !by_engine_) {
+    totals.range[kBusy].seconds.Add(kStepCounters[kBusy].Steps(cell.area, cell.covered_ns),
+                                    cell.covered_ns * cell.count);
+  }
 }
 
 void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals) {
@@ -193,7 +213,7 @@ void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceT
       AddIdle(cell, context, totals);
     }
   }
-  AddMeasured(cell, mean, totals);
+  AddMeasured(cell, totals);
   AddThrottling(cell, max_sm_khz, phase, totals);
   spin_.Push(SpinLevel(cell, phase, totals), cell.count, cell.covered_ns, mean, totals);
   AddTimeline(cell, phase, held, totals);

@@ -89,7 +89,7 @@ class CellAccumulator {
   [[nodiscard]] std::int64_t SpinWatts(std::int64_t power_mw) const;
   static void AddIdle(const Cell& cell, Context context, DeviceTotals& totals);
   void AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase, DeviceTotals& totals) const;
-  void AddMeasured(const Cell& cell, std::int64_t mean, DeviceTotals& totals) const;
+  void AddMeasured(const Cell& cell, DeviceTotals& totals) const;
   static void AddTimeline(const Cell& cell, Phase phase, bool held, DeviceTotals& totals);
   [[nodiscard]] bool IsSuspect(const Cell& cell) const;
   void HoldSuspect(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals);
