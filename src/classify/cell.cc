@@ -1,8 +1,40 @@
 #include "classify/cell.h"
 
 #include <algorithm>
+#include <bit>
+
+#include "classify/divider.h"
 
 namespace idleburn {
+namespace {
+
+// Turns a cell's area into whole steps of its mean. Of a whole second that is one multiplication: what the step has of
+// twos is shifted out first, so that areas of memory fit 64 bits.
+struct StepCounter {
+  int shift = 0;
+  Divider second;  // by the rest of the step x a second
+  std::int64_t step = 1;
+  [[nodiscard]] std::int64_t Steps(Int128 area, std::int64_t ns) const {
+    if (area <= 0) return 0;
+    const Int128 narrow = area >> shift;
+    if (ns == kNanosPerSecond && FitsInt64(narrow)) return second.Divide(static_cast<std::int64_t>(narrow)).quotient;
+    return static_cast<std::int64_t>(area / (static_cast<Int128>(step) * ns));
+  }
+};
+
+// In the order of kMeasured.
+constexpr std::array<StepCounter, kMeasured.size()> StepCounters() {
+  std::array<StepCounter, kMeasured.size()> counters{};
+  for (std::size_t i = 0; i < kMeasured.size(); ++i) {
+    const std::int64_t step = SpreadStep(Info(kMeasured[i]).unit);
+    const int shift = std::countr_zero(static_cast<std::uint64_t>(step));
+    counters[i] = {shift, Divider((step >> shift) * kNanosPerSecond), step};
+  }
+  return counters;
+}
+constexpr std::array<StepCounter, kMeasured.size()> kStepCounters = StepCounters();
+
+}  // namespace
 
 Phase PhaseOf(std::int64_t area, std::int64_t ns, const Thresholds& thresholds) {
   const auto below = [&](std::int64_t edge) { return static_cast<Int128>(area) < static_cast<Int128>(edge) * ns; };
@@ -207,6 +239,23 @@ void CellAccumulator::Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotal
   Account(cell, max_sm_khz, totals);
 }
 
+// Means and spreads of all that was read.
+void CellAccumulator::AddMeasured(const Cell& cell, DeviceTotals& totals) const {
+  for (std::uint32_t bits = cell.sides; bits != 0; bits &= bits - 1) {
+    const auto slot = static_cast<std::size_t>(std::countr_zero(bits));
+    const Integral& side = cell.side[slot];
+    if (side.ns == 0) continue;
+    Integral& mean = totals.*kMeasuredMean[slot];
+    cell.count == 1 ? mean.Merge(side) : mean.Merge({side.ns * cell.count, side.area * cell.count});
+    totals.range[slot].seconds.Add(kStepCounters[slot].Steps(side.area, side.ns), side.ns * cell.count);
+  }
+  constexpr std::size_t kBusy = Slot(Signal::kUtilization);
+  if (cell.covered_ns > 0 && !by_engine_) {
+    totals.range[kBusy].seconds.Add(kStepCounters[kBusy].Steps(cell.area, cell.covered_ns),
+                                    cell.covered_ns * cell.count);
+  }
+}
+
 void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals) {
   bool whole = true;
   if (cell.covered_ns < kNanosPerSecond) {
@@ -236,17 +285,7 @@ void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceT
     EndZeros(totals);
     quiet_now_ = 0;
   }
-  const auto add = [&](Integral& into, Signal s) {
-    const Integral& side = cell.side[Slot(s)];
-    if (side.ns != 0) into.Merge({side.ns * cell.count, side.area * cell.count});
-  };
-  add(totals.power, Signal::kPower);
-  add(totals.sm_active, Signal::kSmActive);
-  add(totals.tensor_active, Signal::kTensorActive);
-  add(totals.dram_active, Signal::kDramActive);
-  add(totals.gr_engine, Signal::kGrEngineActive);
-  add(totals.pcie_rx, Signal::kPcieRx);
-  add(totals.pcie_tx, Signal::kPcieTx);
+  AddMeasured(cell, totals);
   AddThrottling(cell, max_sm_khz, phase, totals);
   const std::int64_t level = SpinLevel(cell, phase, totals);
   const bool busy = phase == Phase::kComputeBound && cell.covered_ns > 0;

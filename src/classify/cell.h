@@ -13,29 +13,18 @@
 
 namespace idleburn {
 
-// Signals of which a cell keeps the mean.
-inline constexpr std::array<Signal, 10> kAveraged = {
-    Signal::kPower,        Signal::kSmClock,    Signal::kMemoryUsed,     Signal::kProcesses, Signal::kSmActive,
-    Signal::kTensorActive, Signal::kDramActive, Signal::kGrEngineActive, Signal::kPcieRx,    Signal::kPcieTx};
+// Signals of which a cell keeps the mean: those of kMeasured but the busy counter, which is the last, by Slot.
+inline constexpr std::size_t kAveragedCount = kMeasured.size() - 1;
+static_assert(kMeasured[kAveragedCount] == Signal::kUtilization);
 
 constexpr std::uint32_t AveragedMask() {
   std::uint32_t mask = 0;
-  for (const Signal s : kAveraged) mask |= Bit(s);
+  for (std::size_t i = 0; i < kAveragedCount; ++i) mask |= Bit(kMeasured[i]);
   return mask;
 }
 
 // Signals that are held from one reading to the next, beside the counter.
 constexpr std::uint32_t HeldMask() { return AveragedMask() | Bit(Signal::kEventReasons); }
-
-// The place of each signal in kAveraged; kAveraged.size() for one that is not in it.
-constexpr std::array<std::uint8_t, kSignalCount> AveragedSlots() {
-  std::array<std::uint8_t, kSignalCount> slots{};
-  slots.fill(kAveraged.size());
-  for (std::size_t i = 0; i < kAveraged.size(); ++i) slots[Index(kAveraged[i])] = static_cast<std::uint8_t>(i);
-  return slots;
-}
-inline constexpr std::array<std::uint8_t, kSignalCount> kAveragedSlot = AveragedSlots();
-constexpr std::size_t Slot(Signal averaged) { return kAveragedSlot[Index(averaged)]; }
 
 // One second of a device (or `count` equal ones in a row), reduced: what a phase is decided on.
 struct Cell {
@@ -44,7 +33,8 @@ struct Cell {
   std::int64_t covered_ns = 0;                                 // of each: time with a valid busy reading
   std::int64_t area = 0;                                       // of each: utilisation x ns over the covered time
   std::array<std::int64_t, kUnobservedCount> unobserved_ns{};  // of each
-  std::array<Integral, kAveraged.size()> side{};               // of each, by Slot
+  std::uint32_t sides = 0;                                     // the slots of `side` in use, a bit each
+  std::array<Integral, kAveragedCount> side{};                 // of each, by Slot
   std::int64_t throttled_ns = 0;                               // of each: mask & kThrottledMask
   std::int64_t slowdown_ns = 0;                                // mask & kSlowdownMask
   std::int64_t power_cap_ns = 0;                               // mask & kThrottledMask == kPowerCapMask
@@ -105,6 +95,7 @@ class CellAccumulator {
   void EndZeros(DeviceTotals& totals);
   void FollowDim(const Cell& cell, bool may_be, DeviceTotals& totals);
   void AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase, DeviceTotals& totals) const;
+  void AddMeasured(const Cell& cell, DeviceTotals& totals) const;
   static void AddTimeline(const Cell& cell, Phase phase, bool held, DeviceTotals& totals);
   [[nodiscard]] bool IsSuspect(const Cell& cell) const;
   void HoldSuspect(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals);

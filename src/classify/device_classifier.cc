@@ -44,6 +44,8 @@ Cadence WithHolds(Cadence cadence, const Thresholds& thresholds) {
   return cadence;
 }
 
+std::size_t CounterSlot(const Cadence& cadence) { return Slot(cadence.counter.value_or(Signal::kUtilization)); }
+
 std::int64_t FloorSecond(std::int64_t ns) { return ns / kNanosPerSecond - (ns % kNanosPerSecond < 0 ? 1 : 0); }
 
 }  // namespace
@@ -55,6 +57,7 @@ DeviceClassifier::DeviceClassifier(const Thresholds& thresholds, const Cadence& 
       cadence_(WithHolds(cadence, thresholds)),
       fast_(cadence.Fast(thresholds)),
       counter_bit_(cadence.counter ? Bit(*cadence.counter) : 0),
+      counter_slot_(CounterSlot(cadence)),
       hold_(HoldOf(cadence)),
       max_sm_khz_(max_sm_khz),
       cells_(thresholds, cadence.counter == Signal::kGrEngineActive),
@@ -87,6 +90,7 @@ void DeviceClassifier::Adopt(const Cadence& cadence, Instant next) {
   cadence_ = WithHolds(cadence, *thresholds_);
   fast_ = fast;
   counter_bit_ = cadence.counter ? Bit(*cadence.counter) : 0;
+  counter_slot_ = CounterSlot(cadence);
   hold_ = HoldOf(cadence);
   cells_.set_by_engine(cadence.counter == Signal::kGrEngineActive);
   ticks_ = TickCounter(*thresholds_, cadence);
@@ -160,7 +164,7 @@ inline void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
   }
   for (std::uint32_t bits = s.present & AveragedMask(); bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    const std::size_t slot = kAveragedSlot[i];
+    const std::size_t slot = kMeasuredSlot[i];
     read_slots_ |= std::uint32_t{1} << slot;
     side_sum_[slot] += s.value[i];
     ++side_count_[slot];
@@ -200,22 +204,16 @@ void DeviceClassifier::ChooseUsual(const Sample& sample) {
   usual_signals_ = 0;
   for (std::uint32_t bits = sides; bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    usual_signal_[usual_signals_++] = {i, kAveragedSlot[i]};
+    usual_signal_[usual_signals_++] = {i, kMeasuredSlot[i]};
   }
 }
 
 // What FeedUsual needs of the rows.
 void DeviceClassifier::SumUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums) {
-  std::array<const std::int64_t*, kAveraged.size() + 1> summed{};
+  std::array<const std::int64_t*, kAveragedCount + 1> summed{};
   for (std::size_t k = 0; k < usual_signals_; ++k) summed[k] = columns.values[usual_signal_[k].index];
   summed[usual_signals_] = columns.values[Index(*cadence_.counter)];
   sums.Set(std::span(summed).first(usual_signals_ + 1), rows);
-  std::int64_t most = INT64_MIN;
-  if ((columns.present & Bit(Signal::kMemoryUsed)) != 0) {
-    const std::int64_t* const memory = columns.values[Index(Signal::kMemoryUsed)];
-    for (const std::uint32_t row : rows) most = std::max(most, memory[row]);
-  }
-  most_memory_ = most;
 }
 
 // Takes the rows from `from` on that FeedUsual of a sample would take, and returns where they end.
@@ -232,12 +230,18 @@ std::size_t DeviceClassifier::FeedUsual(const SampleColumns& columns, std::span<
     side_sum_[signal.slot] += sums.Sum(k, from, to);
     side_[signal.index].value = columns.values[signal.index][rows[to - 1]];
   }
-  if (most_memory_ > totals_.max_memory_used) {
-    const std::int64_t* const memory = columns.values[Index(Signal::kMemoryUsed)];
+  // Of all that SumUsual saw, few rows are beyond every one before.
+  const auto note_peak = [&](std::size_t k, std::size_t slot, const std::int64_t* values) {
+    if (sums.Highest(k) <= totals_.range[slot].peak) return;
     for (const std::uint32_t row : rows.subspan(from, to - from)) {
-      totals_.max_memory_used = std::max(totals_.max_memory_used, memory[row]);
+      if (values[row] > totals_.range[slot].peak)
+        RaisePeak(slot, values[row], columns.times[row].nanos() + clock_.shift());
     }
+  };
+  for (std::size_t k = 0; k < usual_signals_; ++k) {
+    note_peak(k, usual_signal_[k].slot, columns.values[usual_signal_[k].index]);
   }
+  note_peak(usual_signals_, counter_slot_, columns.values[counter]);
   return to;
 }
 
@@ -328,14 +332,13 @@ void DeviceClassifier::AverageRepeated(const Sample& sample) {
     side_[i].value = value;
     if (!fast_) continue;
     if ((bit & AveragedMask()) != 0) {
-      side_sum_[kAveragedSlot[i]] += value - before;
+      side_sum_[kMeasuredSlot[i]] += value - before;
     } else {
       CountReasons(before, -1);
       CountReasons(value, 1);
     }
   }
-  if (sample.Has(Signal::kMemoryUsed))
-    totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
+  NotePeaks(sample, last_time_);
   if ((sample.present & said_ & kFacts) != 0) {
     Sample again = sample;
     again.present &= said_;
@@ -349,9 +352,22 @@ void DeviceClassifier::AverageRepeated(const Sample& sample) {
   }
 }
 
+// A reading outside of the window is none of the run's.
+void DeviceClassifier::RaisePeak(std::size_t slot, std::int64_t value, std::int64_t time) {
+  if (InWindow(time) == time) totals_.range[slot].peak = value;
+}
+
+void DeviceClassifier::NotePeaks(const Sample& sample, std::int64_t time) {
+  for (std::uint32_t bits = sample.present & (AveragedMask() | counter_bit_); bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    const std::size_t slot = kMeasuredSlot[i];
+    if (sample.value[i] > totals_.range[slot].peak) RaisePeak(slot, sample.value[i], time);
+  }
+}
+
 void DeviceClassifier::TakeRow(const Sample& sample, std::int64_t time) {
-  if (sample.Has(Signal::kMemoryUsed))
-    totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
+  held_read_ |= sample.present & kHeld;
+  NotePeaks(sample, time);
   if (fast_) {
     FeedFast(sample, time);
   } else {
@@ -583,13 +599,15 @@ void DeviceClassifier::CloseFastCell() {
   }
   for (std::uint32_t bits = read_slots_; bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    const Side& side = side_[Index(kAveraged[i])];
+    const Side& side = side_[Index(kMeasured[i])];
+    cell.sides |= std::uint32_t{1} << i;
     if (side_count_[i] > 0) {
       cell.side[i] = {span, MeanOver(span, side_sum_[i], CountAsDivider(side_count_[i]))};
-    } else if (Valid(side, cell_end_ - 1, cadence_.hold[Index(kAveraged[i])])) {
+    } else if (Valid(side, cell_end_ - 1, cadence_.hold[Index(kMeasured[i])])) {
       cell.side[i] = {span, static_cast<Int128>(side.value) * span};
     } else {
       cell.side[i] = {};
+      cell.sides &= ~(std::uint32_t{1} << i);
     }
   }
   const Side& mask = side_[Index(Signal::kEventReasons)];
@@ -665,7 +683,7 @@ void DeviceClassifier::Advance(std::int64_t to) {
     const bool held = cursor_ < held_until_;
     const bool observed = held_valid_ && held;
     std::int64_t end = held ? std::min(to, held_until_) : to;
-    for (std::uint32_t bits = kHeld; bits != 0; bits &= bits - 1) {
+    for (std::uint32_t bits = held_read_; bits != 0; bits &= bits - 1) {
       const auto i = static_cast<std::size_t>(std::countr_zero(bits));
       const std::int64_t hold = SideHold(i, observed);
       if (Valid(side_[i], cursor_, hold)) end = std::min(end, side_[i].time + hold);
@@ -702,8 +720,11 @@ void DeviceClassifier::HoldPiece(std::int64_t from, std::int64_t to, bool observ
     open_.unobserved_ns[static_cast<std::size_t>(why)] += ns;
   }
   const auto valid = [&](Signal s) { return Valid(side_[Index(s)], from, SideHold(Index(s), observed)); };
-  for (const Signal s : kAveraged) {
-    if (valid(s)) open_.side[Slot(s)].Add(ns, side_[Index(s)].value);
+  for (std::uint32_t bits = held_read_ & AveragedMask(); bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    if (!valid(kSignals[i].id)) continue;
+    open_.side[kMeasuredSlot[i]].Add(ns, side_[i].value);
+    open_.sides |= std::uint32_t{1} << kMeasuredSlot[i];
   }
   const Side& reasons = side_[Index(Signal::kEventReasons)];
   if (!valid(Signal::kEventReasons)) return;

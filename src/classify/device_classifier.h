@@ -108,9 +108,10 @@ class DeviceClassifier {
       const Averaged signal = usual_signal_[k];
       side_sum_[signal.slot] += sample.value[signal.index];
       side_[signal.index].value = sample.value[signal.index];
+      if (sample.value[signal.index] > totals_.range[signal.slot].peak)
+        RaisePeak(signal.slot, sample.value[signal.index], time);
     }
-    if (sample.Has(Signal::kMemoryUsed))
-      totals_.max_memory_used = std::max(totals_.max_memory_used, sample.Get(Signal::kMemoryUsed));
+    if (value > totals_.range[counter_slot_].peak) RaisePeak(counter_slot_, value, time);
     ++usual_count_;
     last_time_ = time;
   }
@@ -127,6 +128,8 @@ class DeviceClassifier {
   void FeedSameTime(const Sample& sample);
   void AverageRepeated(const Sample& sample);
   std::int64_t ValueOfStamp(Signal signal, std::int64_t before, std::int64_t value);
+  void RaisePeak(std::size_t slot, std::int64_t value, std::int64_t time);
+  void NotePeaks(const Sample& sample, std::int64_t time);
   void TakeRow(const Sample& sample, std::int64_t time);
   void SettleUsual();
   void ChooseUsual(const Sample& sample);
@@ -175,7 +178,8 @@ class DeviceClassifier {
   Cadence cadence_;
   bool fast_;
   std::uint32_t counter_bit_;
-  std::int64_t hold_;  // rows are farther apart only where some are missing
+  std::size_t counter_slot_;  // of kMeasured; any where there is no counter
+  std::int64_t hold_;         // rows are farther apart only where some are missing
   std::int64_t max_sm_khz_;
 
   DeviceTotals totals_;
@@ -204,6 +208,7 @@ class DeviceClassifier {
   std::array<std::int64_t, 2> stuck_since_ = {INT64_MIN, INT64_MIN};
   bool xid_seen_ = false;
   std::array<Side, kSignalCount> side_{};
+  std::uint32_t held_read_ = 0;  // the signals of HeldMask that were ever read
   std::vector<Stretch> stretches_;  // that ended
   RunTime ended_;                   // their time
   std::int64_t begun_ = INT64_MIN;  // when the open one began, after others
@@ -213,9 +218,9 @@ class DeviceClassifier {
   std::int64_t cell_end_ = INT64_MIN;
   std::int64_t tick_sum_ = 0;
   std::int64_t tick_count_ = 0;
-  std::uint32_t read_slots_ = 0;                           // of the averaged signals ever read, a bit each
-  std::array<std::int64_t, kAveraged.size()> side_sum_{};  // by Slot
-  std::array<std::int64_t, kAveraged.size()> side_count_{};
+  std::uint32_t read_slots_ = 0;                         // of the averaged signals ever read, a bit each
+  std::array<std::int64_t, kAveragedCount> side_sum_{};  // by Slot
+  std::array<std::int64_t, kAveragedCount> side_count_{};
   std::int64_t mask_count_ = 0;
   std::array<std::int64_t, kEventReasonCount> reason_count_{};
   std::int64_t throttled_count_ = 0;
@@ -233,9 +238,8 @@ class DeviceClassifier {
     std::size_t index;
     std::size_t slot;
   };
-  std::array<Averaged, kAveraged.size()> usual_signal_{};
+  std::array<Averaged, kAveragedCount> usual_signal_{};
   std::int64_t usual_count_ = 0;
-  std::int64_t most_memory_ = 0;  // of the rows that SumUsual saw
 
   // Slow: the reading being held, and the open cell.
   std::int64_t cursor_ = INT64_MIN;

@@ -426,7 +426,7 @@ TEST(DeviceClassifierTest, WhatTellsOfSpinWaitIsCounted) {
 }
 
 // Stamps coarser than the readings: in whatever order the rows of one stamp come, each gauge counts as their mean and
-// memory as the most, for every figure, as if one row had said so.
+// memory as the most, for every figure, as if one row had said so. The peak is that of single rows all the same.
 TEST(DeviceClassifierTest, RowsOfOneStampCountAsTheirMean) {
   const Thresholds thresholds;
   test::ExpectProperty([&] {
@@ -436,23 +436,26 @@ TEST(DeviceClassifierTest, RowsOfOneStampCountAsTheirMean) {
     std::vector<Sample> rows;
     std::int64_t differing = 0;
     std::int64_t repeats = 0;
+    constexpr std::array<Signal, 3> kGauges = {Signal::kUtilization, Signal::kPower, Signal::kMemoryUsed};
+    std::map<Signal, std::int64_t> peak;
     for (Sample& one : trace) {
       std::vector<Sample> same = {one};
       for (int copies = *rc::gen::inRange(0, 6); copies > 0; --copies) {
         Sample copy = one;
-        for (const Signal s : {Signal::kUtilization, Signal::kPower, Signal::kMemoryUsed}) {
+        for (const Signal s : kGauges) {
           if (copy.Has(s)) copy.Set(s, copy.Get(s) * *rc::gen::inRange(0, 5) / 4);
         }
         same.insert(same.begin() + *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(same) + 1), copy);
       }
       bool differs = false;
-      for (const Signal s : {Signal::kUtilization, Signal::kPower, Signal::kMemoryUsed}) {
+      for (const Signal s : kGauges) {
         if (!one.Has(s)) continue;
         Int128 sum = 0;
         std::int64_t most = 0;
         for (const Sample& row : same) {
           sum += row.Get(s);
           most = std::max(most, row.Get(s));
+          peak.try_emplace(s, row.Get(s)).first->second = std::max(peak[s], row.Get(s));
           differs = differs || row.Get(s) != same.front().Get(s);
         }
         one.Set(s, s == Signal::kMemoryUsed ? most : static_cast<std::int64_t>(DivHalfEven(sum, std::ssize(same))));
@@ -466,6 +469,10 @@ TEST(DeviceClassifierTest, RowsOfOneStampCountAsTheirMean) {
     RC_ASSERT(got.differing == differing);
     RC_ASSERT(got.duplicates == repeats);
     got.differing = got.duplicates = 0;
+    for (const auto& [signal, most] : peak) {
+      RC_ASSERT(got.Peak(signal) == most);
+      got.range[Slot(signal)].peak = want.RangeOf(signal).peak;
+    }
     RC_ASSERT(got == want);
     RC_ASSERT(MeasureCadence(rows, thresholds).tick_window == MeasureCadence(trace, thresholds).tick_window);
   });
@@ -490,7 +497,9 @@ TEST(DeviceClassifierTest, ASquareWaveWithinASecondIsItsMean) {
     EXPECT_EQ(totals.phase_ns[1], 600 * kNanosPerSecond);
     EXPECT_DOUBLE_EQ(*totals.utilization.Mean(), 50 * kPercent);
     EXPECT_DOUBLE_EQ(*totals.power.Mean(), 300'000);
-    EXPECT_EQ(totals.max_memory_used, std::int64_t{8} << 30);
+    EXPECT_EQ(totals.Peak(Signal::kMemoryUsed), std::int64_t{8} << 30);
+    EXPECT_EQ(totals.Peak(Signal::kUtilization), kFull);
+    EXPECT_EQ(totals.Peak(Signal::kPower), 500'000);
     EXPECT_EQ(static_cast<std::int64_t>(totals.energy_mj), 6000 * 30'000);
     EXPECT_NEAR(totals.RowsPerStamp().value_or(0), 10 * copies, 0.1);
   }

@@ -14,8 +14,9 @@ class Divider {
     std::int64_t rest;
   };
 
+  constexpr Divider() : Divider(1) {}
   // `divisor` > 0.
-  explicit Divider(std::int64_t divisor)
+  constexpr explicit Divider(std::int64_t divisor)
       : divisor_(divisor), inverse_(UINT64_MAX / static_cast<std::uint64_t>(divisor)) {}
 
   [[nodiscard]] std::int64_t divisor() const { return divisor_; }

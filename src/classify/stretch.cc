@@ -12,20 +12,25 @@ Silence Silence::Of(const DeviceTotals& t) {
   silence.idle_unknown_ns = t.idle_unknown_ns;
   silence.bound_with_activity_ns = t.bound_with_activity_ns;
   silence.bound_with_power_ns = t.bound_with_power_ns;
-  silence.power = t.power;
+  for (std::size_t slot = 0; slot < kMeasured.size(); ++slot) {
+    const Integral& mean = t.*kMeasuredMean[slot];
+    if (mean.ns > 0) silence.held.push_back({slot, mean, t.range[slot].seconds});
+  }
   return silence;
 }
 
 void Silence::AddTo(DeviceTotals* t) const {
   for (std::size_t i = 0; i < kPhaseCount; ++i) t->phase_ns[i] += time.phase_ns[i];
   for (std::size_t i = 0; i < kUnobservedCount; ++i) t->unobserved_ns[i] += time.unobserved_ns[i];
-  t->utilization.Merge(time.utilization);
   t->idle_held_ns += idle_held_ns;
   t->idle_empty_ns += idle_empty_ns;
   t->idle_unknown_ns += idle_unknown_ns;
   t->bound_with_activity_ns += bound_with_activity_ns;
   t->bound_with_power_ns += bound_with_power_ns;
-  t->power.Merge(power);
+  for (const Held& signal : held) {
+    (t->*kMeasuredMean[signal.slot]).Merge(signal.mean);
+    t->range[signal.slot].seconds.Merge(signal.seconds);
+  }
   t->energy_mj += energy_mj;
   t->energy_ns += energy_ns;
   t->energy_resets += energy_resets;

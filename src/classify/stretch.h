@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,13 +20,20 @@ inline constexpr std::size_t kMostStretches = 4096;
 // What a device adds to its totals in a long silence, if the run goes on because other devices report: its last reading
 // is held, the rest is a gap. The energy counter runs on.
 struct Silence {
+  // What a signal of kMeasured was held at. Nothing is read in a silence, so that no peak is.
+  struct Held {
+    std::size_t slot = 0;
+    Integral mean;
+    ValueSpread seconds;
+    friend bool operator==(const Held&, const Held&) = default;
+  };
   RunTime time;
+  std::vector<Held> held;  // by slot; the busy counter is among them
   std::int64_t idle_held_ns = 0;
   std::int64_t idle_empty_ns = 0;
   std::int64_t idle_unknown_ns = 0;
   std::int64_t bound_with_activity_ns = 0;
   std::int64_t bound_with_power_ns = 0;
-  Integral power;
   Int128 energy_mj = 0;
   std::int64_t energy_ns = 0;
   std::int64_t energy_resets = 0;

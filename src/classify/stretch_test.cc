@@ -121,6 +121,7 @@ TEST(RunsTest, ALogSaysWhatItsRunsSayByThemselves) {
       RC_ASSERT(whole.devices[id].totals.unobserved_ns == sum.unobserved_ns);
       RC_ASSERT(whole.devices[id].totals.utilization == sum.utilization);
       RC_ASSERT(whole.devices[id].totals.power == sum.power);
+      RC_ASSERT(whole.devices[id].totals.range == sum.range);
       RC_ASSERT(whole.devices[id].totals.energy_mj == sum.energy_mj);
       RC_ASSERT(whole.devices[id].totals.energy_ns == sum.energy_ns);
       RC_ASSERT(SumOfRuns(whole.devices[id]) == RunTime::Of(whole.devices[id].totals));
@@ -145,6 +146,38 @@ TEST(RunsTest, AHoleOfOneGpuWhileAnotherReportsIsAGap) {
     EXPECT_EQ(Gap(run.devices[0]), 0);
     EXPECT_EQ(run.devices[1].totals.energy_ns, 6 * 3'600 * kSecond);  // the counter ran on
     EXPECT_EQ(SumOfRuns(run.devices[1]), RunTime::Of(run.devices[1].totals));
+  }
+}
+
+// What a signal is held at in such a hole is in its mean and its spread, as where nothing says that a run may have
+// ended; where it is the end of a run, it is in neither.
+TEST(RunsTest, ASilenceWithinARunHoldsEverySignal) {
+  const DeviceTable devices = Boards(2);
+  std::vector<Sample> rows;
+  Log(0, 0, 6 * 3'600, 10, &rows);
+  Log(1, 0, 3'600, 10, &rows);
+  Log(1, 4 * 3'600, 6 * 3'600, 10, &rows);
+  for (Sample& s : rows) {
+    for (const Signal signal : kMeasured) s.Set(signal, 1'000'000 * (1 + (s.time.nanos() / kSecond + 7) % 50));
+  }
+  InOrder(&rows);
+  RunWindow window{Instant::FromNanos(kStart), Instant::FromNanos(kStart + 6 * 3'600 * kSecond)};
+  const DeviceResult one = Classified(rows, devices, {}, &window).devices.at(1);
+  const DeviceResult told = Classified(rows, devices).devices.at(1);
+  EXPECT_EQ(told.totals.ObservedNs(), (3 * 3'600 + 25) * kSecond);
+  for (const Signal signal : kMeasured) {
+    const Integral& mean = told.totals.*kMeasuredMean[Slot(signal)];
+    EXPECT_EQ(mean.ns, (3 * 3'600 + 25) * kSecond) << Info(signal).name;
+    EXPECT_EQ(mean, one.totals.*kMeasuredMean[Slot(signal)]) << Info(signal).name;
+    EXPECT_EQ(told.totals.RangeOf(signal), one.totals.RangeOf(signal)) << Info(signal).name;
+    EXPECT_EQ(told.totals.RangeOf(signal).seconds.TotalNs(), mean.ns) << Info(signal).name;
+  }
+  std::erase_if(rows, [](const Sample& s) { return s.device == 0; });
+  const DeviceResult alone = Classified(rows, devices).devices.at(0);
+  ASSERT_EQ(alone.runs.size(), 2U);
+  for (const Signal signal : kMeasured) {
+    EXPECT_EQ((alone.totals.*kMeasuredMean[Slot(signal)]).ns, 3 * 3'600 * kSecond) << Info(signal).name;
+    EXPECT_EQ(alone.totals.RangeOf(signal).seconds.TotalNs(), 3 * 3'600 * kSecond) << Info(signal).name;
   }
 }
 

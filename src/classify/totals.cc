@@ -83,7 +83,6 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   idle_held_ns += o.idle_held_ns;
   idle_empty_ns += o.idle_empty_ns;
   idle_unknown_ns += o.idle_unknown_ns;
-  utilization.Merge(o.utilization);
   bound_with_activity_ns += o.bound_with_activity_ns;
   bound_with_power_ns += o.bound_with_power_ns;
   spin_by_activity.Merge(o.spin_by_activity);
@@ -101,7 +100,6 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   AddAll(reason_ns, o.reason_ns);
   busy_clock.Merge(o.busy_clock);
   throttled_clock.Merge(o.throttled_clock);
-  power.Merge(o.power);
   energy_mj += o.energy_mj;
   energy_resets += o.energy_resets;
   energy_out_of_range += o.energy_out_of_range;
@@ -111,14 +109,9 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   tick_sum += o.tick_sum;
   tick_squares += o.tick_squares;
   burst_ns += o.burst_ns;
-  sm_active.Merge(o.sm_active);
-  tensor_active.Merge(o.tensor_active);
-  dram_active.Merge(o.dram_active);
-  gr_engine.Merge(o.gr_engine);
-  pcie_rx.Merge(o.pcie_rx);
-  pcie_tx.Merge(o.pcie_tx);
   nvlink_readings.Merge(o.nvlink_readings);
-  max_memory_used = std::max(max_memory_used, o.max_memory_used);
+  for (const auto mean : kMeasuredMean) (this->*mean).Merge(o.*mean);
+  for (std::size_t i = 0; i < range.size(); ++i) range[i].Merge(o.range[i]);
   memory_total = std::max(memory_total, o.memory_total);
   profiling_stuck = profiling_stuck || o.profiling_stuck;
   utilization_stuck = utilization_stuck || o.utilization_stuck;
@@ -131,8 +124,11 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
 }
 
 void DeviceTotals::ForgetProfiling(std::optional<Signal> busy_counter) {
-  sm_active = tensor_active = dram_active = Integral();
-  if (busy_counter != Signal::kGrEngineActive) gr_engine = Integral();
+  for (const Signal s : {Signal::kSmActive, Signal::kTensorActive, Signal::kDramActive, Signal::kGrEngineActive}) {
+    if (s == busy_counter) continue;
+    this->*kMeasuredMean[Slot(s)] = Integral();
+    range[Slot(s)] = SignalRange();
+  }
   spin_by_activity = Integral();
   bound_with_activity_ns = 0;
   for (TimelineBucket& bucket : timeline.buckets) bucket.sm_active = Integral();

@@ -12,6 +12,7 @@
 #include "telemetry/event_reasons.h"
 #include "telemetry/sample.h"
 #include "telemetry/second_buckets.h"
+#include "telemetry/value_spread.h"
 
 namespace idleburn {
 
@@ -84,6 +85,47 @@ struct Timeline : SecondBuckets<TimelineBucket> {
   friend bool operator==(const Timeline&, const Timeline&) = default;
 };
 
+// Which values a signal had, beside its mean: of what one-second means how long, and its highest single reading.
+struct SignalRange {
+  static constexpr std::int64_t kNever = INT64_MIN;
+  std::int64_t peak = kNever;  // in the signal's unit
+  ValueSpread seconds;         // in steps of SpreadStep
+  void Merge(const SignalRange& o) {
+    peak = peak > o.peak ? peak : o.peak;
+    seconds.Merge(o.seconds);
+  }
+  friend bool operator==(const SignalRange&, const SignalRange&) = default;
+};
+
+// The signals of which a report shows mean, p95 and peak. All but the last are averaged in cells, by Slot.
+inline constexpr std::array<Signal, 16> kMeasured = {Signal::kPower,
+                                                     Signal::kSmClock,
+                                                     Signal::kMemoryUsed,
+                                                     Signal::kProcesses,
+                                                     Signal::kSmActive,
+                                                     Signal::kTensorActive,
+                                                     Signal::kDramActive,
+                                                     Signal::kGrEngineActive,
+                                                     Signal::kPcieRx,
+                                                     Signal::kPcieTx,
+                                                     Signal::kNvlink,
+                                                     Signal::kTemperature,
+                                                     Signal::kMemoryUtilization,
+                                                     Signal::kEncoderUtilization,
+                                                     Signal::kDecoderUtilization,
+                                                     Signal::kUtilization};
+inline constexpr std::size_t kNotMeasured = kMeasured.size();
+
+constexpr std::array<std::uint8_t, kSignalCount> MeasuredSlots() {
+  std::array<std::uint8_t, kSignalCount> slots{};
+  slots.fill(static_cast<std::uint8_t>(kNotMeasured));
+  for (std::size_t i = 0; i < kMeasured.size(); ++i) slots[Index(kMeasured[i])] = static_cast<std::uint8_t>(i);
+  return slots;
+}
+// The place of each signal in kMeasured; kNotMeasured for one that is not in it.
+inline constexpr std::array<std::uint8_t, kSignalCount> kMeasuredSlot = MeasuredSlots();
+constexpr std::size_t Slot(Signal measured) { return kMeasuredSlot[Index(measured)]; }
+
 // Of sums of readings of the busy counter: a hundredth of a per cent.
 inline constexpr std::int64_t kTickUnit = kPercent / 100;
 
@@ -139,9 +181,17 @@ struct DeviceTotals {
   Integral gr_engine;
   Integral pcie_rx;  // bytes per second
   Integral pcie_tx;
+  Integral nvlink;
   // A rate over the interval before each reading, so every reading counts alike: ns is their number.
-  Integral nvlink_readings;           // bytes per second
-  std::int64_t max_memory_used = -1;  // bytes; -1: never read
+  Integral nvlink_readings;  // bytes per second
+  Integral sm_clock;         // kilohertz, busy or not
+  Integral memory_used;      // bytes
+  Integral processes;
+  Integral temperature;  // thousandths of a degree
+  Integral memory_utilization;
+  Integral encoder;
+  Integral decoder;
+  std::array<SignalRange, kMeasured.size()> range{};  // by Slot
   std::int64_t memory_total = -1;
   bool profiling_stuck = false;    // a profiling counter stayed at exactly 0 while the GPU was busy
   bool utilization_stuck = false;  // utilisation did, while the board drew what it draws only with work
@@ -153,6 +203,18 @@ struct DeviceTotals {
   Timeline timeline;
 
   void Merge(const DeviceTotals& o);
+  [[nodiscard]] const SignalRange& RangeOf(Signal measured) const { return range[Slot(measured)]; }
+  // The highest reading, in the signal's unit; absent: never read.
+  [[nodiscard]] std::optional<std::int64_t> Peak(Signal measured) const {
+    const std::int64_t peak = RangeOf(measured).peak;
+    return peak == SignalRange::kNever ? std::nullopt : std::optional(peak);
+  }
+  // The highest reading of memory used, of all that the board or instance has; absent where either was not read.
+  [[nodiscard]] std::optional<double> PeakMemoryShare() const {
+    const std::optional<std::int64_t> used = Peak(Signal::kMemoryUsed);
+    if (!used || memory_total <= 0) return std::nullopt;
+    return static_cast<double>(*used) / static_cast<double>(memory_total);
+  }
   // Where profiling_stuck: what the device's profiling counters said, the one that decided the phases apart, is as if
   // it had never been read. A counter that is stuck now and then does not tell when its neighbours are.
   void ForgetProfiling(std::optional<Signal> busy_counter);
@@ -164,6 +226,25 @@ struct DeviceTotals {
   [[nodiscard]] std::optional<double> RowsPerStamp() const;
   friend bool operator==(const DeviceTotals&, const DeviceTotals&) = default;
 };
+
+// Where the means of the signals of kMeasured are, in its order.
+inline constexpr std::array<Integral DeviceTotals::*, kMeasured.size()> kMeasuredMean = {
+    &DeviceTotals::power,
+    &DeviceTotals::sm_clock,
+    &DeviceTotals::memory_used,
+    &DeviceTotals::processes,
+    &DeviceTotals::sm_active,
+    &DeviceTotals::tensor_active,
+    &DeviceTotals::dram_active,
+    &DeviceTotals::gr_engine,
+    &DeviceTotals::pcie_rx,
+    &DeviceTotals::pcie_tx,
+    &DeviceTotals::nvlink,
+    &DeviceTotals::temperature,
+    &DeviceTotals::memory_utilization,
+    &DeviceTotals::encoder,
+    &DeviceTotals::decoder,
+    &DeviceTotals::utilization};
 
 // The time of one device in one run. Additive.
 struct RunTime {

@@ -20,6 +20,7 @@
 #include "cli/users_history.h"
 #include "measure/experiment.h"
 #include "os/random_id.h"
+#include "report/run_ids.h"
 #include "run/live_session.h"
 
 namespace idleburn {
@@ -103,6 +104,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   keeper.run().recording = FullPath(record.path());
   keeper.Begin();
   session.Tell(RunWindow::StartFact(keeper.run().started));
+  session.Tell(RunFact{std::string(kRunIdFact), keeper.run().id});
   LiveSessionSpec spec;
   spec.gpus = *gpus;
   if (*process) {

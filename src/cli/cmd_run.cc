@@ -21,6 +21,7 @@
 #include "measure/experiment.h"
 #include "measure/git_facts.h"
 #include "os/random_id.h"
+#include "report/run_ids.h"
 #include "run/live_session.h"
 #include "run/workload.h"
 #include "text/command_line.h"
@@ -91,6 +92,7 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   keeper.run().started = started;
   keeper.Begin();
   session.Tell(RunWindow::StartFact(started));
+  session.Tell(RunFact{std::string(kRunIdFact), run_id});
   session.Tell(NoteKind::kWorkloadStarted, ShownCommand(spec.command));
   measured.workload = HostWorkload{workload.pid(), getpid(), workload.helpers(), run_id, reaped};
   measured.environment = OwnVariable;

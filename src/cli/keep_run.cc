@@ -18,37 +18,12 @@
 #include "history/runs.h"
 #include "measure/process_identity.h"
 #include "os/kept_file.h"
+#include "report/run_ids.h"
 #include "text/escape.h"
 #include "text/secrets.h"
 
 namespace idleburn {
 namespace {
-
-// Facts that say which experiment or job a run is; others of its environment say which part of it.
-constexpr auto kExperimentIds = std::to_array<std::string_view>({"SLURM_JOB_ID",
-                                                                 "SLURM_ARRAY_JOB_ID",
-                                                                 "SLURM_JOB_NAME",
-                                                                 "MLFLOW_RUN_ID",
-                                                                 "MLFLOW_EXPERIMENT_ID",
-                                                                 "MLFLOW_EXPERIMENT_NAME",
-                                                                 "WANDB_RUN_ID",
-                                                                 "WANDB_RUN_GROUP",
-                                                                 "WANDB_PROJECT",
-                                                                 "WANDB_NAME",
-                                                                 "WANDB_SWEEP_ID",
-                                                                 "RAY_JOB_ID",
-                                                                 "AWS_BATCH_JOB_ID",
-                                                                 "SM_TRAINING_ENV_JOB_NAME",
-                                                                 "TRAINING_JOB_NAME",
-                                                                 "CLOUD_ML_JOB_ID",
-                                                                 "LSB_JOBID",
-                                                                 "PBS_JOBID",
-                                                                 "TORCHELASTIC_RUN_ID",
-                                                                 "JOB_NAME",
-                                                                 "POD_NAME",
-                                                                 "IDLEBURN_EXPERIMENT",
-                                                                 "IDLEBURN_TEAM"});
-constexpr std::string_view kFactPrefix = "env.";
 
 std::string ProjectOf(const RunFacts& facts, const Settings& settings) {
   if (settings.Has("history.project")) return WithoutSecrets(settings.Text("history.project"));
@@ -136,10 +111,7 @@ HistoryRun NewRun(const std::string& kind, const RunFacts& facts, const Settings
   run.parent = FactIn(facts, "env.IDLEBURN_RUN_ID");
   run.version = IDLEBURN_VERSION;
   run.project = ProjectOf(facts, settings);
-  for (const std::string_view id : kExperimentIds) {
-    const std::string value = FactIn(facts, std::string(kFactPrefix) + std::string(id));
-    if (!value.empty()) run.experiments[std::string(id)] = value;
-  }
+  run.experiments = IdsOf(facts).named;
   TakeStatedPrice(settings, run.figures);
   return run;
 }

@@ -5,6 +5,7 @@
 
 #include "base/billing_hours.h"
 #include "cli/find_rate.h"
+#include "cli/link_speeds.h"
 #include "cli/reading_text.h"
 #include "cli/tell_alert.h"
 #include "price/cost_report.h"
@@ -25,9 +26,12 @@ std::vector<WatchAlert> LiveWatch::OnSamples(std::span<const Sample> samples, co
       all_gpus_ ? std::vector<DeviceId>() : HiddenGpus::From(inputs.summary.facts(), devices).devices;
   FindRates(inputs);
   std::vector<WatchedGpu> gpus;
+  const std::vector<LinkSpeed> links = watch_.limits().watches_load() ? LinksOf(devices, inputs.summary.facts())
+                                                                      : std::vector<LinkSpeed>(devices.size());
   for (DeviceId id = 0; id < devices.size(); ++id) {
     const bool counts = std::find(hidden.begin(), hidden.end(), id) == hidden.end() && !devices[id].has_instances;
-    if (counts) gpus.push_back({id, ShortName(devices[id]), card_.Of(id).per_gpu_hour});
+    if (counts)
+      gpus.push_back({id, ShortName(devices[id]), card_.Of(id).per_gpu_hour, links[id].pcie, links[id].nvlink});
   }
   std::vector<WatchAlert> fresh = watch_.Look(gpus, SpendSoFar(hidden, inputs, classifier));
   if (gpus.empty() && !told_of_none_) {

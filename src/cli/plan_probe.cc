@@ -72,7 +72,7 @@ tl::expected<Probed, StartFailure> RunOne(Workload& workload, const TrialSpec& s
   LeaveOutHidden(ReportPlan(), record.inputs());
   for (const DeviceResult& device : record.inputs().run.devices) {
     probed.gpus.push_back(record.inputs().devices[device.device].name);
-    const auto most = static_cast<double>(device.totals.max_memory_used);
+    const auto most = static_cast<double>(device.totals.Peak(Signal::kMemoryUsed).value_or(0));
     if (most > 0) probed.peak_bytes = std::max(most, probed.peak_bytes.value_or(0));
     probed.observed_ns += device.totals.ObservedNs();
     probed.worked = probed.worked || device.totals.utilization.area > 0;

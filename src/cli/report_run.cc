@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cli/find_rate.h"
+#include "cli/link_speeds.h"
 #include "cli/reading_text.h"
 #include "cli/run_figures.h"
 #include "cli/say.h"
@@ -96,30 +97,14 @@ std::vector<RunFact> SystemOf(const RunSummary& summary) {
   return facts;
 }
 
-// What a link of a generation and width moves each way, without what the protocol takes of each packet: by the PCI
-// Express specifications 2.5, 5, 8, 16, 32 and 64 GT/s a lane, coded 8b/10b, from 8 on 128b/130b, and 242 of 256 bytes.
-std::int64_t LinkSpeed(std::int64_t generation, std::int64_t lanes) {
-  constexpr std::array<std::int64_t, 6> kLane = {250'000'000,   500'000'000,   984'615'385,
-                                                 1'969'230'769, 3'938'461'538, 7'562'500'000};
-  if (generation < 1 || generation > static_cast<std::int64_t>(kLane.size()) || lanes < 1 || lanes > 64) return 0;
-  return kLane[static_cast<std::size_t>(generation - 1)] * lanes;
-}
-
-MachineView MachineOf(const RunInputs& run) {
+MachineView MachineOf(const RunInputs& run, const std::vector<LinkSpeed>& links) {
   MachineView machine;
   const HostTimeline& host = run.summary.host();
   machine.host = host.empty() ? nullptr : &host;
   if (const auto command = run.summary.facts().find("command"); command != run.summary.facts().end()) {
     machine.command = command->second;
   }
-  for (DeviceId id = 0; id < run.devices.size(); ++id) {
-    const auto fact = [&](const char* end) -> std::int64_t {
-      const auto found = run.summary.facts().find("gpu." + run.devices[id].uuid + end);
-      return found == run.summary.facts().end() ? 0 : ParseInteger(found->second).value_or(0);
-    };
-    // The generation falls while a board is idle, as it was when it was asked; lanes do not come back.
-    machine.link_speed.push_back(LinkSpeed(fact(".pcie_most_generation"), fact(".pcie_width")));
-  }
+  for (const LinkSpeed& link : links) machine.link_speed.push_back(link.pcie);
   return machine;
 }
 
@@ -204,6 +189,7 @@ LiveRun LiveRunOf(const RunSummary& summary) {
   for (std::size_t scope = 0; scope < kHostScopeCount; ++scope) {
     live.host[scope] = summary.Use(static_cast<HostScope>(scope));
   }
+  live.statistics = summary.statistics();
   return live;
 }
 
@@ -225,40 +211,43 @@ void RemarkOnCurrency(const Settings& settings, const std::vector<Rate>& used, R
   }
 }
 
-Result<RateCard> RatesOf(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
+// The rates, and by which offers.
+struct FoundRates {
+  RateCard card;
+  Catalogue catalogue;
+};
+
+Result<FoundRates> RatesOf(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
   RateQuestion question = QuestionOf(run.summary.facts());
   question.now = now;
   question.live = plan.request.live || run.run.devices.empty();
-  const Result<RateBook> book = OpenRates(settings, question, run.quality);
+  Result<RateBook> book = OpenRates(settings, question, run.quality);
   if (!book) return tl::unexpected<Error>(book.error());
   const std::vector<DeviceId> gpus = GpusOf(run);
   const bool dated = IsDated(run.run.start);
   Result<RateCard> card =
       RatesOf(*book, run.devices, gpus, dated ? std::optional(RunSpan{run.run.start, run.run.end}) : std::nullopt);
-  if (card) {
-    CountStale(*card, now, run.quality);
-    RemarkOnCurrency(settings, card->Used(gpus), *card);
-  }
-  return card;
+  if (!card) return tl::unexpected<Error>(card.error());
+  CountStale(*card, now, run.quality);
+  RemarkOnCurrency(settings, card->Used(gpus), *card);
+  return FoundRates{*std::move(card), std::move(book->catalogue)};
 }
 
 WorkDone WorkOf(const ReportPlan& plan, const RunInputs& run) {
   return plan.work.units.empty() ? AsWorkDone(run.summary.Work()) : plan.work;
 }
 
-Result<CostReport> CostOf(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
-  Result<RateCard> rates = RatesOf(plan, run, settings, now);
-  if (!rates) return tl::unexpected<Error>(rates.error());
+Result<CostReport> CostOf(const ReportPlan& plan, RunInputs& run, const RateCard& rates, const Settings& settings) {
   if (run.run.devices.empty()) {
     CostReport nothing;
-    nothing.rate = rates->rates().front();
+    nothing.rate = rates.rates().front();
     nothing.rate.reason = "nothing_measured";
     return nothing;
   }
   const auto month_hours = static_cast<int>(ParseScaled(settings.Text("price.month_hours"), 0).value);
   Result<CostReport> cost =
-      PriceRun(run.run, run.devices, run.owners, *rates, WorkOf(plan, run), plan.energy, month_hours);
-  const std::vector<Rate> used = rates->Used(GpusOf(run));
+      PriceRun(run.run, run.devices, run.owners, rates, WorkOf(plan, run), plan.energy, month_hours);
+  const std::vector<Rate> used = rates.Used(GpusOf(run));
   if (!cost && used.size() == 1 && used.front().per_gpu_hour) {
     return Fail(used.front().source + ": " + cost.error().message);
   }
@@ -267,13 +256,18 @@ Result<CostReport> CostOf(const ReportPlan& plan, RunInputs& run, const Settings
 
 // All of an audit but its form. It refers to `run`, of which it takes what it can.
 Result<AuditReport> MakeReport(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
-  Result<CostReport> cost = CostOf(plan, run, settings, now);
+  const Result<FoundRates> rates = RatesOf(plan, run, settings, now);
+  if (!rates) return tl::unexpected<Error>(rates.error());
+  Result<CostReport> cost = CostOf(plan, run, rates->card, settings);
   if (!cost) return tl::unexpected<Error>(cost.error());
   cost->spot_discount = plan.spot_discount;
   AuditReport report;
+  report.links = LinksOf(run.devices, run.summary.facts());
+  report.peak_fits = PeakFits(run.run, run.devices, rates->card, rates->catalogue);
+  report.ids = IdsOf(run.summary.facts());
   if (!run.run.devices.empty() || run.trace) {
-    report.advice = Advise({run.run, run.devices, *cost, MachineOf(run), run.trace ? &*run.trace : nullptr,
-                            run.traced_only, plan.thresholds},
+    report.advice = Advise({run.run, run.devices, *cost, MachineOf(run, report.links),
+                            run.trace ? &*run.trace : nullptr, run.traced_only, plan.thresholds},
                            plan.shares);
   }
   report.cost = std::move(*cost);

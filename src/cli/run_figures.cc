@@ -84,8 +84,8 @@ void TakePace(const std::optional<WorkPace>& pace, RunFigures& figures) {
 
 void TakePeak(const AuditReport& report, RunFigures& figures) {
   for (const DeviceResult& device : report.run.devices) {
-    const std::int64_t most = device.totals.max_memory_used;
-    if (most >= 0) figures.memory_peak = std::max(most, figures.memory_peak.value_or(most));
+    const std::optional<std::int64_t> most = device.totals.Peak(Signal::kMemoryUsed);
+    if (most) figures.memory_peak = std::max(*most, figures.memory_peak.value_or(*most));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "cli/watch_flags.h"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <utility>
@@ -8,6 +9,8 @@
 #include "cli/flag_values.h"
 #include "cli/keep_run.h"
 #include "text/duration.h"
+#include "text/number.h"
+#include "text/split.h"
 
 namespace idleburn {
 namespace {
@@ -15,18 +18,57 @@ namespace {
 // Those by which programs are asked for something, and not ended for sure.
 constexpr std::array<int, 5> kCheckpointSignals = {SIGUSR1, SIGUSR2, SIGHUP, SIGINT, SIGCONT};
 
-Result<Nanos> ParseIdleHeld(const std::string& text) {
-  const std::size_t sign = text.find_first_of("=>");
-  if (text.substr(0, sign) != "idle-held") {
-    return FailUsage("--watch: '" + text.substr(0, 40) +
-                     "' is no limit; give idle-held=TIME, for example idle-held=15m");
+constexpr Nanos kUsualIdleHeld{900 * kNanosPerSecond};
+
+// "50%", "1h" or "50%:1h" into `rule`.
+Result<void> ParseLoadRule(const std::string& name, const std::string& text, LoadRule& rule) {
+  for (const std::string_view part : Split(text, ':')) {
+    if (!part.ends_with('%')) {
+      const Result<Nanos> time = ParseDuration(part);
+      if (!time) return FailUsage("--watch: " + name + ": " + time.error().message);
+      rule.time = *time;
+      continue;
+    }
+    const ScaledNumber share = ParseScaled(part.substr(0, part.size() - 1), 6);
+    if (share.fault != NumberFault::kNone || share.value <= 0 || share.value > kFull) {
+      return FailUsage("--watch: " + name + ": '" + std::string(part.substr(0, 20)) +
+                       "' is no share above 0, up to 100%");
+    }
+    rule.share = share.value;
   }
-  if (sign == std::string::npos) {
-    return FailUsage("--watch: idle-held has no limit; write idle-held=15m (the shell takes a > without quotes)");
+  return {};
+}
+
+// One of --watch: "idle-held=15m", "memory", "low-utilization=40%:30m", "all".
+Result<void> ParseWatch(const std::string& text, WatchLimits& limits) {
+  const std::size_t sign = std::min(text.find_first_of("=>"), text.size());
+  const std::string name = text.substr(0, sign);
+  const bool valued = sign < text.size();
+  if (name == "all" && !valued) {
+    limits.idle_held = kUsualIdleHeld;
+    for (const LoadAlertInfo& info : kLoadAlerts) limits.load[Index(info.id)] = info.usual;
+    return {};
   }
-  const Result<Nanos> limit = ParseDuration(text.substr(sign + 1));
-  if (!limit) return FailUsage("--watch: idle-held: " + limit.error().message);
-  return *limit;
+  if (name == "idle-held") {
+    if (!valued) {
+      return FailUsage("--watch: idle-held has no limit; write idle-held=15m (the shell takes a > without quotes)");
+    }
+    const Result<Nanos> limit = ParseDuration(text.substr(sign + 1));
+    if (!limit) return FailUsage("--watch: idle-held: " + limit.error().message);
+    limits.idle_held = *limit;
+    return {};
+  }
+  for (const LoadAlertInfo& info : kLoadAlerts) {
+    if (info.name != name) continue;
+    LoadRule rule = info.usual;
+    if (valued) TRY(ParseLoadRule(name, text.substr(sign + 1), rule));
+    limits.load[Index(info.id)] = rule;
+    return {};
+  }
+  std::string names;
+  for (const LoadAlertInfo& info : kLoadAlerts) names += std::string(info.name) + ", ";
+  return FailUsage("--watch: '" + text.substr(0, 40) +
+                   "' is no limit; give idle-held=TIME, for example idle-held=15m, " + names + "or all");
 }
 
 }  // namespace
@@ -34,7 +76,9 @@ Result<Nanos> ParseIdleHeld(const std::string& text) {
 void WatchFlags::AddTo(CommandFlags& flags) {
   flags
       .Add("--watch", "LIMIT",
-           "say so when a GPU is idle while its memory is held for longer: idle-held=15m (repeatable)")
+           "say so when a GPU is idle while its memory is held for longer: idle-held=15m; or low-utilization, memory, "
+           "pcie-stall, allreduce-stall, all; beyond others than the usual: memory=90%, low-utilization=40%:30m "
+           "(repeatable)")
       .list = &watch;
   flags.Add("--budget", "AMOUNT", "say so at 80 and 100 % of this cost, in the currency of the price").text = &budget;
   flags.Add("--gpu-hours", "HOURS", "say so at 80 and 100 % of these GPU-hours").text = &gpu_hours;
@@ -83,11 +127,7 @@ Result<WatchPlan> WatchFlags::Plan(const Settings& settings, bool ask_cloud, Ins
 
 Result<void> WatchFlags::ReadLimits(WatchPlan& plan, bool priced) const {
   WatchLimits& limits = plan.limits;
-  for (const std::string& text : watch) {
-    const Result<Nanos> limit = ParseIdleHeld(text);
-    if (!limit) return tl::unexpected<Error>(limit.error());
-    limits.idle_held = *limit;
-  }
+  for (const std::string& text : watch) TRY(ParseWatch(text, limits));
   if (!budget.empty()) {
     const Result<Money> amount = Money::Parse(budget);
     if (!amount || amount->nano() <= 0) {
@@ -118,8 +158,10 @@ Result<void> WatchFlags::ReadEnforce(WatchPlan& plan) const {
     }
     return {};
   }
-  if (!plan.limits.any())
-    return FailUsage("--enforce has no limit; give --watch idle-held=15m, --budget or --gpu-hours");
+  if (!plan.limits.stops()) {
+    return FailUsage(std::string("--enforce has no limit") + (plan.limits.any() ? " that stops a command" : "") +
+                     "; give --watch idle-held=15m, --budget or --gpu-hours");
+  }
   if (!grace.empty()) {
     const Result<Nanos> time = ParseDuration(grace);
     if (!time) return FailUsage("--grace: " + time.error().message);

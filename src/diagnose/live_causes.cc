@@ -83,10 +83,7 @@ std::optional<double> LinkShareWhileLow(const Scene& scene, const DeviceResult& 
   return (*moved / speed - (1 - share)) / share;
 }
 
-bool MemoryIsFull(const DeviceResult& d) {
-  return d.totals.memory_total > 0 &&
-         static_cast<double>(d.totals.max_memory_used) >= kMemoryFull * static_cast<double>(d.totals.memory_total);
-}
+bool MemoryIsFull(const DeviceResult& d) { return d.totals.PeakMemoryShare().value_or(0) >= kMemoryFull; }
 
 // Returns what it claims of the low time.
 std::int64_t FindMemoryPressure(const Scene& scene, const LowTime& low, const HostEvidence& e,

@@ -46,7 +46,7 @@ class Lab {
   }
   void Memory(std::size_t gpu, std::int64_t percent) {
     run_.devices[gpu].totals.memory_total = 100;
-    run_.devices[gpu].totals.max_memory_used = percent;
+    run_.devices[gpu].totals.range[Slot(Signal::kMemoryUsed)].peak = percent;
   }
   // Of the first GPU: what its link can move, and what came over it on average.
   void Link(std::int64_t speed, std::int64_t moved) {
@@ -445,7 +445,8 @@ TEST(WriteStall, WhatDoesNotRecurOrDoesNotWriteIsNone) {
   EXPECT_FALSE(named(Stalling(1, 300, EveryMinute, 1000, 0)));            // a log is written
   EXPECT_FALSE(named(Stalling(1, 300, EveryMinute, 50 * kMegabyte, 26 * kMegabyte)));
   EXPECT_TRUE(named(Stalling(1, 300, EveryMinute, 50 * kMegabyte, 24 * kMegabyte)));
-  EXPECT_FALSE(named(Stalling(1, 300, [](std::int64_t) { return true; }, 50 * kMegabyte, 0)));
+  EXPECT_FALSE(named(Stalling(
+      1, 300, [](std::int64_t) { return true; }, 50 * kMegabyte, 0)));
 }
 
 // Unpacking data before the first kernel, and a save after the last, are no stalls of the training.

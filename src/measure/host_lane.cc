@@ -26,7 +26,8 @@ HostLane::HostLane(HostLaneSpec spec)
       proc_(spec_.root + "/proc"),
       page_size_(sysconf(_SC_PAGESIZE)),
       files_{kMostOpenFiles},
-      machine_(proc_, NanosPerTick(), &files_) {
+      machine_(proc_, NanosPerTick(), &files_),
+      infiniband_(spec_.root + "/sys") {
   if (!spec_.workload) return;
   const HostWorkload& workload = *spec_.workload;
   ProcessTreeSpec tree;
@@ -51,6 +52,7 @@ void HostLane::Tick(Instant now, LiveSink& out) {
   sample.scope = HostScope::kMachine;
   machine_.ReadFast(&sample);
   if (slow) machine_.ReadSlow(&sample);
+  if (slow) infiniband_.Read(&sample);
   out.OnHost(std::span(&sample, 1));
   if (slow) NoteWhatLacks(sample, out);
   if (tree_) TickWorkload(now, slow, out);
@@ -184,6 +186,12 @@ void HostLane::NoteWhatLacks(const HostSample& machine, LiveSink& out) {
     NoteOnce(machine.time,
              "pressure of this machine cannot be read (" + proc_ +
                  "/pressure); boot with psi=1 to know whether tasks wait for CPUs, disks or memory",
+             out);
+  }
+  if (machine.Lacks(HostSignal::kRdmaReceived) || machine.Lacks(HostSignal::kRdmaSent)) {
+    NoteOnce(machine.time,
+             "traffic of this machine's InfiniBand ports cannot be read (" + spec_.root +
+                 "/sys/class/infiniband/*/ports/*/counters): no such counter, or one of 32 bits that is full",
              out);
   }
   if (machine.Lacks(HostSignal::kCpuTime)) {

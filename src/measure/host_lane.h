@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "measure/cgroup_files.h"
+#include "measure/infiniband.h"
 #include "measure/lane.h"
 #include "measure/machine_signals.h"
 #include "measure/process_tree.h"
@@ -25,7 +26,7 @@ struct HostWorkload {
 };
 
 struct HostLaneSpec {
-  std::string root;  // stands before /proc and the places where cgroups are mounted: empty on a real machine
+  std::string root;  // stands before /proc, /sys and the places where cgroups are mounted: empty on a real machine
   std::optional<HostWorkload> workload;
 };
 
@@ -57,6 +58,7 @@ class HostLane final : public Lane {
   std::int64_t page_size_;
   OpenFileBudget files_;
   MachineSignals machine_;
+  InfinibandPorts infiniband_;
   std::optional<ProcessTree> tree_;
   std::optional<CgroupFiles> cgroup_;
   std::optional<Instant> next_slow_;

@@ -87,9 +87,8 @@ bool IsAmd(const Scene& scene, const Device& device) {
 std::vector<double> MemoryOfWorkers(const Scene& scene) {
   std::vector<double> shares;
   for (const DeviceResult& d : scene.run.devices) {
-    const bool read = d.totals.memory_total > 0 && d.totals.max_memory_used >= 0;
-    if (!read || BusyPhasesNs(d.totals) == 0) continue;
-    shares.push_back(static_cast<double>(d.totals.max_memory_used) / static_cast<double>(d.totals.memory_total));
+    const std::optional<double> share = d.totals.PeakMemoryShare();
+    if (share && BusyPhasesNs(d.totals) > 0) shares.push_back(*share);
   }
   if (scene.trace == nullptr) return shares;
   for (const DeviceDiagnosis& d : scene.trace->devices) {

@@ -42,7 +42,7 @@ struct SmallRun {
     return d;
   }
   static void Hold(DeviceResult& d, std::int64_t used, std::int64_t of) {
-    d.totals.max_memory_used = used << 30;
+    d.totals.range[Slot(Signal::kMemoryUsed)].peak = used << 30;
     d.totals.memory_total = of << 30;
   }
   [[nodiscard]] Scene Seen() const { return {run, devices, cost, {}, trace ? &*trace : nullptr, traced_only}; }
@@ -183,7 +183,7 @@ TEST(RefutersTest, SharingNeedsASmallJobToBeSeen) {
     gpu.totals.phase_ns = {SmallRun::kMinute, 0, 0, 0};
     EXPECT_FALSE(run.Shows(lever, "idle_held")) << lever;
     gpu.totals.phase_ns = {0, 0, 0, SmallRun::kMinute};
-    gpu.totals.max_memory_used = -1;
+    gpu.totals.range[Slot(Signal::kMemoryUsed)] = {};
   }
   EXPECT_TRUE(run.Shows("stop_idle", "idle_held")) << "the cause is its evidence";
 }

@@ -62,7 +62,7 @@ bool CanCut(const Scene& scene, const GpuPicture& gpu) {
 bool CanShrink(const Scene& scene, const GpuPicture& gpu) {
   const Device& device = scene.devices[gpu.result->device];
   if (!Worked(gpu) || device.mig) return false;
-  const auto held = static_cast<double>(std::max<std::int64_t>(gpu.result->totals.max_memory_used, 0));
+  const auto held = static_cast<double>(gpu.result->totals.Peak(Signal::kMemoryUsed).value_or(0));
   const std::optional<std::vector<std::string>> smaller = SmallerGpus(device.name, held);
   return smaller ? !smaller->empty() : HasRoom(gpu, kHalf);
 }

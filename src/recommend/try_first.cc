@@ -121,7 +121,7 @@ std::string SettingsOf(const Scene& scene, const Chance& chance) {
   if (row.lever == "mig") {
     return MigSettings(device.name, gpu.memory_peak, device.index ? std::to_string(*device.index) : "N");
   }
-  const auto held = static_cast<double>(std::max<std::int64_t>(gpu.result->totals.max_memory_used, 0));
+  const auto held = static_cast<double>(gpu.result->totals.Peak(Signal::kMemoryUsed).value_or(0));
   const std::optional<std::vector<std::string>> smaller = SmallerGpus(device.name, held);
   if (!smaller) return std::string(LeverOf(row.lever).how);
   return "rent one of " + ListText(*smaller, ", ") + (held > 0 ? ": their memory holds the peak" : "");

@@ -54,7 +54,7 @@ struct Bench {
     d.counter = Signal::kUtilization;
     if (gpu.memory >= 0) {
       d.totals.memory_total = 1'000'000'000;
-      d.totals.max_memory_used = 10'000'000 * gpu.memory;
+      d.totals.range[Slot(Signal::kMemoryUsed)].peak = 10'000'000 * gpu.memory;
       devices.NameCounter(d.device, Signal::kMemoryUsed, "nvidia_smi.memory.used");
     }
     std::int64_t second = 1'000'000;

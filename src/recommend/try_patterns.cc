@@ -161,9 +161,7 @@ GpuPicture PictureOf(const Scene& scene, const CostReport::DeviceCost& capacity,
   gpu.observed_ns = static_cast<double>(u.observed_ns);
   gpu.waste_ns = std::max(0.0, gpu.observed_ns - u.effective_ns);
   gpu.busy_ns = std::max(0.0, u.effective_ns - u.spin_effective_ns);
-  if (d.totals.memory_total > 0 && d.totals.max_memory_used >= 0) {
-    gpu.memory_peak = static_cast<double>(d.totals.max_memory_used) / static_cast<double>(d.totals.memory_total);
-  }
+  gpu.memory_peak = d.totals.PeakMemoryShare();
   const IdleStretches idle = FindIdleStretches(d.totals, scene.thresholds.idle_below);
   ReadTimeline(idle, capacity.weight, gpu);
   Show(Pattern::kIdleHeavy, static_cast<double>(u.phase_ns[kIdle]) >= kIdleHeavyShare * gpu.observed_ns, gpu);

@@ -4,6 +4,7 @@
 
 #include "report/audit_report.h"
 #include "report/display.h"
+#include "report/measured.h"
 #include "text/duration.h"
 #include "text/escape.h"
 #include "text/time_zone.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::string_view kHeader =
     "start,end,host,gpu_index,gpu_uuid,mig_instance,gpu_name,counter,phase,gpu_hours,percent_of_observed,cost,currency,"
-    "rate_per_gpu_hour,price_source\n";
+    "rate_per_gpu_hour,price_source,signal,unit,mean,p95,peak,coverage\n";
 
 struct CsvRow {
   std::string_view phase;
@@ -24,7 +25,7 @@ struct CsvRow {
 
 void AppendRow(std::string_view before, const CsvRow& row, std::string_view after, int digits, std::string* out) {
   const std::string share = row.share ? fmt::format("{}.{:02}", *row.share / 100, *row.share % 100) : "";
-  *out += fmt::format("{},{},{:.12f},{},{},{}\n", before, row.phase, InHours(row.ns), share,
+  *out += fmt::format("{},{},{:.12f},{},{},{},,,,,,\n", before, row.phase, InHours(row.ns), share,
                       row.cost ? FormatExact(*row.cost, digits) : "", after);
 }
 
@@ -58,6 +59,21 @@ void AppendRows(const std::string& before, const CostReport::RunUsage& u, std::s
   if (unallocated > 0) AppendRow(before, {"unallocated", unallocated, {}, u.cost[kPhaseCount + 1]}, after, digits, out);
 }
 
+// Rows of signals have no phase, and rows of phases no signal: a sum over either is not disturbed by the other. They are
+// of all runs together.
+void AppendSignals(const std::string& before, const std::vector<MeasuredRow>& rows, std::string* out) {
+  for (const MeasuredRow& row : rows) {
+    if (!row.mean) continue;
+    const auto number = [&](const std::optional<double>& value) {
+      return value ? fmt::format("{:.12g}", InUnit(*value, row.unit)) : std::string();
+    };
+    const std::string name = row.scope == "gpu" ? std::string(row.name) : fmt::format("{} {}", row.scope, row.name);
+    *out += fmt::format("{},{},,,,,,,,{},{},{},{},{},{:.6f}\n", before,
+                        CsvCell(fmt::format("{}", fmt::join(row.counters, "; "))), name, UnitName(row.unit),
+                        number(row.mean), number(row.p95), number(row.peak), row.coverage);
+  }
+}
+
 }  // namespace
 
 std::string AuditCsv(const AuditReport& report) {
@@ -66,26 +82,30 @@ std::string AuditCsv(const AuditReport& report) {
   const auto window = [&](const RunSpan& span) {
     return dated ? FormatRfc3339(span.start) + "," + FormatRfc3339(span.end) : std::string(",");
   };
+  const std::string whole = window({report.run.start, report.run.end});
   std::string out(kHeader);
   for (const CostReport::DeviceCost& d : report.cost.devices) {
     const Device& device = (*report.devices)[d.device];
     std::string who;
     for (const std::string& cell : {device.host, device.index ? std::to_string(*device.index) : "", device.uuid,
-                                    device.mig ? device.mig->id : "", device.name, CounterOf(report, d.device)}) {
+                                    device.mig ? device.mig->id : "", device.name}) {
       who += "," + CsvCell(cell);
     }
+    const std::string read_by = who + "," + CsvCell(CounterOf(report, d.device));
     const Rate& rate = report.cost.RateOf(d);
     const std::string after = CsvCell(rate.currency) + "," +
                               (rate.per_gpu_hour ? FormatExact(*rate.per_gpu_hour, digits) : "") + "," +
                               CsvCell(rate.source);
     if (report.cost.runs.size() < 2) {
-      AppendRows(window({report.run.start, report.run.end}) + who, WholeOf(d.usage), after, digits, &out);
-      continue;
+      AppendRows(whole + read_by, WholeOf(d.usage), after, digits, &out);
+    } else {
+      for (const CostReport::DeviceCost::InRun& in : d.runs) {
+        AppendRows(window(report.cost.runs[in.run].span) + read_by, in.usage, after, digits, &out);
+      }
     }
-    for (const CostReport::DeviceCost::InRun& in : d.runs) {
-      AppendRows(window(report.cost.runs[in.run].span) + who, in.usage, after, digits, &out);
-    }
+    AppendSignals(whole + who, MeasuredOf(report, d.device), &out);
   }
+  AppendSignals(whole + ",,,,,", MeasuredOfHost(report), &out);
   return out;
 }
 

@@ -274,6 +274,7 @@ std::string AuditHtml(const AuditReport& report) {
   AppendHtmlGrid(view.owners, &out);
   AppendHtmlGrid(view.trace, &out);
   AppendHtmlGrid(view.idle, &out);
+  AppendHtmlGrid(view.measured, &out);
   AppendCards(view.recommendations, &out);
   AppendCards(view.try_first, &out);
   AppendCards(view.findings, &out);

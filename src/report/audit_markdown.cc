@@ -23,6 +23,7 @@ std::string AuditMarkdown(const AuditReport& report) {
   AppendMarkdownTable(view.owners, &out);
   AppendMarkdownTable(view.trace, &out);
   AppendMarkdownTable(view.idle, &out);
+  AppendMarkdownTable(view.measured, &out);
   AppendMarkdownSection("Money", view.money, &out);
   AppendMarkdownSection("Energy, clocks, bursts", view.signals, &out);
   AppendMarkdownTable(view.findings, &out);

@@ -8,13 +8,21 @@
 #include "classify/totals.h"
 #include "diagnose/trace_diagnosis.h"
 #include "price/cost_report.h"
+#include "price/peak_fit.h"
 #include "recommend/advice.h"
 #include "report/live_run.h"
+#include "report/run_ids.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
 
 namespace idleburn {
+
+// Bytes a second that the links of a GPU can move: PCIe each way, NVLink both ways together; 0: not known.
+struct LinkSpeed {
+  std::int64_t pcie = 0;
+  std::int64_t nvlink = 0;
+};
 
 // Everything an audit has to say. All writers print this and compute nothing of their own.
 struct AuditReport {
@@ -25,6 +33,9 @@ struct AuditReport {
   CostReport cost;
   Advice advice;
   LiveRun live;
+  RunIds ids;
+  std::vector<LinkSpeed> links;         // by DeviceId; beyond its end nothing is known
+  std::vector<PeakFit> peak_fits;   // by model of GPU
   std::optional<TraceDiagnosis> trace;  // of the run, or of a part of it
   bool traced_only = false;             // no samples: the run is what the trace covers
   std::vector<std::string> inputs;      // names as given

@@ -96,8 +96,10 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   AppendRibbons(report, &page);
   page.Grid(page.width() >= kBarFrom && !view.phases.rows.empty() ? WithBars(view.phases, report.cost.whole)
                                                                   : view.phases);
-  for (const ReportTable* table : {&view.runs, &view.gpus, &view.rates, &view.owners, &view.trace, &view.idle})
+  for (const ReportTable* table :
+       {&view.runs, &view.gpus, &view.rates, &view.owners, &view.trace, &view.idle, &view.measured}) {
     page.Grid(*table);
+  }
   page.Section("Money", view.money);
   page.Section("Energy, clocks, bursts", view.signals);
   if (!view.findings.rows.empty()) page.Cards(view.findings, report.explain ? view.findings.rows.size() : kCards);

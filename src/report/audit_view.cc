@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "report/display.h"
+#include "report/measured.h"
 #include "report/runs_view.h"
 #include "report/system_view.h"
 #include "report/trace_tables.h"
@@ -167,6 +168,11 @@ std::vector<std::string> Next(const ViewContext& c) {
   return lines;
 }
 
+std::string WithIds(const std::string& title, const RunIds& ids) {
+  const std::string text = IdsText(ids);
+  return text.empty() ? title : title + "; " + text;
+}
+
 std::string Title(const AuditReport& r) {
   if (r.traced_only && r.run.devices.empty()) return ListText(r.inputs, "; ");
   if (!r.live.no_gpu.empty()) return "no GPU";
@@ -183,7 +189,7 @@ std::string Title(const AuditReport& r) {
 // Without a GPU there are no figures, and a table of zeros would look like some.
 AuditView ViewOfNoGpu(const ViewContext& c) {
   AuditView view;
-  view.title = Title(c.report);
+  view.title = WithIds(Title(c.report), c.report.ids);
   view.verdict = Verdict(c);
   if (!c.report.live.exit.empty()) view.why.push_back("the command ended with " + c.report.live.exit);
   view.next.emplace_back("idleburn doctor says what can be measured here");
@@ -197,7 +203,7 @@ AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   const ViewContext c(report);
   if (!report.live.no_gpu.empty()) return ViewOfNoGpu(c);
   AuditView view;
-  view.title = Title(report);
+  view.title = WithIds(Title(report), report.ids);
   view.verdict = Verdict(c);
   view.why = Why(c);
   const std::vector<std::string> alerts = AlertLines(report.live.alerts);
@@ -209,6 +215,7 @@ AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   view.gpus = GpuTable(c, limits.gpus);
   view.rates = RateTable(c);
   view.owners = OwnerTable(c);
+  view.measured = MeasuredTable(report);
   view.trace = TraceTable(c);
   view.idle = IdleTable(c);
   view.findings = FindingTable(c);

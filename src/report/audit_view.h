@@ -19,9 +19,10 @@ struct AuditView {
   ReportTable runs;               // no rows for one run
   ReportTable phases;             // no rows if no reading covers time, or there are only traces
   ReportTable gpus;
-  ReportTable rates;   // no rows if every GPU has the same
-  ReportTable owners;  // no rows if no input names owners
-  ReportTable trace;   // no rows without a trace; so idle
+  ReportTable rates;     // no rows if every GPU has the same
+  ReportTable owners;    // no rows if no input names owners
+  ReportTable measured;  // mean, p95 and peak of every signal; no rows if none was read
+  ReportTable trace;     // no rows without a trace; so idle
   ReportTable idle;
   ReportTable findings;
   ReportTable recommendations;

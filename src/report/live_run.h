@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "telemetry/host_statistics.h"
 #include "telemetry/host_use.h"
 #include "telemetry/live_sink.h"
 #include "telemetry/run_facts.h"
@@ -18,6 +19,7 @@ struct LiveRun {
   std::string exit;  // "exit 0", "signal 9 (SIGKILL)"
   RunWindow window;
   std::array<std::optional<HostUse>, kHostScopeCount> host;
+  HostStatistics statistics;
   std::vector<Note> alerts;  // limits it went beyond, and what was done about that
   std::string no_gpu;        // why no GPU was measured; empty if one was
   RunFacts sampler;          // how well it was measured: the facts of measure/sampler_facts.h

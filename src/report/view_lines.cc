@@ -201,15 +201,13 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
 
 namespace {
 
-// "power.draw from dcgm.DCGM_FI_DEV_POWER_USAGE; ...": of every signal but that of the phases, which has its own line.
+// "xid from dcgm.DCGM_FI_DEV_XID_ERRORS; ...": of every signal that the table of what was measured has not.
 std::string OtherCounters(const AuditReport& r) {
   std::array<std::set<std::string>, kSignalCount> names;
   for (DeviceId id = 0; r.devices != nullptr && id < r.devices->size(); ++id) {
-    const DeviceResult* result = r.run.Of(id);
     for (const SignalInfo& signal : kSignals) {
       const std::string& name = (*r.devices)[id].counter[Index(signal.id)];
-      const bool of_phases = result != nullptr && result->counter == signal.id;
-      if (!name.empty() && !of_phases) names[Index(signal.id)].insert(name);
+      if (!name.empty() && Slot(signal.id) == kNotMeasured) names[Index(signal.id)].insert(name);
     }
   }
   std::vector<std::string> parts;

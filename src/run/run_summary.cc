@@ -47,6 +47,7 @@ WorkCount Together(const std::map<std::int32_t, WorkMark>& marks) {
 void RunSummary::OnHost(std::span<const HostSample> samples) {
   for (const HostSample& sample : samples) {
     host_.Add(sample);
+    statistics_.Add(sample);
     Scope& scope = scopes_[static_cast<std::size_t>(sample.scope)];
     if (!std::exchange(scope.seen, true)) scope.use.first = sample.time;
     scope.use.last = std::max(scope.use.last, sample.time);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "run/progress_lines.h"
+#include "telemetry/host_statistics.h"
 #include "telemetry/host_timeline.h"
 #include "telemetry/host_use.h"
 #include "telemetry/live_sink.h"
@@ -36,6 +37,8 @@ class RunSummary final : public LiveSink {
   [[nodiscard]] std::optional<HostUse> Use(HostScope scope) const;
   // The same over time.
   [[nodiscard]] const HostTimeline& host() const { return host_; }
+  // Mean, p95 and peak of it.
+  [[nodiscard]] const HostStatistics& statistics() const { return statistics_; }
   // All ranks together.
   [[nodiscard]] WorkCount Work() const;
   // What was done between the first and the last mark of each rank, and how long that took; absent without two marks.
@@ -53,6 +56,7 @@ class RunSummary final : public LiveSink {
   };
   std::array<Scope, kHostScopeCount> scopes_;
   HostTimeline host_;
+  HostStatistics statistics_;
   std::map<std::int32_t, WorkMark> marks_;
   std::map<std::int32_t, WorkMark> first_marks_;
   std::vector<Note> notes_;

@@ -36,8 +36,9 @@ std::vector<std::string> SplitNames(std::string_view cell) {
 std::vector<GpuFacts> ReadFacts() {
   StringSource in{std::string(embedded::gpus_csv), "data/gpus.csv"};
   CsvTable table(in);
-  constexpr std::array<std::string_view, 8> kColumns = {"gpu",       "names",       "power_limit_w", "max_sm_mhz",
-                                                        "memory_gb", "half_tflops", "fp8_tflops",    "source"};
+  constexpr std::array<std::string_view, 10> kColumns = {"gpu",       "names",       "power_limit_w", "max_sm_mhz",
+                                                         "memory_gb", "half_tflops", "fp8_tflops",    "nvlink_gb_s",
+                                                         "nvlinks",   "source"};
   CHECK(table.ReadHeader() && table.Require(kColumns));
   std::vector<GpuFacts> all;
   while (true) {
@@ -52,6 +53,8 @@ std::vector<GpuFacts> ReadFacts() {
     facts.memory_gb = Scaled(table.Cell("memory_gb"), 1);
     facts.half_tflops = Scaled(table.Cell("half_tflops"), 1);
     facts.fp8_tflops = Scaled(table.Cell("fp8_tflops"), 1);
+    facts.nvlink_bytes_per_s = Scaled(table.Cell("nvlink_gb_s"), 1'000'000'000);
+    facts.nvlinks = Scaled(table.Cell("nvlinks"), 1);
     facts.source = table.Cell("source");
     all.push_back(std::move(facts));
   }

@@ -16,8 +16,10 @@ struct GpuFacts {
   std::optional<std::int64_t> power_limit_mw;  // the board's default limit
   std::optional<std::int64_t> max_sm_khz;
   std::optional<std::int64_t> memory_gb;
-  std::optional<std::int64_t> half_tflops;  // dense bf16 peak (fp16 where the part has no bf16)
-  std::optional<std::int64_t> fp8_tflops;   // dense
+  std::optional<std::int64_t> half_tflops;         // dense bf16 peak (fp16 where the part has no bf16)
+  std::optional<std::int64_t> fp8_tflops;          // dense
+  std::optional<std::int64_t> nvlink_bytes_per_s;  // all NVLinks, both directions together
+  std::optional<std::int64_t> nvlinks;             // that move it
   std::string source;
 };
 

@@ -12,33 +12,35 @@ namespace idleburn {
 // Every quantity a source may report about a host, or about the processes of one workload on it. A counter only
 // rises within one boot (or one life of the workload); its differences over time are what is meant.
 enum class HostSignal : std::uint8_t {
-  kCpuTime,           // counter: time on a CPU, all cores together
-  kCpuWait,           // counter: time ready to run but waiting in a run queue (of the workload's threads)
-  kBlockedTime,       // counter: time in uninterruptible sleep (state D), integrated from what was seen at ticks
-  kCpus,              // CPUs that may be used: online, or the quota and affinity of the workload
-  kThrottledTime,     // counter: a CPU quota kept the group from running
-  kPsiCpuSome,        // counters of pressure: some, or all, tasks stalled on that resource
+  kCpuTime,        // counter: time on a CPU, all cores together
+  kCpuWait,        // counter: time ready to run but waiting in a run queue (of the workload's threads)
+  kBlockedTime,    // counter: time in uninterruptible sleep (state D), integrated from what was seen at ticks
+  kCpus,           // CPUs that may be used: online, or the quota and affinity of the workload
+  kThrottledTime,  // counter: a CPU quota kept the group from running
+  kPsiCpuSome,     // counters of pressure: some, or all, tasks stalled on that resource
   kPsiIoSome,
   kPsiIoFull,
   kPsiMemorySome,
   kPsiMemoryFull,
   kMemoryUsed,
-  kMemoryLimit,       // of the machine, or of the workload's group
-  kMajorFaults,       // counter
-  kReadBytes,         // counter: fetched from storage
-  kWriteBytes,        // counter: sent to storage
-  kReadChars,         // counter: asked for by read calls; more than kReadBytes where the page cache answered
-  kWriteChars,        // counter
-  kNetReceived,       // counter
-  kNetSent,           // counter
-  kProcesses,         // processes of the workload, or of the machine
+  kMemoryLimit,  // of the machine, or of the workload's group
+  kMajorFaults,  // counter
+  kReadBytes,    // counter: fetched from storage
+  kWriteBytes,   // counter: sent to storage
+  kReadChars,    // counter: asked for by read calls; more than kReadBytes where the page cache answered
+  kWriteChars,   // counter
+  kNetReceived,  // counter
+  kNetSent,      // counter
+  kProcesses,    // processes of the workload, or of the machine
   kThreads,
   kWorkerTime,         // counters: time alive of the workload's workers, all of them together, and of that the time
   kWorkerCpuTime,      //     on a CPU,
   kWorkerCpuWait,      //     ready but waiting for one,
   kWorkerBlockedTime,  //     in uninterruptible sleep
+  kRdmaReceived,       // counter: over InfiniBand and RoCE ports, with or without the kernel's network
+  kRdmaSent,           // counter
 };
-inline constexpr std::size_t kHostSignalCount = 25;
+inline constexpr std::size_t kHostSignalCount = 27;
 
 enum class HostUnit : std::uint8_t { kNanosecond, kByte, kCount };
 
@@ -75,6 +77,8 @@ inline constexpr std::array<HostSignalInfo, kHostSignalCount> kHostSignals = {{
     {HostSignal::kWorkerCpuTime, "worker_cpu_time", HostUnit::kNanosecond, true},
     {HostSignal::kWorkerCpuWait, "worker_cpu_wait", HostUnit::kNanosecond, true},
     {HostSignal::kWorkerBlockedTime, "worker_blocked_time", HostUnit::kNanosecond, true},
+    {HostSignal::kRdmaReceived, "rdma_received", HostUnit::kByte, true},
+    {HostSignal::kRdmaSent, "rdma_sent", HostUnit::kByte, true},
 }};
 
 constexpr std::size_t Index(HostSignal s) { return static_cast<std::size_t>(s); }

@@ -36,6 +36,35 @@ std::string HoursText(Nanos span) {
   return fmt::format("{:.4g}", static_cast<double>(span.count()) / static_cast<double>(kNanosPerHour));
 }
 
+std::string PercentOf(std::int64_t share) {
+  return fmt::format("{:.3g} %", static_cast<double>(share) / static_cast<double>(kPercent));
+}
+
+// What an alert says of the GPUs that met its rule; `share`: their mean.
+std::string LoadText(LoadAlert alert, const LoadRule& rule, std::int64_t share, bool spins) {
+  const std::string span = SpanText(rule.time);
+  switch (alert) {
+    case LoadAlert::kLowUtilization:
+      return fmt::format("mean utilization {} over the last {} (limit {})", PercentOf(share), span,
+                         PercentOf(rule.share));
+    case LoadAlert::kMemory:
+      return fmt::format("{} of the memory in use (limit {})", PercentOf(share), PercentOf(rule.share));
+    case LoadAlert::kPcieStall:
+      return fmt::format("little has computed for {} while PCIe moved {} or more of what the link can", span,
+                         PercentOf(rule.share));
+    case LoadAlert::kAllReduceStall:
+      break;
+  }
+  if (spins) {
+    return fmt::format(
+        "kernels have been resident without work for {} (spin-wait), as in an all-reduce that waits for "
+        "a peer",
+        span);
+  }
+  return fmt::format("little has computed for {} while NVLink moved {} or more of what the links can", span,
+                     PercentOf(rule.share));
+}
+
 // The alert of a new level; none if it is not new, or nobody acts on it.
 std::optional<WatchAlert> Reach(std::size_t reached, std::size_t& level, bool asks_checkpoint, const std::string& what,
                                 const std::string& used, const std::string& left) {
@@ -63,15 +92,42 @@ std::optional<Money> SumOf(const std::optional<Money>& a, const std::optional<Mo
 }  // namespace
 
 void Watch::OnSamples(std::span<const Sample> samples) {
-  if (!limits_.idle_held) return;
-  for (const Sample& sample : samples) stretches_.try_emplace(sample.device, thresholds_).first->second.Feed(sample);
+  const bool load = limits_.watches_load();
+  for (const Sample& sample : samples) {
+    if (limits_.idle_held) stretches_.try_emplace(sample.device, thresholds_).first->second.Feed(sample);
+    if (load) loads_.try_emplace(sample.device, limits_.load, thresholds_).first->second.Feed(sample);
+  }
 }
 
 std::vector<WatchAlert> Watch::Look(const std::vector<WatchedGpu>& gpus, const Spend& spend) {
   std::vector<WatchAlert> alerts;
   if (limits_.idle_held) LookAtIdle(gpus, alerts);
+  if (limits_.watches_load()) LookAtLoad(gpus, alerts);
   LookAtSpend(spend, alerts);
   return alerts;
+}
+
+void Watch::LookAtLoad(const std::vector<WatchedGpu>& gpus, std::vector<WatchAlert>& alerts) {
+  for (const LoadAlertInfo& info : kLoadAlerts) {
+    std::vector<std::string> who;
+    std::int64_t sum = 0;
+    bool spins = false;
+    for (const WatchedGpu& gpu : gpus) {
+      const auto found = loads_.find(gpu.device);
+      if (found == loads_.end()) continue;
+      found->second.SetLinks(gpu.pcie, gpu.nvlink);
+      const std::optional<GpuLoad::Met> met = found->second.Take(info.id);
+      if (!met) continue;
+      who.push_back(gpu.name);
+      sum += met->share;
+      spins = spins || met->spins;
+    }
+    if (who.empty()) continue;
+    const auto count = static_cast<std::int64_t>(who.size());
+    alerts.push_back(
+        {WatchAct::kWarn, fmt::format("{}: {}", fmt::join(who, ", "),
+                                      LoadText(info.id, *limits_.load[Index(info.id)], sum / count, spins))});
+  }
 }
 
 void Watch::LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAlert>& alerts) {

@@ -1,0 +1,153 @@
+// Mean, p95 and peak of every signal against a batch that sees all readings at once.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "classify/run_classifier.h"
+#include "support/property.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kStart = 1'700'000'000 * kNanosPerSecond;
+
+BoardFacts NoFacts(std::string_view /*gpu_name*/) { return {}; }
+
+struct Naive {
+  double mean = 0;
+  double p95 = 0;
+  std::int64_t peak = INT64_MIN;
+  std::int64_t ns = 0;
+};
+
+// From the time and the sum of value x time of each second.
+Naive Reduce(const std::map<std::int64_t, std::pair<std::int64_t, double>>& seconds) {
+  Naive naive;
+  double area = 0;
+  std::vector<std::pair<double, std::int64_t>> means;
+  for (const auto& [second, sum] : seconds) {
+    naive.ns += sum.first;
+    area += sum.second;
+    means.emplace_back(sum.second / static_cast<double>(sum.first), sum.first);
+  }
+  naive.mean = area / static_cast<double>(naive.ns);
+  std::sort(means.begin(), means.end());
+  std::int64_t seen = 0;
+  for (const auto& [mean, ns] : means) {
+    seen += ns;
+    naive.p95 = mean;
+    if (static_cast<double>(seen) >= 0.95 * static_cast<double>(naive.ns)) break;
+  }
+  return naive;
+}
+
+// Read more than twice a second: a second is the mean of its readings. Else a reading lasts until the next.
+Naive NaiveOf(const std::vector<Sample>& rows, Signal signal, bool fast) {
+  std::map<std::int64_t, std::pair<std::int64_t, double>> seconds;
+  std::int64_t peak = INT64_MIN;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int64_t value = rows[i].Get(signal);
+    peak = std::max(peak, value);
+    const std::int64_t from = rows[i].time.nanos();
+    if (fast) {
+      auto& [count, sum] = seconds[from / kNanosPerSecond];
+      ++count;
+      sum += static_cast<double>(value);
+      continue;
+    }
+    const std::int64_t to = i + 1 < rows.size() ? rows[i + 1].time.nanos() : from;
+    for (std::int64_t at = from; at < to;) {
+      const std::int64_t end = std::min(to, (at / kNanosPerSecond + 1) * kNanosPerSecond);
+      auto& [ns, area] = seconds[at / kNanosPerSecond];
+      ns += end - at;
+      area += static_cast<double>(value) * static_cast<double>(end - at);
+      at = end;
+    }
+  }
+  if (fast) {
+    for (auto& [second, sum] : seconds) sum = {kNanosPerSecond, sum.second / static_cast<double>(sum.first) * 1e9};
+  }
+  Naive naive = Reduce(seconds);
+  naive.peak = peak;
+  return naive;
+}
+
+DeviceTotals TotalsOf(const std::vector<Sample>& rows) {
+  DeviceTable devices;
+  devices.Enter({"GPU-00000000-0000-0000-0000-000000000001", "", 0, "", "", {}});
+  const Thresholds thresholds;
+  DataQuality quality;
+  RunClassifier classifier(thresholds, devices, quality, NoFacts);
+  classifier.OnSamples(rows);
+  return classifier.Finish().devices.at(0).totals;
+}
+
+std::int64_t MostOf(Signal signal) {
+  switch (Info(signal).unit) {
+    case Unit::kMicroPercent:
+      return kFull;
+    case Unit::kByte:
+      return std::int64_t{200} << 30;
+    case Unit::kBytePerSecond:
+      return 60'000'000'000;
+    default:
+      return 2'000'000;
+  }
+}
+
+TEST(MeasuredTest, MeanP95AndPeakAreThoseOfABatch) {
+  test::ExpectProperty([] {
+    const bool fast = *rc::gen::arbitrary<bool>();
+    const std::int64_t period = fast ? kNanosPerSecond / *rc::gen::inRange<std::int64_t>(3, 20)
+                                     : *rc::gen::inRange<std::int64_t>(2, 40) * 500'000'001;
+    const int count = *rc::gen::inRange(130, 400);
+    std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
+    std::vector<Sample> rows;
+    for (int i = 0; i < count; ++i) {
+      Sample& s = rows.emplace_back();
+      s.time = Instant::FromNanos(kStart + i * period);
+      for (const Signal signal : kMeasured) {
+        s.Set(signal, static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(MostOf(signal) + 1)));
+      }
+    }
+    const DeviceTotals totals = TotalsOf(rows);
+    for (const Signal signal : kMeasured) {
+      const Naive naive = NaiveOf(rows, signal, fast);
+      const Integral& mean = totals.*kMeasuredMean[Slot(signal)];
+      RC_ASSERT(mean.ns == naive.ns);
+      RC_ASSERT(std::abs(mean.Mean().value() - naive.mean) <= 1e-6 * naive.mean + 2);
+      RC_ASSERT(totals.Peak(signal).value() == naive.peak);
+      const std::int64_t step = SpreadStep(Info(signal).unit);
+      const auto p95 = static_cast<double>(totals.RangeOf(signal).seconds.Percentile(95).value() * step);
+      RC_ASSERT(totals.RangeOf(signal).seconds.TotalNs() == naive.ns);
+      RC_ASSERT(p95 <= naive.p95 + 1);
+      RC_ASSERT(naive.p95 - p95 <= std::max(static_cast<double>(step) + 1, naive.p95 / 128 + 1));
+    }
+  });
+}
+
+// 19 seconds at 10 GiB and one at 70: the second is the peak, and not in the p95.
+TEST(MeasuredTest, OneSecondInTwentyIsBeyondTheP95) {
+  std::vector<Sample> rows;
+  for (int i = 0; i < 200; ++i) {
+    Sample& s = rows.emplace_back();
+    s.time = Instant::FromNanos(kStart + i * (kNanosPerSecond / 10));
+    s.Set(Signal::kUtilization, 50 * kPercent);
+    s.Set(Signal::kMemoryUsed, std::int64_t{i / 10 == 7 ? 70 : 10} << 30);
+    s.Set(Signal::kMemoryTotal, std::int64_t{80} << 30);
+  }
+  const DeviceTotals totals = TotalsOf(rows);
+  EXPECT_EQ(totals.Peak(Signal::kMemoryUsed), std::int64_t{70} << 30);
+  EXPECT_DOUBLE_EQ(totals.PeakMemoryShare().value(), 0.875);
+  EXPECT_EQ(totals.RangeOf(Signal::kMemoryUsed).seconds.Percentile(95).value() << 20, std::int64_t{10} << 30);
+  EXPECT_DOUBLE_EQ(totals.memory_used.Mean().value(), 13.0 * (std::int64_t{1} << 30));
+  EXPECT_EQ(totals.Peak(Signal::kTemperature), std::nullopt);
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,79 @@
+#include "price/peak_fit.h"
+
+#include <algorithm>
+
+#include "base/int128.h"
+#include "price/resolve.h"
+#include "telemetry/gpu_facts.h"
+
+namespace idleburn {
+namespace {
+
+// What runs on one vendor's GPU does not run on another's as it is.
+bool IsAmd(std::string_view gpu) {
+  const std::string name = NormalGpuName(gpu);
+  return name.starts_with("mi") || name.starts_with("radeon") || name.starts_with("gfx");
+}
+
+bool Holds(const GpuFacts& facts, std::int64_t peak_bytes) {
+  constexpr std::int64_t kGigabyte = 1'000'000'000;
+  return facts.memory_gb && static_cast<Int128>(*facts.memory_gb) * kGigabyte * 100 >=
+                                static_cast<Int128>(peak_bytes) * (100 + kMemoryHeadroomPercent);
+}
+
+// The cheapest whole GPU of that model on demand.
+std::optional<CheaperGpu> OfferOf(const Catalogue& catalogue, const GpuFacts& facts) {
+  constexpr std::int64_t kWholeGpu = 1'000'000;
+  for (const CatalogueRow* row : RowsOfGpu(catalogue, facts.gpu)) {
+    if (row->market != Market::kOnDemand || row->gpu_micros < kWholeGpu) continue;
+    const Result<Money> price = PerGpuHour(*row);
+    if (price) return CheaperGpu{facts.gpu, *facts.memory_gb, *price, KeyOf(*row), row->as_of};
+  }
+  return std::nullopt;
+}
+
+void FindCheaper(const Catalogue& catalogue, Money below, PeakFit& fit) {
+  const std::optional<GpuFacts> own = FactsFor(fit.gpu_name);
+  for (const GpuFacts& facts : AllGpuFacts()) {
+    const bool other = (!own || facts.gpu != own->gpu) && IsAmd(facts.gpu) == IsAmd(fit.gpu_name);
+    if (!other || !Holds(facts, fit.peak_bytes)) continue;
+    const std::optional<CheaperGpu> offer = OfferOf(catalogue, facts);
+    if (!offer || offer->per_gpu_hour >= below) continue;
+    if (fit.cheapest) ++fit.others;
+    if (!fit.cheapest || offer->per_gpu_hour < fit.cheapest->per_gpu_hour) fit.cheapest = offer;
+  }
+  if (!fit.cheapest) fit.reason = "none_fits";
+}
+
+}  // namespace
+
+std::vector<PeakFit> PeakFits(const RunResult& run, const DeviceTable& devices, const RateCard& rates,
+                              const Catalogue& catalogue) {
+  struct Group {
+    PeakFit fit;
+    std::optional<Money> cost;  // the least
+  };
+  std::vector<Group> groups;
+  for (const DeviceResult& d : run.devices) {
+    const Device& device = devices[d.device];
+    const std::optional<std::int64_t> peak = d.totals.Peak(Signal::kMemoryUsed);
+    if (!peak || device.mig || device.has_instances || device.name.empty()) continue;
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.fit.gpu_name == device.name; });
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{{device.name, 0, {}, 0, {}}, {}});
+    group->fit.peak_bytes = std::max(group->fit.peak_bytes, *peak);
+    const Rate& rate = rates.Of(d.device);
+    const std::optional<Money> cost = rate.per_gpu_hour ? rate.per_gpu_hour : rate.low;
+    if (cost && rate.currency != "USD") group->fit.reason = "other_currency";
+    if (cost) group->cost = std::min(group->cost.value_or(*cost), *cost);
+  }
+  std::vector<PeakFit> fits;
+  for (Group& group : groups) {
+    if (!group.cost) group.fit.reason = "no_price";
+    if (group.fit.reason.empty()) FindCheaper(catalogue, *group.cost, group.fit);
+    fits.push_back(std::move(group.fit));
+  }
+  return fits;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,295 @@
+#include "report/measured.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "report/display.h"
+#include "report/view_context.h"
+#include "telemetry/gpu_facts.h"
+
+namespace idleburn {
+namespace {
+
+constexpr double kMillis = 1000;
+
+struct UnitRow {
+  Unit unit;
+  std::string_view name;
+  double scale;  // of the unit of a Signal in this one
+};
+constexpr std::array<UnitRow, 7> kUnits = {{
+    {Unit::kMicroPercent, "percent", static_cast<double>(kPercent)},
+    {Unit::kMilliwatt, "W", kMillis},
+    {Unit::kKilohertz, "MHz", kMillis},
+    {Unit::kByte, "bytes", 1},
+    {Unit::kMillicelsius, "C", kMillis},
+    {Unit::kBytePerSecond, "bytes_per_s", 1},
+    {Unit::kCount, "count", 1},
+}};
+const UnitRow& RowOf(Unit unit) {
+  const auto found = std::find_if(kUnits.begin(), kUnits.end(), [&](const UnitRow& row) { return row.unit == unit; });
+  return found == kUnits.end() ? kUnits.back() : *found;
+}
+
+// Three digits that count.
+std::string Short(double value) {
+  return value >= 99.95 || value <= -99.95 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+}
+
+// What a signal was over some GPUs.
+struct Sum {
+  Integral mean;
+  SignalRange range;
+  std::int64_t window_ns = 0;
+  std::set<std::string> counters;
+  bool stuck = false;  // what was read is not believed
+};
+
+bool IsProfiling(Signal s) {
+  return s == Signal::kSmActive || s == Signal::kTensorActive || s == Signal::kDramActive ||
+         s == Signal::kGrEngineActive;
+}
+
+void AddDevice(const AuditReport& report, const DeviceResult& d, Signal s, Sum& sum) {
+  const Device& device = (*report.devices)[d.device];
+  // As the busy counter the other one may have taken its place.
+  const bool replaced = s == Signal::kUtilization && d.counter != Signal::kUtilization;
+  const Integral mean = replaced ? Integral() : d.totals.*kMeasuredMean[Slot(s)];
+  const bool elsewhere = Info(s).scope == Scope::kBoard ? device.board.has_value() : device.has_instances;
+  if (elsewhere && mean.ns == 0) return;
+  sum.window_ns += d.WindowNs();
+  sum.mean.Merge(mean);
+  sum.range.Merge(d.totals.RangeOf(s));
+  const std::string& counter = device.counter[Index(s)];
+  if (!counter.empty()) sum.counters.insert(counter);
+  sum.stuck = sum.stuck || (d.totals.profiling_stuck && IsProfiling(s));
+}
+
+MeasuredRow RowOf(Signal s, const Sum& sum) {
+  MeasuredRow row;
+  row.scope = "gpu";
+  row.name = Info(s).name;
+  row.unit = Info(s).unit;
+  row.counters.assign(sum.counters.begin(), sum.counters.end());
+  row.mean = sum.mean.Mean();
+  const std::int64_t step = SpreadStep(row.unit);
+  const std::optional<std::int64_t> p95 = sum.range.seconds.Percentile(95);
+  if (p95) row.p95 = static_cast<double>(*p95 * step);
+  if (sum.range.peak != SignalRange::kNever) row.peak = static_cast<double>(sum.range.peak);
+  if (sum.window_ns > 0) row.coverage = static_cast<double>(sum.mean.ns) / static_cast<double>(sum.window_ns);
+  if (!row.mean || !row.p95 || !row.peak) {
+    row.reason = sum.stuck              ? "invalid_counter"
+                 : row.peak             ? "no_time_covered"
+                 : row.counters.empty() ? "not_reported"
+                                        : "no_valid_value";
+  }
+  return row;
+}
+
+// In the order in which people ask.
+constexpr std::array<Signal, kMeasured.size()> kShown = {Signal::kUtilization,
+                                                         Signal::kGrEngineActive,
+                                                         Signal::kSmActive,
+                                                         Signal::kTensorActive,
+                                                         Signal::kDramActive,
+                                                         Signal::kMemoryUsed,
+                                                         Signal::kMemoryUtilization,
+                                                         Signal::kPower,
+                                                         Signal::kTemperature,
+                                                         Signal::kSmClock,
+                                                         Signal::kPcieRx,
+                                                         Signal::kPcieTx,
+                                                         Signal::kNvlink,
+                                                         Signal::kEncoderUtilization,
+                                                         Signal::kDecoderUtilization,
+                                                         Signal::kProcesses};
+
+std::vector<MeasuredRow> HostRows(const LiveRun& live) {
+  std::vector<MeasuredRow> rows;
+  for (std::size_t i = 0; i < kHostScopeCount; ++i) {
+    const auto scope = static_cast<HostScope>(i);
+    for (std::size_t m = 0; m < kHostMeasures.size(); ++m) {
+      const HostMeasure& measure = kHostMeasures[m];
+      const std::string_view source = measure.source[i];
+      if (source.empty()) continue;
+      const HostStatistic range = live.statistics.Of(scope, m);
+      MeasuredRow row;
+      row.scope = kHostScopeNames[i];
+      row.name = Info(measure.id).name;
+      row.unit = measure.unit;
+      row.mean = range.Mean();
+      if (row.mean) {
+        row.counters.emplace_back(source);
+        row.p95 = static_cast<double>(*range.spread.Percentile(95) * SpreadStep(measure.unit));
+        row.peak = static_cast<double>(range.peak);
+        const double watched = static_cast<double>(live.host[i] ? live.host[i]->watched().count() : range.ns);
+        row.coverage = std::min(1.0, static_cast<double>(range.ns) / watched);
+      } else {
+        row.reason = !live.host[i]                     ? "not_recorded"
+                     : live.statistics.Lacks(scope, m) ? "not_available"
+                                                       : "not_reported";
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+std::optional<std::int64_t> MemoryTotal(const AuditReport& report, const DeviceResult& d) {
+  if (d.totals.memory_total > 0) return d.totals.memory_total;
+  const Device& device = (*report.devices)[d.device];
+  const std::optional<GpuFacts> facts = device.mig ? std::nullopt : FactsFor(device.name);
+  constexpr std::int64_t kGigabyte = 1'000'000'000;
+  return facts && facts->memory_gb ? std::optional(*facts->memory_gb * kGigabyte) : std::nullopt;
+}
+
+// Time in bins that lie above that part of `whole`.
+std::int64_t NsAbove(const SignalRange& range, Unit unit, double part, std::int64_t whole) {
+  const auto edge = static_cast<std::int64_t>(std::ceil(part * static_cast<double>(whole)));
+  const std::int64_t step = SpreadStep(unit);
+  return range.seconds.AtLeast((edge + step - 1) / step);
+}
+
+void ObserveMemory(const ViewContext& c, std::vector<Observation>& seen) {
+  for (const MemoryUse& use : MemoryOf(c.report)) {
+    if (!use.total || static_cast<double>(use.peak) <= kMuchMemory * static_cast<double>(*use.total)) continue;
+    seen.push_back(
+        {"memory_high", fmt::format("Memory went beyond {:.0f} %: {} of {} on {}, and {} GPU-hours in all above that "
+                                    "level. Alone this is no fault: frameworks keep memory for later.",
+                                    100 * kMuchMemory, UnitText(static_cast<double>(use.peak), Unit::kByte),
+                                    UnitText(static_cast<double>(*use.total), Unit::kByte),
+                                    DeviceLabel(c.report, use.peak_device), c.Hours(use.above_ns))});
+  }
+}
+
+// A link counts as full from 80 % of what it can move, and is worth a word from 1 % of the time read.
+void ObserveLinks(const ViewContext& c, std::vector<Observation>& seen) {
+  constexpr double kFullLink = 0.8;
+  struct LinkRow {
+    Signal signal;
+    std::string_view words;
+    std::int64_t LinkSpeed::*speed;
+  };
+  constexpr std::array<LinkRow, 3> kLinks = {{
+      {Signal::kPcieRx, "PCIe to the GPU", &LinkSpeed::pcie},
+      {Signal::kPcieTx, "PCIe from the GPU", &LinkSpeed::pcie},
+      {Signal::kNvlink, "NVLink", &LinkSpeed::nvlink},
+  }};
+  for (const LinkRow& link : kLinks) {
+    std::int64_t full_ns = 0;
+    std::int64_t read_ns = 0;
+    std::int64_t speed = 0;
+    std::size_t gpus = 0;
+    for (const DeviceResult& d : c.report.run.devices) {
+      const std::int64_t its = d.device < c.report.links.size() ? c.report.links[d.device].*link.speed : 0;
+      const std::int64_t ns = (d.totals.*kMeasuredMean[Slot(link.signal)]).ns;
+      if (its == 0 || ns == 0) continue;
+      const std::int64_t its_full = NsAbove(d.totals.RangeOf(link.signal), Unit::kBytePerSecond, kFullLink, its);
+      read_ns += ns;
+      full_ns += its_full;
+      if (its_full > 0) ++gpus;
+      if (its_full > 0) speed = std::max(speed, its);
+    }
+    if (full_ns == 0 || full_ns * 100 < read_ns) continue;
+    seen.push_back(
+        {"link_saturated",
+         fmt::format("{} moved 80 % or more of what the link can ({}) for {} GPU-hours, {} of the time it "
+                     "was read, on {} GPU{}.",
+                     link.words, UnitText(static_cast<double>(speed), Unit::kBytePerSecond), c.Hours(full_ns),
+                     RoundPercent(ShareOf(full_ns, read_ns)), gpus, gpus == 1 ? "" : "s")});
+  }
+}
+
+}  // namespace
+
+std::string_view UnitName(Unit unit) { return RowOf(unit).name; }
+double InUnit(double value, Unit unit) { return value / RowOf(unit).scale; }
+
+std::string UnitText(double value, Unit unit) {
+  switch (unit) {
+    case Unit::kMicroPercent:
+      return Short(InUnit(value, unit)) + " %";
+    case Unit::kByte:
+      return Short(value / (std::int64_t{1} << 30)) + " GiB";
+    case Unit::kBytePerSecond:
+      return value < 1e9 ? Short(value / 1e6) + " MB/s" : Short(value / 1e9) + " GB/s";
+    case Unit::kMillicelsius:
+      return Short(InUnit(value, unit)) + " °C";
+    case Unit::kCount:
+      return Short(value);
+    default:
+      return Short(InUnit(value, unit)) + " " + std::string(UnitName(unit));
+  }
+}
+
+std::vector<MeasuredRow> MeasuredOf(const AuditReport& report) {
+  std::vector<MeasuredRow> rows;
+  for (const Signal s : kShown) {
+    Sum sum;
+    for (const DeviceResult& d : report.run.devices) AddDevice(report, d, s, sum);
+    rows.push_back(RowOf(s, sum));
+  }
+  for (MeasuredRow& row : MeasuredOfHost(report)) rows.push_back(std::move(row));
+  return rows;
+}
+
+std::vector<MeasuredRow> MeasuredOfHost(const AuditReport& report) { return HostRows(report.live); }
+
+std::vector<MeasuredRow> MeasuredOf(const AuditReport& report, DeviceId device) {
+  std::vector<MeasuredRow> rows;
+  const DeviceResult* const d = ResultOf(report, device);
+  for (const Signal s : kShown) {
+    Sum sum;
+    if (d != nullptr) AddDevice(report, *d, s, sum);
+    rows.push_back(RowOf(s, sum));
+  }
+  return rows;
+}
+
+std::vector<MemoryUse> MemoryOf(const AuditReport& report) {
+  std::vector<MemoryUse> uses;
+  std::vector<Integral> means;
+  for (const DeviceResult& d : report.run.devices) {
+    const Device& device = (*report.devices)[d.device];
+    const std::optional<std::int64_t> peak = d.totals.Peak(Signal::kMemoryUsed);
+    if (!peak || device.has_instances) continue;
+    // An instance has its own part of a board's memory.
+    const std::string name = device.name + (device.mig ? " " + device.mig->profile : "");
+    const auto found =
+        std::find_if(uses.begin(), uses.end(), [&](const MemoryUse& use) { return use.gpu_name == name; });
+    const auto at = static_cast<std::size_t>(found - uses.begin());
+    if (found == uses.end()) {
+      uses.emplace_back().gpu_name = name;
+      uses.back().peak = -1;
+      means.emplace_back();
+    }
+    MemoryUse& use = uses[at];
+    ++use.gpus;
+    means[at].Merge(d.totals.memory_used);
+    use.mean = means[at].Mean().value_or(static_cast<double>(*peak));
+    const std::optional<std::int64_t> total = MemoryTotal(report, d);
+    if (total) use.above_ns += NsAbove(d.totals.RangeOf(Signal::kMemoryUsed), Unit::kByte, kMuchMemory, *total);
+    if (*peak <= use.peak) continue;
+    use.peak = *peak;
+    use.peak_device = d.device;
+    use.total = total;
+    for (const PeakFit& fit : report.peak_fits) {
+      if (!device.mig && fit.gpu_name == device.name) use.fit = &fit;
+    }
+  }
+  return uses;
+}
+
+std::vector<Observation> ObservationsOf(const AuditReport& report) {
+  const ViewContext c(report);
+  std::vector<Observation> seen;
+  ObserveMemory(c, seen);
+  ObserveLinks(c, seen);
+  return seen;
+}
+
+}  // namespace idleburn
