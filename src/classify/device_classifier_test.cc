@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <array>
+#include <map>
+
 #include "classify/naive_twin.h"
 #include "classify/partial.h"
 #include "support/property.h"

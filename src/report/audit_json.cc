@@ -7,7 +7,7 @@
 #include "report/display.h"
 #include "report/ids_json.h"
 #include "report/json_values.h"
-#include "report/measured.h"
+#include "report/measured_json.h"
 #include "report/runs_json.h"
 #include "report/system_view.h"
 #include "report/trace_json.h"
@@ -366,75 +366,6 @@ void PutPace(Json& to, const DeviceResult& result) {
   PutNumber(to, "rows_per_stamp", result.totals.RowsPerStamp(), "one");
 }
 
-Json SignalsJson(const std::vector<MeasuredRow>& rows) {
-  Json list = Json::array();
-  for (const MeasuredRow& row : rows) {
-    Json json;
-    json["signal"] = row.name;
-    json["scope"] = row.scope;
-    json["unit"] = UnitName(row.unit);
-    const auto put = [&](const std::string& key, const std::optional<double>& value) {
-      PutNumber(json, key, value ? std::optional(InUnit(*value, row.unit)) : std::nullopt, row.reason);
-    };
-    put("mean", row.mean);
-    put("p95", row.p95);
-    put("peak", row.peak);
-    json["coverage"] = row.coverage;
-    json["counters"] = TextsOf(row.counters);
-    list.push_back(std::move(json));
-  }
-  return list;
-}
-
-Json CheaperJson(const PeakFit& fit) {
-  const CheaperGpu& gpu = *fit.cheapest;
-  Json json;
-  json["gpu"] = gpu.gpu;
-  json["memory_gb"] = gpu.memory_gb;
-  json["per_gpu_hour"] = FormatExact(gpu.per_gpu_hour, MinorUnitDigits("USD"));
-  json["currency"] = "USD";
-  json["key"] = Printable(gpu.key);
-  PutText(json, "as_of", gpu.as_of ? FormatRfc3339(*gpu.as_of) : std::string(), "not_dated");
-  json["others"] = fit.others;
-  return json;
-}
-
-Json MemoryJson(const AuditReport& report) {
-  Json list = Json::array();
-  for (const MemoryUse& use : MemoryOf(report)) {
-    Json json;
-    const auto share = [&](double bytes) {
-      return use.total ? std::optional(bytes / static_cast<double>(*use.total)) : std::nullopt;
-    };
-    PutText(json, "gpu", use.gpu_name, "not_reported");
-    json["gpus"] = use.gpus;
-    json["mean_bytes"] = use.mean;
-    json["peak_bytes"] = use.peak;
-    json["peak_on"] = Printable(DeviceLabel(report, use.peak_device));
-    PutNumber(json, "total_bytes", use.total, "not_reported");
-    PutNumber(json, "mean_share", share(use.mean), "not_reported");
-    PutNumber(json, "peak_share", share(static_cast<double>(use.peak)), "not_reported");
-    PutHours(json, "above_85_percent_gpu_hours", use.total ? std::optional(use.above_ns) : std::nullopt,
-             "not_reported");
-    json["headroom"] = static_cast<double>(kMemoryHeadroomPercent) / 100;
-    if (use.fit != nullptr && use.fit->cheapest) {
-      json["fits_cheaper"] = CheaperJson(*use.fit);
-    } else {
-      PutUnknown(json, "fits_cheaper", use.fit != nullptr ? use.fit->reason : "not_a_whole_gpu");
-    }
-    list.push_back(std::move(json));
-  }
-  return list;
-}
-
-Json ObservationsJson(const AuditReport& report) {
-  Json list = Json::array();
-  for (const Observation& o : ObservationsOf(report)) {
-    list.push_back({{"id", o.id}, {"sentence", Printable(o.sentence)}});
-  }
-  return list;
-}
-
 Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, const std::optional<CostColumn>& costs,
                 const MoneyWriter& money) {
   const DeviceResult* result = ResultOf(report, d.device);
@@ -454,7 +385,7 @@ Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, cons
   PutNumber(json, "period_s", has_period ? std::optional(InSeconds(*result->period)) : std::nullopt, "not_measured");
   if (result != nullptr) PutPace(json, *result);
   PutUsage(json, part, money);
-  json["signals"] = SignalsJson(MeasuredOf(report, d.device));
+  json["signals"] = SignalsJson<Json>(MeasuredOf(report, d.device));
   Json cost;
   PutRate(cost, report.cost.RateOf(d), money);
   // The same quotient as the whole's: cost of allocated time / effective GPU-hours.
@@ -749,9 +680,9 @@ std::string AuditJson(const AuditReport& report) {
   json["billed"] = BilledJson<Json>(report, money);
   json["runs"] = RunsJson<Json>(report, money);
   json["per_gpu"] = DevicesJson(report);
-  json["signals"] = SignalsJson(MeasuredOf(report));
-  json["memory"] = MemoryJson(report);
-  json["observations"] = ObservationsJson(report);
+  json["signals"] = SignalsJson<Json>(MeasuredOf(report));
+  json["memory"] = MemoryJson<Json>(report);
+  json["observations"] = ObservationsJson<Json>(report);
   json["owners"] = OwnersJson(report.cost, money);
   PutTrace(json, report.trace);
   json["findings"] = FindingsJson(report, money);

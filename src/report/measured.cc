@@ -66,7 +66,8 @@ void AddDevice(const AuditReport& report, const DeviceResult& d, Signal s, Sum& 
   sum.range.Merge(d.totals.RangeOf(s));
   const std::string& counter = device.counter[Index(s)];
   if (!counter.empty()) sum.counters.insert(counter);
-  sum.stuck = sum.stuck || (d.totals.profiling_stuck && IsProfiling(s));
+  sum.stuck = sum.stuck || (d.totals.profiling_stuck && IsProfiling(s)) ||
+              (d.totals.utilization_stuck && s == Signal::kUtilization);
 }
 
 MeasuredRow RowOf(Signal s, const Sum& sum) {

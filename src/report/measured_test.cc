@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "report/audit_fixture.h"
 
@@ -66,6 +68,9 @@ TEST_F(MeasuredViewTest, WhatWasNotReadIsAbsentWithItsReason) {
   audit_.report.run.devices[0].totals.range[Slot(Signal::kTemperature)].peak = 40'000;
   EXPECT_EQ(Row("temperature.gpu").reason, "no_time_covered");
   EXPECT_EQ(Row("temperature.gpu").peak, 40'000);
+  audit_.report.run.devices[0].totals.utilization = audit_.report.run.devices[1].totals.utilization = {};
+  audit_.report.run.devices[1].totals.utilization_stuck = true;
+  EXPECT_EQ(Row("utilization.gpu").reason, "invalid_counter");
   const json report = json::parse(AuditJson(audit_.report));
   for (const json& signal : report["signals"]) {
     EXPECT_EQ(signal["mean"].is_null(), signal.contains("mean_reason")) << signal;
@@ -113,6 +118,29 @@ TEST_F(MeasuredViewTest, EveryLineOfTheCsvHasAsManyCells) {
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), 20) << line;
   }
   EXPECT_EQ(lines, 1U + 2 * 5 + 3 + 1);  // header; phases and unobserved; utilization of both and power; the host
+}
+
+// Phases stand there for each run; what was measured once for each GPU, with the window of the whole log.
+TEST_F(MeasuredViewTest, SignalsOfSeveralRunsStandOnceInTheCsv) {
+  Read(0, Signal::kPower, 412'000, 100, 655'500);
+  CostReport& cost = audit_.report.cost;
+  const Instant start = audit_.report.run.start;
+  cost.runs.resize(2);
+  cost.runs[0].span = {start, start + Nanos(40 * kNanosPerSecond)};
+  cost.runs[1].span = {start + Nanos(60 * kNanosPerSecond), audit_.report.run.end};
+  for (CostReport::DeviceCost& device : cost.devices) device.runs = {{0, {}}, {1, {}}};
+  std::istringstream csv(AuditCsv(audit_.report));
+  std::size_t power = 0;
+  std::size_t idle = 0;
+  for (std::string line; std::getline(csv, line);) {
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), 20) << line;
+    idle += line.find(",idle,") != std::string::npos ? 1 : 0;
+    if (line.find(",power.draw,") == std::string::npos) continue;
+    ++power;
+    EXPECT_EQ(line.find("2026-07-02T14:00:00Z,2026-07-02T14:01:40Z,"), 0U) << line;
+  }
+  EXPECT_EQ(power, 1U);
+  EXPECT_EQ(idle, 4U);
 }
 
 TEST_F(MeasuredViewTest, MemoryIsOfTheGpuThatUsedMost) {

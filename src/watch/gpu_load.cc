@@ -78,6 +78,11 @@ void GpuLoad::Feed(const Sample& sample) {
   sum_ += sample.Get(counter);
   ++count_;
   read_ = sample.time;
+  const std::optional<std::int64_t> power = Known(Signal::kPower);
+  if (sample.Get(counter) != 0 || !power) return;
+  const Side& limit = sides_[Index(Signal::kPowerLimit)];
+  const std::optional<std::int64_t> limit_mw = limit.time ? std::optional(limit.value) : std::nullopt;
+  broken_ = broken_ || HeldStretch::IsBrokenZero(thresholds_, by_engine, *power, limit_mw);
 }
 
 // The open second is over; those up to `next` without a reading are as it was, unless they are too many.
@@ -86,6 +91,8 @@ void GpuLoad::CloseSecond(std::int64_t next) {
   const bool together = Nanos((seconds - 1) * kNanosPerSecond) <= HeldStretch::kHold;
   if (count_ > 0) mean_ = sum_ / count_;
   sum_ = count_ = 0;
+  if (broken_) read_.reset();
+  broken_ = false;
   Judge(together ? seconds : 1);
   if (together) return;
   Break();
@@ -184,6 +191,7 @@ void GpuLoad::Break() {
   }
   sum_ = count_ = 0;
   read_.reset();
+  broken_ = false;
 }
 
 std::optional<GpuLoad::Met> GpuLoad::Take(LoadAlert alert) {

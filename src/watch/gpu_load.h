@@ -59,7 +59,8 @@ class TrailingMean {
 
 // Follows one GPU second by second and says when a rule is met, once for each unbroken stretch. What is not known
 // breaks a stretch, and counts as 100 % utilization: readings more than 2.5 s apart, another signal not read for
-// Thresholds::side_hold, a clock that was set back, a link whose speed nobody told.
+// Thresholds::side_hold, a clock that was set back, a link whose speed nobody told, and a counter that reads exactly 0
+// while the board draws what it draws only with work.
 class GpuLoad {
  public:
   // Both outlive it.
@@ -108,6 +109,7 @@ class GpuLoad {
   std::int64_t sum_ = 0;                // of its readings of utilization
   std::int64_t count_ = 0;
   std::optional<Instant> read_;  // the last of them
+  bool broken_ = false;          // one of them is of a broken counter
   std::int64_t mean_ = 0;        // of the last second that has one
   TrailingMean trailing_;
   std::array<Stretch, kLoadAlerts.size()> stretches_{};

@@ -73,6 +73,22 @@ TEST_F(GpuLoadTest, TheMeanCountsAndNotEverySecond) {
   EXPECT_GE(Run(1300, bursts(1)), 300);  // and a new one is said again
 }
 
+// 0 % at three quarters of the power limit is a broken counter, not an idle GPU; at a tenth of it the GPU is idle.
+TEST_F(GpuLoadTest, ABrokenCounterIsNoLowUtilization) {
+  for (const Signal counter : {Signal::kUtilization, Signal::kGrEngineActive}) {
+    Watch(LoadAlert::kLowUtilization, {50 * kPercent, Nanos(600 * kNanosPerSecond)});
+    const auto drawing = [&](std::int64_t milliwatts) {
+      return [counter, milliwatts](int, Sample& s) {
+        s.Set(counter, 0);
+        s.Set(Signal::kPower, milliwatts);
+        s.Set(Signal::kPowerLimit, 400'000);
+      };
+    };
+    EXPECT_EQ(Run(2000, drawing(300'000)), -1);
+    EXPECT_GE(Run(2000, drawing(40'000)), 300);
+  }
+}
+
 TEST_F(GpuLoadTest, TimeWithoutAReadingCountsAsBusy) {
   Watch(LoadAlert::kLowUtilization, {50 * kPercent, Nanos(600 * kNanosPerSecond)});
   EXPECT_EQ(Utilization(500, 0), -1);

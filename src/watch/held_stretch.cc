@@ -36,12 +36,9 @@ void HeldStretch::AddReading(Instant time, std::int64_t value) {
   second_ = second;
   sum_ += value;
   ++count_;
-  // Exactly 0 while the board draws what it draws only with work: the counter is broken.
   const std::optional<std::int64_t> power = Known(power_);
   if (value != 0 || !power) return;
-  const bool works =
-      by_engine_ ? thresholds_->DrawsForWork(*power, power_limit_) : thresholds_->DrawsBeyondIdle(*power, power_limit_);
-  broken_counter_ = broken_counter_ || works;
+  broken_counter_ = broken_counter_ || IsBrokenZero(*thresholds_, by_engine_, *power, power_limit_);
 }
 
 // The open second is over; those up to `next` without a reading are as it was.

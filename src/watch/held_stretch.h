@@ -30,6 +30,12 @@ class HeldStretch {
   // When the present stretch of being held began, on the run's time line.
   [[nodiscard]] std::optional<Instant> held_since() const { return held_since_; }
 
+  // Whether a reading of exactly 0 is of a broken counter, because the board draws what it draws only with work.
+  [[nodiscard]] static bool IsBrokenZero(const Thresholds& thresholds, bool by_engine, std::int64_t power_mw,
+                                         std::optional<std::int64_t> limit_mw) {
+    return by_engine ? thresholds.DrawsForWork(power_mw, limit_mw) : thresholds.DrawsBeyondIdle(power_mw, limit_mw);
+  }
+
   // A GPU renews its utilization once a second or oftener; a reading stands at most for two and a half times that.
   static constexpr Nanos kHold{2'500'000'000};
 
