@@ -110,8 +110,8 @@ class PowerSteps {
   std::size_t count_ = 0;
 };
 
-// What the timeline tells beside the totals. `weight`: GPU-time per nanosecond of the device; `stop_ns`: idle time of it
-// that somebody could have used.
+// What the timeline tells beside the totals. `weight`: GPU-time per nanosecond of the device; `stop_ns`: idle time of
+// it that somebody could have used.
 void ReadTimeline(const IdleStretches& idle, std::int64_t stop_ns, double weight, GpuPicture& gpu) {
   const std::vector<Timeline::Bucket>& buckets = gpu.result->totals.timeline.buckets;
   gpu.long_idle_ns = std::min(static_cast<double>(stop_ns) * weight, gpu.waste_ns);
