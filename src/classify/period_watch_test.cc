@@ -58,8 +58,8 @@ TEST(PeriodWatchTest, FindsThePiecesThatAPassOverTheWholeFileFinds) {
       const auto period = *rc::gen::element<std::int64_t>(100, 1000, 7000, 20'000, 110'000) * kMs;
       const int rows = *rc::gen::element(5, 15, 20, 21, 22, 40, 100, 101, 102, 130, 300);
       for (int i = 0; i < rows; ++i) {
-        const std::int64_t percent = 100 - jitter + random() % (2 * jitter + 1);
-        const std::int64_t missing = random() % 40 == 0 ? 3 + random() % 6 : 1;
+        const std::int64_t percent = 100 - jitter + static_cast<std::int64_t>(random() % (2 * jitter + 1));
+        const std::int64_t missing = random() % 40 == 0 ? 3 + static_cast<std::int64_t>(random() % 6) : 1;
         times.push_back(times.back() + period * percent / 100 * missing);
       }
     }

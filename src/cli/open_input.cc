@@ -29,17 +29,6 @@ std::uintmax_t PlainSize(const std::string& path) {
   return error ? 0 : size;
 }
 
-// --start, in the user's zone where it names none.
-Result<Instant> StartOf(const std::string& text, const std::optional<TimeZone>& zone) {
-  std::string_view rest = text;
-  CivilTime civil;
-  bool zoned = false;
-  if (!TakeCivilTime(rest, &civil, &zoned) || !rest.empty()) {
-    return FailUsage("--start: '" + Printable(text.substr(0, 40)) + "' is no time; write 2026-07-03T22:22:01Z");
-  }
-  return zoned || !zone ? InUtc(civil) : zone->MeaningOf(civil).first;
-}
-
 // "ratio,DCGM_FI_DEV_GPU_UTIL=percent" to ImportOptions::units.
 Result<std::map<std::string, PercentUnit>> ParseUnits(const std::string& text) {
   std::map<std::string, PercentUnit> units;

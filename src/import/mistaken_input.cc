@@ -36,7 +36,8 @@ constexpr auto kMistakes = std::to_array<Mistake>({
      "is a billing export (FOCUS), which tells what was paid and not what GPUs did; hold a plan against it: "
      "idleburn tco SCENARIO --actuals FILE"},
     {"JobID",
-     "is Slurm's accounting (sacct), which tells who had GPUs and not what they did; give it beside records of the GPUs "
+     "is Slurm's accounting (sacct), which tells who had GPUs and not what they did; give it beside records of the "
+     "GPUs "
      "of that time: Prometheus, dcgmi stats or nvidia-smi"},
     {"\"gfx_activity\"", "is amd-smi; record rocm-smi --showuse --showpower --showmeminfo vram --json in a loop"},
 });

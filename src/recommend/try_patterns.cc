@@ -7,6 +7,7 @@
 
 #include "diagnose/idle_stretches.h"
 #include "diagnose/make_finding.h"
+#include "diagnose/stop_time.h"
 
 namespace idleburn {
 namespace {
@@ -109,10 +110,11 @@ class PowerSteps {
   std::size_t count_ = 0;
 };
 
-// What the timeline tells beside the totals. `weight`: GPU-time per nanosecond of the device.
-void ReadTimeline(const IdleStretches& idle, double weight, GpuPicture& gpu) {
+// What the timeline tells beside the totals. `weight`: GPU-time per nanosecond of the device; `stop_ns`: idle time of
+// it that somebody could have used.
+void ReadTimeline(const IdleStretches& idle, std::int64_t stop_ns, double weight, GpuPicture& gpu) {
   const std::vector<Timeline::Bucket>& buckets = gpu.result->totals.timeline.buckets;
-  gpu.long_idle_ns = std::min(idle.recoverable_ns * weight, gpu.waste_ns);
+  gpu.long_idle_ns = std::min(static_cast<double>(stop_ns) * weight, gpu.waste_ns);
   const auto first = std::find_if(buckets.begin(), buckets.end(), Worked);
   const auto last = std::find_if(buckets.rbegin(), buckets.rend(), Worked).base();
   Swings swings;
@@ -154,7 +156,8 @@ Pattern SteadyPattern(const GpuPicture& gpu, const IdleStretches& idle) {
 
 void Show(Pattern p, bool shown, GpuPicture& gpu) { gpu.shows[static_cast<std::size_t>(p)] = shown; }
 
-GpuPicture PictureOf(const Scene& scene, const CostReport::DeviceCost& capacity, const DeviceResult& d) {
+GpuPicture PictureOf(const Scene& scene, const CostReport::DeviceCost& capacity, const DeviceResult& d,
+                     const StopTime& stop) {
   GpuPicture gpu;
   gpu.result = &d;
   const UsageCost& u = capacity.usage;
@@ -162,8 +165,10 @@ GpuPicture PictureOf(const Scene& scene, const CostReport::DeviceCost& capacity,
   gpu.waste_ns = std::max(0.0, gpu.observed_ns - u.effective_ns);
   gpu.busy_ns = std::max(0.0, u.effective_ns - u.spin_effective_ns);
   gpu.memory_peak = d.totals.PeakMemoryShare();
-  const IdleStretches idle = FindIdleStretches(d.totals, scene.thresholds.idle_below);
-  ReadTimeline(idle, capacity.weight, gpu);
+  const IdleStretches idle = FindIdleStretches(d.totals);
+  const Timeline& timeline = d.totals.timeline;
+  const std::vector<bool> none_taken(timeline.buckets.size());
+  ReadTimeline(idle, BeyondGrace(scene.thresholds, stop, timeline, none_taken), capacity.weight, gpu);
   Show(Pattern::kIdleHeavy, static_cast<double>(u.phase_ns[kIdle]) >= kIdleHeavyShare * gpu.observed_ns, gpu);
   if (BusyPhasesNs(d.totals) == 0) return gpu;
   Show(InBursts(gpu) ? Pattern::kBursts : SteadyPattern(gpu, idle), true, gpu);
@@ -247,9 +252,11 @@ const PatternInfo& Info(Pattern p) { return kPatterns[static_cast<std::size_t>(p
 std::vector<GpuPicture> PicturesOf(const Scene& scene) {
   std::vector<GpuPicture> gpus;
   if (scene.traced_only) return gpus;
+  const std::vector<StopTime> stops = FindStopTimes(scene);
   for (const CostReport::DeviceCost& d : scene.cost.devices) {
     const DeviceResult* result = scene.run.Of(d.device);
-    if (result != nullptr && d.usage.observed_ns > 0) gpus.push_back(PictureOf(scene, d, *result));
+    if (result == nullptr || d.usage.observed_ns <= 0) continue;
+    gpus.push_back(PictureOf(scene, d, *result, stops[static_cast<std::size_t>(result - scene.run.devices.data())]));
   }
   MarkExchange(gpus);
   return gpus;

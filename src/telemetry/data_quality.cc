@@ -140,7 +140,7 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "{inputs hold|input holds} one reading of each series, which covers no time; query a range instead: METRIC[1h]"},
     {Q::kFileNotRead, "file_not_read", S::kInfo, "{files of a folder were|file of a folder was} not read"},
     {Q::kOwnerOutlivesJob, "owner_outlives_job", S::kWarn,
-     "{labels name|label names} a job before it began or after it ended, as the scheduler's list says; that time has no "
+     "{labels name|label names} a job before it began or after it ended by the scheduler's list; that time has no "
      "owner"},
     {Q::kMissingChunk, "missing_chunk", S::kWarn,
      "{parts of a recording, a minute each at most, are|part of a recording, a minute at most, is} missing from its "
