@@ -208,7 +208,7 @@ class DeviceClassifier {
   std::array<std::int64_t, 2> stuck_since_ = {INT64_MIN, INT64_MIN};
   bool xid_seen_ = false;
   std::array<Side, kSignalCount> side_{};
-  std::uint32_t held_read_ = 0;  // the signals of HeldMask that were ever read
+  std::uint32_t held_read_ = 0;     // the signals of HeldMask that were ever read
   std::vector<Stretch> stretches_;  // that ended
   RunTime ended_;                   // their time
   std::int64_t begun_ = INT64_MIN;  // when the open one began, after others

@@ -59,8 +59,8 @@ void AppendRows(const std::string& before, const CostReport::RunUsage& u, std::s
   if (unallocated > 0) AppendRow(before, {"unallocated", unallocated, {}, u.cost[kPhaseCount + 1]}, after, digits, out);
 }
 
-// Rows of signals have no phase, and rows of phases no signal: a sum over either is not disturbed by the other. They are
-// of all runs together.
+// Rows of signals have no phase, and rows of phases no signal: a sum over either is not disturbed by the other. They
+// are of all runs together.
 void AppendSignals(const std::string& before, const std::vector<MeasuredRow>& rows, std::string* out) {
   for (const MeasuredRow& row : rows) {
     if (!row.mean) continue;

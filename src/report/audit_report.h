@@ -35,7 +35,7 @@ struct AuditReport {
   LiveRun live;
   RunIds ids;
   std::vector<LinkSpeed> links;         // by DeviceId; beyond its end nothing is known
-  std::vector<PeakFit> peak_fits;   // by model of GPU
+  std::vector<PeakFit> peak_fits;       // by model of GPU
   std::optional<TraceDiagnosis> trace;  // of the run, or of a part of it
   bool traced_only = false;             // no samples: the run is what the trace covers
   std::vector<std::string> inputs;      // names as given

@@ -93,7 +93,19 @@ class Walker {
   std::set<std::string> met_;
 };
 
-// An audit with what EightGpus has not: an owner, a MIG instance, event reasons, candidates, units of work.
+// The first GPU used nearly all of its memory; `fits`: what would hold that.
+void FillMemory(std::vector<PeakFit> fits, AuditReport* report) {
+  DeviceTotals& totals = report->run.devices[0].totals;
+  constexpr std::int64_t kGibibyte = std::int64_t{1} << 30;
+  totals.memory_total = 80 * kGibibyte;
+  totals.memory_used.Add(kNanosPerSecond, 79 * kGibibyte);
+  SignalRange& range = totals.range[Slot(Signal::kMemoryUsed)];
+  range.peak = 79 * kGibibyte;
+  range.seconds.Add(range.peak / SpreadStep(Unit::kByte), kNanosPerSecond);
+  report->peak_fits = std::move(fits);
+}
+
+// An audit with what EightGpus has not: an owner, a MIG instance, event reasons, candidates, units of work, ids.
 std::unique_ptr<AuditFixture> EverythingElse() {
   auto audit = std::make_unique<AuditFixture>();
   AuditFixture::Gpu gpu;
@@ -123,6 +135,7 @@ std::unique_ptr<AuditFixture> EverythingElse() {
                  "exit 0",
                  {Instant(), Instant()},
                  {HostUse{}, std::nullopt},
+                 {},
                  {Note{}},
                  "",
                  {{"sampler.ticks", "9"},
@@ -132,6 +145,11 @@ std::unique_ptr<AuditFixture> EverythingElse() {
                   {"sampler.work_p99", "7"},
                   {"sampler.work_max", "8"},
                   {"sampler.calls.f", "4 1 2 3"}}};
+  report.ids = IdsOf({{"run.id", "0f3a"}, {"env.SLURM_JOB_ID", "4711"}, {"env.WANDB_PROJECT", "bert"}});
+  PeakFit fit;
+  fit.gpu_name = audit->devices[report.run.devices[0].device].name;
+  fit.cheapest = CheaperGpu{"H200", 141, Money::Cents(200), "acme:h200:on_demand@eu-1", Instant()};
+  FillMemory({fit}, &report);
   return audit;
 }
 
@@ -166,12 +184,31 @@ std::unique_ptr<AuditFixture> Traced() {
   return audit;
 }
 
+// All of it as one run of a log, read at one pace.
+void AsOneRun(AuditReport* report) {
+  const UsageCost& whole = report->cost.whole;
+  CostReport::RunCost run;
+  run.span = {report->run.start, report->run.end};
+  run.gpus = report->cost.gpus;
+  run.mean_utilization = whole.mean_utilization;
+  for (std::size_t p = 0; p < kPhaseCount; ++p) {
+    run.usage.ns[p] = whole.phase_ns[p];
+    run.usage.cost[p] = whole.phase_cost[p];
+  }
+  run.usage.ns[kPhaseCount] = whole.unobserved_ns;
+  run.usage.cost[kPhaseCount] = whole.unobserved_cost;
+  report->cost.runs = {run};
+  report->run.devices[0].periods = {{report->run.start, Nanos(kNanosPerSecond)}};
+}
+
 TEST(JsonDocTest, DocumentAndWriterDescribeEachOther) {
   const NullColumn documented = test::DocumentedKeys("idleburn.audit/1");
   ASSERT_GT(documented.size(), 100U);
   Walker walker(documented);
   const auto priced = EightGpus(Money::Cents(249));
   priced->report.thresholds.max_gap = Nanos(kNanosPerSecond);
+  AsOneRun(&priced->report);
+  FillMemory({}, &priced->report);
   AuditFixture nothing;
   nothing.Settle(std::nullopt);
   nothing.report.cost.rate.reason = "nothing_measured";

@@ -134,7 +134,7 @@ TEST_F(MeasuredViewTest, SignalsOfSeveralRunsStandOnceInTheCsv) {
   std::size_t idle = 0;
   for (std::string line; std::getline(csv, line);) {
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), 20) << line;
-    idle += line.find(",idle,") != std::string::npos ? 1 : 0;
+    idle += line.find(",idle,") != std::string::npos ? 1U : 0U;
     if (line.find(",power.draw,") == std::string::npos) continue;
     ++power;
     EXPECT_EQ(line.find("2026-07-02T14:00:00Z,2026-07-02T14:01:40Z,"), 0U) << line;
