@@ -294,19 +294,23 @@ void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceT
   AddTimeline(cell, phase, held, totals);
 }
 
-void CellAccumulator::AddGap(std::int64_t ns, DeviceTotals& totals) {
+// Nothing that lasts goes on beyond this cell.
+void CellAccumulator::EndStreaks(DeviceTotals& totals) {
   ReleaseSuspects(totals);
   EndZeros(totals);
   quiet_now_ = 0;
   dim_.clear();
   dim_ns_ = 0;
+}
+
+void CellAccumulator::AddGap(std::int64_t ns, DeviceTotals& totals) {
+  EndStreaks(totals);
   totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] += ns;
   spin_.Push(SpinWindow::kNever, (ns + kNanosPerSecond - 1) / kNanosPerSecond, 0, 0, totals);
 }
 
 void CellAccumulator::Flush(DeviceTotals& totals) {
-  ReleaseSuspects(totals);
-  EndZeros(totals);
+  EndStreaks(totals);
   // Of runs only those count that are long enough as a whole.
   std::erase_if(totals.zero_runs, [this](const ZeroRun& run) { return run.ns < thresholds_->idle_after.count(); });
   spin_.Flush(totals);

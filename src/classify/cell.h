@@ -69,7 +69,7 @@ class CellAccumulator {
   void Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals);
   // So many nanoseconds, over one cell or more, without any reading.
   void AddGap(std::int64_t ns, DeviceTotals& totals);
-  // End of input: no further cell follows.
+  // End of input, or of a stretch of it: what follows begins anew.
   void Flush(DeviceTotals& totals);
   // A run of 0 % that goes on is noted as far as it went, and the rest as one that joins it (DeviceTotals::Merge).
   void CutRun(DeviceTotals& totals);
@@ -93,6 +93,7 @@ class CellAccumulator {
   void FollowQuiet(const Cell& cell, bool whole);
   void FollowZeros(const Cell& cell);
   void EndZeros(DeviceTotals& totals);
+  void EndStreaks(DeviceTotals& totals);
   void FollowDim(const Cell& cell, bool may_be, DeviceTotals& totals);
   void AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase, DeviceTotals& totals) const;
   void AddMeasured(const Cell& cell, DeviceTotals& totals) const;

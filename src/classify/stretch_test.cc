@@ -181,6 +181,27 @@ TEST(RunsTest, ASilenceWithinARunHoldsEverySignal) {
   }
 }
 
+// Half a minute at 0 % is needed to know idle power, and a minute at little power to call busy time dim: not the ends
+// of two runs together.
+TEST(RunsTest, NothingLastsFromOneRunIntoTheNext) {
+  const DeviceTable devices = Boards(1);
+  for (const auto& [percent, seconds] : {std::pair(0, 25), std::pair(100, 50)}) {
+    std::vector<Sample> rows;
+    for (const std::int64_t from : {std::int64_t{0}, std::int64_t{7'200}}) {
+      for (std::int64_t second = 0; second <= seconds; ++second) {
+        rows.push_back(Row(0, from + second, percent));
+        rows.back().Set(Signal::kPower, 60'000);
+        rows.back().Set(Signal::kPowerLimit, 400'000);
+      }
+    }
+    const RunResult run = Classified(rows, devices);
+    ASSERT_EQ(run.runs.size(), 2U);
+    const DeviceTotals& totals = run.devices[0].totals;
+    EXPECT_EQ(totals.idle_power_held.TotalNs() + totals.idle_power_empty.TotalNs(), 0) << percent;
+    EXPECT_EQ(totals.dim_by_power.TotalNs(), 0) << percent;
+  }
+}
+
 // The energy that a counter shows between two runs is that of neither.
 TEST(RunsTest, EnergyBetweenRunsIsNotCounted) {
   const DeviceTable devices = Boards(1);
