@@ -166,12 +166,30 @@ std::unique_ptr<AuditFixture> Traced() {
   return audit;
 }
 
+// All of it as one run of a log, read at one pace.
+void AsOneRun(AuditReport* report) {
+  const UsageCost& whole = report->cost.whole;
+  CostReport::RunCost run;
+  run.span = {report->run.start, report->run.end};
+  run.gpus = report->cost.gpus;
+  run.mean_utilization = whole.mean_utilization;
+  for (std::size_t p = 0; p < kPhaseCount; ++p) {
+    run.usage.ns[p] = whole.phase_ns[p];
+    run.usage.cost[p] = whole.phase_cost[p];
+  }
+  run.usage.ns[kPhaseCount] = whole.unobserved_ns;
+  run.usage.cost[kPhaseCount] = whole.unobserved_cost;
+  report->cost.runs = {run};
+  report->run.devices[0].periods = {{report->run.start, Nanos(kNanosPerSecond)}};
+}
+
 TEST(JsonDocTest, DocumentAndWriterDescribeEachOther) {
   const NullColumn documented = test::DocumentedKeys("idleburn.audit/1");
   ASSERT_GT(documented.size(), 100U);
   Walker walker(documented);
   const auto priced = EightGpus(Money::Cents(249));
   priced->report.thresholds.max_gap = Nanos(kNanosPerSecond);
+  AsOneRun(&priced->report);
   AuditFixture nothing;
   nothing.Settle(std::nullopt);
   nothing.report.cost.rate.reason = "nothing_measured";
