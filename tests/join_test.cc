@@ -239,7 +239,7 @@ TEST_F(Join, TwoMachinesWithEqualIndicesAreNeverOne) {
   ExpectTold(one + " " + two, "nvidia_smi.utilization.gpu of GPU 0");
   const json audit = AuditJsonOf("--price 3.6 node1=" + one + " node2=" + two);
   ASSERT_EQ(audit["per_gpu"].size(), 16U);
-  EXPECT_EQ(audit["cost"]["total"], "11.18") << "16 GPUs from 0 to 699 s at $0.001 a second";
+  EXPECT_EQ(audit["cost"]["total"], "9.58") << "16 GPUs, each from its first row to its last: 599 s at $0.001";
   EXPECT_DOUBLE_EQ(audit["gpu_hours"]["observed"].get<double>(), 16 * 599 / 3600.0);
   EXPECT_EQ(audit["per_gpu"][0]["host"], "node1");
   EXPECT_EQ(audit["per_gpu"][8]["host"], "node2");

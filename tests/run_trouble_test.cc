@@ -610,7 +610,8 @@ TEST(RunRecordingTest, AHomeThatCannotBeWrittenIsSaidOnce) {
   const LiveMachine machine("gpu 0\n");
   const ProgramRun run = machine.Run("XDG_DATA_HOME=/proc/home $I run -- sh -c 'sleep 0.3; exit 5'");
   EXPECT_EQ(run.code, 5);
-  EXPECT_EQ(LinesWith(run.err, "/proc/home"), 2) << run.err;  // the recording's folder, and the history's
+  EXPECT_EQ(LinesWith(run.err, "idleburn: /proc/home"), 2) << run.err;  // the recording's folder, and the history's
+  EXPECT_EQ(LinesWith(run.err, "at /proc/home/idleburn/recordings"), 1) << "the report's doubt";
   EXPECT_EQ(LinesWith(run.err, "the history does not have this run"), 1);
   EXPECT_EQ(LinesWith(run.err, "the run goes on, and no recording is kept"), 1);
   const ProgramRun homeless = machine.Run("unset XDG_DATA_HOME HOME; $I run -- sh -c 'sleep 0.3; exit 5'");

@@ -182,8 +182,8 @@ TEST(TcoTest, ABillingExportStandsBesideThePlan) {
   // 340 GPU-hours at 2.50 are 850.00: all of the variance against a third of 2,000 is quantity.
   EXPECT_EQ(actuals["variances"][0]["price"], "0.00");
   EXPECT_EQ(actuals["variances"][0]["quantity"], "183.33");
-  // 900.00 paid, and four of six months of 21,550.00 are left.
-  EXPECT_EQ(actuals["reforecast"], "15266.67");
+  // 900.00 paid, four of six months of 21,550.00 are left, and two of what has no row: 14,900.00 in all.
+  EXPECT_EQ(actuals["reforecast"], "20233.33");
   EXPECT_EQ(actuals["forecast"].size(), 6U);
   EXPECT_EQ(actuals["forecast"][1]["actual"], "259.75");
   EXPECT_EQ(actuals["burn_days"], 30);        // 5 July is outside, the 20th is within
@@ -276,24 +276,24 @@ TEST(TcoTest, MarkdownAndCsvFollowTheMonthsToo) {
                                              "month,line,amount,status\n2026-01,fine-tuning,500.50,closed\n"
                                              "2026-02,labour,3000,open\n");
   const json actuals = Document(arguments)["actuals"];
-  EXPECT_EQ(actuals["reforecast"], "14002.00");  // 3,500.50 / 0.25
+  EXPECT_EQ(actuals["reforecast"], "20052.00");  // 3,500.50 / 0.25, and 6,050.00 planned without a row
   EXPECT_EQ(actuals["reforecast_by"], "cost_efficiency");
   EXPECT_EQ(actuals["lines"][0]["line"], "compute.fine-tuning");
   double months = 0;
   for (const json& month : actuals["forecast"]) months += std::stod(month["expected_exact"].get<std::string>());
-  EXPECT_NEAR(months, 14002, 1e-6);
+  EXPECT_NEAR(months, 20052, 1e-6);
   double categories = 0;
   for (const json& c : actuals["categories"]) categories += std::stod(c["reforecast_exact"].get<std::string>());
-  EXPECT_NEAR(categories, 14002, 1e-6);
+  EXPECT_NEAR(categories, 20052, 1e-6);
   const std::string csv = RunIdleburn("tco --format csv " + arguments).out;
   for (const char* row :
        {"naive,compute,,500.50,USD,true,actual,2026-01\n", "naive,total,,3000.00,USD,true,actual,2026-02\n",
-        "naive,total,,14002.00,USD,true,forecast,\n", ",forecast,2026-06\n"}) {
+        "naive,total,,20052.00,USD,true,forecast,\n", ",forecast,2026-06\n"}) {
     EXPECT_NE(csv.find(row), std::string::npos) << row << csv;
   }
   const std::string markdown = RunIdleburn("tco --format markdown " + arguments).out;
   for (const char* row :
-       {"| total | 24,782.50 | 14,720.00 | 3,500.50 | 14,002.00 |", "| total |  | 21,550.00 | 14,002.00 | -7,548.00 |",
+       {"| total | 24,782.50 | 14,720.00 | 3,500.50 | 20,052.00 |", "| total |  | 21,550.00 | 20,052.00 | -1,498.00 |",
         "| 2026-02 | paid, open |", "fine-tuning | 2,000.00 | 600.00 | 500.50 |  |"}) {
     EXPECT_NE(markdown.find(row), std::string::npos) << row << markdown;
   }

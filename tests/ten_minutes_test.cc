@@ -93,10 +93,11 @@ void Measure(const StandIn& driver, const test::FakeRoot& root, std::mt19937& ra
 // All fields; a new one makes this fail to compile.
 auto Fields(const DeviceResult& r) {
   const auto& [device, counter, first, last, period, periods, collection, fast, spans, tick_window, totals, spin,
-               power_limit, default_limit, max_sm, throttled] = r;
-  const auto& [evidence, time, idle, limit, below] = spin;
+               power_limit, default_limit, max_sm, throttled, runs] = r;
+  const auto& [evidence, time, idle, limit, below, lacks, refused, work_from, dim] = spin;
   return std::tie(device, counter, first, last, period, periods, collection, fast, spans, tick_window, totals, evidence,
-                  time, idle, limit, below, power_limit, default_limit, max_sm, throttled);
+                  time, idle, limit, below, lacks, refused, work_from, dim, power_limit, default_limit, max_sm,
+                  throttled);
 }
 
 void ExpectSame(const RunInputs& live, const RunInputs& replayed) {
@@ -105,6 +106,7 @@ void ExpectSame(const RunInputs& live, const RunInputs& replayed) {
   ASSERT_EQ(live.run.devices.size(), replayed.run.devices.size());
   for (std::size_t i = 0; i < live.run.devices.size(); ++i) {
     EXPECT_TRUE(Fields(live.run.devices[i]) == Fields(replayed.run.devices[i])) << "device " << i;
+    EXPECT_EQ(live.run.devices[i].runs.size(), replayed.run.devices[i].runs.size());
   }
   for (std::size_t i = 0; i < kQualityCount; ++i) {
     const auto id = static_cast<QualityId>(i);

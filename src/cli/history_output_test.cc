@@ -144,8 +144,10 @@ TEST(HistoryOutputTest, AForecastStandsBesideWhatCame) {
 TEST(HistoryOutputTest, EveryKeyIsDocumented) {
   HistoryRun failed = LaunchedRun();
   failed.exit = "exit 7";
-  test::ExpectDocumented("idleburn.history/1",
-                         std::array{HistoryJson(Listing()), HistoryJson({"h.sqlite", {LaunchedRun(), failed}, 2})});
+  failed.parent = "0123456789abcdef";
+  HistoryListing nested = {"h.sqlite", {LaunchedRun(), failed}, 2};
+  nested.within[failed.id] = failed.parent;
+  test::ExpectDocumented("idleburn.history/1", std::array{HistoryJson(Listing()), HistoryJson(nested)});
   test::ExpectDocumented("idleburn.ledger/1", std::array{LedgerJson(Report())});
 }
 

@@ -43,7 +43,9 @@ TEST(IsolateOutputTest, TheVerdictComesFirstAndNamesTheLargestEffect) {
 }
 
 TEST(IsolateOutputTest, WhatWasNotShownIsNotClaimed) {
-  EXPECT_EQ(FirstLine(IsolateText(Report({Measured("cpu_affinity", {5, 12, 9})}), 300)).find("Not shown:"), 0U);
+  EXPECT_EQ(FirstLine(IsolateText(Report({Measured("cpu_affinity", {5, 12, 9})}), 300))
+                .find("Inconclusive: noise exceeds any effect."),
+            0U);
   EXPECT_EQ(FirstLine(IsolateText(Report({Measured("cpu_affinity", {5})}), 300)).find("Unknown after one round"), 0U);
   EXPECT_EQ(FirstLine(IsolateText(Report({}), 300)), "Unknown: no knob was measured.");
   EXPECT_EQ(FirstLine(IsolateText(Report({Measured("cpu_affinity", {10, 10.01, 9.99})}), 300)),

@@ -55,7 +55,7 @@ constexpr auto kTable = std::to_array<SettingInfo>({
      3},
     {"classify.idle_after", "--idle-after", "TIME", SettingKind::kDuration, "15m",
      "advise to stop GPUs from so long at 0 % on all GPUs of a job"},
-    {"classify.idle_grace", "--idle-grace", "TIME", SettingKind::kDuration, "5m",
+    {"classify.idle_grace", "--idle-grace", "TIME", SettingKind::kGrace, "5m",
      "of each such run, what passes before somebody stops it: in no saving"},
     {"classify.idle_below", "", "%", SettingKind::kShare, "10", "idle: mean utilisation of a second below this"},
     {"classify.productive_from", "", "%", SettingKind::kShare, "70",
@@ -117,6 +117,8 @@ bool IsWhole(const ScaledNumber& n, std::int64_t most) {
   return n.fault == NumberFault::kNone && n.value % 1'000'000 == 0 && n.value > 0 && n.value / 1'000'000 <= most;
 }
 
+bool IsNoTime(std::string_view text) { return text == "0" || text == "0s" || text == "0m"; }
+
 // What `text` is not and should be; empty if it is.
 std::string WhyBad(const SettingInfo& info, const std::string& text) {
   const ScaledNumber n = ParseScaled(text, 6);
@@ -130,6 +132,9 @@ std::string WhyBad(const SettingInfo& info, const std::string& text) {
     case SettingKind::kText:
     case SettingKind::kList:
       return "";
+    case SettingKind::kGrace:
+      if (IsNoTime(text)) return "";
+      [[fallthrough]];
     case SettingKind::kDuration:
       if (const Result<Nanos> span = ParseDuration(text)) {
         return span->count() <= kMostDays * 24 * kNanosPerHour
@@ -290,7 +295,8 @@ Result<Thresholds> ThresholdsFrom(const Settings& settings) {
   t.burst_percent = Scaled(settings, "classify.burst", 0);
   if (settings.Has("classify.idle_power")) t.idle_power = Scaled(settings, "classify.idle_power", 3);
   t.idle_after = *ParseDuration(settings.Text("classify.idle_after"));
-  t.idle_grace = *ParseDuration(settings.Text("classify.idle_grace"));
+  const std::string& grace = settings.Text("classify.idle_grace");
+  t.idle_grace = IsNoTime(grace) ? Nanos(0) : *ParseDuration(grace);
   if (t.idle_after < Nanos(60 * kNanosPerSecond)) {
     return FailUsage("--idle-after: at least 1m: shorter pauses are no GPU that somebody else could have used");
   }

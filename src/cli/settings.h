@@ -14,7 +14,17 @@
 namespace idleburn {
 
 // What a setting's text must be. kList: parts with commas between; its flag may be given several times.
-enum class SettingKind : std::uint8_t { kText, kList, kShare, kCount, kDuration, kNumber, kMonthHours, kCurrency };
+enum class SettingKind : std::uint8_t {
+  kText,
+  kList,
+  kShare,
+  kCount,
+  kDuration,
+  kGrace,
+  kNumber,
+  kMonthHours,
+  kCurrency
+};
 
 // One thing a user may set, by flag, environment, or idleburn.toml.
 struct SettingInfo {

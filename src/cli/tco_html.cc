@@ -119,7 +119,8 @@ std::string MonthBars(const ActualReport& report, const std::string& currency) {
       ++row;
     };
     bar("plan", month.plan, kFills[2]);
-    bar(month.actual ? "actual" : "forecast", month.expected, month.actual ? kFills[0] : kFills[8]);
+    bar(month.actual ? "actual" : "forecast", month.actual.value_or(month.expected),
+        month.actual ? kFills[0] : kFills[8]);
   }
   return Chart("Plan and actual, month by month", row, shapes);
 }

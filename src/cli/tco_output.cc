@@ -52,7 +52,8 @@ class CsvWriter {
     }
     for (const MonthForecast& month : report.forecast) {
       Add({plan.name, "total", "", month.plan, true, "plan", month.month}, plan.currency);
-      Add({plan.name, "total", "", month.expected, true, month.actual ? "actual" : "forecast", month.month},
+      Add({plan.name, "total", "", month.actual.value_or(month.expected), true, month.actual ? "actual" : "forecast",
+           month.month},
           plan.currency);
     }
     Add({plan.name, "total", "", report.expected, true, "forecast", ""}, plan.currency);

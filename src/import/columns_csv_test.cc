@@ -370,6 +370,13 @@ TEST(ColumnsCsvTest, SeveralRowsOfOneOwnerAreReadings) {
   EXPECT_EQ(t.Count(QualityId::kSharedCopies), 2);
 }
 
+// How many times of devices there are: rows of one device and time are readings of one stamp.
+std::size_t Stamps(const Imported& t) {
+  std::set<std::pair<DeviceId, std::int64_t>> stamps;
+  for (const Sample& s : t.sink.all) stamps.emplace(s.device, s.time.nanos());
+  return stamps.size();
+}
+
 // Two jobs, one written every second and one every ten, which ends with its last row: time counts, and not rows.
 TEST(ColumnsCsvTest, OwnersShareTimeAndNotRows) {
   const auto rows = [](std::int64_t from, int step, const std::string& owner) {
@@ -387,7 +394,7 @@ TEST(ColumnsCsvTest, OwnersShareTimeAndNotRows) {
   EXPECT_FALSE(shares[0].estimated);
   // Grouped by owner, the same hour of one GPU is shared by both.
   const Imported grouped("t,g,o,u\n" + rows(0, 1, "alice") + rows(0, 1, "bob"), "time=t,gpu=g,owner=o,util=u");
-  EXPECT_EQ(grouped.sink.all.size(), 3600U);
+  EXPECT_EQ(Stamps(grouped), 3600U);
   ASSERT_EQ(grouped.owners.SharesOf(0).size(), 2U);
   EXPECT_DOUBLE_EQ(grouped.owners.SharesOf(0)[0].fraction, 0.5);
   EXPECT_TRUE(grouped.owners.SharesOf(0)[0].estimated);
@@ -406,16 +413,26 @@ std::string RowsOfTwo(const std::vector<std::pair<int, int>>& spans, bool local,
   return text;
 }
 
-// A wall clock that was set back among the first rows is no disorder: sorted, what came twice would be there once.
+// A wall clock that was set back among the first rows is no disorder: sorted, what came twice would be of one time.
 TEST(ColumnsCsvTest, KeepsTheOrderWhereALocalClockWasSetBack) {
   const auto read = [](const std::vector<std::pair<int, int>>& spans, int step = 1) {
-    const Imported t(RowsOfTwo(spans, true, step), "time=t,gpu=g,util=u");
-    return t.sink.all.size();
+    return Imported(RowsOfTwo(spans, true, step), "time=t,gpu=g,util=u");
   };
-  EXPECT_EQ(read({{0, 600}, {300, 900}}), 2400U) << "into its own past";
-  EXPECT_EQ(read({{1800, 3600}, {0, 3600}}, 5), 2160U) << "by an hour, to before it began";
-  EXPECT_EQ(read({{0, 600}, {0, 600}}), 1200U) << "begins anew: groups of copies";
-  EXPECT_EQ(read({{0, 600}, {300, 900}, {500, 1000}}), 2000U) << "goes back again and again: groups of something";
+  const auto back = [](const Imported& t) {
+    std::size_t steps = 0;
+    for (std::size_t i = 2; i < t.sink.all.size(); ++i) {
+      if (t.sink.all[i].time < t.sink.all[i - 2].time) ++steps;
+    }
+    return steps;
+  };
+  EXPECT_EQ(back(read({{0, 600}, {300, 900}})), 2U) << "into its own past";
+  EXPECT_EQ(back(read({{1800, 3600}, {0, 3600}}, 5)), 2U) << "by an hour, to before it began";
+  const Imported copies = read({{0, 600}, {0, 600}});
+  EXPECT_EQ(back(copies), 0U) << "begins anew: groups of copies";
+  EXPECT_EQ(Stamps(copies), 1200U);
+  const Imported groups = read({{0, 600}, {300, 900}, {500, 1000}});
+  EXPECT_EQ(back(groups), 0U) << "goes back again and again: groups of something";
+  EXPECT_EQ(Stamps(groups), 2000U);
 }
 
 std::vector<std::int64_t> TimesOf(const Imported& t, DeviceId device) {
@@ -423,6 +440,7 @@ std::vector<std::int64_t> TimesOf(const Imported& t, DeviceId device) {
   for (const Sample& s : t.sink.all) {
     if (s.device == device) times.push_back(s.time.nanos() / kNanosPerSecond - 1'751'580'000);
   }
+  times.erase(std::unique(times.begin(), times.end()), times.end());  // readings of one stamp
   return times;
 }
 

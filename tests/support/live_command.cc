@@ -9,7 +9,7 @@
 
 namespace idleburn::testing {
 
-const char* const kNoGpu = "IDLEBURN_NVML_LIBRARY=/no/such/library.so ";
+const char* const kNoGpu = "IDLEBURN_NVML_LIBRARY=/proc/no/such/library.so ";
 
 LiveMachine::LiveMachine(const std::string& script, bool live) {
   environment_ = "export F=" + folder_.path().string() + " I=" IDLEBURN_PROGRAM " T=" IDLEBURN_SIMULATED_TRAINING +
