@@ -61,8 +61,8 @@ void AppendRows(const std::string& before, const CostReport::RunUsage& u, std::s
 
 // Rows of signals have no phase, and rows of phases no signal: a sum over either is not disturbed by the other. They
 // are of all runs together.
-void AppendSignals(const std::string& before, const std::vector<MeasuredRow>& rows, std::string* out) {
-  for (const MeasuredRow& row : rows) {
+void AppendSignals(const std::string& before, const std::vector<MeasuredSignal>& rows, std::string* out) {
+  for (const MeasuredSignal& row : rows) {
     if (!row.mean) continue;
     const auto number = [&](const std::optional<double>& value) {
       return value ? fmt::format("{:.12g}", InUnit(*value, row.unit)) : std::string();

@@ -70,8 +70,8 @@ void AddDevice(const AuditReport& report, const DeviceResult& d, Signal s, Sum& 
               (d.totals.utilization_stuck && s == Signal::kUtilization);
 }
 
-MeasuredRow RowOf(Signal s, const Sum& sum) {
-  MeasuredRow row;
+MeasuredSignal RowOf(Signal s, const Sum& sum) {
+  MeasuredSignal row;
   row.scope = "gpu";
   row.name = Info(s).name;
   row.unit = Info(s).unit;
@@ -109,8 +109,8 @@ constexpr std::array<Signal, kMeasured.size()> kShown = {Signal::kUtilization,
                                                          Signal::kDecoderUtilization,
                                                          Signal::kProcesses};
 
-std::vector<MeasuredRow> HostRows(const LiveRun& live) {
-  std::vector<MeasuredRow> rows;
+std::vector<MeasuredSignal> HostRows(const LiveRun& live) {
+  std::vector<MeasuredSignal> rows;
   for (std::size_t i = 0; i < kHostScopeCount; ++i) {
     const auto scope = static_cast<HostScope>(i);
     for (std::size_t m = 0; m < kHostMeasures.size(); ++m) {
@@ -118,7 +118,7 @@ std::vector<MeasuredRow> HostRows(const LiveRun& live) {
       const std::string_view source = measure.source[i];
       if (source.empty()) continue;
       const HostStatistic range = live.statistics.Of(scope, m);
-      MeasuredRow row;
+      MeasuredSignal row;
       row.scope = kHostScopeNames[i];
       row.name = Info(measure.id).name;
       row.unit = measure.unit;
@@ -227,21 +227,21 @@ std::string UnitText(double value, Unit unit) {
   }
 }
 
-std::vector<MeasuredRow> MeasuredOf(const AuditReport& report) {
-  std::vector<MeasuredRow> rows;
+std::vector<MeasuredSignal> MeasuredOf(const AuditReport& report) {
+  std::vector<MeasuredSignal> rows;
   for (const Signal s : kShown) {
     Sum sum;
     for (const DeviceResult& d : report.run.devices) AddDevice(report, d, s, sum);
     rows.push_back(RowOf(s, sum));
   }
-  for (MeasuredRow& row : MeasuredOfHost(report)) rows.push_back(std::move(row));
+  for (MeasuredSignal& row : MeasuredOfHost(report)) rows.push_back(std::move(row));
   return rows;
 }
 
-std::vector<MeasuredRow> MeasuredOfHost(const AuditReport& report) { return HostRows(report.live); }
+std::vector<MeasuredSignal> MeasuredOfHost(const AuditReport& report) { return HostRows(report.live); }
 
-std::vector<MeasuredRow> MeasuredOf(const AuditReport& report, DeviceId device) {
-  std::vector<MeasuredRow> rows;
+std::vector<MeasuredSignal> MeasuredOf(const AuditReport& report, DeviceId device) {
+  std::vector<MeasuredSignal> rows;
   const DeviceResult* const d = ResultOf(report, device);
   for (const Signal s : kShown) {
     Sum sum;

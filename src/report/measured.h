@@ -15,7 +15,7 @@ namespace idleburn {
 // prints these rows. Of a GPU the mean and the p95 are of time: a reading lasts until the next, and of several readings
 // in a second the second has their mean; the p95 is that of the seconds. The peak is the highest single reading. Of a
 // host they are of rates over a second at least (telemetry/host_statistics.h).
-struct MeasuredRow {
+struct MeasuredSignal {
   std::string_view scope;  // "gpu", "machine" or "workload"
   std::string_view name;
   Unit unit = Unit::kCount;
@@ -30,12 +30,12 @@ struct MeasuredRow {
 };
 
 // Of all GPUs together and the host, in a fixed order, also those that were not read.
-std::vector<MeasuredRow> MeasuredOf(const AuditReport& report);
+std::vector<MeasuredSignal> MeasuredOf(const AuditReport& report);
 // Of one GPU.
-std::vector<MeasuredRow> MeasuredOf(const AuditReport& report, DeviceId device);
+std::vector<MeasuredSignal> MeasuredOf(const AuditReport& report, DeviceId device);
 
 // Of the host alone: the last rows of the first.
-std::vector<MeasuredRow> MeasuredOfHost(const AuditReport& report);
+std::vector<MeasuredSignal> MeasuredOfHost(const AuditReport& report);
 
 // As JSON and CSV have it: "percent", "W", "MHz", "bytes", "C", "bytes_per_s", "count"; and a value in that unit.
 std::string_view UnitName(Unit unit);

@@ -16,9 +16,9 @@ namespace idleburn {
 // What was measured, of all GPUs or of one, for whichever `Json` its writer uses; docs/json.md documents every key.
 
 template <typename Json>
-Json SignalsJson(const std::vector<MeasuredRow>& rows) {
+Json SignalsJson(const std::vector<MeasuredSignal>& rows) {
   Json list = Json::array();
-  for (const MeasuredRow& row : rows) {
+  for (const MeasuredSignal& row : rows) {
     Json json;
     json["signal"] = row.name;
     json["scope"] = row.scope;

@@ -46,9 +46,9 @@ std::string FitLine(const PeakFit& fit) {
 }
 
 // "Not read: sm_active, tensor_active (not reported); machine, workload (not recorded)."
-std::string AbsentLine(const std::vector<MeasuredRow>& rows) {
+std::string AbsentLine(const std::vector<MeasuredSignal>& rows) {
   std::map<std::string_view, std::vector<std::string>> by_reason;
-  for (const MeasuredRow& row : rows) {
+  for (const MeasuredSignal& row : rows) {
     if (row.mean) continue;
     std::vector<std::string>& names = by_reason[row.reason];
     const std::string name = row.scope == "gpu"             ? std::string(row.name)
@@ -78,8 +78,8 @@ ReportTable MeasuredTable(const AuditReport& report) {
                    {"peak", Align::kRight},
                    {"read", Align::kRight},
                    {"counter", Align::kLeft, true, true}};
-  const std::vector<MeasuredRow> rows = MeasuredOf(report);
-  for (const MeasuredRow& row : rows) {
+  const std::vector<MeasuredSignal> rows = MeasuredOf(report);
+  for (const MeasuredSignal& row : rows) {
     if (!row.mean) continue;
     const auto text = [&](const std::optional<double>& value) { return value ? UnitText(*value, row.unit) : ""; };
     const std::string name = row.scope == "gpu" ? std::string(row.name) : fmt::format("{} {}", row.scope, row.name);

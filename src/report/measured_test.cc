@@ -34,8 +34,8 @@ class MeasuredViewTest : public ::testing::Test {
     range.seconds.Add(value / SpreadStep(Info(signal).unit), seconds * kNanosPerSecond);
     range.peak = std::max(range.peak, peak);
   }
-  [[nodiscard]] MeasuredRow Row(std::string_view name) const {
-    for (const MeasuredRow& row : MeasuredOf(audit_.report)) {
+  [[nodiscard]] MeasuredSignal Row(std::string_view name) const {
+    for (const MeasuredSignal& row : MeasuredOf(audit_.report)) {
       if (row.name == name && row.scope == "gpu") return row;
     }
     ADD_FAILURE() << name;
@@ -53,7 +53,7 @@ TEST_F(MeasuredViewTest, AllGpusAreOneSpreadOfTime) {
   Read(0, Signal::kPower, 100'000, 94, 120'000);
   Read(0, Signal::kPower, 500'000, 6, 650'000);
   Read(1, Signal::kPower, 200'000, 50, 210'000);
-  const MeasuredRow row = Row("power.draw");
+  const MeasuredSignal row = Row("power.draw");
   EXPECT_DOUBLE_EQ(row.mean.value(), (94.0 * 100'000 + 6 * 500'000 + 50 * 200'000) / 150);
   EXPECT_EQ(row.p95.value(), 200'000);  // 144 of 150 s lie at or below
   EXPECT_EQ(row.peak.value(), 650'000);
