@@ -177,8 +177,8 @@ TEST_F(SeveralRates, EveryReportNamesThePrices) {
     }
   }
   const std::string csv = Audit(flags + "--format csv").out;
-  EXPECT_NE(csv.find(",USD,1.50,'--price A100=1.50\n"), std::string::npos) << csv;
-  EXPECT_NE(csv.find(",USD,4.00,'--price H100=4\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",USD,1.50,'--price A100=1.50,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",USD,4.00,'--price H100=4,"), std::string::npos) << csv;
 }
 
 TEST_F(SeveralRates, ContractsComeAfterPricesAndBeforeWhatIsOwned) {
