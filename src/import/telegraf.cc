@@ -39,9 +39,12 @@ constexpr TelegrafField kFields[] = {
 std::optional<Instant> StampOf(std::string_view text) {
   constexpr std::int64_t kEarliest = 100'000'000 * kNanosPerSecond;
   constexpr std::int64_t kLatest = 4'000'000'000 * kNanosPerSecond;
-  std::optional<std::int64_t> time = ParseInteger(text);
-  for (int thousands = 0; time && *time < kEarliest && thousands < 3; ++thousands) *time *= 1000;
-  return time && *time >= kEarliest && *time <= kLatest ? std::optional(Instant::FromNanos(*time)) : std::nullopt;
+  std::int64_t time = ParseInteger(text).value_or(0);
+  if (time <= 0) return std::nullopt;
+  for (int thousands = 0; time < kEarliest && thousands < 3; ++thousands) {
+    if (__builtin_mul_overflow(time, std::int64_t{1000}, &time)) return std::nullopt;
+  }
+  return time >= kEarliest && time <= kLatest ? std::optional(Instant::FromNanos(time)) : std::nullopt;
 }
 
 class TelegrafImport {

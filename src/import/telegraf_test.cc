@@ -88,6 +88,12 @@ TEST(Telegraf, BadInputIsSaid) {
   EXPECT_EQ(cut->quality.CountOf(QualityId::kTornRow), 1);
   const auto bad = Import(good + "what is this\n" + Tags(0) + " utilization_gpu=5i 12\n");
   EXPECT_EQ(bad->quality.CountOf(QualityId::kBadRow), 2);
+  // Between two units, and beyond what nanoseconds hold.
+  for (const std::string stamp : {"17831173200000000", "-1783117320", "9223372036854775807"}) {
+    const auto odd = Import(good + Tags(0) + " utilization_gpu=5i " + stamp + "\n");
+    EXPECT_EQ(odd->samples.size(), 1U) << stamp;
+    EXPECT_EQ(odd->quality.CountOf(QualityId::kBadRow), 1) << stamp;
+  }
 }
 
 }  // namespace
