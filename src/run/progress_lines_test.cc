@@ -661,17 +661,16 @@ TEST(ProgressQuicklyTest, WhatIsPassedOverTellsNothing) {
                                           "/s",          "-",
                                           "5s",          "[==>",
                                           "]{",          "val_"};
-  int passed = 0;
   test::ExpectProperty("passed over", [&] {
     const auto picks = *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(0, parts.size()));
     std::string line;
     for (const std::size_t pick : picks) line += parts[pick];
     if (MayTellProgress(line)) return;
-    ++passed;
     RC_ASSERT(TellsNothing(ParseProgress(line)));
   });
-  EXPECT_GT(passed, 0);
-  EXPECT_FALSE(MayTellProgress("line 123456 of output"));
+  const std::string plain = "line 123456 of output";
+  EXPECT_FALSE(MayTellProgress(plain));
+  EXPECT_TRUE(TellsNothing(ParseProgress(plain)));
   EXPECT_TRUE(MayTellProgress("  "));
 }
 
