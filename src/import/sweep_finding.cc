@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMs = kNanosPerSecond / 1000;
 constexpr std::size_t kWindow = 32;             // sweeps
-constexpr std::size_t kFewSweeps = 16;          // of which none may be torn
+constexpr std::size_t kFewSweeps = 16;          // a log with fewer may have no torn one
 constexpr double kProof = 0.90;                 // of the time, in pauses
 constexpr std::int64_t kOneQuery = 50 * kMs;    // nvidia-smi asks a GPU in less
 constexpr std::int64_t kSlowQuery = 500 * kMs;  // and never in more

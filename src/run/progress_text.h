@@ -43,7 +43,7 @@ struct ProgressText {
   bool training = false;  // it shows what only a training has: an epoch, a learning rate, samples a second, its name
 };
 
-// False only for a line of which ParseProgress would say nothing: no bar, count, epoch or loss. One pass over the line,
+// False only for a line in which ParseProgress finds nothing: no bar, count, epoch or loss. One pass over the line,
 // for jobs that print gigabytes of others. `line` is free of control characters.
 bool MayTellProgress(std::string_view line);
 ProgressText ParseProgress(std::string_view line);

@@ -154,7 +154,7 @@ class Comparison {
   void Complete(std::optional<Fraction> earned);
   void ForecastMonths();
 
-  // What is planned of categories with a row in the bill, and of those without; of the whole horizon.
+  // The plan, over the whole horizon, of the categories that have a row in the bill, or of those that have none.
   [[nodiscard]] Money PlanOfBilled(bool billed) const {
     Money sum;
     for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
