@@ -306,8 +306,9 @@ class Judge {
 
 std::int64_t Apart(const Sample& before, const Sample& row) {
   constexpr std::int64_t kSetBack = kNanosPerHour;
+  constexpr std::int64_t kLongest = 30 * 24 * kNanosPerHour;  // a longer break tells no more; its multiples must fit
   const std::int64_t apart = (row.time - before.time).count();
-  return apart >= 0 ? apart : apart > -kOneQuery ? 0 : kSetBack;
+  return apart >= 0 ? std::min(apart, kLongest) : apart > -kOneQuery ? 0 : kSetBack;
 }
 
 std::vector<std::int64_t> PausesFrom(std::span<const Sample> rows, int gpus) {

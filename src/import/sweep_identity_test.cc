@@ -149,6 +149,20 @@ TEST(SweepIdentityTest, EvenRowsOfSeveralGpusAreNotOneGpu) {
   EXPECT_NE(ReadPlan(plan).error, "");
 }
 
+// Multiples of such a distance do not fit 64 bits.
+TEST(SweepIdentityTest, AStampOfAnotherCenturyIsABreak) {
+  Sample before;
+  Sample row;
+  row.time = Instant::FromNanos(180 * 365 * 24 * kNanosPerHour);
+  EXPECT_EQ(Apart(before, row), 30 * 24 * kNanosPerHour);
+  std::vector<Sample> rows(4);
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    rows[i].time = Instant::FromNanos(static_cast<std::int64_t>(i) * kNanosPerSecond);
+  }
+  rows.back().time = row.time;
+  EXPECT_EQ(Read(rows).gpus, 1);
+}
+
 TEST(SweepIdentityTest, LaterRowsOfAnotherMachineAreRefused) {
   std::mt19937_64 random(9);
   SweepLogPlan plan;
