@@ -88,7 +88,7 @@ TEST_F(SyntheticTrace, LabelsAreExact) {
     held += d.totals.idle_held_ns;
     empty += d.totals.idle_empty_ns;
     spin += d.spin.time.ns;
-    burst += d.totals.burst_ns;
+    burst += d.totals.burst.ns;
     loss += d.throttled_with_loss_ns;
     throttled += d.totals.throttled_ns;
   }

@@ -121,7 +121,7 @@ TEST(TrapTest, SquareWaveThroughAFastGauge) {
   trap.Expect("grid_1s_idle_fraction", trap.Share(Phase::kIdle));
   trap.Expect("burst_index", trap.BurstIndex());
   trap.Expect("tick_idle_fraction", static_cast<double>(trap.totals.ticks[0]) / static_cast<double>(trap.Ticks()));
-  EXPECT_GT(static_cast<double>(trap.totals.burst_ns), 0.9 * static_cast<double>(trap.totals.ObservedNs()));
+  EXPECT_GT(static_cast<double>(trap.totals.burst.ns), 0.9 * static_cast<double>(trap.totals.ObservedNs()));
   trap.Expect("pattern",
               testing::AuditJsonOf((trap.folder() / "nvidia_smi.csv").string())["per_gpu"][0]["ticks"]["pattern"]);
 }

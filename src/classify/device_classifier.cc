@@ -593,7 +593,7 @@ void DeviceClassifier::CloseFastCell() {
   cell.area = 0;
   if (tick_count_ > 0) {
     cell.area = static_cast<std::int64_t>(MeanOver(span, tick_sum_, CountAsDivider(tick_count_)));
-    ticks_.OnObserved(span);
+    ticks_.OnObserved(span, cell.area);
   } else {
     cell.unobserved_ns[static_cast<std::size_t>(fast_reason_)] = span;
   }

@@ -726,7 +726,7 @@ TEST(TickCounterTest, SquareWaveHasTheDerivedBurstIndex) {
   EXPECT_EQ(totals.ticks[3], 240);
   EXPECT_EQ(totals.tick_sum, 120 * (70 + 100 + 100 + 30) * 100);
   EXPECT_EQ(totals.tick_squares, Int128{120} * (70 * 70 + 100 * 100 + 100 * 100 + 30 * 30) * 100 * 100);
-  EXPECT_GE(totals.burst_ns, 119 * kNanosPerSecond);
+  EXPECT_GE(totals.burst.ns, 119 * kNanosPerSecond);
 }
 
 }  // namespace

@@ -203,7 +203,7 @@ DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream, const std::v
   result.totals = live.totals();
   const bool direct = result.counter && ReadsTheDriver(devices_[device].counter[Index(*result.counter)]);
   TellPace(stream.watch.pieces(), direct ? Collection() : live.collections().Told(), thresholds_, result);
-  if (result.totals.RowsPerStamp()) result.totals.burst_ns = 0;  // what happens within a stamp is not known
+  if (result.totals.RowsPerStamp()) result.totals.burst = {};  // what happens within a stamp is not known
   EnterRuns(stretches, runs, &result);
   if (result.totals.profiling_stuck) result.totals.ForgetProfiling(result.counter);
   result.power_limit_mw = live.power_limit();

@@ -97,11 +97,12 @@ void TickCounter::CloseBlock(std::int64_t time, DeviceTotals& totals) {
   const std::int64_t ticks = std::accumulate(block_ticks_.begin(), block_ticks_.end(), std::int64_t{0});
   const std::int64_t b = 400 * block_ticks_.front() * block_ticks_.back();
   if (b > thresholds_->burst_percent * ticks * ticks && alternations_ >= thresholds_->burst_alternations) {
-    totals.burst_ns += block_observed_ns_;
+    totals.burst.ns += block_observed_ns_;
+    totals.burst.area += block_area_;
   }
   const std::int64_t length = thresholds_->burst_block_seconds * kNanosPerSecond;
   block_end_ = time - time % length + length;
-  block_observed_ns_ = alternations_ = 0;
+  block_observed_ns_ = block_area_ = alternations_ = 0;
   block_ticks_ = {};
   extreme_ = kNoExtreme;
 }

@@ -54,8 +54,11 @@ class TickCounter {
   [[nodiscard]] std::int64_t last_value() const { return last_value_; }
   // Of the last reading, far in the past before the first.
   [[nodiscard]] std::int64_t last_time() const { return last_row_; }
-  // Observed time that belongs to the current block; call before OnReading of a later one.
-  void OnObserved(std::int64_t ns) { block_observed_ns_ += ns; }
+  // Observed time that belongs to the current block, and utilisation x ns over it; call before OnReading of a later one.
+  void OnObserved(std::int64_t ns, std::int64_t area) {
+    block_observed_ns_ += ns;
+    block_area_ += area;
+  }
   // Closes the block that ends at or before `time`.
   void CloseBlocks(std::int64_t time, DeviceTotals& totals) {
     if (time >= block_end_) CloseBlock(time, totals);
@@ -89,6 +92,7 @@ class TickCounter {
 
   std::int64_t block_end_ = INT64_MIN;
   std::int64_t block_observed_ns_ = 0;
+  std::int64_t block_area_ = 0;
   std::array<std::int64_t, kPhaseCount> block_ticks_{};  // by band
   std::int64_t alternations_ = 0;
   std::uint64_t extreme_ = kNoExtreme;  // of the last reading at one

@@ -108,7 +108,7 @@ void DeviceTotals::Merge(const DeviceTotals& o) {
   AddAll(ticks, o.ticks);
   tick_sum += o.tick_sum;
   tick_squares += o.tick_squares;
-  burst_ns += o.burst_ns;
+  burst.Merge(o.burst);
   nvlink_readings.Merge(o.nvlink_readings);
   for (const auto mean : kMeasuredMean) (this->*mean).Merge(o.*mean);
   for (std::size_t i = 0; i < range.size(); ++i) range[i].Merge(o.range[i]);

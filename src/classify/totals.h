@@ -174,7 +174,7 @@ struct DeviceTotals {
   std::array<std::int64_t, kPhaseCount> ticks{};  // published readings by band
   std::int64_t tick_sum = 0;                      // of them, in kTickUnit
   Int128 tick_squares = 0;                        // of the same
-  std::int64_t burst_ns = 0;                      // blocks that alternate between both extremes
+  Integral burst;                                 // utilisation of blocks that alternate between both extremes
   Integral sm_active;
   Integral tensor_active;
   Integral dram_active;

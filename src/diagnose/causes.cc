@@ -1,6 +1,7 @@
 #include "diagnose/causes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "diagnose/findings.h"
 #include "diagnose/make_finding.h"
@@ -9,6 +10,12 @@ namespace idleburn {
 namespace {
 
 bool NamesACause(const Finding& f) { return f.cause != "unknown" && f.cause != "healthy"; }
+
+// A trace counts what it claims in nanoseconds: all of it is time that computes nothing, unless the cause is about time
+// that does.
+bool IsAboutWork(const Finding& f) {
+  return f.cause == "compute_bound" || f.cause == "healthy" || f.cause == "throttling";
+}
 
 // Adds what a trace of a part of the run shows to what samples of all of it show.
 void Join(const Scene& scene, std::vector<Finding> traced, std::vector<Finding>& findings) {
@@ -24,6 +31,8 @@ void Join(const Scene& scene, std::vector<Finding> traced, std::vector<Finding>&
       continue;
     }
     same->status = Status::kConfirmed;
+    same->waste_ns += f.waste_ns;
+    if (f.cost) same->cost = Money::Nano(same->cost.value_or(Money()).nano() + f.cost->nano());
     same->evidence.insert(same->evidence.end(), f.evidence.begin(), f.evidence.end());
   }
 }
@@ -33,9 +42,13 @@ void Join(const Scene& scene, std::vector<Finding> traced, std::vector<Finding>&
 std::vector<Finding> FindAllCauses(const Scene& scene) {
   if (scene.trace == nullptr) return FindCauses(scene);
   std::vector<Finding> traced = scene.trace->findings;
-  for (Finding& f : traced) f.cost = CostOfTime(scene.cost, f.gpu_ns);
+  WasteLeft waste(scene.cost);
+  for (Finding& f : traced) {
+    f.time_cost = CostOfTime(scene.cost, f.gpu_ns);
+    if (!IsAboutWork(f)) waste.Charge(f.gpu_ns, f);
+  }
   if (scene.traced_only) return traced;
-  std::vector<Finding> findings = FindCauses(scene);
+  std::vector<Finding> findings = FindCauses(scene, std::move(waste));
   // The trace has looked where samples only could say that they saw nothing.
   if (std::any_of(traced.begin(), traced.end(), NamesACause)) {
     std::erase_if(findings, [](const Finding& f) { return f.cause == "healthy"; });

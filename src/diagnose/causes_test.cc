@@ -21,6 +21,10 @@ struct JoinedRun {
     d.counter = Signal::kUtilization;
     d.totals.phase_ns = {0, kHour, 0, 0};
     d.totals.utilization.Add(kHour, 40 * kPercent);
+    d.totals.timeline.bucket_seconds = 3600;
+    d.totals.timeline.buckets.resize(1);
+    d.totals.timeline.buckets[0].phase_ns = d.totals.phase_ns;
+    d.totals.timeline.buckets[0].utilization = d.totals.utilization;
     run.devices.push_back(d);
     Rate rate;
     rate.per_gpu_hour = Money::Cents(400);

@@ -1,22 +1,24 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "classify/totals.h"
 #include "diagnose/scene.h"
+#include "diagnose/waste_left.h"
 
 namespace idleburn {
 
-// Which buckets of each device's timeline a finding has claimed as a whole, by position in RunResult::devices: no two
-// findings claim the same time.
-using Claims = std::vector<std::vector<bool>>;
+// What findings have claimed: no two claim the same time, or the same waste.
+struct Claims {
+  Claims(const RunResult& run, WasteLeft left) : waste(std::move(left)) {
+    for (const DeviceResult& d : run.devices) buckets.emplace_back(d.totals.timeline.buckets.size(), false);
+  }
 
-inline Claims NoClaims(const RunResult& run) {
-  Claims claims;
-  for (const DeviceResult& d : run.devices) claims.emplace_back(d.totals.timeline.buckets.size(), false);
-  return claims;
-}
+  std::vector<std::vector<bool>> buckets;  // of each timeline, by position in RunResult::devices: claimed as a whole
+  WasteLeft waste;
+};
 
 // Whether kernels ran in a bucket; less than 1 % is a context being made. A job that starves its GPU uses it all the
 // same.

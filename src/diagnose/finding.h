@@ -22,9 +22,11 @@ struct Finding {
   std::vector<std::string> evidence;  // each names its counter, value and threshold
   std::vector<std::string> refutes;   // what would refute it, measured or not
   std::string isolate;                // the next measurement, or the one knob that isolates it
-  std::int64_t gpu_ns = 0;
-  std::optional<Money> cost;
-  double bound = 0;  // of observed time: the most that a fix can give back; 0: not known
+  std::int64_t gpu_ns = 0;            // the time in which it was seen
+  std::optional<Money> time_cost;     // what that time costs
+  std::int64_t waste_ns = 0;          // the waste in it that this cause explains: 0 for a cause of busy time
+  std::optional<Money> cost;          // of that waste: the costs of all findings add up to the waste at most
+  double bound = 0;                   // of observed time: the most that a fix can give back; 0: not known
   // Where only a trace of a part of the run shows it: the share of the run's observed time. `share` is then of the
   // traced window.
   std::optional<double> of_run;

@@ -16,6 +16,7 @@
 #include "diagnose/stalls.h"
 #include "diagnose/stop_time.h"
 #include "diagnose/work_evidence.h"
+#include "price/gpu_time.h"
 
 namespace idleburn {
 namespace {
@@ -41,6 +42,7 @@ struct IdleTally {
   std::int64_t used_ns = 0;  // of them, in parts in which the GPU was used a little
   bool listed = false;       // a list of processes was read of each GPU
   DeviceShares where;
+  DeviceShares wasted;  // of them, what no kernel ran in
   std::vector<DeviceId> gpus;
   std::vector<DeviceId> rest;  // of them, those that are idle nearly throughout while their job works
   Example told;                // whose counters tell whether the GPU was held
@@ -68,6 +70,7 @@ struct DeviceIdle {
   StopTime stop;
   std::int64_t stop_ns = 0;
   std::int64_t used_ns = 0;
+  std::int64_t wasted_ns = 0;
 };
 
 // Adds the `ns` of the device's idle stretches that belong to the cause, and their part of what is of all of them.
@@ -84,6 +87,7 @@ void Add(const Scene& scene, const DeviceIdle& one, std::int64_t ns, IdleTally& 
   tally.stop_ns += part_of(one.stop_ns);
   tally.used_ns += part_of(one.used_ns);
   tally.where[d.device] += scene.Weighted(ns, d.device);
+  tally.wasted[d.device] += part_of(one.wasted_ns);
   tally.gpus.push_back(d.device);
   tally.told.Offer(d);
   if (one.stop_ns == 0) tally.unstopped.Offer(d, static_cast<double>(ns));
@@ -126,22 +130,29 @@ std::string HowToTellHolders(const Scene& scene, const DeviceResult& d) {
          "used_memory --format=csv -l 60";
 }
 
-// Adds to `claimed` what is worth a finding.
+// The idle time claimed of each device, and whose waste it is.
+struct IdleClaim {
+  WasteLeft* waste;
+  DeviceShares ns = {};
+};
+
+// Adds to `claim` what is worth a finding.
 void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tally,
-                const std::vector<DeviceIdle>& devices, DeviceShares& claimed, std::vector<Finding>& findings) {
+                const std::vector<DeviceIdle>& devices, IdleClaim& claim, std::vector<Finding>& findings) {
   if (scene.Share(tally.ns) < kMaterialShare) return;
-  for (const auto& [device, ns] : tally.where) claimed[device] += ns;
+  for (const auto& [device, ns] : tally.where) claim.ns[device] += ns;
   // Memory tells that a process is there; that none is only its list does.
   const bool sure = cause == "idle_held" || (cause == "idle_empty" && tally.listed);
   Finding f = MakeFinding(scene, cause, sure ? Status::kConfirmed : Status::kLikely, tally.ns, tally.where);
   if (const std::string title = IdleTitle(cause, tally); !title.empty()) f.title = title;
   if (cause == "idle") f.isolate = HowToTellHolders(scene, *tally.told.best());
   f.bound = scene.Share(std::min(tally.stop_ns, tally.ns));
+  claim.waste->Charge(tally.wasted, f);
   f.evidence.push_back(
-      fmt::format("{} below {} % in stretches of {} s or more, for {:.0f} GPU-s in all ({:.1f} % of observed time, "
-                  "threshold 3 %): {}",
+      fmt::format("{} below {} % in stretches of {} s or more, for {:.0f} GPU-s in all "
+                  "(threshold: 3 % of observed time): {}",
                   scene.BusyCounter(), InPercent(scene.thresholds.idle_below), kIdleStretchSeconds, Seconds(tally.ns),
-                  100 * f.share, scene.ListOf(tally.gpus)));
+                  scene.ListOf(tally.gpus)));
   f.evidence.push_back(HolderEvidence(scene, *tally.told.best(), cause));
   if (tally.stop_ns > 0) {
     f.evidence.push_back(fmt::format(
@@ -166,11 +177,18 @@ DeviceIdle IdleOf(const Scene& scene, const DeviceResult& d, StopTime stop, std:
   for (std::size_t b = 0; WatchesWorkload(scene) && b < taken.size(); ++b) {
     taken[b] = taken[b] || InUse(timeline.buckets[b]);
   }
-  DeviceIdle one{&d, FindIdleStretches(d.totals, taken, scene.machine.host == nullptr), std::move(stop), 0, 0};
+  DeviceIdle one{&d, FindIdleStretches(d.totals, taken, scene.machine.host == nullptr), std::move(stop)};
   one.stop_ns = BeyondGrace(scene.thresholds, one.stop, timeline, taken);
+  std::int64_t marked_ns = 0;
+  double wasted = 0;
   for (std::size_t b = 0; b < one.idle.marked.size(); ++b) {
-    if (one.idle.marked[b] && InUse(timeline.buckets[b])) one.used_ns += timeline.buckets[b].phase_ns[kIdle];
+    if (!one.idle.marked[b]) continue;
+    const std::int64_t idle = timeline.buckets[b].phase_ns[kIdle];
+    if (InUse(timeline.buckets[b])) one.used_ns += idle;
+    marked_ns += idle;
+    wasted += LostNs(timeline.buckets[b], idle);
   }
+  one.wasted_ns = one.idle.TotalNs() - marked_ns + std::llround(wasted);  // what is not marked is at 0 %
   return one;
 }
 
@@ -182,19 +200,20 @@ DeviceShares FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear,
   std::vector<StopTime> stops = FindStopTimes(scene);
   std::vector<DeviceIdle> devices;
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
-    devices.push_back(IdleOf(scene, scene.run.devices[i], std::move(stops[i]), claims[i]));
+    devices.push_back(IdleOf(scene, scene.run.devices[i], std::move(stops[i]), claims.buckets[i]));
     const DeviceIdle& one = devices.back();
-    for (std::size_t b = 0; b < one.idle.marked.size(); ++b) claims[i][b] = claims[i][b] || one.idle.marked[b];
+    for (std::size_t b = 0; b < one.idle.marked.size(); ++b)
+      claims.buckets[i][b] = claims.buckets[i][b] || one.idle.marked[b];
     *unclear += scene.Weighted(one.idle.unclear_ns, one.device->device);
     Add(scene, one, one.idle.held_ns, held);
     Add(scene, one, one.idle.empty_ns, empty);
     Add(scene, one, one.idle.unknown_ns, unknown);
   }
-  DeviceShares claimed;
-  ReportIdle(scene, "idle_held", held, devices, claimed, findings);
-  ReportIdle(scene, "idle_empty", empty, devices, claimed, findings);
-  ReportIdle(scene, "idle", unknown, devices, claimed, findings);
-  return claimed;
+  IdleClaim claim{&claims.waste};
+  ReportIdle(scene, "idle_held", held, devices, claim, findings);
+  ReportIdle(scene, "idle_empty", empty, devices, claim, findings);
+  ReportIdle(scene, "idle", unknown, devices, claim, findings);
+  return claim.ns;
 }
 
 // --- spin-wait -------------------------------------------------------------------------------------------------
@@ -227,8 +246,18 @@ std::string SpinEvidence(const Scene& scene, const DeviceResult& d, const std::s
                      InPercent(scene.thresholds.spin_power_tenths_percent * kPercent / 10));
 }
 
+// `ns` of the time, in the proportion of what each device has of it.
+DeviceShares PartOf(DeviceShares where, std::int64_t ns) {
+  std::vector<std::int64_t> weights;
+  for (const auto& entry : where) weights.push_back(entry.second);
+  const Result<std::vector<std::int64_t>> parts = SplitNanos(ns, weights);
+  std::size_t at = 0;
+  for (auto& entry : where) entry.second = parts ? (*parts)[at++] : 0;
+  return where;
+}
+
 // `claimed`: spin-wait whose cause is known.
-void FindSpinWait(const Scene& scene, std::int64_t claimed, std::vector<Finding>& findings) {
+void FindSpinWait(const Scene& scene, std::int64_t claimed, WasteLeft& waste, std::vector<Finding>& findings) {
   using Evidence = SpinVerdict::Evidence;
   const std::int64_t spin = scene.cost.whole.spin_wait_ns - claimed;
   if (scene.Share(spin) < kMaterialShare) return;
@@ -247,9 +276,10 @@ void FindSpinWait(const Scene& scene, std::int64_t claimed, std::vector<Finding>
   Finding f = MakeFinding(scene, "spin_wait", by_activity != nullptr || peer ? Status::kConfirmed : Status::kLikely,
                           spin, where);
   f.bound = peer ? f.share : 0;  // whom to speed up is not known: nor is what that would give back
+  waste.Charge(PartOf(where, spin), f);
   const std::string busy =
-      fmt::format("{} >= {} % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}", scene.BusyCounter(),
-                  InPercent(scene.thresholds.bound_from), Seconds(spin), 100 * f.share, scene.ListOf(gpus));
+      fmt::format("{} >= {} % for {:.0f} GPU-s (threshold: 3 % of observed time) on {}", scene.BusyCounter(),
+                  InPercent(scene.thresholds.bound_from), Seconds(spin), scene.ListOf(gpus));
   for (const DeviceResult* d : {by_activity, by_power}) {
     if (d != nullptr) f.evidence.push_back(SpinEvidence(scene, *d, busy));
   }
@@ -313,8 +343,8 @@ void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
   const double loss = ClockLoss(scene.run);
   Finding f = MakeFinding(scene, "throttling", Status::kConfirmed, lost, where);
   f.bound = f.share * loss;
-  f.evidence.push_back(fmt::format("{} reports {} ({:.1f} % of observed time with clock loss, threshold 3 %): {}",
-                                   CounterOf(scene, Signal::kEventReasons), ReasonsOf(scene.run), 100 * f.share,
+  f.evidence.push_back(fmt::format("{} reports {}, {:.0f} GPU-s with clock loss (threshold: 3 % of observed time): {}",
+                                   CounterOf(scene, Signal::kEventReasons), ReasonsOf(scene.run), Seconds(lost),
                                    scene.ListOf(gpus)));
   if (loss > 0) {
     f.evidence.push_back(fmt::format("{} is {:.1f} % below its maximum meanwhile (threshold {} %)",
@@ -344,33 +374,37 @@ void MentionUnblamedThrottling(const Scene& scene, std::vector<Finding>& finding
 
 // --- bursts, the rest, compute ---------------------------------------------------------------------------------
 
-void FindBursts(const Scene& scene, std::vector<Finding>& findings) {
+void FindBursts(const Scene& scene, WasteLeft& waste, std::vector<Finding>& findings) {
   const std::int64_t burst = BurstNs(scene);
   if (scene.Share(burst) < kMaterialShare) return;
   std::int64_t window = 0;
   std::vector<DeviceId> gpus;
   DeviceShares where;
+  DeviceShares wasted;
   double low = 0;  // means over GPUs: one that is read more often says no more
   double high = 0;
   for (const DeviceResult& d : scene.run.devices) {
-    if (d.totals.burst_ns == 0) continue;
+    if (d.totals.burst.ns == 0) continue;
     const auto& ticks = d.totals.ticks;
     const auto all = static_cast<double>(ticks[0] + ticks[1] + ticks[2] + ticks[3]);
     if (all > 0) low += static_cast<double>(ticks[kIdle]) / all;
     if (all > 0) high += static_cast<double>(ticks[kBound]) / all;
     gpus.push_back(d.device);
-    where[d.device] = scene.Weighted(d.totals.burst_ns, d.device);
+    const std::int64_t used = static_cast<std::int64_t>(d.totals.burst.area / kFull);
+    where[d.device] = scene.Weighted(d.totals.burst.ns, d.device);
+    wasted[d.device] = scene.Weighted(d.totals.burst.ns - used, d.device);
     if (d.tick_window) window = std::max(window, d.tick_window->count());
   }
   low /= static_cast<double>(gpus.size());
   high /= static_cast<double>(gpus.size());
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, burst, where);
   f.title = "GPUs are starved in bursts; what they wait for is not measured";
+  waste.Charge(wasted, f);
   f.evidence.push_back(
-      fmt::format("{} alternates within seconds for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}: of "
+      fmt::format("{} alternates within seconds for {:.0f} GPU-s (threshold: 3 % of observed time) on {}: of "
                   "all readings, {:.3f} s apart, {:.1f} % are below {} % and {:.1f} % at {} % or more, burst index "
                   "B = 4 x {:.3f} x {:.3f} = {:.2f} (threshold {:.2f})",
-                  scene.BusyCounter(), Seconds(burst), 100 * f.share, scene.ListOf(gpus), Seconds(window), 100 * low,
+                  scene.BusyCounter(), Seconds(burst), scene.ListOf(gpus), Seconds(window), 100 * low,
                   InPercent(scene.thresholds.idle_below), 100 * high, InPercent(scene.thresholds.bound_from), low, high,
                   4 * low * high, static_cast<double>(scene.thresholds.burst_percent) / 100));
   f.evidence.emplace_back(
@@ -381,10 +415,29 @@ void FindBursts(const Scene& scene, std::vector<Finding>& findings) {
   findings.push_back(std::move(f));
 }
 
+// What no kernel ran in, of `ns` of the unclaimed time below 70 %, by device.
+DeviceShares UnclaimedWaste(const Scene& scene, const Claims& claims, std::int64_t ns) {
+  std::map<DeviceId, double> wasted;
+  double low = 0;
+  for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
+    const DeviceResult& d = scene.run.devices[i];
+    const auto& buckets = d.totals.timeline.buckets;
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      if (claims.buckets[i][b]) continue;
+      low += static_cast<double>(scene.Weighted(LowNs(buckets[b]), d.device));
+      wasted[d.device] += LostNs(buckets[b], LowNs(buckets[b]));
+    }
+  }
+  const double part = low > 0 ? std::min(1.0, static_cast<double>(ns) / low) : 0;
+  DeviceShares shares;
+  for (const auto& [device, lost] : wasted) shares[device] = scene.Weighted(std::llround(part * lost), device);
+  return shares;
+}
+
 // Time in the two lower bands that no cause above explains. `idle`: idle time in the stretches claimed; `explained`: of
 // the other and of the underutilized time together.
 void FindUnexplained(const Scene& scene, const DeviceShares& idle, std::int64_t explained, std::int64_t unclear,
-                     std::vector<Finding>& findings) {
+                     Claims& claims, std::vector<Finding>& findings) {
   std::int64_t idle_left = scene.cost.whole.phase_ns[kIdle];
   for (const auto& [device, ns] : idle) idle_left -= ns;
   const std::int64_t under = scene.cost.whole.phase_ns[kUnderutilized];
@@ -398,11 +451,12 @@ void FindUnexplained(const Scene& scene, const DeviceShares& idle, std::int64_t 
   }
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, left, where);
   f.title = "GPUs are under-used; why is not measured";
+  claims.waste.Charge(UnclaimedWaste(scene, claims, left), f);
   f.evidence.push_back(fmt::format(
       "{0} from {1} to {2} % for {3:.0f} GPU-s and below {1} % for {4:.0f} GPU-s outside stretches of {5} "
-      "s or more; {6:.1f} % of observed time has no cause in this data",
+      "s or more; {6:.0f} GPU-s of both have no cause in this data",
       scene.BusyCounter(), InPercent(scene.thresholds.idle_below), InPercent(scene.thresholds.productive_from),
-      Seconds(under), Seconds(idle_left), kIdleStretchSeconds, 100 * f.share));
+      Seconds(under), Seconds(idle_left), kIdleStretchSeconds, Seconds(left)));
   if (scene.Share(unclear) >= kMaterialShare) {
     f.evidence.push_back(
         fmt::format("the window is too long to place {:.0f} of the idle GPU-s: whether they lie in stretches of {} s "
@@ -439,7 +493,7 @@ void FindCompute(const Scene& scene, std::vector<Finding>& findings) {
 }
 
 // When no cause is material: healthy, or why nothing can be said.
-Finding Remainder(const Scene& scene) {
+Finding Remainder(const Scene& scene, WasteLeft& waste) {
   const UsageCost& w = scene.cost.whole;
   if (w.observed_ns == 0) {
     Finding f = MakeFinding(scene, "unknown", Status::kUnknown, 0);
@@ -452,6 +506,7 @@ Finding Remainder(const Scene& scene) {
   const std::string mean = fmt::format("{} averages {:.1f} % over observed time", scene.BusyCounter(), 100 * busy);
   if (busy >= kHealthyBusy) return HealthyOrNot(scene, mean);
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, w.observed_ns - std::llround(w.effective_ns));
+  waste.Charge(f.gpu_ns, f);
   f.evidence.push_back(mean + "; no single cause holds 3 % of it");
   return f;
 }
@@ -460,7 +515,7 @@ Finding Remainder(const Scene& scene) {
 
 std::int64_t BurstNs(const Scene& scene) {
   std::int64_t burst = 0;
-  for (const DeviceResult& d : scene.run.devices) burst += scene.Weighted(d.totals.burst_ns, d.device);
+  for (const DeviceResult& d : scene.run.devices) burst += scene.Weighted(d.totals.burst.ns, d.device);
   return burst;
 }
 
@@ -480,17 +535,19 @@ std::int64_t BackedComputeNs(const DeviceResult& d) {
   return std::max<std::int64_t>(d.totals.phase_ns[kBound] - d.spin.time.ns - dim, 0);
 }
 
-std::vector<Finding> FindCauses(const Scene& scene) {
+std::vector<Finding> FindCauses(const Scene& scene) { return FindCauses(scene, WasteLeft(scene.cost)); }
+
+std::vector<Finding> FindCauses(const Scene& scene, WasteLeft waste) {
   std::vector<Finding> findings;
+  Claims claims(scene.run, std::move(waste));
   if (scene.cost.whole.observed_ns > 0) {
     // Who comes first claims; what is left is explained by the next, and what nobody explains is unknown.
-    Claims claims = NoClaims(scene.run);
     const StallClaim stall = FindPeerStall(scene, claims, findings);
     const std::int64_t start_up = FindStartUp(scene, claims, findings);
     const std::int64_t writes = FindWriteStall(scene, claims, findings);
     std::int64_t unclear = 0;
     const DeviceShares idle = FindIdle(scene, claims, &unclear, findings);
-    FindSpinWait(scene, stall.spin_ns, findings);
+    FindSpinWait(scene, stall.spin_ns, claims.waste, findings);
     FindDimTime(scene, findings);
     FindThrottling(scene, findings);
     const std::int64_t link = FindFullLink(scene, claims, findings);
@@ -498,15 +555,15 @@ std::vector<Finding> FindCauses(const Scene& scene) {
     std::int64_t explained = stall.low_ns + start_up + writes + link + host.claimed_ns;
     const std::size_t unknown = findings.size();
     if (!host.named && writes == 0) {  // stalls to write are what alternates there
-      FindBursts(scene, findings);
+      FindBursts(scene, claims.waste, findings);
       explained += BurstNs(scene);
     }
-    FindUnexplained(scene, idle, explained, unclear, findings);
+    FindUnexplained(scene, idle, explained, unclear, claims, findings);
     for (std::size_t i = unknown; i < findings.size(); ++i) AddHostWords(host, findings[i]);
     FindCompute(scene, findings);
   }
   SortByLoss(scene.cost, findings);
-  if (findings.empty()) findings.push_back(Remainder(scene));
+  if (findings.empty()) findings.push_back(Remainder(scene, claims.waste));
   MentionUnblamedThrottling(scene, findings);
   return findings;
 }

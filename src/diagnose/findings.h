@@ -12,9 +12,11 @@ inline constexpr double kHealthyBusy = 0.9;
 inline constexpr double kSmCompute = 80.0 * kPercent;  // necessary (not sufficient) for compute-bound
 
 // What can be shown without a profiler: stalls behind one rank, start-up, idle stretches, spin-wait, throttling, what
-// the host kept the GPUs waiting for, bursts, compute-bound. No two claim the same time. Never empty; the largest share
-// first, or where hours have several prices the dearest.
+// the host kept the GPUs waiting for, bursts, compute-bound. No two claim the same time. Never empty; the largest
+// waste first (SortByLoss).
 std::vector<Finding> FindCauses(const Scene& scene);
+// The same of the waste that is left.
+std::vector<Finding> FindCauses(const Scene& scene, WasteLeft waste);
 
 // Time of blocks in which the GPU alternates between both extremes, in GPU-nanoseconds: starved, not two workloads.
 std::int64_t BurstNs(const Scene& scene);

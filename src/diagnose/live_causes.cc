@@ -18,10 +18,19 @@ namespace {
 struct LowTime {
   std::int64_t ns = 0;      // GPU-nanoseconds
   std::int64_t lost = 0;    // of them, without a kernel
+  DeviceShares wasted;      // the same by device
   std::int64_t slowed = 0;  // beside them: low too, but claimed by throttling
   DeviceShares where;
   std::vector<DeviceId> gpus;
   ChosenTimes when;
+
+  // What no kernel ran in, of so much of it.
+  [[nodiscard]] DeviceShares WastedIn(std::int64_t part_ns) const {
+    const double part = ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(ns) : 0;
+    DeviceShares shares;
+    for (const auto& [device, all] : wasted) shares[device] = std::llround(part * static_cast<double>(all));
+    return shares;
+  }
 };
 
 // Underutilized time of a bucket that belongs to throttling, where that is named.
@@ -45,17 +54,17 @@ void AddLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& 
     lost += LostNs(bucket, here);
   }
   low->ns += scene.Weighted(ns, d.device);
-  low->lost += scene.Weighted(std::llround(lost), d.device);
+  low->wasted[d.device] = scene.Weighted(std::llround(lost), d.device);
+  low->lost += low->wasted[d.device];
   low->slowed += scene.Weighted(slowed, d.device);
   low->where[d.device] = scene.Weighted(ns, d.device);
   if (ns > 0) low->gpus.push_back(d.device);
 }
 
-// "utilization.gpu is below 70 % for 300 GPU-s (12.5 % of observed time, threshold 3 %) on GPU 0"
-std::string IsLow(const Scene& scene, std::int64_t ns, double share, const LowTime& low) {
-  return fmt::format("{} is below {} % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}",
-                     scene.BusyCounter(), InPercent(scene.thresholds.productive_from), Seconds(ns), 100 * share,
-                     scene.ListOf(low.gpus));
+// "utilization.gpu is below 70 % for 300 GPU-s (threshold: 3 % of observed time) on GPU 0"
+std::string IsLow(const Scene& scene, std::int64_t ns, const LowTime& low) {
+  return fmt::format("{} is below {} % for {:.0f} GPU-s (threshold: 3 % of observed time) on {}", scene.BusyCounter(),
+                     InPercent(scene.thresholds.productive_from), Seconds(ns), scene.ListOf(low.gpus));
 }
 
 LowTime NoLowTime(const Scene& scene) {
@@ -86,7 +95,7 @@ std::optional<double> LinkShareWhileLow(const Scene& scene, const DeviceResult& 
 bool MemoryIsFull(const DeviceResult& d) { return d.totals.PeakMemoryShare().value_or(0) >= kMemoryFull; }
 
 // Returns what it claims of the low time.
-std::int64_t FindMemoryPressure(const Scene& scene, const LowTime& low, const HostEvidence& e,
+std::int64_t FindMemoryPressure(const Scene& scene, const LowTime& low, const HostEvidence& e, WasteLeft& waste,
                                 std::vector<Finding>& findings) {
   std::vector<DeviceId> full;
   for (const DeviceResult& d : scene.run.devices) {
@@ -96,22 +105,25 @@ std::int64_t FindMemoryPressure(const Scene& scene, const LowTime& low, const Ho
   if (full.empty() || scene.Share(ns) < kMaterialShare) return 0;
   Finding f = MakeFinding(scene, "memory_pressure", Status::kLikely, ns, low.where);
   f.bound = scene.Share(std::min(ns, low.lost));
+  waste.Charge(low.WastedIn(ns), f);
   f.evidence.push_back(fmt::format("{} reaches {:.0f} % or more of the GPU's memory on {}",
                                    CounterOf(scene, Signal::kMemoryUsed), 100 * kMemoryFull, scene.ListOf(full)));
-  f.evidence.push_back(fmt::format(
-      "all tasks of the host wait for memory {:.1f} % of the {:.0f} GPU-s in which GPUs are below {} % "
-      "(pressure/memory full): {:.1f} % of observed time (threshold 3 %)",
-      100 * *e.psi_memory_full, Seconds(low.ns), InPercent(scene.thresholds.productive_from), 100 * f.share));
+  f.evidence.push_back(
+      fmt::format("all tasks of the host wait for memory {:.1f} % of the {:.0f} GPU-s in which GPUs are below {} % "
+                  "(pressure/memory full): {:.0f} GPU-s (threshold: 3 % of observed time)",
+                  100 * *e.psi_memory_full, Seconds(low.ns), InPercent(scene.thresholds.productive_from), Seconds(ns)));
   f.refutes.emplace_back("allocator retries were not read: torch.cuda.memory_stats()['num_alloc_retries'] that rise");
   findings.push_back(std::move(f));
   return ns;
 }
 
-Finding LoaderFinding(const Scene& scene, const LoaderVerdict& verdict, const LowTime& low, std::int64_t ns) {
+Finding LoaderFinding(const Scene& scene, const LoaderVerdict& verdict, const LowTime& low, std::int64_t ns,
+                      WasteLeft& waste) {
   // Without a profiler nobody has seen the training thread wait for the loader: likely at most.
   Finding f = MakeFinding(scene, verdict.cause, Status::kLikely, ns, low.where);
   f.bound = scene.Share(std::min(ns, low.lost));
-  f.evidence.push_back(IsLow(scene, ns, f.share, low));
+  waste.Charge(low.WastedIn(ns), f);
+  f.evidence.push_back(IsLow(scene, ns, low));
   for (const std::string& sentence : verdict.holds) f.evidence.push_back("meanwhile " + sentence);
   for (const std::string& sentence : verdict.against) f.refutes.push_back("observed: " + sentence);
   if (!verdict.not_read.empty())
@@ -142,17 +154,21 @@ std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding
   if (!WatchesWorkload(scene)) return 0;
   std::int64_t sum = 0;
   DeviceShares where;
+  DeviceShares wasted;
   std::vector<DeviceId> gpus;
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
     const DeviceResult& d = scene.run.devices[i];
     if (!InUse(d.totals)) continue;
     std::int64_t ns = 0;
+    double lost = 0;
     for (std::size_t b = 0; b < d.totals.timeline.buckets.size(); ++b) {
       const Timeline::Bucket& bucket = d.totals.timeline.buckets[b];
-      if (InUse(bucket) || claims[i][b]) break;
-      claims[i][b] = true;
+      if (InUse(bucket) || claims.buckets[i][b]) break;
+      claims.buckets[i][b] = true;
       ns += LowNs(bucket);
+      lost += LostNs(bucket, LowNs(bucket));
     }
+    wasted[d.device] = scene.Weighted(std::llround(lost), d.device);
     where[d.device] = scene.Weighted(ns, d.device);
     sum += where[d.device];
     if (ns > 0) gpus.push_back(d.device);
@@ -160,10 +176,11 @@ std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding
   if (scene.Share(sum) < kMaterialShare) return sum;
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, sum, where);
   f.title = "Start-up: GPUs wait for the first kernel";
+  claims.waste.Charge(wasted, f);
   f.evidence.push_back(
-      fmt::format("{} is 0 % from the start of the command to the first kernel: {:.0f} GPU-s ({:.1f} % of "
-                  "observed time, threshold 3 %) on {}; counted apart, not as a slow loader",
-                  scene.BusyCounter(), Seconds(sum), 100 * f.share, scene.ListOf(gpus)));
+      fmt::format("{} is 0 % from the start of the command to the first kernel: {:.0f} GPU-s "
+                  "(threshold: 3 % of observed time) on {}; counted apart, not as a slow loader",
+                  scene.BusyCounter(), Seconds(sum), scene.ListOf(gpus)));
   f.refutes = {"kernels in that time"};
   f.isolate =
       "what the command does before its first step: imports, the index of the data, compilation, loading a "
@@ -177,31 +194,34 @@ std::int64_t FindFullLink(const Scene& scene, Claims& claims, std::vector<Findin
   double lowest = 1;
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
     const DeviceResult& d = scene.run.devices[i];
-    const std::optional<double> share = LinkShareWhileLow(scene, d, claims[i]);
+    const std::optional<double> share = LinkShareWhileLow(scene, d, claims.buckets[i]);
     if (!share || *share < kLinkFull) continue;
-    AddLow(scene, d, claims[i], &low);
+    AddLow(scene, d, claims.buckets[i], &low);
     lowest = std::min(lowest, *share);
-    claims[i].assign(claims[i].size(), true);
+    claims.buckets[i].assign(claims.buckets[i].size(), true);
   }
   if (scene.Share(low.ns) < kMaterialShare) return low.ns;
   Finding f = MakeFinding(scene, "h2d_bandwidth", Status::kLikely, low.ns, low.where);
   f.bound = scene.Share(low.lost);
-  f.evidence.push_back(fmt::format(
-      "{}, while {} is at least {:.0f} % of what the PCIe link can move (threshold {:.0f} %)",
-      IsLow(scene, low.ns, f.share, low), CounterOf(scene, Signal::kPcieRx), 100 * lowest, 100 * kLinkFull));
+  claims.waste.Charge(low.wasted, f);
+  f.evidence.push_back(
+      fmt::format("{}, while {} is at least {:.0f} % of what the PCIe link can move (threshold {:.0f} %)",
+                  IsLow(scene, low.ns, low), CounterOf(scene, Signal::kPcieRx), 100 * lowest, 100 * kLinkFull));
   f.refutes.emplace_back("not measured: which copies these are, and whether compute hides them; a trace would tell");
   findings.push_back(std::move(f));
   return low.ns;
 }
 
-HostFindings FindHostCauses(const Scene& scene, const Claims& claims, std::vector<Finding>& findings) {
+HostFindings FindHostCauses(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
   HostFindings host;
   if (scene.machine.host == nullptr) return host;
   LowTime low = NoLowTime(scene);
-  for (std::size_t i = 0; i < claims.size(); ++i) AddLow(scene, scene.run.devices[i], claims[i], &low);
+  for (std::size_t i = 0; i < claims.buckets.size(); ++i) {
+    AddLow(scene, scene.run.devices[i], claims.buckets[i], &low);
+  }
   if (scene.Share(low.ns) < kMaterialShare) return host;
   const HostEvidence e = MeansOver(*scene.machine.host, low.when);
-  host.claimed_ns = FindMemoryPressure(scene, low, e, findings);
+  host.claimed_ns = FindMemoryPressure(scene, low, e, claims.waste, findings);
   const std::int64_t left = low.ns - host.claimed_ns;
   const std::vector<LoaderVerdict> verdicts = JudgeLoader(e);
   const LoaderVerdict* named = NamedBy(verdicts);
@@ -209,7 +229,7 @@ HostFindings FindHostCauses(const Scene& scene, const Claims& claims, std::vecto
     host.words = WhyNoLoader(verdicts);
     return host;
   }
-  findings.push_back(LoaderFinding(scene, *named, low, left));
+  findings.push_back(LoaderFinding(scene, *named, low, left, claims.waste));
   host.named = true;
   host.claimed_ns = low.ns + low.slowed;
   return host;

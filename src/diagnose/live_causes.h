@@ -34,7 +34,7 @@ struct HostFindings {
 };
 
 // Why GPUs wait: a loader that lacks workers, CPUs or storage; memory that the host has to reclaim.
-HostFindings FindHostCauses(const Scene& scene, const Claims& claims, std::vector<Finding>& findings);
+HostFindings FindHostCauses(const Scene& scene, Claims& claims, std::vector<Finding>& findings);
 
 // Says in a finding without a cause what the host excludes.
 void AddHostWords(const HostFindings& host, Finding& finding);

@@ -52,13 +52,14 @@ Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, s
   f.share = scene.Share(gpu_ns);
   f.refutes.emplace_back(row.refuted);
   f.isolate = status == Status::kUnknown ? kNextMeasurement : row.isolate;
-  f.cost = CostOfTime(scene.cost, gpu_ns, where);
+  f.time_cost = CostOfTime(scene.cost, gpu_ns, where);
   return f;
 }
 
 void SortByLoss(const CostReport& cost, std::vector<Finding>& findings) {
   std::stable_sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
-    return cost.several() && a.cost != b.cost ? a.cost > b.cost : a.ShareOfRun() > b.ShareOfRun();
+    if (cost.several() && a.cost != b.cost) return a.cost > b.cost;
+    return a.waste_ns != b.waste_ns ? a.waste_ns > b.waste_ns : a.ShareOfRun() > b.ShareOfRun();
   });
 }
 

@@ -152,7 +152,7 @@ Writing WritingIn(const Scene& scene, const std::vector<Episode>& episodes, cons
 }
 
 // Takes what nobody has claimed of the episodes, of every GPU that works, and says what a fix could give back.
-StallClaim Take(const Scene& scene, const std::vector<Episode>& episodes, Claims& claims, double* bound_ns) {
+StallClaim Take(const Scene& scene, const std::vector<Episode>& episodes, Claims& claims) {
   StallClaim taken;
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
     const DeviceResult& d = scene.run.devices[i];
@@ -163,8 +163,9 @@ StallClaim Take(const Scene& scene, const std::vector<Episode>& episodes, Claims
     double lost = 0;
     for (std::size_t b = 0; b < t.buckets.size(); ++b) {
       const Timeline::Bucket& bucket = t.buckets[b];
-      if (claims[i][b] || !Contains(episodes, (t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds)) continue;
-      claims[i][b] = true;
+      if (claims.buckets[i][b] || !Contains(episodes, (t.first + static_cast<std::int64_t>(b)) * t.bucket_seconds))
+        continue;
+      claims.buckets[i][b] = true;
       low += LowNs(bucket);
       lost += LostNs(bucket, LowNs(bucket));
       if (Spins(scene.thresholds, d, bucket)) spin += bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
@@ -173,7 +174,8 @@ StallClaim Take(const Scene& scene, const std::vector<Episode>& episodes, Claims
     taken.spin_ns += scene.Weighted(spin, d.device);
     taken.low_ns += scene.Weighted(low, d.device);
     taken.where[d.device] = scene.Weighted(spin, d.device) + scene.Weighted(low, d.device);
-    *bound_ns += static_cast<double>(scene.Weighted(spin + std::llround(lost), d.device));
+    taken.wasted[d.device] = scene.Weighted(spin + std::llround(lost), d.device);
+    taken.wasted_ns += taken.wasted[d.device];
   }
   return taken;
 }
@@ -216,19 +218,19 @@ StallClaim FindPeerStall(const Scene& scene, Claims& claims, std::vector<Finding
   if (!checkpoint && !straggler) return {};
 
   Claims with = claims;
-  double bound_ns = 0;
-  const StallClaim taken = Take(scene, episodes, with, &bound_ns);
+  const StallClaim taken = Take(scene, episodes, with);
   if (scene.Share(taken.spin_ns + taken.low_ns) < kMaterialShare) return {};
   claims = std::move(with);
   Finding f =
       MakeFinding(scene, checkpoint ? "checkpoint_stall" : "straggler_or_dependency",
                   writing.seen ? Status::kConfirmed : Status::kLikely, taken.spin_ns + taken.low_ns, taken.where);
-  f.bound = scene.Share(std::llround(bound_ns));
+  f.bound = scene.Share(taken.wasted_ns);
+  claims.waste.Charge(taken.wasted, f);
   f.evidence.push_back(fmt::format(
       "in {} episode{} of {:.0f} s in all, {} of one GPU is {:.0f} points or more below that of others that spin "
-      "(threshold {} episode{}): {:.0f} GPU-s of all GPUs ({:.1f} % of observed time, threshold 3 %)",
+      "(threshold {} episode{}): {:.0f} GPU-s of all GPUs (threshold: 3 % of observed time)",
       episodes.size(), episodes.size() == 1 ? "" : "s", static_cast<double>(LengthOf(episodes)), scene.BusyCounter(),
-      kSpreadPoints, checkpoint ? kStallEpisodes : 1, checkpoint ? "s" : "", Seconds(f.gpu_ns), 100 * f.share));
+      kSpreadPoints, checkpoint ? kStallEpisodes : 1, checkpoint ? "s" : "", Seconds(f.gpu_ns)));
   f.evidence.push_back(fmt::format("{} is the low one in {:.0f} % of them", scene.NameOf(low), 100 * share));
   if (period) f.evidence.push_back(fmt::format("they begin every {:.0f} s, which is regular", *period));
   if (writing.seen) f.evidence.push_back("meanwhile " + writing.words);
@@ -249,17 +251,17 @@ std::int64_t FindWriteStall(const Scene& scene, Claims& claims, std::vector<Find
   if (!writing.seen.value_or(false)) return 0;
 
   Claims with = claims;
-  double bound_ns = 0;
-  const StallClaim taken = Take(scene, episodes, with, &bound_ns);
+  const StallClaim taken = Take(scene, episodes, with);
   if (scene.Share(taken.low_ns) < kMaterialShare) return 0;
   claims = std::move(with);
   Finding f = MakeFinding(scene, "checkpoint_stall", Status::kLikely, taken.low_ns, taken.where);
-  f.bound = scene.Share(std::llround(bound_ns));
+  f.bound = scene.Share(taken.wasted_ns);
+  claims.waste.Charge(taken.wasted, f);
   f.evidence.push_back(fmt::format(
       "in {} episodes of {} s in all, {} of every GPU is {:.0f} points or more below the {:.0f} % of its work "
-      "(threshold {} episodes): {:.0f} GPU-s of all GPUs ({:.1f} % of observed time, threshold 3 %)",
-      episodes.size(), LengthOf(episodes), scene.BusyCounter(), kSpreadPoints, level, kStallEpisodes, Seconds(f.gpu_ns),
-      100 * f.share));
+      "(threshold {} episodes): {:.0f} GPU-s of all GPUs (threshold: 3 % of observed time)",
+      episodes.size(), LengthOf(episodes), scene.BusyCounter(), kSpreadPoints, level, kStallEpisodes,
+      Seconds(f.gpu_ns)));
   if (const std::optional<double> period = PeriodOf(episodes)) {
     f.evidence.push_back(fmt::format("they begin every {:.0f} s, which is regular", *period));
   }

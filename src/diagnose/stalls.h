@@ -21,7 +21,9 @@ inline constexpr double kRises = 2;               // times as much in the episod
 struct StallClaim {
   std::int64_t spin_ns = 0;
   std::int64_t low_ns = 0;
-  DeviceShares where;
+  std::int64_t wasted_ns = 0;  // of both, what a fix could give back
+  DeviceShares where;          // both
+  DeviceShares wasted;
 };
 
 // Episodes in which some GPUs of a job spin while another is low. Checkpoints, where these recur and the job writes

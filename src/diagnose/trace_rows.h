@@ -52,7 +52,7 @@ class StartOrder {
 
   const std::vector<Row>& rows_;
   bool sorted_;
-  std::vector<std::uint32_t> order_;    // of all rows, if these are few
+  std::vector<std::uint32_t> order_;   // of all rows, if these are few
   std::vector<std::int64_t> borders_;  // of starts, each part from one of them
 };
 

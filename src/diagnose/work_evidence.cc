@@ -169,9 +169,9 @@ void FindDimTime(const Scene& scene, std::vector<Finding>& findings) {
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, dim, where);
   f.title = "GPUs look busy but draw little power: cannot tell whether they work";
   f.evidence.push_back(fmt::format(
-      "{} >= {} % for {:.0f} GPU-s ({:.1f} % of observed time, threshold 3 %) on {}, while {} is at most {} % of the "
+      "{} >= {} % for {:.0f} GPU-s (threshold: 3 % of observed time) on {}, while {} is at most {} % of the "
       "limit for {:.0f} s or longer",
-      scene.BusyCounter(), InPercent(scene.thresholds.bound_from), Seconds(dim), 100 * f.share, scene.ListOf(gpus),
+      scene.BusyCounter(), InPercent(scene.thresholds.bound_from), Seconds(dim), scene.ListOf(gpus),
       scene.Counter(example, Signal::kPower), scene.thresholds.dim_limit_percent,
       Seconds(scene.thresholds.dim_after.count())));
   f.evidence.push_back(WhatWasRead(scene, example));

@@ -61,11 +61,11 @@ void PriceSaving(Recommendation& r, const CostReport& cost) {
 double BoundOf(const Finding& finding, const CostReport& cost) {
   const bool weigh =
       cost.several() && cost.whole.unpriced.window_ns == 0 && cost.whole.total && finding.ShareOfRun() > 0;
-  if (!weigh || !finding.cost) return finding.bound;
+  if (!weigh || !finding.time_cost) return finding.bound;
   const double observed = static_cast<double>(cost.whole.total->nano() - cost.whole.unobserved_cost->nano() -
                                               cost.whole.unallocated_cost->nano());
   return observed <= 0 ? finding.bound
-                       : finding.bound / finding.ShareOfRun() * static_cast<double>(finding.cost->nano()) / observed;
+                       : finding.bound / finding.ShareOfRun() * static_cast<double>(finding.time_cost->nano()) / observed;
 }
 
 // What was observed, as a share of the bill.

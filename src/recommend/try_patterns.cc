@@ -136,7 +136,7 @@ void ReadTimeline(const IdleStretches& idle, std::int64_t stop_ns, double weight
 
 bool InBursts(const GpuPicture& gpu) {
   const DeviceTotals& t = gpu.result->totals;
-  const bool starved = static_cast<double>(t.burst_ns) >= kMaterialShare * static_cast<double>(t.ObservedNs());
+  const bool starved = static_cast<double>(t.burst.ns) >= kMaterialShare * static_cast<double>(t.ObservedNs());
   const bool swings = gpu.swings >= kSwings && gpu.swing_seconds <= kSwingEverySeconds;
   return (starved || swings) && gpu.pauses_ns >= kMaterialShare * gpu.observed_ns;
 }

@@ -73,6 +73,7 @@ class AuditFixture {
       cost.whole.mean_utilization = 100 * cost.whole.effective_ns / static_cast<double>(cost.whole.observed_ns);
       cost.waste_share = 1 - cost.whole.effective_ns / static_cast<double>(cost.whole.observed_ns);
     }
+    cost.rates = {{cost.rate, cost.gpus, 0, cost.whole.window_ns, std::nullopt}};
     if (!rate) return;
     cost.rate.reason.clear();
     cost.rate.kind = RateKind::kGiven;
@@ -81,6 +82,7 @@ class AuditFixture {
     cost.whole.total = Money();
     for (CostReport::DeviceCost& d : cost.devices) PriceUsage(*rate, &d.usage);
     for (const CostReport::DeviceCost& d : cost.devices) AddMoney(d.usage, &cost.whole);
+    cost.rates = {{cost.rate, cost.gpus, 0, cost.whole.window_ns, cost.whole.total}};
     const auto effective = static_cast<std::int64_t>(std::llround(cost.whole.effective_ns));
     if (effective > 0) cost.per_effective_gpu_hour = Scale(*cost.whole.total, kNanosPerHour, effective).value();
     cost.hourly = Scale(*rate, cost.gpus, 1).value();
@@ -233,6 +235,8 @@ inline std::unique_ptr<AuditFixture> EightGpus(std::optional<Money> rate) {
                              "record host CPU and disk beside the GPU: pidstat, iostat",
                              whole.idle_held_ns,
                              whole.idle_held_cost,
+                             whole.idle_held_ns,
+                             whole.idle_held_cost,
                              0,
                              {}});
   advice.findings.push_back({"idle_empty",
@@ -242,6 +246,8 @@ inline std::unique_ptr<AuditFixture> EightGpus(std::optional<Money> rate) {
                              {"memory.used below 100 MiB, no process"},
                              {},
                              "",
+                             whole.idle_empty_ns,
+                             whole.idle_empty_cost,
                              whole.idle_empty_ns,
                              whole.idle_empty_cost,
                              0,

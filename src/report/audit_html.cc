@@ -49,21 +49,21 @@ void AppendTile(std::string_view label, std::string_view value, std::string_view
 
 void AppendTiles(const ViewContext& c, std::string* out) {
   const UsageCost& u = c.report.cost.whole;
-  const std::string waste = PercentText(c.report.cost.waste_share);
   *out += "<dl class=\"tiles\">\n";
   if (c.in_money) {
     AppendTile("Paid", c.Cost(c.costs->total), PaidHours(c), out);
-    if (u.observed_ns > 0) AppendTile("Waste", c.Cost(c.costs->waste), waste + " of " + std::string(WasteBase(c)), out);
+    if (u.observed_ns > 0) AppendTile("Waste", c.Waste(), "of " + std::string(c.Bill()), out);
   } else {
     AppendTile("GPU-hours", c.Hours(u.window_ns),
                c.report.traced_only ? "traced"
                : c.priced           ? "nothing measured"
                                     : "no price given",
                out);
-    if (u.observed_ns > 0) AppendTile("Waste", waste, "of " + std::string(WasteBase(c)), out);
+    if (u.observed_ns > 0) AppendTile("Waste", c.Waste(), "of " + std::string(c.Bill()), out);
   }
   if (u.mean_utilization) {
-    AppendTile("Mean utilization", fmt::format("{:.1f} %", *u.mean_utilization), "of " + std::string(c.Whole()), out);
+    AppendTile("Mean utilization", fmt::format("{:.1f} %", *u.mean_utilization),
+               c.report.traced_only ? "over the traced window" : "over observed time", out);
   }
   const auto worth = [&](Money CostColumn::*cost, std::int64_t HourColumn::*ns) {
     return c.Worth(c.costs ? std::optional((*c.costs).*cost) : std::nullopt, c.hours.*ns);
@@ -84,41 +84,37 @@ std::string KeyEntry(std::string_view fill, std::string_view text) {
       fill, H(text));
 }
 
-// The window as one bar: what each part was, by width. The shares sum to 100.00 %.
-void AppendBar(const UsageCost& u, std::string* out) {
-  struct Piece {
-    std::string_view id;  // of its fill
-    std::string_view name;
+// The bill as one bar: a piece for each slice.
+void AppendBar(const ViewContext& c, std::string* out) {
+  const auto fill = [](std::string_view id) {
+    constexpr std::array<std::pair<std::string_view, Look>, 8> kLookOf = {{{"idle_held", Look::kIdleHeld},
+                                                                           {"idle_empty", Look::kIdleEmpty},
+                                                                           {"idle_unknown", Look::kIdleEmpty},
+                                                                           {"underutilized", Look::kUnderutilized},
+                                                                           {"productive", Look::kProductive},
+                                                                           {"compute_bound", Look::kComputeBound},
+                                                                           {"spin_wait", Look::kSpinWait},
+                                                                           {"unobserved", Look::kUnobserved}}};
+    const auto* at = std::find_if(kLookOf.begin(), kLookOf.end(), [&](const auto& look) { return look.first == id; });
+    return at == kLookOf.end() ? id : Info(at->second).id;
   };
-  const std::array<Piece, 8> pieces = {{{Info(Look::kComputeBound).id, "compute_bound"},
-                                        {Info(Look::kSpinWait).id, "spin-wait"},
-                                        {Info(Look::kProductive).id, "productive"},
-                                        {Info(Look::kUnderutilized).id, "underutilized"},
-                                        {Info(Look::kIdleHeld).id, "idle, held"},
-                                        {Info(Look::kIdleEmpty).id, "idle"},
-                                        {Info(Look::kUnobserved).id, "unobserved"},
-                                        {"unallocated", "unallocated"}}};
-  const std::array<std::int64_t, 8> times = {
-      u.phase_ns[3] - u.spin_wait_ns,      u.spin_wait_ns,  u.phase_ns[2],   u.phase_ns[1], u.idle_held_ns,
-      u.idle_empty_ns + u.idle_unknown_ns, u.unobserved_ns, u.unallocated_ns};
-  const std::vector<std::int64_t> shares = SharesOf(times);
   std::string shapes;
   std::string key;
-  std::int64_t x = 0;
-  const auto width = [](std::int64_t share) { return static_cast<double>(share * kRibbonWidth) / 10'000; };
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (times[i] <= 0) continue;
-    shapes += fmt::format(R"(<rect class="fill-{}" x="{:.1f}" width="{:.1f}" height="{}"/>)", pieces[i].id, width(x),
-                          width(shares[i]), kRibbonHeight);
-    key += KeyEntry(pieces[i].id, fmt::format("{} {}", pieces[i].name, Hundredths(shares[i])));
-    x += shares[i];
+  double x = 0;
+  for (const BillSlice& slice : c.slices) {
+    if (slice.ns <= 0 || (c.by_rate && c.Unpriced(slice.cost, slice.ns))) continue;
+    const double width = c.ShareOfBill(slice.cost, slice.ns) * kRibbonWidth;
+    shapes += fmt::format(R"(<rect class="fill-{}" x="{:.1f}" width="{:.1f}" height="{}"/>)", fill(slice.id), x, width,
+                          kRibbonHeight);
+    key += KeyEntry(fill(slice.id), fmt::format("{} {}", slice.name, c.Part(slice)));
+    x += width;
   }
   if (shapes.empty()) return;
-  key += "<li>of the window</li>\n";
+  key += fmt::format("<li>of {}</li>\n", c.Bill());
   *out += fmt::format(
-      R"(<svg class="bar" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="Shares of the window">)"
-      "<title>Shares of the window</title>{}</svg>\n<ul class=\"key\">\n{}</ul>\n",
-      kRibbonWidth, kRibbonHeight, shapes, key);
+      R"(<svg class="bar" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="Slices of {}">)"
+      "<title>Slices of {}</title>{}</svg>\n<ul class=\"key\">\n{}</ul>\n",
+      kRibbonWidth, kRibbonHeight, c.Bill(), c.Bill(), shapes, key);
 }
 
 using UsedLooks = std::array<bool, kLookCount + 1>;
@@ -168,14 +164,13 @@ std::string Ribbon(const AuditReport& report, const DeviceResult& device, int co
 }
 
 // The ribbon for those who cannot see it.
-std::string RibbonInWords(const CostReport::DeviceCost& d) {
-  const auto shares = PhaseShares(d.usage);
-  if (!shares) return "nothing observed";
+std::string RibbonInWords(const ViewContext& c, const CostReport::DeviceCost& d) {
+  if (d.usage.observed_ns == 0) return "nothing observed";
   std::string words;
   for (std::size_t p = 0; p < kPhaseCount; ++p) {
-    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", kPhaseNames[p], Hundredths((*shares)[p]));
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", kPhaseNames[p], c.Hours(d.usage.phase_ns[p]));
   }
-  return words + " of observed time";
+  return words + " GPU-hours";
 }
 
 void AppendAxis(Instant from, Instant to, std::string* out) {
@@ -205,7 +200,8 @@ int RibbonColumns(const AuditReport& report) {
   return static_cast<int>(std::clamp<std::int64_t>(buckets, 1, kRibbonWidth));
 }
 
-void AppendRibbons(const AuditReport& report, std::string* out) {
+void AppendRibbons(const ViewContext& c, std::string* out) {
+  const AuditReport& report = c.report;
   if (report.traced_only || report.run.end <= report.run.start) return;  // a trace has no timeline
   const int columns = RibbonColumns(report);
   *out += "<section>\n<h2>Over time</h2>\n<div class=\"ribbons\" id=\"ribbons\">\n";
@@ -220,7 +216,7 @@ void AppendRibbons(const AuditReport& report, std::string* out) {
         R"(<div class="row"><span class="label">{0}</span><svg class="ribbon" viewBox="0 0 {2} {3}" )"
         R"(preserveAspectRatio="none" role="img" aria-label="{0}: {1}"><title>{0}: {1}</title>{4}</svg></div>)"
         "\n",
-        label, RibbonInWords(d), kRibbonWidth, kRibbonHeight, Ribbon(report, *result, columns, &used));
+        label, RibbonInWords(c, d), kRibbonWidth, kRibbonHeight, Ribbon(report, *result, columns, &used));
   }
   AppendAxis(report.run.start, report.run.end, out);
   *out += "</div>\n";
@@ -244,7 +240,7 @@ void AppendHeader(const AuditView& view, const ViewContext& c, std::string* out)
   if (!view.runs_line.empty()) *out += "<p class=\"notes\">" + H(view.runs_line) + "</p>\n";
   if (c.report.live.no_gpu.empty()) {
     AppendTiles(c, out);
-    AppendBar(c.report.cost.whole, out);
+    AppendBar(c, out);
   }
   *out += "</header>\n<main>\n<div class=\"pair\">\n";
   for (const auto& [title, lines] : {std::pair("Why", &view.why), std::pair("Next", &view.next)}) {
@@ -266,7 +262,7 @@ std::string AuditHtml(const AuditReport& report) {
   out.append(embedded::kUplotCss).append("\n").append(embedded::kReportCss).append("</style>\n</head>\n<body>\n");
   out += embedded::kPatternsSvg;
   AppendHeader(view, context, &out);
-  AppendRibbons(report, &out);
+  AppendRibbons(context, &out);
   AppendHtmlGrid(view.phases, &out);
   AppendHtmlGrid(view.runs, &out);
   AppendHtmlGrid(view.gpus, &out);

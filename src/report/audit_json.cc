@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "report/audit_report.h"
+#include "report/bill_slices.h"
 #include "report/chart_data.h"
 #include "report/display.h"
 #include "report/ids_json.h"
@@ -98,6 +99,25 @@ Json PhasesJson(const Part& part, const MoneyWriter& money) {
     phases[std::string(kPhaseNames[p])] = std::move(phase);
   }
   return phases;
+}
+
+// The bill by slice: costs and percentages add up to the whole.
+Json SlicesJson(const CostReport& cost, const MoneyWriter& money) {
+  const std::vector<BillSlice> slices = SlicesOf(cost.whole, HourColumnOf(cost.whole, 1), CostColumnOf(cost));
+  const bool by_rate = cost.several() && cost.whole.total.value_or(Money()) > Money();
+  std::vector<std::int64_t> parts;
+  for (const BillSlice& s : slices) parts.push_back(by_rate ? s.cost.value_or(Money()).nano() : s.ns);
+  const std::vector<std::int64_t> percent = SharesOf(parts);
+  Json list = Json::array();
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    Json slice = {{"id", slices[i].id}, {"gpu_hours", InHours(slices[i].ns)}};
+    PutNumber(slice, "percent",
+              cost.whole.window_ns > 0 ? std::optional(static_cast<double>(percent[i]) / 100) : std::nullopt,
+              "nothing_measured");
+    money.PutCell(slice, "cost", slices[i].shown_cost, slices[i].cost);
+    list.push_back(std::move(slice));
+  }
+  return list;
 }
 
 Json TicksJson(const TickView& ticks) {
@@ -427,9 +447,11 @@ bool HasTraced(const AuditReport& report) { return report.trace && !report.trace
 
 // Without observed time there is nothing to be a share of.
 Json FindingsJson(const AuditReport& report, const MoneyWriter& money) {
+  const std::vector<std::optional<Money>> costs = FindingCosts(report.cost, report.advice.findings);
   const bool observed = report.cost.whole.observed_ns > 0 || HasTraced(report);
   Json list = Json::array();
-  for (const Finding& f : report.advice.findings) {
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const Finding& f = report.advice.findings[i];
     Json finding;
     finding["cause"] = f.cause;
     finding["title"] = f.title;
@@ -440,7 +462,8 @@ Json FindingsJson(const AuditReport& report, const MoneyWriter& money) {
     finding["refutes"] = TextsOf(f.refutes);
     finding["isolate"] = TextOrNull<Json>(f.isolate);
     finding["gpu_hours"] = InHours(f.gpu_ns);
-    money.Put(finding, "cost", f.cost);
+    finding["waste_gpu_hours"] = InHours(f.waste_ns);
+    money.PutCell(finding, "cost", costs[i], f.cost, f.waste_ns > 0 ? std::string_view() : "explains_no_waste");
     list.push_back(std::move(finding));
   }
   return list;
@@ -672,6 +695,7 @@ std::string AuditJson(const AuditReport& report) {
   json["window"] = WindowJson(report);
   json["inputs"] = TextsOf(report.inputs);
   json["timezone"] = Printable(report.timezone);
+  json["slices"] = SlicesJson(report.cost, money);
   PutUsage(json, whole, money);
   json["cost"] = CostJson(report.cost, whole, money);
   PutNumber(json, "co2e_kg", report.cost.co2e_kg, "not_asked_or_not_measured");

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "report/audit_report.h"
 #include "report/audit_view.h"
 #include "report/display.h"
 #include "report/ribbon.h"
 #include "report/text_page.h"
+#include "report/view_context.h"
 #include "text/escape.h"
 #include "text/table.h"
 
@@ -20,20 +22,16 @@ constexpr std::size_t kCards = 5;
 constexpr int kBarFrom = 76;
 constexpr int kBarColumns = 20;
 
-// The phase table with a bar beside each share, where there is room.
-ReportTable WithBars(ReportTable table, const UsageCost& usage) {
-  const auto shares = PhaseShares(usage);
-  if (!shares) return table;
+// The table of slices with a bar beside each, where there is room.
+ReportTable WithBars(ReportTable table, const ViewContext& c) {
   table.columns.push_back({});
-  for (TableRow& row : table.rows) {
-    const auto name = std::find(kPhaseNames.begin(), kPhaseNames.end(), row.front());
-    if (name == kPhaseNames.end()) continue;
-    const std::int64_t share = (*shares)[static_cast<std::size_t>(name - kPhaseNames.begin())];
-    const std::int64_t eighths = share * kBarColumns * 8 / 10'000;
+  for (std::size_t i = 0; i < c.slices.size(); ++i) {
+    const auto eighths =
+        static_cast<std::size_t>(std::lround(c.ShareOfBill(c.slices[i].cost, c.slices[i].ns) * kBarColumns * 8));
     constexpr std::array<std::string_view, 8> kParts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     std::string bar;
-    for (std::int64_t i = 0; i < eighths / 8; ++i) bar += "█";
-    row.push_back(bar + std::string(kParts[static_cast<std::size_t>(eighths % 8)]));
+    for (std::size_t whole = 0; whole < eighths / 8; ++whole) bar += "█";
+    table.rows[i].push_back(bar + std::string(kParts[eighths % 8]));
   }
   return table;
 }
@@ -94,7 +92,7 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   if (!view.runs_line.empty()) page.Wrapped("", view.runs_line);
 
   AppendRibbons(report, &page);
-  page.Grid(page.width() >= kBarFrom && !view.phases.rows.empty() ? WithBars(view.phases, report.cost.whole)
+  page.Grid(page.width() >= kBarFrom && !view.phases.rows.empty() ? WithBars(view.phases, ViewContext(report))
                                                                   : view.phases);
   for (const ReportTable* table :
        {&view.runs, &view.gpus, &view.rates, &view.owners, &view.trace, &view.idle, &view.measured}) {

@@ -11,7 +11,6 @@
 #include "report/system_view.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
-#include "text/share.h"
 #include "text/split.h"
 #include "text/time_zone.h"
 
@@ -20,43 +19,32 @@ namespace {
 
 constexpr std::size_t kWhyLines = 3;
 constexpr std::size_t kAlertLines = 6;
-constexpr std::size_t kLossesNamed = 2;
+constexpr std::size_t kSlicesNamed = 3;
 
-// The largest losses that have a name, in words: by cost where an hour has several prices, those without one last.
-std::string Losses(const ViewContext& c) {
-  const UsageCost& u = c.report.cost.whole;
-  struct Loss {
-    std::int64_t ns;
-    std::int64_t shown_ns;
-    Money cost;
-    std::string words;
-  };
-  const CostColumn costs = c.costs.value_or(CostColumn());
-  // Idle is a band of utilization: what little was done in it is in the work too, so the band is named.
-  const std::string idle = fmt::format("burned idle (below {} % busy)", InPercent(c.report.thresholds.idle_below));
-  std::vector<Loss> losses = {
-      {u.idle_held_ns, c.hours.idle_held, costs.idle_held, idle + " while a process held the GPU"},
-      {u.idle_empty_ns, c.hours.idle_empty, costs.idle_empty, idle + " on GPUs that no process used"},
-      {u.idle_unknown_ns, c.hours.idle_unknown, costs.idle_unknown,
-       idle + "; whether a process held the GPU is not known"},
-      {u.spin_wait_ns, u.spin_wait_ns, costs.spin_wait, "went to kernels that sat on the GPU without work (spin-wait)"},
-      {u.unobserved_ns, c.hours.unobserved, costs.unobserved, "went unobserved: nobody knows what it did"},
-      {u.unallocated_ns, c.hours.unallocated, costs.unallocated, "went to MIG slices that no measured instance has"},
-  };
-  std::stable_sort(losses.begin(), losses.end(), [&](const Loss& a, const Loss& b) {
-    return c.by_rate && a.cost != b.cost ? a.cost > b.cost : a.ns > b.ns;
-  });
-  std::string text;
-  std::size_t named = 0;
-  for (const Loss& loss : losses) {
-    const bool unpriced = c.Unpriced(loss.cost, loss.ns);
-    const double share =
-        c.by_rate && !unpriced ? ShareOf(loss.cost.nano(), c.costs->total.nano()) : ShareOf(loss.ns, u.window_ns);
-    if (share < kWorthSaying || ++named > kLossesNamed) continue;
-    text += fmt::format(" {} ({}{}) {}.", c.Worth(c.costs ? std::optional(loss.cost) : std::nullopt, loss.shown_ns),
-                        RoundPercent(share), unpriced ? " of the hours" : "", loss.words);
+// The largest slices of the bill and what is left: together all of it. Those of GPUs without a price come last.
+std::string LargestSlices(const ViewContext& c) {
+  std::vector<const BillSlice*> slices;
+  for (const BillSlice& slice : c.slices) {
+    if (slice.ns > 0) slices.push_back(&slice);
   }
-  return text;
+  const auto size = [&](const BillSlice* s) { return c.by_rate ? s->cost.value_or(Money()).nano() : s->ns; };
+  std::stable_sort(slices.begin(), slices.end(),
+                   [&](const BillSlice* a, const BillSlice* b) { return size(a) > size(b); });
+  const std::size_t named = slices.size() == kSlicesNamed + 1 ? slices.size() : std::min(slices.size(), kSlicesNamed);
+  std::string text;
+  for (std::size_t i = 0; i < named; ++i) {
+    text += fmt::format("{}{} {}", i > 0 ? "; " : "", slices[i]->name, c.Part(*slices[i]));
+  }
+  BillSlice rest{"rest", "the rest", 0, Money(), 0, Money()};
+  for (std::size_t i = named; i < slices.size(); ++i) {
+    const auto add = [](Money a, const Money& b) { return Money::Nano(a.nano() + b.nano()); };
+    rest.ns += slices[i]->ns;
+    rest.shown_ns += slices[i]->shown_ns;
+    rest.cost = add(*rest.cost, slices[i]->cost.value_or(Money()));
+    rest.shown_cost = add(rest.shown_cost, slices[i]->shown_cost);
+  }
+  if (named < slices.size()) text += fmt::format("; {} {}", rest.name, c.Part(rest));
+  return fmt::format("{}: {}.", slices.size() == 1 ? "All of it" : "Largest slice first", text);
 }
 
 std::string Verdict(const ViewContext& c) {
@@ -74,25 +62,12 @@ std::string Verdict(const ViewContext& c) {
                                   c.Cost(*u.total), PaidHours(c))
                     : fmt::format("None of {} GPU-hours was observed, so nobody knows what they did.", hours);
   }
-  const auto useful_ns = static_cast<std::int64_t>(std::llround(u.effective_ns - u.spin_effective_ns));
-  const double share = ShareOf(useful_ns, u.window_ns);
-  const std::string counter = CommonCounter(c.report);
+  // A kernel that only waits looks busy where nobody read what would tell: then this is the least that was wasted.
   const SpinView spin = SpinOf(c.report);
-  const auto did = [&](std::string_view was) {  // a kernel that only waited is busy too, where nobody could tell
-    return spin.unknown_ns == 0 && spin.dim_ns == 0
-               ? std::string("did work")
-               : fmt::format("{} busy by {}", was, counter.empty() ? "the counters that were read" : counter);
-  };
-  std::string text;
-  if (c.priced) {
-    const CostColumn& k = *c.costs;
-    const Money useful = Money::Nano(k.total.nano() - k.waste.nano() - k.unobserved.nano() - k.unallocated.nano());
-    text = fmt::format("You paid {} for {}; {} of it ({}) {}.", c.Cost(k.total), PaidHours(c), c.Cost(useful),
-                       RoundPercent(c.by_rate ? ShareOf(useful.nano(), k.total.nano()) : share), did("was"));
-  } else {
-    text = fmt::format("Of {} GPU-hours {} ({}) {}.", hours, c.Hours(useful_ns), RoundPercent(share), did("were"));
-  }
-  return text + Losses(c);
+  const std::string_view least = spin.unknown_ns > 0 || spin.dim_ns > 0 ? "at least " : "";
+  const std::string paid = c.priced ? fmt::format("You paid {} for {}", c.Cost(c.costs->total), PaidHours(c))
+                                    : fmt::format("Of {} GPU-hours", hours);
+  return fmt::format("{}{} {}{} was waste. {}", paid, c.priced ? ";" : "", least, c.Waste(), LargestSlices(c));
 }
 
 // Readings outside their range, where nothing else was observed: then recording again would not help.
@@ -103,12 +78,11 @@ std::int64_t RefusedReadings(const AuditReport& report) {
 
 std::vector<std::string> Why(const ViewContext& c) {
   std::vector<std::string> lines;
-  for (const Finding& f : c.report.advice.findings) {
-    if (lines.size() == kWhyLines) break;
+  const std::vector<Finding>& findings = c.report.advice.findings;
+  for (std::size_t i = 0; i < std::min(findings.size(), kWhyLines); ++i) {
+    const Finding& f = findings[i];
     std::string line = f.title.empty() ? std::string(f.cause) : f.title;
-    if (f.gpu_ns > 0) {
-      line += fmt::format(": {} of {}, {}", PercentText(f.share), c.WholeOf(f), c.Worth(f.cost, f.gpu_ns));
-    }
+    if (f.gpu_ns > 0) line += ": " + c.Part(i);
     if (f.status != Status::kUnknown) line += fmt::format(" ({})", Name(f.status));
     if (f.gpu_ns == 0 && !f.evidence.empty()) line += ": " + f.evidence.front();
     lines.push_back(std::move(line));

@@ -154,6 +154,8 @@ HourColumn HourColumnOf(const UsageCost& usage, std::int64_t unit) {
   column.idle_held = parts[0];
   column.idle_empty = parts[1];
   column.idle_unknown = parts[2];
+  const std::array<std::int64_t, 2> bound = {usage.spin_wait_ns, usage.phase_ns.back() - usage.spin_wait_ns};
+  column.spin_wait = RoundedTimesTo(column.phase.back(), bound, unit).front();
   return column;
 }
 
@@ -178,6 +180,20 @@ std::optional<CostColumn> CostColumnOf(const CostReport& cost) {
   const std::int64_t unit = MinorUnit(cost.rate.currency);
   const Money waste = RoundedTotal(cost.whole.waste.value_or(Money()), unit);
   return ColumnOf(cost.whole, RoundedTotal(*cost.whole.total, unit), waste, unit);
+}
+
+std::vector<std::optional<Money>> FindingCosts(const CostReport& cost, std::span<const Finding> findings) {
+  std::vector<std::optional<Money>> shown(findings.size());
+  if (!cost.whole.waste) return shown;
+  const std::int64_t unit = MinorUnit(cost.rate.currency);
+  std::vector<Money> exact;
+  for (const Finding& f : findings) exact.push_back(f.cost.value_or(Money()));
+  exact.push_back(Minus(*cost.whole.waste, Sum(exact)));  // what no finding explains
+  const std::vector<Money> rounded = RoundedTo(RoundedTotal(*cost.whole.waste, unit), exact, unit);
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    if (findings[i].cost) shown[i] = rounded[i];
+  }
+  return shown;
 }
 
 std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost) {
@@ -310,8 +326,8 @@ TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   if (view.total == 0 || view.coarse || (!view.window && !device.fast)) return view;
   if (view.window && *view.window > thresholds.fast_period) return view;
   const Int128 observed = std::accumulate(device.totals.phase_ns.begin(), device.totals.phase_ns.end(), Int128{0});
-  const bool in_blocks = device.totals.burst_ns > 0 &&
-                         static_cast<Int128>(device.totals.burst_ns) * 100 >= observed * kStarvedBlocksPercent;
+  const bool in_blocks = device.totals.burst.ns > 0 &&
+                         static_cast<Int128>(device.totals.burst.ns) * 100 >= observed * kStarvedBlocksPercent;
   const bool overall = *view.BurstIndex() * 100 > static_cast<double>(thresholds.burst_percent);
   view.pattern = in_blocks || overall ? "starved" : view.window ? "steady" : "cannot_tell";
   return view;

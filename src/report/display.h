@@ -29,6 +29,7 @@ std::vector<std::int64_t> RoundedTimesTo(std::int64_t total, std::span<const std
 struct HourColumn {
   std::array<std::int64_t, kPhaseCount> phase{};
   std::int64_t idle_held = 0, idle_empty = 0, idle_unknown = 0;  // sum to idle
+  std::int64_t spin_wait = 0;                                    // of compute_bound
   std::int64_t unobserved = 0;
   std::int64_t unallocated = 0;
   std::int64_t total = 0;
@@ -55,6 +56,9 @@ struct CostColumn {
 };
 // Absent without a price.
 std::optional<CostColumn> CostColumnOf(const CostReport& cost);
+// The cost of each finding in the currency's minor unit: together at most the waste that the table shows. Absent for a
+// finding without a cost.
+std::vector<std::optional<Money>> FindingCosts(const CostReport& cost, std::span<const Finding> findings);
 // One for each of cost.devices, absent for those without a price; their totals and `unallocated` of the whole sum to
 // the whole's total.
 std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost);

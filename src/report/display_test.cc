@@ -269,14 +269,14 @@ TEST(DisplayTest, TicksFarApartCannotTellBursts) {
   device.tick_window.reset();             // then the period stands for it
   device.totals.ticks = {27, 46, 0, 27};  // B = 0.2916
   EXPECT_EQ(TicksOf(device, thresholds).pattern, "steady");
-  device.totals.burst_ns = 3 * kNanosPerSecond - 1;
+  device.totals.burst.ns = 3 * kNanosPerSecond - 1;
   EXPECT_EQ(TicksOf(device, thresholds).pattern, "steady");
-  device.totals.burst_ns = 3 * kNanosPerSecond;
+  device.totals.burst.ns = 3 * kNanosPerSecond;
   EXPECT_EQ(TicksOf(device, thresholds).pattern, "starved");
 
   device.fast = true;  // what is polled fast says nothing of how often it is refreshed
   EXPECT_EQ(TicksOf(device, thresholds).pattern, "starved");
-  device.totals.burst_ns = 0;
+  device.totals.burst.ns = 0;
   EXPECT_EQ(TicksOf(device, thresholds).pattern, "cannot_tell");
   EXPECT_FALSE(TicksOf(device, thresholds).window);
 }

@@ -1,6 +1,7 @@
 // What a traced run looks like to people: figures worked out by hand beside each.
 #include <gtest/gtest.h>
 
+#include "diagnose/causes.h"
 #include "diagnose/traced_run.h"
 #include "report/audit_fixture.h"
 #include "report/audit_view.h"
@@ -27,22 +28,23 @@ std::unique_ptr<AuditFixture> Starved(std::optional<Money> rate, bool cut_off = 
   report.traced_only = true;
   report.run = TracedRun(profiles, *report.trace, audit->devices, audit->quality);
   audit->Settle(rate);
-  report.advice.findings = report.trace->findings;
+  report.advice.findings = FindAllCauses({report.run, audit->devices, report.cost, {}, &*report.trace, true});
   return audit;
 }
 
 TEST(TraceReportTest, TheVerdictSaysWhatComputedAndWhatAnHourOfItBuys) {
   // 380 of 1000 compute, 520 idle, 100 exposed copies; 62 % of $4.00 is $2.48.
-  EXPECT_EQ(ViewOf(Starved(Money::Cents(400))->report, {}).verdict,
-            "1 GPU computed 38 % of 5.000 ms (profiler_steps), was 52 % idle and moved data for 10 %. Of every $4.00 "
-            "that a GPU-hour costs, $2.48 bought no computing.");
+  EXPECT_EQ(
+      ViewOf(Starved(Money::Cents(400))->report, {}).verdict,
+      "1 GPU computed 38.0 % of 5.000 ms (profiler_steps), was 52.0 % idle and moved data for 10.0 %. Of every $4.00 "
+      "that a GPU-hour costs, $2.48 bought no computing.");
   EXPECT_EQ(ViewOf(Starved(std::nullopt)->report, {}).verdict,
-            "1 GPU computed 38 % of 5.000 ms (profiler_steps), was 52 % idle and moved data for 10 %.");
+            "1 GPU computed 38.0 % of 5.000 ms (profiler_steps), was 52.0 % idle and moved data for 10.0 %.");
 }
 
 TEST(TraceReportTest, FiguresOfAPartAreNotSaidOfTheWhole) {
   EXPECT_EQ(ViewOf(Starved(std::nullopt, true)->report, {}).verdict,
-            "1 GPU computed 38 % of 5.000 ms (profiler_steps), was 52 % idle and moved data for 10 %. Events are "
+            "1 GPU computed 38.0 % of 5.000 ms (profiler_steps), was 52.0 % idle and moved data for 10.0 %. Events are "
             "missing or damaged in the file: this is of what is left, and idle time may be lost work.");
 }
 
@@ -65,7 +67,7 @@ TEST(TraceReportTest, WorkOutsideTheStepsIsSaidBeforeAnyMoney) {
   most.Step(1, 0, 2000).Kernel(0, 1000, 0).Kernel(2000, 5000, 1990);
   const auto partly = Audited(most);
   EXPECT_EQ(ViewOf(partly->report, {}).verdict,
-            "1 GPU computed 50 % of 2.000 ms (profiler_steps), was 50 % idle. Most of the work lies outside the "
+            "1 GPU computed 50.0 % of 2.000 ms (profiler_steps), was 50.0 % idle. Most of the work lies outside the "
             "profiled steps, which therefore say little of the run.");
   const std::vector<std::string> notes = ViewOf(partly->report, {}).trace.notes;
   EXPECT_NE(std::find(notes.begin(), notes.end(),
@@ -74,7 +76,7 @@ TEST(TraceReportTest, WorkOutsideTheStepsIsSaidBeforeAnyMoney) {
   test::TinyProfile all;
   all.Step(1, 0, 2000).Kernel(3000, 4000, 2990);
   EXPECT_EQ(ViewOf(Audited(all)->report, {}).verdict,
-            "1 GPU computed 100 % of 1.000 ms (gpu_span), was 0 % idle. Most of the work lies outside the profiled "
+            "1 GPU computed 100.0 % of 1.000 ms (gpu_span), was 0.0 % idle. Most of the work lies outside the profiled "
             "steps, which therefore say little of the run.");
 }
 
@@ -90,22 +92,21 @@ TEST(TraceReportTest, KernelsWithoutNamesAreSaidToCountAsComputing) {
 TEST(TraceReportTest, TheTablesAddUpToTheWindow) {
   const AuditView view = ViewOf(Starved(Money::Cents(400))->report, {});
   ASSERT_EQ(view.trace.rows.size(), 2U);
-  EXPECT_EQ(view.trace.rows[1],
-            (TableRow{"GPU 0", "profiler_steps", "5.000", "38.00 %", "0.00 %", "10.00 %", "52.00 %"}));
+  EXPECT_EQ(view.trace.rows[1], (TableRow{"GPU 0", "profiler_steps", "5.000", "38.0 %", "0.0 %", "10.0 %", "52.0 %"}));
   EXPECT_TRUE(view.phases.rows.empty());
   EXPECT_TRUE(view.gpus.rows.empty());
   double ms = 0;
   for (const TableRow& row : view.idle.rows) ms += std::stod(row[2]);
   EXPECT_NEAR(ms, 2.6, 1e-9);
   ASSERT_FALSE(view.idle.rows.empty());
-  EXPECT_EQ(view.idle.rows[0], (TableRow{"GPU 0", "dataloader", "2.000", "40.00 %"}));
+  EXPECT_EQ(view.idle.rows[0], (TableRow{"GPU 0", "dataloader", "2.000", "40.0 %"}));
 }
 
 TEST(TraceReportTest, MoneyIsSaidPerHourSinceATraceCostsNextToNothing) {
   const auto audit = Starved(Money::Cents(400));
   const AuditView view = ViewOf(audit->report, {});
   ASSERT_FALSE(view.why.empty());
-  EXPECT_NE(view.why[0].find("40.0 % of the traced window, $1.60 of each GPU-hour"), std::string::npos) << view.why[0];
+  EXPECT_NE(view.why[0].find("$1.60 of each GPU-hour, 40.0 % of the traced window"), std::string::npos) << view.why[0];
   for (const std::string& text :
        {AuditText(audit->report, 100, false), AuditMarkdown(audit->report), AuditHtml(audit->report)}) {
     EXPECT_EQ(text.find("$0.00"), std::string::npos);

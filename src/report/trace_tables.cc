@@ -19,7 +19,7 @@ std::string Ms(std::int64_t ns) { return fmt::format("{:.3f}", static_cast<doubl
 std::string Span(std::int64_t ns) {
   return ns < kNanosPerSecond ? Ms(ns) + " ms" : fmt::format("{:.3f} s", static_cast<double>(ns) / kNanosPerSecond);
 }
-std::string Cell(const TraceBudget& b, std::int64_t ns) { return fmt::format("{:.2f} %", 100 * b.Share(ns)); }
+std::string Cell(const TraceBudget& b, std::int64_t ns) { return PercentText(b.Share(ns)); }
 
 bool Has(const ViewContext& c) { return c.report.trace && !c.report.trace->devices.empty(); }
 
@@ -150,11 +150,11 @@ std::string TracedVerdict(const ViewContext& c) {
   const std::size_t apart = CapturesApart(c.report);
   const std::string who =
       apart > 0 ? fmt::format("The GPUs of {} captures", apart) : GpuCount(static_cast<int>(devices.size()), 0);
-  std::string text = fmt::format(
-      "{} computed {} of {} ({}), {} {} idle", who, RoundPercent(ShareOf(compute_ns, u.window_ns)), Span(u.window_ns),
-      WindowNames(devices), devices.size() == 1 ? "was" : "were", RoundPercent(ShareOf(idle_ns, u.window_ns)));
+  std::string text = fmt::format("{} computed {} of {} ({}), {} {} idle", who,
+                                 PercentText(ShareOf(compute_ns, u.window_ns)), Span(u.window_ns), WindowNames(devices),
+                                 devices.size() == 1 ? "was" : "were", PercentText(ShareOf(idle_ns, u.window_ns)));
   const double other = 1 - ShareOf(compute_ns + idle_ns, u.window_ns);
-  if (other >= kWorthSaying) text += fmt::format(" and moved data for {}", RoundPercent(other));
+  if (other >= kWorthSaying) text += fmt::format(" and moved data for {}", PercentText(other));
   text += ".";
   text += Reservations(devices);
   const bool judged = std::none_of(devices.begin(), devices.end(), WorksOutsideSteps);

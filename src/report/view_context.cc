@@ -8,6 +8,7 @@
 #include "base/int128.h"
 #include "price/catalogue.h"
 #include "report/display.h"
+#include "text/share.h"
 
 namespace idleburn {
 namespace {
@@ -40,6 +41,8 @@ ViewContext::ViewContext(const AuditReport& audit)
       priced(audit.cost.whole.total.has_value()),
       hours(HourColumnOf(audit.cost.whole, HourUnit())),
       costs(CostColumnOf(audit.cost)),
+      slices(SlicesOf(audit.cost.whole, hours, costs)),
+      finding_costs(FindingCosts(audit.cost, audit.advice.findings)),
       by_rate(priced && audit.cost.several() && *audit.cost.whole.total > Money()),
       in_money(priced && !audit.traced_only && audit.cost.whole.window_ns > 0) {}
 
@@ -73,8 +76,40 @@ std::string ViewContext::Worth(const std::optional<Money>& cost, std::int64_t ns
   return Hours(ns) + " GPU-hours";
 }
 
-std::string Hundredths(std::int64_t hundredths_of_a_percent) {
-  return fmt::format("{}.{:02} %", hundredths_of_a_percent / 100, hundredths_of_a_percent % 100);
+std::string_view ViewContext::Bill() const {
+  return report.traced_only ? "the traced window" : in_money ? "the bill" : "all GPU-hours";
+}
+
+double ViewContext::ShareOfBill(const std::optional<Money>& cost, std::int64_t ns) const {
+  if (by_rate) return ShareOf(cost.value_or(Money()).nano(), report.cost.whole.total->nano());
+  return ShareOf(ns, report.cost.whole.window_ns);
+}
+
+std::string ViewContext::Part(const BillSlice& slice) const {
+  const std::string amount =
+      in_money && !Unpriced(slice.cost, slice.ns) ? Cost(slice.shown_cost) : Hours(slice.shown_ns) + " GPU-hours";
+  if (by_rate && Unpriced(slice.cost, slice.ns)) return amount + " without a price";
+  return fmt::format("{} ({})", amount, PercentText(ShareOfBill(slice.cost, slice.ns)));
+}
+
+std::string ViewContext::Waste() const {
+  const UsageCost& u = report.cost.whole;
+  const auto ns = static_cast<std::int64_t>(
+      std::llround(static_cast<double>(u.observed_ns) - u.effective_ns + u.spin_effective_ns));
+  const std::string amount = in_money && costs ? Cost(costs->waste) : Worth(u.waste, ns);
+  return fmt::format("{} ({})", amount, PercentText(ShareOfBill(u.waste, ns)));
+}
+
+std::string ViewContext::Part(std::size_t finding) const {
+  const Finding& f = report.advice.findings[finding];
+  if (f.of_run) return fmt::format("{} of the traced window", PercentText(f.share));
+  const bool wastes = f.waste_ns > 0;
+  const std::int64_t ns = wastes ? f.waste_ns : f.gpu_ns;
+  const std::optional<Money>& cost = wastes ? f.cost : f.time_cost;
+  const bool unpriced = in_money && by_rate && !cost;
+  std::string amount = wastes && !unpriced ? Worth(finding_costs[finding], ns) : Hours(ns) + " GPU-hours";
+  if (unpriced) return amount + " without a price";
+  return fmt::format("{}, {} of {}", amount, PercentText(ShareOfBill(cost, ns)), Bill());
 }
 
 std::string RoundPercent(double share) {
@@ -109,12 +144,6 @@ std::string PaidHours(const ViewContext& c) {
   if (named > kRatesNamed) rates += fmt::format(" and others at {} more rates", named - kRatesNamed);
   text += " (" + rates + ")";
   return unpriced > 0 ? text + ", excluding " + c.Hours(unpriced) + " unpriced GPU-hours" : text;
-}
-
-std::string_view WasteBase(const ViewContext& c) {
-  if (c.report.traced_only) return "the traced window";
-  if (!c.priced) return "observed time";
-  return c.report.cost.whole.unpriced.window_ns == 0 ? "the observed cost" : "the observed time of all GPUs";
 }
 
 std::string EnergyBasis(const ViewContext& c) {
@@ -155,13 +184,13 @@ std::string PriceHint(const ViewContext& c, bool dated) {
 
 std::string SavingText(const ViewContext& c, const Recommendation& r) {
   if (!r.saving) return "not quantified: " + r.basis;
-  std::string text = RoundPercent(r.saving->expected) + " of the cost";
+  std::string text = fmt::format("{} of {}", PercentText(r.saving->expected), c.Bill());
   if (c.in_money && r.saving_cost) text = c.Cost(*r.saving_cost) + " (" + text + ")";
-  return text + fmt::format(", between {} and {}", RoundPercent(r.saving->low), RoundPercent(r.saving->high));
+  return text + fmt::format(", between {} and {}", PercentText(r.saving->low), PercentText(r.saving->high));
 }
 
 std::string RangeText(const ViewContext& c, const TryFirst& t) {
-  std::string text = fmt::format("0 to {} of the cost", RoundPercent(t.saving.high));
+  std::string text = fmt::format("0 to {} of {}", PercentText(t.saving.high), c.Bill());
   if (c.in_money && t.most) text += fmt::format(" (up to {})", c.Cost(*t.most));
   return text;
 }

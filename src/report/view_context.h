@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/audit_report.h"
+#include "report/bill_slices.h"
 #include "report/display.h"
 #include "report/report_table.h"
 
@@ -20,8 +21,10 @@ struct ViewContext {
   std::string_view currency;
   int hour_digits;  // decimals that tell the parts of this window apart
   bool priced;
-  HourColumn hours;                 // of the whole, as its table shows them
-  std::optional<CostColumn> costs;  // likewise
+  HourColumn hours;                                 // of the whole, as its table shows them
+  std::optional<CostColumn> costs;                  // likewise
+  std::vector<BillSlice> slices;                    // of both
+  std::vector<std::optional<Money>> finding_costs;  // as they are shown
   bool by_rate;   // shares beside amounts are of the cost: GPUs of different prices have no hours in common
   bool in_money;  // priced, and long enough that money tells: what a trace covers costs next to nothing, its job does
                   // not
@@ -35,19 +38,24 @@ struct ViewContext {
   [[nodiscard]] std::string ExactCost(const CostOfOne& cost) const;
   // "$3.07"; of a trace "$1.20 of each GPU-hour"; in GPU-hours where there is no price.
   [[nodiscard]] std::string Worth(const std::optional<Money>& cost, std::int64_t ns) const;
+  // What every share of time or money is of: "the bill"; without a price "all GPU-hours"; of a trace "the traced
+  // window".
+  [[nodiscard]] std::string_view Bill() const;
+  // That share, 0 to 1: of money where hours have several prices.
+  [[nodiscard]] double ShareOfBill(const std::optional<Money>& cost, std::int64_t ns) const;
+  // "$3.07 (38.4 %)": an amount as it is shown, and the share that it is of the bill.
+  [[nodiscard]] std::string Part(const BillSlice& slice) const;
+  [[nodiscard]] std::string Waste() const;
+  // The same of a finding: of the waste that it explains, else of the time in which it was seen.
+  [[nodiscard]] std::string Part(std::size_t finding) const;
   // Whether it is time of GPUs without a price alone: its cost is not known, though that of others is.
   [[nodiscard]] bool Unpriced(const std::optional<Money>& cost, std::int64_t ns) const {
     return ns > 0 && cost == Money() && report.cost.whole.unpriced.window_ns > 0;
   }
-  // What a share is of: "observed time", or the window of a trace.
-  [[nodiscard]] std::string_view Whole() const { return report.traced_only ? "the traced window" : "observed time"; }
-  [[nodiscard]] std::string_view WholeOf(const Finding& f) const { return f.of_run ? "the traced window" : Whole(); }
 };
 
-std::string Hundredths(std::int64_t hundredths_of_a_percent);  // "34.77 %"
-std::string RoundPercent(double share);                        // for sentences: "35 %", "0.4 %"
-std::string Joined(const std::vector<std::string>& parts);     // with "; "
-double ShareOf(std::int64_t part, std::int64_t whole);         // 0 of nothing
+std::string RoundPercent(double share);                 // for readings, which are no part of the bill: "35 %", "0.4 %"
+double ShareOf(std::int64_t part, std::int64_t whole);  // 0 of nothing
 
 // Shares of the total below half a per cent are not worth a sentence; they stay in the tables.
 inline constexpr double kWorthSaying = 0.005;
@@ -56,16 +64,14 @@ inline constexpr double kWorthSaying = 0.005;
 std::string WithoutOffer(const ViewContext& c);
 // "12.0 GPU-hours (8 GPUs at $2.00, 4 at $4.00), excluding 2.0 unpriced GPU-hours": what the total was paid for.
 std::string PaidHours(const ViewContext& c);
-// What the waste share is of: "the observed cost", or of time where not all hours have a price.
-std::string_view WasteBase(const ViewContext& c);
 // How sure an amount of energy is: "± 5 %", or "over 12.00 of 24.00 GPU-hours" where it is that of a part.
 std::string EnergyBasis(const ViewContext& c);
 // Without a price: the range of the catalogue if there is one, and the flag that settles it. `dated`: with the date of
 // the catalogue, which a report says once; that prices are old is a row of its data quality.
 std::string PriceHint(const ViewContext& c, bool dated);
-// "$3.07 (19 % of the cost), between 0.0 % and 24 %", or that it is not quantified and why.
+// "$3.07 (19.2 % of the bill), between 0.0 % and 24.0 %", or that it is not quantified and why.
 std::string SavingText(const ViewContext& c, const Recommendation& r);
-// "0 to 49 % of the cost (up to $3.92)".
+// "0 to 49.0 % of the bill (up to $3.92)".
 std::string RangeText(const ViewContext& c, const TryFirst& t);
 
 // The tables of AuditView.

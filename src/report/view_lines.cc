@@ -22,10 +22,6 @@ namespace {
 constexpr std::string_view kTooLittleWork = "undefined (too little work to divide by)";
 constexpr double kUnitCostCoverage = 0.95;  // below it unit costs carry their bounds (docs/money.md)
 
-std::int64_t NotComputing(const UsageCost& u) {
-  return u.window_ns - u.phase_ns[static_cast<std::size_t>(Phase::kProductive)];
-}
-
 }  // namespace
 
 namespace {
@@ -92,17 +88,14 @@ void AddPricedLines(const ViewContext& c, std::vector<std::string>& lines) {
   const UsageCost& u = cost.whole;
   if (c.report.traced_only) {
     if (u.window_ns > 0) {
-      lines.push_back(fmt::format("Not computing: {}, {} of the traced window.", c.Worth(u.waste, NotComputing(u)),
-                                  PercentText(cost.waste_share)));
+      lines.push_back(fmt::format("Not computing: {} of the traced window.", c.Waste()));
     }
     return;
   }
   if (u.observed_ns == 0) {
     lines.emplace_back("Waste: unknown (nothing observed).");
   } else if (u.waste) {
-    lines.push_back(fmt::format("Waste: {}, {}{} of {}: time not busy, plus spin-wait. Unobserved time is not in it.",
-                                c.Cost(*u.waste), u.unpriced.window_ns == 0 ? "" : "and ",
-                                PercentText(cost.waste_share), WasteBase(c)));
+    lines.push_back(fmt::format("Waste: {}: time not busy, plus spin-wait. Unobserved time is not in it.", c.Waste()));
   }
   lines.push_back(EffectiveHourLine(c));
   const std::optional<double> observed = ObservedShare(u);

@@ -20,30 +20,12 @@ void AddColumn(ReportTable* table, std::string header, Align align = Align::kRig
   table->columns.push_back({std::move(header), align, wraps});
 }
 
-struct PhaseRow {
-  std::string name;
-  std::int64_t ns = 0;
-  std::optional<std::int64_t> share;  // hundredths of a percent
-  std::optional<Money> cost;
-};
-
-TableRow ToRow(const ViewContext& c, const PhaseRow& row) {
-  TableRow cells = {row.name, c.Hours(row.ns), row.share ? Hundredths(*row.share) : ""};
-  if (c.in_money) cells.push_back(c.Unpriced(row.cost, row.ns) ? "?" : row.cost ? c.Cost(*row.cost) : "");
+TableRow ToRow(const ViewContext& c, const BillSlice& slice) {
+  const bool unpriced = c.Unpriced(slice.cost, slice.ns);
+  TableRow cells = {std::string(slice.name), c.Hours(slice.shown_ns),
+                    c.by_rate && unpriced ? "?" : PercentText(c.ShareOfBill(slice.cost, slice.ns))};
+  if (c.in_money) cells.push_back(unpriced ? "?" : c.Cost(slice.shown_cost));
   return cells;
-}
-
-// Idle by who held the GPU, so that the parts sum to what the idle row shows.
-void AddIdleParts(const ViewContext& c, std::vector<PhaseRow>* rows) {
-  const UsageCost& u = c.report.cost.whole;
-  const std::array<std::int64_t, 3> ns = {u.idle_held_ns, u.idle_empty_ns, u.idle_unknown_ns};
-  const CostColumn costs = c.costs.value_or(CostColumn());
-  const std::array<PhaseRow, 3> parts = {{{"  a process held the GPU", c.hours.idle_held, {}, costs.idle_held},
-                                          {"  no process on it", c.hours.idle_empty, {}, costs.idle_empty},
-                                          {"  not known who held it", c.hours.idle_unknown, {}, costs.idle_unknown}}};
-  for (std::size_t i = 0; i < ns.size(); ++i) {
-    if (ns[i] > 0) rows->push_back(parts[i]);
-  }
 }
 
 // Positions in cost.devices to show: all, or those with the most time that was not useful.
@@ -60,23 +42,34 @@ std::vector<std::size_t> ShownDevices(const CostReport& cost, std::size_t limit)
   return shown;
 }
 
-// Hundredths of a percent without the sign, for columns that have it in their header.
-std::string Bare(std::int64_t hundredths) { return fmt::format("{}.{:02}", hundredths / 100, hundredths % 100); }
+// Phases and unobserved time of every GPU, rounded so that each column adds up to that of the whole.
+using GpuHours = std::array<std::vector<std::int64_t>, kPhaseCount + 1>;
+GpuHours HoursOfGpus(const ViewContext& c) {
+  GpuHours columns;
+  for (std::size_t p = 0; p <= kPhaseCount; ++p) {
+    for (const CostReport::DeviceCost& d : c.report.cost.devices) {
+      columns[p].push_back(p < kPhaseCount ? d.usage.phase_ns[p] : d.usage.unobserved_ns);
+    }
+    columns[p] = RoundedTimesTo(p < kPhaseCount ? c.hours.phase[p] : c.hours.unobserved, columns[p], c.HourUnit());
+  }
+  return columns;
+}
 
-// `unobserved_ns` and `cost`: as its columns show them.
-TableRow GpuRow(const ViewContext& c, const CostReport::DeviceCost& d, std::int64_t unobserved_ns,
-                const std::optional<CostColumn>& cost, bool named) {
+// `hours` and `cost`: as its columns show them, of device `at`.
+TableRow GpuRow(const ViewContext& c, std::size_t at, const GpuHours& hours, const std::optional<CostColumn>& cost,
+                bool named) {
+  const CostReport::DeviceCost& d = c.report.cost.devices[at];
   const UsageCost& u = d.usage;
   TableRow row = {DeviceLabel(c.report, d.device)};
   if (named) row.push_back((*c.report.devices)[d.device].name);
   row.push_back(u.mean_utilization ? fmt::format("{:.1f}", *u.mean_utilization) : "n/a");
-  const auto shares = PhaseShares(u);
-  for (std::size_t p = 0; p < kPhaseCount; ++p) row.push_back(shares ? Bare((*shares)[p]) : "n/a");
-  row.push_back(c.Hours(unobserved_ns));
+  const bool observed = u.observed_ns > 0;
+  for (std::size_t p = 0; p < kPhaseCount; ++p) row.push_back(observed ? c.Hours(hours[p][at]) : "n/a");
+  row.push_back(c.Hours(hours[kPhaseCount][at]));
   row.push_back(u.mean_power_w ? fmt::format("{:.0f} W", *u.mean_power_w) : "n/a");
   if (c.in_money) {
     row.push_back(cost ? c.Cost(cost->total) : "?");
-    row.push_back(!cost ? "?" : shares ? c.Cost(cost->waste) : "n/a");
+    row.push_back(!cost ? "?" : observed ? c.Cost(cost->waste) : "n/a");
   }
   return row;
 }
@@ -90,30 +83,12 @@ ReportTable PhaseTable(const ViewContext& c) {
   table.title = "Where the time went";
   AddColumn(&table, "Phase", Align::kLeft);
   AddColumn(&table, "GPU-hours");
-  AddColumn(&table, "of observed");
+  AddColumn(&table, fmt::format("of {}", c.Bill()));
   if (c.in_money) AddColumn(&table, "Cost");
 
-  const auto shares = PhaseShares(u);
-  const auto cost = [&](auto pick) { return c.costs ? std::optional<Money>(pick(*c.costs)) : std::nullopt; };
-
-  std::vector<PhaseRow> rows;
-  for (std::size_t p = 0; p < kPhaseCount; ++p) {
-    rows.push_back({std::string(kPhaseNames[p]), c.hours.phase[p], shares ? std::optional((*shares)[p]) : std::nullopt,
-                    cost([p](const CostColumn& k) { return k.phase[p]; })});
-    if (p == 0) AddIdleParts(c, &rows);
-  }
-  const SpinView spin = SpinOf(c.report);
-  if (spin.ns.value_or(0) > 0)
-    rows.push_back({"  of it spin-wait", *spin.ns, {}, cost([](const CostColumn& k) { return k.spin_wait; })});
-  if (u.unobserved_ns > 0) {
-    rows.push_back({"unobserved", c.hours.unobserved, {}, cost([](const CostColumn& k) { return k.unobserved; })});
-  }
-  if (u.unallocated_ns > 0) {
-    rows.push_back({"unallocated", c.hours.unallocated, {}, cost([](const CostColumn& k) { return k.unallocated; })});
-  }
-  rows.push_back({"total", c.hours.total, shares ? std::optional<std::int64_t>(10'000) : std::nullopt,
-                  cost([](const CostColumn& k) { return k.total; })});
-  for (const PhaseRow& row : rows) table.rows.push_back(ToRow(c, row));
+  for (const BillSlice& slice : c.slices) table.rows.push_back(ToRow(c, slice));
+  const CostColumn costs = c.costs.value_or(CostColumn());
+  table.rows.push_back(ToRow(c, {"total", "total", u.window_ns, u.total, c.hours.total, costs.total}));
 
   if (c.in_money && u.unpriced.window_ns > 0) {
     table.notes.push_back(fmt::format("Hours are of all GPUs; costs are without {} unpriced GPU-hours of them.",
@@ -126,6 +101,7 @@ ReportTable PhaseTable(const ViewContext& c) {
       why += fmt::format("{}{} {} h", why.empty() ? "" : ", ", kUnobservedNames[i], c.Hours(reasons[i]));
   }
   if (!why.empty()) table.notes.push_back("Unobserved is neither idle nor busy, and never waste: " + why + ".");
+  const SpinView spin = SpinOf(c.report);
   if (spin.unknown_ns > 0) {
     constexpr auto kBound = static_cast<std::size_t>(Phase::kComputeBound);
     const std::array<std::int64_t, 2> parts = {spin.unknown_ns, u.phase_ns[kBound] - spin.unknown_ns};
@@ -148,12 +124,12 @@ ReportTable GpuTable(const ViewContext& c, std::size_t limit) {
     AddColumn(&table, "Name", Align::kLeft, true);
     table.columns.back().expendable = true;
   }
-  // A narrow terminal shows what was lost: the rest of the shares is in the table of all GPUs.
+  // A narrow terminal shows what was lost: the rest is in the table of all GPUs.
   constexpr std::array<std::pair<const char*, bool>, 7> kFigures = {{{"busy %", false},
-                                                                     {"idle %", false},
-                                                                     {"under %", true},
-                                                                     {"prod. %", true},
-                                                                     {"bound %", true},
+                                                                     {"idle h", false},
+                                                                     {"under h", true},
+                                                                     {"prod. h", true},
+                                                                     {"bound h", true},
                                                                      {"unobs. h", false},
                                                                      {"power", true}}};
   for (const auto& [header, expendable] : kFigures) {
@@ -165,16 +141,15 @@ ReportTable GpuTable(const ViewContext& c, std::size_t limit) {
     AddColumn(&table, "Waste");
   }
   const std::vector<std::optional<CostColumn>> costs = DeviceCostColumns(cost);
-  std::vector<std::int64_t> unobserved;
-  for (const CostReport::DeviceCost& d : cost.devices) unobserved.push_back(d.usage.unobserved_ns);
-  unobserved = RoundedTimesTo(c.hours.unobserved, unobserved, c.HourUnit());
+  const GpuHours hours = HoursOfGpus(c);
   const std::vector<std::size_t> shown = ShownDevices(cost, limit);
-  for (const std::size_t i : shown) table.rows.push_back(GpuRow(c, cost.devices[i], unobserved[i], costs[i], named));
+  for (const std::size_t i : shown) table.rows.push_back(GpuRow(c, i, hours, costs[i], named));
   if (shown.size() < cost.devices.size()) {
     table.notes.push_back(fmt::format("The {} GPUs with the most time lost, and {} more: --format csv or json has all.",
                                       shown.size(), cost.devices.size() - shown.size()));
   }
-  table.notes.push_back("busy: mean utilization; it and the shares are of each GPU's own observed time.");
+  table.notes.emplace_back(
+      "busy: mean utilization over the GPU's observed time. Hours of each phase add up to the bill.");
   return table;
 }
 
@@ -271,17 +246,21 @@ ReportTable OwnerTable(const ViewContext& c) {
 ReportTable FindingTable(const ViewContext& c) {
   ReportTable table;
   table.title = "Why, with evidence";
-  for (const char* header : {"Cause", "Status", "Time", "Evidence", "Would refute it", "Next measurement"}) {
+  for (const char* header :
+       {"Cause", "Status", "Seen for", "Waste", "Evidence", "Would refute it", "Next measurement"}) {
     AddColumn(&table, header, Align::kLeft, true);
   }
-  for (const Finding& f : c.report.advice.findings) {
-    std::string time =
-        f.gpu_ns == 0 ? ""
-                      : fmt::format("{} of {}, {} GPU-hours", PercentText(f.share), c.WholeOf(f), c.Hours(f.gpu_ns));
-    if (f.cost && f.gpu_ns > 0) time += ", " + c.Worth(f.cost, f.gpu_ns);
+  const std::vector<Finding>& findings = c.report.advice.findings;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const Finding& f = findings[i];
     const std::string status =
         f.cause == Name(f.status) ? std::string(f.cause) : fmt::format("{} ({})", Name(f.status), f.cause);
-    table.rows.push_back({f.title, status, time, ListText(f.evidence, "; "), ListText(f.refutes, "; "), f.isolate});
+    const bool wastes = f.waste_ns > 0 || f.of_run;
+    table.rows.push_back({f.title, status,
+                          f.gpu_ns == 0 ? ""
+                          : wastes      ? c.Hours(f.gpu_ns) + " GPU-hours"
+                                        : c.Part(i),
+                          wastes ? c.Part(i) : "", ListText(f.evidence, "; "), ListText(f.refutes, "; "), f.isolate});
   }
   return table;
 }
@@ -297,23 +276,22 @@ std::string AmountOf(const ViewContext& c, const std::optional<Money>& cost) {
 std::string TogetherNote(const ViewContext& c) {
   const CombinedSaving& s = c.report.advice.savings;
   const std::string rule = s.rule.empty() ? "" : fmt::format("by the {} rule; ", s.rule);
-  const std::string cap =
-      fmt::format("{}waste is {} of {} and no fix of waste can save more.", rule, PercentText(s.cap), WasteBase(c));
+  const std::string cap = fmt::format("{}waste is {} and no fix of waste can save more.", rule, c.Waste());
   if (!IsQuantified(c.report.advice)) return "All together: not quantified, " + cap;
-  std::string note = fmt::format("All together{}: {} of the cost (5 % to 95 %: {} to {})", AmountOf(c, s.cost),
-                                 RoundPercent(s.total_fraction), RoundPercent(s.low), RoundPercent(s.high));
+  std::string note = fmt::format("All together{}: {} of {} (5 % to 95 %: {} to {})", AmountOf(c, s.cost),
+                                 PercentText(s.total_fraction), c.Bill(), PercentText(s.low), PercentText(s.high));
   if (s.rate_fraction > 0) {
-    const std::string less = s.rule.empty() ? "not quantified" : RoundPercent(s.time_fraction);
+    const std::string less = s.rule.empty() ? "not quantified" : PercentText(s.time_fraction);
     note += fmt::format(
         ". Less time alone{}: {}, {} The price of what remains falls by {} with {}, the best of the offers, which are "
         "alternatives; whether the job may run there was not measured.",
-        AmountOf(c, s.time_cost), less, cap, RoundPercent(s.rate_fraction), s.rate_lever);
+        AmountOf(c, s.time_cost), less, cap, PercentText(s.rate_fraction), s.rate_lever);
   } else {
     note += ", " + cap;
   }
   if (s.naive_sum > s.total_fraction + kWorthSaying) {
     note += fmt::format(" Adding the claims up would say {}, which counts the same hours more than once.",
-                        RoundPercent(s.naive_sum));
+                        PercentText(s.naive_sum));
   }
   return note + " Estimates from measured bounds: none is a verified saving.";
 }
