@@ -137,6 +137,24 @@ TEST(WhoseRowsTest, OneUuidOnTwoHostsIsNeverOneGpu) {
     EXPECT_NE(run.err.find("is on n1 and on n2 at the same time"), std::string::npos) << run.err;
     EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
   }
+  // Agents' logs too, in one file or two.
+  const auto agent = [](const std::string& host) {
+    std::string text;
+    for (int i = 0; i < 60; ++i) {
+      text += R"({"mono_ns": )" + std::to_string(i * 1'000'000'000LL) + R"(, "wall_ns": )" +
+              std::to_string(UnixSeconds(i) * 1'000'000'000) + R"(, "host": ")" + host +
+              R"(", "gpu_uuid": "GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40001", "util_pct": 90})" + "\n";
+    }
+    return text;
+  };
+  const std::string both = folder.Write("both.jsonl", agent("n1") + agent("n2"));
+  const std::string apart = folder.Write("n1.jsonl", agent("n1")) + " " + folder.Write("n2.jsonl", agent("n2"));
+  EXPECT_EQ(AuditJsonOf(folder.Write("n1.jsonl", agent("n1")))["window"]["gpus"].size(), 1U);
+  for (const std::string& inputs : {both, apart}) {
+    const ProgramRun run = RunIdleburn("audit " + inputs);
+    EXPECT_EQ(run.code, 1) << run.out;
+    EXPECT_NE(run.err.find("is on n1 and on n2 at the same time"), std::string::npos) << run.err;
+  }
   // As within one file: a machine that changes its name, or is called by its full one, is one.
   EXPECT_EQ(AuditJsonOf(a + " " + later)["window"]["gpus"].size(), 1U);
   EXPECT_EQ(AuditJsonOf(a + " " + same)["window"]["gpus"].size(), 1U);
