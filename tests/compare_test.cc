@@ -743,6 +743,7 @@ TEST_F(DocumentedCompareTest, EveryKeyIsDocumented) {
   MadeRecording run;
   run.start = Instant::FromNanos((Now() - 7200) * kNanosPerSecond);
   const std::string a = Record("a.idleburn", run);
+  run.facts.insert(run.facts.end(), {{"run.id", "0f3a"}, {"env.PBS_JOBID", "9"}, {"env.WANDB_PROJECT", "bert"}});
   run.start = run.start + Nanos(600 * kNanosPerSecond);
   run.exit = "exit 1";
   documents.push_back(RunIdleburn("compare " + a + " --vs " + Record("b.idleburn", run) + " --format json").out);

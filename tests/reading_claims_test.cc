@@ -170,5 +170,44 @@ TEST_F(ReadingClaims, NotebooksAreSaidWhereOneWasSeen) {
   EXPECT_NE(how("/opt/conda/bin/jupyter-lab").find("cull_idle_timeout=600"), std::string::npos);
 }
 
+// Culling of notebooks is advised where a notebook was seen to hold a GPU, and nowhere else.
+TEST_F(ReadingClaims, OnlyANotebookThatWasSeenIsAdvisedToBeCulled) {
+  const std::string gpu = Write({{{600, 95, 600}, {3000, 0, 100}}});
+  const auto advice = [&](const std::string& process) {
+    std::string apps = "timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n";
+    for (std::int64_t t = 0; t <= 3600; t += 60) {
+      apps += SmiStamp(t) + ", GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000, 4711, " + process + ", 30000 MiB\n";
+    }
+    const std::string files = gpu + (process.empty() ? "" : " " + folder_.Write("apps.csv", apps));
+    return Stop(AuditJsonOf(files + " --price 4"));
+  };
+  for (const char* notebook : {"/opt/conda/bin/jupyter-lab", "python -m ipykernel_launcher"}) {
+    EXPECT_NE(advice(notebook).find("cull_idle_timeout"), std::string::npos) << advice(notebook);
+  }
+  for (const char* other : {"", "python", "/usr/bin/python3"}) {
+    EXPECT_NE(advice(other), "");
+    EXPECT_EQ(advice(other).find("jupyter"), std::string::npos) << advice(other);
+  }
+}
+
+// One of the witnesses that healthy needs is SM activity of at least a half, however few scrapes told it.
+TEST_F(ReadingClaims, SmActivityOfAHalfIsTheLeastThatShowsWork) {
+  const auto causes = [&](const std::string& activity, int scrapes) {
+    const std::string labels = "{gpu=\"0\",modelName=\"NVIDIA H100 80GB HBM3\"} ";
+    std::string text;
+    for (int i = 0; i < scrapes; ++i) {
+      const std::string stamp = " " + std::to_string(UnixSeconds(30 * i) * 1000) + "\n";
+      text += "DCGM_FI_DEV_GPU_UTIL" + labels + "100" + stamp;
+      text += "DCGM_FI_PROF_SM_ACTIVE" + labels + activity + stamp;
+    }
+    const json audit = AuditJsonOf(folder_.Write("sm.txt", text));
+    return audit["findings"][0]["cause"].get<std::string>();
+  };
+  for (const int scrapes : {2, 60}) {
+    EXPECT_EQ(causes("0.5", scrapes), "healthy") << scrapes;
+    EXPECT_EQ(causes("0.499", scrapes), "unknown") << scrapes;
+  }
+}
+
 }  // namespace
 }  // namespace idleburn::testing

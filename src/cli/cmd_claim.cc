@@ -6,10 +6,12 @@
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/compared_rate.h"
+#include "cli/document_ids.h"
 #include "cli/find_rate.h"
 #include "cli/flag_values.h"
 #include "cli/judged_by.h"
 #include "cli/ledger_entry.h"
+#include "report/run_ids.h"
 #include "text/split.h"
 #include "text/table.h"
 #include "text/time_zone.h"
@@ -103,6 +105,7 @@ Result<BaselineChoice> ParsePicked(const std::string& text) {
 Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Instant now) {
   Claim claim;
   claim.written = now;
+  claim.ids = OwnIds();
   claim.boundary = request.boundary;
   claim.measure = request.measure;
   TRY(request.judged.Take("claim", claim));
@@ -181,6 +184,8 @@ std::string Told(const Claim& claim, const std::string& path) {
   std::erase_if(rows, [&](const TableRow& row) {
     return row[0] == "must stay" && row[1].starts_with(claim.changed_factor + " = ");
   });
+  const std::string ids = IdsText(claim.ids.value_or(RunIds{}));
+  if (!ids.empty()) rows.push_back({"ids", ids});
   rows.push_back({"written", FormatRfc3339(claim.written)});
   rows.push_back({"sha256", claim.sha256});
   std::vector<TableColumn> columns(2);

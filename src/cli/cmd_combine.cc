@@ -3,6 +3,7 @@
 #include "cli/combine_output.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
+#include "cli/document_ids.h"
 #include "recommend/combine_spec.h"
 #include "text/number.h"
 
@@ -78,7 +79,7 @@ Result<int> RunCombine(const std::vector<std::string>& arguments, const Environm
   const Result<CombineInput> input = ReadCombineSpec(words.spec);
   if (!input) return tl::unexpected<Error>(input.error());
 
-  const CombineAnswer answer = {*input, Combine(*input), DrawSaving(*input, *draws), *draws};
+  const CombineAnswer answer = {*input, Combine(*input), DrawSaving(*input, *draws), *draws, OwnIds()};
   TRY(WriteOutput(words.output,
                   *format == ReportFormat::kJson ? CombineJson(answer) : CombineText(answer, words.explain)));
   return 0;

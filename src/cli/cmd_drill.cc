@@ -6,6 +6,7 @@
 #include "cli/command_output.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
+#include "cli/document_ids.h"
 #include "cli/drill_output.h"
 #include "cli/drill_request.h"
 #include "cli/flag_values.h"
@@ -77,6 +78,7 @@ Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& c
   if (!result) return tl::unexpected<Error>(Error{"drill: " + result.error().message});
   DrillReport report;
   report.command = ShownCommand(command);
+  report.ids = OwnIds();
   report.resume = ShownCommand(spec->resume);
   report.cloud = request.cloud;
   report.uptime = *uptime;

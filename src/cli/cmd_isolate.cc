@@ -7,6 +7,7 @@
 #include "cli/command_output.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
+#include "cli/document_ids.h"
 #include "cli/flag_values.h"
 #include "cli/isolate_output.h"
 #include "cli/live_flags.h"
@@ -103,6 +104,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   if (!result) return tl::unexpected<Error>(Error{"isolate: " + result.error().message});
   IsolateReport report;
   report.command = ShownCommand(command);
+  report.ids = OwnIds();
   report.spec = std::move(*spec);
   report.result = std::move(*result);
   TRY(WriteOutput(request.output, json ? IsolateJson(report) : IsolateText(report, environment.Width(100, 60))));

@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/common_flags.h"
+#include "cli/document_ids.h"
 #include "cli/ledger_output.h"
 #include "cli/report_run.h"
 #include "cli/users_history.h"
@@ -51,6 +52,7 @@ Result<int> Show(const LedgerRequest& request, const Settings& settings, const E
   if (!format) return tl::unexpected<Error>(format.error());
   LedgerReport report;
   report.file = HistoryFile(settings);
+  report.ids = OwnIds();
   const Result<std::optional<SqliteDatabase>> history = OpenToRead(report.file, environment.now);
   if (!history) return tl::unexpected<Error>(history.error());
   if (*history) {

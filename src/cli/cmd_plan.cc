@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/common_flags.h"
+#include "cli/document_ids.h"
 #include "cli/flag_values.h"
 #include "cli/keep_run.h"
 #include "cli/plan_errors.h"
@@ -259,7 +260,7 @@ Result<PlanAnswer> Answer(const PlanRequest& request, const AskedPlan& asked, co
   const OfferQuestion offers = {&ShippedCalibration(), &prices, CountsOf(asked.words, asked.plan), spot->machines};
   Result<std::optional<PlanOptions>> options = MakePlanOptions(*report, {offers, *caps, std::move(*spot), now});
   if (!options) return tl::unexpected<Error>(options.error());
-  return PlanAnswer{*report, std::move(*options)};
+  return PlanAnswer{*report, std::move(*options), OwnIds()};
 }
 
 // Whether the gate asked for holds; says why not.
@@ -346,7 +347,7 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
   const bool json = *format == ReportFormat::kJson;
   if (!request.predict.empty()) return Predict(request);
   if (request.step.asked()) {
-    const Result<std::string> answer = UtilizationAnswer(request.step, json);
+    const Result<std::string> answer = UtilizationAnswer(request.step, json, OwnIds());
     if (!answer) return tl::unexpected<Error>(answer.error());
     TRY(WriteOutput(request.output, *answer));
     return 0;

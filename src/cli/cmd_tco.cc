@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/common_flags.h"
+#include "cli/document_ids.h"
 #include "cli/keep_run.h"
 #include "cli/report_run.h"
 #include "cli/spare_inputs.h"
@@ -197,6 +198,7 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
   const Result<std::int64_t> seed = Count(request.seed, 1, 0, "--seed");
   if (!seed) return tl::unexpected<Error>(seed.error());
   TcoAnswer answer;
+  answer.ids = OwnIds();
   answer.today = FormatDay(environment.now);
   for (const std::string& path : request.files) {
     const Result<std::string> text = WholeText(path);

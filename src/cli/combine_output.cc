@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "spot/formulas.h"
 #include "text/json_dump.h"
@@ -149,7 +150,7 @@ Json RoundedOrNull(const std::optional<double>& share) { return share ? Json(Rou
 
 std::string CombineText(const CombineAnswer& answer, bool explain) {
   const CombineResult& result = answer.result;
-  std::string text = Headline(answer);
+  std::string text = IdsLine(answer.ids) + Headline(answer);
   if (result.rule) {
     text += fmt::format("Between {} and {}: ", PercentText(answer.drawn.low), PercentText(answer.drawn.high));
   }
@@ -168,7 +169,7 @@ std::string CombineText(const CombineAnswer& answer, bool explain) {
 std::string CombineJson(const CombineAnswer& answer) {
   const CombineInput& input = answer.input;
   const CombineResult& result = answer.result;
-  Json json = {{"schema", "idleburn.combine/1"}};
+  Json json = BeginDocument<Json>("idleburn.combine/1", answer.ids);
   json["total_fraction"] = Rounded(result.total);
   json["low"] = Rounded(answer.drawn.low);
   json["median"] = Rounded(answer.drawn.median);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/run_ids.h"
 #include "recommend/combine.h"
 #include "recommend/saving_draws.h"
 
@@ -13,6 +14,7 @@ struct CombineAnswer {
   CombineResult result;
   DrawnSaving drawn;
   SavingDraws draws;
+  RunIds ids = {};
 };
 
 // For a person: the headline, its interval, every rule, then what to beware of. `explain` adds how it was drawn.

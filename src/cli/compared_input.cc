@@ -9,6 +9,7 @@
 #include "os/input_file.h"
 #include "os/sha256.h"
 #include "price/gpu_time.h"
+#include "report/run_ids.h"
 #include "telemetry/recording_reader.h"
 #include "telemetry/run_facts.h"
 #include "text/number.h"
@@ -89,6 +90,7 @@ Result<ComparedInput> FromRun(const std::string& name, bool recording, const Inp
   RunInputs& inputs = **read;
   ComparedInput input;
   input.kind = recording ? ComparedKind::kRecording : ComparedKind::kTelemetry;
+  input.ids = IdsOf(inputs.summary.facts());
   if (inputs.trace) {
     input.kind = ComparedKind::kCapture;
     input.capture = std::move(*read);

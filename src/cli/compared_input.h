@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/run_ids.h"
 #include "cli/read_run.h"
 #include "cli/settings.h"
 #include "price/rate_book.h"
@@ -28,6 +29,7 @@ struct ComparedInput {
   std::vector<WorkTable::Block> blocks;  // none of a capture
   std::unique_ptr<RunInputs> capture;    // else null
   std::string failure;                   // how a recorded command ended, if not well: "exit 1"
+  RunIds ids;                            // that a recording keeps
   // What its readings tell of its GPUs; of a log of work nothing.
   DeviceTable devices;
   std::vector<DeviceId> gpus;

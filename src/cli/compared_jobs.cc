@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "cli/document_ids.h"
 #include "os/input_file.h"
 #include "os/sha256.h"
 #include "verify/jobs_csv.h"
@@ -31,7 +32,7 @@ Result<ReversionReport> ReadComparedJobs(const std::string& path, double level) 
   if (!reading) return tl::unexpected<Error>(reading.error());
   const Result<std::string> hash = Sha256OfFile(path);
   if (!hash) return tl::unexpected<Error>(hash.error());
-  return ReversionReport{path, *hash, level, *reading, IDLEBURN_VERSION};
+  return ReversionReport{path, *hash, level, *reading, IDLEBURN_VERSION, OwnIds()};
 }
 
 Result<ExpectedReversion> ReadExpectedReversion(const std::string& path) {

@@ -174,6 +174,7 @@ void ListInputs(const Inputs& side, bool after, std::vector<ComparisonReport::In
     row.kind = kComparedKindNames[static_cast<std::size_t>(input.kind)];
     row.sha256 = input.sha256;
     row.name = input.name;
+    row.ids = input.ids;
     if (!input.capture) row.gpu_seconds = GpuSecondsOf(input);
     for (const WorkTable::Block& block : input.blocks) {
       const MeasuredRun& run = block.run.run;

@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "report/ids_json.h"
 #include "text/duration.h"
 #include "text/escape.h"
 #include "text/json_dump.h"
@@ -121,8 +122,9 @@ Json DataJson(const DoctorReadings& readings, const StorageProbe& probe) {
 
 std::string DoctorText(std::span<const CheckResult> results, const DoctorReadings& readings, int width) {
   const Counts counts = CountsOf(results);
-  std::string text = fmt::format("{} can be measured, {} cannot; {}, {}\n", Several(counts.can, "thing"), counts.cannot,
-                                 Several(counts.failures, "failure"), Several(counts.warnings, "warning"));
+  std::string text = IdsLine(readings.ids);
+  text += fmt::format("{} can be measured, {} cannot; {}, {}\n", Several(counts.can, "thing"), counts.cannot,
+                      Several(counts.failures, "failure"), Several(counts.warnings, "warning"));
   text += Troubles(results, width);
   std::vector<TableColumn> columns(3);
   columns[0].header = "check";
@@ -140,8 +142,7 @@ std::string DoctorText(std::span<const CheckResult> results, const DoctorReading
 
 std::string DoctorJson(std::span<const CheckResult> results, const DoctorReadings& readings) {
   const Counts counts = CountsOf(results);
-  Json document;
-  document["schema"] = "idleburn.doctor/1";
+  Json document = BeginDocument<Json>("idleburn.doctor/1", readings.ids);
   document["version"] = IDLEBURN_VERSION;
   document["status"] = Name(WorstOf(results));
   document["can_measure"] = counts.can;

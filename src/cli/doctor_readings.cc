@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "cli/document_ids.h"
 #include "cli/find_rate.h"
 #include "cli/keep_run.h"
 #include "cli/live_record.h"
@@ -158,6 +159,7 @@ std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, N
                                                    const Settings& settings, Instant now) {
   auto readings = std::make_unique<DoctorReadings>();
   readings->now = now;
+  readings->ids = OwnIds();
   LookAtLibrary(gpus, *readings);
   Measure(gpus, span, *readings);
   LookAtHost(*readings);

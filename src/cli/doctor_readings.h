@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/run_ids.h"
 #include "cli/settings.h"
 #include "measure/cgroup_files.h"
 #include "measure/live_gpus.h"
@@ -53,6 +54,7 @@ struct RunReads {
 // Everything the checks judge, so that they only judge. Each part was really read, written or asked for.
 struct DoctorReadings {
   Instant now;
+  RunIds ids;  // of the environment
 
   std::string library_wanted;  // IDLEBURN_NVML_LIBRARY, empty if not set
   std::string library;         // that was loaded; empty: none

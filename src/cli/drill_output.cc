@@ -6,6 +6,7 @@
 #include "cli/drill_request.h"
 #include "cli/drill_view.h"
 #include "cli/flag_values.h"
+#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/duration.h"
 #include "text/escape.h"
@@ -112,7 +113,7 @@ void AppendMarkdownList(std::string_view title, const std::vector<std::string>& 
 
 std::string DrillText(const DrillReport& report, int width) {
   const DrillView view = ViewOf(report);
-  std::string text;
+  std::string text = IdsLine(report.ids);
   const auto add = [&](std::string_view first, const std::string& line) {
     const std::string more(first.size(), ' ');
     for (const std::string& part : WrapWords(Printable(line), std::max(width - static_cast<int>(first.size()), 20))) {
@@ -133,7 +134,8 @@ std::string DrillText(const DrillReport& report, int width) {
 
 std::string DrillMarkdown(const DrillReport& report) {
   const DrillView view = ViewOf(report);
-  std::string out = "# Restart drill\n\n**" + MarkdownEscaped(view.verdict) + "**\n";
+  std::string out = "# " + MarkdownEscaped(TitleAndIds("Restart drill", report.ids)) + "\n\n**" +
+                    MarkdownEscaped(view.verdict) + "**\n";
   AppendMarkdownList("Why", view.why, &out);
   AppendMarkdownList("Next", view.next, &out);
   AppendMarkdownList("On spot capacity", view.spot, &out);
@@ -148,8 +150,7 @@ std::string DrillMarkdown(const DrillReport& report) {
 std::string DrillJson(const DrillReport& report) {
   const DrillReading& reading = report.reading;
   const DrillFigures& figures = reading.figures;
-  Json document;
-  document["schema"] = "idleburn.drill/1";
+  Json document = BeginDocument<Json>("idleburn.drill/1", report.ids);
   document["version"] = IDLEBURN_VERSION;
   document["verdict"] = kDrillVerdicts[static_cast<std::size_t>(reading.verdict)];
   document["sentence"] = Printable(ViewOf(report).verdict);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "base/run_ids.h"
 #include "drill/drill_reading.h"
 
 namespace idleburn {
@@ -17,6 +18,7 @@ struct DrillReport {
   DrillSpec spec;
   DrillResult result;
   DrillReading reading;
+  RunIds ids;  // of the environment of the command
 };
 
 // For people, the verdict first. `width`: columns of a line.

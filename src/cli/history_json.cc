@@ -1,9 +1,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/money.h"
+#include "cli/document_ids.h"
 #include "cli/forecast_json.h"
 #include "cli/history_output.h"
 #include "cli/ledger_output.h"
+#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/duration.h"
 #include "text/escape.h"
@@ -76,6 +78,7 @@ Json LabelsJson(const std::map<std::string, std::string>& labels) {
 Json RunJson(const HistoryRun& run, const HistoryListing& listing) {
   Json json;
   json["id"] = run.id;
+  PutIds(json, IdsOfKept(run));
   json["kind"] = run.kind;
   json["state"] = kRunStateNames[static_cast<std::size_t>(run.state)];
   json["started"] = FormatRfc3339(run.started);
@@ -189,8 +192,7 @@ Json LeverJson(const LeverOutcome& lever, const RecoveredShare& share) {
 std::string LedgerRowJson(const LedgerRow& row) { return JsonLine(EntryJson(row)); }
 
 std::string LedgerJson(const LedgerReport& report) {
-  Json json;
-  json["schema"] = "idleburn.ledger/1";
+  Json json = BeginDocument<Json>("idleburn.ledger/1", report.ids);
   json["file"] = Printable(report.file);
   json["claims"] = Json::array();
   for (const LedgerLine& line : report.view.lines) json["claims"].push_back(LineJson(line));
@@ -205,8 +207,9 @@ std::string LedgerJson(const LedgerReport& report) {
 }
 
 std::string HistoryJson(const HistoryListing& listing) {
-  Json json;
-  json["schema"] = "idleburn.history/1";
+  std::vector<RunIds> ids;
+  for (const HistoryRun& run : listing.runs) ids.push_back(IdsOfKept(run));
+  Json json = BeginDocument<Json>("idleburn.history/1", SharedIds(ids));
   json["file"] = Printable(listing.file);
   json["matched"] = listing.matched;
   json["unknown_cost"] = listing.unknown_cost;

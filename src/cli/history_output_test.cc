@@ -49,7 +49,7 @@ HistoryRun FullRun() {
   f.findings = {{"idle_held", "confirmed", 0.5, 2 * kNanosPerHour, 5'000'000'000}};
   f.advice = {{"stop_idle", "time", "idle_held", 0.0, 0.4, 0.5, 4'000'000'000}};
   run.inputs = {{"a.csv", "00ff"}};
-  run.experiments = {{"SLURM_JOB_ID", "4711"}};
+  run.experiments = {{"SLURM_JOB_ID", "4711"}, {"WANDB_PROJECT", "bert"}};
   run.tags = {{"team", "a|b"}};
   return run;
 }
@@ -231,8 +231,9 @@ TEST(HistoryOutputTest, TheLedgerKeepsCashAndFreedCapacityApart) {
 TEST(HistoryOutputTest, ARunSaysWhatItCostWhyAndWhatWouldHelp) {
   const std::string text = RunText(FullRun(), 100);
   EXPECT_EQ(text.find("It cost $10.00 for 4.0000 GPU-hours; waste: $5.00 (50 %).\n"), 0U) << text;
-  for (const char* part : {"  price        2.50 USD a GPU-hour (catalogue: x of 2025-11-20)\n", "idle_held",
-                           "stop_idle", "  experiment   SLURM_JOB_ID=4711\n", "  recording    /data/a.idleburn\n"}) {
+  for (const char* part :
+       {"  price        2.50 USD a GPU-hour (catalogue: x of 2025-11-20)\n", "idle_held", "stop_idle",
+        "  experiment   SLURM_JOB_ID=4711 WANDB_PROJECT=bert\n", "  recording    /data/a.idleburn\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   EXPECT_EQ(RunText(BareRun(), 100).find("No GPU-hours are known of this run.\n"), 0U);

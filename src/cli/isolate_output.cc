@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "isolate/reading.h"
+#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/duration.h"
 #include "text/escape.h"
@@ -204,7 +205,7 @@ Json KnobJson(const KnobResult& knob, const std::optional<RunNoise>& noise) {
 
 std::string IsolateText(const IsolateReport& report, int width) {
   const std::vector<Read> read = ReadAll(report);
-  std::string text;
+  std::string text = IdsLine(report.ids);
   const auto add = [&](const std::string& line, const char* indent) {
     for (const std::string& part : WrapWords(Printable(line), std::max(width - 2, 20))) text += indent + part + "\n";
   };
@@ -247,8 +248,7 @@ std::string IsolateText(const IsolateReport& report, int width) {
 std::string IsolateJson(const IsolateReport& report) {
   const std::vector<Read> read = ReadAll(report);
   const Trial& first = report.result.first;
-  Json document;
-  document["schema"] = "idleburn.isolate/1";
+  Json document = BeginDocument<Json>("idleburn.isolate/1", report.ids);
   document["version"] = IDLEBURN_VERSION;
   document["verdict"] = Printable(Verdict(report, read));
   document["command"] = Printable(report.command);

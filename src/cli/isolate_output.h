@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/run_ids.h"
 #include "isolate/series.h"
 
 namespace idleburn {
@@ -11,6 +12,7 @@ struct IsolateReport {
   std::string command;  // as it is shown
   SeriesSpec spec;
   SeriesResult result;
+  RunIds ids;  // of the environment of the command
 };
 
 // For people, the verdict first. `width`: columns of a line.

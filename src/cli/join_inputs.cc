@@ -65,7 +65,8 @@ Result<void> ImportInput(const KnownInput& input, const ImportOptions& options, 
   target.devices.BeginInput(input.host);
   PercentGuard guard(target.sink, target.devices, options);
   const bool ours = input.importer->clock == ClockDomain::kMonotonic;  // whose units are known
-  ImportTarget guarded{target.devices, target.quality, target.owners, ours ? target.sink : guard, target.beside};
+  ImportTarget guarded{target.devices, target.quality, target.owners, ours ? target.sink : guard,
+                       target.beside,  target.hosts};
   const Result<void> imported = input.importer->import(*input.source, options, guarded);
   if (!imported) return tl::unexpected<Error>(WithLostEnd(imported.error(), *input.source));
   TRY(guard.Check(input.source->name(), target.quality));
@@ -85,7 +86,7 @@ Result<void> InputJoin::Read(const KnownInput& input, const ImportOptions& optio
   JoinWatch watch(sorter_, overlap_);
   StraightClock clock(watch, quality_);
   const bool steps = input.importer->in_order && input.importer->clock == ClockDomain::kWall;
-  ImportTarget target{devices_, quality_, owners_, steps ? static_cast<SampleSink&>(clock) : watch};
+  ImportTarget target{devices_, quality_, owners_, steps ? static_cast<SampleSink&>(clock) : watch, nullptr, &hosts_};
   TRY(ImportInput(input, options, target));
   signals_ |= watch.signals();
   dated_ = dated_ || watch.dated();

@@ -5,6 +5,7 @@
 
 #include "cli/input_overlap.h"
 #include "cli/open_input.h"
+#include "import/host_watch.h"
 #include "telemetry/time_sorter.h"
 
 namespace idleburn {
@@ -37,6 +38,7 @@ class InputJoin {
   OwnerLedger& owners_;
   TimeSorter sorter_{devices_, quality_};
   InputOverlap overlap_{devices_};
+  HostWatch hosts_;
   int inputs_ = 0;
   std::uint32_t signals_ = 0;
   bool dated_ = false;

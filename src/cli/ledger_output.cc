@@ -6,6 +6,7 @@
 
 #include "base/money.h"
 #include "report/display.h"
+#include "report/run_ids.h"
 #include "text/escape.h"
 #include "text/markdown.h"
 #include "text/share.h"
@@ -104,7 +105,7 @@ std::string Summary(const LedgerReport& report) {
   if (open != report.view.totals.end()) {
     for (const auto& [currency, total] : open->second) claimed += total.lines;
   }
-  return "Verified: " + TotalText(report.view, Standing::kVerified) +
+  return IdsLine(report.ids) + "Verified: " + TotalText(report.view, Standing::kVerified) +
          ".\nLost again: " + TotalText(report.view, Standing::kLost) + ".\n" +
          fmt::format("Claimed and not yet judged: {}. A claim is not a saving.\n", claimed);
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/run_ids.h"
 #include "history/ledger_view.h"
 #include "recommend/recovered_share.h"
 
@@ -11,6 +12,7 @@ namespace idleburn {
 // The ledger of a history, and what it teaches.
 struct LedgerReport {
   std::string file;
+  RunIds ids;
   std::vector<LedgerRow> rows;
   LedgerView view;
   RecoveredShares shares;

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/document_ids.h"
 #include "cli/forecast_outcome.h"
 #include "cli/scenario_errors.h"
 #include "cli/users_history.h"
 #include "history/runs.h"
+#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/escape.h"
 #include "text/json_dump.h"
@@ -51,7 +53,7 @@ std::vector<TableRow> Rows(const ForecastErrors& errors) {
 }
 
 std::string Summary(const ForecastErrors& errors) {
-  std::string text = fmt::format("Forecasts kept: {}", errors.forecasts);
+  std::string text = IdsLine(errors.ids) + fmt::format("Forecasts kept: {}", errors.forecasts);
   if (errors.running > 0) text += fmt::format("; {} of runs that have not ended, left out", errors.running);
   if (errors.partial > 0) {
     text +=
@@ -76,6 +78,7 @@ ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs, std::vector<JudgedF
   ForecastErrors errors;
   errors.scenario = months.size();
   std::vector<JudgedForecast> judged = std::move(months);
+  std::vector<RunIds> ids;
   for (const HistoryRun& run : runs) {
     if (!run.forecast) continue;
     ++errors.forecasts;
@@ -83,6 +86,7 @@ ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs, std::vector<JudgedF
       ++errors.running;
       continue;
     }
+    ids.push_back(IdsOfKept(run));
     const ForecastOutcome outcome = OutcomeOf(run);
     errors.partial += outcome.why_partial.empty() ? 0U : 1U;
     const std::string month = FormatRfc3339(*run.ended).substr(0, kMonthLength);
@@ -91,6 +95,7 @@ ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs, std::vector<JudgedF
     }
   }
   errors.months = ErrorsByMonth(judged);
+  errors.ids = SharedIds(ids);
   return errors;
 }
 
@@ -121,7 +126,8 @@ std::string ForecastErrorsCsv(const ForecastErrors& errors) {
 
 std::string ForecastErrorsJson(const ForecastErrors& errors) {
   using Json = nlohmann::ordered_json;
-  Json json = {{"schema", "idleburn.forecast_errors/1"}, {"history", Printable(errors.file)}};
+  Json json = BeginDocument<Json>("idleburn.forecast_errors/1", errors.ids);
+  json["history"] = Printable(errors.file);
   json["forecasts"] = errors.forecasts;
   json["not_ended"] = errors.running;
   json["partial"] = errors.partial;

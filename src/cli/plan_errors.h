@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/run_ids.h"
 #include "cli/command.h"
 #include "cli/output_format.h"
 #include "cli/settings.h"
@@ -14,6 +15,7 @@ namespace idleburn {
 // How far the forecasts of a history were off, month by month.
 struct ForecastErrors {
   std::string file;
+  RunIds ids;  // of the runs with one that have ended
   std::vector<MonthOfErrors> months;
   std::size_t forecasts = 0;  // runs with one
   std::size_t running = 0;    // that have not ended

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/cmd_run.h"
+#include "cli/document_ids.h"
 #include "cli/forecast_outcome.h"
 #include "cli/plan_past.h"
 #include "cli/say.h"
@@ -195,6 +196,7 @@ Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Enviro
   run.ended = [&](const HistoryRun& ended) {
     PrintAside("\n" + OutcomeText(ended, std::max(environment.columns, 60)));
     launch.answer.run = ended;
+    launch.answer.ids = IdsOfKept(ended);
     if (launch.output.empty()) return;
     if (const Result<void> written = WritePlan(launch, environment); !written) Say(written.error().message);
   };

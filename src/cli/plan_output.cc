@@ -8,6 +8,7 @@
 
 #include "cli/forecast_json.h"
 #include "plan/gpu_rate.h"
+#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/json_dump.h"
 #include "text/split.h"
@@ -385,7 +386,7 @@ std::string BasisText(const PlanReport& report) {
 
 std::string PlanText(const PlanAnswer& answer, int width) {
   const PlanReport& report = answer.report;
-  std::string text = Verdict(report);
+  std::string text = IdsLine(answer.ids) + Verdict(report);
   text += CountText(report.plan.run.facts);
   text += fmt::format("Basis: {}.\n", MemoryBasis(report));
   for (const std::string& warning : WarningsOf(answer)) text += "Warning: " + warning + ".\n";
@@ -397,8 +398,7 @@ std::string PlanText(const PlanAnswer& answer, int width) {
 
 std::string PlanJson(const PlanAnswer& answer) {
   const PlanReport& report = answer.report;
-  Json json;
-  json["schema"] = "idleburn.plan/1";
+  Json json = BeginDocument<Json>("idleburn.plan/1", answer.ids);
   json["model"] = ModelJson(report.plan.run.facts);
   json["memory"] = MemoryJson(report);
   json["throughput"] = nullptr;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/run_ids.h"
 #include "cli/plan_options.h"
 #include "history/run.h"
 
@@ -11,6 +12,7 @@ namespace idleburn {
 struct PlanAnswer {
   PlanReport report;
   std::optional<PlanOptions> options;
+  RunIds ids = {};
   std::optional<HistoryRun> run = std::nullopt;  // that was launched, once it has ended
 };
 

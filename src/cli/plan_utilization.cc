@@ -7,6 +7,7 @@
 
 #include "cli/flag_values.h"
 #include "plan/run_arithmetic.h"
+#include "report/ids_json.h"
 #include "text/duration.h"
 #include "text/json_dump.h"
 
@@ -71,7 +72,7 @@ void StepFlags::AddTo(CommandFlags& flags) {
   flags.Add("--step-of", "TIME", "how long the run took before, 10h").text = &of;
 }
 
-Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json) {
+Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json, const RunIds& ids) {
   if (flags.from.empty() || flags.to.empty()) {
     return FailUsage("plan: --step 45%@220ms and --step-to 80% go together");
   }
@@ -87,18 +88,19 @@ Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json) {
   const UtilizationTarget target = TargetOf(from->share, *from->ms, to->share);
   std::optional<UtilizationChange> change;
   if (to->ms) change = ChangeOf(from->share, *from->ms, to->share, *to->ms);
-  if (!json) return change ? ChangeText(*from, *to, *change, hours) : TargetText(*from, *to, target, hours);
+  if (!json)
+    return IdsLine(ids) + (change ? ChangeText(*from, *to, *change, hours) : TargetText(*from, *to, target, hours));
   const double saved = change ? change->saved : target.saved;
   using Json = nlohmann::ordered_json;
-  const Json document = {{"schema", "idleburn.utilization/1"},
-                         {"busy_ms", target.busy_ms},
-                         {"busy_after_ms", change ? Json(change->busy_after_ms) : Json()},
-                         {"step_ms", change ? *to->ms : target.step_ms},
-                         {"speedup", change ? change->speedup : target.speedup},
-                         {"saved", saved},
-                         {"implied_step_ms", target.step_ms},
-                         {"implied_speedup", target.speedup},
-                         {"hours", hours ? Json(*hours * (1 - saved)) : Json()}};
+  Json document = BeginDocument<Json>("idleburn.utilization/1", ids);
+  document["busy_ms"] = target.busy_ms;
+  document["busy_after_ms"] = change ? Json(change->busy_after_ms) : Json();
+  document["step_ms"] = change ? *to->ms : target.step_ms;
+  document["speedup"] = change ? change->speedup : target.speedup;
+  document["saved"] = saved;
+  document["implied_step_ms"] = target.step_ms;
+  document["implied_speedup"] = target.speedup;
+  document["hours"] = hours ? Json(*hours * (1 - saved)) : Json();
   return JsonDocument(document);
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/run_ids.h"
 #include "cli/common_flags.h"
 
 namespace idleburn {
@@ -19,6 +20,6 @@ struct StepFlags {
 
 // What a target utilization takes, or what a measured change saved: for people, or as docs/json.md describes it, schema
 // idleburn.utilization/1.
-Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json);
+Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json, const RunIds& ids = {});
 
 }  // namespace idleburn

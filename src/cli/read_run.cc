@@ -49,8 +49,10 @@ class RunReader {
       TRY(ReadAlone(*waiting_));
     } else {
       if (inputs_ == 1) TRY(join_.Read(*waiting_, options_));
+      NameTheNameless();
       TRY(join_.Deliver(Sink()));
     }
+    NameTheNameless();
     run_->run = classifier_.Finish();
     TRY(CheckWindow(first_path));
     TRY(LeaveUnsizedOut(first_path));
@@ -113,6 +115,17 @@ class RunReader {
     if (again) return Fail(profile->file + ": is given twice; its GPUs would count twice");
     run_->profiles.push_back(std::move(*profile));
     return {};
+  }
+
+  // --gpu-model names GPUs that no input names. Wrong where they are of several models: the report shows it as said.
+  void NameTheNameless() {
+    if (options_.gpu_model.empty()) return;
+    run_->devices.BeginInput();
+    for (DeviceId id = 0; id < run_->devices.size(); ++id) {
+      const Device& d = run_->devices[id];
+      if (!d.name.empty() || (d.uuid.empty() && d.bus_id.empty() && !d.index)) continue;
+      run_->devices.Enter({d.uuid, d.bus_id, d.index, d.host, options_.gpu_model, d.mig});
+    }
   }
 
   // The only input, in order of time: nothing need be sorted.

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/tco_output.h"
+#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/escape.h"
 #include "text/json_dump.h"
@@ -223,7 +224,7 @@ Json ActualJson(const ActualReport& report, const TcoPlan& plan) {
 
 std::string TcoJson(const TcoAnswer& answer) {
   const TcoScenario& first = answer.scenarios.front();
-  Json json = {{"schema", "idleburn.tco/1"}};
+  Json json = BeginDocument<Json>("idleburn.tco/1", answer.ids);
   json["horizon_months"] = NumberOrNull(first.plan.months);
   json["scenarios"] = Json::array();
   for (const TcoScenario& s : answer.scenarios) json["scenarios"].push_back(ScenarioJson(s, first));

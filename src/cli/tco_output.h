@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/run_ids.h"
 #include "report/report_page.h"
 #include "tco/actuals.h"
 #include "tco/own_or_rent.h"
@@ -26,6 +27,7 @@ struct TcoAnswer {
   std::optional<OwnOffer> own;
   std::optional<ActualReport> actuals;  // against the first
   std::vector<std::string> warnings;
+  RunIds ids;
   std::string today;  // "2026-11-21": when it was asked
 };
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/tco_words.h"
+#include "report/run_ids.h"
 
 namespace idleburn {
 namespace {
@@ -20,8 +21,10 @@ ReportPage TcoPage(const TcoAnswer& answer) {
   const std::string& currency = first.plan.currency;
   ReportPage page;
   page.heading = "Total cost of ownership";
-  page.title = fmt::format("{}: {}, months of {} h, in {}, as of {}", first.plan.name, TcoMonthsText(first.plan.months),
-                           first.plan.month_hours, currency, answer.today);
+  page.title =
+      TitleAndIds(fmt::format("{}: {}, months of {} h, in {}, as of {}", first.plan.name,
+                              TcoMonthsText(first.plan.months), first.plan.month_hours, currency, answer.today),
+                  answer.ids);
   page.verdict = TcoVerdict(answer);
   page.why = TcoWhy(answer);
   page.next = TcoNext(answer);

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "import/host_watch.h"
 #include "import/json_text.h"
 #include "import/metric_table.h"
 #include "import/reading_writer.h"
@@ -50,7 +51,7 @@ constexpr Field kFields[] = {
 constexpr std::string_view kKeysOfLine[] = {"mono_ns", "wall_ns",    "gpu_uuid", "gpu_index",
                                             "host",    "pci_bus_id", "gpu_name"};
 
-constexpr std::int64_t kStep = kNanosPerSecond;  // clocks that drift less do not matter
+constexpr std::int64_t kStep = kNanosPerSecond;                    // clocks that drift less do not matter
 constexpr std::int64_t kLatest = 4'000'000'000 * kNanosPerSecond;  // year 2096; sums of two stay in range
 
 // The two clocks of one line.
@@ -68,7 +69,8 @@ struct Anchor {
 
 class AgentImport {
  public:
-  AgentImport(ByteSource& in, ImportTarget& out) : lines_(in), out_(out), writer_(out) {}
+  AgentImport(ByteSource& in, ImportTarget& out)
+      : lines_(in), out_(out), writer_(out), hosts_(out.hosts != nullptr ? *out.hosts : own_hosts_) {}
   Result<void> Run();
 
  private:
@@ -89,6 +91,8 @@ class AgentImport {
   JsonParser parser_;
   std::map<std::string, Anchor> anchors_;  // by host
   std::map<DeviceId, Previous> previous_;
+  HostWatch own_hosts_;
+  HostWatch& hosts_;
   std::set<std::string> unknown_;
 };
 
@@ -106,6 +110,7 @@ Result<void> AgentImport::Run() {
     const bool torn = !line && !lines_.terminated();
     if (!good) out_.quality.Count(torn ? QualityId::kTornRow : QualityId::kBadRow, Here());
   }
+  TRY(hosts_.Verdict(lines_.name(), out_.devices));
   if (any) return {};
   return Fail(lines_.name() + ": no line holds mono_ns, wall_ns and gpu_uuid or gpu_index; this is no agent's log");
 }
@@ -126,6 +131,9 @@ bool AgentImport::OnLine(const JsonNode& line) {
   const std::string host = key.host;
   Sample sample;
   sample.device = EnterDevice(key, out_, Here());
+  if (!host.empty() && !out_.devices[sample.device].uuid.empty()) {
+    hosts_.Track(sample.device, host)->See(Instant::FromNanos(*wall));
+  }
   for (const auto& [name, value] : line.Members()) AddField(name, value, &sample);
   const Clocks now{*mono, *wall};
   const auto known = previous_.find(sample.device);

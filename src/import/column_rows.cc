@@ -131,6 +131,13 @@ ColumnRows::ColumnRows(std::span<const BoundColumn> columns, std::string_view so
 
 ColumnRows::~ColumnRows() = default;
 
+bool ColumnRows::SaysWhich() const {
+  return std::any_of(identity_.begin(), identity_.end(), [](const BoundColumn& column) {
+    const ColumnKind kind = column.role->kind;
+    return kind != ColumnKind::kName && kind != ColumnKind::kHost;
+  });
+}
+
 bool ColumnRows::Matches(const Named& named, std::span<const std::string_view> cells) {
   return std::equal(cells.begin(), cells.end(), named.cells.begin(), named.cells.end());
 }
@@ -205,6 +212,10 @@ Result<std::optional<DeviceId>> ColumnRows::EnterDevice(std::span<const std::str
                 " and on " + key.host + "; two machines have no GPU in common: correct the host or the UUID, or " +
                 "audit the rows of each host alone");
   }
+  if (out_.hosts != nullptr && !entered.uuid.empty() && !key.host.empty()) {
+    stays_.resize(std::max<std::size_t>(stays_.size(), *id + 1));
+    stays_[*id] = out_.hosts->Track(*id, key.host);
+  }
   for (const BoundColumn& column : columns_) {
     if (column.role->kind != ColumnKind::kSignal) continue;
     out_.devices.NameCounter(*id, column.role->signal, source_ + "." + Printable(column.name));
@@ -271,35 +282,60 @@ bool ColumnRows::IsInOrder(std::span<const Sample> rows) {
   return true;
 }
 
-// Of a table without a column that names the GPU: what speaks for several of them, for people. Rows that complete one
-// another are one reading.
-std::string ColumnRows::WhyNotOneGpu(std::span<const Sample> rows) {
-  std::vector<Sample> alike;
+// Of a table without a column that names the GPU: what speaks for several of them on one host, for people. Rows that
+// complete one another are one reading. Where rows are not in order, those of another GPU may follow all of the first.
+// Wrong of GPUs whose rows stand evenly between one another: such a table looks like one GPU that works and rests.
+std::string ColumnRows::WhyNotOneGpu(std::span<const Sample> rows, bool in_order) {
+  std::map<DeviceId, std::vector<Sample>> hosts;
   for (const Sample& row : rows) {
-    if (row.present == rows.front().present) alike.push_back(row);
+    std::vector<Sample>& alike = hosts[row.device];
+    if (alike.empty() || row.present == alike.front().present) alike.push_back(row);
   }
-  std::size_t shared = 0;
-  for (std::size_t i = 1; i < alike.size(); ++i) {
-    if (alike[i].time == alike[i - 1].time) ++shared;
+  for (auto& [device, alike] : hosts) {
+    const auto earlier = [](const Sample& a, const Sample& b) { return a.time < b.time; };
+    if (!in_order) std::stable_sort(alike.begin(), alike.end(), earlier);
+    std::size_t shared = 0;
+    for (std::size_t i = 1; i < alike.size(); ++i) {
+      if (alike[i].time == alike[i - 1].time) ++shared;
+    }
+    if (shared * 10 > alike.size() * 3) return "most rows share their time with others";
+    const int gpus = FindSweeps(alike).gpus;
+    if (gpus >= 2) return "its rows come in sweeps of " + std::to_string(gpus);
   }
-  if (shared * 10 > alike.size() * 3) return "most rows share their time with others";
-  const int gpus = FindSweeps(alike).gpus;
-  return gpus < 2 ? std::string() : "its rows come in sweeps of " + std::to_string(gpus);
+  return {};
+}
+
+// Of such a table: the models that rows of one host name, where they are several; else empty.
+std::string ColumnRows::SeveralModels() const {
+  std::map<std::string, std::string> first;  // by host
+  for (const Named& named : named_) {
+    std::string model;
+    std::string host;
+    for (std::size_t i = 0; i < identity_.size(); ++i) {
+      const std::string_view text = Trim(named.cells[i]);
+      if (!WhyUnavailable(text)) (identity_[i].role->kind == ColumnKind::kName ? model : host) = Printable(text);
+    }
+    if (model.empty()) continue;
+    const std::string& known = first.try_emplace(host, model).first->second;
+    if (known != model) return "they are of several models, " + known + " and " + model;
+  }
+  return {};
 }
 
 void ColumnRows::Flush() {
   const std::span<const Sample> samples(batch_.data(), used_);
   if (rows_ == 0) {
-    if (identity_.empty() && said_gpus_ != 1) {
-      several_ = said_gpus_ ? "--gpus tells apart only the rows of nvidia-smi" : WhyNotOneGpu(samples);
-    }
     // Instances repeat what is their board's, which the sorter takes once.
     const bool mig = std::any_of(identity_.begin(), identity_.end(),
                                  [](const BoundColumn& column) { return column.role->kind == ColumnKind::kMig; });
     const bool in_order = !mig && IsInOrder(samples);
+    if (!SaysWhich() && said_gpus_ != 1) {
+      several_ = said_gpus_ ? "--gpus tells apart only the rows of nvidia-smi" : WhyNotOneGpu(samples, in_order);
+    }
     if (!in_order) sorter_ = std::make_unique<TimeSorter>(out_.devices, out_.quality);
     limit_ = kBatch;
   }
+  for (const Sample& sample : samples) SeeOnHost(sample.device, sample.time);
   rows_ += static_cast<std::int64_t>(used_);
   used_ = 0;
   (sorter_ ? *sorter_ : out_.sink).OnSamples(samples);
@@ -315,6 +351,7 @@ void ColumnRows::Add(const SampleColumns& columns, std::int64_t line) {
   if (used_ > 0) Flush();
   for (std::size_t row = 0; row < columns.rows; ++row) {
     Follow(columns.times[row], columns.devices[row], line + static_cast<std::int64_t>(row));
+    SeeOnHost(columns.devices[row], columns.times[row]);
   }
   rows_ += static_cast<std::int64_t>(columns.rows);
   (sorter_ ? *sorter_ : out_.sink).OnColumns(columns);
@@ -322,6 +359,7 @@ void ColumnRows::Add(const SampleColumns& columns, std::int64_t line) {
 
 Result<void> ColumnRows::Finish() {
   if (used_ > 0) Flush();
+  if (several_.empty() && !SaysWhich() && !said_gpus_) several_ = SeveralModels();
   if (!several_.empty()) {
     return Fail(file_ + ": no column says which GPU a row is of, and " + several_ +
                 "; name the column, --columns gpu=NAME, or pass `--gpus 1` if all rows are of one GPU");

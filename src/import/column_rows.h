@@ -12,6 +12,7 @@
 
 #include "import/column_map.h"
 #include "import/column_values.h"
+#include "import/host_watch.h"
 #include "import/importer.h"
 #include "import/owner_timeline.h"
 #include "telemetry/time_sorter.h"
@@ -99,10 +100,16 @@ class ColumnRows {
       line_back_ = line;
     }
   }
+  void SeeOnHost(DeviceId device, Instant time) {
+    if (device < stays_.size() && stays_[device] != nullptr) stays_[device]->See(time);
+  }
   [[nodiscard]] static bool IsBack(const Track& track, Instant time);
   [[nodiscard]] bool IsInOrder(std::span<const Sample> rows);
   [[nodiscard]] static bool Matches(const Named& named, std::span<const std::string_view> cells);
-  [[nodiscard]] static std::string WhyNotOneGpu(std::span<const Sample> rows);
+  // Whether a column tells the GPUs of one host apart.
+  [[nodiscard]] bool SaysWhich() const;
+  [[nodiscard]] static std::string WhyNotOneGpu(std::span<const Sample> rows, bool in_order);
+  [[nodiscard]] std::string SeveralModels() const;
   Result<std::optional<DeviceId>> EnterDevice(std::span<const std::string_view> cells, std::int64_t line);
   void PutFault(Sample& sample, Signal signal, const CellReading& reading, std::int64_t line);
   void Flush();
@@ -129,8 +136,9 @@ class ColumnRows {
   std::string several_;           // why its rows are not of one GPU; empty: nothing says so
   std::unique_ptr<TimeSorter> sorter_;
   bool local_ = false;
-  std::vector<Track> tracks_;   // by device
-  std::int64_t line_back_ = 0;  // of the first row out of order; 0: there is none
+  std::vector<Track> tracks_;            // by device
+  std::vector<HostWatch::Stay*> stays_;  // by device: on the machine that its rows name; null: not watched
+  std::int64_t line_back_ = 0;           // of the first row out of order; 0: there is none
   std::map<DeviceId, Owned> owned_;
   OwnerTimeline owners_;
 };

@@ -9,9 +9,10 @@
 
 namespace idleburn {
 
-// Watches for one UUID on two hosts at once: a machine that was cloned, or labels that are wrong. Joined, the readings
-// of two GPUs would be those of one that costs half. One GPU whose host changes its name (an exporter's pod that starts
-// again) stays one. Wrong for exporters that call one machine by two unlike names: such an input is refused, too.
+// Watches for one UUID on two hosts at once, in one input or in several: a machine that was cloned, or labels that are
+// wrong. Joined, the readings of two GPUs would be those of one that costs half. One GPU whose host changes its name
+// (an exporter's pod that starts again) stays one. Wrong for exporters that call one machine by two unlike names: such
+// an input is refused, too.
 class HostWatch {
  public:
   // When series of one host gave readings of a device.

@@ -43,6 +43,8 @@ struct ImportOptions {
   int threads = 1;
 };
 
+class HostWatch;
+
 // Where an importer puts what it reads. All of it outlives the import.
 struct ImportTarget {
   DeviceTable& devices;
@@ -50,6 +52,7 @@ struct ImportTarget {
   OwnerLedger& owners;
   SampleSink& sink;
   LiveSink* beside = nullptr;  // what a recording holds besides samples; null: nobody asks
+  HostWatch* hosts = nullptr;  // of all inputs; null: this one is watched by itself
 };
 
 // One offline format. Streaming: memory does not grow with the input.

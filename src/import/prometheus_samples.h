@@ -33,7 +33,8 @@ class PrometheusSamples {
         writer_(out),
         readings_(out, writer_),
         openmetrics_(seconds),
-        owners_(options) {}
+        owners_(options),
+        hosts_(out.hosts != nullptr ? *out.hosts : own_hosts_) {}
 
   // `number` is its place. `whole`: not the last of an input that ends without a line's end.
   void OnLine(std::string_view text, std::int64_t number, bool whole);
@@ -109,7 +110,8 @@ class PrometheusSamples {
   std::map<std::string, SmiHost> smi_hosts_;
   std::size_t failed_ = 0;
   OwnerTimeline owners_;
-  HostWatch hosts_;
+  HostWatch own_hosts_;
+  HostWatch& hosts_;
   // Devices with an all-zero UUID are known only by what nvidia_smi_gpu_info adds, and that may come last.
   std::map<std::string, DeviceKey> masked_;
   std::vector<Waiting> waiting_;

@@ -58,8 +58,8 @@ class SweepPool {
 // [0] has no meaning.
 std::vector<std::int64_t> PausesFrom(std::span<const Sample> rows, int gpus);
 
-// Nanoseconds from one row to the next, at most 30 days. A clock that was set back is a pause, and stamps that swap in a
-// sweep are 0.
+// Nanoseconds from one row to the next, at most 30 days. A clock that was set back is a pause, and stamps that swap in
+// a sweep are 0.
 std::int64_t Apart(const Sample& before, const Sample& row);
 
 }  // namespace idleburn

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "text/ascii.h"
+#include "text/case.h"
 
 namespace idleburn {
 namespace {
@@ -62,16 +63,12 @@ bool HasAny(std::string_view name, const Parts& parts) {
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return Has(name, part); });
 }
 
-char Lower(char c) { return IsUpper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
-
-// `part` is in lower case.
-bool HasAnyCase(std::string_view name, std::string_view part, bool as_word) {
-  const auto same = [](char a, char b) { return Lower(a) == b; };
-  for (auto at = name.begin();; ++at) {
-    at = std::search(at, name.end(), part.begin(), part.end(), same);
-    if (at == name.end()) return false;
-    if (!as_word || at == name.begin() || !IsLetter(*(at - 1))) return true;
+// Both in lower case.
+bool HasWord(std::string_view name, std::string_view word) {
+  for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
+    if (at == 0 || !IsLetter(name[at - 1])) return true;
   }
+  return false;
 }
 
 bool HasNamespace(std::string_view name, std::string_view space) {
@@ -83,14 +80,15 @@ bool HasNamespace(std::string_view name, std::string_view space) {
   return false;
 }
 
-bool Matches(std::string_view name, const CommName& row) {
+// `lower`: the name in lower case.
+bool Matches(std::string_view name, std::string_view lower, const CommName& row) {
   switch (row.match) {
     case Match::kExact:
       return Has(name, row.text);
     case Match::kAnyCase:
-      return HasAnyCase(name, row.text, false);
+      return Has(lower, row.text);
     case Match::kWord:
-      return HasAnyCase(name, row.text, true);
+      return HasWord(lower, row.text);
     case Match::kNamespace:
       return HasNamespace(name, row.text);
   }
@@ -106,8 +104,9 @@ bool IsDeepEp(std::string_view name) {
 }  // namespace
 
 std::string_view CommFamily(std::string_view kernel) {
-  const auto* row =
-      std::find_if(kCommNames.begin(), kCommNames.end(), [&](const CommName& name) { return Matches(kernel, name); });
+  const std::string lower = Lower(kernel);
+  const auto* row = std::find_if(kCommNames.begin(), kCommNames.end(),
+                                 [&](const CommName& name) { return Matches(kernel, lower, name); });
   if (row != kCommNames.end()) return row->family;
   return IsDeepEp(kernel) ? "DeepEP" : "";
 }

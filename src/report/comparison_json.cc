@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/comparison_report.h"
+#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/escape.h"
 #include "text/time_zone.h"
@@ -90,6 +91,7 @@ Json InputJson(const ComparisonReport::Input& input) {
   json["work"] = OrNull<Json>(input.work);
   json["observed_fraction"] = OrNull<Json>(input.observed);
   json["note"] = TextOrNull<Json>(input.note);
+  PutIds(json, input.ids);
   return json;
 }
 
@@ -150,10 +152,17 @@ void AddMoney(const ComparisonReport& report, Json& json) {
 
 }  // namespace
 
+RunIds IdsOfSide(const ComparisonReport& report, std::optional<bool> after) {
+  std::vector<RunIds> ids;
+  for (const ComparisonReport::Input& input : report.inputs) {
+    if (!after || *after == input.after) ids.push_back(input.ids);
+  }
+  return SharedIds(ids);
+}
+
 std::string ComparisonJson(const ComparisonReport& report) {
   const SavingVerdict& verdict = report.verdict;
-  Json json;
-  json["schema"] = "idleburn.compare/1";
+  Json json = BeginDocument<Json>("idleburn.compare/1", IdsOfSide(report, {}));
   json["version"] = report.version;
   json["verdict"] = VerdictName(verdict.verdict);
   json["unit"] = verdict.unit ? Json(kWorkUnitNames[static_cast<std::size_t>(*verdict.unit)]) : Json(nullptr);

@@ -6,6 +6,7 @@
 #include "report/comparison_report.h"
 #include "report/display.h"
 #include "report/report_page.h"
+#include "report/run_ids.h"
 #include "text/share.h"
 #include "text/time_zone.h"
 
@@ -305,13 +306,21 @@ ReportTable CaptureTable(const ComparisonReport& report) {
   return table;
 }
 
+// "; before: job 1, experiment bert; after: job 2, experiment bert", or of both sides at once where they are the same.
+std::string SidesIds(const ComparisonReport& report) {
+  const std::string before = IdsText(IdsOfSide(report, false));
+  const std::string after = IdsText(IdsOfSide(report, true));
+  if (before == after) return before.empty() ? "" : "; " + before;
+  return (before.empty() ? "" : "; before: " + before) + (after.empty() ? "" : "; after: " + after);
+}
+
 ReportPage PageOf(const ComparisonReport& report) {
   ReportPage page;
   page.heading = "GPU saving";
   page.verdict = VerdictLine(report);
   page.title = "GPU-seconds per " + std::string(UnitOf(report)) +
                (report.claim.boundary.empty() ? "" : " of " + report.claim.boundary) +
-               (report.claim.measure.empty() ? "" : ": " + report.claim.measure);
+               (report.claim.measure.empty() ? "" : ": " + report.claim.measure) + SidesIds(report);
   AddReasons(report, &page);
   page.tables = {FigureTable(report), CaptureTable(report), InputTable(report)};
   return page;

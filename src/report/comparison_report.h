@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/run_ids.h"
 #include "diagnose/before_after.h"
 #include "price/rate.h"
 #include "verify/judge.h"
@@ -37,6 +38,7 @@ struct ComparisonReport {
     std::optional<double> gpu_seconds;  // absent of a capture
     std::optional<double> work;
     std::optional<double> observed;  // fraction
+    RunIds ids;                      // that it tells
     std::string note;                // "exit 1: its time counts, its work does not"
   };
   std::vector<Input> inputs;
@@ -60,6 +62,9 @@ struct ComparisonReport {
   std::optional<double> mean_step_fraction;  // of captures: off the mean step, which a bill follows
   std::string version;
 };
+
+// The ids of all inputs on one side, or of both.
+RunIds IdsOfSide(const ComparisonReport& report, std::optional<bool> after);
 
 // The JSON document of docs/json.md, schema idleburn.compare/1.
 std::string ComparisonJson(const ComparisonReport& report);

@@ -1,22 +1,20 @@
 #pragma once
 
-#include <utility>
+#include <string_view>
 
-#include "report/json_values.h"
 #include "report/run_ids.h"
+#include "text/ids_json.h"
 
 namespace idleburn {
 
-// The key `ids` of a document.
+// A document with the keys that every one begins with: its schema ("idleburn.plan/1"), and `ids` of what it is about.
+// For whichever `Json` a writer uses.
 template <typename Json>
-void PutIds(Json& to, const RunIds& ids) {
+Json BeginDocument(std::string_view schema, const RunIds& ids) {
   Json json;
-  PutText(json, "experiment", ids.experiment, "not_recorded");
-  PutText(json, "job", ids.job, "not_recorded");
-  PutText(json, "run", ids.run, "not_recorded");
-  json["named"] = Json::array();
-  for (const auto& [name, value] : ids.named) json["named"].push_back({{"name", name}, {"value", Printable(value)}});
-  to["ids"] = std::move(json);
+  json["schema"] = schema;
+  PutIds(json, ids);
+  return json;
 }
 
 }  // namespace idleburn

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/ids_json.h"
 #include "text/escape.h"
 
 namespace idleburn {
@@ -34,8 +35,7 @@ std::string VerdictLine(const ReversionReport& report) {
 
 std::string ReversionJson(const ReversionReport& report) {
   const ReversionReading& reading = report.reading;
-  nlohmann::ordered_json json;
-  json["schema"] = "idleburn.reversion/1";
+  auto json = BeginDocument<nlohmann::ordered_json>("idleburn.reversion/1", report.ids);
   json["version"] = report.version;
   json["verdict"] = VerdictName(reading.verdict);
   json["jobs"] = {{"selected", reading.chosen}, {"untouched", reading.untouched}};
@@ -52,8 +52,9 @@ ReportPage ReversionPage(const ReversionReport& report) {
   const ReversionReading& reading = report.reading;
   ReportPage page;
   page.heading = "Selected jobs";
-  page.title = fmt::format("{} selected jobs of {}, beside {} that were left alone", reading.chosen, report.name,
-                           reading.untouched);
+  page.title = TitleAndIds(fmt::format("{} selected jobs of {}, beside {} that were left alone", reading.chosen,
+                                       report.name, reading.untouched),
+                           report.ids);
   page.verdict = VerdictLine(report);
   page.why = {
       fmt::format("jobs that are selected for a bad value drift back by themselves: of the raw {}, {} was to "

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/run_ids.h"
 #include "report/report_page.h"
 #include "verify/reversion.h"
 
@@ -14,6 +15,7 @@ struct ReversionReport {
   double level = 0.95;
   ReversionReading reading;
   std::string version;
+  RunIds ids;
 };
 
 // The JSON document of docs/json.md, schema idleburn.reversion/1.

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "text/ids_json.h"
+#include "text/secrets.h"
+
 namespace idleburn {
 namespace {
 
@@ -45,7 +48,7 @@ RunIds IdsOf(const RunFacts& facts) {
   RunIds ids;
   ids.run = FactIn(facts, std::string(kRunIdFact));
   for (const IdName& id : kIdNames) {
-    const std::string value = FactIn(facts, "env." + std::string(id.name));
+    const std::string value = WithoutSecrets(FactIn(facts, "env." + std::string(id.name)));
     if (value.empty()) continue;
     ids.named[std::string(id.name)] = value;
     if (id.tells == Tells::kJob && ids.job.empty()) ids.job = value;
@@ -54,13 +57,42 @@ RunIds IdsOf(const RunFacts& facts) {
   return ids;
 }
 
+RunIds SharedIds(std::span<const RunIds> runs) {
+  if (runs.empty()) return {};
+  RunIds shared = runs.front();
+  for (const RunIds& run : runs.subspan(1)) {
+    for (const auto& [key, id] : kIdKeys) {
+      if (run.*id == shared.*id) continue;
+      shared.not_shared.insert(key);
+    }
+    std::erase_if(shared.named, [&](const auto& entry) {
+      const auto same = run.named.find(entry.first);
+      return same == run.named.end() || same->second != entry.second;
+    });
+  }
+  for (const auto& [key, id] : kIdKeys) {
+    if (shared.not_shared.contains(key)) (shared.*id).clear();
+  }
+  return shared;
+}
+
 std::string IdsText(const RunIds& ids) {
   std::string text;
-  for (const auto& [what, id] :
-       {std::pair("run", &ids.run), std::pair("job", &ids.job), std::pair("experiment", &ids.experiment)}) {
-    if (!id->empty()) text += (text.empty() ? "" : ", ") + std::string(what) + " " + *id;
+  for (auto row = kIdKeys.rbegin(); row != kIdKeys.rend(); ++row) {
+    const std::string& id = ids.*row->second;
+    if (!id.empty()) text += (text.empty() ? "" : ", ") + std::string(row->first) + " " + id;
   }
   return text;
+}
+
+std::string IdsLine(const RunIds& ids) {
+  const std::string text = IdsText(ids);
+  return text.empty() ? "" : "Ids: " + Printable(text) + "\n";
+}
+
+std::string TitleAndIds(std::string title, const RunIds& ids) {
+  const std::string text = IdsText(ids);
+  return text.empty() ? title : std::move(title) + "; " + text;
 }
 
 }  // namespace idleburn

@@ -1,27 +1,28 @@
 #pragma once
 
-#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "base/run_ids.h"
 #include "telemetry/run_facts.h"
 
 namespace idleburn {
 
-// Which run, job and experiment a report is about, as the environment of the measured command told it and its
-// recording kept it (facts "env.NAME"). Empty where nothing told it: an id is never derived from names of files.
-struct RunIds {
-  std::string run;                           // of idleburn, 32 hexadecimal digits: the one of `idleburn history`
-  std::string job;                           // of a batch system or platform
-  std::string experiment;                    // of an experiment tracker, or IDLEBURN_EXPERIMENT
-  std::map<std::string, std::string> named;  // every one of them by the name of its variable
-};
-
 // The fact that holds the id of a recorded run.
 inline constexpr std::string_view kRunIdFact = "run.id";
 
+// As the facts of a run tell them: "env.NAME", kept from the environment of its command. What looks like a secret in a
+// value is left out.
 RunIds IdsOf(const RunFacts& facts);
+// Those in which all runs of a report agree. A run that tells none agrees with none that does.
+RunIds SharedIds(std::span<const RunIds> runs);
+
 // "run 0f3a..., job 4711, experiment bert": those that are known; empty without any.
 std::string IdsText(const RunIds& ids);
+// The same as the line that heads a text, "Ids: job 4711"; no line without any.
+std::string IdsLine(const RunIds& ids);
+// "2 scenarios; job 4711": the title of a page, with the ids behind it.
+std::string TitleAndIds(std::string title, const RunIds& ids);
 
 }  // namespace idleburn

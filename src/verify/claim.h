@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/money.h"
+#include "base/run_ids.h"
 #include "verify/measured_run.h"
 
 namespace idleburn {
@@ -42,6 +43,7 @@ struct Claim {
   std::optional<Money> rate_before, rate_after;  // per GPU-hour
   std::string currency = "USD";                  // of both
   bool cashable = false;                         // the hours avoided stop being billed in the period
+  std::optional<RunIds> ids;                     // of whoever claimed; absent of an older claim
 };
 
 }  // namespace idleburn

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "text/escape.h"
+#include "text/ids_json.h"
 #include "text/json_dump.h"
 #include "text/time_zone.h"
 
@@ -53,6 +54,7 @@ Json Document(const Claim& claim) {
   json["rate_after"] = MoneyJson(claim.rate_after);
   if (claim.currency != "USD") json["currency"] = claim.currency;
   json["cashable"] = claim.cashable;
+  if (claim.ids) PutIds(json, *claim.ids);
   return json;
 }
 
@@ -108,6 +110,22 @@ class Members {
       factors[name] = text.get<std::string>();
     }
     return factors;
+  }
+  RunIds Ids(const char* key) {
+    RunIds ids;
+    const Json* value = Find(key);
+    if (value == nullptr) return ids;
+    if (!value->is_object()) return Refuse<RunIds>(key, "is no object");
+    for (const auto& [name, id] : kIdKeys) {
+      if (const Json told = value->value(name, Json()); told.is_string()) ids.*id = told.get<std::string>();
+    }
+    for (const Json& named : value->value("named", Json::array())) {
+      Members entry(named, file_);
+      const std::string name = entry.Text("name");
+      ids.named[name] = entry.Text("value");
+      if (const Result<void> whole = entry.End(); !whole) error_ = error_.empty() ? whole.error().message : error_;
+    }
+    return ids;
   }
   std::vector<Claim::BaselineRun> Baseline(const char* key) {
     std::vector<Claim::BaselineRun> runs;
@@ -195,6 +213,7 @@ Result<ClaimDocument> ParseClaim(std::string_view text, const std::string& file)
   claim.rate_after = members.Price("rate_after");
   if (members.Has("currency")) claim.currency = members.Text("currency");
   claim.cashable = members.Switch("cashable");
+  if (members.Has("ids")) claim.ids = members.Ids("ids");
   claim.sha256 = members.Text("sha256");
   TRY(members.End());
   if (schema != kSchema || !written || claim.level < 0.5) {

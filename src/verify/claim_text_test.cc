@@ -92,6 +92,22 @@ TEST(ClaimTextTest, ChangesShowInTheHash) {
   EXPECT_FALSE(changed("  \"schema\"", "\"schema\""));  // blanks say nothing
 }
 
+TEST(ClaimTextTest, WhoClaimedIsKeptAndAnOlderClaimSaysNothingOfIt) {
+  EXPECT_EQ(ClaimText(Example()).find("\"ids\""), std::string::npos);
+  Claim claim = Example();
+  claim.ids = RunIds{"", "4711", "", {{"SLURM_JOB_ID", "4711"}}, {}};
+  const std::string text = ClaimText(claim);
+  const auto read = ParseClaim(text, "claim.json");
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->claim.ids, claim.ids);
+  EXPECT_EQ(read->hashed, HashedText(claim));
+  EXPECT_EQ(ClaimText(read->claim), text);
+  EXPECT_FALSE(ParseClaim(ClaimText(Example()), "claim.json")->claim.ids.has_value());
+  std::string other = text;
+  other.replace(other.find("\"name\": \"SLURM"), 6, "\"what\"");
+  EXPECT_FALSE(ParseClaim(other, "claim.json"));
+}
+
 TEST(ClaimTextTest, RefusalsNameTheKey) {
   const auto refusal = [](std::string text, const std::string& from, const std::string& to) {
     text.replace(text.find(from), from.size(), to);
