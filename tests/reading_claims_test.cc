@@ -209,5 +209,21 @@ TEST_F(ReadingClaims, SmActivityOfAHalfIsTheLeastThatShowsWork) {
   }
 }
 
+// Two readings of a minute say nothing of an hour.
+TEST_F(ReadingClaims, SmActivityOfAMomentSaysNothingOfTheHour) {
+  const std::string labels = "{gpu=\"0\",modelName=\"NVIDIA H100 80GB HBM3\"} ";
+  std::string text;
+  for (int i = 0; i < 120; ++i) {
+    const std::string stamp = " " + std::to_string(UnixSeconds(30 * i) * 1000) + "\n";
+    text += "DCGM_FI_DEV_GPU_UTIL" + labels + "100" + stamp;
+    if (i < 2) text += "DCGM_FI_PROF_SM_ACTIVE" + labels + "0.95" + stamp;
+  }
+  const json audit = AuditJsonOf(folder_.Write("sm.txt", text));
+  ASSERT_EQ(audit["findings"].size(), 1U);
+  EXPECT_EQ(audit["findings"][0]["cause"], "unknown");
+  EXPECT_NE(audit["findings"][0]["evidence"].dump().find("busy s (half are needed)"), std::string::npos)
+      << audit["findings"][0]["evidence"];
+}
+
 }  // namespace
 }  // namespace idleburn::testing

@@ -519,20 +519,29 @@ std::int64_t BurstNs(const Scene& scene) {
   return burst;
 }
 
-std::optional<double> BusySmActivity(const DeviceTotals& totals) {
-  Integral sm;
+BusySm BusySmOf(const DeviceTotals& totals) {
+  BusySm sm;
   for (const Timeline::Bucket& bucket : totals.timeline.buckets) {
-    if (bucket.phase_ns[kBound] * 2 > bucket.ObservedNs()) sm.Merge(bucket.sm_active);
+    if (bucket.phase_ns[kBound] * 2 <= bucket.ObservedNs()) continue;
+    sm.known.Merge(bucket.sm_active);
+    sm.busy_ns += bucket.ObservedNs();
   }
-  return sm.Mean();
+  return sm;
+}
+
+std::optional<double> BusySmActivity(const DeviceTotals& totals) {
+  const BusySm sm = BusySmOf(totals);
+  return 2 * sm.known.ns >= sm.busy_ns ? sm.known.Mean() : std::nullopt;
 }
 
 std::int64_t BackedComputeNs(const DeviceResult& d) {
   const std::optional<double> sm = BusySmActivity(d.totals);
-  const bool backed = sm ? *sm >= kSmCompute : d.totals.tensor_active.ns > 0;
+  const std::int64_t tensor_ns = d.totals.tensor_active.ns;
+  const bool backed = sm ? *sm >= kSmCompute : 2 * tensor_ns >= d.totals.ObservedNs();
   if (!backed) return 0;
   const std::int64_t dim = sm ? 0 : d.spin.dim_ns;
-  return std::max<std::int64_t>(d.totals.phase_ns[kBound] - d.spin.time.ns - dim, 0);
+  const std::int64_t known = sm ? BusySmOf(d.totals).known.ns : tensor_ns;
+  return std::clamp<std::int64_t>(d.totals.phase_ns[kBound] - d.spin.time.ns - dim, 0, known);
 }
 
 std::vector<Finding> FindCauses(const Scene& scene) { return FindCauses(scene, WasteLeft(scene.cost)); }

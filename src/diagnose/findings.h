@@ -23,9 +23,17 @@ std::int64_t BurstNs(const Scene& scene);
 
 // Of one device: time in compute_bound without spin-wait, if a counter better than utilisation backs it (SM activity
 // of 80 % or more while busy, or tensor activity where SM activity was not read, and then without the time at little
-// power: a counter that was read is no work); else 0. Nanoseconds.
+// power: a counter that was read is no work); else 0. No more than the time for which that counter is known.
+// Nanoseconds.
 std::int64_t BackedComputeNs(const DeviceResult& d);
-// Mean SM activity in the parts of the timeline that are mostly compute_bound, micro-percent; absent if not read.
+// SM activity in the parts of the timeline that are mostly compute_bound, micro-percent: the time for which it is
+// known, of `busy_ns`.
+struct BusySm {
+  Integral known;
+  std::int64_t busy_ns = 0;
+};
+BusySm BusySmOf(const DeviceTotals& totals);
+// Its mean; absent if it is known for less than half of that time: a few readings say nothing of an hour.
 std::optional<double> BusySmActivity(const DeviceTotals& totals);
 
 }  // namespace idleburn

@@ -16,10 +16,11 @@ constexpr std::string_view kMeasureWork =
     "add power.draw,enforced.power.limit to nvidia-smi's --query-gpu, or read SM activity (DCGM_FI_PROF_SM_ACTIVE, "
     "field 1002): either shows whether busy GPUs work";
 
+// Absent too where it is known for less than half of that time.
 std::optional<double> BusyPower(const DeviceResult& d) {
   Integral power;
   for (const Timeline::Bucket& bucket : d.totals.timeline.buckets) power.Merge(bucket.busy_power);
-  return power.Mean();
+  return 2 * power.ns >= d.totals.phase_ns[kBound] ? power.Mean() : std::nullopt;
 }
 
 // Percent of the limit; absent where either was not read.
@@ -100,13 +101,19 @@ std::string WhatWasRead(const Scene& scene, const DeviceResult& d) {
                     scene.Counter(d, Signal::kPower), *power / 1000, *share,
                     static_cast<double>(*d.spin.limit_mw) / 1000, t.works_limit_percent));
   } else {
-    parts.emplace_back(power ? "power was read, but no power limit" : "power was not read");
+    parts.emplace_back(power                    ? "power was read, but no power limit"
+                       : d.totals.power.ns == 0 ? "power was not read"
+                                                : "power is known for less than half of the busy time");
   }
   if (const std::optional<double> sm = BusySmActivity(d.totals)) {
     parts.push_back(fmt::format("{} averages {:.0f} % there ({} % would)", scene.Counter(d, Signal::kSmActive),
                                 *sm / kPercent, InPercent(t.works_sm_from)));
   } else {
-    parts.emplace_back("SM activity was not read");
+    const BusySm few = BusySmOf(d.totals);
+    parts.push_back(few.known.ns == 0
+                        ? "SM activity was not read"
+                        : fmt::format("SM activity is known for {:.0f} of {:.0f} busy s (half are needed)",
+                                      Seconds(few.known.ns), Seconds(few.busy_ns)));
   }
   return fmt::format("{}: {}", scene.NameOf(d.device), fmt::join(parts, "; "));
 }
