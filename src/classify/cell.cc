@@ -2,37 +2,44 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "classify/divider.h"
 
 namespace idleburn {
 namespace {
 
-// Turns a cell's area into whole steps of its mean. Of a whole second that is one multiplication: what the step has of
-// twos is shifted out first, so that areas of memory fit 64 bits.
-struct StepCounter {
-  int shift = 0;
-  Divider second;  // by the rest of the step x a second
-  std::int64_t step = 1;
-  [[nodiscard]] std::int64_t Steps(Int128 area, std::int64_t ns) const {
-    if (area <= 0) return 0;
-    const Int128 narrow = area >> shift;
-    if (ns == kNanosPerSecond && FitsInt64(narrow)) return second.Divide(static_cast<std::int64_t>(narrow)).quotient;
-    return static_cast<std::int64_t>(area / (static_cast<Int128>(step) * ns));
-  }
-};
-
-// In the order of kMeasured.
-constexpr std::array<StepCounter, kMeasured.size()> StepCounters() {
-  std::array<StepCounter, kMeasured.size()> counters{};
-  for (std::size_t i = 0; i < kMeasured.size(); ++i) {
-    const std::int64_t step = SpreadStep(Info(kMeasured[i]).unit);
-    const int shift = std::countr_zero(static_cast<std::uint64_t>(step));
-    counters[i] = {shift, Divider((step >> shift) * kNanosPerSecond), step};
-  }
-  return counters;
+// Whole steps of a mean. Of a whole second that is one multiplication: what the step has of twos is shifted out first,
+// so that areas of memory fit 63 bits.
+template <std::int64_t kStep>
+std::int64_t StepsOf(const Integral& mean) {
+  constexpr int kShift = std::countr_zero(static_cast<std::uint64_t>(kStep));
+  constexpr Divider kSecond((kStep >> kShift) * kNanosPerSecond);
+  const bool fits = static_cast<std::uint64_t>(mean.area >> 63) >> kShift == 0;  // never of a negative area
+  if (fits && mean.ns == kNanosPerSecond)
+    return kSecond.Divide(static_cast<std::int64_t>(mean.area >> kShift)).quotient;
+  return mean.area <= 0 ? 0 : static_cast<std::int64_t>(mean.area / (static_cast<Int128>(kStep) * mean.ns));
 }
-constexpr std::array<StepCounter, kMeasured.size()> kStepCounters = StepCounters();
+
+template <std::size_t kSlot>
+void AddToSpread(const Integral& mean, std::int64_t count, DeviceTotals& totals) {
+  constexpr std::int64_t kStep = SpreadStep(Info(kMeasured[kSlot]).unit);
+  totals.range[kSlot].seconds.Add(StepsOf<kStep>(mean), mean.ns * count);
+}
+
+// A function of its own for each slot: with all its constants known it takes half the instructions.
+template <std::size_t kSlot>
+void AddSide(const Cell& cell, DeviceTotals& totals) {
+  if (((cell.sides >> kSlot) & 1) == 0) return;
+  const Integral& side = cell.side[kSlot];
+  (totals.*kMeasuredMean[kSlot]).Merge(side.Times(cell.count));
+  AddToSpread<kSlot>(side, cell.count, totals);
+}
+
+template <std::size_t... kSlots>
+void AddSides(const Cell& cell, DeviceTotals& totals, std::index_sequence<kSlots...> /*slots*/) {
+  (AddSide<kSlots>(cell, totals), ...);
+}
 
 }  // namespace
 
@@ -183,13 +190,10 @@ void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, bool held, Devi
     const std::int64_t ns = cell.covered_ns * n;
     if (ns > 0) {
       bucket.phase_ns[static_cast<std::size_t>(phase)] += ns;
-      bucket.utilization.Merge({ns, static_cast<Int128>(cell.area) * n});
+      bucket.utilization.Merge(Integral{cell.covered_ns, cell.area}.Times(n));
       if (held) bucket.held_ns += ns;
     }
-    const auto add = [&](Integral& into, Signal s) {
-      const Integral& side = cell.side[Slot(s)];
-      into.Merge({side.ns * n, side.area * n});
-    };
+    const auto add = [&](Integral& into, Signal s) { into.Merge(cell.side[Slot(s)].Times(n)); };
     add(bucket.power, Signal::kPower);
     add(bucket.sm_active, Signal::kSmActive);
     if (phase == Phase::kComputeBound && ns > 0) add(bucket.busy_power, Signal::kPower);
@@ -220,7 +224,7 @@ void CellAccumulator::HoldSuspect(const Cell& cell, std::int64_t max_sm_khz, Dev
     Cell& blind = suspect.cell;
     blind.unobserved_ns[static_cast<std::size_t>(Unobserved::kInvalidCounter)] += blind.covered_ns;
     blind.covered_ns = 0;
-    if (by_engine_) blind.side[Slot(Signal::kGrEngineActive)] = {};
+    if (by_engine_) blind.Drop(Signal::kGrEngineActive);
     Account(blind, suspect.max_sm_khz, totals);
   }
   suspects_.clear();
@@ -241,19 +245,9 @@ void CellAccumulator::Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotal
 
 // Means and spreads of all that was read.
 void CellAccumulator::AddMeasured(const Cell& cell, DeviceTotals& totals) const {
-  for (std::uint32_t bits = cell.sides; bits != 0; bits &= bits - 1) {
-    const auto slot = static_cast<std::size_t>(std::countr_zero(bits));
-    const Integral& side = cell.side[slot];
-    if (side.ns == 0) continue;
-    Integral& mean = totals.*kMeasuredMean[slot];
-    cell.count == 1 ? mean.Merge(side) : mean.Merge({side.ns * cell.count, side.area * cell.count});
-    totals.range[slot].seconds.Add(kStepCounters[slot].Steps(side.area, side.ns), side.ns * cell.count);
-  }
-  constexpr std::size_t kBusy = Slot(Signal::kUtilization);
-  if (cell.covered_ns > 0 && !by_engine_) {
-    totals.range[kBusy].seconds.Add(kStepCounters[kBusy].Steps(cell.area, cell.covered_ns),
-                                    cell.covered_ns * cell.count);
-  }
+  AddSides(cell, totals, std::make_index_sequence<kAveragedCount>());
+  if (cell.covered_ns > 0 && !by_engine_)
+    AddToSpread<Slot(Signal::kUtilization)>({cell.covered_ns, cell.area}, cell.count, totals);
 }
 
 void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals) {
@@ -269,7 +263,7 @@ void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceT
     phase = PhaseOf(cell.area, cell.covered_ns, *thresholds_);
     mean = Cell::Quotient(cell.area, cell.covered_ns);
     totals.phase_ns[static_cast<std::size_t>(phase)] += cell.covered_ns * cell.count;
-    totals.utilization.Merge({cell.covered_ns * cell.count, static_cast<Int128>(cell.area) * cell.count});
+    totals.utilization.Merge(Integral{cell.covered_ns, cell.area}.Times(cell.count));
     FollowQuiet(cell, whole);
     if (cell.area != 0 || !whole) {
       EndZeros(totals);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "classify/board_watch.h"
@@ -33,13 +35,29 @@ struct Cell {
   std::int64_t covered_ns = 0;                                 // of each: time with a valid busy reading
   std::int64_t area = 0;                                       // of each: utilisation x ns over the covered time
   std::array<std::int64_t, kUnobservedCount> unobserved_ns{};  // of each
-  std::uint32_t sides = 0;                                     // the slots of `side` in use, a bit each
+  std::uint32_t sides = 0;                                     // the slots of `side` with time, a bit each
   std::array<Integral, kAveragedCount> side{};                 // of each, by Slot
   std::int64_t throttled_ns = 0;                               // of each: mask & kThrottledMask
   std::int64_t slowdown_ns = 0;                                // mask & kSlowdownMask
   std::int64_t power_cap_ns = 0;                               // mask & kThrottledMask == kPowerCapMask
   std::array<std::int64_t, kEventReasonCount> reason_ns{};
   std::int64_t reasons_ns = 0;  // of each: the mask is known; elsewhere these four are 0
+
+  void Drop(Signal s) {
+    side[Slot(s)] = {};
+    sides &= ~(std::uint32_t{1} << Slot(s));
+  }
+  // Back to all 0. Only what is in use: to clear it whole costs more than to fill it.
+  void Clear() {
+    for (std::uint32_t bits = std::exchange(sides, 0); bits != 0; bits &= bits - 1) {
+      side[static_cast<std::size_t>(std::countr_zero(bits))] = {};
+    }
+    if (reasons_ns != 0) reason_ns = {};
+    throttled_ns = slowdown_ns = power_cap_ns = reasons_ns = 0;
+    unobserved_ns = {};
+    second = covered_ns = area = 0;
+    count = 1;
+  }
 
   // Mean of a side signal over the time it was known, rounded toward zero; kAbsent without any.
   static constexpr std::int64_t kAbsent = INT64_MIN;

@@ -182,9 +182,9 @@ void DeviceClassifier::SettleUsual() {
   if (usual_count_ == 0) return;
   totals_.samples += usual_count_;
   tick_count_ += usual_count_;
-  for (std::size_t k = 0; k < usual_signals_; ++k) {
-    side_count_[usual_signal_[k].slot] += usual_count_;
-    side_[usual_signal_[k].index].time = last_time_;
+  for (const Averaged signal : std::span(usual_signal_).first(usual_signals_)) {
+    side_count_[signal.slot] += usual_count_;
+    side_[signal.index].time = last_time_;
   }
   said_ = usual_;
   lacked_ = 0;
@@ -223,36 +223,52 @@ std::size_t DeviceClassifier::FeedUsual(const SampleColumns& columns, std::span<
   const TickCounter::Readings readings{columns.times, columns.values[counter], rows, clock_.shift(), cell_end_};
   const std::size_t to = ticks_.OnReadings(readings, from, &last_time_, totals_);
   if (to == from) return to;
-  tick_sum_ += sums.Sum(usual_signals_, from, to);
+  std::array<std::int64_t, kAveragedCount + 2> sum;  // not cleared: a part of it is used
+  sums.SumsOf(from, to, sum.data());
+  tick_sum_ += sum[usual_signals_];
   usual_count_ += static_cast<std::int64_t>(to - from);
-  for (std::size_t k = 0; k < usual_signals_; ++k) {
+  const std::size_t signals = usual_signals_;
+  for (std::size_t k = 0; k < signals; ++k) {
     const Averaged signal = usual_signal_[k];
-    side_sum_[signal.slot] += sums.Sum(k, from, to);
+    side_sum_[signal.slot] += sum[k];
     side_[signal.index].value = columns.values[signal.index][rows[to - 1]];
   }
-  // Of all that SumUsual saw, few rows are beyond every one before.
-  const auto note_peak = [&](std::size_t k, std::size_t slot, const std::int64_t* values) {
-    if (sums.Highest(k) <= totals_.range[slot].peak) return;
-    for (const std::uint32_t row : rows.subspan(from, to - from)) {
+  return to;
+}
+
+// Whether a value that SumUsual saw is beyond every one before, as few are.
+bool DeviceClassifier::HasNewPeak(const RowSums& sums) const {
+  bool any = sums.Highest(usual_signals_) > totals_.range[counter_slot_].peak;
+  for (std::size_t k = 0; k < usual_signals_; ++k) {
+    any = any || sums.Highest(k) > totals_.range[usual_signal_[k].slot].peak;
+  }
+  return any;
+}
+
+// The rows are those that FeedUsual took.
+void DeviceClassifier::NoteUsualPeaks(const SampleColumns& columns, std::span<const std::uint32_t> rows) {
+  const auto note = [&](std::size_t slot, const std::int64_t* values) {
+    for (const std::uint32_t row : rows) {
       if (values[row] > totals_.range[slot].peak)
         RaisePeak(slot, values[row], columns.times[row].nanos() + clock_.shift());
     }
   };
-  for (std::size_t k = 0; k < usual_signals_; ++k) {
-    note_peak(k, usual_signal_[k].slot, columns.values[usual_signal_[k].index]);
-  }
-  note_peak(usual_signals_, counter_slot_, columns.values[counter]);
-  return to;
+  for (std::size_t k = 0; k < usual_signals_; ++k) note(usual_signal_[k].slot, columns.values[usual_signal_[k].index]);
+  note(counter_slot_, columns.values[Index(*cadence_.counter)]);
 }
 
 void DeviceClassifier::Feed(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums) {
   bool summed = false;
+  bool new_peak = false;
   Sample sample;
   for (std::size_t at = 0; at < rows.size();) {
     if (columns.present == usual_) {
       if (!summed) SumUsual(columns, rows, sums);
+      if (!summed) new_peak = HasNewPeak(sums);
       summed = true;
-      at = FeedUsual(columns, rows, at, sums);
+      const std::size_t from = at;
+      at = FeedUsual(columns, rows, from, sums);
+      if (new_peak) NoteUsualPeaks(columns, rows.subspan(from, at - from));
       if (at == rows.size()) return;
       const std::int64_t time = columns.times[rows[at]].nanos() + clock_.shift();
       if (IsNext(time) && time >= cell_end_) {
@@ -683,10 +699,13 @@ void DeviceClassifier::Advance(std::int64_t to) {
     const bool held = cursor_ < held_until_;
     const bool observed = held_valid_ && held;
     std::int64_t end = held ? std::min(to, held_until_) : to;
+    std::uint32_t valid = 0;
     for (std::uint32_t bits = held_read_; bits != 0; bits &= bits - 1) {
       const auto i = static_cast<std::size_t>(std::countr_zero(bits));
       const std::int64_t hold = SideHold(i, observed);
-      if (Valid(side_[i], cursor_, hold)) end = std::min(end, side_[i].time + hold);
+      if (!Valid(side_[i], cursor_, hold)) continue;
+      valid |= bits & ~(bits - 1);
+      end = std::min(end, side_[i].time + hold);
     }
     const Unobserved why = held ? held_reason_ : Unobserved::kGap;
     const std::int64_t second = FloorSecond(cursor_);
@@ -694,7 +713,7 @@ void DeviceClassifier::Advance(std::int64_t to) {
     if (end <= cell_end || cursor_ != second * kNanosPerSecond) {
       const std::int64_t stop = std::min(end, cell_end);
       if (!open_used_) open_.second = second;
-      HoldPiece(cursor_, stop, observed, why);
+      HoldPiece(stop - cursor_, valid, observed, why);
       cursor_ = stop;
       if (stop == cell_end) CloseSlowCell();
       continue;
@@ -703,15 +722,15 @@ void DeviceClassifier::Advance(std::int64_t to) {
     CHECK(!open_used_);
     const std::int64_t count = (end - cursor_) / kNanosPerSecond;
     open_.second = second;
-    HoldPiece(cursor_, cell_end, observed, why);
+    HoldPiece(kNanosPerSecond, valid, observed, why);
     open_.count = count;
     CloseSlowCell();
     cursor_ += count * kNanosPerSecond;
   }
 }
 
-void DeviceClassifier::HoldPiece(std::int64_t from, std::int64_t to, bool observed, Unobserved why) {
-  const std::int64_t ns = to - from;
+// `valid`: the signals that are held throughout.
+void DeviceClassifier::HoldPiece(std::int64_t ns, std::uint32_t valid, bool observed, Unobserved why) {
   open_used_ = true;
   if (observed) {
     open_.covered_ns += ns;
@@ -719,17 +738,14 @@ void DeviceClassifier::HoldPiece(std::int64_t from, std::int64_t to, bool observ
   } else {
     open_.unobserved_ns[static_cast<std::size_t>(why)] += ns;
   }
-  const auto valid = [&](Signal s) { return Valid(side_[Index(s)], from, SideHold(Index(s), observed)); };
-  for (std::uint32_t bits = held_read_ & AveragedMask(); bits != 0; bits &= bits - 1) {
+  for (std::uint32_t bits = valid & AveragedMask(); bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    if (!valid(kSignals[i].id)) continue;
     open_.side[kMeasuredSlot[i]].Add(ns, side_[i].value);
     open_.sides |= std::uint32_t{1} << kMeasuredSlot[i];
   }
-  const Side& reasons = side_[Index(Signal::kEventReasons)];
-  if (!valid(Signal::kEventReasons)) return;
+  if ((valid & Bit(Signal::kEventReasons)) == 0) return;
   open_.reasons_ns += ns;
-  const std::int64_t mask = reasons.value;
+  const std::int64_t mask = side_[Index(Signal::kEventReasons)].value;
   for (std::size_t i = 0; i < kEventReasonCount; ++i) open_.reason_ns[i] += ((mask >> i) & 1) * ns;
   open_.throttled_ns += (mask & kThrottledMask) != 0 ? ns : 0;
   open_.slowdown_ns += (mask & kSlowdownMask) != 0 ? ns : 0;
@@ -738,7 +754,7 @@ void DeviceClassifier::HoldPiece(std::int64_t from, std::int64_t to, bool observ
 
 void DeviceClassifier::CloseSlowCell() {
   cells_.Add(open_, max_sm_khz_, totals_);
-  open_ = Cell{};
+  open_.Clear();
   open_used_ = false;
 }
 

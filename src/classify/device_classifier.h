@@ -118,6 +118,8 @@ class DeviceClassifier {
   void SumUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums);
   std::size_t FeedUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, std::size_t from,
                         const RowSums& sums);
+  [[nodiscard]] bool HasNewPeak(const RowSums& sums) const;
+  void NoteUsualPeaks(const SampleColumns& columns, std::span<const std::uint32_t> rows);
   void BeginUsualCell(std::int64_t time) {
     SettleUsual();
     BeginFastCell(time);
@@ -149,7 +151,7 @@ class DeviceClassifier {
   void EndStretch(std::int64_t time);
   void FeedSlow(const Sample& sample, std::int64_t time);
   void Advance(std::int64_t to);
-  void HoldPiece(std::int64_t from, std::int64_t to, bool observed, Unobserved why);
+  void HoldPiece(std::int64_t ns, std::uint32_t valid, bool observed, Unobserved why);
   void CloseSlowCell();
   void NoteRare(const Sample& sample, std::int64_t time);
   void NoteFacts(const Sample& sample);

@@ -23,7 +23,8 @@ class Divider {
 
   // n >= 0. The inverse lacks at most 1 of 2^64 / divisor, and n is below 2^63, so that the quotient lacks at most 1.
   [[nodiscard]] Parts Divide(std::int64_t n) const {
-    auto quotient = static_cast<std::int64_t>(static_cast<Uint128>(n) * inverse_ >> 64);
+    const auto unsigned_n = static_cast<std::uint64_t>(n);
+    auto quotient = static_cast<std::int64_t>(static_cast<Uint128>(unsigned_n) * inverse_ >> 64);
     std::int64_t rest = n - quotient * divisor_;
     if (rest >= divisor_) {
       ++quotient;

@@ -3,11 +3,13 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <random>
 #include <vector>
 
+#include "classify/cell.h"
 #include "classify/run_classifier.h"
 #include "support/property.h"
 
@@ -127,6 +129,63 @@ TEST(MeasuredTest, MeanP95AndPeakAreThoseOfABatch) {
       RC_ASSERT(totals.RangeOf(signal).seconds.TotalNs() == naive.ns);
       RC_ASSERT(p95 <= naive.p95 + 1);
       RC_ASSERT(naive.p95 - p95 <= std::max(static_cast<double>(step) + 1, naive.p95 / 128 + 1));
+    }
+  });
+}
+
+// Steps of an exact mean, by a division of 128 bits.
+std::int64_t StepsOf(const Integral& mean, Signal signal) {
+  const Int128 step = SpreadStep(Info(signal).unit);
+  return mean.area <= 0 ? 0 : static_cast<std::int64_t>(mean.area / (step * mean.ns));
+}
+
+// Any cell: of a whole second or a part, once or several times, at whole steps, beside them, or beyond 64 bits.
+Cell AnyCell() {
+  using Numbers = std::vector<std::int64_t>;
+  Cell cell;
+  cell.count = *rc::gen::elementOf(Numbers{1, 1, 1, 2, 3'000});
+  cell.covered_ns = *rc::gen::elementOf(Numbers{kNanosPerSecond, kNanosPerSecond, 1, 999'999'999, 345'678'912});
+  cell.area = *rc::gen::inRange<std::int64_t>(1, kFull + 1) * cell.covered_ns;  // at 0 the cell could be suspect
+  for (std::size_t slot = 0; slot < kAveragedCount; ++slot) {
+    if (*rc::gen::inRange(0, 4) == 0) continue;
+    const std::int64_t step = SpreadStep(Info(kMeasured[slot]).unit);
+    Integral& side = cell.side[slot];
+    side.ns = *rc::gen::elementOf(Numbers{kNanosPerSecond, cell.covered_ns});
+    const auto steps = *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << *rc::gen::inRange(1, 40));
+    const auto beside = *rc::gen::inRange<std::int64_t>(-2, 2) * *rc::gen::elementOf(Numbers{1, side.ns});
+    side.area = static_cast<Int128>(steps) * step * side.ns + beside;
+    cell.sides |= std::uint32_t{1} << slot;
+  }
+  return cell;
+}
+
+TEST(MeasuredTest, SpreadsCountWholeStepsOfExactMeans) {
+  test::ExpectProperty([] {
+    const Thresholds thresholds;
+    CellAccumulator cells(thresholds, false);
+    DeviceTotals totals;
+    std::array<Integral, kMeasured.size()> mean{};
+    std::array<ValueSpread, kMeasured.size()> seconds;
+    for (int i = 0; i < 20; ++i) {
+      Cell cell = AnyCell();
+      cell.second = 1'700'000'000 + i * 5'000;
+      Integral& power = cell.side[Slot(Signal::kPower)];
+      if (power.ns > 0) power.area %= static_cast<Int128>(1'000'000) * power.ns;  // each watt takes memory elsewhere
+      cells.Add(cell, 0, totals);
+      for (std::size_t slot = 0; slot < kMeasured.size(); ++slot) {
+        const bool busy = slot == Slot(Signal::kUtilization);
+        if (!busy && ((cell.sides >> slot) & 1) == 0) continue;
+        const Integral one = busy ? Integral{cell.covered_ns, cell.area} : cell.side[slot];
+        mean[slot].ns += one.ns * cell.count;
+        mean[slot].area += one.area * cell.count;
+        seconds[slot].Add(StepsOf(one, kMeasured[slot]), one.ns * cell.count);
+      }
+    }
+    cells.Flush(totals);
+    for (std::size_t slot = 0; slot < kMeasured.size(); ++slot) {
+      const Integral& added = totals.*kMeasuredMean[slot];
+      RC_ASSERT(added == mean[slot]);
+      RC_ASSERT(totals.range[slot].seconds == seconds[slot]);
     }
   });
 }

@@ -24,10 +24,13 @@ class RowSums {
   }
   // Of the k-th column over all rows; INT64_MIN of none.
   [[nodiscard]] std::int64_t Highest(std::size_t k) const { return highest_[k / 2][k % 2]; }
-  // Of the k-th column over rows [from, to).
-  [[nodiscard]] std::int64_t Sum(std::size_t k, std::size_t from, std::size_t to) const {
-    const Pair* const sums = &sums_[k / 2 * room_];
-    return sums[to][k % 2] - sums[from][k % 2];
+  // Of every column over rows [from, to), in their order. `into` has room for an even number of them.
+  void SumsOf(std::size_t from, std::size_t to, std::int64_t* into) const {
+    const Pair* sums = sums_.data();
+    for (std::size_t pair = 0; pair < highest_.size(); ++pair, sums += room_) {
+      *into++ = sums[to][0] - sums[from][0];
+      *into++ = sums[to][1] - sums[from][1];
+    }
   }
 
  private:

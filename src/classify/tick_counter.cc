@@ -45,16 +45,16 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
     if (next <= time || next >= until) break;
     time = next;
     const std::int64_t value = readings.values[readings.rows[at]];
-    const int fresh = static_cast<int>(value != last_value) | static_cast<int>(time - last_tick >= repeat_after);
+    const auto fresh = static_cast<std::size_t>((value != last_value) | (time - last_tick >= repeat_after));
     before = {last_value, last_tick, extreme};
     last_value = value;
     last_tick = fresh != 0 ? time : last_tick;
-    const int band =
-        static_cast<int>(value >= idle) + static_cast<int>(value >= productive) + static_cast<int>(value >= bound);
-    const std::int64_t reading = fresh * (value / kTickUnit);
+    const std::size_t band = static_cast<std::size_t>(value >= idle) + static_cast<std::size_t>(value >= productive) +
+                             static_cast<std::size_t>(value >= bound);
+    const std::int64_t reading = static_cast<std::int64_t>(fresh) * InTickUnits(value);
     sum += reading;
     squares += reading * reading;
-    const TickStep& step = kTickSteps[extreme][static_cast<std::size_t>(fresh)][static_cast<std::size_t>(band)];
+    const TickStep& step = kTickSteps[extreme][fresh][band];
     counts += step.counts;
     extreme = step.extreme;
   }
@@ -78,7 +78,7 @@ void TickCounter::Amend(std::int64_t value, DeviceTotals& totals) {
   const std::size_t band = BandOf(last_value_);
   const bool fresh = last_tick_ == last_row_;
   if (fresh) {
-    const std::int64_t reading = last_value_ / kTickUnit;
+    const std::int64_t reading = InTickUnits(last_value_);
     --totals.ticks[band];
     --block_ticks_[band];
     totals.tick_sum -= reading;

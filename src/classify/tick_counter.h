@@ -31,7 +31,7 @@ class TickCounter {
     last_tick_ = fresh ? time : last_tick_;
     const std::size_t band = BandOf(value);
     const TickStep& step = kTickSteps[extreme_][fresh ? 1 : 0][band];
-    const std::int64_t reading = fresh ? value / kTickUnit : 0;
+    const std::int64_t reading = fresh ? InTickUnits(value) : 0;
     totals.ticks[band] += fresh ? 1 : 0;
     totals.tick_sum += reading;
     totals.tick_squares += reading * reading;
@@ -74,6 +74,10 @@ class TickCounter {
     const Thresholds& t = *thresholds_;
     return static_cast<std::size_t>(value >= t.idle_below) + static_cast<std::size_t>(value >= t.productive_from) +
            static_cast<std::size_t>(value >= t.bound_from);
+  }
+  // `value` >= 0: unsigned numbers are divided in fewer steps.
+  [[nodiscard]] static std::int64_t InTickUnits(std::int64_t value) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) / kTickUnit);
   }
   void CloseBlock(std::int64_t time, DeviceTotals& totals);
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <span>
+#include <utility>
 
 #include "import/stamp.h"
 #include "import/units.h"
@@ -305,6 +307,10 @@ std::size_t SmiRowReader::ReadUsualRows() {
   const std::size_t from = line_;
   const std::size_t lines = delimiters_.lines();
   const std::uint8_t* const usual = usual_.data();
+  const std::int64_t minute_ns = minute_ns_;
+  const auto names = std::span(std::as_const(names_));
+  const auto all_known = std::span(std::as_const(known_));
+  const bool reads_mask = !masks_.empty();
   Instant* const times = times_.data();
   DeviceId* const devices = devices_.data();
   std::size_t guess = guess_;
@@ -322,16 +328,16 @@ std::size_t SmiRowReader::ReadUsualRows() {
         !MillisOfMinute(stamp.data() + 15, &ms)) {
       break;
     }
-    times[line] = Instant::FromNanos(minute_ns_ + ms * 1'000'000);
-    if (!names_.empty()) {
-      const Known& known = known_[guess];
+    times[line] = Instant::FromNanos(minute_ns + ms * 1'000'000);
+    if (!names.empty()) {
+      const Known& known = all_known[guess];
       std::size_t same = 0;
-      while (same < names_.size() && Same(known.text[same], cell(names_[same].position))) ++same;
-      if (same < names_.size()) break;
+      while (same < names.size() && Same(known.text[same], cell(names[same].position))) ++same;
+      if (same < names.size()) break;
       devices[line] = known.device;
-      guess = guess + 1 < known_.size() ? guess + 1 : 0;
+      guess = guess + 1 < all_known.size() ? guess + 1 : 0;
     }
-    if (!masks_.empty()) {
+    if (reads_mask) {
       ends_ = {ends, columns_};
       if (!ReadUsualMask(&value_[Index(Signal::kEventReasons)][line])) break;
     }

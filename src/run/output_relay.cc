@@ -34,10 +34,11 @@ constexpr std::size_t kBlock = 64 * 1024;
 constexpr std::size_t kMostLeft = 1024 * 1024;
 // A pseudo-terminal hands out 4095 bytes at most, and wakes its reader for every line. While lines come faster than
 // they can be shown one by one, what comes next is waited for this long, so that a reading has many. The kernel holds
-// 64 KiB meanwhile. A first line after a pause never waits.
+// 64 KiB meanwhile. A first line after a pause never waits, nor does what follows a full reading: the kernel is handing
+// on what it holds, 4 KiB at a time.
 constexpr std::size_t kFullReading = 2048;
 constexpr std::int64_t kFloodNs = 1'000'000;
-constexpr long kGatherNs = 200'000;
+constexpr long kGatherNs = 500'000;
 // How long our end waits for heirs that copy in place of threads.
 constexpr int kMostHeirLooks = 400;
 constexpr int kHeirLookMilliseconds = 5;
@@ -86,7 +87,9 @@ class Gathering {
   void OnReading(std::size_t bytes) {
     const std::int64_t now = MonotonicNanos();
     const bool flood = now - std::exchange(last_, now) < kFloodNs;
-    if (!flood || bytes >= kFullReading) return;
+    const bool full = bytes >= kFullReading;
+    const bool follows_full = std::exchange(full_, full);
+    if (!flood || full || follows_full) return;
     const timespec gather{0, kGatherNs};
     nanosleep(&gather, nullptr);
     last_ = MonotonicNanos();
@@ -94,6 +97,7 @@ class Gathering {
 
  private:
   std::int64_t last_ = 0;
+  bool full_ = false;  // the last reading
 };
 
 // A process that only copies, until nobody is left to write. After a fork of several threads: only system calls.

@@ -18,7 +18,7 @@ class ValueSpread {
   // `steps` >= 0.
   void Add(std::int64_t steps, std::int64_t ns) {
     const std::size_t bin = BinOf(steps);
-    if (bin < first_ || bin - first_ >= ns_.size()) Reach(bin);
+    if (bin - first_ >= ns_.size()) Reach(bin);  // also of a bin below the first, as the difference wraps round
     ns_[bin - first_] += ns;
   }
   void Merge(const ValueSpread& o);
@@ -34,9 +34,9 @@ class ValueSpread {
   static constexpr std::int64_t kExact = 256;
   static constexpr std::size_t kBinsOfOctave = 128;
   static std::size_t BinOf(std::int64_t steps) {
-    if (steps < kExact) return static_cast<std::size_t>(steps);
-    const auto octave = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(steps))) - 8;
-    return kBinsOfOctave * octave + static_cast<std::size_t>(steps >> octave);
+    const auto value = static_cast<std::uint64_t>(steps);
+    const auto octave = static_cast<std::size_t>(std::bit_width(value | kBinsOfOctave)) - 8;  // 0 of exact bins
+    return kBinsOfOctave * octave + static_cast<std::size_t>(value >> octave);
   }
   static std::int64_t LowerEdge(std::size_t bin);
   void Reach(std::size_t bin);

@@ -50,6 +50,31 @@ TEST(ValueSpread, PercentilesAreExactBelow256StepsAndWithinABinAbove) {
   });
 }
 
+// The lower edge of a bin has the eight highest bits of each value in it, and zeros behind.
+TEST(ValueSpread, BinsKeepTheEightHighestBits) {
+  const auto edge = [](std::int64_t steps) {
+    std::int64_t bit = 1;
+    while (steps / bit >= 256) bit *= 2;
+    return steps / bit * bit;
+  };
+  const auto expect = [&](std::int64_t steps) {
+    ValueSpread spread;
+    spread.Add(edge(steps) / 3, 5);  // bins below and above the first
+    spread.Add(steps, 90);
+    spread.Add(edge(steps) / 5, 5);
+    RC_ASSERT(spread.Percentile(100) == edge(steps));
+    RC_ASSERT(spread.AtLeast(edge(steps)) == 90 + (steps == 0 ? 10 : 0));
+  };
+  test::ExpectProperty([&] {
+    for (int bits = 0; bits < 63; ++bits) {
+      const std::int64_t power = std::int64_t{1} << bits;
+      for (const std::int64_t steps : {power - 1, power, power + 1}) expect(steps);
+      expect(*rc::gen::inRange<std::int64_t>(0, power));
+    }
+    expect(INT64_MAX);
+  });
+}
+
 TEST(ValueSpread, PartsMergeToTheWhole) {
   test::ExpectProperty([] {
     const Times times = AnyTimes();
