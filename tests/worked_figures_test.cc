@@ -137,7 +137,7 @@ TEST_F(TraceInDollars, LabelsCostWhatTheTruthSays) {
   const json& cost = audit_["cost"];
   const double idle_held = Number(cost["idle_held_exact"]);
   const double spin_wait = Number(cost["spin_wait_exact"]);
-  const double throttling = Number(Finding("throttling")["cost_exact"]);
+  const double throttling = Number(Finding("throttling")["time_cost_exact"]);
   EXPECT_NEAR(idle_held, usd["idle_held"].get<double>(), kMicroDollar);
   EXPECT_NEAR(Number(cost["idle_empty_exact"]), usd["idle_empty"].get<double>(), kMicroDollar);
   EXPECT_NEAR(spin_wait, usd["spin_wait"].get<double>(), kMicroDollar);
@@ -145,7 +145,7 @@ TEST_F(TraceInDollars, LabelsCostWhatTheTruthSays) {
   const double bound = Number(audit_["phases"]["compute_bound"]["cost_exact"]);
   EXPECT_NEAR(bound - spin_wait - throttling, usd["compute_bound_real"].get<double>(), 2 * kMicroDollar);
   EXPECT_EQ(audit_["ticks"]["pattern"], "starved");
-  EXPECT_NEAR(Number(Finding("unknown")["cost_exact"]), usd["starved"].get<double>(), kMicroDollar);
+  EXPECT_NEAR(Number(Finding("unknown")["time_cost_exact"]), usd["starved"].get<double>(), kMicroDollar);
 }
 
 TEST_F(TraceInDollars, HoursAndEnergy) {

@@ -54,7 +54,8 @@ class TickCounter {
   [[nodiscard]] std::int64_t last_value() const { return last_value_; }
   // Of the last reading, far in the past before the first.
   [[nodiscard]] std::int64_t last_time() const { return last_row_; }
-  // Observed time that belongs to the current block, and utilisation x ns over it; call before OnReading of a later one.
+  // Observed time that belongs to the current block, and utilisation x ns over it; call before OnReading of a later
+  // one.
   void OnObserved(std::int64_t ns, std::int64_t area) {
     block_observed_ns_ += ns;
     block_area_ += area;

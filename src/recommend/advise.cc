@@ -64,8 +64,9 @@ double BoundOf(const Finding& finding, const CostReport& cost) {
   if (!weigh || !finding.time_cost) return finding.bound;
   const double observed = static_cast<double>(cost.whole.total->nano() - cost.whole.unobserved_cost->nano() -
                                               cost.whole.unallocated_cost->nano());
-  return observed <= 0 ? finding.bound
-                       : finding.bound / finding.ShareOfRun() * static_cast<double>(finding.time_cost->nano()) / observed;
+  return observed <= 0
+             ? finding.bound
+             : finding.bound / finding.ShareOfRun() * static_cast<double>(finding.time_cost->nano()) / observed;
 }
 
 // What was observed, as a share of the bill.

@@ -462,6 +462,7 @@ Json FindingsJson(const AuditReport& report, const MoneyWriter& money) {
     finding["refutes"] = TextsOf(f.refutes);
     finding["isolate"] = TextOrNull<Json>(f.isolate);
     finding["gpu_hours"] = InHours(f.gpu_ns);
+    money.Put(finding, "time_cost", f.time_cost);
     finding["waste_gpu_hours"] = InHours(f.waste_ns);
     money.PutCell(finding, "cost", costs[i], f.cost, f.waste_ns > 0 ? std::string_view() : "explains_no_waste");
     list.push_back(std::move(finding));
