@@ -86,7 +86,7 @@ Result<void> InputJoin::Read(const KnownInput& input, const ImportOptions& optio
   JoinWatch watch(sorter_, overlap_);
   StraightClock clock(watch, quality_);
   const bool steps = input.importer->in_order && input.importer->clock == ClockDomain::kWall;
-  ImportTarget target{devices_, quality_, owners_, steps ? static_cast<SampleSink&>(clock) : watch, nullptr, &hosts_};
+  ImportTarget target{devices_, quality_, owners_, steps ? static_cast<SampleSink&>(clock) : watch, &links_, &hosts_};
   TRY(ImportInput(input, options, target));
   signals_ |= watch.signals();
   dated_ = dated_ || watch.dated();

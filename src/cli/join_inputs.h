@@ -6,6 +6,7 @@
 #include "cli/input_overlap.h"
 #include "cli/open_input.h"
 #include "import/host_watch.h"
+#include "import/link_facts.h"
 #include "telemetry/time_sorter.h"
 
 namespace idleburn {
@@ -21,9 +22,9 @@ Result<void> CheckOrder(const std::string& input, std::int64_t rows, std::int64_
 // those that cannot be of one run or whose GPUs cannot be told apart.
 class InputJoin {
  public:
-  // All outlive it.
-  InputJoin(DeviceTable& devices, DataQuality& quality, OwnerLedger& owners)
-      : devices_(devices), quality_(quality), owners_(owners) {}
+  // All outlive it. `beside` is told of the PCIe links of boards; null: nobody asks.
+  InputJoin(DeviceTable& devices, DataQuality& quality, OwnerLedger& owners, LiveSink* beside = nullptr)
+      : devices_(devices), quality_(quality), owners_(owners), links_(beside) {}
 
   // Reads one input to its end.
   Result<void> Read(const KnownInput& input, const ImportOptions& options);
@@ -36,6 +37,7 @@ class InputJoin {
   DeviceTable& devices_;
   DataQuality& quality_;
   OwnerLedger& owners_;
+  LinkFacts links_;
   TimeSorter sorter_{devices_, quality_};
   InputOverlap overlap_{devices_};
   HostWatch hosts_;

@@ -37,7 +37,10 @@ std::vector<LinkSpeed> LinksOf(const DeviceTable& devices, const RunFacts& facts
     const auto fact = [&](const std::string& end) {
       return ParseInteger(FactIn(facts, "gpu." + devices[id].uuid + end));
     };
-    // The generation falls while a board is idle, as it was when it was asked; lanes do not come back.
+    // The generation falls while a board is idle, as it may have been when it was asked, and comes back under load: so
+    // the most that board and slot can have counts. Lanes do not come back. Wrong of a link that trained to less than
+    // it could, by a bad riser: it is then taken for faster, and called full too seldom rather than too often. Where
+    // the most is not told nothing is known: by the generation of an idle board the link would seem full under load.
     links.push_back({PcieSpeed(fact(".pcie_most_generation").value_or(0), fact(".pcie_width").value_or(0)),
                      NvlinkSpeed(devices[id].name, fact(".nvlinks"))});
   }

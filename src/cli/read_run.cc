@@ -196,7 +196,7 @@ class RunReader {
   std::unique_ptr<RunInputs> run_ = std::make_unique<RunInputs>();
   RunClassifier classifier_;
   WindowFilter filter_{classifier_, options_.window};
-  InputJoin join_{run_->devices, run_->quality, run_->owners};
+  InputJoin join_{run_->devices, run_->quality, run_->owners, &run_->summary};
   std::optional<KnownInput> waiting_;
   std::size_t inputs_ = 0;  // of samples
 };

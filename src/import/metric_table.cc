@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/int128.h"
+#include "import/link_facts.h"
 #include "telemetry/value_range.h"
 #include "text/number.h"
 
@@ -86,6 +87,9 @@ constexpr Metric Smi(std::string_view name, Signal signal, Scale scale, MetricRo
 constexpr Metric Reason(std::string_view name, std::uint16_t bit) {
   return {name, MetricSource::kNvidiaSmi, R::kEventReason, S::kEventReasons, Scale::kCount, F::kPlain, bit};
 }
+constexpr Metric Link(MetricSource source, std::string_view name, LinkPart part) {
+  return {name, source, R::kLink, S::kUtilization, Scale::kCount, F::kPlain, static_cast<std::uint16_t>(part)};
+}
 constexpr Metric Top(std::string_view name, Signal signal, Scale scale, MetricRole role = R::kSignal) {
   return Plain(MetricSource::kNvitop, name, signal, scale, role);
 }
@@ -134,6 +138,10 @@ constexpr Metric kMetrics[] = {
     Dcgm(230, "DCGM_FI_DEV_XID_ERROR", S::kXid, Scale::kCount, F::kInt32, R::kXid),
     Dcgm(230, "dcgm_xid_errors", S::kXid, Scale::kCount, F::kInt32, R::kXid),
     Dcgm(230, "DCGM_EXP_XID_ERRORS_COUNT", S::kXid, Scale::kCount, F::kPlain, R::kXidCount),
+    Link(MetricSource::kDcgm, "DCGM_FI_DEV_PCIE_LINK_GEN", LinkPart::kGeneration),
+    Link(MetricSource::kDcgm, "DCGM_FI_DEV_PCIE_MAX_LINK_GEN", LinkPart::kMostGeneration),
+    Link(MetricSource::kDcgm, "DCGM_FI_DEV_PCIE_LINK_WIDTH", LinkPart::kWidth),
+    Link(MetricSource::kDcgm, "DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH", LinkPart::kMostWidth),
     Dcgm(250, "DCGM_FI_DEV_FB_TOTAL", S::kMemoryTotal, Scale::kMebibyte, F::kInt64),
     Dcgm(250, "dcgm_fb_total", S::kMemoryTotal, Scale::kMebibyte, F::kInt64),
     Dcgm(251, "DCGM_FI_DEV_FB_FREE", S::kMemoryTotal, Scale::kMebibyte, F::kInt64, R::kMemoryFree),
@@ -201,6 +209,10 @@ constexpr Metric kMetrics[] = {
     Reason("nvidia_smi_clocks_throttle_reasons_display_clocks_setting", 8),
     Smi("nvidia_smi_pcie_throughput_tx_bytes_per_second", S::kPcieTx, Scale::kBytePerSecond),
     Smi("nvidia_smi_pcie_throughput_rx_bytes_per_second", S::kPcieRx, Scale::kBytePerSecond),
+    Link(MetricSource::kNvidiaSmi, "nvidia_smi_pcie_link_gen_current", LinkPart::kGeneration),
+    Link(MetricSource::kNvidiaSmi, "nvidia_smi_pcie_link_gen_max", LinkPart::kMostGeneration),
+    Link(MetricSource::kNvidiaSmi, "nvidia_smi_pcie_link_width_current", LinkPart::kWidth),
+    Link(MetricSource::kNvidiaSmi, "nvidia_smi_pcie_link_width_max", LinkPart::kMostWidth),
     Smi("nvidia_smi_compute_apps", S::kProcesses, Scale::kCount),
     Smi("nvidia_smi_compute_app_info", S::kProcesses, Scale::kCount, R::kProcess),
     Smi("nvidia_smi_xid_errors_total", S::kXid, Scale::kCount, R::kXidCount),

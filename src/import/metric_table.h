@@ -74,6 +74,7 @@ enum class MetricRole : std::uint8_t {
   kDeviceInfo,      // labels name the device
   kCollectSuccess,  // 0: this scrape repeats old values
   kJobId,           // the value is the Slurm job that holds the device
+  kLink,            // of the PCIe link: `field` is its LinkPart (import/link_facts.h)
 };
 
 struct Metric {
@@ -83,8 +84,8 @@ struct Metric {
   Signal signal;
   Scale scale;
   FieldType type;
-  // Names of one field are aliases. DCGM: the field id; an event reason's bit; else 0, and the signal tells fields
-  // apart.
+  // Names of one field are aliases. DCGM: the field id; an event reason's bit; a part of the link; else 0, and the
+  // signal tells fields apart.
   std::uint16_t field;
 };
 

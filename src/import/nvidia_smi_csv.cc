@@ -1,6 +1,7 @@
 #include "import/nvidia_smi_csv.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "import/device_limit.h"
 #include "import/index_watch.h"
 #include "import/line_blocks.h"
+#include "import/link_facts.h"
 #include "import/misfit_rows.h"
 #include "import/smi_columns.h"
 #include "import/smi_rows.h"
@@ -101,6 +103,28 @@ void NameCounters(DeviceId id, Shared& shared) {
     } else if (column.role == SmiRole::kFlag) {
       shared.out.devices.NameCounter(id, Signal::kEventReasons, "nvidia_smi.clocks_event_reasons");
     }
+  }
+}
+
+struct LinkColumn {
+  SmiRole role;
+  LinkPart part;
+};
+constexpr std::array<LinkColumn, 4> kLink = {{
+    {SmiRole::kLinkGeneration, LinkPart::kGeneration},
+    {SmiRole::kLinkMostGeneration, LinkPart::kMostGeneration},
+    {SmiRole::kLinkWidth, LinkPart::kWidth},
+    {SmiRole::kLinkMostWidth, LinkPart::kMostWidth},
+}};
+
+// The link of a device, by its first row.
+void TellLinkOf(DeviceId id, std::string_view line, Shared& shared) {
+  const std::vector<SmiColumn>& columns = shared.layout->columns;
+  const std::vector<std::string_view> cells = Split(line, ',');
+  for (std::size_t i = 0; i < std::min(columns.size(), cells.size()); ++i) {
+    const auto* const link =
+        std::find_if(kLink.begin(), kLink.end(), [&](const LinkColumn& l) { return l.role == columns[i].role; });
+    if (link != kLink.end()) TellLink(id, link->part, Trim(cells[i]), shared.out);
   }
 }
 
@@ -486,6 +510,7 @@ class CsvWorker final : public LineBlockWorker {
         return false;
       }
       known = shared_.entered.emplace(reader_->Joined(identity), **entered).first;
+      TellLinkOf(known->second, reader_->Line(), shared_);
     }
     sample.device = known->second;
     reader_->Learn(identity, known->second);

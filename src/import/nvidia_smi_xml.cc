@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "import/link_facts.h"
 #include "import/stamp.h"
 #include "import/units.h"
 #include "telemetry/counter_choice.h"
@@ -42,6 +44,17 @@ constexpr std::array<Source, 20> kSources = {{
     {Signal::kTemperature, "temperature/gpu_temp"},
     {Signal::kPcieRx, "pci/rx_util"},
     {Signal::kPcieTx, "pci/tx_util"},
+}};
+
+struct LinkSource {
+  LinkPart part;
+  std::string_view path;
+};
+constexpr std::array<LinkSource, 4> kLink = {{
+    {LinkPart::kGeneration, "pci/pci_gpu_link_info/pcie_gen/current_link_gen"},
+    {LinkPart::kMostGeneration, "pci/pci_gpu_link_info/pcie_gen/max_link_gen"},
+    {LinkPart::kWidth, "pci/pci_gpu_link_info/link_widths/current_link_width"},
+    {LinkPart::kMostWidth, "pci/pci_gpu_link_info/link_widths/max_link_width"},
 }};
 
 // Elements of the event reasons (from v12 of the documents on, and before); that of each is named after them and it.
@@ -152,6 +165,9 @@ class Mapper {
     Read(gpu.leaves, Scope::kInstance, board);
     ReadReasons(gpu.leaves, board);
     CountProcesses(gpu, "", board);
+    if (linked_.insert(board.device).second) {
+      for (const LinkSource& link : kLink) TellLink(board.device, link.part, gpu.leaves.Get(link.path), out_);
+    }
 
     std::map<std::string_view, Instance> instances;
     for (const Leaves& device : gpu.mig_devices) {
@@ -272,7 +288,9 @@ class Mapper {
       const std::string_view name = path;
       const auto is = [&](const Source& source) { return source.path == name; };
       const auto in_group = [&](std::string_view element) { return name.substr(0, element.size()) == element; };
+      const auto is_link = [&](const LinkSource& link) { return link.path == name; };
       const bool used = std::any_of(kSources.begin(), kSources.end(), is) ||
+                        std::any_of(kLink.begin(), kLink.end(), is_link) ||
                         std::any_of(kReasonElements.begin(), kReasonElements.end(), in_group) ||
                         std::find(kIdentity.begin(), kIdentity.end(), name) != kIdentity.end();
       if (!used) out_.quality.CountNamed(QualityId::kUnknownColumn, name, place_);
@@ -286,6 +304,7 @@ class Mapper {
   Instant last_;
   std::vector<Sample> samples_;
   std::map<std::pair<DeviceId, Signal>, const Source*> chosen_;
+  std::set<DeviceId> linked_;  // whose link was told
   bool counted_ = false;
 };
 

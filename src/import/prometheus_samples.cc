@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "import/link_facts.h"
 #include "import/stamp.h"
 #include "text/escape.h"
 #include "text/number.h"
@@ -155,6 +156,7 @@ std::optional<PrometheusSamples::Series> PrometheusSamples::Resolve(const Promet
   if (by_uuid && !id.machine.empty()) series.stay = hosts_.Track(*device, id.machine);
   series.code = ParseInteger(id.xid).value_or(0);
   if (metric.role == MetricRole::kDeviceInfo || metric.role == MetricRole::kJobId) return series;
+  if (metric.role == MetricRole::kLink) return series;
   // The driver has no utilisation of a MIG instance; what DCGM then exports is no reading.
   series.unused = metric.signal == Signal::kUtilization && out_.devices[*device].mig.has_value();
   if (series.unused) out_.quality.CountNamed(QualityId::kUnavailableValue, SampleName(line), Here());
@@ -229,6 +231,11 @@ void PrometheusSamples::Dispatch(const Series& series, Instant time, std::string
     const Reading job = ReadScaled(value, metric.scale);
     if (job.doubt || job.value == 0) return;
     return owners_.See(owners_.Track(series.device, "job " + std::to_string(job.value)), time);
+  }
+  if (metric.role == MetricRole::kLink) {
+    const auto part = static_cast<LinkPart>(metric.field);
+    if (linked_.emplace(series.device, part).second) TellLink(series.device, part, value, out_);
+    return;
   }
   readings_.Add(metric, series.device, series.code, time, value, Here());
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "import/host_watch.h"
+#include "import/link_facts.h"
 #include "import/metric_readings.h"
 #include "import/metric_table.h"
 #include "import/owner_timeline.h"
@@ -105,8 +106,9 @@ class PrometheusSamples {
   std::set<std::string> unknown_;
   std::unordered_map<std::string, Named> metrics_;  // by name
   std::unordered_map<std::string, Series, TextHash, std::equal_to<>> series_;
-  std::int64_t full_ = -1;  // the scrape that has more series than are kept
-  Series spare_;            // one of those
+  std::int64_t full_ = -1;                          // the scrape that has more series than are kept
+  Series spare_;                                    // one of those
+  std::set<std::pair<DeviceId, LinkPart>> linked_;  // what was told of links
   std::map<std::string, SmiHost> smi_hosts_;
   std::size_t failed_ = 0;
   OwnerTimeline owners_;

@@ -49,6 +49,11 @@ constexpr auto kKnown = std::to_array<Known>({
     {"temperature.gpu", SmiRole::kValue, Signal::kTemperature, 0},
     {"clocks_event_reasons.active", SmiRole::kMask, Signal::kEventReasons, 0},
     {"clocks_throttle_reasons.active", SmiRole::kMask, Signal::kEventReasons, 1},
+    {"pcie.link.gen.gpucurrent", SmiRole::kLinkGeneration, Signal::kUtilization, 0},
+    {"pcie.link.gen.current", SmiRole::kLinkGeneration, Signal::kUtilization, 1},
+    {"pcie.link.gen.max", SmiRole::kLinkMostGeneration, Signal::kUtilization, 0},
+    {"pcie.link.width.current", SmiRole::kLinkWidth, Signal::kUtilization, 0},
+    {"pcie.link.width.max", SmiRole::kLinkMostWidth, Signal::kUtilization, 0},
 });
 
 constexpr int kRankOfFlags = 2;  // after the masks that they make up

@@ -13,7 +13,22 @@
 namespace idleburn {
 
 // What a column of an nvidia-smi --query-gpu log is for.
-enum class SmiRole : std::uint8_t { kIgnored, kTime, kIndex, kUuid, kBusId, kName, kValue, kMask, kFlag };
+enum class SmiRole : std::uint8_t {
+  kIgnored,
+  kTime,
+  kIndex,
+  kUuid,
+  kBusId,
+  kName,
+  kValue,
+  kMask,
+  kFlag,
+  // Of the PCIe link, by import/link_facts.h.
+  kLinkGeneration,
+  kLinkMostGeneration,
+  kLinkWidth,
+  kLinkMostWidth,
+};
 
 struct SmiColumn {
   SmiRole role = SmiRole::kIgnored;

@@ -50,6 +50,10 @@ SmiRowReader::SmiRowReader(const SmiLayout& layout, const TimeZone* zone)
     const SmiColumn& column = layout.columns[i];
     switch (column.role) {
       case SmiRole::kIgnored:
+      case SmiRole::kLinkGeneration:
+      case SmiRole::kLinkMostGeneration:
+      case SmiRole::kLinkWidth:
+      case SmiRole::kLinkMostWidth:
         break;
       case SmiRole::kTime:
         time_ = i;

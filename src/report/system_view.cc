@@ -47,8 +47,11 @@ std::string GpuWords(const AuditReport& report, DeviceId device) {
   const auto add = [&](const std::string& part) { words += (words.empty() ? "" : ", ") + part; };
   if (const std::string vbios = fact(".vbios"); !vbios.empty()) add("VBIOS " + vbios);
   if (const std::string width = fact(".pcie_width"); !width.empty()) {
-    add(fmt::format("PCIe gen {} x{} of gen {} x{}", fact(".pcie_generation"), width, fact(".pcie_most_generation"),
-                    fact(".pcie_most_width")));
+    const auto link = [](const std::string& generation, const std::string& lanes) {
+      return (generation.empty() ? "" : " gen " + generation) + (lanes.empty() ? "" : " x" + lanes);
+    };
+    const std::string most = link(fact(".pcie_most_generation"), fact(".pcie_most_width"));
+    add("PCIe" + link(fact(".pcie_generation"), width) + (most.empty() ? "" : " of" + most));
   }
   if (const std::string links = fact(".nvlinks"); !links.empty() && links != "0") add(links + " NVLinks up");
   return words;
