@@ -14,7 +14,7 @@ constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDe
 constexpr std::array<Signal, 3> kRemembered = {Signal::kPowerLimit, Signal::kPowerDefaultLimit, Signal::kMaxSmClock};
 constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
 constexpr std::uint32_t kHeld = HeldMask();
-constexpr std::uint32_t kLargest = Bit(Signal::kMemoryUsed) | Bit(Signal::kProcesses);
+constexpr std::uint32_t kLargest = Bit(Signal::kMemoryUsed) | Bit(Signal::kTemperature) | Bit(Signal::kProcesses);
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
 // `span` ns at the mean of so many readings (none negative): their sum x span / count, half to even. Where the product
@@ -307,9 +307,9 @@ void DeviceClassifier::FeedSameTime(const Sample& sample) {
 
 // What the readings of one signal and stamp come to, with `value` as one more; `before`: so far. A stamp that is
 // coarser than the readings does not tell when each was read, so each speaks for the same part of it: a gauge is their
-// mean. The largest would make a square wave of 0 % and 100 % a full load. Memory and processes are the most that was
-// held, flags the last. Wrong where rows were repeated unevenly by a fault: 0, 100, 100 of one stamp may have been 0,
-// 100.
+// mean. The largest would make a square wave of 0 % and 100 % a full load. Memory, temperature and processes count
+// as the most that was read, flags as the last. Wrong where rows were repeated unevenly by a fault: 0, 100, 100 of one
+// stamp may have been 0, 100.
 std::int64_t DeviceClassifier::ValueOfStamp(Signal signal, std::int64_t before, std::int64_t value) {
   const std::size_t i = Index(signal);
   if ((stamp_.signals & Bit(signal)) == 0) {

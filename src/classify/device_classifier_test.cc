@@ -429,7 +429,8 @@ TEST(DeviceClassifierTest, WhatTellsOfSpinWaitIsCounted) {
 }
 
 // Stamps coarser than the readings: in whatever order the rows of one stamp come, each gauge counts as their mean and
-// memory as the most, for every figure, as if one row had said so. The peak is that of single rows all the same.
+// memory and temperature as the most, for every figure, as if one row had said so. The peak is that of single rows all
+// the same.
 TEST(DeviceClassifierTest, RowsOfOneStampCountAsTheirMean) {
   const Thresholds thresholds;
   test::ExpectProperty([&] {
@@ -439,9 +440,11 @@ TEST(DeviceClassifierTest, RowsOfOneStampCountAsTheirMean) {
     std::vector<Sample> rows;
     std::int64_t differing = 0;
     std::int64_t repeats = 0;
-    constexpr std::array<Signal, 3> kGauges = {Signal::kUtilization, Signal::kPower, Signal::kMemoryUsed};
+    constexpr std::array<Signal, 4> kGauges = {Signal::kUtilization, Signal::kPower, Signal::kMemoryUsed,
+                                               Signal::kTemperature};
     std::map<Signal, std::int64_t> peak;
     for (Sample& one : trace) {
+      if (*rc::gen::inRange(0, 3) > 0) one.Set(Signal::kTemperature, *rc::gen::inRange<std::int64_t>(20'000, 90'000));
       std::vector<Sample> same = {one};
       for (int copies = *rc::gen::inRange(0, 6); copies > 0; --copies) {
         Sample copy = one;
@@ -461,7 +464,9 @@ TEST(DeviceClassifierTest, RowsOfOneStampCountAsTheirMean) {
           peak.try_emplace(s, row.Get(s)).first->second = std::max(peak[s], row.Get(s));
           differs = differs || row.Get(s) != same.front().Get(s);
         }
-        one.Set(s, s == Signal::kMemoryUsed ? most : static_cast<std::int64_t>(DivHalfEven(sum, std::ssize(same))));
+        one.Set(s, s == Signal::kMemoryUsed || s == Signal::kTemperature
+                       ? most
+                       : static_cast<std::int64_t>(DivHalfEven(sum, std::ssize(same))));
       }
       differing += differs ? 1 : 0;
       repeats += std::ssize(same) - 1;
