@@ -148,6 +148,27 @@ TEST_F(TraceInDollars, LabelsCostWhatTheTruthSays) {
   EXPECT_NEAR(Number(Finding("unknown")["time_cost_exact"]), usd["starved"].get<double>(), kMicroDollar);
 }
 
+// What each cause wasted of its time, by the labels: idle GPUs did next to nothing, spinning ones nothing at all, and
+// the short idle stretches without a process are what no cause explains.
+TEST_F(TraceInDollars, CausesCostTheWasteInTheirTime) {
+  const json& usd = truth_["total"]["usd_by_label"];
+  const auto cost = [&](const json& finding) { return Number(finding["cost_exact"]); };
+  const auto near = [&](double got, const char* label) {
+    const double all = usd[label].get<double>();
+    EXPECT_LE(got, all + kMicroDollar) << label;
+    EXPECT_GE(got, 0.95 * all) << label;
+  };
+  near(cost(Finding("idle_held")), "idle_held");
+  near(cost(Finding("spin_wait")), "spin_wait");
+  double sum = 0;
+  for (const json& f : audit_["findings"]) {
+    if (!f["cost"].is_null()) sum += cost(f);
+    if (f["title"] == "GPUs are under-used; why is not measured") near(cost(f), "idle_empty");
+  }
+  EXPECT_LE(sum, Number(audit_["cost"]["waste_exact"]));
+  EXPECT_GE(sum, 0.95 * Number(audit_["cost"]["waste_exact"])) << "little is left without a cause";
+}
+
 TEST_F(TraceInDollars, HoursAndEnergy) {
   EXPECT_NEAR(audit_["throttled_gpu_hours"].get<double>(), 0.596667, 5e-7);
   EXPECT_NEAR(audit_["throttled_with_clock_loss_gpu_hours"].get<double>(), 0.2, 1e-9);

@@ -97,7 +97,7 @@ constexpr auto kCauses = std::to_array<Cause>({
      Pool::kIdle,
      "idle stretches of a minute or more with memory held",
      "short pauses between bursts",
-     "end the process and watch who misses it",
+     "ask the owner of the process what it waits for",
      {"stop_idle", "autoscale", "mig"}},
     {"idle_empty",
      "GPUs are allocated with nothing on them",

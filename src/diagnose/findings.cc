@@ -107,9 +107,8 @@ std::string WhyNotStopped(const Scene& scene, const IdleTally& tally, const std:
         "no GPU to stop",
         scene.NameOf(of->device->device));
   }
-  return fmt::format(
-      "{} is at 0 % with all GPUs of its job for {:g} minutes at no time: no advice to stop it (--idle-after)",
-      scene.NameOf(of->device->device), minutes);
+  return fmt::format("no advice to stop {}: its job never had all GPUs at 0 % for {:g} minutes (--idle-after)",
+                     scene.NameOf(of->device->device), minutes);
 }
 
 // Empty: that of the cause.
@@ -130,16 +129,20 @@ std::string HowToTellHolders(const Scene& scene, const DeviceResult& d) {
          "used_memory --format=csv -l 60";
 }
 
-// The idle time claimed of each device, and whose waste it is.
+// The idle time claimed of each device, and the waste of what is too little to be named.
 struct IdleClaim {
   WasteLeft* waste;
   DeviceShares ns = {};
+  DeviceShares unnamed_waste = {};
 };
 
 // Adds to `claim` what is worth a finding.
 void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tally,
                 const std::vector<DeviceIdle>& devices, IdleClaim& claim, std::vector<Finding>& findings) {
-  if (scene.Share(tally.ns) < kMaterialShare) return;
+  if (scene.Share(tally.ns) < kMaterialShare) {
+    for (const auto& [device, ns] : tally.wasted) claim.unnamed_waste[device] += ns;
+    return;
+  }
   for (const auto& [device, ns] : tally.where) claim.ns[device] += ns;
   // Memory tells that a process is there; that none is only its list does.
   const bool sure = cause == "idle_held" || (cause == "idle_empty" && tally.listed);
@@ -192,8 +195,8 @@ DeviceIdle IdleOf(const Scene& scene, const DeviceResult& d, StopTime stop, std:
   return one;
 }
 
-// Returns the idle time claimed of each device, and adds to *unclear what the timeline was too coarse to place.
-DeviceShares FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear, std::vector<Finding>& findings) {
+// Returns what is claimed, and adds to *unclear what the timeline was too coarse to place.
+IdleClaim FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear, std::vector<Finding>& findings) {
   IdleTally held(scene.cost);
   IdleTally empty(scene.cost);
   IdleTally unknown(scene.cost);
@@ -213,7 +216,7 @@ DeviceShares FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear,
   ReportIdle(scene, "idle_held", held, devices, claim, findings);
   ReportIdle(scene, "idle_empty", empty, devices, claim, findings);
   ReportIdle(scene, "idle", unknown, devices, claim, findings);
-  return claim.ns;
+  return claim;
 }
 
 // --- spin-wait -------------------------------------------------------------------------------------------------
@@ -415,46 +418,48 @@ void FindBursts(const Scene& scene, WasteLeft& waste, std::vector<Finding>& find
   findings.push_back(std::move(f));
 }
 
-// What no kernel ran in, of `ns` of the unclaimed time below 70 %, by device.
-DeviceShares UnclaimedWaste(const Scene& scene, const Claims& claims, std::int64_t ns) {
-  std::map<DeviceId, double> wasted;
-  double low = 0;
+// What no kernel ran in, of the unclaimed time below 70 %, by device. `before`: the waste that was left when causes
+// began that share such time, and do not claim all of it.
+DeviceShares UnclaimedWaste(const Scene& scene, const Claims& claims, const IdleClaim& idle,
+                            const DeviceShares& before) {
+  DeviceShares shares = idle.unnamed_waste;
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
     const DeviceResult& d = scene.run.devices[i];
     const auto& buckets = d.totals.timeline.buckets;
+    double lost = 0;
     for (std::size_t b = 0; b < buckets.size(); ++b) {
-      if (claims.buckets[i][b]) continue;
-      low += static_cast<double>(scene.Weighted(LowNs(buckets[b]), d.device));
-      wasted[d.device] += LostNs(buckets[b], LowNs(buckets[b]));
+      if (!claims.buckets[i][b]) lost += LostNs(buckets[b], LowNs(buckets[b]));
     }
+    const auto had = before.find(d.device);
+    const auto has = claims.waste.left().find(d.device);
+    const bool priced = had != before.end() && has != claims.waste.left().end();
+    const std::int64_t shared = priced ? had->second - has->second : 0;
+    shares[d.device] += std::max<std::int64_t>(0, scene.Weighted(std::llround(lost), d.device) - shared);
   }
-  const double part = low > 0 ? std::min(1.0, static_cast<double>(ns) / low) : 0;
-  DeviceShares shares;
-  for (const auto& [device, lost] : wasted) shares[device] = scene.Weighted(std::llround(part * lost), device);
   return shares;
 }
 
-// Time in the two lower bands that no cause above explains. `idle`: idle time in the stretches claimed; `explained`: of
-// the other and of the underutilized time together.
-void FindUnexplained(const Scene& scene, const DeviceShares& idle, std::int64_t explained, std::int64_t unclear,
-                     Claims& claims, std::vector<Finding>& findings) {
+// Time in the two lower bands that no cause above explains. `idle`: the stretches claimed; `explained`: of
+// the other and of the underutilized time together; `shared`: see UnclaimedWaste.
+void FindUnexplained(const Scene& scene, const IdleClaim& idle, std::int64_t explained, std::int64_t unclear,
+                     const DeviceShares& shared, Claims& claims, std::vector<Finding>& findings) {
   std::int64_t idle_left = scene.cost.whole.phase_ns[kIdle];
-  for (const auto& [device, ns] : idle) idle_left -= ns;
+  for (const auto& [device, ns] : idle.ns) idle_left -= ns;
   const std::int64_t under = scene.cost.whole.phase_ns[kUnderutilized];
   const std::int64_t left = under + idle_left - explained;
   if (scene.Share(left) < kMaterialShare) return;
   DeviceShares where;  // what else is in these bands
   for (const CostReport::DeviceCost& d : scene.cost.devices) {
-    const auto claimed = idle.find(d.device);
-    const std::int64_t rest = d.usage.phase_ns[kIdle] - (claimed == idle.end() ? 0 : claimed->second);
+    const auto claimed = idle.ns.find(d.device);
+    const std::int64_t rest = d.usage.phase_ns[kIdle] - (claimed == idle.ns.end() ? 0 : claimed->second);
     where[d.device] = d.usage.phase_ns[kUnderutilized] + std::max<std::int64_t>(rest, 0);
   }
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, left, where);
   f.title = "GPUs are under-used; why is not measured";
-  claims.waste.Charge(UnclaimedWaste(scene, claims, left), f);
+  claims.waste.Charge(UnclaimedWaste(scene, claims, idle, shared), f);
   f.evidence.push_back(fmt::format(
       "{0} from {1} to {2} % for {3:.0f} GPU-s and below {1} % for {4:.0f} GPU-s outside stretches of {5} "
-      "s or more; {6:.0f} GPU-s of both have no cause in this data",
+      "s or more; this data has no cause for {6:.0f} GPU-s of both",
       scene.BusyCounter(), InPercent(scene.thresholds.idle_below), InPercent(scene.thresholds.productive_from),
       Seconds(under), Seconds(idle_left), kIdleStretchSeconds, Seconds(left)));
   if (scene.Share(unclear) >= kMaterialShare) {
@@ -555,11 +560,12 @@ std::vector<Finding> FindCauses(const Scene& scene, WasteLeft waste) {
     const std::int64_t start_up = FindStartUp(scene, claims, findings);
     const std::int64_t writes = FindWriteStall(scene, claims, findings);
     std::int64_t unclear = 0;
-    const DeviceShares idle = FindIdle(scene, claims, &unclear, findings);
+    const IdleClaim idle = FindIdle(scene, claims, &unclear, findings);
     FindSpinWait(scene, stall.spin_ns, claims.waste, findings);
     FindDimTime(scene, findings);
     FindThrottling(scene, findings);
     const std::int64_t link = FindFullLink(scene, claims, findings);
+    const DeviceShares before = claims.waste.left();
     const HostFindings host = FindHostCauses(scene, claims, findings);
     std::int64_t explained = stall.low_ns + start_up + writes + link + host.claimed_ns;
     const std::size_t unknown = findings.size();
@@ -567,7 +573,7 @@ std::vector<Finding> FindCauses(const Scene& scene, WasteLeft waste) {
       FindBursts(scene, claims.waste, findings);
       explained += BurstNs(scene);
     }
-    FindUnexplained(scene, idle, explained, unclear, claims, findings);
+    FindUnexplained(scene, idle, explained, unclear, before, claims, findings);
     for (std::size_t i = unknown; i < findings.size(); ++i) AddHostWords(host, findings[i]);
     FindCompute(scene, findings);
   }

@@ -21,6 +21,7 @@ class WasteLeft {
   void Charge(const DeviceShares& wasted, Finding& finding);
   // The same, where nobody knows which devices wasted it: in proportion to what each has left.
   void Charge(std::int64_t wasted_ns, Finding& finding);
+  [[nodiscard]] const DeviceShares& left() const { return left_; }
 
  private:
   const CostReport* cost_;

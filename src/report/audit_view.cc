@@ -44,7 +44,7 @@ std::string LargestSlices(const ViewContext& c) {
     rest.shown_cost = add(rest.shown_cost, slices[i]->shown_cost);
   }
   if (named < slices.size()) text += fmt::format("; {} {}", rest.name, c.Part(rest));
-  return fmt::format("{}: {}.", slices.size() == 1 ? "All of it" : "Largest slice first", text);
+  return fmt::format("{}: {}.", slices.size() == 1 ? "All of it was" : "By GPU state, largest first", text);
 }
 
 std::string Verdict(const ViewContext& c) {
@@ -76,6 +76,27 @@ std::int64_t RefusedReadings(const AuditReport& report) {
   return nothing ? report.quality->CountOf(QualityId::kOutOfRange) : 0;
 }
 
+// "Other waste: $0.38, 4.8 % of the bill": what the first findings leave of it. Empty where they explain none or all.
+std::string OtherWaste(const ViewContext& c, std::size_t named) {
+  const UsageCost& u = c.report.cost.whole;
+  Finding other;
+  other.waste_ns = WasteNs(u);
+  other.cost = u.waste;
+  std::int64_t explained = 0;
+  for (std::size_t i = 0; i < named; ++i) {
+    const Finding& f = c.report.advice.findings[i];
+    explained += f.waste_ns;
+    if (other.cost) other.cost = Money::Nano(other.cost->nano() - f.cost.value_or(Money()).nano());
+  }
+  other.waste_ns -= explained;
+  if (explained == 0 || ShareOf(other.waste_ns, u.window_ns) < kWorthSaying) return {};
+  std::optional<Money> shown = c.costs ? std::optional(c.costs->waste) : std::nullopt;
+  for (std::size_t i = 0; shown && i < named; ++i) {
+    shown = Money::Nano(shown->nano() - c.finding_costs[i].value_or(Money()).nano());
+  }
+  return fmt::format("Other waste: {}", c.Part(other, shown));
+}
+
 std::vector<std::string> Why(const ViewContext& c) {
   std::vector<std::string> lines;
   const std::vector<Finding>& findings = c.report.advice.findings;
@@ -87,6 +108,7 @@ std::vector<std::string> Why(const ViewContext& c) {
     if (f.gpu_ns == 0 && !f.evidence.empty()) line += ": " + f.evidence.front();
     lines.push_back(std::move(line));
   }
+  if (const std::string other = OtherWaste(c, lines.size()); !other.empty()) lines.push_back(other);
   if (const std::int64_t refused = RefusedReadings(c.report); refused > 0) {
     lines.push_back(
         fmt::format("{} what the unit allows: is the unit right?",

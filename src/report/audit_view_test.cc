@@ -155,9 +155,10 @@ TEST(EnergyTextTest, ItsCostStandsInItsOwnCurrencyAndWithoutAPriceOfTheGpus) {
 TEST(VerdictTest, WhatLittleWasDoneInIdleTimeIsNoWaste) {
   const auto audit = OneGpu(3600, [](int) { return 8; });
   const std::string verdict = ViewOf(audit->report, {}).verdict;
-  EXPECT_EQ(verdict,
-            "You paid $4.00 for 1.0000 GPU-hours; $3.68 (92.0 %) was waste. All of it: idle, held by a process $4.00 "
-            "(100.0 %).");
+  EXPECT_EQ(
+      verdict,
+      "You paid $4.00 for 1.0000 GPU-hours; $3.68 (92.0 %) was waste. All of it was: idle, held by a process $4.00 "
+      "(100.0 %).");
 }
 
 TEST(UnpricedTest, HoursWithoutAPriceAreNeverBesideTheAmountsOfTheOthers) {
@@ -345,7 +346,7 @@ TEST(VerdictTest, IdleTimeThatNobodyReadTheHolderOfIsSaidToBeThat) {
   for (DeviceResult& d : audit->report.run.devices) {
     for (TimelineBucket& b : d.totals.timeline.buckets) b.held_ns = 0;
   }
-  EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict, "All of it: idle, holder unknown $4.00 (100.0 %)."));
+  EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict, "All of it was: idle, holder unknown $4.00 (100.0 %)."));
   EXPECT_TRUE(Contains(AuditText(audit->report, 100, false), "idle; who holds the GPU is not known"));
 }
 

@@ -233,9 +233,9 @@ void CheckPage(const std::string& page, const CostReport& cost) {
 // The slices in the headline add up to what was paid, the largest first.
 void CheckHeadline(const std::string& page, const CostReport& cost) {
   const std::string line = OneLine(page);
-  const std::size_t from = line.find("Largest slice first: ");
+  const std::size_t from = line.find("By GPU state, largest first: ");
   if (from == std::string::npos) {
-    RC_ASSERT(line.find("All of it: ") != std::string::npos);
+    RC_ASSERT(line.find("All of it was: ") != std::string::npos);
     return;
   }
   const std::size_t to = line.find("%).", from);

@@ -90,7 +90,7 @@ void AddNotes(const ViewContext& c, const DeviceDiagnosis& d, ReportTable& table
   if (!gaps.empty())
     table.notes.push_back(fmt::format("{}: longest gaps of {}: {}.", label, Name(budget.window), gaps));
   if (d.next) {
-    table.notes.push_back(fmt::format("{}: without {} ({} of the window) the next is {}, {} of what is left.", label,
+    table.notes.push_back(fmt::format("{}: without {} ({} of the window) the next cause is {}: {} of the rest.", label,
                                       d.next->removed, PercentText(d.next->removed_share), d.next->cause,
                                       PercentText(d.next->share)));
   }

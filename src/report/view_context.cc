@@ -94,20 +94,18 @@ std::string ViewContext::Part(const BillSlice& slice) const {
 
 std::string ViewContext::Waste() const {
   const UsageCost& u = report.cost.whole;
-  const auto ns = static_cast<std::int64_t>(
-      std::llround(static_cast<double>(u.observed_ns) - u.effective_ns + u.spin_effective_ns));
+  const std::int64_t ns = WasteNs(u);
   const std::string amount = in_money && costs ? Cost(costs->waste) : Worth(u.waste, ns);
   return fmt::format("{} ({})", amount, PercentText(ShareOfBill(u.waste, ns)));
 }
 
-std::string ViewContext::Part(std::size_t finding) const {
-  const Finding& f = report.advice.findings[finding];
+std::string ViewContext::Part(const Finding& f, const std::optional<Money>& shown_cost) const {
   if (f.of_run) return fmt::format("{} of the traced window", PercentText(f.share));
   const bool wastes = f.waste_ns > 0;
   const std::int64_t ns = wastes ? f.waste_ns : f.gpu_ns;
   const std::optional<Money>& cost = wastes ? f.cost : f.time_cost;
   const bool unpriced = in_money && by_rate && !cost;
-  std::string amount = wastes && !unpriced ? Worth(finding_costs[finding], ns) : Hours(ns) + " GPU-hours";
+  std::string amount = wastes && !unpriced ? Worth(shown_cost, ns) : Hours(ns) + " GPU-hours";
   if (unpriced) return amount + " without a price";
   return fmt::format("{}, {} of {}", amount, PercentText(ShareOfBill(cost, ns)), Bill());
 }
@@ -115,6 +113,10 @@ std::string ViewContext::Part(std::size_t finding) const {
 std::string RoundPercent(double share) {
   const bool small = share != 0 && std::fabs(share) < 0.0995;
   return small ? fmt::format("{:.1f} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
+}
+
+std::int64_t WasteNs(const UsageCost& u) {
+  return std::llround(static_cast<double>(u.observed_ns) - u.effective_ns + u.spin_effective_ns);
 }
 
 double ShareOf(std::int64_t part, std::int64_t whole) {

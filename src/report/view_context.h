@@ -47,7 +47,10 @@ struct ViewContext {
   [[nodiscard]] std::string Part(const BillSlice& slice) const;
   [[nodiscard]] std::string Waste() const;
   // The same of a finding: of the waste that it explains, else of the time in which it was seen.
-  [[nodiscard]] std::string Part(std::size_t finding) const;
+  [[nodiscard]] std::string Part(std::size_t finding) const {
+    return Part(report.advice.findings[finding], finding_costs[finding]);
+  }
+  [[nodiscard]] std::string Part(const Finding& f, const std::optional<Money>& shown_cost) const;
   // Whether it is time of GPUs without a price alone: its cost is not known, though that of others is.
   [[nodiscard]] bool Unpriced(const std::optional<Money>& cost, std::int64_t ns) const {
     return ns > 0 && cost == Money() && report.cost.whole.unpriced.window_ns > 0;
@@ -55,6 +58,7 @@ struct ViewContext {
 };
 
 std::string RoundPercent(double share);                 // for readings, which are no part of the bill: "35 %", "0.4 %"
+std::int64_t WasteNs(const UsageCost& usage);           // GPU-nanoseconds of waste (docs/money.md)
 double ShareOf(std::int64_t part, std::int64_t whole);  // 0 of nothing
 
 // Shares of the total below half a per cent are not worth a sentence; they stay in the tables.

@@ -95,7 +95,9 @@ void AddPricedLines(const ViewContext& c, std::vector<std::string>& lines) {
   if (u.observed_ns == 0) {
     lines.emplace_back("Waste: unknown (nothing observed).");
   } else if (u.waste) {
-    lines.push_back(fmt::format("Waste: {}: time not busy, plus spin-wait. Unobserved time is not in it.", c.Waste()));
+    lines.push_back(
+        fmt::format("Waste: {}: cost x (1 - utilization), in every phase, plus spin-wait. Unobserved time is no waste.",
+                    c.Waste()));
   }
   lines.push_back(EffectiveHourLine(c));
   const std::optional<double> observed = ObservedShare(u);
@@ -162,12 +164,12 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
       if (slows && (*reasons)[i] > 0)
         which += fmt::format("{}{} {} h", which.empty() ? "" : ", ", kEventReasonTable[i].name, c.Hours((*reasons)[i]));
     }
-    lines.push_back(
-        fmt::format("Clocks held back: {} GPU-hours (clock-event mask 0xEC{}); with a loss of at least 5 % of the "
-                    "SM clock: {}.",
-                    c.Hours(u.throttled_ns), which.empty() ? "" : ": " + which,
-                    KnowsClockLoss(c.report) ? c.Hours(u.throttled_with_loss_ns) + " GPU-hours"
-                                             : "not known, as the SM clock or its maximum was not read"));
+    lines.push_back(fmt::format(
+        "Clocks held back: {} GPU-hours (clock-event mask 0xEC{}; reasons overlap); with a loss of at least 5 % of the "
+        "SM clock: {}.",
+        c.Hours(u.throttled_ns), which.empty() ? "" : ": " + which,
+        KnowsClockLoss(c.report) ? c.Hours(u.throttled_with_loss_ns) + " GPU-hours"
+                                 : "not known, as the SM clock or its maximum was not read"));
   }
   AddSpinLine(c, lines);
   const TickView ticks = TicksOf(c.report);

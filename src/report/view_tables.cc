@@ -247,7 +247,7 @@ ReportTable FindingTable(const ViewContext& c) {
   ReportTable table;
   table.title = "Why, with evidence";
   for (const char* header :
-       {"Cause", "Status", "Seen for", "Waste", "Evidence", "Would refute it", "Next measurement"}) {
+       {"Cause", "Status", "Affected time", "Waste", "Evidence", "Would refute it", "Next measurement"}) {
     AddColumn(&table, header, Align::kLeft, true);
   }
   const std::vector<Finding>& findings = c.report.advice.findings;
@@ -278,7 +278,7 @@ std::string TogetherNote(const ViewContext& c) {
   const std::string rule = s.rule.empty() ? "" : fmt::format("by the {} rule; ", s.rule);
   const std::string cap = fmt::format("{}waste is {} and no fix of waste can save more.", rule, c.Waste());
   if (!IsQuantified(c.report.advice)) return "All together: not quantified, " + cap;
-  std::string note = fmt::format("All together{}: {} of {} (5 % to 95 %: {} to {})", AmountOf(c, s.cost),
+  std::string note = fmt::format("All together{}: {} of {} (90 % range: {} to {})", AmountOf(c, s.cost),
                                  PercentText(s.total_fraction), c.Bill(), PercentText(s.low), PercentText(s.high));
   if (s.rate_fraction > 0) {
     const std::string less = s.rule.empty() ? "not quantified" : PercentText(s.time_fraction);

@@ -266,7 +266,7 @@ TEST(AuditTextTest, SaysVerdictWhyAndNextFirst) {
   const auto audit = EightGpus(M("2.49"));
   const std::string text = AuditText(audit->report, 200, false);
   EXPECT_TRUE(text.starts_with("You paid $4.98 for 2.0000 GPU-hours; at least $"));
-  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "Largest slice first: "));
+  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "By GPU state, largest first: "));
   const std::string head = text.substr(0, text.find("\n\n"));
   EXPECT_LE(std::count(head.begin(), head.end(), '\n'), 7);
   EXPECT_TRUE(Contains(head, "\n  why   GPUs are held without being used: "));
