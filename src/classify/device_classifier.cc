@@ -17,9 +17,10 @@ constexpr std::uint32_t kHeld = HeldMask();
 constexpr std::uint32_t kLargest = Bit(Signal::kMemoryUsed) | Bit(Signal::kTemperature) | Bit(Signal::kProcesses);
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
-// `span` ns at the mean of so many readings (none negative): their sum x span / count, half to even. Where the product
-// needs more than 64 bits the whole part is taken out first.
+// `span` ns at the mean of so many readings: their sum x span / count, half to even. Where the product needs more than
+// 64 bits the whole part is taken out first. A temperature may be below 0 °C.
 Int128 MeanOver(std::int64_t span, std::int64_t sum, const Divider& count) {
+  if (sum < 0) return -MeanOver(span, -sum, count);
   Int128 whole = 0;
   std::int64_t product = 0;
   if (__builtin_mul_overflow(sum, span, &product)) {

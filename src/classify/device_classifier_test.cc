@@ -428,6 +428,23 @@ TEST(DeviceClassifierTest, WhatTellsOfSpinWaitIsCounted) {
   }
 }
 
+// The mean of negative readings, as exact as that of others: 10 readings a second of -40.001 and -20 °C by turns.
+TEST(DeviceClassifierTest, TemperaturesBelowZeroHaveAMean) {
+  const Thresholds t;
+  std::vector<Sample> rows;
+  for (std::int64_t i = 0; i < 200; ++i) {
+    Sample s;
+    s.time = Instant::FromNanos(kStart + i * 100 * kMs);
+    s.Set(Signal::kUtilization, kFull / 2);
+    s.Set(Signal::kTemperature, i % 2 == 0 ? -40'001 : -20'000);
+    rows.push_back(s);
+  }
+  const DeviceTotals totals = Stream(rows, MeasureCadence(rows, t), t);
+  ASSERT_GT(totals.temperature.ns, 0);
+  EXPECT_NEAR(*totals.temperature.Mean(), -30'000.5, 1);
+  EXPECT_EQ(totals.Peak(Signal::kTemperature), -20'000);
+}
+
 // Stamps coarser than the readings: in whatever order the rows of one stamp come, each gauge counts as their mean and
 // memory and temperature as the most, for every figure, as if one row had said so. The peak is that of single rows all
 // the same.
