@@ -151,10 +151,11 @@ Json RoundedOrNull(const std::optional<double>& share) { return share ? Json(Rou
 std::string CombineText(const CombineAnswer& answer, bool explain) {
   const CombineResult& result = answer.result;
   std::string text = IdsLine(answer.ids) + Headline(answer);
-  if (result.rule) {
-    text += fmt::format("Between {} and {}: ", PercentText(answer.drawn.low), PercentText(answer.drawn.high));
-  }
-  text += std::string(Basis(result)) + ".\n\nGPU time saved, by rule\n";
+  // The headline takes every claim in full, which can be more than nine in ten draws reach.
+  text += result.rule ? fmt::format("Claims rarely come true in full: expect {} to {} ({}).\n",
+                                    PercentText(answer.drawn.low), PercentText(answer.drawn.high), Basis(result))
+                      : fmt::format("{}.\n", Basis(result));
+  text += "\nGPU time saved, by rule\n";
   for (const RuleRow& row : kRules) text += RuleLine(row, result);
   if (result.cheaper && !answer.input.cheaper.empty()) {
     text += fmt::format("Of it {} of waste and {} of busy time made cheaper.\n", PercentText(result.waste.value_or(0)),

@@ -185,11 +185,22 @@ void CheckJson(const Json& json) {
   CheckIntervals(json);
 }
 
-// A page as one line, without the marks of its format.
+// A page as one line, without the marks of its format. By hand: std::regex recurses as deep as a page is long.
 std::string OneLine(std::string page) {
   page = page.substr(0, page.find("<script"));
-  page = std::regex_replace(page, std::regex("<style>[^<]*</style>|<title>[^<]*</title>|<[^>]*>"), " ");
-  return std::regex_replace(page, std::regex("[ \n]+"), " ");
+  std::string line;
+  for (std::size_t at = 0; at < page.size(); ++at) {
+    char ch = page[at];
+    if (ch == '<') {
+      const bool hidden = page.compare(at, 6, "<style") == 0 || page.compare(at, 6, "<title") == 0;
+      at = hidden ? page.find("</", at) : at;
+      at = std::min(page.find('>', at), page.size() - 1);
+      ch = ' ';
+    }
+    if (ch == '\n') ch = ' ';
+    if (ch != ' ' || line.empty() || line.back() != ' ') line += ch;
+  }
+  return line;
 }
 
 struct Amount {
