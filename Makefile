@@ -2,7 +2,7 @@
 BUILD := build/release
 SHELL := /bin/bash
 
-.PHONY: audit test build deps test-deps dev asan tsan tidy fuzz bench accuracy fresh format clean help
+.PHONY: audit test golden build deps test-deps dev asan tsan tidy fuzz bench accuracy fresh format clean help
 
 audit: build        ## audit this machine's GPU for 30 s, else the example recording; leaves report.html
 	@input=$$(./tools/audit_input.sh $(BUILD)) && \
@@ -14,6 +14,12 @@ test: test-deps     ## build and run every test; names those that were skipped
 	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null
 	cmake --build $(BUILD)
 	@./tools/run_tests.sh $(BUILD) --parallel 2
+
+golden: test-deps   ## hold anew what the commands print (tests/golden); says which cases changed
+	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null
+	cmake --build $(BUILD) --target system_tests
+	GOLDEN_RECORD=1 ./$(BUILD)/system_tests --gtest_brief=1 --gtest_filter='Sessions/Golden.*'
+	@git diff --stat -- tests/golden
 
 build: deps         ## build build/release/idleburn
 	cmake --preset release >/dev/null
