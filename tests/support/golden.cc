@@ -73,8 +73,8 @@ class SessionFolder {
     const std::string script = top_.Write("command", command + "\n");
     // The C library's exp and log differ in the last digit by processor: those of the baseline are the same on all.
     const std::string environment =
-        "env -i GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX512F PATH=" + top + ":/usr/bin:/bin HOME=" + kWork + " XDG_CONFIG_HOME=" + kWork +
-        "/config XDG_DATA_HOME=" + kWork +
+        "env -i GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX512F PATH=" + top +
+        ":/usr/bin:/bin HOME=" + kWork + " XDG_CONFIG_HOME=" + kWork + "/config XDG_DATA_HOME=" + kWork +
         "/data LC_ALL=C.UTF-8 TZ=UTC IDLEBURN_NVML_LIBRARY=/proc/no/such/library.so" +
         " LD_PRELOAD=" IDLEBURN_FIXED_WORLD " FIXED_CLOCK=" + std::to_string(kClock + kBetween * commands_++);
     ProgramRun run = RunShell("cd " + work_.string() + " && " + environment + " timeout 60 sh " + script);
