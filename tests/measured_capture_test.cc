@@ -254,7 +254,7 @@ const std::map<std::string, Fineness> kFineness = {{"percent", {0.125, 1e-6}},
                                                    {"MHz", {1, 1e-3}},
                                                    {"bytes", {kMebibyte, 1}}};
 
-// Compares the signals that are named, all of which the capture must hold.
+// Compares the named signals. The capture must hold all of them.
 void Compare(const std::filesystem::path& path, const Readings& readings, const std::set<std::string>& signals) {
   const json audit = testing::AuditJsonOf(path.string());
   for (const std::string& name : signals) {

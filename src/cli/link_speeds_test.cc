@@ -21,7 +21,7 @@ constexpr double kGen1 = 2.5e9 / 10;
 constexpr double kGen3 = 8e9 * 128 / 130 / 8;
 constexpr double kGen5 = 32e9 * 128 / 130 / 8;
 
-// What the PCIe link of the one GPU of those files can move.
+// Bytes a second that the PCIe link of the only GPU can move.
 double SpeedIn(const std::vector<std::string>& texts) {
   std::vector<std::string> paths;
   for (const std::string& text : texts) {

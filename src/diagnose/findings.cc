@@ -16,7 +16,6 @@
 #include "diagnose/stalls.h"
 #include "diagnose/stop_time.h"
 #include "diagnose/work_evidence.h"
-#include "price/gpu_time.h"
 
 namespace idleburn {
 namespace {
@@ -247,16 +246,6 @@ std::string SpinEvidence(const Scene& scene, const DeviceResult& d, const std::s
                      share ? fmt::format("at most {:.1f} %", *share) : "in the lowest part",
                      Watts(d.spin.idle_mw.value_or(0)), Watts(d.spin.limit_mw.value_or(0)),
                      InPercent(scene.thresholds.spin_power_tenths_percent * kPercent / 10));
-}
-
-// `ns` of the time, in the proportion of what each device has of it.
-DeviceShares PartOf(DeviceShares where, std::int64_t ns) {
-  std::vector<std::int64_t> weights;
-  for (const auto& entry : where) weights.push_back(entry.second);
-  const Result<std::vector<std::int64_t>> parts = SplitNanos(ns, weights);
-  std::size_t at = 0;
-  for (auto& entry : where) entry.second = parts ? (*parts)[at++] : 0;
-  return where;
 }
 
 // `claimed`: spin-wait whose cause is known.
@@ -534,18 +523,18 @@ BusySm BusySmOf(const DeviceTotals& totals) {
   return sm;
 }
 
-std::optional<double> BusySmActivity(const DeviceTotals& totals) {
-  const BusySm sm = BusySmOf(totals);
-  return 2 * sm.known.ns >= sm.busy_ns ? sm.known.Mean() : std::nullopt;
-}
+std::optional<double> BusySm::Mean() const { return 2 * known.ns >= busy_ns ? known.Mean() : std::nullopt; }
+
+std::optional<double> BusySmActivity(const DeviceTotals& totals) { return BusySmOf(totals).Mean(); }
 
 std::int64_t BackedComputeNs(const DeviceResult& d) {
-  const std::optional<double> sm = BusySmActivity(d.totals);
+  const BusySm sm = BusySmOf(d.totals);
   const std::int64_t tensor_ns = d.totals.tensor_active.ns;
-  const bool backed = sm ? *sm >= kSmCompute : 2 * tensor_ns >= d.totals.ObservedNs();
+  const std::optional<double> mean = sm.Mean();
+  const bool backed = mean ? *mean >= kSmCompute : 2 * tensor_ns >= d.totals.ObservedNs();
   if (!backed) return 0;
-  const std::int64_t dim = sm ? 0 : d.spin.dim_ns;
-  const std::int64_t known = sm ? BusySmOf(d.totals).known.ns : tensor_ns;
+  const std::int64_t dim = mean ? 0 : d.spin.dim_ns;
+  const std::int64_t known = mean ? sm.known.ns : tensor_ns;
   return std::clamp<std::int64_t>(d.totals.phase_ns[kBound] - d.spin.time.ns - dim, 0, known);
 }
 

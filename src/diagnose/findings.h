@@ -31,9 +31,11 @@ std::int64_t BackedComputeNs(const DeviceResult& d);
 struct BusySm {
   Integral known;
   std::int64_t busy_ns = 0;
+
+  // Absent if it is known for less than half of that time: a few readings say nothing of an hour.
+  [[nodiscard]] std::optional<double> Mean() const;
 };
 BusySm BusySmOf(const DeviceTotals& totals);
-// Its mean; absent if it is known for less than half of that time: a few readings say nothing of an hour.
 std::optional<double> BusySmActivity(const DeviceTotals& totals);
 
 }  // namespace idleburn

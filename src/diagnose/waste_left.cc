@@ -9,11 +9,22 @@
 
 namespace idleburn {
 
+DeviceShares PartOf(DeviceShares whole, std::int64_t ns) {
+  std::vector<std::int64_t> weights;
+  for (const auto& entry : whole) weights.push_back(entry.second);
+  const Result<std::vector<std::int64_t>> parts = SplitNanos(ns, weights);
+  std::size_t at = 0;
+  for (auto& entry : whole) entry.second = parts ? (*parts)[at++] : 0;
+  return whole;
+}
+
+double WastedNs(const UsageCost& u) {
+  return static_cast<double>(u.observed_ns) - u.effective_ns + u.spin_effective_ns;
+}
+
 WasteLeft::WasteLeft(const CostReport& cost) : cost_(&cost), money_(cost.whole.waste.value_or(Money())) {
   for (const CostReport::DeviceCost& d : cost.devices) {
-    const UsageCost& u = d.usage;
-    const double wasted = static_cast<double>(u.observed_ns) - u.effective_ns + u.spin_effective_ns;
-    left_[d.device] = static_cast<std::int64_t>(std::max(0.0, wasted));
+    left_[d.device] = static_cast<std::int64_t>(std::max(0.0, WastedNs(d.usage)));
   }
 }
 
@@ -35,15 +46,6 @@ void WasteLeft::Charge(const DeviceShares& wasted, Finding& finding) {
   money_ = Money::Nano(money_.nano() - finding.cost->nano());
 }
 
-void WasteLeft::Charge(std::int64_t wasted_ns, Finding& finding) {
-  std::vector<std::int64_t> weights;
-  for (const auto& entry : left_) weights.push_back(entry.second);
-  const Result<std::vector<std::int64_t>> parts = SplitNanos(wasted_ns, weights);
-  if (!parts) return;
-  DeviceShares wasted;
-  std::size_t at = 0;
-  for (const auto& entry : left_) wasted[entry.first] = (*parts)[at++];
-  Charge(wasted, finding);
-}
+void WasteLeft::Charge(std::int64_t wasted_ns, Finding& finding) { Charge(PartOf(left_, wasted_ns), finding); }
 
 }  // namespace idleburn

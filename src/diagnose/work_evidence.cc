@@ -105,15 +105,14 @@ std::string WhatWasRead(const Scene& scene, const DeviceResult& d) {
                        : d.totals.power.ns == 0 ? "power was not read"
                                                 : "power is known for less than half of the busy time");
   }
-  if (const std::optional<double> sm = BusySmActivity(d.totals)) {
+  const BusySm sm = BusySmOf(d.totals);
+  if (const std::optional<double> mean = sm.Mean()) {
     parts.push_back(fmt::format("{} averages {:.0f} % there ({} % would)", scene.Counter(d, Signal::kSmActive),
-                                *sm / kPercent, InPercent(t.works_sm_from)));
+                                *mean / kPercent, InPercent(t.works_sm_from)));
   } else {
-    const BusySm few = BusySmOf(d.totals);
-    parts.push_back(few.known.ns == 0
-                        ? "SM activity was not read"
-                        : fmt::format("SM activity is known for {:.0f} of {:.0f} busy s (half are needed)",
-                                      Seconds(few.known.ns), Seconds(few.busy_ns)));
+    parts.push_back(sm.known.ns == 0 ? "SM activity was not read"
+                                     : fmt::format("SM activity is known for {:.0f} of {:.0f} busy s (half are needed)",
+                                                   Seconds(sm.known.ns), Seconds(sm.busy_ns)));
   }
   return fmt::format("{}: {}", scene.NameOf(d.device), fmt::join(parts, "; "));
 }

@@ -107,7 +107,7 @@ class PrometheusSamples {
   std::unordered_map<std::string, Named> metrics_;  // by name
   std::unordered_map<std::string, Series, TextHash, std::equal_to<>> series_;
   std::int64_t full_ = -1;                          // the scrape that has more series than are kept
-  Series spare_;                                    // one of those
+  Series spare_;                                    // a series that is not kept
   std::set<std::pair<DeviceId, LinkPart>> linked_;  // what was told of links
   std::map<std::string, SmiHost> smi_hosts_;
   std::size_t failed_ = 0;

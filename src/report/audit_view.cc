@@ -7,6 +7,7 @@
 
 #include "report/display.h"
 #include "report/measured.h"
+#include "report/run_ids.h"
 #include "report/runs_view.h"
 #include "report/system_view.h"
 #include "report/trace_tables.h"
@@ -78,22 +79,21 @@ std::int64_t RefusedReadings(const AuditReport& report) {
 
 // "Other waste: $0.38, 4.8 % of the bill": what the first findings leave of it. Empty where they explain none or all.
 std::string OtherWaste(const ViewContext& c, std::size_t named) {
+  const auto less = [](std::optional<Money>& whole, const std::optional<Money>& part) {
+    if (whole && part) whole = Money::Nano(whole->nano() - part->nano());
+  };
   const UsageCost& u = c.report.cost.whole;
+  const std::int64_t all_ns = WasteNs(u);
   Finding other;
-  other.waste_ns = WasteNs(u);
+  other.waste_ns = all_ns;
   other.cost = u.waste;
-  std::int64_t explained = 0;
-  for (std::size_t i = 0; i < named; ++i) {
-    const Finding& f = c.report.advice.findings[i];
-    explained += f.waste_ns;
-    if (other.cost) other.cost = Money::Nano(other.cost->nano() - f.cost.value_or(Money()).nano());
-  }
-  other.waste_ns -= explained;
-  if (explained == 0 || ShareOf(other.waste_ns, u.window_ns) < kWorthSaying) return {};
   std::optional<Money> shown = c.costs ? std::optional(c.costs->waste) : std::nullopt;
-  for (std::size_t i = 0; shown && i < named; ++i) {
-    shown = Money::Nano(shown->nano() - c.finding_costs[i].value_or(Money()).nano());
+  for (std::size_t i = 0; i < named; ++i) {
+    other.waste_ns -= c.report.advice.findings[i].waste_ns;
+    less(other.cost, c.report.advice.findings[i].cost);
+    less(shown, c.finding_costs[i]);
   }
+  if (other.waste_ns == all_ns || ShareOf(other.waste_ns, u.window_ns) < kWorthSaying) return {};
   return fmt::format("Other waste: {}", c.Part(other, shown));
 }
 
@@ -164,11 +164,6 @@ std::vector<std::string> Next(const ViewContext& c) {
   return lines;
 }
 
-std::string WithIds(const std::string& title, const RunIds& ids) {
-  const std::string text = IdsText(ids);
-  return text.empty() ? title : title + "; " + text;
-}
-
 std::string Title(const AuditReport& r) {
   if (r.traced_only && r.run.devices.empty()) return ListText(r.inputs, "; ");
   if (!r.live.no_gpu.empty()) return "no GPU";
@@ -185,7 +180,7 @@ std::string Title(const AuditReport& r) {
 // Without a GPU there are no figures, and a table of zeros would look like some.
 AuditView ViewOfNoGpu(const ViewContext& c) {
   AuditView view;
-  view.title = WithIds(Title(c.report), c.report.ids);
+  view.title = TitleAndIds(Title(c.report), c.report.ids);
   view.verdict = Verdict(c);
   if (!c.report.live.exit.empty()) view.why.push_back("the command ended with " + c.report.live.exit);
   view.next.emplace_back("idleburn doctor says what can be measured here");
@@ -199,7 +194,7 @@ AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   const ViewContext c(report);
   if (!report.live.no_gpu.empty()) return ViewOfNoGpu(c);
   AuditView view;
-  view.title = WithIds(Title(report), report.ids);
+  view.title = TitleAndIds(Title(report), report.ids);
   view.verdict = Verdict(c);
   view.why = Why(c);
   const std::vector<std::string> alerts = AlertLines(report.live.alerts);

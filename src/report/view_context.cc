@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/int128.h"
+#include "diagnose/waste_left.h"
 #include "price/catalogue.h"
 #include "report/display.h"
 #include "text/share.h"
@@ -115,9 +116,7 @@ std::string RoundPercent(double share) {
   return small ? fmt::format("{:.1f} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
 }
 
-std::int64_t WasteNs(const UsageCost& u) {
-  return std::llround(static_cast<double>(u.observed_ns) - u.effective_ns + u.spin_effective_ns);
-}
+std::int64_t WasteNs(const UsageCost& usage) { return std::llround(WastedNs(usage)); }
 
 double ShareOf(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);

@@ -22,7 +22,7 @@ struct ViewContext {
   int hour_digits;  // decimals that tell the parts of this window apart
   bool priced;
   HourColumn hours;                                 // of the whole, as its table shows them
-  std::optional<CostColumn> costs;                  // likewise
+  std::optional<CostColumn> costs;                  // its costs, as that table shows them
   std::vector<BillSlice> slices;                    // of both
   std::vector<std::optional<Money>> finding_costs;  // as they are shown
   bool by_rate;   // shares beside amounts are of the cost: GPUs of different prices have no hours in common
@@ -58,7 +58,7 @@ struct ViewContext {
 };
 
 std::string RoundPercent(double share);                 // for readings, which are no part of the bill: "35 %", "0.4 %"
-std::int64_t WasteNs(const UsageCost& usage);           // GPU-nanoseconds of waste (docs/money.md)
+std::int64_t WasteNs(const UsageCost& usage);           // WastedNs, rounded
 double ShareOf(std::int64_t part, std::int64_t whole);  // 0 of nothing
 
 // Shares of the total below half a per cent are not worth a sentence; they stay in the tables.

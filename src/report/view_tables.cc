@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "diagnose/waste_left.h"
 #include "report/display.h"
 #include "report/view_context.h"
 #include "text/share.h"
@@ -33,10 +34,7 @@ std::vector<std::size_t> ShownDevices(const CostReport& cost, std::size_t limit)
   std::vector<std::size_t> shown(cost.devices.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
   if (shown.size() <= limit) return shown;
-  const auto lost = [&](std::size_t i) {
-    const UsageCost& u = cost.devices[i].usage;
-    return static_cast<double>(u.observed_ns) - u.effective_ns + u.spin_effective_ns;
-  };
+  const auto lost = [&](std::size_t i) { return WastedNs(cost.devices[i].usage); };
   std::stable_sort(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) { return lost(a) > lost(b); });
   shown.resize(limit);
   return shown;

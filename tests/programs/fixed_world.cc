@@ -1,6 +1,6 @@
 // Loaded before the program (LD_PRELOAD) where its output is held byte for byte: the wall clock stands at
 // $FIXED_CLOCK, in Unix seconds, random bytes repeat in every program that has it, the machine is called "machine", and
-// the folder it runs in has the name by which every process finds its own. The clocks that measure spans of time run.
+// getcwd answers /proc/self/cwd. The clocks that measure spans of time run.
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
