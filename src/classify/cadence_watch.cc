@@ -95,9 +95,10 @@ void CadenceWatch::Feed(const SampleColumns& columns, std::span<const std::uint3
   for (std::size_t at = 0; at < rows.size();) {
     std::size_t to = at;
     if ((columns.present & watched_) == set_) {
+      const std::uint32_t* const row = rows.data();
       std::int64_t last = last_;
       for (; to < rows.size(); ++to) {
-        const std::int64_t stamp = columns.times[rows[to]].nanos();
+        const std::int64_t stamp = columns.times[row[to]].nanos();
         if (static_cast<std::uint64_t>(stamp - last - low_) >= width_) break;
         last = stamp;
       }

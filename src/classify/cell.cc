@@ -45,10 +45,9 @@ void AddSides(const Cell& cell, DeviceTotals& totals, std::index_sequence<kSlots
 
 Phase PhaseOf(std::int64_t area, std::int64_t ns, const Thresholds& thresholds) {
   const auto below = [&](std::int64_t edge) { return static_cast<Int128>(area) < static_cast<Int128>(edge) * ns; };
-  if (below(thresholds.idle_below)) return Phase::kIdle;
-  if (below(thresholds.productive_from)) return Phase::kUnderutilized;
-  if (below(thresholds.bound_from)) return Phase::kProductive;
-  return Phase::kComputeBound;
+  const int at_least = (below(thresholds.idle_below) ? 0 : 1) + (below(thresholds.productive_from) ? 0 : 1) +
+                       (below(thresholds.bound_from) ? 0 : 1);
+  return static_cast<Phase>(at_least);
 }
 
 CellAccumulator::CellAccumulator(const Thresholds& thresholds, bool by_engine)

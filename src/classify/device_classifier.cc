@@ -17,21 +17,26 @@ constexpr std::uint32_t kHeld = HeldMask();
 constexpr std::uint32_t kLargest = Bit(Signal::kMemoryUsed) | Bit(Signal::kTemperature) | Bit(Signal::kProcesses);
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
+// What rounding half to even adds to a quotient. Whether it is 1 is a matter of chance, so that a branch would be
+// guessed wrong every other time.
+std::int64_t RoundedUp(std::int64_t quotient, std::int64_t twice_rest, std::int64_t divisor) {
+  return static_cast<std::int64_t>(twice_rest > divisor) |
+         (static_cast<std::int64_t>(twice_rest == divisor) & (quotient & 1));
+}
+
 // `span` ns at the mean of so many readings: their sum x span / count, half to even. Where the product needs more than
 // 64 bits the whole part is taken out first. A temperature may be below 0 °C.
 Int128 MeanOver(std::int64_t span, std::int64_t sum, const Divider& count) {
   if (sum < 0) return -MeanOver(span, -sum, count);
-  Int128 whole = 0;
   std::int64_t product = 0;
-  if (__builtin_mul_overflow(sum, span, &product)) {
-    const Divider::Parts mean = count.Divide(sum);
-    whole = static_cast<Int128>(mean.quotient) * span;
-    product = mean.rest * span;
+  if (!__builtin_mul_overflow(sum, span, &product)) {
+    const Divider::Parts parts = count.Divide(product);
+    return parts.quotient + RoundedUp(parts.quotient, 2 * parts.rest, count.divisor());
   }
-  const Divider::Parts parts = count.Divide(product);
-  const Int128 floor = whole + parts.quotient;
-  const std::int64_t twice = 2 * parts.rest;
-  return floor + (twice > count.divisor() || (twice == count.divisor() && floor % 2 != 0) ? 1 : 0);
+  const Divider::Parts mean = count.Divide(sum);
+  const Divider::Parts parts = count.Divide(mean.rest * span);
+  const Int128 floor = static_cast<Int128>(mean.quotient) * span + parts.quotient;
+  return floor + RoundedUp(static_cast<std::int64_t>(floor), 2 * parts.rest, count.divisor());
 }
 
 // Readings are held for so long at the most; less than a second is no gap.
@@ -209,12 +214,15 @@ void DeviceClassifier::ChooseUsual(const Sample& sample) {
   }
 }
 
-// What FeedUsual needs of the rows.
-void DeviceClassifier::SumUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums) {
-  std::array<const std::int64_t*, kAveragedCount + 1> summed{};
-  for (std::size_t k = 0; k < usual_signals_; ++k) summed[k] = columns.values[usual_signal_[k].index];
-  summed[usual_signals_] = columns.values[Index(*cadence_.counter)];
-  sums.Set(std::span(summed).first(usual_signals_ + 1), rows);
+// What FeedUsual needs of the rows. Returns whether one of them has a value beyond every one before, as few have.
+bool DeviceClassifier::SumUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums) {
+  std::array<RowSums::Column, kAveragedCount + 1> summed;
+  const auto column = [&](std::size_t signal, std::size_t slot) {
+    return RowSums::Column{columns.values[signal], std::max(totals_.range[slot].peak, INT64_MIN / 2)};
+  };
+  for (std::size_t k = 0; k < usual_signals_; ++k) summed[k] = column(usual_signal_[k].index, usual_signal_[k].slot);
+  summed[usual_signals_] = column(Index(*cadence_.counter), counter_slot_);
+  return sums.Set(std::span(summed).first(usual_signals_ + 1), rows);
 }
 
 // Takes the rows from `from` on that FeedUsual of a sample would take, and returns where they end.
@@ -237,15 +245,6 @@ std::size_t DeviceClassifier::FeedUsual(const SampleColumns& columns, std::span<
   return to;
 }
 
-// Whether a value that SumUsual saw is beyond every one before, as few are.
-bool DeviceClassifier::HasNewPeak(const RowSums& sums) const {
-  bool any = sums.Highest(usual_signals_) > totals_.range[counter_slot_].peak;
-  for (std::size_t k = 0; k < usual_signals_; ++k) {
-    any = any || sums.Highest(k) > totals_.range[usual_signal_[k].slot].peak;
-  }
-  return any;
-}
-
 // The rows are those that FeedUsual took.
 void DeviceClassifier::NoteUsualPeaks(const SampleColumns& columns, std::span<const std::uint32_t> rows) {
   const auto note = [&](std::size_t slot, const std::int64_t* values) {
@@ -264,8 +263,7 @@ void DeviceClassifier::Feed(const SampleColumns& columns, std::span<const std::u
   Sample sample;
   for (std::size_t at = 0; at < rows.size();) {
     if (columns.present == usual_) {
-      if (!summed) SumUsual(columns, rows, sums);
-      if (!summed) new_peak = HasNewPeak(sums);
+      if (!summed) new_peak = SumUsual(columns, rows, sums);
       summed = true;
       const std::size_t from = at;
       at = FeedUsual(columns, rows, from, sums);

@@ -115,10 +115,9 @@ class DeviceClassifier {
     ++usual_count_;
     last_time_ = time;
   }
-  void SumUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums);
+  bool SumUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums);
   std::size_t FeedUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, std::size_t from,
                         const RowSums& sums);
-  [[nodiscard]] bool HasNewPeak(const RowSums& sums) const;
   void NoteUsualPeaks(const SampleColumns& columns, std::span<const std::uint32_t> rows);
   void BeginUsualCell(std::int64_t time) {
     SettleUsual();

@@ -21,16 +21,14 @@ class Divider {
 
   [[nodiscard]] std::int64_t divisor() const { return divisor_; }
 
-  // n >= 0. The inverse lacks at most 1 of 2^64 / divisor, and n is below 2^63, so that the quotient lacks at most 1.
+  // n >= 0. The inverse lacks at most 1 of 2^64 / divisor, and n is below 2^63, so that the quotient lacks at most 1:
+  // so it does of every multiple of the divisor, which no branch would guess.
   [[nodiscard]] Parts Divide(std::int64_t n) const {
     const auto unsigned_n = static_cast<std::uint64_t>(n);
-    auto quotient = static_cast<std::int64_t>(static_cast<Uint128>(unsigned_n) * inverse_ >> 64);
-    std::int64_t rest = n - quotient * divisor_;
-    if (rest >= divisor_) {
-      ++quotient;
-      rest -= divisor_;
-    }
-    return {quotient, rest};
+    const auto quotient = static_cast<std::int64_t>(static_cast<Uint128>(unsigned_n) * inverse_ >> 64);
+    const std::int64_t rest = n - quotient * divisor_;
+    const auto lacks = static_cast<std::int64_t>(rest >= divisor_);
+    return {quotient + lacks, rest - (divisor_ & -lacks)};
   }
 
  private:

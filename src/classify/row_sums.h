@@ -12,49 +12,57 @@ namespace idleburn {
 // short and end at random, and a loop that ends at random costs more than its steps.
 class RowSums {
  public:
-  // Sums those rows of every column, and notes the highest value of each.
-  void Set(std::span<const std::int64_t* const> columns, std::span<const std::uint32_t> rows) {
+  // One signal of all devices, and the highest value of it that the device at hand had before.
+  struct Column {
+    const std::int64_t* values = nullptr;
+    std::int64_t peak = 0;
+  };
+  // Sums those rows of every column. Returns whether a value is beyond the peak before; values and peaks are within
+  // half of what 64 bits hold.
+  bool Set(std::span<const Column> columns, std::span<const std::uint32_t> rows) {
+    pairs_ = (columns.size() + 1) / 2;
     room_ = rows.size() + 1;
-    const std::size_t needed = (columns.size() + 1) / 2 * room_;
-    if (sums_.size() < needed) sums_.resize(needed);
-    highest_.resize((columns.size() + 1) / 2);
+    if (sums_.size() < pairs_ * room_) sums_.resize(pairs_ * room_);
+    bool beyond = false;
     for (std::size_t k = 0; k < columns.size(); k += 2) {
-      highest_[k / 2] = SumPair(columns[k], columns[std::min(k + 1, columns.size() - 1)], rows, &sums_[k / 2 * room_]);
+      const Column& second = columns[std::min(k + 1, columns.size() - 1)];
+      beyond = SumPair(columns[k], second, rows, &sums_[k / 2 * room_]) || beyond;
     }
+    return beyond;
   }
-  // Of the k-th column over all rows; INT64_MIN of none.
-  [[nodiscard]] std::int64_t Highest(std::size_t k) const { return highest_[k / 2][k % 2]; }
   // Of every column over rows [from, to), in their order. `into` has room for an even number of them.
   void SumsOf(std::size_t from, std::size_t to, std::int64_t* into) const {
     const Pair* sums = sums_.data();
-    for (std::size_t pair = 0; pair < highest_.size(); ++pair, sums += room_) {
+    for (std::size_t pair = 0; pair < pairs_; ++pair, sums += room_) {
       *into++ = sums[to][0] - sums[from][0];
       *into++ = sums[to][1] - sums[from][1];
     }
   }
 
  private:
-  using Pair = std::array<std::int64_t, 2>;  // of two columns, which costs little more than of one
+  // Of two columns: with two to a register one costs half.
+  using Pair __attribute__((vector_size(2 * sizeof(std::int64_t)))) = std::int64_t;
 
-  // Returns the highest values.
-  static Pair SumPair(const std::int64_t* first, const std::int64_t* second, std::span<const std::uint32_t> rows,
-                      Pair* sums) {
-    Pair sum{};
-    Pair highest = {INT64_MIN, INT64_MIN};
+  // A peak less a value beyond it is negative, and so is what has the highest bit of any such difference.
+  static bool SumPair(const Column& first, const Column& second, std::span<const std::uint32_t> rows, Pair* sums) {
+    const std::int64_t* const firsts = first.values;
+    const std::int64_t* const seconds = second.values;
+    const Pair peak = {first.peak, second.peak};
+    Pair sum = {0, 0};
+    Pair left = {0, 0};
     for (const std::uint32_t row : rows) {
+      const Pair value = {firsts[row], seconds[row]};
       *sums++ = sum;
-      sum[0] += first[row];
-      sum[1] += second[row];
-      highest[0] = std::max(highest[0], first[row]);
-      highest[1] = std::max(highest[1], second[row]);
+      sum += value;
+      left |= peak - value;
     }
     *sums = sum;
-    return highest;
+    return (left[0] | left[1]) < 0;
   }
 
+  std::size_t pairs_ = 0;
   std::size_t room_ = 0;    // for each pair: the sums of no row, of the first, of the first two...
   std::vector<Pair> sums_;  // perhaps more than are used
-  std::vector<Pair> highest_;
 };
 
 }  // namespace idleburn

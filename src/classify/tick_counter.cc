@@ -19,50 +19,54 @@ TickCounter::TickCounter(const Thresholds& thresholds, const Cadence& cadence)
     : thresholds_(&thresholds), repeat_after_(RepeatAfter(cadence)) {}
 
 // Whether a row is a reading, and of which band, changes at random: a branch would be guessed wrong too often. So a row
-// is a step in a table, and everything that it needs stays in registers.
+// is a step in a table, and what it needs stays in registers: stamps are compared as they stand in the column.
 std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, std::int64_t* last,
                                     DeviceTotals& totals) {
-  const std::int64_t idle = thresholds_->idle_below;
-  const std::int64_t productive = thresholds_->productive_from;
-  const std::int64_t bound = thresholds_->bound_from;
+  const std::size_t most = std::min(readings.rows.size(), from + TickStep::kMost);
+  if (from == most) return from;
+  const Instant* const times = readings.times;
+  const std::int64_t* const values = readings.values;
+  const std::uint32_t* row = readings.rows.data() + from;
+  const std::uint32_t* const end = readings.rows.data() + most;
+  const std::int64_t first = times[*row].nanos() + readings.shift;
+  if (first <= *last || first >= readings.end) return from;
+  if (first >= anchor_end_) Anchor(first);
+  const auto idle = static_cast<std::uint64_t>(thresholds_->idle_below);
+  const auto productive = static_cast<std::uint64_t>(thresholds_->productive_from);
+  const auto bound = static_cast<std::uint64_t>(thresholds_->bound_from);
   const std::int64_t repeat_after = repeat_after_;
-  const std::size_t end = std::min(readings.rows.size(), from + TickStep::kMost);
-  const auto time_of = [&](std::size_t at) { return readings.times[readings.rows[at]].nanos() + readings.shift; };
-  if (from == end || time_of(from) <= *last || time_of(from) >= readings.end) return from;
-  if (time_of(from) >= anchor_end_) Anchor(time_of(from));
-  const std::int64_t until = std::min(readings.end, anchor_end_);
-  std::int64_t time = *last;
-  std::int64_t last_tick = last_tick_;
-  std::int64_t last_value = last_value_;
+  const std::int64_t until = std::min(readings.end, anchor_end_) - readings.shift;
+  std::int64_t time = *last - readings.shift;
+  Before now{last_value_, last_tick_ - readings.shift, extreme_};
+  Before before;
   std::uint64_t counts = 0;
-  std::uint64_t extreme = extreme_;
-  Before before = before_;
   std::int64_t sum = 0;
   std::int64_t squares = 0;
-  std::size_t at = from;
-  for (; at < end; ++at) {
-    const std::int64_t next = time_of(at);
-    if (next <= time || next >= until) break;
-    time = next;
-    const std::int64_t value = readings.values[readings.rows[at]];
-    const auto fresh = static_cast<std::size_t>((value != last_value) | (time - last_tick >= repeat_after));
-    before = {last_value, last_tick, extreme};
-    last_value = value;
-    last_tick = fresh != 0 ? time : last_tick;
-    const std::size_t band = static_cast<std::size_t>(value >= idle) + static_cast<std::size_t>(value >= productive) +
-                             static_cast<std::size_t>(value >= bound);
-    const std::int64_t reading = static_cast<std::int64_t>(fresh) * InTickUnits(value);
+  do {
+    const std::int64_t stamp = times[*row].nanos();
+    if (stamp <= time || stamp >= until) break;
+    time = stamp;
+    before = now;
+    const std::int64_t value = values[*row];
+    const auto level = static_cast<std::uint64_t>(value);  // never below 0
+    const auto fresh = static_cast<std::size_t>((value != now.value) | (stamp - now.tick >= repeat_after));
+    const std::int64_t if_fresh = -static_cast<std::int64_t>(fresh);
+    const std::int64_t reading = InTickUnits(value) & if_fresh;
     sum += reading;
     squares += reading * reading;
-    const TickStep& step = kTickSteps[extreme][fresh][band];
+    std::size_t band = 0;
+    band += level >= idle ? 1 : 0;
+    band += level >= productive ? 1 : 0;
+    band += level >= bound ? 1 : 0;
+    const TickStep& step = kTickSteps[now.extreme][fresh][band];
     counts += step.counts;
-    extreme = step.extreme;
-  }
-  *last = last_row_ = time;
-  last_tick_ = last_tick;
-  last_value_ = last_value;
-  extreme_ = extreme;
-  before_ = before;
+    now = {value, now.tick + ((stamp - now.tick) & if_fresh), step.extreme};
+  } while (++row != end);
+  *last = last_row_ = time + readings.shift;
+  last_value_ = now.value;
+  last_tick_ = now.tick + readings.shift;
+  extreme_ = now.extreme;
+  before_ = {before.value, before.tick + readings.shift, before.extreme};
   totals.tick_sum += sum;
   totals.tick_squares += squares;
   alternations_ += TickStep::Part(counts, TickStep::kAlternations);
@@ -71,7 +75,7 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
     totals.ticks[band] += count;
     block_ticks_[band] += count;
   }
-  return at;
+  return static_cast<std::size_t>(row - readings.rows.data());
 }
 
 void TickCounter::Amend(std::int64_t value, DeviceTotals& totals) {

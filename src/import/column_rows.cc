@@ -349,8 +349,10 @@ void ColumnRows::Add(const SampleColumns& columns, std::int64_t line) {
     return;
   }
   if (used_ > 0) Flush();
-  for (std::size_t row = 0; row < columns.rows; ++row) {
+  for (std::size_t row = 0; row < columns.rows && follows(); ++row) {
     Follow(columns.times[row], columns.devices[row], line + static_cast<std::int64_t>(row));
+  }
+  for (std::size_t row = 0; row < columns.rows && !stays_.empty(); ++row) {
     SeeOnHost(columns.devices[row], columns.times[row]);
   }
   rows_ += static_cast<std::int64_t>(columns.rows);

@@ -90,8 +90,9 @@ class ColumnRows {
     std::int64_t hold = kNanosPerSecond;  // ns
   };
   // Once the first rows were in order: whether the others follow.
+  [[nodiscard]] bool follows() const { return !sorter_ && !local_; }
   void Follow(Instant time, DeviceId device, std::int64_t line) {
-    if (sorter_ || local_) return;
+    if (!follows()) return;
     if (device >= tracks_.size()) tracks_.resize(device + 1);
     Track& track = tracks_[device];
     if (time >= track.latest) {

@@ -39,6 +39,19 @@ std::int64_t TimestampUnit(TableType type) {
   }
 }
 
+// The entry of a dictionary for every code. Four at a time: the steps of the loop are half its work.
+template <typename Entry>
+void LookUp(const Entry* entries, const std::uint32_t* codes, std::size_t count, Entry* into) {
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    into[i] = entries[codes[i]];
+    into[i + 1] = entries[codes[i + 1]];
+    into[i + 2] = entries[codes[i + 2]];
+    into[i + 3] = entries[codes[i + 3]];
+  }
+  for (; i < count; ++i) into[i] = entries[codes[i]];
+}
+
 // A signal's column. It is converted a chunk at a time, so that its type is looked at once a chunk.
 class SignalColumn {
  public:
@@ -77,7 +90,7 @@ class SignalColumn {
     const std::size_t rows = values_.size();
     if (vector.codes == nullptr) return scale_.FromPlain(vector.All<Stored>(rows), values_.data());
     if (ScaleDictionary<Stored>(vector)) {
-      for (std::size_t i = 0; i < rows; ++i) values_[i] = scaled_[vector.codes[i]];
+      LookUp(scaled_.data(), vector.codes, rows, values_.data());
       return true;
     }
     std::vector<Stored> cells(rows);
@@ -219,12 +232,16 @@ class Table {
     const std::span<const std::int64_t> stamps = vector.All<std::int64_t>(rows);
     const auto held = [&](std::int64_t stamp) { return stamp <= limit && stamp >= -limit; };
     if ((zoned || clock_->LocalIsUtc(Line(0))) && vector.IsFull(rows)) {
-      bool all_held = true;
-      for (std::size_t i = 0; i < rows; ++i) {
-        all_held = all_held && held(stamps[i]);
-        times_[i] = Instant::FromNanos(all_held ? stamps[i] * unit : 0);
+      std::int64_t least = 0;
+      std::int64_t most = 0;
+      for (const std::int64_t stamp : stamps) {
+        least = std::min(least, stamp);
+        most = std::max(most, stamp);
       }
-      if (all_held) return;
+      if (held(least) && held(most)) {
+        for (std::size_t i = 0; i < rows; ++i) times_[i] = Instant::FromNanos(stamps[i] * unit);
+        return;
+      }
     }
     for (std::size_t i = 0; i < rows; ++i) {
       std::optional<Instant> time;
@@ -276,6 +293,8 @@ class Table {
   Result<void> ConvertCodes(const TableVector& vector, std::size_t rows) {
     if (dictionary_ != vector.dictionary) by_code_.assign(vector.entries, kNoDevice);
     dictionary_ = vector.dictionary;
+    LookUp(by_code_.data(), vector.codes, rows, devices_.data());
+    if (std::find(devices_.begin(), devices_.end(), kNoDevice) == devices_.end()) return {};
     for (std::size_t i = 0; i < rows; ++i) {
       devices_[i] = by_code_[vector.codes[i]];
       if (devices_[i] != kNoDevice) continue;
