@@ -6,9 +6,9 @@
 #include <array>
 #include <random>
 
-#include "classify/naive_twin.h"
 #include "classify/partial.h"
 #include "classify/run_classifier.h"
+#include "support/naive_twin.h"
 #include "support/property.h"
 
 namespace idleburn {

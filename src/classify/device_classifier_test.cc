@@ -6,8 +6,8 @@
 #include <array>
 #include <map>
 
-#include "classify/naive_twin.h"
 #include "classify/partial.h"
+#include "support/naive_twin.h"
 #include "support/property.h"
 
 namespace idleburn {

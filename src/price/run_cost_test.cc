@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "price/cost_fixture.h"
+#include "support/cost_fixture.h"
 #include "support/property.h"
 
 namespace idleburn {
