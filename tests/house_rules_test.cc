@@ -73,6 +73,7 @@ TEST(HouseRulesTest, FoldersSayWhatTheyHold) { ExpectNone(FolderNameFaults(Proje
 TEST(HouseRulesTest, NothingMutableOutlivesACall) { ExpectNone(StateFaults(Project())); }
 TEST(HouseRulesTest, HeavyHeadersStayBehindOneFile) { ExpectNone(HeavyHeaderFaults(Project(), Heavy())); }
 TEST(HouseRulesTest, EveryFileIsCompiled) { ExpectNone(DeadFileFaults(Project(), CompileCommands())); }
+TEST(HouseRulesTest, EveryHeaderServesTheProduct) { ExpectNone(TestOnlyHeaderFaults(Project())); }
 TEST(HouseRulesTest, EveryParserIsFuzzed) { ExpectNone(FuzzFaults(Project(), CorpusFolders())); }
 TEST(HouseRulesTest, CommentsLeadSomewhere) { ExpectNone(CommentTargetFaults(Project())); }
 TEST(HouseRulesTest, NothingIsUnfinishedOrOfOneMachine) { ExpectNone(WordFaults(Project())); }
@@ -192,8 +193,20 @@ TEST(HouseRulesTest, SeesHeavyHeaders) {
 TEST(HouseRulesTest, SeesDeadFiles) {
   PlantedTree tree;
   tree.Plant("src/base/a.cc", "").Plant("src/base/deep/b.cc", "").Plant("fuzz/c.cc", "").Plant("fuzz/d_fuzz.cc", "");
+  tree.Plant("tools/fit/e.cc", "");
   EXPECT_EQ(DeadFileFaults(tree.Read(), "{\"file\": \"/x/src/base/a.cc\"}"),
-            (Faults{"fuzz/c.cc: is no fuzz target", "src/base/deep/b.cc: is not compiled"}));
+            (Faults{"fuzz/c.cc: is no fuzz target", "src/base/deep/b.cc: is not compiled",
+                    "tools/fit/e.cc: is not compiled"}));
+}
+
+TEST(HouseRulesTest, SeesHeadersThatOnlyTestsInclude) {
+  PlantedTree tree;
+  tree.Plant("src/base/used.h", "").Plant("src/base/alone.h", "").Plant("src/base/fixture.h", "");
+  tree.Plant("src/base/alone.cc", "#include \"base/alone.h\"\n#include \"base/used.h\"\n");
+  tree.Plant("src/base/a_test.cc", "#include \"base/fixture.h\"\n#include \"base/alone.h\"\n");
+  tree.Plant("tools/fit/a.cc", "#include \"base/fixture.h\"\n").Plant("tests/support/b.h", "");
+  EXPECT_EQ(TestOnlyHeaderFaults(tree.Read()), (Faults{"src/base/alone.h: no other file of src includes it",
+                                                       "src/base/fixture.h: no other file of src includes it"}));
 }
 
 TEST(HouseRulesTest, SeesParsersWithoutFuzzTarget) {

@@ -24,7 +24,7 @@ const std::vector<LayerRow>& Layers() {
       {"measure", 3, {"base", "text", "os", "stats", "telemetry"}},
       {"import", 3, {"base", "text", "os", "telemetry"}},
       {"profile", 3, {"base", "text", "os", "telemetry"}},
-      {"plan", 3, {"base", "text", "os", "stats", "telemetry"}},
+      {"plan", 3, {"base", "text", "stats", "telemetry"}},
       {"classify", 3, {"base", "telemetry"}},
       {"watch", 4, {"base", "telemetry", "classify"}},
       {"price", 4, {"base", "text", "telemetry", "classify"}},

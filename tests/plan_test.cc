@@ -13,7 +13,7 @@
 
 #include "os/sha256.h"
 #include "places.h"
-#include "plan/accuracy.h"
+#include "fit/accuracy.h"
 #include "plan/predict_table.h"
 #include "support/read_inputs.h"
 #include "text/csv_table.h"

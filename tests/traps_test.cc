@@ -22,6 +22,25 @@ using testing::MustRead;
 using testing::ReadText;
 using testing::Shared;
 
+// Adds to `into` what the traps read of a device.
+void AddRead(const DeviceTotals& from, DeviceTotals& into) {
+  const auto add = [](auto& to, const auto& more) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += more[i];
+  };
+  add(into.phase_ns, from.phase_ns);
+  add(into.unobserved_ns, from.unobserved_ns);
+  add(into.ticks, from.ticks);
+  add(into.reason_ns, from.reason_ns);
+  for (const auto mean : {&DeviceTotals::utilization, &DeviceTotals::burst, &DeviceTotals::gr_engine,
+                          &DeviceTotals::power, &DeviceTotals::nvlink_readings}) {
+    (into.*mean).Merge(from.*mean);
+  }
+  into.profiling_stuck = into.profiling_stuck || from.profiling_stuck;
+  into.throttled_ns += from.throttled_ns;
+  into.energy_mj += from.energy_mj;
+  into.energy_resets += from.energy_resets;
+}
+
 class Trap {
  public:
   explicit Trap(const std::string& name) : folder_(Shared() / "data/traps" / name) {
@@ -50,7 +69,7 @@ class Trap {
     window_ns = 0;
     spin_ns = 0;
     for (const DeviceResult& d : inputs->run.devices) {
-      totals.Merge(d.totals);
+      AddRead(d.totals, totals);
       window_ns += d.WindowNs();
       spin_ns += d.spin.time.ns;
     }

@@ -15,8 +15,7 @@ namespace idleburn {
 // What decides the phases: the first of which there is a reading.
 inline constexpr std::array<Signal, 2> kBusyCounters = {Signal::kUtilization, Signal::kGrEngineActive};
 
-// How often a device reports, fixed after its first samples and stored in partial results, so that streamed and
-// merged answers agree.
+// How often a device reports, fixed after its first samples.
 struct Cadence {
   std::optional<Signal> counter;  // that decides the phases: utilisation, else graphics-engine activity
   Nanos period{0};                // of the first kIntervals positive intervals; 0: only one sample

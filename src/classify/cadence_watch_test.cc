@@ -6,9 +6,8 @@
 #include <array>
 #include <random>
 
-#include "classify/naive_twin.h"
-#include "classify/partial.h"
 #include "classify/run_classifier.h"
+#include "support/naive_twin.h"
 #include "support/property.h"
 
 namespace idleburn {
@@ -128,32 +127,6 @@ TEST(CadenceWatchTest, StreamEqualsTheNaiveBatchOverTheWholeFile) {
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       RC_ASSERT(got.periods[i] == (PeriodPiece{Instant::FromNanos(pieces[i].start), Nanos(pieces[i].period)}));
     }
-  });
-}
-
-// Partial results hold the pieces, and so merge to what a stream says, wherever they are cut.
-TEST(CadenceWatchTest, PartsMergeExactlyAcrossChangesOfThePace) {
-  const Thresholds t;
-  test::ExpectProperty([&] {
-    const std::vector<Sample> rows = RandomTrace({100, 500, 1000, 5000, 20'000});
-    const Cadence first = MeasureCadence(std::span(rows).first(std::min<std::size_t>(rows.size(), 102)), t);
-    CadenceWatch watch(t, first, rows.front().time, FirstSamples::kMost);
-    DeviceClassifier live(t, first, 0);
-    for (const Sample& s : rows) watch.Feed(s, live);
-    watch.End(live);
-    live.Close();
-    const std::vector<CadencePiece> pieces(watch.pieces().begin(), watch.pieces().end());
-    DevicePartial merged(t, pieces, 0);
-    for (std::size_t from = 0; from < rows.size();) {
-      const std::size_t to = *rc::gen::inRange<std::size_t>(from + 1, rows.size() + 1);
-      DevicePartial part(t, pieces, 0);
-      for (std::size_t i = from; i < to; ++i) part.Feed(rows[i]);
-      RC_ASSERT(merged.Append(part).has_value());
-      from = to;
-    }
-    DeviceClassifier whole = std::move(merged).Finish();
-    RC_ASSERT(whole.totals() == live.totals());
-    RC_ASSERT(whole.collections() == live.collections());
   });
 }
 

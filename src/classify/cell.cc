@@ -118,28 +118,20 @@ void CellAccumulator::FollowZeros(const Cell& cell) {
   const std::int64_t begin = cell.second * kNanosPerSecond;
   if (!zeros_.open) {
     const bool at_the_end = cell.count == 1 && cell.covered_ns < kNanosPerSecond;
-    zeros_ = {true, false, {at_the_end ? begin + kNanosPerSecond - cell.covered_ns : begin, 0}};
+    zeros_ = {true, {at_the_end ? begin + kNanosPerSecond - cell.covered_ns : begin, 0}};
   }
   zeros_.run.ns += cell.covered_ns * cell.count;
 }
 
 void CellAccumulator::EndZeros(DeviceTotals& totals) {
-  if (!zeros_.open) return;
-  if (zeros_.cut || zeros_.run.ns >= thresholds_->idle_after.count()) CutRun(totals);
-  zeros_ = {};
-}
-
-void CellAccumulator::CutRun(DeviceTotals& totals) {
-  const ZeroRun run = zeros_.run;
-  if (!zeros_.open || run.ns == 0) return;
+  const auto [open, run] = std::exchange(zeros_, {});
+  if (!open || run.ns == 0 || run.ns < thresholds_->idle_after.count()) return;
   std::vector<ZeroRun>& runs = totals.zero_runs;
   if (!runs.empty() && runs.back().to() == run.from) {
     runs.back().ns += run.ns;
   } else {
     runs.push_back(run);
   }
-  zeros_.cut = true;
-  zeros_.run = {run.to(), 0};
 }
 
 // `may_be`: the cell is busy, and SM activity does not settle it.

@@ -89,8 +89,6 @@ class CellAccumulator {
   void AddGap(std::int64_t ns, DeviceTotals& totals);
   // End of input, or of a stretch of it: what follows begins anew.
   void Flush(DeviceTotals& totals);
-  // A run of 0 % that goes on is noted as far as it went, and the rest as one that joins it (DeviceTotals::Merge).
-  void CutRun(DeviceTotals& totals);
   void set_by_engine(bool by_engine) { by_engine_ = by_engine; }
   // Of the board, where known; as it was read last.
   void set_power_limit(std::optional<std::int64_t> milliwatts) { power_limit_mw_ = milliwatts; }
@@ -136,8 +134,7 @@ class CellAccumulator {
   // Utilisation of exactly 0 without a break.
   struct Zeros {
     bool open = false;
-    bool cut = false;  // it began before `run`
-    ZeroRun run;       // as far as it was accounted for
+    ZeroRun run;  // as far as it was accounted for
   };
   Zeros zeros_;
   // Time without use up to the cell at hand, and with it; no more than Thresholds::idle_power_after.

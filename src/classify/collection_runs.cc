@@ -26,16 +26,6 @@ void CollectionRuns::OnScrape(bool changed) {
   (changed_ ? tail_ : lead_) = changed ? 1 : (changed_ ? tail_ : lead_) + 1;
 }
 
-void CollectionRuns::Append(const CollectionRuns& next) {
-  scrapes_ += next.scrapes_;
-  for (std::size_t i = 0; i < runs_.size(); ++i) runs_[i] += next.runs_[i];
-  (changed_ ? tail_ : lead_) += next.lead_;
-  if (!next.changed_) return;
-  if (changed_) Close(tail_);
-  changed_ = true;
-  tail_ = next.tail_;
-}
-
 Collection CollectionRuns::Told() const {
   constexpr std::int64_t kRunsNeeded = 5;
   constexpr std::int64_t kEarlyOfRuns = 10;

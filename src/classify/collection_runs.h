@@ -12,21 +12,16 @@ namespace idleburn {
 // How many scrapes see the same collection. An exporter that collects every 30 s and is scraped every 10 s says each
 // reading three times: so the lengths of runs of equal scrapes tell, if all gauges are looked at together. One gauge
 // may truly stay where it is; all of them hardly do, unless the load is constant.
-//
-// Sums of stretches that follow one another are exact (Append), wherever they are cut.
 class CollectionRuns {
  public:
   // A scrape; `changed`: a gauge differs from the scrape before.
   void OnScrape(bool changed);
-  // What `next` counted came after this.
-  void Append(const CollectionRuns& next);
   // The median run, where runs are regular. Runs of one load are not: a change comes when it comes, also early. Of
   // collections none is shorter than n - 1 scrapes, so that more than a tenth of them shorter refutes n (kIrregular).
   // Constant throughout: nothing tells (kConstant). Wrong for a load that itself changes in step with the scrapes,
   // such as one step of work each 30 s and nothing that moves within it: then n is the period of the load, and the
   // interval that is reported is too wide, never too narrow.
   [[nodiscard]] Collection Told() const;
-  friend bool operator==(const CollectionRuns&, const CollectionRuns&) = default;
 
  private:
   static constexpr std::size_t kLongest = 64;  // and longer ones
@@ -50,7 +45,6 @@ class CollectionWatch {
   // The scrape that follows is compared with none before.
   void Forget();
   [[nodiscard]] const CollectionRuns& runs() const { return runs_; }
-  void set_runs(const CollectionRuns& runs) { runs_ = runs; }
 
  private:
   CollectionRuns runs_;

@@ -76,25 +76,5 @@ TEST(CollectionRunsTest, ALoadThatChangesAtRandomIsNoCollection) {
   EXPECT_EQ(ToldOf(rows).known, Known::kIrregular);
 }
 
-TEST(CollectionRunsTest, StretchesAddUpWhereverTheyAreCut) {
-  test::ExpectProperty([] {
-    const int n = *rc::gen::inRange(1, 12);
-    const std::vector<Sample> rows =
-        Scrapes(10, 10.0 * n, *rc::gen::inRange(1, 400), *rc::gen::arbitrary<std::uint32_t>());
-    CollectionWatch whole;
-    RunsOf(rows, 0, rows.size(), whole);
-    CollectionWatch watch;
-    CollectionRuns sum;
-    for (std::size_t from = 0; from < rows.size();) {
-      const std::size_t to = *rc::gen::inRange<std::size_t>(from + 1, rows.size() + 1);
-      RunsOf(rows, from, to, watch);
-      sum.Append(watch.runs());
-      watch.set_runs({});
-      from = to;
-    }
-    RC_ASSERT(sum == whole.runs());
-  });
-}
-
 }  // namespace
 }  // namespace idleburn

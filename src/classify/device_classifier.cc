@@ -418,44 +418,6 @@ void DeviceClassifier::TellLimits() {
   cells_.set_lowered(power_limit() && default_limit() && *power_limit() < *default_limit());
 }
 
-void DeviceClassifier::Join(DeviceClassifier earlier) {
-  earlier.CutRuns();
-  CollectionRuns runs = earlier.collections();
-  runs.Append(collections_.runs());
-  collections_.set_runs(runs);
-  if (!Known(Signal::kMaxSmClock)) max_sm_khz_ = earlier.max_sm_khz_;
-  for (const Signal fact : kRemembered) {
-    if (!Known(fact)) side_[Index(fact)] = earlier.side_[Index(fact)];
-  }
-  TellLimits();
-  xid_seen_ = xid_seen_ || earlier.xid_seen_;
-  if (earlier.misplaced_) misplaced_ = earlier.misplaced_;
-  clock_.Follow(earlier.clock_, earlier.last_time_);
-  const Stretch open = earlier.OpenStretch();
-  if (stretches_.empty()) {
-    begun_ = open.first;
-  } else {
-    stretches_.front().first = open.first;
-    stretches_.front().time.Merge(open.time);
-    ended_.Merge(open.time);
-  }
-  ended_.Merge(earlier.ended_);
-  stretches_.insert(stretches_.begin(), earlier.stretches_.begin(), earlier.stretches_.end());
-  first_ = earlier.first_;
-  totals_.Merge(earlier.totals_);
-}
-
-void DeviceClassifier::DropTotals() {
-  SettleUsual();
-  totals_ = {};
-  stretches_.clear();
-  ended_ = {};
-  if (energy_crosses_) last_energy_ = -1;
-  energy_crosses_ = false;
-  collections_.Settle();
-  collections_.set_runs({});
-}
-
 // The counter runs since the driver was loaded; after a fall the new value is the increase. More than any board draws
 // is none, as where it reads 0 once.
 void DeviceClassifier::NoteEnergy(std::int64_t millijoules, std::int64_t time) {

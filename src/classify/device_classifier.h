@@ -51,15 +51,8 @@ class DeviceClassifier {
   // After Close: the parts of its time without a long silence, in order. What silences between them add if the run
   // goes on is not in the totals. One part where it is known when the run began.
   [[nodiscard]] std::vector<Stretch> Stretches() const;
-  // Forgets the totals so far but not the state: for the exact merge of partial results.
-  void DropTotals();
-  // What goes on at this moment is in the totals as far as it went, and joins its rest when they are merged.
-  void CutRuns() {
-    SettleUsual();
-    cells_.CutRun(totals_);
-  }
   // Runs of equal scrapes, of a device that is not read several times a second. Not part of the totals, because they
-  // add up in order of time alone; DropTotals forgets them too.
+  // add up in order of time alone.
   [[nodiscard]] const CollectionRuns& collections() {
     collections_.Settle();
     return collections_.runs();
@@ -68,9 +61,6 @@ class DeviceClassifier {
   // Window of the device on the run's time line: whole seconds where Fast, else first to last sample.
   [[nodiscard]] Instant first() const { return Instant::FromNanos(first_); }
   [[nodiscard]] Instant last() const { return Instant::FromNanos(last_edge_); }
-  // What followed `earlier` was read by this: its totals are added, and facts that this did not read are as they were
-  // there.
-  void Join(DeviceClassifier earlier);
   // From the sample at `next` on the device is read as `cadence` says: its counter begins or changes its pace there.
   // The last reading before is held as long as those that follow.
   void Adopt(const Cadence& cadence, Instant next);

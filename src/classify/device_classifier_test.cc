@@ -6,8 +6,7 @@
 #include <array>
 #include <map>
 
-#include "classify/naive_twin.h"
-#include "classify/partial.h"
+#include "support/naive_twin.h"
 #include "support/property.h"
 
 namespace idleburn {
@@ -111,60 +110,6 @@ TEST(DeviceClassifierTest, SlowStreamEqualsTheNaiveBatch) {
     const std::vector<Sample> trace = RandomTrace(period);
     const Cadence cadence = AnyCadence(period);
     ExpectSame(Stream(trace, cadence, thresholds), NaiveSlow(trace, cadence, thresholds));
-  });
-}
-
-// Of stretches what does not depend on how often a counter of energy was read at a cut.
-std::vector<std::pair<std::int64_t, RunTime>> TimesOf(const std::vector<Stretch>& stretches) {
-  std::vector<std::pair<std::int64_t, RunTime>> times;
-  for (const Stretch& s : stretches) {
-    times.emplace_back(s.first, s.time);
-    times.emplace_back(s.last, s.after.time);
-  }
-  return times;
-}
-
-TEST(DevicePartialTest, PartsMergeExactlyWhereverTheyAreCut) {
-  const Thresholds thresholds;
-  test::ExpectProperty([&] {
-    const std::int64_t period = *rc::gen::element(100, 250, 1000, 15'000) * kMs;
-    std::vector<Sample> trace;
-    for (int i = 0; i < 4; ++i) {  // long enough that partials detach from their heads
-      const std::int64_t shift = trace.empty() ? 0 : (trace.back().time - Instant::FromNanos(kStart)).count() + period;
-      const std::int64_t silent = *rc::gen::element<std::int64_t>(0, 2) * kNanosPerHour;
-      for (Sample s : RandomTrace(period)) {
-        s.time = s.time + Nanos(shift + silent);
-        s.Set(Signal::kEnergy, (s.time.nanos() / kMs) % 700'000);
-        trace.push_back(s);
-      }
-    }
-    for (Sample& s : trace) s.Set(Signal::kPowerLimit, 400'000);  // what judges every second is told in every part
-    trace.front().Set(Signal::kPowerDefaultLimit, 700'000);
-    trace[*rc::gen::inRange<std::size_t>(0, trace.size())].Set(Signal::kMaxSmClock, 2'100'000);
-    trace[*rc::gen::inRange<std::size_t>(0, trace.size())].Set(Signal::kXid, 31);
-    const Cadence cadence = AnyCadence(period);
-    const std::vector<CadencePiece> pieces = {{trace.front().time, trace.front().time, cadence}};
-    DevicePartial merged(thresholds, pieces, 1'980'000);
-    std::size_t from = 0;
-    while (from < trace.size()) {
-      const std::size_t to = from + *rc::gen::inRange<std::size_t>(1, trace.size() - from + 1);
-      DevicePartial part(thresholds, pieces, 1'980'000);
-      for (std::size_t i = from; i < to; ++i) part.Feed(trace[i]);
-      RC_ASSERT(merged.Append(part).has_value());
-      from = to;
-    }
-    DeviceClassifier whole = std::move(merged).Finish();
-    const DeviceTotals want = Stream(trace, cadence, thresholds);
-    RC_ASSERT(whole.totals() == want);
-    DeviceClassifier at_once(thresholds, cadence, 1'980'000);
-    for (const Sample& s : trace) at_once.Feed(s);
-    at_once.Close();
-    RC_ASSERT(TimesOf(whole.Stretches()) == TimesOf(at_once.Stretches()));
-    RC_ASSERT(whole.power_limit() == 400'000);
-    RC_ASSERT(whole.default_limit() == 700'000);
-    RC_ASSERT(whole.max_sm_khz() == 2'100'000);
-    RC_ASSERT(whole.xid_seen());
-    RC_ASSERT(want.has_energy_counter || trace.size() == 1);
   });
 }
 

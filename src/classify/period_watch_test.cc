@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "classify/naive_twin.h"
+#include "support/naive_twin.h"
 #include "support/property.h"
 
 namespace idleburn {

@@ -12,21 +12,6 @@ void AddAll(std::array<T, N>& into, const std::array<T, N>& from) {
   for (std::size_t i = 0; i < N; ++i) into[i] += from[i];
 }
 
-// Runs of two stretches of time; what was cut where they meet is one run again.
-void MergeRuns(const std::vector<ZeroRun>& from, std::vector<ZeroRun>& into) {
-  into.insert(into.end(), from.begin(), from.end());
-  std::sort(into.begin(), into.end(), [](const ZeroRun& a, const ZeroRun& b) { return a.from < b.from; });
-  std::vector<ZeroRun> joined;
-  for (const ZeroRun& run : into) {
-    if (!joined.empty() && joined.back().to() == run.from) {
-      joined.back().ns += run.ns;
-    } else {
-      joined.push_back(run);
-    }
-  }
-  into = std::move(joined);
-}
-
 }  // namespace
 
 void WattHistogram::Add(std::int64_t watts, std::int64_t ns, std::int64_t utilization) {
@@ -34,11 +19,6 @@ void WattHistogram::Add(std::int64_t watts, std::int64_t ns, std::int64_t utiliz
   const auto bin = static_cast<std::size_t>(std::clamp<std::int64_t>(watts, 0, kMaxWatts));
   if (bins.size() <= bin) bins.resize(bin + 1);
   bins[bin].Add(ns, utilization);
-}
-
-void WattHistogram::Merge(const WattHistogram& o) {
-  if (bins.size() < o.bins.size()) bins.resize(o.bins.size());
-  for (std::size_t i = 0; i < o.bins.size(); ++i) bins[i].Merge(o.bins[i]);
 }
 
 Integral WattHistogram::Below(std::int64_t watts) const {
@@ -75,52 +55,6 @@ void TimelineBucket::Merge(const TimelineBucket& o) {
   held_ns += o.held_ns;
   throttled_ns += o.throttled_ns;
   busy_power.Merge(o.busy_power);
-}
-
-void DeviceTotals::Merge(const DeviceTotals& o) {
-  AddAll(phase_ns, o.phase_ns);
-  AddAll(unobserved_ns, o.unobserved_ns);
-  idle_held_ns += o.idle_held_ns;
-  idle_empty_ns += o.idle_empty_ns;
-  idle_unknown_ns += o.idle_unknown_ns;
-  bound_with_activity_ns += o.bound_with_activity_ns;
-  bound_with_power_ns += o.bound_with_power_ns;
-  spin_by_activity.Merge(o.spin_by_activity);
-  spin_by_power.Merge(o.spin_by_power);
-  dim_by_power.Merge(o.dim_by_power);
-  idle_power_held.Merge(o.idle_power_held);
-  idle_power_empty.Merge(o.idle_power_empty);
-  MergeRuns(o.zero_runs, zero_runs);
-  throttled_ns += o.throttled_ns;
-  slowdown_with_loss_ns += o.slowdown_with_loss_ns;
-  power_cap_with_loss_ns += o.power_cap_with_loss_ns;
-  throttled_told_ns += o.throttled_told_ns;
-  throttled_untold_ns += o.throttled_untold_ns;
-  reasons_ns += o.reasons_ns;
-  AddAll(reason_ns, o.reason_ns);
-  busy_clock.Merge(o.busy_clock);
-  throttled_clock.Merge(o.throttled_clock);
-  energy_mj += o.energy_mj;
-  energy_resets += o.energy_resets;
-  energy_out_of_range += o.energy_out_of_range;
-  energy_ns += o.energy_ns;
-  has_energy_counter = has_energy_counter || o.has_energy_counter;
-  AddAll(ticks, o.ticks);
-  tick_sum += o.tick_sum;
-  tick_squares += o.tick_squares;
-  burst.Merge(o.burst);
-  nvlink_readings.Merge(o.nvlink_readings);
-  for (const auto mean : kMeasuredMean) (this->*mean).Merge(o.*mean);
-  for (std::size_t i = 0; i < range.size(); ++i) range[i].Merge(o.range[i]);
-  memory_total = std::max(memory_total, o.memory_total);
-  profiling_stuck = profiling_stuck || o.profiling_stuck;
-  utilization_stuck = utilization_stuck || o.utilization_stuck;
-  samples += o.samples;
-  duplicates += o.duplicates;
-  differing += o.differing;
-  out_of_order += o.out_of_order;
-  clock_steps += o.clock_steps;
-  timeline.Merge(o.timeline);
 }
 
 void DeviceTotals::ForgetProfiling(std::optional<Signal> busy_counter) {
@@ -160,8 +94,6 @@ RunTime RunTime::Less(const RunTime& part) const {
   rest.utilization.area -= part.utilization.area;
   return rest;
 }
-
-std::int64_t RunTime::ObservedNs() const { return std::accumulate(phase_ns.begin(), phase_ns.end(), std::int64_t{0}); }
 
 std::int64_t RunTime::UnobservedNs() const {
   return std::accumulate(unobserved_ns.begin(), unobserved_ns.end(), std::int64_t{0});

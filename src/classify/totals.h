@@ -50,7 +50,6 @@ struct Integral {
 struct WattHistogram {
   std::vector<Integral> bins;  // index: floor of watts; the integrated quantity is utilisation
   void Add(std::int64_t watts, std::int64_t ns, std::int64_t utilization);
-  void Merge(const WattHistogram& o);
   // Time and utilisation of all bins whose watts are below `watts`.
   [[nodiscard]] Integral Below(std::int64_t watts) const;
   [[nodiscard]] std::int64_t TotalNs() const;
@@ -131,8 +130,7 @@ constexpr std::size_t Slot(Signal measured) { return kMeasuredSlot[Index(measure
 // Of sums of readings of the busy counter: a hundredth of a per cent.
 inline constexpr std::int64_t kTickUnit = kPercent / 100;
 
-// Everything known of one device's time, in integer nanoseconds. Additive: see DevicePartial::Append for the
-// exact merge of consecutive stretches.
+// Everything known of one device's time, in integer nanoseconds.
 struct DeviceTotals {
   std::array<std::int64_t, kPhaseCount> phase_ns{};
   std::array<std::int64_t, kUnobservedCount> unobserved_ns{};
@@ -204,7 +202,6 @@ struct DeviceTotals {
   std::int64_t clock_steps = 0;   // the wall clock went back; time continues one period later
   Timeline timeline;
 
-  void Merge(const DeviceTotals& o);
   [[nodiscard]] const SignalRange& RangeOf(Signal measured) const { return range[Slot(measured)]; }
   // The highest reading, in the signal's unit; absent: never read.
   [[nodiscard]] std::optional<std::int64_t> Peak(Signal measured) const {
@@ -258,7 +255,6 @@ struct RunTime {
   void Merge(const RunTime& o);
   // What is left without `part` of it.
   [[nodiscard]] RunTime Less(const RunTime& part) const;
-  [[nodiscard]] std::int64_t ObservedNs() const;
   [[nodiscard]] std::int64_t UnobservedNs() const;
   friend bool operator==(const RunTime&, const RunTime&) = default;
 };

@@ -64,10 +64,6 @@ std::string InPercent(std::int64_t micro_percent) {
   return fmt::format("{:g}", static_cast<double>(micro_percent) / static_cast<double>(kPercent));
 }
 
-std::int64_t ObservedNs(const Timeline::Bucket& bucket) {
-  return std::accumulate(bucket.phase_ns.begin(), bucket.phase_ns.end(), std::int64_t{0});
-}
-
 std::int64_t BusyPhasesNs(const DeviceTotals& totals) {
   return std::accumulate(totals.phase_ns.begin() + 1, totals.phase_ns.end(), std::int64_t{0});
 }

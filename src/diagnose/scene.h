@@ -65,7 +65,6 @@ class Example {
 // "10", "7.5": a threshold as a sentence has it.
 std::string InPercent(std::int64_t micro_percent);
 
-std::int64_t ObservedNs(const Timeline::Bucket& bucket);
 // Time of all phases but idle.
 std::int64_t BusyPhasesNs(const DeviceTotals& totals);
 

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "import/collecting_sink.h"
 #include "import/columns_csv.h"
 #include "import/prometheus_metrics.h"
+#include "support/collecting_sink.h"
 #include "text/line_reader.h"
 
 namespace idleburn {

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "import/collecting_sink.h"
+#include "support/collecting_sink.h"
 #include "support/cut_source.h"
 #include "text/line_reader.h"
 

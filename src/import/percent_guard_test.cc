@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "import/collecting_sink.h"
+#include "support/collecting_sink.h"
 
 namespace idleburn {
 namespace {

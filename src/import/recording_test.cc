@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "import/collecting_sink.h"
+#include "support/collecting_sink.h"
 #include "support/live_stream.h"
 #include "telemetry/byte_coding.h"
 #include "telemetry/chunk_encoder.h"

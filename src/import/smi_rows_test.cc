@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "import/collecting_sink.h"
 #include "import/nvidia_smi_csv.h"
 #include "import/units.h"
+#include "support/collecting_sink.h"
 #include "text/line_reader.h"
 
 namespace idleburn {

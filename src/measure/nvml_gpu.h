@@ -134,7 +134,6 @@ class NvmlGpu {
   std::vector<RunFact> TakeFacts() { return std::exchange(facts_, {}); }
   // Who holds it, where that was asked since the last call. Start times are not filled in.
   std::optional<GpuHolders> TakeHolders() { return std::exchange(holders_, std::nullopt); }
-  [[nodiscard]] std::int64_t too_late() const { return held_.too_late(); }
 
  private:
   template <typename... Parameters, typename... Arguments>

@@ -32,8 +32,6 @@ std::vector<std::string_view> TimeNames() {
   return names;
 }
 
-std::string_view Name(PlanQuantity quantity) { return quantity == PlanQuantity::kMemory ? "memory" : "time"; }
-
 std::string FrameworkPart(const std::string& key) { return key.substr(0, key.find('/')); }
 
 // Whether that model, however its name is written, was measured with that framework.
@@ -171,6 +169,7 @@ class CalibrationReader {
 
 }  // namespace
 
+std::string_view Name(PlanQuantity quantity) { return quantity == PlanQuantity::kMemory ? "memory" : "time"; }
 std::string_view Name(Nearness nearness) { return kNearness[static_cast<std::size_t>(nearness)]; }
 
 std::span<const std::string_view> CoefficientNames(PlanQuantity quantity) {
@@ -182,32 +181,6 @@ std::span<const std::string_view> CoefficientNames(PlanQuantity quantity) {
 MemoryCoefficients MemoryCoefficientsOf(std::span<const double> v) {
   CHECK(v.size() == kMemoryNames.size());
   return {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]};
-}
-
-std::string CalibrationCsv(const Calibration& calibration) {
-  std::string csv = "kind,set,name,value\n";
-  for (const CalibrationTable& table : calibration.tables) {
-    csv += fmt::format("table,{},sha256,{}\n", table.file, table.sha256);
-  }
-  const auto sets = [&csv](PlanQuantity quantity, const std::vector<CoefficientSet>& all) {
-    const auto names = CoefficientNames(quantity);
-    for (const CoefficientSet& set : all) {
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        csv += fmt::format("{},{},{},{:.6f}\n", Name(quantity), set.key, names[i], set.values[i]);
-      }
-    }
-  };
-  sets(PlanQuantity::kMemory, calibration.memory);
-  sets(PlanQuantity::kTime, calibration.time);
-  for (const ErrorBand& band : calibration.bands) {
-    const std::string set = fmt::format("{}/{}/{}", Name(band.quantity), Name(band.nearness), band.framework);
-    csv += fmt::format("band,{},low,{:.4f}\nband,{},high,{:.4f}\n", set, band.low, set, band.high);
-  }
-  for (const std::string& model : calibration.models) {
-    const std::size_t slash = model.find('/', model.find('/') + 1);
-    csv += fmt::format("measured,{},{},\n", model.substr(0, slash), model.substr(slash + 1));
-  }
-  return csv;
 }
 
 Result<Calibration> ReadCalibration(std::string text, const std::string& name) {

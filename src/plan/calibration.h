@@ -13,6 +13,7 @@
 namespace idleburn {
 
 enum class PlanQuantity : std::uint8_t { kMemory, kTime };
+std::string_view Name(PlanQuantity quantity);
 
 // How near a run is to what was measured, from nearest to farthest; an interval is as wide as its errors were. kGpu:
 // its framework was, but not on this GPU, or not in this number format.
@@ -58,7 +59,6 @@ std::span<const std::string_view> CoefficientNames(PlanQuantity quantity);
 // Values in the order of CoefficientNames(kMemory).
 MemoryCoefficients MemoryCoefficientsOf(std::span<const double> values);
 
-std::string CalibrationCsv(const Calibration& calibration);
 Result<Calibration> ReadCalibration(std::string text, const std::string& name);
 // The one that the program contains.
 const Calibration& ShippedCalibration();

@@ -28,13 +28,6 @@ TEST(CalibrationTest, TheShippedOneIsWhole) {
   }
 }
 
-TEST(CalibrationTest, WrittenAndReadAgain) {
-  const std::string csv = CalibrationCsv(ShippedCalibration());
-  const Result<Calibration> read = ReadCalibration(csv, "again.csv");
-  ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(CalibrationCsv(*read), csv);
-}
-
 TEST(CalibrationTest, NamesBrokenLines) {
   const std::string head = "kind,set,name,value\n";
   for (const char* line :

@@ -7,7 +7,7 @@
 #include <map>
 #include <numeric>
 
-#include "price/cost_fixture.h"
+#include "support/cost_fixture.h"
 #include "support/property.h"
 
 namespace idleburn {

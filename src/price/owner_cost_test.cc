@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "price/cost_fixture.h"
+#include "support/cost_fixture.h"
 #include "support/property.h"
 
 namespace idleburn {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "price/cost_fixture.h"
+#include "support/cost_fixture.h"
 #include "support/property.h"
 
 namespace idleburn {
@@ -23,7 +23,8 @@ void InRuns(DeviceResult& device, const std::vector<RunSpan>& runs) {
       left -= ns;
     }
     in.time.unobserved_ns[0] = left;
-    in.time.utilization = {in.time.ObservedNs(), static_cast<Int128>(in.time.ObservedNs()) * 40 * kPercent};
+    const std::int64_t observed = (in.last - in.first).count() - left;
+    in.time.utilization = {observed, static_cast<Int128>(observed) * 40 * kPercent};
     for (std::size_t p = 0; p < kPhaseCount; ++p) device.totals.phase_ns[p] += in.time.phase_ns[p];
     device.totals.idle_unknown_ns += in.time.phase_ns[0];
     device.totals.unobserved_ns[0] += left;
@@ -81,7 +82,7 @@ TEST(RunCostTest, RunsSumToTheWholeAndEachIsItsOwnTime) {
       for (const DeviceResult& device : scene.run.devices) {
         for (const DeviceResult::InRun& in : device.runs) {
           if (in.run != i) continue;
-          window += in.time.ObservedNs() + in.time.UnobservedNs();
+          window += (in.last - in.first).count();
           ++there;
         }
       }

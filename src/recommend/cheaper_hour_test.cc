@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "price/cost_fixture.h"
+#include "support/cost_fixture.h"
 
 namespace idleburn {
 namespace {

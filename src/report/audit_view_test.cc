@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "report/audit_fixture.h"
+#include "support/audit_fixture.h"
 #include "support/property.h"
 
 namespace idleburn {

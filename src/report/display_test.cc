@@ -7,8 +7,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "report/audit_fixture.h"
 #include "report/ribbon.h"
+#include "support/audit_fixture.h"
 #include "support/property.h"
 
 namespace idleburn {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "diagnose/traced_run.h"
-#include "report/audit_fixture.h"
+#include "support/audit_fixture.h"
 #include "support/documented_keys.h"
 #include "support/tiny_profile.h"
 

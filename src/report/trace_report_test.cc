@@ -3,8 +3,8 @@
 
 #include "diagnose/causes.h"
 #include "diagnose/traced_run.h"
-#include "report/audit_fixture.h"
 #include "report/audit_view.h"
+#include "support/audit_fixture.h"
 #include "support/tiny_profile.h"
 
 namespace idleburn {

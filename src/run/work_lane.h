@@ -41,8 +41,6 @@ class WorkLane final : public Lane {
       : markers_(std::move(markers)), lines_(std::move(lines)) {}
   void Tick(Instant now, LiveSink& out) override;
   void Finish(Instant now, LiveSink& out) override;
-  // Whether markers were what it read.
-  [[nodiscard]] bool from_markers() const { return from_markers_; }
 
  private:
   void ForgetLines(Instant now, LiveSink& out);

@@ -1,7 +1,6 @@
 #include "telemetry/device_clock.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace idleburn {
 namespace {
@@ -19,15 +18,6 @@ void DeviceClock::KeepGap(Gap gap) {
   const auto shortest =
       std::min_element(gaps_.begin(), gaps_.end(), [&](const Gap& a, const Gap& b) { return length(a) < length(b); });
   if (length(*shortest) < length(gap)) *shortest = gap;
-}
-
-void DeviceClock::Follow(const DeviceClock& earlier, std::int64_t newest) {
-  first_ = earlier.first_;
-  first_signals_ = earlier.first_signals_;
-  const std::vector<Gap> own = std::exchange(gaps_, earlier.gaps_);
-  for (const Gap& gap : own) {
-    if (gap.to > newest) KeepGap(gap);
-  }
 }
 
 DeviceClock::Row DeviceClock::Place(std::int64_t stamp, std::uint32_t signals, std::int64_t newest, std::int64_t hold,

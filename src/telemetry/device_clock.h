@@ -28,8 +28,6 @@ class DeviceClock {
   Row Place(std::int64_t stamp, std::uint32_t signals, std::int64_t newest, std::int64_t hold, std::int64_t period);
 
   [[nodiscard]] std::int64_t shift() const { return shift_; }
-  // The rows so far followed those that `earlier` saw, of which `newest` was the last.
-  void Follow(const DeviceClock& earlier, std::int64_t newest);
   // Another device of the same clock has shown it.
   void set_shift(std::int64_t shift) {
     shift_before_ = shift_;

@@ -24,21 +24,6 @@ struct SecondBuckets {
     if (second >= last && second - last < bucket_seconds && !buckets.empty()) return buckets.back();
     return Find(second);
   }
-  void Merge(const SecondBuckets& o) {
-    if (o.buckets.empty()) return;
-    SecondBuckets other = o;
-    while (other.bucket_seconds < bucket_seconds) other.Coarsen();
-    if (buckets.empty()) {
-      *this = std::move(other);
-      return;
-    }
-    while (bucket_seconds < other.bucket_seconds) Coarsen();
-    for (std::size_t i = 0; i < other.buckets.size(); ++i) {
-      // At may coarsen this while other stays fine; the second decides where a bucket goes, so that is exact.
-      const std::int64_t second = (other.first + static_cast<std::int64_t>(i)) * other.bucket_seconds;
-      At(second).Merge(other.buckets[i]);
-    }
-  }
   // Makes every bucket twice as long.
   void Coarsen() {
     const std::int64_t coarse_first = FloorDiv(first, 2);

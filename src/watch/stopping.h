@@ -29,10 +29,6 @@ class Stopping {
   void NobodyCheckpoints() { checkpoint_at_.reset(); }
   // SIGTERM was due.
   [[nodiscard]] bool terminated() const { return terminated_at_.has_value(); }
-  // When what was asked must have ended; absent before it was asked.
-  [[nodiscard]] std::optional<Nanos> deadline() const {
-    return terminated_at_ ? std::optional(*terminated_at_ + rules_.grace) : std::nullopt;
-  }
 
  private:
   StopRules rules_;

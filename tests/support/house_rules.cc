@@ -215,11 +215,29 @@ Faults HeavyHeaderFaults(const SourceTree& tree, std::span<const HeavyHeader> he
   return faults;
 }
 
+Faults TestOnlyHeaderFaults(const SourceTree& tree) {
+  std::set<std::string> included;
+  for (const SourceFile& file : tree) {
+    if (!IsSource(file)) continue;
+    const std::string own = file.path.substr(0, file.path.rfind('.')) + ".h";
+    for (const Include& include : IncludesOf(file)) {
+      if (include.quoted && "src/" + include.target != own) included.insert("src/" + include.target);
+    }
+  }
+  Faults faults;
+  for (const SourceFile& file : tree) {
+    if (IsSource(file) && EndsWith(file.path, ".h") && included.count(file.path) == 0) {
+      faults.push_back(file.path + ": no other file of src includes it");
+    }
+  }
+  return faults;
+}
+
 Faults DeadFileFaults(const SourceTree& tree, std::string_view compile_commands) {
   Faults faults;
   for (const SourceFile& file : tree) {
-    const bool built_here =
-        StartsWith(file.path, "src/") || StartsWith(file.path, "tests/") || StartsWith(file.path, "bench/");
+    const bool built_here = StartsWith(file.path, "src/") || StartsWith(file.path, "tests/") ||
+                            StartsWith(file.path, "bench/") || StartsWith(file.path, "tools/");
     if (EndsWith(file.path, ".cc") && built_here &&
         compile_commands.find("/" + file.path + "\"") == std::string_view::npos) {
       faults.push_back(file.path + ": is not compiled");

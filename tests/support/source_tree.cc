@@ -62,9 +62,7 @@ bool EndsWith(std::string_view text, std::string_view suffix) {
 
 bool IsCpp(const SourceFile& file) { return EndsWith(file.path, ".h") || EndsWith(file.path, ".cc"); }
 
-bool IsTest(const SourceFile& file) {
-  return EndsWith(file.path, "_test.cc") || EndsWith(file.path, "_testing.h") || StartsWith(file.path, "tests/");
-}
+bool IsTest(const SourceFile& file) { return EndsWith(file.path, "_test.cc") || StartsWith(file.path, "tests/"); }
 
 std::string ModuleOf(std::string_view path) {
   constexpr std::string_view kSource = "src/";

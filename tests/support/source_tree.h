@@ -25,7 +25,7 @@ bool StartsWith(std::string_view text, std::string_view prefix);
 bool EndsWith(std::string_view text, std::string_view suffix);
 // src/, tests/, fuzz/ and bench/ are C++ where they end in .h or .cc.
 bool IsCpp(const SourceFile& file);
-// x_test.cc, x_testing.h (what several tests share) and all of tests/.
+// x_test.cc and all of tests/.
 bool IsTest(const SourceFile& file);
 // "telemetry" of "src/telemetry/device.h"; the file's own name for what lies directly in src/ ("main.cc"); empty
 // elsewhere.

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "plan/accuracy.h"
-#include "plan/calibrate.h"
+#include "fit/accuracy.h"
+#include "fit/calibrate.h"
 
 namespace idleburn {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/calibrate.h"
+#include "fit/calibrate.h"
 
 namespace idleburn {
 

@@ -1,4 +1,4 @@
-#include "plan/calibrate.h"
+#include "fit/calibrate.h"
 
 #include <fmt/format.h>
 
@@ -8,13 +8,13 @@
 #include <map>
 #include <set>
 
+#include "fit/positive_fit.h"
+#include "fit/unseen_group.h"
 #include "os/sha256.h"
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
 #include "plan/step_time.h"
-#include "stats/positive_fit.h"
 #include "stats/quantile.h"
-#include "stats/unseen_group.h"
 #include "text/csv_table.h"
 
 namespace idleburn {
@@ -234,8 +234,7 @@ void CalibrateQuantity(const std::vector<MeasuredRow>& rows, PlanQuantity quanti
   std::set<std::string> models;
   for (const MeasuredRow* row : all) {
     frameworks.insert(row->row.run.framework);
-    models.insert(fmt::format("{}/{}/{}", quantity == PlanQuantity::kMemory ? "memory" : "time", row->row.run.framework,
-                              row->row.facts.name));
+    models.insert(fmt::format("{}/{}/{}", Name(quantity), row->row.run.framework, row->row.facts.name));
   }
   for (const std::string& framework : frameworks) {
     for (CoefficientSet& set : SetsOf(all, quantity, framework, CommonToOthers(all, quantity, framework))) {
@@ -411,6 +410,32 @@ Calibration Calibrate(const PublishedRows& published) {
   calibration.bands.push_back({PlanQuantity::kMemory, Nearness::kUnknown, std::string(kDefaultsUnknown),
                                std::min(1.0, stranger.low), std::max(1.0, stranger.high)});
   return calibration;
+}
+
+std::string CalibrationCsv(const Calibration& calibration) {
+  std::string csv = "kind,set,name,value\n";
+  for (const CalibrationTable& table : calibration.tables) {
+    csv += fmt::format("table,{},sha256,{}\n", table.file, table.sha256);
+  }
+  const auto sets = [&csv](PlanQuantity quantity, const std::vector<CoefficientSet>& all) {
+    const auto names = CoefficientNames(quantity);
+    for (const CoefficientSet& set : all) {
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        csv += fmt::format("{},{},{},{:.6f}\n", Name(quantity), set.key, names[i], set.values[i]);
+      }
+    }
+  };
+  sets(PlanQuantity::kMemory, calibration.memory);
+  sets(PlanQuantity::kTime, calibration.time);
+  for (const ErrorBand& band : calibration.bands) {
+    const std::string set = fmt::format("{}/{}/{}", Name(band.quantity), Name(band.nearness), band.framework);
+    csv += fmt::format("band,{},low,{:.4f}\nband,{},high,{:.4f}\n", set, band.low, set, band.high);
+  }
+  for (const std::string& model : calibration.models) {
+    const std::size_t slash = model.find('/', model.find('/') + 1);
+    csv += fmt::format("measured,{},{},\n", model.substr(0, slash), model.substr(slash + 1));
+  }
+  return csv;
 }
 
 }  // namespace idleburn

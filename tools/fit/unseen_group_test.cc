@@ -1,4 +1,4 @@
-#include "stats/unseen_group.h"
+#include "fit/unseen_group.h"
 
 #include <gtest/gtest.h>
 

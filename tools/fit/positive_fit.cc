@@ -1,4 +1,4 @@
-#include "stats/positive_fit.h"
+#include "fit/positive_fit.h"
 
 #include <algorithm>
 #include <cmath>

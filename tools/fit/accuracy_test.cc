@@ -1,4 +1,4 @@
-#include "plan/accuracy.h"
+#include "fit/accuracy.h"
 
 #include <gtest/gtest.h>
 

@@ -67,4 +67,7 @@ std::vector<HeldOutRow> PredictStrangers(const PublishedRows& published);
 // The sets fitted to all rows, with the bands of what was left out.
 Calibration Calibrate(const PublishedRows& published);
 
+// data/plan/coefficients.csv: what ReadCalibration reads back.
+std::string CalibrationCsv(const Calibration& calibration);
+
 }  // namespace idleburn

@@ -1,4 +1,4 @@
-#include "plan/calibrate.h"
+#include "fit/calibrate.h"
 
 #include <gtest/gtest.h>
 
@@ -52,6 +52,13 @@ TEST(CalibrateTest, AFrameworkIsNoStrangerToItself) {
   Add(rows, unknown, "other", std::vector<double>(20, 2.0));
   Add(rows, known, "mine", std::vector<double>(3, 1.0));
   EXPECT_DOUBLE_EQ(BandFor("mine", known, unknown).high, 2.0);
+}
+
+TEST(CalibrateTest, WrittenAndReadAgain) {
+  const std::string csv = CalibrationCsv(ShippedCalibration());
+  const Result<Calibration> read = ReadCalibration(csv, "again.csv");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(CalibrationCsv(*read), csv);
 }
 
 }  // namespace
