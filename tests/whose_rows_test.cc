@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "support/made_recording.h"
 #include "support/program.h"
 #include "support/smi_log.h"
 
@@ -93,6 +94,82 @@ TEST(WhoseRowsTest, TheSameRowsOfOneGpuAHostAreRead) {
   EXPECT_EQ(audit["window"]["gpus"].size(), 1U);
 }
 
+// Rows every half a second. By turns of two GPUs: one works with much memory, one rests with little.
+std::string EvenRows(const char* head, const std::function<std::string(int row, const std::string& stamp)>& cells) {
+  std::string text = std::string(head) + "\n";
+  for (int row = 0; row < 2 * kRows; ++row) {
+    const std::string whole = std::to_string(row / 2 % 60);
+    const std::string stamp = "2026/07/03 22:" + std::to_string(10 + row / 120) + ":" + (whole.size() < 2 ? "0" : "") +
+                              whole + (row % 2 == 0 ? ".000" : ".500");
+    text += cells(row, stamp) + "\n";
+  }
+  return text;
+}
+
+TEST(WhoseRowsTest, EvenRowsOfTwoGpusByTurnsAreNotOneGpu) {
+  const TempFolder folder;
+  const auto row_of = [](int row, const std::string& stamp) {
+    return stamp + ", " + (row % 2 == 0 ? "95 %, 61000 MiB" : "5 %, 4 MiB");
+  };
+  const std::string log =
+      folder.Write("log.csv", EvenRows("timestamp, utilization.gpu [%], memory.used [MiB]", row_of));
+  const std::string table = folder.Write("table.csv", EvenRows("t,u,mem", [](int row, const std::string& stamp) {
+                                           return stamp + (row % 2 == 0 ? ",95,61000" : ",5,4");
+                                         }));
+  const std::string columns = " --columns time=t,util=u,memory=mem:MiB ";
+  const ProgramRun of_table = RunIdleburn("audit" + columns + table);
+  EXPECT_EQ(of_table.code, 1) << of_table.out;
+  EXPECT_NE(of_table.err.find("mem goes to and fro between 4 MiB and 61000 MiB from row to row for 800 rows, as of at "
+                              "least 2 GPUs by turns; name the column, --columns gpu=NAME, or pass `--gpus 1`"),
+            std::string::npos)
+      << of_table.err;
+  const ProgramRun of_log = RunIdleburn("audit " + log);
+  EXPECT_EQ(of_log.code, 1) << of_log.out;
+  EXPECT_NE(
+      of_log.err.find("log.csv:2: memory.used goes to and fro between 4 MiB and 61000 MiB from row to row for 800 "
+                      "rows, as of at least 2 GPUs by turns; several GPUs without index: add `index,uuid` to "
+                      "--query-gpu, or pass `--gpus N`"),
+      std::string::npos)
+      << of_log.err;
+  for (const ProgramRun& run : {of_table, of_log}) EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1);
+  // The number that is said settles it, where the rows bear it out.
+  EXPECT_EQ(AuditJsonOf(columns + "--gpus 1 " + table)["window"]["gpus"].size(), 1U);
+  const json two = AuditJsonOf("--gpus 2 " + log);
+  ASSERT_EQ(two["window"]["gpus"].size(), 2U);
+  EXPECT_NEAR(two["gpu_hours"]["window"].get<double>(), 2 * kRows / 3600.0, 2 / 3600.0);
+  EXPECT_EQ(two["per_gpu"][0]["mean_utilization_percent"], 95.0);
+  EXPECT_EQ(two["per_gpu"][1]["mean_utilization_percent"], 5.0);
+  const ProgramRun three = RunIdleburn("audit --gpus 3 " + log);
+  EXPECT_EQ(three.code, 1) << three.out;
+  EXPECT_NE(three.err.find("--gpus 3 contradicts the readings: memory.used goes to and fro"), std::string::npos)
+      << three.err;
+  // A row that is missing would make each GPU the other.
+  std::string torn = EvenRows("timestamp, utilization.gpu [%], memory.used [MiB]", row_of);
+  torn.erase(torn.find("2026/07/03 22:12:30.500"), row_of(1, "2026/07/03 22:12:30.500").size() + 1);
+  const ProgramRun moved = RunIdleburn("audit --gpus 2 " + folder.Write("torn.csv", torn));
+  EXPECT_EQ(moved.code, 1) << moved.out;
+  EXPECT_NE(moved.err.find("by memory.used the GPUs have changed places shortly before"), std::string::npos)
+      << moved.err;
+}
+
+// A step of the job that lasts two rows.
+TEST(WhoseRowsTest, OneGpuWhoseLoadComesAndGoesWithTheRowsIsOne) {
+  const TempFolder folder;
+  const std::string log = folder.Write(
+      "log.csv", EvenRows("timestamp, utilization.gpu [%], memory.used [MiB], temperature.gpu, power.draw [W]",
+                          [](int row, const std::string& stamp) {
+                            return stamp +
+                                   (row % 2 == 0 ? ", 100 %, 61000 MiB, 61, 402 W" : ", 0 %, 61000 MiB, 60, 130 W");
+                          }));
+  const json audit = AuditJsonOf(log);
+  EXPECT_EQ(audit["window"]["gpus"].size(), 1U);
+  EXPECT_NEAR(audit["gpu_hours"]["window"].get<double>(), kRows / 3600.0, 1 / 3600.0);
+  const std::string table = folder.Write("table.csv", EvenRows("t,u", [](int row, const std::string& stamp) {
+                                           return stamp + (row % 2 == 0 ? ",100" : ",0");
+                                         }));
+  EXPECT_EQ(AuditJsonOf("--columns time=t,util=u " + table)["window"]["gpus"].size(), 1U);
+}
+
 // Scrapes of one GPU, utilization all the time 90 %.
 std::string Scrapes(const std::string& labels, int from = 0, const std::string& more = "") {
   std::string text;
@@ -168,6 +245,78 @@ TEST(WhoseRowsTest, OneUuidOnTwoHostsIsNeverOneGpu) {
     EXPECT_EQ(run.code, 1) << inputs << run.out;
     EXPECT_NE(run.err.find("two machines have no GPU in common"), std::string::npos) << run.err;
   }
+}
+
+// A recording of a minute of one GPU, always of the same UUID.
+std::string Recorded(const TempFolder& folder, const std::string& name, const std::string& host,
+                     const std::string& boot, int from = 0, std::int64_t percent = 90) {
+  MadeRecording made;
+  made.start = Instant::FromNanos(UnixSeconds(from) * kNanosPerSecond);
+  made.utilization = percent;
+  made.uuid = "GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d4000";
+  if (!host.empty()) made.facts.push_back({"host", host});
+  if (!boot.empty()) made.facts.push_back({"boot", boot});
+  return made.WriteTo((folder.path() / name).string());
+}
+
+json GpusOf(const json& audit) { return audit["window"]["gpus"]; }
+
+TEST(WhoseRowsTest, RecordingsOfOneUuidOnTwoMachinesAreTwoGpus) {
+  const TempFolder folder;
+  const std::string a = Recorded(folder, "a.idleburn", "n1", "boot-1", 0, 90);
+  const std::string b = Recorded(folder, "b.idleburn", "n2", "boot-2", 0, 0);
+  for (const std::string& inputs : {a + " " + b, b + " " + a}) {
+    const json audit = AuditJsonOf(inputs + " --price 4");
+    ASSERT_EQ(GpusOf(audit).size(), 2U);
+    EXPECT_EQ(GpusOf(audit)[0]["host"], "n1");
+    EXPECT_EQ(GpusOf(audit)[1]["host"], "n2");
+    EXPECT_EQ(GpusOf(audit)[0]["uuid"], GpusOf(audit)[1]["uuid"]);
+    EXPECT_NEAR(audit["gpu_hours"]["window"].get<double>(), 2 * 61 / 3600.0, 2 / 3600.0);
+    EXPECT_EQ(audit["per_gpu"][0]["mean_utilization_percent"], 90.0);
+    EXPECT_EQ(audit["per_gpu"][1]["mean_utilization_percent"], 0.0);
+  }
+  // Where a recording cannot be looked at before: never one GPU.
+  const ProgramRun piped = RunIdleburn("audit - " + b + " < " + a);
+  EXPECT_EQ(piped.code, 1) << piped.out;
+  EXPECT_NE(piped.err.find("GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000"), std::string::npos) << piped.err;
+  // As tables, too.
+  const std::string table = RunIdleburn("export " + a + " " + b).out;
+  EXPECT_NE(table.find(",n1,"), std::string::npos) << table.substr(0, 400);
+  EXPECT_NE(table.find(",n2,"), std::string::npos) << table.substr(0, 400);
+  // A log that names no machine may be of either; one that is said to be of one machine is of that.
+  const std::string log =
+      folder.Write("log.txt", Scrapes("gpu=\"0\",UUID=\"GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\""));
+  const ProgramRun either = RunIdleburn("audit " + a + " " + b + " " + log);
+  EXPECT_EQ(either.code, 1) << either.out;
+  EXPECT_NE(either.err.find("which n1 and n2 both have, by their recordings; say whose it is, NODE="),
+            std::string::npos)
+      << either.err;
+  EXPECT_EQ(GpusOf(AuditJsonOf(a + " " + b + " n1=" + log)).size(), 2U);
+  EXPECT_EQ(GpusOf(AuditJsonOf(a + " " + log)).size(), 1U) << "as without a second machine";
+}
+
+TEST(WhoseRowsTest, RecordingsOfOneUuidThatProveNoSecondMachineAreOneGpuOrRefused) {
+  const TempFolder folder;
+  const std::string a = Recorded(folder, "a.idleburn", "n1", "boot-1");
+  const std::string old = Recorded(folder, "old.idleburn", "n2", "");
+  const std::string pod = Recorded(folder, "pod.idleburn", "pod-7", "boot-1");
+  for (const std::string& second : {old, pod}) {
+    const ProgramRun run = RunIdleburn("audit " + a + " " + second);
+    EXPECT_EQ(run.code, 1) << run.out;
+    EXPECT_NE(run.err.find("at one time, on n1 and on "), std::string::npos) << run.err;
+    EXPECT_NE(run.err.find("NODE1=" + a), std::string::npos) << run.err;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_EQ(GpusOf(AuditJsonOf("x=" + a + " x=" + second)).size(), 1U);
+    EXPECT_EQ(GpusOf(AuditJsonOf("x=" + a + " y=" + second)).size(), 2U);
+  }
+  EXPECT_EQ(GpusOf(AuditJsonOf(a + " " + Recorded(folder, "same.idleburn", "n1", "boot-1"))).size(), 1U);
+  // Never at one time: one GPU, and that it moved is said.
+  const json moved = AuditJsonOf(a + " " + Recorded(folder, "later.idleburn", "n2", "boot-2", 600));
+  EXPECT_EQ(GpusOf(moved).size(), 1U);
+  EXPECT_NE(moved["data_quality"].dump().find("on n1, then on n2"), std::string::npos) << moved["data_quality"];
+  const json again = AuditJsonOf(a + " " + Recorded(folder, "again.idleburn", "n1", "boot-3", 600));
+  EXPECT_EQ(GpusOf(again).size(), 1U);
+  EXPECT_EQ(again["data_quality"].dump().find("moved_gpu"), std::string::npos);
 }
 
 }  // namespace

@@ -32,8 +32,13 @@ struct Samples {
 
 Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& options, bool show_progress,
                          Samples& samples) {
+  if (request.inputs.size() > 1) {
+    const Result<RecordedHosts> machines = LookAtRecordings(request.inputs, options);
+    if (!machines) return tl::unexpected<Error>(machines.error());
+    TRY(samples.join.TellMachines(*machines));
+  }
   for (const std::string& path : request.inputs) {
-    const Result<KnownInput> input = OpenKnownInput(path, options, show_progress);
+    Result<KnownInput> input = OpenKnownInput(path, options, show_progress);
     if (!input) return tl::unexpected<Error>(input.error());
     if (input->importer == nullptr) return Fail(path + ": is a profiler's file, without samples; audit reads it");
     TRY(samples.join.Read(*input, options));

@@ -1,15 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "cli/input_overlap.h"
 #include "cli/open_input.h"
 #include "import/host_watch.h"
 #include "import/link_facts.h"
+#include "import/recorded_hosts.h"
 #include "telemetry/time_sorter.h"
 
 namespace idleburn {
+
+// Looks at the recordings among several inputs, before any is read: on which machine each was made, and when each GPU
+// was read there. Only plain files are looked at, since a pipe cannot be read twice. Empty for fewer than two.
+Result<RecordedHosts> LookAtRecordings(const std::vector<std::string>& paths, const ImportOptions& options);
 
 // Reads all of an input into `target`.
 Result<void> ImportInput(const KnownInput& input, const ImportOptions& options, ImportTarget& target);
@@ -26,14 +33,19 @@ class InputJoin {
   InputJoin(DeviceTable& devices, DataQuality& quality, OwnerLedger& owners, LiveSink* beside = nullptr)
       : devices_(devices), quality_(quality), owners_(owners), links_(beside) {}
 
-  // Reads one input to its end.
-  Result<void> Read(const KnownInput& input, const ImportOptions& options);
+  // What the recordings among the inputs tell of their machines. GPUs that two machines have under one UUID at one time
+  // become two. Fails where that is open.
+  Result<void> TellMachines(const RecordedHosts& looked_at);
+  // Reads one input to its end; names its machine where TellMachines needs it.
+  Result<void> Read(KnownInput& input, const ImportOptions& options);
   // Of which inputs spoke so far: a bit each.
   [[nodiscard]] std::uint32_t signals() const { return signals_; }
   // After the last: delivers what they say to `out` in order of time.
   Result<void> Deliver(SampleSink& out);
 
  private:
+  [[nodiscard]] Result<void> CheckTwins(const std::string& input) const;
+
   DeviceTable& devices_;
   DataQuality& quality_;
   OwnerLedger& owners_;
@@ -41,6 +53,8 @@ class InputJoin {
   TimeSorter sorter_{devices_, quality_};
   InputOverlap overlap_{devices_};
   HostWatch hosts_;
+  RecordedHosts recorded_;
+  std::map<std::string, std::string> machines_;  // by recording, where a UUID is on two machines
   int inputs_ = 0;
   std::uint32_t signals_ = 0;
   bool dated_ = false;

@@ -8,6 +8,8 @@
 #include <system_error>
 
 #include "cli/say.h"
+#include "import/recorded_hosts.h"
+#include "os/kept_file.h"
 #include "os/private_folder.h"
 #include "telemetry/recording_format.h"
 #include "telemetry/run_facts.h"
@@ -69,6 +71,7 @@ Result<void> LiveRecord::RecordTo(const std::string& path, Instant start, const 
 void LiveRecord::TellMachine() {
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) == 0) OnFact({"host", host.data()});
+  if (const std::string boot = FileText("/proc/sys/kernel/random/boot_id"); !boot.empty()) OnFact({kBootFact, boot});
   OnFact({"idleburn", IDLEBURN_VERSION});
 }
 

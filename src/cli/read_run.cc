@@ -40,6 +40,8 @@ class RunReader {
     return join_.Read(input, options_);
   }
 
+  Result<void> TellMachines(const RecordedHosts& looked_at) { return join_.TellMachines(looked_at); }
+
   // Counts what was doubtful elsewhere, too.
   void Doubt(const DataQuality& quality) { run_->quality.Merge(quality); }
 
@@ -239,6 +241,11 @@ Result<std::unique_ptr<RunInputs>> ReadRun(std::vector<std::string> paths, const
   }
   RunReader reader(options, thresholds, facts);
   reader.Doubt(of_lists);
+  if (paths.size() > 1) {
+    const Result<RecordedHosts> machines = LookAtRecordings(paths, options);
+    if (!machines) return tl::unexpected<Error>(machines.error());
+    TRY(reader.TellMachines(*machines));
+  }
   std::vector<std::pair<InputKeys, KnownInput>> later;
   for (const std::string& path : paths) {
     Result<KnownInput> opened = OpenKnownInput(path, options, show_progress);

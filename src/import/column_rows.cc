@@ -284,8 +284,9 @@ bool ColumnRows::IsInOrder(std::span<const Sample> rows) {
 
 // Of a table without a column that names the GPU: what speaks for several of them on one host, for people. Rows that
 // complete one another are one reading. Where rows are not in order, those of another GPU may follow all of the first.
-// Wrong of GPUs whose rows stand evenly between one another: such a table looks like one GPU that works and rests.
-std::string ColumnRows::WhyNotOneGpu(std::span<const Sample> rows, bool in_order) {
+// Wrong of GPUs whose rows stand evenly between one another and hold utilization or power alone: such a table looks
+// like one GPU that works and rests (FindTurns).
+std::string ColumnRows::WhyNotOneGpu(std::span<const Sample> rows, bool in_order) const {
   std::map<DeviceId, std::vector<Sample>> hosts;
   for (const Sample& row : rows) {
     std::vector<Sample>& alike = hosts[row.device];
@@ -301,6 +302,12 @@ std::string ColumnRows::WhyNotOneGpu(std::span<const Sample> rows, bool in_order
     if (shared * 10 > alike.size() * 3) return "most rows share their time with others";
     const int gpus = FindSweeps(alike).gpus;
     if (gpus >= 2) return "its rows come in sweeps of " + std::to_string(gpus);
+    const Turns turns = FindTurns(alike);
+    if (turns.gpus == 0) continue;
+    const auto column = std::find_if(columns_.begin(), columns_.end(), [&](const BoundColumn& c) {
+      return c.role->kind == ColumnKind::kSignal && c.role->signal == turns.signal;
+    });
+    return Describe(turns, column == columns_.end() ? Info(turns.signal).name : Printable(column->name));
   }
   return {};
 }

@@ -109,7 +109,7 @@ class ColumnRows {
   [[nodiscard]] static bool Matches(const Named& named, std::span<const std::string_view> cells);
   // Whether a column tells the GPUs of one host apart.
   [[nodiscard]] bool SaysWhich() const;
-  [[nodiscard]] static std::string WhyNotOneGpu(std::span<const Sample> rows, bool in_order);
+  [[nodiscard]] std::string WhyNotOneGpu(std::span<const Sample> rows, bool in_order) const;
   [[nodiscard]] std::string SeveralModels() const;
   Result<std::optional<DeviceId>> EnterDevice(std::span<const std::string_view> cells, std::int64_t line);
   void PutFault(Sample& sample, Signal signal, const CellReading& reading, std::int64_t line);

@@ -44,6 +44,7 @@ struct ImportOptions {
 };
 
 class HostWatch;
+class RecordedHosts;
 
 // Where an importer puts what it reads. All of it outlives the import.
 struct ImportTarget {
@@ -51,8 +52,14 @@ struct ImportTarget {
   DataQuality& quality;
   OwnerLedger& owners;
   SampleSink& sink;
-  LiveSink* beside = nullptr;  // what a recording holds besides samples; null: nobody asks
-  HostWatch* hosts = nullptr;  // of all inputs; null: this one is watched by itself
+  LiveSink* beside = nullptr;         // what a recording holds besides samples; null: nobody asks
+  HostWatch* hosts = nullptr;         // of all inputs; null: this one is watched by itself
+  RecordedHosts* recorded = nullptr;  // of all inputs; null: nobody asks
+
+  // The same, but for where samples go.
+  [[nodiscard]] ImportTarget WithSink(SampleSink& other) const {
+    return {devices, quality, owners, other, beside, hosts, recorded};
+  }
 };
 
 // One offline format. Streaming: memory does not grow with the input.

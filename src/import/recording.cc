@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
+#include "import/host_watch.h"
+#include "import/recorded_hosts.h"
 #include "telemetry/recording_format.h"
 #include "telemetry/recording_reader.h"
 #include "telemetry/run_facts.h"
@@ -30,7 +33,11 @@ class GpuSamples final : public LiveSink {
     const auto bad = std::remove_if(batch_.begin(), batch_.end(), undated);
     out_.quality.Count(QualityId::kBadRow, {&file_, 0}, batch_.end() - bad);
     batch_.erase(bad, batch_.end());
-    for (const Sample& sample : batch_) newest_ = std::max(newest_, sample.time);
+    for (const Sample& sample : batch_) {
+      newest_ = std::max(newest_, sample.time);
+      if (sample.device >= stays_.size()) stays_.resize(sample.device + 1);
+      stays_[sample.device].See(sample.time);
+    }
     if (!batch_.empty()) out_.sink.OnSamples(batch_);
   }
   void OnHost(std::span<const HostSample> samples) override {
@@ -45,12 +52,24 @@ class GpuSamples final : public LiveSink {
   }
   void OnFact(const RunFact& fact) override {
     told_.Take(fact);
+    if (fact.key == "host") host_ = fact.value;
+    if (fact.key == kBootFact) boot_ = fact.value;
     if (fact.key == kMeasuringFailedFact) {
       out_.quality.CountNamed(QualityId::kMeasuringFailed, fact.value, {&file_, 0});
     }
     if (out_.beside != nullptr) out_.beside->OnFact(fact);
   }
   [[nodiscard]] const RunWindow& told() const { return told_; }
+  // Tells who wants to know on which machine each GPU was read, and when.
+  void TellStays() const {
+    const std::string& said = out_.devices.HostOf({});
+    for (DeviceId id = 0; out_.recorded != nullptr && id < stays_.size(); ++id) {
+      const HostWatch::Stay& stay = stays_[id];
+      const std::string& uuid = out_.devices[id].uuid;
+      if (stay.first > stay.last || uuid.empty()) continue;
+      out_.recorded->Add({file_, said.empty() ? host_ : said, !said.empty(), boot_, uuid, stay.first, stay.last});
+    }
+  }
   // The stamp of the newest reading of a GPU or the host; absent if there is none.
   [[nodiscard]] std::optional<Instant> newest() const {
     return newest_.nanos() > 0 && newest_.nanos() <= kLatest ? std::optional(newest_) : std::nullopt;
@@ -79,6 +98,9 @@ class GpuSamples final : public LiveSink {
   std::vector<Sample> batch_;
   Instant newest_ = Instant::FromNanos(INT64_MIN);
   RunWindow told_;
+  std::vector<HostWatch::Stay> stays_;  // by device
+  std::string host_;
+  std::string boot_;
 };
 
 }  // namespace
@@ -91,6 +113,7 @@ Result<void> ImportRecording(ByteSource& in, const ImportOptions& /*options*/, I
   GpuSamples sink(in.name(), out);
   const Result<RecordingSummary> summary = ReadRecording(in, out.devices, out.quality, sink);
   if (!summary) return tl::unexpected<Error>(summary.error());
+  sink.TellStays();
   if (!summary->closed && !summary->being_written && summary->records == 0) {
     return Fail(in.name() + ": was cut in its first minute, and " + in.name() + std::string(kJournalSuffix) +
                 ", which holds that minute until it is over, is missing or empty; copy both files again");

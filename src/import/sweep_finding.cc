@@ -17,6 +17,7 @@ constexpr std::size_t kFewSweeps = 16;          // a log with fewer may have no 
 constexpr double kProof = 0.90;                 // of the time, in pauses
 constexpr std::int64_t kOneQuery = 50 * kMs;    // nvidia-smi asks a GPU in less
 constexpr std::int64_t kSlowQuery = 500 * kMs;  // and never in more
+constexpr double kLoadWarms = 5000;             // millicelsius, from row to row
 constexpr std::int64_t kClockTick = 20 * kMs;   // of the coarsest clock behind stamps in milliseconds
 
 std::int64_t Quantile(std::vector<std::int64_t> values, double q) {
@@ -167,6 +168,7 @@ class Judge {
     for (int g = 2; gpus == 1 && !IsEven() && g <= kMaxSweep; ++g) {
       if (g != expected && Show(g, finding, best)) gpus = g;
     }
+    if (gpus == 1) finding.turns = turns_ = FindTurns(rows_);
     finding.why = gpus > 1 ? WhyNotSweeps(gpus, best) : WhyNotOne();
     if (finding.why.empty()) finding.gpus = gpus;
     return finding;
@@ -244,7 +246,7 @@ class Judge {
     if (HasPairs()) return "some rows follow others at once, as of a GPU that is not in all sweeps";
     if (HasPattern(slow)) return "the distances of rows repeat in a pattern, but not as clear sweeps";
     Compare();
-    if (TurnsShow(slow)) return "readings take turns as those of several GPUs do";
+    if (std::string shown = TurnsShow(slow); !shown.empty()) return shown;
     if (median_ < kOneQuery) return "rows follow each other as fast as those of several GPUs";
     return {};
   }
@@ -284,15 +286,23 @@ class Judge {
     return false;
   }
 
-  [[nodiscard]] bool TurnsShow(bool slow) const {
+  // Which reading takes turns; empty: none does.
+  [[nodiscard]] std::string TurnsShow(bool slow) const {
+    if (turns_.gpus > 0) return Describe(turns_, Info(turns_.signal).name);
     for (std::size_t w = 0; w < kWitnesses.size(); ++w) {
-      const double hardly = !kWitnesses[w].signal ? 0.9 : slow ? 0.1 : kWitnesses[w].lasts ? 0.5 : 0.2;
+      const Witness& witness = kWitnesses[w];
+      const bool small = witness.signal == Signal::kTemperature && differences_[w].mean[1] < kLoadWarms;
+      const double hardly = !witness.signal ? 0.9 : slow ? 0.1 : witness.lasts ? 0.5 : 0.2;
       for (int lag = 2; lag <= kMaxSweep; ++lag) {
         if (3 * static_cast<std::size_t>(lag) > rows_.size()) break;
-        if (TakeTurns(differences_[w], lag, hardly)) return true;
+        if (!TakeTurns(differences_[w], lag, hardly)) continue;
+        if ((!witness.lasts || small) && GoesOnAsOneGpu(rows_)) break;
+        const std::string column(witness.signal ? Info(*witness.signal).name : "name");
+        return column + " repeats after " + std::to_string(lag) + " rows, as of several GPUs by turns" +
+               (witness.lasts ? "" : ", or of one under such a load");
       }
     }
-    return false;
+    return {};
   }
 
   std::span<const Sample> rows_;
@@ -300,6 +310,7 @@ class Judge {
   bool whole_seconds_ = false;
   std::int64_t median_ = 0;
   std::vector<Differences> differences_;
+  Turns turns_;
 };
 
 }  // namespace

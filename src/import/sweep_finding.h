@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "import/turns.h"
 #include "telemetry/sample.h"
 
 namespace idleburn {
@@ -21,6 +22,7 @@ struct SweepFinding {
   // By number of GPUs: the share of the time that lies in whole sweeps of so many rows, times the share of the pause in
   // a usual one. 0: not tested.
   std::array<double, kMaxSweep + 1> share{};
+  Turns turns;  // of rows at even distances
 };
 
 // Judges rows in the order of the log. `device` of a sample is the number of its model's name, the same where the log

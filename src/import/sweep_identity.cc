@@ -50,6 +50,7 @@ Result<void> SweepIdentity::TakeBlock() {
   if (blocks_++ == 0) {
     why_ = finding.why;
     by_count_ = gpus_ > 1 && (gpus_ > kMaxSweep || finding.share[static_cast<std::size_t>(gpus_)] < kVisible);
+    if (by_count_ && finding.turns.gpus > 0) order_.emplace(finding.turns, gpus_);
   }
   unclear_ += finding.gpus == 0 ? 1 : 0;
   // One GPU is no pattern that placing could check, so nothing may speak against it.
@@ -67,6 +68,11 @@ Result<void> SweepIdentity::TakeBlock() {
 }
 
 Result<void> SweepIdentity::CheckAgrees(const SweepFinding& finding, std::int64_t line) const {
+  if (said_ && *said_ > 1 && finding.turns.gpus > 0 && *said_ % finding.turns.gpus != 0) {
+    return Fail(
+        fmt::format("{}: --gpus {} contradicts the readings: {}; give the right number, or record index and uuid", line,
+                    *said_, Describe(finding.turns, Info(finding.turns.signal).name)));
+  }
   if (finding.gpus == 0 || finding.gpus == gpus_) return {};
   if (!said_) {
     return Refuse(line, "the rows from here on are of " + Gpus(finding.gpus) + ", those before of " + Gpus(gpus_));
@@ -143,6 +149,12 @@ Result<void> SweepIdentity::RefuseMore() const {
 }
 
 Result<void> SweepIdentity::Emit(Piece& sweep) {
+  if (order_ && !order_->Keeps(sweep.rows)) {
+    return Fail(
+        fmt::format("{}: by {} the GPUs have changed places shortly before, as where a row is missing; record "
+                    "index and uuid, or audit the rows before and after as two logs",
+                    sweep.lines.front(), Info(order_->signal()).name));
+  }
   for (std::size_t i = 0; i < sweep.rows.size(); ++i) {
     Sample& row = sweep.rows[i];
     const std::size_t position = i % static_cast<std::size_t>(gpus_);

@@ -67,7 +67,8 @@ class SweepIdentity {
   Piece waiting_;               // pieces before it that are no whole sweep yet
   Instant piece_start_;         // of the last of them
   std::optional<SweepPool> pool_;
-  std::size_t odd_rows_ = 0;  // of the last sweeps dropped in succession, all the same
+  std::optional<TurnOrder> order_;  // of rows placed by count
+  std::size_t odd_rows_ = 0;        // of the last sweeps dropped in succession, all the same
   int odd_sweeps_ = 0;
   std::int64_t odd_line_ = 0;
   std::size_t more_rows_ = 0;  // of a sweep with more rows than GPUs, since the last whole one

@@ -49,6 +49,9 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "{times|time} a GPU index moved to another UUID; time follows the UUID"},
     {Q::kInferredIdentity, "inferred_identity", S::kWarn,
      "{inputs name|input names} no GPU; GPUs are told apart by the order of rows in each sweep"},
+    {Q::kMovedGpu, "moved_gpu", S::kWarn,
+     "{GPUs were|GPU was} recorded on one machine and later on another, never on both at one time; {each|it} counts as "
+     "one GPU that moved"},
     {Q::kCounterReset, "counter_reset", S::kInfo,
      "{times|time} a counter fell back (driver reload or GPU reset); the new value counts as the increase"},
     {Q::kInvalidProfilingCounter, "invalid_profiling_counter", S::kWarn,

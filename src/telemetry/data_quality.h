@@ -29,6 +29,7 @@ enum class QualityId : std::uint8_t {
   kMaskedUuid,
   kIndexRemapped,
   kInferredIdentity,
+  kMovedGpu,
   kCounterReset,
   kInvalidProfilingCounter,
   kMislabelledCounter,

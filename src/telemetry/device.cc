@@ -82,10 +82,15 @@ bool IsMaskedUuid(std::string_view uuid) {
   return std::all_of(uuid.begin() + kUuidPrefix, uuid.end(), [](char c) { return c == '0' || c == '-'; });
 }
 
+std::string DeviceTable::KeyOf(const DeviceKey& key, const std::string& uuid) const {
+  std::string full = key.mig ? uuid + "/" + key.mig->id : uuid;
+  if (!twins_.empty() && twins_.count(uuid) != 0) full += "@" + HostOf(key);
+  return full;
+}
+
 std::optional<DeviceId> DeviceTable::Find(const DeviceKey& key, const std::string& uuid) const {
   if (!uuid.empty()) {
-    const std::string full = key.mig ? uuid + "/" + key.mig->id : uuid;
-    const auto found = by_uuid_.find(full);
+    const auto found = by_uuid_.find(KeyOf(key, uuid));
     if (found != by_uuid_.end()) return found->second;
     if (by_uuid_.size() == devices_.size()) return std::nullopt;  // each has a UUID of its own
   }
@@ -122,7 +127,7 @@ DeviceId DeviceTable::EnterOne(const DeviceKey& key) {
   FillIn(d.host, HostOf(key));
   FillIn(d.name, key.name);
   if (!d.mig || (d.mig->profile.empty() && key.mig)) d.mig = key.mig;
-  if (!uuid.empty()) by_uuid_.emplace(d.mig ? uuid + "/" + d.mig->id : uuid, *id);
+  if (!uuid.empty()) by_uuid_.emplace(KeyOf({{}, {}, {}, key.host, {}, d.mig}, uuid), *id);
   Meet(*id, key);
   return *id;
 }

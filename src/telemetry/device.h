@@ -69,6 +69,9 @@ class DeviceTable {
   void BeginInput(std::string host = {});
   // Notes that the present input names `id` so, as Enter does.
   void Meet(DeviceId id, const DeviceKey& key);
+  // GPUs of these normal UUIDs count once for each host: two machines have one each at the same time.
+  void TellApartByHost(std::set<std::string> uuids) { twins_ = std::move(uuids); }
+  [[nodiscard]] const std::set<std::string>& TwinUuids() const { return twins_; }
   // By what the present input names a device: bits of the following; 0 if it does not. Only a UUID or a host says that
   // no other machine's GPU is meant.
   static constexpr unsigned kByPlace = 1;  // bus id, index or name
@@ -91,13 +94,15 @@ class DeviceTable {
   [[nodiscard]] DeviceId Home(DeviceId device, Signal signal) const;
 
  private:
+  [[nodiscard]] std::string KeyOf(const DeviceKey& key, const std::string& uuid) const;
   [[nodiscard]] std::optional<DeviceId> Find(const DeviceKey& key, const std::string& uuid) const;
   DeviceId EnterOne(const DeviceKey& key);
 
   std::vector<Device> devices_;
-  std::map<std::string, DeviceId, std::less<>> by_uuid_;  // uuid, or uuid/instance
-  std::string host_;                                      // of the present input's devices, as was said with it
-  std::vector<unsigned> named_by_;                        // in the present input, by device
+  std::map<std::string, DeviceId, std::less<>> by_uuid_;  // KeyOf: uuid, or uuid/instance; of twins with @host
+  std::set<std::string> twins_;
+  std::string host_;                // of the present input's devices, as was said with it
+  std::vector<unsigned> named_by_;  // in the present input, by device
 };
 
 // Whether a device is a MIG instance of which only its own UUID is known: neither how much of a board it is nor of

@@ -13,7 +13,7 @@ std::string MadeRecording::WriteTo(const std::string& path) const {
   DeviceTable devices;
   for (int gpu = 0; gpu < gpus; ++gpu) {
     DeviceKey key;
-    key.uuid = "GPU-00000000-0000-0000-0000-00000000000" + std::to_string(gpu);
+    key.uuid = uuid + std::to_string(gpu);
     key.index = gpu;
     key.name = gpu_name;
     devices.NameCounter(devices.Enter(key), Signal::kUtilization, "nvml.utilization.gpu");

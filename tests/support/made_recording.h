@@ -19,11 +19,12 @@ struct MadeRecording {
   bool counts_steps = true;
   std::int64_t utilization = 55;  // percent
   int gpus = 1;
+  std::string uuid = "GPU-00000000-0000-0000-0000-00000000000";  // but for its last digit, the GPU's number
   std::string gpu_name = "NVIDIA H100 80GB HBM3";
   std::string exit = "exit 0";
   double restarts_at = -1;  // its count of work begins anew then; below 0: never
   double silent_from = -1, silent_to = -1;
-  double clock_back_at = -1;  // the wall clock goes back by 5 s then; below 0: never
+  double clock_back_at = -1;                             // the wall clock goes back by 5 s then; below 0: never
   std::vector<std::pair<HostSignal, std::int64_t>> job;  // by how much counters of the command rise in a second
   std::vector<RunFact> facts = {{"command", "python train.py"}, {"driver", "550.54"}};
 

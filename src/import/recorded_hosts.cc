@@ -1,0 +1,93 @@
+#include "import/recorded_hosts.h"
+
+#include <algorithm>
+
+#include "import/host_watch.h"
+#include "text/escape.h"
+
+namespace idleburn {
+namespace {
+
+// As far as clocks of two machines may differ.
+constexpr Nanos kClocksDiffer{5 * kNanosPerSecond};
+
+enum class Pair : std::uint8_t { kOneGpu, kMoved, kTwins, kUnclear };
+
+bool AtOnce(const RecordedStay& a, const RecordedStay& b) {
+  const Nanos overlap = std::min(a.last, b.last) - std::max(a.first, b.first);
+  const Nanos shorter = std::min(a.last - a.first, b.last - b.first);
+  return overlap.count() >= 0 && (overlap > kClocksDiffer || overlap * 2 >= shorter);
+}
+
+Pair Judge(const RecordedStay& a, const RecordedStay& b) {
+  if (a.uuid != b.uuid || a.file == b.file) return Pair::kOneGpu;
+  const bool same_name = a.host.empty() || b.host.empty() || IsOneHost(a.host, b.host);
+  const bool boots_known = !a.boot.empty() && !b.boot.empty();
+  const bool other_boot = boots_known && a.boot != b.boot;
+  if (a.said && b.said && same_name) return Pair::kOneGpu;
+  if (!AtOnce(a, b)) return same_name || (boots_known && !other_boot) ? Pair::kOneGpu : Pair::kMoved;
+  if (!same_name && ((a.said && b.said) || other_boot)) return Pair::kTwins;
+  return same_name && !other_boot ? Pair::kOneGpu : Pair::kUnclear;
+}
+
+std::string Named(const RecordedStay& stay) { return stay.host.empty() ? "a machine" : Printable(stay.host); }
+
+// Calls `see` with each two stays of one UUID and how they go together.
+template <typename See>
+void ForEachPair(const std::vector<RecordedStay>& stays, See see) {
+  std::vector<const RecordedStay*> sorted;
+  for (const RecordedStay& stay : stays) sorted.push_back(&stay);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const RecordedStay* a, const RecordedStay* b) { return a->uuid < b->uuid; });
+  for (std::size_t a = 0; a < sorted.size(); ++a) {
+    for (std::size_t b = a + 1; b < sorted.size() && sorted[a]->uuid == sorted[b]->uuid; ++b) {
+      see(*sorted[a], *sorted[b], Judge(*sorted[a], *sorted[b]));
+    }
+  }
+}
+
+}  // namespace
+
+std::set<std::string> RecordedHosts::Twins() const {
+  std::set<std::string> twins;
+  ForEachPair(stays_, [&](const RecordedStay& a, const RecordedStay& /*b*/, Pair pair) {
+    if (pair == Pair::kTwins) twins.insert(a.uuid);
+  });
+  return twins;
+}
+
+Result<void> RecordedHosts::Check(const std::set<std::string>& apart) const {
+  std::string unclear;
+  ForEachPair(stays_, [&](const RecordedStay& a, const RecordedStay& b, Pair pair) {
+    const bool open = pair == Pair::kUnclear || (pair == Pair::kTwins && apart.count(a.uuid) == 0);
+    if (!open || !unclear.empty()) return;
+    const bool same_boot = !a.boot.empty() && a.boot == b.boot;
+    unclear = a.file + " and " + b.file + ": both read " + a.uuid + " at one time, on " + Named(a) + " and on " +
+              Named(b) + (same_boot ? " (one boot, as containers of one machine have)" : "") +
+              "; name their machines, NODE1=" + a.file + " NODE2=" + b.file +
+              ", or one NODE for both if it is one, or leave out one of the two";
+  });
+  return unclear.empty() ? Result<void>{} : Fail(unclear);
+}
+
+void RecordedHosts::CountMoved(DataQuality& quality) const {
+  std::set<std::string> moved;
+  ForEachPair(stays_, [&](const RecordedStay& a, const RecordedStay& b, Pair pair) {
+    if (pair != Pair::kMoved || !moved.insert(a.uuid).second) return;
+    const bool in_order = a.first <= b.first;
+    quality.CountNamed(QualityId::kMovedGpu,
+                       a.uuid + " on " + Named(in_order ? a : b) + ", then on " + Named(in_order ? b : a));
+  });
+}
+
+std::string RecordedHosts::HostsOf(const std::string& uuid) const {
+  std::set<std::string> hosts;
+  for (const RecordedStay& stay : stays_) {
+    if (stay.uuid == uuid) hosts.insert(Named(stay));
+  }
+  std::string text;
+  for (const std::string& host : hosts) text += (text.empty() ? "" : " and ") + host;
+  return text;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,213 @@
+#include "import/turns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kMostTurns = 16;
+constexpr std::size_t kMostRows = 1024;  // prove what more would
+constexpr std::size_t kLeastCycles = 6;  // fewer may be chance
+constexpr std::size_t kCycles = 24;      // of a stretch that is judged by itself
+constexpr double kAlike = 0.35;          // rows of one GPU, of what neighbours differ by
+constexpr double kHardly = 0.9;          // the same over all rows, where most stretches may tell nothing
+constexpr double kApart = 0.6;           // neighbours, of what any two rows of a cycle differ by
+constexpr double kWave = 1.05;           // below, neighbours are as near as those of a slow wave
+constexpr std::size_t kLater = 8;        // cycles for which only GPUs, no wave, stay in step
+constexpr double kActive = 0.75;         // of the cycles hold unlike rows
+constexpr double kQuiet = 0.25;          // of a stretch that tells nothing
+constexpr std::size_t kFewOf = 4;        // one stretch in so many shows it, or speaks against those that do
+
+// What tells GPUs apart, and how far two must be to be no noise.
+struct Witness {
+  Signal signal;
+  std::int64_t apart;
+  std::int64_t under_load;  // further than a load that comes and goes by turns makes it; 0: no load does
+  double scale;
+  const char* unit;
+};
+constexpr double kMib = 1 << 20;
+constexpr std::array<Witness, 7> kWitnesses = {{
+    {Signal::kMemoryTotal, 1 << 20, 0, kMib, "MiB"},
+    {Signal::kEnergy, 1000, 0, 1000, "J"},
+    {Signal::kPowerDefaultLimit, 1000, 0, 1000, "W"},
+    {Signal::kPowerLimit, 1000, 0, 1000, "W"},
+    {Signal::kMaxSmClock, 1000, 0, 1000, "MHz"},
+    {Signal::kMemoryUsed, 32 << 20, 0, kMib, "MiB"},
+    {Signal::kTemperature, 2000, 5000, 1000, "C"},
+}};
+
+using Values = std::vector<double>;
+
+// Empty unless all rows have one.
+Values ValuesOf(Signal signal, std::span<const Sample> rows) {
+  Values values;
+  for (const Sample& row : rows) {
+    if (!row.Has(signal)) return {};
+    values.push_back(static_cast<double>(row.Get(signal)));
+  }
+  return values;
+}
+
+double MeanApart(std::span<const double> v, std::size_t lag) {
+  double sum = 0;
+  for (std::size_t i = lag; i < v.size(); ++i) sum += std::abs(v[i] - v[i - lag]);
+  return v.size() > lag ? sum / static_cast<double>(v.size() - lag) : 0;
+}
+
+// The share of cycles whose rows are not all alike.
+double ActiveCycles(std::span<const double> v, std::size_t cycle, double apart) {
+  std::size_t active = 0;
+  std::size_t all = 0;
+  for (std::size_t i = 0; i + cycle <= v.size(); i += cycle, ++all) {
+    const auto [low, high] = std::minmax_element(v.begin() + static_cast<std::ptrdiff_t>(i),
+                                                 v.begin() + static_cast<std::ptrdiff_t>(i + cycle));
+    if (*high - *low >= apart) ++active;
+  }
+  return all == 0 ? 0 : static_cast<double>(active) / static_cast<double>(all);
+}
+
+enum class Vote : std::uint8_t { kFor, kAgainst, kNeither };
+
+// Whether values of a stretch repeat after `cycle` rows while neighbours differ like any two of a cycle.
+Vote VoteOf(std::span<const double> v, std::size_t cycle, double apart) {
+  const double active = ActiveCycles(v, cycle, apart);
+  if (active <= kQuiet) return Vote::kNeither;
+  const double next = MeanApart(v, 1);
+  const double same = MeanApart(v, cycle);
+  if (active < kActive || same > kAlike * next) return Vote::kAgainst;
+  double any = 0;
+  for (std::size_t lag = 1; lag <= cycle; ++lag) any += MeanApart(v, lag) / static_cast<double>(cycle);
+  if (next < kApart * any) return Vote::kAgainst;
+  const std::size_t later = kLater * cycle;
+  const bool in_step = v.size() <= 2 * later || MeanApart(v, later) <= kApart * next;
+  return next >= kWave * any || in_step ? Vote::kFor : Vote::kAgainst;
+}
+
+struct Tally {
+  std::size_t all = 0, turns = 0, none = 0;
+  std::span<const double> first;  // stretch that shows turns
+
+  [[nodiscard]] bool Shows() const { return turns > 0 && turns * kFewOf >= all && turns >= 3 * none; }
+};
+
+Tally Count(std::span<const double> v, std::size_t cycle, double apart) {
+  Tally tally;
+  const std::size_t stretch = kCycles * cycle;
+  for (std::size_t from = 0; from < v.size(); from += stretch) {
+    std::span<const double> part = v.subspan(from);
+    if (part.size() >= 2 * stretch) part = part.first(stretch);
+    const Vote vote = VoteOf(part, cycle, apart);
+    ++tally.all;
+    if (vote == Vote::kFor) ++tally.turns;
+    if (vote == Vote::kAgainst) ++tally.none;
+    if (vote == Vote::kFor && tally.first.empty()) tally.first = part;
+    if (part.size() != stretch) break;
+  }
+  return tally;
+}
+
+// Whether the load comes and goes with the same cycle.
+bool LoadTakesTurns(std::span<const Sample> rows, std::size_t cycle) {
+  constexpr std::int64_t kLoadApart = 20;
+  const auto shows = [&](Signal signal, std::int64_t unit) {
+    const Values v = ValuesOf(signal, rows);
+    return !v.empty() && Count(v, cycle, static_cast<double>(kLoadApart * unit)).Shows();
+  };
+  return shows(Signal::kUtilization, kPercent) || shows(Signal::kPower, 1000);
+}
+
+// Sets the levels of the GPUs that are furthest apart.
+void SetLevels(std::span<const double> v, std::size_t cycle, Turns& turns) {
+  Values sums(cycle);
+  std::vector<std::size_t> count(cycle);
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    sums[i % cycle] += v[i];
+    ++count[i % cycle];
+  }
+  for (std::size_t i = 0; i < cycle; ++i) sums[i] /= static_cast<double>(count[i]);
+  const auto [low, high] = std::minmax_element(sums.begin(), sums.end());
+  turns.low = static_cast<std::int64_t>(*low);
+  turns.high = static_cast<std::int64_t>(*high);
+}
+
+// Whether one GPU under a load that comes and goes with the rows would show the same.
+bool LoadExplains(const Witness& witness, std::span<const Sample> rows, const Turns& turns) {
+  return turns.high - turns.low < witness.under_load && LoadTakesTurns(rows, static_cast<std::size_t>(turns.gpus));
+}
+
+}  // namespace
+
+Turns FindTurns(std::span<const Sample> all) {
+  const std::span<const Sample> rows = all.first(std::min(all.size(), kMostRows));
+  for (const Witness& witness : kWitnesses) {
+    const Values v = ValuesOf(witness.signal, rows);
+    const double next = MeanApart(v, 1);
+    for (std::size_t cycle = 2; cycle <= kMostTurns && cycle * kLeastCycles <= v.size(); ++cycle) {
+      if (MeanApart(v, cycle) > kHardly * next) continue;
+      const Tally tally = Count(v, cycle, static_cast<double>(witness.apart));
+      if (!tally.Shows()) continue;
+      Turns turns{static_cast<int>(cycle), witness.signal, 0, 0, rows.size()};
+      SetLevels(tally.first, cycle, turns);
+      if (!LoadExplains(witness, rows, turns)) return turns;
+    }
+  }
+  return {};
+}
+
+bool GoesOnAsOneGpu(std::span<const Sample> all) {
+  constexpr double kNoise = 1.2;  // rows further apart are not more alike than neighbours, but for noise
+  const std::span<const Sample> rows = all.first(std::min(all.size(), kMostRows));
+  for (const Signal signal : {Signal::kMemoryUsed, Signal::kTemperature}) {
+    const Values v = ValuesOf(signal, rows);
+    bool goes_on = v.size() >= kLeastCycles * kMostTurns;
+    for (std::size_t lag = 2; goes_on && lag <= kMostTurns; ++lag) {
+      goes_on = MeanApart(v, 1) <= kNoise * MeanApart(v, lag);
+    }
+    if (goes_on) return true;
+  }
+  return false;
+}
+
+std::string Describe(const Turns& turns, std::string_view column) {
+  const auto* const witness =
+      std::find_if(kWitnesses.begin(), kWitnesses.end(), [&](const Witness& w) { return w.signal == turns.signal; });
+  const auto value = [&](std::int64_t level) {
+    return fmt::format("{:.0f} {}", static_cast<double>(level) / witness->scale, witness->unit);
+  };
+  return fmt::format(
+      "{} goes to and fro between {} and {} from row to row for {} rows, as of at least {} GPUs by turns", column,
+      value(turns.low), value(turns.high), turns.rows, turns.gpus);
+}
+
+TurnOrder::TurnOrder(const Turns& turns, int gpus)
+    : signal_(turns.signal), apart_(std::abs(turns.high - turns.low)), levels_(static_cast<std::size_t>(gpus)) {}
+
+bool TurnOrder::Keeps(std::span<const Sample> sweep) {
+  constexpr int kInSuccession = 4;
+  Values now = ValuesOf(signal_, sweep);
+  const std::size_t gpus = levels_.size();
+  if (now.size() != gpus) return true;
+  std::vector<double> cost(gpus);  // by how many places the rows may have moved
+  for (std::size_t by = 0; by < gpus && any_; ++by) {
+    for (std::size_t i = 0; i < gpus; ++i) cost[by] += std::abs(now[i] - levels_[(i + by) % gpus]);
+  }
+  const bool alike = !any_ || 2 * cost[0] < static_cast<double>(apart_);
+  const bool moved = !alike && *std::min_element(cost.begin(), cost.end()) <= kAlike * cost[0];
+  moved_ = moved ? moved_ + 1 : 0;
+  unlike_ = alike || moved ? 0 : unlike_ + 1;
+  if (!alike && unlike_ < kInSuccession) return moved_ < kInSuccession;
+  levels_ = std::move(now);
+  unlike_ = 0;
+  any_ = true;
+  return true;
+}
+
+}  // namespace idleburn
