@@ -196,6 +196,13 @@ Result<void> OutputRelay::AddChannel(int stream, int to) {
   child_[stream - 1] = channel.child_end;
   channel.heir = channels_.size();
   channels_.push_back(channel);
+  ServedChannel& kept = served_.channels[channel.heir];
+  kept.to = to;
+  kept.child_end = channel.modes == nullptr ? -1 : channel.child_end;
+  kept.stream = stream;
+  kept.terminal = channel.modes != nullptr;
+  kept.heir = -1;
+  kept.from = channel.from;
   return {};
 }
 
@@ -261,13 +268,16 @@ void OutputRelay::AppointHeirs() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return;
   life_ = ends[1];
+  served_.life = life_;
   const int life = fcntl(ends[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   close(ends[0]);
   for (std::size_t i = 0; i < channels_.size(); ++i) {
     const Channel& channel = channels_[i];
     const pid_t pid = fork();
     if (pid == 0) WaitToInherit(channel.from, channel.to, life, channel.modes.get());
-    if (pid > 0) shared_->heirs[i] = {pid, false};
+    if (pid <= 0) continue;
+    shared_->heirs[i] = {pid, false};
+    served_.channels[i].heir = pid;
   }
   close(life);
 }
@@ -296,21 +306,7 @@ void OutputRelay::Start() {
     // answer with errors, so it stays open here.
     if (channel.modes == nullptr) CloseChildEnd(channel);
   }
-  WriteDown();
   StartCopying();
-}
-
-void OutputRelay::WriteDown() {
-  served_.life = life_;
-  for (const Channel& channel : channels_) {
-    ServedChannel& kept = served_.channels[channel.heir];
-    kept.to = channel.to;
-    kept.child_end = channel.child_end;
-    kept.stream = channel.stream;
-    kept.terminal = channel.modes != nullptr;
-    kept.heir = shared_->heirs[channel.heir].pid;
-    kept.from = channel.from;
-  }
 }
 
 void OutputRelay::StartCopying() {

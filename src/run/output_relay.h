@@ -92,7 +92,6 @@ class OutputRelay {
 
   explicit OutputRelay(ServedCommand& served, OutputWatcher* watcher);
   Result<void> AddChannel(int stream, int to);
-  void WriteDown();
   void StartCopying();
   void AppointHeirs();
   void HandOver();

@@ -85,6 +85,7 @@ std::unique_ptr<Workload> Workload::Prepare() {
   workload->served_ = ServedCommand::Make();
   workload->HoldSignals();
   workload->witness_ = Witness::Start();
+  if (workload->witness_ != nullptr) workload->served_->witness = workload->witness_->pid();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   return workload;
 }
@@ -105,6 +106,7 @@ std::unique_ptr<Workload> Workload::TakeUp(ServedCommand* served) {
 tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
   CHECK(pid_ < 0);
   end_signals_.clear();
+  served_->pid = -1;
   served_->over = false;
   served_->exit_code = -1;
   for (ServedChannel& channel : served_->channels) channel.from = -1;
@@ -129,12 +131,12 @@ tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
     return tl::unexpected<StartFailure>(
         StartFailure{{WithoutSecrets(spec.command[0]) + ": not started, by " + name}, 128 + *signal});
   }
+  spawn.told = &served_->pid;
   const tl::expected<pid_t, StartFailure> pid = Spawn(spawn);
+  served_->pid = pid.value_or(-1);
   if (!pid) return tl::unexpected<StartFailure>(pid.error());
   pid_ = *pid;
   if (relay_ != nullptr) relay_->Start();
-  if (witness_ != nullptr) served_->witness = witness_->pid();
-  served_->pid = pid_;
   return {};
 }
 
