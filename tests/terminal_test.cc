@@ -165,6 +165,45 @@ TEST_F(TerminalTest, ModesAreTakenBackWhenWeAreKilled) {
   ExpectModesAsBefore();
 }
 
+// After a crash of ours the terminal is the command's as before: its modes, each key, its size; and then the user's.
+TEST_F(TerminalTest, AProgramOfCursesOutlivesACrashOfOurs) {
+  TerminalSession session(Between("sh -c 'echo $$ > $F/us; exec " + std::string(kRun) + Script(kCurses) + "'"));
+  ASSERT_TRUE(session.Expect("ready")) << session.shown();
+  session.Type("q");
+  ASSERT_TRUE(session.Expect("got-113", 10'000)) << session.shown();
+  kill(Pid("us"), SIGSEGV);
+  ASSERT_TRUE(session.Expect("crashed (SIGSEGV)", 10'000)) << session.shown();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  session.Type("z");  // and no Enter
+  EXPECT_TRUE(session.Expect("got-122", 10'000)) << session.shown();
+  EXPECT_TRUE(session.Expect("code-0\r\n", 10'000)) << session.shown();
+  EXPECT_EQ(session.shown().find('z'), std::string::npos) << session.shown();
+  session.WaitForEnd();
+  ExpectModesAsBefore();
+}
+
+TEST_F(TerminalTest, TheTerminalServesTheCommandAfterACrashOfOurs) {
+  TerminalSession shell({"sh", "-c", machine_.environment() + "PS1='$ ' TERM=dumb exec bash --norc --noprofile -i"});
+  ASSERT_TRUE(shell.Expect("$ "));
+  shell.Type("stty -a > $F/before\n");
+  ASSERT_TRUE(shell.Expect("$ "));
+  shell.Type(kRun + std::string("sh -c 'kill -ABRT $PPID; sleep 0.5; echo re\"\"ady; exec cat'\n"));
+  ASSERT_TRUE(shell.Expect("crashed (SIGABRT)")) << shell.shown();
+  ASSERT_TRUE(shell.Expect("ready\r\n")) << shell.shown();
+  ASSERT_TRUE(StopsAndGoesOn(shell)) << shell.shown();
+  shell.Type("\x03");
+  ASSERT_TRUE(shell.Expect("$ ")) << shell.shown();
+  shell.Type("echo code-$?; stty -a > $F/after\n");
+  EXPECT_TRUE(shell.Expect("code-130\r\n")) << shell.shown();
+  shell.Type(kRun + std::string("sh -c 'kill -SEGV $PPID; sleep 0.5; exec " + Script(kTellsItsSize) + "'\n"));
+  ASSERT_TRUE(shell.Expect("80 24\r\n")) << shell.shown();
+  shell.Resize(50, 132);
+  EXPECT_TRUE(shell.Expect("132 50\r\n")) << shell.shown();
+  shell.Type("exit\n");
+  shell.WaitForEnd();
+  ExpectModesAsBefore();
+}
+
 // A shell that leaves the modes alone: what it finds is what we have left.
 TEST_F(TerminalTest, WhileAProgramOfCursesIsStoppedTheModesAreTheShells) {
   TerminalSession shell({"sh", "-c", machine_.environment() + "export PS1='$ '; exec dash -i"});

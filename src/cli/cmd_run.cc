@@ -21,7 +21,9 @@
 #include "measure/experiment.h"
 #include "measure/git_facts.h"
 #include "os/random_id.h"
+#include "os/signal_stack.h"
 #include "report/run_ids.h"
+#include "run/crash_guard.h"
 #include "run/live_session.h"
 #include "run/workload.h"
 #include "text/command_line.h"
@@ -100,6 +102,7 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   if (markers) measured.markers = std::make_shared<MarkerFile>(std::move(*markers));
   // The driver may take seconds to list its GPUs; the workload and its signals do not wait for that.
   std::jthread opening([&session, &measured, &machine, &guard](const std::stop_token& stop) {
+    const SignalStack signals;
     session.Start(measured, stop);
     session.Try([&] {
       if (!session.why_no_gpu().empty()) guard.NoGpu(session.why_no_gpu());
@@ -196,12 +199,15 @@ int RunAlone(const ReadyRun& run, Workload& workload, const RunLaunch& launch) {
 
 }  // namespace
 
-// Whatever fails of ours, the command runs, and its exit code is returned. Threads keep to themselves what they throw
-// (LiveSession::Try, Sampler); what is thrown here, by the lack of memory or threads mostly, ends the measuring alone.
+// Whatever fails of ours, the command runs, and its exit code is returned, also where we crash. Threads keep to
+// themselves what they throw (LiveSession::Try, Sampler); what is thrown here, by the lack of memory or threads mostly,
+// ends the measuring alone.
 Result<int> StartRun(ReadyRun& run, const Environment& environment, const RunLaunch& launch) {
   Result<std::unique_ptr<AlertCommand>> on_alert = run.request.watch.StartAlertCommand();
   if (!on_alert) Say(on_alert.error().message + "; the run goes on, and alerts are told here alone");
+  const SignalStack signals;
   const std::unique_ptr<Workload> workload = Workload::Prepare();
+  SurviveCrashes(workload->served());
   try {
     return Measure(run, *workload, on_alert ? on_alert->get() : nullptr, environment, launch);
   } catch (const std::exception& failure) {

@@ -18,6 +18,7 @@
 #include "history/runs.h"
 #include "measure/process_identity.h"
 #include "os/kept_file.h"
+#include "os/signal_stack.h"
 #include "report/run_ids.h"
 #include "text/escape.h"
 #include "text/secrets.h"
@@ -148,6 +149,7 @@ void RunKeeper::Begin() {
   };
   try {
     beginning_ = std::jthread([begin](const std::stop_token& stop) {
+      const SignalStack signals;
       try {
         begin(stop);
       } catch (const std::exception&) {  // no memory: tried again at the end

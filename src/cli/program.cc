@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/say.h"
 #include "os/output_file.h"
+#include "run/crash_guard.h"
 #include "text/suggestion.h"
 
 namespace idleburn {
@@ -48,6 +49,7 @@ Result<void> WriteOutput(const std::string& path, std::string_view text) {
 }
 
 int RunProgram(const std::vector<std::string>& arguments, const Environment& environment) {
+  if (const std::optional<int> code = ServeAfterCrash(arguments)) return *code;
   const std::string name = arguments.empty() ? "--help" : arguments.front();
   if (name == "--help" || name == "-h" || name == "help" || name == "--version") {
     const Result<void> printed = Print(name == "--version" ? "idleburn " IDLEBURN_VERSION "\n" : Overview());

@@ -9,6 +9,7 @@
 #include "measure/nvml_codes.h"
 #include "measure/nvml_lane.h"
 #include "measure/rocm_lane.h"
+#include "os/signal_stack.h"
 
 namespace idleburn {
 namespace {
@@ -60,6 +61,7 @@ Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, Devi
   const std::shared_ptr<NvmlLibrary> nvml = std::move(*library);
   const auto opening = std::make_shared<Opening>();
   std::thread thread([opening, nvml, period = options.period, &devices, &out, clock, line] {
+    const SignalStack signals;
     nvml::Return said = nvml::kSuccess;
     Result<std::unique_ptr<NvmlLane>> lane = NvmlLane::Open(nvml, period, devices, out, clock, line, &said);
     const std::lock_guard lock(opening->mutex);

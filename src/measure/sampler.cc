@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "measure/tick_loop.h"
+#include "os/signal_stack.h"
 
 namespace idleburn {
 
@@ -40,6 +41,7 @@ struct Sampler::Served {
   // What is thrown (no memory, mostly) ends this thread and nothing else. Kept without asking for memory.
   template <typename Body>
   void Try(Body body) {
+    const SignalStack signals;
     try {
       body();
     } catch (const std::exception& error) {

@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "os/output_file.h"
+#include "os/signal_stack.h"
 
 namespace idleburn {
 namespace {
@@ -130,7 +131,8 @@ class Gathering {
 }  // namespace
 
 struct OutputRelay::Shared {
-  explicit Shared(OutputWatcher& w) : watcher(&w), stop(eventfd(0, EFD_CLOEXEC)), done(eventfd(0, EFD_CLOEXEC)) {}
+  Shared(ServedCommand& s, OutputWatcher* w)
+      : served(s), watcher(w), stop(eventfd(0, EFD_CLOEXEC)), done(eventfd(0, EFD_CLOEXEC)) {}
   ~Shared() {
     close(stop);
     close(done);
@@ -147,8 +149,9 @@ struct OutputRelay::Shared {
     waitpid(heirs[i].pid, nullptr, 0);
   }
 
+  ServedCommand& served;
   std::mutex mutex;        // of what follows
-  OutputWatcher* watcher;  // null once abandoned, or once it could not take what it was shown
+  OutputWatcher* watcher;  // null where nobody watches, once abandoned, or once it could not take what it was shown
   bool abandoned = false;
   std::string failure;
   std::vector<Channel> left;  // those that others may still write to
@@ -158,9 +161,8 @@ struct OutputRelay::Shared {
   };
   std::array<Heir, 2> heirs;  // of each channel
   std::size_t running = 0;
-  bool handed_over = false;      // threads could not be had: the heirs copy
-  std::atomic<int> copying = 0;  // channels that hold bytes that are not written yet
-  const int stop;                // readable once the workload has ended
+  bool handed_over = false;  // threads could not be had: the heirs copy
+  const int stop;            // readable once the workload has ended
   const int done;
 };
 
@@ -180,7 +182,9 @@ Result<void> OutputRelay::AddChannel(int stream, int to) {
     fcntl(channel.from, F_SETFD, FD_CLOEXEC);
     fcntl(channel.child_end, F_SETFD, FD_CLOEXEC);
     tcgetattr(channel.child_end, &modes);
-    channel.modes = std::make_shared<TerminalModes>(modes);
+    CarriedModes& carried = served_.channels[channels_.size()].modes;
+    carried = {modes, modes, {}, {}, {}, {}, {}};
+    channel.modes = std::make_shared<TerminalModes>(carried);
   } else {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -190,13 +194,44 @@ Result<void> OutputRelay::AddChannel(int stream, int to) {
     channel.child_end = ends[1];
   }
   child_[stream - 1] = channel.child_end;
+  channel.heir = channels_.size();
   channels_.push_back(channel);
+  ServedChannel& kept = served_.channels[channel.heir];
+  kept.to = to;
+  kept.child_end = channel.modes == nullptr ? -1 : channel.child_end;
+  kept.stream = stream;
+  kept.terminal = channel.modes != nullptr;
+  kept.heir = -1;
+  kept.from = channel.from;
   return {};
 }
 
-Result<std::unique_ptr<OutputRelay>> OutputRelay::Open(OutputWatcher& watcher, int into) {
-  std::unique_ptr<OutputRelay> relay(new OutputRelay());
-  relay->shared_ = std::make_shared<Shared>(watcher);
+OutputRelay::OutputRelay(ServedCommand& served, OutputWatcher* watcher)
+    : served_(served), shared_(std::make_shared<Shared>(served, watcher)) {}
+
+std::unique_ptr<OutputRelay> OutputRelay::TakeUp(ServedCommand& served) {
+  std::unique_ptr<OutputRelay> relay(new OutputRelay(served, nullptr));
+  for (std::size_t i = 0; i < served.channels.size(); ++i) {
+    ServedChannel& kept = served.channels[i];
+    if (kept.from < 0) continue;
+    relay->shared_->heirs[i] = {kept.heir, kept.heir < 0 || waitpid(kept.heir, nullptr, WNOHANG) != 0};
+    kept.holder = 0;
+    Channel channel{kept.from, kept.to, kept.child_end, kept.stream, nullptr, i};
+    if (kept.terminal) channel.modes = std::make_shared<TerminalModes>(kept.modes);
+    for (const int fd : {channel.from, channel.child_end, served.life}) {
+      if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);
+    }
+    relay->channels_.push_back(std::move(channel));
+  }
+  if (relay->channels_.empty()) return nullptr;
+  relay->life_ = served.life;
+  relay->shared_->running = relay->channels_.size();
+  relay->StartCopying();
+  return relay;
+}
+
+Result<std::unique_ptr<OutputRelay>> OutputRelay::Open(OutputWatcher& watcher, ServedCommand& served, int into) {
+  std::unique_ptr<OutputRelay> relay(new OutputRelay(served, &watcher));
   if (into >= 0) {
     TRY(relay->AddChannel(STDOUT_FILENO, into));
     relay->child_[1] = relay->child_[0];
@@ -222,7 +257,7 @@ OutputRelay::~OutputRelay() {
     if (channel.child_end >= 0) close(channel.child_end);
     if (threads_.empty()) close(channel.from);
   }
-  for (std::size_t i = 0; i < channels_.size(); ++i) shared_->DismissHeir(i);
+  for (const Channel& channel : channels_) shared_->DismissHeir(channel.heir);
   if (life_ >= 0) close(life_);
   const std::scoped_lock lock(shared_->mutex);
   for (const Channel& channel : shared_->left) close(channel.from);
@@ -233,14 +268,16 @@ void OutputRelay::AppointHeirs() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return;
   life_ = ends[1];
+  served_.life = life_;
   const int life = fcntl(ends[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   close(ends[0]);
   for (std::size_t i = 0; i < channels_.size(); ++i) {
-    Channel& channel = channels_[i];
-    channel.heir = i;
+    const Channel& channel = channels_[i];
     const pid_t pid = fork();
     if (pid == 0) WaitToInherit(channel.from, channel.to, life, channel.modes.get());
-    if (pid > 0) shared_->heirs[i] = {pid, false};
+    if (pid <= 0) continue;
+    shared_->heirs[i] = {pid, false};
+    served_.channels[i].heir = pid;
   }
   close(life);
 }
@@ -269,6 +306,10 @@ void OutputRelay::Start() {
     // answer with errors, so it stays open here.
     if (channel.modes == nullptr) CloseChildEnd(channel);
   }
+  StartCopying();
+}
+
+void OutputRelay::StartCopying() {
   std::unique_lock lock(shared_->mutex);  // none copies before all are there
   try {
     for (const Channel& channel : channels_) threads_.emplace_back(Copy, channel, shared_);
@@ -288,6 +329,7 @@ void OutputRelay::CloseChildEnd(Channel& channel) {
 void OutputRelay::HandOver() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  for (ServedChannel& kept : served_.channels) kept.from = -1;
   for (Channel& channel : channels_) CloseChildEnd(channel);
   if (life_ >= 0) close(life_);
   life_ = -1;
@@ -324,12 +366,12 @@ void OutputRelay::Settle() const {
   constexpr int kLookMilliseconds = 5;
   const auto is_idle = [this](const Channel& channel) {
     pollfd wait{channel.from, POLLIN, 0};
-    return poll(&wait, 1, 0) == 0 && shared_->copying == 0;
+    return poll(&wait, 1, 0) == 0 && served_.channels[channel.heir].holder == 0;
   };
-  // Twice: what was read may not be marked as being copied yet.
-  for (int look = 0, idle = 0; look < kMostLooks && idle < 2; ++look) {
+  bool idle = false;
+  for (int look = 0; look < kMostLooks && !idle; ++look) {
     poll(nullptr, 0, kLookMilliseconds);
-    idle = std::all_of(channels_.begin(), channels_.end(), is_idle) ? idle + 1 : 0;
+    idle = std::all_of(channels_.begin(), channels_.end(), is_idle);
   }
 }
 
@@ -406,6 +448,9 @@ void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
     const std::scoped_lock lock(shared->mutex);
     if (shared->handed_over) return;
   }
+  const SignalStack signals;
+  const pid_t self = gettid();
+  std::atomic<pid_t>& holder = shared->served.channels[channel.heir].holder;
   std::array<char, kBlock> block;
   Gathering gathering;
   std::size_t left = kMostLeft;
@@ -418,14 +463,20 @@ void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
     stopped = stopped || ready == Ready::kStop;
     if (channel.modes != nullptr) FollowModes(channel);  // before what is shown in them
     if (ready != Ready::kBytes) continue;
+    holder = self;
+    if (shared->served.handing_over) {  // asked once it holds: who hands over looks for holders after saying so
+      holder = 0;
+      poll(nullptr, 0, kHeirLookMilliseconds);
+      continue;
+    }
     const ssize_t n = read(channel.from, block.data(), block.size());
+    if (n <= 0) holder = 0;
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
-    ++shared->copying;
     const std::string_view bytes(block.data(), static_cast<std::size_t>(n));
     if (channel.modes != nullptr) CopySize(channel.to, channel.from);  // a job in the background hears of no new size
     error = WriteAll(channel.to, bytes);
-    --shared->copying;
+    holder = 0;
     if (stopped) left -= std::min(left, bytes.size());
     if (error == 0) Show(channel.stream, bytes, *shared);
     if (channel.modes != nullptr && !stopped) gathering.OnReading(bytes.size());
@@ -436,6 +487,7 @@ void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
   if (stopped && error == 0 && !shared->abandoned) {
     shared->left.push_back(channel);
   } else {
+    shared->served.channels[channel.heir].from = -1;
     close(channel.from);  // from here on writes fail, as they would without us
   }
   if (error != 0 && error != EPIPE) {

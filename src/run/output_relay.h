@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "run/served_command.h"
 #include "run/terminal_modes.h"
 
 namespace idleburn {
@@ -39,9 +40,12 @@ class OutputWatcher {
 // workload's next line would kill it.
 class OutputRelay {
  public:
-  // `watcher` outlives the relay. A stream that is closed, or closes as a program starts, is not replaced. `into`: an
-  // open descriptor that both streams go to instead of to ours, as one; -1: each to ours.
-  static Result<std::unique_ptr<OutputRelay>> Open(OutputWatcher& watcher, int into = -1);
+  // `watcher` and `served`, where all is written down that who goes on copying after us needs, outlive the relay. A
+  // stream that is closed, or closes as a program starts, is not replaced. `into`: an open descriptor that both streams
+  // go to instead of to ours, as one; -1: each to ours.
+  static Result<std::unique_ptr<OutputRelay>> Open(OutputWatcher& watcher, ServedCommand& served, int into = -1);
+  // Goes on, unwatched, with what another image of this process began. Null if there is nothing to copy.
+  static std::unique_ptr<OutputRelay> TakeUp(ServedCommand& served);
   ~OutputRelay();
   OutputRelay(const OutputRelay&) = delete;
   OutputRelay& operator=(const OutputRelay&) = delete;
@@ -83,11 +87,12 @@ class OutputRelay {
     int child_end = -1;  // the workload's end
     int stream = 1;
     std::shared_ptr<TerminalModes> modes;  // null: it is no terminal
-    std::size_t heir = 0;                  // its place in Shared
+    std::size_t heir = 0;                  // its place in Shared, and that of the channel in what is served
   };
 
-  OutputRelay() = default;
+  explicit OutputRelay(ServedCommand& served, OutputWatcher* watcher);
   Result<void> AddChannel(int stream, int to);
+  void StartCopying();
   void AppointHeirs();
   void HandOver();
   void AwaitHeirs();
@@ -96,6 +101,7 @@ class OutputRelay {
   static void Show(int stream, std::string_view bytes, Shared& shared);
   static void Copy(Channel channel, const std::shared_ptr<Shared>& shared);
 
+  ServedCommand& served_;
   int child_[2] = {-1, -1};
   int life_ = -1;  // open for as long as we live, however that ends
   std::vector<Channel> channels_;

@@ -58,7 +58,7 @@ TEST(OutputRelayTest, ManyShortLinesAreReadAtOnce) {
   constexpr std::string_view kLine = "line 1234567 output\n";
   ReadTerminal terminal;
   CountingWatcher watcher;
-  Result<std::unique_ptr<OutputRelay>> relay = OutputRelay::Open(watcher, terminal.program());
+  Result<std::unique_ptr<OutputRelay>> relay = OutputRelay::Open(watcher, *ServedCommand::Make(), terminal.program());
   ASSERT_TRUE(relay);
   const pid_t writer = fork();
   if (writer == 0) {
@@ -92,7 +92,7 @@ TEST(OutputRelayTest, OutputGoesOnWithoutItsWatcher) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   FailingWatcher watcher;
-  Result<std::unique_ptr<OutputRelay>> relay = OutputRelay::Open(watcher, ends[1]);
+  Result<std::unique_ptr<OutputRelay>> relay = OutputRelay::Open(watcher, *ServedCommand::Make(), ends[1]);
   ASSERT_TRUE(relay);
   const pid_t writer = fork();
   if (writer == 0) {

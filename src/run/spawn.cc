@@ -103,6 +103,7 @@ std::vector<unsigned long> MaskOf(const std::vector<int>& cpus) {
     static_cast<void>(ignored);  // nobody is left to tell
     _exit(stage == Stage::kProgram && told.error == ENOENT ? kNotFound : kNotStarted);
   };
+  if (spec.told != nullptr) *spec.told = getpid();  // whoever may end us now finds it
   const auto* const set = reinterpret_cast<const cpu_set_t*>(cpus.data());
   if (!cpus.empty() && sched_setaffinity(0, cpus.size() * sizeof(unsigned long), set) != 0) give_up(Stage::kCpus);
   if (spec.confinement.group >= 0 && write(spec.confinement.group, "0", 1) != 1) give_up(Stage::kGroup);

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <csignal>
 #include <string>
 #include <tl/expected.hpp>
@@ -31,6 +32,7 @@ struct SpawnSpec {
   int err = -1;                                                  // becomes its standard error; -1: ours
   sigset_t mask = {};                                            // its blocked signals
   bool ignores_child_signal = false;                             // SIGCHLD is ignored when it starts
+  std::atomic<pid_t>* told = nullptr;                            // in shared memory; it puts its number there first
   Confinement confinement;
   std::string folder;  // its working directory; empty: ours
 };

@@ -77,18 +77,39 @@ std::string Describe(const WorkloadEnd& end) {
   return end.core_dumped ? text + ", core dumped" : text;
 }
 
+int ExitCodeOf(const siginfo_t& end) { return end.si_code == CLD_EXITED ? end.si_status : 128 + end.si_status; }
+
 std::unique_ptr<Workload> Workload::Prepare() {
   std::unique_ptr<Workload> workload(new Workload());
   workload->others_ = DescendantsOf(getpid());  // whoever became us by exec may have started some
+  workload->served_ = ServedCommand::Make();
   workload->HoldSignals();
   workload->witness_ = Witness::Start();
+  if (workload->witness_ != nullptr) workload->served_->witness = workload->witness_->pid();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  return workload;
+}
+
+std::unique_ptr<Workload> Workload::TakeUp(ServedCommand* served) {
+  std::unique_ptr<Workload> workload(new Workload());
+  workload->served_ = served;
+  workload->HoldSignals();
+  // Its counts are lost; it ended with the thread that started it, or is ended here.
+  if (served->witness > 0 && waitpid(served->witness, nullptr, WNOHANG) == 0) kill(served->witness, SIGKILL);
+  workload->witness_ = Witness::Start();
+  workload->pid_ = served->pid;
+  if (served->exit_code >= 0) workload->end_ = WorkloadEnd{served->exit_code, {}, false, 0, {}};
+  workload->relay_ = OutputRelay::TakeUp(*served);
   return workload;
 }
 
 tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
   CHECK(pid_ < 0);
   end_signals_.clear();
+  served_->pid = -1;
+  served_->over = false;
+  served_->exit_code = -1;
+  for (ServedChannel& channel : served_->channels) channel.from = -1;
   reaped_ = spec.reaped;
   SpawnSpec spawn;
   spawn.command = spec.command;
@@ -98,7 +119,7 @@ tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
   spawn.folder = spec.folder;
   spawn.ignores_child_signal = child_before_.sa_handler == SIG_IGN;
   if (spec.watcher != nullptr) {
-    Result<std::unique_ptr<OutputRelay>> relay = OutputRelay::Open(*spec.watcher, spec.output);
+    Result<std::unique_ptr<OutputRelay>> relay = OutputRelay::Open(*spec.watcher, *served_, spec.output);
     if (!relay && spec.output >= 0) return tl::unexpected<StartFailure>(StartFailure{relay.error(), 126});
     no_relay_ = relay ? "" : relay.error().message + "; its output is not read";
     if (relay) relay_ = std::move(*relay);
@@ -110,7 +131,9 @@ tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
     return tl::unexpected<StartFailure>(
         StartFailure{{WithoutSecrets(spec.command[0]) + ": not started, by " + name}, 128 + *signal});
   }
+  spawn.told = &served_->pid;
   const tl::expected<pid_t, StartFailure> pid = Spawn(spawn);
+  served_->pid = pid.value_or(-1);
   if (!pid) return tl::unexpected<StartFailure>(pid.error());
   pid_ = *pid;
   if (relay_ != nullptr) relay_->Start();
@@ -202,6 +225,7 @@ std::optional<WorkloadEnd> Workload::WaitUntil(std::optional<Nanos> deadline) {
     ServeSignals();
     if (ready == 0 && deadline && MillisecondsUntil(*deadline) == 0) return std::nullopt;
   }
+  served_->over = true;
   WorkloadEnd end = end_.value_or(WorkloadEnd{});
   end.output_failure = std::exchange(no_relay_, {});
   if (relay_ != nullptr) {
@@ -305,10 +329,14 @@ void Workload::StopWithIt() const {
 
 void Workload::WaitForProcesses() {
   while (true) {
+    // Written down before the kernel forgets it.
+    siginfo_t changed{};
+    if (waitid(P_ALL, 0, &changed, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) != 0 || changed.si_pid == 0) return;
+    if (changed.si_pid == pid_ && changed.si_code != CLD_STOPPED) served_->exit_code = ExitCodeOf(changed);
     int status = 0;
     rusage used{};
-    const pid_t pid = wait4(-1, &status, WNOHANG | WUNTRACED, &used);
-    if (pid <= 0) return;
+    const pid_t pid = wait4(changed.si_pid, &status, WNOHANG | WUNTRACED, &used);
+    if (pid <= 0) continue;
     if (WIFSTOPPED(status)) {
       if (pid == pid_ && StopsForTerminal(WSTOPSIG(status))) StopWithIt();
       continue;

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "measure/reaped_usage.h"
 #include "run/output_relay.h"
+#include "run/served_command.h"
 #include "run/spawn.h"
 #include "run/witness.h"
 
@@ -39,6 +40,8 @@ struct WorkloadEnd {
 };
 // "exit 0", "signal 9 (SIGKILL)", "signal 11 (SIGSEGV), core dumped".
 std::string Describe(const WorkloadEnd& end);
+// As waitid tells it of a process that has ended.
+int ExitCodeOf(const siginfo_t& end);
 
 // A command, run as if we were not there: it shares our terminal, session, process group and input. While it runs,
 // signals to us are held back: those a user or a batch system sends go to the workload, exactly once, and do not end
@@ -54,12 +57,16 @@ class Workload {
   // would have ended us is a failure with 128 + its number. To be called by the thread that prepared, other threads may
   // run by now.
   tl::expected<void, StartFailure> Start(const WorkloadSpec& spec);
+  // One that runs and that another image of this process has started: only Wait is to be called.
+  static std::unique_ptr<Workload> TakeUp(ServedCommand* served);
   // Signals work as before Prepare again, where this thread is concerned. A workload not waited for goes on.
   ~Workload();
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
+  // What there is to know for who goes on after us.
+  [[nodiscard]] ServedCommand* served() const { return served_; }
   // Processes of ours that are no part of the workload: helpers, and what was there before. After Start.
   [[nodiscard]] std::vector<pid_t> helpers() const;
   // Serves signals and waits for processes until the workload has ended and its output is passed on. By the thread
@@ -97,6 +104,7 @@ class Workload {
   void StopWithIt() const;
   void WaitForProcesses();
 
+  ServedCommand* served_ = nullptr;
   pid_t pid_ = -1;
   int signals_ = -1;  // where held signals are read; -1 where no descriptor was to be had: they are asked for
   sigset_t held_ = {};

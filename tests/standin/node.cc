@@ -166,6 +166,25 @@ Handle* Node::Find(nvml::Device device) {
   return nullptr;
 }
 
+namespace {
+
+// Needs more stack than there is.
+int Deeper(volatile int* above) {
+  volatile int here[1024] = {*above + 1};
+  return here[0] > 1'000'000 ? 0 : Deeper(here) + here[1];
+}
+
+// The sanitizers are to let it happen.
+__attribute__((no_sanitize("undefined"))) void Crash(const std::string& how) {
+  volatile int zero = 0;
+  if (how == "abort") std::abort();
+  if (how == "throw") throw 1;  // which nobody catches
+  if (how == "overflow") Deeper(&zero);
+  *reinterpret_cast<volatile int*>(zero) = 1;
+}
+
+}  // namespace
+
 nvml::Return Node::Trouble(const char* function, const Handle* handle) {
   std::int64_t hang_until = -1;
   {
@@ -177,6 +196,7 @@ nvml::Return Node::Trouble(const char* function, const Handle* handle) {
                        (fault.gpu < 0 || (handle != nullptr && handle->gpu == fault.gpu));
       if (!hit) continue;
       --fault.times;
+      if (!fault.crash.empty()) Crash(fault.crash);
       if (fault.hang) hang_until = fault.until;
       if (fault.hang) ++counts.hanging;
       if (fault.delay_ns > 0 && script.manual_clock) manual_ns_ += fault.delay_ns;

@@ -78,6 +78,7 @@ void ReadFault(const std::string& word, std::istringstream& in, Script& script) 
   if (word == "fail" && in >> argument) fault.code = static_cast<int>(Number(argument));
   if (word == "delay" && in >> argument) fault.delay_ns = ReadTime(argument);
   fault.hang = word == "hang";
+  if (word == "crash") in >> fault.crash;
   const Values values = ReadValues(in);
   for (const auto& [key, value] : values) {
     if (key == "gpu") fault.gpu = static_cast<int>(Number(value));
@@ -134,7 +135,7 @@ bool ReadLine(const std::string& word, std::istringstream& in, Script& script) {
   if (word == "narrow_pcie") return script.narrow_pcie = true;
   if (word == "long_process_records") return script.long_process_records = true;
   if (word == "at") return ReadEvent(in, script);
-  if (word == "fail" || word == "delay" || word == "hang") {
+  if (word == "fail" || word == "delay" || word == "hang" || word == "crash") {
     ReadFault(word, in, script);
     return true;
   }

@@ -21,6 +21,7 @@ struct Fault {
   std::int64_t times = INT64_MAX;  // calls it may still hit
   std::int64_t delay_ns = 0;
   bool hang = false;  // does not return before `until`
+  std::string crash;  // how it ends the program; empty: it does not
 };
 
 struct Xid {
